@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Warnings and hardening for every target. Each flag is probed: gcc 12 and clang 14 differ.
+include(CheckCCompilerFlag)
+include(CheckLinkerFlag)
+
+set(MSP_WARNINGS
+	-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes
+	-Wmissing-prototypes -Wundef -Wcast-qual -Wcast-align -Wpointer-arith -Wwrite-strings -Wvla
+	-Wformat=2 -Wimplicit-fallthrough -Wnull-dereference -Wdouble-promotion
+	-Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wtrampolines -Wbidi-chars=any)
+set(MSP_HARDENING
+	-fstack-protector-strong -fstack-clash-protection -fcf-protection=full
+	-ftrivial-auto-var-init=zero -fno-delete-null-pointer-checks -fno-strict-overflow
+	-fno-strict-aliasing -fvisibility=hidden -fPIE -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
+
+add_library(msp_flags INTERFACE)
+foreach(flag IN LISTS MSP_WARNINGS MSP_HARDENING)
+	string(MAKE_C_IDENTIFIER "HAVE${flag}" variable)
+	check_c_compiler_flag(${flag} ${variable})
+	if(${variable})
+		target_compile_options(msp_flags INTERFACE ${flag})
+	endif()
+endforeach()
+if(MSP_WERROR)
+	target_compile_options(msp_flags INTERFACE -Werror)
+endif()
+target_compile_definitions(msp_flags INTERFACE _GNU_SOURCE MSP_VERSION="${PROJECT_VERSION}")
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+	target_compile_options(msp_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+endif()
+target_link_options(msp_flags INTERFACE -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack)
+
+# Static musl: the compiler with musl's spec file is what musl-gcc is. The kernel's headers come
+# last, so that musl's own win. The same sources are built against glibc for the unit tests, where
+# -Wconversion counts; musl's socket macros do not pass it.
+set(MSP_MUSL_SPECS /usr/lib/x86_64-linux-musl/musl-gcc.specs)
+add_library(msp_musl INTERFACE)
+target_compile_options(msp_musl INTERFACE -specs=${MSP_MUSL_SPECS}
+	-Wno-conversion -Wno-sign-conversion
+	"SHELL:-idirafter /usr/include" "SHELL:-idirafter /usr/include/x86_64-linux-gnu")
+target_link_options(msp_musl INTERFACE -specs=${MSP_MUSL_SPECS} -static-pie
+	-Wl,--gc-sections -Wl,-z,separate-code)
+if(MSP_STATIC AND NOT EXISTS ${MSP_MUSL_SPECS})
+	message(FATAL_ERROR "musl-gcc is missing: run ./dev setup, or install the package musl-tools")
+endif()

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Landlock through its system calls. Nothing here is best effort: a right that the kernel cannot
+ * handle is left out only by landlock_fit(), which says so, and every failure is returned.
+ */
+#ifndef COMMON_CONFINE_LANDLOCK_H
+#define COMMON_CONFINE_LANDLOCK_H
+
+#include "common/kernel.h"
+
+/* The ABI that the kernel implements, 0 without Landlock. Asked from the kernel, never derived. */
+int landlock_abi(void);
+
+/* Reduce `attr` to what ABI `abi` can handle. */
+struct kernel_landlock_ruleset landlock_fit(struct kernel_landlock_ruleset attr, int abi);
+
+/* A ruleset descriptor for exactly `attr`, or -errno. */
+int landlock_create(const struct kernel_landlock_ruleset *attr);
+
+/* Allow `rights` beneath the opened `path`; rights that do not apply to a non-directory or are not
+ * handled by `attr` are left out. 0 or -errno. */
+int landlock_allow(int ruleset, const struct kernel_landlock_ruleset *attr, int path,
+		   uint64_t rights);
+
+/* Enter the domain; needs no_new_privs. 0 or -errno. */
+int landlock_enter(int ruleset);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/kernel.h"
+
+void fd_close(int *fd)
+{
+	const int saved = errno;
+
+	if (*fd >= 0)
+		(void)close(*fd); /* the descriptor is gone whatever close says */
+	*fd = -1;
+	errno = saved;
+}
+
+void fd_close_all(int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fd_close(&fds[i]);
+}
+
+static bool is_unix_socket(int fd)
+{
+	int domain = 0;
+	socklen_t size = sizeof(domain);
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
+}
+
+bool fd_is_kind(int fd, char kind)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return false;
+	switch (kind) {
+	case 'p':
+		return S_ISFIFO(status.st_mode);
+	case 'm':
+		return S_ISREG(status.st_mode) && (fcntl(fd, F_GET_SEALS) & FD_SEALS) == FD_SEALS;
+	case 'f':
+		return S_ISREG(status.st_mode);
+	case 'd':
+		return S_ISDIR(status.st_mode);
+	case 's':
+		return S_ISSOCK(status.st_mode) && is_unix_socket(fd);
+	case 'i': /* an anonymous inode has no file type; a pidfs inode (6.9) is a regular file */
+		return (status.st_mode & S_IFMT) == 0 || S_ISREG(status.st_mode);
+	case 'o':
+		return (fcntl(fd, F_GETFL) & O_PATH) != 0;
+	case 't':
+		return S_ISCHR(status.st_mode) && isatty(fd);
+	case 'a':
+		return true;
+	default:
+		return false;
+	}
+}
+
+int fd_write_all(int fd, const void *data, size_t size)
+{
+	const char *bytes = data;
+
+	while (size > 0) {
+		const ssize_t written = write(fd, bytes, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written < 0 ? -errno : -EIO;
+		bytes += written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
+static int seal(int fd)
+{
+	if (fcntl(fd, F_ADD_SEALS, FD_SEALS) == 0)
+		return fd;
+	const int error = errno;
+	(void)close(fd); /* already failing */
+	return -error;
+}
+
+int fd_sealed_from_bytes(const char *name, const void *data, size_t size)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	error = fd_write_all(fd, data, size);
+	if (error) {
+		fd_close(&fd);
+		return error;
+	}
+	return seal(fd);
+}
+
+int fd_sealed_from_file(const char *name, int file)
+{
+	struct stat status;
+	off_t offset = 0;
+	int fd;
+
+	if (fstat(file, &status) != 0)
+		return -errno;
+	fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	while (offset < status.st_size) {
+		const ssize_t sent =
+			sendfile(fd, file, &offset, (size_t)(status.st_size - offset));
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent <= 0) {
+			const int error = sent < 0 ? errno : EIO;
+
+			fd_close(&fd);
+			return -error;
+		}
+	}
+	return seal(fd);
+}
+
+int fd_set_nonblocking(int fd, bool on)
+{
+	const int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0)
+		return -errno;
+	if (fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK) != 0)
+		return -errno;
+	return 0;
+}

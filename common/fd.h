@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Descriptors: what kind they are, closing them, sealed memory files.
+ */
+#ifndef COMMON_FD_H
+#define COMMON_FD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Close *fd when it is one and set it to -1. Keeps errno. */
+void fd_close(int *fd);
+
+/* Close `count` descriptors and set them to -1. */
+void fd_close_all(int *fds, size_t count);
+
+/* For `int fd __attribute__((cleanup(fd_cleanup))) = -1;` */
+#define fd_cleanup fd_close
+
+/* Is `fd` of the kind that this letter of ipc_messages.def means? */
+bool fd_is_kind(int fd, char kind);
+
+/* Write all of `data`; 0 or -errno. For files and memfds, not for sockets. */
+int fd_write_all(int fd, const void *data, size_t size);
+
+/*
+ * A memfd that nobody can change any more (F_SEAL_WRITE, GROW, SHRINK, SEAL), close-on-exec,
+ * holding a copy of `data`. Returns the descriptor, owned by the caller, or -errno.
+ */
+int fd_sealed_from_bytes(const char *name, const void *data, size_t size);
+
+/* The same, with the content of a regular file. The file's offset is not used. */
+int fd_sealed_from_file(const char *name, int file);
+
+/* Set or clear O_NONBLOCK; 0 or -errno. */
+int fd_set_nonblocking(int fd, bool on);
+
+#endif

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The messages between our processes as plain structs, and their one encoder and one decoder.
+ *
+ * A struct never goes over the wire as memory: ipc_schema.c lists each struct's fields, and the
+ * encoder and decoder walk that list. Wire format: u32 type, then the fields in order, native byte
+ * order, no padding; strings and byte ranges carry a u32 length and no terminator.
+ *
+ * Field rules (checked by the decoder, so that a handler need not): STR holds 1 to size-1 bytes
+ * without NUL and arrives terminated; OPT may also be empty; BYTES holds 0 to size bytes, and its
+ * field `x` has its length beside it in `x_size`.
+ */
+#ifndef COMMON_IPC_H
+#define COMMON_IPC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/limits.h"
+
+enum ipc_role {
+	IPC_LAUNCHER = 1,
+	IPC_FRONTEND,
+	IPC_SUPERVISOR,
+	IPC_FACTORY,
+	IPC_INIT,
+};
+
+enum ipc_phase {
+	IPC_SETUP = 1,
+	IPC_SERVE,
+};
+
+enum ipc_type {
+	IPC_TYPE_NONE,
+#define IPC(name, sender, receiver, phase, fds) IPC_TYPE_##name,
+#include "common/ipc_messages.def"
+#undef IPC
+	IPC_TYPE_COUNT
+};
+
+/* What the decoder or the channel found wrong. Closed set; never mixed with errno. */
+enum ipc_error {
+	IPC_OK,
+	IPC_ERROR_TYPE,      /* unknown type */
+	IPC_ERROR_SHORT,     /* ends before its fields do */
+	IPC_ERROR_TRAILING,  /* bytes after the last field */
+	IPC_ERROR_EMPTY,     /* a STR of length zero */
+	IPC_ERROR_NUL,       /* a NUL inside a string */
+	IPC_ERROR_TOO_LONG,  /* a length beyond the field's room */
+	IPC_ERROR_DIRECTION, /* this sender or receiver may not */
+	IPC_ERROR_PHASE,     /* not now */
+	IPC_ERROR_FDS,       /* too many or too few descriptors, or of the wrong kind */
+	IPC_ERROR_TRUNCATED, /* the kernel cut data or descriptors */
+};
+
+/* How limits are enforced: the policy's requirement and the posture use the same words. */
+enum limits_mode {
+	LIMITS_CGROUP = 0,
+	LIMITS_FALLBACK = 1,
+};
+
+enum frontend_mode {
+	FRONTEND_BROKER = 1, /* start msp-broker on the supervisor's descriptors 0 and 1 */
+	FRONTEND_LAUNCHER,   /* the launcher itself goes on as the frontend */
+};
+
+enum refusal {
+	REFUSAL_NONE,
+	REFUSAL_PROFILE_UNKNOWN,  /* detail: the profiles that exist */
+	REFUSAL_LANGUAGE_UNKNOWN, /* detail: the languages of the profile */
+	REFUSAL_LANGUAGE_MISSING, /* detail: the languages that are installed */
+	REFUSAL_REQUEST_IN_USE,
+	REFUSAL_BUSY,             /* EXECUTIONS_MAX run already */
+	REFUSAL_ARGV,             /* argv or environment is malformed */
+	REFUSAL_CWD,              /* not an absolute path */
+	REFUSAL_RESOURCES,        /* detail: the system's error text */
+	REFUSAL_COUNT
+};
+
+enum end_reason {
+	END_CANCELLED = 1,
+	END_OUTPUT,
+	END_CLIENT_GONE,
+};
+
+/* fds: sealed policy blob, msp-child-init, msp-broker */
+struct ipc_supervisor_start {
+	uint8_t schema[IPC_SCHEMA_BYTES];
+	uint32_t frontend; /* enum frontend_mode */
+	uint32_t limits;   /* enum limits_mode that the operator accepts */
+};
+
+/* fd: a cgroup v2 directory that is ours to fill */
+struct ipc_supervisor_cgroup {
+	uint32_t controllers; /* reserved for the posture: bit 0 cpu, 1 memory, 2 pids, 3 io */
+};
+
+/* fd: O_PATH of the host's file or directory */
+struct ipc_supervisor_bind {
+	char host_path[IPC_PATH_MAX];
+	char inside_path[IPC_PATH_MAX];
+};
+
+/* The launcher said everything: start. */
+struct ipc_supervisor_run {
+	uint32_t binds; /* how many supervisor_bind came before */
+};
+
+struct ipc_hello {
+	uint8_t schema[IPC_SCHEMA_BYTES];
+};
+
+/* The posture, as measured, and what may be asked for. Lists are names with a NUL after each. */
+struct ipc_welcome {
+	uint8_t schema[IPC_SCHEMA_BYTES];
+	uint32_t landlock_abi;
+	uint32_t limits; /* enum limits_mode in force */
+	uint32_t profiles_size;
+	uint8_t profiles[IPC_LIST_MAX];
+	uint32_t languages_size;
+	uint8_t languages[IPC_LIST_MAX]; /* installed ones of the default profile */
+};
+
+struct ipc_execution_start {
+	uint64_t request;           /* chosen by the frontend, unique among its live executions */
+	uint32_t timeout_ms;        /* 0: the profile's default; above the profile's most: that */
+	uint32_t use_shell;         /* 1: argv[0] is a command for the profile's shell, the rest its $0... */
+	uint32_t use_tty;           /* 1: a terminal of the sandbox's own; execution_tty follows */
+	char profile[IPC_NAME_MAX];
+	char cwd[IPC_PATH_MAX];     /* empty: the profile's */
+	uint32_t argv_size;
+	uint8_t argv[IPC_ARGV_MAX]; /* NUL after each argument */
+	uint32_t environment_size;
+	uint8_t environment[IPC_ENVIRONMENT_MAX]; /* NUL after each K=V; added to the profile's */
+};
+
+/* fd: the code, sealed */
+struct ipc_code_start {
+	uint64_t request;
+	uint32_t timeout_ms;
+	char profile[IPC_NAME_MAX];
+	char language[IPC_NAME_MAX];
+	char cwd[IPC_PATH_MAX];
+	uint32_t argv_size;
+	uint8_t argv[IPC_ARGV_MAX]; /* the program's arguments; may be empty */
+	uint32_t environment_size;
+	uint8_t environment[IPC_ENVIRONMENT_MAX];
+};
+
+struct ipc_execution_end {
+	uint64_t request;
+	uint32_t reason; /* enum end_reason */
+};
+
+struct ipc_execution_refused {
+	uint64_t request;
+	uint32_t reason; /* enum refusal */
+	char detail[IPC_LIST_MAX];
+};
+
+/* fds: stdin write end, stdout read end, stderr read end. Sent at once, before the workload runs. */
+struct ipc_execution_started {
+	uint64_t request;
+};
+
+/* fd: the terminal's master side */
+struct ipc_execution_tty {
+	uint64_t request;
+};
+
+struct ipc_execution_done {
+	uint64_t request;
+	uint32_t verdict;   /* enum verdict */
+	uint32_t exit_code; /* EXITED */
+	uint32_t signal;    /* SIGNALLED and the verdicts that kill */
+	uint32_t stage;     /* INTERNAL, or EXEC: where the start failed (enum stage), else NONE */
+	uint32_t error;     /* errno of that stage */
+	uint64_t wall_us;
+	uint64_t cpu_us;
+	uint64_t peak_bytes;
+};
+
+/* fd: sealed policy blob */
+struct ipc_factory_start {
+	uint8_t schema[IPC_SCHEMA_BYTES];
+	uint32_t limits; /* enum limits_mode */
+};
+
+/* fd: our cgroup directory, so that the factory can empty it if the supervisor dies */
+struct ipc_factory_cgroup {
+	uint32_t reserved;
+};
+
+/* fd: O_PATH of the host's file or directory */
+struct ipc_factory_bind {
+	char host_path[IPC_PATH_MAX];
+	char inside_path[IPC_PATH_MAX];
+};
+
+struct ipc_factory_serve {
+	uint32_t binds;
+};
+
+struct ipc_factory_ready {
+	uint32_t stage; /* NONE: ready; else where the set-up failed */
+	uint32_t error;
+};
+
+/* fd: the init's end of its channel */
+struct ipc_sandbox_create {
+	uint32_t slot;
+	uint32_t profile; /* index in the blob */
+};
+
+/* fd: pidfd of the init */
+struct ipc_sandbox_created {
+	uint32_t slot;
+};
+
+struct ipc_sandbox_failed {
+	uint32_t slot;
+	uint32_t stage;
+	uint32_t error;
+};
+
+/* fds: image, stdin, stdout, the helper's channel */
+struct ipc_helper_start {
+	uint32_t slot;
+};
+
+/* fd: pidfd of the helper */
+struct ipc_helper_started {
+	uint32_t slot;
+};
+
+/* fds: stdin, stdout, stderr of the workload */
+struct ipc_spawn_stdio {
+	uint32_t slot;
+};
+
+/* fd: the code, sealed */
+struct ipc_spawn_code {
+	uint32_t slot;
+	char path[IPC_PATH_MAX]; /* where the workload shall find it */
+};
+
+/* fd: the execution's leaf */
+struct ipc_spawn_cgroup {
+	uint32_t slot;
+};
+
+struct ipc_spawn {
+	uint32_t slot;
+	uint32_t use_tty;
+	char cwd[IPC_PATH_MAX];
+	uint32_t argv_size;
+	uint8_t argv[IPC_ARGV_MAX];
+	uint32_t environment_size;
+	uint8_t environment[IPC_ENVIRONMENT_MAX];
+};
+
+/* Kill every process of this sandbox but its init. */
+struct ipc_spawn_kill {
+	uint32_t slot;
+};
+
+struct ipc_init_failed {
+	uint32_t stage;
+	uint32_t error;
+};
+
+struct ipc_spawned {
+	uint32_t slot;
+};
+
+struct ipc_spawned_tty {
+	uint32_t slot;
+};
+
+struct ipc_spawn_done {
+	uint32_t slot;
+	uint32_t stage; /* NONE: it ran; else where its start failed */
+	uint32_t error;
+	uint32_t status; /* as wait(2) gives it */
+	uint32_t over_memory; /* 1: the fallback's watch killed it */
+	uint64_t cpu_us;
+	uint64_t peak_bytes;
+};
+
+/* Room for any message. */
+union ipc_any {
+#define IPC(name, sender, receiver, phase, fds) struct ipc_##name name;
+#include "common/ipc_messages.def"
+#undef IPC
+};
+
+enum ipc_field_kind {
+	IPC_FIELD_U32,
+	IPC_FIELD_U64,
+	IPC_FIELD_RAW,   /* fixed size, copied */
+	IPC_FIELD_STR,
+	IPC_FIELD_OPT,
+	IPC_FIELD_BYTES, /* its length is the u32 at size_offset */
+};
+
+struct ipc_field {
+	const char *name;
+	uint32_t kind;
+	uint32_t offset;
+	uint32_t size;        /* room in the struct */
+	uint32_t size_offset; /* BYTES: offset of its size field */
+};
+
+/* One row of ipc_messages.def with its struct's fields. */
+struct ipc_message {
+	const char *name;
+	enum ipc_role sender;
+	enum ipc_role receiver;
+	enum ipc_phase phase;
+	const char *fds;
+	const struct ipc_field *fields;
+	uint32_t field_count;
+	uint32_t struct_size;
+};
+
+/* The row of a type; NULL for IPC_TYPE_NONE and beyond the table. */
+const struct ipc_message *ipc_message(uint32_t type);
+
+/* SHA-256 of ipc_messages.def, ipc.h and ipc_schema.c, computed by the build. */
+extern const uint8_t ipc_schema_hash[IPC_SCHEMA_BYTES];
+
+/*
+ * Write the message `type` from its struct into `buffer`.
+ * Sets *ret_size and returns IPC_OK, or returns what is wrong with the struct; then *ret_size is
+ * untouched. `room` of IPC_MESSAGE_MAX is always enough.
+ */
+enum ipc_error ipc_encode(uint32_t type, const void *message, uint8_t *buffer, size_t room,
+			  size_t *ret_size);
+
+/*
+ * Read one whole message into the struct of its type. `message` must hold
+ * ipc_message(type)->struct_size bytes and is zeroed first; pass sizeof of a union of the structs
+ * that may come as `room`. On an error the struct's content is not to be used.
+ */
+enum ipc_error ipc_decode(const uint8_t *buffer, size_t size, void *message, size_t room,
+			  uint32_t *ret_type);
+
+/* A short text for an error, for logs. Static storage. */
+const char *ipc_error_text(enum ipc_error error);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The wire layout: for each message, its struct's fields in order. Data only.
+ */
+#include "common/ipc.h"
+
+#define FIELD(kind_, type, member)                                                                 \
+	{ .name = #member, .kind = IPC_FIELD_##kind_, .offset = offsetof(struct type, member),     \
+	  .size = sizeof(((struct type *)0)->member) }
+#define BYTES(type, member)                                                                        \
+	{ .name = #member, .kind = IPC_FIELD_BYTES, .offset = offsetof(struct type, member),       \
+	  .size = sizeof(((struct type *)0)->member),                                              \
+	  .size_offset = offsetof(struct type, member##_size) }
+
+/* clang-format off */
+static const struct ipc_field ipc_supervisor_start_fields[] = {
+	FIELD(RAW, ipc_supervisor_start, schema),
+	FIELD(U32, ipc_supervisor_start, frontend),
+	FIELD(U32, ipc_supervisor_start, limits),
+};
+static const struct ipc_field ipc_supervisor_cgroup_fields[] = {
+	FIELD(U32, ipc_supervisor_cgroup, controllers),
+};
+static const struct ipc_field ipc_supervisor_bind_fields[] = {
+	FIELD(STR, ipc_supervisor_bind, host_path),
+	FIELD(STR, ipc_supervisor_bind, inside_path),
+};
+static const struct ipc_field ipc_supervisor_run_fields[] = {
+	FIELD(U32, ipc_supervisor_run, binds),
+};
+static const struct ipc_field ipc_hello_fields[] = {
+	FIELD(RAW, ipc_hello, schema),
+};
+static const struct ipc_field ipc_welcome_fields[] = {
+	FIELD(RAW, ipc_welcome, schema),
+	FIELD(U32, ipc_welcome, landlock_abi),
+	FIELD(U32, ipc_welcome, limits),
+	BYTES(ipc_welcome, profiles),
+	BYTES(ipc_welcome, languages),
+};
+static const struct ipc_field ipc_execution_start_fields[] = {
+	FIELD(U64, ipc_execution_start, request),
+	FIELD(U32, ipc_execution_start, timeout_ms),
+	FIELD(U32, ipc_execution_start, use_shell),
+	FIELD(U32, ipc_execution_start, use_tty),
+	FIELD(STR, ipc_execution_start, profile),
+	FIELD(OPT, ipc_execution_start, cwd),
+	BYTES(ipc_execution_start, argv),
+	BYTES(ipc_execution_start, environment),
+};
+static const struct ipc_field ipc_code_start_fields[] = {
+	FIELD(U64, ipc_code_start, request),
+	FIELD(U32, ipc_code_start, timeout_ms),
+	FIELD(STR, ipc_code_start, profile),
+	FIELD(STR, ipc_code_start, language),
+	FIELD(OPT, ipc_code_start, cwd),
+	BYTES(ipc_code_start, argv),
+	BYTES(ipc_code_start, environment),
+};
+static const struct ipc_field ipc_execution_end_fields[] = {
+	FIELD(U64, ipc_execution_end, request),
+	FIELD(U32, ipc_execution_end, reason),
+};
+static const struct ipc_field ipc_execution_refused_fields[] = {
+	FIELD(U64, ipc_execution_refused, request),
+	FIELD(U32, ipc_execution_refused, reason),
+	FIELD(OPT, ipc_execution_refused, detail),
+};
+static const struct ipc_field ipc_execution_started_fields[] = {
+	FIELD(U64, ipc_execution_started, request),
+};
+static const struct ipc_field ipc_execution_tty_fields[] = {
+	FIELD(U64, ipc_execution_tty, request),
+};
+static const struct ipc_field ipc_execution_done_fields[] = {
+	FIELD(U64, ipc_execution_done, request),
+	FIELD(U32, ipc_execution_done, verdict),
+	FIELD(U32, ipc_execution_done, exit_code),
+	FIELD(U32, ipc_execution_done, signal),
+	FIELD(U32, ipc_execution_done, stage),
+	FIELD(U32, ipc_execution_done, error),
+	FIELD(U64, ipc_execution_done, wall_us),
+	FIELD(U64, ipc_execution_done, cpu_us),
+	FIELD(U64, ipc_execution_done, peak_bytes),
+};
+static const struct ipc_field ipc_factory_start_fields[] = {
+	FIELD(RAW, ipc_factory_start, schema),
+	FIELD(U32, ipc_factory_start, limits),
+};
+static const struct ipc_field ipc_factory_cgroup_fields[] = {
+	FIELD(U32, ipc_factory_cgroup, reserved),
+};
+static const struct ipc_field ipc_factory_bind_fields[] = {
+	FIELD(STR, ipc_factory_bind, host_path),
+	FIELD(STR, ipc_factory_bind, inside_path),
+};
+static const struct ipc_field ipc_factory_serve_fields[] = {
+	FIELD(U32, ipc_factory_serve, binds),
+};
+static const struct ipc_field ipc_factory_ready_fields[] = {
+	FIELD(U32, ipc_factory_ready, stage),
+	FIELD(U32, ipc_factory_ready, error),
+};
+static const struct ipc_field ipc_sandbox_create_fields[] = {
+	FIELD(U32, ipc_sandbox_create, slot),
+	FIELD(U32, ipc_sandbox_create, profile),
+};
+static const struct ipc_field ipc_sandbox_created_fields[] = {
+	FIELD(U32, ipc_sandbox_created, slot),
+};
+static const struct ipc_field ipc_sandbox_failed_fields[] = {
+	FIELD(U32, ipc_sandbox_failed, slot),
+	FIELD(U32, ipc_sandbox_failed, stage),
+	FIELD(U32, ipc_sandbox_failed, error),
+};
+static const struct ipc_field ipc_helper_start_fields[] = {
+	FIELD(U32, ipc_helper_start, slot),
+};
+static const struct ipc_field ipc_helper_started_fields[] = {
+	FIELD(U32, ipc_helper_started, slot),
+};
+static const struct ipc_field ipc_spawn_stdio_fields[] = {
+	FIELD(U32, ipc_spawn_stdio, slot),
+};
+static const struct ipc_field ipc_spawn_code_fields[] = {
+	FIELD(U32, ipc_spawn_code, slot),
+	FIELD(STR, ipc_spawn_code, path),
+};
+static const struct ipc_field ipc_spawn_cgroup_fields[] = {
+	FIELD(U32, ipc_spawn_cgroup, slot),
+};
+static const struct ipc_field ipc_spawn_fields[] = {
+	FIELD(U32, ipc_spawn, slot),
+	FIELD(U32, ipc_spawn, use_tty),
+	FIELD(STR, ipc_spawn, cwd),
+	BYTES(ipc_spawn, argv),
+	BYTES(ipc_spawn, environment),
+};
+static const struct ipc_field ipc_spawn_kill_fields[] = {
+	FIELD(U32, ipc_spawn_kill, slot),
+};
+static const struct ipc_field ipc_init_failed_fields[] = {
+	FIELD(U32, ipc_init_failed, stage),
+	FIELD(U32, ipc_init_failed, error),
+};
+static const struct ipc_field ipc_spawned_fields[] = {
+	FIELD(U32, ipc_spawned, slot),
+};
+static const struct ipc_field ipc_spawned_tty_fields[] = {
+	FIELD(U32, ipc_spawned_tty, slot),
+};
+static const struct ipc_field ipc_spawn_done_fields[] = {
+	FIELD(U32, ipc_spawn_done, slot),
+	FIELD(U32, ipc_spawn_done, stage),
+	FIELD(U32, ipc_spawn_done, error),
+	FIELD(U32, ipc_spawn_done, status),
+	FIELD(U32, ipc_spawn_done, over_memory),
+	FIELD(U64, ipc_spawn_done, cpu_us),
+	FIELD(U64, ipc_spawn_done, peak_bytes),
+};
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct ipc_message messages[IPC_TYPE_COUNT] = {
+#define IPC(name_, sender_, receiver_, phase_, fds_)                                               \
+	[IPC_TYPE_##name_] = {                                                                     \
+		.name = #name_, .sender = IPC_##sender_, .receiver = IPC_##receiver_,              \
+		.phase = IPC_##phase_, .fds = (fds_), .fields = ipc_##name_##_fields,              \
+		.field_count = LENGTH(ipc_##name_##_fields),                                       \
+		.struct_size = sizeof(struct ipc_##name_),                                         \
+	},
+#include "common/ipc_messages.def"
+#undef IPC
+};
+/* clang-format on */
+
+const struct ipc_message *ipc_message(uint32_t type)
+{
+	return type > IPC_TYPE_NONE && type < IPC_TYPE_COUNT ? &messages[type] : NULL;
+}

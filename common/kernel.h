@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernel interfaces that the C library or the installed kernel headers do not have: Debian 12
+ * ships headers of Linux 6.1, and musl wraps none of the new mount calls. Each definition is
+ * copied in value from the kernel's uapi header named beside it.
+ */
+#ifndef COMMON_KERNEL_H
+#define COMMON_KERNEL_H
+
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* linux/landlock.h, Linux 6.2 to 6.12 */
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
+#endif
+#ifndef LANDLOCK_ACCESS_FS_IOCTL_DEV
+#define LANDLOCK_ACCESS_FS_IOCTL_DEV (1ULL << 15)
+#endif
+#ifndef LANDLOCK_ACCESS_NET_BIND_TCP
+#define LANDLOCK_ACCESS_NET_BIND_TCP (1ULL << 0)
+#define LANDLOCK_ACCESS_NET_CONNECT_TCP (1ULL << 1)
+#endif
+#ifndef LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+#define LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0)
+#define LANDLOCK_SCOPE_SIGNAL (1ULL << 1)
+#endif
+
+/* struct landlock_ruleset_attr as of ABI 6; older kernels take its beginning. */
+struct kernel_landlock_ruleset {
+	uint64_t handled_access_fs;
+	uint64_t handled_access_net; /* ABI 4 */
+	uint64_t scoped;             /* ABI 6 */
+};
+
+/* linux/fcntl.h; the C library's own names for these calls differ */
+#ifndef AT_EMPTY_PATH
+#define AT_EMPTY_PATH 0x1000
+#endif
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
+#endif
+
+/* linux/sched.h; struct clone_args there is not visible beside musl's sched.h */
+#define KERNEL_CLONE_PIDFD 0x00001000ULL
+#define KERNEL_CLONE_INTO_CGROUP 0x200000000ULL
+struct kernel_clone_args {
+	uint64_t flags;
+	uint64_t pidfd;
+	uint64_t child_tid;
+	uint64_t parent_tid;
+	uint64_t exit_signal;
+	uint64_t stack;
+	uint64_t stack_size;
+	uint64_t tls;
+	uint64_t set_tid;
+	uint64_t set_tid_size;
+	uint64_t cgroup;
+};
+
+/* linux/memfd.h, Linux 6.3 */
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
+
+/* What "sealed" means: content and size can never change again. */
+#define FD_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+/* The raw calls; each returns what the kernel returns and sets errno. */
+static inline int kernel_open_tree(int dir, const char *path, unsigned int flags)
+{
+	return (int)syscall(SYS_open_tree, dir, path, flags);
+}
+
+static inline int kernel_move_mount(int from, int to, const char *to_path, unsigned int flags)
+{
+	return (int)syscall(SYS_move_mount, from, "", to, to_path, flags);
+}
+
+static inline int kernel_openat2(int dir, const char *path, uint64_t flags, uint64_t resolve)
+{
+	struct open_how how = { .flags = flags, .resolve = resolve };
+
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
+static inline int kernel_pidfd_send_signal(int pidfd, int signal)
+{
+	return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+}
+
+static inline int kernel_close_range(unsigned int first, unsigned int last)
+{
+	return (int)syscall(SYS_close_range, first, last, 0);
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sizes that two processes must agree on. Each says where its number comes from.
+ */
+#ifndef COMMON_LIMITS_H
+#define COMMON_LIMITS_H
+
+/* argv of one execution, NUL after each argument. The kernel refuses a single argument over
+ * 128 KiB (MAX_ARG_STRLEN); a whole message must stay below the 212,992 bytes that
+ * net.core.wmem_default allows for one packet. The fuzz preset makes these small, so that a fuzzer
+ * reaches the edges. */
+#ifndef IPC_ARGV_MAX
+#define IPC_ARGV_MAX 98304
+#endif
+#ifndef IPC_ENVIRONMENT_MAX
+#define IPC_ENVIRONMENT_MAX 24576
+#endif
+
+/* A path inside a sandbox or on the host: PATH_MAX. */
+#ifndef IPC_PATH_MAX
+#define IPC_PATH_MAX 4096
+#endif
+
+/* Names of profiles and languages. */
+#define IPC_NAME_MAX 64
+
+/* Lists of names (profiles, languages) and the detail of a refusal. */
+#define IPC_LIST_MAX 1024
+
+/* SHA-256 of the protocol's definition. */
+#define IPC_SCHEMA_BYTES 32
+
+/* Largest encoded message: its type, the largest struct (spawn), and room for the string lengths. */
+#define IPC_MESSAGE_MAX (IPC_ARGV_MAX + IPC_ENVIRONMENT_MAX + 2 * IPC_PATH_MAX + 256)
+
+/* Most descriptors in one row of ipc_messages.def. */
+#define IPC_FDS_MAX 4
+
+/* Executions alive at once under one supervisor; each costs it three descriptors. */
+#define EXECUTIONS_MAX 128
+
+/* Operator's read-only binds (`msp run --ro`). */
+#define BINDS_MAX 32
+
+/* Longest code of one run_code call. */
+#define CODE_BYTES_MAX (4 * 1024 * 1024)
+
+/* Exit codes of our own processes (sysexits.h where it has one). */
+enum msp_exit {
+	MSP_EXIT_USAGE = 64,       /* EX_USAGE */
+	MSP_EXIT_SOFTWARE = 70,    /* EX_SOFTWARE: a fault of ours or of a peer */
+	MSP_EXIT_REFUSED = 78,     /* EX_CONFIG: this machine or configuration does not fulfil the policy */
+	MSP_EXIT_TIMEOUT = 124,    /* as timeout(1) */
+	MSP_EXIT_SANDBOX = 125,    /* the sandbox could not be set up */
+	MSP_EXIT_NOT_EXECUTABLE = 126,
+	MSP_EXIT_NOT_FOUND = 127,
+	MSP_EXIT_SIGNAL_BASE = 128,
+};
+
+#endif

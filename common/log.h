@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Messages to the operator on stderr, one line each: "msp-supervisor: text". Library code returns
+ * errors and does not log; only the code that gives up does.
+ */
+#ifndef COMMON_LOG_H
+#define COMMON_LOG_H
+
+#include <stdarg.h>
+
+/* The name in front of each line; static storage, set once in main. */
+void log_set_name(const char *name);
+
+/* One line. Control characters in the text are shown as '?': values may come from a peer. */
+void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A line, then _exit(code). */
+void log_fatal(int code, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+
+#endif

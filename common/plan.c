@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads a plan. The blob comes from msp-policy, which trusts the operator; it is still checked as
+ * if it came from an enemy, because child-init and the supervisor index with what it says.
+ */
+#include "common/plan.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+_Static_assert(sizeof(struct plan_header) == 24, "no padding");
+_Static_assert(sizeof(struct plan_mount) == 48, "no padding");
+_Static_assert(sizeof(struct plan_rule) == 16, "no padding");
+_Static_assert(sizeof(struct plan_language) == 32, "no padding");
+_Static_assert(sizeof(struct plan_profile) % 8 == 0, "records follow each other aligned");
+
+static bool is_range(const struct plan *plan, uint32_t offset, uint64_t count, uint64_t size)
+{
+	const uint64_t bytes = count * size; /* count < 2^32 and size < 2^10 */
+
+	return offset >= sizeof(struct plan_header) && offset <= plan->size &&
+	       bytes <= plan->size - offset;
+}
+
+static bool is_array(const struct plan *plan, uint32_t offset, uint32_t count, uint32_t most,
+		     size_t size)
+{
+	if (count == 0)
+		return true;
+	return count <= most && offset % 8 == 0 && is_range(plan, offset, count, size);
+}
+
+static bool is_string(const struct plan *plan, uint32_t offset)
+{
+	return offset >= sizeof(struct plan_header) && offset < plan->size;
+}
+
+/* Strings with a NUL after each: empty, or its last byte is NUL. */
+static bool is_list(const struct plan *plan, uint32_t offset, uint32_t size)
+{
+	if (size == 0)
+		return true;
+	return is_range(plan, offset, size, 1) && plan->bytes[offset + size - 1] == '\0';
+}
+
+static bool is_path(const struct plan *plan, uint32_t offset)
+{
+	return is_string(plan, offset) && plan->bytes[offset] == '/';
+}
+
+static bool is_mount(const struct plan *plan, const struct plan_mount *mount)
+{
+	const bool needs_source = mount->kind >= PLAN_SYMLINK && mount->kind <= PLAN_DEVICE;
+
+	if (mount->kind == 0 || mount->kind >= PLAN_MOUNT_KIND_COUNT ||
+	    mount->phase > PLAN_PHASE_SANDBOX || !is_path(plan, mount->target))
+		return false;
+	if (mount->kind == PLAN_BIND || mount->kind == PLAN_DEVICE)
+		return is_path(plan, mount->source);
+	return !needs_source || is_string(plan, mount->source);
+}
+
+static bool is_language(const struct plan *plan, const struct plan_language *language)
+{
+	return is_string(plan, language->name) && is_path(plan, language->program) &&
+	       is_path(plan, language->file) && language->argv_size > 0 &&
+	       is_list(plan, language->argv, language->argv_size) &&
+	       is_list(plan, language->aliases, language->aliases_size);
+}
+
+static bool are_records(const struct plan *plan, const struct plan_profile *profile)
+{
+	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		if (!is_mount(plan, &plan_mounts(plan, profile)[i]))
+			return false;
+	}
+	for (uint32_t i = 0; i < profile->rule_count; i++) {
+		if (!is_path(plan, plan_rules(plan, profile)[i].path))
+			return false;
+	}
+	for (uint32_t i = 0; i < profile->language_count; i++) {
+		if (!is_language(plan, &plan_languages(plan, profile)[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool is_profile(const struct plan *plan, const struct plan_profile *profile)
+{
+	if (!is_string(plan, profile->name) || !is_string(plan, profile->hostname) ||
+	    !is_path(plan, profile->cwd) || !is_string(plan, profile->description))
+		return false;
+	if (!is_list(plan, profile->shell, profile->shell_size) || profile->shell_size == 0 ||
+	    !is_list(plan, profile->environment, profile->environment_size))
+		return false;
+	/* An empty filter would allow everything. */
+	if (profile->filter_count == 0 ||
+	    !is_array(plan, profile->filter, profile->filter_count, BPF_MAXINSNS,
+		      sizeof(struct sock_filter)))
+		return false;
+	return is_array(plan, profile->mounts, profile->mount_count, PLAN_MOUNTS_MAX,
+			sizeof(struct plan_mount)) &&
+	       is_array(plan, profile->rules, profile->rule_count, PLAN_RULES_MAX,
+			sizeof(struct plan_rule)) &&
+	       is_array(plan, profile->languages, profile->language_count, PLAN_LANGUAGES_MAX,
+			sizeof(struct plan_language)) &&
+	       are_records(plan, profile);
+}
+
+static const struct plan_header *header(const struct plan *plan)
+{
+	return (const struct plan_header *)(const void *)plan->bytes;
+}
+
+int plan_open(const void *bytes, size_t size, struct plan *ret)
+{
+	struct plan plan = { .bytes = bytes, .size = (uint32_t)size };
+
+	if (size < sizeof(struct plan_header) || size > PLAN_SIZE_MAX || (uintptr_t)bytes % 8 != 0)
+		return -EBADMSG;
+	if (header(&plan)->magic != PLAN_MAGIC || header(&plan)->version != PLAN_VERSION ||
+	    header(&plan)->size != size || plan.bytes[size - 1] != '\0')
+		return -EBADMSG;
+	if (header(&plan)->profile_count == 0 ||
+	    !is_array(&plan, header(&plan)->profiles, header(&plan)->profile_count,
+		      PLAN_PROFILES_MAX, sizeof(struct plan_profile)))
+		return -EBADMSG;
+	for (uint32_t i = 0; i < header(&plan)->profile_count; i++) {
+		if (!is_profile(&plan, plan_profile(&plan, i)))
+			return -EBADMSG;
+	}
+	*ret = plan;
+	return 0;
+}
+
+int plan_open_fd(int fd, struct plan *ret)
+{
+	struct stat status;
+	void *bytes;
+
+	if (fstat(fd, &status) != 0)
+		return -errno;
+	if (status.st_size <= 0 || status.st_size > (off_t)PLAN_SIZE_MAX)
+		return -EBADMSG;
+	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (bytes == MAP_FAILED)
+		return -errno;
+	return plan_open(bytes, (size_t)status.st_size, ret);
+}
+
+uint32_t plan_profile_count(const struct plan *plan)
+{
+	return header(plan)->profile_count;
+}
+
+const uint8_t *plan_bytes(const struct plan *plan, uint32_t offset)
+{
+	return plan->bytes + offset;
+}
+
+const char *plan_string(const struct plan *plan, uint32_t offset)
+{
+	return (const char *)plan->bytes + offset;
+}
+
+const struct plan_profile *plan_profile(const struct plan *plan, uint32_t index)
+{
+	const void *first = plan->bytes + header(plan)->profiles;
+
+	return (const struct plan_profile *)first + index;
+}
+
+int plan_profile_find(const struct plan *plan, const char *name)
+{
+	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
+		if (strcmp(plan_string(plan, plan_profile(plan, i)->name), name) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+const struct plan_mount *plan_mounts(const struct plan *plan, const struct plan_profile *profile)
+{
+	const void *first = plan->bytes + profile->mounts;
+
+	return first;
+}
+
+const struct plan_rule *plan_rules(const struct plan *plan, const struct plan_profile *profile)
+{
+	const void *first = plan->bytes + profile->rules;
+
+	return first;
+}
+
+const struct plan_language *plan_languages(const struct plan *plan,
+					   const struct plan_profile *profile)
+{
+	const void *first = plan->bytes + profile->languages;
+
+	return first;
+}
+
+const struct sock_filter *plan_filter(const struct plan *plan, const struct plan_profile *profile)
+{
+	const void *first = plan->bytes + profile->filter;
+
+	return first;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The plan: policy as compiled by msp-policy, a sealed blob that the supervisor, the factory and
+ * the inits map read-only. Fixed-size records and offsets from the blob's first byte; every array
+ * is 8-byte aligned; a string is an offset to a NUL-terminated text; offset 0 means "none" (the
+ * header is there, so no string can be). Its last byte is NUL, so every string ends inside it.
+ *
+ * plan_open() checks all of it once; after that the accessors cannot fail.
+ */
+#ifndef COMMON_PLAN_H
+#define COMMON_PLAN_H
+
+#include <linux/filter.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
+#define PLAN_VERSION 1U
+#define PLAN_SIZE_MAX (1U << 20)
+#define PLAN_PROFILES_MAX 64U
+#define PLAN_MOUNTS_MAX 128U
+#define PLAN_RULES_MAX 64U
+#define PLAN_LANGUAGES_MAX 32U
+
+struct plan_header {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t size;
+	uint32_t profile_count;
+	uint32_t profiles; /* offset of struct plan_profile[] */
+	uint32_t reserved;
+};
+
+/* What one mount record makes at `target` (absolute, inside the sandbox). */
+enum plan_mount_kind {
+	PLAN_DIRECTORY = 1, /* a directory with `mode` */
+	PLAN_SYMLINK,       /* a symbolic link with the text `source` */
+	PLAN_FILE,          /* a file with `mode` and the text `source` */
+	PLAN_BIND,          /* the host's file or directory `source`, read-only, nosuid, nodev */
+	PLAN_DEVICE,        /* the host's character device `source`; st_rdev must be `device` */
+	PLAN_TMPFS,         /* size_bytes, inodes, mode, owned by the workload */
+	PLAN_PROC,          /* own /proc, hidepid=invisible */
+	PLAN_DEVPTS,        /* own devpts */
+	PLAN_MASK,          /* /dev/null over a file, an empty read-only directory over a directory */
+	PLAN_MOUNT_KIND_COUNT,
+};
+
+enum plan_mount_phase {
+	PLAN_PHASE_BASE = 0,    /* once per factory: the read-only tree all sandboxes start from */
+	PLAN_PHASE_SANDBOX = 1, /* in each sandbox */
+};
+
+enum plan_mount_flag {
+	PLAN_OPTIONAL = 1, /* leave out, without an error, what the host does not have */
+	PLAN_NOEXEC = 2,
+};
+
+struct plan_mount {
+	uint32_t kind;
+	uint32_t phase;
+	uint32_t flags;
+	uint32_t mode;
+	uint32_t source;
+	uint32_t target;
+	uint64_t size_bytes;
+	uint64_t inodes;
+	uint64_t device; /* as makedev(3) gives it */
+};
+
+/* A Landlock path rule; a path that does not exist in the sandbox is left out. */
+struct plan_rule {
+	uint32_t path;
+	uint32_t reserved;
+	uint64_t rights; /* LANDLOCK_ACCESS_FS_* */
+};
+
+/* One way to run code of a language. The first record of a name whose program exists is used. */
+struct plan_language {
+	uint32_t name;
+	uint32_t aliases, aliases_size; /* names with a NUL after each */
+	uint32_t program;               /* absolute path that must exist in the sandbox */
+	uint32_t file;                  /* absolute path where the code is put */
+	uint32_t argv, argv_size;       /* arguments with a NUL after each; the caller's follow */
+	uint32_t reserved;
+};
+
+struct plan_profile {
+	uint32_t name;
+	uint32_t hostname;
+	uint32_t cwd;
+	uint32_t description;
+	uint32_t shell, shell_size;             /* argv of the shell, e.g. "bash\0-c\0" */
+	uint32_t environment, environment_size; /* K=V with a NUL after each */
+	uint32_t mounts, mount_count;
+	uint32_t rules, rule_count;
+	uint32_t languages, language_count;
+	uint32_t filter, filter_count;  /* struct sock_filter[] */
+
+	uint32_t landlock_abi_min;      /* requirement */
+	uint32_t limits_fallback;       /* 1: the operator's file accepts LIMITS_FALLBACK */
+	uint64_t landlock_fs;           /* handled rights, at the newest ABI we know */
+	uint64_t landlock_net;
+	uint64_t landlock_scopes;
+
+	uint64_t memory_bytes;
+	uint64_t file_bytes;            /* RLIMIT_FSIZE */
+	uint64_t output_bytes;          /* stdout and stderr together; 0: counted only */
+	uint32_t pids;
+	uint32_t open_files;            /* RLIMIT_NOFILE */
+	uint32_t cpu_percent;           /* of one CPU, for cpu.max; 0: no limit */
+	uint32_t cpu_weight;
+	uint32_t cpu_seconds;           /* RLIMIT_CPU of each process; 0: no limit */
+	uint32_t wall_default_ms;
+	uint32_t wall_max_ms;
+	uint32_t stack_bytes;           /* RLIMIT_STACK */
+};
+
+struct plan {
+	const uint8_t *bytes;
+	uint32_t size;
+};
+
+/* Check a mapped blob of `size` bytes; 0 and *ret set, or -EBADMSG. The bytes stay the caller's. */
+int plan_open(const void *bytes, size_t size, struct plan *ret);
+
+/* Map a sealed memfd and check it; 0, -EBADMSG or another -errno. The mapping is never undone. */
+int plan_open_fd(int fd, struct plan *ret);
+
+uint32_t plan_profile_count(const struct plan *plan);
+const struct plan_profile *plan_profile(const struct plan *plan, uint32_t index);
+
+/* Index of a profile by name, or -1. */
+int plan_profile_find(const struct plan *plan, const char *name);
+
+const char *plan_string(const struct plan *plan, uint32_t offset);
+const uint8_t *plan_bytes(const struct plan *plan, uint32_t offset);
+const struct plan_mount *plan_mounts(const struct plan *plan, const struct plan_profile *profile);
+const struct plan_rule *plan_rules(const struct plan *plan, const struct plan_profile *profile);
+const struct plan_language *plan_languages(const struct plan *plan,
+					   const struct plan_profile *profile);
+const struct sock_filter *plan_filter(const struct plan *plan, const struct plan_profile *profile);
+
+#endif
