@@ -91,9 +91,9 @@ struct ipc_supervisor_start {
 	uint32_t limits;   /* enum limits_mode that the operator accepts */
 };
 
-/* fd: a cgroup v2 directory that is ours to fill */
+/* fd: a cgroup v2 directory with cpu, memory and pids enabled for its children, ours to fill */
 struct ipc_supervisor_cgroup {
-	uint32_t controllers; /* reserved for the posture: bit 0 cpu, 1 memory, 2 pids, 3 io */
+	uint32_t has_io; /* 1: io is enabled too */
 };
 
 /* fd: O_PATH of the host's file or directory */
@@ -189,7 +189,7 @@ struct ipc_factory_start {
 
 /* fd: our cgroup directory, so that the factory can empty it if the supervisor dies */
 struct ipc_factory_cgroup {
-	uint32_t reserved;
+	uint32_t slots; /* how many sandbox cgroups s0, s1, ... there may be */
 };
 
 /* fd: O_PATH of the host's file or directory */
@@ -205,6 +205,11 @@ struct ipc_factory_serve {
 struct ipc_factory_ready {
 	uint32_t stage; /* NONE: ready; else where the set-up failed */
 	uint32_t error;
+};
+
+/* fd: the cgroup that the next sandbox_create shall start its init in */
+struct ipc_sandbox_cgroup {
+	uint32_t slot;
 };
 
 /* fd: the init's end of its channel */

@@ -19,7 +19,7 @@ static const struct ipc_field ipc_supervisor_start_fields[] = {
 	FIELD(U32, ipc_supervisor_start, limits),
 };
 static const struct ipc_field ipc_supervisor_cgroup_fields[] = {
-	FIELD(U32, ipc_supervisor_cgroup, controllers),
+	FIELD(U32, ipc_supervisor_cgroup, has_io),
 };
 static const struct ipc_field ipc_supervisor_bind_fields[] = {
 	FIELD(STR, ipc_supervisor_bind, host_path),
@@ -88,7 +88,7 @@ static const struct ipc_field ipc_factory_start_fields[] = {
 	FIELD(U32, ipc_factory_start, limits),
 };
 static const struct ipc_field ipc_factory_cgroup_fields[] = {
-	FIELD(U32, ipc_factory_cgroup, reserved),
+	FIELD(U32, ipc_factory_cgroup, slots),
 };
 static const struct ipc_field ipc_factory_bind_fields[] = {
 	FIELD(STR, ipc_factory_bind, host_path),
@@ -100,6 +100,9 @@ static const struct ipc_field ipc_factory_serve_fields[] = {
 static const struct ipc_field ipc_factory_ready_fields[] = {
 	FIELD(U32, ipc_factory_ready, stage),
 	FIELD(U32, ipc_factory_ready, error),
+};
+static const struct ipc_field ipc_sandbox_cgroup_fields[] = {
+	FIELD(U32, ipc_sandbox_cgroup, slot),
 };
 static const struct ipc_field ipc_sandbox_create_fields[] = {
 	FIELD(U32, ipc_sandbox_create, slot),

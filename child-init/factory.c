@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "factory.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+
+#include "common/cgroup.h"
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "common/names.h"
+#include "helper.h"
+#include "identity.h"
+#include "init.h"
+
+/* Everything a sandbox has for itself. CLONE_NEWCGROUP makes the cgroup it starts in its root. */
+#define NAMESPACES                                                                                 \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
+	 CLONE_NEWCGROUP)
+
+/* After the supervisor's death: how often and how long to look whether the cgroups are empty. */
+#define CLEANUP_TRIES 50
+#define CLEANUP_WAIT_MS 2
+
+static struct factory factory;
+static struct channel_message message;
+
+static int take_fd(unsigned int index)
+{
+	const int fd = message.fds[index];
+
+	message.fds[index] = -1;
+	return fd;
+}
+
+static int enter_namespaces(void)
+{
+	int proc;
+	int error;
+
+	if (factory.uid == 0) /* a workload never has the host's uid 0 */
+		return -EPERM;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+		return -errno;
+	proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0)
+		return -errno;
+	error = identity_map(proc, factory.uid, factory.uid, factory.gid);
+	fd_close(&proc);
+	return error;
+}
+
+static uint32_t set_up(int *ret_error)
+{
+	*ret_error = enter_namespaces();
+	if (*ret_error)
+		return STAGE_NAMESPACES;
+	factory.host = mounts_stage();
+	if (factory.host < 0) {
+		*ret_error = factory.host;
+		return STAGE_STAGING;
+	}
+	return STAGE_NONE;
+}
+
+static int handle_factory_start(void)
+{
+	const struct ipc_factory_start *start = &message.body.factory_start;
+
+	if (memcmp(start->schema, ipc_schema_hash, sizeof(start->schema)) != 0)
+		return -EPROTO;
+	factory.limits = start->limits;
+	return plan_open_fd(message.fds[0], &factory.plan);
+}
+
+static int handle_factory_cgroup(void)
+{
+	factory.cgroup_slots = message.body.factory_cgroup.slots;
+	factory.cgroup = take_fd(0);
+	return 0;
+}
+
+static int handle_factory_bind(void)
+{
+	const struct ipc_factory_bind *from = &message.body.factory_bind;
+	struct bind *bind = &factory.binds[factory.bind_count];
+
+	if (factory.bind_count == BINDS_MAX)
+		return -EPROTO;
+	bind->fd = take_fd(0);
+	memcpy(bind->host_path, from->host_path, sizeof(bind->host_path));
+	memcpy(bind->inside_path, from->inside_path, sizeof(bind->inside_path));
+	factory.bind_count++;
+	return 0;
+}
+
+static int handle_factory_serve(void)
+{
+	struct ipc_factory_ready ready;
+	int error = 0;
+
+	if (!factory.plan.bytes || message.body.factory_serve.binds != factory.bind_count)
+		return -EPROTO;
+	ready.stage = set_up(&error);
+	ready.error = (uint32_t)-error;
+	error = channel_send(&factory.channel, IPC_TYPE_factory_ready, &ready, NULL, 0);
+	factory.channel.phase = IPC_SERVE;
+	return ready.stage == STAGE_NONE ? error : -ECANCELED;
+}
+
+static int handle_sandbox_cgroup(void)
+{
+	fd_close(&factory.next_cgroup);
+	factory.next_cgroup = take_fd(0);
+	return 0;
+}
+
+/* The base tree of a profile is built when it is first needed. */
+static int need_base(uint32_t profile, uint32_t *ret_stage)
+{
+	int error;
+
+	if (factory.is_built[profile])
+		return 0;
+	error = mounts_build_base(&factory.plan, profile, factory.host, factory.binds,
+				  factory.bind_count, ret_stage);
+	factory.is_built[profile] = error == 0;
+	return error;
+}
+
+/* Returns 0 in the child, the child's pid here, or -errno. */
+static int clone_isolated(int *ret_pidfd)
+{
+	struct kernel_clone_args args = {
+		.flags = NAMESPACES | KERNEL_CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
+		.exit_signal = SIGCHLD,
+	};
+	long pid;
+
+	if (factory.next_cgroup >= 0) {
+		args.flags |= KERNEL_CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)factory.next_cgroup;
+	}
+	pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid < 0)
+		return -errno;
+	if (pid > 0)
+		fd_close(&factory.next_cgroup);
+	return (int)pid;
+}
+
+static int answer(uint32_t type, uint32_t slot, int pidfd)
+{
+	const struct ipc_sandbox_created created = { .slot = slot };
+	const int error = channel_send(&factory.channel, type, &created, &pidfd, 0);
+
+	fd_close(&pidfd);
+	return error;
+}
+
+static int answer_failed(uint32_t slot, uint32_t stage, int error)
+{
+	const struct ipc_sandbox_failed failed = { slot, stage, (uint32_t)-error };
+
+	fd_close(&factory.next_cgroup);
+	return channel_send(&factory.channel, IPC_TYPE_sandbox_failed, &failed, NULL, 0);
+}
+
+static int handle_sandbox_create(void)
+{
+	const struct ipc_sandbox_create request = message.body.sandbox_create;
+	uint32_t stage = STAGE_NAMESPACES;
+	int pidfd = -1;
+	int pid;
+
+	if (request.profile >= plan_profile_count(&factory.plan))
+		return -EPROTO;
+	pid = need_base(request.profile, &stage);
+	if (!pid) {
+		stage = STAGE_NAMESPACES;
+		pid = clone_isolated(&pidfd);
+		if (pid == 0)
+			init_run(&factory, request.profile, message.fds[0]);
+	}
+	return pid < 0 ? answer_failed(request.slot, stage, pid)
+		       : answer(IPC_TYPE_sandbox_created, request.slot, pidfd);
+}
+
+static int handle_helper_start(void)
+{
+	const uint32_t slot = message.body.helper_start.slot;
+	const int profile = plan_profile_find(&factory.plan, HELPER_PROFILE);
+	uint32_t stage = STAGE_BASE;
+	int pidfd = -1;
+	int pid = profile < 0 ? -ENOENT : need_base((uint32_t)profile, &stage);
+
+	if (!pid) {
+		stage = STAGE_NAMESPACES;
+		pid = clone_isolated(&pidfd);
+		if (pid == 0)
+			helper_run(&factory, (uint32_t)profile, message.fds);
+	}
+	return pid < 0 ? answer_failed(slot, stage, pid)
+		       : answer(IPC_TYPE_helper_started, slot, pidfd);
+}
+
+static int (*const handlers[IPC_TYPE_COUNT])(void) = {
+	[IPC_TYPE_factory_start] = handle_factory_start,
+	[IPC_TYPE_factory_cgroup] = handle_factory_cgroup,
+	[IPC_TYPE_factory_bind] = handle_factory_bind,
+	[IPC_TYPE_factory_serve] = handle_factory_serve,
+	[IPC_TYPE_sandbox_cgroup] = handle_sandbox_cgroup,
+	[IPC_TYPE_sandbox_create] = handle_sandbox_create,
+	[IPC_TYPE_helper_start] = handle_helper_start,
+};
+
+static bool kill_cgroup(uint32_t slot)
+{
+	struct text path;
+
+	cgroup_path(&path, slot, "/cgroup.kill");
+	(void)cgroup_write(factory.cgroup, path.bytes, "1"); /* ENOENT: no such sandbox */
+	return cgroup_remove(factory.cgroup, slot);
+}
+
+/* A supervisor that was killed could not do this itself. Its inits see the end of their channels
+ * and our death; what remains is the directories. */
+static void clean_cgroups(void)
+{
+	bool is_clean = factory.cgroup < 0;
+
+	for (int i = 0; i < CLEANUP_TRIES && !is_clean; i++) {
+		is_clean = true;
+		for (uint32_t slot = 0; slot < factory.cgroup_slots; slot++)
+			is_clean = kill_cgroup(slot) && is_clean;
+		if (!is_clean)
+			(void)poll(NULL, 0, CLEANUP_WAIT_MS);
+	}
+}
+
+int factory_run(int channel_fd)
+{
+	enum ipc_error wrong;
+	int status;
+
+	factory.channel = (struct channel){ channel_fd, IPC_FACTORY, IPC_SUPERVISOR, IPC_SETUP };
+	factory.host = factory.cgroup = factory.next_cgroup = -1;
+	factory.uid = geteuid();
+	factory.gid = getegid();
+	while ((status = channel_receive(&factory.channel, &message, 0, &wrong)) > 0) {
+		status = handlers[message.type] ? handlers[message.type]() : -EPROTO;
+		channel_message_done(&message);
+		if (status < 0)
+			break;
+	}
+	clean_cgroups();
+	return status == 0 ? 0 : 1;
+}

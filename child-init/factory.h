@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The factory role: clones inits and helpers for the supervisor until its channel ends.
+ */
+#ifndef CHILD_INIT_FACTORY_H
+#define CHILD_INIT_FACTORY_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/channel.h"
+#include "common/plan.h"
+#include "mounts.h"
+
+/* What the factory knows, and every init and helper inherits as its own copy. */
+struct factory {
+	struct channel channel;
+	struct plan plan;
+	enum limits_mode limits;
+	uid_t uid;  /* the user's, as the host knows it */
+	gid_t gid;
+	int host;   /* O_PATH of the host's tree */
+	int cgroup; /* directory of all sandbox cgroups, or -1 */
+	int next_cgroup; /* for the next sandbox_create, or -1 */
+	uint32_t cgroup_slots;
+	uint32_t bind_count;
+	struct bind binds[BINDS_MAX];
+	bool is_built[PLAN_PROFILES_MAX];
+};
+
+/* Serve the channel; returns the exit status. Inits and helpers do not return from it. */
+int factory_run(int channel_fd);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "identity.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "common/text.h"
+
+/* Every bit of the securebits, each locked: uid 0 never means anything here. */
+#define SECUREBITS                                                                                 \
+	(SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |        \
+	 SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |                      \
+	 SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
+
+static int write_file(int dir, const char *path, const char *content)
+{
+	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	error = fd_write_all(fd, content, strlen(content));
+	fd_close(&fd);
+	return error;
+}
+
+static int write_map(int proc, const char *path, uint64_t inside, uint64_t outside)
+{
+	struct text line = { .used = 0 };
+
+	text_add_number(&line, inside);
+	text_add(&line, " ");
+	text_add_number(&line, outside);
+	text_add(&line, " 1\n");
+	return write_file(proc, path, line.bytes);
+}
+
+int identity_map(int proc, uid_t inside, uid_t outside_uid, gid_t outside_gid)
+{
+	int error;
+
+	/* /proc/self of a process that is not dumpable belongs to root: it could not write its own
+	 * maps. Nobody but the host's same user could look, and no workload exists yet. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
+		return -errno;
+	error = write_file(proc, "self/setgroups", "deny");
+	if (!error)
+		error = write_map(proc, "self/uid_map", inside, outside_uid);
+	if (!error)
+		error = write_map(proc, "self/gid_map", inside, outside_gid);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 && !error)
+		error = -errno;
+	return error;
+}
+
+int identity_protect(void)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -errno;
+	return 0;
+}
+
+static int set_capabilities(uint32_t low)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { .effective = low, .permitted = low } };
+
+	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
+}
+
+int identity_drop(uint32_t keep)
+{
+	for (unsigned long capability = 0;; capability++) {
+		if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0)
+			continue;
+		if (errno == EINVAL && capability > CAP_SYS_PTRACE)
+			break; /* beyond the last one this kernel knows */
+		return -errno;
+	}
+	if (prctl(PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0) != 0 ||
+	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
+		return -errno;
+	return set_capabilities(keep);
+}
+
+int identity_drop_all(void)
+{
+	return set_capabilities(0);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How a sandbox comes to be, in order. Each step returns 0 or -errno; the first that fails is
+ * reported with its stage and ends the process. A build for tests leaves out one layer
+ * (MSP_WITHOUT_...), so that a test of that layer is known to be able to fail.
+ */
+#include "init.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <net/if.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include "common/fd.h"
+#include "common/names.h"
+#include "identity.h"
+#include "serve.h"
+
+#define CHANNEL_FD 3
+
+static struct init init = { .ruleset = -1 };
+
+/* Must: leave the channel alone open. Must not: keep any descriptor of the factory. */
+static int close_descriptors(void)
+{
+	if (init.channel.fd != CHANNEL_FD && dup3(init.channel.fd, CHANNEL_FD, O_CLOEXEC) < 0)
+		return -errno;
+	init.channel.fd = CHANNEL_FD;
+	for (int fd = 0; fd < CHANNEL_FD; fd++)
+		(void)close(fd); /* may be closed already */
+	return kernel_close_range(CHANNEL_FD + 1, ~0U) == 0 ? 0 : -errno;
+}
+
+static int reset_signals(void)
+{
+	if (signal(SIGCHLD, SIG_DFL) == SIG_ERR)
+		return -errno;
+	/* PID 1 of a pid namespace: signals without a handler do nothing to it from inside. */
+	return setsid() < 0 ? -errno : 0;
+}
+
+int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_stage)
+{
+	int proc = open("/" STAGING_HOST "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int error = proc < 0 ? -errno
+			     : identity_map(proc, WORKLOAD_ID, factory->uid, factory->gid);
+
+	*ret_stage = STAGE_IDENTITY;
+	fd_close(&proc);
+	if (error)
+		return error;
+	*ret_stage = STAGE_PROTECT;
+	error = identity_protect();
+	if (error)
+		return error;
+	return mounts_enter(&factory->plan, profile, factory->binds, factory->bind_count,
+			    ret_stage);
+}
+
+/* Descriptors 0 to 2 exist, so that no other can take their numbers. */
+static int open_null(void)
+{
+	for (int fd = 0; fd < CHANNEL_FD; fd++) {
+		if (open("/dev/null", O_RDWR) != fd)
+			return -EBADF;
+	}
+	return 0;
+}
+
+static int set_hostname(void)
+{
+	const char *name = plan_string(&init.factory->plan, init.profile->hostname);
+
+	return sethostname(name, strlen(name)) == 0 ? 0 : -errno;
+}
+
+static int raise_loopback(void)
+{
+	struct ifreq request = { .ifr_name = "lo" };
+	int error = 0;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	request.ifr_flags = IFF_UP | IFF_RUNNING;
+	if (ioctl(fd, SIOCSIFFLAGS, &request) != 0)
+		error = -errno;
+	fd_close(&fd);
+	return error;
+}
+
+static int add_rule(const char *path, uint64_t rights)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	int error;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno; /* nothing there that could be used */
+	error = landlock_allow(init.ruleset, &init.landlock, fd, rights);
+	fd_close(&fd);
+	return error;
+}
+
+/* The sandbox's tree is final: its rules are built once and each execution enters them. */
+static int build_ruleset(void)
+{
+	const struct plan *plan = &init.factory->plan;
+	const struct plan_rule *rules = plan_rules(plan, init.profile);
+	const struct kernel_landlock_ruleset wanted = { init.profile->landlock_fs,
+							init.profile->landlock_net,
+							init.profile->landlock_scopes };
+	int error = 0;
+
+	init.landlock = landlock_fit(wanted, landlock_abi());
+	init.ruleset = landlock_create(&init.landlock);
+	if (init.ruleset < 0)
+		return init.ruleset;
+	for (uint32_t i = 0; i < init.profile->rule_count && !error; i++)
+		error = add_rule(plan_string(plan, rules[i].path), rules[i].rights);
+	for (uint32_t i = 0; i < init.factory->bind_count && !error; i++)
+		error = add_rule(init.factory->binds[i].inside_path,
+				 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
+					 LANDLOCK_ACCESS_FS_EXECUTE);
+	return error;
+}
+
+/* The fallback's memory watch reads the memory of processes that made themselves unreadable; it
+ * is a right over this sandbox's user namespace alone. */
+static int drop_capabilities(void)
+{
+	return identity_drop(init.factory->limits == LIMITS_FALLBACK ? 1U << CAP_SYS_PTRACE : 0);
+}
+
+static const struct step {
+	uint32_t stage;
+	int (*run)(void);
+} steps[] = {
+	{ STAGE_NETWORK, raise_loopback },
+	{ STAGE_HOSTNAME, set_hostname },
+	{ STAGE_DESCRIPTORS, open_null },
+#ifndef MSP_WITHOUT_LANDLOCK
+	{ STAGE_LANDLOCK, build_ruleset },
+#endif
+	{ STAGE_CAPABILITIES, drop_capabilities },
+	/* Giving up capabilities is a change of credentials, after which these count anew. */
+	{ STAGE_PROTECT, identity_protect },
+};
+
+static void fail(uint32_t stage, int error)
+{
+	const struct ipc_init_failed failed = { stage, (uint32_t)-error };
+
+	/* The supervisor is told or gone; either way this sandbox ends. */
+	(void)channel_send(&init.channel, IPC_TYPE_init_failed, &failed, NULL, MSG_DONTWAIT);
+	_exit(1);
+}
+
+void init_run(const struct factory *factory, uint32_t profile, int channel_fd)
+{
+	uint32_t stage = STAGE_DESCRIPTORS;
+	int error;
+
+	init.factory = factory;
+	init.profile = plan_profile(&factory->plan, profile);
+	init.profile_index = profile;
+	init.channel = (struct channel){ channel_fd, IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	error = close_descriptors();
+	if (!error)
+		error = reset_signals();
+	if (!error)
+		error = init_isolate(factory, profile, &stage);
+	if (error)
+		fail(stage, error);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		error = steps[i].run();
+		if (error)
+			fail(steps[i].stage, error);
+	}
+	serve_run(&init);
+}

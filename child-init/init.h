@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The init role: PID 1 of one sandbox.
+ */
+#ifndef CHILD_INIT_INIT_H
+#define CHILD_INIT_INIT_H
+
+#include "common/confine/landlock.h"
+#include "factory.h"
+
+/* An init's own state. */
+struct init {
+	const struct factory *factory;
+	const struct plan_profile *profile;
+	uint32_t profile_index;
+	struct channel channel;
+	struct kernel_landlock_ruleset landlock; /* what this kernel handles of the plan's rights */
+	int ruleset;
+};
+
+/* Continue as init of a sandbox of the profile, on `channel_fd`. Never returns. */
+void init_run(const struct factory *factory, uint32_t profile, int channel_fd)
+	__attribute__((noreturn));
+
+/* Become a new process's own identity in its own tree: what inits and helpers have in common.
+ * 0 or -errno, with the stage. */
+int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_stage);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Theory of operation
+ *
+ * One static program, two roles, no heap, no stdio, one thread.
+ *
+ * The supervisor executes it from a sealed memfd as the *factory*: with a channel on descriptor 3,
+ * no arguments and no environment. The factory is the only process of ours that clones. It moves
+ * itself into a user and mount namespace in which the host's tree hangs at /host, builds each
+ * profile's read-only base tree once, and then waits for requests (factory.c).
+ *
+ * A request for a sandbox makes it clone, with every namespace at once, a copy of itself that goes
+ * on in the role *init*: PID 1 of that sandbox. It walks the table of steps in init.c: maps,
+ * mounts, new root, loopback, no capabilities. A step that fails is reported as {stage, errno} and
+ * ends the process; nothing is retried, nothing goes on. Then it serves: each spawn message becomes
+ * a workload through the one table of steps in spawn.c (serve.c reaps and reports).
+ *
+ * A request for a helper (msp-broker) passes the same namespaces and mounts and ends in an exec of
+ * the helper's image (helper.c).
+ *
+ * What comes in: messages of the supervisor over the channels, and the sealed plan. No byte of a
+ * workload, no path that a workload could change, no text of anybody but the kernel.
+ */
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "common/kernel.h"
+#include "common/limits.h"
+#include "factory.h"
+
+#define CHANNEL_FD 3
+
+int main(void)
+{
+	/* Modes in the plan are meant as they are written. */
+	(void)umask(0);
+	if (kernel_close_range(CHANNEL_FD + 1, ~0U) != 0)
+		return MSP_EXIT_SOFTWARE;
+	/* Children are reaped by the kernel: the supervisor watches them through pidfds. */
+	if (signal(SIGCHLD, SIG_IGN) == SIG_ERR)
+		return MSP_EXIT_SOFTWARE;
+	return factory_run(CHANNEL_FD);
+}

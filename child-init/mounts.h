@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Builds file trees from the plan's mount records. All of it works on descriptors: a target is
+ * resolved with openat2(RESOLVE_IN_ROOT) beneath the tree's own root, a source beneath the host's
+ * root, and nothing is built in a tree that a workload has ever run in.
+ */
+#ifndef CHILD_INIT_MOUNTS_H
+#define CHILD_INIT_MOUNTS_H
+
+#include <stdint.h>
+
+#include "common/limits.h"
+#include "common/plan.h"
+
+/* Where the factory's mount namespace keeps the host's root and the base trees. */
+#define STAGING_HOST "host"
+#define STAGING_BASE "base"
+
+/* An operator's read-only bind. */
+struct bind {
+	int fd; /* O_PATH, opened by the launcher: says which file is meant */
+	char host_path[IPC_PATH_MAX];
+	char inside_path[IPC_PATH_MAX];
+};
+
+/*
+ * Move the caller's mount namespace onto a staging root: a small tmpfs with the host's tree at
+ * /host and room for base trees at /base. Needs CAP_SYS_ADMIN over a mount namespace of its own.
+ * Returns an O_PATH descriptor of /host, or -errno.
+ */
+int mounts_stage(void);
+
+/*
+ * Build the base tree of profile number `index` at /base/<index>: everything of phase BASE, the
+ * mount points of phase SANDBOX and of the binds, then read-only as a whole. 0 or -errno;
+ * *ret_stage says which stage failed.
+ */
+int mounts_build_base(const struct plan *plan, uint32_t index, int host, const struct bind *binds,
+		      uint32_t bind_count, uint32_t *ret_stage);
+
+/*
+ * In a new mount namespace: take a private copy of the base tree, add the records of phase
+ * SANDBOX and the binds, make it the root and detach everything else. 0 or -errno; *ret_stage says
+ * which stage failed.
+ */
+int mounts_enter(const struct plan *plan, uint32_t index, const struct bind *binds,
+		 uint32_t bind_count, uint32_t *ret_stage);
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The new process shares its memory with the init until it executes (as vfork does), and the init
+ * waits: what a step found wrong is simply left in `attempt`. The steps change only what the
+ * kernel keeps per process, and `attempt`.
+ */
+#include "spawn.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <termios.h>
+
+#include "common/confine/seccomp.h"
+#include "common/fd.h"
+#include "common/names.h"
+#include "identity.h"
+
+/* A one-byte argument and its NUL take two bytes. */
+static char *arguments[IPC_ARGV_MAX / 2 + 2];
+static char *environment[IPC_ENVIRONMENT_MAX / 2 + 2];
+static char candidate[2 * IPC_PATH_MAX];
+
+static struct attempt {
+	const struct init *init;
+	struct spawn *spawn;
+	const struct ipc_spawn *request;
+	int terminal; /* the workload's side of its terminal, or -1 */
+	uint32_t stage;
+	int error;
+} attempt;
+
+/* Point `list` at each string of `bytes`, which has a NUL after each. */
+static int split(uint8_t *bytes, uint32_t size, char **list, size_t room)
+{
+	size_t count = 0;
+
+	if (size > 0 && bytes[size - 1] != '\0')
+		return -EINVAL;
+	for (uint32_t at = 0; at < size; at += (uint32_t)strlen((char *)bytes + at) + 1) {
+		if (count + 1 >= room)
+			return -E2BIG;
+		list[count++] = (char *)bytes + at;
+	}
+	list[count] = NULL;
+	return 0;
+}
+
+/* A session of its own with the terminal; else only a process group: a new session would cost the
+ * launch its share of the CPU under load. */
+static int become_leader(void)
+{
+	if (attempt.terminal < 0)
+		return setpgid(0, 0) == 0 ? 0 : -errno;
+	if (setsid() < 0 || ioctl(attempt.terminal, TIOCSCTTY, 0) != 0)
+		return -errno;
+	return 0;
+}
+
+static int attach_stdio(void)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		const int from = attempt.terminal >= 0 ? attempt.terminal
+						       : attempt.spawn->stdio[fd];
+
+		if (dup2(from, fd) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int set_rlimits(void)
+{
+	const struct plan_profile *profile = attempt.init->profile;
+	const struct {
+		int resource;
+		uint64_t value;
+	} limits[] = {
+		{ RLIMIT_CORE, 0 },
+		{ RLIMIT_MEMLOCK, 1 << 16 },
+		{ RLIMIT_NOFILE, profile->open_files },
+		{ RLIMIT_FSIZE, profile->file_bytes },
+		{ RLIMIT_STACK, profile->stack_bytes },
+		/* Counted in the sandbox's own user namespace; the init is one of them. */
+		{ RLIMIT_NPROC, (uint64_t)profile->pids + 1 },
+		{ RLIMIT_CPU, profile->cpu_seconds ? profile->cpu_seconds : RLIM_INFINITY },
+	};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		struct rlimit now;
+
+		if (getrlimit(limits[i].resource, &now) != 0)
+			return -errno;
+		now.rlim_max = limits[i].value < now.rlim_max ? limits[i].value : now.rlim_max;
+		now.rlim_cur = now.rlim_max;
+		if (setrlimit(limits[i].resource, &now) != 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int drop_capabilities(void)
+{
+	return identity_drop_all();
+}
+
+static int enter_landlock(void)
+{
+	return landlock_enter(attempt.init->ruleset);
+}
+
+static int copy_code(int from, int to)
+{
+	struct stat status;
+	off_t offset = 0;
+
+	if (fstat(from, &status) != 0)
+		return -errno;
+	while (offset < status.st_size) {
+		if (sendfile(to, from, &offset, (size_t)(status.st_size - offset)) <= 0)
+			return errno ? -errno : -EIO;
+	}
+	return 0;
+}
+
+/* With the workload's own rights: it could do the same, and nothing more. */
+static int write_code(void)
+{
+	char *path = attempt.spawn->code_path;
+	int error;
+	int fd;
+
+	if (attempt.spawn->code < 0)
+		return 0;
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(path, 0755) != 0 && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	error = fd < 0 ? -errno : copy_code(attempt.spawn->code, fd);
+	fd_close(&fd);
+	return error;
+}
+
+static int change_directory(void)
+{
+	return chdir(attempt.request->cwd) == 0 ? 0 : -errno;
+}
+
+static int close_descriptors(void)
+{
+	return kernel_close_range(3, ~0U) == 0 ? 0 : -errno;
+}
+
+static int reset_signals(void)
+{
+	sigset_t none;
+
+	(void)umask(022);
+	if (sigemptyset(&none) != 0 || sigprocmask(SIG_SETMASK, &none, NULL) != 0)
+		return -errno;
+	return 0;
+}
+
+static int install_filter(void)
+{
+	const struct plan_profile *profile = attempt.init->profile;
+
+	return seccomp_install(plan_filter(&attempt.init->factory->plan, profile),
+			       profile->filter_count);
+}
+
+static const char *search_path(void)
+{
+	for (char **entry = environment; *entry; entry++) {
+		if (strncmp(*entry, "PATH=", 5) == 0)
+			return *entry + 5;
+	}
+	return "/usr/local/bin:/usr/bin:/bin";
+}
+
+/* As execvp(3) does, on the workload's PATH: a name found but not executable outweighs one not
+ * found. */
+static int execute(void)
+{
+	const char *name = arguments[0];
+	int error = -ENOENT;
+
+	if (strchr(name, '/')) {
+		(void)execve(name, arguments, environment);
+		return -errno;
+	}
+	for (const char *at = search_path(); *at && *name; at += *at == ':') {
+		const size_t size = strcspn(at, ":");
+
+		if (size > 0 && size + strlen(name) + 2 <= sizeof(candidate)) {
+			memcpy(candidate, at, size);
+			candidate[size] = '/';
+			memcpy(candidate + size + 1, name, strlen(name) + 1);
+			(void)execve(candidate, arguments, environment);
+			if (errno != ENOENT && errno != ENOTDIR)
+				error = -errno;
+		}
+		at += size;
+	}
+	return error;
+}
+
+static const struct step {
+	uint32_t stage;
+	int (*run)(void);
+} steps[] = {
+	{ STAGE_TERMINAL, become_leader },
+	{ STAGE_STDIO, attach_stdio },
+	{ STAGE_RLIMITS, set_rlimits },
+	{ STAGE_CAPABILITIES, drop_capabilities },
+#ifndef MSP_WITHOUT_LANDLOCK
+	{ STAGE_RESTRICT, enter_landlock },
+#endif
+	{ STAGE_CODE, write_code },
+	{ STAGE_CWD, change_directory },
+#ifndef MSP_WITHOUT_CLOSE
+	{ STAGE_DESCRIPTORS, close_descriptors },
+#endif
+	{ STAGE_DESCRIPTORS, reset_signals },
+#ifndef MSP_WITHOUT_SECCOMP
+	{ STAGE_SECCOMP, install_filter },
+#endif
+	{ STAGE_EXEC, execute },
+};
+
+static void child(void) __attribute__((noreturn));
+static void child(void)
+{
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		attempt.error = steps[i].run();
+		attempt.stage = steps[i].stage;
+		if (attempt.error)
+			break;
+	}
+	_exit(MSP_EXIT_SANDBOX);
+}
+
+/*
+ * clone3 with CLONE_VM | CLONE_VFORK on the caller's own stack. The call must be inline: a wrapper
+ * function would return twice, and the first return (the child's) would overwrite the second's
+ * address. The child goes straight into a function that never returns, so it only writes below
+ * this frame.
+ */
+static long clone_child(const struct kernel_clone_args *args)
+{
+	long pid = SYS_clone3;
+
+	__asm__ volatile("syscall"
+			 : "+a"(pid)
+			 : "D"(args), "S"(sizeof(*args))
+			 : "rcx", "r11", "memory");
+	if (pid == 0)
+		child();
+	return pid;
+}
+
+/* A terminal of the sandbox's own devpts. */
+static int open_terminal(int *ret_master)
+{
+	int unlocked = 0;
+	int slave;
+	int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (master < 0)
+		return -errno;
+	if (ioctl(master, TIOCSPTLCK, &unlocked) != 0)
+		return -errno;
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0)
+		return -errno;
+	*ret_master = master;
+	return slave;
+}
+
+static int prepare(const struct ipc_spawn *request)
+{
+	/* The message is this process's own memory; the strings are used where they lie. */
+	union {
+		const uint8_t *in;
+		uint8_t *out;
+	} argv = { .in = request->argv }, env = { .in = request->environment };
+	int error = split(argv.out, request->argv_size, arguments,
+			  sizeof(arguments) / sizeof(arguments[0]));
+
+	if (!error && !arguments[0])
+		error = -EINVAL;
+	if (!error)
+		error = split(env.out, request->environment_size, environment,
+			      sizeof(environment) / sizeof(environment[0]));
+	if (!error && !request->use_tty && attempt.spawn->stdio[0] < 0)
+		error = -EBADF;
+	return error;
+}
+
+int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_spawn *request,
+		pid_t *ret_pid, int *ret_terminal, uint32_t *ret_stage)
+{
+	struct kernel_clone_args args = { .flags = CLONE_VM | CLONE_VFORK,
+					  .exit_signal = SIGCHLD };
+	int master = -1;
+	long pid;
+
+	spawn->slot = request->slot;
+	attempt = (struct attempt){ .init = init, .spawn = spawn, .request = request, .terminal = -1 };
+	*ret_stage = STAGE_STDIO;
+	attempt.error = prepare(request);
+	if (!attempt.error && request->use_tty) {
+		*ret_stage = STAGE_TERMINAL;
+		attempt.terminal = open_terminal(&master);
+		attempt.error = attempt.terminal < 0 ? attempt.terminal : 0;
+	}
+	if (attempt.error)
+		return attempt.error;
+	if (spawn->cgroup >= 0) {
+		args.flags |= KERNEL_CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)spawn->cgroup;
+	}
+	pid = clone_child(&args);
+	fd_close(&attempt.terminal);
+	*ret_stage = pid < 0 ? STAGE_CLONE : attempt.stage;
+	if (pid < 0 || attempt.error) {
+		fd_close(&master);
+		return pid < 0 ? (int)pid : attempt.error;
+	}
+	*ret_pid = (pid_t)pid;
+	*ret_terminal = master;
+	return 0;
+}
+
+void spawn_done(struct spawn *spawn)
+{
+	fd_close_all(spawn->stdio, 3);
+	fd_close(&spawn->cgroup);
+	fd_close(&spawn->code);
+}

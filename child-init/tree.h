@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Names inside one tree: each is resolved beneath the tree's root (RESOLVE_IN_ROOT), so that no
+ * symbolic link can lead out of it. Paths are absolute, as seen from inside the tree.
+ */
+#ifndef CHILD_INIT_TREE_H
+#define CHILD_INIT_TREE_H
+
+#include <stdint.h>
+
+/* O_PATH descriptor of what the path names, or -errno. */
+int tree_open(int root, const char *path);
+
+/* O_PATH descriptor of the path's parent directory, made with mode 0755 where it is missing, or
+ * -errno. *ret_name points to the last component within `path`. */
+int tree_parent(int root, const char *path, const char **ret_name);
+
+/* The same for the directory itself; one that exists keeps its mode. */
+int tree_make_directory(int root, const char *path, uint32_t mode);
+
+/* The same for a regular file, made empty where it is missing. */
+int tree_make_file(int root, const char *path);
+
+#endif

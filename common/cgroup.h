@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The layout of our cgroup directory, known to the supervisor, which fills it, and to the factory,
+ * which empties it when the supervisor was killed.
+ */
+#ifndef COMMON_CGROUP_H
+#define COMMON_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/text.h"
+
+/* The leaf of a sandbox's execution, below "s<slot>". */
+#define CGROUP_LEAF "/e0"
+
+/* "s<slot>" and `suffix`. */
+void cgroup_path(struct text *path, uint32_t slot, const char *suffix);
+
+/* Write `value` to the file `path` beneath `dir`; 0 or -errno. */
+int cgroup_write(int dir, const char *path, const char *value);
+
+/* Remove a sandbox's cgroups; true when they are gone, false while a process is left in them. */
+bool cgroup_remove(int dir, uint32_t slot);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Numbers as text for kernel files and mount options, for the processes without stdio and heap.
+ */
+#ifndef COMMON_TEXT_H
+#define COMMON_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Longest number: 20 digits and the NUL. */
+#define TEXT_NUMBER_MAX 21
+
+struct text {
+	char bytes[96];
+	size_t used;
+};
+
+/* Append; what does not fit is a bug and ends the process. */
+void text_add(struct text *text, const char *string);
+void text_add_number(struct text *text, uint64_t number);
+
+#endif

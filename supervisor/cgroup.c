@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cgroup.h"
+#include "common/fd.h"
+#include "state.h"
+
+/* cpu.max's period, microseconds: the kernel's default. */
+#define CPU_PERIOD_US 100000
+
+static int write_number(uint32_t slot, const char *file, uint64_t number)
+{
+	struct text path;
+	struct text value = { .used = 0 };
+
+	cgroup_path(&path, slot, file);
+	text_add_number(&value, number);
+	return cgroup_write(supervisor.cgroup, path.bytes, value.bytes);
+}
+
+static int write_cpu(uint32_t slot, const struct plan_profile *profile)
+{
+	struct text path;
+	struct text value = { .used = 0 };
+	int error = write_number(slot, "/cpu.weight", profile->cpu_weight);
+
+	if (error || profile->cpu_percent == 0)
+		return error;
+	text_add_number(&value, (uint64_t)profile->cpu_percent * CPU_PERIOD_US / 100);
+	text_add(&value, " ");
+	text_add_number(&value, CPU_PERIOD_US);
+	cgroup_path(&path, slot, "/cpu.max");
+	return cgroup_write(supervisor.cgroup, path.bytes, value.bytes);
+}
+
+static int write_limits(uint32_t slot, const struct plan_profile *profile)
+{
+	int error = write_number(slot, "/memory.max", profile->memory_bytes);
+
+	if (!error)
+		error = write_number(slot, "/memory.swap.max", 0);
+	if (error == -ENOENT) /* a kernel without swap accounting has no swap to limit */
+		error = 0;
+	if (!error)
+		error = write_number(slot, "/pids.max", (uint64_t)profile->pids + 1); /* and init */
+	return error ? error : write_cpu(slot, profile);
+}
+
+static int make(uint32_t slot, const char *suffix)
+{
+	struct text path;
+
+	cgroup_path(&path, slot, suffix);
+	if (mkdirat(supervisor.cgroup, path.bytes, 0755) != 0)
+		return -errno;
+	const int fd = openat(supervisor.cgroup, path.bytes, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sandbox,
+		  int *ret_leaf)
+{
+	int sandbox = make(slot, "");
+	int leaf = -1;
+	int error = sandbox < 0 ? sandbox : write_limits(slot, profile);
+
+	if (!error) {
+		leaf = make(slot, CGROUP_LEAF);
+		error = leaf < 0 ? leaf : 0;
+	}
+	if (error) {
+		fd_close(&sandbox);
+		(void)cgroup_remove(supervisor.cgroup, slot); /* nothing ran in it */
+		return error;
+	}
+	*ret_sandbox = sandbox;
+	*ret_leaf = leaf;
+	return 0;
+}
+
+void cgroup_kill(uint32_t slot)
+{
+	struct text path;
+
+	cgroup_path(&path, slot, CGROUP_LEAF "/cgroup.kill");
+	(void)cgroup_write(supervisor.cgroup, path.bytes, "1"); /* the init is asked as well */
+}
+
+/* The number behind `key` in a file of the cgroup, or the file's only number for key "". The text
+ * is the kernel's. */
+static uint64_t read_number(uint32_t slot, const char *file, const char *key)
+{
+	struct text path;
+	char content[1024];
+	uint64_t number = 0;
+	const char *at;
+	ssize_t size;
+	int fd;
+
+	cgroup_path(&path, slot, file);
+	fd = openat(supervisor.cgroup, path.bytes, O_RDONLY | O_CLOEXEC);
+	size = fd < 0 ? -1 : read(fd, content, sizeof(content) - 1);
+	fd_close(&fd);
+	if (size <= 0)
+		return 0;
+	content[size] = '\0';
+	at = strstr(content, key);
+	for (at = at ? at + strlen(key) : ""; *at >= '0' && *at <= '9'; at++)
+		number = number * 10 + (uint64_t)(*at - '0');
+	return number;
+}
+
+struct cgroup_usage cgroup_read(uint32_t slot)
+{
+	return (struct cgroup_usage){
+		.cpu_us = read_number(slot, "/cpu.stat", "usage_usec "),
+		.peak_bytes = read_number(slot, "/memory.peak", ""),
+		.is_oom = read_number(slot, "/memory.events", "oom_kill ") > 0,
+		.is_over_pids = read_number(slot, "/pids.events", "max ") > 0,
+	};
+}

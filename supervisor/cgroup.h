@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The cgroups of sandboxes: s<slot> with the limits, in it the leaf e0 of its execution. The init
+ * lives in s<slot> itself, whose cgroup namespace it is, so that it can clone into the leaf.
+ * Without a delegated cgroup (limits: fallback) nothing here is called.
+ */
+#ifndef SUPERVISOR_CGROUP_H
+#define SUPERVISOR_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/plan.h"
+
+struct cgroup_usage {
+	uint64_t cpu_us;
+	uint64_t peak_bytes;
+	bool is_oom;        /* the kernel killed for memory */
+	bool is_over_pids;  /* a fork was refused */
+};
+
+/* Make both with the profile's limits; descriptors are the caller's. 0 or -errno. */
+int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sandbox,
+		  int *ret_leaf);
+
+/* Kill every process in the leaf, whatever it does. */
+void cgroup_kill(uint32_t slot);
+
+/* What the sandbox used until now. */
+struct cgroup_usage cgroup_read(uint32_t slot);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "confine.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+
+#include "common/confine/landlock.h"
+#include "common/confine/seccomp.h"
+#include "common/fd.h"
+#include "seccomp_filter.h"
+
+/* Every file right of ABI 6 and before. */
+#define ALL_FS_RIGHTS ((LANDLOCK_ACCESS_FS_IOCTL_DEV << 1) - 1)
+
+/* What cgroup_create() and cgroup_read() do. */
+#define CGROUP_RIGHTS                                                                              \
+	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |                            \
+	 LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR)
+
+/* Must: allow nothing but the cgroup directory. Must not: scope signals, since the inits that it
+ * kills are outside of its domain. */
+static int restrict_files(int cgroup)
+{
+	const struct kernel_landlock_ruleset all = {
+		.handled_access_fs = ALL_FS_RIGHTS,
+		.handled_access_net =
+			LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP,
+		.scoped = LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET,
+	};
+	const struct kernel_landlock_ruleset attr = landlock_fit(all, landlock_abi());
+	int ruleset = landlock_create(&attr);
+	int error = 0;
+
+	if (ruleset < 0)
+		return ruleset;
+	if (cgroup >= 0)
+		error = landlock_allow(ruleset, &attr, cgroup, CGROUP_RIGHTS);
+	if (!error)
+		error = landlock_enter(ruleset);
+	fd_close(&ruleset);
+	return error;
+}
+
+int confine_supervisor(int cgroup)
+{
+	int error;
+
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -errno;
+	error = restrict_files(cgroup);
+	if (error)
+		return error;
+	return seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));
+}

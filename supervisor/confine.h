@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The supervisor's confinement of itself, once the factory runs.
+ */
+#ifndef SUPERVISOR_CONFINE_H
+#define SUPERVISOR_CONFINE_H
+
+/* no_new_privs, not dumpable, Landlock with nothing but the cgroup directory `cgroup` (-1: nothing
+ * at all), the own system call list. 0 or -errno. */
+int confine_supervisor(int cgroup);
+
+#endif

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "execution.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "cgroup.h"
+#include "common/cgroup.h"
+#include "common/fd.h"
+#include "common/kernel.h"
+
+/* How long an init may take to report after it was told to kill. */
+#define GRACE_US 200000
+
+static struct channel_message message;
+
+struct execution *execution_find(uint64_t request)
+{
+	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
+		struct execution *execution = &supervisor.executions[i];
+
+		if (execution->request == request && (execution->state == EXECUTION_LIVE ||
+						      execution->state == EXECUTION_ENDING))
+			return execution;
+	}
+	return NULL;
+}
+
+static struct execution *find_free(void)
+{
+	for (uint32_t i = 0; i < EXECUTIONS_MAX; i++) {
+		if (supervisor.executions[i].state == EXECUTION_FREE) {
+			supervisor.executions[i].slot = i;
+			return &supervisor.executions[i];
+		}
+	}
+	return NULL;
+}
+
+bool execution_is_full(void)
+{
+	return find_free() == NULL;
+}
+
+static void end_init(struct execution *execution)
+{
+	loop_remove(&execution->init_watch);
+	fd_close(&execution->init.fd);
+	if (execution->pidfd >= 0) /* ESRCH: it went by itself when its channel ended */
+		(void)kernel_pidfd_send_signal(execution->pidfd, SIGKILL);
+}
+
+/* The slot is free once nothing of the sandbox is left. */
+static void try_free(struct execution *execution)
+{
+	if (execution->state != EXECUTION_DONE || !execution->has_answer || execution->pidfd >= 0)
+		return;
+	if (supervisor.cgroup >= 0)
+		(void)cgroup_remove(supervisor.cgroup, execution->slot); /* empty: PID 1 is gone */
+	execution->state = EXECUTION_FREE;
+}
+
+static void on_pid(void *context)
+{
+	struct execution *execution = context;
+
+	loop_remove(&execution->pid_watch);
+	fd_close(&execution->pidfd);
+	try_free(execution);
+}
+
+static void report(struct execution *execution, struct ipc_execution_done *done)
+{
+	done->request = execution->request;
+	done->wall_us = loop_now_us() - execution->started_us;
+	execution->state = EXECUTION_DONE;
+	end_init(execution);
+	/* A frontend that does not read is ended by its own channel's owner. */
+	if (channel_send(&supervisor.frontend, IPC_TYPE_execution_done, done, NULL, MSG_DONTWAIT))
+		supervisor.is_ending = true;
+	try_free(execution);
+}
+
+static void report_internal(struct execution *execution, uint32_t stage, uint32_t error)
+{
+	struct ipc_execution_done done = { .verdict = VERDICT_INTERNAL,
+					   .stage = stage,
+					   .error = error };
+
+	if (execution->verdict != VERDICT_EXITED) { /* we killed it: that is what happened */
+		done = (struct ipc_execution_done){ .verdict = execution->verdict,
+						    .signal = SIGKILL };
+	} else if (supervisor.cgroup >= 0 && cgroup_read(execution->slot).is_oom) {
+		done = (struct ipc_execution_done){ .verdict = VERDICT_MEMORY, .signal = SIGKILL };
+	}
+	report(execution, &done);
+}
+
+static uint32_t judge_signal(const struct execution *execution, int signal,
+			     const struct ipc_spawn_done *from)
+{
+	const uint64_t cpu_seconds =
+		plan_profile(&supervisor.plan, execution->profile)->cpu_seconds;
+
+	if (signal == SIGSYS)
+		return VERDICT_DENIED;
+	if (cpu_seconds > 0 && (signal == SIGXCPU ||
+				(signal == SIGKILL && from->cpu_us >= cpu_seconds * 1000000)))
+		return VERDICT_CPU_TIME;
+	return VERDICT_SIGNALLED;
+}
+
+static uint32_t judge(const struct execution *execution, const struct ipc_spawn_done *from,
+		      const struct cgroup_usage *usage)
+{
+	const int status = (int)from->status;
+
+	if (execution->verdict != VERDICT_EXITED)
+		return execution->verdict;
+	if (from->over_memory || (usage->is_oom && status != 0))
+		return VERDICT_MEMORY;
+	if (usage->is_over_pids && status != 0)
+		return VERDICT_PIDS;
+	return WIFSIGNALED(status) ? judge_signal(execution, WTERMSIG(status), from)
+				   : VERDICT_EXITED;
+}
+
+static int handle_spawn_done(struct execution *execution)
+{
+	const struct ipc_spawn_done *from = &message.body.spawn_done;
+	const int status = (int)from->status;
+	struct ipc_execution_done done = { .cpu_us = from->cpu_us, .peak_bytes = from->peak_bytes };
+	struct cgroup_usage usage = { .cpu_us = 0 };
+
+	if (from->stage != STAGE_NONE) {
+		report_internal(execution, from->stage, from->error);
+		return 0;
+	}
+	if (supervisor.cgroup >= 0) {
+		usage = cgroup_read(execution->slot);
+		done.cpu_us = usage.cpu_us;
+		done.peak_bytes = usage.peak_bytes;
+	}
+	done.verdict = judge(execution, from, &usage);
+	done.exit_code = WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0;
+	done.signal = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
+	report(execution, &done);
+	return 0;
+}
+
+static int handle_init_failed(struct execution *execution)
+{
+	report_internal(execution, message.body.init_failed.stage, message.body.init_failed.error);
+	return 0;
+}
+
+static int handle_spawned(struct execution *execution)
+{
+	(void)execution; /* its pipes are on their way since the request came */
+	return 0;
+}
+
+static int handle_spawned_tty(struct execution *execution)
+{
+	const struct ipc_execution_tty tty = { .request = execution->request };
+
+	return channel_send(&supervisor.frontend, IPC_TYPE_execution_tty, &tty, message.fds,
+			    MSG_DONTWAIT);
+}
+
+static int (*const handlers[IPC_TYPE_COUNT])(struct execution *) = {
+	[IPC_TYPE_init_failed] = handle_init_failed,
+	[IPC_TYPE_spawned] = handle_spawned,
+	[IPC_TYPE_spawned_tty] = handle_spawned_tty,
+	[IPC_TYPE_spawn_done] = handle_spawn_done,
+};
+
+/* An init that says nothing more, or something wrong, is at its end. */
+static void on_init(void *context)
+{
+	struct execution *execution = context;
+	enum ipc_error wrong;
+	int status = channel_receive(&execution->init, &message, MSG_DONTWAIT, &wrong);
+
+	if (status == -EAGAIN)
+		return;
+	if (status > 0) {
+		status = handlers[message.type] ? handlers[message.type](execution) : -EPROTO;
+		channel_message_done(&message);
+		if (status == 0)
+			return;
+	}
+	if (execution->state == EXECUTION_LIVE || execution->state == EXECUTION_ENDING)
+		report_internal(execution, STAGE_CHANNEL, EPIPE);
+}
+
+/* Descriptors of a start; everything left in it is closed at the end of it. */
+struct parts {
+	int stdio_ours[3];     /* stdin write end, stdout and stderr read ends: the frontend's */
+	int stdio_workload[3]; /* the other ends */
+	int init_end;
+	int cgroup;
+	int leaf;
+};
+
+static void close_parts(struct parts *parts)
+{
+	fd_close_all(parts->stdio_ours, 3);
+	fd_close_all(parts->stdio_workload, 3);
+	fd_close(&parts->init_end);
+	fd_close(&parts->cgroup);
+	fd_close(&parts->leaf);
+}
+
+static int make_pipes(struct parts *parts)
+{
+	for (int i = 0; i < 3; i++) {
+		int ends[2];
+
+		if (pipe2(ends, O_CLOEXEC) != 0)
+			return -errno;
+		parts->stdio_ours[i] = i == 0 ? ends[1] : ends[0];
+		parts->stdio_workload[i] = i == 0 ? ends[0] : ends[1];
+	}
+	return 0;
+}
+
+static int make_parts(struct execution *execution, const struct request *request,
+		      struct parts *parts)
+{
+	int ends[2];
+	int error = request->spawn->use_tty ? 0 : make_pipes(parts);
+
+	if (!error)
+		error = channel_pair(ends);
+	if (error)
+		return error;
+	execution->init = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
+	parts->init_end = ends[1];
+	if (supervisor.cgroup >= 0)
+		error = cgroup_create(execution->slot,
+				      plan_profile(&supervisor.plan, execution->profile),
+				      &parts->cgroup, &parts->leaf);
+	return error;
+}
+
+static int ask_factory(const struct execution *execution, const struct parts *parts)
+{
+	const struct ipc_sandbox_cgroup cgroup = { .slot = execution->slot };
+	const struct ipc_sandbox_create create = { execution->slot, execution->profile };
+	int error = 0;
+
+	if (parts->cgroup >= 0)
+		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_cgroup, &cgroup,
+				     &parts->cgroup, MSG_DONTWAIT);
+	if (!error)
+		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_create, &create,
+				     &parts->init_end, MSG_DONTWAIT);
+	return error;
+}
+
+/* All of it waits in the init's channel before the init exists. */
+static int ask_init(const struct execution *execution, const struct request *request, int code,
+		    const struct parts *parts)
+{
+	static struct ipc_spawn_code where;
+	const struct ipc_spawn_stdio stdio = { .slot = execution->slot };
+	const struct ipc_spawn_cgroup cgroup = { .slot = execution->slot };
+	int error = 0;
+
+	if (!request->spawn->use_tty)
+		error = channel_send(&execution->init, IPC_TYPE_spawn_stdio, &stdio,
+				     parts->stdio_workload, MSG_DONTWAIT);
+	if (!error && code >= 0) {
+		where.slot = execution->slot;
+		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
+		error = channel_send(&execution->init, IPC_TYPE_spawn_code, &where, &code,
+				     MSG_DONTWAIT);
+	}
+	if (!error && parts->leaf >= 0)
+		error = channel_send(&execution->init, IPC_TYPE_spawn_cgroup, &cgroup,
+				     &parts->leaf, MSG_DONTWAIT);
+	if (error)
+		return error;
+	request->spawn->slot = execution->slot;
+	return channel_send(&execution->init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
+}
+
+static int tell_frontend(const struct execution *execution, const struct request *request,
+			 const struct parts *parts)
+{
+	const struct ipc_execution_started started = { .request = execution->request };
+
+	if (request->spawn->use_tty) /* execution_tty comes when the terminal is there */
+		return 0;
+	return channel_send(&supervisor.frontend, IPC_TYPE_execution_started, &started,
+			    parts->stdio_ours, MSG_DONTWAIT);
+}
+
+/* The factory is asked last: before it, nothing is running that would have to be undone. */
+static int launch(struct execution *execution, const struct request *request, int code,
+		  struct parts *parts)
+{
+	int error = make_parts(execution, request, parts);
+
+	if (!error)
+		error = loop_add(&execution->init_watch, execution->init.fd, on_init, execution);
+	if (!error)
+		error = ask_init(execution, request, code, parts);
+	if (!error)
+		error = ask_factory(execution, parts);
+	return error;
+}
+
+int execution_begin(const struct request *request, int code)
+{
+	struct execution *execution = find_free();
+	struct parts parts = { { -1, -1, -1 }, { -1, -1, -1 }, -1, -1, -1 };
+	int error;
+
+	if (!execution)
+		return -EAGAIN;
+	*execution = (struct execution){ .state = EXECUTION_FREE,
+					 .slot = execution->slot,
+					 .profile = request->profile,
+					 .request = request->number,
+					 .init.fd = -1,
+					 .pidfd = -1,
+					 .verdict = VERDICT_EXITED,
+					 .started_us = loop_now_us() };
+	execution->deadline_us = execution->started_us + (uint64_t)request->timeout_ms * 1000;
+	error = launch(execution, request, code, &parts);
+	if (error) {
+		loop_remove(&execution->init_watch);
+		fd_close(&execution->init.fd);
+		if (parts.cgroup >= 0)
+			(void)cgroup_remove(supervisor.cgroup, execution->slot); /* unused */
+	} else {
+		execution->state = EXECUTION_LIVE;
+		if (tell_frontend(execution, request, &parts) != 0)
+			supervisor.is_ending = true;
+	}
+	close_parts(&parts);
+	return error;
+}
+
+void execution_kill(struct execution *execution, uint32_t verdict)
+{
+	const struct ipc_spawn_kill kill = { .slot = execution->slot };
+
+	if (execution->state != EXECUTION_LIVE)
+		return;
+	execution->state = EXECUTION_ENDING;
+	execution->verdict = verdict;
+	execution->deadline_us = loop_now_us() + GRACE_US;
+	if (supervisor.cgroup >= 0)
+		cgroup_kill(execution->slot);
+	/* An init that cannot take it is killed when the grace is over. */
+	(void)channel_send(&execution->init, IPC_TYPE_spawn_kill, &kill, NULL, MSG_DONTWAIT);
+}
+
+static struct execution *find_waiting(uint32_t slot)
+{
+	if (slot >= EXECUTIONS_MAX || supervisor.executions[slot].state == EXECUTION_FREE ||
+	    supervisor.executions[slot].has_answer)
+		return NULL;
+	return &supervisor.executions[slot];
+}
+
+int execution_created(uint32_t slot, int *pidfd)
+{
+	struct execution *execution = find_waiting(slot);
+	int error;
+
+	if (!execution)
+		return -EPROTO;
+	execution->has_answer = true;
+	execution->pidfd = *pidfd;
+	*pidfd = -1;
+	error = loop_add(&execution->pid_watch, execution->pidfd, on_pid, execution);
+	if (!error && execution->state == EXECUTION_DONE)
+		end_init(execution);
+	return error;
+}
+
+int execution_failed(uint32_t slot, uint32_t stage, uint32_t error)
+{
+	struct execution *execution = find_waiting(slot);
+
+	if (!execution)
+		return -EPROTO;
+	execution->has_answer = true;
+	if (execution->state != EXECUTION_DONE)
+		report_internal(execution, stage, error);
+	else
+		try_free(execution);
+	return 0;
+}
+
+uint64_t execution_deadline_us(void)
+{
+	uint64_t earliest = UINT64_MAX;
+
+	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
+		const struct execution *execution = &supervisor.executions[i];
+
+		if ((execution->state == EXECUTION_LIVE || execution->state == EXECUTION_ENDING) &&
+		    execution->deadline_us < earliest)
+			earliest = execution->deadline_us;
+	}
+	return earliest;
+}
+
+void execution_expire(void)
+{
+	const uint64_t now = loop_now_us();
+
+	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
+		struct execution *execution = &supervisor.executions[i];
+
+		if (execution->deadline_us > now)
+			continue;
+		if (execution->state == EXECUTION_LIVE)
+			execution_kill(execution, VERDICT_TIMEOUT);
+		else if (execution->state == EXECUTION_ENDING)
+			report_internal(execution, STAGE_CHANNEL, ETIMEDOUT);
+	}
+}
+
+bool execution_end_all(void)
+{
+	bool is_over = true;
+
+	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
+		struct execution *execution = &supervisor.executions[i];
+
+		if (execution->state == EXECUTION_FREE)
+			continue;
+		execution->state = EXECUTION_DONE;
+		end_init(execution);
+		try_free(execution);
+		is_over = is_over && execution->state == EXECUTION_FREE;
+	}
+	return is_over;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The life of one execution: its sandbox is asked for, its workload runs, it is reported, its
+ * sandbox is gone. Reporting comes before the tearing down.
+ */
+#ifndef SUPERVISOR_EXECUTION_H
+#define SUPERVISOR_EXECUTION_H
+
+#include <stdbool.h>
+
+#include "request.h"
+#include "state.h"
+
+/*
+ * Start what passed request.h. `code` is a sealed memfd or -1 and stays the caller's. Returns 0,
+ * after which execution_done will reach the frontend whatever happens, or -errno when nothing was
+ * started.
+ */
+int execution_begin(const struct request *request, int code);
+
+/* The live execution with this number, or NULL. */
+struct execution *execution_find(uint64_t request);
+
+/* Is no execution more possible now? */
+bool execution_is_full(void);
+
+/* Kill its processes; `verdict` is what will be reported. */
+void execution_kill(struct execution *execution, uint32_t verdict);
+
+/* What the factory answered. A pidfd becomes the execution's. 0, or -EPROTO for a slot that did
+ * not ask. */
+int execution_created(uint32_t slot, int *pidfd);
+int execution_failed(uint32_t slot, uint32_t stage, uint32_t error);
+
+/* The earliest time at which execution_expire() has something to do; UINT64_MAX: none. */
+uint64_t execution_deadline_us(void);
+
+/* Kill what is over its time. */
+void execution_expire(void);
+
+/* Kill every sandbox without reports; true when all are gone. Call until true. */
+bool execution_end_all(void);
+
+#endif

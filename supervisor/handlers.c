@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One handler per message; each checks meaning first, then policy (request.c), then acts. A peer
+ * that breaks the protocol or goes away ends this supervisor and every sandbox with it.
+ */
+#include "handlers.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/log.h"
+#include "execution.h"
+#include "request.h"
+
+/* Whose languages the welcome names: the one that a request without a profile means. */
+#define DEFAULT_PROFILE "default"
+
+static struct channel_message message;
+static struct loop_watch frontend_watch;
+static struct loop_watch factory_watch;
+
+static int handle_hello(void)
+{
+	static struct ipc_welcome welcome;
+	const int profile = plan_profile_find(&supervisor.plan, DEFAULT_PROFILE);
+	int error;
+
+	if (memcmp(message.body.hello.schema, ipc_schema_hash, sizeof(welcome.schema)) != 0)
+		return -EPROTO;
+	memcpy(welcome.schema, ipc_schema_hash, sizeof(welcome.schema));
+	welcome.landlock_abi = (uint32_t)supervisor.landlock_abi;
+	welcome.limits = supervisor.limits;
+	welcome.profiles_size = request_list_profiles(welcome.profiles);
+	if (profile >= 0)
+		welcome.languages_size = request_list_languages(
+			plan_profile(&supervisor.plan, (uint32_t)profile), welcome.languages);
+	error = channel_send(&supervisor.frontend, IPC_TYPE_welcome, &welcome, NULL, MSG_DONTWAIT);
+	supervisor.frontend.phase = IPC_SERVE;
+	return error;
+}
+
+static int refuse(uint64_t request, enum refusal reason, const char *detail)
+{
+	static struct ipc_execution_refused refused;
+
+	refused.request = request;
+	refused.reason = reason;
+	strncpy(refused.detail, detail, sizeof(refused.detail) - 1);
+	return channel_send(&supervisor.frontend, IPC_TYPE_execution_refused, &refused, NULL,
+			    MSG_DONTWAIT);
+}
+
+static int begin(uint64_t number, enum refusal refusal, const struct request *request, int code,
+		 const char *detail)
+{
+	int error;
+
+	if (execution_find(number))
+		refusal = REFUSAL_REQUEST_IN_USE;
+	else if (!refusal && execution_is_full())
+		refusal = REFUSAL_BUSY;
+	if (refusal)
+		return refuse(number, refusal, detail);
+	error = execution_begin(request, code);
+	return error ? refuse(number, REFUSAL_RESOURCES, strerror(-error)) : 0;
+}
+
+static int handle_execution_start(void)
+{
+	const struct ipc_execution_start *from = &message.body.execution_start;
+	char detail[IPC_LIST_MAX] = "";
+	struct request request;
+	const enum refusal refusal = request_command(from, &request, detail);
+
+	return begin(from->request, refusal, &request, -1, detail);
+}
+
+static int handle_code_start(void)
+{
+	const struct ipc_code_start *from = &message.body.code_start;
+	char detail[IPC_LIST_MAX] = "";
+	struct request request;
+	const enum refusal refusal = request_code(from, &request, detail);
+
+	return begin(from->request, refusal, &request, message.fds[0], detail);
+}
+
+static int handle_execution_end(void)
+{
+	static const uint32_t verdicts[] = {
+		[END_CANCELLED] = VERDICT_CANCELLED,
+		[END_OUTPUT] = VERDICT_OUTPUT,
+		[END_CLIENT_GONE] = VERDICT_CLIENT_GONE,
+	};
+	const struct ipc_execution_end *from = &message.body.execution_end;
+	struct execution *execution = execution_find(from->request);
+
+	if (from->reason < END_CANCELLED || from->reason > END_CLIENT_GONE)
+		return -EPROTO;
+	if (execution) /* else it ended while this was on its way */
+		execution_kill(execution, verdicts[from->reason]);
+	return 0;
+}
+
+static int handle_sandbox_created(void)
+{
+	return execution_created(message.body.sandbox_created.slot, &message.fds[0]);
+}
+
+static int handle_sandbox_failed(void)
+{
+	const struct ipc_sandbox_failed *from = &message.body.sandbox_failed;
+
+	if (from->slot != EXECUTIONS_MAX)
+		return execution_failed(from->slot, from->stage, from->error);
+	log_line("cannot start msp-broker: %s: %s", stage_text(from->stage),
+		 strerror((int)from->error));
+	supervisor.exit_status = MSP_EXIT_SANDBOX;
+	return -ECANCELED;
+}
+
+static int handle_helper_started(void)
+{
+	return 0; /* its channel tells how it goes */
+}
+
+static int (*const handlers[IPC_TYPE_COUNT])(void) = {
+	[IPC_TYPE_hello] = handle_hello,
+	[IPC_TYPE_execution_start] = handle_execution_start,
+	[IPC_TYPE_code_start] = handle_code_start,
+	[IPC_TYPE_execution_end] = handle_execution_end,
+	[IPC_TYPE_sandbox_created] = handle_sandbox_created,
+	[IPC_TYPE_sandbox_failed] = handle_sandbox_failed,
+	[IPC_TYPE_helper_started] = handle_helper_started,
+};
+
+static void on_channel(void *context)
+{
+	const struct channel *channel = context;
+	const char *name = channel == &supervisor.factory ? "the factory" : "the frontend";
+	enum ipc_error wrong = IPC_OK;
+	int status = channel_receive(channel, &message, MSG_DONTWAIT, &wrong);
+
+	if (status == -EAGAIN)
+		return;
+	if (status > 0) {
+		status = handlers[message.type] ? handlers[message.type]() : -EPROTO;
+		channel_message_done(&message);
+		if (status == 0)
+			return;
+	} else if (status == 0 && channel == &supervisor.factory) {
+		log_line("the factory ended");
+	}
+	if (status < 0 && status != -ECANCELED && status != -EPIPE)
+		log_line("%s broke the protocol: %s", name,
+			 wrong ? ipc_error_text(wrong) : strerror(-status));
+	if (supervisor.exit_status == 0 && (status < 0 || channel == &supervisor.factory))
+		supervisor.exit_status = MSP_EXIT_SOFTWARE;
+	supervisor.is_ending = true;
+}
+
+int handlers_watch(void)
+{
+	const int error = loop_add(&frontend_watch, supervisor.frontend.fd, on_channel,
+				   &supervisor.frontend);
+
+	return error ? error
+		     : loop_add(&factory_watch, supervisor.factory.fd, on_channel,
+				&supervisor.factory);
+}

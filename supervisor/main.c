@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Theory of operation
+ *
+ * The supervisor decides; it neither reads text from anybody but the kernel nor sees a byte that a
+ * workload wrote. It is a static program without a heap.
+ *
+ * It starts with one channel on descriptor 3, on which a launcher (msp) has said what to start
+ * from: the sealed plan, the images of our other processes, perhaps a cgroup directory (start.c).
+ * It starts the factory, which alone clones, and then confines itself: Landlock with nothing but
+ * that cgroup directory, and its own system call list (confine.c). It never forks again.
+ *
+ * From then on it is a loop over channels (handlers.c): a frontend, msp-broker or the msp that
+ * launched it, asks for executions; each gets an ephemeral sandbox (execution.c). The pipes of a
+ * workload go to the frontend by descriptor; the supervisor closes its own copies at once.
+ *
+ * The end of the frontend, of the factory, or SIGINT, SIGTERM and SIGHUP end every sandbox and
+ * then the supervisor. If it is killed, the same happens without it: inits and broker see the end
+ * of their channels, the factory too, and it empties the cgroups.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "common/log.h"
+#include "confine.h"
+#include "execution.h"
+#include "handlers.h"
+#include "start.h"
+#include "state.h"
+
+#define LAUNCHER_FD 3
+
+/* Longest wait for killed sandboxes at the end: clients give 50 to 450 ms in all. */
+#define END_US 150000
+
+struct supervisor supervisor;
+
+static struct loop_watch signal_watch;
+
+static void on_signal(void *context)
+{
+	const int *fd = context;
+	struct signalfd_siginfo info;
+
+	if (read(*fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	supervisor.exit_status = MSP_EXIT_SIGNAL_BASE + (int)info.ssi_signo;
+	supervisor.is_ending = true;
+}
+
+static int watch_signals(void)
+{
+	static int fd;
+	sigset_t set;
+
+	if (sigemptyset(&set) != 0 || sigaddset(&set, SIGINT) != 0 ||
+	    sigaddset(&set, SIGTERM) != 0 || sigaddset(&set, SIGHUP) != 0 ||
+	    sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+		return -errno;
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : loop_add(&signal_watch, fd, on_signal, &fd);
+}
+
+/* The client's descriptors go to the broker; afterwards they are no longer ours. */
+static int start_broker(const struct start *start)
+{
+	const struct ipc_helper_start request = { .slot = EXECUTIONS_MAX };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int ends[2];
+	int fds[4];
+	int error = null < 0 ? -errno : channel_pair(ends);
+
+	if (error)
+		return error;
+	memcpy(fds, (int[]){ start->broker, STDIN_FILENO, STDOUT_FILENO, ends[1] }, sizeof(fds));
+	error = channel_send(&supervisor.factory, IPC_TYPE_helper_start, &request, fds, 0);
+	fd_close(&ends[1]);
+	supervisor.frontend = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
+	if (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
+		error = error ? error : -errno;
+	fd_close(&null);
+	return error;
+}
+
+static int attach_frontend(struct start *start)
+{
+	int error = 0;
+
+	if (start->frontend == FRONTEND_BROKER)
+		error = start_broker(start);
+	else
+		supervisor.frontend = (struct channel){ LAUNCHER_FD, IPC_SUPERVISOR, IPC_FRONTEND,
+							IPC_SETUP };
+	fd_close(&start->broker);
+	return error;
+}
+
+static void serve(void)
+{
+	while (!supervisor.is_ending) {
+		const int error = loop_turn(execution_deadline_us());
+
+		if (error)
+			log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", strerror(-error));
+		execution_expire();
+	}
+}
+
+static void end(void)
+{
+	const uint64_t deadline = loop_now_us() + END_US;
+
+	while (!execution_end_all() && loop_now_us() < deadline)
+		(void)loop_turn(deadline); /* the deadline ends it whatever happens */
+	fd_close(&supervisor.factory.fd);
+	(void)waitpid(supervisor.factory_pid, NULL, 0); /* it ends with its channel */
+}
+
+int main(void)
+{
+	struct start start;
+	int error;
+
+	log_set_name("msp-supervisor");
+	if (fcntl(LAUNCHER_FD, F_SETFD, FD_CLOEXEC) != 0)
+		log_fatal(MSP_EXIT_USAGE, "descriptor %d is missing: this program is started by msp",
+			  LAUNCHER_FD);
+	if (kernel_close_range(LAUNCHER_FD + 1, ~0U) != 0)
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot close descriptors: %s", strerror(errno));
+	start_supervisor(LAUNCHER_FD, &start);
+	error = loop_open();
+	if (!error)
+		error = watch_signals();
+	if (!error)
+		error = attach_frontend(&start);
+	if (!error)
+		error = handlers_watch();
+	if (!error)
+		error = confine_supervisor(supervisor.cgroup);
+	if (error)
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", strerror(-error));
+	serve();
+	end();
+	return supervisor.exit_status;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "request.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "state.h"
+
+/* Profiles with such a name are for our own helpers. */
+#define INTERNAL_PREFIX '_'
+
+static struct ipc_spawn spawn;
+
+/* Append to `list`, which holds `*used` of `room` bytes; false when there is no room. */
+static bool append(uint8_t *list, uint32_t room, uint32_t *used, const void *bytes, size_t size)
+{
+	if (size > room - *used)
+		return false;
+	memcpy(list + *used, bytes, size);
+	*used += (uint32_t)size;
+	return true;
+}
+
+static bool is_list(const uint8_t *list, uint32_t size)
+{
+	return size == 0 || list[size - 1] == '\0';
+}
+
+static bool has_name(const uint8_t *list, uint32_t size, const char *name)
+{
+	for (uint32_t at = 0; at < size; at += (uint32_t)strlen((const char *)list + at) + 1) {
+		if (strcmp((const char *)list + at, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The names as one text for people: NULs between them become ", ". */
+static void describe(const uint8_t *list, uint32_t size, char detail[IPC_LIST_MAX])
+{
+	uint32_t used = 0;
+
+	for (uint32_t at = 0; at < size && used + 3 < IPC_LIST_MAX; at++) {
+		if (list[at] != '\0') {
+			detail[used++] = (char)list[at];
+		} else if (at + 1 < size) {
+			detail[used++] = ',';
+			detail[used++] = ' ';
+		}
+	}
+	detail[used] = '\0';
+}
+
+uint32_t request_list_profiles(uint8_t list[IPC_LIST_MAX])
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < plan_profile_count(&supervisor.plan); i++) {
+		const char *name = plan_string(&supervisor.plan,
+					       plan_profile(&supervisor.plan, i)->name);
+
+		if (name[0] != INTERNAL_PREFIX &&
+		    !append(list, IPC_LIST_MAX, &used, name, strlen(name) + 1))
+			break;
+	}
+	return used;
+}
+
+static bool is_installed(const struct plan_language *language)
+{
+	/* /usr inside is /usr outside, so the host's file answers. */
+	return access(plan_string(&supervisor.plan, language->program), X_OK) == 0;
+}
+
+static uint32_t list_languages(const struct plan_profile *profile, bool installed_only,
+			       uint8_t list[IPC_LIST_MAX])
+{
+	const struct plan_language *languages = plan_languages(&supervisor.plan, profile);
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < profile->language_count; i++) {
+		const char *name = plan_string(&supervisor.plan, languages[i].name);
+
+		if (has_name(list, used, name) || (installed_only && !is_installed(&languages[i])))
+			continue;
+		if (!append(list, IPC_LIST_MAX, &used, name, strlen(name) + 1))
+			break;
+	}
+	return used;
+}
+
+uint32_t request_list_languages(const struct plan_profile *profile, uint8_t list[IPC_LIST_MAX])
+{
+	return list_languages(profile, true, list);
+}
+
+static enum refusal find_profile(const char *name, uint32_t *ret, char detail[IPC_LIST_MAX])
+{
+	uint8_t list[IPC_LIST_MAX];
+	const int index = plan_profile_find(&supervisor.plan, name);
+
+	if (index < 0 || name[0] == INTERNAL_PREFIX) {
+		describe(list, request_list_profiles(list), detail);
+		return REFUSAL_PROFILE_UNKNOWN;
+	}
+	*ret = (uint32_t)index;
+	return REFUSAL_NONE;
+}
+
+/* Does `list` hold an entry with the same name before '=' as `entry`? */
+static bool has_variable(const uint8_t *list, uint32_t size, const char *entry)
+{
+	const size_t name = strcspn(entry, "=") + 1;
+
+	for (uint32_t at = 0; at < size; at += (uint32_t)strlen((const char *)list + at) + 1) {
+		if (strncmp((const char *)list + at, entry, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool are_variables(const uint8_t *list, uint32_t size)
+{
+	for (uint32_t at = 0; at < size; at += (uint32_t)strlen((const char *)list + at) + 1) {
+		const char *equals = strchr((const char *)list + at, '=');
+
+		if (!equals || equals == (const char *)list + at)
+			return false;
+	}
+	return true;
+}
+
+/* The request's variables, and the profile's that it does not name. */
+static bool compose_environment(const struct plan_profile *profile, const uint8_t *extra,
+				uint32_t size)
+{
+	const uint8_t *own = plan_bytes(&supervisor.plan, profile->environment);
+
+	spawn.environment_size = 0;
+	if (!is_list(extra, size) || !are_variables(extra, size) ||
+	    !append(spawn.environment, IPC_ENVIRONMENT_MAX, &spawn.environment_size, extra, size))
+		return false;
+	for (uint32_t at = 0; at < profile->environment_size;) {
+		const char *entry = (const char *)own + at;
+		const size_t length = strlen(entry) + 1;
+
+		at += (uint32_t)length;
+		if (has_variable(extra, size, entry))
+			continue;
+		if (!append(spawn.environment, IPC_ENVIRONMENT_MAX, &spawn.environment_size, entry,
+			    length))
+			return false;
+	}
+	return true;
+}
+
+static bool compose_arguments(const uint8_t *first, uint32_t first_size, const uint8_t *rest,
+			      uint32_t rest_size)
+{
+	spawn.argv_size = 0;
+	return is_list(rest, rest_size) && first_size + rest_size > 0 &&
+	       append(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, first, first_size) &&
+	       append(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, rest, rest_size);
+}
+
+static enum refusal compose_cwd(const struct plan_profile *profile, const char *cwd)
+{
+	if (cwd[0] == '\0')
+		cwd = plan_string(&supervisor.plan, profile->cwd);
+	if (cwd[0] != '/')
+		return REFUSAL_CWD;
+	/* The plan's strings are shorter than its largest size; a path beyond the field cannot be. */
+	if (strlen(cwd) >= sizeof(spawn.cwd))
+		return REFUSAL_CWD;
+	memcpy(spawn.cwd, cwd, strlen(cwd) + 1);
+	return REFUSAL_NONE;
+}
+
+static uint32_t narrow_timeout(const struct plan_profile *profile, uint32_t wanted)
+{
+	if (wanted == 0)
+		return profile->wall_default_ms;
+	return wanted < profile->wall_max_ms ? wanted : profile->wall_max_ms;
+}
+
+enum refusal request_command(const struct ipc_execution_start *from, struct request *ret,
+			     char detail[IPC_LIST_MAX])
+{
+	struct request request = { .number = from->request, .spawn = &spawn };
+	const struct plan_profile *profile;
+	enum refusal refusal = find_profile(from->profile, &request.profile, detail);
+
+	if (refusal)
+		return refusal;
+	profile = plan_profile(&supervisor.plan, request.profile);
+	request.timeout_ms = narrow_timeout(profile, from->timeout_ms);
+	refusal = compose_cwd(profile, from->cwd);
+	if (refusal)
+		return refusal;
+	if (from->argv_size == 0 ||
+	    !compose_arguments(plan_bytes(&supervisor.plan, profile->shell),
+			       from->use_shell ? profile->shell_size : 0, from->argv,
+			       from->argv_size) ||
+	    !compose_environment(profile, from->environment, from->environment_size))
+		return REFUSAL_ARGV;
+	spawn.use_tty = from->use_tty != 0;
+	*ret = request;
+	return REFUSAL_NONE;
+}
+
+/* The first record of that name or alias whose program is there. */
+static enum refusal find_language(const struct plan_profile *profile, const char *name,
+				  const struct plan_language **ret, char detail[IPC_LIST_MAX])
+{
+	const struct plan_language *languages = plan_languages(&supervisor.plan, profile);
+	uint8_t list[IPC_LIST_MAX];
+	bool is_known = false;
+
+	for (uint32_t i = 0; i < profile->language_count; i++) {
+		const struct plan_language *language = &languages[i];
+
+		if (strcmp(plan_string(&supervisor.plan, language->name), name) != 0 &&
+		    !has_name(plan_bytes(&supervisor.plan, language->aliases),
+			      language->aliases_size, name))
+			continue;
+		is_known = true;
+		if (is_installed(language)) {
+			*ret = language;
+			return REFUSAL_NONE;
+		}
+	}
+	describe(list, list_languages(profile, is_known, list), detail);
+	return is_known ? REFUSAL_LANGUAGE_MISSING : REFUSAL_LANGUAGE_UNKNOWN;
+}
+
+enum refusal request_code(const struct ipc_code_start *from, struct request *ret,
+			  char detail[IPC_LIST_MAX])
+{
+	struct request request = { .number = from->request, .spawn = &spawn };
+	const struct plan_language *language;
+	const struct plan_profile *profile;
+	enum refusal refusal = find_profile(from->profile, &request.profile, detail);
+
+	if (refusal)
+		return refusal;
+	profile = plan_profile(&supervisor.plan, request.profile);
+	request.timeout_ms = narrow_timeout(profile, from->timeout_ms);
+	refusal = find_language(profile, from->language, &language, detail);
+	if (!refusal)
+		refusal = compose_cwd(profile, from->cwd);
+	if (refusal)
+		return refusal;
+	if (!compose_arguments(plan_bytes(&supervisor.plan, language->argv), language->argv_size,
+			       from->argv, from->argv_size) ||
+	    !compose_environment(profile, from->environment, from->environment_size))
+		return REFUSAL_ARGV;
+	spawn.use_tty = 0;
+	request.code_path = plan_string(&supervisor.plan, language->file);
+	*ret = request;
+	return REFUSAL_NONE;
+}

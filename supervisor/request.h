@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a frontend asked for, checked against the plan, as a spawn message. A request can only
+ * narrow what its profile says.
+ */
+#ifndef SUPERVISOR_REQUEST_H
+#define SUPERVISOR_REQUEST_H
+
+#include "common/ipc.h"
+#include "common/plan.h"
+
+/* A request that passed. The spawn message is in static storage until the next request. */
+struct request {
+	uint64_t number;
+	uint32_t profile;
+	uint32_t timeout_ms;
+	struct ipc_spawn *spawn;
+	const char *code_path; /* NULL without code */
+};
+
+/* REFUSAL_NONE and *ret filled, or the reason, with its detail in `detail`. */
+enum refusal request_command(const struct ipc_execution_start *from, struct request *ret,
+			     char detail[IPC_LIST_MAX]);
+enum refusal request_code(const struct ipc_code_start *from, struct request *ret,
+			  char detail[IPC_LIST_MAX]);
+
+/* Names of all profiles, and of a profile's installed languages, with a NUL after each. Return the
+ * size; what does not fit is left out. */
+uint32_t request_list_profiles(uint8_t list[IPC_LIST_MAX]);
+uint32_t request_list_languages(const struct plan_profile *profile, uint8_t list[IPC_LIST_MAX]);
+
+#endif

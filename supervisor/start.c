@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/confine/landlock.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "state.h"
+
+#define CHANNEL_FD 3
+
+static struct channel launcher;
+static struct channel_message message;
+static struct start start = { -1, -1, -1, -1, 0, 0 };
+
+/* The binds wait here, in the order they came, for the factory. */
+static struct {
+	int fd;
+	struct ipc_factory_bind names;
+} binds[BINDS_MAX];
+static uint32_t bind_count;
+
+static int take_fd(unsigned int index)
+{
+	const int fd = message.fds[index];
+
+	message.fds[index] = -1;
+	return fd;
+}
+
+static int handle_supervisor_start(void)
+{
+	const struct ipc_supervisor_start *from = &message.body.supervisor_start;
+
+	if (start.policy >= 0 ||
+	    memcmp(from->schema, ipc_schema_hash, sizeof(from->schema)) != 0)
+		return -EPROTO;
+	start.policy = take_fd(0);
+	start.child_init = take_fd(1);
+	start.broker = take_fd(2);
+	start.frontend = from->frontend;
+	start.limits = from->limits;
+	return 0;
+}
+
+static int handle_supervisor_cgroup(void)
+{
+	fd_close(&start.cgroup);
+	start.cgroup = take_fd(0);
+	return 0;
+}
+
+static int handle_supervisor_bind(void)
+{
+	const struct ipc_supervisor_bind *from = &message.body.supervisor_bind;
+
+	if (bind_count == BINDS_MAX)
+		return -EPROTO;
+	memcpy(binds[bind_count].names.host_path, from->host_path, sizeof(from->host_path));
+	memcpy(binds[bind_count].names.inside_path, from->inside_path, sizeof(from->inside_path));
+	binds[bind_count++].fd = take_fd(0);
+	return 0;
+}
+
+/* The last one: 1 ends the receiving. */
+static int handle_supervisor_run(void)
+{
+	return start.policy >= 0 && message.body.supervisor_run.binds == bind_count ? 1 : -EPROTO;
+}
+
+static int (*const handlers[IPC_TYPE_COUNT])(void) = {
+	[IPC_TYPE_supervisor_start] = handle_supervisor_start,
+	[IPC_TYPE_supervisor_cgroup] = handle_supervisor_cgroup,
+	[IPC_TYPE_supervisor_bind] = handle_supervisor_bind,
+	[IPC_TYPE_supervisor_run] = handle_supervisor_run,
+};
+
+static void receive_launcher(void)
+{
+	enum ipc_error wrong = IPC_OK;
+	int status = 0;
+
+	while (status == 0) {
+		status = channel_receive(&launcher, &message, 0, &wrong);
+		if (status == 0)
+			log_fatal(MSP_EXIT_SOFTWARE, "the launcher ended before it said everything");
+		if (status > 0)
+			status = handlers[message.type] ? handlers[message.type]() : -EPROTO;
+		channel_message_done(&message);
+	}
+	if (status < 0)
+		log_fatal(MSP_EXIT_SOFTWARE,
+			  "descriptor %d is not a launcher of this version (%s): start msp instead",
+			  CHANNEL_FD, wrong ? ipc_error_text(wrong) : strerror(-status));
+}
+
+static void check_profile(const struct plan_profile *profile)
+{
+	const char *name = plan_string(&supervisor.plan, profile->name);
+
+	if (supervisor.landlock_abi < (int)profile->landlock_abi_min)
+		log_fatal(MSP_EXIT_REFUSED,
+			  "profile %s requires Landlock ABI %u (ABI 6 is Linux 6.12), this kernel "
+			  "has %d: run a newer kernel or lower requirements.landlock in the "
+			  "operator's policy",
+			  name, profile->landlock_abi_min, supervisor.landlock_abi);
+	if (start.cgroup < 0 && start.limits != LIMITS_FALLBACK && !profile->limits_fallback)
+		log_fatal(MSP_EXIT_REFUSED,
+			  "profile %s requires a delegated cgroup v2 with cpu, memory and pids, and "
+			  "there is none here: see 'msp doctor', or accept weaker limits with "
+			  "--limits=fallback",
+			  name);
+}
+
+static void check_requirements(void)
+{
+	int error;
+
+	if (geteuid() == 0 || getuid() != geteuid())
+		log_fatal(MSP_EXIT_REFUSED, "will not run as root: start msp, which changes to the "
+					    "account 'msp' first");
+	error = plan_open_fd(start.policy, &supervisor.plan);
+	if (error)
+		log_fatal(MSP_EXIT_REFUSED, "the compiled policy is not of this version (%s): "
+					    "compile it again with msp-policy",
+			  strerror(-error));
+	supervisor.landlock_abi = landlock_abi();
+	for (uint32_t i = 0; i < plan_profile_count(&supervisor.plan); i++)
+		check_profile(plan_profile(&supervisor.plan, i));
+	supervisor.limits = start.cgroup >= 0 ? LIMITS_CGROUP : LIMITS_FALLBACK;
+	supervisor.cgroup = start.cgroup;
+}
+
+/* Each execution costs up to five descriptors for a moment. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* fewer executions at once then */
+}
+
+/* In the child, until its exec. */
+static void become_factory(int image, int channel)
+{
+	static char name[] = "msp-child-init";
+	char *const arguments[] = { name, NULL };
+	char *const environment[] = { NULL };
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
+		_exit(MSP_EXIT_SOFTWARE);
+	/* Both may lie at or below the channel's place. */
+	image = fcntl(image, F_DUPFD_CLOEXEC, CHANNEL_FD + 1);
+	if (image < 0 || dup2(channel, CHANNEL_FD) < 0 ||
+	    (channel == CHANNEL_FD && fcntl(channel, F_SETFD, 0) != 0))
+		_exit(MSP_EXIT_SOFTWARE);
+	(void)syscall(SYS_execveat, image, "", arguments, environment, AT_EMPTY_PATH);
+	_exit(MSP_EXIT_SOFTWARE);
+}
+
+/* The only fork of the supervisor's life. The image is a sealed copy: what a sandbox's
+ * /proc/1/exe names can never be written, by nobody. */
+static void spawn_factory(void)
+{
+	int image = fd_sealed_from_file("msp-child-init", start.child_init);
+	int ends[2];
+	int error = image < 0 ? image : channel_pair(ends);
+
+	if (error)
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot prepare the factory: %s", strerror(-error));
+	supervisor.factory_pid = fork();
+	if (supervisor.factory_pid == 0)
+		become_factory(image, ends[1]);
+	if (supervisor.factory_pid < 0)
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot start the factory: %s", strerror(errno));
+	fd_close(&image);
+	fd_close(&ends[1]);
+	supervisor.factory = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_FACTORY, IPC_SETUP };
+}
+
+static int tell_factory(void)
+{
+	struct ipc_factory_start first = { .limits = supervisor.limits };
+	const struct ipc_factory_cgroup cgroup = { .slots = EXECUTIONS_MAX };
+	const struct ipc_factory_serve serve = { .binds = bind_count };
+	int error;
+
+	memcpy(first.schema, ipc_schema_hash, sizeof(first.schema));
+	error = channel_send(&supervisor.factory, IPC_TYPE_factory_start, &first, &start.policy, 0);
+	if (!error && start.cgroup >= 0)
+		error = channel_send(&supervisor.factory, IPC_TYPE_factory_cgroup, &cgroup,
+				     &start.cgroup, 0);
+	for (uint32_t i = 0; i < bind_count && !error; i++) {
+		error = channel_send(&supervisor.factory, IPC_TYPE_factory_bind, &binds[i].names,
+				     &binds[i].fd, 0);
+		fd_close(&binds[i].fd);
+	}
+	if (!error)
+		error = channel_send(&supervisor.factory, IPC_TYPE_factory_serve, &serve, NULL, 0);
+	return error;
+}
+
+static void await_factory(void)
+{
+	enum ipc_error wrong = IPC_OK;
+	const int status = channel_receive(&supervisor.factory, &message, 0, &wrong);
+	const struct ipc_factory_ready *ready = &message.body.factory_ready;
+
+	if (status <= 0 || message.type != IPC_TYPE_factory_ready)
+		log_fatal(MSP_EXIT_SOFTWARE, "the factory ended during its set-up (%s)",
+			  status < 0 ? ipc_error_text(wrong) : "no report");
+	if (ready->stage != STAGE_NONE)
+		log_fatal(MSP_EXIT_REFUSED, "cannot make sandboxes on this machine: %s: %s; 'msp "
+					    "doctor' says what is missing",
+			  stage_text(ready->stage), strerror((int)ready->error));
+	supervisor.factory.phase = IPC_SERVE;
+}
+
+void start_supervisor(int launcher_fd, struct start *ret)
+{
+	int error;
+
+	launcher = (struct channel){ launcher_fd, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
+	receive_launcher();
+	check_requirements();
+	raise_descriptor_limit();
+	spawn_factory();
+	error = tell_factory();
+	if (error)
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot talk to the factory: %s", strerror(-error));
+	await_factory();
+	fd_close(&start.policy);
+	fd_close(&start.child_init);
+	*ret = start;
+}

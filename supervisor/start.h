@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From the launcher's messages to a factory that is ready.
+ */
+#ifndef SUPERVISOR_START_H
+#define SUPERVISOR_START_H
+
+#include <stdint.h>
+
+/* What the launcher handed over. Descriptors are owned by this struct, -1 when absent. */
+struct start {
+	int policy;
+	int child_init;
+	int broker;
+	int cgroup;
+	uint32_t frontend; /* enum frontend_mode */
+	uint32_t limits;   /* what the operator accepts */
+};
+
+/* Receive the launcher's messages on `launcher_fd`, check them and this machine against the plan's
+ * requirements, and start the factory. Fills `supervisor`. Ends the process with a message and
+ * exit code 78 or 70 when it cannot. */
+void start_supervisor(int launcher_fd, struct start *ret);
+
+#endif
