@@ -39,8 +39,12 @@ add_library(msp_musl INTERFACE)
 target_compile_options(msp_musl INTERFACE -specs=${MSP_MUSL_SPECS}
 	-Wno-conversion -Wno-sign-conversion
 	"SHELL:-idirafter /usr/include" "SHELL:-idirafter /usr/include/x86_64-linux-gnu")
-target_link_options(msp_musl INTERFACE -specs=${MSP_MUSL_SPECS} -static-pie
-	-Wl,--gc-sections -Wl,-z,separate-code)
+# The spec file knows no static PIE: it is static linking with musl's self-relocating start file.
+set(MSP_MUSL_LIBRARIES /usr/lib/x86_64-linux-musl)
+target_link_options(msp_musl INTERFACE -specs=${MSP_MUSL_SPECS} -static -nostartfiles
+	-Wl,-pie,--no-dynamic-linker,-z,text,--gc-sections
+	${MSP_MUSL_LIBRARIES}/rcrt1.o ${MSP_MUSL_LIBRARIES}/crti.o)
+target_link_libraries(msp_musl INTERFACE ${MSP_MUSL_LIBRARIES}/crtn.o)
 if(MSP_STATIC AND NOT EXISTS ${MSP_MUSL_SPECS})
 	message(FATAL_ERROR "musl-gcc is missing: run ./dev setup, or install the package musl-tools")
 endif()

@@ -16,6 +16,9 @@
 /* How long an init may take to report after it was told to kill. */
 #define GRACE_US 200000
 
+/* Until a cgroup that is still occupied by dying processes is removed again. */
+#define RETRY_US 2000
+
 static struct channel_message message;
 
 struct execution *execution_find(uint64_t request)
@@ -54,13 +57,22 @@ static void end_init(struct execution *execution)
 		(void)kernel_pidfd_send_signal(execution->pidfd, SIGKILL);
 }
 
+/* Reported, and its init is gone: only the cgroup may be left. */
+static bool is_gone(const struct execution *execution)
+{
+	return execution->state == EXECUTION_DONE && execution->pidfd < 0 &&
+	       (execution->has_answer || supervisor.factory.fd < 0);
+}
+
 /* The slot is free once nothing of the sandbox is left. */
 static void try_free(struct execution *execution)
 {
-	if (execution->state != EXECUTION_DONE || !execution->has_answer || execution->pidfd >= 0)
+	if (!is_gone(execution))
 		return;
-	if (supervisor.cgroup >= 0)
-		(void)cgroup_remove(supervisor.cgroup, execution->slot); /* empty: PID 1 is gone */
+	if (supervisor.cgroup >= 0 && !cgroup_remove(supervisor.cgroup, execution->slot)) {
+		execution->deadline_us = loop_now_us() + RETRY_US;
+		return;
+	}
 	execution->state = EXECUTION_FREE;
 }
 
@@ -401,6 +413,13 @@ int execution_failed(uint32_t slot, uint32_t stage, uint32_t error)
 	return 0;
 }
 
+/* Is time an event for it? */
+static bool is_waiting(const struct execution *execution)
+{
+	return execution->state == EXECUTION_LIVE || execution->state == EXECUTION_ENDING ||
+	       is_gone(execution);
+}
+
 uint64_t execution_deadline_us(void)
 {
 	uint64_t earliest = UINT64_MAX;
@@ -408,8 +427,7 @@ uint64_t execution_deadline_us(void)
 	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
 		const struct execution *execution = &supervisor.executions[i];
 
-		if ((execution->state == EXECUTION_LIVE || execution->state == EXECUTION_ENDING) &&
-		    execution->deadline_us < earliest)
+		if (is_waiting(execution) && execution->deadline_us < earliest)
 			earliest = execution->deadline_us;
 	}
 	return earliest;
@@ -422,12 +440,14 @@ void execution_expire(void)
 	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
 		struct execution *execution = &supervisor.executions[i];
 
-		if (execution->deadline_us > now)
+		if (!is_waiting(execution) || execution->deadline_us > now)
 			continue;
 		if (execution->state == EXECUTION_LIVE)
 			execution_kill(execution, VERDICT_TIMEOUT);
 		else if (execution->state == EXECUTION_ENDING)
 			report_internal(execution, STAGE_CHANNEL, ETIMEDOUT);
+		else
+			try_free(execution);
 	}
 }
 

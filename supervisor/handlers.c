@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/fd.h"
 #include "common/log.h"
 #include "execution.h"
 #include "request.h"
@@ -135,10 +136,28 @@ static int (*const handlers[IPC_TYPE_COUNT])(void) = {
 	[IPC_TYPE_helper_started] = handle_helper_started,
 };
 
+/* `status` is how its receiving ended: 0 gone, -errno. A frontend may go at any time. */
+static void end_channel(struct channel *channel, int status, enum ipc_error wrong)
+{
+	const bool is_factory = channel == &supervisor.factory;
+	const char *name = is_factory ? "the factory" : "the frontend";
+
+	if (wrong)
+		log_line("%s broke the protocol: %s", name, ipc_error_text(wrong));
+	else if (status < 0 && status != -ECANCELED && status != -EPIPE)
+		log_line("%s cannot be served: %s", name, strerror(-status));
+	else if (is_factory && !supervisor.is_ending)
+		log_line("the factory ended");
+	if (supervisor.exit_status == 0 && (wrong || is_factory))
+		supervisor.exit_status = MSP_EXIT_SOFTWARE;
+	loop_remove(is_factory ? &factory_watch : &frontend_watch);
+	fd_close(&channel->fd);
+	supervisor.is_ending = true;
+}
+
 static void on_channel(void *context)
 {
-	const struct channel *channel = context;
-	const char *name = channel == &supervisor.factory ? "the factory" : "the frontend";
+	struct channel *channel = context;
 	enum ipc_error wrong = IPC_OK;
 	int status = channel_receive(channel, &message, MSG_DONTWAIT, &wrong);
 
@@ -149,15 +168,8 @@ static void on_channel(void *context)
 		channel_message_done(&message);
 		if (status == 0)
 			return;
-	} else if (status == 0 && channel == &supervisor.factory) {
-		log_line("the factory ended");
 	}
-	if (status < 0 && status != -ECANCELED && status != -EPIPE)
-		log_line("%s broke the protocol: %s", name,
-			 wrong ? ipc_error_text(wrong) : strerror(-status));
-	if (supervisor.exit_status == 0 && (status < 0 || channel == &supervisor.factory))
-		supervisor.exit_status = MSP_EXIT_SOFTWARE;
-	supervisor.is_ending = true;
+	end_channel(channel, status, wrong);
 }
 
 int handlers_watch(void)
