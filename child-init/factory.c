@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/cgroup.h"
+#include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/names.h"
@@ -25,13 +26,12 @@
 #define CLEANUP_WAIT_MS 2
 
 static struct factory factory;
-static struct channel_message message;
 
-static int take_fd(unsigned int index)
+static int take_fd(struct channel_message *message)
 {
-	const int fd = message.fds[index];
+	const int fd = message->fds[0];
 
-	message.fds[index] = -1;
+	message->fds[0] = -1;
 	return fd;
 }
 
@@ -65,43 +65,47 @@ static uint32_t set_up(int *ret_error)
 	return STAGE_NONE;
 }
 
-static int handle_factory_start(void)
+static int handle_factory_start(void *context, struct channel_message *message)
 {
-	const struct ipc_factory_start *start = &message.body.factory_start;
+	const struct ipc_factory_start *start = &message->body.factory_start;
 
+	(void)context;
 	if (memcmp(start->schema, ipc_schema_hash, sizeof(start->schema)) != 0)
 		return -EPROTO;
 	factory.limits = start->limits;
-	return plan_open_fd(message.fds[0], &factory.plan);
+	return plan_open_fd(message->fds[0], &factory.plan);
 }
 
-static int handle_factory_cgroup(void)
+static int handle_factory_cgroup(void *context, struct channel_message *message)
 {
-	factory.cgroup_slots = message.body.factory_cgroup.slots;
-	factory.cgroup = take_fd(0);
+	(void)context;
+	factory.cgroup_slots = message->body.factory_cgroup.slots;
+	factory.cgroup = take_fd(message);
 	return 0;
 }
 
-static int handle_factory_bind(void)
+static int handle_factory_bind(void *context, struct channel_message *message)
 {
-	const struct ipc_factory_bind *from = &message.body.factory_bind;
+	const struct ipc_factory_bind *from = &message->body.factory_bind;
 	struct bind *bind = &factory.binds[factory.bind_count];
 
+	(void)context;
 	if (factory.bind_count == BINDS_MAX)
 		return -EPROTO;
-	bind->fd = take_fd(0);
+	bind->fd = take_fd(message);
 	memcpy(bind->host_path, from->host_path, sizeof(bind->host_path));
 	memcpy(bind->inside_path, from->inside_path, sizeof(bind->inside_path));
 	factory.bind_count++;
 	return 0;
 }
 
-static int handle_factory_serve(void)
+static int handle_factory_serve(void *context, struct channel_message *message)
 {
 	struct ipc_factory_ready ready;
 	int error = 0;
 
-	if (!factory.plan.bytes || message.body.factory_serve.binds != factory.bind_count)
+	(void)context;
+	if (!factory.plan.bytes || message->body.factory_serve.binds != factory.bind_count)
 		return -EPROTO;
 	ready.stage = set_up(&error);
 	ready.error = (uint32_t)-error;
@@ -110,10 +114,11 @@ static int handle_factory_serve(void)
 	return ready.stage == STAGE_NONE ? error : -ECANCELED;
 }
 
-static int handle_sandbox_cgroup(void)
+static int handle_sandbox_cgroup(void *context, struct channel_message *message)
 {
+	(void)context;
 	fd_close(&factory.next_cgroup);
-	factory.next_cgroup = take_fd(0);
+	factory.next_cgroup = take_fd(message);
 	return 0;
 }
 
@@ -169,13 +174,14 @@ static int answer_failed(uint32_t slot, uint32_t stage, int error)
 	return channel_send(&factory.channel, IPC_TYPE_sandbox_failed, &failed, NULL, 0);
 }
 
-static int handle_sandbox_create(void)
+static int handle_sandbox_create(void *context, struct channel_message *message)
 {
-	const struct ipc_sandbox_create request = message.body.sandbox_create;
+	const struct ipc_sandbox_create request = message->body.sandbox_create;
 	uint32_t stage = STAGE_NAMESPACES;
 	int pidfd = -1;
 	int pid;
 
+	(void)context;
 	if (request.profile >= plan_profile_count(&factory.plan))
 		return -EPROTO;
 	pid = need_base(request.profile, &stage);
@@ -183,31 +189,32 @@ static int handle_sandbox_create(void)
 		stage = STAGE_NAMESPACES;
 		pid = clone_isolated(&pidfd);
 		if (pid == 0)
-			init_run(&factory, request.profile, message.fds[0]);
+			init_run(&factory, request.profile, message->fds[0]);
 	}
 	return pid < 0 ? answer_failed(request.slot, stage, pid)
 		       : answer(IPC_TYPE_sandbox_created, request.slot, pidfd);
 }
 
-static int handle_helper_start(void)
+static int handle_helper_start(void *context, struct channel_message *message)
 {
-	const uint32_t slot = message.body.helper_start.slot;
+	const uint32_t slot = message->body.helper_start.slot;
 	const int profile = plan_profile_find(&factory.plan, HELPER_PROFILE);
 	uint32_t stage = STAGE_BASE;
 	int pidfd = -1;
 	int pid = profile < 0 ? -ENOENT : need_base((uint32_t)profile, &stage);
 
+	(void)context;
 	if (!pid) {
 		stage = STAGE_NAMESPACES;
 		pid = clone_isolated(&pidfd);
 		if (pid == 0)
-			helper_run(&factory, (uint32_t)profile, message.fds);
+			helper_run(&factory, (uint32_t)profile, message->fds);
 	}
 	return pid < 0 ? answer_failed(slot, stage, pid)
 		       : answer(IPC_TYPE_helper_started, slot, pidfd);
 }
 
-static int (*const handlers[IPC_TYPE_COUNT])(void) = {
+static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_factory_start] = handle_factory_start,
 	[IPC_TYPE_factory_cgroup] = handle_factory_cgroup,
 	[IPC_TYPE_factory_bind] = handle_factory_bind,
@@ -243,19 +250,16 @@ static void clean_cgroups(void)
 
 int factory_run(int channel_fd)
 {
+	static struct channel_message message;
 	enum ipc_error wrong;
-	int status;
+	int status = 1;
 
-	factory.channel = (struct channel){ channel_fd, IPC_FACTORY, IPC_SUPERVISOR, IPC_SETUP };
 	factory.host = factory.cgroup = factory.next_cgroup = -1;
+	factory.channel = (struct channel){ channel_fd, IPC_FACTORY, IPC_SUPERVISOR, IPC_SETUP };
 	factory.uid = geteuid();
 	factory.gid = getegid();
-	while ((status = channel_receive(&factory.channel, &message, 0, &wrong)) > 0) {
-		status = handlers[message.type] ? handlers[message.type]() : -EPROTO;
-		channel_message_done(&message);
-		if (status < 0)
-			break;
-	}
+	while (status == 1)
+		status = dispatch_one(&factory.channel, &message, 0, handlers, NULL, &wrong);
 	clean_cgroups();
 	return status == 0 ? 0 : 1;
 }

@@ -2,8 +2,6 @@
 #include "identity.h"
 
 #include <errno.h>
-#include <linux/capability.h>
-#include <linux/securebits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -11,12 +9,6 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/text.h"
-
-/* Every bit of the securebits, each locked: uid 0 never means anything here. */
-#define SECUREBITS                                                                                 \
-	(SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |        \
-	 SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |                      \
-	 SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
 static int write_file(int dir, const char *path, const char *content)
 {
@@ -65,32 +57,4 @@ int identity_protect(void)
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -errno;
 	return 0;
-}
-
-static int set_capabilities(uint32_t low)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = { { .effective = low, .permitted = low } };
-
-	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
-}
-
-int identity_drop(uint32_t keep)
-{
-	for (unsigned long capability = 0;; capability++) {
-		if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0)
-			continue;
-		if (errno == EINVAL && capability > CAP_SYS_PTRACE)
-			break; /* beyond the last one this kernel knows */
-		return -errno;
-	}
-	if (prctl(PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0) != 0 ||
-	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
-		return -errno;
-	return set_capabilities(keep);
-}
-
-int identity_drop_all(void)
-{
-	return set_capabilities(0);
 }

@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
+#include "common/confine/capabilities.h"
 #include "common/fd.h"
 #include "common/names.h"
 #include "identity.h"
@@ -27,12 +28,13 @@ static struct init init = { .ruleset = -1 };
 /* Must: leave the channel alone open. Must not: keep any descriptor of the factory. */
 static int close_descriptors(void)
 {
-	if (init.channel.fd != CHANNEL_FD && dup3(init.channel.fd, CHANNEL_FD, O_CLOEXEC) < 0)
-		return -errno;
+	const int places[] = { CHANNEL_FD };
+	const int error = fd_place(&init.channel.fd, places, 1, 0);
+
 	init.channel.fd = CHANNEL_FD;
 	for (int fd = 0; fd < CHANNEL_FD; fd++)
 		(void)close(fd); /* may be closed already */
-	return kernel_close_range(CHANNEL_FD + 1, ~0U) == 0 ? 0 : -errno;
+	return error;
 }
 
 static int reset_signals(void)
@@ -132,7 +134,7 @@ static int build_ruleset(void)
  * is a right over this sandbox's user namespace alone. */
 static int drop_capabilities(void)
 {
-	return identity_drop(init.factory->limits == LIMITS_FALLBACK ? 1U << CAP_SYS_PTRACE : 0);
+	return capabilities_drop(init.factory->limits == LIMITS_FALLBACK ? 1U << CAP_SYS_PTRACE : 0);
 }
 
 static const struct step {

@@ -10,78 +10,73 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/names.h"
 #include "spawn.h"
 #include "watch.h"
 
-static struct channel_message message;
+static const struct init *init;
 static struct spawn spawn = SPAWN_EMPTY;
 static pid_t workload; /* the execution's first process, 0 when none runs */
 static uint64_t cpu_us;
 static uint64_t peak_bytes;
 static bool is_over_memory;
 
-static void take_fds(int *into, unsigned int count)
+static int send_report(uint32_t type, const void *report, int fd)
 {
-	for (unsigned int i = 0; i < count; i++) {
+	return channel_send(&init->channel, type, report, &fd, MSG_DONTWAIT);
+}
+
+static void take_fds(struct channel_message *message, int *into)
+{
+	for (unsigned int i = 0; i < message->fd_count; i++) {
 		fd_close(&into[i]);
-		into[i] = message.fds[i];
-		message.fds[i] = -1;
+		into[i] = message->fds[i];
+		message->fds[i] = -1;
 	}
 }
 
-static int report_failed(const struct init *init, uint32_t stage, int error)
+static int handle_spawn_stdio(void *context, struct channel_message *message)
 {
-	const struct ipc_spawn_done done = { .slot = spawn.slot,
-					     .stage = stage,
-					     .error = (uint32_t)error };
-
-	return channel_send(&init->channel, IPC_TYPE_spawn_done, &done, NULL, MSG_DONTWAIT);
-}
-
-static int report_spawned(const struct init *init, int terminal)
-{
-	const struct ipc_spawned spawned = { .slot = spawn.slot };
-
-	return channel_send(&init->channel,
-			    terminal >= 0 ? IPC_TYPE_spawned_tty : IPC_TYPE_spawned, &spawned,
-			    &terminal, MSG_DONTWAIT);
-}
-
-static int handle_spawn_stdio(const struct init *init)
-{
-	(void)init;
-	take_fds(spawn.stdio, 3);
+	(void)context;
+	take_fds(message, spawn.stdio);
 	return 0;
 }
 
-static int handle_spawn_code(const struct init *init)
+static int handle_spawn_code(void *context, struct channel_message *message)
 {
-	(void)init;
-	take_fds(&spawn.code, 1);
-	memcpy(spawn.code_path, message.body.spawn_code.path, sizeof(spawn.code_path));
+	(void)context;
+	take_fds(message, &spawn.code);
+	memcpy(spawn.code_path, message->body.spawn_code.path, sizeof(spawn.code_path));
 	return 0;
 }
 
-static int handle_spawn_cgroup(const struct init *init)
+static int handle_spawn_cgroup(void *context, struct channel_message *message)
 {
-	(void)init;
-	take_fds(&spawn.cgroup, 1);
+	(void)context;
+	take_fds(message, &spawn.cgroup);
 	return 0;
 }
 
-static int handle_spawn(const struct init *init)
+static int handle_spawn(void *context, struct channel_message *message)
 {
-	uint32_t stage = STAGE_NONE;
+	struct ipc_spawn_done failed = { .slot = message->body.spawn.slot };
+	const struct ipc_spawned spawned = { .slot = message->body.spawn.slot };
 	int terminal = -1;
 	int error;
 
+	(void)context;
 	if (workload != 0)
 		return -EPROTO;
-	error = spawn_start(init, &spawn, &message.body.spawn, &workload, &terminal, &stage);
+	error = spawn_start(init, &spawn, &message->body.spawn, &workload, &terminal,
+			    &failed.stage);
+	failed.error = (uint32_t)-error;
 	spawn_done(&spawn);
-	error = error ? report_failed(init, stage, -error) : report_spawned(init, terminal);
+	if (error)
+		return send_report(IPC_TYPE_spawn_done, &failed, -1);
+	error = send_report(terminal < 0 ? IPC_TYPE_spawned : IPC_TYPE_spawned_tty, &spawned,
+			    terminal);
 	fd_close(&terminal);
 	return error;
 }
@@ -92,14 +87,15 @@ static void kill_all(void)
 	(void)kill(-1, SIGKILL); /* ESRCH: nothing was left */
 }
 
-static int handle_spawn_kill(const struct init *init)
+static int handle_spawn_kill(void *context, struct channel_message *message)
 {
-	(void)init;
+	(void)context;
+	(void)message;
 	kill_all();
 	return 0;
 }
 
-static int (*const handlers[IPC_TYPE_COUNT])(const struct init *) = {
+static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_spawn_stdio] = handle_spawn_stdio,
 	[IPC_TYPE_spawn_code] = handle_spawn_code,
 	[IPC_TYPE_spawn_cgroup] = handle_spawn_cgroup,
@@ -112,7 +108,7 @@ static uint64_t microseconds(struct timeval time)
 	return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
 }
 
-static int report_done(const struct init *init, int status)
+static int report_done(int status)
 {
 	const struct ipc_spawn_done done = { .slot = spawn.slot,
 					     .stage = STAGE_NONE,
@@ -121,11 +117,11 @@ static int report_done(const struct init *init, int status)
 					     .cpu_us = cpu_us,
 					     .peak_bytes = peak_bytes };
 
-	return channel_send(&init->channel, IPC_TYPE_spawn_done, &done, NULL, MSG_DONTWAIT);
+	return send_report(IPC_TYPE_spawn_done, &done, -1);
 }
 
 /* Orphans come to PID 1; what they used is the execution's too. */
-static int reap(const struct init *init)
+static int reap(void)
 {
 	struct rusage usage;
 	int status;
@@ -138,24 +134,10 @@ static int reap(const struct init *init)
 			peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
 		if (pid == workload) {
 			workload = 0;
-			error = report_done(init, status);
+			error = report_done(status);
 		}
 	}
 	return error;
-}
-
-static int receive(const struct init *init)
-{
-	enum ipc_error wrong;
-	int status = channel_receive(&init->channel, &message, MSG_DONTWAIT, &wrong);
-
-	if (status == -EAGAIN)
-		return 0;
-	if (status <= 0)
-		return status < 0 ? status : -ESHUTDOWN;
-	status = handlers[message.type] ? handlers[message.type](init) : -EPROTO;
-	channel_message_done(&message);
-	return status;
 }
 
 static int block_sigchld(void)
@@ -168,7 +150,7 @@ static int block_sigchld(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void check_memory(const struct init *init)
+static void check_memory(void)
 {
 	const uint64_t used = watch_memory();
 
@@ -180,29 +162,39 @@ static void check_memory(const struct init *init)
 	kill_all();
 }
 
-void serve_run(const struct init *init)
+static int receive(void)
 {
-	const bool is_watched = init->factory->limits == LIMITS_FALLBACK;
+	static struct channel_message message;
+	enum ipc_error wrong;
+	const int status =
+		dispatch_one(&init->channel, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
+
+	return status == 1 || status == -EAGAIN ? 0 : -ESHUTDOWN;
+}
+
+void serve_run(const struct init *own)
+{
+	const bool is_watched = own->factory->limits == LIMITS_FALLBACK;
 	const int children = block_sigchld();
-	struct pollfd polls[2] = { { .fd = init->channel.fd, .events = POLLIN },
+	struct pollfd polls[2] = { { .fd = own->channel.fd, .events = POLLIN },
 				   { .fd = children, .events = POLLIN } };
 	int error = children < 0 || (is_watched && watch_open() != 0) ? -1 : 0;
 
+	init = own;
 	while (!error) {
-		const int timeout = is_watched && workload != 0 ? WATCH_INTERVAL_MS : -1;
-		const int ready = poll(polls, 2, timeout);
+		const bool watch_now = is_watched && workload != 0;
 		struct signalfd_siginfo ignored;
 
-		if (ready < 0 && errno != EINTR)
+		if (poll(polls, 2, watch_now ? WATCH_INTERVAL_MS : -1) < 0 && errno != EINTR)
 			break;
+		if (watch_now)
+			check_memory();
 		if (polls[1].revents) {
 			(void)!read(children, &ignored, sizeof(ignored)); /* wait4 tells more */
-			error = reap(init);
+			error = reap();
 		}
 		if (!error && polls[0].revents)
-			error = receive(init);
-		if (is_watched && workload != 0)
-			check_memory(init);
+			error = receive();
 	}
 	_exit(0);
 }

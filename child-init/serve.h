@@ -9,6 +9,6 @@
 
 /* Serve the channel; the end of the channel is the end of the process, and with it, PID 1, of
  * every process in the sandbox. */
-void serve_run(const struct init *init) __attribute__((noreturn));
+void serve_run(const struct init *own) __attribute__((noreturn));
 
 #endif

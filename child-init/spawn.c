@@ -16,15 +16,14 @@
 #include <sys/stat.h>
 #include <termios.h>
 
+#include "common/confine/capabilities.h"
 #include "common/confine/seccomp.h"
 #include "common/fd.h"
 #include "common/names.h"
-#include "identity.h"
 
 /* A one-byte argument and its NUL take two bytes. */
 static char *arguments[IPC_ARGV_MAX / 2 + 2];
 static char *environment[IPC_ENVIRONMENT_MAX / 2 + 2];
-static char candidate[2 * IPC_PATH_MAX];
 
 static struct attempt {
 	const struct init *init;
@@ -106,7 +105,7 @@ static int set_rlimits(void)
 
 static int drop_capabilities(void)
 {
-	return identity_drop_all();
+	return capabilities_set(0);
 }
 
 static int enter_landlock(void)
@@ -177,40 +176,12 @@ static int install_filter(void)
 			       profile->filter_count);
 }
 
-static const char *search_path(void)
-{
-	for (char **entry = environment; *entry; entry++) {
-		if (strncmp(*entry, "PATH=", 5) == 0)
-			return *entry + 5;
-	}
-	return "/usr/local/bin:/usr/bin:/bin";
-}
-
-/* As execvp(3) does, on the workload's PATH: a name found but not executable outweighs one not
- * found. */
+/* execvpe(3) looks at the caller's own PATH: the caller is the workload from here on. */
 static int execute(void)
 {
-	const char *name = arguments[0];
-	int error = -ENOENT;
-
-	if (strchr(name, '/')) {
-		(void)execve(name, arguments, environment);
-		return -errno;
-	}
-	for (const char *at = search_path(); *at && *name; at += *at == ':') {
-		const size_t size = strcspn(at, ":");
-
-		if (size > 0 && size + strlen(name) + 2 <= sizeof(candidate)) {
-			memcpy(candidate, at, size);
-			candidate[size] = '/';
-			memcpy(candidate + size + 1, name, strlen(name) + 1);
-			(void)execve(candidate, arguments, environment);
-			if (errno != ENOENT && errno != ENOTDIR)
-				error = -errno;
-		}
-		at += size;
-	}
-	return error;
+	environ = environment;
+	(void)execvpe(arguments[0], arguments, environment);
+	return -errno;
 }
 
 static const struct step {

@@ -143,3 +143,23 @@ int fd_set_nonblocking(int fd, bool on)
 		return -errno;
 	return 0;
 }
+
+int fd_place(const int *fds, const int *places, size_t count, unsigned int keep_mask)
+{
+	int moved[FD_PLACES_MAX];
+	int highest = 0;
+
+	if (count > FD_PLACES_MAX)
+		return -EINVAL;
+	for (size_t i = 0; i < count; i++) {
+		moved[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, FD_PLACES_MAX);
+		if (moved[i] < 0)
+			return -errno;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (dup3(moved[i], places[i], keep_mask >> i & 1 ? 0 : O_CLOEXEC) < 0)
+			return -errno;
+		highest = places[i] > highest ? places[i] : highest;
+	}
+	return kernel_close_range((unsigned int)highest + 1, ~0U) == 0 ? 0 : -errno;
+}

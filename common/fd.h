@@ -35,4 +35,13 @@ int fd_sealed_from_file(const char *name, int file);
 /* Set or clear O_NONBLOCK; 0 or -errno. */
 int fd_set_nonblocking(int fd, bool on);
 
+/*
+ * Make the descriptors the numbers `places` (each below FD_PLACES_MAX) and close everything above
+ * the highest of them; bit n of `keep_mask` leaves places[n] open over an exec. All are moved out
+ * of the way first, so none is lost to another's move. 0 or -errno; after an error the table is in
+ * between and the process must end.
+ */
+#define FD_PLACES_MAX 8
+int fd_place(const int *fds, const int *places, size_t count, unsigned int keep_mask);
+
 #endif

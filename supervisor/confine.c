@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/prctl.h>
 
+#include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
 #include "common/confine/seccomp.h"
 #include "common/fd.h"
@@ -47,7 +48,9 @@ int confine_supervisor(int cgroup)
 
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -errno;
-	error = restrict_files(cgroup);
+	error = capabilities_set(0);
+	if (!error)
+		error = restrict_files(cgroup);
 	if (error)
 		return error;
 	return seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));

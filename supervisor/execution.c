@@ -10,6 +10,7 @@
 
 #include "cgroup.h"
 #include "common/cgroup.h"
+#include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/kernel.h"
 
@@ -18,8 +19,6 @@
 
 /* Until a cgroup that is still occupied by dying processes is removed again. */
 #define RETRY_US 2000
-
-static struct channel_message message;
 
 struct execution *execution_find(uint64_t request)
 {
@@ -141,9 +140,10 @@ static uint32_t judge(const struct execution *execution, const struct ipc_spawn_
 				   : VERDICT_EXITED;
 }
 
-static int handle_spawn_done(struct execution *execution)
+static int handle_spawn_done(void *context, struct channel_message *message)
 {
-	const struct ipc_spawn_done *from = &message.body.spawn_done;
+	struct execution *execution = context;
+	const struct ipc_spawn_done *from = &message->body.spawn_done;
 	const int status = (int)from->status;
 	struct ipc_execution_done done = { .cpu_us = from->cpu_us, .peak_bytes = from->peak_bytes };
 	struct cgroup_usage usage = { .cpu_us = 0 };
@@ -164,27 +164,29 @@ static int handle_spawn_done(struct execution *execution)
 	return 0;
 }
 
-static int handle_init_failed(struct execution *execution)
+static int handle_init_failed(void *context, struct channel_message *message)
 {
-	report_internal(execution, message.body.init_failed.stage, message.body.init_failed.error);
+	report_internal(context, message->body.init_failed.stage, message->body.init_failed.error);
 	return 0;
 }
 
-static int handle_spawned(struct execution *execution)
+static int handle_spawned(void *context, struct channel_message *message)
 {
-	(void)execution; /* its pipes are on their way since the request came */
+	(void)context;
+	(void)message; /* its pipes are on their way since the request came */
 	return 0;
 }
 
-static int handle_spawned_tty(struct execution *execution)
+static int handle_spawned_tty(void *context, struct channel_message *message)
 {
+	const struct execution *execution = context;
 	const struct ipc_execution_tty tty = { .request = execution->request };
 
-	return channel_send(&supervisor.frontend, IPC_TYPE_execution_tty, &tty, message.fds,
+	return channel_send(&supervisor.frontend, IPC_TYPE_execution_tty, &tty, message->fds,
 			    MSG_DONTWAIT);
 }
 
-static int (*const handlers[IPC_TYPE_COUNT])(struct execution *) = {
+static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_init_failed] = handle_init_failed,
 	[IPC_TYPE_spawned] = handle_spawned,
 	[IPC_TYPE_spawned_tty] = handle_spawned_tty,
@@ -194,18 +196,14 @@ static int (*const handlers[IPC_TYPE_COUNT])(struct execution *) = {
 /* An init that says nothing more, or something wrong, is at its end. */
 static void on_init(void *context)
 {
+	static struct channel_message message;
 	struct execution *execution = context;
 	enum ipc_error wrong;
-	int status = channel_receive(&execution->init, &message, MSG_DONTWAIT, &wrong);
+	const int status =
+		dispatch_one(&execution->init, &message, MSG_DONTWAIT, handlers, execution, &wrong);
 
-	if (status == -EAGAIN)
+	if (status == 1 || status == -EAGAIN)
 		return;
-	if (status > 0) {
-		status = handlers[message.type] ? handlers[message.type](execution) : -EPROTO;
-		channel_message_done(&message);
-		if (status == 0)
-			return;
-	}
 	if (execution->state == EXECUTION_LIVE || execution->state == EXECUTION_ENDING)
 		report_internal(execution, STAGE_CHANNEL, EPIPE);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "execution.h"
@@ -17,17 +18,17 @@
 /* Whose languages the welcome names: the one that a request without a profile means. */
 #define DEFAULT_PROFILE "default"
 
-static struct channel_message message;
 static struct loop_watch frontend_watch;
 static struct loop_watch factory_watch;
 
-static int handle_hello(void)
+static int handle_hello(void *context, struct channel_message *message)
 {
 	static struct ipc_welcome welcome;
 	const int profile = plan_profile_find(&supervisor.plan, DEFAULT_PROFILE);
 	int error;
 
-	if (memcmp(message.body.hello.schema, ipc_schema_hash, sizeof(welcome.schema)) != 0)
+	(void)context;
+	if (memcmp(message->body.hello.schema, ipc_schema_hash, sizeof(welcome.schema)) != 0)
 		return -EPROTO;
 	memcpy(welcome.schema, ipc_schema_hash, sizeof(welcome.schema));
 	welcome.landlock_abi = (uint32_t)supervisor.landlock_abi;
@@ -67,36 +68,39 @@ static int begin(uint64_t number, enum refusal refusal, const struct request *re
 	return error ? refuse(number, REFUSAL_RESOURCES, strerror(-error)) : 0;
 }
 
-static int handle_execution_start(void)
+static int handle_execution_start(void *context, struct channel_message *message)
 {
-	const struct ipc_execution_start *from = &message.body.execution_start;
+	const struct ipc_execution_start *from = &message->body.execution_start;
 	char detail[IPC_LIST_MAX] = "";
 	struct request request;
 	const enum refusal refusal = request_command(from, &request, detail);
 
+	(void)context;
 	return begin(from->request, refusal, &request, -1, detail);
 }
 
-static int handle_code_start(void)
+static int handle_code_start(void *context, struct channel_message *message)
 {
-	const struct ipc_code_start *from = &message.body.code_start;
+	const struct ipc_code_start *from = &message->body.code_start;
 	char detail[IPC_LIST_MAX] = "";
 	struct request request;
 	const enum refusal refusal = request_code(from, &request, detail);
 
-	return begin(from->request, refusal, &request, message.fds[0], detail);
+	(void)context;
+	return begin(from->request, refusal, &request, message->fds[0], detail);
 }
 
-static int handle_execution_end(void)
+static int handle_execution_end(void *context, struct channel_message *message)
 {
 	static const uint32_t verdicts[] = {
 		[END_CANCELLED] = VERDICT_CANCELLED,
 		[END_OUTPUT] = VERDICT_OUTPUT,
 		[END_CLIENT_GONE] = VERDICT_CLIENT_GONE,
 	};
-	const struct ipc_execution_end *from = &message.body.execution_end;
+	const struct ipc_execution_end *from = &message->body.execution_end;
 	struct execution *execution = execution_find(from->request);
 
+	(void)context;
 	if (from->reason < END_CANCELLED || from->reason > END_CLIENT_GONE)
 		return -EPROTO;
 	if (execution) /* else it ended while this was on its way */
@@ -104,15 +108,17 @@ static int handle_execution_end(void)
 	return 0;
 }
 
-static int handle_sandbox_created(void)
+static int handle_sandbox_created(void *context, struct channel_message *message)
 {
-	return execution_created(message.body.sandbox_created.slot, &message.fds[0]);
+	(void)context;
+	return execution_created(message->body.sandbox_created.slot, &message->fds[0]);
 }
 
-static int handle_sandbox_failed(void)
+static int handle_sandbox_failed(void *context, struct channel_message *message)
 {
-	const struct ipc_sandbox_failed *from = &message.body.sandbox_failed;
+	const struct ipc_sandbox_failed *from = &message->body.sandbox_failed;
 
+	(void)context;
 	if (from->slot != EXECUTIONS_MAX)
 		return execution_failed(from->slot, from->stage, from->error);
 	log_line("cannot start msp-broker: %s: %s", stage_text(from->stage),
@@ -121,12 +127,14 @@ static int handle_sandbox_failed(void)
 	return -ECANCELED;
 }
 
-static int handle_helper_started(void)
+static int handle_helper_started(void *context, struct channel_message *message)
 {
+	(void)context;
+	(void)message;
 	return 0; /* its channel tells how it goes */
 }
 
-static int (*const handlers[IPC_TYPE_COUNT])(void) = {
+static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_hello] = handle_hello,
 	[IPC_TYPE_execution_start] = handle_execution_start,
 	[IPC_TYPE_code_start] = handle_code_start,
@@ -157,19 +165,13 @@ static void end_channel(struct channel *channel, int status, enum ipc_error wron
 
 static void on_channel(void *context)
 {
+	static struct channel_message message;
 	struct channel *channel = context;
 	enum ipc_error wrong = IPC_OK;
-	int status = channel_receive(channel, &message, MSG_DONTWAIT, &wrong);
+	const int status = dispatch_one(channel, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
 
-	if (status == -EAGAIN)
-		return;
-	if (status > 0) {
-		status = handlers[message.type] ? handlers[message.type]() : -EPROTO;
-		channel_message_done(&message);
-		if (status == 0)
-			return;
-	}
-	end_channel(channel, status, wrong);
+	if (status != 1 && status != -EAGAIN)
+		end_channel(channel, status, wrong);
 }
 
 int handlers_watch(void)

@@ -3,20 +3,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/confine/landlock.h"
+#include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "state.h"
 
 #define CHANNEL_FD 3
 
-static struct channel launcher;
-static struct channel_message message;
+/* Messages before the loop runs. */
+static struct channel_message first;
 static struct start start = { -1, -1, -1, -1, 0, 0 };
 
 /* The binds wait here, in the order they came, for the factory. */
@@ -26,74 +28,77 @@ static struct {
 } binds[BINDS_MAX];
 static uint32_t bind_count;
 
-static int take_fd(unsigned int index)
+static int take_fd(struct channel_message *message, unsigned int index)
 {
-	const int fd = message.fds[index];
+	const int fd = message->fds[index];
 
-	message.fds[index] = -1;
+	message->fds[index] = -1;
 	return fd;
 }
 
-static int handle_supervisor_start(void)
+static int handle_supervisor_start(void *context, struct channel_message *message)
 {
-	const struct ipc_supervisor_start *from = &message.body.supervisor_start;
+	const struct ipc_supervisor_start *from = &message->body.supervisor_start;
 
+	(void)context;
 	if (start.policy >= 0 ||
 	    memcmp(from->schema, ipc_schema_hash, sizeof(from->schema)) != 0)
 		return -EPROTO;
-	start.policy = take_fd(0);
-	start.child_init = take_fd(1);
-	start.broker = take_fd(2);
+	start.policy = take_fd(message, 0);
+	start.child_init = take_fd(message, 1);
+	start.broker = take_fd(message, 2);
 	start.frontend = from->frontend;
 	start.limits = from->limits;
 	return 0;
 }
 
-static int handle_supervisor_cgroup(void)
+static int handle_supervisor_cgroup(void *context, struct channel_message *message)
 {
+	(void)context;
 	fd_close(&start.cgroup);
-	start.cgroup = take_fd(0);
+	start.cgroup = take_fd(message, 0);
 	return 0;
 }
 
-static int handle_supervisor_bind(void)
+static int handle_supervisor_bind(void *context, struct channel_message *message)
 {
-	const struct ipc_supervisor_bind *from = &message.body.supervisor_bind;
+	const struct ipc_supervisor_bind *from = &message->body.supervisor_bind;
 
+	(void)context;
 	if (bind_count == BINDS_MAX)
 		return -EPROTO;
 	memcpy(binds[bind_count].names.host_path, from->host_path, sizeof(from->host_path));
 	memcpy(binds[bind_count].names.inside_path, from->inside_path, sizeof(from->inside_path));
-	binds[bind_count++].fd = take_fd(0);
+	binds[bind_count++].fd = take_fd(message, 0);
 	return 0;
 }
 
-/* The last one: 1 ends the receiving. */
-static int handle_supervisor_run(void)
+static int handle_supervisor_run(void *context, struct channel_message *message)
 {
-	return start.policy >= 0 && message.body.supervisor_run.binds == bind_count ? 1 : -EPROTO;
+	bool *is_complete = context;
+
+	*is_complete = start.policy >= 0 && message->body.supervisor_run.binds == bind_count;
+	return *is_complete ? 0 : -EPROTO;
 }
 
-static int (*const handlers[IPC_TYPE_COUNT])(void) = {
+static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_start] = handle_supervisor_start,
 	[IPC_TYPE_supervisor_cgroup] = handle_supervisor_cgroup,
 	[IPC_TYPE_supervisor_bind] = handle_supervisor_bind,
 	[IPC_TYPE_supervisor_run] = handle_supervisor_run,
 };
 
-static void receive_launcher(void)
+static void receive_launcher(int launcher_fd)
 {
+	const struct channel launcher = { launcher_fd, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
 	enum ipc_error wrong = IPC_OK;
-	int status = 0;
+	bool is_complete = false;
+	int status = 1;
 
-	while (status == 0) {
-		status = channel_receive(&launcher, &message, 0, &wrong);
-		if (status == 0)
-			log_fatal(MSP_EXIT_SOFTWARE, "the launcher ended before it said everything");
-		if (status > 0)
-			status = handlers[message.type] ? handlers[message.type]() : -EPROTO;
-		channel_message_done(&message);
-	}
+	while (status == 1 && !is_complete)
+		status = dispatch_one(&launcher, &first, 0, handlers, &is_complete, &wrong);
+	if (status == 0)
+		log_fatal(MSP_EXIT_SOFTWARE, "the launcher ended before it said everything");
 	if (status < 0)
 		log_fatal(MSP_EXIT_SOFTWARE,
 			  "descriptor %d is not a launcher of this version (%s): start msp instead",
@@ -152,18 +157,16 @@ static void raise_descriptor_limit(void)
 static void become_factory(int image, int channel)
 {
 	static char name[] = "msp-child-init";
+	static const int places[] = { 0, 1, 2, CHANNEL_FD, 4 };
 	char *const arguments[] = { name, NULL };
 	char *const environment[] = { NULL };
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const int fds[] = { null, null, STDERR_FILENO, channel, image };
 
-	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
+	/* All stay open but the image. */
+	if (null < 0 || fd_place(fds, places, 5, 0xf) != 0)
 		_exit(MSP_EXIT_SOFTWARE);
-	/* Both may lie at or below the channel's place. */
-	image = fcntl(image, F_DUPFD_CLOEXEC, CHANNEL_FD + 1);
-	if (image < 0 || dup2(channel, CHANNEL_FD) < 0 ||
-	    (channel == CHANNEL_FD && fcntl(channel, F_SETFD, 0) != 0))
-		_exit(MSP_EXIT_SOFTWARE);
-	(void)syscall(SYS_execveat, image, "", arguments, environment, AT_EMPTY_PATH);
+	(void)syscall(SYS_execveat, places[4], "", arguments, environment, AT_EMPTY_PATH);
 	_exit(MSP_EXIT_SOFTWARE);
 }
 
@@ -189,13 +192,13 @@ static void spawn_factory(void)
 
 static int tell_factory(void)
 {
-	struct ipc_factory_start first = { .limits = supervisor.limits };
+	struct ipc_factory_start begin = { .limits = supervisor.limits };
 	const struct ipc_factory_cgroup cgroup = { .slots = EXECUTIONS_MAX };
 	const struct ipc_factory_serve serve = { .binds = bind_count };
 	int error;
 
-	memcpy(first.schema, ipc_schema_hash, sizeof(first.schema));
-	error = channel_send(&supervisor.factory, IPC_TYPE_factory_start, &first, &start.policy, 0);
+	memcpy(begin.schema, ipc_schema_hash, sizeof(begin.schema));
+	error = channel_send(&supervisor.factory, IPC_TYPE_factory_start, &begin, &start.policy, 0);
 	if (!error && start.cgroup >= 0)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_cgroup, &cgroup,
 				     &start.cgroup, 0);
@@ -212,10 +215,10 @@ static int tell_factory(void)
 static void await_factory(void)
 {
 	enum ipc_error wrong = IPC_OK;
-	const int status = channel_receive(&supervisor.factory, &message, 0, &wrong);
-	const struct ipc_factory_ready *ready = &message.body.factory_ready;
+	const int status = channel_receive(&supervisor.factory, &first, 0, &wrong);
+	const struct ipc_factory_ready *ready = &first.body.factory_ready;
 
-	if (status <= 0 || message.type != IPC_TYPE_factory_ready)
+	if (status <= 0 || first.type != IPC_TYPE_factory_ready)
 		log_fatal(MSP_EXIT_SOFTWARE, "the factory ended during its set-up (%s)",
 			  status < 0 ? ipc_error_text(wrong) : "no report");
 	if (ready->stage != STAGE_NONE)
@@ -229,8 +232,7 @@ void start_supervisor(int launcher_fd, struct start *ret)
 {
 	int error;
 
-	launcher = (struct channel){ launcher_fd, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
-	receive_launcher();
+	receive_launcher(launcher_fd);
 	check_requirements();
 	raise_descriptor_limit();
 	spawn_factory();
