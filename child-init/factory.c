@@ -2,7 +2,6 @@
 #include "factory.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -20,10 +19,6 @@
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
-
-/* After the supervisor's death: how often and how long to look whether the cgroups are empty. */
-#define CLEANUP_TRIES 50
-#define CLEANUP_WAIT_MS 2
 
 static struct factory factory;
 
@@ -69,7 +64,6 @@ static int handle_factory_start(void *context, struct channel_message *message)
 {
 	const struct ipc_factory_start *start = &message->body.factory_start;
 
-	(void)context;
 	if (memcmp(start->schema, ipc_schema_hash, sizeof(start->schema)) != 0)
 		return -EPROTO;
 	factory.limits = start->limits;
@@ -78,7 +72,6 @@ static int handle_factory_start(void *context, struct channel_message *message)
 
 static int handle_factory_cgroup(void *context, struct channel_message *message)
 {
-	(void)context;
 	factory.cgroup_slots = message->body.factory_cgroup.slots;
 	factory.cgroup = take_fd(message);
 	return 0;
@@ -89,10 +82,10 @@ static int handle_factory_bind(void *context, struct channel_message *message)
 	const struct ipc_factory_bind *from = &message->body.factory_bind;
 	struct bind *bind = &factory.binds[factory.bind_count];
 
-	(void)context;
 	if (factory.bind_count == BINDS_MAX)
 		return -EPROTO;
 	bind->fd = take_fd(message);
+	bind->phase = from->phase;
 	memcpy(bind->host_path, from->host_path, sizeof(bind->host_path));
 	memcpy(bind->inside_path, from->inside_path, sizeof(bind->inside_path));
 	factory.bind_count++;
@@ -104,7 +97,6 @@ static int handle_factory_serve(void *context, struct channel_message *message)
 	struct ipc_factory_ready ready;
 	int error = 0;
 
-	(void)context;
 	if (!factory.plan.bytes || message->body.factory_serve.binds != factory.bind_count)
 		return -EPROTO;
 	ready.stage = set_up(&error);
@@ -116,7 +108,6 @@ static int handle_factory_serve(void *context, struct channel_message *message)
 
 static int handle_sandbox_cgroup(void *context, struct channel_message *message)
 {
-	(void)context;
 	fd_close(&factory.next_cgroup);
 	factory.next_cgroup = take_fd(message);
 	return 0;
@@ -181,7 +172,6 @@ static int handle_sandbox_create(void *context, struct channel_message *message)
 	int pidfd = -1;
 	int pid;
 
-	(void)context;
 	if (request.profile >= plan_profile_count(&factory.plan))
 		return -EPROTO;
 	pid = need_base(request.profile, &stage);
@@ -203,7 +193,6 @@ static int handle_helper_start(void *context, struct channel_message *message)
 	int pidfd = -1;
 	int pid = profile < 0 ? -ENOENT : need_base((uint32_t)profile, &stage);
 
-	(void)context;
 	if (!pid) {
 		stage = STAGE_NAMESPACES;
 		pid = clone_isolated(&pidfd);
@@ -224,30 +213,6 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_helper_start] = handle_helper_start,
 };
 
-static bool kill_cgroup(uint32_t slot)
-{
-	struct text path;
-
-	cgroup_path(&path, slot, "/cgroup.kill");
-	(void)cgroup_write(factory.cgroup, path.bytes, "1"); /* ENOENT: no such sandbox */
-	return cgroup_remove(factory.cgroup, slot);
-}
-
-/* A supervisor that was killed could not do this itself. Its inits see the end of their channels
- * and our death; what remains is the directories. */
-static void clean_cgroups(void)
-{
-	bool is_clean = factory.cgroup < 0;
-
-	for (int i = 0; i < CLEANUP_TRIES && !is_clean; i++) {
-		is_clean = true;
-		for (uint32_t slot = 0; slot < factory.cgroup_slots; slot++)
-			is_clean = kill_cgroup(slot) && is_clean;
-		if (!is_clean)
-			(void)poll(NULL, 0, CLEANUP_WAIT_MS);
-	}
-}
-
 int factory_run(int channel_fd)
 {
 	static struct channel_message message;
@@ -260,6 +225,9 @@ int factory_run(int channel_fd)
 	factory.gid = getegid();
 	while (status == 1)
 		status = dispatch_one(&factory.channel, &message, 0, handlers, NULL, &wrong);
-	clean_cgroups();
+	/* A supervisor that was killed could not do this itself. Its inits see the end of their
+	 * channels and our death; what remains is the directories. */
+	if (factory.cgroup >= 0)
+		cgroup_empty(factory.cgroup, factory.cgroup_slots);
 	return status == 0 ? 0 : 1;
 }

@@ -2,23 +2,17 @@
 #include "mounts.h"
 
 #include <errno.h>
-#include <linux/magic.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/names.h"
-#include "identity.h"
 #include "common/text.h"
 #include "tree.h"
 
 #define EMPTY_DIRECTORY "/var/empty"
-#define RESOLVE_TREE (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
-
 /* The staging root and each base tree hold a few dozen small files. */
 #define STAGING_BYTES (4U << 20)
 #define STAGING_INODES 1024U
@@ -27,7 +21,9 @@
 struct tree {
 	const struct plan *plan;
 	int root; /* O_PATH of the tree's root */
-	int host; /* O_PATH of the host's root; -1 in a sandbox */
+	int host; /* O_PATH of the host's root */
+	const struct bind *binds;
+	uint32_t bind_count;
 };
 
 static int make_symlink(const struct tree *tree, const struct plan_mount *mount)
@@ -48,29 +44,30 @@ static int make_directory(const struct tree *tree, const struct plan_mount *moun
 {
 	int fd = tree_make_directory(tree->root, plan_string(tree->plan, mount->target),
 				     mount->mode);
+	const int error = fd < 0 ? fd : 0;
 
-	if (fd < 0)
-		return fd;
 	fd_close(&fd);
-	return 0;
+	return error;
 }
 
 static int make_file(const struct tree *tree, const struct plan_mount *mount)
 {
 	const char *text = plan_string(tree->plan, mount->source);
-	const char *name;
-	int parent = tree_parent(tree->root, plan_string(tree->plan, mount->target), &name);
-	int error;
-	int fd;
+	int fd = tree_create_file(tree->root, plan_string(tree->plan, mount->target), mount->mode);
+	const int error = fd < 0 ? fd : fd_write_all(fd, text, strlen(text));
 
-	if (parent < 0)
-		return parent;
-	fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    mount->mode);
-	error = fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
 	fd_close(&fd);
-	fd_close(&parent);
 	return error;
+}
+
+static int set_attributes(int mount, uint64_t attributes)
+{
+	struct mount_attr attr = { .attr_set = attributes };
+
+	return syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr,
+		       sizeof(attr)) == 0
+		       ? 0
+		       : -errno;
 }
 
 /* Attach a detached mount over the target, which is made when it does not exist. */
@@ -92,54 +89,51 @@ static int attach(const struct tree *tree, int mount, const char *target)
 	return error;
 }
 
-/* A detached private copy of what `source` names, with `attributes` set on all of it. */
-static int clone_tree(int source, uint64_t attributes)
+/* Attach a private copy of what `source` names, with `attributes` set on all of it. */
+static int attach_copy(const struct tree *tree, int source, uint64_t attributes, const char *target)
 {
-	struct mount_attr attr = { .attr_set = attributes };
 	int copy = kernel_open_tree(source, "",
 				    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
 					    AT_RECURSIVE);
+	int error = copy < 0 ? -errno : set_attributes(copy, attributes);
 
-	if (copy < 0)
+	if (!error)
+		error = attach(tree, copy, target);
+	fd_close(&copy);
+	return error;
+}
+
+/* A name of the host must still mean what the plan or the operator meant. */
+static int check_device(int source, const struct plan_mount *mount)
+{
+	struct stat status;
+
+	if (mount->kind != PLAN_DEVICE)
+		return 0;
+	if (fstat(source, &status) != 0)
 		return -errno;
-	if (syscall(SYS_mount_setattr, copy, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr,
-		    sizeof(attr)) != 0) {
-		const int error = errno;
-
-		fd_close(&copy);
-		return -error;
-	}
-	return copy;
+	return S_ISCHR(status.st_mode) && status.st_rdev == mount->device ? 0 : -ENODEV;
 }
 
 static int bind_host(const struct tree *tree, const struct plan_mount *mount)
 {
-	const bool is_device = mount->kind == PLAN_DEVICE;
-	const uint64_t attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-				    (is_device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV);
-	struct stat status;
-	int error = 0;
-	int copy = -1;
-	int source = kernel_openat2(tree->host, plan_string(tree->plan, mount->source) + 1,
-				    O_PATH | O_CLOEXEC, RESOLVE_TREE);
+	const uint64_t attributes = mount->kind == PLAN_DEVICE
+					    ? MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC
+					    : MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	int source = tree_open(tree->host, plan_string(tree->plan, mount->source));
+	int error;
 
 	if (source < 0)
-		return errno == ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : -errno;
-	if (is_device) { /* not whatever lies under that name */
-		if (fstat(source, &status) != 0)
-			error = -errno;
-		else if (!S_ISCHR(status.st_mode) || status.st_rdev != mount->device)
-			error = -ENODEV;
-	}
-	if (!error) {
-		copy = clone_tree(source, attributes);
-		error = copy < 0 ? copy
-				 : attach(tree, copy, plan_string(tree->plan, mount->target));
-	}
-	fd_close(&copy);
+		return source == -ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : source;
+	error = check_device(source, mount);
+	if (!error)
+		error = attach_copy(tree, source, attributes,
+				    plan_string(tree->plan, mount->target));
 	fd_close(&source);
 	return error;
 }
+
+#define OPTIONS_MAX 3
 
 struct option {
 	const char *key;
@@ -147,7 +141,8 @@ struct option {
 };
 
 /* A detached new file system, or -errno. */
-static int new_filesystem(const char *type, const struct option *options, uint64_t attributes)
+static int new_filesystem(const char *type, const struct option options[OPTIONS_MAX],
+			  uint64_t attributes)
 {
 	int error = 0;
 	int mount = -1;
@@ -155,9 +150,9 @@ static int new_filesystem(const char *type, const struct option *options, uint64
 
 	if (context < 0)
 		return -errno;
-	for (; options->key && !error; options++) {
-		if (syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, options->key,
-			    options->value, 0) != 0)
+	for (int i = 0; i < OPTIONS_MAX && options[i].key && !error; i++) {
+		if (syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, options[i].key,
+			    options[i].value, 0) != 0)
 			error = -errno;
 	}
 	if (!error && syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0)
@@ -176,84 +171,58 @@ static int new_tmpfs(uint64_t bytes, uint64_t inodes, uint32_t mode, uint64_t at
 	struct text count = { .used = 0 };
 	char octal[] = { '0', (char)('0' + (mode >> 9 & 7)), (char)('0' + (mode >> 6 & 7)),
 			 (char)('0' + (mode >> 3 & 7)), (char)('0' + (mode & 7)), '\0' };
-	const struct option options[] = { { "size", size.bytes },
-					  { "nr_inodes", count.bytes },
-					  { "mode", octal },
-					  { NULL, NULL } };
+	const struct option options[OPTIONS_MAX] = { { "size", size.bytes },
+						     { "nr_inodes", count.bytes },
+						     { "mode", octal } };
 
 	text_add_number(&size, bytes);
 	text_add_number(&count, inodes);
-	return new_filesystem("tmpfs", options, attributes);
+	return new_filesystem("tmpfs", options, attributes | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
-static int attach_new(const struct tree *tree, const struct plan_mount *mount, int filesystem)
+static int attach_new(const struct tree *tree, const struct plan_mount *mount)
 {
+	static const struct option proc[OPTIONS_MAX] = { { "hidepid", "invisible" } };
+	static const struct option devpts[OPTIONS_MAX] = { { "mode", "0600" },
+							   { "ptmxmode", "0666" } };
+	const uint64_t plain = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 	int error;
+	int filesystem;
 
-	if (filesystem < 0)
-		return filesystem;
-	error = attach(tree, filesystem, plan_string(tree->plan, mount->target));
+	if (mount->kind == PLAN_TMPFS)
+		filesystem = new_tmpfs(mount->size_bytes, mount->inodes, mount->mode,
+				       mount->flags & PLAN_NOEXEC ? (uint64_t)MOUNT_ATTR_NOEXEC : 0);
+	else if (mount->kind == PLAN_PROC)
+		filesystem = new_filesystem("proc", proc, plain | MOUNT_ATTR_NODEV);
+	else
+		filesystem = new_filesystem("devpts", devpts, plain);
+	error = filesystem < 0 ? filesystem
+			       : attach(tree, filesystem, plan_string(tree->plan, mount->target));
 	fd_close(&filesystem);
 	return error;
-}
-
-static int mount_tmpfs(const struct tree *tree, const struct plan_mount *mount)
-{
-	const uint64_t attributes =
-		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-		(mount->flags & PLAN_NOEXEC ? (uint64_t)MOUNT_ATTR_NOEXEC : 0);
-
-	return attach_new(tree, mount,
-			  new_tmpfs(mount->size_bytes, mount->inodes, mount->mode, attributes));
-}
-
-static int mount_proc(const struct tree *tree, const struct plan_mount *mount)
-{
-	static const struct option options[] = { { "hidepid", "invisible" }, { NULL, NULL } };
-	const int proc = new_filesystem("proc", options,
-					MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-	struct statfs status;
-
-	if (proc >= 0 && (fstatfs(proc, &status) != 0 || status.f_type != PROC_SUPER_MAGIC))
-		return -ENODEV; /* the process ends: proc need not be closed */
-	return attach_new(tree, mount, proc);
-}
-
-static int mount_devpts(const struct tree *tree, const struct plan_mount *mount)
-{
-	static const struct option options[] = { { "mode", "0600" },
-						 { "ptmxmode", "0666" },
-						 { NULL, NULL } };
-
-	return attach_new(tree, mount,
-			  new_filesystem("devpts", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
 }
 
 /* Nothing can be read where a mask lies: the tree's own /dev/null or an empty directory. */
 static int mask(const struct tree *tree, const struct plan_mount *mount)
 {
+	const char *target = plan_string(tree->plan, mount->target);
 	struct stat status;
 	int source = -1;
-	int copy = -1;
 	int error = 0;
-	int at = tree_open(tree->root, plan_string(tree->plan, mount->target));
+	int at = tree_open(tree->root, target);
 
 	if (at < 0)
 		return at == -ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : at;
 	if (fstat(at, &status) != 0)
 		error = -errno;
+	fd_close(&at);
 	if (!error) {
 		source = tree_open(tree->root,
 				   S_ISDIR(status.st_mode) ? EMPTY_DIRECTORY : "/dev/null");
-		copy = source < 0 ? source : clone_tree(source, MOUNT_ATTR_RDONLY);
-		error = copy < 0 ? copy : 0;
+		error = source < 0 ? source
+				   : attach_copy(tree, source, MOUNT_ATTR_RDONLY, target);
 	}
-	if (!error && kernel_move_mount(copy, at, "",
-					MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
-		error = -errno;
-	fd_close(&copy);
 	fd_close(&source);
-	fd_close(&at);
 	return error;
 }
 
@@ -261,24 +230,10 @@ static int (*const appliers[PLAN_MOUNT_KIND_COUNT])(const struct tree *,
 						    const struct plan_mount *) = {
 	[PLAN_DIRECTORY] = make_directory, [PLAN_SYMLINK] = make_symlink,
 	[PLAN_FILE] = make_file,	   [PLAN_BIND] = bind_host,
-	[PLAN_DEVICE] = bind_host,	   [PLAN_TMPFS] = mount_tmpfs,
-	[PLAN_PROC] = mount_proc,	   [PLAN_DEVPTS] = mount_devpts,
+	[PLAN_DEVICE] = bind_host,	   [PLAN_TMPFS] = attach_new,
+	[PLAN_PROC] = attach_new,	   [PLAN_DEVPTS] = attach_new,
 	[PLAN_MASK] = mask,
 };
-
-static int apply_phase(const struct tree *tree, const struct plan_profile *profile, uint32_t phase)
-{
-	const struct plan_mount *mounts = plan_mounts(tree->plan, profile);
-
-	for (uint32_t i = 0; i < profile->mount_count; i++) {
-		if (mounts[i].phase != phase)
-			continue;
-		const int error = appliers[mounts[i].kind](tree, &mounts[i]);
-		if (error)
-			return error;
-	}
-	return 0;
-}
 
 /* Mount points of phase SANDBOX must exist before the base tree becomes read-only. */
 static int make_mount_points(const struct tree *tree, const struct plan_profile *profile)
@@ -299,23 +254,6 @@ static int make_mount_points(const struct tree *tree, const struct plan_profile 
 	return 0;
 }
 
-/* Does the path lie in a tree that each sandbox mounts for itself? */
-static bool is_in_sandbox_mount(const struct plan *plan, const struct plan_profile *profile,
-				const char *path)
-{
-	const struct plan_mount *mounts = plan_mounts(plan, profile);
-
-	for (uint32_t i = 0; i < profile->mount_count; i++) {
-		const char *target = plan_string(plan, mounts[i].target);
-		const size_t size = strlen(target);
-
-		if (mounts[i].phase == PLAN_PHASE_SANDBOX && mounts[i].kind == PLAN_TMPFS &&
-		    strncmp(path, target, size) == 0 && path[size] == '/')
-			return true;
-	}
-	return false;
-}
-
 /* The launcher opened the bind's path once and checked it. That descriptor's mount belongs to
  * another namespace and cannot be cloned from here, so the path is resolved again, without any
  * symlink, and must be the same inode. */
@@ -324,8 +262,7 @@ static int bind_operator(const struct tree *tree, const struct bind *bind)
 	struct stat meant;
 	struct stat found;
 	int error = 0;
-	int copy = -1;
-	int source = kernel_openat2(tree->host, bind->host_path + 1, O_PATH | O_CLOEXEC,
+	int source = kernel_openat2(tree->host, bind->host_path, O_PATH | O_CLOEXEC,
 				    RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
 
 	if (source < 0)
@@ -334,27 +271,35 @@ static int bind_operator(const struct tree *tree, const struct bind *bind)
 		error = -errno;
 	else if (meant.st_dev != found.st_dev || meant.st_ino != found.st_ino)
 		error = -ESTALE;
-	if (!error) {
-		copy = clone_tree(source,
-				  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-		error = copy < 0 ? copy : attach(tree, copy, bind->inside_path);
-	}
-	fd_close(&copy);
+	if (!error)
+		error = attach_copy(tree, source,
+				    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+				    bind->inside_path);
 	fd_close(&source);
 	return error;
 }
 
-static int apply_binds(const struct tree *tree, const struct plan_profile *profile,
-		       const struct bind *binds, uint32_t count, bool in_sandbox)
+/* Both the records and the binds of a phase, in their order. */
+static int build(const struct tree *tree, const struct plan_profile *profile, uint32_t phase,
+		 uint32_t *ret_stage)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		if (is_in_sandbox_mount(tree->plan, profile, binds[i].inside_path) != in_sandbox)
-			continue;
-		const int error = bind_operator(tree, &binds[i]);
-		if (error)
-			return error;
+	const struct plan_mount *mounts = plan_mounts(tree->plan, profile);
+	int error = 0;
+
+	for (uint32_t i = 0; i < profile->mount_count && !error; i++) {
+		if (mounts[i].phase == phase)
+			error = appliers[mounts[i].kind](tree, &mounts[i]);
 	}
-	return 0;
+	if (!error && phase == PLAN_PHASE_BASE)
+		error = make_mount_points(tree, profile);
+	if (error)
+		return error;
+	*ret_stage = STAGE_BIND;
+	for (uint32_t i = 0; i < tree->bind_count && !error; i++) {
+		if (tree->binds[i].phase == phase)
+			error = bind_operator(tree, &tree->binds[i]);
+	}
+	return error;
 }
 
 int mounts_stage(void)
@@ -365,8 +310,7 @@ int mounts_stage(void)
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return -errno;
-	staging = new_tmpfs(STAGING_BYTES, STAGING_INODES, 0755,
-			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	staging = new_tmpfs(STAGING_BYTES, STAGING_INODES, 0755, MOUNT_ATTR_NOEXEC);
 	if (staging < 0)
 		return staging;
 	/* /usr is a directory that every host has; the pivot uncovers it again. */
@@ -390,51 +334,26 @@ static void base_path(struct text *path, uint32_t index)
 	text_add_number(path, index);
 }
 
-/* Read-only as a mount and as a file system: it is shared by every sandbox of the profile. */
-static int make_read_only(int root)
-{
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-	int error = 0;
-	int context = (int)syscall(SYS_fspick, root, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
-
-	if (context < 0)
-		return -errno;
-	if (syscall(SYS_fsconfig, context, FSCONFIG_SET_FLAG, "ro", NULL, 0) != 0 ||
-	    syscall(SYS_fsconfig, context, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) != 0 ||
-	    syscall(SYS_mount_setattr, root, "", AT_EMPTY_PATH, &attr, sizeof(attr)) != 0)
-		error = -errno;
-	fd_close(&context);
-	return error;
-}
-
 int mounts_build_base(const struct plan *plan, uint32_t index, int host, const struct bind *binds,
 		      uint32_t bind_count, uint32_t *ret_stage)
 {
-	const struct plan_profile *profile = plan_profile(plan, index);
-	struct tree tree = { .plan = plan, .root = -1, .host = host };
+	struct tree tree = { plan, -1, host, binds, bind_count };
 	struct text path = { .used = 0 };
 	int error = 0;
 
 	*ret_stage = STAGE_BASE;
 	base_path(&path, index);
-	tree.root = new_tmpfs(STAGING_BYTES, STAGING_INODES, 0755,
-			      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	tree.root = new_tmpfs(STAGING_BYTES, STAGING_INODES, 0755, MOUNT_ATTR_NOEXEC);
 	if (tree.root < 0)
 		return tree.root;
 	if (mkdir(path.bytes, 0755) != 0 ||
 	    kernel_move_mount(tree.root, AT_FDCWD, path.bytes, MOVE_MOUNT_F_EMPTY_PATH) != 0)
 		error = -errno;
 	if (!error)
-		error = apply_phase(&tree, profile, PLAN_PHASE_BASE);
+		error = build(&tree, plan_profile(plan, index), PLAN_PHASE_BASE, ret_stage);
+	/* It is shared by every sandbox of the profile, in whose namespaces this is locked. */
 	if (!error)
-		error = make_mount_points(&tree, profile);
-	if (!error) {
-		error = apply_binds(&tree, profile, binds, bind_count, false);
-		if (error)
-			*ret_stage = STAGE_BIND;
-	}
-	if (!error)
-		error = make_read_only(tree.root);
+		error = set_attributes(tree.root, MOUNT_ATTR_RDONLY);
 	fd_close(&tree.root);
 	return error;
 }
@@ -467,8 +386,7 @@ static int take_base(uint32_t index)
 int mounts_enter(const struct plan *plan, uint32_t index, const struct bind *binds,
 		 uint32_t bind_count, uint32_t *ret_stage)
 {
-	const struct plan_profile *profile = plan_profile(plan, index);
-	struct tree tree = { .plan = plan, .root = take_base(index), .host = -1 };
+	struct tree tree = { plan, take_base(index), -1, binds, bind_count };
 	int error;
 
 	*ret_stage = STAGE_MOUNTS;
@@ -477,16 +395,10 @@ int mounts_enter(const struct plan *plan, uint32_t index, const struct bind *bin
 	tree.host = open("/" STAGING_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (tree.host < 0)
 		return -errno;
-	error = apply_phase(&tree, profile, PLAN_PHASE_SANDBOX);
+	error = build(&tree, plan_profile(plan, index), PLAN_PHASE_SANDBOX, ret_stage);
 	if (!error) {
-		error = apply_binds(&tree, profile, binds, bind_count, true);
-		if (error)
-			*ret_stage = STAGE_BIND;
-	}
-	if (!error) {
+		*ret_stage = STAGE_ROOT;
 		error = change_root(tree.root);
-		if (error)
-			*ret_stage = STAGE_ROOT;
 	}
 	fd_close(&tree.host);
 	fd_close(&tree.root);

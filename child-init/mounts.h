@@ -18,7 +18,8 @@
 
 /* An operator's read-only bind. */
 struct bind {
-	int fd; /* O_PATH, opened by the launcher: says which file is meant */
+	int fd;         /* O_PATH, opened by the launcher: says which file is meant */
+	uint32_t phase; /* enum plan_mount_phase */
 	char host_path[IPC_PATH_MAX];
 	char inside_path[IPC_PATH_MAX];
 };

@@ -39,14 +39,12 @@ static void take_fds(struct channel_message *message, int *into)
 
 static int handle_spawn_stdio(void *context, struct channel_message *message)
 {
-	(void)context;
 	take_fds(message, spawn.stdio);
 	return 0;
 }
 
 static int handle_spawn_code(void *context, struct channel_message *message)
 {
-	(void)context;
 	take_fds(message, &spawn.code);
 	memcpy(spawn.code_path, message->body.spawn_code.path, sizeof(spawn.code_path));
 	return 0;
@@ -54,7 +52,6 @@ static int handle_spawn_code(void *context, struct channel_message *message)
 
 static int handle_spawn_cgroup(void *context, struct channel_message *message)
 {
-	(void)context;
 	take_fds(message, &spawn.cgroup);
 	return 0;
 }
@@ -66,7 +63,6 @@ static int handle_spawn(void *context, struct channel_message *message)
 	int terminal = -1;
 	int error;
 
-	(void)context;
 	if (workload != 0)
 		return -EPROTO;
 	error = spawn_start(init, &spawn, &message->body.spawn, &workload, &terminal,
@@ -89,8 +85,6 @@ static void kill_all(void)
 
 static int handle_spawn_kill(void *context, struct channel_message *message)
 {
-	(void)context;
-	(void)message;
 	kill_all();
 	return 0;
 }

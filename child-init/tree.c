@@ -70,21 +70,30 @@ int tree_make_directory(int root, const char *path, uint32_t mode)
 	return error ? error : open_directory(root, path);
 }
 
-int tree_make_file(int root, const char *path)
+int tree_create_file(int root, const char *path, uint32_t mode)
 {
 	const char *name;
-	int parent;
-	int file;
+	int parent = tree_parent(root, path, &name);
+	int fd;
+
+	if (parent < 0)
+		return parent;
+	fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	if (fd < 0)
+		fd = -errno;
+	fd_close(&parent);
+	return fd;
+}
+
+int tree_make_file(int root, const char *path)
+{
 	int fd = tree_open(root, path);
+	int file;
 
 	if (fd != -ENOENT)
 		return fd;
-	parent = tree_parent(root, path, &name);
-	if (parent < 0)
-		return parent;
-	file = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
-	fd = file < 0 ? -errno : tree_open(root, path);
+	file = tree_create_file(root, path, 0444);
+	fd = file < 0 ? file : tree_open(root, path);
 	fd_close(&file);
-	fd_close(&parent);
 	return fd;
 }

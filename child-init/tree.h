@@ -18,7 +18,10 @@ int tree_parent(int root, const char *path, const char **ret_name);
 /* The same for the directory itself; one that exists keeps its mode. */
 int tree_make_directory(int root, const char *path, uint32_t mode);
 
-/* The same for a regular file, made empty where it is missing. */
+/* A new file with this mode, open for writing; -EEXIST when there is one. */
+int tree_create_file(int root, const char *path, uint32_t mode);
+
+/* O_PATH descriptor of a file, made empty where it is missing. */
 int tree_make_file(int root, const char *path);
 
 #endif

@@ -3,10 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/fd.h"
+
+/* Killed processes leave a cgroup when they are scheduled to. */
+#define EMPTY_TRIES 50
+#define EMPTY_WAIT_MS 2
 
 void cgroup_path(struct text *path, uint32_t slot, const char *suffix)
 {
@@ -36,4 +41,26 @@ bool cgroup_remove(int dir, uint32_t slot)
 	(void)unlinkat(dir, path.bytes, AT_REMOVEDIR); /* the parent's removal tells */
 	cgroup_path(&path, slot, "");
 	return unlinkat(dir, path.bytes, AT_REMOVEDIR) == 0 || errno == ENOENT;
+}
+
+static bool kill_and_remove(int dir, uint32_t slot)
+{
+	struct text path;
+
+	cgroup_path(&path, slot, "/cgroup.kill");
+	(void)cgroup_write(dir, path.bytes, "1"); /* ENOENT: no such sandbox */
+	return cgroup_remove(dir, slot);
+}
+
+void cgroup_empty(int dir, uint32_t slots)
+{
+	bool is_empty = false;
+
+	for (int i = 0; i < EMPTY_TRIES && !is_empty; i++) {
+		is_empty = true;
+		for (uint32_t slot = 0; slot < slots; slot++)
+			is_empty = kill_and_remove(dir, slot) && is_empty;
+		if (!is_empty)
+			(void)poll(NULL, 0, EMPTY_WAIT_MS);
+	}
 }

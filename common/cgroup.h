@@ -23,4 +23,8 @@ int cgroup_write(int dir, const char *path, const char *value);
 /* Remove a sandbox's cgroups; true when they are gone, false while a process is left in them. */
 bool cgroup_remove(int dir, uint32_t slot);
 
+/* Kill what is in the cgroups s0 to s<slots - 1> beneath `dir` and remove them; gives up after
+ * 100 ms. For whoever is left when a supervisor was killed. */
+void cgroup_empty(int dir, uint32_t slots);
+
 #endif

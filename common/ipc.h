@@ -194,6 +194,7 @@ struct ipc_factory_cgroup {
 
 /* fd: O_PATH of the host's file or directory */
 struct ipc_factory_bind {
+	uint32_t phase; /* enum plan_mount_phase: where its mount point lies */
 	char host_path[IPC_PATH_MAX];
 	char inside_path[IPC_PATH_MAX];
 };

@@ -91,6 +91,7 @@ static const struct ipc_field ipc_factory_cgroup_fields[] = {
 	FIELD(U32, ipc_factory_cgroup, slots),
 };
 static const struct ipc_field ipc_factory_bind_fields[] = {
+	FIELD(U32, ipc_factory_bind, phase),
 	FIELD(STR, ipc_factory_bind, host_path),
 	FIELD(STR, ipc_factory_bind, inside_path),
 };

@@ -172,9 +172,7 @@ static int handle_init_failed(void *context, struct channel_message *message)
 
 static int handle_spawned(void *context, struct channel_message *message)
 {
-	(void)context;
-	(void)message; /* its pipes are on their way since the request came */
-	return 0;
+	return 0; /* its pipes are on their way since the request came */
 }
 
 static int handle_spawned_tty(void *context, struct channel_message *message)

@@ -27,7 +27,6 @@ static int handle_hello(void *context, struct channel_message *message)
 	const int profile = plan_profile_find(&supervisor.plan, DEFAULT_PROFILE);
 	int error;
 
-	(void)context;
 	if (memcmp(message->body.hello.schema, ipc_schema_hash, sizeof(welcome.schema)) != 0)
 		return -EPROTO;
 	memcpy(welcome.schema, ipc_schema_hash, sizeof(welcome.schema));
@@ -75,7 +74,6 @@ static int handle_execution_start(void *context, struct channel_message *message
 	struct request request;
 	const enum refusal refusal = request_command(from, &request, detail);
 
-	(void)context;
 	return begin(from->request, refusal, &request, -1, detail);
 }
 
@@ -86,7 +84,6 @@ static int handle_code_start(void *context, struct channel_message *message)
 	struct request request;
 	const enum refusal refusal = request_code(from, &request, detail);
 
-	(void)context;
 	return begin(from->request, refusal, &request, message->fds[0], detail);
 }
 
@@ -100,7 +97,6 @@ static int handle_execution_end(void *context, struct channel_message *message)
 	const struct ipc_execution_end *from = &message->body.execution_end;
 	struct execution *execution = execution_find(from->request);
 
-	(void)context;
 	if (from->reason < END_CANCELLED || from->reason > END_CLIENT_GONE)
 		return -EPROTO;
 	if (execution) /* else it ended while this was on its way */
@@ -110,7 +106,6 @@ static int handle_execution_end(void *context, struct channel_message *message)
 
 static int handle_sandbox_created(void *context, struct channel_message *message)
 {
-	(void)context;
 	return execution_created(message->body.sandbox_created.slot, &message->fds[0]);
 }
 
@@ -118,7 +113,6 @@ static int handle_sandbox_failed(void *context, struct channel_message *message)
 {
 	const struct ipc_sandbox_failed *from = &message->body.sandbox_failed;
 
-	(void)context;
 	if (from->slot != EXECUTIONS_MAX)
 		return execution_failed(from->slot, from->stage, from->error);
 	log_line("cannot start msp-broker: %s: %s", stage_text(from->stage),
@@ -129,8 +123,6 @@ static int handle_sandbox_failed(void *context, struct channel_message *message)
 
 static int handle_helper_started(void *context, struct channel_message *message)
 {
-	(void)context;
-	(void)message;
 	return 0; /* its channel tells how it goes */
 }
 

@@ -40,7 +40,6 @@ static int handle_supervisor_start(void *context, struct channel_message *messag
 {
 	const struct ipc_supervisor_start *from = &message->body.supervisor_start;
 
-	(void)context;
 	if (start.policy >= 0 ||
 	    memcmp(from->schema, ipc_schema_hash, sizeof(from->schema)) != 0)
 		return -EPROTO;
@@ -54,7 +53,6 @@ static int handle_supervisor_start(void *context, struct channel_message *messag
 
 static int handle_supervisor_cgroup(void *context, struct channel_message *message)
 {
-	(void)context;
 	fd_close(&start.cgroup);
 	start.cgroup = take_fd(message, 0);
 	return 0;
@@ -64,7 +62,6 @@ static int handle_supervisor_bind(void *context, struct channel_message *message
 {
 	const struct ipc_supervisor_bind *from = &message->body.supervisor_bind;
 
-	(void)context;
 	if (bind_count == BINDS_MAX)
 		return -EPROTO;
 	memcpy(binds[bind_count].names.host_path, from->host_path, sizeof(from->host_path));
@@ -190,6 +187,26 @@ static void spawn_factory(void)
 	supervisor.factory = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_FACTORY, IPC_SETUP };
 }
 
+/* A bind whose mount point lies in a tree that each sandbox mounts for itself can only be made
+ * there. A profile that has no such tree there fails to mount it, and says so. */
+static uint32_t bind_phase(const char *inside)
+{
+	for (uint32_t p = 0; p < plan_profile_count(&supervisor.plan); p++) {
+		const struct plan_profile *profile = plan_profile(&supervisor.plan, p);
+		const struct plan_mount *mounts = plan_mounts(&supervisor.plan, profile);
+
+		for (uint32_t i = 0; i < profile->mount_count; i++) {
+			const char *target = plan_string(&supervisor.plan, mounts[i].target);
+			const size_t size = strlen(target);
+
+			if (mounts[i].phase == PLAN_PHASE_SANDBOX && mounts[i].kind == PLAN_TMPFS &&
+			    strncmp(inside, target, size) == 0 && inside[size] == '/')
+				return PLAN_PHASE_SANDBOX;
+		}
+	}
+	return PLAN_PHASE_BASE;
+}
+
 static int tell_factory(void)
 {
 	struct ipc_factory_start begin = { .limits = supervisor.limits };
@@ -203,6 +220,7 @@ static int tell_factory(void)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_cgroup, &cgroup,
 				     &start.cgroup, 0);
 	for (uint32_t i = 0; i < bind_count && !error; i++) {
+		binds[i].names.phase = bind_phase(binds[i].names.inside_path);
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_bind, &binds[i].names,
 				     &binds[i].fd, 0);
 		fd_close(&binds[i].fd);
