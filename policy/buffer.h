@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A growing buffer, and errors as people read them. Running out of memory aborts: msp-policy is
+ * short-lived and has nothing to save.
+ */
+#ifndef POLICY_BUFFER_H
+#define POLICY_BUFFER_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* Zero-initialised is empty. `bytes` has a NUL behind its `size` bytes once something was added. */
+struct buffer {
+	char *bytes;
+	size_t size;
+	size_t room;
+};
+
+/* One sentence: where, what, what was expected. */
+struct policy_error {
+	char text[1024];
+};
+
+void buffer_add(struct buffer *text, const void *data, size_t size);
+void buffer_printf(struct buffer *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buffer_vprintf(struct buffer *text, const char *format, va_list arguments)
+	__attribute__((format(printf, 2, 0)));
+void buffer_done(struct buffer *text);
+
+/* Zeroed memory, and a copy of `size` bytes with a NUL behind. Never NULL; the caller's. */
+void *memory_zeroed(size_t count, size_t size);
+char *memory_text(const char *bytes, size_t size);
+
+#endif

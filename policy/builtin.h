@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The YAML files of policy/profiles/ as the build put them into the program, parents first.
+ */
+#ifndef POLICY_BUILTIN_H
+#define POLICY_BUILTIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct builtin_profile {
+	const char *file;
+	const char *text;
+	size_t size;
+};
+
+extern const struct builtin_profile builtin_profiles[];
+extern const uint32_t builtin_profile_count;
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writes the plan. Offsets are counted from the blob's first byte, arrays are 8-byte aligned,
+ * equal texts are stored once. Nothing in it depends on time, place or addresses.
+ */
+#include "policy/policy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXTS_MAX 4096U
+#define FILE_MARK "{file}"
+
+struct writer {
+	struct buffer *blob;
+	uint32_t text_count;
+	uint32_t texts[TEXTS_MAX]; /* offsets of texts that can be used again */
+};
+
+static uint32_t put_array(struct writer *writer, const void *data, size_t size)
+{
+	static const char zeros[8];
+	uint32_t offset;
+
+	buffer_add(writer->blob, zeros, (8 - writer->blob->size % 8) % 8);
+	offset = (uint32_t)writer->blob->size;
+	buffer_add(writer->blob, data, size);
+	return offset;
+}
+
+static uint32_t put_text(struct writer *writer, const char *text)
+{
+	uint32_t offset;
+
+	for (uint32_t i = 0; i < writer->text_count; i++) {
+		if (strcmp(writer->blob->bytes + writer->texts[i], text) == 0)
+			return writer->texts[i];
+	}
+	offset = (uint32_t)writer->blob->size;
+	buffer_add(writer->blob, text, strlen(text) + 1);
+	if (writer->text_count < TEXTS_MAX)
+		writer->texts[writer->text_count++] = offset;
+	return offset;
+}
+
+/* Texts with a NUL after each; "{file}" becomes `file` when there is one. */
+static uint32_t put_list(struct writer *writer, const struct strings *list, const char *file,
+			 uint32_t *ret_size)
+{
+	const uint32_t offset = (uint32_t)writer->blob->size;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		const bool is_mark = file != NULL && strcmp(list->items[i], FILE_MARK) == 0;
+		const char *text = is_mark ? file : list->items[i];
+
+		buffer_add(writer->blob, text, strlen(text) + 1);
+	}
+	*ret_size = (uint32_t)writer->blob->size - offset;
+	return *ret_size > 0 ? offset : 0;
+}
+
+static void put_environment(struct writer *writer, const struct profile *profile,
+			    struct plan_profile *out)
+{
+	out->environment = (uint32_t)writer->blob->size;
+	for (uint32_t i = 0; i < profile->environment_count; i++)
+		buffer_add(writer->blob, profile->environment[i],
+			 strlen(profile->environment[i]) + 1);
+	out->environment_size = (uint32_t)writer->blob->size - out->environment;
+}
+
+static void put_mounts(struct writer *writer, const struct profile *profile,
+		       struct plan_profile *out)
+{
+	struct plan_mount records[PLAN_MOUNTS_MAX] = { { .kind = 0 } };
+
+	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		const struct profile_mount *mount = &profile->mounts[i];
+
+		records[i] = (struct plan_mount){
+			.kind = mount->kind,
+			.phase = mount->phase,
+			.flags = mount->flags,
+			.mode = mount->mode,
+			.source = mount->source != NULL ? put_text(writer, mount->source) : 0,
+			.target = put_text(writer, mount->target),
+			.size_bytes = mount->size_bytes,
+			.inodes = mount->inodes,
+			.device = mount->device,
+		};
+	}
+	out->mount_count = profile->mount_count;
+	out->mounts = put_array(writer, records, profile->mount_count * sizeof(records[0]));
+}
+
+static void put_rules(struct writer *writer, const struct profile *profile,
+		      struct plan_profile *out)
+{
+	struct plan_rule records[PLAN_RULES_MAX] = { { .path = 0 } };
+
+	for (uint32_t i = 0; i < profile->rule_count; i++) {
+		records[i].path = put_text(writer, profile->rules[i].path);
+		records[i].rights = profile->rules[i].rights;
+	}
+	out->rule_count = profile->rule_count;
+	out->rules = put_array(writer, records, profile->rule_count * sizeof(records[0]));
+}
+
+static void put_languages(struct writer *writer, const struct profile *profile,
+			  struct plan_profile *out)
+{
+	struct plan_language records[PLAN_LANGUAGES_MAX] = { { .name = 0 } };
+
+	for (uint32_t i = 0; i < profile->language_count; i++) {
+		const struct profile_language *language = &profile->languages[i];
+		struct plan_language *record = &records[i];
+
+		record->name = put_text(writer, language->name);
+		record->program = put_text(writer, language->program);
+		record->file = put_text(writer, language->file);
+		record->aliases =
+			put_list(writer, &language->aliases, NULL, &record->aliases_size);
+		record->argv =
+			put_list(writer, &language->run, language->file, &record->argv_size);
+	}
+	out->language_count = profile->language_count;
+	if (profile->language_count > 0)
+		out->languages = put_array(writer, records,
+					   profile->language_count * sizeof(records[0]));
+}
+
+static int put_filter(struct writer *writer, const struct profile *profile,
+		      struct plan_profile *out)
+{
+	static const size_t size = sizeof(struct sock_filter);
+	struct filter_program program;
+
+	if (seccomp_compile(&profile->seccomp, &program) != 0)
+		return -1;
+	out->filter_count = program.count;
+	out->filter = put_array(writer, program.instructions, program.count * size);
+	return 0;
+}
+
+static int put_profile(struct writer *writer, const struct profile *profile,
+		       struct plan_profile *out)
+{
+	*out = profile->numbers;
+	out->name = put_text(writer, profile->name);
+	out->hostname = put_text(writer, profile->hostname);
+	out->cwd = put_text(writer, profile->cwd);
+	out->description = put_text(writer, profile->description);
+	out->shell = put_list(writer, &profile->shell, NULL, &out->shell_size);
+	put_environment(writer, profile, out);
+	put_mounts(writer, profile, out);
+	put_rules(writer, profile, out);
+	put_languages(writer, profile, out);
+	return put_filter(writer, profile, out);
+}
+
+static int fail(struct policy_error *error, const char *profile, const char *problem)
+{
+	(void)snprintf(error->text, sizeof(error->text), "profile %s: %s", profile, problem);
+	return -1;
+}
+
+int policy_compile(const struct policy *policy, struct buffer *blob, struct policy_error *error)
+{
+	struct writer writer = { .blob = blob };
+	struct plan_profile profiles[PLAN_PROFILES_MAX] = { { .name = 0 } };
+	struct plan_header header = { .magic = PLAN_MAGIC, .version = PLAN_VERSION,
+				      .profile_count = policy_count(policy) };
+	const size_t size = header.profile_count * sizeof(profiles[0]);
+
+	buffer_add(blob, &header, sizeof(header));
+	header.profiles = put_array(&writer, profiles, size);
+	for (uint32_t i = 0; i < header.profile_count; i++) {
+		const struct profile *profile = policy_at(policy, i);
+
+		if (put_profile(&writer, profile, &profiles[i]) != 0)
+			return fail(error, profile->name, "its system call filter cannot be built");
+	}
+	buffer_add(blob, "", 1);
+	if (blob->size > PLAN_SIZE_MAX)
+		return fail(error, "set", "larger than a plan may be");
+	header.size = (uint32_t)blob->size;
+	memcpy(blob->bytes, &header, sizeof(header));
+	memcpy(blob->bytes + header.profiles, profiles, size);
+	return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The entries of `languages`: ways to run code that comes as text.
+ */
+#include "common/limits.h"
+#include "common/plan.h"
+#include "policy/profile_parts.h"
+
+#include <string.h>
+
+#define FILE_MARK "{file}"
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789+#._-"
+
+static int fail(const struct reading *reading, uint32_t index, const char *key,
+		const char *problem)
+{
+	char path[KEY_MAX];
+
+	return source_fail(reading->source, reading->error,
+			   reading_key(path, "languages", index, key), "%s", problem);
+}
+
+static bool is_name(const char *text)
+{
+	const size_t length = strlen(text);
+
+	return length > 0 && length < IPC_NAME_MAX && strspn(text, NAME_CHARACTERS) == length;
+}
+
+static uint32_t count_marks(const struct source_language *said)
+{
+	uint32_t marks = 0;
+
+	for (uint32_t i = 0; i < said->run_count; i++)
+		marks += strcmp(said->run[i], FILE_MARK) == 0;
+	return marks;
+}
+
+static int check_entry(const struct reading *reading, uint32_t index)
+{
+	const struct source_language *said = &reading->source->profile->languages[index];
+
+	if (said->name == NULL || !is_name(said->name))
+		return fail(reading, index, "name", "expected a short name such as python");
+	for (uint32_t i = 0; i < said->aliases_count; i++) {
+		if (!is_name(said->aliases[i]))
+			return fail(reading, index, "aliases", "expected short names such as py");
+	}
+	if (said->program == NULL || !reading_is_path(said->program))
+		return fail(reading, index, "program",
+			    "expected the absolute path of the interpreter or compiler");
+	if (said->file == NULL || !reading_is_path(said->file))
+		return fail(reading, index, "file",
+			    "expected the absolute path where the code is put");
+	if (said->run_count == 0 || said->run[0][0] != '/')
+		return fail(reading, index, "run",
+			    "expected a command line that begins with an absolute path");
+	if (count_marks(said) != 1)
+		return fail(reading, index, "run", "expected exactly one argument \"{file}\"");
+	return 0;
+}
+
+static int put(const struct reading *reading, uint32_t index)
+{
+	const struct source_language *said = &reading->source->profile->languages[index];
+	struct profile *profile = reading->profile;
+	uint32_t place = 0;
+
+	while (place < profile->language_count &&
+	       (strcmp(profile->languages[place].name, said->name) != 0 ||
+		strcmp(profile->languages[place].program, said->program) != 0))
+		place++;
+	if (place == PLAN_LANGUAGES_MAX)
+		return fail(reading, index, "", "one entry too many");
+	profile->languages[place] = (struct profile_language){
+		.name = said->name,
+		.program = said->program,
+		.file = said->file,
+		.aliases = { said->aliases, said->aliases_count },
+		.run = { said->run, said->run_count },
+	};
+	if (place == profile->language_count)
+		profile->language_count++;
+	return 0;
+}
+
+int languages_apply(const struct reading *reading)
+{
+	for (uint32_t i = 0; i < reading->source->profile->languages_count; i++) {
+		if (check_entry(reading, i) != 0 || put(reading, i) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Does `language` answer to `name`? */
+static bool answers_to(const struct profile_language *language, const char *name)
+{
+	if (strcmp(language->name, name) == 0)
+		return true;
+	for (uint32_t i = 0; i < language->aliases.count; i++) {
+		if (strcmp(language->aliases.items[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const char *find_clash(const struct profile_language *a, const struct profile_language *b)
+{
+	if (strcmp(a->name, b->name) == 0)
+		return NULL;
+	if (answers_to(b, a->name))
+		return a->name;
+	for (uint32_t i = 0; i < a->aliases.count; i++) {
+		if (answers_to(b, a->aliases.items[i]))
+			return a->aliases.items[i];
+	}
+	return NULL;
+}
+
+static int check_place(const struct reading *reading, const struct profile_language *language)
+{
+	const struct profile_mount *around = mounts_around(reading->profile, language->file);
+
+	if (around == NULL || around->kind != PLAN_TMPFS ||
+	    strcmp(around->target, language->file) == 0)
+		return source_fail(reading->source, reading->error, "languages",
+				   "%s: %s is not inside a tmpfs of this profile", language->name,
+				   language->file);
+	return 0;
+}
+
+int languages_check(const struct reading *reading)
+{
+	const struct profile *profile = reading->profile;
+
+	for (uint32_t i = 0; i < profile->language_count; i++) {
+		if (check_place(reading, &profile->languages[i]) != 0)
+			return -1;
+		for (uint32_t j = 0; j < i; j++) {
+			const char *clash = find_clash(&profile->languages[i],
+						       &profile->languages[j]);
+
+			if (clash != NULL)
+				return source_fail(reading->source, reading->error, "languages",
+						   "\"%s\" means two languages: %s and %s", clash,
+						   profile->languages[j].name,
+						   profile->languages[i].name);
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The entries of `files`: which keys each kind has, and whether the whole can be built. The init
+ * makes the entries in order and makes no parents, so every directory on the way is in the plan:
+ * those that a file does not mention are added here.
+ */
+#include "common/plan.h"
+#include "policy/profile_parts.h"
+#include "policy/units.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+enum mount_key {
+	KEY_FROM = 1 << 0,
+	KEY_TO = 1 << 1,
+	KEY_TEXT = 1 << 2,
+	KEY_SIZE = 1 << 3,
+	KEY_INODES = 1 << 4,
+	KEY_MODE = 1 << 5,
+	KEY_DEVICE = 1 << 6,
+	KEY_OPTIONAL = 1 << 7,
+	KEY_NOEXEC = 1 << 8,
+};
+
+struct key {
+	const char *name;
+	unsigned int bit;
+	size_t offset; /* in struct source_mount */
+};
+
+#define KEY(name, bit) { #name, bit, offsetof(struct source_mount, name) }
+
+static const struct key keys[] = {
+	KEY(from, KEY_FROM),	 KEY(to, KEY_TO),	  KEY(text, KEY_TEXT),
+	KEY(size, KEY_SIZE),	 KEY(inodes, KEY_INODES), KEY(mode, KEY_MODE),
+	KEY(device, KEY_DEVICE), KEY(noexec, KEY_NOEXEC), KEY(optional, KEY_OPTIONAL),
+};
+#define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
+
+struct kind {
+	const char *name;
+	uint32_t phase;
+	unsigned int needed;
+	unsigned int allowed;
+	uint32_t mode; /* when the file says none */
+};
+
+/* clang-format off */
+static const struct kind kinds[PLAN_MOUNT_KIND_COUNT] = {
+	[PLAN_DIRECTORY] = { "directory", PLAN_PHASE_BASE, 0, KEY_MODE, 0755 },
+	[PLAN_SYMLINK] = { "symlink", PLAN_PHASE_BASE, KEY_TO, 0, 0 },
+	[PLAN_FILE] = { "file", PLAN_PHASE_BASE, KEY_TEXT, KEY_MODE, 0644 },
+	[PLAN_BIND] = { "bind", PLAN_PHASE_BASE, 0, KEY_FROM | KEY_OPTIONAL | KEY_NOEXEC, 0 },
+	[PLAN_DEVICE] = { "device", PLAN_PHASE_BASE, KEY_DEVICE, KEY_FROM | KEY_OPTIONAL, 0 },
+	[PLAN_TMPFS] = { "tmpfs", PLAN_PHASE_SANDBOX, KEY_SIZE | KEY_INODES | KEY_MODE, KEY_NOEXEC, 0 },
+	[PLAN_PROC] = { "proc", PLAN_PHASE_SANDBOX, 0, 0, 0 },
+	[PLAN_DEVPTS] = { "devpts", PLAN_PHASE_SANDBOX, 0, 0, 0 },
+	[PLAN_MASK] = { "mask", PLAN_PHASE_SANDBOX, 0, KEY_OPTIONAL, 0 },
+};
+/* clang-format on */
+
+static const char kind_names[] =
+	"directory, symlink, file, bind, device, tmpfs, proc, devpts or mask";
+
+/* One entry being read. */
+struct entry {
+	const struct reading *reading;
+	const struct source_mount *said;
+	uint32_t index;
+	struct profile_mount mount;
+};
+
+static int fail(const struct entry *entry, const char *key, const char *problem, const char *value)
+{
+	char path[KEY_MAX];
+
+	return source_fail(entry->reading->source, entry->reading->error,
+			   reading_key(path, "files", entry->index, key), "\"%s\" %s", value,
+			   problem);
+}
+
+static const char *value_of(const struct source_mount *said, const struct key *key)
+{
+	const char *value;
+
+	memcpy(&value, (const uint8_t *)said + key->offset, sizeof(value));
+	return value;
+}
+
+const char *profile_mount_kind_name(uint32_t kind)
+{
+	return kinds[kind].name;
+}
+
+static int read_target(struct entry *entry)
+{
+	const char *at = entry->said->at;
+
+	if (at == NULL)
+		return fail(entry, "at", "is the place in the sandbox; it is missing", "at");
+	if (!reading_is_path(at))
+		return fail(entry, "at", "is not an absolute path in its plain form", at);
+	for (uint32_t i = 0; i < entry->index; i++) {
+		if (strcmp(entry->reading->source->profile->files[i].at, at) == 0)
+			return fail(entry, "at", "has an entry already", at);
+	}
+	entry->mount.target = at;
+	return 0;
+}
+
+static int read_kind(struct entry *entry)
+{
+	const char *name = entry->said->kind != NULL ? entry->said->kind : "";
+	char path[KEY_MAX];
+
+	for (uint32_t i = 1; i < PLAN_MOUNT_KIND_COUNT; i++) {
+		if (strcmp(kinds[i].name, name) == 0) {
+			entry->mount.kind = i;
+			entry->mount.phase = kinds[i].phase;
+			entry->mount.mode = kinds[i].mode;
+			return 0;
+		}
+	}
+	return source_fail(entry->reading->source, entry->reading->error,
+			   reading_key(path, "files", entry->index, "kind"),
+			   "\"%s\" is not known; expected %s", name, kind_names);
+}
+
+static int check_keys(const struct entry *entry)
+{
+	const struct kind *kind = &kinds[entry->mount.kind];
+	char path[KEY_MAX];
+
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const bool is_said = value_of(entry->said, &keys[i]) != NULL;
+
+		if (is_said && ((kind->needed | kind->allowed) & keys[i].bit) == 0)
+			return source_fail(
+				entry->reading->source, entry->reading->error,
+				reading_key(path, "files", entry->index, keys[i].name),
+				"does not belong to kind %s", kind->name);
+		if (!is_said && (kind->needed & keys[i].bit) != 0)
+			return source_fail(
+				entry->reading->source, entry->reading->error,
+				reading_key(path, "files", entry->index, keys[i].name),
+				"missing; kind %s needs it", kind->name);
+	}
+	return 0;
+}
+
+static int read_source(struct entry *entry)
+{
+	const struct source_mount *said = entry->said;
+	const uint32_t kind = entry->mount.kind;
+
+	if (kind == PLAN_SYMLINK) {
+		if (said->to[0] == '\0')
+			return fail(entry, "to", "is not a link's text", said->to);
+		entry->mount.source = said->to;
+	} else if (kind == PLAN_FILE) {
+		entry->mount.source = said->text;
+	} else if (kind == PLAN_BIND || kind == PLAN_DEVICE) {
+		entry->mount.source = said->from != NULL ? said->from : said->at;
+		if (!reading_is_path(entry->mount.source))
+			return fail(entry, "from", "is not an absolute path in its plain form",
+				    entry->mount.source);
+	}
+	return 0;
+}
+
+static int read_device(struct entry *entry)
+{
+	const char *text = entry->said->device;
+	const char *colon = text != NULL ? strchr(text, ':') : NULL;
+	uint64_t major_number, minor_number;
+	char front[16] = "";
+
+	if (text == NULL)
+		return 0;
+	if (colon != NULL && (size_t)(colon - text) < sizeof(front))
+		memcpy(front, text, (size_t)(colon - text));
+	if (colon == NULL || !units_number(front, &major_number) ||
+	    !units_number(colon + 1, &minor_number) || major_number > 4095 ||
+	    minor_number > 1048575)
+		return fail(entry, "device", "is not a device number; expected MAJOR:MINOR such as "
+			    "1:3", text);
+	entry->mount.device = makedev((unsigned int)major_number, (unsigned int)minor_number);
+	return 0;
+}
+
+static int read_flag(struct entry *entry, const char *key, const char *text, uint32_t flag)
+{
+	if (text == NULL || strcmp(text, "false") == 0)
+		return 0;
+	if (strcmp(text, "true") != 0)
+		return fail(entry, key, "is neither true nor false", text);
+	entry->mount.flags |= flag;
+	return 0;
+}
+
+static int read_sizes(struct entry *entry)
+{
+	const struct source_mount *said = entry->said;
+	struct profile_mount *mount = &entry->mount;
+
+	if (said->mode != NULL && !units_mode(said->mode, &mount->mode))
+		return fail(entry, "mode", "is not a mode; expected octal digits such as 0755",
+			    said->mode);
+	if ((mount->mode & 06000) != 0)
+		return fail(entry, "mode", "has set-ID bits", said->mode);
+	if (said->size != NULL &&
+	    (!units_size(said->size, &mount->size_bytes) || mount->size_bytes < 64U * 1024U))
+		return fail(entry, "size", "is not a size of 64K or more; expected such as 256M",
+			    said->size);
+	/* 0 would mean "no limit" to the kernel. */
+	if (said->inodes != NULL &&
+	    (!units_size(said->inodes, &mount->inodes) || mount->inodes < 16))
+		return fail(entry, "inodes", "is not a number of 16 or more; expected such as 64K",
+			    said->inodes);
+	return 0;
+}
+
+static int put(const struct entry *entry)
+{
+	struct profile *profile = entry->reading->profile;
+	uint32_t place = 0;
+
+	while (place < profile->mount_count &&
+	       strcmp(profile->mounts[place].target, entry->mount.target) != 0)
+		place++;
+	if (place == PLAN_MOUNTS_MAX)
+		return fail(entry, "at", "is one entry too many", entry->mount.target);
+	profile->mounts[place] = entry->mount;
+	if (place == profile->mount_count)
+		profile->mount_count++;
+	return 0;
+}
+
+static int apply_entry(struct entry *entry)
+{
+	if (read_target(entry) != 0 || read_kind(entry) != 0 || check_keys(entry) != 0 ||
+	    read_source(entry) != 0 || read_device(entry) != 0 || read_sizes(entry) != 0 ||
+	    read_flag(entry, "optional", entry->said->optional, PLAN_OPTIONAL) != 0 ||
+	    read_flag(entry, "noexec", entry->said->noexec, PLAN_NOEXEC) != 0)
+		return -1;
+	return put(entry);
+}
+
+int mounts_apply(const struct reading *reading)
+{
+	const struct source_profile *said = reading->source->profile;
+
+	for (uint32_t i = 0; i < said->files_count; i++) {
+		struct entry entry = { .reading = reading, .said = &said->files[i], .index = i };
+
+		if (apply_entry(&entry) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The last entry there: what is mounted last is what is seen. */
+static const struct profile_mount *find_length(const struct profile_mount *mounts, uint32_t count,
+					       const char *path, size_t length)
+{
+	for (uint32_t i = count; i > 0; i--) {
+		const char *target = mounts[i - 1].target;
+
+		if (strlen(target) == length && memcmp(target, path, length) == 0)
+			return &mounts[i - 1];
+	}
+	return NULL;
+}
+
+const struct profile_mount *mounts_around(const struct profile *profile, const char *path)
+{
+	const struct profile_mount *found = NULL;
+
+	for (size_t length = strlen(path); length > 0 && found == NULL; length--) {
+		if (path[length] == '\0' || path[length] == '/')
+			found = find_length(profile->mounts, profile->mount_count, path, length);
+	}
+	return found;
+}
+
+/* The entries in the order in which they will be made. */
+struct building {
+	const struct reading *reading;
+	uint32_t count;
+	struct profile_mount made[PLAN_MOUNTS_MAX];
+};
+
+static int fail_build(const struct building *building, const struct profile_mount *mount,
+		      const char *problem, const char *other)
+{
+	const struct source_profile *said = building->reading->source->profile;
+	char key[KEY_MAX] = "files";
+
+	/* An inherited entry has no line of its own. */
+	for (uint32_t i = 0; i < said->files_count; i++) {
+		if (strcmp(said->files[i].at, mount->target) == 0)
+			(void)reading_key(key, "files", i, "at");
+	}
+	return source_fail(building->reading->source, building->reading->error, key, "%s: %s%s",
+			   mount->target, problem, other);
+}
+
+static int append(struct building *building, const struct profile_mount *mount)
+{
+	if (building->count == PLAN_MOUNTS_MAX)
+		return fail_build(building, mount, "too many entries, with the directories that "
+				  "they imply", "");
+	building->made[building->count++] = *mount;
+	return 0;
+}
+
+static int append_directory(struct building *building, const struct profile_mount *mount,
+			    size_t length)
+{
+	struct profile *profile = building->reading->profile;
+	char *path;
+
+	if (profile->owned_count == PLAN_MOUNTS_MAX)
+		return fail_build(building, mount, "too many implied directories", "");
+	path = memory_text(mount->target, length);
+	profile->owned[profile->owned_count++] = path;
+	return append(building, &(struct profile_mount){ .kind = PLAN_DIRECTORY,
+							 .phase = PLAN_PHASE_BASE,
+							 .mode = 0755,
+							 .target = path,
+							 .is_implied = true });
+}
+
+/* May `mount` be put into something that `outer` made? */
+static bool is_fit(const struct profile_mount *outer, const struct profile_mount *mount)
+{
+	if (mount->kind == PLAN_MASK)
+		return outer->kind == PLAN_PROC || outer->kind == PLAN_BIND;
+	return outer->kind == PLAN_DIRECTORY;
+}
+
+static int build_parents(struct building *building, const struct profile_mount *mount)
+{
+	for (const char *slash = strchr(mount->target + 1, '/'); slash != NULL;
+	     slash = strchr(slash + 1, '/')) {
+		const size_t length = (size_t)(slash - mount->target);
+		const struct profile_mount *outer =
+			find_length(building->made, building->count, mount->target, length);
+
+		if (outer != NULL && mount->kind == PLAN_MASK && is_fit(outer, mount))
+			return 0;
+		if (outer != NULL && outer->kind != PLAN_DIRECTORY)
+			return fail_build(building, mount,
+					  "nothing can be put there: above it is an entry of kind ",
+					  kinds[outer->kind].name);
+		if (outer == NULL && append_directory(building, mount, length) != 0)
+			return -1;
+	}
+	return mount->kind != PLAN_MASK ? 0 :
+					  fail_build(building, mount,
+						     "a mask has to be inside proc or a bind", "");
+}
+
+static int build(struct building *building, const struct profile_mount *mount)
+{
+	if (build_parents(building, mount) != 0)
+		return -1;
+	if (mount->phase == PLAN_PHASE_SANDBOX && mount->kind != PLAN_MASK &&
+	    append_directory(building, mount, strlen(mount->target)) != 0)
+		return -1;
+	return append(building, mount);
+}
+
+/* The base is read-only when a sandbox is made: its mount points are made with the base. */
+int mounts_check(const struct reading *reading)
+{
+	struct profile *profile = reading->profile;
+	struct building building = { .reading = reading };
+
+	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		if (build(&building, &profile->mounts[i]) != 0)
+			return -1;
+	}
+	memcpy(profile->mounts, building.made, sizeof(profile->mounts));
+	profile->mount_count = building.count;
+	return 0;
+}

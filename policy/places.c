@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/places.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+struct reader {
+	yaml_parser_t parser;
+	yaml_event_t event;
+	const char *file;
+	struct places *places;
+	struct policy_error *error;
+};
+
+static int read_node(struct reader *reader, const char *path, uint32_t depth);
+
+static uint32_t line_of_event(const struct reader *reader)
+{
+	return (uint32_t)reader->event.start_mark.line + 1;
+}
+
+static int fail(struct reader *reader, const char *path, const char *problem)
+{
+	(void)snprintf(reader->error->text, sizeof(reader->error->text), "%s:%u: %s%s%s",
+		       reader->file, line_of_event(reader), path, *path != '\0' ? ": " : "",
+		       problem);
+	return -1;
+}
+
+static int fail_syntax(struct reader *reader)
+{
+	const yaml_parser_t *parser = &reader->parser;
+
+	(void)snprintf(reader->error->text, sizeof(reader->error->text), "%s:%zu: not YAML: %s%s%s",
+		       reader->file, parser->problem_mark.line + 1,
+		       parser->problem != NULL ? parser->problem : "unreadable",
+		       parser->context != NULL ? ", " : "",
+		       parser->context != NULL ? parser->context : "");
+	return -1;
+}
+
+/* The event before is gone after this. */
+static int next_event(struct reader *reader)
+{
+	yaml_event_delete(&reader->event);
+	return yaml_parser_parse(&reader->parser, &reader->event) != 0 ? 0 : fail_syntax(reader);
+}
+
+static const struct place *find(const struct places *places, const char *path)
+{
+	for (uint32_t i = 0; i < places->count; i++) {
+		if (strcmp(places->items[i].path, path) == 0)
+			return &places->items[i];
+	}
+	return NULL;
+}
+
+static void add(struct places *places, const char *path, uint32_t line)
+{
+	if (places->count == places->room) {
+		places->room = places->room == 0 ? 64 : 2 * places->room;
+		places->items = realloc(places->items, places->room * sizeof(places->items[0]));
+		if (places->items == NULL)
+			abort();
+	}
+	places->items[places->count++] =
+		(struct place){ .path = memory_text(path, strlen(path)), .line = line };
+}
+
+static int check_scalar(struct reader *reader, const char *path)
+{
+	const unsigned char *value = reader->event.data.scalar.value;
+	const size_t length = reader->event.data.scalar.length;
+
+	if (memchr(value, '\0', length) != NULL)
+		return fail(reader, path, "a NUL character is not allowed");
+	if (reader->event.data.scalar.anchor != NULL || reader->event.data.scalar.tag != NULL)
+		return fail(reader, path, "anchors and tags are not used; write the value out");
+	return 0;
+}
+
+/* A key and its value; the event is the key. */
+static int read_pair(struct reader *reader, const char *path, uint32_t depth)
+{
+	struct buffer inner = { .bytes = NULL };
+	int result;
+
+	if (reader->event.type != YAML_SCALAR_EVENT)
+		return fail(reader, path, "a key has to be a single word");
+	if (check_scalar(reader, path) != 0)
+		return -1;
+	buffer_printf(&inner, "%s%s%s", path, *path != '\0' ? "." : "",
+		    (const char *)reader->event.data.scalar.value);
+	if (find(reader->places, inner.bytes) != NULL) {
+		result = fail(reader, inner.bytes, "given twice");
+	} else {
+		add(reader->places, inner.bytes, line_of_event(reader));
+		result = next_event(reader) != 0 ? -1 : read_node(reader, inner.bytes, depth);
+	}
+	buffer_done(&inner);
+	return result;
+}
+
+static int read_mapping(struct reader *reader, const char *path, uint32_t depth)
+{
+	while (next_event(reader) == 0) {
+		if (reader->event.type == YAML_MAPPING_END_EVENT)
+			return 0;
+		if (read_pair(reader, path, depth) != 0)
+			return -1;
+	}
+	return -1;
+}
+
+static int read_sequence(struct reader *reader, const char *path, uint32_t depth)
+{
+	for (uint32_t i = 0; next_event(reader) == 0; i++) {
+		struct buffer inner = { .bytes = NULL };
+		int result;
+
+		if (reader->event.type == YAML_SEQUENCE_END_EVENT)
+			return 0;
+		buffer_printf(&inner, "%s[%u]", path, i);
+		add(reader->places, inner.bytes, line_of_event(reader));
+		result = read_node(reader, inner.bytes, depth);
+		buffer_done(&inner);
+		if (result != 0)
+			return -1;
+	}
+	return -1;
+}
+
+static bool has_properties(const yaml_event_t *event)
+{
+	if (event->type == YAML_SEQUENCE_START_EVENT)
+		return event->data.sequence_start.anchor != NULL ||
+		       event->data.sequence_start.tag != NULL;
+	return event->data.mapping_start.anchor != NULL || event->data.mapping_start.tag != NULL;
+}
+
+/* The node whose first event is the current one. */
+static int read_node(struct reader *reader, const char *path, uint32_t depth)
+{
+	if (reader->event.type == YAML_SCALAR_EVENT)
+		return check_scalar(reader, path);
+	if (reader->event.type != YAML_SEQUENCE_START_EVENT &&
+	    reader->event.type != YAML_MAPPING_START_EVENT)
+		return fail(reader, path, "anchors are not used; write the value out");
+	if (has_properties(&reader->event))
+		return fail(reader, path, "anchors and tags are not used; write the value out");
+	if (depth == PLACES_DEPTH_MAX)
+		return fail(reader, path, "nested too deeply");
+	return reader->event.type == YAML_MAPPING_START_EVENT ?
+		       read_mapping(reader, path, depth + 1) :
+		       read_sequence(reader, path, depth + 1);
+}
+
+static int read_stream(struct reader *reader)
+{
+	if (next_event(reader) != 0 || next_event(reader) != 0)
+		return -1;
+	if (reader->event.type == YAML_STREAM_END_EVENT)
+		return fail(reader, "", "empty; expected a profile");
+	if (next_event(reader) != 0)
+		return -1;
+	if (reader->event.type != YAML_MAPPING_START_EVENT)
+		return fail(reader, "", "expected keys of a profile, such as \"name: mine\"");
+	if (read_node(reader, "", 0) != 0 || next_event(reader) != 0 || next_event(reader) != 0)
+		return -1;
+	if (reader->event.type != YAML_STREAM_END_EVENT)
+		return fail(reader, "", "a second document; one file holds one profile");
+	return 0;
+}
+
+int places_read(const char *file, const char *text, size_t size, struct places *ret,
+		struct policy_error *error)
+{
+	struct reader reader = { .file = file, .places = ret, .error = error };
+	int result;
+
+	if (yaml_parser_initialize(&reader.parser) == 0)
+		abort();
+	yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, size);
+	yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
+	result = read_stream(&reader);
+	yaml_event_delete(&reader.event);
+	yaml_parser_delete(&reader.parser);
+	return result;
+}
+
+uint32_t places_line(const struct places *places, const char *path)
+{
+	char *outer = memory_text(path, strlen(path));
+	uint32_t line = 1;
+
+	while (*outer != '\0') {
+		const struct place *place = find(places, outer);
+		char *dot = strrchr(outer, '.'), *bracket = strrchr(outer, '[');
+
+		if (place != NULL) {
+			line = place->line;
+			break;
+		}
+		if (bracket != NULL && (dot == NULL || bracket > dot))
+			*bracket = '\0';
+		else if (dot != NULL)
+			*dot = '\0';
+		else
+			break;
+	}
+	free(outer);
+	return line;
+}
+
+void places_done(struct places *places)
+{
+	for (uint32_t i = 0; i < places->count; i++)
+		free(places->items[i].path);
+	free(places->items);
+	*places = (struct places){ .count = 0 };
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where each key of a YAML text stands, so that an error found long after parsing can still name
+ * its line. The same pass refuses what a policy has no use for: several documents, anchors, tags,
+ * keys given twice, keys that are not plain words, NUL characters, deep nesting.
+ */
+#ifndef POLICY_PLACES_H
+#define POLICY_PLACES_H
+
+#include "policy/buffer.h"
+
+#include <stdint.h>
+
+#define PLACES_DEPTH_MAX 8U
+
+/* "files[3].size" and its line, counted from 1. */
+struct place {
+	char *path;
+	uint32_t line;
+};
+
+struct places {
+	uint32_t count;
+	uint32_t room;
+	struct place *items;
+};
+
+/*
+ * Read `size` bytes of YAML; `file` is only for the message. 0, or -1 and *error set. `*ret` is
+ * the caller's and has to be freed in both cases.
+ */
+int places_read(const char *file, const char *text, size_t size, struct places *ret,
+		struct policy_error *error);
+
+/* Line of a path, or of the nearest enclosing path that is there; 1 for the whole file. */
+uint32_t places_line(const struct places *places, const char *path);
+
+void places_done(struct places *places);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A profile with its values understood, after inheritance: what goes into the plan and what
+ * `msp-policy show` prints. All texts belong to the sources it was made from, which have to live
+ * as long as it does.
+ */
+#ifndef POLICY_PROFILE_H
+#define POLICY_PROFILE_H
+
+#include "common/plan.h"
+#include "policy/seccomp_groups.h"
+#include "policy/source.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PROFILE_ENVIRONMENT_MAX 64U
+
+struct strings {
+	char *const *items;
+	uint32_t count;
+};
+
+enum profile_network {
+	NETWORK_UNSAID = 0,
+	NETWORK_NONE,     /* no TCP at all: Landlock handles it and allows no port */
+	NETWORK_LOOPBACK, /* the network namespace, with nothing but loopback, is the wall */
+};
+
+/* As struct plan_mount, with texts. */
+struct profile_mount {
+	uint32_t kind;
+	uint32_t phase;
+	uint32_t flags;
+	uint32_t mode;
+	const char *source;
+	const char *target;
+	uint64_t size_bytes;
+	uint64_t inodes;
+	uint64_t device;
+	bool is_implied; /* a parent or mount point that the file did not have to mention */
+};
+
+struct profile_rule {
+	const char *path;
+	uint64_t rights;
+	struct strings words;
+};
+
+struct profile_language {
+	const char *name;
+	const char *program;
+	const char *file;
+	struct strings aliases;
+	struct strings run;
+};
+
+struct profile {
+	const char *name;
+	const char *extends;
+	const char *description;
+	const char *hostname;
+	const char *cwd;
+	enum profile_network network;
+	struct strings shell;
+	struct seccomp_policy seccomp;
+	struct plan_profile numbers; /* limits, requirements, Landlock; its offsets stay 0 */
+	uint32_t said;               /* which limits and requirements have been given */
+	uint32_t environment_count, mount_count, rule_count, language_count, owned_count;
+	const char *environment[PROFILE_ENVIRONMENT_MAX];
+	struct profile_mount mounts[PLAN_MOUNTS_MAX];
+	struct profile_rule rules[PLAN_RULES_MAX];
+	struct profile_language languages[PLAN_LANGUAGES_MAX];
+	char *owned[PLAN_MOUNTS_MAX]; /* paths of implied directories */
+};
+
+/*
+ * Make a profile of what `source` says on top of `parent` (NULL: nothing), and check that it is
+ * complete and that its parts fit together. NULL and *error set on a mistake. The caller's.
+ */
+struct profile *profile_new(const struct source *source, const struct profile *parent,
+			    struct policy_error *error);
+
+/* Frees it and returns NULL. */
+struct profile *profile_free(struct profile *profile);
+
+/* "bind", "tmpfs", ... */
+const char *profile_mount_kind_name(uint32_t kind);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The parts of profile_new(), one file each. Each returns 0, or -1 with *error set.
+ */
+#ifndef POLICY_PROFILE_PARTS_H
+#define POLICY_PROFILE_PARTS_H
+
+#include "policy/profile.h"
+
+#define KEY_MAX 96
+
+/* What a part works on. */
+struct reading {
+	const struct source *source;
+	struct profile *profile;
+	struct policy_error *error;
+};
+
+/* The key of an entry, as in "files[3].size"; `ret` has KEY_MAX bytes. */
+const char *reading_key(char *ret, const char *list, uint32_t index, const char *key);
+
+/* A path as this program writes it: absolute, no empty part, no "." or "..", no slash at the end. */
+bool reading_is_path(const char *text);
+
+/* Take over what the file says about `limits` and `requirements`. */
+int limits_apply(const struct reading *reading);
+
+/* Every limit has been given, and they fit together. */
+int limits_check(const struct reading *reading);
+
+/* One line per limit. */
+void limits_show(const struct profile *profile, struct buffer *text);
+
+/* Take over the entries of `files`. */
+int mounts_apply(const struct reading *reading);
+
+/* Add the directories that are implied, and check that each entry has a place to be in. */
+int mounts_check(const struct reading *reading);
+
+/* The entry that `path` is in or is itself: the longest target that leads to it, or NULL. */
+const struct profile_mount *mounts_around(const struct profile *profile, const char *path);
+
+/* Take over the entries of `languages`, and check them all. */
+int languages_apply(const struct reading *reading);
+int languages_check(const struct reading *reading);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From groups to rules, and from rules to a program.
+ */
+#include "policy/seccomp_groups.h"
+
+#include <errno.h>
+#include <seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct seccomp_group groups[] = {
+#define GROUP(name, kind, reason, calls) { #name, SECCOMP_##kind, reason, calls },
+#include "policy/seccomp_groups.def"
+#undef GROUP
+};
+#define GROUP_COUNT (sizeof(groups) / sizeof(groups[0]))
+
+_Static_assert(GROUP_COUNT <= SECCOMP_GROUPS_MAX, "raise SECCOMP_GROUPS_MAX");
+
+struct rule_list {
+	uint32_t count;
+	struct filter_rule rules[SECCOMP_CALLS_MAX];
+};
+
+uint32_t seccomp_group_count(void)
+{
+	return GROUP_COUNT;
+}
+
+const struct seccomp_group *seccomp_group_at(uint32_t index)
+{
+	return &groups[index];
+}
+
+int seccomp_group_find(const char *name)
+{
+	for (uint32_t i = 0; i < GROUP_COUNT; i++) {
+		if (strcmp(groups[i].name, name) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+bool seccomp_next_call(const char **calls, char name[32])
+{
+	const char *start = *calls + strspn(*calls, " ");
+	const size_t length = strcspn(start, " ");
+
+	if (length == 0 || length > 31)
+		return false;
+	memcpy(name, start, length);
+	name[length] = '\0';
+	*calls = start + length;
+	return true;
+}
+
+int seccomp_number(const char *name)
+{
+	const int number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_X86_64, name);
+
+	return number < 0 ? -1 : number;
+}
+
+int seccomp_group_of(const char *call)
+{
+	char name[32];
+
+	for (uint32_t i = 0; i < GROUP_COUNT; i++) {
+		const char *calls = groups[i].calls;
+
+		while (seccomp_next_call(&calls, name)) {
+			if (strcmp(name, call) == 0)
+				return (int)i;
+		}
+	}
+	return -1;
+}
+
+static bool is_refused(const struct seccomp_policy *policy, uint32_t number)
+{
+	for (uint32_t i = 0; i < policy->refused_count; i++) {
+		if (policy->refused[i] == number)
+			return true;
+	}
+	return false;
+}
+
+static struct filter_rule rule_of(const struct seccomp_policy *policy, uint32_t group,
+				  const char *name, uint32_t number)
+{
+	const struct seccomp_condition *condition = seccomp_condition_find(name);
+	struct filter_rule rule = { .number = number, .action = FILTER_EPERM };
+
+	if (groups[group].kind == SECCOMP_HIDDEN) {
+		rule.action = FILTER_ENOSYS;
+	} else if (policy->is_allowed[group] && !is_refused(policy, number)) {
+		rule.action = condition != NULL ? condition->otherwise : FILTER_ALLOW;
+		rule.clauses = condition != NULL ? condition->clauses : NULL;
+		rule.clause_count = condition != NULL ? condition->clause_count : 0;
+	}
+	return rule;
+}
+
+static int compare_rules(const void *left, const void *right)
+{
+	const struct filter_rule *a = left, *b = right;
+
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* A name that the library does not know would be a fault in the table: never skipped. */
+static int add_group(const struct seccomp_policy *policy, uint32_t group, struct rule_list *list)
+{
+	const char *calls = groups[group].calls;
+	char name[32];
+
+	while (seccomp_next_call(&calls, name)) {
+		const int number = seccomp_number(name);
+
+		if (number < 0 || list->count == SECCOMP_CALLS_MAX)
+			return -EINVAL;
+		list->rules[list->count++] = rule_of(policy, group, name, (uint32_t)number);
+	}
+	return 0;
+}
+
+static int collect_rules(const struct seccomp_policy *policy, struct rule_list *ret)
+{
+	ret->count = 0;
+	for (uint32_t i = 0; i < GROUP_COUNT; i++) {
+		const int result = add_group(policy, i, ret);
+
+		if (result != 0)
+			return result;
+	}
+	qsort(ret->rules, ret->count, sizeof(ret->rules[0]), compare_rules);
+	return 0;
+}
+
+uint32_t seccomp_allowed_count(const struct seccomp_policy *policy)
+{
+	struct rule_list list;
+	uint32_t allowed = 0;
+
+	if (collect_rules(policy, &list) != 0)
+		return 0;
+	for (uint32_t i = 0; i < list.count; i++) {
+		if (list.rules[i].action == FILTER_ALLOW || list.rules[i].clause_count > 0)
+			allowed++;
+	}
+	return allowed;
+}
+
+int seccomp_compile(const struct seccomp_policy *policy, struct filter_program *ret)
+{
+	struct rule_list list;
+	const int result = collect_rules(policy, &list);
+
+	if (result != 0)
+		return result;
+	return filter_compile(list.rules, list.count, FILTER_ENOSYS, ret);
+}

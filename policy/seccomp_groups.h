@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * System calls as policy speaks of them: groups, and the conditions on arguments.
+ */
+#ifndef POLICY_SECCOMP_GROUPS_H
+#define POLICY_SECCOMP_GROUPS_H
+
+#include "policy/filter.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SECCOMP_GROUPS_MAX 64U
+#define SECCOMP_CALLS_MAX 512U
+
+enum seccomp_group_kind {
+	SECCOMP_ALLOWABLE, /* a profile may allow it */
+	SECCOMP_NEVER,     /* EPERM in every profile */
+	SECCOMP_HIDDEN,    /* ENOSYS in every profile */
+};
+
+struct seccomp_group {
+	const char *name;
+	enum seccomp_group_kind kind;
+	const char *reason;
+	const char *calls; /* names with a space between */
+};
+
+/* One call that is allowed for some arguments only. */
+struct seccomp_condition {
+	const char *name;
+	const char *reason; /* what is refused, and why */
+	const struct filter_clause *clauses;
+	uint32_t clause_count;
+	uint32_t otherwise;
+};
+
+/* What a profile says. */
+struct seccomp_policy {
+	bool is_allowed[SECCOMP_GROUPS_MAX];       /* by index of the group */
+	uint32_t refused_count;                    /* calls taken out of allowed groups */
+	uint32_t refused[SECCOMP_CALLS_MAX];       /* numbers */
+};
+
+uint32_t seccomp_group_count(void);
+const struct seccomp_group *seccomp_group_at(uint32_t index);
+
+/* Index of a group by name (without '@'), or -1. */
+int seccomp_group_find(const char *name);
+
+/* The next name of `*calls`, copied to `name`, and *calls moved behind it. False at the end. */
+bool seccomp_next_call(const char **calls, char name[32]);
+
+/* Number of a system call of x86_64, or -1. */
+int seccomp_number(const char *name);
+
+/* Index of the group that a call is in, or -1. */
+int seccomp_group_of(const char *call);
+
+/* The condition on a call, or NULL when its arguments do not matter. */
+const struct seccomp_condition *seccomp_condition_find(const char *name);
+
+/* Number of calls that a policy allows, with or without conditions. */
+uint32_t seccomp_allowed_count(const struct seccomp_policy *policy);
+
+/* Build the program of a policy: 0, or -EINVAL or -E2BIG for a fault in our own tables. */
+int seccomp_compile(const struct seccomp_policy *policy, struct filter_program *ret);
+
+#endif

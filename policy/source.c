@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The schema for libcyaml, and its complaints turned into "file:line: key: what was expected".
+ */
+#include "policy/source.h"
+
+#include "common/plan.h"
+
+#include <cyaml/cyaml.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STRINGS_MAX 64U
+
+/* A key with one value, and a key with a list of values. */
+#define ONE(type, key)                                                                             \
+	CYAML_FIELD_STRING_PTR(#key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct type, key,   \
+			       0, CYAML_UNLIMITED)
+#define MANY(type, key, entry, most)                                                               \
+	CYAML_FIELD_SEQUENCE(#key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct type, key,     \
+			     entry, 0, most)
+#define KEYS(type, key, fields)                                                                    \
+	CYAML_FIELD_MAPPING_PTR(#key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct type, key,  \
+				fields)
+
+static const struct cyaml_schema_value string_entry = {
+	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char *, 0, CYAML_UNLIMITED)
+};
+
+static const struct cyaml_schema_field mount_fields[] = {
+	ONE(source_mount, at),	   ONE(source_mount, kind),	ONE(source_mount, from),
+	ONE(source_mount, to),	   ONE(source_mount, text),	ONE(source_mount, size),
+	ONE(source_mount, inodes), ONE(source_mount, mode),	ONE(source_mount, device),
+	ONE(source_mount, noexec), ONE(source_mount, optional), CYAML_FIELD_END
+};
+static const struct cyaml_schema_value mount_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct source_mount, mount_fields)
+};
+
+static const struct cyaml_schema_field rule_fields[] = {
+	ONE(source_rule, path),
+	MANY(source_rule, rights, &string_entry, STRINGS_MAX),
+	CYAML_FIELD_END
+};
+static const struct cyaml_schema_value rule_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct source_rule, rule_fields)
+};
+
+static const struct cyaml_schema_field language_fields[] = {
+	ONE(source_language, name),
+	ONE(source_language, program),
+	ONE(source_language, file),
+	MANY(source_language, aliases, &string_entry, STRINGS_MAX),
+	MANY(source_language, run, &string_entry, STRINGS_MAX),
+	CYAML_FIELD_END
+};
+static const struct cyaml_schema_value language_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct source_language, language_fields)
+};
+
+static const struct cyaml_schema_field limits_fields[] = {
+	ONE(source_limits, memory),	  ONE(source_limits, file_size),
+	ONE(source_limits, output),	  ONE(source_limits, pids),
+	ONE(source_limits, open_files),	  ONE(source_limits, cpu_percent),
+	ONE(source_limits, cpu_weight),	  ONE(source_limits, cpu_seconds),
+	ONE(source_limits, wall_default), ONE(source_limits, wall_max),
+	ONE(source_limits, stack),	  CYAML_FIELD_END
+};
+
+static const struct cyaml_schema_field seccomp_fields[] = {
+	MANY(source_seccomp, allow, &string_entry, STRINGS_MAX),
+	MANY(source_seccomp, refuse, &string_entry, 512),
+	CYAML_FIELD_END
+};
+
+static const struct cyaml_schema_field requirements_fields[] = {
+	ONE(source_requirements, landlock), ONE(source_requirements, limits), CYAML_FIELD_END
+};
+
+static const struct cyaml_schema_field profile_fields[] = {
+	ONE(source_profile, name),
+	ONE(source_profile, extends),
+	ONE(source_profile, description),
+	ONE(source_profile, hostname),
+	MANY(source_profile, shell, &string_entry, STRINGS_MAX),
+	ONE(source_profile, cwd),
+	MANY(source_profile, environment, &string_entry, STRINGS_MAX),
+	ONE(source_profile, network),
+	MANY(source_profile, files, &mount_entry, PLAN_MOUNTS_MAX),
+	MANY(source_profile, landlock, &rule_entry, PLAN_RULES_MAX),
+	KEYS(source_profile, seccomp, seccomp_fields),
+	KEYS(source_profile, limits, limits_fields),
+	KEYS(source_profile, requirements, requirements_fields),
+	MANY(source_profile, languages, &language_entry, PLAN_LANGUAGES_MAX),
+	CYAML_FIELD_END
+};
+static const struct cyaml_schema_value profile_schema = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct source_profile, profile_fields)
+};
+
+/* What libcyaml logs for one mistake: its text, then the way to it from the inside out. */
+struct complaint {
+	char problem[256];
+	char path[256];
+};
+
+static void put_in_front(char *path, size_t room, const char *part)
+{
+	char rest[256];
+
+	(void)snprintf(rest, sizeof(rest), "%s", path);
+	(void)snprintf(path, room, "%s%s%s", part, *rest != '\0' && *rest != '[' ? "." : "", rest);
+}
+
+static void take_log(cyaml_log_t level, void *context, const char *format, va_list arguments)
+{
+	static const char load[] = "Load: ", field[] = "  in mapping field '",
+			  entry[] = "  in sequence entry '";
+	struct complaint *complaint = context;
+	char line[256], part[128];
+
+	(void)level;
+	(void)vsnprintf(line, sizeof(line), format, arguments);
+	line[strcspn(line, "\n")] = '\0';
+	if (strncmp(line, field, strlen(field)) == 0) {
+		(void)snprintf(part, sizeof(part), "%.*s", (int)strcspn(line + strlen(field), "'"),
+			       line + strlen(field));
+		put_in_front(complaint->path, sizeof(complaint->path), part);
+	} else if (strncmp(line, entry, strlen(entry)) == 0) {
+		/* It counts from 1. */
+		(void)snprintf(part, sizeof(part), "[%lu]",
+			       strtoul(line + strlen(entry), NULL, 10) - 1);
+		put_in_front(complaint->path, sizeof(complaint->path), part);
+	} else if (strncmp(line, load, strlen(load)) == 0 && complaint->problem[0] == '\0') {
+		(void)snprintf(complaint->problem, sizeof(complaint->problem), "%s",
+			       line + strlen(load));
+	}
+}
+
+/* The keys that may stand at `path`. */
+static const struct cyaml_schema_field *fields_at(const char *path)
+{
+	static const struct {
+		const char *key;
+		const struct cyaml_schema_field *fields;
+	} tables[] = {
+		{ "files[", mount_fields },	  { "landlock[", rule_fields },
+		{ "languages[", language_fields }, { "limits", limits_fields },
+		{ "seccomp", seccomp_fields },	  { "requirements", requirements_fields },
+	};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		if (strncmp(path, tables[i].key, strlen(tables[i].key)) == 0)
+			return tables[i].fields;
+	}
+	return profile_fields;
+}
+
+static int fail_unknown_key(const struct source *source, struct policy_error *error,
+			    const char *path, const char *key)
+{
+	struct buffer known = { .bytes = NULL }, full = { .bytes = NULL };
+
+	for (const struct cyaml_schema_field *field = fields_at(path); field->key != NULL; field++)
+		buffer_printf(&known, "%s%s", known.size > 0 ? ", " : "", field->key);
+	buffer_printf(&full, "%s%s%s", path, *path != '\0' ? "." : "", key);
+	(void)source_fail(source, error, full.bytes, "unknown key; expected one of: %s",
+			  known.bytes);
+	buffer_done(&known);
+	buffer_done(&full);
+	return -1;
+}
+
+static const char *shape_name(const char *word)
+{
+	static const char *const names[][2] = {
+		{ "STRING", "a value" },	 { "SCALAR", "a value" },
+		{ "SEQUENCE_START", "a list" },	 { "SEQUENCE", "a list" },
+		{ "MAPPING_START", "a set of keys" }, { "MAPPING", "a set of keys" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(word, names[i][0]) == 0)
+			return names[i][1];
+	}
+	return word;
+}
+
+static int fail_as_told(const struct source *source, struct policy_error *error,
+			const struct complaint *complaint)
+{
+	static const char unexpected[] = "Unexpected key: ";
+	char wanted[32], got[32];
+
+	if (strncmp(complaint->problem, unexpected, strlen(unexpected)) == 0)
+		return fail_unknown_key(source, error, complaint->path,
+					complaint->problem + strlen(unexpected));
+	if (sscanf(complaint->problem, "Expecting %31[A-Z_], got event: %31[A-Z_]", wanted, got) == 2)
+		return source_fail(source, error, complaint->path, "expected %s, not %s",
+				   shape_name(wanted), shape_name(got));
+	return source_fail(source, error, complaint->path, "%s",
+			   complaint->problem[0] != '\0' ? complaint->problem : "cannot be read");
+}
+
+static int load_profile(struct source *source, const char *text, size_t size,
+			struct policy_error *error)
+{
+	struct complaint complaint = { .problem = "" };
+	const struct cyaml_config config = { .log_fn = take_log,
+					     .log_ctx = &complaint,
+					     .mem_fn = cyaml_mem,
+					     .log_level = CYAML_LOG_ERROR };
+	cyaml_data_t *data = NULL;
+
+	if (cyaml_load_data((const uint8_t *)text, size, &config, &profile_schema, &data, NULL) !=
+	    CYAML_OK)
+		return fail_as_told(source, error, &complaint);
+	if (data == NULL)
+		return source_fail(source, error, "", "empty; expected a profile");
+	source->profile = data;
+	return 0;
+}
+
+struct source *source_load(const char *file, const char *text, size_t size,
+			   struct policy_error *error)
+{
+	struct source *source = memory_zeroed(1, sizeof(*source));
+
+	source->file = memory_text(file, strlen(file));
+	if (size > SOURCE_BYTES_MAX) {
+		(void)source_fail(source, error, "", "longer than %u bytes", SOURCE_BYTES_MAX);
+		return source_free(source);
+	}
+	if (places_read(file, text, size, &source->places, error) != 0 ||
+	    load_profile(source, text, size, error) != 0)
+		return source_free(source);
+	return source;
+}
+
+int source_fail(const struct source *source, struct policy_error *error, const char *key,
+		const char *format, ...)
+{
+	va_list arguments;
+	int used = snprintf(error->text, sizeof(error->text), "%s:%u: %s%s", source->file,
+			    places_line(&source->places, key), key, *key != '\0' ? ": " : "");
+
+	if (used < 0 || (size_t)used >= sizeof(error->text))
+		return -1;
+	va_start(arguments, format);
+	(void)vsnprintf(error->text + used, sizeof(error->text) - (size_t)used, format, arguments);
+	va_end(arguments);
+	return -1;
+}
+
+struct source *source_free(struct source *source)
+{
+	const struct cyaml_config config = { .mem_fn = cyaml_mem };
+
+	if (source == NULL)
+		return NULL;
+	(void)cyaml_free(&config, &profile_schema, source->profile, 0);
+	places_done(&source->places);
+	free(source->file);
+	free(source);
+	return NULL;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/units.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+struct unit {
+	const char *suffix;
+	uint64_t factor;
+};
+
+static const struct unit sizes[] = {
+	{ "", 1 }, { "K", 1ULL << 10 }, { "M", 1ULL << 20 }, { "G", 1ULL << 30 }, { "T", 1ULL << 40 },
+};
+
+static const struct unit durations[] = {
+	{ "ms", 1 }, { "s", 1000 }, { "m", 60 * 1000 }, { "h", 60 * 60 * 1000 },
+};
+
+static const struct unit none[] = { { "", 1 } };
+
+/* The digits at the start of `text`; a pointer behind them, or NULL. */
+static const char *read_digits(const char *text, unsigned int base, uint64_t *ret)
+{
+	const char *next = text;
+	uint64_t value = 0;
+
+	for (; *next >= '0' && *next < (char)('0' + base); next++) {
+		if (value > (UINT64_MAX - 9) / base)
+			return NULL;
+		value = value * base + (uint64_t)(*next - '0');
+	}
+	*ret = value;
+	return next == text ? NULL : next;
+}
+
+static bool read_unit(const char *text, const struct unit *units, size_t count, uint64_t *ret)
+{
+	uint64_t value;
+	const char *suffix = read_digits(text, 10, &value);
+
+	for (size_t i = 0; suffix != NULL && i < count; i++) {
+		if (strcmp(suffix, units[i].suffix) != 0)
+			continue;
+		if (value > UINT64_MAX / units[i].factor)
+			return false;
+		*ret = value * units[i].factor;
+		return true;
+	}
+	return false;
+}
+
+bool units_size(const char *text, uint64_t *ret_bytes)
+{
+	return read_unit(text, sizes, sizeof(sizes) / sizeof(sizes[0]), ret_bytes);
+}
+
+bool units_duration(const char *text, uint64_t *ret_ms)
+{
+	return read_unit(text, durations, sizeof(durations) / sizeof(durations[0]), ret_ms);
+}
+
+bool units_number(const char *text, uint64_t *ret)
+{
+	return read_unit(text, none, 1, ret);
+}
+
+bool units_mode(const char *text, uint32_t *ret)
+{
+	uint64_t value;
+	const char *end = read_digits(text, 8, &value);
+
+	if (end == NULL || *end != '\0' || value > 07777)
+		return false;
+	*ret = (uint32_t)value;
+	return true;
+}
+
+/* The largest unit that divides the value. */
+static void print_unit(uint64_t value, const struct unit *units, size_t count, char ret[32])
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < count; i++) {
+		if (value != 0 && value % units[i].factor == 0)
+			best = i;
+	}
+	(void)snprintf(ret, 32, "%llu%s", (unsigned long long)(value / units[best].factor),
+		       units[best].suffix);
+}
+
+void units_print_size(uint64_t bytes, char ret[32])
+{
+	print_unit(bytes, sizes, sizeof(sizes) / sizeof(sizes[0]), ret);
+}
+
+void units_print_duration(uint64_t ms, char ret[32])
+{
+	print_unit(ms, durations, sizeof(durations) / sizeof(durations[0]), ret);
+}
