@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "format.h"
+#include "suggest.h"
+
+#define COLUMNS 80
+#define HELP_COLUMN 26
+
+const struct command *const commands[] = {
+	&command_run,	 &command_serve, &command_doctor, &command_client_config,
+	&command_version, &command_help,
+};
+const size_t command_count = sizeof(commands) / sizeof(commands[0]);
+
+const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; i < command_count; i++) {
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	}
+	return NULL;
+}
+
+const char *command_suggest(const char *name)
+{
+	const char *names[sizeof(commands) / sizeof(commands[0])];
+
+	for (size_t i = 0; i < command_count; i++)
+		names[i] = commands[i]->name;
+	return suggest_nearest(name, names, command_count);
+}
+
+int command_usage_error(const struct command *command, const char *text)
+{
+	if (command)
+		log_line("%s: %s. 'msp help %s' shows its use", command->name, text,
+			 command->name);
+	else
+		log_line("%s. 'msp help' shows the commands", text);
+	return MSP_EXIT_USAGE;
+}
+
+bool command_parse(const struct command *command, int argc, char *argv[], void *target,
+		   int *ret_rest, int *ret_exit)
+{
+	char text[OPTIONS_TEXT_MAX] = "";
+
+	switch (options_parse(&command->options, argc, argv, target, ret_rest, text)) {
+	case OPTIONS_OK:
+		return true;
+	case OPTIONS_HELP:
+		*ret_exit = command_print_help(command);
+		return false;
+	case OPTIONS_WRONG:
+		break;
+	}
+	*ret_exit = command_usage_error(command, text);
+	return false;
+}
+
+static void print_option(const struct option_row *row)
+{
+	const int used = row->argument ? printf("  --%s=%s", row->name, row->argument)
+				       : printf("  --%s", row->name);
+
+	if (used + 2 > HELP_COLUMN)
+		(void)printf("\n%*s", HELP_COLUMN, "");
+	else
+		(void)printf("%*s", HELP_COLUMN - used, "");
+	format_print(row->help, HELP_COLUMN, COLUMNS);
+}
+
+static void print_overview(void)
+{
+	(void)fputs("msp runs commands that nobody has checked, such as those an AI agent writes, in\n"
+		    "sandboxes that cannot reach your files, your keys or your network.\n"
+		    "\n"
+		    "usage: msp COMMAND [OPTIONS]\n"
+		    "\n"
+		    "commands:\n",
+		    stdout);
+	for (size_t i = 0; i < command_count; i++)
+		(void)printf("  %-15s %s\n", commands[i]->name, commands[i]->summary);
+	(void)fputs("\n"
+		    "examples:\n"
+		    "  msp run -- python3 -c 'print(6 * 7)'\n"
+		    "  msp run --ro=/srv/data:/data --timeout=10 -- sh -c 'wc -l /data/*'\n"
+		    "  msp client-config claude > .mcp.json\n"
+		    "\n"
+		    "'msp help COMMAND' says more. 'msp doctor' checks this machine.\n",
+		    stdout);
+}
+
+int command_print_help(const struct command *command)
+{
+	if (!command) {
+		print_overview();
+		return fflush(stdout) == 0 ? 0 : MSP_EXIT_SOFTWARE;
+	}
+	(void)printf("usage: msp %s%s%s%s\n\n%s", command->name,
+		     command->options.count > 0 ? " [OPTIONS]" : "", command->operands[0] ? " " : "",
+		     command->operands, command->help);
+	if (command->options.count > 0)
+		(void)fputs("\noptions:\n", stdout);
+	for (size_t i = 0; i < command->options.count; i++)
+		print_option(&command->options.rows[i]);
+	return fflush(stdout) == 0 ? 0 : MSP_EXIT_SOFTWARE;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The commands of msp, as data: what each is called, takes and does.
+ */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include <stddef.h>
+
+#include "options.h"
+
+struct command {
+	const char *name;
+	const char *operands; /* what follows the options, for the usage line */
+	const char *summary;  /* one line */
+	const char *help;     /* paragraphs, each line at most 78 columns */
+	struct option_table options;
+	/* argv[0] is the command's name. Returns the exit code of msp. */
+	int (*run)(const struct command *command, int argc, char *argv[]);
+};
+
+extern const struct command command_run;
+extern const struct command command_serve;
+extern const struct command command_doctor;
+extern const struct command command_client_config;
+extern const struct command command_version;
+extern const struct command command_help;
+
+/* All of them, in the order of the help. */
+extern const struct command *const commands[];
+extern const size_t command_count;
+
+/* By name, or NULL. */
+const struct command *command_find(const char *name);
+
+/* The name that is meant by a name that does not exist, or NULL. */
+const char *command_suggest(const char *name);
+
+/*
+ * Read a command's options into `target`. True: go on with argv[*ret_rest]. False: help was shown,
+ * or a usage error explained; *ret_exit is what to exit with.
+ */
+bool command_parse(const struct command *command, int argc, char *argv[], void *target,
+		   int *ret_rest, int *ret_exit);
+
+/* A usage error of `command` (NULL: of msp itself) on stderr. Returns its exit code. */
+int command_usage_error(const struct command *command, const char *text);
+
+/* The help of one command, or, for NULL, of msp, on stdout. Returns 0. */
+int command_print_help(const struct command *command);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "account.h"
+#include "common/channel.h"
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "format.h"
+
+#define SUPERVISOR_CHANNEL 3
+
+int launch_standard_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+		if (fd < 0)
+			return -errno;
+	} while (fd <= STDERR_FILENO);
+	return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? fd : -errno;
+}
+
+bool launch_own_path(char ret[IPC_PATH_MAX])
+{
+	const ssize_t size = readlink("/proc/self/exe", ret, IPC_PATH_MAX - 1);
+
+	if (size <= 0)
+		return false;
+	ret[size] = '\0';
+	return ret[0] == '/';
+}
+
+static const struct {
+	const char *name;
+	size_t offset;
+} image_files[] = {
+	{ "msp-supervisor", offsetof(struct images, supervisor) },
+	{ "msp-child-init", offsetof(struct images, child_init) },
+	{ "msp-broker", offsetof(struct images, broker) },
+	{ "builtin.policy", offsetof(struct images, policy) },
+};
+
+/* The folder that the first of them is in. */
+static int open_folder(const char *own_folder, char *ret_path, size_t room)
+{
+	static const char *const places[] = { "", "/../libexec/msp" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		int folder;
+
+		format_text(ret_path, room, "%s%s", own_folder, places[i]);
+		folder = open(ret_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (folder >= 0 && faccessat(folder, image_files[0].name, F_OK, 0) == 0)
+			return folder;
+		fd_close(&folder);
+	}
+	return -1;
+}
+
+int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])
+{
+	struct images images = { -1, -1, -1, -1 };
+	char own[IPC_PATH_MAX];
+	char path[IPC_PATH_MAX + 32];
+	char *slash;
+	int folder;
+
+	if (!launch_own_path(own)) {
+		format_text(text, LAUNCH_TEXT_MAX,
+			    "the path of msp itself cannot be read from /proc/self/exe: %s. Is /proc "
+			    "mounted?",
+			    strerror(errno));
+		return -1;
+	}
+	slash = strrchr(own, '/');
+	*slash = '\0';
+	folder = open_folder(own, path, sizeof(path));
+	if (folder < 0) {
+		format_text(text, LAUNCH_TEXT_MAX,
+			    "msp-supervisor is neither in %.500s nor in %.500s/../libexec/msp: "
+			    "install all of msp's programs together",
+			    own, own);
+		return -1;
+	}
+	for (size_t i = 0; i < sizeof(image_files) / sizeof(image_files[0]); i++) {
+		const int fd = openat(folder, image_files[i].name, O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0) {
+			format_text(text, LAUNCH_TEXT_MAX,
+				    "%.900s/%s cannot be opened: %s. Install all of msp's programs "
+				    "together",
+				    path, image_files[i].name, strerror(errno));
+			fd_close(&folder);
+			launch_close_images(&images);
+			return -1;
+		}
+		memcpy((char *)&images + image_files[i].offset, &fd, sizeof(fd));
+	}
+	fd_close(&folder);
+	*ret = images;
+	return 0;
+}
+
+void launch_close_images(struct images *images)
+{
+	fd_close(&images->supervisor);
+	fd_close(&images->child_init);
+	fd_close(&images->broker);
+	fd_close(&images->policy);
+}
+
+int launch_drop_root(const char *run_as, int *ret_exit, char text[LAUNCH_TEXT_MAX])
+{
+	const char *wish = getenv("MSP_RUN_AS");
+
+	*ret_exit = MSP_EXIT_REFUSED;
+	if (account_is_setuid()) {
+		format_text(text, LAUNCH_TEXT_MAX,
+			    "the real and effective users differ: msp must not be setuid or setgid; "
+			    "chmod ug-s the program");
+		return -1;
+	}
+	if (geteuid() == 0)
+		return account_become(run_as ? run_as : wish && *wish ? wish : ACCOUNT_DEFAULT,
+				      ret_exit, text);
+	if (!run_as)
+		return 0;
+	*ret_exit = MSP_EXIT_USAGE;
+	format_text(text, LAUNCH_TEXT_MAX,
+		    "--run-as=%s is refused: only root can become another account; leave it out",
+		    run_as);
+	return -1;
+}
+
+int launch_enter_cgroup(uint32_t limits, struct cgroup_home *home, char text[LAUNCH_TEXT_MAX])
+{
+	struct cgroup_state state = cgroup_examine();
+	char what[CGROUP_TEXT_MAX];
+	char fix[CGROUP_TEXT_MAX];
+
+	*home = (struct cgroup_home){ .parent = -1, .directory = -1 };
+	if (state.problem == CGROUP_USABLE) {
+		const int error = cgroup_enter(&state, home);
+
+		if (!error)
+			return 0;
+		state.problem = CGROUP_FAILED;
+		state.error = -error;
+	}
+	fd_close(&state.directory);
+	if (limits == LIMITS_FALLBACK)
+		return 0;
+	cgroup_describe(&state, what);
+	cgroup_describe_fix(&state, fix);
+	format_text(text, LAUNCH_TEXT_MAX,
+		    "the policy requires cgroup v2 with cpu, memory and pids: %.400s. To fix it, %s",
+		    what, fix);
+	return -1;
+}
+
+static int send_start(const struct launch *launch, const struct channel *channel)
+{
+	struct ipc_supervisor_start start = { .frontend = launch->frontend,
+					      .limits = launch->limits };
+	int policy = fd_sealed_from_file("msp-policy", launch->images->policy);
+	const int fds[] = { policy, launch->images->child_init, launch->images->broker };
+	int error;
+
+	if (policy < 0)
+		return policy;
+	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
+	error = channel_send(channel, IPC_TYPE_supervisor_start, &start, fds, 0);
+	fd_close(&policy);
+	return error;
+}
+
+static int send_bind(const struct bind *bind, const struct channel *channel)
+{
+	static struct ipc_supervisor_bind message;
+
+	memcpy(message.host_path, bind->host, sizeof(message.host_path));
+	memcpy(message.inside_path, bind->inside, sizeof(message.inside_path));
+	return channel_send(channel, IPC_TYPE_supervisor_bind, &message, &bind->fd, 0);
+}
+
+int launch_send(const struct launch *launch, int channel_fd)
+{
+	const struct channel channel = {
+		.fd = channel_fd, .self = IPC_LAUNCHER, .peer = IPC_SUPERVISOR, .phase = IPC_SETUP
+	};
+	const struct ipc_supervisor_cgroup cgroup = { .has_io = launch->home->has_io };
+	const struct ipc_supervisor_run run = { .binds =
+							launch->binds ? launch->binds->count : 0 };
+	int error = send_start(launch, &channel);
+
+	if (!error && launch->home->directory >= 0)
+		error = channel_send(&channel, IPC_TYPE_supervisor_cgroup, &cgroup,
+				     &launch->home->directory, 0);
+	for (uint32_t i = 0; !error && i < run.binds; i++)
+		error = send_bind(&launch->binds->list[i], &channel);
+	if (!error)
+		error = channel_send(&channel, IPC_TYPE_supervisor_run, &run, NULL, 0);
+	return error;
+}
+
+/* `image` is executed by descriptor: after a change of account its path may be out of reach. */
+static int execute(int image)
+{
+	static char name[] = "msp-supervisor";
+	char *const arguments[] = { name, NULL };
+	char *const environment[] = { NULL };
+
+	(void)syscall(SYS_execveat, image, "", arguments, environment, AT_EMPTY_PATH);
+	return -errno;
+}
+
+#define IMAGE_PLACE (SUPERVISOR_CHANNEL + 1)
+
+int launch_exec(const struct images *images, int channel)
+{
+	const int fds[] = { channel, images->supervisor };
+	const int places[] = { SUPERVISOR_CHANNEL, IMAGE_PLACE };
+	const int error = fd_place(fds, places, 2, 1U << 0);
+
+	return error ? error : execute(IMAGE_PLACE);
+}
+
+/* In the child: the same, without the caller's stdin and stdout. */
+static int become_child(const struct images *images, int channel, int null, const sigset_t *mask)
+{
+	const int fds[] = { null, null, channel, images->supervisor };
+	const int places[] = { STDIN_FILENO, STDOUT_FILENO, SUPERVISOR_CHANNEL, IMAGE_PLACE };
+	int error = fd_place(fds, places, 4, 1U << 0 | 1U << 1 | 1U << 2);
+
+	if (!error && sigprocmask(SIG_SETMASK, mask, NULL) != 0)
+		error = -errno;
+	return error ? error : execute(IMAGE_PLACE);
+}
+
+int launch_spawn(const struct images *images, int channel, int null, const sigset_t *mask,
+		 pid_t *ret)
+{
+	volatile int error = 0;
+	const pid_t pid = vfork();
+
+	/* The child runs in our memory until its exec: it calls the system and touches `error`,
+	 * nothing else. */
+	if (pid == 0) {
+		error = become_child(images, channel, null, mask);
+		_exit(MSP_EXIT_SOFTWARE);
+	}
+	if (pid < 0)
+		return -errno;
+	if (error)
+		return error; /* the child is a zombie, which our own end clears */
+	*ret = pid;
+	return 0;
+}

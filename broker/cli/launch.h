@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From an opened set of programs to a running supervisor: what `msp run` and `msp serve` share.
+ */
+#ifndef CLI_LAUNCH_H
+#define CLI_LAUNCH_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bind.h"
+#include "cgroup.h"
+#include "common/ipc.h"
+
+/* Our own programs and the compiled policy, opened for reading. -1: not opened. */
+struct images {
+	int supervisor;
+	int child_init;
+	int broker;
+	int policy;
+};
+
+#define LAUNCH_TEXT_MAX 1280
+
+/*
+ * See to it that descriptors 0, 1 and 2 exist (what is missing becomes /dev/null), so that nothing
+ * opened later is taken for one of them. Returns a descriptor of /dev/null, or -errno.
+ */
+int launch_standard_fds(void);
+
+/* Open everything beside this program, or in ../libexec/msp. 0, or -1 with a line in `text`. */
+int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX]);
+
+void launch_close_images(struct images *images);
+
+/* The folder of this program's own file, and its full path. False when the kernel does not say. */
+bool launch_own_path(char ret[IPC_PATH_MAX]);
+
+/* As root, become an ordinary account; refuse a setuid start. 0, or -1 with the line and the exit
+ * code. `run_as` is --run-as or NULL. */
+int launch_drop_root(const char *run_as, int *ret_exit, char text[LAUNCH_TEXT_MAX]);
+
+/* Enter a cgroup of our own (home->directory >= 0), or, when `limits` accepts it, go without
+ * (home->directory -1). 0, or -1 with a line in `text`. */
+int launch_enter_cgroup(uint32_t limits, struct cgroup_home *home, char text[LAUNCH_TEXT_MAX]);
+
+struct launch {
+	const struct images *images;
+	const struct cgroup_home *home;
+	const struct binds *binds;
+	uint32_t frontend; /* enum frontend_mode */
+	uint32_t limits;
+};
+
+/* Say everything that a supervisor starts from on `channel`. 0 or -errno. */
+int launch_send(const struct launch *launch, int channel);
+
+/*
+ * Start the supervisor as a child with `channel` as its descriptor 3 and `null` as its stdin and
+ * stdout; `mask` is the signal mask it gets. 0 or -errno; then the pid is in *ret.
+ */
+int launch_spawn(const struct images *images, int channel, int null, const sigset_t *mask,
+		 pid_t *ret);
+
+/* Become the supervisor, with `channel` as descriptor 3. Returns only on failure: -errno. */
+int launch_exec(const struct images *images, int channel);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * msp: the command line, and the launcher of everything else. It works for the user who runs it
+ * and holds no decision of the policy: what a sandbox may do is the supervisor's to say.
+ *
+ *   run      starts a supervisor as a child and is the frontend of one execution (session.c)
+ *   serve    becomes a supervisor that starts msp-broker for an MCP client (serve.c)
+ *   doctor   probes this machine for what the sandboxes need (doctor.c)
+ *
+ * Started by root, run, serve and doctor become an ordinary account first (account.c).
+ */
+#include <string.h>
+
+#include "command.h"
+#include "common/log.h"
+#include "format.h"
+
+/* What people try first. */
+static const struct {
+	const char *word;
+	const char *command;
+} aliases[] = {
+	{ "--help", "help" },
+	{ "-h", "help" },
+	{ "--version", "version" },
+	{ "-V", "version" },
+};
+
+static int refuse_unknown(const char *word)
+{
+	const char *near = command_suggest(word);
+	char text[OPTIONS_TEXT_MAX];
+
+	format_text(text, sizeof(text), "there is no command '%s'", word);
+	if (near)
+		format_append(text, sizeof(text), " (did you mean '%s'?)", near);
+	return command_usage_error(NULL, text);
+}
+
+int main(int argc, char *argv[])
+{
+	const struct command *command;
+	const char *word;
+
+	log_set_name("msp");
+	if (argc < 2)
+		return command_usage_error(NULL, "a command is missing");
+	word = argv[1];
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+		if (strcmp(word, aliases[i].word) == 0)
+			word = aliases[i].command;
+	}
+	command = command_find(word);
+	if (!command)
+		return refuse_unknown(word);
+	return command->run(command, argc - 1, argv + 1);
+}

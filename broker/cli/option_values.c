@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What each kind of option value must look like.
+ */
+#include <string.h>
+
+#include "common/ipc.h"
+#include "options.h"
+
+const char *option_set_flag(void *member, const char *value)
+{
+	*(bool *)member = true;
+	return NULL;
+}
+
+const char *option_set_limits(void *member, const char *value)
+{
+	uint32_t *limits = member;
+
+	if (strcmp(value, "required") == 0)
+		*limits = LIMITS_CGROUP;
+	else if (strcmp(value, "fallback") == 0)
+		*limits = LIMITS_FALLBACK;
+	else
+		return "'required' (cgroup v2, the default) or 'fallback' (accept resource limits "
+		       "without cgroups where there are none)";
+	return NULL;
+}
+
+/* Digits, and after a point at most three that count: milliseconds, rounded up. */
+static bool parse_milliseconds(const char *value, uint64_t *ret)
+{
+	uint64_t total = 0;
+	uint64_t unit = 1000;
+	bool is_fraction = false;
+	bool has_digit = false;
+	bool has_rest = false;
+
+	for (const char *c = value; *c != '\0'; c++) {
+		if (*c == '.' && !is_fraction) {
+			is_fraction = true;
+			continue;
+		}
+		if (*c < '0' || *c > '9' || total > UINT32_MAX)
+			return false;
+		has_digit = true;
+		if (!is_fraction) {
+			total = total * 10 + (uint64_t)(*c - '0') * 1000;
+		} else {
+			unit /= 10;
+			total += unit * (uint64_t)(*c - '0');
+			has_rest = has_rest || (unit == 0 && *c != '0');
+		}
+	}
+	*ret = total + (has_rest ? 1 : 0);
+	return has_digit;
+}
+
+const char *option_set_seconds(void *member, const char *value)
+{
+	uint64_t milliseconds;
+
+	if (!parse_milliseconds(value, &milliseconds) || milliseconds == 0 ||
+	    milliseconds > UINT32_MAX)
+		return "a number of seconds above 0 and at most 4294967, such as 10 or 0.5";
+	*(uint32_t *)member = (uint32_t)milliseconds;
+	return NULL;
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Letters, digits and `extra`; not beginning with '-'; at most `most` bytes. */
+static bool is_word(const char *value, const char *extra, size_t most)
+{
+	const size_t size = strlen(value);
+
+	if (size == 0 || size > most || value[0] == '-')
+		return false;
+	for (size_t i = 0; i < size; i++) {
+		if (!is_letter(value[i]) && !is_digit(value[i]) && !strchr(extra, value[i]))
+			return false;
+	}
+	return true;
+}
+
+const char *option_set_profile(void *member, const char *value)
+{
+	if (!is_word(value, "-_", IPC_NAME_MAX - 1))
+		return "the name of a profile: letters, digits, '-' and '_', at most 63";
+	*(const char **)member = value;
+	return NULL;
+}
+
+const char *option_set_account(void *member, const char *value)
+{
+	if (!is_word(value, "-_.", 32))
+		return "the name of an account: letters, digits, '-', '_' and '.', at most 32";
+	*(const char **)member = value;
+	return NULL;
+}
+
+const char *option_set_inside_path(void *member, const char *value)
+{
+	if (value[0] != '/' || strlen(value) >= IPC_PATH_MAX)
+		return "an absolute path inside the sandbox, such as /workspace, shorter than 4096 "
+		       "bytes";
+	*(const char **)member = value;
+	return NULL;
+}
+
+static size_t name_size(const char *entry)
+{
+	size_t size = 0;
+
+	while (is_letter(entry[size]) || entry[size] == '_' || (size > 0 && is_digit(entry[size])))
+		size++;
+	return size;
+}
+
+static bool has_name(const struct environment *environment, const char *entry, size_t size)
+{
+	const char *at = (const char *)environment->bytes;
+	const char *end = at + environment->size;
+
+	for (; at < end; at += strlen(at) + 1) {
+		if (strncmp(at, entry, size) == 0 && at[size] == '=')
+			return true;
+	}
+	return false;
+}
+
+const char *option_set_environment(void *member, const char *value)
+{
+	struct environment *environment = member;
+	const size_t size = strlen(value) + 1;
+	const size_t name = name_size(value);
+
+	if (name == 0 || value[name] != '=')
+		return "NAME=VALUE, where NAME is letters, digits and '_' and does not begin with "
+		       "a digit";
+	if (has_name(environment, value, name))
+		return "a name that was not given before: leave one of the two out";
+	if (size > sizeof(environment->bytes) - environment->size)
+		return "small enough for all of --env to fit into 24576 bytes: pass large values "
+		       "through standard input";
+	memcpy(environment->bytes + environment->size, value, size);
+	environment->size += (uint32_t)size;
+	return NULL;
+}
+
+const char *option_set_bind(void *member, const char *value)
+{
+	struct bind_words *binds = member;
+
+	if (value[0] == '\0')
+		return "HOST or HOST:INSIDE, such as /srv/data:/data";
+	if (binds->count == BINDS_MAX)
+		return "one of at most 32: name a folder that holds several";
+	binds->words[binds->count++] = value;
+	return NULL;
+}

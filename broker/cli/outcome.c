@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "outcome.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "format.h"
+#include "json.h"
+
+static int failed_start_code(const struct ipc_execution_done *done)
+{
+	if (done->stage != STAGE_EXEC)
+		return MSP_EXIT_SANDBOX;
+	return done->error == ENOENT ? MSP_EXIT_NOT_FOUND : MSP_EXIT_NOT_EXECUTABLE;
+}
+
+static int done_code(const struct ipc_execution_done *done)
+{
+	switch (done->verdict) {
+	case VERDICT_EXITED:
+		return (int)(done->exit_code & 0xff);
+	case VERDICT_TIMEOUT:
+		return MSP_EXIT_TIMEOUT;
+	case VERDICT_INTERNAL:
+		return failed_start_code(done);
+	default: /* the verdicts that kill */
+		return MSP_EXIT_SIGNAL_BASE + (int)(done->signal ? done->signal & 0x7f : SIGKILL);
+	}
+}
+
+static int refused_code(uint32_t reason)
+{
+	return reason == REFUSAL_BUSY || reason == REFUSAL_RESOURCES ||
+			       reason == REFUSAL_REQUEST_IN_USE
+		       ? MSP_EXIT_SANDBOX
+		       : MSP_EXIT_USAGE;
+}
+
+int outcome_exit_code(const struct outcome *outcome)
+{
+	if (outcome->signal)
+		return MSP_EXIT_SIGNAL_BASE + outcome->signal;
+	if (outcome->is_reader_gone)
+		return MSP_EXIT_SIGNAL_BASE + SIGPIPE;
+	if (outcome->relay_name)
+		return MSP_EXIT_SANDBOX;
+	if (outcome->is_done)
+		return done_code(&outcome->done);
+	if (outcome->is_refused)
+		return refused_code(outcome->refused.reason);
+	/* It has said why on stderr. */
+	if (WIFEXITED(outcome->supervisor_status) &&
+	    WEXITSTATUS(outcome->supervisor_status) == MSP_EXIT_REFUSED)
+		return MSP_EXIT_REFUSED;
+	return MSP_EXIT_SANDBOX;
+}
+
+static void explain_refusal(const struct ipc_execution_refused *refused,
+			    const struct outcome_request *request)
+{
+	switch (refused->reason) {
+	case REFUSAL_PROFILE_UNKNOWN:
+		log_line("run: there is no profile '%s'; use --profile with one of: %s",
+			 request->profile, refused->detail);
+		break;
+	case REFUSAL_ARGV:
+		log_line("run: the command line or the environment is malformed: %s",
+			 refused->detail[0] ? refused->detail : "check --env and the command");
+		break;
+	case REFUSAL_CWD:
+		log_line("run: --cwd=%s must be an absolute path inside the sandbox, such as "
+			 "/workspace",
+			 request->cwd ? request->cwd : "");
+		break;
+	case REFUSAL_RESOURCES:
+		log_line("run: no sandbox can be made now: %s", refused->detail);
+		break;
+	default:
+		log_line("run: the supervisor refused (%u): %s", refused->reason,
+			 refused->detail[0] ? refused->detail : "no detail");
+		break;
+	}
+}
+
+static void explain_internal(const struct ipc_execution_done *done,
+			     const struct outcome_request *request)
+{
+	const char *text = strerror((int)done->error);
+
+	if (done->stage == STAGE_EXEC && done->error == ENOENT)
+		log_line("run: %s: not found in the sandbox: only /usr, --ro paths and the "
+			 "sandbox's own files are there, and PATH is the profile's",
+			 request->command);
+	else if (done->stage == STAGE_EXEC)
+		log_line("run: %s: cannot be executed in the sandbox: %s", request->command, text);
+	else if (done->stage == STAGE_CWD)
+		log_line("run: the working directory %s cannot be entered in the sandbox: %s. Name "
+			 "one that exists inside, such as /workspace, with --cwd",
+			 request->cwd ? request->cwd : "of the profile", text);
+	else
+		log_line("run: the sandbox could not be set up: %s: %s. 'msp doctor' checks this "
+			 "machine",
+			 stage_text(done->stage), text);
+}
+
+static void explain_done(const struct ipc_execution_done *done,
+			 const struct outcome_request *request)
+{
+	const unsigned long long wall_ms = done->wall_us / 1000;
+
+	switch (done->verdict) {
+	case VERDICT_EXITED:
+	case VERDICT_SIGNALLED:
+		break; /* the exit code says it all */
+	case VERDICT_TIMEOUT:
+		log_line("run: timeout: stopped after %llu.%03llu s%s", wall_ms / 1000,
+			 wall_ms % 1000,
+			 request->timeout_ms ? "" : " (the profile's limit; see --timeout)");
+		break;
+	case VERDICT_CPU_TIME:
+		log_line("run: cpu_time: killed, the profile's CPU time was used up");
+		break;
+	case VERDICT_MEMORY:
+		log_line("run: memory: killed at the profile's memory limit, peak %llu MiB",
+			 (unsigned long long)done->peak_bytes >> 20);
+		break;
+	case VERDICT_PIDS:
+		log_line("run: pids: the profile's number of processes was reached");
+		break;
+	case VERDICT_DISK:
+		log_line("run: disk: the sandbox's files reached their limit");
+		break;
+	case VERDICT_OUTPUT:
+		log_line("run: output: killed at the profile's output limit");
+		break;
+	case VERDICT_DENIED:
+		log_line("run: denied: killed by the system call filter");
+		break;
+	case VERDICT_INTERNAL:
+		explain_internal(done, request);
+		break;
+	default:
+		log_line("run: %s: the execution was ended", verdict_name(done->verdict));
+		break;
+	}
+}
+
+static void explain_gone(const struct outcome *outcome)
+{
+	const int status = outcome->supervisor_status;
+
+	if (outcome->wrong)
+		log_line("run: the supervisor broke the protocol (%s): are all of msp's programs "
+			 "of one build?",
+			 ipc_error_text(outcome->wrong));
+	else if (WIFSIGNALED(status))
+		log_line("run: the supervisor was killed by signal %d (%s) before the command "
+			 "ended; everything it ran is gone",
+			 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status) != MSP_EXIT_REFUSED)
+		log_line("run: the supervisor ended with code %d before the command did",
+			 WEXITSTATUS(status));
+}
+
+void outcome_explain(const struct outcome *outcome, const struct outcome_request *request)
+{
+	if (outcome->signal || outcome->is_reader_gone)
+		return; /* whoever did that knows */
+	if (outcome->relay_name)
+		log_line("run: %s: %s", outcome->relay_name, strerror(outcome->relay_error));
+	else if (outcome->is_done)
+		explain_done(&outcome->done, request);
+	else if (outcome->is_refused)
+		explain_refusal(&outcome->refused, request);
+	else
+		explain_gone(outcome);
+}
+
+static const char *limits_name(uint32_t limits)
+{
+	return limits == LIMITS_CGROUP ? "cgroup" : "fallback";
+}
+
+void outcome_print_posture(const struct outcome *outcome, const struct outcome_request *request)
+{
+	log_line("run: profile %s, Landlock ABI %u, limits: %s", request->profile,
+		 outcome->landlock_abi, limits_name(outcome->limits));
+}
+
+void outcome_print_end(const struct outcome *outcome)
+{
+	const struct ipc_execution_done *done = &outcome->done;
+	char how[64];
+
+	if (!outcome->is_done)
+		return;
+	format_text(how, sizeof(how), "%s", verdict_name(done->verdict));
+	if (done->verdict == VERDICT_EXITED)
+		format_append(how, sizeof(how), " %u", done->exit_code);
+	else if (done->signal)
+		format_append(how, sizeof(how), ", signal %u", done->signal);
+	log_line("run: %s; %llu ms wall, %llu ms CPU, peak %llu KiB", how,
+		 (unsigned long long)done->wall_us / 1000, (unsigned long long)done->cpu_us / 1000,
+		 (unsigned long long)done->peak_bytes / 1024);
+}
+
+static void write_stream(struct json *json, const char *name, struct capture *capture)
+{
+	const struct capture_parts parts = capture_finish(capture);
+	char member[32];
+
+	if (parts.is_utf8)
+		json_string_parts(json, name, parts.parts, parts.sizes);
+	else
+		json_base64(json, name, parts.parts, parts.sizes);
+	format_text(member, sizeof(member), "%s_encoding", name);
+	json_string(json, member, parts.is_utf8 ? "utf-8" : "base64");
+	format_text(member, sizeof(member), "%s_bytes", name);
+	json_number(json, member, capture->total);
+	format_text(member, sizeof(member), "%s_omitted_bytes", name);
+	json_number(json, member, parts.omitted);
+	if (parts.omitted == 0)
+		return;
+	format_text(member, sizeof(member), "%s_omitted_at", name);
+	json_number(json, member, parts.sizes[0]);
+}
+
+static void write_done(struct json *json, const struct ipc_execution_done *done)
+{
+	if (done->verdict == VERDICT_INTERNAL) {
+		json_object(json, "error");
+		json_string(json, "stage", stage_text(done->stage));
+		json_string(json, "message", strerror((int)done->error));
+		json_object_end(json);
+	}
+	if (done->signal)
+		json_number(json, "signal", done->signal);
+	else
+		json_null(json, "signal");
+	json_number(json, "wall_ms", done->wall_us / 1000);
+	json_number(json, "cpu_ms", done->cpu_us / 1000);
+	json_number(json, "peak_bytes", done->peak_bytes);
+}
+
+int outcome_print_json(const struct outcome *outcome, const struct outcome_request *request,
+		       struct capture captures[2])
+{
+	static struct json json;
+
+	json_init(&json, STDOUT_FILENO);
+	json_object(&json, NULL);
+	json_string(&json, "verdict",
+		    outcome->is_done ? verdict_name(outcome->done.verdict) : "internal");
+	json_number(&json, "exit_code", (uint64_t)outcome_exit_code(outcome));
+	if (outcome->is_done)
+		write_done(&json, &outcome->done);
+	write_stream(&json, "stdout", &captures[0]);
+	write_stream(&json, "stderr", &captures[1]);
+	json_object(&json, "posture");
+	json_string(&json, "limits", limits_name(outcome->limits));
+	json_number(&json, "landlock_abi", outcome->landlock_abi);
+	json_object_end(&json);
+	json_string(&json, "profile", request->profile);
+	json_object_end(&json);
+	return json_finish(&json);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What became of one `msp run`, and how a person, a shell and a program are told.
+ */
+#ifndef CLI_OUTCOME_H
+#define CLI_OUTCOME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture.h"
+#include "common/ipc.h"
+
+struct outcome {
+	bool is_welcome; /* the posture below is known */
+	uint32_t landlock_abi;
+	uint32_t limits; /* enum limits_mode */
+
+	bool is_done;
+	struct ipc_execution_done done;
+
+	bool is_refused;
+	struct ipc_execution_refused refused;
+
+	int signal;             /* the signal that ended msp itself, 0 for none */
+	bool is_reader_gone;    /* nobody reads our stdout or stderr any more */
+	const char *relay_name; /* the stream that failed, NULL for none */
+	int relay_error;
+	int supervisor_status;  /* as wait(2) gives it, when the supervisor ended before the rest */
+	bool is_supervisor_gone;
+	enum ipc_error wrong;   /* how the supervisor broke the protocol */
+};
+
+/* What was asked for, as far as the texts need it. */
+struct outcome_request {
+	const char *command;
+	const char *profile;
+	const char *cwd;     /* NULL: the profile's */
+	uint32_t timeout_ms; /* 0: the profile's */
+};
+
+int outcome_exit_code(const struct outcome *outcome);
+
+/* One line on stderr when there is something unusual to say. */
+void outcome_explain(const struct outcome *outcome, const struct outcome_request *request);
+
+/* --verbose: what is enforced, and how it ended. */
+void outcome_print_posture(const struct outcome *outcome, const struct outcome_request *request);
+void outcome_print_end(const struct outcome *outcome);
+
+/* --json: one object on stdout. 0 or -errno. `captures`: stdout and stderr. */
+int outcome_print_json(const struct outcome *outcome, const struct outcome_request *request,
+		       struct capture captures[2]);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of probes, and those that only look.
+ */
+#include "probes.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "common/confine/landlock.h"
+#include "common/fd.h"
+#include "common/plan.h"
+#include "format.h"
+
+#define LANDLOCK_NEEDED 6
+
+static void probe_architecture(const struct machine *machine, struct finding *ret)
+{
+	struct utsname name;
+
+	format_text(ret->tried, sizeof(ret->tried), "uname");
+	if (uname(&name) != 0)
+		return;
+	ret->status = strcmp(name.machine, "x86_64") == 0 ? FINDING_OK : FINDING_MISSING;
+	format_text(ret->happened, sizeof(ret->happened), "%s", name.machine);
+}
+
+static void probe_kernel(const struct machine *machine, struct finding *ret)
+{
+	struct utsname name;
+
+	ret->status = FINDING_NOTE;
+	format_text(ret->tried, sizeof(ret->tried), "uname");
+	if (uname(&name) == 0)
+		format_text(ret->happened, sizeof(ret->happened), "Linux %s", name.release);
+}
+
+static void probe_landlock(const struct machine *machine, struct finding *ret)
+{
+	const int abi = landlock_abi();
+	const int error = errno;
+
+	format_text(ret->tried, sizeof(ret->tried), "landlock_create_ruleset(NULL, 0, VERSION)");
+	ret->status = abi >= LANDLOCK_NEEDED ? FINDING_OK : FINDING_MISSING;
+	if (abi > 0)
+		format_text(ret->happened, sizeof(ret->happened), "ABI %d, needed is %d", abi,
+			    LANDLOCK_NEEDED);
+	else
+		format_text(ret->happened, sizeof(ret->happened), "%s", strerror(error));
+	if (abi == 0 && error == EOPNOTSUPP)
+		format_text(ret->fix, sizeof(ret->fix),
+			    "Landlock is built in but off: add 'landlock' to the list after lsm= on "
+			    "the kernel command line");
+}
+
+static void probe_cgroup(const struct machine *machine, struct finding *ret)
+{
+	format_text(ret->tried, sizeof(ret->tried),
+		    "the cgroup of this process, writable, with cpu, memory and pids");
+	ret->status = machine->cgroup.problem == CGROUP_USABLE ? FINDING_OK : FINDING_MISSING;
+	cgroup_describe(&machine->cgroup, ret->happened);
+	if (ret->status == FINDING_MISSING)
+		cgroup_describe_fix(&machine->cgroup, ret->fix);
+}
+
+static int open_plan(const struct machine *machine, struct plan *ret)
+{
+	int fd = fd_sealed_from_file("msp-policy", machine->images.policy);
+	const int error = fd < 0 ? fd : plan_open_fd(fd, ret);
+
+	fd_close(&fd);
+	return error;
+}
+
+static void probe_files(const struct machine *machine, struct finding *ret)
+{
+	struct plan plan;
+	int error;
+
+	format_text(ret->tried, sizeof(ret->tried),
+		    "opening msp-supervisor, msp-child-init, msp-broker and builtin.policy");
+	ret->status = FINDING_MISSING;
+	if (machine->images.policy < 0) {
+		format_text(ret->happened, sizeof(ret->happened), "%.600s", machine->images_text);
+		return;
+	}
+	error = open_plan(machine, &plan);
+	if (error) {
+		format_text(ret->happened, sizeof(ret->happened),
+			    "builtin.policy is not of this version: %s", strerror(-error));
+		return;
+	}
+	ret->status = FINDING_OK;
+	format_text(ret->happened, sizeof(ret->happened), "all there; profiles:");
+	for (uint32_t i = 0; i < plan_profile_count(&plan); i++) {
+		const char *name = plan_string(&plan, plan_profile(&plan, i)->name);
+
+		if (name[0] != '_') /* ours, not for asking */
+			format_append(ret->happened, sizeof(ret->happened), " %s", name);
+	}
+}
+
+static void probe_account(const struct machine *machine, struct finding *ret)
+{
+	format_text(ret->tried, sizeof(ret->tried), "becoming the account '%s'",
+		    machine->account.name);
+	if (!machine->was_root) {
+		ret->status = FINDING_SKIPPED;
+		format_text(ret->tried, sizeof(ret->tried), "becoming an ordinary account");
+		format_text(ret->happened, sizeof(ret->happened),
+			    "not needed: msp was not started by root");
+		return;
+	}
+	ret->status = machine->has_account ? FINDING_OK : FINDING_MISSING;
+	if (machine->has_account) {
+		format_text(ret->happened, sizeof(ret->happened), "uid %u; the probes ran as it",
+			    machine->account.uid);
+		return;
+	}
+	format_text(ret->happened, sizeof(ret->happened),
+		    "there is no such account, or it is root's; the other probes ran as uid %u",
+		    machine->account.uid);
+	account_format_useradd(machine->account.name, ret->fix, sizeof(ret->fix));
+}
+
+static void probe_languages(const struct machine *machine, struct finding *ret)
+{
+	const struct plan_profile *profile;
+	const struct plan_language *languages;
+	struct plan plan;
+	int index;
+
+	ret->status = FINDING_NOTE;
+	format_text(ret->tried, sizeof(ret->tried), "the programs of the profile 'default'");
+	if (machine->images.policy < 0 || open_plan(machine, &plan) != 0)
+		return;
+	index = plan_profile_find(&plan, "default");
+	if (index < 0)
+		return;
+	profile = plan_profile(&plan, (uint32_t)index);
+	languages = plan_languages(&plan, profile);
+	for (uint32_t i = 0; i < profile->language_count; i++) {
+		const char *name = plan_string(&plan, languages[i].name);
+		const char *program = plan_string(&plan, languages[i].program);
+
+		if (access(program, X_OK) == 0)
+			format_append(ret->happened, sizeof(ret->happened), "%s%s (%s)",
+				      ret->happened[0] ? ", " : "", name, program);
+	}
+	if (!ret->happened[0])
+		format_text(ret->happened, sizeof(ret->happened), "none is installed");
+}
+
+#define FIX_KERNEL "run a kernel that has it: Linux 6.12 or newer, as distributions build it"
+#define FIX_CONTAINER                                                                              \
+	"inside a container, start the container with this allowed (podman and docker: "           \
+	"--security-opt seccomp=unconfined --security-opt systempaths=unconfined); else " FIX_KERNEL
+
+const struct probe probes[] = {
+	{ "architecture", PROBE_REQUIRED, probe_architecture,
+	  "the system call filters are written for it", "use an x86_64 machine" },
+	{ "kernel", PROBE_INFORMATION, probe_kernel, "for information: the probes decide", "" },
+	{ "landlock", PROBE_REQUIRED, probe_landlock,
+	  "the second wall around files, TCP, signals and abstract sockets", FIX_KERNEL },
+	{ "user-namespace", PROBE_REQUIRED, probe_user_namespace,
+	  "every sandbox lives in its own, so that nothing of ours needs root",
+	  FIX_CONTAINER },
+	{ "namespaces", PROBE_REQUIRED, probe_other_namespaces,
+	  "what a sandbox cannot see it cannot touch", FIX_CONTAINER },
+	{ "proc", PROBE_REQUIRED, probe_proc, "programs need a /proc, and only their own",
+	  FIX_CONTAINER },
+	{ "overlay", PROBE_REQUIRED, probe_overlay, "copy-on-write folders",
+	  "load it: modprobe overlay; else " FIX_KERNEL },
+	{ "seccomp", PROBE_REQUIRED, probe_seccomp, "the list of system calls", FIX_KERNEL },
+	{ "cgroup", PROBE_LIMITS, probe_cgroup, "hard limits of memory, processes and CPU time", "" },
+	{ "cgroup-clone", PROBE_LIMITS, probe_cgroup_clone,
+	  "a process is inside its limits from its first instruction", FIX_KERNEL },
+	{ "files", PROBE_REQUIRED, probe_files, "msp is five programs and a compiled policy",
+	  "install all of msp's programs together, of one version" },
+	{ "account", PROBE_REQUIRED, probe_account, "nothing of ours runs as root", "" },
+	{ "languages", PROBE_INFORMATION, probe_languages, "what run_code can run",
+	  "install what is wanted, for example: apt install python3 nodejs gcc" },
+};
+const size_t probe_count = sizeof(probes) / sizeof(probes[0]);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The probes that change a process: each runs in a child of its own, which reports the first step
+ * that failed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/confine/seccomp.h"
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "format.h"
+#include "probes.h"
+
+/* What a child reports: NULL when every step worked. The text is a constant of this program, which
+ * the child shares. */
+struct step {
+	const char *failed;
+	int error;
+};
+
+typedef struct step probe_steps(void);
+
+static const struct step all_done = { .failed = NULL };
+
+static struct step failed(const char *text)
+{
+	return (struct step){ .failed = text, .error = errno };
+}
+
+static struct step in_child(probe_steps *steps)
+{
+	struct step step = { .failed = "starting a process", .error = EIO };
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return failed("making a pipe");
+	pid = fork();
+	if (pid == 0) {
+		/* After the change from root the child's /proc files would be root's. */
+		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+		step = steps();
+		_exit(write(ends[1], &step, sizeof(step)) == (ssize_t)sizeof(step) ? 0 : 1);
+	}
+	if (pid < 0)
+		step = failed("fork");
+	fd_close(&ends[1]);
+	if (pid > 0) {
+		if (read(ends[0], &step, sizeof(step)) != (ssize_t)sizeof(step))
+			step = (struct step){ .failed = "the probing process", .error = EPIPE };
+		(void)waitpid(pid, NULL, 0); /* it has reported */
+	}
+	fd_close(&ends[0]);
+	return step;
+}
+
+static void report(struct finding *ret, const struct step *step, const char *success)
+{
+	ret->status = step->failed ? FINDING_MISSING : FINDING_OK;
+	if (step->failed)
+		format_text(ret->happened, sizeof(ret->happened), "%s: %s", step->failed,
+			    strerror(step->error));
+	else
+		format_text(ret->happened, sizeof(ret->happened), "%s", success);
+}
+
+static int write_proc(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	const int error = fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
+
+	fd_close(&fd);
+	errno = -error;
+	return error;
+}
+
+/* A user namespace with `more` namespaces, in which we are uid and gid 0. */
+static struct step enter_namespaces(int more)
+{
+	const unsigned int uid = geteuid();
+	const unsigned int gid = getegid();
+	char map[64];
+
+	if (unshare(CLONE_NEWUSER | more) != 0)
+		return failed("unshare of the user namespace");
+	if (write_proc("/proc/self/setgroups", "deny") != 0)
+		return failed("writing /proc/self/setgroups");
+	format_text(map, sizeof(map), "0 %u 1", uid);
+	if (write_proc("/proc/self/uid_map", map) != 0)
+		return failed("writing /proc/self/uid_map");
+	format_text(map, sizeof(map), "0 %u 1", gid);
+	if (write_proc("/proc/self/gid_map", map) != 0)
+		return failed("writing /proc/self/gid_map");
+	return all_done;
+}
+
+/* A mount namespace whose changes stay in it, with an empty tmpfs over /usr: that folder exists on
+ * every machine on which anything runs. */
+static struct step enter_mounts(void)
+{
+	const struct step step = enter_namespaces(CLONE_NEWNS);
+
+	if (step.failed)
+		return step;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		return failed("making the mounts private");
+	if (mount("tmpfs", "/usr", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") != 0)
+		return failed("mounting a tmpfs inside it");
+	return all_done;
+}
+
+static bool reads_as(const char *path, const char *expected)
+{
+	char text[32];
+
+	return read_text_file(AT_FDCWD, path, text, sizeof(text)) >= 0 &&
+	       strcmp(text, expected) == 0;
+}
+
+/* Three ways in which distributions turn user namespaces off; each has its own way back. */
+static void fix_user_namespace(const struct machine *machine, struct finding *ret)
+{
+	if (reads_as("/proc/sys/user/max_user_namespaces", "0"))
+		format_text(ret->fix, sizeof(ret->fix), "sysctl -w user.max_user_namespaces=10000");
+	else if (reads_as("/proc/sys/kernel/unprivileged_userns_clone", "0"))
+		format_text(ret->fix, sizeof(ret->fix),
+			    "sysctl -w kernel.unprivileged_userns_clone=1");
+	else if (reads_as("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
+		format_text(ret->fix, sizeof(ret->fix),
+			    "allow it for msp: put 'abi <abi/4.0>, profile msp "
+			    "%.300s/msp{,-supervisor} flags=(unconfined) { userns, }' into "
+			    "/etc/apparmor.d/msp and run apparmor_parser -r /etc/apparmor.d/msp",
+			    machine->own_folder);
+}
+
+void probe_user_namespace(const struct machine *machine, struct finding *ret)
+{
+	const struct step step = in_child(enter_mounts);
+
+	format_text(ret->tried, sizeof(ret->tried),
+		    "a user namespace, and a tmpfs mounted inside it");
+	report(ret, &step, "both work");
+	if (step.failed)
+		fix_user_namespace(machine, ret);
+}
+
+static struct step enter_others(void)
+{
+	return enter_namespaces(CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
+				CLONE_NEWCGROUP);
+}
+
+void probe_other_namespaces(const struct machine *machine, struct finding *ret)
+{
+	const struct step step = in_child(enter_others);
+
+	format_text(ret->tried, sizeof(ret->tried), "pid, net, ipc, uts and cgroup namespaces");
+	report(ret, &step, "all work");
+}
+
+static struct step mount_proc(void)
+{
+	return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		     "hidepid=invisible") != 0
+		       ? failed("mounting proc")
+		       : all_done;
+}
+
+static struct step enter_proc(void)
+{
+	const struct step step = enter_namespaces(CLONE_NEWNS | CLONE_NEWPID);
+
+	/* Only a child is in the new pid namespace. */
+	return step.failed ? step : in_child(mount_proc);
+}
+
+void probe_proc(const struct machine *machine, struct finding *ret)
+{
+	const struct step step = in_child(enter_proc);
+
+	format_text(ret->tried, sizeof(ret->tried),
+		    "a fresh /proc with hidepid=invisible in a new pid namespace");
+	report(ret, &step, "works");
+}
+
+static struct step mount_overlay(void)
+{
+	static const char *const folders[] = { "/usr/lower", "/usr/upper", "/usr/work",
+					       "/usr/merged" };
+	const struct step step = enter_mounts();
+
+	if (step.failed)
+		return step;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		if (mkdir(folders[i], 0755) != 0)
+			return failed("making a folder");
+	}
+	if (mount("overlay", "/usr/merged", "overlay", MS_NOSUID | MS_NODEV,
+		  "lowerdir=/usr/lower,upperdir=/usr/upper,workdir=/usr/work,userxattr") != 0)
+		return failed("mounting an overlay with userxattr");
+	return all_done;
+}
+
+void probe_overlay(const struct machine *machine, struct finding *ret)
+{
+	const struct step step = in_child(mount_overlay);
+
+	format_text(ret->tried, sizeof(ret->tried), "an overlay with userxattr on a tmpfs");
+	report(ret, &step, "works");
+}
+
+static struct step install_filter(void)
+{
+	static const uint32_t actions[] = { SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ERRNO,
+					    SECCOMP_RET_ALLOW };
+	static const struct sock_filter filter[] = {
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	int error;
+
+	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+		if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &actions[i]) != 0)
+			return failed("asking for the actions kill_process, errno and allow");
+	}
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return failed("setting no_new_privs");
+	error = seccomp_install(filter, 1);
+	errno = -error;
+	return error ? failed("installing a filter") : all_done;
+}
+
+void probe_seccomp(const struct machine *machine, struct finding *ret)
+{
+	const struct step step = in_child(install_filter);
+	char actions[128];
+	char text[192];
+
+	format_text(ret->tried, sizeof(ret->tried),
+		    "the actions kill_process, errno and allow, and a filter");
+	if (read_text_file(AT_FDCWD, "/proc/sys/kernel/seccomp/actions_avail", actions,
+			   sizeof(actions)) < 0)
+		format_text(actions, sizeof(actions), "unknown");
+	format_text(text, sizeof(text), "works; the kernel offers: %s", actions);
+	report(ret, &step, text);
+}
+
+/* Clone into a fresh cgroup below ours; the child's only act is to end. */
+static struct step clone_into(int parent, const char *name)
+{
+	struct kernel_clone_args arguments = { .flags = KERNEL_CLONE_INTO_CGROUP,
+					       .exit_signal = SIGCHLD };
+	struct step step = all_done;
+	long pid;
+	int folder;
+
+	if (mkdirat(parent, name, 0755) != 0)
+		return failed("making a cgroup");
+	folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0) {
+		step = failed("opening it");
+	} else {
+		arguments.cgroup = (uint64_t)folder;
+		pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
+		if (pid == 0)
+			_exit(0);
+		if (pid < 0)
+			step = failed("clone3 with CLONE_INTO_CGROUP");
+		else
+			(void)waitpid((pid_t)pid, NULL, 0); /* it can only have ended */
+		fd_close(&folder);
+	}
+	if (unlinkat(parent, name, AT_REMOVEDIR) != 0 && !step.failed)
+		step = failed("removing it");
+	return step;
+}
+
+void probe_cgroup_clone(const struct machine *machine, struct finding *ret)
+{
+	struct step step;
+	char name[64];
+
+	format_text(ret->tried, sizeof(ret->tried), "clone3 into a fresh cgroup below ours");
+	if (machine->cgroup.problem != CGROUP_USABLE) {
+		ret->status = FINDING_SKIPPED;
+		format_text(ret->happened, sizeof(ret->happened), "there is no cgroup to try it in");
+		return;
+	}
+	format_text(name, sizeof(name), "msp.probe.%d", (int)getpid());
+	step = clone_into(machine->cgroup.directory, name);
+	report(ret, &step, "works");
+}

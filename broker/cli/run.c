@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp run`: one command in a sandbox of its own, its streams live.
+ */
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "account.h"
+#include "bind.h"
+#include "command.h"
+#include "common/channel.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "format.h"
+#include "launch.h"
+#include "protected.h"
+#include "session.h"
+
+struct run_options {
+	const char *profile;
+	const char *cwd;
+	const char *run_as;
+	uint32_t limits;
+	uint32_t timeout_ms;
+	bool is_json;
+	bool is_verbose;
+	struct bind_words binds;
+	struct environment environment;
+};
+
+#define ROW(option, value, setter, member, text)                                                   \
+	{ .name = (option), .argument = (value), .set = (setter),                                  \
+	  .offset = offsetof(struct run_options, member), .help = (text) }
+
+static const struct option_row rows[] = {
+	ROW("profile", "NAME", option_set_profile, profile,
+	    "the policy to run under: 'default' (the default), 'strict', ..."),
+	ROW("limits", "required|fallback", option_set_limits, limits,
+	    "'required' (the default): refuse to start without cgroup v2. 'fallback': use cgroup "
+	    "v2 where it can be used, and weaker resource limits where it cannot"),
+	ROW("timeout", "SECONDS", option_set_seconds, timeout_ms,
+	    "end the command after this time, such as 10 or 0.5; never more than the profile "
+	    "allows"),
+	ROW("ro", "HOST[:INSIDE]", option_set_bind, binds,
+	    "show this file or folder, read-only, at INSIDE (the default: the same path); may be "
+	    "given up to 32 times. Refused for what holds keys or tokens, and for your home"),
+	ROW("env", "NAME=VALUE", option_set_environment, environment,
+	    "set a variable; your own environment is not passed on"),
+	ROW("cwd", "DIR", option_set_inside_path, cwd,
+	    "where to start, inside the sandbox (the default: /workspace)"),
+	ROW("json", NULL, option_set_flag, is_json,
+	    "print one JSON object at the end, with what the command wrote, instead of its streams"),
+	ROW("verbose", NULL, option_set_flag, is_verbose,
+	    "say on stderr what is enforced and how the command ended"),
+	ROW("run-as", "USER", option_set_account, run_as,
+	    "when root starts msp: the account to become (the default: MSP_RUN_AS, else 'msp')"),
+};
+
+static const char help[] =
+	"Run CMD in a sandbox of its own that is gone when it ends. It sees the system's\n"
+	"/usr read-only, an empty writable /workspace, and nothing else of this machine:\n"
+	"no home, no network, no other processes. Standard input, output and error are\n"
+	"passed on live; when input and output are a terminal, CMD gets one of its own.\n"
+	"\n"
+	"Options end at '--' or at the first word that is none. The exit code is CMD's own, or\n"
+	"  124      it was ended by the timeout\n"
+	"  125      the sandbox could not be made\n"
+	"  126,127  CMD could not be executed, or was not found in the sandbox\n"
+	"  128+N    it was ended by signal N\n"
+	"  64       the command line is wrong\n"
+	"  78       this machine does not fulfil the policy; 'msp doctor' says why\n";
+
+/* Everything that a run holds until its end. */
+struct run {
+	const struct run_options *options;
+	struct images images;
+	struct cgroup_home home;
+	int null;
+	pid_t supervisor;
+	struct outcome_request request;
+};
+
+static struct binds binds;
+static struct ipc_execution_start start;
+
+static int refuse(const char *text, int code)
+{
+	log_line("run: %s", text);
+	return code;
+}
+
+/* The workload's terminal is of the caller's kind. */
+static void add_term(struct environment *environment)
+{
+	const char *term = getenv("TERM");
+	char entry[80];
+
+	if (!term || strlen(term) > 64)
+		return;
+	format_text(entry, sizeof(entry), "TERM=%s", term);
+	/* Refused when --env has one already: that is the one to use. */
+	(void)option_set_environment(environment, entry);
+}
+
+/* The request; -1 with a message when the command line is too long. */
+static int fill_start(struct run_options *options, char *argv[], bool use_tty)
+{
+	if (use_tty)
+		add_term(&options->environment);
+	start.request = 1;
+	start.timeout_ms = options->timeout_ms;
+	start.use_tty = use_tty ? 1 : 0;
+	format_text(start.profile, sizeof(start.profile), "%s", options->profile);
+	format_text(start.cwd, sizeof(start.cwd), "%s", options->cwd ? options->cwd : "");
+	for (; *argv; argv++) {
+		const size_t size = strlen(*argv) + 1;
+
+		if (size > sizeof(start.argv) - start.argv_size) {
+			log_line("run: the command line is longer than %d bytes: pass large data "
+				 "through standard input or a file with --ro",
+				 IPC_ARGV_MAX);
+			return -1;
+		}
+		memcpy(start.argv + start.argv_size, *argv, size);
+		start.argv_size += (uint32_t)size;
+	}
+	memcpy(start.environment, options->environment.bytes, options->environment.size);
+	start.environment_size = options->environment.size;
+	return 0;
+}
+
+/* Whose home directories count: the one in the environment, the account's, and of who used sudo. */
+static void find_homes(char store[3][IPC_PATH_MAX], const char *homes[PROTECTED_HOMES_MAX])
+{
+	const char *environment = getenv("HOME");
+	const char *sudo_user = getenv("SUDO_USER");
+	const struct passwd *entry = getpwuid(geteuid());
+	size_t count = 0;
+
+	format_text(store[0], IPC_PATH_MAX, "%s", environment ? environment : "");
+	format_text(store[1], IPC_PATH_MAX, "%s", entry && entry->pw_dir ? entry->pw_dir : "");
+	entry = sudo_user ? getpwnam(sudo_user) : NULL;
+	format_text(store[2], IPC_PATH_MAX, "%s", entry && entry->pw_dir ? entry->pw_dir : "");
+	for (size_t i = 0; i < 3; i++) {
+		if (store[i][0] == '/' && store[i][1] != '\0')
+			homes[count++] = store[i];
+	}
+}
+
+static int open_binds(const struct run_options *options)
+{
+	static char store[3][IPC_PATH_MAX];
+	const char *homes[PROTECTED_HOMES_MAX] = { NULL };
+	char text[BIND_TEXT_MAX];
+
+	if (options->binds.count == 0)
+		return 0;
+	find_homes(store, homes);
+	if (binds_open(&options->binds, homes, &binds, text) == 0)
+		return 0;
+	return refuse(text, MSP_EXIT_USAGE);
+}
+
+/* Up to a cgroup of our own; 0, or the exit code. */
+static int prepare(struct run *run)
+{
+	char text[LAUNCH_TEXT_MAX];
+	int code;
+
+	run->null = launch_standard_fds();
+	if (run->null < 0)
+		return refuse("/dev/null cannot be opened", MSP_EXIT_SANDBOX);
+	if (launch_open_images(&run->images, text) != 0)
+		return refuse(text, MSP_EXIT_SANDBOX);
+	if (launch_drop_root(run->options->run_as, &code, text) != 0)
+		return refuse(text, code);
+	code = open_binds(run->options);
+	if (code)
+		return code;
+	if (launch_enter_cgroup(run->options->limits, &run->home, text) != 0)
+		return refuse(text, MSP_EXIT_REFUSED);
+	return 0;
+}
+
+/* The supervisor runs and knows what it starts from; our end of its channel, or -errno. */
+static int start_supervisor(struct run *run, const sigset_t *mask)
+{
+	const struct launch launch = { .images = &run->images,
+				       .home = &run->home,
+				       .binds = &binds,
+				       .frontend = FRONTEND_LAUNCHER,
+				       .limits = run->options->limits };
+	int ends[2];
+	int error = channel_pair(ends);
+
+	if (error)
+		return error;
+	error = launch_spawn(&run->images, ends[1], run->null, mask, &run->supervisor);
+	fd_close(&ends[1]);
+	if (!error)
+		error = launch_send(&launch, ends[0]);
+	/* A supervisor that has ended already has said why; the session finds its exit code. */
+	if (error && error != -EPIPE && error != -ECONNRESET) {
+		fd_close(&ends[0]);
+		return error;
+	}
+	return ends[0];
+}
+
+/* The cgroups can only be given back when the supervisor has emptied them. */
+static void clear_up(struct run *run, int *channel)
+{
+	fd_close(channel);
+	(void)waitpid(run->supervisor, NULL, 0); /* it may have been reaped */
+	if (run->home.directory >= 0)
+		cgroup_leave(&run->home);
+}
+
+static int finish(const struct run *run, const struct outcome *outcome, struct capture *captures)
+{
+	int code = outcome_exit_code(outcome);
+
+	outcome_explain(outcome, &run->request);
+	if (run->options->is_verbose)
+		outcome_print_end(outcome);
+	if (captures && outcome->is_done && !outcome->signal) {
+		const int error = outcome_print_json(outcome, &run->request, captures);
+
+		if (error == -EPIPE)
+			code = MSP_EXIT_SIGNAL_BASE + SIGPIPE;
+		else if (error)
+			code = refuse(strerror(-error), MSP_EXIT_SOFTWARE);
+	}
+	return code;
+}
+
+static int execute(struct run *run, bool use_tty)
+{
+	static struct capture captures[2];
+	struct session_options options = { .use_tty = use_tty,
+					   .is_verbose = run->options->is_verbose };
+	struct outcome outcome;
+	sigset_t before;
+	const int signals = session_block_signals(use_tty, &before);
+	int channel = signals < 0 ? signals : start_supervisor(run, &before);
+	int code;
+
+	if (channel < 0) {
+		log_line("run: the supervisor cannot be started: %s%s", strerror(-channel),
+			 channel == -EACCES ? " (its file must be readable and executable for "
+					      "the account that msp runs as)"
+					    : "");
+		return MSP_EXIT_SANDBOX;
+	}
+	if (run->options->is_json) {
+		capture_init(&captures[0]);
+		capture_init(&captures[1]);
+		options.captures = captures;
+	}
+	outcome = session_run(&options, channel, signals, run->supervisor, &start, &run->request);
+	code = finish(run, &outcome, options.captures);
+	clear_up(run, &channel);
+	return code;
+}
+
+static int run(const struct command *command, int argc, char *argv[])
+{
+	static struct run_options options = { .profile = "default" };
+	struct run run = { .options = &options,
+			   .images = { -1, -1, -1, -1 },
+			   .home = { .parent = -1, .directory = -1 } };
+	bool use_tty;
+	int rest;
+	int code;
+
+	if (!command_parse(command, argc, argv, &options, &rest, &code))
+		return code;
+	if (rest == argc)
+		return command_usage_error(command, "a command is missing: msp run -- CMD [ARG]...");
+	use_tty = !options.is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	if (fill_start(&options, argv + rest, use_tty) != 0)
+		return MSP_EXIT_USAGE;
+	code = prepare(&run);
+	if (code)
+		return code;
+	run.request = (struct outcome_request){ .command = argv[rest],
+						.profile = options.profile,
+						.cwd = options.cwd,
+						.timeout_ms = options.timeout_ms };
+	return execute(&run, use_tty);
+}
+
+const struct command command_run = {
+	.name = "run",
+	.operands = "[--] CMD [ARG]...",
+	.summary = "run one command in a sandbox",
+	.help = help,
+	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.run = run,
+};

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A poll loop over the supervisor's channel, a signalfd and three streams. It ends when the
+ * supervisor has reported the end and both output streams are drained; or when the supervisor is
+ * gone; or, after a signal or the loss of our reader, when the execution is reported ended or
+ * END_MS have passed: our own end then ends everything anyway.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "relay.h"
+#include "supervisor_client.h"
+#include "terminal.h"
+
+#define REQUEST 1
+#define END_MS 200
+#define NO_DEADLINE UINT64_MAX
+
+enum stream {
+	STREAM_STDIN,
+	STREAM_STDOUT,
+	STREAM_STDERR,
+	STREAM_COUNT,
+};
+
+enum poll_slot {
+	SLOT_CHANNEL,
+	SLOT_SIGNALS,
+	SLOT_STREAMS, /* two for each stream */
+	SLOT_COUNT = SLOT_STREAMS + 2 * STREAM_COUNT,
+};
+
+struct session {
+	const struct session_options *options;
+	const struct outcome_request *request;
+	struct supervisor_client client;
+	struct outcome outcome;
+	struct terminal terminal;
+	int signals;
+	int fds[STREAM_COUNT];  /* the workload's ends that we hold, or -1 */
+	int own[STREAM_COUNT];  /* own openings of the caller's terminal, or -1 */
+	struct relay relays[STREAM_COUNT];
+	bool is_ending;
+	uint64_t deadline_ms;
+};
+
+static uint8_t buffers[STREAM_COUNT][RELAY_BUFFER_BYTES];
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+int session_block_signals(bool use_tty, sigset_t *ret_before)
+{
+	static const int always[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	static const int terminal[] = { SIGWINCH, SIGTSTP, SIGCONT };
+	struct sigaction action;
+	sigset_t handled;
+	sigset_t blocked;
+	int fd;
+
+	(void)sigemptyset(&handled);
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
+		/* What the caller ignores (nohup, a shell's background job) stays ignored. */
+		if (sigaction(always[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			(void)sigaddset(&handled, always[i]);
+	}
+	for (size_t i = 0; use_tty && i < sizeof(terminal) / sizeof(terminal[0]); i++)
+		(void)sigaddset(&handled, terminal[i]);
+	blocked = handled;
+	/* Blocked and never taken: a write without a reader is an error like others. */
+	(void)sigaddset(&blocked, SIGPIPE);
+	if (sigprocmask(SIG_BLOCK, &blocked, ret_before) != 0)
+		return -errno;
+	fd = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Have the execution killed and wait a little for the report. */
+static void begin_end(struct session *session)
+{
+	if (session->is_ending)
+		return;
+	session->is_ending = true;
+	session->deadline_ms = now_ms() + END_MS;
+	/* If the channel is broken, the supervisor ends everything by itself. */
+	(void)supervisor_execution_end(&session->client, REQUEST, END_CANCELLED);
+}
+
+/* --- what the supervisor says --------------------------------------------------------------- */
+
+static void on_welcome(void *context, const struct ipc_welcome *welcome)
+{
+	struct session *session = context;
+
+	session->outcome.is_welcome = true;
+	session->outcome.landlock_abi = welcome->landlock_abi;
+	session->outcome.limits = welcome->limits;
+	if (session->options->is_verbose)
+		outcome_print_posture(&session->outcome, session->request);
+}
+
+static void on_refused(void *context, const struct ipc_execution_refused *refused)
+{
+	struct session *session = context;
+
+	session->outcome.is_refused = true;
+	session->outcome.refused = *refused;
+}
+
+static void attach_stream(struct session *session, enum stream stream, int own, int callers)
+{
+	struct relay *relay = &session->relays[stream];
+
+	(void)fd_set_nonblocking(own, true); /* cannot fail on a pipe or terminal of ours */
+	session->fds[stream] = own;
+	if (stream == STREAM_STDIN)
+		relay_init(relay, callers, relay_end_of(callers), own, RELAY_OWN);
+	else
+		relay_init(relay, own, RELAY_OWN, callers, relay_end_of(callers));
+	relay->buffer = buffers[stream];
+}
+
+/* An output terminal is written through an opening of our own, which never makes us wait. */
+static void attach_output(struct session *session, enum stream stream, int own, int callers)
+{
+	int again = -1;
+
+	if (relay_end_of(callers) == RELAY_TERMINAL)
+		again = terminal_reopen(callers, O_WRONLY);
+	attach_stream(session, stream, own, again >= 0 ? again : callers);
+	if (again < 0)
+		return;
+	session->own[stream] = again;
+	session->relays[stream].sink_end = RELAY_OWN;
+}
+
+static void on_started(void *context, uint64_t request, const int fds[3])
+{
+	struct session *session = context;
+
+	attach_stream(session, STREAM_STDIN, fds[0], STDIN_FILENO);
+	if (session->options->captures) {
+		session->fds[STREAM_STDOUT] = fds[1];
+		session->fds[STREAM_STDERR] = fds[2];
+		(void)fd_set_nonblocking(fds[1], true); /* pipes of ours */
+		(void)fd_set_nonblocking(fds[2], true);
+		return;
+	}
+	attach_output(session, STREAM_STDOUT, fds[1], STDOUT_FILENO);
+	attach_output(session, STREAM_STDERR, fds[2], STDERR_FILENO);
+}
+
+static void on_tty(void *context, uint64_t request, int terminal)
+{
+	struct session *session = context;
+	const int copy = fcntl(terminal, F_DUPFD_CLOEXEC, 3);
+
+	terminal_copy_size(STDOUT_FILENO, terminal);
+	attach_output(session, STREAM_STDOUT, terminal, STDOUT_FILENO);
+	if (copy >= 0)
+		attach_stream(session, STREAM_STDIN, copy, STDIN_FILENO);
+}
+
+static void on_done(void *context, const struct ipc_execution_done *done)
+{
+	struct session *session = context;
+
+	session->outcome.is_done = true;
+	session->outcome.done = *done;
+}
+
+static const struct supervisor_handlers handlers = {
+	.on_welcome = on_welcome,
+	.on_refused = on_refused,
+	.on_started = on_started,
+	.on_tty = on_tty,
+	.on_done = on_done,
+};
+
+static void receive(struct session *session)
+{
+	const int result = supervisor_receive(&session->client);
+
+	if (result == 1 || result == -EAGAIN)
+		return;
+	session->outcome.is_supervisor_gone = true;
+	if (result == -EPROTO)
+		session->outcome.wrong = session->client.error;
+}
+
+/* --- what the caller says ------------------------------------------------------------------- */
+
+/* Stopped from outside (the keys go to the workload): give the terminal back for that time. */
+static void stop_ourselves(struct session *session)
+{
+	terminal_restore(&session->terminal);
+	(void)kill(getpid(), SIGSTOP);
+}
+
+static void take_signal(struct session *session, int signal)
+{
+	switch (signal) {
+	case SIGWINCH:
+		if (session->fds[STREAM_STDOUT] >= 0)
+			terminal_copy_size(STDOUT_FILENO, session->fds[STREAM_STDOUT]);
+		break;
+	case SIGTSTP:
+		stop_ourselves(session);
+		break;
+	case SIGCONT: /* the shell has had the terminal in between */
+		if (!session->is_ending)
+			(void)terminal_make_raw(&session->terminal, STDIN_FILENO);
+		break;
+	default:
+		if (session->outcome.signal) /* a second one: do not wait any longer */
+			session->deadline_ms = 0;
+		session->outcome.signal = signal;
+		begin_end(session);
+		break;
+	}
+}
+
+static void read_signal(struct session *session)
+{
+	struct signalfd_siginfo info;
+
+	if (read(session->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		take_signal(session, (int)info.ssi_signo);
+}
+
+/* --- the streams ---------------------------------------------------------------------------- */
+
+static void close_stream(struct session *session, enum stream stream)
+{
+	fd_close(&session->fds[stream]);
+}
+
+static void step_stdin(struct session *session, const struct pollfd entries[2])
+{
+	struct relay *relay = &session->relays[STREAM_STDIN];
+
+	if (!relay_is_over(relay))
+		(void)relay_step(relay, entries);
+	if (!relay_is_over(relay))
+		return;
+	/* The workload sees end of file, also when our stdin cannot be read: it may never ask for
+	 * it. A terminal that is gone is a hang-up. */
+	close_stream(session, STREAM_STDIN);
+	if (relay->state == RELAY_FAILED && relay->error != EBADF) /* EBADF: nohup's way */
+		log_line("run: reading standard input: %s", strerror(relay->error));
+	if (relay->state == RELAY_ENDED && session->options->use_tty && !session->is_ending) {
+		session->outcome.signal = SIGHUP;
+		begin_end(session);
+	}
+}
+
+static void step_output(struct session *session, enum stream stream, const struct pollfd entries[2])
+{
+	struct relay *relay = &session->relays[stream];
+
+	(void)relay_step(relay, entries);
+	if (!relay_is_over(relay))
+		return;
+	close_stream(session, stream);
+	if (session->is_ending)
+		return;
+	if (relay->state == RELAY_BROKEN) {
+		session->outcome.is_reader_gone = true;
+		begin_end(session);
+	} else if (relay->state == RELAY_FAILED) {
+		session->outcome.relay_name = stream == STREAM_STDOUT ? "writing standard output"
+								      : "writing standard error";
+		session->outcome.relay_error = relay->error;
+		begin_end(session);
+	}
+}
+
+static void step_capture(struct session *session, enum stream stream, const struct pollfd *entry)
+{
+	ssize_t size;
+
+	if (entry->revents == 0)
+		return;
+	size = read(session->fds[stream], buffers[stream], RELAY_BUFFER_BYTES);
+	if (size > 0)
+		capture_add(&session->options->captures[stream - STREAM_STDOUT], buffers[stream],
+			    (size_t)size);
+	else if (size == 0 || (errno != EAGAIN && errno != EINTR))
+		close_stream(session, stream);
+}
+
+static void fill_stream(const struct session *session, enum stream stream, struct pollfd entries[2])
+{
+	entries[0] = (struct pollfd){ .fd = -1 };
+	entries[1] = (struct pollfd){ .fd = -1 };
+	if (session->fds[stream] < 0)
+		return;
+	if (session->options->captures && stream != STREAM_STDIN)
+		entries[0] = (struct pollfd){ .fd = session->fds[stream], .events = POLLIN };
+	else
+		relay_poll(&session->relays[stream],
+			   stream == STREAM_STDIN && !session->options->use_tty, entries);
+}
+
+static void step_stream(struct session *session, enum stream stream, const struct pollfd entries[2])
+{
+	if (session->fds[stream] < 0)
+		return;
+	if (stream == STREAM_STDIN)
+		step_stdin(session, entries);
+	else if (session->options->captures)
+		step_capture(session, stream, &entries[0]);
+	else
+		step_output(session, stream, entries);
+}
+
+/* --- the loop ------------------------------------------------------------------------------- */
+
+static bool is_over(const struct session *session)
+{
+	const struct outcome *outcome = &session->outcome;
+
+	if (outcome->is_supervisor_gone || outcome->is_refused)
+		return true;
+	if (session->is_ending)
+		return outcome->is_done || now_ms() >= session->deadline_ms;
+	return outcome->is_done && session->fds[STREAM_STDOUT] < 0 &&
+	       session->fds[STREAM_STDERR] < 0;
+}
+
+static int wait_ms(const struct session *session)
+{
+	const uint64_t now = session->is_ending ? now_ms() : 0;
+
+	if (!session->is_ending)
+		return -1;
+	return session->deadline_ms > now ? (int)(session->deadline_ms - now) : 0;
+}
+
+static void turn(struct session *session)
+{
+	struct pollfd entries[SLOT_COUNT];
+
+	entries[SLOT_CHANNEL] =
+		(struct pollfd){ .fd = session->client.sending.fd, .events = POLLIN };
+	entries[SLOT_SIGNALS] = (struct pollfd){ .fd = session->signals, .events = POLLIN };
+	for (int i = 0; i < STREAM_COUNT; i++)
+		fill_stream(session, (enum stream)i, &entries[SLOT_STREAMS + 2 * i]);
+	if (poll(entries, SLOT_COUNT, wait_ms(session)) < 0)
+		return; /* EINTR; the next turn sees the same */
+	if (entries[SLOT_SIGNALS].revents)
+		read_signal(session);
+	/* Before the channel: what it attaches was not polled. */
+	for (int i = 0; i < STREAM_COUNT; i++)
+		step_stream(session, (enum stream)i, &entries[SLOT_STREAMS + 2 * i]);
+	if (entries[SLOT_CHANNEL].revents)
+		receive(session);
+}
+
+/* How the supervisor ended, when it ended before the rest. It closes its channel last, so this is
+ * at once; if it hangs all the same, we do not. */
+static int reap(pid_t pid)
+{
+	const struct timespec wait = { .tv_nsec = 5000000 };
+	int status = MSP_EXIT_SOFTWARE << 8;
+
+	for (int i = 0; i < 100; i++) {
+		if (waitpid(pid, &status, WNOHANG) != 0)
+			break;
+		(void)nanosleep(&wait, NULL); /* shorter is fine */
+	}
+	return status;
+}
+
+static void ask(struct session *session, const struct ipc_execution_start *start)
+{
+	int error = supervisor_hello(&session->client);
+
+	if (!error)
+		error = supervisor_execution_start(&session->client, start);
+	/* Anything else is seen when the channel is read: the supervisor has ended. */
+	if (error && error != -EPIPE && error != -ECONNRESET) {
+		session->outcome.relay_name = "asking the supervisor";
+		session->outcome.relay_error = -error;
+		session->is_ending = true;
+		session->deadline_ms = 0;
+	}
+}
+
+struct outcome session_run(const struct session_options *options, int channel, int signals,
+			   pid_t pid, const struct ipc_execution_start *start,
+			   const struct outcome_request *request)
+{
+	struct session session = { .options = options,
+				   .request = request,
+				   .signals = signals,
+				   .fds = { -1, -1, -1 },
+				   .own = { -1, -1, -1 },
+				   .deadline_ms = NO_DEADLINE };
+
+	supervisor_client_init(&session.client, channel, &handlers, &session);
+	ask(&session, start);
+	if (options->use_tty && !session.is_ending)
+		(void)terminal_make_raw(&session.terminal, STDIN_FILENO); /* else as it is */
+	while (!is_over(&session))
+		turn(&session);
+	terminal_restore(&session.terminal);
+	if (session.outcome.is_supervisor_gone)
+		session.outcome.supervisor_status = reap(pid);
+	fd_close_all(session.fds, STREAM_COUNT);
+	fd_close_all(session.own, STREAM_COUNT);
+	supervisor_client_done(&session.client);
+	return session.outcome;
+}

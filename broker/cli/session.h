@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One execution from the frontend's side, live: the workload's streams between the sandbox and the
+ * caller, the caller's signals and terminal, until the end.
+ */
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "capture.h"
+#include "common/ipc.h"
+#include "outcome.h"
+
+struct session_options {
+	bool use_tty;             /* the caller's stdin and stdout are a terminal */
+	bool is_verbose;
+	struct capture *captures; /* two, stdout and stderr; NULL: they go to the caller */
+};
+
+/*
+ * Block the signals that a session handles and open the descriptor they come through, which is the
+ * caller's; or -errno. *ret_before is the mask as it was, for children. Call it before anything
+ * that must be undone exists.
+ */
+int session_block_signals(bool use_tty, sigset_t *ret_before);
+
+/*
+ * Ask the supervisor `pid` on `channel` for the execution and see it through. The outcome is
+ * complete when this returns; the supervisor may still be clearing up.
+ */
+struct outcome session_run(const struct session_options *options, int channel, int signals,
+			   pid_t pid, const struct ipc_execution_start *start,
+			   const struct outcome_request *request);
+
+#endif
