@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every step is required: a step that fails ends the process with its name on stderr. The order is
+ * given by what each step takes away: capabilities before Landlock and Landlock before the filter,
+ * which allows neither.
+ */
+#include "confine.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/confine/landlock.h"
+#include "common/confine/seccomp.h"
+#include "common/kernel.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "seccomp_filter.h"
+
+#define FILTER_COUNT (sizeof(seccomp_filter) / sizeof(seccomp_filter[0]))
+
+static void require(bool is_done, const char *step)
+{
+	if (!is_done)
+		log_fatal(MSP_EXIT_REFUSED, "cannot confine itself: %s: %s", step, strerror(errno));
+}
+
+static bool is_channel(int fd)
+{
+	int domain = 0, type = 0;
+	socklen_t size = sizeof(domain);
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+void confine_descriptors(void)
+{
+	for (int fd = 0; fd < CONFINE_CHANNEL; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			log_fatal(MSP_EXIT_SOFTWARE, "descriptor %d is not open", fd);
+	}
+	if (!is_channel(CONFINE_CHANNEL))
+		log_fatal(MSP_EXIT_SOFTWARE, "descriptor %d is not the supervisor's channel: this "
+					     "program is started by msp-supervisor", CONFINE_CHANNEL);
+	require(kernel_close_range(CONFINE_CHANNEL + 1, ~0U) == 0, "closing other descriptors");
+}
+
+struct capabilities {
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+};
+
+/* What the kernel says, not what was asked for. */
+static struct capabilities read_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct capabilities ret;
+
+	memset(&ret, 0, sizeof(ret));
+	require(syscall(SYS_capget, &header, ret.sets) == 0, "reading capabilities");
+	return ret;
+}
+
+static bool is_empty(const struct capabilities *capabilities)
+{
+	for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		const struct __user_cap_data_struct *set = &capabilities->sets[i];
+
+		if ((set->effective | set->permitted | set->inheritable) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Only CAP_SETPCAP can empty the bounding set. A process that never had it has nothing that the
+ * set would bound: no_new_privs keeps every exec from giving any. */
+static void drop_capabilities(void)
+{
+	struct capabilities left = read_capabilities();
+	const bool may_bound =
+		(left.sets[CAP_TO_INDEX(CAP_SETPCAP)].effective & CAP_TO_MASK(CAP_SETPCAP)) != 0;
+
+	capng_clear(CAPNG_SELECT_BOTH);
+	if (may_bound)
+		require(capng_apply(CAPNG_SELECT_BOUNDS) == 0, "emptying the bounding set");
+	require(capng_apply(CAPNG_SELECT_CAPS) == 0, "dropping capabilities");
+	require(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0,
+		"clearing ambient capabilities");
+	left = read_capabilities();
+	if (!is_empty(&left))
+		log_fatal(MSP_EXIT_REFUSED, "cannot confine itself: capabilities are left");
+}
+
+/* Every right that we know is handled and none is granted: there is no rule. */
+static void enter_landlock(void)
+{
+	const struct kernel_landlock_ruleset everything = {
+		.handled_access_fs = (LANDLOCK_ACCESS_FS_IOCTL_DEV << 1) - 1,
+		.handled_access_net = LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP,
+		.scoped = LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | LANDLOCK_SCOPE_SIGNAL,
+	};
+	const int abi = landlock_abi();
+	const struct kernel_landlock_ruleset attr = landlock_fit(everything, abi);
+	int ruleset;
+
+	if (abi < 1)
+		log_fatal(MSP_EXIT_REFUSED, "cannot confine itself: the kernel has no Landlock; "
+					    "enable it (lsm=landlock,... on the kernel's command line)");
+	ruleset = landlock_create(&attr);
+	errno = ruleset < 0 ? -ruleset : 0;
+	require(ruleset >= 0, "creating the Landlock ruleset");
+	require(landlock_enter(ruleset) == 0, "entering the Landlock domain");
+	(void)close(ruleset);
+}
+
+void confine_process(void)
+{
+	require(signal(SIGPIPE, SIG_IGN) != SIG_ERR, "ignoring SIGPIPE");
+	require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
+	require(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable");
+	drop_capabilities();
+	enter_landlock();
+	require(seccomp_install(seccomp_filter, FILTER_COUNT) == 0, "installing the system call filter");
+}

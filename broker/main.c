@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * msp-broker: speaks MCP with one client and asks the supervisor for executions.
+ *
+ * Theory of operation. Everything that comes in here is hostile: the client's lines, and what
+ * workloads print. So this process can do nothing but read and write the descriptors it was given:
+ * 0 and 1 are the client's, 2 is for the operator, 3 is the channel to the supervisor, and the
+ * supervisor hands it the pipes of each execution. It opens no file, no socket and no process, and
+ * a broken broker can ask for no more than an honest one: executions under the operator's policy.
+ *
+ * One thread, one event loop (server.c). client.c splits the client's bytes into lines;
+ * json_read.c, the only JSON reader of the project, makes values of them; mcp/ gives them meaning;
+ * executions.c keeps the pipes of what runs. Its death ends everything that ran for its client.
+ */
+#include <malloc.h>
+#include <unistd.h>
+
+#include "common/limits.h"
+#include "common/log.h"
+#include "confine.h"
+#include "server.h"
+
+/* Large blocks go back to the kernel when they are freed. */
+#define LARGE_BLOCK_BYTES (256 << 10)
+
+int main(void)
+{
+	struct event_base *base;
+
+	log_set_name("msp-broker");
+	confine_descriptors();
+	base = server_base_new();
+	if (!base)
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot make an event loop");
+	(void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES); /* a refusal costs memory, no more */
+	confine_process();
+	_exit(server_run(server_new(base, STDIN_FILENO, STDOUT_FILENO, CONFINE_CHANNEL)));
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The protocol's two eras: revisions negotiated by `initialize`, and those that every request
+ * names in its _meta. Each request is classified by itself; both eras may share a connection.
+ */
+#ifndef BROKER_MCP_ERA_H
+#define BROKER_MCP_ERA_H
+
+#include "json_read.h"
+#include "json_write.h"
+
+enum era {
+	ERA_LEGACY = 1,
+	ERA_MODERN = 2,
+};
+
+enum era_check {
+	ERA_FINE,
+	ERA_META_INVALID,        /* *ret_problem says what */
+	ERA_VERSION_UNSUPPORTED, /* *ret_version is what was asked for */
+};
+
+/* Does a request with this `_meta` (NULL: none) claim to be of the modern era? */
+bool era_is_claimed(const struct json_document *document, const struct json_value *meta);
+
+/* Check the claim: what every modern request must carry. */
+enum era_check era_check_claim(const struct json_document *document, const struct json_value *meta,
+			       const char **ret_problem, struct json_value **ret_version);
+
+/* The revision to answer to an `initialize` that asked for `requested` (NULL: none). */
+const char *era_negotiate(struct json_value *requested);
+
+/* Is `version` (from era_negotiate) the one whose clients may send batches? */
+bool era_has_batches(const char *version);
+
+/* The modern revisions as an array of strings. */
+void era_put_versions(struct json_writer *writer, const char *key);
+
+/* Who we are. */
+void era_put_server(struct json_writer *writer, const char *key);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/guide.h"
+
+static const char workflow[] =
+	"Runs commands and code in throw-away sandboxes on the user's Linux machine.\n"
+	"\n"
+	"Tools: `run_command` runs a shell command or a program; `run_code` runs source text in a "
+	"given language. Use `run_code` when you have a program to run: it needs no shell quoting.\n"
+	"\n"
+	"Workflow: every call gets a fresh sandbox with an empty, writable /workspace, and "
+	"everything in it vanishes when the call ends. Do steps that belong together in one call, "
+	"put the input into `stdin` or into the code, and print what you want to keep. A failing "
+	"command is a normal result with its exit code; a tool error means that nothing ran, and "
+	"says why and what to do.\n"
+	"\n"
+	"Enforced by the kernel, whatever runs: no network (only the sandbox's own loopback); no "
+	"access to the user's files, processes or credentials; the system's programs in /usr are "
+	"read-only; no new privileges; limits on memory, processes, file sizes, and time. Nothing "
+	"can be installed from the network.";
+
+static const char cgroup_limits[] =
+	" Limits are enforced by cgroup v2 for all processes of a call together.";
+
+static const char fallback_limits[] =
+	" The operator has accepted fallback limits: they are enforced per process and by watching "
+	"memory, because this machine has no delegated cgroup v2.";
+
+void guide_append(struct buffer *text, const struct posture *posture)
+{
+	buffer_append_text(text, workflow);
+	buffer_append_text(text, posture->limits == LIMITS_CGROUP ? cgroup_limits : fallback_limits);
+	buffer_format(text, " Landlock ABI %u.", posture->landlock_abi);
+	buffer_append_text(text, "\n\nLanguages of run_code here: ");
+	buffer_append_text(text, posture->languages[0] ? posture->languages : "none");
+	buffer_append_text(text, ". Profiles: ");
+	buffer_append_text(text, posture->profiles[0] ? posture->profiles : posture->profile);
+	buffer_append_text(text, ".");
+}

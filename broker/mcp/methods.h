@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The methods that a client may call, one row each.
+ */
+#ifndef BROKER_MCP_METHODS_H
+#define BROKER_MCP_METHODS_H
+
+#include "json_read.h"
+#include "mcp/session.h"
+
+/* Classify one message, carry it out, answer it if it is a request. `batch`: the one it came in,
+ * or NULL. */
+void methods_take(struct session *session, struct batch *batch,
+		  const struct json_document *document, struct json_value *value);
+
+#endif

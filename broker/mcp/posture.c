@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/posture.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define DEFAULT_PROFILE "default"
+
+/* The next name of a list of names with a NUL after each; NULL at its end. A name that does not
+ * end inside the list is none. */
+static const char *next_name(const uint8_t *list, uint32_t size, uint32_t *at)
+{
+	const char *name = (const char *)list + *at;
+	const uint8_t *end = *at < size ? memchr(list + *at, '\0', size - *at) : NULL;
+
+	if (!end)
+		return NULL;
+	*at = (uint32_t)(end - list) + 1;
+	return name;
+}
+
+/* Join with ", "; twice the list's room is always enough. */
+static void join(const uint8_t *list, uint32_t size, char ret[2 * IPC_LIST_MAX])
+{
+	uint32_t at = 0;
+	size_t used = 0;
+	const char *name;
+
+	while ((name = next_name(list, size, &at))) {
+		const size_t length = strlen(name);
+
+		if (used > 0) {
+			memcpy(ret + used, ", ", 2);
+			used += 2;
+		}
+		memcpy(ret + used, name, length);
+		used += length;
+	}
+	ret[used] = '\0';
+}
+
+static void choose_profile(const struct ipc_welcome *welcome, char ret[IPC_NAME_MAX])
+{
+	const char *chosen = NULL;
+	const char *name;
+	uint32_t at = 0;
+
+	while ((name = next_name(welcome->profiles, welcome->profiles_size, &at))) {
+		if (!chosen || strcmp(name, DEFAULT_PROFILE) == 0)
+			chosen = name;
+	}
+	if (!chosen || strlen(chosen) >= IPC_NAME_MAX)
+		chosen = DEFAULT_PROFILE;
+	memcpy(ret, chosen, strlen(chosen) + 1);
+}
+
+void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->landlock_abi = welcome->landlock_abi;
+	ret->limits = welcome->limits;
+	join(welcome->profiles, welcome->profiles_size, ret->profiles);
+	join(welcome->languages, welcome->languages_size, ret->languages);
+	choose_profile(welcome, ret->profile);
+}
+
+const char *posture_limits_name(const struct posture *posture)
+{
+	return posture->limits == LIMITS_CGROUP ? "cgroup" : "fallback";
+}

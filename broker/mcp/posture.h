@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the supervisor said at the beginning: how limits are enforced, and what may be asked for.
+ */
+#ifndef BROKER_MCP_POSTURE_H
+#define BROKER_MCP_POSTURE_H
+
+#include "common/ipc.h"
+
+struct posture {
+	uint32_t landlock_abi;
+	uint32_t limits;                  /* enum limits_mode */
+	char profiles[2 * IPC_LIST_MAX];  /* "default, strict" */
+	char languages[2 * IPC_LIST_MAX]; /* "python, bash"; empty: none */
+	char profile[IPC_NAME_MAX];       /* the one used when none is named */
+};
+
+void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret);
+
+/* "cgroup" or "fallback" */
+const char *posture_limits_name(const struct posture *posture);
+
+#endif

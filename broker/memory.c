@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "memory.h"
+
+#include <stdlib.h>
+
+#include "common/log.h"
+
+void bug(const char *what)
+{
+	log_line("bug: %s", what);
+	abort();
+}
+
+static void *checked(void *memory)
+{
+	if (!memory)
+		bug("out of memory");
+	return memory;
+}
+
+void *memory_get(size_t size)
+{
+	return checked(malloc(size ? size : 1));
+}
+
+void *memory_get_zeroed(size_t count, size_t size)
+{
+	return checked(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *memory_resize(void *memory, size_t size)
+{
+	return checked(realloc(memory, size ? size : 1));
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The broker as a whole, without its confinement: a client's descriptors on one side, the
+ * supervisor's channel on the other, a session between them.
+ */
+#ifndef BROKER_SERVER_H
+#define BROKER_SERVER_H
+
+#include <event2/event.h>
+#include <stdbool.h>
+
+struct server;
+
+/* An event loop that opens nothing after it was made; NULL when the system has no room. */
+struct event_base *server_base_new(void);
+
+/* Says hello on `channel`; the client is not listened to before the supervisor's welcome. The
+ * descriptors and the base stay the caller's. */
+struct server *server_new(struct event_base *base, int in, int out, int channel);
+
+/* Returns NULL. */
+struct server *server_free(struct server *server);
+
+/* Serve until the client or the supervisor is gone; the exit code of the process. */
+int server_run(struct server *server);
+
+/* For tests that turn the loop themselves: is it over? */
+bool server_is_over(const struct server *server);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The frontend's side of the conversation with the supervisor: supervisor_execution_start() asks,
+ * handle_execution_start() in the supervisor answers. Used by msp-broker and by `msp run`.
+ *
+ * There is no event loop in here and nothing blocks unless the descriptor does: the caller waits
+ * for the descriptor to become readable and calls supervisor_receive(), or, while
+ * supervisor_has_queued() says so, for it to become writable and calls supervisor_flush().
+ *
+ * Aborts when memory runs out.
+ */
+#ifndef BROKER_SUPERVISOR_CLIENT_H
+#define BROKER_SUPERVISOR_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/channel.h"
+
+/* Called from supervisor_receive(), one call per message. A NULL handler drops the message (and
+ * closes its descriptors). The structs are only valid during the call. */
+struct supervisor_handlers {
+	void (*on_welcome)(void *context, const struct ipc_welcome *welcome);
+	void (*on_refused)(void *context, const struct ipc_execution_refused *refused);
+	/* The workload's stdin (write end), stdout and stderr (read ends): the handler owns them. */
+	void (*on_started)(void *context, uint64_t request, const int fds[3]);
+	/* The terminal's master side: the handler owns it. */
+	void (*on_tty)(void *context, uint64_t request, int terminal);
+	void (*on_done)(void *context, const struct ipc_execution_done *done);
+};
+
+struct supervisor_queued;
+
+struct supervisor_client {
+	const struct supervisor_handlers *handlers;
+	void *context;
+	struct channel sending;   /* its phase may be ahead of `receiving`: requests may be piped */
+	struct channel receiving; /* behind the hello before the welcome came */
+	struct supervisor_queued *queue_first; /* messages the socket had no room for, in order */
+	struct supervisor_queued *queue_last;
+	size_t queue_bytes;
+	enum ipc_error error; /* after -EPROTO: what the supervisor did wrong */
+};
+
+/* Speak over `fd`, one end of a channel_pair(), which stays the caller's; `handlers` and `context`
+ * must outlive the client. Sends nothing. */
+void supervisor_client_init(struct supervisor_client *client, int fd,
+			    const struct supervisor_handlers *handlers, void *context);
+
+/* Forget the queue and close what it held; the channel's descriptor stays open. */
+void supervisor_client_done(struct supervisor_client *client);
+
+/* Say hello; requests may follow at once. 0 or -errno. */
+int supervisor_hello(struct supervisor_client *client);
+
+/*
+ * Ask for an execution. Sent at once or queued: 0; -ENOBUFS when so much is queued already that a
+ * further request is not taken (try again after a flush); -EPROTO when the struct cannot be
+ * encoded (an argument over its room); another -errno from the socket.
+ */
+int supervisor_execution_start(struct supervisor_client *client,
+			       const struct ipc_execution_start *start);
+
+/* The same for code. `code`, from fd_sealed_from_bytes(), belongs to the client from this call on,
+ * whatever it returns. */
+int supervisor_code_start(struct supervisor_client *client, const struct ipc_code_start *start,
+			  int code);
+
+/* Have an execution killed; execution_done still follows. Never refused for lack of room in the
+ * queue: say it once per execution. */
+int supervisor_execution_end(struct supervisor_client *client, uint64_t request,
+			     enum end_reason reason);
+
+/* Is anything waiting for the descriptor to become writable? */
+bool supervisor_has_queued(const struct supervisor_client *client);
+
+/* Send what is queued until the socket is full. 0 (also when some is left) or -errno. */
+int supervisor_flush(struct supervisor_client *client);
+
+/*
+ * Receive one message and call its handler. 1: done, there may be more; 0: the supervisor is gone;
+ * -EAGAIN: nothing there (nonblocking descriptors only); -EPROTO: it broke the protocol, see
+ * client->error; another -errno from the system. After 0 or an error other than -EAGAIN the
+ * client is of no further use.
+ */
+int supervisor_receive(struct supervisor_client *client);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "utf8.h"
+
+#define SHOWN_MAX 8
+
+/* What one character, or one byte that is none, is shown as. */
+struct shown {
+	size_t taken; /* of the input */
+	size_t size;
+	char text[SHOWN_MAX];
+};
+
+static const char hex_digits[] = "0123456789abcdef";
+
+static void show_hex(struct shown *shown, const char *prefix, uint8_t byte)
+{
+	const size_t length = strlen(prefix);
+
+	memcpy(shown->text, prefix, length);
+	shown->text[length] = hex_digits[byte >> 4];
+	shown->text[length + 1] = hex_digits[byte & 15];
+	shown->size = length + 2;
+}
+
+static void show_ascii_control(struct shown *shown, const char *bytes, size_t size)
+{
+	const uint8_t byte = (uint8_t)bytes[0];
+
+	if (byte == '\r' && size > 1 && bytes[1] == '\n') {
+		shown->taken = 2;
+		shown->text[0] = '\n';
+		shown->size = 1;
+	} else if (byte == '\r') {
+		memcpy(shown->text, "\\r", 2);
+		shown->size = 2;
+	} else {
+		show_hex(shown, "\\x", byte);
+	}
+}
+
+/* `size` is at least 1. */
+static struct shown show(const char *bytes, size_t size)
+{
+	const uint8_t first = (uint8_t)bytes[0];
+	const size_t length = utf8_length(bytes, size);
+	struct shown shown = { .taken = length ? length : 1 };
+
+	if (length == 0) {
+		show_hex(&shown, "\\x", first);
+	} else if (length == 1 && (first < ' ' || first == 0x7f) && first != '\n' &&
+		   first != '\t') {
+		show_ascii_control(&shown, bytes, size);
+	} else if (length == 2 && first == 0xc2 && (uint8_t)bytes[1] < 0xa0) {
+		show_hex(&shown, "\\u00", (uint8_t)bytes[1]);
+	} else {
+		memcpy(shown.text, bytes, length);
+		shown.size = length;
+	}
+	return shown;
+}
+
+void text_append(struct buffer *buffer, const char *bytes, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		const struct shown shown = show(bytes + at, size - at);
+
+		buffer_append(buffer, shown.text, shown.size);
+		at += shown.taken;
+	}
+}
+
+void text_quote(struct buffer *buffer, const char *bytes, size_t size, size_t room)
+{
+	const size_t fits = text_fit_first(bytes, size, room);
+	const size_t start = buffer->size;
+
+	text_append(buffer, bytes, fits);
+	for (size_t i = start; i < buffer->size; i++) {
+		if (buffer->bytes[i] == '\n' || buffer->bytes[i] == '\t')
+			buffer->bytes[i] = ' ';
+	}
+	if (fits < size)
+		buffer_append_text(buffer, "...");
+}
+
+size_t text_fit_first(const char *bytes, size_t size, size_t room)
+{
+	size_t at = 0;
+
+	while (at < size) {
+		const struct shown shown = show(bytes + at, size - at);
+
+		if (shown.size > room)
+			break;
+		room -= shown.size;
+		at += shown.taken;
+	}
+	return at;
+}
+
+size_t text_fit_last(const char *bytes, size_t size, size_t room)
+{
+	size_t total = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < size;) {
+		const struct shown shown = show(bytes + i, size - i);
+
+		total += shown.size;
+		i += shown.taken;
+	}
+	while (total > room) {
+		const struct shown shown = show(bytes + at, size - at);
+
+		total -= shown.size;
+		at += shown.taken;
+	}
+	return size - at;
+}
