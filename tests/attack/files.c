@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Files that a workload shall not make, change or reach.
+ */
+#include "probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define SYS_FCHMODAT2 452
+#define RENAME_AS_WHITEOUT 4
+#define WALK_FDS 32
+
+static int open_and_close(const char *path, int flags)
+{
+	const int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
+
+	if (fd < 0)
+		return errno;
+	(void)close(fd);
+	return SUCCEEDED;
+}
+
+static int act_open_read(char **arguments)
+{
+	return open_and_close(arguments[0], O_RDONLY);
+}
+
+static int act_open_write(char **arguments)
+{
+	return open_and_close(arguments[0], O_WRONLY);
+}
+
+static int act_create(char **arguments)
+{
+	return open_and_close(arguments[0], O_WRONLY | O_CREAT | O_EXCL);
+}
+
+/* At least one byte comes out. */
+static int act_read(char **arguments)
+{
+	char byte;
+	const int fd = open(arguments[0], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t size;
+
+	if (fd < 0)
+		return errno;
+	size = read(fd, &byte, 1);
+	return size > 0 ? SUCCEEDED : size == 0 ? ENODATA : errno;
+}
+
+static int act_list(char **arguments)
+{
+	return open_and_close(arguments[0], O_RDONLY | O_DIRECTORY);
+}
+
+static int act_write(char **arguments)
+{
+	const int fd = open(arguments[0], O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? errno : outcome(write(fd, arguments[1], strlen(arguments[1])));
+}
+
+static int act_stat(char **arguments)
+{
+	struct stat status;
+
+	return outcome(lstat(arguments[0], &status));
+}
+
+/* --- set-user-ID and devices ------------------------------------------------------------------- */
+
+/* A new empty file, as /tmp/setid. */
+static int make_file(void)
+{
+	(void)unlink("/tmp/setid");
+	return open("/tmp/setid", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+}
+
+static int setid_by_chmod(int fd)
+{
+	(void)fd;
+	return chmod("/tmp/setid", 04755);
+}
+
+static int setid_by_fchmod(int fd)
+{
+	return fchmod(fd, 02755);
+}
+
+static int setid_by_fchmodat(int fd)
+{
+	(void)fd;
+	return (int)syscall(SYS_fchmodat, AT_FDCWD, "/tmp/setid", 04755);
+}
+
+static int setid_by_fchmodat2(int fd)
+{
+	(void)fd;
+	return (int)syscall(SYS_FCHMODAT2, AT_FDCWD, "/tmp/setid", 04755, 0);
+}
+
+static int setid_by_open(int fd)
+{
+	(void)fd;
+	(void)unlink("/tmp/setid");
+	return open("/tmp/setid", O_WRONLY | O_CREAT | O_CLOEXEC, 04755);
+}
+
+static int setid_by_open_raw(int fd)
+{
+	(void)fd;
+	(void)unlink("/tmp/setid");
+	return (int)syscall(SYS_open, "/tmp/setid", O_WRONLY | O_CREAT, 04755);
+}
+
+static int setid_by_tmpfile(int fd)
+{
+	(void)fd;
+	return open("/tmp", O_WRONLY | O_TMPFILE | O_CLOEXEC, 04755);
+}
+
+static int setid_by_creat(int fd)
+{
+	(void)fd;
+	(void)unlink("/tmp/setid");
+	return (int)syscall(SYS_creat, "/tmp/setid", 04755);
+}
+
+static int setid_by_mknod(int fd)
+{
+	(void)fd;
+	(void)unlink("/tmp/setid");
+	return mknod("/tmp/setid", S_IFREG | 04755, 0);
+}
+
+static const struct {
+	const char *name;
+	int (*make)(int fd);
+} setid_ways[] = {
+	{ "chmod", setid_by_chmod },	   { "fchmod", setid_by_fchmod },
+	{ "fchmodat", setid_by_fchmodat }, { "fchmodat2", setid_by_fchmodat2 },
+	{ "open", setid_by_open_raw },	   { "openat", setid_by_open },
+	{ "tmpfile", setid_by_tmpfile },   { "creat", setid_by_creat },
+	{ "mknod", setid_by_mknod },
+};
+
+static int act_setid(char **arguments)
+{
+	const int fd = make_file();
+
+	for (size_t i = 0; fd >= 0 && i < sizeof(setid_ways) / sizeof(setid_ways[0]); i++) {
+		if (strcmp(setid_ways[i].name, arguments[0]) == 0)
+			return outcome(setid_ways[i].make(fd));
+	}
+	return UNPREPARED;
+}
+
+static int act_mknod(char **arguments)
+{
+	const mode_t type = arguments[0][0] == 'b' ? S_IFBLK : S_IFCHR;
+	const long major_number = number_of(arguments + 1);
+
+	/* 0:0 is an overlay's whiteout: everyone may make it where the file system allows. */
+	return outcome(mknod("/tmp/node", type | 0600, makedev((unsigned)major_number, 0)));
+}
+
+static int act_rename_whiteout(char **arguments)
+{
+	const int fd = make_file();
+
+	(void)arguments;
+	if (fd < 0)
+		return UNPREPARED;
+	return outcome(syscall(SYS_renameat2, AT_FDCWD, "/tmp/setid", AT_FDCWD, "/tmp/moved",
+			       RENAME_AS_WHITEOUT));
+}
+
+/* --- the whole tree ---------------------------------------------------------------------------- */
+
+static char **allowed; /* prefixes where writing is meant to work */
+static const char *wanted;
+static int found;
+
+static bool is_allowed(const char *path)
+{
+	for (char **prefix = allowed; *prefix; prefix++) {
+		const size_t size = strlen(*prefix);
+
+		if (strncmp(path, *prefix, size) == 0 && (path[size] == '\0' || path[size] == '/'))
+			return true;
+	}
+	return false;
+}
+
+static void report(const char *kind, const char *path)
+{
+	(void)printf("%s %s\n", kind, path);
+	found++;
+}
+
+static void try_directory(const char *path)
+{
+	char child[4200];
+
+	(void)snprintf(child, sizeof(child), "%s/.probe", path);
+	if (mkdir(child, 0700) == 0) {
+		(void)rmdir(child);
+		report("directory", path);
+	}
+}
+
+static int visit_write(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+	(void)where;
+	if (is_allowed(path))
+		return type == FTW_D ? FTW_SKIP_SUBTREE : FTW_CONTINUE;
+	if (type == FTW_D || type == FTW_DNR)
+		try_directory(path);
+	else if (type == FTW_F && !S_ISCHR(status->st_mode) &&
+		 open_and_close(path, O_WRONLY) == SUCCEEDED)
+		report("file", path);
+	return FTW_CONTINUE;
+}
+
+static int walk(const char *from, int (*visit)(const char *, const struct stat *, int, struct FTW *))
+{
+	found = 0;
+	if (nftw(from, visit, WALK_FDS, FTW_PHYS | FTW_ACTIONRETVAL) < 0)
+		return UNPREPARED;
+	return found > 0 ? SUCCEEDED : ENOENT;
+}
+
+static int act_write_anywhere(char **arguments)
+{
+	allowed = arguments + 1;
+	return walk(arguments[0], visit_write);
+}
+
+static int visit_name(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+	(void)status;
+	(void)type;
+	if (strcmp(path + where->base, wanted) == 0)
+		report("found", path);
+	return FTW_CONTINUE;
+}
+
+static int act_find_name(char **arguments)
+{
+	wanted = arguments[1];
+	return walk(arguments[0], visit_name);
+}
+
+/* Sockets, block devices, and set-ID files on a mount that would honour them. */
+static int visit_special(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+	(void)type;
+	(void)where;
+	if (S_ISSOCK(status->st_mode))
+		report("socket", path);
+	if (S_ISBLK(status->st_mode))
+		report("block device", path);
+	return FTW_CONTINUE;
+}
+
+static int act_find_special(char **arguments)
+{
+	return walk(arguments[0], visit_special);
+}
+
+static const struct act list[] = {
+	{ "open-read", act_open_read },
+	{ "open-write", act_open_write },
+	{ "create", act_create },
+	{ "read", act_read },
+	{ "list", act_list },
+	{ "write", act_write },
+	{ "stat", act_stat },
+	{ "setid", act_setid },
+	{ "mknod", act_mknod },
+	{ "rename-whiteout", act_rename_whiteout },
+	{ "write-anywhere", act_write_anywhere },
+	{ "find-name", act_find_name },
+	{ "find-special", act_find_special },
+};
+
+const struct acts file_acts = ACTS(list);

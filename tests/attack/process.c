@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Processes that a workload shall not reach, and rights that it shall not get.
+ */
+#include "probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PID_END 131072
+
+static int act_kill(char **arguments)
+{
+	return outcome(kill((pid_t)number_of(arguments), (int)number_of(arguments + 1)));
+}
+
+/* Every process that can be named but this one; what survives is for the test to see. */
+static int act_kill_all(char **arguments)
+{
+	const pid_t child = fork();
+	int status = 0;
+
+	(void)arguments;
+	if (child < 0)
+		return UNPREPARED;
+	if (child == 0) {
+		(void)pause();
+		_exit(0);
+	}
+	if (kill(-1, SIGKILL) != 0)
+		return errno;
+	if (waitpid(child, &status, 0) != child)
+		return UNPREPARED;
+	return WIFSIGNALED(status) ? SUCCEEDED : EPERM;
+}
+
+/* Any process that is neither this one nor below it, by number. PID 1 is not counted. */
+static int act_reach_others(char **arguments)
+{
+	(void)arguments;
+	for (pid_t pid = 2; pid < PID_END; pid++) {
+		if (pid != getpid() && pid != getppid() && kill(pid, 0) == 0) {
+			(void)printf("process %d\n", (int)pid);
+			return SUCCEEDED;
+		}
+	}
+	return ESRCH;
+}
+
+/* A line of a process's status, "" when there is none. */
+static void read_status(pid_t pid, const char *key, char *value, size_t room)
+{
+	char line[256];
+	FILE *file;
+
+	(void)snprintf(line, sizeof(line), "/proc/%d/status", (int)pid);
+	value[0] = '\0';
+	file = fopen(line, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, key, strlen(key)) == 0)
+			(void)snprintf(value, room, "%s", line + strlen(key));
+	}
+	if (file)
+		(void)fclose(file);
+}
+
+static const char *const capability_sets[] = { "CapInh:\t", "CapPrm:\t", "CapEff:\t", "CapBnd:\t",
+					       "CapAmb:\t" };
+
+/* Succeeds when any of the five sets has a bit. */
+static int act_capabilities(char **arguments)
+{
+	int result = EPERM;
+
+	(void)arguments;
+	for (size_t i = 0; i < sizeof(capability_sets) / sizeof(capability_sets[0]); i++) {
+		char value[64];
+
+		read_status(getpid(), capability_sets[i], value, sizeof(value));
+		if (value[0] == '\0')
+			return UNPREPARED;
+		if (strtoull(value, NULL, 16) != 0) {
+			(void)printf("%s%s", capability_sets[i], value);
+			result = SUCCEEDED;
+		}
+	}
+	return result;
+}
+
+static int act_securebits(char **arguments)
+{
+	(void)arguments; /* keep-caps is locked: a change of it fails */
+	return outcome(prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0));
+}
+
+static int act_new_privileges(char **arguments)
+{
+	(void)arguments;
+	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? EPERM : SUCCEEDED;
+}
+
+/* Start a set-user-ID program that waits for input, and look whose it is. */
+static int act_setuid_program(char **arguments)
+{
+	char *const command[] = { arguments[0], NULL };
+	char value[64];
+	unsigned int real = 0;
+	unsigned int effective = 0;
+	int input[2];
+	int started[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(input) != 0 || pipe2(started, O_CLOEXEC) != 0)
+		return UNPREPARED;
+	pid = fork();
+	if (pid == 0) {
+		(void)dup2(input[0], STDIN_FILENO);
+		(void)close(input[1]);
+		(void)execv(command[0], command);
+		(void)!write(started[1], "x", 1);
+		_exit(1);
+	}
+	(void)close(started[1]);
+	if (pid < 0 || read(started[0], &byte, 1) != 0)
+		return UNPREPARED;
+	read_status(pid, "Uid:\t", value, sizeof(value));
+	(void)kill(pid, SIGKILL);
+	(void)close(input[1]);
+	(void)waitpid(pid, NULL, 0);
+	if (sscanf(value, "%u %u", &real, &effective) != 2)
+		return UNPREPARED;
+	return real == effective ? EPERM : SUCCEEDED;
+}
+
+static int act_setuid(char **arguments)
+{
+	return outcome(setuid((uid_t)number_of(arguments)));
+}
+
+/* Is this process the first of its PID namespace? */
+static int act_is_first(char **arguments)
+{
+	(void)arguments;
+	return getpid() == 1 ? SUCCEEDED : ESRCH;
+}
+
+/* A core file of a process that dies with SIGSEGV. */
+static int act_core(char **arguments)
+{
+	int status = 0;
+	const pid_t pid = fork();
+
+	(void)arguments;
+	if (pid < 0)
+		return UNPREPARED;
+	if (pid == 0) {
+		(void)raise(SIGSEGV);
+		_exit(0);
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status))
+		return UNPREPARED;
+	return WCOREDUMP(status) ? SUCCEEDED : EPERM;
+}
+
+static const struct act list[] = {
+	{ "kill", act_kill },
+	{ "kill-all", act_kill_all },
+	{ "reach-others", act_reach_others },
+	{ "capabilities", act_capabilities },
+	{ "securebits", act_securebits },
+	{ "new-privileges", act_new_privileges },
+	{ "setuid-program", act_setuid_program },
+	{ "setuid", act_setuid },
+	{ "is-first", act_is_first },
+	{ "core", act_core },
+};
+
+const struct acts process_acts = ACTS(list);

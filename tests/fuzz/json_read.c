@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a client sends, as the broker reads it: bytes into lines, a line into a JSON tree, the tree
+ * into a JSON-RPC message. Properties: the tree is whole and lies in the text; a string that is
+ * written back reads as the same bytes.
+ */
+#include "json_read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_write.h"
+#include "lines.h"
+#include "mcp/era.h"
+#include "mcp/message.h"
+#include "utf8.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A line number is worth more than a stack without one. */
+#define must(claim) must_at((claim), __LINE__)
+
+static void must_at(bool claim, int line)
+{
+	if (!claim) {
+		(void)fprintf(stderr, "json_read.c:%d: property broken\n", line);
+		abort();
+	}
+}
+
+static void check_inside(const char *text, size_t size, const char *start, size_t length)
+{
+	must(text >= start && size <= length && (size_t)(text - start) <= length - size);
+}
+
+/* Write a decoded string and read it again. */
+static void check_round_trip(const struct json_value *value)
+{
+	struct buffer out = { 0 };
+	struct json_writer writer = { .out = &out };
+	struct json_document again;
+
+	json_put_string(&writer, NULL, value->text, value->size);
+	must(utf8_is_valid(out.bytes, out.size) && !memchr(out.bytes, '\n', out.size));
+	must(json_read(&again, out.bytes, out.size) == JSON_OK);
+	struct json_value *top = json_top(&again);
+
+	must(top && json_is(top, JSON_STRING));
+	json_decode(top);
+	if (!value->has_unpaired)
+		must(top->size == value->size && memcmp(top->text, value->text, top->size) == 0);
+	json_done(&again);
+	buffer_done(&out);
+}
+
+static void check_tree(const struct json_document *document, const char *line, size_t size)
+{
+	uint32_t children = 0;
+
+	for (uint32_t i = 0; i < document->count; i++) {
+		struct json_value *value = &document->values[i];
+		uint32_t count = 0;
+		int64_t number;
+
+		if (value->key)
+			check_inside(value->key, value->key_size, line, size);
+		for (struct json_value *child = json_first(document, value); child;
+		     child = json_next(document, child))
+			count++;
+		must(count == value->count || json_is(value, JSON_STRING));
+		children += count;
+		if (json_is(value, JSON_NUMBER)) {
+			check_inside(value->text, value->size, line, size);
+			(void)json_integer(value, &number); /* any answer, no crash */
+		}
+		if (json_is(value, JSON_STRING)) {
+			json_decode(value);
+			check_inside(value->text, value->size, line, size);
+			check_round_trip(value);
+		}
+	}
+	must(document->count == children + 1);
+}
+
+static void check_message(const struct json_document *document)
+{
+	struct message message;
+	const char *problem = NULL;
+	struct json_value *version = NULL;
+
+	message_read(document, json_top(document), &message);
+	if (message.kind == MESSAGE_REQUEST)
+		must(message.id.raw != NULL && message.method != NULL);
+	if (message.kind == MESSAGE_INVALID)
+		must(message.problem != NULL && message.code != 0);
+	if (era_is_claimed(document, message.meta))
+		(void)era_check_claim(document, message.meta, &problem, &version);
+	message_done(&message);
+}
+
+static void try_line(char *line, size_t size)
+{
+	struct json_document document;
+	char *copy = malloc(size ? size : 1); /* of exactly this size */
+	const enum json_error error =
+		copy ? (memcpy(copy, line, size), json_read(&document, copy, size))
+		     : JSON_ERROR_SYNTAX;
+
+	if (!copy)
+		return;
+	if (error == JSON_OK) {
+		check_message(&document);
+		check_tree(&document, copy, size);
+	}
+	if (error == JSON_ERROR_UTF8 || error == JSON_ERROR_SYNTAX)
+		must(json_top(&document) == NULL);
+	json_done(&document);
+	free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct lines lines = { 0 };
+	char *line;
+	size_t line_size;
+
+	while (size > 0) {
+		size_t room = 0;
+		char *space = lines_space(&lines, &room);
+		const size_t part = size < room ? size : room;
+
+		must(room > 0);
+		memcpy(space, data, part);
+		lines_added(&lines, part);
+		data += part;
+		size -= part;
+		while (lines_next(&lines, &line, &line_size) == LINES_LINE)
+			try_line(line, line_size);
+	}
+	lines_done(&lines);
+	return 0;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fuzz-make-seeds FOLDER: writes the inputs from which the fuzz targets start: of each message a
+ * shortest, a middle and a longest one, and a small policy blob.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "plan_blob.h"
+#include "support.h"
+
+static void write_seed(const char *folder, const char *name, const void *bytes, size_t size)
+{
+	char path[4096];
+	int fd;
+
+	if (mkdir(folder, 0755) != 0 && errno != EEXIST) {
+		perror(folder);
+		exit(1);
+	}
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0 || fd_write_all(fd, bytes, size) != 0 || close(fd) != 0) {
+		perror(path);
+		exit(1);
+	}
+}
+
+static void write_messages(void)
+{
+	static const char *const words[] = { "shortest", "random", "longest" };
+	static union ipc_any message;
+	static uint8_t wire[sizeof(message) + 256]; /* lengths take less */
+	uint32_t seed = 1;
+	size_t size;
+	char name[128];
+
+	for (uint32_t type = 1; type < IPC_TYPE_COUNT; type++) {
+		for (int fill = FILL_SHORTEST; fill <= FILL_LONGEST; fill++) {
+			message_fill(ipc_message(type), &message, (enum fill)fill, &seed);
+			if (ipc_encode(type, &message, wire, sizeof(wire), &size) != IPC_OK)
+				abort();
+			(void)snprintf(name, sizeof(name), "%s-%s", ipc_message(type)->name,
+				       words[fill]);
+			write_seed("ipc_decode", name, wire, size);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static alignas(8) struct blob blob;
+
+	if (argc != 2 || (mkdir(argv[1], 0755) != 0 && errno != EEXIST) || chdir(argv[1]) != 0) {
+		(void)fprintf(stderr, "usage: fuzz-make-seeds FOLDER\n");
+		return 64;
+	}
+	write_messages();
+	(void)blob_make(&blob);
+	write_seed("plan_open", "minimal", &blob, sizeof(blob));
+	return 0;
+}

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real processes for the tests: an MCP session with `msp serve`, commands through `msp run`, and
+what is left of them afterwards. Nothing here is a test."""
+import functools
+import itertools
+import json
+import os
+import queue
+import subprocess
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BIN = os.environ.get("MSP_BIN") or os.path.join(ROOT, "build", "release", "bin")
+MSP = os.path.join(BIN, "msp")
+REFUSED = 78
+PROTOCOL = "2025-11-25"
+
+
+class RpcError(Exception):
+    """The server's JSON-RPC error."""
+
+    def __init__(self, error):
+        super().__init__(f"{error.get('code')}: {error.get('message')}")
+        self.code = error.get("code")
+        self.message = error.get("message")
+        self.data = error.get("data")
+
+
+class Gone(Exception):
+    """The server closed its output."""
+
+
+@functools.lru_cache(maxsize=None)
+def limits():
+    """["--limits=fallback"] where the default requirement (delegated cgroups) is not met here, so
+    that one suite runs on both kinds of machine; [] where it is."""
+    result = subprocess.run([MSP, "run", "--", "/bin/true"], stdin=subprocess.DEVNULL,
+                            capture_output=True, timeout=60, check=False)
+    return ["--limits=fallback"] if result.returncode == REFUSED else []
+
+
+def run(*command, options=(), text=True, timeout=60, **keywords):
+    """`msp run OPTIONS -- COMMAND`; a CompletedProcess."""
+    keywords.setdefault("stdin", subprocess.DEVNULL if "input" not in keywords else None)
+    if keywords["stdin"] is None:
+        del keywords["stdin"]
+    return subprocess.run([MSP, "run", *limits(), *options, "--", *command], text=text,
+                          capture_output=True, timeout=timeout, check=False, **keywords)
+
+
+def run_python(code, **keywords):
+    """The same with a program for the sandbox's python3."""
+    return run("python3", "-c", code, **keywords)
+
+
+class Server:
+    """`msp serve` and a client's end of its session. Use as a context manager."""
+
+    def __init__(self, *options, with_limits=True, stderr=subprocess.PIPE, **keywords):
+        command = [MSP, "serve", *(limits() if with_limits else []), *options]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=stderr, **keywords)
+        self.lines = queue.Queue()
+        self.other = []  # messages nobody waited for: notifications, answers to unknown ids
+        self.answers = {}
+        self.ids = itertools.count(1)
+        self.error_text = b""
+        self.readers = [threading.Thread(target=self._read_lines, daemon=True)]
+        if stderr == subprocess.PIPE:
+            self.readers.append(threading.Thread(target=self._read_errors, daemon=True))
+        for reader in self.readers:
+            reader.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _read_lines(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def _read_errors(self):
+        for line in self.process.stderr:
+            self.error_text += line
+
+    def send_bytes(self, data):
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def send(self, message):
+        self.send_bytes(json.dumps(message).encode() + b"\n")
+
+    def receive_line(self, timeout=20):
+        """The next line as bytes; raises Gone at the end and TimeoutError."""
+        try:
+            line = self.lines.get(timeout=timeout)
+        except queue.Empty:
+            raise TimeoutError(f"no answer in {timeout} s") from None
+        if line is None:
+            self.lines.put(None)
+            raise Gone(self.error_text.decode(errors="replace"))
+        return line
+
+    def receive(self, timeout=20):
+        return json.loads(self.receive_line(timeout))
+
+    def post(self, method, params=None):
+        """Send a request; returns its id."""
+        number = next(self.ids)
+        message = {"jsonrpc": "2.0", "id": number, "method": method}
+        if params is not None:
+            message["params"] = params
+        self.send(message)
+        return number
+
+    def answer(self, number, timeout=20):
+        """Wait for the answer to a request; its result, or RpcError."""
+        end = time.monotonic() + timeout
+        while number not in self.answers:
+            message = self.receive(max(0.001, end - time.monotonic()))
+            if "id" in message and "method" not in message and message["id"] is not None:
+                self.answers[message["id"]] = message
+            else:
+                self.other.append(message)
+        message = self.answers.pop(number)
+        if "error" in message:
+            raise RpcError(message["error"])
+        return message["result"]
+
+    def request(self, method, params=None, timeout=20):
+        return self.answer(self.post(method, params), timeout)
+
+    def notify(self, method, params=None):
+        message = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            message["params"] = params
+        self.send(message)
+
+    def initialize(self, version=PROTOCOL):
+        result = self.request("initialize", {
+            "protocolVersion": version, "capabilities": {},
+            "clientInfo": {"name": "tests", "version": "1"}})
+        self.notify("notifications/initialized")
+        return result
+
+    def call(self, tool, timeout=30, **arguments):
+        """Call a tool; its whole result."""
+        return self.request("tools/call", {"name": tool, "arguments": arguments}, timeout)
+
+    def close(self, timeout=5):
+        """End of input; returns the exit code."""
+        if not self.process.stdin.closed:
+            try:
+                self.process.stdin.close()
+            except BrokenPipeError:
+                pass
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+        finally:
+            for reader in self.readers:
+                reader.join(2)
+            self.process.stdout.close()
+            if self.process.stderr:
+                self.process.stderr.close()
+        return code
+
+
+def text_of(result):
+    """The text of a tool's result."""
+    return "\n".join(part["text"] for part in result["content"] if part["type"] == "text")
+
+
+def descendants(pid):
+    """Every process below `pid`, by the parents that /proc tells."""
+    children = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
+                    parent = int(file.read().rpartition(")")[2].split()[1])
+            except (OSError, IndexError, ValueError):
+                continue
+            children.setdefault(parent, []).append(int(entry))
+    found, waiting = [], [pid]
+    while waiting:
+        for child in children.get(waiting.pop(), []):
+            found.append(child)
+            waiting.append(child)
+    return found
+
+
+def is_alive(pid):
+    """Does the process exist and is it more than a zombie?"""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False
+
+
+def wait_until(condition, timeout=5.0, step=0.005):
+    """Poll until `condition()` holds; returns whether it did."""
+    end = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(step)
+    return True

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What each built program is linked with, what it may call, and how it is hardened."""
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+import tree
+
+# The shared libraries that each program may need; none for the static ones.
+ALLOWED_LIBRARIES = {
+    "msp": {"libc"},
+    "msp-broker": {"libc", "libevent_core-2.1", "libyajl", "libcap-ng"},
+    "msp-policy": {"libc", "libcyaml", "libyaml-0", "libseccomp"},
+    "msp-supervisor": set(),
+    "msp-child-init": set(),
+}
+# Functions that nobody calls: no bound, hidden state, or a shell.
+FORBIDDEN = {"strcpy", "strcat", "sprintf", "vsprintf", "gets", "strtok", "system", "popen",
+             "atoi", "atol", "mktemp", "tmpnam", "rand"}
+# The broker reads bytes of strangers: it opens, starts and dials nothing.
+FORBIDDEN_BROKER = {"open", "open64", "openat", "openat64", "creat", "fopen", "fopen64", "execve",
+                    "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve",
+                    "execveat", "fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "connect",
+                    "socket", "bind", "listen", "accept", "dlopen", "getenv"}
+HEAP = {"malloc", "calloc", "realloc", "reallocarray", "free", "strdup", "posix_memalign"}
+STDIO = {"fopen", "fdopen", "printf", "fprintf", "puts", "fputs", "perror", "scanf", "fscanf"}
+FORBIDDEN_OF = {
+    "msp-broker": FORBIDDEN_BROKER,
+    "msp-supervisor": HEAP | {"fork", "vfork", "execv", "execvp", "posix_spawn"},
+    "msp-child-init": HEAP | STDIO | {"snprintf", "sscanf", "getenv"},
+    "msp-policy": {"getenv", "fork", "execve", "socket"},
+}
+CHILD_INIT_BYTES = 100 * 1024
+
+
+def imports(name):
+    """The names that a dynamic program takes from its libraries."""
+    rows = tree.readelf("--dyn-syms", tree.program(name)).splitlines()
+    return {row.split()[-1].split("@")[0] if "(" not in row.split()[-1] else
+            row.split()[-2].split("@")[0] for row in rows if " UND " in row and len(row.split()) > 7}
+
+
+def object_imports(name):
+    """The names that the program's own objects take from elsewhere, by object."""
+    found = {}
+    for folder, _, names in os.walk(tree.BUILD):
+        if f"CMakeFiles/{name}.dir" not in folder:
+            continue
+        for entry in names:
+            if entry.endswith(".o"):
+                text = subprocess.run(["nm", "-u", os.path.join(folder, entry)], check=True,
+                                      capture_output=True, text=True).stdout
+                found[entry] = {line.split()[-1] for line in text.splitlines()}
+    return found
+
+
+class Linkage(unittest.TestCase):
+    def test_programs_are_built(self):
+        for name in tree.PROGRAMS:
+            with self.subTest(program=name):
+                self.assertTrue(os.access(tree.program(name), os.X_OK))
+
+    def test_libraries(self):
+        for name, allowed in ALLOWED_LIBRARIES.items():
+            with self.subTest(program=name):
+                text = tree.readelf("-d", tree.program(name))
+                needed = set(re.findall(r"\(NEEDED\).*\[(.+?)\.so", text))
+                self.assertLessEqual(needed, allowed)
+                if name not in tree.STATIC_PROGRAMS:
+                    self.assertIn("libc", needed)
+
+    def test_no_search_path_for_libraries(self):
+        for name in tree.PROGRAMS:
+            with self.subTest(program=name):
+                text = tree.readelf("-d", tree.program(name))
+                self.assertNotRegex(text, r"\((RPATH|RUNPATH|TEXTREL)\)")
+
+    def test_static_programs_have_no_interpreter(self):
+        for name in tree.STATIC_PROGRAMS:
+            with self.subTest(program=name):
+                self.assertNotIn("INTERP", tree.readelf("-l", tree.program(name)))
+
+    def test_imports(self):
+        for name in tree.DYNAMIC_PROGRAMS:
+            with self.subTest(program=name):
+                names = imports(name)
+                self.assertGreater(len(names), 10, "the parser finds imports")
+                self.assertFalse(names & FORBIDDEN)
+                self.assertFalse(names & FORBIDDEN_OF.get(name, set()))
+
+    def test_objects(self):
+        for name in tree.PROGRAMS:
+            objects = object_imports(name)
+            with self.subTest(program=name):
+                self.assertTrue(objects, "the build's objects are found")
+            for entry, names in objects.items():
+                with self.subTest(program=name, object=entry):
+                    self.assertFalse(names & FORBIDDEN)
+                    self.assertFalse(names & FORBIDDEN_OF.get(name, set()))
+
+    def test_common_objects(self):
+        for name in ("msp_common", "msp_common_static"):
+            for entry, names in object_imports(name).items():
+                with self.subTest(library=name, object=entry):
+                    self.assertFalse(names & (FORBIDDEN | HEAP | {"getenv"}))
+
+
+class Hardening(unittest.TestCase):
+    def test_position_independent(self):
+        for name in tree.PROGRAMS:
+            with self.subTest(program=name):
+                self.assertRegex(tree.readelf("-h", tree.program(name)), r"Type:\s+DYN")
+
+    def test_relro_and_no_executable_stack(self):
+        for name in tree.PROGRAMS:
+            with self.subTest(program=name):
+                text = tree.readelf("-l", tree.program(name))
+                self.assertIn("GNU_RELRO", text)
+                self.assertRegex(text, r"GNU_STACK.*\bRW\b\s")
+                self.assertNotRegex(text, r"LOAD.*\bRWE\b")
+
+    def test_bound_at_start(self):
+        for name in tree.PROGRAMS:
+            with self.subTest(program=name):
+                self.assertRegex(tree.readelf("-d", tree.program(name)), r"BIND_NOW|FLAGS_1.*NOW")
+
+    def test_stack_protector(self):
+        for name in tree.DYNAMIC_PROGRAMS:
+            with self.subTest(program=name):
+                self.assertIn("__stack_chk_fail", imports(name))
+
+    def test_nothing_is_setuid(self):
+        for name in tree.PROGRAMS:
+            with self.subTest(program=name):
+                self.assertEqual(os.stat(tree.program(name)).st_mode & 0o6000, 0)
+
+    def test_the_checkouts_path_is_not_in_them(self):
+        for name in tree.PROGRAMS:
+            with self.subTest(program=name), open(tree.program(name), "rb") as file:
+                self.assertNotIn(tree.ROOT.encode() + b"/", file.read())
+
+
+class ChildInit(unittest.TestCase):
+    def stripped_size(self):
+        with tempfile.NamedTemporaryFile() as copy:
+            subprocess.run(["strip", "-o", copy.name, tree.program("msp-child-init")], check=True)
+            return os.stat(copy.name).st_size
+
+    def test_size(self):
+        self.assertLessEqual(self.stripped_size(), CHILD_INIT_BYTES)
+
+    def test_no_heap_in_it(self):
+        text = subprocess.run(["nm", tree.program("msp-child-init")], capture_output=True,
+                              text=True, check=False).stdout
+        names = {line.split()[-1] for line in text.splitlines()}
+        if not names:
+            self.skipTest("stripped: no names to look at")
+        self.assertFalse(names & (HEAP | STDIO))
+
+
+if __name__ == "__main__":
+    unittest.main()

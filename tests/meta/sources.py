@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The habits that a compiler does not check: sizes, licence lines, who includes whom."""
+import os
+import re
+import unittest
+
+import tree
+
+# Lines of C per part, comments counted. Raising one is a change of its own, with a reason.
+BUDGETS = {"child-init": 1200, "supervisor": 3500, "common": 2000}
+FILE_LINES = 600
+FUNCTION_LINES = 65
+
+SPDX = "SPDX-License-Identifier: Apache-2.0"
+SPDX_ENDINGS = (".c", ".h", ".def", ".py", ".sh", ".cmake", ".yaml", ".yml", "CMakeLists.txt",
+                ".clang-tidy", ".1", ".5", ".7", ".8")
+# Places of one machine, and of nobody else's.
+MACHINE_PATHS = re.compile(r"/work/(main|shared)|/tmp/build-|/tmp/ARCH|/home/(?!agent\b|user\b|you\b|"
+                           r"[A-Z<$\"'{%])[a-z]+/|file:///")
+# Headers that the build writes.
+GENERATED_HEADERS = {"seccomp_filter.h"}
+
+
+def functions(text):
+    """(name, lines) of each function of a C file: its body starts and ends in the first column."""
+    start, name = None, None
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if line == "{":
+            head = " ".join(lines[max(0, number - 6):number])
+            names = re.findall(r"(\w+)\s*\(", head)
+            start, name = number, names[-1] if names else "?"
+        elif line.startswith("}") and start is not None:
+            yield name, number - start + 1
+            start = None
+
+
+class Sizes(unittest.TestCase):
+    def test_trusted_parts_stay_within_their_budgets(self):
+        for folder, budget in BUDGETS.items():
+            with self.subTest(folder=folder):
+                paths = [path for path in tree.sources(folder) if path.endswith((".c", ".h"))]
+                count = sum(len(tree.read(path).splitlines()) for path in paths)
+                self.assertGreater(count, 0)
+                self.assertLessEqual(count, budget)
+
+    def test_files_are_short(self):
+        for path in tree.files():
+            if path.endswith((".c", ".h", ".def", ".py", ".sh", ".cmake")) or path == "dev":
+                with self.subTest(path=path):
+                    self.assertLessEqual(len(tree.read(path).splitlines()), FILE_LINES)
+
+    def test_functions_are_short(self):
+        seen = 0
+        for path in tree.sources():
+            for name, lines in functions(tree.read(path)):
+                seen += 1
+                with self.subTest(path=path, function=name):
+                    self.assertLessEqual(lines, FUNCTION_LINES)
+        self.assertGreater(seen, 100, "the heuristic finds functions")
+
+    def test_the_heuristic_measures(self):
+        body = "static int f(int a,\n\t     int b)\n{\n" + "\tx();\n" * 70 + "}\n"
+        self.assertEqual(list(functions(body)), [("f", 72)])
+
+
+class Files(unittest.TestCase):
+    def test_each_source_starts_with_its_licence(self):
+        for path in tree.files():
+            is_script = tree.read(path).startswith("#!") if "." not in os.path.basename(path) \
+                and not path.startswith("tests/fuzz/corpus") else False
+            if path.endswith(SPDX_ENDINGS) or is_script:
+                with self.subTest(path=path):
+                    head = tree.read(path).splitlines()[:2]
+                    first = head[1] if head and head[0].startswith("#!") else "".join(head[:1])
+                    self.assertIn(SPDX, first)
+
+    def test_the_licence_is_there(self):
+        text = tree.read("LICENSE")
+        self.assertIn("Apache License", text)
+        self.assertIn("END OF TERMS AND CONDITIONS", text)
+
+    def test_no_paths_of_one_machine(self):
+        for path in tree.files():
+            if path == "tests/meta/sources.py" or path.startswith("tests/fuzz/corpus"):
+                continue
+            with self.subTest(path=path):
+                self.assertNotRegex(tree.read(path), MACHINE_PATHS)
+
+    def test_no_open_ends(self):
+        for path in tree.sources():
+            with self.subTest(path=path):
+                self.assertNotRegex(tree.read(path), r"\b(TODO|FIXME|XXX)\b(?!XX)")
+
+
+class Includes(unittest.TestCase):
+    def includes(self, path):
+        return re.findall(r'^\s*#\s*include\s+"([^"]+)"', tree.read(path), re.M)
+
+    def test_no_process_includes_another(self):
+        for path in tree.sources(*tree.PROCESS_FOLDERS):
+            folder = path.split("/")[0]
+            places = [os.path.dirname(path), folder, folder + "/cli", folder + "/mcp"]
+            places += ["."] if folder == "policy" else []  # its library is included as policy/x.h
+            for header in self.includes(path):
+                with self.subTest(path=path, header=header):
+                    if header.startswith("common/"):
+                        self.assertTrue(os.path.exists(os.path.join(tree.ROOT, header)))
+                        continue
+                    self.assertNotIn("..", header.split("/"))
+                    self.assertFalse(header.startswith("common") or header.split("/")[0] in
+                                     set(tree.PROCESS_FOLDERS) - {folder})
+                    self.assertTrue(header in GENERATED_HEADERS or any(
+                        os.path.exists(os.path.join(tree.ROOT, place, header))
+                        for place in places), "from no folder of this process")
+
+    def test_common_includes_common_alone(self):
+        for path in tree.sources("common"):
+            for header in self.includes(path):
+                with self.subTest(path=path, header=header):
+                    self.assertTrue(header.startswith("common/"))
+
+    def test_headers_are_guarded_by_their_place(self):
+        for path in tree.sources("common", *tree.PROCESS_FOLDERS):
+            if path.endswith(".h"):
+                guard = re.sub(r"[^A-Z0-9]", "_", path.upper())  # or without its first folder
+                found = re.search(r"^#ifndef (\w+)\n#define \1$", tree.read(path), re.M)
+                with self.subTest(path=path):
+                    self.assertIsNotNone(found)
+                    self.assertIn(found.group(1), (guard, guard.split("_", 1)[1]))
+
+    def test_own_header_comes_first(self):
+        for path in tree.sources("common", *tree.PROCESS_FOLDERS):
+            header = path[:-2] + ".h"
+            if path.endswith(".c") and os.path.exists(os.path.join(tree.ROOT, header)):
+                first = re.search(r'^\s*#\s*include\s+["<]([^">]+)[">]', tree.read(path), re.M)
+                with self.subTest(path=path):
+                    self.assertIsNotNone(first)
+                    self.assertTrue(header.endswith(first.group(1)), first.group(1))
+
+
+if __name__ == "__main__":
+    unittest.main()

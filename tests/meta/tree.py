@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checkout's files and the built programs, for the tests in this folder."""
+import os
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("MSP_BUILD") or os.path.join(ROOT, "build", "dev")
+BIN = os.environ.get("MSP_BIN") or os.path.join(BUILD, "bin")
+
+# Each process's sources and the program they become.
+PROCESS_FOLDERS = ("broker", "supervisor", "child-init", "policy")
+PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-policy")
+STATIC_PROGRAMS = ("msp-supervisor", "msp-child-init")
+DYNAMIC_PROGRAMS = tuple(name for name in PROGRAMS if name not in STATIC_PROGRAMS)
+
+
+def files():
+    """Paths of the project's files, relative to ROOT: what git knows or would add, or, in a copy
+    without git, everything but build/."""
+    command = ["git", "-c", "safe.directory=*", "-C", ROOT, "ls-files", "-co", "--exclude-standard"]
+    if os.path.exists(os.path.join(ROOT, ".git")):
+        try:
+            listed = subprocess.run(command, capture_output=True, check=True).stdout
+            return sorted(path for path in listed.decode().splitlines()
+                          if os.path.exists(os.path.join(ROOT, path)))
+        except (OSError, subprocess.CalledProcessError):
+            pass
+    found = []
+    for folder, folders, names in os.walk(ROOT):
+        inside = os.path.relpath(folder, ROOT)
+        folders[:] = [name for name in folders if name not in (".git", "__pycache__")
+                      and not (inside == "." and name in ("build", "home"))]
+        found += [os.path.normpath(os.path.join(inside, name)) for name in names]
+    return sorted(found)
+
+
+def sources(*folders):
+    """The .c, .h and .def files beneath the folders (none: all)."""
+    return [path for path in files() if path.endswith((".c", ".h", ".def"))
+            and (not folders or path.split("/")[0] in folders)]
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def program(name):
+    return os.path.join(BIN, name)
+
+
+def readelf(*arguments):
+    return subprocess.run(["readelf", "-W", *arguments], capture_output=True, check=True,
+                          text=True).stdout

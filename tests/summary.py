@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Say what ran: reads build/results (ctest's JUnit files and steps.tsv) and prints one line per
+test program, then `N passed, N failed, N skipped`. Counts cases where the program's output says
+how many it had (unittest, Criterion), else the program as one. Exits 1 when anything failed."""
+import os
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in ", re.M)
+UNITTEST_END = re.compile(r"^(OK|FAILED)(?: \((.*)\))?$", re.M)
+CRITERION = re.compile(r"Tested: \D*(\d+).*?Passing: \D*(\d+).*?Failing: \D*(\d+).*?Crashing: \D*(\d+)")
+CRITERION_SKIP = re.compile(r"^.*\[SKIP\]", re.M)
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def unittest_counts(text):
+    """(passed, failed, skipped) from unittest's last lines, or None."""
+    ran, end = UNITTEST_RAN.search(text), UNITTEST_END.search(text)
+    if not ran or not end:
+        return None
+    words = dict(re.findall(r"(\w+)=(\d+)", end.group(2) or ""))
+    bad = sum(int(words.get(key, 0)) for key in ("failures", "errors"))
+    bad += int((re.search(r"unexpected successes=(\d+)", end.group(2) or "") or [0, 0])[1])
+    skipped = int(words.get("skipped", 0))
+    return max(int(ran.group(1)) - bad - skipped, 0), bad, skipped
+
+
+def criterion_counts(text):
+    match = CRITERION.search(text)
+    if not match:
+        return None
+    _, good, bad, crashed = (int(number) for number in match.groups())
+    return good, bad + crashed, len(CRITERION_SKIP.findall(text))
+
+
+def case_counts(status, text):
+    text = ESCAPES.sub("", text or "")
+    counts = unittest_counts(text) or criterion_counts(text)
+    if status == "notrun":
+        return 0, 0, 1
+    if counts is None:
+        return (1, 0, 0) if status == "run" else (0, 1, 0)
+    if status != "run" and counts[1] == 0:  # timed out or died after its cases
+        return counts[0], 1, counts[2]
+    return counts
+
+
+def read_junit(path):
+    suite = os.path.basename(path)[:-len(".xml")]
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        output = case.findtext("system-out")
+        status = case.get("status", "fail")
+        if case.find("skipped") is not None or status == "disabled":
+            status = "notrun"
+        yield f"{suite}: {case.get('name')}", case_counts(status, output), case.get("time")
+
+
+def read_steps(path):
+    folder = os.path.dirname(path)
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            status, name = line.rstrip("\n").split("\t")
+            log = os.path.join(folder, re.sub("[^a-z0-9]", "-", name) + ".log")
+            text = ""
+            if os.path.exists(log):
+                with open(log, encoding="utf-8", errors="replace") as log_file:
+                    text = log_file.read()
+            state = {"passed": "run", "skipped": "notrun"}.get(status, "fail")
+            yield name, case_counts(state, text), None
+
+
+def main():
+    folder = sys.argv[1]
+    rows = []
+    for entry in sorted(os.listdir(folder)):
+        if entry.endswith(".xml"):
+            rows += read_junit(os.path.join(folder, entry))
+    if os.path.exists(os.path.join(folder, "steps.tsv")):
+        rows += read_steps(os.path.join(folder, "steps.tsv"))
+    print("\n== what ran" + " " * 41 + "passed  failed  skipped  seconds")
+    for name, counts, seconds in rows:
+        mark = "  <-- FAILED" if counts[1] else ""
+        time = f"{float(seconds):8.1f}" if seconds else " " * 8
+        print(f"{name:<50} {counts[0]:>8}{counts[1]:>8}{counts[2]:>9} {time}{mark}")
+    passed, failed, skipped = (sum(row[1][i] for row in rows) for i in range(3))
+    print()
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A whole broker in this process: the test is its client on two pipes and its supervisor on the
+ * other end of the channel. Every line that the broker says is checked on the way: valid JSON, no
+ * error in its frame.
+ */
+#ifndef TESTS_UNIT_BROKER_RIG_H
+#define TESTS_UNIT_BROKER_RIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/channel.h"
+#include "json_read.h"
+#include "server.h"
+
+#define RIG_LINE_MAX ((size_t)4 << 20)
+
+struct rig {
+	struct event_base *base;
+	struct server *server;
+	int client_in;  /* write: what the broker reads */
+	int client_out; /* read: what it says */
+	int broker_in;
+	int broker_out;
+	int broker_channel;
+	struct channel supervisor;
+	char *line;     /* the last one received, without newline, terminated */
+	char *pending;  /* read, not yet handed out */
+	size_t pending_size;
+};
+
+/* The workload's ends of an execution that the test plays. */
+struct rig_workload {
+	uint64_t request;
+	int in;  /* read */
+	int out; /* write */
+	int err; /* write */
+};
+
+/* Started, hello taken; `welcomed`: the supervisor has answered it too. */
+void rig_open(struct rig *rig, bool welcomed);
+void rig_close(struct rig *rig);
+
+/* The steps of rig_open(): a new server and channel; the supervisor's welcome. */
+void rig_start_server(struct rig *rig);
+void rig_welcome(struct rig *rig);
+
+/* Let the broker work until nothing is ready. */
+void rig_turn(struct rig *rig);
+
+/* Send a line (a newline is added), or bytes. */
+void rig_say(struct rig *rig, const char *line);
+void rig_say_bytes(struct rig *rig, const void *bytes, size_t size);
+
+/* The next line that the broker says; fails the test when there is none. */
+const char *rig_hear(struct rig *rig);
+
+/* Fails the test when the broker says anything. */
+void rig_hear_nothing(struct rig *rig);
+
+/* Say and hear. */
+const char *rig_ask(struct rig *rig, const char *line);
+
+/* The next message to the supervisor, which must be of this type; static storage. */
+struct channel_message *rig_take(struct rig *rig, uint32_t type);
+void rig_take_nothing(struct rig *rig);
+
+/* The supervisor's answers. */
+void rig_send(struct rig *rig, uint32_t type, const void *message, const int *fds);
+struct rig_workload rig_start(struct rig *rig, uint64_t request);
+void rig_workload_end(struct rig_workload *workload);
+void rig_done(struct rig *rig, const struct ipc_execution_done *done);
+
+/* tools/call of run_command with `command`, with this id; started. */
+struct rig_workload rig_run(struct rig *rig, const char *id);
+
+/* Fails the test unless `text` has `part` in it. */
+void expect_part(const char *text, const char *part);
+
+#endif

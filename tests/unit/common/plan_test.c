@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * plan_open() on a blob made by hand: as it is, it opens and reads back; with any one of its rules
+ * broken, it does not. tests/fuzz/plan_open.c breaks it in every other way.
+ */
+#include "common/plan.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdalign.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "plan_blob.h"
+
+static alignas(8) struct blob blob;
+
+static int open_blob(void)
+{
+	struct plan plan;
+
+	return plan_open(&blob, sizeof(blob), &plan);
+}
+
+static uint32_t text_used;
+
+static void make_blob(void)
+{
+	text_used = blob_make(&blob);
+}
+
+TestSuite(plan, .init = make_blob);
+
+Test(plan, a_valid_blob_reads_back)
+{
+	struct plan plan;
+
+	cr_assert_eq(plan_open(&blob, sizeof(blob), &plan), 0);
+	cr_assert_eq(plan_profile_count(&plan), 1);
+	cr_assert_eq(plan_profile_find(&plan, "default"), 0);
+	cr_assert_eq(plan_profile_find(&plan, "defaul"), -1);
+	cr_assert_eq(plan_profile_find(&plan, ""), -1);
+
+	const struct plan_profile *profile = plan_profile(&plan, 0);
+
+	cr_assert_eq(profile, &blob.profile);
+	cr_assert_str_eq(plan_string(&plan, profile->hostname), "sandbox");
+	cr_assert_eq(memcmp(plan_bytes(&plan, profile->shell), "/bin/sh\0-c", 11), 0);
+	cr_assert_eq(plan_mounts(&plan, profile), blob.mounts);
+	cr_assert_eq(plan_rules(&plan, profile), blob.rules);
+	cr_assert_eq(plan_languages(&plan, profile), blob.languages);
+	cr_assert_eq(plan_filter(&plan, profile), blob.filter);
+}
+
+Test(plan, empty_lists_are_allowed)
+{
+	blob.profile.mount_count = blob.profile.rule_count = blob.profile.language_count = 0;
+	blob.profile.environment_size = 0;
+	blob.profile.mounts = blob.profile.environment = UINT32_MAX; /* nothing looks there */
+	cr_assert_eq(open_blob(), 0);
+}
+
+/* Give one 32-bit member another value: the blob must not open. Then put the old one back. */
+#define REFUSES(member, value)                                                                     \
+	do {                                                                                       \
+		const uint32_t good = (member);                                                    \
+                                                                                                   \
+		(member) = (value);                                                                \
+		cr_expect_eq(open_blob(), -EBADMSG, #member " = " #value);                         \
+		(member) = good;                                                                   \
+		cr_assert_eq(open_blob(), 0);                                                      \
+	} while (0)
+
+/* What no string, path or list may point to. */
+#define REFUSES_OFFSETS(member)                                                                    \
+	do {                                                                                       \
+		REFUSES(member, 0);                                                                \
+		REFUSES(member, sizeof(struct plan_header) - 1);                                   \
+		REFUSES(member, sizeof(blob));                                                     \
+		REFUSES(member, sizeof(blob) + 1);                                                 \
+		REFUSES(member, UINT32_MAX);                                                       \
+	} while (0)
+
+#define REFUSES_PATH(member)                                                                       \
+	do {                                                                                       \
+		REFUSES_OFFSETS(member);                                                           \
+		REFUSES(member, blob.profile.description); /* does not start with a slash */       \
+		REFUSES(member, sizeof(blob) - 1);	   /* empty */                             \
+	} while (0)
+
+/* A list must lie inside and end with NUL. */
+#define REFUSES_LIST(offset, size)                                                                 \
+	do {                                                                                       \
+		REFUSES_OFFSETS(offset);                                                           \
+		REFUSES(size, (size)-1);                                                           \
+		REFUSES(size, sizeof(blob));                                                       \
+		REFUSES(size, UINT32_MAX);                                                         \
+	} while (0)
+
+/* An array must be aligned, lie inside and have at most `most` records. */
+#define REFUSES_ARRAY(offset, count, most)                                                         \
+	do {                                                                                       \
+		REFUSES_OFFSETS(offset);                                                           \
+		REFUSES(offset, (offset) + 1);                                                     \
+		REFUSES(offset, (offset) + 4);                                                     \
+		REFUSES(offset, sizeof(blob) - 8);                                                 \
+		REFUSES(count, (most) + 1);                                                        \
+		REFUSES(count, UINT32_MAX);                                                        \
+	} while (0)
+
+Test(plan, header_rules)
+{
+	REFUSES(blob.header.magic, PLAN_MAGIC + 1);
+	REFUSES(blob.header.version, 0);
+	REFUSES(blob.header.version, PLAN_VERSION + 1);
+	REFUSES(blob.header.size, sizeof(blob) - 1);
+	REFUSES(blob.header.size, sizeof(blob) + 1);
+	REFUSES(blob.header.profile_count, 0);
+	REFUSES_ARRAY(blob.header.profiles, blob.header.profile_count, PLAN_PROFILES_MAX);
+}
+
+Test(plan, sizes_and_alignment_of_the_whole)
+{
+	struct plan plan;
+	static alignas(8) uint8_t shifted[sizeof(blob) + 8];
+
+	for (size_t size = 0; size < sizeof(blob); size++)
+		cr_assert_eq(plan_open(&blob, size, &plan), -EBADMSG, "%zu", size);
+	for (size_t size = 0; size < offsetof(struct blob, text) + text_used; size++) {
+		blob.header.size = (uint32_t)size; /* as if the blob were meant to be shorter */
+		cr_assert_eq(plan_open(&blob, size, &plan), -EBADMSG, "%zu", size);
+	}
+	make_blob();
+	memcpy(shifted + 1, &blob, sizeof(blob));
+	cr_assert_eq(plan_open(shifted + 1, sizeof(blob), &plan), -EBADMSG);
+	memcpy(shifted, &blob, sizeof(blob));
+	cr_assert_eq(plan_open(shifted, sizeof(blob), &plan), 0);
+}
+
+Test(plan, the_last_byte_is_nul)
+{
+	blob.text[BLOB_TEXT_ROOM - 1] = 'x';
+	cr_assert_eq(open_blob(), -EBADMSG);
+}
+
+Test(plan, a_blob_beyond_the_largest_is_refused)
+{
+	void *large = mmap(NULL, PLAN_SIZE_MAX + 4096, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct plan plan;
+
+	cr_assert_neq(large, MAP_FAILED);
+	blob.header.size = PLAN_SIZE_MAX;
+	memcpy(large, &blob, sizeof(blob));
+	cr_assert_eq(plan_open(large, PLAN_SIZE_MAX, &plan), 0);
+	blob.header.size = PLAN_SIZE_MAX + 8;
+	memcpy(large, &blob, sizeof(blob));
+	cr_assert_eq(plan_open(large, PLAN_SIZE_MAX + 8, &plan), -EBADMSG);
+}
+
+Test(plan, profile_rules)
+{
+	REFUSES_OFFSETS(blob.profile.name);
+	REFUSES_OFFSETS(blob.profile.hostname);
+	REFUSES_PATH(blob.profile.cwd);
+	REFUSES_OFFSETS(blob.profile.description);
+	REFUSES_LIST(blob.profile.shell, blob.profile.shell_size);
+	REFUSES(blob.profile.shell_size, 0);
+	REFUSES_LIST(blob.profile.environment, blob.profile.environment_size);
+	REFUSES_ARRAY(blob.profile.mounts, blob.profile.mount_count, PLAN_MOUNTS_MAX);
+	REFUSES_ARRAY(blob.profile.rules, blob.profile.rule_count, PLAN_RULES_MAX);
+	REFUSES_ARRAY(blob.profile.languages, blob.profile.language_count, PLAN_LANGUAGES_MAX);
+	REFUSES_ARRAY(blob.profile.filter, blob.profile.filter_count, BPF_MAXINSNS);
+}
+
+Test(plan, an_empty_filter_is_refused)
+{
+	REFUSES(blob.profile.filter_count, 0);
+}
+
+Test(plan, mount_rules)
+{
+	for (uint32_t i = 0; i < BLOB_MOUNTS; i++) {
+		REFUSES(blob.mounts[i].kind, 0);
+		REFUSES(blob.mounts[i].kind, PLAN_MOUNT_KIND_COUNT);
+		REFUSES(blob.mounts[i].kind, UINT32_MAX);
+		REFUSES(blob.mounts[i].phase, 2);
+		REFUSES_PATH(blob.mounts[i].target);
+	}
+	cr_assert_eq(PLAN_MOUNT_KIND_COUNT, BLOB_MOUNTS + 1, "a record of each kind");
+}
+
+Test(plan, mount_sources)
+{
+	REFUSES_OFFSETS(blob.mounts[PLAN_SYMLINK - 1].source);
+	REFUSES_OFFSETS(blob.mounts[PLAN_FILE - 1].source);
+	REFUSES_PATH(blob.mounts[PLAN_BIND - 1].source);
+	REFUSES_PATH(blob.mounts[PLAN_DEVICE - 1].source);
+}
+
+Test(plan, rule_and_language_rules)
+{
+	struct plan_language *language = &blob.languages[0];
+
+	REFUSES_PATH(blob.rules[0].path);
+	REFUSES_OFFSETS(language->name);
+	REFUSES_PATH(language->program);
+	REFUSES_PATH(language->file);
+	REFUSES_LIST(language->argv, language->argv_size);
+	REFUSES(language->argv_size, 0);
+	REFUSES_LIST(language->aliases, language->aliases_size);
+}
+
+Test(plan, opening_a_sealed_file)
+{
+	struct plan plan;
+	int fd = fd_sealed_from_bytes("plan", &blob, sizeof(blob));
+
+	cr_assert_eq(plan_open_fd(fd, &plan), 0);
+	cr_assert_eq(plan_profile_find(&plan, "default"), 0);
+	fd_close(&fd);
+	cr_assert_str_eq(plan_string(&plan, plan_profile(&plan, 0)->name), "default",
+			 "the mapping outlives the descriptor");
+
+	fd = fd_sealed_from_bytes("empty", "", 0);
+	cr_assert_eq(plan_open_fd(fd, &plan), -EBADMSG);
+	fd_close(&fd);
+	fd = fd_sealed_from_bytes("short", &blob, sizeof(blob) - 8);
+	cr_assert_eq(plan_open_fd(fd, &plan), -EBADMSG);
+	fd_close(&fd);
+	cr_assert_eq(plan_open_fd(-1, &plan), -EBADF);
+}
