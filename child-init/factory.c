@@ -16,9 +16,14 @@
 #include "init.h"
 
 /* Everything a sandbox has for itself. CLONE_NEWCGROUP makes the cgroup it starts in its root. */
-#define NAMESPACES                                                                                 \
+#define ALL_NAMESPACES                                                                             \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
+#ifdef MSP_WITHOUT_NETWORK
+#define NAMESPACES (ALL_NAMESPACES & ~CLONE_NEWNET)
+#else
+#define NAMESPACES ALL_NAMESPACES
+#endif
 
 static struct factory factory;
 

@@ -10,6 +10,12 @@
 #include "common/kernel.h"
 #include "common/text.h"
 
+#ifdef MSP_WITHOUT_PROTECT
+#define DUMPABLE 1
+#else
+#define DUMPABLE 0
+#endif
+
 static int write_file(int dir, const char *path, const char *content)
 {
 	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
@@ -46,7 +52,7 @@ int identity_map(int proc, uid_t inside, uid_t outside_uid, gid_t outside_gid)
 		error = write_map(proc, "self/uid_map", inside, outside_uid);
 	if (!error)
 		error = write_map(proc, "self/gid_map", inside, outside_gid);
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 && !error)
+	if (prctl(PR_SET_DUMPABLE, DUMPABLE, 0, 0, 0) != 0 && !error)
 		error = -errno;
 	return error;
 }
@@ -54,7 +60,8 @@ int identity_map(int proc, uid_t inside, uid_t outside_uid, gid_t outside_gid)
 int identity_protect(void)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
-	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+	    prctl(PR_SET_DUMPABLE, DUMPABLE, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -errno;
 	return 0;
 }

@@ -132,22 +132,31 @@ static int build_ruleset(void)
 
 /* The fallback's memory watch reads the memory of processes that made themselves unreadable; it
  * is a right over this sandbox's user namespace alone. */
+#ifdef MSP_WITHOUT_PROTECT /* a right that the workload lacks hides the init from it as well */
+#define WATCH_RIGHT 0
+#else
+#define WATCH_RIGHT (1U << CAP_SYS_PTRACE)
+#endif
 static int drop_capabilities(void)
 {
-	return capabilities_drop(init.factory->limits == LIMITS_FALLBACK ? 1U << CAP_SYS_PTRACE : 0);
+	return capabilities_drop(init.factory->limits == LIMITS_FALLBACK ? WATCH_RIGHT : 0);
 }
 
 static const struct step {
 	uint32_t stage;
 	int (*run)(void);
 } steps[] = {
+#ifndef MSP_WITHOUT_NETWORK
 	{ STAGE_NETWORK, raise_loopback },
+#endif
 	{ STAGE_HOSTNAME, set_hostname },
 	{ STAGE_DESCRIPTORS, open_null },
 #ifndef MSP_WITHOUT_LANDLOCK
 	{ STAGE_LANDLOCK, build_ruleset },
 #endif
+#ifndef MSP_WITHOUT_CAPABILITIES
 	{ STAGE_CAPABILITIES, drop_capabilities },
+#endif
 	/* Giving up capabilities is a change of credentials, after which these count anew. */
 	{ STAGE_PROTECT, identity_protect },
 };

@@ -191,7 +191,9 @@ static const struct step {
 	{ STAGE_TERMINAL, become_leader },
 	{ STAGE_STDIO, attach_stdio },
 	{ STAGE_RLIMITS, set_rlimits },
+#ifndef MSP_WITHOUT_CAPABILITIES
 	{ STAGE_CAPABILITIES, drop_capabilities },
+#endif
 #ifndef MSP_WITHOUT_LANDLOCK
 	{ STAGE_RESTRICT, enter_landlock },
 #endif

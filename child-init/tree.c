@@ -9,7 +9,11 @@
 #include "common/kernel.h"
 #include "common/limits.h"
 
+#ifdef MSP_WITHOUT_RESOLVE
+#define RESOLVE_TREE 0
+#else
 #define RESOLVE_TREE (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
+#endif
 
 int tree_open(int root, const char *path)
 {
