@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "lines.h"
@@ -24,6 +26,9 @@ static const struct timeval stall_time = { .tv_sec = 1 };
 
 static const struct timeval no_time = { 0 };
 
+/* Linux, Documentation/admin-guide/devices.txt: null, zero, full, random */
+#define MEMORY_DEVICES 1U
+
 enum client_state {
 	CLIENT_NEW,
 	CLIENT_READING,
@@ -38,7 +43,7 @@ struct client {
 	enum client_state state;
 	int in;
 	int out;
-	bool is_file;          /* `in` is always readable, and epoll does not take it */
+	bool is_file;          /* `in` is one */
 	bool is_stuck;         /* nothing was written since the stall timer's last tick */
 	bool is_writing;       /* waiting for `out` */
 	struct event *readable;
@@ -53,6 +58,18 @@ static void on_readable(evutil_socket_t fd, short what, void *argument);
 static void on_writable(evutil_socket_t fd, short what, void *argument);
 static void on_timer(evutil_socket_t fd, short what, void *argument);
 
+/* Descriptors that never block, and that epoll does not take: files, and the memory devices, of
+ * which /dev/null is one. */
+static bool is_file(int fd)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return false;
+	return S_ISREG(status.st_mode) ||
+	       (S_ISCHR(status.st_mode) && major(status.st_rdev) == MEMORY_DEVICES);
+}
+
 struct client *client_new(struct event_base *base, int in, int out,
 			  const struct client_handlers *handlers, void *context)
 {
@@ -62,6 +79,7 @@ struct client *client_new(struct event_base *base, int in, int out,
 	client->context = context;
 	client->in = in;
 	client->out = out;
+	client->is_file = is_file(in);
 	client->readable = event_new(base, in, EV_READ | EV_PERSIST, on_readable, client);
 	client->writable = event_new(base, out, EV_WRITE | EV_PERSIST, on_writable, client);
 	client->timer = evtimer_new(base, on_timer, client);
@@ -107,11 +125,10 @@ static void set_timer(struct client *client, const struct timeval *time)
 
 static void wait_readable(struct client *client)
 {
-	if (!client->is_file && event_add(client->readable, NULL) == 0)
-		return;
-	/* a regular file or a null device: the timer asks for it in every round of the loop */
-	client->is_file = true;
-	set_timer(client, &no_time);
+	if (client->is_file) /* the timer asks for it in every round of the loop */
+		set_timer(client, &no_time);
+	else if (event_add(client->readable, NULL) != 0)
+		end(client);
 }
 
 static void wait_writable(struct client *client, bool is_wanted)

@@ -57,13 +57,13 @@ static void find_token(const struct reader *reader, char **ret_start, size_t *re
 	*ret_size = end - at - 1;
 }
 
-/* yajl hands out the text itself unless there was something to decode. */
-static bool is_decoded(const struct reader *reader, const unsigned char *token)
+/* yajl hands out a place in our text, or a copy where it had something to decode. */
+static bool is_ours(const struct reader *reader, const void *token)
 {
 	const uintptr_t place = (uintptr_t)token;
 	const uintptr_t start = (uintptr_t)reader->text;
 
-	return place < start || place > start + reader->size;
+	return place >= start && place <= start + reader->size;
 }
 
 static void refuse(struct reader *reader, enum json_error error)
@@ -145,10 +145,12 @@ static int on_number(void *context, const char *text, size_t size)
 	struct reader *reader = context;
 	struct json_value *value = add_member(reader, JSON_NUMBER);
 
-	if (value) {
-		value->text = reader->text + (text - reader->text);
-		value->size = (uint32_t)size;
-	}
+	if (!value)
+		return 1;
+	/* a number that ends with the text might go on: yajl keeps a copy until it knows */
+	value->text = is_ours(reader, text) ? reader->text + (text - reader->text)
+					    : reader->text + reader->size - size;
+	value->size = (uint32_t)size;
 	return 1;
 }
 
@@ -160,7 +162,7 @@ static int on_string(void *context, const unsigned char *text, size_t size)
 
 	if (!value)
 		return 1;
-	value->is_escaped = is_decoded(reader, text);
+	value->is_escaped = !is_ours(reader, text);
 	if (value->is_escaped)
 		find_token(reader, &start, &size);
 	else
@@ -176,7 +178,7 @@ static int on_key(void *context, const unsigned char *text, size_t size)
 	bool has_unpaired = false;
 	char *start;
 
-	if (is_decoded(reader, text)) {
+	if (!is_ours(reader, text)) {
 		find_token(reader, &start, &size);
 		size = json_string_decode(start, size, &has_unpaired);
 	} else {

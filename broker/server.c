@@ -55,6 +55,8 @@ static void finish(struct server *server, int exit_code)
 		return;
 	server->is_over = true;
 	server->exit_code = exit_code;
+	(void)event_del(server->supervisor_readable);
+	(void)event_del(server->supervisor_writable);
 	(void)event_base_loopbreak(server->base);
 }
 

@@ -106,8 +106,8 @@ static int handle_factory_serve(void *context, struct channel_message *message)
 		return -EPROTO;
 	ready.stage = set_up(&error);
 	ready.error = (uint32_t)-error;
-	error = channel_send(&factory.channel, IPC_TYPE_factory_ready, &ready, NULL, 0);
 	factory.channel.phase = IPC_SERVE;
+	error = channel_send(&factory.channel, IPC_TYPE_factory_ready, &ready, NULL, 0);
 	return ready.stage == STAGE_NONE ? error : -ECANCELED;
 }
 

@@ -37,14 +37,6 @@ static int close_descriptors(void)
 	return error;
 }
 
-static int reset_signals(void)
-{
-	if (signal(SIGCHLD, SIG_DFL) == SIG_ERR)
-		return -errno;
-	/* PID 1 of a pid namespace: signals without a handler do nothing to it from inside. */
-	return setsid() < 0 ? -errno : 0;
-}
-
 int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_stage)
 {
 	int proc = open("/" STAGING_HOST "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -133,13 +125,13 @@ static int build_ruleset(void)
 /* The fallback's memory watch reads the memory of processes that made themselves unreadable; it
  * is a right over this sandbox's user namespace alone. */
 #ifdef MSP_WITHOUT_PROTECT /* a right that the workload lacks hides the init from it as well */
-#define WATCH_RIGHT 0
+#define IS_WATCHED false
 #else
-#define WATCH_RIGHT (1U << CAP_SYS_PTRACE)
+#define IS_WATCHED (init.factory->limits == LIMITS_FALLBACK)
 #endif
 static int drop_capabilities(void)
 {
-	return capabilities_drop(init.factory->limits == LIMITS_FALLBACK ? WATCH_RIGHT : 0);
+	return capabilities_drop(IS_WATCHED ? 1U << CAP_SYS_PTRACE : 0);
 }
 
 static const struct step {
@@ -180,8 +172,9 @@ void init_run(const struct factory *factory, uint32_t profile, int channel_fd)
 	init.profile_index = profile;
 	init.channel = (struct channel){ channel_fd, IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	error = close_descriptors();
-	if (!error)
-		error = reset_signals();
+	/* PID 1 of a pid namespace: signals without a handler do nothing to it from inside. */
+	if (!error && signal(SIGCHLD, SIG_DFL) == SIG_ERR)
+		error = -errno;
 	if (!error)
 		error = init_isolate(factory, profile, &stage);
 	if (error)

@@ -22,6 +22,7 @@
  * workload, no path that a workload could change, no text of anybody but the kernel.
  */
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include "common/kernel.h"
@@ -29,6 +30,21 @@
 #include "factory.h"
 
 #define CHANNEL_FD 3
+
+/* The caller's terminal is none of a workload's business: no way to it through /dev/tty, and no
+ * signals from its keys. A new session would do that too, but would cost every launch its share of
+ * the CPU under load (autogroups). */
+static int leave_terminal(void)
+{
+	const int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+	int error = setpgid(0, 0);
+
+	if (terminal >= 0) {
+		error |= ioctl(terminal, TIOCNOTTY);
+		error |= close(terminal);
+	}
+	return error;
+}
 
 int main(void)
 {
@@ -38,6 +54,8 @@ int main(void)
 		return MSP_EXIT_SOFTWARE;
 	/* Children are reaped by the kernel: the supervisor watches them through pidfds. */
 	if (signal(SIGCHLD, SIG_IGN) == SIG_ERR)
+		return MSP_EXIT_SOFTWARE;
+	if (leave_terminal() != 0)
 		return MSP_EXIT_SOFTWARE;
 	return factory_run(CHANNEL_FD);
 }

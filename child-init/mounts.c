@@ -12,11 +12,9 @@
 #include "common/text.h"
 #include "tree.h"
 
-#define EMPTY_DIRECTORY "/var/empty"
-/* The staging root and each base tree hold a few dozen small files. */
-#define STAGING_BYTES (4U << 20)
-#define STAGING_INODES 1024U
-
+/* In every base tree; what masks a directory and a file. */
+#define EMPTY_DIRECTORY "var/empty"
+#define NULL_DEVICE "dev/null"
 /* One tree under construction. */
 struct tree {
 	const struct plan *plan;
@@ -42,12 +40,7 @@ static int make_symlink(const struct tree *tree, const struct plan_mount *mount)
 
 static int make_directory(const struct tree *tree, const struct plan_mount *mount)
 {
-	int fd = tree_make_directory(tree->root, plan_string(tree->plan, mount->target),
-				     mount->mode);
-	const int error = fd < 0 ? fd : 0;
-
-	fd_close(&fd);
-	return error;
+	return tree_make_directory(tree->root, plan_string(tree->plan, mount->target), mount->mode);
 }
 
 static int make_file(const struct tree *tree, const struct plan_mount *mount)
@@ -57,6 +50,23 @@ static int make_file(const struct tree *tree, const struct plan_mount *mount)
 	const int error = fd < 0 ? fd : fd_write_all(fd, text, strlen(text));
 
 	fd_close(&fd);
+	return error;
+}
+
+/* A small file of the host costs less as a copy than as one mount more in every sandbox. */
+static int copy_file(const struct tree *tree, const struct plan_mount *mount)
+{
+	int from = kernel_openat2(tree->host, plan_string(tree->plan, mount->source),
+				  O_RDONLY | O_NONBLOCK | O_CLOEXEC, TREE_RESOLVE);
+	int to;
+	int error;
+
+	if (from < 0)
+		return errno == ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : -errno;
+	to = tree_create_file(tree->root, plan_string(tree->plan, mount->target), mount->mode);
+	error = to < 0 ? to : fd_copy(from, to);
+	fd_close(&to);
+	fd_close(&from);
 	return error;
 }
 
@@ -73,24 +83,28 @@ static int set_attributes(int mount, uint64_t attributes)
 /* Attach a detached mount over the target, which is made when it does not exist. */
 static int attach(const struct tree *tree, int mount, const char *target)
 {
+	const char *name;
 	struct stat status;
 	int error = 0;
-	int at;
+	int parent;
+	int made;
 
 	if (fstat(mount, &status) != 0)
 		return -errno;
-	at = S_ISDIR(status.st_mode) ? tree_make_directory(tree->root, target, 0755)
-				     : tree_make_file(tree->root, target);
-	if (at < 0)
-		return at;
-	if (kernel_move_mount(mount, at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
+	parent = tree_parent(tree->root, target, &name);
+	if (parent < 0)
+		return parent;
+	made = S_ISDIR(status.st_mode) ? mkdirat(parent, name, 0755)
+				       : mknodat(parent, name, S_IFREG | 0444, 0);
+	if ((made != 0 && errno != EEXIST) ||
+	    kernel_move_mount(mount, parent, name, MOVE_MOUNT_F_EMPTY_PATH) != 0)
 		error = -errno;
-	fd_close(&at);
+	fd_close(&parent);
 	return error;
 }
 
-/* Attach a private copy of what `source` names, with `attributes` set on all of it. */
-static int attach_copy(const struct tree *tree, int source, uint64_t attributes, const char *target)
+/* Attach a private clone of what `source` names, with `attributes` set on all of it. */
+static int attach_clone(const struct tree *tree, int source, uint64_t attributes, const char *target)
 {
 	int copy = kernel_open_tree(source, "",
 				    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
@@ -117,9 +131,6 @@ static int check_device(int source, const struct plan_mount *mount)
 
 static int bind_host(const struct tree *tree, const struct plan_mount *mount)
 {
-	const uint64_t attributes = mount->kind == PLAN_DEVICE
-					    ? MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC
-					    : MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	int source = tree_open(tree->host, plan_string(tree->plan, mount->source));
 	int error;
 
@@ -127,33 +138,26 @@ static int bind_host(const struct tree *tree, const struct plan_mount *mount)
 		return source == -ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : source;
 	error = check_device(source, mount);
 	if (!error)
-		error = attach_copy(tree, source, attributes,
-				    plan_string(tree->plan, mount->target));
+		error = attach_clone(tree, source, mount->attributes,
+				     plan_string(tree->plan, mount->target));
 	fd_close(&source);
 	return error;
 }
 
-#define OPTIONS_MAX 3
-
-struct option {
-	const char *key;
-	const char *value;
-};
-
-/* A detached new file system, or -errno. */
-static int new_filesystem(const char *type, const struct option options[OPTIONS_MAX],
-			  uint64_t attributes)
+/* A detached new file system, or -errno. `options` is key and value in turn, `size` bytes. */
+static int new_filesystem(const char *type, const char *options, uint32_t size, uint64_t attributes)
 {
-	int error = 0;
+	const char *end = options + size;
 	int mount = -1;
 	int context = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
+	int error = context < 0 ? -errno : 0;
 
-	if (context < 0)
-		return -errno;
-	for (int i = 0; i < OPTIONS_MAX && options[i].key && !error; i++) {
-		if (syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, options[i].key,
-			    options[i].value, 0) != 0)
+	while (options < end && !error) {
+		const char *value = options + strlen(options) + 1;
+
+		if (syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, options, value, 0) != 0)
 			error = -errno;
+		options = value + strlen(value) + 1;
 	}
 	if (!error && syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0)
 		error = -errno;
@@ -165,94 +169,59 @@ static int new_filesystem(const char *type, const struct option options[OPTIONS_
 	return error ? error : mount;
 }
 
-static int new_tmpfs(uint64_t bytes, uint64_t inodes, uint32_t mode, uint64_t attributes)
-{
-	struct text size = { .used = 0 };
-	struct text count = { .used = 0 };
-	char octal[] = { '0', (char)('0' + (mode >> 9 & 7)), (char)('0' + (mode >> 6 & 7)),
-			 (char)('0' + (mode >> 3 & 7)), (char)('0' + (mode & 7)), '\0' };
-	const struct option options[OPTIONS_MAX] = { { "size", size.bytes },
-						     { "nr_inodes", count.bytes },
-						     { "mode", octal } };
-
-	text_add_number(&size, bytes);
-	text_add_number(&count, inodes);
-	return new_filesystem("tmpfs", options, attributes | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-}
-
 static int attach_new(const struct tree *tree, const struct plan_mount *mount)
 {
-	static const struct option proc[OPTIONS_MAX] = { { "hidepid", "invisible" } };
-	static const struct option devpts[OPTIONS_MAX] = { { "mode", "0600" },
-							   { "ptmxmode", "0666" } };
-	const uint64_t plain = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
-	int error;
-	int filesystem;
+	int filesystem = new_filesystem(plan_string(tree->plan, mount->source),
+					plan_string(tree->plan, mount->options),
+					mount->options_size, mount->attributes);
+	const int error = filesystem < 0 ? filesystem
+					 : attach(tree, filesystem,
+						  plan_string(tree->plan, mount->target));
 
-	if (mount->kind == PLAN_TMPFS)
-		filesystem = new_tmpfs(mount->size_bytes, mount->inodes, mount->mode,
-				       mount->flags & PLAN_NOEXEC ? (uint64_t)MOUNT_ATTR_NOEXEC : 0);
-	else if (mount->kind == PLAN_PROC)
-		filesystem = new_filesystem("proc", proc, plain | MOUNT_ATTR_NODEV);
-	else
-		filesystem = new_filesystem("devpts", devpts, plain);
-	error = filesystem < 0 ? filesystem
-			       : attach(tree, filesystem, plan_string(tree->plan, mount->target));
 	fd_close(&filesystem);
 	return error;
 }
 
-/* Nothing can be read where a mask lies: the tree's own /dev/null or an empty directory. */
+/* A small tmpfs that only the set-up writes to. */
+static int new_small_tmpfs(void)
+{
+	static const char options[] = "size\0" "4m\0" "nr_inodes\0" "1024\0" "mode\0" "0755";
+
+	return new_filesystem("tmpfs", options, sizeof(options),
+			      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+}
+
+/* Nothing can be read where a mask lies: the tree's own /dev/null or an empty directory, both
+ * read-only in the base. */
 static int mask(const struct tree *tree, const struct plan_mount *mount)
 {
-	const char *target = plan_string(tree->plan, mount->target);
 	struct stat status;
-	int source = -1;
 	int error = 0;
-	int at = tree_open(tree->root, target);
+	int copy = -1;
+	int at = tree_open(tree->root, plan_string(tree->plan, mount->target));
 
 	if (at < 0)
 		return at == -ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : at;
-	if (fstat(at, &status) != 0)
+	if (fstat(at, &status) == 0)
+		copy = kernel_open_tree(tree->root,
+					S_ISDIR(status.st_mode) ? EMPTY_DIRECTORY : NULL_DEVICE,
+					OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (copy < 0 || kernel_move_mount(copy, at, "",
+					  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
 		error = -errno;
+	fd_close(&copy);
 	fd_close(&at);
-	if (!error) {
-		source = tree_open(tree->root,
-				   S_ISDIR(status.st_mode) ? EMPTY_DIRECTORY : "/dev/null");
-		error = source < 0 ? source
-				   : attach_copy(tree, source, MOUNT_ATTR_RDONLY, target);
-	}
-	fd_close(&source);
 	return error;
 }
 
 static int (*const appliers[PLAN_MOUNT_KIND_COUNT])(const struct tree *,
 						    const struct plan_mount *) = {
 	[PLAN_DIRECTORY] = make_directory, [PLAN_SYMLINK] = make_symlink,
-	[PLAN_FILE] = make_file,	   [PLAN_BIND] = bind_host,
-	[PLAN_DEVICE] = bind_host,	   [PLAN_TMPFS] = attach_new,
-	[PLAN_PROC] = attach_new,	   [PLAN_DEVPTS] = attach_new,
-	[PLAN_MASK] = mask,
+	[PLAN_FILE] = make_file,	   [PLAN_COPY] = copy_file,
+	[PLAN_BIND] = bind_host,	   [PLAN_DEVICE] = bind_host,
+	[PLAN_TMPFS] = attach_new,	   [PLAN_PROC] = attach_new,
+	[PLAN_DEVPTS] = attach_new,	   [PLAN_MASK] = mask,
 };
-
-/* Mount points of phase SANDBOX must exist before the base tree becomes read-only. */
-static int make_mount_points(const struct tree *tree, const struct plan_profile *profile)
-{
-	const struct plan_mount *mounts = plan_mounts(tree->plan, profile);
-	int fd = tree_make_directory(tree->root, EMPTY_DIRECTORY, 0555);
-
-	for (uint32_t i = 0; i < profile->mount_count && fd >= 0; i++) {
-		if (mounts[i].phase != PLAN_PHASE_SANDBOX || mounts[i].kind == PLAN_MASK)
-			continue;
-		fd_close(&fd);
-		fd = tree_make_directory(tree->root, plan_string(tree->plan, mounts[i].target),
-					 0755);
-	}
-	if (fd < 0)
-		return fd;
-	fd_close(&fd);
-	return 0;
-}
 
 /* The launcher opened the bind's path once and checked it. That descriptor's mount belongs to
  * another namespace and cannot be cloned from here, so the path is resolved again, without any
@@ -272,7 +241,7 @@ static int bind_operator(const struct tree *tree, const struct bind *bind)
 	else if (meant.st_dev != found.st_dev || meant.st_ino != found.st_ino)
 		error = -ESTALE;
 	if (!error)
-		error = attach_copy(tree, source,
+		error = attach_clone(tree, source,
 				    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
 				    bind->inside_path);
 	fd_close(&source);
@@ -290,8 +259,6 @@ static int build(const struct tree *tree, const struct plan_profile *profile, ui
 		if (mounts[i].phase == phase)
 			error = appliers[mounts[i].kind](tree, &mounts[i]);
 	}
-	if (!error && phase == PLAN_PHASE_BASE)
-		error = make_mount_points(tree, profile);
 	if (error)
 		return error;
 	*ret_stage = STAGE_BIND;
@@ -310,7 +277,7 @@ int mounts_stage(void)
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return -errno;
-	staging = new_tmpfs(STAGING_BYTES, STAGING_INODES, 0755, MOUNT_ATTR_NOEXEC);
+	staging = new_small_tmpfs();
 	if (staging < 0)
 		return staging;
 	/* /usr is a directory that every host has; the pivot uncovers it again. */
@@ -343,7 +310,7 @@ int mounts_build_base(const struct plan *plan, uint32_t index, int host, const s
 
 	*ret_stage = STAGE_BASE;
 	base_path(&path, index);
-	tree.root = new_tmpfs(STAGING_BYTES, STAGING_INODES, 0755, MOUNT_ATTR_NOEXEC);
+	tree.root = new_small_tmpfs();
 	if (tree.root < 0)
 		return tree.root;
 	if (mkdir(path.bytes, 0755) != 0 ||

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <termios.h>
 
@@ -113,20 +112,6 @@ static int enter_landlock(void)
 	return landlock_enter(attempt.init->ruleset);
 }
 
-static int copy_code(int from, int to)
-{
-	struct stat status;
-	off_t offset = 0;
-
-	if (fstat(from, &status) != 0)
-		return -errno;
-	while (offset < status.st_size) {
-		if (sendfile(to, from, &offset, (size_t)(status.st_size - offset)) <= 0)
-			return errno ? -errno : -EIO;
-	}
-	return 0;
-}
-
 /* With the workload's own rights: it could do the same, and nothing more. */
 static int write_code(void)
 {
@@ -143,7 +128,7 @@ static int write_code(void)
 		*slash = '/';
 	}
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	error = fd < 0 ? -errno : copy_code(attempt.spawn->code, fd);
+	error = fd < 0 ? -errno : fd_copy(attempt.spawn->code, fd);
 	fd_close(&fd);
 	return error;
 }
@@ -198,10 +183,11 @@ static const struct step {
 	{ STAGE_RESTRICT, enter_landlock },
 #endif
 	{ STAGE_CODE, write_code },
-	{ STAGE_CWD, change_directory },
 #ifndef MSP_WITHOUT_CLOSE
 	{ STAGE_DESCRIPTORS, close_descriptors },
 #endif
+	/* With nothing left that /proc/self/fd could lead to, a cgroup of the host's least of all. */
+	{ STAGE_CWD, change_directory },
 	{ STAGE_DESCRIPTORS, reset_signals },
 #ifndef MSP_WITHOUT_SECCOMP
 	{ STAGE_SECCOMP, install_filter },

@@ -8,6 +8,15 @@
 
 #include <stdint.h>
 
+#include "common/kernel.h"
+
+/* How every name of a tree is resolved. */
+#ifdef MSP_WITHOUT_RESOLVE
+#define TREE_RESOLVE 0
+#else
+#define TREE_RESOLVE (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
+#endif
+
 /* O_PATH descriptor of what the path names, or -errno. */
 int tree_open(int root, const char *path);
 
@@ -15,13 +24,10 @@ int tree_open(int root, const char *path);
  * -errno. *ret_name points to the last component within `path`. */
 int tree_parent(int root, const char *path, const char **ret_name);
 
-/* The same for the directory itself; one that exists keeps its mode. */
+/* Make a directory; one that exists keeps its mode. 0 or -errno. */
 int tree_make_directory(int root, const char *path, uint32_t mode);
 
 /* A new file with this mode, open for writing; -EEXIST when there is one. */
 int tree_create_file(int root, const char *path, uint32_t mode);
-
-/* O_PATH descriptor of a file, made empty where it is missing. */
-int tree_make_file(int root, const char *path);
 
 #endif

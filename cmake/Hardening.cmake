@@ -44,7 +44,7 @@ target_compile_options(msp_musl INTERFACE -specs=${MSP_MUSL_SPECS}
 set(MSP_MUSL_LIBRARIES /usr/lib/x86_64-linux-musl)
 target_link_options(msp_musl INTERFACE -specs=${MSP_MUSL_SPECS} -static -nostartfiles
 	-Wl,-pie,--no-dynamic-linker,-z,text,--gc-sections
-	${MSP_MUSL_LIBRARIES}/rcrt1.o ${MSP_MUSL_LIBRARIES}/crti.o)
+	$<$<CONFIG:Release>:-Wl,-s> ${MSP_MUSL_LIBRARIES}/rcrt1.o ${MSP_MUSL_LIBRARIES}/crti.o)
 target_link_libraries(msp_musl INTERFACE ${MSP_MUSL_LIBRARIES}/crtn.o)
 if(MSP_STATIC AND NOT EXISTS ${MSP_MUSL_SPECS})
 	message(FATAL_ERROR "musl-gcc is missing: run ./dev setup, or install the package musl-tools")

@@ -106,29 +106,37 @@ int fd_sealed_from_bytes(const char *name, const void *data, size_t size)
 	return seal(fd);
 }
 
-int fd_sealed_from_file(const char *name, int file)
+int fd_copy(int from, int to)
 {
 	struct stat status;
 	off_t offset = 0;
-	int fd;
 
-	if (fstat(file, &status) != 0)
+	if (fstat(from, &status) != 0)
 		return -errno;
-	fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -EINVAL;
 	while (offset < status.st_size) {
-		const ssize_t sent =
-			sendfile(fd, file, &offset, (size_t)(status.st_size - offset));
+		const ssize_t sent = sendfile(to, from, &offset, (size_t)(status.st_size - offset));
 
 		if (sent < 0 && errno == EINTR)
 			continue;
-		if (sent <= 0) {
-			const int error = sent < 0 ? errno : EIO;
+		if (sent <= 0)
+			return sent < 0 ? -errno : -EIO;
+	}
+	return 0;
+}
 
-			fd_close(&fd);
-			return -error;
-		}
+int fd_sealed_from_file(const char *name, int file)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	error = fd_copy(file, fd);
+	if (error) {
+		fd_close(&fd);
+		return error;
 	}
 	return seal(fd);
 }

@@ -23,6 +23,9 @@ bool fd_is_kind(int fd, char kind);
 /* Write all of `data`; 0 or -errno. For files and memfds, not for sockets. */
 int fd_write_all(int fd, const void *data, size_t size);
 
+/* Copy the whole of a regular file, from its start, to the end of `to`; 0 or -errno. */
+int fd_copy(int from, int to);
+
 /*
  * A memfd that nobody can change any more (F_SEAL_WRITE, GROW, SHRINK, SEAL), close-on-exec,
  * holding a copy of `data`. Returns the descriptor, owned by the caller, or -errno.

@@ -46,6 +46,18 @@ static bool is_list(const struct plan *plan, uint32_t offset, uint32_t size)
 	return is_range(plan, offset, size, 1) && plan->bytes[offset + size - 1] == '\0';
 }
 
+/* The same with an even number of strings. */
+static bool is_pairs(const struct plan *plan, uint32_t offset, uint32_t size)
+{
+	uint32_t count = 0;
+
+	if (!is_list(plan, offset, size))
+		return false;
+	for (uint32_t i = 0; i < size; i++)
+		count += plan->bytes[offset + i] == '\0';
+	return count % 2 == 0;
+}
+
 static bool is_path(const struct plan *plan, uint32_t offset)
 {
 	return is_string(plan, offset) && plan->bytes[offset] == '/';
@@ -53,12 +65,14 @@ static bool is_path(const struct plan *plan, uint32_t offset)
 
 static bool is_mount(const struct plan *plan, const struct plan_mount *mount)
 {
-	const bool needs_source = mount->kind >= PLAN_SYMLINK && mount->kind <= PLAN_DEVICE;
+	const bool needs_source = mount->kind >= PLAN_SYMLINK && mount->kind <= PLAN_DEVPTS;
+	const bool needs_path = mount->kind >= PLAN_COPY && mount->kind <= PLAN_DEVICE;
 
 	if (mount->kind == 0 || mount->kind >= PLAN_MOUNT_KIND_COUNT ||
-	    mount->phase > PLAN_PHASE_SANDBOX || !is_path(plan, mount->target))
+	    mount->phase > PLAN_PHASE_SANDBOX || !is_path(plan, mount->target) ||
+	    !is_pairs(plan, mount->options, mount->options_size))
 		return false;
-	if (mount->kind == PLAN_BIND || mount->kind == PLAN_DEVICE)
+	if (needs_path)
 		return is_path(plan, mount->source);
 	return !needs_source || is_string(plan, mount->source);
 }

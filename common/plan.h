@@ -4,6 +4,8 @@
  * the inits map read-only. Fixed-size records and offsets from the blob's first byte; every array
  * is 8-byte aligned; a string is an offset to a NUL-terminated text; offset 0 means "none" (the
  * header is there, so no string can be). Its last byte is NUL, so every string ends inside it.
+ * A record's parent directories have records before it, and so have the mount points of phase
+ * SANDBOX.
  *
  * plan_open() checks all of it once; after that the accessors cannot fail.
  */
@@ -36,12 +38,13 @@ enum plan_mount_kind {
 	PLAN_DIRECTORY = 1, /* a directory with `mode` */
 	PLAN_SYMLINK,       /* a symbolic link with the text `source` */
 	PLAN_FILE,          /* a file with `mode` and the text `source` */
-	PLAN_BIND,          /* the host's file or directory `source`, read-only, nosuid, nodev */
+	PLAN_COPY,          /* a file with `mode` and what the host's regular file `source` holds */
+	PLAN_BIND,          /* the host's file or directory `source` */
 	PLAN_DEVICE,        /* the host's character device `source`; st_rdev must be `device` */
-	PLAN_TMPFS,         /* size_bytes, inodes, mode, owned by the workload */
-	PLAN_PROC,          /* own /proc, hidepid=invisible */
-	PLAN_DEVPTS,        /* own devpts */
-	PLAN_MASK,          /* /dev/null over a file, an empty read-only directory over a directory */
+	PLAN_TMPFS,         /* these three: a new file system of type `source` with `options` */
+	PLAN_PROC,
+	PLAN_DEVPTS,
+	PLAN_MASK,          /* /dev/null over a file, an empty directory over a directory */
 	PLAN_MOUNT_KIND_COUNT,
 };
 
@@ -52,7 +55,6 @@ enum plan_mount_phase {
 
 enum plan_mount_flag {
 	PLAN_OPTIONAL = 1, /* leave out, without an error, what the host does not have */
-	PLAN_NOEXEC = 2,
 };
 
 struct plan_mount {
@@ -62,9 +64,9 @@ struct plan_mount {
 	uint32_t mode;
 	uint32_t source;
 	uint32_t target;
-	uint64_t size_bytes;
-	uint64_t inodes;
-	uint64_t device; /* as makedev(3) gives it */
+	uint32_t options, options_size; /* key and value in turn, a NUL after each */
+	uint64_t attributes;            /* MOUNT_ATTR_*, for the kinds that mount */
+	uint64_t device;                /* as makedev(3) gives it */
 };
 
 /* A Landlock path rule; a path that does not exist in the sandbox is left out. */

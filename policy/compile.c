@@ -5,6 +5,8 @@
  */
 #include "policy/policy.h"
 
+#include <inttypes.h>
+#include <linux/mount.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,6 +71,64 @@ static void put_environment(struct writer *writer, const struct profile *profile
 	out->environment_size = (uint32_t)writer->blob->size - out->environment;
 }
 
+static void put_option(struct writer *writer, const char *key, uint64_t value, bool is_octal)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), is_octal ? "%04" PRIo64 : "%" PRIu64, value);
+	buffer_add(writer->blob, key, strlen(key) + 1);
+	buffer_add(writer->blob, text, strlen(text) + 1);
+}
+
+/* How a new file system is made, as fsconfig(2) takes it. */
+static void put_options(struct writer *writer, const struct profile_mount *mount,
+			struct plan_mount *out)
+{
+	out->options = (uint32_t)writer->blob->size;
+	if (mount->kind == PLAN_TMPFS) {
+		put_option(writer, "size", mount->size_bytes, false);
+		put_option(writer, "nr_inodes", mount->inodes, false);
+		put_option(writer, "mode", mount->mode, true);
+	} else if (mount->kind == PLAN_PROC) {
+		/* Others' processes, and PID 1, are not there. */
+		buffer_add(writer->blob, "hidepid\0invisible", sizeof("hidepid\0invisible"));
+	} else if (mount->kind == PLAN_DEVPTS) {
+		put_option(writer, "mode", 0600, true);
+		put_option(writer, "ptmxmode", 0666, true);
+	}
+	out->options_size = (uint32_t)writer->blob->size - out->options;
+}
+
+static uint64_t mount_attributes(const struct profile_mount *mount)
+{
+	static const uint64_t of_kind[PLAN_MOUNT_KIND_COUNT] = {
+		[PLAN_BIND] = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,
+		[PLAN_DEVICE] = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC,
+		[PLAN_TMPFS] = MOUNT_ATTR_NODEV,
+		[PLAN_PROC] = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+		[PLAN_DEVPTS] = MOUNT_ATTR_NOEXEC,
+		[PLAN_MASK] = MOUNT_ATTR_RDONLY,
+	};
+
+	return of_kind[mount->kind] | MOUNT_ATTR_NOSUID |
+	       (mount->is_noexec ? (uint64_t)MOUNT_ATTR_NOEXEC : 0);
+}
+
+/* What the record's `source` says; a file system's is its type. */
+static const char *mount_source(const struct profile_mount *mount)
+{
+	switch (mount->kind) {
+	case PLAN_TMPFS:
+		return "tmpfs";
+	case PLAN_PROC:
+		return "proc";
+	case PLAN_DEVPTS:
+		return "devpts";
+	default:
+		return mount->source;
+	}
+}
+
 static void put_mounts(struct writer *writer, const struct profile *profile,
 		       struct plan_profile *out)
 {
@@ -76,18 +136,19 @@ static void put_mounts(struct writer *writer, const struct profile *profile,
 
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
 		const struct profile_mount *mount = &profile->mounts[i];
+		const char *source = mount_source(mount);
 
 		records[i] = (struct plan_mount){
 			.kind = mount->kind,
 			.phase = mount->phase,
 			.flags = mount->flags,
 			.mode = mount->mode,
-			.source = mount->source != NULL ? put_text(writer, mount->source) : 0,
+			.source = source != NULL ? put_text(writer, source) : 0,
 			.target = put_text(writer, mount->target),
-			.size_bytes = mount->size_bytes,
-			.inodes = mount->inodes,
+			.attributes = mount_attributes(mount),
 			.device = mount->device,
 		};
+		put_options(writer, mount, &records[i]);
 	}
 	out->mount_count = profile->mount_count;
 	out->mounts = put_array(writer, records, profile->mount_count * sizeof(records[0]));

@@ -28,10 +28,15 @@ struct builder {
 	struct node nodes[FILTER_PROGRAM_MAX];
 };
 
-/* Numbers from `first` to the next range's first have this rule's answer. */
+/* Two comparisons would cut a single number out of a range; one is enough for an exception. */
+#define EXCEPTIONS_MAX 3U
+
+/* Numbers from `first` to the next range's first have this rule's answer, but for the exceptions. */
 struct range {
 	uint32_t first;
 	struct filter_rule rule;
+	uint32_t exception_count;
+	const struct range *exceptions[EXCEPTIONS_MAX];
 };
 
 static uint32_t append(struct builder *builder, struct node node)
@@ -171,13 +176,26 @@ static uint32_t emit_rule(struct builder *builder, const struct filter_rule *rul
 	return entry;
 }
 
+static uint32_t emit_range(struct builder *builder, const struct range *range)
+{
+	uint32_t entry = emit_rule(builder, &range->rule);
+
+	for (uint32_t i = 0; i < range->exception_count; i++) {
+		const uint32_t differs = entry;
+		const uint32_t equal = emit_rule(builder, &range->exceptions[i]->rule);
+
+		entry = emit_jump(builder, BPF_JEQ, range->exceptions[i]->first, equal, differs);
+	}
+	return entry;
+}
+
 static uint32_t emit_tree(struct builder *builder, const struct range *ranges, uint32_t count)
 {
 	const uint32_t middle = count / 2;
 	uint32_t above, below;
 
 	if (count == 1)
-		return emit_rule(builder, &ranges[0].rule);
+		return emit_range(builder, &ranges[0]);
 	above = emit_tree(builder, ranges + middle, count - middle);
 	below = emit_tree(builder, ranges, middle);
 	return emit_jump(builder, BPF_JGE, ranges[middle].first, above, below);
@@ -228,6 +246,28 @@ static uint32_t merge_ranges(const struct filter_rule *rules, uint32_t count, ui
 		next = rules[i].number + 1;
 	}
 	add_range(ranges, &used, next, &gap);
+	return used;
+}
+
+/* Is ranges[1] a single number between two ranges of the same answer? */
+static bool is_exception(const struct range *ranges, const struct range *outer)
+{
+	return outer->exception_count < EXCEPTIONS_MAX &&
+	       ranges[2].first == ranges[1].first + 1 &&
+	       is_same_answer(&ranges[2].rule, &outer->rule);
+}
+
+static uint32_t fold_exceptions(const struct range *ranges, uint32_t count, struct range *ret)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct range range = ranges[i];
+
+		for (; i + 2 < count && is_exception(&ranges[i], &range); i += 2)
+			range.exceptions[range.exception_count++] = &ranges[i + 1];
+		ret[used++] = range;
+	}
 	return used;
 }
 
@@ -298,8 +338,8 @@ int filter_compile(const struct filter_rule *rules, uint32_t count, uint32_t oth
 		   struct filter_program *ret)
 {
 	struct builder builder = { .count = 0 };
-	struct range ranges[2 * FILTER_RULES_MAX + 1];
-	uint32_t entry;
+	struct range ranges[2 * FILTER_RULES_MAX + 1], folded[2 * FILTER_RULES_MAX + 1];
+	uint32_t entry, used;
 
 	if (count > FILTER_RULES_MAX)
 		return -E2BIG;
@@ -307,7 +347,9 @@ int filter_compile(const struct filter_rule *rules, uint32_t count, uint32_t oth
 		if (!is_sound(&rules[i]) || (i > 0 && rules[i].number <= rules[i - 1].number))
 			return -EINVAL;
 	}
-	entry = emit_tree(&builder, ranges, merge_ranges(rules, count, otherwise, ranges));
+	used = merge_ranges(rules, count, otherwise, ranges);
+	used = fold_exceptions(ranges, used, folded);
+	entry = emit_tree(&builder, folded, used);
 	entry = emit_jump(&builder, BPF_JSET, X32_BIT, emit_return(&builder, FILTER_KILL), entry);
 	entry = emit_before(&builder, BPF_LD | BPF_W | BPF_ABS, OFFSET_NUMBER, entry);
 	entry = emit_jump(&builder, BPF_JEQ, AUDIT_ARCH_X86_64, entry,

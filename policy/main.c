@@ -57,7 +57,7 @@ static int read_file(const char *path, struct buffer *ret)
 		return -errno;
 	while (ret->size <= SOURCE_BYTES_MAX && (size = fread(bytes, 1, sizeof(bytes), file)) > 0)
 		buffer_add(ret, bytes, size);
-	error = ferror(file) != 0 ? -EIO : 0;
+	error = ferror(file) != 0 ? -errno : 0;
 	(void)fclose(file); /* it was only read */
 	return error;
 }

@@ -52,6 +52,7 @@ static const struct kind kinds[PLAN_MOUNT_KIND_COUNT] = {
 	[PLAN_DIRECTORY] = { "directory", PLAN_PHASE_BASE, 0, KEY_MODE, 0755 },
 	[PLAN_SYMLINK] = { "symlink", PLAN_PHASE_BASE, KEY_TO, 0, 0 },
 	[PLAN_FILE] = { "file", PLAN_PHASE_BASE, KEY_TEXT, KEY_MODE, 0644 },
+	[PLAN_COPY] = { "copy", PLAN_PHASE_BASE, 0, KEY_FROM | KEY_OPTIONAL | KEY_MODE, 0444 },
 	[PLAN_BIND] = { "bind", PLAN_PHASE_BASE, 0, KEY_FROM | KEY_OPTIONAL | KEY_NOEXEC, 0 },
 	[PLAN_DEVICE] = { "device", PLAN_PHASE_BASE, KEY_DEVICE, KEY_FROM | KEY_OPTIONAL, 0 },
 	[PLAN_TMPFS] = { "tmpfs", PLAN_PHASE_SANDBOX, KEY_SIZE | KEY_INODES | KEY_MODE, KEY_NOEXEC, 0 },
@@ -62,7 +63,7 @@ static const struct kind kinds[PLAN_MOUNT_KIND_COUNT] = {
 /* clang-format on */
 
 static const char kind_names[] =
-	"directory, symlink, file, bind, device, tmpfs, proc, devpts or mask";
+	"directory, symlink, file, copy, bind, device, tmpfs, proc, devpts or mask";
 
 /* One entry being read. */
 struct entry {
@@ -161,7 +162,7 @@ static int read_source(struct entry *entry)
 		entry->mount.source = said->to;
 	} else if (kind == PLAN_FILE) {
 		entry->mount.source = said->text;
-	} else if (kind == PLAN_BIND || kind == PLAN_DEVICE) {
+	} else if (kind == PLAN_COPY || kind == PLAN_BIND || kind == PLAN_DEVICE) {
 		entry->mount.source = said->from != NULL ? said->from : said->at;
 		if (!reading_is_path(entry->mount.source))
 			return fail(entry, "from", "is not an absolute path in its plain form",
@@ -190,13 +191,13 @@ static int read_device(struct entry *entry)
 	return 0;
 }
 
-static int read_flag(struct entry *entry, const char *key, const char *text, uint32_t flag)
+static int read_flag(struct entry *entry, const char *key, const char *text, bool *ret)
 {
 	if (text == NULL || strcmp(text, "false") == 0)
 		return 0;
 	if (strcmp(text, "true") != 0)
 		return fail(entry, key, "is neither true nor false", text);
-	entry->mount.flags |= flag;
+	*ret = true;
 	return 0;
 }
 
@@ -240,11 +241,14 @@ static int put(const struct entry *entry)
 
 static int apply_entry(struct entry *entry)
 {
+	bool is_optional = false;
+
 	if (read_target(entry) != 0 || read_kind(entry) != 0 || check_keys(entry) != 0 ||
 	    read_source(entry) != 0 || read_device(entry) != 0 || read_sizes(entry) != 0 ||
-	    read_flag(entry, "optional", entry->said->optional, PLAN_OPTIONAL) != 0 ||
-	    read_flag(entry, "noexec", entry->said->noexec, PLAN_NOEXEC) != 0)
+	    read_flag(entry, "optional", entry->said->optional, &is_optional) != 0 ||
+	    read_flag(entry, "noexec", entry->said->noexec, &entry->mount.is_noexec) != 0)
 		return -1;
+	entry->mount.flags = is_optional ? PLAN_OPTIONAL : 0;
 	return put(entry);
 }
 

@@ -38,6 +38,7 @@ struct profile_mount {
 	uint64_t size_bytes;
 	uint64_t inodes;
 	uint64_t device;
+	bool is_noexec;
 	bool is_implied; /* a parent or mount point that the file did not have to mention */
 };
 

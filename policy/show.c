@@ -31,7 +31,8 @@ static void show_mount_values(const struct profile_mount *mount, struct buffer *
 		buffer_printf(text, " %zu bytes, mode %04o", strlen(mount->source), mount->mode);
 	} else if (mount->kind == PLAN_DIRECTORY) {
 		buffer_printf(text, " mode %04o", mount->mode);
-	} else if (mount->kind == PLAN_BIND && strcmp(mount->source, mount->target) != 0) {
+	} else if ((mount->kind == PLAN_BIND || mount->kind == PLAN_COPY) &&
+		   strcmp(mount->source, mount->target) != 0) {
 		buffer_printf(text, " from %s", mount->source);
 	}
 }
@@ -44,7 +45,7 @@ static void show_mounts(const struct profile *profile, struct buffer *text)
 
 		buffer_printf(text, "  %-9s %s", profile_mount_kind_name(mount->kind), mount->target);
 		show_mount_values(mount, text);
-		buffer_printf(text, "%s%s\n", (mount->flags & PLAN_NOEXEC) != 0 ? ", noexec" : "",
+		buffer_printf(text, "%s%s\n", mount->is_noexec ? ", noexec" : "",
 			    (mount->flags & PLAN_OPTIONAL) != 0 ? " (if the host has it)" : "");
 	}
 }

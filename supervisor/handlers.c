@@ -18,17 +18,14 @@
 /* Whose languages the welcome names: the one that a request without a profile means. */
 #define DEFAULT_PROFILE "default"
 
+static struct ipc_welcome welcome;
 static struct loop_watch frontend_watch;
 static struct loop_watch factory_watch;
 
-static int handle_hello(void *context, struct channel_message *message)
+void handlers_prepare(void)
 {
-	static struct ipc_welcome welcome;
 	const int profile = plan_profile_find(&supervisor.plan, DEFAULT_PROFILE);
-	int error;
 
-	if (memcmp(message->body.hello.schema, ipc_schema_hash, sizeof(welcome.schema)) != 0)
-		return -EPROTO;
 	memcpy(welcome.schema, ipc_schema_hash, sizeof(welcome.schema));
 	welcome.landlock_abi = (uint32_t)supervisor.landlock_abi;
 	welcome.limits = supervisor.limits;
@@ -36,6 +33,14 @@ static int handle_hello(void *context, struct channel_message *message)
 	if (profile >= 0)
 		welcome.languages_size = request_list_languages(
 			plan_profile(&supervisor.plan, (uint32_t)profile), welcome.languages);
+}
+
+static int handle_hello(void *context, struct channel_message *message)
+{
+	int error;
+
+	if (memcmp(message->body.hello.schema, ipc_schema_hash, sizeof(welcome.schema)) != 0)
+		return -EPROTO;
 	error = channel_send(&supervisor.frontend, IPC_TYPE_welcome, &welcome, NULL, MSG_DONTWAIT);
 	supervisor.frontend.phase = IPC_SERVE;
 	return error;
@@ -104,6 +109,18 @@ static int handle_execution_end(void *context, struct channel_message *message)
 	return 0;
 }
 
+static int handle_factory_ready(void *context, struct channel_message *message)
+{
+	const struct ipc_factory_ready *from = &message->body.factory_ready;
+
+	if (from->stage == STAGE_NONE)
+		return 0;
+	log_line("cannot make sandboxes on this machine: %s: %s; 'msp doctor' says what is missing",
+		 stage_text(from->stage), strerror((int)from->error));
+	supervisor.exit_status = MSP_EXIT_REFUSED;
+	return -ECANCELED;
+}
+
 static int handle_sandbox_created(void *context, struct channel_message *message)
 {
 	return execution_created(message->body.sandbox_created.slot, &message->fds[0]);
@@ -131,6 +148,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_execution_start] = handle_execution_start,
 	[IPC_TYPE_code_start] = handle_code_start,
 	[IPC_TYPE_execution_end] = handle_execution_end,
+	[IPC_TYPE_factory_ready] = handle_factory_ready,
 	[IPC_TYPE_sandbox_created] = handle_sandbox_created,
 	[IPC_TYPE_sandbox_failed] = handle_sandbox_failed,
 	[IPC_TYPE_helper_started] = handle_helper_started,

@@ -5,6 +5,9 @@
 #ifndef SUPERVISOR_HANDLERS_H
 #define SUPERVISOR_HANDLERS_H
 
+/* Put together what a welcome says. */
+void handlers_prepare(void);
+
 /* Watch both channels of `supervisor`. 0 or -errno. */
 int handlers_watch(void);
 

@@ -143,6 +143,7 @@ int main(void)
 		error = attach_frontend(&start);
 	if (!error)
 		error = handlers_watch();
+	handlers_prepare();
 	if (!error)
 		error = confine_supervisor(supervisor.cgroup);
 	if (error)

@@ -17,8 +17,6 @@
 
 #define CHANNEL_FD 3
 
-/* Messages before the loop runs. */
-static struct channel_message first;
 static struct start start = { -1, -1, -1, -1, 0, 0 };
 
 /* The binds wait here, in the order they came, for the factory. */
@@ -88,12 +86,13 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 static void receive_launcher(int launcher_fd)
 {
 	const struct channel launcher = { launcher_fd, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
+	static struct channel_message message;
 	enum ipc_error wrong = IPC_OK;
 	bool is_complete = false;
 	int status = 1;
 
 	while (status == 1 && !is_complete)
-		status = dispatch_one(&launcher, &first, 0, handlers, &is_complete, &wrong);
+		status = dispatch_one(&launcher, &message, 0, handlers, &is_complete, &wrong);
 	if (status == 0)
 		log_fatal(MSP_EXIT_SOFTWARE, "the launcher ended before it said everything");
 	if (status < 0)
@@ -230,22 +229,6 @@ static int tell_factory(void)
 	return error;
 }
 
-static void await_factory(void)
-{
-	enum ipc_error wrong = IPC_OK;
-	const int status = channel_receive(&supervisor.factory, &first, 0, &wrong);
-	const struct ipc_factory_ready *ready = &first.body.factory_ready;
-
-	if (status <= 0 || first.type != IPC_TYPE_factory_ready)
-		log_fatal(MSP_EXIT_SOFTWARE, "the factory ended during its set-up (%s)",
-			  status < 0 ? ipc_error_text(wrong) : "no report");
-	if (ready->stage != STAGE_NONE)
-		log_fatal(MSP_EXIT_REFUSED, "cannot make sandboxes on this machine: %s: %s; 'msp "
-					    "doctor' says what is missing",
-			  stage_text(ready->stage), strerror((int)ready->error));
-	supervisor.factory.phase = IPC_SERVE;
-}
-
 void start_supervisor(int launcher_fd, struct start *ret)
 {
 	int error;
@@ -257,7 +240,7 @@ void start_supervisor(int launcher_fd, struct start *ret)
 	error = tell_factory();
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot talk to the factory: %s", strerror(-error));
-	await_factory();
+	supervisor.factory.phase = IPC_SERVE;
 	fd_close(&start.policy);
 	fd_close(&start.child_init);
 	*ret = start;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From the launcher's messages to a factory that is ready.
+ * From the launcher's messages to a factory that is setting itself up. Whether that went well is
+ * its first message (handlers.c); requests can wait in its channel before.
  */
 #ifndef SUPERVISOR_START_H
 #define SUPERVISOR_START_H
@@ -18,7 +19,7 @@ struct start {
 };
 
 /* Receive the launcher's messages on `launcher_fd`, check them and this machine against the plan's
- * requirements, and start the factory. Fills `supervisor`. Ends the process with a message and
+ * requirements, and start the factory, which is then setting itself up. Fills `supervisor`. Ends the process with a message and
  * exit code 78 or 70 when it cannot. */
 void start_supervisor(int launcher_fd, struct start *ret);
 

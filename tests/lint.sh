@@ -27,14 +27,29 @@ lint_man() {
 }
 
 lint_format() {
-	sources c h | xargs -0 clang-format --dry-run -Werror
+	local path differs=0
+
+	while IFS= read -r -d '' path; do
+		clang-format "$path" | cmp -s - "$path" && continue
+		echo "not as clang-format writes it: $path"
+		differs=1
+	done < <(sources c h)
+	return "$differs"
 }
 
-# The dev build's compile commands; generated sources are not ours to read.
+# With the compile commands of a build by clang: gcc's flags are not all known to it. The whole is
+# built for the headers that the build writes; that it builds is worth knowing too.
 lint_tidy() {
-	cmake --preset dev >build/dev.log 2>&1 && cmake --build build/dev -- --quiet &&
-		sources c | grep -zv '^tests/fuzz' |
-		xargs -0 -n 8 -P "$(nproc)" clang-tidy --quiet -p build/dev
+	{
+		cmake -G Ninja -B build/tidy -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug \
+			-DMSP_STATIC=OFF && cmake --build build/tidy
+	} >build/tidy.log 2>&1 || {
+		cat build/tidy.log
+		return 1
+	}
+	# One file at a time: clang-tidy 14 carries false findings from one to the next.
+	find broker child-init common policy supervisor -name '*.c' -print0 |
+		xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p build/tidy
 }
 
 lint_cppcheck() {

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "account.h"
@@ -15,6 +17,9 @@
 #include "format.h"
 
 #define SUPERVISOR_CHANNEL 3
+
+/* Far beyond what ending takes: 150 ms when every sandbox must be killed. */
+#define END_WAIT_MS 1000
 
 int launch_standard_fds(void)
 {
@@ -263,4 +268,21 @@ int launch_spawn(const struct images *images, int channel, int null, const sigse
 		return error; /* the child is a zombie, which our own end clears */
 	*ret = pid;
 	return 0;
+}
+
+int launch_await(pid_t pid)
+{
+	int status = MSP_EXIT_SOFTWARE << 8;
+	struct pollfd entry = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	int ready;
+
+	do {
+		ready = entry.fd < 0 ? 1 : poll(&entry, 1, END_WAIT_MS);
+	} while (ready < 0 && errno == EINTR);
+	if (ready == 0)
+		(void)kill(pid, SIGKILL); /* our child, not reaped yet: nobody else's number */
+	fd_close(&entry.fd);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
 }

@@ -26,8 +26,8 @@ struct outcome {
 	bool is_reader_gone;    /* nobody reads our stdout or stderr any more */
 	const char *relay_name; /* the stream that failed, NULL for none */
 	int relay_error;
-	int supervisor_status;  /* as wait(2) gives it, when the supervisor ended before the rest */
-	bool is_supervisor_gone;
+	bool is_supervisor_gone; /* it ended before the rest */
+	int supervisor_status;   /* then: as wait(2) gives it */
 	enum ipc_error wrong;   /* how the supervisor broke the protocol */
 };
 

@@ -139,46 +139,40 @@ static int open_parent(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The folder to start the walk at for the file or folder `fd`, which `path` names. */
-static int open_start(int fd, const char *path, bool is_folder)
-{
-	int start;
-
-	if (!is_folder)
-		return open_parent(path);
-	start = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	return start < 0 ? -errno : start;
-}
-
-/* Add the walk from `fd` (not taken), known as `path`, to what `walk` has. */
+/* Add the walk from `fd` (not taken), known as `path`, to what `walk` has. It starts above what has
+ * no ".." to go by: a file, or a folder that we may not search. */
 static int walk_from(int fd, const char *path, struct walk *walk)
 {
 	struct stat status;
+	bool has_parent;
+	int error = 0;
 	int start;
 
 	if (fstat(fd, &status) != 0)
 		return -errno;
-	if (!S_ISDIR(status.st_mode)) {
-		const int error = walk_note(walk, &status);
-
-		if (error)
-			return error;
+	has_parent = S_ISDIR(status.st_mode) && faccessat(fd, ".", X_OK, 0) == 0;
+	if (has_parent) {
+		start = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		return start < 0 ? -errno : walk_up(start, walk);
 	}
-	start = open_start(fd, path, S_ISDIR(status.st_mode));
+	error = walk_note(walk, &status);
+	if (error)
+		return error;
+	start = open_parent(path);
 	return start < 0 ? start : walk_up(start, walk);
 }
 
 /* Add the walks from every other name of `fd` too. */
 static int walk_from_all(int fd, const char *path, const struct mounts *mounts, struct walk *walk)
 {
-	struct identity wanted;
+	struct identity wanted = { 0 };
 	int error = identify(fd, &wanted);
 
 	if (!error)
 		error = walk_from(fd, path, walk);
 	for (size_t i = 0; !error && i < mounts->count; i++) {
 		char name[4096];
-		struct identity found;
+		struct identity found = { 0 };
 		int other;
 
 		if (!mounts_other_name(mounts, i, path, name, sizeof(name)))
@@ -218,6 +212,20 @@ static int open_nearest(const char *path, char nearest[4096], bool *ret_is_exact
 	}
 }
 
+/* The kernel's own name for what is open: protected files may be links to where they really are. */
+static int real_name(int fd, char name[4096])
+{
+	char link[64];
+	ssize_t size;
+
+	format_text(link, sizeof(link), "/proc/self/fd/%d", fd);
+	size = readlink(link, name, 4095);
+	if (size < 0)
+		return -errno;
+	name[size] = '\0';
+	return 0;
+}
+
 struct candidate {
 	int fd;
 	const struct mounts *mounts;
@@ -231,7 +239,7 @@ static int compare(const struct candidate *candidate, const char *path, bool is_
 {
 	static struct walk walk; /* too large for the stack; one thread */
 	char nearest[4096];
-	struct identity identity;
+	struct identity identity = { 0 };
 	bool is_exact;
 	int fd __attribute__((cleanup(fd_cleanup))) = open_nearest(path, nearest, &is_exact);
 	int error;
@@ -251,7 +259,9 @@ static int compare(const struct candidate *candidate, const char *path, bool is_
 		return 0;
 	}
 	walk.count = 0;
-	error = walk_from_all(fd, nearest, candidate->mounts, &walk);
+	error = real_name(fd, nearest);
+	if (!error)
+		error = walk_from_all(fd, nearest, candidate->mounts, &walk);
 	if (!error && walk_meets(&walk, &candidate->identity))
 		*ret = PROTECTED_CONTAINS;
 	return error;

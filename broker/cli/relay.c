@@ -20,7 +20,7 @@ enum relay_end relay_end_of(int fd)
 	struct stat status;
 
 	if (fstat(fd, &status) != 0)
-		return RELAY_TERMINAL; /* the most careful one; the first read or write will say */
+		return RELAY_FILE; /* closed: the first read or write says so */
 	if (S_ISFIFO(status.st_mode))
 		return RELAY_PIPE;
 	if (S_ISSOCK(status.st_mode))
@@ -86,6 +86,13 @@ static enum relay_state other_end(const struct relay *relay)
 	return relay->state == RELAY_SOURCE ? RELAY_SINK : RELAY_SOURCE;
 }
 
+/* The master of a terminal whose last user is gone says EIO, and so does a terminal that was hung
+ * up: that is their end of file. */
+static bool is_hangup(enum relay_end end, int error)
+{
+	return error == EIO && end != RELAY_FILE;
+}
+
 static enum relay_state splice_once(struct relay *relay, bool *ret_is_moved)
 {
 	const ssize_t moved = splice(relay->source, NULL, relay->sink, NULL, 1 << 20,
@@ -103,6 +110,8 @@ static enum relay_state splice_once(struct relay *relay, bool *ret_is_moved)
 		return relay->state;
 	if (errno == EPIPE)
 		return RELAY_BROKEN;
+	if (is_hangup(relay->source_end, errno))
+		return RELAY_ENDED;
 	if (errno != EINVAL)
 		return fail(relay, errno);
 	/* This pair cannot be spliced (an O_APPEND file, a device): copy from here on. */
@@ -125,9 +134,7 @@ static enum relay_state fill(struct relay *relay, bool *ret_is_moved)
 		return RELAY_ENDED;
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return RELAY_SOURCE;
-	/* The master of a terminal whose last user is gone says EIO, and so does a terminal that
-	 * was hung up. */
-	if (got < 0 && (errno == ECONNRESET || (errno == EIO && relay->source_end != RELAY_FILE)))
+	if (got < 0 && (errno == ECONNRESET || is_hangup(relay->source_end, errno)))
 		return RELAY_ENDED;
 	if (got < 0)
 		return fail(relay, errno);
@@ -156,10 +163,8 @@ static enum relay_state drain(struct relay *relay, bool *ret_is_moved)
 {
 	const ssize_t put = write_some(relay);
 
-	if (put < 0 && (errno == EPIPE || errno == ECONNRESET))
+	if (put < 0 && (errno == EPIPE || errno == ECONNRESET || is_hangup(relay->sink_end, errno)))
 		return RELAY_BROKEN;
-	if (put < 0 && errno == EIO && relay->sink_end != RELAY_FILE)
-		return RELAY_BROKEN; /* a terminal that was hung up */
 	if (put < 0)
 		return errno == EAGAIN || errno == EINTR ? RELAY_SINK : fail(relay, errno);
 	relay->begin += (size_t)put;

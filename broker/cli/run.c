@@ -6,7 +6,6 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "account.h"
@@ -211,15 +210,6 @@ static int start_supervisor(struct run *run, const sigset_t *mask)
 	return ends[0];
 }
 
-/* The cgroups can only be given back when the supervisor has emptied them. */
-static void clear_up(struct run *run, int *channel)
-{
-	fd_close(channel);
-	(void)waitpid(run->supervisor, NULL, 0); /* it may have been reaped */
-	if (run->home.directory >= 0)
-		cgroup_leave(&run->home);
-}
-
 static int finish(const struct run *run, const struct outcome *outcome, struct capture *captures)
 {
 	int code = outcome_exit_code(outcome);
@@ -247,7 +237,6 @@ static int execute(struct run *run, bool use_tty)
 	sigset_t before;
 	const int signals = session_block_signals(use_tty, &before);
 	int channel = signals < 0 ? signals : start_supervisor(run, &before);
-	int code;
 
 	if (channel < 0) {
 		log_line("run: the supervisor cannot be started: %s%s", strerror(-channel),
@@ -261,10 +250,14 @@ static int execute(struct run *run, bool use_tty)
 		capture_init(&captures[1]);
 		options.captures = captures;
 	}
-	outcome = session_run(&options, channel, signals, run->supervisor, &start, &run->request);
-	code = finish(run, &outcome, options.captures);
-	clear_up(run, &channel);
-	return code;
+	outcome = session_run(&options, channel, signals, &start, &run->request);
+	/* Nothing of ours is left when msp ends, not even a process that somebody else must reap; and
+	 * the supervisor empties the cgroups that are given back here. */
+	fd_close(&channel);
+	outcome.supervisor_status = launch_await(run->supervisor);
+	if (run->home.directory >= 0)
+		cgroup_leave(&run->home);
+	return finish(run, &outcome, options.captures);
 }
 
 static int run(const struct command *command, int argc, char *argv[])

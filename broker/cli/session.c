@@ -12,7 +12,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -122,38 +121,40 @@ static void on_refused(void *context, const struct ipc_execution_refused *refuse
 	session->outcome.refused = *refused;
 }
 
-static void attach_stream(struct session *session, enum stream stream, int own, int callers)
+static void attach_input(struct session *session, int own)
+{
+	struct relay *relay = &session->relays[STREAM_STDIN];
+
+	(void)fd_set_nonblocking(own, true); /* cannot fail on a pipe or terminal of ours */
+	session->fds[STREAM_STDIN] = own;
+	relay_init(relay, STDIN_FILENO, relay_end_of(STDIN_FILENO), own, RELAY_OWN);
+	relay->buffer = buffers[STREAM_STDIN];
+}
+
+static void attach_output(struct session *session, enum stream stream, int own, int callers)
 {
 	struct relay *relay = &session->relays[stream];
+	const enum relay_end end = relay_end_of(callers);
+	int again = -1;
 
 	(void)fd_set_nonblocking(own, true); /* cannot fail on a pipe or terminal of ours */
 	session->fds[stream] = own;
-	if (stream == STREAM_STDIN)
-		relay_init(relay, callers, relay_end_of(callers), own, RELAY_OWN);
-	else
-		relay_init(relay, own, RELAY_OWN, callers, relay_end_of(callers));
-	relay->buffer = buffers[stream];
-}
-
-/* An output terminal is written through an opening of our own, which never makes us wait. */
-static void attach_output(struct session *session, enum stream stream, int own, int callers)
-{
-	int again = -1;
-
-	if (relay_end_of(callers) == RELAY_TERMINAL)
+	/* A terminal is written through an opening of our own, which never makes us wait. */
+	if (end == RELAY_TERMINAL)
 		again = terminal_reopen(callers, O_WRONLY);
-	attach_stream(session, stream, own, again >= 0 ? again : callers);
-	if (again < 0)
-		return;
-	session->own[stream] = again;
-	session->relays[stream].sink_end = RELAY_OWN;
+	if (again >= 0)
+		session->own[stream] = again;
+	relay_init(relay, own, RELAY_OWN, again >= 0 ? again : callers, end);
+	if (again >= 0)
+		relay->sink_end = RELAY_OWN;
+	relay->buffer = buffers[stream];
 }
 
 static void on_started(void *context, uint64_t request, const int fds[3])
 {
 	struct session *session = context;
 
-	attach_stream(session, STREAM_STDIN, fds[0], STDIN_FILENO);
+	attach_input(session, fds[0]);
 	if (session->options->captures) {
 		session->fds[STREAM_STDOUT] = fds[1];
 		session->fds[STREAM_STDERR] = fds[2];
@@ -173,7 +174,7 @@ static void on_tty(void *context, uint64_t request, int terminal)
 	terminal_copy_size(STDOUT_FILENO, terminal);
 	attach_output(session, STREAM_STDOUT, terminal, STDOUT_FILENO);
 	if (copy >= 0)
-		attach_stream(session, STREAM_STDIN, copy, STDIN_FILENO);
+		attach_input(session, copy);
 }
 
 static void on_done(void *context, const struct ipc_execution_done *done)
@@ -372,21 +373,6 @@ static void turn(struct session *session)
 		receive(session);
 }
 
-/* How the supervisor ended, when it ended before the rest. It closes its channel last, so this is
- * at once; if it hangs all the same, we do not. */
-static int reap(pid_t pid)
-{
-	const struct timespec wait = { .tv_nsec = 5000000 };
-	int status = MSP_EXIT_SOFTWARE << 8;
-
-	for (int i = 0; i < 100; i++) {
-		if (waitpid(pid, &status, WNOHANG) != 0)
-			break;
-		(void)nanosleep(&wait, NULL); /* shorter is fine */
-	}
-	return status;
-}
-
 static void ask(struct session *session, const struct ipc_execution_start *start)
 {
 	int error = supervisor_hello(&session->client);
@@ -403,7 +389,7 @@ static void ask(struct session *session, const struct ipc_execution_start *start
 }
 
 struct outcome session_run(const struct session_options *options, int channel, int signals,
-			   pid_t pid, const struct ipc_execution_start *start,
+			   const struct ipc_execution_start *start,
 			   const struct outcome_request *request)
 {
 	struct session session = { .options = options,
@@ -420,8 +406,6 @@ struct outcome session_run(const struct session_options *options, int channel, i
 	while (!is_over(&session))
 		turn(&session);
 	terminal_restore(&session.terminal);
-	if (session.outcome.is_supervisor_gone)
-		session.outcome.supervisor_status = reap(pid);
 	fd_close_all(session.fds, STREAM_COUNT);
 	fd_close_all(session.own, STREAM_COUNT);
 	supervisor_client_done(&session.client);

@@ -8,7 +8,6 @@
 
 #include <signal.h>
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "capture.h"
 #include "common/ipc.h"
@@ -28,11 +27,11 @@ struct session_options {
 int session_block_signals(bool use_tty, sigset_t *ret_before);
 
 /*
- * Ask the supervisor `pid` on `channel` for the execution and see it through. The outcome is
- * complete when this returns; the supervisor may still be clearing up.
+ * Ask the supervisor on `channel` for the execution and see it through. The outcome is complete when
+ * this returns, but for supervisor_status; the supervisor may still be clearing up.
  */
 struct outcome session_run(const struct session_options *options, int channel, int signals,
-			   pid_t pid, const struct ipc_execution_start *start,
+			   const struct ipc_execution_start *start,
 			   const struct outcome_request *request);
 
 #endif

@@ -100,10 +100,12 @@ static int act_open_tree(char **arguments)
 	return outcome(syscall(SYS_open_tree, AT_FDCWD, "/", 0));
 }
 
+/* PATH: make it writable. With another argument it is given a mount of its own first. */
 static int act_remount(char **arguments)
 {
-	(void)arguments;
-	return outcome(mount(NULL, "/usr", NULL, MS_REMOUNT | MS_BIND, NULL));
+	if (arguments[1] && mount("none", arguments[0], "tmpfs", MS_RDONLY, NULL) != 0)
+		return UNPREPARED;
+	return outcome(mount(NULL, arguments[0], NULL, MS_REMOUNT | MS_BIND, NULL));
 }
 
 static int act_umount(char **arguments)

@@ -64,7 +64,8 @@ static int act_datagram(char **arguments)
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0)
 		return UNPREPARED;
-	if (sendto(fd, "probe", 5, 0, (const struct sockaddr *)&address, sizeof(address)) < 0)
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
+	    send(fd, "probe", 5, 0) < 0)
 		return errno;
 	return outcome(recv(fd, answer, sizeof(answer), 0));
 }

@@ -46,13 +46,33 @@ static void walk_language(const struct plan *plan, const struct plan_language *l
 	walk_list(plan, language->argv, language->argv_size);
 }
 
+/* As child-init reads them: a key and its value in turn. */
+static void walk_options(const struct plan *plan, const struct plan_mount *mount)
+{
+	const char *options = (const char *)plan_bytes(plan, mount->options);
+	const char *end = options + mount->options_size;
+
+	if (mount->options_size == 0)
+		return;
+	while (options < end) {
+		const char *value = options + strlen(options) + 1;
+
+		if (value >= end)
+			abort();
+		options = value + strlen(value) + 1;
+	}
+	if (options != end)
+		abort();
+}
+
 static void walk_mount(const struct plan *plan, const struct plan_mount *mount)
 {
 	walk_path(plan, mount->target);
-	if (mount->kind == PLAN_SYMLINK || mount->kind == PLAN_FILE)
-		walk_string(plan, mount->source);
-	if (mount->kind == PLAN_BIND || mount->kind == PLAN_DEVICE)
+	walk_options(plan, mount);
+	if (mount->kind >= PLAN_COPY && mount->kind <= PLAN_DEVICE)
 		walk_path(plan, mount->source);
+	else if (mount->kind >= PLAN_SYMLINK && mount->kind <= PLAN_DEVPTS)
+		walk_string(plan, mount->source);
 }
 
 static void walk_profile(const struct plan *plan, const struct plan_profile *profile)

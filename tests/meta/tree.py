@@ -10,7 +10,7 @@ BIN = os.environ.get("MSP_BIN") or os.path.join(BUILD, "bin")
 # Each process's sources and the program they become.
 PROCESS_FOLDERS = ("broker", "supervisor", "child-init", "policy")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-policy")
-STATIC_PROGRAMS = ("msp-supervisor", "msp-child-init")
+STATIC_PROGRAMS = ("msp", "msp-supervisor", "msp-child-init")
 DYNAMIC_PROGRAMS = tuple(name for name in PROGRAMS if name not in STATIC_PROGRAMS)
 
 
@@ -29,7 +29,7 @@ def files():
     for folder, folders, names in os.walk(ROOT):
         inside = os.path.relpath(folder, ROOT)
         folders[:] = [name for name in folders if name not in (".git", "__pycache__")
-                      and not (inside == "." and name in ("build", "home"))]
+                      and not (inside == "." and name == "build")]
         found += [os.path.normpath(os.path.join(inside, name)) for name in names]
     return sorted(found)
 

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/fd.h"
@@ -84,18 +83,15 @@ Test(executions, does_not_wait_for_ever)
 {
 	struct rig_workload workload = rig_run(&rig, "1");
 	const struct ipc_execution_done done = done_of(&workload);
-	struct timespec start, end;
+	struct pollfd out = { .fd = rig.client_out, .events = POLLIN };
+	int waits = 0;
 
 	print(workload.out, "some");
 	rig_done(&rig, &done);
-	(void)clock_gettime(CLOCK_MONOTONIC, &start);
-	do {
+	while (poll(&out, 1, 10) == 0 && ++waits < 100)
 		rig_turn(&rig);
-		(void)clock_gettime(CLOCK_MONOTONIC, &end);
-	} while (end.tv_sec - start.tv_sec < 1 && poll(&(struct pollfd){ rig.client_out, POLLIN, 0 },
-						       1, 10) == 0);
+	cr_assert_gt(waits, 30, "it waits for a while");
 	expect_part(rig_hear(&rig), "some\\n[exit 0");
-	cr_assert_lt((end.tv_sec - start.tv_sec) * 1000 + (end.tv_nsec - start.tv_nsec) / 1000000, 1000);
 	rig_workload_end(&workload);
 }
 

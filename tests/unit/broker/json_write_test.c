@@ -44,7 +44,7 @@ static void put(const char *bytes, size_t size)
 
 Test(json_write, escapes_strings)
 {
-	put("a\"\\/\b\f\n\r\t\x01\x1f\x7f\0z", 15);
+	put("a\"\\/\b\f\n\r\t\x01\x1f\x7f\0z", 14);
 	expect("\"a\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\\u0000z\"");
 	put("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9);
 	expect("\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");

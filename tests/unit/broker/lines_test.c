@@ -68,7 +68,7 @@ Test(lines, takes_bytes_one_at_a_time)
 		if (text[i] != '\n')
 			expect_event(LINES_NONE);
 		else
-			expect_line(i < 6 ? "{}" : "[]");
+			expect_line(i < 7 ? "{}" : "[]");
 	}
 	lines_done(&lines);
 }

@@ -18,7 +18,7 @@ static void expect_text(const char *expected)
 
 static void add_numbered(size_t count)
 {
-	char line[16];
+	char line[32];
 
 	for (size_t i = 0; i < count; i++) {
 		(void)snprintf(line, sizeof(line), "%07zu\n", i);

@@ -134,6 +134,7 @@ Test(server, stops_reading_for_a_client_that_does_not_read)
 	const long before = memory_kib();
 	int sent = 0, stuck = 0;
 
+	cr_assert_gt(before, 0);
 	cr_assert_eq(fd_set_nonblocking(rig.client_in, true), 0);
 	while (stuck < 5 && sent < 1000000) {
 		if (write(rig.client_in, request, strlen(request)) == (ssize_t)strlen(request)) {
@@ -145,7 +146,9 @@ Test(server, stops_reading_for_a_client_that_does_not_read)
 		}
 	}
 	cr_assert_lt(sent, 20000, "the broker reads on");
+#ifndef __SANITIZE_ADDRESS__ /* it keeps what was freed */
 	cr_assert_lt(memory_kib() - before, 8192);
+#endif
 	for (int i = 0; i < sent; i++)
 		expect_part(rig_hear(&rig), "\"tools\":[");
 	cr_assert_str_eq(rig_ask(&rig, PING), PONG);

@@ -155,7 +155,30 @@ Test(fd, sealed_file_is_a_copy_of_the_whole)
 
 Test(fd, sealed_file_of_what_is_no_file)
 {
+	int folder = fd_of_kind('d');
+	int pipe_end = fd_of_kind('p');
+
 	cr_assert_eq(fd_sealed_from_file("none", -1), -EBADF);
+	cr_assert_eq(fd_sealed_from_file("folder", folder), -EINVAL);
+	cr_assert_eq(fd_sealed_from_file("pipe", pipe_end), -EINVAL);
+	fd_close(&folder);
+	fd_close(&pipe_end);
+}
+
+Test(fd, copying_starts_at_the_beginning_and_appends)
+{
+	char content[32] = { 0 };
+	int from = memfd_create("from", MFD_CLOEXEC);
+	int to = memfd_create("to", MFD_CLOEXEC);
+
+	cr_assert_eq(fd_write_all(from, "abc", 3), 0);
+	cr_assert_eq(fd_write_all(to, "12", 2), 0);
+	cr_assert_eq(fd_copy(from, to), 0);
+	cr_assert_eq(pread(to, content, sizeof(content), 0), 5);
+	cr_assert_str_eq(content, "12abc");
+	cr_assert_eq(fd_copy(from, -1), -EBADF);
+	fd_close(&from);
+	fd_close(&to);
 }
 
 Test(fd, closing_forgets_and_keeps_errno)

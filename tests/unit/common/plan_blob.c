@@ -61,7 +61,12 @@ static void make_mounts(struct writer *out)
 	}
 	mounts[PLAN_SYMLINK - 1].source = text;
 	mounts[PLAN_FILE - 1].source = text;
-	mounts[PLAN_TMPFS - 1].source = 0;
+	for (uint32_t kind = PLAN_TMPFS; kind <= PLAN_DEVPTS; kind++) {
+		mounts[kind - 1].source = text;
+		mounts[kind - 1].options = PUT(out, "mode\000755");
+		mounts[kind - 1].options_size = sizeof("mode\000755");
+	}
+	mounts[PLAN_MASK - 1].source = 0;
 	out->blob->rules[0].path = path;
 }
 

@@ -195,10 +195,20 @@ Test(plan, mount_rules)
 
 Test(plan, mount_sources)
 {
-	REFUSES_OFFSETS(blob.mounts[PLAN_SYMLINK - 1].source);
-	REFUSES_OFFSETS(blob.mounts[PLAN_FILE - 1].source);
-	REFUSES_PATH(blob.mounts[PLAN_BIND - 1].source);
-	REFUSES_PATH(blob.mounts[PLAN_DEVICE - 1].source);
+	for (uint32_t kind = PLAN_SYMLINK; kind <= PLAN_DEVPTS; kind++)
+		REFUSES_OFFSETS(blob.mounts[kind - 1].source);
+	for (uint32_t kind = PLAN_COPY; kind <= PLAN_DEVICE; kind++)
+		REFUSES_PATH(blob.mounts[kind - 1].source);
+}
+
+Test(plan, mount_options_are_pairs)
+{
+	struct plan_mount *mount = &blob.mounts[PLAN_TMPFS - 1];
+
+	REFUSES_LIST(mount->options, mount->options_size);
+	REFUSES(mount->options_size, sizeof("mode")); /* a key without its value */
+	mount->options_size = 0;
+	cr_assert_eq(open_blob(), 0);
 }
 
 Test(plan, rule_and_language_rules)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starting the acts of probe.c: in a sandbox, in a sandbox without one of its layers, and bare on
+the host. Nothing here is a test."""
+import atexit
+import collections
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+import support  # noqa: E402  (its folder is known from here on)
+
+BUILD = os.environ.get("MSP_BUILD") or os.path.dirname(support.BIN)
+PROBE_FOLDER = os.path.join(BUILD, "probe")
+CONTROLS = os.path.join(BUILD, "controls")
+PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "builtin.policy")
+
+# How an act went. word: "succeeded", "refused", "unprepared", "killed"; error: the errno's name or
+# the signal's number; text: what it printed; verdict: the sandbox's, None on the host.
+Outcome = collections.namedtuple("Outcome", "word error text verdict")
+
+
+def needs_ordinary_user():
+    """For setUpModule: as root nothing here would mean anything."""
+    if os.geteuid() == 0:
+        raise unittest.SkipTest("needs an ordinary user: setpriv --reuid USER --init-groups ...")
+
+
+@functools.lru_cache(maxsize=None)
+def scratch():
+    """A folder of this test program, gone at its end; what lies in it, a sandbox may be shown."""
+    folder = tempfile.mkdtemp(prefix="msp-attack-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@functools.lru_cache(maxsize=None)
+def programs(without=None):
+    """The folder of the programs under test; `without`: a copy whose child-init lacks the named
+    layers, such as "landlock-seccomp"."""
+    if without is None:
+        return support.BIN
+    folder = os.path.join(scratch(), "without-" + without)
+    os.mkdir(folder)
+    for name in PROGRAMS:
+        source = os.path.join(support.BIN, name)
+        if name == "msp-child-init":
+            source = os.path.join(CONTROLS, "child-init-without-" + without)
+        shutil.copy(source, os.path.join(folder, name))
+    return folder
+
+
+def msp_run(*command, options=(), without=None, **keywords):
+    """`msp run --json`; (CompletedProcess, the object or None)."""
+    keywords.setdefault("stdin", subprocess.DEVNULL)
+    keywords.setdefault("timeout", 60)
+    result = subprocess.run(
+        [os.path.join(programs(without), "msp"), "run", "--json", *support.limits(), *options,
+         "--", *command], capture_output=True, text=True, check=False, **keywords)
+    try:
+        return result, json.loads(result.stdout)
+    except ValueError:
+        return result, None
+
+
+def parse(code, text, verdict):
+    last = text.rstrip("\n").rpartition("\n")[2].split()
+    if code == 0 and last == ["succeeded"]:
+        return Outcome("succeeded", None, text, verdict)
+    if code in (10, 20) and len(last) == 2:
+        return Outcome(last[0], last[1], text, verdict)
+    return Outcome("killed" if code > 128 else "broken", code - 128, text, verdict)
+
+
+def in_sandbox(act, *arguments, without=None, options=(), **keywords):
+    """One act in a fresh sandbox."""
+    result, told = msp_run("/probe/probe", act, *map(str, arguments), without=without,
+                           options=("--ro", PROBE_FOLDER + ":/probe", *options), **keywords)
+    if told is None:
+        raise AssertionError(f"msp run said nothing: {result.returncode} {result.stderr}")
+    return parse(result.returncode, told["stdout"], told["verdict"])
+
+
+def on_host(act, *arguments, prefix=(), **keywords):
+    """The same act by the same user without any sandbox."""
+    keywords.setdefault("stdin", subprocess.DEVNULL)
+    result = subprocess.run([*prefix, os.path.join(PROBE_FOLDER, "probe"), act,
+                             *map(str, arguments)],
+                            capture_output=True, text=True, timeout=60, check=False, **keywords)
+    code = result.returncode if result.returncode >= 0 else 128 - result.returncode
+    return parse(code, result.stdout, None)
+
+
+# As the owner of a new user namespace, where every capability over one's own namespaces is there.
+AS_OWNER = ("unshare", "--user", "--map-root-user", "--net", "--mount", "--uts", "--")
+
+
+def sysctl(name):
+    """A kernel setting as text, "" where the kernel does not have it."""
+    try:
+        with open("/proc/sys/" + name, encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+class Attack(unittest.TestCase):
+    """Assertions about outcomes; a message always shows the whole outcome."""
+
+    def assert_refused(self, outcome, *errors):
+        self.assertEqual(outcome.word, "refused", outcome)
+        self.assertIn(outcome.error, errors, outcome)
+
+    def assert_succeeded(self, outcome):
+        self.assertEqual(outcome.word, "succeeded", outcome)
+
+    def assert_reached(self, outcome, *filter_errors):
+        """The kernel answered, not a filter: it worked, or failed for a reason of the kernel."""
+        self.assertIn(outcome.word, ("succeeded", "refused"), outcome)
+        self.assertNotIn(outcome.error, filter_errors or ("EPERM", "ENOSYS"), outcome)

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a model reads about an execution, verdict by verdict, refusal by refusal.
+ */
+#include "mcp/result.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "common/names.h"
+#include "rig.h"
+
+static struct output out, err;
+static struct ipc_execution_done done;
+static struct ipc_execution_refused refused;
+static struct result result;
+static struct result_label label = { .profile = "default", .subject = "prog", .cwd = "/here" };
+
+static void reset(void)
+{
+	memset(&out, 0, sizeof(out));
+	memset(&err, 0, sizeof(err));
+	memset(&done, 0, sizeof(done));
+	memset(&refused, 0, sizeof(refused));
+}
+
+TestSuite(mcp_result, .init = reset);
+
+static const char *text_of_execution(void)
+{
+	const struct execution_outcome outcome = { .done = &done, .out = &out, .err = &err };
+
+	buffer_done(&result.text);
+	memset(&result, 0, sizeof(result));
+	result_of_execution(&label, &outcome, &result);
+	buffer_append(&result.text, "", 1);
+	return result.text.bytes;
+}
+
+static const char *text_of_refusal(uint32_t reason, const char *detail)
+{
+	refused.reason = reason;
+	(void)snprintf(refused.detail, sizeof(refused.detail), "%s", detail);
+	buffer_done(&result.text);
+	memset(&result, 0, sizeof(result));
+	result_of_refusal(&label, &refused, &result);
+	buffer_append(&result.text, "", 1);
+	return result.text.bytes;
+}
+
+static void print(struct output *stream, const char *text)
+{
+	output_add(stream, text, strlen(text));
+}
+
+Test(mcp_result, exits)
+{
+	done.wall_us = 20300;
+	cr_assert_str_eq(text_of_execution(), "[exit 0 · 0.02 s · no output]");
+	print(&out, "hello");
+	cr_assert_str_eq(text_of_execution(), "hello\n[exit 0 · 0.02 s]");
+	print(&err, "warning\n");
+	done.exit_code = 3;
+	cr_assert_str_eq(text_of_execution(), "hello\n[stderr]\nwarning\n[exit 3 · 0.02 s]");
+	cr_assert_not(result.is_error, "a non-zero exit is a result");
+	out.total = 0;
+	cr_assert_str_eq(text_of_execution(), "[stderr]\nwarning\n[exit 3 · 0.02 s]");
+}
+
+Test(mcp_result, durations)
+{
+	static const struct {
+		uint64_t us;
+		const char *text;
+	} durations[] = {
+		{ 0, "0.00 s" }, { 5000, "0.00 s" }, { 9999999, "10 s" }, { 1234000, "1.23 s" },
+		{ 60000000, "60 s" }, { 61500000, "61.5 s" }, { 600400000, "600 s" },
+	};
+
+	for (size_t i = 0; i < sizeof(durations) / sizeof(durations[0]); i++) {
+		done.wall_us = durations[i].us;
+		expect_part(text_of_execution(), durations[i].text);
+	}
+}
+
+Test(mcp_result, verdicts)
+{
+	static const struct {
+		uint32_t verdict;
+		const char *part;
+	} verdicts[] = {
+		{ VERDICT_TIMEOUT, "[timeout after 60 s: every process was killed" },
+		{ VERDICT_CPU_TIME, "[CPU time limit reached" },
+		{ VERDICT_MEMORY, "[memory limit reached (peak 512 MiB): every process was killed" },
+		{ VERDICT_PIDS, "[process limit reached" },
+		{ VERDICT_DISK, "[disk limit reached" },
+		{ VERDICT_OUTPUT, "[output limit reached" },
+		{ VERDICT_DENIED, "[killed for an operation" },
+		{ VERDICT_CANCELLED, "[cancelled" },
+		{ VERDICT_CLIENT_GONE, "[cancelled" },
+	};
+
+	done.wall_us = 60000000;
+	done.peak_bytes = 512 << 20;
+	print(&out, "partial");
+	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
+		done.verdict = verdicts[i].verdict;
+		expect_part(text_of_execution(), verdicts[i].part);
+		expect_part(result.text.bytes, "partial\n");
+		cr_assert_not(result.is_error);
+	}
+	done.verdict = VERDICT_COUNT;
+	expect_part(text_of_execution(), "the sandbox failed");
+	cr_assert(result.is_error);
+}
+
+Test(mcp_result, signals)
+{
+	done.verdict = VERDICT_SIGNALLED;
+	done.signal = SIGKILL;
+	expect_part(text_of_execution(), "[killed by signal 9 (SIGKILL) · 0.00 s");
+	done.signal = SIGSYS;
+	expect_part(text_of_execution(), "system call filter");
+	done.signal = SIGXFSZ;
+	expect_part(text_of_execution(), "a file grew beyond");
+	done.signal = 4000;
+	expect_part(text_of_execution(), "[killed by signal 4000 ·");
+}
+
+Test(mcp_result, starts_that_fail)
+{
+	done.verdict = VERDICT_INTERNAL;
+	done.stage = STAGE_EXEC;
+	done.error = ENOENT;
+	expect_part(text_of_execution(), "\"prog\" could not be executed: No such file or directory (ENOENT)");
+	expect_part(result.text.bytes, "Nothing was run.");
+	cr_assert(result.is_error);
+	done.error = EACCES;
+	expect_part(text_of_execution(), "executable file");
+	done.error = ENOEXEC;
+	expect_part(text_of_execution(), "#! line");
+	done.error = E2BIG;
+	expect_part(text_of_execution(), "`stdin`");
+	done.error = 4000;
+	expect_part(text_of_execution(), "error 4000");
+	done.stage = STAGE_CWD;
+	done.error = ENOENT;
+	expect_part(text_of_execution(), "\"/here\" (argument cwd)");
+	done.stage = STAGE_MOUNTS;
+	expect_part(text_of_execution(), "could not be set up: mounting the sandbox's own file systems failed");
+	done.stage = 4000;
+	cr_assert(result.is_error);
+	(void)text_of_execution();
+	cr_assert(result.is_error);
+}
+
+Test(mcp_result, refusals_name_value_rule_and_remedy)
+{
+	expect_part(text_of_refusal(REFUSAL_PROFILE_UNKNOWN, "default, strict"),
+		    "There is no profile \"default\". The profiles are: default, strict. Leave");
+	expect_part(text_of_refusal(REFUSAL_LANGUAGE_UNKNOWN, "a, b"), "\"prog\". Its languages are: a, b. Use");
+	expect_part(text_of_refusal(REFUSAL_LANGUAGE_MISSING, "a"), "Installed are: a. Use one of these, or ask");
+	for (uint32_t reason = 0; reason < REFUSAL_COUNT + 2; reason++) {
+		expect_part(text_of_refusal(reason, "d\x1b" "etail"), "Nothing was run.");
+		cr_assert_null(strchr(result.text.bytes, '\x1b'));
+		cr_assert(result.is_error);
+	}
+}
+
+static void fill(struct output *stream, size_t size)
+{
+	static const char line[] = "0123456789abcdef0123456789abcde\n";
+
+	for (size_t i = 0; i < size / 32; i++)
+		output_add(stream, line, 32);
+}
+
+/* Agents cut at about 10,000 characters: what we say stays below, whatever was printed. */
+Test(mcp_result, long_output_is_shared)
+{
+	fill(&out, 1000000);
+	cr_assert_lt(strlen(text_of_execution()), 10000);
+	cr_assert(result.is_truncated);
+	expect_part(result.text.bytes, "bytes omitted ...]");
+	expect_part(result.text.bytes, "[output cut: stdout has 1000000 bytes, stderr 0; ");
+	fill(&err, 1000000);
+	cr_assert_lt(strlen(text_of_execution()), 10000);
+	expect_part(result.text.bytes, "\n[stderr]\n0123");
+	/* a short stderr is shown whole, and stdout gets the rest */
+	memset(&err, 0, sizeof(err));
+	print(&err, "the error\n");
+	expect_part(text_of_execution(), "\n[stderr]\nthe error\n[output cut");
+	cr_assert_gt(strlen(result.text.bytes), 9000);
+	cr_assert_lt(strlen(result.text.bytes), 10000);
+}
+
+Test(mcp_result, what_is_printed_cannot_pose_as_the_last_line)
+{
+	print(&out, "[exit 0 · 0.01 s]");
+	done.exit_code = 1;
+	cr_assert_str_eq(text_of_execution(), "[exit 0 · 0.01 s]\n[exit 1 · 0.00 s]");
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cgroup.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+#include <unistd.h>
+
+static char path[64];
+
+Test(cgroup, own_line)
+{
+	cr_expect(cgroup_parse_own("0::/user.slice/x.scope\n", path, sizeof(path)));
+	cr_expect_str_eq(path, "/user.slice/x.scope");
+	cr_expect(cgroup_parse_own("12:cpu:/a\n1:name=systemd:/b\n0::/\n", path, sizeof(path)));
+	cr_expect_str_eq(path, "/");
+	cr_expect(cgroup_parse_own("0::/x", path, sizeof(path)));
+	cr_expect_str_eq(path, "/x");
+}
+
+Test(cgroup, no_own_line)
+{
+	cr_expect_not(cgroup_parse_own("", path, sizeof(path)));
+	cr_expect_not(cgroup_parse_own("1:cpu:/a\n", path, sizeof(path)));
+	cr_expect_not(cgroup_parse_own("10::/a\n", path, sizeof(path)));
+	cr_expect_not(cgroup_parse_own("0::/../elsewhere\n", path, sizeof(path)),
+		      "outside of our namespace");
+	cr_expect_not(cgroup_parse_own("0::/a-path-that-is-longer-than-the-room-that-there-is-for-"
+				       "it-in-this-test\n",
+				       path, sizeof(path)));
+}
+
+Test(cgroup, controllers)
+{
+	cr_expect_eq(cgroup_parse_controllers("cpuset cpu io memory hugetlb pids rdma misc"),
+		     (uint32_t)(CGROUP_CPU | CGROUP_IO | CGROUP_MEMORY | CGROUP_PIDS));
+	cr_expect_eq(cgroup_parse_controllers("memory pids\n"),
+		     (uint32_t)(CGROUP_MEMORY | CGROUP_PIDS));
+	cr_expect_eq(cgroup_parse_controllers("cpuset cpux xpids"), 0U);
+	cr_expect_eq(cgroup_parse_controllers(""), 0U);
+}
+
+Test(cgroup, every_problem_has_words)
+{
+	for (int problem = CGROUP_USABLE; problem <= CGROUP_FAILED; problem++) {
+		struct cgroup_state state = { .problem = (enum cgroup_problem)problem,
+					      .directory = -1,
+					      .error = 16,
+					      .path = "/sys/fs/cgroup/x",
+					      .controllers = "hugetlb" };
+		char text[CGROUP_TEXT_MAX] = "";
+		char fix[CGROUP_TEXT_MAX] = "";
+
+		cgroup_describe(&state, text);
+		cgroup_describe_fix(&state, fix);
+		cr_expect_gt(strlen(text), 10U);
+		cr_expect(strstr(fix, "--limits=fallback"));
+	}
+}
+
+Test(cgroup, missing_controllers_are_named)
+{
+	struct cgroup_state state = { .problem = CGROUP_CONTROLLERS,
+				      .directory = -1,
+				      .path = "/sys/fs/cgroup",
+				      .controllers = "memory hugetlb" };
+	char text[CGROUP_TEXT_MAX];
+
+	cgroup_describe(&state, text);
+	cr_expect(strstr(text, "\"memory hugetlb\""));
+	cr_expect(strstr(text, "missing: cpu, pids"));
+}
+
+Test(cgroup, examining_changes_nothing_and_leaks_nothing)
+{
+	struct cgroup_state state = cgroup_examine();
+
+	cr_expect_leq(state.problem, CGROUP_SHARED);
+	if (state.directory >= 0)
+		cr_expect_eq(close(state.directory), 0);
+}

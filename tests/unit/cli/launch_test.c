@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/channel.h"
+#include "common/fd.h"
+
+static bool is_null_device(int fd)
+{
+	struct stat null;
+	struct stat status;
+
+	return stat("/dev/null", &null) == 0 && fstat(fd, &status) == 0 &&
+	       status.st_rdev == null.st_rdev && S_ISCHR(status.st_mode);
+}
+
+static int standard_fds_in_child(unsigned int closed)
+{
+	int status = 0;
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		int null;
+		int code = 0;
+
+		for (int fd = 0; fd < 3; fd++) {
+			if (closed >> fd & 1)
+				(void)close(fd);
+		}
+		null = launch_standard_fds();
+		for (int fd = 0; fd < 3; fd++) {
+			if (closed >> fd & 1 && !is_null_device(fd))
+				code = 1;
+		}
+		if (null < 3 || !is_null_device(null) || !(fcntl(null, F_GETFD) & FD_CLOEXEC))
+			code = 2;
+		_exit(code);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status);
+}
+
+Test(launch, closed_standard_descriptors_are_filled)
+{
+	for (unsigned int closed = 0; closed < 8; closed++)
+		cr_expect_eq(standard_fds_in_child(closed), 0, "%u", closed);
+}
+
+Test(launch, own_path)
+{
+	char path[IPC_PATH_MAX];
+
+	cr_expect(launch_own_path(path));
+	cr_expect(strstr(path, "cli-launch"));
+}
+
+Test(launch, images_that_are_not_there)
+{
+	struct images images;
+	char text[LAUNCH_TEXT_MAX] = "";
+
+	cr_expect_eq(launch_open_images(&images, text), -1);
+	cr_expect(strstr(text, "msp-supervisor is neither in"));
+	cr_expect(strstr(text, "libexec/msp"));
+}
+
+static int file_with(const char *text)
+{
+	const int fd = memfd_create("image", MFD_CLOEXEC);
+
+	cr_assert_eq(fd_write_all(fd, text, strlen(text)), 0);
+	return fd;
+}
+
+static struct channel_message message;
+
+static void receive(const struct channel *channel, uint32_t type)
+{
+	enum ipc_error error = IPC_OK;
+
+	cr_assert_eq(channel_receive(channel, &message, MSG_DONTWAIT, &error), 1, "%s",
+		     ipc_error_text(error));
+	cr_assert_eq(message.type, type);
+}
+
+Test(launch, says_everything_in_order)
+{
+	const struct images images = { file_with("s"), file_with("c"), file_with("b"),
+				       file_with("policy") };
+	const struct cgroup_home home = { .directory = open("/tmp", O_RDONLY | O_DIRECTORY),
+					  .has_io = 1 };
+	static struct binds binds = { .count = 1 };
+	const struct launch launch = { .images = &images,
+				       .home = &home,
+				       .binds = &binds,
+				       .frontend = FRONTEND_BROKER,
+				       .limits = LIMITS_FALLBACK };
+	struct channel supervisor = { -1, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
+	char policy[8] = "";
+	int ends[2];
+
+	binds.list[0] = (struct bind){ .fd = open("/usr", O_PATH), .host = "/usr", .inside = "/x" };
+	cr_assert_eq(channel_pair(ends), 0);
+	supervisor.fd = ends[1];
+	cr_assert_eq(launch_send(&launch, ends[0]), 0);
+	receive(&supervisor, IPC_TYPE_supervisor_start);
+	cr_expect_eq(message.body.supervisor_start.frontend, (uint32_t)FRONTEND_BROKER);
+	cr_expect_eq(message.body.supervisor_start.limits, (uint32_t)LIMITS_FALLBACK);
+	cr_expect_eq(pread(message.fds[0], policy, sizeof(policy), 0), 6);
+	cr_expect_str_eq(policy, "policy");
+	receive(&supervisor, IPC_TYPE_supervisor_cgroup);
+	cr_expect_eq(message.body.supervisor_cgroup.has_io, 1U);
+	receive(&supervisor, IPC_TYPE_supervisor_bind);
+	cr_expect_str_eq(message.body.supervisor_bind.inside_path, "/x");
+	receive(&supervisor, IPC_TYPE_supervisor_run);
+	cr_expect_eq(message.body.supervisor_run.binds, 1U);
+}
+
+Test(launch, without_a_cgroup_none_is_sent)
+{
+	const struct images images = { file_with("s"), file_with("c"), file_with("b"),
+				       file_with("policy") };
+	const struct cgroup_home home = { .parent = -1, .directory = -1 };
+	const struct launch launch = { .images = &images,
+				       .home = &home,
+				       .frontend = FRONTEND_LAUNCHER };
+	struct channel supervisor = { -1, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
+	int ends[2];
+
+	cr_assert_eq(channel_pair(ends), 0);
+	supervisor.fd = ends[1];
+	cr_assert_eq(launch_send(&launch, ends[0]), 0);
+	receive(&supervisor, IPC_TYPE_supervisor_start);
+	receive(&supervisor, IPC_TYPE_supervisor_run);
+	cr_expect_eq(message.body.supervisor_run.binds, 0U);
+}
+
+Test(launch, a_supervisor_that_cannot_be_executed)
+{
+	const struct images images = { .supervisor = file_with("no program") };
+	sigset_t mask;
+	pid_t pid = 0;
+	int ends[2];
+
+	(void)sigemptyset(&mask);
+	cr_assert_eq(channel_pair(ends), 0);
+	cr_expect_eq(launch_spawn(&images, ends[1], launch_standard_fds(), &mask, &pid), -ENOEXEC);
+}
+
+Test(launch, awaits_an_end)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(7);
+	cr_expect_eq(WEXITSTATUS(launch_await(pid)), 7);
+}
+
+Test(launch, does_not_wait_for_ever)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)pause();
+		_exit(0);
+	}
+	cr_expect_eq(WTERMSIG(launch_await(pid)), SIGKILL);
+}

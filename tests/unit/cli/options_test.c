@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "options.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "command.h"
+#include "common/ipc.h"
+
+struct target {
+	bool is_loud;
+	uint32_t timeout_ms;
+	uint32_t limits;
+	const char *profile;
+	struct environment environment;
+	struct bind_words binds;
+};
+
+static const struct option_row rows[] = {
+	{ "loud", NULL, option_set_flag, offsetof(struct target, is_loud), "" },
+	{ "timeout", "SECONDS", option_set_seconds, offsetof(struct target, timeout_ms), "" },
+	{ "limits", "MODE", option_set_limits, offsetof(struct target, limits), "" },
+	{ "profile", "NAME", option_set_profile, offsetof(struct target, profile), "" },
+	{ "env", "K=V", option_set_environment, offsetof(struct target, environment), "" },
+	{ "ro", "HOST", option_set_bind, offsetof(struct target, binds), "" },
+};
+static const struct option_table with_operands = { rows, sizeof(rows) / sizeof(rows[0]), true };
+static const struct option_table without_operands = { rows, sizeof(rows) / sizeof(rows[0]), false };
+
+static struct target target;
+static char text[OPTIONS_TEXT_MAX];
+static int rest;
+
+/* `words` ends with NULL. */
+static enum options_result parse(const struct option_table *table, char *words[])
+{
+	int count = 0;
+
+	while (words[count])
+		count++;
+	memset(&target, 0, sizeof(target));
+	text[0] = '\0';
+	rest = -1;
+	return options_parse(table, count, words, &target, &rest, text);
+}
+
+#define W(word) ((char[]){ word })
+
+Test(options, none)
+{
+	char *words[] = { W("run"), NULL };
+
+	cr_expect_eq(parse(&with_operands, words), OPTIONS_OK);
+	cr_expect_eq(rest, 1);
+}
+
+Test(options, both_forms_of_a_value)
+{
+	char *joined[] = { W("run"), W("--timeout=2.5"), NULL };
+	char *apart[] = { W("run"), W("--timeout"), W("2.5"), NULL };
+
+	cr_expect_eq(parse(&with_operands, joined), OPTIONS_OK);
+	cr_expect_eq(target.timeout_ms, 2500U);
+	cr_expect_eq(parse(&with_operands, apart), OPTIONS_OK);
+	cr_expect_eq(target.timeout_ms, 2500U);
+	cr_expect_eq(rest, 3);
+}
+
+Test(options, end_at_two_dashes)
+{
+	char *words[] = { W("run"), W("--loud"), W("--"), W("--timeout=1"), NULL };
+
+	cr_expect_eq(parse(&with_operands, words), OPTIONS_OK);
+	cr_expect(target.is_loud);
+	cr_expect_eq(target.timeout_ms, 0U);
+	cr_expect_eq(rest, 3);
+}
+
+Test(options, end_at_the_first_other_word)
+{
+	char *words[] = { W("run"), W("ls"), W("--loud"), NULL };
+
+	cr_expect_eq(parse(&with_operands, words), OPTIONS_OK);
+	cr_expect_not(target.is_loud);
+	cr_expect_eq(rest, 1);
+}
+
+Test(options, a_single_dash_is_an_operand)
+{
+	char *words[] = { W("run"), W("-"), NULL };
+
+	cr_expect_eq(parse(&with_operands, words), OPTIONS_OK);
+	cr_expect_eq(rest, 1);
+}
+
+Test(options, help_wins)
+{
+	char *words[] = { W("run"), W("--help"), W("--nonsense"), NULL };
+	char *brief[] = { W("run"), W("-h"), NULL };
+	char *behind[] = { W("run"), W("--"), W("--help"), NULL };
+
+	cr_expect_eq(parse(&with_operands, words), OPTIONS_HELP);
+	cr_expect_eq(parse(&with_operands, brief), OPTIONS_HELP);
+	cr_expect_eq(parse(&with_operands, behind), OPTIONS_OK);
+}
+
+static void expect_wrong(char *words[], const char *part)
+{
+	cr_expect_eq(parse(&with_operands, words), OPTIONS_WRONG);
+	cr_expect(strstr(text, part), "'%s' says '%s'", text, part);
+}
+
+Test(options, unknown_ones_are_explained)
+{
+	char *near[] = { W("run"), W("--timeut=3"), NULL };
+	char *far[] = { W("run"), W("--colour"), NULL };
+	char *brief[] = { W("run"), W("-t"), NULL };
+	char *prefix[] = { W("run"), W("--time"), NULL };
+
+	expect_wrong(near, "did you mean '--timeout'");
+	expect_wrong(far, "there is no option '--colour'");
+	expect_wrong(brief, "there is no option '-t'");
+	expect_wrong(prefix, "there is no option '--time'"); /* no abbreviations */
+}
+
+Test(options, values_that_are_missing_or_too_many)
+{
+	char *missing[] = { W("run"), W("--timeout"), NULL };
+	char *surplus[] = { W("run"), W("--loud=yes"), NULL };
+	char *empty[] = { W("run"), W("--loud="), NULL };
+
+	expect_wrong(missing, "--timeout needs a value");
+	expect_wrong(surplus, "--loud takes no value");
+	expect_wrong(empty, "--loud takes no value");
+}
+
+Test(options, operands_where_there_are_none)
+{
+	char *words[] = { W("doctor"), W("--loud"), W("now"), NULL };
+
+	cr_expect_eq(parse(&without_operands, words), OPTIONS_WRONG);
+	cr_expect(strstr(text, "'now'"));
+}
+
+Test(options, long_values_do_not_overflow_the_text)
+{
+	static char word[100000];
+	char *words[] = { W("run"), word, NULL };
+
+	memset(word, 'x', sizeof(word) - 1);
+	memcpy(word, "--timeout=", 10);
+	cr_expect_eq(parse(&with_operands, words), OPTIONS_WRONG);
+	cr_expect_lt(strlen(text), sizeof(text));
+}
+
+static uint32_t seconds(const char *value)
+{
+	uint32_t milliseconds = 0;
+
+	return option_set_seconds(&milliseconds, value) ? 0 : milliseconds;
+}
+
+Test(option_values, seconds)
+{
+	cr_expect_eq(seconds("1"), 1000U);
+	cr_expect_eq(seconds("0.5"), 500U);
+	cr_expect_eq(seconds(".25"), 250U);
+	cr_expect_eq(seconds("3."), 3000U);
+	cr_expect_eq(seconds("0.001"), 1U);
+	cr_expect_eq(seconds("0.0001"), 1U, "rounded up, not to no limit at all");
+	cr_expect_eq(seconds("1.0000"), 1000U);
+	cr_expect_eq(seconds("4294967"), 4294967000U);
+	cr_expect_eq(seconds("007"), 7000U);
+}
+
+Test(option_values, seconds_refused)
+{
+	static const char *const bad[] = { "",     "0",    "0.0",     ".",	 "-1",
+					   "+1",   " 1",   "1 ",      "1e3",     "1s",
+					   "1..2", "1.2.3", "4294968", "99999999999999999999999",
+					   "inf",  "nan",  "0x10",    "1,5" };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_expect_eq(seconds(bad[i]), 0U, "'%s'", bad[i]);
+}
+
+Test(option_values, limits)
+{
+	uint32_t limits = 99;
+
+	cr_expect_null(option_set_limits(&limits, "fallback"));
+	cr_expect_eq(limits, (uint32_t)LIMITS_FALLBACK);
+	cr_expect_null(option_set_limits(&limits, "required"));
+	cr_expect_eq(limits, (uint32_t)LIMITS_CGROUP);
+	cr_expect_not_null(option_set_limits(&limits, "Fallback"));
+	cr_expect_not_null(option_set_limits(&limits, ""));
+	cr_expect_not_null(option_set_limits(&limits, "none"));
+}
+
+Test(option_values, profile)
+{
+	const char *profile = NULL;
+	char name[65];
+
+	cr_expect_null(option_set_profile(&profile, "python-dev"));
+	cr_expect_str_eq(profile, "python-dev");
+	cr_expect_not_null(option_set_profile(&profile, ""));
+	cr_expect_not_null(option_set_profile(&profile, "-x"));
+	cr_expect_not_null(option_set_profile(&profile, "a b"));
+	cr_expect_not_null(option_set_profile(&profile, "../x"));
+	memset(name, 'a', sizeof(name));
+	name[64] = '\0';
+	cr_expect_not_null(option_set_profile(&profile, name));
+	name[63] = '\0';
+	cr_expect_null(option_set_profile(&profile, name));
+}
+
+Test(option_values, environment)
+{
+	static struct environment environment;
+
+	cr_expect_null(option_set_environment(&environment, "A=1"));
+	cr_expect_null(option_set_environment(&environment, "_B2="));
+	cr_expect_null(option_set_environment(&environment, "C=a=b c"));
+	cr_expect_eq(environment.size, 4U + 5U + 8U);
+	cr_expect_arr_eq(environment.bytes, "A=1\0_B2=\0C=a=b c", environment.size);
+}
+
+Test(option_values, environment_refused)
+{
+	static struct environment environment;
+	static const char *const bad[] = { "", "=", "=1", "A", "1A=2", "A B=1", "A-B=1", "\xc3\xa9=1" };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_expect_not_null(option_set_environment(&environment, bad[i]), "'%s'", bad[i]);
+	cr_expect_eq(environment.size, 0U);
+	cr_expect_null(option_set_environment(&environment, "PATH=/x"));
+	cr_expect_null(option_set_environment(&environment, "PATH2=/x"), "a name of its own");
+	cr_expect_not_null(option_set_environment(&environment, "PATH=/y"), "twice");
+}
+
+Test(option_values, environment_has_an_end)
+{
+	static struct environment environment;
+	static char entry[IPC_ENVIRONMENT_MAX + 8];
+
+	memset(entry, 'x', sizeof(entry) - 1);
+	entry[1] = '=';
+	cr_expect_not_null(option_set_environment(&environment, entry), "one that is too long");
+	entry[IPC_ENVIRONMENT_MAX - 1] = '\0';
+	cr_expect_null(option_set_environment(&environment, entry), "one that just fits");
+	cr_expect_eq(environment.size, (uint32_t)IPC_ENVIRONMENT_MAX);
+	cr_expect_not_null(option_set_environment(&environment, "A="), "nothing after that");
+}
+
+Test(option_values, binds_have_an_end)
+{
+	static struct bind_words binds;
+
+	for (int i = 0; i < BINDS_MAX; i++)
+		cr_expect_null(option_set_bind(&binds, "/x"));
+	cr_expect_not_null(option_set_bind(&binds, "/x"));
+	cr_expect_eq(binds.count, (uint32_t)BINDS_MAX);
+}
+
+Test(option_values, inside_path)
+{
+	const char *path = NULL;
+
+	cr_expect_null(option_set_inside_path(&path, "/workspace"));
+	cr_expect_not_null(option_set_inside_path(&path, "workspace"));
+	cr_expect_not_null(option_set_inside_path(&path, ""));
+}
+
+Test(option_values, account)
+{
+	const char *account = NULL;
+
+	cr_expect_null(option_set_account(&account, "msp"));
+	cr_expect_not_null(option_set_account(&account, ""));
+	cr_expect_not_null(option_set_account(&account, "a:b"));
+	cr_expect_not_null(option_set_account(&account, "-f"));
+}
+
+Test(command, every_one_is_complete)
+{
+	cr_expect_eq(command_count, 6U);
+	for (size_t i = 0; i < command_count; i++) {
+		const struct command *command = commands[i];
+
+		cr_expect_eq(command_find(command->name), command);
+		cr_expect_not_null(command->run);
+		cr_expect_gt(strlen(command->summary), 0U);
+		cr_expect_gt(strlen(command->help), 0U);
+		for (size_t j = 0; j < command->options.count; j++) {
+			cr_expect_not_null(command->options.rows[j].set);
+			cr_expect_gt(strlen(command->options.rows[j].help), 0U);
+		}
+	}
+	cr_expect_null(command_find("exec"));
+	cr_expect_str_eq(command_suggest("srve"), "serve");
+}
+
+Test(command, flags_take_no_value_and_others_do)
+{
+	for (size_t i = 0; i < command_count; i++) {
+		const struct option_table *table = &commands[i]->options;
+
+		for (size_t j = 0; j < table->count; j++)
+			cr_expect_eq(table->rows[j].set == option_set_flag,
+				     table->rows[j].argument == NULL, "%s --%s", commands[i]->name,
+				     table->rows[j].name);
+	}
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "outcome.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <signal.h>
+
+#include "common/names.h"
+
+static int code_of(struct ipc_execution_done done)
+{
+	const struct outcome outcome = { .is_done = true, .done = done };
+
+	return outcome_exit_code(&outcome);
+}
+
+#define DONE(...) code_of((struct ipc_execution_done){ __VA_ARGS__ })
+
+Test(outcome, the_workloads_own_end)
+{
+	cr_expect_eq(DONE(.verdict = VERDICT_EXITED, .exit_code = 0), 0);
+	cr_expect_eq(DONE(.verdict = VERDICT_EXITED, .exit_code = 255), 255);
+	cr_expect_eq(DONE(.verdict = VERDICT_SIGNALLED, .signal = SIGSEGV), 139);
+}
+
+Test(outcome, limits)
+{
+	cr_expect_eq(DONE(.verdict = VERDICT_TIMEOUT, .signal = SIGKILL), 124);
+	cr_expect_eq(DONE(.verdict = VERDICT_MEMORY, .signal = SIGKILL), 137);
+	cr_expect_eq(DONE(.verdict = VERDICT_CPU_TIME, .signal = SIGXCPU), 152);
+	cr_expect_eq(DONE(.verdict = VERDICT_PIDS), 137, "killed, whatever the signal was");
+	cr_expect_eq(DONE(.verdict = VERDICT_DENIED, .signal = SIGSYS), 159);
+}
+
+Test(outcome, failed_starts)
+{
+	cr_expect_eq(DONE(.verdict = VERDICT_INTERNAL, .stage = STAGE_MOUNTS, .error = EPERM), 125);
+	cr_expect_eq(DONE(.verdict = VERDICT_INTERNAL, .stage = STAGE_CWD, .error = ENOENT), 125);
+	cr_expect_eq(DONE(.verdict = VERDICT_INTERNAL, .stage = STAGE_EXEC, .error = ENOENT), 127);
+	cr_expect_eq(DONE(.verdict = VERDICT_INTERNAL, .stage = STAGE_EXEC, .error = EACCES), 126);
+	cr_expect_eq(DONE(.verdict = VERDICT_INTERNAL, .stage = STAGE_EXEC, .error = ENOEXEC), 126);
+}
+
+Test(outcome, every_verdict_has_a_code)
+{
+	for (uint32_t verdict = 0; verdict <= VERDICT_COUNT; verdict++) {
+		const int code = DONE(.verdict = verdict);
+
+		cr_expect_geq(code, 0);
+		cr_expect_leq(code, 255);
+	}
+}
+
+static int refused(enum refusal reason)
+{
+	const struct outcome outcome = { .is_refused = true, .refused = { .reason = reason } };
+
+	return outcome_exit_code(&outcome);
+}
+
+Test(outcome, refusals)
+{
+	cr_expect_eq(refused(REFUSAL_PROFILE_UNKNOWN), 64);
+	cr_expect_eq(refused(REFUSAL_CWD), 64);
+	cr_expect_eq(refused(REFUSAL_ARGV), 64);
+	cr_expect_eq(refused(REFUSAL_BUSY), 125);
+	cr_expect_eq(refused(REFUSAL_RESOURCES), 125);
+}
+
+static int gone(int status)
+{
+	const struct outcome outcome = { .is_supervisor_gone = true, .supervisor_status = status };
+
+	return outcome_exit_code(&outcome);
+}
+
+Test(outcome, a_supervisor_that_ended_first)
+{
+	cr_expect_eq(gone(78 << 8), 78, "it refused, and has said why");
+	cr_expect_eq(gone(70 << 8), 125);
+	cr_expect_eq(gone(0), 125);
+	cr_expect_eq(gone(SIGKILL), 125);
+}
+
+Test(outcome, what_ended_msp_counts_first)
+{
+	struct outcome outcome = { .is_done = true, .done = { .verdict = VERDICT_CANCELLED } };
+
+	outcome.signal = SIGTERM;
+	cr_expect_eq(outcome_exit_code(&outcome), 143);
+	outcome.signal = 0;
+	outcome.is_reader_gone = true;
+	cr_expect_eq(outcome_exit_code(&outcome), 141);
+	outcome.is_reader_gone = false;
+	outcome.relay_name = "writing standard output";
+	outcome.relay_error = ENOSPC;
+	cr_expect_eq(outcome_exit_code(&outcome), 125);
+}

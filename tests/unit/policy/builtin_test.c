@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The filters of the built-in profiles as they stand in the plan, against the groups that each
+ * profile is meant to have and a list of calls with arguments.
+ */
+#include "common/confine/seccomp.h"
+#include "support.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define HIGH 0xdeadbeef00000000ULL
+
+struct group {
+	const char *name;
+	const char *kind;
+	const char *calls;
+};
+
+static const struct group groups[] = {
+#define GROUP(name, kind, reason, calls) { " " #name " ", #kind, " " calls " " },
+#include "policy/seccomp_groups.def"
+#undef GROUP
+};
+
+/* What each profile is meant to allow, said here a second time. */
+static const char *const expected_groups[][2] = {
+	{ "default", " basic files attributes watch process threads memory signals time sockets "
+		     "network terminal confine " },
+	{ "strict", " basic files attributes process threads memory signals time sockets "
+		    "terminal " },
+	{ "_helper", " basic files process threads memory signals time sockets terminal " },
+};
+
+static struct builtin builtin;
+
+static void open_plan(void)
+{
+	builtin = builtin_open();
+}
+
+static void close_plan(void)
+{
+	builtin_close(&builtin);
+}
+
+TestSuite(builtin, .init = open_plan, .fini = close_plan);
+
+static bool contains(const char *list, const char *word)
+{
+	char padded[64];
+
+	(void)snprintf(padded, sizeof(padded), " %s ", word);
+	return strstr(list, padded) != NULL;
+}
+
+/* The answer to a call whose arguments are all 0. */
+static uint32_t expected_answer(const char *allowed, const char *call)
+{
+	for (size_t i = 0; i < COUNT(groups); i++) {
+		if (!contains(groups[i].calls, call))
+			continue;
+		if (strcmp(groups[i].kind, "HIDDEN") == 0)
+			return FILTER_ENOSYS;
+		if (strstr(allowed, groups[i].name) == NULL)
+			return FILTER_EPERM;
+		/* Family 0 is none of those that are allowed. */
+		if (strcmp(call, "socket") == 0 || strcmp(call, "socketpair") == 0)
+			return FILTER_EPERM;
+		return FILTER_ALLOW;
+	}
+	return FILTER_ENOSYS;
+}
+
+static void check_number(const char *profile, const char *allowed, uint32_t number)
+{
+	static const uint64_t zeros[6];
+	char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, (int)number);
+	const uint32_t expected = name != NULL ? expected_answer(allowed, name) : FILTER_ENOSYS;
+	const uint32_t answer = builtin_answer(&builtin.plan, profile, number, zeros);
+
+	cr_expect_eq(answer, expected, "%s: %s (%u): %#x, expected %#x", profile,
+		     name != NULL ? name : "unknown", number, answer, expected);
+	free(name);
+}
+
+Test(builtin, every_number_has_the_answer_of_its_group)
+{
+	static const uint32_t far[] = { 1000, 0xffff, 0x10000, 0x3fffffff, 0x80000000U,
+					0xbfffffffU };
+
+	for (size_t i = 0; i < COUNT(expected_groups); i++) {
+		for (uint32_t number = 0; number <= 600; number++)
+			check_number(expected_groups[i][0], expected_groups[i][1], number);
+		for (size_t j = 0; j < COUNT(far); j++)
+			cr_expect_eq(builtin_answer(&builtin.plan, expected_groups[i][0], far[j],
+						    (const uint64_t[6]){ 0 }),
+				     FILTER_ENOSYS, "%#x", far[j]);
+	}
+}
+
+Test(builtin, there_is_no_profile_that_this_test_does_not_know)
+{
+	cr_expect_eq(plan_profile_count(&builtin.plan), COUNT(expected_groups));
+	for (size_t i = 0; i < COUNT(expected_groups); i++)
+		cr_expect_geq(plan_profile_find(&builtin.plan, expected_groups[i][0]), 0);
+}
+
+static void check_killed(const struct plan_profile *profile, uint32_t number, uint32_t arch)
+{
+	const struct seccomp_data data = { .nr = (int)number, .arch = arch };
+
+	cr_expect_eq(bpf_run(plan_filter(&builtin.plan, profile), profile->filter_count, &data),
+		     FILTER_KILL, "%#x of %#x", number, arch);
+}
+
+Test(builtin, i386_and_x32_are_killed)
+{
+	for (uint32_t i = 0; i < plan_profile_count(&builtin.plan); i++) {
+		const struct plan_profile *profile = plan_profile(&builtin.plan, i);
+
+		for (uint32_t number = 0; number <= 600; number++) {
+			check_killed(profile, number, AUDIT_ARCH_I386);
+			check_killed(profile, number, AUDIT_ARCH_AARCH64);
+			check_killed(profile, number, 0);
+			check_killed(profile, number | 0x40000000U, AUDIT_ARCH_X86_64);
+		}
+		check_killed(profile, 0xffffffffU, AUDIT_ARCH_X86_64);
+		check_killed(profile, 0x7fffffffU, AUDIT_ARCH_X86_64);
+	}
+}
+
+struct call_case {
+	const char *call;
+	uint64_t arguments[6];
+	uint32_t answer;
+};
+
+#define OK FILTER_ALLOW
+#define NO FILTER_EPERM
+
+/* clang-format off */
+static const struct call_case cases[] = {
+	/* fork, a thread of glibc, vfork; then each kind of namespace. */
+	{ "clone", { 17 }, OK },
+	{ "clone", { 0x3d0f00 }, OK },
+	{ "clone", { 0x4111 }, OK },
+	{ "clone", { 0x00020011 }, NO }, { "clone", { 0x02000011 }, NO },
+	{ "clone", { 0x04000011 }, NO }, { "clone", { 0x08000011 }, NO },
+	{ "clone", { 0x10000011 }, NO }, { "clone", { 0x20000011 }, NO },
+	{ "clone", { 0x40000011 }, NO }, { "clone", { 0x00000091 }, NO },
+	{ "clone", { 0x7e020000 }, NO },
+	/* O_RDONLY with a stray mode, O_CREAT, O_TMPFILE */
+	{ "open", { 0, 0, 06777 }, OK },
+	{ "open", { 0, 0102, 0755 }, OK }, { "open", { 0, 0102, 01777 }, OK },
+	{ "open", { 0, 0102, 04755 }, NO }, { "open", { 0, 0101, 02755 }, NO },
+	{ "open", { 0, 020200002, 04700 }, NO },
+	{ "openat", { 0, 0, 0, 06777 }, OK },
+	{ "openat", { 0, 0, 0102, 0644 }, OK },
+	{ "openat", { 0, 0, 0102, 04755 }, NO }, { "openat", { 0, 0, 0100, 02000 }, NO },
+	{ "openat", { 0, 0, 020200001, 06000 }, NO },
+	{ "creat", { 0, 0644 }, OK }, { "creat", { 0, 04644 }, NO }, { "creat", { 0, 02644 }, NO },
+	{ "chmod", { 0, 01777 }, OK }, { "chmod", { 0, 04755 }, NO }, { "chmod", { 0, 02755 }, NO },
+	{ "fchmod", { 0, 0755 }, OK }, { "fchmod", { 0, 06755 }, NO },
+	{ "fchmodat", { 0, 0, 0755 }, OK }, { "fchmodat", { 0, 0, 04000 }, NO },
+	/* regular file by type 0 and by name, FIFO, socket; then devices, set-ID */
+	{ "mknod", { 0, 0644 }, OK }, { "mknod", { 0, 0100644 }, OK },
+	{ "mknod", { 0, 0010644 }, OK }, { "mknod", { 0, 0140644 }, OK },
+	{ "mknod", { 0, 0020644 }, NO }, { "mknod", { 0, 0060644 }, NO },
+	{ "mknod", { 0, 0104755 }, NO }, { "mknod", { 0, 0020000, 0 }, NO },
+	{ "mknodat", { 0, 0, 0010644 }, OK }, { "mknodat", { 0, 0, 0100600 }, OK },
+	{ "mknodat", { 0, 0, 0020644 }, NO }, { "mknodat", { 0, 0, 0060644 }, NO },
+	{ "mknodat", { 0, 0, 0102755 }, NO },
+	{ "renameat2", { 0, 0, 0, 0, 0 }, OK }, { "renameat2", { 0, 0, 0, 0, 1 }, OK },
+	{ "renameat2", { 0, 0, 0, 0, 2 }, OK },
+	{ "renameat2", { 0, 0, 0, 0, 4 }, NO }, { "renameat2", { 0, 0, 0, 0, 5 }, NO },
+	/* TCGETS, TIOCGWINSZ, FIONBIO; TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD */
+	{ "ioctl", { 0, 0x5401 }, OK }, { "ioctl", { 0, 0x5413 }, OK }, { "ioctl", { 0, 0x5421 }, OK },
+	{ "ioctl", { 0, 0x5412 }, NO }, { "ioctl", { 0, 0x541c }, NO },
+	{ "ioctl", { 0, 0x541d }, NO }, { "ioctl", { 0, 0x5423 }, NO },
+	{ "personality", { 0xffffffff }, OK }, { "personality", { 0 }, OK },
+	{ "personality", { 0x40000 }, OK },
+	{ "personality", { 0x400000 }, NO }, { "personality", { 8 }, NO },
+	{ "personality", { 0x440000 }, NO }, { "personality", { 0x20000 }, NO },
+	/* PR_SET_NAME, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP; PR_SET_MM, PR_SCHED_CORE */
+	{ "prctl", { 15 }, OK }, { "prctl", { 38 }, OK }, { "prctl", { 22 }, OK },
+	{ "prctl", { 35 }, NO }, { "prctl", { 62 }, NO },
+	{ "seccomp", { 1, 0 }, OK }, { "seccomp", { 1, 1 }, OK }, { "seccomp", { 2, 0 }, OK },
+	{ "seccomp", { 1, 8 }, NO }, { "seccomp", { 1, 9 }, NO },
+	/* AF_UNIX; TCP, UDP over both; netlink route */
+	{ "socket", { 1, 1, 0 }, OK }, { "socket", { 1, 0x80802, 0 }, OK },
+	{ "socket", { 2, 1, 0 }, OK }, { "socket", { 2, 0x80801, 6 }, OK },
+	{ "socket", { 2, 2, 17 }, OK }, { "socket", { 10, 1, 6 }, OK }, { "socket", { 10, 2, 0 }, OK },
+	{ "socket", { 16, 3, 0 }, OK }, { "socket", { 16, 0x80002, 0 }, OK },
+	/* other netlinks, MPTCP, SCTP, raw, ICMP, packet through AF_INET, other families */
+	{ "socket", { 16, 3, 9 }, NO }, { "socket", { 16, 3, 12 }, NO },
+	{ "socket", { 2, 1, 262 }, NO }, { "socket", { 10, 1, 262 }, NO },
+	{ "socket", { 2, 5, 0 }, NO }, { "socket", { 2, 1, 132 }, NO }, { "socket", { 2, 6, 33 }, NO },
+	{ "socket", { 2, 3, 1 }, NO }, { "socket", { 2, 2, 1 }, NO }, { "socket", { 10, 2, 58 }, NO },
+	{ "socket", { 2, 10, 0 }, NO }, { "socket", { 2, 3, 255 }, NO }, { "socket", { 2, 2, 136 }, NO },
+	{ "socket", { 0, 1, 0 }, NO }, { "socket", { 17, 3, 0 }, NO }, { "socket", { 38, 5, 0 }, NO },
+	{ "socket", { 40, 1, 0 }, NO }, { "socket", { 31, 1, 0 }, NO }, { "socket", { 29, 3, 1 }, NO },
+	{ "socket", { 15, 3, 2 }, NO }, { "socket", { 44, 3, 0 }, NO }, { "socket", { 21, 5, 0 }, NO },
+	{ "socketpair", { 1, 1, 0 }, OK }, { "socketpair", { 1, 5, 0 }, OK },
+	{ "socketpair", { 2, 1, 0 }, NO }, { "socketpair", { 30, 1, 0 }, NO },
+	/* MSG_NOSIGNAL, MSG_FASTOPEN */
+	{ "sendto", { 0, 0, 0, 0x4000 }, OK }, { "sendto", { 0, 0, 0, 0x20000000 }, NO },
+	{ "sendto", { 0, 0, 0, 0x20004000 }, NO },
+	{ "sendmsg", { 0, 0, 0x4000 }, OK }, { "sendmsg", { 0, 0, 0x20000000 }, NO },
+	{ "sendmmsg", { 0, 0, 1, 0 }, OK }, { "sendmmsg", { 0, 0, 1, 0x20000000 }, NO },
+	/* SO_REUSEADDR, TCP_NODELAY, IP option 23; TCP_FASTOPEN, _CONNECT, TCP_ULP */
+	{ "setsockopt", { 0, 1, 2 }, OK }, { "setsockopt", { 0, 6, 1 }, OK },
+	{ "setsockopt", { 0, 0, 23 }, OK }, { "setsockopt", { 0, 1, 30 }, OK },
+	{ "setsockopt", { 0, 6, 23 }, NO }, { "setsockopt", { 0, 6, 30 }, NO },
+	{ "setsockopt", { 0, 6, 31 }, NO },
+	/* Refused and hidden whatever the arguments are. */
+	{ "unshare", { 0 }, NO }, { "setns", { 0 }, NO }, { "ptrace", { 0 }, NO },
+	{ "mount", { 0 }, NO }, { "bpf", { 0 }, NO }, { "io_uring_setup", { 0 }, NO },
+	{ "keyctl", { 0 }, NO }, { "userfaultfd", { 0 }, NO }, { "perf_event_open", { 0 }, NO },
+	{ "clone3", { 0 }, FILTER_ENOSYS }, { "openat2", { 0 }, FILTER_ENOSYS },
+};
+/* clang-format on */
+
+static void check_case(const struct call_case *one, uint64_t high)
+{
+	const int number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_X86_64, one->call);
+	uint64_t arguments[6];
+	uint32_t answer;
+
+	for (int i = 0; i < 6; i++)
+		arguments[i] = one->arguments[i] | high;
+	answer = builtin_answer(&builtin.plan, "default", (uint32_t)number, arguments);
+	cr_expect_eq(answer, one->answer, "%s(%#lx, %#lx, %#lx, %#lx): %#x, expected %#x",
+		     one->call, arguments[0], arguments[1], arguments[2], arguments[3], answer,
+		     one->answer);
+}
+
+Test(builtin, arguments_decide)
+{
+	for (size_t i = 0; i < COUNT(cases); i++)
+		check_case(&cases[i], 0);
+}
+
+/* Every argument in the conditions is an int or shorter: the kernel ignores the rest of it. */
+Test(builtin, upper_halves_of_arguments_change_nothing)
+{
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		check_case(&cases[i], HIGH);
+		check_case(&cases[i], 1ULL << 32);
+		check_case(&cases[i], 1ULL << 63);
+	}
+}
+
+static int expect_error(long result, int expected)
+{
+	return result == -1 && errno == expected ? 0 : 1;
+}
+
+static int act_confined(const struct plan_profile *profile)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    seccomp_install(plan_filter(&builtin.plan, profile), profile->filter_count) != 0)
+		return 1;
+	if (expect_error(syscall(SYS_ioctl, 0, 0x5412UL | HIGH, 0), EPERM) != 0)
+		return 2;
+	if (expect_error(syscall(SYS_unshare, 0x10000000), EPERM) != 0)
+		return 3;
+	if (expect_error(syscall(SYS_clone3, NULL, 0), ENOSYS) != 0)
+		return 4;
+	if (expect_error(syscall(500), ENOSYS) != 0 || syscall(SYS_getpid) <= 0)
+		return 5;
+	(void)syscall(0x40000000L | SYS_getpid); /* does not come back */
+	return 6;
+}
+
+Test(builtin, the_kernel_takes_the_filters)
+{
+	for (uint32_t i = 0; i < plan_profile_count(&builtin.plan); i++) {
+		const pid_t child = fork();
+		int status = 0;
+
+		if (child == 0)
+			_exit(act_confined(plan_profile(&builtin.plan, i)));
+		cr_assert_eq(waitpid(child, &status, 0), child);
+		cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "profile %u: %#x", i,
+			  (unsigned int)status);
+	}
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tables of system calls: complete, without repetition, and within the budget.
+ */
+#include "support.h"
+
+#include <criterion/criterion.h>
+#include <seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Linux 5.16, the newest whose calls every libseccomp of this project's machines knows. */
+#define NEWEST_LISTED 450
+
+static uint32_t count_uses(const char *call)
+{
+	uint32_t uses = 0;
+	char name[32];
+
+	for (uint32_t i = 0; i < seccomp_group_count(); i++) {
+		const char *calls = seccomp_group_at(i)->calls;
+
+		while (seccomp_next_call(&calls, name))
+			uses += strcmp(name, call) == 0;
+	}
+	return uses;
+}
+
+Test(groups, every_call_of_x86_64_is_in_exactly_one)
+{
+	uint32_t known = 0;
+
+	for (int number = 0; number <= NEWEST_LISTED; number++) {
+		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, number);
+
+		if (name == NULL)
+			continue;
+		known++;
+		cr_expect_eq(count_uses(name), 1, "%s", name);
+		free(name);
+	}
+	cr_expect_gt(known, 350);
+}
+
+Test(groups, every_name_is_a_call_of_x86_64)
+{
+	char name[32];
+
+	for (uint32_t i = 0; i < seccomp_group_count(); i++) {
+		const char *calls = seccomp_group_at(i)->calls;
+
+		while (seccomp_next_call(&calls, name))
+			cr_expect_geq(seccomp_number(name), 0, "%s", name);
+		cr_expect_eq(*(calls + strspn(calls, " ")), '\0', "%s: a name is too long",
+			     seccomp_group_at(i)->name);
+		cr_expect_gt(strlen(seccomp_group_at(i)->reason), 10);
+	}
+}
+
+Test(groups, a_condition_belongs_to_a_call_that_can_be_allowed)
+{
+	static const char *const needed[] = { "clone", "ioctl",	 "socket", "socketpair", "open",
+					      "openat", "creat", "chmod",  "fchmod",	 "fchmodat",
+					      "mknod", "mknodat", "prctl", "personality",
+					      "setsockopt", "sendto", "sendmsg", "sendmmsg",
+					      "seccomp", "renameat2" };
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		const int group = seccomp_group_of(needed[i]);
+
+		cr_assert_not_null(seccomp_condition_find(needed[i]), "%s", needed[i]);
+		cr_assert_geq(group, 0, "%s", needed[i]);
+		cr_expect_eq(seccomp_group_at((uint32_t)group)->kind, SECCOMP_ALLOWABLE);
+	}
+}
+
+Test(groups, budget)
+{
+	struct builtin builtin = builtin_open();
+	const struct profile *normal = policy_find(builtin.policy, "default");
+	const struct profile *strict = policy_find(builtin.policy, "strict");
+
+	cr_expect_leq(seccomp_allowed_count(&normal->seccomp), 200);
+	cr_expect_lt(seccomp_allowed_count(&strict->seccomp),
+		     seccomp_allowed_count(&normal->seccomp));
+	for (uint32_t i = 0; i < plan_profile_count(&builtin.plan); i++)
+		cr_expect_leq(plan_profile(&builtin.plan, i)->filter_count, 180);
+	builtin_close(&builtin);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * YAML files, right and wrong. A mistake names file, line, key and what was expected.
+ */
+#include "support.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* `text` with the first `from` replaced by `to`. */
+static char *edit(const char *text, const char *from, const char *to)
+{
+	const char *at = strstr(text, from);
+	struct buffer edited = { .bytes = NULL };
+
+	cr_assert_not_null(at, "%s", from);
+	buffer_add(&edited, text, (size_t)(at - text));
+	buffer_printf(&edited, "%s%s", to, at + strlen(from));
+	return edited.bytes;
+}
+
+static void expect_mistake(const char *text, size_t size, const char *const parts[3])
+{
+	struct policy_error error = { .text = "" };
+	struct policy *policy = policy_new();
+
+	cr_assert_eq(policy_add_builtin(policy, &error), 0, "%s", error.text);
+	cr_expect_eq(policy_add(policy, "mine.yaml", text, size, &error), -1, "accepted:\n%s",
+		     text);
+	for (int i = 0; i < 3 && parts[i] != NULL; i++)
+		cr_expect_not_null(strstr(error.text, parts[i]), "\"%s\" is not in \"%s\"",
+				   parts[i], error.text);
+	policy = policy_free(policy);
+}
+
+static struct policy *expect_right(const char *text)
+{
+	struct policy_error error = { .text = "" };
+	struct policy *policy = policy_new();
+	struct buffer blob = { .bytes = NULL };
+	struct plan plan;
+
+	cr_assert_eq(policy_add_builtin(policy, &error), 0, "%s", error.text);
+	cr_assert_eq(policy_add(policy, "mine.yaml", text, strlen(text), &error), 0, "%s",
+		     error.text);
+	cr_assert_eq(policy_compile(policy, &blob, &error), 0, "%s", error.text);
+	cr_assert_eq(plan_open(blob.bytes, blob.size, &plan), 0);
+	buffer_done(&blob);
+	return policy;
+}
+
+Test(profile, a_complete_file_is_accepted)
+{
+	struct policy *policy = expect_right(good_profile);
+	const struct profile *profile = policy_find(policy, "mine");
+
+	cr_assert_not_null(profile);
+	cr_expect_str_eq(profile->hostname, "box");
+	cr_expect_eq(profile->network, NETWORK_NONE);
+	cr_expect_eq(profile->numbers.memory_bytes, 64U << 20);
+	cr_expect_eq(profile->numbers.wall_max_ms, 2000);
+	policy = policy_free(policy);
+}
+
+struct mistake {
+	const char *from; /* in good_profile */
+	const char *to;
+	const char *parts[3];
+};
+
+/* clang-format off */
+static const struct mistake mistakes[] = {
+	/* shape */
+	{ "name: mine", "name: mine\ncolour: red", { "mine.yaml:2: colour: unknown key", "expected one of: name, extends" } },
+	{ "  memory: 64M", "  memory: 64M\n  swap: 1G", { "mine.yaml:17: limits.swap: unknown key", "memory, file_size" } },
+	{ "kind: bind", "kind: bind, owner: 0", { "mine.yaml:9: files[0].owner: unknown key", "at, kind, from" } },
+	{ "  allow: [basic]", "  allow: [basic]\n  trap: [x]", { "seccomp.trap: unknown key", "allow, refuse" } },
+	{ "limits: cgroup}", "limits: cgroup, kernel: 6}", { "requirements.kernel: unknown key", "landlock, limits" } },
+	{ "    file: /work/code/main.sh", "    path: /x", { "mine.yaml:31: languages[0].path: unknown key", "program" } },
+	{ "[read, execute]}", "[read, execute], deny: x}", { "mine.yaml:12: landlock[0].deny: unknown key", "path, rights" } },
+	{ "name: mine", "name: [mine]", { "mine.yaml:1: name: expected a value, not a list" } },
+	{ "hostname: box", "hostname: {a: b}", { "mine.yaml:3: hostname: expected a value, not a set of keys" } },
+	{ "environment: [HOME=/work]", "environment: HOME=/work", { "mine.yaml:7: environment: expected a list, not a value" } },
+	{ "requirements: {landlock: 6, limits: cgroup}", "requirements: 6", { "mine.yaml:27: requirements: expected a set of keys, not a value" } },
+	{ "  allow: [basic]", "  allow: [[basic]]", { "mine.yaml:14: seccomp.allow[0]: expected a value, not a list" } },
+	{ "hostname: box", "hostname: box\nhostname: box2", { "mine.yaml:4: hostname: given twice" } },
+	{ "  pids: 8", "  pids: 8\n  pids: 9", { "mine.yaml:20: limits.pids: given twice" } },
+	{ "hostname: box", "hostname: 'box", { "mine.yaml:", "not YAML" } },
+	{ "hostname: box", "hostname: box\n\tx: y", { "mine.yaml:", "not YAML", "tab" } },
+	{ "hostname: box", "hostname: &x box", { "mine.yaml:3: hostname: anchors and tags" } },
+	{ "hostname: box", "hostname: *x", { "mine.yaml:3: hostname: anchors are not used" } },
+	{ "hostname: box", "hostname: !!str box", { "mine.yaml:3: hostname: anchors and tags" } },
+	{ "hostname: box", "hostname: \"b\\0x\"", { "mine.yaml:3: hostname: a NUL" } },
+	{ "hostname: box", "? [a]\n: b", { "mine.yaml:3: a key has to be a single word" } },
+	{ "network: none", "network: [[[[[[[[[x]]]]]]]]]", { "mine.yaml:6: network", "nested too deeply" } },
+	/* names and texts */
+	{ "name: mine", "name: Mine", { "mine.yaml:1: name: \"Mine\" is not a name" } },
+	{ "name: mine", "name: ''", { "mine.yaml:1: name: \"\" is not a name" } },
+	{ "name: mine\n", "", { "mine.yaml:1: name: missing" } },
+	{ "name: mine", "name: _mine", { "mine.yaml:1: name: \"_mine\"", "program's own" } },
+	{ "name: mine", "name: default", { "mine.yaml:1: name: there is a profile \"default\" already" } },
+	{ "name: mine", "name: mine\nextends: nobody", { "mine.yaml:2: extends: there is no profile \"nobody\"" } },
+	{ "name: mine", "name: mine\nextends: _helper", { "mine.yaml:2: extends: there is no profile \"_helper\"" } },
+	{ "name: mine", "name: mine\nextends: mine", { "mine.yaml:2: extends: there is no profile \"mine\"" } },
+	{ "description: for tests", "description: \"a\\nb\"", { "mine.yaml:2: description: expected one line" } },
+	{ "description: for tests\n", "", { "mine.yaml:1: description: missing" } },
+	{ "hostname: box", "hostname: my box", { "mine.yaml:3: hostname: \"my box\" is not a host name" } },
+	{ "cwd: /work", "cwd: work", { "mine.yaml:4: cwd: \"work\" is not an absolute path" } },
+	{ "cwd: /work", "cwd: /work/../usr", { "mine.yaml:4: cwd: ", "plain form" } },
+	{ "cwd: /work", "cwd: /elsewhere", { "mine.yaml:4: cwd: /elsewhere is not made by any entry" } },
+	{ "shell: [/bin/sh, -c]", "shell: [sh, -c]", { "mine.yaml:5: shell: expected the shell's absolute path" } },
+	{ "shell: [/bin/sh, -c]", "shell: []", { "mine.yaml:5: shell: " } },
+	{ "network: none", "network: host", { "mine.yaml:6: network: \"host\"", "expected none or loopback" } },
+	{ "network: none\n", "", { "network: missing" } },
+	{ "HOME=/work", "HOME", { "mine.yaml:7: environment[0]: \"HOME\" is not a variable", "NAME=value" } },
+	{ "HOME=/work", "1A=b", { "mine.yaml:7: environment[0]: \"1A=b\" is not a variable" } },
+	/* files */
+	{ "at: /usr, ", "", { "mine.yaml:9: files[0].at" } },
+	{ "at: /usr, ", "at: usr, ", { "mine.yaml:9: files[0].at: \"usr\" is not an absolute path" } },
+	{ "at: /usr, ", "at: /usr/, ", { "mine.yaml:9: files[0].at" } },
+	{ "at: /usr, ", "at: /, ", { "mine.yaml:9: files[0].at" } },
+	{ "kind: bind", "kind: mount", { "mine.yaml:9: files[0].kind: \"mount\" is not known; expected directory" } },
+	{ ", kind: bind", "", { "mine.yaml:9: files[0].kind: \"\" is not known" } },
+	{ "kind: bind", "kind: bind, size: 1M", { "mine.yaml:9: files[0].size: does not belong to kind bind" } },
+	{ "kind: bind", "kind: bind, from: usr", { "mine.yaml:9: files[0].from: \"usr\" is not an absolute path" } },
+	{ "kind: bind", "kind: bind, optional: yes", { "mine.yaml:9: files[0].optional: \"yes\" is neither true nor false" } },
+	{ "kind: bind", "kind: copy, noexec: true", { "files[0].noexec: does not belong to kind copy" } },
+	{ "kind: bind", "kind: symlink", { "mine.yaml:9: files[0].to: missing; kind symlink needs it" } },
+	{ "kind: bind", "kind: device", { "mine.yaml:9: files[0].device: missing" } },
+	{ "kind: bind", "kind: device, device: 13", { "files[0].device: \"13\" is not a device number; expected MAJOR:MINOR" } },
+	{ "kind: bind", "kind: device, device: '1:x'", { "files[0].device: \"1:x\" is not a device number" } },
+	{ "size: 1M, ", "", { "mine.yaml:10: files[1].size: missing; kind tmpfs needs it" } },
+	{ "size: 1M, ", "size: 1X, ", { "mine.yaml:10: files[1].size: \"1X\" is not a size" } },
+	{ "size: 1M, ", "size: 0, ", { "mine.yaml:10: files[1].size: \"0\" is not a size of 64K or more" } },
+	{ "inodes: 1K", "inodes: 0", { "mine.yaml:10: files[1].inodes: \"0\"" } },
+	{ "mode: 0700", "mode: 0800", { "mine.yaml:10: files[1].mode: \"0800\" is not a mode" } },
+	{ "mode: 0700", "mode: 4755", { "mine.yaml:10: files[1].mode: \"4755\" has set-ID bits" } },
+	{ "at: /work, ", "at: /usr, ", { "mine.yaml:10: files[1].at: \"/usr\" has an entry already" } },
+	{ "at: /work, ", "at: /usr/work, ", { "mine.yaml:10: files[1].at: /usr/work", "above it is an entry of kind bind" } },
+	{ "kind: bind", "kind: mask", { "files[0].at: /usr: a mask has to be inside proc or a bind" } },
+	/* landlock and seccomp */
+	{ "{path: /usr, ", "{", { "mine.yaml:12: landlock[0].path: missing" } },
+	{ "{path: /usr, ", "{path: usr, ", { "mine.yaml:12: landlock[0].path: \"usr\"" } },
+	{ "[read, execute]", "[read, all]", { "mine.yaml:12: landlock[0].rights: \"all\" is not known; expected list, read" } },
+	{ "[read, execute]", "[]", { "mine.yaml:12: landlock[0].rights: missing" } },
+	{ "  - {path: /usr, rights: [read, execute]}\n", "  - {path: /usr, rights: [read]}\n  - {path: /usr, rights: [list]}\n", { "mine.yaml:13: landlock[1].path: /usr given twice" } },
+	{ "landlock:\n  - {path: /usr, rights: [read, execute]}\n", "", { "landlock: missing" } },
+	{ "allow: [basic]", "allow: [basic, debugging]", { "mine.yaml:14: seccomp.allow[1]: \"debugging\" is not a group" } },
+	{ "allow: [basic]", "allow: [basic, mount]", { "mine.yaml:14: seccomp.allow[1]: group mount can never be allowed" } },
+	{ "allow: [basic]", "allow: [modern]", { "mine.yaml:14: seccomp.allow[0]: group modern can never be allowed" } },
+	{ "allow: [basic]", "allow: []", { "mine.yaml:14: seccomp.allow: missing" } },
+	{ "allow: [basic]", "allow: [basic]\n  refuse: [dance]", { "mine.yaml:15: seccomp.refuse[0]: \"dance\" is not a system call" } },
+	{ "allow: [basic]", "allow: [basic]\n  refuse: [socket]", { "mine.yaml:15: seccomp.refuse[0]: socket is not allowed anyway: its group is network" } },
+	/* limits and requirements */
+	{ "memory: 64M", "memory: lots", { "mine.yaml:16: limits.memory: \"lots\" is not understood; expected a size" } },
+	{ "memory: 64M", "memory: 1M", { "mine.yaml:16: limits.memory: 1M is out of range; expected 16M to 1T" } },
+	{ "memory: 64M", "memory:", { "mine.yaml:16: limits.memory: \"\" is not understood" } },
+	{ "  memory: 64M\n", "", { "mine.yaml:15: limits.memory: missing; expected a size" } },
+	{ "output: 0", "output: -1", { "mine.yaml:18: limits.output: \"-1\" is not understood" } },
+	{ "pids: 8", "pids: 0", { "mine.yaml:19: limits.pids: 0 is out of range; expected 4 to 32768" } },
+	{ "pids: 8", "pids: 8K", { "mine.yaml:19: limits.pids: \"8K\" is not understood; expected a whole number" } },
+	{ "open_files: 64", "open_files: 4294967296", { "mine.yaml:20: limits.open_files: 4294967296 is out of range" } },
+	{ "cpu_seconds: 0s", "cpu_seconds: 1500ms", { "mine.yaml:23: limits.cpu_seconds: \"1500ms\" is not understood; expected whole seconds" } },
+	{ "wall_default: 1s", "wall_default: 1", { "mine.yaml:24: limits.wall_default: \"1\" is not understood; expected a time" } },
+	{ "wall_default: 1s", "wall_default: 3s", { "mine.yaml:24: limits.wall_default: greater than limits.wall_max" } },
+	{ "wall_max: 2s", "wall_max: 25h", { "mine.yaml:25: limits.wall_max: 25h is out of range; expected 100ms to 24h" } },
+	{ "stack: 1M", "stack: 1K", { "mine.yaml:26: limits.stack: 1K is out of range" } },
+	{ "landlock: 6", "landlock: 0", { "mine.yaml:27: requirements.landlock: \"0\"", "expected 1 to 6" } },
+	{ "landlock: 6", "landlock: 7", { "mine.yaml:27: requirements.landlock: \"7\"", "expected 1 to 6" } },
+	{ "limits: cgroup", "limits: none", { "mine.yaml:27: requirements.limits: \"none\" is not known; expected cgroup or fallback" } },
+	{ "landlock: 6, ", "", { "mine.yaml:27: requirements.landlock: missing" } },
+	{ "requirements: {landlock: 6, limits: cgroup}\n", "", { "requirements.landlock: missing" } },
+	/* languages */
+	{ "- name: sh", "- name: Shell!", { "mine.yaml:29: languages[0].name: expected a short name" } },
+	{ "program: /usr/bin/sh", "program: sh", { "mine.yaml:30: languages[0].program: expected the absolute path" } },
+	{ "    file: /work/code/main.sh\n", "", { "languages[0].file: expected the absolute path" } },
+	{ "file: /work/code/main.sh", "file: /usr/code/main.sh", { "languages: sh: /usr/code/main.sh is not inside a tmpfs" } },
+	{ "[/usr/bin/sh, \"{file}\"]", "[/usr/bin/sh]", { "mine.yaml:32: languages[0].run: expected exactly one argument \"{file}\"" } },
+	{ "[/usr/bin/sh, \"{file}\"]", "[sh, \"{file}\"]", { "mine.yaml:32: languages[0].run: expected a command line that begins with an absolute path" } },
+	{ "    program: /usr/bin/sh\n", "    program: /usr/bin/sh\n    aliases: [B C]\n", { "mine.yaml:31: languages[0].aliases: expected short names" } },
+};
+/* clang-format on */
+
+Test(profile, a_mistake_names_file_line_key_and_what_was_expected)
+{
+	for (size_t i = 0; i < COUNT(mistakes); i++) {
+		char *text = edit(good_profile, mistakes[i].from, mistakes[i].to);
+
+		expect_mistake(text, strlen(text), mistakes[i].parts);
+		free(text);
+	}
+}
+
+Test(profile, files_that_are_no_profile)
+{
+	static const struct {
+		const char *text;
+		const char *parts[3];
+	} files[] = {
+		{ "", { "mine.yaml:1: empty; expected a profile" } },
+		{ "# nothing\n", { "empty; expected a profile" } },
+		{ "{}", { "mine.yaml:1: name: missing" } },
+		{ "hello", { "mine.yaml:1: expected keys of a profile" } },
+		{ "- a\n- b\n", { "mine.yaml:1: expected keys of a profile" } },
+		{ "name: a\n---\nname: b\n", { "mine.yaml:2: a second document" } },
+		{ "\xff\xfe\x01", { "mine.yaml:1: not YAML" } },
+		{ "name: \xc3\x28\n", { "not YAML" } },
+	};
+
+	for (size_t i = 0; i < COUNT(files); i++)
+		expect_mistake(files[i].text, strlen(files[i].text), files[i].parts);
+	expect_mistake("name: a\0b\n", 10, (const char *const[3]){ "not YAML", NULL, NULL });
+}
+
+Test(profile, too_much_is_refused)
+{
+	struct buffer text = { .bytes = NULL };
+
+	buffer_printf(&text, "%senvironment2: x\n", good_profile);
+	while (text.size <= SOURCE_BYTES_MAX)
+		buffer_printf(&text, "# %060d\n", 0);
+	expect_mistake(text.bytes, text.size, (const char *const[3]){ "longer than 65536", NULL, NULL });
+	buffer_done(&text);
+
+	buffer_printf(&text, "name: mine\nextends: default\nfiles:\n");
+	for (int i = 0; i < 100; i++)
+		buffer_printf(&text, "  - {at: /many/number%d, kind: directory}\n", i);
+	expect_mistake(text.bytes, text.size, (const char *const[3]){ "entr", NULL, NULL });
+	buffer_done(&text);
+
+	buffer_printf(&text, "name: mine\nextends: default\nenvironment:\n");
+	for (int i = 0; i < 60; i++)
+		buffer_printf(&text, "  - A%d=x\n", i);
+	expect_mistake(text.bytes, text.size,
+		       (const char *const[3]){ "environment[", "more than 64", NULL });
+	buffer_done(&text);
+
+	buffer_printf(&text, "name: mine\nextends: default\nenvironment:\n  - A=%013000d\n", 1);
+	expect_mistake(text.bytes, text.size, (const char *const[3]){ "longer than 12288", NULL, NULL });
+	buffer_done(&text);
+}
+
+Test(profile, a_child_overrides_and_inherits)
+{
+	struct policy *policy = expect_right("name: mine\n"
+					     "extends: strict\n"
+					     "environment: [LANG=C, EXTRA=1]\n"
+					     "files:\n"
+					     "  - {at: /tmp, kind: tmpfs, size: 1M, inodes: 64, mode: 1777}\n"
+					     "  - {at: /data, kind: bind, from: /srv/data, optional: true}\n"
+					     "landlock: [{path: /data, rights: [read]}]\n"
+					     "seccomp: {refuse: [fork]}\n"
+					     "limits: {pids: 10}\n"
+					     "requirements: {limits: fallback}\n");
+	const struct profile *child = policy_find(policy, "mine");
+	const struct profile *parent = policy_find(policy, "strict");
+
+	cr_expect_str_eq(child->description, parent->description);
+	cr_expect_eq(child->numbers.pids, 10);
+	cr_expect_eq(child->numbers.memory_bytes, parent->numbers.memory_bytes);
+	cr_expect_eq(child->numbers.limits_fallback, 1);
+	cr_expect_eq(parent->numbers.limits_fallback, 0);
+	cr_expect_eq(child->mount_count, parent->mount_count + 1);
+	cr_expect_eq(child->rule_count, parent->rule_count + 1);
+	cr_expect_eq(child->environment_count, parent->environment_count + 1);
+	cr_expect_eq(seccomp_allowed_count(&child->seccomp),
+		     seccomp_allowed_count(&parent->seccomp) - 1);
+	policy = policy_free(policy);
+}
+
+Test(profile, parents_are_implied_in_order)
+{
+	char *text = edit(good_profile, "kind: bind}", "kind: bind}\n"
+			  "  - {at: /a/b/c, kind: file, text: x}\n"
+			  "  - {at: /a/d, kind: symlink, to: b}");
+	struct policy *policy = expect_right(text);
+	const struct profile *profile = policy_find(policy, "mine");
+	static const char *const targets[] = { "/usr", "/a", "/a/b", "/a/b/c", "/a/d", "/work",
+					       "/work" };
+
+	cr_assert_eq(profile->mount_count, COUNT(targets));
+	for (uint32_t i = 0; i < profile->mount_count; i++)
+		cr_expect_str_eq(profile->mounts[i].target, targets[i]);
+	cr_expect(profile->mounts[1].is_implied && profile->mounts[1].mode == 0755);
+	cr_expect_eq(profile->mounts[5].kind, PLAN_DIRECTORY);
+	cr_expect_eq(profile->mounts[6].kind, PLAN_TMPFS);
+	policy = policy_free(policy);
+	free(text);
+}
+
+Test(profile, one_name_means_one_language)
+{
+	static const char again[] = "languages:\n"
+				    "  - name: other\n"
+				    "    aliases: [sh]\n"
+				    "    program: /usr/bin/other\n"
+				    "    file: /work/code/main.other\n"
+				    "    run: [/usr/bin/other, \"{file}\"]\n";
+	char *text = edit(good_profile, "languages:\n", again);
+
+	expect_mistake(text, strlen(text),
+		       (const char *const[3]){ "\"sh\" means two languages", NULL, NULL });
+	free(text);
+}
+
+Test(profile, what_is_shown_names_what_counts)
+{
+	struct policy *policy = expect_right(good_profile);
+	struct buffer text = { .bytes = NULL };
+
+	policy_show(policy_find(policy, "mine"), &text);
+	policy_show_seccomp(policy_find(policy, "mine"), &text);
+	policy_show_groups(&text);
+	cr_expect_not_null(strstr(text.bytes, "tmpfs     /work size 1M, inodes 1K, mode 0700"));
+	cr_expect_not_null(strstr(text.bytes, "memory        64M"));
+	cr_expect_not_null(strstr(text.bytes, "files, TCP, scopes"));
+	cr_expect_not_null(strstr(text.bytes, "requirements: landlock 6, limits cgroup"));
+	cr_expect_not_null(strstr(text.bytes, "basic: allowed"));
+	cr_expect_not_null(strstr(text.bytes, "network: EPERM"));
+	cr_expect_not_null(strstr(text.bytes, "modern: ENOSYS"));
+	buffer_done(&text);
+	policy = policy_free(policy);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The built-in profiles, compiled once per test program and opened as the supervisor does.
+ */
+#ifndef TESTS_UNIT_POLICY_SUPPORT_H
+#define TESTS_UNIT_POLICY_SUPPORT_H
+
+#include "bpf.h"
+#include "common/plan.h"
+#include "policy/policy.h"
+
+#include <linux/audit.h>
+#include <stdint.h>
+
+struct builtin {
+	struct policy *policy;
+	struct buffer blob;
+	struct plan plan;
+};
+
+/* Aborts when the built-in profiles do not compile. */
+struct builtin builtin_open(void);
+void builtin_close(struct builtin *builtin);
+
+/* The answer of a profile's filter to a call of x86_64. */
+uint32_t builtin_answer(const struct plan *plan, const char *profile, uint32_t number,
+			const uint64_t arguments[6]);
+
+/* A file that is right, to be made wrong. */
+extern const char good_profile[];
+
+#endif
