@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "common/cgroup.h"
 #include "common/dispatch.h"
@@ -230,6 +231,10 @@ int factory_run(int channel_fd)
 	factory.gid = getegid();
 	while (status == 1)
 		status = dispatch_one(&factory.channel, &message, 0, handlers, NULL, &wrong);
+	/* Inits and helpers see the end of their channels too; none shall outlive its parent as a
+	 * zombie that somebody else would have to reap. */
+	while (waitpid(-1, NULL, 0) >= 0 || errno == EINTR)
+		;
 	/* A supervisor that was killed could not do this itself. Its inits see the end of their
 	 * channels and our death; what remains is the directories. */
 	if (factory.cgroup >= 0)
