@@ -22,7 +22,8 @@ struct policy_error {
 };
 
 void buffer_add(struct buffer *text, const void *data, size_t size);
-void buffer_printf(struct buffer *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buffer_printf(struct buffer *text, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 void buffer_vprintf(struct buffer *text, const char *format, va_list arguments)
 	__attribute__((format(printf, 2, 0)));
 void buffer_done(struct buffer *text);

@@ -67,7 +67,7 @@ static void put_environment(struct writer *writer, const struct profile *profile
 	out->environment = (uint32_t)writer->blob->size;
 	for (uint32_t i = 0; i < profile->environment_count; i++)
 		buffer_add(writer->blob, profile->environment[i],
-			 strlen(profile->environment[i]) + 1);
+			   strlen(profile->environment[i]) + 1);
 	out->environment_size = (uint32_t)writer->blob->size - out->environment;
 }
 
@@ -179,15 +179,13 @@ static void put_languages(struct writer *writer, const struct profile *profile,
 		record->name = put_text(writer, language->name);
 		record->program = put_text(writer, language->program);
 		record->file = put_text(writer, language->file);
-		record->aliases =
-			put_list(writer, &language->aliases, NULL, &record->aliases_size);
-		record->argv =
-			put_list(writer, &language->run, language->file, &record->argv_size);
+		record->aliases = put_list(writer, &language->aliases, NULL, &record->aliases_size);
+		record->argv = put_list(writer, &language->run, language->file, &record->argv_size);
 	}
 	out->language_count = profile->language_count;
 	if (profile->language_count > 0)
-		out->languages = put_array(writer, records,
-					   profile->language_count * sizeof(records[0]));
+		out->languages =
+			put_array(writer, records, profile->language_count * sizeof(records[0]));
 }
 
 static int put_filter(struct writer *writer, const struct profile *profile,
@@ -229,7 +227,8 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 {
 	struct writer writer = { .blob = blob };
 	struct plan_profile profiles[PLAN_PROFILES_MAX] = { { .name = 0 } };
-	struct plan_header header = { .magic = PLAN_MAGIC, .version = PLAN_VERSION,
+	struct plan_header header = { .magic = PLAN_MAGIC,
+				      .version = PLAN_VERSION,
 				      .profile_count = policy_count(policy) };
 	const size_t size = header.profile_count * sizeof(profiles[0]);
 

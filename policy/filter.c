@@ -31,7 +31,8 @@ struct builder {
 /* Two comparisons would cut a single number out of a range; one is enough for an exception. */
 #define EXCEPTIONS_MAX 3U
 
-/* Numbers from `first` to the next range's first have this rule's answer, but for the exceptions. */
+/* Numbers from `first` to the next range's first have this rule's answer, but for the exceptions.
+ */
 struct range {
 	uint32_t first;
 	struct filter_rule rule;
@@ -92,8 +93,10 @@ static uint32_t emit_jump(struct builder *builder, uint16_t code, uint32_t k, ui
 		if (!is_near(builder, on_false))
 			on_false = emit_long_jump(builder, on_false);
 	}
-	return share(builder, (struct node){ .code = (uint16_t)(BPF_JMP | BPF_K | code), .k = k,
-					     .on_true = on_true, .on_false = on_false });
+	return share(builder, (struct node){ .code = (uint16_t)(BPF_JMP | BPF_K | code),
+					     .k = k,
+					     .on_true = on_true,
+					     .on_false = on_false });
 }
 
 /* An instruction that falls through to `next`, which therefore has to be the newest one. */
@@ -252,8 +255,7 @@ static uint32_t merge_ranges(const struct filter_rule *rules, uint32_t count, ui
 /* Is ranges[1] a single number between two ranges of the same answer? */
 static bool is_exception(const struct range *ranges, const struct range *outer)
 {
-	return outer->exception_count < EXCEPTIONS_MAX &&
-	       ranges[2].first == ranges[1].first + 1 &&
+	return outer->exception_count < EXCEPTIONS_MAX && ranges[2].first == ranges[1].first + 1 &&
 	       is_same_answer(&ranges[2].rule, &outer->rule);
 }
 

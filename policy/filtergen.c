@@ -50,8 +50,11 @@ struct line {
 static const struct line lines[] = {
 #define ALLOW(name, reason) { #name, false, { .mask = 0 } },
 #define ALLOW_IF(name, argument_index, bits, expected, reason)                                     \
-	{ #name, true, { .argument = (argument_index), .mask = (uint64_t)(bits),                   \
-			 .value = (uint64_t)(expected) } },
+	{ #name,                                                                                   \
+	  true,                                                                                    \
+	  { .argument = (argument_index),                                                          \
+	    .mask = (uint64_t)(bits),                                                              \
+	    .value = (uint64_t)(expected) } },
 #include FILTER_LIST
 #undef ALLOW
 #undef ALLOW_IF
@@ -82,7 +85,8 @@ static uint32_t find_rule(uint32_t number, uint32_t *count)
 		if (rules[i].number == number)
 			return i;
 	}
-	rules[*count] = (struct filter_rule){ .number = number, .clauses = clauses[*count],
+	rules[*count] = (struct filter_rule){ .number = number,
+					      .clauses = clauses[*count],
 					      .action = FILTER_KILL };
 	return (*count)++;
 }
@@ -115,6 +119,7 @@ static int compare_rules(const void *left, const void *right)
 static int write_header(const char *path, const struct filter_program *program)
 {
 	FILE *out = fopen(path, "we");
+	bool is_written;
 
 	if (out == NULL) {
 		perror(path);
@@ -131,7 +136,8 @@ static int write_header(const char *path, const struct filter_program *program)
 			      instruction->jt, instruction->jf, instruction->k);
 	}
 	(void)fprintf(out, "};\n\n#endif\n");
-	if (ferror(out) != 0 || fclose(out) != 0) {
+	is_written = ferror(out) == 0;
+	if (fclose(out) != 0 || !is_written) {
 		perror(path);
 		return 1;
 	}

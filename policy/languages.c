@@ -11,8 +11,7 @@
 #define FILE_MARK "{file}"
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789+#._-"
 
-static int fail(const struct reading *reading, uint32_t index, const char *key,
-		const char *problem)
+static int fail(const struct reading *reading, uint32_t index, const char *key, const char *problem)
 {
 	char path[KEY_MAX];
 
@@ -138,8 +137,8 @@ int languages_check(const struct reading *reading)
 		if (check_place(reading, &profile->languages[i]) != 0)
 			return -1;
 		for (uint32_t j = 0; j < i; j++) {
-			const char *clash = find_clash(&profile->languages[i],
-						       &profile->languages[j]);
+			const char *clash =
+				find_clash(&profile->languages[i], &profile->languages[j]);
 
 			if (clash != NULL)
 				return source_fail(reading->source, reading->error, "languages",

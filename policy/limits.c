@@ -31,8 +31,11 @@ struct limit {
 #define DAY_MS (24ULL * 60 * 60 * 1000)
 
 #define LIMIT(key, field, unit, least, most)                                                       \
-	{ "limits." #key, offsetof(struct source_limits, key), offsetof(struct plan_profile, field), \
-	  sizeof(((struct plan_profile *)NULL)->field), unit, least, most }
+	{                                                                                          \
+		"limits." #key, offsetof(struct source_limits, key),                               \
+			offsetof(struct plan_profile, field),                                      \
+			sizeof(((struct plan_profile *)NULL)->field), unit, least, most            \
+	}
 
 /* clang-format off */
 static const struct limit limits[] = {
@@ -151,10 +154,11 @@ static int apply_requirements(const struct reading *reading)
 
 	if (said != NULL && said->landlock != NULL) {
 		if (!units_number(said->landlock, &abi) || abi < 1 || abi > 6)
-			return source_fail(reading->source, reading->error, "requirements.landlock",
-					   "\"%s\" is not an ABI that policy can ask for; expected 1 "
-					   "to 6",
-					   said->landlock);
+			return source_fail(
+				reading->source, reading->error, "requirements.landlock",
+				"\"%s\" is not an ABI that policy can ask for; expected 1 "
+				"to 6",
+				said->landlock);
 		profile->numbers.landlock_abi_min = (uint32_t)abi;
 		profile->said |= SAID_LANDLOCK;
 	}

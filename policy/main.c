@@ -17,11 +17,13 @@
 static const char usage[] =
 	"usage: msp-policy COMMAND\n"
 	"\n"
-	"  compile [-o FILE] [PROFILE.yaml...]  write the plan of the built-in profiles and of these\n"
+	"  compile [-o FILE] [PROFILE.yaml...]  write the plan of the built-in profiles and of "
+	"these\n"
 	"  check PROFILE.yaml...                say what is wrong with these files, if anything\n"
 	"  show PROFILE [PROFILE.yaml...]       what a profile amounts to\n"
 	"  seccomp PROFILE [PROFILE.yaml...]    its system calls, by group, with reasons\n"
-	"  groups                               the groups of system calls that a profile can name\n"
+	"  groups                               the groups of system calls that a profile can "
+	"name\n"
 	"  list [PROFILE.yaml...]               the profiles\n"
 	"  --help, --version\n"
 	"\n"
@@ -262,9 +264,9 @@ static int run_version(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{ "compile", 0, run_compile }, { "check", 1, run_check },   { "show", 1, run_show },
-	{ "seccomp", 1, run_seccomp }, { "groups", 0, run_groups }, { "list", 0, run_list },
-	{ "--help", 0, run_help },     { "-h", 0, run_help },	    { "help", 0, run_help },
+	{ "compile", 0, run_compile },	 { "check", 1, run_check },   { "show", 1, run_show },
+	{ "seccomp", 1, run_seccomp },	 { "groups", 0, run_groups }, { "list", 0, run_list },
+	{ "--help", 0, run_help },	 { "-h", 0, run_help },	      { "help", 0, run_help },
 	{ "--version", 0, run_version },
 };
 

@@ -30,7 +30,13 @@ struct key {
 	size_t offset; /* in struct source_mount */
 };
 
-#define KEY(name, bit) { #name, bit, offsetof(struct source_mount, name) }
+/* A tmpfs of less is a mistake in the unit. */
+#define SIZE_LEAST 65536U
+
+#define KEY(name, bit)                                                                             \
+	{                                                                                          \
+#name, bit, offsetof(struct source_mount, name)                                    \
+	}
 
 static const struct key keys[] = {
 	KEY(from, KEY_FROM),	 KEY(to, KEY_TO),	  KEY(text, KEY_TEXT),
@@ -77,9 +83,19 @@ static int fail(const struct entry *entry, const char *key, const char *problem,
 {
 	char path[KEY_MAX];
 
-	return source_fail(entry->reading->source, entry->reading->error,
-			   reading_key(path, "files", entry->index, key), "\"%s\" %s", value,
-			   problem);
+	(void)source_fail(entry->reading->source, entry->reading->error,
+			  reading_key(path, "files", entry->index, key), "\"%s\" %s", value,
+			  problem);
+	return -1;
+}
+
+static int fail_plainly(const struct entry *entry, const char *key, const char *problem)
+{
+	char path[KEY_MAX];
+
+	(void)source_fail(entry->reading->source, entry->reading->error,
+			  reading_key(path, "files", entry->index, key), "%s", problem);
+	return -1;
 }
 
 static const char *value_of(const struct source_mount *said, const struct key *key)
@@ -100,9 +116,9 @@ static int read_target(struct entry *entry)
 	const char *at = entry->said->at;
 
 	if (at == NULL)
-		return fail(entry, "at", "is the place in the sandbox; it is missing", "at");
+		return fail_plainly(entry, "at", "missing; expected a path in the sandbox");
 	if (!reading_is_path(at))
-		return fail(entry, "at", "is not an absolute path in its plain form", at);
+		return fail(entry, "at", "is not " READING_PATH, at);
 	for (uint32_t i = 0; i < entry->index; i++) {
 		if (strcmp(entry->reading->source->profile->files[i].at, at) == 0)
 			return fail(entry, "at", "has an entry already", at);
@@ -113,10 +129,10 @@ static int read_target(struct entry *entry)
 
 static int read_kind(struct entry *entry)
 {
-	const char *name = entry->said->kind != NULL ? entry->said->kind : "";
+	const char *name = entry->said->kind;
 	char path[KEY_MAX];
 
-	for (uint32_t i = 1; i < PLAN_MOUNT_KIND_COUNT; i++) {
+	for (uint32_t i = 1; name != NULL && i < PLAN_MOUNT_KIND_COUNT; i++) {
 		if (strcmp(kinds[i].name, name) == 0) {
 			entry->mount.kind = i;
 			entry->mount.phase = kinds[i].phase;
@@ -126,7 +142,8 @@ static int read_kind(struct entry *entry)
 	}
 	return source_fail(entry->reading->source, entry->reading->error,
 			   reading_key(path, "files", entry->index, "kind"),
-			   "\"%s\" is not known; expected %s", name, kind_names);
+			   "\"%s\" is not known; expected %s", name != NULL ? name : "",
+			   kind_names);
 }
 
 static int check_keys(const struct entry *entry)
@@ -138,15 +155,13 @@ static int check_keys(const struct entry *entry)
 		const bool is_said = value_of(entry->said, &keys[i]) != NULL;
 
 		if (is_said && ((kind->needed | kind->allowed) & keys[i].bit) == 0)
-			return source_fail(
-				entry->reading->source, entry->reading->error,
-				reading_key(path, "files", entry->index, keys[i].name),
-				"does not belong to kind %s", kind->name);
+			return source_fail(entry->reading->source, entry->reading->error,
+					   reading_key(path, "files", entry->index, keys[i].name),
+					   "does not belong to kind %s", kind->name);
 		if (!is_said && (kind->needed & keys[i].bit) != 0)
-			return source_fail(
-				entry->reading->source, entry->reading->error,
-				reading_key(path, "files", entry->index, keys[i].name),
-				"missing; kind %s needs it", kind->name);
+			return source_fail(entry->reading->source, entry->reading->error,
+					   reading_key(path, "files", entry->index, keys[i].name),
+					   "missing; kind %s needs it", kind->name);
 	}
 	return 0;
 }
@@ -165,8 +180,7 @@ static int read_source(struct entry *entry)
 	} else if (kind == PLAN_COPY || kind == PLAN_BIND || kind == PLAN_DEVICE) {
 		entry->mount.source = said->from != NULL ? said->from : said->at;
 		if (!reading_is_path(entry->mount.source))
-			return fail(entry, "from", "is not an absolute path in its plain form",
-				    entry->mount.source);
+			return fail(entry, "from", "is not " READING_PATH, entry->mount.source);
 	}
 	return 0;
 }
@@ -185,8 +199,8 @@ static int read_device(struct entry *entry)
 	if (colon == NULL || !units_number(front, &major_number) ||
 	    !units_number(colon + 1, &minor_number) || major_number > 4095 ||
 	    minor_number > 1048575)
-		return fail(entry, "device", "is not a device number; expected MAJOR:MINOR such as "
-			    "1:3", text);
+		return fail(entry, "device", "is not a device number MAJOR:MINOR, such as 1:3",
+			    text);
 	entry->mount.device = makedev((unsigned int)major_number, (unsigned int)minor_number);
 	return 0;
 }
@@ -207,18 +221,19 @@ static int read_sizes(struct entry *entry)
 	struct profile_mount *mount = &entry->mount;
 
 	if (said->mode != NULL && !units_mode(said->mode, &mount->mode))
-		return fail(entry, "mode", "is not a mode; expected octal digits such as 0755",
+		return fail(entry, "mode", "is not a mode in octal digits, such as 0755",
 			    said->mode);
 	if ((mount->mode & 06000) != 0)
-		return fail(entry, "mode", "has set-ID bits", said->mode);
+		return fail(entry, "mode", "has set-ID bits, which no file of a sandbox has",
+			    said->mode);
 	if (said->size != NULL &&
-	    (!units_size(said->size, &mount->size_bytes) || mount->size_bytes < 64U * 1024U))
-		return fail(entry, "size", "is not a size of 64K or more; expected such as 256M",
+	    (!units_size(said->size, &mount->size_bytes) || mount->size_bytes < SIZE_LEAST))
+		return fail(entry, "size", "is not a size of at least 64K, such as 256M",
 			    said->size);
 	/* 0 would mean "no limit" to the kernel. */
 	if (said->inodes != NULL &&
 	    (!units_size(said->inodes, &mount->inodes) || mount->inodes < 16))
-		return fail(entry, "inodes", "is not a number of 16 or more; expected such as 64K",
+		return fail(entry, "inodes", "is not a number of at least 16, such as 64K",
 			    said->inodes);
 	return 0;
 }
@@ -314,8 +329,10 @@ static int fail_build(const struct building *building, const struct profile_moun
 static int append(struct building *building, const struct profile_mount *mount)
 {
 	if (building->count == PLAN_MOUNTS_MAX)
-		return fail_build(building, mount, "too many entries, with the directories that "
-				  "they imply", "");
+		return fail_build(building, mount,
+				  "too many entries, with the directories that "
+				  "they imply",
+				  "");
 	building->made[building->count++] = *mount;
 	return 0;
 }
@@ -362,9 +379,9 @@ static int build_parents(struct building *building, const struct profile_mount *
 		if (outer == NULL && append_directory(building, mount, length) != 0)
 			return -1;
 	}
-	return mount->kind != PLAN_MASK ? 0 :
-					  fail_build(building, mount,
-						     "a mask has to be inside proc or a bind", "");
+	return mount->kind != PLAN_MASK
+		       ? 0
+		       : fail_build(building, mount, "a mask has to be inside proc or a bind", "");
 }
 
 static int build(struct building *building, const struct profile_mount *mount)

@@ -61,10 +61,13 @@ static const struct place *find(const struct places *places, const char *path)
 static void add(struct places *places, const char *path, uint32_t line)
 {
 	if (places->count == places->room) {
-		places->room = places->room == 0 ? 64 : 2 * places->room;
-		places->items = realloc(places->items, places->room * sizeof(places->items[0]));
-		if (places->items == NULL)
+		const uint32_t room = places->room == 0 ? 64 : 2 * places->room;
+		struct place *items = realloc(places->items, room * sizeof(items[0]));
+
+		if (items == NULL)
 			abort();
+		places->items = items;
+		places->room = room;
 	}
 	places->items[places->count++] =
 		(struct place){ .path = memory_text(path, strlen(path)), .line = line };
@@ -93,7 +96,7 @@ static int read_pair(struct reader *reader, const char *path, uint32_t depth)
 	if (check_scalar(reader, path) != 0)
 		return -1;
 	buffer_printf(&inner, "%s%s%s", path, *path != '\0' ? "." : "",
-		    (const char *)reader->event.data.scalar.value);
+		      (const char *)reader->event.data.scalar.value);
 	if (find(reader->places, inner.bytes) != NULL) {
 		result = fail(reader, inner.bytes, "given twice");
 	} else {
@@ -153,14 +156,16 @@ static int read_node(struct reader *reader, const char *path, uint32_t depth)
 		return fail(reader, path, "anchors and tags are not used; write the value out");
 	if (depth == PLACES_DEPTH_MAX)
 		return fail(reader, path, "nested too deeply");
-	return reader->event.type == YAML_MAPPING_START_EVENT ?
-		       read_mapping(reader, path, depth + 1) :
-		       read_sequence(reader, path, depth + 1);
+	return reader->event.type == YAML_MAPPING_START_EVENT
+		       ? read_mapping(reader, path, depth + 1)
+		       : read_sequence(reader, path, depth + 1);
 }
 
 static int read_stream(struct reader *reader)
 {
-	if (next_event(reader) != 0 || next_event(reader) != 0)
+	if (next_event(reader) != 0) /* the stream's start */
+		return -1;
+	if (next_event(reader) != 0)
 		return -1;
 	if (reader->event.type == YAML_STREAM_END_EVENT)
 		return fail(reader, "", "empty; expected a profile");
@@ -168,7 +173,9 @@ static int read_stream(struct reader *reader)
 		return -1;
 	if (reader->event.type != YAML_MAPPING_START_EVENT)
 		return fail(reader, "", "expected keys of a profile, such as \"name: mine\"");
-	if (read_node(reader, "", 0) != 0 || next_event(reader) != 0 || next_event(reader) != 0)
+	if (read_node(reader, "", 0) != 0 || next_event(reader) != 0) /* the document's end */
+		return -1;
+	if (next_event(reader) != 0)
 		return -1;
 	if (reader->event.type != YAML_STREAM_END_EVENT)
 		return fail(reader, "", "a second document; one file holds one profile");

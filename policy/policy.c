@@ -60,10 +60,11 @@ static int find_parent(const struct policy *policy, const struct source *source,
 		return 0;
 	*ret = policy_find(policy, name);
 	if (*ret == NULL || (name[0] == '_' && !policy->is_builtin))
-		return source_fail(source, error, "extends",
-				   "there is no profile \"%s\"; expected a built-in one or one of a "
-				   "file given before this one",
-				   name);
+		return source_fail(
+			source, error, "extends",
+			"there is no profile \"%s\"; expected a built-in one or one of a "
+			"file given before this one",
+			name);
 	return 0;
 }
 
@@ -71,11 +72,15 @@ static int check_name(const struct policy *policy, const struct profile *profile
 		      const struct source *source, struct policy_error *error)
 {
 	if (profile->name[0] == '_' && !policy->is_builtin)
-		return source_fail(source, error, "name", "\"%s\": names that begin with _ are the "
-				   "program's own", profile->name);
+		return source_fail(source, error, "name",
+				   "\"%s\": names that begin with _ are the "
+				   "program's own",
+				   profile->name);
 	if (policy_find(policy, profile->name) != NULL)
-		return source_fail(source, error, "name", "there is a profile \"%s\" already; "
-				   "choose another name", profile->name);
+		return source_fail(source, error, "name",
+				   "there is a profile \"%s\" already; "
+				   "choose another name",
+				   profile->name);
 	if (policy->count == PLAN_PROFILES_MAX)
 		return source_fail(source, error, "", "more than %u profiles", PLAN_PROFILES_MAX);
 	return 0;

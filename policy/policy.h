@@ -6,8 +6,8 @@
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
 
-#include "policy/profile.h"
 #include "policy/buffer.h"
+#include "policy/profile.h"
 
 struct policy;
 

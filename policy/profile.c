@@ -90,8 +90,8 @@ static int apply_names(const struct reading *reading)
 				   "\"%s\" is not a host name; expected up to 63 of a-z, 0-9 and -",
 				   said->hostname);
 	if (said->cwd != NULL && !reading_is_path(said->cwd))
-		return source_fail(source, reading->error, "cwd",
-				   "\"%s\" is not an absolute path in its plain form", said->cwd);
+		return source_fail(source, reading->error, "cwd", "\"%s\" is not " READING_PATH,
+				   said->cwd);
 	profile->name = said->name;
 	profile->extends = said->extends;
 	profile->description = said->description != NULL ? said->description : profile->description;
@@ -186,7 +186,8 @@ static int read_rights(const struct reading *reading, uint32_t index, uint64_t *
 		uint64_t found = 0;
 
 		for (size_t j = 0; j < sizeof(rights) / sizeof(rights[0]); j++)
-			found |= strcmp(rights[j].word, said->rights[i]) == 0 ? rights[j].rights : 0;
+			found |=
+				strcmp(rights[j].word, said->rights[i]) == 0 ? rights[j].rights : 0;
 		if (found == 0)
 			return source_fail(reading->source, reading->error, key,
 					   "\"%s\" is not known; expected list, read, execute, "
@@ -211,7 +212,7 @@ static int set_rule(const struct reading *reading, uint32_t index)
 		return source_fail(reading->source, reading->error, key, "missing");
 	if (strcmp(rule.path, "/") != 0 && !reading_is_path(rule.path))
 		return source_fail(reading->source, reading->error, key,
-				   "\"%s\" is not an absolute path in its plain form", rule.path);
+				   "\"%s\" is not " READING_PATH, rule.path);
 	for (uint32_t i = 0; i < index; i++) {
 		if (strcmp(reading->source->profile->landlock[i].path, rule.path) == 0)
 			return source_fail(reading->source, reading->error, key, "%s given twice",
@@ -274,7 +275,8 @@ static int refuse_calls(const struct reading *reading, const struct source_secco
 		(void)reading_key(key, "seccomp.refuse", i, "");
 		if (group < 0)
 			return source_fail(reading->source, reading->error, key,
-					   "\"%s\" is not a system call of x86_64", said->refuse[i]);
+					   "\"%s\" is not a system call of x86_64",
+					   said->refuse[i]);
 		if (!policy->is_allowed[group])
 			return source_fail(reading->source, reading->error, key,
 					   "%s is not allowed anyway: its group is %s",
@@ -301,11 +303,10 @@ static int apply_seccomp(const struct reading *reading)
 
 static int check_cwd(const struct reading *reading)
 {
-	const struct profile_mount *around =
-		mounts_around(reading->profile, reading->profile->cwd);
+	const struct profile_mount *around = mounts_around(reading->profile, reading->profile->cwd);
 
-	if (around == NULL || (strcmp(around->target, reading->profile->cwd) != 0 &&
-			       around->kind != PLAN_BIND))
+	if (around == NULL ||
+	    (strcmp(around->target, reading->profile->cwd) != 0 && around->kind != PLAN_BIND))
 		return source_fail(reading->source, reading->error, "cwd",
 				   "%s is not made by any entry of files", reading->profile->cwd);
 	return 0;
@@ -330,7 +331,8 @@ static int check_complete(const struct reading *reading)
 
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
 		if (!needs[i].is_there)
-			return source_fail(reading->source, reading->error, needs[i].key, "missing");
+			return source_fail(reading->source, reading->error, needs[i].key,
+					   "missing");
 	}
 	return 0;
 }
@@ -351,9 +353,9 @@ static void forget_implied(struct profile *profile)
 static int read_all(const struct reading *reading)
 {
 	static int (*const parts[])(const struct reading *) = {
-		apply_names,	apply_shell,  apply_network,   apply_environment, mounts_apply,
-		apply_landlock, apply_seccomp, limits_apply,   languages_apply,	  check_complete,
-		limits_check,	mounts_check, check_cwd,       languages_check,
+		apply_names,	apply_shell,   apply_network, apply_environment, mounts_apply,
+		apply_landlock, apply_seccomp, limits_apply,  languages_apply,	 check_complete,
+		limits_check,	mounts_check,  check_cwd,     languages_check,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

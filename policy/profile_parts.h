@@ -19,7 +19,8 @@ struct reading {
 /* The key of an entry, as in "files[3].size"; `ret` has KEY_MAX bytes. */
 const char *reading_key(char *ret, const char *list, uint32_t index, const char *key);
 
-/* A path as this program writes it: absolute, no empty part, no "." or "..", no slash at the end. */
+/* A path that has one spelling only. */
+#define READING_PATH "an absolute path without empty parts, . and .. and without / at its end"
 bool reading_is_path(const char *text);
 
 /* Take over what the file says about `limits` and `requirements`. */

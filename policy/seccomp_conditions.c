@@ -15,15 +15,35 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+/* clang-format off: read as tables */
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-#define IS(index, bits, expected) { (index), FILTER_EQUAL, (bits), (expected) }
-#define NOT(index, bits, expected) { (index), FILTER_DIFFERS, (bits), (expected) }
+#define IS(index, bits, expected)                                                                  \
+	{                                                                                          \
+		(index), FILTER_EQUAL, (bits), (expected)                                          \
+	}
+#define NOT(index, bits, expected)                                                                 \
+	{                                                                                          \
+		(index), FILTER_DIFFERS, (bits), (expected)                                        \
+	}
 #define INT_IS(index, expected) IS(index, FILTER_INT, expected)
 #define INT_NOT(index, expected) NOT(index, FILTER_INT, expected)
 #define ANY_OF(index, bits) NOT(index, bits, 0)
-#define ALLOW_WHEN(...) { FILTER_ALLOW, { __VA_ARGS__ } }
-#define REFUSE_WHEN(...) { FILTER_EPERM, { __VA_ARGS__ } }
+#define ALLOW_WHEN(...)                                                                            \
+	{                                                                                          \
+		FILTER_ALLOW,                                                                      \
+		{                                                                                  \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
+#define REFUSE_WHEN(...)                                                                           \
+	{                                                                                          \
+		FILTER_EPERM,                                                                      \
+		{                                                                                  \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
 
 /* linux/sched.h; CLONE_NEWTIME lies in what clone() takes for the exit signal: no signal has it. */
 #define CLONE_NEW_ANY                                                                              \
@@ -42,6 +62,19 @@ static const struct filter_clause open_clauses[] = {
 
 static const struct filter_clause openat_clauses[] = {
 	REFUSE_WHEN(ANY_OF(2, OPEN_CREATES), ANY_OF(3, MODE_SETID)),
+};
+
+/* The init of a sandbox is PID 1 and has the workload's uid: its limits are not the workload's. */
+static const struct filter_clause not_init_clauses[] = {
+	REFUSE_WHEN(INT_IS(0, 1)),
+};
+
+static const struct filter_clause mmap_clauses[] = {
+	REFUSE_WHEN(ANY_OF(3, 0x40000)), /* MAP_HUGETLB, asm-generic/mman-common.h */
+};
+
+static const struct filter_clause memfd_create_clauses[] = {
+	REFUSE_WHEN(ANY_OF(1, 1U << 2)), /* MFD_HUGETLB, linux/memfd.h */
 };
 
 static const struct filter_clause mode_1_clauses[] = {
@@ -122,21 +155,30 @@ static const struct filter_clause flags_3_clauses[] = {
 
 /* linux/tcp.h */
 static const struct filter_clause setsockopt_clauses[] = {
-	ALLOW_WHEN(INT_NOT(1, 6)),       /* not IPPROTO_TCP */
-	REFUSE_WHEN(INT_IS(2, 23)),      /* TCP_FASTOPEN */
-	REFUSE_WHEN(INT_IS(2, 30)),      /* TCP_FASTOPEN_CONNECT */
-	REFUSE_WHEN(INT_IS(2, 31)),      /* TCP_ULP */
+	ALLOW_WHEN(INT_NOT(1, 6)),  /* not IPPROTO_TCP */
+	REFUSE_WHEN(INT_IS(2, 23)), /* TCP_FASTOPEN */
+	REFUSE_WHEN(INT_IS(2, 30)), /* TCP_FASTOPEN_CONNECT */
+	REFUSE_WHEN(INT_IS(2, 31)), /* TCP_ULP */
 };
 
 #define CONDITION(name, clauses, otherwise, reason)                                                \
-	{ name, reason, clauses, COUNT(clauses), FILTER_##otherwise }
+	{                                                                                          \
+		name, reason, clauses, COUNT(clauses), FILTER_##otherwise                          \
+	}
 
 static const char setid_reason[] = "no set-user-ID or set-group-ID files: they could leave";
 static const char node_reason[] = "no devices, whiteouts or set-ID files";
 static const char fast_open_reason[] = "no TCP Fast Open: it connects past Landlock";
 
+static const char huge_reason[] = "no huge pages: they are the machine's, beyond the memory limit";
+static const char not_init_reason[] = "not of PID 1, which is the sandbox's init";
+
 static const struct seccomp_condition conditions[] = {
 	CONDITION("clone", clone_clauses, ALLOW, "no new namespaces"),
+	CONDITION("prlimit64", not_init_clauses, ALLOW, not_init_reason),
+	CONDITION("sched_setaffinity", not_init_clauses, ALLOW, not_init_reason),
+	CONDITION("mmap", mmap_clauses, ALLOW, huge_reason),
+	CONDITION("memfd_create", memfd_create_clauses, ALLOW, huge_reason),
 	CONDITION("open", open_clauses, ALLOW, setid_reason),
 	CONDITION("openat", openat_clauses, ALLOW, setid_reason),
 	CONDITION("creat", mode_1_clauses, ALLOW, setid_reason),
@@ -162,6 +204,8 @@ static const struct seccomp_condition conditions[] = {
 	CONDITION("setsockopt", setsockopt_clauses, ALLOW,
 		  "no TCP Fast Open and no TCP upper-layer modules"),
 };
+
+/* clang-format on */
 
 const struct seccomp_condition *seccomp_condition_find(const char *name)
 {

@@ -43,19 +43,21 @@ static void show_mounts(const struct profile *profile, struct buffer *text)
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
 		const struct profile_mount *mount = &profile->mounts[i];
 
-		buffer_printf(text, "  %-9s %s", profile_mount_kind_name(mount->kind), mount->target);
+		buffer_printf(text, "  %-9s %s", profile_mount_kind_name(mount->kind),
+			      mount->target);
 		show_mount_values(mount, text);
 		buffer_printf(text, "%s%s\n", mount->is_noexec ? ", noexec" : "",
-			    (mount->flags & PLAN_OPTIONAL) != 0 ? " (if the host has it)" : "");
+			      (mount->flags & PLAN_OPTIONAL) != 0 ? " (if the host has it)" : "");
 	}
 }
 
 static void show_landlock(const struct profile *profile, struct buffer *text)
 {
-	buffer_printf(text, "landlock: ABI %u or newer, files, %sscopes of abstract sockets and "
-		    "signals; all refused but\n",
-		    profile->numbers.landlock_abi_min,
-		    profile->numbers.landlock_net != 0 ? "TCP, " : "");
+	buffer_printf(text,
+		      "landlock: ABI %u or newer, files, %sscopes of abstract sockets and "
+		      "signals; all refused but\n",
+		      profile->numbers.landlock_abi_min,
+		      profile->numbers.landlock_net != 0 ? "TCP, " : "");
 	for (uint32_t i = 0; i < profile->rule_count; i++) {
 		buffer_printf(text, "  %-13s ", profile->rules[i].path);
 		show_list(text, &profile->rules[i].words);
@@ -69,7 +71,7 @@ static void show_seccomp_line(const struct profile *profile, struct buffer *text
 
 	(void)seccomp_compile(&profile->seccomp, &program); /* count stays 0 and shows it */
 	buffer_printf(text, "seccomp: %u system calls allowed, %u instructions\n ",
-		    seccomp_allowed_count(&profile->seccomp), program.count);
+		      seccomp_allowed_count(&profile->seccomp), program.count);
 	for (uint32_t i = 0; i < seccomp_group_count(); i++) {
 		if (profile->seccomp.is_allowed[i])
 			buffer_printf(text, " %s", seccomp_group_at(i)->name);
@@ -100,10 +102,10 @@ void policy_show(const struct profile *profile, struct buffer *text)
 	if (profile->extends != NULL)
 		buffer_printf(text, "extends: %s\n", profile->extends);
 	buffer_printf(text, "description: %s\nhostname: %s\ncwd: %s\nshell: ", profile->description,
-		    profile->hostname, profile->cwd);
+		      profile->hostname, profile->cwd);
 	show_list(text, &profile->shell);
 	buffer_printf(text, "\nnetwork: %s\nenvironment:\n",
-		    profile->network == NETWORK_NONE ? "none" : "loopback");
+		      profile->network == NETWORK_NONE ? "none" : "loopback");
 	for (uint32_t i = 0; i < profile->environment_count; i++)
 		buffer_printf(text, "  %s\n", profile->environment[i]);
 	show_mounts(profile, text);
@@ -112,8 +114,8 @@ void policy_show(const struct profile *profile, struct buffer *text)
 	buffer_printf(text, "limits:\n");
 	limits_show(profile, text);
 	buffer_printf(text, "requirements: landlock %u, limits %s\n",
-		    profile->numbers.landlock_abi_min,
-		    profile->numbers.limits_fallback != 0 ? "fallback" : "cgroup");
+		      profile->numbers.landlock_abi_min,
+		      profile->numbers.limits_fallback != 0 ? "fallback" : "cgroup");
 	show_languages(profile, text);
 }
 
@@ -154,7 +156,7 @@ void policy_show_seccomp(const struct profile *profile, struct buffer *text)
 		const char *calls = group->calls;
 
 		buffer_printf(text, "%s: %s\n  %s\n  %s\n", group->name, answer_of(profile, i),
-			    group->reason, group->calls);
+			      group->reason, group->calls);
 		while (profile->seccomp.is_allowed[i] && seccomp_next_call(&calls, call))
 			show_call(profile, call, text);
 	}

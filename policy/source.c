@@ -25,6 +25,7 @@
 	CYAML_FIELD_MAPPING_PTR(#key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct type, key,  \
 				fields)
 
+/* clang-format off */
 static const struct cyaml_schema_value string_entry = {
 	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char *, 0, CYAML_UNLIMITED)
 };
@@ -100,19 +101,26 @@ static const struct cyaml_schema_value profile_schema = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct source_profile, profile_fields)
 };
 
+/* clang-format on */
+
 /* What libcyaml logs for one mistake: its text, then the way to it from the inside out. */
 struct complaint {
 	char problem[256];
-	char path[256];
+	struct buffer path;
 };
 
-static void put_in_front(char *path, size_t room, const char *part)
+static void put_in_front(struct buffer *path, const char *part)
 {
-	char rest[256];
+	struct buffer longer = { .bytes = NULL };
+	const char *rest = path->size > 0 ? path->bytes : "";
 
-	(void)snprintf(rest, sizeof(rest), "%s", path);
-	(void)snprintf(path, room, "%s%s%s", part, *rest != '\0' && *rest != '[' ? "." : "", rest);
+	buffer_printf(&longer, "%s%s%s", part, *rest != '\0' && *rest != '[' ? "." : "", rest);
+	buffer_done(path);
+	*path = longer;
 }
+
+static void take_log(cyaml_log_t level, void *context, const char *format, va_list arguments)
+	__attribute__((format(printf, 3, 0)));
 
 static void take_log(cyaml_log_t level, void *context, const char *format, va_list arguments)
 {
@@ -127,12 +135,12 @@ static void take_log(cyaml_log_t level, void *context, const char *format, va_li
 	if (strncmp(line, field, strlen(field)) == 0) {
 		(void)snprintf(part, sizeof(part), "%.*s", (int)strcspn(line + strlen(field), "'"),
 			       line + strlen(field));
-		put_in_front(complaint->path, sizeof(complaint->path), part);
+		put_in_front(&complaint->path, part);
 	} else if (strncmp(line, entry, strlen(entry)) == 0) {
 		/* It counts from 1. */
 		(void)snprintf(part, sizeof(part), "[%lu]",
 			       strtoul(line + strlen(entry), NULL, 10) - 1);
-		put_in_front(complaint->path, sizeof(complaint->path), part);
+		put_in_front(&complaint->path, part);
 	} else if (strncmp(line, load, strlen(load)) == 0 && complaint->problem[0] == '\0') {
 		(void)snprintf(complaint->problem, sizeof(complaint->problem), "%s",
 			       line + strlen(load));
@@ -146,9 +154,9 @@ static const struct cyaml_schema_field *fields_at(const char *path)
 		const char *key;
 		const struct cyaml_schema_field *fields;
 	} tables[] = {
-		{ "files[", mount_fields },	  { "landlock[", rule_fields },
+		{ "files[", mount_fields },	   { "landlock[", rule_fields },
 		{ "languages[", language_fields }, { "limits", limits_fields },
-		{ "seccomp", seccomp_fields },	  { "requirements", requirements_fields },
+		{ "seccomp", seccomp_fields },	   { "requirements", requirements_fields },
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
@@ -176,9 +184,12 @@ static int fail_unknown_key(const struct source *source, struct policy_error *er
 static const char *shape_name(const char *word)
 {
 	static const char *const names[][2] = {
-		{ "STRING", "a value" },	 { "SCALAR", "a value" },
-		{ "SEQUENCE_START", "a list" },	 { "SEQUENCE", "a list" },
-		{ "MAPPING_START", "a set of keys" }, { "MAPPING", "a set of keys" },
+		{ "STRING", "a value" },
+		{ "SCALAR", "a value" },
+		{ "SEQUENCE_START", "a list" },
+		{ "SEQUENCE", "a list" },
+		{ "MAPPING_START", "a set of keys" },
+		{ "MAPPING", "a set of keys" },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -192,15 +203,17 @@ static int fail_as_told(const struct source *source, struct policy_error *error,
 			const struct complaint *complaint)
 {
 	static const char unexpected[] = "Unexpected key: ";
+	const char *path = complaint->path.size > 0 ? complaint->path.bytes : "";
 	char wanted[32], got[32];
 
 	if (strncmp(complaint->problem, unexpected, strlen(unexpected)) == 0)
-		return fail_unknown_key(source, error, complaint->path,
+		return fail_unknown_key(source, error, path,
 					complaint->problem + strlen(unexpected));
-	if (sscanf(complaint->problem, "Expecting %31[A-Z_], got event: %31[A-Z_]", wanted, got) == 2)
-		return source_fail(source, error, complaint->path, "expected %s, not %s",
-				   shape_name(wanted), shape_name(got));
-	return source_fail(source, error, complaint->path, "%s",
+	if (sscanf(complaint->problem, "Expecting %31[A-Z_], got event: %31[A-Z_]", wanted, got) ==
+	    2)
+		return source_fail(source, error, path, "expected %s, not %s", shape_name(wanted),
+				   shape_name(got));
+	return source_fail(source, error, path, "%s",
 			   complaint->problem[0] != '\0' ? complaint->problem : "cannot be read");
 }
 
@@ -213,10 +226,14 @@ static int load_profile(struct source *source, const char *text, size_t size,
 					     .mem_fn = cyaml_mem,
 					     .log_level = CYAML_LOG_ERROR };
 	cyaml_data_t *data = NULL;
+	int result = 0;
 
 	if (cyaml_load_data((const uint8_t *)text, size, &config, &profile_schema, &data, NULL) !=
 	    CYAML_OK)
-		return fail_as_told(source, error, &complaint);
+		result = fail_as_told(source, error, &complaint);
+	buffer_done(&complaint.path);
+	if (result != 0)
+		return result;
 	if (data == NULL)
 		return source_fail(source, error, "", "empty; expected a profile");
 	source->profile = data;

@@ -6,12 +6,12 @@
 #ifndef POLICY_SOURCE_H
 #define POLICY_SOURCE_H
 
-#include "policy/places.h"
 #include "policy/buffer.h"
+#include "policy/places.h"
 
 #include <stdint.h>
 
-#define SOURCE_BYTES_MAX (64U * 1024U)
+#define SOURCE_BYTES_MAX 65536U
 
 struct source_mount {
 	char *at, *kind, *from, *to, *text, *size, *inodes, *mode, *device, *optional, *noexec;

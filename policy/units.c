@@ -11,11 +11,15 @@ struct unit {
 };
 
 static const struct unit sizes[] = {
-	{ "", 1 }, { "K", 1ULL << 10 }, { "M", 1ULL << 20 }, { "G", 1ULL << 30 }, { "T", 1ULL << 40 },
+	{ "", 1 },	     { "K", 1ULL << 10 }, { "M", 1ULL << 20 },
+	{ "G", 1ULL << 30 }, { "T", 1ULL << 40 },
 };
 
 static const struct unit durations[] = {
-	{ "ms", 1 }, { "s", 1000 }, { "m", 60 * 1000 }, { "h", 60 * 60 * 1000 },
+	{ "ms", 1 },
+	{ "s", 1000 },
+	{ "m", 60000 },
+	{ "h", 3600000 },
 };
 
 static const struct unit none[] = { { "", 1 } };

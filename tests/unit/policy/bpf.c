@@ -26,8 +26,7 @@ static bool is_taken(uint16_t code, uint32_t accumulator, uint32_t k)
 	}
 }
 
-uint32_t bpf_run(const struct sock_filter *program, uint32_t count,
-		 const struct seccomp_data *data)
+uint32_t bpf_run(const struct sock_filter *program, uint32_t count, const struct seccomp_data *data)
 {
 	uint32_t accumulator = 0;
 

@@ -95,8 +95,9 @@ static void check_number(const char *profile, const char *allowed, uint32_t numb
 
 Test(builtin, every_number_has_the_answer_of_its_group)
 {
-	static const uint32_t far[] = { 1000, 0xffff, 0x10000, 0x3fffffff, 0x80000000U,
-					0xbfffffffU };
+	static const uint32_t far[] = {
+		1000, 0xffff, 0x10000, 0x3fffffff, 0x80000000U, 0xbfffffffU
+	};
 
 	for (size_t i = 0; i < COUNT(expected_groups); i++) {
 		for (uint32_t number = 0; number <= 600; number++)
@@ -159,6 +160,12 @@ static const struct call_case cases[] = {
 	{ "clone", { 0x10000011 }, NO }, { "clone", { 0x20000011 }, NO },
 	{ "clone", { 0x40000011 }, NO }, { "clone", { 0x00000091 }, NO },
 	{ "clone", { 0x7e020000 }, NO },
+	{ "prlimit64", { 0, 7 }, OK }, { "prlimit64", { 2, 7 }, OK }, { "prlimit64", { 1, 7 }, NO },
+	{ "sched_setaffinity", { 0 }, OK }, { "sched_setaffinity", { 1 }, NO },
+	/* MAP_PRIVATE|MAP_ANONYMOUS, with MAP_HUGETLB and its sizes; MFD_CLOEXEC, MFD_HUGETLB */
+	{ "mmap", { 0, 4096, 7, 0x22 }, OK }, { "mmap", { 0, 4096, 3, 0x40022 }, NO },
+	{ "mmap", { 0, 4096, 3, 0x54040022 }, NO },
+	{ "memfd_create", { 0, 1 }, OK }, { "memfd_create", { 0, 5 }, NO },
 	/* O_RDONLY with a stray mode, O_CREAT, O_TMPFILE */
 	{ "open", { 0, 0, 06777 }, OK },
 	{ "open", { 0, 0102, 0755 }, OK }, { "open", { 0, 0102, 01777 }, OK },

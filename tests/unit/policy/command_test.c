@@ -24,8 +24,8 @@ static void make_folder(void)
 
 static void remove_folder(void)
 {
-	static const char *const files[] = { "out", "error", "a.policy", "b.policy", "good.yaml",
-					     "bad.yaml" };
+	static const char *const files[] = { "out",	 "error",     "a.policy",
+					     "b.policy", "good.yaml", "bad.yaml" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		(void)unlink(files[i]);
@@ -61,7 +61,9 @@ static struct buffer read_text(const char *path)
 /* Exit code; the streams are in the files "out" and "error". */
 static int run(const char *a, const char *b, const char *c, const char *d)
 {
-	char *argv[] = { memory_text(MSP_POLICY, strlen(MSP_POLICY)), NULL, NULL, NULL, NULL, NULL };
+	char *argv[] = {
+		memory_text(MSP_POLICY, strlen(MSP_POLICY)), NULL, NULL, NULL, NULL, NULL
+	};
 	const char *const words[] = { a, b, c, d };
 	char *none[] = { NULL };
 	posix_spawn_file_actions_t actions;
@@ -72,9 +74,11 @@ static int run(const char *a, const char *b, const char *c, const char *d)
 		argv[i + 1] = memory_text(words[i], strlen(words[i]));
 	cr_assert_eq(posix_spawn_file_actions_init(&actions), 0);
 	cr_assert_eq(posix_spawn_file_actions_addopen(&actions, 1, "out",
-						      O_WRONLY | O_CREAT | O_TRUNC, 0600), 0);
+						      O_WRONLY | O_CREAT | O_TRUNC, 0600),
+		     0);
 	cr_assert_eq(posix_spawn_file_actions_addopen(&actions, 2, "error",
-						      O_WRONLY | O_CREAT | O_TRUNC, 0600), 0);
+						      O_WRONLY | O_CREAT | O_TRUNC, 0600),
+		     0);
 	cr_assert_eq(posix_spawn(&child, argv[0], &actions, NULL, argv, none), 0);
 	cr_assert_eq(waitpid(child, &status, 0), child);
 	cr_assert(WIFEXITED(status));

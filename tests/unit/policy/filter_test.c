@@ -116,8 +116,9 @@ Test(filter, both_halves_of_an_argument_count_when_the_mask_says_so)
 		FILTER_EPERM, { { 2, FILTER_EQUAL, FILTER_LONG, 0x1234567800000001ULL } }
 	};
 	const struct filter_rule rule = { 7, FILTER_ALLOW, 1, &clause };
-	static const uint64_t values[] = { 0x1234567800000001ULL, 1, 0x1234567800000000ULL,
-					   0x1234567800000003ULL, 0x0234567800000001ULL, 0 };
+	static const uint64_t values[] = { 0x1234567800000001ULL, 1,
+					   0x1234567800000000ULL, 0x1234567800000003ULL,
+					   0x0234567800000001ULL, 0 };
 	struct filter_program program;
 
 	cr_assert_eq(filter_compile(&rule, 1, FILTER_ENOSYS, &program), 0);
@@ -130,8 +131,8 @@ Test(filter, both_halves_of_an_argument_count_when_the_mask_says_so)
 
 static void make_clause(struct filter_clause *clause)
 {
-	static const uint64_t masks[] = { FILTER_INT, FILTER_LONG, 0xf000, 0x06000, 8, 0xff00000000,
-					  0x8000000000000000ULL };
+	static const uint64_t masks[] = { FILTER_INT,	FILTER_LONG,	      0xf000, 0x06000, 8,
+					  0xff00000000, 0x8000000000000000ULL };
 	const uint32_t compares = 1 + next_random() % FILTER_COMPARES_MAX;
 
 	memset(clause, 0, sizeof(*clause));
@@ -142,8 +143,8 @@ static void make_clause(struct filter_clause *clause)
 		compare->argument = (uint8_t)(next_random() % 6);
 		compare->relation = (uint8_t)(next_random() % 2);
 		compare->mask = masks[next_random() % 7];
-		compare->value = (next_random() % 4 * 0x200000001000ULL + next_random() % 3) &
-				 compare->mask;
+		compare->value =
+			(next_random() % 4 * 0x200000001000ULL + next_random() % 3) & compare->mask;
 	}
 }
 

@@ -183,15 +183,16 @@ Test(plan, every_parent_and_mount_point_comes_before_its_use)
 
 Test(plan, etc_is_never_the_hosts)
 {
-	static const char *const never[] = { "/", "/etc", "/dev", "/home", "/root", "/run", "/var",
-					     "/tmp", "/sys", "/proc", "/etc/machine-id",
-					     "/etc/passwd", "/etc/shadow", "/etc/ssh" };
+	static const char *const never[] = {
+		"/",	"/etc", "/dev",	 "/home",	    "/root",	   "/run",	  "/var",
+		"/tmp", "/sys", "/proc", "/etc/machine-id", "/etc/passwd", "/etc/shadow", "/etc/ssh"
+	};
 
 	for (uint32_t i = 0; i < plan_profile_count(&builtin.plan); i++) {
 		for (size_t j = 0; j < COUNT(never); j++)
-			cr_expect_null(find_mount(plan_profile(&builtin.plan, i), never[j],
-						  PLAN_BIND),
-				       "%s", never[j]);
+			cr_expect_null(
+				find_mount(plan_profile(&builtin.plan, i), never[j], PLAN_BIND),
+				"%s", never[j]);
 	}
 }
 
@@ -297,7 +298,10 @@ static void expect_refused(size_t base, size_t field, const char *name)
 			     values[i]);
 }
 
-#define FIELD(type, field) { #type "." #field, offsetof(struct type, field) }
+#define FIELD(type, field)                                                                         \
+	{                                                                                          \
+#type "." #field, offsetof(struct type, field)                                     \
+	}
 
 struct field {
 	const char *name;
@@ -317,14 +321,14 @@ Test(plan, an_offset_that_leads_outside_is_refused)
 						  FIELD(plan_header, profiles),
 						  FIELD(plan_header, profile_count) };
 	static const struct field in_profile[] = {
-		FIELD(plan_profile, name),	 FIELD(plan_profile, hostname),
-		FIELD(plan_profile, cwd),	 FIELD(plan_profile, description),
-		FIELD(plan_profile, shell),	 FIELD(plan_profile, shell_size),
+		FIELD(plan_profile, name),	  FIELD(plan_profile, hostname),
+		FIELD(plan_profile, cwd),	  FIELD(plan_profile, description),
+		FIELD(plan_profile, shell),	  FIELD(plan_profile, shell_size),
 		FIELD(plan_profile, environment), FIELD(plan_profile, environment_size),
-		FIELD(plan_profile, mounts),	 FIELD(plan_profile, mount_count),
-		FIELD(plan_profile, rules),	 FIELD(plan_profile, rule_count),
-		FIELD(plan_profile, languages),	 FIELD(plan_profile, language_count),
-		FIELD(plan_profile, filter),	 FIELD(plan_profile, filter_count),
+		FIELD(plan_profile, mounts),	  FIELD(plan_profile, mount_count),
+		FIELD(plan_profile, rules),	  FIELD(plan_profile, rule_count),
+		FIELD(plan_profile, languages),	  FIELD(plan_profile, language_count),
+		FIELD(plan_profile, filter),	  FIELD(plan_profile, filter_count),
 	};
 	static const struct field in_mount[] = { FIELD(plan_mount, kind), FIELD(plan_mount, phase),
 						 FIELD(plan_mount, source),

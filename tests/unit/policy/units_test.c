@@ -27,11 +27,23 @@ Test(units, right_values)
 
 Test(units, wrong_values)
 {
-	static const char *const sizes[] = { "",	" 1",  "1 ",	"-1",	"+1",  "1.5G", "K",
-					     "1KB",	"1k",  "0x10", "1e3", "16777216T",
-					     "18446744073709551616", "99999999999999999999999" };
-	static const char *const durations[] = { "", "1", "s", "1 s", "-1s", "1d", "1S", "1.5s",
-						 "18446744073709551615h" };
+	static const char *const sizes[] = { "",
+					     " 1",
+					     "1 ",
+					     "-1",
+					     "+1",
+					     "1.5G",
+					     "K",
+					     "1KB",
+					     "1k",
+					     "0x10",
+					     "1e3",
+					     "16777216T",
+					     "18446744073709551616",
+					     "99999999999999999999999" };
+	static const char *const durations[] = { "",	"1",	"s",
+						 "1 s", "-1s",	"1d",
+						 "1S",	"1.5s", "18446744073709551615h" };
 	static const char *const numbers[] = { "", "1K", "-1", "1s", "18446744073709551616" };
 	static const char *const modes[] = { "", "8", "10000", "0o755", "rwx", "-1", "07778" };
 	uint64_t value = 42;
@@ -51,8 +63,18 @@ Test(units, wrong_values)
 
 Test(units, what_is_printed_reads_back)
 {
-	static const uint64_t values[] = { 0, 1, 999, 1000, 1024, 1536, 60000, 65536, 3600000,
-					   1ULL << 30, (1ULL << 40) + 1, 1ULL << 41 };
+	static const uint64_t values[] = { 0,
+					   1,
+					   999,
+					   1000,
+					   1024,
+					   1536,
+					   60000,
+					   65536,
+					   3600000,
+					   1ULL << 30,
+					   (1ULL << 40) + 1,
+					   1ULL << 41 };
 	char text[32];
 	uint64_t value;
 
