@@ -5,15 +5,16 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "common/cgroup.h"
+#include "common/confine/identity.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/names.h"
 #include "helper.h"
-#include "identity.h"
 #include "init.h"
 
 /* Everything a sandbox has for itself. CLONE_NEWCGROUP makes the cgroup it starts in its root. */
@@ -50,6 +51,8 @@ static int enter_namespaces(void)
 		return -errno;
 	error = identity_map(proc, factory.uid, factory.uid, factory.gid);
 	fd_close(&proc);
+	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+		error = -errno;
 	return error;
 }
 
@@ -90,7 +93,9 @@ static int handle_factory_bind(void *context, struct channel_message *message)
 
 	if (factory.bind_count == BINDS_MAX)
 		return -EPROTO;
-	bind->fd = take_fd(message);
+	/* Kept open by the factory, so that the inode's number is not given to another. */
+	if (fstat(take_fd(message), &bind->meant) != 0)
+		return -errno;
 	bind->phase = from->phase;
 	memcpy(bind->host_path, from->host_path, sizeof(bind->host_path));
 	memcpy(bind->inside_path, from->inside_path, sizeof(bind->inside_path));

@@ -8,7 +8,6 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/limits.h"
-#include "identity.h"
 #include "init.h"
 
 /* The operator's log stays at 2. */
@@ -27,7 +26,7 @@ void helper_run(const struct factory *factory, uint32_t profile, const int fds[4
 	if (signal(SIGCHLD, SIG_DFL) == SIG_ERR ||
 	    fd_place(all, places, 5, OPEN_AFTER_EXEC) != 0 ||
 	    init_isolate(factory, profile, &stage) != 0 || capabilities_drop(0) != 0 ||
-	    identity_protect() != 0)
+	    init_protect() != 0)
 		_exit(MSP_EXIT_SANDBOX);
 	(void)syscall(SYS_execveat, places[0], "", arguments, environment, AT_EMPTY_PATH);
 	_exit(MSP_EXIT_SANDBOX);

@@ -16,12 +16,21 @@
 #include <sys/socket.h>
 
 #include "common/confine/capabilities.h"
+#include "common/confine/identity.h"
 #include "common/fd.h"
 #include "common/names.h"
-#include "identity.h"
 #include "serve.h"
 
 #define CHANNEL_FD 3
+
+/* uid and gid of every workload inside its sandbox. */
+#define WORKLOAD_ID 1000
+
+#ifdef MSP_WITHOUT_PROTECT
+#define DUMPABLE 1
+#else
+#define DUMPABLE 0
+#endif
 
 static struct init init = { .ruleset = -1 };
 
@@ -37,18 +46,39 @@ static int close_descriptors(void)
 	return error;
 }
 
-int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_stage)
+/* /proc/self of a process that is not dumpable belongs to root, and it could not write its own maps.
+ * No workload is there yet that could look. */
+static int map_identity(const struct factory *factory)
 {
 	int proc = open("/" STAGING_HOST "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int error = proc < 0 ? -errno
-			     : identity_map(proc, WORKLOAD_ID, factory->uid, factory->gid);
+	int error;
+
+	if (proc < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
+		return -errno;
+	error = identity_map(proc, WORKLOAD_ID, factory->uid, factory->gid);
+	fd_close(&proc);
+	return error;
+}
+
+int init_protect(void)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_DUMPABLE, DUMPABLE, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -errno;
+	return 0;
+}
+
+int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_stage)
+{
+	int error;
 
 	*ret_stage = STAGE_IDENTITY;
-	fd_close(&proc);
+	error = map_identity(factory);
 	if (error)
 		return error;
 	*ret_stage = STAGE_PROTECT;
-	error = identity_protect();
+	error = init_protect();
 	if (error)
 		return error;
 	return mounts_enter(&factory->plan, profile, factory->binds, factory->bind_count,
@@ -150,7 +180,7 @@ static const struct step {
 	{ STAGE_CAPABILITIES, drop_capabilities },
 #endif
 	/* Giving up capabilities is a change of credentials, after which these count anew. */
-	{ STAGE_PROTECT, identity_protect },
+	{ STAGE_PROTECT, init_protect },
 };
 
 static void fail(uint32_t stage, int error)

@@ -22,6 +22,9 @@ struct init {
 void init_run(const struct factory *factory, uint32_t profile, int channel_fd)
 	__attribute__((noreturn));
 
+/* Die with the parent; not readable by others; no privileges through exec. 0 or -errno. */
+int init_protect(void);
+
 /* Become a new process's own identity in its own tree: what inits and helpers have in common.
  * 0 or -errno, with the stage. */
 int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_stage);

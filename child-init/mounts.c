@@ -8,6 +8,7 @@
 
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "common/mount.h"
 #include "common/names.h"
 #include "common/text.h"
 #include "tree.h"
@@ -56,8 +57,9 @@ static int make_file(const struct tree *tree, const struct plan_mount *mount)
 /* A small file of the host costs less as a copy than as one mount more in every sandbox. */
 static int copy_file(const struct tree *tree, const struct plan_mount *mount)
 {
-	int from = kernel_openat2(tree->host, plan_string(tree->plan, mount->source),
-				  O_RDONLY | O_NONBLOCK | O_CLOEXEC, TREE_RESOLVE);
+	const char *path = plan_string(tree->plan, mount->source);
+	int from = kernel_openat2(tree->host, TREE_PATH(path), O_RDONLY | O_NONBLOCK | O_CLOEXEC,
+				  TREE_RESOLVE);
 	int to;
 	int error;
 
@@ -68,16 +70,6 @@ static int copy_file(const struct tree *tree, const struct plan_mount *mount)
 	fd_close(&to);
 	fd_close(&from);
 	return error;
-}
-
-static int set_attributes(int mount, uint64_t attributes)
-{
-	struct mount_attr attr = { .attr_set = attributes };
-
-	return syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr,
-		       sizeof(attr)) == 0
-		       ? 0
-		       : -errno;
 }
 
 /* Attach a detached mount over the target, which is made when it does not exist. */
@@ -103,17 +95,12 @@ static int attach(const struct tree *tree, int mount, const char *target)
 	return error;
 }
 
-/* Attach a private clone of what `source` names, with `attributes` set on all of it. */
-static int attach_clone(const struct tree *tree, int source, uint64_t attributes, const char *target)
+/* The same with a mount of its own, which is the target's from then on. */
+static int attach_own(const struct tree *tree, int mount, const char *target)
 {
-	int copy = kernel_open_tree(source, "",
-				    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
-					    AT_RECURSIVE);
-	int error = copy < 0 ? -errno : set_attributes(copy, attributes);
+	const int error = mount < 0 ? mount : attach(tree, mount, target);
 
-	if (!error)
-		error = attach(tree, copy, target);
-	fd_close(&copy);
+	fd_close(&mount);
 	return error;
 }
 
@@ -138,48 +125,19 @@ static int bind_host(const struct tree *tree, const struct plan_mount *mount)
 		return source == -ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : source;
 	error = check_device(source, mount);
 	if (!error)
-		error = attach_clone(tree, source, mount->attributes,
-				     plan_string(tree->plan, mount->target));
+		error = attach_own(tree, mount_clone(source, mount->attributes),
+				   plan_string(tree->plan, mount->target));
 	fd_close(&source);
 	return error;
 }
 
-/* A detached new file system, or -errno. `options` is key and value in turn, `size` bytes. */
-static int new_filesystem(const char *type, const char *options, uint32_t size, uint64_t attributes)
-{
-	const char *end = options + size;
-	int mount = -1;
-	int context = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
-	int error = context < 0 ? -errno : 0;
-
-	while (options < end && !error) {
-		const char *value = options + strlen(options) + 1;
-
-		if (syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, options, value, 0) != 0)
-			error = -errno;
-		options = value + strlen(value) + 1;
-	}
-	if (!error && syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0)
-		error = -errno;
-	if (!error) {
-		mount = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, attributes);
-		error = mount < 0 ? -errno : 0;
-	}
-	fd_close(&context);
-	return error ? error : mount;
-}
-
 static int attach_new(const struct tree *tree, const struct plan_mount *mount)
 {
-	int filesystem = new_filesystem(plan_string(tree->plan, mount->source),
-					plan_string(tree->plan, mount->options),
-					mount->options_size, mount->attributes);
-	const int error = filesystem < 0 ? filesystem
-					 : attach(tree, filesystem,
-						  plan_string(tree->plan, mount->target));
-
-	fd_close(&filesystem);
-	return error;
+	return attach_own(tree,
+			  mount_new(plan_string(tree->plan, mount->source),
+				    plan_string(tree->plan, mount->options), mount->options_size,
+				    mount->attributes),
+			  plan_string(tree->plan, mount->target));
 }
 
 /* A small tmpfs that only the set-up writes to. */
@@ -187,7 +145,7 @@ static int new_small_tmpfs(void)
 {
 	static const char options[] = "size\0" "4m\0" "nr_inodes\0" "1024\0" "mode\0" "0755";
 
-	return new_filesystem("tmpfs", options, sizeof(options),
+	return mount_new("tmpfs", options, sizeof(options),
 			      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 }
 
@@ -228,7 +186,6 @@ static int (*const appliers[PLAN_MOUNT_KIND_COUNT])(const struct tree *,
  * symlink, and must be the same inode. */
 static int bind_operator(const struct tree *tree, const struct bind *bind)
 {
-	struct stat meant;
 	struct stat found;
 	int error = 0;
 	int source = kernel_openat2(tree->host, bind->host_path, O_PATH | O_CLOEXEC,
@@ -236,14 +193,15 @@ static int bind_operator(const struct tree *tree, const struct bind *bind)
 
 	if (source < 0)
 		return -errno;
-	if (fstat(bind->fd, &meant) != 0 || fstat(source, &found) != 0)
+	if (fstat(source, &found) != 0)
 		error = -errno;
-	else if (meant.st_dev != found.st_dev || meant.st_ino != found.st_ino)
+	else if (bind->meant.st_dev != found.st_dev || bind->meant.st_ino != found.st_ino)
 		error = -ESTALE;
 	if (!error)
-		error = attach_clone(tree, source,
-				    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
-				    bind->inside_path);
+		error = attach_own(tree,
+				   mount_clone(source, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+							       MOUNT_ATTR_NODEV),
+				   bind->inside_path);
 	fd_close(&source);
 	return error;
 }
@@ -320,7 +278,7 @@ int mounts_build_base(const struct plan *plan, uint32_t index, int host, const s
 		error = build(&tree, plan_profile(plan, index), PLAN_PHASE_BASE, ret_stage);
 	/* It is shared by every sandbox of the profile, in whose namespaces this is locked. */
 	if (!error)
-		error = set_attributes(tree.root, MOUNT_ATTR_RDONLY);
+		error = mount_set_attributes(tree.root, MOUNT_ATTR_RDONLY);
 	fd_close(&tree.root);
 	return error;
 }

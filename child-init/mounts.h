@@ -8,6 +8,7 @@
 #define CHILD_INIT_MOUNTS_H
 
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "common/limits.h"
 #include "common/plan.h"
@@ -18,8 +19,8 @@
 
 /* An operator's read-only bind. */
 struct bind {
-	int fd;         /* O_PATH, opened by the launcher: says which file is meant */
-	uint32_t phase; /* enum plan_mount_phase */
+	struct stat meant; /* of the file that the launcher opened and checked */
+	uint32_t phase;    /* enum plan_mount_phase */
 	char host_path[IPC_PATH_MAX];
 	char inside_path[IPC_PATH_MAX];
 };

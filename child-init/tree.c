@@ -10,7 +10,7 @@
 
 int tree_open(int root, const char *path)
 {
-	const int fd = kernel_openat2(root, path, O_PATH | O_CLOEXEC, TREE_RESOLVE);
+	const int fd = kernel_openat2(root, TREE_PATH(path), O_PATH | O_CLOEXEC, TREE_RESOLVE);
 
 	return fd < 0 ? -errno : fd;
 }

@@ -128,11 +128,12 @@ int channel_receive(const struct channel *channel, struct channel_message *ret, 
 	ssize_t size;
 	enum ipc_error error;
 
+	/* ECONNRESET, once: the peer ended with messages of ours unread. What it said comes after. */
 	do {
 		size = recvmsg(channel->fd, &header, flags | MSG_CMSG_CLOEXEC);
-	} while (size < 0 && errno == EINTR);
+	} while (size < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (size < 0)
-		return errno == ECONNRESET ? 0 : -errno;
+		return -errno;
 	memset(ret->fds, -1, sizeof(ret->fds));
 	ret->fd_count = collect_fds(&header, ret->fds);
 	/* An empty packet looks like end of file; no message of ours is empty. */

@@ -31,12 +31,26 @@ const char *bind_split(const char *word, char host[IPC_PATH_MAX], char inside[IP
 	return NULL;
 }
 
-static const char *const never_inside[] = { "/proc", "/dev", "/sys" };
+/* The sandbox's own, with everything below. */
+static const char *const never_inside[] = { "/proc", "/dev", "/sys", "/var/empty" };
+
+/* Links there: what is put below would come to lie elsewhere, and perhaps under something else. */
+static const char *const never_through[] = {
+	"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/var/run", "/var/tmp", "/var/lock",
+};
 
 static const char *const never_itself[] = {
-	"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/home",
-	"/home/agent", "/workspace", "/tmp", "/run", "/var", "/root",
+	"/usr", "/etc", "/home", "/home/agent", "/workspace", "/tmp", "/run", "/var", "/root",
 };
+
+static bool is_within_any(const char *path, const char *const list[], size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (path_is_within(path, list[i]))
+			return true;
+	}
+	return false;
+}
 
 static bool is_normalised(const char *path)
 {
@@ -62,10 +76,11 @@ const char *bind_check_inside(const char *inside)
 		return "a path below the sandbox's root, such as /data";
 	if (!is_normalised(inside))
 		return "an absolute path without '.', '..', empty parts or a '/' at the end";
-	for (size_t i = 0; i < sizeof(never_inside) / sizeof(never_inside[0]); i++) {
-		if (path_is_within(inside, never_inside[i]))
-			return "outside /proc, /dev and /sys, which are the sandbox's own";
-	}
+	if (is_within_any(inside, never_inside, sizeof(never_inside) / sizeof(never_inside[0])))
+		return "outside /proc, /dev, /sys and /var/empty, which are the sandbox's own";
+	if (is_within_any(inside, never_through, sizeof(never_through) / sizeof(never_through[0])))
+		return "outside /bin, /lib, /sbin, /var/run and /var/tmp, which are links in the "
+		       "sandbox: give another place, as --ro HOST:/data";
 	for (size_t i = 0; i < sizeof(never_itself) / sizeof(never_itself[0]); i++) {
 		if (strcmp(inside, never_itself[i]) == 0)
 			return "a path of its own, not one that the sandbox is made of (/usr, "

@@ -17,9 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/confine/identity.h"
 #include "common/confine/seccomp.h"
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "common/mount.h"
 #include "format.h"
 #include "probes.h"
 
@@ -76,49 +78,50 @@ static void report(struct finding *ret, const struct step *step, const char *suc
 		format_text(ret->happened, sizeof(ret->happened), "%s", success);
 }
 
-static int write_proc(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	const int error = fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
-
-	fd_close(&fd);
-	errno = -error;
-	return error;
-}
-
 /* A user namespace with `more` namespaces, in which we are uid and gid 0. */
 static struct step enter_namespaces(int more)
 {
-	const unsigned int uid = geteuid();
-	const unsigned int gid = getegid();
-	char map[64];
+	const uid_t uid = geteuid();
+	const gid_t gid = getegid();
+	int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int error;
 
+	if (proc < 0)
+		return failed("opening /proc");
 	if (unshare(CLONE_NEWUSER | more) != 0)
 		return failed("unshare of the user namespace");
-	if (write_proc("/proc/self/setgroups", "deny") != 0)
-		return failed("writing /proc/self/setgroups");
-	format_text(map, sizeof(map), "0 %u 1", uid);
-	if (write_proc("/proc/self/uid_map", map) != 0)
-		return failed("writing /proc/self/uid_map");
-	format_text(map, sizeof(map), "0 %u 1", gid);
-	if (write_proc("/proc/self/gid_map", map) != 0)
-		return failed("writing /proc/self/gid_map");
-	return all_done;
+	error = identity_map(proc, 0, uid, gid);
+	fd_close(&proc);
+	errno = -error;
+	return error ? failed("writing the maps of the user namespace") : all_done;
+}
+
+/* Attach what mount_new() made. */
+static struct step attach(int mount, const char *path, const char *text)
+{
+	if (mount < 0) {
+		errno = -mount;
+		return failed(text);
+	}
+	return kernel_move_mount(mount, AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0
+		       ? failed(text)
+		       : all_done;
 }
 
 /* A mount namespace whose changes stay in it, with an empty tmpfs over /usr: that folder exists on
  * every machine on which anything runs. */
 static struct step enter_mounts(void)
 {
+	static const char options[] = "size\0" "64k";
 	const struct step step = enter_namespaces(CLONE_NEWNS);
 
 	if (step.failed)
 		return step;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return failed("making the mounts private");
-	if (mount("tmpfs", "/usr", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") != 0)
-		return failed("mounting a tmpfs inside it");
-	return all_done;
+	return attach(mount_new("tmpfs", options, sizeof(options),
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+		      "/usr", "mounting a tmpfs inside it");
 }
 
 static bool reads_as(const char *path, const char *expected)
@@ -172,10 +175,11 @@ void probe_other_namespaces(const struct machine *machine, struct finding *ret)
 
 static struct step mount_proc(void)
 {
-	return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-		     "hidepid=invisible") != 0
-		       ? failed("mounting proc")
-		       : all_done;
+	static const char options[] = "hidepid\0" "invisible";
+
+	return attach(mount_new("proc", options, sizeof(options),
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC),
+		      "/proc", "mounting proc");
 }
 
 static struct step enter_proc(void)

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "identity.h"
+#include "common/confine/identity.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <fcntl.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "common/fd.h"
-#include "common/kernel.h"
 #include "common/text.h"
-
-#ifdef MSP_WITHOUT_PROTECT
-#define DUMPABLE 1
-#else
-#define DUMPABLE 0
-#endif
 
 static int write_file(int dir, const char *path, const char *content)
 {
@@ -41,27 +33,11 @@ static int write_map(int proc, const char *path, uint64_t inside, uint64_t outsi
 
 int identity_map(int proc, uid_t inside, uid_t outside_uid, gid_t outside_gid)
 {
-	int error;
+	int error = write_file(proc, "self/setgroups", "deny");
 
-	/* /proc/self of a process that is not dumpable belongs to root: it could not write its own
-	 * maps. Nobody but the host's same user could look, and no workload exists yet. */
-	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
-		return -errno;
-	error = write_file(proc, "self/setgroups", "deny");
 	if (!error)
 		error = write_map(proc, "self/uid_map", inside, outside_uid);
 	if (!error)
 		error = write_map(proc, "self/gid_map", inside, outside_gid);
-	if (prctl(PR_SET_DUMPABLE, DUMPABLE, 0, 0, 0) != 0 && !error)
-		error = -errno;
 	return error;
-}
-
-int identity_protect(void)
-{
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
-	    prctl(PR_SET_DUMPABLE, DUMPABLE, 0, 0, 0) != 0 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return -errno;
-	return 0;
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Detached mounts: what child-init builds trees from, and the doctor tries.
+ */
+#ifndef COMMON_MOUNT_H
+#define COMMON_MOUNT_H
+
+#include <stdint.h>
+
+/*
+ * A new file system of a type, not attached anywhere. `options` is `size` bytes of key and value
+ * in turn with a NUL after each; `attributes` are MOUNT_ATTR_*. Returns its descriptor, the
+ * caller's, or -errno.
+ */
+int mount_new(const char *type, const char *options, uint32_t size, uint64_t attributes);
+
+/* A clone of the tree that `source` names, with its submounts and with `attributes` set on all of
+ * it, not attached anywhere. Returns its descriptor, the caller's, or -errno. */
+int mount_clone(int source, uint64_t attributes);
+
+/* Set attributes on a mount and all below it; 0 or -errno. */
+int mount_set_attributes(int mount, uint64_t attributes);
+
+#endif
