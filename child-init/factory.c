@@ -16,16 +16,12 @@
 #include "common/names.h"
 #include "helper.h"
 #include "init.h"
+#include "layers.h"
 
 /* Everything a sandbox has for itself. CLONE_NEWCGROUP makes the cgroup it starts in its root. */
-#define ALL_NAMESPACES                                                                             \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
-	 CLONE_NEWCGROUP)
-#ifdef MSP_WITHOUT_NETWORK
-#define NAMESPACES (ALL_NAMESPACES & ~CLONE_NEWNET)
-#else
-#define NAMESPACES ALL_NAMESPACES
-#endif
+#define NAMESPACES                                                                                 \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |                \
+	 CLONE_NEWCGROUP | LAYER_NETWORK_NAMESPACE)
 
 static struct factory factory;
 
@@ -88,17 +84,14 @@ static int handle_factory_cgroup(void *context, struct channel_message *message)
 
 static int handle_factory_bind(void *context, struct channel_message *message)
 {
-	const struct ipc_factory_bind *from = &message->body.factory_bind;
 	struct bind *bind = &factory.binds[factory.bind_count];
 
 	if (factory.bind_count == BINDS_MAX)
 		return -EPROTO;
-	/* Kept open by the factory, so that the inode's number is not given to another. */
+	/* Kept open, so that the inode's number is not given to another. */
 	if (fstat(take_fd(message), &bind->meant) != 0)
 		return -errno;
-	bind->phase = from->phase;
-	memcpy(bind->host_path, from->host_path, sizeof(bind->host_path));
-	memcpy(bind->inside_path, from->inside_path, sizeof(bind->inside_path));
+	bind->is = message->body.factory_bind;
 	factory.bind_count++;
 	return 0;
 }
@@ -154,8 +147,6 @@ static int clone_isolated(int *ret_pidfd)
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid < 0)
 		return -errno;
-	if (pid > 0)
-		fd_close(&factory.next_cgroup);
 	return (int)pid;
 }
 
@@ -168,50 +159,44 @@ static int answer(uint32_t type, uint32_t slot, int pidfd)
 	return error;
 }
 
-static int answer_failed(uint32_t slot, uint32_t stage, int error)
+/* Clone a child that goes on in `run`, and tell the supervisor how it went. */
+static int start(uint32_t profile, uint32_t slot, uint32_t type, struct channel_message *message,
+		 void (*run)(const struct factory *, uint32_t, const int *))
 {
-	const struct ipc_sandbox_failed failed = { slot, stage, (uint32_t)-error };
+	struct ipc_sandbox_failed failed = { .slot = slot, .stage = STAGE_BASE };
+	int pidfd = -1;
+	int pid = need_base(profile, &failed.stage);
 
+	if (!pid) {
+		failed.stage = STAGE_NAMESPACES;
+		pid = clone_isolated(&pidfd);
+		if (pid == 0)
+			run(&factory, profile, message->fds);
+	}
 	fd_close(&factory.next_cgroup);
+	if (pid > 0)
+		return answer(type, slot, pidfd);
+	failed.error = (uint32_t)-pid;
 	return channel_send(&factory.channel, IPC_TYPE_sandbox_failed, &failed, NULL, 0);
 }
 
 static int handle_sandbox_create(void *context, struct channel_message *message)
 {
-	const struct ipc_sandbox_create request = message->body.sandbox_create;
-	uint32_t stage = STAGE_NAMESPACES;
-	int pidfd = -1;
-	int pid;
+	const struct ipc_sandbox_create *from = &message->body.sandbox_create;
 
-	if (request.profile >= plan_profile_count(&factory.plan))
+	if (from->profile >= plan_profile_count(&factory.plan))
 		return -EPROTO;
-	pid = need_base(request.profile, &stage);
-	if (!pid) {
-		stage = STAGE_NAMESPACES;
-		pid = clone_isolated(&pidfd);
-		if (pid == 0)
-			init_run(&factory, request.profile, message->fds[0]);
-	}
-	return pid < 0 ? answer_failed(request.slot, stage, pid)
-		       : answer(IPC_TYPE_sandbox_created, request.slot, pidfd);
+	return start(from->profile, from->slot, IPC_TYPE_sandbox_created, message, init_run);
 }
 
 static int handle_helper_start(void *context, struct channel_message *message)
 {
-	const uint32_t slot = message->body.helper_start.slot;
 	const int profile = plan_profile_find(&factory.plan, HELPER_PROFILE);
-	uint32_t stage = STAGE_BASE;
-	int pidfd = -1;
-	int pid = profile < 0 ? -ENOENT : need_base((uint32_t)profile, &stage);
 
-	if (!pid) {
-		stage = STAGE_NAMESPACES;
-		pid = clone_isolated(&pidfd);
-		if (pid == 0)
-			helper_run(&factory, (uint32_t)profile, message->fds);
-	}
-	return pid < 0 ? answer_failed(slot, stage, pid)
-		       : answer(IPC_TYPE_helper_started, slot, pidfd);
+	if (profile < 0)
+		return -EPROTO;
+	return start((uint32_t)profile, message->body.helper_start.slot, IPC_TYPE_helper_started,
+		     message, helper_run);
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {

@@ -14,7 +14,7 @@
 static const int places[] = { 4, 0, 1, 3, 2 };
 #define OPEN_AFTER_EXEC 0x1e
 
-void helper_run(const struct factory *factory, uint32_t profile, const int fds[4])
+void helper_run(const struct factory *factory, uint32_t profile, const int *fds)
 {
 	static char name[] = "msp-broker";
 	char *const arguments[] = { name, NULL };

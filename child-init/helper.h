@@ -11,7 +11,7 @@
 #define HELPER_PROFILE "_helper"
 
 /* Descriptors as in the message helper_start: image, stdin, stdout, channel. Never returns. */
-void helper_run(const struct factory *factory, uint32_t profile, const int fds[4])
+void helper_run(const struct factory *factory, uint32_t profile, const int *fds)
 	__attribute__((noreturn));
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How a sandbox comes to be, in order. Each step returns 0 or -errno; the first that fails is
- * reported with its stage and ends the process. A build for tests leaves out one layer
- * (MSP_WITHOUT_...), so that a test of that layer is known to be able to fail.
+ * reported with its stage and ends the process.
  */
 #include "init.h"
 
@@ -19,18 +18,13 @@
 #include "common/confine/identity.h"
 #include "common/fd.h"
 #include "common/names.h"
+#include "layers.h"
 #include "serve.h"
 
 #define CHANNEL_FD 3
 
 /* uid and gid of every workload inside its sandbox. */
 #define WORKLOAD_ID 1000
-
-#ifdef MSP_WITHOUT_PROTECT
-#define DUMPABLE 1
-#else
-#define DUMPABLE 0
-#endif
 
 static struct init init = { .ruleset = -1 };
 
@@ -63,7 +57,7 @@ static int map_identity(const struct factory *factory)
 int init_protect(void)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
-	    prctl(PR_SET_DUMPABLE, DUMPABLE, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_DUMPABLE, LAYER_DUMPABLE, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -errno;
 	return 0;
@@ -146,7 +140,7 @@ static int build_ruleset(void)
 	for (uint32_t i = 0; i < init.profile->rule_count && !error; i++)
 		error = add_rule(plan_string(plan, rules[i].path), rules[i].rights);
 	for (uint32_t i = 0; i < init.factory->bind_count && !error; i++)
-		error = add_rule(init.factory->binds[i].inside_path,
+		error = add_rule(init.factory->binds[i].is.inside_path,
 				 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
 					 LANDLOCK_ACCESS_FS_EXECUTE);
 	return error;
@@ -154,34 +148,26 @@ static int build_ruleset(void)
 
 /* The fallback's memory watch reads the memory of processes that made themselves unreadable; it
  * is a right over this sandbox's user namespace alone. */
-#ifdef MSP_WITHOUT_PROTECT /* a right that the workload lacks hides the init from it as well */
-#define IS_WATCHED false
-#else
-#define IS_WATCHED (init.factory->limits == LIMITS_FALLBACK)
-#endif
 static int drop_capabilities(void)
 {
-	return capabilities_drop(IS_WATCHED ? 1U << CAP_SYS_PTRACE : 0);
+	return capabilities_drop(
+		LAYER_KEPT_CAPABILITIES(init.factory->limits == LIMITS_FALLBACK));
 }
 
+/* clang-format off */
 static const struct step {
 	uint32_t stage;
 	int (*run)(void);
 } steps[] = {
-#ifndef MSP_WITHOUT_NETWORK
-	{ STAGE_NETWORK, raise_loopback },
-#endif
+	LAYER_NETWORK(STAGE_NETWORK, raise_loopback)
 	{ STAGE_HOSTNAME, set_hostname },
 	{ STAGE_DESCRIPTORS, open_null },
-#ifndef MSP_WITHOUT_LANDLOCK
-	{ STAGE_LANDLOCK, build_ruleset },
-#endif
-#ifndef MSP_WITHOUT_CAPABILITIES
-	{ STAGE_CAPABILITIES, drop_capabilities },
-#endif
+	LAYER_LANDLOCK(STAGE_LANDLOCK, build_ruleset)
+	LAYER_CAPABILITIES(STAGE_CAPABILITIES, drop_capabilities)
 	/* Giving up capabilities is a change of credentials, after which these count anew. */
 	{ STAGE_PROTECT, init_protect },
 };
+/* clang-format on */
 
 static void fail(uint32_t stage, int error)
 {
@@ -192,15 +178,14 @@ static void fail(uint32_t stage, int error)
 	_exit(1);
 }
 
-void init_run(const struct factory *factory, uint32_t profile, int channel_fd)
+void init_run(const struct factory *factory, uint32_t profile, const int *fds)
 {
 	uint32_t stage = STAGE_DESCRIPTORS;
 	int error;
 
 	init.factory = factory;
 	init.profile = plan_profile(&factory->plan, profile);
-	init.profile_index = profile;
-	init.channel = (struct channel){ channel_fd, IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	init.channel = (struct channel){ fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	error = close_descriptors();
 	/* PID 1 of a pid namespace: signals without a handler do nothing to it from inside. */
 	if (!error && signal(SIGCHLD, SIG_DFL) == SIG_ERR)

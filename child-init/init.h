@@ -12,14 +12,13 @@
 struct init {
 	const struct factory *factory;
 	const struct plan_profile *profile;
-	uint32_t profile_index;
 	struct channel channel;
 	struct kernel_landlock_ruleset landlock; /* what this kernel handles of the plan's rights */
 	int ruleset;
 };
 
-/* Continue as init of a sandbox of the profile, on `channel_fd`. Never returns. */
-void init_run(const struct factory *factory, uint32_t profile, int channel_fd)
+/* Continue as init of a sandbox of the profile; fds[0] is its channel. Never returns. */
+void init_run(const struct factory *factory, uint32_t profile, const int *fds)
 	__attribute__((noreturn));
 
 /* Die with the parent; not readable by others; no privileges through exec. 0 or -errno. */

@@ -11,6 +11,7 @@
 #include "common/mount.h"
 #include "common/names.h"
 #include "common/text.h"
+#include "layers.h"
 #include "tree.h"
 
 /* In every base tree; what masks a directory and a file. */
@@ -58,8 +59,8 @@ static int make_file(const struct tree *tree, const struct plan_mount *mount)
 static int copy_file(const struct tree *tree, const struct plan_mount *mount)
 {
 	const char *path = plan_string(tree->plan, mount->source);
-	int from = kernel_openat2(tree->host, TREE_PATH(path), O_RDONLY | O_NONBLOCK | O_CLOEXEC,
-				  TREE_RESOLVE);
+	int from = kernel_openat2(tree->host, LAYER_RESOLVE_PATH(path), O_RDONLY | O_NONBLOCK | O_CLOEXEC,
+				  LAYER_RESOLVE);
 	int to;
 	int error;
 
@@ -188,7 +189,7 @@ static int bind_operator(const struct tree *tree, const struct bind *bind)
 {
 	struct stat found;
 	int error = 0;
-	int source = kernel_openat2(tree->host, bind->host_path, O_PATH | O_CLOEXEC,
+	int source = kernel_openat2(tree->host, bind->is.host_path, O_PATH | O_CLOEXEC,
 				    RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
 
 	if (source < 0)
@@ -201,7 +202,7 @@ static int bind_operator(const struct tree *tree, const struct bind *bind)
 		error = attach_own(tree,
 				   mount_clone(source, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
 							       MOUNT_ATTR_NODEV),
-				   bind->inside_path);
+				   bind->is.inside_path);
 	fd_close(&source);
 	return error;
 }
@@ -221,7 +222,7 @@ static int build(const struct tree *tree, const struct plan_profile *profile, ui
 		return error;
 	*ret_stage = STAGE_BIND;
 	for (uint32_t i = 0; i < tree->bind_count && !error; i++) {
-		if (tree->binds[i].phase == phase)
+		if (tree->binds[i].is.phase == phase)
 			error = bind_operator(tree, &tree->binds[i]);
 	}
 	return error;

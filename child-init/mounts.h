@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "common/limits.h"
+#include "common/ipc.h"
 #include "common/plan.h"
 
 /* Where the factory's mount namespace keeps the host's root and the base trees. */
@@ -20,9 +20,7 @@
 /* An operator's read-only bind. */
 struct bind {
 	struct stat meant; /* of the file that the launcher opened and checked */
-	uint32_t phase;    /* enum plan_mount_phase */
-	char host_path[IPC_PATH_MAX];
-	char inside_path[IPC_PATH_MAX];
+	struct ipc_factory_bind is;
 };
 
 /*

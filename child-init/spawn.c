@@ -19,6 +19,7 @@
 #include "common/confine/seccomp.h"
 #include "common/fd.h"
 #include "common/names.h"
+#include "layers.h"
 
 /* A one-byte argument and its NUL take two bytes. */
 static char *arguments[IPC_ARGV_MAX / 2 + 2];
@@ -75,28 +76,16 @@ static int attach_stdio(void)
 static int set_rlimits(void)
 {
 	const struct plan_profile *profile = attempt.init->profile;
-	const struct {
-		int resource;
-		uint64_t value;
-	} limits[] = {
-		{ RLIMIT_CORE, 0 },
-		{ RLIMIT_MEMLOCK, 1 << 16 },
-		{ RLIMIT_NOFILE, profile->open_files },
-		{ RLIMIT_FSIZE, profile->file_bytes },
-		{ RLIMIT_STACK, profile->stack_bytes },
-		/* Counted in the sandbox's own user namespace; the init is one of them. */
-		{ RLIMIT_NPROC, (uint64_t)profile->pids + 1 },
-		{ RLIMIT_CPU, profile->cpu_seconds ? profile->cpu_seconds : RLIM_INFINITY },
-	};
+	const struct plan_rlimit *limits = plan_rlimits(&attempt.init->factory->plan, profile);
 
-	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+	for (uint32_t i = 0; i < profile->rlimit_count; i++) {
 		struct rlimit now;
 
-		if (getrlimit(limits[i].resource, &now) != 0)
+		if (getrlimit((int)limits[i].resource, &now) != 0)
 			return -errno;
 		now.rlim_max = limits[i].value < now.rlim_max ? limits[i].value : now.rlim_max;
 		now.rlim_cur = now.rlim_max;
-		if (setrlimit(limits[i].resource, &now) != 0)
+		if (setrlimit((int)limits[i].resource, &now) != 0)
 			return -errno;
 	}
 	return 0;
@@ -138,17 +127,6 @@ static int change_directory(void)
 	return chdir(attempt.request->cwd) == 0 ? 0 : -errno;
 }
 
-static int close_descriptors(void)
-{
-#ifdef MSP_WITHOUT_CLOSE /* everything is close-on-exec too */
-	for (int fd = 3; fd < 64; fd++)
-		(void)fcntl(fd, F_SETFD, 0); /* EBADF: not open */
-	return 0;
-#else
-	return kernel_close_range(3, ~0U) == 0 ? 0 : -errno;
-#endif
-}
-
 static int reset_signals(void)
 {
 	sigset_t none;
@@ -175,6 +153,7 @@ static int execute(void)
 	return -errno;
 }
 
+/* clang-format off */
 static const struct step {
 	uint32_t stage;
 	int (*run)(void);
@@ -182,22 +161,17 @@ static const struct step {
 	{ STAGE_TERMINAL, become_leader },
 	{ STAGE_STDIO, attach_stdio },
 	{ STAGE_RLIMITS, set_rlimits },
-#ifndef MSP_WITHOUT_CAPABILITIES
-	{ STAGE_CAPABILITIES, drop_capabilities },
-#endif
-#ifndef MSP_WITHOUT_LANDLOCK
-	{ STAGE_RESTRICT, enter_landlock },
-#endif
+	LAYER_CAPABILITIES(STAGE_CAPABILITIES, drop_capabilities)
+	LAYER_LANDLOCK(STAGE_RESTRICT, enter_landlock)
 	{ STAGE_CODE, write_code },
-	{ STAGE_DESCRIPTORS, close_descriptors },
+	{ STAGE_DESCRIPTORS, layer_close_descriptors },
 	/* With nothing left that /proc/self/fd could lead to, a cgroup of the host's least of all. */
 	{ STAGE_CWD, change_directory },
-	{ STAGE_DESCRIPTORS, reset_signals },
-#ifndef MSP_WITHOUT_SECCOMP
-	{ STAGE_SECCOMP, install_filter },
-#endif
+	{ STAGE_SIGNALS, reset_signals },
+	LAYER_SECCOMP(STAGE_SECCOMP, install_filter)
 	{ STAGE_EXEC, execute },
 };
+/* clang-format on */
 
 static void child(void) __attribute__((noreturn));
 static void child(void)

@@ -6,11 +6,13 @@
 #include <sys/stat.h>
 
 #include "common/fd.h"
+#include "common/kernel.h"
 #include "common/limits.h"
+#include "layers.h"
 
 int tree_open(int root, const char *path)
 {
-	const int fd = kernel_openat2(root, TREE_PATH(path), O_PATH | O_CLOEXEC, TREE_RESOLVE);
+	const int fd = kernel_openat2(root, LAYER_RESOLVE_PATH(path), O_PATH | O_CLOEXEC, LAYER_RESOLVE);
 
 	return fd < 0 ? -errno : fd;
 }

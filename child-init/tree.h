@@ -8,17 +8,6 @@
 
 #include <stdint.h>
 
-#include "common/kernel.h"
-
-/* How every name of a tree is resolved. */
-#ifdef MSP_WITHOUT_RESOLVE /* as by joining paths: links lead where they will */
-#define TREE_RESOLVE 0
-#define TREE_PATH(path) ((path)[1] != '\0' ? (path) + 1 : ".")
-#else
-#define TREE_RESOLVE (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
-#define TREE_PATH(path) (path)
-#endif
-
 /* O_PATH descriptor of what the path names, or -errno. */
 int tree_open(int root, const char *path);
 

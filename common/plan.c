@@ -15,6 +15,7 @@ _Static_assert(sizeof(struct plan_header) == 24, "no padding");
 _Static_assert(sizeof(struct plan_mount) == 48, "no padding");
 _Static_assert(sizeof(struct plan_rule) == 16, "no padding");
 _Static_assert(sizeof(struct plan_language) == 32, "no padding");
+_Static_assert(sizeof(struct plan_rlimit) == 16, "no padding");
 _Static_assert(sizeof(struct plan_profile) % 8 == 0, "records follow each other aligned");
 
 static bool is_range(const struct plan *plan, uint32_t offset, uint64_t count, uint64_t size)
@@ -121,6 +122,8 @@ static bool is_profile(const struct plan *plan, const struct plan_profile *profi
 			sizeof(struct plan_rule)) &&
 	       is_array(plan, profile->languages, profile->language_count, PLAN_LANGUAGES_MAX,
 			sizeof(struct plan_language)) &&
+	       is_array(plan, profile->rlimits, profile->rlimit_count, PLAN_RLIMITS_MAX,
+			sizeof(struct plan_rlimit)) &&
 	       are_records(plan, profile);
 }
 
@@ -214,6 +217,13 @@ const struct plan_language *plan_languages(const struct plan *plan,
 					   const struct plan_profile *profile)
 {
 	const void *first = plan->bytes + profile->languages;
+
+	return first;
+}
+
+const struct plan_rlimit *plan_rlimits(const struct plan *plan, const struct plan_profile *profile)
+{
+	const void *first = plan->bytes + profile->rlimits;
 
 	return first;
 }

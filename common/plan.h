@@ -23,6 +23,7 @@
 #define PLAN_MOUNTS_MAX 128U
 #define PLAN_RULES_MAX 64U
 #define PLAN_LANGUAGES_MAX 32U
+#define PLAN_RLIMITS_MAX 16U
 
 struct plan_header {
 	uint32_t magic;
@@ -86,6 +87,13 @@ struct plan_language {
 	uint32_t reserved;
 };
 
+/* A resource limit of every workload process, soft and hard. */
+struct plan_rlimit {
+	uint32_t resource; /* RLIMIT_* */
+	uint32_t reserved;
+	uint64_t value;
+};
+
 struct plan_profile {
 	uint32_t name;
 	uint32_t hostname;
@@ -97,6 +105,7 @@ struct plan_profile {
 	uint32_t rules, rule_count;
 	uint32_t languages, language_count;
 	uint32_t filter, filter_count;  /* struct sock_filter[] */
+	uint32_t rlimits, rlimit_count;
 
 	uint32_t landlock_abi_min;      /* requirement */
 	uint32_t limits_fallback;       /* 1: the operator's file accepts LIMITS_FALLBACK */
@@ -140,6 +149,7 @@ const struct plan_mount *plan_mounts(const struct plan *plan, const struct plan_
 const struct plan_rule *plan_rules(const struct plan *plan, const struct plan_profile *profile);
 const struct plan_language *plan_languages(const struct plan *plan,
 					   const struct plan_profile *profile);
+const struct plan_rlimit *plan_rlimits(const struct plan *plan, const struct plan_profile *profile);
 const struct sock_filter *plan_filter(const struct plan *plan, const struct plan_profile *profile);
 
 #endif

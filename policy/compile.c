@@ -9,6 +9,7 @@
 #include <linux/mount.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define TEXTS_MAX 4096U
 #define FILE_MARK "{file}"
@@ -188,6 +189,24 @@ static void put_languages(struct writer *writer, const struct profile *profile,
 			put_array(writer, records, profile->language_count * sizeof(records[0]));
 }
 
+static void put_rlimits(struct writer *writer, struct plan_profile *out)
+{
+	const struct plan_rlimit records[] = {
+		{ .resource = RLIMIT_CORE, .value = 0 },
+		{ .resource = RLIMIT_MEMLOCK, .value = 64 << 10 },
+		{ .resource = RLIMIT_NOFILE, .value = out->open_files },
+		{ .resource = RLIMIT_FSIZE, .value = out->file_bytes },
+		{ .resource = RLIMIT_STACK, .value = out->stack_bytes },
+		/* Counted in the sandbox's own user namespace, where the init is one of them. */
+		{ .resource = RLIMIT_NPROC, .value = (uint64_t)out->pids + 1 },
+		{ .resource = RLIMIT_CPU,
+		  .value = out->cpu_seconds > 0 ? out->cpu_seconds : RLIM_INFINITY },
+	};
+
+	out->rlimit_count = sizeof(records) / sizeof(records[0]);
+	out->rlimits = put_array(writer, records, sizeof(records));
+}
+
 static int put_filter(struct writer *writer, const struct profile *profile,
 		      struct plan_profile *out)
 {
@@ -214,6 +233,7 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 	put_mounts(writer, profile, out);
 	put_rules(writer, profile, out);
 	put_languages(writer, profile, out);
+	put_rlimits(writer, out);
 	return put_filter(writer, profile, out);
 }
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The layers that a build for tests can leave out, so that a test of one layer is known to be able
+ * to fail (tests/attack). The product is built with none of MSP_WITHOUT_...: every layer is there,
+ * and nothing at run time can take one away.
+ */
+#ifndef CHILD_INIT_LAYERS_H
+#define CHILD_INIT_LAYERS_H
+
+/* A row of a table of steps. */
+#define LAYER_PRESENT(...) { __VA_ARGS__ },
+#define LAYER_ABSENT(...)
+
+#ifdef MSP_WITHOUT_LANDLOCK
+#define LAYER_LANDLOCK LAYER_ABSENT
+#else
+#define LAYER_LANDLOCK LAYER_PRESENT
+#endif
+
+#ifdef MSP_WITHOUT_SECCOMP
+#define LAYER_SECCOMP LAYER_ABSENT
+#else
+#define LAYER_SECCOMP LAYER_PRESENT
+#endif
+
+#ifdef MSP_WITHOUT_CAPABILITIES
+#define LAYER_CAPABILITIES LAYER_ABSENT
+#else
+#define LAYER_CAPABILITIES LAYER_PRESENT
+#endif
+
+#ifdef MSP_WITHOUT_NETWORK
+#define LAYER_NETWORK LAYER_ABSENT
+#define LAYER_NETWORK_NAMESPACE 0
+#else
+#define LAYER_NETWORK LAYER_PRESENT
+#define LAYER_NETWORK_NAMESPACE CLONE_NEWNET
+#endif
+
+/* Is the init hidden from the workload? A capability that the workload lacks hides it as well. */
+#ifdef MSP_WITHOUT_PROTECT
+#define LAYER_DUMPABLE 1
+#define LAYER_KEPT_CAPABILITIES(is_watched) 0
+#else
+#define LAYER_DUMPABLE 0
+#define LAYER_KEPT_CAPABILITIES(is_watched) ((is_watched) ? 1U << CAP_SYS_PTRACE : 0)
+#endif
+
+/* How names of a tree are resolved; without, as by joining paths: links lead where they will. */
+#ifdef MSP_WITHOUT_RESOLVE
+#define LAYER_RESOLVE 0
+#define LAYER_RESOLVE_PATH(path) ((path)[1] != '\0' ? (path) + 1 : ".")
+#else
+#define LAYER_RESOLVE (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
+#define LAYER_RESOLVE_PATH(path) (path)
+#endif
+
+/* Descriptors before the exec; without, all of them live through it. */
+#ifdef MSP_WITHOUT_CLOSE
+static inline int layer_close_descriptors(void)
+{
+	for (int fd = 3; fd < 64; fd++)
+		(void)fcntl(fd, F_SETFD, 0); /* EBADF: not open */
+	return 0;
+}
+#else
+static inline int layer_close_descriptors(void)
+{
+	return kernel_close_range(3, ~0U) == 0 ? 0 : -errno;
+}
+#endif
+
+#endif
