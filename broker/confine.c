@@ -49,8 +49,10 @@ void confine_descriptors(void)
 			log_fatal(MSP_EXIT_SOFTWARE, "descriptor %d is not open", fd);
 	}
 	if (!is_channel(CONFINE_CHANNEL))
-		log_fatal(MSP_EXIT_SOFTWARE, "descriptor %d is not the supervisor's channel: this "
-					     "program is started by msp-supervisor", CONFINE_CHANNEL);
+		log_fatal(MSP_EXIT_SOFTWARE,
+			  "descriptor %d is not the supervisor's channel: this "
+			  "program is started by msp-supervisor",
+			  CONFINE_CHANNEL);
 	require(kernel_close_range(CONFINE_CHANNEL + 1, ~0U) == 0, "closing other descriptors");
 }
 
@@ -104,7 +106,8 @@ static void enter_landlock(void)
 {
 	const struct kernel_landlock_ruleset everything = {
 		.handled_access_fs = (LANDLOCK_ACCESS_FS_IOCTL_DEV << 1) - 1,
-		.handled_access_net = LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP,
+		.handled_access_net =
+			LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP,
 		.scoped = LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | LANDLOCK_SCOPE_SIGNAL,
 	};
 	const int abi = landlock_abi();
@@ -112,8 +115,9 @@ static void enter_landlock(void)
 	int ruleset;
 
 	if (abi < 1)
-		log_fatal(MSP_EXIT_REFUSED, "cannot confine itself: the kernel has no Landlock; "
-					    "enable it (lsm=landlock,... on the kernel's command line)");
+		log_fatal(MSP_EXIT_REFUSED,
+			  "cannot confine itself: the kernel has no Landlock; "
+			  "enable it (lsm=landlock,... on the kernel's command line)");
 	ruleset = landlock_create(&attr);
 	errno = ruleset < 0 ? -ruleset : 0;
 	require(ruleset >= 0, "creating the Landlock ruleset");
@@ -128,5 +132,6 @@ void confine_process(void)
 	require(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable");
 	drop_capabilities();
 	enter_landlock();
-	require(seccomp_install(seccomp_filter, FILTER_COUNT) == 0, "installing the system call filter");
+	require(seccomp_install(seccomp_filter, FILTER_COUNT) == 0,
+		"installing the system call filter");
 }

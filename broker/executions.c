@@ -76,8 +76,8 @@ static void drop_event(struct event **event)
 static struct event *watch(struct execution *execution, int fd, short what, event_callback_fn call,
 			   void *argument)
 {
-	struct event *event =
-		event_new(execution->executions->base, fd, (short)(what | EV_PERSIST), call, argument);
+	struct event *event = event_new(execution->executions->base, fd, (short)(what | EV_PERSIST),
+					call, argument);
 
 	if (!event || event_add(event, NULL) != 0)
 		bug("a pipe that cannot be watched");
@@ -166,12 +166,14 @@ static struct execution *create(struct executions *executions, const struct exec
 
 static int ask(struct executions *executions, const struct execution_order *order, uint64_t request)
 {
-	if (order->command) {
-		order->command->request = request;
-		return supervisor_execution_start(executions->client, order->command);
+	if (order->code) {
+		order->code->request = request;
+		return supervisor_code_start(executions->client, order->code, order->code_fd);
 	}
-	order->code->request = request;
-	return supervisor_code_start(executions->client, order->code, order->code_fd);
+	if (!order->command)
+		bug("an order for nothing");
+	order->command->request = request;
+	return supervisor_execution_start(executions->client, order->command);
 }
 
 static enum execution_start start_error(int error)

@@ -34,7 +34,8 @@ struct execution_outcome {
 /* Called once for an execution that was started and not cancelled. */
 typedef void execution_finished(void *owner, const struct execution_outcome *outcome);
 
-/* What to start: `command`, or `code` with the sealed `code_fd`. The request number is filled in. */
+/* What to start: `command`, or `code` with the sealed `code_fd`. The request number is filled in.
+ */
 struct execution_order {
 	struct ipc_execution_start *command;
 	struct ipc_code_start *code;
@@ -51,7 +52,7 @@ enum execution_start {
 	EXECUTION_INPUT_FULL, /* INPUT_BYTES_MAX are waiting */
 	EXECUTION_QUEUE_FULL, /* the supervisor is behind */
 	EXECUTION_TOO_LONG,   /* arguments beyond the message's room */
-	EXECUTION_LOST,       /* the supervisor cannot be reached */
+	EXECUTION_LOST,	      /* the supervisor cannot be reached */
 };
 
 /* `queued` is called when the supervisor's socket was full: wait until it is writable. */

@@ -56,7 +56,8 @@ static uint32_t find(const struct json_keys *keys, const struct json_value *valu
 static void grow(struct json_keys *keys, const struct json_value *values)
 {
 	struct json_keys larger = { .room = keys->room ? 2 * keys->room : ROOM_FIRST,
-				    .count = keys->count, .seed = keys->seed };
+				    .count = keys->count,
+				    .seed = keys->seed };
 
 	larger.places = memory_get_zeroed(larger.room, sizeof(*larger.places));
 	for (uint32_t i = 0; i < keys->room; i++) {

@@ -85,8 +85,8 @@ static struct json_value *add_value(struct reader *reader, enum json_kind kind)
 		return NULL;
 	if (place == document->room) {
 		document->room = document->room ? 2 * document->room : 64;
-		document->values = memory_resize(document->values,
-						 document->room * sizeof(*document->values));
+		document->values =
+			memory_resize(document->values, document->room * sizeof(*document->values));
 	}
 	value = &document->values[place];
 	*value = (struct json_value){ .kind = (uint8_t)kind };

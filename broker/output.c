@@ -71,8 +71,8 @@ static void collect(const struct output *output, struct kept *ret)
 {
 	const uint64_t total = output->total;
 	const size_t head = total < OUTPUT_END_BYTES ? (size_t)total : OUTPUT_END_BYTES;
-	const size_t tail = total - head < OUTPUT_END_BYTES ? (size_t)(total - head)
-							    : OUTPUT_END_BYTES;
+	const size_t tail =
+		total - head < OUTPUT_END_BYTES ? (size_t)(total - head) : OUTPUT_END_BYTES;
 	/* The ring begins at place 0 until it is full. */
 	const size_t start = tail < OUTPUT_END_BYTES ? 0 : (size_t)(total % OUTPUT_END_BYTES);
 

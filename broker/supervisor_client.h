@@ -23,7 +23,8 @@
 struct supervisor_handlers {
 	void (*on_welcome)(void *context, const struct ipc_welcome *welcome);
 	void (*on_refused)(void *context, const struct ipc_execution_refused *refused);
-	/* The workload's stdin (write end), stdout and stderr (read ends): the handler owns them. */
+	/* The workload's stdin (write end), stdout and stderr (read ends): the handler owns them.
+	 */
 	void (*on_started)(void *context, uint64_t request, const int fds[3]);
 	/* The terminal's master side: the handler owns it. */
 	void (*on_tty)(void *context, uint64_t request, int terminal);
@@ -35,7 +36,7 @@ struct supervisor_queued;
 struct supervisor_client {
 	const struct supervisor_handlers *handlers;
 	void *context;
-	struct channel sending;   /* its phase may be ahead of `receiving`: requests may be piped */
+	struct channel sending;	  /* its phase may be ahead of `receiving`: requests may be piped */
 	struct channel receiving; /* behind the hello before the welcome came */
 	struct supervisor_queued *queue_first; /* messages the socket had no room for, in order */
 	struct supervisor_queued *queue_last;

@@ -15,8 +15,8 @@
 #define QUOTE_BYTES 60
 
 static const char *const kind_names[] = {
-	[JSON_NULL] = "null",	  [JSON_TRUE] = "true",	    [JSON_FALSE] = "false",
-	[JSON_NUMBER] = "a number", [JSON_STRING] = "a string", [JSON_ARRAY] = "an array",
+	[JSON_NULL] = "null",	     [JSON_TRUE] = "true",	 [JSON_FALSE] = "false",
+	[JSON_NUMBER] = "a number",  [JSON_STRING] = "a string", [JSON_ARRAY] = "an array",
 	[JSON_OBJECT] = "an object",
 };
 
@@ -47,8 +47,8 @@ static bool is_passable(const struct check *check, const struct json_value *text
 	const char *flaw = NULL;
 
 	if (text->has_unpaired)
-		flaw = "an unpaired surrogate (\\uD800 to \\uDFFF), which is no character and has no "
-		       "UTF-8 form";
+		flaw = "an unpaired surrogate (\\uD800 to \\uDFFF), which is no character and has "
+		       "no UTF-8 form";
 	else if (check->param->kind != PARAM_BYTES && text->size > 0 &&
 		 memchr(text->text, '\0', text->size))
 		flaw = "a NUL character (\\u0000), which cannot be passed to a program";
@@ -87,8 +87,9 @@ static bool is_variable(const struct check *check, const struct json_value *memb
 	buffer_format(check->problem, "The argument `%s` has a variable named \"",
 		      check->param->name);
 	text_quote(check->problem, member->key, member->key_size, QUOTE_BYTES);
-	buffer_append_text(check->problem, "\", but a name must not be empty and must not contain "
-					   "'=', NUL or an unpaired surrogate. Rename it and call again.");
+	buffer_append_text(check->problem,
+			   "\", but a name must not be empty and must not contain "
+			   "'=', NUL or an unpaired surrogate. Rename it and call again.");
 	return false;
 }
 
@@ -97,7 +98,8 @@ static bool check_elements(const struct check *check, const struct json_value *c
 	const struct json_document *document = check->document;
 	size_t total = 0;
 
-	for (struct json_value *v = json_first(document, container); v; v = json_next(document, v)) {
+	for (struct json_value *v = json_first(document, container); v;
+	     v = json_next(document, v)) {
 		if (v->kind != JSON_STRING) {
 			say_kind(check, v, "contains", "made of strings only");
 			return false;
@@ -146,14 +148,18 @@ static bool check_milliseconds(const struct check *check, struct json_value *val
 		return true;
 	buffer_format(check->problem, "The argument `%s` is ", check->param->name);
 	text_quote(check->problem, value->text, value->size, QUOTE_BYTES);
-	buffer_format(check->problem, ", but must be an integer from 1 to %u. Leave it out for the "
-				      "profile's own limit.", MILLISECONDS_MAX);
+	buffer_format(check->problem,
+		      ", but must be an integer from 1 to %u. Leave it out for the "
+		      "profile's own limit.",
+		      MILLISECONDS_MAX);
 	return false;
 }
 
 static bool (*const checks[])(const struct check *check, struct json_value *value) = {
-	[PARAM_TEXT] = check_string,	[PARAM_BYTES] = check_string,
-	[PARAM_LIST] = check_list,	[PARAM_MAP] = check_map,
+	[PARAM_TEXT] = check_string,
+	[PARAM_BYTES] = check_string,
+	[PARAM_LIST] = check_list,
+	[PARAM_MAP] = check_map,
 	[PARAM_MILLISECONDS] = check_milliseconds,
 };
 
@@ -185,8 +191,10 @@ bool tool_take_arguments(const struct tool *tool, const struct json_document *do
 {
 	struct check check = { .document = document, .problem = ret_problem };
 
-	memset(ret_values, 0, TOOL_PARAMS_MAX * sizeof(ret_values[0]));
-	for (struct json_value *v = json_first(document, arguments); v; v = json_next(document, v)) {
+	for (size_t i = 0; i < TOOL_PARAMS_MAX; i++)
+		ret_values[i] = NULL;
+	for (struct json_value *v = json_first(document, arguments); v;
+	     v = json_next(document, v)) {
 		const size_t i = find_param(tool, v);
 
 		if (i == tool->param_count) {

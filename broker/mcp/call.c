@@ -5,8 +5,7 @@
 
 #include "memory.h"
 
-struct call *call_new(struct session *session, struct batch *batch, struct rpc_id *id,
-		      enum era era)
+struct call *call_new(struct session *session, struct batch *batch, struct rpc_id *id, enum era era)
 {
 	struct call *call = memory_get_zeroed(1, sizeof(*call));
 
@@ -52,6 +51,7 @@ void call_cancel(struct call *call)
 static void answer(struct call *call, const struct result *result,
 		   const struct execution_outcome *outcome)
 {
+	const bool has_run = outcome && outcome->done;
 	struct buffer line = { 0 };
 	struct json_writer writer = { .out = &line };
 
@@ -63,10 +63,13 @@ static void answer(struct call *call, const struct result *result,
 	json_close_object(&writer);
 	json_close_array(&writer);
 	json_put_bool(&writer, "isError", result->is_error);
-	message_open_meta(&writer, call->era);
-	if (outcome && outcome->done)
-		result_put_meta(&writer, result, &call->label, &call->session->posture, outcome);
-	message_close_meta(&writer);
+	if (call->era == ERA_MODERN || has_run) {
+		message_open_meta(&writer, call->era);
+		if (has_run)
+			result_put_meta(&writer, result, &call->label, &call->session->posture,
+					outcome);
+		message_close_meta(&writer);
+	}
 	message_close_result(&writer);
 	session_answer(call->session, call->batch, &line);
 	buffer_done(&line);
@@ -97,8 +100,9 @@ static void on_finished(void *owner, const struct execution_outcome *outcome)
 static const char *const start_problems[] = {
 	[EXECUTION_TOO_MANY] = "Too many executions are running: 128 at once is the most. Nothing "
 			       "was run. Wait until one ends, or cancel one, and call again.",
-	[EXECUTION_INPUT_FULL] = "The `stdin` of all running calls together is limited to 12 MiB. "
-				 "Nothing was run. Wait until one ends, or pass less, and call again.",
+	[EXECUTION_INPUT_FULL] =
+		"The `stdin` of all running calls together is limited to 12 MiB. Nothing was "
+		"run. Wait until one ends, or pass less, and call again.",
 	[EXECUTION_QUEUE_FULL] = "Too many requests are waiting to be started. Nothing was run. "
 				 "Wait a moment and call again.",
 	[EXECUTION_TOO_LONG] = "The arguments and environment are too long for one execution. "

@@ -31,11 +31,14 @@ enum era_check era_check_claim(const struct json_document *document, const struc
 
 	*ret_problem = NULL;
 	if (!json_is(version, JSON_STRING))
-		*ret_problem = "params._meta[\"" META_VERSION "\"] must be a string";
+		*ret_problem =
+			"Invalid params: params._meta[\"" META_VERSION "\"] must be a string";
 	else if (!json_is(json_member(document, meta, META_CAPABILITIES), JSON_OBJECT))
-		*ret_problem = "params._meta[\"" META_CAPABILITIES "\"] must be an object";
+		*ret_problem =
+			"Invalid params: params._meta[\"" META_CAPABILITIES "\"] must be an object";
 	else if (client && client->kind != JSON_OBJECT)
-		*ret_problem = "params._meta[\"" META_CLIENT "\"] must be an object";
+		*ret_problem =
+			"Invalid params: params._meta[\"" META_CLIENT "\"] must be an object";
 	if (*ret_problem)
 		return ERA_META_INVALID;
 	for (size_t i = 0; i < MODERN_COUNT; i++) {

@@ -5,7 +5,8 @@ static const char workflow[] =
 	"Runs commands and code in throw-away sandboxes on the user's Linux machine.\n"
 	"\n"
 	"Tools: `run_command` runs a shell command or a program; `run_code` runs source text in a "
-	"given language. Use `run_code` when you have a program to run: it needs no shell quoting.\n"
+	"given language. Use `run_code` when you have a program to run: it needs no shell "
+	"quoting.\n"
 	"\n"
 	"Workflow: every call gets a fresh sandbox with an empty, writable /workspace, and "
 	"everything in it vanishes when the call ends. Do steps that belong together in one call, "
@@ -28,7 +29,8 @@ static const char fallback_limits[] =
 void guide_append(struct buffer *text, const struct posture *posture)
 {
 	buffer_append_text(text, workflow);
-	buffer_append_text(text, posture->limits == LIMITS_CGROUP ? cgroup_limits : fallback_limits);
+	buffer_append_text(text,
+			   posture->limits == LIMITS_CGROUP ? cgroup_limits : fallback_limits);
 	buffer_format(text, " Landlock ABI %u.", posture->landlock_abi);
 	buffer_append_text(text, "\n\nLanguages of run_code here: ");
 	buffer_append_text(text, posture->languages[0] ? posture->languages : "none");

@@ -25,9 +25,9 @@ static void read_params(const struct json_document *document, struct json_value 
 	const char *problem = NULL;
 
 	if (!take_object(json_member(document, value, "params"), &message->params))
-		problem = "params must be an object";
+		problem = "Invalid params: params must be an object";
 	else if (!take_object(json_member(document, message->params, "_meta"), &message->meta))
-		problem = "params._meta must be an object";
+		problem = "Invalid params: params._meta must be an object";
 	if (!problem)
 		return;
 	if (message->kind == MESSAGE_NOTIFICATION)
@@ -43,16 +43,18 @@ void message_read(const struct json_document *document, struct json_value *value
 
 	memset(ret, 0, sizeof(*ret));
 	if (!json_is(value, JSON_OBJECT)) {
-		invalid(ret, RPC_INVALID_REQUEST, "a message must be a JSON object");
+		invalid(ret, RPC_INVALID_REQUEST,
+			"Invalid request: a message must be a JSON object");
 		return;
 	}
 	if (!json_equals(json_member(document, value, "jsonrpc"), "2.0")) {
-		invalid(ret, RPC_INVALID_REQUEST, "the member \"jsonrpc\" must be \"2.0\"");
+		invalid(ret, RPC_INVALID_REQUEST,
+			"Invalid request: the member \"jsonrpc\" must be \"2.0\"");
 		return;
 	}
 	ret->method = json_member(document, value, "method");
-	if (!ret->method && (json_member(document, value, "result") ||
-			     json_member(document, value, "error"))) {
+	if (!ret->method &&
+	    (json_member(document, value, "result") || json_member(document, value, "error"))) {
 		ret->kind = MESSAGE_IGNORED;
 		return;
 	}
@@ -60,9 +62,11 @@ void message_read(const struct json_document *document, struct json_value *value
 	ret->kind = id ? MESSAGE_REQUEST : MESSAGE_NOTIFICATION;
 	if (id && !rpc_id_read(id, &ret->id))
 		invalid(ret, RPC_INVALID_REQUEST,
-			"the member \"id\" must be a string or an integer within +-(2^53-1)");
+			"Invalid request: the member \"id\" must be a string or an integer within "
+			"+-(2^53-1)");
 	else if (!json_is(ret->method, JSON_STRING))
-		invalid(ret, RPC_INVALID_REQUEST, "the member \"method\" must be a string");
+		invalid(ret, RPC_INVALID_REQUEST,
+			"Invalid request: the member \"method\" must be a string");
 	else
 		read_params(document, value, ret);
 	if (ret->kind != MESSAGE_INVALID)

@@ -50,7 +50,8 @@ void message_open_meta(struct json_writer *writer, enum era era);
 void message_close_meta(struct json_writer *writer);
 void message_close_result(struct json_writer *writer);
 
-/* A whole error answer; `data` is JSON or NULL. An id without `raw`, or NULL, is written as null. */
+/* A whole error answer; `data` is JSON or NULL. An id without `raw`, or NULL, is written as null.
+ */
 void message_put_error(struct json_writer *writer, const struct rpc_id *id, enum rpc_code code,
 		       const struct buffer *text, const struct buffer *data);
 

@@ -20,8 +20,8 @@ struct request {
 	enum era era;
 };
 
-static void send_error(const struct request *request, enum rpc_code code,
-		       const struct buffer *text, const struct buffer *data)
+static void send_error(const struct request *request, enum rpc_code code, const struct buffer *text,
+		       const struct buffer *data)
 {
 	struct buffer line = { 0 };
 	struct json_writer writer = { .out = &line };
@@ -131,8 +131,8 @@ static void start_call(const struct request *request, const struct tool *tool,
 {
 	struct json_value *values[TOOL_PARAMS_MAX];
 	struct buffer problem = { 0 };
-	struct call *call = call_new(request->session, request->batch, &request->message->id,
-				     request->era);
+	struct call *call =
+		call_new(request->session, request->batch, &request->message->id, request->era);
 
 	if (tool_take_arguments(tool, request->document, arguments, values, &problem))
 		tool->handler(call, request->document, values);
@@ -145,8 +145,7 @@ static void run_tools_call(const struct request *request)
 {
 	const struct json_document *document = request->document;
 	struct json_value *name = json_member(document, request->message->params, "name");
-	struct json_value *arguments =
-		json_member(document, request->message->params, "arguments");
+	struct json_value *arguments = json_member(document, request->message->params, "arguments");
 	const struct tool *tool;
 
 	if (!json_is(name, JSON_STRING)) {
@@ -168,7 +167,8 @@ static void run_tools_call(const struct request *request)
 
 static void take_cancelled(const struct request *request)
 {
-	struct json_value *id = json_member(request->document, request->message->params, "requestId");
+	struct json_value *id =
+		json_member(request->document, request->message->params, "requestId");
 	struct rpc_id read = { 0 };
 	struct call *call;
 

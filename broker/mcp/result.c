@@ -15,14 +15,16 @@
 
 static void append_duration(struct buffer *text, uint64_t us)
 {
-	const uint64_t ms = (us + 500) / 1000;
+	const uint64_t hundredths = (us + 5000) / 10000;
+	const uint64_t tenths = (us + 50000) / 100000;
 
-	if (ms < 10000)
-		buffer_format(text, "%" PRIu64 ".%02" PRIu64 " s", ms / 1000, ms % 1000 / 10);
-	else if (ms % 1000 < 50 || ms >= 100000)
-		buffer_format(text, "%" PRIu64 " s", ms / 1000);
+	if (hundredths < 1000)
+		buffer_format(text, "%" PRIu64 ".%02" PRIu64 " s", hundredths / 100,
+			      hundredths % 100);
+	else if (tenths % 10 == 0 || tenths >= 1000)
+		buffer_format(text, "%" PRIu64 " s", tenths / 10);
 	else
-		buffer_format(text, "%" PRIu64 ".%" PRIu64 " s", ms / 1000, ms % 1000 / 100);
+		buffer_format(text, "%" PRIu64 ".%" PRIu64 " s", tenths / 10, tenths % 10);
 }
 
 static void append_signal(struct buffer *text, uint32_t signal)
@@ -137,12 +139,14 @@ static void say_exec_failed(const struct result_label *label, uint32_t error, st
 	buffer_format(text, "\"%s\" could not be executed: ", label->subject);
 	append_error(text, error);
 	if (error == ENOENT)
-		buffer_append_text(text, ". Check its name and path: the sandbox has the programs "
-					 "that are installed on this machine under /usr, and nothing "
-					 "can be installed from inside.");
+		buffer_append_text(text,
+				   ". Check its name and path: the sandbox has the programs "
+				   "that are installed on this machine under /usr, and nothing "
+				   "can be installed from inside.");
 	else if (error == EACCES)
-		buffer_append_text(text, ". It must be an executable file in a place where execution "
-					 "is allowed.");
+		buffer_append_text(text,
+				   ". It must be an executable file in a place where execution "
+				   "is allowed.");
 	else if (error == ENOEXEC)
 		buffer_append_text(text, ". It is neither a program for this machine nor a script "
 					 "with a #! line; run it through its interpreter.");
@@ -154,7 +158,8 @@ static void say_exec_failed(const struct result_label *label, uint32_t error, st
 
 static void say_cwd_failed(const struct result_label *label, uint32_t error, struct buffer *text)
 {
-	buffer_format(text, "The directory \"%s\" (argument cwd) could not be entered: ", label->cwd);
+	buffer_format(text,
+		      "The directory \"%s\" (argument cwd) could not be entered: ", label->cwd);
 	append_error(text, error);
 	buffer_append_text(text, ". Use a directory that exists in a fresh sandbox, such as "
 				 "/workspace, or create it in the command.");
@@ -212,8 +217,8 @@ struct refusal_text {
 static const struct refusal_text refusals[REFUSAL_COUNT] = {
 	[REFUSAL_PROFILE_UNKNOWN] = { "There is no profile \"", "\". The profiles are: ",
 				      ". Leave `profile` out for the default one." },
-	[REFUSAL_LANGUAGE_UNKNOWN] = { "The profile has no language \"", "\". Its languages are: ",
-				       ". Use one of these." },
+	[REFUSAL_LANGUAGE_UNKNOWN] = { "The profile has no language \"",
+				       "\". Its languages are: ", ". Use one of these." },
 	[REFUSAL_LANGUAGE_MISSING] = { "The language \"",
 				       "\" is not installed on this machine. Installed are: ",
 				       ". Use one of these, or ask the user to install it." },
@@ -246,7 +251,8 @@ void result_of_refusal(const struct result_label *label,
 	if (refused->reason < REFUSAL_COUNT && refusals[refused->reason].middle)
 		parts = &refusals[refused->reason];
 	if (!parts) {
-		buffer_append_text(&ret->text, "The supervisor refused the execution. Nothing was run.");
+		buffer_append_text(&ret->text,
+				   "The supervisor refused the execution. Nothing was run.");
 		return;
 	}
 	if (parts->before) {

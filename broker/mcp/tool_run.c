@@ -72,8 +72,7 @@ static uint32_t milliseconds(const struct json_value *value)
 	return (uint32_t)number;
 }
 
-static void set_profile(struct call *call, const struct json_value *value,
-			char room[IPC_NAME_MAX])
+static void set_profile(struct call *call, const struct json_value *value, char room[IPC_NAME_MAX])
 {
 	if (value)
 		copy_text(room, IPC_NAME_MAX, value);
@@ -198,8 +197,9 @@ void tool_run_code(struct call *call, const struct json_document *document,
 	set_input(&order, values[RUN_CODE_STDIN]);
 	order.code_fd = fd_sealed_from_bytes("code", code->text, code->size);
 	if (order.code_fd < 0)
-		fail_with(call, "There is no memory for the code. Nothing was run. Wait a moment and "
-				"call again.");
+		fail_with(call,
+			  "There is no memory for the code. Nothing was run. Wait a moment and "
+			  "call again.");
 	else
 		call_execute(call, &order);
 }

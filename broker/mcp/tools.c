@@ -14,7 +14,8 @@
 #define INPUT_MAX (10U << 20)
 
 #define TEXT_PROFILE                                                                               \
-	"Name of the policy to run under; leave it out unless the user asked for one. Profiles here: "
+	"Name of the policy to run under; leave it out unless the user asked for one. Profiles "   \
+	"here: "
 #define TEXT_STDIN "Text given to the program's standard input; without it the input is empty."
 #define TEXT_TIMEOUT                                                                               \
 	"Milliseconds after which every process of the call is killed. The profile's own limit "   \
@@ -22,34 +23,34 @@
 
 static const struct tool_param command_params[RUN_COMMAND_PARAMS] = {
 	[RUN_COMMAND_COMMAND] = { "command", PARAM_TEXT, false, NAMES_NONE, IPC_ARGV_MAX - 1,
-		"Command line for the shell (bash). Give either this or argv." },
+				  "Command line for the shell (bash). Give either this or argv." },
 	[RUN_COMMAND_ARGV] = { "argv", PARAM_LIST, false, NAMES_NONE, IPC_ARGV_MAX,
-		"A program and its arguments, run without a shell and without any quoting. Give "
-		"either this or command." },
+			       "A program and its arguments, run without a shell and without "
+			       "any quoting. Give either this or command." },
 	[RUN_COMMAND_CWD] = { "cwd", PARAM_TEXT, false, NAMES_NONE, IPC_PATH_MAX - 1,
-		"Directory inside the sandbox to start in, as an absolute path; /workspace if left "
-		"out." },
+			      "Directory inside the sandbox to start in, as an absolute path; "
+			      "/workspace if left out." },
 	[RUN_COMMAND_ENV] = { "env", PARAM_MAP, false, NAMES_NONE, IPC_ENVIRONMENT_MAX,
-		"Environment variables to add to the sandbox's own few." },
+			      "Environment variables to add to the sandbox's own few." },
 	[RUN_COMMAND_STDIN] = { "stdin", PARAM_BYTES, false, NAMES_NONE, INPUT_MAX, TEXT_STDIN },
 	[RUN_COMMAND_TIMEOUT] = { "timeout_ms", PARAM_MILLISECONDS, false, NAMES_NONE, 0,
-		TEXT_TIMEOUT },
+				  TEXT_TIMEOUT },
 	[RUN_COMMAND_PROFILE] = { "profile", PARAM_TEXT, false, NAMES_PROFILES, IPC_NAME_MAX - 1,
-		TEXT_PROFILE },
+				  TEXT_PROFILE },
 };
 
 static const struct tool_param code_params[RUN_CODE_PARAMS] = {
 	[RUN_CODE_LANGUAGE] = { "language", PARAM_TEXT, true, NAMES_LANGUAGES, IPC_NAME_MAX - 1,
-		"The language that `code` is written in. Installed here: " },
+				"The language that `code` is written in. Installed here: " },
 	[RUN_CODE_CODE] = { "code", PARAM_TEXT, true, NAMES_NONE, CODE_BYTES_MAX,
-		"The whole source text of the program. Print what you want to see." },
+			    "The whole source text of the program. Print what you want to see." },
 	[RUN_CODE_STDIN] = { "stdin", PARAM_BYTES, false, NAMES_NONE, INPUT_MAX, TEXT_STDIN },
 	[RUN_CODE_ARGS] = { "args", PARAM_LIST, false, NAMES_NONE, IPC_ARGV_MAX,
-		"Arguments for the program, as it sees them in argv." },
+			    "Arguments for the program, as it sees them in argv." },
 	[RUN_CODE_TIMEOUT] = { "timeout_ms", PARAM_MILLISECONDS, false, NAMES_NONE, 0,
-		TEXT_TIMEOUT },
+			       TEXT_TIMEOUT },
 	[RUN_CODE_PROFILE] = { "profile", PARAM_TEXT, false, NAMES_PROFILES, IPC_NAME_MAX - 1,
-		TEXT_PROFILE },
+			       TEXT_PROFILE },
 };
 
 /* Order is what clients see. destructiveHint and openWorldHint are false because a sandbox can
@@ -58,30 +59,32 @@ static const struct tool tools[] = {
 	{ .name = "run_command",
 	  .title = "Run a command in a sandbox",
 	  .description =
-		"Run a shell command, or with `argv` one program without a shell, in a fresh sandbox "
-		"on the user's Linux machine and return its output. The command starts in an empty "
-		"writable /workspace; the sandbox has the machine's installed programs, read-only, "
-		"but no network and none of the user's files, and it vanishes with all its files and "
-		"processes when the call ends, so do dependent steps in one command (`a && b`, here-"
-		"documents). The result is the standard output, then the standard error under "
-		"[stderr] if there is any, then one line such as [exit 0 · 0.02 s]; a non-zero exit "
-		"code is a result, not an error of this tool. Output beyond about 9,500 characters is "
-		"cut in the middle, so filter it in the command (head, tail, grep) when you expect "
-		"more.",
+		  "Run a shell command, or with `argv` one program without a shell, in a fresh "
+		  "sandbox on the user's Linux machine and return its output. The command "
+		  "starts in an empty writable /workspace; the sandbox has the machine's "
+		  "installed programs, read-only, but no network and none of the user's files, "
+		  "and it vanishes with all its files and processes when the call ends, so do "
+		  "dependent steps in one command (`a && b`, here-documents). The result is "
+		  "the standard output, then the standard error under [stderr] if there is "
+		  "any, then one line such as [exit 0 · 0.02 s]; a non-zero exit code is a "
+		  "result, not an error of this tool. Output beyond about 9,500 characters is "
+		  "cut in the middle, so filter it in the command (head, tail, grep) when you "
+		  "expect more.",
 	  .params = command_params,
 	  .param_count = RUN_COMMAND_PARAMS,
 	  .handler = tool_run_command },
 	{ .name = "run_code",
 	  .title = "Run code in a sandbox",
 	  .description =
-		"Run a program given as source text in a fresh sandbox on the user's Linux machine "
-		"and return what it prints. Use it to compute, to parse or transform data, and to "
-		"check whether code works; unlike with run_command, no shell quoting is needed. The "
-		"program sees the language's standard library and the packages installed on the "
-		"machine, an empty writable /workspace as its current directory, no network and none "
-		"of the user's files; everything vanishes when the call ends. The result has the same "
-		"form as run_command's: output, [stderr] if any, and a last line with the exit code; "
-		"an exception in the program is a result, not an error of this tool.",
+		  "Run a program given as source text in a fresh sandbox on the user's Linux "
+		  "machine and return what it prints. Use it to compute, to parse or transform "
+		  "data, and to check whether code works; unlike with run_command, no shell "
+		  "quoting is needed. The program sees the language's standard library and the "
+		  "packages installed on the machine, an empty writable /workspace as its "
+		  "current directory, no network and none of the user's files; everything "
+		  "vanishes when the call ends. The result has the same form as run_command's: "
+		  "output, [stderr] if any, and a last line with the exit code; an exception "
+		  "in the program is a result, not an error of this tool.",
 	  .params = code_params,
 	  .param_count = RUN_CODE_PARAMS,
 	  .handler = tool_run_code },
@@ -129,11 +132,8 @@ static void put_param(struct json_writer *writer, const struct tool_param *param
 		      const struct posture *posture)
 {
 	static const char *const types[] = {
-		[PARAM_TEXT] = "string",
-		[PARAM_BYTES] = "string",
-		[PARAM_LIST] = "array",
-		[PARAM_MAP] = "object",
-		[PARAM_MILLISECONDS] = "integer",
+		[PARAM_TEXT] = "string", [PARAM_BYTES] = "string",	   [PARAM_LIST] = "array",
+		[PARAM_MAP] = "object",	 [PARAM_MILLISECONDS] = "integer",
 	};
 
 	json_open_object(writer, param->name);

@@ -33,9 +33,9 @@ TestSuite(executions, .init = open_rig, .fini = close_rig);
 
 static struct ipc_execution_done done_of(const struct rig_workload *workload)
 {
-	const struct ipc_execution_done done = {
-		.request = workload->request, .verdict = VERDICT_EXITED, .wall_us = 20000
-	};
+	const struct ipc_execution_done done = { .request = workload->request,
+						 .verdict = VERDICT_EXITED,
+						 .wall_us = 20000 };
 
 	return done;
 }
@@ -107,8 +107,9 @@ Test(executions, closes_an_absent_input_at_once)
 
 static struct rig_workload run_with_input(size_t size)
 {
-	static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
-				   "\"name\":\"run_command\",\"arguments\":{\"command\":\"cat\",\"stdin\":\"";
+	static const char head[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+		"\"name\":\"run_command\",\"arguments\":{\"command\":\"cat\",\"stdin\":\"";
 	char *input = malloc(size);
 
 	cr_assert_not_null(input);
@@ -117,7 +118,8 @@ static struct rig_workload run_with_input(size_t size)
 	rig_say_bytes(&rig, input, size);
 	rig_say_bytes(&rig, "\"}}}\n", 5);
 	free(input);
-	return rig_start(&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	return rig_start(&rig,
+			 rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
 }
 
 Test(executions, feeds_input_as_it_is_read)
@@ -182,7 +184,8 @@ Test(executions, a_flood_is_counted)
 		rig_turn(&rig);
 	}
 	finish(&workload);
-	expect_part(rig_hear(&rig), "\"stdout_bytes\":65536000,\"stderr_bytes\":0,\"truncated\":true");
+	expect_part(rig_hear(&rig),
+		    "\"stdout_bytes\":65536000,\"stderr_bytes\":0,\"truncated\":true");
 	expect_part(rig.line, "bytes omitted ...]");
 	cr_assert_lt(strlen(rig.line), 11000);
 }
@@ -193,7 +196,8 @@ static void cancel(const char *id)
 
 	(void)snprintf(line, sizeof(line),
 		       "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
-		       "{\"requestId\":%s,\"reason\":\"no longer needed\"}}", id);
+		       "{\"requestId\":%s,\"reason\":\"no longer needed\"}}",
+		       id);
 	rig_say(&rig, line);
 }
 
@@ -226,8 +230,9 @@ Test(executions, cancelling_before_the_start_is_fine)
 	struct ipc_execution_done done;
 	char byte;
 
-	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/call\",\"params\":{\"name\":"
-		      "\"run_command\",\"arguments\":{\"command\":\"true\"}}}");
+	rig_say(&rig,
+		"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/call\",\"params\":{\"name\":"
+		"\"run_command\",\"arguments\":{\"command\":\"true\"}}}");
 	cancel("9.0");
 	(void)rig_take(&rig, IPC_TYPE_execution_start);
 	(void)rig_take(&rig, IPC_TYPE_execution_end);
@@ -269,8 +274,9 @@ Test(executions, refusals_are_answered)
 	static struct ipc_execution_refused refused = { .reason = REFUSAL_CWD };
 	const char *text;
 
-	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/call\",\"params\":{\"name\":"
-		      "\"run_command\",\"arguments\":{\"command\":\"true\",\"cwd\":\"relative\"}}}");
+	rig_say(&rig,
+		"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/call\",\"params\":{\"name\":"
+		"\"run_command\",\"arguments\":{\"command\":\"true\",\"cwd\":\"relative\"}}}");
 	refused.request = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request;
 	rig_send(&rig, IPC_TYPE_execution_refused, &refused, NULL);
 	text = rig_hear(&rig);
@@ -280,7 +286,7 @@ Test(executions, refusals_are_answered)
 }
 
 #define START_LINE                                                                                 \
-	"{\"jsonrpc\":\"2.0\",\"id\":\"%d\",\"method\":\"tools/call\",\"params\":{\"name\":"          \
+	"{\"jsonrpc\":\"2.0\",\"id\":\"%d\",\"method\":\"tools/call\",\"params\":{\"name\":"       \
 	"\"run_command\",\"arguments\":{\"command\":\"true\"}}}"
 
 Test(executions, only_so_many_at_once)
@@ -308,8 +314,9 @@ Test(executions, only_so_many_at_once)
 Test(executions, only_so_much_input_at_once)
 {
 	struct rig_workload first = run_with_input(8000000);
-	static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{"
-				   "\"name\":\"run_command\",\"arguments\":{\"command\":\"cat\",\"stdin\":\"";
+	static const char head[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{"
+		"\"name\":\"run_command\",\"arguments\":{\"command\":\"cat\",\"stdin\":\"";
 	char *input = malloc(8000000);
 
 	cr_assert_not_null(input);
@@ -347,8 +354,9 @@ Test(executions, done_before_started_ends_it)
 {
 	const struct ipc_execution_done done = { .request = 1 };
 
-	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/call\",\"params\":{\"name\":"
-		      "\"run_command\",\"arguments\":{\"command\":\"true\"}}}");
+	rig_say(&rig,
+		"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/call\",\"params\":{\"name\":"
+		"\"run_command\",\"arguments\":{\"command\":\"true\"}}}");
 	rig_done(&rig, &done);
 	expect_end();
 }

@@ -34,7 +34,8 @@ Test(json_read, makes_a_tree)
 {
 	struct json_value *array, *v;
 
-	cr_assert_eq(read_text(" {\"a\":[1,-2.5e3,true,false,null,{\"b\":\"c\"}],\"d\":{}}\t"), JSON_OK);
+	cr_assert_eq(read_text(" {\"a\":[1,-2.5e3,true,false,null,{\"b\":\"c\"}],\"d\":{}}\t"),
+		     JSON_OK);
 	array = member("a");
 	cr_assert(json_is(array, JSON_ARRAY));
 	cr_assert_eq(array->count, 6);
@@ -61,10 +62,43 @@ Test(json_read, makes_a_tree)
 Test(json_read, refuses_what_is_no_json)
 {
 	static const char *const texts[] = {
-		"", "{", "}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "[1,]", "[1 2]", "nul", "tru",
-		"{} {}", "1 2", "01", "1.", ".5", "+1", "1e", "-", "'a'", "\"a", "\"\\x\"", "\"\\u12\"",
-		"\"\\ud83d\\u\"", "{a:1}", "// x\n1", "/* */ 1", "NaN", "Infinity", "\"a\tb\"", "\f1",
-		"\v1", "\"\x01\"", "[", "]", "\"\\", "{\"a\":1 \"b\":2}", "\xef\xbb\xbf{}",
+		"",
+		"{",
+		"}",
+		"{\"a\"}",
+		"{\"a\":}",
+		"{\"a\":1,}",
+		"[1,]",
+		"[1 2]",
+		"nul",
+		"tru",
+		"{} {}",
+		"1 2",
+		"01",
+		"1.",
+		".5",
+		"+1",
+		"1e",
+		"-",
+		"'a'",
+		"\"a",
+		"\"\\x\"",
+		"\"\\u12\"",
+		"\"\\ud83d\\u\"",
+		"{a:1}",
+		"// x\n1",
+		"/* */ 1",
+		"NaN",
+		"Infinity",
+		"\"a\tb\"",
+		"\f1",
+		"\v1",
+		"\"\x01\"",
+		"[",
+		"]",
+		"\"\\",
+		"{\"a\":1 \"b\":2}",
+		"\xef\xbb\xbf{}",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -81,8 +115,10 @@ Test(json_read, refuses_what_is_no_json)
 Test(json_read, refuses_invalid_utf8)
 {
 	static const char *const texts[] = {
-		"\"\xff\"", "\"\xc0\xaf\"", "\"\xe0\x80\x80\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"",
-		"\"\xc3\"", "\"\x80\"", "{\"\xfe\":1}", "\xff", "\"\xf0\x9f\x98\"",
+		"\"\xff\"",	    "\"\xc0\xaf\"",	    "\"\xe0\x80\x80\"",
+		"\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "\"\xc3\"",
+		"\"\x80\"",	    "{\"\xfe\":1}",	    "\xff",
+		"\"\xf0\x9f\x98\"",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -122,8 +158,14 @@ Test(json_read, notes_unpaired_surrogates)
 	expect_string("\"\\udc00x\"", "\xed\xb0\x80x", 4, true);
 	expect_string("\"\\ud83d\\ud83d\\ude00\"", "\xed\xa0\xbd\xf0\x9f\x98\x80", 7, true);
 	expect_string("\"\\ud800\\n\"", "\xed\xa0\x80\n", 4, true);
-	expect_string("\"\\ud800A\"", "\xed\xa0\x80" "A", 4, true);
-	expect_string("\"\\ud800\\u0041\"", "\xed\xa0\x80" "A", 4, true);
+	expect_string("\"\\ud800A\"",
+		      "\xed\xa0\x80"
+		      "A",
+		      4, true);
+	expect_string("\"\\ud800\\u0041\"",
+		      "\xed\xa0\x80"
+		      "A",
+		      4, true);
 }
 
 /* `count` arrays, one in the other, in the object's member "a". */
@@ -175,7 +217,8 @@ Test(json_read, refuses_duplicate_keys)
 	cr_assert_eq(read_text("{\"id\":1,\"id\":2}"), JSON_ERROR_DUPLICATE);
 	cr_assert(json_is(member("id"), JSON_NULL), "an id that came twice is none");
 	json_done(&document);
-	cr_assert_eq(read_text("{\"a\":1,\"a\":2,\"id\":1,\"id\":2,\"id\":3}"), JSON_ERROR_DUPLICATE);
+	cr_assert_eq(read_text("{\"a\":1,\"a\":2,\"id\":1,\"id\":2,\"id\":3}"),
+		     JSON_ERROR_DUPLICATE);
 	cr_assert(json_is(member("id"), JSON_NULL));
 	json_done(&document);
 	cr_assert_eq(read_text("{\"\":1,\"\":2}"), JSON_ERROR_DUPLICATE);
@@ -244,14 +287,34 @@ Test(json_read, integers_by_value)
 		const char *text;
 		int64_t value;
 	} integers[] = {
-		{ "0", 0 }, { "-0", 0 }, { "0.0", 0 }, { "0e99999999999", 0 }, { "7", 7 }, { "-7", -7 },
-		{ "1.0", 1 }, { "10.00", 10 }, { "1e3", 1000 }, { "12.5e1", 125 }, { "1000e-3", 1 },
-		{ "9007199254740991", 9007199254740991 }, { "-9007199254740991", -9007199254740991 },
-		{ "9007199254740991.000", 9007199254740991 }, { "0.00125E+5", 125 },
+		{ "0", 0 },
+		{ "-0", 0 },
+		{ "0.0", 0 },
+		{ "0e99999999999", 0 },
+		{ "7", 7 },
+		{ "-7", -7 },
+		{ "1.0", 1 },
+		{ "10.00", 10 },
+		{ "1e3", 1000 },
+		{ "12.5e1", 125 },
+		{ "1000e-3", 1 },
+		{ "9007199254740991", 9007199254740991 },
+		{ "-9007199254740991", -9007199254740991 },
+		{ "9007199254740991.000", 9007199254740991 },
+		{ "0.00125E+5", 125 },
 	};
 	static const char *const others[] = {
-		"1.5", "0.1", "1e400", "-1e400", "1e-1", "9007199254740993", "9007199254740992",
-		"18446744073709551617", "1e16", "123456789012345678901234567890", "1e99999999999999999",
+		"1.5",
+		"0.1",
+		"1e400",
+		"-1e400",
+		"1e-1",
+		"9007199254740993",
+		"9007199254740992",
+		"18446744073709551617",
+		"1e16",
+		"123456789012345678901234567890",
+		"1e99999999999999999",
 		"1e-99999999999999999",
 	};
 	int64_t value;
@@ -277,9 +340,14 @@ static struct rpc_id read_id(const char *text)
 Test(json_read, ids_are_echoed_and_compared)
 {
 	static const char *const equal[][2] = {
-		{ "1", "1.0" }, { "\"a\\u0041\"", "\"aA\"" }, { "10", "1e1" }, { "\"\"", "\"\"" },
+		{ "1", "1.0" },
+		{ "\"a\\u0041\"", "\"aA\"" },
+		{ "10", "1e1" },
+		{ "\"\"", "\"\"" },
 	};
-	static const char *const different[][2] = { { "1", "\"1\"" }, { "-1", "1" }, { "\"a\"", "\"b\"" } };
+	static const char *const different[][2] = { { "1", "\"1\"" },
+						    { "-1", "1" },
+						    { "\"a\"", "\"b\"" } };
 
 	for (size_t i = 0; i < sizeof(equal) / sizeof(equal[0]); i++) {
 		struct rpc_id left = read_id(equal[i][0]), right = read_id(equal[i][1]);

@@ -32,7 +32,8 @@ Test(json_write, nests_and_separates)
 	json_put_raw(&writer, "d", "1.0", 3);
 	json_put_text(&writer, "e", "f");
 	json_close_object(&writer);
-	expect("{\"a\":18446744073709551615,\"b\":-32600,\"c\":[true,false,{}],\"d\":1.0,\"e\":\"f\"}");
+	expect("{\"a\":18446744073709551615,\"b\":-32600,\"c\":[true,false,{}],\"d\":1.0,\"e\":"
+	       "\"f\"}");
 }
 
 static void put(const char *bytes, size_t size)

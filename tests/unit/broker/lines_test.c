@@ -75,7 +75,8 @@ Test(lines, takes_bytes_one_at_a_time)
 
 Test(lines, strips_carriage_return_and_byte_order_mark)
 {
-	add_text("\xef\xbb\xbf" "a\r\n\r\n\xef\xbb\xbf\nb\rc\n");
+	add_text("\xef\xbb\xbf"
+		 "a\r\n\r\n\xef\xbb\xbf\nb\rc\n");
 	expect_line("a");
 	expect_line("");
 	expect_line("");

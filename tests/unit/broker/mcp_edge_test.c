@@ -41,10 +41,11 @@ static void expect_error(const char *line, const char *id, int code)
 {
 	char frame[256];
 
-	(void)snprintf(frame, sizeof(frame), "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,",
-		       id, code);
+	(void)snprintf(frame, sizeof(frame),
+		       "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,", id, code);
 	rig_say(&rig, line);
-	cr_assert_eq(strncmp(rig_hear(&rig), frame, strlen(frame)), 0, "%s\ngave %s", line, rig.line);
+	cr_assert_eq(strncmp(rig_hear(&rig), frame, strlen(frame)), 0, "%s\ngave %s", line,
+		     rig.line);
 }
 
 static void expect_pong(const char *line, const char *id)
@@ -69,7 +70,8 @@ Test(mcp_edge, bad_json)
 	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"", "null", -32700);
 	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}", "null", -32700);
 	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"pi\xffng\"}", "null", -32700);
-	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"pi\xed\xa0\x80ng\"}", "null", -32700);
+	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"pi\xed\xa0\x80ng\"}", "null",
+		     -32700);
 }
 
 Test(mcp_edge, no_object)
@@ -91,8 +93,10 @@ Test(mcp_edge, wrong_jsonrpc)
 
 Test(mcp_edge, ids_that_are_none)
 {
-	static const char *const ids[] = { "null", "1.5", "1e400", "true", "{}", "[]",
-					   "9007199254740993", "-9007199254740993", "false" };
+	static const char *const ids[] = {
+		"null", "1.5", "1e400", "true", "{}", "[]", "9007199254740993", "-9007199254740993",
+		"false"
+	};
 	char line[256];
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
@@ -105,8 +109,18 @@ Test(mcp_edge, ids_that_are_none)
 Test(mcp_edge, ids_that_are_echoed_exactly)
 {
 	static const char *const ids[] = {
-		"\"\"", "-7", "1.0", "0", "\"a\\u0041\\n\"", "\"\\ud800\"", "\"\xc3\xa9\"", "1e2",
-		"9007199254740991", "\"\\\"\\\\\\/\"", "\"\\u0000\"", "-0",
+		"\"\"",
+		"-7",
+		"1.0",
+		"0",
+		"\"a\\u0041\\n\"",
+		"\"\\ud800\"",
+		"\"\xc3\xa9\"",
+		"1e2",
+		"9007199254740991",
+		"\"\\\"\\\\\\/\"",
+		"\"\\u0000\"",
+		"-0",
 	};
 	char line[256];
 
@@ -147,26 +161,33 @@ Test(mcp_edge, no_method)
 
 Test(mcp_edge, params)
 {
-	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}", "1", -32602);
-	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":7}", "1", -32602);
-	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":\"x\"}", "1", -32602);
-	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":[]}}", "1",
+	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}", "1",
 		     -32602);
+	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":7}", "1",
+		     -32602);
+	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":\"x\"}", "1",
+		     -32602);
+	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":[]}}",
+		     "1", -32602);
 	expect_pong("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":null}", "1");
-	expect_pong("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":null}}", "1");
+	expect_pong(
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":null}}",
+		"1");
 	expect_pong("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"x\":1}}", "1");
 }
 
 Test(mcp_edge, other_members_are_accepted)
 {
-	expect_pong("{\"extra\":[1],\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"more\":{}}", "1");
+	expect_pong("{\"extra\":[1],\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"more\":{}}",
+		    "1");
 }
 
 Test(mcp_edge, white_space_and_line_ends)
 {
 	expect_pong("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r", "1");
 	expect_pong("\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "1");
-	expect_pong("\n\r\n\n \t{ \"jsonrpc\" : \"2.0\" , \"id\" : 1 ,\t\"method\" : \"ping\" } ", "1");
+	expect_pong("\n\r\n\n \t{ \"jsonrpc\" : \"2.0\" , \"id\" : 1 ,\t\"method\" : \"ping\" } ",
+		    "1");
 	expect_silence("");
 	expect_silence("\r");
 }
@@ -187,12 +208,14 @@ Test(mcp_edge, what_needs_no_answer)
 	expect_silence("{\"jsonrpc\":\"2.0\",\"method\":\"initialize\"}");
 	expect_silence("{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{}}");
 	expect_silence("{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":1,\"message\":\"m\"}}");
-	expect_silence("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"m\"}}");
+	expect_silence(
+		"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"m\"}}");
 	expect_silence("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
 		       "{\"requestId\":7}}");
 	expect_silence("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
 		       "{\"requestId\":null}}");
-	expect_silence("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{}}");
+	expect_silence(
+		"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{}}");
 	expect_silence("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}");
 }
 
@@ -208,8 +231,10 @@ Test(mcp_edge, an_id_in_flight)
 	const struct ipc_execution_done done = { .request = workload.request };
 
 	expect_error("{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}", "5", -32600);
-	expect_error("{\"jsonrpc\":\"2.0\",\"id\":5.0,\"method\":\"tools/call\",\"params\":{\"name\":"
-		     "\"run_command\",\"arguments\":{\"command\":\"true\"}}}", "5.0", -32600);
+	expect_error(
+		"{\"jsonrpc\":\"2.0\",\"id\":5.0,\"method\":\"tools/call\",\"params\":{\"name\":"
+		"\"run_command\",\"arguments\":{\"command\":\"true\"}}}",
+		"5.0", -32600);
 	rig_take_nothing(&rig);
 	expect_pong("{\"jsonrpc\":\"2.0\",\"id\":\"5\",\"method\":\"ping\"}", "\"5\"");
 	rig_workload_end(&workload);
@@ -254,8 +279,9 @@ Test(mcp_edge, duplicate_keys)
 	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"method\":\"ping\"}", "1",
 		     -32600);
 	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}", "null", -32600);
-	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"a\":1,\"a\":1}}",
-		     "1", -32600);
+	expect_error(
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"a\":1,\"a\":1}}",
+		"1", -32600);
 }
 
 Test(mcp_edge, long_lines)
@@ -265,7 +291,8 @@ Test(mcp_edge, long_lines)
 	char *at = line;
 
 	cr_assert_not_null(line);
-	at += put_text(at, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"a\":\"");
+	at += put_text(at,
+		       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"a\":\"");
 	memset(at, 'a', 1000000);
 	memcpy(at + 1000000, "\"}}", 4);
 	expect_pong(line, "1");
@@ -282,8 +309,8 @@ Test(mcp_edge, long_lines)
 #define PONG_1 "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
 #define PONG_2 "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}"
 #define INITIALIZE(version)                                                                        \
-	"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\""  \
-	version "\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
+	"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":" \
+	"\"" version "\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
 
 Test(mcp_edge, batches_belong_to_one_revision)
 {
@@ -308,7 +335,8 @@ Test(mcp_edge, batches)
 	expect_part(rig_ask(&rig, "[1," PING_1 "]"), "[{\"jsonrpc\":\"2.0\",\"id\":null,\"error\"");
 	expect_part(rig.line, PONG_1 "]");
 	expect_part(rig_ask(&rig, "[" INITIALIZE("2025-11-25") "]"), "\"code\":-32600");
-	cr_assert_str_eq(rig_ask(&rig, "[" PING_2 "]"), "[" PONG_2 "]"); /* it was not carried out */
+	cr_assert_str_eq(rig_ask(&rig, "[" PING_2 "]"),
+			 "[" PONG_2 "]"); /* it was not carried out */
 }
 
 Test(mcp_edge, a_batch_is_answered_when_all_of_it_is)
@@ -317,16 +345,19 @@ Test(mcp_edge, a_batch_is_answered_when_all_of_it_is)
 	struct rig_workload workload;
 
 	(void)rig_ask(&rig, INITIALIZE("2025-03-26"));
-	rig_say(&rig, "[" PING_1 ",{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":"
-		      "{\"name\":\"run_command\",\"arguments\":{\"command\":\"true\"}}}]");
+	rig_say(&rig,
+		"[" PING_1 ",{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":"
+		"{\"name\":\"run_command\",\"arguments\":{\"command\":\"true\"}}}]");
 	rig_hear_nothing(&rig);
-	workload = rig_start(&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	workload = rig_start(
+		&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
 	rig_workload_end(&workload);
 	done.request = workload.request;
 	rig_done(&rig, &done);
 	expect_part(rig_hear(&rig), "[" PONG_1 ",{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":");
-	rig_say(&rig, "[" PING_1 ",{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"tools/call\",\"params\":"
-		      "{\"name\":\"run_command\",\"arguments\":{\"command\":\"true\"}}}]");
+	rig_say(&rig,
+		"[" PING_1 ",{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"tools/call\",\"params\":"
+		"{\"name\":\"run_command\",\"arguments\":{\"command\":\"true\"}}}]");
 	(void)rig_take(&rig, IPC_TYPE_execution_start);
 	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
 		      "{\"requestId\":8}}");
@@ -356,8 +387,10 @@ Test(mcp_edge, any_order_is_served)
 /* One line of bytes from a generator that never changes: nothing breaks, everything is answered. */
 Test(mcp_edge, noise)
 {
-	static const char pieces[][12] = { "{", "}", "[", "]", "\"id\":", "\"", ",", ":", "1", "\\u",
-					   "null", "\xff", "\xc3\xa9", "\"method\":", "true", "\\" };
+	static const char pieces[][12] = { "{",	       "}",	      "[",    "]",
+					   "\"id\":",  "\"",	      ",",    ":",
+					   "1",	       "\\u",	      "null", "\xff",
+					   "\xc3\xa9", "\"method\":", "true", "\\" };
 	char line[512];
 	unsigned int state = 42;
 

@@ -15,7 +15,7 @@
 #define META META_VERSION "\"2026-07-28\"," META_CAPABILITIES "{}"
 #define MODERN "\"params\":{\"_meta\":{" META "}}"
 #define SERVER_INFO                                                                                \
-	"\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":\"msp\",\"title\":"             \
+	"\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":\"msp\",\"title\":"           \
 	"\"Model Sandbox Protocol\",\"version\":\"" MSP_VERSION "\"}"
 
 static struct rig rig;
@@ -36,8 +36,8 @@ static const char *ask(const char *method, const char *rest)
 {
 	char line[2048];
 
-	(void)snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\"%s%s}", method,
-		       rest[0] ? "," : "", rest);
+	(void)snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\"%s%s}",
+		       method, rest[0] ? "," : "", rest);
 	return rig_ask(&rig, line);
 }
 
@@ -55,19 +55,23 @@ static const char *initialize(const char *version)
 
 	(void)snprintf(params, sizeof(params),
 		       "\"params\":{\"protocolVersion\":%s,\"capabilities\":{},\"clientInfo\":"
-		       "{\"name\":\"t\",\"version\":\"1\"}}", version);
+		       "{\"name\":\"t\",\"version\":\"1\"}}",
+		       version);
 	return ask("initialize", params);
 }
 
 Test(mcp_era, initialize_negotiates)
 {
-	static const char *const known[] = { "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25" };
-	static const char *const unknown[] = { "\"2026-07-28\"", "\"1999-01-01\"", "\"\"", "7", "null" };
+	static const char *const known[] = { "2024-11-05", "2025-03-26", "2025-06-18",
+					     "2025-11-25" };
+	static const char *const unknown[] = { "\"2026-07-28\"", "\"1999-01-01\"", "\"\"", "7",
+					       "null" };
 	char quoted[32], part[64];
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		(void)snprintf(quoted, sizeof(quoted), "\"%s\"", known[i]);
-		(void)snprintf(part, sizeof(part), "\"result\":{\"protocolVersion\":\"%s\",", known[i]);
+		(void)snprintf(part, sizeof(part), "\"result\":{\"protocolVersion\":\"%s\",",
+			       known[i]);
 		expect_part(initialize(quoted), part);
 	}
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
@@ -134,36 +138,43 @@ Test(mcp_era, legacy_methods)
 
 Test(mcp_era, a_claim_must_be_whole)
 {
-	expect_error("tools/list", "\"params\":{\"_meta\":{" META_VERSION "\"2026-07-28\"}}", -32602);
+	expect_error("tools/list", "\"params\":{\"_meta\":{" META_VERSION "\"2026-07-28\"}}",
+		     -32602);
 	expect_error("tools/list", "\"params\":{\"_meta\":{" META_CAPABILITIES "{}}}", -32602);
-	expect_error("tools/list", "\"params\":{\"_meta\":{" META_VERSION "7," META_CAPABILITIES "{}}}",
+	expect_error("tools/list",
+		     "\"params\":{\"_meta\":{" META_VERSION "7," META_CAPABILITIES "{}}}", -32602);
+	expect_error("tools/list",
+		     "\"params\":{\"_meta\":{" META_VERSION "\"2026-07-28\"," META_CAPABILITIES
+		     "[]}}",
 		     -32602);
 	expect_error("tools/list",
-		     "\"params\":{\"_meta\":{" META_VERSION "\"2026-07-28\"," META_CAPABILITIES "[]}}",
+		     "\"params\":{\"_meta\":{" META ",\"io.modelcontextprotocol/clientInfo\":7}}",
 		     -32602);
-	expect_error("tools/list",
-		     "\"params\":{\"_meta\":{" META ",\"io.modelcontextprotocol/clientInfo\":7}}", -32602);
 	/* what is missing comes before what is unknown */
 	expect_error("no/such", "\"params\":{\"_meta\":{" META_VERSION "\"2026-07-28\"}}", -32602);
 }
 
 Test(mcp_era, versions_that_are_not_supported)
 {
-	const char *rest = "\"params\":{\"_meta\":{" META_VERSION "\"2099-01-01\"," META_CAPABILITIES "{}}}";
+	const char *rest =
+		"\"params\":{\"_meta\":{" META_VERSION "\"2099-01-01\"," META_CAPABILITIES "{}}}";
 
 	expect_error("tools/list", rest, -32022);
-	expect_part(rig.line, "\"data\":{\"supported\":[\"2026-07-28\"],\"requested\":\"2099-01-01\"}");
+	expect_part(rig.line,
+		    "\"data\":{\"supported\":[\"2026-07-28\"],\"requested\":\"2099-01-01\"}");
 	expect_error("server/discover", rest, -32022);
 	expect_error("tools/list",
-		     "\"params\":{\"_meta\":{" META_VERSION "\"2025-11-25\"," META_CAPABILITIES "{}}}",
+		     "\"params\":{\"_meta\":{" META_VERSION "\"2025-11-25\"," META_CAPABILITIES
+		     "{}}}",
 		     -32022);
 }
 
 /* `initialize` without a valid modern _meta is the legacy handshake. */
 Test(mcp_era, initialize_with_another_meta)
 {
-	expect_part(ask("initialize", "\"params\":{\"protocolVersion\":\"2025-06-18\",\"_meta\":{"
-				      META_VERSION "\"2099-01-01\"," META_CAPABILITIES "{}}}"),
+	expect_part(ask("initialize",
+			"\"params\":{\"protocolVersion\":\"2025-06-18\",\"_meta\":{" META_VERSION
+			"\"2099-01-01\"," META_CAPABILITIES "{}}}"),
 		    "\"protocolVersion\":\"2025-06-18\"");
 	expect_part(ask("initialize", "\"params\":{\"_meta\":{" META_VERSION "\"2026-07-28\"}}"),
 		    "\"protocolVersion\":\"2025-11-25\"");
@@ -183,9 +194,11 @@ static const char *call(const char *meta)
 	struct rig_workload workload;
 	char line[1024];
 
-	(void)snprintf(line, sizeof(line),
-		       "{\"jsonrpc\":\"2.0\",\"id\":\"c\",\"method\":\"tools/call\",\"params\":{\"name\":"
-		       "\"run_command\",\"arguments\":{\"command\":\"true\"}%s}}", meta);
+	(void)snprintf(
+		line, sizeof(line),
+		"{\"jsonrpc\":\"2.0\",\"id\":\"c\",\"method\":\"tools/call\",\"params\":{\"name\":"
+		"\"run_command\",\"arguments\":{\"command\":\"true\"}%s}}",
+		meta);
 	rig_say(&rig, line);
 	done.request = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request;
 	workload = rig_start(&rig, done.request);

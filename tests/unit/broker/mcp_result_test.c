@@ -75,8 +75,9 @@ Test(mcp_result, durations)
 		uint64_t us;
 		const char *text;
 	} durations[] = {
-		{ 0, "0.00 s" }, { 5000, "0.00 s" }, { 9999999, "10 s" }, { 1234000, "1.23 s" },
-		{ 60000000, "60 s" }, { 61500000, "61.5 s" }, { 600400000, "600 s" },
+		{ 0, "0.00 s" },	{ 4999, "0.00 s" },	{ 5000, "0.01 s" },
+		{ 9999999, "10 s" },	{ 1234000, "1.23 s" },	{ 60000000, "60 s" },
+		{ 61500000, "61.5 s" }, { 600400000, "600 s" },
 	};
 
 	for (size_t i = 0; i < sizeof(durations) / sizeof(durations[0]); i++) {
@@ -93,7 +94,8 @@ Test(mcp_result, verdicts)
 	} verdicts[] = {
 		{ VERDICT_TIMEOUT, "[timeout after 60 s: every process was killed" },
 		{ VERDICT_CPU_TIME, "[CPU time limit reached" },
-		{ VERDICT_MEMORY, "[memory limit reached (peak 512 MiB): every process was killed" },
+		{ VERDICT_MEMORY,
+		  "[memory limit reached (peak 512 MiB): every process was killed" },
 		{ VERDICT_PIDS, "[process limit reached" },
 		{ VERDICT_DISK, "[disk limit reached" },
 		{ VERDICT_OUTPUT, "[output limit reached" },
@@ -134,7 +136,8 @@ Test(mcp_result, starts_that_fail)
 	done.verdict = VERDICT_INTERNAL;
 	done.stage = STAGE_EXEC;
 	done.error = ENOENT;
-	expect_part(text_of_execution(), "\"prog\" could not be executed: No such file or directory (ENOENT)");
+	expect_part(text_of_execution(),
+		    "\"prog\" could not be executed: No such file or directory (ENOENT)");
 	expect_part(result.text.bytes, "Nothing was run.");
 	cr_assert(result.is_error);
 	done.error = EACCES;
@@ -149,7 +152,8 @@ Test(mcp_result, starts_that_fail)
 	done.error = ENOENT;
 	expect_part(text_of_execution(), "\"/here\" (argument cwd)");
 	done.stage = STAGE_MOUNTS;
-	expect_part(text_of_execution(), "could not be set up: mounting the sandbox's own file systems failed");
+	expect_part(text_of_execution(),
+		    "could not be set up: mounting the sandbox's own file systems failed");
 	done.stage = 4000;
 	cr_assert(result.is_error);
 	(void)text_of_execution();
@@ -160,10 +164,14 @@ Test(mcp_result, refusals_name_value_rule_and_remedy)
 {
 	expect_part(text_of_refusal(REFUSAL_PROFILE_UNKNOWN, "default, strict"),
 		    "There is no profile \"default\". The profiles are: default, strict. Leave");
-	expect_part(text_of_refusal(REFUSAL_LANGUAGE_UNKNOWN, "a, b"), "\"prog\". Its languages are: a, b. Use");
-	expect_part(text_of_refusal(REFUSAL_LANGUAGE_MISSING, "a"), "Installed are: a. Use one of these, or ask");
+	expect_part(text_of_refusal(REFUSAL_LANGUAGE_UNKNOWN, "a, b"),
+		    "\"prog\". Its languages are: a, b. Use");
+	expect_part(text_of_refusal(REFUSAL_LANGUAGE_MISSING, "a"),
+		    "Installed are: a. Use one of these, or ask");
 	for (uint32_t reason = 0; reason < REFUSAL_COUNT + 2; reason++) {
-		expect_part(text_of_refusal(reason, "d\x1b" "etail"), "Nothing was run.");
+		expect_part(text_of_refusal(reason, "d\x1b"
+						    "etail"),
+			    "Nothing was run.");
 		cr_assert_null(strchr(result.text.bytes, '\x1b'));
 		cr_assert(result.is_error);
 	}

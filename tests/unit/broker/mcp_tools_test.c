@@ -32,9 +32,11 @@ static void say_call(const char *tool, const char *arguments)
 	static char line[300000];
 	static int id;
 
-	(void)snprintf(line, sizeof(line),
-		       "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":"
-		       "\"%s\"%s%s}}", ++id, tool, arguments[0] ? ",\"arguments\":" : "", arguments);
+	(void)snprintf(
+		line, sizeof(line),
+		"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":"
+		"\"%s\"%s%s}}",
+		++id, tool, arguments[0] ? ",\"arguments\":" : "", arguments);
 	rig_say(&rig, line);
 }
 
@@ -52,7 +54,8 @@ static void expect_rpc_error(const char *params, const char *part)
 	char line[512];
 
 	(void)snprintf(line, sizeof(line),
-		       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":%s}", params);
+		       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":%s}",
+		       params);
 	expect_part(rig_ask(&rig, line), "\"code\":-32602");
 	expect_part(rig.line, part);
 	rig_take_nothing(&rig);
@@ -73,13 +76,16 @@ static const struct ipc_execution_start *command(const char *arguments)
 Test(mcp_tools, the_list)
 {
 	static const char *const parts[] = {
-		"{\"name\":\"run_command\",\"title\":\"", "{\"name\":\"run_code\",\"title\":\"",
-		"\"inputSchema\":{\"type\":\"object\",\"properties\":{\"command\":{\"type\":\"string\",",
+		"{\"name\":\"run_command\",\"title\":\"",
+		"{\"name\":\"run_code\",\"title\":\"",
+		"\"inputSchema\":{\"type\":\"object\",\"properties\":{\"command\":{\"type\":"
+		"\"string\",",
 		"\"argv\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},",
 		"\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"},",
 		"\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,",
 		"\"required\":[\"language\",\"code\"],\"additionalProperties\":false}",
-		"Installed here: python, bash.", "Profiles here: strict, default.",
+		"Installed here: python, bash.",
+		"Profiles here: strict, default.",
 		"\"readOnlyHint\":false,\"destructiveHint\":false,\"idempotentHint\":false,"
 		"\"openWorldHint\":false}",
 	};
@@ -96,9 +102,11 @@ Test(mcp_tools, malformed_calls)
 	expect_rpc_error("null", "name must be a string");
 	expect_rpc_error("{\"name\":7}", "name must be a string");
 	expect_rpc_error("{\"name\":\"nope\\u001b\"}", "Unknown tool: nope\\\\x1b. The tools are: "
-							 "run_command, run_code");
-	expect_rpc_error("{\"name\":\"run_command\",\"arguments\":[]}", "arguments must be an object");
-	expect_rpc_error("{\"name\":\"run_command\",\"arguments\":\"ls\"}", "arguments must be an object");
+						       "run_command, run_code");
+	expect_rpc_error("{\"name\":\"run_command\",\"arguments\":[]}",
+			 "arguments must be an object");
+	expect_rpc_error("{\"name\":\"run_command\",\"arguments\":\"ls\"}",
+			 "arguments must be an object");
 }
 
 Test(mcp_tools, arguments_that_do_not_fit)
@@ -108,31 +116,38 @@ Test(mcp_tools, arguments_that_do_not_fit)
 	expect_problem("run_command", "{}", "neither was given");
 	expect_problem("run_command", "{\"command\":\"a\",\"argv\":[\"b\"]}", "not both");
 	expect_problem("run_command", "{\"argv\":[]}", "is empty");
-	expect_problem("run_command", "{\"argv\":\"ls\"}", "is a string, but must be an array of strings");
+	expect_problem("run_command", "{\"argv\":\"ls\"}",
+		       "is a string, but must be an array of strings");
 	expect_problem("run_command", "{\"argv\":[1]}", "contains a number");
-	expect_problem("run_command", "{\"command\":[\"ls\"]}", "is an array, but must be a string");
-	expect_problem("run_command", "{\"cmd\":\"ls\"}", "run_command has no argument `cmd`. Its arguments "
-							  "are: command, argv, cwd, env,");
-	expect_problem("run_command", "{\"command\":\"a\",\"env\":[]}", "must be an object of strings");
+	expect_problem("run_command", "{\"command\":[\"ls\"]}",
+		       "is an array, but must be a string");
+	expect_problem("run_command", "{\"cmd\":\"ls\"}",
+		       "run_command has no argument `cmd`. Its arguments "
+		       "are: command, argv, cwd, env,");
+	expect_problem("run_command", "{\"command\":\"a\",\"env\":[]}",
+		       "must be an object of strings");
 	expect_problem("run_command", "{\"command\":\"a\",\"env\":{\"A\":null}}", "contains null");
-	expect_problem("run_command", "{\"command\":\"a\",\"env\":{\"\":\"x\"}}", "must not be empty");
+	expect_problem("run_command", "{\"command\":\"a\",\"env\":{\"\":\"x\"}}",
+		       "must not be empty");
 	expect_problem("run_command", "{\"command\":\"a\",\"env\":{\"A=B\":\"x\"}}", "'='");
 	expect_problem("run_command", "{\"command\":\"a\",\"cwd\":\"\"}", "`cwd` is empty");
 	expect_problem("run_command", "{\"command\":\"a\",\"profile\":\"\"}", "`profile` is empty");
 	expect_problem("run_code", "{\"code\":\"x\"}", "needs the argument `language`");
 	expect_problem("run_code", "{\"language\":\"python\"}", "needs the argument `code`");
 	expect_problem("run_code", "{\"language\":\"\",\"code\":\"x\"}", "`language` is empty");
-	expect_problem("run_code", "{\"language\":\"python\",\"code\":null}", "needs the argument `code`");
+	expect_problem("run_code", "{\"language\":\"python\",\"code\":null}",
+		       "needs the argument `code`");
 }
 
 Test(mcp_tools, timeouts_that_are_none)
 {
-	static const char *const values[] = { "0", "-1", "1.5", "4294967296", "1e400", "\"100\"", "true" };
+	static const char *const values[] = { "0",     "-1",	  "1.5", "4294967296",
+					      "1e400", "\"100\"", "true" };
 	char arguments[128];
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-		(void)snprintf(arguments, sizeof(arguments), "{\"command\":\"a\",\"timeout_ms\":%s}",
-			       values[i]);
+		(void)snprintf(arguments, sizeof(arguments),
+			       "{\"command\":\"a\",\"timeout_ms\":%s}", values[i]);
 		expect_problem("run_command", arguments, "`timeout_ms`");
 	}
 	cr_assert_eq(command("{\"command\":\"a\",\"timeout_ms\":1e3}")->timeout_ms, 1000);
@@ -151,14 +166,21 @@ Test(mcp_tools, text_that_the_kernel_cannot_take)
 	}
 	expect_problem("run_command", "{\"argv\":[\"a\",\"\\u0000\"]}", "NUL character");
 	expect_problem("run_command", "{\"argv\":[\"a\",\"\\udc00\"]}", "unpaired surrogate");
-	expect_problem("run_command", "{\"command\":\"a\",\"env\":{\"A\":\"\\u0000\"}}", "NUL character");
+	expect_problem("run_command", "{\"command\":\"a\",\"env\":{\"A\":\"\\u0000\"}}",
+		       "NUL character");
 	expect_problem("run_command", "{\"command\":\"a\",\"env\":{\"\\u0000\":\"a\"}}", "NUL");
-	expect_problem("run_command", "{\"command\":\"a\",\"env\":{\"\\ud800\":\"a\"}}", "unpaired surrogate");
-	expect_problem("run_command", "{\"command\":\"a\",\"stdin\":\"\\ud800\"}", "unpaired surrogate");
-	expect_problem("run_code", "{\"language\":\"python\",\"code\":\"\\u0000\"}", "NUL character");
-	expect_problem("run_code", "{\"language\":\"python\",\"code\":\"\\ud800\"}", "unpaired surrogate");
-	expect_problem("run_code", "{\"language\":\"python\\u0000\",\"code\":\"1\"}", "NUL character");
-	expect_problem("run_code", "{\"language\":\"python\",\"code\":\"1\",\"args\":[\"\\u0000\"]}",
+	expect_problem("run_command", "{\"command\":\"a\",\"env\":{\"\\ud800\":\"a\"}}",
+		       "unpaired surrogate");
+	expect_problem("run_command", "{\"command\":\"a\",\"stdin\":\"\\ud800\"}",
+		       "unpaired surrogate");
+	expect_problem("run_code", "{\"language\":\"python\",\"code\":\"\\u0000\"}",
+		       "NUL character");
+	expect_problem("run_code", "{\"language\":\"python\",\"code\":\"\\ud800\"}",
+		       "unpaired surrogate");
+	expect_problem("run_code", "{\"language\":\"python\\u0000\",\"code\":\"1\"}",
+		       "NUL character");
+	expect_problem("run_code",
+		       "{\"language\":\"python\",\"code\":\"1\",\"args\":[\"\\u0000\"]}",
 		       "NUL character");
 	/* input may hold anything that is text */
 	(void)command("{\"command\":\"cat\",\"stdin\":\"\\u0000\"}");
@@ -212,7 +234,8 @@ Test(mcp_tools, a_command_as_the_supervisor_sees_it)
 Test(mcp_tools, everything_a_command_may_have)
 {
 	const struct ipc_execution_start *start =
-		command("{\"argv\":[\"prog\",\"\",\"a b\"],\"cwd\":\"/tmp\",\"env\":{\"A\":\"1\",\"B\":\"\"},"
+		command("{\"argv\":[\"prog\",\"\",\"a "
+			"b\"],\"cwd\":\"/tmp\",\"env\":{\"A\":\"1\",\"B\":\"\"},"
 			"\"timeout_ms\":1500,\"profile\":\"strict\",\"command\":null}");
 
 	cr_assert_eq(start->use_shell, 0);
@@ -228,8 +251,9 @@ Test(mcp_tools, code_as_the_supervisor_sees_it)
 	struct channel_message *message;
 	char code[64];
 
-	say_call("run_code", "{\"language\":\"python\",\"code\":\"print('\\u00e9')\\n\",\"args\":[\"x\","
-			     "\"y z\"],\"timeout_ms\":7,\"profile\":\"strict\"}");
+	say_call("run_code",
+		 "{\"language\":\"python\",\"code\":\"print('\\u00e9')\\n\",\"args\":[\"x\","
+		 "\"y z\"],\"timeout_ms\":7,\"profile\":\"strict\"}");
 	message = rig_take(&rig, IPC_TYPE_code_start);
 	cr_assert_str_eq(message->body.code_start.language, "python");
 	cr_assert_str_eq(message->body.code_start.profile, "strict");
@@ -242,8 +266,9 @@ Test(mcp_tools, code_as_the_supervisor_sees_it)
 
 Test(mcp_tools, code_has_a_bound)
 {
-	static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
-				   "\"name\":\"run_code\",\"arguments\":{\"language\":\"python\",\"code\":\"";
+	static const char head[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+		"\"name\":\"run_code\",\"arguments\":{\"language\":\"python\",\"code\":\"";
 	char *code = malloc(CODE_BYTES_MAX + 1);
 
 	cr_assert_not_null(code);

@@ -12,7 +12,8 @@ static struct buffer text;
 static void expect_text(const char *expected)
 {
 	cr_assert_eq(text.size, strlen(expected), "%.*s", (int)text.size, text.bytes);
-	cr_assert_eq(memcmp(text.bytes, expected, text.size), 0, "%.*s", (int)text.size, text.bytes);
+	cr_assert_eq(memcmp(text.bytes, expected, text.size), 0, "%.*s", (int)text.size,
+		     text.bytes);
 	buffer_done(&text);
 }
 

@@ -203,7 +203,8 @@ struct channel_message *rig_take(struct rig *rig, uint32_t type)
 		     ipc_error_text(error));
 	cr_assert_eq(message.type, type);
 	if (type == IPC_TYPE_hello)
-		cr_assert_eq(memcmp(message.body.hello.schema, ipc_schema_hash, IPC_SCHEMA_BYTES), 0);
+		cr_assert_eq(memcmp(message.body.hello.schema, ipc_schema_hash, IPC_SCHEMA_BYTES),
+			     0);
 	if (rig->supervisor.phase == IPC_SETUP && type != IPC_TYPE_hello)
 		cr_assert_fail("asked before hello");
 	return &message;
@@ -259,7 +260,8 @@ struct rig_workload rig_run(struct rig *rig, const char *id)
 		       "{\"name\":\"run_command\",\"arguments\":{\"command\":\"true\"}}}",
 		       id);
 	rig_say(rig, line);
-	return rig_start(rig, rig_take(rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	return rig_start(rig,
+			 rig_take(rig, IPC_TYPE_execution_start)->body.execution_start.request);
 }
 
 void expect_part(const char *text, const char *part)

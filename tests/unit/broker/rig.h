@@ -19,21 +19,21 @@
 struct rig {
 	struct event_base *base;
 	struct server *server;
-	int client_in;  /* write: what the broker reads */
+	int client_in;	/* write: what the broker reads */
 	int client_out; /* read: what it says */
 	int broker_in;
 	int broker_out;
 	int broker_channel;
 	struct channel supervisor;
-	char *line;     /* the last one received, without newline, terminated */
-	char *pending;  /* read, not yet handed out */
+	char *line;    /* the last one received, without newline, terminated */
+	char *pending; /* read, not yet handed out */
 	size_t pending_size;
 };
 
 /* The workload's ends of an execution that the test plays. */
 struct rig_workload {
 	uint64_t request;
-	int in;  /* read */
+	int in;	 /* read */
 	int out; /* write */
 	int err; /* write */
 };

@@ -30,6 +30,7 @@ static void close_rig(void)
 }
 
 TestSuite(server, .init = open_rig, .fini = close_rig);
+TestSuite(server_start, .fini = close_rig);
 
 /* Turn the loop until it is over; fails the test after two seconds. */
 static void expect_end(int exit_code)
@@ -44,7 +45,7 @@ static void expect_end(int exit_code)
 	cr_assert_eq(server_run(rig.server), exit_code);
 }
 
-Test(server, listens_only_after_the_welcome, .init = NULL)
+Test(server_start, listens_only_after_the_welcome)
 {
 	rig_open(&rig, false);
 	rig_say(&rig, PING);
@@ -174,7 +175,7 @@ Test(server, ends_for_a_silent_client_that_hung_up)
 	expect_end(0);
 }
 
-Test(server, reads_a_regular_file, .init = NULL)
+Test(server_start, reads_a_regular_file)
 {
 	char path[] = "/tmp/msp-server-test-XXXXXX";
 	const int file = mkstemp(path);

@@ -201,7 +201,8 @@ Test(supervisor_client, queues_what_the_socket_does_not_take)
 
 Test(supervisor_client, takes_the_code_descriptor_whatever_happens)
 {
-	static struct ipc_code_start message = { .request = 1, .profile = "default",
+	static struct ipc_code_start message = { .request = 1,
+						 .profile = "default",
 						 .language = "python" };
 	int code = fd_sealed_from_bytes("code", "print(1)", 8);
 	struct channel_message *received;

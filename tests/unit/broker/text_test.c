@@ -30,7 +30,9 @@ Test(text, escapes_what_a_terminal_obeys)
 	expect("\x1b[31m\a\b\x7f", 8, "\\x1b[31m\\x07\\x08\\x7f");
 	expect("10%\r20%", 7, "10%\\r20%");
 	expect("\0", 1, "\\x00");
-	expect("\xc2\x9b" "1m", 4, "\\u009b1m");
+	expect("\xc2\x9b"
+	       "1m",
+	       4, "\\u009b1m");
 }
 
 Test(text, escapes_what_is_no_utf8)

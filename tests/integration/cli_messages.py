@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong command lines, help, the doctor, and client configurations."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from cli_support import MSP, SECONDS, msp
+
+COMMANDS = ("run", "serve", "doctor", "client-config", "version", "help")
+CONTROLLERS = ("cpu", "memory", "pids")
+
+
+class Wrong(unittest.TestCase):
+    def wrong(self, *arguments, says):
+        result = msp(*arguments)
+        self.assertEqual(result.returncode, 64, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertRegex(result.stderr, says)
+
+    def test_commands(self):
+        self.wrong(says=r"^msp: a command is missing.*msp help")
+        self.wrong("rnu", says=r"no command 'rnu' \(did you mean 'run'\?\)")
+        self.wrong("docter", says=r"did you mean 'doctor'")
+        self.wrong("exec", says=r"^msp: there is no command 'exec'\. 'msp help' shows")
+        self.wrong("help", "srve", says=r"did you mean 'serve'")
+
+    def test_options(self):
+        self.wrong("run", "--timout=3", "--", "true", says=r"did you mean '--timeout'.*help run")
+        self.wrong("run", "-x", "true", says=r"no option '-x'")
+        self.wrong("run", "--json=yes", "true", says=r"--json takes no value")
+        self.wrong("run", "--profile", says=r"--profile needs a value")
+        self.wrong("doctor", "--jsn", says=r"did you mean '--json'")
+        self.wrong("serve", "now", says=r"'now' is one word too many")
+        self.wrong("version", "1", says=r"'1' is one word too many")
+
+    def test_values(self):
+        self.wrong("run", "--timeout=0", "true", says=r"--timeout: '0' is refused.*above 0")
+        self.wrong("run", "--timeout=soon", "true", says=r"'soon' is refused.*such as 10 or 0\.5")
+        self.wrong("run", "--limits=none", "true", says=r"'none'.*'required'.*'fallback'")
+        self.wrong("run", "--env=1A=2", "true", says=r"'1A=2'.*NAME=VALUE")
+        self.wrong("run", "--env=A=1", "--env=A=2", "true", says=r"not given before")
+        self.wrong("run", "--cwd=here", "true", says=r"'here'.*absolute path.*/workspace")
+        self.wrong("run", "--profile=a/b", "true", says=r"'a/b'.*letters, digits")
+        self.wrong("run", "--ro=", "true", says=r"HOST or HOST:INSIDE")
+
+    def test_no_command_to_run(self):
+        self.wrong("run", says=r"msp run -- CMD")
+        self.wrong("run", "--json", "--", says=r"msp run -- CMD")
+
+    def test_control_characters_are_not_passed_to_the_terminal(self):
+        result = msp("\x1b[31mred\r\n")
+        self.assertNotRegex(result.stderr.rstrip("\n"), r"[\x00-\x1f\x7f]")
+
+
+class Help(unittest.TestCase):
+    def test_overview(self):
+        for arguments in (["help"], ["--help"], ["-h"]):
+            result = msp(*arguments)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            for command in COMMANDS:
+                self.assertRegex(result.stdout, rf"(?m)^  {command} ")
+
+    def test_each_command(self):
+        for command in COMMANDS:
+            result = msp("help", command)
+            self.assertEqual(result.returncode, 0)
+            self.assertEqual(result.stdout, msp(command, "--help").stdout)
+            self.assertTrue(result.stdout.startswith(f"usage: msp {command}"))
+            self.assertLessEqual(max(map(len, result.stdout.splitlines())), 88)
+
+    def test_version(self):
+        for word in ("version", "--version", "-V"):
+            self.assertRegex(msp(word).stdout, r"^msp \d+\.\d+\.\d+\n$")
+
+    def test_a_full_disk_is_noticed(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            self.assertNotEqual(msp("help", stdout=full).returncode, 0)
+            self.assertNotEqual(msp("doctor", "--json", stdout=full).returncode, 0)
+
+
+def available_controllers():
+    """What the cgroup v2 directory of this process offers, read as a person would."""
+    with open("/proc/self/cgroup", encoding="ascii") as file:
+        own = [line.split(":", 2)[2].strip() for line in file if line.startswith("0::")]
+    for mount in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+        try:
+            with open(mount + own[0] + "/cgroup.controllers", encoding="ascii") as file:
+                return file.read().split()
+        except (OSError, IndexError):
+            continue
+    return None
+
+
+class Doctor(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.result = msp("doctor", "--json")
+        cls.report = json.loads(cls.result.stdout)
+        cls.probes = {probe["name"]: probe for probe in cls.report["probes"]}
+
+    def test_the_probes(self):
+        for name in ("architecture", "kernel", "landlock", "user-namespace", "namespaces", "proc",
+                     "overlay", "seccomp", "cgroup", "cgroup-clone", "files", "account",
+                     "languages"):
+            with self.subTest(probe=name):
+                probe = self.probes[name]
+                self.assertIn(probe["status"], ("ok", "missing", "note", "skipped"))
+                self.assertTrue(probe["tried"] and probe["why"])
+                if probe["status"] == "missing":
+                    self.assertTrue(probe["fix"] and probe["happened"])
+
+    def test_the_exit_code(self):
+        self.assertEqual(self.result.returncode, 0 if self.report["ok"] else 78)
+        missing = {name for name, probe in self.probes.items() if probe["status"] == "missing"}
+        self.assertEqual(self.report["ok"], not missing)
+        self.assertEqual(self.report["ok_with_limits_fallback"],
+                         not missing - {"cgroup", "cgroup-clone"})
+
+    def test_it_says_what_run_does(self):
+        expected = 0 if self.report["ok_with_limits_fallback"] else 78
+        self.assertEqual(msp("run", "--limits=fallback", "--", "true").returncode, expected)
+        expected = 0 if self.report["ok"] else 78
+        self.assertEqual(msp("run", "--", "true").returncode, expected)
+
+    def test_landlock_is_measured(self):
+        self.assertRegex(self.probes["landlock"]["happened"], r"ABI \d+, needed is 6")
+
+    def test_missing_controllers_are_named_with_their_fix(self):
+        here = available_controllers()
+        if here is None or all(name in here for name in CONTROLLERS):
+            self.skipTest("the controllers are there")
+        probe = self.probes["cgroup"]
+        self.assertEqual(probe["status"], "missing")
+        for name in CONTROLLERS:
+            if name not in here:
+                self.assertRegex(probe["happened"], rf"missing: [a-z, ]*\b{name}\b")
+        self.assertIn('"' + " ".join(here) + '"', probe["happened"])
+        self.assertIn("--limits=fallback", probe["fix"])
+        with open("/proc/cgroups", encoding="ascii") as file:
+            on_v1 = [line.split()[0] for line in file if line.split()[1] not in ("0", "hierarchy")]
+        if "memory" in on_v1 and "memory" not in here:
+            self.assertIn("cgroup v1", probe["happened"])
+            self.assertIn("systemd.unified_cgroup_hierarchy=1", probe["fix"])
+
+    def test_for_a_person(self):
+        result = msp("doctor")
+        self.assertEqual(result.returncode, self.result.returncode)
+        self.assertNotIn("\x1b", result.stdout, "colors are for terminals")
+        for name in self.probes:
+            self.assertRegex(result.stdout, rf"(?m)^  (ok|missing|note|skipped) +{name} ")
+        self.assertLessEqual(max(map(len, result.stdout.splitlines())), 100)
+        if not self.report["ok"] and self.report["ok_with_limits_fallback"]:
+            self.assertRegex(result.stdout, r"would start with --limits=fallback")
+
+    def test_programs_that_are_not_there(self):
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            os.chmod(folder, 0o755)
+            alone = shutil.copy(MSP, folder)
+            result = subprocess.run([alone, "doctor"], capture_output=True, text=True,
+                                    timeout=SECONDS, check=False, stdin=subprocess.DEVNULL)
+            self.assertEqual(result.returncode, 78)
+            self.assertRegex(result.stdout, r"missing +files ")
+            self.assertIn("cannot run here", result.stdout)
+            result = subprocess.run([alone, "run", "--limits=fallback", "true"], text=True,
+                                    capture_output=True, timeout=SECONDS, check=False,
+                                    stdin=subprocess.DEVNULL)
+            self.assertEqual(result.returncode, 125)
+            self.assertIn("msp-supervisor is neither in", result.stderr)
+
+    def test_installed_layout(self):
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            os.chmod(folder, 0o755)
+            here = os.path.dirname(MSP)
+            os.makedirs(folder + "/bin")
+            os.makedirs(folder + "/libexec/msp")
+            for name in ("msp-supervisor", "msp-broker", "msp-child-init", "builtin.policy"):
+                shutil.copy(os.path.join(here, name), folder + "/libexec/msp")
+            shutil.copy(MSP, folder + "/bin")
+            os.symlink("bin/msp", folder + "/link")
+            result = subprocess.run([folder + "/link", "run", "--limits=fallback", "echo", "x"],
+                                    capture_output=True, text=True, timeout=SECONDS, check=False,
+                                    stdin=subprocess.DEVNULL)
+            self.assertEqual((result.stdout, result.stderr), ("x\n", ""))
+
+    def test_a_policy_of_another_version(self):
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            os.chmod(folder, 0o755)
+            here = os.path.dirname(MSP)
+            for name in ("msp", "msp-supervisor", "msp-broker", "msp-child-init"):
+                shutil.copy(os.path.join(here, name), folder)
+            with open(folder + "/builtin.policy", "wb") as file:
+                file.write(b"not a policy")
+            result = subprocess.run([folder + "/msp", "run", "--limits=fallback", "true"],
+                                    capture_output=True, text=True, timeout=SECONDS, check=False,
+                                    stdin=subprocess.DEVNULL)
+            self.assertEqual(result.returncode, 78, result.stderr)
+            result = subprocess.run([folder + "/msp", "doctor"], capture_output=True, text=True,
+                                    timeout=SECONDS, check=False, stdin=subprocess.DEVNULL)
+            self.assertRegex(re.sub(r"\s+", " ", result.stdout),
+                             r"missing files .*builtin\.policy is not of this version")
+
+
+class ClientConfig(unittest.TestCase):
+    def test_json_clients(self):
+        for client, servers in (("claude", "mcpServers"), ("cursor", "mcpServers"),
+                                ("vscode", "servers"), ("gemini", "mcpServers")):
+            with self.subTest(client=client):
+                result = msp("client-config", client)
+                self.assertEqual(result.returncode, 0)
+                server = json.loads(result.stdout)[servers]["msp"]
+                self.assertEqual(server["command"], os.path.realpath(MSP))
+                self.assertEqual(server["args"], ["serve"])
+                self.assertEqual(server.get("type"), "stdio" if client == "vscode" else None)
+                self.assertIn("this belongs into", result.stderr)
+
+    def test_codex(self):
+        self.assertEqual(msp("client-config", "codex").stdout,
+                         "[mcp_servers.msp]\n"
+                         f"command = {json.dumps(os.path.realpath(MSP))}\n"
+                         'args = ["serve"]\n')
+
+    def test_limits(self):
+        result = msp("client-config", "claude", "--limits=fallback")
+        self.assertEqual(result.returncode, 64, "options come before the client")
+        result = msp("client-config", "--limits=fallback", "claude")
+        self.assertEqual(json.loads(result.stdout)["mcpServers"]["msp"]["args"],
+                         ["serve", "--limits=fallback"])
+
+    def test_unknown(self):
+        self.assertRegex(msp("client-config", "cursr").stderr, r"did you mean 'cursor'")
+        self.assertRegex(msp("client-config", "emacs").stderr, r"known are claude, codex, cursor")
+        self.assertEqual(msp("client-config").returncode, 64)
+
+
+class Serve(unittest.TestCase):
+    def test_the_end_of_input_ends_it(self):
+        result = msp("serve", "--limits=fallback")
+        self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
+
+    def test_without_cgroups_it_refuses(self):
+        result = msp("serve")
+        if result.returncode == 0:
+            self.skipTest("cgroup v2 is delegated here")
+        self.assertEqual((result.returncode, result.stdout), (78, ""))
+        self.assertIn("--limits=fallback", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""msp started by root becomes an ordinary account, or does not start. Needs root."""
+import os
+import pwd
+import shutil
+import tempfile
+import unittest
+
+from cli_support import MSP, msp, run
+
+MISSING = "msp-no-such-account"
+
+
+def accounts():
+    """Ordinary ones to become; the second has a gid that differs from its uid, where there is."""
+    found = [entry for entry in pwd.getpwall() if entry.pw_uid and entry.pw_gid]
+    return found[0], next((entry for entry in found if entry.pw_uid != entry.pw_gid), None)
+
+
+@unittest.skipIf(os.geteuid() == 0, "for ordinary users")
+class Ordinary(unittest.TestCase):
+    def test_run_as_is_roots(self):
+        result = run("true", options=["--run-as=nobody"])
+        self.assertEqual(result.returncode, 64)
+        self.assertIn("only root can become another account", result.stderr)
+
+    def test_the_environment_is_not_asked(self):
+        result = run("true", env={**os.environ, "MSP_RUN_AS": MISSING})
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class Root(unittest.TestCase):
+    def refused(self, result, *parts):
+        self.assertEqual(result.returncode, 78, result.stderr)
+        self.assertEqual(result.stdout, "")
+        for part in parts:
+            self.assertIn(part, result.stderr)
+
+    def test_without_the_account(self):
+        for options in ({"options": [f"--run-as={MISSING}"]},
+                        {"env": {**os.environ, "MSP_RUN_AS": MISSING}}):
+            self.refused(run("true", **options), f"no account '{MISSING}'",
+                         "useradd --system", f"/usr/sbin/nologin {MISSING}")
+        self.refused(msp("serve", "--limits=fallback", f"--run-as={MISSING}"), "useradd --system")
+
+    def test_root_is_no_target(self):
+        self.refused(run("true", options=["--run-as=root"]), "must not have uid or gid 0")
+
+    def test_becomes_the_account(self):
+        for account in filter(None, accounts()):
+            with self.subTest(account=account.pw_name):
+                result = run("id", "-u", options=[f"--run-as={account.pw_name}"])
+                self.assertEqual((result.returncode, result.stdout), (0, "1000\n"), result.stderr)
+
+    def test_the_option_wins_over_the_environment(self):
+        account, _ = accounts()
+        result = run("true", options=[f"--run-as={account.pw_name}"],
+                     env={**os.environ, "MSP_RUN_AS": MISSING})
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_programs_and_folder_out_of_reach(self):
+        """The account can reach neither the programs nor the working directory."""
+        account, _ = accounts()
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            for name in ("msp", "msp-supervisor", "msp-broker", "msp-child-init",
+                         "builtin.policy"):
+                shutil.copy(os.path.join(os.path.dirname(MSP), name), folder)
+            os.chmod(folder, 0o700)
+            result = msp("run", "--limits=fallback", f"--run-as={account.pw_name}", "--", "pwd",
+                         executable=folder + "/msp", cwd=folder)
+            self.assertEqual((result.returncode, result.stdout), (0, "/workspace\n"),
+                             result.stderr)
+
+    def test_what_only_root_can_read_is_not_shown(self):
+        account, _ = accounts()
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # mode 0700
+            os.mkdir(folder + "/inner")
+            result = run("true", options=[f"--run-as={account.pw_name}",
+                                          f"--ro={folder}/inner:/data"])
+            self.assertEqual(result.returncode, 64)
+            self.assertIn("Permission denied", result.stderr)
+
+    def test_setuid_is_refused(self):
+        account, _ = accounts()
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            os.chmod(folder, 0o755)
+            copy = shutil.copy(MSP, folder)
+            shutil.copy(os.path.join(os.path.dirname(MSP), "msp-supervisor"), folder)
+            for name in ("msp-broker", "msp-child-init", "builtin.policy"):
+                shutil.copy(os.path.join(os.path.dirname(MSP), name), folder)
+            os.chmod(copy, 0o4755)
+            result = msp("run", "--limits=fallback", "--", "true", executable=copy,
+                         user=account.pw_uid, group=account.pw_gid, extra_groups=[])
+            self.refused(result, "must not be setuid")
+
+    def test_the_doctor_probes_as_the_account(self):
+        account, _ = accounts()
+        result = msp("doctor", f"--run-as={account.pw_name}")
+        self.assertRegex(result.stdout, rf"ok +account +becoming the account "
+                                        rf"'{account.pw_name}': uid {account.pw_uid};")
+
+    def test_the_doctor_without_the_account(self):
+        result = msp("doctor", f"--run-as={MISSING}")
+        self.assertEqual(result.returncode, 78)
+        self.assertRegex(result.stdout, r"missing +account ")
+        self.assertIn("useradd --system", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

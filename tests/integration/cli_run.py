@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`msp run`: streams, exit codes, options, and what it says when something goes wrong."""
+import base64
+import json
+import os
+import subprocess
+import unittest
+
+from cli_support import MSP, command, msp, run
+
+
+class ExitCodes(unittest.TestCase):
+    def test_the_commands_own(self):
+        for code in (0, 1, 7, 124, 125, 255):
+            with self.subTest(code=code):
+                result = run("sh", "-c", f"exit {code}")
+                self.assertEqual((result.returncode, result.stderr), (code, ""))
+
+    def test_a_signal(self):
+        for number in (1, 6, 9, 15):
+            with self.subTest(signal=number):
+                self.assertEqual(run("sh", "-c", f"kill -{number} $$").returncode, 128 + number)
+
+    def test_not_found(self):
+        result = run("no-such-command")
+        self.assertEqual(result.returncode, 127)
+        self.assertRegex(result.stderr, r"^msp: run: no-such-command: not found in the sandbox")
+
+    def test_not_executable(self):
+        result = run("/etc/passwd")
+        self.assertEqual(result.returncode, 126)
+        self.assertRegex(result.stderr, r"/etc/passwd: cannot be executed .*Permission denied")
+
+    def test_a_folder_is_not_executable(self):
+        self.assertEqual(run("/usr").returncode, 126)
+
+    def test_timeout(self):
+        result = run("sleep", "30", options=["--timeout=0.3"])
+        self.assertEqual(result.returncode, 124)
+        self.assertRegex(result.stderr, r"timeout: stopped after 0\.[3-9]")
+
+    def test_timeout_ends_everything_and_keeps_the_output(self):
+        result = run("sh", "-c", "echo before; (sleep 30 &) ; sleep 30", options=["--timeout=0.5"])
+        self.assertEqual((result.returncode, result.stdout), (124, "before\n"))
+
+    def test_cwd_that_is_not_there(self):
+        result = run("true", options=["--cwd=/no/such/folder"])
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("/no/such/folder", result.stderr)
+        self.assertIn("--cwd", result.stderr)
+
+    def test_without_cgroups_it_refuses(self):
+        result = msp("run", "--", "true")
+        if result.returncode == 0:
+            self.skipTest("cgroup v2 is delegated here")
+        self.assertEqual(result.returncode, 78)
+        self.assertIn("cpu, memory", result.stderr)
+        self.assertIn("--limits=fallback", result.stderr)
+        self.assertIn("systemd-run --user --scope -p Delegate=yes", result.stderr)
+
+
+class Streams(unittest.TestCase):
+    def test_three_of_them(self):
+        result = run("sh", "-c", "cat; echo error >&2", input="hello\n")
+        self.assertEqual((result.stdout, result.stderr), ("hello\n", "error\n"))
+
+    def test_bytes_are_not_touched(self):
+        data = bytes(range(256)) * 300
+        self.assertEqual(run("cat", input=data, text=False).stdout, data)
+
+    def test_stdin_from_a_file(self):
+        with open(__file__, "rb") as file:
+            result = run("cat", stdin=file, text=False)
+            file.seek(0)
+            self.assertEqual(result.stdout, file.read())
+
+    def test_the_command_gets_none_of_ours(self):
+        """Its streams are pipes of the sandbox, and there is nothing else."""
+        result = run("sh", "-c", "ls /proc/self/fd; readlink /proc/self/fd/1")
+        self.assertEqual(result.stdout.split()[:3], ["0", "1", "2"])
+        self.assertRegex(result.stdout, r"pipe:\[\d+\]\n$")
+
+    def test_closed_streams(self):
+        for closed in (0, 1, 2):
+            with self.subTest(closed=closed):
+                words = " ".join(["'" + MSP + "'", *command("true")])
+                result = subprocess.run(["sh", "-c", f"exec {words} {closed}>&-"], timeout=60,
+                                        capture_output=True, stdin=subprocess.DEVNULL, check=False)
+                self.assertEqual(result.returncode, 0, result.stderr)
+
+
+class Options(unittest.TestCase):
+    def test_options_of_the_command_are_its_own(self):
+        self.assertEqual(run("echo", "--json", "--help").stdout, "--json --help\n")
+        result = msp("run", "--limits=fallback", "echo", "--timeout", "x", "--")
+        self.assertEqual(result.stdout, "--timeout x --\n")
+
+    def test_environment(self):
+        result = run("sh", "-c", 'echo "$A|$B|$PATH|$HOME|$SECRET"',
+                     options=["--env=A=1", "--env", "B=x y=z"],
+                     env={**os.environ, "SECRET": "mine"})
+        a, b, path, home, secret = result.stdout.rstrip("\n").split("|")
+        self.assertEqual((a, b, home, secret), ("1", "x y=z", "/home/agent", ""))
+        self.assertIn("/usr/bin", path.split(":"))
+
+    def test_cwd(self):
+        self.assertEqual(run("pwd").stdout, "/workspace\n")
+        self.assertEqual(run("pwd", options=["--cwd=/tmp"]).stdout, "/tmp\n")
+
+    def test_profile(self):
+        self.assertEqual(run("echo", "x", options=["--profile=strict"]).stdout, "x\n")
+
+    def test_unknown_profile(self):
+        result = run("true", options=["--profile=relaxed"])
+        self.assertEqual(result.returncode, 64)
+        self.assertRegex(result.stderr, r"no profile 'relaxed'.*default.*strict")
+
+    def test_verbose(self):
+        result = run("true", options=["--verbose"])
+        first, last = result.stderr.splitlines()
+        self.assertRegex(first, r"profile default, Landlock ABI \d+, limits: (fallback|cgroup)")
+        self.assertRegex(last, r"exited 0; \d+ ms wall, \d+ ms CPU, peak \d+ KiB")
+
+    def test_a_long_command_line(self):
+        self.assertEqual(run("sh", "-c", "echo ${#1}", "sh", "x" * 90000).stdout, "90000\n")
+        result = run("true", "x" * 100000)
+        self.assertEqual(result.returncode, 64)
+        self.assertIn("longer than", result.stderr)
+
+    def test_many_arguments(self):
+        result = run("sh", "-c", "echo $#", "sh", *["x"] * 20000)
+        self.assertEqual(result.stdout, "20000\n")
+
+    def test_empty_arguments(self):
+        self.assertEqual(run("sh", "-c", 'echo "$#$1$2"', "sh", "", "").stdout, "2\n")
+
+
+class Json(unittest.TestCase):
+    def object_of(self, *arguments, options=(), **keywords):
+        result = run(*arguments, options=["--json", *options], **keywords)
+        return result, json.loads(result.stdout)
+
+    def test_a_result(self):
+        result, value = self.object_of("sh", "-c", "cat; echo '\"é\"' >&2; exit 3", input="in\n")
+        self.assertEqual(result.returncode, 3)
+        self.assertEqual(result.stderr, "")
+        self.assertEqual(value["verdict"], "exited")
+        self.assertEqual(value["exit_code"], 3)
+        self.assertIsNone(value["signal"])
+        self.assertEqual(value["stdout"], "in\n")
+        self.assertEqual(value["stderr"], '"é"\n')
+        self.assertEqual(value["stdout_encoding"], "utf-8")
+        self.assertEqual(value["profile"], "default")
+        self.assertIn(value["posture"]["limits"], ("fallback", "cgroup"))
+        self.assertGreaterEqual(value["posture"]["landlock_abi"], 6)
+        for name in ("wall_ms", "cpu_ms", "peak_bytes", "stdout_bytes", "stderr_bytes"):
+            self.assertIsInstance(value[name], int)
+
+    def test_bytes(self):
+        _, value = self.object_of("printf", r"a\377\000b")
+        self.assertEqual(value["stdout_encoding"], "base64")
+        self.assertEqual(base64.b64decode(value["stdout"]), b"a\xff\0b")
+
+    def test_control_characters(self):
+        result, value = self.object_of("printf", r"\033[31mred\007")
+        self.assertEqual(value["stdout"], "\x1b[31mred\x07")
+        self.assertNotIn("\x1b", result.stdout)
+
+    def test_a_signal(self):
+        result, value = self.object_of("sh", "-c", "kill -9 $$")
+        self.assertEqual((result.returncode, value["verdict"], value["signal"]),
+                         (137, "signalled", 9))
+
+    def test_timeout(self):
+        result, value = self.object_of("sh", "-c", "echo before; sleep 30",
+                                       options=["--timeout=0.4"])
+        self.assertEqual((result.returncode, value["verdict"], value["stdout"]),
+                         (124, "timeout", "before\n"))
+
+    def test_a_failed_start(self):
+        result, value = self.object_of("no-such-command")
+        self.assertEqual((result.returncode, value["verdict"], value["exit_code"]),
+                         (127, "internal", 127))
+        self.assertEqual(value["error"]["stage"], "executing the command")
+        self.assertIn("No such file", value["error"]["message"])
+
+    def test_head_and_tail(self):
+        _, value = self.object_of("sh", "-c", "echo first; yes | head -c 5000000; echo last")
+        self.assertEqual(value["stdout_bytes"], 5000011)
+        self.assertLessEqual(len(value["stdout"]), 1 << 20)
+        self.assertTrue(value["stdout"].startswith("first\ny\n"))
+        self.assertTrue(value["stdout"].endswith("y\nlast\n"))
+        self.assertEqual(len(value["stdout"]) + value["stdout_omitted_bytes"], 5000011)
+        self.assertEqual(value["stdout_omitted_at"], 1 << 19)
+
+
+if __name__ == "__main__":
+    unittest.main()

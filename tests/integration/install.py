@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `cmake --install` puts somewhere works from there: bin/msp finds the others in libexec."""
+import os
+import subprocess
+import tempfile
+import unittest
+
+import support
+
+BUILD = os.environ.get("MSP_BUILD") or os.path.join(support.ROOT, "build", "release")
+LIBEXEC = {"msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "builtin.policy"}
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.prefix = tempfile.TemporaryDirectory(prefix="msp-install-")
+        cls.addClassCleanup(cls.prefix.cleanup)
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", cls.prefix.name], check=True,
+                       stdout=subprocess.DEVNULL)
+        cls.options = support.limits()
+        support.MSP = os.path.join(cls.prefix.name, "bin", "msp")
+
+    def test_the_places(self):
+        self.assertEqual(os.listdir(os.path.join(self.prefix.name, "bin")), ["msp"])
+        self.assertEqual(set(os.listdir(os.path.join(self.prefix.name, "libexec", "msp"))), LIBEXEC)
+        self.assertTrue(os.path.exists(os.path.join(self.prefix.name, "share/man/man1/msp.1")))
+
+    def test_nothing_is_writable_for_others_or_setuid(self):
+        for folder, _, names in os.walk(self.prefix.name):
+            for name in names:
+                mode = os.stat(os.path.join(folder, name)).st_mode
+                self.assertEqual(mode & 0o6022, 0, name)
+
+    def test_a_command_runs(self):
+        result = support.run("echo", "installed")
+        self.assertEqual((result.returncode, result.stdout), (0, "installed\n"), result.stderr)
+
+    def test_a_session_runs(self):
+        with support.Server() as server:
+            server.initialize()
+            text = support.text_of(server.call("run_code", language="bash", code="echo $((6 * 7))"))
+            self.assertTrue(text.startswith("42\n"), text)
+            self.assertEqual(server.close(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The protocol between our processes, spoken from Python: a launcher and frontend of the supervisor
+for tests that need to say what no program of ours would. Nothing here is a test.
+
+Types and the schema hash come from the protocol's definition, so a change of it changes this."""
+import array
+import collections
+import fcntl
+import hashlib
+import os
+import re
+import select
+import socket
+import struct
+import subprocess
+
+import support
+
+FILES = ("ipc_messages.def", "ipc.h", "ipc_schema.c", "limits.h")
+FRONTEND_BROKER, FRONTEND_LAUNCHER = 1, 2
+LIMITS_FALLBACK = 1
+CHANNEL_FD = 3
+F_ADD_SEALS, ALL_SEALS = 1033, 15
+
+Message = collections.namedtuple("Message", "name body fds")
+
+
+def read_common(name):
+    with open(os.path.join(support.ROOT, "common", name), encoding="utf-8") as file:
+        return file.read()
+
+
+NAMES = [None] + re.findall(r"^IPC\((\w+),", read_common("ipc_messages.def"), re.M)
+TYPES = {name: number for number, name in enumerate(NAMES)}
+SCHEMA = hashlib.sha256("".join(read_common(name) for name in FILES).encode()).digest()
+VERDICTS = re.findall(r'^VERDICT\(\w+, "(\w+)"\)', read_common("verdict.def"), re.M)
+STAGES = re.findall(r'^STAGE\((\w+),', read_common("stage.def"), re.M)
+
+
+def string(text):
+    data = text.encode() if isinstance(text, str) else text
+    return struct.pack("I", len(data)) + data
+
+
+def strings(items):
+    """A list as the protocol has it: a NUL after each."""
+    return string(b"".join(item.encode() + b"\0" for item in items))
+
+
+def message(name, body=b""):
+    return struct.pack("I", TYPES[name]) + body
+
+
+def hello(schema=SCHEMA):
+    return message("hello", schema)
+
+
+def execution_start(request, argv, profile="default", cwd="", environment=(), timeout_ms=0,
+                    use_shell=0, use_tty=0):
+    return message("execution_start", struct.pack("=QIII", request, timeout_ms, use_shell, use_tty)
+                   + string(profile) + string(cwd) + strings(argv) + strings(environment))
+
+
+def code_start(request, language, arguments=(), profile="default"):
+    return message("code_start", struct.pack("=QI", request, 0) + string(profile) + string(language)
+                   + string("") + strings(arguments) + strings(()))
+
+
+def execution_end(request, reason=1):
+    return message("execution_end", struct.pack("=QI", request, reason))
+
+
+Done = collections.namedtuple(
+    "Done", "request verdict exit_code signal stage error wall_us cpu_us peak_bytes")
+
+
+def parse_done(body):
+    done = Done(*struct.unpack("=QIIIIIQQQ", body))
+    return done._replace(verdict=VERDICTS[done.verdict], stage=STAGES[done.stage])
+
+
+def sealed(data):
+    """A memfd as fd_sealed_from_bytes() makes it."""
+    fd = os.memfd_create("test", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.write(fd, data)
+    fcntl.fcntl(fd, F_ADD_SEALS, ALL_SEALS)
+    return fd
+
+
+class Peer:
+    """A supervisor, and this test at the other end of its channel."""
+
+    def __init__(self, stderr=subprocess.PIPE, programs=support.BIN, preexec=None):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        self.channel = ours
+        self.programs = programs
+        self.process = subprocess.Popen(
+            ["/bin/bash", "-c", f'exec "$0" {CHANNEL_FD}<&{theirs.fileno()}',
+             os.path.join(programs, "msp-supervisor")],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, env={},
+            pass_fds=[theirs.fileno()], preexec_fn=preexec)
+        theirs.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.channel.close()
+        try:
+            self.process.wait(5)
+        finally:
+            if self.process.stderr:
+                self.process.stderr.close()
+
+    def send(self, data, fds=()):
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+        self.channel.sendmsg([data], rights)
+
+    def receive(self, timeout=5):
+        """The next Message; None at the end of the channel. Raises TimeoutError."""
+        if not select.select([self.channel], [], [], timeout)[0]:
+            raise TimeoutError(f"the supervisor said nothing for {timeout} s")
+        try:
+            data, rights, _, _ = self.channel.recvmsg(1 << 18, 256)
+        except ConnectionResetError:
+            return self.receive(timeout)  # it ended with messages unread; what it said comes next
+        fds = [fd for _, _, part in rights for fd in array.array("i", part[:len(part) // 4 * 4])]
+        if not data:
+            return None
+        return Message(NAMES[struct.unpack("I", data[:4])[0]], data[4:], fds)
+
+    def launch(self, frontend=FRONTEND_LAUNCHER, limits=LIMITS_FALLBACK, binds=0):
+        """What msp says before it becomes a frontend."""
+        with open(os.path.join(self.programs, "builtin.policy"), "rb") as file:
+            fds = [sealed(file.read())]
+        fds += [os.open(os.path.join(self.programs, name), os.O_RDONLY)
+                for name in ("msp-child-init", "msp-broker")]
+        self.send(message("supervisor_start", SCHEMA + struct.pack("II", frontend, limits)), fds)
+        for fd in fds:
+            os.close(fd)
+        if binds is not None:
+            self.send(message("supervisor_run", struct.pack("I", binds)))
+
+    def serve(self):
+        """Launch, and greet; the channel serves from here on."""
+        self.launch()
+        self.send(hello())
+        welcome = self.receive()
+        if welcome is None or welcome.name != "welcome":
+            raise AssertionError(f"no welcome but {welcome}")
+        return welcome
+
+    def run(self, request, argv, **keywords):
+        """One execution, its streams read to their end: (output, Done)."""
+        self.send(execution_start(request, argv, **keywords))
+        started = self.receive()
+        if started is None or started.name != "execution_started":
+            raise AssertionError(f"not started but {started}")
+        os.close(started.fds[0])
+        output = b""
+        for fd in started.fds[1:]:
+            with os.fdopen(fd, "rb") as stream:
+                output += stream.read()
+        return output, parse_done(self.receive().body)
+
+    def end(self, timeout=5):
+        """Wait for the supervisor's own end; its exit code and what it wrote to stderr."""
+        _, error = self.process.communicate(timeout=timeout)
+        return self.process.returncode, (error or b"").decode(errors="replace")

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Both eras of the protocol through the real server, and what their answers must carry."""
+import unittest
+
+import support
+
+PREFIX = "io.modelcontextprotocol/"
+MODERN = {PREFIX + "protocolVersion": "2026-07-28", PREFIX + "clientCapabilities": {},
+          PREFIX + "clientInfo": {"name": "tests", "version": "1"}}
+
+
+class Eras(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = support.Server()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+
+    def expect_error(self, code, method, params=None):
+        with self.assertRaises(support.RpcError) as caught:
+            self.server.request(method, params)
+        self.assertEqual(caught.exception.code, code, method)
+        return caught.exception
+
+    def check_tools(self, tools):
+        self.assertEqual([tool["name"] for tool in tools], ["run_command", "run_code"])
+        for tool in tools:
+            self.assertRegex(tool["name"], r"^[A-Za-z0-9_-]{1,64}$")
+            self.assertGreater(tool["description"].count(". "), 2)
+            schema = tool["inputSchema"]
+            self.assertEqual((schema["type"], schema["additionalProperties"]), ("object", False))
+            for name, entry in schema["properties"].items():
+                self.assertIn(entry["type"], ("string", "array", "object", "integer"), name)
+                self.assertTrue(entry["description"])
+            self.assertLessEqual(set(schema.get("required", [])), set(schema["properties"]))
+            self.assertEqual({key: value for key, value in tool["annotations"].items()
+                              if key.endswith("Hint")},
+                             {"readOnlyHint": False, "destructiveHint": False,
+                              "idempotentHint": False, "openWorldHint": False})
+            self.assertNotIn("outputSchema", tool)
+
+    def check_modern(self, result):
+        self.assertEqual(result["resultType"], "complete")
+        self.assertEqual(result["_meta"][PREFIX + "serverInfo"]["name"], "msp")
+        self.assertTrue(result["_meta"][PREFIX + "serverInfo"]["version"])
+
+    def check_cached(self, result):
+        self.assertGreaterEqual(result["ttlMs"], 0)
+        self.assertIn(result["cacheScope"], ("public", "private"))
+
+    def check_call(self, result, text):
+        self.assertEqual([part["type"] for part in result["content"]], ["text"])
+        self.assertTrue(result["content"][0]["text"].startswith(text))
+        self.assertFalse(result["isError"])
+        self.assertNotIn("structuredContent", result)
+        facts = result["_meta"]["msp/execution"]
+        self.assertEqual((facts["verdict"], facts["exit_code"]), ("exited", 0))
+        self.assertEqual(facts["stdout_bytes"], len(text) + 1)
+
+    def test_legacy_session(self):
+        for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
+            result = self.server.initialize(version)
+            self.assertEqual(result["protocolVersion"], version)
+            self.assertEqual(result["capabilities"], {"tools": {}})
+            self.assertEqual(result["serverInfo"]["name"], "msp")
+            for word in ("run_command", "run_code", "no network"):
+                self.assertIn(word, result["instructions"])
+            tools = self.server.request("tools/list")
+            self.assertEqual(set(tools), {"tools"})
+            self.check_tools(tools["tools"])
+            self.check_call(self.server.call("run_command", command="echo legacy"), "legacy")
+
+    def test_other_versions(self):
+        for version in ("2026-07-28", "1999-01-01", ""):
+            self.assertEqual(self.server.initialize(version)["protocolVersion"], "2025-11-25")
+
+    def test_modern_session(self):
+        result = self.server.request("server/discover", {"_meta": MODERN})
+        self.check_modern(result)
+        self.check_cached(result)
+        self.assertEqual(result["supportedVersions"], ["2026-07-28"])
+        self.assertEqual(result["capabilities"], {"tools": {}})
+        self.assertIn("run_code", result["instructions"])
+        result = self.server.request("tools/list", {"_meta": MODERN})
+        self.check_modern(result)
+        self.check_cached(result)
+        self.check_tools(result["tools"])
+        result = self.server.request("tools/call", {
+            "_meta": dict(MODERN, progressToken="p"), "name": "run_code",
+            "arguments": {"language": "python", "code": "print(6*7)"}})
+        self.check_modern(result)
+        self.check_call(result, "42")
+
+    def test_what_the_modern_era_removed(self):
+        for method in ("initialize", "ping", "logging/setLevel", "resources/subscribe"):
+            self.expect_error(-32601, method, {"_meta": MODERN})
+        self.assertEqual(self.server.request("ping"), {})
+
+    def test_claims_that_are_not_whole(self):
+        for key in (PREFIX + "protocolVersion", PREFIX + "clientCapabilities"):
+            meta = {name: value for name, value in MODERN.items() if name != key}
+            self.expect_error(-32602, "tools/list", {"_meta": meta})
+            self.expect_error(-32602, "tools/list", {"_meta": dict(MODERN, **{key: 7})})
+
+    def test_version_not_supported(self):
+        for version in ("2099-01-01", "2025-11-25"):
+            error = self.expect_error(-32022, "tools/list", {
+                "_meta": dict(MODERN, **{PREFIX + "protocolVersion": version})})
+            self.assertEqual(error.data, {"supported": ["2026-07-28"], "requested": version})
+
+    def test_discover_belongs_to_the_modern_era(self):
+        self.expect_error(-32601, "server/discover")
+
+    def test_a_list_does_not_vary(self):
+        first = self.server.request("tools/list")
+        self.server.initialize("2025-06-18")
+        self.assertEqual(self.server.request("tools/list"), first)
+        with support.Server() as other:
+            self.assertEqual(other.request("tools/list"), first)
+
+
+if __name__ == "__main__":
+    unittest.main()
