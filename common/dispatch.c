@@ -13,6 +13,8 @@ int dispatch_one(const struct channel *channel, struct channel_message *message,
 		return status;
 	if (handlers[message->type]) {
 		status = handlers[message->type](context, message);
+		if (status == -EAGAIN) /* an answer found the queue full: not "nothing there" */
+			status = -ENOBUFS;
 	} else {
 		*ret_error = IPC_ERROR_DIRECTION;
 		status = -EPROTO;

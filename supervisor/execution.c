@@ -202,7 +202,10 @@ static void on_init(void *context)
 
 	if (status == 1 || status == -EAGAIN)
 		return;
-	if (execution->state == EXECUTION_LIVE || execution->state == EXECUTION_ENDING)
+	loop_remove(&execution->init_watch);
+	fd_close(&execution->init.fd);
+	/* Before the factory's answer there may never have been an init: the answer says why. */
+	if (execution->has_answer && execution->state != EXECUTION_DONE)
 		report_internal(execution, STAGE_CHANNEL, EPIPE);
 }
 
@@ -392,6 +395,8 @@ int execution_created(uint32_t slot, int *pidfd)
 	error = loop_add(&execution->pid_watch, execution->pidfd, on_pid, execution);
 	if (!error && execution->state == EXECUTION_DONE)
 		end_init(execution);
+	else if (!error && execution->init.fd < 0)
+		report_internal(execution, STAGE_CHANNEL, EPIPE);
 	return error;
 }
 

@@ -158,15 +158,16 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 static void end_channel(struct channel *channel, int status, enum ipc_error wrong)
 {
 	const bool is_factory = channel == &supervisor.factory;
+	const bool is_fault = status < 0 && status != -ECANCELED && status != -EPIPE;
 	const char *name = is_factory ? "the factory" : "the frontend";
 
 	if (wrong)
 		log_line("%s broke the protocol: %s", name, ipc_error_text(wrong));
-	else if (status < 0 && status != -ECANCELED && status != -EPIPE)
+	else if (is_fault)
 		log_line("%s cannot be served: %s", name, strerror(-status));
 	else if (is_factory && !supervisor.is_ending)
 		log_line("the factory ended");
-	if (supervisor.exit_status == 0 && (wrong || is_factory))
+	if (supervisor.exit_status == 0 && (is_fault || is_factory))
 		supervisor.exit_status = MSP_EXIT_SOFTWARE;
 	loop_remove(is_factory ? &factory_watch : &frontend_watch);
 	fd_close(&channel->fd);

@@ -58,11 +58,12 @@ run_all() {
 }
 
 run_root_start() {
-	if ! [ -e tests/root/root_start.py ]; then
-		printf 'skipped\troot start\n' >>"$RESULTS/steps.tsv"
-		return
-	fi
-	MSP_BIN=$PWD/build/release/bin step 'root start' python3 tests/root/root_start.py
+	local script
+
+	export MSP_BIN=$PWD/build/release/bin
+	for script in tests/root/*.py tests/integration/*_root.py; do
+		step "as root: $(basename "$script" .py)" python3 -B "$script"
+	done
 }
 
 mkdir -p "$RESULTS"

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Other processes, its own init among them, and other identities are out of a workload's reach."""
+import ctypes
+import errno
 import os
 import re
 import signal
@@ -113,6 +115,46 @@ class Init(probes.Attack):
                 "print(sum(one.wait() != 10 for one in running))\n")
         result = support.run_python(code, options=("--ro", probes.PROBE_FOLDER + ":/probe"))
         self.assertEqual((result.returncode, result.stdout), (0, "0\n"), result.stderr)
+
+
+class FromOutside(probes.Attack):
+    """Another process of the same user on the host cannot look into ours, or take them over."""
+
+    PTRACE_SEIZE = 0x4206
+
+    def chain(self, without=None):
+        """supervisor, factory and init of a running sandbox."""
+        process = subprocess.Popen(
+            [os.path.join(probes.programs(without), "msp"), "run", *support.limits(), "--", "/bin/sh",
+             "-c", "echo up; sleep 60"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+        self.assertEqual(process.stdout.readline(), b"up\n")
+        return support.descendants(process.pid)[:3]
+
+    def seize(self, pid):
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.ptrace(self.PTRACE_SEIZE, pid, None, None) == 0:
+            libc.ptrace(17, pid, None, None)  # PTRACE_DETACH
+            return 0
+        return ctypes.get_errno()
+
+    def test_none_can_be_opened_or_traced(self):
+        for pid in self.chain():
+            for name in ("mem", "environ", "maps", "fd", "root", "exe"):
+                with self.subTest(pid=pid, name=name), self.assertRaises(PermissionError):
+                    path = f"/proc/{pid}/{name}"
+                    os.listdir(path) if name in ("fd", "root") else open(path, "rb").read(1)
+            self.assertEqual(self.seize(pid), errno.EPERM)
+
+    def test_control(self):
+        init = self.chain(without="protect")[2]
+        with open(f"/proc/{init}/environ", "rb") as file:
+            file.read(1)
+        with open(f"/proc/{init}/mem", "rb"):
+            pass
+        self.assertEqual(self.seize(init), 0)
 
 
 class Identity(probes.Attack):

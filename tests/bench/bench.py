@@ -11,7 +11,6 @@ import pwd
 import random
 import shutil
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COMMANDS = {"/bin/true": ["/bin/true"],
             "python3 -c 'print(1)'": ["/usr/bin/python3", "-c", "print(1)"]}
 BASELINE = "bwrap --unshare-all, seccomp"
@@ -27,19 +27,15 @@ PROMISES = {"msp run": 1.5, "MCP run_command": 0.6}
 FILTER_FD = 9
 
 
-def builtin_filter(folder):
-    """The default profile's system call filter out of builtin.policy (layout: common/plan.h)."""
-    with open(os.path.join(folder, "builtin.policy"), "rb") as file:
-        blob = file.read()
-    _, _, _, count, profiles = struct.unpack_from("<5I", blob)
-    size = 16 * 4 + 2 * 4 + 3 * 8 + 3 * 8 + 8 * 4  # struct plan_profile
-    for index in range(count):
-        fields = struct.unpack_from("<16I", blob, profiles + index * size)
-        name = blob[fields[0]:blob.index(b"\0", fields[0])]
-        if name == b"default":
-            offset, instructions = fields[14], fields[15]
-            return blob[offset:offset + 8 * instructions]
-    raise SystemExit("bench: builtin.policy has no profile 'default'")
+def write_filter(folder, place):
+    """The default profile's system call filter out of builtin.policy; its path."""
+    reader, path = os.path.join(place, "reader"), os.path.join(place, "filter")
+    subprocess.run(["gcc", "-D_GNU_SOURCE", "-I", ROOT, "-o", reader,
+                    os.path.join(ROOT, "tests", "bench", "filter.c"),
+                    os.path.join(ROOT, "common", "plan.c")], check=True)
+    with open(os.path.join(folder, "builtin.policy"), "rb") as policy, open(path, "wb") as out:
+        subprocess.run([reader, "default"], stdin=policy, stdout=out, check=True)
+    return path
 
 
 class Spawned:
@@ -121,15 +117,13 @@ def bwrap(options=()):
     return [*arguments, *options, "--"]
 
 
-def launchers(support, folder, filter_path):
+def launchers(support, filter_path):
     table = {
         "bare": Spawned([]),
         "msp run": Spawned([support.MSP, "run", *support.limits(), "--"]),
         "MCP run_command": Session([support.MSP, "serve", *support.limits()]),
     }
     if os.path.exists("/usr/bin/bwrap"):
-        with open(filter_path, "wb") as file:
-            file.write(builtin_filter(folder))
         table["bwrap --unshare-all"] = Spawned(bwrap())
         table[BASELINE] = Spawned(bwrap(["--seccomp", str(FILTER_FD)]), filter_path)
     return table
@@ -182,25 +176,42 @@ def promises(times):
     return lines, is_kept
 
 
-def become_ordinary(folder, account):
-    """As root: copy the programs where the account can reach them and become the account."""
+def as_ordinary(account, place, work):
+    """As root: do the work in a child that is the account; its exit code."""
     entry = pwd.getpwnam(account)
-    place = tempfile.mkdtemp(prefix="msp-bench-", dir="/var/tmp")
-    copy = os.path.join(place, "bin")
-    shutil.copytree(folder, copy)
-    os.chmod(place, 0o755)
-    os.chown(place, entry.pw_uid, entry.pw_gid)
+    for folder, _, names in os.walk(place):
+        for path in (folder, *(os.path.join(folder, name) for name in names)):
+            os.chown(path, entry.pw_uid, entry.pw_gid)
     pid = os.fork()
     if pid:
-        status = os.waitpid(pid, 0)[1]
-        shutil.rmtree(place)
-        sys.exit(os.waitstatus_to_exitcode(status))
-    os.setgroups([])
-    os.setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid)
-    os.setresuid(entry.pw_uid, entry.pw_uid, entry.pw_uid)
-    os.environ.update(HOME=place, USER=account, LOGNAME=account)
-    os.chdir(place)
-    return copy
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    try:
+        os.setgroups([])
+        os.setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid)
+        os.setresuid(entry.pw_uid, entry.pw_uid, entry.pw_uid)
+        os.environ.update(HOME=place, USER=account, LOGNAME=account)
+        os.chdir(place)
+        code = work()
+        sys.stdout.flush()
+    except (Exception, SystemExit) as problem:  # the parent cleans up; this ends here
+        print(problem, file=sys.stderr)
+        code = 1
+    os._exit(code)
+
+
+def bench(support, filter_path, arguments, out):
+    counts = dict(zip(COMMANDS, (arguments.rounds, max(10, arguments.rounds // 4))))
+    table = launchers(support, filter_path)
+    times = measure(table, counts)
+    for launcher in table.values():
+        launcher.close()
+    verdict, is_kept = promises(times)
+    text = "\n".join(report(times, counts) + verdict)
+    print(text)
+    if out:
+        out.write(text + "\n")
+        out.close()
+    return 0 if is_kept or not arguments.check else 1
 
 
 def main():
@@ -211,27 +222,18 @@ def main():
     parser.add_argument("--account", default="msp", help="who runs it when root starts it")
     parser.add_argument("--check", action="store_true", help="fail when a promise is not kept")
     arguments = parser.parse_args()
-    folder = os.path.abspath(arguments.bin)
     out = open(arguments.out, "w", encoding="utf-8") if arguments.out else None
-    if os.geteuid() == 0:
-        folder = become_ordinary(folder, arguments.account)
-    os.environ["MSP_BIN"] = folder
-    import support  # after MSP_BIN is known
+    with tempfile.TemporaryDirectory(prefix="msp-bench-", dir="/var/tmp") as place:
+        # A copy: the account need not be able to reach the checkout.
+        folder = shutil.copytree(arguments.bin, os.path.join(place, "bin"))
+        filter_path = write_filter(folder, place)
+        os.environ["MSP_BIN"] = folder
+        import support  # after MSP_BIN is known
 
-    counts = dict(zip(COMMANDS, (arguments.rounds, max(10, arguments.rounds // 4))))
-    with tempfile.TemporaryDirectory() as place:
-        table = launchers(support, folder, os.path.join(place, "filter"))
-        times = measure(table, counts)
-        for launcher in table.values():
-            launcher.close()
-    lines = report(times, counts)
-    verdict, is_kept = promises(times)
-    text = "\n".join(lines + verdict)
-    print(text)
-    if out:
-        out.write(text + "\n")
-        out.close()
-    return 0 if is_kept or not arguments.check else 1
+        if os.geteuid() != 0:
+            return bench(support, filter_path, arguments, out)
+        return as_ordinary(arguments.account, place,
+                           lambda: bench(support, filter_path, arguments, out))
 
 
 if __name__ == "__main__":

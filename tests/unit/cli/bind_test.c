@@ -66,7 +66,8 @@ Test(bind, places_inside_refused)
 					   "/data/",  "/a//b",	"/a/../b",   "/..",	"/a/.",
 					   "/./a",    "/a/..",	"/proc",     "/proc/x", "/dev",
 					   "/dev/shm", "/sys/fs", "/usr",    "/etc",	"/home",
-					   "/tmp",    "/bin",	"/workspace", "/home/agent" };
+					   "/tmp",    "/bin",	"/workspace", "/home/agent",
+					   "/bin/x",  "/lib/x",	"/var/tmp/x", "/var/run", "/var/empty" };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		cr_expect_not_null(bind_check_inside(bad[i]), "%s", bad[i]);

@@ -1,0 +1,452 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A compromised frontend or launcher: what it sends that is not the protocol ends the supervisor
+at once with exit code 70, and everything that it had started; what is allowed changes nothing."""
+import fcntl
+import os
+import random
+import resource
+import socket
+import struct
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+import ipc  # noqa: E402  (their folder is known from here on)
+import leftovers  # noqa: E402
+import support  # noqa: E402
+
+SOFTWARE, REFUSED = 70, 78
+FRONTEND_ROWS = ("hello", "execution_start", "code_start", "execution_end")
+EXECUTIONS_MAX = 128
+
+
+def setUpModule():
+    if os.geteuid() == 0:
+        raise unittest.SkipTest("needs an ordinary user")
+    leftovers.become_reaper()
+
+
+class Hostile(unittest.TestCase):
+    def assert_ended(self, peer, *codes):
+        """Within a second, by itself, with one of the codes; nothing is left of it."""
+        start = time.monotonic()
+        code, error = peer.end(timeout=2)
+        self.assertIn(code, codes, error)
+        gone = leftovers.wait_gone(start)
+        self.assertIsNotNone(gone, leftovers.describe(leftovers.living()))
+        self.assertLess(gone, 1.0)
+        leftovers.reap_orphans()
+        return error
+
+    def drain(self, peer, limit=40):
+        """Read and drop what it says; True when it ended its channel."""
+        for _ in range(limit):
+            try:
+                answer = peer.receive(timeout=0.2)
+            except TimeoutError:
+                return False
+            if answer is None:
+                return True
+            for fd in answer.fds:
+                os.close(fd)
+        return False
+
+    def breach(self, data, fds=(), serve=True):
+        """Sent to a serving supervisor, it ends it."""
+        with ipc.Peer() as peer:
+            if serve:
+                peer.serve()
+            else:
+                peer.launch()
+            peer.send(data, fds)
+            return self.assert_ended(peer, SOFTWARE)
+
+
+class Messages(Hostile):
+    VALID = {
+        "hello": ipc.hello(),
+        "execution_start": ipc.execution_start(1, ["true"], cwd="/tmp", environment=["A=b"]),
+        "code_start": ipc.code_start(2, "bash", ["x"]),
+        "execution_end": ipc.execution_end(3),
+    }
+
+    def fds_of(self, name):
+        if name != "code_start":
+            return []
+        fd = ipc.sealed(b"true")
+        self.addCleanup(os.close, fd)
+        return [fd]
+
+    def test_every_truncation(self):
+        for name, data in self.VALID.items():
+            fds = self.fds_of(name)
+            for size in list(range(1, min(len(data), 64))) + [len(data) - 1]:
+                with self.subTest(message=name, size=size):
+                    self.breach(data[:size], fds, serve=name != "hello")
+
+    def test_trailing_bytes(self):
+        for name, data in self.VALID.items():
+            with self.subTest(message=name):
+                self.breach(data + b"\0", self.fds_of(name), serve=name != "hello")
+
+    def test_an_empty_packet_is_the_end(self):
+        with ipc.Peer() as peer:
+            peer.serve()
+            peer.send(b"")
+            self.assert_ended(peer, 0, SOFTWARE)
+
+    def test_an_empty_packet_with_a_descriptor(self):
+        self.breach(b"", [0])
+
+    def test_flipped_bits(self):
+        """Each byte of each message with one bit changed: refused, answered, or the end; always
+        soon, and never by a crash."""
+        numbers = random.Random(1)
+        counts = {"ended": 0, "answered": 0}
+        for name, data in self.VALID.items():
+            fds = self.fds_of(name)
+            for at in range(len(data)):
+                flipped = bytearray(data)
+                flipped[at] ^= 1 << numbers.randrange(8)
+                with self.subTest(message=name, byte=at), ipc.Peer() as peer:
+                    peer.launch() if name == "hello" else peer.serve()
+                    peer.send(bytes(flipped), fds)
+                    if self.drain_one(peer):
+                        counts["answered"] += 1
+                        peer.channel.close()
+                        self.assert_ended(peer, 0)
+                    else:
+                        counts["ended"] += 1
+                        self.assert_ended(peer, SOFTWARE)
+        self.assertGreater(counts["ended"], 50)
+        self.assertGreater(counts["answered"], 20, "some bits are content")
+
+    def drain_one(self, peer):
+        """Did it answer, or at least stay? False: it ended."""
+        try:
+            answer = peer.receive(timeout=0.02)
+        except TimeoutError:
+            return True
+        for fd in answer.fds if answer else ():
+            os.close(fd)
+        return answer is not None
+
+    def test_random_packets(self):
+        numbers = random.Random(2)
+        for size in (1, 3, 4, 5, 64, 1000, 65536, 130000, 200000):
+            for _ in range(5):
+                with self.subTest(size=size):
+                    self.breach(numbers.randbytes(size))
+
+    def test_unknown_types(self):
+        for number in (0, len(ipc.NAMES), len(ipc.NAMES) + 1, 0x7fffffff, 0xffffffff):
+            with self.subTest(type=number):
+                self.breach(struct.pack("I", number) + b"\0" * 16)
+
+    def test_messages_of_others(self):
+        """Rows that the frontend may not send, with bodies of a plausible size."""
+        for name in ipc.NAMES[1:]:
+            if name in FRONTEND_ROWS:
+                continue
+            for size in (0, 4, 8, 12, 36, 48, 56):
+                with self.subTest(message=name, size=size):
+                    self.breach(ipc.message(name, b"\0" * size))
+
+    def test_wrong_phase(self):
+        for data in (ipc.execution_start(1, ["true"]), ipc.execution_end(1)):
+            self.breach(data, serve=False)
+        self.breach(ipc.hello())  # a second one
+
+    def test_another_schema(self):
+        self.breach(ipc.hello(bytes(32)), serve=False)
+        self.breach(ipc.hello(ipc.SCHEMA[:-1] + bytes([ipc.SCHEMA[-1] ^ 1])), serve=False)
+
+    def test_lengths_that_lie(self):
+        head = ipc.message("execution_start", struct.pack("=QIII", 1, 0, 0, 0))
+        for length in (0, 1, 63, 64, 65, 1 << 16, 0x7fffffff, 0xffffffff):
+            with self.subTest(length=length):
+                self.breach(head + struct.pack("I", length) + b"x" * 8)
+
+    def test_replays(self):
+        """The same request again while it lives is refused, and harms nobody."""
+        with ipc.Peer() as peer:
+            peer.serve()
+            start = ipc.execution_start(7, ["sleep", "5"])
+            peer.send(start)
+            first = peer.receive()
+            self.assertEqual(first.name, "execution_started")
+            for _ in range(20):
+                peer.send(start)
+                self.assertEqual(peer.receive().name, "execution_refused")
+            for _ in range(3):
+                peer.send(ipc.execution_end(7))
+            self.assertEqual(ipc.parse_done(peer.receive().body).verdict, "cancelled")
+            for fd in first.fds:
+                os.close(fd)
+            self.assertEqual(peer.run(7, ["echo", "again"])[0], b"again\n")
+            peer.channel.close()
+            self.assert_ended(peer, 0)
+
+    def test_reasons_outside_the_set(self):
+        for reason in (0, 4, 0xffffffff):
+            with self.subTest(reason=reason):
+                self.breach(ipc.execution_end(1, reason))
+
+
+class Descriptors(Hostile):
+    """One descriptor of the right kind where the table says so, and none anywhere else."""
+
+    def made(self):
+        """Descriptors that are no sealed memfd, by name."""
+        unsealed = os.memfd_create("unsealed", os.MFD_ALLOW_SEALING)
+        os.write(unsealed, b"true")
+        half = os.memfd_create("half", os.MFD_ALLOW_SEALING)
+        fcntl.fcntl(half, ipc.F_ADD_SEALS, 8)  # F_SEAL_WRITE alone
+        pipe, other = os.pipe()
+        sockets = socket.socketpair(socket.AF_UNIX)
+        kinds = {"unsealed": unsealed, "half sealed": half, "pipe": pipe,
+                 "directory": os.open("/", os.O_RDONLY), "path": os.open("/usr", os.O_PATH),
+                 "file": os.open(__file__, os.O_RDONLY), "socket": sockets[0].detach(),
+                 "device": os.open("/dev/null", os.O_RDWR), "pidfd": os.pidfd_open(os.getpid())}
+        for fd in (*kinds.values(), other, sockets[1].detach()):
+            self.addCleanup(os.close, fd)
+        return kinds
+
+    def test_wrong_kinds(self):
+        for kind, fd in self.made().items():
+            with self.subTest(kind=kind):
+                self.breach(ipc.code_start(1, "bash"), [fd])
+
+    def test_wrong_numbers(self):
+        fd = ipc.sealed(b"true")
+        self.addCleanup(os.close, fd)
+        for count in (0, 2, 3, 4, 5, 6, 64, 253):
+            with self.subTest(message="code_start", fds=count):
+                self.breach(ipc.code_start(1, "bash"), [fd] * count)
+        for count in (1, 2, 253):
+            with self.subTest(message="execution_start", fds=count):
+                self.breach(ipc.execution_start(1, ["true"]), [fd] * count)
+            with self.subTest(message="hello", fds=count):
+                self.breach(ipc.hello(), [fd] * count, serve=False)
+
+    def test_its_own_channel(self):
+        """A socket that would keep itself alive in its own queue."""
+        with ipc.Peer() as peer:
+            peer.serve()
+            peer.send(ipc.code_start(1, "bash"), [peer.channel.fileno()])
+            self.assert_ended(peer, SOFTWARE)
+
+    def test_none_is_kept(self):
+        """With room for few descriptors, hundreds of requests that bring one each."""
+        def few():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
+        fd = ipc.sealed(b"echo ran")
+        self.addCleanup(os.close, fd)
+        with ipc.Peer(preexec=few) as peer:
+            peer.serve()
+            for number in range(200):
+                peer.send(ipc.code_start(number, "no such language"), [fd])
+                self.assertEqual(peer.receive().name, "execution_refused")
+            for number in range(60):
+                output, done = peer.run(number, ["echo", "ran"])
+                self.assertEqual((output, done.verdict), (b"ran\n", "exited"))
+
+
+class Floods(Hostile):
+    def test_too_many_executions(self):
+        with ipc.Peer() as peer:
+            peer.serve()
+            names = []
+            for number in range(EXECUTIONS_MAX + 10):
+                peer.send(ipc.execution_start(number, ["sleep", "30"]))
+                answer = peer.receive()
+                names.append(answer.name)
+                for fd in answer.fds:
+                    os.close(fd)
+            self.assertEqual(names, ["execution_started"] * EXECUTIONS_MAX +
+                             ["execution_refused"] * 10)
+            peer.channel.close()
+            self.assert_ended(peer, 0)
+
+    def test_answers_that_nobody_reads(self):
+        """The queue is bounded: who does not read is cut off, and nothing of it stays."""
+        with ipc.Peer() as peer:
+            peer.serve()
+            peer.channel.settimeout(5)
+            with self.assertRaises(OSError):
+                for number in range(100000):
+                    peer.send(ipc.execution_start(number, ["true"], profile="no such profile"))
+            self.assert_ended(peer, SOFTWARE, 0)
+
+    def test_endless_starts_and_ends(self):
+        with ipc.Peer() as peer:
+            peer.serve()
+            for number in range(300):
+                peer.send(ipc.execution_start(number, ["sleep", "30"]))
+                peer.send(ipc.execution_end(number))
+                while True:
+                    answer = peer.receive()
+                    for fd in answer.fds:
+                        os.close(fd)
+                    if answer.name == "execution_done":
+                        break
+            self.assertEqual(peer.run(1, ["echo", "well"])[0], b"well\n")
+            peer.channel.close()
+            self.assert_ended(peer, 0)
+
+    def test_a_frontend_that_goes_with_everything_running(self):
+        with ipc.Peer() as peer:
+            peer.serve()
+            for number in range(32):
+                peer.send(ipc.execution_start(
+                    number, ["/bin/sh", "-c", "setsid sleep 60 & (sleep 60 &); sleep 60"]))
+            time.sleep(0.1)
+            peer.channel.close()
+            self.assert_ended(peer, 0)
+
+
+class Launchers(Hostile):
+    """Before the frontend speaks: what the launcher says decides what is enforced."""
+
+    def start(self, data, fds=(), codes=(SOFTWARE,)):
+        with ipc.Peer() as peer:
+            for part, part_fds in zip(data, fds or [()] * len(data)):
+                try:
+                    peer.send(part, part_fds)
+                except OSError:
+                    break  # it ended on the part before
+            return self.assert_ended(peer, *codes)
+
+    def images(self):
+        fds = [os.open(os.path.join(support.BIN, name), os.O_RDONLY)
+               for name in ("msp-child-init", "msp-broker")]
+        for fd in fds:
+            self.addCleanup(os.close, fd)
+        return fds
+
+    def policy(self, change=None):
+        with open(os.path.join(support.BIN, "builtin.policy"), "rb") as file:
+            data = bytearray(file.read())
+        if change:
+            change(data)
+        fd = ipc.sealed(bytes(data))
+        self.addCleanup(os.close, fd)
+        return fd
+
+    START = ipc.message("supervisor_start",
+                        ipc.SCHEMA + struct.pack("II", ipc.FRONTEND_LAUNCHER, ipc.LIMITS_FALLBACK))
+    RUN = ipc.message("supervisor_run", struct.pack("I", 0))
+
+    def test_order(self):
+        fds = [self.policy(), *self.images()]
+        self.start([self.RUN])
+        self.start([ipc.hello()])
+        self.start([self.START, self.START], [fds, fds])
+        self.start([self.START, ipc.message("supervisor_run", struct.pack("I", 1))], [fds, ()])
+
+    def test_a_policy_that_is_not_sealed(self):
+        fd = os.memfd_create("policy", os.MFD_ALLOW_SEALING)
+        self.addCleanup(os.close, fd)
+        with open(os.path.join(support.BIN, "builtin.policy"), "rb") as file:
+            os.write(fd, file.read())
+        self.start([self.START], [[fd, *self.images()]])
+
+    def test_a_policy_of_few_bytes(self):
+        size = os.path.getsize(os.path.join(support.BIN, "builtin.policy"))
+        for keep in (0, 1, 23, 24, 25, 100, size // 2, size - 1):
+            def cut(data, keep=keep):
+                del data[keep:]
+            with self.subTest(bytes=keep):
+                self.start([self.START, self.RUN], [[self.policy(cut), *self.images()], ()],
+                           (REFUSED, SOFTWARE))
+
+    def test_a_policy_with_changed_bytes(self):
+        """Refused, or a policy like another: it may serve, and ends with its frontend."""
+        numbers = random.Random(3)
+        for _ in range(150):
+            def change(data):
+                for _ in range(4):
+                    data[numbers.randrange(min(len(data), 4096))] = numbers.randrange(256)
+            fds = [self.policy(change), *self.images()]
+            with ipc.Peer() as peer:
+                try:
+                    peer.send(self.START, fds)
+                    for part in (self.RUN, ipc.hello(), ipc.execution_start(1, ["true"])):
+                        peer.send(part)
+                except OSError:
+                    pass  # it ended
+                self.drain(peer, limit=3)
+                peer.channel.close()
+                self.assert_ended(peer, 0, REFUSED, SOFTWARE)
+
+    def test_images_that_are_none(self):
+        policy = self.policy()
+        text = os.open(__file__, os.O_RDONLY)
+        folder = os.open("/", os.O_RDONLY)
+        null = os.open("/dev/null", os.O_RDONLY)
+        for fd in (text, folder, null):
+            self.addCleanup(os.close, fd)
+        for image in (folder, null):
+            with self.subTest(image=image):
+                self.start([self.START, self.RUN], [[policy, image, image], ()])
+        self.start([self.START, self.RUN], [[policy, text, text], ()])
+
+    def test_a_folder_that_is_no_cgroup(self):
+        """Limits that cannot be set refuse the execution; it never runs without them."""
+        folder = os.open("/tmp", os.O_RDONLY | os.O_DIRECTORY)
+        self.addCleanup(os.close, folder)
+        with ipc.Peer() as peer:
+            peer.send(self.START, [self.policy(), *self.images()])
+            peer.send(ipc.message("supervisor_cgroup", struct.pack("I", 0)), [folder])
+            peer.send(self.RUN)
+            peer.send(ipc.hello())
+            peer.receive()
+            peer.send(ipc.execution_start(1, ["true"]))
+            answer = peer.receive()
+            self.assertEqual(answer.name, "execution_refused", answer)
+            peer.channel.close()
+            self.assert_ended(peer, 0, SOFTWARE)
+
+    def bind(self, meant, host_path, inside_path):
+        """Launch with one --ro; what became of an execution."""
+        fd = os.open(meant, os.O_PATH)
+        self.addCleanup(os.close, fd)
+        with ipc.Peer() as peer:
+            peer.launch(binds=None)
+            peer.send(ipc.message("supervisor_bind", ipc.string(host_path) +
+                                  ipc.string(inside_path)), [fd])
+            peer.send(ipc.message("supervisor_run", struct.pack("I", 1)))
+            peer.send(ipc.hello())
+            peer.receive()
+            _, done = peer.run(1, ["ls", "/data"])
+            peer.channel.close()
+            self.assert_ended(peer, 0)
+            return done
+
+    def test_a_path_that_changed_its_meaning(self):
+        """Between the launcher's check and the mount another file came to lie under the name."""
+        link = os.path.join("/tmp", f"msp-link-{os.getpid()}")
+        os.symlink("/usr/share", link)
+        self.addCleanup(os.unlink, link)
+        self.assertEqual(self.bind("/usr/share", "/usr/share", "/data").verdict, "exited")
+        for meant, path in (("/usr/share", "/usr/lib"), ("/usr/share", "/etc"),
+                            ("/usr/share", link), ("/usr/share", "/usr/lib/../share/../lib")):
+            with self.subTest(path=path):
+                done = self.bind(meant, path, "/data")
+                self.assertEqual((done.verdict, done.stage), ("internal", "BIND"))
+
+    def test_places_that_are_none(self):
+        for place in ("data", "/", "/usr/made", "/bin/made"):
+            with self.subTest(place=place):
+                done = self.bind("/usr/share", "/usr/share", place)
+                self.assertEqual((done.verdict, done.stage), ("internal", "BIND"), done)
+        # Nothing above the root, and nothing on the host.
+        self.bind("/usr/share", "/usr/share", "/data/../../../../etc/made")
+        for path in ("/etc/made", "/usr/made", "/bin/made"):
+            self.assertFalse(os.path.exists(path))
+
+
+if __name__ == "__main__":
+    unittest.main()
