@@ -42,6 +42,7 @@ struct execution {
 	size_t input_written;
 	struct event *drain_timer;
 	struct ipc_execution_done done;
+	uint64_t output_left; /* of the profile's limit */
 };
 
 struct executions {
@@ -255,6 +256,21 @@ static void on_drain_time(evutil_socket_t fd, short what, void *argument)
 	finish(argument, NULL);
 }
 
+/* The profile's limit counts both streams; what comes until the workload is dead is kept too. */
+static void count_output(struct execution *execution, uint64_t size)
+{
+	struct executions *executions = execution->executions;
+
+	if (size <= execution->output_left) {
+		execution->output_left -= size;
+		return;
+	}
+	execution->output_left = UINT64_MAX; /* asked for once */
+	/* when the supervisor is gone, everything ends anyway */
+	(void)supervisor_execution_end(executions->client, execution->request, END_OUTPUT);
+	tell_queued(executions);
+}
+
 static void on_output(evutil_socket_t fd, short what, void *argument)
 {
 	static char bytes[READ_BYTES]; /* one thread */
@@ -264,6 +280,7 @@ static void on_output(evutil_socket_t fd, short what, void *argument)
 	(void)what;
 	if (size > 0) {
 		output_add(&stream->output, bytes, (size_t)size);
+		count_output(stream->execution, (uint64_t)size);
 		return;
 	}
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
@@ -308,9 +325,10 @@ static void open_input(struct execution *execution, int fd)
 	execution->input_event = watch(execution, fd, EV_WRITE, on_input, execution);
 }
 
-bool executions_on_started(struct executions *executions, uint64_t request, const int fds[3])
+bool executions_on_started(struct executions *executions,
+			   const struct ipc_execution_started *started, const int fds[3])
 {
-	struct execution *execution = find(executions, request);
+	struct execution *execution = find(executions, started->request);
 
 	if (!execution || execution->state != EXECUTION_ASKED || !execution->finished) {
 		int copy[3] = { fds[0], fds[1], fds[2] };
@@ -322,6 +340,7 @@ bool executions_on_started(struct executions *executions, uint64_t request, cons
 		return true;
 	}
 	execution->state = EXECUTION_RUNNING;
+	execution->output_left = started->output_bytes > 0 ? started->output_bytes : UINT64_MAX;
 	open_input(execution, fds[0]);
 	open_stream(&execution->out, fds[1]);
 	open_stream(&execution->err, fds[2]);

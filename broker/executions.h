@@ -71,7 +71,8 @@ enum execution_start executions_start(struct executions *executions,
 void executions_cancel(struct executions *executions, struct execution *execution);
 
 /* The supervisor's answers. False: it answered what was not asked, and is not to be trusted. */
-bool executions_on_started(struct executions *executions, uint64_t request, const int fds[3]);
+bool executions_on_started(struct executions *executions,
+			   const struct ipc_execution_started *started, const int fds[3]);
 bool executions_on_refused(struct executions *executions,
 			   const struct ipc_execution_refused *refused);
 bool executions_on_done(struct executions *executions, const struct ipc_execution_done *done);

@@ -121,16 +121,16 @@ static void on_refused(void *context, const struct ipc_execution_refused *refuse
 	require_asked(server, executions_on_refused(server->executions, refused));
 }
 
-static void on_started(void *context, uint64_t request, const int fds[3])
+static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
 {
 	struct server *server = context;
 
-	require_asked(server, executions_on_started(server->executions, request, fds));
+	require_asked(server, executions_on_started(server->executions, started, fds));
 }
 
-static void on_tty(void *context, uint64_t request, int terminal)
+static void on_tty(void *context, const struct ipc_execution_tty *tty, int terminal)
 {
-	(void)request;
+	(void)tty;
 	fd_close(&terminal);
 	require_asked(context, false); /* we never ask for a terminal */
 }

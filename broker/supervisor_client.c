@@ -175,7 +175,7 @@ static void take_started(struct supervisor_client *client, struct channel_messag
 	const int fds[3] = { message->fds[0], message->fds[1], message->fds[2] };
 
 	memset(message->fds, -1, sizeof(message->fds));
-	client->handlers->on_started(client->context, message->body.execution_started.request, fds);
+	client->handlers->on_started(client->context, &message->body.execution_started, fds);
 }
 
 static void take_tty(struct supervisor_client *client, struct channel_message *message)
@@ -185,7 +185,7 @@ static void take_tty(struct supervisor_client *client, struct channel_message *m
 	const int terminal = message->fds[0];
 
 	message->fds[0] = -1;
-	client->handlers->on_tty(client->context, message->body.execution_tty.request, terminal);
+	client->handlers->on_tty(client->context, &message->body.execution_tty, terminal);
 }
 
 static void take_done(struct supervisor_client *client, struct channel_message *message)

@@ -25,9 +25,10 @@ struct supervisor_handlers {
 	void (*on_refused)(void *context, const struct ipc_execution_refused *refused);
 	/* The workload's stdin (write end), stdout and stderr (read ends): the handler owns them.
 	 */
-	void (*on_started)(void *context, uint64_t request, const int fds[3]);
+	void (*on_started)(void *context, const struct ipc_execution_started *started,
+			   const int fds[3]);
 	/* The terminal's master side: the handler owns it. */
-	void (*on_tty)(void *context, uint64_t request, int terminal);
+	void (*on_tty)(void *context, const struct ipc_execution_tty *tty, int terminal);
 	void (*on_done)(void *context, const struct ipc_execution_done *done);
 };
 

@@ -35,6 +35,14 @@ static bool is_unix_socket(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
 }
 
+/* What cannot be sealed at all has -1 for its seals, which has every bit. */
+static bool is_sealed(int fd)
+{
+	const int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & FD_SEALS) == FD_SEALS;
+}
+
 bool fd_is_kind(int fd, char kind)
 {
 	struct stat status;
@@ -45,7 +53,7 @@ bool fd_is_kind(int fd, char kind)
 	case 'p':
 		return S_ISFIFO(status.st_mode);
 	case 'm':
-		return S_ISREG(status.st_mode) && (fcntl(fd, F_GET_SEALS) & FD_SEALS) == FD_SEALS;
+		return S_ISREG(status.st_mode) && is_sealed(fd);
 	case 'f':
 		return S_ISREG(status.st_mode);
 	case 'd':

@@ -162,11 +162,13 @@ struct ipc_execution_refused {
 /* fds: stdin write end, stdout read end, stderr read end. Sent at once, before the workload runs. */
 struct ipc_execution_started {
 	uint64_t request;
+	uint64_t output_bytes; /* the profile's limit; beyond it the frontend ends it. 0: none */
 };
 
 /* fd: the terminal's master side */
 struct ipc_execution_tty {
 	uint64_t request;
+	uint64_t output_bytes; /* as in execution_started */
 };
 
 struct ipc_execution_done {

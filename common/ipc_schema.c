@@ -68,9 +68,11 @@ static const struct ipc_field ipc_execution_refused_fields[] = {
 };
 static const struct ipc_field ipc_execution_started_fields[] = {
 	FIELD(U64, ipc_execution_started, request),
+	FIELD(U64, ipc_execution_started, output_bytes),
 };
 static const struct ipc_field ipc_execution_tty_fields[] = {
 	FIELD(U64, ipc_execution_tty, request),
+	FIELD(U64, ipc_execution_tty, output_bytes),
 };
 static const struct ipc_field ipc_execution_done_fields[] = {
 	FIELD(U64, ipc_execution_done, request),

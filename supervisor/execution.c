@@ -32,6 +32,11 @@ struct execution *execution_find(uint64_t request)
 	return NULL;
 }
 
+static const struct plan_profile *profile_of(const struct execution *execution)
+{
+	return plan_profile(&supervisor.plan, execution->profile);
+}
+
 static struct execution *find_free(void)
 {
 	for (uint32_t i = 0; i < EXECUTIONS_MAX; i++) {
@@ -114,8 +119,7 @@ static void report_internal(struct execution *execution, uint32_t stage, uint32_
 static uint32_t judge_signal(const struct execution *execution, int signal,
 			     const struct ipc_spawn_done *from)
 {
-	const uint64_t cpu_seconds =
-		plan_profile(&supervisor.plan, execution->profile)->cpu_seconds;
+	const uint64_t cpu_seconds = profile_of(execution)->cpu_seconds;
 
 	if (signal == SIGSYS)
 		return VERDICT_DENIED;
@@ -178,7 +182,8 @@ static int handle_spawned(void *context, struct channel_message *message)
 static int handle_spawned_tty(void *context, struct channel_message *message)
 {
 	const struct execution *execution = context;
-	const struct ipc_execution_tty tty = { .request = execution->request };
+	const struct ipc_execution_tty tty = { .request = execution->request,
+					       .output_bytes = profile_of(execution)->output_bytes };
 
 	return channel_send(&supervisor.frontend, IPC_TYPE_execution_tty, &tty, message->fds,
 			    MSG_DONTWAIT);
@@ -253,9 +258,8 @@ static int make_parts(struct execution *execution, const struct request *request
 	execution->init = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
 	parts->init_end = ends[1];
 	if (supervisor.cgroup >= 0)
-		error = cgroup_create(execution->slot,
-				      plan_profile(&supervisor.plan, execution->profile),
-				      &parts->cgroup, &parts->leaf);
+		error = cgroup_create(execution->slot, profile_of(execution), &parts->cgroup,
+				      &parts->leaf);
 	return error;
 }
 
@@ -304,7 +308,10 @@ static int ask_init(const struct execution *execution, const struct request *req
 static int tell_frontend(const struct execution *execution, const struct request *request,
 			 const struct parts *parts)
 {
-	const struct ipc_execution_started started = { .request = execution->request };
+	const struct ipc_execution_started started = {
+		.request = execution->request,
+		.output_bytes = profile_of(execution)->output_bytes,
+	};
 
 	if (request->spawn->use_tty) /* execution_tty comes when the terminal is there */
 		return 0;

@@ -99,6 +99,7 @@ static enum relay_state splice_once(struct relay *relay, bool *ret_is_moved)
 				     SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 
 	if (moved > 0) {
+		relay->taken += (uint64_t)moved;
 		*ret_is_moved = true;
 		return RELAY_SOURCE;
 	}
@@ -140,6 +141,7 @@ static enum relay_state fill(struct relay *relay, bool *ret_is_moved)
 		return fail(relay, errno);
 	relay->begin = 0;
 	relay->end = (size_t)got;
+	relay->taken += (uint64_t)got;
 	*ret_is_moved = true;
 	return RELAY_SINK;
 }

@@ -49,6 +49,8 @@ struct session {
 	int fds[STREAM_COUNT];  /* the workload's ends that we hold, or -1 */
 	int own[STREAM_COUNT];  /* own openings of the caller's terminal, or -1 */
 	struct relay relays[STREAM_COUNT];
+	uint64_t captured_bytes;
+	uint64_t output_bytes; /* the profile's limit, 0: none */
 	bool is_ending;
 	uint64_t deadline_ms;
 };
@@ -150,10 +152,11 @@ static void attach_output(struct session *session, enum stream stream, int own, 
 	relay->buffer = buffers[stream];
 }
 
-static void on_started(void *context, uint64_t request, const int fds[3])
+static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
 {
 	struct session *session = context;
 
+	session->output_bytes = started->output_bytes;
 	attach_input(session, fds[0]);
 	if (session->options->captures) {
 		session->fds[STREAM_STDOUT] = fds[1];
@@ -166,11 +169,12 @@ static void on_started(void *context, uint64_t request, const int fds[3])
 	attach_output(session, STREAM_STDERR, fds[2], STDERR_FILENO);
 }
 
-static void on_tty(void *context, uint64_t request, int terminal)
+static void on_tty(void *context, const struct ipc_execution_tty *tty, int terminal)
 {
 	struct session *session = context;
 	const int copy = fcntl(terminal, F_DUPFD_CLOEXEC, 3);
 
+	session->output_bytes = tty->output_bytes;
 	terminal_copy_size(STDOUT_FILENO, terminal);
 	attach_output(session, STREAM_STDOUT, terminal, STDOUT_FILENO);
 	if (copy >= 0)
@@ -298,10 +302,11 @@ static void step_capture(struct session *session, enum stream stream, const stru
 	if (entry->revents == 0)
 		return;
 	size = read(session->fds[stream], buffers[stream], RELAY_BUFFER_BYTES);
-	if (size > 0)
+	if (size > 0) {
 		capture_add(&session->options->captures[stream - STREAM_STDOUT], buffers[stream],
 			    (size_t)size);
-	else if (size == 0 || (errno != EAGAIN && errno != EINTR))
+		session->captured_bytes += (uint64_t)size;
+	} else if (size == 0 || (errno != EAGAIN && errno != EINTR))
 		close_stream(session, stream);
 }
 
@@ -328,6 +333,18 @@ static void step_stream(struct session *session, enum stream stream, const struc
 		step_capture(session, stream, &entries[0]);
 	else
 		step_output(session, stream, entries);
+}
+
+static void check_output(struct session *session)
+{
+	const uint64_t taken = session->captured_bytes + session->relays[STREAM_STDOUT].taken +
+			       session->relays[STREAM_STDERR].taken;
+
+	if (session->output_bytes == 0 || taken <= session->output_bytes)
+		return;
+	session->output_bytes = 0; /* asked for once */
+	/* If the channel is broken, the supervisor ends everything by itself. */
+	(void)supervisor_execution_end(&session->client, REQUEST, END_OUTPUT);
 }
 
 /* --- the loop ------------------------------------------------------------------------------- */
@@ -369,6 +386,7 @@ static void turn(struct session *session)
 	/* Before the channel: what it attaches was not polled. */
 	for (int i = 0; i < STREAM_COUNT; i++)
 		step_stream(session, (enum stream)i, &entries[SLOT_STREAMS + 2 * i]);
+	check_output(session);
 	if (entries[SLOT_CHANNEL].revents)
 		receive(session);
 }

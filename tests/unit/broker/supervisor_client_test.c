@@ -32,7 +32,7 @@ static void on_refused(void *context, const struct ipc_execution_refused *refuse
 	seen.refusals++;
 }
 
-static void on_started(void *context, uint64_t request, const int fds[3])
+static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
 {
 	int copy[3] = { fds[0], fds[1], fds[2] };
 
@@ -40,7 +40,7 @@ static void on_started(void *context, uint64_t request, const int fds[3])
 	for (int i = 0; i < 3; i++)
 		cr_assert(fd_is_kind(fds[i], 'p'));
 	fd_close_all(copy, 3);
-	seen.request = request;
+	seen.request = started->request;
 	seen.starts++;
 }
 
