@@ -2,6 +2,7 @@
 #include "factory.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -23,6 +24,9 @@
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |                \
 	 CLONE_NEWCGROUP | LAYER_NETWORK_NAMESPACE)
 
+/* How long inits and helpers may take to end by themselves: clients give 50 to 450 ms in all. */
+#define CHILDREN_END_MS 100
+
 static struct factory factory;
 
 static int take_fd(struct channel_message *message)
@@ -35,17 +39,19 @@ static int take_fd(struct channel_message *message)
 
 static int enter_namespaces(void)
 {
+	const uid_t uid = geteuid();
+	const gid_t gid = getegid();
 	int proc;
 	int error;
 
-	if (factory.uid == 0) /* a workload never has the host's uid 0 */
+	if (uid == 0) /* a workload never has the host's uid 0 */
 		return -EPERM;
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
 		return -errno;
 	proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (proc < 0)
 		return -errno;
-	error = identity_map(proc, factory.uid, factory.uid, factory.gid);
+	error = identity_map(proc, WORKLOAD_ID, uid, gid);
 	fd_close(&proc);
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		error = -errno;
@@ -209,6 +215,14 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_helper_start] = handle_helper_start,
 };
 
+/* Inits and helpers see the end of their channels too; none shall outlive its parent as a zombie
+ * that somebody else would have to reap. Our own end kills what does not go by itself. */
+static void await_children(void)
+{
+	for (int i = 0; i < CHILDREN_END_MS && waitpid(-1, NULL, WNOHANG) >= 0; i++)
+		(void)poll(NULL, 0, 1);
+}
+
 int factory_run(int channel_fd)
 {
 	static struct channel_message message;
@@ -217,14 +231,9 @@ int factory_run(int channel_fd)
 
 	factory.host = factory.cgroup = factory.next_cgroup = -1;
 	factory.channel = (struct channel){ channel_fd, IPC_FACTORY, IPC_SUPERVISOR, IPC_SETUP };
-	factory.uid = geteuid();
-	factory.gid = getegid();
 	while (status == 1)
 		status = dispatch_one(&factory.channel, &message, 0, handlers, NULL, &wrong);
-	/* Inits and helpers see the end of their channels too; none shall outlive its parent as a
-	 * zombie that somebody else would have to reap. */
-	while (waitpid(-1, NULL, 0) >= 0 || errno == EINTR)
-		;
+	await_children();
 	/* A supervisor that was killed could not do this itself. Its inits see the end of their
 	 * channels and our death; what remains is the directories. */
 	if (factory.cgroup >= 0)

@@ -6,19 +6,19 @@
 #define CHILD_INIT_FACTORY_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "common/channel.h"
 #include "common/plan.h"
 #include "mounts.h"
+
+/* The user's uid and gid, as the factory's namespace and every sandbox's know them. */
+#define WORKLOAD_ID 1000
 
 /* What the factory knows, and every init and helper inherits as its own copy. */
 struct factory {
 	struct channel channel;
 	struct plan plan;
 	enum limits_mode limits;
-	uid_t uid;  /* the user's, as the host knows it */
-	gid_t gid;
 	int host;   /* O_PATH of the host's tree */
 	int cgroup; /* directory of all sandbox cgroups, or -1 */
 	int next_cgroup; /* for the next sandbox_create, or -1 */

@@ -23,9 +23,6 @@
 
 #define CHANNEL_FD 3
 
-/* uid and gid of every workload inside its sandbox. */
-#define WORKLOAD_ID 1000
-
 static struct init init = { .ruleset = -1 };
 
 /* Must: leave the channel alone open. Must not: keep any descriptor of the factory. */
@@ -42,14 +39,14 @@ static int close_descriptors(void)
 
 /* /proc/self of a process that is not dumpable belongs to root, and it could not write its own maps.
  * No workload is there yet that could look. */
-static int map_identity(const struct factory *factory)
+static int map_identity(void)
 {
 	int proc = open("/" STAGING_HOST "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int error;
 
 	if (proc < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
 		return -errno;
-	error = identity_map(proc, WORKLOAD_ID, factory->uid, factory->gid);
+	error = identity_map(proc, WORKLOAD_ID, WORKLOAD_ID, WORKLOAD_ID);
 	fd_close(&proc);
 	return error;
 }
@@ -68,7 +65,7 @@ int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_
 	int error;
 
 	*ret_stage = STAGE_IDENTITY;
-	error = map_identity(factory);
+	error = map_identity();
 	if (error)
 		return error;
 	*ret_stage = STAGE_PROTECT;

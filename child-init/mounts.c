@@ -230,7 +230,6 @@ static int build(const struct tree *tree, const struct plan_profile *profile, ui
 
 int mounts_stage(void)
 {
-	int root = -1;
 	int host;
 	int staging;
 
@@ -245,13 +244,9 @@ int mounts_stage(void)
 	    mkdir(STAGING_BASE, 0755) != 0 ||
 	    syscall(SYS_pivot_root, ".", STAGING_HOST) != 0 || chdir("/") != 0)
 		return -errno;
-	root = open("/", O_PATH | O_CLOEXEC);
-	host = root < 0 ? -1 : openat(root, STAGING_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (host < 0)
-		return -errno;
-	fd_close(&root);
 	fd_close(&staging);
-	return host;
+	host = open("/" STAGING_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return host < 0 ? -errno : host;
 }
 
 static void base_path(struct text *path, uint32_t index)

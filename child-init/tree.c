@@ -27,6 +27,9 @@ int tree_parent(int root, const char *path, const char **ret_name)
 
 	if (!slash || slash[1] == '\0' || size >= sizeof(prefix))
 		return -EINVAL;
+	/* The last component is used as it is, not resolved: ".." of the root would be outside. */
+	if (strcmp(slash, "/.") == 0 || strcmp(slash, "/..") == 0)
+		return -EINVAL;
 	memcpy(prefix, path, size);
 	*ret_name = slash + 1;
 	parent = tree_open(root, prefix);

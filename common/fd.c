@@ -43,6 +43,20 @@ static bool is_sealed(int fd)
 	return seals >= 0 && (seals & FD_SEALS) == FD_SEALS;
 }
 
+/* An O_PATH descriptor names a file but is not one that can be read or written. */
+static bool is_opened(int fd)
+{
+	const int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && !(flags & O_PATH);
+}
+
+/* Only a pidfd can be signalled at all; 0 is no signal. */
+static bool is_pidfd(int fd)
+{
+	return kernel_pidfd_send_signal(fd, 0) == 0 || errno != EBADF;
+}
+
 bool fd_is_kind(int fd, char kind)
 {
 	struct stat status;
@@ -51,19 +65,19 @@ bool fd_is_kind(int fd, char kind)
 		return false;
 	switch (kind) {
 	case 'p':
-		return S_ISFIFO(status.st_mode);
+		return S_ISFIFO(status.st_mode) && is_opened(fd);
 	case 'm':
 		return S_ISREG(status.st_mode) && is_sealed(fd);
 	case 'f':
-		return S_ISREG(status.st_mode);
+		return S_ISREG(status.st_mode) && is_opened(fd);
 	case 'd':
-		return S_ISDIR(status.st_mode);
+		return S_ISDIR(status.st_mode) && is_opened(fd);
 	case 's':
 		return S_ISSOCK(status.st_mode) && is_unix_socket(fd);
-	case 'i': /* an anonymous inode has no file type; a pidfs inode (6.9) is a regular file */
-		return (status.st_mode & S_IFMT) == 0 || S_ISREG(status.st_mode);
+	case 'i':
+		return is_pidfd(fd);
 	case 'o':
-		return (fcntl(fd, F_GETFL) & O_PATH) != 0;
+		return !is_opened(fd);
 	case 't':
 		return S_ISCHR(status.st_mode) && isatty(fd);
 	case 'a':

@@ -89,6 +89,11 @@ static inline int kernel_openat2(int dir, const char *path, uint64_t flags, uint
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }
 
+static inline int kernel_pidfd_open(int pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
 static inline int kernel_pidfd_send_signal(int pidfd, int signal)
 {
 	return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);

@@ -7,7 +7,8 @@ import unittest
 
 import tree
 
-# Lines of C per part, comments counted. Raising one is a change of its own, with a reason.
+# Lines of C per part: of its .c files, what is neither blank nor comment. Raising one is a change of
+# its own, with a reason.
 BUDGETS = {"child-init": 1200, "supervisor": 3500, "common": 2000}
 FILE_LINES = 600
 FUNCTION_LINES = 65
@@ -36,12 +37,21 @@ def functions(text):
             start = None
 
 
+def code_lines(text):
+    """How many lines are neither blank nor comment; no string of ours holds a comment's mark."""
+    text = re.sub(r"/\*.*?\*/", lambda match: "\n" * match.group().count("\n"), text, flags=re.S)
+    return sum(1 for line in text.splitlines() if line.strip())
+
+
 class Sizes(unittest.TestCase):
+    def test_code_is_counted_without_comments(self):
+        self.assertEqual(code_lines("/* a\n b */\nint x; /* c */\n\n/* d */ int y;\n"), 2)
+
     def test_trusted_parts_stay_within_their_budgets(self):
         for folder, budget in BUDGETS.items():
             with self.subTest(folder=folder):
-                paths = [path for path in tree.sources(folder) if path.endswith((".c", ".h"))]
-                count = sum(len(tree.read(path).splitlines()) for path in paths)
+                paths = [path for path in tree.sources(folder) if path.endswith(".c")]
+                count = sum(code_lines(tree.read(path)) for path in paths)
                 self.assertGreater(count, 0)
                 self.assertLessEqual(count, budget)
 
