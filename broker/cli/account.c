@@ -44,8 +44,8 @@ bool account_is_setuid(void)
 	if (getresuid(&real_uid, &effective_uid, &saved_uid) != 0 ||
 	    getresgid(&real_gid, &effective_gid, &saved_gid) != 0)
 		return true;
-	return real_uid != effective_uid || real_uid != saved_uid ||
-	       real_gid != effective_gid || real_gid != saved_gid;
+	return real_uid != effective_uid || real_uid != saved_uid || real_gid != effective_gid ||
+	       real_gid != saved_gid;
 }
 
 /* Nothing may be left with which the change could be undone. */
@@ -95,11 +95,12 @@ static int explain_missing(const char *name, char *text)
 	char command[256];
 
 	account_format_useradd(name, command, sizeof(command));
-	format_text(text, ACCOUNT_TEXT_MAX,
-		    "started as root, and there is no account '%s' to change to; nothing of msp's runs "
-		    "as root. Start it as an ordinary user, name another account with "
-		    "--run-as=USER, or make this one: %s",
-		    name, command);
+	format_text(
+		text, ACCOUNT_TEXT_MAX,
+		"started as root, and there is no account '%s' to change to; nothing of msp's runs "
+		"as root. Start it as an ordinary user, name another account with "
+		"--run-as=USER, or make this one: %s",
+		name, command);
 	return MSP_EXIT_REFUSED;
 }
 
@@ -115,7 +116,7 @@ static int leave_unreachable_folder(void)
 
 int account_become(const char *name, int *ret_exit, char text[ACCOUNT_TEXT_MAX])
 {
-	struct account account;
+	struct account account = { 0 };
 	int error = account_find(name, &account);
 
 	*ret_exit = MSP_EXIT_REFUSED;
@@ -132,8 +133,9 @@ int account_become(const char *name, int *ret_exit, char text[ACCOUNT_TEXT_MAX])
 	if (!error)
 		error = leave_unreachable_folder();
 	if (error) {
-		format_text(text, ACCOUNT_TEXT_MAX, "cannot change from root to the account '%s': %s",
-			    name, strerror(-error));
+		format_text(text, ACCOUNT_TEXT_MAX,
+			    "cannot change from root to the account '%s': %s", name,
+			    strerror(-error));
 		return -1;
 	}
 	return 0;

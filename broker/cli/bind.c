@@ -9,9 +9,9 @@
 
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "format.h"
 #include "mounts.h"
 #include "protected.h"
-#include "format.h"
 
 const char *bind_split(const char *word, char host[IPC_PATH_MAX], char inside[IPC_PATH_MAX])
 {
@@ -90,12 +90,13 @@ const char *bind_check_inside(const char *inside)
 	return NULL;
 }
 
-/* The kernel's own name for an opened file. 0, or -errno; -ESTALE when that name leads elsewhere. */
+/* The kernel's own name for an opened file. 0, or -errno; -ESTALE when that name leads elsewhere.
+ */
 static int canonical_path(int fd, char ret[IPC_PATH_MAX])
 {
 	char link[64];
-	struct stat opened;
-	struct stat named;
+	struct stat opened = { 0 };
+	struct stat named = { 0 };
 	ssize_t size;
 	int again;
 	int error;
@@ -168,8 +169,7 @@ static int open_host(struct bind *bind, char *text)
 static int check_host(const struct bind *bind, const struct mounts *mounts,
 		      const char *const homes[], char *text)
 {
-	const struct protected_answer answer =
-		protected_check(bind->fd, bind->host, mounts, homes);
+	const struct protected_answer answer = protected_check(bind->fd, bind->host, mounts, homes);
 	const char *mount;
 
 	if (answer.verdict != PROTECTED_FREE) {

@@ -11,8 +11,8 @@
 #include "options.h"
 
 struct bind {
-	int fd; /* O_PATH */
-	char host[IPC_PATH_MAX];   /* canonical */
+	int fd;			 /* O_PATH */
+	char host[IPC_PATH_MAX]; /* canonical */
 	char inside[IPC_PATH_MAX];
 };
 

@@ -211,8 +211,7 @@ static void describe_controllers(const struct cgroup_state *state, char *text)
 	format_text(text, CGROUP_TEXT_MAX, "%.300s has the controllers \"%s\"; missing: %s",
 		    state->path, state->controllers, missing);
 	if (on_v1[0])
-		format_append(text, CGROUP_TEXT_MAX, " (%s: held by cgroup v1 on this machine)",
-			      on_v1);
+		format_append(text, CGROUP_TEXT_MAX, "; on this machine cgroup v1 holds %s", on_v1);
 }
 
 void cgroup_describe(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX])
@@ -246,7 +245,8 @@ void cgroup_describe(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX
 	}
 }
 
-#define FIX_SCOPE "start msp in a scope of its own: systemd-run --user --scope -p Delegate=yes -- msp"
+#define FIX_SCOPE                                                                                  \
+	"start msp in a scope of its own: systemd-run --user --scope -p Delegate=yes -- msp"
 
 void cgroup_describe_fix(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX])
 {
@@ -259,11 +259,12 @@ void cgroup_describe_fix(const struct cgroup_state *state, char text[CGROUP_TEXT
 			    "the kernel command line, then " FIX_SCOPE
 			    " ...; or accept weaker limits with --limits=fallback");
 	else if (state->problem == CGROUP_CONTROLLERS)
-		format_text(text, CGROUP_TEXT_MAX,
-			    "have systemd hand them to users: put '[Service]' and 'Delegate=cpu "
-			    "cpuset io memory pids' into /etc/systemd/system/user@.service.d/"
-			    "delegate.conf, run 'systemctl daemon-reload', log in again and " FIX_SCOPE
-			    " ...; or accept weaker limits with --limits=fallback");
+		format_text(
+			text, CGROUP_TEXT_MAX,
+			"have systemd hand them to users: put '[Service]' and 'Delegate=cpu "
+			"cpuset io memory pids' into /etc/systemd/system/user@.service.d/"
+			"delegate.conf, run 'systemctl daemon-reload', log in again and " FIX_SCOPE
+			" ...; or accept weaker limits with --limits=fallback");
 	else
 		format_text(text, CGROUP_TEXT_MAX,
 			    FIX_SCOPE " ...; or accept weaker limits with --limits=fallback");

@@ -29,8 +29,7 @@
 
 static int open_folder(int parent, const char *name)
 {
-	const int fd =
-		openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -171,20 +170,33 @@ int cgroup_enter(struct cgroup_state *state, struct cgroup_home *ret)
 	return 0;
 }
 
-void cgroup_leave(struct cgroup_home *home)
+/* Nobody can go back to the parent before it hands out no controllers any more, and it must while
+ * a sandbox is left that uses them. */
+static bool go_back(const struct cgroup_home *home)
 {
 	int list = open_folder(home->parent, home->name);
 
-	/* Nobody can leave or enter before the controllers are handed back, and they cannot be
-	 * before what uses them is gone. */
 	if (list >= 0)
 		empty_folder(list, REMOVE_DEPTH);
 	disable(home->directory);
 	disable(home->parent);
-	if (move_self(home->parent, "cgroup.procs") == 0) {
-		(void)unlinkat(home->directory, LEAF, AT_REMOVEDIR);
-		(void)unlinkat(home->parent, home->name, AT_REMOVEDIR); /* or the next start */
+	return move_self(home->parent, "cgroup.procs") == 0;
+}
+
+void cgroup_leave(struct cgroup_home *home)
+{
+	const struct timespec wait = { .tv_nsec = WAIT_NS };
+	bool is_back = false;
+
+	/* After a supervisor that was killed, its factory and sandboxes need a moment to end. */
+	for (int i = 0; !is_back && i < WAITS_MAX; i++) {
+		is_back = go_back(home);
+		if (!is_back)
+			(void)nanosleep(&wait, NULL); /* a signal only makes it shorter */
 	}
+	if (is_back)
+		(void)remove_tree(home->parent, home->name,
+				  home->directory); /* or the next start */
 	fd_close(&home->directory);
 	fd_close(&home->parent);
 }

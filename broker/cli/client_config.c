@@ -22,7 +22,9 @@ struct config_options {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "limits", .argument = "required|fallback", .set = option_set_limits,
+	{ .name = "limits",
+	  .argument = "required|fallback",
+	  .set = option_set_limits,
 	  .offset = offsetof(struct config_options, limits),
 	  .help = "put this --limits into the configuration; 'fallback' where 'msp doctor' misses "
 		  "nothing but cgroup v2" },
@@ -31,7 +33,7 @@ static const struct option_row rows[] = {
 struct client {
 	const char *name;
 	const char *servers; /* the member that holds the servers; NULL: TOML */
-	bool has_type;       /* each server says "type": "stdio" */
+	bool has_type;	     /* each server says "type": "stdio" */
 	const char *place;
 };
 
@@ -155,8 +157,9 @@ const struct command command_client_config = {
 	.name = "client-config",
 	.operands = "claude|codex|cursor|vscode|gemini",
 	.summary = "print the configuration for an MCP client",
-	.help = "Print what makes an MCP client start this msp, in the client's own format and with\n"
-		"the path of this program. Where it belongs is said on standard error.\n",
+	.help = "Print what makes an MCP client start this msp, in the client's own format\n"
+		"and with the path of this program. Where it belongs is said on standard\n"
+		"error.\n",
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
 	.run = client_config,
 };

@@ -12,8 +12,8 @@
 #define HELP_COLUMN 26
 
 const struct command *const commands[] = {
-	&command_run,	 &command_serve, &command_doctor, &command_client_config,
-	&command_version, &command_help,
+	&command_run,		&command_serve,	  &command_doctor,
+	&command_client_config, &command_version, &command_help,
 };
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);
 
@@ -38,8 +38,7 @@ const char *command_suggest(const char *name)
 int command_usage_error(const struct command *command, const char *text)
 {
 	if (command)
-		log_line("%s: %s. 'msp help %s' shows its use", command->name, text,
-			 command->name);
+		log_line("%s: %s. 'msp help %s' shows its use", command->name, text, command->name);
 	else
 		log_line("%s. 'msp help' shows the commands", text);
 	return MSP_EXIT_USAGE;
@@ -77,13 +76,14 @@ static void print_option(const struct option_row *row)
 
 static void print_overview(void)
 {
-	(void)fputs("msp runs commands that nobody has checked, such as those an AI agent writes, in\n"
-		    "sandboxes that cannot reach your files, your keys or your network.\n"
-		    "\n"
-		    "usage: msp COMMAND [OPTIONS]\n"
-		    "\n"
-		    "commands:\n",
-		    stdout);
+	(void)fputs(
+		"msp runs commands that nobody has checked, such as those an AI agent writes, in\n"
+		"sandboxes that cannot reach your files, your keys or your network.\n"
+		"\n"
+		"usage: msp COMMAND [OPTIONS]\n"
+		"\n"
+		"commands:\n",
+		stdout);
 	for (size_t i = 0; i < command_count; i++)
 		(void)printf("  %-15s %s\n", commands[i]->name, commands[i]->summary);
 	(void)fputs("\n"
@@ -103,8 +103,8 @@ int command_print_help(const struct command *command)
 		return fflush(stdout) == 0 ? 0 : MSP_EXIT_SOFTWARE;
 	}
 	(void)printf("usage: msp %s%s%s%s\n\n%s", command->name,
-		     command->options.count > 0 ? " [OPTIONS]" : "", command->operands[0] ? " " : "",
-		     command->operands, command->help);
+		     command->options.count > 0 ? " [OPTIONS]" : "",
+		     command->operands[0] ? " " : "", command->operands, command->help);
 	if (command->options.count > 0)
 		(void)fputs("\noptions:\n", stdout);
 	for (size_t i = 0; i < command->options.count; i++)

@@ -27,16 +27,20 @@ struct doctor_options {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "json", .set = option_set_flag, .offset = offsetof(struct doctor_options, is_json),
+	{ .name = "json",
+	  .set = option_set_flag,
+	  .offset = offsetof(struct doctor_options, is_json),
 	  .help = "print one JSON object" },
-	{ .name = "run-as", .argument = "USER", .set = option_set_account,
+	{ .name = "run-as",
+	  .argument = "USER",
+	  .set = option_set_account,
 	  .offset = offsetof(struct doctor_options, run_as),
 	  .help = "when root starts msp: the account to become (the default: MSP_RUN_AS, else "
 		  "'msp')" },
 };
 
 struct verdict_of_all {
-	bool is_fit;          /* everything required holds */
+	bool is_fit;	      /* everything required holds */
 	bool is_fit_fallback; /* with --limits=fallback it would */
 };
 
@@ -134,9 +138,10 @@ static void print_conclusion(const struct verdict_of_all *all)
 	if (all->is_fit)
 		(void)puts("\nmsp can run here, with everything that the default policy requires.");
 	else if (all->is_fit_fallback)
-		(void)puts("\nmsp refuses to start here, because the default policy requires cgroup "
-			   "v2.\nIt would start with --limits=fallback: weaker limits of memory, "
-			   "processes and CPU\ntime; everything else stays as it is.");
+		(void)puts(
+			"\nmsp refuses to start here, because the default policy requires cgroup "
+			"v2.\nIt would start with --limits=fallback: weaker limits of memory, "
+			"processes and CPU\ntime; everything else stays as it is.");
 	else
 		(void)puts("\nmsp cannot run here until what is missing has been fixed.");
 }
@@ -234,9 +239,9 @@ const struct command command_doctor = {
 	.name = "doctor",
 	.operands = "",
 	.summary = "check what this machine has and lacks",
-	.help = "Try everything that the sandboxes need on this machine and say what happened: one\n"
-		"line for each, and for what is missing what was tried, why it is needed, and how to\n"
-		"fix it. The exit code is 0 when nothing required is missing, else 78.\n",
+	.help = "Try everything that the sandboxes need on this machine and say what\n"
+		"happened: one line for each, and for what is missing why it is needed and\n"
+		"how to fix it. The exit code is 0 when nothing required is missing, else 78.\n",
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
 	.run = doctor,
 };

@@ -79,10 +79,11 @@ int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])
 	int folder;
 
 	if (!launch_own_path(own)) {
-		format_text(text, LAUNCH_TEXT_MAX,
-			    "the path of msp itself cannot be read from /proc/self/exe: %s. Is /proc "
-			    "mounted?",
-			    strerror(errno));
+		format_text(
+			text, LAUNCH_TEXT_MAX,
+			"the path of msp itself cannot be read from /proc/self/exe: %s. Is /proc "
+			"mounted?",
+			strerror(errno));
 		return -1;
 	}
 	slash = strrchr(own, '/');
@@ -128,13 +129,16 @@ int launch_drop_root(const char *run_as, int *ret_exit, char text[LAUNCH_TEXT_MA
 
 	*ret_exit = MSP_EXIT_REFUSED;
 	if (account_is_setuid()) {
-		format_text(text, LAUNCH_TEXT_MAX,
-			    "the real and effective users differ: msp must not be setuid or setgid; "
-			    "chmod ug-s the program");
+		format_text(
+			text, LAUNCH_TEXT_MAX,
+			"the real and effective users differ: msp must not be setuid or setgid; "
+			"chmod ug-s the program");
 		return -1;
 	}
 	if (geteuid() == 0)
-		return account_become(run_as ? run_as : wish && *wish ? wish : ACCOUNT_DEFAULT,
+		return account_become(run_as	      ? run_as
+				      : wish && *wish ? wish
+						      : ACCOUNT_DEFAULT,
 				      ret_exit, text);
 	if (!run_as)
 		return 0;
@@ -165,9 +169,10 @@ int launch_enter_cgroup(uint32_t limits, struct cgroup_home *home, char text[LAU
 		return 0;
 	cgroup_describe(&state, what);
 	cgroup_describe_fix(&state, fix);
-	format_text(text, LAUNCH_TEXT_MAX,
-		    "the policy requires cgroup v2 with cpu, memory and pids: %.400s. To fix it, %s",
-		    what, fix);
+	format_text(
+		text, LAUNCH_TEXT_MAX,
+		"the policy requires cgroup v2 with cpu, memory and pids: %.400s. To fix it, %s",
+		what, fix);
 	return -1;
 }
 
@@ -202,8 +207,7 @@ int launch_send(const struct launch *launch, int channel_fd)
 		.fd = channel_fd, .self = IPC_LAUNCHER, .peer = IPC_SUPERVISOR, .phase = IPC_SETUP
 	};
 	const struct ipc_supervisor_cgroup cgroup = { .has_io = launch->home->has_io };
-	const struct ipc_supervisor_run run = { .binds =
-							launch->binds ? launch->binds->count : 0 };
+	const struct ipc_supervisor_run run = { .binds = launch->binds ? launch->binds->count : 0 };
 	int error = send_start(launch, &channel);
 
 	if (!error && launch->home->directory >= 0)

@@ -64,8 +64,8 @@ int launch_send(const struct launch *launch, int channel);
 int launch_spawn(const struct images *images, int channel, int null, const sigset_t *mask,
 		 pid_t *ret);
 
-/* Wait until the supervisor, whose channel is closed, has ended; it is killed if it takes longer than
- * a second. Its status as wait(2) gives it. */
+/* Wait until the supervisor, whose channel is closed, has ended; it is killed if it takes longer
+ * than a second. Its status as wait(2) gives it. */
 int launch_await(pid_t pid);
 
 /* Become the supervisor, with `channel` as descriptor 3. Returns only on failure: -errno. */

@@ -27,7 +27,7 @@ static void unescape(char *text)
 
 	for (const char *from = text; *from != '\0'; to++) {
 		if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
-			*to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
+			*to = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
 			from += 4;
 		} else {
 			*to = *from++;

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "suggest.h"
 #include "format.h"
+#include "suggest.h"
 
 static const struct option_row *find_row(const struct option_table *table, const char *name,
 					 size_t size)
@@ -27,8 +27,8 @@ static void describe_unknown(const struct option_table *table, const char *word,
 		names[count] = table->rows[count].name;
 	near = suggest_nearest(word + strspn(word, "-"), names, count);
 	if (near)
-		format_text(text, OPTIONS_TEXT_MAX, "there is no option '%s' (did you mean '--%s'?)",
-			    word, near);
+		format_text(text, OPTIONS_TEXT_MAX,
+			    "there is no option '%s' (did you mean '--%s'?)", word, near);
 	else
 		format_text(text, OPTIONS_TEXT_MAX, "there is no option '%s'", word);
 }

@@ -22,7 +22,7 @@ struct option_row {
 	const char *name;     /* without the two dashes */
 	const char *argument; /* the value's name in the help; NULL: takes none */
 	option_set *set;
-	size_t offset;        /* of the member in the command's own struct */
+	size_t offset; /* of the member in the command's own struct */
 	const char *help;
 };
 
@@ -60,13 +60,13 @@ struct bind_words {
 	const char *words[BINDS_MAX];
 };
 
-option_set option_set_flag;        /* bool */
-option_set option_set_limits;      /* uint32_t, enum limits_mode: what the operator accepts */
-option_set option_set_seconds;     /* uint32_t, milliseconds above 0 */
-option_set option_set_profile;     /* const char * */
-option_set option_set_account;     /* const char * */
+option_set option_set_flag;	   /* bool */
+option_set option_set_limits;	   /* uint32_t, enum limits_mode: what the operator accepts */
+option_set option_set_seconds;	   /* uint32_t, milliseconds above 0 */
+option_set option_set_profile;	   /* const char * */
+option_set option_set_account;	   /* const char * */
 option_set option_set_inside_path; /* const char *, an absolute path */
 option_set option_set_environment; /* struct environment, appended */
-option_set option_set_bind;        /* struct bind_words, appended */
+option_set option_set_bind;	   /* struct bind_words, appended */
 
 #endif

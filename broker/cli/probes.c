@@ -50,9 +50,10 @@ static void probe_landlock(const struct machine *machine, struct finding *ret)
 	else
 		format_text(ret->happened, sizeof(ret->happened), "%s", strerror(error));
 	if (abi == 0 && error == EOPNOTSUPP)
-		format_text(ret->fix, sizeof(ret->fix),
-			    "Landlock is built in but off: add 'landlock' to the list after lsm= on "
-			    "the kernel command line");
+		format_text(
+			ret->fix, sizeof(ret->fix),
+			"Landlock is built in but off: add 'landlock' to the list after lsm= on "
+			"the kernel command line");
 }
 
 static void probe_cgroup(const struct machine *machine, struct finding *ret)
@@ -156,7 +157,8 @@ static void probe_languages(const struct machine *machine, struct finding *ret)
 #define FIX_KERNEL "run a kernel that has it: Linux 6.12 or newer, as distributions build it"
 #define FIX_CONTAINER                                                                              \
 	"inside a container, start the container with this allowed (podman and docker: "           \
-	"--security-opt seccomp=unconfined --security-opt systempaths=unconfined); else " FIX_KERNEL
+	"--security-opt seccomp=unconfined --security-opt systempaths=unconfined); "               \
+	"else " FIX_KERNEL
 
 const struct probe probes[] = {
 	{ "architecture", PROBE_REQUIRED, probe_architecture,
@@ -165,8 +167,7 @@ const struct probe probes[] = {
 	{ "landlock", PROBE_REQUIRED, probe_landlock,
 	  "the second wall around files, TCP, signals and abstract sockets", FIX_KERNEL },
 	{ "user-namespace", PROBE_REQUIRED, probe_user_namespace,
-	  "every sandbox lives in its own, so that nothing of ours needs root",
-	  FIX_CONTAINER },
+	  "every sandbox lives in its own, so that nothing of ours needs root", FIX_CONTAINER },
 	{ "namespaces", PROBE_REQUIRED, probe_other_namespaces,
 	  "what a sandbox cannot see it cannot touch", FIX_CONTAINER },
 	{ "proc", PROBE_REQUIRED, probe_proc, "programs need a /proc, and only their own",
@@ -174,7 +175,8 @@ const struct probe probes[] = {
 	{ "overlay", PROBE_REQUIRED, probe_overlay, "copy-on-write folders",
 	  "load it: modprobe overlay; else " FIX_KERNEL },
 	{ "seccomp", PROBE_REQUIRED, probe_seccomp, "the list of system calls", FIX_KERNEL },
-	{ "cgroup", PROBE_LIMITS, probe_cgroup, "hard limits of memory, processes and CPU time", "" },
+	{ "cgroup", PROBE_LIMITS, probe_cgroup, "hard limits of memory, processes and CPU time",
+	  "" },
 	{ "cgroup-clone", PROBE_LIMITS, probe_cgroup_clone,
 	  "a process is inside its limits from its first instruction", FIX_KERNEL },
 	{ "files", PROBE_REQUIRED, probe_files, "msp is five programs and a compiled policy",

@@ -16,7 +16,7 @@
 enum finding_status {
 	FINDING_OK,
 	FINDING_MISSING,
-	FINDING_NOTE,    /* for information */
+	FINDING_NOTE,	 /* for information */
 	FINDING_SKIPPED, /* cannot be tried here */
 };
 
@@ -40,7 +40,7 @@ struct machine {
 
 enum probe_level {
 	PROBE_REQUIRED,
-	PROBE_LIMITS,      /* required unless --limits=fallback is accepted */
+	PROBE_LIMITS, /* required unless --limits=fallback is accepted */
 	PROBE_INFORMATION,
 };
 

@@ -103,25 +103,25 @@ static struct step attach(int mount, const char *path, const char *text)
 		errno = -mount;
 		return failed(text);
 	}
-	return kernel_move_mount(mount, AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0
-		       ? failed(text)
-		       : all_done;
+	return kernel_move_mount(mount, AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0 ? failed(text)
+										      : all_done;
 }
 
 /* A mount namespace whose changes stay in it, with an empty tmpfs over /usr: that folder exists on
  * every machine on which anything runs. */
 static struct step enter_mounts(void)
 {
-	static const char options[] = "size\0" "64k";
+	static const char options[] = "size\0"
+				      "64k";
 	const struct step step = enter_namespaces(CLONE_NEWNS);
 
 	if (step.failed)
 		return step;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return failed("making the mounts private");
-	return attach(mount_new("tmpfs", options, sizeof(options),
-				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
-		      "/usr", "mounting a tmpfs inside it");
+	return attach(
+		mount_new("tmpfs", options, sizeof(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+		"/usr", "mounting a tmpfs inside it");
 }
 
 static bool reads_as(const char *path, const char *expected)
@@ -143,7 +143,7 @@ static void fix_user_namespace(const struct machine *machine, struct finding *re
 	else if (reads_as("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
 		format_text(ret->fix, sizeof(ret->fix),
 			    "allow it for msp: put 'abi <abi/4.0>, profile msp "
-			    "%.300s/msp{,-supervisor} flags=(unconfined) { userns, }' into "
+			    "%.300s/msp flags=(unconfined) { userns, }' into "
 			    "/etc/apparmor.d/msp and run apparmor_parser -r /etc/apparmor.d/msp",
 			    machine->own_folder);
 }
@@ -175,7 +175,8 @@ void probe_other_namespaces(const struct machine *machine, struct finding *ret)
 
 static struct step mount_proc(void)
 {
-	static const char options[] = "hidepid\0" "invisible";
+	static const char options[] = "hidepid\0"
+				      "invisible";
 
 	return attach(mount_new("proc", options, sizeof(options),
 				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC),
@@ -298,7 +299,8 @@ void probe_cgroup_clone(const struct machine *machine, struct finding *ret)
 	format_text(ret->tried, sizeof(ret->tried), "clone3 into a fresh cgroup below ours");
 	if (machine->cgroup.problem != CGROUP_USABLE) {
 		ret->status = FINDING_SKIPPED;
-		format_text(ret->happened, sizeof(ret->happened), "there is no cgroup to try it in");
+		format_text(ret->happened, sizeof(ret->happened),
+			    "there is no cgroup to try it in");
 		return;
 	}
 	format_text(name, sizeof(name), "msp.probe.%d", (int)getpid());

@@ -186,8 +186,7 @@ static enum relay_state move_once(struct relay *relay, bool *ret_is_moved)
 /* May the next move be tried, or would a call that finds nothing wait? */
 static bool may_go_on(const struct relay *relay)
 {
-	const enum relay_end end =
-		relay->state == RELAY_SINK ? relay->sink_end : relay->source_end;
+	const enum relay_end end = relay->state == RELAY_SINK ? relay->sink_end : relay->source_end;
 
 	return !relay_is_over(relay) &&
 	       (relay->uses_splice || (end != RELAY_PIPE && end != RELAY_TERMINAL));

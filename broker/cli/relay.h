@@ -24,10 +24,10 @@ enum relay_state {
 
 /* How one end wants to be treated. */
 enum relay_end {
-	RELAY_OWN,       /* ours, O_NONBLOCK */
-	RELAY_PIPE,      /* the caller's: blocks unless asked otherwise in the call */
+	RELAY_OWN,  /* ours, O_NONBLOCK */
+	RELAY_PIPE, /* the caller's: blocks unless asked otherwise in the call */
 	RELAY_SOCKET,
-	RELAY_FILE,      /* a regular file, or a device such as /dev/null */
+	RELAY_FILE, /* a regular file, or a device such as /dev/null */
 	RELAY_TERMINAL,
 };
 
@@ -39,7 +39,7 @@ struct relay {
 	enum relay_state state;
 	int error;
 	bool uses_splice;
-	uint64_t taken; /* bytes from the source so far */
+	uint64_t taken;	   /* bytes from the source so far */
 	size_t begin, end; /* what the buffer holds */
 	uint8_t *buffer;   /* RELAY_BUFFER_BYTES, the caller's; not used while splicing */
 };

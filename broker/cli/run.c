@@ -32,8 +32,10 @@ struct run_options {
 };
 
 #define ROW(option, value, setter, member, text)                                                   \
-	{ .name = (option), .argument = (value), .set = (setter),                                  \
-	  .offset = offsetof(struct run_options, member), .help = (text) }
+	{                                                                                          \
+		.name = (option), .argument = (value), .set = (setter),                            \
+		.offset = offsetof(struct run_options, member), .help = (text)                     \
+	}
 
 static const struct option_row rows[] = {
 	ROW("profile", "NAME", option_set_profile, profile,
@@ -52,7 +54,8 @@ static const struct option_row rows[] = {
 	ROW("cwd", "DIR", option_set_inside_path, cwd,
 	    "where to start, inside the sandbox (the default: /workspace)"),
 	ROW("json", NULL, option_set_flag, is_json,
-	    "print one JSON object at the end, with what the command wrote, instead of its streams"),
+	    "print one JSON object at the end, with what the command wrote, instead of its "
+	    "streams"),
 	ROW("verbose", NULL, option_set_flag, is_verbose,
 	    "say on stderr what is enforced and how the command ended"),
 	ROW("run-as", "USER", option_set_account, run_as,
@@ -65,7 +68,8 @@ static const char help[] =
 	"no home, no network, no other processes. Standard input, output and error are\n"
 	"passed on live; when input and output are a terminal, CMD gets one of its own.\n"
 	"\n"
-	"Options end at '--' or at the first word that is none. The exit code is CMD's own, or\n"
+	"Options end at '--' or at the first word that is none. The exit code is CMD's\n"
+	"own, or\n"
 	"  124      it was ended by the timeout\n"
 	"  125      the sandbox could not be made\n"
 	"  126,127  CMD could not be executed, or was not found in the sandbox\n"
@@ -251,8 +255,8 @@ static int execute(struct run *run, bool use_tty)
 		options.captures = captures;
 	}
 	outcome = session_run(&options, channel, signals, &start, &run->request);
-	/* Nothing of ours is left when msp ends, not even a process that somebody else must reap; and
-	 * the supervisor empties the cgroups that are given back here. */
+	/* Nothing of ours is left when msp ends, not even a process that somebody else must reap;
+	 * and the supervisor empties the cgroups that are given back here. */
 	fd_close(&channel);
 	outcome.supervisor_status = launch_await(run->supervisor);
 	if (run->home.directory >= 0)
@@ -273,7 +277,8 @@ static int run(const struct command *command, int argc, char *argv[])
 	if (!command_parse(command, argc, argv, &options, &rest, &code))
 		return code;
 	if (rest == argc)
-		return command_usage_error(command, "a command is missing: msp run -- CMD [ARG]...");
+		return command_usage_error(command,
+					   "a command is missing: msp run -- CMD [ARG]...");
 	use_tty = !options.is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (fill_start(&options, argv + rest, use_tty) != 0)
 		return MSP_EXIT_USAGE;

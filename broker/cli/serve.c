@@ -20,11 +20,15 @@ struct serve_options {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "limits", .argument = "required|fallback", .set = option_set_limits,
+	{ .name = "limits",
+	  .argument = "required|fallback",
+	  .set = option_set_limits,
 	  .offset = offsetof(struct serve_options, limits),
 	  .help = "'required' (the default): refuse to start without cgroup v2. 'fallback': use "
 		  "cgroup v2 where it can be used, and weaker resource limits where it cannot" },
-	{ .name = "run-as", .argument = "USER", .set = option_set_account,
+	{ .name = "run-as",
+	  .argument = "USER",
+	  .set = option_set_account,
 	  .offset = offsetof(struct serve_options, run_as),
 	  .help = "when root starts msp: the account to become (the default: MSP_RUN_AS, else "
 		  "'msp')" },
@@ -32,9 +36,9 @@ static const struct option_row rows[] = {
 
 static const char help[] =
 	"Serve one MCP client on standard input and output: the Model Context Protocol,\n"
-	"one JSON message per line. A client starts this itself; 'msp client-config' prints\n"
-	"what to put into its configuration. What is wrong is said on standard error; the\n"
-	"exit code is 78 when this machine does not fulfil the policy.\n";
+	"one JSON message per line. A client starts this itself; 'msp client-config'\n"
+	"prints what to put into its configuration. What is wrong is said on standard\n"
+	"error; the exit code is 78 when this machine does not fulfil the policy.\n";
 
 static void greet(void)
 {
@@ -78,7 +82,8 @@ static int serve(const struct command *command, int argc, char *argv[])
 					       .home = &home,
 					       .frontend = FRONTEND_BROKER,
 					       .limits = options.limits };
-		/* The messages wait in the socket until the supervisor that we become reads them. */
+		/* The messages wait in the socket until the supervisor that we become reads them.
+		 */
 		error = launch_send(&launch, ends[0]);
 	}
 	if (!error)

@@ -46,8 +46,8 @@ struct session {
 	struct outcome outcome;
 	struct terminal terminal;
 	int signals;
-	int fds[STREAM_COUNT];  /* the workload's ends that we hold, or -1 */
-	int own[STREAM_COUNT];  /* own openings of the caller's terminal, or -1 */
+	int fds[STREAM_COUNT]; /* the workload's ends that we hold, or -1 */
+	int own[STREAM_COUNT]; /* own openings of the caller's terminal, or -1 */
 	struct relay relays[STREAM_COUNT];
 	uint64_t captured_bytes;
 	uint64_t output_bytes; /* the profile's limit, 0: none */

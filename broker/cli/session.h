@@ -14,7 +14,7 @@
 #include "outcome.h"
 
 struct session_options {
-	bool use_tty;             /* the caller's stdin and stdout are a terminal */
+	bool use_tty; /* the caller's stdin and stdout are a terminal */
 	bool is_verbose;
 	struct capture *captures; /* two, stdout and stderr; NULL: they go to the caller */
 };
@@ -27,8 +27,8 @@ struct session_options {
 int session_block_signals(bool use_tty, sigset_t *ret_before);
 
 /*
- * Ask the supervisor on `channel` for the execution and see it through. The outcome is complete when
- * this returns, but for supervisor_status; the supervisor may still be clearing up.
+ * Ask the supervisor on `channel` for the execution and see it through. The outcome is complete
+ * when this returns, but for supervisor_status; the supervisor may still be clearing up.
  */
 struct outcome session_run(const struct session_options *options, int channel, int signals,
 			   const struct ipc_execution_start *start,

@@ -72,7 +72,7 @@ class Help(unittest.TestCase):
             self.assertEqual(result.returncode, 0)
             self.assertEqual(result.stdout, msp(command, "--help").stdout)
             self.assertTrue(result.stdout.startswith(f"usage: msp {command}"))
-            self.assertLessEqual(max(map(len, result.stdout.splitlines())), 88)
+            self.assertLessEqual(max(map(len, result.stdout.splitlines())), 80)
 
     def test_version(self):
         for word in ("version", "--version", "-V"):
@@ -154,7 +154,8 @@ class Doctor(unittest.TestCase):
         self.assertNotIn("\x1b", result.stdout, "colors are for terminals")
         for name in self.probes:
             self.assertRegex(result.stdout, rf"(?m)^  (ok|missing|note|skipped) +{name} ")
-        self.assertLessEqual(max(map(len, result.stdout.splitlines())), 100)
+        for line in result.stdout.splitlines():
+            self.assertTrue(len(line) <= 100 or len(line.split()) == 1, line)
         if not self.report["ok"] and self.report["ok_with_limits_fallback"]:
             self.assertRegex(result.stdout, r"would start with --limits=fallback")
 

@@ -51,10 +51,11 @@ Test(bind, split_refuses)
 
 Test(bind, places_inside)
 {
-	static const char *const good[] = { "/data",	       "/a/b/c",    "/usr/local/x",
-					    "/home/agent/data", "/opt",	    "/workspace/in",
-					    "/tmp/x",	       "/processed", "/developer",
-					    "/..a",	       "/a/...",    "/.x" };
+	static const char *const good[] = {
+		"/data",      "/a/b/c",	       "/usr/local/x", "/home/agent/data",
+		"/opt",	      "/workspace/in", "/tmp/x",       "/processed",
+		"/developer", "/..a",	       "/a/...",       "/.x"
+	};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 		cr_expect_null(bind_check_inside(good[i]), "%s", good[i]);
@@ -62,12 +63,13 @@ Test(bind, places_inside)
 
 Test(bind, places_inside_refused)
 {
-	static const char *const bad[] = { "/",	      "",	"data",	     "./data",	"//data",
-					   "/data/",  "/a//b",	"/a/../b",   "/..",	"/a/.",
-					   "/./a",    "/a/..",	"/proc",     "/proc/x", "/dev",
-					   "/dev/shm", "/sys/fs", "/usr",    "/etc",	"/home",
-					   "/tmp",    "/bin",	"/workspace", "/home/agent",
-					   "/bin/x",  "/lib/x",	"/var/tmp/x", "/var/run", "/var/empty" };
+	static const char *const bad[] = {
+		"/",	  "",	     "data",	   "./data",   "//data",     "/data/",
+		"/a//b",  "/a/../b", "/..",	   "/a/.",     "/./a",	     "/a/..",
+		"/proc",  "/proc/x", "/dev",	   "/dev/shm", "/sys/fs",    "/usr",
+		"/etc",	  "/home",   "/tmp",	   "/bin",     "/workspace", "/home/agent",
+		"/bin/x", "/lib/x",  "/var/tmp/x", "/var/run", "/var/empty"
+	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		cr_expect_not_null(bind_check_inside(bad[i]), "%s", bad[i]);

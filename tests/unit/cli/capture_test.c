@@ -57,7 +57,10 @@ static void expect_stream(size_t size)
 	cr_expect(parts.is_utf8);
 }
 
-Test(capture, nothing) { expect_stream(0); }
+Test(capture, nothing)
+{
+	expect_stream(0);
+}
 
 Test(capture, a_little)
 {

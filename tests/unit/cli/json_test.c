@@ -66,8 +66,9 @@ Test(json, escapes)
 Test(json, keeps_utf8_and_replaces_what_is_none)
 {
 	json_string(&json, NULL, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80|\xff|\xc3|\xed\xa0\x80");
-	cr_expect_str_eq(finish(), "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80|\xef\xbf\xbd|\xef\xbf\xbd|"
-				   "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n");
+	cr_expect_str_eq(finish(),
+			 "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80|\xef\xbf\xbd|\xef\xbf\xbd|"
+			 "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n");
 }
 
 Test(json, a_nul_byte)
@@ -85,11 +86,26 @@ static const char *base64(const char *first, size_t first_size, const char *seco
 	return finish();
 }
 
-Test(json, base64_of_nothing) { cr_expect_str_eq(base64("", 0, ""), "\"\"\n"); }
-Test(json, base64_one) { cr_expect_str_eq(base64("f", 1, ""), "\"Zg==\"\n"); }
-Test(json, base64_two) { cr_expect_str_eq(base64("f", 1, "o"), "\"Zm8=\"\n"); }
-Test(json, base64_across_parts) { cr_expect_str_eq(base64("fo", 2, "obar"), "\"Zm9vYmFy\"\n"); }
-Test(json, base64_bytes) { cr_expect_str_eq(base64("\0\xff\xfe", 3, ""), "\"AP/+\"\n"); }
+Test(json, base64_of_nothing)
+{
+	cr_expect_str_eq(base64("", 0, ""), "\"\"\n");
+}
+Test(json, base64_one)
+{
+	cr_expect_str_eq(base64("f", 1, ""), "\"Zg==\"\n");
+}
+Test(json, base64_two)
+{
+	cr_expect_str_eq(base64("f", 1, "o"), "\"Zm8=\"\n");
+}
+Test(json, base64_across_parts)
+{
+	cr_expect_str_eq(base64("fo", 2, "obar"), "\"Zm9vYmFy\"\n");
+}
+Test(json, base64_bytes)
+{
+	cr_expect_str_eq(base64("\0\xff\xfe", 3, ""), "\"AP/+\"\n");
+}
 
 Test(json, numbers)
 {

@@ -4,13 +4,12 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
-static const char table[] =
-	"22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
-	"23 22 0:21 / /proc rw - proc proc rw\n"
-	"24 22 8:2 / /home rw shared:2 master:3 - ext4 /dev/sda2 rw\n"
-	"25 22 8:2 /user/.ssh /mnt/keys rw - ext4 /dev/sda2 rw\n"
-	"26 22 8:1 /srv/data /mnt/with\\040space rw - ext4 /dev/sda1 rw\n"
-	"27 22 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+static const char table[] = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+			    "23 22 0:21 / /proc rw - proc proc rw\n"
+			    "24 22 8:2 / /home rw shared:2 master:3 - ext4 /dev/sda2 rw\n"
+			    "25 22 8:2 /user/.ssh /mnt/keys rw - ext4 /dev/sda2 rw\n"
+			    "26 22 8:1 /srv/data /mnt/with\\040space rw - ext4 /dev/sda1 rw\n"
+			    "27 22 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
 
 static struct mounts mounts;
 

@@ -175,10 +175,11 @@ Test(option_values, seconds)
 
 Test(option_values, seconds_refused)
 {
-	static const char *const bad[] = { "",     "0",    "0.0",     ".",	 "-1",
-					   "+1",   " 1",   "1 ",      "1e3",     "1s",
-					   "1..2", "1.2.3", "4294968", "99999999999999999999999",
-					   "inf",  "nan",  "0x10",    "1,5" };
+	static const char *const bad[] = {
+		"",    "0",   "0.0",  ".",    "-1",    "+1",	  " 1",
+		"1 ",  "1e3", "1s",   "1..2", "1.2.3", "4294968", "99999999999999999999999",
+		"inf", "nan", "0x10", "1,5"
+	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		cr_expect_eq(seconds(bad[i]), 0U, "'%s'", bad[i]);
@@ -229,7 +230,8 @@ Test(option_values, environment)
 Test(option_values, environment_refused)
 {
 	static struct environment environment;
-	static const char *const bad[] = { "", "=", "=1", "A", "1A=2", "A B=1", "A-B=1", "\xc3\xa9=1" };
+	static const char *const bad[] = { "",	   "=",	    "=1",    "A",
+					   "1A=2", "A B=1", "A-B=1", "\xc3\xa9=1" };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		cr_expect_not_null(option_set_environment(&environment, bad[i]), "'%s'", bad[i]);

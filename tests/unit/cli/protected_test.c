@@ -19,7 +19,7 @@
 #include "common/kernel.h"
 #include "format.h"
 
-static char top[64];  /* the temporary folder, canonical */
+static char top[64]; /* the temporary folder, canonical */
 static char home[96];
 
 static void path_of(const char *name, char path[4096])
@@ -176,6 +176,27 @@ Test(protected, what_a_protected_symlink_leads_to)
 	cr_expect_eq(ask("vault"), PROTECTED_CONTAINS);
 }
 
+Test(protected, where_a_protected_file_is_linked_from)
+{
+	make_folder("home/user/dots");
+	make_file("home/user/dots/npmrc");
+	make_link("dots/npmrc", "home/user/.npmrc");
+	cr_expect_eq(ask("home/user/dots/npmrc"), PROTECTED_IS);
+	cr_expect_eq(ask("home/user/dots"), PROTECTED_CONTAINS);
+}
+
+Test(protected, a_folder_that_we_may_not_search)
+{
+	char path[4096];
+
+	make_folder("home/user/.kube");
+	path_of("home/user/.kube", path);
+	cr_assert_eq(chmod(path, 0), 0);
+	cr_expect_eq(ask("home/user/.kube"), PROTECTED_IS);
+	cr_expect_eq(ask("home/user/tokenizer"), PROTECTED_FREE, "compared all the same");
+	cr_expect_eq(ask("home"), PROTECTED_CONTAINS);
+}
+
 Test(protected, what_does_not_exist_yet)
 {
 	/* .aws may be made while the sandbox runs; only the home would show it. */
@@ -241,8 +262,8 @@ static void expect_with_bind(const char *from, const char *to, const char *name,
 	const pid_t pid = fork();
 
 	if (pid == 0) {
-		const bool may = unshare(geteuid() == 0 ? CLONE_NEWNS
-							: CLONE_NEWUSER | CLONE_NEWNS) == 0;
+		const bool may =
+			unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) == 0;
 
 		if (!may || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
 		    !bind_folder(from, to))

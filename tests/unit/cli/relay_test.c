@@ -8,9 +8,9 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -275,8 +275,9 @@ Test(relay, a_full_socket_lets_it_rest)
 	expect_rest_when_full(in[1]);
 }
 
-Test(relay, a_full_blocking_pipe_by_copying_lets_it_rest)
+Test(relay, a_blocking_pipe_with_little_room_does_not_hold_it_up)
 {
+	uint8_t page[4096];
 	int in[2], out[2];
 
 	make_pipe(in);
@@ -284,6 +285,9 @@ Test(relay, a_full_blocking_pipe_by_copying_lets_it_rest)
 	make_relay(in[0], RELAY_OWN, out[1], RELAY_PIPE);
 	relay.uses_splice = false;
 	expect_rest_when_full(in[1]);
+	cr_assert_eq(read(out[0], page, sizeof(page)), (ssize_t)sizeof(page));
+	cr_expect(turn(1000), "there is room for a page");
+	cr_expect_not(turn(50), "and for no more");
 }
 
 Test(relay, the_callers_flags_stay)

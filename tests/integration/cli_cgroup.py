@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Real cgroups: msp's own directory is made, filled, limited, cleared, and swept after a crash.
+
+Needs a delegated cgroup v2 that this process has for itself: it is started again in a scope of the
+user's systemd for that, and skipped where there is none."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import support
+from cli_support import MSP, SECONDS
+
+IN_SCOPE = "MSP_TEST_IN_SCOPE"
+NEEDED = {"cpu", "memory", "pids"}
+
+
+def own_cgroup():
+    with open("/proc/self/cgroup", encoding="ascii") as file:
+        for line in file:
+            if line.startswith("0::"):
+                return "/sys/fs/cgroup" + line[3:].strip()
+    return None
+
+
+def read(path):
+    with open(path, encoding="ascii") as file:
+        return file.read()
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def is_ours(folder):
+    """Writable, with the controllers, and nobody else in it."""
+    try:
+        return (os.access(folder + "/cgroup.procs", os.W_OK)
+                and NEEDED <= set(read(folder + "/cgroup.controllers").split())
+                and read(folder + "/cgroup.procs").split() == [str(os.getpid())])
+    except (OSError, TypeError):
+        return False
+
+
+def enter_scope():
+    """Run this file again where it is alone; does not return when that works."""
+    words = ["systemd-run", "--user", "--scope", "--quiet", "-p", "Delegate=yes", "--"]
+    try:
+        found = subprocess.run([*words, "true"], capture_output=True, timeout=30, check=False,
+                               stdin=subprocess.DEVNULL).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        found = False
+    if found:
+        os.execvpe(words[0], [*words, sys.executable, "-B", *sys.argv],
+                   {**os.environ, IN_SCOPE: "1"})
+
+
+@unittest.skipUnless(is_ours(own_cgroup()), "no delegated cgroup v2 of its own")
+class Cgroups(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.top = own_cgroup()
+        cls.work = cls.top + "/work"
+        os.mkdir(cls.top + "/tests")
+        write(cls.top + "/tests/cgroup.procs", str(os.getpid()))
+        write(cls.top + "/cgroup.subtree_control", "+cpu +memory +pids")
+
+    def setUp(self):
+        os.mkdir(self.work)
+        self.addCleanup(os.rmdir, self.work)
+
+    def enter(self):
+        write(self.work + "/cgroup.procs", str(os.getpid()))
+
+    def start(self, *arguments):
+        return subprocess.Popen([MSP, "run", *arguments], stdin=subprocess.DEVNULL, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                preexec_fn=self.enter)
+
+    def run_there(self, *arguments):
+        process = self.start(*arguments)
+        process.out, process.err = process.communicate(timeout=SECONDS)
+        return process
+
+    def inside(self):
+        return sorted(os.path.relpath(folder, self.work)
+                      for folder, _, _ in os.walk(self.work) if folder != self.work)
+
+    def assert_clear(self):
+        self.assertTrue(support.wait_until(lambda: self.inside() == [], 2), self.inside())
+        self.assertEqual(read(self.work + "/cgroup.subtree_control").split(), [])
+
+    def test_limits_are_cgroups(self):
+        result = self.run_there("--verbose", "--", "cat", "/proc/self/cgroup")
+        self.assertEqual(result.returncode, 0, result.err)
+        self.assertIn("limits: cgroup", result.err)
+        self.assertRegex(result.out, r"^0::/")
+        self.assert_clear()
+
+    def test_the_layout(self):
+        process = self.start("--", "sh", "-c", "echo ready; sleep 60")
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        home = f"msp.{process.pid}"
+        self.assertEqual(self.inside(), [home, home + "/s0", home + "/s0/e0",
+                                         home + "/supervisor"])
+        self.assertIn(str(process.pid), read(f"{self.work}/{home}/supervisor/cgroup.procs").split())
+        self.assertNotEqual(read(f"{self.work}/{home}/s0/memory.max").strip(), "max")
+        self.assertNotEqual(read(f"{self.work}/{home}/s0/pids.max").strip(), "max")
+        process.terminate()
+        process.communicate(timeout=SECONDS)
+        self.assertEqual(process.returncode, 143)
+        self.assert_clear()
+
+    def test_too_much_memory(self):
+        code = "x = []\nwhile True: x.append(b'x' * (32 << 20))"
+        result = self.run_there("--json", "--timeout=50", "--", "python3", "-c", code)
+        self.assertEqual(json.loads(result.out)["verdict"], "memory", result.out)
+        self.assert_clear()
+
+    def test_the_supervisor_is_killed(self):
+        process = self.start("--", "sh", "-c", "echo ready; sleep 60")
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        os.kill(support.descendants(process.pid)[0], signal.SIGKILL)
+        process.communicate(timeout=SECONDS)
+        self.assertEqual(process.returncode, 125)
+        self.assert_clear()
+
+    def test_a_dead_start_is_swept(self):
+        os.makedirs(self.work + "/msp.1/s0/e0")
+        sleeper = subprocess.Popen(["sleep", "60"])
+        write(self.work + "/msp.1/s0/e0/cgroup.procs", str(sleeper.pid))
+        result = self.run_there("--", "echo", "x")
+        self.assertEqual((result.returncode, result.out), (0, "x\n"), result.err)
+        self.assertEqual(sleeper.wait(SECONDS), -signal.SIGKILL)
+        self.assert_clear()
+
+    def test_a_living_start_is_left_alone(self):
+        os.makedirs(self.work + "/msp.1/s0")
+        holder = subprocess.Popen(["flock", self.work + "/msp.1", "sleep", "60"])
+        time.sleep(0.5)
+        result = self.run_there("--", "echo", "x")
+        self.assertEqual((result.returncode, result.out), (0, "x\n"), result.err)
+        self.assertEqual(self.inside(), ["msp.1", "msp.1/s0"])
+        for pid in [*support.descendants(holder.pid), holder.pid]:
+            os.kill(pid, signal.SIGKILL)
+        holder.wait()
+        self.assertEqual(self.run_there("--", "echo", "x").returncode, 0)
+        self.assert_clear()
+
+    def test_not_alone(self):
+        neighbour = subprocess.Popen(["sleep", "60"], preexec_fn=self.enter)
+        self.addCleanup(neighbour.wait)
+        self.addCleanup(neighbour.kill)
+        result = self.run_there("--", "true")
+        self.assertEqual(result.returncode, 78)
+        self.assertIn("holds other processes too", result.err)
+        result = self.run_there("--limits=fallback", "--verbose", "--", "true")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("limits: fallback", result.err)
+        self.assertEqual(self.inside(), [])
+        neighbour.kill()
+        neighbour.wait()
+
+    def test_serve_leaves_no_process(self):
+        """Nobody outlives the supervisor to clear its own folder away: systemd does it with the
+        scope, or the next start."""
+        subprocess.run([MSP, "serve"], stdin=subprocess.DEVNULL, capture_output=True,
+                       timeout=SECONDS, check=False, preexec_fn=self.enter)
+        left = self.inside()
+        for name in left:
+            self.assertRegex(name, r"^msp\.\d+(/supervisor)?$")
+            self.assertEqual(read(f"{self.work}/{name}/cgroup.procs"), "")
+        for name in [*left[:1], ""]:
+            write(f"{self.work}/{name}/cgroup.subtree_control", "-cpu -memory -pids -io")
+        for name in reversed(left):
+            os.rmdir(f"{self.work}/{name}")
+
+
+if __name__ == "__main__":
+    if IN_SCOPE not in os.environ:
+        enter_scope()
+    unittest.main()
