@@ -58,19 +58,6 @@ static int enter_namespaces(void)
 	return error;
 }
 
-static uint32_t set_up(int *ret_error)
-{
-	*ret_error = enter_namespaces();
-	if (*ret_error)
-		return STAGE_NAMESPACES;
-	factory.host = mounts_stage();
-	if (factory.host < 0) {
-		*ret_error = factory.host;
-		return STAGE_STAGING;
-	}
-	return STAGE_NONE;
-}
-
 static int handle_factory_start(void *context, struct channel_message *message)
 {
 	const struct ipc_factory_start *start = &message->body.factory_start;
@@ -104,12 +91,17 @@ static int handle_factory_bind(void *context, struct channel_message *message)
 
 static int handle_factory_serve(void *context, struct channel_message *message)
 {
-	struct ipc_factory_ready ready;
-	int error = 0;
+	struct ipc_factory_ready ready = { .stage = STAGE_NAMESPACES };
+	int error;
 
 	if (!factory.plan.bytes || message->body.factory_serve.binds != factory.bind_count)
 		return -EPROTO;
-	ready.stage = set_up(&error);
+	error = enter_namespaces();
+	if (!error) {
+		factory.host = mounts_stage();
+		error = factory.host < 0 ? factory.host : 0;
+		ready.stage = error ? STAGE_STAGING : STAGE_NONE;
+	}
 	ready.error = (uint32_t)-error;
 	factory.channel.phase = IPC_SERVE;
 	error = channel_send(&factory.channel, IPC_TYPE_factory_ready, &ready, NULL, 0);
@@ -151,9 +143,7 @@ static int clone_isolated(int *ret_pidfd)
 		args.cgroup = (uint64_t)factory.next_cgroup;
 	}
 	pid = syscall(SYS_clone3, &args, sizeof(args));
-	if (pid < 0)
-		return -errno;
-	return (int)pid;
+	return pid < 0 ? -errno : (int)pid;
 }
 
 static int answer(uint32_t type, uint32_t slot, int pidfd)

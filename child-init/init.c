@@ -31,6 +31,8 @@ static int close_descriptors(void)
 	const int places[] = { CHANNEL_FD };
 	const int error = fd_place(&init.channel.fd, places, 1, 0);
 
+	if (error) /* what lies at CHANNEL_FD is still the factory's channel */
+		return error;
 	init.channel.fd = CHANNEL_FD;
 	for (int fd = 0; fd < CHANNEL_FD; fd++)
 		(void)close(fd); /* may be closed already */
@@ -128,9 +130,12 @@ static int build_ruleset(void)
 	const struct kernel_landlock_ruleset wanted = { init.profile->landlock_fs,
 							init.profile->landlock_net,
 							init.profile->landlock_scopes };
+	const int abi = landlock_abi();
 	int error = 0;
 
-	init.landlock = landlock_fit(wanted, landlock_abi());
+	if (abi < (int)init.profile->landlock_abi_min) /* what the supervisor saw, or nothing */
+		return -EOPNOTSUPP;
+	init.landlock = landlock_fit(wanted, abi);
 	init.ruleset = landlock_create(&init.landlock);
 	if (init.ruleset < 0)
 		return init.ruleset;

@@ -204,16 +204,18 @@ static long clone_child(const struct kernel_clone_args *args)
 	return pid;
 }
 
-/* A terminal of the sandbox's own devpts. */
-static int open_terminal(int *ret_master)
+/* A terminal of the sandbox's own devpts, with its size from the first moment on: the workload may
+ * ask for it before the frontend has the master. */
+static int open_terminal(const struct ipc_spawn *request, int *ret_master)
 {
+	const struct winsize size = { .ws_row = (uint16_t)request->tty_rows,
+				      .ws_col = (uint16_t)request->tty_columns };
 	int unlocked = 0;
 	int slave;
 	int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
 
-	if (master < 0)
-		return -errno;
-	if (ioctl(master, TIOCSPTLCK, &unlocked) != 0)
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) != 0 ||
+	    ioctl(master, TIOCSWINSZ, &size) != 0)
 		return -errno;
 	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0)
@@ -256,7 +258,7 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 	attempt.error = prepare(request);
 	if (!attempt.error && request->use_tty) {
 		*ret_stage = STAGE_TERMINAL;
-		attempt.terminal = open_terminal(&master);
+		attempt.terminal = open_terminal(request, &master);
 		attempt.error = attempt.terminal < 0 ? attempt.terminal : 0;
 	}
 	if (attempt.error)

@@ -127,6 +127,8 @@ struct ipc_execution_start {
 	uint32_t timeout_ms;        /* 0: the profile's default; above the profile's most: that */
 	uint32_t use_shell;         /* 1: argv[0] is a command for the profile's shell, the rest its $0... */
 	uint32_t use_tty;           /* 1: a terminal of the sandbox's own; execution_tty follows */
+	uint32_t tty_rows;          /* its size at first; 0: unknown */
+	uint32_t tty_columns;
 	char profile[IPC_NAME_MAX];
 	char cwd[IPC_PATH_MAX];     /* empty: the profile's */
 	uint32_t argv_size;
@@ -261,6 +263,8 @@ struct ipc_spawn_cgroup {
 struct ipc_spawn {
 	uint32_t slot;
 	uint32_t use_tty;
+	uint32_t tty_rows;
+	uint32_t tty_columns;
 	char cwd[IPC_PATH_MAX];
 	uint32_t argv_size;
 	uint8_t argv[IPC_ARGV_MAX];

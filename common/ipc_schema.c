@@ -43,6 +43,8 @@ static const struct ipc_field ipc_execution_start_fields[] = {
 	FIELD(U32, ipc_execution_start, timeout_ms),
 	FIELD(U32, ipc_execution_start, use_shell),
 	FIELD(U32, ipc_execution_start, use_tty),
+	FIELD(U32, ipc_execution_start, tty_rows),
+	FIELD(U32, ipc_execution_start, tty_columns),
 	FIELD(STR, ipc_execution_start, profile),
 	FIELD(OPT, ipc_execution_start, cwd),
 	BYTES(ipc_execution_start, argv),
@@ -138,6 +140,8 @@ static const struct ipc_field ipc_spawn_cgroup_fields[] = {
 static const struct ipc_field ipc_spawn_fields[] = {
 	FIELD(U32, ipc_spawn, slot),
 	FIELD(U32, ipc_spawn, use_tty),
+	FIELD(U32, ipc_spawn, tty_rows),
+	FIELD(U32, ipc_spawn, tty_columns),
 	FIELD(STR, ipc_spawn, cwd),
 	BYTES(ipc_spawn, argv),
 	BYTES(ipc_spawn, environment),

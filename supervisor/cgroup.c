@@ -43,10 +43,11 @@ static int write_limits(uint32_t slot, const struct plan_profile *profile)
 {
 	int error = write_number(slot, "/memory.max", profile->memory_bytes);
 
-	if (!error)
+	if (!error) {
 		error = write_number(slot, "/memory.swap.max", 0);
-	if (error == -ENOENT) /* a kernel without swap accounting has no swap to limit */
-		error = 0;
+		if (error == -ENOENT) /* a kernel without swap accounting has no swap to limit */
+			error = 0;
+	}
 	if (!error)
 		error = write_number(slot, "/pids.max", (uint64_t)profile->pids + 1); /* and init */
 	return error ? error : write_cpu(slot, profile);

@@ -20,7 +20,7 @@
 
 /* Must: allow nothing but the cgroup directory. Must not: scope signals, since the inits that it
  * kills are outside of its domain. */
-static int restrict_files(int cgroup)
+static int restrict_files(int cgroup, int abi)
 {
 	const struct kernel_landlock_ruleset all = {
 		.handled_access_fs = ALL_FS_RIGHTS,
@@ -28,7 +28,7 @@ static int restrict_files(int cgroup)
 			LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP,
 		.scoped = LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET,
 	};
-	const struct kernel_landlock_ruleset attr = landlock_fit(all, landlock_abi());
+	const struct kernel_landlock_ruleset attr = landlock_fit(all, abi);
 	int ruleset = landlock_create(&attr);
 	int error = 0;
 
@@ -42,7 +42,7 @@ static int restrict_files(int cgroup)
 	return error;
 }
 
-int confine_supervisor(int cgroup)
+int confine_supervisor(int cgroup, int abi)
 {
 	int error;
 
@@ -50,7 +50,7 @@ int confine_supervisor(int cgroup)
 		return -errno;
 	error = capabilities_set(0);
 	if (!error)
-		error = restrict_files(cgroup);
+		error = restrict_files(cgroup, abi);
 	if (error)
 		return error;
 	return seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));

@@ -106,13 +106,17 @@ static void report_internal(struct execution *execution, uint32_t stage, uint32_
 	struct ipc_execution_done done = { .verdict = VERDICT_INTERNAL,
 					   .stage = stage,
 					   .error = error };
+	struct cgroup_usage usage = { .cpu_us = 0 };
 
-	if (execution->verdict != VERDICT_EXITED) { /* we killed it: that is what happened */
+	if (supervisor.cgroup >= 0)
+		usage = cgroup_read(execution->slot);
+	if (execution->verdict != VERDICT_EXITED || usage.is_oom) /* it was killed for that */
 		done = (struct ipc_execution_done){ .verdict = execution->verdict,
 						    .signal = SIGKILL };
-	} else if (supervisor.cgroup >= 0 && cgroup_read(execution->slot).is_oom) {
-		done = (struct ipc_execution_done){ .verdict = VERDICT_MEMORY, .signal = SIGKILL };
-	}
+	if (done.verdict == VERDICT_EXITED)
+		done.verdict = VERDICT_MEMORY;
+	done.cpu_us = usage.cpu_us;
+	done.peak_bytes = usage.peak_bytes;
 	report(execution, &done);
 }
 

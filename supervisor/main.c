@@ -40,6 +40,7 @@
 
 /* Longest wait for killed sandboxes at the end: clients give 50 to 450 ms in all. */
 #define END_US 150000
+#define END_STEP_US 1000
 
 struct supervisor supervisor;
 
@@ -114,14 +115,29 @@ static void serve(void)
 	}
 }
 
+static void on_factory_end(void *context)
+{
+	(void)context; /* end() collects it */
+}
+
 static void end(void)
 {
-	const uint64_t deadline = loop_now_us() + END_US;
+	static struct loop_watch factory_end;
+	uint64_t deadline = loop_now_us() + END_US;
 
 	while (!execution_end_all() && loop_now_us() < deadline)
 		(void)loop_turn(deadline); /* the deadline ends it whatever happens */
+	/* Broker and factory end with their channels; a factory that was stopped does not. */
+	fd_close(&supervisor.frontend.fd);
 	fd_close(&supervisor.factory.fd);
-	(void)waitpid(supervisor.factory_pid, NULL, 0); /* it ends with its channel */
+	(void)loop_add(&factory_end, supervisor.factory_pidfd, on_factory_end, NULL);
+	while (waitpid(supervisor.factory_pid, NULL, WNOHANG) == 0) {
+		if (loop_now_us() >= deadline) {
+			(void)kernel_pidfd_send_signal(supervisor.factory_pidfd, SIGKILL);
+			deadline = loop_now_us() + END_STEP_US;
+		}
+		(void)loop_turn(deadline);
+	}
 }
 
 int main(void)
@@ -145,7 +161,7 @@ int main(void)
 		error = handlers_watch();
 	handlers_prepare();
 	if (!error)
-		error = confine_supervisor(supervisor.cgroup);
+		error = confine_supervisor(supervisor.cgroup, supervisor.landlock_abi);
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", strerror(-error));
 	serve();

@@ -205,6 +205,8 @@ enum refusal request_command(const struct ipc_execution_start *from, struct requ
 	    !compose_environment(profile, from->environment, from->environment_size))
 		return REFUSAL_ARGV;
 	spawn.use_tty = from->use_tty != 0;
+	spawn.tty_rows = from->tty_rows;
+	spawn.tty_columns = from->tty_columns;
 	*ret = request;
 	return REFUSAL_NONE;
 }

@@ -12,6 +12,7 @@
 #include "common/confine/landlock.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
+#include "common/kernel.h"
 #include "common/log.h"
 #include "state.h"
 
@@ -179,7 +180,9 @@ static void spawn_factory(void)
 	supervisor.factory_pid = fork();
 	if (supervisor.factory_pid == 0)
 		become_factory(image, ends[1]);
-	if (supervisor.factory_pid < 0)
+	if (supervisor.factory_pid > 0)
+		supervisor.factory_pidfd = kernel_pidfd_open(supervisor.factory_pid);
+	if (supervisor.factory_pid < 0 || supervisor.factory_pidfd < 0)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot start the factory: %s", strerror(errno));
 	fd_close(&image);
 	fd_close(&ends[1]);

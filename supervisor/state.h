@@ -44,6 +44,7 @@ struct supervisor {
 	int cgroup; /* directory with our sandboxes' cgroups, or -1 */
 	struct channel factory;
 	pid_t factory_pid;
+	int factory_pidfd;
 	struct channel frontend;
 	bool is_ending;
 	int exit_status;

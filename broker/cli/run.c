@@ -6,6 +6,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "account.h"
@@ -109,11 +110,24 @@ static void add_term(struct environment *environment)
 	(void)option_set_environment(environment, entry);
 }
 
+/* The workload may ask for its terminal's size before we hold its master side. */
+static void add_size(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+		return;
+	start.tty_rows = size.ws_row;
+	start.tty_columns = size.ws_col;
+}
+
 /* The request; -1 with a message when the command line is too long. */
 static int fill_start(struct run_options *options, char *argv[], bool use_tty)
 {
-	if (use_tty)
+	if (use_tty) {
 		add_term(&options->environment);
+		add_size();
+	}
 	start.request = 1;
 	start.timeout_ms = options->timeout_ms;
 	start.use_tty = use_tty ? 1 : 0;

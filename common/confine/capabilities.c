@@ -29,7 +29,7 @@ int capabilities_drop(uint32_t keep)
 	for (unsigned long capability = 0;; capability++) {
 		if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0)
 			continue;
-		if (errno == EINVAL && capability > CAP_SYS_PTRACE)
+		if (errno == EINVAL && capability > CAP_LAST_CAP)
 			break; /* beyond the last one this kernel knows */
 		return -errno;
 	}

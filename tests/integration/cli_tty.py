@@ -117,7 +117,7 @@ class OwnTerminal(unittest.TestCase):
         self.check_end(terminal, 0)
 
     def test_window_size(self):
-        terminal = Terminal("sh", "-c", "sleep 0.3; stty size; trap 'stty size; exit' WINCH; "
+        terminal = Terminal("sh", "-c", "stty size; trap 'stty size; exit' WINCH; "
                                         "echo go; while :; do sleep 0.1; done")
         terminal.read_until(b"37 121")
         terminal.read_until(b"go")
