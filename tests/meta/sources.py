@@ -17,7 +17,7 @@ SPDX = "SPDX-License-Identifier: Apache-2.0"
 SPDX_ENDINGS = (".c", ".h", ".def", ".py", ".sh", ".cmake", ".yaml", ".yml", "CMakeLists.txt",
                 ".clang-tidy", ".1", ".5", ".7", ".8")
 # Places of one machine, and of nobody else's.
-MACHINE_PATHS = re.compile(r"/work/(main|shared)|/tmp/build-|/tmp/ARCH|/home/(?!agent\b|user\b|you\b|"
+MACHINE_PATHS = re.compile(r"/wor[k]/|/tmp/buil[d]-|/home/(?!agent\b|user\b|you\b|"
                            r"[A-Z<$\"'{%])[a-z]+/|file:///")
 # Headers that the build writes.
 GENERATED_HEADERS = {"seccomp_filter.h"}

@@ -79,11 +79,11 @@ static const struct mistake mistakes[] = {
 	{ "kind: bind", "kind: bind, owner: 0", { "mine.yaml:9: files[0].owner: unknown key", "at, kind, from" } },
 	{ "  allow: [basic]", "  allow: [basic]\n  trap: [x]", { "seccomp.trap: unknown key", "allow, refuse" } },
 	{ "limits: cgroup}", "limits: cgroup, kernel: 6}", { "requirements.kernel: unknown key", "landlock, limits" } },
-	{ "    file: /work/code/main.sh", "    path: /x", { "mine.yaml:31: languages[0].path: unknown key", "program" } },
+	{ "    file: /site/code/main.sh", "    path: /x", { "mine.yaml:31: languages[0].path: unknown key", "program" } },
 	{ "[read, execute]}", "[read, execute], deny: x}", { "mine.yaml:12: landlock[0].deny: unknown key", "path, rights" } },
 	{ "name: mine", "name: [mine]", { "mine.yaml:1: name: expected a value, not a list" } },
 	{ "hostname: box", "hostname: {a: b}", { "mine.yaml:3: hostname: expected a value, not a set of keys" } },
-	{ "environment: [HOME=/work]", "environment: HOME=/work", { "mine.yaml:7: environment: expected a list, not a value" } },
+	{ "environment: [HOME=/site]", "environment: HOME=/site", { "mine.yaml:7: environment: expected a list, not a value" } },
 	{ "requirements: {landlock: 6, limits: cgroup}", "requirements: 6", { "mine.yaml:27: requirements: expected a set of keys, not a value" } },
 	{ "  allow: [basic]", "  allow: [[basic]]", { "mine.yaml:14: seccomp.allow[0]: expected a value, not a list" } },
 	{ "hostname: box", "hostname: box\nhostname: box2", { "mine.yaml:4: hostname: given twice" } },
@@ -108,15 +108,15 @@ static const struct mistake mistakes[] = {
 	{ "description: for tests", "description: \"a\\nb\"", { "mine.yaml:2: description: expected one line" } },
 	{ "description: for tests\n", "", { "mine.yaml:1: description: missing" } },
 	{ "hostname: box", "hostname: my box", { "mine.yaml:3: hostname: \"my box\" is not a host name" } },
-	{ "cwd: /work", "cwd: work", { "mine.yaml:4: cwd: \"work\" is not an absolute path" } },
-	{ "cwd: /work", "cwd: /work/../usr", { "mine.yaml:4: cwd: ", "without empty parts" } },
-	{ "cwd: /work", "cwd: /elsewhere", { "mine.yaml:4: cwd: /elsewhere is not made by any entry" } },
+	{ "cwd: /site", "cwd: work", { "mine.yaml:4: cwd: \"work\" is not an absolute path" } },
+	{ "cwd: /site", "cwd: /site/../usr", { "mine.yaml:4: cwd: ", "without empty parts" } },
+	{ "cwd: /site", "cwd: /elsewhere", { "mine.yaml:4: cwd: /elsewhere is not made by any entry" } },
 	{ "shell: [/bin/sh, -c]", "shell: [sh, -c]", { "mine.yaml:5: shell: expected the shell's absolute path" } },
 	{ "shell: [/bin/sh, -c]", "shell: []", { "mine.yaml:5: shell: " } },
 	{ "network: none", "network: host", { "mine.yaml:6: network: \"host\"", "expected none or loopback" } },
 	{ "network: none\n", "", { "network: missing" } },
-	{ "HOME=/work", "HOME", { "mine.yaml:7: environment[0]: \"HOME\" is not a variable", "NAME=value" } },
-	{ "HOME=/work", "1A=b", { "mine.yaml:7: environment[0]: \"1A=b\" is not a variable" } },
+	{ "HOME=/site", "HOME", { "mine.yaml:7: environment[0]: \"HOME\" is not a variable", "NAME=value" } },
+	{ "HOME=/site", "1A=b", { "mine.yaml:7: environment[0]: \"1A=b\" is not a variable" } },
 	/* files */
 	{ "at: /usr, ", "", { "mine.yaml:9: files[0].at: missing; expected a path in the sandbox" } },
 	{ "at: /usr, ", "at: usr, ", { "mine.yaml:9: files[0].at: \"usr\" is not an absolute path" } },
@@ -138,8 +138,8 @@ static const struct mistake mistakes[] = {
 	{ "inodes: 1K", "inodes: 0", { "mine.yaml:10: files[1].inodes: \"0\"" } },
 	{ "mode: 0700", "mode: 0800", { "mine.yaml:10: files[1].mode: \"0800\" is not a mode" } },
 	{ "mode: 0700", "mode: 4755", { "mine.yaml:10: files[1].mode: \"4755\" has set-ID bits" } },
-	{ "at: /work, ", "at: /usr, ", { "mine.yaml:10: files[1].at: \"/usr\" has an entry already" } },
-	{ "at: /work, ", "at: /usr/work, ", { "mine.yaml:10: files[1].at: /usr/work", "above it is an entry of kind bind" } },
+	{ "at: /site, ", "at: /usr, ", { "mine.yaml:10: files[1].at: \"/usr\" has an entry already" } },
+	{ "at: /site, ", "at: /usr/site, ", { "mine.yaml:10: files[1].at: /usr/site", "above it is an entry of kind bind" } },
 	{ "kind: bind", "kind: mask", { "files[0].at: /usr: a mask has to be inside proc or a bind" } },
 	/* landlock and seccomp */
 	{ "{path: /usr, ", "{", { "mine.yaml:12: landlock[0].path: missing" } },
@@ -176,8 +176,8 @@ static const struct mistake mistakes[] = {
 	/* languages */
 	{ "- name: sh", "- name: Shell!", { "mine.yaml:29: languages[0].name: expected a short name" } },
 	{ "program: /usr/bin/sh", "program: sh", { "mine.yaml:30: languages[0].program: expected the absolute path" } },
-	{ "    file: /work/code/main.sh\n", "", { "languages[0].file: expected the absolute path" } },
-	{ "file: /work/code/main.sh", "file: /usr/code/main.sh", { "languages: sh: /usr/code/main.sh is not inside a tmpfs" } },
+	{ "    file: /site/code/main.sh\n", "", { "languages[0].file: expected the absolute path" } },
+	{ "file: /site/code/main.sh", "file: /usr/code/main.sh", { "languages: sh: /usr/code/main.sh is not inside a tmpfs" } },
 	{ "[/usr/bin/sh, \"{file}\"]", "[/usr/bin/sh]", { "mine.yaml:32: languages[0].run: expected exactly one argument \"{file}\"" } },
 	{ "[/usr/bin/sh, \"{file}\"]", "[sh, \"{file}\"]", { "mine.yaml:32: languages[0].run: expected a command line that begins with an absolute path" } },
 	{ "    program: /usr/bin/sh\n", "    program: /usr/bin/sh\n    aliases: [B C]\n", { "mine.yaml:31: languages[0].aliases: expected short names" } },
@@ -283,7 +283,7 @@ Test(profile, parents_are_implied_in_order)
 	struct policy *policy = expect_right(text);
 	const struct profile *profile = policy_find(policy, "mine");
 	static const char *const targets[] = { "/usr", "/a",	"/a/b", "/a/b/c",
-					       "/a/d", "/work", "/work" };
+					       "/a/d", "/site", "/site" };
 
 	cr_assert_eq(profile->mount_count, COUNT(targets));
 	for (uint32_t i = 0; i < profile->mount_count; i++)
@@ -301,7 +301,7 @@ Test(profile, one_name_means_one_language)
 				    "  - name: other\n"
 				    "    aliases: [sh]\n"
 				    "    program: /usr/bin/other\n"
-				    "    file: /work/code/main.other\n"
+				    "    file: /site/code/main.other\n"
 				    "    run: [/usr/bin/other, \"{file}\"]\n";
 	char *text = edit(good_profile, "languages:\n", again);
 
@@ -318,7 +318,7 @@ Test(profile, what_is_shown_names_what_counts)
 	policy_show(policy_find(policy, "mine"), &text);
 	policy_show_seccomp(policy_find(policy, "mine"), &text);
 	policy_show_groups(&text);
-	cr_expect_not_null(strstr(text.bytes, "tmpfs     /work size 1M, inodes 1K, mode 0700"));
+	cr_expect_not_null(strstr(text.bytes, "tmpfs     /site size 1M, inodes 1K, mode 0700"));
 	cr_expect_not_null(strstr(text.bytes, "memory        64M"));
 	cr_expect_not_null(strstr(text.bytes, "files, TCP, scopes"));
 	cr_expect_not_null(strstr(text.bytes, "requirements: landlock 6, limits cgroup"));

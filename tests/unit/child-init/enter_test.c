@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Entering a sandbox's own tree, in nested namespaces as an init does it.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/confine/identity.h"
+#include "common/fd.h"
+#include "common/names.h"
+#include "hand_plan.h"
+#include "isolated.h"
+#include "look.h"
+#include "mounts.h"
+
+#define BASE PLAN_PHASE_BASE
+#define SANDBOX PLAN_PHASE_SANDBOX
+#define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define READ_WRITE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define NESTED (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID)
+
+static struct plan plan;
+static struct bind bind;
+static uint32_t bind_count;
+static int expected_error;
+static uint32_t expected_stage;
+static int (*look)(void);
+
+static void add_tmpfs(const char *target, const char *mode)
+{
+	struct plan_mount *mount = hand_plan_add(PLAN_TMPFS, SANDBOX, target, "tmpfs");
+	char options[32];
+	const int size = snprintf(options, sizeof(options), "mode%c%s", '\0', mode) + 1;
+
+	mount->attributes = READ_WRITE;
+	mount->options = hand_plan_put(options, (size_t)size);
+	mount->options_size = (uint32_t)size;
+}
+
+/* The base that every test has; tests add to it. */
+static void prepare(void)
+{
+	(void)look_folder_make();
+	hand_plan_begin();
+	hand_plan_add(PLAN_DIRECTORY, BASE, "/var/empty", NULL)->mode = 0555;
+	hand_plan_add(PLAN_DIRECTORY, BASE, "/tmp", NULL);
+	hand_plan_add(PLAN_DIRECTORY, BASE, "/proc", NULL);
+	hand_plan_add(PLAN_FILE, BASE, "/etc/hosts", "localhost\n")->mode = 0444;
+	hand_plan_add(PLAN_BIND, BASE, "/bound", look_folder("folder"))->attributes = READ_ONLY;
+	hand_plan_add(PLAN_DEVICE, BASE, "/dev/null", "/dev/null")->device = makedev(1, 3);
+	add_tmpfs("/tmp", "1777");
+}
+
+TestSuite(enter, .init = prepare, .fini = look_folder_remove, .timeout = 60);
+
+static int enter(void)
+{
+	uint32_t stage = STAGE_NONE;
+	const int error = mounts_enter(&plan, 0, &bind, bind_count, &stage);
+
+	if (error != expected_error || (error && stage != expected_stage)) {
+		(void)fprintf(stderr, "%s: %s\n", stage_text(stage), strerror(-error));
+		return ACT_FAILED;
+	}
+	return error ? ACT_PASSED : look();
+}
+
+/* As the factory clones an init: all namespaces at once, then its maps. */
+static int nest(void)
+{
+	const uid_t uid = geteuid();
+	const gid_t gid = getegid();
+	int status = -1;
+	int proc;
+	pid_t pid;
+
+	CHECK(unshare(NESTED) == 0);
+	proc = open("/host/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CHECK(proc >= 0);
+	CHECK(identity_map(proc, uid, uid, gid) == 0);
+	fd_close(&proc);
+	pid = fork();
+	if (pid == 0)
+		_exit(enter());
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int stage_and_nest(void *unused)
+{
+	uint32_t stage;
+	int host = mounts_stage();
+
+	CHECK(host >= 0);
+	CHECK(mounts_build_base(&plan, 0, host, NULL, 0, &stage) == 0);
+	fd_close(&host);
+	return nest();
+}
+
+static void expect_inside(int (*looks)(void))
+{
+	look = looks;
+	hand_plan_open(&plan);
+	isolated_test(CLONE_NEWNS, stage_and_nest, NULL);
+}
+
+static void expect_failure(int error, uint32_t stage)
+{
+	expected_error = error;
+	expected_stage = stage;
+	expect_inside(NULL);
+}
+
+static int look_around(void)
+{
+	CHECK(look_holds("/", "bound dev etc proc tmp var"));
+	CHECK(look_holds("/bound", "inner sub"));
+	CHECK(look_holds("/dev", "null"));
+	CHECK(look_holds("/etc", "hosts"));
+	CHECK(look_holds("/proc", ""));
+	CHECK(look_holds("/tmp", ""));
+	CHECK(look_holds("/var", "empty"));
+	CHECK(look_holds("/..", "bound dev etc proc tmp var"));
+	CHECK(look_holds(".", "bound dev etc proc tmp var"));
+	CHECK(look_mode("/tmp") == (S_IFDIR | S_ISVTX | 0777));
+	return ACT_PASSED;
+}
+
+Test(enter, the_tree_is_all_there_is)
+{
+	expect_inside(look_around);
+}
+
+static int look_at_locks(void)
+{
+	CHECK(look_create("/new") == EROFS);
+	CHECK(look_create("/etc/new") == EROFS);
+	CHECK(look_create("/bound/new") == EROFS);
+	CHECK(look_write("/bound/inner") == EROFS);
+	CHECK(look_create("/tmp/new") == 0);
+	CHECK(look_write("/dev/null") == 0);
+	CHECK(look_flags("/", ST_RDONLY | ST_NOSUID | ST_NODEV));
+	CHECK(look_flags("/bound", ST_RDONLY | ST_NOSUID | ST_NODEV));
+	CHECK(look_flags("/tmp", ST_NOSUID | ST_NODEV));
+	CHECK(look_remount("/") == EPERM);
+	CHECK(look_remount("/bound") == EPERM);
+	return ACT_PASSED;
+}
+
+Test(enter, the_base_stays_read_only)
+{
+	expect_inside(look_at_locks);
+}
+
+static int look_at_masks(void)
+{
+	struct stat status;
+
+	CHECK(look_holds("/bound/sub", ""));
+	CHECK(look_create("/bound/sub/new") == EROFS);
+	CHECK(stat("/etc/hosts", &status) == 0 && S_ISCHR(status.st_mode));
+	CHECK(look_says("/etc/hosts", ""));
+	CHECK(look_says("/bound/inner", "inner text"));
+	return ACT_PASSED;
+}
+
+Test(enter, masks_hide)
+{
+	hand_plan_add(PLAN_MASK, SANDBOX, "/bound/sub", NULL);
+	hand_plan_add(PLAN_MASK, SANDBOX, "/etc/hosts", NULL);
+	hand_plan_add(PLAN_MASK, SANDBOX, "/etc/missing", NULL)->flags = PLAN_OPTIONAL;
+	expect_inside(look_at_masks);
+}
+
+Test(enter, a_mask_needs_its_target)
+{
+	hand_plan_add(PLAN_MASK, SANDBOX, "/etc/missing", NULL);
+	expect_failure(-ENOENT, STAGE_MOUNTS);
+}
+
+/* Nothing can be made in the read-only base: a mount point must have been there. */
+Test(enter, a_mount_point_must_be_in_the_base)
+{
+	add_tmpfs("/new", "0755");
+	expect_failure(-EROFS, STAGE_MOUNTS);
+}
+
+static int look_at_proc(void)
+{
+	char self[16] = "";
+
+	CHECK(readlink("/proc/self", self, sizeof(self) - 1) == 1);
+	CHECK(strcmp(self, "1") == 0);
+	CHECK(look_mode("/proc/2") == 0);
+	CHECK(look_flags("/proc", ST_NOSUID | ST_NODEV | ST_NOEXEC));
+	return ACT_PASSED;
+}
+
+Test(enter, proc_is_of_the_own_pid_namespace)
+{
+	hand_plan_add(PLAN_PROC, SANDBOX, "/proc", "proc")->attributes =
+		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+	expect_inside(look_at_proc);
+}
+
+static void add_bind(const char *inside_path)
+{
+	cr_assert_eq(stat(look_folder("folder"), &bind.meant), 0);
+	bind.is.phase = SANDBOX;
+	strncpy(bind.is.host_path, look_folder("folder"), sizeof(bind.is.host_path) - 1);
+	strncpy(bind.is.inside_path, inside_path, sizeof(bind.is.inside_path) - 1);
+	bind_count = 1;
+}
+
+static int look_at_bind(void)
+{
+	CHECK(look_holds("/tmp", "in"));
+	CHECK(look_holds("/tmp/in", "inner sub"));
+	CHECK(look_create("/tmp/in/new") == EROFS);
+	CHECK(look_flags("/tmp/in", ST_RDONLY | ST_NOSUID | ST_NODEV));
+	CHECK(look_create("/tmp/new") == 0);
+	return ACT_PASSED;
+}
+
+Test(enter, a_bind_in_a_tmpfs_is_made_in_each_sandbox)
+{
+	add_bind("/tmp/in");
+	expect_inside(look_at_bind);
+}
+
+Test(enter, a_bind_that_changed_since_is_refused)
+{
+	add_bind("/tmp/in");
+	bind.meant.st_ino++;
+	expect_failure(-ESTALE, STAGE_BIND);
+}
+
+static int enter_nothing(void *unused)
+{
+	uint32_t stage = STAGE_NONE;
+
+	CHECK(mounts_stage() >= 0);
+	CHECK(mounts_enter(&plan, 0, NULL, 0, &stage) == -ENOENT);
+	CHECK(stage == STAGE_MOUNTS);
+	CHECK(look_holds("/", "base host"));
+	return ACT_PASSED;
+}
+
+Test(enter, there_must_be_a_base)
+{
+	hand_plan_open(&plan);
+	isolated_test(CLONE_NEWNS, enter_nothing, NULL);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hand_plan.h"
+
+#include <criterion/criterion.h>
+#include <linux/seccomp.h>
+#include <string.h>
+
+#define AT(member) ((uint32_t)offsetof(struct hand_plan, member))
+#define PUT(text) hand_plan_put(text, sizeof(text))
+
+struct hand_plan hand_plan __attribute__((aligned(8)));
+
+static uint32_t used;
+
+uint32_t hand_plan_put(const void *bytes, size_t size)
+{
+	const uint32_t at = used;
+
+	cr_assert_leq(used + size, HAND_TEXT_ROOM);
+	memcpy(hand_plan.text + at, bytes, size);
+	used += (uint32_t)size;
+	return AT(text) + at;
+}
+
+void hand_plan_begin(void)
+{
+	memset(&hand_plan, 0, sizeof(hand_plan));
+	used = 0;
+	hand_plan.header = (struct plan_header){ .magic = PLAN_MAGIC,
+						 .version = PLAN_VERSION,
+						 .size = sizeof(hand_plan),
+						 .profile_count = 1,
+						 .profiles = AT(profile) };
+	hand_plan.profile = (struct plan_profile){ .name = PUT("default"),
+						   .hostname = PUT("sandbox"),
+						   .cwd = PUT("/"),
+						   .description = PUT("for tests"),
+						   .shell = PUT("sh"),
+						   .shell_size = sizeof("sh"),
+						   .mounts = AT(mounts),
+						   .rlimits = AT(rlimits),
+						   .filter = AT(filter),
+						   .filter_count = 1 };
+	hand_plan.filter[0] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+}
+
+struct plan_mount *hand_plan_add(uint32_t kind, uint32_t phase, const char *target,
+				 const char *source)
+{
+	struct plan_mount *mount = &hand_plan.mounts[hand_plan.profile.mount_count++];
+
+	cr_assert_leq(hand_plan.profile.mount_count, HAND_MOUNTS);
+	mount->kind = kind;
+	mount->phase = phase;
+	mount->mode = 0755;
+	mount->target = hand_plan_put(target, strlen(target) + 1);
+	if (source)
+		mount->source = hand_plan_put(source, strlen(source) + 1);
+	return mount;
+}
+
+void hand_plan_open(struct plan *plan)
+{
+	cr_assert_eq(plan_open(&hand_plan, sizeof(hand_plan), plan), 0);
+}

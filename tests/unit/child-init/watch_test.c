@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the processes of a pid namespace use, seen by its PID 1.
+ */
+#include "watch.h"
+
+#include <criterion/criterion.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "isolated.h"
+
+#define MIB ((uint64_t)1 << 20)
+#define USED (64 * MIB)
+
+/* What a process uses beside what it was told to: more in a sanitizer's build. */
+#define SLACK (24 * MIB)
+
+#define NAMESPACES (CLONE_NEWNS | CLONE_NEWPID)
+
+TestSuite(watch, .timeout = 60);
+
+static void *touch(uint64_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory != MAP_FAILED)
+		memset(memory, 1, size);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* A process that has touched `size` bytes when this returns; -1 when it could not. */
+static pid_t start_user(uint64_t size)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(ready) != 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		if (!touch(size) || write(ready[1], "x", 1) != 1)
+			_exit(1);
+		for (;;)
+			(void)pause();
+	}
+	(void)close(ready[1]); /* the child's now */
+	if (read(ready[0], &byte, 1) != 1)
+		pid = -1;
+	(void)close(ready[0]); /* it said what it had to */
+	return pid;
+}
+
+/* A /proc of this pid namespace; where the machine's own is covered in parts, none can be had. */
+static int prepare(void)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0)
+		return ACT_UNPREPARED;
+	return 0;
+}
+
+static int watch_two_processes(void *unused)
+{
+	uint64_t sum;
+	pid_t first;
+	pid_t second;
+
+	if (prepare() != 0)
+		return ACT_UNPREPARED;
+	CHECK(watch_open() == 0);
+	CHECK(watch_memory() == 0);
+	first = start_user(USED);
+	CHECK(first > 1);
+	sum = watch_memory();
+	CHECK(sum >= USED && sum < USED + SLACK);
+	second = start_user(USED);
+	CHECK(second > 1);
+	sum = watch_memory();
+	CHECK(sum >= 2 * USED && sum < 2 * (USED + SLACK));
+	CHECK(kill(first, SIGKILL) == 0 && waitpid(first, NULL, 0) == first);
+	sum = watch_memory();
+	CHECK(sum >= USED && sum < USED + SLACK);
+	CHECK(kill(second, SIGKILL) == 0 && waitpid(second, NULL, 0) == second);
+	CHECK(watch_memory() == 0);
+	return ACT_PASSED;
+}
+
+Test(watch, every_process_counts)
+{
+	isolated_test(NAMESPACES, watch_two_processes, NULL);
+}
+
+static int watch_itself(void *unused)
+{
+	if (prepare() != 0)
+		return ACT_UNPREPARED;
+	CHECK(watch_open() == 0);
+	CHECK(touch(USED) != NULL);
+	CHECK(watch_memory() == 0);
+	return ACT_PASSED;
+}
+
+Test(watch, the_init_does_not_count)
+{
+	isolated_test(NAMESPACES, watch_itself, NULL);
+}
+
+/* Shared pages are shared out: two processes with the same pages use them once. */
+static int watch_shared(void *unused)
+{
+	uint64_t sum;
+	pid_t user;
+	char *memory;
+
+	if (prepare() != 0)
+		return ACT_UNPREPARED;
+	CHECK(watch_open() == 0);
+	memory = touch(USED);
+	CHECK(memory != NULL);
+	user = start_user(MIB);
+	CHECK(user > 1);
+	sum = watch_memory();
+	CHECK(sum >= USED / 2 && sum < USED / 2 + SLACK);
+	CHECK(munmap(memory, USED) == 0);
+	sum = watch_memory();
+	CHECK(sum >= USED && sum < USED + SLACK);
+	return ACT_PASSED;
+}
+
+Test(watch, shared_pages_are_shared_out)
+{
+	isolated_test(NAMESPACES, watch_shared, NULL);
+}
+
+/* More names than one read of the directory returns; the last is the one that uses something. */
+static int watch_many(void *unused)
+{
+	enum { COUNT = 300 };
+	uint64_t before;
+
+	if (prepare() != 0)
+		return ACT_UNPREPARED;
+	CHECK(watch_open() == 0);
+	for (int i = 0; i < COUNT; i++)
+		CHECK(start_user(1) > 1);
+	before = watch_memory();
+	CHECK(before > 0);
+	CHECK(start_user(USED) > COUNT);
+	CHECK(watch_memory() >= before + USED);
+	return ACT_PASSED;
+}
+
+Test(watch, no_process_is_left_out)
+{
+	isolated_test(NAMESPACES, watch_many, NULL);
+}
+
+Test(watch, without_a_proc_nothing_is_known)
+{
+	cr_assert_eq(watch_memory(), 0);
+}

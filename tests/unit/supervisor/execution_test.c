@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The life of executions: who is asked what in which order, who is told, and when a slot is free.
+ */
+#include "execution.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "loop.h"
+#include "rig.h"
+#include "support.h"
+
+/* As in execution.c: how long an init may take to report after it was told to kill. */
+#define GRACE_MS 200
+
+static struct rig rig;
+
+static void open_rig(void)
+{
+	rig_open_welcomed(&rig);
+}
+
+static void close_rig(void)
+{
+	rig_close(&rig);
+}
+
+TestSuite(execution, .init = open_rig, .fini = close_rig, .timeout = 60);
+
+static void end_request(uint64_t number, uint32_t reason)
+{
+	const struct ipc_execution_end end = { .request = number, .reason = reason };
+
+	rig_send(&rig.frontend, IPC_TYPE_execution_end, &end, NULL);
+}
+
+static void fail_sandbox(uint32_t slot, uint32_t stage, uint32_t error)
+{
+	const struct ipc_sandbox_failed failed = { slot, stage, error };
+
+	rig_send(&rig.factory, IPC_TYPE_sandbox_failed, &failed, NULL);
+}
+
+static void expect_refused(uint64_t number, uint32_t reason)
+{
+	const struct channel_message *message = rig_take(&rig.frontend, IPC_TYPE_execution_refused);
+
+	cr_assert_eq(message->body.execution_refused.request, number);
+	cr_assert_eq(message->body.execution_refused.reason, reason);
+}
+
+static enum execution_state state_of(const struct rig_sandbox *sandbox)
+{
+	return supervisor.executions[sandbox->slot].state;
+}
+
+/* The init's process ends by itself. */
+static void end_process(struct rig_sandbox *sandbox)
+{
+	cr_assert_eq(kill(sandbox->pid, SIGKILL), 0);
+	cr_assert_eq(waitpid(sandbox->pid, NULL, 0), sandbox->pid);
+	sandbox->pid = 0;
+	rig_turn();
+}
+
+static void expect_flow(int from, int to)
+{
+	char byte = 0;
+
+	cr_assert_eq(write(to, "x", 1), 1);
+	cr_assert_eq(read(from, &byte, 1), 1);
+	cr_assert_eq(byte, 'x');
+}
+
+Test(execution, the_streams_join_frontend_and_workload)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+	struct channel_message *message = rig_take(&sandbox.init, IPC_TYPE_spawn_stdio);
+
+	cr_assert_eq(message->body.spawn_stdio.slot, sandbox.slot);
+	expect_flow(message->fds[0], sandbox.stdio[0]);
+	expect_flow(sandbox.stdio[1], message->fds[1]);
+	expect_flow(sandbox.stdio[2], message->fds[2]);
+	rig_release();
+	cr_assert_eq(read(sandbox.stdio[1], (char[1]){ 0 }, 1), 0, "nobody else holds it open");
+	cr_assert_eq(read(sandbox.stdio[2], (char[1]){ 0 }, 1), 0);
+	rig_end(&sandbox);
+}
+
+Test(execution, the_spawn_waits_for_the_init)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+	const struct ipc_spawn *spawn;
+
+	(void)rig_take(&sandbox.init, IPC_TYPE_spawn_stdio);
+	spawn = &rig_take(&sandbox.init, IPC_TYPE_spawn)->body.spawn;
+	cr_assert_eq(spawn->slot, sandbox.slot);
+	cr_assert_str_eq(spawn->cwd, "/workspace");
+	cr_assert_str_eq((const char *)spawn->argv, "true");
+	cr_assert_eq(spawn->environment_size, sizeof("A=1\0B=2"));
+	cr_assert_eq(spawn->use_tty, 0);
+	rig_take_nothing(&sandbox.init);
+	rig_take_nothing(&rig.factory);
+	rig_take_nothing(&rig.frontend);
+	rig_end(&sandbox);
+}
+
+Test(execution, the_frontend_hears_the_output_limit)
+{
+	small_plan.profiles[0].output_bytes = 12345;
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
+	cr_assert_eq(rig_take(&rig.frontend, IPC_TYPE_execution_started)
+			     ->body.execution_started.output_bytes,
+		     12345);
+}
+
+Test(execution, the_factory_hears_which_profile)
+{
+	struct ipc_execution_start *request = rig_request(7);
+
+	memcpy(request->profile, "strict", sizeof("strict"));
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
+	cr_assert_eq(rig_take(&rig.factory, IPC_TYPE_sandbox_create)->body.sandbox_create.profile,
+		     1);
+}
+
+Test(execution, an_end_is_reported_once)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+
+	rig_answer(&rig, &sandbox);
+	rig_take_nothing(&rig.frontend);
+	rig_send(&sandbox.init, IPC_TYPE_spawned, &(struct ipc_spawned){ sandbox.slot }, NULL);
+	rig_take_nothing(&rig.frontend);
+	rig_run_ms(2);
+	rig_report(&sandbox, 7 << 8);
+	cr_assert_geq(rig_take_done(&rig, 7)->wall_us, 2000);
+	(void)rig_take(&sandbox.init, IPC_TYPE_spawn_stdio);
+	(void)rig_take(&sandbox.init, IPC_TYPE_spawn);
+	rig_take_end(&sandbox.init);
+	cr_assert(rig_is_killed(&sandbox), "nothing of a sandbox outlives its report");
+	rig_turn();
+	rig_take_nothing(&rig.frontend);
+	rig_end(&sandbox);
+}
+
+Test(execution, a_slot_is_free_when_the_init_is_gone)
+{
+	const struct ipc_spawn_done report = { .slot = 0 };
+	struct rig_sandbox first = rig_begin(&rig, 1);
+	struct rig_sandbox second;
+
+	cr_assert_eq(first.slot, 0);
+	rig_answer(&rig, &first);
+	cr_assert_eq(channel_send(&first.init, IPC_TYPE_spawn_done, &report, NULL, 0), 0);
+	cr_assert_eq(loop_turn(0), 0); /* in which the init is still there */
+	(void)rig_take_done(&rig, 1);
+	cr_assert(rig_is_killed(&first));
+	cr_assert_eq(state_of(&first), EXECUTION_DONE);
+	cr_assert_eq(execution_deadline_us(), UINT64_MAX);
+	cr_assert_null(execution_find(1), "it cannot be ended any more");
+	rig_turn();
+	cr_assert_eq(state_of(&first), EXECUTION_FREE);
+	second = rig_begin(&rig, 2);
+	cr_assert_eq(second.slot, 0);
+	rig_end(&first);
+	rig_end(&second);
+}
+
+Test(execution, a_slot_waits_for_the_factorys_answer)
+{
+	struct rig_sandbox first = rig_begin(&rig, 1);
+	struct rig_sandbox second;
+
+	rig_report(&first, 0);
+	(void)rig_take_done(&rig, 1);
+	cr_assert_eq(state_of(&first), EXECUTION_DONE, "there is an init to come");
+	second = rig_begin(&rig, 2);
+	cr_assert_eq(second.slot, 1);
+	rig_answer(&rig, &first);
+	cr_assert(rig_is_killed(&first));
+	rig_turn();
+	cr_assert_eq(state_of(&first), EXECUTION_FREE);
+	rig_end(&first);
+	rig_end(&second);
+}
+
+Test(execution, a_slot_is_free_when_the_factory_failed_after_the_end)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 1);
+
+	rig_report(&sandbox, 0);
+	(void)rig_take_done(&rig, 1);
+	fail_sandbox(sandbox.slot, STAGE_BASE, ENOSPC);
+	rig_take_nothing(&rig.frontend);
+	cr_assert_eq(state_of(&sandbox), EXECUTION_FREE);
+	rig_end(&sandbox);
+}
+
+Test(execution, a_failed_sandbox_is_reported_with_its_stage)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+	const struct ipc_execution_done *done;
+
+	fail_sandbox(sandbox.slot, STAGE_NAMESPACES, ENOSPC);
+	done = rig_take_done(&rig, 7);
+	cr_assert_eq(done->verdict, VERDICT_INTERNAL);
+	cr_assert_eq(done->stage, STAGE_NAMESPACES);
+	cr_assert_eq(done->error, ENOSPC);
+	cr_assert_eq(state_of(&sandbox), EXECUTION_FREE, "no init was made");
+	rig_end(&sandbox);
+}
+
+Test(execution, an_init_that_goes_away_is_internal)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+	const struct ipc_execution_done *done;
+
+	rig_answer(&rig, &sandbox);
+	fd_close(&sandbox.init.fd);
+	rig_turn();
+	done = rig_take_done(&rig, 7);
+	cr_assert_eq(done->verdict, VERDICT_INTERNAL);
+	cr_assert_eq(done->stage, STAGE_CHANNEL);
+	cr_assert_eq(done->error, EPIPE);
+	cr_assert(rig_is_killed(&sandbox));
+	rig_end(&sandbox);
+}
+
+Test(execution, before_the_answer_the_factory_says_why_the_init_is_gone)
+{
+	struct rig_sandbox failed = rig_begin(&rig, 1);
+	struct rig_sandbox created = rig_begin(&rig, 2);
+	const struct ipc_execution_done *done;
+
+	fd_close(&failed.init.fd);
+	fd_close(&created.init.fd);
+	rig_turn();
+	rig_take_nothing(&rig.frontend);
+	fail_sandbox(failed.slot, STAGE_BASE, ENOENT);
+	done = rig_take_done(&rig, 1);
+	cr_assert_eq(done->stage, STAGE_BASE);
+	cr_assert_eq(done->error, ENOENT);
+	rig_answer(&rig, &created);
+	done = rig_take_done(&rig, 2);
+	cr_assert_eq(done->stage, STAGE_CHANNEL);
+	cr_assert_eq(done->error, EPIPE);
+	cr_assert(rig_is_killed(&created));
+	rig_end(&failed);
+	rig_end(&created);
+}
+
+Test(execution, an_init_that_breaks_the_protocol_is_at_its_end)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+
+	rig_answer(&rig, &sandbox);
+	cr_assert_eq(write(sandbox.init.fd, "nonsense", 8), 8);
+	rig_turn();
+	cr_assert_eq(rig_take_done(&rig, 7)->verdict, VERDICT_INTERNAL);
+	cr_assert(rig_is_killed(&sandbox));
+	cr_assert_not(supervisor.is_ending, "only this sandbox ends");
+	rig_end(&sandbox);
+}
+
+Test(execution, over_its_time_it_is_killed)
+{
+	struct ipc_execution_start *request = rig_request(7);
+	struct rig_sandbox sandbox = { .request = 7, .stdio = { -1, -1, -1 } };
+	struct channel_message *message;
+	const struct ipc_execution_done *done;
+
+	request->timeout_ms = 40;
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
+	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
+	sandbox.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	message->fds[0] = -1;
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	rig_answer(&rig, &sandbox);
+	(void)rig_take(&sandbox.init, IPC_TYPE_spawn_stdio);
+	(void)rig_take(&sandbox.init, IPC_TYPE_spawn);
+	rig_take_nothing(&sandbox.init);
+	rig_run_ms(60);
+	cr_assert_eq(rig_take(&sandbox.init, IPC_TYPE_spawn_kill)->body.spawn_kill.slot, 0);
+	rig_take_nothing(&rig.frontend);
+	rig_report(&sandbox, SIGKILL);
+	done = rig_take_done(&rig, 7);
+	cr_assert_eq(done->verdict, VERDICT_TIMEOUT);
+	cr_assert_eq(done->signal, SIGKILL);
+	cr_assert_geq(done->wall_us, 40000);
+	rig_end(&sandbox);
+}
+
+Test(execution, an_init_that_does_not_answer_the_kill_is_killed)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+	const struct ipc_execution_done *done;
+
+	rig_answer(&rig, &sandbox);
+	end_request(7, END_CANCELLED);
+	rig_run_ms(GRACE_MS / 4);
+	rig_take_nothing(&rig.frontend);
+	rig_run_ms(GRACE_MS);
+	done = rig_take_done(&rig, 7);
+	cr_assert_eq(done->verdict, VERDICT_CANCELLED);
+	cr_assert_eq(done->signal, SIGKILL);
+	cr_assert_eq(done->stage, STAGE_NONE, "we killed it: nothing failed");
+	cr_assert(rig_is_killed(&sandbox));
+	rig_end(&sandbox);
+}
+
+Test(execution, the_reason_of_an_end_is_its_verdict)
+{
+	static const struct {
+		uint32_t reason, verdict;
+	} rows[] = { { END_CANCELLED, VERDICT_CANCELLED },
+		     { END_OUTPUT, VERDICT_OUTPUT },
+		     { END_CLIENT_GONE, VERDICT_CLIENT_GONE } };
+
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rig_sandbox sandbox = rig_begin(&rig, i);
+
+		rig_answer(&rig, &sandbox);
+		(void)rig_take(&sandbox.init, IPC_TYPE_spawn_stdio);
+		(void)rig_take(&sandbox.init, IPC_TYPE_spawn);
+		end_request(i, rows[i].reason);
+		end_request(i, END_CANCELLED); /* the first one counts */
+		(void)rig_take(&sandbox.init, IPC_TYPE_spawn_kill);
+		rig_take_nothing(&sandbox.init);
+		rig_report(&sandbox, 0);
+		cr_expect_eq(rig_take_done(&rig, i)->verdict, rows[i].verdict);
+		rig_end(&sandbox);
+	}
+}
+
+Test(execution, what_ended_already_cannot_be_ended)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+
+	rig_answer(&rig, &sandbox);
+	rig_report(&sandbox, 0);
+	cr_assert_eq(rig_take_done(&rig, 7)->verdict, VERDICT_EXITED);
+	end_request(7, END_CANCELLED);
+	end_request(8, END_CANCELLED);
+	rig_take_nothing(&rig.frontend);
+	cr_assert_not(supervisor.is_ending);
+	rig_end(&sandbox);
+}
+
+Test(execution, a_number_is_in_use_until_its_end)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+	struct rig_sandbox again;
+
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
+	expect_refused(7, REFUSAL_REQUEST_IN_USE);
+	rig_answer(&rig, &sandbox);
+	end_request(7, END_CANCELLED);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
+	expect_refused(7, REFUSAL_REQUEST_IN_USE);
+	rig_report(&sandbox, 0);
+	(void)rig_take_done(&rig, 7);
+	again = rig_begin(&rig, 7);
+	rig_end(&sandbox);
+	rig_end(&again);
+}
+
+Test(execution, there_is_a_most)
+{
+	static struct rig_sandbox sandboxes[EXECUTIONS_MAX];
+	const uint64_t more = EXECUTIONS_MAX;
+	struct rig_sandbox again;
+
+	for (uint32_t i = 0; i < EXECUTIONS_MAX; i++) {
+		sandboxes[i] = rig_begin(&rig, i);
+		cr_assert_eq(sandboxes[i].slot, i);
+		fd_close_all(sandboxes[i].stdio, 3);
+	}
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(more), NULL);
+	expect_refused(more, REFUSAL_BUSY);
+	rig_take_nothing(&rig.factory);
+	fail_sandbox(5, STAGE_BASE, ENOSPC);
+	(void)rig_take_done(&rig, 5);
+	again = rig_begin(&rig, more);
+	cr_assert_eq(again.slot, 5);
+	rig_end(&again);
+	for (uint32_t i = 0; i < EXECUTIONS_MAX; i++)
+		fd_close(&sandboxes[i].init.fd);
+}
+
+static void expect_breach(void)
+{
+	cr_assert(supervisor.is_ending);
+	cr_assert_eq(supervisor.exit_status, MSP_EXIT_SOFTWARE);
+	rig_take_end(&rig.factory);
+}
+
+Test(execution, an_answer_that_nobody_asked_for_is_a_breach)
+{
+	fail_sandbox(3, STAGE_BASE, ENOENT);
+	expect_breach();
+}
+
+Test(execution, an_answer_for_a_slot_beyond_the_table_is_a_breach)
+{
+	fail_sandbox(EXECUTIONS_MAX + 1, STAGE_BASE, ENOENT);
+	expect_breach();
+}
+
+Test(execution, an_init_that_nobody_asked_for_is_a_breach)
+{
+	const size_t before = fd_count_open();
+	struct rig_sandbox sandbox = { .slot = 3, .stdio = { -1, -1, -1 }, .init.fd = -1 };
+
+	rig_answer(&rig, &sandbox);
+	expect_breach();
+	cr_assert_eq(fd_count_open(), before - 1, "the pidfd and the channel are closed");
+	rig_end(&sandbox);
+}
+
+Test(execution, a_second_answer_is_a_breach)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+	struct rig_sandbox twice = sandbox;
+
+	rig_answer(&rig, &sandbox);
+	cr_assert_not(supervisor.is_ending);
+	rig_answer(&rig, &twice);
+	expect_breach();
+	twice.init.fd = twice.stdio[0] = twice.stdio[1] = twice.stdio[2] = -1;
+	rig_end(&sandbox);
+	rig_end(&twice);
+}
+
+Test(execution, a_terminal_takes_the_place_of_the_streams)
+{
+	struct ipc_execution_start *request = rig_request(7);
+	struct channel_message *message;
+	struct channel init;
+	int terminal = fd_of_kind('t');
+
+	request->use_tty = 1;
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
+	rig_take_nothing(&rig.frontend);
+	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
+	init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	message->fds[0] = -1;
+	cr_assert_eq(rig_take(&init, IPC_TYPE_spawn)->body.spawn.use_tty, 1);
+	rig_send(&init, IPC_TYPE_spawned_tty, &(struct ipc_spawned_tty){ 0 }, &terminal);
+	message = rig_take(&rig.frontend, IPC_TYPE_execution_tty);
+	cr_assert_eq(message->body.execution_tty.request, 7);
+	fd_close(&terminal);
+	fd_close(&init.fd);
+}
+
+Test(execution, code_comes_before_the_spawn)
+{
+	static struct ipc_code_start request = { .request = 7,
+						 .profile = "default",
+						 .language = "bash" };
+	int code = fd_sealed_from_bytes("code", "echo hi", 7);
+	struct channel_message *message;
+	struct channel init;
+	char content[16] = "";
+
+	rig_send(&rig.frontend, IPC_TYPE_code_start, &request, &code);
+	fd_close(&code);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
+	init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	message->fds[0] = -1;
+	(void)rig_take(&init, IPC_TYPE_spawn_stdio);
+	message = rig_take(&init, IPC_TYPE_spawn_code);
+	cr_assert_str_eq(message->body.spawn_code.path, "/tmp/code");
+	cr_assert_eq(pread(message->fds[0], content, sizeof(content), 0), 7);
+	cr_assert_str_eq(content, "echo hi");
+	message = rig_take(&init, IPC_TYPE_spawn);
+	cr_assert_str_eq((const char *)message->body.spawn.argv, "bash-first");
+	fd_close(&init.fd);
+}
+
+Test(execution, what_cannot_be_started_is_refused_and_leaves_nothing)
+{
+	const size_t before = fd_count_open();
+	struct rlimit limit;
+	struct rlimit full;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	full = limit;
+	full.rlim_cur = (rlim_t)dup(0) + 2; /* room for one pipe, not for three */
+	cr_assert_eq(close((int)full.rlim_cur - 2), 0);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &full), 0);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	cr_assert_eq(fd_count_open(), before);
+	cr_assert_null(execution_find(7));
+	expect_refused(7, REFUSAL_RESOURCES);
+	rig_take_nothing(&rig.factory);
+	cr_assert_not(supervisor.is_ending);
+}
+
+Test(execution, a_factory_that_takes_nothing_more_is_no_end)
+{
+	const int least = 0;
+	int count = 0;
+
+	cr_assert_eq(
+		setsockopt(supervisor.factory.fd, SOL_SOCKET, SO_SNDBUF, &least, sizeof(least)), 0);
+	for (; count < EXECUTIONS_MAX; count++) {
+		rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request((uint64_t)count),
+			 NULL);
+		if (!execution_find((uint64_t)count))
+			break;
+		(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+		rig_release();
+	}
+	cr_assert_lt(count, EXECUTIONS_MAX, "its channel was never full");
+	expect_refused((uint64_t)count, REFUSAL_RESOURCES);
+	cr_assert_not(supervisor.is_ending);
+}
+
+/* The frontend reads nothing any more: its channel is full, which breaks the protocol. */
+Test(execution, a_frontend_that_does_not_read_is_ended)
+{
+	for (int i = 0; i < 5000 && !supervisor.is_ending; i++) {
+		struct ipc_execution_start *request = rig_request(7);
+
+		memcpy(request->profile, "unknown", sizeof("unknown"));
+		rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
+	}
+	cr_assert(supervisor.is_ending);
+}
+
+Test(execution, everything_is_closed_in_the_end)
+{
+	const size_t before = fd_count_open();
+
+	for (uint32_t i = 0; i < 5; i++) {
+		struct rig_sandbox sandbox = rig_begin(&rig, i);
+
+		rig_answer(&rig, &sandbox);
+		rig_report(&sandbox, 0);
+		(void)rig_take_done(&rig, i);
+		cr_assert(rig_is_killed(&sandbox));
+		rig_end(&sandbox);
+	}
+	rig_release();
+	cr_assert_eq(fd_count_open(), before);
+	cr_assert_eq(execution_deadline_us(), UINT64_MAX);
+}
+
+Test(execution, ending_all_kills_without_reports)
+{
+	struct rig_sandbox running = rig_begin(&rig, 1);
+	struct rig_sandbox asked = rig_begin(&rig, 2);
+
+	rig_answer(&rig, &running);
+	cr_assert_not(execution_end_all(), "the inits are not gone yet");
+	cr_assert(rig_is_killed(&running));
+	rig_turn();
+	cr_assert_not(execution_end_all(), "an init may still come");
+	rig_answer(&rig, &asked);
+	cr_assert(rig_is_killed(&asked));
+	rig_turn();
+	cr_assert(execution_end_all());
+	rig_take_nothing(&rig.frontend);
+	rig_end(&running);
+	rig_end(&asked);
+}
+
+Test(execution, ending_all_does_not_wait_for_a_factory_that_is_gone)
+{
+	struct rig_sandbox asked = rig_begin(&rig, 1);
+
+	fd_close(&rig.factory.fd);
+	rig_turn();
+	cr_assert(supervisor.is_ending);
+	cr_assert(execution_end_all());
+	rig_end(&asked);
+}
+
+Test(execution, an_init_that_ends_with_its_channel_is_fine)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+
+	rig_answer(&rig, &sandbox);
+	end_process(&sandbox);
+	rig_take_nothing(&rig.frontend);
+	fd_close(&sandbox.init.fd);
+	rig_turn();
+	cr_assert_eq(rig_take_done(&rig, 7)->verdict, VERDICT_INTERNAL);
+	cr_assert_eq(state_of(&sandbox), EXECUTION_FREE);
+	rig_end(&sandbox);
+}

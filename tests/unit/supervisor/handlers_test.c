@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a frontend and a factory may say, and what their going away means.
+ */
+#include "handlers.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "rig.h"
+#include "support.h"
+
+static struct rig rig;
+
+static void open_rig(void)
+{
+	rig_open(&rig);
+}
+
+static void close_rig(void)
+{
+	rig_close(&rig);
+}
+
+TestSuite(handlers, .init = open_rig, .fini = close_rig, .timeout = 60);
+
+static void say_hello(uint8_t change)
+{
+	struct ipc_hello hello;
+
+	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
+	hello.schema[IPC_SCHEMA_BYTES - 1] ^= change;
+	rig_send(&rig.frontend, IPC_TYPE_hello, &hello, NULL);
+}
+
+static void be_welcomed(void)
+{
+	say_hello(0);
+	(void)rig_take(&rig.frontend, IPC_TYPE_welcome);
+	rig.frontend.phase = IPC_SERVE;
+}
+
+static void expect_end(const struct channel *channel, int exit_status)
+{
+	cr_assert(supervisor.is_ending);
+	cr_assert_eq(supervisor.exit_status, exit_status, "%d", supervisor.exit_status);
+	rig_take_end(channel);
+}
+
+Test(handlers, hello_is_answered_with_the_posture)
+{
+	const struct ipc_welcome *welcome;
+
+	say_hello(0);
+	welcome = &rig_take(&rig.frontend, IPC_TYPE_welcome)->body.welcome;
+	cr_assert_eq(memcmp(welcome->schema, ipc_schema_hash, IPC_SCHEMA_BYTES), 0);
+	cr_assert_eq(welcome->landlock_abi, 6);
+	cr_assert_eq(welcome->limits, LIMITS_FALLBACK);
+	cr_assert_eq(welcome->profiles_size, sizeof("default\0strict"));
+	cr_assert_eq(memcmp(welcome->profiles, "default\0strict", welcome->profiles_size), 0);
+	cr_assert_eq(welcome->languages_size, sizeof("python\0bash"));
+	cr_assert_eq(memcmp(welcome->languages, "python\0bash", welcome->languages_size), 0);
+	cr_assert_not(supervisor.is_ending);
+}
+
+Test(handlers, hello_of_another_protocol_ends_it)
+{
+	say_hello(1);
+	expect_end(&rig.frontend, MSP_EXIT_SOFTWARE);
+}
+
+Test(handlers, a_second_hello_ends_it)
+{
+	be_welcomed();
+	rig.frontend.phase = IPC_SETUP;
+	say_hello(0);
+	expect_end(&rig.frontend, MSP_EXIT_SOFTWARE);
+}
+
+Test(handlers, a_request_before_hello_ends_it)
+{
+	rig.frontend.phase = IPC_SERVE;
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(1), NULL);
+	expect_end(&rig.frontend, MSP_EXIT_SOFTWARE);
+	rig_take_nothing(&rig.factory);
+}
+
+Test(handlers, a_request_may_wait_behind_hello)
+{
+	struct ipc_hello hello;
+
+	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
+	cr_assert_eq(channel_send(&rig.frontend, IPC_TYPE_hello, &hello, NULL, 0), 0);
+	rig.frontend.phase = IPC_SERVE;
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(1), NULL);
+	rig.frontend.phase = IPC_SETUP;
+	(void)rig_take(&rig.frontend, IPC_TYPE_welcome);
+	rig.frontend.phase = IPC_SERVE;
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+}
+
+Test(handlers, a_frontend_may_go_at_any_time)
+{
+	be_welcomed();
+	fd_close(&rig.frontend.fd);
+	rig_turn();
+	cr_assert(supervisor.is_ending);
+	cr_assert_eq(supervisor.exit_status, 0);
+	cr_assert_eq(supervisor.frontend.fd, -1);
+	cr_assert_geq(supervisor.factory.fd, 0);
+}
+
+Test(handlers, a_frontend_that_went_with_an_answer_unread_is_no_fault)
+{
+	be_welcomed();
+	memcpy(rig_request(1)->profile, "none", sizeof("none"));
+	cr_assert_eq(channel_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(1), NULL, 0),
+		     0);
+	fd_close(&rig.frontend.fd);
+	rig_turn();
+	cr_assert(supervisor.is_ending);
+	cr_assert_eq(supervisor.exit_status, 0, "%d", supervisor.exit_status);
+}
+
+Test(handlers, nonsense_ends_it)
+{
+	be_welcomed();
+	cr_assert_eq(send(rig.frontend.fd, "nonsense", 8, 0), 8);
+	rig_turn();
+	expect_end(&rig.frontend, MSP_EXIT_SOFTWARE);
+}
+
+Test(handlers, what_only_others_may_say_ends_it)
+{
+	struct channel liar = rig.frontend;
+
+	be_welcomed();
+	liar.self = IPC_FACTORY;
+	liar.phase = IPC_SERVE;
+	rig_send(&liar, IPC_TYPE_sandbox_failed, &(struct ipc_sandbox_failed){ 0, 1, 1 }, NULL);
+	expect_end(&rig.frontend, MSP_EXIT_SOFTWARE);
+}
+
+Test(handlers, an_unknown_reason_to_end_ends_it)
+{
+	const uint32_t reason = 0;
+
+	be_welcomed();
+	rig_send(&rig.frontend, IPC_TYPE_execution_end, &(struct ipc_execution_end){ 1, reason },
+		 NULL);
+	expect_end(&rig.frontend, MSP_EXIT_SOFTWARE);
+}
+
+Test(handlers, a_reason_to_end_beyond_the_set_ends_it)
+{
+	be_welcomed();
+	rig_send(&rig.frontend, IPC_TYPE_execution_end,
+		 &(struct ipc_execution_end){ 1, END_CLIENT_GONE + 1 }, NULL);
+	expect_end(&rig.frontend, MSP_EXIT_SOFTWARE);
+}
+
+Test(handlers, a_refusal_has_its_reason_and_detail)
+{
+	const struct ipc_execution_refused *refused;
+	struct ipc_execution_start *request;
+
+	be_welcomed();
+	request = rig_request(9);
+	memcpy(request->profile, "_helper", sizeof("_helper"));
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
+	refused = &rig_take(&rig.frontend, IPC_TYPE_execution_refused)->body.execution_refused;
+	cr_assert_eq(refused->request, 9);
+	cr_assert_eq(refused->reason, REFUSAL_PROFILE_UNKNOWN);
+	cr_assert_str_eq(refused->detail, "default, strict");
+	request = rig_request(10);
+	memcpy(request->cwd, "relative", sizeof("relative"));
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
+	refused = &rig_take(&rig.frontend, IPC_TYPE_execution_refused)->body.execution_refused;
+	cr_assert_eq(refused->reason, REFUSAL_CWD);
+	cr_assert_str_eq(refused->detail, "", "nothing is left of the last");
+	rig_take_nothing(&rig.factory);
+	cr_assert_not(supervisor.is_ending);
+}
+
+Test(handlers, refused_code_is_closed)
+{
+	static struct ipc_code_start request = { .request = 3,
+						 .profile = "default",
+						 .language = "ruby" };
+	int code = fd_of_kind('m');
+	size_t before;
+
+	be_welcomed();
+	before = fd_count_open();
+	rig_send(&rig.frontend, IPC_TYPE_code_start, &request, &code);
+	cr_assert_eq(
+		rig_take(&rig.frontend, IPC_TYPE_execution_refused)->body.execution_refused.reason,
+		REFUSAL_LANGUAGE_MISSING);
+	cr_assert_eq(fd_count_open(), before);
+	fd_close(&code);
+}
+
+Test(handlers, a_factory_that_is_ready_is_left_alone)
+{
+	rig_send(&rig.factory, IPC_TYPE_factory_ready, &(struct ipc_factory_ready){ 0, 0 }, NULL);
+	cr_assert_not(supervisor.is_ending);
+}
+
+Test(handlers, a_factory_that_cannot_set_itself_up_is_a_refusal_of_this_machine)
+{
+	rig_send(&rig.factory, IPC_TYPE_factory_ready,
+		 &(struct ipc_factory_ready){ STAGE_NAMESPACES, EPERM }, NULL);
+	expect_end(&rig.factory, MSP_EXIT_REFUSED);
+}
+
+Test(handlers, a_broker_that_cannot_be_started_ends_it)
+{
+	rig_send(&rig.factory, IPC_TYPE_sandbox_failed,
+		 &(struct ipc_sandbox_failed){ EXECUTIONS_MAX, STAGE_BASE, ENOENT }, NULL);
+	expect_end(&rig.factory, MSP_EXIT_SANDBOX);
+}
+
+Test(handlers, a_broker_that_was_started_is_left_alone)
+{
+	int pidfd = fd_of_kind('i');
+	const size_t before = fd_count_open();
+
+	rig_send(&rig.factory, IPC_TYPE_helper_started,
+		 &(struct ipc_helper_started){ EXECUTIONS_MAX }, &pidfd);
+	cr_assert_not(supervisor.is_ending);
+	cr_assert_eq(fd_count_open(), before, "its pidfd is not kept");
+	fd_close(&pidfd);
+}
+
+Test(handlers, without_a_factory_nothing_can_go_on)
+{
+	be_welcomed();
+	fd_close(&rig.factory.fd);
+	rig_turn();
+	cr_assert(supervisor.is_ending);
+	cr_assert_eq(supervisor.exit_status, MSP_EXIT_SOFTWARE);
+	cr_assert_eq(supervisor.factory.fd, -1);
+}
+
+Test(handlers, the_first_cause_is_the_exit_status)
+{
+	be_welcomed();
+	rig_send(&rig.factory, IPC_TYPE_factory_ready,
+		 &(struct ipc_factory_ready){ STAGE_STAGING, EPERM }, NULL);
+	cr_assert_eq(send(rig.frontend.fd, "nonsense", 8, MSG_NOSIGNAL), 8);
+	rig_turn();
+	cr_assert_eq(supervisor.exit_status, MSP_EXIT_REFUSED);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rig.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "execution.h"
+#include "handlers.h"
+#include "loop.h"
+
+/* More than any test has messages waiting in one channel. */
+#define TURNS 8
+
+struct supervisor supervisor;
+
+static struct channel_message taken;
+
+void rig_open(struct rig *rig)
+{
+	int frontend[2];
+	int factory[2];
+
+	supervisor =
+		(struct supervisor){ .cgroup = -1, .limits = LIMITS_FALLBACK, .landlock_abi = 6 };
+	small_plan_open(&supervisor.plan);
+	cr_assert_eq(channel_pair(frontend), 0);
+	cr_assert_eq(channel_pair(factory), 0);
+	supervisor.frontend =
+		(struct channel){ frontend[0], IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
+	supervisor.factory = (struct channel){ factory[0], IPC_SUPERVISOR, IPC_FACTORY, IPC_SERVE };
+	rig->frontend = (struct channel){ frontend[1], IPC_FRONTEND, IPC_SUPERVISOR, IPC_SETUP };
+	rig->factory = (struct channel){ factory[1], IPC_FACTORY, IPC_SUPERVISOR, IPC_SERVE };
+	memset(taken.fds, -1, sizeof(taken.fds));
+	cr_assert_eq(loop_open(), 0);
+	handlers_prepare();
+	cr_assert_eq(handlers_watch(), 0);
+}
+
+void rig_open_welcomed(struct rig *rig)
+{
+	struct ipc_hello hello;
+
+	rig_open(rig);
+	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
+	rig_send(&rig->frontend, IPC_TYPE_hello, &hello, NULL);
+	(void)rig_take(&rig->frontend, IPC_TYPE_welcome);
+	rig->frontend.phase = IPC_SERVE;
+}
+
+void rig_close(struct rig *rig)
+{
+	rig_release();
+	fd_close(&rig->frontend.fd);
+	fd_close(&rig->factory.fd);
+	fd_close(&supervisor.frontend.fd);
+	fd_close(&supervisor.factory.fd);
+}
+
+void rig_turn(void)
+{
+	for (int i = 0; i < TURNS; i++) {
+		cr_assert_eq(loop_turn(0), 0);
+		execution_expire();
+	}
+}
+
+void rig_run_ms(uint64_t ms)
+{
+	const uint64_t end = loop_now_us() + ms * 1000;
+
+	while (loop_now_us() < end) {
+		const uint64_t next = execution_deadline_us();
+
+		cr_assert_eq(loop_turn(next < end ? next : end), 0);
+		execution_expire();
+	}
+}
+
+void rig_send(const struct channel *channel, uint32_t type, const void *message, const int *fds)
+{
+	cr_assert_eq(channel_send(channel, type, message, fds, MSG_DONTWAIT), 0);
+	rig_turn();
+}
+
+static int receive(const struct channel *channel)
+{
+	enum ipc_error wrong = IPC_OK;
+	int result;
+
+	rig_release();
+	result = channel_receive(channel, &taken, MSG_DONTWAIT, &wrong);
+	cr_assert_neq(result, -EPROTO, "%s", ipc_error_text(wrong));
+	return result;
+}
+
+struct channel_message *rig_take(const struct channel *channel, uint32_t type)
+{
+	const int result = receive(channel);
+
+	cr_assert_eq(result, 1, "no %s: %d", ipc_message(type)->name, result);
+	cr_assert_eq(taken.type, type, "%s, not %s", ipc_message(taken.type)->name,
+		     ipc_message(type)->name);
+	return &taken;
+}
+
+void rig_take_nothing(const struct channel *channel)
+{
+	const int result = receive(channel);
+
+	cr_assert_eq(result, -EAGAIN, "%d, a %s", result,
+		     result == 1 ? ipc_message(taken.type)->name : "-");
+}
+
+void rig_take_end(const struct channel *channel)
+{
+	cr_assert_eq(receive(channel), 0);
+}
+
+const struct ipc_execution_done *rig_take_done(const struct rig *rig, uint64_t request)
+{
+	const struct ipc_execution_done *done =
+		&rig_take(&rig->frontend, IPC_TYPE_execution_done)->body.execution_done;
+
+	cr_assert_eq(done->request, request);
+	return done;
+}
+
+void rig_release(void)
+{
+	channel_message_done(&taken);
+}
+
+struct ipc_execution_start *rig_request(uint64_t number)
+{
+	static struct ipc_execution_start request;
+
+	memset(&request, 0, sizeof(request));
+	request.request = number;
+	memcpy(request.profile, "default", sizeof("default"));
+	memcpy(request.argv, "true", sizeof("true"));
+	request.argv_size = sizeof("true");
+	return &request;
+}
+
+struct rig_sandbox rig_begin(const struct rig *rig, uint64_t number)
+{
+	struct rig_sandbox sandbox = { .request = number };
+	struct channel_message *message;
+
+	rig_send(&rig->frontend, IPC_TYPE_execution_start, rig_request(number), NULL);
+	message = rig_take(&rig->frontend, IPC_TYPE_execution_started);
+	cr_assert_eq(message->body.execution_started.request, number);
+	memcpy(sandbox.stdio, message->fds, sizeof(sandbox.stdio));
+	memset(message->fds, -1, sizeof(message->fds));
+	message = rig_take(&rig->factory, IPC_TYPE_sandbox_create);
+	sandbox.slot = message->body.sandbox_create.slot;
+	sandbox.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	message->fds[0] = -1;
+	return sandbox;
+}
+
+/* Held open by nobody but the test, or the end of a channel could not be seen: the pipe ends when
+ * the child has closed all its descriptors. */
+pid_t rig_process(void)
+{
+	int closed[2];
+	char byte;
+	pid_t pid;
+
+	cr_assert_eq(pipe(closed), 0);
+	pid = fork();
+	cr_assert_geq(pid, 0);
+	if (pid == 0) {
+		(void)kernel_close_range(0, ~0U); /* the parent sees it when not */
+		for (;;)
+			(void)pause();
+	}
+	(void)close(closed[1]); /* its end is the child's */
+	cr_assert_eq(read(closed[0], &byte, 1), 0);
+	(void)close(closed[0]); /* nothing was written */
+	return pid;
+}
+
+void rig_answer(const struct rig *rig, struct rig_sandbox *sandbox)
+{
+	const struct ipc_sandbox_created created = { .slot = sandbox->slot };
+	int pidfd;
+
+	sandbox->pid = rig_process();
+	pidfd = (int)syscall(SYS_pidfd_open, sandbox->pid, 0);
+	cr_assert_geq(pidfd, 0);
+	rig_send(&rig->factory, IPC_TYPE_sandbox_created, &created, &pidfd);
+	fd_close(&pidfd);
+}
+
+void rig_report(const struct rig_sandbox *sandbox, uint32_t status)
+{
+	const struct ipc_spawn_done done = { .slot = sandbox->slot, .status = status };
+
+	rig_send(&sandbox->init, IPC_TYPE_spawn_done, &done, NULL);
+}
+
+bool rig_is_killed(struct rig_sandbox *sandbox)
+{
+	int status = 0;
+
+	for (int i = 0; i < 100; i++) {
+		if (waitpid(sandbox->pid, &status, WNOHANG) == sandbox->pid) {
+			sandbox->pid = 0;
+			return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+		}
+		(void)poll(NULL, 0, 10); /* time passes */
+	}
+	return false;
+}
+
+void rig_end(struct rig_sandbox *sandbox)
+{
+	if (sandbox->pid > 0) {
+		cr_assert_eq(kill(sandbox->pid, SIGKILL), 0);
+		cr_assert_eq(waitpid(sandbox->pid, NULL, 0), sandbox->pid);
+		sandbox->pid = 0;
+	}
+	fd_close_all(sandbox->stdio, 3);
+	fd_close(&sandbox->init.fd);
+	rig_turn();
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A supervisor between a frontend and a factory that the test plays, over real channels. Waiting
+ * is by turns of the supervisor's own loop.
+ */
+#ifndef UNIT_SUPERVISOR_RIG_H
+#define UNIT_SUPERVISOR_RIG_H
+
+#include <sys/types.h>
+
+#include "common/channel.h"
+#include "common/names.h"
+#include "small_plan.h"
+#include "state.h"
+
+/* The ends that the test holds. */
+struct rig {
+	struct channel frontend;
+	struct channel factory;
+};
+
+/* What frontend, factory and init know of one execution. */
+struct rig_sandbox {
+	uint64_t request;
+	uint32_t slot;
+	int stdio[3];	     /* the frontend's */
+	struct channel init; /* the init's end */
+	pid_t pid;	     /* of the process that stands for the init; 0: none yet */
+};
+
+/* The supervisor as it is before hello. */
+void rig_open(struct rig *rig);
+
+/* The same, and the frontend has its welcome. */
+void rig_open_welcomed(struct rig *rig);
+
+/* Close the test's ends and the supervisor's. */
+void rig_close(struct rig *rig);
+
+/* Let the supervisor do what there is to do now. */
+void rig_turn(void);
+
+/* Let it run for this long, as its main loop does. */
+void rig_run_ms(uint64_t ms);
+
+/* Send to the supervisor and let it act. */
+void rig_send(const struct channel *channel, uint32_t type, const void *message, const int *fds);
+
+/* The next message from the supervisor, which must be of this type. Static storage until the next
+ * call, which closes descriptors that are still in it. */
+struct channel_message *rig_take(const struct channel *channel, uint32_t type);
+
+/* The supervisor said nothing. */
+void rig_take_nothing(const struct channel *channel);
+
+/* The peer is gone. */
+void rig_take_end(const struct channel *channel);
+
+/* The execution's end, as the frontend hears it. */
+const struct ipc_execution_done *rig_take_done(const struct rig *rig, uint64_t request);
+
+/* Close what the last message left. */
+void rig_release(void);
+
+/* A request for the command "true" that says nothing else. Static storage. */
+struct ipc_execution_start *rig_request(uint64_t number);
+
+/* Ask for an execution and receive what frontend, factory and init get for it. */
+struct rig_sandbox rig_begin(const struct rig *rig, uint64_t number);
+
+/* Answer as the factory does: the init is this new process. */
+void rig_answer(const struct rig *rig, struct rig_sandbox *sandbox);
+
+/* Report as the init does that the workload ended with this wait status. */
+void rig_report(const struct rig_sandbox *sandbox, uint32_t status);
+
+/* Was the init's process killed? Waits for it for a moment. */
+bool rig_is_killed(struct rig_sandbox *sandbox);
+
+/* Close the test's ends of it, and its process. */
+void rig_end(struct rig_sandbox *sandbox);
+
+/* A new process that holds no descriptor and does nothing. */
+pid_t rig_process(void);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a launcher must say before anything is started. Each start runs in a child, whose exit code
+ * is the outcome.
+ */
+#include "start.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "rig.h"
+#include "support.h"
+
+/* A user without any rights, for tests that are started by root. */
+#define NOBODY 65534
+
+/* What the child's last check found, when the start succeeded. */
+#define STARTED 0
+#define WRONG 1
+
+static struct channel launcher;
+static int supervisor_end;
+static struct small_plan changed;
+
+static void open_channel(void)
+{
+	struct plan plan;
+	int ends[2];
+
+	cr_assert_eq(channel_pair(ends), 0);
+	launcher = (struct channel){ ends[0], IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP };
+	supervisor_end = ends[1];
+	small_plan_open(&plan);
+	changed = small_plan;
+}
+
+TestSuite(start, .init = open_channel, .timeout = 60);
+
+static void say(uint32_t type, const void *message, const int *fds)
+{
+	cr_assert_eq(channel_send(&launcher, type, message, fds, 0), 0);
+}
+
+/* The factory is a program that runs until it is killed and takes no arguments. */
+static void say_start(uint8_t change, const void *plan, size_t size, uint32_t limits)
+{
+	struct ipc_supervisor_start start = { .frontend = FRONTEND_LAUNCHER, .limits = limits };
+	int fds[3] = { fd_sealed_from_bytes("plan", plan, size),
+		       open("/usr/bin/yes", O_RDONLY | O_CLOEXEC), fd_of_kind('f') };
+
+	cr_assert_geq(fds[1], 0);
+	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
+	start.schema[0] ^= change;
+	say(IPC_TYPE_supervisor_start, &start, fds);
+	fd_close_all(fds, 3);
+}
+
+static void say_run(uint32_t binds)
+{
+	say(IPC_TYPE_supervisor_run, &(struct ipc_supervisor_run){ binds }, NULL);
+}
+
+static void say_bind(void)
+{
+	static const struct ipc_supervisor_bind bind = { "/usr", "/data" };
+	int fd = fd_of_kind('o');
+
+	say(IPC_TYPE_supervisor_bind, &bind, &fd);
+	fd_close(&fd);
+}
+
+static int start(void *is_root)
+{
+	struct start start;
+
+	if (!is_root && geteuid() == 0 &&
+	    (setgroups(0, NULL) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0 ||
+	     setresuid(NOBODY, NOBODY, NOBODY) != 0))
+		return WRONG;
+	start_supervisor(supervisor_end, &start);
+	if (kill(supervisor.factory_pid, SIGKILL) != 0 ||
+	    waitpid(supervisor.factory_pid, NULL, 0) != supervisor.factory_pid)
+		return WRONG;
+	if (supervisor.limits != LIMITS_FALLBACK || supervisor.cgroup != -1 ||
+	    supervisor.factory.phase != IPC_SERVE || start.frontend != FRONTEND_LAUNCHER)
+		return WRONG;
+	return fd_is_kind(start.broker, 'f') && start.policy < 0 && start.child_init < 0 ? STARTED
+											 : WRONG;
+}
+
+static int outcome_as(bool is_root)
+{
+	int status;
+
+	fd_close(&launcher.fd); /* what was said waits in the channel */
+	status = run_forked(start, is_root ? &launcher : NULL);
+	cr_assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int outcome(void)
+{
+	return outcome_as(false);
+}
+
+static int outcome_of_plan(void)
+{
+	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_run(0);
+	return outcome();
+}
+
+Test(start, a_launcher_that_says_everything)
+{
+	cr_assert_eq(outcome_of_plan(), STARTED);
+}
+
+Test(start, a_launcher_that_goes_away)
+{
+	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
+}
+
+Test(start, a_launcher_that_stops_halfway)
+{
+	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
+}
+
+Test(start, running_without_a_start)
+{
+	say_run(0);
+	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
+}
+
+Test(start, another_protocol)
+{
+	say_start(1, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_run(0);
+	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
+}
+
+Test(start, two_starts)
+{
+	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_run(0);
+	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
+}
+
+Test(start, binds_are_counted)
+{
+	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_bind();
+	say_run(2);
+	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
+}
+
+Test(start, binds_are_passed)
+{
+	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_bind();
+	say_run(1);
+	cr_assert_eq(outcome(), STARTED);
+}
+
+Test(start, there_is_a_most_of_binds)
+{
+	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	for (int i = 0; i < BINDS_MAX + 1; i++)
+		say_bind();
+	say_run(BINDS_MAX + 1);
+	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
+}
+
+Test(start, root_is_refused)
+{
+	if (geteuid() != 0)
+		cr_skip("not started by root");
+	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_run(0);
+	cr_assert_eq(outcome_as(true), MSP_EXIT_REFUSED);
+}
+
+Test(start, a_plan_that_is_none_is_refused)
+{
+	changed.header.version++;
+	cr_assert_eq(outcome_of_plan(), MSP_EXIT_REFUSED);
+}
+
+Test(start, a_kernel_that_is_too_old_for_one_profile_is_refused)
+{
+	changed.profiles[1].landlock_abi_min = 1000;
+	cr_assert_eq(outcome_of_plan(), MSP_EXIT_REFUSED);
+}
+
+Test(start, weaker_limits_must_be_accepted)
+{
+	say_start(0, &changed, sizeof(changed), LIMITS_CGROUP);
+	say_run(0);
+	cr_assert_eq(outcome(), MSP_EXIT_REFUSED);
+}
+
+Test(start, weaker_limits_must_be_accepted_by_every_profile)
+{
+	changed.profiles[0].limits_fallback = changed.profiles[1].limits_fallback = 1;
+	say_start(0, &changed, sizeof(changed), LIMITS_CGROUP);
+	say_run(0);
+	cr_assert_eq(outcome(), MSP_EXIT_REFUSED);
+}
+
+Test(start, the_operators_policy_can_accept_weaker_limits)
+{
+	for (int i = 0; i < SMALL_PROFILES; i++)
+		changed.profiles[i].limits_fallback = 1;
+	say_start(0, &changed, sizeof(changed), LIMITS_CGROUP);
+	say_run(0);
+	cr_assert_eq(outcome(), STARTED);
+}
