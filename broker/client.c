@@ -32,7 +32,7 @@ static const struct timeval no_time = { 0 };
 enum client_state {
 	CLIENT_NEW,
 	CLIENT_READING,
-	CLIENT_STALLED,	 /* it does not read its answers */
+	CLIENT_STALLED,  /* it does not read its answers */
 	CLIENT_FLUSHING, /* it said all it will say */
 	CLIENT_ENDED,
 };
@@ -43,8 +43,8 @@ struct client {
 	enum client_state state;
 	int in;
 	int out;
-	bool is_file;	 /* `in` is one */
-	bool is_stuck;	 /* nothing was written since the stall timer's last tick */
+	bool is_file;    /* `in` is one */
+	bool is_stuck;   /* nothing was written since the stall timer's last tick */
 	bool is_writing; /* waiting for `out` */
 	struct event *readable;
 	struct event *writable;

@@ -52,7 +52,7 @@ enum execution_start {
 	EXECUTION_INPUT_FULL, /* INPUT_BYTES_MAX are waiting */
 	EXECUTION_QUEUE_FULL, /* the supervisor is behind */
 	EXECUTION_TOO_LONG,   /* arguments beyond the message's room */
-	EXECUTION_LOST,	      /* the supervisor cannot be reached */
+	EXECUTION_LOST,       /* the supervisor cannot be reached */
 };
 
 /* `queued` is called when the supervisor's socket was full: wait until it is writable. */

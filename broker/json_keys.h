@@ -12,7 +12,7 @@ struct json_value;
 
 struct json_keys {
 	uint32_t *places; /* open addressing; 0: free (the top value has no key) */
-	uint32_t room;	  /* a power of two */
+	uint32_t room;    /* a power of two */
 	uint32_t count;
 	uint64_t seed;
 };

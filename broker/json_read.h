@@ -41,16 +41,16 @@ enum json_error {
 
 /* Read it through the functions below. */
 struct json_value {
-	uint8_t kind;	   /* enum json_kind */
+	uint8_t kind;      /* enum json_kind */
 	bool is_escaped;   /* the string's text is still as it came, with backslashes */
 	bool has_unpaired; /* a \uD800..\uDFFF without its other half; known once decoded */
-	char *key;	   /* decoded, not terminated; NULL in an array and at the top */
-	char *text;	   /* string or number, not terminated */
+	char *key;         /* decoded, not terminated; NULL in an array and at the top */
+	char *text;        /* string or number, not terminated */
 	uint32_t key_size;
-	uint32_t size;	/* of the text */
+	uint32_t size;  /* of the text */
 	uint32_t count; /* of an array's or object's values */
 	uint32_t first; /* place of the first of them */
-	uint32_t next;	/* place of the next value in the same container; 0: none */
+	uint32_t next;  /* place of the next value in the same container; 0: none */
 	uint32_t parent;
 };
 

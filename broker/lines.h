@@ -15,15 +15,15 @@
 struct lines {
 	char *bytes;
 	size_t room;
-	size_t start;	/* of the next line */
+	size_t start;   /* of the next line */
 	size_t scanned; /* no newline before this */
-	size_t end;	/* of what was read */
+	size_t end;     /* of what was read */
 	bool is_discarding;
 };
 
 enum lines_event {
-	LINES_NONE,	/* nothing complete: read more */
-	LINES_LINE,	/* a line */
+	LINES_NONE,     /* nothing complete: read more */
+	LINES_LINE,     /* a line */
 	LINES_TOO_LONG, /* a line that was thrown away ends here */
 };
 

@@ -198,7 +198,7 @@ typedef void take(struct supervisor_client *client, struct channel_message *mess
 
 /* Every message that the table allows from the supervisor to a frontend. */
 static take *const takers[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_welcome] = take_welcome,	     [IPC_TYPE_execution_refused] = take_refused,
+	[IPC_TYPE_welcome] = take_welcome,           [IPC_TYPE_execution_refused] = take_refused,
 	[IPC_TYPE_execution_started] = take_started, [IPC_TYPE_execution_tty] = take_tty,
 	[IPC_TYPE_execution_done] = take_done,
 };

@@ -37,7 +37,7 @@ struct supervisor_queued;
 struct supervisor_client {
 	const struct supervisor_handlers *handlers;
 	void *context;
-	struct channel sending;	  /* its phase may be ahead of `receiving`: requests may be piped */
+	struct channel sending;   /* its phase may be ahead of `receiving`: requests may be piped */
 	struct channel receiving; /* behind the hello before the welcome came */
 	struct supervisor_queued *queue_first; /* messages the socket had no room for, in order */
 	struct supervisor_queued *queue_last;

@@ -19,8 +19,8 @@ struct factory {
 	struct channel channel;
 	struct plan plan;
 	enum limits_mode limits;
-	int host;   /* O_PATH of the host's tree */
-	int cgroup; /* directory of all sandbox cgroups, or -1 */
+	int host;        /* O_PATH of the host's tree */
+	int cgroup;      /* directory of all sandbox cgroups, or -1 */
 	int next_cgroup; /* for the next sandbox_create, or -1 */
 	uint32_t cgroup_slots;
 	uint32_t bind_count;

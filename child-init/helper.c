@@ -23,8 +23,7 @@ void helper_run(const struct factory *factory, uint32_t profile, const int *fds)
 	uint32_t stage;
 
 	/* The supervisor sees the helper's channel end: a failure here needs no words. */
-	if (signal(SIGCHLD, SIG_DFL) == SIG_ERR ||
-	    fd_place(all, places, 5, OPEN_AFTER_EXEC) != 0 ||
+	if (signal(SIGCHLD, SIG_DFL) == SIG_ERR || fd_place(all, places, 5, OPEN_AFTER_EXEC) != 0 ||
 	    init_isolate(factory, profile, &stage) != 0 || capabilities_drop(0) != 0 ||
 	    init_protect() != 0)
 		_exit(MSP_EXIT_SANDBOX);

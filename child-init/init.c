@@ -39,8 +39,8 @@ static int close_descriptors(void)
 	return error;
 }
 
-/* /proc/self of a process that is not dumpable belongs to root, and it could not write its own maps.
- * No workload is there yet that could look. */
+/* /proc/self of a process that is not dumpable belongs to root, and it could not write its own
+ * maps. No workload is there yet that could look. */
 static int map_identity(void)
 {
 	int proc = open("/" STAGING_HOST "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -152,8 +152,7 @@ static int build_ruleset(void)
  * is a right over this sandbox's user namespace alone. */
 static int drop_capabilities(void)
 {
-	return capabilities_drop(
-		LAYER_KEPT_CAPABILITIES(init.factory->limits == LIMITS_FALLBACK));
+	return capabilities_drop(LAYER_KEPT_CAPABILITIES(init.factory->limits == LIMITS_FALLBACK));
 }
 
 /* clang-format off */

@@ -59,8 +59,8 @@ static int make_file(const struct tree *tree, const struct plan_mount *mount)
 static int copy_file(const struct tree *tree, const struct plan_mount *mount)
 {
 	const char *path = plan_string(tree->plan, mount->source);
-	int from = kernel_openat2(tree->host, LAYER_RESOLVE_PATH(path), O_RDONLY | O_NONBLOCK | O_CLOEXEC,
-				  LAYER_RESOLVE);
+	int from = kernel_openat2(tree->host, LAYER_RESOLVE_PATH(path),
+				  O_RDONLY | O_NONBLOCK | O_CLOEXEC, LAYER_RESOLVE);
 	int to;
 	int error;
 
@@ -144,10 +144,15 @@ static int attach_new(const struct tree *tree, const struct plan_mount *mount)
 /* A small tmpfs that only the set-up writes to. */
 static int new_small_tmpfs(void)
 {
-	static const char options[] = "size\0" "4m\0" "nr_inodes\0" "1024\0" "mode\0" "0755";
+	static const char options[] = "size\0"
+				      "4m\0"
+				      "nr_inodes\0"
+				      "1024\0"
+				      "mode\0"
+				      "0755";
 
 	return mount_new("tmpfs", options, sizeof(options),
-			      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+			 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 }
 
 /* Nothing can be read where a mask lies: the tree's own /dev/null or an empty directory, both
@@ -165,8 +170,8 @@ static int mask(const struct tree *tree, const struct plan_mount *mount)
 		copy = kernel_open_tree(tree->root,
 					S_ISDIR(status.st_mode) ? EMPTY_DIRECTORY : NULL_DEVICE,
 					OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (copy < 0 || kernel_move_mount(copy, at, "",
-					  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
+	if (copy < 0 ||
+	    kernel_move_mount(copy, at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
 		error = -errno;
 	fd_close(&copy);
 	fd_close(&at);
@@ -176,10 +181,10 @@ static int mask(const struct tree *tree, const struct plan_mount *mount)
 static int (*const appliers[PLAN_MOUNT_KIND_COUNT])(const struct tree *,
 						    const struct plan_mount *) = {
 	[PLAN_DIRECTORY] = make_directory, [PLAN_SYMLINK] = make_symlink,
-	[PLAN_FILE] = make_file,	   [PLAN_COPY] = copy_file,
-	[PLAN_BIND] = bind_host,	   [PLAN_DEVICE] = bind_host,
-	[PLAN_TMPFS] = attach_new,	   [PLAN_PROC] = attach_new,
-	[PLAN_DEVPTS] = attach_new,	   [PLAN_MASK] = mask,
+	[PLAN_FILE] = make_file,           [PLAN_COPY] = copy_file,
+	[PLAN_BIND] = bind_host,           [PLAN_DEVICE] = bind_host,
+	[PLAN_TMPFS] = attach_new,         [PLAN_PROC] = attach_new,
+	[PLAN_DEVPTS] = attach_new,        [PLAN_MASK] = mask,
 };
 
 /* The launcher opened the bind's path once and checked it. That descriptor's mount belongs to
@@ -241,8 +246,8 @@ int mounts_stage(void)
 	/* /usr is a directory that every host has; the pivot uncovers it again. */
 	if (kernel_move_mount(staging, AT_FDCWD, "/usr", MOVE_MOUNT_F_EMPTY_PATH) != 0 ||
 	    fchdir(staging) != 0 || mkdir(STAGING_HOST, 0700) != 0 ||
-	    mkdir(STAGING_BASE, 0755) != 0 ||
-	    syscall(SYS_pivot_root, ".", STAGING_HOST) != 0 || chdir("/") != 0)
+	    mkdir(STAGING_BASE, 0755) != 0 || syscall(SYS_pivot_root, ".", STAGING_HOST) != 0 ||
+	    chdir("/") != 0)
 		return -errno;
 	fd_close(&staging);
 	host = open("/" STAGING_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);

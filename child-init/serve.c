@@ -90,10 +90,8 @@ static int handle_spawn_kill(void *context, struct channel_message *message)
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_spawn_stdio] = handle_spawn_stdio,
-	[IPC_TYPE_spawn_code] = handle_spawn_code,
-	[IPC_TYPE_spawn_cgroup] = handle_spawn_cgroup,
-	[IPC_TYPE_spawn] = handle_spawn,
+	[IPC_TYPE_spawn_stdio] = handle_spawn_stdio,   [IPC_TYPE_spawn_code] = handle_spawn_code,
+	[IPC_TYPE_spawn_cgroup] = handle_spawn_cgroup, [IPC_TYPE_spawn] = handle_spawn,
 	[IPC_TYPE_spawn_kill] = handle_spawn_kill,
 };
 

@@ -64,8 +64,8 @@ static int become_leader(void)
 static int attach_stdio(void)
 {
 	for (int fd = 0; fd < 3; fd++) {
-		const int from = attempt.terminal >= 0 ? attempt.terminal
-						       : attempt.spawn->stdio[fd];
+		const int from =
+			attempt.terminal >= 0 ? attempt.terminal : attempt.spawn->stdio[fd];
 
 		if (dup2(from, fd) < 0)
 			return -errno;
@@ -247,13 +247,14 @@ static int prepare(const struct ipc_spawn *request)
 int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_spawn *request,
 		pid_t *ret_pid, int *ret_terminal, uint32_t *ret_stage)
 {
-	struct kernel_clone_args args = { .flags = CLONE_VM | CLONE_VFORK,
-					  .exit_signal = SIGCHLD };
+	struct kernel_clone_args args = { .flags = CLONE_VM | CLONE_VFORK, .exit_signal = SIGCHLD };
 	int master = -1;
 	long pid;
 
 	spawn->slot = request->slot;
-	attempt = (struct attempt){ .init = init, .spawn = spawn, .request = request, .terminal = -1 };
+	attempt = (struct attempt){
+		.init = init, .spawn = spawn, .request = request, .terminal = -1
+	};
 	*ret_stage = STAGE_STDIO;
 	attempt.error = prepare(request);
 	if (!attempt.error && request->use_tty) {

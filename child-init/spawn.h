@@ -17,7 +17,10 @@ struct spawn {
 	char code_path[IPC_PATH_MAX];
 };
 
-#define SPAWN_EMPTY { .stdio = { -1, -1, -1 }, .cgroup = -1, .code = -1 }
+#define SPAWN_EMPTY                                                                                \
+	{                                                                                          \
+		.stdio = { -1, -1, -1 }, .cgroup = -1, .code = -1                                  \
+	}
 
 /*
  * Run the workload that `request` describes. 0: *ret_pid is its first process, and *ret_terminal

@@ -12,7 +12,8 @@
 
 int tree_open(int root, const char *path)
 {
-	const int fd = kernel_openat2(root, LAYER_RESOLVE_PATH(path), O_PATH | O_CLOEXEC, LAYER_RESOLVE);
+	const int fd =
+		kernel_openat2(root, LAYER_RESOLVE_PATH(path), O_PATH | O_CLOEXEC, LAYER_RESOLVE);
 
 	return fd < 0 ? -errno : fd;
 }

@@ -128,7 +128,8 @@ int channel_receive(const struct channel *channel, struct channel_message *ret, 
 	ssize_t size;
 	enum ipc_error error;
 
-	/* ECONNRESET, once: the peer ended with messages of ours unread. What it said comes after. */
+	/* ECONNRESET, once: the peer ended with messages of ours unread. What it said comes after.
+	 */
 	do {
 		size = recvmsg(channel->fd, &header, flags | MSG_CMSG_CLOEXEC);
 	} while (size < 0 && (errno == EINTR || errno == ECONNRESET));

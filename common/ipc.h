@@ -71,10 +71,10 @@ enum refusal {
 	REFUSAL_LANGUAGE_UNKNOWN, /* detail: the languages of the profile */
 	REFUSAL_LANGUAGE_MISSING, /* detail: the languages that are installed */
 	REFUSAL_REQUEST_IN_USE,
-	REFUSAL_BUSY,             /* EXECUTIONS_MAX run already */
-	REFUSAL_ARGV,             /* argv or environment is malformed */
-	REFUSAL_CWD,              /* not an absolute path */
-	REFUSAL_RESOURCES,        /* detail: the system's error text */
+	REFUSAL_BUSY,      /* EXECUTIONS_MAX run already */
+	REFUSAL_ARGV,      /* argv or environment is malformed */
+	REFUSAL_CWD,       /* not an absolute path */
+	REFUSAL_RESOURCES, /* detail: the system's error text */
 	REFUSAL_COUNT
 };
 
@@ -123,14 +123,15 @@ struct ipc_welcome {
 };
 
 struct ipc_execution_start {
-	uint64_t request;           /* chosen by the frontend, unique among its live executions */
-	uint32_t timeout_ms;        /* 0: the profile's default; above the profile's most: that */
-	uint32_t use_shell;         /* 1: argv[0] is a command for the profile's shell, the rest its $0... */
-	uint32_t use_tty;           /* 1: a terminal of the sandbox's own; execution_tty follows */
-	uint32_t tty_rows;          /* its size at first; 0: unknown */
+	uint64_t request;    /* chosen by the frontend, unique among its live executions */
+	uint32_t timeout_ms; /* 0: the profile's default; above the profile's most: that */
+	uint32_t
+		use_shell; /* 1: argv[0] is a command for the profile's shell, the rest its $0... */
+	uint32_t use_tty;  /* 1: a terminal of the sandbox's own; execution_tty follows */
+	uint32_t tty_rows; /* its size at first; 0: unknown */
 	uint32_t tty_columns;
 	char profile[IPC_NAME_MAX];
-	char cwd[IPC_PATH_MAX];     /* empty: the profile's */
+	char cwd[IPC_PATH_MAX]; /* empty: the profile's */
 	uint32_t argv_size;
 	uint8_t argv[IPC_ARGV_MAX]; /* NUL after each argument */
 	uint32_t environment_size;
@@ -161,7 +162,8 @@ struct ipc_execution_refused {
 	char detail[IPC_LIST_MAX];
 };
 
-/* fds: stdin write end, stdout read end, stderr read end. Sent at once, before the workload runs. */
+/* fds: stdin write end, stdout read end, stderr read end. Sent at once, before the workload runs.
+ */
 struct ipc_execution_started {
 	uint64_t request;
 	uint64_t output_bytes; /* the profile's limit; beyond it the frontend ends it. 0: none */
@@ -294,7 +296,7 @@ struct ipc_spawn_done {
 	uint32_t slot;
 	uint32_t stage; /* NONE: it ran; else where its start failed */
 	uint32_t error;
-	uint32_t status; /* as wait(2) gives it */
+	uint32_t status;      /* as wait(2) gives it */
 	uint32_t over_memory; /* 1: the fallback's watch killed it */
 	uint64_t cpu_us;
 	uint64_t peak_bytes;
@@ -310,7 +312,7 @@ union ipc_any {
 enum ipc_field_kind {
 	IPC_FIELD_U32,
 	IPC_FIELD_U64,
-	IPC_FIELD_RAW,   /* fixed size, copied */
+	IPC_FIELD_RAW, /* fixed size, copied */
 	IPC_FIELD_STR,
 	IPC_FIELD_OPT,
 	IPC_FIELD_BYTES, /* its length is the u32 at size_offset */

@@ -5,12 +5,17 @@
 #include "common/ipc.h"
 
 #define FIELD(kind_, type, member)                                                                 \
-	{ .name = #member, .kind = IPC_FIELD_##kind_, .offset = offsetof(struct type, member),     \
-	  .size = sizeof(((struct type *)0)->member) }
+	{                                                                                          \
+		.name = #member, .kind = IPC_FIELD_##kind_,                                        \
+		.offset = offsetof(struct type, member),                                           \
+		.size = sizeof(((struct type *)0)->member)                                         \
+	}
 #define BYTES(type, member)                                                                        \
-	{ .name = #member, .kind = IPC_FIELD_BYTES, .offset = offsetof(struct type, member),       \
-	  .size = sizeof(((struct type *)0)->member),                                              \
-	  .size_offset = offsetof(struct type, member##_size) }
+	{                                                                                          \
+		.name = #member, .kind = IPC_FIELD_BYTES, .offset = offsetof(struct type, member), \
+		.size = sizeof(((struct type *)0)->member),                                        \
+		.size_offset = offsetof(struct type, member##_size)                                \
+	}
 
 /* clang-format off */
 static const struct ipc_field ipc_supervisor_start_fields[] = {

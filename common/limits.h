@@ -30,7 +30,8 @@
 /* SHA-256 of the protocol's definition. */
 #define IPC_SCHEMA_BYTES 32
 
-/* Largest encoded message: its type, the largest struct (spawn), and room for the string lengths. */
+/* Largest encoded message: its type, the largest struct (spawn), and room for the string lengths.
+ */
 #define IPC_MESSAGE_MAX (IPC_ARGV_MAX + IPC_ENVIRONMENT_MAX + 2 * IPC_PATH_MAX + 256)
 
 /* Most descriptors in one row of ipc_messages.def. */
@@ -47,11 +48,12 @@
 
 /* Exit codes of our own processes (sysexits.h where it has one). */
 enum msp_exit {
-	MSP_EXIT_USAGE = 64,       /* EX_USAGE */
-	MSP_EXIT_SOFTWARE = 70,    /* EX_SOFTWARE: a fault of ours or of a peer */
-	MSP_EXIT_REFUSED = 78,     /* EX_CONFIG: this machine or configuration does not fulfil the policy */
-	MSP_EXIT_TIMEOUT = 124,    /* as timeout(1) */
-	MSP_EXIT_SANDBOX = 125,    /* the sandbox could not be set up */
+	MSP_EXIT_USAGE = 64,    /* EX_USAGE */
+	MSP_EXIT_SOFTWARE = 70, /* EX_SOFTWARE: a fault of ours or of a peer */
+	MSP_EXIT_REFUSED =
+		78, /* EX_CONFIG: this machine or configuration does not fulfil the policy */
+	MSP_EXIT_TIMEOUT = 124, /* as timeout(1) */
+	MSP_EXIT_SANDBOX = 125, /* the sandbox could not be set up */
 	MSP_EXIT_NOT_EXECUTABLE = 126,
 	MSP_EXIT_NOT_FOUND = 127,
 	MSP_EXIT_SIGNAL_BASE = 128,

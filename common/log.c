@@ -13,8 +13,7 @@ void log_set_name(const char *name)
 }
 
 /* One write, so that lines of several processes do not mix. */
-static void write_line(const char *format, va_list arguments)
-	__attribute__((format(printf, 1, 0)));
+static void write_line(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 static void write_line(const char *format, va_list arguments)
 {
 	char line[1024];

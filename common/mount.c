@@ -33,9 +33,8 @@ int mount_new(const char *type, const char *options, uint32_t size, uint64_t att
 
 int mount_clone(int source, uint64_t attributes)
 {
-	int clone = kernel_open_tree(source, "",
-				     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
-					     AT_RECURSIVE);
+	int clone = kernel_open_tree(
+		source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
 	int error = clone < 0 ? -errno : mount_set_attributes(clone, attributes);
 
 	if (!error)

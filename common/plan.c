@@ -112,9 +112,8 @@ static bool is_profile(const struct plan *plan, const struct plan_profile *profi
 	    !is_list(plan, profile->environment, profile->environment_size))
 		return false;
 	/* An empty filter would allow everything. */
-	if (profile->filter_count == 0 ||
-	    !is_array(plan, profile->filter, profile->filter_count, BPF_MAXINSNS,
-		      sizeof(struct sock_filter)))
+	if (profile->filter_count == 0 || !is_array(plan, profile->filter, profile->filter_count,
+						    BPF_MAXINSNS, sizeof(struct sock_filter)))
 		return false;
 	return is_array(plan, profile->mounts, profile->mount_count, PLAN_MOUNTS_MAX,
 			sizeof(struct plan_mount)) &&

@@ -45,7 +45,7 @@ enum plan_mount_kind {
 	PLAN_TMPFS,         /* these three: a new file system of type `source` with `options` */
 	PLAN_PROC,
 	PLAN_DEVPTS,
-	PLAN_MASK,          /* /dev/null over a file, an empty directory over a directory */
+	PLAN_MASK, /* /dev/null over a file, an empty directory over a directory */
 	PLAN_MOUNT_KIND_COUNT,
 };
 
@@ -104,26 +104,26 @@ struct plan_profile {
 	uint32_t mounts, mount_count;
 	uint32_t rules, rule_count;
 	uint32_t languages, language_count;
-	uint32_t filter, filter_count;  /* struct sock_filter[] */
+	uint32_t filter, filter_count; /* struct sock_filter[] */
 	uint32_t rlimits, rlimit_count;
 
-	uint32_t landlock_abi_min;      /* requirement */
-	uint32_t limits_fallback;       /* 1: the operator's file accepts LIMITS_FALLBACK */
-	uint64_t landlock_fs;           /* handled rights, at the newest ABI we know */
+	uint32_t landlock_abi_min; /* requirement */
+	uint32_t limits_fallback;  /* 1: the operator's file accepts LIMITS_FALLBACK */
+	uint64_t landlock_fs;      /* handled rights, at the newest ABI we know */
 	uint64_t landlock_net;
 	uint64_t landlock_scopes;
 
 	uint64_t memory_bytes;
-	uint64_t file_bytes;            /* RLIMIT_FSIZE */
-	uint64_t output_bytes;          /* stdout and stderr together; 0: counted only */
+	uint64_t file_bytes;   /* RLIMIT_FSIZE */
+	uint64_t output_bytes; /* stdout and stderr together; 0: counted only */
 	uint32_t pids;
-	uint32_t open_files;            /* RLIMIT_NOFILE */
-	uint32_t cpu_percent;           /* of one CPU, for cpu.max; 0: no limit */
+	uint32_t open_files;  /* RLIMIT_NOFILE */
+	uint32_t cpu_percent; /* of one CPU, for cpu.max; 0: no limit */
 	uint32_t cpu_weight;
-	uint32_t cpu_seconds;           /* RLIMIT_CPU of each process; 0: no limit */
+	uint32_t cpu_seconds; /* RLIMIT_CPU of each process; 0: no limit */
 	uint32_t wall_default_ms;
 	uint32_t wall_max_ms;
-	uint32_t stack_bytes;           /* RLIMIT_STACK */
+	uint32_t stack_bytes; /* RLIMIT_STACK */
 };
 
 struct plan {

@@ -32,7 +32,7 @@
 
 enum filter_relation {
 	FILTER_EQUAL = 0, /* (argument & mask) == value */
-	FILTER_DIFFERS,	  /* (argument & mask) != value */
+	FILTER_DIFFERS,   /* (argument & mask) != value */
 };
 
 struct filter_compare {

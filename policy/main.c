@@ -264,9 +264,9 @@ static int run_version(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{ "compile", 0, run_compile },	 { "check", 1, run_check },   { "show", 1, run_show },
-	{ "seccomp", 1, run_seccomp },	 { "groups", 0, run_groups }, { "list", 0, run_list },
-	{ "--help", 0, run_help },	 { "-h", 0, run_help },	      { "help", 0, run_help },
+	{ "compile", 0, run_compile },   { "check", 1, run_check },   { "show", 1, run_show },
+	{ "seccomp", 1, run_seccomp },   { "groups", 0, run_groups }, { "list", 0, run_list },
+	{ "--help", 0, run_help },       { "-h", 0, run_help },       { "help", 0, run_help },
 	{ "--version", 0, run_version },
 };
 

@@ -39,8 +39,8 @@ struct key {
 	}
 
 static const struct key keys[] = {
-	KEY(from, KEY_FROM),	 KEY(to, KEY_TO),	  KEY(text, KEY_TEXT),
-	KEY(size, KEY_SIZE),	 KEY(inodes, KEY_INODES), KEY(mode, KEY_MODE),
+	KEY(from, KEY_FROM),     KEY(to, KEY_TO),         KEY(text, KEY_TEXT),
+	KEY(size, KEY_SIZE),     KEY(inodes, KEY_INODES), KEY(mode, KEY_MODE),
 	KEY(device, KEY_DEVICE), KEY(noexec, KEY_NOEXEC), KEY(optional, KEY_OPTIONAL),
 };
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))

@@ -23,7 +23,7 @@ struct strings {
 
 enum profile_network {
 	NETWORK_UNSAID = 0,
-	NETWORK_NONE,	  /* no TCP at all: Landlock handles it and allows no port */
+	NETWORK_NONE,     /* no TCP at all: Landlock handles it and allows no port */
 	NETWORK_LOOPBACK, /* the network namespace, with nothing but loopback, is the wall */
 };
 
@@ -66,7 +66,7 @@ struct profile {
 	struct strings shell;
 	struct seccomp_policy seccomp;
 	struct plan_profile numbers; /* limits, requirements, Landlock; its offsets stay 0 */
-	uint32_t said;		     /* which limits and requirements have been given */
+	uint32_t said;               /* which limits and requirements have been given */
 	uint32_t environment_count, mount_count, rule_count, language_count, owned_count;
 	const char *environment[PROFILE_ENVIRONMENT_MAX];
 	struct profile_mount mounts[PLAN_MOUNTS_MAX];

@@ -15,8 +15,8 @@
 
 enum seccomp_group_kind {
 	SECCOMP_ALLOWABLE, /* a profile may allow it */
-	SECCOMP_NEVER,	   /* EPERM in every profile */
-	SECCOMP_HIDDEN,	   /* ENOSYS in every profile */
+	SECCOMP_NEVER,     /* EPERM in every profile */
+	SECCOMP_HIDDEN,    /* ENOSYS in every profile */
 };
 
 struct seccomp_group {
@@ -38,7 +38,7 @@ struct seccomp_condition {
 /* What a profile says. */
 struct seccomp_policy {
 	bool is_allowed[SECCOMP_GROUPS_MAX]; /* by index of the group */
-	uint32_t refused_count;		     /* calls taken out of allowed groups */
+	uint32_t refused_count;              /* calls taken out of allowed groups */
 	uint32_t refused[SECCOMP_CALLS_MAX]; /* numbers */
 };
 

@@ -154,9 +154,9 @@ static const struct cyaml_schema_field *fields_at(const char *path)
 		const char *key;
 		const struct cyaml_schema_field *fields;
 	} tables[] = {
-		{ "files[", mount_fields },	   { "landlock[", rule_fields },
+		{ "files[", mount_fields },        { "landlock[", rule_fields },
 		{ "languages[", language_fields }, { "limits", limits_fields },
-		{ "seccomp", seccomp_fields },	   { "requirements", requirements_fields },
+		{ "seccomp", seccomp_fields },     { "requirements", requirements_fields },
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {

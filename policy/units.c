@@ -11,7 +11,7 @@ struct unit {
 };
 
 static const struct unit sizes[] = {
-	{ "", 1 },	     { "K", 1ULL << 10 }, { "M", 1ULL << 20 },
+	{ "", 1 },           { "K", 1ULL << 10 }, { "M", 1ULL << 20 },
 	{ "G", 1ULL << 30 }, { "T", 1ULL << 40 },
 };
 

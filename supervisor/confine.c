@@ -16,7 +16,8 @@
 /* What cgroup_create() and cgroup_read() do. */
 #define CGROUP_RIGHTS                                                                              \
 	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |                            \
-	 LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR)
+	 LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR |                               \
+	 LANDLOCK_ACCESS_FS_REMOVE_DIR)
 
 /* Must: allow nothing but the cgroup directory. Must not: scope signals, since the inits that it
  * kills are outside of its domain. */

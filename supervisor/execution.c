@@ -25,8 +25,8 @@ struct execution *execution_find(uint64_t request)
 	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
 		struct execution *execution = &supervisor.executions[i];
 
-		if (execution->request == request && (execution->state == EXECUTION_LIVE ||
-						      execution->state == EXECUTION_ENDING))
+		if (execution->request == request &&
+		    (execution->state == EXECUTION_LIVE || execution->state == EXECUTION_ENDING))
 			return execution;
 	}
 	return NULL;
@@ -127,8 +127,8 @@ static uint32_t judge_signal(const struct execution *execution, int signal,
 
 	if (signal == SIGSYS)
 		return VERDICT_DENIED;
-	if (cpu_seconds > 0 && (signal == SIGXCPU ||
-				(signal == SIGKILL && from->cpu_us >= cpu_seconds * 1000000)))
+	if (cpu_seconds > 0 &&
+	    (signal == SIGXCPU || (signal == SIGKILL && from->cpu_us >= cpu_seconds * 1000000)))
 		return VERDICT_CPU_TIME;
 	return VERDICT_SIGNALLED;
 }
@@ -187,7 +187,8 @@ static int handle_spawned_tty(void *context, struct channel_message *message)
 {
 	const struct execution *execution = context;
 	const struct ipc_execution_tty tty = { .request = execution->request,
-					       .output_bytes = profile_of(execution)->output_bytes };
+					       .output_bytes =
+						       profile_of(execution)->output_bytes };
 
 	return channel_send(&supervisor.frontend, IPC_TYPE_execution_tty, &tty, message->fds,
 			    MSG_DONTWAIT);
@@ -301,8 +302,8 @@ static int ask_init(const struct execution *execution, const struct request *req
 				     MSG_DONTWAIT);
 	}
 	if (!error && parts->leaf >= 0)
-		error = channel_send(&execution->init, IPC_TYPE_spawn_cgroup, &cgroup,
-				     &parts->leaf, MSG_DONTWAIT);
+		error = channel_send(&execution->init, IPC_TYPE_spawn_cgroup, &cgroup, &parts->leaf,
+				     MSG_DONTWAIT);
 	if (error)
 		return error;
 	request->spawn->slot = execution->slot;

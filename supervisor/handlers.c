@@ -187,8 +187,8 @@ static void on_channel(void *context)
 
 int handlers_watch(void)
 {
-	const int error = loop_add(&frontend_watch, supervisor.frontend.fd, on_channel,
-				   &supervisor.frontend);
+	const int error =
+		loop_add(&frontend_watch, supervisor.frontend.fd, on_channel, &supervisor.frontend);
 
 	return error ? error
 		     : loop_add(&factory_watch, supervisor.factory.fd, on_channel,

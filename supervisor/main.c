@@ -98,8 +98,8 @@ static int attach_frontend(struct start *start)
 	if (start->frontend == FRONTEND_BROKER)
 		error = start_broker(start);
 	else
-		supervisor.frontend = (struct channel){ LAUNCHER_FD, IPC_SUPERVISOR, IPC_FRONTEND,
-							IPC_SETUP };
+		supervisor.frontend =
+			(struct channel){ LAUNCHER_FD, IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
 	fd_close(&start->broker);
 	return error;
 }
@@ -147,8 +147,8 @@ int main(void)
 
 	log_set_name("msp-supervisor");
 	if (fcntl(LAUNCHER_FD, F_SETFD, FD_CLOEXEC) != 0)
-		log_fatal(MSP_EXIT_USAGE, "descriptor %d is missing: this program is started by msp",
-			  LAUNCHER_FD);
+		log_fatal(MSP_EXIT_USAGE,
+			  "descriptor %d is missing: this program is started by msp", LAUNCHER_FD);
 	if (kernel_close_range(LAUNCHER_FD + 1, ~0U) != 0)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot close descriptors: %s", strerror(errno));
 	start_supervisor(LAUNCHER_FD, &start);

@@ -57,8 +57,8 @@ uint32_t request_list_profiles(uint8_t list[IPC_LIST_MAX])
 	uint32_t used = 0;
 
 	for (uint32_t i = 0; i < plan_profile_count(&supervisor.plan); i++) {
-		const char *name = plan_string(&supervisor.plan,
-					       plan_profile(&supervisor.plan, i)->name);
+		const char *name =
+			plan_string(&supervisor.plan, plan_profile(&supervisor.plan, i)->name);
 
 		if (name[0] != INTERNAL_PREFIX &&
 		    !append(list, IPC_LIST_MAX, &used, name, strlen(name) + 1))
@@ -170,7 +170,8 @@ static enum refusal compose_cwd(const struct plan_profile *profile, const char *
 		cwd = plan_string(&supervisor.plan, profile->cwd);
 	if (cwd[0] != '/')
 		return REFUSAL_CWD;
-	/* The plan's strings are shorter than its largest size; a path beyond the field cannot be. */
+	/* The plan's strings are shorter than its largest size; a path beyond the field cannot be.
+	 */
 	if (strlen(cwd) >= sizeof(spawn.cwd))
 		return REFUSAL_CWD;
 	memcpy(spawn.cwd, cwd, strlen(cwd) + 1);

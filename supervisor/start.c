@@ -39,8 +39,7 @@ static int handle_supervisor_start(void *context, struct channel_message *messag
 {
 	const struct ipc_supervisor_start *from = &message->body.supervisor_start;
 
-	if (start.policy >= 0 ||
-	    memcmp(from->schema, ipc_schema_hash, sizeof(from->schema)) != 0)
+	if (start.policy >= 0 || memcmp(from->schema, ipc_schema_hash, sizeof(from->schema)) != 0)
 		return -EPROTO;
 	start.policy = take_fd(message, 0);
 	start.child_init = take_fd(message, 1);
@@ -113,11 +112,12 @@ static void check_profile(const struct plan_profile *profile)
 			  "operator's policy",
 			  name, profile->landlock_abi_min, supervisor.landlock_abi);
 	if (start.cgroup < 0 && start.limits != LIMITS_FALLBACK && !profile->limits_fallback)
-		log_fatal(MSP_EXIT_REFUSED,
-			  "profile %s requires a delegated cgroup v2 with cpu, memory and pids, and "
-			  "there is none here: see 'msp doctor', or accept weaker limits with "
-			  "--limits=fallback",
-			  name);
+		log_fatal(
+			MSP_EXIT_REFUSED,
+			"profile %s requires a delegated cgroup v2 with cpu, memory and pids, and "
+			"there is none here: see 'msp doctor', or accept weaker limits with "
+			"--limits=fallback",
+			name);
 }
 
 static void check_requirements(void)
@@ -129,8 +129,9 @@ static void check_requirements(void)
 					    "account 'msp' first");
 	error = plan_open_fd(start.policy, &supervisor.plan);
 	if (error)
-		log_fatal(MSP_EXIT_REFUSED, "the compiled policy is not of this version (%s): "
-					    "compile it again with msp-policy",
+		log_fatal(MSP_EXIT_REFUSED,
+			  "the compiled policy is not of this version (%s): "
+			  "compile it again with msp-policy",
 			  strerror(-error));
 	supervisor.landlock_abi = landlock_abi();
 	for (uint32_t i = 0; i < plan_profile_count(&supervisor.plan); i++)

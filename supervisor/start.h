@@ -19,8 +19,8 @@ struct start {
 };
 
 /* Receive the launcher's messages on `launcher_fd`, check them and this machine against the plan's
- * requirements, and start the factory, which is then setting itself up. Fills `supervisor`. Ends the process with a message and
- * exit code 78 or 70 when it cannot. */
+ * requirements, and start the factory, which is then setting itself up. Fills `supervisor`. Ends
+ * the process with a message and exit code 78 or 70 when it cannot. */
 void start_supervisor(int launcher_fd, struct start *ret);
 
 #endif

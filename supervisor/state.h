@@ -16,9 +16,9 @@
 
 enum execution_state {
 	EXECUTION_FREE,
-	EXECUTION_LIVE,  /* its sandbox is being made or its workload runs */
+	EXECUTION_LIVE,   /* its sandbox is being made or its workload runs */
 	EXECUTION_ENDING, /* a kill was sent; waits for the init's report */
-	EXECUTION_DONE,  /* reported; waits for the sandbox to be gone */
+	EXECUTION_DONE,   /* reported; waits for the sandbox to be gone */
 };
 
 /* One execution in its own ephemeral sandbox. The table index is the slot in every message. */

@@ -11,7 +11,7 @@
 #include "options.h"
 
 struct bind {
-	int fd;			 /* O_PATH */
+	int fd;                  /* O_PATH */
 	char host[IPC_PATH_MAX]; /* canonical */
 	char inside[IPC_PATH_MAX];
 };

@@ -17,11 +17,11 @@
 
 enum cgroup_problem {
 	CGROUP_USABLE,
-	CGROUP_ABSENT,	     /* no cgroup v2 here, or not ours to see */
+	CGROUP_ABSENT,       /* no cgroup v2 here, or not ours to see */
 	CGROUP_CONTROLLERS,  /* cpu, memory or pids are not available in it */
 	CGROUP_NOT_WRITABLE, /* not delegated to us */
-	CGROUP_SHARED,	     /* other processes are in it */
-	CGROUP_FAILED,	     /* a step failed: `error` */
+	CGROUP_SHARED,       /* other processes are in it */
+	CGROUP_FAILED,       /* a step failed: `error` */
 };
 
 /* What was found; `directory` is the caller's to close, -1 when there is none. */

@@ -33,7 +33,7 @@ static const struct option_row rows[] = {
 struct client {
 	const char *name;
 	const char *servers; /* the member that holds the servers; NULL: TOML */
-	bool has_type;	     /* each server says "type": "stdio" */
+	bool has_type;       /* each server says "type": "stdio" */
 	const char *place;
 };
 

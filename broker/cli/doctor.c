@@ -40,7 +40,7 @@ static const struct option_row rows[] = {
 };
 
 struct verdict_of_all {
-	bool is_fit;	      /* everything required holds */
+	bool is_fit;          /* everything required holds */
 	bool is_fit_fallback; /* with --limits=fallback it would */
 };
 

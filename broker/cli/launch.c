@@ -136,7 +136,7 @@ int launch_drop_root(const char *run_as, int *ret_exit, char text[LAUNCH_TEXT_MA
 		return -1;
 	}
 	if (geteuid() == 0)
-		return account_become(run_as	      ? run_as
+		return account_become(run_as          ? run_as
 				      : wish && *wish ? wish
 						      : ACCOUNT_DEFAULT,
 				      ret_exit, text);

@@ -60,13 +60,13 @@ struct bind_words {
 	const char *words[BINDS_MAX];
 };
 
-option_set option_set_flag;	   /* bool */
-option_set option_set_limits;	   /* uint32_t, enum limits_mode: what the operator accepts */
-option_set option_set_seconds;	   /* uint32_t, milliseconds above 0 */
-option_set option_set_profile;	   /* const char * */
-option_set option_set_account;	   /* const char * */
+option_set option_set_flag;        /* bool */
+option_set option_set_limits;      /* uint32_t, enum limits_mode: what the operator accepts */
+option_set option_set_seconds;     /* uint32_t, milliseconds above 0 */
+option_set option_set_profile;     /* const char * */
+option_set option_set_account;     /* const char * */
 option_set option_set_inside_path; /* const char *, an absolute path */
 option_set option_set_environment; /* struct environment, appended */
-option_set option_set_bind;	   /* struct bind_words, appended */
+option_set option_set_bind;        /* struct bind_words, appended */
 
 #endif

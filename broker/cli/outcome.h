@@ -22,13 +22,13 @@ struct outcome {
 	bool is_refused;
 	struct ipc_execution_refused refused;
 
-	int signal;		/* the signal that ended msp itself, 0 for none */
-	bool is_reader_gone;	/* nobody reads our stdout or stderr any more */
+	int signal;             /* the signal that ended msp itself, 0 for none */
+	bool is_reader_gone;    /* nobody reads our stdout or stderr any more */
 	const char *relay_name; /* the stream that failed, NULL for none */
 	int relay_error;
 	bool is_supervisor_gone; /* it ended before the rest */
-	int supervisor_status;	 /* then: as wait(2) gives it */
-	enum ipc_error wrong;	 /* how the supervisor broke the protocol */
+	int supervisor_status;   /* then: as wait(2) gives it */
+	enum ipc_error wrong;    /* how the supervisor broke the protocol */
 };
 
 /* What was asked for, as far as the texts need it. */

@@ -16,7 +16,7 @@
 enum finding_status {
 	FINDING_OK,
 	FINDING_MISSING,
-	FINDING_NOTE,	 /* for information */
+	FINDING_NOTE,    /* for information */
 	FINDING_SKIPPED, /* cannot be tried here */
 };
 

@@ -12,8 +12,8 @@
 #include "mounts.h"
 
 enum protected_verdict {
-	PROTECTED_FREE,	    /* does not meet the set */
-	PROTECTED_IS,	    /* is the protected path */
+	PROTECTED_FREE,     /* does not meet the set */
+	PROTECTED_IS,       /* is the protected path */
 	PROTECTED_INSIDE,   /* lies inside it */
 	PROTECTED_CONTAINS, /* contains it, or would contain it if it existed */
 	PROTECTED_ERROR,    /* could not be compared: to be refused too */
@@ -21,7 +21,7 @@ enum protected_verdict {
 
 struct protected_answer {
 	enum protected_verdict verdict;
-	int error;	 /* errno of PROTECTED_ERROR */
+	int error;       /* errno of PROTECTED_ERROR */
 	char path[4096]; /* the protected path that it meets */
 };
 

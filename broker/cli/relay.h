@@ -39,7 +39,7 @@ struct relay {
 	enum relay_state state;
 	int error;
 	bool uses_splice;
-	uint64_t taken;	   /* bytes from the source so far */
+	uint64_t taken;    /* bytes from the source so far */
 	size_t begin, end; /* what the buffer holds */
 	uint8_t *buffer;   /* RELAY_BUFFER_BYTES, the caller's; not used while splicing */
 };

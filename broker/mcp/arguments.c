@@ -15,7 +15,7 @@
 #define QUOTE_BYTES 60
 
 static const char *const kind_names[] = {
-	[JSON_NULL] = "null",	     [JSON_TRUE] = "true",	 [JSON_FALSE] = "false",
+	[JSON_NULL] = "null",        [JSON_TRUE] = "true",       [JSON_FALSE] = "false",
 	[JSON_NUMBER] = "a number",  [JSON_STRING] = "a string", [JSON_ARRAY] = "an array",
 	[JSON_OBJECT] = "an object",
 };

@@ -16,7 +16,7 @@ enum era {
 
 enum era_check {
 	ERA_FINE,
-	ERA_META_INVALID,	 /* *ret_problem says what */
+	ERA_META_INVALID,        /* *ret_problem says what */
 	ERA_VERSION_UNSUPPORTED, /* *ret_version is what was asked for */
 };
 

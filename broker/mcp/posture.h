@@ -9,10 +9,10 @@
 
 struct posture {
 	uint32_t landlock_abi;
-	uint32_t limits;		  /* enum limits_mode */
+	uint32_t limits;                  /* enum limits_mode */
 	char profiles[2 * IPC_LIST_MAX];  /* "default, strict" */
 	char languages[2 * IPC_LIST_MAX]; /* "python, bash"; empty: none */
-	char profile[IPC_NAME_MAX];	  /* the one used when none is named */
+	char profile[IPC_NAME_MAX];       /* the one used when none is named */
 };
 
 void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret);

@@ -132,8 +132,8 @@ static void put_param(struct json_writer *writer, const struct tool_param *param
 		      const struct posture *posture)
 {
 	static const char *const types[] = {
-		[PARAM_TEXT] = "string", [PARAM_BYTES] = "string",	   [PARAM_LIST] = "array",
-		[PARAM_MAP] = "object",	 [PARAM_MILLISECONDS] = "integer",
+		[PARAM_TEXT] = "string", [PARAM_BYTES] = "string",         [PARAM_LIST] = "array",
+		[PARAM_MAP] = "object",  [PARAM_MILLISECONDS] = "integer",
 	};
 
 	json_open_object(writer, param->name);

@@ -15,16 +15,16 @@
 #define TOOL_PARAMS_MAX 8
 
 enum param_kind {
-	PARAM_TEXT,	    /* a string without NUL, for the kernel to take */
-	PARAM_BYTES,	    /* a string that may hold anything */
-	PARAM_LIST,	    /* an array of TEXT */
-	PARAM_MAP,	    /* an object of TEXT by name */
+	PARAM_TEXT,         /* a string without NUL, for the kernel to take */
+	PARAM_BYTES,        /* a string that may hold anything */
+	PARAM_LIST,         /* an array of TEXT */
+	PARAM_MAP,          /* an object of TEXT by name */
 	PARAM_MILLISECONDS, /* an integer, at least 1 */
 };
 
 enum param_names {
 	NAMES_NONE,
-	NAMES_PROFILES,	 /* the description ends with the profiles there are */
+	NAMES_PROFILES,  /* the description ends with the profiles there are */
 	NAMES_LANGUAGES, /* the same with the installed languages */
 };
 

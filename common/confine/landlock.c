@@ -12,8 +12,8 @@
 
 int landlock_abi(void)
 {
-	const long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
-				 LANDLOCK_CREATE_RULESET_VERSION);
+	const long abi =
+		syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
 	return abi < 0 ? 0 : (int)abi;
 }
