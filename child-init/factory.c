@@ -129,6 +129,7 @@ static int need_base(uint32_t profile, uint32_t *ret_stage)
 }
 
 /* Returns 0 in the child, the child's pid here, or -errno. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the kernel writes it, by its address */
 static int clone_isolated(int *ret_pidfd)
 {
 	struct kernel_clone_args args = {

@@ -81,11 +81,11 @@ static int set_rlimits(void)
 	for (uint32_t i = 0; i < profile->rlimit_count; i++) {
 		struct rlimit now;
 
-		if (getrlimit((int)limits[i].resource, &now) != 0)
+		if (getrlimit(limits[i].resource, &now) != 0)
 			return -errno;
 		now.rlim_max = limits[i].value < now.rlim_max ? limits[i].value : now.rlim_max;
 		now.rlim_cur = now.rlim_max;
-		if (setrlimit((int)limits[i].resource, &now) != 0)
+		if (setrlimit(limits[i].resource, &now) != 0)
 			return -errno;
 	}
 	return 0;

@@ -54,6 +54,7 @@ static enum ipc_error encode_field(struct cursor *out, const struct ipc_field *f
 	}
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): written through the cursor */
 enum ipc_error ipc_encode(uint32_t type, const void *message, uint8_t *buffer, size_t room,
 			  size_t *ret_size)
 {

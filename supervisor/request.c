@@ -97,7 +97,7 @@ uint32_t request_list_languages(const struct plan_profile *profile, uint8_t list
 
 static enum refusal find_profile(const char *name, uint32_t *ret, char detail[IPC_LIST_MAX])
 {
-	uint8_t list[IPC_LIST_MAX];
+	uint8_t list[IPC_LIST_MAX] = { 0 };
 	const int index = plan_profile_find(&supervisor.plan, name);
 
 	if (index < 0 || name[0] == INTERNAL_PREFIX) {
@@ -217,7 +217,7 @@ static enum refusal find_language(const struct plan_profile *profile, const char
 				  const struct plan_language **ret, char detail[IPC_LIST_MAX])
 {
 	const struct plan_language *languages = plan_languages(&supervisor.plan, profile);
-	uint8_t list[IPC_LIST_MAX];
+	uint8_t list[IPC_LIST_MAX] = { 0 };
 	bool is_known = false;
 
 	for (uint32_t i = 0; i < profile->language_count; i++) {
