@@ -151,8 +151,8 @@ Test(tree, missing_parents_are_made)
 
 Test(tree, a_path_without_a_name_is_refused)
 {
-	static const char *const bad[] = { "",	 "name", "/",	  "/a/",   "//",
-					   "/.", "/..",	 "/a/..", "/a/b/." };
+	static const char *const bad[] = { "",   "name", "/",     "/a/",   "//",
+					   "/.", "/..",  "/a/..", "/a/b/." };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const char *name;

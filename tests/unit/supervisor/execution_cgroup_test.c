@@ -98,6 +98,7 @@ static uint32_t verdict_of(uint32_t status, const char *memory, const char *pids
 	clear();
 	cr_assert(rig_is_killed(&sandbox));
 	rig_end(&sandbox);
+	rig_run_ms(20); /* it is tried again until it can be removed */
 	cr_assert_eq(supervisor.executions[0].state, EXECUTION_FREE);
 	return verdict;
 }

@@ -9,8 +9,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,21 +39,6 @@ static void end_request(uint64_t number, uint32_t reason)
 	const struct ipc_execution_end end = { .request = number, .reason = reason };
 
 	rig_send(&rig.frontend, IPC_TYPE_execution_end, &end, NULL);
-}
-
-static void fail_sandbox(uint32_t slot, uint32_t stage, uint32_t error)
-{
-	const struct ipc_sandbox_failed failed = { slot, stage, error };
-
-	rig_send(&rig.factory, IPC_TYPE_sandbox_failed, &failed, NULL);
-}
-
-static void expect_refused(uint64_t number, uint32_t reason)
-{
-	const struct channel_message *message = rig_take(&rig.frontend, IPC_TYPE_execution_refused);
-
-	cr_assert_eq(message->body.execution_refused.request, number);
-	cr_assert_eq(message->body.execution_refused.reason, reason);
 }
 
 static enum execution_state state_of(const struct rig_sandbox *sandbox)
@@ -200,7 +183,7 @@ Test(execution, a_slot_is_free_when_the_factory_failed_after_the_end)
 
 	rig_report(&sandbox, 0);
 	(void)rig_take_done(&rig, 1);
-	fail_sandbox(sandbox.slot, STAGE_BASE, ENOSPC);
+	rig_fail(&rig, sandbox.slot, STAGE_BASE, ENOSPC);
 	rig_take_nothing(&rig.frontend);
 	cr_assert_eq(state_of(&sandbox), EXECUTION_FREE);
 	rig_end(&sandbox);
@@ -211,7 +194,7 @@ Test(execution, a_failed_sandbox_is_reported_with_its_stage)
 	struct rig_sandbox sandbox = rig_begin(&rig, 7);
 	const struct ipc_execution_done *done;
 
-	fail_sandbox(sandbox.slot, STAGE_NAMESPACES, ENOSPC);
+	rig_fail(&rig, sandbox.slot, STAGE_NAMESPACES, ENOSPC);
 	done = rig_take_done(&rig, 7);
 	cr_assert_eq(done->verdict, VERDICT_INTERNAL);
 	cr_assert_eq(done->stage, STAGE_NAMESPACES);
@@ -246,7 +229,7 @@ Test(execution, before_the_answer_the_factory_says_why_the_init_is_gone)
 	fd_close(&created.init.fd);
 	rig_turn();
 	rig_take_nothing(&rig.frontend);
-	fail_sandbox(failed.slot, STAGE_BASE, ENOENT);
+	rig_fail(&rig, failed.slot, STAGE_BASE, ENOENT);
 	done = rig_take_done(&rig, 1);
 	cr_assert_eq(done->stage, STAGE_BASE);
 	cr_assert_eq(done->error, ENOENT);
@@ -362,83 +345,16 @@ Test(execution, a_number_is_in_use_until_its_end)
 	struct rig_sandbox again;
 
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
-	expect_refused(7, REFUSAL_REQUEST_IN_USE);
+	rig_take_refused(&rig, 7, REFUSAL_REQUEST_IN_USE);
 	rig_answer(&rig, &sandbox);
 	end_request(7, END_CANCELLED);
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
-	expect_refused(7, REFUSAL_REQUEST_IN_USE);
+	rig_take_refused(&rig, 7, REFUSAL_REQUEST_IN_USE);
 	rig_report(&sandbox, 0);
 	(void)rig_take_done(&rig, 7);
 	again = rig_begin(&rig, 7);
 	rig_end(&sandbox);
 	rig_end(&again);
-}
-
-Test(execution, there_is_a_most)
-{
-	static struct rig_sandbox sandboxes[EXECUTIONS_MAX];
-	const uint64_t more = EXECUTIONS_MAX;
-	struct rig_sandbox again;
-
-	for (uint32_t i = 0; i < EXECUTIONS_MAX; i++) {
-		sandboxes[i] = rig_begin(&rig, i);
-		cr_assert_eq(sandboxes[i].slot, i);
-		fd_close_all(sandboxes[i].stdio, 3);
-	}
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(more), NULL);
-	expect_refused(more, REFUSAL_BUSY);
-	rig_take_nothing(&rig.factory);
-	fail_sandbox(5, STAGE_BASE, ENOSPC);
-	(void)rig_take_done(&rig, 5);
-	again = rig_begin(&rig, more);
-	cr_assert_eq(again.slot, 5);
-	rig_end(&again);
-	for (uint32_t i = 0; i < EXECUTIONS_MAX; i++)
-		fd_close(&sandboxes[i].init.fd);
-}
-
-static void expect_breach(void)
-{
-	cr_assert(supervisor.is_ending);
-	cr_assert_eq(supervisor.exit_status, MSP_EXIT_SOFTWARE);
-	rig_take_end(&rig.factory);
-}
-
-Test(execution, an_answer_that_nobody_asked_for_is_a_breach)
-{
-	fail_sandbox(3, STAGE_BASE, ENOENT);
-	expect_breach();
-}
-
-Test(execution, an_answer_for_a_slot_beyond_the_table_is_a_breach)
-{
-	fail_sandbox(EXECUTIONS_MAX + 1, STAGE_BASE, ENOENT);
-	expect_breach();
-}
-
-Test(execution, an_init_that_nobody_asked_for_is_a_breach)
-{
-	const size_t before = fd_count_open();
-	struct rig_sandbox sandbox = { .slot = 3, .stdio = { -1, -1, -1 }, .init.fd = -1 };
-
-	rig_answer(&rig, &sandbox);
-	expect_breach();
-	cr_assert_eq(fd_count_open(), before - 1, "the pidfd and the channel are closed");
-	rig_end(&sandbox);
-}
-
-Test(execution, a_second_answer_is_a_breach)
-{
-	struct rig_sandbox sandbox = rig_begin(&rig, 7);
-	struct rig_sandbox twice = sandbox;
-
-	rig_answer(&rig, &sandbox);
-	cr_assert_not(supervisor.is_ending);
-	rig_answer(&rig, &twice);
-	expect_breach();
-	twice.init.fd = twice.stdio[0] = twice.stdio[1] = twice.stdio[2] = -1;
-	rig_end(&sandbox);
-	rig_end(&twice);
 }
 
 Test(execution, a_terminal_takes_the_place_of_the_streams)
@@ -488,58 +404,6 @@ Test(execution, code_comes_before_the_spawn)
 	fd_close(&init.fd);
 }
 
-Test(execution, what_cannot_be_started_is_refused_and_leaves_nothing)
-{
-	const size_t before = fd_count_open();
-	struct rlimit limit;
-	struct rlimit full;
-
-	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	full = limit;
-	full.rlim_cur = (rlim_t)dup(0) + 2; /* room for one pipe, not for three */
-	cr_assert_eq(close((int)full.rlim_cur - 2), 0);
-	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &full), 0);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
-	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	cr_assert_eq(fd_count_open(), before);
-	cr_assert_null(execution_find(7));
-	expect_refused(7, REFUSAL_RESOURCES);
-	rig_take_nothing(&rig.factory);
-	cr_assert_not(supervisor.is_ending);
-}
-
-Test(execution, a_factory_that_takes_nothing_more_is_no_end)
-{
-	const int least = 0;
-	int count = 0;
-
-	cr_assert_eq(
-		setsockopt(supervisor.factory.fd, SOL_SOCKET, SO_SNDBUF, &least, sizeof(least)), 0);
-	for (; count < EXECUTIONS_MAX; count++) {
-		rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request((uint64_t)count),
-			 NULL);
-		if (!execution_find((uint64_t)count))
-			break;
-		(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-		rig_release();
-	}
-	cr_assert_lt(count, EXECUTIONS_MAX, "its channel was never full");
-	expect_refused((uint64_t)count, REFUSAL_RESOURCES);
-	cr_assert_not(supervisor.is_ending);
-}
-
-/* The frontend reads nothing any more: its channel is full, which breaks the protocol. */
-Test(execution, a_frontend_that_does_not_read_is_ended)
-{
-	for (int i = 0; i < 5000 && !supervisor.is_ending; i++) {
-		struct ipc_execution_start *request = rig_request(7);
-
-		memcpy(request->profile, "unknown", sizeof("unknown"));
-		rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
-	}
-	cr_assert(supervisor.is_ending);
-}
-
 Test(execution, everything_is_closed_in_the_end)
 {
 	const size_t before = fd_count_open();
@@ -556,36 +420,6 @@ Test(execution, everything_is_closed_in_the_end)
 	rig_release();
 	cr_assert_eq(fd_count_open(), before);
 	cr_assert_eq(execution_deadline_us(), UINT64_MAX);
-}
-
-Test(execution, ending_all_kills_without_reports)
-{
-	struct rig_sandbox running = rig_begin(&rig, 1);
-	struct rig_sandbox asked = rig_begin(&rig, 2);
-
-	rig_answer(&rig, &running);
-	cr_assert_not(execution_end_all(), "the inits are not gone yet");
-	cr_assert(rig_is_killed(&running));
-	rig_turn();
-	cr_assert_not(execution_end_all(), "an init may still come");
-	rig_answer(&rig, &asked);
-	cr_assert(rig_is_killed(&asked));
-	rig_turn();
-	cr_assert(execution_end_all());
-	rig_take_nothing(&rig.frontend);
-	rig_end(&running);
-	rig_end(&asked);
-}
-
-Test(execution, ending_all_does_not_wait_for_a_factory_that_is_gone)
-{
-	struct rig_sandbox asked = rig_begin(&rig, 1);
-
-	fd_close(&rig.factory.fd);
-	rig_turn();
-	cr_assert(supervisor.is_ending);
-	cr_assert(execution_end_all());
-	rig_end(&asked);
 }
 
 Test(execution, an_init_that_ends_with_its_channel_is_fine)

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 static const char *const files[] = {
-	"cgroup.kill", "cpu.max",     "cpu.stat",	 "cpu.weight",	"memory.events",
+	"cgroup.kill", "cpu.max",     "cpu.stat",        "cpu.weight",  "memory.events",
 	"memory.max",  "memory.peak", "memory.swap.max", "pids.events", "pids.max",
 };
 
@@ -106,7 +106,7 @@ void fake_cgroup_clear(const char *path)
 	cr_assert_geq(dir, 0, "%s", path);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		(void)unlinkat(dir, files[i], 0); /* ENOENT: it lacks this one */
-	(void)close(dir);			  /* only read */
+	(void)close(dir);                         /* only read */
 }
 
 int fake_cgroup_has(const char *path)

@@ -112,7 +112,7 @@ Test(request, the_time_can_only_be_narrowed)
 {
 	static const struct {
 		uint32_t wanted, given;
-	} rows[] = { { 0, 30000 },     { 1, 1 },	 { 30001, 30001 },
+	} rows[] = { { 0, 30000 },     { 1, 1 },         { 30001, 30001 },
 		     { 60000, 60000 }, { 60001, 60000 }, { UINT32_MAX, 60000 } };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -196,6 +196,9 @@ Test(request, variables_replace_the_profiles)
 	SET_BYTES(command, environment, "A=9\0C=3\0AB=4");
 	cr_assert_eq(ask(), REFUSAL_NONE);
 	EXPECT_BYTES(request.spawn, environment, "A=9\0C=3\0AB=4\0B=2");
+	SET_BYTES(command, environment, "AB=4");
+	cr_assert_eq(ask(), REFUSAL_NONE);
+	EXPECT_BYTES(request.spawn, environment, "AB=4\0A=1\0B=2");
 	SET_BYTES(command, environment, "B=");
 	cr_assert_eq(ask(), REFUSAL_NONE);
 	EXPECT_BYTES(request.spawn, environment, "B=\0A=1");

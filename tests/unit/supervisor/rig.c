@@ -134,6 +134,15 @@ const struct ipc_execution_done *rig_take_done(const struct rig *rig, uint64_t r
 	return done;
 }
 
+void rig_take_refused(const struct rig *rig, uint64_t request, enum refusal reason)
+{
+	const struct ipc_execution_refused *refused =
+		&rig_take(&rig->frontend, IPC_TYPE_execution_refused)->body.execution_refused;
+
+	cr_assert_eq(refused->request, request);
+	cr_assert_eq(refused->reason, reason, "%u", refused->reason);
+}
+
 void rig_release(void)
 {
 	channel_message_done(&taken);
@@ -200,6 +209,13 @@ void rig_answer(const struct rig *rig, struct rig_sandbox *sandbox)
 	cr_assert_geq(pidfd, 0);
 	rig_send(&rig->factory, IPC_TYPE_sandbox_created, &created, &pidfd);
 	fd_close(&pidfd);
+}
+
+void rig_fail(const struct rig *rig, uint32_t slot, uint32_t stage, uint32_t error)
+{
+	const struct ipc_sandbox_failed failed = { slot, stage, error };
+
+	rig_send(&rig->factory, IPC_TYPE_sandbox_failed, &failed, NULL);
 }
 
 void rig_report(const struct rig_sandbox *sandbox, uint32_t status)

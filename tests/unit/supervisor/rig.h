@@ -23,9 +23,9 @@ struct rig {
 struct rig_sandbox {
 	uint64_t request;
 	uint32_t slot;
-	int stdio[3];	     /* the frontend's */
+	int stdio[3];        /* the frontend's */
 	struct channel init; /* the init's end */
-	pid_t pid;	     /* of the process that stands for the init; 0: none yet */
+	pid_t pid;           /* of the process that stands for the init; 0: none yet */
 };
 
 /* The supervisor as it is before hello. */
@@ -59,6 +59,9 @@ void rig_take_end(const struct channel *channel);
 /* The execution's end, as the frontend hears it. */
 const struct ipc_execution_done *rig_take_done(const struct rig *rig, uint64_t request);
 
+/* The request's refusal, as the frontend hears it. */
+void rig_take_refused(const struct rig *rig, uint64_t request, enum refusal reason);
+
 /* Close what the last message left. */
 void rig_release(void);
 
@@ -70,6 +73,9 @@ struct rig_sandbox rig_begin(const struct rig *rig, uint64_t number);
 
 /* Answer as the factory does: the init is this new process. */
 void rig_answer(const struct rig *rig, struct rig_sandbox *sandbox);
+
+/* Answer as the factory does that no init could be made. */
+void rig_fail(const struct rig *rig, uint32_t slot, uint32_t stage, uint32_t error);
 
 /* Report as the init does that the workload ended with this wait status. */
 void rig_report(const struct rig_sandbox *sandbox, uint32_t status);
