@@ -127,7 +127,8 @@ static int act_sethostname(char **arguments)
 	return outcome(sethostname("other", 5));
 }
 
-/* --- kernel interfaces ------------------------------------------------------------------------- */
+/* --- kernel interfaces -------------------------------------------------------------------------
+ */
 
 static int act_io_uring_setup(char **arguments)
 {
@@ -222,7 +223,8 @@ static int act_open_by_handle(char **arguments)
 	return outcome(syscall(SYS_open_by_handle_at, AT_FDCWD, (void *)1, O_RDONLY));
 }
 
-/* --- other processes --------------------------------------------------------------------------- */
+/* --- other processes ---------------------------------------------------------------------------
+ */
 
 static int act_traceme(char **arguments)
 {
@@ -260,7 +262,8 @@ static int act_kcmp(char **arguments)
 	return outcome(syscall(SYS_kcmp, getpid(), getpid(), 1, 0, 0));
 }
 
-/* --- the terminal ------------------------------------------------------------------------------ */
+/* --- the terminal ------------------------------------------------------------------------------
+ */
 
 /* ioctl(2) with a request whose upper half is not zero: the kernel reads the lower half. */
 static int ioctl_on_own_terminal(unsigned long request)
@@ -289,7 +292,8 @@ static int act_terminal(char **arguments)
 	return outcome_in_child(run_terminal, arguments); /* a leader has a session already */
 }
 
-/* --- numbers beyond every list ------------------------------------------------------------------ */
+/* --- numbers beyond every list ------------------------------------------------------------------
+ */
 
 /* Succeeds when the kernel itself, and not a filter, answered for any of them. */
 static int act_unknown_calls(char **arguments)

@@ -76,7 +76,8 @@ static int act_stat(char **arguments)
 	return outcome(lstat(arguments[0], &status));
 }
 
-/* --- set-user-ID and devices ------------------------------------------------------------------- */
+/* --- set-user-ID and devices -------------------------------------------------------------------
+ */
 
 /* A new empty file, as /tmp/setid. */
 static int make_file(void)
@@ -146,9 +147,9 @@ static const struct {
 	const char *name;
 	int (*make)(int fd);
 } setid_ways[] = {
-	{ "chmod", setid_by_chmod },	   { "fchmod", setid_by_fchmod },
+	{ "chmod", setid_by_chmod },       { "fchmod", setid_by_fchmod },
 	{ "fchmodat", setid_by_fchmodat }, { "fchmodat2", setid_by_fchmodat2 },
-	{ "open", setid_by_open_raw },	   { "openat", setid_by_open },
+	{ "open", setid_by_open_raw },     { "openat", setid_by_open },
 	{ "tmpfile", setid_by_tmpfile },   { "creat", setid_by_creat },
 	{ "mknod", setid_by_mknod },
 };
@@ -184,7 +185,8 @@ static int act_rename_whiteout(char **arguments)
 			       RENAME_AS_WHITEOUT));
 }
 
-/* --- the whole tree ---------------------------------------------------------------------------- */
+/* --- the whole tree ----------------------------------------------------------------------------
+ */
 
 static char **allowed; /* prefixes where writing is meant to work */
 static const char *wanted;
@@ -231,7 +233,8 @@ static int visit_write(const char *path, const struct stat *status, int type, st
 	return FTW_CONTINUE;
 }
 
-static int walk(const char *from, int (*visit)(const char *, const struct stat *, int, struct FTW *))
+static int walk(const char *from,
+		int (*visit)(const char *, const struct stat *, int, struct FTW *))
 {
 	found = 0;
 	if (nftw(from, visit, WALK_FDS, FTW_PHYS | FTW_ACTIONRETVAL) < 0)

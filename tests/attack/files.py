@@ -22,8 +22,8 @@ ETC_BOUND = {"alternatives", "ca-certificates.conf", "crypto-policies", "ld.so.c
              "protocols", "R", "services", "ssl"}
 ETC_NEVER = ("shadow", "gshadow", "sudoers", "ssh", "machine-id", "fstab", "crontab", "environment",
              "ssl/private", "NetworkManager", "sysctl.conf", "cron.d", "systemd", "sudoers.d")
-MASKED = ("acpi", "bus", "fs", "interrupts", "irq", "kallsyms", "kcore", "key-users", "keys", "kmsg",
-          "latency_stats", "sched_debug", "scsi", "sysrq-trigger", "timer_list")
+MASKED = ("acpi", "bus", "fs", "interrupts", "irq", "kallsyms", "kcore", "key-users", "keys",
+          "kmsg", "latency_stats", "sched_debug", "scsi", "sysrq-trigger", "timer_list")
 
 
 class Writing(probes.Attack):
@@ -47,8 +47,9 @@ class Writing(probes.Attack):
         self.assertIn(folder, outcome.text)
 
     def test_system_settings(self):
-        for name in ("kernel/ns_last_pid", "kernel/hostname", "kernel/core_pattern", "vm/swappiness",
-                     "net/ipv4/ip_forward", "user/max_user_namespaces", "kernel/sem"):
+        for name in ("kernel/ns_last_pid", "kernel/hostname", "kernel/core_pattern",
+                     "vm/swappiness", "net/ipv4/ip_forward", "user/max_user_namespaces",
+                     "kernel/sem"):
             with self.subTest(name=name):
                 outcome = probes.in_sandbox("write", "/proc/sys/" + name, "1")
                 self.assert_refused(outcome, "EACCES", "EPERM", "ENOENT", "EROFS")
@@ -165,7 +166,9 @@ class Descriptors(probes.Attack):
         fds = [folder, secret, writer, output.fileno()]
         for fd in fds:
             os.set_inheritable(fd, True)
-            self.addCleanup(os.close, fd) if fd != output.fileno() else self.addCleanup(output.close)
+        for fd in fds[:-1]:
+            self.addCleanup(os.close, fd)
+        self.addCleanup(output.close)
         names = [self.identity(fd) for fd in fds]
         arguments = {"stdin": secret, "pass_fds": fds}
         self.assert_refused(probes.in_sandbox("callers-files", *names, **arguments), "EBADF")

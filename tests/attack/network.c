@@ -70,7 +70,8 @@ static int act_datagram(char **arguments)
 	return outcome(recv(fd, answer, sizeof(answer), 0));
 }
 
-/* --- TCP Fast Open ----------------------------------------------------------------------------- */
+/* --- TCP Fast Open -----------------------------------------------------------------------------
+ */
 
 static int listen_on_loopback(struct sockaddr_in *ret)
 {
@@ -97,10 +98,9 @@ static void fill(struct msghdr *message, struct iovec *part, const struct sockad
 
 	copy = *to;
 	*part = (struct iovec){ byte, 1 };
-	*message = (struct msghdr){ .msg_name = &copy,
-				    .msg_namelen = sizeof(copy),
-				    .msg_iov = part,
-				    .msg_iovlen = 1 };
+	*message = (struct msghdr){
+		.msg_name = &copy, .msg_namelen = sizeof(copy), .msg_iov = part, .msg_iovlen = 1
+	};
 }
 
 static long fast_open_sendmsg(int fd, const struct sockaddr_in *to)
@@ -161,7 +161,8 @@ static int act_ulp(char **arguments)
 			    : outcome(setsockopt(listener, IPPROTO_TCP, TCP_ULP, "none", 5));
 }
 
-/* --- unix sockets ------------------------------------------------------------------------------ */
+/* --- unix sockets ------------------------------------------------------------------------------
+ */
 
 /* A name that begins with '@' is abstract. */
 static socklen_t unix_address(const char *name, struct sockaddr_un *ret)

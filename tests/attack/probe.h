@@ -23,12 +23,16 @@ struct acts {
 	size_t count;
 };
 
-#define ACTS(list) { (list), sizeof(list) / sizeof((list)[0]) }
+#define ACTS(list)                                                                                 \
+	{                                                                                          \
+		(list), sizeof(list) / sizeof((list)[0])                                           \
+	}
 
 extern const struct acts call_acts;
 extern const struct acts call_32bit_acts;
 extern const struct acts file_acts;
 extern const struct acts network_acts;
+extern const struct acts posture_acts;
 extern const struct acts process_acts;
 extern const struct acts sight_acts;
 

@@ -111,8 +111,8 @@ static int act_setuid_program(char **arguments)
 {
 	char *const command[] = { arguments[0], NULL };
 	char value[64];
-	unsigned int real = 0;
-	unsigned int effective = 0;
+	char *rest;
+	unsigned long real;
 	int input[2];
 	int started[2];
 	char byte;
@@ -135,9 +135,10 @@ static int act_setuid_program(char **arguments)
 	(void)kill(pid, SIGKILL);
 	(void)close(input[1]);
 	(void)waitpid(pid, NULL, 0);
-	if (sscanf(value, "%u %u", &real, &effective) != 2)
+	real = strtoul(value, &rest, 10);
+	if (*rest != '\t')
 		return UNPREPARED;
-	return real == effective ? EPERM : SUCCEEDED;
+	return strtoul(rest, NULL, 10) == real ? EPERM : SUCCEEDED;
 }
 
 static int act_setuid(char **arguments)

@@ -87,11 +87,13 @@ static bool can_open(const char *path)
 /* Anything of PID 1 that says what it is or holds. */
 static int act_see_init(char **arguments)
 {
+	/* clang-format off */
 	static const char *const names[] = {
 		"exe",	  "environ", "cmdline", "mem",	   "maps", "fd",	"fdinfo", "root",
 		"cwd",	  "ns",	     "stat",	"status",  "auxv", "task",	"comm",	  "io",
 		"mounts", "net",     "stack",	"syscall", "mountinfo", "map_files",
 	};
+	/* clang-format on */
 	int result = ENOENT;
 
 	(void)arguments;

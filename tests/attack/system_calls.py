@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """System calls that a workload shall not have, each shown to be refused by the filter: the same
 act reaches the kernel in a sandbox without it."""
+import os
+import pty
 import unittest
 
 import probes
+import support
 
 setUpModule = probes.needs_ordinary_user
 
@@ -176,6 +179,32 @@ class Terminal(probes.Attack):
                 control = probes.in_sandbox("terminal", hex(request), without="seccomp")
                 if name != "TIOCCONS":  # the kernel's own answer to that one is EPERM
                     self.assert_reached(control)
+
+    def in_callers_terminal(self, *command):
+        """A command whose terminal is one of this test's, and whose streams are not."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            with open(os.devnull, "r+b") as null, open(self.report, "wb") as report:
+                os.dup2(null.fileno(), 0)
+                os.dup2(report.fileno(), 1)
+                os.dup2(report.fileno(), 2)
+                os.execv(command[0], command)
+        os.waitpid(pid, 0)
+        os.close(terminal)
+        with open(self.report, encoding="utf-8") as file:
+            return file.read()
+
+    def test_the_callers_terminal_is_out_of_reach(self):
+        """Not one of its streams, but what /dev/tty would lead to."""
+        self.report = os.path.join(probes.scratch(), "report")
+        run = (support.MSP, "run", *support.limits(), "--ro", probes.PROBE_FOLDER + ":/probe", "--")
+        for act in ("open-read", "open-write"):
+            with self.subTest(act=act):
+                text = self.in_callers_terminal(*run, "/probe/probe", act, "/dev/tty")
+                self.assertEqual(text, "refused ENXIO\n")
+                text = self.in_callers_terminal(os.path.join(probes.PROBE_FOLDER, "probe"), act,
+                                                "/dev/tty")
+                self.assertEqual(text, "succeeded\n")
 
     def test_ordinary_requests_work(self):
         for request in (0x5401, 0x5413):  # TCGETS, TIOCGWINSZ

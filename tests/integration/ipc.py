@@ -13,6 +13,7 @@ import select
 import socket
 import struct
 import subprocess
+import types
 
 import support
 
@@ -37,46 +38,63 @@ VERDICTS = re.findall(r'^VERDICT\(\w+, "(\w+)"\)', read_common("verdict.def"), r
 STAGES = re.findall(r'^STAGE\((\w+),', read_common("stage.def"), re.M)
 
 
+FIELDS = {name: re.findall(r"(?:FIELD\((\w+), |(BYTES)\()\w+, (\w+)\)", rows) for name, rows in
+          re.findall(r"ipc_(\w+)_fields\[\] = \{(.*?)\n\};", read_common("ipc_schema.c"), re.S)}
+
+
 def string(text):
     data = text.encode() if isinstance(text, str) else text
     return struct.pack("I", len(data)) + data
 
 
-def strings(items):
-    """A list as the protocol has it: a NUL after each."""
-    return string(b"".join(item.encode() + b"\0" for item in items))
+def encode_field(kind, value):
+    if kind in ("U32", "U64"):
+        return struct.pack("=I" if kind == "U32" else "=Q", value or 0)
+    if kind == "RAW":
+        return value
+    if kind == "BYTES":  # a list: a NUL after each
+        return string(b"".join(item.encode() + b"\0" for item in value or ()))
+    return string(value or "")
 
 
-def message(name, body=b""):
+def raw_message(name, body=b""):
     return struct.pack("I", TYPES[name]) + body
 
 
+def message(name, **values):
+    """A message of the table; what is not named is 0 or empty."""
+    rows = [(kind or bytes_kind, field) for kind, bytes_kind, field in FIELDS[name]]
+    if set(values) - {field for _, field in rows}:
+        raise ValueError(f"{name} has no {set(values) - {field for _, field in rows}}")
+    return raw_message(name, b"".join(encode_field(kind, values.get(field))
+                                      for kind, field in rows))
+
+
 def hello(schema=SCHEMA):
-    return message("hello", schema)
+    return message("hello", schema=schema)
 
 
-def execution_start(request, argv, profile="default", cwd="", environment=(), timeout_ms=0,
-                    use_shell=0, use_tty=0):
-    return message("execution_start", struct.pack("=QIII", request, timeout_ms, use_shell, use_tty)
-                   + string(profile) + string(cwd) + strings(argv) + strings(environment))
+def execution_start(request, argv, profile="default", **values):
+    return message("execution_start", request=request, argv=argv, profile=profile, **values)
 
 
 def code_start(request, language, arguments=(), profile="default"):
-    return message("code_start", struct.pack("=QI", request, 0) + string(profile) + string(language)
-                   + string("") + strings(arguments) + strings(()))
+    return message("code_start", request=request, language=language, argv=arguments,
+                   profile=profile)
 
 
 def execution_end(request, reason=1):
-    return message("execution_end", struct.pack("=QI", request, reason))
-
-
-Done = collections.namedtuple(
-    "Done", "request verdict exit_code signal stage error wall_us cpu_us peak_bytes")
+    return message("execution_end", request=request, reason=reason)
 
 
 def parse_done(body):
-    done = Done(*struct.unpack("=QIIIIIQQQ", body))
-    return done._replace(verdict=VERDICTS[done.verdict], stage=STAGES[done.stage])
+    """The numbers of an execution_done, the enums by name."""
+    rows = FIELDS["execution_done"]
+    names = [field for _, _, field in rows]
+    layout = "=" + "".join("Q" if kind == "U64" else "I" for kind, _, _ in rows)
+    values = dict(zip(names, struct.unpack(layout, body)))
+    values.update(verdict=VERDICTS[values["verdict"]], stage=STAGES[values["stage"]])
+    return types.SimpleNamespace(**values)
 
 
 def sealed(data):
@@ -137,11 +155,11 @@ class Peer:
             fds = [sealed(file.read())]
         fds += [os.open(os.path.join(self.programs, name), os.O_RDONLY)
                 for name in ("msp-child-init", "msp-broker")]
-        self.send(message("supervisor_start", SCHEMA + struct.pack("II", frontend, limits)), fds)
+        self.send(message("supervisor_start", schema=SCHEMA, frontend=frontend, limits=limits), fds)
         for fd in fds:
             os.close(fd)
         if binds is not None:
-            self.send(message("supervisor_run", struct.pack("I", binds)))
+            self.send(message("supervisor_run", binds=binds))
 
     def serve(self):
         """Launch, and greet; the channel serves from here on."""

@@ -5,6 +5,7 @@ The test program becomes the reaper of every orphan below it, so whatever ours l
 nothing can hide by losing its parent, and no process of anybody else is counted."""
 import ctypes
 import os
+import signal
 import time
 
 import support
@@ -56,6 +57,18 @@ def describe(pids):
                 rows.append((pid, comm.read().strip(), command.read(80)))
         except OSError:
             pass
+    return rows
+
+
+def end_all():
+    """Kill whatever lives below this process, so that one fault is one failure; what it was."""
+    rows = describe(living())
+    for pid in living():
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    wait_gone(time.monotonic())
     return rows
 
 

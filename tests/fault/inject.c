@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * inject REPORT ROLE CALL OCCURRENCE ERRNO COMMAND...
+ *
+ * Runs COMMAND, traces it and everything it starts, and makes one system call fail: the
+ * OCCURRENCE-th CALL (0: each) of process number ROLE, in the order in which they come to be. A
+ * process that was made by the fifth or a later one, or that has executed something as the fifth,
+ * is a workload and left alone. ROLE 0 only counts.
+ *
+ * REPORT is a file: "hit" when the call was made to fail, or "ROLE CALL COUNT" lines. The exit code
+ * is COMMAND's. strace(1) can do the same for a call, but not for one process of a chain.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROLES 5
+#define CALLS_END 512
+#define OPTIONS                                                                                    \
+	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |  \
+	 PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL)
+
+#define CALL(name)                                                                                 \
+	{                                                                                          \
+#name, SYS_##name                                                                  \
+	}
+/* clang-format off */
+static const struct {
+	const char *name;
+	long number;
+} names[] = {
+	CALL(access), CALL(capset), CALL(chdir), CALL(clone), CALL(clone3), CALL(close),
+	CALL(close_range), CALL(dup2), CALL(dup3), CALL(epoll_create1), CALL(epoll_ctl),
+	CALL(epoll_pwait), CALL(execve), CALL(execveat), CALL(fchdir), CALL(fcntl), CALL(fork),
+	CALL(fsconfig), CALL(fsmount), CALL(fsopen), CALL(fstat), CALL(getdents64),
+	CALL(getsockopt), CALL(ioctl), CALL(landlock_add_rule), CALL(landlock_create_ruleset),
+	CALL(landlock_restrict_self), CALL(lseek), CALL(memfd_create), CALL(mkdir), CALL(mkdirat),
+	CALL(mknodat), CALL(mmap), CALL(mount), CALL(mount_setattr), CALL(move_mount),
+	CALL(newfstatat), CALL(open), CALL(open_tree), CALL(openat), CALL(openat2),
+	CALL(pidfd_open), CALL(pidfd_send_signal), CALL(pipe2), CALL(pivot_root), CALL(poll),
+	CALL(prctl), CALL(prlimit64), CALL(read), CALL(recvmsg), CALL(rt_sigaction),
+	CALL(rt_sigprocmask), CALL(seccomp), CALL(sendfile), CALL(sendmsg), CALL(sethostname),
+	CALL(setitimer), CALL(setpgid), CALL(setsid), CALL(setsockopt), CALL(signalfd4),
+	CALL(socket), CALL(socketpair), CALL(splice), CALL(symlinkat), CALL(umask), CALL(umount2),
+	CALL(unshare), CALL(vfork), CALL(wait4), CALL(write), CALL(writev),
+};
+/* clang-format on */
+
+static struct wish {
+	long role;
+	long call;
+	long occurrence;
+	long error;
+} wish;
+
+/* What is known of each process, by its place in the order of their coming. */
+static struct process {
+	pid_t pid;
+	bool is_in_call;
+	bool is_failing; /* its call shall return wish.error */
+	bool is_over;    /* not looked at any more */
+	uint32_t counts[CALLS_END];
+} processes[ROLES];
+
+static bool was_hit;
+
+static long call_number(const char *name)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(names[i].name, name) == 0)
+			return names[i].number;
+	}
+	(void)fprintf(stderr, "inject: no call '%s'\n", name);
+	exit(64);
+}
+
+/* The process's entry, made when it is new; NULL for those beyond the chain. */
+static struct process *find(pid_t pid)
+{
+	for (int i = 0; i < ROLES; i++) {
+		if (processes[i].pid == pid)
+			return &processes[i];
+		if (processes[i].pid == 0) {
+			processes[i].pid = pid;
+			return &processes[i];
+		}
+	}
+	return NULL;
+}
+
+static long role_of(const struct process *process)
+{
+	return process ? process - processes + 1 : 0;
+}
+
+static bool is_watched(const struct process *process)
+{
+	return process && !process->is_over && (wish.role == 0 || role_of(process) == wish.role);
+}
+
+static void on_entry(struct process *process, struct user_regs_struct *registers)
+{
+	const unsigned long call = registers->orig_rax;
+
+	if (call >= CALLS_END)
+		return;
+	process->counts[call]++;
+	if (wish.role == 0 || (long)call != wish.call ||
+	    (wish.occurrence != 0 && process->counts[call] != wish.occurrence))
+		return;
+	registers->orig_rax = (unsigned long)-1; /* the kernel finds no such call */
+	process->is_failing = ptrace(PTRACE_SETREGS, process->pid, NULL, registers) == 0;
+	was_hit = was_hit || process->is_failing;
+}
+
+static void on_call(struct process *process)
+{
+	struct user_regs_struct registers;
+
+	process->is_in_call = !process->is_in_call;
+	if (ptrace(PTRACE_GETREGS, process->pid, NULL, &registers) != 0)
+		return; /* it was killed */
+	if (process->is_in_call) {
+		on_entry(process, &registers);
+	} else if (process->is_failing) {
+		process->is_failing = false;
+		registers.rax = (unsigned long)-wish.error;
+		(void)ptrace(PTRACE_SETREGS, process->pid, NULL, &registers); /* or killed */
+	}
+}
+
+/* The signal to hand on, 0 for none. */
+static int on_stop(struct process *process, int status)
+{
+	const int event = status >> 16;
+	const int number = WSTOPSIG(status);
+
+	if (number == (SIGTRAP | 0x80)) {
+		if (process)
+			on_call(process);
+		return 0;
+	}
+	if (event == PTRACE_EVENT_EXEC && role_of(process) == ROLES)
+		process->is_over = true;
+	if (event != 0 || number == SIGTRAP)
+		return 0;
+	return number == SIGSTOP ? 0 : number; /* the first stop of a new process */
+}
+
+static int trace(pid_t first)
+{
+	int code = 70;
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
+		struct process *process = find(pid);
+		int number;
+
+		if (!WIFSTOPPED(status)) {
+			if (pid == first)
+				code = WIFEXITED(status) ? WEXITSTATUS(status)
+							 : 128 + WTERMSIG(status);
+			continue;
+		}
+		number = on_stop(process, status);
+		/* A process that is killed meanwhile is seen again as ended. */
+		(void)ptrace(is_watched(process) ? PTRACE_SYSCALL : PTRACE_CONT, pid, NULL,
+			     (long)number);
+	}
+	return code;
+}
+
+static void write_report(const char *path)
+{
+	FILE *file = fopen(path, "we");
+
+	if (!file)
+		return;
+	if (wish.role != 0 && was_hit)
+		(void)fputs("hit\n", file);
+	for (size_t role = 0; wish.role == 0 && role < ROLES; role++) {
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+			const unsigned int count = processes[role].counts[names[i].number];
+
+			if (count > 0)
+				(void)fprintf(file, "%zu %s %u\n", role + 1, names[i].name, count);
+		}
+	}
+	(void)fclose(file);
+}
+
+static pid_t start(char **command)
+{
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+			_exit(70);
+		(void)raise(SIGSTOP);
+		(void)execv(command[0], command);
+		_exit(70);
+	}
+	return pid;
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+	int code;
+	pid_t pid;
+
+	if (argc < 7)
+		return 64;
+	wish = (struct wish){ .role = strtol(argv[2], NULL, 10),
+			      .call = call_number(argv[3]),
+			      .occurrence = strtol(argv[4], NULL, 10),
+			      .error = strtol(argv[5], NULL, 10) };
+	pid = start(argv + 6);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
+	    ptrace(PTRACE_SETOPTIONS, pid, NULL, OPTIONS) != 0) {
+		(void)fprintf(stderr, "inject: cannot trace: %s\n", strerror(errno));
+		return 70;
+	}
+	(void)find(pid);
+	(void)ptrace(PTRACE_SYSCALL, pid, NULL, NULL);
+	code = trace(pid);
+	write_report(argv[1]);
+	return code;
+}

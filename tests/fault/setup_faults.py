@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every call of a set-up made to fail, one at a time: the start ends at once, says at which stage,
+and no workload runs with less around it. MSP_FAULTS: at how many places each call is made to
+fail, at most."""
+import collections
+import concurrent.futures
+import errno
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "integration"), os.path.join(HERE, "..", "attack")]
+import leftovers  # noqa: E402  (their folders are known from here on)
+import probes  # noqa: E402
+import support  # noqa: E402
+
+POSITIONS = int(os.environ.get("MSP_FAULTS", "1000"))
+HANG_S = 5
+FAILED = (64, 70, 78, 125)
+REFUSED_PROBE = 10  # the probe's "refused": it ran, and nothing is missing
+ROLES = ("msp", "supervisor", "factory", "init", "workload")
+
+# Calls that the set-up of a sandbox consists of: when one fails, nothing may run.
+MUST = {
+    "supervisor": """memfd_create socketpair fork pidfd_open epoll_create1 signalfd4 prctl capset
+        landlock_create_ruleset landlock_restrict_self seccomp pipe2 sendfile mmap
+        close_range""",
+    "factory": """unshare clone3 mount fsopen fsconfig fsmount open_tree move_mount mount_setattr
+        pivot_root fchdir chdir mkdir mkdirat symlinkat openat2 openat dup3 write mmap execveat
+        setpgid prctl mknodat close_range""",
+    "init": """fsopen fsconfig fsmount open_tree move_mount pivot_root umount2 fchdir chdir mkdirat
+        openat2 openat write socket ioctl sethostname prctl capset landlock_create_ruleset
+        landlock_add_rule clone3 signalfd4 rt_sigprocmask dup3 close_range""",
+    "workload": """setpgid dup2 prlimit64 capset prctl landlock_restrict_self close_range chdir
+        seccomp rt_sigprocmask""",
+}
+ERRORS = {"EPERM": errno.EPERM, "ENOMEM": errno.ENOMEM}
+OTHER_ERRORS = {"clone3": "EAGAIN", "landlock_create_ruleset": "ENOSYS", "seccomp": "EINVAL",
+                "landlock_restrict_self": "E2BIG", "unshare": "ENOSPC", "mount_setattr": "EINVAL",
+                "openat2": "ENOSYS", "pipe2": "EMFILE", "fsopen": "ENODEV", "socketpair": "EMFILE",
+                "pivot_root": "EINVAL", "capset": "EINVAL", "prctl": "EINVAL"}
+# Where a failure is also survived, and why that is no less confinement.
+TOLERATED = {
+    ("supervisor", "mmap"): "its C library's start asks for more than it needs",
+    ("init", "prctl"): "EINVAL is how the end of the bounding set is found",
+    ("init", "openat"): "a process that ended before its memory was looked at",
+}
+COMMAND = ("run", "--ro", probes.PROBE_FOLDER + ":/probe")
+INJECT = os.path.join(probes.BUILD, "fault", "inject")
+
+Result = collections.namedtuple("Result", "role call number error code output errors is_hit")
+
+
+def setUpModule():
+    probes.needs_ordinary_user()
+    if not os.access(INJECT, os.X_OK):
+        raise unittest.SkipTest(f"needs {INJECT}, which the dev build makes")
+    leftovers.become_reaper()
+    support.limits()
+
+
+def stages():
+    with open(os.path.join(support.ROOT, "common", "stage.def"), encoding="utf-8") as file:
+        texts = re.findall(r'^STAGE\(\w+, "(.+)"\)', file.read(), re.M)
+    return texts[1:] + ["the working directory"]  # msp's own words for that stage
+
+
+def end_tree(process):
+    for pid in (*support.descendants(process.pid), process.pid):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def run_traced(role, call, number, error):
+    """`msp run` of the probe with that failure; (exit code or None, output, errors, report)."""
+    handle, report = tempfile.mkstemp(dir=probes.scratch())
+    os.close(handle)
+    process = subprocess.Popen(
+        [INJECT, report, str(role), call, str(number), str(error), support.MSP, *COMMAND,
+         *support.limits(), "--", "/probe/probe", "less-confined"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        output, errors = process.communicate(timeout=HANG_S)
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        end_tree(process)
+        output, errors = process.communicate()
+        code = None
+    with open(report, encoding="ascii") as file:
+        text = file.read()
+    os.unlink(report)
+    return code, output, errors, text
+
+
+class Injected(unittest.TestCase):
+    """A tracer makes the chosen call of the chosen process fail."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stages = stages()
+        code, _, errors, report = run_traced(0, "unshare", 0, 0)
+        if code != REFUSED_PROBE:
+            raise unittest.SkipTest(f"nothing can be traced here: {errors}")
+        cls.counts = {(ROLES[int(role) - 1], call): int(count) for role, call, count in
+                      (line.split() for line in report.splitlines())}
+
+    def inject(self, role, call, number, error):
+        code, output, errors, report = run_traced(ROLES.index(role) + 1, call, number,
+                                                  getattr(errno, error))
+        return Result(role, call, number, error, code, output, errors, report == "hit\n")
+
+    def plan(self, role):
+        for call in MUST[role].split():
+            count = self.counts.get((role, call), 0)
+            numbers = sorted({1, count, *(1 + i * count // POSITIONS for i in range(POSITIONS))})
+            for number in numbers if count else ():
+                for error in {*ERRORS, OTHER_ERRORS.get(call, "EPERM")}:
+                    yield role, call, number, error
+
+    def check(self, result):
+        self.assertTrue(result.is_hit, result)
+        self.assertIsNotNone(result.code, f"hangs: {result}")
+        self.assertNotIn("missing:", result.output, result)
+        if result.code == REFUSED_PROBE:
+            self.assertIn((result.role, result.call), TOLERATED, result)
+            return 0
+        self.assertIn(result.code, FAILED, result)
+        said = result.output + result.errors
+        self.assertTrue(said.strip(), f"it ends without a word: {result}")
+        if result.role in ("init", "workload"):
+            self.assertTrue(any(stage in said for stage in self.stages), result)
+        return 1
+
+    def run_role(self, role):
+        ended = 0
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            futures = [pool.submit(self.inject, *case) for case in self.plan(role)]
+            for future in futures:
+                result = future.result()
+                with self.subTest(role=role, call=result.call, number=result.number,
+                                  error=result.error):
+                    ended += self.check(result)
+        self.assertGreater(ended, len(MUST[role].split()), "hardly any call was made to fail")
+        self.assertIsNotNone(leftovers.wait_gone(time.monotonic()))
+        print(f"{role}: {len(futures)} failures, {ended} ended the start", file=sys.stderr)
+
+    def test_supervisor(self):
+        self.run_role("supervisor")
+
+    def test_factory(self):
+        self.run_role("factory")
+
+    def test_init(self):
+        self.run_role("init")
+
+    def test_workload(self):
+        self.run_role("workload")
+
+    def test_failing_for_ever(self):
+        """A call that fails every time is not tried for ever."""
+        for role in ROLES[1:]:
+            for call in MUST[role].split():
+                for error in ("EAGAIN", "EINTR"):
+                    if not self.counts.get((role, call)) or \
+                            error == "EINTR" and call in ("write", "sendfile"):
+                        continue  # to try again is right there, and the kernel ends it
+                    with self.subTest(role=role, call=call, error=error):
+                        result = self.inject(role, call, 0, error)
+                        self.assertIsNotNone(result.code, f"hangs: {result}")
+                        self.assertNotIn("missing:", result.output, result)
+                        self.assertIn(result.code, (*FAILED, REFUSED_PROBE), result)
+
+    def test_a_kernel_without_landlock(self):
+        for error in ("ENOSYS", "EOPNOTSUPP"):
+            result = self.inject("supervisor", "landlock_create_ruleset", 1, error)
+            self.assertEqual(result.code, 78, result)
+            self.assertIn("Landlock", result.errors)
+
+
+class Starved(unittest.TestCase):
+    """Too little of a resource for a start: a clear error, or a sandbox like any other."""
+
+    def attempt(self, kind, value):
+        def limit():
+            resource.setrlimit(kind, (value, value))
+        start = time.monotonic()
+        result = subprocess.run(
+            [support.MSP, *COMMAND, *support.limits(), "--", "/probe/probe", "less-confined"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, preexec_fn=limit,
+            timeout=HANG_S * 2, check=False)
+        self.assertLess(time.monotonic() - start, HANG_S)
+        self.assertNotIn("missing:", result.stdout)
+        if result.returncode != REFUSED_PROBE and result.returncode > 0:
+            self.assertTrue(result.stderr.strip(), f"{value}: {result}")
+        return result
+
+    def assert_bounded(self, kind, values):
+        codes = collections.Counter()
+        for value in values:
+            with self.subTest(value=value):
+                codes[self.attempt(kind, value).returncode] += 1
+        self.assertGreater(codes[REFUSED_PROBE], 0, "enough is enough")
+        self.assertGreater(len(codes), 1, "too little is too little")
+        # Below what msp itself needs to start, its dynamic loader or the kernel ends it.
+        self.assertLessEqual({code for code in codes if code >= 0},
+                             {REFUSED_PROBE, *FAILED, 126, 127, 137, 139}, codes)
+
+    def test_descriptors(self):
+        self.assert_bounded(resource.RLIMIT_NOFILE, [*range(3, 40), 64, 1024])
+
+    def test_address_space(self):
+        self.assert_bounded(resource.RLIMIT_AS, [size << 20 for size in
+                                                 (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 256, 4096)])
+
+    def test_data(self):
+        self.assert_bounded(resource.RLIMIT_DATA, [size << 10 for size in
+                                                   (4, 64, 128, 256, 512, 1024, 4096, 65536)])
+
+    def test_file_size(self):
+        """The sealed copies are files too."""
+        self.assert_bounded(resource.RLIMIT_FSIZE, [0, 1, 4096, 65536, 1 << 20, 1 << 30])
+
+    def test_processes(self):
+        """Counted per user on this machine, so others of the same user count as well."""
+        count = sum(1 for entry in os.listdir("/proc") if entry.isdigit() and
+                    self.is_ours(entry))
+        self.assert_bounded(resource.RLIMIT_NPROC, [0, 1, 2, *range(count, count + 7), count + 200])
+
+    def is_ours(self, entry):
+        try:
+            return os.stat("/proc/" + entry).st_uid == os.getuid()
+        except OSError:
+            return False
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Limits: what asks for too much is ended with the verdict that says so, its output is kept, and
+neither the host nor the server that runs it pays."""
+import json
+import os
+import resource
+import subprocess
+import time
+import unittest
+
+import leftovers
+import support
+
+MEMORY_MIB = 2048
+PIDS = 256
+
+
+def setUpModule():
+    if os.geteuid() == 0:
+        raise unittest.SkipTest("needs an ordinary user")
+    leftovers.become_reaper()
+
+
+def run_json(*command, options=(), timeout=60, **keywords):
+    """`msp run --json`; the object."""
+    result = support.run(*command, options=("--json", *options), timeout=timeout, **keywords)
+    return json.loads(result.stdout)
+
+
+def run_code(code, **keywords):
+    return run_json("python3", "-uc", code, **keywords)
+
+
+class Limits(unittest.TestCase):
+    def tearDown(self):
+        gone = leftovers.wait_gone(time.monotonic(), limit=5)  # gigabytes are given back
+        self.assertIsNotNone(gone, leftovers.describe(leftovers.living()))
+
+
+class Memory(Limits):
+    def assert_memory(self, told):
+        self.assertEqual(told["verdict"], "memory", told)
+        self.assertEqual(told["exit_code"], 137)
+        self.assertGreater(told["peak_bytes"], MEMORY_MIB << 19)
+        # What is taken between two looks at it comes on top.
+        self.assertLess(told["peak_bytes"], MEMORY_MIB << 21)
+        self.assertEqual(told["stdout"], "before\n")
+
+    def test_one_process(self):
+        self.assert_memory(run_code("print('before'); l = []\n"
+                                    "while True: l.append(bytearray(16 << 20))"))
+
+    def test_memory_maps(self):
+        self.assert_memory(run_code("import mmap; print('before'); l = []\n"
+                                    "while True:\n"
+                                    "    l.append(mmap.mmap(-1, 16 << 20))\n"
+                                    "    l[-1].write(bytes(16 << 20))"))
+
+    def test_spread_over_processes(self):
+        """None of them is large by itself."""
+        self.assert_memory(run_code("import os, time; print('before')\n"
+                                    "for _ in range(40):\n"
+                                    "    if os.fork() == 0:\n"
+                                    "        b = bytearray(os.urandom(1) * (100 << 20))\n"
+                                    "        time.sleep(60)\n"
+                                    "time.sleep(60)"))
+
+    def test_in_a_session_of_its_own(self):
+        self.assert_memory(run_code("import os, time; print('before')\n"
+                                    "if os.fork() == 0:\n"
+                                    "    os.setsid()\n"
+                                    "    if os.fork() == 0:\n"
+                                    "        l = []\n"
+                                    "        while True: l.append(bytearray(16 << 20))\n"
+                                    "    os._exit(0)\n"
+                                    "time.sleep(60)"))
+
+    def test_in_a_process_that_hides_its_memory(self):
+        """Not dumpable: nobody without a right to it could look at its size."""
+        self.assert_memory(run_code("import ctypes; print('before'); l = []\n"
+                                    "ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n"
+                                    "while True: l.append(bytearray(16 << 20))"))
+
+    def test_shared_memory_counts_once(self):
+        told = run_code("import mmap, os; m = mmap.mmap(-1, 512 << 20)\n"
+                        "m.write(bytes(512 << 20))\n"
+                        "pids = []\n"
+                        "for _ in range(8):\n"
+                        "    pid = os.fork()\n"
+                        "    if pid == 0:\n"
+                        "        sum(m[::4096]); os._exit(0)\n"
+                        "    pids.append(pid)\n"
+                        "for pid in pids: os.waitpid(pid, 0)\n"
+                        "print('done')")
+        self.assertEqual((told["verdict"], told["stdout"]), ("exited", "done\n"))
+
+    def test_reserved_but_unused_memory_is_free(self):
+        """Node, Go and Java reserve far more than they use."""
+        told = run_code("import mmap; mmap.mmap(-1, 64 << 30, flags=0x4022); print('reserved')")
+        self.assertEqual((told["verdict"], told["stdout"]), ("exited", "reserved\n"))
+
+
+class Processes(Limits):
+    def test_a_fork_bomb_is_bounded(self):
+        start = time.monotonic()
+        told = run_json("/bin/bash", "-c", "bomb() { bomb | bomb & }; bomb; sleep 1; echo alive",
+                        options=("--timeout", "5"))
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertIn(told["verdict"], ("exited", "pids", "timeout", "memory"))
+        self.assertEqual(support.run("echo", "next").stdout, "next\n")
+
+    def test_the_number_is_the_profiles(self):
+        told = run_code("import os, time\n"
+                        "count = 1\n"
+                        "try:\n"
+                        "    while True:\n"
+                        "        if os.fork() == 0: time.sleep(60)\n"
+                        "        count += 1\n"
+                        "except BlockingIOError:\n"
+                        "    print(count)\n")
+        self.assertIn(told["verdict"], ("exited", "pids"))
+        self.assertLessEqual(abs(int(told["stdout"]) - PIDS), 1)
+
+    def test_one_sandbox_does_not_count_for_another(self):
+        hold = ("import os, time\n"
+                "for _ in range(200):\n"
+                "    if os.fork() == 0: time.sleep(60)\n"
+                "print('up', flush=True); time.sleep(60)\n")
+        process = subprocess.Popen([support.MSP, "run", *support.limits(), "--", "python3", "-c",
+                                    hold], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        self.assertEqual(process.stdout.readline(), b"up\n")
+        told = run_code("import os\n"
+                        "for _ in range(200):\n"
+                        "    if os.fork() == 0: os._exit(0)\n"
+                        "print('fine')")
+        self.assertEqual(told["stdout"], "fine\n")
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+class Time(Limits):
+    FAMILY = ("echo kept; echo also >&2; trap '' TERM INT HUP; setsid sleep 3600 & "
+              "(setsid sh -c 'sleep 3600 & sleep 3600' &); sleep 3600 & wait")
+
+    def test_a_timeout_ends_all_of_it_and_keeps_the_output(self):
+        start = time.monotonic()
+        told = run_json("/bin/sh", "-c", self.FAMILY, options=("--timeout", "0.5"))
+        self.assertLess(time.monotonic() - start, 2)
+        self.assertEqual((told["verdict"], told["exit_code"]), ("timeout", 124))
+        self.assertEqual((told["stdout"], told["stderr"]), ("kept\n", "also\n"))
+
+    def test_children_that_keep_the_output_open(self):
+        start = time.monotonic()
+        told = run_json("/bin/sh", "-c", "setsid sleep 3600 & echo done")
+        self.assertLess(time.monotonic() - start, 2)
+        self.assertEqual((told["verdict"], told["stdout"]), ("exited", "done\n"))
+
+    def test_a_busy_loop(self):
+        told = run_json("/bin/sh", "-c", "while :; do :; done", options=("--timeout", "0.5"))
+        self.assertEqual(told["verdict"], "timeout")
+        self.assertGreater(told["cpu_ms"], 20)
+
+    def test_a_stopped_workload(self):
+        told = run_json("/bin/sh", "-c", "kill -STOP $$", options=("--timeout", "0.5"))
+        self.assertEqual(told["verdict"], "timeout")
+
+
+class Output(Limits):
+    def test_a_flood_costs_constant_memory(self):
+        """Of msp itself, which counts it all and keeps head and tail."""
+        size = 1 << 30
+        told = run_json("head", "-c", str(size), "/dev/zero", timeout=120)
+        self.assertEqual(told["stdout_bytes"], size)
+        self.assertGreater(told["stdout_omitted_bytes"], size - (8 << 20))
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self.assertLess(peak, max(before, 64 << 10) + 1, "KiB")
+
+    def test_a_flood_that_nobody_keeps(self):
+        """Passed on live, to a reader as slow as it likes."""
+        process = subprocess.Popen([support.MSP, "run", *support.limits(), "--timeout", "2", "--",
+                                    "yes"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        time.sleep(0.5)
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+            peak = int(next(line for line in file if line.startswith("VmHWM")).split()[1])
+        self.assertLess(peak, 64 << 10)
+        process.stdout.read()
+        self.assertEqual(process.wait(5), 124)
+        process.stdout.close()
+
+
+class Files(Limits):
+    def test_the_size_of_one_file(self):
+        """1 GiB; the file system would be full a little later."""
+        told = run_code("import os, signal\n"
+                        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+                        "fd = os.open('/workspace/big', os.O_WRONLY | os.O_CREAT)\n"
+                        "try:\n"
+                        "    os.ftruncate(fd, (1 << 30) + 1)\n"
+                        "except OSError as error:\n"
+                        "    print(error.errno)\n"
+                        "os.ftruncate(fd, 1 << 30)\n")
+        self.assertEqual((told["verdict"], told["stdout"]), ("exited", "27\n"))
+
+    def test_the_signal_for_it(self):
+        told = run_json("/bin/sh", "-c", "head -c 2G /dev/zero > /workspace/big")
+        self.assertEqual(told["exit_code"], 128 + 25)
+
+    def test_open_files(self):
+        told = run_code("import os\n"
+                        "count = 3\n"
+                        "try:\n"
+                        "    while True: os.dup(0); count += 1\n"
+                        "except OSError as error:\n"
+                        "    print(error.errno, count)\n")
+        self.assertEqual(told["stdout"], "24 1024\n")
+
+    def test_limits_cannot_be_raised(self):
+        told = run_code("import resource as r\n"
+                        "for kind in (r.RLIMIT_NPROC, r.RLIMIT_FSIZE, r.RLIMIT_NOFILE, "
+                        "r.RLIMIT_CORE, r.RLIMIT_STACK):\n"
+                        "    try:\n"
+                        "        r.setrlimit(kind, (r.RLIM_INFINITY, r.RLIM_INFINITY))\n"
+                        "        print('raised', kind)\n"
+                        "    except (ValueError, PermissionError, OSError):\n"
+                        "        pass\n")
+        self.assertEqual(told["stdout"], "")
+
+
+if __name__ == "__main__":
+    unittest.main()
