@@ -159,6 +159,7 @@ static void end_channel(struct channel *channel, int status, enum ipc_error wron
 {
 	const bool is_factory = channel == &supervisor.factory;
 	const bool is_fault = status < 0 && status != -ECANCELED && status != -EPIPE;
+	const bool is_unready = !is_factory && channel->phase == IPC_SETUP;
 	const char *name = is_factory ? "the factory" : "the frontend";
 
 	if (wrong)
@@ -167,7 +168,9 @@ static void end_channel(struct channel *channel, int status, enum ipc_error wron
 		log_line("%s cannot be served: %s", name, strerror(-status));
 	else if (is_factory && !supervisor.is_ending)
 		log_line("the factory ended");
-	if (supervisor.exit_status == 0 && (is_fault || is_factory))
+	else if (is_unready)
+		log_line("the frontend ended before it was ready");
+	if (supervisor.exit_status == 0 && (is_fault || is_factory || is_unready))
 		supervisor.exit_status = MSP_EXIT_SOFTWARE;
 	loop_remove(is_factory ? &factory_watch : &frontend_watch);
 	fd_close(&channel->fd);
