@@ -115,9 +115,9 @@ Test(json_read, refuses_what_is_no_json)
 Test(json_read, refuses_invalid_utf8)
 {
 	static const char *const texts[] = {
-		"\"\xff\"",	    "\"\xc0\xaf\"",	    "\"\xe0\x80\x80\"",
+		"\"\xff\"",         "\"\xc0\xaf\"",         "\"\xe0\x80\x80\"",
 		"\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "\"\xc3\"",
-		"\"\x80\"",	    "{\"\xfe\":1}",	    "\xff",
+		"\"\x80\"",         "{\"\xfe\":1}",         "\xff",
 		"\"\xf0\x9f\x98\"",
 	};
 

@@ -387,9 +387,9 @@ Test(mcp_edge, any_order_is_served)
 /* One line of bytes from a generator that never changes: nothing breaks, everything is answered. */
 Test(mcp_edge, noise)
 {
-	static const char pieces[][12] = { "{",	       "}",	      "[",    "]",
-					   "\"id\":",  "\"",	      ",",    ":",
-					   "1",	       "\\u",	      "null", "\xff",
+	static const char pieces[][12] = { "{",        "}",           "[",    "]",
+					   "\"id\":",  "\"",          ",",    ":",
+					   "1",        "\\u",         "null", "\xff",
 					   "\xc3\xa9", "\"method\":", "true", "\\" };
 	char line[512];
 	unsigned int state = 42;

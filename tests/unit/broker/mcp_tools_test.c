@@ -141,7 +141,7 @@ Test(mcp_tools, arguments_that_do_not_fit)
 
 Test(mcp_tools, timeouts_that_are_none)
 {
-	static const char *const values[] = { "0",     "-1",	  "1.5", "4294967296",
+	static const char *const values[] = { "0",     "-1",      "1.5", "4294967296",
 					      "1e400", "\"100\"", "true" };
 	char arguments[128];
 

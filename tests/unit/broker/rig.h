@@ -19,7 +19,7 @@
 struct rig {
 	struct event_base *base;
 	struct server *server;
-	int client_in;	/* write: what the broker reads */
+	int client_in;  /* write: what the broker reads */
 	int client_out; /* read: what it says */
 	int broker_in;
 	int broker_out;
@@ -33,7 +33,7 @@ struct rig {
 /* The workload's ends of an execution that the test plays. */
 struct rig_workload {
 	uint64_t request;
-	int in;	 /* read */
+	int in;  /* read */
 	int out; /* write */
 	int err; /* write */
 };

@@ -52,9 +52,9 @@ Test(bind, split_refuses)
 Test(bind, places_inside)
 {
 	static const char *const good[] = {
-		"/data",      "/a/b/c",	       "/usr/local/x", "/home/agent/data",
-		"/opt",	      "/workspace/in", "/tmp/x",       "/processed",
-		"/developer", "/..a",	       "/a/...",       "/.x"
+		"/data",      "/a/b/c",        "/usr/local/x", "/home/agent/data",
+		"/opt",       "/workspace/in", "/tmp/x",       "/processed",
+		"/developer", "/..a",          "/a/...",       "/.x"
 	};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
@@ -64,10 +64,10 @@ Test(bind, places_inside)
 Test(bind, places_inside_refused)
 {
 	static const char *const bad[] = {
-		"/",	  "",	     "data",	   "./data",   "//data",     "/data/",
-		"/a//b",  "/a/../b", "/..",	   "/a/.",     "/./a",	     "/a/..",
-		"/proc",  "/proc/x", "/dev",	   "/dev/shm", "/sys/fs",    "/usr",
-		"/etc",	  "/home",   "/tmp",	   "/bin",     "/workspace", "/home/agent",
+		"/",      "",        "data",       "./data",   "//data",     "/data/",
+		"/a//b",  "/a/../b", "/..",        "/a/.",     "/./a",       "/a/..",
+		"/proc",  "/proc/x", "/dev",       "/dev/shm", "/sys/fs",    "/usr",
+		"/etc",   "/home",   "/tmp",       "/bin",     "/workspace", "/home/agent",
 		"/bin/x", "/lib/x",  "/var/tmp/x", "/var/run", "/var/empty"
 	};
 

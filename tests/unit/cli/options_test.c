@@ -176,7 +176,7 @@ Test(option_values, seconds)
 Test(option_values, seconds_refused)
 {
 	static const char *const bad[] = {
-		"",    "0",   "0.0",  ".",    "-1",    "+1",	  " 1",
+		"",    "0",   "0.0",  ".",    "-1",    "+1",      " 1",
 		"1 ",  "1e3", "1s",   "1..2", "1.2.3", "4294968", "99999999999999999999999",
 		"inf", "nan", "0x10", "1,5"
 	};
@@ -230,7 +230,7 @@ Test(option_values, environment)
 Test(option_values, environment_refused)
 {
 	static struct environment environment;
-	static const char *const bad[] = { "",	   "=",	    "=1",    "A",
+	static const char *const bad[] = { "",     "=",     "=1",    "A",
 					   "1A=2", "A B=1", "A-B=1", "\xc3\xa9=1" };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

@@ -22,7 +22,7 @@
 struct rig {
 	pid_t session;
 	struct channel supervisor;
-	int caller[3];	 /* the caller's ends: stdin write, stdout read, stderr read */
+	int caller[3];   /* the caller's ends: stdin write, stdout read, stderr read */
 	int workload[3]; /* the workload's ends: stdin read, stdout write, stderr write */
 	struct channel_message message;
 };

@@ -50,7 +50,7 @@ Test(ipc_codec, round_trip_keeps_every_byte)
 		const struct ipc_message *row = ipc_message(type);
 
 		for (int round = 0; round < 60; round++) {
-			const enum fill fill = round % 20 == 0	 ? FILL_LONGEST
+			const enum fill fill = round % 20 == 0   ? FILL_LONGEST
 					       : round % 20 == 1 ? FILL_SHORTEST
 								 : FILL_RANDOM;
 

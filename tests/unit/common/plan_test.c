@@ -88,7 +88,7 @@ Test(plan, empty_lists_are_allowed)
 	do {                                                                                       \
 		REFUSES_OFFSETS(member);                                                           \
 		REFUSES(member, blob.profile.description); /* does not start with a slash */       \
-		REFUSES(member, sizeof(blob) - 1);	   /* empty */                             \
+		REFUSES(member, sizeof(blob) - 1);         /* empty */                             \
 	} while (0)
 
 /* A list must lie inside and end with NUL. */

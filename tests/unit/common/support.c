@@ -169,7 +169,7 @@ size_t fd_count_open(void)
 	while (readdir(folder))
 		count++;
 	(void)closedir(folder); /* read only */
-	return count - 3;	/* ".", ".." and the folder itself */
+	return count - 3;       /* ".", ".." and the folder itself */
 }
 
 int run_forked(int (*child)(void *), void *argument)

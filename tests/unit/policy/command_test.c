@@ -24,7 +24,7 @@ static void make_folder(void)
 
 static void remove_folder(void)
 {
-	static const char *const files[] = { "out",	 "error",     "a.policy",
+	static const char *const files[] = { "out",      "error",     "a.policy",
 					     "b.policy", "good.yaml", "bad.yaml" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)

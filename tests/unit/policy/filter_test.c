@@ -131,7 +131,7 @@ Test(filter, both_halves_of_an_argument_count_when_the_mask_says_so)
 
 static void make_clause(struct filter_clause *clause)
 {
-	static const uint64_t masks[] = { FILTER_INT,	FILTER_LONG,	      0xf000, 0x06000, 8,
+	static const uint64_t masks[] = { FILTER_INT,   FILTER_LONG,          0xf000, 0x06000, 8,
 					  0xff00000000, 0x8000000000000000ULL };
 	const uint32_t compares = 1 + next_random() % FILTER_COMPARES_MAX;
 

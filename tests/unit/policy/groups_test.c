@@ -59,14 +59,14 @@ Test(groups, every_name_is_a_call_of_x86_64)
 
 Test(groups, a_condition_belongs_to_a_call_that_can_be_allowed)
 {
-	static const char *const needed[] = { "clone",	    "ioctl",	    "socket",
-					      "socketpair", "open",	    "openat",
-					      "creat",	    "chmod",	    "fchmod",
-					      "fchmodat",   "mknod",	    "mknodat",
-					      "prctl",	    "personality",  "setsockopt",
-					      "sendto",	    "sendmsg",	    "sendmmsg",
+	static const char *const needed[] = { "clone",      "ioctl",        "socket",
+					      "socketpair", "open",         "openat",
+					      "creat",      "chmod",        "fchmod",
+					      "fchmodat",   "mknod",        "mknodat",
+					      "prctl",      "personality",  "setsockopt",
+					      "sendto",     "sendmsg",      "sendmmsg",
 					      "seccomp",    "prlimit64",    "sched_setaffinity",
-					      "mmap",	    "memfd_create", "renameat2" };
+					      "mmap",       "memfd_create", "renameat2" };
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		const int group = seccomp_group_of(needed[i]);

@@ -184,7 +184,7 @@ Test(plan, every_parent_and_mount_point_comes_before_its_use)
 Test(plan, etc_is_never_the_hosts)
 {
 	static const char *const never[] = {
-		"/",	"/etc", "/dev",	 "/home",	    "/root",	   "/run",	  "/var",
+		"/",    "/etc", "/dev",  "/home",           "/root",       "/run",        "/var",
 		"/tmp", "/sys", "/proc", "/etc/machine-id", "/etc/passwd", "/etc/shadow", "/etc/ssh"
 	};
 
@@ -321,14 +321,14 @@ Test(plan, an_offset_that_leads_outside_is_refused)
 						  FIELD(plan_header, profiles),
 						  FIELD(plan_header, profile_count) };
 	static const struct field in_profile[] = {
-		FIELD(plan_profile, name),	  FIELD(plan_profile, hostname),
-		FIELD(plan_profile, cwd),	  FIELD(plan_profile, description),
-		FIELD(plan_profile, shell),	  FIELD(plan_profile, shell_size),
+		FIELD(plan_profile, name),        FIELD(plan_profile, hostname),
+		FIELD(plan_profile, cwd),         FIELD(plan_profile, description),
+		FIELD(plan_profile, shell),       FIELD(plan_profile, shell_size),
 		FIELD(plan_profile, environment), FIELD(plan_profile, environment_size),
-		FIELD(plan_profile, mounts),	  FIELD(plan_profile, mount_count),
-		FIELD(plan_profile, rules),	  FIELD(plan_profile, rule_count),
-		FIELD(plan_profile, languages),	  FIELD(plan_profile, language_count),
-		FIELD(plan_profile, filter),	  FIELD(plan_profile, filter_count),
+		FIELD(plan_profile, mounts),      FIELD(plan_profile, mount_count),
+		FIELD(plan_profile, rules),       FIELD(plan_profile, rule_count),
+		FIELD(plan_profile, languages),   FIELD(plan_profile, language_count),
+		FIELD(plan_profile, filter),      FIELD(plan_profile, filter_count),
 	};
 	static const struct field in_mount[] = { FIELD(plan_mount, kind), FIELD(plan_mount, phase),
 						 FIELD(plan_mount, source),
@@ -336,8 +336,8 @@ Test(plan, an_offset_that_leads_outside_is_refused)
 						 FIELD(plan_mount, options_size) };
 	static const struct field in_rule[] = { FIELD(plan_rule, path) };
 	static const struct field in_language[] = {
-		FIELD(plan_language, name),	    FIELD(plan_language, program),
-		FIELD(plan_language, file),	    FIELD(plan_language, aliases),
+		FIELD(plan_language, name),         FIELD(plan_language, program),
+		FIELD(plan_language, file),         FIELD(plan_language, aliases),
 		FIELD(plan_language, aliases_size), FIELD(plan_language, argv),
 		FIELD(plan_language, argv_size),
 	};

@@ -282,7 +282,7 @@ Test(profile, parents_are_implied_in_order)
 			  "  - {at: /a/d, kind: symlink, to: b}");
 	struct policy *policy = expect_right(text);
 	const struct profile *profile = policy_find(policy, "mine");
-	static const char *const targets[] = { "/usr", "/a",	"/a/b", "/a/b/c",
+	static const char *const targets[] = { "/usr", "/a",    "/a/b", "/a/b/c",
 					       "/a/d", "/site", "/site" };
 
 	cr_assert_eq(profile->mount_count, COUNT(targets));

@@ -41,9 +41,9 @@ Test(units, wrong_values)
 					     "16777216T",
 					     "18446744073709551616",
 					     "99999999999999999999999" };
-	static const char *const durations[] = { "",	"1",	"s",
-						 "1 s", "-1s",	"1d",
-						 "1S",	"1.5s", "18446744073709551615h" };
+	static const char *const durations[] = { "",    "1",    "s",
+						 "1 s", "-1s",  "1d",
+						 "1S",  "1.5s", "18446744073709551615h" };
 	static const char *const numbers[] = { "", "1K", "-1", "1s", "18446744073709551616" };
 	static const char *const modes[] = { "", "8", "10000", "0o755", "rwx", "-1", "07778" };
 	uint64_t value = 42;
