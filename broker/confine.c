@@ -105,10 +105,9 @@ static void drop_capabilities(void)
 static void enter_landlock(void)
 {
 	const struct kernel_landlock_ruleset everything = {
-		.handled_access_fs = (LANDLOCK_ACCESS_FS_IOCTL_DEV << 1) - 1,
-		.handled_access_net =
-			LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP,
-		.scoped = LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | LANDLOCK_SCOPE_SIGNAL,
+		.handled_access_fs = LANDLOCK_FS_ALL,
+		.handled_access_net = LANDLOCK_NET_ALL,
+		.scoped = LANDLOCK_SCOPE_ALL,
 	};
 	const int abi = landlock_abi();
 	const struct kernel_landlock_ruleset attr = landlock_fit(everything, abi);

@@ -29,14 +29,6 @@
 
 static struct factory factory;
 
-static int take_fd(struct channel_message *message)
-{
-	const int fd = message->fds[0];
-
-	message->fds[0] = -1;
-	return fd;
-}
-
 static int enter_namespaces(void)
 {
 	const uid_t uid = geteuid();
@@ -71,7 +63,7 @@ static int handle_factory_start(void *context, struct channel_message *message)
 static int handle_factory_cgroup(void *context, struct channel_message *message)
 {
 	factory.cgroup_slots = message->body.factory_cgroup.slots;
-	factory.cgroup = take_fd(message);
+	factory.cgroup = channel_take_fd(message, 0);
 	return 0;
 }
 
@@ -82,7 +74,7 @@ static int handle_factory_bind(void *context, struct channel_message *message)
 	if (factory.bind_count == BINDS_MAX)
 		return -EPROTO;
 	/* Kept open, so that the inode's number is not given to another. */
-	if (fstat(take_fd(message), &bind->meant) != 0)
+	if (fstat(channel_take_fd(message, 0), &bind->meant) != 0)
 		return -errno;
 	bind->is = message->body.factory_bind;
 	factory.bind_count++;
@@ -111,7 +103,7 @@ static int handle_factory_serve(void *context, struct channel_message *message)
 static int handle_sandbox_cgroup(void *context, struct channel_message *message)
 {
 	fd_close(&factory.next_cgroup);
-	factory.next_cgroup = take_fd(message);
+	factory.next_cgroup = channel_take_fd(message, 0);
 	return 0;
 }
 

@@ -32,8 +32,7 @@ static void take_fds(struct channel_message *message, int *into)
 {
 	for (unsigned int i = 0; i < message->fd_count; i++) {
 		fd_close(&into[i]);
-		into[i] = message->fds[i];
-		message->fds[i] = -1;
+		into[i] = channel_take_fd(message, i);
 	}
 }
 

@@ -150,6 +150,14 @@ int channel_receive(const struct channel *channel, struct channel_message *ret, 
 	return -EPROTO;
 }
 
+int channel_take_fd(struct channel_message *message, unsigned int index)
+{
+	const int fd = message->fds[index];
+
+	message->fds[index] = -1;
+	return fd;
+}
+
 void channel_message_done(struct channel_message *message)
 {
 	fd_close_all(message->fds, IPC_FDS_MAX);

@@ -19,7 +19,7 @@ struct channel {
 	enum ipc_phase phase;
 };
 
-/* A received message. The receiver owns the descriptors: take one by setting its slot to -1. */
+/* A received message. The receiver owns the descriptors; channel_take_fd() takes one. */
 struct channel_message {
 	uint32_t type;
 	uint32_t fd_count;
@@ -44,6 +44,9 @@ int channel_send(const struct channel *channel, uint32_t type, const void *messa
  */
 int channel_receive(const struct channel *channel, struct channel_message *ret, int flags,
 		    enum ipc_error *ret_error);
+
+/* The message's descriptor number `index`, the caller's from now on. */
+int channel_take_fd(struct channel_message *message, unsigned int index);
 
 /* Close what is left of a message's descriptors. */
 void channel_message_done(struct channel_message *message);

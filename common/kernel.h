@@ -63,11 +63,6 @@ struct kernel_clone_args {
 	uint64_t cgroup;
 };
 
-/* linux/memfd.h, Linux 6.3 */
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x0010U
-#endif
-
 /* What "sealed" means: content and size can never change again. */
 #define FD_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/profile.h"
 
-#include "common/kernel.h"
+#include "common/confine/landlock.h"
 #include "common/limits.h"
 #include "policy/profile_parts.h"
 
@@ -11,11 +11,6 @@
 
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"
-
-/* linux/landlock.h: all rights as of ABI 6. What is not handled is not restricted. */
-#define LANDLOCK_FS_ALL ((LANDLOCK_ACCESS_FS_IOCTL_DEV << 1) - 1)
-#define LANDLOCK_NET_ALL (LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP)
-#define LANDLOCK_SCOPE_ALL (LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | LANDLOCK_SCOPE_SIGNAL)
 
 struct right {
 	const char *word;

@@ -10,9 +10,6 @@
 #include "common/fd.h"
 #include "seccomp_filter.h"
 
-/* Every file right of ABI 6 and before. */
-#define ALL_FS_RIGHTS ((LANDLOCK_ACCESS_FS_IOCTL_DEV << 1) - 1)
-
 /* What cgroup_create() and cgroup_read() do. */
 #define CGROUP_RIGHTS                                                                              \
 	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |                            \
@@ -24,9 +21,8 @@
 static int restrict_files(int cgroup, int abi)
 {
 	const struct kernel_landlock_ruleset all = {
-		.handled_access_fs = ALL_FS_RIGHTS,
-		.handled_access_net =
-			LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP,
+		.handled_access_fs = LANDLOCK_FS_ALL,
+		.handled_access_net = LANDLOCK_NET_ALL,
 		.scoped = LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET,
 	};
 	const struct kernel_landlock_ruleset attr = landlock_fit(all, abi);

@@ -27,23 +27,15 @@ static struct {
 } binds[BINDS_MAX];
 static uint32_t bind_count;
 
-static int take_fd(struct channel_message *message, unsigned int index)
-{
-	const int fd = message->fds[index];
-
-	message->fds[index] = -1;
-	return fd;
-}
-
 static int handle_supervisor_start(void *context, struct channel_message *message)
 {
 	const struct ipc_supervisor_start *from = &message->body.supervisor_start;
 
 	if (start.policy >= 0 || memcmp(from->schema, ipc_schema_hash, sizeof(from->schema)) != 0)
 		return -EPROTO;
-	start.policy = take_fd(message, 0);
-	start.child_init = take_fd(message, 1);
-	start.broker = take_fd(message, 2);
+	start.policy = channel_take_fd(message, 0);
+	start.child_init = channel_take_fd(message, 1);
+	start.broker = channel_take_fd(message, 2);
 	start.frontend = from->frontend;
 	start.limits = from->limits;
 	return 0;
@@ -52,7 +44,7 @@ static int handle_supervisor_start(void *context, struct channel_message *messag
 static int handle_supervisor_cgroup(void *context, struct channel_message *message)
 {
 	fd_close(&start.cgroup);
-	start.cgroup = take_fd(message, 0);
+	start.cgroup = channel_take_fd(message, 0);
 	return 0;
 }
 
@@ -64,7 +56,7 @@ static int handle_supervisor_bind(void *context, struct channel_message *message
 		return -EPROTO;
 	memcpy(binds[bind_count].names.host_path, from->host_path, sizeof(from->host_path));
 	memcpy(binds[bind_count].names.inside_path, from->inside_path, sizeof(from->inside_path));
-	binds[bind_count++].fd = take_fd(message, 0);
+	binds[bind_count++].fd = channel_take_fd(message, 0);
 	return 0;
 }
 

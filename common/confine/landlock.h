@@ -8,6 +8,12 @@
 
 #include "common/kernel.h"
 
+/* Every right that we know of, ABI 6 and before: what a ruleset that shall allow nothing handles.
+ */
+#define LANDLOCK_FS_ALL ((LANDLOCK_ACCESS_FS_IOCTL_DEV << 1) - 1)
+#define LANDLOCK_NET_ALL (LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP)
+#define LANDLOCK_SCOPE_ALL (LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | LANDLOCK_SCOPE_SIGNAL)
+
 /* The ABI that the kernel implements, 0 without Landlock. Asked from the kernel, never derived. */
 int landlock_abi(void);
 
