@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/names.h"
 #include "memory.h"
 
 #define READ_BYTES ((size_t)64 << 10)
@@ -375,4 +376,18 @@ bool executions_on_done(struct executions *executions, const struct ipc_executio
 	if (!execution->drain_timer || event_add(execution->drain_timer, &drain_time) != 0)
 		bug("a timer that cannot be set");
 	return true;
+}
+
+void executions_lose(struct executions *executions)
+{
+	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
+		struct execution *execution = executions->slots[i];
+
+		if (!execution)
+			continue;
+		if (execution->state != EXECUTION_DRAINING)
+			execution->done =
+				(struct ipc_execution_done){ .verdict = VERDICT_INTERNAL };
+		finish(execution, NULL);
+	}
 }

@@ -77,4 +77,7 @@ bool executions_on_refused(struct executions *executions,
 			   const struct ipc_execution_refused *refused);
 bool executions_on_done(struct executions *executions, const struct ipc_execution_done *done);
 
+/* The supervisor is gone, and every workload with it: finish each with what is known of it. */
+void executions_lose(struct executions *executions);
+
 #endif

@@ -60,11 +60,14 @@ static void finish(struct server *server, int exit_code)
 	(void)event_base_loopbreak(server->base);
 }
 
-/* A supervisor that is gone or confused: whatever ran is dead or soon will be. */
+/* A supervisor that is gone or confused: whatever ran is dead or soon will be. Its client hears of
+ * each, as far as it reads. */
 static void lose_supervisor(struct server *server, const char *why)
 {
-	if (!server->is_over)
-		log_line("the supervisor %s", why);
+	if (server->is_over)
+		return;
+	log_line("the supervisor %s", why);
+	executions_lose(server->executions);
 	finish(server, MSP_EXIT_SOFTWARE);
 }
 

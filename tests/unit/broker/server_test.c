@@ -100,6 +100,20 @@ Test(server, ends_when_the_supervisor_breaks_the_protocol)
 	expect_end(MSP_EXIT_SOFTWARE);
 }
 
+/* Nobody waits for ever: what ran is dead, and its client is told. */
+Test(server, tells_of_what_ran_when_the_supervisor_is_gone)
+{
+	struct rig_workload workload = rig_run(&rig, "9");
+
+	cr_assert_eq(fd_write_all(workload.out, "so far", 6), 0);
+	rig_turn(&rig);
+	fd_close(&rig.supervisor.fd);
+	rig_turn(&rig);
+	expect_part(rig_hear(&rig), "so far");
+	expect_end(MSP_EXIT_SOFTWARE);
+	rig_workload_end(&workload);
+}
+
 /* What was finished is written, also after the end of input, if somebody reads it soon. */
 Test(server, flushes_finished_answers)
 {
