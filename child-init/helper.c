@@ -10,8 +10,7 @@
 #include "common/limits.h"
 #include "init.h"
 
-/* The operator's log stays at 2. */
-static const int places[] = { 4, 0, 1, 3, 2 };
+static const int places[] = { 4, 0, 1, 2, 3 };
 #define OPEN_AFTER_EXEC 0x1e
 
 void helper_run(const struct factory *factory, uint32_t profile, const int *fds)
@@ -19,11 +18,10 @@ void helper_run(const struct factory *factory, uint32_t profile, const int *fds)
 	static char name[] = "msp-broker";
 	char *const arguments[] = { name, NULL };
 	char *const environment[] = { NULL };
-	const int all[] = { fds[0], fds[1], fds[2], fds[3], STDERR_FILENO };
 	uint32_t stage;
 
 	/* The supervisor sees the helper's channel end: a failure here needs no words. */
-	if (signal(SIGCHLD, SIG_DFL) == SIG_ERR || fd_place(all, places, 5, OPEN_AFTER_EXEC) != 0 ||
+	if (signal(SIGCHLD, SIG_DFL) == SIG_ERR || fd_place(fds, places, 5, OPEN_AFTER_EXEC) != 0 ||
 	    init_isolate(factory, profile, &stage) != 0 || capabilities_drop(0) != 0 ||
 	    init_protect() != 0)
 		_exit(MSP_EXIT_SANDBOX);

@@ -63,6 +63,7 @@ enum limits_mode {
 enum frontend_mode {
 	FRONTEND_BROKER = 1, /* start msp-broker on the supervisor's descriptors 0 and 1 */
 	FRONTEND_LAUNCHER,   /* the launcher itself goes on as the frontend */
+	FRONTEND_SERVICE,    /* many: each connection to the socket of supervisor_listen */
 };
 
 enum refusal {
@@ -71,7 +72,8 @@ enum refusal {
 	REFUSAL_LANGUAGE_UNKNOWN, /* detail: the languages of the profile */
 	REFUSAL_LANGUAGE_MISSING, /* detail: the languages that are installed */
 	REFUSAL_REQUEST_IN_USE,
-	REFUSAL_BUSY,      /* EXECUTIONS_MAX run already */
+	REFUSAL_BUSY,      /* as many run as the operator allows; detail: how many */
+	REFUSAL_MEMORY,    /* the sandboxes use what the operator allows; detail: how much */
 	REFUSAL_ARGV,      /* argv or environment is malformed */
 	REFUSAL_CWD,       /* not an absolute path */
 	REFUSAL_RESOURCES, /* detail: the system's error text */
@@ -84,11 +86,23 @@ enum end_reason {
 	END_CLIENT_GONE,
 };
 
+/* Why a client that was handed over is no longer served. */
+enum client_end_reason {
+	CLIENT_END_DONE = 1, /* its broker ended */
+	CLIENT_END_FAILED,   /* its broker could not be started, or broke the protocol */
+	CLIENT_END_FULL,     /* FRONTENDS_MAX are served */
+	CLIENT_END_LIMITS, /* the service runs with weaker limits than the client's operator accepts
+			    */
+	CLIENT_END_STOPPING, /* the service stops */
+};
+
 /* fds: sealed policy blob, msp-child-init, msp-broker */
 struct ipc_supervisor_start {
 	uint8_t schema[IPC_SCHEMA_BYTES];
-	uint32_t frontend; /* enum frontend_mode */
-	uint32_t limits;   /* enum limits_mode that the operator accepts */
+	uint32_t frontend;     /* enum frontend_mode */
+	uint32_t limits;       /* enum limits_mode that the operator accepts */
+	uint32_t executions;   /* most at once, 1 to EXECUTIONS_MAX */
+	uint64_t memory_bytes; /* most that all sandboxes together may use; 0: no such limit */
 };
 
 /* fd: a cgroup v2 directory with cpu, memory and pids enabled for its children, ours to fill */
@@ -102,9 +116,52 @@ struct ipc_supervisor_bind {
 	char inside_path[IPC_PATH_MAX];
 };
 
+/* fd: the service's listening SOCK_SEQPACKET socket */
+struct ipc_supervisor_listen {
+	uint32_t is_activated; /* 1: the service manager made it, and keeps it after us */
+};
+
+/* fd: a datagram socket connected to the service manager, for sd_notify(3)'s messages */
+struct ipc_supervisor_notify {
+	uint64_t watchdog_us; /* it expects to hear from us this often; 0: it does not */
+};
+
 /* The launcher said everything: start. */
 struct ipc_supervisor_run {
 	uint32_t binds; /* how many supervisor_bind came before */
+};
+
+/* fds: the client's stdin, stdout, stderr. Nothing of them is used before client_started. */
+struct ipc_client_start {
+	uint8_t schema[IPC_SCHEMA_BYTES];
+	uint32_t limits; /* enum limits_mode that the client's operator accepts */
+};
+
+struct ipc_client_started {
+	uint32_t limits; /* enum limits_mode in force */
+};
+
+struct ipc_client_end {
+	uint32_t reason; /* enum client_end_reason */
+};
+
+struct ipc_status_ask {
+	uint8_t schema[IPC_SCHEMA_BYTES];
+};
+
+struct ipc_status {
+	uint32_t pid; /* of the supervisor */
+	uint32_t landlock_abi;
+	uint32_t limits; /* enum limits_mode in force */
+	uint32_t clients;
+	uint32_t clients_max;
+	uint32_t executions; /* alive now */
+	uint32_t executions_max;
+	uint64_t executions_started; /* since the start */
+	uint64_t executions_refused; /* for want of room, since the start */
+	uint64_t memory_bytes;       /* used by all sandboxes now; 0 where it cannot be told */
+	uint64_t memory_max_bytes;   /* 0: no limit for all together */
+	uint64_t uptime_us;
 };
 
 struct ipc_hello {
@@ -158,7 +215,8 @@ struct ipc_execution_end {
 
 struct ipc_execution_refused {
 	uint64_t request;
-	uint32_t reason; /* enum refusal */
+	uint32_t reason;   /* enum refusal */
+	uint32_t retry_ms; /* BUSY, MEMORY: in this time at the latest an execution ends; else 0 */
 	char detail[IPC_LIST_MAX];
 };
 
@@ -236,7 +294,7 @@ struct ipc_sandbox_failed {
 	uint32_t error;
 };
 
-/* fds: image, stdin, stdout, the helper's channel */
+/* fds: image, stdin, stdout, stderr, the helper's channel */
 struct ipc_helper_start {
 	uint32_t slot;
 };

@@ -22,6 +22,8 @@ static const struct ipc_field ipc_supervisor_start_fields[] = {
 	FIELD(RAW, ipc_supervisor_start, schema),
 	FIELD(U32, ipc_supervisor_start, frontend),
 	FIELD(U32, ipc_supervisor_start, limits),
+	FIELD(U32, ipc_supervisor_start, executions),
+	FIELD(U64, ipc_supervisor_start, memory_bytes),
 };
 static const struct ipc_field ipc_supervisor_cgroup_fields[] = {
 	FIELD(U32, ipc_supervisor_cgroup, has_io),
@@ -29,6 +31,39 @@ static const struct ipc_field ipc_supervisor_cgroup_fields[] = {
 static const struct ipc_field ipc_supervisor_bind_fields[] = {
 	FIELD(STR, ipc_supervisor_bind, host_path),
 	FIELD(STR, ipc_supervisor_bind, inside_path),
+};
+static const struct ipc_field ipc_supervisor_listen_fields[] = {
+	FIELD(U32, ipc_supervisor_listen, is_activated),
+};
+static const struct ipc_field ipc_supervisor_notify_fields[] = {
+	FIELD(U64, ipc_supervisor_notify, watchdog_us),
+};
+static const struct ipc_field ipc_client_start_fields[] = {
+	FIELD(RAW, ipc_client_start, schema),
+	FIELD(U32, ipc_client_start, limits),
+};
+static const struct ipc_field ipc_client_started_fields[] = {
+	FIELD(U32, ipc_client_started, limits),
+};
+static const struct ipc_field ipc_client_end_fields[] = {
+	FIELD(U32, ipc_client_end, reason),
+};
+static const struct ipc_field ipc_status_ask_fields[] = {
+	FIELD(RAW, ipc_status_ask, schema),
+};
+static const struct ipc_field ipc_status_fields[] = {
+	FIELD(U32, ipc_status, pid),
+	FIELD(U32, ipc_status, landlock_abi),
+	FIELD(U32, ipc_status, limits),
+	FIELD(U32, ipc_status, clients),
+	FIELD(U32, ipc_status, clients_max),
+	FIELD(U32, ipc_status, executions),
+	FIELD(U32, ipc_status, executions_max),
+	FIELD(U64, ipc_status, executions_started),
+	FIELD(U64, ipc_status, executions_refused),
+	FIELD(U64, ipc_status, memory_bytes),
+	FIELD(U64, ipc_status, memory_max_bytes),
+	FIELD(U64, ipc_status, uptime_us),
 };
 static const struct ipc_field ipc_supervisor_run_fields[] = {
 	FIELD(U32, ipc_supervisor_run, binds),
@@ -71,6 +106,7 @@ static const struct ipc_field ipc_execution_end_fields[] = {
 static const struct ipc_field ipc_execution_refused_fields[] = {
 	FIELD(U64, ipc_execution_refused, request),
 	FIELD(U32, ipc_execution_refused, reason),
+	FIELD(U32, ipc_execution_refused, retry_ms),
 	FIELD(OPT, ipc_execution_refused, detail),
 };
 static const struct ipc_field ipc_execution_started_fields[] = {

@@ -35,10 +35,17 @@
 #define IPC_MESSAGE_MAX (IPC_ARGV_MAX + IPC_ENVIRONMENT_MAX + 2 * IPC_PATH_MAX + 256)
 
 /* Most descriptors in one row of ipc_messages.def. */
-#define IPC_FDS_MAX 4
+#define IPC_FDS_MAX 5
 
-/* Executions alive at once under one supervisor; each costs it three descriptors. */
-#define EXECUTIONS_MAX 128
+/* Executions alive at once under one supervisor, at most: the size of its table. Each costs it two
+ * descriptors, and a third one for a moment. */
+#define EXECUTIONS_MAX 1024
+
+/* The same where the operator says nothing. */
+#define EXECUTIONS_DEFAULT 128
+
+/* Clients of one supervisor at once: each has a broker of its own. */
+#define FRONTENDS_MAX 64
 
 /* Operator's read-only binds (`msp run --ro`). */
 #define BINDS_MAX 32
@@ -48,8 +55,10 @@
 
 /* Exit codes of our own processes (sysexits.h where it has one). */
 enum msp_exit {
-	MSP_EXIT_USAGE = 64,    /* EX_USAGE */
-	MSP_EXIT_SOFTWARE = 70, /* EX_SOFTWARE: a fault of ours or of a peer */
+	MSP_EXIT_NOT_RUNNING = 3, /* as systemctl status */
+	MSP_EXIT_USAGE = 64,      /* EX_USAGE */
+	MSP_EXIT_SOFTWARE = 70,   /* EX_SOFTWARE: a fault of ours or of a peer */
+	MSP_EXIT_AGAIN = 75,      /* EX_TEMPFAIL: the service stops or is full; later it may work */
 	MSP_EXIT_REFUSED =
 		78, /* EX_CONFIG: this machine or configuration does not fulfil the policy */
 	MSP_EXIT_TIMEOUT = 124, /* as timeout(1) */

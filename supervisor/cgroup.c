@@ -93,19 +93,16 @@ void cgroup_kill(uint32_t slot)
 	(void)cgroup_write(supervisor.cgroup, path.bytes, "1"); /* the init is asked as well */
 }
 
-/* The number behind `key` in a file of the cgroup, or the file's only number for key "". The text
+/* The number behind `key` in a file of our cgroups, or the file's only number for key "". The text
  * is the kernel's. */
-static uint64_t read_number(uint32_t slot, const char *file, const char *key)
+static uint64_t read_number(const char *path, const char *key)
 {
-	struct text path;
-	char content[1024];
+	char content[4096];
 	uint64_t number = 0;
 	const char *at;
 	ssize_t size;
-	int fd;
+	int fd = openat(supervisor.cgroup, path, O_RDONLY | O_CLOEXEC);
 
-	cgroup_path(&path, slot, file);
-	fd = openat(supervisor.cgroup, path.bytes, O_RDONLY | O_CLOEXEC);
 	size = fd < 0 ? -1 : read(fd, content, sizeof(content) - 1);
 	fd_close(&fd);
 	if (size <= 0)
@@ -117,12 +114,30 @@ static uint64_t read_number(uint32_t slot, const char *file, const char *key)
 	return number;
 }
 
+static uint64_t read_slot(uint32_t slot, const char *file, const char *key)
+{
+	struct text path;
+
+	cgroup_path(&path, slot, file);
+	return read_number(path.bytes, key);
+}
+
 struct cgroup_usage cgroup_read(uint32_t slot)
 {
 	return (struct cgroup_usage){
-		.cpu_us = read_number(slot, "/cpu.stat", "usage_usec "),
-		.peak_bytes = read_number(slot, "/memory.peak", ""),
-		.is_oom = read_number(slot, "/memory.events", "oom_kill ") > 0,
-		.is_over_pids = read_number(slot, "/pids.events", "max ") > 0,
+		.cpu_us = read_slot(slot, "/cpu.stat", "usage_usec "),
+		.peak_bytes = read_slot(slot, "/memory.peak", ""),
+		.is_oom = read_slot(slot, "/memory.events", "oom_kill ") > 0,
+		.is_over_pids = read_slot(slot, "/pids.events", "max ") > 0,
 	};
+}
+
+/* Not memory.current: what files of the host occupy is given back when there is need, and would
+ * make the budget look used up after a while. */
+uint64_t cgroup_memory_used(void)
+{
+	const char *file = "memory.stat";
+
+	return read_number(file, "anon ") + read_number(file, "\nshmem ") +
+	       read_number(file, "\nkernel ") - read_number(file, "\nslab_reclaimable ");
 }

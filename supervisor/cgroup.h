@@ -29,4 +29,7 @@ void cgroup_kill(uint32_t slot);
 /* What the sandbox used until now. */
 struct cgroup_usage cgroup_read(uint32_t slot);
 
+/* What all sandboxes together use now, bytes. */
+uint64_t cgroup_memory_used(void);
+
 #endif

@@ -13,6 +13,7 @@
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "frontend.h"
 
 /* How long an init may take to report after it was told to kill. */
 #define GRACE_US 200000
@@ -20,13 +21,18 @@
 /* Until a cgroup that is still occupied by dying processes is removed again. */
 #define RETRY_US 2000
 
-struct execution *execution_find(uint64_t request)
+static bool is_live(const struct execution *execution)
 {
-	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
+	return execution->state == EXECUTION_LIVE || execution->state == EXECUTION_ENDING;
+}
+
+struct execution *execution_find(const struct frontend *frontend, uint64_t request)
+{
+	for (size_t i = 0; i < supervisor.slots_used; i++) {
 		struct execution *execution = &supervisor.executions[i];
 
-		if (execution->request == request &&
-		    (execution->state == EXECUTION_LIVE || execution->state == EXECUTION_ENDING))
+		if (execution->frontend == frontend && execution->request == request &&
+		    is_live(execution))
 			return execution;
 	}
 	return NULL;
@@ -46,11 +52,6 @@ static struct execution *find_free(void)
 		}
 	}
 	return NULL;
-}
-
-bool execution_is_full(void)
-{
-	return find_free() == NULL;
 }
 
 static void end_init(struct execution *execution)
@@ -78,6 +79,10 @@ static void try_free(struct execution *execution)
 		return;
 	}
 	execution->state = EXECUTION_FREE;
+	supervisor.executions_live--;
+	while (supervisor.slots_used > 0 &&
+	       supervisor.executions[supervisor.slots_used - 1].state == EXECUTION_FREE)
+		supervisor.slots_used--;
 }
 
 static void on_pid(void *context)
@@ -89,15 +94,23 @@ static void on_pid(void *context)
 	try_free(execution);
 }
 
+/* A frontend that does not read until its channel is full is no longer served. */
+static void tell_frontend(const struct execution *execution, uint32_t type, const void *message,
+			  const int *fds)
+{
+	struct frontend *frontend = execution->frontend;
+
+	if (frontend && channel_send(&frontend->channel, type, message, fds, MSG_DONTWAIT) != 0)
+		frontend_end(frontend, CLIENT_END_FAILED);
+}
+
 static void report(struct execution *execution, struct ipc_execution_done *done)
 {
 	done->request = execution->request;
 	done->wall_us = loop_now_us() - execution->started_us;
 	execution->state = EXECUTION_DONE;
 	end_init(execution);
-	/* A frontend that does not read is ended by its own channel's owner. */
-	if (channel_send(&supervisor.frontend, IPC_TYPE_execution_done, done, NULL, MSG_DONTWAIT))
-		supervisor.is_ending = true;
+	tell_frontend(execution, IPC_TYPE_execution_done, done, NULL);
 	try_free(execution);
 }
 
@@ -190,8 +203,8 @@ static int handle_spawned_tty(void *context, struct channel_message *message)
 					       .output_bytes =
 						       profile_of(execution)->output_bytes };
 
-	return channel_send(&supervisor.frontend, IPC_TYPE_execution_tty, &tty, message->fds,
-			    MSG_DONTWAIT);
+	tell_frontend(execution, IPC_TYPE_execution_tty, &tty, message->fds);
+	return 0;
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
@@ -310,7 +323,7 @@ static int ask_init(const struct execution *execution, const struct request *req
 	return channel_send(&execution->init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
 }
 
-static int tell_frontend(const struct execution *execution, const struct request *request,
+static void tell_started(const struct execution *execution, const struct request *request,
 			 const struct parts *parts)
 {
 	const struct ipc_execution_started started = {
@@ -318,10 +331,8 @@ static int tell_frontend(const struct execution *execution, const struct request
 		.output_bytes = profile_of(execution)->output_bytes,
 	};
 
-	if (request->spawn->use_tty) /* execution_tty comes when the terminal is there */
-		return 0;
-	return channel_send(&supervisor.frontend, IPC_TYPE_execution_started, &started,
-			    parts->stdio_ours, MSG_DONTWAIT);
+	if (!request->spawn->use_tty) /* else execution_tty comes when the terminal is there */
+		tell_frontend(execution, IPC_TYPE_execution_started, &started, parts->stdio_ours);
 }
 
 /* The factory is asked last: before it, nothing is running that would have to be undone. */
@@ -339,7 +350,7 @@ static int launch(struct execution *execution, const struct request *request, in
 	return error;
 }
 
-int execution_begin(const struct request *request, int code)
+int execution_begin(struct frontend *frontend, const struct request *request, int code)
 {
 	struct execution *execution = find_free();
 	struct parts parts = { { -1, -1, -1 }, { -1, -1, -1 }, -1, -1, -1 };
@@ -350,6 +361,7 @@ int execution_begin(const struct request *request, int code)
 	*execution = (struct execution){ .state = EXECUTION_FREE,
 					 .slot = execution->slot,
 					 .profile = request->profile,
+					 .frontend = frontend,
 					 .request = request->number,
 					 .init.fd = -1,
 					 .pidfd = -1,
@@ -364,8 +376,11 @@ int execution_begin(const struct request *request, int code)
 			(void)cgroup_remove(supervisor.cgroup, execution->slot); /* unused */
 	} else {
 		execution->state = EXECUTION_LIVE;
-		if (tell_frontend(execution, request, &parts) != 0)
-			supervisor.is_ending = true;
+		supervisor.executions_live++;
+		supervisor.executions_started++;
+		if (execution->slot >= supervisor.slots_used)
+			supervisor.slots_used = execution->slot + 1;
+		tell_started(execution, request, &parts);
 	}
 	close_parts(&parts);
 	return error;
@@ -384,6 +399,18 @@ void execution_kill(struct execution *execution, uint32_t verdict)
 		cgroup_kill(execution->slot);
 	/* An init that cannot take it is killed when the grace is over. */
 	(void)channel_send(&execution->init, IPC_TYPE_spawn_kill, &kill, NULL, MSG_DONTWAIT);
+}
+
+void execution_abandon(const struct frontend *frontend)
+{
+	for (size_t i = 0; i < supervisor.slots_used; i++) {
+		struct execution *execution = &supervisor.executions[i];
+
+		if (execution->frontend != frontend)
+			continue;
+		execution->frontend = NULL;
+		execution_kill(execution, VERDICT_CLIENT_GONE);
+	}
 }
 
 static struct execution *find_waiting(uint32_t slot)
@@ -429,15 +456,14 @@ int execution_failed(uint32_t slot, uint32_t stage, uint32_t error)
 /* Is time an event for it? */
 static bool is_waiting(const struct execution *execution)
 {
-	return execution->state == EXECUTION_LIVE || execution->state == EXECUTION_ENDING ||
-	       is_gone(execution);
+	return is_live(execution) || is_gone(execution);
 }
 
 uint64_t execution_deadline_us(void)
 {
 	uint64_t earliest = UINT64_MAX;
 
-	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
+	for (size_t i = 0; i < supervisor.slots_used; i++) {
 		const struct execution *execution = &supervisor.executions[i];
 
 		if (is_waiting(execution) && execution->deadline_us < earliest)
@@ -446,11 +472,19 @@ uint64_t execution_deadline_us(void)
 	return earliest;
 }
 
+uint32_t execution_longest_wait_ms(void)
+{
+	const uint64_t now = loop_now_us();
+	const uint64_t deadline = execution_deadline_us();
+
+	return deadline > now && deadline != UINT64_MAX ? (uint32_t)((deadline - now) / 1000) : 0;
+}
+
 void execution_expire(void)
 {
 	const uint64_t now = loop_now_us();
 
-	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
+	for (size_t i = 0; i < supervisor.slots_used; i++) {
 		struct execution *execution = &supervisor.executions[i];
 
 		if (!is_waiting(execution) || execution->deadline_us > now)
@@ -464,11 +498,23 @@ void execution_expire(void)
 	}
 }
 
+void execution_report_stop(void)
+{
+	for (size_t i = 0; i < supervisor.slots_used; i++) {
+		struct execution *execution = &supervisor.executions[i];
+
+		if (!is_live(execution))
+			continue;
+		execution->verdict = VERDICT_CANCELLED;
+		report_internal(execution, STAGE_NONE, 0);
+	}
+}
+
 bool execution_end_all(void)
 {
 	bool is_over = true;
 
-	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
+	for (size_t i = 0; i < supervisor.slots_used; i++) {
 		struct execution *execution = &supervisor.executions[i];
 
 		if (execution->state == EXECUTION_FREE)

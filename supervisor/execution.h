@@ -12,20 +12,20 @@
 #include "state.h"
 
 /*
- * Start what passed request.h. `code` is a sealed memfd or -1 and stays the caller's. Returns 0,
- * after which execution_done will reach the frontend whatever happens, or -errno when nothing was
- * started.
+ * Start what passed request.h, for `frontend`. `code` is a sealed memfd or -1 and stays the
+ * caller's. Returns 0, after which execution_done will reach the frontend whatever happens, or
+ * -errno when nothing was started.
  */
-int execution_begin(const struct request *request, int code);
+int execution_begin(struct frontend *frontend, const struct request *request, int code);
 
-/* The live execution with this number, or NULL. */
-struct execution *execution_find(uint64_t request);
-
-/* Is no execution more possible now? */
-bool execution_is_full(void);
+/* The frontend's live execution with this number, or NULL. */
+struct execution *execution_find(const struct frontend *frontend, uint64_t request);
 
 /* Kill its processes; `verdict` is what will be reported. */
 void execution_kill(struct execution *execution, uint32_t verdict);
+
+/* Kill what a frontend that is gone had asked for. */
+void execution_abandon(const struct frontend *frontend);
 
 /* What the factory answered. A pidfd becomes the execution's. 0, or -EPROTO for a slot that did
  * not ask. */
@@ -35,8 +35,14 @@ int execution_failed(uint32_t slot, uint32_t stage, uint32_t error);
 /* The earliest time at which execution_expire() has something to do; UINT64_MAX: none. */
 uint64_t execution_deadline_us(void);
 
+/* In how many milliseconds a place is free at the latest, by the earliest time limit. */
+uint32_t execution_longest_wait_ms(void);
+
 /* Kill what is over its time. */
 void execution_expire(void);
+
+/* Report every live execution as cancelled, by our own end. */
+void execution_report_stop(void);
 
 /* Kill every sandbox without reports; true when all are gone. Call until true. */
 bool execution_end_all(void);

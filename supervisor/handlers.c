@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One handler per message; each checks meaning first, then policy (request.c), then acts. A peer
- * that breaks the protocol or goes away ends this supervisor and every sandbox with it.
+ * One handler per message; each checks meaning first, then policy (request.c), then acts. A
+ * frontend that breaks the protocol or goes away ends with what it asked for; the factory's end is
+ * ours.
  */
 #include "handlers.h"
 
@@ -9,17 +10,18 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "budget.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "execution.h"
 #include "request.h"
+#include "service.h"
 
 /* Whose languages the welcome names: the one that a request without a profile means. */
 #define DEFAULT_PROFILE "default"
 
 static struct ipc_welcome welcome;
-static struct loop_watch frontend_watch;
 static struct loop_watch factory_watch;
 
 void handlers_prepare(void)
@@ -35,41 +37,85 @@ void handlers_prepare(void)
 			plan_profile(&supervisor.plan, (uint32_t)profile), welcome.languages);
 }
 
+static bool is_this_version(const uint8_t schema[IPC_SCHEMA_BYTES])
+{
+	return memcmp(schema, ipc_schema_hash, IPC_SCHEMA_BYTES) == 0;
+}
+
+static int answer(const struct frontend *frontend, uint32_t type, const void *message)
+{
+	return channel_send(&frontend->channel, type, message, NULL, MSG_DONTWAIT);
+}
+
 static int handle_hello(void *context, struct channel_message *message)
 {
+	struct frontend *frontend = context;
 	int error;
 
-	if (memcmp(message->body.hello.schema, ipc_schema_hash, sizeof(welcome.schema)) != 0)
+	if (!is_this_version(message->body.hello.schema))
 		return -EPROTO;
-	error = channel_send(&supervisor.frontend, IPC_TYPE_welcome, &welcome, NULL, MSG_DONTWAIT);
-	supervisor.frontend.phase = IPC_SERVE;
+	error = answer(frontend, IPC_TYPE_welcome, &welcome);
+	frontend->channel.phase = IPC_SERVE;
 	return error;
 }
 
-static int refuse(uint64_t request, enum refusal reason, const char *detail)
+static int handle_status_ask(void *context, struct channel_message *message)
+{
+	struct ipc_status status;
+
+	if (!is_this_version(message->body.status_ask.schema))
+		return -EPROTO;
+	service_status(&status);
+	return answer(context, IPC_TYPE_status, &status);
+}
+
+/* A broker has nobody to hand over, and one client per connection is enough. */
+static int handle_client_start(void *context, struct channel_message *message)
+{
+	const struct ipc_client_start *from = &message->body.client_start;
+	const struct ipc_client_started started = { .limits = supervisor.limits };
+	struct frontend *frontend = context;
+	int error;
+
+	if (!is_this_version(from->schema) || !frontend->is_connection || frontend->client.fd >= 0)
+		return -EPROTO;
+	if (supervisor.limits == LIMITS_FALLBACK && from->limits != LIMITS_FALLBACK) {
+		const struct ipc_client_end end = { .reason = CLIENT_END_LIMITS };
+
+		error = answer(frontend, IPC_TYPE_client_end, &end);
+		return error ? error : -ECANCELED;
+	}
+	error = answer(frontend, IPC_TYPE_client_started, &started);
+	return error ? error : frontend_hand_over(frontend, message->fds, handlers_on_frontend);
+}
+
+static int refuse(const struct frontend *frontend, uint64_t request, enum refusal reason,
+		  const char *detail, uint32_t retry_ms)
 {
 	static struct ipc_execution_refused refused;
 
 	refused.request = request;
 	refused.reason = reason;
+	refused.retry_ms = retry_ms;
 	strncpy(refused.detail, detail, sizeof(refused.detail) - 1);
-	return channel_send(&supervisor.frontend, IPC_TYPE_execution_refused, &refused, NULL,
-			    MSG_DONTWAIT);
+	return answer(frontend, IPC_TYPE_execution_refused, &refused);
 }
 
-static int begin(uint64_t number, enum refusal refusal, const struct request *request, int code,
-		 const char *detail)
+static int begin(struct frontend *frontend, uint64_t number, enum refusal refusal,
+		 const struct request *request, int code, char detail[IPC_LIST_MAX])
 {
+	uint32_t retry_ms = 0;
 	int error;
 
-	if (execution_find(number))
+	if (execution_find(frontend, number))
 		refusal = REFUSAL_REQUEST_IN_USE;
-	else if (!refusal && execution_is_full())
-		refusal = REFUSAL_BUSY;
+	else if (!refusal)
+		refusal = budget_check(plan_profile(&supervisor.plan, request->profile), detail,
+				       &retry_ms);
 	if (refusal)
-		return refuse(number, refusal, detail);
-	error = execution_begin(request, code);
-	return error ? refuse(number, REFUSAL_RESOURCES, strerror(-error)) : 0;
+		return refuse(frontend, number, refusal, detail, retry_ms);
+	error = execution_begin(frontend, request, code);
+	return error ? refuse(frontend, number, REFUSAL_RESOURCES, strerror(-error), 0) : 0;
 }
 
 static int handle_execution_start(void *context, struct channel_message *message)
@@ -79,7 +125,7 @@ static int handle_execution_start(void *context, struct channel_message *message
 	struct request request;
 	const enum refusal refusal = request_command(from, &request, detail);
 
-	return begin(from->request, refusal, &request, -1, detail);
+	return begin(context, from->request, refusal, &request, -1, detail);
 }
 
 static int handle_code_start(void *context, struct channel_message *message)
@@ -89,7 +135,7 @@ static int handle_code_start(void *context, struct channel_message *message)
 	struct request request;
 	const enum refusal refusal = request_code(from, &request, detail);
 
-	return begin(from->request, refusal, &request, message->fds[0], detail);
+	return begin(context, from->request, refusal, &request, message->fds[0], detail);
 }
 
 static int handle_execution_end(void *context, struct channel_message *message)
@@ -100,7 +146,7 @@ static int handle_execution_end(void *context, struct channel_message *message)
 		[END_CLIENT_GONE] = VERDICT_CLIENT_GONE,
 	};
 	const struct ipc_execution_end *from = &message->body.execution_end;
-	struct execution *execution = execution_find(from->request);
+	struct execution *execution = execution_find(context, from->request);
 
 	if (from->reason < END_CANCELLED || from->reason > END_CLIENT_GONE)
 		return -EPROTO;
@@ -113,8 +159,10 @@ static int handle_factory_ready(void *context, struct channel_message *message)
 {
 	const struct ipc_factory_ready *from = &message->body.factory_ready;
 
-	if (from->stage == STAGE_NONE)
+	if (from->stage == STAGE_NONE) {
+		service_tell_ready();
 		return 0;
+	}
 	log_line("cannot make sandboxes on this machine: %s: %s; 'msp doctor' says what is missing",
 		 stage_text(from->stage), strerror((int)from->error));
 	supervisor.exit_status = MSP_EXIT_REFUSED;
@@ -129,71 +177,106 @@ static int handle_sandbox_created(void *context, struct channel_message *message
 static int handle_sandbox_failed(void *context, struct channel_message *message)
 {
 	const struct ipc_sandbox_failed *from = &message->body.sandbox_failed;
+	int error;
 
-	if (from->slot != EXECUTIONS_MAX)
+	if (from->slot < EXECUTIONS_MAX)
 		return execution_failed(from->slot, from->stage, from->error);
+	error = frontend_broker_failed(from->slot);
+	if (error)
+		return error;
 	log_line("cannot start msp-broker: %s: %s", stage_text(from->stage),
 		 strerror((int)from->error));
-	supervisor.exit_status = MSP_EXIT_SANDBOX;
-	return -ECANCELED;
+	if (!supervisor.is_service)
+		supervisor.exit_status = MSP_EXIT_SANDBOX;
+	return 0;
 }
 
 static int handle_helper_started(void *context, struct channel_message *message)
 {
-	return 0; /* its channel tells how it goes */
+	return frontend_broker_started(message->body.helper_started.slot, &message->fds[0]);
 }
 
-static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
+static const dispatch_handler frontend_handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_hello] = handle_hello,
+	[IPC_TYPE_client_start] = handle_client_start,
+	[IPC_TYPE_status_ask] = handle_status_ask,
 	[IPC_TYPE_execution_start] = handle_execution_start,
 	[IPC_TYPE_code_start] = handle_code_start,
 	[IPC_TYPE_execution_end] = handle_execution_end,
+};
+
+static const dispatch_handler factory_handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_factory_ready] = handle_factory_ready,
 	[IPC_TYPE_sandbox_created] = handle_sandbox_created,
 	[IPC_TYPE_sandbox_failed] = handle_sandbox_failed,
 	[IPC_TYPE_helper_started] = handle_helper_started,
 };
 
-/* `status` is how its receiving ended: 0 gone, -errno. A frontend may go at any time. */
-static void end_channel(struct channel *channel, int status, enum ipc_error wrong)
+/* Why nothing more is received: `status` is 0 when the peer is gone, -ECANCELED when a handler has
+ * said it, else -errno. True when it was a fault. */
+static bool explain(const char *name, int status, enum ipc_error wrong)
 {
-	const bool is_factory = channel == &supervisor.factory;
-	const bool is_fault = status < 0 && status != -ECANCELED && status != -EPIPE;
-	const bool is_unready = !is_factory && channel->phase == IPC_SETUP;
-	const char *name = is_factory ? "the factory" : "the frontend";
-
 	if (wrong)
 		log_line("%s broke the protocol: %s", name, ipc_error_text(wrong));
-	else if (is_fault)
+	else if (status < 0 && status != -ECANCELED && status != -EPIPE)
 		log_line("%s cannot be served: %s", name, strerror(-status));
-	else if (is_factory && !supervisor.is_ending)
-		log_line("the factory ended");
-	else if (is_unready)
+	else
+		return false;
+	return true;
+}
+
+static void set_exit_status(int status)
+{
+	if (supervisor.exit_status == 0)
+		supervisor.exit_status = status;
+}
+
+/* A frontend may go at any time, but one that never said hello has failed. A connection need not
+ * have said it. */
+static void lose_frontend(struct frontend *frontend, int status, enum ipc_error wrong)
+{
+	const bool is_unready = !frontend->is_connection && frontend->channel.phase == IPC_SETUP;
+	bool is_fault = explain("a frontend", status, wrong);
+
+	if (is_unready && !is_fault) {
 		log_line("the frontend ended before it was ready");
-	if (supervisor.exit_status == 0 && (is_fault || is_factory || is_unready))
-		supervisor.exit_status = MSP_EXIT_SOFTWARE;
-	loop_remove(is_factory ? &factory_watch : &frontend_watch);
-	fd_close(&channel->fd);
+		is_fault = true;
+	}
+	if (is_fault && !supervisor.is_service)
+		set_exit_status(MSP_EXIT_SOFTWARE);
+	frontend_end(frontend, is_fault ? CLIENT_END_FAILED : CLIENT_END_DONE);
+}
+
+static struct channel_message received;
+
+void handlers_on_frontend(void *context)
+{
+	struct frontend *frontend = context;
+	enum ipc_error wrong = IPC_OK;
+	const int status = dispatch_one(&frontend->channel, &received, MSG_DONTWAIT,
+					frontend_handlers, frontend, &wrong);
+
+	if (status != 1 && status != -EAGAIN)
+		lose_frontend(frontend, status, wrong);
+}
+
+static void on_factory(void *context)
+{
+	enum ipc_error wrong = IPC_OK;
+	const int status = dispatch_one(&supervisor.factory, &received, MSG_DONTWAIT,
+					factory_handlers, NULL, &wrong);
+
+	if (status == 1 || status == -EAGAIN)
+		return;
+	if (!explain("the factory", status, wrong) && !supervisor.is_ending)
+		log_line("the factory ended");
+	set_exit_status(MSP_EXIT_SOFTWARE);
+	loop_remove(&factory_watch);
+	fd_close(&supervisor.factory.fd);
 	supervisor.is_ending = true;
 }
 
-static void on_channel(void *context)
+int handlers_watch_factory(void)
 {
-	static struct channel_message message;
-	struct channel *channel = context;
-	enum ipc_error wrong = IPC_OK;
-	const int status = dispatch_one(channel, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
-
-	if (status != 1 && status != -EAGAIN)
-		end_channel(channel, status, wrong);
-}
-
-int handlers_watch(void)
-{
-	const int error =
-		loop_add(&frontend_watch, supervisor.frontend.fd, on_channel, &supervisor.frontend);
-
-	return error ? error
-		     : loop_add(&factory_watch, supervisor.factory.fd, on_channel,
-				&supervisor.factory);
+	return loop_add(&factory_watch, supervisor.factory.fd, on_factory, NULL);
 }

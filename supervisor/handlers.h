@@ -8,7 +8,10 @@
 /* Put together what a welcome says. */
 void handlers_prepare(void);
 
-/* Watch both channels of `supervisor`. 0 or -errno. */
-int handlers_watch(void);
+/* A frontend has said something, or is gone: what frontend.h calls back. */
+void handlers_on_frontend(void *frontend);
+
+/* Watch the factory's channel. 0 or -errno. */
+int handlers_watch_factory(void);
 
 #endif

@@ -14,16 +14,19 @@
  * launched it, asks for executions; each gets an ephemeral sandbox (execution.c). The pipes of a
  * workload go to the frontend by descriptor; the supervisor closes its own copies at once.
  *
- * The end of the frontend, of the factory, or SIGINT, SIGTERM and SIGHUP end every sandbox and
- * then the supervisor. If it is killed, the same happens without it: inits and broker see the end
- * of their channels, the factory too, and it empties the cgroups.
+ * Started by msp run or msp serve it has one frontend (frontend.c) and ends with it. As the user's
+ * service it has as many as connect to its socket (service.c), and the end of one ends the
+ * executions of that one.
+ *
+ * The end of the factory, or SIGINT, SIGTERM and SIGHUP, end every sandbox and then the supervisor.
+ * If it is killed, the same happens without it: inits and brokers see the end of their channels,
+ * the factory too, and it empties the cgroups.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,7 +35,9 @@
 #include "common/log.h"
 #include "confine.h"
 #include "execution.h"
+#include "frontend.h"
 #include "handlers.h"
+#include "service.h"
 #include "start.h"
 #include "state.h"
 
@@ -71,47 +76,45 @@ static int watch_signals(void)
 }
 
 /* The client's descriptors go to the broker; afterwards they are no longer ours. */
-static int start_broker(const struct start *start)
+static int attach_client(void)
 {
-	const struct ipc_helper_start request = { .slot = EXECUTIONS_MAX };
+	const int stdio[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int ends[2];
-	int fds[4];
-	int error = null < 0 ? -errno : channel_pair(ends);
+	int error = null < 0 ? -errno : frontend_add_broker(stdio, handlers_on_frontend);
 
-	if (error)
-		return error;
-	memcpy(fds, (int[]){ start->broker, STDIN_FILENO, STDOUT_FILENO, ends[1] }, sizeof(fds));
-	error = channel_send(&supervisor.factory, IPC_TYPE_helper_start, &request, fds, 0);
-	fd_close(&ends[1]);
-	supervisor.frontend = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
-	if (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
-		error = error ? error : -errno;
+	if (!error && (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0))
+		error = -errno;
 	fd_close(&null);
+	fd_close(&supervisor.broker);
 	return error;
 }
 
-static int attach_frontend(struct start *start)
+static int attach_frontends(const struct start *start)
 {
-	int error = 0;
+	int launcher = LAUNCHER_FD;
 
-	if (start->frontend == FRONTEND_BROKER)
-		error = start_broker(start);
-	else
-		supervisor.frontend =
-			(struct channel){ LAUNCHER_FD, IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
-	fd_close(&start->broker);
-	return error;
+	if (start->frontend == FRONTEND_LAUNCHER) {
+		fd_close(&supervisor.broker);
+		return frontend_add(launcher, false, handlers_on_frontend) ? 0 : -ENFILE;
+	}
+	fd_close(&launcher);
+	return start->frontend == FRONTEND_BROKER
+		       ? attach_client()
+		       : service_open(&start->service, handlers_on_frontend);
 }
 
 static void serve(void)
 {
 	while (!supervisor.is_ending) {
-		const int error = loop_turn(execution_deadline_us());
+		const uint64_t executions_us = execution_deadline_us();
+		const uint64_t service_us = service_deadline_us();
+		const int error =
+			loop_turn(executions_us < service_us ? executions_us : service_us);
 
 		if (error)
 			log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", strerror(-error));
 		execution_expire();
+		service_tick();
 	}
 }
 
@@ -125,10 +128,12 @@ static void end(void)
 	static struct loop_watch factory_end;
 	uint64_t deadline = loop_now_us() + END_US;
 
+	service_tell_stopping();
+	execution_report_stop();
 	while (!execution_end_all() && loop_now_us() < deadline)
 		(void)loop_turn(deadline); /* the deadline ends it whatever happens */
-	/* Broker and factory end with their channels; a factory that was stopped does not. */
-	fd_close(&supervisor.frontend.fd);
+	/* Brokers and factory end with their channels; a factory that was stopped does not. */
+	frontend_let_all_go();
 	fd_close(&supervisor.factory.fd);
 	(void)loop_add(&factory_end, supervisor.factory_pidfd, on_factory_end, NULL);
 	while (waitpid(supervisor.factory_pid, NULL, WNOHANG) == 0) {
@@ -156,9 +161,9 @@ int main(void)
 	if (!error)
 		error = watch_signals();
 	if (!error)
-		error = attach_frontend(&start);
+		error = handlers_watch_factory();
 	if (!error)
-		error = handlers_watch();
+		error = attach_frontends(&start);
 	handlers_prepare();
 	if (!error)
 		error = confine_supervisor(supervisor.cgroup, supervisor.landlock_abi);

@@ -18,7 +18,9 @@
 
 #define CHANNEL_FD 3
 
-static struct start start = { -1, -1, -1, -1, 0, 0 };
+static struct start start = {
+	.policy = -1, .child_init = -1, .cgroup = -1, .service = { .listener = -1, .notify = -1 }
+};
 
 /* The binds wait here, in the order they came, for the factory. */
 static struct {
@@ -31,11 +33,15 @@ static int handle_supervisor_start(void *context, struct channel_message *messag
 {
 	const struct ipc_supervisor_start *from = &message->body.supervisor_start;
 
-	if (start.policy >= 0 || memcmp(from->schema, ipc_schema_hash, sizeof(from->schema)) != 0)
+	if (start.policy >= 0 || memcmp(from->schema, ipc_schema_hash, sizeof(from->schema)) != 0 ||
+	    from->executions == 0 || from->executions > EXECUTIONS_MAX)
 		return -EPROTO;
 	start.policy = channel_take_fd(message, 0);
 	start.child_init = channel_take_fd(message, 1);
-	start.broker = channel_take_fd(message, 2);
+	supervisor.broker = channel_take_fd(message, 2);
+	supervisor.executions_max = from->executions;
+	supervisor.memory_bytes = from->memory_bytes;
+	supervisor.is_service = from->frontend == FRONTEND_SERVICE;
 	start.frontend = from->frontend;
 	start.limits = from->limits;
 	return 0;
@@ -60,11 +66,27 @@ static int handle_supervisor_bind(void *context, struct channel_message *message
 	return 0;
 }
 
+static int handle_supervisor_listen(void *context, struct channel_message *message)
+{
+	fd_close(&start.service.listener);
+	start.service.listener = channel_take_fd(message, 0);
+	return 0;
+}
+
+static int handle_supervisor_notify(void *context, struct channel_message *message)
+{
+	fd_close(&start.service.notify);
+	start.service.notify = channel_take_fd(message, 0);
+	start.service.watchdog_us = message->body.supervisor_notify.watchdog_us;
+	return 0;
+}
+
 static int handle_supervisor_run(void *context, struct channel_message *message)
 {
 	bool *is_complete = context;
 
-	*is_complete = start.policy >= 0 && message->body.supervisor_run.binds == bind_count;
+	*is_complete = start.policy >= 0 && message->body.supervisor_run.binds == bind_count &&
+		       supervisor.is_service == (start.service.listener >= 0);
 	return *is_complete ? 0 : -EPROTO;
 }
 
@@ -72,6 +94,8 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_start] = handle_supervisor_start,
 	[IPC_TYPE_supervisor_cgroup] = handle_supervisor_cgroup,
 	[IPC_TYPE_supervisor_bind] = handle_supervisor_bind,
+	[IPC_TYPE_supervisor_listen] = handle_supervisor_listen,
+	[IPC_TYPE_supervisor_notify] = handle_supervisor_notify,
 	[IPC_TYPE_supervisor_run] = handle_supervisor_run,
 };
 
@@ -130,6 +154,8 @@ static void check_requirements(void)
 		check_profile(plan_profile(&supervisor.plan, i));
 	supervisor.limits = start.cgroup >= 0 ? LIMITS_CGROUP : LIMITS_FALLBACK;
 	supervisor.cgroup = start.cgroup;
+	supervisor.uid = geteuid();
+	supervisor.pid = (uint32_t)getpid();
 }
 
 /* Each execution costs up to five descriptors for a moment. */

@@ -8,14 +8,16 @@
 
 #include <stdint.h>
 
+#include "service.h"
+
 /* What the launcher handed over. Descriptors are owned by this struct, -1 when absent. */
 struct start {
 	int policy;
 	int child_init;
-	int broker;
 	int cgroup;
 	uint32_t frontend; /* enum frontend_mode */
 	uint32_t limits;   /* what the operator accepts */
+	struct service service;
 };
 
 /* Receive the launcher's messages on `launcher_fd`, check them and this machine against the plan's

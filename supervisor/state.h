@@ -14,6 +14,26 @@
 #include "common/plan.h"
 #include "loop.h"
 
+enum frontend_state {
+	FRONTEND_FREE,
+	FRONTEND_OPEN,   /* it is served */
+	FRONTEND_CLOSED, /* it ended; its broker is not gone yet */
+};
+
+/* Somebody who asks for executions: a broker that we started, or an msp that was here before us or
+ * connected to the service. */
+struct frontend {
+	enum frontend_state state;
+	struct channel channel; /* on which it asks; fd -1 when ended */
+	struct channel client;  /* of the msp whose client the broker serves; fd -1: none */
+	bool is_connection;     /* it came through the service's socket */
+	bool awaits_broker;     /* the factory was asked for its broker and has not answered */
+	int broker;             /* pidfd, -1: none */
+	struct loop_watch watch;
+	struct loop_watch client_watch;
+	struct loop_watch broker_watch;
+};
+
 enum execution_state {
 	EXECUTION_FREE,
 	EXECUTION_LIVE,   /* its sandbox is being made or its workload runs */
@@ -26,6 +46,7 @@ struct execution {
 	enum execution_state state;
 	uint32_t slot;
 	uint32_t profile;
+	struct frontend *frontend; /* NULL when it is gone */
 	uint64_t request;
 	struct channel init; /* fd -1 when ended */
 	int pidfd;           /* of the init; -1 until the factory answered */
@@ -41,14 +62,24 @@ struct supervisor {
 	struct plan plan;
 	enum limits_mode limits;
 	int landlock_abi;
+	uid_t uid;
+	uint32_t pid;
 	int cgroup; /* directory with our sandboxes' cgroups, or -1 */
+	int broker; /* msp-broker's image, or -1 when no more is started */
 	struct channel factory;
 	pid_t factory_pid;
 	int factory_pidfd;
-	struct channel frontend;
+	bool is_service; /* the end of a frontend is not ours */
 	bool is_ending;
 	int exit_status;
+	uint32_t executions_max; /* the operator's budget */
+	uint64_t memory_bytes;   /* the same; 0: none */
+	uint32_t slots_used;     /* no execution of a higher slot is live */
+	uint32_t executions_live;
+	uint64_t executions_started;
+	uint64_t executions_refused;
 	struct execution executions[EXECUTIONS_MAX];
+	struct frontend frontends[FRONTENDS_MAX];
 };
 
 extern struct supervisor supervisor;

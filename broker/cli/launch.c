@@ -179,7 +179,8 @@ int launch_enter_cgroup(uint32_t limits, struct cgroup_home *home, char text[LAU
 static int send_start(const struct launch *launch, const struct channel *channel)
 {
 	struct ipc_supervisor_start start = { .frontend = launch->frontend,
-					      .limits = launch->limits };
+					      .limits = launch->limits,
+					      .executions = EXECUTIONS_DEFAULT };
 	int policy = fd_sealed_from_file("msp-policy", launch->images->policy);
 	const int fds[] = { policy, launch->images->child_init, launch->images->broker };
 	int error;

@@ -98,7 +98,7 @@ static void on_finished(void *owner, const struct execution_outcome *outcome)
 }
 
 static const char *const start_problems[] = {
-	[EXECUTION_TOO_MANY] = "Too many executions are running: 128 at once is the most. Nothing "
+	[EXECUTION_TOO_MANY] = "Too many executions are running: 1024 at once is the most. Nothing "
 			       "was run. Wait until one ends, or cancel one, and call again.",
 	[EXECUTION_INPUT_FULL] =
 		"The `stdin` of all running calls together is limited to 12 MiB. Nothing was "

@@ -224,8 +224,10 @@ static const struct refusal_text refusals[REFUSAL_COUNT] = {
 				       ". Use one of these, or ask the user to install it." },
 	[REFUSAL_REQUEST_IN_USE] = { NULL, "The supervisor knows this request already. ",
 				     "Call again." },
-	[REFUSAL_BUSY] = { NULL, "Too many executions are running. ",
-			   "Wait until one ends, or cancel one, and call again." },
+	[REFUSAL_BUSY] = { NULL, "Too many executions are running: ",
+			   ". Wait until one ends, or cancel one, and call again." },
+	[REFUSAL_MEMORY] = { NULL, "The sandboxes use all the memory that the operator allows: ",
+			     ". Wait until one ends, or cancel one, and call again." },
 	[REFUSAL_ARGV] = { NULL, "The arguments or the environment are malformed. ",
 			   "Check them and call again." },
 	[REFUSAL_CWD] = { "The working directory \"",
@@ -262,6 +264,11 @@ void result_of_refusal(const struct result_label *label,
 	buffer_append_text(&ret->text, parts->middle);
 	text_append(&ret->text, refused->detail, strlen(refused->detail));
 	buffer_append_text(&ret->text, parts->after);
+	if (refused->retry_ms > 0) {
+		buffer_append_text(&ret->text, " One ends in at most ");
+		append_duration(&ret->text, (uint64_t)refused->retry_ms * 1000);
+		buffer_append_text(&ret->text, ".");
+	}
 	buffer_append_text(&ret->text, " Nothing was run.");
 }
 

@@ -19,7 +19,7 @@ import support  # noqa: E402
 
 SOFTWARE, REFUSED = 70, 78
 FRONTEND_ROWS = ("hello", "execution_start", "code_start", "execution_end")
-EXECUTIONS_MAX = 128
+EXECUTIONS_MAX = 128  # the budget where the launcher says nothing else
 
 
 def setUpModule():

@@ -149,13 +149,14 @@ class Peer:
             return None
         return Message(NAMES[struct.unpack("I", data[:4])[0]], data[4:], fds)
 
-    def launch(self, frontend=FRONTEND_LAUNCHER, limits=LIMITS_FALLBACK, binds=0):
+    def launch(self, frontend=FRONTEND_LAUNCHER, limits=LIMITS_FALLBACK, binds=0, executions=128):
         """What msp says before it becomes a frontend."""
         with open(os.path.join(self.programs, "builtin.policy"), "rb") as file:
             fds = [sealed(file.read())]
         fds += [os.open(os.path.join(self.programs, name), os.O_RDONLY)
                 for name in ("msp-child-init", "msp-broker")]
-        self.send(message("supervisor_start", schema=SCHEMA, frontend=frontend, limits=limits), fds)
+        self.send(message("supervisor_start", schema=SCHEMA, frontend=frontend, limits=limits,
+                          executions=executions), fds)
         for fd in fds:
             os.close(fd)
         if binds is not None:

@@ -299,8 +299,8 @@ Test(executions, only_so_many_at_once)
 		rig_say(&rig, line);
 		(void)rig_take(&rig, IPC_TYPE_execution_start);
 	}
-	(void)snprintf(line, sizeof(line), START_LINE, 999);
-	expect_part(rig_ask(&rig, line), "128 at once is the most");
+	(void)snprintf(line, sizeof(line), START_LINE, 9999);
+	expect_part(rig_ask(&rig, line), "1024 at once is the most");
 	expect_part(rig.line, "\"isError\":true");
 	rig_take_nothing(&rig);
 	first = rig_start(&rig, 1);

@@ -137,7 +137,7 @@ Test(execution_cgroup, a_kill_is_for_the_whole_leaf)
 	struct rig_sandbox sandbox = begin(1);
 
 	cr_assert_str_eq(fake_cgroup_hear("s0/e0/cgroup.kill"), "");
-	execution_kill(execution_find(1), VERDICT_CANCELLED);
+	execution_kill(execution_find(RIG_FRONTEND, 1), VERDICT_CANCELLED);
 	cr_assert_str_eq(fake_cgroup_hear("s0/e0/cgroup.kill"), "1");
 	rig_end(&sandbox);
 }

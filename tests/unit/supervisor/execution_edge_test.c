@@ -32,11 +32,11 @@ TestSuite(execution_edge, .init = open_rig, .fini = close_rig, .timeout = 60);
 
 Test(execution_edge, there_is_a_most)
 {
-	static struct rig_sandbox sandboxes[EXECUTIONS_MAX];
-	const uint64_t more = EXECUTIONS_MAX;
+	static struct rig_sandbox sandboxes[EXECUTIONS_DEFAULT];
+	const uint64_t more = EXECUTIONS_DEFAULT;
 	struct rig_sandbox again;
 
-	for (uint32_t i = 0; i < EXECUTIONS_MAX; i++) {
+	for (uint32_t i = 0; i < EXECUTIONS_DEFAULT; i++) {
 		sandboxes[i] = rig_begin(&rig, i);
 		cr_assert_eq(sandboxes[i].slot, i);
 		fd_close_all(sandboxes[i].stdio, 3);
@@ -49,7 +49,7 @@ Test(execution_edge, there_is_a_most)
 	again = rig_begin(&rig, more);
 	cr_assert_eq(again.slot, 5);
 	rig_end(&again);
-	for (uint32_t i = 0; i < EXECUTIONS_MAX; i++)
+	for (uint32_t i = 0; i < EXECUTIONS_DEFAULT; i++)
 		fd_close(&sandboxes[i].init.fd);
 }
 
@@ -67,7 +67,7 @@ Test(execution_edge, what_cannot_be_started_is_refused_and_leaves_nothing)
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	cr_assert_eq(fd_count_open(), before);
-	cr_assert_null(execution_find(7));
+	cr_assert_null(execution_find(RIG_FRONTEND, 7));
 	rig_take_refused(&rig, 7, REFUSAL_RESOURCES);
 	rig_take_nothing(&rig.factory);
 	cr_assert_not(supervisor.is_ending);
@@ -80,15 +80,15 @@ Test(execution_edge, a_factory_that_takes_nothing_more_is_no_end)
 
 	cr_assert_eq(
 		setsockopt(supervisor.factory.fd, SOL_SOCKET, SO_SNDBUF, &least, sizeof(least)), 0);
-	for (; count < EXECUTIONS_MAX; count++) {
+	for (; count < EXECUTIONS_DEFAULT; count++) {
 		rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request((uint64_t)count),
 			 NULL);
-		if (!execution_find((uint64_t)count))
+		if (!execution_find(RIG_FRONTEND, (uint64_t)count))
 			break;
 		(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 		rig_release();
 	}
-	cr_assert_lt(count, EXECUTIONS_MAX, "its channel was never full");
+	cr_assert_lt(count, EXECUTIONS_DEFAULT, "its channel was never full");
 	rig_take_refused(&rig, (uint64_t)count, REFUSAL_RESOURCES);
 	cr_assert_not(supervisor.is_ending);
 }
@@ -120,7 +120,7 @@ Test(execution_edge, an_answer_that_nobody_asked_for_is_a_breach)
 
 Test(execution_edge, an_answer_for_a_slot_beyond_the_table_is_a_breach)
 {
-	rig_fail(&rig, EXECUTIONS_MAX + 1, STAGE_BASE, ENOENT);
+	rig_fail(&rig, EXECUTIONS_MAX + FRONTENDS_MAX, STAGE_BASE, ENOENT);
 	expect_breach();
 }
 

@@ -150,7 +150,7 @@ Test(execution, a_slot_is_free_when_the_init_is_gone)
 	cr_assert(rig_is_killed(&first));
 	cr_assert_eq(state_of(&first), EXECUTION_DONE);
 	cr_assert_eq(execution_deadline_us(), UINT64_MAX);
-	cr_assert_null(execution_find(1), "it cannot be ended any more");
+	cr_assert_null(execution_find(RIG_FRONTEND, 1), "it cannot be ended any more");
 	rig_turn();
 	cr_assert_eq(state_of(&first), EXECUTION_FREE);
 	second = rig_begin(&rig, 2);

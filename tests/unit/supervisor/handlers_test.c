@@ -110,7 +110,7 @@ Test(handlers, a_frontend_may_go_at_any_time)
 	rig_turn();
 	cr_assert(supervisor.is_ending);
 	cr_assert_eq(supervisor.exit_status, 0);
-	cr_assert_eq(supervisor.frontend.fd, -1);
+	cr_assert_eq(RIG_FRONTEND->state, FRONTEND_FREE);
 	cr_assert_geq(supervisor.factory.fd, 0);
 }
 
@@ -215,25 +215,6 @@ Test(handlers, a_factory_that_cannot_set_itself_up_is_a_refusal_of_this_machine)
 	rig_send(&rig.factory, IPC_TYPE_factory_ready,
 		 &(struct ipc_factory_ready){ STAGE_NAMESPACES, EPERM }, NULL);
 	expect_end(&rig.factory, MSP_EXIT_REFUSED);
-}
-
-Test(handlers, a_broker_that_cannot_be_started_ends_it)
-{
-	rig_send(&rig.factory, IPC_TYPE_sandbox_failed,
-		 &(struct ipc_sandbox_failed){ EXECUTIONS_MAX, STAGE_BASE, ENOENT }, NULL);
-	expect_end(&rig.factory, MSP_EXIT_SANDBOX);
-}
-
-Test(handlers, a_broker_that_was_started_is_left_alone)
-{
-	int pidfd = fd_of_kind('i');
-	const size_t before = fd_count_open();
-
-	rig_send(&rig.factory, IPC_TYPE_helper_started,
-		 &(struct ipc_helper_started){ EXECUTIONS_MAX }, &pidfd);
-	cr_assert_not(supervisor.is_ending);
-	cr_assert_eq(fd_count_open(), before, "its pidfd is not kept");
-	fd_close(&pidfd);
 }
 
 Test(handlers, without_a_factory_nothing_can_go_on)

@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "execution.h"
+#include "frontend.h"
 #include "handlers.h"
 #include "loop.h"
 
@@ -29,20 +31,24 @@ void rig_open(struct rig *rig)
 	int frontend[2];
 	int factory[2];
 
-	supervisor =
-		(struct supervisor){ .cgroup = -1, .limits = LIMITS_FALLBACK, .landlock_abi = 6 };
+	supervisor = (struct supervisor){ .cgroup = -1,
+					  .limits = LIMITS_FALLBACK,
+					  .landlock_abi = 6,
+					  .executions_max = EXECUTIONS_DEFAULT,
+					  .uid = geteuid(),
+					  .broker = open("/usr/bin/true", O_RDONLY | O_CLOEXEC) };
+	cr_assert_geq(supervisor.broker, 0);
 	small_plan_open(&supervisor.plan);
 	cr_assert_eq(channel_pair(frontend), 0);
 	cr_assert_eq(channel_pair(factory), 0);
-	supervisor.frontend =
-		(struct channel){ frontend[0], IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
 	supervisor.factory = (struct channel){ factory[0], IPC_SUPERVISOR, IPC_FACTORY, IPC_SERVE };
 	rig->frontend = (struct channel){ frontend[1], IPC_FRONTEND, IPC_SUPERVISOR, IPC_SETUP };
 	rig->factory = (struct channel){ factory[1], IPC_FACTORY, IPC_SUPERVISOR, IPC_SERVE };
 	memset(taken.fds, -1, sizeof(taken.fds));
 	cr_assert_eq(loop_open(), 0);
 	handlers_prepare();
-	cr_assert_eq(handlers_watch(), 0);
+	cr_assert_eq(handlers_watch_factory(), 0);
+	cr_assert_not_null(frontend_add(frontend[0], false, handlers_on_frontend));
 }
 
 void rig_open_welcomed(struct rig *rig)
@@ -61,7 +67,11 @@ void rig_close(struct rig *rig)
 	rig_release();
 	fd_close(&rig->frontend.fd);
 	fd_close(&rig->factory.fd);
-	fd_close(&supervisor.frontend.fd);
+	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
+		if (supervisor.frontends[i].state == FRONTEND_OPEN)
+			fd_close(&supervisor.frontends[i].channel.fd);
+	}
+	fd_close(&supervisor.broker);
 	fd_close(&supervisor.factory.fd);
 }
 

@@ -19,6 +19,9 @@ struct rig {
 	struct channel factory;
 };
 
+/* The supervisor's side of rig.frontend: the first of its table. */
+#define RIG_FRONTEND (&supervisor.frontends[0])
+
 /* What frontend, factory and init know of one execution. */
 struct rig_sandbox {
 	uint64_t request;

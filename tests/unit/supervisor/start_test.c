@@ -27,6 +27,8 @@
 static struct channel launcher;
 static int supervisor_end;
 static struct small_plan changed;
+static uint32_t frontend_mode = FRONTEND_LAUNCHER;
+static uint32_t executions = EXECUTIONS_DEFAULT;
 
 static void open_channel(void)
 {
@@ -50,7 +52,9 @@ static void say(uint32_t type, const void *message, const int *fds)
 /* The factory is a program that runs until it is killed and takes no arguments. */
 static void say_start(uint8_t change, const void *plan, size_t size, uint32_t limits)
 {
-	struct ipc_supervisor_start start = { .frontend = FRONTEND_LAUNCHER, .limits = limits };
+	struct ipc_supervisor_start start = { .frontend = frontend_mode,
+					      .limits = limits,
+					      .executions = executions };
 	int fds[3] = { fd_sealed_from_bytes("plan", plan, size),
 		       open("/usr/bin/yes", O_RDONLY | O_CLOEXEC), fd_of_kind('f') };
 
@@ -88,10 +92,12 @@ static int start(void *is_root)
 	    waitpid(supervisor.factory_pid, NULL, 0) != supervisor.factory_pid)
 		return WRONG;
 	if (supervisor.limits != LIMITS_FALLBACK || supervisor.cgroup != -1 ||
-	    supervisor.factory.phase != IPC_SERVE || start.frontend != FRONTEND_LAUNCHER)
+	    supervisor.factory.phase != IPC_SERVE || start.frontend != frontend_mode ||
+	    supervisor.executions_max != executions)
 		return WRONG;
-	return fd_is_kind(start.broker, 'f') && start.policy < 0 && start.child_init < 0 ? STARTED
-											 : WRONG;
+	return fd_is_kind(supervisor.broker, 'f') && start.policy < 0 && start.child_init < 0
+		       ? STARTED
+		       : WRONG;
 }
 
 static int outcome_as(bool is_root)
@@ -221,4 +227,47 @@ Test(start, the_operators_policy_can_accept_weaker_limits)
 	say_start(0, &changed, sizeof(changed), LIMITS_CGROUP);
 	say_run(0);
 	cr_assert_eq(outcome(), STARTED);
+}
+
+Test(start, a_budget_of_nothing)
+{
+	executions = 0;
+	cr_assert_eq(outcome_of_plan(), MSP_EXIT_SOFTWARE);
+}
+
+Test(start, a_budget_beyond_the_table)
+{
+	executions = EXECUTIONS_MAX + 1;
+	cr_assert_eq(outcome_of_plan(), MSP_EXIT_SOFTWARE);
+}
+
+Test(start, a_service_needs_its_socket)
+{
+	frontend_mode = FRONTEND_SERVICE;
+	cr_assert_eq(outcome_of_plan(), MSP_EXIT_SOFTWARE);
+}
+
+static void say_listen(void)
+{
+	int fd = fd_of_kind('s');
+
+	say(IPC_TYPE_supervisor_listen, &(struct ipc_supervisor_listen){ 0 }, &fd);
+	fd_close(&fd);
+}
+
+Test(start, a_service_with_its_socket)
+{
+	frontend_mode = FRONTEND_SERVICE;
+	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_listen();
+	say_run(0);
+	cr_assert_eq(outcome(), STARTED);
+}
+
+Test(start, only_a_service_has_a_socket)
+{
+	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_listen();
+	say_run(0);
+	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
 }

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "budget.h"
+
+#include <string.h>
+
+#include "cgroup.h"
+#include "common/text.h"
+#include "execution.h"
+#include "state.h"
+
+/* What a new sandbox needs in any case, its init and page tables: with less left, starting it would
+ * only have the kernel choose which sandbox is to end. */
+#define HEADROOM_BYTES ((uint64_t)8 << 20)
+
+static uint64_t reserved_bytes(void)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < supervisor.slots_used; i++) {
+		const struct execution *execution = &supervisor.executions[i];
+
+		if (execution->state != EXECUTION_FREE)
+			sum += plan_profile(&supervisor.plan, execution->profile)->memory_bytes;
+	}
+	return sum;
+}
+
+uint64_t budget_memory_used(void)
+{
+	return supervisor.cgroup >= 0 ? cgroup_memory_used() : reserved_bytes();
+}
+
+/* "used of max UNIT" */
+static void describe(uint64_t used, uint64_t max, const char *unit, char detail[IPC_LIST_MAX])
+{
+	struct text text = { .used = 0 };
+
+	text_add_number(&text, used);
+	text_add(&text, " of ");
+	text_add_number(&text, max);
+	text_add(&text, unit);
+	memcpy(detail, text.bytes, text.used + 1);
+}
+
+enum refusal budget_check(const struct plan_profile *profile, char detail[IPC_LIST_MAX],
+			  uint32_t *ret_retry_ms)
+{
+	const uint64_t needs = supervisor.cgroup >= 0 ? HEADROOM_BYTES : profile->memory_bytes;
+	enum refusal refusal = REFUSAL_NONE;
+
+	if (supervisor.executions_live >= supervisor.executions_max) {
+		describe(supervisor.executions_live, supervisor.executions_max, " executions",
+			 detail);
+		refusal = REFUSAL_BUSY;
+	} else if (supervisor.memory_bytes > 0 &&
+		   budget_memory_used() + needs > supervisor.memory_bytes) {
+		describe(budget_memory_used() >> 20, supervisor.memory_bytes >> 20, " MiB", detail);
+		refusal = REFUSAL_MEMORY;
+	}
+	if (refusal) {
+		*ret_retry_ms = execution_longest_wait_ms();
+		supervisor.executions_refused++;
+	}
+	return refusal;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "execution.h"
+
+/* Slots of brokers come after those of executions. */
+static uint32_t slot_of(const struct frontend *frontend)
+{
+	return EXECUTIONS_MAX + (uint32_t)(frontend - supervisor.frontends);
+}
+
+static struct channel channel_to_frontend(int fd)
+{
+	return (struct channel){ fd, IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
+}
+
+struct frontend *frontend_add(int fd, bool is_connection, frontend_callback *on_message)
+{
+	struct frontend *frontend = supervisor.frontends;
+
+	while (frontend < supervisor.frontends + FRONTENDS_MAX && frontend->state != FRONTEND_FREE)
+		frontend++;
+	if (frontend == supervisor.frontends + FRONTENDS_MAX) {
+		fd_close(&fd);
+		return NULL;
+	}
+	*frontend = (struct frontend){ .state = FRONTEND_FREE,
+				       .channel = channel_to_frontend(fd),
+				       .client.fd = -1,
+				       .is_connection = is_connection,
+				       .broker = -1 };
+	if (loop_add(&frontend->watch, fd, on_message, frontend) != 0) {
+		fd_close(&fd);
+		return NULL;
+	}
+	frontend->state = FRONTEND_OPEN;
+	return frontend;
+}
+
+/* The factory is asked to start a broker that talks to us through the other end of `*ret`. */
+static int ask_for_broker(struct frontend *frontend, const int stdio[3], int broker_end)
+{
+	const struct ipc_helper_start request = { .slot = slot_of(frontend) };
+	const int fds[] = { supervisor.broker, stdio[0], stdio[1], stdio[2], broker_end };
+	const int error = channel_send(&supervisor.factory, IPC_TYPE_helper_start, &request, fds,
+				       MSG_DONTWAIT);
+
+	frontend->awaits_broker = error == 0;
+	return error;
+}
+
+int frontend_add_broker(const int stdio[3], frontend_callback *on_message)
+{
+	struct frontend *frontend;
+	int ends[2];
+	int error = channel_pair(ends);
+
+	if (error)
+		return error;
+	frontend = frontend_add(ends[0], false, on_message);
+	error = frontend ? ask_for_broker(frontend, stdio, ends[1]) : -ENFILE;
+	fd_close(&ends[1]);
+	return error;
+}
+
+/* The msp that waits for its client's end says nothing more: whatever comes is that end. */
+static void on_client(void *context)
+{
+	frontend_end(context, CLIENT_END_DONE);
+}
+
+int frontend_hand_over(struct frontend *frontend, const int stdio[3], frontend_callback *on_message)
+{
+	int ends[2];
+	int error = channel_pair(ends);
+
+	if (error)
+		return error;
+	loop_remove(&frontend->watch);
+	frontend->client = frontend->channel;
+	frontend->channel = channel_to_frontend(ends[0]);
+	error = loop_add(&frontend->watch, ends[0], on_message, frontend);
+	if (!error)
+		error = loop_add(&frontend->client_watch, frontend->client.fd, on_client, frontend);
+	if (!error)
+		error = ask_for_broker(frontend, stdio, ends[1]);
+	fd_close(&ends[1]);
+	return error;
+}
+
+static void try_free(struct frontend *frontend)
+{
+	if (frontend->state == FRONTEND_CLOSED && !frontend->awaits_broker && frontend->broker < 0)
+		frontend->state = FRONTEND_FREE;
+}
+
+static void on_broker(void *context)
+{
+	struct frontend *frontend = context;
+
+	loop_remove(&frontend->broker_watch);
+	fd_close(&frontend->broker);
+	try_free(frontend);
+}
+
+static struct frontend *find_waiting(uint32_t slot)
+{
+	struct frontend *frontend;
+
+	if (slot < EXECUTIONS_MAX || slot >= EXECUTIONS_MAX + FRONTENDS_MAX)
+		return NULL;
+	frontend = &supervisor.frontends[slot - EXECUTIONS_MAX];
+	return frontend->awaits_broker ? frontend : NULL;
+}
+
+/* A broker whose channel ended goes by itself; one that does not is not waited for. */
+static void kill_broker(const struct frontend *frontend)
+{
+	if (frontend->broker >= 0)
+		(void)kernel_pidfd_send_signal(frontend->broker, SIGKILL); /* ESRCH: it is gone */
+}
+
+int frontend_broker_started(uint32_t slot, int *pidfd)
+{
+	struct frontend *frontend = find_waiting(slot);
+
+	if (!frontend)
+		return -EPROTO;
+	frontend->awaits_broker = false;
+	frontend->broker = *pidfd;
+	*pidfd = -1;
+	if (frontend->state == FRONTEND_CLOSED)
+		kill_broker(frontend);
+	return loop_add(&frontend->broker_watch, frontend->broker, on_broker, frontend);
+}
+
+int frontend_broker_failed(uint32_t slot)
+{
+	struct frontend *frontend = find_waiting(slot);
+
+	if (!frontend)
+		return -EPROTO;
+	frontend->awaits_broker = false;
+	if (frontend->state == FRONTEND_OPEN)
+		frontend_end(frontend, CLIENT_END_FAILED);
+	else
+		try_free(frontend);
+	return 0;
+}
+
+void frontend_end(struct frontend *frontend, enum client_end_reason reason)
+{
+	const struct ipc_client_end end = { .reason = reason };
+
+	if (frontend->state != FRONTEND_OPEN)
+		return;
+	frontend->state = FRONTEND_CLOSED;
+	execution_abandon(frontend);
+	loop_remove(&frontend->watch);
+	loop_remove(&frontend->client_watch);
+	fd_close(&frontend->channel.fd);
+	if (frontend->client.fd >= 0) /* one that is gone need not be told */
+		(void)channel_send(&frontend->client, IPC_TYPE_client_end, &end, NULL,
+				   MSG_DONTWAIT);
+	fd_close(&frontend->client.fd);
+	kill_broker(frontend);
+	try_free(frontend);
+	if (!supervisor.is_service)
+		supervisor.is_ending = true;
+}
+
+uint32_t frontend_count(void)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < FRONTENDS_MAX; i++)
+		count += supervisor.frontends[i].state == FRONTEND_OPEN;
+	return count;
+}
+
+void frontend_let_all_go(void)
+{
+	const struct ipc_client_end end = { .reason = CLIENT_END_STOPPING };
+
+	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
+		struct frontend *frontend = &supervisor.frontends[i];
+
+		if (frontend->state != FRONTEND_OPEN)
+			continue;
+		if (frontend->client.fd >= 0) /* it hears of it anyway, without the reason */
+			(void)channel_send(&frontend->client, IPC_TYPE_client_end, &end, NULL,
+					   MSG_DONTWAIT);
+		fd_close(&frontend->channel.fd);
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Those who ask for executions. `msp run` and a broker of `msp serve` are the only frontend of
+ * their supervisor, which ends with them; the service has many, and the end of one ends what it
+ * asked for and nothing else.
+ */
+#ifndef SUPERVISOR_FRONTEND_H
+#define SUPERVISOR_FRONTEND_H
+
+#include "state.h"
+
+/* The channel's messages; `frontend` is the context of each handler (handlers.c). */
+typedef void frontend_callback(void *frontend);
+
+/* Take `fd`, on which somebody will ask, into the table; `on_message` is called when it has said
+ * something. NULL when the table is full or the system refuses; then `fd` is closed. */
+struct frontend *frontend_add(int fd, bool is_connection, frontend_callback *on_message);
+
+/* Start a broker on the three standard descriptors, which stay the caller's, as a new frontend.
+ * 0 or -errno. */
+int frontend_add_broker(const int stdio[3], frontend_callback *on_message);
+
+/* The connection `frontend` hands its client over: a broker asks in its place from now on. 0 or
+ * -errno, after which it is to be ended. */
+int frontend_hand_over(struct frontend *frontend, const int stdio[3],
+		       frontend_callback *on_message);
+
+/* What the factory answered about the broker of `slot`. The pidfd is taken. 0, or -EPROTO for a
+ * slot that did not ask. */
+int frontend_broker_started(uint32_t slot, int *pidfd);
+int frontend_broker_failed(uint32_t slot);
+
+/* Stop serving it and end what it asked for. Its client, if it has one, is told `reason`. */
+void frontend_end(struct frontend *frontend, enum client_end_reason reason);
+
+/* At our own end: each sees the end of its channel and ends by itself, with what it still has to
+ * say to its client. */
+void frontend_let_all_go(void);
+
+/* How many are served. */
+uint32_t frontend_count(void);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "budget.h"
+#include "common/fd.h"
+#include "common/log.h"
+
+/* Pause after the system refused a connection: the socket stays readable, and asking at once again
+ * would be a busy loop. */
+#define PAUSE_US 100000
+
+static struct service service = { -1, -1, 0 };
+static struct loop_watch listen_watch;
+static frontend_callback *on_frontend;
+static uint64_t sign_due_us = UINT64_MAX;
+static uint64_t listen_due_us = UINT64_MAX;
+static uint64_t opened_us;
+
+/* The manager's protocol, sd_notify(3): one datagram with lines of NAME=VALUE. */
+static void tell(const char *text)
+{
+	/* A manager that does not listen ends us by its watchdog. */
+	if (service.notify >= 0 && write(service.notify, text, strlen(text)) < 0)
+		log_line("the service manager cannot be told %s: %s", text, strerror(errno));
+}
+
+/* The socket's folder is the user's alone; this is the second check, and the one that counts. */
+static bool is_same_user(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       peer.uid == supervisor.uid;
+}
+
+static void refuse(int fd, enum client_end_reason reason)
+{
+	const struct channel channel = { fd, IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
+	const struct ipc_client_end end = { .reason = reason };
+
+	/* It hears of it anyway: its connection ends. */
+	(void)channel_send(&channel, IPC_TYPE_client_end, &end, NULL, MSG_DONTWAIT);
+	fd_close(&fd);
+}
+
+static void on_connection(void *context)
+{
+	int fd = accept4(service.listener, NULL, NULL, SOCK_CLOEXEC);
+
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+		log_line("no client can connect now: %s", strerror(errno));
+		loop_remove(&listen_watch);
+		listen_due_us = loop_now_us() + PAUSE_US;
+	}
+	if (fd < 0) /* or it went again before we looked */
+		return;
+	if (!is_same_user(fd)) {
+		log_line("a connection of another user was refused");
+		fd_close(&fd);
+	} else if (frontend_count() == FRONTENDS_MAX) {
+		refuse(fd, CLIENT_END_FULL);
+	} else {
+		(void)frontend_add(fd, true, on_frontend); /* else it is closed, which tells */
+	}
+}
+
+int service_open(const struct service *from, frontend_callback *on_message)
+{
+	service = *from;
+	on_frontend = on_message;
+	opened_us = loop_now_us();
+	return service.listener < 0
+		       ? 0
+		       : loop_add(&listen_watch, service.listener, on_connection, NULL);
+}
+
+void service_tell_ready(void)
+{
+	tell("READY=1");
+	if (service.watchdog_us > 0)
+		sign_due_us = loop_now_us() + service.watchdog_us / 2;
+}
+
+void service_tell_stopping(void)
+{
+	loop_remove(&listen_watch);
+	tell("STOPPING=1");
+}
+
+uint64_t service_deadline_us(void)
+{
+	return sign_due_us < listen_due_us ? sign_due_us : listen_due_us;
+}
+
+void service_tick(void)
+{
+	const uint64_t now = loop_now_us();
+
+	if (sign_due_us <= now) {
+		tell("WATCHDOG=1");
+		sign_due_us = now + service.watchdog_us / 2;
+	}
+	if (listen_due_us <= now)
+		listen_due_us = loop_add(&listen_watch, service.listener, on_connection, NULL) == 0
+					? UINT64_MAX
+					: now + PAUSE_US;
+}
+
+void service_status(struct ipc_status *ret)
+{
+	*ret = (struct ipc_status){
+		.pid = supervisor.pid,
+		.landlock_abi = (uint32_t)supervisor.landlock_abi,
+		.limits = supervisor.limits,
+		.clients = frontend_count(),
+		.clients_max = FRONTENDS_MAX,
+		.executions = supervisor.executions_live,
+		.executions_max = supervisor.executions_max,
+		.executions_started = supervisor.executions_started,
+		.executions_refused = supervisor.executions_refused,
+		.memory_bytes = budget_memory_used(),
+		.memory_max_bytes = supervisor.memory_bytes,
+		.uptime_us = loop_now_us() - opened_us,
+	};
+}

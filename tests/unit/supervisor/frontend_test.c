@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Many frontends: each has its own requests, and the end of one is nothing to the others.
+ */
+#include "frontend.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "execution.h"
+#include "handlers.h"
+#include "rig.h"
+#include "support.h"
+
+static struct rig rig; /* its frontend is the first */
+static struct channel other;
+
+static void open_rig(void)
+{
+	rig_open_welcomed(&rig);
+	supervisor.is_service = true;
+}
+
+static void close_rig(void)
+{
+	fd_close(&other.fd);
+	rig_close(&rig);
+}
+
+TestSuite(frontend, .init = open_rig, .fini = close_rig, .timeout = 60);
+
+/* A connection to the service that has said nothing yet. */
+static struct frontend *connect_other(void)
+{
+	struct frontend *frontend;
+	int ends[2];
+
+	cr_assert_eq(channel_pair(ends), 0);
+	other = (struct channel){ ends[1], IPC_FRONTEND, IPC_SUPERVISOR, IPC_SETUP };
+	frontend = frontend_add(ends[0], true, handlers_on_frontend);
+	cr_assert_not_null(frontend);
+	return frontend;
+}
+
+static void welcome_other(void)
+{
+	struct ipc_hello hello;
+
+	(void)connect_other();
+	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
+	rig_send(&other, IPC_TYPE_hello, &hello, NULL);
+	(void)rig_take(&other, IPC_TYPE_welcome);
+	other.phase = IPC_SERVE;
+}
+
+static struct rig_sandbox begin_other(uint64_t number)
+{
+	const struct rig as_other = { .frontend = other, .factory = rig.factory };
+
+	return rig_begin(&as_other, number);
+}
+
+Test(frontend, two_may_use_the_same_number)
+{
+	struct rig_sandbox first = rig_begin(&rig, 1);
+	struct rig_sandbox second;
+
+	welcome_other();
+	second = begin_other(1);
+	cr_assert_neq(first.slot, second.slot);
+	rig_send(&other, IPC_TYPE_execution_end, &(struct ipc_execution_end){ 1, END_CANCELLED },
+		 NULL);
+	(void)rig_take(&second.init, IPC_TYPE_spawn_stdio);
+	(void)rig_take(&second.init, IPC_TYPE_spawn);
+	(void)rig_take(&second.init, IPC_TYPE_spawn_kill);
+	(void)rig_take(&first.init, IPC_TYPE_spawn_stdio);
+	(void)rig_take(&first.init, IPC_TYPE_spawn);
+	rig_take_nothing(&first.init);
+	rig_end(&first);
+	rig_end(&second);
+}
+
+Test(frontend, the_end_of_one_ends_what_it_asked_for_and_nothing_else)
+{
+	struct rig_sandbox first = rig_begin(&rig, 1);
+	struct rig_sandbox second;
+	const struct execution *execution;
+
+	welcome_other();
+	second = begin_other(1);
+	rig_answer(&rig, &second);
+	fd_close(&other.fd);
+	rig_turn();
+	cr_assert_not(supervisor.is_ending);
+	cr_assert_eq(frontend_count(), 1);
+	execution = &supervisor.executions[second.slot];
+	cr_assert_eq(execution->state, EXECUTION_ENDING);
+	cr_assert_eq(execution->verdict, VERDICT_CLIENT_GONE);
+	cr_assert_eq(supervisor.executions[first.slot].state, EXECUTION_LIVE);
+	rig_report(&second, 9);
+	cr_assert(rig_is_killed(&second));
+	rig_turn();
+	cr_assert_eq(execution->state, EXECUTION_FREE);
+	rig_take_nothing(&rig.frontend);
+	rig_end(&first);
+	rig_end(&second);
+}
+
+Test(frontend, a_breach_of_one_is_nothing_to_the_others)
+{
+	welcome_other();
+	cr_assert_eq(send(other.fd, "nonsense", 8, MSG_NOSIGNAL), 8);
+	rig_turn();
+	rig_take_end(&other);
+	cr_assert_not(supervisor.is_ending);
+	cr_assert_eq(supervisor.exit_status, 0);
+	rig_take_nothing(&rig.frontend);
+}
+
+Test(frontend, the_table_has_an_end)
+{
+	int ends[2];
+
+	for (size_t i = 1; i < FRONTENDS_MAX; i++) {
+		cr_assert_eq(channel_pair(ends), 0);
+		cr_assert_not_null(frontend_add(ends[0], true, handlers_on_frontend));
+		/* the test's end stays open until its own end */
+	}
+	cr_assert_eq(frontend_count(), FRONTENDS_MAX);
+	cr_assert_eq(channel_pair(ends), 0);
+	const size_t before = fd_count_open();
+	cr_assert_null(frontend_add(ends[0], true, handlers_on_frontend));
+	cr_assert_eq(fd_count_open(), before - 1, "what cannot be served is closed");
+	fd_close(&ends[1]);
+}
+
+/* --- a client that is handed over --- */
+
+static void hand_over(uint32_t limits)
+{
+	struct ipc_client_start start = { .limits = limits };
+	int fds[3] = { fd_of_kind('p'), fd_of_kind('p'), fd_of_kind('p') };
+
+	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
+	rig_send(&other, IPC_TYPE_client_start, &start, fds);
+	fd_close_all(fds, 3);
+}
+
+struct broker {
+	uint32_t slot;
+	struct channel channel;
+};
+
+static struct broker take_broker(void)
+{
+	struct channel_message *message = rig_take(&rig.factory, IPC_TYPE_helper_start);
+	struct broker broker = { message->body.helper_start.slot,
+				 { message->fds[4], IPC_FRONTEND, IPC_SUPERVISOR, IPC_SETUP } };
+
+	message->fds[4] = -1;
+	return broker;
+}
+
+static void answer_broker(uint32_t slot, struct rig_sandbox *process)
+{
+	const struct ipc_helper_started started = { .slot = slot };
+	int pidfd;
+
+	process->pid = rig_process();
+	pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+	cr_assert_geq(pidfd, 0);
+	rig_send(&rig.factory, IPC_TYPE_helper_started, &started, &pidfd);
+	fd_close(&pidfd);
+}
+
+static void take_client_end(enum client_end_reason reason)
+{
+	cr_assert_eq(rig_take(&other, IPC_TYPE_client_end)->body.client_end.reason, reason);
+	rig_take_end(&other);
+}
+
+Test(frontend, a_client_gets_a_broker_which_asks_in_its_place)
+{
+	const struct frontend *frontend = connect_other();
+	struct rig_sandbox process = { .stdio = { -1, -1, -1 }, .init.fd = -1 };
+	struct ipc_hello hello;
+	struct broker broker;
+
+	hand_over(LIMITS_FALLBACK);
+	cr_assert_eq(rig_take(&other, IPC_TYPE_client_started)->body.client_started.limits,
+		     LIMITS_FALLBACK);
+	broker = take_broker();
+	cr_assert_eq(broker.slot, EXECUTIONS_MAX + 1);
+	answer_broker(broker.slot, &process);
+	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
+	rig_send(&broker.channel, IPC_TYPE_hello, &hello, NULL);
+	(void)rig_take(&broker.channel, IPC_TYPE_welcome);
+	cr_assert_eq(frontend->state, FRONTEND_OPEN);
+	fd_close(&broker.channel.fd);
+	rig_turn();
+	take_client_end(CLIENT_END_DONE);
+	cr_assert_neq(frontend->state, FRONTEND_OPEN);
+	cr_assert(rig_is_killed(&process));
+	rig_turn();
+	cr_assert_eq(frontend->state, FRONTEND_FREE);
+	cr_assert_not(supervisor.is_ending);
+}
+
+Test(frontend, a_client_that_goes_takes_its_broker_along)
+{
+	const struct frontend *frontend = connect_other();
+	struct rig_sandbox process = { .stdio = { -1, -1, -1 }, .init.fd = -1 };
+	struct broker broker;
+
+	hand_over(LIMITS_FALLBACK);
+	broker = take_broker();
+	fd_close(&other.fd);
+	rig_turn();
+	rig_take_end(&broker.channel);
+	cr_assert_eq(frontend->state, FRONTEND_CLOSED, "the factory has not answered");
+	answer_broker(broker.slot, &process);
+	cr_assert(rig_is_killed(&process));
+	rig_turn();
+	cr_assert_eq(frontend->state, FRONTEND_FREE);
+	fd_close(&broker.channel.fd);
+}
+
+Test(frontend, a_broker_that_cannot_be_started_is_the_end_of_its_client_alone)
+{
+	struct broker broker;
+
+	(void)connect_other();
+	hand_over(LIMITS_FALLBACK);
+	(void)rig_take(&other, IPC_TYPE_client_started);
+	broker = take_broker();
+	rig_fail(&rig, broker.slot, STAGE_BASE, ENOENT);
+	take_client_end(CLIENT_END_FAILED);
+	cr_assert_not(supervisor.is_ending);
+	cr_assert_eq(supervisor.frontends[1].state, FRONTEND_FREE);
+	fd_close(&broker.channel.fd);
+}
+
+Test(frontend, weaker_limits_than_the_client_accepts_are_said)
+{
+	(void)connect_other();
+	hand_over(LIMITS_CGROUP);
+	cr_assert_eq(rig_take(&other, IPC_TYPE_client_end)->body.client_end.reason,
+		     CLIENT_END_LIMITS);
+	rig_take_nothing(&rig.factory);
+	cr_assert_eq(supervisor.frontends[1].state, FRONTEND_FREE);
+}
+
+Test(frontend, a_broker_cannot_hand_over)
+{
+	struct rig_sandbox process = { .stdio = { -1, -1, -1 }, .init.fd = -1 };
+	struct broker broker;
+
+	(void)connect_other();
+	hand_over(LIMITS_FALLBACK);
+	(void)rig_take(&other, IPC_TYPE_client_started);
+	broker = take_broker();
+	answer_broker(broker.slot, &process);
+	fd_close(&other.fd);
+	other = broker.channel;
+	hand_over(LIMITS_FALLBACK);
+	rig_take_end(&other);
+	rig_take_nothing(&rig.factory);
+	cr_assert(rig_is_killed(&process));
+}
+
+Test(frontend, a_second_hand_over_is_a_breach)
+{
+	struct broker broker;
+
+	(void)connect_other();
+	hand_over(LIMITS_FALLBACK);
+	(void)rig_take(&other, IPC_TYPE_client_started);
+	broker = take_broker();
+	hand_over(LIMITS_FALLBACK);
+	rig_take_end(&broker.channel);
+	rig_take_nothing(&rig.factory);
+	fd_close(&broker.channel.fd);
+}
+
+Test(frontend, an_answer_about_a_broker_that_nobody_asked_for_is_a_breach)
+{
+	rig_fail(&rig, EXECUTIONS_MAX, STAGE_BASE, ENOENT);
+	cr_assert(supervisor.is_ending);
+	cr_assert_eq(supervisor.exit_status, MSP_EXIT_SOFTWARE);
+}
+
+Test(frontend, without_a_service_its_broker_is_all_there_is)
+{
+	struct broker broker;
+
+	supervisor.is_service = false;
+	(void)connect_other();
+	hand_over(LIMITS_FALLBACK);
+	(void)rig_take(&other, IPC_TYPE_client_started);
+	broker = take_broker();
+	rig_fail(&rig, broker.slot, STAGE_BASE, ENOENT);
+	cr_assert(supervisor.is_ending);
+	cr_assert_eq(supervisor.exit_status, MSP_EXIT_SANDBOX);
+	fd_close(&broker.channel.fd);
+}
+
+Test(frontend, at_our_end_each_is_told)
+{
+	struct rig_sandbox running = rig_begin(&rig, 1);
+	struct broker broker;
+
+	(void)connect_other();
+	hand_over(LIMITS_FALLBACK);
+	(void)rig_take(&other, IPC_TYPE_client_started);
+	broker = take_broker();
+	execution_report_stop();
+	frontend_let_all_go();
+	cr_assert_eq(rig_take_done(&rig, 1)->verdict, VERDICT_CANCELLED);
+	rig_take_end(&rig.frontend);
+	rig_take_end(&broker.channel);
+	cr_assert_eq(rig_take(&other, IPC_TYPE_client_end)->body.client_end.reason,
+		     CLIENT_END_STOPPING);
+	fd_close(&broker.channel.fd);
+	rig_end(&running);
+}
