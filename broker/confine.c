@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -101,6 +102,19 @@ static void drop_capabilities(void)
 		log_fatal(MSP_EXIT_REFUSED, "cannot confine itself: capabilities are left");
 }
 
+/* Far above what the kept output of the most executions takes. Brokers share their supervisor's
+ * cgroup: one that was taken over shall not use up the others' memory. A core would hold secrets. */
+#define ADDRESS_SPACE_BYTES ((rlim_t)1 << 30)
+
+static void limit_resources(void)
+{
+	const struct rlimit memory = { ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES };
+	const struct rlimit none = { 0, 0 };
+
+	require(setrlimit(RLIMIT_AS, &memory) == 0, "limiting its memory");
+	require(setrlimit(RLIMIT_CORE, &none) == 0, "refusing core dumps");
+}
+
 /* Every right that we know is handled and none is granted: there is no rule. */
 static void enter_landlock(void)
 {
@@ -129,6 +143,7 @@ void confine_process(void)
 	require(signal(SIGPIPE, SIG_IGN) != SIG_ERR, "ignoring SIGPIPE");
 	require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
 	require(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable");
+	limit_resources();
 	drop_capabilities();
 	enter_landlock();
 	require(seccomp_install(seccomp_filter, FILTER_COUNT) == 0,

@@ -43,6 +43,11 @@ class Confined(unittest.TestCase):
         self.assertEqual(facts["Threads"], "1")
         for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
             self.assertEqual(int(facts[name], 16), 0, name)
+        with open(f"/proc/{pid}/limits", encoding="utf-8") as file:
+            limits = file.read()
+        for name, most in (("Max address space", 1 << 30), ("Max core file size", 0)):
+            found = re.search(rf"^{name}\s+(\d+)\s+(\d+)\s", limits, re.M)
+            self.assertEqual([int(number) for number in found.groups()], [most, most], name)
 
     def test_before_the_first_byte(self):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
