@@ -337,7 +337,7 @@ class Launchers(Hostile):
         return fd
 
     START = ipc.message("supervisor_start", schema=ipc.SCHEMA, frontend=ipc.FRONTEND_LAUNCHER,
-                        limits=ipc.LIMITS_FALLBACK)
+                        limits=ipc.LIMITS_FALLBACK, executions=128)
     RUN = ipc.message("supervisor_run")
 
     def test_order(self):
