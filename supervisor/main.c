@@ -43,8 +43,10 @@
 
 #define LAUNCHER_FD 3
 
-/* Longest wait for killed sandboxes at the end: clients give 50 to 450 ms in all. */
+/* Longest wait for killed sandboxes at the end: clients give 50 to 450 ms in all. A service manager
+ * gives seconds, and there may be a thousand sandboxes to clear away. */
 #define END_US 150000
+#define SERVICE_END_US 5000000
 #define END_STEP_US 1000
 
 struct supervisor supervisor;
@@ -126,14 +128,14 @@ static void on_factory_end(void *context)
 static void end(void)
 {
 	static struct loop_watch factory_end;
-	uint64_t deadline = loop_now_us() + END_US;
+	uint64_t deadline = loop_now_us() + (supervisor.is_service ? SERVICE_END_US : END_US);
 
 	service_tell_stopping();
 	execution_report_stop();
+	frontend_let_all_go(); /* brokers end with their channels */
 	while (!execution_end_all() && loop_now_us() < deadline)
 		(void)loop_turn(deadline); /* the deadline ends it whatever happens */
-	/* Brokers and factory end with their channels; a factory that was stopped does not. */
-	frontend_let_all_go();
+	/* It ends with its channel; one that was stopped does not. */
 	fd_close(&supervisor.factory.fd);
 	(void)loop_add(&factory_end, supervisor.factory_pidfd, on_factory_end, NULL);
 	while (waitpid(supervisor.factory_pid, NULL, WNOHANG) == 0) {
