@@ -149,7 +149,8 @@ int launch_drop_root(const char *run_as, int *ret_exit, char text[LAUNCH_TEXT_MA
 	return -1;
 }
 
-int launch_enter_cgroup(uint32_t limits, struct cgroup_home *home, char text[LAUNCH_TEXT_MAX])
+int launch_enter_cgroup(uint32_t limits, struct budget *budget, struct cgroup_home *home,
+			char text[LAUNCH_TEXT_MAX])
 {
 	struct cgroup_state state = cgroup_examine();
 	char what[CGROUP_TEXT_MAX];
@@ -157,14 +158,19 @@ int launch_enter_cgroup(uint32_t limits, struct cgroup_home *home, char text[LAU
 
 	*home = (struct cgroup_home){ .parent = -1, .directory = -1 };
 	if (state.problem == CGROUP_USABLE) {
-		const int error = cgroup_enter(&state, home);
+		const struct budget wish = *budget;
+		int error;
 
+		budget_complete(budget, state.directory);
+		error = cgroup_enter(&state, home);
 		if (!error)
 			return 0;
+		*budget = wish;
 		state.problem = CGROUP_FAILED;
 		state.error = -error;
 	}
 	fd_close(&state.directory);
+	budget_complete(budget, -1);
 	if (limits == LIMITS_FALLBACK)
 		return 0;
 	cgroup_describe(&state, what);
@@ -180,7 +186,8 @@ static int send_start(const struct launch *launch, const struct channel *channel
 {
 	struct ipc_supervisor_start start = { .frontend = launch->frontend,
 					      .limits = launch->limits,
-					      .executions = EXECUTIONS_DEFAULT };
+					      .executions = launch->budget.executions,
+					      .memory_bytes = launch->budget.memory_bytes };
 	int policy = fd_sealed_from_file("msp-policy", launch->images->policy);
 	const int fds[] = { policy, launch->images->child_init, launch->images->broker };
 	int error;
@@ -202,6 +209,19 @@ static int send_bind(const struct bind *bind, const struct channel *channel)
 	return channel_send(channel, IPC_TYPE_supervisor_bind, &message, &bind->fd, 0);
 }
 
+static int send_sockets(const struct service_sockets *sockets, const struct channel *channel)
+{
+	const struct ipc_supervisor_listen listen = { .is_activated = sockets->is_activated };
+	const struct ipc_supervisor_notify notify = { .watchdog_us = sockets->watchdog_us };
+	int error =
+		channel_send(channel, IPC_TYPE_supervisor_listen, &listen, &sockets->listener, 0);
+
+	if (!error && sockets->notify >= 0)
+		error = channel_send(channel, IPC_TYPE_supervisor_notify, &notify, &sockets->notify,
+				     0);
+	return error;
+}
+
 int launch_send(const struct launch *launch, int channel_fd)
 {
 	const struct channel channel = {
@@ -216,6 +236,8 @@ int launch_send(const struct launch *launch, int channel_fd)
 				     &launch->home->directory, 0);
 	for (uint32_t i = 0; !error && i < run.binds; i++)
 		error = send_bind(&launch->binds->list[i], &channel);
+	if (!error && launch->sockets)
+		error = send_sockets(launch->sockets, &channel);
 	if (!error)
 		error = channel_send(&channel, IPC_TYPE_supervisor_run, &run, NULL, 0);
 	return error;

@@ -11,8 +11,10 @@
 #include <sys/types.h>
 
 #include "bind.h"
+#include "budget.h"
 #include "cgroup.h"
 #include "common/ipc.h"
+#include "service_socket.h"
 
 /* Our own programs and the compiled policy, opened for reading. -1: not opened. */
 struct images {
@@ -43,14 +45,18 @@ bool launch_own_path(char ret[IPC_PATH_MAX]);
 int launch_drop_root(const char *run_as, int *ret_exit, char text[LAUNCH_TEXT_MAX]);
 
 /* Enter a cgroup of our own (home->directory >= 0), or, when `limits` accepts it, go without
- * (home->directory -1). 0, or -1 with a line in `text`. */
-int launch_enter_cgroup(uint32_t limits, struct cgroup_home *home, char text[LAUNCH_TEXT_MAX]);
+ * (home->directory -1), and complete the budget by what is there. 0, or -1 with a line in `text`.
+ */
+int launch_enter_cgroup(uint32_t limits, struct budget *budget, struct cgroup_home *home,
+			char text[LAUNCH_TEXT_MAX]);
 
 struct launch {
 	const struct images *images;
 	const struct cgroup_home *home;
-	const struct binds *binds;
-	uint32_t frontend; /* enum frontend_mode */
+	const struct binds *binds;             /* NULL: none */
+	const struct service_sockets *sockets; /* FRONTEND_SERVICE, else NULL */
+	struct budget budget;                  /* complete */
+	uint32_t frontend;                     /* enum frontend_mode */
 	uint32_t limits;
 };
 

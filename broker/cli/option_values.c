@@ -27,6 +27,32 @@ const char *option_set_limits(void *member, const char *value)
 	return NULL;
 }
 
+/* Less than what one sandbox needs is a slip: 16 MiB. More than a machine has is none. */
+#define MEMORY_MIN ((uint64_t)16 << 20)
+#define MEMORY_MAX ((uint64_t)1 << 50)
+#define MEMORY_RULE                                                                                \
+	"a number of bytes, or of units K, M, G or T, such as 8G, from 16M to 1024T; or 'none' "   \
+	"(or "                                                                                     \
+	"0) for no bound"
+
+/* Digits at *text, which is moved behind them. */
+static bool parse_number(const char **text, uint64_t *ret)
+{
+	const char *c = *text;
+	uint64_t number = 0;
+
+	for (; *c >= '0' && *c <= '9'; c++) {
+		if (number > MEMORY_MAX)
+			return false;
+		number = number * 10 + (uint64_t)(*c - '0');
+	}
+	if (c == *text)
+		return false;
+	*text = c;
+	*ret = number;
+	return true;
+}
+
 /* Digits, and after a point at most three that count: milliseconds, rounded up. */
 static bool parse_milliseconds(const char *value, uint64_t *ret)
 {
@@ -165,5 +191,54 @@ const char *option_set_bind(void *member, const char *value)
 	if (binds->count == BINDS_MAX)
 		return "one of at most 32: name a folder that holds several";
 	binds->words[binds->count++] = value;
+	return NULL;
+}
+
+const char *option_set_executions(void *member, const char *value)
+{
+	uint64_t number;
+
+	if (!parse_number(&value, &number) || *value != '\0' || number == 0 ||
+	    number > EXECUTIONS_MAX)
+		return "a number of executions, at least 1 and at most 1024";
+	*(uint32_t *)member = (uint32_t)number;
+	return NULL;
+}
+
+const char *option_set_memory(void *member, const char *value)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	uint64_t number = 0;
+	unsigned int shift = 0;
+
+	if (strcmp(value, "none") == 0) {
+		*(uint64_t *)member = 0;
+		return NULL;
+	}
+	if (!parse_number(&value, &number))
+		return MEMORY_RULE;
+	unit = *value != '\0' ? strchr(units, *value) : NULL;
+	if (unit) {
+		shift = 10 * (unsigned int)(unit - units + 1);
+		value++;
+	}
+	if (*value != '\0' || number > (MEMORY_MAX >> shift) ||
+	    (number > 0 && number << shift < MEMORY_MIN))
+		return MEMORY_RULE;
+	*(uint64_t *)member = number << shift;
+	return NULL;
+}
+
+const char *option_set_socket(void *member, const char *value)
+{
+	const char *name = strrchr(value, '/');
+
+	if (value[0] != '/' || strlen(value) >= IPC_PATH_MAX || name[1] == '\0' ||
+	    strlen(name + 1) >= OPTION_SOCKET_NAME_MAX || strcmp(name, "/.") == 0 ||
+	    strcmp(name, "/..") == 0)
+		return "the absolute path of a socket, such as /run/user/1000/msp/supervisor.sock, "
+		       "with a last part shorter than 64 bytes";
+	*(const char **)member = value;
 	return NULL;
 }

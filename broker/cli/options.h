@@ -48,6 +48,9 @@ enum options_result {
 enum options_result options_parse(const struct option_table *table, int argc, char *const argv[],
 				  void *target, int *ret_rest, char text[OPTIONS_TEXT_MAX]);
 
+/* The last part of --socket: an address must hold it behind /proc/self/fd/N (unix(7)). */
+#define OPTION_SOCKET_NAME_MAX 64
+
 /* K=V strings with a NUL after each, as execution_start carries them. */
 struct environment {
 	uint32_t size;
@@ -68,5 +71,9 @@ option_set option_set_account;     /* const char * */
 option_set option_set_inside_path; /* const char *, an absolute path */
 option_set option_set_environment; /* struct environment, appended */
 option_set option_set_bind;        /* struct bind_words, appended */
+
+option_set option_set_executions; /* uint32_t, 1 to EXECUTIONS_MAX */
+option_set option_set_memory;     /* uint64_t, bytes; 0 for "none" */
+option_set option_set_socket;     /* const char *, an absolute path */
 
 #endif

@@ -83,6 +83,7 @@ struct run {
 	const struct run_options *options;
 	struct images images;
 	struct cgroup_home home;
+	struct budget budget;
 	int null;
 	pid_t supervisor;
 	struct outcome_request request;
@@ -198,7 +199,7 @@ static int prepare(struct run *run)
 	code = open_binds(run->options);
 	if (code)
 		return code;
-	if (launch_enter_cgroup(run->options->limits, &run->home, text) != 0)
+	if (launch_enter_cgroup(run->options->limits, &run->budget, &run->home, text) != 0)
 		return refuse(text, MSP_EXIT_REFUSED);
 	return 0;
 }
@@ -209,6 +210,7 @@ static int start_supervisor(struct run *run, const sigset_t *mask)
 	const struct launch launch = { .images = &run->images,
 				       .home = &run->home,
 				       .binds = &binds,
+				       .budget = run->budget,
 				       .frontend = FRONTEND_LAUNCHER,
 				       .limits = run->options->limits };
 	int ends[2];

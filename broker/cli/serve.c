@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `msp serve`: speak MCP on standard input and output. msp itself does not: it becomes the
- * supervisor, which starts msp-broker for the client. Nothing outside of this process changes
- * before that, since some clients start a throw-away server first.
+ * `msp serve`: speak MCP on standard input and output. msp itself does not: a broker does, which
+ * the user's service starts for this client (hand_over.c), or, where no service answers, a
+ * supervisor that msp becomes. `msp serve --service` becomes that service.
+ *
+ * Nothing outside of this process changes before that, and nothing of the client is read, since
+ * some clients start a throw-away server first.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,33 +15,59 @@
 #include "common/channel.h"
 #include "common/ipc.h"
 #include "common/log.h"
+#include "hand_over.h"
 #include "launch.h"
+#include "service.h"
 
 struct serve_options {
 	const char *run_as;
+	const char *socket;
 	uint32_t limits;
+	bool is_service;
+	bool is_standalone;
+	struct budget budget;
 };
 
+#define ROW(option, value, setter, member, text)                                                   \
+	{                                                                                          \
+		.name = (option), .argument = (value), .set = (setter),                            \
+		.offset = offsetof(struct serve_options, member), .help = (text)                   \
+	}
+
 static const struct option_row rows[] = {
-	{ .name = "limits",
-	  .argument = "required|fallback",
-	  .set = option_set_limits,
-	  .offset = offsetof(struct serve_options, limits),
-	  .help = "'required' (the default): refuse to start without cgroup v2. 'fallback': use "
-		  "cgroup v2 where it can be used, and weaker resource limits where it cannot" },
-	{ .name = "run-as",
-	  .argument = "USER",
-	  .set = option_set_account,
-	  .offset = offsetof(struct serve_options, run_as),
-	  .help = "when root starts msp: the account to become (the default: MSP_RUN_AS, else "
-		  "'msp')" },
+	ROW("limits", "required|fallback", option_set_limits, limits,
+	    "'required' (the default): refuse to start without cgroup v2. 'fallback': use cgroup "
+	    "v2 where it can be used, and weaker resource limits where it cannot"),
+	ROW("standalone", NULL, option_set_flag, is_standalone,
+	    "start a supervisor for this client alone, also where the service answers"),
+	ROW("service", NULL, option_set_flag, is_service,
+	    "become the user's service, which serves many clients; msp.service starts this"),
+	ROW("socket", "PATH", option_set_socket, socket,
+	    "the service's socket (the default: /run/user/UID/msp/supervisor.sock)"),
+	ROW("max-executions", "N", option_set_executions, budget.executions,
+	    "run at most so many executions at once (the default: 128). Implies --standalone but "
+	    "for --service"),
+	ROW("max-memory", "SIZE", option_set_memory, budget.memory_bytes,
+	    "let all sandboxes together use at most this much, such as 8G; 'none': no bound (the "
+	    "default: 3/4 of what there is, with cgroups). Implies --standalone but for --service"),
+	ROW("run-as", "USER", option_set_account, run_as,
+	    "when root starts msp: the account to become (the default: MSP_RUN_AS, else 'msp'). "
+	    "Implies --standalone but for --service"),
 };
 
 static const char help[] =
 	"Serve one MCP client on standard input and output: the Model Context Protocol,\n"
 	"one JSON message per line. A client starts this itself; 'msp client-config'\n"
 	"prints what to put into its configuration. What is wrong is said on standard\n"
-	"error; the exit code is 78 when this machine does not fulfil the policy.\n";
+	"error.\n"
+	"\n"
+	"Where the user's service answers, the client is handed over to it; else msp\n"
+	"becomes a supervisor for this client. The exit code is\n"
+	"  0        the client ended\n"
+	"  64       the command line is wrong\n"
+	"  70       a program of msp failed\n"
+	"  75       the service stopped or is full: starting again may help\n"
+	"  78       this machine does not fulfil the policy; 'msp doctor' says why\n";
 
 static void greet(void)
 {
@@ -52,44 +81,102 @@ static int give_up(const char *text, int code)
 	return code;
 }
 
+/* Options that contradict each other; NULL when none do. */
+static const char *find_conflict(const struct serve_options *options)
+{
+	if (options->is_service && options->is_standalone)
+		return "--service and --standalone exclude each other";
+	if (options->is_standalone && options->socket)
+		return "--standalone asks no service, so --socket has no use";
+	return NULL;
+}
+
+/* What was asked for a supervisor cannot be asked of one that runs. */
+static bool may_hand_over(const struct serve_options *options)
+{
+	return !options->is_service && !options->is_standalone && !options->run_as &&
+	       options->budget.executions == 0 &&
+	       options->budget.memory_bytes == BUDGET_MEMORY_DEFAULT;
+}
+
+/* The exit code, or HAND_OVER_NOT. */
+static int try_service(const struct serve_options *options, int null)
+{
+	struct service service = service_connect(options->socket);
+
+	if (service.state == SERVICE_HERE)
+		return hand_over(&service, options->limits, null);
+	/* That there is none is the usual case, unless somebody named it. */
+	if (service.state != SERVICE_ABSENT || options->socket)
+		log_line("serve: %s; this client gets a supervisor of its own", service.text);
+	return HAND_OVER_NOT;
+}
+
+/* Become the supervisor; returns only when that fails. */
+static int become_supervisor(const struct launch *launch)
+{
+	int ends[2];
+	int error = channel_pair(ends);
+
+	/* The messages wait in the socket until the supervisor that we become reads them. */
+	if (!error)
+		error = launch_send(launch, ends[0]);
+	if (!error)
+		error = launch_exec(launch->images, ends[1]);
+	log_line("serve: the supervisor cannot be started: %s", strerror(-error));
+	return MSP_EXIT_SANDBOX;
+}
+
+static int start_supervisor(struct serve_options *options, const struct images *images)
+{
+	struct cgroup_home home;
+	struct service_sockets sockets;
+	char text[LAUNCH_TEXT_MAX];
+	int code = 0;
+
+	if (options->is_service)
+		code = service_sockets_open(options->socket, &sockets, text);
+	if (code)
+		return give_up(text, code);
+	if (launch_enter_cgroup(options->limits, &options->budget, &home, text) != 0)
+		return give_up(text, MSP_EXIT_REFUSED);
+	if (!options->is_service && isatty(STDIN_FILENO))
+		greet();
+	const struct launch launch = {
+		.images = images,
+		.home = &home,
+		.sockets = options->is_service ? &sockets : NULL,
+		.budget = options->budget,
+		.frontend = options->is_service ? FRONTEND_SERVICE : FRONTEND_BROKER,
+		.limits = options->limits,
+	};
+	return become_supervisor(&launch);
+}
+
 static int serve(const struct command *command, int argc, char *argv[])
 {
-	struct serve_options options = { 0 };
+	struct serve_options options = { .budget.memory_bytes = BUDGET_MEMORY_DEFAULT };
 	struct images images;
-	struct cgroup_home home;
 	char text[LAUNCH_TEXT_MAX];
-	int ends[2];
-	int error;
+	const char *conflict;
+	int null;
 	int rest;
 	int code;
 
 	if (!command_parse(command, argc, argv, &options, &rest, &code))
 		return code;
-	error = launch_standard_fds();
-	if (error < 0)
+	conflict = find_conflict(&options);
+	if (conflict)
+		return command_usage_error(command, conflict);
+	null = launch_standard_fds();
+	if (null < 0)
 		return give_up("/dev/null cannot be opened", MSP_EXIT_SANDBOX);
 	if (launch_open_images(&images, text) != 0)
 		return give_up(text, MSP_EXIT_SANDBOX);
 	if (launch_drop_root(options.run_as, &code, text) != 0)
 		return give_up(text, code);
-	if (launch_enter_cgroup(options.limits, &home, text) != 0)
-		return give_up(text, MSP_EXIT_REFUSED);
-	if (isatty(STDIN_FILENO))
-		greet();
-	error = channel_pair(ends);
-	if (!error) {
-		const struct launch launch = { .images = &images,
-					       .home = &home,
-					       .frontend = FRONTEND_BROKER,
-					       .limits = options.limits };
-		/* The messages wait in the socket until the supervisor that we become reads them.
-		 */
-		error = launch_send(&launch, ends[0]);
-	}
-	if (!error)
-		error = launch_exec(&images, ends[1]);
-	log_line("serve: the supervisor cannot be started: %s", strerror(-error));
-	return MSP_EXIT_SANDBOX;
+	code = may_hand_over(&options) ? try_service(&options, null) : HAND_OVER_NOT;
+	return code == HAND_OVER_NOT ? start_supervisor(&options, &images) : code;
 }
 
 const struct command command_serve = {

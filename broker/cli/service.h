@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The user's service from the outside: where its socket is, whether it answers, how it is. What
+ * cannot be trusted is not spoken to: the folder of the socket must be ours alone, and who listens
+ * must be of our user.
+ */
+#ifndef CLI_SERVICE_H
+#define CLI_SERVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/ipc.h"
+#include "options.h"
+
+struct channel_message;
+struct sockaddr_un;
+
+#define SERVICE_TEXT_MAX 768
+
+/* How long an answer may take: activation by the socket may have to start the service first, on a
+ * slow machine; MCP clients wait at least 10 s for a server. */
+#define SERVICE_ANSWER_MS 5000
+
+struct service_place {
+	char folder[IPC_PATH_MAX];
+	char name[OPTION_SOCKET_NAME_MAX];
+	bool is_given; /* by --socket */
+};
+
+enum service_state {
+	SERVICE_HERE,
+	SERVICE_ABSENT,        /* nobody listens, or there is no place where one could */
+	SERVICE_UNTRUSTED,     /* the folder or the listener is not ours alone */
+	SERVICE_OTHER_VERSION, /* it does not understand us, or we do not understand it */
+	SERVICE_FULL,
+	SERVICE_STOPPING,
+	SERVICE_SILENT, /* it did not answer in time */
+	SERVICE_FAILED, /* the system refused something */
+};
+
+/* What was found. */
+struct service {
+	enum service_state state;
+	int fd;                      /* HERE: connected, the caller's to close; else -1 */
+	char text[SERVICE_TEXT_MAX]; /* all but HERE: one line that says what was found */
+};
+
+/*
+ * Where the socket is: `given` (--socket, checked by its option) or, when that is NULL, our user's:
+ * RUN_FOLDER/UID/msp, or XDG_RUNTIME_DIR/msp where RUN_FOLDER/UID does not exist and the variable
+ * names a folder that is ours and closed to others. False, and a line in `text`: there is none.
+ */
+bool service_find_place(const char *given, struct service_place *ret, char text[SERVICE_TEXT_MAX]);
+
+/* The rule alone, for a user and an environment; `xdg` may be NULL. */
+bool service_choose_folder(const char *run_folder, uid_t uid, const char *xdg, char *ret,
+			   size_t room);
+
+/* Open the socket's folder (O_PATH) if it is ours and only we can write to it. A descriptor;
+ * -ENOENT; another -errno with a line in `text`. */
+int service_open_folder(const struct service_place *place, char text[SERVICE_TEXT_MAX]);
+
+/* The address of the socket in a folder of service_open_folder(). */
+void service_address(int folder, const char *name, struct sockaddr_un *ret);
+
+/* Connect to whoever listens there. */
+struct service service_connect(const char *given);
+
+/* Ask it how it is. The state changes from HERE when that goes wrong; the connection is then
+ * closed. */
+void service_ask(struct service *service, struct ipc_status *ret);
+
+/* Close the connection. The state becomes `state`, its line `text` (printf). */
+void service_leave(struct service *service, enum service_state state, const char *text, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Receive one message of the service. 1: it is in `*ret`; else the service was left, for the reason
+ * in its state. */
+int service_receive(struct service *service, struct channel_message *ret);
+
+/* What its client_end means before it served us: the service is left. */
+void service_leave_for(struct service *service, uint32_t reason);
+
+#endif
