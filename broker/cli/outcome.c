@@ -35,10 +35,23 @@ static int done_code(const struct ipc_execution_done *done)
 
 static int refused_code(uint32_t reason)
 {
-	return reason == REFUSAL_BUSY || reason == REFUSAL_RESOURCES ||
-			       reason == REFUSAL_REQUEST_IN_USE
-		       ? MSP_EXIT_SANDBOX
-		       : MSP_EXIT_USAGE;
+	switch (reason) {
+	case REFUSAL_BUSY:
+	case REFUSAL_MEMORY:
+		return MSP_EXIT_AGAIN;
+	case REFUSAL_RESOURCES:
+	case REFUSAL_REQUEST_IN_USE:
+		return MSP_EXIT_SANDBOX;
+	default:
+		return MSP_EXIT_USAGE;
+	}
+}
+
+/* The service ended the execution because it stops itself: nothing is wrong with either. */
+static bool is_service_stop(const struct outcome *outcome)
+{
+	return outcome->is_service && outcome->is_done &&
+	       outcome->done.verdict == VERDICT_INTERNAL && outcome->done.stage == STAGE_STOP;
 }
 
 int outcome_exit_code(const struct outcome *outcome)
@@ -49,15 +62,31 @@ int outcome_exit_code(const struct outcome *outcome)
 		return MSP_EXIT_SIGNAL_BASE + SIGPIPE;
 	if (outcome->relay_name)
 		return MSP_EXIT_SANDBOX;
+	if (is_service_stop(outcome))
+		return MSP_EXIT_AGAIN;
 	if (outcome->is_done)
 		return done_code(&outcome->done);
 	if (outcome->is_refused)
 		return refused_code(outcome->refused.reason);
+	if (outcome->is_service)
+		return MSP_EXIT_AGAIN;
 	/* It has said why on stderr. */
 	if (WIFEXITED(outcome->supervisor_status) &&
 	    WEXITSTATUS(outcome->supervisor_status) == MSP_EXIT_REFUSED)
 		return MSP_EXIT_REFUSED;
 	return MSP_EXIT_SANDBOX;
+}
+
+/* `detail` is like "2 of 2 executions" or "900 of 1024 MiB". */
+static void explain_budget(const struct ipc_execution_refused *refused, const char *what)
+{
+	const uint32_t seconds = refused->retry_ms / 1000 + (refused->retry_ms % 1000 ? 1 : 0);
+
+	if (seconds > 0)
+		log_line("run: %s %s: wait until one ends (in at most %u s)", refused->detail, what,
+			 seconds);
+	else
+		log_line("run: %s %s: wait until one ends", refused->detail, what);
 }
 
 static void explain_refusal(const struct ipc_execution_refused *refused,
@@ -76,6 +105,12 @@ static void explain_refusal(const struct ipc_execution_refused *refused,
 		log_line("run: --cwd=%s must be an absolute path inside the sandbox, such as "
 			 "/workspace",
 			 request->cwd ? request->cwd : "");
+		break;
+	case REFUSAL_BUSY:
+		explain_budget(refused, "run already");
+		break;
+	case REFUSAL_MEMORY:
+		explain_budget(refused, "are taken by the executions that run already");
 		break;
 	case REFUSAL_RESOURCES:
 		log_line("run: no sandbox can be made now: %s", refused->detail);
@@ -158,6 +193,9 @@ static void explain_gone(const struct outcome *outcome)
 		log_line("run: the supervisor broke the protocol (%s): are all of msp's programs "
 			 "of one build?",
 			 ipc_error_text(outcome->wrong));
+	else if (outcome->is_service)
+		log_line("run: the service ended before the command did; everything it ran is "
+			 "gone: try again");
 	else if (WIFSIGNALED(status))
 		log_line("run: the supervisor was killed by signal %d (%s) before the command "
 			 "ended; everything it ran is gone",
@@ -173,6 +211,8 @@ void outcome_explain(const struct outcome *outcome, const struct outcome_request
 		return; /* whoever did that knows */
 	if (outcome->relay_name)
 		log_line("run: %s: %s", outcome->relay_name, strerror(outcome->relay_error));
+	else if (is_service_stop(outcome))
+		log_line("run: the service stops, and the command was ended with it: try again");
 	else if (outcome->is_done)
 		explain_done(&outcome->done, request);
 	else if (outcome->is_refused)

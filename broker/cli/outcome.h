@@ -27,7 +27,8 @@ struct outcome {
 	const char *relay_name; /* the stream that failed, NULL for none */
 	int relay_error;
 	bool is_supervisor_gone; /* it ended before the rest */
-	int supervisor_status;   /* then: as wait(2) gives it */
+	bool is_service;         /* it is the user's, not a child of ours */
+	int supervisor_status;   /* of a child that is gone: as wait(2) gives it */
 	enum ipc_error wrong;    /* how the supervisor broke the protocol */
 };
 

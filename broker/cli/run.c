@@ -18,16 +18,19 @@
 #include "format.h"
 #include "launch.h"
 #include "protected.h"
+#include "service.h"
 #include "session.h"
 
 struct run_options {
 	const char *profile;
 	const char *cwd;
 	const char *run_as;
+	const char *socket;
 	uint32_t limits;
 	uint32_t timeout_ms;
 	bool is_json;
 	bool is_verbose;
+	bool is_standalone;
 	struct bind_words binds;
 	struct environment environment;
 };
@@ -59,6 +62,10 @@ static const struct option_row rows[] = {
 	    "streams"),
 	ROW("verbose", NULL, option_set_flag, is_verbose,
 	    "say on stderr what is enforced and how the command ended"),
+	ROW("standalone", NULL, option_set_flag, is_standalone,
+	    "start a supervisor for this command alone, also where the service answers"),
+	ROW("socket", "PATH", option_set_socket, socket,
+	    "the service's socket (the default: /run/user/UID/msp/supervisor.sock)"),
 	ROW("run-as", "USER", option_set_account, run_as,
 	    "when root starts msp: the account to become (the default: MSP_RUN_AS, else 'msp')"),
 };
@@ -69,6 +76,9 @@ static const char help[] =
 	"no home, no network, no other processes. Standard input, output and error are\n"
 	"passed on live; when input and output are a terminal, CMD gets one of its own.\n"
 	"\n"
+	"Where the user's service answers, it runs CMD, unless --standalone, --ro or --run-as\n"
+	"is given; else msp starts a supervisor for CMD alone.\n"
+	"\n"
 	"Options end at '--' or at the first word that is none. The exit code is CMD's\n"
 	"own, or\n"
 	"  124      it was ended by the timeout\n"
@@ -76,6 +86,7 @@ static const char help[] =
 	"  126,127  CMD could not be executed, or was not found in the sandbox\n"
 	"  128+N    it was ended by signal N\n"
 	"  64       the command line is wrong\n"
+	"  75       too much runs already, or the service stopped; later it may work\n"
 	"  78       this machine does not fulfil the policy; 'msp doctor' says why\n";
 
 /* Everything that a run holds until its end. */
@@ -85,6 +96,7 @@ struct run {
 	struct cgroup_home home;
 	struct budget budget;
 	int null;
+	struct service service; /* HERE: it runs the command; else our own supervisor does */
 	pid_t supervisor;
 	struct outcome_request request;
 };
@@ -183,7 +195,35 @@ static int open_binds(const struct run_options *options)
 	return refuse(text, MSP_EXIT_USAGE);
 }
 
-/* Up to a cgroup of our own; 0, or the exit code. */
+/* What is given to a supervisor at its start cannot be asked of one that runs. */
+static bool may_use_service(const struct run_options *options)
+{
+	return !options->is_standalone && !options->run_as && options->binds.count == 0;
+}
+
+/* Go through the service if it answers and enforces enough; 0, or the exit code. */
+static int join_service(struct run *run)
+{
+	const struct run_options *options = run->options;
+	struct service *service = &run->service;
+	struct ipc_status status = { 0 };
+
+	*service = service_connect(options->socket);
+	service_ask(service, &status);
+	if (service->state == SERVICE_HERE && status.limits == LIMITS_FALLBACK &&
+	    options->limits != LIMITS_FALLBACK)
+		service_leave(service, SERVICE_FAILED,
+			      "the service runs without cgroups, and --limits=fallback was not "
+			      "given here");
+	if (service->state == SERVICE_FULL || service->state == SERVICE_STOPPING)
+		return refuse(service->text, MSP_EXIT_AGAIN);
+	/* That there is none is the usual case, unless somebody named it. */
+	if (service->state != SERVICE_HERE && (service->state != SERVICE_ABSENT || options->socket))
+		log_line("run: %s; this command gets a supervisor of its own", service->text);
+	return 0;
+}
+
+/* Up to a supervisor that runs, or a cgroup for one of our own; 0, or the exit code. */
 static int prepare(struct run *run)
 {
 	char text[LAUNCH_TEXT_MAX];
@@ -197,7 +237,9 @@ static int prepare(struct run *run)
 	if (launch_drop_root(run->options->run_as, &code, text) != 0)
 		return refuse(text, code);
 	code = open_binds(run->options);
-	if (code)
+	if (!code && may_use_service(run->options))
+		code = join_service(run);
+	if (code || run->service.state == SERVICE_HERE)
 		return code;
 	if (launch_enter_cgroup(run->options->limits, &run->budget, &run->home, text) != 0)
 		return refuse(text, MSP_EXIT_REFUSED);
@@ -256,7 +298,10 @@ static int execute(struct run *run, bool use_tty)
 	struct outcome outcome;
 	sigset_t before;
 	const int signals = session_block_signals(use_tty, &before);
-	int channel = signals < 0 ? signals : start_supervisor(run, &before);
+	const bool is_service = run->service.state == SERVICE_HERE;
+	int channel = signals < 0  ? signals
+		      : is_service ? run->service.fd
+				   : start_supervisor(run, &before);
 
 	if (channel < 0) {
 		log_line("run: the supervisor cannot be started: %s%s", strerror(-channel),
@@ -274,7 +319,9 @@ static int execute(struct run *run, bool use_tty)
 	/* Nothing of ours is left when msp ends, not even a process that somebody else must reap;
 	 * and the supervisor empties the cgroups that are given back here. */
 	fd_close(&channel);
-	outcome.supervisor_status = launch_await(run->supervisor);
+	outcome.is_service = is_service;
+	if (!is_service)
+		outcome.supervisor_status = launch_await(run->supervisor);
 	if (run->home.directory >= 0)
 		cgroup_leave(&run->home);
 	return finish(run, &outcome, options.captures);
@@ -285,7 +332,8 @@ static int run(const struct command *command, int argc, char *argv[])
 	static struct run_options options = { .profile = "default" };
 	struct run run = { .options = &options,
 			   .images = { -1, -1, -1, -1 },
-			   .home = { .parent = -1, .directory = -1 } };
+			   .home = { .parent = -1, .directory = -1 },
+			   .service = { .state = SERVICE_ABSENT, .fd = -1 } };
 	bool use_tty;
 	int rest;
 	int code;

@@ -63,7 +63,8 @@ Test(outcome, refusals)
 	cr_expect_eq(refused(REFUSAL_PROFILE_UNKNOWN), 64);
 	cr_expect_eq(refused(REFUSAL_CWD), 64);
 	cr_expect_eq(refused(REFUSAL_ARGV), 64);
-	cr_expect_eq(refused(REFUSAL_BUSY), 125);
+	cr_expect_eq(refused(REFUSAL_BUSY), 75, "later it may work");
+	cr_expect_eq(refused(REFUSAL_MEMORY), 75);
 	cr_expect_eq(refused(REFUSAL_RESOURCES), 125);
 }
 
@@ -80,6 +81,23 @@ Test(outcome, a_supervisor_that_ended_first)
 	cr_expect_eq(gone(70 << 8), 125);
 	cr_expect_eq(gone(0), 125);
 	cr_expect_eq(gone(SIGKILL), 125);
+}
+
+Test(outcome, a_service_that_ended_first)
+{
+	struct outcome outcome = { .is_supervisor_gone = true, .is_service = true };
+
+	cr_expect_eq(outcome_exit_code(&outcome), 75);
+	outcome.is_done = true;
+	outcome.done = (struct ipc_execution_done){ .verdict = VERDICT_INTERNAL,
+						    .stage = STAGE_STOP,
+						    .error = ECANCELED };
+	cr_expect_eq(outcome_exit_code(&outcome), 75);
+	outcome.is_service = false;
+	cr_expect_eq(outcome_exit_code(&outcome), 125, "our own supervisor was ended");
+	outcome.is_service = true;
+	outcome.done.stage = STAGE_MOUNTS;
+	cr_expect_eq(outcome_exit_code(&outcome), 125, "that is no stop");
 }
 
 Test(outcome, what_ended_msp_counts_first)
