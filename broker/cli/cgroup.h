@@ -4,9 +4,12 @@
  *
  *   <our cgroup>/                 must hold no process but msp (the kernel's rule: a cgroup that
  *     |                           hands controllers on holds no processes itself)
- *     msp.<pid>/                  locked (flock) for as long as anybody of that start lives
- *       supervisor/               msp and the supervisor
- *       s<slot>/                  the supervisor's: one sandbox each
+ *     msp.<pid>/                  locked (flock) until msp has become the supervisor, or ended
+ *       supervisor/               msp, the supervisor, the factory and the brokers; served first,
+ *                                 and its memory is the last to be taken back
+ *       sandboxes/                locked for as long as the supervisor or the factory lives; has
+ *                                 the limits of all sandboxes together
+ *         s<slot>/                the supervisor's: one sandbox each
  */
 #ifndef CLI_CGROUP_H
 #define CLI_CGROUP_H
@@ -44,7 +47,8 @@ enum cgroup_controller {
 /* Ours to fill, with the supervisor's place. */
 struct cgroup_home {
 	int parent;    /* our cgroup as it was at the start */
-	int directory; /* msp.<pid>, locked */
+	int own;       /* msp.<pid>, locked */
+	int directory; /* msp.<pid>/sandboxes, locked; the supervisor gets it */
 	char name[64];
 	uint32_t has_io; /* 1: io is enabled too */
 };
@@ -56,9 +60,10 @@ struct cgroup_state cgroup_examine(void);
 
 /*
  * Remove what dead starts left, make msp.<pid>, move this process into its supervisor/ and enable
- * the controllers. `state` is usable; its directory is taken. 0, or -errno with everything undone.
+ * the controllers. All sandboxes together may use `memory_bytes`; 0: what there is. `state` is
+ * usable; its directory is taken. 0, or -errno with everything undone.
  */
-int cgroup_enter(struct cgroup_state *state, struct cgroup_home *ret);
+int cgroup_enter(struct cgroup_state *state, uint64_t memory_bytes, struct cgroup_home *ret);
 
 /* Undo cgroup_enter() when everything in it has ended; best effort, bounded. */
 void cgroup_leave(struct cgroup_home *home);

@@ -17,15 +17,24 @@
 #include "format.h"
 
 #define PREFIX "msp."
-#define LEAF "supervisor"
+#define SUPERVISOR "supervisor"
+#define SANDBOXES "sandboxes"
 
 /* Names tried when msp.<pid> exists, and waits for killed processes to be gone. */
 #define NAMES_MAX 16
 #define WAITS_MAX 50
 #define WAIT_NS 2000000
 
-/* Folders below one that is removed: sandboxes have two levels. */
+/* Folders below one that is removed: sandboxes/, and sandboxes have two levels. */
 #define REMOVE_DEPTH 4
+
+/* Of cpu time, when there is not enough: a request is answered while sandboxes want all of it. */
+#define WEIGHT_SUPERVISOR "1000"
+#define WEIGHT_SANDBOXES "100"
+
+/* Memory that is not taken from the supervisor for the sandboxes' sake: supervisor and factory need
+ * 2 MiB, 64 brokers half a MiB each. */
+#define PROTECTED_BYTES "33554432"
 
 static int open_folder(int parent, const char *name)
 {
@@ -77,7 +86,30 @@ static bool remove_tree(int parent, const char *name, int folder)
 	return false;
 }
 
-/* A start whose lock can be taken is dead: nobody of it holds the directory any more. */
+/* Open and lock; -EWOULDBLOCK when somebody else has. */
+static int open_locked(int parent, const char *name)
+{
+	int folder = open_folder(parent, name);
+
+	if (folder < 0 || flock(folder, LOCK_EX | LOCK_NB) == 0)
+		return folder;
+	const int error = -errno;
+	fd_close(&folder);
+	return error;
+}
+
+/* A start whose locks can be taken is dead: nobody of it holds them any more. */
+static void remove_if_dead(int parent, const char *name)
+{
+	int own = open_locked(parent, name);
+	int sandboxes = own < 0 ? own : open_locked(own, SANDBOXES);
+
+	if (own >= 0 && (sandboxes >= 0 || sandboxes == -ENOENT))
+		(void)remove_tree(parent, name, own); /* the next start tries */
+	fd_close(&sandboxes);
+	fd_close(&own);
+}
+
 static void remove_dead(int parent)
 {
 	const int again = open_folder(parent, ".");
@@ -85,19 +117,25 @@ static void remove_dead(int parent)
 	const struct dirent *entry;
 
 	while (list && (entry = readdir(list))) {
-		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
-			continue;
-		int folder = open_folder(parent, entry->d_name);
-
-		if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) == 0)
-			(void)remove_tree(parent, entry->d_name, folder); /* the next start tries */
-		fd_close(&folder);
+		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0)
+			remove_if_dead(parent, entry->d_name);
 	}
 	if (list)
 		(void)closedir(list);
 }
 
-/* msp.<pid> with its lock and its leaf. Another start may take a fresh one that is not locked yet
+static int make_parts(struct cgroup_home *home)
+{
+	home->own = open_locked(home->parent, home->name);
+	if (home->own < 0)
+		return home->own;
+	if (mkdirat(home->own, SUPERVISOR, 0755) != 0 || mkdirat(home->own, SANDBOXES, 0755) != 0)
+		return -errno;
+	home->directory = open_locked(home->own, SANDBOXES);
+	return home->directory < 0 ? home->directory : 0;
+}
+
+/* msp.<pid> with its locks and its parts. Another start may take a fresh one that is not locked yet
  * for a dead one and remove it: then the next name is tried. */
 static int make_home(struct cgroup_home *home)
 {
@@ -112,15 +150,12 @@ static int make_home(struct cgroup_home *home)
 				return -errno;
 			continue;
 		}
-		home->directory = open_folder(home->parent, home->name);
-		error = home->directory < 0 ? home->directory : 0;
-		if (!error && flock(home->directory, LOCK_EX | LOCK_NB) != 0)
-			error = -errno;
-		if (!error && mkdirat(home->directory, LEAF, 0755) != 0)
-			error = -errno;
+		error = make_parts(home);
 		if (error) {
+			if (home->own >= 0)
+				(void)remove_tree(home->parent, home->name, home->own);
 			fd_close(&home->directory);
-			(void)unlinkat(home->parent, home->name, AT_REMOVEDIR);
+			fd_close(&home->own);
 		}
 	}
 	return error;
@@ -144,9 +179,47 @@ static int move_self(int directory, const char *file)
 	return cgroup_write(directory, file, "0");
 }
 
-int cgroup_enter(struct cgroup_state *state, struct cgroup_home *ret)
+/* What stands in each file, in the order of writing. */
+static int set_limits(const struct cgroup_home *home, uint64_t memory_bytes)
 {
-	struct cgroup_home home = { .parent = state->directory, .directory = -1 };
+	static const char *const files[][2] = {
+		{ "memory.min", PROTECTED_BYTES },
+		{ SUPERVISOR "/memory.min", PROTECTED_BYTES },
+		{ SUPERVISOR "/cpu.weight", WEIGHT_SUPERVISOR },
+		{ SANDBOXES "/cpu.weight", WEIGHT_SANDBOXES },
+	};
+	char number[32];
+	int error = 0;
+
+	for (size_t i = 0; !error && i < sizeof(files) / sizeof(files[0]); i++)
+		error = cgroup_write(home->own, files[i][0], files[i][1]);
+	if (!error)
+		error = cgroup_write(home->own, SANDBOXES "/memory.swap.max", "0");
+	if (error == -ENOENT) /* a kernel without swap accounting has no swap to limit */
+		error = 0;
+	if (error || memory_bytes == 0)
+		return error;
+	format_text(number, sizeof(number), "%llu", (unsigned long long)memory_bytes);
+	return cgroup_write(home->own, SANDBOXES "/memory.max", number);
+}
+
+/* The first process to go is ours; only an empty cgroup hands controllers on. */
+static int fill(const struct cgroup_home *home, uint64_t memory_bytes)
+{
+	int error = move_self(home->own, SUPERVISOR "/cgroup.procs");
+
+	if (!error)
+		error = enable(home->parent, home->has_io);
+	if (!error)
+		error = enable(home->own, home->has_io);
+	if (!error)
+		error = enable(home->directory, home->has_io);
+	return error ? error : set_limits(home, memory_bytes);
+}
+
+int cgroup_enter(struct cgroup_state *state, uint64_t memory_bytes, struct cgroup_home *ret)
+{
+	struct cgroup_home home = { .parent = state->directory, .own = -1, .directory = -1 };
 	int error;
 
 	state->directory = -1;
@@ -157,11 +230,7 @@ int cgroup_enter(struct cgroup_state *state, struct cgroup_home *ret)
 		fd_close(&home.parent);
 		return error;
 	}
-	error = move_self(home.directory, LEAF "/cgroup.procs");
-	if (!error)
-		error = enable(home.parent, home.has_io);
-	if (!error)
-		error = enable(home.directory, home.has_io);
+	error = fill(&home, memory_bytes);
 	if (error) {
 		cgroup_leave(&home);
 		return error;
@@ -174,11 +243,13 @@ int cgroup_enter(struct cgroup_state *state, struct cgroup_home *ret)
  * a sandbox is left that uses them. */
 static bool go_back(const struct cgroup_home *home)
 {
-	int list = open_folder(home->parent, home->name);
+	int list = open_folder(home->own, SANDBOXES);
 
 	if (list >= 0)
 		empty_folder(list, REMOVE_DEPTH);
-	disable(home->directory);
+	if (unlinkat(home->own, SANDBOXES, AT_REMOVEDIR) != 0 && errno != ENOENT)
+		return false;
+	disable(home->own);
 	disable(home->parent);
 	return move_self(home->parent, "cgroup.procs") == 0;
 }
@@ -195,8 +266,8 @@ void cgroup_leave(struct cgroup_home *home)
 			(void)nanosleep(&wait, NULL); /* a signal only makes it shorter */
 	}
 	if (is_back)
-		(void)remove_tree(home->parent, home->name,
-				  home->directory); /* or the next start */
+		(void)remove_tree(home->parent, home->name, home->own); /* or the next start */
 	fd_close(&home->directory);
+	fd_close(&home->own);
 	fd_close(&home->parent);
 }

@@ -156,10 +156,9 @@ int launch_enter_cgroup(uint32_t limits, struct budget *budget, struct cgroup_ho
 	char what[CGROUP_TEXT_MAX];
 	char fix[CGROUP_TEXT_MAX];
 
-	*home = (struct cgroup_home){ .parent = -1, .directory = -1 };
+	*home = (struct cgroup_home){ .parent = -1, .own = -1, .directory = -1 };
 	if (state.problem == CGROUP_USABLE) {
-		const struct budget wish = *budget;
-		int error;
+		const int error = cgroup_enter(&state, 0, home);
 
 		budget_complete(budget, state.directory);
 		error = cgroup_enter(&state, home);

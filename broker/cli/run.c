@@ -332,8 +332,7 @@ static int run(const struct command *command, int argc, char *argv[])
 	static struct run_options options = { .profile = "default" };
 	struct run run = { .options = &options,
 			   .images = { -1, -1, -1, -1 },
-			   .home = { .parent = -1, .directory = -1 },
-			   .service = { .state = SERVICE_ABSENT, .fd = -1 } };
+			   .home = { .parent = -1, .own = -1, .directory = -1 } };
 	bool use_tty;
 	int rest;
 	int code;
