@@ -9,7 +9,7 @@ import unittest
 import support
 
 BUILD = os.environ.get("MSP_BUILD") or os.path.join(support.ROOT, "build", "release")
-LIBEXEC = {"msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "builtin.policy"}
+LIBEXEC = {"msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope", "builtin.policy"}
 
 
 class Install(unittest.TestCase):

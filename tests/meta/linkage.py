@@ -13,6 +13,7 @@ import tree
 ALLOWED_LIBRARIES = {
     "msp": set(),
     "msp-broker": {"libc", "libevent_core-2.1", "libyajl", "libcap-ng"},
+    "msp-scope": {"libc", "libsystemd"},
     "msp-policy": {"libc", "libcyaml", "libyaml-0", "libseccomp"},
     "msp-supervisor": set(),
     "msp-child-init": set(),

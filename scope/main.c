@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * msp-scope: have the user's systemd put msp into a cgroup of its own.
+ *
+ *   msp-scope PID      make a transient, delegated scope with the process PID, our parent, in it,
+ *                      and wait until that is done
+ *   msp-scope --check  change nothing; print "VERSION CGROUP" of the user's systemd
+ *
+ * msp starts it before there is a supervisor, so that libsystemd is in no process that has anything
+ * to do with sandboxes. Exit code 0, or 1 and one line on standard error that says what was tried.
+ *
+ * The manager is asked through the session bus, and where there is none, through the manager's own
+ * socket. Environment: DBUS_SESSION_BUS_ADDRESS; without it the bus of /run/user/UID.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <systemd/sd-bus.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SERVICE "org.freedesktop.systemd1"
+#define OBJECT "/org/freedesktop/systemd1"
+#define MANAGER "org.freedesktop.systemd1.Manager"
+
+/* For everything together; a manager that is busy starting a session takes some hundred
+ * milliseconds. */
+#define DEADLINE_US 5000000ULL
+
+#define ADDRESS_MAX 512
+#define TEXT_MAX 800
+
+struct job {
+	const char *path;
+	char result[32]; /* empty: not ended */
+};
+
+static uint64_t deadline_us;
+static char tried[TEXT_MAX]; /* "ADDRESS: error; ADDRESS: error" */
+
+__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
+{
+	const size_t used = strlen(tried);
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(tried + used, sizeof(tried) - used, format, arguments);
+	va_end(arguments);
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static uint64_t left_us(void)
+{
+	const uint64_t now = now_us();
+
+	return now < deadline_us ? deadline_us - now : 1;
+}
+
+/* A connection to a bus, or, when `is_direct`, to the manager without a bus between. */
+static int connect_to(const char *address, int is_direct, sd_bus **ret)
+{
+	sd_bus *bus = NULL;
+	int error = sd_bus_new(&bus);
+
+	if (error >= 0)
+		error = sd_bus_set_address(bus, address);
+	if (error >= 0 && !is_direct)
+		error = sd_bus_set_bus_client(bus, 1);
+	if (error >= 0)
+		error = sd_bus_start(bus);
+	if (error >= 0)
+		error = sd_bus_set_method_call_timeout(bus, left_us());
+	if (error < 0) {
+		bus = sd_bus_unref(bus);
+		return error;
+	}
+	*ret = bus;
+	return 0;
+}
+
+static int on_job_removed(sd_bus_message *message, void *context, sd_bus_error *error)
+{
+	struct job *job = context;
+	const char *path = NULL;
+	const char *unit = NULL;
+	const char *result = NULL;
+	uint32_t id = 0;
+
+	if (sd_bus_message_read(message, "uoss", &id, &path, &unit, &result) >= 0 && job->path &&
+	    strcmp(path, job->path) == 0)
+		(void)snprintf(job->result, sizeof(job->result), "%s", result);
+	return 0;
+}
+
+static int append_properties(sd_bus_message *message, uint32_t pid)
+{
+	int error = sd_bus_message_open_container(message, 'a', "(sv)");
+
+	if (error >= 0)
+		error = sd_bus_message_append(message, "(sv)", "Description", "s",
+					      "Sandboxes of one msp");
+	if (error >= 0)
+		error = sd_bus_message_append(message, "(sv)", "PIDs", "au", 1, pid);
+	if (error >= 0)
+		error = sd_bus_message_append(message, "(sv)", "Delegate", "b", 1);
+	/* A scope that failed, because of a signal, say, is not kept for anybody to look at. */
+	if (error >= 0)
+		error = sd_bus_message_append(message, "(sv)", "CollectMode", "s",
+					      "inactive-or-failed");
+	return error >= 0 ? sd_bus_message_close_container(message) : error;
+}
+
+static int ask_for_scope(sd_bus *bus, const char *name, uint32_t pid, sd_bus_error *wrong,
+			 sd_bus_message **ret)
+{
+	sd_bus_message *message = NULL;
+	int error = sd_bus_message_new_method_call(bus, &message, SERVICE, OBJECT, MANAGER,
+						   "StartTransientUnit");
+
+	if (error >= 0)
+		error = sd_bus_message_append(message, "ss", name, "fail");
+	if (error >= 0)
+		error = append_properties(message, pid);
+	if (error >= 0)
+		error = sd_bus_message_append(message, "a(sa(sv))", 0);
+	if (error >= 0)
+		error = sd_bus_call(bus, message, left_us(), wrong, ret);
+	(void)sd_bus_message_unref(message);
+	return error;
+}
+
+static int await(sd_bus *bus, struct job *job)
+{
+	while (!job->result[0]) {
+		int error = sd_bus_process(bus, NULL);
+
+		if (error == 0 && now_us() >= deadline_us)
+			return -ETIMEDOUT;
+		if (error == 0)
+			error = sd_bus_wait(bus, left_us());
+		if (error < 0 && error != -EINTR)
+			return error;
+	}
+	return 0;
+}
+
+static int make_scope(sd_bus *bus, uint32_t pid, sd_bus_error *wrong)
+{
+	struct job job = { .path = NULL };
+	sd_bus_message *reply = NULL;
+	char name[64];
+	uint64_t number = 0;
+	int error;
+
+	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+		return -EIO;
+	(void)snprintf(name, sizeof(name), "msp-%u-%016llx.scope", pid, (unsigned long long)number);
+	/* Before the job exists, or its end could be missed. The manager sends no signals to who
+	 * did not subscribe. */
+	error = sd_bus_match_signal(bus, NULL, NULL, OBJECT, MANAGER, "JobRemoved", on_job_removed,
+				    &job);
+	if (error >= 0)
+		error = sd_bus_call_method(bus, SERVICE, OBJECT, MANAGER, "Subscribe", wrong, NULL,
+					   NULL);
+	if (error >= 0)
+		error = ask_for_scope(bus, name, pid, wrong, &reply);
+	if (error >= 0)
+		error = sd_bus_message_read(reply, "o", &job.path);
+	if (error >= 0)
+		error = await(bus, &job);
+	(void)sd_bus_message_unref(reply);
+	if (error >= 0 && strcmp(job.result, "done") != 0)
+		return sd_bus_error_setf(wrong, SD_BUS_ERROR_FAILED, "the job for %s ended with %s",
+					 name, job.result);
+	return error;
+}
+
+static int print_manager(sd_bus *bus, sd_bus_error *wrong)
+{
+	char *version = NULL;
+	char *group = NULL;
+	int error = sd_bus_get_property_string(bus, SERVICE, OBJECT, MANAGER, "Version", wrong,
+					       &version);
+
+	if (error >= 0)
+		error = sd_bus_get_property_string(bus, SERVICE, OBJECT, MANAGER, "ControlGroup",
+						   wrong, &group);
+	if (error >= 0 && (printf("%s %s\n", version, group) < 0 || fflush(stdout) != 0))
+		error = -errno;
+	free(version);
+	free(group);
+	return error;
+}
+
+/* 0 when it was done; else what went wrong is noted. `pid` 0: only look. */
+static int try_address(const char *address, int is_direct, uint32_t pid)
+{
+	sd_bus_error wrong = SD_BUS_ERROR_NULL;
+	sd_bus *bus = NULL;
+	int error = connect_to(address, is_direct, &bus);
+
+	if (error >= 0)
+		error = pid ? make_scope(bus, pid, &wrong) : print_manager(bus, &wrong);
+	if (error < 0)
+		note("%s%s: %s", tried[0] ? "; " : "", address,
+		     wrong.message ? wrong.message : strerror(-error));
+	sd_bus_error_free(&wrong);
+	(void)sd_bus_close_unref(bus);
+	return error < 0 ? error : 0;
+}
+
+static int try_all(uint32_t pid)
+{
+	const char *environment = getenv("DBUS_SESSION_BUS_ADDRESS");
+	char address[ADDRESS_MAX];
+	int error = -ENOENT;
+
+	deadline_us = now_us() + DEADLINE_US;
+	if (environment && *environment)
+		error = try_address(environment, 0, pid);
+	(void)snprintf(address, sizeof(address), "unix:path=/run/user/%u/bus", geteuid());
+	if (error && !(environment && strcmp(environment, address) == 0))
+		error = try_address(address, 0, pid);
+	(void)snprintf(address, sizeof(address), "unix:path=/run/user/%u/systemd/private",
+		       geteuid());
+	return error ? try_address(address, 1, pid) : 0;
+}
+
+/* The number of our parent, and nobody else's: without it another process would be moved. 0 when it
+ * is not that. */
+static uint32_t parse_parent(const char *word)
+{
+	char *end = NULL;
+	const unsigned long number = strtoul(word, &end, 10);
+
+	if (end == word || *end != '\0' || number != (unsigned long)getppid())
+		return 0;
+	return (uint32_t)number;
+}
+
+int main(int argc, char *argv[])
+{
+	uint32_t pid = 0;
+
+	/* First: a parent that ends later takes us with it, one that has ended is not ours. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+		(void)fprintf(stderr, "msp-scope: prctl: %s\n", strerror(errno));
+		return 1;
+	}
+	if (argc == 2 && strcmp(argv[1], "--check") != 0)
+		pid = parse_parent(argv[1]);
+	if (argc != 2 || (pid == 0 && strcmp(argv[1], "--check") != 0)) {
+		(void)fputs("msp-scope: this program is started by msp\n", stderr);
+		return 1;
+	}
+	if (try_all(pid) != 0) {
+		(void)fprintf(stderr, "msp-scope: %s\n", tried);
+		return 1;
+	}
+	return 0;
+}
