@@ -6,6 +6,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -76,6 +77,7 @@ int account_drop(uid_t uid, gid_t gid, const char *name)
 		return -errno;
 	if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
 		return -errno;
+	(void)unsetenv("DBUS_SESSION_BUS_ADDRESS"); /* root's session is not the account's */
 	error = drop_capabilities();
 	return error ? error : verify_dropped(uid, gid);
 }

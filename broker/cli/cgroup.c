@@ -16,16 +16,12 @@
 #include "format.h"
 #include "mounts.h"
 
-#define REQUIRED (CGROUP_CPU | CGROUP_MEMORY | CGROUP_PIDS)
-
 static const struct {
 	const char *name;
 	uint32_t bit;
 } controllers[] = {
-	{ "cpu", CGROUP_CPU },
-	{ "memory", CGROUP_MEMORY },
-	{ "pids", CGROUP_PIDS },
-	{ "io", CGROUP_IO },
+	{ "cpu", CGROUP_CPU }, { "memory", CGROUP_MEMORY }, { "pids", CGROUP_PIDS },
+	{ "io", CGROUP_IO },   { "cpuset", CGROUP_CPUSET },
 };
 
 bool cgroup_parse_own(const char *text, char *ret, size_t room)
@@ -144,6 +140,16 @@ static bool is_writable(int directory)
 	       faccessat(directory, "cgroup.subtree_control", W_OK, AT_EACCESS) == 0;
 }
 
+bool cgroup_read_controllers(const char *own, char *ret, size_t room)
+{
+	char path[4096];
+
+	if (!find_directory(own, path, sizeof(path)))
+		return false;
+	format_append(path, sizeof(path), "/cgroup.controllers");
+	return read_text_file(AT_FDCWD, path, ret, room) >= 0;
+}
+
 struct cgroup_state cgroup_examine(void)
 {
 	struct cgroup_state state = { .problem = CGROUP_ABSENT, .directory = -1 };
@@ -158,7 +164,7 @@ struct cgroup_state cgroup_examine(void)
 	if (state.directory < 0 || read_text_file(state.directory, "cgroup.controllers",
 						  state.controllers, sizeof(state.controllers)) < 0)
 		return state;
-	if ((cgroup_parse_controllers(state.controllers) & REQUIRED) != REQUIRED)
+	if ((cgroup_parse_controllers(state.controllers) & CGROUP_REQUIRED) != CGROUP_REQUIRED)
 		state.problem = CGROUP_CONTROLLERS;
 	else if (!is_writable(state.directory))
 		state.problem = CGROUP_NOT_WRITABLE;
@@ -167,14 +173,12 @@ struct cgroup_state cgroup_examine(void)
 	return state;
 }
 
-/* The required ones that are not among the bits `found`: "cpu, memory, pids". */
-static void list_missing(uint32_t found, char *text, size_t room)
+void cgroup_list_controllers(uint32_t bits, char *ret, size_t room)
 {
-	text[0] = '\0';
+	ret[0] = '\0';
 	for (size_t i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++) {
-		if ((controllers[i].bit & REQUIRED) == 0 || (controllers[i].bit & found) != 0)
-			continue;
-		format_append(text, room, "%s%s", text[0] ? ", " : "", controllers[i].name);
+		if (controllers[i].bit & bits)
+			format_append(ret, room, "%s%s", ret[0] ? ", " : "", controllers[i].name);
 	}
 }
 
@@ -206,8 +210,8 @@ static void describe_controllers(const struct cgroup_state *state, char *text)
 	char missing[64];
 	char on_v1[64];
 
-	list_missing(here, missing, sizeof(missing));
-	list_missing(REQUIRED & ~controllers_on_v1(), on_v1, sizeof(on_v1));
+	cgroup_list_controllers(CGROUP_REQUIRED & ~here, missing, sizeof(missing));
+	cgroup_list_controllers(CGROUP_REQUIRED & controllers_on_v1(), on_v1, sizeof(on_v1));
 	format_text(text, CGROUP_TEXT_MAX, "%.300s has the controllers \"%s\"; missing: %s",
 		    state->path, state->controllers, missing);
 	if (on_v1[0])
@@ -246,26 +250,24 @@ void cgroup_describe(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX
 }
 
 #define FIX_SCOPE                                                                                  \
-	"start msp in a scope of its own: systemd-run --user --scope -p Delegate=yes -- msp"
+	"have a systemd of your own running ('loginctl enable-linger' starts one), which gives "   \
+	"msp a scope"
 
 void cgroup_describe_fix(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX])
 {
-	const bool is_on_v1 =
-		state->problem <= CGROUP_CONTROLLERS && (controllers_on_v1() & REQUIRED) != 0;
+	const bool is_on_v1 = state->problem <= CGROUP_CONTROLLERS &&
+			      (controllers_on_v1() & CGROUP_REQUIRED) != 0;
 
 	if (is_on_v1)
 		format_text(text, CGROUP_TEXT_MAX,
 			    "boot with systemd.unified_cgroup_hierarchy=1 (or cgroup_no_v1=all) on "
-			    "the kernel command line, then " FIX_SCOPE
-			    " ...; or accept weaker limits with --limits=fallback");
+			    "the kernel command line, and " FIX_SCOPE
+			    "; or accept weaker limits with --limits=fallback");
 	else if (state->problem == CGROUP_CONTROLLERS)
-		format_text(
-			text, CGROUP_TEXT_MAX,
-			"have systemd hand them to users: put '[Service]' and 'Delegate=cpu "
-			"cpuset io memory pids' into /etc/systemd/system/user@.service.d/"
-			"delegate.conf, run 'systemctl daemon-reload', log in again and " FIX_SCOPE
-			" ...; or accept weaker limits with --limits=fallback");
+		format_text(text, CGROUP_TEXT_MAX,
+			    "have systemd hand them to users: " CGROUP_DROP_IN "; and " FIX_SCOPE
+			    "; or accept weaker limits with --limits=fallback");
 	else
 		format_text(text, CGROUP_TEXT_MAX,
-			    FIX_SCOPE " ...; or accept weaker limits with --limits=fallback");
+			    FIX_SCOPE "; or accept weaker limits with --limits=fallback");
 }

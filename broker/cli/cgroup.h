@@ -36,12 +36,13 @@ struct cgroup_state {
 	char controllers[256]; /* cgroup.controllers there */
 };
 
-/* The ones that we use, as bits. */
+/* The ones that a user can be given, as bits. */
 enum cgroup_controller {
 	CGROUP_CPU = 1,
 	CGROUP_MEMORY = 2,
 	CGROUP_PIDS = 4,
 	CGROUP_IO = 8,
+	CGROUP_CPUSET = 16,
 };
 
 /* Ours to fill, with the supervisor's place. */
@@ -53,10 +54,25 @@ struct cgroup_home {
 	uint32_t has_io; /* 1: io is enabled too */
 };
 
+#define CGROUP_REQUIRED (CGROUP_CPU | CGROUP_MEMORY | CGROUP_PIDS)
+
 #define CGROUP_TEXT_MAX 1024
 
 /* Look, change nothing. */
 struct cgroup_state cgroup_examine(void);
+
+/* cgroup.controllers of the cgroup `own`, a path as in /proc/PID/cgroup. False when it cannot be
+ * read. */
+bool cgroup_read_controllers(const char *own, char *ret, size_t room);
+
+/* "cpu, memory": the names of these bits; empty when there are none. */
+void cgroup_list_controllers(uint32_t bits, char *ret, size_t room);
+
+/* What root does to have systemd hand all controllers to users. */
+#define CGROUP_DROP_IN                                                                             \
+	"put '[Service]' and 'Delegate=cpu cpuset io memory pids' into "                           \
+	"/etc/systemd/system/user@.service.d/delegate.conf, run 'systemctl daemon-reload' and "    \
+	"log in again"
 
 /*
  * Remove what dead starts left, make msp.<pid>, move this process into its supervisor/ and enable

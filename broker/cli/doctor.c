@@ -67,7 +67,7 @@ static int examine(const char *run_as, struct machine *machine)
 	char *slash;
 	int error = 0;
 
-	machine->images = (struct images){ -1, -1, -1, -1 };
+	machine->images = (struct images)IMAGES_NONE;
 	if (launch_own_path(machine->own_folder)) {
 		slash = strrchr(machine->own_folder, '/');
 		*slash = '\0';
@@ -79,6 +79,9 @@ static int examine(const char *run_as, struct machine *machine)
 		error = leave_root(machine, run_as);
 	if (!error)
 		machine->cgroup = cgroup_examine();
+	machine->has_scope =
+		!error && scope_can_help(machine->cgroup.problem) &&
+		scope_examine(machine->images.scope, &machine->scope, machine->scope_text) == 0;
 	return error;
 }
 

@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "format.h"
+#include "scope.h"
 
 #define SUPERVISOR_CHANNEL 3
 
@@ -46,11 +47,13 @@ bool launch_own_path(char ret[IPC_PATH_MAX])
 static const struct {
 	const char *name;
 	size_t offset;
+	bool is_optional;
 } image_files[] = {
-	{ "msp-supervisor", offsetof(struct images, supervisor) },
-	{ "msp-child-init", offsetof(struct images, child_init) },
-	{ "msp-broker", offsetof(struct images, broker) },
-	{ "builtin.policy", offsetof(struct images, policy) },
+	{ "msp-supervisor", offsetof(struct images, supervisor), false },
+	{ "msp-child-init", offsetof(struct images, child_init), false },
+	{ "msp-broker", offsetof(struct images, broker), false },
+	{ "builtin.policy", offsetof(struct images, policy), false },
+	{ "msp-scope", offsetof(struct images, scope), true }, /* one of several ways to a cgroup */
 };
 
 /* The folder that the first of them is in. */
@@ -72,7 +75,7 @@ static int open_folder(const char *own_folder, char *ret_path, size_t room)
 
 int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])
 {
-	struct images images = { -1, -1, -1, -1 };
+	struct images images = IMAGES_NONE;
 	char own[IPC_PATH_MAX];
 	char path[IPC_PATH_MAX + 32];
 	char *slash;
@@ -99,7 +102,7 @@ int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])
 	for (size_t i = 0; i < sizeof(image_files) / sizeof(image_files[0]); i++) {
 		const int fd = openat(folder, image_files[i].name, O_RDONLY | O_CLOEXEC);
 
-		if (fd < 0) {
+		if (fd < 0 && !image_files[i].is_optional) {
 			format_text(text, LAUNCH_TEXT_MAX,
 				    "%.900s/%s cannot be opened: %s. Install all of msp's programs "
 				    "together",
@@ -121,6 +124,7 @@ void launch_close_images(struct images *images)
 	fd_close(&images->child_init);
 	fd_close(&images->broker);
 	fd_close(&images->policy);
+	fd_close(&images->scope);
 }
 
 int launch_drop_root(const char *run_as, int *ret_exit, char text[LAUNCH_TEXT_MAX])
@@ -149,19 +153,39 @@ int launch_drop_root(const char *run_as, int *ret_exit, char text[LAUNCH_TEXT_MA
 	return -1;
 }
 
-int launch_enter_cgroup(uint32_t limits, struct budget *budget, struct cgroup_home *home,
-			char text[LAUNCH_TEXT_MAX])
+/* What was tried and what helps, when no cgroup could be had. */
+static void explain_cgroup(const struct cgroup_state *state, const char *scope,
+			   char text[LAUNCH_TEXT_MAX])
 {
-	struct cgroup_state state = cgroup_examine();
 	char what[CGROUP_TEXT_MAX];
 	char fix[CGROUP_TEXT_MAX];
 
+	cgroup_describe(state, what);
+	cgroup_describe_fix(state, fix);
+	format_text(text, LAUNCH_TEXT_MAX,
+		    "the policy requires cgroup v2 with cpu, memory and pids: %.400s. ", what);
+	if (scope[0])
+		format_append(text, LAUNCH_TEXT_MAX, "No scope of its own either: %.300s. ", scope);
+	format_append(text, LAUNCH_TEXT_MAX, "To fix it, %s", fix);
+}
+
+int launch_enter_cgroup(const struct images *images, uint32_t limits, struct budget *budget,
+			struct cgroup_home *home, char text[LAUNCH_TEXT_MAX])
+{
+	struct cgroup_state state = cgroup_examine();
+	char scope[SCOPE_TEXT_MAX] = "";
+
 	*home = (struct cgroup_home){ .parent = -1, .own = -1, .directory = -1 };
+	if (scope_can_help(state.problem) && scope_enter(images->scope, scope) == 0) {
+		fd_close(&state.directory);
+		state = cgroup_examine();
+	}
 	if (state.problem == CGROUP_USABLE) {
-		const int error = cgroup_enter(&state, 0, home);
+		const struct budget wish = *budget;
+		int error;
 
 		budget_complete(budget, state.directory);
-		error = cgroup_enter(&state, home);
+		error = cgroup_enter(&state, budget->memory_bytes, home);
 		if (!error)
 			return 0;
 		*budget = wish;
@@ -172,12 +196,7 @@ int launch_enter_cgroup(uint32_t limits, struct budget *budget, struct cgroup_ho
 	budget_complete(budget, -1);
 	if (limits == LIMITS_FALLBACK)
 		return 0;
-	cgroup_describe(&state, what);
-	cgroup_describe_fix(&state, fix);
-	format_text(
-		text, LAUNCH_TEXT_MAX,
-		"the policy requires cgroup v2 with cpu, memory and pids: %.400s. To fix it, %s",
-		what, fix);
+	explain_cgroup(&state, scope, text);
 	return -1;
 }
 

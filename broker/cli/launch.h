@@ -22,9 +22,15 @@ struct images {
 	int child_init;
 	int broker;
 	int policy;
+	int scope; /* may be missing */
 };
 
-#define LAUNCH_TEXT_MAX 1280
+#define IMAGES_NONE                                                                                \
+	{                                                                                          \
+		-1, -1, -1, -1, -1                                                                 \
+	}
+
+#define LAUNCH_TEXT_MAX 1536
 
 /*
  * See to it that descriptors 0, 1 and 2 exist (what is missing becomes /dev/null), so that nothing
@@ -44,11 +50,13 @@ bool launch_own_path(char ret[IPC_PATH_MAX]);
  * code. `run_as` is --run-as or NULL. */
 int launch_drop_root(const char *run_as, int *ret_exit, char text[LAUNCH_TEXT_MAX]);
 
-/* Enter a cgroup of our own (home->directory >= 0), or, when `limits` accepts it, go without
- * (home->directory -1), and complete the budget by what is there. 0, or -1 with a line in `text`.
+/*
+ * Enter a cgroup of our own (home->directory >= 0), asking the user's systemd for one where ours
+ * cannot be used, or, when `limits` accepts it, go without (home->directory -1); and complete the
+ * budget by what is there. 0, or -1 with a line in `text`.
  */
-int launch_enter_cgroup(uint32_t limits, struct budget *budget, struct cgroup_home *home,
-			char text[LAUNCH_TEXT_MAX]);
+int launch_enter_cgroup(const struct images *images, uint32_t limits, struct budget *budget,
+			struct cgroup_home *home, char text[LAUNCH_TEXT_MAX]);
 
 struct launch {
 	const struct images *images;

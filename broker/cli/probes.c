@@ -56,14 +56,56 @@ static void probe_landlock(const struct machine *machine, struct finding *ret)
 			"the kernel command line");
 }
 
+/* A scope has what the manager's cgroup has. */
+static const char *controllers_to_come(const struct machine *machine)
+{
+	if (machine->cgroup.problem == CGROUP_USABLE)
+		return machine->cgroup.controllers;
+	return machine->has_scope ? machine->scope.controllers : "";
+}
+
 static void probe_cgroup(const struct machine *machine, struct finding *ret)
 {
+	char missing[64];
+
 	format_text(ret->tried, sizeof(ret->tried),
-		    "the cgroup of this process, writable, with cpu, memory and pids");
-	ret->status = machine->cgroup.problem == CGROUP_USABLE ? FINDING_OK : FINDING_MISSING;
+		    "a writable cgroup of its own with cpu, memory and pids");
+	cgroup_list_controllers(CGROUP_REQUIRED &
+					~cgroup_parse_controllers(controllers_to_come(machine)),
+				missing, sizeof(missing));
+	ret->status = missing[0] ? FINDING_MISSING : FINDING_OK;
 	cgroup_describe(&machine->cgroup, ret->happened);
+	if (machine->has_scope)
+		format_append(ret->happened, sizeof(ret->happened),
+			      "; msp asks the user's systemd %.60s for a scope of its own, which "
+			      "would have the controllers \"%s\"",
+			      machine->scope.version, machine->scope.controllers);
+	else if (machine->scope_text[0])
+		format_append(ret->happened, sizeof(ret->happened),
+			      "; the user's systemd cannot give it a scope: %s",
+			      machine->scope_text);
 	if (ret->status == FINDING_MISSING)
 		cgroup_describe_fix(&machine->cgroup, ret->fix);
+}
+
+static void probe_delegation(const struct machine *machine, struct finding *ret)
+{
+	const char *controllers = controllers_to_come(machine);
+	char missing[64];
+
+	ret->status = controllers[0] ? FINDING_NOTE : FINDING_SKIPPED;
+	format_text(ret->tried, sizeof(ret->tried), "io and cpuset in that cgroup");
+	if (!controllers[0]) {
+		format_text(ret->happened, sizeof(ret->happened), "there is no such cgroup");
+		return;
+	}
+	cgroup_list_controllers((CGROUP_IO | CGROUP_CPUSET) &
+					~cgroup_parse_controllers(controllers),
+				missing, sizeof(missing));
+	format_text(ret->happened, sizeof(ret->happened), "both are there");
+	if (missing[0])
+		format_text(ret->happened, sizeof(ret->happened),
+			    "not there: %s. To have them, as root " CGROUP_DROP_IN, missing);
 }
 
 static int open_plan(const struct machine *machine, struct plan *ret)
@@ -80,8 +122,9 @@ static void probe_files(const struct machine *machine, struct finding *ret)
 	struct plan plan;
 	int error;
 
-	format_text(ret->tried, sizeof(ret->tried),
-		    "opening msp-supervisor, msp-child-init, msp-broker and builtin.policy");
+	format_text(
+		ret->tried, sizeof(ret->tried),
+		"opening msp-supervisor, msp-child-init, msp-broker, msp-scope and builtin.policy");
 	ret->status = FINDING_MISSING;
 	if (machine->images.policy < 0) {
 		format_text(ret->happened, sizeof(ret->happened), "%.600s", machine->images_text);
@@ -177,9 +220,11 @@ const struct probe probes[] = {
 	{ "seccomp", PROBE_REQUIRED, probe_seccomp, "the list of system calls", FIX_KERNEL },
 	{ "cgroup", PROBE_LIMITS, probe_cgroup, "hard limits of memory, processes and CPU time",
 	  "" },
+	{ "delegation", PROBE_INFORMATION, probe_delegation,
+	  "io shares the disks out among sandboxes, cpuset the processors", "" },
 	{ "cgroup-clone", PROBE_LIMITS, probe_cgroup_clone,
 	  "a process is inside its limits from its first instruction", FIX_KERNEL },
-	{ "files", PROBE_REQUIRED, probe_files, "msp is five programs and a compiled policy",
+	{ "files", PROBE_REQUIRED, probe_files, "msp is six programs and a compiled policy",
 	  "install all of msp's programs together, of one version" },
 	{ "account", PROBE_REQUIRED, probe_account, "nothing of ours runs as root", "" },
 	{ "languages", PROBE_INFORMATION, probe_languages, "what run_code can run",

@@ -12,6 +12,7 @@
 #include "account.h"
 #include "cgroup.h"
 #include "launch.h"
+#include "scope.h"
 
 enum finding_status {
 	FINDING_OK,
@@ -35,6 +36,9 @@ struct machine {
 	struct account account; /* when was_root: who we became; uid 65534 without an account */
 	bool has_account;
 	struct cgroup_state cgroup;
+	bool has_scope; /* the user's systemd would give us one */
+	struct scope_manager scope;
+	char scope_text[SCOPE_TEXT_MAX]; /* why not; empty: nobody was asked */
 	char own_folder[IPC_PATH_MAX];
 };
 

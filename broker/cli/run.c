@@ -241,7 +241,8 @@ static int prepare(struct run *run)
 		code = join_service(run);
 	if (code || run->service.state == SERVICE_HERE)
 		return code;
-	if (launch_enter_cgroup(run->options->limits, &run->budget, &run->home, text) != 0)
+	if (launch_enter_cgroup(&run->images, run->options->limits, &run->budget, &run->home,
+				text) != 0)
 		return refuse(text, MSP_EXIT_REFUSED);
 	return 0;
 }
@@ -331,8 +332,9 @@ static int run(const struct command *command, int argc, char *argv[])
 {
 	static struct run_options options = { .profile = "default" };
 	struct run run = { .options = &options,
-			   .images = { -1, -1, -1, -1 },
-			   .home = { .parent = -1, .own = -1, .directory = -1 } };
+			   .images = IMAGES_NONE,
+			   .home = { .parent = -1, .own = -1, .directory = -1 },
+			   .service = { .state = SERVICE_ABSENT, .fd = -1 } };
 	bool use_tty;
 	int rest;
 	int code;

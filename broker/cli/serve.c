@@ -138,7 +138,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 		code = service_sockets_open(options->socket, &sockets, text);
 	if (code)
 		return give_up(text, code);
-	if (launch_enter_cgroup(options->limits, &options->budget, &home, text) != 0)
+	if (launch_enter_cgroup(images, options->limits, &options->budget, &home, text) != 0)
 		return give_up(text, MSP_EXIT_REFUSED);
 	if (!options->is_service && isatty(STDIN_FILENO))
 		greet();

@@ -4,12 +4,12 @@
 
 Needs a delegated cgroup v2 that this process has for itself: it is started again in a scope of the
 user's systemd for that, and skipped where there is none."""
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 import support
@@ -17,6 +17,9 @@ from cli_support import MSP, SECONDS
 
 IN_SCOPE = "MSP_TEST_IN_SCOPE"
 NEEDED = {"cpu", "memory", "pids"}
+# What msp asks for a scope where its cgroup is shared.
+HAS_MANAGER = (os.path.exists("/run/systemd/system")
+               and os.path.exists(f"/run/user/{os.getuid()}/systemd/private"))
 
 
 def own_cgroup():
@@ -91,6 +94,9 @@ class Cgroups(unittest.TestCase):
         return sorted(os.path.relpath(folder, self.work)
                       for folder, _, _ in os.walk(self.work) if folder != self.work)
 
+    def number(self, path):
+        return read(f"{self.work}/{path}").strip()
+
     def assert_clear(self):
         self.assertTrue(support.wait_until(lambda: self.inside() == [], 2), self.inside())
         self.assertEqual(read(self.work + "/cgroup.subtree_control").split(), [])
@@ -106,11 +112,18 @@ class Cgroups(unittest.TestCase):
         process = self.start("--", "sh", "-c", "echo ready; sleep 60")
         self.assertEqual(process.stdout.readline(), "ready\n")
         home = f"msp.{process.pid}"
-        self.assertEqual(self.inside(), [home, home + "/s0", home + "/s0/e0",
+        sandboxes = home + "/sandboxes"
+        self.assertEqual(self.inside(), [home, sandboxes, sandboxes + "/s0", sandboxes + "/s0/e0",
                                          home + "/supervisor"])
         self.assertIn(str(process.pid), read(f"{self.work}/{home}/supervisor/cgroup.procs").split())
-        self.assertNotEqual(read(f"{self.work}/{home}/s0/memory.max").strip(), "max")
-        self.assertNotEqual(read(f"{self.work}/{home}/s0/pids.max").strip(), "max")
+        self.assertNotEqual(self.number(sandboxes + "/s0/memory.max"), "max")
+        self.assertNotEqual(self.number(sandboxes + "/s0/pids.max"), "max")
+        self.assertEqual(self.number(sandboxes + "/memory.swap.max"), "0")
+        self.assertGreaterEqual(int(self.number(home + "/supervisor/cpu.weight")),
+                                10 * int(self.number(sandboxes + "/cpu.weight")))
+        self.assertGreater(int(self.number(home + "/supervisor/memory.min")), 0)
+        self.assertGreater(int(self.number(home + "/memory.min")), 0)
+        self.assertEqual(self.number(sandboxes + "/memory.min"), "0")
         process.terminate()
         process.communicate(timeout=SECONDS)
         self.assertEqual(process.returncode, 143)
@@ -118,7 +131,8 @@ class Cgroups(unittest.TestCase):
 
     def test_too_much_memory(self):
         code = "x = []\nwhile True: x.append(b'x' * (32 << 20))"
-        result = self.run_there("--json", "--timeout=50", "--", "python3", "-c", code)
+        result = self.run_there("--profile=strict", "--json", "--timeout=25", "--", "python3",
+                                "-c", code)
         self.assertEqual(json.loads(result.out)["verdict"], "memory", result.out)
         self.assert_clear()
 
@@ -131,31 +145,51 @@ class Cgroups(unittest.TestCase):
         self.assert_clear()
 
     def test_a_dead_start_is_swept(self):
-        os.makedirs(self.work + "/msp.1/s0/e0")
-        sleeper = subprocess.Popen(["sleep", "60"])
-        write(self.work + "/msp.1/s0/e0/cgroup.procs", str(sleeper.pid))
-        result = self.run_there("--", "echo", "x")
-        self.assertEqual((result.returncode, result.out), (0, "x\n"), result.err)
-        self.assertEqual(sleeper.wait(SECONDS), -signal.SIGKILL)
-        self.assert_clear()
+        """Also when it was killed before it had made all of it."""
+        for place in ("msp.1", "msp.1/sandboxes/s0/e0"):
+            with self.subTest(place=place):
+                os.makedirs(f"{self.work}/{place}")
+                sleeper = subprocess.Popen(["sleep", "60"])
+                write(f"{self.work}/{place}/cgroup.procs", str(sleeper.pid))
+                result = self.run_there("--", "echo", "x")
+                self.assertEqual((result.returncode, result.out), (0, "x\n"), result.err)
+                self.assertEqual(sleeper.wait(SECONDS), -signal.SIGKILL)
+                self.assert_clear()
 
     def test_a_living_start_is_left_alone(self):
-        os.makedirs(self.work + "/msp.1/s0")
-        holder = subprocess.Popen(["flock", self.work + "/msp.1", "sleep", "60"])
-        time.sleep(0.5)
-        result = self.run_there("--", "echo", "x")
-        self.assertEqual((result.returncode, result.out), (0, "x\n"), result.err)
-        self.assertEqual(self.inside(), ["msp.1", "msp.1/s0"])
-        for pid in [*support.descendants(holder.pid), holder.pid]:
-            os.kill(pid, signal.SIGKILL)
-        holder.wait()
-        self.assertEqual(self.run_there("--", "echo", "x").returncode, 0)
-        self.assert_clear()
+        """msp holds the first lock while it sets up, the supervisor the second one."""
+        for locked in ("msp.1", "msp.1/sandboxes"):
+            with self.subTest(locked=locked):
+                os.makedirs(self.work + "/msp.1/sandboxes/s0")
+                lock = os.open(f"{self.work}/{locked}", os.O_RDONLY)
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                result = self.run_there("--", "echo", "x")
+                self.assertEqual((result.returncode, result.out), (0, "x\n"), result.err)
+                self.assertEqual(self.inside(), ["msp.1", "msp.1/sandboxes",
+                                                 "msp.1/sandboxes/s0"])
+                os.close(lock)
+                self.assertEqual(self.run_there("--", "echo", "x").returncode, 0)
+                self.assert_clear()
 
-    def test_not_alone(self):
+    def add_neighbour(self):
         neighbour = subprocess.Popen(["sleep", "60"], preexec_fn=self.enter)
         self.addCleanup(neighbour.wait)
         self.addCleanup(neighbour.kill)
+        return neighbour
+
+    @unittest.skipUnless(HAS_MANAGER, "no systemd of this user")
+    def test_not_alone_with_systemd(self):
+        neighbour = self.add_neighbour()
+        result = self.run_there("--verbose", "--", "true")
+        self.assertEqual(result.returncode, 0, result.err)
+        self.assertIn("limits: cgroup", result.err)
+        self.assertEqual(self.inside(), [])
+        neighbour.kill()
+        neighbour.wait()
+
+    @unittest.skipIf(HAS_MANAGER, "a systemd of this user gives it a scope")
+    def test_not_alone(self):
+        neighbour = self.add_neighbour()
         result = self.run_there("--", "true")
         self.assertEqual(result.returncode, 78)
         self.assertIn("holds other processes too", result.err)
@@ -173,12 +207,11 @@ class Cgroups(unittest.TestCase):
                        timeout=SECONDS, check=False, preexec_fn=self.enter)
         left = self.inside()
         for name in left:
-            self.assertRegex(name, r"^msp\.\d+(/supervisor)?$")
+            self.assertRegex(name, r"^msp\.\d+(/supervisor|/sandboxes)?$")
             self.assertEqual(read(f"{self.work}/{name}/cgroup.procs"), "")
-        for name in [*left[:1], ""]:
-            write(f"{self.work}/{name}/cgroup.subtree_control", "-cpu -memory -pids -io")
         for name in reversed(left):
             os.rmdir(f"{self.work}/{name}")
+        write(f"{self.work}/cgroup.subtree_control", "-cpu -memory -pids -io")
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ class ExitCodes(unittest.TestCase):
         self.assertEqual(result.returncode, 78)
         self.assertIn("cpu, memory", result.stderr)
         self.assertIn("--limits=fallback", result.stderr)
-        self.assertIn("systemd-run --user --scope -p Delegate=yes", result.stderr)
+        self.assertIn("loginctl enable-linger", result.stderr)
 
 
 class Streams(unittest.TestCase):

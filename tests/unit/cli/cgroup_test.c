@@ -31,12 +31,25 @@ Test(cgroup, no_own_line)
 
 Test(cgroup, controllers)
 {
-	cr_expect_eq(cgroup_parse_controllers("cpuset cpu io memory hugetlb pids rdma misc"),
-		     (uint32_t)(CGROUP_CPU | CGROUP_IO | CGROUP_MEMORY | CGROUP_PIDS));
+	cr_expect_eq(
+		cgroup_parse_controllers("cpuset cpu io memory hugetlb pids rdma misc"),
+		(uint32_t)(CGROUP_CPU | CGROUP_IO | CGROUP_MEMORY | CGROUP_PIDS | CGROUP_CPUSET));
 	cr_expect_eq(cgroup_parse_controllers("memory pids\n"),
 		     (uint32_t)(CGROUP_MEMORY | CGROUP_PIDS));
-	cr_expect_eq(cgroup_parse_controllers("cpuset cpux xpids"), 0U);
+	cr_expect_eq(cgroup_parse_controllers("cpusets cpux xpids"), 0U);
 	cr_expect_eq(cgroup_parse_controllers(""), 0U);
+}
+
+Test(cgroup, controllers_have_names)
+{
+	char text[64];
+
+	cgroup_list_controllers(CGROUP_REQUIRED, text, sizeof(text));
+	cr_expect_str_eq(text, "cpu, memory, pids");
+	cgroup_list_controllers(CGROUP_IO | CGROUP_CPUSET, text, sizeof(text));
+	cr_expect_str_eq(text, "io, cpuset");
+	cgroup_list_controllers(0, text, sizeof(text));
+	cr_expect_str_eq(text, "");
 }
 
 Test(cgroup, every_problem_has_words)

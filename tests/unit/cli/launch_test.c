@@ -96,7 +96,7 @@ static void receive(const struct channel *channel, uint32_t type)
 Test(launch, says_everything_in_order)
 {
 	const struct images images = { file_with("s"), file_with("c"), file_with("b"),
-				       file_with("policy") };
+				       file_with("policy"), -1 };
 	const struct cgroup_home home = { .directory = open("/tmp", O_RDONLY | O_DIRECTORY),
 					  .has_io = 1 };
 	static struct binds binds = { .count = 1 };
@@ -129,7 +129,7 @@ Test(launch, says_everything_in_order)
 Test(launch, without_a_cgroup_none_is_sent)
 {
 	const struct images images = { file_with("s"), file_with("c"), file_with("b"),
-				       file_with("policy") };
+				       file_with("policy"), -1 };
 	const struct cgroup_home home = { .parent = -1, .directory = -1 };
 	const struct launch launch = { .images = &images,
 				       .home = &home,
