@@ -17,6 +17,7 @@
 
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/stage_hook.h"
 #include "confine.h"
 #include "server.h"
 
@@ -34,5 +35,6 @@ int main(void)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot make an event loop");
 	(void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES); /* a refusal costs memory, no more */
 	confine_process();
+	STAGE_HOOK(POINT, STAGE_POINT_CONFINED);
 	_exit(server_run(server_new(base, STDIN_FILENO, STDOUT_FILENO, CONFINE_CHANNEL)));
 }

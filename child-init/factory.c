@@ -90,6 +90,7 @@ static int handle_factory_serve(void *context, struct channel_message *message)
 		return -EPROTO;
 	error = enter_namespaces();
 	if (!error) {
+		STAGE_HOOK(STEP, STAGE_STAGING);
 		factory.host = mounts_stage();
 		error = factory.host < 0 ? factory.host : 0;
 		ready.stage = error ? STAGE_STAGING : STAGE_NONE;

@@ -67,6 +67,7 @@ int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_
 	int error;
 
 	*ret_stage = STAGE_IDENTITY;
+	STAGE_HOOK(STEP, STAGE_IDENTITY);
 	error = map_identity();
 	if (error)
 		return error;
@@ -74,6 +75,7 @@ int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_
 	error = init_protect();
 	if (error)
 		return error;
+	STAGE_HOOK(STEP, STAGE_MOUNTS);
 	return mounts_enter(&factory->plan, profile, factory->binds, factory->bind_count,
 			    ret_stage);
 }
@@ -196,6 +198,7 @@ void init_run(const struct factory *factory, uint32_t profile, const int *fds)
 	if (error)
 		fail(stage, error);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		STAGE_HOOK(STEP, steps[i].stage);
 		error = steps[i].run();
 		if (error)
 			fail(steps[i].stage, error);

@@ -7,6 +7,8 @@
 #ifndef CHILD_INIT_LAYERS_H
 #define CHILD_INIT_LAYERS_H
 
+#include "common/stage_hook.h"
+
 /* A row of a table of steps. */
 #define LAYER_PRESENT(...) { __VA_ARGS__ },
 #define LAYER_ABSENT(...)

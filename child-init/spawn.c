@@ -177,6 +177,7 @@ static void child(void) __attribute__((noreturn));
 static void child(void)
 {
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		STAGE_HOOK(STEP, steps[i].stage);
 		attempt.error = steps[i].run();
 		attempt.stage = steps[i].stage;
 		if (attempt.error)

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "common/fd.h"
+#include "common/stage_hook.h"
 
 /* The kernel pads the control buffer to 8 bytes, so room for one descriptor may receive two: make
  * room for one more than any row has and count what came. */
@@ -56,6 +57,7 @@ int channel_send(const struct channel *channel, uint32_t type, const void *messa
 		control.header.cmsg_len = (socklen_t)CMSG_LEN(sizeof(int) * fd_count);
 		memcpy(CMSG_DATA(&control.header), fds, sizeof(int) * fd_count);
 	}
+	STAGE_HOOK(SEND, type);
 	while (sendmsg(channel->fd, &header, flags | MSG_NOSIGNAL) < 0) {
 		if (errno != EINTR)
 			return -errno;
@@ -143,8 +145,10 @@ int channel_receive(const struct channel *channel, struct channel_message *ret, 
 		return 0;
 	if (!error)
 		error = check(channel, ret, (size_t)size, header.msg_flags);
-	if (!error)
+	if (!error) {
+		STAGE_HOOK(RECEIVED, ret->type);
 		return 1;
+	}
 	channel_message_done(ret);
 	*ret_error = error;
 	return -EPROTO;

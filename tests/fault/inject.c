@@ -10,8 +10,6 @@
  * REPORT is a file: "hit" when the call was made to fail, or "ROLE CALL COUNT" lines. The exit code
  * is COMMAND's. strace(1) can do the same for a call, but not for one process of a chain.
  */
-#include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,15 +18,11 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "tracer.h"
 
 #define ROLES 5
 #define CALLS_END 512
-#define OPTIONS                                                                                    \
-	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |  \
-	 PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL)
-
 #define CALL(name)                                                                                 \
 	{                                                                                          \
 #name, SYS_##name                                                                  \
@@ -138,46 +132,17 @@ static void on_call(struct process *process)
 	}
 }
 
-/* The signal to hand on, 0 for none. */
-static int on_stop(struct process *process, int status)
+static bool handle(pid_t pid, enum tracer_stop stop)
 {
-	const int event = status >> 16;
-	const int number = WSTOPSIG(status);
+	struct process *process = find(pid);
 
-	if (number == (SIGTRAP | 0x80)) {
-		if (process)
-			on_call(process);
-		return 0;
-	}
-	if (event == PTRACE_EVENT_EXEC && role_of(process) == ROLES)
+	if (!process)
+		return false;
+	if (stop == TRACER_CALL)
+		on_call(process);
+	if (stop == TRACER_EXEC && role_of(process) == ROLES)
 		process->is_over = true;
-	if (event != 0 || number == SIGTRAP)
-		return 0;
-	return number == SIGSTOP ? 0 : number; /* the first stop of a new process */
-}
-
-static int trace(pid_t first)
-{
-	int code = 70;
-	int status;
-	pid_t pid;
-
-	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
-		struct process *process = find(pid);
-		int number;
-
-		if (!WIFSTOPPED(status)) {
-			if (pid == first)
-				code = WIFEXITED(status) ? WEXITSTATUS(status)
-							 : 128 + WTERMSIG(status);
-			continue;
-		}
-		number = on_stop(process, status);
-		/* A process that is killed meanwhile is seen again as ended. */
-		(void)ptrace(is_watched(process) ? PTRACE_SYSCALL : PTRACE_CONT, pid, NULL,
-			     (long)number);
-	}
-	return code;
+	return is_watched(process);
 }
 
 static void write_report(const char *path)
@@ -199,25 +164,9 @@ static void write_report(const char *path)
 	(void)fclose(file);
 }
 
-static pid_t start(char **command)
-{
-	const pid_t pid = fork();
-
-	if (pid == 0) {
-		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
-			_exit(70);
-		(void)raise(SIGSTOP);
-		(void)execv(command[0], command);
-		_exit(70);
-	}
-	return pid;
-}
-
 int main(int argc, char **argv)
 {
-	int status;
 	int code;
-	pid_t pid;
 
 	if (argc < 7)
 		return 64;
@@ -225,15 +174,7 @@ int main(int argc, char **argv)
 			      .call = call_number(argv[3]),
 			      .occurrence = strtol(argv[4], NULL, 10),
 			      .error = strtol(argv[5], NULL, 10) };
-	pid = start(argv + 6);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
-	    ptrace(PTRACE_SETOPTIONS, pid, NULL, OPTIONS) != 0) {
-		(void)fprintf(stderr, "inject: cannot trace: %s\n", strerror(errno));
-		return 70;
-	}
-	(void)find(pid);
-	(void)ptrace(PTRACE_SYSCALL, pid, NULL, NULL);
-	code = trace(pid);
+	code = tracer_run(argv + 6, handle);
 	write_report(argv[1]);
 	return code;
 }

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Every call of a set-up made to fail, one at a time: the start ends at once, says at which stage,
-and no workload runs with less around it. MSP_FAULTS: at how many places each call is made to
-fail, at most."""
+and no workload runs with less around it."""
 import collections
 import concurrent.futures
 import errno
@@ -22,7 +21,7 @@ import leftovers  # noqa: E402  (their folders are known from here on)
 import probes  # noqa: E402
 import support  # noqa: E402
 
-POSITIONS = int(os.environ.get("MSP_FAULTS", "1000"))
+POSITIONS = 1000  # at how many places each call is made to fail, at most
 HANG_S = 5
 FAILED = (64, 70, 78, 125)
 REFUSED_PROBE = 10  # the probe's "refused": it ran, and nothing is missing

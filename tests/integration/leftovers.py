@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run leaves behind: processes, mounts, cgroups. Nothing here is a test.
+"""What a run leaves behind: processes, mounts, cgroups, files, sockets, descriptors. Nothing here
+is a test.
 
 The test program becomes the reaper of every orphan below it, so whatever ours leave comes to it:
 nothing can hide by losing its parent, and no process of anybody else is counted."""
@@ -86,3 +87,69 @@ def cgroups():
     for root in roots:
         found.update(folder for folder, _, _ in os.walk(root))
     return found
+
+
+# Where programs leave files that outlive them.
+PLACES = ("/tmp", "/var/tmp", "/dev/shm", f"/run/user/{os.getuid()}")
+
+
+def files():
+    """What of this user's lies in those places; inside of folders only what is right below."""
+    found = set()
+    for place in PLACES:
+        for folder, folders, names in os.walk(place):
+            if folder.count("/") > place.count("/"):
+                folders.clear()
+            for name in (*folders, *names):
+                path = os.path.join(folder, name)
+                try:
+                    if os.lstat(path).st_uid == os.getuid():
+                        found.add(path)
+                except OSError:
+                    pass  # it went meanwhile
+    return found
+
+
+def sockets():
+    """The unix sockets that have a name."""
+    with open("/proc/net/unix", encoding="utf-8", errors="replace") as file:
+        rows = [line.split() for line in file][1:]
+    return {row[7] for row in rows if len(row) > 7}
+
+
+def descriptor_count(pid):
+    """How many descriptors a process holds, one that hides them from others too; None when the
+    process is gone or the kernel (before Linux 6.2) does not say."""
+    try:
+        return os.stat(f"/proc/{pid}/fd").st_size or None
+    except OSError:
+        return None
+
+
+def resident_kib(pid):
+    """The memory that a process has in use, 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+    except (OSError, IndexError):
+        return 0
+
+
+class Snapshot:
+    """The machine before a test, to be compared with after it."""
+
+    KINDS = {"mounts": lambda: set(mounts()), "cgroups": cgroups, "files": files,
+             "sockets": sockets}
+
+    def __init__(self):
+        self.before = {name: look() for name, look in self.KINDS.items()}
+
+    def left(self, limit=1.0):
+        """What there is now and was not then, by kind; {} when nothing stays for `limit` s."""
+        end = time.monotonic() + limit
+        while True:
+            new = {name: sorted(look() - self.before[name]) for name, look in self.KINDS.items()}
+            new = {name: found for name, found in new.items() if found}
+            if not new or time.monotonic() > end:
+                return new
+            time.sleep(0.02)

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OPTIONS                                                                                    \
+	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |  \
+	 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)
+
+pid_t tracer_parent(pid_t pid)
+{
+	char path[32];
+	int parent = 0;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (fscanf(file, "%*d (%*[^)]) %*c %d", &parent) != 1)
+		parent = 0;
+	(void)fclose(file);
+	return parent;
+}
+
+static enum tracer_stop kind_of(int status)
+{
+	switch (status >> 16) {
+	case PTRACE_EVENT_EXEC:
+		return TRACER_EXEC;
+	case PTRACE_EVENT_EXIT:
+		return TRACER_EXIT;
+	case 0:
+		break;
+	default:
+		return TRACER_OTHER;
+	}
+	if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+		return TRACER_CALL;
+	return WSTOPSIG(status) == SIGSTOP ? TRACER_NEW : TRACER_OTHER;
+}
+
+/* The signal to hand on, 0 for none: the stops of a tracer are none of the process's. */
+static int signal_of(int status)
+{
+	const int number = WSTOPSIG(status);
+
+	return kind_of(status) == TRACER_OTHER && status >> 16 == 0 && number != SIGTRAP ? number
+											 : 0;
+}
+
+static pid_t start(char **command)
+{
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+			_exit(70);
+		(void)raise(SIGSTOP);
+		(void)execv(command[0], command);
+		_exit(70);
+	}
+	return pid;
+}
+
+int tracer_run(char **command, tracer_handler *handler)
+{
+	const pid_t first = start(command);
+	int code = 70;
+	int status;
+	pid_t pid;
+
+	if (first < 0 || waitpid(first, &status, 0) != first || !WIFSTOPPED(status) ||
+	    ptrace(PTRACE_SETOPTIONS, first, NULL, OPTIONS) != 0) {
+		(void)fprintf(stderr, "cannot trace: %s\n", strerror(errno));
+		return 70;
+	}
+	(void)ptrace(handler(first, TRACER_NEW) ? PTRACE_SYSCALL : PTRACE_CONT, first, NULL, NULL);
+	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
+		if (WIFSTOPPED(status)) {
+			const bool wants_calls = handler(pid, kind_of(status));
+
+			/* A process that is killed meanwhile is seen again as ended. */
+			(void)ptrace(wants_calls ? PTRACE_SYSCALL : PTRACE_CONT, pid, NULL,
+				     (long)signal_of(status));
+		} else if (pid == first) {
+			code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		}
+	}
+	return code;
+}
