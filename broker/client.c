@@ -84,7 +84,7 @@ struct client *client_new(struct event_base *base, int in, int out,
 	client->writable = event_new(base, out, EV_WRITE | EV_PERSIST, on_writable, client);
 	client->timer = evtimer_new(base, on_timer, client);
 	if (!client->readable || !client->writable || !client->timer)
-		bug("no memory for events");
+		give_up("memory for events");
 	return client;
 }
 
@@ -120,7 +120,7 @@ static void end(struct client *client)
 static void set_timer(struct client *client, const struct timeval *time)
 {
 	if (event_add(client->timer, time) != 0)
-		bug("a timer that cannot be set");
+		give_up("a timer");
 }
 
 static void wait_readable(struct client *client)
@@ -128,7 +128,7 @@ static void wait_readable(struct client *client)
 	if (client->is_file) /* the timer asks for it in every round of the loop */
 		set_timer(client, &no_time);
 	else if (event_add(client->readable, NULL) != 0)
-		end(client);
+		give_up("watching the client's input");
 }
 
 static void wait_writable(struct client *client, bool is_wanted)
@@ -138,8 +138,8 @@ static void wait_writable(struct client *client, bool is_wanted)
 	client->is_writing = is_wanted;
 	if (!is_wanted)
 		(void)event_del(client->writable);
-	else if (event_add(client->writable, NULL) != 0)
-		end(client); /* what poll(2) knows and epoll does not is always writable */
+	else if (event_add(client->writable, NULL) != 0) /* what epoll does not know never waits */
+		give_up("watching the client's output");
 }
 
 /* A pipe or socket that is writable takes PIPE_BUF bytes without blocking. */

@@ -82,7 +82,7 @@ static struct event *watch(struct execution *execution, int fd, short what, even
 					call, argument);
 
 	if (!event || event_add(event, NULL) != 0)
-		bug("a pipe that cannot be watched");
+		give_up("watching a pipe");
 	return event;
 }
 
@@ -374,7 +374,7 @@ bool executions_on_done(struct executions *executions, const struct ipc_executio
 	}
 	execution->drain_timer = evtimer_new(executions->base, on_drain_time, execution);
 	if (!execution->drain_timer || event_add(execution->drain_timer, &drain_time) != 0)
-		bug("a timer that cannot be set");
+		give_up("a timer");
 	return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "common/limits.h"
 #include "common/log.h"
 
 void bug(const char *what)
@@ -11,10 +12,18 @@ void bug(const char *what)
 	abort();
 }
 
+void give_up(const char *missing)
+{
+	log_fatal(MSP_EXIT_SOFTWARE,
+		  "cannot go on without %s: everything that runs for this client "
+		  "ends",
+		  missing);
+}
+
 static void *checked(void *memory)
 {
 	if (!memory)
-		bug("out of memory");
+		give_up("more memory");
 	return memory;
 }
 

@@ -8,10 +8,14 @@
 
 #include <stddef.h>
 
-/* As malloc, calloc, realloc; never NULL. */
+/* As malloc, calloc, realloc; never NULL: see give_up(). */
 void *memory_get(size_t size);
 void *memory_get_zeroed(size_t count, size_t size);
 void *memory_resize(void *memory, size_t size);
+
+/* The system refuses what this process cannot go on without, memory first of all: say what is
+ * missing and end with MSP_EXIT_SOFTWARE. */
+void give_up(const char *missing) __attribute__((noreturn));
 
 /* A state that cannot be: say so and end the process. Kept in release builds. */
 void bug(const char *what) __attribute__((noreturn));

@@ -185,7 +185,7 @@ static void on_queued(void *context)
 	struct server *server = context;
 
 	if (event_add(server->supervisor_writable, NULL) != 0)
-		bug("the supervisor's channel cannot be watched");
+		give_up("watching the supervisor's channel");
 }
 
 static struct event *watch(struct server *server, int fd, short what, event_callback_fn call)
@@ -193,7 +193,7 @@ static struct event *watch(struct server *server, int fd, short what, event_call
 	struct event *event = event_new(server->base, fd, (short)(what | EV_PERSIST), call, server);
 
 	if (!event)
-		bug("no memory for events");
+		give_up("memory for events");
 	return event;
 }
 
@@ -210,7 +210,7 @@ struct server *server_new(struct event_base *base, int in, int out, int channel)
 	server->supervisor_writable = watch(server, channel, EV_WRITE, on_supervisor_writable);
 	if (fd_set_nonblocking(channel, true) != 0 ||
 	    event_add(server->supervisor_readable, NULL) != 0)
-		bug("the supervisor's channel cannot be watched");
+		give_up("watching the supervisor's channel");
 	if (supervisor_hello(&server->supervisor) != 0)
 		lose_supervisor(server, "is gone");
 	return server;

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/limits.h"
+#include "common/log.h"
 
 /* A queued start is up to 128 KiB; what does not fit in here waits at the client. */
 #define QUEUE_BYTES_MAX ((size_t)4 << 20)
@@ -61,7 +63,7 @@ static void enqueue(struct supervisor_client *client, uint32_t type, const void 
 	struct supervisor_queued *queued = malloc(sizeof(*queued) + size);
 
 	if (!queued)
-		abort();
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a message");
 	queued->next = NULL;
 	queued->type = type;
 	queued->fd = fd;
