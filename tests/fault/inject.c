@@ -7,8 +7,9 @@
  * process that was made by the fifth or a later one, or that has executed something as the fifth,
  * is a workload and left alone. ROLE 0 only counts.
  *
- * REPORT is a file: "hit" when the call was made to fail, or "ROLE CALL COUNT" lines. The exit code
- * is COMMAND's. strace(1) can do the same for a call, but not for one process of a chain.
+ * REPORT is a file: "hit STATUS" when the call was made to fail, with how that process ended as
+ * wait(2) gives it; or "ROLE CALL COUNT" lines. The exit code is COMMAND's. strace(1) can do the
+ * same for a call, but not for one process of a chain.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,11 +19,21 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
+#include <time.h>
 
+#define MSP_TEST_HOOKS
+#include "common/stage_hook.h"
 #include "tracer.h"
 
 #define ROLES 5
 #define CALLS_END 512
+
+/* Not system calls, but counted and refused like them. */
+#define PSEUDO_ALLOCATION 511 /* of the hooked broker */
+#define PSEUDO_REAL_TIME 510  /* a look at the clock that can be set */
+
+#define NO_CLOCK 0x7fffffff
+
 #define CALL(name)                                                                                 \
 	{                                                                                          \
 #name, SYS_##name                                                                  \
@@ -32,6 +43,7 @@ static const struct {
 	const char *name;
 	long number;
 } names[] = {
+	{ "allocation", PSEUDO_ALLOCATION }, { "real-time", PSEUDO_REAL_TIME },
 	CALL(access), CALL(capset), CALL(chdir), CALL(clone), CALL(clone3), CALL(close),
 	CALL(close_range), CALL(dup2), CALL(dup3), CALL(epoll_create1), CALL(epoll_ctl),
 	CALL(epoll_pwait), CALL(execve), CALL(execveat), CALL(fchdir), CALL(fcntl), CALL(fork),
@@ -60,8 +72,10 @@ static struct wish {
 static struct process {
 	pid_t pid;
 	bool is_in_call;
-	bool is_failing; /* its call shall return wish.error */
-	bool is_over;    /* not looked at any more */
+	unsigned long long first_argument; /* of the call that is failing */
+	bool is_failing;                   /* its call shall return wish.error */
+	bool is_over;                      /* not looked at any more */
+	unsigned long status;              /* how it ended, as wait(2) gives it */
 	uint32_t counts[CALLS_END];
 } processes[ROLES];
 
@@ -101,9 +115,23 @@ static bool is_watched(const struct process *process)
 	return process && !process->is_over && (wish.role == 0 || role_of(process) == wish.role);
 }
 
-static void on_entry(struct process *process, struct user_regs_struct *registers)
+static unsigned long classify(const struct user_regs_struct *registers)
 {
 	const unsigned long call = registers->orig_rax;
+
+	if (call == SYS_write && (int)registers->rdi == -1 && registers->rdx == STAGE_HOOK_MARK &&
+	    registers->rsi >> 16 == STAGE_HOOK_MEMORY)
+		return PSEUDO_ALLOCATION;
+	if (call == SYS_gettimeofday || call == SYS_time ||
+	    (call == SYS_clock_gettime &&
+	     (registers->rdi == CLOCK_REALTIME || registers->rdi == CLOCK_REALTIME_COARSE)))
+		return PSEUDO_REAL_TIME;
+	return call;
+}
+
+static void on_entry(struct process *process, struct user_regs_struct *registers)
+{
+	const unsigned long call = classify(registers);
 
 	if (call >= CALLS_END)
 		return;
@@ -111,7 +139,10 @@ static void on_entry(struct process *process, struct user_regs_struct *registers
 	if (wish.role == 0 || (long)call != wish.call ||
 	    (wish.occurrence != 0 && process->counts[call] != wish.occurrence))
 		return;
-	registers->orig_rax = (unsigned long)-1; /* the kernel finds no such call */
+	/* A call that does nothing, and that every filter of ours lets through. */
+	process->first_argument = registers->rdi;
+	registers->orig_rax = SYS_clock_gettime;
+	registers->rdi = NO_CLOCK;
 	process->is_failing = ptrace(PTRACE_SETREGS, process->pid, NULL, registers) == 0;
 	was_hit = was_hit || process->is_failing;
 }
@@ -127,6 +158,7 @@ static void on_call(struct process *process)
 		on_entry(process, &registers);
 	} else if (process->is_failing) {
 		process->is_failing = false;
+		registers.rdi = process->first_argument;
 		registers.rax = (unsigned long)-wish.error;
 		(void)ptrace(PTRACE_SETREGS, process->pid, NULL, &registers); /* or killed */
 	}
@@ -142,6 +174,8 @@ static bool handle(pid_t pid, enum tracer_stop stop)
 		on_call(process);
 	if (stop == TRACER_EXEC && role_of(process) == ROLES)
 		process->is_over = true;
+	if (stop == TRACER_EXIT)
+		(void)ptrace(PTRACE_GETEVENTMSG, pid, NULL, &process->status); /* or killed */
 	return is_watched(process);
 }
 
@@ -152,7 +186,7 @@ static void write_report(const char *path)
 	if (!file)
 		return;
 	if (wish.role != 0 && was_hit)
-		(void)fputs("hit\n", file);
+		(void)fprintf(file, "hit %lu\n", processes[wish.role - 1].status);
 	for (size_t role = 0; wish.role == 0 && role < ROLES; role++) {
 		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 			const unsigned int count = processes[role].counts[names[i].number];

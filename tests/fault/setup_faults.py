@@ -116,7 +116,7 @@ class Injected(unittest.TestCase):
     def inject(self, role, call, number, error):
         code, output, errors, report = run_traced(ROLES.index(role) + 1, call, number,
                                                   getattr(errno, error))
-        return Result(role, call, number, error, code, output, errors, report == "hit\n")
+        return Result(role, call, number, error, code, output, errors, report.startswith("hit"))
 
     def plan(self, role):
         for call in MUST[role].split():
