@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/log.h"
 #include "common/names.h"
 #include "memory.h"
 
@@ -43,6 +44,7 @@ struct execution {
 	size_t input_written;
 	struct event *drain_timer;
 	struct ipc_execution_done done;
+	bool is_lost;         /* it ran without us: no room for its streams */
 	uint64_t output_left; /* of the profile's limit */
 };
 
@@ -326,6 +328,19 @@ static void open_input(struct execution *execution, int fd)
 	execution->input_event = watch(execution, fd, EV_WRITE, on_input, execution);
 }
 
+/* What it does without them is nobody's result: it is ended, and said to have failed. */
+static void lose_streams(struct execution *execution)
+{
+	struct executions *executions = execution->executions;
+
+	log_line("no room for the streams of an execution: it is ended");
+	execution->is_lost = true;
+	close_input(execution);
+	/* when the supervisor is gone, everything ends anyway */
+	(void)supervisor_execution_end(executions->client, execution->request, END_CANCELLED);
+	tell_queued(executions);
+}
+
 bool executions_on_started(struct executions *executions,
 			   const struct ipc_execution_started *started, const int fds[3])
 {
@@ -341,6 +356,10 @@ bool executions_on_started(struct executions *executions,
 		return true;
 	}
 	execution->state = EXECUTION_RUNNING;
+	if (fds[0] < 0) {
+		lose_streams(execution);
+		return true;
+	}
 	execution->output_left = started->output_bytes > 0 ? started->output_bytes : UINT64_MAX;
 	open_input(execution, fds[0]);
 	open_stream(&execution->out, fds[1]);
@@ -367,6 +386,10 @@ bool executions_on_done(struct executions *executions, const struct ipc_executio
 		return false;
 	execution->state = EXECUTION_DRAINING;
 	execution->done = *done;
+	if (execution->is_lost)
+		execution->done = (struct ipc_execution_done){ .request = done->request,
+							       .verdict = VERDICT_INTERNAL,
+							       .wall_us = done->wall_us };
 	close_input(execution);
 	if (!execution->finished || (execution->out.fd < 0 && execution->err.fd < 0)) {
 		finish(execution, NULL);

@@ -208,8 +208,11 @@ static take *const takers[IPC_TYPE_COUNT] = {
 int supervisor_receive(struct supervisor_client *client)
 {
 	static struct channel_message message; /* too large for the stack; one thread */
-	const int result = channel_receive(&client->receiving, &message, 0, &client->error);
+	int result = channel_receive(&client->receiving, &message, 0, &client->error);
 
+	/* One execution that cannot be followed is no reason to lose the others. */
+	if (result == -EMFILE && message.type == IPC_TYPE_execution_started)
+		result = 1;
 	if (result != 1)
 		return result;
 	if (message.type == IPC_TYPE_welcome &&

@@ -24,7 +24,7 @@ struct supervisor_handlers {
 	void (*on_welcome)(void *context, const struct ipc_welcome *welcome);
 	void (*on_refused)(void *context, const struct ipc_execution_refused *refused);
 	/* The workload's stdin (write end), stdout and stderr (read ends): the handler owns them.
-	 */
+	 * All -1 when this process has no room for them. */
 	void (*on_started)(void *context, const struct ipc_execution_started *started,
 			   const int fds[3]);
 	/* The terminal's master side: the handler owns it. */

@@ -2,6 +2,7 @@
 #include "common/channel.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -99,13 +100,22 @@ static enum ipc_error check_fds(const struct ipc_message *row, const int *fds, u
 	return IPC_OK;
 }
 
+/* The kernel cut the descriptors although the control buffer had room for more: it is this
+ * process, or the machine, that has none. */
+static bool is_out_of_room(const struct channel_message *message, int header_flags)
+{
+	return (header_flags & (MSG_TRUNC | MSG_CTRUNC)) == MSG_CTRUNC &&
+	       message->fd_count < CONTROL_FDS;
+}
+
 static enum ipc_error check(const struct channel *channel, struct channel_message *message,
 			    size_t size, int header_flags)
 {
+	const bool is_cut = is_out_of_room(message, header_flags);
 	const struct ipc_message *row;
 	enum ipc_error error;
 
-	if (header_flags & (MSG_TRUNC | MSG_CTRUNC))
+	if (!is_cut && (header_flags & (MSG_TRUNC | MSG_CTRUNC)))
 		return IPC_ERROR_TRUNCATED;
 	error = ipc_decode(wire, size, &message->body, sizeof(message->body), &message->type);
 	if (error)
@@ -115,6 +125,8 @@ static enum ipc_error check(const struct channel *channel, struct channel_messag
 		return IPC_ERROR_DIRECTION;
 	if (row->phase != channel->phase)
 		return IPC_ERROR_PHASE;
+	if (is_cut)
+		return message->fd_count < strlen(row->fds) ? IPC_OK : IPC_ERROR_TRUNCATED;
 	return check_fds(row, message->fds, message->fd_count);
 }
 
@@ -145,11 +157,13 @@ int channel_receive(const struct channel *channel, struct channel_message *ret, 
 		return 0;
 	if (!error)
 		error = check(channel, ret, (size_t)size, header.msg_flags);
-	if (!error) {
+	if (!error && !is_out_of_room(ret, header.msg_flags)) {
 		STAGE_HOOK(RECEIVED, ret->type);
 		return 1;
 	}
 	channel_message_done(ret);
+	if (!error)
+		return -EMFILE;
 	*ret_error = error;
 	return -EPROTO;
 }

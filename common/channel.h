@@ -40,7 +40,8 @@ int channel_send(const struct channel *channel, uint32_t type, const void *messa
 /*
  * Receive one message. Returns 1 and fills *ret; 0 when the peer is gone; -errno from the system
  * (-EAGAIN with MSG_DONTWAIT and nothing there); -EPROTO with *ret_error set when the peer broke
- * the protocol.
+ * the protocol; -EMFILE when this process had no room for the descriptors of an otherwise right
+ * message: *ret has its type and body, and none of them.
  */
 int channel_receive(const struct channel *channel, struct channel_message *ret, int flags,
 		    enum ipc_error *ret_error);

@@ -156,6 +156,12 @@ static void on_started(void *context, const struct ipc_execution_started *starte
 {
 	struct session *session = context;
 
+	if (fds[0] < 0) {
+		session->outcome.relay_name = "taking the command's streams";
+		session->outcome.relay_error = EMFILE;
+		begin_end(session);
+		return;
+	}
 	session->output_bytes = started->output_bytes;
 	attach_input(session, fds[0]);
 	if (session->options->captures) {
