@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -266,6 +267,41 @@ Test(channel, malformed_bytes_are_refused_and_their_descriptors_closed)
 		memset(wire, 0xff, sizeof(uint32_t));
 		send_raw(sender.fd, wire, size, fds, count);
 		cr_assert_eq(receive_error(), IPC_ERROR_TYPE, "%s", row->name);
+		fd_close_all(fds, count);
+		close_pair();
+	}
+}
+
+/* For each row with descriptors and each number of them that there is room for. */
+Test(channel, descriptors_without_room_are_no_breach)
+{
+	FOR_EACH_TYPE(type)
+	{
+		const struct ipc_message *row = ipc_message(type);
+		uint32_t seed = type;
+		int fds[IPC_FDS_MAX];
+		const size_t count = make_fds(row->fds, fds);
+		struct rlimit limit;
+
+		open_pair(row);
+		cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+		for (size_t room = 0; room < count; room++) {
+			enum ipc_error error = IPC_OK;
+			const int next = dup(receiver.fd);
+			const struct rlimit few = { (rlim_t)next + room, limit.rlim_max };
+
+			cr_assert_eq(close(next), 0);
+			message_fill(row, &message, FILL_SHORTEST, &seed);
+			cr_assert_eq(channel_send(&sender, type, &message, fds, 0), 0);
+			cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+			cr_assert_eq(channel_receive(&receiver, &received, 0, &error), -EMFILE);
+			cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+			cr_assert_eq(received.type, type);
+			cr_assert_eq(received.fd_count, 0);
+			cr_assert_eq(memcmp(&message, &received.body, row->struct_size), 0);
+			cr_assert_eq(dup(receiver.fd), next, "a descriptor is kept");
+			cr_assert_eq(close(next), 0);
+		}
 		fd_close_all(fds, count);
 		close_pair();
 	}
