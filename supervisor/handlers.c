@@ -247,15 +247,40 @@ static void lose_frontend(struct frontend *frontend, int status, enum ipc_error 
 	frontend_end(frontend, is_fault ? CLIENT_END_FAILED : CLIENT_END_DONE);
 }
 
+/* There was no room for what came with a message: that one request fails. */
+static int take_without_fds(const struct frontend *frontend, const struct channel_message *message)
+{
+	const struct ipc_client_end end = { .reason = CLIENT_END_FULL };
+
+	if (message->type == IPC_TYPE_code_start)
+		return refuse(frontend, message->body.code_start.request, REFUSAL_RESOURCES,
+			      strerror(EMFILE), 0);
+	if (message->type == IPC_TYPE_client_start)
+		(void)answer(frontend, IPC_TYPE_client_end, &end); /* it ends in any case */
+	return -EMFILE;
+}
+
+/* The same for a pidfd. What it was of ends with its channel. */
+static int take_without_pidfd(const struct channel_message *message)
+{
+	if (message->type == IPC_TYPE_sandbox_created)
+		return execution_failed(message->body.sandbox_created.slot, STAGE_CLONE, EMFILE);
+	if (message->type == IPC_TYPE_helper_started)
+		return frontend_broker_failed(message->body.helper_started.slot);
+	return -EMFILE;
+}
+
 static struct channel_message received;
 
 void handlers_on_frontend(void *context)
 {
 	struct frontend *frontend = context;
 	enum ipc_error wrong = IPC_OK;
-	const int status = dispatch_one(&frontend->channel, &received, MSG_DONTWAIT,
-					frontend_handlers, frontend, &wrong);
+	int status = dispatch_one(&frontend->channel, &received, MSG_DONTWAIT, frontend_handlers,
+				  frontend, &wrong);
 
+	if (status == -EMFILE && take_without_fds(frontend, &received) == 0)
+		status = 1;
 	if (status != 1 && status != -EAGAIN)
 		lose_frontend(frontend, status, wrong);
 }
@@ -263,9 +288,11 @@ void handlers_on_frontend(void *context)
 static void on_factory(void *context)
 {
 	enum ipc_error wrong = IPC_OK;
-	const int status = dispatch_one(&supervisor.factory, &received, MSG_DONTWAIT,
-					factory_handlers, NULL, &wrong);
+	int status = dispatch_one(&supervisor.factory, &received, MSG_DONTWAIT, factory_handlers,
+				  NULL, &wrong);
 
+	if (status == -EMFILE && take_without_pidfd(&received) == 0)
+		status = 1;
 	if (status == 1 || status == -EAGAIN)
 		return;
 	if (!explain("the factory", status, wrong) && !supervisor.is_ending)
