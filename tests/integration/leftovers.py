@@ -6,6 +6,7 @@ The test program becomes the reaper of every orphan below it, so whatever ours l
 nothing can hide by losing its parent, and no process of anybody else is counted."""
 import ctypes
 import os
+import re
 import signal
 import time
 
@@ -89,6 +90,9 @@ def cgroups():
     return found
 
 
+# Folders and files of Python's tempfile, which are the tests' own.
+TEMPORARY = re.compile(r"(msp-[a-z]+-|tmp)[a-z0-9_]{8}$")
+
 # Where programs leave files that outlive them.
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", f"/run/user/{os.getuid()}")
 
@@ -98,15 +102,16 @@ def files():
     found = set()
     for place in PLACES:
         for folder, folders, names in os.walk(place):
-            if folder.count("/") > place.count("/"):
-                folders.clear()
-            for name in (*folders, *names):
+            folders[:] = [name for name in folders if not TEMPORARY.match(name)]
+            for name in (*folders, *(name for name in names if not TEMPORARY.match(name))):
                 path = os.path.join(folder, name)
                 try:
                     if os.lstat(path).st_uid == os.getuid():
                         found.add(path)
                 except OSError:
                     pass  # it went meanwhile
+            if folder.count("/") > place.count("/"):
+                folders.clear()
     return found
 
 
