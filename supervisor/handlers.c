@@ -295,8 +295,7 @@ static void on_factory(void *context)
 		status = 1;
 	if (status == 1 || status == -EAGAIN)
 		return;
-	if (!explain("the factory", status, wrong) && !supervisor.is_ending)
-		log_line("the factory ended");
+	(void)explain("the factory", status, wrong);
 	set_exit_status(MSP_EXIT_SOFTWARE);
 	loop_remove(&factory_watch);
 	fd_close(&supervisor.factory.fd);

@@ -129,6 +129,8 @@ static void end(void)
 {
 	static struct loop_watch factory_end;
 	uint64_t deadline = loop_now_us() + (supervisor.is_service ? SERVICE_END_US : END_US);
+	bool was_forced = false;
+	int status = 0;
 
 	service_tell_stopping();
 	execution_report_stop();
@@ -138,13 +140,20 @@ static void end(void)
 	/* It ends with its channel; one that was stopped does not. */
 	fd_close(&supervisor.factory.fd);
 	(void)loop_add(&factory_end, supervisor.factory_pidfd, on_factory_end, NULL);
-	while (waitpid(supervisor.factory_pid, NULL, WNOHANG) == 0) {
+	while (waitpid(supervisor.factory_pid, &status, WNOHANG) == 0) {
 		if (loop_now_us() >= deadline) {
+			was_forced = true;
 			(void)kernel_pidfd_send_signal(supervisor.factory_pidfd, SIGKILL);
 			deadline = loop_now_us() + END_STEP_US;
 		}
 		(void)loop_turn(deadline);
 	}
+	/* The broker dies with it, and may be seen to end first. */
+	if (status == 0 || was_forced)
+		return;
+	log_line("the factory ended");
+	if (supervisor.exit_status == 0)
+		supervisor.exit_status = MSP_EXIT_SOFTWARE;
 }
 
 int main(void)
