@@ -119,7 +119,8 @@ def sockets():
     """The unix sockets that have a name."""
     with open("/proc/net/unix", encoding="utf-8", errors="replace") as file:
         rows = [line.split() for line in file][1:]
-    return {row[7] for row in rows if len(row) > 7}
+    return {row[7] for row in rows if len(row) > 7 and
+            not any(TEMPORARY.match(part) for part in row[7].split("/"))}
 
 
 def descriptor_count(pid):
