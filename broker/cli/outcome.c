@@ -47,11 +47,11 @@ static int refused_code(uint32_t reason)
 	}
 }
 
-/* The service ended the execution because it stops itself: nothing is wrong with either. */
+/* Nobody here had it cancelled, so the service did, because it stops itself. */
 static bool is_service_stop(const struct outcome *outcome)
 {
 	return outcome->is_service && outcome->is_done &&
-	       outcome->done.verdict == VERDICT_INTERNAL && outcome->done.stage == STAGE_STOP;
+	       outcome->done.verdict == VERDICT_CANCELLED;
 }
 
 int outcome_exit_code(const struct outcome *outcome)

@@ -89,14 +89,13 @@ Test(outcome, a_service_that_ended_first)
 
 	cr_expect_eq(outcome_exit_code(&outcome), 75);
 	outcome.is_done = true;
-	outcome.done = (struct ipc_execution_done){ .verdict = VERDICT_INTERNAL,
-						    .stage = STAGE_STOP,
-						    .error = ECANCELED };
+	outcome.done = (struct ipc_execution_done){ .verdict = VERDICT_CANCELLED };
 	cr_expect_eq(outcome_exit_code(&outcome), 75);
 	outcome.is_service = false;
-	cr_expect_eq(outcome_exit_code(&outcome), 125, "our own supervisor was ended");
+	cr_expect_eq(outcome_exit_code(&outcome), 137, "our own supervisor was ended");
 	outcome.is_service = true;
-	outcome.done.stage = STAGE_MOUNTS;
+	outcome.done =
+		(struct ipc_execution_done){ .verdict = VERDICT_INTERNAL, .stage = STAGE_MOUNTS };
 	cr_expect_eq(outcome_exit_code(&outcome), 125, "that is no stop");
 }
 
