@@ -96,19 +96,6 @@ static int await_end(struct service *service, int null)
 	return code;
 }
 
-static int refused(struct service *service, uint32_t reason)
-{
-	if (reason == CLIENT_END_LIMITS) {
-		fd_close(&service->fd);
-		return standalone("the service runs without cgroups, and --limits=fallback was not "
-				  "given here");
-	}
-	service_leave_for(service, reason);
-	return give_up(service->text, reason == CLIENT_END_FULL || reason == CLIENT_END_STOPPING
-					      ? MSP_EXIT_AGAIN
-					      : MSP_EXIT_SOFTWARE);
-}
-
 /* Stop waiting. The service may take the client at that moment, and then nobody else must serve it:
  * after the shutdown nothing more can come, so what is there now is all. */
 static int leave_silent(struct service *service)
@@ -135,6 +122,24 @@ static bool is_silent(int fd)
 	return ready <= 0;
 }
 
+/* The client's descriptors go to nobody who has not shown that it lives and is of this version: in
+ * the queue of one that hangs they would stay open, and the client would never see its end. */
+static bool is_fit(struct service *service, uint32_t limits)
+{
+	struct ipc_status status = { 0 };
+
+	service_ask(service, &status);
+	service_check_limits(service, &status, limits);
+	return service->state == SERVICE_HERE;
+}
+
+static int not_fit(const struct service *service)
+{
+	if (service->state == SERVICE_FULL || service->state == SERVICE_STOPPING)
+		return give_up(service->text, MSP_EXIT_AGAIN);
+	return standalone(service->text);
+}
+
 int hand_over(struct service *service, uint32_t limits, int null)
 {
 	static const int stdio[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
@@ -142,6 +147,8 @@ int hand_over(struct service *service, uint32_t limits, int null)
 	struct ipc_client_start start = { .limits = limits };
 
 	unblock_signals();
+	if (!is_fit(service, limits))
+		return not_fit(service);
 	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
 	/* One that cannot be written to has said why, or shows it now. */
 	(void)channel_send(&channel, IPC_TYPE_client_start, &start, stdio, 0);
@@ -151,8 +158,10 @@ int hand_over(struct service *service, uint32_t limits, int null)
 		return standalone(service->text);
 	if (message.type == IPC_TYPE_client_started)
 		return await_end(service, null);
-	if (message.type == IPC_TYPE_client_end)
-		return refused(service, message.body.client_end.reason);
+	if (message.type == IPC_TYPE_client_end) {
+		service_leave_for(service, message.body.client_end.reason);
+		return not_fit(service);
+	}
 	channel_message_done(&message);
 	fd_close(&service->fd);
 	return standalone("the service answers what was not asked");

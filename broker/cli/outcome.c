@@ -77,8 +77,10 @@ int outcome_exit_code(const struct outcome *outcome)
 	return MSP_EXIT_SANDBOX;
 }
 
-/* `detail` is like "2 of 2 executions" or "900 of 1024 MiB". */
-static void explain_budget(const struct ipc_execution_refused *refused, const char *what)
+/* `detail` is like "2 of 2 executions" or "900 of 1024 MiB"; a time of 0 says that nothing runs
+ * whose end would help. */
+static void explain_budget(const struct ipc_execution_refused *refused, const char *what,
+			   const char *remedy)
 {
 	const uint32_t seconds = refused->retry_ms / 1000 + (refused->retry_ms % 1000 ? 1 : 0);
 
@@ -86,7 +88,7 @@ static void explain_budget(const struct ipc_execution_refused *refused, const ch
 		log_line("run: %s %s: wait until one ends (in at most %u s)", refused->detail, what,
 			 seconds);
 	else
-		log_line("run: %s %s: wait until one ends", refused->detail, what);
+		log_line("run: %s %s: %s", refused->detail, what, remedy);
 }
 
 static void explain_refusal(const struct ipc_execution_refused *refused,
@@ -107,10 +109,11 @@ static void explain_refusal(const struct ipc_execution_refused *refused,
 			 request->cwd ? request->cwd : "");
 		break;
 	case REFUSAL_BUSY:
-		explain_budget(refused, "run already");
+		explain_budget(refused, "run already", "try again in a moment");
 		break;
 	case REFUSAL_MEMORY:
-		explain_budget(refused, "are taken by the executions that run already");
+		explain_budget(refused, "are taken, and the command needs more than the rest",
+			       "--max-memory of 'msp serve' bounds it");
 		break;
 	case REFUSAL_RESOURCES:
 		log_line("run: no sandbox can be made now: %s", refused->detail);

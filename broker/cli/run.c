@@ -210,11 +210,7 @@ static int join_service(struct run *run)
 
 	*service = service_connect(options->socket);
 	service_ask(service, &status);
-	if (service->state == SERVICE_HERE && status.limits == LIMITS_FALLBACK &&
-	    options->limits != LIMITS_FALLBACK)
-		service_leave(service, SERVICE_FAILED,
-			      "the service runs without cgroups, and --limits=fallback was not "
-			      "given here");
+	service_check_limits(service, &status, options->limits);
 	if (service->state == SERVICE_FULL || service->state == SERVICE_STOPPING)
 		return refuse(service->text, MSP_EXIT_AGAIN);
 	/* That there is none is the usual case, unless somebody named it. */

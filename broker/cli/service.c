@@ -192,6 +192,15 @@ int service_receive(struct service *service, struct channel_message *ret)
 	return result == 1 ? 1 : 0;
 }
 
+#define WEAKER_TEXT "the service runs without cgroups, and --limits=fallback was not given here"
+
+void service_check_limits(struct service *service, const struct ipc_status *status, uint32_t limits)
+{
+	if (service->state == SERVICE_HERE && status->limits != LIMITS_CGROUP &&
+	    limits != LIMITS_FALLBACK)
+		service_leave(service, SERVICE_WEAKER, WEAKER_TEXT);
+}
+
 void service_leave_for(struct service *service, uint32_t reason)
 {
 	switch (reason) {
@@ -204,6 +213,9 @@ void service_leave_for(struct service *service, uint32_t reason)
 	case CLIENT_END_STOPPING:
 		service_leave(service, SERVICE_STOPPING,
 			      "the service is stopping: try again in a moment");
+		break;
+	case CLIENT_END_LIMITS:
+		service_leave(service, SERVICE_WEAKER, WEAKER_TEXT);
 		break;
 	default:
 		service_leave(service, SERVICE_FAILED, "the service refused (%u)", reason);

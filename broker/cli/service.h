@@ -36,6 +36,7 @@ enum service_state {
 	SERVICE_OTHER_VERSION, /* it does not understand us, or we do not understand it */
 	SERVICE_FULL,
 	SERVICE_STOPPING,
+	SERVICE_WEAKER, /* it runs with weaker limits than are accepted here */
 	SERVICE_SILENT, /* it did not answer in time */
 	SERVICE_FAILED, /* the system refused something */
 };
@@ -71,6 +72,10 @@ struct service service_connect(const char *given);
 /* Ask it how it is. The state changes from HERE when that goes wrong; the connection is then
  * closed. */
 void service_ask(struct service *service, struct ipc_status *ret);
+
+/* Leave it if it enforces less than `limits` (enum limits_mode) accepts. */
+void service_check_limits(struct service *service, const struct ipc_status *status,
+			  uint32_t limits);
 
 /* Close the connection. The state becomes `state`, its line `text` (printf). */
 void service_leave(struct service *service, enum service_state state, const char *text, ...)

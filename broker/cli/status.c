@@ -43,6 +43,7 @@ static const struct {
 	[SERVICE_OTHER_VERSION] = { "other_version", MSP_EXIT_AGAIN },
 	[SERVICE_FULL] = { "full", MSP_EXIT_AGAIN },
 	[SERVICE_STOPPING] = { "stopping", MSP_EXIT_AGAIN },
+	[SERVICE_WEAKER] = { "weaker", MSP_EXIT_REFUSED }, /* nothing was asked for here */
 	[SERVICE_SILENT] = { "silent", MSP_EXIT_AGAIN },
 	[SERVICE_FAILED] = { "failed", MSP_EXIT_SOFTWARE },
 };

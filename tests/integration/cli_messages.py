@@ -11,7 +11,7 @@ import unittest
 
 from cli_support import MSP, SECONDS, msp
 
-COMMANDS = ("run", "serve", "doctor", "client-config", "version", "help")
+COMMANDS = ("run", "serve", "status", "doctor", "client-config", "version", "help")
 CONTROLLERS = ("cpu", "memory", "pids")
 
 

@@ -61,7 +61,7 @@ class Options(unittest.TestCase):
                     self.assertIn(option, known)
 
     def test_every_command_of_the_help_is_in_the_manual(self):
-        commands = ("run", "serve", "doctor", "client-config", "version")
+        commands = ("run", "serve", "status", "doctor", "client-config", "version")
         manual = page_text("msp.1")
         for command in commands:
             with self.subTest(command=command):

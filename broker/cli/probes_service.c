@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The probe for the user's service: does it run, and as what?
+ */
+#include "common/fd.h"
+#include "format.h"
+#include "probes.h"
+#include "service.h"
+
+void probe_service(const struct machine *machine, struct finding *ret)
+{
+	struct service service = service_connect(NULL);
+	struct ipc_status status = { 0 };
+
+	ret->status = FINDING_NOTE;
+	format_text(ret->tried, sizeof(ret->tried), "asking the user's service");
+	service_ask(&service, &status);
+	if (service.state == SERVICE_HERE) {
+		ret->status = FINDING_OK;
+		format_text(ret->happened, sizeof(ret->happened),
+			    "process %u runs, of this version (" MSP_VERSION
+			    "), with limits: %s, Landlock ABI %u; 'msp status' says more",
+			    status.pid, status.limits == LIMITS_CGROUP ? "cgroup" : "fallback",
+			    status.landlock_abi);
+	} else if (service.state == SERVICE_ABSENT) {
+		format_text(ret->happened, sizeof(ret->happened),
+			    "it is not running: each client gets a supervisor of its own. "
+			    "'systemctl --user enable --now msp.socket' has one serve all");
+	} else {
+		ret->status = FINDING_MISSING;
+		format_text(ret->happened, sizeof(ret->happened), "%s", service.text);
+	}
+	fd_close(&service.fd);
+}
