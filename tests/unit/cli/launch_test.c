@@ -103,6 +103,7 @@ Test(launch, says_everything_in_order)
 	const struct launch launch = { .images = &images,
 				       .home = &home,
 				       .binds = &binds,
+				       .budget = { .executions = 7, .memory_bytes = 8 },
 				       .frontend = FRONTEND_BROKER,
 				       .limits = LIMITS_FALLBACK };
 	struct channel supervisor = { -1, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
@@ -116,6 +117,8 @@ Test(launch, says_everything_in_order)
 	receive(&supervisor, IPC_TYPE_supervisor_start);
 	cr_expect_eq(message.body.supervisor_start.frontend, (uint32_t)FRONTEND_BROKER);
 	cr_expect_eq(message.body.supervisor_start.limits, (uint32_t)LIMITS_FALLBACK);
+	cr_expect_eq(message.body.supervisor_start.executions, 7U);
+	cr_expect_eq(message.body.supervisor_start.memory_bytes, 8UL);
 	cr_expect_eq(pread(message.fds[0], policy, sizeof(policy), 0), 6);
 	cr_expect_str_eq(policy, "policy");
 	receive(&supervisor, IPC_TYPE_supervisor_cgroup);
@@ -143,6 +146,37 @@ Test(launch, without_a_cgroup_none_is_sent)
 	receive(&supervisor, IPC_TYPE_supervisor_start);
 	receive(&supervisor, IPC_TYPE_supervisor_run);
 	cr_expect_eq(message.body.supervisor_run.binds, 0U);
+}
+
+Test(launch, a_service_gets_its_sockets)
+{
+	const struct images images = { file_with("s"), file_with("c"), file_with("b"),
+				       file_with("policy") };
+	const struct cgroup_home home = { .parent = -1, .directory = -1 };
+	struct service_sockets sockets = { .listener = socket(AF_UNIX, SOCK_SEQPACKET, 0),
+					   .is_activated = 1,
+					   .notify = -1,
+					   .watchdog_us = 9 };
+	const struct launch launch = {
+		.images = &images, .home = &home, .sockets = &sockets, .frontend = FRONTEND_SERVICE
+	};
+	struct channel supervisor = { -1, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
+	int ends[2];
+
+	cr_assert_eq(channel_pair(ends), 0);
+	supervisor.fd = ends[1];
+	cr_assert_eq(launch_send(&launch, ends[0]), 0);
+	receive(&supervisor, IPC_TYPE_supervisor_start);
+	receive(&supervisor, IPC_TYPE_supervisor_listen);
+	cr_expect_eq(message.body.supervisor_listen.is_activated, 1U);
+	receive(&supervisor, IPC_TYPE_supervisor_run);
+	sockets.notify = socket(AF_UNIX, SOCK_DGRAM, 0);
+	cr_assert_eq(launch_send(&launch, ends[0]), 0);
+	receive(&supervisor, IPC_TYPE_supervisor_start);
+	receive(&supervisor, IPC_TYPE_supervisor_listen);
+	receive(&supervisor, IPC_TYPE_supervisor_notify);
+	cr_expect_eq(message.body.supervisor_notify.watchdog_us, 9UL);
+	receive(&supervisor, IPC_TYPE_supervisor_run);
 }
 
 Test(launch, a_supervisor_that_cannot_be_executed)

@@ -286,7 +286,7 @@ Test(option_values, account)
 
 Test(command, every_one_is_complete)
 {
-	cr_expect_eq(command_count, 6U);
+	cr_expect_eq(command_count, 7U);
 	for (size_t i = 0; i < command_count; i++) {
 		const struct command *command = commands[i];
 
@@ -313,4 +313,85 @@ Test(command, flags_take_no_value_and_others_do)
 				     table->rows[j].argument == NULL, "%s --%s", commands[i]->name,
 				     table->rows[j].name);
 	}
+}
+
+static const char *memory(const char *value, uint64_t *ret)
+{
+	*ret = 1;
+	return option_set_memory(ret, value);
+}
+
+Test(options, sizes_of_memory)
+{
+	static const struct {
+		const char *value;
+		uint64_t bytes;
+	} good[] = {
+		{ "none", 0 },
+		{ "0", 0 },
+		{ "0G", 0 },
+		{ "16777216", 16777216 },
+		{ "16M", 16777216 },
+		{ "16384K", 16777216 },
+		{ "8G", (uint64_t)8 << 30 },
+		{ "1024T", (uint64_t)1 << 50 },
+	};
+	static const char *const bad[] = {
+		"",
+		"G",
+		"-1",
+		"8g",
+		"8GB",
+		"8 G",
+		" 8G",
+		"1.5G",
+		"1M",
+		"16777215",
+		"+8G",
+		"1025T",
+		"99999999999999999999",
+		"None",
+		"8G8",
+	};
+	uint64_t bytes;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		cr_expect_null(memory(good[i].value, &bytes), "%s", good[i].value);
+		cr_expect_eq(bytes, good[i].bytes, "%s", good[i].value);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		cr_expect_not_null(memory(bad[i], &bytes), "%s", bad[i]);
+		cr_expect_eq(bytes, 1UL, "%s: untouched", bad[i]);
+	}
+}
+
+Test(options, numbers_of_executions)
+{
+	static const char *const bad[] = { "", "0", "1025", "-1", "1x", "1 ", "4294967297" };
+	uint32_t number = 7;
+
+	cr_expect_null(option_set_executions(&number, "1"));
+	cr_expect_eq(number, 1U);
+	cr_expect_null(option_set_executions(&number, "1024"));
+	cr_expect_eq(number, 1024U);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		cr_expect_not_null(option_set_executions(&number, bad[i]), "%s", bad[i]);
+		cr_expect_eq(number, 1024U, "%s: untouched", bad[i]);
+	}
+}
+
+Test(options, paths_of_sockets)
+{
+	static const char *const bad[] = { "", "s", "./s", "/", "/a/", "/a/.", "/a/.." };
+	static char most[80] = "/tmp/";
+	const char *path = NULL;
+
+	cr_expect_null(option_set_socket(&path, "/s"));
+	cr_expect_str_eq(path, "/s");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_expect_not_null(option_set_socket(&path, bad[i]), "%s", bad[i]);
+	memset(most + 5, 'x', OPTION_SOCKET_NAME_MAX - 1);
+	cr_expect_null(option_set_socket(&path, most));
+	most[5 + OPTION_SOCKET_NAME_MAX - 1] = 'x';
+	cr_expect_not_null(option_set_socket(&path, most));
 }
