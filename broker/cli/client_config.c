@@ -159,7 +159,7 @@ const struct command command_client_config = {
 	.summary = "print the configuration for an MCP client",
 	.help = "Print what makes an MCP client start this msp, in the client's own format\n"
 		"and with the path of this program. Where it belongs is said on standard\n"
-		"error.\n",
+		"error. It is the same with the user's service and without.\n",
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
 	.run = client_config,
 };
