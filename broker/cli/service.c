@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -65,7 +63,7 @@ bool service_find_place(const char *given, struct service_place *ret, char text[
 
 int service_open_folder(const struct service_place *place, char text[SERVICE_TEXT_MAX])
 {
-	struct stat status;
+	struct stat status = { 0 };
 	int folder = open(place->folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int error = folder < 0 || fstat(folder, &status) != 0 ? -errno : 0;
 
@@ -94,16 +92,13 @@ void service_address(int folder, const char *name, struct sockaddr_un *ret)
 	format_text(ret->sun_path, sizeof(ret->sun_path), "/proc/self/fd/%d/%s", folder, name);
 }
 
-void service_leave(struct service *service, enum service_state state, const char *text, ...)
-{
-	va_list arguments;
-
-	fd_close(&service->fd);
-	service->state = state;
-	va_start(arguments, text);
-	(void)vsnprintf(service->text, sizeof(service->text), text, arguments); /* cut to fit */
-	va_end(arguments);
-}
+/* Close the connection for a reason, whose line comes after the state, as for printf. */
+#define LEAVE(service, reason, ...)                                                                \
+	do {                                                                                       \
+		fd_close(&(service)->fd);                                                          \
+		(service)->state = (reason);                                                       \
+		format_text((service)->text, sizeof((service)->text), __VA_ARGS__);                \
+	} while (false)
 
 static int open_socket(void)
 {
@@ -122,15 +117,15 @@ static int open_socket(void)
 static void leave_unconnected(struct service *service, const struct service_place *place, int error)
 {
 	if (error == ENOENT || error == ECONNREFUSED)
-		service_leave(service, SERVICE_ABSENT, "nobody answers on %.500s/%s", place->folder,
-			      place->name);
+		LEAVE(service, SERVICE_ABSENT, "nobody answers on %.500s/%s", place->folder,
+		      place->name);
 	else if (error == EAGAIN)
-		service_leave(service, SERVICE_SILENT,
-			      "the service on %.500s/%s takes no connection: it hangs",
-			      place->folder, place->name);
+		LEAVE(service, SERVICE_SILENT,
+		      "the service on %.500s/%s takes no connection: it hangs", place->folder,
+		      place->name);
 	else
-		service_leave(service, SERVICE_FAILED, "%.500s/%s cannot be connected to: %s",
-			      place->folder, place->name, strerror(error));
+		LEAVE(service, SERVICE_FAILED, "%.500s/%s cannot be connected to: %s",
+		      place->folder, place->name, strerror(error));
 }
 
 static void connect_in(struct service *service, const struct service_place *place, int folder)
@@ -138,18 +133,19 @@ static void connect_in(struct service *service, const struct service_place *plac
 	struct sockaddr_un address;
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
+	int fd;
 
 	service_address(folder, place->name, &address);
-	service->fd = open_socket();
-	if (service->fd < 0)
-		service_leave(service, SERVICE_FAILED, "no socket: %s", strerror(-service->fd));
-	else if (connect(service->fd, (struct sockaddr *)&address, sizeof(address)) != 0)
+	fd = open_socket();
+	service->fd = fd;
+	if (fd < 0)
+		LEAVE(service, SERVICE_FAILED, "no socket: %s", strerror(-fd));
+	else if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
 		leave_unconnected(service, place, errno);
-	else if (getsockopt(service->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+	else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
 		 peer.uid != geteuid())
-		service_leave(service, SERVICE_UNTRUSTED,
-			      "who listens on %.500s/%s is not of our user", place->folder,
-			      place->name);
+		LEAVE(service, SERVICE_UNTRUSTED, "who listens on %.500s/%s is not of our user",
+		      place->folder, place->name);
 }
 
 struct service service_connect(const char *given)
@@ -180,15 +176,15 @@ int service_receive(struct service *service, struct channel_message *ret)
 	if (result == -ECONNRESET) /* it closed without reading us; what it said comes next */
 		result = channel_receive(&channel, ret, 0, &wrong);
 	if (result == -EAGAIN)
-		service_leave(service, SERVICE_SILENT, "the service did not answer for %d s",
-			      SERVICE_ANSWER_MS / 1000);
+		LEAVE(service, SERVICE_SILENT, "the service did not answer for %d s",
+		      SERVICE_ANSWER_MS / 1000);
 	else if (result == 0 || result == -ECONNRESET || result == -EPROTO)
-		service_leave(service, SERVICE_OTHER_VERSION,
-			      "the service is of another version: 'systemctl --user restart "
-			      "msp.service' renews it");
+		LEAVE(service, SERVICE_OTHER_VERSION,
+		      "the service is of another version: 'systemctl --user restart "
+		      "msp.service' renews it");
 	else if (result < 0)
-		service_leave(service, SERVICE_FAILED, "the service cannot be asked: %s",
-			      strerror(-result));
+		LEAVE(service, SERVICE_FAILED, "the service cannot be asked: %s",
+		      strerror(-result));
 	return result == 1 ? 1 : 0;
 }
 
@@ -198,27 +194,26 @@ void service_check_limits(struct service *service, const struct ipc_status *stat
 {
 	if (service->state == SERVICE_HERE && status->limits != LIMITS_CGROUP &&
 	    limits != LIMITS_FALLBACK)
-		service_leave(service, SERVICE_WEAKER, WEAKER_TEXT);
+		LEAVE(service, SERVICE_WEAKER, WEAKER_TEXT);
 }
 
 void service_leave_for(struct service *service, uint32_t reason)
 {
 	switch (reason) {
 	case CLIENT_END_FULL:
-		service_leave(service, SERVICE_FULL,
-			      "the service already serves %d clients, which is the most: end one, "
-			      "or use --standalone",
-			      FRONTENDS_MAX);
+		LEAVE(service, SERVICE_FULL,
+		      "the service already serves %d clients, which is the most: end one, "
+		      "or use --standalone",
+		      FRONTENDS_MAX);
 		break;
 	case CLIENT_END_STOPPING:
-		service_leave(service, SERVICE_STOPPING,
-			      "the service is stopping: try again in a moment");
+		LEAVE(service, SERVICE_STOPPING, "the service is stopping: try again in a moment");
 		break;
 	case CLIENT_END_LIMITS:
-		service_leave(service, SERVICE_WEAKER, WEAKER_TEXT);
+		LEAVE(service, SERVICE_WEAKER, WEAKER_TEXT);
 		break;
 	default:
-		service_leave(service, SERVICE_FAILED, "the service refused (%u)", reason);
+		LEAVE(service, SERVICE_FAILED, "the service refused (%u)", reason);
 		break;
 	}
 }
@@ -242,7 +237,6 @@ void service_ask(struct service *service, struct ipc_status *ret)
 	} else if (message.type == IPC_TYPE_client_end)
 		service_leave_for(service, message.body.client_end.reason);
 	else
-		service_leave(service, SERVICE_OTHER_VERSION,
-			      "the service answers what was not asked");
+		LEAVE(service, SERVICE_OTHER_VERSION, "the service answers what was not asked");
 	channel_message_done(&message);
 }

@@ -77,10 +77,6 @@ void service_ask(struct service *service, struct ipc_status *ret);
 void service_check_limits(struct service *service, const struct ipc_status *status,
 			  uint32_t limits);
 
-/* Close the connection. The state becomes `state`, its line `text` (printf). */
-void service_leave(struct service *service, enum service_state state, const char *text, ...)
-	__attribute__((format(printf, 3, 4)));
-
 /* Receive one message of the service. 1: it is in `*ret`; else the service was left, for the reason
  * in its state. */
 int service_receive(struct service *service, struct channel_message *ret);
