@@ -91,7 +91,7 @@ def cgroups():
 
 
 # Folders and files of Python's tempfile, which are the tests' own.
-TEMPORARY = re.compile(r"(msp-[a-z]+-|tmp)[a-z0-9_]{8}$")
+TEMPORARY = re.compile(r"(msp-[a-z]+-|tmp)[a-z0-9_]{8,32}$")
 
 # Where programs leave files that outlive them.
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", f"/run/user/{os.getuid()}")
