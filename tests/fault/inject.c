@@ -8,8 +8,9 @@
  * is a workload and left alone. ROLE 0 only counts.
  *
  * REPORT is a file: "hit STATUS" when the call was made to fail, with how that process ended as
- * wait(2) gives it; or "ROLE CALL COUNT" lines. The exit code is COMMAND's. strace(1) can do the
- * same for a call, but not for one process of a chain.
+ * wait(2) gives it; or "ROLE CALL COUNT" lines. "allocation" is one of the hooked broker;
+ * "real-time" and "monotonic" are looks at a clock, which do not fail: the other clock answers. The
+ * exit code is COMMAND's. strace(1) can do the same for a call, but not for one process of a chain.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,6 +32,7 @@
 /* Not system calls, but counted and refused like them. */
 #define PSEUDO_ALLOCATION 511 /* of the hooked broker */
 #define PSEUDO_REAL_TIME 510  /* a look at the clock that can be set */
+#define PSEUDO_MONOTONIC 509  /* a look at the one that cannot */
 
 #define NO_CLOCK 0x7fffffff
 
@@ -44,6 +46,7 @@ static const struct {
 	long number;
 } names[] = {
 	{ "allocation", PSEUDO_ALLOCATION }, { "real-time", PSEUDO_REAL_TIME },
+	{ "monotonic", PSEUDO_MONOTONIC },
 	CALL(access), CALL(capset), CALL(chdir), CALL(clone), CALL(clone3), CALL(close),
 	CALL(close_range), CALL(dup2), CALL(dup3), CALL(epoll_create1), CALL(epoll_ctl),
 	CALL(epoll_pwait), CALL(execve), CALL(execveat), CALL(fchdir), CALL(fcntl), CALL(fork),
@@ -73,6 +76,7 @@ static struct process {
 	pid_t pid;
 	bool is_in_call;
 	unsigned long long first_argument; /* of the call that is failing */
+	bool is_changed;                   /* its first argument is */
 	bool is_failing;                   /* its call shall return wish.error */
 	bool is_over;                      /* not looked at any more */
 	unsigned long status;              /* how it ended, as wait(2) gives it */
@@ -126,7 +130,19 @@ static unsigned long classify(const struct user_regs_struct *registers)
 	    (call == SYS_clock_gettime &&
 	     (registers->rdi == CLOCK_REALTIME || registers->rdi == CLOCK_REALTIME_COARSE)))
 		return PSEUDO_REAL_TIME;
+	if (call == SYS_clock_gettime && registers->rdi == CLOCK_MONOTONIC)
+		return PSEUDO_MONOTONIC;
 	return call;
+}
+
+/* The other clock answers: the times of the two are decades apart. */
+static void jump(struct process *process, struct user_regs_struct *registers)
+{
+	if (registers->orig_rax != SYS_clock_gettime)
+		return;
+	registers->rdi = registers->rdi == CLOCK_MONOTONIC ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+	process->is_changed = ptrace(PTRACE_SETREGS, process->pid, NULL, registers) == 0;
+	was_hit = was_hit || process->is_changed;
 }
 
 static void on_entry(struct process *process, struct user_regs_struct *registers)
@@ -139,8 +155,12 @@ static void on_entry(struct process *process, struct user_regs_struct *registers
 	if (wish.role == 0 || (long)call != wish.call ||
 	    (wish.occurrence != 0 && process->counts[call] != wish.occurrence))
 		return;
-	/* A call that does nothing, and that every filter of ours lets through. */
 	process->first_argument = registers->rdi;
+	if (call == PSEUDO_REAL_TIME || call == PSEUDO_MONOTONIC) {
+		jump(process, registers);
+		return;
+	}
+	/* A call that does nothing, and that every filter of ours lets through. */
 	registers->orig_rax = SYS_clock_gettime;
 	registers->rdi = NO_CLOCK;
 	process->is_failing = ptrace(PTRACE_SETREGS, process->pid, NULL, registers) == 0;
@@ -156,10 +176,11 @@ static void on_call(struct process *process)
 		return; /* it was killed */
 	if (process->is_in_call) {
 		on_entry(process, &registers);
-	} else if (process->is_failing) {
-		process->is_failing = false;
+	} else if (process->is_failing || process->is_changed) {
 		registers.rdi = process->first_argument;
-		registers.rax = (unsigned long)-wish.error;
+		if (process->is_failing)
+			registers.rax = (unsigned long)-wish.error;
+		process->is_failing = process->is_changed = false;
 		(void)ptrace(PTRACE_SETREGS, process->pid, NULL, &registers); /* or killed */
 	}
 }
@@ -174,6 +195,8 @@ static bool handle(pid_t pid, enum tracer_stop stop)
 		on_call(process);
 	if (stop == TRACER_EXEC && role_of(process) == ROLES)
 		process->is_over = true;
+	if (stop == TRACER_EXEC)
+		tracer_hide_vdso(pid); /* clocks are then asked by a call */
 	if (stop == TRACER_EXIT)
 		(void)ptrace(PTRACE_GETEVENTMSG, pid, NULL, &process->status); /* or killed */
 	return is_watched(process);

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ptrace.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +29,31 @@ pid_t tracer_parent(pid_t pid)
 		parent = 0;
 	(void)fclose(file);
 	return parent;
+}
+
+/* The new stack begins with argc, then come argv, the environment, each with a NULL after it, and
+ * pairs of the auxiliary vector. */
+void tracer_hide_vdso(pid_t pid)
+{
+	struct user_regs_struct registers;
+	unsigned long at;
+	long word;
+
+	if (ptrace(PTRACE_GETREGS, pid, NULL, &registers) != 0)
+		return;
+	at = registers.rsp + sizeof(word);
+	for (int list = 0; list < 2; list++) {
+		do {
+			word = ptrace(PTRACE_PEEKDATA, pid, at, NULL);
+			at += sizeof(word);
+		} while (word != 0 && word != -1);
+	}
+	do {
+		word = ptrace(PTRACE_PEEKDATA, pid, at, NULL);
+		if (word == AT_SYSINFO_EHDR)
+			(void)ptrace(PTRACE_POKEDATA, pid, at, (long)AT_IGNORE);
+		at += 2 * sizeof(word);
+	} while (word != AT_NULL && word != -1);
 }
 
 static enum tracer_stop kind_of(int status)

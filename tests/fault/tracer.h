@@ -26,4 +26,7 @@ int tracer_run(char **command, tracer_handler *handler);
 /* The parent of a process, 0 when it cannot be read. */
 pid_t tracer_parent(pid_t pid);
 
+/* At TRACER_EXEC: the program will not find the calls that need no kernel. */
+void tracer_hide_vdso(pid_t pid);
+
 #endif
