@@ -75,11 +75,11 @@ static struct wish {
 static struct process {
 	pid_t pid;
 	bool is_in_call;
-	unsigned long long first_argument; /* of the call that is failing */
-	bool is_changed;                   /* its first argument is */
-	bool is_failing;                   /* its call shall return wish.error */
-	bool is_over;                      /* not looked at any more */
-	unsigned long status;              /* how it ended, as wait(2) gives it */
+	unsigned long long arguments[2]; /* of the call that is failing or changed */
+	bool is_changed;                 /* another clock answers its call */
+	bool is_failing;                 /* its call shall return wish.error */
+	bool is_over;                    /* not looked at any more */
+	unsigned long status;            /* how it ended, as wait(2) gives it */
 	uint32_t counts[CALLS_END];
 } processes[ROLES];
 
@@ -138,6 +138,11 @@ static unsigned long classify(const struct user_regs_struct *registers)
 /* The other clock answers: the times of the two are decades apart. */
 static void jump(struct process *process, struct user_regs_struct *registers)
 {
+	if (registers->orig_rax == SYS_gettimeofday) {
+		registers->orig_rax = SYS_clock_gettime;
+		registers->rsi = registers->rdi;
+		registers->rdi = CLOCK_REALTIME;
+	}
 	if (registers->orig_rax != SYS_clock_gettime)
 		return;
 	registers->rdi = registers->rdi == CLOCK_MONOTONIC ? CLOCK_REALTIME : CLOCK_MONOTONIC;
@@ -155,7 +160,8 @@ static void on_entry(struct process *process, struct user_regs_struct *registers
 	if (wish.role == 0 || (long)call != wish.call ||
 	    (wish.occurrence != 0 && process->counts[call] != wish.occurrence))
 		return;
-	process->first_argument = registers->rdi;
+	process->arguments[0] = registers->rdi;
+	process->arguments[1] = registers->rsi;
 	if (call == PSEUDO_REAL_TIME || call == PSEUDO_MONOTONIC) {
 		jump(process, registers);
 		return;
@@ -177,7 +183,8 @@ static void on_call(struct process *process)
 	if (process->is_in_call) {
 		on_entry(process, &registers);
 	} else if (process->is_failing || process->is_changed) {
-		registers.rdi = process->first_argument;
+		registers.rdi = process->arguments[0];
+		registers.rsi = process->arguments[1];
 		if (process->is_failing)
 			registers.rax = (unsigned long)-wish.error;
 		process->is_failing = process->is_changed = false;

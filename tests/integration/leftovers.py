@@ -90,8 +90,9 @@ def cgroups():
     return found
 
 
-# Folders and files of Python's tempfile, which are the tests' own.
-TEMPORARY = re.compile(r"(msp-[a-z]+-|tmp)[a-z0-9_]{8,32}$")
+# Folders and files of the tests themselves, which may run beside each other.
+TEMPORARY = re.compile(r"(msp-(attack|clocks|secret|socket|stages|test|vm)[.-]|tmp|criterion_|bxfi_)"
+                       r"[\w.]+$")
 
 # Where programs leave files that outlive them.
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", f"/run/user/{os.getuid()}")
