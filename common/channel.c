@@ -142,6 +142,7 @@ int channel_receive(const struct channel *channel, struct channel_message *ret, 
 	ssize_t size;
 	enum ipc_error error;
 
+	ret->type = IPC_TYPE_NONE;
 	/* ECONNRESET, once: the peer ended with messages of ours unread. What it said comes after.
 	 */
 	do {
