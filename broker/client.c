@@ -6,11 +6,13 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "lines.h"
 #include "memory.h"
 
@@ -117,6 +119,13 @@ static void end(struct client *client)
 	client->handlers->on_end(client->context);
 }
 
+/* A client that is gone is none; anything else, the operator should know. */
+static void log_failure(const char *what)
+{
+	if (errno != EPIPE && errno != ECONNRESET)
+		log_line("%s: %s", what, strerror(errno));
+}
+
 static void set_timer(struct client *client, const struct timeval *time)
 {
 	if (event_add(client->timer, time) != 0)
@@ -163,7 +172,8 @@ static void flush(struct client *client)
 
 	while (pending(client) > 0 && written > 0) {
 		written = write_some(client);
-		if (written < 0) { /* EPIPE and the like: nobody is there */
+		if (written < 0) {
+			log_failure("writing to the client");
 			end(client);
 			return;
 		}
@@ -222,6 +232,8 @@ static void read_some(struct client *client)
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (size <= 0) {
+		if (size < 0)
+			log_failure("reading from the client");
 		end_of_input(client);
 		return;
 	}

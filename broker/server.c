@@ -233,7 +233,11 @@ struct server *server_free(struct server *server)
 int server_run(struct server *server)
 {
 	while (!server->is_over) {
-		if (event_base_dispatch(server->base) != 0)
+		const int result = event_base_dispatch(server->base);
+
+		if (result < 0) /* the library has said why */
+			give_up("waiting for events");
+		if (result > 0)
 			bug("the event loop has nothing to wait for");
 	}
 	return server->exit_code;
