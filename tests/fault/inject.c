@@ -47,8 +47,8 @@ static const struct {
 } names[] = {
 	{ "allocation", PSEUDO_ALLOCATION }, { "real-time", PSEUDO_REAL_TIME },
 	{ "monotonic", PSEUDO_MONOTONIC },
-	CALL(access), CALL(capset), CALL(chdir), CALL(clone), CALL(clone3), CALL(close),
-	CALL(close_range), CALL(dup2), CALL(dup3), CALL(epoll_create1), CALL(epoll_ctl),
+	CALL(access), CALL(brk), CALL(capset), CALL(chdir), CALL(clone), CALL(clone3), CALL(close),
+	CALL(close_range), CALL(dup), CALL(dup2), CALL(dup3), CALL(epoll_create1), CALL(epoll_ctl), CALL(epoll_wait),
 	CALL(epoll_pwait), CALL(execve), CALL(execveat), CALL(fchdir), CALL(fcntl), CALL(fork),
 	CALL(fsconfig), CALL(fsmount), CALL(fsopen), CALL(fstat), CALL(getdents64),
 	CALL(getsockopt), CALL(ioctl), CALL(landlock_add_rule), CALL(landlock_create_ruleset),
@@ -60,7 +60,8 @@ static const struct {
 	CALL(rt_sigprocmask), CALL(seccomp), CALL(sendfile), CALL(sendmsg), CALL(sethostname),
 	CALL(setitimer), CALL(setpgid), CALL(setsid), CALL(setsockopt), CALL(signalfd4),
 	CALL(socket), CALL(socketpair), CALL(splice), CALL(symlinkat), CALL(umask), CALL(umount2),
-	CALL(unshare), CALL(vfork), CALL(wait4), CALL(write), CALL(writev),
+	CALL(unshare), CALL(vfork), CALL(wait4), CALL(write), CALL(writev), CALL(eventfd2), CALL(mprotect),
+	CALL(mremap), CALL(munmap), CALL(ppoll), CALL(pread64), CALL(readv), CALL(waitid),
 };
 /* clang-format on */
 
