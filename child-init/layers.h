@@ -25,10 +25,38 @@
 #define LAYER_SECCOMP LAYER_PRESENT
 #endif
 
+/* Without, the workload has every capability over the sandbox's own namespaces. */
 #ifdef MSP_WITHOUT_CAPABILITIES
-#define LAYER_CAPABILITIES LAYER_ABSENT
+#include <errno.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static inline int layer_keep_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data) != 0)
+		return -errno;
+	data[0].inheritable = data[0].permitted;
+	data[1].inheritable = data[1].permitted;
+	if (syscall(SYS_capset, &header, data) != 0)
+		return -errno;
+	for (unsigned long capability = 0; capability < 64; capability++) /* EINVAL: no such one */
+		(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0);
+	return 0;
+}
+#define LAYER_CAPABILITIES(stage, run) { stage, layer_keep_capabilities },
 #else
 #define LAYER_CAPABILITIES LAYER_PRESENT
+#endif
+
+#ifdef MSP_WITHOUT_RLIMITS
+#define LAYER_RLIMITS LAYER_ABSENT
+#else
+#define LAYER_RLIMITS LAYER_PRESENT
 #endif
 
 #ifdef MSP_WITHOUT_NETWORK
@@ -46,6 +74,20 @@
 #else
 #define LAYER_DUMPABLE 0
 #define LAYER_KEPT_CAPABILITIES(is_watched) ((is_watched) ? 1U << CAP_SYS_PTRACE : 0)
+#endif
+
+/* The tree that a sandbox comes from is gone from it; without, it lies at "/..". */
+#ifdef MSP_WITHOUT_ROOT
+#define LAYER_DETACH_OLD_ROOT() 0
+#else
+#define LAYER_DETACH_OLD_ROOT() umount2(".", MNT_DETACH)
+#endif
+
+/* What is of the host cannot be written through the sandbox's mounts. */
+#ifdef MSP_WITHOUT_READONLY
+#define LAYER_READ_ONLY 0
+#else
+#define LAYER_READ_ONLY MOUNT_ATTR_RDONLY
 #endif
 
 /* How names of a tree are resolved; without, as by joining paths: links lead where they will. */

@@ -204,10 +204,10 @@ static int bind_operator(const struct tree *tree, const struct bind *bind)
 	else if (bind->meant.st_dev != found.st_dev || bind->meant.st_ino != found.st_ino)
 		error = -ESTALE;
 	if (!error)
-		error = attach_own(tree,
-				   mount_clone(source, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-							       MOUNT_ATTR_NODEV),
-				   bind->is.inside_path);
+		error = attach_own(
+			tree,
+			mount_clone(source, LAYER_READ_ONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+			bind->is.inside_path);
 	fd_close(&source);
 	return error;
 }
@@ -279,7 +279,7 @@ int mounts_build_base(const struct plan *plan, uint32_t index, int host, const s
 		error = build(&tree, plan_profile(plan, index), PLAN_PHASE_BASE, ret_stage);
 	/* It is shared by every sandbox of the profile, in whose namespaces this is locked. */
 	if (!error)
-		error = mount_set_attributes(tree.root, MOUNT_ATTR_RDONLY);
+		error = mount_set_attributes(tree.root, LAYER_READ_ONLY);
 	fd_close(&tree.root);
 	return error;
 }
@@ -287,7 +287,7 @@ int mounts_build_base(const struct plan *plan, uint32_t index, int host, const s
 static int change_root(int root)
 {
 	if (fchdir(root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 ||
-	    umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
+	    LAYER_DETACH_OLD_ROOT() != 0 || chdir("/") != 0)
 		return -errno;
 	return 0;
 }

@@ -160,7 +160,7 @@ static const struct step {
 } steps[] = {
 	{ STAGE_TERMINAL, become_leader },
 	{ STAGE_STDIO, attach_stdio },
-	{ STAGE_RLIMITS, set_rlimits },
+	LAYER_RLIMITS(STAGE_RLIMITS, set_rlimits)
 	LAYER_CAPABILITIES(STAGE_CAPABILITIES, drop_capabilities)
 	LAYER_LANDLOCK(STAGE_RESTRICT, enter_landlock)
 	{ STAGE_CODE, write_code },
