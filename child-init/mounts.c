@@ -217,6 +217,9 @@ static int build(const struct tree *tree, const struct plan_profile *profile, ui
 		 uint32_t *ret_stage)
 {
 	const struct plan_mount *mounts = plan_mounts(tree->plan, profile);
+	/* What the operator shows is for workloads, not for a helper. */
+	const bool is_helper = plan_string(tree->plan, profile->name)[0] == '_';
+	const uint32_t bind_count = is_helper ? 0 : tree->bind_count;
 	int error = 0;
 
 	for (uint32_t i = 0; i < profile->mount_count && !error; i++) {
@@ -226,7 +229,7 @@ static int build(const struct tree *tree, const struct plan_profile *profile, ui
 	if (error)
 		return error;
 	*ret_stage = STAGE_BIND;
-	for (uint32_t i = 0; i < tree->bind_count && !error; i++) {
+	for (uint32_t i = 0; i < bind_count && !error; i++) {
 		if (tree->binds[i].is.phase == phase)
 			error = bind_operator(tree, &tree->binds[i]);
 	}

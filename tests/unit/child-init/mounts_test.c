@@ -322,6 +322,20 @@ Test(mounts, a_bind_of_the_other_phase_waits)
 	expect_tree(look_for_no_bind);
 }
 
+static int look_for_none(void)
+{
+	CHECK(look_holds(BASE_TREE, ""));
+	return ACT_PASSED;
+}
+
+Test(mounts, a_helper_is_shown_nothing_of_the_operators)
+{
+	hand_plan.profile.name = hand_plan_put("_helper", sizeof("_helper"));
+	add_bind(look_folder("folder"), "/data");
+	add_bind(look_folder("file"), "/one");
+	expect_tree(look_for_none);
+}
+
 Test(mounts, a_bind_that_is_another_inode_now_is_refused)
 {
 	add_bind(look_folder("file"), "/one")->meant.st_ino++;
