@@ -31,7 +31,7 @@
 
 /* The last call that Linux 6.1 has: later ones are in no list of ours. */
 #define LAST_KNOWN_CALL 450
-#define CALLS_END 2048
+#define CALLS_END 65536
 
 /* --- namespaces and mounts -------------------------------------------------------------------- */
 
@@ -129,27 +129,6 @@ static int act_sethostname(char **arguments)
 
 /* --- kernel interfaces -------------------------------------------------------------------------
  */
-
-static int act_io_uring_setup(char **arguments)
-{
-	uint8_t parameters[256] = { 0 };
-
-	(void)arguments;
-	return outcome(syscall(SYS_io_uring_setup, 8, parameters));
-}
-
-/* These two reach the kernel as EBADF. */
-static int act_io_uring_enter(char **arguments)
-{
-	(void)arguments;
-	return outcome(syscall(SYS_io_uring_enter, -1, 1, 0, 0, NULL, 0));
-}
-
-static int act_io_uring_register(char **arguments)
-{
-	(void)arguments;
-	return outcome(syscall(SYS_io_uring_register, -1, 0, NULL, 0));
-}
 
 static int act_bpf(char **arguments)
 {
@@ -328,9 +307,6 @@ static const struct act list[] = {
 	{ "umount", act_umount },
 	{ "chroot", act_chroot },
 	{ "sethostname", act_sethostname },
-	{ "io-uring-setup", act_io_uring_setup },
-	{ "io-uring-enter", act_io_uring_enter },
-	{ "io-uring-register", act_io_uring_register },
 	{ "bpf", act_bpf },
 	{ "perf", act_perf },
 	{ "userfaultfd", act_userfaultfd },

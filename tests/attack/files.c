@@ -8,11 +8,13 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define SYS_FCHMODAT2 452
@@ -185,6 +187,41 @@ static int act_rename_whiteout(char **arguments)
 			       RENAME_AS_WHITEOUT));
 }
 
+/* Capabilities that a program would get when it is executed. */
+static int act_file_capability(char **arguments)
+{
+	/* struct vfs_cap_data of version 2, everything permitted and effective */
+	const uint32_t data[] = { 0x02000001, 0xffffffff, 0, 0x1ff, 0 };
+	const int fd = make_file();
+
+	(void)arguments;
+	if (fd < 0)
+		return UNPREPARED;
+	return outcome(fsetxattr(fd, "security.capability", data, sizeof(data), 0));
+}
+
+/* PATH: a file of the host by its own name, and by what the tree that a sandbox is made in calls
+ * it. */
+static int act_host_file(char **arguments)
+{
+	static const char *const prefixes[] = { "",    "/host",        "/../host",
+						"/..", "/proc/1/root", "/proc/1/root/host" };
+	int result = ENOENT;
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		char path[4200];
+		char *argument[] = { path, NULL };
+
+		(void)snprintf(path, sizeof(path), "%s%s", prefixes[i], arguments[0]);
+		result = act_read(argument);
+		if (result == SUCCEEDED) {
+			(void)printf("%s\n", path);
+			return SUCCEEDED;
+		}
+	}
+	return result;
+}
+
 /* --- the whole tree ----------------------------------------------------------------------------
  */
 
@@ -291,6 +328,8 @@ static const struct act list[] = {
 	{ "setid", act_setid },
 	{ "mknod", act_mknod },
 	{ "rename-whiteout", act_rename_whiteout },
+	{ "file-capability", act_file_capability },
+	{ "host-file", act_host_file },
 	{ "write-anywhere", act_write_anywhere },
 	{ "find-name", act_find_name },
 	{ "find-special", act_find_special },

@@ -6,9 +6,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -33,41 +35,97 @@ static int act_socketpair(char **arguments)
 	return outcome(socketpair((int)number_of(arguments), SOCK_STREAM, 0, fds));
 }
 
-/* ADDRESS PORT */
-static struct sockaddr_in address_of(char **arguments)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET };
+struct address {
+	struct sockaddr_storage is;
+	socklen_t size;
+};
 
-	address.sin_port = htons((uint16_t)number_of(arguments + 1));
-	if (inet_pton(AF_INET, arguments[0], &address.sin_addr) != 1)
-		address.sin_addr.s_addr = INADDR_NONE;
+/* ADDRESS PORT */
+static struct address address_of(char **arguments)
+{
+	const in_port_t port = htons((uint16_t)number_of(arguments + 1));
+	struct address address = { .size = 0 };
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)&address.is;
+	struct sockaddr_in *four = (struct sockaddr_in *)&address.is;
+
+	if (inet_pton(AF_INET6, arguments[0], &six->sin6_addr) == 1) {
+		six->sin6_family = AF_INET6;
+		six->sin6_port = port;
+		address.size = sizeof(*six);
+	} else if (inet_pton(AF_INET, arguments[0], &four->sin_addr) == 1) {
+		four->sin_family = AF_INET;
+		four->sin_port = port;
+		address.size = sizeof(*four);
+	}
 	return address;
+}
+
+static int open_socket(const struct address *to, int type)
+{
+	return to->size > 0 ? socket(to->is.ss_family, type | SOCK_CLOEXEC, 0) : -1;
 }
 
 static int act_connect(char **arguments)
 {
-	const struct sockaddr_in address = address_of(arguments);
-	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const struct address address = address_of(arguments);
+	const int fd = open_socket(&address, SOCK_STREAM);
 
 	if (fd < 0)
 		return UNPREPARED;
-	return outcome(connect(fd, (const struct sockaddr *)&address, sizeof(address)));
+	return outcome(connect(fd, (const struct sockaddr *)&address.is, address.size));
 }
 
 /* Succeeds when something answers: a datagram into nothing is no success. */
 static int act_datagram(char **arguments)
 {
 	const struct timeval patience = { .tv_usec = 300000 };
-	const struct sockaddr_in address = address_of(arguments);
-	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	const struct address address = address_of(arguments);
+	const int fd = open_socket(&address, SOCK_DGRAM);
 	char answer[16];
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0)
 		return UNPREPARED;
-	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
+	if (connect(fd, (const struct sockaddr *)&address.is, address.size) != 0 ||
 	    send(fd, "probe", 5, 0) < 0)
 		return errno;
 	return outcome(recv(fd, answer, sizeof(answer), 0));
+}
+
+/* NAME ADDRESS PORT: ask that server for a name's address, as a tunnel through DNS would. */
+static int act_ask_name(char **arguments)
+{
+	const struct timeval patience = { .tv_usec = 300000 };
+	const struct address address = address_of(arguments + 1);
+	const int fd = open_socket(&address, SOCK_DGRAM);
+	const size_t size = strlen(arguments[0]);
+	unsigned char query[300] = { 0, 1, 1, 0, 0, 1 };
+	size_t at = 12;
+
+	if (fd < 0 || size > 63 ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0)
+		return UNPREPARED;
+	query[at++] = (unsigned char)size;
+	memcpy(query + at, arguments[0], size);
+	at += size + 1;
+	query[at + 1] = query[at + 3] = 1; /* an address, of the internet */
+	if (sendto(fd, query, at + 4, 0, (const struct sockaddr *)&address.is, address.size) < 0)
+		return errno;
+	return outcome(recv(fd, query, sizeof(query), 0));
+}
+
+/* Any interface but the first, which is the loopback of every network namespace. */
+static int act_see_interfaces(char **arguments)
+{
+	char name[IF_NAMESIZE];
+
+	(void)arguments;
+	for (unsigned int index = 2; index < 4096; index++) {
+		if (if_indextoname(index, name)) {
+			(void)printf("interface %s\n", name);
+			return SUCCEEDED;
+		}
+	}
+	return errno;
 }
 
 /* --- TCP Fast Open -----------------------------------------------------------------------------
@@ -176,15 +234,25 @@ static socklen_t unix_address(const char *name, struct sockaddr_un *ret)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size + (name[0] != '@'));
 }
 
-static int act_unix_connect(char **arguments)
+static int connect_to(const char *name, int type)
 {
 	struct sockaddr_un address;
-	const socklen_t size = unix_address(arguments[0], &address);
-	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const socklen_t size = unix_address(name, &address);
+	const int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return UNPREPARED;
 	return outcome(connect(fd, (struct sockaddr *)&address, size));
+}
+
+static int act_unix_connect(char **arguments)
+{
+	return connect_to(arguments[0], SOCK_STREAM);
+}
+
+static int act_unix_packet(char **arguments)
+{
+	return connect_to(arguments[0], SOCK_SEQPACKET);
 }
 
 static int act_unix_datagram(char **arguments)
@@ -203,9 +271,12 @@ static const struct act list[] = {
 	{ "socketpair", act_socketpair },
 	{ "connect", act_connect },
 	{ "datagram", act_datagram },
+	{ "ask-name", act_ask_name },
+	{ "see-interfaces", act_see_interfaces },
 	{ "fast-open", act_fast_open },
 	{ "ulp", act_ulp },
 	{ "unix-connect", act_unix_connect },
+	{ "unix-packet", act_unix_packet },
 	{ "unix-datagram", act_unix_datagram },
 };
 

@@ -16,9 +16,9 @@
 #define EXIT_UNPREPARED 20
 #define EXIT_USAGE 64
 
-static const struct acts *const all[] = { &call_acts,    &call_32bit_acts, &file_acts,
-					  &network_acts, &posture_acts,    &process_acts,
-					  &sight_acts };
+static const struct acts *const all[] = { &call_acts,      &call_32bit_acts, &file_acts,
+					  &interface_acts, &network_acts,    &posture_acts,
+					  &process_acts,   &sight_acts };
 
 int outcome(long result)
 {

@@ -31,6 +31,7 @@ struct acts {
 extern const struct acts call_acts;
 extern const struct acts call_32bit_acts;
 extern const struct acts file_acts;
+extern const struct acts interface_acts;
 extern const struct acts network_acts;
 extern const struct acts posture_acts;
 extern const struct acts process_acts;

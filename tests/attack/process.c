@@ -41,6 +41,28 @@ static int act_kill_all(char **arguments)
 	return WIFSIGNALED(status) ? SUCCEEDED : EPERM;
 }
 
+/* COUNT children that live at the same time, and no longer than this process. */
+static int act_processes(char **arguments)
+{
+	const long count = number_of(arguments);
+	int result = SUCCEEDED;
+	int alive[2];
+	char byte;
+
+	if (pipe(alive) != 0)
+		return UNPREPARED;
+	for (long i = 0; i < count && result == SUCCEEDED; i++) {
+		const pid_t pid = fork();
+
+		if (pid == 0) {
+			(void)close(alive[1]);
+			_exit(read(alive[0], &byte, 1) != 0);
+		}
+		result = outcome(pid);
+	}
+	return result;
+}
+
 /* Any process that is neither this one nor below it, by number. PID 1 is not counted. */
 static int act_reach_others(char **arguments)
 {
@@ -174,6 +196,7 @@ static int act_core(char **arguments)
 static const struct act list[] = {
 	{ "kill", act_kill },
 	{ "kill-all", act_kill_all },
+	{ "processes", act_processes },
 	{ "reach-others", act_reach_others },
 	{ "capabilities", act_capabilities },
 	{ "securebits", act_securebits },
