@@ -8,6 +8,7 @@ import tempfile
 import unittest
 import uuid
 
+import evidence
 import probes
 import support
 
@@ -48,19 +49,25 @@ class HostileParents(probes.Attack):
                      "/proc/self/cwd/../../.." + self.outside):
             yield text
 
+    def outcome(self, link, without=None, place="/data/{}/made"):
+        """Was anything made in the host's folder that the link may mean?"""
+        result, told = self.run_behind(place.format(link), without=without)
+        made = os.listdir(self.outside)
+        for name in made:
+            os.rmdir(os.path.join(self.outside, name))
+        return probes.Outcome("succeeded" if made else "refused", None if made else
+                              result.returncode, result.stdout + result.stderr, told)
+
+    @evidence.attack("T1", "symbolic links as parents of a mount's target", "resolve")
     def test_nothing_is_made_outside(self):
         for text in self.links():
             with self.subTest(link=text):
-                result, told = self.run_behind(f"/data/{self.link(text)}/made")
-                self.assertEqual(os.listdir(self.outside), [])
-                self.assertEqual(result.returncode, 125, result.stderr)
-                self.assertIn("binding the operator's path", result.stdout + result.stderr)
-
-    def test_control(self):
-        """Resolved against whatever root the process has, the link reaches the host's folder."""
-        result, _ = self.run_behind(f"/data/{self.link('/host' + self.outside)}/made",
-                                    without="resolve")
-        self.assertEqual(os.listdir(self.outside), ["made"], result.stderr)
+                outcome = self.outcome(self.link(text))
+                self.assert_refused(outcome, 125)
+                self.assertIn("binding the operator's path", outcome.text)
+        # Resolved against whatever root the process has, this one reaches the host's folder.
+        link = self.link("/host" + self.outside)
+        self.prove_by(lambda without: self.outcome(link, without), (125,))
 
     def test_links_in_a_tree_of_the_sandbox(self):
         """The same below a file system that is mounted for each sandbox."""
@@ -100,6 +107,8 @@ class HostileParents(probes.Attack):
                 result = support.run("true", options=("--ro", self.shown + ":" + place))
                 self.assertEqual(result.returncode, 64)
 
+    @evidence.attack("T1", "a link in a shown folder that names a file of the host", "root",
+                     "landlock")
     def test_links_in_a_shown_folder_lead_nowhere(self):
         secret = os.path.join(self.outside, "secret")
         with open(secret, "w", encoding="ascii") as file:
@@ -110,21 +119,9 @@ class HostileParents(probes.Attack):
                 outcome = probes.in_sandbox("read", "/data/" + name,
                                             options=("--ro", self.hostile + ":/data"))
                 self.assert_refused(outcome, "ENOENT", "ELOOP")
-
-    def test_what_is_shown_is_read_only(self):
-        options = ("--ro", self.shown + ":/shown", "--ro", self.shown + ":/workspace/shown")
-        for place in ("/shown", "/workspace/shown"):
-            with self.subTest(place=place):
-                self.assertEqual(support.run("cat", place + "/mark", options=options).stdout,
-                                 "shown")
-                self.assert_refused(probes.in_sandbox("open-write", place + "/mark",
-                                                      options=options), "EROFS", "EACCES")
-                self.assert_refused(probes.in_sandbox("create", place + "/new", options=options),
-                                    "EROFS", "EACCES")
-                outcome = probes.in_sandbox("open-write", place + "/mark", options=options,
-                                            without="landlock")
-                self.assert_refused(outcome, "EROFS")
-        self.assert_succeeded(probes.on_host("open-write", os.path.join(self.shown, "mark")))
+        name = self.link("/../host" + secret)
+        self.prove("read", "/data/" + name, errors=("ENOENT", "EACCES"),
+                   options=("--ro", self.hostile + ":/data"))
 
 
 class Protected(probes.Attack):
@@ -142,6 +139,15 @@ class Protected(probes.Attack):
         return support.run("true", options=("--ro", path + ":/data"),
                            env=self.environment).returncode
 
+    def outcome(self, path):
+        code = self.code_of(path)
+        return probes.Outcome("succeeded" if code == 0 else "refused", code or None, path, None)
+
+    def prove_refused(self, path, allowed="project"):
+        self.prove_by(lambda _: self.outcome(path), (64, 78),
+                      lambda: self.outcome(os.path.join(self.home, allowed)))
+
+    @evidence.attack("F3", "showing a protected path, a parent of it, or a part of it", "checks")
     def test_refused_by_every_name(self):
         home = self.home
         for path in ("/", "/etc", "/root", "/proc", "/sys", "/dev", "/run", home, home + "/.ssh",
@@ -149,24 +155,40 @@ class Protected(probes.Attack):
                      home + "//.netrc", os.path.dirname(home), "/proc/self/root" + home,
                      "/proc/self/cwd", home + "/.aws", "/var/run"):
             with self.subTest(path=path):
-                self.assertIn(self.code_of(path), (64, 78))
+                self.prove_refused(path)
 
+    @evidence.attack("F3", "showing a protected path through a link", "checks")
     def test_refused_by_a_link(self):
         for name, text in (("a", ".ssh"), ("b", self.home), ("c", "/"), ("d", "project/../.aws")):
             os.symlink(text, os.path.join(self.home, name))
             with self.subTest(link=text):
-                self.assertIn(self.code_of(os.path.join(self.home, name)), (64, 78))
+                self.prove_refused(os.path.join(self.home, name))
 
+    @evidence.attack("F4", "showing where a protected link leads", "checks")
     def test_refused_where_a_protected_link_leads(self):
         dots = os.path.join(self.home, "dots")
         os.mkdir(dots)
         os.rename(os.path.join(self.home, ".netrc"), os.path.join(dots, "netrc"))
         os.symlink("dots/netrc", os.path.join(self.home, ".netrc"))
-        self.assertIn(self.code_of(dots), (64, 78))
+        self.prove_refused(dots)
 
+    @evidence.attack("F4", "showing a protected file by another of its names", "checks")
     def test_refused_by_another_link_count(self):
         os.link(os.path.join(self.home, ".netrc"), os.path.join(self.home, "harmless"))
-        self.assertIn(self.code_of(os.path.join(self.home, "harmless")), (64, 78))
+        self.prove_refused(os.path.join(self.home, "harmless"), "tokenizer")
+
+    @evidence.attack("M2", "a path that only begins like an allowed one", "checks")
+    def test_no_prefixes(self):
+        """And none that begins like a protected one is refused for that."""
+        os.mkdir(os.path.join(self.home, ".ssh-evil"))
+        self.assertEqual(self.code_of(os.path.join(self.home, ".ssh-evil")), 0)
+        self.prove_by(lambda _: self.cwd_outcome("/workspace-evil"), (125,),
+                      lambda: self.cwd_outcome("/workspace"))
+
+    @staticmethod
+    def cwd_outcome(cwd):
+        code = support.run("true", options=("--cwd", cwd)).returncode
+        return probes.Outcome("refused" if code else "succeeded", code or None, cwd, None)
 
     def test_allowed(self):
         for name in ("project", "tokenizer"):

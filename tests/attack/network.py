@@ -3,11 +3,14 @@
 """Nothing of the host answers over any kind of socket; the host's listeners here are real and
 answer the same act outside."""
 import os
+import shutil
 import socket
+import tempfile
 import threading
 import unittest
 import uuid
 
+import evidence
 import probes
 import support
 
@@ -21,7 +24,7 @@ class Listener:
         self.socket = socket.socket(family, kind)
         self.socket.bind(address)
         self.accepted = []
-        if kind == socket.SOCK_STREAM:
+        if kind != socket.SOCK_DGRAM:
             self.socket.listen(8)
             threading.Thread(target=self._accept, daemon=True).start()
         else:
@@ -72,6 +75,7 @@ class Sockets(probes.Attack):
                 pass
         return addresses
 
+    @evidence.attack("T17", "TCP to a listener of the host", "network")
     def test_tcp_listener_of_the_host(self):
         listener = self.listener(socket.AF_INET, socket.SOCK_STREAM, ("0.0.0.0", 0))
         port = listener.socket.getsockname()[1]
@@ -79,64 +83,147 @@ class Sockets(probes.Attack):
             with self.subTest(address=address):
                 self.assert_refused(probes.in_sandbox("connect", address, port),
                                     "ECONNREFUSED" if address == "127.0.0.1" else "ENETUNREACH")
-        self.assertEqual(listener.accepted, [])
-        self.assert_succeeded(probes.in_sandbox("connect", "127.0.0.1", port, without="network"))
-        self.assert_succeeded(probes.on_host("connect", "127.0.0.1", port))
+                self.assertEqual(listener.accepted, [])
+        for address in self.own_addresses():
+            with self.subTest(address=address):
+                self.prove("connect", address, port, errors=("ECONNREFUSED", "ENETUNREACH"))
 
+    @evidence.attack("T17", "TCP over IPv6 to a listener of the host", "network")
+    def test_ipv6_listener_of_the_host(self):
+        try:
+            listener = self.listener(socket.AF_INET6, socket.SOCK_STREAM, ("::1", 0))
+        except OSError:
+            self.not_here("this machine has no IPv6")
+        self.prove("connect", "::1", listener.socket.getsockname()[1],
+                   errors=("ECONNREFUSED", "EADDRNOTAVAIL", "ENETUNREACH"))
+
+    @evidence.attack("T17", "UDP to a listener of the host", "network")
     def test_udp_listener_of_the_host(self):
         listener = self.listener(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0))
         port = listener.socket.getsockname()[1]
         self.assert_refused(probes.in_sandbox("datagram", "127.0.0.1", port), "ECONNREFUSED")
         self.assertEqual(listener.accepted, [])
-        self.assert_succeeded(probes.in_sandbox("datagram", "127.0.0.1", port, without="network"))
+        self.prove("datagram", "127.0.0.1", port, errors=("ECONNREFUSED",))
+
+    @evidence.attack("T17", "data in the name of a DNS query", "network")
+    def test_tunnel_through_names(self):
+        listener = self.listener(socket.AF_INET, socket.SOCK_DGRAM, ("0.0.0.0", 0))
+        port = listener.socket.getsockname()[1]
+        secret = "secret-" + uuid.uuid4().hex
+        for address in self.own_addresses():
+            # Nobody listens on the sandbox's own loopback: no answer comes.
+            self.prove("ask-name", secret, address, port, errors=("EAGAIN", "ENETUNREACH"))
+        self.assertTrue(any(secret.encode() in data for data in listener.accepted), "the control")
+
+    @evidence.attack("T17", "any interface but a loopback", "network")
+    def test_interfaces(self):
+        if [name for _, name in socket.if_nameindex()] == ["lo"]:
+            self.not_here("this machine has no other interface either")
+        self.prove("see-interfaces", errors=("ENODEV", "ENXIO"))
 
     def test_there_is_no_way_out(self):
-        for address in ("192.0.2.1", "8.8.8.8", "169.254.169.254", "10.0.0.1"):
+        for address in ("192.0.2.1", "8.8.8.8", "169.254.169.254", "10.0.0.1", "2001:db8::1"):
             with self.subTest(address=address):
                 self.assert_refused(probes.in_sandbox("connect", address, 80), "ENETUNREACH")
                 self.assert_refused(probes.in_sandbox("datagram", address, 53), "ENETUNREACH")
 
+    @evidence.attack("T14", "abstract unix sockets of the host", "landlock", "network")
     def test_abstract_sockets(self):
-        name = "msp-test-" + uuid.uuid4().hex
-        listener = self.listener(socket.AF_UNIX, socket.SOCK_STREAM, "\0" + name)
-        self.assert_refused(probes.in_sandbox("unix-connect", "@" + name), "ECONNREFUSED")
-        # In the host's network namespace Landlock's scope is what stops it, without both nothing.
-        self.assert_refused(probes.in_sandbox("unix-connect", "@" + name, without="network"),
-                            "EPERM")
-        self.assertEqual(listener.accepted, [])
-        self.assert_succeeded(
-            probes.in_sandbox("unix-connect", "@" + name, without="landlock-network"))
-        self.assert_succeeded(probes.on_host("unix-connect", "@" + name))
+        for name in ("msp-test-" + uuid.uuid4().hex, f"/tmp/.X11-unix/X{os.getpid()}"):
+            listener = self.listener(socket.AF_UNIX, socket.SOCK_STREAM, "\0" + name)
+            self.assert_refused(probes.in_sandbox("unix-connect", "@" + name), "ECONNREFUSED")
+            # In the host's network namespace Landlock's scope is what stops it.
+            self.assert_refused(probes.in_sandbox("unix-connect", "@" + name, without="network"),
+                                "EPERM")
+            self.assertEqual(listener.accepted, [])
+            self.prove("unix-connect", "@" + name, errors=("ECONNREFUSED", "EPERM"))
 
+    @evidence.attack("T14", "datagrams to abstract unix sockets of the host", "landlock", "network")
     def test_abstract_datagrams(self):
         name = "msp-test-" + uuid.uuid4().hex
         listener = self.listener(socket.AF_UNIX, socket.SOCK_DGRAM, "\0" + name)
         self.assert_refused(probes.in_sandbox("unix-datagram", "@" + name), "ECONNREFUSED")
-        self.assert_refused(probes.in_sandbox("unix-datagram", "@" + name, without="network"),
-                            "EPERM")
         self.assertEqual(listener.accepted, [])
-        self.assert_succeeded(
-            probes.in_sandbox("unix-datagram", "@" + name, without="landlock-network"))
+        self.prove("unix-datagram", "@" + name, errors=("ECONNREFUSED", "EPERM"))
 
+    def known_sockets(self):
+        """Where servers of a desktop and of a machine listen. What does not exist here and can be
+        made is made."""
+        run = f"/run/user/{os.getuid()}"
+        made = os.path.join("/tmp/.X11-unix", f"X{os.getpid()}")
+        for path in (made, run + "/msp/supervisor.sock"):
+            folder = os.path.dirname(path)
+            try:
+                if not os.path.isdir(folder):
+                    os.mkdir(folder)
+                    self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+                if not os.path.exists(path):
+                    self.listener(socket.AF_UNIX, socket.SOCK_STREAM, path)
+                    self.addCleanup(os.unlink, path)
+            except OSError:
+                pass  # no such folder here, and none to be made
+        return (made, run + "/msp/supervisor.sock", run + "/bus", run + "/systemd/private",
+                run + "/systemd/notify", "/run/dbus/system_bus_socket", "/run/systemd/private",
+                "/run/systemd/journal/stdout", "/run/systemd/journal/dev-log", "/dev/log",
+                "/run/docker.sock", "/var/run/docker.sock", "/run/containerd/containerd.sock",
+                "/run/podman/podman.sock", "/tmp/.X11-unix/X0", run + "/wayland-0",
+                run + "/gnupg/S.gpg-agent", run + "/pipewire-0")
+
+    @evidence.attack("T14", "session and system bus, systemd, Docker, X11 by their paths", "root")
+    def test_known_sockets(self):
+        for path in self.known_sockets():
+            for act in ("unix-connect", "unix-datagram"):
+                with self.subTest(path=path, act=act):
+                    self.assert_refused(probes.in_sandbox(act, path), "ENOENT")
+                    if probes.on_host(act, path).word == "succeeded":
+                        self.prove_by(lambda without, act=act, path=path: probes.in_sandbox(
+                            act, "/../host" + path, without=without), ("ENOENT",))
+
+    @evidence.attack("T14", "a server's socket by its path", "root")
     def test_sockets_with_paths(self):
-        folder = probes.scratch()
+        """Connecting to a path is no right of Landlock's before ABI 9: the file must not be there.
+        The control is the host's tree left in reach."""
+        path = os.path.join(probes.scratch(), "socket")
+        listener = self.listener(socket.AF_UNIX, socket.SOCK_STREAM, path)
+        self.assert_refused(probes.in_sandbox("unix-connect", path), "ENOENT")
+        self.assertEqual(listener.accepted, [])
+        self.prove_by(lambda without: probes.in_sandbox(
+            "unix-connect", "/../host" + path, without=without), ("ENOENT",))
+
+    @evidence.attack("T24", "the supervisor's own socket", "root")
+    def test_control_socket(self):
+        """Of the service that other clients use, as a server at its place: at it, or where the tree
+        that a sandbox is made in has it."""
+        folder = f"/run/user/{os.getuid()}/msp"
+        if not os.path.isdir(os.path.dirname(folder)):
+            folder = os.path.join(probes.scratch(), "msp")
+        if not os.path.isdir(folder):
+            os.mkdir(folder)
+            self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        path = os.path.join(folder, "supervisor.sock")
+        if not os.path.exists(path):
+            self.listener(socket.AF_UNIX, socket.SOCK_SEQPACKET, path)
+            self.addCleanup(os.unlink, path)
+        self.assert_refused(probes.in_sandbox("unix-packet", path), "ENOENT")
+        self.assert_succeeded(probes.on_host("unix-packet", path))
+        self.prove_by(lambda without: probes.in_sandbox(
+            "unix-packet", "/../host" + path, without=without), ("ENOENT",))
+
+    def test_a_socket_in_a_shown_folder(self):
+        """What README says of --ro: before Landlock's ABI 9 nothing stops it but not showing it."""
+        folder = tempfile.mkdtemp(dir=probes.scratch())
         path = os.path.join(folder, "socket")
         self.listener(socket.AF_UNIX, socket.SOCK_STREAM, path)
-        self.assert_succeeded(probes.on_host("unix-connect", path))
-        self.assert_refused(probes.in_sandbox("unix-connect", path), "ENOENT")
-        for known in ("/run/dbus/system_bus_socket", "/var/run/docker.sock", "/run/docker.sock",
-                      f"/run/user/{os.getuid()}/bus", "/run/systemd/private", "/dev/log",
-                      "/tmp/.X11-unix/X0", "/run/containerd/containerd.sock",
-                      f"/run/user/{os.getuid()}/msp/supervisor.sock"):
-            with self.subTest(path=known):
-                self.assert_refused(probes.in_sandbox("unix-connect", known), "ENOENT")
-                self.assert_refused(probes.in_sandbox("unix-datagram", known), "ENOENT")
+        outcome = probes.in_sandbox("unix-connect", "/shown/socket",
+                                    options=("--ro", folder + ":/shown"))
+        if evidence.environment()["landlock"] < 9:
+            self.assert_succeeded(outcome)
 
+    @evidence.attack("T14", "finding a socket or a block device anywhere", "root")
     def test_no_socket_or_block_device_anywhere(self):
         path = os.path.join(probes.scratch(), "another")
         self.listener(socket.AF_UNIX, socket.SOCK_STREAM, path)
-        self.assert_succeeded(probes.on_host("find-special", probes.scratch()))
-        self.assert_refused(probes.in_sandbox("find-special", "/"), "ENOENT")
+        self.prove("find-special", "/", errors=("ENOENT",), host=(probes.scratch(),))
 
     def test_run_is_empty(self):
         result = support.run("ls", "-A", "/run", "/var/run/")
@@ -153,12 +240,6 @@ class Sockets(probes.Attack):
         result = support.run_python(code)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn(result.stdout.strip(), ("127.0.0.1", "::1"))
-
-    def test_loopback_is_the_only_interface(self):
-        result = support.run_python("import socket; print(socket.if_nameindex())")
-        self.assertEqual(result.stdout, "[(1, 'lo')]\n", result.stderr)
-        self.assertNotEqual([name for _, name in socket.if_nameindex()], ["lo"],
-                            "the host has more, or this shows nothing")
 
 
 if __name__ == "__main__":

@@ -8,12 +8,11 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
-import support  # noqa: E402  (its folder is known from here on)
+import evidence
+import support
 
 BUILD = os.environ.get("MSP_BUILD") or os.path.dirname(support.BIN)
 PROBE_FOLDER = os.path.join(BUILD, "probe")
@@ -44,7 +43,7 @@ def scratch():
 def programs(without=None):
     """The folder of the programs under test; `without`: a copy whose child-init lacks the named
     layers, such as "landlock-seccomp"."""
-    if without is None:
+    if not without:
         return support.BIN
     folder = os.path.join(scratch(), "without-" + without)
     os.mkdir(folder)
@@ -56,12 +55,21 @@ def programs(without=None):
     return folder
 
 
+def split_cgroup(without):
+    """(the layers to build without, whether cgroups are to be left out)"""
+    layers = (without or "").split("-")
+    return "-".join(layer for layer in layers if layer != "cgroup"), "cgroup" in layers
+
+
 def msp_run(*command, options=(), without=None, **keywords):
     """`msp run --json`; (CompletedProcess, the object or None)."""
+    without, is_fallback = split_cgroup(without)
+    limits = ["--limits=fallback"] if is_fallback else support.limits()
+    prefix = NO_CGROUP if is_fallback else ()
     keywords.setdefault("stdin", subprocess.DEVNULL)
     keywords.setdefault("timeout", 60)
     result = subprocess.run(
-        [os.path.join(programs(without), "msp"), "run", "--json", *support.limits(), *options,
+        [*prefix, os.path.join(programs(without), "msp"), "run", "--json", *limits, *options,
          "--", *command], capture_output=True, text=True, check=False, **keywords)
     try:
         return result, json.loads(result.stdout)
@@ -97,6 +105,10 @@ def on_host(act, *arguments, prefix=(), **keywords):
     return parse(code, result.stdout, None)
 
 
+# Where no cgroup can be found, so that --limits=fallback has none to use.
+NO_CGROUP = ("unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "--", "/bin/sh",
+             "-c", 'mount -t tmpfs none /sys/fs/cgroup && exec setpriv --inh-caps=-all '
+             '--ambient-caps=-all "$0" "$@"')
 # As the owner of a new user namespace, where every capability over one's own namespaces is there.
 AS_OWNER = ("unshare", "--user", "--map-root-user", "--net", "--mount", "--uts", "--")
 
@@ -110,11 +122,24 @@ def sysctl(name):
         return ""
 
 
+def name_of(layers):
+    """What `without` takes for these layers."""
+    return "-".join(sorted(layers))
+
+
+def can_leave_out(layers):
+    """Is there a build without exactly these?"""
+    name, _ = split_cgroup(name_of(layers))
+    return set(layers) <= evidence.BUILDS and (
+        not name or os.path.exists(os.path.join(CONTROLS, "child-init-without-" + name)))
+
+
 class Attack(unittest.TestCase):
     """Assertions about outcomes; a message always shows the whole outcome."""
 
     def assert_refused(self, outcome, *errors):
-        self.assertEqual(outcome.word, "refused", outcome)
+        """Refused with one of these errors, or killed by one of these signals."""
+        self.assertIn(outcome.word, ("refused", "killed"), outcome)
         self.assertIn(outcome.error, errors, outcome)
 
     def assert_succeeded(self, outcome):
@@ -124,3 +149,52 @@ class Attack(unittest.TestCase):
         """The kernel answered, not a filter: it worked, or failed for a reason of the kernel."""
         self.assertIn(outcome.word, ("succeeded", "refused"), outcome)
         self.assertNotIn(outcome.error, filter_errors or ("EPERM", "ENOSYS"), outcome)
+
+    def not_here(self, reason):
+        """Part of an attack that this machine cannot do, by its own setting."""
+        self.evidence.skip(reason)
+        self.skipTest(reason)
+
+    def show_refused(self, off, outcome, *errors):
+        self.evidence.add(off, outcome.word, outcome.error)
+        self.assert_refused(outcome, *errors)
+
+    def show_succeeded(self, off, outcome, reached=False):
+        """The control. `reached`: the kernel was asked, and no more than that can be had of it."""
+        word = "reached" if reached and outcome.word == "refused" else outcome.word
+        self.evidence.add(off, word, outcome.error if word != "succeeded" else None)
+        if reached:
+            self.assert_reached(outcome)
+        else:
+            self.assert_succeeded(outcome)
+
+    def prove_by(self, run, errors, host=None, reached=False, alone=None):
+        """One act of a declared attack. `run(without)` gives its outcome in a sandbox without
+        those layers, `host()` without any sandbox, which is the control of layers that no build can
+        leave out; `alone`: layer to what gives the outcome with that layer alone, where there is no
+        build for it."""
+        layers = set(self.evidence.layers)
+        self.show_refused("", run(None), *errors)
+        if host:
+            self.show_succeeded("host", host(), reached)
+        else:
+            self.show_succeeded(layers, run(name_of(layers)), reached)
+        for layer in sorted(layers):
+            others = layers - {layer}
+            if alone and layer in alone:
+                self.show_refused("only " + layer, alone[layer](), *errors)
+            elif self.evidence.declaration.together:
+                self.show_succeeded({layer}, run(layer), reached)
+            elif others and can_leave_out(others):
+                self.show_refused(others, run(name_of(others)), *errors)
+
+    def prove(self, act, *arguments, errors=("EPERM",), host=None, prefix=None, reached=False,
+              alone=None, **keywords):
+        """The same for an act of the probe. `prefix`: what starts it on the host; `host`: its
+        arguments there, where they differ."""
+        bare = None
+        if prefix is not None or host is not None:
+            def bare():
+                return on_host(act, *(arguments if host is None else host), prefix=prefix or ())
+        self.prove_by(lambda without: in_sandbox(act, *arguments, without=without, **keywords),
+                      errors, bare, reached, alone)

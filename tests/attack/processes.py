@@ -4,13 +4,14 @@
 import concurrent.futures
 import ctypes
 import errno
+import fcntl
 import os
-import re
 import resource
 import signal
 import subprocess
 import unittest
 
+import evidence
 import probes
 import support
 
@@ -22,6 +23,11 @@ INIT_FILES = ("exe", "environ", "cmdline", "mem", "maps", "fd", "root", "cwd", "
               "status", "task", "comm", "io", "auxv", "mountinfo")
 
 
+# What a namespace of its own, and nothing else, does to the same act.
+IN_PID_NAMESPACE = ("unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount-proc",
+                    "--")
+
+
 class HostProcesses(probes.Attack):
     def setUp(self):
         self.canary = subprocess.Popen(["sleep", "600"])
@@ -31,21 +37,27 @@ class HostProcesses(probes.Attack):
         self.canary.kill()
         self.canary.wait()
 
+    def prove_apart(self, act, *arguments, errors):
+        self.prove(act, *arguments, errors=errors, prefix=(), alone={
+            "namespaces": lambda: probes.on_host(act, *arguments, prefix=IN_PID_NAMESPACE)})
+
+    @evidence.attack("P1", "signalling a process of the host", "namespaces")
     def test_they_cannot_be_signalled(self):
         for number in (0, signal.SIGTERM, signal.SIGKILL):
             outcome = probes.in_sandbox("kill", self.canary.pid, int(number))
             self.assert_refused(outcome, "ESRCH")
         self.assertIsNone(self.canary.poll())
+        self.prove_apart("kill", self.canary.pid, 0, errors=("ESRCH",))
         self.assert_succeeded(probes.on_host("kill", self.canary.pid, int(signal.SIGKILL)))
         self.assertEqual(self.canary.wait(5), -signal.SIGKILL)
 
+    @evidence.attack("P1", "reaching a process of the host by any number", "namespaces")
     def test_none_has_a_number_inside(self):
-        self.assert_refused(probes.in_sandbox("reach-others"), "ESRCH")
-        self.assert_succeeded(probes.on_host("reach-others"))
+        self.prove_apart("reach-others", errors=("ESRCH",))
 
+    @evidence.attack("P1", "seeing a process of the host in /proc", "namespaces")
     def test_none_is_shown(self):
-        self.assert_refused(probes.in_sandbox("see-others"), "ENOENT")
-        self.assert_succeeded(probes.on_host("see-others"))
+        self.prove_apart("see-others", errors=("ENOENT",))
 
     def test_kill_all_ends_only_its_own(self):
         self.assert_succeeded(probes.in_sandbox("kill-all"))
@@ -61,50 +73,52 @@ class Init(probes.Attack):
     """PID 1 is not to be seen, opened, traced or signalled. Three layers hide it: it is not
     dumpable, it is outside of the workload's Landlock domain, and /proc is hidepid=invisible."""
 
+    @evidence.attack("R2", "opening anything of the init in /proc", "landlock", "protect")
     def test_nothing_of_it_can_be_opened(self):
-        self.assert_refused(probes.in_sandbox("see-init"), "ENOENT")
+        self.prove("see-init", errors=("ENOENT",))
         for name in INIT_FILES:
             with self.subTest(name=name):
                 self.assert_refused(probes.in_sandbox("open-read", "/proc/1/" + name), "ENOENT")
-
-    def test_one_layer_is_enough(self):
-        for without in ("landlock", "protect"):
-            with self.subTest(without=without):
-                self.assert_refused(probes.in_sandbox("see-init", without=without), "ENOENT")
-
-    def test_control(self):
-        outcome = probes.in_sandbox("see-init", without="landlock-protect")
-        self.assert_succeeded(outcome)
+        text = probes.in_sandbox("see-init", without="landlock-protect").text
         for name in ("environ", "mem", "fd", "root", "exe"):
-            self.assertIn("/proc/1/" + name, outcome.text)
+            self.assertIn("/proc/1/" + name, text)
 
+    @evidence.attack("R2", "writing the init's memory and settings", "landlock", "protect")
     def test_it_cannot_be_written(self):
-        for name in ("exe", "mem", "oom_score_adj", "comm", "clear_refs"):
+        for name in ("mem", "comm", "clear_refs", "oom_score_adj"):
             with self.subTest(name=name):
-                self.assert_refused(probes.in_sandbox("open-write", "/proc/1/" + name), "ENOENT")
-        # Even seen, what it runs from is a sealed copy of the installed program.
-        control = probes.in_sandbox("open-write", "/proc/1/exe", without="landlock-protect")
-        self.assert_refused(control, "ETXTBSY", "EPERM", "EACCES")
+                self.prove("open-write", "/proc/1/" + name, errors=("ENOENT",))
 
+    @evidence.attack("T4", "writing the own program and the host's", "readonly", "landlock")
     def test_the_own_program_cannot_be_written(self):
-        self.assert_refused(probes.in_sandbox("open-write", "/proc/self/exe"),
-                            "ETXTBSY", "EROFS", "EACCES")
-        self.assert_refused(probes.in_sandbox("open-write", "/usr/bin/true"), "EROFS", "EACCES")
+        folder = os.path.join(probes.scratch(), "programs")
+        os.makedirs(folder, exist_ok=True)
+        for name in ("true", "false"):
+            with open(os.path.join("/usr/bin", name), "rb") as source, \
+                    open(os.path.join(folder, name), "wb") as copy:
+                copy.write(source.read())
+            os.chmod(os.path.join(folder, name), 0o755)
+        self.prove("open-write", "/programs/true", errors=("EROFS", "EACCES"),
+                   options=("--ro", folder + ":/programs"))
+        for path in ("/proc/self/exe", "/usr/bin/true"):
+            self.assert_refused(probes.in_sandbox("open-write", path), "ETXTBSY", "EROFS", "EACCES")
 
+    @evidence.attack("T2", "tracing the init", "landlock", "protect", "seccomp")
     def test_it_cannot_be_traced(self):
-        self.assert_refused(probes.in_sandbox("seize", 1), "EPERM")
-        for without in ("seccomp", "landlock-seccomp"):  # not dumpable is enough
-            with self.subTest(without=without):
-                self.assert_refused(probes.in_sandbox("seize", 1, without=without), "EPERM")
+        self.prove("seize", 1)
 
+    @evidence.attack("P1", "signalling the init", "landlock")
     def test_it_cannot_be_signalled(self):
         for number in (0, 9, 15, 19):
             with self.subTest(signal=number):
-                self.assert_refused(probes.in_sandbox("kill", 1, number), "EPERM")
+                self.prove("kill", 1, number)
         # Without Landlock's scope the kernel drops the signal: PID 1 has no handler for it.
-        outcome = probes.in_sandbox("kill", 1, 9, without="landlock")
-        self.assert_succeeded(outcome)
-        self.assertEqual(outcome.verdict, "exited")
+        self.assertEqual(probes.in_sandbox("kill", 1, 9, without="landlock").verdict, "exited")
+
+    @evidence.attack("R1", "the init's descriptors, in the first moment of a workload",
+                     "landlock", "protect")
+    def test_none_in_the_first_moment(self):
+        self.prove("see-init-descriptors", errors=("ENOENT",))
 
     def test_its_descriptors_are_never_shown_early(self):
         """The first thing that a workload does, in a thousand sandboxes on a busy machine."""
@@ -126,6 +140,9 @@ class FromOutside(probes.Attack):
 
     PTRACE_SEIZE = 0x4206
 
+    def setUp(self):
+        self.started = []
+
     def chain(self, without=None):
         """supervisor, factory and init of a running sandbox."""
         process = subprocess.Popen(
@@ -135,6 +152,7 @@ class FromOutside(probes.Attack):
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)
+        self.started.append(process)
         self.assertEqual(process.stdout.readline(), b"up\n")
         return support.descendants(process.pid)[:3]
 
@@ -145,6 +163,24 @@ class FromOutside(probes.Attack):
             return 0
         return ctypes.get_errno()
 
+    def look(self, without):
+        """What came of looking into the init of a sandbox."""
+        init = self.chain(without=without)[2]
+        for name in ("mem", "environ", "maps", "fd", "root", "exe"):
+            path = f"/proc/{init}/{name}"
+            try:
+                os.listdir(path) if name in ("fd", "root") else open(path, "rb").close()
+            except OSError as error:
+                return probes.Outcome("refused", errno.errorcode[error.errno], path, None)
+        error = self.seize(init)
+        return probes.Outcome("refused" if error else "succeeded", errno.errorcode.get(error),
+                              "seize", None)
+
+    @evidence.attack("T2", "looking into an init and tracing it from outside, as the same user",
+                     "protect")
+    def test_the_init_cannot_be_looked_into(self):
+        self.prove_by(self.look, ("EACCES",))
+
     def test_none_can_be_opened_or_traced(self):
         for pid in self.chain():
             for name in ("mem", "environ", "maps", "fd", "root", "exe"):
@@ -153,53 +189,93 @@ class FromOutside(probes.Attack):
                     os.listdir(path) if name in ("fd", "root") else open(path, "rb").read(1)
             self.assertEqual(self.seize(pid), errno.EPERM)
 
-    def test_control(self):
-        init = self.chain(without="protect")[2]
-        with open(f"/proc/{init}/environ", "rb") as file:
-            file.read(1)
-        with open(f"/proc/{init}/mem", "rb"):
-            pass
-        self.assertEqual(self.seize(init), 0)
+    @staticmethod
+    def write_to(image):
+        """Through a descriptor that was opened for reading, when nobody runs it any more."""
+        try:
+            fd = os.open(f"/proc/self/fd/{image}", os.O_RDWR)
+        except OSError as error:
+            return probes.Outcome("refused", errno.errorcode[error.errno], "open", None)
+        try:
+            os.write(fd, b"#!")
+        except OSError as error:
+            return probes.Outcome("refused", errno.errorcode[error.errno], "write", None)
+        finally:
+            os.close(fd)
+        return probes.Outcome("succeeded", None, "", None)
+
+    def write_to_ours(self, _):
+        """The init's own image, taken where it can be seen at all; it is the factory's too."""
+        chain = self.chain(without="protect")
+        image = os.open(f"/proc/{chain[2]}/exe", os.O_RDONLY)
+        self.addCleanup(os.close, image)
+        seals = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+        self.assertEqual(fcntl.fcntl(image, fcntl.F_GET_SEALS) & seals, seals)
+        self.end_chain()
+        return self.write_to(image)
+
+    def end_chain(self):
+        for process in self.started:
+            process.terminate()
+            process.wait()
+        self.assertTrue(support.wait_until(lambda: not support.descendants(os.getpid())))
+
+    def write_to_a_copy(self):
+        image = os.memfd_create("image")
+        self.addCleanup(os.close, image)
+        os.write(image, b"#!/bin/sh\n")
+        return self.write_to(image)
+
+    @evidence.attack("T4", "writing the program of our processes, once nobody runs it", "sealed")
+    def test_images_are_sealed(self):
+        self.prove_by(self.write_to_ours, ("EPERM",), host=self.write_to_a_copy)
 
 
 class Identity(probes.Attack):
+    @evidence.attack("T7", "a capability in any of the five sets", "capabilities")
     def test_capabilities_are_empty(self):
-        self.assert_refused(probes.in_sandbox("capabilities"), "EPERM")
-        self.assert_succeeded(probes.in_sandbox("capabilities", without="capabilities"))
+        self.prove("capabilities")
 
+    @evidence.attack("T7", "changing the securebits", "capabilities")
     def test_securebits_are_locked(self):
-        self.assert_refused(probes.in_sandbox("securebits"), "EPERM")
-        self.assert_succeeded(probes.in_sandbox("securebits", without="capabilities"))
+        self.prove("securebits")
 
+    @evidence.attack("T10", "running without no_new_privs", "privileges")
     def test_no_new_privileges(self):
-        self.assert_refused(probes.in_sandbox("new-privileges"), "EPERM")
-        self.assert_succeeded(probes.on_host("new-privileges"))
+        self.prove("new-privileges", prefix=(), alone={"privileges": lambda: probes.on_host(
+            "new-privileges", prefix=("setpriv", "--no-new-privs"))})
 
+    @evidence.attack("T10", "set-user-ID programs of the host", "privileges", "namespaces")
     def test_set_user_id_programs_give_nothing(self):
         tried = 0
         for program in SETUID_PROGRAMS:
             if not os.path.exists(program) or not os.stat(program).st_mode & 0o4000:
                 continue
-            control = probes.on_host("setuid-program", program)
-            if control.word == "unprepared":  # it ended before it could be looked at
-                continue
+            if probes.on_host("setuid-program", program).word == "unprepared":
+                continue  # it ended before it could be looked at
             with self.subTest(program=program):
-                self.assert_succeeded(control)
-                self.assert_refused(probes.in_sandbox("setuid-program", program), "EPERM")
+                alone = {"privileges": ("setpriv", "--no-new-privs"),
+                         "namespaces": ("unshare", "--user", "--map-current-user")}
+                self.prove("setuid-program", program, prefix=(), alone={
+                    layer: lambda program=program, prefix=prefix: probes.on_host(
+                        "setuid-program", program, prefix=prefix)
+                    for layer, prefix in alone.items()})
                 tried += 1
         self.assertGreater(tried, 0, "no set-user-ID program here waits for input")
 
+    @evidence.attack("T7", "other user ids", "seccomp", "namespaces")
     def test_other_ids_cannot_be_taken(self):
         for uid in (0, 1, os.getuid() if os.getuid() != 1000 else 1001, 65534):
             with self.subTest(uid=uid):
                 self.assert_refused(probes.in_sandbox("setuid", uid), "EINVAL", "EPERM")
-        self.assert_refused(probes.in_sandbox("setuid", 0, without="seccomp"), "EINVAL")
+        self.prove("setuid", 0, errors=("EINVAL", "EPERM"), prefix=("unshare", "-r"), alone={
+            "namespaces": lambda: probes.in_sandbox("setuid", 0, without="capabilities-seccomp"),
+            "seccomp": lambda: probes.in_sandbox("setuid", 1000)})
         self.assert_succeeded(probes.in_sandbox("setuid", 1000, without="seccomp"))
 
+    @evidence.attack("F6", "being the first process of the sandbox", "checks")
     def test_the_workload_is_not_the_first_process(self):
-        self.assert_refused(probes.in_sandbox("is-first"), "ESRCH")
-        control = probes.on_host("is-first", prefix=("unshare", "-U", "-p", "-f", "--"))
-        self.assert_succeeded(control)
+        self.prove("is-first", errors=("ESRCH",), prefix=("unshare", "-U", "-p", "-f", "--"))
 
     def test_orphans_are_reaped(self):
         code = ("import os, time\n"
@@ -218,14 +294,18 @@ class Identity(probes.Attack):
         result = support.run("/bin/bash", "-c", "kill -TERM $$; sleep 1; echo still here")
         self.assertEqual((result.returncode, result.stdout), (128 + signal.SIGTERM, ""))
 
+    @evidence.attack("F9", "core files", "rlimits")
     def test_no_core_files(self):
         self.assert_refused(probes.in_sandbox("core"), "EPERM")
-
-    def test_core_control(self):
         if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:
-            self.skipTest("no core files for anybody here")
+            self.not_here("no core files for anybody here")
         unlimited = ("/bin/sh", "-c", 'ulimit -c unlimited; exec "$0" "$@"')
-        self.assert_succeeded(probes.on_host("core", prefix=unlimited, cwd=probes.scratch()))
+        self.prove_by(lambda _: probes.in_sandbox("core"), ("EPERM",), host=lambda: probes.on_host(
+            "core", prefix=unlimited, cwd=probes.scratch()))
+
+    @evidence.attack("L1", "more processes than the profile gives", "rlimits", "cgroup")
+    def test_more_processes(self):
+        self.prove("processes", 100, errors=("EAGAIN",), options=("--profile", "strict"))
 
 
 class Posture(probes.Attack):
@@ -248,54 +328,6 @@ class Posture(probes.Attack):
         text = probes.on_host("less-confined").text
         for missing in ("no_new_privs", "filter", "identity", "root", "hostname", "rlimits", "cwd"):
             self.assertIn(f"missing: {missing}\n", text)
-
-
-class EveryExecution(probes.Attack):
-    """The first, the next and the hundredth start pass one path."""
-
-    STATUS = re.compile(
-        r"^(NoNewPrivs|Seccomp|Seccomp_filters|Cap\w+|Uid|Gid|Groups|Umask):\s*(.*)$", re.M)
-    KINDS = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
-    LOOK = ("cat /proc/self/status; for kind in user mnt pid net ipc uts cgroup; do "
-            "readlink /proc/self/ns/$kind; done; exec 2>&1; echo acts; kill -0 1; ls /proc/1; "
-            "echo > /usr/x; unshare -U true; ulimit -a; cat /proc/mounts; echo end")
-
-    @classmethod
-    def look(cls, text):
-        """What must be the same, and the namespaces' numbers."""
-        same = cls.STATUS.findall(text), text.partition("\nacts\n")[2].partition("\nend")[0]
-        return same, re.findall(r"^(\w+):\[(\d+)\]$", text, re.M)
-
-    def assert_confined(self, same):
-        status = dict(same[0])
-        self.assertEqual(status["NoNewPrivs"], "1")
-        self.assertEqual(status["Seccomp"], "2")
-        self.assertEqual({status[name] for name in status if name.startswith("Cap")}, {"0" * 16})
-        self.assertEqual(set(status["Uid"].split() + status["Gid"].split()), {"1000"})
-        for refusal in ("(1) - Operation not permitted", "'/proc/1': No such file or directory",
-                        "/usr/x: Read-only file system", "unshare failed: Operation not permitted"):
-            self.assertIn(refusal, same[1])
-
-    def test_by_msp_run(self):
-        looks = [self.look(support.run("/bin/bash", "-c", self.LOOK).stdout) for _ in range(3)]
-        self.assert_all_alike(looks)
-
-    def test_by_one_server(self):
-        with support.Server() as server:
-            server.initialize()
-            looks = [self.look(support.text_of(server.call("run_command", command=self.LOOK)))
-                     for _ in range(30)]
-        self.assert_all_alike(looks)
-
-    def assert_all_alike(self, looks):
-        host = {kind: re.search(r"\d+", os.readlink("/proc/self/ns/" + kind)).group()
-                for kind in self.KINDS}
-        self.assert_confined(looks[0][0])
-        for same, namespaces in looks:
-            self.assertEqual(same, looks[0][0])
-            self.assertEqual([kind for kind, _ in namespaces], list(self.KINDS))
-            for kind, number in namespaces:
-                self.assertNotEqual(number, host[kind], kind)
 
 
 if __name__ == "__main__":
