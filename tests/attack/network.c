@@ -71,7 +71,7 @@ static int act_connect(char **arguments)
 	const int fd = open_socket(&address, SOCK_STREAM);
 
 	if (fd < 0)
-		return UNPREPARED;
+		return address.size > 0 ? errno : UNPREPARED;
 	return outcome(connect(fd, (const struct sockaddr *)&address.is, address.size));
 }
 

@@ -88,6 +88,13 @@ class Sockets(probes.Attack):
             with self.subTest(address=address):
                 self.prove("connect", address, port, errors=("ECONNREFUSED", "ENETUNREACH"))
 
+    @evidence.attack("T17", "TCP to a listener of the host, where the profile gives no network",
+                     "landlock", "network", "seccomp")
+    def test_tcp_without_a_network(self):
+        listener = self.listener(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
+        self.prove("connect", "127.0.0.1", listener.socket.getsockname()[1],
+                   errors=("EPERM", "EACCES", "ECONNREFUSED"), options=("--profile", "strict"))
+
     @evidence.attack("T17", "TCP over IPv6 to a listener of the host", "network")
     def test_ipv6_listener_of_the_host(self):
         try:
