@@ -151,7 +151,7 @@ Test(launch, without_a_cgroup_none_is_sent)
 Test(launch, a_service_gets_its_sockets)
 {
 	const struct images images = { file_with("s"), file_with("c"), file_with("b"),
-				       file_with("policy") };
+				       file_with("policy"), -1 };
 	const struct cgroup_home home = { .parent = -1, .directory = -1 };
 	struct service_sockets sockets = { .listener = socket(AF_UNIX, SOCK_SEQPACKET, 0),
 					   .is_activated = 1,
