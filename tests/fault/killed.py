@@ -16,7 +16,8 @@ import leftovers  # noqa: E402  (their folder is known from here on)
 import support  # noqa: E402
 
 KILLS = int(os.environ.get("MSP_KILLS", "240"))
-LIMIT_S = 0.5  # the promise is 0.2; a shared machine may be busy elsewhere
+# The promise is 0.2; a shared machine may be busy elsewhere, an emulated one is slow.
+LIMIT_S = 0.5 * float(os.environ.get("MSP_SLOWNESS", "1"))
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # It leaves its session, forks twice, ignores every signal, and writes a line when all of it runs.
 WORKLOAD = ("trap '' TERM INT HUP PIPE; setsid sleep 3600 & "
@@ -73,6 +74,8 @@ class Killed(unittest.TestCase):
     def tearDown(self):
         leftovers.reap_orphans()
         self.assertEqual(leftovers.mounts(), before["mounts"])
+        # systemd removes a scope some moments after its last process.
+        support.wait_until(lambda: leftovers.cgroups() == before["cgroups"])
         self.assertEqual(leftovers.cgroups(), before["cgroups"])
         self.assertEqual(support.run("echo", "next").stdout, "next\n")
 

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Run the tests that need a real system: cgroup v2 with its controllers, and a user's systemd.
+
+    guest.py --build BUILD --out FOLDER [--vm] [--seconds N] [TEST...]
+
+`./dev test` starts it, in the test machine or on a host that has all of that. It is a plain process
+of a user's service, as an agent's client is: what it starts asks the system for a cgroup as it would
+there. No test may fall back to weaker limits. FOLDER gets system.xml (JUnit as ctest writes it, for
+tests/summary.py) and each test's output. A test that is a new file in a WHOLE_FOLDERS folder is run;
+TEST (`attack/files`, or a program's name) chooses some."""
+import argparse
+import glob
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from xml.sax import saxutils
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PYTHON = "/usr/bin/python3"
+
+WHOLE_FOLDERS = ("system", "limits", "attack")
+# Of the other folders' tests, what a real system can change.
+SINGLE = ("integration/cli_cgroup", "integration/cli_run", "integration/mcp_tools",
+          "integration/mcp_confined", "integration/sandbox_limits", "integration/stress_many",
+          "fault/killed")
+# Unit tests that do more where cgroups are real, and what is asked of the kernel.
+PROGRAMS = ("kernel-*", "*cgroup*")
+# Of the above, what tells nothing in the test machine, and why.
+LEFT_OUT_OF_VM = {}
+
+# The emulator is ten times slower than what the tests were made for: fewer repetitions, and no
+# judgement about time.
+IN_VM = {"MSP_VM": "1", "MSP_STARTS": "40", "MSP_KILLS": "24", "MSP_FAULTS": "24",
+         "MSP_STRESS": "0.1", "MSP_SLOWNESS": "20"}
+TEST_SECONDS = 300
+KILLED = -signal.SIGKILL
+
+NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd]")
+
+
+class Result:
+    """How one test went; status as in ctest's files: run, fail, notrun."""
+
+    def __init__(self, name, status, text, seconds=0.0):
+        self.name, self.status, self.text, self.seconds = name, status, text, seconds
+
+    def line(self):
+        words = {"run": "passed", "fail": "FAILED", "notrun": "left out"}
+        last = self.text.strip().rpartition("\n")[2] if self.status != "fail" else ""
+        return f"{self.name:<34} {words[self.status]:<8} {self.seconds:6.1f} s  {last[:60]}"
+
+    def xml(self):
+        name = saxutils.quoteattr(self.name)
+        text = saxutils.escape(NOT_IN_XML.sub("?", self.text))
+        inside = {"run": "", "fail": '<failure message="failed"/>', "notrun": "<skipped/>"}
+        return (f'\t<testcase name={name} classname={name} time="{self.seconds:.3f}" '
+                f'status="{self.status}">{inside[self.status]}\n'
+                f"\t\t<system-out>{text}</system-out>\n\t</testcase>\n")
+
+
+def is_test(path):
+    """A file without this line is a helper; this one is no test either."""
+    with open(path, encoding="utf-8") as file:
+        return "__main__" in file.read() and not os.path.samefile(path, __file__)
+
+
+def find_tests(build):
+    """(name, command) of each: scripts by folder and name, programs by name, as ctest has them."""
+    scripts = [path for folder in WHOLE_FOLDERS
+               for path in sorted(glob.glob(os.path.join(TESTS, folder, "*.py"))) if is_test(path)]
+    scripts += [os.path.join(TESTS, name + ".py") for name in SINGLE]
+    for path in scripts:
+        folder, name = os.path.split(os.path.relpath(path, TESTS)[:-len(".py")])
+        yield f"{folder}-{name}", [PYTHON, "-B", path]
+    for pattern in PROGRAMS:
+        for path in sorted(glob.glob(os.path.join(build, "tests", pattern))):
+            yield os.path.basename(path), [path, "--verbose"]
+
+
+def run_test(name, command, environment, seconds):
+    """Its Result; whatever it started in its own session ends with it."""
+    start = time.monotonic()
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                                   env=environment, start_new_session=True)
+        try:
+            code, note = process.wait(seconds), ""
+        except subprocess.TimeoutExpired:
+            code, note = KILLED, f"\nended after {seconds:.0f} s: it took too long\n"
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+        output.seek(0)
+        text = output.read().decode(errors="replace") + note
+    return Result(name, "fail" if code else "run", text, time.monotonic() - start)
+
+
+def write_results(folder, results):
+    """After each test: an end before the last one shall not cost what is known."""
+    for result in results[-1:]:
+        with open(os.path.join(folder, result.name + ".log"), "w", encoding="utf-8") as file:
+            file.write(result.text)
+    bad = sum(result.status == "fail" for result in results)
+    with open(os.path.join(folder, "system.xml"), "w", encoding="utf-8") as file:
+        file.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuite name="system" '
+                   f'tests="{len(results)}" failures="{bad}">\n')
+        file.writelines(result.xml() for result in results)
+        file.write("</testsuite>\n")
+
+
+def chosen(name, wanted):
+    return not wanted or any(name == one.replace("/", "-").removesuffix(".py") for one in wanted)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, help="the folder with bin/, probe/ and the like")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--vm", action="store_true", help="this is the test machine")
+    parser.add_argument("--seconds", type=float, default=1200, help="for all tests (1200)")
+    parser.add_argument("tests", nargs="*", metavar="TEST")
+    return parser.parse_args()
+
+
+def main():
+    options = parse()
+    build = os.path.abspath(options.build)
+    deadline = time.monotonic() + options.seconds
+    environment = {**os.environ, "MSP_BIN": os.path.join(build, "bin"), "MSP_BUILD": build,
+                   "MSP_REQUIRE_CGROUP": "1", "PYTHONDONTWRITEBYTECODE": "1",
+                   **(IN_VM if options.vm else {})}
+    os.makedirs(options.out, exist_ok=True)
+    results = []
+    for name, command in find_tests(build):
+        if not chosen(name, options.tests):
+            continue
+        left = deadline - time.monotonic()
+        if options.vm and name in LEFT_OUT_OF_VM:
+            result = Result(name, "notrun", LEFT_OUT_OF_VM[name])
+        elif left < 1:
+            result = Result(name, "fail", f"not started: {options.seconds:.0f} s were over\n")
+        else:
+            result = run_test(name, command, environment, min(TEST_SECONDS, left))
+        results.append(result)
+        print(result.line(), flush=True)
+        if result.status == "fail":
+            print(result.text, flush=True)
+        write_results(options.out, results)
+    if not results:
+        print("guest.py: no test has such a name", file=sys.stderr)
+    return 1 if not results or any(result.status == "fail" for result in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
