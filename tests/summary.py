@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Say what ran: reads build/results (ctest's JUnit files and steps.tsv) and prints one line per
-test program, then `N passed, N failed, N skipped`. Counts cases where the program's output says
-how many it had (unittest, Criterion), else the program as one. Exits 1 when anything failed."""
+"""Say what ran: reads build/results (JUnit files of ctest and of tests/system/guest.py, and
+steps.tsv) and prints one line per test program, then how many of each kind there were, then
+`N passed, N failed, N skipped`. Counts cases where the program's output says how many it had
+(unittest, Criterion), else the program as one. Exits 1 when anything failed."""
 import os
 import re
 import sys
@@ -71,6 +72,43 @@ def read_steps(path):
             yield name, case_counts(state, text), None
 
 
+# The folder of tests/ is the first word of a test's name; that of a unit test is a folder of tests/unit.
+FOLDERS = ("kernel", "meta", "integration", "attack", "limits", "fault", "system")
+OTHERS = {"demo": "integration", "as root": "integration", "fuzz": "fuzz", "build": "builds, linters",
+          "lint": "builds, linters", "system tests": "system"}
+
+
+def kind_of(row_name):
+    """Of a row `SUITE: FOLDER-NAME` or a step's `KIND: NAME`."""
+    first, _, rest = row_name.partition(": ")
+    if not rest or first in OTHERS:
+        return next((kind for start, kind in OTHERS.items() if first.startswith(start)), first)
+    folder = rest.partition("-")[0]
+    kind = folder if folder in FOLDERS else OTHERS.get(folder, "unit")
+    suffix = {"asan": ", sanitizers", "system": ", real system"}.get(first, "")
+    return kind if kind == "system" else kind + suffix
+
+
+def print_table(title, rows):
+    """rows: (name, (passed, failed, skipped), text behind them)."""
+    print(f"\n{title:<50} {'passed':>8}{'failed':>8}{'skipped':>9}")
+    for name, counts, text in rows:
+        mark = "  <-- FAILED" if counts[1] else ""
+        print(f"{name:<50} {counts[0]:>8}{counts[1]:>8}{counts[2]:>9} {text}{mark}")
+
+
+def sums(rows):
+    return tuple(sum(row[1][i] for row in rows) for i in range(3))
+
+
+def by_kind(rows):
+    """A row for each kind, and how many programs it has."""
+    kinds = {}
+    for row in rows:
+        kinds.setdefault(kind_of(row[0]), []).append(row)
+    return [(kind, sums(members), f"in {len(members)}") for kind, members in sorted(kinds.items())]
+
+
 def main():
     folder = sys.argv[1]
     rows = []
@@ -79,12 +117,10 @@ def main():
             rows += read_junit(os.path.join(folder, entry))
     if os.path.exists(os.path.join(folder, "steps.tsv")):
         rows += read_steps(os.path.join(folder, "steps.tsv"))
-    print("\n== what ran" + " " * 41 + "passed  failed  skipped  seconds")
-    for name, counts, seconds in rows:
-        mark = "  <-- FAILED" if counts[1] else ""
-        time = f"{float(seconds):8.1f}" if seconds else " " * 8
-        print(f"{name:<50} {counts[0]:>8}{counts[1]:>8}{counts[2]:>9} {time}{mark}")
-    passed, failed, skipped = (sum(row[1][i] for row in rows) for i in range(3))
+    print_table("== what ran", [(name, counts, f"{float(seconds):8.1f} s" if seconds else "")
+                                for name, counts, seconds in rows])
+    print_table("== of each kind", by_kind(rows))
+    passed, failed, skipped = sums(rows)
     print()
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed or not passed else 0

@@ -124,6 +124,7 @@ def parse():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="the folder with bin/, probe/ and the like")
     parser.add_argument("--out", required=True)
+    parser.add_argument("--list", action="store_true", help="only name what would run")
     parser.add_argument("--vm", action="store_true", help="this is the test machine")
     parser.add_argument("--seconds", type=float, default=1200, help="for all tests (1200)")
     parser.add_argument("tests", nargs="*", metavar="TEST")
@@ -134,6 +135,9 @@ def main():
     options = parse()
     build = os.path.abspath(options.build)
     deadline = time.monotonic() + options.seconds
+    if options.list:
+        print("\n".join("  " + name for name, _ in find_tests(build)))
+        return 0
     environment = {**os.environ, "MSP_BIN": os.path.join(build, "bin"), "MSP_BUILD": build,
                    "MSP_REQUIRE_CGROUP": "1", "PYTHONDONTWRITEBYTECODE": "1",
                    **(IN_VM if options.vm else {})}
