@@ -122,9 +122,9 @@ static uint64_t read_slot(uint32_t slot, const char *file, const char *key)
 	return read_number(path.bytes, key);
 }
 
-struct cgroup_usage cgroup_read(uint32_t slot)
+void cgroup_read(uint32_t slot, struct cgroup_usage *ret)
 {
-	return (struct cgroup_usage){
+	*ret = (struct cgroup_usage){
 		.cpu_us = read_slot(slot, "/cpu.stat", "usage_usec "),
 		.peak_bytes = read_slot(slot, "/memory.peak", ""),
 		.is_oom = read_slot(slot, "/memory.events", "oom_kill ") > 0,

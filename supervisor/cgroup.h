@@ -27,7 +27,7 @@ int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sa
 void cgroup_kill(uint32_t slot);
 
 /* What the sandbox used until now. */
-struct cgroup_usage cgroup_read(uint32_t slot);
+void cgroup_read(uint32_t slot, struct cgroup_usage *ret);
 
 /* What all sandboxes together use now, bytes. */
 uint64_t cgroup_memory_used(void);

@@ -122,7 +122,7 @@ static void report_internal(struct execution *execution, uint32_t stage, uint32_
 	struct cgroup_usage usage = { .cpu_us = 0 };
 
 	if (supervisor.cgroup >= 0)
-		usage = cgroup_read(execution->slot);
+		cgroup_read(execution->slot, &usage);
 	if (execution->verdict != VERDICT_EXITED || usage.is_oom) /* it was killed for that */
 		done = (struct ipc_execution_done){ .verdict = execution->verdict,
 						    .signal = SIGKILL };
@@ -174,7 +174,7 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 		return 0;
 	}
 	if (supervisor.cgroup >= 0) {
-		usage = cgroup_read(execution->slot);
+		cgroup_read(execution->slot, &usage);
 		done.cpu_us = usage.cpu_us;
 		done.peak_bytes = usage.peak_bytes;
 	}

@@ -127,7 +127,7 @@ Test(cgroup, usage_is_read)
 	fake_cgroup_say("s3/memory.events",
 			"low 0\nhigh 0\nmax 12\noom 1\noom_kill 3\noom_group_kill 0\n");
 	fake_cgroup_say("s3/pids.events", "max 2\n");
-	usage = cgroup_read(3);
+	cgroup_read(3, &usage);
 	cr_assert_eq(usage.cpu_us, 1234567);
 	cr_assert_eq(usage.peak_bytes, 67108864);
 	cr_assert(usage.is_oom);
@@ -136,21 +136,27 @@ Test(cgroup, usage_is_read)
 
 Test(cgroup, only_a_kill_is_out_of_memory)
 {
+	struct cgroup_usage usage;
+
 	cr_assert_eq(mkdirat(supervisor.cgroup, "s3", 0700), 0);
 	fake_cgroup_say("s3/memory.events",
 			"low 1\nhigh 1\nmax 12\noom 5\noom_kill 0\noom_group_kill 1\n");
 	fake_cgroup_say("s3/pids.events", "max 0\n");
-	cr_assert_not(cgroup_read(3).is_oom);
-	cr_assert_not(cgroup_read(3).is_over_pids);
+	cgroup_read(3, &usage);
+	cr_assert_not(usage.is_oom);
+	cr_assert_not(usage.is_over_pids);
 }
 
 Test(cgroup, large_numbers_are_read_whole)
 {
+	struct cgroup_usage usage;
+
 	cr_assert_eq(mkdirat(supervisor.cgroup, "s3", 0700), 0);
 	fake_cgroup_say("s3/cpu.stat", "usage_usec 9223372036854775807\n");
 	fake_cgroup_say("s3/memory.peak", "18446744073709551615");
-	cr_assert_eq(cgroup_read(3).cpu_us, INT64_MAX);
-	cr_assert_eq(cgroup_read(3).peak_bytes, UINT64_MAX, "no newline is needed");
+	cgroup_read(3, &usage);
+	cr_assert_eq(usage.cpu_us, INT64_MAX);
+	cr_assert_eq(usage.peak_bytes, UINT64_MAX, "no newline is needed");
 }
 
 static void expect_nothing(const char *text)
@@ -161,7 +167,7 @@ static void expect_nothing(const char *text)
 	fake_cgroup_say("s3/memory.peak", text);
 	fake_cgroup_say("s3/memory.events", text);
 	fake_cgroup_say("s3/pids.events", text);
-	usage = cgroup_read(3);
+	cgroup_read(3, &usage);
 	cr_expect_eq(usage.cpu_us, 0, "%s", text);
 	cr_expect_eq(usage.peak_bytes, 0, "%s", text);
 	cr_expect_not(usage.is_oom, "%s", text);
@@ -170,8 +176,9 @@ static void expect_nothing(const char *text)
 
 Test(cgroup, what_is_no_number_counts_as_none)
 {
-	const struct cgroup_usage missing = cgroup_read(3);
+	struct cgroup_usage missing;
 
+	cgroup_read(3, &missing);
 	cr_assert_eq(missing.cpu_us, 0);
 	cr_assert_eq(missing.peak_bytes, 0);
 	cr_assert_not(missing.is_oom);
@@ -188,9 +195,10 @@ Test(cgroup, what_is_no_number_counts_as_none)
 Test(cgroup, reading_leaves_nothing_open)
 {
 	const size_t before = fd_count_open();
+	struct cgroup_usage usage;
 
 	cr_assert_eq(mkdirat(supervisor.cgroup, "s3", 0700), 0);
 	expect_nothing("\n");
-	(void)cgroup_read(4);
+	cgroup_read(4, &usage);
 	cr_assert_eq(fd_count_open(), before);
 }
