@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+void policy_error_tidy(struct policy_error *error)
+{
+	for (char *at = error->text; *at != '\0'; at++) {
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+	}
+}
+
 static void make_room(struct buffer *text, size_t more)
 {
 	size_t room = text->room == 0 ? 256 : text->room;

@@ -21,6 +21,9 @@ struct policy_error {
 	char text[1024];
 };
 
+/* What is quoted from a file may hold anything; the sentence stays one line of text. */
+void policy_error_tidy(struct policy_error *error);
+
 void buffer_add(struct buffer *text, const void *data, size_t size);
 void buffer_printf(struct buffer *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -27,6 +27,7 @@ static int fail(struct reader *reader, const char *path, const char *problem)
 	(void)snprintf(reader->error->text, sizeof(reader->error->text), "%s:%u: %s%s%s",
 		       reader->file, line_of_event(reader), path, *path != '\0' ? ": " : "",
 		       problem);
+	policy_error_tidy(reader->error);
 	return -1;
 }
 

@@ -259,15 +259,16 @@ struct source *source_load(const char *file, const char *text, size_t size,
 int source_fail(const struct source *source, struct policy_error *error, const char *key,
 		const char *format, ...)
 {
+	const size_t most = sizeof(error->text) - 1;
 	va_list arguments;
-	int used = snprintf(error->text, sizeof(error->text), "%s:%u: %s%s", source->file,
-			    places_line(&source->places, key), key, *key != '\0' ? ": " : "");
+	const int size = snprintf(error->text, sizeof(error->text), "%s:%u: %s%s", source->file,
+				  places_line(&source->places, key), key, *key != '\0' ? ": " : "");
+	const size_t used = size < 0 ? 0 : (size_t)size < most ? (size_t)size : most;
 
-	if (used < 0 || (size_t)used >= sizeof(error->text))
-		return -1;
 	va_start(arguments, format);
-	(void)vsnprintf(error->text + used, sizeof(error->text) - (size_t)used, format, arguments);
+	(void)vsnprintf(error->text + used, sizeof(error->text) - used, format, arguments);
 	va_end(arguments);
+	policy_error_tidy(error);
 	return -1;
 }
 

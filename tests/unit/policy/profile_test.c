@@ -215,6 +215,28 @@ Test(profile, files_that_are_no_profile)
 	expect_mistake("name: a\0b\n", 10, (const char *const[3]){ "not YAML", NULL, NULL });
 }
 
+/* What a file says is quoted, whatever it is; the message stays one line that a terminal can show.
+ */
+Test(profile, a_mistake_is_told_in_one_line_of_text)
+{
+	static const char *const texts[] = {
+		"na\tme: mine\n",
+		"name: \"mine\\nfine\"\n",
+		"name: mine\nextends: \"\\e[2J\"\n",
+	};
+
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		struct policy_error error = { .text = "" };
+		struct policy *policy = policy_new();
+
+		cr_assert_eq(policy_add(policy, "mine.yaml", texts[i], strlen(texts[i]), &error),
+			     -1);
+		for (const char *at = error.text; *at != '\0'; at++)
+			cr_expect((unsigned char)*at >= ' ' && *at != 0x7f, "%s", error.text);
+		policy = policy_free(policy);
+	}
+}
+
 Test(profile, too_much_is_refused)
 {
 	struct buffer text = { .bytes = NULL };
