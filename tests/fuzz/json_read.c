@@ -6,7 +6,6 @@
  */
 #include "json_read.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,20 +13,10 @@
 #include "lines.h"
 #include "mcp/era.h"
 #include "mcp/message.h"
+#include "property.h"
 #include "utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* A line number is worth more than a stack without one. */
-#define must(claim) must_at((claim), __LINE__)
-
-static void must_at(bool claim, int line)
-{
-	if (!claim) {
-		(void)fprintf(stderr, "json_read.c:%d: property broken\n", line);
-		abort();
-	}
-}
 
 static void check_inside(const char *text, size_t size, const char *start, size_t length)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz-make-seeds FOLDER: writes the inputs from which the fuzz targets start: of each message a
- * shortest, a middle and a longest one, and a small policy blob.
+ * fuzz-make-seeds FOLDER: writes inputs from which the fuzz targets start: of each message a
+ * shortest, a middle and a longest one, by itself and in a packet with its descriptors, and a small
+ * policy blob.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 
 #include "common/fd.h"
 #include "plan_blob.h"
+#include "property.h"
 #include "support.h"
 
 static void write_seed(const char *folder, const char *name, const void *bytes, size_t size)
@@ -33,6 +35,26 @@ static void write_seed(const char *folder, const char *name, const void *bytes, 
 	}
 }
 
+/* As channel_receive.c reads it: who, when, how many descriptors, of what kinds, the message. */
+static void write_packet(const struct ipc_message *row, const char *name, const uint8_t *wire,
+			 size_t size)
+{
+	static uint8_t packet[4 + IPC_FDS_MAX + sizeof(union ipc_any) + 256];
+	const size_t fds = strlen(row->fds);
+	size_t used = 0;
+
+	packet[used++] = (uint8_t)((row->receiver - 1) + 5 * (row->sender - 1));
+	packet[used++] = row->phase == IPC_SERVE;
+	packet[used++] = (uint8_t)fds;
+	for (size_t i = 0; i < fds; i++) {
+		const char *kind = strchr(fuzz_kinds, row->fds[i]);
+
+		packet[used++] = (uint8_t)(kind ? kind - fuzz_kinds : 0); /* "a": any */
+	}
+	memcpy(packet + used, wire, size);
+	write_seed("channel_receive", name, packet, used + size);
+}
+
 static void write_messages(void)
 {
 	static const char *const words[] = { "shortest", "random", "longest" };
@@ -50,6 +72,7 @@ static void write_messages(void)
 			(void)snprintf(name, sizeof(name), "%s-%s", ipc_message(type)->name,
 				       words[fill]);
 			write_seed("ipc_decode", name, wire, size);
+			write_packet(ipc_message(type), name, wire, size);
 		}
 	}
 }

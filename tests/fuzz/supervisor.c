@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A supervisor between a frontend, a factory and inits that the input plays, in the rig of the unit
+ * tests. Each step of the input is a byte that chooses an act, and the act's parameters: requests
+ * of every shape, answers to what was and was not asked, reports of inits, ends of channels, time
+ * that is over, packets of any bytes.
+ *
+ * Properties: what init and factory are told is well formed, an execution is reported exactly once,
+ * nothing is said about one that is not there, and in the end every slot is free and no descriptor
+ * is left open.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "execution.h"
+#include "property.h"
+#include "rig.h"
+
+/* Request numbers are below it, so that they meet. */
+#define NUMBERS 8
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int fuzz_epoll_create1(int flags);
+
+struct play {
+	struct rig rig;
+	struct input input;
+	bool is_live[NUMBERS]; /* accepted and not reported */
+	struct channel inits[EXECUTIONS_MAX];
+};
+
+static struct play play;
+static struct channel_message message;
+static int epoll = -1;
+
+/* The loop lives as long as its process; here each input has one of its own. */
+int fuzz_epoll_create1(int flags)
+{
+	must(epoll < 0 && flags == EPOLL_CLOEXEC);
+	epoll = epoll_create(1);
+	return epoll;
+}
+
+/* The pidfd of a process that has ended and stays: killing it does nothing. */
+static int ended_pidfd(void)
+{
+	static int pidfd = -1;
+	siginfo_t info;
+	pid_t pid;
+
+	if (pidfd >= 0)
+		return pidfd;
+	pid = fork();
+	must(pid >= 0);
+	if (pid == 0)
+		_exit(0);
+	must(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	must(pidfd >= 0);
+	return pidfd;
+}
+
+static int sealed_code(void)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = fd_sealed_from_bytes("code", "1", 1);
+	must(fd >= 0);
+	return fd;
+}
+
+static int terminal(void)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	return fd;
+}
+
+/* --- what the supervisor says ----------------------------------------------------------------- */
+
+static void check_list(const uint8_t *list, uint32_t size)
+{
+	must(size == 0 || list[size - 1] == '\0');
+}
+
+static int receive(const struct channel *channel)
+{
+	enum ipc_error error = IPC_OK;
+	const int result = channel->fd >= 0
+				   ? channel_receive(channel, &message, MSG_DONTWAIT, &error)
+				   : -EAGAIN;
+
+	must(result != -EPROTO);
+	return result;
+}
+
+static void hear_frontend(void)
+{
+	const struct ipc_execution_refused *refused = &message.body.execution_refused;
+
+	while (receive(&play.rig.frontend) == 1) {
+		const uint64_t number = message.body.execution_done.request; /* all begin with it */
+
+		if (message.type == IPC_TYPE_execution_started) {
+			must(number < NUMBERS && play.is_live[number]);
+		} else if (message.type == IPC_TYPE_execution_done) {
+			must(number < NUMBERS && play.is_live[number]);
+			must(message.body.execution_done.verdict < VERDICT_COUNT);
+			play.is_live[number] = false;
+		} else if (message.type == IPC_TYPE_execution_refused) {
+			must(refused->reason > REFUSAL_NONE && refused->reason < REFUSAL_COUNT);
+		} else {
+			must(message.type == IPC_TYPE_execution_tty && play.is_live[number]);
+		}
+		channel_message_done(&message);
+	}
+}
+
+static void hear_factory(void)
+{
+	while (receive(&play.rig.factory) == 1) {
+		const uint32_t slot = message.body.sandbox_create.slot;
+
+		must(message.type == IPC_TYPE_sandbox_create && slot < EXECUTIONS_MAX);
+		must(message.body.sandbox_create.profile < SMALL_PROFILES);
+		fd_close(&play.inits[slot].fd);
+		play.inits[slot] = (struct channel){ channel_take_fd(&message, 0), IPC_INIT,
+						     IPC_SUPERVISOR, IPC_SERVE };
+		channel_message_done(&message);
+	}
+}
+
+static void hear_inits(void)
+{
+	const struct ipc_spawn *spawn = &message.body.spawn;
+
+	for (uint32_t slot = 0; slot < EXECUTIONS_MAX; slot++) {
+		while (receive(&play.inits[slot]) == 1) {
+			if (message.type == IPC_TYPE_spawn) {
+				must(spawn->slot == slot && spawn->cwd[0] == '/');
+				must(spawn->argv_size > 0);
+				check_list(spawn->argv, spawn->argv_size);
+				check_list(spawn->environment, spawn->environment_size);
+			}
+			channel_message_done(&message);
+		}
+	}
+}
+
+/* An accepted request is one that the table holds. */
+static void note_accepted(uint64_t number)
+{
+	if (execution_find(number))
+		play.is_live[number] = true;
+}
+
+static void settle(void)
+{
+	rig_turn();
+	hear_factory();
+	hear_inits();
+	hear_frontend();
+}
+
+/* --- what the others say ---------------------------------------------------------------------- */
+
+static void tell(const struct channel *channel, uint32_t type, const void *body, const int *fds)
+{
+	if (channel->fd >= 0)
+		(void)channel_send(channel, type, body, fds, MSG_DONTWAIT); /* EPIPE: it is over */
+}
+
+static uint64_t number(void)
+{
+	return input_byte(&play.input) % NUMBERS;
+}
+
+static void put_text(char *field, size_t room)
+{
+	size_t size;
+	const uint8_t *part = input_part(&play.input, &size);
+
+	size = size < room ? size : room - 1;
+	memcpy(field, part, size);
+	field[strnlen(field, size)] = '\0';
+}
+
+static uint32_t put_list(uint8_t *field)
+{
+	size_t size;
+	const uint8_t *part = input_part(&play.input, &size);
+
+	memcpy(field, part, size);
+	return (uint32_t)size;
+}
+
+/* Mostly names that exist. */
+static void put_profile(char *field)
+{
+	static const char *const names[] = { "default", "strict", "_helper" };
+	const uint8_t byte = input_byte(&play.input);
+
+	if (byte % 4 < 3)
+		memcpy(field, names[byte % 4], strlen(names[byte % 4]) + 1);
+	else
+		put_text(field, IPC_NAME_MAX);
+}
+
+static void act_command(void)
+{
+	static struct ipc_execution_start start;
+	const uint8_t flags = input_byte(&play.input);
+
+	memset(&start, 0, sizeof(start));
+	start.request = number();
+	start.use_shell = flags & 1;
+	start.use_tty = flags >> 1 & 1;
+	start.timeout_ms = (flags >> 2) * 10000U; /* none is over while this runs */
+	put_profile(start.profile);
+	put_text(start.cwd, sizeof(start.cwd));
+	start.argv_size = put_list(start.argv);
+	start.environment_size = put_list(start.environment);
+	tell(&play.rig.frontend, IPC_TYPE_execution_start, &start, NULL);
+	rig_turn();
+	note_accepted(start.request);
+}
+
+static void act_code(void)
+{
+	static struct ipc_code_start start;
+	const int code = sealed_code();
+
+	memset(&start, 0, sizeof(start));
+	start.request = number();
+	put_profile(start.profile);
+	put_text(start.language, sizeof(start.language));
+	put_text(start.cwd, sizeof(start.cwd));
+	start.argv_size = put_list(start.argv);
+	start.environment_size = put_list(start.environment);
+	tell(&play.rig.frontend, IPC_TYPE_code_start, &start, &code);
+	rig_turn();
+	note_accepted(start.request);
+}
+
+static void act_end(void)
+{
+	const struct ipc_execution_end end = { number(), input_byte(&play.input) };
+
+	tell(&play.rig.frontend, IPC_TYPE_execution_end, &end, NULL);
+}
+
+static void act_created(void)
+{
+	const struct ipc_sandbox_created created = { input_byte(&play.input) };
+	const int pidfd = ended_pidfd();
+
+	tell(&play.rig.factory, IPC_TYPE_sandbox_created, &created, &pidfd);
+}
+
+static void act_failed(void)
+{
+	const struct ipc_sandbox_failed failed = { input_byte(&play.input), input_byte(&play.input),
+						   input_byte(&play.input) };
+
+	tell(&play.rig.factory, IPC_TYPE_sandbox_failed, &failed, NULL);
+}
+
+static void act_ready(void)
+{
+	const struct ipc_factory_ready ready = { input_byte(&play.input), input_byte(&play.input) };
+	const struct ipc_helper_started started = { ready.error };
+	const int pidfd = ended_pidfd();
+
+	if (ready.stage == UINT8_MAX)
+		tell(&play.rig.factory, IPC_TYPE_helper_started, &started, &pidfd);
+	else
+		tell(&play.rig.factory, IPC_TYPE_factory_ready, &ready, NULL);
+}
+
+static void act_init(void)
+{
+	const uint32_t slot = input_byte(&play.input) % EXECUTIONS_MAX;
+	const struct channel *init = &play.inits[slot];
+	const uint8_t what = input_byte(&play.input);
+	const struct ipc_init_failed failed = { input_byte(&play.input), input_byte(&play.input) };
+	const struct ipc_spawn_done done = { .slot = slot,
+					     .stage = what >> 2 & 1 ? failed.stage : 0,
+					     .error = failed.error,
+					     .status = failed.stage * 256U + failed.error,
+					     .over_memory = what >> 3 & 1,
+					     .cpu_us = what >> 4 & 1 ? UINT64_MAX : 0 };
+	const int tty = terminal();
+
+	if (what % 4 == 0)
+		tell(init, IPC_TYPE_spawn_done, &done, NULL);
+	else if (what % 4 == 1)
+		tell(init, IPC_TYPE_init_failed, &failed, NULL);
+	else if (what % 4 == 2)
+		tell(init, IPC_TYPE_spawned, &(struct ipc_spawned){ slot }, NULL);
+	else if (tty >= 0)
+		tell(init, IPC_TYPE_spawned_tty, &(struct ipc_spawned_tty){ slot }, &tty);
+}
+
+static void act_init_end(void)
+{
+	fd_close(&play.inits[input_byte(&play.input) % EXECUTIONS_MAX].fd);
+}
+
+static void act_time(void)
+{
+	supervisor.executions[input_byte(&play.input) % EXECUTIONS_MAX].deadline_us = 0;
+}
+
+static void act_packet(void)
+{
+	const uint8_t who = input_byte(&play.input);
+	const struct channel *channel = who % 3 == 0   ? &play.rig.frontend
+					: who % 3 == 1 ? &play.rig.factory
+						       : &play.inits[who / 3 % EXECUTIONS_MAX];
+	size_t size;
+	const uint8_t *bytes = input_part(&play.input, &size);
+
+	if (channel->fd >= 0)
+		(void)send(channel->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void act_hello(void)
+{
+	struct ipc_hello hello;
+	const struct channel channel = { play.rig.frontend.fd, IPC_FRONTEND, IPC_SUPERVISOR,
+					 IPC_SETUP };
+
+	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
+	tell(&channel, IPC_TYPE_hello, &hello, NULL);
+}
+
+static void act_leave(void)
+{
+	fd_close(input_byte(&play.input) % 2 ? &play.rig.frontend.fd : &play.rig.factory.fd);
+}
+
+typedef void act(void);
+
+/* What is worth doing often stands there more than once. */
+static act *const acts[] = { act_command, act_command,  act_command, act_code,
+			     act_created, act_created,  act_init,    act_init,
+			     act_end,     act_failed,   act_time,    act_ready,
+			     act_packet,  act_init_end, act_hello,   act_leave };
+
+/* A report may wait for the frontend, a slot for the end of its init. */
+static void end_all(void)
+{
+	bool is_over = false;
+
+	fd_close(&play.rig.factory.fd);
+	for (uint32_t slot = 0; slot < EXECUTIONS_MAX; slot++)
+		fd_close(&play.inits[slot].fd);
+	for (int i = 0; i < 4 && !is_over; i++) {
+		rig_turn();
+		is_over = execution_end_all();
+	}
+	must(is_over);
+	rig_close(&play.rig);
+	fd_close(&epoll);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int free_fd;
+
+	must(ended_pidfd() >= 0 && sealed_code() >= 0 && terminal() >= -1); /* these stay */
+	free_fd = property_free_fd();
+	(void)signal(SIGPIPE, SIG_IGN);
+	play = (struct play){ .input = { data, size } };
+	for (uint32_t slot = 0; slot < EXECUTIONS_MAX; slot++)
+		play.inits[slot].fd = -1;
+	rig_open_welcomed(&play.rig);
+	while (play.input.size > 0 && !supervisor.is_ending) {
+		acts[input_byte(&play.input) % (sizeof(acts) / sizeof(acts[0]))]();
+		settle();
+	}
+	for (uint64_t i = 0; i < NUMBERS && !supervisor.is_ending; i++)
+		must(play.is_live[i] == (execution_find(i) != NULL));
+	end_all();
+	must(property_free_fd() == free_fd);
+	return 0;
+}
