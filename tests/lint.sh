@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# tests/lint.sh KIND...: shell, man, format, tidy, cppcheck. All kinds run; fails if one did.
+# tests/lint.sh KIND...: shell, man, format, tidy, cppcheck, analyze. All kinds run; fails if one did.
 #
 # shellcheck disable=SC2317 # kinds are called by name
 set -uo pipefail
@@ -56,6 +56,16 @@ lint_cppcheck() {
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability \
 		--suppress=missingInclude -D_GNU_SOURCE -D__x86_64__ -I. \
 		broker child-init common policy supervisor
+}
+
+# gcc's analyzer, all of our programs; its warnings are errors.
+lint_analyze() {
+	{
+		cmake --preset analyze && cmake --build build/analyze -- --quiet -k 0
+	} >build/analyze.log 2>&1 || {
+		grep -A 12 'error:' build/analyze.log || cat build/analyze.log
+		return 1
+	}
 }
 
 for kind in "$@"; do
