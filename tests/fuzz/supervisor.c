@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A supervisor between a frontend, a factory and inits that the input plays, in the rig of the unit
+ * A supervisor between frontends, a factory and inits that the input plays, in the rig of the unit
  * tests. Each step of the input is a byte that chooses an act, and the act's parameters: requests
  * of every shape, answers to what was and was not asked, reports of inits, ends of channels, time
  * that is over, packets of any bytes.
@@ -22,11 +22,16 @@
 
 #include "common/fd.h"
 #include "execution.h"
+#include "frontend.h"
+#include "handlers.h"
 #include "property.h"
 #include "rig.h"
 
 /* Request numbers are below it, so that they meet. */
 #define NUMBERS 8
+
+/* No higher slot is used while the budget is the default one. */
+#define SLOTS EXECUTIONS_DEFAULT
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int fuzz_epoll_create1(int flags);
@@ -35,7 +40,9 @@ struct play {
 	struct rig rig;
 	struct input input;
 	bool is_live[NUMBERS]; /* accepted and not reported */
-	struct channel inits[EXECUTIONS_MAX];
+	struct channel inits[SLOTS];
+	struct channel other;  /* a connection to the service, or -1 */
+	struct channel broker; /* the broker of its client, or -1 */
 };
 
 static struct play play;
@@ -128,12 +135,40 @@ static void hear_frontend(void)
 	}
 }
 
+static void take_broker(uint32_t slot)
+{
+	must(slot >= EXECUTIONS_MAX && slot < EXECUTIONS_MAX + FRONTENDS_MAX);
+	fd_close(&play.broker.fd);
+	play.broker.fd = channel_take_fd(&message, 4);
+	channel_message_done(&message);
+}
+
+/* It never asks for an execution itself. */
+static void hear_other(void)
+{
+	while (receive(&play.other) == 1) {
+		if (message.type == IPC_TYPE_welcome)
+			play.other.phase = IPC_SERVE;
+		else if (message.type == IPC_TYPE_client_end)
+			must(message.body.client_end.reason >= CLIENT_END_DONE &&
+			     message.body.client_end.reason <= CLIENT_END_STOPPING);
+		else
+			must(message.type == IPC_TYPE_status ||
+			     message.type == IPC_TYPE_client_started);
+		channel_message_done(&message);
+	}
+}
+
 static void hear_factory(void)
 {
 	while (receive(&play.rig.factory) == 1) {
 		const uint32_t slot = message.body.sandbox_create.slot;
 
-		must(message.type == IPC_TYPE_sandbox_create && slot < EXECUTIONS_MAX);
+		if (message.type == IPC_TYPE_helper_start) {
+			take_broker(message.body.helper_start.slot);
+			continue;
+		}
+		must(message.type == IPC_TYPE_sandbox_create && slot < SLOTS);
 		must(message.body.sandbox_create.profile < SMALL_PROFILES);
 		fd_close(&play.inits[slot].fd);
 		play.inits[slot] = (struct channel){ channel_take_fd(&message, 0), IPC_INIT,
@@ -146,7 +181,7 @@ static void hear_inits(void)
 {
 	const struct ipc_spawn *spawn = &message.body.spawn;
 
-	for (uint32_t slot = 0; slot < EXECUTIONS_MAX; slot++) {
+	for (uint32_t slot = 0; slot < SLOTS; slot++) {
 		while (receive(&play.inits[slot]) == 1) {
 			if (message.type == IPC_TYPE_spawn) {
 				must(spawn->slot == slot && spawn->cwd[0] == '/');
@@ -162,7 +197,7 @@ static void hear_inits(void)
 /* An accepted request is one that the table holds. */
 static void note_accepted(uint64_t number)
 {
-	if (execution_find(number))
+	if (execution_find(RIG_FRONTEND, number))
 		play.is_live[number] = true;
 }
 
@@ -172,6 +207,7 @@ static void settle(void)
 	hear_factory();
 	hear_inits();
 	hear_frontend();
+	hear_other();
 }
 
 /* --- what the others say ---------------------------------------------------------------------- */
@@ -271,16 +307,18 @@ static void act_created(void)
 
 static void act_failed(void)
 {
-	const struct ipc_sandbox_failed failed = { input_byte(&play.input), input_byte(&play.input),
-						   input_byte(&play.input) };
+	struct ipc_sandbox_failed failed = { input_byte(&play.input), input_byte(&play.input),
+					     input_byte(&play.input) };
 
+	if (failed.slot > UINT8_MAX - 2) /* a broker's */
+		failed.slot += EXECUTIONS_MAX - (UINT8_MAX - 1);
 	tell(&play.rig.factory, IPC_TYPE_sandbox_failed, &failed, NULL);
 }
 
 static void act_ready(void)
 {
 	const struct ipc_factory_ready ready = { input_byte(&play.input), input_byte(&play.input) };
-	const struct ipc_helper_started started = { ready.error };
+	const struct ipc_helper_started started = { EXECUTIONS_MAX + ready.error % 3 };
 	const int pidfd = ended_pidfd();
 
 	if (ready.stage == UINT8_MAX)
@@ -291,7 +329,7 @@ static void act_ready(void)
 
 static void act_init(void)
 {
-	const uint32_t slot = input_byte(&play.input) % EXECUTIONS_MAX;
+	const uint32_t slot = input_byte(&play.input) % SLOTS;
 	const struct channel *init = &play.inits[slot];
 	const uint8_t what = input_byte(&play.input);
 	const struct ipc_init_failed failed = { input_byte(&play.input), input_byte(&play.input) };
@@ -315,12 +353,12 @@ static void act_init(void)
 
 static void act_init_end(void)
 {
-	fd_close(&play.inits[input_byte(&play.input) % EXECUTIONS_MAX].fd);
+	fd_close(&play.inits[input_byte(&play.input) % SLOTS].fd);
 }
 
 static void act_time(void)
 {
-	supervisor.executions[input_byte(&play.input) % EXECUTIONS_MAX].deadline_us = 0;
+	supervisor.executions[input_byte(&play.input) % SLOTS].deadline_us = 0;
 }
 
 static void act_packet(void)
@@ -328,7 +366,7 @@ static void act_packet(void)
 	const uint8_t who = input_byte(&play.input);
 	const struct channel *channel = who % 3 == 0   ? &play.rig.frontend
 					: who % 3 == 1 ? &play.rig.factory
-						       : &play.inits[who / 3 % EXECUTIONS_MAX];
+						       : &play.inits[who / 3 % SLOTS];
 	size_t size;
 	const uint8_t *bytes = input_part(&play.input, &size);
 
@@ -346,18 +384,55 @@ static void act_hello(void)
 	tell(&channel, IPC_TYPE_hello, &hello, NULL);
 }
 
+static void connect_other(void)
+{
+	int ends[2];
+
+	must(channel_pair(ends) == 0);
+	play.other = (struct channel){ ends[1], IPC_FRONTEND, IPC_SUPERVISOR, IPC_SETUP };
+	must(frontend_add(ends[0], true, handlers_on_frontend) != NULL);
+}
+
+/* A client of the service comes, hands over, asks, greets. */
+static void act_other(void)
+{
+	struct ipc_client_start start;
+	struct ipc_status_ask ask;
+	struct ipc_hello hello;
+	const int fds[] = { sealed_code(), sealed_code(), sealed_code() };
+	const uint8_t what = input_byte(&play.input);
+
+	if (play.other.fd < 0)
+		connect_other();
+	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
+	memcpy(ask.schema, ipc_schema_hash, sizeof(ask.schema));
+	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
+	start.limits = what >> 2 & 1;
+	if (what % 4 == 0)
+		tell(&play.other, IPC_TYPE_client_start, &start, fds);
+	else if (what % 4 == 1)
+		tell(&play.other, IPC_TYPE_status_ask, &ask, NULL);
+	else if (what % 4 == 2)
+		tell(&play.other, IPC_TYPE_hello, &hello, NULL);
+	else
+		tell(&play.broker, IPC_TYPE_hello, &hello, NULL);
+}
+
 static void act_leave(void)
 {
-	fd_close(input_byte(&play.input) % 2 ? &play.rig.frontend.fd : &play.rig.factory.fd);
+	struct channel *const channels[] = { &play.rig.frontend, &play.rig.factory, &play.other,
+					     &play.broker };
+
+	fd_close(&channels[input_byte(&play.input) % 4]->fd);
 }
 
 typedef void act(void);
 
 /* What is worth doing often stands there more than once. */
-static act *const acts[] = { act_command, act_command,  act_command, act_code,
-			     act_created, act_created,  act_init,    act_init,
-			     act_end,     act_failed,   act_time,    act_ready,
-			     act_packet,  act_init_end, act_hello,   act_leave };
+static act *const acts[] = { act_command, act_command, act_command, act_code,     act_created,
+			     act_created, act_init,    act_init,    act_end,      act_failed,
+			     act_time,    act_ready,   act_packet,  act_init_end, act_hello,
+			     act_leave,   act_other,   act_other };
 
 /* A report may wait for the frontend, a slot for the end of its init. */
 static void end_all(void)
@@ -365,7 +440,9 @@ static void end_all(void)
 	bool is_over = false;
 
 	fd_close(&play.rig.factory.fd);
-	for (uint32_t slot = 0; slot < EXECUTIONS_MAX; slot++)
+	fd_close(&play.other.fd);
+	fd_close(&play.broker.fd);
+	for (uint32_t slot = 0; slot < SLOTS; slot++)
 		fd_close(&play.inits[slot].fd);
 	for (int i = 0; i < 4 && !is_over; i++) {
 		rig_turn();
@@ -376,6 +453,13 @@ static void end_all(void)
 	fd_close(&epoll);
 }
 
+/* Its place in the table may be another's, when it has gone. */
+static bool is_frontend_served(void)
+{
+	return !supervisor.is_ending && RIG_FRONTEND->state == FRONTEND_OPEN &&
+	       !RIG_FRONTEND->is_connection;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int free_fd;
@@ -384,15 +468,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	free_fd = property_free_fd();
 	(void)signal(SIGPIPE, SIG_IGN);
 	play = (struct play){ .input = { data, size } };
-	for (uint32_t slot = 0; slot < EXECUTIONS_MAX; slot++)
+	for (uint32_t slot = 0; slot < SLOTS; slot++)
 		play.inits[slot].fd = -1;
+	play.other.fd = -1;
+	play.broker = (struct channel){ -1, IPC_FRONTEND, IPC_SUPERVISOR, IPC_SETUP };
 	rig_open_welcomed(&play.rig);
+	supervisor.is_service = input_byte(&play.input) % 2;
 	while (play.input.size > 0 && !supervisor.is_ending) {
 		acts[input_byte(&play.input) % (sizeof(acts) / sizeof(acts[0]))]();
 		settle();
 	}
-	for (uint64_t i = 0; i < NUMBERS && !supervisor.is_ending; i++)
-		must(play.is_live[i] == (execution_find(i) != NULL));
+	for (uint64_t i = 0; i < NUMBERS && is_frontend_served(); i++)
+		must(play.is_live[i] == (execution_find(RIG_FRONTEND, i) != NULL));
 	end_all();
 	must(property_free_fd() == free_fd);
 	return 0;

@@ -68,8 +68,14 @@ void rig_close(struct rig *rig)
 	fd_close(&rig->frontend.fd);
 	fd_close(&rig->factory.fd);
 	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
-		if (supervisor.frontends[i].state == FRONTEND_OPEN)
-			fd_close(&supervisor.frontends[i].channel.fd);
+		struct frontend *frontend = &supervisor.frontends[i];
+
+		if (frontend->state == FRONTEND_OPEN) {
+			fd_close(&frontend->channel.fd);
+			fd_close(&frontend->client.fd);
+		}
+		if (frontend->state != FRONTEND_FREE)
+			fd_close(&frontend->broker);
 	}
 	fd_close(&supervisor.broker);
 	fd_close(&supervisor.factory.fd);
