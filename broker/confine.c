@@ -103,7 +103,8 @@ static void drop_capabilities(void)
 }
 
 /* Far above what the kept output of the most executions takes. Brokers share their supervisor's
- * cgroup: one that was taken over shall not use up the others' memory. A core would hold secrets. */
+ * cgroup: one that was taken over shall not use up the others' memory. A core would hold secrets.
+ */
 #define ADDRESS_SPACE_BYTES ((rlim_t)1 << 30)
 
 static void limit_resources(void)
