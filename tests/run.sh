@@ -92,9 +92,14 @@ system_on_host() { # BUILD TEST...
 }
 
 not_tested() { # BUILD
-	echo 'NOT TESTED: limits by cgroup v2, and all that needs a systemd of the user:'
+	echo "NOT TESTED: what depends on cgroup v2 and a systemd of the user (limits, scopes, services)."
+	echo 'There these would run:'
 	python3 -B tests/system/guest.py --list --build "$1" --out "$RESULTS"
-	echo "This host has neither a user's systemd with cpu, memory and pids delegated, nor may QEMU be"
+}
+
+impossible() { # BUILD
+	not_tested "$1"
+	echo "This host has neither a user's systemd that hands cpu, memory and pids on, nor may QEMU be"
 	echo 'installed for the test machine (./dev vm). ./dev test --host-only accepts that.'
 	return 1
 }
@@ -105,7 +110,7 @@ run_system() { # PLACE BUILD [TEST...]
 	case $place in
 	host) step 'system tests on this host' system_on_host "$@" ;;
 	vm) step 'system tests in the test machine' system_in_vm "$@" ;;
-	nowhere) step 'system tests' not_tested "$@" ;;
+	nowhere) step 'system tests' impossible "$@" ;;
 	left-out) skip 'system tests' not_tested "$@" ;;
 	*) echo "run.sh: no place is called '$place'" >&2 && exit 64 ;;
 	esac
