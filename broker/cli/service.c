@@ -171,16 +171,14 @@ int service_receive(struct service *service, struct channel_message *ret)
 {
 	const struct channel channel = { service->fd, IPC_FRONTEND, IPC_SUPERVISOR, IPC_SETUP };
 	enum ipc_error wrong = IPC_OK;
-	int result = channel_receive(&channel, ret, 0, &wrong);
+	const int result = channel_receive(&channel, ret, 0, &wrong);
 
-	if (result == -ECONNRESET) /* it closed without reading us; what it said comes next */
-		result = channel_receive(&channel, ret, 0, &wrong);
 	if (result == -EAGAIN)
 		LEAVE(service, SERVICE_SILENT, "the service did not answer for %d s",
 		      SERVICE_ANSWER_MS / 1000);
-	else if (result == 0 || result == -ECONNRESET || result == -EPROTO)
+	else if (result == 0 || result == -EPROTO) /* or it ended just now, which looks the same */
 		LEAVE(service, SERVICE_OTHER_VERSION,
-		      "the service is of another version: 'systemctl --user restart "
+		      "the service gave no answer of this version: 'systemctl --user restart "
 		      "msp.service' renews it");
 	else if (result < 0)
 		LEAVE(service, SERVICE_FAILED, "the service cannot be asked: %s",

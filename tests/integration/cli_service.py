@@ -5,6 +5,7 @@ of it killed. What one loses, no other notices."""
 import json
 import os
 import signal
+import subprocess
 import time
 import unittest
 
@@ -51,6 +52,20 @@ class HandOver(Folder):
         self.assertEqual(result.returncode, 0, result.stderr)
         answers = [json.loads(line)["id"] for line in result.stdout.splitlines()]
         self.assertEqual(answers, [1, 2])
+
+    def test_the_end_does_not_wait_for_msp(self):
+        """The client's streams are the broker's alone: msp does not even have to run."""
+        self.service()
+        client = self.client()
+        client.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(client.process.send_signal, signal.SIGCONT)
+        client.call("run_command", command="true")
+        client.process.stdin.close()
+        with self.assertRaises(support.Gone):
+            client.receive_line(SECONDS)
+        self.assertIsNone(client.process.poll())
+        client.process.send_signal(signal.SIGCONT)
+        self.assertEqual(client.process.wait(SECONDS), 0)
 
     def test_two_clients(self):
         service = self.service()
@@ -258,6 +273,26 @@ class Run(Folder):
         self.assertEqual((result.returncode, result.stdout), (0, "text\n"), result.stderr)
         self.assertEqual(msp("run", LIMITS, "--standalone", "--", "true").returncode, 0)
         self.assertEqual(service.status()["executions"]["started"], 0)
+
+    def test_a_terminal(self):
+        """The sandbox's own, relayed as without a service."""
+        service = self.service()
+        ours, theirs = os.openpty()
+        process = subprocess.Popen(
+            [MSP, "run", LIMITS, "--socket=" + self.socket, "--", "sh", "-c",
+             "tty; read line; echo got $line"], stdin=theirs, stdout=theirs,
+            stderr=subprocess.PIPE, start_new_session=True)
+        os.close(theirs)
+        self.addCleanup(os.close, ours)
+        seen = b""
+        while b"/dev/pts/" not in seen:
+            seen += os.read(ours, 4096)
+        os.write(ours, b"word\r")
+        while b"got word" not in seen:
+            seen += os.read(ours, 4096)
+        self.assertEqual(process.wait(SECONDS), 0)
+        self.assertEqual(process.communicate()[1], b"")
+        self.assertEqual(service.status()["executions"]["started"], 1)
 
     def test_signals(self):
         service = self.service()
