@@ -69,8 +69,14 @@ static const char help[] =
 	"  75       the service stopped or is full: starting again may help\n"
 	"  78       this machine does not fulfil the policy; 'msp doctor' says why\n";
 
+/* Once, to a person who tries it out. */
 static void greet(void)
 {
+	static bool is_done;
+
+	if (is_done || !isatty(STDIN_FILENO))
+		return;
+	is_done = true;
 	log_line("this is an MCP server: it expects a client's JSON messages on standard input. "
 		 "To have a client start it, see 'msp help client-config'; Ctrl-D ends it");
 }
@@ -104,8 +110,10 @@ static int try_service(const struct serve_options *options, int null)
 {
 	struct service service = service_connect(options->socket);
 
-	if (service.state == SERVICE_HERE)
+	if (service.state == SERVICE_HERE) {
+		greet();
 		return hand_over(&service, options->limits, null);
+	}
 	/* That there is none is the usual case, unless somebody named it. */
 	if (service.state != SERVICE_ABSENT || options->socket)
 		log_line("serve: %s; this client gets a supervisor of its own", service.text);
@@ -140,7 +148,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 		return give_up(text, code);
 	if (launch_enter_cgroup(images, options->limits, &options->budget, &home, text) != 0)
 		return give_up(text, MSP_EXIT_REFUSED);
-	if (!options->is_service && isatty(STDIN_FILENO))
+	if (!options->is_service)
 		greet();
 	const struct launch launch = {
 		.images = images,

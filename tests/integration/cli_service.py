@@ -263,6 +263,14 @@ class Run(Folder):
         self.assertEqual(json.loads(result.stdout)["stdout"], "x\n")
         self.assertEqual(service.status()["executions"]["started"], 2)
 
+    def test_the_longest_command_line(self):
+        """One message over a socket that is no pair of ours."""
+        self.service()
+        word = "x" * 98000
+        result = self.run_msp("sh", "-c", "echo ${#1} ${#BIG}", "sh", word,
+                              options=["--env=BIG=" + "y" * 24000])
+        self.assertEqual((result.returncode, result.stdout), (0, "98000 24000\n"), result.stderr)
+
     def test_what_needs_its_own_supervisor_gets_it(self):
         service = self.service()
         shown = os.path.join(self.folder, "shown")
