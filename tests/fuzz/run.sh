@@ -34,30 +34,23 @@ done
 export ASAN_OPTIONS=quarantine_size_mb=16:malloc_context_size=10
 export UBSAN_OPTIONS=print_stacktrace=1
 
-# The longest input: a whole profile, or a few messages.
+# The longest input: a message of small limits, or a few lines.
 longest() { # TARGET
 	case $1 in
-	policy_load) echo 16384 ;;
 	ipc_decode | channel_receive) echo 1024 ;;
 	*) echo 4096 ;;
 	esac
 }
 
-# Folders of inputs that follow the sources by themselves.
-made_inputs() { # TARGET
-	[ ! -d "build/fuzz/seeds/$1" ] || echo "build/fuzz/seeds/$1"
-	[ "$1" != policy_load ] || echo policy/profiles
-}
-
 run_target() { # TARGET
-	local found=build/fuzz/corpus/$1 findings=build/fuzz/findings/$1 folders options=()
+	local found=build/fuzz/corpus/$1 findings=build/fuzz/findings/$1
+	local kept=tests/fuzz/corpus/$1 seeds=build/fuzz/seeds/$1 options=()
 
-	mkdir -p "$found" "$findings" "tests/fuzz/corpus/$1"
-	mapfile -t folders < <(made_inputs "$1")
+	mkdir -p "$found" "$findings" "$kept" "$seeds"
 	[ ! -f "tests/fuzz/dict/$1.dict" ] || options+=("-dict=tests/fuzz/dict/$1.dict")
 	"build/fuzz/bin/fuzz-$1" -max_total_time="$SECONDS_EACH" -timeout=20 -rss_limit_mb=1024 \
 		-print_final_stats=1 -max_len="$(longest "$1")" -artifact_prefix="$findings/" \
-		"${options[@]}" "$found" "tests/fuzz/corpus/$1" "${folders[@]}" >"build/fuzz/$1.log" 2>&1
+		"${options[@]}" "$found" "$kept" "$seeds" >"build/fuzz/$1.log" 2>&1
 	echo $? >"build/fuzz/$1.status"
 }
 
@@ -96,21 +89,22 @@ report_target() { # TARGET
 		"${JSON:+,}" "$1" "$runs" "$seconds" "$rate" "$corpus" "$edges" "$all" "$crashes")
 }
 
-# What the made inputs reach is not kept a second time. libFuzzer names what it keeps by its SHA-1.
+# What is reached counts, not how often, and what the seeds reach is not kept a second time. libFuzzer
+# names what it keeps by its SHA-1.
 merge_target() { # TARGET
-	local kept=tests/fuzz/corpus/$1 merged=build/fuzz/merged/$1 folders
+	local kept=tests/fuzz/corpus/$1 merged=build/fuzz/merged/$1 seed
 
 	rm -rf "$merged"
-	mkdir -p "$merged" "$kept" "build/fuzz/corpus/$1"
-	mapfile -t folders < <(made_inputs "$1")
-	[ ${#folders[@]} -eq 0 ] || find "${folders[@]}" -type f -exec cp -t "$merged" {} +
-	(cd "$merged" && for name in *; do [ ! -f "$name" ] || mv "$name" "made-$name"; done)
-	"build/fuzz/bin/fuzz-$1" -merge=1 -max_len="$(longest "$1")" "$merged" \
-		"$kept" "build/fuzz/corpus/$1" >"build/fuzz/$1.log" 2>&1 || {
-		tail -n 20 "build/fuzz/$1.log"
+	mkdir -p "$merged" "$kept" "build/fuzz/corpus/$1" "build/fuzz/seeds/$1"
+	for seed in "build/fuzz/seeds/$1"/*; do
+		[ ! -f "$seed" ] || cp "$seed" "$merged/seed-${seed##*/}"
+	done
+	"build/fuzz/bin/fuzz-$1" -merge=1 -use_counters=0 -max_len="$(longest "$1")" "$merged" \
+		"$kept" "build/fuzz/corpus/$1" >"build/fuzz/$1.merge.log" 2>&1 || {
+		tail -n 20 "build/fuzz/$1.merge.log"
 		return 1
 	}
-	rm -rf "$kept" "$merged"/made-*
+	rm -rf "$kept" "$merged"/seed-*
 	cp -r "$merged" "$kept"
 	printf 'fuzz: %-16s %5s inputs kept\n' "$1" "$(find "$kept" -type f | wc -l)"
 }
@@ -125,6 +119,9 @@ if [ ${#TARGETS[@]} -eq 0 ]; then
 		TARGETS+=("${program##*/fuzz-}")
 	done
 fi
+for target in "${TARGETS[@]}"; do
+	[ -x "build/fuzz/bin/fuzz-$target" ] || { echo "fuzz: no target '$target'" >&2 && exit 64; }
+done
 FAILED=0
 JSON=
 if [ "$MERGE" -eq 1 ]; then
