@@ -33,18 +33,13 @@ static int enter_namespaces(void)
 {
 	const uid_t uid = geteuid();
 	const gid_t gid = getegid();
-	int proc;
 	int error;
 
 	if (uid == 0) /* a workload never has the host's uid 0 */
 		return -EPERM;
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
 		return -errno;
-	proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (proc < 0)
-		return -errno;
-	error = identity_map(proc, WORKLOAD_ID, uid, gid);
-	fd_close(&proc);
+	error = identity_map("/proc", WORKLOAD_ID, uid, gid);
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		error = -errno;
 	return error;

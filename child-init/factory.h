@@ -11,6 +11,9 @@
 #include "common/plan.h"
 #include "mounts.h"
 
+/* Where each role has its channel. */
+#define CHANNEL_FD 3
+
 /* The user's uid and gid, as the factory's namespace and every sandbox's know them. */
 #define WORKLOAD_ID 1000
 

@@ -21,8 +21,6 @@
 #include "layers.h"
 #include "serve.h"
 
-#define CHANNEL_FD 3
-
 static struct init init = { .ruleset = -1 };
 
 /* Must: leave the channel alone open. Must not: keep any descriptor of the factory. */
@@ -43,14 +41,9 @@ static int close_descriptors(void)
  * maps. No workload is there yet that could look. */
 static int map_identity(void)
 {
-	int proc = open("/" STAGING_HOST "/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int error;
-
-	if (proc < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
 		return -errno;
-	error = identity_map(proc, WORKLOAD_ID, WORKLOAD_ID, WORKLOAD_ID);
-	fd_close(&proc);
-	return error;
+	return identity_map("/" STAGING_HOST "/proc", WORKLOAD_ID, WORKLOAD_ID, WORKLOAD_ID);
 }
 
 int init_protect(void)

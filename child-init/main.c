@@ -29,8 +29,6 @@
 #include "common/limits.h"
 #include "factory.h"
 
-#define CHANNEL_FD 3
-
 /* The caller's terminal is none of a workload's business: no way to it through /dev/tty, and no
  * signals from its keys. A new session would do that too, but would cost every launch its share of
  * the CPU under load (autogroups). */
@@ -50,12 +48,9 @@ int main(void)
 {
 	/* Modes in the plan are meant as they are written. */
 	(void)umask(0);
-	if (kernel_close_range(CHANNEL_FD + 1, ~0U) != 0)
-		return MSP_EXIT_SOFTWARE;
 	/* Children are reaped by the kernel: the supervisor watches them through pidfds. */
-	if (signal(SIGCHLD, SIG_IGN) == SIG_ERR)
-		return MSP_EXIT_SOFTWARE;
-	if (leave_terminal() != 0)
+	if (kernel_close_range(CHANNEL_FD + 1, ~0U) != 0 || signal(SIGCHLD, SIG_IGN) == SIG_ERR ||
+	    leave_terminal() != 0)
 		return MSP_EXIT_SOFTWARE;
 	return factory_run(CHANNEL_FD);
 }

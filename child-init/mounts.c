@@ -305,9 +305,8 @@ static int take_base(uint32_t index)
 	base_path(&path, index);
 	root = kernel_open_tree(AT_FDCWD, path.bytes,
 				OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-	if (root < 0)
-		return -errno;
-	if (kernel_move_mount(root, AT_FDCWD, "/" STAGING_BASE, MOVE_MOUNT_F_EMPTY_PATH) != 0)
+	if (root < 0 ||
+	    kernel_move_mount(root, AT_FDCWD, "/" STAGING_BASE, MOVE_MOUNT_F_EMPTY_PATH) != 0)
 		return -errno;
 	return root;
 }

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/text.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
 
 void text_add(struct text *text, const char *string)
 {
@@ -25,4 +29,25 @@ void text_add_number(struct text *text, uint64_t number)
 		number /= 10;
 	} while (number > 0);
 	text_add(text, digits + at);
+}
+
+uint64_t text_read_number(int dir, const char *path, const char *key)
+{
+	char content[4096]; /* memory.stat is the longest */
+	uint64_t number = 0;
+	const char *at;
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	const ssize_t size = fd < 0 ? -1 : read(fd, content, sizeof(content) - 1);
+
+	fd_close(&fd);
+	if (size <= 0)
+		return 0;
+	content[size] = '\0';
+	at = strstr(content, key);
+	if (!at)
+		return 0;
+	at += strlen(key);
+	for (at += strspn(at, " "); *at >= '0' && *at <= '9'; at++)
+		number = number * 10 + (uint64_t)(*at - '0');
+	return number;
 }

@@ -20,4 +20,8 @@ struct text {
 void text_add(struct text *text, const char *string);
 void text_add_number(struct text *text, uint64_t number);
 
+/* The number behind `key` in the kernel's file `path` beneath `dir`, or behind its start for key
+ * ""; spaces in between are skipped. 0 when there is none. */
+uint64_t text_read_number(int dir, const char *path, const char *key);
+
 #endif

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -93,33 +92,12 @@ void cgroup_kill(uint32_t slot)
 	(void)cgroup_write(supervisor.cgroup, path.bytes, "1"); /* the init is asked as well */
 }
 
-/* The number behind `key` in a file of our cgroups, or the file's only number for key "". The text
- * is the kernel's. */
-static uint64_t read_number(const char *path, const char *key)
-{
-	char content[4096];
-	uint64_t number = 0;
-	const char *at;
-	ssize_t size;
-	int fd = openat(supervisor.cgroup, path, O_RDONLY | O_CLOEXEC);
-
-	size = fd < 0 ? -1 : read(fd, content, sizeof(content) - 1);
-	fd_close(&fd);
-	if (size <= 0)
-		return 0;
-	content[size] = '\0';
-	at = strstr(content, key);
-	for (at = at ? at + strlen(key) : ""; *at >= '0' && *at <= '9'; at++)
-		number = number * 10 + (uint64_t)(*at - '0');
-	return number;
-}
-
 static uint64_t read_slot(uint32_t slot, const char *file, const char *key)
 {
 	struct text path;
 
 	cgroup_path(&path, slot, file);
-	return read_number(path.bytes, key);
+	return text_read_number(supervisor.cgroup, path.bytes, key);
 }
 
 void cgroup_read(uint32_t slot, struct cgroup_usage *ret)
@@ -136,8 +114,10 @@ void cgroup_read(uint32_t slot, struct cgroup_usage *ret)
  * make the budget look used up after a while. */
 uint64_t cgroup_memory_used(void)
 {
-	const char *file = "memory.stat";
+	static const char file[] = "memory.stat";
+	const int dir = supervisor.cgroup;
 
-	return read_number(file, "anon ") + read_number(file, "\nshmem ") +
-	       read_number(file, "\nkernel ") - read_number(file, "\nslab_reclaimable ");
+	return text_read_number(dir, file, "anon ") + text_read_number(dir, file, "\nshmem ") +
+	       text_read_number(dir, file, "\nkernel ") -
+	       text_read_number(dir, file, "\nslab_reclaimable ");
 }

@@ -83,15 +83,11 @@ static struct step enter_namespaces(int more)
 {
 	const uid_t uid = geteuid();
 	const gid_t gid = getegid();
-	int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int error;
 
-	if (proc < 0)
-		return failed("opening /proc");
 	if (unshare(CLONE_NEWUSER | more) != 0)
 		return failed("unshare of the user namespace");
-	error = identity_map(proc, 0, uid, gid);
-	fd_close(&proc);
+	error = identity_map("/proc", 0, uid, gid);
 	errno = -error;
 	return error ? failed("writing the maps of the user namespace") : all_done;
 }

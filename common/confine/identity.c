@@ -31,13 +31,15 @@ static int write_map(int proc, const char *path, uint64_t inside, uint64_t outsi
 	return write_file(proc, path, line.bytes);
 }
 
-int identity_map(int proc, uid_t inside, uid_t outside_uid, gid_t outside_gid)
+int identity_map(const char *path, uid_t inside, uid_t outside_uid, gid_t outside_gid)
 {
-	int error = write_file(proc, "self/setgroups", "deny");
+	int proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int error = proc < 0 ? -errno : write_file(proc, "self/setgroups", "deny");
 
 	if (!error)
 		error = write_map(proc, "self/uid_map", inside, outside_uid);
 	if (!error)
 		error = write_map(proc, "self/gid_map", inside, outside_gid);
+	fd_close(&proc);
 	return error;
 }

@@ -9,9 +9,9 @@
 
 /*
  * In a user namespace that has no maps yet: deny setgroups and map `inside` to the ids that the
- * parent namespace knows the caller by. `proc` is a /proc in which "self" means the caller, who
- * must be dumpable: otherwise the files there are root's. 0 or -errno.
+ * parent namespace knows the caller by. `path` leads to a /proc in which "self" means the caller,
+ * who must be dumpable: otherwise the files there are root's. 0 or -errno.
  */
-int identity_map(int proc, uid_t inside, uid_t outside_uid, gid_t outside_gid);
+int identity_map(const char *path, uid_t inside, uid_t outside_uid, gid_t outside_gid);
 
 #endif

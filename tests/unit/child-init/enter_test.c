@@ -80,14 +80,10 @@ static int nest(void)
 	const uid_t uid = geteuid();
 	const gid_t gid = getegid();
 	int status = -1;
-	int proc;
 	pid_t pid;
 
 	CHECK(unshare(NESTED) == 0);
-	proc = open("/host/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	CHECK(proc >= 0);
-	CHECK(identity_map(proc, uid, uid, gid) == 0);
-	fd_close(&proc);
+	CHECK(identity_map("/host/proc", uid, uid, gid) == 0);
 	pid = fork();
 	if (pid == 0)
 		_exit(enter());

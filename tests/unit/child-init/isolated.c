@@ -38,17 +38,10 @@ static int enter(int namespaces)
 {
 	const uid_t uid = geteuid();
 	const gid_t gid = getegid();
-	int proc;
-	int error;
 
 	if (unshare(namespaces) != 0)
 		return -errno;
-	proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (proc < 0)
-		return -errno;
-	error = identity_map(proc, uid, uid, gid);
-	fd_close(&proc);
-	return error;
+	return identity_map("/proc", uid, uid, gid);
 }
 
 static int run(int namespaces, int (*act)(void *), void *argument)

@@ -5,10 +5,13 @@
 #include "common/text.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 Test(text, parts_follow_each_other)
 {
@@ -67,4 +70,31 @@ Test(text, one_byte_too_many_ends_the_process, .signal = SIGABRT)
 	most[sizeof(most) - 1] = '\0';
 	text_add(&text, most);
 	text_add_number(&text, 1);
+}
+
+/* What is read behind `key` in a file that holds this. */
+static uint64_t number_in(const char *content, const char *key)
+{
+	char path[] = "/tmp/msp-text-test-XXXXXX";
+	const int fd = mkstemp(path);
+	uint64_t number;
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(write(fd, content, strlen(content)), (ssize_t)strlen(content));
+	(void)close(fd); /* written */
+	number = text_read_number(AT_FDCWD, path, key);
+	cr_assert_eq(unlink(path), 0);
+	return number;
+}
+
+Test(text, numbers_are_read_behind_their_key)
+{
+	cr_expect_eq(number_in("12 34\n", ""), 12);
+	cr_expect_eq(number_in("oom 1\noom_kill 3\n", "oom_kill "), 3);
+	cr_expect_eq(number_in("Rss:  9 kB\nPss:       348 kB\n", "\nPss:"), 348);
+	cr_expect_eq(number_in("18446744073709551615", ""), UINT64_MAX);
+	cr_expect_eq(number_in("max\n", ""), 0);
+	cr_expect_eq(number_in("oom 1\n", "oom_kill "), 0);
+	cr_expect_eq(number_in("", ""), 0);
+	cr_expect_eq(text_read_number(AT_FDCWD, "/nonexistent", ""), 0);
 }
