@@ -47,6 +47,8 @@ static int write_limits(uint32_t slot, const struct plan_profile *profile)
 		if (error == -ENOENT) /* a kernel without swap accounting has no swap to limit */
 			error = 0;
 	}
+	if (!error) /* the sandbox ends as a whole: what its files hold is freed by nothing else */
+		error = write_number(slot, "/memory.oom.group", 1);
 	if (!error)
 		error = write_number(slot, "/pids.max", (uint64_t)profile->pids + 1); /* and init */
 	return error ? error : write_cpu(slot, profile);

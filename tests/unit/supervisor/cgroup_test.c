@@ -34,6 +34,7 @@ Test(cgroup, the_profiles_limits_are_written)
 	cr_assert_eq(cgroup_create(7, &profile, &sandbox, &leaf), 0);
 	cr_assert_str_eq(fake_cgroup_hear("s7/memory.max"), "67108864");
 	cr_assert_str_eq(fake_cgroup_hear("s7/memory.swap.max"), "0");
+	cr_assert_str_eq(fake_cgroup_hear("s7/memory.oom.group"), "1");
 	cr_assert_str_eq(fake_cgroup_hear("s7/pids.max"), "11", "and the init");
 	cr_assert_str_eq(fake_cgroup_hear("s7/cpu.weight"), "42");
 	cr_assert_str_eq(fake_cgroup_hear("s7/cpu.max"), "150000 100000");
@@ -69,7 +70,8 @@ Test(cgroup, a_kernel_without_swap_needs_no_swap_limit)
 /* Each controller that is missing is an error, or its limit would silently be none. */
 Test(cgroup, a_limit_that_cannot_be_written_is_an_error)
 {
-	static const char *const needed[] = { "memory.max", "pids.max", "cpu.weight", "cpu.max" };
+	static const char *const needed[] = { "memory.max", "memory.oom.group", "pids.max",
+					      "cpu.weight", "cpu.max" };
 	const size_t before = fd_count_open();
 
 	for (uint32_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {

@@ -17,8 +17,9 @@
 #include <unistd.h>
 
 static const char *const files[] = {
-	"cgroup.kill", "cpu.max",     "cpu.stat",        "cpu.weight",  "memory.events",
-	"memory.max",  "memory.peak", "memory.swap.max", "pids.events", "pids.max",
+	"cgroup.kill",     "cpu.max",     "cpu.stat",         "cpu.weight",
+	"memory.events",   "memory.max",  "memory.oom.group", "memory.peak",
+	"memory.swap.max", "pids.events", "pids.max",
 };
 
 static char folder[] = "/tmp/msp-cgroup-test-XXXXXX";
