@@ -16,12 +16,17 @@
 #include "spawn.h"
 #include "watch.h"
 
+/* How long nothing may die before the report is sent without it: half of what the supervisor waits
+ * for that. */
+#define ENDING_MS 100
+
 static const struct init *init;
 static struct spawn spawn = SPAWN_EMPTY;
-static pid_t workload; /* the execution's first process, 0 when none runs */
-static uint64_t cpu_us;
-static uint64_t peak_bytes;
-static bool is_over_memory;
+static pid_t workload;  /* the execution's first process, 0 when none runs */
+static bool is_watched; /* no cgroup limits it */
+static bool is_ending;  /* it ended, and what it left behind is being killed */
+static struct ipc_spawn_done done = { .stage = STAGE_NONE };
+static int pause_ms = WATCH_LEAST_MS;
 
 static int send_report(uint32_t type, const void *report, int fd)
 {
@@ -62,7 +67,7 @@ static int handle_spawn(void *context, struct channel_message *message)
 	int terminal = -1;
 	int error;
 
-	if (workload != 0)
+	if (workload != 0 || is_ending)
 		return -EPROTO;
 	error = spawn_start(init, &spawn, &message->body.spawn, &workload, &terminal,
 			    &failed.stage);
@@ -94,41 +99,62 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_spawn_kill] = handle_spawn_kill,
 };
 
-static uint64_t microseconds(struct timeval time)
+static int report_done(void)
 {
-	return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
-}
+	struct rusage usage;
 
-static int report_done(int status)
-{
-	const struct ipc_spawn_done done = { .slot = spawn.slot,
-					     .stage = STAGE_NONE,
-					     .status = (uint32_t)status,
-					     .over_memory = is_over_memory,
-					     .cpu_us = cpu_us,
-					     .peak_bytes = peak_bytes };
-
+	is_ending = false;
+	done.slot = spawn.slot;
+	(void)getrusage(RUSAGE_CHILDREN, &usage); /* everything that was reaped */
+	done.cpu_us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+		      (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+	if ((uint64_t)usage.ru_maxrss * 1024 > done.peak_bytes)
+		done.peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
 	return send_report(IPC_TYPE_spawn_done, &done, -1);
 }
 
-/* Orphans come to PID 1; what they used is the execution's too. */
-static int reap(void)
+/* The fallback's limits on memory and processes. */
+static void look(void)
 {
-	struct rusage usage;
+	const struct plan_profile *profile = init->profile;
+	struct watch_usage usage = watch_processes();
+
+	/* A page of a file that is mapped as well counts twice rather than not at all. */
+	usage.bytes += watch_files(&init->factory->plan, profile).bytes;
+	if (usage.bytes > done.peak_bytes)
+		done.peak_bytes = usage.bytes;
+	done.over_memory |= usage.bytes > profile->memory_bytes;
+	done.over_pids |= usage.tasks + !workload >= profile->pids;
+	pause_ms = watch_pause_ms(usage.bytes, profile->memory_bytes);
+	if (usage.bytes > profile->memory_bytes)
+		kill_all();
+}
+
+/* The sandbox ends with the execution's first process, and so does what that leaves behind. */
+static void end_execution(int status)
+{
+	done.status = (uint32_t)status;
+	workload = 0;
+	is_ending = true;
+	if (status != 0 && is_watched)
+		look();
+	if (status != 0)
+		done.over_disk = watch_files(&init->factory->plan, init->profile).is_full;
+	kill_all();
+}
+
+/* Orphans come to PID 1. The report waits for all of them, since what they used is the execution's
+ * too, but not for one that does not die. */
+static int reap(bool is_late)
+{
 	int status;
-	int error = 0;
 	pid_t pid;
 
-	while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
-		cpu_us += microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
-		if ((uint64_t)usage.ru_maxrss * 1024 > peak_bytes)
-			peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
-		if (pid == workload) {
-			workload = 0;
-			error = report_done(status);
-		}
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == workload)
+			end_execution(status);
 	}
-	return error;
+	return is_ending && (pid < 0 || is_late) ? report_done() : 0;
 }
 
 static int block_sigchld(void)
@@ -139,18 +165,6 @@ static int block_sigchld(void)
 	    sigprocmask(SIG_BLOCK, &set, NULL) != 0)
 		return -errno;
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static void check_memory(void)
-{
-	const uint64_t used = watch_memory();
-
-	if (used > peak_bytes)
-		peak_bytes = used;
-	if (used <= init->profile->memory_bytes)
-		return;
-	is_over_memory = true;
-	kill_all();
 }
 
 static int receive(void)
@@ -165,25 +179,27 @@ static int receive(void)
 
 void serve_run(const struct init *own)
 {
-	const bool is_watched = own->factory->limits == LIMITS_FALLBACK;
 	const int children = block_sigchld();
 	struct pollfd polls[2] = { { .fd = own->channel.fd, .events = POLLIN },
 				   { .fd = children, .events = POLLIN } };
-	int error = children < 0 || (is_watched && watch_open() != 0) ? -1 : 0;
+	int error;
 
 	init = own;
+	is_watched = own->factory->limits == LIMITS_FALLBACK;
+	error = children < 0 || (is_watched && watch_open() != 0) ? -1 : 0;
 	while (!error) {
 		const bool watch_now = is_watched && workload != 0;
 		struct signalfd_siginfo ignored;
+		const int ready = poll(polls, 2, is_ending ? ENDING_MS : watch_now ? pause_ms : -1);
 
-		if (poll(polls, 2, watch_now ? WATCH_INTERVAL_MS : -1) < 0 && errno != EINTR)
+		if (ready < 0 && errno != EINTR)
 			break;
 		if (watch_now)
-			check_memory();
-		if (polls[1].revents) {
-			(void)!read(children, &ignored, sizeof(ignored)); /* wait4 tells more */
-			error = reap();
-		}
+			look();
+		if (polls[1].revents)
+			(void)!read(children, &ignored, sizeof(ignored)); /* waitpid tells more */
+		if (polls[1].revents || is_ending)
+			error = reap(ready == 0);
 		if (!error && polls[0].revents)
 			error = receive();
 	}

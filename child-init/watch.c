@@ -8,10 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/fd.h"
 #include "common/text.h"
 
 /* getdents64(2); the C library's readdir would need a heap */
@@ -31,46 +32,29 @@ int watch_open(void)
 	return proc < 0 ? -errno : 0;
 }
 
-static uint64_t parse_number(const char *text)
+/* A process that ended meanwhile counts as nothing. */
+static void add_process(const char *pid, struct watch_usage *usage)
 {
-	uint64_t number = 0;
+	struct text memory = { .used = 0 };
+	struct text tasks = { .used = 0 };
+	struct stat found;
 
-	while (*text == ' ')
-		text++;
-	while (*text >= '0' && *text <= '9')
-		number = number * 10 + (uint64_t)(*text++ - '0');
-	return number;
+	text_add(&memory, pid);
+	text_add(&memory, "/smaps_rollup");
+	usage->bytes += text_read_number(proc, memory.bytes, "\nPss:") * 1024;
+	text_add(&tasks, pid);
+	text_add(&tasks, "/task");
+	if (fstatat(proc, tasks.bytes, &found, 0) == 0)
+		usage->tasks += found.st_nlink - 2; /* a subdirectory for each */
 }
 
-static uint64_t process_bytes(const char *pid)
-{
-	struct text path = { .used = 0 };
-	char content[512];
-	const char *line;
-	ssize_t size;
-	int fd;
-
-	text_add(&path, pid);
-	text_add(&path, "/smaps_rollup");
-	fd = openat(proc, path.bytes, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0; /* it ended */
-	size = read(fd, content, sizeof(content) - 1);
-	fd_close(&fd);
-	if (size <= 0)
-		return 0;
-	content[size] = '\0';
-	line = strstr(content, "\nPss:");
-	return line ? parse_number(line + 5) * 1024 : 0;
-}
-
-uint64_t watch_memory(void)
+struct watch_usage watch_processes(void)
 {
 	static union {
 		char bytes[8192];
 		struct entry first; /* for its alignment */
 	} buffer;
-	uint64_t sum = 0;
+	struct watch_usage usage = { .bytes = 0 };
 	long size;
 
 	(void)lseek(proc, 0, SEEK_SET); /* a directory's start is always there */
@@ -80,11 +64,36 @@ uint64_t watch_memory(void)
 			const struct entry *entry = here;
 
 			at += entry->size;
-			if (entry->name[0] < '1' || entry->name[0] > '9' ||
-			    strcmp(entry->name, "1") == 0)
-				continue;
-			sum += process_bytes(entry->name);
+			if (entry->name[0] >= '1' && entry->name[0] <= '9' &&
+			    strcmp(entry->name, "1") != 0)
+				add_process(entry->name, &usage);
 		}
 	}
-	return sum;
+	return usage;
+}
+
+struct watch_store watch_files(const struct plan *plan, const struct plan_profile *profile)
+{
+	const struct plan_mount *mounts = plan_mounts(plan, profile);
+	struct watch_store store = { .bytes = 0 };
+
+	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		struct statvfs now;
+
+		if (mounts[i].kind != PLAN_TMPFS ||
+		    statvfs(plan_string(plan, mounts[i].target), &now) != 0)
+			continue; /* one that a workload hid from view is full for nobody */
+		store.bytes += (now.f_blocks - now.f_bfree) * now.f_frsize;
+		store.is_full |= now.f_bfree == 0 || now.f_ffree == 0;
+	}
+	return store;
+}
+
+int watch_pause_ms(uint64_t used, uint64_t limit)
+{
+	const uint64_t pause = used < limit ? (limit - used) / WATCH_BYTES_PER_MS : 0;
+
+	if (pause > WATCH_MOST_MS)
+		return WATCH_MOST_MS;
+	return pause < WATCH_LEAST_MS ? WATCH_LEAST_MS : (int)pause;
 }

@@ -1,20 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The fallback's memory limit: without a cgroup, an init adds up what its sandbox uses.
+ * What a sandbox uses, as its init sees it: the limits of the fallback, where there is no cgroup,
+ * and whether its files reached theirs.
  */
 #ifndef CHILD_INIT_WATCH_H
 #define CHILD_INIT_WATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Between two looks. One look at one process costs about 50 microseconds, and a process can touch
- * some 100 MiB in this time: the limit is that blurred, and the doctor says so. */
-#define WATCH_INTERVAL_MS 50
+#include "common/plan.h"
 
-/* Open what watch_memory() reads; 0 or -errno. */
+/* Between two looks, in milliseconds. One look at one process costs about 50 microseconds, and
+ * some 10 ms when it uses gigabytes; the less is left of the limit, the sooner comes the next. */
+#define WATCH_LEAST_MS 10
+#define WATCH_MOST_MS 50
+
+/* What a few processors touch in a millisecond: what is taken between two looks comes on top of
+ * the limit. */
+#define WATCH_BYTES_PER_MS (4 << 20)
+
+struct watch_usage {
+	uint64_t bytes; /* proportional set sizes: shared pages are shared out */
+	uint64_t tasks; /* processes, their threads and zombies */
+};
+
+/* Open what watch_processes() reads; 0 or -errno. */
 int watch_open(void);
 
-/* The proportional set size of all processes of this pid namespace but PID 1, in bytes. */
-uint64_t watch_memory(void);
+/* All processes of this pid namespace but PID 1. */
+struct watch_usage watch_processes(void);
+
+struct watch_store {
+	uint64_t bytes;
+	bool is_full; /* one of them has no block or no inode left */
+};
+
+/* The profile's file systems in memory. */
+struct watch_store watch_files(const struct plan *plan, const struct plan_profile *profile);
+
+/* Until the next look when `used` of `limit` bytes are taken, in milliseconds. */
+int watch_pause_ms(uint64_t used, uint64_t limit);
 
 #endif

@@ -356,6 +356,8 @@ struct ipc_spawn_done {
 	uint32_t error;
 	uint32_t status;      /* as wait(2) gives it */
 	uint32_t over_memory; /* 1: the fallback's watch killed it */
+	uint32_t over_pids;   /* 1: that watch saw as many as the profile allows */
+	uint32_t over_disk;   /* 1: it failed, and left a file system without blocks or inodes */
 	uint64_t cpu_us;
 	uint64_t peak_bytes;
 };

@@ -206,6 +206,8 @@ static const struct ipc_field ipc_spawn_done_fields[] = {
 	FIELD(U32, ipc_spawn_done, error),
 	FIELD(U32, ipc_spawn_done, status),
 	FIELD(U32, ipc_spawn_done, over_memory),
+	FIELD(U32, ipc_spawn_done, over_pids),
+	FIELD(U32, ipc_spawn_done, over_disk),
 	FIELD(U64, ipc_spawn_done, cpu_us),
 	FIELD(U64, ipc_spawn_done, peak_bytes),
 };

@@ -18,6 +18,10 @@
 /* How long an init may take to report after it was told to kill. */
 #define GRACE_US 200000
 
+/* What of a second of CPU time is told at least when the kernel's limit was reached: it counts
+ * whole ticks, the report the exact time, and a virtual machine is not always given its ticks. */
+#define CPU_TOLD_US 750000
+
 /* Until a cgroup that is still occupied by dying processes is removed again. */
 #define RETRY_US 2000
 
@@ -141,9 +145,9 @@ static uint32_t judge_signal(const struct execution *execution, int signal,
 	if (signal == SIGSYS)
 		return VERDICT_DENIED;
 	if (cpu_seconds > 0 &&
-	    (signal == SIGXCPU || (signal == SIGKILL && from->cpu_us >= cpu_seconds * 1000000)))
+	    (signal == SIGXCPU || (signal == SIGKILL && from->cpu_us >= cpu_seconds * CPU_TOLD_US)))
 		return VERDICT_CPU_TIME;
-	return VERDICT_SIGNALLED;
+	return signal == SIGXFSZ || from->over_disk ? VERDICT_DISK : VERDICT_SIGNALLED;
 }
 
 static uint32_t judge(const struct execution *execution, const struct ipc_spawn_done *from,
@@ -155,10 +159,11 @@ static uint32_t judge(const struct execution *execution, const struct ipc_spawn_
 		return execution->verdict;
 	if (from->over_memory || (usage->is_oom && status != 0))
 		return VERDICT_MEMORY;
-	if (usage->is_over_pids && status != 0)
+	if ((from->over_pids || usage->is_over_pids) && status != 0)
 		return VERDICT_PIDS;
-	return WIFSIGNALED(status) ? judge_signal(execution, WTERMSIG(status), from)
-				   : VERDICT_EXITED;
+	if (WIFSIGNALED(status))
+		return judge_signal(execution, WTERMSIG(status), from);
+	return from->over_disk ? VERDICT_DISK : VERDICT_EXITED;
 }
 
 static int handle_spawn_done(void *context, struct channel_message *message)

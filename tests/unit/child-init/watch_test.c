@@ -5,6 +5,8 @@
 #include "watch.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "hand_plan.h"
 #include "isolated.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -75,20 +78,20 @@ static int watch_two_processes(void *unused)
 	if (prepare() != 0)
 		return ACT_UNPREPARED;
 	CHECK(watch_open() == 0);
-	CHECK(watch_memory() == 0);
+	CHECK(watch_processes().bytes == 0);
 	first = start_user(USED);
 	CHECK(first > 1);
-	sum = watch_memory();
+	sum = watch_processes().bytes;
 	CHECK(sum >= USED && sum < USED + SLACK);
 	second = start_user(USED);
 	CHECK(second > 1);
-	sum = watch_memory();
+	sum = watch_processes().bytes;
 	CHECK(sum >= 2 * USED && sum < 2 * (USED + SLACK));
 	CHECK(kill(first, SIGKILL) == 0 && waitpid(first, NULL, 0) == first);
-	sum = watch_memory();
+	sum = watch_processes().bytes;
 	CHECK(sum >= USED && sum < USED + SLACK);
 	CHECK(kill(second, SIGKILL) == 0 && waitpid(second, NULL, 0) == second);
-	CHECK(watch_memory() == 0);
+	CHECK(watch_processes().bytes == 0);
 	return ACT_PASSED;
 }
 
@@ -103,7 +106,7 @@ static int watch_itself(void *unused)
 		return ACT_UNPREPARED;
 	CHECK(watch_open() == 0);
 	CHECK(touch(USED) != NULL);
-	CHECK(watch_memory() == 0);
+	CHECK(watch_processes().bytes == 0);
 	return ACT_PASSED;
 }
 
@@ -126,10 +129,10 @@ static int watch_shared(void *unused)
 	CHECK(memory != NULL);
 	user = start_user(MIB);
 	CHECK(user > 1);
-	sum = watch_memory();
+	sum = watch_processes().bytes;
 	CHECK(sum >= USED / 2 && sum < USED / 2 + SLACK);
 	CHECK(munmap(memory, USED) == 0);
-	sum = watch_memory();
+	sum = watch_processes().bytes;
 	CHECK(sum >= USED && sum < USED + SLACK);
 	return ACT_PASSED;
 }
@@ -150,11 +153,11 @@ static int watch_many(void *unused)
 	CHECK(watch_open() == 0);
 	for (int i = 0; i < COUNT; i++)
 		CHECK(start_user(1) > 1);
-	before = watch_memory();
+	before = watch_processes().bytes;
 	CHECK(before > 0);
 	CHECK(start_user(USED) > COUNT);
 	/* Shares of pages that other tests have too come and go with these. */
-	CHECK(watch_memory() >= before + USED / 2);
+	CHECK(watch_processes().bytes >= before + USED / 2);
 	return ACT_PASSED;
 }
 
@@ -165,5 +168,134 @@ Test(watch, no_process_is_left_out)
 
 Test(watch, without_a_proc_nothing_is_known)
 {
-	cr_assert_eq(watch_memory(), 0);
+	cr_assert_eq(watch_processes().bytes, 0);
+	cr_assert_eq(watch_processes().tasks, 0);
+}
+
+static void *wait_for_ever(void *unused)
+{
+	for (;;)
+		(void)pause();
+	return unused;
+}
+
+/* A process with `count` threads besides its first when this returns; -1 when it could not. */
+static pid_t start_threads(int count)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(ready) != 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		pthread_t thread;
+
+		for (int i = 0; i < count; i++) {
+			if (pthread_create(&thread, NULL, wait_for_ever, NULL) != 0)
+				_exit(1);
+		}
+		if (write(ready[1], "x", 1) == 1)
+			(void)wait_for_ever(NULL);
+		_exit(1);
+	}
+	(void)close(ready[1]); /* the child's now */
+	if (read(ready[0], &byte, 1) != 1)
+		pid = -1;
+	(void)close(ready[0]); /* it said what it had to */
+	return pid;
+}
+
+static int watch_tasks(void *unused)
+{
+	siginfo_t ended;
+	pid_t user;
+
+	if (prepare() != 0)
+		return ACT_UNPREPARED;
+	CHECK(watch_open() == 0);
+	CHECK(watch_processes().tasks == 0);
+	CHECK(start_threads(5) > 1);
+	CHECK(watch_processes().tasks == 6);
+	user = start_user(1);
+	CHECK(user > 1);
+	CHECK(watch_processes().tasks == 7);
+	CHECK(kill(user, SIGSTOP) == 0);
+	CHECK(watch_processes().tasks == 7);
+	CHECK(kill(user, SIGKILL) == 0);
+	CHECK(waitid(P_PID, (id_t)user, &ended, WEXITED | WNOWAIT) == 0);
+	CHECK(watch_processes().tasks == 7); /* a zombie still has its number */
+	CHECK(waitpid(user, NULL, 0) == user);
+	CHECK(watch_processes().tasks == 6);
+	return ACT_PASSED;
+}
+
+Test(watch, threads_and_zombies_count)
+{
+	isolated_test(NAMESPACES, watch_tasks, NULL);
+}
+
+/* A file of `pages` pages in `folder`; 0 when there was no room for it. */
+static int make_file(const char *folder, const char *name, long pages)
+{
+	static const char page[4096];
+	const int directory = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const int fd = openat(directory, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	bool is_there = fd >= 0;
+
+	for (long i = 0; i < pages && is_there; i++)
+		is_there = write(fd, page, sizeof(page)) == (ssize_t)sizeof(page);
+	(void)close(fd);
+	(void)close(directory);
+	return is_there;
+}
+
+static int watch_two_folders(void *unused)
+{
+	struct plan plan;
+	struct watch_store store;
+
+	hand_plan_begin();
+	(void)hand_plan_add(PLAN_TMPFS, PLAN_PHASE_SANDBOX, "/tmp", "tmpfs");
+	(void)hand_plan_add(PLAN_DIRECTORY, PLAN_PHASE_SANDBOX, "/usr", NULL);
+	(void)hand_plan_add(PLAN_TMPFS, PLAN_PHASE_SANDBOX, "/mnt", "tmpfs");
+	hand_plan_open(&plan);
+	if (prepare() != 0 || mount("tmpfs", "/tmp", "tmpfs", 0, "size=64k,nr_inodes=16") != 0 ||
+	    mount("tmpfs", "/mnt", "tmpfs", 0, "size=64k,nr_inodes=16") != 0)
+		return ACT_UNPREPARED;
+	store = watch_files(&plan, &hand_plan.profile);
+	CHECK(store.bytes == 0 && !store.is_full);
+	CHECK(make_file("/tmp", "a", 3));
+	store = watch_files(&plan, &hand_plan.profile);
+	CHECK(store.bytes == 3 * 4096 && !store.is_full);
+	CHECK(make_file("/mnt", "a", 16));
+	store = watch_files(&plan, &hand_plan.profile);
+	CHECK(store.bytes == 19 * 4096 && store.is_full);
+	CHECK(!make_file("/mnt", "b", 1));
+	CHECK(unlink("/mnt/a") == 0);
+	store = watch_files(&plan, &hand_plan.profile);
+	CHECK(store.bytes == 3 * 4096 && !store.is_full);
+	for (char name[] = "b"; make_file("/mnt", name, 0); name[0]++)
+		CHECK(name[0] < 'z');
+	store = watch_files(&plan, &hand_plan.profile);
+	CHECK(store.bytes == 3 * 4096 && store.is_full);
+	return ACT_PASSED;
+}
+
+Test(watch, files_count_and_fill_up)
+{
+	isolated_test(NAMESPACES, watch_two_folders, NULL);
+}
+
+Test(watch, the_less_is_left_the_sooner_it_looks)
+{
+	const uint64_t limit = 1024 * MIB;
+
+	cr_assert_eq(watch_pause_ms(0, limit), WATCH_MOST_MS);
+	cr_assert_eq(watch_pause_ms(limit, limit), WATCH_LEAST_MS);
+	cr_assert_eq(watch_pause_ms(limit - 1, limit), WATCH_LEAST_MS);
+	cr_assert_eq(watch_pause_ms(limit + 1, limit), WATCH_LEAST_MS);
+	cr_assert_eq(watch_pause_ms(limit - 30 * (uint64_t)WATCH_BYTES_PER_MS, limit), 30);
+	cr_assert_eq(watch_pause_ms(0, UINT64_MAX), WATCH_MOST_MS);
 }

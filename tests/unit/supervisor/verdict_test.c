@@ -62,8 +62,8 @@ Test(verdict, of_signals)
 	} rows[] = {
 		{ SIGSEGV, VERDICT_SIGNALLED, 0 },      { SIGTERM, VERDICT_SIGNALLED, 6000000 },
 		{ SIGSYS, VERDICT_DENIED, 0 },          { SIGSYS, VERDICT_DENIED, 6000000 },
-		{ SIGXCPU, VERDICT_CPU_TIME, 0 },       { SIGKILL, VERDICT_SIGNALLED, 4999999 },
-		{ SIGKILL, VERDICT_CPU_TIME, 5000000 },
+		{ SIGXCPU, VERDICT_CPU_TIME, 0 },       { SIGKILL, VERDICT_SIGNALLED, 3749999 },
+		{ SIGKILL, VERDICT_CPU_TIME, 3750000 }, { SIGXFSZ, VERDICT_DISK, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -103,6 +103,37 @@ Test(verdict, over_memory)
 
 	cr_assert_eq(done->verdict, VERDICT_MEMORY);
 	cr_assert_eq(done->signal, SIGKILL);
+}
+
+Test(verdict, over_pids)
+{
+	const struct ipc_execution_done *done =
+		done_for((struct ipc_spawn_done){ .status = 1 << 8, .over_pids = 1 });
+
+	cr_assert_eq(done->verdict, VERDICT_PIDS);
+	cr_assert_eq(done->exit_code, 1);
+	cr_assert_eq(
+		done_for((struct ipc_spawn_done){ .status = SIGABRT, .over_pids = 1 })->verdict,
+		VERDICT_PIDS);
+	cr_assert_eq(done_for((struct ipc_spawn_done){ .over_pids = 1 })->verdict, VERDICT_EXITED,
+		     "it coped");
+}
+
+Test(verdict, over_disk)
+{
+	const struct ipc_execution_done *done =
+		done_for((struct ipc_spawn_done){ .status = 2 << 8, .over_disk = 1 });
+
+	cr_assert_eq(done->verdict, VERDICT_DISK);
+	cr_assert_eq(done->exit_code, 2);
+	cr_assert_eq(done_for((struct ipc_spawn_done){ .status = SIGBUS, .over_disk = 1 })->verdict,
+		     VERDICT_DISK);
+	cr_assert_eq(done_for((struct ipc_spawn_done){ .status = SIGSYS, .over_disk = 1 })->verdict,
+		     VERDICT_DENIED, "that is what ended it");
+	cr_assert_eq(done_for((struct ipc_spawn_done){
+				      .status = SIGKILL, .over_disk = 1, .over_memory = 1 })
+			     ->verdict,
+		     VERDICT_MEMORY);
 }
 
 Test(verdict, a_failed_start_is_internal_with_its_stage)
