@@ -189,16 +189,23 @@ static void put_languages(struct writer *writer, const struct profile *profile,
 			put_array(writer, records, profile->language_count * sizeof(records[0]));
 }
 
+/* What a Go or Java program with a timer for each thread needs several times. */
+#define SIGNALS_PENDING 1024
+
 static void put_rlimits(struct writer *writer, struct plan_profile *out)
 {
 	const struct plan_rlimit records[] = {
 		{ .resource = RLIMIT_CORE, .value = 0 },
 		{ .resource = RLIMIT_MEMLOCK, .value = 64 << 10 },
+		/* Timers and queued signals: counted for the host's user, too, in whose limit
+		 * others have to find room. */
+		{ .resource = RLIMIT_SIGPENDING, .value = SIGNALS_PENDING },
 		{ .resource = RLIMIT_NOFILE, .value = out->open_files },
 		{ .resource = RLIMIT_FSIZE, .value = out->file_bytes },
 		{ .resource = RLIMIT_STACK, .value = out->stack_bytes },
-		/* Counted in the sandbox's own user namespace, where the init is one of them. */
-		{ .resource = RLIMIT_NPROC, .value = (uint64_t)out->pids + 1 },
+		/* Counted in the sandbox's own user namespace, where the init is one of them. A
+		 * cgroup tells when its limit is reached: it shall be reached first. */
+		{ .resource = RLIMIT_NPROC, .value = (uint64_t)out->pids + 2 },
 		{ .resource = RLIMIT_CPU,
 		  .value = out->cpu_seconds > 0 ? out->cpu_seconds : RLIM_INFINITY },
 	};

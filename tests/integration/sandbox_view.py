@@ -25,7 +25,8 @@ BINDS = ("/usr", "/opt", "/etc/", "/dev/null", "/dev/zero", "/dev/full", "/dev/r
 SIZES = {"/tmp": (512, 64 << 10), "/dev/shm": (256, 16 << 10), "/home/agent": (512, 64 << 10),
          "/workspace": (1024, 256 << 10)}
 LIMITS = {"RLIMIT_CORE": 0, "RLIMIT_MEMLOCK": 1 << 16, "RLIMIT_NOFILE": 1024,
-          "RLIMIT_FSIZE": 1 << 30, "RLIMIT_STACK": 8 << 20, "RLIMIT_NPROC": 257}
+          "RLIMIT_FSIZE": 1 << 30, "RLIMIT_STACK": 8 << 20, "RLIMIT_NPROC": 258,
+          "RLIMIT_SIGPENDING": 1024}
 
 
 def setUpModule():
