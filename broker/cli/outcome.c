@@ -28,7 +28,9 @@ static int done_code(const struct ipc_execution_done *done)
 		return MSP_EXIT_TIMEOUT;
 	case VERDICT_INTERNAL:
 		return failed_start_code(done);
-	default: /* the verdicts that kill */
+	default: /* killed for it, but for what failed by itself at a limit */
+		if (!done->signal && done->exit_code)
+			return (int)(done->exit_code & 0xff);
 		return MSP_EXIT_SIGNAL_BASE + (int)(done->signal ? done->signal & 0x7f : SIGKILL);
 	}
 }

@@ -29,6 +29,8 @@ Test(outcome, limits)
 	cr_expect_eq(DONE(.verdict = VERDICT_MEMORY, .signal = SIGKILL), 137);
 	cr_expect_eq(DONE(.verdict = VERDICT_CPU_TIME, .signal = SIGXCPU), 152);
 	cr_expect_eq(DONE(.verdict = VERDICT_PIDS), 137, "killed, whatever the signal was");
+	cr_expect_eq(DONE(.verdict = VERDICT_PIDS, .exit_code = 3), 3, "it ended by itself");
+	cr_expect_eq(DONE(.verdict = VERDICT_DISK, .exit_code = 1), 1);
 	cr_expect_eq(DONE(.verdict = VERDICT_DENIED, .signal = SIGSYS), 159);
 }
 
