@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Each call of each of our processes, in a start, in executions and at the end, made to fail the way
-a busy machine makes it fail: interrupted, no descriptor, no memory. What was asked for is done
-right, or refused with a reason; nothing hangs, crashes or stays."""
+a busy machine makes it fail: interrupted, no descriptor, no memory, no room. What was asked for is
+done right, or refused with a reason; nothing hangs, crashes or stays."""
 import collections
 import concurrent.futures
 import contextlib
@@ -38,6 +38,8 @@ CALLS = {
     "ENOMEM": """mmap brk mprotect mremap munmap clone clone3 fork vfork sendmsg recvmsg epoll_ctl
         epoll_create1 memfd_create pipe2 socketpair open openat openat2 write mount fsmount
         move_mount seccomp read poll epoll_wait epoll_pwait""",
+    "ENOSPC": "write sendfile memfd_create mkdir mkdirat mknodat symlinkat open openat",
+    "EDQUOT": "write sendfile mkdirat open openat",
     "ENOBUFS": "sendmsg",
     "EAGAIN": "clone clone3 fork vfork sendmsg recvmsg read",
 }
