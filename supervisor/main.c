@@ -33,6 +33,7 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "common/stage_hook.h"
 #include "confine.h"
 #include "execution.h"
 #include "frontend.h"
@@ -180,7 +181,9 @@ int main(void)
 		error = confine_supervisor(supervisor.cgroup, supervisor.landlock_abi);
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", strerror(-error));
+	STAGE_HOOK(POINT, STAGE_POINT_CONFINED);
 	serve();
+	STAGE_HOOK(POINT, STAGE_POINT_ENDING);
 	end();
 	return supervisor.exit_status;
 }
