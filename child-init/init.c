@@ -60,7 +60,6 @@ int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_
 	int error;
 
 	*ret_stage = STAGE_IDENTITY;
-	STAGE_HOOK(STEP, STAGE_IDENTITY);
 	error = map_identity();
 	if (error)
 		return error;

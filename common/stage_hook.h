@@ -27,7 +27,6 @@ enum stage_hook {
 /* Boundaries that are neither a message nor a step. */
 enum stage_point {
 	STAGE_POINT_CONFINED = 1, /* the process has just confined itself */
-	STAGE_POINT_REAPED,       /* an execution's first process is collected */
 	STAGE_POINT_ENDING,       /* everything that runs is about to be ended */
 };
 
