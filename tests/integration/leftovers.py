@@ -117,10 +117,10 @@ def files():
 
 
 def sockets():
-    """The unix sockets that have a name."""
+    """The unix sockets with a name in those places, and the abstract ones that are called msp."""
     with open("/proc/net/unix", encoding="utf-8", errors="replace") as file:
         rows = [line.split() for line in file][1:]
-    return {row[7] for row in rows if len(row) > 7 and
+    return {row[7] for row in rows if len(row) > 7 and row[7].startswith((*PLACES, "@msp")) and
             not any(TEMPORARY.match(part) for part in row[7].split("/"))}
 
 
