@@ -115,6 +115,9 @@ static int append_properties(sd_bus_message *message, uint32_t pid)
 		error = sd_bus_message_append(message, "(sv)", "PIDs", "au", 1, pid);
 	if (error >= 0)
 		error = sd_bus_message_append(message, "(sv)", "Delegate", "b", 1);
+	/* Each sandbox has a limit of its own; one for all of them would let one disturb others. */
+	if (error >= 0)
+		error = sd_bus_message_append(message, "(sv)", "TasksMax", "t", UINT64_MAX);
 	/* A scope that failed, because of a signal, say, is not kept for anybody to look at. */
 	if (error >= 0)
 		error = sd_bus_message_append(message, "(sv)", "CollectMode", "s",
