@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Many sandboxes held at once by one service: all start, none is lost, all end; and what one costs.
+
+MSP_IDLE is how many (1,000). The figures go to MSP_RESULTS/idle.json; none is judged, but that
+everything is given back."""
+import concurrent.futures
+import json
+import os
+import time
+import unittest
+
+import units
+from units import support
+
+CLIENTS = 8
+
+
+def default_count():
+    """What fits into half of the memory that is free, at most 1,000: a sandbox takes less than
+    this much with a shell in it."""
+    return min(1000, available_kib() // 2 // 1024)
+
+
+def available_kib():
+    with open("/proc/meminfo", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("MemAvailable:"))
+
+
+class Idle(units.ServiceCase):
+    def setUp(self):
+        self.count = int(os.environ.get("MSP_IDLE") or default_count())
+        # Each has a shell that waits, so that all of them live until they are told.
+        self.install(options=f"--max-executions={self.count} --max-memory=none")
+        units.systemctl("start", "msp.service")
+        self.home = f"{units.cgroup()}/msp.{units.main_pid()}"
+
+    def group_kib(self, name=""):
+        return int(units.read(f"{self.home}/{name}memory.current")) >> 10
+
+    def sandboxes(self):
+        return [name for name in os.listdir(self.home + "/sandboxes") if name.startswith("s")
+                and os.path.isdir(f"{self.home}/sandboxes/{name}")]
+
+    def running(self):
+        """Sandboxes whose command runs, by what the kernel has in their cgroups."""
+        return sum(1 for name in self.sandboxes() if units.read(
+            f"{self.home}/sandboxes/{name}/e0/cgroup.procs"))
+
+    def hold(self, client, count):
+        """Start that many that do not end by themselves; their numbers."""
+        return [client.post("tools/call", {"name": "run_command", "arguments": {
+            "command": "exec sleep 3600", "timeout_ms": 3600000}}) for _ in range(count)]
+
+    def test_all_of_them(self):
+        clients = [self.client() for _ in range(CLIENTS)]
+        for client in clients:
+            client.command("true")
+        before = {"available": available_kib(), "sandboxes": self.group_kib("sandboxes/"),
+                  "supervisor": self.group_kib("supervisor/")}
+        shares = [self.count // CLIENTS + (number < self.count % CLIENTS)
+                  for number in range(CLIENTS)]
+        start = time.monotonic()
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+            numbers = list(pool.map(self.hold, clients, shares))
+        self.assertTrue(support.wait_until(lambda: self.running() == self.count, 900, 0.05),
+                        f"{self.running()} of {self.count}")
+        started = time.monotonic() - start
+        self.assertEqual(units.status()["executions"]["now"], self.count)
+        self.assertEqual(units.status()["executions"]["refused"], 0)
+        held = {"available": available_kib(), "sandboxes": self.group_kib("sandboxes/"),
+                "supervisor": self.group_kib("supervisor/")}
+        time.sleep(2)
+        self.assertEqual(self.running(), self.count, "none is lost")
+        start = time.monotonic()
+        answers = self.end(clients, numbers)
+        self.assertTrue(support.wait_until(lambda: self.sandboxes() == [], 600, 0.05))
+        ended = time.monotonic() - start
+        self.assertEqual(answers, 0, "a cancelled request has no answer")
+        self.assertEqual(units.status()["executions"]["now"], 0)
+        for client in clients:
+            self.assertTrue(client.command("echo after").startswith("after\n"))
+        self.report(before, held, started, ended)
+        self.assertEqual(units.properties("NRestarts")["NRestarts"], "0")
+
+    @staticmethod
+    def end(clients, numbers):
+        """Cancel every request; how many were answered before."""
+        for client, mine in zip(clients, numbers):
+            for number in mine:
+                client.notify("notifications/cancelled", {"requestId": number})
+        return sum(len(set(mine) & set(client.answers)) for client, mine in zip(clients, numbers))
+
+    def report(self, before, held, started, ended):
+        after = {"available": available_kib(), "sandboxes": self.group_kib("sandboxes/"),
+                 "supervisor": self.group_kib("supervisor/")}
+        found = {
+            "sandboxes": self.count,
+            "clients": CLIENTS,
+            "start_ms": round(1000 * started / self.count, 2),
+            "end_ms": round(1000 * ended / self.count, 2),
+            "kib_by_cgroup": round((held["sandboxes"] - before["sandboxes"]) / self.count, 1),
+            "kib_by_available": round((before["available"] - held["available"]) / self.count, 1),
+            "supervisor_kib": held["supervisor"] - before["supervisor"],
+            "supervisor_kib_kept": after["supervisor"] - before["supervisor"],
+            "sandboxes_kib_kept": after["sandboxes"] - before["sandboxes"],
+        }
+        print("idle:", json.dumps(found))
+        if os.environ.get("MSP_RESULTS"):
+            with open(os.path.join(os.environ["MSP_RESULTS"], "idle.json"), "w",
+                      encoding="utf-8") as file:
+                json.dump(found, file, indent=1)
+                file.write("\n")
+        self.assertLess(found["supervisor_kib_kept"], 4096)
+
+
+if __name__ == "__main__":
+    unittest.main()

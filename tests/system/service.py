@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The user's service under systemd: its start, its clients, its end, and what is left of it."""
+import concurrent.futures
+import os
+import select
+import signal
+import threading
+import time
+import unittest
+
+import units
+from units import support
+
+CLIENTS = 20
+
+
+class Starts(units.ServiceCase):
+    def test_started_means_that_requests_are_served(self):
+        units.systemctl("start", "msp.service")
+        found = units.status()
+        self.assertEqual(found["state"], "running")
+        self.assertEqual(found["pid"], units.main_pid())
+        self.assertEqual(found["posture"]["limits"], "cgroup")
+        result = units.msp("run", "--verbose", "--", "echo", "served")
+        self.assertEqual((result.returncode, result.stdout), (0, "served\n"), result.stderr)
+        self.assertEqual(units.status()["executions"]["started"], 1)
+
+    def test_one_that_cannot_make_sandboxes_is_not_ready(self):
+        """And is not started again: what is missing does not come by itself."""
+        self.install(lines=["RestrictNamespaces=yes"])
+        with self.assertRaisesRegex(AssertionError, "systemctl start"):
+            units.systemctl("start", "msp.service")
+        found = units.properties("ActiveState", "NRestarts", "ExecMainStatus")
+        self.assertEqual(found, {"ActiveState": "failed", "NRestarts": "0",
+                                 "ExecMainStatus": "78"})
+
+    def test_started_by_the_first_who_asks(self):
+        units.systemctl("start", "msp.socket")
+        self.assertEqual(os.stat(units.SOCKET).st_mode & 0o777, 0o600)
+        self.assertEqual(os.stat(os.path.dirname(units.SOCKET)).st_mode & 0o777, 0o700)
+        self.assertEqual(units.main_pid(), 0)
+        self.assertEqual(units.status()["state"], "running")
+        self.assertNotEqual(units.main_pid(), 0)
+
+    def test_started_by_a_client(self):
+        units.systemctl("start", "msp.socket")
+        self.assertTrue(self.client().command("echo hello").startswith("hello\n"))
+        self.assertEqual(units.status()["clients"], 1)
+
+    def test_restrictions_reach_a_workload(self):
+        units.systemctl("start", "msp.service")
+        text = units.msp("run", "--", "cat", "/proc/self/status").stdout
+        self.assertRegex(text, r"NoNewPrivs:\s+1")
+        pid = units.main_pid()
+        self.assertRegex(units.read(f"/proc/{pid}/status"), r"CapBnd:\s+0{16}\n")
+        self.assertRegex(units.read(f"/proc/{pid}/limits"), r"core file size\s+0\s+0\s")
+
+    def test_languages_run_under_the_restrictions(self):
+        units.systemctl("start", "msp.service")
+        client = self.client()
+        for language, code in (("python", "import mmap, threading; print(6 * 7)"),
+                               ("javascript", "console.log(6 * 7)"),
+                               ("bash", "nice echo $((6 * 7))")):
+            with self.subTest(language=language):
+                text = support.text_of(client.call("run_code", timeout=units.SECONDS,
+                                                   language=language, code=code))
+                self.assertTrue(text.startswith("42\n"), text)
+
+
+class Clients(units.ServiceCase):
+    def setUp(self):
+        super().setUp()
+        units.systemctl("start", "msp.service")
+
+    def test_a_client_is_handed_over(self):
+        client = self.client()
+        self.assertTrue(client.command("echo hello").startswith("hello\n"))
+        self.assertEqual(units.status()["clients"], 1)
+        self.assertEqual(support.descendants(client.process.pid), [], "the service serves it")
+        self.assertEqual(units.processes("msp-supervisor"), [units.main_pid()])
+        self.assertEqual(client.close(), 0)
+        self.assertTrue(support.wait_until(lambda: units.status()["clients"] == 0))
+        self.assertEqual(units.processes("msp-broker"), [])
+
+    def test_a_client_that_is_killed_takes_its_commands_along(self):
+        client = self.client()
+        client.post("tools/call", {"name": "run_command", "arguments": {"command": "sleep 4321"}})
+        self.assertTrue(support.wait_until(lambda: units.processes("sleep"), 20))
+        client.process.kill()
+        self.assertTrue(support.wait_until(lambda: not units.processes("sleep"), 5))
+        self.assertTrue(support.wait_until(lambda: units.status()["clients"] == 0))
+
+    def test_many_clients_at_once(self):
+        def work(number):
+            with units.Client() as client:
+                client.begin()
+                return [client.command(f"echo {number}.{turn}").split("\n")[0]
+                        for turn in range(3)]
+
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+            found = list(pool.map(work, range(CLIENTS)))
+        self.assertEqual(found, [[f"{number}.{turn}" for turn in range(3)]
+                                 for number in range(CLIENTS)])
+        self.assertTrue(support.wait_until(lambda: units.status()["clients"] == 0))
+        self.assertEqual(units.status()["executions"]["started"], CLIENTS * 3)
+
+    def test_one_that_wants_a_supervisor_of_its_own(self):
+        with units.Client("--standalone") as client:
+            client.begin()
+            self.assertTrue(client.command("echo hello").startswith("hello\n"))
+            self.assertEqual(units.status()["clients"], 0)
+
+
+class Ends(units.ServiceCase):
+    def setUp(self):
+        super().setUp()
+        self.mounts = self.host_mounts()
+
+    @staticmethod
+    def host_mounts():
+        with open("/proc/self/mountinfo", encoding="utf-8") as file:
+            return sorted(line.split()[4] for line in file)
+
+    def busy_clients(self):
+        """As many as there may be, each with a command that does not end by itself."""
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+            clients = list(pool.map(lambda _: self.client(), range(CLIENTS)))
+        for client in clients:
+            client.post("tools/call", {"name": "run_command",
+                                       "arguments": {"command": "sleep 4321"}})
+        self.assertTrue(support.wait_until(
+            lambda: units.status()["executions"]["now"] == CLIENTS, units.SECONDS))
+        return clients
+
+    def homes(self):
+        return [name for name in os.listdir(units.cgroup()) if name.startswith("msp.")]
+
+    def assert_only_the_new_one(self, old):
+        """Nothing of the old supervisor is left, and the new one serves."""
+        new = units.main_pid()
+        self.assertNotIn(new, (0, old))
+        self.assertTrue(support.wait_until(lambda: not units.processes("sleep", "msp-broker"), 5))
+        self.assertTrue(support.wait_until(lambda: self.homes() == [f"msp.{new}"], 5),
+                        self.homes())
+        self.assertEqual(units.processes("msp-supervisor"), [new])
+        self.assertTrue(self.client().command("echo again").startswith("again\n"))
+
+    def test_a_restart_under_load(self):
+        """Every client hears of it, or ends, within a second of the supervisor's end."""
+        units.systemctl("start", "msp.service")
+        clients = self.busy_clients()
+        old = units.main_pid()
+        watcher = Watcher([old, *(client.process.pid for client in clients)])
+        units.systemctl("restart", "msp.service")
+        ends = watcher.result()
+        late = {pid: when - ends[old] for pid, when in ends.items() if when - ends[old] > 1}
+        self.assertEqual(late, {})
+        self.assertEqual(len(ends), CLIENTS + 1)
+        for client in clients:
+            self.assertEqual(client.process.wait(1), units.STOPPED)
+            client.readers[1].join(5)
+            self.assertIn(b"the service stops", client.error_text)
+        self.assert_only_the_new_one(old)
+
+    def test_the_supervisor_is_killed(self):
+        units.systemctl("start", "msp.service")
+        clients = self.busy_clients()
+        old = units.main_pid()
+        watcher = Watcher([old, *(client.process.pid for client in clients)])
+        os.kill(old, signal.SIGKILL)
+        ends = watcher.result()
+        self.assertLess(max(ends.values()) - ends[old], 1)
+        for client in clients:
+            self.assertEqual(client.process.wait(1), units.STOPPED)
+        self.assertTrue(support.wait_until(lambda: units.main_pid() not in (0, old), 20))
+        self.assertEqual(units.status()["state"], "running")
+        self.assert_only_the_new_one(old)
+        self.assertEqual(units.properties("NRestarts")["NRestarts"], "1")
+
+    def test_the_supervisor_hangs(self):
+        self.install(lines=["WatchdogSec=2"])
+        units.systemctl("start", "msp.service")
+        old = units.main_pid()
+        time.sleep(5)
+        self.assertEqual(units.main_pid(), old, "one that works gives signs of life")
+        os.kill(old, signal.SIGSTOP)
+        self.assertTrue(support.wait_until(lambda: units.main_pid() not in (0, old), 30))
+        self.assertFalse(support.is_alive(old))
+        self.assertEqual(units.status()["state"], "running")
+        self.assert_only_the_new_one(old)
+
+    def test_the_factory_is_killed(self):
+        units.systemctl("start", "msp.service")
+        old = units.main_pid()
+        factory = units.processes("msp-child-init")
+        self.assertEqual(len(factory), 1)
+        os.kill(factory[0], signal.SIGKILL)
+        self.assertTrue(support.wait_until(lambda: units.main_pid() not in (0, old), 20))
+        self.assertEqual(units.status()["state"], "running")
+        self.assert_only_the_new_one(old)
+
+    def test_after_a_stop_nothing_is_left(self):
+        units.systemctl("start", "msp.service")
+        clients = self.busy_clients()
+        group = units.cgroup()
+        units.systemctl("stop", "msp.service")
+        self.assertEqual(units.properties("ActiveState", "Result"),
+                         {"ActiveState": "inactive", "Result": "success"})
+        for client in clients:
+            self.assertEqual(client.process.wait(5), units.STOPPED)
+        self.assert_nothing_left()
+        self.assertEqual(units.processes("sleep"), [])
+        self.assertFalse(os.path.exists(group))
+        self.assertEqual(self.host_mounts(), self.mounts)
+        self.assertTrue(os.path.exists(units.SOCKET), "the socket unit still listens")
+        units.systemctl("stop", "msp.socket")
+        self.assertFalse(os.path.exists(units.SOCKET))
+        self.assertEqual(units.msp("status").returncode, 3)
+
+
+class Watcher:
+    """When each of some processes ended."""
+
+    def __init__(self, pids):
+        self.open = {os.pidfd_open(pid): pid for pid in pids}
+        self.ends = {}
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+        self.thread.start()
+
+    def watch(self):
+        poll = select.poll()
+        for fd in self.open:
+            poll.register(fd, select.POLLIN)
+        while self.open:
+            for fd, _ in poll.poll(units.SECONDS * 1000) or [(fd, 0) for fd in list(self.open)]:
+                poll.unregister(fd)
+                os.close(fd)
+                self.ends[self.open.pop(fd)] = time.monotonic()
+
+    def result(self):
+        self.thread.join(units.SECONDS + 5)
+        return self.ends
+
+
+class Lasts(units.ServiceCase):
+    """200 clients cost nothing that stays."""
+
+    WARM_UP = 20
+    COUNT = 200
+
+    @staticmethod
+    def serve_some(count):
+        def work(number):
+            with units.Client() as client:
+                client.begin()
+                return client.command(f"echo {number}").split("\n")[0]
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            return list(pool.map(work, range(count)))
+
+    @staticmethod
+    def memory():
+        """Of supervisor and factory, in KiB, by the kernel's figures for each and for both."""
+        pids = [units.main_pid(), *units.processes("msp-child-init")]
+        resident = [int(units.read(f"/proc/{pid}/status").split("VmRSS:")[1].split()[0])
+                    for pid in pids]
+        home = f"{units.cgroup()}/msp.{pids[0]}/supervisor"
+        return resident, int(units.read(home + "/memory.current")) >> 10
+
+    def test_memory_and_descriptors(self):
+        # A supervisor cannot be asked for its descriptors, which are nobody's to see. It has no
+        # more than this; one that is lost with every fourth client would end the service.
+        self.install(lines=["LimitNOFILE=64"])
+        units.systemctl("start", "msp.service")
+        self.serve_some(self.WARM_UP)
+        self.assertTrue(support.wait_until(lambda: units.status()["clients"] == 0))
+        resident, group = self.memory()
+        found = self.serve_some(self.COUNT)
+        self.assertEqual(found, [str(number) for number in range(self.COUNT)])
+        self.assertTrue(support.wait_until(lambda: units.status()["clients"] == 0))
+        resident_then, group_then = self.memory()
+        print(f"service: KiB of supervisor and factory {resident} -> {resident_then}, "
+              f"of their cgroup {group} -> {group_then}")
+        self.assertEqual(len(resident), len(resident_then))
+        for before, after in zip(resident, resident_then):
+            self.assertLessEqual(after - before, 64)
+        self.assertLessEqual(group_then - group, 1024)
+        self.assertEqual(units.properties("NRestarts")["NRestarts"], "0")
+
+
+if __name__ == "__main__":
+    unittest.main()
