@@ -27,6 +27,16 @@ class Install(unittest.TestCase):
         self.assertEqual(set(os.listdir(os.path.join(self.prefix.name, "libexec", "msp"))), LIBEXEC)
         self.assertTrue(os.path.exists(os.path.join(self.prefix.name, "share/man/man1/msp.1")))
 
+    def test_the_service_starts_what_was_installed(self):
+        units = os.path.join(self.prefix.name, "lib", "systemd", "user")
+        self.assertEqual(set(os.listdir(units)), {"msp.service", "msp.socket"})
+        with open(os.path.join(units, "msp.service"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn(f"\nExecStart={support.MSP} serve --service\n", text)
+        self.assertNotIn("@CMAKE", text)
+        self.assertTrue(os.path.exists(os.path.join(self.prefix.name,
+                                                    "share/msp/delegate.conf")))
+
     def test_nothing_is_writable_for_others_or_setuid(self):
         for folder, _, names in os.walk(self.prefix.name):
             for name in names:
