@@ -27,8 +27,8 @@ class Delegation(units.ServiceCase):
         """The cgroup of a sandbox of the service; it lives until the test's end."""
         client = self.client()
         client.post("tools/call", {"name": "run_command",
-                                   "arguments": {"command": "sleep 4321"}})
-        self.assertTrue(support.wait_until(lambda: units.processes("sleep"), 20))
+                                   "arguments": {"command": units.SLEEP}})
+        self.assertTrue(support.wait_until(lambda: units.sleepers(), 20))
         return f"{units.cgroup()}/msp.{units.main_pid()}/sandboxes/s0"
 
     def test_a_sandbox_has_what_the_user_has(self):

@@ -85,10 +85,10 @@ class Clients(units.ServiceCase):
 
     def test_a_client_that_is_killed_takes_its_commands_along(self):
         client = self.client()
-        client.post("tools/call", {"name": "run_command", "arguments": {"command": "sleep 4321"}})
-        self.assertTrue(support.wait_until(lambda: units.processes("sleep"), 20))
+        client.post("tools/call", {"name": "run_command", "arguments": {"command": units.SLEEP}})
+        self.assertTrue(support.wait_until(lambda: units.sleepers(), 20))
         client.process.kill()
-        self.assertTrue(support.wait_until(lambda: not units.processes("sleep"), 5))
+        self.assertTrue(support.wait_until(lambda: not units.sleepers(), 5))
         self.assertTrue(support.wait_until(lambda: units.status()["clients"] == 0))
 
     def test_many_clients_at_once(self):
@@ -128,7 +128,7 @@ class Ends(units.ServiceCase):
             clients = list(pool.map(lambda _: self.client(), range(CLIENTS)))
         for client in clients:
             client.post("tools/call", {"name": "run_command",
-                                       "arguments": {"command": "sleep 4321"}})
+                                       "arguments": {"command": units.SLEEP}})
         self.assertTrue(support.wait_until(
             lambda: units.status()["executions"]["now"] == CLIENTS, units.SECONDS))
         return clients
@@ -140,7 +140,8 @@ class Ends(units.ServiceCase):
         """Nothing of the old supervisor is left, and the new one serves."""
         new = units.main_pid()
         self.assertNotIn(new, (0, old))
-        self.assertTrue(support.wait_until(lambda: not units.processes("sleep", "msp-broker"), 5))
+        self.assertTrue(support.wait_until(
+            lambda: not units.sleepers() and not units.processes("msp-broker"), 5))
         self.assertTrue(support.wait_until(lambda: self.homes() == [f"msp.{new}"], 5),
                         self.homes())
         self.assertEqual(units.processes("msp-supervisor"), [new])
@@ -210,7 +211,7 @@ class Ends(units.ServiceCase):
         for client in clients:
             self.assertEqual(client.process.wait(5), units.STOPPED)
         self.assert_nothing_left()
-        self.assertEqual(units.processes("sleep"), [])
+        self.assertEqual(units.sleepers(), [])
         self.assertFalse(os.path.exists(group))
         self.assertEqual(self.host_mounts(), self.mounts)
         self.assertTrue(os.path.exists(units.SOCKET), "the socket unit still listens")

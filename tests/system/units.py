@@ -61,18 +61,28 @@ def read(path):
         return file.read().strip()
 
 
-def processes(*names):
-    """Processes that were started under one of these names: what was executed by descriptor has
-    another one in the kernel's list."""
-    found = []
+# A command that does not end by itself, and that nobody else runs.
+SLEEP = "sleep 4321"
+
+
+def commands():
+    """(pid, words) of each process. What was executed by descriptor has another name in the
+    kernel's own list."""
     for entry in os.listdir("/proc"):
         try:
-            if entry.isdigit() and support.is_alive(int(entry)) \
-                    and os.path.basename(read(f"/proc/{entry}/cmdline").split("\0")[0]) in names:
-                found.append(int(entry))
+            if entry.isdigit() and support.is_alive(int(entry)):
+                yield int(entry), read(f"/proc/{entry}/cmdline").rstrip("\0").split("\0")
         except OSError:
             pass
-    return found
+
+
+def processes(*names):
+    """Processes that were started under one of these names."""
+    return [pid for pid, words in commands() if os.path.basename(words[0]) in names]
+
+
+def sleepers():
+    return [pid for pid, words in commands() if " ".join(words) == SLEEP]
 
 
 def ours():
