@@ -17,9 +17,9 @@ CLIENTS = 8
 
 
 def default_count():
-    """What fits into half of the memory that is free, at most 1,000: a sandbox takes less than
+    """What fits into three quarters of the memory that is free, at most 1,000: a sandbox takes less than
     this much with a shell in it."""
-    return min(1000, available_kib() // 2 // 1024)
+    return min(1000, available_kib() * 3 // 4 // 1024)
 
 
 def available_kib():
