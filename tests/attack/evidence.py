@@ -91,9 +91,15 @@ class Evidence:
             f"the product was not shown to stop it: {self.seen}"
         assert self.words(control) and self.words(control) <= {"succeeded", "reached"}, \
             f"the act was not shown to work with {control} off: {self.seen}"
-        for layer in self.layers if self.declaration.together else ():
-            assert self.words(layer) <= {"succeeded"} and self.words(layer), \
-                f"{layer} was not shown to be needed: {self.seen}"
+        for layer in self.layers:
+            others = "-".join(sorted(set(self.layers) - {layer}))
+            if self.declaration.together:
+                assert self.words(layer) == {"succeeded"}, \
+                    f"{layer} was not shown to be needed: {self.seen}"
+            elif others and control != "host":
+                alone = self.words(others) | self.words("only " + layer)
+                assert alone and alone <= {"refused", "killed"}, \
+                    f"{layer} was not shown to suffice alone: {self.seen}"
 
     def write(self):
         path = os.environ.get("MSP_RESULTS")

@@ -86,7 +86,7 @@ def mark_of(layer, layers, declaration, seen):
         return ALONE if others and words(others) and words(others) <= stopped else WHOLE
     if not others:
         return ALONE
-    return ALONE if words(others) and words(others) <= stopped else WHOLE
+    return ALONE if words(others) and words(others) <= stopped else None
 
 
 def judge(name, declaration, seen):

@@ -19,8 +19,9 @@ REFUSED = 78
 EMPTY_PARTS = ("seccomp: {allow: []}", "seccomp:", "seccomp: {allow: }", "seccomp: {}",
                "landlock: []", "landlock:", "files: []", "files:", "network:", "network: null",
                "network: []", "network: all", "limits:", "limits: {}", "limits: {pids: 0}",
-               "limits: {memory: 0}", "requirements:", "requirements: {}", "requirements: {landlock: 0}",
-               "requirements: {limits: none}", "environment: []", "seccmop: {allow: [basic]}")
+               "limits: {memory: 0}", "requirements:", "requirements: {}",
+               "requirements: {landlock: 0}", "requirements: {limits: none}", "environment: []",
+               "seccmop: {allow: [basic]}")
 # A profile from nothing, whose one part is left to say.
 WHOLE = """name: whole
 description: as little as can be run

@@ -103,14 +103,20 @@ class Records(unittest.TestCase):
         self.assertEqual(marks, {"landlock": "alone", "seccomp": "alone"})
         self.assertEqual((control, shown), ("build", [((6, 12), 6, "cgroup")]))
 
-    def test_one_layer_was_not_shown_to_suffice(self):
-        marks, *_ = self.collect(*self.GOOD[:3])
-        self.assertEqual(marks, {"landlock": "part", "seccomp": "alone"})
+    def test_layers_that_need_each_other(self):
+        declaration = matrix.evidence.Declaration("T1", "", ("root", "landlock"), True)
+        good = [{"off": off, "word": word, "error": None, "limits": "cgroup"} for off, word in (
+            ("", "refused"), ("landlock-root", "succeeded"), ("root", "succeeded"),
+            ("landlock", "succeeded"))]
+        self.assertEqual(matrix.judge("x", declaration, good),
+                         ({"root": "together", "landlock": "together"}, "build"))
+        with self.assertRaises(ValueError):
+            matrix.judge("x", declaration, good[:3])
 
     def test_contradictions(self):
         for facts in ((("", "succeeded"), *self.GOOD[1:]), (*self.GOOD, ("", "succeeded")),
                       (self.GOOD[0], ("landlock-seccomp", "refused"), *self.GOOD[2:]),
-                      self.GOOD[:1]):
+                      self.GOOD[:1], self.GOOD[:3]):
             with self.subTest(facts=facts), self.assertRaises(ValueError):
                 self.collect(*facts)
 
