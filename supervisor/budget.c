@@ -58,7 +58,8 @@ enum refusal budget_check(const struct plan_profile *profile, char detail[IPC_LI
 		refusal = REFUSAL_MEMORY;
 	}
 	if (refusal) {
-		*ret_retry_ms = execution_longest_wait_ms();
+		*ret_retry_ms =
+			execution_longest_wait_ms() + 1; /* 0 would say that there is none */
 		supervisor.executions_refused++;
 	}
 	return refusal;

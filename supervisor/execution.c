@@ -83,7 +83,6 @@ static void try_free(struct execution *execution)
 		return;
 	}
 	execution->state = EXECUTION_FREE;
-	supervisor.executions_live--;
 	while (supervisor.slots_used > 0 &&
 	       supervisor.executions[supervisor.slots_used - 1].state == EXECUTION_FREE)
 		supervisor.slots_used--;
@@ -108,11 +107,18 @@ static void tell_frontend(const struct execution *execution, uint32_t type, cons
 		frontend_end(frontend, CLIENT_END_FAILED);
 }
 
+static void set_done(struct execution *execution)
+{
+	if (is_live(execution))
+		supervisor.executions_live--;
+	execution->state = EXECUTION_DONE;
+}
+
 static void report(struct execution *execution, struct ipc_execution_done *done)
 {
 	done->request = execution->request;
 	done->wall_us = loop_now_us() - execution->started_us;
-	execution->state = EXECUTION_DONE;
+	set_done(execution);
 	end_init(execution);
 	tell_frontend(execution, IPC_TYPE_execution_done, done, NULL);
 	try_free(execution);
@@ -524,7 +530,7 @@ bool execution_end_all(void)
 
 		if (execution->state == EXECUTION_FREE)
 			continue;
-		execution->state = EXECUTION_DONE;
+		set_done(execution);
 		end_init(execution);
 		try_free(execution);
 		is_over = is_over && execution->state == EXECUTION_FREE;

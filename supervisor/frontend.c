@@ -85,6 +85,7 @@ int frontend_hand_over(struct frontend *frontend, const int stdio[3], frontend_c
 		return error;
 	loop_remove(&frontend->watch);
 	frontend->client = frontend->channel;
+	frontend->is_connection = false;
 	frontend->channel = channel_to_frontend(ends[0]);
 	error = loop_add(&frontend->watch, ends[0], on_message, frontend);
 	if (!error)
@@ -176,12 +177,17 @@ void frontend_end(struct frontend *frontend, enum client_end_reason reason)
 		supervisor.is_ending = true;
 }
 
-uint32_t frontend_count(void)
+uint32_t frontend_count(bool with_silent)
 {
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < FRONTENDS_MAX; i++)
-		count += supervisor.frontends[i].state == FRONTEND_OPEN;
+	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
+		const struct frontend *frontend = &supervisor.frontends[i];
+		const bool is_silent =
+			frontend->is_connection && frontend->channel.phase == IPC_SETUP;
+
+		count += frontend->state == FRONTEND_OPEN && (with_silent || !is_silent);
+	}
 	return count;
 }
 

@@ -37,7 +37,8 @@ void frontend_end(struct frontend *frontend, enum client_end_reason reason);
  * say to its client. */
 void frontend_let_all_go(void);
 
-/* How many are served. */
-uint32_t frontend_count(void);
+/* How many are served; with or without connections that have not said yet what they want, or only
+ * ask. */
+uint32_t frontend_count(bool with_silent);
 
 #endif

@@ -77,7 +77,7 @@ static int handle_client_start(void *context, struct channel_message *message)
 	struct frontend *frontend = context;
 	int error;
 
-	if (!is_this_version(from->schema) || !frontend->is_connection || frontend->client.fd >= 0)
+	if (!is_this_version(from->schema) || !frontend->is_connection)
 		return -EPROTO;
 	if (supervisor.limits == LIMITS_FALLBACK && from->limits != LIMITS_FALLBACK) {
 		const struct ipc_client_end end = { .reason = CLIENT_END_LIMITS };

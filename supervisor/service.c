@@ -13,6 +13,7 @@
 /* Pause after the system refused a connection: the socket stays readable, and asking at once again
  * would be a busy loop. */
 #define PAUSE_US 100000
+#define SIGN_LEAST_US 1000
 
 static struct service service = { -1, -1, 0 };
 static struct loop_watch listen_watch;
@@ -63,7 +64,7 @@ static void on_connection(void *context)
 	if (!is_same_user(fd)) {
 		log_line("a connection of another user was refused");
 		fd_close(&fd);
-	} else if (frontend_count() == FRONTENDS_MAX) {
+	} else if (frontend_count(true) == FRONTENDS_MAX) {
 		refuse(fd, CLIENT_END_FULL);
 	} else {
 		(void)frontend_add(fd, true, on_frontend); /* else it is closed, which tells */
@@ -80,11 +81,18 @@ int service_open(const struct service *from, frontend_callback *on_message)
 		       : loop_add(&listen_watch, service.listener, on_connection, NULL);
 }
 
+/* Half of what the manager waits, as sd_watchdog_enabled(3) advises; never so often that nothing
+ * else is done. */
+static uint64_t sign_interval_us(void)
+{
+	return service.watchdog_us / 2 > SIGN_LEAST_US ? service.watchdog_us / 2 : SIGN_LEAST_US;
+}
+
 void service_tell_ready(void)
 {
 	tell("READY=1");
 	if (service.watchdog_us > 0)
-		sign_due_us = loop_now_us() + service.watchdog_us / 2;
+		sign_due_us = loop_now_us() + sign_interval_us();
 }
 
 void service_tell_stopping(void)
@@ -104,7 +112,7 @@ void service_tick(void)
 
 	if (sign_due_us <= now) {
 		tell("WATCHDOG=1");
-		sign_due_us = now + service.watchdog_us / 2;
+		sign_due_us = now + sign_interval_us();
 	}
 	if (listen_due_us <= now)
 		listen_due_us = loop_add(&listen_watch, service.listener, on_connection, NULL) == 0
@@ -118,7 +126,7 @@ void service_status(struct ipc_status *ret)
 		.pid = supervisor.pid,
 		.landlock_abi = (uint32_t)supervisor.landlock_abi,
 		.limits = supervisor.limits,
-		.clients = frontend_count(),
+		.clients = frontend_count(false),
 		.clients_max = FRONTENDS_MAX,
 		.executions = supervisor.executions_live,
 		.executions_max = supervisor.executions_max,

@@ -26,7 +26,7 @@ struct frontend {
 	enum frontend_state state;
 	struct channel channel; /* on which it asks; fd -1 when ended */
 	struct channel client;  /* of the msp whose client the broker serves; fd -1: none */
-	bool is_connection;     /* it came through the service's socket */
+	bool is_connection;     /* it came through the service's socket, and asks for itself */
 	bool awaits_broker;     /* the factory was asked for its broker and has not answered */
 	int broker;             /* pidfd, -1: none */
 	struct loop_watch watch;

@@ -7,6 +7,8 @@
 #   tests/run.sh                 everything
 #   tests/run.sh --only REGEX    the tests of the dev build whose name matches
 #   tests/run.sh --root-start    what can be shown as root alone
+#   tests/run.sh --coverage      line coverage over the suites
+#   tests/run.sh --soak N        N executions through one server
 #   tests/run.sh --system PLACE BUILD [TEST...]
 #                                what needs cgroup v2 and a user's systemd; PLACE: host, vm,
 #                                nowhere (a failure) or left-out (as somebody asked)
@@ -16,6 +18,7 @@ set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 RESULTS=$PWD/build/results
+export MSP_RESULTS=$RESULTS # where tests leave figures for docs/reliability.md
 JOBS=$(nproc)
 FUZZ_SECONDS=${FUZZ_SECONDS:-20}
 VM_SECONDS=1200
@@ -66,6 +69,7 @@ run_all() {
 		--steps "$RESULTS/steps.tsv" || FAILED=1
 	step 'lint: shell' tests/lint.sh shell
 	step 'lint: man pages' tests/lint.sh man
+	step 'lint: analyze' tests/lint.sh analyze
 }
 
 run_root_start() {
@@ -120,6 +124,9 @@ mkdir -p "$RESULTS"
 case ${1:-} in
 --only) step 'build: dev' build dev && run_ctest dev dev -R "${2:?a regular expression}" ;;
 --root-start) run_root_start ;;
+--coverage) step 'coverage' tests/coverage/run.py ;;
+--soak) step 'build: release' build release &&
+	step 'soak' env MSP_BIN="$PWD/build/release/bin" python3 -B tests/soak/soak.py --executions "${2:?a number}" ;;
 --system) run_system "${@:2}" ;;
 '') run_all ;;
 *)

@@ -231,7 +231,6 @@ void service_ask(struct service *service, struct ipc_status *ret)
 		return;
 	if (message.type == IPC_TYPE_status) {
 		*ret = message.body.status;
-		ret->clients -= ret->clients > 0 ? 1 : 0; /* ourselves */
 	} else if (message.type == IPC_TYPE_client_end)
 		service_leave_for(service, message.body.client_end.reason);
 	else

@@ -30,9 +30,6 @@
 /* Request numbers are below it, so that they meet. */
 #define NUMBERS 8
 
-/* No higher slot is used while the budget is the default one. */
-#define SLOTS EXECUTIONS_DEFAULT
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int fuzz_epoll_create1(int flags);
 
@@ -40,7 +37,7 @@ struct play {
 	struct rig rig;
 	struct input input;
 	bool is_live[NUMBERS]; /* accepted and not reported */
-	struct channel inits[SLOTS];
+	struct channel inits[EXECUTIONS_MAX];
 	struct channel other;  /* a connection to the service, or -1 */
 	struct channel broker; /* the broker of its client, or -1 */
 };
@@ -168,7 +165,7 @@ static void hear_factory(void)
 			take_broker(message.body.helper_start.slot);
 			continue;
 		}
-		must(message.type == IPC_TYPE_sandbox_create && slot < SLOTS);
+		must(message.type == IPC_TYPE_sandbox_create && slot < EXECUTIONS_MAX);
 		must(message.body.sandbox_create.profile < SMALL_PROFILES);
 		fd_close(&play.inits[slot].fd);
 		play.inits[slot] = (struct channel){ channel_take_fd(&message, 0), IPC_INIT,
@@ -181,7 +178,7 @@ static void hear_inits(void)
 {
 	const struct ipc_spawn *spawn = &message.body.spawn;
 
-	for (uint32_t slot = 0; slot < SLOTS; slot++) {
+	for (uint32_t slot = 0; slot < EXECUTIONS_MAX; slot++) {
 		while (receive(&play.inits[slot]) == 1) {
 			if (message.type == IPC_TYPE_spawn) {
 				must(spawn->slot == slot && spawn->cwd[0] == '/');
@@ -329,7 +326,7 @@ static void act_ready(void)
 
 static void act_init(void)
 {
-	const uint32_t slot = input_byte(&play.input) % SLOTS;
+	const uint32_t slot = input_byte(&play.input) % EXECUTIONS_MAX;
 	const struct channel *init = &play.inits[slot];
 	const uint8_t what = input_byte(&play.input);
 	const struct ipc_init_failed failed = { input_byte(&play.input), input_byte(&play.input) };
@@ -353,12 +350,12 @@ static void act_init(void)
 
 static void act_init_end(void)
 {
-	fd_close(&play.inits[input_byte(&play.input) % SLOTS].fd);
+	fd_close(&play.inits[input_byte(&play.input) % EXECUTIONS_MAX].fd);
 }
 
 static void act_time(void)
 {
-	supervisor.executions[input_byte(&play.input) % SLOTS].deadline_us = 0;
+	supervisor.executions[input_byte(&play.input) % EXECUTIONS_MAX].deadline_us = 0;
 }
 
 static void act_packet(void)
@@ -366,7 +363,7 @@ static void act_packet(void)
 	const uint8_t who = input_byte(&play.input);
 	const struct channel *channel = who % 3 == 0   ? &play.rig.frontend
 					: who % 3 == 1 ? &play.rig.factory
-						       : &play.inits[who / 3 % SLOTS];
+						       : &play.inits[who / 3 % EXECUTIONS_MAX];
 	size_t size;
 	const uint8_t *bytes = input_part(&play.input, &size);
 
@@ -442,7 +439,7 @@ static void end_all(void)
 	fd_close(&play.rig.factory.fd);
 	fd_close(&play.other.fd);
 	fd_close(&play.broker.fd);
-	for (uint32_t slot = 0; slot < SLOTS; slot++)
+	for (uint32_t slot = 0; slot < EXECUTIONS_MAX; slot++)
 		fd_close(&play.inits[slot].fd);
 	for (int i = 0; i < 4 && !is_over; i++) {
 		rig_turn();
@@ -457,7 +454,7 @@ static void end_all(void)
 static bool is_frontend_served(void)
 {
 	return !supervisor.is_ending && RIG_FRONTEND->state == FRONTEND_OPEN &&
-	       !RIG_FRONTEND->is_connection;
+	       !RIG_FRONTEND->is_connection && RIG_FRONTEND->client.fd < 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -468,7 +465,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	free_fd = property_free_fd();
 	(void)signal(SIGPIPE, SIG_IGN);
 	play = (struct play){ .input = { data, size } };
-	for (uint32_t slot = 0; slot < SLOTS; slot++)
+	for (uint32_t slot = 0; slot < EXECUTIONS_MAX; slot++)
 		play.inits[slot].fd = -1;
 	play.other.fd = -1;
 	play.broker = (struct channel){ -1, IPC_FRONTEND, IPC_SUPERVISOR, IPC_SETUP };

@@ -97,7 +97,7 @@ Test(frontend, the_end_of_one_ends_what_it_asked_for_and_nothing_else)
 	fd_close(&other.fd);
 	rig_turn();
 	cr_assert_not(supervisor.is_ending);
-	cr_assert_eq(frontend_count(), 1);
+	cr_assert_eq(frontend_count(true), 1);
 	execution = &supervisor.executions[second.slot];
 	cr_assert_eq(execution->state, EXECUTION_ENDING);
 	cr_assert_eq(execution->verdict, VERDICT_CLIENT_GONE);
@@ -131,7 +131,7 @@ Test(frontend, the_table_has_an_end)
 		cr_assert_not_null(frontend_add(ends[0], true, handlers_on_frontend));
 		/* the test's end stays open until its own end */
 	}
-	cr_assert_eq(frontend_count(), FRONTENDS_MAX);
+	cr_assert_eq(frontend_count(true), FRONTENDS_MAX);
 	cr_assert_eq(channel_pair(ends), 0);
 	const size_t before = fd_count_open();
 	cr_assert_null(frontend_add(ends[0], true, handlers_on_frontend));
