@@ -91,13 +91,17 @@ def is_delegated(folder):
         return False
 
 
+def is_alone(folder):
+    return read(folder + "/cgroup.procs").split() == [str(os.getpid())]
+
+
 def find_ground():
     """The cgroup whose children we may make: our own when we are alone in it, for which we leave
     it, or its parent when that holds nobody; None."""
     own = own_cgroup()
     if own is None:
         return None
-    if is_delegated(own) and read(own + "/cgroup.procs").split() == [str(os.getpid())]:
+    if is_delegated(own) and is_alone(own):
         os.mkdir(own + "/tests")
         write(own + "/tests/cgroup.procs", str(os.getpid()))
         return own
@@ -216,9 +220,8 @@ def enter_scope():
 def main():
     """For the end of a test program."""
     own = own_cgroup()
-    if IN_SCOPE not in os.environ and os.geteuid() != 0 and not (
-            own and is_delegated(own) and read(own + "/cgroup.procs").split() == [str(os.getpid())]
-            or own and is_delegated(os.path.dirname(own))):
+    is_ours = own is not None and is_delegated(own) and is_alone(own)
+    if IN_SCOPE not in os.environ and os.geteuid() != 0 and not is_ours:
         enter_scope()
     unittest.main()
 
