@@ -134,7 +134,8 @@ static void end(void)
 	int status = 0;
 
 	service_tell_stopping();
-	execution_report_stop();
+	if (supervisor.exit_status >= MSP_EXIT_SIGNAL_BASE) /* else it is a fault that ends us */
+		execution_report_stop();
 	frontend_let_all_go(); /* brokers end with their channels */
 	while (!execution_end_all() && loop_now_us() < deadline)
 		(void)loop_turn(deadline); /* the deadline ends it whatever happens */
