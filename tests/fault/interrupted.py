@@ -17,6 +17,7 @@ import threading
 import unittest
 
 import faults
+import figures
 import leftovers
 import support
 
@@ -130,6 +131,8 @@ class Kind:
                         continue
                     counts["failed"] += 1
                     self.check_failure(case, output, code, errors)
+        figures.record("calls", what=type(self).__name__, cases=len(cases),
+                       ended=counts["failed"], survived=counts["survived"])
         print(f"{type(self).__name__}: {len(cases)} cases: {dict(counts)}", file=sys.stderr)
         self.assertGreater(counts["survived"], len(cases) / 10)
         self.assertGreater(counts["failed"], len(cases) / 10)

@@ -12,7 +12,8 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
-import leftovers  # noqa: E402  (their folder is known from here on)
+import figures  # noqa: E402  (their folder is known from here on)
+import leftovers  # noqa: E402
 import support  # noqa: E402
 
 KILLS = int(os.environ.get("MSP_KILLS", "240"))
@@ -46,6 +47,8 @@ def setUpModule():
 
 def tearDownModule():
     for name, values in sorted(times.items()):
+        figures.record("kills", what=name, kills=len(values),
+                       longest_ms=round(max(values) * 1000), limits=support.limits_name())
         print(f"{name}: {len(values)} ends, longest {max(values) * 1000:.0f} ms, median "
               f"{sorted(values)[len(values) // 2] * 1000:.0f} ms", file=sys.stderr)
 

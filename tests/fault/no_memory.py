@@ -17,6 +17,7 @@ import time
 import unittest
 
 import faults
+import figures
 import leftovers
 import support
 
@@ -148,6 +149,8 @@ class Refused(unittest.TestCase):
             for case, future in futures:
                 with self.subTest(kind=case[0], allocation=case[1]):
                     ended += future.result()
+        figures.record("calls", what="allocations of the broker", cases=len(cases), ended=ended,
+                       survived=len(cases) - ended)
         print(f"{len(cases)} allocations refused, {ended} ended the broker", file=sys.stderr)
         self.assertGreater(ended, len(cases) / 4)
 

@@ -17,7 +17,8 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "integration"), os.path.join(HERE, "..", "attack")]
-import leftovers  # noqa: E402  (their folders are known from here on)
+import figures  # noqa: E402  (their folders are known from here on)
+import leftovers  # noqa: E402
 import probes  # noqa: E402
 import support  # noqa: E402
 
@@ -151,6 +152,8 @@ class Injected(unittest.TestCase):
                     ended += self.check(result)
         self.assertGreater(ended, len(MUST[role].split()), "hardly any call was made to fail")
         self.assertIsNotNone(leftovers.wait_gone(time.monotonic()))
+        figures.record("calls", what=f"set-up, {role}", cases=len(futures), ended=ended,
+                       survived=len(futures) - ended)
         print(f"{role}: {len(futures)} failures, {ended} ended the start", file=sys.stderr)
 
     def test_supervisor(self):

@@ -16,6 +16,7 @@ import time
 import unittest
 
 import faults
+import figures
 import leftovers
 import support
 
@@ -137,6 +138,9 @@ class Walk(unittest.TestCase):
                 self.check(result)
                 times[type(self).__name__].append(result.gone_s)
         self.assertGreater(kills, len(results) * 0.8, "hardly any process was there to be killed")
+        figures.record("stages", what=type(self).__name__, boundaries=len(boundaries),
+                       pairs=len(pairs), kills=kills, limits=support.limits_name(),
+                       longest_ms=round(max(result.gone_s for result in results) * 1000))
         print(f"{type(self).__name__}: {len(boundaries)} boundaries, {len(pairs)} pairs, "
               f"{kills} kills", file=sys.stderr)
 

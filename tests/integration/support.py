@@ -43,6 +43,11 @@ def limits():
     return ["--limits=fallback"] if result.returncode == REFUSED else []
 
 
+def limits_name():
+    """How limits are enforced here, as a posture says it."""
+    return "fallback" if limits() else "cgroup"
+
+
 def run(*command, options=(), text=True, timeout=60, **keywords):
     """`msp run OPTIONS -- COMMAND`; a CompletedProcess."""
     keywords.setdefault("stdin", subprocess.DEVNULL if "input" not in keywords else None)

@@ -10,6 +10,7 @@ import time
 import unittest
 
 import ground
+import figures
 import leftovers
 import modes
 import support
@@ -87,6 +88,9 @@ class Neighbours(unittest.TestCase):
         print(f"\n{LIMITS} {mode} {amount} {profile}, {rounds} rounds: " + ", ".join(
             f"{who} {len(took)} answers, worst {max(took) * 1000:.0f} ms"
             for who, took in times.items()))
+        figures.record("neighbours", what=f"{mode} {amount}", mode=LIMITS,
+                       answers=sum(map(len, times.values())), bound_ms=round(self.bound * 1000),
+                       worst_ms=round(max(map(max, times.values())) * 1000))
         for who, took in times.items():
             self.assertLess(max(took), self.bound, who)
 

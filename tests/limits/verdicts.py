@@ -11,6 +11,7 @@ import time
 import unittest
 
 import ground
+import figures
 import leftovers
 import modes
 
@@ -71,6 +72,8 @@ class Verdicts(Limits):
         print(f"\n{LIMITS} {mode.mode} {mode.amount}: {told['verdict']}, "
               f"peak {told['peak_bytes'] / ground.MIB:.1f} MiB, {told['cpu_ms']} ms CPU, "
               f"{told['wall_ms']} ms")
+        figures.record("limits", what=mode.mode, limit=mode.limit or "time", mode=LIMITS,
+                       verdict=told["verdict"], peak_bytes=told["peak_bytes"])
         self.assertEqual(told["verdict"], mode.cgroup if LIMITS == "cgroup" else mode.fallback,
                          told)
         self.assert_peak(mode, told)

@@ -42,6 +42,9 @@ KILLED = -signal.SIGKILL
 
 NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd]")
 
+# Where tests leave figures: apart from those of the same tests on the host.
+FIGURES = "system"
+
 
 class Result:
     """How one test went; status as in ctest's files: run, fail, notrun."""
@@ -142,7 +145,8 @@ def main():
     environment = {**os.environ, "MSP_BIN": os.path.join(build, "bin"), "MSP_BUILD": build,
                    "MSP_REQUIRE_CGROUP": "1", "PYTHONDONTWRITEBYTECODE": "1",
                    **(IN_VM if options.vm else {})}
-    os.makedirs(options.out, exist_ok=True)
+    os.makedirs(os.path.join(options.out, FIGURES), exist_ok=True)
+    environment["MSP_RESULTS"] = os.path.abspath(os.path.join(options.out, FIGURES))
     results = []
     for name, command in find_tests(build):
         if not chosen(name, options.tests):

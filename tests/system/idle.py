@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many sandboxes held at once by one service: all start, none is lost, all end; and what one costs.
 
-MSP_IDLE is how many (1,000). The figures go to MSP_RESULTS/idle.json; none is judged, but that
+MSP_IDLE is how many (1,000). The figures go to MSP_RESULTS/idle.jsonl; none is judged, but that
 everything is given back."""
 import concurrent.futures
 import json
@@ -11,6 +11,7 @@ import time
 import unittest
 
 import units
+import figures
 from units import support
 
 CLIENTS = 8
@@ -106,11 +107,7 @@ class Idle(units.ServiceCase):
             "sandboxes_kib_kept": after["sandboxes"] - before["sandboxes"],
         }
         print("idle:", json.dumps(found))
-        if os.environ.get("MSP_RESULTS"):
-            with open(os.path.join(os.environ["MSP_RESULTS"], "idle.json"), "w",
-                      encoding="utf-8") as file:
-                json.dump(found, file, indent=1)
-                file.write("\n")
+        figures.record("idle", **found)
         self.assertLess(found["supervisor_kib_kept"], 4096)
 
 
