@@ -73,10 +73,10 @@ def read_steps(path):
             yield name, case_counts(state, text), None
 
 
-# The folder of tests/ is the first word of a test's name; that of a unit test is a folder of tests/unit.
+# A test's name starts with its folder in tests/, a unit test's with its folder in tests/unit/.
 FOLDERS = ("kernel", "meta", "integration", "attack", "limits", "fault", "system")
-OTHERS = {"demo": "integration", "as root": "integration", "fuzz": "fuzz", "build": "builds, linters",
-          "lint": "builds, linters", "system tests": "system"}
+OTHERS = {"demo": "integration", "as root": "integration", "fuzz": "fuzz",
+          "build": "builds, linters", "lint": "builds, linters", "system tests": "system"}
 
 
 def kind_of(row_name):

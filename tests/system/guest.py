@@ -5,9 +5,9 @@
     guest.py --build BUILD --out FOLDER [--vm] [--seconds N] [TEST...]
 
 `./dev test` starts it, in the test machine or on a host that has all of that. It is a plain process
-of a user's service, as an agent's client is: what it starts asks the system for a cgroup as it would
-there. No test may fall back to weaker limits. FOLDER gets system.xml (JUnit as ctest writes it, for
-tests/summary.py) and each test's output. A test that is a new file in a WHOLE_FOLDERS folder is run;
+of a user's service, as an agent's client is: what it starts asks the system for a cgroup as it
+would there. No test may fall back to weaker limits. FOLDER gets system.xml (JUnit as ctest writes
+it, for tests/summary.py) and each test's output. A new file in a folder of WHOLE_FOLDERS is found;
 TEST (`attack/files`, or a program's name) chooses some."""
 import argparse
 import glob
