@@ -91,15 +91,16 @@ def cgroups():
 
 
 # Folders and files of the tests themselves, which may run beside each other.
-TEMPORARY = re.compile(r"(msp-(attack|clocks|secret|socket|stages|test|vm)[.-]|tmp|criterion_|bxfi_)"
-                       r"[\w.]+$")
+TEMPORARY = re.compile(
+    r"(msp-(attack|clocks|limits|secret|socket|stages|test|vm)[.-]|tmp|criterion_|bxfi_)[\w.]+$")
 
 # Where programs leave files that outlive them.
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", f"/run/user/{os.getuid()}")
 
 
 def files():
-    """What of this user's lies in those places; inside of folders only what is right below."""
+    """What of this user's lies in those places and has msp in its name; inside of folders only what
+    is right below. Ours have no business there at all, but others of this user have."""
     found = set()
     for place in PLACES:
         for folder, folders, names in os.walk(place):
@@ -107,7 +108,7 @@ def files():
             for name in (*folders, *(name for name in names if not TEMPORARY.match(name))):
                 path = os.path.join(folder, name)
                 try:
-                    if os.lstat(path).st_uid == os.getuid():
+                    if "msp" in name and os.lstat(path).st_uid == os.getuid():
                         found.add(path)
                 except OSError:
                     pass  # it went meanwhile
