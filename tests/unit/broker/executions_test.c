@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/fd.h"
@@ -199,6 +201,39 @@ static void cancel(const char *id)
 		       "{\"requestId\":%s,\"reason\":\"no longer needed\"}}",
 		       id);
 	rig_say(&rig, line);
+}
+
+/* Its streams find no room: it is ended, what it did is not taken for a result, others go on. */
+Test(executions, one_without_room_for_its_streams_fails_alone)
+{
+	struct rig_workload other = rig_run(&rig, "1");
+	const int next = dup(rig.client_out);
+	struct ipc_execution_started started = { 0 };
+	struct ipc_execution_done done = { .verdict = VERDICT_CANCELLED };
+	struct rlimit limit;
+	struct rlimit few;
+
+	cr_assert_eq(close(next), 0);
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few = (struct rlimit){ (rlim_t)next, limit.rlim_max };
+	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{"
+		      "\"name\":\"run_command\",\"arguments\":{\"command\":\"true\"}}}");
+	started.request = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request;
+	cr_assert_eq(channel_send(&rig.supervisor, IPC_TYPE_execution_started, &started,
+				  (int[]){ other.in, other.out, other.err }, MSG_DONTWAIT),
+		     0);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	rig_turn(&rig);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	cr_assert_eq(rig_take(&rig, IPC_TYPE_execution_end)->body.execution_end.request,
+		     started.request);
+	rig_hear_nothing(&rig);
+	done.request = started.request;
+	rig_done(&rig, &done);
+	expect_part(rig_hear(&rig), "not to be relied on");
+	print(other.out, "fine");
+	finish(&other);
+	expect_part(rig_hear(&rig), "fine\\n[exit 0");
 }
 
 Test(executions, cancelling_kills_and_says_nothing)
