@@ -62,7 +62,7 @@ class HandOver(Folder):
         client.call("run_command", command="true")
         client.process.stdin.close()
         with self.assertRaises(support.Gone):
-            client.receive_line(SECONDS)
+            client.receive_line(10)
         self.assertIsNone(client.process.poll())
         client.process.send_signal(signal.SIGCONT)
         self.assertEqual(client.process.wait(SECONDS), 0)
@@ -261,6 +261,16 @@ class Run(Folder):
         result = self.run_msp("echo", "x", options=["--json"])
         self.assertEqual(json.loads(result.stdout)["stdout"], "x\n")
         self.assertEqual(service.status()["executions"]["started"], 2)
+
+    def test_weaker_limits_than_accepted(self):
+        service = self.service()
+        if service.status()["posture"]["limits"] != "fallback":
+            self.skipTest("the service has cgroups here")
+        result = msp("run", "--socket=" + self.socket, "--", "true")
+        self.assertRegex(result.stderr, r"^msp: run: the service runs without cgroups, and "
+                                        r"--limits=fallback was not given here; this command gets a "
+                                        r"supervisor of its own\n")
+        self.assertEqual(service.status()["executions"]["started"], 0)
 
     def test_the_longest_command_line(self):
         """One message over a socket that is no pair of ours."""

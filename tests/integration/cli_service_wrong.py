@@ -3,6 +3,7 @@
 """A service's socket that cannot be used: another version's, a hanging one's, somebody else's; wrong
 command lines; and what a service manager passes, right and wrong."""
 import array
+import fcntl
 import json
 import os
 import signal
@@ -307,6 +308,21 @@ class Starts(Folder):
         self.assertEqual(status["pid"], survivor.pid)
         survivor.terminate()
         self.assertEqual(survivor.wait(SECONDS), 143)
+
+    def test_starts_take_turns(self):
+        """What would race is done under the lock."""
+        with open(self.socket + ".lock", "wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            process = subprocess.Popen(
+                [MSP, "serve", "--service", LIMITS, "--socket=" + self.socket],
+                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            self.addCleanup(process.communicate)
+            self.addCleanup(process.kill)
+            self.assertFalse(support.wait_until(lambda: os.path.exists(self.socket), 1))
+        self.assertTrue(support.wait_until(
+            lambda: msp("status", "--socket=" + self.socket).returncode == 0, SECONDS))
+        process.terminate()
+        self.assertEqual(process.wait(SECONDS), 143)
 
     def test_a_file_in_the_sockets_place_stays(self):
         with open(self.socket, "w", encoding="ascii") as file:
