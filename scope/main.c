@@ -3,7 +3,9 @@
  * msp-scope: have the user's systemd put msp into a cgroup of its own.
  *
  *   msp-scope PID      make a transient, delegated scope with the process PID, our parent, in it,
- *                      and wait until that is done
+ *                      and wait until that is done. We are in it too: systemd removes a scope when
+ *                      its last process ends, and would keep one whose only process had ended
+ *                      before it came
  *   msp-scope --check  change nothing; print "VERSION CGROUP" of the user's systemd
  *
  * msp starts it before there is a supervisor, so that libsystemd is in no process that has anything
@@ -13,12 +15,10 @@
  * socket. Environment: DBUS_SESSION_BUS_ADDRESS; without it the bus of /run/user/UID.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <systemd/sd-bus.h>
 #include <time.h>
@@ -28,9 +28,9 @@
 #define OBJECT "/org/freedesktop/systemd1"
 #define MANAGER "org.freedesktop.systemd1.Manager"
 
-/* For everything together; a manager that is busy starting a session takes some hundred
- * milliseconds. */
-#define DEADLINE_US 5000000ULL
+/* For everything together. A manager that is busy starting a session takes some hundred
+ * milliseconds; msp waits for some seconds, and a scope that comes later must find us. */
+#define DEADLINE_US 60000000ULL
 
 #define ADDRESS_MAX 512
 #define TEXT_MAX 800
@@ -112,7 +112,8 @@ static int append_properties(sd_bus_message *message, uint32_t pid)
 		error = sd_bus_message_append(message, "(sv)", "Description", "s",
 					      "Sandboxes of one msp");
 	if (error >= 0)
-		error = sd_bus_message_append(message, "(sv)", "PIDs", "au", 1, pid);
+		error = sd_bus_message_append(message, "(sv)", "PIDs", "au", 2, pid,
+					      (uint32_t)getpid());
 	if (error >= 0)
 		error = sd_bus_message_append(message, "(sv)", "Delegate", "b", 1);
 	/* Each sandbox has a limit of its own; one for all of them would let one disturb others. */
@@ -167,6 +168,8 @@ static int make_scope(sd_bus *bus, uint32_t pid, sd_bus_error *wrong)
 	uint64_t number = 0;
 	int error;
 
+	if ((uint32_t)getppid() != pid) /* it ended; its number may be another's soon */
+		return -ESRCH;
 	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
 		return -EIO;
 	(void)snprintf(name, sizeof(name), "msp-%u-%016llx.scope", pid, (unsigned long long)number);
@@ -257,11 +260,6 @@ int main(int argc, char *argv[])
 {
 	uint32_t pid = 0;
 
-	/* First: a parent that ends later takes us with it, one that has ended is not ours. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
-		(void)fprintf(stderr, "msp-scope: prctl: %s\n", strerror(errno));
-		return 1;
-	}
 	if (argc == 2 && strcmp(argv[1], "--check") != 0)
 		pid = parse_parent(argv[1]);
 	if (argc != 2 || (pid == 0 && strcmp(argv[1], "--check") != 0)) {

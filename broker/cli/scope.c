@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -17,7 +16,7 @@
 #define ADDRESS "DBUS_SESSION_BUS_ADDRESS"
 #define NAME "msp-scope: "
 
-/* Longest silence of msp-scope: it gives up after 5 s itself. */
+/* Longest silence of msp-scope. */
 #define WAIT_MS 7000
 
 /* What it exits with before it is itself. */
@@ -135,9 +134,9 @@ static int ask(int image, const char *argument, char text[SCOPE_TEXT_MAX])
 	fd_close(&ends[1]);
 	is_over = pid > 0 && read_line(ends[0], text);
 	fd_close(&ends[0]);
-	if (pid > 0 && !is_over)
-		(void)kill(pid, SIGKILL); /* our child, not reaped yet: nobody else's number */
-	code = pid > 0 ? await(pid) : -1;
+	/* One that does not answer is left alone: it keeps the scope, should that still come, from
+	 * being left behind empty, and ends by itself. */
+	code = is_over ? await(pid) : -1;
 	if (is_over && code == 0)
 		return 0;
 	if (pid > 0 && !is_over)
