@@ -13,6 +13,7 @@
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "common/log.h"
 #include "frontend.h"
 
 /* How long an init may take to report after it was told to kill. */
@@ -102,9 +103,17 @@ static void tell_frontend(const struct execution *execution, uint32_t type, cons
 			  const int *fds)
 {
 	struct frontend *frontend = execution->frontend;
+	const int error =
+		frontend ? channel_send(&frontend->channel, type, message, fds, MSG_DONTWAIT) : 0;
 
-	if (frontend && channel_send(&frontend->channel, type, message, fds, MSG_DONTWAIT) != 0)
-		frontend_end(frontend, CLIENT_END_FAILED);
+	if (!error)
+		return;
+	if (error != -EPIPE) { /* it is gone, as its own channel will say */
+		log_line("a frontend cannot be told of its execution: %s", strerror(-error));
+		if (!supervisor.is_service && supervisor.exit_status == 0)
+			supervisor.exit_status = MSP_EXIT_SOFTWARE;
+	}
+	frontend_end(frontend, CLIENT_END_FAILED);
 }
 
 static void set_done(struct execution *execution)

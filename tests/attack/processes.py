@@ -19,7 +19,7 @@ import support
 setUpModule = probes.needs_ordinary_user
 
 STARTS = int(os.environ.get("MSP_STARTS", "1000"))
-SETUID_PROGRAMS = ("/usr/bin/su", "/usr/bin/passwd", "/usr/bin/mount", "/usr/bin/newgrp")
+SETUID_PROGRAMS = ("/usr/bin/su", "/usr/bin/passwd", "/usr/bin/mount")
 INIT_FILES = ("exe", "environ", "cmdline", "mem", "maps", "fd", "root", "cwd", "ns", "stat",
               "status", "task", "comm", "io", "auxv", "mountinfo")
 
