@@ -40,13 +40,17 @@ class Idle(units.ServiceCase):
         return int(units.read(f"{self.home}/{name}memory.current")) >> 10
 
     def sandboxes(self):
-        return [name for name in os.listdir(self.home + "/sandboxes") if name.startswith("s")
-                and os.path.isdir(f"{self.home}/sandboxes/{name}")]
+        return [entry.name for entry in os.scandir(self.home + "/sandboxes") if entry.is_dir()]
+
+    def is_running(self, name):
+        try:
+            return bool(units.read(f"{self.home}/sandboxes/{name}/e0/cgroup.procs"))
+        except OSError:
+            return False  # half made, or half removed
 
     def running(self):
         """Sandboxes whose command runs, by what the kernel has in their cgroups."""
-        return sum(1 for name in self.sandboxes() if units.read(
-            f"{self.home}/sandboxes/{name}/e0/cgroup.procs"))
+        return sum(1 for name in self.sandboxes() if self.is_running(name))
 
     def hold(self, client, count):
         """Start that many that do not end by themselves; their numbers."""

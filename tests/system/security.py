@@ -23,23 +23,34 @@ def analyze(*arguments):
                                "SYSTEMD_COLORS": "0", "SYSTEMD_URLIFY": "0"}).stdout
 
 
+def exposure():
+    text = analyze()
+    return float(re.search(r"Overall exposure level for \S+: ([0-9.]+)", text).group(1))
+
+
+def not_in_use():
+    return {row["name"] for row in json.loads(analyze("--json=short")) if row["set"] is False}
+
+
 class Security(units.ServiceCase):
+    def setUp(self):
+        super().setUp()
+        with open(RECORD, encoding="utf-8") as file:
+            self.record = json.load(file)
+
     def test_the_exposure_does_not_grow(self):
         units.systemctl("start", "msp.service")
-        text = analyze()
-        found = float(re.search(r"Overall exposure level for \S+: ([0-9.]+)", text).group(1))
-        with open(RECORD, encoding="utf-8") as file:
-            record = json.load(file)
-        print(f"security: exposure {found}, recorded {record['exposure']}")
-        self.assertLessEqual(found, record["exposure"])
+        found = exposure()
+        print(f"security: exposure {found}, recorded {self.record['exposure']}")
+        self.assertLessEqual(found, self.record["exposure"])
 
     def test_no_option_is_lost(self):
-        rows = json.loads(analyze("--json=short"))
-        unset = sorted(row["name"] for row in rows if row["set"] is False)
-        with open(RECORD, encoding="utf-8") as file:
-            record = json.load(file)
-        self.assertGreater(len(rows), len(unset), "the parser finds options")
-        self.assertLessEqual(set(unset), set(record["not_in_use"]))
+        self.assertLessEqual(not_in_use(), set(self.record["not_in_use"]))
+
+    def test_a_lost_option_is_seen(self):
+        self.install(lines=["PrivateNetwork=no"])
+        self.assertGreater(exposure(), self.record["exposure"])
+        self.assertIn("PrivateNetwork=", not_in_use() - set(self.record["not_in_use"]))
 
 
 if __name__ == "__main__":

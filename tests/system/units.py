@@ -43,7 +43,7 @@ REASON = skip_reason()
 
 
 def properties(*names, unit="msp.service"):
-    text = systemctl("show", unit, *(f"--property={name}" for name in names))
+    text = systemctl("show", *(f"--property={name}" for name in names), "--", unit)
     return dict(line.split("=", 1) for line in text.splitlines())
 
 

@@ -63,7 +63,7 @@ class Upgrade(units.ServiceCase):
     def test_the_service_is_named(self):
         result = units.msp("status")
         self.assertEqual(result.returncode, 75, result.stderr)
-        self.assertIn("another version", result.stderr)
+        self.assertIn("of this version", result.stderr)
         self.assertIn("systemctl --user restart msp.service", result.stderr)
         self.assertEqual(units.msp("status", program=self.other).returncode, 0)
 
@@ -71,13 +71,13 @@ class Upgrade(units.ServiceCase):
         client = self.client()
         self.assertTrue(client.command("echo hello").startswith("hello\n"))
         self.assertNotEqual(support.descendants(client.process.pid), [])
-        self.assertIn(b"another version", client.error_text)
+        self.assertIn(b"of this version", client.error_text)
         client.close()
 
     def test_a_new_command_too(self):
         result = units.msp("run", "--", "echo", "hello")
         self.assertEqual((result.returncode, result.stdout), (0, "hello\n"), result.stderr)
-        self.assertIn("another version", result.stderr)
+        self.assertIn("of this version", result.stderr)
 
     def test_an_old_client_goes_on(self):
         old = self.other_client()
