@@ -93,19 +93,19 @@ static void probe_delegation(const struct machine *machine, struct finding *ret)
 	const char *controllers = controllers_to_come(machine);
 	char missing[64];
 
-	ret->status = controllers[0] ? FINDING_NOTE : FINDING_SKIPPED;
 	format_text(ret->tried, sizeof(ret->tried), "io and cpuset in that cgroup");
 	if (!controllers[0]) {
+		ret->status = FINDING_SKIPPED;
 		format_text(ret->happened, sizeof(ret->happened), "there is no such cgroup");
 		return;
 	}
 	cgroup_list_controllers((CGROUP_IO | CGROUP_CPUSET) &
 					~cgroup_parse_controllers(controllers),
 				missing, sizeof(missing));
+	ret->status = missing[0] ? FINDING_MISSING : FINDING_OK;
 	format_text(ret->happened, sizeof(ret->happened), "both are there");
 	if (missing[0])
-		format_text(ret->happened, sizeof(ret->happened),
-			    "not there: %s. To have them, as root " CGROUP_DROP_IN, missing);
+		format_text(ret->happened, sizeof(ret->happened), "not there: %s", missing);
 }
 
 static int open_plan(const struct machine *machine, struct plan *ret)
@@ -203,6 +203,8 @@ static void probe_languages(const struct machine *machine, struct finding *ret)
 	"--security-opt seccomp=unconfined --security-opt systempaths=unconfined); "               \
 	"else " FIX_KERNEL
 
+#define FIX_DELEGATION "as root " CGROUP_DROP_IN
+
 const struct probe probes[] = {
 	{ "architecture", PROBE_REQUIRED, probe_architecture,
 	  "the system call filters are written for it", "use an x86_64 machine" },
@@ -220,10 +222,12 @@ const struct probe probes[] = {
 	{ "seccomp", PROBE_REQUIRED, probe_seccomp, "the list of system calls", FIX_KERNEL },
 	{ "cgroup", PROBE_LIMITS, probe_cgroup, "hard limits of memory, processes and CPU time",
 	  "" },
-	{ "delegation", PROBE_INFORMATION, probe_delegation,
-	  "io shares the disks out among sandboxes, cpuset the processors", "" },
 	{ "cgroup-clone", PROBE_LIMITS, probe_cgroup_clone,
 	  "a process is inside its limits from its first instruction", FIX_KERNEL },
+	{ "delegation", PROBE_INFORMATION, probe_delegation,
+	  "not required: io bounds what a sandbox reads and writes on disks, cpuset which "
+	  "processors it uses",
+	  FIX_DELEGATION },
 	{ "service", PROBE_INFORMATION, probe_service,
 	  "not required: it starts commands faster and bounds all clients together",
 	  "renew it: systemctl --user restart msp.service" },

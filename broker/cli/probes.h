@@ -67,7 +67,7 @@ void probe_overlay(const struct machine *machine, struct finding *ret);
 void probe_seccomp(const struct machine *machine, struct finding *ret);
 void probe_cgroup_clone(const struct machine *machine, struct finding *ret);
 
-/* The probe for the user's service (probes_service.c). */
+/* The probes around the user's service (probes_service.c). */
 void probe_service(const struct machine *machine, struct finding *ret);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The probe for the user's service: does it run, and as what?
+ * The probe of the user's service: does it run, and is it of this version?
  */
 #include "common/fd.h"
 #include "format.h"
