@@ -343,21 +343,23 @@ static int ask_init(const struct execution *execution, const struct request *req
 	return channel_send(&execution->init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
 }
 
-static void tell_started(const struct execution *execution, const struct request *request,
-			 const struct parts *parts)
+static int tell_started(const struct execution *execution, const struct request *request,
+			const struct parts *parts)
 {
 	const struct ipc_execution_started started = {
 		.request = execution->request,
 		.output_bytes = profile_of(execution)->output_bytes,
 	};
 
-	if (!request->spawn->use_tty) /* else execution_tty comes when the terminal is there */
-		tell_frontend(execution, IPC_TYPE_execution_started, &started, parts->stdio_ours);
+	if (request->spawn->use_tty) /* execution_tty comes when the terminal is there */
+		return 0;
+	return channel_send(&execution->frontend->channel, IPC_TYPE_execution_started, &started,
+			    parts->stdio_ours, MSG_DONTWAIT);
 }
 
-/* The factory is asked last: before it, nothing is running that would have to be undone. */
-static int launch(struct execution *execution, const struct request *request, int code,
-		  struct parts *parts)
+/* Everything but asking the factory: nothing runs yet that would have to be undone. */
+static int prepare(struct execution *execution, const struct request *request, int code,
+		   struct parts *parts)
 {
 	int error = make_parts(execution, request, parts);
 
@@ -365,9 +367,7 @@ static int launch(struct execution *execution, const struct request *request, in
 		error = loop_add(&execution->init_watch, execution->init.fd, on_init, execution);
 	if (!error)
 		error = ask_init(execution, request, code, parts);
-	if (!error)
-		error = ask_factory(execution, parts);
-	return error;
+	return error ? error : tell_started(execution, request, parts);
 }
 
 int execution_begin(struct frontend *frontend, const struct request *request, int code)
@@ -388,7 +388,7 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 					 .verdict = VERDICT_EXITED,
 					 .started_us = loop_now_us() };
 	execution->deadline_us = execution->started_us + (uint64_t)request->timeout_ms * 1000;
-	error = launch(execution, request, code, &parts);
+	error = prepare(execution, request, code, &parts);
 	if (error) {
 		loop_remove(&execution->init_watch);
 		fd_close(&execution->init.fd);
@@ -400,7 +400,10 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 		supervisor.executions_started++;
 		if (execution->slot >= supervisor.slots_used)
 			supervisor.slots_used = execution->slot + 1;
-		tell_started(execution, request, &parts);
+		error = ask_factory(execution, &parts);
+		if (error) /* no answer will come */
+			(void)execution_failed(execution->slot, STAGE_CLONE, (uint32_t)-error);
+		error = 0;
 	}
 	close_parts(&parts);
 	return error;

@@ -75,6 +75,7 @@ Test(execution_edge, what_cannot_be_started_is_refused_and_leaves_nothing)
 
 Test(execution_edge, a_factory_that_takes_nothing_more_is_no_end)
 {
+	const struct ipc_execution_done *done;
 	const int least = 0;
 	int count = 0;
 
@@ -83,13 +84,17 @@ Test(execution_edge, a_factory_that_takes_nothing_more_is_no_end)
 	for (; count < EXECUTIONS_DEFAULT; count++) {
 		rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request((uint64_t)count),
 			 NULL);
-		if (!execution_find(RIG_FRONTEND, (uint64_t)count))
-			break;
 		(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 		rig_release();
+		if (!execution_find(RIG_FRONTEND, (uint64_t)count))
+			break;
 	}
 	cr_assert_lt(count, EXECUTIONS_DEFAULT, "its channel was never full");
-	rig_take_refused(&rig, (uint64_t)count, REFUSAL_RESOURCES);
+	done = &rig_take(&rig.frontend, IPC_TYPE_execution_done)->body.execution_done;
+	cr_assert_eq(done->request, (uint64_t)count);
+	cr_assert_eq(done->verdict, VERDICT_INTERNAL);
+	cr_assert_eq(done->stage, STAGE_CLONE);
+	cr_assert_eq(done->error, EAGAIN);
 	cr_assert_not(supervisor.is_ending);
 }
 
