@@ -87,7 +87,10 @@ static void on_long_line(void *context)
 
 static void on_client_end(void *context)
 {
-	finish(context, 0); /* our end is the end of everything that ran for this client */
+	struct server *server = context;
+
+	supervisor_goodbye(&server->supervisor);
+	finish(server, 0); /* our end is the end of everything that ran for this client */
 }
 
 static const struct client_handlers client_handlers = {

@@ -136,6 +136,14 @@ int supervisor_execution_end(struct supervisor_client *client, uint64_t request,
 	return send_or_queue(client, IPC_TYPE_execution_end, &end, -1);
 }
 
+void supervisor_goodbye(struct supervisor_client *client)
+{
+	const struct ipc_goodbye goodbye = { .exit_code = 0 };
+
+	/* One who is gone, or does not listen, hears of our end anyway. */
+	(void)channel_send(&client->sending, IPC_TYPE_goodbye, &goodbye, NULL, 0);
+}
+
 bool supervisor_has_queued(const struct supervisor_client *client)
 {
 	return client->queue_first != NULL;

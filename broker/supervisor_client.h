@@ -74,6 +74,9 @@ int supervisor_code_start(struct supervisor_client *client, const struct ipc_cod
 int supervisor_execution_end(struct supervisor_client *client, uint64_t request,
 			     enum end_reason reason);
 
+/* Our clean end, as far as the socket has room for it. */
+void supervisor_goodbye(struct supervisor_client *client);
+
 /* Is anything waiting for the descriptor to become writable? */
 bool supervisor_has_queued(const struct supervisor_client *client);
 

@@ -213,6 +213,11 @@ struct ipc_execution_end {
 	uint32_t reason; /* enum end_reason */
 };
 
+/* A broker's last word: its end is none of a crash. */
+struct ipc_goodbye {
+	uint32_t exit_code;
+};
+
 struct ipc_execution_refused {
 	uint64_t request;
 	uint32_t reason;   /* enum refusal */

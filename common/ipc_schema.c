@@ -103,6 +103,9 @@ static const struct ipc_field ipc_execution_end_fields[] = {
 	FIELD(U64, ipc_execution_end, request),
 	FIELD(U32, ipc_execution_end, reason),
 };
+static const struct ipc_field ipc_goodbye_fields[] = {
+	FIELD(U32, ipc_goodbye, exit_code),
+};
 static const struct ipc_field ipc_execution_refused_fields[] = {
 	FIELD(U64, ipc_execution_refused, request),
 	FIELD(U32, ipc_execution_refused, reason),

@@ -53,6 +53,7 @@ static int ask_for_broker(struct frontend *frontend, const int stdio[3], int bro
 				       MSG_DONTWAIT);
 
 	frontend->awaits_broker = error == 0;
+	frontend->is_broker = true;
 	return error;
 }
 

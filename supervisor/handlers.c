@@ -155,6 +155,14 @@ static int handle_execution_end(void *context, struct channel_message *message)
 	return 0;
 }
 
+static int handle_goodbye(void *context, struct channel_message *message)
+{
+	struct frontend *frontend = context;
+
+	frontend->has_said_goodbye = message->body.goodbye.exit_code == 0;
+	return 0;
+}
+
 static int handle_factory_ready(void *context, struct channel_message *message)
 {
 	const struct ipc_factory_ready *from = &message->body.factory_ready;
@@ -203,6 +211,7 @@ static const dispatch_handler frontend_handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_execution_start] = handle_execution_start,
 	[IPC_TYPE_code_start] = handle_code_start,
 	[IPC_TYPE_execution_end] = handle_execution_end,
+	[IPC_TYPE_goodbye] = handle_goodbye,
 };
 
 static const dispatch_handler factory_handlers[IPC_TYPE_COUNT] = {
@@ -240,6 +249,10 @@ static void lose_frontend(struct frontend *frontend, int status, enum ipc_error 
 
 	if (is_unready && !is_fault) {
 		log_line("the frontend ended before it was ready");
+		is_fault = true;
+	}
+	if (frontend->is_broker && !frontend->has_said_goodbye && !is_fault) {
+		log_line("msp-broker ended without a goodbye");
 		is_fault = true;
 	}
 	if (is_fault && !supervisor.is_service)

@@ -27,6 +27,8 @@ struct frontend {
 	struct channel channel; /* on which it asks; fd -1 when ended */
 	struct channel client;  /* of the msp whose client the broker serves; fd -1: none */
 	bool is_connection;     /* it came through the service's socket, and asks for itself */
+	bool is_broker;         /* we started it: its end without a goodbye is a crash */
+	bool has_said_goodbye;
 	bool awaits_broker;     /* the factory was asked for its broker and has not answered */
 	int broker;             /* pidfd, -1: none */
 	struct loop_watch watch;

@@ -184,7 +184,7 @@ static void take_client_end(enum client_end_reason reason)
 	rig_take_end(&other);
 }
 
-Test(frontend, a_client_gets_a_broker_which_asks_in_its_place)
+static void serve_one_client(bool says_goodbye)
 {
 	const struct frontend *frontend = connect_other();
 	struct rig_sandbox process = { .stdio = { -1, -1, -1 }, .init.fd = -1 };
@@ -201,14 +201,28 @@ Test(frontend, a_client_gets_a_broker_which_asks_in_its_place)
 	rig_send(&broker.channel, IPC_TYPE_hello, &hello, NULL);
 	(void)rig_take(&broker.channel, IPC_TYPE_welcome);
 	cr_assert_eq(frontend->state, FRONTEND_OPEN);
+	if (says_goodbye) {
+		broker.channel.phase = IPC_SERVE;
+		rig_send(&broker.channel, IPC_TYPE_goodbye, &(struct ipc_goodbye){ 0 }, NULL);
+	}
 	fd_close(&broker.channel.fd);
 	rig_turn();
-	take_client_end(CLIENT_END_DONE);
+	take_client_end(says_goodbye ? CLIENT_END_DONE : CLIENT_END_FAILED);
 	cr_assert_neq(frontend->state, FRONTEND_OPEN);
 	cr_assert(rig_is_killed(&process));
 	rig_turn();
 	cr_assert_eq(frontend->state, FRONTEND_FREE);
 	cr_assert_not(supervisor.is_ending);
+}
+
+Test(frontend, a_client_gets_a_broker_which_asks_in_its_place)
+{
+	serve_one_client(true);
+}
+
+Test(frontend, a_broker_that_ends_without_a_word_has_failed)
+{
+	serve_one_client(false);
 }
 
 Test(frontend, a_client_that_goes_takes_its_broker_along)
