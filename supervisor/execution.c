@@ -400,6 +400,7 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 		supervisor.executions_started++;
 		if (execution->slot >= supervisor.slots_used)
 			supervisor.slots_used = execution->slot + 1;
+		supervisor.starts_pending++;
 		error = ask_factory(execution, &parts);
 		if (error) /* no answer will come */
 			(void)execution_failed(execution->slot, STAGE_CLONE, (uint32_t)-error);
@@ -444,6 +445,12 @@ static struct execution *find_waiting(uint32_t slot)
 	return &supervisor.executions[slot];
 }
 
+static void take_answer(struct execution *execution)
+{
+	execution->has_answer = true;
+	supervisor.starts_pending--;
+}
+
 int execution_created(uint32_t slot, int *pidfd)
 {
 	struct execution *execution = find_waiting(slot);
@@ -451,7 +458,7 @@ int execution_created(uint32_t slot, int *pidfd)
 
 	if (!execution)
 		return -EPROTO;
-	execution->has_answer = true;
+	take_answer(execution);
 	execution->pidfd = *pidfd;
 	*pidfd = -1;
 	error = loop_add(&execution->pid_watch, execution->pidfd, on_pid, execution);
@@ -468,7 +475,7 @@ int execution_failed(uint32_t slot, uint32_t stage, uint32_t error)
 
 	if (!execution)
 		return -EPROTO;
-	execution->has_answer = true;
+	take_answer(execution);
 	if (execution->state != EXECUTION_DONE)
 		report_internal(execution, stage, error);
 	else

@@ -35,7 +35,8 @@ struct frontend *frontend_add(int fd, bool is_connection, frontend_callback *on_
 				       .channel = channel_to_frontend(fd),
 				       .client.fd = -1,
 				       .is_connection = is_connection,
-				       .broker = -1 };
+				       .broker = -1,
+				       .on_message = on_message };
 	if (loop_add(&frontend->watch, fd, on_message, frontend) != 0) {
 		fd_close(&fd);
 		return NULL;
@@ -77,7 +78,7 @@ static void on_client(void *context)
 	frontend_end(context, CLIENT_END_DONE);
 }
 
-int frontend_hand_over(struct frontend *frontend, const int stdio[3], frontend_callback *on_message)
+int frontend_hand_over(struct frontend *frontend, const int stdio[3])
 {
 	int ends[2];
 	int error = channel_pair(ends);
@@ -88,7 +89,7 @@ int frontend_hand_over(struct frontend *frontend, const int stdio[3], frontend_c
 	frontend->client = frontend->channel;
 	frontend->is_connection = false;
 	frontend->channel = channel_to_frontend(ends[0]);
-	error = loop_add(&frontend->watch, ends[0], on_message, frontend);
+	error = loop_add(&frontend->watch, ends[0], frontend->on_message, frontend);
 	if (!error)
 		error = loop_add(&frontend->client_watch, frontend->client.fd, on_client, frontend);
 	if (!error)
@@ -190,6 +191,29 @@ uint32_t frontend_count(bool with_silent)
 		count += frontend->state == FRONTEND_OPEN && (with_silent || !is_silent);
 	}
 	return count;
+}
+
+/* Nothing tells when the factory's channel has room again but its answers. */
+void frontend_regulate(void)
+{
+	const uint32_t most = supervisor.is_holding ? STARTS_MAX / 2 : STARTS_MAX;
+	const bool hold = supervisor.starts_pending >= most;
+
+	if (hold == supervisor.is_holding)
+		return;
+	supervisor.is_holding = hold;
+	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
+		struct frontend *frontend = &supervisor.frontends[i];
+
+		if (frontend->state != FRONTEND_OPEN)
+			continue;
+		if (hold)
+			loop_remove(&frontend->watch);
+		else if (!frontend->watch.on_ready &&
+			 loop_add(&frontend->watch, frontend->channel.fd, frontend->on_message,
+				  frontend) != 0)
+			frontend_end(frontend, CLIENT_END_FAILED);
+	}
 }
 
 void frontend_let_all_go(void)

@@ -9,6 +9,9 @@
 
 #include "state.h"
 
+/* Starts that may wait for the factory before frontends must: far fewer than its channel holds. */
+#define STARTS_MAX 64
+
 /* The channel's messages; `frontend` is the context of each handler (handlers.c). */
 typedef void frontend_callback(void *frontend);
 
@@ -22,8 +25,7 @@ int frontend_add_broker(const int stdio[3], frontend_callback *on_message);
 
 /* The connection `frontend` hands its client over: a broker asks in its place from now on. 0 or
  * -errno, after which it is to be ended. */
-int frontend_hand_over(struct frontend *frontend, const int stdio[3],
-		       frontend_callback *on_message);
+int frontend_hand_over(struct frontend *frontend, const int stdio[3]);
 
 /* What the factory answered about the broker of `slot`. The pidfd is taken. 0, or -EPROTO for a
  * slot that did not ask. */
@@ -32,6 +34,10 @@ int frontend_broker_failed(uint32_t slot);
 
 /* Stop serving it and end what it asked for. Its client, if it has one, is told `reason`. */
 void frontend_end(struct frontend *frontend, enum client_end_reason reason);
+
+/* To be called in each turn of the loop: while the factory is behind, no frontend is heard; what it
+ * asks waits in its own channel. */
+void frontend_regulate(void);
 
 /* At our own end: each sees the end of its channel and ends by itself, with what it still has to
  * say to its client. */

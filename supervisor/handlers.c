@@ -86,7 +86,7 @@ static int handle_client_start(void *context, struct channel_message *message)
 		return error ? error : -ECANCELED;
 	}
 	error = answer(frontend, IPC_TYPE_client_started, &started);
-	return error ? error : frontend_hand_over(frontend, message->fds, handlers_on_frontend);
+	return error ? error : frontend_hand_over(frontend, message->fds);
 }
 
 static int refuse(const struct frontend *frontend, uint64_t request, enum refusal reason,

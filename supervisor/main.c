@@ -117,6 +117,7 @@ static void serve(void)
 		if (error)
 			log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", strerror(-error));
 		execution_expire();
+		frontend_regulate();
 		service_tick();
 	}
 }

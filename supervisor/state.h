@@ -29,8 +29,9 @@ struct frontend {
 	bool is_connection;     /* it came through the service's socket, and asks for itself */
 	bool is_broker;         /* we started it: its end without a goodbye is a crash */
 	bool has_said_goodbye;
-	bool awaits_broker;     /* the factory was asked for its broker and has not answered */
-	int broker;             /* pidfd, -1: none */
+	bool awaits_broker; /* the factory was asked for its broker and has not answered */
+	int broker;         /* pidfd, -1: none */
+	void (*on_message)(void *frontend);
 	struct loop_watch watch;
 	struct loop_watch client_watch;
 	struct loop_watch broker_watch;
@@ -78,6 +79,8 @@ struct supervisor {
 	uint64_t memory_bytes;   /* the same; 0: none */
 	uint32_t slots_used;     /* no execution of a higher slot is live */
 	uint32_t executions_live;
+	uint32_t starts_pending; /* asked of the factory, not answered */
+	bool is_holding;         /* no frontend is heard until the factory has caught up */
 	uint64_t executions_started;
 	uint64_t executions_refused;
 	struct execution executions[EXECUTIONS_MAX];

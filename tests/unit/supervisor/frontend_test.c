@@ -342,3 +342,43 @@ Test(frontend, at_our_end_each_is_told)
 	fd_close(&broker.channel.fd);
 	rig_end(&running);
 }
+
+/* Requests wait in the frontend's own channel, and none is lost. */
+Test(frontend, nobody_is_heard_while_the_factory_is_behind)
+{
+	const uint64_t count = 3 * STARTS_MAX;
+	uint64_t started = 0;
+	uint64_t answered = 0;
+
+	supervisor.executions_max = (uint32_t)count;
+	while (answered < count) {
+		struct channel_message *message;
+
+		for (; started < count; started++) {
+			if (channel_send(&rig.frontend, IPC_TYPE_execution_start,
+					 rig_request(started), NULL, MSG_DONTWAIT) != 0)
+				break;
+		}
+		for (int i = 0; i < 3 * STARTS_MAX; i++)
+			rig_turn();
+		cr_assert_leq(supervisor.starts_pending, STARTS_MAX);
+		cr_assert(supervisor.is_holding || started == count);
+		/* The factory answers one: that there is no room for it. */
+		message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
+		rig_fail(&rig, message->body.sandbox_create.slot, STAGE_BASE, ENOSPC);
+		answered++;
+		for (;;) {
+			enum ipc_error wrong;
+			struct channel_message said;
+			const int result =
+				channel_receive(&rig.frontend, &said, MSG_DONTWAIT, &wrong);
+
+			if (result != 1)
+				break;
+			cr_assert_neq(said.type, IPC_TYPE_execution_refused);
+			channel_message_done(&said);
+		}
+	}
+	cr_assert_eq(supervisor.executions_started, count);
+	cr_assert_eq(supervisor.executions_live, 0);
+}

@@ -86,6 +86,7 @@ void rig_turn(void)
 	for (int i = 0; i < TURNS; i++) {
 		cr_assert_eq(loop_turn(0), 0);
 		execution_expire();
+		frontend_regulate();
 	}
 }
 
