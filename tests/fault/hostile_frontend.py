@@ -18,7 +18,7 @@ import leftovers  # noqa: E402
 import support  # noqa: E402
 
 SOFTWARE, REFUSED = 70, 78
-FRONTEND_ROWS = ("hello", "execution_start", "code_start", "execution_end")
+FRONTEND_ROWS = ("hello", "execution_start", "code_start", "execution_end", "goodbye")
 EXECUTIONS_MAX = 128  # the budget where the launcher says nothing else
 
 
