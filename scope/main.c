@@ -2,10 +2,10 @@
  *
  * msp-scope: have the user's systemd put msp into a cgroup of its own.
  *
- *   msp-scope PID      make a transient, delegated scope with the process PID, our parent, in it,
- *                      and wait until that is done. We are in it too: systemd removes a scope when
- *                      its last process ends, and would keep one whose only process had ended
- *                      before it came
+ *   msp-scope PID      make a transient, delegated scope, and have the process PID, our parent,
+ *                      moved into it. It is made around ourselves: systemd removes a scope when
+ *                      its last process ends, but keeps the cgroup of one that could not start
+ *                      because the process meant for it had been killed
  *   msp-scope --check  change nothing; print "VERSION CGROUP" of the user's systemd
  *
  * msp starts it before there is a supervisor, so that libsystemd is in no process that has anything
@@ -104,7 +104,7 @@ static int on_job_removed(sd_bus_message *message, void *context, sd_bus_error *
 	return 0;
 }
 
-static int append_properties(sd_bus_message *message, uint32_t pid)
+static int append_properties(sd_bus_message *message)
 {
 	int error = sd_bus_message_open_container(message, 'a', "(sv)");
 
@@ -112,8 +112,7 @@ static int append_properties(sd_bus_message *message, uint32_t pid)
 		error = sd_bus_message_append(message, "(sv)", "Description", "s",
 					      "Sandboxes of one msp");
 	if (error >= 0)
-		error = sd_bus_message_append(message, "(sv)", "PIDs", "au", 2, pid,
-					      (uint32_t)getpid());
+		error = sd_bus_message_append(message, "(sv)", "PIDs", "au", 1, (uint32_t)getpid());
 	if (error >= 0)
 		error = sd_bus_message_append(message, "(sv)", "Delegate", "b", 1);
 	/* Each sandbox has a limit of its own; one for all of them would let one disturb others. */
@@ -126,8 +125,7 @@ static int append_properties(sd_bus_message *message, uint32_t pid)
 	return error >= 0 ? sd_bus_message_close_container(message) : error;
 }
 
-static int ask_for_scope(sd_bus *bus, const char *name, uint32_t pid, sd_bus_error *wrong,
-			 sd_bus_message **ret)
+static int ask_for_scope(sd_bus *bus, const char *name, sd_bus_error *wrong, sd_bus_message **ret)
 {
 	sd_bus_message *message = NULL;
 	int error = sd_bus_message_new_method_call(bus, &message, SERVICE, OBJECT, MANAGER,
@@ -136,7 +134,7 @@ static int ask_for_scope(sd_bus *bus, const char *name, uint32_t pid, sd_bus_err
 	if (error >= 0)
 		error = sd_bus_message_append(message, "ss", name, "fail");
 	if (error >= 0)
-		error = append_properties(message, pid);
+		error = append_properties(message);
 	if (error >= 0)
 		error = sd_bus_message_append(message, "a(sa(sv))", 0);
 	if (error >= 0)
@@ -168,8 +166,6 @@ static int make_scope(sd_bus *bus, uint32_t pid, sd_bus_error *wrong)
 	uint64_t number = 0;
 	int error;
 
-	if ((uint32_t)getppid() != pid) /* it ended; its number may be another's soon */
-		return -ESRCH;
 	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
 		return -EIO;
 	(void)snprintf(name, sizeof(name), "msp-%u-%016llx.scope", pid, (unsigned long long)number);
@@ -181,7 +177,7 @@ static int make_scope(sd_bus *bus, uint32_t pid, sd_bus_error *wrong)
 		error = sd_bus_call_method(bus, SERVICE, OBJECT, MANAGER, "Subscribe", wrong, NULL,
 					   NULL);
 	if (error >= 0)
-		error = ask_for_scope(bus, name, pid, wrong, &reply);
+		error = ask_for_scope(bus, name, wrong, &reply);
 	if (error >= 0)
 		error = sd_bus_message_read(reply, "o", &job.path);
 	if (error >= 0)
@@ -190,6 +186,11 @@ static int make_scope(sd_bus *bus, uint32_t pid, sd_bus_error *wrong)
 	if (error >= 0 && strcmp(job.result, "done") != 0)
 		return sd_bus_error_setf(wrong, SD_BUS_ERROR_FAILED, "the job for %s ended with %s",
 					 name, job.result);
+	if (error >= 0 && (uint32_t)getppid() != pid)
+		return -ESRCH;
+	if (error >= 0)
+		error = sd_bus_call_method(bus, SERVICE, OBJECT, MANAGER, "AttachProcessesToUnit",
+					   wrong, NULL, "ssau", name, "", 1, pid);
 	return error;
 }
 
