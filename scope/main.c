@@ -14,12 +14,16 @@
  * The manager is asked through the session bus, and where there is none, through the manager's own
  * socket. Environment: DBUS_SESSION_BUS_ADDRESS; without it the bus of /run/user/UID.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <systemd/sd-bus.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,6 +37,12 @@
 #define DEADLINE_US 60000000ULL
 
 #define ADDRESS_MAX 512
+
+/* Where systemd has cgroup v2 when it hands anything to users. */
+#define CGROUP_ROOT "/sys/fs/cgroup"
+
+/* A scope gets its process within milliseconds of its cgroup. */
+#define EMPTY_S 10
 #define TEXT_MAX 800
 
 struct job {
@@ -158,6 +168,50 @@ static int await(sd_bus *bus, struct job *job)
 	return 0;
 }
 
+/* The cgroup that our scope lies in, with a file system's path; false when it cannot be told. */
+static bool open_slice(DIR **ret)
+{
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	char line[ADDRESS_MAX];
+	char path[ADDRESS_MAX + sizeof(CGROUP_ROOT)];
+	char *slash;
+
+	*ret = NULL;
+	while (file && fgets(line, sizeof(line), file)) {
+		slash = strrchr(line, '/');
+		if (strncmp(line, "0::/", 4) != 0 || !slash)
+			continue;
+		*slash = '\0';
+		(void)snprintf(path, sizeof(path), "%s%s", CGROUP_ROOT, line + 3);
+		*ret = opendir(path);
+	}
+	if (file)
+		(void)fclose(file); /* only read */
+	return *ret != NULL;
+}
+
+/* What systemd kept of starts in which this program was killed: cgroups of scopes without a
+ * process. One that is new may be about to get its first; one that is in use cannot be removed. */
+static void remove_empty_scopes(void)
+{
+	const time_t latest = time(NULL) - EMPTY_S;
+	const struct dirent *entry;
+	struct stat status;
+	DIR *slice;
+
+	if (!open_slice(&slice))
+		return;
+	while ((entry = readdir(slice))) {
+		const char *end = strrchr(entry->d_name, '.');
+
+		if (strncmp(entry->d_name, "msp-", 4) == 0 && end && strcmp(end, ".scope") == 0 &&
+		    fstatat(dirfd(slice), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    status.st_mtime < latest)
+			(void)unlinkat(dirfd(slice), entry->d_name, AT_REMOVEDIR);
+	}
+	(void)closedir(slice); /* only read */
+}
+
 static int make_scope(sd_bus *bus, uint32_t pid, sd_bus_error *wrong)
 {
 	struct job job = { .path = NULL };
@@ -191,6 +245,7 @@ static int make_scope(sd_bus *bus, uint32_t pid, sd_bus_error *wrong)
 	if (error >= 0)
 		error = sd_bus_call_method(bus, SERVICE, OBJECT, MANAGER, "AttachProcessesToUnit",
 					   wrong, NULL, "ssau", name, "", 1, pid);
+	remove_empty_scopes();
 	return error;
 }
 
