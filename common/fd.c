@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -192,4 +193,14 @@ int fd_place(const int *fds, const int *places, size_t count, unsigned int keep_
 		highest = places[i] > highest ? places[i] : highest;
 	}
 	return kernel_close_range((unsigned int)highest + 1, ~0U) == 0 ? 0 : -errno;
+}
+
+void fd_raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* then it is as it was */
 }

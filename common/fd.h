@@ -38,6 +38,9 @@ int fd_sealed_from_file(const char *name, int file);
 /* Set or clear O_NONBLOCK; 0 or -errno. */
 int fd_set_nonblocking(int fd, bool on);
 
+/* Allow this process as many descriptors as the system lets it; else it is as it was. */
+void fd_raise_limit(void);
+
 /*
  * Make the descriptors the numbers `places` (each below FD_PLACES_MAX) and close everything above
  * the highest of them; bit n of `keep_mask` leaves places[n] open over an exec. All are moved out

@@ -45,7 +45,8 @@ struct frontend *frontend_add(int fd, bool is_connection, frontend_callback *on_
 	return frontend;
 }
 
-/* The factory is asked to start a broker that talks to us through the other end of `*ret`. */
+/* The factory is asked to start a broker that talks to us through the other end of a channel,
+ * `broker_end`. */
 static int ask_for_broker(struct frontend *frontend, const int stdio[3], int broker_end)
 {
 	const struct ipc_helper_start request = { .slot = slot_of(frontend) };
@@ -158,10 +159,15 @@ int frontend_broker_failed(uint32_t slot)
 	return 0;
 }
 
-void frontend_end(struct frontend *frontend, enum client_end_reason reason)
+void frontend_tell_client_end(const struct channel *client, enum client_end_reason reason)
 {
 	const struct ipc_client_end end = { .reason = reason };
 
+	(void)channel_send(client, IPC_TYPE_client_end, &end, NULL, MSG_DONTWAIT);
+}
+
+void frontend_end(struct frontend *frontend, enum client_end_reason reason)
+{
 	if (frontend->state != FRONTEND_OPEN)
 		return;
 	frontend->state = FRONTEND_CLOSED;
@@ -169,9 +175,8 @@ void frontend_end(struct frontend *frontend, enum client_end_reason reason)
 	loop_remove(&frontend->watch);
 	loop_remove(&frontend->client_watch);
 	fd_close(&frontend->channel.fd);
-	if (frontend->client.fd >= 0) /* one that is gone need not be told */
-		(void)channel_send(&frontend->client, IPC_TYPE_client_end, &end, NULL,
-				   MSG_DONTWAIT);
+	if (frontend->client.fd >= 0)
+		frontend_tell_client_end(&frontend->client, reason);
 	fd_close(&frontend->client.fd);
 	kill_broker(frontend);
 	try_free(frontend);
@@ -218,16 +223,13 @@ void frontend_regulate(void)
 
 void frontend_let_all_go(void)
 {
-	const struct ipc_client_end end = { .reason = CLIENT_END_STOPPING };
-
 	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
 		struct frontend *frontend = &supervisor.frontends[i];
 
 		if (frontend->state != FRONTEND_OPEN)
 			continue;
-		if (frontend->client.fd >= 0) /* it hears of it anyway, without the reason */
-			(void)channel_send(&frontend->client, IPC_TYPE_client_end, &end, NULL,
-					   MSG_DONTWAIT);
+		if (frontend->client.fd >= 0)
+			frontend_tell_client_end(&frontend->client, CLIENT_END_STOPPING);
 		fd_close(&frontend->channel.fd);
 	}
 }

@@ -32,6 +32,10 @@ int frontend_hand_over(struct frontend *frontend, const int stdio[3]);
 int frontend_broker_started(uint32_t slot, int *pidfd);
 int frontend_broker_failed(uint32_t slot);
 
+/* Say over a connection why its client is not, or no longer, served. One that is gone, or does not
+ * read, hears of it anyway: its connection ends. */
+void frontend_tell_client_end(const struct channel *client, enum client_end_reason reason);
+
 /* Stop serving it and end what it asked for. Its client, if it has one, is told `reason`. */
 void frontend_end(struct frontend *frontend, enum client_end_reason reason);
 

@@ -80,10 +80,8 @@ static int handle_client_start(void *context, struct channel_message *message)
 	if (!is_this_version(from->schema) || !frontend->is_connection)
 		return -EPROTO;
 	if (supervisor.limits == LIMITS_FALLBACK && from->limits != LIMITS_FALLBACK) {
-		const struct ipc_client_end end = { .reason = CLIENT_END_LIMITS };
-
-		error = answer(frontend, IPC_TYPE_client_end, &end);
-		return error ? error : -ECANCELED;
+		frontend_tell_client_end(&frontend->channel, CLIENT_END_LIMITS);
+		return -ECANCELED;
 	}
 	error = answer(frontend, IPC_TYPE_client_started, &started);
 	return error ? error : frontend_hand_over(frontend, message->fds);
@@ -263,13 +261,11 @@ static void lose_frontend(struct frontend *frontend, int status, enum ipc_error 
 /* There was no room for what came with a message: that one request fails. */
 static int take_without_fds(const struct frontend *frontend, const struct channel_message *message)
 {
-	const struct ipc_client_end end = { .reason = CLIENT_END_FULL };
-
 	if (message->type == IPC_TYPE_code_start)
 		return refuse(frontend, message->body.code_start.request, REFUSAL_RESOURCES,
 			      strerror(EMFILE), 0);
 	if (message->type == IPC_TYPE_client_start)
-		(void)answer(frontend, IPC_TYPE_client_end, &end); /* it ends in any case */
+		frontend_tell_client_end(&frontend->channel, CLIENT_END_FULL);
 	return -EMFILE;
 }
 

@@ -40,16 +40,6 @@ static bool is_same_user(int fd)
 	       peer.uid == supervisor.uid;
 }
 
-static void refuse(int fd, enum client_end_reason reason)
-{
-	const struct channel channel = { fd, IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
-	const struct ipc_client_end end = { .reason = reason };
-
-	/* It hears of it anyway: its connection ends. */
-	(void)channel_send(&channel, IPC_TYPE_client_end, &end, NULL, MSG_DONTWAIT);
-	fd_close(&fd);
-}
-
 static void on_connection(void *context)
 {
 	int fd = accept4(service.listener, NULL, NULL, SOCK_CLOEXEC);
@@ -65,7 +55,10 @@ static void on_connection(void *context)
 		log_line("a connection of another user was refused");
 		fd_close(&fd);
 	} else if (frontend_count(true) == FRONTENDS_MAX) {
-		refuse(fd, CLIENT_END_FULL);
+		const struct channel client = { fd, IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
+
+		frontend_tell_client_end(&client, CLIENT_END_FULL);
+		fd_close(&fd);
 	} else {
 		(void)frontend_add(fd, true, on_frontend); /* else it is closed, which tells */
 	}

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,17 +157,6 @@ static void check_requirements(void)
 	supervisor.pid = (uint32_t)getpid();
 }
 
-/* Each execution costs up to five descriptors for a moment. */
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit); /* fewer executions at once then */
-}
-
 /* In the child, until its exec. */
 static void become_factory(int image, int channel)
 {
@@ -257,7 +245,7 @@ void start_supervisor(int launcher_fd, struct start *ret)
 
 	receive_launcher(launcher_fd);
 	check_requirements();
-	raise_descriptor_limit();
+	fd_raise_limit(); /* each execution costs up to five for a moment */
 	spawn_factory();
 	error = tell_factory();
 	if (error)

@@ -10,9 +10,9 @@
  * Started by root, run, serve and doctor become an ordinary account first (account.c).
  */
 #include <string.h>
-#include <sys/resource.h>
 
 #include "command.h"
+#include "common/fd.h"
 #include "common/log.h"
 #include "format.h"
 
@@ -38,26 +38,16 @@ static int refuse_unknown(const char *word)
 	return command_usage_error(NULL, text);
 }
 
-/* The kernel counts the descriptors that wait in sockets for all processes of a user together, and
- * lets nobody send more who allows himself fewer: a workload that keeps a thousand of them there
- * would stop every later start. */
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit); /* then it is as it was */
-}
-
 int main(int argc, char *argv[])
 {
 	const struct command *command;
 	const char *word;
 
 	log_set_name("msp");
-	raise_descriptor_limit();
+	/* The kernel counts the descriptors that wait in sockets for all processes of a user
+	 * together, and lets nobody send more who allows himself fewer: a workload that keeps a
+	 * thousand of them there would stop every later start. */
+	fd_raise_limit();
 	if (argc < 2)
 		return command_usage_error(NULL, "a command is missing");
 	word = argv[1];
