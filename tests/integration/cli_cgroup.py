@@ -9,58 +9,15 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import unittest
 
 import support
 from cli_support import MSP, SECONDS
+from own_cgroup import enter_scope, is_ours, own_cgroup, read, write
 
-IN_SCOPE = "MSP_TEST_IN_SCOPE"
-NEEDED = {"cpu", "memory", "pids"}
 # What msp asks for a scope where its cgroup is shared.
 HAS_MANAGER = (os.path.exists("/run/systemd/system")
                and os.path.exists(f"/run/user/{os.getuid()}/systemd/private"))
-
-
-def own_cgroup():
-    with open("/proc/self/cgroup", encoding="ascii") as file:
-        for line in file:
-            if line.startswith("0::"):
-                return "/sys/fs/cgroup" + line[3:].strip()
-    return None
-
-
-def read(path):
-    with open(path, encoding="ascii") as file:
-        return file.read()
-
-
-def write(path, text):
-    with open(path, "w", encoding="ascii") as file:
-        file.write(text)
-
-
-def is_ours(folder):
-    """Writable, with the controllers, and nobody else in it."""
-    try:
-        return (os.access(folder + "/cgroup.procs", os.W_OK)
-                and NEEDED <= set(read(folder + "/cgroup.controllers").split())
-                and read(folder + "/cgroup.procs").split() == [str(os.getpid())])
-    except (OSError, TypeError):
-        return False
-
-
-def enter_scope():
-    """Run this file again where it is alone; does not return when that works."""
-    words = ["systemd-run", "--user", "--scope", "--quiet", "-p", "Delegate=yes", "--"]
-    try:
-        found = subprocess.run([*words, "true"], capture_output=True, timeout=30, check=False,
-                               stdin=subprocess.DEVNULL).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        found = False
-    if found:
-        os.execvpe(words[0], [*words, sys.executable, "-B", *sys.argv],
-                   {**os.environ, IN_SCOPE: "1"})
 
 
 @unittest.skipUnless(is_ours(own_cgroup()), "no delegated cgroup v2 of its own")
@@ -215,6 +172,5 @@ class Cgroups(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if IN_SCOPE not in os.environ:
-        enter_scope()
+    enter_scope()
     unittest.main()

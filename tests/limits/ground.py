@@ -17,12 +17,12 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 import leftovers  # noqa: E402  (its folder is known from here on)
 import support  # noqa: E402
+from own_cgroup import (  # noqa: E402
+    CONTROLLERS, enter_scope, is_delegated, is_ours, own_cgroup, read, write)
 
 BUILD = os.environ.get("MSP_BUILD") or os.path.dirname(support.BIN)
 HOG_FOLDER = os.path.join(BUILD, "limits")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-scope")
-CONTROLLERS = {"cpu", "memory", "pids"}
-IN_SCOPE = "MSP_TEST_IN_SCOPE"
 # Set where the machine is known to have delegated cgroups: that they are not found is a failure.
 REQUIRE_CGROUP = os.environ.get("MSP_REQUIRE_CGROUP") == "1"
 
@@ -65,43 +65,13 @@ def profile_text(name):
     return "# SPDX-License-Identifier: Apache-2.0\n" + "\n".join(rows) + "\n"
 
 
-def read(path):
-    with open(path, encoding="ascii") as file:
-        return file.read()
-
-
-def write(path, text):
-    with open(path, "w", encoding="ascii") as file:
-        file.write(text)
-
-
-def own_cgroup():
-    for line in read("/proc/self/cgroup").splitlines():
-        if line.startswith("0::") and os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
-            return os.path.normpath("/sys/fs/cgroup" + line[3:])
-    return None
-
-
-def is_delegated(folder):
-    try:
-        return (os.access(folder + "/cgroup.procs", os.W_OK)
-                and os.access(folder + "/cgroup.subtree_control", os.W_OK)
-                and CONTROLLERS <= set(read(folder + "/cgroup.controllers").split()))
-    except OSError:
-        return False
-
-
-def is_alone(folder):
-    return read(folder + "/cgroup.procs").split() == [str(os.getpid())]
-
-
 def find_ground():
     """The cgroup whose children we may make: our own when we are alone in it, for which we leave
     it, or its parent when that holds nobody; None."""
     own = own_cgroup()
     if own is None:
         return None
-    if is_delegated(own) and is_alone(own):
+    if is_ours(own):
         os.mkdir(own + "/tests")
         write(own + "/tests/cgroup.procs", str(os.getpid()))
         return own
@@ -203,25 +173,9 @@ def remove(folder, limit=5.0):
             os.rmdir(path)
 
 
-def enter_scope():
-    """Run this test program again where it is alone in a delegated cgroup; does not return when
-    the user's systemd gives one."""
-    words = ["systemd-run", "--user", "--scope", "--quiet", "-p", "Delegate=yes", "--"]
-    try:
-        found = subprocess.run([*words, "true"], capture_output=True, timeout=30, check=False,
-                               stdin=subprocess.DEVNULL).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        found = False
-    if found:
-        os.execvpe(words[0], [*words, sys.executable, "-B", *sys.argv],
-                   {**os.environ, IN_SCOPE: "1"})
-
-
 def main():
     """For the end of a test program."""
-    own = own_cgroup()
-    is_ours = own is not None and is_delegated(own) and is_alone(own)
-    if IN_SCOPE not in os.environ and os.geteuid() != 0 and not is_ours:
+    if os.geteuid() != 0 and not is_ours(own_cgroup()):
         enter_scope()
     unittest.main()
 
