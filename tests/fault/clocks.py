@@ -121,15 +121,15 @@ class Jumps(Clocked):
         self.assertLess(answers[5][1], 8)
 
     def test_the_same_jump_of_the_other_clock(self):
-        """The control: were deadlines kept with a clock that jumps, it would be seen."""
-        seen = 0
-        for number in range(6, 16, 3):
+        """The control: were deadlines kept with a clock that jumps, it would be seen. About every
+        fourth look decides something, and which one that is differs from run to run."""
+        for number in range(4, 64):
             answers, _, _ = self.session(ROLES.index("supervisor") + 1, "monotonic", number)
             try:
                 self.assert_right(answers)
             except AssertionError:
-                seen += 1
-        self.assertGreater(seen, 0)
+                return
+        self.fail("no jump was seen")
 
 
 class Gaps(Clocked):
