@@ -121,6 +121,12 @@ void json_put_signed(struct json_writer *writer, const char *key, int64_t number
 	buffer_format(writer->out, "%" PRId64, number);
 }
 
+void json_put_double(struct json_writer *writer, const char *key, double number)
+{
+	begin_value(writer, key);
+	buffer_format(writer->out, "%.15g", number);
+}
+
 void json_put_bool(struct json_writer *writer, const char *key, bool value)
 {
 	begin_value(writer, key);

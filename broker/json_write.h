@@ -26,6 +26,8 @@ void json_put_string(struct json_writer *writer, const char *key, const char *te
 void json_put_text(struct json_writer *writer, const char *key, const char *text);
 void json_put_number(struct json_writer *writer, const char *key, uint64_t number);
 void json_put_signed(struct json_writer *writer, const char *key, int64_t number);
+/* A finite number, as short as it can be. */
+void json_put_double(struct json_writer *writer, const char *key, double number);
 void json_put_bool(struct json_writer *writer, const char *key, bool value);
 
 /* `raw` is JSON already: an id as it came, or something that a writer made. */

@@ -2,6 +2,7 @@
 #include "server.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "client.h"
@@ -20,7 +21,8 @@ struct server {
 	struct supervisor_client supervisor;
 	struct event *supervisor_readable;
 	struct event *supervisor_writable;
-	struct executions *executions;
+	struct host host;
+	struct exchange client_exchange; /* every message of the client belongs to it */
 	struct session session;
 	bool is_over;
 	int exit_code;
@@ -67,7 +69,7 @@ static void lose_supervisor(struct server *server, const char *why)
 	if (server->is_over)
 		return;
 	log_line("the supervisor %s", why);
-	executions_lose(server->executions);
+	executions_lose(server->host.executions);
 	finish(server, MSP_EXIT_SOFTWARE);
 }
 
@@ -75,14 +77,14 @@ static void on_line(void *context, char *line, size_t size)
 {
 	struct server *server = context;
 
-	session_take_line(&server->session, line, size);
+	session_take_text(&server->session, &server->client_exchange, line, size);
 }
 
 static void on_long_line(void *context)
 {
 	struct server *server = context;
 
-	session_take_long_line(&server->session);
+	session_refuse_long(&server->client_exchange);
 }
 
 static void on_client_end(void *context)
@@ -99,18 +101,36 @@ static const struct client_handlers client_handlers = {
 	.on_end = on_client_end,
 };
 
-static void send_to_client(void *context, const struct buffer *line)
+static struct server *server_of(struct exchange *exchange)
 {
-	struct server *server = context;
-
-	client_send(server->client, line);
+	return (struct server *)(void *)((char *)exchange -
+					 offsetof(struct server, client_exchange));
 }
+
+static void say_to_client(struct exchange *exchange, const struct buffer *line)
+{
+	client_send(server_of(exchange)->client, line);
+}
+
+static void answer_client(struct exchange *exchange, const struct buffer *line, int code)
+{
+	(void)code;
+	client_send(server_of(exchange)->client, line);
+}
+
+static void never_done(struct exchange *exchange)
+{
+	(void)exchange;
+	bug("the client's exchange ends with the server");
+}
+
+static const struct exchange_kind client_exchange = { say_to_client, answer_client, never_done };
 
 static void on_welcome(void *context, const struct ipc_welcome *welcome)
 {
 	struct server *server = context;
 
-	posture_from_welcome(welcome, &server->session.posture);
+	posture_from_welcome(welcome, &server->host.posture);
 	client_open(server->client);
 }
 
@@ -124,14 +144,14 @@ static void on_refused(void *context, const struct ipc_execution_refused *refuse
 {
 	struct server *server = context;
 
-	require_asked(server, executions_on_refused(server->executions, refused));
+	require_asked(server, executions_on_refused(server->host.executions, refused));
 }
 
 static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
 {
 	struct server *server = context;
 
-	require_asked(server, executions_on_started(server->executions, started, fds));
+	require_asked(server, executions_on_started(server->host.executions, started, fds));
 }
 
 static void on_tty(void *context, const struct ipc_execution_tty *tty, int terminal)
@@ -145,7 +165,7 @@ static void on_done(void *context, const struct ipc_execution_done *done)
 {
 	struct server *server = context;
 
-	require_asked(server, executions_on_done(server->executions, done));
+	require_asked(server, executions_on_done(server->host.executions, done));
 }
 
 static const struct supervisor_handlers supervisor_handlers = {
@@ -206,8 +226,11 @@ struct server *server_new(struct event_base *base, int in, int out, int channel)
 
 	server->base = base;
 	supervisor_client_init(&server->supervisor, channel, &supervisor_handlers, server);
-	server->executions = executions_new(base, &server->supervisor, on_queued, server);
-	session_init(&server->session, server->executions, send_to_client, server);
+	server->host.executions = executions_new(base, &server->supervisor, on_queued, server);
+	server->host.base = base;
+	server->host.catalog = &catalog;
+	exchange_init(&server->client_exchange, &client_exchange);
+	session_init(&server->session, &server->host, 0, &server->client_exchange);
 	server->client = client_new(base, in, out, &client_handlers, server);
 	server->supervisor_readable = watch(server, channel, EV_READ, on_supervisor_readable);
 	server->supervisor_writable = watch(server, channel, EV_WRITE, on_supervisor_writable);
@@ -224,7 +247,7 @@ struct server *server_free(struct server *server)
 	if (!server)
 		return NULL;
 	session_done(&server->session);
-	server->executions = executions_free(server->executions);
+	server->host.executions = executions_free(server->host.executions);
 	server->client = client_free(server->client);
 	supervisor_client_done(&server->supervisor);
 	event_free(server->supervisor_readable);

@@ -12,7 +12,6 @@
 
 /* Longest wait that can be said in one message; the profile's limit is far below it. */
 #define MILLISECONDS_MAX UINT32_MAX
-#define QUOTE_BYTES 60
 
 static const char *const kind_names[] = {
 	[JSON_NULL] = "null",        [JSON_TRUE] = "true",       [JSON_FALSE] = "false",

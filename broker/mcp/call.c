@@ -2,19 +2,55 @@
 #include "mcp/call.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "memory.h"
 
-struct call *call_new(struct session *session, struct batch *batch, struct rpc_id *id, enum era era)
+#define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
+
+/* Between two notifications of progress. */
+#define PROGRESS_MS 500
+
+static void keep_token(struct call *call, const struct request *request)
 {
+	struct json_value *token =
+		json_member(request->document, request->message->meta, "progressToken");
+	struct rpc_id read = { 0 };
+
+	/* it is what an id is: a string or an integer */
+	if (!token || !rpc_id_read(token, &read))
+		return;
+	call->progress.token = read.raw;
+	call->progress.token_size = read.raw_size;
+	read.raw = NULL;
+	rpc_id_done(&read);
+}
+
+static enum log_level threshold(const struct request *request)
+{
+	enum log_level level = LOG_LEVEL_NONE;
+
+	if (request->era == ERA_LEGACY)
+		return request->session->log_level;
+	(void)log_level_read(json_member(request->document, request->message->meta, META_LOG_LEVEL),
+			     &level); /* without one that we know, nothing is said */
+	return level;
+}
+
+struct call *call_new(const struct request *request)
+{
+	struct session *session = request->session;
 	struct call *call = memory_get_zeroed(1, sizeof(*call));
 
 	call->session = session;
-	call->batch = batch;
-	call->id = *id;
-	*id = (struct rpc_id){ 0 };
-	call->era = era;
-	batch_hold(batch);
+	call->exchange = request->exchange;
+	call->id = request->message->id;
+	request->message->id = (struct rpc_id){ 0 };
+	call->era = request->era;
+	call->log_level = threshold(request);
+	keep_token(call, request);
+	exchange_hold(call->exchange);
 	call->next = session->calls;
 	session->calls = call;
 	return call;
@@ -27,8 +63,9 @@ void call_drop(struct call *call)
 	while (*link != call)
 		link = &(*link)->next;
 	*link = call->next;
-	batch_release(call->session, call->batch);
+	exchange_release(call->exchange);
 	rpc_id_done(&call->id);
+	free(call->progress.token);
 	free(call);
 }
 
@@ -43,85 +80,152 @@ struct call *call_find(struct session *session, const struct rpc_id *id)
 
 void call_cancel(struct call *call)
 {
-	executions_cancel(call->session->executions, call->execution);
+	if (call->cancel)
+		call->cancel(call);
 	call_drop(call);
 }
 
-/* One text block, and what the result says about itself. `outcome` NULL: nothing ran. */
-static void answer(struct call *call, const struct result *result,
-		   const struct execution_outcome *outcome)
+void call_cancel_exchange(struct session *session, const struct exchange *exchange)
 {
-	const bool has_run = outcome && outcome->done;
-	struct buffer line = { 0 };
-	struct json_writer writer = { .out = &line };
+	struct call *next;
 
-	message_open_result(&writer, &call->id, call->era);
-	json_open_array(&writer, "content");
-	json_open_object(&writer, NULL);
-	json_put_text(&writer, "type", "text");
-	json_put_string(&writer, "text", result->text.bytes, result->text.size);
-	json_close_object(&writer);
-	json_close_array(&writer);
-	json_put_bool(&writer, "isError", result->is_error);
-	if (call->era == ERA_MODERN || has_run) {
-		message_open_meta(&writer, call->era);
-		if (has_run)
-			result_put_meta(&writer, result, &call->label, &call->session->posture,
-					outcome);
-		message_close_meta(&writer);
+	for (struct call *call = session->calls; call; call = next) {
+		next = call->next;
+		if (call->exchange == exchange)
+			call_cancel(call);
 	}
-	message_close_result(&writer);
-	session_answer(call->session, call->batch, &line);
-	buffer_done(&line);
+}
+
+void call_open_result(struct call *call, struct answer *answer)
+{
+	memset(answer, 0, sizeof(*answer));
+	answer->writer.out = &answer->line;
+	message_open_result(&answer->writer, &call->id, call->era);
+}
+
+void call_open_meta(struct call *call, struct answer *answer)
+{
+	message_open_meta(&answer->writer, call->era);
+	answer->has_meta = true;
+}
+
+void call_close_meta(struct answer *answer)
+{
+	message_close_meta(&answer->writer);
+}
+
+void call_close_result(struct call *call, struct answer *answer)
+{
+	if (!answer->has_meta && call->era == ERA_MODERN) {
+		call_open_meta(call, answer);
+		call_close_meta(answer);
+	}
+	message_close_result(&answer->writer);
+	exchange_answer(call->exchange, &answer->line, 0);
+	buffer_done(&answer->line);
 	call_drop(call);
+}
+
+void call_put_text(struct answer *answer, const struct buffer *text, bool is_error)
+{
+	struct json_writer *writer = &answer->writer;
+
+	json_open_array(writer, "content");
+	json_open_object(writer, NULL);
+	json_put_text(writer, "type", "text");
+	json_put_string(writer, "text", text->bytes, text->size);
+	json_close_object(writer);
+	json_close_array(writer);
+	json_put_bool(writer, "isError", is_error);
+}
+
+void call_answer_text(struct call *call, const struct buffer *text, bool is_error)
+{
+	struct answer answer;
+
+	call_open_result(call, &answer);
+	call_put_text(&answer, text, is_error);
+	call_close_result(call, &answer);
 }
 
 void call_fail(struct call *call, const struct buffer *problem)
 {
-	const struct result result = { .text = *problem, .is_error = true };
-
-	answer(call, &result, NULL);
+	call_answer_text(call, problem, true);
 }
 
-static void on_finished(void *owner, const struct execution_outcome *outcome)
+void call_fail_text(struct call *call, const char *problem)
 {
-	struct call *call = owner;
-	struct result result = { .is_error = false };
+	struct buffer text = { 0 };
 
-	call->execution = NULL;
-	if (outcome->refused)
-		result_of_refusal(&call->label, outcome->refused, &result);
-	else
-		result_of_execution(&call->label, outcome, &result);
-	answer(call, &result, outcome);
-	buffer_done(&result.text);
+	buffer_append_text(&text, problem);
+	call_fail(call, &text);
+	buffer_done(&text);
 }
 
-static const char *const start_problems[] = {
-	[EXECUTION_TOO_MANY] = "Too many executions are running: 1024 at once is the most. Nothing "
-			       "was run. Wait until one ends, or cancel one, and call again.",
-	[EXECUTION_INPUT_FULL] =
-		"The `stdin` of all running calls together is limited to 12 MiB. Nothing was "
-		"run. Wait until one ends, or pass less, and call again.",
-	[EXECUTION_QUEUE_FULL] = "Too many requests are waiting to be started. Nothing was run. "
-				 "Wait a moment and call again.",
-	[EXECUTION_TOO_LONG] = "The arguments and environment are too long for one execution. "
-			       "Nothing was run. Pass large data in `stdin`, or shorten it.",
-	[EXECUTION_LOST] = "The supervisor cannot be reached. Nothing was run. The server ends; "
-			   "have the client start it again.",
-};
-
-void call_execute(struct call *call, struct execution_order *order)
+void call_refuse(struct call *call, enum rpc_code code, const char *text, const struct buffer *data)
 {
-	struct buffer problem = { 0 };
-	enum execution_start start;
+	struct buffer message = { 0 }, line = { 0 };
+	struct json_writer writer = { .out = &line };
 
-	order->finished = on_finished;
-	order->owner = call;
-	start = executions_start(call->session->executions, order, &call->execution);
-	if (start == EXECUTION_STARTED)
+	buffer_append_text(&message, text);
+	message_put_error(&writer, &call->id, code, &message, data);
+	exchange_answer(call->exchange, &line, code);
+	buffer_done(&message);
+	buffer_done(&line);
+	call_drop(call);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_MONOTONIC, &now) != 0)
+		bug("a clock that cannot be read");
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void say(struct call *call, const struct buffer *line)
+{
+	exchange_say(call->exchange, line);
+}
+
+void call_say_progress(struct call *call, double progress, double total, const char *message)
+{
+	struct call_progress *state = &call->progress;
+	const int64_t now = now_ms();
+	struct buffer line = { 0 };
+	struct json_writer writer = { .out = &line };
+
+	if (!state->token || progress <= state->last ||
+	    (state->last_ms > 0 && now - state->last_ms < PROGRESS_MS))
 		return;
-	buffer_append_text(&problem, start_problems[start]);
-	call_fail(call, &problem);
-	buffer_done(&problem);
+	state->last = progress;
+	state->last_ms = now;
+	message_open_notification(&writer, "notifications/progress");
+	json_put_raw(&writer, "progressToken", state->token, state->token_size);
+	json_put_double(&writer, "progress", progress);
+	if (total > 0)
+		json_put_double(&writer, "total", total);
+	if (message)
+		json_put_text(&writer, "message", message);
+	message_close_notification(&writer);
+	say(call, &line);
+	buffer_done(&line);
+}
+
+void call_say_log(struct call *call, enum log_level level, const char *logger,
+		  const struct buffer *data)
+{
+	struct buffer line = { 0 };
+	struct json_writer writer = { .out = &line };
+
+	if (level < call->log_level)
+		return;
+	message_open_notification(&writer, "notifications/message");
+	json_put_text(&writer, "level", log_level_name(level));
+	json_put_text(&writer, "logger", logger);
+	json_put_raw(&writer, "data", data->bytes, data->size);
+	message_close_notification(&writer);
+	say(call, &line);
+	buffer_done(&line);
 }

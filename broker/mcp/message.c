@@ -114,6 +114,20 @@ void message_close_result(struct json_writer *writer)
 	json_close_object(writer);
 }
 
+void message_open_notification(struct json_writer *writer, const char *method)
+{
+	json_open_object(writer, NULL);
+	json_put_text(writer, "jsonrpc", "2.0");
+	json_put_text(writer, "method", method);
+	json_open_object(writer, "params");
+}
+
+void message_close_notification(struct json_writer *writer)
+{
+	json_close_object(writer);
+	json_close_object(writer);
+}
+
 void message_put_error(struct json_writer *writer, const struct rpc_id *id, enum rpc_code code,
 		       const struct buffer *text, const struct buffer *data)
 {

@@ -16,6 +16,8 @@ enum rpc_code {
 	RPC_INVALID_REQUEST = -32600,
 	RPC_METHOD_NOT_FOUND = -32601,
 	RPC_INVALID_PARAMS = -32602,
+	RPC_HEADER_MISMATCH = -32020,
+	RPC_CAPABILITY_MISSING = -32021,
 	RPC_UNSUPPORTED_VERSION = -32022,
 };
 
@@ -49,6 +51,10 @@ void message_open_result(struct json_writer *writer, const struct rpc_id *id, en
 void message_open_meta(struct json_writer *writer, enum era era);
 void message_close_meta(struct json_writer *writer);
 void message_close_result(struct json_writer *writer);
+
+/* A notification of ours; between open and close its params are written. */
+void message_open_notification(struct json_writer *writer, const char *method);
+void message_close_notification(struct json_writer *writer);
 
 /* A whole error answer; `data` is JSON or NULL. An id without `raw`, or NULL, is written as null.
  */

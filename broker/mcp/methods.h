@@ -8,9 +8,8 @@
 #include "json_read.h"
 #include "mcp/session.h"
 
-/* Classify one message, carry it out, answer it if it is a request. `batch`: the one it came in,
- * or NULL. */
-void methods_take(struct session *session, struct batch *batch,
+/* Classify one message, carry it out, answer it through `exchange` if it is a request. */
+void methods_take(struct session *session, struct exchange *exchange, bool is_batched,
 		  const struct json_document *document, struct json_value *value);
 
 #endif

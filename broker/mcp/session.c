@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/session.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "lines.h"
 #include "mcp/call.h"
+#include "mcp/message.h"
 #include "mcp/methods.h"
-#include "memory.h"
 
 /* What a reference implementation takes too. */
 #define BATCH_MESSAGES_MAX 100U
-
-/* A batch is answered by one array, when the last of its calls is over. */
-struct batch {
-	struct buffer answers;
-	uint32_t open; /* calls, and the reading of the batch itself */
-};
 
 static const struct {
 	enum rpc_code code;
@@ -30,50 +23,31 @@ static const struct {
 	[JSON_ERROR_VALUES] = { RPC_INVALID_REQUEST, "Invalid request: more than 65536 values" },
 };
 
-void session_init(struct session *session, struct executions *executions,
-		  void (*send)(void *context, const struct buffer *line), void *context)
+void session_init(struct session *session, struct host *host, uint32_t principal,
+		  struct exchange *channel)
 {
 	memset(session, 0, sizeof(*session));
-	session->executions = executions;
-	session->send = send;
-	session->context = context;
+	session->host = host;
+	session->principal = principal;
+	session->number = ++host->last_session;
+	session->channel = channel;
+	session->log_level = LOG_LEVEL_INFO;
+	session->next = host->sessions;
+	host->sessions = session;
 }
 
 void session_done(struct session *session)
 {
+	struct session **link = &session->host->sessions;
+
 	while (session->calls)
-		call_drop(session->calls);
+		call_cancel(session->calls);
+	while (*link != session)
+		link = &(*link)->next;
+	*link = session->next;
 }
 
-void session_answer(struct session *session, struct batch *batch, const struct buffer *answer)
-{
-	if (!batch) {
-		session->send(session->context, answer);
-		return;
-	}
-	buffer_append(&batch->answers, batch->answers.size ? "," : "[", 1);
-	buffer_append(&batch->answers, answer->bytes, answer->size);
-}
-
-void batch_hold(struct batch *batch)
-{
-	if (batch)
-		batch->open++;
-}
-
-void batch_release(struct session *session, struct batch *batch)
-{
-	if (!batch || --batch->open > 0)
-		return;
-	if (batch->answers.size > 0) {
-		buffer_append(&batch->answers, "]", 1);
-		session->send(session->context, &batch->answers);
-	}
-	buffer_done(&batch->answers);
-	free(batch);
-}
-
-static void refuse_line(struct session *session, const struct rpc_id *id, enum rpc_code code,
+static void refuse_text(struct exchange *exchange, const struct rpc_id *id, enum rpc_code code,
 			const char *text)
 {
 	struct buffer message = { 0 }, answer = { 0 };
@@ -81,35 +55,35 @@ static void refuse_line(struct session *session, const struct rpc_id *id, enum r
 
 	buffer_append_text(&message, text);
 	message_put_error(&writer, id, code, &message, NULL);
-	session_answer(session, NULL, &answer);
+	exchange_answer(exchange, &answer, code);
 	buffer_done(&message);
 	buffer_done(&answer);
 }
 
-static void take_batch(struct session *session, const struct json_document *document,
-		       struct json_value *top)
+static void take_batch(struct session *session, struct exchange *exchange,
+		       const struct json_document *document)
 {
-	struct batch *batch;
+	const struct json_value *top = json_top(document);
+	struct exchange *batch;
 
 	if (!era_has_batches(session->version)) {
-		refuse_line(session, NULL, RPC_INVALID_REQUEST,
+		refuse_text(exchange, NULL, RPC_INVALID_REQUEST,
 			    "Invalid request: batches belong to protocol version 2025-03-26 only");
 		return;
 	}
 	if (top->count == 0 || top->count > BATCH_MESSAGES_MAX) {
-		refuse_line(session, NULL, RPC_INVALID_REQUEST,
+		refuse_text(exchange, NULL, RPC_INVALID_REQUEST,
 			    "Invalid request: a batch holds 1 to 100 messages");
 		return;
 	}
-	batch = memory_get_zeroed(1, sizeof(*batch));
-	batch_hold(batch);
+	batch = exchange_new_batch(exchange);
 	for (struct json_value *v = json_first(document, top); v; v = json_next(document, v))
-		methods_take(session, batch, document, v);
-	batch_release(session, batch);
+		methods_take(session, batch, true, document, v);
+	exchange_release(batch);
 }
 
 /* The text is JSON, but not one that we take. Its id tells the client which request failed. */
-static void refuse_document(struct session *session, const struct json_document *document,
+static void refuse_document(struct exchange *exchange, const struct json_document *document,
 			    enum json_error error)
 {
 	struct json_value *id = json_member(document, json_top(document), "id");
@@ -117,30 +91,36 @@ static void refuse_document(struct session *session, const struct json_document 
 
 	if (id)
 		(void)rpc_id_read(id, &read); /* unreadable: null */
-	refuse_line(session, &read, json_problems[error].code, json_problems[error].text);
+	refuse_text(exchange, &read, json_problems[error].code, json_problems[error].text);
 	rpc_id_done(&read);
 }
 
-void session_take_line(struct session *session, char *line, size_t size)
+void session_take_document(struct session *session, struct exchange *exchange,
+			   const struct json_document *document, enum json_error error)
+{
+	if (error)
+		refuse_document(exchange, document, error);
+	else if (json_is(json_top(document), JSON_ARRAY))
+		take_batch(session, exchange, document);
+	else
+		methods_take(session, exchange, false, document, json_top(document));
+}
+
+void session_take_text(struct session *session, struct exchange *exchange, char *text, size_t size)
 {
 	struct json_document document;
 	enum json_error error;
 
 	if (size == 0)
 		return;
-	error = json_read(&document, line, size);
-	if (error)
-		refuse_document(session, &document, error);
-	else if (json_is(json_top(&document), JSON_ARRAY))
-		take_batch(session, &document, json_top(&document));
-	else
-		methods_take(session, NULL, &document, json_top(&document));
+	error = json_read(&document, text, size);
+	session_take_document(session, exchange, &document, error);
 	json_done(&document);
 }
 
-void session_take_long_line(struct session *session)
+void session_refuse_long(struct exchange *exchange)
 {
 	_Static_assert(LINE_BYTES_MAX == 10485760, "the text below names it");
-	refuse_line(session, NULL, RPC_INVALID_REQUEST,
+	refuse_text(exchange, NULL, RPC_INVALID_REQUEST,
 		    "Invalid request: the line is longer than 10485760 bytes");
 }

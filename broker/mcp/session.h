@@ -1,44 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One client's MCP conversation: lines in, lines out, calls in flight.
+ * One client's MCP conversation: messages in, calls in flight. Over stdio it is the connection.
  */
 #ifndef BROKER_MCP_SESSION_H
 #define BROKER_MCP_SESSION_H
 
-#include "buffer.h"
-#include "executions.h"
-#include "mcp/posture.h"
+#include <stddef.h>
+
+#include "json_read.h"
+#include "mcp/exchange.h"
+#include "mcp/host.h"
+#include "mcp/log_level.h"
 
 struct call;
-struct batch;
 
 struct session {
-	struct executions *executions;
-	/* Takes one line without its newline. */
-	void (*send)(void *context, const struct buffer *line);
-	void *context;
-	struct posture posture;
-	const char *version; /* negotiated by the last initialize; NULL before one */
-	struct call *calls;  /* in flight */
+	struct session *next;
+	struct host *host;
+	uint32_t principal;       /* who the client proved to be; 0 where nobody has to */
+	uint64_t number;          /* unique in this process */
+	struct exchange *channel; /* for what belongs to no request; NULL: there is no way */
+	const char *version;      /* negotiated by the last initialize; NULL before one */
+	struct call *calls;       /* in flight */
+	enum log_level log_level; /* of the legacy era: nothing below it is said */
 };
 
-void session_init(struct session *session, struct executions *executions,
-		  void (*send)(void *context, const struct buffer *line), void *context);
+/* A session of `host`, which must outlive it; `channel` stays the caller's. */
+void session_init(struct session *session, struct host *host, uint32_t principal,
+		  struct exchange *channel);
 
-/* Forget the calls in flight, unanswered. */
+/* Cancel the calls in flight. */
 void session_done(struct session *session);
 
-/* A line from the client; it is written to. An empty one is ignored. */
-void session_take_line(struct session *session, char *line, size_t size);
+/* Text of one message, or of a batch; it is written to. Empty text is ignored. `exchange` stays
+ * the caller's. */
+void session_take_text(struct session *session, struct exchange *exchange, char *text, size_t size);
 
-/* A line beyond LINE_BYTES_MAX was thrown away. */
-void session_take_long_line(struct session *session);
+/* The same, already read; `error` as json_read() gave it. */
+void session_take_document(struct session *session, struct exchange *exchange,
+			   const struct json_document *document, enum json_error error);
 
-/* For answers inside mcp/: send now, or with the rest of the batch it belongs to (NULL: none). */
-void session_answer(struct session *session, struct batch *batch, const struct buffer *answer);
-
-/* A call of a batch is still open, or is over. */
-void batch_hold(struct batch *batch);
-void batch_release(struct session *session, struct batch *batch);
+/* Text beyond LINE_BYTES_MAX was thrown away. */
+void session_refuse_long(struct exchange *exchange);
 
 #endif

@@ -4,9 +4,75 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/limits.h"
 #include "mcp/call.h"
 #include "memory.h"
 #include "text.h"
+
+/* Places of the parameters in the tools' tables. */
+enum run_command_param {
+	RUN_COMMAND_COMMAND,
+	RUN_COMMAND_ARGV,
+	RUN_COMMAND_CWD,
+	RUN_COMMAND_ENV,
+	RUN_COMMAND_STDIN,
+	RUN_COMMAND_TIMEOUT,
+	RUN_COMMAND_PROFILE,
+	RUN_COMMAND_PARAMS,
+};
+
+enum run_code_param {
+	RUN_CODE_LANGUAGE,
+	RUN_CODE_CODE,
+	RUN_CODE_STDIN,
+	RUN_CODE_ARGS,
+	RUN_CODE_TIMEOUT,
+	RUN_CODE_PROFILE,
+	RUN_CODE_PARAMS,
+};
+
+/* Room for a stdin: as long as a line lets it be. */
+#define INPUT_MAX (10U << 20)
+
+#define TEXT_PROFILE                                                                               \
+	"Name of the policy to run under; leave it out unless the user asked for one. Profiles "   \
+	"here: "
+#define TEXT_STDIN "Text given to the program's standard input; without it the input is empty."
+#define TEXT_TIMEOUT                                                                               \
+	"Milliseconds after which every process of the call is killed. The profile's own limit "   \
+	"applies if this is left out, and also if it is longer."
+
+static const struct tool_param command_params[RUN_COMMAND_PARAMS] = {
+	[RUN_COMMAND_COMMAND] = { "command", PARAM_TEXT, false, NAMES_NONE, IPC_ARGV_MAX - 1,
+				  "Command line for the shell (bash). Give either this or argv." },
+	[RUN_COMMAND_ARGV] = { "argv", PARAM_LIST, false, NAMES_NONE, IPC_ARGV_MAX,
+			       "A program and its arguments, run without a shell and without "
+			       "any quoting. Give either this or command." },
+	[RUN_COMMAND_CWD] = { "cwd", PARAM_TEXT, false, NAMES_NONE, IPC_PATH_MAX - 1,
+			      "Directory inside the sandbox to start in, as an absolute path; "
+			      "/workspace if left out." },
+	[RUN_COMMAND_ENV] = { "env", PARAM_MAP, false, NAMES_NONE, IPC_ENVIRONMENT_MAX,
+			      "Environment variables to add to the sandbox's own few." },
+	[RUN_COMMAND_STDIN] = { "stdin", PARAM_BYTES, false, NAMES_NONE, INPUT_MAX, TEXT_STDIN },
+	[RUN_COMMAND_TIMEOUT] = { "timeout_ms", PARAM_MILLISECONDS, false, NAMES_NONE, 0,
+				  TEXT_TIMEOUT },
+	[RUN_COMMAND_PROFILE] = { "profile", PARAM_TEXT, false, NAMES_PROFILES, IPC_NAME_MAX - 1,
+				  TEXT_PROFILE },
+};
+
+static const struct tool_param code_params[RUN_CODE_PARAMS] = {
+	[RUN_CODE_LANGUAGE] = { "language", PARAM_TEXT, true, NAMES_LANGUAGES, IPC_NAME_MAX - 1,
+				"The language that `code` is written in. Installed here: " },
+	[RUN_CODE_CODE] = { "code", PARAM_TEXT, true, NAMES_NONE, CODE_BYTES_MAX,
+			    "The whole source text of the program. Print what you want to see." },
+	[RUN_CODE_STDIN] = { "stdin", PARAM_BYTES, false, NAMES_NONE, INPUT_MAX, TEXT_STDIN },
+	[RUN_CODE_ARGS] = { "args", PARAM_LIST, false, NAMES_NONE, IPC_ARGV_MAX,
+			    "Arguments for the program, as it sees them in argv." },
+	[RUN_CODE_TIMEOUT] = { "timeout_ms", PARAM_MILLISECONDS, false, NAMES_NONE, 0,
+			       TEXT_TIMEOUT },
+	[RUN_CODE_PROFILE] = { "profile", PARAM_TEXT, false, NAMES_PROFILES, IPC_NAME_MAX - 1,
+			       TEXT_PROFILE },
+};
 
 /* What fails to start when a command line does. */
 #define SHELL_LABEL "the profile's shell"
@@ -77,7 +143,7 @@ static void set_profile(struct call *call, const struct json_value *value, char 
 	if (value)
 		copy_text(room, IPC_NAME_MAX, value);
 	else
-		memcpy(room, call->session->posture.profile, IPC_NAME_MAX);
+		memcpy(room, call->session->host->posture.profile, IPC_NAME_MAX);
 	set_label(call->label.profile, room, strlen(room));
 }
 
@@ -89,19 +155,73 @@ static void set_input(struct execution_order *order, const struct json_value *va
 	}
 }
 
-static void fail_with(struct call *call, const char *text)
-{
-	struct buffer problem = { 0 };
-
-	buffer_append_text(&problem, text);
-	call_fail(call, &problem);
-	buffer_done(&problem);
-}
-
 /* Names are checked for length and NUL; an empty one is no name. */
 static bool is_empty(const struct json_value *value)
 {
 	return value && value->size == 0;
+}
+
+/* One text block, and what the result says about itself. */
+static void answer_execution(struct call *call, const struct result *result,
+			     const struct execution_outcome *outcome)
+{
+	struct answer answer;
+
+	call_open_result(call, &answer);
+	call_put_text(&answer, &result->text, result->is_error);
+	if (outcome->done) {
+		call_open_meta(call, &answer);
+		result_put_meta(&answer.writer, result, &call->label, &call->session->host->posture,
+				outcome);
+		call_close_meta(&answer);
+	}
+	call_close_result(call, &answer);
+}
+
+static void give_up_execution(struct call *call)
+{
+	executions_cancel(call->session->host->executions, call->execution);
+}
+
+static void on_finished(void *owner, const struct execution_outcome *outcome)
+{
+	struct call *call = owner;
+	struct result result = { .is_error = false };
+
+	call->execution = NULL;
+	if (outcome->refused)
+		result_of_refusal(&call->label, outcome->refused, &result);
+	else
+		result_of_execution(&call->label, outcome, &result);
+	answer_execution(call, &result, outcome);
+	buffer_done(&result.text);
+}
+
+static const char *const start_problems[] = {
+	[EXECUTION_TOO_MANY] = "Too many executions are running: 1024 at once is the most. Nothing "
+			       "was run. Wait until one ends, or cancel one, and call again.",
+	[EXECUTION_INPUT_FULL] =
+		"The `stdin` of all running calls together is limited to 12 MiB. Nothing was "
+		"run. Wait until one ends, or pass less, and call again.",
+	[EXECUTION_QUEUE_FULL] = "Too many requests are waiting to be started. Nothing was run. "
+				 "Wait a moment and call again.",
+	[EXECUTION_TOO_LONG] = "The arguments and environment are too long for one execution. "
+			       "Nothing was run. Pass large data in `stdin`, or shorten it.",
+	[EXECUTION_LOST] = "The supervisor cannot be reached. Nothing was run. The server ends; "
+			   "have the client start it again.",
+};
+
+static void execute(struct call *call, struct execution_order *order)
+{
+	enum execution_start start;
+
+	order->finished = on_finished;
+	order->owner = call;
+	start = executions_start(call->session->host->executions, order, &call->execution);
+	if (start == EXECUTION_STARTED)
+		call->cancel = give_up_execution;
+	else
+		call_fail_text(call, start_problems[start]);
 }
 
 static const char *check_command(struct json_value *const *values)
@@ -148,21 +268,21 @@ static void fill_command(struct call *call, const struct json_document *document
 	pack_map(&environment, document, values[RUN_COMMAND_ENV]);
 }
 
-void tool_run_command(struct call *call, const struct json_document *document,
-		      struct json_value *const *values)
+static void run_command(struct call *call, const struct json_document *document,
+			struct json_value *const *values)
 {
 	static struct ipc_execution_start start; /* too large for the stack; one thread */
 	struct execution_order order = { .command = &start, .code_fd = -1 };
 	const char *problem = check_command(values);
 
 	if (problem) {
-		fail_with(call, problem);
+		call_fail_text(call, problem);
 		return;
 	}
 	memset(&start, 0, sizeof(start));
 	fill_command(call, document, values, &start);
 	set_input(&order, values[RUN_COMMAND_STDIN]);
-	call_execute(call, &order);
+	execute(call, &order);
 }
 
 static const char *check_code(struct json_value *const *values)
@@ -174,8 +294,8 @@ static const char *check_code(struct json_value *const *values)
 	return NULL;
 }
 
-void tool_run_code(struct call *call, const struct json_document *document,
-		   struct json_value *const *values)
+static void run_code(struct call *call, const struct json_document *document,
+		     struct json_value *const *values)
 {
 	static struct ipc_code_start start; /* too large for the stack; one thread */
 	const struct packed argv = { start.argv, &start.argv_size, IPC_ARGV_MAX };
@@ -185,7 +305,7 @@ void tool_run_code(struct call *call, const struct json_document *document,
 	const char *problem = check_code(values);
 
 	if (problem) {
-		fail_with(call, problem);
+		call_fail_text(call, problem);
 		return;
 	}
 	memset(&start, 0, sizeof(start));
@@ -197,9 +317,49 @@ void tool_run_code(struct call *call, const struct json_document *document,
 	set_input(&order, values[RUN_CODE_STDIN]);
 	order.code_fd = fd_sealed_from_bytes("code", code->text, code->size);
 	if (order.code_fd < 0)
-		fail_with(call,
-			  "There is no memory for the code. Nothing was run. Wait a moment and "
-			  "call again.");
+		call_fail_text(
+			call, "There is no memory for the code. Nothing was run. Wait a moment and "
+			      "call again.");
 	else
-		call_execute(call, &order);
+		execute(call, &order);
 }
+
+/* destructiveHint and openWorldHint are false because a sandbox can neither touch the user's files
+ * nor reach the network. */
+const struct tool tool_run_command = {
+	.name = "run_command",
+	.title = "Run a command in a sandbox",
+	.description =
+		"Run a shell command, or with `argv` one program without a shell, in a fresh "
+		"sandbox on the user's Linux machine and return its output. The command "
+		"starts in an empty writable /workspace; the sandbox has the machine's "
+		"installed programs, read-only, but no network and none of the user's files, "
+		"and it vanishes with all its files and processes when the call ends, so do "
+		"dependent steps in one command (`a && b`, here-documents). The result is "
+		"the standard output, then the standard error under [stderr] if there is "
+		"any, then one line such as [exit 0 · 0.02 s]; a non-zero exit code is a "
+		"result, not an error of this tool. Output beyond about 9,500 characters is "
+		"cut in the middle, so filter it in the command (head, tail, grep) when you "
+		"expect more.",
+	.params = command_params,
+	.param_count = RUN_COMMAND_PARAMS,
+	.handler = run_command,
+};
+
+const struct tool tool_run_code = {
+	.name = "run_code",
+	.title = "Run code in a sandbox",
+	.description =
+		"Run a program given as source text in a fresh sandbox on the user's Linux "
+		"machine and return what it prints. Use it to compute, to parse or transform "
+		"data, and to check whether code works; unlike with run_command, no shell "
+		"quoting is needed. The program sees the language's standard library and the "
+		"packages installed on the machine, an empty writable /workspace as its "
+		"current directory, no network and none of the user's files; everything "
+		"vanishes when the call ends. The result has the same form as run_command's: "
+		"output, [stderr] if any, and a last line with the exit code; an exception "
+		"in the program is a result, not an error of this tool.",
+	.params = code_params,
+	.param_count = RUN_CODE_PARAMS,
+	.handler = run_code,
+};

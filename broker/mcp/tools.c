@@ -1,116 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tables, and what clients see of them. Argument checks are in arguments.c, what the tools do
- * in tool_run.c.
+ * tools/list and tools/call: what clients see of a tool's table, and the way of a call to its
+ * handler. Argument checks are in arguments.c; each tool is in a file of its own.
  */
 #include "mcp/tools.h"
 
 #include <string.h>
 
-#include "common/limits.h"
-#include "mcp/tool_run.h"
-
-/* Room for a stdin: as long as a line lets it be. */
-#define INPUT_MAX (10U << 20)
-
-#define TEXT_PROFILE                                                                               \
-	"Name of the policy to run under; leave it out unless the user asked for one. Profiles "   \
-	"here: "
-#define TEXT_STDIN "Text given to the program's standard input; without it the input is empty."
-#define TEXT_TIMEOUT                                                                               \
-	"Milliseconds after which every process of the call is killed. The profile's own limit "   \
-	"applies if this is left out, and also if it is longer."
-
-static const struct tool_param command_params[RUN_COMMAND_PARAMS] = {
-	[RUN_COMMAND_COMMAND] = { "command", PARAM_TEXT, false, NAMES_NONE, IPC_ARGV_MAX - 1,
-				  "Command line for the shell (bash). Give either this or argv." },
-	[RUN_COMMAND_ARGV] = { "argv", PARAM_LIST, false, NAMES_NONE, IPC_ARGV_MAX,
-			       "A program and its arguments, run without a shell and without "
-			       "any quoting. Give either this or command." },
-	[RUN_COMMAND_CWD] = { "cwd", PARAM_TEXT, false, NAMES_NONE, IPC_PATH_MAX - 1,
-			      "Directory inside the sandbox to start in, as an absolute path; "
-			      "/workspace if left out." },
-	[RUN_COMMAND_ENV] = { "env", PARAM_MAP, false, NAMES_NONE, IPC_ENVIRONMENT_MAX,
-			      "Environment variables to add to the sandbox's own few." },
-	[RUN_COMMAND_STDIN] = { "stdin", PARAM_BYTES, false, NAMES_NONE, INPUT_MAX, TEXT_STDIN },
-	[RUN_COMMAND_TIMEOUT] = { "timeout_ms", PARAM_MILLISECONDS, false, NAMES_NONE, 0,
-				  TEXT_TIMEOUT },
-	[RUN_COMMAND_PROFILE] = { "profile", PARAM_TEXT, false, NAMES_PROFILES, IPC_NAME_MAX - 1,
-				  TEXT_PROFILE },
-};
-
-static const struct tool_param code_params[RUN_CODE_PARAMS] = {
-	[RUN_CODE_LANGUAGE] = { "language", PARAM_TEXT, true, NAMES_LANGUAGES, IPC_NAME_MAX - 1,
-				"The language that `code` is written in. Installed here: " },
-	[RUN_CODE_CODE] = { "code", PARAM_TEXT, true, NAMES_NONE, CODE_BYTES_MAX,
-			    "The whole source text of the program. Print what you want to see." },
-	[RUN_CODE_STDIN] = { "stdin", PARAM_BYTES, false, NAMES_NONE, INPUT_MAX, TEXT_STDIN },
-	[RUN_CODE_ARGS] = { "args", PARAM_LIST, false, NAMES_NONE, IPC_ARGV_MAX,
-			    "Arguments for the program, as it sees them in argv." },
-	[RUN_CODE_TIMEOUT] = { "timeout_ms", PARAM_MILLISECONDS, false, NAMES_NONE, 0,
-			       TEXT_TIMEOUT },
-	[RUN_CODE_PROFILE] = { "profile", PARAM_TEXT, false, NAMES_PROFILES, IPC_NAME_MAX - 1,
-			       TEXT_PROFILE },
-};
-
-/* Order is what clients see. destructiveHint and openWorldHint are false because a sandbox can
- * neither touch the user's files nor reach the network. */
-static const struct tool tools[] = {
-	{ .name = "run_command",
-	  .title = "Run a command in a sandbox",
-	  .description =
-		  "Run a shell command, or with `argv` one program without a shell, in a fresh "
-		  "sandbox on the user's Linux machine and return its output. The command "
-		  "starts in an empty writable /workspace; the sandbox has the machine's "
-		  "installed programs, read-only, but no network and none of the user's files, "
-		  "and it vanishes with all its files and processes when the call ends, so do "
-		  "dependent steps in one command (`a && b`, here-documents). The result is "
-		  "the standard output, then the standard error under [stderr] if there is "
-		  "any, then one line such as [exit 0 · 0.02 s]; a non-zero exit code is a "
-		  "result, not an error of this tool. Output beyond about 9,500 characters is "
-		  "cut in the middle, so filter it in the command (head, tail, grep) when you "
-		  "expect more.",
-	  .params = command_params,
-	  .param_count = RUN_COMMAND_PARAMS,
-	  .handler = tool_run_command },
-	{ .name = "run_code",
-	  .title = "Run code in a sandbox",
-	  .description =
-		  "Run a program given as source text in a fresh sandbox on the user's Linux "
-		  "machine and return what it prints. Use it to compute, to parse or transform "
-		  "data, and to check whether code works; unlike with run_command, no shell "
-		  "quoting is needed. The program sees the language's standard library and the "
-		  "packages installed on the machine, an empty writable /workspace as its "
-		  "current directory, no network and none of the user's files; everything "
-		  "vanishes when the call ends. The result has the same form as run_command's: "
-		  "output, [stderr] if any, and a last line with the exit code; an exception "
-		  "in the program is a result, not an error of this tool.",
-	  .params = code_params,
-	  .param_count = RUN_CODE_PARAMS,
-	  .handler = tool_run_code },
-};
-#define TOOL_COUNT (sizeof(tools) / sizeof(tools[0]))
-
-_Static_assert(RUN_COMMAND_PARAMS <= TOOL_PARAMS_MAX && RUN_CODE_PARAMS <= TOOL_PARAMS_MAX,
-	       "raise TOOL_PARAMS_MAX");
-
-const struct tool *tool_find(struct json_value *name)
-{
-	for (size_t i = 0; i < TOOL_COUNT; i++) {
-		if (json_equals(name, tools[i].name))
-			return &tools[i];
-	}
-	return NULL;
-}
-
-void tools_append_names(struct buffer *text)
-{
-	for (size_t i = 0; i < TOOL_COUNT; i++) {
-		if (i > 0)
-			buffer_append_text(text, ", ");
-		buffer_append_text(text, tools[i].name);
-	}
-}
+#include "mcp/call.h"
+#include "mcp/page.h"
+#include "text.h"
 
 static void put_description(struct json_writer *writer, const struct tool_param *param,
 			    const struct posture *posture)
@@ -199,10 +98,77 @@ static void put_tool(struct json_writer *writer, const struct tool *tool,
 	json_close_object(writer);
 }
 
-void tools_put_list(struct json_writer *writer, const char *key, const struct posture *posture)
+void tools_list(const struct request *request)
 {
-	json_open_array(writer, key);
-	for (size_t i = 0; i < TOOL_COUNT; i++)
-		put_tool(writer, &tools[i], posture);
-	json_close_array(writer);
+	const struct host *host = request->session->host;
+	const struct tool *const *tools = host->catalog->tools;
+	size_t count = 0;
+	size_t first, end;
+	struct answer answer;
+
+	while (tools[count])
+		count++;
+	if (!page_begin(request, count, &first))
+		return;
+	end = page_end(first, count);
+	request_open_result(request, &answer);
+	json_open_array(&answer.writer, "tools");
+	for (size_t i = first; i < end; i++)
+		put_tool(&answer.writer, tools[i], &host->posture);
+	json_close_array(&answer.writer);
+	page_put_cursor(&answer.writer, end, count);
+	request_put_caching(request, &answer);
+	request_close_result(request, &answer);
+}
+
+static const struct tool *find(const struct request *request, struct json_value *name)
+{
+	const struct tool *const *tools = request->session->host->catalog->tools;
+
+	while (*tools && !json_equals(name, (*tools)->name))
+		tools++;
+	return *tools;
+}
+
+static void refuse_unknown(const struct request *request, const struct json_value *name)
+{
+	const struct tool *const *tools = request->session->host->catalog->tools;
+	struct buffer text = { 0 };
+
+	buffer_append_text(&text, "Unknown tool: ");
+	text_quote(&text, name->text, name->size, QUOTE_BYTES);
+	buffer_append_text(&text, ". The tools are: ");
+	for (size_t i = 0; tools[i]; i++)
+		buffer_format(&text, "%s%s", i ? ", " : "", tools[i]->name);
+	request_refuse_with(request, RPC_INVALID_PARAMS, &text, NULL);
+	buffer_done(&text);
+}
+
+static void start_call(const struct request *request, const struct tool *tool,
+		       struct json_value *arguments)
+{
+	struct json_value *values[TOOL_PARAMS_MAX];
+	struct buffer problem = { 0 };
+	struct call *call = call_new(request);
+
+	if (tool_take_arguments(tool, request->document, arguments, values, &problem))
+		tool->handler(call, request->document, values);
+	else
+		call_fail(call, &problem);
+	buffer_done(&problem);
+}
+
+void tools_call(const struct request *request)
+{
+	struct json_value *name = request_string(request, "name");
+	struct json_value *arguments;
+	const struct tool *tool;
+
+	if (!name || !request_object(request, "arguments", &arguments))
+		return;
+	tool = find(request, name);
+	if (tool)
+		start_call(request, tool, arguments);
+	else
+		refuse_unknown(request, name);
 }

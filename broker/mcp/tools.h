@@ -10,7 +10,8 @@
 
 #include "json_read.h"
 #include "json_write.h"
-#include "mcp/posture.h"
+#include "mcp/host.h"
+#include "mcp/request.h"
 
 #define TOOL_PARAMS_MAX 8
 
@@ -51,14 +52,9 @@ struct tool {
 			struct json_value *const *values);
 };
 
-/* A tool by its name; NULL: none. */
-const struct tool *tool_find(struct json_value *name);
-
-/* "run_command, run_code" */
-void tools_append_names(struct buffer *text);
-
-/* All tools as the value of `key`, as tools/list shows them. */
-void tools_put_list(struct json_writer *writer, const char *key, const struct posture *posture);
+/* The methods. */
+void tools_list(const struct request *request);
+void tools_call(const struct request *request);
 
 /*
  * Check `arguments` (an object, or NULL for none) and sort them into `ret_values`, strings decoded.

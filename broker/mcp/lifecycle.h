@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How a conversation begins, what this server is, and how a request ends early.
+ */
+#ifndef BROKER_MCP_LIFECYCLE_H
+#define BROKER_MCP_LIFECYCLE_H
+
+#include "mcp/request.h"
+
+void lifecycle_initialize(const struct request *request);
+void lifecycle_ping(const struct request *request);
+void lifecycle_discover(const struct request *request);
+void lifecycle_cancelled(const struct request *request);
+
+#endif
