@@ -218,7 +218,7 @@ static int build(const struct tree *tree, const struct plan_profile *profile, ui
 {
 	const struct plan_mount *mounts = plan_mounts(tree->plan, profile);
 	/* What the operator shows is for workloads, not for a helper. */
-	const bool is_helper = plan_string(tree->plan, profile->name)[0] == '_';
+	const bool is_helper = plan_is_internal(tree->plan, profile);
 	const uint32_t bind_count = is_helper ? 0 : tree->bind_count;
 	int error = 0;
 

@@ -6,7 +6,6 @@
 #include "common/plan.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -106,7 +105,8 @@ static bool are_records(const struct plan *plan, const struct plan_profile *prof
 static bool is_profile(const struct plan *plan, const struct plan_profile *profile)
 {
 	if (!is_string(plan, profile->name) || !is_string(plan, profile->hostname) ||
-	    !is_path(plan, profile->cwd) || !is_string(plan, profile->description))
+	    !is_path(plan, profile->cwd) || !is_string(plan, profile->description) ||
+	    !is_string(plan, profile->text))
 		return false;
 	if (!is_list(plan, profile->shell, profile->shell_size) || profile->shell_size == 0 ||
 	    !is_list(plan, profile->environment, profile->environment_size))
@@ -196,6 +196,11 @@ int plan_profile_find(const struct plan *plan, const char *name)
 			return (int)i;
 	}
 	return -1;
+}
+
+bool plan_is_internal(const struct plan *plan, const struct plan_profile *profile)
+{
+	return plan_string(plan, profile->name)[0] == '_';
 }
 
 const struct plan_mount *plan_mounts(const struct plan *plan, const struct plan_profile *profile)

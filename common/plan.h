@@ -13,11 +13,12 @@
 #define COMMON_PLAN_H
 
 #include <linux/filter.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 1U
+#define PLAN_VERSION 2U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
@@ -106,6 +107,8 @@ struct plan_profile {
 	uint32_t languages, language_count;
 	uint32_t filter, filter_count; /* struct sock_filter[] */
 	uint32_t rlimits, rlimit_count;
+	uint32_t text; /* all of it for people: what `msp-policy show` prints */
+	uint32_t reserved;
 
 	uint32_t landlock_abi_min; /* requirement */
 	uint32_t limits_fallback;  /* 1: the operator's file accepts LIMITS_FALLBACK */
@@ -116,6 +119,7 @@ struct plan_profile {
 	uint64_t memory_bytes;
 	uint64_t file_bytes;   /* RLIMIT_FSIZE */
 	uint64_t output_bytes; /* stdout and stderr together; 0: counted only */
+	uint64_t log_bytes;    /* how much of them is kept for reading later */
 	uint32_t pids;
 	uint32_t open_files;  /* RLIMIT_NOFILE */
 	uint32_t cpu_percent; /* of one CPU, for cpu.max; 0: no limit */
@@ -142,6 +146,10 @@ const struct plan_profile *plan_profile(const struct plan *plan, uint32_t index)
 
 /* Index of a profile by name, or -1. */
 int plan_profile_find(const struct plan *plan, const char *name);
+
+/* Is it for a helper of ours? Then nobody may ask for it, and clients are not shown it. Such a name
+ * begins with '_'. */
+bool plan_is_internal(const struct plan *plan, const struct plan_profile *profile);
 
 const char *plan_string(const struct plan *plan, uint32_t offset);
 const uint8_t *plan_bytes(const struct plan *plan, uint32_t offset);

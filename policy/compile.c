@@ -230,6 +230,8 @@ static int put_filter(struct writer *writer, const struct profile *profile,
 static int put_profile(struct writer *writer, const struct profile *profile,
 		       struct plan_profile *out)
 {
+	struct buffer text = { .size = 0 };
+
 	*out = profile->numbers;
 	out->name = put_text(writer, profile->name);
 	out->hostname = put_text(writer, profile->hostname);
@@ -241,6 +243,9 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 	put_rules(writer, profile, out);
 	put_languages(writer, profile, out);
 	put_rlimits(writer, out);
+	policy_show(profile, &text);
+	out->text = put_text(writer, text.bytes);
+	buffer_done(&text);
 	return put_filter(writer, profile, out);
 }
 

@@ -42,6 +42,7 @@ static const struct limit limits[] = {
 	LIMIT(memory,       memory_bytes,    UNIT_SIZE,     16 * M,  T),
 	LIMIT(file_size,    file_bytes,      UNIT_SIZE,     64 * K,  T),
 	LIMIT(output,       output_bytes,    UNIT_SIZE,     0,       T),
+	LIMIT(log,          log_bytes,       UNIT_SIZE,     64 * K,  64 * M),
 	LIMIT(pids,         pids,            UNIT_NUMBER,   4,       32768),
 	LIMIT(open_files,   open_files,      UNIT_NUMBER,   16,      1048576),
 	LIMIT(cpu_percent,  cpu_percent,     UNIT_NUMBER,   0,       100000),

@@ -63,11 +63,12 @@ static const struct cyaml_schema_value language_entry = {
 
 static const struct cyaml_schema_field limits_fields[] = {
 	ONE(source_limits, memory),	  ONE(source_limits, file_size),
-	ONE(source_limits, output),	  ONE(source_limits, pids),
-	ONE(source_limits, open_files),	  ONE(source_limits, cpu_percent),
-	ONE(source_limits, cpu_weight),	  ONE(source_limits, cpu_seconds),
-	ONE(source_limits, wall_default), ONE(source_limits, wall_max),
-	ONE(source_limits, stack),	  CYAML_FIELD_END
+	ONE(source_limits, output),	 ONE(source_limits, log),
+	ONE(source_limits, pids),	 ONE(source_limits, open_files),
+	ONE(source_limits, cpu_percent), ONE(source_limits, cpu_weight),
+	ONE(source_limits, cpu_seconds), ONE(source_limits, wall_default),
+	ONE(source_limits, wall_max),	 ONE(source_limits, stack),
+	CYAML_FIELD_END
 };
 
 static const struct cyaml_schema_field seccomp_fields[] = {

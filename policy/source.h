@@ -31,7 +31,7 @@ struct source_language {
 };
 
 struct source_limits {
-	char *memory, *file_size, *output, *pids, *open_files, *cpu_percent, *cpu_weight,
+	char *memory, *file_size, *output, *log, *pids, *open_files, *cpu_percent, *cpu_weight,
 		*cpu_seconds, *wall_default, *wall_max, *stack;
 };
 

@@ -7,9 +7,6 @@
 
 #include "state.h"
 
-/* Profiles with such a name are for our own helpers. */
-#define INTERNAL_PREFIX '_'
-
 static struct ipc_spawn spawn;
 
 /* Append to `list`, which holds `*used` of `room` bytes; false when there is no room. */
@@ -57,10 +54,10 @@ uint32_t request_list_profiles(uint8_t list[IPC_LIST_MAX])
 	uint32_t used = 0;
 
 	for (uint32_t i = 0; i < plan_profile_count(&supervisor.plan); i++) {
-		const char *name =
-			plan_string(&supervisor.plan, plan_profile(&supervisor.plan, i)->name);
+		const struct plan_profile *profile = plan_profile(&supervisor.plan, i);
+		const char *name = plan_string(&supervisor.plan, profile->name);
 
-		if (name[0] != INTERNAL_PREFIX &&
+		if (!plan_is_internal(&supervisor.plan, profile) &&
 		    !append(list, IPC_LIST_MAX, &used, name, strlen(name) + 1))
 			break;
 	}
@@ -100,7 +97,8 @@ static enum refusal find_profile(const char *name, uint32_t *ret, char detail[IP
 	uint8_t list[IPC_LIST_MAX] = { 0 };
 	const int index = plan_profile_find(&supervisor.plan, name);
 
-	if (index < 0 || name[0] == INTERNAL_PREFIX) {
+	if (index < 0 ||
+	    plan_is_internal(&supervisor.plan, plan_profile(&supervisor.plan, (uint32_t)index))) {
 		describe(list, request_list_profiles(list), detail);
 		return REFUSAL_PROFILE_UNKNOWN;
 	}

@@ -37,8 +37,8 @@ files:
   - {at: /lib64, kind: symlink, to: usr/lib64}
   - {at: /dev/null, kind: device, device: "1:3"}
   - {at: /proc, kind: proc}
-limits: {memory: 64M, file_size: 1M, output: 0, pids: 16, open_files: 64, cpu_percent: 0,
-  cpu_weight: 100, cpu_seconds: 0s, wall_default: 9s, wall_max: 9s, stack: 8M}
+limits: {memory: 64M, file_size: 1M, output: 0, log: 1M, pids: 16, open_files: 64,
+  cpu_percent: 0, cpu_weight: 100, cpu_seconds: 0s, wall_default: 9s, wall_max: 9s, stack: 8M}
 requirements: {landlock: 6, limits: cgroup}
 """
 PARTS = {"landlock": ("landlock: [{path: /usr, rights: [read, execute]}]", "landlock: []"),

@@ -81,6 +81,7 @@ static void walk_profile(const struct plan *plan, const struct plan_profile *pro
 	walk_string(plan, profile->hostname);
 	walk_path(plan, profile->cwd);
 	walk_string(plan, profile->description);
+	walk_string(plan, profile->text);
 	walk_list(plan, profile->shell, profile->shell_size);
 	walk_list(plan, profile->environment, profile->environment_size);
 	for (uint32_t i = 0; i < profile->mount_count; i++)

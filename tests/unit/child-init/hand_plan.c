@@ -35,6 +35,7 @@ void hand_plan_begin(void)
 						   .hostname = PUT("sandbox"),
 						   .cwd = PUT("/"),
 						   .description = PUT("for tests"),
+						   .text = PUT("name: default\n"),
 						   .shell = PUT("sh"),
 						   .shell_size = sizeof("sh"),
 						   .mounts = AT(mounts),

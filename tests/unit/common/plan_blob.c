@@ -40,6 +40,7 @@ static void make_profile(struct writer *out, struct plan_profile *profile)
 	profile->hostname = PUT(out, "sandbox");
 	profile->cwd = PUT(out, "/workspace");
 	profile->description = PUT(out, "for tests");
+	profile->text = PUT(out, "name: default\n");
 	profile->shell = PUT(out, "/bin/sh\0-c");
 	profile->shell_size = sizeof("/bin/sh\0-c");
 	profile->environment = PUT(out, "A=1\0B=2");

@@ -48,11 +48,22 @@ Test(plan, a_valid_blob_reads_back)
 
 	cr_assert_eq(profile, &blob.profile);
 	cr_assert_str_eq(plan_string(&plan, profile->hostname), "sandbox");
+	cr_assert_str_eq(plan_string(&plan, profile->text), "name: default\n");
 	cr_assert_eq(memcmp(plan_bytes(&plan, profile->shell), "/bin/sh\0-c", 11), 0);
 	cr_assert_eq(plan_mounts(&plan, profile), blob.mounts);
 	cr_assert_eq(plan_rules(&plan, profile), blob.rules);
 	cr_assert_eq(plan_languages(&plan, profile), blob.languages);
 	cr_assert_eq(plan_filter(&plan, profile), blob.filter);
+}
+
+Test(plan, names_of_helpers_are_internal)
+{
+	struct plan plan;
+
+	cr_assert_eq(plan_open(&blob, sizeof(blob), &plan), 0);
+	cr_assert_not(plan_is_internal(&plan, plan_profile(&plan, 0)));
+	blob.text[blob.profile.name - offsetof(struct blob, text)] = '_';
+	cr_assert(plan_is_internal(&plan, plan_profile(&plan, 0)));
 }
 
 Test(plan, empty_lists_are_allowed)
@@ -167,6 +178,7 @@ Test(plan, profile_rules)
 	REFUSES_OFFSETS(blob.profile.hostname);
 	REFUSES_PATH(blob.profile.cwd);
 	REFUSES_OFFSETS(blob.profile.description);
+	REFUSES_OFFSETS(blob.profile.text);
 	REFUSES_LIST(blob.profile.shell, blob.profile.shell_size);
 	REFUSES(blob.profile.shell_size, 0);
 	REFUSES_LIST(blob.profile.environment, blob.profile.environment_size);

@@ -66,6 +66,7 @@ Test(plan, numbers_of_default)
 	cr_expect_eq(profile->memory_bytes, 2ULL << 30);
 	cr_expect_eq(profile->file_bytes, 1ULL << 30);
 	cr_expect_eq(profile->output_bytes, 0);
+	cr_expect_eq(profile->log_bytes, 8U << 20);
 	cr_expect_eq(profile->pids, 256);
 	cr_expect_eq(profile->open_files, 1024);
 	cr_expect_eq(profile->cpu_percent, 200);
@@ -81,6 +82,7 @@ Test(plan, numbers_of_default)
 	cr_expect_eq(profile->landlock_scopes, 3);
 	cr_expect_eq(find("strict")->landlock_net, 3);
 	cr_expect_eq(find("strict")->memory_bytes, 512ULL << 20);
+	cr_expect_eq(find("strict")->log_bytes, 2U << 20);
 	cr_expect_eq(find("strict")->stack_bytes, 8U << 20, "inherited");
 }
 
@@ -321,14 +323,23 @@ Test(plan, an_offset_that_leads_outside_is_refused)
 						  FIELD(plan_header, profiles),
 						  FIELD(plan_header, profile_count) };
 	static const struct field in_profile[] = {
-		FIELD(plan_profile, name),        FIELD(plan_profile, hostname),
-		FIELD(plan_profile, cwd),         FIELD(plan_profile, description),
-		FIELD(plan_profile, shell),       FIELD(plan_profile, shell_size),
-		FIELD(plan_profile, environment), FIELD(plan_profile, environment_size),
-		FIELD(plan_profile, mounts),      FIELD(plan_profile, mount_count),
-		FIELD(plan_profile, rules),       FIELD(plan_profile, rule_count),
-		FIELD(plan_profile, languages),   FIELD(plan_profile, language_count),
-		FIELD(plan_profile, filter),      FIELD(plan_profile, filter_count),
+		FIELD(plan_profile, name),
+		FIELD(plan_profile, hostname),
+		FIELD(plan_profile, cwd),
+		FIELD(plan_profile, description),
+		FIELD(plan_profile, text),
+		FIELD(plan_profile, shell),
+		FIELD(plan_profile, shell_size),
+		FIELD(plan_profile, environment),
+		FIELD(plan_profile, environment_size),
+		FIELD(plan_profile, mounts),
+		FIELD(plan_profile, mount_count),
+		FIELD(plan_profile, rules),
+		FIELD(plan_profile, rule_count),
+		FIELD(plan_profile, languages),
+		FIELD(plan_profile, language_count),
+		FIELD(plan_profile, filter),
+		FIELD(plan_profile, filter_count),
 	};
 	static const struct field in_mount[] = { FIELD(plan_mount, kind), FIELD(plan_mount, phase),
 						 FIELD(plan_mount, source),

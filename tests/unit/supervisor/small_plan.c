@@ -29,6 +29,7 @@ static void make_profile(struct plan_profile *profile, const char *name)
 		.hostname = PUT("sandbox"),
 		.cwd = PUT("/workspace"),
 		.description = PUT("for tests"),
+		.text = PUT("name: for tests\n"),
 		.shell = PUT("/bin/sh\0-c"),
 		.shell_size = sizeof("/bin/sh\0-c"),
 		.environment = PUT("A=1\0B=2"),
