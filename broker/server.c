@@ -126,10 +126,11 @@ static void never_done(struct exchange *exchange)
 
 static const struct exchange_kind client_exchange = { say_to_client, answer_client, never_done };
 
-static void on_welcome(void *context, const struct ipc_welcome *welcome)
+static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
 {
 	struct server *server = context;
 
+	fd_close(&plan);
 	posture_from_welcome(welcome, &server->host.posture);
 	client_open(server->client);
 }

@@ -136,6 +136,15 @@ int supervisor_execution_end(struct supervisor_client *client, uint64_t request,
 	return send_or_queue(client, IPC_TYPE_execution_end, &end, -1);
 }
 
+int supervisor_execution_signal(struct supervisor_client *client, uint64_t request, uint32_t signal)
+{
+	const struct ipc_execution_signal message = { .request = request, .signal = signal };
+
+	if (!has_room(client, sizeof(message)))
+		return -ENOBUFS;
+	return send_or_queue(client, IPC_TYPE_execution_signal, &message, -1);
+}
+
 void supervisor_goodbye(struct supervisor_client *client)
 {
 	const struct ipc_goodbye goodbye = { .exit_code = 0 };
@@ -169,7 +178,8 @@ static void take_welcome(struct supervisor_client *client, struct channel_messag
 {
 	client->receiving.phase = IPC_SERVE;
 	if (client->handlers->on_welcome)
-		client->handlers->on_welcome(client->context, &message->body.welcome);
+		client->handlers->on_welcome(client->context, &message->body.welcome,
+					     channel_take_fd(message, 0));
 }
 
 static void take_refused(struct supervisor_client *client, struct channel_message *message)

@@ -21,7 +21,8 @@
 /* Called from supervisor_receive(), one call per message. A NULL handler drops the message (and
  * closes its descriptors). The structs are only valid during the call. */
 struct supervisor_handlers {
-	void (*on_welcome)(void *context, const struct ipc_welcome *welcome);
+	/* The sealed plan, for plan_open_fd(): the handler owns it. */
+	void (*on_welcome)(void *context, const struct ipc_welcome *welcome, int plan);
 	void (*on_refused)(void *context, const struct ipc_execution_refused *refused);
 	/* The workload's stdin (write end), stdout and stderr (read ends): the handler owns them.
 	 * All -1 when this process has no room for them. */
@@ -73,6 +74,11 @@ int supervisor_code_start(struct supervisor_client *client, const struct ipc_cod
  * queue: say it once per execution. */
 int supervisor_execution_end(struct supervisor_client *client, uint64_t request,
 			     enum end_reason reason);
+
+/* Send a signal of IPC_SIGNALS to an execution's first process and its group; nothing answers, and
+ * one that has just ended is left alone. -ENOBUFS as in supervisor_execution_start(). */
+int supervisor_execution_signal(struct supervisor_client *client, uint64_t request,
+				uint32_t signal);
 
 /* Our clean end, as far as the socket has room for it. */
 void supervisor_goodbye(struct supervisor_client *client);

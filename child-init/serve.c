@@ -81,6 +81,15 @@ static int handle_spawn(void *context, struct channel_message *message)
 	return error;
 }
 
+/* A group that the first process was made the leader of, or made anew: of its own sandbox in any
+ * case, since no other process has a number in this pid namespace. */
+static int handle_spawn_signal(void *context, struct channel_message *message)
+{
+	if (workload != 0) /* it keeps its number, also of the group, until it is reaped */
+		(void)kill(-workload, (int)message->body.spawn_signal.signal); /* ESRCH: it left */
+	return 0;
+}
+
 /* Everything in the pid namespace but this process. */
 static void kill_all(void)
 {
@@ -96,7 +105,7 @@ static int handle_spawn_kill(void *context, struct channel_message *message)
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_spawn_stdio] = handle_spawn_stdio,   [IPC_TYPE_spawn_code] = handle_spawn_code,
 	[IPC_TYPE_spawn_cgroup] = handle_spawn_cgroup, [IPC_TYPE_spawn] = handle_spawn,
-	[IPC_TYPE_spawn_kill] = handle_spawn_kill,
+	[IPC_TYPE_spawn_signal] = handle_spawn_signal, [IPC_TYPE_spawn_kill] = handle_spawn_kill,
 };
 
 static int report_done(void)

@@ -168,7 +168,8 @@ struct ipc_hello {
 	uint8_t schema[IPC_SCHEMA_BYTES];
 };
 
-/* The posture, as measured, and what may be asked for. Lists are names with a NUL after each. */
+/* fd: the sealed plan; what it says of helpers' profiles is not for clients. With it the posture,
+ * as measured, and what may be asked for. Lists are names with a NUL after each. */
 struct ipc_welcome {
 	uint8_t schema[IPC_SCHEMA_BYTES];
 	uint32_t landlock_abi;
@@ -213,6 +214,26 @@ struct ipc_execution_end {
 	uint32_t reason; /* enum end_reason */
 };
 
+/* What a frontend may send to an execution, SIG##name each. Not KILL: that is execution_end. None
+ * of those that the kernel or a limit sends to tell of something (SYS, XCPU, XFSZ, SEGV...): the
+ * verdict is read from them. Not WINCH: the kernel sends it when a terminal's size is set. */
+#define IPC_SIGNALS(SIGNAL)                                                                        \
+	SIGNAL(HUP)                                                                                \
+	SIGNAL(INT)                                                                                \
+	SIGNAL(QUIT)                                                                               \
+	SIGNAL(USR1)                                                                               \
+	SIGNAL(USR2)                                                                               \
+	SIGNAL(TERM)                                                                               \
+	SIGNAL(CONT)                                                                               \
+	SIGNAL(STOP)                                                                               \
+	SIGNAL(TSTP)
+
+/* For the process group of the execution's first process. */
+struct ipc_execution_signal {
+	uint64_t request;
+	uint32_t signal; /* one of IPC_SIGNALS */
+};
+
 /* A broker's last word: its end is none of a crash. */
 struct ipc_goodbye {
 	uint32_t exit_code;
@@ -230,12 +251,14 @@ struct ipc_execution_refused {
 struct ipc_execution_started {
 	uint64_t request;
 	uint64_t output_bytes; /* the profile's limit; beyond it the frontend ends it. 0: none */
+	uint64_t log_bytes;    /* how much of its output the frontend keeps for reading later */
 };
 
 /* fd: the terminal's master side */
 struct ipc_execution_tty {
 	uint64_t request;
-	uint64_t output_bytes; /* as in execution_started */
+	uint64_t output_bytes; /* these two: as in execution_started */
+	uint64_t log_bytes;
 };
 
 struct ipc_execution_done {
@@ -335,6 +358,12 @@ struct ipc_spawn {
 	uint8_t argv[IPC_ARGV_MAX];
 	uint32_t environment_size;
 	uint8_t environment[IPC_ENVIRONMENT_MAX];
+};
+
+/* For the workload's first process and its group, while it lives. */
+struct ipc_spawn_signal {
+	uint32_t slot;
+	uint32_t signal;
 };
 
 /* Kill every process of this sandbox but its init. */

@@ -103,6 +103,10 @@ static const struct ipc_field ipc_execution_end_fields[] = {
 	FIELD(U64, ipc_execution_end, request),
 	FIELD(U32, ipc_execution_end, reason),
 };
+static const struct ipc_field ipc_execution_signal_fields[] = {
+	FIELD(U64, ipc_execution_signal, request),
+	FIELD(U32, ipc_execution_signal, signal),
+};
 static const struct ipc_field ipc_goodbye_fields[] = {
 	FIELD(U32, ipc_goodbye, exit_code),
 };
@@ -115,10 +119,12 @@ static const struct ipc_field ipc_execution_refused_fields[] = {
 static const struct ipc_field ipc_execution_started_fields[] = {
 	FIELD(U64, ipc_execution_started, request),
 	FIELD(U64, ipc_execution_started, output_bytes),
+	FIELD(U64, ipc_execution_started, log_bytes),
 };
 static const struct ipc_field ipc_execution_tty_fields[] = {
 	FIELD(U64, ipc_execution_tty, request),
 	FIELD(U64, ipc_execution_tty, output_bytes),
+	FIELD(U64, ipc_execution_tty, log_bytes),
 };
 static const struct ipc_field ipc_execution_done_fields[] = {
 	FIELD(U64, ipc_execution_done, request),
@@ -189,6 +195,10 @@ static const struct ipc_field ipc_spawn_fields[] = {
 	FIELD(STR, ipc_spawn, cwd),
 	BYTES(ipc_spawn, argv),
 	BYTES(ipc_spawn, environment),
+};
+static const struct ipc_field ipc_spawn_signal_fields[] = {
+	FIELD(U32, ipc_spawn_signal, slot),
+	FIELD(U32, ipc_spawn_signal, signal),
 };
 static const struct ipc_field ipc_spawn_kill_fields[] = {
 	FIELD(U32, ipc_spawn_kill, slot),

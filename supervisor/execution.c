@@ -220,8 +220,8 @@ static int handle_spawned_tty(void *context, struct channel_message *message)
 {
 	const struct execution *execution = context;
 	const struct ipc_execution_tty tty = { .request = execution->request,
-					       .output_bytes =
-						       profile_of(execution)->output_bytes };
+					       .output_bytes = profile_of(execution)->output_bytes,
+					       .log_bytes = profile_of(execution)->log_bytes };
 
 	tell_frontend(execution, IPC_TYPE_execution_tty, &tty, message->fds);
 	return 0;
@@ -349,6 +349,7 @@ static int tell_started(const struct execution *execution, const struct request 
 	const struct ipc_execution_started started = {
 		.request = execution->request,
 		.output_bytes = profile_of(execution)->output_bytes,
+		.log_bytes = profile_of(execution)->log_bytes,
 	};
 
 	if (request->spawn->use_tty) /* execution_tty comes when the terminal is there */
@@ -423,6 +424,17 @@ void execution_kill(struct execution *execution, uint32_t verdict)
 		cgroup_kill(execution->slot);
 	/* An init that cannot take it is killed when the grace is over. */
 	(void)channel_send(&execution->init, IPC_TYPE_spawn_kill, &kill, NULL, MSG_DONTWAIT);
+}
+
+void execution_signal(const struct execution *execution, uint32_t signal)
+{
+	const struct ipc_spawn_signal message = { execution->slot, signal };
+
+	if (execution->state != EXECUTION_LIVE)
+		return;
+	/* Whoever sends more than an init takes loses some: his own. An init that takes none any
+	 * more is at its end. */
+	(void)channel_send(&execution->init, IPC_TYPE_spawn_signal, &message, NULL, MSG_DONTWAIT);
 }
 
 void execution_abandon(const struct frontend *frontend)

@@ -24,6 +24,9 @@ struct execution *execution_find(const struct frontend *frontend, uint64_t reque
 /* Kill its processes; `verdict` is what will be reported. */
 void execution_kill(struct execution *execution, uint32_t verdict);
 
+/* Send a signal to its first process and that one's group, if it lives by the time. */
+void execution_signal(const struct execution *execution, uint32_t signal);
+
 /* Kill what a frontend that is gone had asked for. */
 void execution_abandon(const struct frontend *frontend);
 

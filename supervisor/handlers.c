@@ -7,6 +7,7 @@
 #include "handlers.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -54,7 +55,8 @@ static int handle_hello(void *context, struct channel_message *message)
 
 	if (!is_this_version(message->body.hello.schema))
 		return -EPROTO;
-	error = answer(frontend, IPC_TYPE_welcome, &welcome);
+	error = channel_send(&frontend->channel, IPC_TYPE_welcome, &welcome, &supervisor.plan_fd,
+			     MSG_DONTWAIT);
 	frontend->channel.phase = IPC_SERVE;
 	return error;
 }
@@ -153,6 +155,25 @@ static int handle_execution_end(void *context, struct channel_message *message)
 	return 0;
 }
 
+static bool is_sendable(uint32_t signal)
+{
+#define SIGNAL(name) signal == SIG##name ||
+	return IPC_SIGNALS(SIGNAL) false;
+#undef SIGNAL
+}
+
+static int handle_execution_signal(void *context, struct channel_message *message)
+{
+	const struct ipc_execution_signal *from = &message->body.execution_signal;
+	const struct execution *execution = execution_find(context, from->request);
+
+	if (!is_sendable(from->signal))
+		return -EPROTO;
+	if (execution) /* else it ended while this was on its way */
+		execution_signal(execution, from->signal);
+	return 0;
+}
+
 static int handle_goodbye(void *context, struct channel_message *message)
 {
 	struct frontend *frontend = context;
@@ -209,6 +230,7 @@ static const dispatch_handler frontend_handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_execution_start] = handle_execution_start,
 	[IPC_TYPE_code_start] = handle_code_start,
 	[IPC_TYPE_execution_end] = handle_execution_end,
+	[IPC_TYPE_execution_signal] = handle_execution_signal,
 	[IPC_TYPE_goodbye] = handle_goodbye,
 };
 

@@ -251,7 +251,8 @@ void start_supervisor(int launcher_fd, struct start *ret)
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot talk to the factory: %s", strerror(-error));
 	supervisor.factory.phase = IPC_SERVE;
-	fd_close(&start.policy);
+	supervisor.plan_fd = start.policy;
+	start.policy = -1;
 	fd_close(&start.child_init);
 	*ret = start;
 }

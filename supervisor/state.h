@@ -63,6 +63,7 @@ struct execution {
 
 struct supervisor {
 	struct plan plan;
+	int plan_fd; /* of the same, sealed: for frontends */
 	enum limits_mode limits;
 	int landlock_abi;
 	uid_t uid;

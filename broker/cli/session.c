@@ -104,10 +104,11 @@ static void begin_end(struct session *session)
 
 /* --- what the supervisor says --------------------------------------------------------------- */
 
-static void on_welcome(void *context, const struct ipc_welcome *welcome)
+static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
 {
 	struct session *session = context;
 
+	fd_close(&plan);
 	session->outcome.is_welcome = true;
 	session->outcome.landlock_abi = welcome->landlock_abi;
 	session->outcome.limits = welcome->limits;

@@ -135,7 +135,8 @@ static void tell(struct fake *fake, uint32_t type, const void *message, const in
 static void start(struct fake *fake, struct asked *asked, uint64_t request, bool is_reversed,
 		  uint64_t output_bytes)
 {
-	const struct ipc_execution_started started = { request, output_bytes };
+	const struct ipc_execution_started started = { .request = request,
+						       .output_bytes = output_bytes };
 	int theirs[3], ours[3];
 
 	for (int i = 0; i < 3; i++) {

@@ -177,6 +177,7 @@ static void hear_factory(void)
 static void hear_inits(void)
 {
 	const struct ipc_spawn *spawn = &message.body.spawn;
+	const struct ipc_spawn_signal *sent = &message.body.spawn_signal;
 
 	for (uint32_t slot = 0; slot < EXECUTIONS_MAX; slot++) {
 		while (receive(&play.inits[slot]) == 1) {
@@ -185,6 +186,9 @@ static void hear_inits(void)
 				must(spawn->argv_size > 0);
 				check_list(spawn->argv, spawn->argv_size);
 				check_list(spawn->environment, spawn->environment_size);
+			} else if (message.type == IPC_TYPE_spawn_signal) {
+				must(sent->slot == slot && sent->signal != SIGKILL &&
+				     sent->signal > 0 && sent->signal <= SIGTSTP);
 			}
 			channel_message_done(&message);
 		}
@@ -287,11 +291,18 @@ static void act_code(void)
 	note_accepted(start.request);
 }
 
+/* An end, or in the upper half a signal. */
 static void act_end(void)
 {
-	const struct ipc_execution_end end = { number(), input_byte(&play.input) };
+	const uint64_t request = number();
+	const uint8_t what = input_byte(&play.input);
+	const struct ipc_execution_end end = { request, what };
+	const struct ipc_execution_signal signal = { request, what & 0x7fU };
 
-	tell(&play.rig.frontend, IPC_TYPE_execution_end, &end, NULL);
+	if (what < 0x80)
+		tell(&play.rig.frontend, IPC_TYPE_execution_end, &end, NULL);
+	else
+		tell(&play.rig.frontend, IPC_TYPE_execution_signal, &signal, NULL);
 }
 
 static void act_created(void)

@@ -21,6 +21,7 @@ from cli_support import MSP, SECONDS, msp
 from service import LIMITS, Folder, Service, end_of
 
 OWN = "gets a supervisor of its own"
+WELCOME = ipc.message("welcome", schema=ipc.SCHEMA)
 
 
 def setUpModule():
@@ -71,7 +72,10 @@ def say(*messages):
     def answer(connection):
         receive(connection)
         for data in messages:
-            connection.send(data)
+            plan = [ipc.sealed(b"plan")] if data is WELCOME else []
+            socket.send_fds(connection, [data], plan)
+            for fd in plan:
+                os.close(fd)
     return answer
 
 
@@ -137,7 +141,7 @@ class OtherVersion(Folder):
             os.unlink(self.socket)
 
     def test_it_answers_what_was_not_asked(self):
-        with Fake(self.socket, say(ipc.message("welcome", schema=ipc.SCHEMA))):
+        with Fake(self.socket, say(WELCOME)):
             self.assert_standalone("what was not asked")
 
     def test_it_stops(self):
@@ -166,7 +170,7 @@ class OtherVersion(Folder):
                 self.assertEqual(result.returncode, code, result.stderr)
                 self.assertEqual(OWN in result.stderr, code == 0)
             os.unlink(self.socket)
-        with Fake(self.socket, take(ipc.message("welcome", schema=ipc.SCHEMA))):
+        with Fake(self.socket, take(WELCOME)):
             result = msp("serve", LIMITS, "--socket=" + self.socket)
             self.assertEqual(result.returncode, 0)
             self.assertIn("what was not asked", result.stderr)

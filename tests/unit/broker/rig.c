@@ -29,6 +29,7 @@ void rig_welcome(struct rig *rig)
 	static const char profiles[] = "strict\0default";
 	static const char languages[] = "python\0bash";
 	static struct ipc_welcome welcome;
+	int plan;
 
 	memcpy(welcome.schema, ipc_schema_hash, IPC_SCHEMA_BYTES);
 	welcome.landlock_abi = 7;
@@ -37,7 +38,10 @@ void rig_welcome(struct rig *rig)
 	memcpy(welcome.profiles, profiles, sizeof(profiles));
 	welcome.languages_size = sizeof(languages);
 	memcpy(welcome.languages, languages, sizeof(languages));
-	rig_send(rig, IPC_TYPE_welcome, &welcome, NULL);
+	plan = fd_sealed_from_bytes("plan", "", 1);
+	cr_assert_geq(plan, 0);
+	rig_send(rig, IPC_TYPE_welcome, &welcome, &plan);
+	fd_close(&plan);
 	rig->supervisor.phase = IPC_SERVE;
 	rig_turn(rig);
 }

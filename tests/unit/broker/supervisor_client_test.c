@@ -18,10 +18,12 @@ static struct {
 	uint64_t request;
 } seen;
 
-static void on_welcome(void *context, const struct ipc_welcome *welcome)
+static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
 {
 	cr_assert_eq(context, &seen);
 	cr_assert_eq(welcome->landlock_abi, 6);
+	cr_assert(fd_is_kind(plan, 'm'));
+	fd_close(&plan);
 	seen.welcomes++;
 }
 
@@ -89,13 +91,15 @@ static struct channel_message *take(uint32_t type)
 	return &message;
 }
 
-static void send_welcome(void)
+static void send_welcome(const uint8_t schema[IPC_SCHEMA_BYTES])
 {
 	static struct ipc_welcome welcome = { .landlock_abi = 6 };
 	const struct channel setup = { supervisor.fd, IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
+	int plan = fd_sealed_from_bytes("plan", "", 1);
 
-	memcpy(welcome.schema, ipc_schema_hash, IPC_SCHEMA_BYTES);
-	cr_assert_eq(channel_send(&setup, IPC_TYPE_welcome, &welcome, NULL, 0), 0);
+	memcpy(welcome.schema, schema, IPC_SCHEMA_BYTES);
+	cr_assert_eq(channel_send(&setup, IPC_TYPE_welcome, &welcome, &plan, 0), 0);
+	fd_close(&plan);
 }
 
 static int start(uint64_t request, uint32_t argv_size)
@@ -117,7 +121,7 @@ Test(supervisor_client, pipes_requests_behind_hello)
 	cr_assert_eq(start(5, 4), 0);
 	(void)take(IPC_TYPE_hello);
 	cr_assert_eq(take(IPC_TYPE_execution_start)->body.execution_start.request, 5);
-	send_welcome();
+	send_welcome(ipc_schema_hash);
 	cr_assert_eq(supervisor_receive(&client), 1);
 	cr_assert_eq(seen.welcomes, 1);
 	cr_assert_eq(supervisor_receive(&client), -EAGAIN);
@@ -132,7 +136,7 @@ Test(supervisor_client, hands_messages_to_handlers)
 
 	cr_assert_eq(supervisor_hello(&client), 0);
 	(void)take(IPC_TYPE_hello);
-	send_welcome();
+	send_welcome(ipc_schema_hash);
 	cr_assert_eq(pipe(pipes), 0);
 	cr_assert_eq(pipe(pipes + 2), 0);
 	cr_assert_eq(channel_send(&supervisor, IPC_TYPE_execution_started, &started, pipes, 0), 0);
@@ -151,10 +155,9 @@ Test(supervisor_client, hands_messages_to_handlers)
 
 Test(supervisor_client, refuses_another_builds_protocol)
 {
-	static struct ipc_welcome welcome;
+	static const uint8_t another[IPC_SCHEMA_BYTES] = { 1 };
 
-	memset(welcome.schema, 1, sizeof(welcome.schema));
-	cr_assert_eq(channel_send(&supervisor, IPC_TYPE_welcome, &welcome, NULL, 0), 0);
+	send_welcome(another);
 	cr_assert_eq(supervisor_receive(&client), -EPROTO);
 	cr_assert_eq(seen.welcomes, 0);
 }

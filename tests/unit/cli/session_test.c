@@ -80,6 +80,7 @@ static void begin(void)
 	const struct ipc_execution_started started = { .request = 1 };
 	int inside[3];
 	int handed[3];
+	int plan = fd_sealed_from_bytes("plan", "", 1);
 	int ends[2];
 
 	(void)alarm(20);
@@ -96,7 +97,8 @@ static void begin(void)
 	fd_close_all(inside, 3);
 	rig.supervisor = (struct channel){ ends[1], IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
 	take(IPC_TYPE_hello);
-	say(IPC_TYPE_welcome, &welcome, NULL);
+	say(IPC_TYPE_welcome, &welcome, &plan);
+	fd_close(&plan);
 	rig.supervisor.phase = IPC_SERVE;
 	take(IPC_TYPE_execution_start);
 	make_streams(handed, rig.workload);

@@ -41,6 +41,7 @@ static void be_welcomed(void)
 {
 	say_hello(0);
 	(void)rig_take(&rig.frontend, IPC_TYPE_welcome);
+	rig_release(); /* the plan */
 	rig.frontend.phase = IPC_SERVE;
 }
 
@@ -99,6 +100,7 @@ Test(handlers, a_request_may_wait_behind_hello)
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(1), NULL);
 	rig.frontend.phase = IPC_SETUP;
 	(void)rig_take(&rig.frontend, IPC_TYPE_welcome);
+	rig_release(); /* the plan */
 	rig.frontend.phase = IPC_SERVE;
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 }

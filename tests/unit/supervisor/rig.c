@@ -39,6 +39,8 @@ void rig_open(struct rig *rig)
 					  .broker = open("/usr/bin/true", O_RDONLY | O_CLOEXEC) };
 	cr_assert_geq(supervisor.broker, 0);
 	small_plan_open(&supervisor.plan);
+	supervisor.plan_fd = fd_sealed_from_bytes("plan", RIG_PLAN, sizeof(RIG_PLAN));
+	cr_assert_geq(supervisor.plan_fd, 0);
 	cr_assert_eq(channel_pair(frontend), 0);
 	cr_assert_eq(channel_pair(factory), 0);
 	supervisor.factory = (struct channel){ factory[0], IPC_SUPERVISOR, IPC_FACTORY, IPC_SERVE };
@@ -59,6 +61,7 @@ void rig_open_welcomed(struct rig *rig)
 	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
 	rig_send(&rig->frontend, IPC_TYPE_hello, &hello, NULL);
 	(void)rig_take(&rig->frontend, IPC_TYPE_welcome);
+	rig_release(); /* the plan */
 	rig->frontend.phase = IPC_SERVE;
 }
 
@@ -78,6 +81,7 @@ void rig_close(struct rig *rig)
 			fd_close(&frontend->broker);
 	}
 	fd_close(&supervisor.broker);
+	fd_close(&supervisor.plan_fd);
 	fd_close(&supervisor.factory.fd);
 }
 

@@ -34,6 +34,9 @@ struct rig_sandbox {
 /* The supervisor as it is before hello. */
 void rig_open(struct rig *rig);
 
+/* The plan's descriptor, of which the supervisor knows nothing but that it hands it on. */
+#define RIG_PLAN "a plan"
+
 /* The same, and the frontend has its welcome. */
 void rig_open_welcomed(struct rig *rig);
 
