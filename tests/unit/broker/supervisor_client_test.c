@@ -3,6 +3,8 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -153,6 +155,44 @@ Test(supervisor_client, hands_messages_to_handlers)
 	fd_close_all(pipes, 4);
 }
 
+static int kept;
+
+static void keep_plan(void *context, const struct ipc_welcome *welcome, int plan)
+{
+	kept = plan;
+}
+
+/* It is the handler's, and closed where there is none. */
+Test(supervisor_client, the_plan_is_the_handlers)
+{
+	static const struct supervisor_handlers keeps = { .on_welcome = keep_plan };
+	static const struct supervisor_handlers none = { .on_welcome = NULL };
+
+	client.handlers = &keeps;
+	send_welcome(ipc_schema_hash);
+	cr_assert_eq(supervisor_receive(&client), 1);
+	cr_assert(fd_is_kind(kept, 'm'));
+	cr_assert_eq(close(kept), 0);
+
+	client.handlers = &none;
+	client.receiving.phase = IPC_SETUP;
+	send_welcome(ipc_schema_hash);
+	cr_assert_eq(supervisor_receive(&client), 1);
+	cr_assert_lt(fcntl(kept, F_GETFD), 0, "it would have the same number");
+}
+
+Test(supervisor_client, asks_for_a_signal)
+{
+	const struct ipc_execution_signal *asked;
+
+	cr_assert_eq(supervisor_hello(&client), 0);
+	cr_assert_eq(supervisor_execution_signal(&client, 5, SIGTERM), 0);
+	(void)take(IPC_TYPE_hello);
+	asked = &take(IPC_TYPE_execution_signal)->body.execution_signal;
+	cr_assert_eq(asked->request, 5);
+	cr_assert_eq(asked->signal, (uint32_t)SIGTERM);
+}
+
 Test(supervisor_client, refuses_another_builds_protocol)
 {
 	static const uint8_t another[IPC_SCHEMA_BYTES] = { 1 };
@@ -182,7 +222,7 @@ Test(supervisor_client, sees_the_end)
 /* A supervisor that does not read: the queue grows to its bound, in order, and ends still fit. */
 Test(supervisor_client, queues_what_the_socket_does_not_take)
 {
-	uint64_t asked = 0, taken = 0;
+	uint64_t asked = 0, taken = 0, signals = 0;
 	int error = 0;
 
 	cr_assert_eq(supervisor_hello(&client), 0);
@@ -191,11 +231,19 @@ Test(supervisor_client, queues_what_the_socket_does_not_take)
 	cr_assert_eq(error, -ENOBUFS);
 	cr_assert(supervisor_has_queued(&client));
 	cr_assert_leq(client.queue_bytes, (size_t)4 << 20);
+	while (supervisor_execution_signal(&client, 1, SIGCONT) == 0)
+		signals++;
+	cr_assert_leq(client.queue_bytes, (size_t)4 << 20);
 	cr_assert_eq(supervisor_execution_end(&client, 1, END_CANCELLED), 0);
 	(void)take(IPC_TYPE_hello);
 	while (taken + 1 < asked) {
 		cr_assert_eq(supervisor_flush(&client), 0);
 		cr_assert_eq(take(IPC_TYPE_execution_start)->body.execution_start.request, ++taken);
+	}
+	cr_assert_gt(signals, 0);
+	while (signals-- > 0) {
+		cr_assert_eq(supervisor_flush(&client), 0);
+		(void)take(IPC_TYPE_execution_signal);
 	}
 	cr_assert_eq(supervisor_flush(&client), 0);
 	cr_assert_eq(take(IPC_TYPE_execution_end)->body.execution_end.request, 1);

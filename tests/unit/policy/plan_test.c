@@ -86,6 +86,25 @@ Test(plan, numbers_of_default)
 	cr_expect_eq(find("strict")->stack_bytes, 8U << 20, "inherited");
 }
 
+Test(plan, holds_what_is_shown_of_each_profile)
+{
+	for (uint32_t i = 0; i < plan_profile_count(&builtin.plan); i++) {
+		const struct plan_profile *profile = plan_profile(&builtin.plan, i);
+		const char *name = plan_string(&builtin.plan, profile->name);
+		struct buffer text = { .bytes = NULL };
+
+		policy_show(policy_find(builtin.policy, name), &text);
+		cr_expect_str_eq(plan_string(&builtin.plan, profile->text), text.bytes, "%s", name);
+		cr_expect_eq(plan_is_internal(&builtin.plan, profile), strcmp(name, "_helper") == 0,
+			     "%s", name);
+		buffer_done(&text);
+	}
+	cr_expect_not_null(
+		strstr(plan_string(&builtin.plan, find("default")->text), "  log           8M\n"));
+	cr_expect_not_null(
+		strstr(plan_string(&builtin.plan, find("strict")->text), "  log           2M\n"));
+}
+
 /* The value of a file system's option, or NULL. */
 static const char *option_of(const struct plan_mount *mount, const char *key)
 {

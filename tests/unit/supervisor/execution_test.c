@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,13 +98,91 @@ Test(execution, the_spawn_waits_for_the_init)
 	rig_end(&sandbox);
 }
 
-Test(execution, the_frontend_hears_the_output_limit)
+Test(execution, the_frontend_hears_the_output_limits)
 {
+	const struct ipc_execution_started *started;
+
 	small_plan.profiles[0].output_bytes = 12345;
+	small_plan.profiles[0].log_bytes = 54321;
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
-	cr_assert_eq(rig_take(&rig.frontend, IPC_TYPE_execution_started)
-			     ->body.execution_started.output_bytes,
-		     12345);
+	started = &rig_take(&rig.frontend, IPC_TYPE_execution_started)->body.execution_started;
+	cr_assert_eq(started->output_bytes, 12345);
+	cr_assert_eq(started->log_bytes, 54321);
+}
+
+static void send_signal(uint64_t request, uint32_t signal)
+{
+	const struct ipc_execution_signal message = { request, signal };
+
+	rig_send(&rig.frontend, IPC_TYPE_execution_signal, &message, NULL);
+}
+
+Test(execution, a_signal_goes_to_its_init_behind_the_spawn)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+	const struct ipc_spawn_signal *sent;
+
+	send_signal(7, SIGUSR1); /* the factory has not even answered */
+	rig_answer(&rig, &sandbox);
+	(void)rig_take(&sandbox.init, IPC_TYPE_spawn_stdio);
+	(void)rig_take(&sandbox.init, IPC_TYPE_spawn);
+	sent = &rig_take(&sandbox.init, IPC_TYPE_spawn_signal)->body.spawn_signal;
+	cr_assert_eq(sent->slot, sandbox.slot);
+	cr_assert_eq(sent->signal, (uint32_t)SIGUSR1);
+	send_signal(8, SIGUSR1);
+	rig_take_nothing(&sandbox.init);
+	send_signal(7, SIGSTOP);
+	sent = &rig_take(&sandbox.init, IPC_TYPE_spawn_signal)->body.spawn_signal;
+	cr_assert_eq(sent->signal, (uint32_t)SIGSTOP);
+	rig_take_nothing(&rig.frontend);
+	rig_report(&sandbox, 0);
+	(void)rig_take_done(&rig, 7);
+	send_signal(7, SIGTERM); /* it ended while this was on its way */
+	rig_take_nothing(&rig.frontend);
+	cr_assert_not(supervisor.is_ending);
+	rig_end(&sandbox);
+}
+
+/* Who is being killed is not to be continued, or told anything else. */
+Test(execution, no_signal_comes_behind_a_kill)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+
+	rig_answer(&rig, &sandbox);
+	rig_send(&rig.frontend, IPC_TYPE_execution_end,
+		 &(struct ipc_execution_end){ 7, END_CANCELLED }, NULL);
+	send_signal(7, SIGCONT);
+	(void)rig_take(&sandbox.init, IPC_TYPE_spawn_stdio);
+	(void)rig_take(&sandbox.init, IPC_TYPE_spawn);
+	(void)rig_take(&sandbox.init, IPC_TYPE_spawn_kill);
+	rig_take_nothing(&sandbox.init);
+	rig_end(&sandbox);
+}
+
+/* An init that does not read: what does not fit is lost, and nothing else. */
+Test(execution, too_many_signals_are_dropped)
+{
+	const int least = 1; /* the kernel makes it its own least */
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+	struct execution *execution = execution_find(RIG_FRONTEND, 7);
+	uint32_t came = 0;
+
+	rig_answer(&rig, &sandbox);
+	(void)rig_take(&sandbox.init, IPC_TYPE_spawn_stdio);
+	(void)rig_take(&sandbox.init, IPC_TYPE_spawn);
+	cr_assert_eq(setsockopt(execution->init.fd, SOL_SOCKET, SO_SNDBUF, &least, sizeof(least)),
+		     0);
+	for (uint32_t i = 0; i < 1000; i++)
+		send_signal(7, SIGUSR1);
+	cr_assert_not(supervisor.is_ending);
+	cr_assert_eq(execution->state, EXECUTION_LIVE);
+	while (recv(sandbox.init.fd, &(char){ 0 }, 1, MSG_DONTWAIT) > 0)
+		came++;
+	cr_assert_gt(came, 0);
+	cr_assert_lt(came, 1000);
+	rig_report(&sandbox, 0);
+	(void)rig_take_done(&rig, 7);
+	rig_end(&sandbox);
 }
 
 Test(execution, the_factory_hears_which_profile)
@@ -364,6 +443,7 @@ Test(execution, a_terminal_takes_the_place_of_the_streams)
 	struct channel init;
 	int terminal = fd_of_kind('t');
 
+	small_plan.profiles[0].log_bytes = 54321;
 	request->use_tty = 1;
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
 	rig_take_nothing(&rig.frontend);
@@ -374,6 +454,7 @@ Test(execution, a_terminal_takes_the_place_of_the_streams)
 	rig_send(&init, IPC_TYPE_spawned_tty, &(struct ipc_spawned_tty){ 0 }, &terminal);
 	message = rig_take(&rig.frontend, IPC_TYPE_execution_tty);
 	cr_assert_eq(message->body.execution_tty.request, 7);
+	cr_assert_eq(message->body.execution_tty.log_bytes, 54321);
 	fd_close(&terminal);
 	fd_close(&init.fd);
 }

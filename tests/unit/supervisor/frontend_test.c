@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -83,6 +84,22 @@ Test(frontend, two_may_use_the_same_number)
 	rig_take_nothing(&first.init);
 	rig_end(&first);
 	rig_end(&second);
+}
+
+Test(frontend, one_cannot_signal_what_another_asked_for)
+{
+	struct rig_sandbox first = rig_begin(&rig, 1);
+	const struct ipc_execution_signal signal = { 1, SIGTERM };
+
+	(void)rig_take(&first.init, IPC_TYPE_spawn_stdio);
+	(void)rig_take(&first.init, IPC_TYPE_spawn);
+	welcome_other();
+	rig_send(&other, IPC_TYPE_execution_signal, &signal, NULL);
+	rig_take_nothing(&first.init);
+	rig_take_nothing(&other);
+	rig_send(&rig.frontend, IPC_TYPE_execution_signal, &signal, NULL);
+	(void)rig_take(&first.init, IPC_TYPE_spawn_signal);
+	rig_end(&first);
 }
 
 Test(frontend, the_end_of_one_ends_what_it_asked_for_and_nothing_else)

@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -66,6 +67,19 @@ Test(handlers, hello_is_answered_with_the_posture)
 	cr_assert_eq(welcome->languages_size, sizeof("python\0bash"));
 	cr_assert_eq(memcmp(welcome->languages, "python\0bash", welcome->languages_size), 0);
 	cr_assert_not(supervisor.is_ending);
+}
+
+Test(handlers, the_welcome_brings_the_plan)
+{
+	char content[sizeof(RIG_PLAN)] = "";
+	const struct channel_message *message;
+
+	say_hello(0);
+	message = rig_take(&rig.frontend, IPC_TYPE_welcome);
+	cr_assert(fd_is_kind(message->fds[0], 'm'));
+	cr_assert_eq(pread(message->fds[0], content, sizeof(content), 0), sizeof(content));
+	cr_assert_str_eq(content, RIG_PLAN);
+	cr_assert(fd_is_kind(supervisor.plan_fd, 'm'), "the next one gets it too");
 }
 
 Test(handlers, hello_of_another_protocol_ends_it)
@@ -163,6 +177,37 @@ Test(handlers, a_reason_to_end_beyond_the_set_ends_it)
 	rig_send(&rig.frontend, IPC_TYPE_execution_end,
 		 &(struct ipc_execution_end){ 1, END_CLIENT_GONE + 1 }, NULL);
 	expect_end(&rig.frontend, MSP_EXIT_SOFTWARE);
+}
+
+static void send_signal(uint64_t request, uint32_t signal)
+{
+	const struct ipc_execution_signal message = { request, signal };
+
+	rig_send(&rig.frontend, IPC_TYPE_execution_signal, &message, NULL);
+}
+
+/* Every number, those above SIGRTMAX and what is negative as an int included. */
+Test(handlers, signals_outside_the_set_end_it)
+{
+	static const int allowed[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2,
+				       SIGTERM, SIGCONT, SIGSTOP, SIGTSTP };
+	uint32_t refused = 0;
+
+	for (uint32_t signal = 0; signal <= 66; signal++) {
+		const uint32_t number = signal == 66 ? (uint32_t)-SIGTERM : signal;
+		bool is_allowed = false;
+
+		for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
+			is_allowed = is_allowed || (uint32_t)allowed[i] == number;
+		close_rig();
+		open_rig();
+		be_welcomed();
+		send_signal(1, number); /* there is no such execution */
+		cr_assert_eq(supervisor.is_ending, !is_allowed, "%u", number);
+		cr_assert_eq(supervisor.exit_status, is_allowed ? 0 : MSP_EXIT_SOFTWARE);
+		refused += supervisor.is_ending;
+	}
+	cr_assert_eq(refused, 67 - sizeof(allowed) / sizeof(allowed[0]));
 }
 
 Test(handlers, a_refusal_has_its_reason_and_detail)
