@@ -6,6 +6,7 @@ import fcntl
 import os
 import random
 import resource
+import signal
 import socket
 import struct
 import sys
@@ -18,7 +19,8 @@ import leftovers  # noqa: E402
 import support  # noqa: E402
 
 SOFTWARE, REFUSED = 70, 78
-FRONTEND_ROWS = ("hello", "execution_start", "code_start", "execution_end", "goodbye")
+FRONTEND_ROWS = ("hello", "execution_start", "code_start", "execution_end", "execution_signal",
+                 "goodbye")
 EXECUTIONS_MAX = 128  # the budget where the launcher says nothing else
 
 
@@ -70,6 +72,7 @@ class Messages(Hostile):
         "execution_start": ipc.execution_start(1, ["true"], cwd="/tmp", environment=["A=b"]),
         "code_start": ipc.code_start(2, "bash", ["x"]),
         "execution_end": ipc.execution_end(3),
+        "execution_signal": ipc.execution_signal(4, signal.SIGTERM),
     }
 
     def fds_of(self, name):
@@ -196,6 +199,14 @@ class Messages(Hostile):
                 self.breach(ipc.execution_end(1, reason))
 
 
+    def test_signals_outside_the_set(self):
+        """KILL goes another way, and SYS, XCPU, XFSZ or SEGV would lie about the cause of an end."""
+        for number in (0, signal.SIGKILL, signal.SIGSYS, signal.SIGXCPU, signal.SIGXFSZ,
+                       signal.SIGSEGV, signal.SIGWINCH, signal.SIGRTMIN, 65, 0xffffffff):
+            with self.subTest(signal=number):
+                self.breach(ipc.execution_signal(1, number))
+
+
 class Descriptors(Hostile):
     """One descriptor of the right kind where the table says so, and none anywhere else."""
 
@@ -294,6 +305,19 @@ class Floods(Hostile):
                     if answer.name == "execution_done":
                         break
             self.assertEqual(peer.run(1, ["echo", "well"])[0], b"well\n")
+            peer.channel.close()
+            self.assert_ended(peer, 0)
+
+    def test_endless_signals(self):
+        """To one that is stopped, which takes none of them, and to one that nobody asked for."""
+        with ipc.Peer() as peer:
+            peer.serve()
+            peer.send(ipc.execution_start(1, ["sleep", "30"]))
+            for fd in peer.receive().fds:
+                os.close(fd)
+            for number in range(20000):
+                peer.send(ipc.execution_signal(1 + number % 2, signal.SIGSTOP))
+            self.assertEqual(peer.run(3, ["echo", "well"])[0], b"well\n")
             peer.channel.close()
             self.assert_ended(peer, 0)
 
@@ -402,8 +426,7 @@ class Launchers(Hostile):
             peer.send(self.START, [self.policy(), *self.images()])
             peer.send(ipc.message("supervisor_cgroup"), [folder])
             peer.send(self.RUN)
-            peer.send(ipc.hello())
-            peer.receive()
+            os.close(peer.greet().fds[0])
             peer.send(ipc.execution_start(1, ["true"]))
             answer = peer.receive()
             self.assertEqual(answer.name, "execution_refused", answer)
@@ -419,8 +442,7 @@ class Launchers(Hostile):
             peer.send(ipc.message("supervisor_bind", host_path=host_path,
                                   inside_path=inside_path), [fd])
             peer.send(ipc.message("supervisor_run", binds=1))
-            peer.send(ipc.hello())
-            peer.receive()
+            os.close(peer.greet().fds[0])
             _, done = peer.run(1, ["ls", "/data"])
             peer.channel.close()
             self.assert_ended(peer, 0)

@@ -87,6 +87,10 @@ def execution_end(request, reason=1):
     return message("execution_end", request=request, reason=reason)
 
 
+def execution_signal(request, number):
+    return message("execution_signal", request=request, signal=number)
+
+
 def parse_done(body):
     """The numbers of an execution_done, the enums by name."""
     rows = FIELDS["execution_done"]
@@ -162,14 +166,18 @@ class Peer:
         if binds is not None:
             self.send(message("supervisor_run", binds=binds))
 
-    def serve(self):
-        """Launch, and greet; the channel serves from here on."""
-        self.launch()
+    def greet(self):
+        """Say hello; the welcome, whose plan is the caller's to close."""
         self.send(hello())
         welcome = self.receive()
         if welcome is None or welcome.name != "welcome":
             raise AssertionError(f"no welcome but {welcome}")
         return welcome
+
+    def serve(self):
+        """Launch, and greet; the channel serves from here on."""
+        self.launch()
+        os.close(self.greet().fds[0])
 
     def run(self, request, argv, **keywords):
         """One execution, its streams read to their end: (output, Done)."""
