@@ -15,9 +15,9 @@ import support
 SECONDS = 20
 # Says "ready" when its handlers are there, then each signal's number as it comes.
 LISTENER = """
-import signal, sys, time
+import os, signal, time
 def heard(number, frame):
-    print(number, flush=True)
+    os.write(1, b"%d\\n" % number)  # one may come in the middle of another's
 for number in {numbers}:
     signal.signal(number, heard)
 print("ready", flush=True)
@@ -94,7 +94,9 @@ class Signals(unittest.TestCase):
         line = b""
         while not line.endswith(b"\n"):
             self.assertTrue(select.select([self.output], [], [], SECONDS)[0], line)
-            line += os.read(self.output, 1)
+            byte = os.read(self.output, 1)
+            self.assertTrue(byte, line)
+            line += byte
         return line.decode().strip()
 
     def done(self):
