@@ -229,7 +229,8 @@ int supervisor_receive(struct supervisor_client *client)
 	int result = channel_receive(&client->receiving, &message, 0, &client->error);
 
 	/* One execution that cannot be followed is no reason to lose the others. */
-	if (result == -EMFILE && message.type == IPC_TYPE_execution_started)
+	if (result == -EMFILE &&
+	    (message.type == IPC_TYPE_execution_started || message.type == IPC_TYPE_execution_tty))
 		result = 1;
 	if (result != 1)
 		return result;

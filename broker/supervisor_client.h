@@ -28,7 +28,7 @@ struct supervisor_handlers {
 	 * All -1 when this process has no room for them. */
 	void (*on_started)(void *context, const struct ipc_execution_started *started,
 			   const int fds[3]);
-	/* The terminal's master side: the handler owns it. */
+	/* The terminal's master side: the handler owns it. -1 when there is no room for it. */
 	void (*on_tty)(void *context, const struct ipc_execution_tty *tty, int terminal);
 	void (*on_done)(void *context, const struct ipc_execution_done *done);
 };

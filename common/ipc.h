@@ -252,13 +252,15 @@ struct ipc_execution_started {
 	uint64_t request;
 	uint64_t output_bytes; /* the profile's limit; beyond it the frontend ends it. 0: none */
 	uint64_t log_bytes;    /* how much of its output the frontend keeps for reading later */
+	uint64_t wall_ms;      /* it is killed when it runs that long from now on; 0: not known */
 };
 
 /* fd: the terminal's master side */
 struct ipc_execution_tty {
 	uint64_t request;
-	uint64_t output_bytes; /* these two: as in execution_started */
+	uint64_t output_bytes; /* these: as in execution_started */
 	uint64_t log_bytes;
+	uint64_t wall_ms;
 };
 
 struct ipc_execution_done {

@@ -120,11 +120,13 @@ static const struct ipc_field ipc_execution_started_fields[] = {
 	FIELD(U64, ipc_execution_started, request),
 	FIELD(U64, ipc_execution_started, output_bytes),
 	FIELD(U64, ipc_execution_started, log_bytes),
+	FIELD(U64, ipc_execution_started, wall_ms),
 };
 static const struct ipc_field ipc_execution_tty_fields[] = {
 	FIELD(U64, ipc_execution_tty, request),
 	FIELD(U64, ipc_execution_tty, output_bytes),
 	FIELD(U64, ipc_execution_tty, log_bytes),
+	FIELD(U64, ipc_execution_tty, wall_ms),
 };
 static const struct ipc_field ipc_execution_done_fields[] = {
 	FIELD(U64, ipc_execution_done, request),

@@ -216,12 +216,21 @@ static int handle_spawned(void *context, struct channel_message *message)
 	return 0; /* its pipes are on their way since the request came */
 }
 
+/* Until it is killed; 0 would say that nobody knows. */
+static uint64_t left_ms(const struct execution *execution)
+{
+	const uint64_t now = loop_now_us();
+
+	return execution->deadline_us > now ? (execution->deadline_us - now + 999) / 1000 : 1;
+}
+
 static int handle_spawned_tty(void *context, struct channel_message *message)
 {
 	const struct execution *execution = context;
 	const struct ipc_execution_tty tty = { .request = execution->request,
 					       .output_bytes = profile_of(execution)->output_bytes,
-					       .log_bytes = profile_of(execution)->log_bytes };
+					       .log_bytes = profile_of(execution)->log_bytes,
+					       .wall_ms = left_ms(execution) };
 
 	tell_frontend(execution, IPC_TYPE_execution_tty, &tty, message->fds);
 	return 0;
@@ -350,6 +359,7 @@ static int tell_started(const struct execution *execution, const struct request 
 		.request = execution->request,
 		.output_bytes = profile_of(execution)->output_bytes,
 		.log_bytes = profile_of(execution)->log_bytes,
+		.wall_ms = left_ms(execution),
 	};
 
 	if (request->spawn->use_tty) /* execution_tty comes when the terminal is there */

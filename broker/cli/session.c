@@ -153,14 +153,19 @@ static void attach_output(struct session *session, enum stream stream, int own, 
 	relay->buffer = buffers[stream];
 }
 
+static void lose_streams(struct session *session)
+{
+	session->outcome.relay_name = "taking the command's streams";
+	session->outcome.relay_error = EMFILE;
+	begin_end(session);
+}
+
 static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
 {
 	struct session *session = context;
 
 	if (fds[0] < 0) {
-		session->outcome.relay_name = "taking the command's streams";
-		session->outcome.relay_error = EMFILE;
-		begin_end(session);
+		lose_streams(session);
 		return;
 	}
 	session->output_bytes = started->output_bytes;
@@ -179,8 +184,13 @@ static void on_started(void *context, const struct ipc_execution_started *starte
 static void on_tty(void *context, const struct ipc_execution_tty *tty, int terminal)
 {
 	struct session *session = context;
-	const int copy = fcntl(terminal, F_DUPFD_CLOEXEC, 3);
+	int copy;
 
+	if (terminal < 0) {
+		lose_streams(session);
+		return;
+	}
+	copy = fcntl(terminal, F_DUPFD_CLOEXEC, 3);
 	session->output_bytes = tty->output_bytes;
 	terminal_copy_size(STDOUT_FILENO, terminal);
 	attach_output(session, STREAM_STDOUT, terminal, STDOUT_FILENO);
