@@ -2,61 +2,41 @@
 #include "executions.h"
 
 #include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "execution_parts.h"
 #include "memory.h"
-
-#define READ_BYTES ((size_t)64 << 10)
 
 /* Pipes close when the sandbox dies, which is before or right after execution_done. */
 static const struct timeval drain_time = { .tv_usec = 500000 };
 
-enum execution_state {
-	EXECUTION_ASKED,
-	EXECUTION_RUNNING,
-	EXECUTION_DRAINING, /* done; its pipes may still hold output */
-};
+/* How often those that were kept for long enough are looked for. */
+static const struct timeval expiry_time = { .tv_sec = 60 };
 
-struct stream {
-	int fd;
-	struct event *event;
-	struct execution *execution;
-	struct output output;
-};
+#define ID_BYTES 16
 
-struct execution {
-	struct executions *executions;
-	uint64_t request;
-	enum execution_state state;
-	execution_finished *finished; /* NULL: cancelled */
-	void *owner;
-	struct stream out;
-	struct stream err;
-	int input_fd;
-	struct event *input_event;
-	char *input;
-	size_t input_size;
-	size_t input_written;
-	struct event *drain_timer;
-	struct ipc_execution_done done;
-	bool is_lost;         /* it ran without us: no room for its streams */
-	uint64_t output_left; /* of the profile's limit */
-};
+int64_t executions_now_ms(void)
+{
+	struct timespec now;
 
-struct executions {
-	struct event_base *base;
-	struct supervisor_client *client;
-	void (*queued)(void *context);
-	void *context;
-	uint64_t last_request;
-	size_t input_bytes;
-	struct execution *slots[EXECUTIONS_MAX];
-};
+	if (clock_gettime(CLOCK_MONOTONIC, &now) != 0)
+		bug("a clock that cannot be read");
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void on_expiry(evutil_socket_t fd, short what, void *argument)
+{
+	(void)fd;
+	(void)what;
+	executions_expire(argument, executions_now_ms());
+}
 
 struct executions *executions_new(struct event_base *base, struct supervisor_client *client,
 				  void (*queued)(void *context), void *context)
@@ -67,86 +47,96 @@ struct executions *executions_new(struct event_base *base, struct supervisor_cli
 	executions->client = client;
 	executions->queued = queued;
 	executions->context = context;
+	executions->expiry = event_new(base, -1, EV_PERSIST, on_expiry, executions);
+	if (!executions->expiry || event_add(executions->expiry, &expiry_time) != 0)
+		give_up("a timer");
 	return executions;
 }
 
-static void drop_event(struct event **event)
+/* --- the table -------------------------------------------------------------------------------- */
+
+static void free_execution(struct execution *execution)
 {
-	if (*event)
-		event_free(*event);
-	*event = NULL;
+	free(execution->refused);
+	free(execution);
 }
 
-static struct event *watch(struct execution *execution, int fd, short what, event_callback_fn call,
-			   void *argument)
-{
-	struct event *event = event_new(execution->executions->base, fd, (short)(what | EV_PERSIST),
-					call, argument);
-
-	if (!event || event_add(event, NULL) != 0)
-		give_up("watching a pipe");
-	return event;
-}
-
-static void close_stream(struct stream *stream)
-{
-	drop_event(&stream->event);
-	fd_close(&stream->fd);
-}
-
-static void close_input(struct execution *execution)
-{
-	drop_event(&execution->input_event);
-	fd_close(&execution->input_fd);
-	execution->executions->input_bytes -= execution->input_size;
-	free(execution->input);
-	execution->input = NULL;
-	execution->input_size = 0;
-}
-
-static void release(struct execution *execution)
+void execution_remove(struct execution *execution)
 {
 	struct executions *executions = execution->executions;
 
-	close_stream(&execution->out);
-	close_stream(&execution->err);
-	close_input(execution);
-	drop_event(&execution->drain_timer);
-	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
-		if (executions->slots[i] == execution)
-			executions->slots[i] = NULL;
-	}
-	free(execution);
+	execution_close_streams(execution);
+	execution_close_input(execution);
+	if (execution->drain_timer)
+		event_free(execution->drain_timer);
+	output_log_drop(&execution->info.log);
+	while (execution->watches.first)
+		execution_unwatch(execution->watches.first);
+	if (execution->info.state == EXECUTION_OVER)
+		executions->kept_count--;
+	else
+		executions->live_count--;
+	if (execution->previous)
+		execution->previous->next = execution->next;
+	else
+		executions->first = execution->next;
+	if (execution->next)
+		execution->next->previous = execution->previous;
+	else
+		executions->last = execution->previous;
+	execution->is_removed = true;
+	if (execution->notifying == 0)
+		free_execution(execution);
 }
 
 struct executions *executions_free(struct executions *executions)
 {
 	if (!executions)
 		return NULL;
-	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
-		if (executions->slots[i])
-			release(executions->slots[i]);
-	}
+	while (executions->first)
+		execution_remove(executions->first);
+	while (executions->watches.first)
+		execution_unwatch(executions->watches.first);
+	event_free(executions->expiry);
 	free(executions);
 	return NULL;
 }
 
-static struct execution *find(struct executions *executions, uint64_t request)
+static struct execution *find(const struct executions *executions, uint64_t request)
 {
-	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
-		if (executions->slots[i] && executions->slots[i]->request == request)
-			return executions->slots[i];
-	}
-	return NULL;
+	struct execution *execution = executions->last;
+
+	while (execution &&
+	       (execution->request != request || execution->info.state == EXECUTION_OVER))
+		execution = execution->previous;
+	return execution;
 }
 
-static struct execution **find_slot(struct executions *executions)
+static void make_id(char ret[SANDBOX_ID_CHARS + 1])
 {
-	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
-		if (!executions->slots[i])
-			return &executions->slots[i];
+	static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
+	uint8_t bytes[ID_BYTES];
+	unsigned int bits = 0; /* not yet written, the newest lowest */
+	int count = SANDBOX_ID_CHARS * 5 - ID_BYTES * 8;
+	size_t at = 0;
+
+	randombytes_buf(bytes, sizeof(bytes));
+	for (size_t i = 0; i < SANDBOX_ID_CHARS; i++) {
+		if (count < 5) {
+			bits = bits << 8 | bytes[at++];
+			count += 8;
+		}
+		count -= 5;
+		ret[i] = digits[bits >> count & 31];
 	}
-	return NULL;
+	ret[SANDBOX_ID_CHARS] = '\0';
+}
+
+static void name_execution(struct execution_info *info)
+{
+	make_id(info->sandbox);
+	info->number = 1; /* each has a sandbox of its own */
+	(void)snprintf(info->handle, sizeof(info->handle), "%s-%u", info->sandbox, info->number);
 }
 
 static struct execution *create(struct executions *executions, const struct execution_order *order)
@@ -155,18 +145,86 @@ static struct execution *create(struct executions *executions, const struct exec
 
 	execution->executions = executions;
 	execution->request = ++executions->last_request;
-	execution->finished = order->finished;
-	execution->owner = order->owner;
-	execution->out.fd = execution->err.fd = execution->input_fd = -1;
-	execution->out.execution = execution->err.execution = execution;
-	if (order->input_size > 0) {
-		execution->input = memory_get(order->input_size);
-		memcpy(execution->input, order->input, order->input_size);
-		execution->input_size = order->input_size;
-		executions->input_bytes += order->input_size;
-	}
+	execution->info.owner = order->owner;
+	execution->info.label = *order->label;
+	execution->info.started_ms = execution->used_ms = executions_now_ms();
+	name_execution(&execution->info);
+	execution_streams_init(execution, order);
+	execution->previous = executions->last;
+	if (executions->last)
+		executions->last->next = execution;
+	else
+		executions->first = execution;
+	executions->last = execution;
+	executions->live_count++;
 	return execution;
 }
+
+/* --- who wants to know ------------------------------------------------------------------------ */
+
+static void set_watch(struct execution_watches *watches, struct execution_watch *watch)
+{
+	watch->list = watches;
+	watch->next = watches->first;
+	watches->first = watch;
+}
+
+void execution_watch(struct execution *execution, struct execution_watch *watch)
+{
+	set_watch(&execution->watches, watch);
+}
+
+void executions_watch(struct executions *executions, struct execution_watch *watch)
+{
+	set_watch(&executions->watches, watch);
+}
+
+/* The walks in progress stand on the stack; there are few. */
+static struct execution_walk *walks;
+
+void execution_unwatch(struct execution_watch *watch)
+{
+	struct execution_watch **link;
+
+	if (!watch->list)
+		return;
+	for (struct execution_walk *walk = walks; walk; walk = walk->outer) {
+		if (walk->next == watch)
+			walk->next = watch->next;
+	}
+	link = &watch->list->first;
+	while (*link != watch)
+		link = &(*link)->next;
+	*link = watch->next;
+	watch->list = NULL;
+}
+
+static void notify(const struct execution_watches *watches, struct execution *execution,
+		   enum execution_event event)
+{
+	struct execution_walk walk = { watches->first, walks };
+
+	walks = &walk;
+	while (walk.next) {
+		struct execution_watch *watch = walk.next;
+
+		walk.next = watch->next;
+		watch->notify(watch, execution, event);
+	}
+	walks = walk.outer;
+}
+
+void execution_notify(struct execution *execution, enum execution_event event)
+{
+	execution->notifying++;
+	notify(&execution->watches, execution, event);
+	notify(&execution->executions->watches, execution, event);
+	execution->notifying--;
+	if (execution->is_removed && execution->notifying == 0)
+		free_execution(execution);
+}
+
+/* --- what is asked of the supervisor ---------------------------------------------------------- */
 
 static int ask(struct executions *executions, const struct execution_order *order, uint64_t request)
 {
@@ -183,8 +241,8 @@ static int ask(struct executions *executions, const struct execution_order *orde
 static enum execution_start start_error(int error)
 {
 	if (error == -ENOBUFS)
-		return EXECUTION_QUEUE_FULL;
-	return error == -EPROTO ? EXECUTION_TOO_LONG : EXECUTION_LOST;
+		return EXECUTION_START_QUEUE_FULL;
+	return error == -EPROTO ? EXECUTION_START_TOO_LONG : EXECUTION_START_LOST;
 }
 
 static void tell_queued(struct executions *executions)
@@ -197,173 +255,245 @@ enum execution_start executions_start(struct executions *executions,
 				      const struct execution_order *order,
 				      struct execution **ret_execution)
 {
-	struct execution **slot = find_slot(executions);
 	int code_fd = order->code ? order->code_fd : -1;
+	struct execution *execution;
 	int error;
 
-	if (!slot || order->input_size > INPUT_BYTES_MAX - executions->input_bytes) {
+	if (executions->live_count >= EXECUTIONS_MAX) {
 		fd_close(&code_fd);
-		return slot ? EXECUTION_INPUT_FULL : EXECUTION_TOO_MANY;
+		return EXECUTION_START_TOO_MANY;
 	}
-	*slot = create(executions, order);
-	error = ask(executions, order, (*slot)->request);
+	if (order->input_size > INPUT_BYTES_MAX - executions->input_bytes) {
+		fd_close(&code_fd);
+		return EXECUTION_START_INPUT_FULL;
+	}
+	execution = create(executions, order);
+	error = ask(executions, order, execution->request);
 	if (error) {
-		release(*slot);
+		execution_remove(execution);
 		return start_error(error);
 	}
-	*ret_execution = *slot;
+	*ret_execution = execution;
 	tell_queued(executions);
-	return EXECUTION_STARTED;
+	return EXECUTION_START_DONE;
 }
 
-void executions_cancel(struct executions *executions, struct execution *execution)
+void execution_ask_end(struct execution *execution, enum end_reason reason)
 {
-	execution->finished = NULL;
-	if (execution->state == EXECUTION_DRAINING) {
-		release(execution);
+	struct executions *executions = execution->executions;
+
+	if (execution->is_end_asked || execution->is_draining)
+		return;
+	execution->is_end_asked = true;
+	/* when the supervisor is gone, everything ends anyway */
+	(void)supervisor_execution_end(executions->client, execution->request, reason);
+	tell_queued(executions);
+}
+
+void execution_kill(struct execution *execution)
+{
+	if (execution->info.state != EXECUTION_OVER)
+		execution_ask_end(execution, END_CANCELLED);
+}
+
+bool execution_signal(struct execution *execution, uint32_t signal)
+{
+	struct executions *executions = execution->executions;
+
+	if (execution->info.state != EXECUTION_RUNNING || execution->is_draining ||
+	    supervisor_execution_signal(executions->client, execution->request, signal) != 0)
+		return false;
+	tell_queued(executions);
+	return true;
+}
+
+/* --- looking at them -------------------------------------------------------------------------- */
+
+struct execution *executions_find(struct executions *executions, uint32_t principal,
+				  const char *handle, size_t size)
+{
+	for (struct execution *e = executions->last; e; e = e->previous) {
+		if (e->is_abandoned || e->info.owner.principal != principal ||
+		    strlen(e->info.handle) != size ||
+		    sodium_memcmp(e->info.handle, handle, size) != 0)
+			continue;
+		e->used_ms = executions_now_ms();
+		return e;
+	}
+	return NULL;
+}
+
+static bool belongs(const struct execution *execution, const struct execution_owner *owner)
+{
+	return !execution->is_abandoned && execution->info.owner.principal == owner->principal &&
+	       execution->info.owner.session == owner->session;
+}
+
+struct execution *executions_older(const struct executions *executions,
+				   const struct execution_owner *owner,
+				   const struct execution *newer)
+{
+	struct execution *execution = newer ? newer->previous : executions->last;
+
+	while (execution && !belongs(execution, owner))
+		execution = execution->previous;
+	return execution;
+}
+
+const struct execution_info *execution_info(const struct execution *execution)
+{
+	return &execution->info;
+}
+
+void execution_set_cursor(struct execution *execution, enum output_stream stream, uint64_t offset)
+{
+	execution->info.cursor[stream] = offset;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+void execution_discard(struct execution *execution)
+{
+	if (execution->is_removed || execution->is_abandoned)
+		return;
+	execution->is_abandoned = true;
+	execution->notifying++;
+	execution_notify(execution, EXECUTION_GONE);
+	execution->notifying--;
+	if (execution->info.state == EXECUTION_OVER || execution->is_draining) {
+		execution_remove(execution);
 		return;
 	}
-	close_stream(&execution->out);
-	close_stream(&execution->err);
-	close_input(execution);
-	/* when the supervisor is gone, everything ends anyway */
-	(void)supervisor_execution_end(executions->client, execution->request, END_CANCELLED);
-	tell_queued(executions);
+	while (execution->watches.first)
+		execution_unwatch(execution->watches.first);
+	execution_ask_end(execution, END_CANCELLED);
+	execution_close_streams(execution);
+	execution_close_input(execution);
+	output_log_drop(&execution->info.log);
 }
 
-static void finish(struct execution *execution, const struct ipc_execution_refused *refused)
+void executions_end_owner(struct executions *executions, const struct execution_owner *owner)
 {
-	const struct execution_outcome outcome = {
-		.done = refused ? NULL : &execution->done,
-		.refused = refused,
-		.out = &execution->out.output,
-		.err = &execution->err.output,
-	};
+	struct execution *execution;
 
-	if (execution->finished)
-		execution->finished(execution->owner, &outcome);
-	release(execution);
+	while ((execution = executions_older(executions, owner, NULL)))
+		execution_discard(execution);
 }
 
-static void finish_when_drained(struct execution *execution)
+static void finish(struct execution *execution)
 {
-	if (execution->state == EXECUTION_DRAINING && execution->out.fd < 0 &&
-	    execution->err.fd < 0)
-		finish(execution, NULL);
+	struct executions *executions = execution->executions;
+	struct execution_info *info = &execution->info;
+
+	if (execution->is_abandoned) {
+		execution_remove(execution);
+		return;
+	}
+	execution_close_streams(execution);
+	execution_close_input(execution);
+	if (execution->drain_timer)
+		event_free(execution->drain_timer);
+	execution->drain_timer = NULL;
+	output_log_close(&info->log);
+	info->refused = execution->refused;
+	info->done = execution->refused ? NULL : &execution->done;
+	info->state = EXECUTION_OVER;
+	info->over_ms = execution->used_ms = executions_now_ms();
+	executions->live_count--;
+	executions->kept_count++;
+	execution->notifying++;
+	execution_notify(execution, EXECUTION_ENDED);
+	execution->notifying--;
+	if (execution->is_removed)
+		free_execution(execution);
+	else
+		executions_fit_kept(executions, execution);
+}
+
+void execution_streams_changed(struct execution *execution)
+{
+	if (execution->is_draining && execution_streams_closed(execution))
+		finish(execution);
 }
 
 static void on_drain_time(evutil_socket_t fd, short what, void *argument)
 {
 	(void)fd;
 	(void)what;
-	finish(argument, NULL);
+	finish(argument);
 }
 
-/* The profile's limit counts both streams; what comes until the workload is dead is kept too. */
-static void count_output(struct execution *execution, uint64_t size)
-{
-	struct executions *executions = execution->executions;
+/* --- the supervisor's answers ----------------------------------------------------------------- */
 
-	if (size <= execution->output_left) {
-		execution->output_left -= size;
-		return;
-	}
-	execution->output_left = UINT64_MAX; /* asked for once */
-	/* when the supervisor is gone, everything ends anyway */
-	(void)supervisor_execution_end(executions->client, execution->request, END_OUTPUT);
-	tell_queued(executions);
+static bool is_asked(const struct execution *execution, bool is_terminal)
+{
+	return execution && execution->info.state == EXECUTION_ASKED &&
+	       execution->info.is_terminal == is_terminal;
 }
 
-static void on_output(evutil_socket_t fd, short what, void *argument)
+static void set_started(struct execution *execution, uint64_t output_bytes, uint64_t log_bytes,
+			uint64_t wall_ms)
 {
-	static char bytes[READ_BYTES]; /* one thread */
-	struct stream *stream = argument;
-	const ssize_t size = read(fd, bytes, sizeof(bytes));
+	struct execution_info *info = &execution->info;
 
-	(void)what;
-	if (size > 0) {
-		output_add(&stream->output, bytes, (size_t)size);
-		count_output(stream->execution, (uint64_t)size);
-		return;
-	}
-	if (size < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	close_stream(stream);
-	finish_when_drained(stream->execution);
-}
-
-static void on_input(evutil_socket_t fd, short what, void *argument)
-{
-	struct execution *execution = argument;
-	const ssize_t size = write(fd, execution->input + execution->input_written,
-				   execution->input_size - execution->input_written);
-
-	(void)what;
-	if (size < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (size > 0)
-		execution->input_written += (size_t)size;
-	/* a workload that closed its input does not want the rest */
-	if (size < 0 || execution->input_written == execution->input_size)
-		close_input(execution);
-}
-
-static void open_stream(struct stream *stream, int fd)
-{
-	if (fd_set_nonblocking(fd, true) != 0)
-		bug("a pipe that cannot be made nonblocking");
-	stream->fd = fd;
-	stream->event = watch(stream->execution, fd, EV_READ, on_output, stream);
-}
-
-static void open_input(struct execution *execution, int fd)
-{
-	execution->input_fd = fd;
-	if (execution->input_size == 0) {
-		close_input(execution);
-		return;
-	}
-	if (fd_set_nonblocking(fd, true) != 0)
-		bug("a pipe that cannot be made nonblocking");
-	execution->input_event = watch(execution, fd, EV_WRITE, on_input, execution);
+	info->state = EXECUTION_RUNNING;
+	execution->output_left = output_bytes > 0 ? output_bytes : UINT64_MAX;
+	info->log.bytes_max = log_bytes < OUTPUT_MEMORY_MAX ? (size_t)log_bytes : OUTPUT_MEMORY_MAX;
+	if (wall_ms > 0)
+		info->ends_ms = executions_now_ms() + (int64_t)wall_ms;
 }
 
 /* What it does without them is nobody's result: it is ended, and said to have failed. */
 static void lose_streams(struct execution *execution)
 {
-	struct executions *executions = execution->executions;
-
 	log_line("no room for the streams of an execution: it is ended");
 	execution->is_lost = true;
-	close_input(execution);
-	/* when the supervisor is gone, everything ends anyway */
-	(void)supervisor_execution_end(executions->client, execution->request, END_CANCELLED);
-	tell_queued(executions);
+	execution_close_input(execution);
+	execution_ask_end(execution, END_CANCELLED);
 }
 
 bool executions_on_started(struct executions *executions,
 			   const struct ipc_execution_started *started, const int fds[3])
 {
 	struct execution *execution = find(executions, started->request);
+	int copy[3] = { fds[0], fds[1], fds[2] };
 
-	if (!execution || execution->state != EXECUTION_ASKED || !execution->finished) {
-		int copy[3] = { fds[0], fds[1], fds[2] };
-
+	if (!is_asked(execution, false)) {
 		fd_close_all(copy, 3);
-		if (!execution || execution->state != EXECUTION_ASKED)
-			return false;
-		execution->state = EXECUTION_RUNNING; /* cancelled: nobody reads */
+		return false;
+	}
+	set_started(execution, started->output_bytes, started->log_bytes, started->wall_ms);
+	if (execution->is_abandoned) { /* nobody reads */
+		fd_close_all(copy, 3);
 		return true;
 	}
-	execution->state = EXECUTION_RUNNING;
-	if (fds[0] < 0) {
+	if (fds[0] < 0)
 		lose_streams(execution);
+	else
+		execution_open_pipes(execution, fds);
+	execution_notify(execution, EXECUTION_STARTED);
+	return true;
+}
+
+bool executions_on_tty(struct executions *executions, const struct ipc_execution_tty *tty,
+		       int terminal)
+{
+	struct execution *execution = find(executions, tty->request);
+
+	if (!is_asked(execution, true)) {
+		fd_close(&terminal);
+		return false;
+	}
+	set_started(execution, tty->output_bytes, tty->log_bytes, tty->wall_ms);
+	if (execution->is_abandoned) {
+		fd_close(&terminal);
 		return true;
 	}
-	execution->output_left = started->output_bytes > 0 ? started->output_bytes : UINT64_MAX;
-	open_input(execution, fds[0]);
-	open_stream(&execution->out, fds[1]);
-	open_stream(&execution->err, fds[2]);
+	if (terminal < 0)
+		lose_streams(execution);
+	else
+		execution_open_terminal(execution, terminal);
+	execution_notify(execution, EXECUTION_STARTED);
 	return true;
 }
 
@@ -372,27 +502,37 @@ bool executions_on_refused(struct executions *executions,
 {
 	struct execution *execution = find(executions, refused->request);
 
-	if (!execution || execution->state != EXECUTION_ASKED)
+	if (!execution || execution->info.state != EXECUTION_ASKED)
 		return false;
-	finish(execution, refused);
+	execution->refused = memory_get(sizeof(*refused));
+	*execution->refused = *refused;
+	finish(execution);
 	return true;
+}
+
+/* With a terminal, the end may come before it: it is made by what failed. */
+static bool can_be_done(const struct execution *execution)
+{
+	return execution && !execution->is_draining &&
+	       (execution->info.state == EXECUTION_RUNNING || is_asked(execution, true));
 }
 
 bool executions_on_done(struct executions *executions, const struct ipc_execution_done *done)
 {
 	struct execution *execution = find(executions, done->request);
 
-	if (!execution || execution->state != EXECUTION_RUNNING)
+	if (!can_be_done(execution))
 		return false;
-	execution->state = EXECUTION_DRAINING;
+	execution->is_draining = true;
+	execution->info.state = EXECUTION_RUNNING;
 	execution->done = *done;
 	if (execution->is_lost)
 		execution->done = (struct ipc_execution_done){ .request = done->request,
 							       .verdict = VERDICT_INTERNAL,
 							       .wall_us = done->wall_us };
-	close_input(execution);
-	if (!execution->finished || (execution->out.fd < 0 && execution->err.fd < 0)) {
-		finish(execution, NULL);
+	execution_close_input(execution);
+	if (execution->is_abandoned || execution_streams_closed(execution)) {
+		finish(execution);
 		return true;
 	}
 	execution->drain_timer = evtimer_new(executions->base, on_drain_time, execution);
@@ -401,16 +541,22 @@ bool executions_on_done(struct executions *executions, const struct ipc_executio
 	return true;
 }
 
+static struct execution *find_live(const struct executions *executions)
+{
+	struct execution *execution = executions->first;
+
+	while (execution && execution->info.state == EXECUTION_OVER)
+		execution = execution->next;
+	return execution;
+}
+
 void executions_lose(struct executions *executions)
 {
-	for (size_t i = 0; i < EXECUTIONS_MAX; i++) {
-		struct execution *execution = executions->slots[i];
+	struct execution *live;
 
-		if (!execution)
-			continue;
-		if (execution->state != EXECUTION_DRAINING)
-			execution->done =
-				(struct ipc_execution_done){ .verdict = VERDICT_INTERNAL };
-		finish(execution, NULL);
+	while ((live = find_live(executions))) {
+		if (!live->is_draining)
+			live->done = (struct ipc_execution_done){ .verdict = VERDICT_INTERNAL };
+		finish(live);
 	}
 }

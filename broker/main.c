@@ -13,6 +13,7 @@
  * executions.c keeps the pipes of what runs. Its death ends everything that ran for its client.
  */
 #include <malloc.h>
+#include <sodium.h>
 #include <unistd.h>
 
 #include "common/limits.h"
@@ -33,6 +34,8 @@ int main(void)
 	base = server_base_new();
 	if (!base)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot make an event loop");
+	if (sodium_init() < 0) /* it may open something the first time */
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot draw random numbers");
 	(void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES); /* a refusal costs memory, no more */
 	confine_process();
 	STAGE_HOOK(POINT, STAGE_POINT_CONFINED);

@@ -1,132 +1,179 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A stream is a list of blocks, each of which knows its place in the stream. Up to `head` they
+ * follow one another without a hole; behind it the oldest ones go when others need the room.
+ */
 #include "output.h"
 
-#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
-#include "utf8.h"
+#include "memory.h"
 
-void output_add(struct output *output, const char *bytes, size_t size)
+struct output_block {
+	struct output_block *next;
+	uint64_t offset;
+	size_t size;
+	char bytes[OUTPUT_BLOCK_BYTES];
+};
+
+/* One thread. Beginnings that cannot be dropped yet take no more than half of all. */
+static size_t memory_bytes;
+static size_t pinned_bytes;
+
+static bool has_tail(const struct output *output)
 {
-	if (output->total < OUTPUT_END_BYTES) {
-		const size_t room = OUTPUT_END_BYTES - (size_t)output->total;
-		const size_t head = size < room ? size : room;
+	return output->last != output->head;
+}
 
-		memcpy(output->first + output->total, bytes, head);
-		output->total += head;
-		bytes += head;
-		size -= head;
+/* A first block is there for any stream. */
+static bool may_be_head(const struct output_log *log, const struct output *output)
+{
+	if (!output->head)
+		return true;
+	return !has_tail(output) && pinned_bytes < OUTPUT_MEMORY_MAX / 2 &&
+	       log->head_bytes + OUTPUT_BLOCK_BYTES <= log->bytes_max / 2;
+}
+
+static struct output_block *add_block(struct output_log *log, struct output *output)
+{
+	struct output_block *block = memory_get(sizeof(*block));
+	const bool is_head = may_be_head(log, output);
+
+	if (log->is_closed)
+		bug("output of what is over");
+	block->next = NULL;
+	block->offset = output->total;
+	block->size = 0;
+	memory_bytes += OUTPUT_BLOCK_BYTES;
+	if (output->last)
+		output->last->next = block;
+	else
+		output->first = block;
+	output->last = block;
+	if (is_head) {
+		output->head = block;
+		log->head_bytes += OUTPUT_BLOCK_BYTES;
+		pinned_bytes += OUTPUT_BLOCK_BYTES;
+	} else {
+		log->tail_bytes += OUTPUT_BLOCK_BYTES;
 	}
-	if (size > OUTPUT_END_BYTES) { /* only its end can stay */
-		output->total += size - OUTPUT_END_BYTES;
-		bytes += size - OUTPUT_END_BYTES;
-		size = OUTPUT_END_BYTES;
+	return block;
+}
+
+/* The block with the newest bytes stays. */
+static bool drop_oldest(struct output_log *log, struct output *output)
+{
+	struct output_block *block = output->head ? output->head->next : NULL;
+
+	if (!block || block == output->last)
+		return false;
+	output->head->next = block->next;
+	log->tail_bytes -= OUTPUT_BLOCK_BYTES;
+	memory_bytes -= OUTPUT_BLOCK_BYTES;
+	free(block);
+	return true;
+}
+
+/* The oldest of whichever stream has more. */
+bool output_log_shrink(struct output_log *log)
+{
+	struct output *out = &log->streams[OUTPUT_OUT];
+	struct output *err = &log->streams[OUTPUT_ERR];
+	uint64_t kept[OUTPUT_STREAMS] = { 0 };
+
+	for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
+		const struct output *output = &log->streams[i];
+
+		if (has_tail(output))
+			kept[i] = output->total - output->head->next->offset;
 	}
+	if (kept[OUTPUT_OUT] >= kept[OUTPUT_ERR])
+		return drop_oldest(log, out) || drop_oldest(log, err);
+	return drop_oldest(log, err) || drop_oldest(log, out);
+}
+
+void output_add(struct output_log *log, enum output_stream stream, const char *bytes, size_t size)
+{
+	struct output *output = &log->streams[stream];
+
 	while (size > 0) {
-		const size_t at = (size_t)(output->total % OUTPUT_END_BYTES);
-		const size_t room = OUTPUT_END_BYTES - at;
-		const size_t part = size < room ? size : room;
+		struct output_block *block = output->last;
+		size_t part;
 
-		memcpy(output->last + at, bytes, part);
+		if (!block || block->size == OUTPUT_BLOCK_BYTES)
+			block = add_block(log, output);
+		part = OUTPUT_BLOCK_BYTES - block->size;
+		if (part > size)
+			part = size;
+		memcpy(block->bytes + block->size, bytes, part);
+		block->size += part;
 		output->total += part;
 		bytes += part;
 		size -= part;
+		while (log->tail_bytes > log->bytes_max / 2 && output_log_shrink(log))
+			;
 	}
 }
 
-/* The kept bytes in order. */
-struct kept {
-	char bytes[2 * OUTPUT_END_BYTES];
-	size_t size;
-	size_t gap; /* where bytes are missing; == size: nowhere */
-};
-
-/* A character that the gap cut through is missing altogether, not shown as broken bytes. */
-static void trim_gap(struct kept *kept)
+void output_log_close(struct output_log *log)
 {
-	size_t begin = kept->gap;
-	size_t end = kept->gap;
+	if (!log->is_closed)
+		pinned_bytes -= log->head_bytes;
+	log->is_closed = true;
+}
 
-	for (size_t back = 1; back <= 3 && back <= kept->gap; back++) {
-		const unsigned char byte = (unsigned char)kept->bytes[kept->gap - back];
+void output_log_drop(struct output_log *log)
+{
+	output_log_close(log);
+	for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
+		struct output *output = &log->streams[i];
+		struct output_block *next;
 
-		if (byte < 0x80)
-			break;
-		if (byte >= 0xc0) {
-			if (utf8_length(kept->bytes + kept->gap - back, back) == 0)
-				begin = kept->gap - back;
-			break;
+		for (struct output_block *block = output->first; block; block = next) {
+			next = block->next;
+			memory_bytes -= OUTPUT_BLOCK_BYTES;
+			free(block);
 		}
+		output->first = output->head = output->last = NULL;
 	}
-	while (end < kept->size && end - kept->gap < 3 &&
-	       ((unsigned char)kept->bytes[end] & 0xc0) == 0x80)
-		end++;
-	memmove(kept->bytes + begin, kept->bytes + end, kept->size - end);
-	kept->size -= end - begin;
-	kept->gap = begin;
+	log->head_bytes = log->tail_bytes = 0;
 }
 
-static void collect(const struct output *output, struct kept *ret)
+size_t output_memory(void)
 {
-	const uint64_t total = output->total;
-	const size_t head = total < OUTPUT_END_BYTES ? (size_t)total : OUTPUT_END_BYTES;
-	const size_t tail =
-		total - head < OUTPUT_END_BYTES ? (size_t)(total - head) : OUTPUT_END_BYTES;
-	/* The ring begins at place 0 until it is full. */
-	const size_t start = tail < OUTPUT_END_BYTES ? 0 : (size_t)(total % OUTPUT_END_BYTES);
-
-	memcpy(ret->bytes, output->first, head);
-	memcpy(ret->bytes + head, output->last + start, tail - start);
-	memcpy(ret->bytes + head + tail - start, output->last, start);
-	ret->size = head + tail;
-	ret->gap = ret->size;
-	if (head + tail < total) {
-		ret->gap = head;
-		trim_gap(ret);
-	}
+	return memory_bytes;
 }
 
-size_t output_text_size(const struct output *output)
+static const struct output_block *find(const struct output *output, uint64_t offset)
 {
-	struct buffer text = { 0 };
-	size_t size;
+	const struct output_block *block = output->first;
 
-	(void)output_show(output, SIZE_MAX, &text);
-	size = text.size;
-	buffer_done(&text);
-	return size;
+	while (block && block->offset + block->size <= offset)
+		block = block->next;
+	return block;
 }
 
-static void show_parts(const struct kept *kept, uint64_t total, size_t first, size_t last,
-		       struct buffer *text)
+uint64_t output_kept_from(const struct output *output, uint64_t offset)
 {
-	text_append(text, kept->bytes, first);
-	if (text->size > 0 && text->bytes[text->size - 1] != '\n')
-		buffer_append_text(text, "\n");
-	buffer_format(text, "[... %" PRIu64 " bytes omitted ...]\n",
-		      total - (uint64_t)first - (uint64_t)last);
-	text_append(text, kept->bytes + kept->size - last, last);
+	const struct output_block *block = find(output, offset);
+
+	if (!block)
+		return output->total;
+	return block->offset > offset ? block->offset : offset;
 }
 
-bool output_show(const struct output *output, size_t room, struct buffer *ret_text)
+size_t output_read(const struct output *output, uint64_t offset, char *room, size_t size)
 {
-	static struct kept kept; /* large; one thread */
-	size_t first, last;
+	size_t done = 0;
 
-	collect(output, &kept);
-	if (kept.gap == kept.size && output->total == kept.size &&
-	    text_fit_first(kept.bytes, kept.size, room) == kept.size) {
-		text_append(ret_text, kept.bytes, kept.size);
-		return false;
+	for (const struct output_block *block = find(output, offset);
+	     block && done < size && block->offset <= offset + done; block = block->next) {
+		const size_t at = (size_t)(offset + done - block->offset);
+		const size_t part = block->size - at < size - done ? block->size - at : size - done;
+
+		memcpy(room + done, block->bytes + at, part);
+		done += part;
 	}
-	if (kept.gap < kept.size) {
-		first = text_fit_first(kept.bytes, kept.gap, room / 2);
-		last = text_fit_last(kept.bytes + kept.gap, kept.size - kept.gap, room / 2);
-	} else {
-		first = text_fit_first(kept.bytes, kept.size, room / 2);
-		last = text_fit_last(kept.bytes + first, kept.size - first, room / 2);
-	}
-	show_parts(&kept, output->total, first, last, ret_text);
-	return true;
+	return done;
 }

@@ -157,9 +157,9 @@ static void on_started(void *context, const struct ipc_execution_started *starte
 
 static void on_tty(void *context, const struct ipc_execution_tty *tty, int terminal)
 {
-	(void)tty;
-	fd_close(&terminal);
-	require_asked(context, false); /* we never ask for a terminal */
+	struct server *server = context;
+
+	require_asked(server, executions_on_tty(server->host.executions, tty, terminal));
 }
 
 static void on_done(void *context, const struct ipc_execution_done *done)

@@ -7,11 +7,9 @@
 #include <string.h>
 
 #include "mcp/tools.h"
+#include "memory.h"
 #include "text.h"
 #include "utf8.h"
-
-/* Longest wait that can be said in one message; the profile's limit is far below it. */
-#define MILLISECONDS_MAX UINT32_MAX
 
 static const char *const kind_names[] = {
 	[JSON_NULL] = "null",        [JSON_TRUE] = "true",       [JSON_FALSE] = "false",
@@ -20,6 +18,7 @@ static const char *const kind_names[] = {
 };
 
 struct check {
+	const struct posture *posture;
 	const struct json_document *document;
 	const struct tool_param *param;
 	struct buffer *problem;
@@ -135,39 +134,106 @@ static bool check_map(const struct check *check, struct json_value *value)
 	return check_elements(check, value);
 }
 
-static bool check_milliseconds(const struct check *check, struct json_value *value)
+static bool check_integer(const struct check *check, struct json_value *value)
 {
+	const struct tool_param *param = check->param;
 	int64_t number;
 
 	if (value->kind != JSON_NUMBER) {
-		say_kind(check, value, "is", "an integer of milliseconds");
+		say_kind(check, value, "is", "an integer");
 		return false;
 	}
-	if (json_integer(value, &number) && number >= 1 && number <= MILLISECONDS_MAX)
+	if (json_integer(value, &number) && number >= param->minimum && number <= param->maximum)
 		return true;
-	buffer_format(check->problem, "The argument `%s` is ", check->param->name);
+	buffer_format(check->problem, "The argument `%s` is ", param->name);
 	text_quote(check->problem, value->text, value->size, QUOTE_BYTES);
 	buffer_format(check->problem,
-		      ", but must be an integer from 1 to %u. Leave it out for the "
-		      "profile's own limit.",
-		      MILLISECONDS_MAX);
+		      ", but must be an integer from %" PRId64 " to %" PRId64
+		      ". Leave it out for what is usual.",
+		      param->minimum, param->maximum);
+	return false;
+}
+
+static bool check_boolean(const struct check *check, struct json_value *value)
+{
+	if (value->kind == JSON_TRUE || value->kind == JSON_FALSE)
+		return true;
+	say_kind(check, value, "is", "true or false");
+	return false;
+}
+
+static bool is_name(const struct check *check, const struct json_value *value)
+{
+	size_t size;
+	const char *name = tool_param_name(check->param, check->posture, 0, &size);
+
+	if (!name) /* the supervisor knows */
+		return value->size < check->param->bytes_max;
+	for (size_t i = 0; name; name = tool_param_name(check->param, check->posture, ++i, &size)) {
+		if (value->size == size && memcmp(value->text, name, size) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void list_names(const struct check *check)
+{
+	size_t size;
+	const char *name = tool_param_name(check->param, check->posture, 0, &size);
+
+	for (size_t i = 0; name; name = tool_param_name(check->param, check->posture, ++i, &size)) {
+		buffer_append_text(check->problem, i ? ", " : "");
+		buffer_append(check->problem, name, size);
+	}
+}
+
+static bool check_name(const struct check *check, struct json_value *value)
+{
+	if (value->kind != JSON_STRING) {
+		say_kind(check, value, "is", "a string");
+		return false;
+	}
+	json_decode(value);
+	if (!is_passable(check, value, "The argument"))
+		return false;
+	if (is_name(check, value))
+		return true;
+	buffer_format(check->problem, "The argument `%s` is \"", check->param->name);
+	text_quote(check->problem, value->text, value->size, QUOTE_BYTES);
+	buffer_append_text(check->problem, "\", but must be one of: ");
+	list_names(check);
+	buffer_append_text(check->problem, ".");
 	return false;
 }
 
 static bool (*const checks[])(const struct check *check, struct json_value *value) = {
-	[PARAM_TEXT] = check_string,
-	[PARAM_BYTES] = check_string,
-	[PARAM_LIST] = check_list,
-	[PARAM_MAP] = check_map,
-	[PARAM_MILLISECONDS] = check_milliseconds,
+	[PARAM_TEXT] = check_string,     [PARAM_BYTES] = check_string,
+	[PARAM_LIST] = check_list,       [PARAM_MAP] = check_map,
+	[PARAM_INTEGER] = check_integer, [PARAM_BOOLEAN] = check_boolean,
+	[PARAM_NAME] = check_name,
 };
+
+int64_t tool_integer(const struct json_value *value, int64_t otherwise)
+{
+	int64_t number = otherwise;
+
+	if (value && !json_integer(value, &number))
+		bug("a checked integer is none");
+	return number;
+}
+
+bool tool_boolean(const struct json_value *value)
+{
+	return value && value->kind == JSON_TRUE;
+}
 
 static void say_unknown(const struct tool *tool, const struct json_value *member,
 			struct buffer *problem)
 {
 	buffer_format(problem, "%s has no argument `", tool->name);
 	text_quote(problem, member->key, member->key_size, QUOTE_BYTES);
-	buffer_append_text(problem, "`. Its arguments are: ");
+	buffer_append_text(problem,
+			   tool->param_count > 0 ? "`. Its arguments are: " : "`; it takes none");
 	for (size_t i = 0; i < tool->param_count; i++)
 		buffer_format(problem, "%s%s", i ? ", " : "", tool->params[i].name);
 	buffer_append_text(problem, ".");
@@ -184,11 +250,11 @@ static size_t find_param(const struct tool *tool, const struct json_value *membe
 	return i;
 }
 
-bool tool_take_arguments(const struct tool *tool, const struct json_document *document,
-			 struct json_value *arguments,
+bool tool_take_arguments(const struct tool *tool, const struct posture *posture,
+			 const struct json_document *document, struct json_value *arguments,
 			 struct json_value *ret_values[TOOL_PARAMS_MAX], struct buffer *ret_problem)
 {
-	struct check check = { .document = document, .problem = ret_problem };
+	struct check check = { .posture = posture, .document = document, .problem = ret_problem };
 
 	for (size_t i = 0; i < TOOL_PARAMS_MAX; i++)
 		ret_values[i] = NULL;

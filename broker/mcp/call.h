@@ -28,8 +28,7 @@ struct call {
 	struct call_progress progress;
 	void (*cancel)(struct call *call); /* give the work up; NULL: nothing to give up */
 	void *work;                        /* of whoever works on it */
-	struct execution *execution;
-	struct result_label label;
+	struct execution *execution;       /* that it waits for; NULL: none */
 };
 
 /* The request becomes a call; its id goes over to it. */

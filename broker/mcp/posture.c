@@ -19,7 +19,7 @@ static const char *next_name(const uint8_t *list, uint32_t size, uint32_t *at)
 	return name;
 }
 
-/* Join with ", "; twice the list's room is always enough. */
+/* Join; twice the list's room is always enough. */
 static void join(const uint8_t *list, uint32_t size, char ret[2 * IPC_LIST_MAX])
 {
 	uint32_t at = 0;
@@ -30,8 +30,8 @@ static void join(const uint8_t *list, uint32_t size, char ret[2 * IPC_LIST_MAX])
 		const size_t length = strlen(name);
 
 		if (used > 0) {
-			memcpy(ret + used, ", ", 2);
-			used += 2;
+			memcpy(ret + used, POSTURE_SEPARATOR, strlen(POSTURE_SEPARATOR));
+			used += strlen(POSTURE_SEPARATOR);
 		}
 		memcpy(ret + used, name, length);
 		used += length;

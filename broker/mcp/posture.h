@@ -7,6 +7,9 @@
 
 #include "common/ipc.h"
 
+/* Between the names of a list. */
+#define POSTURE_SEPARATOR ", "
+
 struct posture {
 	uint32_t landlock_abi;
 	uint32_t limits;                  /* enum limits_mode */

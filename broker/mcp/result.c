@@ -9,11 +9,7 @@
 #include "common/names.h"
 #include "text.h"
 
-/* For both streams together. With the lines around them a result stays below the 10,000
- * characters at which agents cut by themselves. */
-#define OUTPUT_TEXT_BYTES 9500U
-
-static void append_duration(struct buffer *text, uint64_t us)
+void result_put_duration(struct buffer *text, uint64_t us)
 {
 	const uint64_t hundredths = (us + 5000) / 10000;
 	const uint64_t tenths = (us + 50000) / 100000;
@@ -43,7 +39,7 @@ static void append_signal(struct buffer *text, uint32_t signal)
 static void say_exited(struct buffer *text, const struct ipc_execution_done *done)
 {
 	buffer_format(text, "exit %" PRIu32 " · ", done->exit_code);
-	append_duration(text, done->wall_us);
+	result_put_duration(text, done->wall_us);
 }
 
 static void say_signalled(struct buffer *text, const struct ipc_execution_done *done)
@@ -51,13 +47,13 @@ static void say_signalled(struct buffer *text, const struct ipc_execution_done *
 	buffer_append_text(text, "killed by ");
 	append_signal(text, done->signal);
 	buffer_append_text(text, " · ");
-	append_duration(text, done->wall_us);
+	result_put_duration(text, done->wall_us);
 }
 
 static void say_timeout(struct buffer *text, const struct ipc_execution_done *done)
 {
 	buffer_append_text(text, "timeout after ");
-	append_duration(text, done->wall_us);
+	result_put_duration(text, done->wall_us);
 	buffer_append_text(text, ": every process was killed; do less at once, or raise timeout_ms "
 				 "if the profile's limit allows it");
 }
@@ -92,36 +88,6 @@ static const struct verdict_text verdicts[VERDICT_COUNT] = {
 	[VERDICT_INTERNAL] = { NULL, "the sandbox failed: its result is not to be relied on" },
 };
 
-static void end_line(struct buffer *text)
-{
-	if (text->size > 0 && text->bytes[text->size - 1] != '\n')
-		buffer_append(text, "\n", 1);
-}
-
-/* Both streams share the room: what one does not need is the other's. */
-static bool show_output(const struct execution_outcome *outcome, struct buffer *text)
-{
-	const size_t half = OUTPUT_TEXT_BYTES / 2;
-	const size_t out = output_text_size(outcome->out);
-	const size_t err = output_text_size(outcome->err);
-	const size_t out_room = err < half ? OUTPUT_TEXT_BYTES - err : half;
-	const size_t err_room = out < half ? OUTPUT_TEXT_BYTES - out : half;
-	bool is_truncated = output_show(outcome->out, out_room, text);
-
-	end_line(text);
-	if (outcome->err->total > 0) {
-		buffer_append_text(text, "[stderr]\n");
-		is_truncated |= output_show(outcome->err, err_room, text);
-		end_line(text);
-	}
-	if (is_truncated)
-		buffer_format(text,
-			      "[output cut: stdout has %" PRIu64 " bytes, stderr %" PRIu64
-			      "; filter it in the command, or print parts of it]\n",
-			      outcome->out->total, outcome->err->total);
-	return is_truncated;
-}
-
 static void append_error(struct buffer *text, uint32_t error)
 {
 	const char *name = strerrorname_np((int)error);
@@ -134,7 +100,8 @@ static void append_error(struct buffer *text, uint32_t error)
 }
 
 /* The command itself could not be started, the sandbox could. */
-static void say_exec_failed(const struct result_label *label, uint32_t error, struct buffer *text)
+static void say_exec_failed(const struct execution_label *label, uint32_t error,
+			    struct buffer *text)
 {
 	buffer_format(text, "\"%s\" could not be executed: ", label->subject);
 	append_error(text, error);
@@ -156,7 +123,7 @@ static void say_exec_failed(const struct result_label *label, uint32_t error, st
 		buffer_append_text(text, ".");
 }
 
-static void say_cwd_failed(const struct result_label *label, uint32_t error, struct buffer *text)
+static void say_cwd_failed(const struct execution_label *label, uint32_t error, struct buffer *text)
 {
 	buffer_format(text,
 		      "The directory \"%s\" (argument cwd) could not be entered: ", label->cwd);
@@ -165,7 +132,7 @@ static void say_cwd_failed(const struct result_label *label, uint32_t error, str
 				 "/workspace, or create it in the command.");
 }
 
-static void say_start_failed(const struct result_label *label,
+static void say_start_failed(const struct execution_label *label,
 			     const struct ipc_execution_done *done, struct buffer *text)
 {
 	if (done->stage == STAGE_EXEC) {
@@ -182,28 +149,15 @@ static void say_start_failed(const struct result_label *label,
 	buffer_append_text(text, " Nothing was run.");
 }
 
-void result_of_execution(const struct result_label *label, const struct execution_outcome *outcome,
-			 struct result *ret)
+void result_put_verdict(const struct execution_info *info, struct buffer *text)
 {
-	const struct ipc_execution_done *done = outcome->done;
+	const struct ipc_execution_done *done = info->done;
 	const uint32_t verdict = done->verdict < VERDICT_COUNT ? done->verdict : VERDICT_INTERNAL;
-	struct buffer *text = &ret->text;
 
-	if (done->stage != STAGE_NONE) {
-		ret->is_error = true;
-		say_start_failed(label, done, text);
-		return;
-	}
-	ret->is_error = verdict == VERDICT_INTERNAL;
-	ret->is_truncated = show_output(outcome, text);
-	buffer_append(text, "[", 1);
 	if (verdicts[verdict].say)
 		verdicts[verdict].say(text, done);
 	else
 		buffer_append_text(text, verdicts[verdict].plain);
-	if (outcome->out->total == 0 && outcome->err->total == 0)
-		buffer_append_text(text, " · no output");
-	buffer_append(text, "]", 1);
 }
 
 /* Parts of a refusal's sentence: `before`, the subject or cwd, `middle`, the supervisor's detail,
@@ -237,65 +191,43 @@ static const struct refusal_text refusals[REFUSAL_COUNT] = {
 				". Wait a moment and call again." },
 };
 
-static const char *refusal_subject(const struct result_label *label, uint32_t reason)
+static const char *refusal_subject(const struct execution_label *label, uint32_t reason)
 {
 	if (reason == REFUSAL_PROFILE_UNKNOWN)
 		return label->profile;
 	return reason == REFUSAL_CWD ? label->cwd : label->subject;
 }
 
-void result_of_refusal(const struct result_label *label,
-		       const struct ipc_execution_refused *refused, struct result *ret)
+static void say_refused(const struct execution_label *label,
+			const struct ipc_execution_refused *refused, struct buffer *text)
 {
 	const struct refusal_text *parts = NULL;
 
-	ret->is_error = true;
 	if (refused->reason < REFUSAL_COUNT && refusals[refused->reason].middle)
 		parts = &refusals[refused->reason];
 	if (!parts) {
-		buffer_append_text(&ret->text,
-				   "The supervisor refused the execution. Nothing was run.");
+		buffer_append_text(text, "The supervisor refused the execution. Nothing was run.");
 		return;
 	}
 	if (parts->before) {
-		buffer_append_text(&ret->text, parts->before);
-		buffer_append_text(&ret->text, refusal_subject(label, refused->reason));
+		buffer_append_text(text, parts->before);
+		buffer_append_text(text, refusal_subject(label, refused->reason));
 	}
-	buffer_append_text(&ret->text, parts->middle);
-	text_append(&ret->text, refused->detail, strlen(refused->detail));
-	buffer_append_text(&ret->text, parts->after);
+	buffer_append_text(text, parts->middle);
+	text_append(text, refused->detail, strlen(refused->detail));
+	buffer_append_text(text, parts->after);
 	if (refused->retry_ms > 0) {
-		buffer_append_text(&ret->text, " One ends in at most ");
-		append_duration(&ret->text, (uint64_t)refused->retry_ms * 1000);
-		buffer_append_text(&ret->text, ".");
+		buffer_append_text(text, " One ends in at most ");
+		result_put_duration(text, (uint64_t)refused->retry_ms * 1000);
+		buffer_append_text(text, ".");
 	}
-	buffer_append_text(&ret->text, " Nothing was run.");
+	buffer_append_text(text, " Nothing was run.");
 }
 
-void result_put_meta(struct json_writer *writer, const struct result *result,
-		     const struct result_label *label, const struct posture *posture,
-		     const struct execution_outcome *outcome)
+void result_put_failure(const struct execution_info *info, struct buffer *text)
 {
-	const struct ipc_execution_done *done = outcome->done;
-
-	json_open_object(writer, "msp/execution");
-	json_put_text(writer, "verdict", verdict_name(done->verdict));
-	if (done->verdict == VERDICT_EXITED)
-		json_put_number(writer, "exit_code", done->exit_code);
-	if (done->signal != 0)
-		json_put_number(writer, "signal", done->signal);
-	if (done->stage != STAGE_NONE) {
-		json_put_text(writer, "stage", stage_text(done->stage));
-		json_put_number(writer, "errno", done->error);
-	}
-	json_put_number(writer, "wall_ms", (done->wall_us + 500) / 1000);
-	json_put_number(writer, "cpu_ms", (done->cpu_us + 500) / 1000);
-	json_put_number(writer, "peak_bytes", done->peak_bytes);
-	json_put_number(writer, "stdout_bytes", outcome->out->total);
-	json_put_number(writer, "stderr_bytes", outcome->err->total);
-	json_put_bool(writer, "truncated", result->is_truncated);
-	json_put_text(writer, "limits", posture_limits_name(posture));
-	json_put_number(writer, "landlock_abi", posture->landlock_abi);
-	json_put_text(writer, "profile", label->profile);
-	json_close_object(writer);
+	if (info->refused)
+		say_refused(&info->label, info->refused, text);
+	else
+		say_start_failed(&info->label, info->done, text);
 }

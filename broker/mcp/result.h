@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a model reads about an execution: one text, made for reading, whose last line is the
- * verdict. The same facts for machines go into the result's _meta.
+ * What a model reads about an execution: one text, made for reading, whose last line says how it
+ * ended, or that it goes on and how to get more. The same facts for machines go into the result's
+ * _meta.
  */
 #ifndef BROKER_MCP_RESULT_H
 #define BROKER_MCP_RESULT_H
@@ -10,30 +11,50 @@
 #include "json_write.h"
 #include "mcp/posture.h"
 
-#define LABEL_TEXT_MAX 256
+/* Of both streams together, unless the client says otherwise. With the lines around them a result
+ * stays below the 10,000 characters at which agents cut by themselves. */
+#define RESULT_TEXT_BYTES 9500
 
-/* What the texts say about the call, cut to size. */
-struct result_label {
-	char profile[LABEL_TEXT_MAX]; /* all showable (see text.h) */
-	char subject[LABEL_TEXT_MAX]; /* the program or the language */
-	char cwd[LABEL_TEXT_MAX];     /* as asked for; empty: not given */
+/* Which bytes of each stream a text is to show. */
+struct result_part {
+	uint64_t from[OUTPUT_STREAMS];
+	uint64_t to[OUTPUT_STREAMS];
 };
 
 struct result {
-	struct buffer text;
+	struct buffer text; /* the caller's to free */
 	bool is_error;
 	bool is_truncated;
 };
 
-/* Both append to `ret->text`, which the caller frees. */
-void result_of_execution(const struct result_label *label, const struct execution_outcome *outcome,
-			 struct result *ret);
-void result_of_refusal(const struct result_label *label,
-		       const struct ipc_execution_refused *refused, struct result *ret);
+/* All that there is; what came since the cursors. */
+struct result_part result_part_all(const struct execution_info *info);
+struct result_part result_part_new(const struct execution_info *info);
+bool result_part_is_empty(const struct result_part *part);
 
-/* The member "msp/execution" of a _meta. */
+/* The output in about `room` bytes, and the last line. */
+void result_of_execution(const struct execution_info *info, const struct result_part *part,
+			 size_t room, struct result *ret);
+
+/* One stream from an offset on, in order and without leaving anything out that is kept: what fits,
+ * where to go on, and the last line. */
+void result_of_stream(const struct execution_info *info, enum output_stream stream, uint64_t offset,
+		      size_t room, struct result *ret);
+
+/* "stdout" or "stderr" */
+const char *result_stream_name(enum output_stream stream);
+
+/* "0.02 s" */
+void result_put_duration(struct buffer *text, uint64_t us);
+
+/* The member "msp/execution" of a _meta. `is_kept`: its handle is of use. */
 void result_put_meta(struct json_writer *writer, const struct result *result,
-		     const struct result_label *label, const struct posture *posture,
-		     const struct execution_outcome *outcome);
+		     const struct execution_info *info, const struct posture *posture,
+		     bool is_kept);
+
+/* The parts of it in result.c: the last line of what is over (within brackets, without them); what
+ * to say where nothing was run. */
+void result_put_verdict(const struct execution_info *info, struct buffer *text);
+void result_put_failure(const struct execution_info *info, struct buffer *text);
 
 #endif

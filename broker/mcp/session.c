@@ -36,12 +36,25 @@ void session_init(struct session *session, struct host *host, uint32_t principal
 	host->sessions = session;
 }
 
+struct execution_owner session_owner(const struct session *session)
+{
+	const struct execution_owner owner = {
+		.principal = session->principal,
+		.session = session->owns_executions ? session->number : 0,
+	};
+
+	return owner;
+}
+
 void session_done(struct session *session)
 {
+	const struct execution_owner owner = session_owner(session);
 	struct session **link = &session->host->sessions;
 
 	while (session->calls)
 		call_cancel(session->calls);
+	if (session->owns_executions)
+		executions_end_owner(session->host->executions, &owner);
 	while (*link != session)
 		link = &(*link)->next;
 	*link = session->next;

@@ -19,6 +19,7 @@ struct session {
 	struct host *host;
 	uint32_t principal;       /* who the client proved to be; 0 where nobody has to */
 	uint64_t number;          /* unique in this process */
+	bool owns_executions;     /* what it starts belongs to it alone, and ends with it */
 	struct exchange *channel; /* for what belongs to no request; NULL: there is no way */
 	const char *version;      /* negotiated by the last initialize; NULL before one */
 	struct call *calls;       /* in flight */
@@ -29,7 +30,10 @@ struct session {
 void session_init(struct session *session, struct host *host, uint32_t principal,
 		  struct exchange *channel);
 
-/* Cancel the calls in flight. */
+/* Whose the executions are that this session starts, and that it is shown. */
+struct execution_owner session_owner(const struct session *session);
+
+/* Cancel the calls in flight, and end the executions that are its own. */
 void session_done(struct session *session);
 
 /* Text of one message, or of a batch; it is written to. Empty text is ignored. `exchange` stays

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/tool_run.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/fd.h"
 #include "common/limits.h"
 #include "mcp/call.h"
+#include "mcp/tool_handle.h"
+#include "mcp/waiting.h"
 #include "memory.h"
 #include "text.h"
 
@@ -16,6 +19,11 @@ enum run_command_param {
 	RUN_COMMAND_CWD,
 	RUN_COMMAND_ENV,
 	RUN_COMMAND_STDIN,
+	RUN_COMMAND_INTERACTIVE,
+	RUN_COMMAND_TTY,
+	RUN_COMMAND_ROWS,
+	RUN_COMMAND_COLUMNS,
+	RUN_COMMAND_YIELD,
 	RUN_COMMAND_TIMEOUT,
 	RUN_COMMAND_PROFILE,
 	RUN_COMMAND_PARAMS,
@@ -26,52 +34,132 @@ enum run_code_param {
 	RUN_CODE_CODE,
 	RUN_CODE_STDIN,
 	RUN_CODE_ARGS,
+	RUN_CODE_INTERACTIVE,
+	RUN_CODE_YIELD,
 	RUN_CODE_TIMEOUT,
 	RUN_CODE_PROFILE,
 	RUN_CODE_PARAMS,
 };
 
+_Static_assert(RUN_COMMAND_PARAMS <= TOOL_PARAMS_MAX, "a place for each");
+
 /* Room for a stdin: as long as a line lets it be. */
 #define INPUT_MAX (10U << 20)
 
-#define TEXT_PROFILE                                                                               \
-	"Name of the policy to run under; leave it out unless the user asked for one. Profiles "   \
-	"here: "
-#define TEXT_STDIN "Text given to the program's standard input; without it the input is empty."
-#define TEXT_TIMEOUT                                                                               \
-	"Milliseconds after which every process of the call is killed. The profile's own limit "   \
-	"applies if this is left out, and also if it is longer."
+/* A terminal of this size where the client says none. */
+#define TTY_ROWS_DEFAULT 24
+#define TTY_COLUMNS_DEFAULT 80
+
+#define PROFILE                                                                                    \
+	{                                                                                          \
+		.name = "profile", .kind = PARAM_NAME, .source = NAMES_PROFILES,                   \
+		.bytes_max = IPC_NAME_MAX,                                                         \
+		.description = "Name of the policy to run under; leave it out unless the user "    \
+			       "asked for one."                                                    \
+	}
+#define STDIN                                                                                      \
+	{                                                                                          \
+		.name = "stdin", .kind = PARAM_BYTES, .bytes_max = INPUT_MAX,                      \
+		.description = "Text for the program's standard input, which ends after it; "      \
+			       "without it the input is empty. With interactive or tty it stays "  \
+			       "open for write_stdin."                                             \
+	}
+#define INTERACTIVE                                                                                \
+	{                                                                                          \
+		.name = "interactive", .kind = PARAM_BOOLEAN, .standard = "false",                 \
+		.description = "Keep standard input open, to be typed to with write_stdin. Only "  \
+			       "for programs that you want to talk to: one that reads to the end " \
+			       "of its input waits for it."                                        \
+	}
+#define YIELD                                                                                      \
+	{                                                                                          \
+		.name = "yield_ms", .kind = PARAM_INTEGER, .maximum = WAIT_MS_MAX,                 \
+		.standard = TEXT_OF(WAIT_MS_DEFAULT),                                              \
+		.description = "Milliseconds to wait for the end. What runs longer goes on, and "  \
+			       "the call returns the output so far with a handle. 0 returns the "  \
+			       "handle at once, for servers and other background work."            \
+	}
+#define TIMEOUT                                                                                    \
+	{                                                                                          \
+		.name = "timeout_ms", .kind = PARAM_INTEGER, .minimum = 1, .maximum = UINT32_MAX,  \
+		.description = "Milliseconds after which every process of the execution is "       \
+			       "killed, whether it has yielded or not. The profile's own limit "   \
+			       "applies if this is left out, and also if it is longer."            \
+	}
 
 static const struct tool_param command_params[RUN_COMMAND_PARAMS] = {
-	[RUN_COMMAND_COMMAND] = { "command", PARAM_TEXT, false, NAMES_NONE, IPC_ARGV_MAX - 1,
-				  "Command line for the shell (bash). Give either this or argv." },
-	[RUN_COMMAND_ARGV] = { "argv", PARAM_LIST, false, NAMES_NONE, IPC_ARGV_MAX,
-			       "A program and its arguments, run without a shell and without "
-			       "any quoting. Give either this or command." },
-	[RUN_COMMAND_CWD] = { "cwd", PARAM_TEXT, false, NAMES_NONE, IPC_PATH_MAX - 1,
-			      "Directory inside the sandbox to start in, as an absolute path; "
-			      "/workspace if left out." },
-	[RUN_COMMAND_ENV] = { "env", PARAM_MAP, false, NAMES_NONE, IPC_ENVIRONMENT_MAX,
-			      "Environment variables to add to the sandbox's own few." },
-	[RUN_COMMAND_STDIN] = { "stdin", PARAM_BYTES, false, NAMES_NONE, INPUT_MAX, TEXT_STDIN },
-	[RUN_COMMAND_TIMEOUT] = { "timeout_ms", PARAM_MILLISECONDS, false, NAMES_NONE, 0,
-				  TEXT_TIMEOUT },
-	[RUN_COMMAND_PROFILE] = { "profile", PARAM_TEXT, false, NAMES_PROFILES, IPC_NAME_MAX - 1,
-				  TEXT_PROFILE },
+	[RUN_COMMAND_COMMAND] = { .name = "command",
+				  .kind = PARAM_TEXT,
+				  .bytes_max = IPC_ARGV_MAX - 1,
+				  .description = "Command line for the shell (bash). Give either "
+						 "this or argv." },
+	[RUN_COMMAND_ARGV] = { .name = "argv",
+			       .kind = PARAM_LIST,
+			       .bytes_max = IPC_ARGV_MAX,
+			       .description = "A program and its arguments, run without a shell "
+					      "and without any "
+					      "quoting. Give either this or command." },
+	[RUN_COMMAND_CWD] = { .name = "cwd",
+			      .kind = PARAM_TEXT,
+			      .bytes_max = IPC_PATH_MAX - 1,
+			      .description = "Directory inside the sandbox to start in, as an "
+					     "absolute path; "
+					     "/workspace if left out." },
+	[RUN_COMMAND_ENV] = { .name = "env",
+			      .kind = PARAM_MAP,
+			      .bytes_max = IPC_ENVIRONMENT_MAX,
+			      .description =
+				      "Environment variables to add to the sandbox's own few." },
+	[RUN_COMMAND_STDIN] = STDIN,
+	[RUN_COMMAND_INTERACTIVE] = INTERACTIVE,
+	[RUN_COMMAND_TTY] = { .name = "tty",
+			      .kind = PARAM_BOOLEAN,
+			      .standard = "false",
+			      .description = "Run it in a terminal, for programs that want one "
+					     "(prompts, job "
+					     "control, Ctrl-C); stderr is then part of the output, "
+					     "and input "
+					     "stays open." },
+	[RUN_COMMAND_ROWS] = { .name = "tty_rows",
+			       .kind = PARAM_INTEGER,
+			       .minimum = 1,
+			       .maximum = UINT16_MAX,
+			       .standard = TEXT_OF(TTY_ROWS_DEFAULT),
+			       .description = "Height of the terminal." },
+	[RUN_COMMAND_COLUMNS] = { .name = "tty_columns",
+				  .kind = PARAM_INTEGER,
+				  .minimum = 1,
+				  .maximum = UINT16_MAX,
+				  .standard = TEXT_OF(TTY_COLUMNS_DEFAULT),
+				  .description = "Width of the terminal." },
+	[RUN_COMMAND_YIELD] = YIELD,
+	[RUN_COMMAND_TIMEOUT] = TIMEOUT,
+	[RUN_COMMAND_PROFILE] = PROFILE,
 };
 
 static const struct tool_param code_params[RUN_CODE_PARAMS] = {
-	[RUN_CODE_LANGUAGE] = { "language", PARAM_TEXT, true, NAMES_LANGUAGES, IPC_NAME_MAX - 1,
-				"The language that `code` is written in. Installed here: " },
-	[RUN_CODE_CODE] = { "code", PARAM_TEXT, true, NAMES_NONE, CODE_BYTES_MAX,
-			    "The whole source text of the program. Print what you want to see." },
-	[RUN_CODE_STDIN] = { "stdin", PARAM_BYTES, false, NAMES_NONE, INPUT_MAX, TEXT_STDIN },
-	[RUN_CODE_ARGS] = { "args", PARAM_LIST, false, NAMES_NONE, IPC_ARGV_MAX,
-			    "Arguments for the program, as it sees them in argv." },
-	[RUN_CODE_TIMEOUT] = { "timeout_ms", PARAM_MILLISECONDS, false, NAMES_NONE, 0,
-			       TEXT_TIMEOUT },
-	[RUN_CODE_PROFILE] = { "profile", PARAM_TEXT, false, NAMES_PROFILES, IPC_NAME_MAX - 1,
-			       TEXT_PROFILE },
+	[RUN_CODE_LANGUAGE] = { .name = "language",
+				.kind = PARAM_NAME,
+				.is_required = true,
+				.source = NAMES_LANGUAGES,
+				.bytes_max = IPC_NAME_MAX,
+				.description = "The language that `code` is written in; these are "
+					       "installed." },
+	[RUN_CODE_CODE] = { .name = "code",
+			    .kind = PARAM_TEXT,
+			    .is_required = true,
+			    .bytes_max = CODE_BYTES_MAX,
+			    .description = "The whole source text of the program. Print what you "
+					   "want to see." },
+	[RUN_CODE_STDIN] = STDIN,
+	[RUN_CODE_ARGS] = { .name = "args",
+			    .kind = PARAM_LIST,
+			    .bytes_max = IPC_ARGV_MAX,
+			    .description = "Arguments for the program, as it sees them in argv." },
+	[RUN_CODE_INTERACTIVE] = INTERACTIVE,
+	[RUN_CODE_YIELD] = YIELD,
+	[RUN_CODE_TIMEOUT] = TIMEOUT,
+	[RUN_CODE_PROFILE] = PROFILE,
 };
 
 /* What fails to start when a command line does. */
@@ -119,6 +207,9 @@ static void copy_text(char *room, size_t room_size, const struct json_value *val
 	room[value->size] = '\0';
 }
 
+/* Of the call that is being taken; one thread. */
+static struct execution_label label;
+
 static void set_label(char room[LABEL_TEXT_MAX], const char *text, size_t size)
 {
 	struct buffer quoted = { 0 };
@@ -129,26 +220,19 @@ static void set_label(char room[LABEL_TEXT_MAX], const char *text, size_t size)
 	buffer_done(&quoted);
 }
 
-static uint32_t milliseconds(const struct json_value *value)
-{
-	int64_t number = 0; /* the profile's default */
-
-	if (value && !json_integer(value, &number))
-		bug("a checked integer is none");
-	return (uint32_t)number;
-}
-
 static void set_profile(struct call *call, const struct json_value *value, char room[IPC_NAME_MAX])
 {
 	if (value)
 		copy_text(room, IPC_NAME_MAX, value);
 	else
 		memcpy(room, call->session->host->posture.profile, IPC_NAME_MAX);
-	set_label(call->label.profile, room, strlen(room));
+	set_label(label.profile, room, strlen(room));
 }
 
-static void set_input(struct execution_order *order, const struct json_value *value)
+static void set_input(struct execution_order *order, const struct json_value *value,
+		      const struct json_value *is_interactive)
 {
+	order->keeps_input = tool_boolean(is_interactive);
 	if (value) {
 		order->input = value->text;
 		order->input_size = value->size;
@@ -161,67 +245,82 @@ static bool is_empty(const struct json_value *value)
 	return value && value->size == 0;
 }
 
-/* One text block, and what the result says about itself. */
-static void answer_execution(struct call *call, const struct result *result,
-			     const struct execution_outcome *outcome)
+/* The call has waited for long enough: the execution goes on without it, and the client is given
+ * its handle. */
+static void yield(struct waiting *waiting)
 {
-	struct answer answer;
+	const struct result_part part = result_part_all(execution_info(waiting->execution));
 
-	call_open_result(call, &answer);
-	call_put_text(&answer, &result->text, result->is_error);
-	if (outcome->done) {
-		call_open_meta(call, &answer);
-		result_put_meta(&answer.writer, result, &call->label, &call->session->host->posture,
-				outcome);
-		call_close_meta(&answer);
+	handle_answer(waiting->call, waiting->execution, &part, RESULT_TEXT_BYTES);
+	free(waiting);
+}
+
+/* What was shown whole is of no further use. */
+static void answer(struct waiting *waiting)
+{
+	struct execution *execution = waiting->execution;
+	const struct result_part part = result_part_all(execution_info(execution));
+
+	if (!handle_answer_end(waiting->call, execution, &part))
+		execution_discard(execution);
+	free(waiting);
+}
+
+static void on_ended(struct waiting *waiting, enum waiting_end end)
+{
+	if (end == WAITING_OVER) {
+		answer(waiting);
+	} else if (end == WAITING_GONE) {
+		handle_fail_gone(waiting->call);
+		free(waiting);
+	} else {
+		yield(waiting);
 	}
-	call_close_result(call, &answer);
 }
 
-static void give_up_execution(struct call *call)
+/* Nobody has its handle. */
+static void on_cancelled(struct waiting *waiting)
 {
-	executions_cancel(call->session->host->executions, call->execution);
+	execution_discard(waiting->execution);
+	free(waiting);
 }
 
-static void on_finished(void *owner, const struct execution_outcome *outcome)
-{
-	struct call *call = owner;
-	struct result result = { .is_error = false };
-
-	call->execution = NULL;
-	if (outcome->refused)
-		result_of_refusal(&call->label, outcome->refused, &result);
-	else
-		result_of_execution(&call->label, outcome, &result);
-	answer_execution(call, &result, outcome);
-	buffer_done(&result.text);
-}
+static const struct waiting_rules rules = { .ended = on_ended, .cancelled = on_cancelled };
 
 static const char *const start_problems[] = {
-	[EXECUTION_TOO_MANY] = "Too many executions are running: 1024 at once is the most. Nothing "
-			       "was run. Wait until one ends, or cancel one, and call again.",
-	[EXECUTION_INPUT_FULL] =
+	[EXECUTION_START_TOO_MANY] =
+		"Too many executions are running: 1024 at once is the most. Nothing was run. Wait "
+		"until one ends, or end one with kill_execution, and call again.",
+	[EXECUTION_START_INPUT_FULL] =
 		"The `stdin` of all running calls together is limited to 12 MiB. Nothing was "
 		"run. Wait until one ends, or pass less, and call again.",
-	[EXECUTION_QUEUE_FULL] = "Too many requests are waiting to be started. Nothing was run. "
-				 "Wait a moment and call again.",
-	[EXECUTION_TOO_LONG] = "The arguments and environment are too long for one execution. "
-			       "Nothing was run. Pass large data in `stdin`, or shorten it.",
-	[EXECUTION_LOST] = "The supervisor cannot be reached. Nothing was run. The server ends; "
-			   "have the client start it again.",
+	[EXECUTION_START_QUEUE_FULL] = "Too many requests are waiting to be started. Nothing was "
+				       "run. Wait a moment and call again.",
+	[EXECUTION_START_TOO_LONG] =
+		"The arguments and environment are too long for one execution. Nothing was run. "
+		"Pass large data in `stdin`, or shorten it.",
+	[EXECUTION_START_LOST] = "The supervisor cannot be reached. Nothing was run. The server "
+				 "ends; have the client start it again.",
 };
 
-static void execute(struct call *call, struct execution_order *order)
+static void execute(struct call *call, struct execution_order *order,
+		    const struct json_value *yield_ms)
 {
+	const uint32_t limit_ms = (uint32_t)tool_integer(yield_ms, WAIT_MS_DEFAULT);
+	struct execution *execution;
 	enum execution_start start;
+	struct waiting *waiting;
 
-	order->finished = on_finished;
-	order->owner = call;
-	start = executions_start(call->session->host->executions, order, &call->execution);
-	if (start == EXECUTION_STARTED)
-		call->cancel = give_up_execution;
-	else
+	order->owner = session_owner(call->session);
+	order->label = &label;
+	start = executions_start(call->session->host->executions, order, &execution);
+	if (start != EXECUTION_START_DONE) {
 		call_fail_text(call, start_problems[start]);
+		return;
+	}
+	waiting = memory_get_zeroed(1, sizeof(*waiting));
+	waiting->ends_at_start = limit_ms == 0;
+	waiting_begin(waiting, call, execution, &rules, limit_ms);
 }
 
 static const char *check_command(struct json_value *const *values)
@@ -235,8 +334,10 @@ static const char *check_command(struct json_value *const *values)
 		return "run_command takes `command` or `argv`, not both. Give one of them.";
 	if (argv && argv->count == 0)
 		return "The argument `argv` is empty, but must begin with the program to run.";
-	if (is_empty(values[RUN_COMMAND_PROFILE]))
-		return "The argument `profile` is empty. Leave it out for the default profile.";
+	if (!tool_boolean(values[RUN_COMMAND_TTY]) &&
+	    (values[RUN_COMMAND_ROWS] || values[RUN_COMMAND_COLUMNS]))
+		return "The arguments `tty_rows` and `tty_columns` are the size of a terminal. Set "
+		       "`tty` to true to have one.";
 	if (is_empty(values[RUN_COMMAND_CWD]))
 		return "The argument `cwd` is empty. Leave it out to start in /workspace.";
 	return NULL;
@@ -251,21 +352,26 @@ static void fill_command(struct call *call, const struct json_document *document
 	const struct json_value *command = values[RUN_COMMAND_COMMAND];
 	const struct json_value *program = json_first(document, values[RUN_COMMAND_ARGV]);
 
-	start->timeout_ms = milliseconds(values[RUN_COMMAND_TIMEOUT]);
+	start->timeout_ms = (uint32_t)tool_integer(values[RUN_COMMAND_TIMEOUT], 0);
 	set_profile(call, values[RUN_COMMAND_PROFILE], start->profile);
 	if (values[RUN_COMMAND_CWD]) {
 		copy_text(start->cwd, sizeof(start->cwd), values[RUN_COMMAND_CWD]);
-		set_label(call->label.cwd, start->cwd, strlen(start->cwd));
+		set_label(label.cwd, start->cwd, strlen(start->cwd));
 	}
 	if (command) {
 		start->use_shell = 1;
 		pack(&argv, command->text, command->size, '\0');
-		set_label(call->label.subject, SHELL_LABEL, strlen(SHELL_LABEL));
+		set_label(label.subject, SHELL_LABEL, strlen(SHELL_LABEL));
 	} else {
 		pack_list(&argv, document, values[RUN_COMMAND_ARGV]);
-		set_label(call->label.subject, program->text, program->size);
+		set_label(label.subject, program->text, program->size);
 	}
+	set_label(label.command, (const char *)start->argv, start->argv_size - 1);
 	pack_map(&environment, document, values[RUN_COMMAND_ENV]);
+	start->use_tty = tool_boolean(values[RUN_COMMAND_TTY]);
+	start->tty_rows = (uint32_t)tool_integer(values[RUN_COMMAND_ROWS], TTY_ROWS_DEFAULT);
+	start->tty_columns =
+		(uint32_t)tool_integer(values[RUN_COMMAND_COLUMNS], TTY_COLUMNS_DEFAULT);
 }
 
 static void run_command(struct call *call, const struct json_document *document,
@@ -280,18 +386,10 @@ static void run_command(struct call *call, const struct json_document *document,
 		return;
 	}
 	memset(&start, 0, sizeof(start));
+	memset(&label, 0, sizeof(label));
 	fill_command(call, document, values, &start);
-	set_input(&order, values[RUN_COMMAND_STDIN]);
-	execute(call, &order);
-}
-
-static const char *check_code(struct json_value *const *values)
-{
-	if (is_empty(values[RUN_CODE_LANGUAGE]))
-		return "The argument `language` is empty. Name the language that `code` is in.";
-	if (is_empty(values[RUN_CODE_PROFILE]))
-		return "The argument `profile` is empty. Leave it out for the default profile.";
-	return NULL;
+	set_input(&order, values[RUN_COMMAND_STDIN], values[RUN_COMMAND_INTERACTIVE]);
+	execute(call, &order, values[RUN_COMMAND_YIELD]);
 }
 
 static void run_code(struct call *call, const struct json_document *document,
@@ -302,26 +400,23 @@ static void run_code(struct call *call, const struct json_document *document,
 	const struct json_value *language = values[RUN_CODE_LANGUAGE];
 	const struct json_value *code = values[RUN_CODE_CODE];
 	struct execution_order order = { .code = &start };
-	const char *problem = check_code(values);
 
-	if (problem) {
-		call_fail_text(call, problem);
-		return;
-	}
 	memset(&start, 0, sizeof(start));
-	start.timeout_ms = milliseconds(values[RUN_CODE_TIMEOUT]);
+	memset(&label, 0, sizeof(label));
+	start.timeout_ms = (uint32_t)tool_integer(values[RUN_CODE_TIMEOUT], 0);
 	set_profile(call, values[RUN_CODE_PROFILE], start.profile);
 	copy_text(start.language, sizeof(start.language), language);
-	set_label(call->label.subject, language->text, language->size);
+	set_label(label.subject, language->text, language->size);
+	set_label(label.command, code->text, code->size);
 	pack_list(&argv, document, values[RUN_CODE_ARGS]);
-	set_input(&order, values[RUN_CODE_STDIN]);
+	set_input(&order, values[RUN_CODE_STDIN], values[RUN_CODE_INTERACTIVE]);
 	order.code_fd = fd_sealed_from_bytes("code", code->text, code->size);
 	if (order.code_fd < 0)
 		call_fail_text(
 			call, "There is no memory for the code. Nothing was run. Wait a moment and "
 			      "call again.");
 	else
-		execute(call, &order);
+		execute(call, &order, values[RUN_CODE_YIELD]);
 }
 
 /* destructiveHint and openWorldHint are false because a sandbox can neither touch the user's files
@@ -331,16 +426,15 @@ const struct tool tool_run_command = {
 	.title = "Run a command in a sandbox",
 	.description =
 		"Run a shell command, or with `argv` one program without a shell, in a fresh "
-		"sandbox on the user's Linux machine and return its output. The command "
-		"starts in an empty writable /workspace; the sandbox has the machine's "
-		"installed programs, read-only, but no network and none of the user's files, "
-		"and it vanishes with all its files and processes when the call ends, so do "
-		"dependent steps in one command (`a && b`, here-documents). The result is "
-		"the standard output, then the standard error under [stderr] if there is "
-		"any, then one line such as [exit 0 · 0.02 s]; a non-zero exit code is a "
-		"result, not an error of this tool. Output beyond about 9,500 characters is "
-		"cut in the middle, so filter it in the command (head, tail, grep) when you "
-		"expect more.",
+		"sandbox on the user's Linux machine and return its output. The command starts in "
+		"an empty writable /workspace with the machine's installed programs, but no "
+		"network and none of the user's files, and everything vanishes when it ends, so do "
+		"dependent steps in one command (`a && b`, here-documents). The result is stdout, "
+		"then stderr under [stderr] if there is any, then one line such as "
+		"[exit 0 · 0.02 s]; a non-zero exit code is a result, not an error of this tool. "
+		"What runs longer than `yield_ms` goes on, and the result ends with a handle for "
+		"read_output, write_stdin and kill_execution; use `tty` or `interactive` for "
+		"programs that you want to type to.",
 	.params = command_params,
 	.param_count = RUN_COMMAND_PARAMS,
 	.handler = run_command,
@@ -354,11 +448,11 @@ const struct tool tool_run_code = {
 		"machine and return what it prints. Use it to compute, to parse or transform "
 		"data, and to check whether code works; unlike with run_command, no shell "
 		"quoting is needed. The program sees the language's standard library and the "
-		"packages installed on the machine, an empty writable /workspace as its "
-		"current directory, no network and none of the user's files; everything "
-		"vanishes when the call ends. The result has the same form as run_command's: "
-		"output, [stderr] if any, and a last line with the exit code; an exception "
-		"in the program is a result, not an error of this tool.",
+		"packages installed on the machine, an empty writable /workspace as its current "
+		"directory, no network and none of the user's files; everything vanishes when it "
+		"ends. The result has the same form as run_command's, with a handle when it runs "
+		"longer than `yield_ms`; an exception in the program is a result, not an error of "
+		"this tool.",
 	.params = code_params,
 	.param_count = RUN_CODE_PARAMS,
 	.handler = run_code,

@@ -11,28 +11,52 @@
 #include "mcp/page.h"
 #include "text.h"
 
-static void put_description(struct json_writer *writer, const struct tool_param *param,
-			    const struct posture *posture)
+static const char *name_in_list(const char *list, size_t index, size_t *ret_size)
 {
-	struct buffer text = { 0 };
+	for (; index > 0 && list; index--) {
+		list = strstr(list, POSTURE_SEPARATOR);
+		if (list)
+			list += strlen(POSTURE_SEPARATOR);
+	}
+	if (!list || list[0] == '\0')
+		return NULL;
+	*ret_size = strcspn(list, POSTURE_SEPARATOR);
+	return list;
+}
 
-	buffer_append_text(&text, param->description);
-	if (param->names == NAMES_PROFILES)
-		buffer_append_text(&text, posture->profiles);
-	if (param->names == NAMES_LANGUAGES)
-		buffer_append_text(&text, posture->languages[0] ? posture->languages : "none");
-	if (param->names != NAMES_NONE)
-		buffer_append_text(&text, ".");
-	json_put_string(writer, "description", text.bytes, text.size);
-	buffer_done(&text);
+const char *tool_param_name(const struct tool_param *param, const struct posture *posture,
+			    size_t index, size_t *ret_size)
+{
+	if (param->source == NAMES_PROFILES)
+		return name_in_list(posture->profiles, index, ret_size);
+	if (param->source == NAMES_LANGUAGES)
+		return name_in_list(posture->languages, index, ret_size);
+	if (param->names[index])
+		*ret_size = strlen(param->names[index]);
+	return param->names[index];
+}
+
+static void put_names(struct json_writer *writer, const struct tool_param *param,
+		      const struct posture *posture)
+{
+	size_t size;
+	const char *name = tool_param_name(param, posture, 0, &size);
+
+	if (!name)
+		return;
+	json_open_array(writer, "enum");
+	for (size_t i = 0; name; name = tool_param_name(param, posture, ++i, &size))
+		json_put_string(writer, NULL, name, size);
+	json_close_array(writer);
 }
 
 static void put_param(struct json_writer *writer, const struct tool_param *param,
 		      const struct posture *posture)
 {
 	static const char *const types[] = {
-		[PARAM_TEXT] = "string", [PARAM_BYTES] = "string",         [PARAM_LIST] = "array",
-		[PARAM_MAP] = "object",  [PARAM_MILLISECONDS] = "integer",
+		[PARAM_TEXT] = "string", [PARAM_BYTES] = "string",    [PARAM_LIST] = "array",
+		[PARAM_MAP] = "object",  [PARAM_INTEGER] = "integer", [PARAM_BOOLEAN] = "boolean",
+		[PARAM_NAME] = "string",
 	};
 
 	json_open_object(writer, param->name);
@@ -43,9 +67,15 @@ static void put_param(struct json_writer *writer, const struct tool_param *param
 		json_put_text(writer, "type", "string");
 		json_close_object(writer);
 	}
-	if (param->kind == PARAM_MILLISECONDS)
-		json_put_number(writer, "minimum", 1);
-	put_description(writer, param, posture);
+	if (param->kind == PARAM_INTEGER) {
+		json_put_signed(writer, "minimum", param->minimum);
+		json_put_signed(writer, "maximum", param->maximum);
+	}
+	if (param->kind == PARAM_NAME)
+		put_names(writer, param, posture);
+	if (param->standard)
+		json_put_raw(writer, "default", param->standard, strlen(param->standard));
+	json_put_text(writer, "description", param->description);
 	json_close_object(writer);
 }
 
@@ -88,6 +118,9 @@ static void put_tool(struct json_writer *writer, const struct tool *tool,
 	json_put_text(writer, "title", tool->title);
 	json_put_text(writer, "description", tool->description);
 	put_schema(writer, tool, posture);
+	if (tool->output_schema)
+		json_put_raw(writer, "outputSchema", tool->output_schema,
+			     strlen(tool->output_schema));
 	json_open_object(writer, "annotations");
 	json_put_text(writer, "title", tool->title);
 	json_put_bool(writer, "readOnlyHint", tool->is_read_only);
@@ -151,7 +184,8 @@ static void start_call(const struct request *request, const struct tool *tool,
 	struct buffer problem = { 0 };
 	struct call *call = call_new(request);
 
-	if (tool_take_arguments(tool, request->document, arguments, values, &problem))
+	if (tool_take_arguments(tool, &request->session->host->posture, request->document,
+				arguments, values, &problem))
 		tool->handler(call, request->document, values);
 	else
 		call_fail(call, &problem);

@@ -13,28 +13,45 @@
 #include "mcp/host.h"
 #include "mcp/request.h"
 
-#define TOOL_PARAMS_MAX 8
+#define TOOL_PARAMS_MAX 12
+
+/* A number as the JSON that is published. */
+#define TEXT_OF(number) TEXT_OF_EXPANDED(number)
+#define TEXT_OF_EXPANDED(number) #number
+
+/* The longest that a call waits: below the minute after which many clients give up. */
+#define WAIT_MS_MAX 55000
+#define WAIT_MS_DEFAULT 10000
 
 enum param_kind {
-	PARAM_TEXT,         /* a string without NUL, for the kernel to take */
-	PARAM_BYTES,        /* a string that may hold anything */
-	PARAM_LIST,         /* an array of TEXT */
-	PARAM_MAP,          /* an object of TEXT by name */
-	PARAM_MILLISECONDS, /* an integer, at least 1 */
+	PARAM_TEXT,    /* a string without NUL, for the kernel to take */
+	PARAM_BYTES,   /* a string that may hold anything */
+	PARAM_LIST,    /* an array of TEXT */
+	PARAM_MAP,     /* an object of TEXT by name */
+	PARAM_INTEGER, /* from `minimum` to `maximum` */
+	PARAM_BOOLEAN,
+	PARAM_NAME, /* one of `names`, or of the posture's */
 };
 
+/* The names that a NAME may be, where they are not known before the supervisor's welcome. When
+ * there are none, the supervisor is asked whether it knows it. */
 enum param_names {
-	NAMES_NONE,
-	NAMES_PROFILES,  /* the description ends with the profiles there are */
-	NAMES_LANGUAGES, /* the same with the installed languages */
+	NAMES_FIXED, /* those of the table */
+	NAMES_PROFILES,
+	NAMES_LANGUAGES,
 };
 
+/* One parameter: what is published is what is checked. */
 struct tool_param {
 	const char *name;
 	enum param_kind kind;
 	bool is_required;
-	enum param_names names;
+	enum param_names source;
+	const char *const *names; /* ends with NULL */
 	uint32_t bytes_max; /* of a TEXT or BYTES, of all of a LIST or MAP with a NUL after each */
+	int64_t minimum;
+	int64_t maximum;
+	const char *standard; /* what holds when it is left out, as JSON; NULL: nothing to say */
 	const char *description;
 };
 
@@ -46,11 +63,16 @@ struct tool {
 	const char *description;
 	const struct tool_param *params;
 	size_t param_count;
+	const char *output_schema; /* JSON; NULL: its results are text */
 	bool is_read_only, is_destructive, is_idempotent, is_open_world;
 	/* Arguments have been checked; `values` has one place per parameter, NULL: not given. */
 	void (*handler)(struct call *call, const struct json_document *document,
 			struct json_value *const *values);
 };
+
+/* The name number `index` that a NAME may be, in *ret_size bytes; NULL beyond the last. */
+const char *tool_param_name(const struct tool_param *param, const struct posture *posture,
+			    size_t index, size_t *ret_size);
 
 /* The methods. */
 void tools_list(const struct request *request);
@@ -60,9 +82,14 @@ void tools_call(const struct request *request);
  * Check `arguments` (an object, or NULL for none) and sort them into `ret_values`, strings decoded.
  * False when they do not fit; the reason with the remedy is appended to `ret_problem`.
  */
-bool tool_take_arguments(const struct tool *tool, const struct json_document *document,
-			 struct json_value *arguments,
+bool tool_take_arguments(const struct tool *tool, const struct posture *posture,
+			 const struct json_document *document, struct json_value *arguments,
 			 struct json_value *ret_values[TOOL_PARAMS_MAX],
 			 struct buffer *ret_problem);
+
+/* Values of checked arguments: an INTEGER or the number that holds without it; a BOOLEAN, false
+ * without it. */
+int64_t tool_integer(const struct json_value *value, int64_t otherwise);
+bool tool_boolean(const struct json_value *value);
 
 #endif

@@ -12,7 +12,7 @@ import tree
 # The shared libraries that each program may need; none for the static ones.
 ALLOWED_LIBRARIES = {
     "msp": set(),
-    "msp-broker": {"libc", "libevent_core-2.1", "libyajl", "libcap-ng"},
+    "msp-broker": {"libc", "libevent_core-2.1", "libyajl", "libcap-ng", "libsodium"},
     "msp-scope": {"libc", "libsystemd"},
     "msp-policy": {"libc", "libcyaml", "libyaml-0", "libseccomp"},
     "msp-supervisor": set(),

@@ -12,60 +12,85 @@
 #include "common/names.h"
 #include "rig.h"
 
-static struct output out, err;
+static struct execution_info info;
 static struct ipc_execution_done done;
 static struct ipc_execution_refused refused;
 static struct result result;
-static struct result_label label = { .profile = "default", .subject = "prog", .cwd = "/here" };
+
+static void reset_output(void)
+{
+	output_log_drop(&info.log);
+	info.log = (struct output_log){ .bytes_max = 1 << 20 };
+}
 
 static void reset(void)
 {
-	memset(&out, 0, sizeof(out));
-	memset(&err, 0, sizeof(err));
+	static const struct execution_label label = { .profile = "default",
+						      .subject = "prog",
+						      .cwd = "/here" };
+
+	reset_output();
+	info.label = label;
+	info.state = EXECUTION_OVER;
+	memcpy(info.handle, "abc-1", 6);
+	memset(info.cursor, 0, sizeof(info.cursor));
 	memset(&done, 0, sizeof(done));
 	memset(&refused, 0, sizeof(refused));
 }
 
 TestSuite(mcp_result, .init = reset);
 
-static const char *text_of_execution(void)
+static void begin(void)
 {
-	const struct execution_outcome outcome = { .done = &done, .out = &out, .err = &err };
-
 	buffer_done(&result.text);
 	memset(&result, 0, sizeof(result));
-	result_of_execution(&label, &outcome, &result);
+}
+
+static const char *text(void)
+{
 	buffer_append(&result.text, "", 1);
 	return result.text.bytes;
+}
+
+static const char *text_of_execution(void)
+{
+	const struct result_part part = result_part_all(&info);
+
+	info.done = &done;
+	begin();
+	result_of_execution(&info, &part, RESULT_TEXT_BYTES, &result);
+	return text();
 }
 
 static const char *text_of_refusal(uint32_t reason, const char *detail)
 {
+	const struct result_part part = result_part_all(&info);
+
 	refused.reason = reason;
 	(void)snprintf(refused.detail, sizeof(refused.detail), "%s", detail);
-	buffer_done(&result.text);
-	memset(&result, 0, sizeof(result));
-	result_of_refusal(&label, &refused, &result);
-	buffer_append(&result.text, "", 1);
-	return result.text.bytes;
+	info.refused = &refused;
+	begin();
+	result_of_execution(&info, &part, RESULT_TEXT_BYTES, &result);
+	return text();
 }
 
-static void print(struct output *stream, const char *text)
+static void print(enum output_stream stream, const char *bytes)
 {
-	output_add(stream, text, strlen(text));
+	output_add(&info.log, stream, bytes, strlen(bytes));
 }
 
 Test(mcp_result, exits)
 {
 	done.wall_us = 20300;
 	cr_assert_str_eq(text_of_execution(), "[exit 0 · 0.02 s · no output]");
-	print(&out, "hello");
+	print(OUTPUT_OUT, "hello");
 	cr_assert_str_eq(text_of_execution(), "hello\n[exit 0 · 0.02 s]");
-	print(&err, "warning\n");
+	print(OUTPUT_ERR, "warning\n");
 	done.exit_code = 3;
 	cr_assert_str_eq(text_of_execution(), "hello\n[stderr]\nwarning\n[exit 3 · 0.02 s]");
 	cr_assert_not(result.is_error, "a non-zero exit is a result");
-	out.total = 0;
+	reset_output();
+	print(OUTPUT_ERR, "warning\n");
 	cr_assert_str_eq(text_of_execution(), "[stderr]\nwarning\n[exit 3 · 0.02 s]");
 }
 
@@ -106,7 +131,7 @@ Test(mcp_result, verdicts)
 
 	done.wall_us = 60000000;
 	done.peak_bytes = 512 << 20;
-	print(&out, "partial");
+	print(OUTPUT_OUT, "partial");
 	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
 		done.verdict = verdicts[i].verdict;
 		expect_part(text_of_execution(), verdicts[i].part);
@@ -183,28 +208,30 @@ Test(mcp_result, refusals_name_value_rule_and_remedy)
 	}
 }
 
-static void fill(struct output *stream, size_t size)
+static void fill(enum output_stream stream, size_t size)
 {
 	static const char line[] = "0123456789abcdef0123456789abcde\n";
 
 	for (size_t i = 0; i < size / 32; i++)
-		output_add(stream, line, 32);
+		output_add(&info.log, stream, line, 32);
 }
 
 /* Agents cut at about 10,000 characters: what we say stays below, whatever was printed. */
 Test(mcp_result, long_output_is_shared)
 {
-	fill(&out, 1000000);
+	fill(OUTPUT_OUT, 1000000);
 	cr_assert_lt(strlen(text_of_execution()), 10000);
 	cr_assert(result.is_truncated);
 	expect_part(result.text.bytes, "bytes omitted ...]");
-	expect_part(result.text.bytes, "[output cut: stdout has 1000000 bytes, stderr 0; ");
-	fill(&err, 1000000);
+	expect_part(result.text.bytes,
+		    "[output cut: stdout has 1000000 bytes, stderr 0 · read_output(");
+	fill(OUTPUT_ERR, 1000000);
 	cr_assert_lt(strlen(text_of_execution()), 10000);
 	expect_part(result.text.bytes, "\n[stderr]\n0123");
 	/* a short stderr is shown whole, and stdout gets the rest */
-	memset(&err, 0, sizeof(err));
-	print(&err, "the error\n");
+	reset_output();
+	fill(OUTPUT_OUT, 1000000);
+	print(OUTPUT_ERR, "the error\n");
 	expect_part(text_of_execution(), "\n[stderr]\nthe error\n[output cut");
 	cr_assert_gt(strlen(result.text.bytes), 9000);
 	cr_assert_lt(strlen(result.text.bytes), 10000);
@@ -212,7 +239,7 @@ Test(mcp_result, long_output_is_shared)
 
 Test(mcp_result, what_is_printed_cannot_pose_as_the_last_line)
 {
-	print(&out, "[exit 0 · 0.01 s]");
+	print(OUTPUT_OUT, "[exit 0 · 0.01 s]");
 	done.exit_code = 1;
 	cr_assert_str_eq(text_of_execution(), "[exit 0 · 0.01 s]\n[exit 1 · 0.00 s]");
 }

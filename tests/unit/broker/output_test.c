@@ -1,130 +1,163 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What logs keep, and that they stay within their bounds.
+ */
 #include "output.h"
 
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct output output;
-static struct buffer text;
+#define BLOCK OUTPUT_BLOCK_BYTES
 
-static void expect_text(const char *expected)
+static struct output_log output;
+
+/* The byte at each place of the stream that the tests print. */
+static char byte_at(uint64_t offset)
 {
-	cr_assert_eq(text.size, strlen(expected), "%.*s", (int)text.size, text.bytes);
-	cr_assert_eq(memcmp(text.bytes, expected, text.size), 0, "%.*s", (int)text.size,
-		     text.bytes);
-	buffer_done(&text);
+	return (char)('a' + offset % 23 + offset / 1000 % 3);
 }
 
-static void add_numbered(size_t count)
+static void print(struct output_log *to, enum output_stream stream, size_t size, size_t piece)
 {
-	char line[32];
+	char *bytes = malloc(piece);
 
-	for (size_t i = 0; i < count; i++) {
-		(void)snprintf(line, sizeof(line), "%07zu\n", i);
-		output_add(&output, line, 8);
+	cr_assert_not_null(bytes);
+	while (size > 0) {
+		const size_t part = size < piece ? size : piece;
+
+		for (size_t i = 0; i < part; i++)
+			bytes[i] = byte_at(to->streams[stream].total + i);
+		output_add(to, stream, bytes, part);
+		size -= part;
 	}
+	free(bytes);
+}
+
+/* Everything that is kept is right; returns how much that is. */
+static uint64_t check(const struct output *stream)
+{
+	static char bytes[3 * BLOCK];
+	uint64_t kept = 0;
+
+	for (uint64_t at = output_kept_from(stream, 0); at < stream->total;
+	     at = output_kept_from(stream, at)) {
+		const size_t size = output_read(stream, at, bytes, sizeof(bytes));
+
+		cr_assert_gt(size, 0);
+		for (size_t i = 0; i < size; i++)
+			cr_assert_eq(bytes[i], byte_at(at + i));
+		at += size;
+		kept += size;
+	}
+	return kept;
 }
 
 Test(output, keeps_all_that_fits)
 {
-	output_add(&output, "one\n", 4);
-	output_add(&output, "two", 3);
-	cr_assert_not(output_show(&output, 9000, &text));
-	expect_text("one\ntwo");
-	cr_assert_eq(output_text_size(&output), 7);
-}
-
-Test(output, keeps_the_longest_whole_output)
-{
-	add_numbered(2 * OUTPUT_END_BYTES / 8);
-	cr_assert_eq(output.total, 2 * OUTPUT_END_BYTES);
-	cr_assert_not(output_show(&output, 2 * OUTPUT_END_BYTES, &text));
-	cr_assert_eq(text.size, 2 * OUTPUT_END_BYTES);
-	for (size_t i = 0; i < text.size / 8; i++)
-		cr_assert_eq((size_t)strtol(text.bytes + 8 * i, NULL, 10), i);
-	buffer_done(&text);
+	output.bytes_max = 16 * BLOCK;
+	print(&output, OUTPUT_OUT, 16 * BLOCK, 1000);
+	cr_assert_eq(check(&output.streams[OUTPUT_OUT]), 16 * BLOCK);
+	cr_assert_eq(output_kept_from(&output.streams[OUTPUT_OUT], 77), 77);
+	cr_assert_eq(output_kept_from(&output.streams[OUTPUT_OUT], 16 * BLOCK), 16 * BLOCK);
+	cr_assert_eq(output_kept_from(&output.streams[OUTPUT_OUT], UINT64_MAX), 16 * BLOCK);
 }
 
 Test(output, keeps_beginning_and_end_of_more)
 {
-	add_numbered(1000000);
-	cr_assert(output_show(&output, 9600, &text));
-	cr_assert_eq(memcmp(text.bytes, "0000000\n0000001\n", 16), 0);
-	cr_assert_eq(memcmp(text.bytes + text.size - 16, "0999998\n0999999\n", 16), 0);
-	cr_assert_leq(text.size, 9700);
-	buffer_append(&text, "", 1);
-	/* 4800 bytes at each end */
-	cr_assert_not_null(strstr(text.bytes, "\n[... 7990400 bytes omitted ...]\n"));
-	buffer_done(&text);
+	const struct output *out = &output.streams[OUTPUT_OUT];
+	char byte;
+
+	output.bytes_max = 16 * BLOCK;
+	print(&output, OUTPUT_OUT, 1000 * BLOCK, 5000);
+	cr_assert_eq(out->total, 1000 * BLOCK);
+	cr_assert_eq(check(out), 16 * BLOCK);
+	cr_assert_eq(output_kept_from(out, 8 * BLOCK), 992 * BLOCK, "half at each end");
+	cr_assert_eq(output_read(out, 8 * BLOCK, &byte, 1), 0);
+	cr_assert_eq(output_memory(), 16 * BLOCK);
 }
 
-Test(output, keeps_the_end_of_one_large_piece)
+/* Nothing is read across the hole. */
+Test(output, reads_up_to_what_is_missing)
 {
-	char *bytes = malloc(100000);
+	static char bytes[64 * BLOCK];
 
-	cr_assert_not_null(bytes);
-	memset(bytes, 'x', 100000);
-	memcpy(bytes + 99997, "end", 3);
-	output_add(&output, bytes, 100000);
-	cr_assert_eq(output.total, 100000);
-	cr_assert(output_show(&output, 1000, &text));
-	cr_assert_eq(memcmp(text.bytes + text.size - 3, "end", 3), 0);
-	buffer_done(&text);
-	free(bytes);
+	output.bytes_max = 4 * BLOCK;
+	print(&output, OUTPUT_OUT, 30 * BLOCK, BLOCK);
+	cr_assert_eq(output_read(&output.streams[OUTPUT_OUT], 10, bytes, sizeof(bytes)),
+		     2 * BLOCK - 10);
+	cr_assert_eq(output_read(&output.streams[OUTPUT_OUT], 29 * BLOCK, bytes, 7), 7);
 }
 
 Test(output, pieces_of_any_size_give_the_same)
 {
-	for (size_t piece = 1; piece < 9000; piece = piece * 3 + 1) {
-		char bytes[9000];
-		uint64_t at = 0;
-
-		memset(&output, 0, sizeof(output));
-		while (at < 30000) {
-			const size_t size = 30000 - at < piece ? (size_t)(30000 - at) : piece;
-
-			for (size_t i = 0; i < size; i++)
-				bytes[i] = (char)('a' + (at + i) % 23);
-			output_add(&output, bytes, size);
-			at += size;
-		}
-		cr_assert_eq(output.total, 30000);
-		cr_assert(output_show(&output, 20000, &text));
-		for (size_t i = 0; i < OUTPUT_END_BYTES; i++) {
-			cr_assert_eq(text.bytes[i], (char)('a' + i % 23));
-			cr_assert_eq(text.bytes[text.size - 1 - i], (char)('a' + (29999 - i) % 23));
-		}
-		buffer_done(&text);
+	for (size_t piece = 1; piece < 9 * BLOCK; piece = piece * 3 + 1) {
+		output = (struct output_log){ .bytes_max = 6 * BLOCK };
+		print(&output, OUTPUT_ERR, 20 * BLOCK + 5, piece);
+		cr_assert_eq(check(&output.streams[OUTPUT_ERR]), 5 * BLOCK + 5);
+		output_log_drop(&output);
 	}
 }
 
-Test(output, a_small_room_shows_less)
+/* One flood does not push out what the other stream said, be it a little or as much. */
+Test(output, streams_share_the_room)
 {
-	output_add(&output, "0123456789abcdefghij", 20);
-	cr_assert(output_show(&output, 10, &text));
-	expect_text("01234\n[... 10 bytes omitted ...]\nfghij");
+	output.bytes_max = 16 * BLOCK;
+	print(&output, OUTPUT_ERR, 3 * BLOCK, 100);
+	print(&output, OUTPUT_OUT, 500 * BLOCK, 3000);
+	cr_assert_eq(check(&output.streams[OUTPUT_ERR]), 3 * BLOCK);
+	cr_assert_eq(check(&output.streams[OUTPUT_OUT]), 13 * BLOCK);
+	print(&output, OUTPUT_ERR, 500 * BLOCK, 3000);
+	cr_assert_eq(output.head_bytes + output.tail_bytes, 16 * BLOCK);
+	cr_assert_geq(check(&output.streams[OUTPUT_OUT]), 8 * BLOCK);
+	cr_assert_geq(check(&output.streams[OUTPUT_ERR]), 6 * BLOCK);
+	cr_assert_eq(output_memory(), 16 * BLOCK);
 }
 
-/* The gap goes through three-byte characters. */
-Test(output, does_not_show_halves_of_characters)
+/* A bound of nothing: a block at each end of each stream. */
+Test(output, keeps_a_little_at_least)
 {
-	for (int i = 0; i < 10000; i++)
-		output_add(&output, "\xe2\x82\xac", 3);
-	cr_assert(output_show(&output, 20000, &text));
-	cr_assert_null(memchr(text.bytes, '\\', text.size));
-	buffer_append(&text, "", 1);
-	cr_assert_not_null(strstr(text.bytes, "[... 20004 bytes omitted ...]"));
-	buffer_done(&text);
+	print(&output, OUTPUT_OUT, 100 * BLOCK, 999);
+	print(&output, OUTPUT_ERR, 100 * BLOCK, 999);
+	cr_assert_eq(output_memory(), 4 * BLOCK);
+	cr_assert_eq(check(&output.streams[OUTPUT_OUT]), 2 * BLOCK);
+	cr_assert_eq(output_kept_from(&output.streams[OUTPUT_OUT], BLOCK), 99 * BLOCK);
+	cr_assert_not(output_log_shrink(&output));
 }
 
-/* Binary output is shown four times as long, and still fits. */
-Test(output, the_room_counts_what_is_shown)
+Test(output, gives_back_when_it_is_asked_to)
 {
-	for (int i = 0; i < 20000; i++)
-		output_add(&output, "\xff", 1);
-	cr_assert(output_show(&output, 1000, &text));
-	cr_assert_leq(text.size, 1100);
-	buffer_done(&text);
+	output.bytes_max = 16 * BLOCK;
+	print(&output, OUTPUT_OUT, 16 * BLOCK, 999);
+	for (int i = 0; i < 7; i++)
+		cr_assert(output_log_shrink(&output));
+	cr_assert_not(output_log_shrink(&output));
+	cr_assert_eq(check(&output.streams[OUTPUT_OUT]), 9 * BLOCK);
+	output_log_drop(&output);
+	cr_assert_eq(output_memory(), 0);
+	cr_assert_eq(output.streams[OUTPUT_OUT].total, 16 * BLOCK, "it is still counted");
+	cr_assert_eq(output_kept_from(&output.streams[OUTPUT_OUT], 0), 16 * BLOCK);
+	output_log_drop(&output);
+}
+
+/* Beginnings are not given back while it runs, so all of them together stop growing before they
+ * fill everything. */
+Test(output, beginnings_leave_room_for_ends)
+{
+	static struct output_log many[20];
+
+	for (size_t i = 0; i < 20; i++) {
+		many[i].bytes_max = OUTPUT_MEMORY_MAX / 4;
+		print(&many[i], OUTPUT_OUT, OUTPUT_MEMORY_MAX / 8, BLOCK);
+		while (output_log_shrink(&many[i]))
+			;
+	}
+	cr_assert_leq(output_memory(), OUTPUT_MEMORY_MAX / 2 + 40 * BLOCK);
+	for (size_t i = 0; i < 20; i++)
+		output_log_drop(&many[i]);
+	print(&output, OUTPUT_OUT, 1, 1);
+	cr_assert_eq(output_memory(), BLOCK);
+	output.bytes_max = 8 * BLOCK;
+	print(&output, OUTPUT_OUT, 9 * BLOCK, BLOCK);
+	cr_assert_eq(output.head_bytes, 4 * BLOCK, "what was dropped does not count any more");
 }

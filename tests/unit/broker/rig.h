@@ -18,6 +18,9 @@
 #define RIG_LINE_MAX ((size_t)4 << 20)
 #endif
 
+/* What the profile of the rig's supervisor keeps of an output. */
+#define RIG_LOG_BYTES ((uint64_t)1 << 20)
+
 struct rig {
 	struct event_base *base;
 	struct server *server;

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The texts about output: what is shown of it, what is not and how to get that, and that an
+ * execution goes on.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/names.h"
+#include "excerpt.h"
+#include "mcp/result.h"
+
+const char *result_stream_name(enum output_stream stream)
+{
+	return stream == OUTPUT_OUT ? "stdout" : "stderr";
+}
+
+static bool is_over(const struct execution_info *info)
+{
+	return info->state == EXECUTION_OVER;
+}
+
+static const struct output *stream_of(const struct execution_info *info, size_t stream)
+{
+	return &info->log.streams[stream];
+}
+
+/* Of what runs, half a character at the end waits for its other half. */
+static uint64_t end_of(const struct execution_info *info, size_t stream, uint64_t from)
+{
+	const struct output *output = stream_of(info, stream);
+
+	return is_over(info) ? output->total : excerpt_whole(output, from, output->total);
+}
+
+struct result_part result_part_all(const struct execution_info *info)
+{
+	struct result_part part = { .from = { 0 } };
+
+	for (size_t i = 0; i < OUTPUT_STREAMS; i++)
+		part.to[i] = end_of(info, i, 0);
+	return part;
+}
+
+struct result_part result_part_new(const struct execution_info *info)
+{
+	struct result_part part;
+
+	for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
+		part.from[i] = info->cursor[i];
+		part.to[i] = end_of(info, i, part.from[i]);
+	}
+	return part;
+}
+
+bool result_part_is_empty(const struct result_part *part)
+{
+	return part->from[OUTPUT_OUT] == part->to[OUTPUT_OUT] &&
+	       part->from[OUTPUT_ERR] == part->to[OUTPUT_ERR];
+}
+
+static void end_line(struct buffer *text)
+{
+	if (text->size > 0 && text->bytes[text->size - 1] != '\n')
+		buffer_append_text(text, "\n");
+}
+
+static void put_counts(const struct execution_info *info, struct buffer *text)
+{
+	buffer_format(text, "stdout has %" PRIu64 " bytes, stderr %" PRIu64,
+		      info->log.streams[OUTPUT_OUT].total, info->log.streams[OUTPUT_ERR].total);
+}
+
+/* How to get what was left out. */
+static void say_cut(const struct execution_info *info, const bool is_cut[OUTPUT_STREAMS],
+		    const uint64_t omitted[OUTPUT_STREAMS], struct buffer *text)
+{
+	const char *joint = " · ";
+
+	buffer_append_text(text, "[output cut: ");
+	put_counts(info, text);
+	for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
+		if (!is_cut[i])
+			continue;
+		buffer_format(
+			text, "%sread_output(handle=\"%s\", stream=\"%s\", offset=%" PRIu64 ")",
+			joint, info->handle, result_stream_name((enum output_stream)i), omitted[i]);
+		joint = " and ";
+	}
+	buffer_append_text(text, " shows what was omitted]\n");
+}
+
+/* Both streams share the room: what one does not need is the other's. */
+static void put_output(const struct execution_info *info, const struct result_part *part,
+		       size_t room, struct result *ret)
+{
+	const struct excerpt out = { stream_of(info, OUTPUT_OUT), part->from[OUTPUT_OUT],
+				     part->to[OUTPUT_OUT] };
+	const struct excerpt err = { stream_of(info, OUTPUT_ERR), part->from[OUTPUT_ERR],
+				     part->to[OUTPUT_ERR] };
+	const size_t half = room / 2;
+	const size_t out_size = excerpt_text_size(&out, room);
+	const size_t err_size = excerpt_text_size(&err, room);
+	bool is_cut[OUTPUT_STREAMS] = { false, false };
+	uint64_t omitted[OUTPUT_STREAMS] = { 0, 0 };
+
+	is_cut[OUTPUT_OUT] = excerpt_append(&out, err_size < half ? room - err_size : half,
+					    &ret->text, &omitted[OUTPUT_OUT]);
+	end_line(&ret->text);
+	if (err.to > err.from) {
+		buffer_append_text(&ret->text, "[stderr]\n");
+		is_cut[OUTPUT_ERR] = excerpt_append(&err, out_size < half ? room - out_size : half,
+						    &ret->text, &omitted[OUTPUT_ERR]);
+		end_line(&ret->text);
+	}
+	ret->is_truncated = is_cut[OUTPUT_OUT] || is_cut[OUTPUT_ERR];
+	if (ret->is_truncated)
+		say_cut(info, is_cut, omitted, &ret->text);
+}
+
+static void say_dropped(const struct execution_info *info, struct result *ret)
+{
+	buffer_append_text(&ret->text, "[the log was dropped, because the logs of other executions "
+				       "needed the room: ");
+	put_counts(info, &ret->text);
+	buffer_append_text(&ret->text, "]\n");
+	ret->is_truncated = true;
+}
+
+static uint64_t us_since(int64_t then_ms)
+{
+	const int64_t now = executions_now_ms();
+
+	return now > then_ms ? (uint64_t)(now - then_ms) * 1000 : 0;
+}
+
+static void say_running(const struct execution_info *info, bool is_silent, struct buffer *text)
+{
+	const int64_t left_ms = info->ends_ms - executions_now_ms();
+
+	buffer_append_text(text, "[still running after ");
+	result_put_duration(text, us_since(info->started_ms));
+	if (is_silent)
+		buffer_append_text(text, " · no new output");
+	buffer_format(text, " · handle %s", info->handle);
+	if (info->ends_ms > 0) {
+		buffer_append_text(text, " · will be killed in ");
+		result_put_duration(text, left_ms > 0 ? (uint64_t)left_ms * 1000 : 0);
+	}
+	buffer_append_text(text, " · read_output(handle, wait_ms) to go on, ");
+	if (info->is_input_open)
+		buffer_append_text(text, "write_stdin to type, ");
+	buffer_append_text(text, "kill_execution to end]");
+}
+
+static bool has_printed(const struct execution_info *info)
+{
+	return info->log.streams[OUTPUT_OUT].total > 0 || info->log.streams[OUTPUT_ERR].total > 0;
+}
+
+static void put_last_line(const struct execution_info *info, bool is_silent, struct buffer *text)
+{
+	if (!is_over(info)) {
+		say_running(info, is_silent, text);
+		return;
+	}
+	buffer_append_text(text, "[");
+	result_put_verdict(info, text);
+	if (is_silent)
+		buffer_append_text(text, has_printed(info) ? " · no new output" : " · no output");
+	buffer_append_text(text, "]");
+}
+
+/* Nothing ran. */
+static bool put_failure(const struct execution_info *info, struct result *ret)
+{
+	if (!info->refused && (!info->done || info->done->stage == STAGE_NONE))
+		return false;
+	ret->is_error = true;
+	result_put_failure(info, &ret->text);
+	return true;
+}
+
+static bool is_failed(const struct execution_info *info)
+{
+	return info->done &&
+	       (info->done->verdict >= VERDICT_COUNT || info->done->verdict == VERDICT_INTERNAL);
+}
+
+void result_of_execution(const struct execution_info *info, const struct result_part *part,
+			 size_t room, struct result *ret)
+{
+	if (put_failure(info, ret))
+		return;
+	ret->is_error = is_failed(info);
+	if (info->is_log_dropped)
+		say_dropped(info, ret);
+	else
+		put_output(info, part, room, ret);
+	put_last_line(info, result_part_is_empty(part), &ret->text);
+}
+
+void result_of_stream(const struct execution_info *info, enum output_stream stream, uint64_t offset,
+		      size_t room, struct result *ret)
+{
+	const char *name = result_stream_name(stream);
+	const uint64_t total = stream_of(info, stream)->total;
+	struct excerpt excerpt = { stream_of(info, stream), offset, total };
+	struct buffer shown = { 0 };
+	uint64_t from, to;
+
+	if (put_failure(info, ret))
+		return;
+	ret->is_error = is_failed(info);
+	if (offset > total)
+		excerpt.from = total;
+	excerpt.to = end_of(info, stream, excerpt.from);
+	excerpt_append_first(&excerpt, room, &shown, &from, &to);
+	if (info->is_log_dropped)
+		say_dropped(info, ret);
+	else if (from > excerpt.from)
+		buffer_format(&ret->text,
+			      "[bytes %" PRIu64 " to %" PRIu64
+			      " of %s are gone: the log keeps the beginning and the end]\n",
+			      excerpt.from, from - 1, name);
+	buffer_append(&ret->text, shown.bytes, shown.size);
+	buffer_done(&shown);
+	end_line(&ret->text);
+	if (offset > total)
+		buffer_format(&ret->text, "[%s has only %" PRIu64 " bytes so far]\n", name, total);
+	else if (to > from)
+		buffer_format(&ret->text,
+			      "[%s from %" PRIu64 " to before %" PRIu64 " of %" PRIu64 " bytes · ",
+			      name, from, to, total);
+	if (offset <= total && to > from)
+		buffer_format(&ret->text,
+			      to < total ? "more: offset=%" PRIu64 "]\n"
+					 : "that is all so far: offset=%" PRIu64 "]\n",
+			      to);
+	ret->is_truncated = to < total;
+	put_last_line(info, to == from, &ret->text);
+}
+
+void result_put_meta(struct json_writer *writer, const struct result *result,
+		     const struct execution_info *info, const struct posture *posture, bool is_kept)
+{
+	const struct ipc_execution_done *done = info->done;
+
+	json_open_object(writer, "msp/execution");
+	if (is_kept) {
+		json_put_text(writer, "handle", info->handle);
+		json_put_text(writer, "state", done ? "ended" : "running");
+	}
+	if (done) {
+		json_put_text(writer, "verdict", verdict_name(done->verdict));
+		if (done->verdict == VERDICT_EXITED)
+			json_put_number(writer, "exit_code", done->exit_code);
+		if (done->signal != 0)
+			json_put_number(writer, "signal", done->signal);
+		if (done->stage != STAGE_NONE) {
+			json_put_text(writer, "stage", stage_text(done->stage));
+			json_put_number(writer, "errno", done->error);
+		}
+		json_put_number(writer, "wall_ms", (done->wall_us + 500) / 1000);
+		json_put_number(writer, "cpu_ms", (done->cpu_us + 500) / 1000);
+		json_put_number(writer, "peak_bytes", done->peak_bytes);
+	} else {
+		json_put_number(writer, "wall_ms", us_since(info->started_ms) / 1000);
+	}
+	json_put_number(writer, "stdout_bytes", info->log.streams[OUTPUT_OUT].total);
+	json_put_number(writer, "stderr_bytes", info->log.streams[OUTPUT_ERR].total);
+	json_put_bool(writer, "truncated", result->is_truncated);
+	json_put_text(writer, "limits", posture_limits_name(posture));
+	json_put_number(writer, "landlock_abi", posture->landlock_abi);
+	json_put_text(writer, "profile", info->label.profile);
+	json_close_object(writer);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * kill_execution: end an execution, or send a signal to it.
+ */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "mcp/tool_execution.h"
+#include "mcp/tool_handle.h"
+#include "mcp/waiting.h"
+#include "memory.h"
+
+enum kill_param {
+	KILL_HANDLE,
+	KILL_SIGNAL,
+	KILL_PARAMS,
+};
+
+/* It is the supervisor that kills; its word usually comes within milliseconds. */
+#define WAIT_MS_KILL 1000
+
+/* KILL is of another kind: it ends everything in the sandbox. */
+static const char *const signal_names[] = { "KILL", "HUP",  "INT",  "QUIT", "USR1",
+					    "USR2", "TERM", "CONT", "STOP", NULL };
+static const uint32_t signal_numbers[] = { SIGKILL, SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1,
+					   SIGUSR2, SIGTERM, SIGCONT, SIGSTOP };
+
+static const struct tool_param params[KILL_PARAMS] = {
+	[KILL_HANDLE] = HANDLE_PARAM,
+	[KILL_SIGNAL] = { .name = "signal",
+			  .kind = PARAM_NAME,
+			  .names = signal_names,
+			  .standard = "\"KILL\"",
+			  .description = "KILL ends every process of the execution. The others go "
+					 "to the program and its process group, which may handle "
+					 "them." },
+};
+
+static void on_ended(struct waiting *waiting, enum waiting_end end)
+{
+	struct result_part part;
+
+	if (end == WAITING_GONE) {
+		handle_fail_gone(waiting->call);
+	} else {
+		part = result_part_new(execution_info(waiting->execution));
+		handle_answer(waiting->call, waiting->execution, &part, RESULT_TEXT_BYTES);
+	}
+	free(waiting);
+}
+
+static void on_cancelled(struct waiting *waiting)
+{
+	free(waiting);
+}
+
+static const struct waiting_rules rules = { .ended = on_ended, .cancelled = on_cancelled };
+
+static void send_signal(struct call *call, struct execution *execution, size_t index)
+{
+	struct result result = { .is_error = false };
+
+	if (!execution_signal(execution, signal_numbers[index])) {
+		call_fail_text(call, "The execution has not started yet or is just ending, and the "
+				     "signal was not sent. Wait a moment and call again.");
+		return;
+	}
+	buffer_format(&result.text,
+		      "[SIG%s was sent to %s · read_output(handle) shows what comes of it]",
+		      signal_names[index], execution_info(execution)->handle);
+	handle_answer_result(call, execution, &result, true);
+}
+
+static void kill_execution(struct call *call, const struct json_document *document,
+			   struct json_value *const *values)
+{
+	struct execution *execution = handle_find(call, values[KILL_HANDLE]);
+	size_t index = 0;
+
+	(void)document;
+	if (!execution)
+		return;
+	while (values[KILL_SIGNAL] && !json_equals(values[KILL_SIGNAL], signal_names[index]))
+		index++;
+	if (index > 0 && execution_info(execution)->state != EXECUTION_OVER) {
+		send_signal(call, execution, index);
+		return;
+	}
+	execution_kill(execution);
+	waiting_begin(memory_get_zeroed(1, sizeof(struct waiting)), call, execution, &rules,
+		      WAIT_MS_KILL);
+}
+
+const struct tool tool_kill_execution = {
+	.name = "kill_execution",
+	.title = "End an execution, or send it a signal",
+	.description =
+		"End an execution that was started by run_command or run_code, with every process "
+		"in its sandbox, and return the last of its output and how it ended. Use it for "
+		"what runs in the background or takes too long. With `signal` it sends one of the "
+		"gentler signals to the program instead, for example INT to interrupt it like "
+		"Ctrl-C, or TERM to let it clean up; read_output then shows what came of it. One "
+		"that is over already is left as it is.",
+	.params = params,
+	.param_count = KILL_PARAMS,
+	.is_idempotent = true,
+	.handler = kill_execution,
+};

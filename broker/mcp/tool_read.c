@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * read_output: what an execution printed, as it comes or from an offset on.
+ */
+#include <stdlib.h>
+
+#include "mcp/tool_execution.h"
+#include "mcp/tool_handle.h"
+#include "mcp/waiting.h"
+#include "memory.h"
+
+enum read_param {
+	READ_HANDLE,
+	READ_OFFSET,
+	READ_WAIT,
+	READ_STREAM,
+	READ_BYTES,
+	READ_PARAMS,
+};
+
+/* What a client may ask to see at once, and the offsets that JSON's numbers hold. */
+#define READ_BYTES_MAX 100000
+#define OFFSET_MAX 9007199254740991
+
+/* Output comes in pieces: wait this long for more of it. */
+#define SETTLE_MS 100
+
+static const char *const stream_names[] = { "stdout", "stderr", NULL };
+
+static const struct tool_param params[READ_PARAMS] = {
+	[READ_HANDLE] = HANDLE_PARAM,
+	[READ_OFFSET] = { .name = "offset",
+			  .kind = PARAM_INTEGER,
+			  .maximum = OFFSET_MAX,
+			  .description = "Read one stream in order from this byte on, 0 being the "
+					 "first. Leave it out for what is new since the last "
+					 "read." },
+	[READ_WAIT] = { .name = "wait_ms",
+			.kind = PARAM_INTEGER,
+			.maximum = WAIT_MS_MAX,
+			.standard = TEXT_OF(WAIT_MS_DEFAULT),
+			.description = "Milliseconds to wait at most until there is something new, "
+				       "or the end." },
+	[READ_STREAM] = { .name = "stream",
+			  .kind = PARAM_NAME,
+			  .names = stream_names,
+			  .description = "Which stream to read. Without it both, and stdout when "
+					 "an offset is given." },
+	[READ_BYTES] = { .name = "max_bytes",
+			 .kind = PARAM_INTEGER,
+			 .minimum = 1,
+			 .maximum = READ_BYTES_MAX,
+			 .standard = TEXT_OF(RESULT_TEXT_BYTES),
+			 .description = "About how much text to return at most." },
+};
+
+struct reading {
+	struct waiting waiting; /* first */
+	size_t room;
+	bool is_one; /* stream; else both */
+	enum output_stream stream;
+	bool has_offset;
+	uint64_t offset;
+};
+
+static struct result_part part_of(const struct reading *reading)
+{
+	struct result_part part = result_part_new(execution_info(reading->waiting.execution));
+
+	for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
+		if (reading->is_one && reading->stream != i)
+			part.to[i] = part.from[i];
+	}
+	return part;
+}
+
+static bool has_news(const struct waiting *waiting)
+{
+	const struct reading *reading = (const struct reading *)waiting;
+	const struct result_part part = part_of(reading);
+
+	if (!reading->has_offset)
+		return !result_part_is_empty(&part);
+	return execution_info(waiting->execution)->log.streams[reading->stream].total >
+	       reading->offset;
+}
+
+static void answer(struct reading *reading)
+{
+	struct execution *execution = reading->waiting.execution;
+	const struct result_part part = part_of(reading);
+	struct result result = { .is_error = false };
+
+	if (!reading->has_offset) {
+		handle_answer(reading->waiting.call, execution, &part, reading->room);
+		return;
+	}
+	result_of_stream(execution_info(execution), reading->stream, reading->offset, reading->room,
+			 &result);
+	handle_answer_result(reading->waiting.call, execution, &result, true);
+}
+
+static void on_ended(struct waiting *waiting, enum waiting_end end)
+{
+	if (end == WAITING_GONE)
+		handle_fail_gone(waiting->call);
+	else
+		answer((struct reading *)waiting);
+	free(waiting);
+}
+
+static void on_cancelled(struct waiting *waiting)
+{
+	free(waiting);
+}
+
+static const struct waiting_rules rules = {
+	.ended = on_ended,
+	.cancelled = on_cancelled,
+	.has_news = has_news,
+	.settle_ms = SETTLE_MS,
+};
+
+static void read_output(struct call *call, const struct json_document *document,
+			struct json_value *const *values)
+{
+	struct execution *execution = handle_find(call, values[READ_HANDLE]);
+	struct json_value *stream = values[READ_STREAM];
+	struct reading *reading;
+
+	(void)document;
+	if (!execution)
+		return;
+	reading = memory_get_zeroed(1, sizeof(*reading));
+	reading->room = (size_t)tool_integer(values[READ_BYTES], RESULT_TEXT_BYTES);
+	reading->has_offset = values[READ_OFFSET] != NULL;
+	reading->offset = (uint64_t)tool_integer(values[READ_OFFSET], 0);
+	reading->is_one = reading->has_offset || stream;
+	reading->stream = stream && json_equals(stream, "stderr") ? OUTPUT_ERR : OUTPUT_OUT;
+	waiting_begin(&reading->waiting, call, execution, &rules,
+		      (uint32_t)tool_integer(values[READ_WAIT], WAIT_MS_DEFAULT));
+}
+
+const struct tool tool_read_output = {
+	.name = "read_output",
+	.title = "Read an execution's output",
+	.description =
+		"Return what an execution has printed since the last look at it, waiting up to "
+		"`wait_ms` until there is something new or it ends; the last line says whether it "
+		"still runs or how it ended. Use it with the handle of a call that yielded or ran "
+		"in the background, again and again until the last line is a verdict such as "
+		"[exit 0 · 31.2 s]. With `offset` it reads one stream in order from that byte on, "
+		"which is how to get the middle of an output that was cut; each result names the "
+		"next offset. The output is kept while the execution runs and for an hour after "
+		"its last use, of very long ones the beginning and the end.",
+	.params = params,
+	.param_count = READ_PARAMS,
+	.is_read_only = true,
+	.handler = read_output,
+};

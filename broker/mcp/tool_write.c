@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * write_stdin: type to an execution, and see what it says.
+ */
+#include <stdlib.h>
+
+#include "mcp/tool_execution.h"
+#include "mcp/tool_handle.h"
+#include "mcp/waiting.h"
+#include "memory.h"
+
+enum write_param {
+	WRITE_HANDLE,
+	WRITE_DATA,
+	WRITE_EOF,
+	WRITE_WAIT,
+	WRITE_ROWS,
+	WRITE_COLUMNS,
+	WRITE_PARAMS,
+};
+
+/* As long as a line lets it be. */
+#define DATA_BYTES_MAX (10U << 20)
+
+#define WAIT_MS_WRITE 1000
+
+/* A program that answers does so within this; each further piece makes it wait again. */
+#define SETTLE_MS 200
+
+static const struct tool_param params[WRITE_PARAMS] = {
+	[WRITE_HANDLE] = HANDLE_PARAM,
+	[WRITE_DATA] = { .name = "data",
+			 .kind = PARAM_BYTES,
+			 .bytes_max = DATA_BYTES_MAX,
+			 .description = "What to type; a line ends with \\n. In a terminal \\u0003 "
+					"is Ctrl-C, \\u0004 Ctrl-D." },
+	[WRITE_EOF] = { .name = "eof",
+			.kind = PARAM_BOOLEAN,
+			.standard = "false",
+			.description = "End the input after that. In a terminal, Ctrl-D is typed, "
+				       "which is the end of input at the beginning of a line." },
+	[WRITE_WAIT] = { .name = "wait_ms",
+			 .kind = PARAM_INTEGER,
+			 .maximum = WAIT_MS_MAX,
+			 .standard = TEXT_OF(WAIT_MS_WRITE),
+			 .description = "Milliseconds to wait at most for the answer; raise it "
+					"for what takes long." },
+	[WRITE_ROWS] = { .name = "tty_rows",
+			 .kind = PARAM_INTEGER,
+			 .minimum = 1,
+			 .maximum = UINT16_MAX,
+			 .description = "New height of the terminal, together with tty_columns." },
+	[WRITE_COLUMNS] = { .name = "tty_columns",
+			    .kind = PARAM_INTEGER,
+			    .minimum = 1,
+			    .maximum = UINT16_MAX,
+			    .description = "New width of the terminal, together with tty_rows." },
+};
+
+static bool has_news(const struct waiting *waiting)
+{
+	const struct result_part part = result_part_new(execution_info(waiting->execution));
+
+	return !result_part_is_empty(&part);
+}
+
+static void on_ended(struct waiting *waiting, enum waiting_end end)
+{
+	struct result_part part;
+
+	if (end == WAITING_GONE) {
+		handle_fail_gone(waiting->call);
+	} else {
+		part = result_part_new(execution_info(waiting->execution));
+		handle_answer(waiting->call, waiting->execution, &part, RESULT_TEXT_BYTES);
+	}
+	free(waiting);
+}
+
+static void on_cancelled(struct waiting *waiting)
+{
+	free(waiting);
+}
+
+static const struct waiting_rules rules = {
+	.ended = on_ended,
+	.cancelled = on_cancelled,
+	.has_news = has_news,
+	.settle_ms = SETTLE_MS,
+	.is_still_settled = true,
+};
+
+/* What stands against it before anything is done. */
+static const char *check(const struct execution_info *info, struct json_value *const *values)
+{
+	const bool is_sized = values[WRITE_ROWS] || values[WRITE_COLUMNS];
+
+	if (info->state == EXECUTION_OVER)
+		return "The execution is over, and reads nothing any more. read_output with its "
+		       "handle shows what it printed last and how it ended.";
+	if (is_sized && !(values[WRITE_ROWS] && values[WRITE_COLUMNS]))
+		return "Give both `tty_rows` and `tty_columns`, or none of them.";
+	if (is_sized && !info->is_terminal)
+		return "The execution has no terminal whose size could be set. Start it with "
+		       "`tty` set to true.";
+	return NULL;
+}
+
+static const char *const write_problems[] = {
+	[EXECUTION_WRITE_CLOSED] =
+		"The execution's standard input is closed, and nothing was typed. Start it with "
+		"`interactive` or `tty` set to true to type to it.",
+	[EXECUTION_WRITE_FULL] =
+		"12 MiB of input are waiting to be read by executions. Nothing was typed. Wait "
+		"until they are read, and call again.",
+};
+
+/* NULL: it was typed. */
+static const char *type(struct execution *execution, const struct json_value *data, bool is_last)
+{
+	enum execution_write done;
+
+	if (!data && !is_last)
+		return NULL;
+	done = execution_write(execution, data ? data->text : NULL, data ? data->size : 0, is_last);
+	return done == EXECUTION_WRITE_DONE ? NULL : write_problems[done];
+}
+
+static void write_stdin(struct call *call, const struct json_document *document,
+			struct json_value *const *values)
+{
+	struct execution *execution = handle_find(call, values[WRITE_HANDLE]);
+	const char *problem;
+
+	(void)document;
+	if (!execution)
+		return;
+	problem = check(execution_info(execution), values);
+	if (!problem && values[WRITE_ROWS] &&
+	    !execution_resize(execution, (uint32_t)tool_integer(values[WRITE_ROWS], 0),
+			      (uint32_t)tool_integer(values[WRITE_COLUMNS], 0)))
+		problem = "The terminal is closed.";
+	if (!problem)
+		problem = type(execution, values[WRITE_DATA], tool_boolean(values[WRITE_EOF]));
+	if (problem)
+		call_fail_text(call, problem);
+	else
+		waiting_begin(memory_get_zeroed(1, sizeof(struct waiting)), call, execution, &rules,
+			      (uint32_t)tool_integer(values[WRITE_WAIT], WAIT_MS_WRITE));
+}
+
+const struct tool tool_write_stdin = {
+	.name = "write_stdin",
+	.title = "Type to an execution",
+	.description =
+		"Type text to the standard input of an execution that was started with "
+		"`interactive` or `tty`, then wait up to `wait_ms` for its answer and return what "
+		"is new, like read_output. Use it to talk to interpreters, shells and programs "
+		"that ask questions: end a line with \\n, send Ctrl-C to a terminal as \\u0003, "
+		"and set `eof` when the program shall see the end of its input. It can also change "
+		"the size of the terminal. It returns when the program has been silent for a "
+		"moment; what comes later is there for read_output.",
+	.params = params,
+	.param_count = WRITE_PARAMS,
+	.handler = write_stdin,
+};
