@@ -311,3 +311,8 @@ void client_send(struct client *client, const struct buffer *line)
 	buffer_append(&client->queue, "\n", 1);
 	flush(client);
 }
+
+bool client_is_behind(const struct client *client)
+{
+	return pending(client) > QUEUE_LOW_BYTES;
+}

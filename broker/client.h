@@ -10,6 +10,7 @@
 #define BROKER_CLIENT_H
 
 #include <event2/event.h>
+#include <stdbool.h>
 
 #include "buffer.h"
 
@@ -35,5 +36,8 @@ void client_open(struct client *client);
 
 /* Queue a line and write what can be written. While much is queued, nothing more is read. */
 void client_send(struct client *client, const struct buffer *line);
+
+/* Is much queued? */
+bool client_is_behind(const struct client *client);
 
 #endif

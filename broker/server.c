@@ -118,6 +118,15 @@ static void answer_client(struct exchange *exchange, const struct buffer *line, 
 	client_send(server_of(exchange)->client, line);
 }
 
+static bool is_client_behind(const struct exchange *exchange)
+{
+	const struct server *server =
+		(const struct server *)(const void *)((const char *)exchange -
+						      offsetof(struct server, client_exchange));
+
+	return client_is_behind(server->client);
+}
+
 static void never_done(struct exchange *exchange)
 {
 	(void)exchange;
@@ -231,6 +240,7 @@ struct server *server_new(struct event_base *base, int in, int out, int channel)
 	server->host.base = base;
 	server->host.catalog = &catalog;
 	exchange_init(&server->client_exchange, &client_exchange);
+	server->client_exchange.is_behind = is_client_behind;
 	session_init(&server->session, &server->host, 0, &server->client_exchange);
 	server->client = client_new(base, in, out, &client_handlers, server);
 	server->supervisor_readable = watch(server, channel, EV_READ, on_supervisor_readable);

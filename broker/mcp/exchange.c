@@ -9,6 +9,7 @@ void exchange_init(struct exchange *exchange, const struct exchange_kind *kind)
 {
 	exchange->kind = kind;
 	exchange->open = 1;
+	exchange->is_behind = NULL;
 }
 
 void exchange_hold(struct exchange *exchange)
@@ -20,6 +21,11 @@ void exchange_release(struct exchange *exchange)
 {
 	if (--exchange->open == 0)
 		exchange->kind->done(exchange);
+}
+
+bool exchange_is_behind(const struct exchange *exchange)
+{
+	return exchange->is_behind && exchange->is_behind(exchange);
 }
 
 void exchange_say(struct exchange *exchange, const struct buffer *message)

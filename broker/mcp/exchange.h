@@ -6,6 +6,7 @@
 #ifndef BROKER_MCP_EXCHANGE_H
 #define BROKER_MCP_EXCHANGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "buffer.h"
@@ -24,6 +25,9 @@ struct exchange_kind {
 struct exchange {
 	const struct exchange_kind *kind;
 	uint32_t open; /* who will use it again: its maker, and each call in flight */
+	/* Does so much wait to be sent that what can be said later should be? The transport may
+	 * set it after exchange_init(); NULL: never. */
+	bool (*is_behind)(const struct exchange *exchange);
 };
 
 /* Start with one hold, the maker's. */
@@ -32,6 +36,9 @@ void exchange_init(struct exchange *exchange, const struct exchange_kind *kind);
 void exchange_hold(struct exchange *exchange);
 void exchange_release(struct exchange *exchange);
 
+bool exchange_is_behind(const struct exchange *exchange);
+
+/* Neither ends a session or a call: a way back that is found broken is given up later. */
 void exchange_say(struct exchange *exchange, const struct buffer *message);
 void exchange_answer(struct exchange *exchange, const struct buffer *answer, int code);
 
