@@ -139,8 +139,7 @@ static void on_welcome(void *context, const struct ipc_welcome *welcome, int pla
 {
 	struct server *server = context;
 
-	fd_close(&plan);
-	posture_from_welcome(welcome, &server->host.posture);
+	host_take_welcome(&server->host, welcome, plan);
 	client_open(server->client);
 }
 

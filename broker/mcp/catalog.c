@@ -3,6 +3,8 @@
  * What the product offers to clients.
  */
 #include "mcp/host.h"
+#include "mcp/prompt_start.h"
+#include "mcp/resource_policy.h"
 #include "mcp/tool_execution.h"
 #include "mcp/tool_run.h"
 
@@ -16,4 +18,17 @@ static const struct tool *const tools[] = {
 	NULL,
 };
 
-const struct catalog catalog = { .tools = tools };
+static const struct prompt *const prompts[] = {
+	&prompt_try_code,
+	&prompt_compare_commands,
+	&prompt_explore_sandbox,
+	NULL,
+};
+
+static const struct resource_provider *const resources[] = { &resource_policy, NULL };
+
+const struct catalog catalog = {
+	.tools = tools,
+	.prompts = prompts,
+	.resources = resources,
+};

@@ -8,15 +8,29 @@
 
 #include <event2/event.h>
 
+#include "common/plan.h"
 #include "executions.h"
 #include "mcp/posture.h"
 
+struct prompt;
+struct resource_provider;
 struct session;
 struct tool;
+
+/* The lists that clients may ask for. */
+enum host_list {
+	LIST_TOOLS = 1,
+	LIST_PROMPTS = 2,
+	LIST_RESOURCES = 4,
+};
 
 /* What this server offers; each list ends with NULL. Order is what clients see. */
 struct catalog {
 	const struct tool *const *tools;
+	const struct prompt *const *prompts;
+	const struct resource_provider *const *resources;
+	/* enum host_list: these may change, and whoever changes one calls host_list_changed() */
+	unsigned int changing;
 };
 
 /* The product's. */
@@ -26,9 +40,13 @@ struct host {
 	struct event_base *base;
 	struct executions *executions;
 	struct posture posture;
+	struct plan plan; /* no bytes: there is none to show */
 	const struct catalog *catalog;
 	struct session *sessions;
 	uint64_t last_session; /* number of the newest */
 };
+
+/* The supervisor's welcome and the plan that came with it, which is closed. */
+void host_take_welcome(struct host *host, const struct ipc_welcome *welcome, int plan);
 
 #endif

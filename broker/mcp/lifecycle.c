@@ -13,12 +13,34 @@ static void put_guide(struct json_writer *writer, const struct request *request)
 	buffer_done(&guide);
 }
 
-/* An object per capability; the lists never change while the process lives. */
-static void put_capabilities(struct json_writer *writer)
+/* A list that does not change is not said to: clients then listen for nothing. */
+static void open_list(struct json_writer *writer, const char *name, const struct catalog *offered,
+		      enum host_list list)
+{
+	json_open_object(writer, name);
+	if ((offered->changing & list) != 0)
+		json_put_bool(writer, "listChanged", true);
+}
+
+static void put_empty(struct json_writer *writer, const char *name)
+{
+	json_open_object(writer, name);
+	json_close_object(writer);
+}
+
+/* An object per capability. They are the same in both eras: in the modern one, the log is asked for
+ * in each request. */
+static void put_capabilities(struct json_writer *writer, const struct catalog *offered)
 {
 	json_open_object(writer, "capabilities");
-	json_open_object(writer, "tools");
+	open_list(writer, "tools", offered, LIST_TOOLS);
 	json_close_object(writer);
+	open_list(writer, "prompts", offered, LIST_PROMPTS);
+	json_close_object(writer);
+	open_list(writer, "resources", offered, LIST_RESOURCES);
+	json_close_object(writer);
+	put_empty(writer, "completions");
+	put_empty(writer, "logging");
 	json_close_object(writer);
 }
 
@@ -30,18 +52,38 @@ void lifecycle_initialize(const struct request *request)
 	session->version = era_negotiate(request_param(request, "protocolVersion"));
 	request_open_result(request, &answer);
 	json_put_text(&answer.writer, "protocolVersion", session->version);
-	put_capabilities(&answer.writer);
+	put_capabilities(&answer.writer, session->host->catalog);
 	era_put_server(&answer.writer, "serverInfo");
 	put_guide(&answer.writer, request);
 	request_close_result(request, &answer);
 }
 
-void lifecycle_ping(const struct request *request)
+static void answer_empty(const struct request *request)
 {
 	struct answer answer;
 
 	request_open_result(request, &answer);
 	request_close_result(request, &answer);
+}
+
+void lifecycle_ping(const struct request *request)
+{
+	answer_empty(request);
+}
+
+void lifecycle_set_level(const struct request *request)
+{
+	enum log_level level;
+
+	if (!log_level_read(request_param(request, "level"), &level)) {
+		request_refuse(request, RPC_INVALID_PARAMS,
+			       "Invalid params: level must be debug, info, notice, warning, error, "
+			       "critical, alert or emergency",
+			       NULL);
+		return;
+	}
+	request->session->log_level = level;
+	answer_empty(request);
 }
 
 void lifecycle_discover(const struct request *request)
@@ -50,7 +92,7 @@ void lifecycle_discover(const struct request *request)
 
 	request_open_result(request, &answer);
 	era_put_versions(&answer.writer, "supportedVersions");
-	put_capabilities(&answer.writer);
+	put_capabilities(&answer.writer, request->session->host->catalog);
 	put_guide(&answer.writer, request);
 	request_put_caching(request, &answer);
 	request_close_result(request, &answer);

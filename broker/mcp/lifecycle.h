@@ -10,6 +10,7 @@
 void lifecycle_initialize(const struct request *request);
 void lifecycle_ping(const struct request *request);
 void lifecycle_discover(const struct request *request);
+void lifecycle_set_level(const struct request *request);
 void lifecycle_cancelled(const struct request *request);
 
 #endif

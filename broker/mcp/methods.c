@@ -6,8 +6,11 @@
 #include "mcp/methods.h"
 
 #include "mcp/call.h"
+#include "mcp/completion.h"
 #include "mcp/lifecycle.h"
+#include "mcp/prompts.h"
 #include "mcp/request.h"
+#include "mcp/resources.h"
 #include "mcp/tools.h"
 #include "text.h"
 
@@ -27,6 +30,13 @@ static const struct method methods[] = {
 	{ "server/discover", ERA_MODERN, false, lifecycle_discover },
 	{ "tools/list", ERA_BOTH, false, tools_list },
 	{ "tools/call", ERA_BOTH, false, tools_call },
+	{ "prompts/list", ERA_BOTH, false, prompts_list },
+	{ "prompts/get", ERA_BOTH, false, prompts_get },
+	{ "resources/list", ERA_BOTH, false, resources_list },
+	{ "resources/templates/list", ERA_BOTH, false, resources_list_templates },
+	{ "resources/read", ERA_BOTH, false, resources_read },
+	{ "completion/complete", ERA_BOTH, false, completion_complete },
+	{ "logging/setLevel", ERA_LEGACY, false, lifecycle_set_level },
 };
 
 /* Every other notification is ignored; notifications/initialized has nothing to say to us. */

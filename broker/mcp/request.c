@@ -5,10 +5,6 @@
 
 #include "text.h"
 
-/* What is cached holds as long as the process; a client that keeps it over a restart with another
- * configuration shall not do so for long. */
-#define TTL_MS 300000
-
 struct json_value *request_param(const struct request *request, const char *name)
 {
 	struct json_value *value = json_member(request->document, request->message->params, name);
@@ -81,12 +77,17 @@ void request_open_result(const struct request *request, struct answer *answer)
 	message_open_result(&answer->writer, &request->message->id, request->era);
 }
 
+void answer_put_caching(struct answer *answer, enum era era, uint32_t ttl_ms)
+{
+	if (era != ERA_MODERN)
+		return;
+	json_put_number(&answer->writer, "ttlMs", ttl_ms);
+	json_put_text(&answer->writer, "cacheScope", "private");
+}
+
 void request_put_caching(const struct request *request, struct answer *answer)
 {
-	if (request->era != ERA_MODERN)
-		return;
-	json_put_number(&answer->writer, "ttlMs", TTL_MS);
-	json_put_text(&answer->writer, "cacheScope", "private");
+	answer_put_caching(answer, request->era, ANSWER_TTL_MS);
 }
 
 void request_close_result(const struct request *request, struct answer *answer)

@@ -9,6 +9,11 @@
 #include "mcp/message.h"
 #include "mcp/session.h"
 
+/* For how long an answer that does not change may be cached, in milliseconds: it holds as long as
+ * the process, but a client that keeps it over a restart with another configuration shall not do so
+ * for long. */
+#define ANSWER_TTL_MS 300000U
+
 /* Of what a client sent, this much is quoted in a message. */
 #define QUOTE_BYTES 100
 
@@ -48,6 +53,7 @@ struct answer {
 
 void request_open_result(const struct request *request, struct answer *answer);
 void request_put_caching(const struct request *request, struct answer *answer);
+void answer_put_caching(struct answer *answer, enum era era, uint32_t ttl_ms);
 void request_close_result(const struct request *request, struct answer *answer);
 
 #endif

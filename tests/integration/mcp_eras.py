@@ -8,6 +8,9 @@ import support
 PREFIX = "io.modelcontextprotocol/"
 MODERN = {PREFIX + "protocolVersion": "2026-07-28", PREFIX + "clientCapabilities": {},
           PREFIX + "clientInfo": {"name": "tests", "version": "1"}}
+# The same in both eras; what never changes is not said to.
+CAPABILITIES = {"tools": {}, "prompts": {}, "resources": {}, "completions": {},
+                "logging": {}}
 
 
 class Eras(unittest.TestCase):
@@ -64,7 +67,7 @@ class Eras(unittest.TestCase):
         for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
             result = self.server.initialize(version)
             self.assertEqual(result["protocolVersion"], version)
-            self.assertEqual(result["capabilities"], {"tools": {}})
+            self.assertEqual(result["capabilities"], CAPABILITIES)
             self.assertEqual(result["serverInfo"]["name"], "msp")
             for word in ("run_command", "run_code", "no network"):
                 self.assertIn(word, result["instructions"])
@@ -82,7 +85,7 @@ class Eras(unittest.TestCase):
         self.check_modern(result)
         self.check_cached(result)
         self.assertEqual(result["supportedVersions"], ["2026-07-28"])
-        self.assertEqual(result["capabilities"], {"tools": {}})
+        self.assertEqual(result["capabilities"], CAPABILITIES)
         self.assertIn("run_code", result["instructions"])
         result = self.server.request("tools/list", {"_meta": MODERN})
         self.check_modern(result)

@@ -155,7 +155,7 @@ Test(mcp_edge, no_method)
 	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":null}", "1", -32600);
 	expect_error("{\"jsonrpc\":\"2.0\"}", "null", -32600);
 	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such\"}", "1", -32601);
-	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\"}", "1", -32601);
+	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/lost\"}", "1", -32601);
 	expect_error("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\u0000\\ud800\"}", "1", -32601);
 }
 

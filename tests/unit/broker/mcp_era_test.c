@@ -17,6 +17,10 @@
 #define SERVER_INFO                                                                                \
 	"\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":\"msp\",\"title\":"           \
 	"\"Model Sandbox Protocol\",\"version\":\"" MSP_VERSION "\"}"
+/* The same in both eras; what never changes is not said to. */
+#define CAPABILITIES                                                                               \
+	"\"capabilities\":{\"tools\":{},\"prompts\":{},\"resources\":{},"            \
+	"\"completions\":{},\"logging\":{}}"
 
 static struct rig rig;
 
@@ -83,7 +87,7 @@ Test(mcp_era, initialize_says_who_and_what)
 {
 	const char *line = initialize("\"2025-06-18\"");
 
-	expect_part(line, "\"capabilities\":{\"tools\":{}}");
+	expect_part(line, CAPABILITIES);
 	expect_part(line, "\"serverInfo\":{\"name\":\"msp\"");
 	expect_part(line, "\"instructions\":\"");
 	expect_part(line, "run_command");
@@ -100,7 +104,7 @@ Test(mcp_era, discover)
 
 	expect_part(line, "\"id\":1,\"result\":{\"resultType\":\"complete\",");
 	expect_part(line, "\"supportedVersions\":[\"2026-07-28\"]");
-	expect_part(line, "\"capabilities\":{\"tools\":{}}");
+	expect_part(line, CAPABILITIES);
 	expect_part(line, "\"instructions\":\"");
 	expect_part(line, "\"ttlMs\":");
 	expect_part(line, "\"cacheScope\":\"private\"");
@@ -119,7 +123,6 @@ Test(mcp_era, modern_methods)
 	expect_error("ping", MODERN, -32601);
 	expect_error("logging/setLevel", MODERN, -32601);
 	expect_error("resources/subscribe", MODERN, -32601);
-	expect_error("subscriptions/listen", MODERN, -32601);
 	expect_error("no/such", MODERN, -32601);
 }
 
@@ -133,7 +136,23 @@ Test(mcp_era, legacy_methods)
 	expect_part(ask("ping", ""), "\"result\":{}");
 	expect_error("server/discover", "", -32601);
 	expect_error("server/discover", "\"params\":{\"_meta\":{\"progressToken\":1}}", -32601);
-	expect_error("logging/setLevel", "\"params\":{\"level\":\"info\"}", -32601);
+	expect_error("subscriptions/listen", "\"params\":{\"notifications\":{}}", -32601);
+}
+
+Test(mcp_era, log_levels)
+{
+	static const char *const levels[] = { "debug", "info",     "notice", "warning",
+					      "error", "critical", "alert",  "emergency" };
+	char params[64];
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		(void)snprintf(params, sizeof(params), "\"params\":{\"level\":\"%s\"}", levels[i]);
+		expect_part(ask("logging/setLevel", params), "\"id\":1,\"result\":{}}");
+	}
+	expect_error("logging/setLevel", "\"params\":{\"level\":\"loud\"}", -32602);
+	expect_part(rig.line, "emergency");
+	expect_error("logging/setLevel", "\"params\":{\"level\":7}", -32602);
+	expect_error("logging/setLevel", "", -32602);
 }
 
 Test(mcp_era, a_claim_must_be_whole)

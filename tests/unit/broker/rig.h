@@ -33,6 +33,7 @@ struct rig {
 	char *line;    /* the last one received, without newline, terminated */
 	char *pending; /* read, not yet handed out */
 	size_t pending_size;
+	const char *profile_name; /* of the plan in the welcome; NULL: "default" */
 };
 
 /* The workload's ends of an execution that the test plays. */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/host.h"
+
+#include "common/fd.h"
+#include "common/log.h"
+
+void host_take_welcome(struct host *host, const struct ipc_welcome *welcome, int plan)
+{
+	posture_from_welcome(welcome, &host->posture);
+	/* it is only shown, so its faults stop nothing else; that it is sealed, the channel checked
+	 */
+	if (plan_open_fd(plan, &host->plan) != 0) {
+		host->plan = (struct plan){ 0 };
+		log_line("the plan that came with the welcome cannot be read: clients see no "
+			 "policy");
+	}
+	fd_close(&plan);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Prompts that help people to begin: what a sandbox that forgets everything is good for.
+ */
+#ifndef BROKER_MCP_PROMPT_START_H
+#define BROKER_MCP_PROMPT_START_H
+
+#include "mcp/prompts.h"
+
+extern const struct prompt prompt_try_code;
+extern const struct prompt prompt_compare_commands;
+extern const struct prompt prompt_explore_sandbox;
+
+#endif

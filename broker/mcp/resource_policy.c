@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/resource_policy.h"
+
+#include <string.h>
+
+/* The visible profile at `place`; NULL behind the last. */
+static const struct plan_profile *profile_at(const struct session *session, size_t place)
+{
+	const struct plan *plan = &session->host->plan;
+
+	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+
+		if (!plan_is_internal(plan, profile) && place-- == 0)
+			return profile;
+	}
+	return NULL;
+}
+
+static const struct plan_profile *find(const struct session *session, const char *name)
+{
+	const struct plan *plan = &session->host->plan;
+	const struct plan_profile *profile;
+
+	for (size_t i = 0; (profile = profile_at(session, i)); i++) {
+		if (strcmp(plan_string(plan, profile->name), name) == 0)
+			return profile;
+	}
+	return NULL;
+}
+
+static size_t count(const struct session *session)
+{
+	size_t profiles = 0;
+
+	while (profile_at(session, profiles))
+		profiles++;
+	return profiles;
+}
+
+static void describe(const struct session *session, size_t place, struct resource_entry *ret)
+{
+	const struct plan *plan = &session->host->plan;
+	const struct plan_profile *profile = profile_at(session, place);
+	const char *name = plan_string(plan, profile->name);
+	const char *description = plan_string(plan, profile->description);
+
+	(void)strncpy(ret->values.value[0], name, RESOURCE_VALUE_MAX - 1);
+	buffer_append_text(&ret->name, name);
+	buffer_format(&ret->title, "Policy of the profile %s", name);
+	buffer_append_text(&ret->description, description);
+	ret->size = strlen(plan_string(plan, profile->text));
+	ret->has_size = true;
+}
+
+static bool exists(const struct session *session, const struct resource_values *values)
+{
+	return find(session, values->value[0]) != NULL;
+}
+
+static void read_policy(struct call *call, const struct resource *resource)
+{
+	const struct plan *plan = &call->session->host->plan;
+	const struct plan_profile *profile = find(call->session, resource->values.value[0]);
+	struct buffer text = { 0 };
+
+	buffer_append_text(&text, plan_string(plan, profile->text));
+	resources_answer(call, resource, NULL, &text);
+	buffer_done(&text);
+}
+
+static void complete(const struct session *session, size_t place,
+		     const struct resource_values *known, struct completion *completion)
+{
+	const struct plan *plan = &session->host->plan;
+	const struct plan_profile *profile;
+
+	(void)place; /* there is one variable */
+	(void)known;
+	for (size_t i = 0; (profile = profile_at(session, i)); i++)
+		completion_offer(completion, plan_string(plan, profile->name));
+}
+
+const struct resource_provider resource_policy = {
+	.uri_template = "policy://{profile}",
+	.name = "policy",
+	.title = "Policy of a profile",
+	.description = "What a sandbox of this profile can see, do and use: files, system calls, "
+		       "network, limits, languages. It is in force for every execution under the "
+		       "profile, and nothing inside a sandbox can change it.",
+	.mime_type = "text/plain",
+	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
+	.priority = 0.5,
+	.count = count,
+	.describe = describe,
+	.exists = exists,
+	.read = read_policy,
+	.complete = complete,
+};

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/resource_uri.h"
+
+#include <string.h>
+
+#include "memory.h"
+#include "utf8.h"
+
+static const char hex_digits[] = "0123456789ABCDEF";
+
+static bool is_unreserved(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '-' || c == '.' || c == '_' || c == '~';
+}
+
+static int hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* One byte of a value at `uri`; how many characters it took, 0: there is none. */
+static size_t decode(const char *uri, size_t size, char *ret)
+{
+	if (size > 0 && is_unreserved(uri[0])) {
+		*ret = uri[0];
+		return 1;
+	}
+	if (size < 3 || uri[0] != '%' || hex(uri[1]) < 0 || hex(uri[2]) < 0)
+		return 0;
+	*ret = (char)(hex(uri[1]) * 16 + hex(uri[2]));
+	return 3;
+}
+
+/* The value that `uri` begins with; how many characters it took, 0: none that is allowed. */
+static size_t take_value(const char *uri, size_t size, char ret[RESOURCE_VALUE_MAX])
+{
+	size_t at = 0, length = 0, step;
+	char byte = '\0';
+
+	while ((step = decode(uri + at, size - at, &byte)) > 0) {
+		if (length == RESOURCE_VALUE_MAX - 1 || byte == '\0')
+			return 0;
+		ret[length++] = byte;
+		at += step;
+	}
+	ret[length] = '\0';
+	return utf8_is_valid(ret, length) ? at : 0;
+}
+
+/* Behind the '}' of the variable whose name begins at `name`. */
+static const char *behind(const char *name)
+{
+	const char *end = strchr(name, '}');
+
+	if (!end)
+		bug("a template without an end");
+	return end + 1;
+}
+
+bool resource_uri_match(const char *uri_template, const char *uri, size_t size,
+			struct resource_values *ret)
+{
+	size_t variable = 0, at = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	for (const char *t = uri_template; *t;) {
+		if (*t == '{') {
+			const size_t length = take_value(uri + at, size - at, ret->value[variable]);
+
+			if (length == 0)
+				return false;
+			at += length;
+			variable++;
+			t = behind(t);
+		} else {
+			if (at == size || uri[at] != *t)
+				return false;
+			at++;
+			t++;
+		}
+	}
+	return at == size;
+}
+
+static void append_value(const char *value, struct buffer *ret)
+{
+	for (; *value; value++) {
+		const unsigned char byte = (unsigned char)*value;
+		const char encoded[3] = { '%', hex_digits[byte >> 4], hex_digits[byte & 15] };
+
+		if (is_unreserved(*value))
+			buffer_append(ret, value, 1);
+		else
+			buffer_append(ret, encoded, sizeof(encoded));
+	}
+}
+
+void resource_uri_expand(const char *uri_template, const struct resource_values *values,
+			 struct buffer *ret)
+{
+	size_t variable = 0;
+
+	for (const char *t = uri_template; *t;) {
+		if (*t == '{') {
+			append_value(values->value[variable++], ret);
+			t = behind(t);
+		} else {
+			buffer_append(ret, t++, 1);
+		}
+	}
+}
+
+int resource_uri_find(const char *uri_template, const char *name, size_t size)
+{
+	int place = 0;
+
+	for (const char *t = strchr(uri_template, '{'); t; t = strchr(t, '{')) {
+		const char *end = behind(t) - 1;
+
+		if ((size_t)(end - t) - 1 == size && memcmp(t + 1, name, size) == 0)
+			return place;
+		place++;
+		t = end;
+	}
+	return -1;
+}
+
+bool resource_uri_has_variables(const char *uri_template)
+{
+	return strchr(uri_template, '{') != NULL;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/resources.h"
+
+#include <string.h>
+
+#include "mcp/page.h"
+#include "memory.h"
+#include "text.h"
+#include "utf8.h"
+
+static const struct resource_provider *const *rows(const struct session *session)
+{
+	return session->host->catalog->resources;
+}
+
+/* --- lists -------------------------------------------------------------------------------- */
+
+static void put_annotations(struct json_writer *writer, const struct resource_provider *row)
+{
+	json_open_object(writer, "annotations");
+	json_open_array(writer, "audience");
+	if ((row->audience & AUDIENCE_USER) != 0)
+		json_put_text(writer, NULL, "user");
+	if ((row->audience & AUDIENCE_ASSISTANT) != 0)
+		json_put_text(writer, NULL, "assistant");
+	json_close_array(writer);
+	json_put_double(writer, "priority", row->priority);
+	json_close_object(writer);
+}
+
+/* What the entry says, or what the row says of all of its kind. */
+static void put_either(struct json_writer *writer, const char *key, const struct buffer *text,
+		       const char *otherwise)
+{
+	if (text->size > 0)
+		json_put_string(writer, key, text->bytes, text->size);
+	else
+		json_put_text(writer, key, otherwise);
+}
+
+static void put_entry(struct json_writer *writer, const struct session *session,
+		      const struct resource_provider *row, size_t place)
+{
+	struct resource_entry entry = { .has_size = false };
+	struct buffer uri = { 0 };
+
+	row->describe(session, place, &entry);
+	resource_uri_expand(row->uri_template, &entry.values, &uri);
+	json_open_object(writer, NULL);
+	json_put_string(writer, "uri", uri.bytes, uri.size);
+	put_either(writer, "name", &entry.name, row->name);
+	put_either(writer, "title", &entry.title, row->title);
+	put_either(writer, "description", &entry.description, row->description);
+	json_put_text(writer, "mimeType", row->mime_type);
+	put_annotations(writer, row);
+	if (entry.has_size)
+		json_put_number(writer, "size", entry.size);
+	json_close_object(writer);
+	buffer_done(&uri);
+	buffer_done(&entry.name);
+	buffer_done(&entry.title);
+	buffer_done(&entry.description);
+}
+
+static size_t count_of(const struct session *session, const struct resource_provider *row)
+{
+	return row->count ? row->count(session) : 0;
+}
+
+/* The entries of all rows, one row after the other. */
+static void put_entries(struct json_writer *writer, const struct session *session, size_t first,
+			size_t end)
+{
+	size_t begin = 0; /* of the row's entries among all */
+
+	for (const struct resource_provider *const *row = rows(session); *row; row++) {
+		const size_t count = count_of(session, *row);
+
+		for (size_t i = 0; i < count; i++) {
+			if (begin + i >= first && begin + i < end)
+				put_entry(writer, session, *row, i);
+		}
+		begin += count;
+	}
+}
+
+void resources_list(const struct request *request)
+{
+	const struct session *session = request->session;
+	size_t count = 0;
+	size_t first, end;
+	struct answer answer;
+
+	for (const struct resource_provider *const *row = rows(session); *row; row++)
+		count += count_of(session, *row);
+	if (!page_begin(request, count, &first))
+		return;
+	end = page_end(first, count);
+	request_open_result(request, &answer);
+	json_open_array(&answer.writer, "resources");
+	put_entries(&answer.writer, session, first, end);
+	json_close_array(&answer.writer);
+	page_put_cursor(&answer.writer, end, count);
+	/* logs come with every execution, and go */
+	answer_put_caching(&answer, request->era, 0);
+	request_close_result(request, &answer);
+}
+
+static void put_template(struct json_writer *writer, const struct resource_provider *row)
+{
+	json_open_object(writer, NULL);
+	json_put_text(writer, "uriTemplate", row->uri_template);
+	json_put_text(writer, "name", row->name);
+	json_put_text(writer, "title", row->title);
+	json_put_text(writer, "description", row->description);
+	json_put_text(writer, "mimeType", row->mime_type);
+	put_annotations(writer, row);
+	json_close_object(writer);
+}
+
+void resources_list_templates(const struct request *request)
+{
+	const struct resource_provider *const *all = rows(request->session);
+	size_t count = 0, place = 0;
+	size_t first, end;
+	struct answer answer;
+
+	for (size_t i = 0; all[i]; i++)
+		count += resource_uri_has_variables(all[i]->uri_template);
+	if (!page_begin(request, count, &first))
+		return;
+	end = page_end(first, count);
+	request_open_result(request, &answer);
+	json_open_array(&answer.writer, "resourceTemplates");
+	for (size_t i = 0; all[i]; i++) {
+		if (!resource_uri_has_variables(all[i]->uri_template))
+			continue;
+		if (place >= first && place < end)
+			put_template(&answer.writer, all[i]);
+		place++;
+	}
+	json_close_array(&answer.writer);
+	page_put_cursor(&answer.writer, end, count);
+	request_put_caching(request, &answer);
+	request_close_result(request, &answer);
+}
+
+/* --- one resource ------------------------------------------------------------------------- */
+
+bool resources_find(const struct session *session, const struct json_value *uri,
+		    struct resource *ret)
+{
+	ret->uri = uri->text;
+	ret->uri_size = uri->size;
+	for (const struct resource_provider *const *row = rows(session); *row; row++) {
+		if (!resource_uri_match((*row)->uri_template, uri->text, uri->size, &ret->values))
+			continue;
+		ret->provider = *row;
+		return (*row)->exists(session, &ret->values);
+	}
+	return false;
+}
+
+void resources_refuse_unknown(const struct request *request, const struct json_value *uri)
+{
+	const struct resource_provider *const *all = rows(request->session);
+	struct buffer text = { 0 }, data = { 0 };
+	struct json_writer writer = { .out = &data };
+
+	buffer_append_text(&text, "Resource not found: ");
+	text_quote(&text, uri->text, uri->size, QUOTE_BYTES);
+	buffer_append_text(&text,
+			   ". resources/list says what there is now; a log is there as long as its "
+			   "sandbox's executions are kept. URIs look like: ");
+	for (size_t i = 0; all[i]; i++) {
+		buffer_append_text(&text, i > 0 ? ", " : "");
+		buffer_append_text(&text, all[i]->uri_template);
+	}
+	json_open_object(&writer, NULL);
+	json_put_string(&writer, "uri", uri->text,
+			text_fit_first(uri->text, uri->size, RESOURCE_URI_SHOWN));
+	json_close_object(&writer);
+	request_refuse_with(
+		request, request->era == ERA_MODERN ? RPC_INVALID_PARAMS : RPC_RESOURCE_NOT_FOUND,
+		&text, &data);
+	buffer_done(&text);
+	buffer_done(&data);
+}
+
+void resources_read(const struct request *request)
+{
+	struct json_value *uri = request_string(request, "uri");
+	struct resource resource;
+
+	if (!uri)
+		return;
+	if (resources_find(request->session, uri, &resource))
+		resource.provider->read(call_new(request), &resource);
+	else
+		resources_refuse_unknown(request, uri);
+}
+
+/* --- answers ------------------------------------------------------------------------------ */
+
+/* RFC 4648, with padding */
+static void append_base64(struct buffer *to, const struct buffer *from)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < from->size; i += 3) {
+		const size_t left = from->size - i;
+		char four[4] = { '=', '=', '=', '=' };
+		unsigned int bits = 0;
+
+		for (size_t k = 0; k < 3; k++)
+			bits = bits << 8 | (k < left ? (unsigned char)from->bytes[i + k] : 0U);
+		for (size_t k = 0; k < 4 && k <= left; k++)
+			four[k] = digits[bits >> (18 - 6 * k) & 63U];
+		buffer_append(to, four, sizeof(four));
+	}
+}
+
+static void put_content(struct json_writer *writer, const struct buffer *content)
+{
+	struct buffer encoded = { 0 };
+
+	if (utf8_is_valid(content->bytes, content->size)) {
+		json_put_string(writer, "text", content->bytes, content->size);
+		return;
+	}
+	append_base64(&encoded, content);
+	json_put_string(writer, "blob", encoded.bytes, encoded.size);
+	buffer_done(&encoded);
+}
+
+void resources_answer(struct call *call, const struct resource *resource, const char *mime_type,
+		      const struct buffer *content)
+{
+	const struct resource_provider *row = resource->provider;
+	struct answer answer;
+
+	if (content->size > RESOURCE_BYTES_MAX)
+		bug("a resource's content beyond its bound");
+	call_open_result(call, &answer);
+	json_open_array(&answer.writer, "contents");
+	json_open_object(&answer.writer, NULL);
+	json_put_string(&answer.writer, "uri", resource->uri, resource->uri_size);
+	json_put_text(&answer.writer, "mimeType", mime_type ? mime_type : row->mime_type);
+	put_content(&answer.writer, content);
+	json_close_object(&answer.writer);
+	json_close_array(&answer.writer);
+	answer_put_caching(&answer, call->era, row->is_changing ? 0 : ANSWER_TTL_MS);
+	call_close_result(call, &answer);
+}
