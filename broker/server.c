@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "executions.h"
 #include "mcp/session.h"
+#include "mcp/subscriptions.h"
 #include "memory.h"
 
 /* Messages taken from the supervisor before others have their turn. */
@@ -70,6 +71,7 @@ static void lose_supervisor(struct server *server, const char *why)
 		return;
 	log_line("the supervisor %s", why);
 	executions_lose(server->host.executions);
+	subscriptions_end(&server->host);
 	finish(server, MSP_EXIT_SOFTWARE);
 }
 
@@ -257,6 +259,7 @@ struct server *server_free(struct server *server)
 	if (!server)
 		return NULL;
 	session_done(&server->session);
+	host_done(&server->host);
 	server->host.executions = executions_free(server->host.executions);
 	server->client = client_free(server->client);
 	supervisor_client_done(&server->supervisor);

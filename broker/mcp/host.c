@@ -3,6 +3,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "mcp/subscriptions.h"
 
 void host_take_welcome(struct host *host, const struct ipc_welcome *welcome, int plan)
 {
@@ -15,4 +16,9 @@ void host_take_welcome(struct host *host, const struct ipc_welcome *welcome, int
 			 "policy");
 	}
 	fd_close(&plan);
+}
+
+void host_done(struct host *host)
+{
+	host->subscriptions = subscriptions_free(host->subscriptions);
 }

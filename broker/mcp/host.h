@@ -15,6 +15,7 @@
 struct prompt;
 struct resource_provider;
 struct session;
+struct subscriptions;
 struct tool;
 
 /* The lists that clients may ask for. */
@@ -42,11 +43,15 @@ struct host {
 	struct posture posture;
 	struct plan plan; /* no bytes: there is none to show */
 	const struct catalog *catalog;
+	struct subscriptions *subscriptions; /* NULL: nobody has any */
 	struct session *sessions;
 	uint64_t last_session; /* number of the newest */
 };
 
 /* The supervisor's welcome and the plan that came with it, which is closed. */
 void host_take_welcome(struct host *host, const struct ipc_welcome *welcome, int plan);
+
+/* Free what the host has of its own, when its sessions are done. */
+void host_done(struct host *host);
 
 #endif

@@ -29,7 +29,7 @@ static void put_empty(struct json_writer *writer, const char *name)
 }
 
 /* An object per capability. They are the same in both eras: in the modern one, the log is asked for
- * in each request. */
+ * in each request, and resources are subscribed to by subscriptions/listen. */
 static void put_capabilities(struct json_writer *writer, const struct catalog *offered)
 {
 	json_open_object(writer, "capabilities");
@@ -38,6 +38,7 @@ static void put_capabilities(struct json_writer *writer, const struct catalog *o
 	open_list(writer, "prompts", offered, LIST_PROMPTS);
 	json_close_object(writer);
 	open_list(writer, "resources", offered, LIST_RESOURCES);
+	json_put_bool(writer, "subscribe", true);
 	json_close_object(writer);
 	put_empty(writer, "completions");
 	put_empty(writer, "logging");

@@ -114,6 +114,11 @@ void message_close_result(struct json_writer *writer)
 	json_close_object(writer);
 }
 
+void message_put_subscription(struct json_writer *writer, const struct rpc_id *id)
+{
+	json_put_raw(writer, "io.modelcontextprotocol/subscriptionId", id->raw, id->raw_size);
+}
+
 void message_open_notification(struct json_writer *writer, const char *method)
 {
 	json_open_object(writer, NULL);

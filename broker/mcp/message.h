@@ -53,6 +53,9 @@ void message_open_meta(struct json_writer *writer, enum era era);
 void message_close_meta(struct json_writer *writer);
 void message_close_result(struct json_writer *writer);
 
+/* The member of a _meta that says to which subscriptions/listen a message belongs. */
+void message_put_subscription(struct json_writer *writer, const struct rpc_id *id);
+
 /* A notification of ours; between open and close its params are written. */
 void message_open_notification(struct json_writer *writer, const char *method);
 void message_close_notification(struct json_writer *writer);

@@ -11,6 +11,7 @@
 #include "mcp/prompts.h"
 #include "mcp/request.h"
 #include "mcp/resources.h"
+#include "mcp/subscriptions.h"
 #include "mcp/tools.h"
 #include "text.h"
 
@@ -35,6 +36,9 @@ static const struct method methods[] = {
 	{ "resources/list", ERA_BOTH, false, resources_list },
 	{ "resources/templates/list", ERA_BOTH, false, resources_list_templates },
 	{ "resources/read", ERA_BOTH, false, resources_read },
+	{ "resources/subscribe", ERA_LEGACY, false, subscriptions_subscribe },
+	{ "resources/unsubscribe", ERA_LEGACY, false, subscriptions_unsubscribe },
+	{ "subscriptions/listen", ERA_MODERN, true, subscriptions_listen },
 	{ "completion/complete", ERA_BOTH, false, completion_complete },
 	{ "logging/setLevel", ERA_LEGACY, false, lifecycle_set_level },
 };

@@ -7,6 +7,7 @@
 #include "mcp/call.h"
 #include "mcp/message.h"
 #include "mcp/methods.h"
+#include "mcp/subscriptions.h"
 
 /* What a reference implementation takes too. */
 #define BATCH_MESSAGES_MAX 100U
@@ -55,6 +56,7 @@ void session_done(struct session *session)
 		call_cancel(session->calls);
 	if (session->owns_executions)
 		executions_end_owner(session->host->executions, &owner);
+	subscriptions_drop_session(session);
 	while (*link != session)
 		link = &(*link)->next;
 	*link = session->next;

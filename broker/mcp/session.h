@@ -13,6 +13,7 @@
 #include "mcp/log_level.h"
 
 struct call;
+struct subscriber;
 
 struct session {
 	struct session *next;
@@ -24,6 +25,8 @@ struct session {
 	const char *version;      /* negotiated by the last initialize; NULL before one */
 	struct call *calls;       /* in flight */
 	enum log_level log_level; /* of the legacy era: nothing below it is said */
+	/* Of resources, in the legacy era; NULL: to none. */
+	struct subscriber *subscriber;
 };
 
 /* A session of `host`, which must outlive it; `channel` stays the caller's. */

@@ -9,7 +9,7 @@ PREFIX = "io.modelcontextprotocol/"
 MODERN = {PREFIX + "protocolVersion": "2026-07-28", PREFIX + "clientCapabilities": {},
           PREFIX + "clientInfo": {"name": "tests", "version": "1"}}
 # The same in both eras; what never changes is not said to.
-CAPABILITIES = {"tools": {}, "prompts": {}, "resources": {}, "completions": {},
+CAPABILITIES = {"tools": {}, "prompts": {}, "resources": {"subscribe": True}, "completions": {},
                 "logging": {}}
 
 

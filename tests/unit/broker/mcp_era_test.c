@@ -19,7 +19,7 @@
 	"\"Model Sandbox Protocol\",\"version\":\"" MSP_VERSION "\"}"
 /* The same in both eras; what never changes is not said to. */
 #define CAPABILITIES                                                                               \
-	"\"capabilities\":{\"tools\":{},\"prompts\":{},\"resources\":{},"            \
+	"\"capabilities\":{\"tools\":{},\"prompts\":{},\"resources\":{\"subscribe\":true},"            \
 	"\"completions\":{},\"logging\":{}}"
 
 static struct rig rig;

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/subscriptions.h"
+
+#include <stdlib.h>
+
+#include "mcp/subscribers.h"
+#include "memory.h"
+
+static const char *list_method(enum host_list list)
+{
+	if (list == LIST_TOOLS)
+		return "notifications/tools/list_changed";
+	return list == LIST_PROMPTS ? "notifications/prompts/list_changed"
+				    : "notifications/resources/list_changed";
+}
+
+static void say_list_changed(const struct subscriber *subscriber, enum host_list list)
+{
+	struct buffer line = { 0 };
+	struct json_writer writer = { .out = &line };
+
+	subscriber_open_notification(&writer, subscriber, list_method(list));
+	message_close_notification(&writer);
+	exchange_say(subscriber_way(subscriber), &line);
+	buffer_done(&line);
+}
+
+void host_list_changed(struct host *host, enum host_list list)
+{
+	const struct subscriptions *all = host->subscriptions;
+
+	if ((host->catalog->changing & list) == 0)
+		bug("a list that does not change changed");
+	for (struct subscriber *s = all ? all->listens : NULL; s; s = s->next_listen) {
+		if ((s->lists & list) != 0)
+			say_list_changed(s, list);
+	}
+	for (struct session *s = host->sessions; s; s = s->next) {
+		const struct subscriber legacy = { .session = s };
+
+		if (s->version && s->channel)
+			say_list_changed(&legacy, list);
+	}
+}
+
+/* --- the legacy era ------------------------------------------------------------------------- */
+
+static void answer_empty(const struct request *request)
+{
+	struct answer answer;
+
+	request_open_result(request, &answer);
+	request_close_result(request, &answer);
+}
+
+void subscriptions_subscribe(const struct request *request)
+{
+	struct session *session = request->session;
+	const struct json_value *uri = request_string(request, "uri");
+	struct resource resource;
+
+	if (!uri)
+		return;
+	if (!resources_find(session, uri, &resource)) {
+		resources_refuse_unknown(request, uri);
+		return;
+	}
+	if (!session->subscriber) {
+		session->subscriber = memory_get_zeroed(1, sizeof(struct subscriber));
+		session->subscriber->session = session;
+	}
+	_Static_assert(SUBSCRIBED_URIS_MAX == 256, "the text below names it");
+	if (subscriber_add(session->host, session->subscriber, &resource))
+		answer_empty(request);
+	else
+		request_refuse(request, RPC_INVALID_PARAMS,
+			       "This session is subscribed to 256 resources, which is the most; "
+			       "unsubscribe from one",
+			       NULL);
+}
+
+void subscriptions_unsubscribe(const struct request *request)
+{
+	struct session *session = request->session;
+	const struct json_value *uri = request_string(request, "uri");
+
+	if (!uri)
+		return;
+	if (session->subscriber)
+		subscriber_remove(session->host, session->subscriber, uri);
+	answer_empty(request);
+}
+
+void subscriptions_drop_session(struct session *session)
+{
+	if (!session->subscriber)
+		return;
+	subscriber_remove_all(session->host, session->subscriber);
+	free(session->subscriber);
+	session->subscriber = NULL;
+}
+
+/* --- subscriptions/listen ------------------------------------------------------------------- */
+
+static const struct {
+	const char *member;
+	enum host_list list;
+} list_filters[] = {
+	{ "toolsListChanged", LIST_TOOLS },
+	{ "promptsListChanged", LIST_PROMPTS },
+	{ "resourcesListChanged", LIST_RESOURCES },
+};
+#define LIST_FILTERS (sizeof(list_filters) / sizeof(list_filters[0]))
+
+static struct json_value *wanted_uris(const struct request *request,
+				      const struct json_value *filter)
+{
+	return json_member(request->document, filter, "resourceSubscriptions");
+}
+
+/* What is wrong with the filter; NULL: nothing. Members that we do not know are others' business.
+ */
+static const char *check_filter(const struct request *request, const struct json_value *filter)
+{
+	const struct json_document *document = request->document;
+	const struct json_value *uris = wanted_uris(request, filter);
+
+	if (!filter)
+		return "Invalid params: notifications must be an object";
+	for (size_t i = 0; i < LIST_FILTERS; i++) {
+		const struct json_value *v = json_member(document, filter, list_filters[i].member);
+
+		if (v && v->kind != JSON_TRUE && v->kind != JSON_FALSE)
+			return "Invalid params: toolsListChanged, promptsListChanged and "
+			       "resourcesListChanged must be true or false";
+	}
+	if (!uris)
+		return NULL;
+	if (uris->kind != JSON_ARRAY || uris->count > SUBSCRIBED_URIS_MAX)
+		return "Invalid params: resourceSubscriptions must be an array of at most 256 URIs";
+	for (struct json_value *v = json_first(document, uris); v; v = json_next(document, v)) {
+		if (v->kind != JSON_STRING)
+			return "Invalid params: resourceSubscriptions must be an array of strings";
+		json_decode(v);
+	}
+	return NULL;
+}
+
+static const char *check_room(const struct session *session)
+{
+	const struct subscriptions *all = session->host->subscriptions;
+	size_t own = 0;
+
+	_Static_assert(LISTENS_PER_SESSION_MAX == 16 && LISTENS_MAX == 1024, "texts name them");
+	for (const struct subscriber *s = all ? all->listens : NULL; s; s = s->next_listen)
+		own += s->call->session == session;
+	if (own >= LISTENS_PER_SESSION_MAX)
+		return "16 subscriptions/listen are open, which is the most for one client; cancel "
+		       "one, or ask for more in one of them";
+	if (all && all->listen_count >= LISTENS_MAX)
+		return "1024 subscriptions/listen are open, which is the most for this server; try "
+		       "again when other clients have gone";
+	return NULL;
+}
+
+static void unlink_listen(struct subscriptions *all, struct subscriber *listen)
+{
+	if (listen->previous_listen)
+		listen->previous_listen->next_listen = listen->next_listen;
+	else
+		all->listens = listen->next_listen;
+	if (listen->next_listen)
+		listen->next_listen->previous_listen = listen->previous_listen;
+	all->listen_count--;
+}
+
+static void cancel_listen(struct call *call)
+{
+	struct subscriber *listen = call->work;
+
+	subscriber_remove_all(call->session->host, listen);
+	unlink_listen(call->session->host->subscriptions, listen);
+	free(listen);
+}
+
+static struct subscriber *new_listen(const struct request *request)
+{
+	struct subscriptions *all = subscriptions_get(request->session->host);
+	struct subscriber *listen = memory_get_zeroed(1, sizeof(*listen));
+
+	listen->call = call_new(request);
+	listen->call->work = listen;
+	listen->call->cancel = cancel_listen;
+	listen->next_listen = all->listens;
+	if (all->listens)
+		all->listens->previous_listen = listen;
+	all->listens = listen;
+	all->listen_count++;
+	return listen;
+}
+
+/* Subscribe to those of the lists that change, and say which. */
+static void take_lists(const struct request *request, const struct json_value *filter,
+		       struct subscriber *listen, struct json_writer *writer)
+{
+	const unsigned int changing = request->session->host->catalog->changing;
+
+	for (size_t i = 0; i < LIST_FILTERS; i++) {
+		const char *member = list_filters[i].member;
+
+		if (!json_is(json_member(request->document, filter, member), JSON_TRUE) ||
+		    (changing & list_filters[i].list) == 0)
+			continue;
+		listen->lists |= list_filters[i].list;
+		json_put_bool(writer, member, true);
+	}
+}
+
+/* Subscribe to those of the resources that there are, and say which. */
+static void take_uris(const struct request *request, const struct json_value *uris,
+		      struct subscriber *listen, struct json_writer *writer)
+{
+	const struct json_document *document = request->document;
+	struct resource resource;
+
+	json_open_array(writer, "resourceSubscriptions");
+	for (struct json_value *v = json_first(document, uris); v; v = json_next(document, v)) {
+		if (!resources_find(request->session, v, &resource))
+			continue;
+		if (!subscriber_add(request->session->host, listen, &resource))
+			bug("a checked filter does not fit");
+		json_put_string(writer, NULL, v->text, v->size);
+	}
+	json_close_array(writer);
+}
+
+/* The first thing that the listen is told: what of its filter is honoured. */
+static void start_listen(const struct request *request, const struct json_value *filter)
+{
+	struct subscriber *listen = new_listen(request);
+	const struct json_value *uris = wanted_uris(request, filter);
+	struct buffer line = { 0 };
+	struct json_writer writer = { .out = &line };
+
+	subscriber_open_notification(&writer, listen, "notifications/subscriptions/acknowledged");
+	json_open_object(&writer, "notifications");
+	take_lists(request, filter, listen, &writer);
+	if (uris)
+		take_uris(request, uris, listen, &writer);
+	json_close_object(&writer);
+	message_close_notification(&writer);
+	exchange_say(listen->call->exchange, &line);
+	buffer_done(&line);
+}
+
+void subscriptions_listen(const struct request *request)
+{
+	struct json_value *filter;
+	const char *problem;
+
+	if (!request_object(request, "notifications", &filter))
+		return;
+	problem = check_filter(request, filter);
+	if (problem) {
+		request_refuse(request, RPC_INVALID_PARAMS, problem, NULL);
+		return;
+	}
+	problem = check_room(request->session);
+	if (problem)
+		request_refuse(request, RPC_INVALID_REQUEST, problem, NULL);
+	else
+		start_listen(request, filter);
+}
+
+static void end_listen(struct call *call)
+{
+	struct answer answer;
+
+	cancel_listen(call);
+	call_open_result(call, &answer);
+	call_open_meta(call, &answer);
+	message_put_subscription(&answer.writer, &call->id);
+	call_close_meta(&answer);
+	call_close_result(call, &answer);
+}
+
+void subscriptions_end(struct host *host)
+{
+	while (host->subscriptions && host->subscriptions->listens)
+		end_listen(host->subscriptions->listens->call);
+}
