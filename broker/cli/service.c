@@ -2,7 +2,6 @@
 #include "service.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -61,37 +60,6 @@ bool service_find_place(const char *given, struct service_place *ret, char text[
 	return false;
 }
 
-int service_open_folder(const struct service_place *place, char text[SERVICE_TEXT_MAX])
-{
-	struct stat status = { 0 };
-	int folder = open(place->folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int error = folder < 0 || fstat(folder, &status) != 0 ? -errno : 0;
-
-	if (error == -ENOTDIR)
-		format_text(text, SERVICE_TEXT_MAX, "%.500s is no folder, or a symbolic link",
-			    place->folder);
-	else if (error)
-		format_text(text, SERVICE_TEXT_MAX, "%.500s: %s", place->folder, strerror(-error));
-	else if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-		format_text(text, SERVICE_TEXT_MAX,
-			    "the folder of the service's socket, %.500s, belongs to user %u with "
-			    "mode %04o: it must be ours (user %u) and writable by nobody else",
-			    place->folder, status.st_uid, status.st_mode & 07777, geteuid());
-		error = -EPERM;
-	}
-	if (error)
-		fd_close(&folder);
-	return error ? error : folder;
-}
-
-/* Through the descriptor, so that what was checked is what is used, and the path's length does not
- * matter. */
-void service_address(int folder, const char *name, struct sockaddr_un *ret)
-{
-	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	format_text(ret->sun_path, sizeof(ret->sun_path), "/proc/self/fd/%d/%s", folder, name);
-}
-
 /* Close the connection for a reason, whose line comes after the state, as for printf. */
 #define LEAVE(service, reason, ...)                                                                \
 	do {                                                                                       \
@@ -135,7 +103,7 @@ static void connect_in(struct service *service, const struct service_place *plac
 	socklen_t size = sizeof(peer);
 	int fd;
 
-	service_address(folder, place->name, &address);
+	unix_socket_address(folder, place->name, &address);
 	fd = open_socket();
 	service->fd = fd;
 	if (fd < 0)
@@ -158,7 +126,7 @@ struct service service_connect(const char *given)
 		service.state = SERVICE_ABSENT;
 		return service;
 	}
-	folder = service_open_folder(&place, service.text);
+	folder = unix_socket_open_folder(place.folder, service.text);
 	if (folder < 0)
 		service.state = folder == -ENOENT ? SERVICE_ABSENT : SERVICE_UNTRUSTED;
 	else

@@ -13,11 +13,11 @@
 
 #include "common/ipc.h"
 #include "options.h"
+#include "unix_socket.h"
 
 struct channel_message;
-struct sockaddr_un;
 
-#define SERVICE_TEXT_MAX 768
+#define SERVICE_TEXT_MAX UNIX_SOCKET_TEXT_MAX
 
 /* How long an answer may take: activation by the socket may have to start the service first, on a
  * slow machine; MCP clients wait at least 10 s for a server. */
@@ -58,13 +58,6 @@ bool service_find_place(const char *given, struct service_place *ret, char text[
 /* The rule alone, for a user and an environment; `xdg` may be NULL. */
 bool service_choose_folder(const char *run_folder, uid_t uid, const char *xdg, char *ret,
 			   size_t room);
-
-/* Open the socket's folder (O_PATH) if it is ours and only we can write to it. A descriptor;
- * -ENOENT; another -errno with a line in `text`. */
-int service_open_folder(const struct service_place *place, char text[SERVICE_TEXT_MAX]);
-
-/* The address of the socket in a folder of service_open_folder(). */
-void service_address(int folder, const char *name, struct sockaddr_un *ret);
 
 /* Connect to whoever listens there. */
 struct service service_connect(const char *given);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -13,12 +12,10 @@
 
 #include "common/fd.h"
 #include "format.h"
+#include "unix_socket.h"
 
 /* Where sd_listen_fds(3) begins. */
 #define FIRST_PASSED_FD 3
-
-/* Beside the socket: held while a dead service's socket is replaced. */
-#define LOCK_SUFFIX ".lock"
 
 /* Clients that may wait to be accepted; systemd's own default is beyond what clients come to. */
 #define BACKLOG 128
@@ -71,89 +68,46 @@ static int take_passed(struct service_sockets *sockets, char text[SERVICE_TEXT_M
 	return 1;
 }
 
-static int open_lock(int folder, const char *name)
+/* Who answers at our place. */
+struct other {
+	const char *given;
+	struct service service;
+};
+
+static bool is_absent(void *context)
 {
-	char lock_name[OPTION_SOCKET_NAME_MAX + sizeof(LOCK_SUFFIX)];
-	int lock;
+	struct other *other = context;
 
-	format_text(lock_name, sizeof(lock_name), "%s" LOCK_SUFFIX, name);
-	lock = openat(folder, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (lock < 0)
-		return -errno;
-	/* Who holds it does so for a moment: starting takes it, serving does not. */
-	while (flock(lock, LOCK_EX) != 0) {
-		if (errno != EINTR) {
-			const int error = -errno;
-
-			fd_close(&lock);
-			return error;
-		}
-	}
-	return lock;
+	other->service = service_connect(other->given);
+	fd_close(&other->service.fd);
+	return other->service.state == SERVICE_ABSENT;
 }
 
-/* A socket nobody listens on is what a killed service left. Anything else of that name stays. */
-static int remove_dead(int folder, const char *name)
-{
-	struct stat status;
-
-	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno == ENOENT ? 0 : -errno;
-	if (!S_ISSOCK(status.st_mode))
-		return -EEXIST;
-	return unlinkat(folder, name, 0) == 0 ? 0 : -errno;
-}
-
-static int bind_in(int folder, const char *name)
-{
-	struct sockaddr_un address;
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	int error = fd < 0 ? -errno : 0;
-
-	service_address(folder, name, &address);
-	/* On the socket itself fchmod() says what mode bind() gives the file. */
-	if (!error && (fchmod(fd, S_IRUSR | S_IWUSR) != 0 ||
-		       bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-		       listen(fd, BACKLOG) != 0))
-		error = -errno;
-	if (error)
-		fd_close(&fd);
-	return error ? error : fd;
-}
-
-/* With the lock held nobody else replaces the socket; once it listens, everybody sees that it
- * lives, for as long as anybody holds it. */
 static int make_listener(const struct service_place *place, const char *given, int folder,
 			 struct service_sockets *sockets, char text[SERVICE_TEXT_MAX])
 {
-	int lock = open_lock(folder, place->name);
-	int error = lock < 0 ? lock : 0;
-	struct service other = { .state = SERVICE_ABSENT, .fd = -1 };
+	struct other other = { .given = given };
+	const struct unix_socket_kind kind = { SOCK_SEQPACKET, BACKLOG, is_absent, &other };
+	const int fd = unix_socket_listen(folder, place->name, &kind);
 
-	if (!error)
-		other = service_connect(given);
-	fd_close(&other.fd);
-	if (!error && other.state == SERVICE_ABSENT) {
-		error = remove_dead(folder, place->name);
-		if (!error)
-			sockets->listener = bind_in(folder, place->name);
-		if (!error && sockets->listener < 0)
-			error = sockets->listener;
+	if (fd >= 0) {
+		sockets->listener = fd;
+		return 0;
 	}
-	fd_close(&lock);
-	if (other.state == SERVICE_HERE || other.state == SERVICE_SILENT) {
-		format_text(text, SERVICE_TEXT_MAX,
-			    "a service already listens on %.500s/%s: 'msp status' shows it, "
-			    "'systemctl --user restart msp.service' renews it",
-			    place->folder, place->name);
-		return MSP_EXIT_AGAIN;
-	}
-	if (error)
+	if (fd != -EADDRINUSE) {
 		format_text(text, SERVICE_TEXT_MAX, "cannot listen on %.500s/%s: %s", place->folder,
-			    place->name, strerror(-error));
-	else if (other.state != SERVICE_ABSENT)
-		format_text(text, SERVICE_TEXT_MAX, "%s", other.text);
-	return error || other.state != SERVICE_ABSENT ? MSP_EXIT_REFUSED : 0;
+			    place->name, strerror(-fd));
+		return MSP_EXIT_REFUSED;
+	}
+	if (other.service.state != SERVICE_HERE && other.service.state != SERVICE_SILENT) {
+		format_text(text, SERVICE_TEXT_MAX, "%s", other.service.text);
+		return MSP_EXIT_REFUSED;
+	}
+	format_text(text, SERVICE_TEXT_MAX,
+		    "a service already listens on %.500s/%s: 'msp status' shows it, "
+		    "'systemctl --user restart msp.service' renews it",
+		    place->folder, place->name);
+	return MSP_EXIT_AGAIN;
 }
 
 static int listen_ourselves(const char *given, struct service_sockets *sockets,
@@ -170,7 +124,7 @@ static int listen_ourselves(const char *given, struct service_sockets *sockets,
 			    place.folder, strerror(errno));
 		return MSP_EXIT_REFUSED;
 	}
-	folder = service_open_folder(&place, text);
+	folder = unix_socket_open_folder(place.folder, text);
 	if (folder < 0)
 		return MSP_EXIT_REFUSED;
 	code = make_listener(&place, given, folder, sockets, text);

@@ -120,7 +120,7 @@ static int open_folder(const char *name)
 
 	format_text(place.folder, sizeof(place.folder), "%s/%s", root, name);
 	text[0] = '\0';
-	return service_open_folder(&place, text);
+	return unix_socket_open_folder(place.folder, text);
 }
 
 Test(service, folders)
