@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The names are those of FIPS 180-4, sections 4.1.2, 5 and 6.2. Speed does not matter here.
+ */
+#include "sha256.h"
+
+#include <string.h>
+
+#define BLOCK_BYTES 64
+#define LENGTH_BYTES 8 /* of the last block: the number of bits */
+#define ROUNDS 64
+
+/* 4.2.2: the first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
+static const uint32_t k[ROUNDS] = {
+	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
+	0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
+	0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f,
+	0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
+	0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc,
+	0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+	0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116,
+	0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
+	0xc67178f2,
+};
+
+/* 5.3.3: the same of the square roots of the first 8 primes. */
+static const uint32_t initial[8] = {
+	0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+	0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
+};
+
+static uint32_t rotr(uint32_t x, unsigned int n)
+{
+	return x >> n | x << (32 - n);
+}
+
+static void schedule(const uint8_t block[BLOCK_BYTES], uint32_t w[ROUNDS])
+{
+	for (size_t t = 0; t < 16; t++)
+		w[t] = (uint32_t)block[4 * t] << 24 | (uint32_t)block[4 * t + 1] << 16 |
+		       (uint32_t)block[4 * t + 2] << 8 | block[4 * t + 3];
+	for (size_t t = 16; t < ROUNDS; t++) {
+		const uint32_t s0 = rotr(w[t - 15], 7) ^ rotr(w[t - 15], 18) ^ (w[t - 15] >> 3);
+		const uint32_t s1 = rotr(w[t - 2], 17) ^ rotr(w[t - 2], 19) ^ (w[t - 2] >> 10);
+
+		w[t] = s1 + w[t - 7] + s0 + w[t - 16];
+	}
+}
+
+static void compress(uint32_t h[8], const uint8_t block[BLOCK_BYTES])
+{
+	enum { A, B, C, D, E, F, G, H };
+	uint32_t v[8];
+	uint32_t w[ROUNDS];
+
+	schedule(block, w);
+	memcpy(v, h, sizeof(v));
+	for (size_t t = 0; t < ROUNDS; t++) {
+		const uint32_t sum1 = rotr(v[E], 6) ^ rotr(v[E], 11) ^ rotr(v[E], 25);
+		const uint32_t sum0 = rotr(v[A], 2) ^ rotr(v[A], 13) ^ rotr(v[A], 22);
+		const uint32_t ch = (v[E] & v[F]) ^ (~v[E] & v[G]);
+		const uint32_t maj = (v[A] & v[B]) ^ (v[A] & v[C]) ^ (v[B] & v[C]);
+		const uint32_t t1 = v[H] + sum1 + ch + k[t] + w[t];
+
+		memmove(v + B, v + A, 7 * sizeof(v[0]));
+		v[E] += t1;
+		v[A] = t1 + sum0 + maj;
+	}
+	for (size_t i = 0; i < 8; i++)
+		h[i] += v[i];
+}
+
+void sha256(const void *data, size_t size, uint8_t ret[SHA256_BYTES])
+{
+	const uint64_t bits = (uint64_t)size * 8;
+	const uint8_t *from = data;
+	uint8_t last[2 * BLOCK_BYTES] = { 0 };
+	size_t padded;
+	uint32_t h[8];
+
+	memcpy(h, initial, sizeof(h));
+	for (; size >= BLOCK_BYTES; size -= BLOCK_BYTES, from += BLOCK_BYTES)
+		compress(h, from);
+	/* 5.1.1: a one, zeros, and the length at the end of one more block or two. */
+	if (size > 0)
+		memcpy(last, from, size);
+	last[size] = 0x80;
+	padded = size < BLOCK_BYTES - LENGTH_BYTES ? BLOCK_BYTES : 2 * BLOCK_BYTES;
+	for (size_t i = 0; i < LENGTH_BYTES; i++)
+		last[padded - 1 - i] = (uint8_t)(bits >> 8 * i);
+	for (size_t at = 0; at < padded; at += BLOCK_BYTES)
+		compress(h, last + at);
+	for (size_t i = 0; i < SHA256_BYTES; i++)
+		ret[i] = (uint8_t)(h[i / 4] >> (24 - 8 * (i % 4)));
+}
