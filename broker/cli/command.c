@@ -12,8 +12,8 @@
 #define HELP_COLUMN 26
 
 const struct command *const commands[] = {
-	&command_run,           &command_serve,   &command_status, &command_doctor,
-	&command_client_config, &command_version, &command_help,
+	&command_run,    &command_serve,         &command_token,   &command_status,
+	&command_doctor, &command_client_config, &command_version, &command_help,
 };
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);
 
