@@ -4,24 +4,35 @@
  * the user's service starts for this client (hand_over.c), or, where no service answers, a
  * supervisor that msp becomes. `msp serve --service` becomes that service.
  *
+ * `msp serve --http` is the same for many clients of one broker: in place of a client's streams the
+ * broker gets the listening socket as descriptor 0, by which it knows that it is an HTTP server,
+ * and as descriptor 1 the file of tokens, or /dev/null where nobody needs one.
+ *
  * Nothing outside of this process changes before that, and nothing of the client is read, since
  * some clients start a throw-away server first.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "common/channel.h"
+#include "common/fd.h"
 #include "common/ipc.h"
 #include "common/log.h"
+#include "format.h"
 #include "hand_over.h"
 #include "launch.h"
+#include "listen.h"
 #include "service.h"
+#include "token_file.h"
 
 struct serve_options {
 	const char *run_as;
 	const char *socket;
+	struct listen_address http;
+	const char *token_file;
 	uint32_t limits;
 	bool is_service;
 	bool is_standalone;
@@ -38,6 +49,12 @@ static const struct option_row rows[] = {
 	ROW("limits", "required|fallback", option_set_limits, limits,
 	    "'required' (the default): refuse to start without cgroup v2. 'fallback': use cgroup "
 	    "v2 where it can be used, and weaker resource limits where it cannot"),
+	ROW("http", "ADDRESS", listen_set_address, http,
+	    "serve clients that connect over HTTP: to 127.0.0.1:PORT, [::1]:PORT, localhost:PORT "
+	    "or unix:PATH"),
+	ROW("token-file", "PATH", token_file_set_path, token_file,
+	    "with --http: the tokens of its clients (the default: ~/.config/msp/tokens; for "
+	    "unix:PATH none is needed)"),
 	ROW("standalone", NULL, option_set_flag, is_standalone,
 	    "start a supervisor for this client alone, also where the service answers"),
 	ROW("service", NULL, option_set_flag, is_service,
@@ -61,24 +78,37 @@ static const char help[] =
 	"prints what to put into its configuration. What is wrong is said on standard\n"
 	"error.\n"
 	"\n"
+	"With --http it serves many clients, which are started elsewhere, over HTTP\n"
+	"(Streamable HTTP of the protocol, at the path /mcp). It listens for programs of\n"
+	"this machine alone. Each client needs a token that 'msp token create' made; a\n"
+	"unix socket can be connected to by programs of this user only, and needs none.\n"
+	"\n"
 	"Where the user's service answers, the client is handed over to it; else msp\n"
 	"becomes a supervisor for this client. The exit code is\n"
 	"  0        the client ended\n"
 	"  64       the command line is wrong\n"
 	"  70       a program of msp failed\n"
-	"  75       the service stopped or is full: starting again may help\n"
-	"  78       this machine does not fulfil the policy; 'msp doctor' says why\n";
+	"  75       the service stopped or is full, or the address is in use: starting\n"
+	"           again may help\n"
+	"  78       this machine does not fulfil the policy ('msp doctor' says why), or\n"
+	"           the file of tokens is not as it must be\n";
 
-/* Once, to a person who tries it out. */
-static void greet(void)
+/* Once, to a person who tries it out, or who has to know the port. */
+static void greet(const struct serve_options *options)
 {
 	static bool is_done;
+	char where[LISTEN_TEXT_MAX];
 
-	if (is_done || !isatty(STDIN_FILENO))
+	if (is_done)
 		return;
 	is_done = true;
-	log_line("this is an MCP server: it expects a client's JSON messages on standard input. "
-		 "To have a client start it, see 'msp help client-config'; Ctrl-D ends it");
+	if (listen_is_wanted(&options->http)) {
+		listen_describe(&options->http, STDIN_FILENO, where);
+		log_line("serving MCP at %s", where);
+	} else if (isatty(STDIN_FILENO))
+		log_line("this is an MCP server: it expects a client's JSON messages on standard "
+			 "input. "
+			 "To have a client start it, see 'msp help client-config'; Ctrl-D ends it");
 }
 
 static int give_up(const char *text, int code)
@@ -94,7 +124,80 @@ static const char *find_conflict(const struct serve_options *options)
 		return "--service and --standalone exclude each other";
 	if (options->is_standalone && options->socket)
 		return "--standalone asks no service, so --socket has no use";
+	if (options->is_service && listen_is_wanted(&options->http))
+		return "--service and --http exclude each other: start the service, and then 'msp "
+		       "serve --http=ADDRESS', which hands its server over to it";
+	if (options->token_file && !listen_is_wanted(&options->http))
+		return "--token-file is for --http";
 	return NULL;
+}
+
+/* The file of tokens, if there is a token in it: without one nobody could come in. A descriptor, or
+ * -1 with a line in `text`. */
+static int open_tokens(const char *given, char text[LAUNCH_TEXT_MAX])
+{
+	static struct tokens tokens;
+	static char found[IPC_PATH_MAX];
+	const char *path = given ? given : found;
+	size_t count;
+	int error;
+	int fd;
+
+	if (!given && !token_file_find(false, found, text))
+		return -1;
+	fd = token_file_open(path, TOKEN_FILE_READ, text);
+	if (fd < 0)
+		return -1;
+	error = token_file_read(fd, &tokens);
+	count = error ? 0 : tokens_count(&tokens);
+	if (count > 0 && count <= TOKENS_MAX)
+		return fd;
+	fd_close(&fd);
+	if (error)
+		format_text(text, LAUNCH_TEXT_MAX, "the file of tokens, %.500s: %s", path,
+			    strerror(-error));
+	else if (count > 0)
+		format_text(text, LAUNCH_TEXT_MAX,
+			    "the file of tokens, %.500s, holds %zu tokens, and %d are the most: "
+			    "'msp token revoke NAME' ends one",
+			    path, count, TOKENS_MAX);
+	else
+		format_text(text, LAUNCH_TEXT_MAX,
+			    "there is no token in %.500s, so nobody could come in: 'msp token "
+			    "create NAME' makes one",
+			    path);
+	return -1;
+}
+
+/* Over an exec too. */
+static bool put_at(int place, int *fd)
+{
+	const bool is_done = dup2(*fd, place) == place;
+
+	fd_close(fd);
+	return is_done;
+}
+
+/* Take the place of a client's streams. 0, or an exit code with a line in `text`. */
+static int open_http(const struct serve_options *options, char text[LAUNCH_TEXT_MAX])
+{
+	const bool needs_tokens = !options->http.path || options->token_file;
+	int tokens = needs_tokens ? open_tokens(options->token_file, text)
+				  : open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int listener = -1;
+	int code;
+
+	if (tokens < 0 && needs_tokens)
+		return MSP_EXIT_REFUSED;
+	code = listen_open(&options->http, &listener, text);
+	if (code) {
+		fd_close(&tokens);
+		return code;
+	}
+	if (put_at(STDIN_FILENO, &listener) && put_at(STDOUT_FILENO, &tokens))
+		return 0;
+	format_text(text, LAUNCH_TEXT_MAX, "descriptors: %s", strerror(errno));
+	return MSP_EXIT_SOFTWARE;
 }
 
 /* What was asked for a supervisor cannot be asked of one that runs. */
@@ -111,7 +214,7 @@ static int try_service(const struct serve_options *options, int null)
 	struct service service = service_connect(options->socket);
 
 	if (service.state == SERVICE_HERE) {
-		greet();
+		greet(options);
 		return hand_over(&service, options->limits, null);
 	}
 	/* That there is none is the usual case, unless somebody named it. */
@@ -149,7 +252,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	if (launch_enter_cgroup(images, options->limits, &options->budget, &home, text) != 0)
 		return give_up(text, MSP_EXIT_REFUSED);
 	if (!options->is_service)
-		greet();
+		greet(options);
 	const struct launch launch = {
 		.images = images,
 		.home = &home,
@@ -183,6 +286,9 @@ static int serve(const struct command *command, int argc, char *argv[])
 		return give_up(text, MSP_EXIT_SANDBOX);
 	if (launch_drop_root(options.run_as, &code, text) != 0)
 		return give_up(text, code);
+	code = listen_is_wanted(&options.http) ? open_http(&options, text) : 0;
+	if (code)
+		return give_up(text, code);
 	code = may_hand_over(&options) ? try_service(&options, null) : HAND_OVER_NOT;
 	return code == HAND_OVER_NOT ? start_supervisor(&options, &images) : code;
 }
@@ -190,7 +296,7 @@ static int serve(const struct command *command, int argc, char *argv[])
 const struct command command_serve = {
 	.name = "serve",
 	.operands = "",
-	.summary = "serve an MCP client on standard input and output",
+	.summary = "serve an MCP client on standard streams, or many by HTTP",
 	.help = help,
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
 	.run = serve,
