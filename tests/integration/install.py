@@ -29,11 +29,13 @@ class Install(unittest.TestCase):
 
     def test_the_service_starts_what_was_installed(self):
         units = os.path.join(self.prefix.name, "lib", "systemd", "user")
-        self.assertEqual(set(os.listdir(units)), {"msp.service", "msp.socket"})
+        self.assertEqual(set(os.listdir(units)), {"msp.service", "msp.socket", "msp-http.service"})
         with open(os.path.join(units, "msp.service"), encoding="utf-8") as file:
             text = file.read()
         self.assertIn(f"\nExecStart={support.MSP} serve --service\n", text)
         self.assertNotIn("@CMAKE", text)
+        with open(os.path.join(units, "msp-http.service"), encoding="utf-8") as file:
+            self.assertIn(f"\nExecStart={support.MSP} serve --http=127.0.0.1:8765\n", file.read())
         self.assertTrue(os.path.exists(os.path.join(self.prefix.name,
                                                     "share/msp/delegate.conf")))
 
