@@ -8,15 +8,22 @@
 
 static void append_string(struct buffer *out, const char *text, size_t size);
 
-static void begin_value(struct json_writer *writer, const char *key)
+void json_put_key(struct json_writer *writer, const char *key, size_t size)
 {
 	if (writer->needs_comma)
 		buffer_append(writer->out, ",", 1);
+	append_string(writer->out, key, size);
+	buffer_append(writer->out, ":", 1);
+	writer->needs_comma = false;
+}
+
+static void begin_value(struct json_writer *writer, const char *key)
+{
+	if (key)
+		json_put_key(writer, key, strlen(key));
+	else if (writer->needs_comma)
+		buffer_append(writer->out, ",", 1);
 	writer->needs_comma = true;
-	if (key) {
-		append_string(writer->out, key, strlen(key));
-		buffer_append(writer->out, ":", 1);
-	}
 }
 
 static void open_with(struct json_writer *writer, const char *key, const char *bracket)

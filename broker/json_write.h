@@ -30,6 +30,9 @@ void json_put_signed(struct json_writer *writer, const char *key, int64_t number
 void json_put_double(struct json_writer *writer, const char *key, double number);
 void json_put_bool(struct json_writer *writer, const char *key, bool value);
 
+/* The key of the member that is written next, with NULL for its key; any bytes. */
+void json_put_key(struct json_writer *writer, const char *key, size_t size);
+
 /* `raw` is JSON already: an id as it came, or something that a writer made. */
 void json_put_raw(struct json_writer *writer, const char *key, const char *raw, size_t size);
 
