@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
+#include "mcp/ask.h"
+#include "mcp/tasks.h"
 #include "memory.h"
 
 #define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
@@ -49,6 +51,8 @@ struct call *call_new(const struct request *request)
 	request->message->id = (struct rpc_id){ 0 };
 	call->era = request->era;
 	call->log_level = threshold(request);
+	call->abilities = request_abilities(request);
+	call->progress.last = -1;
 	keep_token(call, request);
 	exchange_hold(call->exchange);
 	call->next = session->calls;
@@ -56,17 +60,45 @@ struct call *call_new(const struct request *request)
 	return call;
 }
 
-void call_drop(struct call *call)
+static void unlink_call(struct call *call)
 {
 	struct call **link = &call->session->calls;
 
 	while (*link != call)
 		link = &(*link)->next;
 	*link = call->next;
+}
+
+static void forget_token(struct call *call)
+{
+	free(call->progress.token);
+	call->progress.token = NULL;
+}
+
+void call_drop(struct call *call)
+{
+	unlink_call(call);
+	call->ask = ask_free(call);
+	if (call->task)
+		task_lose_call(call->task);
 	exchange_release(call->exchange);
 	rpc_id_done(&call->id);
-	free(call->progress.token);
+	forget_token(call);
 	free(call);
+}
+
+void call_move(struct call *call, struct session *session, struct exchange *exchange)
+{
+	unlink_call(call);
+	exchange_hold(exchange);
+	exchange_release(call->exchange);
+	rpc_id_done(&call->id);
+	forget_token(call);
+	call->log_level = LOG_LEVEL_NONE;
+	call->exchange = exchange;
+	call->session = session;
+	call->next = session->calls;
+	session->calls = call;
 }
 
 struct call *call_find(struct session *session, const struct rpc_id *id)
@@ -96,11 +128,16 @@ void call_cancel_exchange(struct session *session, const struct exchange *exchan
 	}
 }
 
-void call_open_result(struct call *call, struct answer *answer)
+void call_open_typed(struct call *call, struct answer *answer, const char *type)
 {
 	memset(answer, 0, sizeof(*answer));
 	answer->writer.out = &answer->line;
-	message_open_result(&answer->writer, &call->id, call->era);
+	message_open_typed_result(&answer->writer, &call->id, call->era, type);
+}
+
+void call_open_result(struct call *call, struct answer *answer)
+{
+	call_open_typed(call, answer, "complete");
 }
 
 void call_open_meta(struct call *call, struct answer *answer)
@@ -114,7 +151,7 @@ void call_close_meta(struct answer *answer)
 	message_close_meta(&answer->writer);
 }
 
-void call_close_result(struct call *call, struct answer *answer)
+void call_put_answer(struct call *call, struct answer *answer)
 {
 	if (!answer->has_meta && call->era == ERA_MODERN) {
 		call_open_meta(call, answer);
@@ -123,6 +160,11 @@ void call_close_result(struct call *call, struct answer *answer)
 	message_close_result(&answer->writer);
 	exchange_answer(call->exchange, &answer->line, 0);
 	buffer_done(&answer->line);
+}
+
+void call_close_result(struct call *call, struct answer *answer)
+{
+	call_put_answer(call, answer);
 	call_drop(call);
 }
 
@@ -175,15 +217,6 @@ void call_refuse(struct call *call, enum rpc_code code, const char *text, const 
 	call_drop(call);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &now) != 0)
-		bug("a clock that cannot be read");
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void say(struct call *call, const struct buffer *line)
 {
 	exchange_say(call->exchange, line);
@@ -192,7 +225,7 @@ static void say(struct call *call, const struct buffer *line)
 void call_say_progress(struct call *call, double progress, double total, const char *message)
 {
 	struct call_progress *state = &call->progress;
-	const int64_t now = now_ms();
+	const int64_t now = clock_steady_ms();
 	struct buffer line = { 0 };
 	struct json_writer writer = { .out = &line };
 

@@ -6,9 +6,13 @@
 #ifndef BROKER_MCP_CALL_H
 #define BROKER_MCP_CALL_H
 
+#include "mcp/ability.h"
 #include "mcp/log_level.h"
 #include "mcp/request.h"
 #include "mcp/result.h"
+
+struct ask;
+struct task;
 
 /* Progress that the client asked for. */
 struct call_progress {
@@ -25,7 +29,10 @@ struct call {
 	struct rpc_id id;
 	enum era era;
 	enum log_level log_level; /* nothing below it is said */
+	unsigned int abilities;   /* of the client */
 	struct call_progress progress;
+	struct ask *ask;                   /* NULL: it may not ask the client anything */
+	struct task *task;                 /* what it became; NULL: none */
 	void (*cancel)(struct call *call); /* give the work up; NULL: nothing to give up */
 	void *work;                        /* of whoever works on it */
 	struct execution *execution;       /* that it waits for; NULL: none */
@@ -46,9 +53,15 @@ void call_cancel(struct call *call);
 /* Cancel what came with this exchange: its way back is gone. */
 void call_cancel_exchange(struct session *session, const struct exchange *exchange);
 
+/* Close an answer that does not end the call, and carry it on without its client: its next answer
+ * goes to `exchange`, in `session`. */
+void call_put_answer(struct call *call, struct answer *answer);
+void call_move(struct call *call, struct session *session, struct exchange *exchange);
+
 /* An answer, as in request.h; closing it ends the call. Between open and close of the meta go the
  * members of the result's _meta. */
 void call_open_result(struct call *call, struct answer *answer);
+void call_open_typed(struct call *call, struct answer *answer, const char *type);
 void call_open_meta(struct call *call, struct answer *answer);
 void call_close_meta(struct answer *answer);
 void call_close_result(struct call *call, struct answer *answer);

@@ -3,7 +3,9 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "mcp/ask.h"
 #include "mcp/subscriptions.h"
+#include "mcp/tasks.h"
 
 void host_take_welcome(struct host *host, const struct ipc_welcome *welcome, int plan)
 {
@@ -20,5 +22,7 @@ void host_take_welcome(struct host *host, const struct ipc_welcome *welcome, int
 
 void host_done(struct host *host)
 {
+	tasks_done(host);
+	ask_done(host);
 	host->subscriptions = subscriptions_free(host->subscriptions);
 }

@@ -11,11 +11,13 @@
 #include "common/plan.h"
 #include "executions.h"
 #include "mcp/posture.h"
+#include "mcp/sealed.h"
 
 struct prompt;
 struct resource_provider;
 struct session;
 struct subscriptions;
+struct task;
 struct tool;
 
 /* The lists that clients may ask for. */
@@ -45,7 +47,10 @@ struct host {
 	const struct catalog *catalog;
 	struct subscriptions *subscriptions; /* NULL: nobody has any */
 	struct session *sessions;
-	uint64_t last_session; /* number of the newest */
+	uint64_t last_session;         /* number of the newest */
+	struct sealed_key *sealed_key; /* made when it is first needed */
+	size_t ask_bytes;              /* kept by all calls that may ask the client */
+	struct task *tasks;            /* newest first */
 };
 
 /* The supervisor's welcome and the plan that came with it, which is closed. */

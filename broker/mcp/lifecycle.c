@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/lifecycle.h"
 
+#include "mcp/ability.h"
 #include "mcp/call.h"
 #include "mcp/guide.h"
 
@@ -28,9 +29,11 @@ static void put_empty(struct json_writer *writer, const char *name)
 	json_close_object(writer);
 }
 
-/* An object per capability. They are the same in both eras: in the modern one, the log is asked for
+/* An object per capability. They are the same in both eras but for
+ * extensions: in the modern one, the log is asked for
  * in each request, and resources are subscribed to by subscriptions/listen. */
-static void put_capabilities(struct json_writer *writer, const struct catalog *offered)
+static void put_capabilities(struct json_writer *writer, const struct catalog *offered,
+			     enum era era)
 {
 	json_open_object(writer, "capabilities");
 	open_list(writer, "tools", offered, LIST_TOOLS);
@@ -42,6 +45,11 @@ static void put_capabilities(struct json_writer *writer, const struct catalog *o
 	json_close_object(writer);
 	put_empty(writer, "completions");
 	put_empty(writer, "logging");
+	if (era == ERA_MODERN) {
+		json_open_object(writer, "extensions");
+		put_empty(writer, TASKS_EXTENSION);
+		json_close_object(writer);
+	}
 	json_close_object(writer);
 }
 
@@ -51,9 +59,12 @@ void lifecycle_initialize(const struct request *request)
 	struct answer answer;
 
 	session->version = era_negotiate(request_param(request, "protocolVersion"));
+	session->abilities =
+		ability_read(request->document, request_param(request, "capabilities")) &
+		~(unsigned int)ABILITY_TASKS; /* of the modern era only */
 	request_open_result(request, &answer);
 	json_put_text(&answer.writer, "protocolVersion", session->version);
-	put_capabilities(&answer.writer, session->host->catalog);
+	put_capabilities(&answer.writer, session->host->catalog, ERA_LEGACY);
 	era_put_server(&answer.writer, "serverInfo");
 	put_guide(&answer.writer, request);
 	request_close_result(request, &answer);
@@ -93,7 +104,7 @@ void lifecycle_discover(const struct request *request)
 
 	request_open_result(request, &answer);
 	era_put_versions(&answer.writer, "supportedVersions");
-	put_capabilities(&answer.writer, request->session->host->catalog);
+	put_capabilities(&answer.writer, request->session->host->catalog, ERA_MODERN);
 	put_guide(&answer.writer, request);
 	request_put_caching(request, &answer);
 	request_close_result(request, &answer);

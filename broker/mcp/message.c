@@ -55,7 +55,7 @@ void message_read(const struct json_document *document, struct json_value *value
 	ret->method = json_member(document, value, "method");
 	if (!ret->method &&
 	    (json_member(document, value, "result") || json_member(document, value, "error"))) {
-		ret->kind = MESSAGE_IGNORED;
+		ret->kind = MESSAGE_RESPONSE;
 		return;
 	}
 	id = json_member(document, value, "id");
@@ -88,12 +88,18 @@ static void open_answer(struct json_writer *writer, const struct rpc_id *id)
 		json_put_raw(writer, "id", "null", 4);
 }
 
-void message_open_result(struct json_writer *writer, const struct rpc_id *id, enum era era)
+void message_open_typed_result(struct json_writer *writer, const struct rpc_id *id, enum era era,
+			       const char *type)
 {
 	open_answer(writer, id);
 	json_open_object(writer, "result");
 	if (era == ERA_MODERN)
-		json_put_text(writer, "resultType", "complete");
+		json_put_text(writer, "resultType", type);
+}
+
+void message_open_result(struct json_writer *writer, const struct rpc_id *id, enum era era)
+{
+	message_open_typed_result(writer, id, era, "complete");
 }
 
 void message_open_meta(struct json_writer *writer, enum era era)
@@ -117,6 +123,18 @@ void message_close_result(struct json_writer *writer)
 void message_put_subscription(struct json_writer *writer, const struct rpc_id *id)
 {
 	json_put_raw(writer, "io.modelcontextprotocol/subscriptionId", id->raw, id->raw_size);
+}
+
+void message_put_request(struct json_writer *writer, const char *id, const char *method,
+			 const struct buffer *params)
+{
+	json_open_object(writer, NULL);
+	json_put_text(writer, "jsonrpc", "2.0");
+	json_put_text(writer, "id", id);
+	json_put_text(writer, "method", method);
+	if (params)
+		json_put_raw(writer, "params", params->bytes, params->size);
+	json_close_object(writer);
 }
 
 void message_open_notification(struct json_writer *writer, const char *method)

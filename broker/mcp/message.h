@@ -25,8 +25,9 @@ enum rpc_code {
 enum message_kind {
 	MESSAGE_REQUEST,
 	MESSAGE_NOTIFICATION,
-	MESSAGE_IGNORED, /* a response nobody asked for, a notification that makes no sense */
-	MESSAGE_INVALID, /* answer with `code` and `problem` */
+	MESSAGE_RESPONSE, /* to a request of ours, or to none */
+	MESSAGE_IGNORED,  /* a notification that makes no sense */
+	MESSAGE_INVALID,  /* answer with `code` and `problem` */
 };
 
 struct message {
@@ -45,16 +46,23 @@ void message_read(const struct json_document *document, struct json_value *value
 void message_done(struct message *message);
 
 /*
- * Frames of answers. Between open and close of a result its members are written; its _meta holds
- * what the era asks for, and what is written between open and close of the meta.
+ * Frames of answers. The modern era says of each result of what type it is. Between open and close
+ * of a result its members are written; its _meta holds what the era asks for, and what is written
+ * between open and close of the meta.
  */
 void message_open_result(struct json_writer *writer, const struct rpc_id *id, enum era era);
+void message_open_typed_result(struct json_writer *writer, const struct rpc_id *id, enum era era,
+			       const char *type);
 void message_open_meta(struct json_writer *writer, enum era era);
 void message_close_meta(struct json_writer *writer);
 void message_close_result(struct json_writer *writer);
 
 /* The member of a _meta that says to which subscriptions/listen a message belongs. */
 void message_put_subscription(struct json_writer *writer, const struct rpc_id *id);
+
+/* A request of ours, whole; `params` is JSON or NULL. */
+void message_put_request(struct json_writer *writer, const char *id, const char *method,
+			 const struct buffer *params);
 
 /* A notification of ours; between open and close its params are written. */
 void message_open_notification(struct json_writer *writer, const char *method);

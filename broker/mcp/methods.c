@@ -5,6 +5,7 @@
  */
 #include "mcp/methods.h"
 
+#include "mcp/ask.h"
 #include "mcp/call.h"
 #include "mcp/completion.h"
 #include "mcp/lifecycle.h"
@@ -12,6 +13,7 @@
 #include "mcp/request.h"
 #include "mcp/resources.h"
 #include "mcp/subscriptions.h"
+#include "mcp/tasks.h"
 #include "mcp/tools.h"
 #include "text.h"
 
@@ -41,6 +43,9 @@ static const struct method methods[] = {
 	{ "subscriptions/listen", ERA_MODERN, true, subscriptions_listen },
 	{ "completion/complete", ERA_BOTH, false, completion_complete },
 	{ "logging/setLevel", ERA_LEGACY, false, lifecycle_set_level },
+	{ "tasks/get", ERA_MODERN, false, tasks_get },
+	{ "tasks/update", ERA_MODERN, false, tasks_update },
+	{ "tasks/cancel", ERA_MODERN, false, tasks_cancel },
 };
 
 /* Every other notification is ignored; notifications/initialized has nothing to say to us. */
@@ -149,5 +154,7 @@ void methods_take(struct session *session, struct exchange *exchange, bool is_ba
 		take_request(&request);
 	else if (message.kind == MESSAGE_NOTIFICATION)
 		take_notification(&request);
+	else if (message.kind == MESSAGE_RESPONSE)
+		ask_take_response(session, document, value);
 	message_done(&message);
 }

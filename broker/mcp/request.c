@@ -3,7 +3,10 @@
 
 #include <string.h>
 
+#include "mcp/ability.h"
 #include "text.h"
+
+#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 
 struct json_value *request_param(const struct request *request, const char *name)
 {
@@ -43,6 +46,16 @@ bool request_object(const struct request *request, const char *name, struct json
 	}
 	*ret = value;
 	return true;
+}
+
+/* The modern era declares them with each request, and nothing is inferred from another one. */
+unsigned int request_abilities(const struct request *request)
+{
+	if (request->era == ERA_LEGACY)
+		return request->session->abilities;
+	return ability_read(
+		request->document,
+		json_member(request->document, request->message->meta, META_CAPABILITIES));
 }
 
 void request_refuse_with(const struct request *request, enum rpc_code code,

@@ -35,6 +35,9 @@ struct json_value *request_string(const struct request *request, const char *nam
 /* An optional object parameter in *ret, NULL when absent. False: the request has been refused. */
 bool request_object(const struct request *request, const char *name, struct json_value **ret);
 
+/* What the client can do for us (a set of enum ability). */
+unsigned int request_abilities(const struct request *request);
+
 /* Answer with an error: `text`, or "text: value" with the value quoted. */
 void request_refuse(const struct request *request, enum rpc_code code, const char *text,
 		    const struct json_value *value);

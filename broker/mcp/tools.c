@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "mcp/call.h"
+#include "mcp/ask.h"
 #include "mcp/page.h"
 #include "text.h"
 
@@ -99,6 +99,10 @@ static void put_required(struct json_writer *writer, const struct tool *tool)
 static void put_schema(struct json_writer *writer, const struct tool *tool,
 		       const struct posture *posture)
 {
+	if (tool->schema) {
+		json_put_raw(writer, "inputSchema", tool->schema, strlen(tool->schema));
+		return;
+	}
 	json_open_object(writer, "inputSchema");
 	json_put_text(writer, "type", "object");
 	json_open_object(writer, "properties");
@@ -177,19 +181,39 @@ static void refuse_unknown(const struct request *request, const struct json_valu
 	buffer_done(&text);
 }
 
-static void start_call(const struct request *request, const struct tool *tool,
-		       struct json_value *arguments)
+static void run(struct call *call, const struct tool *tool, const struct json_document *document,
+		struct json_value *arguments)
 {
-	struct json_value *values[TOOL_PARAMS_MAX];
+	struct json_value *values[TOOL_PARAMS_MAX] = { arguments };
+	const unsigned int missing = tool->needs & ~call->abilities;
 	struct buffer problem = { 0 };
-	struct call *call = call_new(request);
 
-	if (tool_take_arguments(tool, &request->session->host->posture, request->document,
-				arguments, values, &problem))
-		tool->handler(call, request->document, values);
+	if (missing)
+		call_refuse_abilities(call, missing);
+	else if (tool->schema ||
+		 tool_take_arguments(tool, &call->session->host->posture, document, arguments,
+				     values, &problem))
+		tool->handler(call, document, values);
 	else
 		call_fail(call, &problem);
 	buffer_done(&problem);
+}
+
+static void run_again(struct call *call, const struct json_document *document,
+		      struct json_value *arguments)
+{
+	run(call, ask_row(call), document, arguments);
+}
+
+static const struct asker asker = { .method = "tools/call", .run = run_again, .is_tool = true };
+
+static void start_call(const struct request *request, const struct tool *tool,
+		       const struct json_value *name, struct json_value *arguments)
+{
+	if (tool->may_ask)
+		ask_run(request, &asker, tool, name, arguments);
+	else
+		run(call_new(request), tool, request->document, arguments);
 }
 
 void tools_call(const struct request *request)
@@ -202,7 +226,7 @@ void tools_call(const struct request *request)
 		return;
 	tool = find(request, name);
 	if (tool)
-		start_call(request, tool, arguments);
+		start_call(request, tool, name, arguments);
 	else
 		refuse_unknown(request, name);
 }

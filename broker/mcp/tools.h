@@ -64,6 +64,10 @@ struct tool {
 	const struct tool_param *params;
 	size_t param_count;
 	const char *output_schema; /* JSON; NULL: its results are text */
+	const char *schema; /* JSON, in place of params: the handler is given the arguments as they
+			     * came, an object or NULL, in values[0] */
+	unsigned int needs; /* what the client has to be able to (enum ability) */
+	bool may_ask;       /* see ask.h */
 	bool is_read_only, is_destructive, is_idempotent, is_open_world;
 	/* Arguments have been checked; `values` has one place per parameter, NULL: not given. */
 	void (*handler)(struct call *call, const struct json_document *document,

@@ -17,10 +17,11 @@
 #define SERVER_INFO                                                                                \
 	"\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":\"msp\",\"title\":"           \
 	"\"Model Sandbox Protocol\",\"version\":\"" MSP_VERSION "\"}"
-/* The same in both eras; what never changes is not said to. */
+/* The same in both eras but for the extensions; what never changes is not said to. */
 #define CAPABILITIES                                                                               \
 	"\"capabilities\":{\"tools\":{},\"prompts\":{},\"resources\":{\"subscribe\":true},"            \
-	"\"completions\":{},\"logging\":{}}"
+	"\"completions\":{},\"logging\":{}"
+#define EXTENSIONS ",\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}"
 
 static struct rig rig;
 
@@ -87,7 +88,7 @@ Test(mcp_era, initialize_says_who_and_what)
 {
 	const char *line = initialize("\"2025-06-18\"");
 
-	expect_part(line, CAPABILITIES);
+	expect_part(line, CAPABILITIES "}");
 	expect_part(line, "\"serverInfo\":{\"name\":\"msp\"");
 	expect_part(line, "\"instructions\":\"");
 	expect_part(line, "run_command");
@@ -104,7 +105,7 @@ Test(mcp_era, discover)
 
 	expect_part(line, "\"id\":1,\"result\":{\"resultType\":\"complete\",");
 	expect_part(line, "\"supportedVersions\":[\"2026-07-28\"]");
-	expect_part(line, CAPABILITIES);
+	expect_part(line, CAPABILITIES EXTENSIONS "}");
 	expect_part(line, "\"instructions\":\"");
 	expect_part(line, "\"ttlMs\":");
 	expect_part(line, "\"cacheScope\":\"private\"");

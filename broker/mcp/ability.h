@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a client can do for us: the capabilities that it declares, once in `initialize` or with each
+ * request of the modern era.
+ */
+#ifndef BROKER_MCP_ABILITY_H
+#define BROKER_MCP_ABILITY_H
+
+#include "json_read.h"
+#include "json_write.h"
+
+/* Bits of a set. */
+enum ability {
+	ABILITY_ELICITATION = 1, /* ask the user, with a form */
+	ABILITY_SAMPLING = 2,    /* ask its model */
+	ABILITY_ROOTS = 4,
+	ABILITY_TASKS = 8, /* the extension: poll for the result of a call */
+};
+
+#define TASKS_EXTENSION "io.modelcontextprotocol/tasks"
+
+/* The set that a capabilities object (NULL: none) declares. */
+unsigned int ability_read(const struct json_document *document,
+			  const struct json_value *capabilities);
+
+/* A capabilities object that declares the set. */
+void ability_put(struct json_writer *writer, const char *key, unsigned int abilities);
+
+/* What they are called, in a sentence, of the lowest one in the set. */
+const char *ability_name(unsigned int abilities);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What we have to know again when a client repeats a request with its answers (`requestState`): the
+ * client keeps it, sealed. It may be given back more than once until it expires: it says which
+ * answers there were, and gives nobody a right that is not in the request itself.
+ */
+#ifndef BROKER_MCP_ASK_STATE_H
+#define BROKER_MCP_ASK_STATE_H
+
+#include "json_copy.h"
+#include "mcp/sealed.h"
+
+#define ASK_STATE_MS (10 * 60 * 1000)
+
+/* What a handler may keep, and what all answers together may take. */
+#define ASK_KEPT_MAX 4096U
+#define ASK_INPUTS_MAX 65536U
+
+#define ASK_DIGEST_BYTES 32
+
+/* Which request it is about. */
+struct ask_origin {
+	uint32_t principal;
+	uint8_t digest[ASK_DIGEST_BYTES]; /* of its method, name and arguments */
+};
+
+struct ask_state {
+	unsigned int round; /* so many times the client was asked */
+	struct buffer kept;
+	struct json_tree tree;
+	struct json_value *inputs; /* in the tree: an object, the answers by key */
+};
+
+/* `name` as it was asked for; `arguments` an object, NULL: none. Its strings become decoded. */
+void ask_origin_make(struct ask_origin *ret, uint32_t principal, const char *method,
+		     const struct json_value *name, const struct json_document *document,
+		     const struct json_value *arguments);
+
+/* Append the sealed state; `inputs` is a JSON object of at most ASK_INPUTS_MAX bytes. */
+void ask_state_close(const struct sealed_key *key, const struct ask_origin *origin, int64_t now_ms,
+		     const struct ask_state *state, const struct buffer *inputs,
+		     struct buffer *text);
+
+/* NULL, and *ret is for ask_state_done(); or what is wrong with it, and *ret is empty. */
+const char *ask_state_open(const struct sealed_key *key, const struct ask_origin *origin,
+			   int64_t now_ms, const struct json_value *text, struct ask_state *ret);
+
+void ask_state_done(struct ask_state *state);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * XChaCha20-Poly1305. Its nonce is long enough to be chosen at random each time.
+ */
+#include "mcp/sealed.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "memory.h"
+
+#define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
+#define TAG_BYTES crypto_aead_xchacha20poly1305_ietf_ABYTES
+#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
+
+_Static_assert(SEALED_KEY_BYTES == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "a key of its own");
+
+void sealed_key_make(struct sealed_key *ret)
+{
+	if (sodium_init() < 0)
+		give_up("random bytes");
+	crypto_aead_xchacha20poly1305_ietf_keygen(ret->bytes);
+}
+
+void sealed_close(const struct sealed_key *key, const struct buffer *plain, struct buffer *text)
+{
+	const size_t size = NONCE_BYTES + plain->size + TAG_BYTES;
+	const size_t text_size = sodium_base64_ENCODED_LEN(size, BASE64);
+	unsigned char *box = memory_get(size);
+	char *encoded = memory_get(text_size);
+
+	randombytes_buf(box, NONCE_BYTES);
+	(void)crypto_aead_xchacha20poly1305_ietf_encrypt(
+		box + NONCE_BYTES, NULL, (const unsigned char *)plain->bytes, plain->size, NULL, 0,
+		NULL, box, key->bytes); /* cannot fail */
+	(void)sodium_bin2base64(encoded, text_size, box, size, BASE64);
+	buffer_append_text(text, encoded);
+	free(encoded);
+	free(box);
+}
+
+static bool open_box(const struct sealed_key *key, const unsigned char *box, size_t size,
+		     struct buffer *plain)
+{
+	unsigned long long plain_size = 0;
+	unsigned char *bytes;
+	bool is_open;
+
+	if (size < NONCE_BYTES + TAG_BYTES)
+		return false;
+	bytes = memory_get(size);
+	is_open = crypto_aead_xchacha20poly1305_ietf_decrypt(bytes, &plain_size, NULL,
+							     box + NONCE_BYTES, size - NONCE_BYTES,
+							     NULL, 0, box, key->bytes) == 0;
+	if (is_open)
+		buffer_append(plain, bytes, (size_t)plain_size);
+	free(bytes);
+	return is_open;
+}
+
+/* The library's decoder takes some bytes outside ASCII for characters of its alphabet. */
+static bool is_ascii(const char *text, size_t size)
+{
+	size_t i = 0;
+
+	while (i < size && ((unsigned char)text[i] & 0x80) == 0)
+		i++;
+	return i == size;
+}
+
+bool sealed_open(const struct sealed_key *key, const char *text, size_t size, struct buffer *plain)
+{
+	unsigned char *box = memory_get(size + 1);
+	const char *end = NULL;
+	size_t box_size = 0;
+	bool is_open;
+
+	/* all of the text, or none: a decoder that stops early would take an appendix for nothing
+	 */
+	is_open = is_ascii(text, size) &&
+		  sodium_base642bin(box, size, text, size, NULL, &box_size, &end, BASE64) == 0 &&
+		  end == text + size && open_box(key, box, box_size, plain);
+	free(box);
+	return is_open;
+}
