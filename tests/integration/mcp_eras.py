@@ -85,7 +85,8 @@ class Eras(unittest.TestCase):
         self.check_modern(result)
         self.check_cached(result)
         self.assertEqual(result["supportedVersions"], ["2026-07-28"])
-        self.assertEqual(result["capabilities"], CAPABILITIES)
+        self.assertEqual(result["capabilities"],
+                         CAPABILITIES | {"extensions": {"io.modelcontextprotocol/tasks": {}}})
         self.assertIn("run_code", result["instructions"])
         result = self.server.request("tools/list", {"_meta": MODERN})
         self.check_modern(result)

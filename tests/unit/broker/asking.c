@@ -176,8 +176,11 @@ static void failing_task(struct call *call, const struct json_document *document
 	call_refuse(call, RPC_INVALID_REQUEST, "not today", NULL);
 }
 
-static const struct tool_param text_param = { "text",     PARAM_BYTES, true,
-					      NAMES_NONE, 2000000,     "Some text." };
+static const struct tool_param text_param = { .name = "text",
+					      .kind = PARAM_BYTES,
+					      .is_required = true,
+					      .bytes_max = 2000000,
+					      .description = "Some text." };
 
 #define TOOL(function, ...)                                                                        \
 	{                                                                                          \
