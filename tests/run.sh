@@ -7,6 +7,7 @@
 #   tests/run.sh                 everything
 #   tests/run.sh --only REGEX    the tests of the dev build whose name matches
 #   tests/run.sh --root-start    what can be shown as root alone
+#   tests/run.sh --conformance   the conformance suite of MCP; arguments go to it
 #   tests/run.sh --coverage      line coverage over the suites
 #   tests/run.sh --soak N        N executions through one server
 #   tests/run.sh --system PLACE BUILD [TEST...]
@@ -124,6 +125,10 @@ mkdir -p "$RESULTS"
 case ${1:-} in
 --only) step 'build: dev' build dev && run_ctest dev dev -R "${2:?a regular expression}" ;;
 --root-start) run_root_start ;;
+--conformance)
+	build dev || exit 1
+	exec env MSP_BUILD="$PWD/build/dev" python3 -B tests/conformance/conformance.py "${@:2}"
+	;;
 --coverage) step 'coverage' tests/coverage/run.py ;;
 --soak) step 'build: release' build release &&
 	step 'soak' env MSP_BIN="$PWD/build/release/bin" python3 -B tests/soak/soak.py --executions "${2:?a number}" ;;
