@@ -10,7 +10,6 @@ import http.client
 import json
 import os
 import re
-import selectors
 import subprocess
 import sys
 import tempfile
@@ -24,104 +23,31 @@ for folder in ("integration", "clients"):
 
 import figures  # noqa: E402
 import packages  # noqa: E402
+from http_server import Failure, HttpServer  # noqa: E402
 
 SKIPPED = 77
 # How many scenarios each revision scores: a suite that runs fewer of them has not shown the rest.
 SCORED = {"2025-11-25": 30, "2026-07-28": 37}
 MODERN = "2026-07-28"
 SUITE_SECONDS = 900
-START_SECONDS = 30
 
 # The suite takes any text for the answer of this tool, so that a server without it would pass.
 SIMPLE_TOOL, SIMPLE_TEXT = "test_simple_text", "This is a simple text response for testing."
 
 
-class Failure(Exception):
-    """The server is not what can be tested."""
-
-
 # --- the server -----------------------------------------------------------------------------
-
-
-class Fixture:
-    """The fixture build's `msp serve --http`, with a token of its own."""
-
-    def __init__(self, programs):
-        self.msp = os.path.join(programs, "msp")
-        self.folder = tempfile.TemporaryDirectory(prefix="msp-conformance.")
-        self.tokens = os.path.join(self.folder.name, "tokens")
-        self.process = None
-        self.said = b""
-
-    def __enter__(self):
-        if not os.access(self.msp, os.X_OK):
-            raise Failure(f"there is no fixture build: {self.msp}")
-        import support  # finds its programs by MSP_BIN
-
-        made = subprocess.run([self.msp, "token", "create", "conformance", "--token-file",
-                               self.tokens], stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=30, check=False)
-        tokens = re.findall(r"\bmsp_[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])", made.stdout)
-        if made.returncode != 0 or len(tokens) != 1:
-            raise Failure(f"msp token create: {made.returncode}: {made.stdout}{made.stderr}")
-        self.token = tokens[0]
-        self.process = subprocess.Popen(
-            [self.msp, "serve", *support.limits(), "--http", "127.0.0.1:0", "--token-file",
-             self.tokens], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, cwd=self.folder.name)
-        try:
-            self.url = self._address()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def read(self, seconds):
-        """Take what the server says for so long, or until a line of it is complete."""
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.process.stdout, selectors.EVENT_READ)
-            if selector.select(max(0, seconds)):
-                self.said += os.read(self.process.stdout.fileno(), 65536)
-
-    def _address(self):
-        end = time.monotonic() + START_SECONDS
-        while time.monotonic() < end and self.process.poll() is None:
-            self.read(0.2)
-            match = re.search(rb"http://[\w.\[\]:]+:\d+(/\S*)?(?=\s)", self.said)
-            if match:
-                url = match.group().decode().rstrip(".,;")
-                return url if match.group(1) else url + "/mcp"
-        raise Failure("the server said no address:\n" + self.said.decode(errors="replace"))
-
-    def is_running(self):
-        return self.process.poll() is None
-
-    def __exit__(self, *_):
-        if self.process:
-            if self.is_running():
-                self.process.terminate()
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-            self.process.stdout.close()
-        self.folder.cleanup()
 
 
 class Elsewhere:
     """A server that somebody else started."""
 
     def __init__(self, url, token):
-        self.url, self.token, self.said = url, token, b""
+        self.url, self.token = url, token
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        pass
-
-    def read(self, _):
         pass
 
     def is_running(self):
@@ -145,7 +71,7 @@ def post(server, method, params, with_token=True):
             {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}), headers)
         answer = connection.getresponse()
         text = answer.read().decode(errors="replace")
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         raise Failure(f"{method}: {error}") from error
     finally:
         connection.close()
@@ -213,10 +139,7 @@ def run_suite(server, arguments, out):
             while process.poll() is None:
                 if time.monotonic() > end:
                     raise Failure(f"the suite was not done after {SUITE_SECONDS} s")
-                if server.is_running():
-                    server.read(0.2)  # a server whose stderr is full would wait
-                else:
-                    time.sleep(0.2)
+                time.sleep(0.2)
         finally:
             process.kill()
             process.wait()
@@ -289,8 +212,9 @@ def report(runs, revisions):
     names = list(dict.fromkeys(run.scenario for run in runs))
     table = {(run.scenario, run.revision): run for run in runs}
     for is_scored in (True, False):
-        print(f"\n{'scored' if is_scored else 'not scored':46}"
-              + "".join(f"{revision:16}" for revision in revisions))
+        if any((not run.reason) == is_scored for run in runs):
+            print((f"\n{'scored' if is_scored else 'not scored':46}"
+                   + "".join(f"{revision:16}" for revision in revisions)).rstrip())
         for name in names:
             cells = [table.get((name, revision)) for revision in revisions]
             cells = [run if run and (not run.reason) == is_scored else None for run in cells]
@@ -345,18 +269,21 @@ def main():
     except packages.Unreachable as error:
         print(f"NOT TESTED: conformance: {error}")
         return 1 if arguments.require else SKIPPED
-    import leftovers  # imports support, which finds its programs by MSP_BIN
+    import leftovers  # these find their programs by MSP_BIN
+    import support
 
     leftovers.become_reaper()
     runs = []
     try:
+        if not arguments.url and not os.access(support.MSP, os.X_OK):
+            raise Failure(f"there is no fixture build: {support.MSP}")
         with (Elsewhere(arguments.url, arguments.token) if arguments.url
-              else Fixture(arguments.bin)) as server:
+              else HttpServer(support.MSP, *support.limits())) as server:
             check_server(server)
             for revision in revisions:
                 runs += run_revision(server, revision, arguments.scenario, arguments.verbose)
             if not server.is_running():
-                raise Failure("the server ended:\n" + server.said.decode(errors="replace"))
+                raise Failure("the server ended in between")
         leftovers.reap_orphans()
         if leftovers.wait_gone(time.monotonic()) is None:
             raise Failure(f"left over: {leftovers.describe(leftovers.living())}")
