@@ -74,8 +74,8 @@ def read_steps(path):
 
 
 # A test's name starts with its folder in tests/, a unit test's with its folder in tests/unit/.
-FOLDERS = ("kernel", "meta", "integration", "clients", "conformance", "attack", "limits", "fault",
-           "system")
+FOLDERS = ("kernel", "meta", "integration", "edge", "clients", "conformance", "attack", "limits",
+           "fault", "system")
 OTHERS = {"demo": "integration", "as root": "integration", "fuzz": "fuzz",
           "build": "builds, linters", "lint": "builds, linters", "system tests": "system"}
 
