@@ -274,7 +274,9 @@ static enum json_error parse(struct reader *reader)
 
 	reader->yajl = yajl_alloc(&callbacks, &memory, reader);
 	(void)yajl_config(reader->yajl, yajl_dont_validate_strings, 1); /* checked already */
+	/* behind a whole value yajl lets a string pass that never ends; no string has a newline */
 	is_json = yajl_parse(reader->yajl, text, reader->size) == yajl_status_ok &&
+		  yajl_parse(reader->yajl, (const unsigned char *)"\n", 1) == yajl_status_ok &&
 		  yajl_complete_parse(reader->yajl) == yajl_status_ok;
 	yajl_free(reader->yajl);
 	return is_json ? reader->error : JSON_ERROR_SYNTAX;

@@ -99,6 +99,14 @@ Test(json_read, refuses_what_is_no_json)
 		"\"\\",
 		"{\"a\":1 \"b\":2}",
 		"\xef\xbb\xbf{}",
+		"{}\"",
+		"{}\"a",
+		"{} \"a\\",
+		"[]\"\\\"",
+		"1 \"",
+		"\"a\"\"",
+		"null\"}",
+		"{}\"\\u",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
