@@ -110,6 +110,8 @@ BAD_JSON = (
     '{"a":{"b":1]}',
     "...", "{...}", "\x1b[A", "ping", "GET / HTTP/1.1", "--", "null null", "truefalse", '"a""b"',
     "{}[]", "[]{}", "1}", '{"jsonrpc":"2.0"', '{"jsonrpc":"2.0","id":1,"method":"ping"',
+    '{"jsonrpc":"2.0","id":1,"method":"ping"}"', '{"jsonrpc":"2.0","id":1,"method":"ping"}"a',
+    '{"jsonrpc":"2.0","id":1,"method":"ping"} "\\"', '[]"', '{}"\\u', '7 "', 'null"}',
     '{"jsonrpc":"2.0","id":1,"method":"ping"]', '"jsonrpc":"2.0","id":1,"method":"ping"',
     '{"jsonrpc":"2.0","id":1,"method":ping}', '{"jsonrpc":"2.0","id":1,"method":"ping",}',
     '{"jsonrpc":"2.0",id:1,"method":"ping"}', '{"jsonrpc":"2.0","id":01,"method":"ping"}',

@@ -257,7 +257,8 @@ def add_arguments(book):
         for name, entry in schema.get("properties", {}).items():
             for raw in bad_values(entry):
                 line = call_text("1", tool, with_raw(base, name, raw))
-                book.add(f"argument/{tool}/{name}/{raw[:40]}", line, want=[failed("1", f"`{name}`")])
+                book.add(f"argument/{tool}/{name}/{raw[:40]}", line, want=[failed("1",
+                                                                                  f"`{name}`")])
         for name in schema.get("required", []):
             rest = {key: value for key, value in base.items() if key != name}
             book.add(f"argument/{tool}/{name}/missing", call_text("1", tool, rest),

@@ -166,8 +166,11 @@ class Rules:
 
     def beyond(self, tree):
         is_twice = (1, "id") in tree.doubles
-        says = "deeper" if tree.deepest > DEPTH_MAX else "same key" if tree.doubles else "values"
-        return error(None if is_twice else raw_id(tree.top.get("id")), REQUEST, says)
+        says = [word for word, is_so in (("deeper", tree.deepest > DEPTH_MAX), ("values",
+                                                                                tree.count >
+                VALUES_MAX), ("same key", tree.doubles)) if is_so]
+        return error(None if is_twice else raw_id(tree.top.get("id")), REQUEST,
+                     says[0] if len(says) == 1 else None)
 
     def batch(self, top):
         """Its answers come in one line; here they are one want each, with "in" a batch."""
