@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """How long it takes to run a command isolated: `msp run`, an MCP run_command in a running server,
-bwrap with the same binds and the same system call filter, and bare. All launchers take turns in
-one run, in an order shuffled anew each round: only the ratios mean something elsewhere."""
+bwrap with the same binds and the same system call filter, and bare; then what a running server
+does (sessions.py). All launchers take turns in one run, in an order shuffled anew each round: only
+the ratios mean something elsewhere."""
 import argparse
 import json
 import os
@@ -17,6 +18,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+import sessions  # noqa: E402  (beside this file)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COMMANDS = {"/bin/true": ["/bin/true"],
@@ -36,6 +38,11 @@ def write_filter(folder, place):
     with open(os.path.join(folder, "builtin.policy"), "rb") as policy, open(path, "wb") as out:
         subprocess.run([reader, "default"], stdin=policy, stdout=out, check=True)
     return path
+
+
+def build_echo(place):
+    subprocess.run(["gcc", "-O2", "-o", os.path.join(place, "echo"),
+                    os.path.join(ROOT, "tests", "bench", "echo.c")], check=True)
 
 
 class Spawned:
@@ -199,14 +206,16 @@ def as_ordinary(account, place, work):
     os._exit(code)
 
 
-def bench(support, filter_path, arguments, out):
+def bench(support, filter_path, place, arguments, out):
     counts = dict(zip(COMMANDS, (arguments.rounds, max(10, arguments.rounds // 4))))
     table = launchers(support, filter_path)
     times = measure(table, counts)
     for launcher in table.values():
         launcher.close()
     verdict, is_kept = promises(times)
-    text = "\n".join(report(times, counts) + verdict)
+    tables, more, is_kept_too = sessions.bench(support, place, arguments.seconds, arguments.calls)
+    is_kept &= is_kept_too
+    text = "\n".join(report(times, counts) + tables + verdict + more)
     print(text)
     if out:
         out.write(text + "\n")
@@ -219,6 +228,8 @@ def main():
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--out", help="also write the table to this file")
     parser.add_argument("--rounds", type=int, default=200, help="of /bin/true; python3: a quarter")
+    parser.add_argument("--seconds", type=float, default=30, help="of calls under load")
+    parser.add_argument("--calls", type=int, default=5000, help="that start nothing")
     parser.add_argument("--account", default="msp", help="who runs it when root starts it")
     parser.add_argument("--check", action="store_true", help="fail when a promise is not kept")
     arguments = parser.parse_args()
@@ -227,13 +238,14 @@ def main():
         # A copy: the account need not be able to reach the checkout.
         folder = shutil.copytree(arguments.bin, os.path.join(place, "bin"))
         filter_path = write_filter(folder, place)
+        build_echo(place)
         os.environ["MSP_BIN"] = folder
         import support  # after MSP_BIN is known
 
         if os.geteuid() != 0:
-            return bench(support, filter_path, arguments, out)
+            return bench(support, filter_path, place, arguments, out)
         return as_ordinary(arguments.account, place,
-                           lambda: bench(support, filter_path, arguments, out))
+                           lambda: bench(support, filter_path, place, arguments, out))
 
 
 if __name__ == "__main__":
