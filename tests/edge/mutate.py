@@ -39,7 +39,7 @@ def client_lines(tools):
                       '{"requestId":3,"reason":"AbortError: x"}'),
               message(None, '"notifications/cancelled"', '{"requestId":"list-1"}'),
               message(None, '"notifications/roots/list_changed"'),
-              '{"jsonrpc":"2.0","id":0,"result":{"roots":[{"uri":"file:///tmp","name":"tmp"}]}}',
+              '{"jsonrpc":"2.0","id":0,"result":{"roots":[{"uri":"https://example.org/","name":"x"}]}}',
               '{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"ok":true}}}',
               '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}',
               "[" + message("20") + "," + message("21", '"tools/list"') + "]"]
