@@ -14,8 +14,8 @@
  * thousand, which nobody asked for. Nothing says that a supervisor has to be right.
  *
  * Properties: what the broker asks for is well formed, it cancels only what it asked for, answers
- * are lines of valid JSON-RPC, a broker that has not given up answers a ping at the end, and no
- * descriptor is left open.
+ * are lines of valid JSON-RPC and bind it as dialogue.h says, a broker that has not given up
+ * answers a ping at the end, and no descriptor is left open.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "dialogue.h"
 #include "property.h"
 #include "rig.h"
 
@@ -103,8 +104,12 @@ static void hear_all(struct fake *fake)
 	struct rig *rig = &fake->rig;
 	struct pollfd out = { .fd = rig->client_out, .events = POLLIN };
 
-	while (memchr(rig->pending, '\n', rig->pending_size) || poll(&out, 1, 0) > 0)
-		fake->was_pinged |= strstr(rig_hear(rig), "\"id\":\"last\"") != NULL;
+	while (memchr(rig->pending, '\n', rig->pending_size) || poll(&out, 1, 0) > 0) {
+		const char *line = rig_hear(rig);
+
+		dialogue_heard(line);
+		fake->was_pinged |= strstr(line, "\"id\":\"last\"") != NULL;
+	}
 }
 
 static void settle(struct fake *fake)
@@ -244,6 +249,14 @@ static void act(struct fake *fake, const char *text, size_t size)
 	}
 }
 
+static void say(struct fake *fake, const void *line, size_t size)
+{
+	if (server_is_over(fake->rig.server))
+		return;
+	dialogue_said(line, size);
+	rig_say_bytes(&fake->rig, line, size);
+}
+
 static void play(struct fake *fake, const uint8_t *data, size_t size)
 {
 	while (size > 0) {
@@ -255,8 +268,8 @@ static void play(struct fake *fake, const uint8_t *data, size_t size)
 		memcpy(line, data, length);
 		if (line[0] == '!')
 			act(fake, line + 1, length - 1);
-		else if (!server_is_over(fake->rig.server))
-			rig_say_bytes(&fake->rig, data, length + (newline != NULL));
+		else
+			say(fake, data, length + (newline != NULL));
 		free(line);
 		settle(fake);
 		data += length + (newline != NULL);
@@ -266,6 +279,7 @@ static void play(struct fake *fake, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const char last[] = "{\"jsonrpc\":\"2.0\",\"id\":\"last\",\"method\":\"ping\"}\n";
 	static struct fake fake;
 	const int free_fd = property_free_fd();
 
@@ -273,13 +287,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rig_open(&fake.rig, true);
 	play(&fake, data, size);
 	if (!server_is_over(fake.rig.server)) {
-		rig_say(&fake.rig, "\n{\"jsonrpc\":\"2.0\",\"id\":\"last\",\"method\":\"ping\"}");
+		say(&fake, "\n", 1);
+		say(&fake, last, sizeof(last) - 1);
 		settle(&fake);
 		must(fake.was_pinged || server_is_over(fake.rig.server));
 	}
 	for (size_t i = 0; i < fake.count; i++)
 		rig_workload_end(&fake.asked[i].workload);
 	rig_close(&fake.rig);
+	dialogue_reset();
 	must(property_free_fd() == free_fd);
 	return 0;
 }
