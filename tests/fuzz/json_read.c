@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a client sends, as the broker reads it: bytes into lines, a line into a JSON tree, the tree
- * into a JSON-RPC message. Properties: the tree is whole and lies in the text; a string that is
- * written back reads as the same bytes.
+ * into a JSON-RPC message. Properties: the tree is whole and lies in the text; with more behind it
+ * the text is none; a string that is written back reads as the same bytes.
  */
 #include "json_read.h"
 
@@ -88,6 +88,22 @@ static void check_message(const struct json_document *document)
 	message_done(&message);
 }
 
+/* What begins behind a whole text makes it none. */
+static void check_end(const char *line, size_t size)
+{
+	static const char behind[] = "\",:]}x";
+	struct json_document document;
+	char *copy = malloc(size + 1);
+
+	for (size_t i = 0; copy && i < sizeof(behind) - 1; i++) {
+		memcpy(copy, line, size);
+		copy[size] = behind[i];
+		must(json_read(&document, copy, size + 1) == JSON_ERROR_SYNTAX);
+		json_done(&document);
+	}
+	free(copy);
+}
+
 static void try_line(char *line, size_t size)
 {
 	struct json_document document;
@@ -99,6 +115,7 @@ static void try_line(char *line, size_t size)
 	if (!copy)
 		return;
 	if (error == JSON_OK) {
+		check_end(line, size);
 		check_message(&document);
 		check_tree(&document, copy, size);
 	}
