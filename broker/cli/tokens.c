@@ -128,7 +128,7 @@ int token_generate(char ret[TOKEN_MAX])
 		return got < 0 ? -errno : -EIO;
 	memcpy(to, prefix, sizeof(prefix) - 1);
 	to += sizeof(prefix) - 1;
-	for (size_t bit = 0; bit < RANDOM_BYTES * 8; bit += 6) {
+	for (size_t bit = 0; bit < (size_t)RANDOM_BYTES * 8; bit += 6) {
 		const unsigned int two = (unsigned int)random[bit / 8] << 8 | random[bit / 8 + 1];
 
 		*to++ = digits[two >> (10 - bit % 8) & 63];
