@@ -186,8 +186,32 @@ int token_file_read(int fd, struct tokens *ret)
 	return got == 0 ? 0 : -EFBIG;
 }
 
+/* A broker looks at the time of the last change to know that there was one, and the kernel's clock
+ * for that moves in steps of milliseconds, or back when it is set. */
+static int renew_time(int fd, const struct timespec *before)
+{
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
+	struct stat now;
+
+	if (fstat(fd, &now) != 0)
+		return -errno;
+	if (now.st_mtim.tv_sec > before->tv_sec ||
+	    (now.st_mtim.tv_sec == before->tv_sec && now.st_mtim.tv_nsec > before->tv_nsec))
+		return 0;
+	times[1] = *before;
+	times[1].tv_nsec++;
+	if (times[1].tv_nsec == 1000000000L)
+		times[1] = (struct timespec){ .tv_sec = before->tv_sec + 1 };
+	return futimens(fd, times) == 0 ? 0 : -errno;
+}
+
 static int write_at(int fd, size_t at, const char *text, size_t size)
 {
+	struct stat before;
+	int error;
+
+	if (fstat(fd, &before) != 0)
+		return -errno;
 	while (size > 0) {
 		const ssize_t put = pwrite(fd, text, size, (off_t)at);
 
@@ -199,6 +223,9 @@ static int write_at(int fd, size_t at, const char *text, size_t size)
 			size -= (size_t)put;
 		}
 	}
+	error = renew_time(fd, &before.st_mtim);
+	if (error)
+		return error;
 	return fsync(fd) == 0 ? 0 : -errno;
 }
 

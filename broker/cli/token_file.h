@@ -5,7 +5,8 @@
  * holds its lock, flock(2); who only reads it need not.
  *
  * A token is added in place of one that was revoked, or at the end, and revoked by overwriting its
- * line with a comment of the same length: nothing ever moves.
+ * line with a comment of the same length: nothing ever moves. Each change has a later
+ * time of modification than the one before it.
  */
 #ifndef CLI_TOKEN_FILE_H
 #define CLI_TOKEN_FILE_H

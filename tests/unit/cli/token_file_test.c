@@ -228,6 +228,44 @@ Test(token_file, what_was_revoked_is_used_again)
 	cr_expect_eq(tokens_count(&tokens), 3UL);
 }
 
+/* However soon one change follows another. Since Linux 6.13 the kernel sees to it itself on most
+ * file systems. */
+Test(token_file, each_change_has_a_time_of_its_own)
+{
+	struct stat before;
+	struct stat after;
+
+	cr_expect_eq(add("alice", DIGEST), 0);
+	cr_assert_eq(stat(path, &before), 0);
+	for (int i = 0; i < 100; i++) {
+		if (i % 2 == 0)
+			take_back("alice");
+		else
+			cr_expect_eq(add("alice", DIGEST), 0);
+		cr_assert_eq(stat(path, &after), 0);
+		cr_expect_eq(after.st_size, before.st_size);
+		cr_expect(after.st_mtim.tv_sec > before.st_mtim.tv_sec ||
+				  (after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
+				   after.st_mtim.tv_nsec > before.st_mtim.tv_nsec),
+			  "%d", i);
+		before = after;
+	}
+}
+
+Test(token_file, a_clock_that_was_set_back)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+					   { .tv_sec = 2100000000, .tv_nsec = 999999999 } };
+	struct stat status;
+
+	cr_expect_eq(add("alice", DIGEST), 0);
+	cr_assert_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+	take_back("alice");
+	cr_assert_eq(stat(path, &status), 0);
+	cr_expect_eq(status.st_mtim.tv_sec, 2100000001);
+	cr_expect_eq(status.st_mtim.tv_nsec, 0);
+}
+
 Test(token_file, as_many_as_there_may_be)
 {
 	char name[TOKEN_NAME_MAX];
