@@ -12,10 +12,15 @@ function(msp_static_program name)
 	endif()
 endfunction()
 
-# msp_seccomp_filter(TARGET LIST): build LIST (a .def of SYSCALL lines) into a header
-# LIST_filter.h that TARGET can include as "seccomp_filter.h".
+# msp_seccomp_filter(TARGET LIST [NAME]): build LIST (a .def of SYSCALL lines) into a header that
+# TARGET can include as "NAME.h" ("seccomp_filter.h").
 function(msp_seccomp_filter target list)
+	set(name seccomp_filter)
 	set(generator ${target}-filtergen)
+	if(ARGC GREATER 2)
+		set(name ${ARGV2})
+		set(generator ${target}-${name}gen)
+	endif()
 	set(folder ${CMAKE_CURRENT_BINARY_DIR}/generated-${target})
 	add_executable(${generator} ${CMAKE_SOURCE_DIR}/policy/filtergen.c)
 	set_target_properties(${generator} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tools)
@@ -23,10 +28,10 @@ function(msp_seccomp_filter target list)
 		FILTER_LIST="${CMAKE_CURRENT_SOURCE_DIR}/${list}")
 	target_link_libraries(${generator} PRIVATE msp_policy_lib)
 	add_custom_command(
-		OUTPUT ${folder}/seccomp_filter.h
+		OUTPUT ${folder}/${name}.h
 		COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
-		COMMAND ${generator} ${folder}/seccomp_filter.h
+		COMMAND ${generator} ${folder}/${name}.h
 		DEPENDS ${generator} ${list})
-	target_sources(${target} PRIVATE ${folder}/seccomp_filter.h)
+	target_sources(${target} PRIVATE ${folder}/${name}.h)
 	target_include_directories(${target} PRIVATE ${folder})
 endfunction()
