@@ -23,6 +23,31 @@ bool era_is_claimed(const struct json_document *document, const struct json_valu
 	       json_member(document, meta, META_CAPABILITIES);
 }
 
+struct json_value *era_claimed_version(const struct json_document *document,
+				       const struct json_value *meta)
+{
+	return json_member(document, meta, META_VERSION);
+}
+
+static bool is_among(const char *version, const char *const *versions, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(version, versions[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool era_knows_legacy(const char *version)
+{
+	return is_among(version, legacy_versions, LEGACY_COUNT);
+}
+
+bool era_knows_modern(const char *version)
+{
+	return is_among(version, modern_versions, MODERN_COUNT);
+}
+
 enum era_check era_check_claim(const struct json_document *document, const struct json_value *meta,
 			       const char **ret_problem, struct json_value **ret_version)
 {

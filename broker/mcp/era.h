@@ -23,6 +23,14 @@ enum era_check {
 /* Does a request with this `_meta` (NULL: none) claim to be of the modern era? */
 bool era_is_claimed(const struct json_document *document, const struct json_value *meta);
 
+/* The version that it claims; NULL: none. Anything that JSON has. */
+struct json_value *era_claimed_version(const struct json_document *document,
+				       const struct json_value *meta);
+
+/* Is `version` one that we speak, of this era? */
+bool era_knows_legacy(const char *version);
+bool era_knows_modern(const char *version);
+
 /* Check the claim: what every modern request must carry. */
 enum era_check era_check_claim(const struct json_document *document, const struct json_value *meta,
 			       const char **ret_problem, struct json_value **ret_version);
