@@ -24,6 +24,7 @@
 #include "common/kernel.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "confine_http.h"
 #include "seccomp_filter.h"
 
 #define FILTER_COUNT (sizeof(seccomp_filter) / sizeof(seccomp_filter[0]))
@@ -55,6 +56,15 @@ void confine_descriptors(void)
 			  "program is started by msp-supervisor",
 			  CONFINE_CHANNEL);
 	require(kernel_close_range(CONFINE_CHANNEL + 1, ~0U) == 0, "closing other descriptors");
+}
+
+bool confine_is_listening(void)
+{
+	int is_listening = 0;
+	socklen_t size = sizeof(is_listening);
+
+	return getsockopt(STDIN_FILENO, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &size) == 0 &&
+	       is_listening;
 }
 
 struct capabilities {
@@ -139,7 +149,7 @@ static void enter_landlock(void)
 	(void)close(ruleset);
 }
 
-void confine_process(void)
+void confine_process(bool is_http)
 {
 	require(signal(SIGPIPE, SIG_IGN) != SIG_ERR, "ignoring SIGPIPE");
 	require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
@@ -147,6 +157,7 @@ void confine_process(void)
 	limit_resources();
 	drop_capabilities();
 	enter_landlock();
-	require(seccomp_install(seccomp_filter, FILTER_COUNT) == 0,
+	require((is_http ? confine_install_http_filter()
+			 : seccomp_install(seccomp_filter, FILTER_COUNT)) == 0,
 		"installing the system call filter");
 }

@@ -5,6 +5,8 @@
 #ifndef BROKER_CONFINE_H
 #define BROKER_CONFINE_H
 
+#include <stdbool.h>
+
 /* The descriptor of the supervisor's channel. */
 #define CONFINE_CHANNEL 3
 
@@ -16,14 +18,18 @@
  */
 void confine_descriptors(void);
 
+/* Is descriptor 0 a listening socket, and this process an HTTP server? */
+bool confine_is_listening(void);
+
 /*
  * No new privileges, not dumpable, no capabilities, no file, no TCP port, no signal and no
  * abstract socket beyond this process; then the system call filter. Ends the process when a step
  * fails.
  *
  * Must come after everything that opens a descriptor, and before the first byte of the client.
- * Must not be followed by anything that needs a system call outside of seccomp_list.def.
+ * Must not be followed by anything that needs a system call outside of seccomp_list.def,
+ * or for an HTTP server of seccomp_http_list.def.
  */
-void confine_process(void);
+void confine_process(bool is_http);
 
 #endif

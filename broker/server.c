@@ -2,29 +2,30 @@
 #include "server.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include "client.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "executions.h"
-#include "mcp/session.h"
+#include "http/http.h"
 #include "mcp/subscriptions.h"
 #include "memory.h"
+#include "stdio_server.h"
 
 /* Messages taken from the supervisor before others have their turn. */
 #define MESSAGES_PER_ROUND 64
 
+/* For what HTTP clients are told when the supervisor is gone. */
+static const struct timeval last_words_time = { .tv_usec = 200000 };
+
 struct server {
 	struct event_base *base;
-	struct client *client;
+	struct stdio *stdio; /* one of these two serves clients */
+	struct http *http;
 	struct supervisor_client supervisor;
 	struct event *supervisor_readable;
 	struct event *supervisor_writable;
 	struct host host;
-	struct exchange client_exchange; /* every message of the client belongs to it */
-	struct session session;
 	bool is_over;
 	int exit_code;
 };
@@ -60,7 +61,10 @@ static void finish(struct server *server, int exit_code)
 	server->exit_code = exit_code;
 	(void)event_del(server->supervisor_readable);
 	(void)event_del(server->supervisor_writable);
-	(void)event_base_loopbreak(server->base);
+	if (server->http) /* its clients hear of what was lost */
+		(void)event_base_loopexit(server->base, &last_words_time);
+	else
+		(void)event_base_loopbreak(server->base);
 }
 
 /* A supervisor that is gone or confused: whatever ran is dead or soon will be. Its client hears of
@@ -75,74 +79,24 @@ static void lose_supervisor(struct server *server, const char *why)
 	finish(server, MSP_EXIT_SOFTWARE);
 }
 
-static void on_line(void *context, char *line, size_t size)
-{
-	struct server *server = context;
-
-	session_take_text(&server->session, &server->client_exchange, line, size);
-}
-
-static void on_long_line(void *context)
-{
-	struct server *server = context;
-
-	session_refuse_long(&server->client_exchange);
-}
-
+/* One client, whose end is ours and that of everything that ran for it. */
 static void on_client_end(void *context)
 {
 	struct server *server = context;
 
 	supervisor_goodbye(&server->supervisor);
-	finish(server, 0); /* our end is the end of everything that ran for this client */
+	finish(server, 0);
 }
-
-static const struct client_handlers client_handlers = {
-	.on_line = on_line,
-	.on_long_line = on_long_line,
-	.on_end = on_client_end,
-};
-
-static struct server *server_of(struct exchange *exchange)
-{
-	return (struct server *)(void *)((char *)exchange -
-					 offsetof(struct server, client_exchange));
-}
-
-static void say_to_client(struct exchange *exchange, const struct buffer *line)
-{
-	client_send(server_of(exchange)->client, line);
-}
-
-static void answer_client(struct exchange *exchange, const struct buffer *line, int code)
-{
-	(void)code;
-	client_send(server_of(exchange)->client, line);
-}
-
-static bool is_client_behind(const struct exchange *exchange)
-{
-	const struct server *server =
-		(const struct server *)(const void *)((const char *)exchange -
-						      offsetof(struct server, client_exchange));
-
-	return client_is_behind(server->client);
-}
-
-static void never_done(struct exchange *exchange)
-{
-	(void)exchange;
-	bug("the client's exchange ends with the server");
-}
-
-static const struct exchange_kind client_exchange = { say_to_client, answer_client, never_done };
 
 static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
 {
 	struct server *server = context;
 
 	host_take_welcome(&server->host, welcome, plan);
-	client_open(server->client);
+	if (server->http)
+		http_open(server->http);
+	else
+		stdio_open(server->stdio);
 }
 
 static void require_asked(struct server *server, bool was_asked)
@@ -231,7 +185,7 @@ static struct event *watch(struct server *server, int fd, short what, event_call
 	return event;
 }
 
-struct server *server_new(struct event_base *base, int in, int out, int channel)
+static struct server *start(struct event_base *base, int channel)
 {
 	struct server *server = memory_get_zeroed(1, sizeof(*server));
 
@@ -240,10 +194,6 @@ struct server *server_new(struct event_base *base, int in, int out, int channel)
 	server->host.executions = executions_new(base, &server->supervisor, on_queued, server);
 	server->host.base = base;
 	server->host.catalog = &catalog;
-	exchange_init(&server->client_exchange, &client_exchange);
-	server->client_exchange.is_behind = is_client_behind;
-	session_init(&server->session, &server->host, 0, &server->client_exchange);
-	server->client = client_new(base, in, out, &client_handlers, server);
 	server->supervisor_readable = watch(server, channel, EV_READ, on_supervisor_readable);
 	server->supervisor_writable = watch(server, channel, EV_WRITE, on_supervisor_writable);
 	if (fd_set_nonblocking(channel, true) != 0 ||
@@ -254,14 +204,30 @@ struct server *server_new(struct event_base *base, int in, int out, int channel)
 	return server;
 }
 
+struct server *server_new(struct event_base *base, int in, int out, int channel)
+{
+	struct server *server = start(base, channel);
+
+	server->stdio = stdio_new(&server->host, in, out, on_client_end, server);
+	return server;
+}
+
+struct server *server_new_http(struct event_base *base, int listener, int tokens, int channel)
+{
+	struct server *server = start(base, channel);
+
+	server->http = http_new(&server->host, listener, tokens);
+	return server->http ? server : server_free(server);
+}
+
 struct server *server_free(struct server *server)
 {
 	if (!server)
 		return NULL;
-	session_done(&server->session);
+	server->stdio = stdio_free(server->stdio);
+	server->http = http_free(server->http);
 	host_done(&server->host);
 	server->host.executions = executions_free(server->host.executions);
-	server->client = client_free(server->client);
 	supervisor_client_done(&server->supervisor);
 	event_free(server->supervisor_readable);
 	event_free(server->supervisor_writable);

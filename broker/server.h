@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The broker as a whole, without its confinement: a client's descriptors on one side, the
- * supervisor's channel on the other, a session between them.
+ * The broker as a whole, without its confinement: a client's descriptors or the listener of an HTTP
+ * server on one side, the supervisor's channel on the other, sessions between them.
  */
 #ifndef BROKER_SERVER_H
 #define BROKER_SERVER_H
@@ -18,10 +18,14 @@ struct event_base *server_base_new(void);
  * descriptors and the base stay the caller's. */
 struct server *server_new(struct event_base *base, int in, int out, int channel);
 
+/* The same for the clients of a listening socket, whose tokens are in a file: see http/http.h.
+ * NULL: these descriptors cannot be served, and stderr says why. */
+struct server *server_new_http(struct event_base *base, int listener, int tokens, int channel);
+
 /* Returns NULL. */
 struct server *server_free(struct server *server);
 
-/* Serve until the client or the supervisor is gone; the exit code of the process. */
+/* Serve until the one client or the supervisor is gone; the exit code of the process. */
 int server_run(struct server *server);
 
 /* For tests that turn the loop themselves: is it over? */

@@ -12,7 +12,8 @@ import tree
 # The shared libraries that each program may need; none for the static ones.
 ALLOWED_LIBRARIES = {
     "msp": set(),
-    "msp-broker": {"libc", "libevent_core-2.1", "libyajl", "libcap-ng", "libsodium"},
+    "msp-broker": {"libc", "libevent_core-2.1", "libevent_extra-2.1", "libsodium", "libyajl",
+                   "libcap-ng"},
     "msp-scope": {"libc", "libsystemd"},
     "msp-policy": {"libc", "libcyaml", "libyaml-0", "libseccomp"},
     "msp-supervisor": set(),

@@ -20,7 +20,7 @@ SPDX_ENDINGS = (".c", ".h", ".def", ".py", ".sh", ".cmake", ".yaml", ".yml", "CM
 MACHINE_PATHS = re.compile(r"/wor[k]/|/tmp/buil[d]-|/home/(?!agent\b|user\b|you\b|"
                            r"[A-Z<$\"'{%])[a-z]+/|file:///")
 # Headers that the build writes.
-GENERATED_HEADERS = {"seccomp_filter.h"}
+GENERATED_HEADERS = {"seccomp_filter.h", "seccomp_http_filter.h"}
 
 
 def functions(text):

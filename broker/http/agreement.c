@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/agreement.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "http/headers.h"
+#include "mcp/era.h"
+#include "mcp/request.h"
+#include "mcp/tools.h"
+#include "text.h"
+
+#define VERSION_HEADER "MCP-Protocol-Version"
+#define PARAM_HEADER "Mcp-Param-"
+
+/* "Mcp-Param-" and the longest name in a tool's table. */
+#define HEADER_NAME_MAX 80
+
+struct question {
+	const struct inbound *inbound;
+	const struct json_document *document;
+	const struct message *message;
+	struct disagreement *why;
+};
+
+static bool disagree(const struct question *question, const char *header, const char *problem)
+{
+	question->why->code = RPC_HEADER_MISMATCH;
+	question->why->text.size = 0;
+	buffer_format(&question->why->text, "Header mismatch: %s %s", header, problem);
+	return false;
+}
+
+/* A value of the body as a header has it. */
+static struct buffer as_header(struct json_value *value)
+{
+	struct buffer text = { 0 };
+
+	if (value->kind == JSON_STRING)
+		json_decode(value);
+	if (value->kind == JSON_TRUE || value->kind == JSON_FALSE)
+		buffer_append_text(&text, value->kind == JSON_TRUE ? "true" : "false");
+	else
+		buffer_append(&text, value->text, value->size);
+	return text;
+}
+
+/* Does the header say what `value` does? NULL or null: it must be absent. */
+static bool agrees(const struct question *question, const char *header, struct json_value *value)
+{
+	const char *given = inbound_header(question->inbound, header);
+	struct buffer said = { 0 }, meant = { 0 };
+	bool is_same;
+
+	if (!value || value->kind == JSON_NULL)
+		return !given || disagree(question, header, "is there, but not its value");
+	if (!given)
+		return disagree(question, header, "is missing");
+	if (!header_decode(given, &said)) {
+		buffer_done(&said);
+		return disagree(question, header, "is no valid base64");
+	}
+	meant = as_header(value);
+	is_same = said.size == meant.size &&
+		  (said.size == 0 || memcmp(said.bytes, meant.bytes, said.size) == 0);
+	buffer_done(&said);
+	buffer_done(&meant);
+	return is_same || disagree(question, header, "differs from the body");
+}
+
+/* Which parameter of a request goes into Mcp-Name. */
+static const struct {
+	const char *method;
+	const char *param;
+} names[] = {
+	{ "tools/call", "name" },  { "prompts/get", "name" },    { "resources/read", "uri" },
+	{ "tasks/get", "taskId" }, { "tasks/update", "taskId" }, { "tasks/cancel", "taskId" },
+};
+
+static bool name_agrees(const struct question *question)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct json_value *value =
+			json_member(question->document, question->message->params, names[i].param);
+
+		if (json_equals(question->message->method, names[i].method))
+			return !json_is(value, JSON_STRING) || /* that is for the method to say */
+			       agrees(question, "Mcp-Name", value);
+	}
+	return true;
+}
+
+static const struct tool *find_tool(const struct question *question)
+{
+	const struct tool *const *tools = question->inbound->http->host->catalog->tools;
+	struct json_value *name =
+		json_member(question->document, question->message->params, "name");
+
+	while (*tools && !json_equals(name, (*tools)->name))
+		tools++;
+	return *tools;
+}
+
+/* The parameters of a tool that its schema wants repeated. */
+static bool params_agree(const struct question *question)
+{
+	const struct tool *tool =
+		json_equals(question->message->method, "tools/call") ? find_tool(question) : NULL;
+	const struct json_value *arguments =
+		json_member(question->document, question->message->params, "arguments");
+	char header[HEADER_NAME_MAX];
+
+	for (size_t i = 0; tool && i < tool->param_count; i++) {
+		const struct tool_param *param = &tool->params[i];
+
+		if (!param->header)
+			continue;
+		(void)snprintf(header, sizeof(header), PARAM_HEADER "%s", param->header);
+		if (!agrees(question, header,
+			    json_member(question->document, arguments, param->name)))
+			return false;
+	}
+	return true;
+}
+
+static bool version_agrees(const struct question *question)
+{
+	struct json_value *version =
+		era_claimed_version(question->document, question->message->meta);
+
+	return !json_is(version, JSON_STRING) || agrees(question, VERSION_HEADER, version);
+}
+
+/* What the claim lacks. A version that we do not speak is for the session to refuse, which says
+ * what we speak. */
+static enum era_check check_claim(const struct question *question)
+{
+	struct json_value *version;
+	const char *problem;
+	const enum era_check check =
+		era_check_claim(question->document, question->message->meta, &problem, &version);
+
+	if (check == ERA_META_INVALID) {
+		question->why->code = RPC_INVALID_PARAMS;
+		buffer_append_text(&question->why->text, problem);
+	}
+	return check;
+}
+
+static enum agreement check_modern(const struct question *question)
+{
+	const bool is_request = question->message->kind == MESSAGE_REQUEST;
+	enum era_check check;
+
+	if (!version_agrees(question))
+		return AGREEMENT_NONE;
+	check = check_claim(question);
+	if (check == ERA_META_INVALID)
+		return AGREEMENT_NONE;
+	if (check == ERA_FINE && is_request &&
+	    (!agrees(question, "Mcp-Method", question->message->method) || !name_agrees(question) ||
+	     !params_agree(question)))
+		return AGREEMENT_NONE;
+	return AGREEMENT_MODERN;
+}
+
+enum agreement agreement_find(const struct inbound *inbound, const struct json_document *document,
+			      const struct message *message, struct disagreement *ret)
+{
+	const struct question question = { inbound, document, message, ret };
+	const char *version = inbound_header(inbound, VERSION_HEADER);
+	const bool is_named = version && era_knows_modern(version);
+	const bool is_claimed = era_is_claimed(document, message->meta);
+	struct json_value *requested;
+	const char *problem;
+
+	if (message->kind == MESSAGE_INVALID && !json_is(json_top(document), JSON_ARRAY))
+		return AGREEMENT_MODERN; /* refused by any session */
+	if (is_named && json_is(json_top(document), JSON_ARRAY)) {
+		ret->code = RPC_INVALID_REQUEST;
+		buffer_append_text(&ret->text, "Invalid request: this version has no batches");
+		return AGREEMENT_NONE;
+	}
+	if (!is_claimed && !(is_named && message->kind == MESSAGE_REQUEST))
+		return AGREEMENT_LEGACY;
+	/* a handshake may have a _meta of some other kind */
+	if (!is_named && json_equals(message->method, "initialize") &&
+	    era_check_claim(document, message->meta, &problem, &requested) != ERA_FINE)
+		return AGREEMENT_LEGACY;
+	return check_modern(&question);
+}

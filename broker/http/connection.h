@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The connections of the HTTP server. evhttp reads requests and frames answers; what it leaves open
+ * is here: how many connections there are, how long a request may take to arrive, how much of one
+ * may wait, who may connect, that a client is gone while its answer is awaited, and how much may
+ * wait to be sent. See docs/decisions/0023-evhttp-behind-a-guard.md.
+ */
+#ifndef BROKER_HTTP_CONNECTION_H
+#define BROKER_HTTP_CONNECTION_H
+
+#include <event2/event.h>
+#include <event2/http.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "buffer.h"
+
+/* Of one request; what reference implementations take, below what a line over stdio may be. */
+#define HTTP_BODY_BYTES_MAX ((size_t)4 << 20)
+#define HTTP_HEADER_BYTES_MAX ((size_t)16 << 10)
+
+/* At once; the next ones wait in the listener's backlog. */
+#define HTTP_CONNECTIONS_MAX 500U
+
+struct http;
+struct connection;
+
+/* Why connections and requests are refused; each is said on stderr once in a while. */
+enum http_trouble {
+	TROUBLE_HOST,
+	TROUBLE_TOKEN,
+	TROUBLE_PEER,
+	TROUBLE_NOT_HTTP,
+	TROUBLE_SLOW,
+	TROUBLE_TOO_LARGE,
+	TROUBLE_FULL,
+	TROUBLE_NOT_READING,
+	TROUBLE_SESSIONS,
+	TROUBLE_COUNT,
+};
+
+struct connections {
+	struct event_base *base;
+	struct evhttp *evhttp;
+	struct evconnlistener *listener;
+	struct connection *first;
+	struct event *deferred; /* looks at new and doomed connections soon */
+	uint32_t count;
+	bool is_unix;
+	size_t taken;  /* bytes of requests that are not handed over yet, of all */
+	size_t queued; /* bytes that wait to be sent, of all, at the last look */
+	uint32_t troubles[TROUBLE_COUNT];
+	int64_t trouble_said_ms[TROUBLE_COUNT];
+};
+
+/* `listener` is listening, nonblocking and stays the caller's; nothing is accepted before
+ * connections_open(). Requests are given to `handle`. */
+void connections_init(struct connections *connections, struct event_base *base, int listener,
+		      void (*handle)(struct evhttp_request *request, void *context), void *context);
+void connections_open(struct connections *connections);
+void connections_done(struct connections *connections);
+
+/* To be called about once a second: end what is too slow, keep streams alive. */
+void connections_sweep(struct connections *connections);
+
+void connections_note(struct connections *connections, enum http_trouble trouble);
+
+/* Take a request from evhttp; in its handler only. From here on somebody owes it an answer. */
+struct connection *connection_take(struct connections *connections, struct evhttp_request *request);
+
+/* Who owes the answer is told when the client is gone: no function of the connection may be called
+ * any more then. */
+void connection_set_owner(struct connection *connection, void (*gone)(void *owner), void *owner);
+
+void connection_set_principal(struct connection *connection, uint32_t principal);
+uint32_t connection_principal(const struct connection *connection);
+struct connection *connection_next(struct connections *connections, struct connection *after);
+
+/* The answers. The owner is forgotten with the end of one; the connection may go on with another
+ * request, or be gone: it is not to be used any more. */
+void connection_add_header(struct connection *connection, const char *name, const char *value);
+void connection_reply(struct connection *connection, int status, const char *content_type,
+		      const struct buffer *body);
+void connection_start_stream(struct connection *connection, const char *content_type);
+void connection_stream(struct connection *connection, const char *bytes, size_t size);
+void connection_end_stream(struct connection *connection);
+
+/* Does much wait to be sent? */
+bool connection_is_behind(const struct connection *connection);
+
+/* Close it soon, whatever it is about; its owner is told. */
+void connection_doom(struct connection *connection);
+
+/* Milliseconds of the monotonic clock. */
+int64_t http_now_ms(void);
+
+#endif

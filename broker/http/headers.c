@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/headers.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#define DIGITS "0123456789"
+#define SPACES " \t"
+
+static const char *const local_hosts[] = { "127.0.0.1", "localhost", "[::1]" };
+#define LOCAL_HOSTS (sizeof(local_hosts) / sizeof(local_hosts[0]))
+
+/* ":PORT" or nothing. */
+static bool is_port(const char *text)
+{
+	if (!*text)
+		return true;
+	return text[0] == ':' && text[1] && strspn(text + 1, DIGITS) == strlen(text + 1);
+}
+
+bool header_host_is_local(const char *value)
+{
+	for (size_t i = 0; i < LOCAL_HOSTS; i++) {
+		const size_t size = strlen(local_hosts[i]);
+
+		if (strncasecmp(value, local_hosts[i], size) == 0 && is_port(value + size))
+			return true;
+	}
+	return false;
+}
+
+bool header_origin_is_local(const char *value)
+{
+	static const char *const schemes[] = { "http://", "https://" };
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		const size_t size = strlen(schemes[i]);
+
+		if (strncasecmp(value, schemes[i], size) == 0)
+			return header_host_is_local(value + size);
+	}
+	return false;
+}
+
+/* A piece of a value, without white space around it. */
+struct part {
+	const char *text;
+	size_t size;
+};
+
+static struct part trim(const char *text, size_t size)
+{
+	while (size > 0 && strchr(SPACES, *text)) {
+		text++;
+		size--;
+	}
+	while (size > 0 && strchr(SPACES, text[size - 1]))
+		size--;
+	return (struct part){ text, size };
+}
+
+/* Take the piece of *rest before the first `end`; *rest: what follows, NULL after the last. */
+static struct part take(const char **rest, char end)
+{
+	const char *start = *rest;
+	const size_t size = strcspn(start, (const char[]){ end, '\0' });
+
+	*rest = start[size] ? start + size + 1 : NULL;
+	return trim(start, size);
+}
+
+static bool is_same(struct part part, const char *text)
+{
+	return part.size == strlen(text) && strncasecmp(part.text, text, part.size) == 0;
+}
+
+bool header_is_json(const char *value)
+{
+	return is_same(take(&value, ';'), "application/json");
+}
+
+/* The parameter q=0, also written as 0.0 to 0.000. */
+static bool is_refused(struct part part)
+{
+	if (part.size < 3 || strncasecmp(part.text, "q=0", 3) != 0)
+		return false;
+	for (size_t i = 3; i < part.size; i++) {
+		if (part.text[i] != '.' && part.text[i] != '0')
+			return false;
+	}
+	return true;
+}
+
+static bool range_covers(struct part range, const char *type, const char *subtype)
+{
+	const size_t type_size = strlen(type);
+
+	if (is_same(range, "*/*"))
+		return true;
+	if (range.size < type_size + 2 || strncasecmp(range.text, type, type_size) != 0 ||
+	    range.text[type_size] != '/')
+		return false;
+	range.text += type_size + 1;
+	range.size -= type_size + 1;
+	return is_same(range, "*") || is_same(range, subtype);
+}
+
+bool header_accepts(const char *value, const char *type, const char *subtype)
+{
+	const char *ranges = value;
+
+	while (ranges) {
+		const struct part one = take(&ranges, ',');
+		const char *parameters = NULL;
+		struct part range = one;
+		bool refused = false;
+
+		for (size_t i = 0; i < one.size && !parameters; i++) {
+			if (one.text[i] == ';') {
+				parameters = one.text + i + 1;
+				range = trim(one.text, i);
+			}
+		}
+		while (parameters && parameters < one.text + one.size) {
+			const size_t left = (size_t)(one.text + one.size - parameters);
+			const char *end = memchr(parameters, ';', left);
+			const size_t size = end ? (size_t)(end - parameters) : left;
+
+			refused |= is_refused(trim(parameters, size));
+			parameters += size + 1;
+		}
+		if (!refused && range_covers(range, type, subtype))
+			return true;
+	}
+	return false;
+}
+
+/* 0..63; 64: not of the alphabet. */
+static uint32_t base64_digit(char c)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *found = c ? strchr(digits, c) : NULL;
+
+	return found ? (uint32_t)(found - digits) : 64;
+}
+
+static bool decode_base64(const char *text, size_t size, struct buffer *ret)
+{
+	size_t padding = 0;
+
+	if (size % 4 != 0)
+		return false;
+	while (padding < 2 && padding < size && text[size - 1 - padding] == '=')
+		padding++;
+	for (size_t i = 0; i < size; i += 4) {
+		const size_t digits = i + 4 == size ? 4 - padding : 4;
+		uint32_t bits = 0;
+		char bytes[3];
+
+		for (size_t j = 0; j < 4; j++) {
+			const uint32_t digit = j < digits ? base64_digit(text[i + j]) : 0;
+
+			if (digit == 64)
+				return false;
+			bits = bits << 6 | digit;
+		}
+		bytes[0] = (char)(bits >> 16);
+		bytes[1] = (char)(bits >> 8 & 0xff);
+		bytes[2] = (char)(bits & 0xff);
+		buffer_append(ret, bytes, digits - 1);
+	}
+	return true;
+}
+
+bool header_decode(const char *value, struct buffer *ret)
+{
+	static const char opening[] = "=?base64?";
+	static const char closing[] = "?=";
+	const struct part part = trim(value, strlen(value));
+	const size_t frame = sizeof(opening) - 1 + sizeof(closing) - 1;
+
+	if (part.size < frame || memcmp(part.text, opening, sizeof(opening) - 1) != 0 ||
+	    memcmp(part.text + part.size - 2, closing, 2) != 0) {
+		buffer_append(ret, part.text, part.size);
+		return true;
+	}
+	return decode_base64(part.text + sizeof(opening) - 1, part.size - frame, ret);
+}
+
+const char *header_bearer(const char *value)
+{
+	static const char scheme[] = "Bearer ";
+
+	if (strncasecmp(value, scheme, sizeof(scheme) - 1) != 0)
+		return NULL;
+	value += sizeof(scheme) - 1;
+	return value + strspn(value, " ");
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/ladder.h"
+
+#include <event2/buffer.h>
+#include <event2/http_struct.h>
+#include <event2/keyvalq_struct.h>
+#include <string.h>
+#include <strings.h>
+
+#include "http/headers.h"
+#include "mcp/message.h"
+
+#define REALM "Bearer realm=\"msp\""
+
+/* Headers of which a second one would make two readers of a request disagree. */
+static const char *const single_headers[] = {
+	"Host",           "Origin",
+	"Authorization",  "Content-Length",
+	"Content-Type",   "Transfer-Encoding",
+	"Last-Event-ID",  "MCP-Protocol-Version",
+	"Mcp-Session-Id", "Mcp-Method",
+	"Mcp-Name",
+};
+
+struct rejection {
+	int status; /* 0: none */
+	const char *text;
+	const char *header; /* to be sent with it */
+	const char *value;
+};
+
+static const struct rejection passed = { 0 };
+
+const char *inbound_header(const struct inbound *inbound, const char *name)
+{
+	return evhttp_find_header(inbound->headers, name);
+}
+
+static struct rejection rejection(int status, const char *text)
+{
+	return (struct rejection){ .status = status, .text = text };
+}
+
+static void answer(const struct inbound *inbound, const struct rejection *why)
+{
+	struct buffer text = { 0 }, body = { 0 };
+	struct json_writer writer = { .out = &body };
+
+	buffer_append_text(&text, why->text);
+	message_put_error(&writer, NULL, RPC_INVALID_REQUEST, &text, NULL);
+	if (why->header)
+		connection_add_header(inbound->connection, why->header, why->value);
+	connection_reply(inbound->connection, why->status, HTTP_JSON, &body);
+	buffer_done(&text);
+	buffer_done(&body);
+}
+
+void inbound_refuse(const struct inbound *inbound, int status, const char *text)
+{
+	const struct rejection one = rejection(status, text);
+
+	answer(inbound, &one);
+}
+
+static unsigned int count_headers(const struct inbound *inbound, const char *name)
+{
+	const struct evkeyval *header;
+	unsigned int count = 0;
+
+	for (header = inbound->headers->tqh_first; header; header = header->next.tqe_next)
+		count += strcasecmp(header->key, name) == 0;
+	return count;
+}
+
+/* What evhttp reads more generously than others do. */
+static struct rejection check_framing(struct inbound *inbound)
+{
+	static const struct rejection closing = { 400, "Ambiguous headers", "Connection", "close" };
+	const char *length = inbound_header(inbound, "Content-Length");
+	const char *encoding = inbound_header(inbound, "Transfer-Encoding");
+
+	for (size_t i = 0; i < sizeof(single_headers) / sizeof(single_headers[0]); i++) {
+		if (count_headers(inbound, single_headers[i]) > 1)
+			return closing;
+	}
+	if (length && strspn(length, "0123456789") != strlen(length))
+		return closing;
+	if (encoding && (length || strcasecmp(encoding, "chunked") != 0))
+		return closing;
+	if (inbound->request->major != 1)
+		return rejection(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here");
+	return passed;
+}
+
+/* A web page can make a browser send requests here, and can have a name of its own resolved to
+ * this machine's address; neither can make it hide that. */
+static struct rejection check_names(struct inbound *inbound)
+{
+	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(inbound->request);
+	const char *target = uri ? evhttp_uri_get_host(uri) : NULL;
+	const char *host = inbound_header(inbound, "Host");
+	const char *origin = inbound_header(inbound, "Origin");
+	const bool is_local =
+		host ? header_host_is_local(host) : inbound->http->connections.is_unix;
+
+	if (is_local && (!target || header_host_is_local(target)) &&
+	    (!origin || header_origin_is_local(origin)))
+		return passed;
+	connections_note(&inbound->http->connections, TROUBLE_HOST);
+	return rejection(403, "Host and Origin must be localhost, 127.0.0.1 or [::1]");
+}
+
+static struct rejection check_token(struct inbound *inbound)
+{
+	static const struct rejection missing = { 401,
+						  "A token is needed: Authorization: Bearer ...",
+						  "WWW-Authenticate", REALM };
+	static const struct rejection wrong = { 401, "This token is not, or no longer, known here",
+						"WWW-Authenticate",
+						REALM ", error=\"invalid_token\"" };
+	struct http *http = inbound->http;
+	const char *value = inbound_header(inbound, "Authorization");
+	const char *token = value ? header_bearer(value) : NULL;
+
+	tokens_refresh(&http->tokens);
+	if (!http->tokens.are_needed)
+		return passed;
+	if (token && tokens_find(&http->tokens, token, &inbound->principal)) {
+		connection_set_principal(inbound->connection, inbound->principal);
+		return passed;
+	}
+	connections_note(&http->connections, TROUBLE_TOKEN);
+	return token ? wrong : missing;
+}
+
+static struct rejection check_path(struct inbound *inbound)
+{
+	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(inbound->request);
+	const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
+
+	if (path && strcmp(path, HTTP_PATH) == 0)
+		return passed;
+	return rejection(404, "There is nothing here; the endpoint is " HTTP_PATH);
+}
+
+static struct rejection check_method(struct inbound *inbound)
+{
+	static const struct rejection other = { 405, "The endpoint takes POST, GET and DELETE",
+						"Allow", "POST, GET, DELETE" };
+
+	switch (inbound->method) {
+	case EVHTTP_REQ_POST:
+	case EVHTTP_REQ_GET:
+	case EVHTTP_REQ_DELETE:
+		return passed;
+	default:
+		return other;
+	}
+}
+
+static struct rejection check_type(struct inbound *inbound)
+{
+	const char *type = inbound_header(inbound, "Content-Type");
+
+	if (inbound->method != EVHTTP_REQ_POST || (type && header_is_json(type)))
+		return passed;
+	return rejection(415, "Content-Type must be " HTTP_JSON);
+}
+
+static struct rejection check_size(struct inbound *inbound)
+{
+	const struct evbuffer *body = evhttp_request_get_input_buffer(inbound->request);
+
+	_Static_assert(HTTP_BODY_BYTES_MAX == 4194304, "the text below names it");
+	if (evbuffer_get_length(body) <= HTTP_BODY_BYTES_MAX)
+		return passed;
+	connections_note(&inbound->http->connections, TROUBLE_TOO_LARGE);
+	return rejection(413, "The body is longer than 4194304 bytes");
+}
+
+static bool accepts(const struct inbound *inbound, const char *type, const char *subtype)
+{
+	const struct evkeyval *header;
+
+	for (header = inbound->headers->tqh_first; header; header = header->next.tqe_next) {
+		if (strcasecmp(header->key, "Accept") == 0 &&
+		    header_accepts(header->value, type, subtype))
+			return true;
+	}
+	return false;
+}
+
+static struct rejection check_accept(struct inbound *inbound)
+{
+	const bool events = accepts(inbound, "text", "event-stream");
+
+	if (inbound->method == EVHTTP_REQ_POST &&
+	    !(events && accepts(inbound, "application", "json")))
+		return rejection(406, "Accept must name " HTTP_JSON " and " HTTP_EVENTS);
+	if (inbound->method == EVHTTP_REQ_GET && !events)
+		return rejection(406, "Accept must name " HTTP_EVENTS);
+	return passed;
+}
+
+static struct rejection (*const checks[])(struct inbound *inbound) = {
+	check_framing, check_names, check_token, check_path,
+	check_method,  check_type,  check_size,  check_accept,
+};
+
+bool ladder_pass(struct inbound *inbound)
+{
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		const struct rejection found = checks[i](inbound);
+
+		if (found.status) {
+			answer(inbound, &found);
+			return false;
+		}
+	}
+	return true;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/legacy.h"
+
+#include <sodium.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "http/ladder.h"
+#include "http/post.h"
+#include "mcp/era.h"
+#include "memory.h"
+
+/* Without a request, a stream or anything that runs. */
+#define IDLE_MS ((int64_t)30 * 60 * 1000)
+
+#define SESSION_HEADER "Mcp-Session-Id"
+
+static struct legacy *legacy_of(struct exchange *channel)
+{
+	return (struct legacy *)(void *)((char *)channel - offsetof(struct legacy, channel));
+}
+
+/* Events of the channel that no listener had yet. */
+static void flush_channel(struct legacy *legacy)
+{
+	struct replay_id id = { .number = legacy->heard };
+	const struct replay_event *event = replay_after(&legacy->replay, &id);
+	struct buffer out = { 0 };
+
+	for (; event && legacy->listener; event = replay_after(&legacy->replay, &id)) {
+		id = event->id;
+		event_append(&out, &id, event->bytes, event->size);
+		connection_stream(legacy->listener, out.bytes, out.size);
+		out.size = 0;
+	}
+	legacy->heard = id.number;
+	buffer_done(&out);
+}
+
+static void say_on_channel(struct exchange *channel, const struct buffer *message)
+{
+	struct legacy *legacy = legacy_of(channel);
+	const struct replay_id id = { .number = ++legacy->said };
+
+	replay_keep(&legacy->replay, &id, message);
+	if (legacy->listener)
+		flush_channel(legacy);
+}
+
+static void answer_on_channel(struct exchange *channel, const struct buffer *answer, int code)
+{
+	(void)channel;
+	(void)answer;
+	(void)code;
+	bug("an answer to nothing that was asked");
+}
+
+static void never_done(struct exchange *channel)
+{
+	(void)channel;
+	bug("the session's channel ends with the session");
+}
+
+static const struct exchange_kind channel_kind = { say_on_channel, answer_on_channel, never_done };
+
+static bool is_behind(const struct exchange *channel)
+{
+	const struct legacy *legacy =
+		(const struct legacy *)(const void *)((const char *)channel -
+						      offsetof(struct legacy, channel));
+
+	return legacy->listener && connection_is_behind(legacy->listener);
+}
+
+static bool runs_something(const struct legacy *legacy)
+{
+	const struct executions *executions = legacy->http->host->executions;
+	const struct execution_owner owner = session_owner(&legacy->session);
+	const struct execution *execution = executions_older(executions, &owner, NULL);
+
+	while (execution && execution_info(execution)->state == EXECUTION_OVER)
+		execution = executions_older(executions, &owner, execution);
+	return execution;
+}
+
+static bool is_idle(const struct legacy *legacy)
+{
+	return !legacy->posts && !legacy->listener && !runs_something(legacy);
+}
+
+static struct legacy *oldest_idle(const struct http *http)
+{
+	struct legacy *oldest = NULL;
+
+	for (struct legacy *legacy = http->sessions; legacy; legacy = legacy->next) {
+		if (is_idle(legacy) && (!oldest || legacy->used_ms < oldest->used_ms))
+			oldest = legacy;
+	}
+	return oldest;
+}
+
+struct legacy *legacy_new(struct http *http, uint32_t principal)
+{
+	unsigned char random[LEGACY_ID_CHARS / 2];
+	struct legacy *legacy = NULL;
+
+	if (http->session_count >= LEGACY_SESSIONS_MAX)
+		legacy = oldest_idle(http);
+	if (legacy)
+		legacy_end(legacy);
+	if (http->session_count >= LEGACY_SESSIONS_MAX)
+		return NULL;
+	legacy = memory_get_zeroed(1, sizeof(*legacy));
+	legacy->http = http;
+	randombytes_buf(random, sizeof(random));
+	(void)sodium_bin2hex(legacy->id, sizeof(legacy->id), random, sizeof(random));
+	exchange_init(&legacy->channel, &channel_kind);
+	legacy->channel.is_behind = is_behind;
+	session_init(&legacy->session, http->host, principal, &legacy->channel);
+	legacy->session.owns_executions = true;
+	legacy->used_ms = http_now_ms();
+	legacy->next = http->sessions;
+	http->sessions = legacy;
+	http->session_count++;
+	return legacy;
+}
+
+static void close_listener(struct legacy *legacy)
+{
+	struct connection *listener = legacy->listener;
+
+	legacy->listener = NULL;
+	if (listener)
+		connection_end_stream(listener);
+}
+
+void legacy_end(struct legacy *legacy)
+{
+	struct legacy **link = &legacy->http->sessions;
+
+	while (*link != legacy)
+		link = &(*link)->next;
+	*link = legacy->next;
+	legacy->http->session_count--;
+	session_done(&legacy->session);
+	while (legacy->posts) /* one that is still being made */
+		post_leave_session(legacy->posts);
+	close_listener(legacy);
+	replay_done(&legacy->replay);
+	free(legacy);
+}
+
+struct legacy *legacy_find(const struct inbound *inbound)
+{
+	const char *id = inbound_header(inbound, SESSION_HEADER);
+	struct legacy *legacy = inbound->http->sessions;
+
+	if (!id) {
+		inbound_refuse(inbound, 400,
+			       SESSION_HEADER " is missing: begin with an initialize request");
+		return NULL;
+	}
+	while (legacy && (strlen(id) != LEGACY_ID_CHARS ||
+			  sodium_memcmp(id, legacy->id, LEGACY_ID_CHARS) != 0))
+		legacy = legacy->next;
+	if (!legacy || legacy->session.principal != inbound->principal) {
+		inbound_refuse(inbound, 404,
+			       "There is no such session (any more): initialize again");
+		return NULL;
+	}
+	legacy->used_ms = http_now_ms();
+	return legacy;
+}
+
+bool legacy_is_primed(const struct legacy *legacy)
+{
+	return legacy->session.version && strcmp(legacy->session.version, "2025-11-25") >= 0;
+}
+
+static void listener_gone(void *owner)
+{
+	struct legacy *legacy = owner;
+
+	legacy->listener = NULL;
+	legacy->used_ms = http_now_ms();
+}
+
+/* `connection` becomes the channel's stream, from the event after `heard` on. */
+static void listen_on(struct legacy *legacy, struct connection *connection, uint64_t heard)
+{
+	const struct replay_id id = { .number = heard };
+	struct buffer out = { 0 };
+
+	close_listener(legacy);
+	legacy->listener = connection;
+	legacy->heard = heard;
+	connection_set_owner(connection, listener_gone, legacy);
+	connection_start_stream(connection, HTTP_EVENTS);
+	if (legacy_is_primed(legacy)) {
+		buffer_append_text(&out, LEGACY_RETRY);
+		event_append(&out, &id, NULL, 0);
+	} else {
+		buffer_append_text(&out, ": open\n\n");
+	}
+	connection_stream(connection, out.bytes, out.size);
+	buffer_done(&out);
+	flush_channel(legacy);
+}
+
+/* The rest of an answer's stream: what is kept of it, and what is still to come. */
+static void resume(struct legacy *legacy, struct connection *connection, struct replay_id id)
+{
+	const struct replay_event *event;
+	struct post *post = legacy->posts;
+	struct buffer out = { 0 };
+
+	while (post && post->stream != id.stream)
+		post = post->next;
+	connection_start_stream(connection, HTTP_EVENTS);
+	for (event = replay_after(&legacy->replay, &id); event;
+	     event = replay_after(&legacy->replay, &id)) {
+		id = event->id;
+		event_append(&out, &id, event->bytes, event->size);
+		connection_stream(connection, out.bytes, out.size);
+		out.size = 0;
+	}
+	buffer_done(&out);
+	if (post)
+		post_attach(post, connection);
+	else
+		connection_end_stream(connection);
+}
+
+/* Refuse what cannot belong to this session; true: it may go on. */
+static bool check_version(const struct inbound *inbound)
+{
+	const char *version = inbound_header(inbound, "MCP-Protocol-Version");
+
+	if (!version || era_knows_legacy(version))
+		return true;
+	if (era_knows_modern(version)) {
+		connection_add_header(inbound->connection, "Allow", "POST");
+		inbound_refuse(inbound, 405, "This protocol version has POST only");
+	} else {
+		inbound_refuse(inbound, 400, "Unsupported MCP-Protocol-Version");
+	}
+	return false;
+}
+
+void legacy_get(const struct inbound *inbound)
+{
+	const char *last = inbound_header(inbound, "Last-Event-ID");
+	struct legacy *legacy = check_version(inbound) ? legacy_find(inbound) : NULL;
+	struct replay_id id = { 0 };
+
+	if (!legacy)
+		return;
+	if (last && (!replay_read_id(last, &id) || id.stream > legacy->last_stream ||
+		     (id.stream == 0 && id.number > legacy->said)))
+		inbound_refuse(inbound, 400, "Last-Event-ID is none of this session");
+	else if (id.stream > 0)
+		resume(legacy, inbound->connection, id);
+	else if (!last && legacy->listener)
+		inbound_refuse(inbound, 409, "This session's stream is open already");
+	else
+		listen_on(legacy, inbound->connection, last ? id.number : legacy->heard);
+}
+
+void legacy_delete(const struct inbound *inbound)
+{
+	struct legacy *legacy = check_version(inbound) ? legacy_find(inbound) : NULL;
+
+	if (!legacy)
+		return;
+	legacy_end(legacy);
+	connection_reply(inbound->connection, 204, NULL, NULL);
+}
+
+void legacy_sweep(struct http *http)
+{
+	const int64_t now = http_now_ms();
+	struct legacy *next;
+
+	for (struct legacy *legacy = http->sessions; legacy; legacy = next) {
+		next = legacy->next;
+		if (!tokens_admit(&http->tokens, legacy->session.principal) ||
+		    (now - legacy->used_ms > IDLE_MS && is_idle(legacy)))
+			legacy_end(legacy);
+	}
+}

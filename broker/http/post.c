@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/post.h"
+
+#include <event2/buffer.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "http/agreement.h"
+#include "http/ladder.h"
+#include "http/legacy.h"
+#include "mcp/call.h"
+#include "mcp/message.h"
+#include "memory.h"
+
+/* An answer that takes longer becomes a stream, so that the client and what is between sees that
+ * it is being worked on. */
+static const struct timeval plain_time = { .tv_sec = 1 };
+
+static struct post *post_of(struct exchange *exchange)
+{
+	return (struct post *)exchange;
+}
+
+static void start_stream(struct post *post)
+{
+	struct buffer out = { 0 };
+	struct replay_id id = { 0 };
+
+	post->is_streaming = true;
+	connection_start_stream(post->connection, HTTP_EVENTS);
+	if (!post->legacy || !legacy_is_primed(post->legacy))
+		return;
+	id.stream = post->stream;
+	buffer_append_text(&out, LEGACY_RETRY);
+	event_append(&out, &id, NULL, 0);
+	connection_stream(post->connection, out.bytes, out.size);
+	buffer_done(&out);
+}
+
+/* Events are numbered, and kept, whether or not there is somebody to send them to. */
+static void number_stream(struct post *post)
+{
+	if (post->legacy && post->stream == 0)
+		post->stream = ++post->legacy->last_stream;
+}
+
+static void say(struct exchange *exchange, const struct buffer *message)
+{
+	struct post *post = post_of(exchange);
+	struct buffer out = { 0 };
+	struct replay_id id;
+
+	number_stream(post);
+	id = (struct replay_id){ post->stream, ++post->last_event };
+	if (post->legacy)
+		replay_keep(&post->legacy->replay, &id, message);
+	if (!post->connection)
+		return;
+	if (!post->is_streaming)
+		start_stream(post);
+	event_append(&out, post->legacy ? &id : NULL, message->bytes, message->size);
+	connection_stream(post->connection, out.bytes, out.size);
+	buffer_done(&out);
+}
+
+static int status_of(const struct post *post, int code)
+{
+	if (post->refused_status)
+		return post->refused_status;
+	switch (code) {
+	case RPC_PARSE_ERROR:
+	case RPC_INVALID_REQUEST:
+	case RPC_HEADER_MISMATCH:
+	case RPC_CAPABILITY_MISSING:
+	case RPC_UNSUPPORTED_VERSION:
+		return 400;
+	case RPC_METHOD_NOT_FOUND:
+		return post->has_own ? 404 : 200;
+	default:
+		return 200;
+	}
+}
+
+/* The connection goes on without us. */
+static struct connection *leave(struct post *post)
+{
+	struct connection *connection = post->connection;
+
+	post->connection = NULL;
+	return connection;
+}
+
+static void answer(struct exchange *exchange, const struct buffer *text, int code)
+{
+	struct post *post = post_of(exchange);
+
+	post->is_answered = true;
+	if (!post->connection || post->is_streaming) {
+		say(exchange, text);
+		return;
+	}
+	if (post->makes_session && code == 0)
+		connection_add_header(post->connection, "Mcp-Session-Id", post->legacy->id);
+	connection_reply(leave(post), status_of(post, code), HTTP_JSON, text);
+}
+
+void post_leave_session(struct post *post)
+{
+	struct post **link = &post->legacy->posts;
+
+	while (*link != post)
+		link = &(*link)->next;
+	*link = post->next;
+	post->legacy->used_ms = http_now_ms();
+	post->legacy = NULL;
+}
+
+static void done(struct exchange *exchange)
+{
+	struct post *post = post_of(exchange);
+
+	if (post->connection && post->is_streaming)
+		connection_end_stream(leave(post));
+	else if (post->connection) /* nothing is to be said to it */
+		connection_reply(leave(post), 202, NULL, NULL);
+	if (post->timer)
+		event_free(post->timer);
+	if (post->has_own)
+		session_done(&post->own);
+	if (post->legacy)
+		post_leave_session(post);
+	free(post);
+}
+
+static bool is_behind(const struct exchange *exchange)
+{
+	const struct post *post = (const struct post *)exchange;
+
+	return post->connection && connection_is_behind(post->connection);
+}
+
+static const struct exchange_kind post_kind = { say, answer, done };
+
+static void client_gone(void *owner)
+{
+	struct post *post = owner;
+
+	post->connection = NULL;
+	post->is_streaming = false;
+	exchange_hold(&post->exchange);
+	while (post->has_own && post->own.calls)
+		call_cancel(post->own.calls);
+	exchange_release(&post->exchange);
+}
+
+void post_attach(struct post *post, struct connection *connection)
+{
+	if (post->connection) {
+		connection_set_owner(post->connection, NULL, NULL);
+		connection_doom(leave(post)); /* the client has given it up */
+	}
+	post->connection = connection;
+	post->is_streaming = true;
+	connection_set_owner(connection, client_gone, post);
+}
+
+static void on_patience(evutil_socket_t fd, short what, void *argument)
+{
+	struct post *post = argument;
+
+	(void)fd;
+	(void)what;
+	if (!post->connection || post->is_streaming)
+		return;
+	number_stream(post);
+	start_stream(post);
+}
+
+static void wait_for_answer(struct post *post)
+{
+	if (!post->connection || post->is_streaming)
+		return;
+	post->timer = evtimer_new(post->http->host->base, on_patience, post);
+	if (!post->timer || event_add(post->timer, &plain_time) != 0)
+		give_up("a timer");
+}
+
+static struct post *post_new(const struct inbound *inbound)
+{
+	struct post *post = memory_get_zeroed(1, sizeof(*post));
+
+	exchange_init(&post->exchange, &post_kind);
+	post->exchange.is_behind = is_behind;
+	post->http = inbound->http;
+	post->connection = inbound->connection;
+	connection_set_owner(post->connection, client_gone, post);
+	return post;
+}
+
+static void join(struct post *post, struct legacy *legacy)
+{
+	post->legacy = legacy;
+	post->next = legacy->posts;
+	legacy->posts = post;
+}
+
+static void refuse(struct post *post, const struct rpc_id *id, const struct disagreement *why)
+{
+	struct buffer line = { 0 };
+	struct json_writer writer = { .out = &line };
+
+	post->refused_status = 400;
+	message_put_error(&writer, id, why->code, &why->text, NULL);
+	exchange_answer(&post->exchange, &line, why->code);
+	buffer_done(&line);
+}
+
+/* A document as a message of its own session. */
+static void take_alone(struct post *post, const struct inbound *inbound,
+		       const struct json_document *document)
+{
+	post->has_own = true;
+	session_init(&post->own, post->http->host, inbound->principal, NULL);
+	session_take_document(&post->own, &post->exchange, document, JSON_OK);
+}
+
+static void take_initialize(struct post *post, const struct inbound *inbound,
+			    const struct json_document *document)
+{
+	struct legacy *legacy = legacy_new(inbound->http, inbound->principal);
+
+	if (!legacy) {
+		connections_note(&inbound->http->connections, TROUBLE_SESSIONS);
+		inbound_refuse(inbound, 503, "There are too many sessions; try again later");
+		(void)leave(post);
+		return;
+	}
+	join(post, legacy);
+	post->makes_session = true;
+	session_take_document(&legacy->session, &post->exchange, document, JSON_OK);
+	if (!legacy->session.version)
+		legacy_end(legacy);
+}
+
+/* Of the legacy era: in a session that there is already. */
+static void take_in_session(struct post *post, const struct inbound *inbound,
+			    const struct json_document *document)
+{
+	const char *version = inbound_header(inbound, "MCP-Protocol-Version");
+	struct legacy *legacy;
+
+	if (version && !era_knows_legacy(version)) {
+		inbound_refuse(inbound, 400, "Unsupported MCP-Protocol-Version");
+		(void)leave(post);
+		return;
+	}
+	legacy = legacy_find(inbound);
+	if (!legacy) {
+		(void)leave(post);
+		return;
+	}
+	join(post, legacy);
+	session_take_document(&legacy->session, &post->exchange, document, JSON_OK);
+}
+
+/* By itself, or in which session? */
+static void route(struct post *post, const struct inbound *inbound,
+		  const struct json_document *document)
+{
+	struct disagreement why = { 0 };
+	struct message message;
+	enum agreement agreement;
+
+	message_read(document, json_top(document), &message);
+	if (message.kind == MESSAGE_INVALID)
+		post->refused_status = 400;
+	agreement = agreement_find(inbound, document, &message, &why);
+	if (agreement == AGREEMENT_NONE)
+		refuse(post, &message.id, &why);
+	else if (agreement == AGREEMENT_MODERN)
+		take_alone(post, inbound, document);
+	else if (message.kind == MESSAGE_REQUEST && json_equals(message.method, "initialize"))
+		take_initialize(post, inbound, document);
+	else
+		take_in_session(post, inbound, document);
+	buffer_done(&why.text);
+	message_done(&message);
+}
+
+void post_take(const struct inbound *inbound)
+{
+	struct evbuffer *body = evhttp_request_get_input_buffer(inbound->request);
+	const size_t size = evbuffer_get_length(body);
+	struct post *post = post_new(inbound);
+	char *text = memory_get(size);
+	struct json_document document;
+	enum json_error error;
+
+	if (evbuffer_remove(body, text, size) != (int)size)
+		bug("a body that is not as long as it is");
+	error = json_read(&document, text, size);
+	if (error)
+		session_take_document(NULL, &post->exchange, &document, error);
+	else
+		route(post, inbound, &document);
+	json_done(&document);
+	free(text);
+	wait_for_answer(post);
+	exchange_release(&post->exchange);
+}

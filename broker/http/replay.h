@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Server-sent events of one legacy session, kept for a client that lost its connection. An event's
+ * id is "STREAM-NUMBER": the stream is that of one answer, or number 0, the session's own; within
+ * it events are numbered from 1. A client that names the last one it saw gets the rest.
+ */
+#ifndef BROKER_HTTP_REPLAY_H
+#define BROKER_HTTP_REPLAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "buffer.h"
+
+/* The oldest events make room for new ones beyond this. */
+#define REPLAY_BYTES_MAX ((size_t)1 << 20)
+#define REPLAY_EVENTS_MAX 1024U
+
+struct replay_id {
+	uint64_t stream;
+	uint64_t number;
+};
+
+struct replay_event {
+	struct replay_event *next;
+	struct replay_id id;
+	size_t size;
+	char bytes[]; /* the message */
+};
+
+/* An all-zero struct has no events. */
+struct replay {
+	struct replay_event *first;
+	struct replay_event *last;
+	size_t bytes;
+	uint32_t count;
+};
+
+void replay_keep(struct replay *replay, const struct replay_id *id, const struct buffer *message);
+void replay_done(struct replay *replay);
+
+/* The first kept event of the stream after this one; NULL: none. */
+const struct replay_event *replay_after(const struct replay *replay, const struct replay_id *id);
+
+/* An id as a client sent it; false: we never made it. */
+bool replay_read_id(const char *text, struct replay_id *ret);
+
+/* One event as it is sent; `id` NULL: without. No bytes: an event of its id alone. */
+void event_append(struct buffer *out, const struct replay_id *id, const char *bytes, size_t size);
+
+#endif
