@@ -47,6 +47,10 @@
 /* What a client may send while its last request is being answered. */
 #define EARLY_BYTES_MAX ((size_t)64 << 10)
 
+/* A request that announces so much is not worth being read for the sake of its client, which hears
+ * of a refusal only when it has been. */
+#define HOPELESS_BYTES (16 * HTTP_BODY_BYTES_MAX)
+
 #define TROUBLE_SAID_MS 60000
 
 #define METHOD_BYTES_MAX 8
@@ -381,6 +385,7 @@ void connections_init(struct connections *connections, struct event_base *base, 
 	evconnlistener_set_error_cb(connections->listener, on_accept_error);
 	evhttp_set_allowed_methods(connections->evhttp, (ev_uint16_t)every_method);
 	evhttp_set_max_headers_size(connections->evhttp, (ev_ssize_t)HTTP_HEADER_BYTES_MAX);
+	evhttp_set_max_body_size(connections->evhttp, (ev_ssize_t)HOPELESS_BYTES);
 	evhttp_set_default_content_type(connections->evhttp, NULL);
 	evhttp_set_bevcb(connections->evhttp, make_bufferevent, connections);
 	evhttp_set_gencb(connections->evhttp, handle, context);

@@ -272,7 +272,7 @@ static void route(struct post *post, const struct inbound *inbound,
 	enum agreement agreement;
 
 	message_read(document, json_top(document), &message);
-	if (message.kind == MESSAGE_INVALID)
+	if (message.kind == MESSAGE_INVALID && !json_is(json_top(document), JSON_ARRAY))
 		post->refused_status = 400;
 	agreement = agreement_find(inbound, document, &message, &why);
 	if (agreement == AGREEMENT_NONE)

@@ -94,6 +94,17 @@ class HttpServer:
                 continue
         raise LookupError("no msp-broker")
 
+    def is_running(self, text):
+        """Is there a process below the server with this in its command line?"""
+        for pid in support.descendants(self.process.pid):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    if text.encode() in file.read():
+                        return True
+            except OSError:
+                continue
+        return False
+
     def write_tokens(self, tokens):
         """Change the file in place, as `msp token` does."""
         text = "".join(token_row(*item) for item in tokens.items())
