@@ -6,13 +6,21 @@ static const char workflow[] =
 	"\n"
 	"Tools: `run_command` runs a shell command or a program; `run_code` runs source text in a "
 	"given language. Use `run_code` when you have a program to run: it needs no shell "
-	"quoting.\n"
+	"quoting. `read_output`, `write_stdin` and `kill_execution` go on with what still runs; "
+	"`list_sandboxes` shows what there is.\n"
 	"\n"
-	"Workflow: every call gets a fresh sandbox with an empty, writable /workspace, and "
-	"everything in it vanishes when the call ends. Do steps that belong together in one call, "
-	"put the input into `stdin` or into the code, and print what you want to keep. A failing "
-	"command is a normal result with its exit code; a tool error means that nothing ran, and "
-	"says why and what to do.\n"
+	"Workflow: every run gets a fresh sandbox with an empty, writable /workspace, and "
+	"everything in it vanishes when its program ends. Do steps that belong together in one "
+	"call, put the input into `stdin` or into the code, and print what you want to keep. A "
+	"failing command is a normal result with its exit code; a tool error means that nothing "
+	"ran, and says why and what to do.\n"
+	"\n"
+	"Long work: a run that is not over after `yield_ms` (10 s unless you say otherwise) goes "
+	"on, and its result ends with a handle. Call `read_output` with it until the last line is "
+	"a verdict such as [exit 0 · 31.2 s], or `kill_execution`. With `yield_ms` 0 it starts in "
+	"the background. To talk to an interpreter, a shell or a program that asks, start it with "
+	"`tty` (or `interactive`, without a terminal) and type with `write_stdin`. Output that a "
+	"result had to cut is kept, and `read_output` with an `offset` shows it.\n"
 	"\n"
 	"Enforced by the kernel, whatever runs: no network (only the sandbox's own loopback); no "
 	"access to the user's files, processes or credentials; the system's programs in /usr are "
@@ -20,7 +28,7 @@ static const char workflow[] =
 	"can be installed from the network.";
 
 static const char cgroup_limits[] =
-	" Limits are enforced by cgroup v2 for all processes of a call together.";
+	" Limits are enforced by cgroup v2 for all processes of a run together.";
 
 static const char fallback_limits[] =
 	" The operator has accepted fallback limits: they are enforced per process and by watching "

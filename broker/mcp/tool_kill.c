@@ -103,6 +103,5 @@ const struct tool tool_kill_execution = {
 		"that is over already is left as it is.",
 	.params = params,
 	.param_count = KILL_PARAMS,
-	.is_idempotent = true,
 	.handler = kill_execution,
 };

@@ -124,7 +124,9 @@ const struct tool tool_list_sandboxes = {
 		"List your sandboxes and the executions in them: those that run, and those that "
 		"are over and whose output is still kept. Use it to find a handle again, and to "
 		"see what still runs in the background. Each entry has the handle, the state, how "
-		"it ended, its age and the beginning of its command; the newest come first.",
+		"it ended, its age and the beginning of its command; the newest come first. What "
+		"belongs "
+		"to other clients is not shown.",
 	.output_schema = schema,
 	.is_read_only = true,
 	.is_idempotent = true,
