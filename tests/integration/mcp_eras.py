@@ -12,6 +12,11 @@ MODERN = {PREFIX + "protocolVersion": "2026-07-28", PREFIX + "clientCapabilities
 CAPABILITIES = {"tools": {}, "prompts": {}, "resources": {"subscribe": True}, "completions": {},
                 "logging": {}}
 
+# Each tool with what its annotations say: does it only read, is twice the same as once.
+TOOLS = {"run_command": (False, False), "run_code": (False, False), "read_output": (True, False),
+         "write_stdin": (False, False), "kill_execution": (False, False),
+         "list_sandboxes": (True, True)}
+
 
 class Eras(unittest.TestCase):
     @classmethod
@@ -29,21 +34,23 @@ class Eras(unittest.TestCase):
         return caught.exception
 
     def check_tools(self, tools):
-        self.assertEqual([tool["name"] for tool in tools], ["run_command", "run_code"])
+        self.assertEqual([tool["name"] for tool in tools], list(TOOLS))
         for tool in tools:
             self.assertRegex(tool["name"], r"^[A-Za-z0-9_-]{1,64}$")
             self.assertGreater(tool["description"].count(". "), 2)
             schema = tool["inputSchema"]
             self.assertEqual((schema["type"], schema["additionalProperties"]), ("object", False))
             for name, entry in schema["properties"].items():
-                self.assertIn(entry["type"], ("string", "array", "object", "integer"), name)
+                self.assertIn(entry["type"], ("string", "array", "object", "integer", "boolean"),
+                              name)
                 self.assertTrue(entry["description"])
             self.assertLessEqual(set(schema.get("required", [])), set(schema["properties"]))
-            self.assertEqual({key: value for key, value in tool["annotations"].items()
-                              if key.endswith("Hint")},
-                             {"readOnlyHint": False, "destructiveHint": False,
-                              "idempotentHint": False, "openWorldHint": False})
-            self.assertNotIn("outputSchema", tool)
+            hints = {key: value for key, value in tool["annotations"].items()
+                     if key.endswith("Hint")}
+            is_read_only, is_idempotent = TOOLS[tool["name"]]
+            self.assertEqual(hints, {"readOnlyHint": is_read_only, "destructiveHint": False,
+                                     "idempotentHint": is_idempotent, "openWorldHint": False})
+            self.assertEqual("outputSchema" in tool, tool["name"] == "list_sandboxes")
 
     def check_modern(self, result):
         self.assertEqual(result["resultType"], "complete")

@@ -15,6 +15,7 @@ BIN = os.environ.get("MSP_BIN") or os.path.join(ROOT, "build", "release", "bin")
 MSP = os.path.join(BIN, "msp")
 REFUSED = 78
 PROTOCOL = "2025-11-25"
+YIELD_MS = 55000  # the longest
 
 
 class RpcError(Exception):
@@ -156,7 +157,9 @@ class Server:
         return result
 
     def call(self, tool, timeout=30, **arguments):
-        """Call a tool; its whole result."""
+        """Call a tool; its whole result. What runs is waited for as long as a call can."""
+        if tool in ("run_command", "run_code"):
+            arguments.setdefault("yield_ms", YIELD_MS)
         return self.request("tools/call", {"name": tool, "arguments": arguments}, timeout)
 
     def close(self, timeout=5):

@@ -28,6 +28,7 @@ AT_ONCE = 8
 SAMPLES = 40  # in all; for each of them the server is idle for a moment
 WARM_UP = 0.2  # of the executions
 GROWTH = 1.01
+KEPT = 320  # more than a server keeps, in number and in bytes, of outputs that were cut
 # The kernel counts resident pages per CPU, in batches of 32 pages.
 COUNTING_KIB = 32 * os.cpu_count() * os.sysconf("SC_PAGE_SIZE") // 1024
 ANSWER_S = 60
@@ -137,6 +138,8 @@ def soak_server(count, seed):
     wrong, samples = [], []
     begin = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        wrong += [text for text in pool.map(client.execute, ["much output"] * KEPT,
+                                            itertools.islice(marks, KEPT)) if text]
         for start in range(0, count, max(1, count // SAMPLES)):
             part = names[start:start + max(1, count // SAMPLES)]
             wrong += [text for text in pool.map(client.execute, part, itertools.islice(
