@@ -62,6 +62,9 @@ void rig_say_bytes(struct rig *rig, const void *bytes, size_t size);
 /* The next line that the broker says; fails the test when there is none. */
 const char *rig_hear(struct rig *rig);
 
+/* The same, for one that waits for something first. */
+const char *rig_hear_late(struct rig *rig);
+
 /* Fails the test when the broker says anything. */
 void rig_hear_nothing(struct rig *rig);
 

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tools for what outlives its call, with the test as client, supervisor and workload.
+ */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/names.h"
+#include "executions.h"
+#include "rig.h"
+
+static struct rig rig;
+static char handle[EXECUTION_HANDLE_MAX + 1];
+
+static void open_rig(void)
+{
+	rig_open(&rig, true);
+}
+
+static void close_rig(void)
+{
+	rig_close(&rig);
+}
+
+TestSuite(mcp_long, .init = open_rig, .fini = close_rig);
+
+static void say_call(const char *tool, const char *arguments)
+{
+	static char line[100000];
+	static int id;
+
+	(void)snprintf(
+		line, sizeof(line),
+		"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":"
+		"\"%s\",\"arguments\":{%s}}}",
+		++id, tool, arguments);
+	rig_say(&rig, line);
+}
+
+/* A call about the handle, with more arguments that begin with a comma. */
+static void say_about(const char *tool, const char *arguments)
+{
+	static char all[90000];
+
+	(void)snprintf(all, sizeof(all), "\"handle\":\"%s\"%s", handle, arguments);
+	say_call(tool, all);
+}
+
+static void print(int fd, const char *text)
+{
+	cr_assert_eq(fd_write_all(fd, text, strlen(text)), 0);
+	rig_turn(&rig);
+}
+
+static void finish(struct rig_workload *workload)
+{
+	const struct ipc_execution_done done = { .request = workload->request,
+						 .verdict = VERDICT_EXITED,
+						 .wall_us = 20000 };
+
+	rig_workload_end(workload);
+	rig_done(&rig, &done);
+}
+
+/* Take the handle from the last answer. */
+static void note_handle(void)
+{
+	const char *at = strstr(rig.line, "\"handle\":\"");
+
+	cr_assert_not_null(at, "%s", rig.line);
+	memcpy(handle, at + 10, sizeof(handle) - 1);
+	handle[strcspn(handle, "\"")] = '\0';
+}
+
+/* In the background, with more arguments that begin with a comma. */
+static struct rig_workload start(const char *arguments)
+{
+	struct rig_workload workload;
+	char all[256];
+
+	(void)snprintf(all, sizeof(all), "\"command\":\"true\",\"yield_ms\":0%s", arguments);
+	say_call("run_command", all);
+	rig_hear_nothing(&rig);
+	workload = rig_start(
+		&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	expect_part(rig_hear(&rig), "[still running after 0.0");
+	note_handle();
+	return workload;
+}
+
+static void expect_listed(const char *part)
+{
+	say_call("list_sandboxes", "");
+	expect_part(rig_hear(&rig), part);
+}
+
+Test(mcp_long, yields_with_what_there_is)
+{
+	struct rig_workload workload;
+
+	say_call("run_command", "\"command\":\"true\",\"yield_ms\":30");
+	workload = rig_start(
+		&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	print(workload.out, "so far\n");
+	expect_part(rig_hear_late(&rig), "\"text\":\"so far\\n[still running after 0.0");
+	expect_part(rig.line, "will be killed in ");
+	expect_part(rig.line, "\"state\":\"running\"");
+	cr_assert_null(strstr(rig.line, "write_stdin"), "its input is closed");
+	note_handle();
+	print(workload.out, "more");
+	finish(&workload);
+	say_about("read_output", "");
+	expect_part(rig_hear(&rig), "\"text\":\"more\\n[exit 0 · 0.02 s]\"");
+	say_about("read_output", "");
+	expect_part(rig_hear(&rig), "\"text\":\"[exit 0 · 0.02 s · no new output]\"");
+	expect_part(rig.line, "\"state\":\"ended\",\"verdict\":\"exited\",\"exit_code\":0");
+}
+
+Test(mcp_long, what_was_shown_whole_is_not_kept)
+{
+	struct rig_workload workload = rig_run(&rig, "\"a\"");
+
+	print(workload.out, "all");
+	finish(&workload);
+	expect_part(rig_hear(&rig), "all\\n[exit 0");
+	cr_assert_null(strstr(rig.line, "handle"));
+	expect_listed("\"structuredContent\":{\"sandboxes\":[],\"omitted\":0}");
+}
+
+Test(mcp_long, waits_until_there_is_something)
+{
+	struct rig_workload workload = start("");
+
+	say_about("read_output", "");
+	rig_hear_nothing(&rig);
+	print(workload.out, "one\n");
+	rig_hear_nothing(&rig);
+	print(workload.err, "two\n");
+	expect_part(rig_hear_late(&rig), "\"text\":\"one\\n[stderr]\\ntwo\\n[still running");
+	say_about("read_output", "");
+	rig_hear_nothing(&rig);
+	finish(&workload);
+	expect_part(rig_hear(&rig), "[exit 0 · 0.02 s · no new output]");
+}
+
+Test(mcp_long, waits_no_longer_than_it_was_told)
+{
+	struct rig_workload workload = start("");
+
+	say_about("read_output", ",\"wait_ms\":0");
+	expect_part(rig_hear(&rig), " · no new output · handle ");
+	say_about("read_output", ",\"wait_ms\":20");
+	expect_part(rig_hear_late(&rig), " · no new output · handle ");
+	rig_workload_end(&workload);
+}
+
+/* The other half may come. */
+Test(mcp_long, half_a_character_waits)
+{
+	struct rig_workload workload = start("");
+
+	print(workload.out, "a\xe2\x82");
+	say_about("read_output", ",\"wait_ms\":0");
+	expect_part(rig_hear(&rig), "\"text\":\"a\\n[still");
+	say_about("read_output", ",\"wait_ms\":20");
+	expect_part(rig_hear_late(&rig), "no new output");
+	print(workload.out, "\xac");
+	say_about("read_output", ",\"wait_ms\":0");
+	expect_part(rig_hear(&rig), "\"text\":\"\xe2\x82\xac\\n[still");
+	print(workload.out, "\xe2");
+	finish(&workload);
+	say_about("read_output", "");
+	expect_part(rig_hear(&rig), "\"text\":\"\\\\xe2\\n[exit 0");
+}
+
+Test(mcp_long, one_stream_in_order)
+{
+	struct rig_workload workload = start("");
+
+	print(workload.out, "0123456789");
+	print(workload.err, "abc");
+	say_about("read_output", ",\"offset\":2,\"max_bytes\":3");
+	expect_part(rig_hear(&rig),
+		    "\"text\":\"234\\n[stdout from 2 to before 5 of 10 bytes · more: "
+		    "offset=5]\\n[still running");
+	say_about("read_output", ",\"offset\":5");
+	expect_part(rig_hear(&rig),
+		    "\"text\":\"56789\\n[stdout from 5 to before 10 of 10 bytes · that is "
+		    "all so far: offset=10]\\n[still running");
+	say_about("read_output", ",\"offset\":1,\"stream\":\"stderr\"");
+	expect_part(rig_hear(&rig), "\"text\":\"bc\\n[stderr from 1 to before 3 of 3 bytes");
+	say_about("read_output", ",\"offset\":11,\"wait_ms\":0");
+	expect_part(rig_hear(&rig), "\"text\":\"[stdout has only 10 bytes so far]\\n[still");
+	/* where one reads on without an offset has not moved */
+	say_about("read_output", ",\"wait_ms\":0,\"stream\":\"stdout\"");
+	expect_part(rig_hear(&rig), "\"text\":\"0123456789\\n[still");
+	rig_workload_end(&workload);
+}
+
+Test(mcp_long, types)
+{
+	struct rig_workload workload = start(",\"interactive\":true,\"stdin\":\"first\\n\"");
+	char bytes[64];
+
+	expect_part(rig.line, "write_stdin to type");
+	cr_assert_eq(read(workload.in, bytes, sizeof(bytes)), 6);
+	say_about("write_stdin", ",\"data\":\"second\\n\"");
+	rig_turn(&rig);
+	cr_assert_eq(read(workload.in, bytes, sizeof(bytes)), 7);
+	print(workload.out, "answer\n");
+	expect_part(rig_hear_late(&rig), "\"text\":\"answer\\n[still running");
+	say_about("write_stdin", ",\"data\":\"last\",\"eof\":true,\"wait_ms\":0");
+	expect_part(rig_hear(&rig), "no new output");
+	cr_assert_eq(read(workload.in, bytes, sizeof(bytes)), 4);
+	cr_assert_eq(read(workload.in, bytes, sizeof(bytes)), 0);
+	say_about("write_stdin", ",\"data\":\"more\"");
+	expect_part(rig_hear(&rig), "standard input is closed");
+	expect_part(rig.line, "\"isError\":true");
+	finish(&workload);
+	say_about("write_stdin", ",\"data\":\"more\"");
+	expect_part(rig_hear(&rig), "The execution is over");
+}
+
+Test(mcp_long, the_end_alone_is_told_at_once)
+{
+	struct rig_workload workload = start(",\"interactive\":true");
+	char byte;
+
+	say_about("write_stdin", ",\"eof\":true,\"wait_ms\":0");
+	(void)rig_hear(&rig);
+	cr_assert_eq(read(workload.in, &byte, 1), 0);
+	rig_workload_end(&workload);
+}
+
+Test(mcp_long, input_waits_within_its_bound)
+{
+	struct rig_workload workload = start(",\"interactive\":true");
+	static char data[80100];
+	size_t taken = 0;
+	int count = 0;
+
+	(void)snprintf(data, sizeof(data), ",\"wait_ms\":0,\"data\":\"%080000d\"", 0);
+	do {
+		say_about("write_stdin", data);
+		(void)rig_hear(&rig);
+		count++;
+	} while (!strstr(rig.line, "12 MiB of input are waiting"));
+	cr_assert_gt(count, (int)(INPUT_BYTES_MAX / 80000) - 1);
+	cr_assert_lt(count, (int)(INPUT_BYTES_MAX / 80000) + 4);
+	cr_assert_eq(fd_set_nonblocking(workload.in, true), 0);
+	for (ssize_t size = 1; size > 0; rig_turn(&rig)) {
+		size = read(workload.in, data, sizeof(data));
+		taken += size > 0 ? (size_t)size : 0;
+	}
+	cr_assert_eq(taken, (size_t)(count - 1) * 80000);
+	say_about("write_stdin", ",\"wait_ms\":0,\"data\":\"fits again\"");
+	expect_part(rig_hear(&rig), "no new output");
+	rig_workload_end(&workload);
+}
+
+Test(mcp_long, kills)
+{
+	struct rig_workload workload = start("");
+	const struct ipc_execution_done done = { .request = workload.request,
+						 .verdict = VERDICT_CANCELLED };
+	const struct ipc_execution_end *end;
+
+	print(workload.out, "last words");
+	say_about("kill_execution", "");
+	end = &rig_take(&rig, IPC_TYPE_execution_end)->body.execution_end;
+	cr_assert_eq(end->request, workload.request);
+	cr_assert_eq(end->reason, END_CANCELLED);
+	say_about("kill_execution", "");
+	rig_take_nothing(&rig);
+	rig_workload_end(&workload);
+	rig_done(&rig, &done);
+	expect_part(rig_hear(&rig), "[cancelled");
+	expect_part(rig_hear(&rig), "[cancelled");
+	say_about("kill_execution", ",\"signal\":\"INT\"");
+	expect_part(rig_hear(&rig), "[cancelled: every process was killed · no new output]");
+	rig_take_nothing(&rig);
+}
+
+Test(mcp_long, sends_signals)
+{
+	static const struct {
+		const char *name;
+		uint32_t number;
+	} signals[] = { { "HUP", SIGHUP },   { "INT", SIGINT },   { "QUIT", SIGQUIT },
+			{ "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "TERM", SIGTERM },
+			{ "CONT", SIGCONT }, { "STOP", SIGSTOP } };
+	struct rig_workload workload = start("");
+	const struct ipc_execution_signal *sent;
+	char arguments[64];
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		(void)snprintf(arguments, sizeof(arguments), ",\"signal\":\"%s\"", signals[i].name);
+		say_about("kill_execution", arguments);
+		sent = &rig_take(&rig, IPC_TYPE_execution_signal)->body.execution_signal;
+		cr_assert_eq(sent->request, workload.request);
+		cr_assert_eq(sent->signal, signals[i].number);
+		expect_part(rig_hear(&rig), "was sent to ");
+	}
+	rig_workload_end(&workload);
+}
+
+Test(mcp_long, a_wait_that_is_cancelled_leaves_the_execution)
+{
+	struct rig_workload workload = start("");
+
+	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":\"w\",\"method\":\"ping\"}");
+	(void)rig_hear(&rig);
+	say_about("read_output", "");
+	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
+		      "{\"requestId\":2}}");
+	rig_take_nothing(&rig);
+	print(workload.out, "still there");
+	rig_hear_nothing(&rig);
+	finish(&workload);
+	say_about("read_output", "");
+	expect_part(rig_hear_late(&rig), "still there\\n[exit 0");
+}
+
+Test(mcp_long, unknown_handles)
+{
+	memcpy(handle, "0000000000000000000000000-1", 28);
+	for (int i = 0; i < 3; i++) {
+		static const char *const tools[] = { "read_output", "write_stdin",
+						     "kill_execution" };
+
+		say_about(tools[i], "");
+		expect_part(rig_hear(&rig), "There is no execution with the handle "
+					    "\\\"0000000000000000000000000-1\\\"");
+		expect_part(rig.line, "list_sandboxes");
+		expect_part(rig.line, "\"isError\":true");
+	}
+}
+
+Test(mcp_long, lists_what_there_is)
+{
+	struct rig_workload workload = start(",\"profile\":\"strict\"");
+
+	expect_listed(
+		"\"kind\":\"ephemeral\",\"profile\":\"strict\",\"executions\":[{\"handle\":\"");
+	expect_part(rig.line, "\"state\":\"running\",\"age_ms\":");
+	expect_part(rig.line, "\"left_ms\":");
+	expect_part(rig.line, "\"command\":\"true\",\"stdout_bytes\":0,\"stderr_bytes\":0}]}]");
+	finish(&workload);
+	expect_listed("\"state\":\"ended\",\"verdict\":\"exited\",\"exit_code\":0,\"age_ms\":");
+}
+
+/* The supervisor refused what had yielded already. */
+Test(mcp_long, a_late_refusal)
+{
+	static struct ipc_execution_refused refused = { .reason = REFUSAL_BUSY };
+
+	say_call("run_command", "\"command\":\"true\",\"yield_ms\":1");
+	refused.request = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request;
+	expect_part(rig_hear_late(&rig), "[still running");
+	note_handle();
+	rig_send(&rig, IPC_TYPE_execution_refused, &refused, NULL);
+	say_about("read_output", "");
+	expect_part(rig_hear(&rig), "Nothing was run.");
+	expect_part(rig.line, "\"isError\":true");
+	expect_listed("\"state\":\"ended\",\"verdict\":\"refused\",");
+}
+
+/* --- terminals --- */
+
+static uint64_t ask_for_terminal(void)
+{
+	say_call("run_command",
+		 "\"command\":\"bash\",\"yield_ms\":0,\"tty\":true,\"stdin\":\"typed\\n\"");
+	return rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request;
+}
+
+static uint64_t start_terminal(int *ret_slave)
+{
+	const struct ipc_execution_tty tty = { .request = ask_for_terminal(),
+					       .log_bytes = RIG_LOG_BYTES,
+					       .wall_ms = 60000 };
+	struct termios raw;
+	int master;
+
+	if (openpty(&master, ret_slave, NULL, NULL, NULL) != 0)
+		cr_skip("there are no terminals here");
+	cr_assert_eq(tcgetattr(*ret_slave, &raw), 0);
+	cfmakeraw(&raw);
+	cr_assert_eq(tcsetattr(*ret_slave, TCSANOW, &raw), 0);
+	rig_send(&rig, IPC_TYPE_execution_tty, &tty, &master);
+	fd_close(&master);
+	expect_part(rig_hear(&rig), "write_stdin to type");
+	note_handle();
+	return tty.request;
+}
+
+Test(mcp_long, a_terminal_goes_both_ways)
+{
+	struct ipc_execution_done done = { .verdict = VERDICT_EXITED };
+	struct winsize size;
+	char bytes[64];
+	int slave;
+
+	done.request = start_terminal(&slave);
+	cr_assert_eq(read(slave, bytes, sizeof(bytes)), 6);
+	print(slave, "prompt> ");
+	say_about("write_stdin",
+		  ",\"data\":\"\\u0003\",\"eof\":true,\"tty_rows\":3,\"tty_columns\":44");
+	expect_part(rig_hear_late(&rig), "\"text\":\"prompt> \\n[still running");
+	cr_assert_eq(read(slave, bytes, sizeof(bytes)), 2);
+	cr_assert_eq(memcmp(bytes, "\3\4", 2), 0);
+	cr_assert_eq(ioctl(slave, TIOCGWINSZ, &size), 0);
+	cr_assert_eq(size.ws_row, 3);
+	cr_assert_eq(size.ws_col, 44);
+	print(slave, "bye");
+	fd_close(&slave);
+	rig_turn(&rig);
+	rig_done(&rig, &done);
+	say_about("read_output", "");
+	expect_part(rig_hear(&rig), "\"text\":\"bye\\n[exit 0");
+}
+
+/* What fails before there is a terminal says no more than that. */
+Test(mcp_long, a_terminal_that_never_comes)
+{
+	struct ipc_execution_done done = { .verdict = VERDICT_INTERNAL,
+					   .stage = STAGE_EXEC,
+					   .error = 2 };
+
+	done.request = ask_for_terminal();
+	rig_done(&rig, &done);
+	expect_part(rig_hear(&rig), "could not be executed");
+	cr_assert_not(server_is_over(rig.server));
+}
+
+Test(mcp_long, pipes_in_place_of_a_terminal_end_it)
+{
+	struct rig_workload workload = rig_start(&rig, ask_for_terminal());
+
+	rig_turn(&rig);
+	cr_assert(server_is_over(rig.server));
+	rig_workload_end(&workload);
+}
