@@ -4,6 +4,7 @@
  */
 #include "mcp/host.h"
 #include "mcp/prompt_start.h"
+#include "mcp/resource_log.h"
 #include "mcp/resource_policy.h"
 #include "mcp/tool_execution.h"
 #include "mcp/tool_run.h"
@@ -25,7 +26,9 @@ static const struct prompt *const prompts[] = {
 	NULL,
 };
 
-static const struct resource_provider *const resources[] = { &resource_policy, NULL };
+static const struct resource_provider *const resources[] = {
+	&resource_log, &resource_log_stream, &resource_log_piece, &resource_policy, NULL,
+};
 
 const struct catalog catalog = {
 	.tools = tools,

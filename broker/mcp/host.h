@@ -46,6 +46,7 @@ struct host {
 	struct plan plan; /* no bytes: there is none to show */
 	const struct catalog *catalog;
 	struct subscriptions *subscriptions; /* NULL: nobody has any */
+	struct execution_watch log_watch;    /* see resource_log_watch() */
 	struct session *sessions;
 	uint64_t last_session;         /* number of the newest */
 	struct sealed_key *sealed_key; /* made when it is first needed */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "clock.h"
 #include "mcp/page.h"
 #include "memory.h"
 #include "text.h"
@@ -15,8 +16,11 @@ static const struct resource_provider *const *rows(const struct session *session
 
 /* --- lists -------------------------------------------------------------------------------- */
 
-static void put_annotations(struct json_writer *writer, const struct resource_provider *row)
+static void put_annotations(struct json_writer *writer, const struct resource_provider *row,
+			    int64_t modified_ms)
 {
+	struct buffer date = { 0 };
+
 	json_open_object(writer, "annotations");
 	json_open_array(writer, "audience");
 	if ((row->audience & AUDIENCE_USER) != 0)
@@ -25,6 +29,11 @@ static void put_annotations(struct json_writer *writer, const struct resource_pr
 		json_put_text(writer, NULL, "assistant");
 	json_close_array(writer);
 	json_put_double(writer, "priority", row->priority);
+	if (modified_ms > 0) {
+		clock_append_date(&date, modified_ms);
+		json_put_string(writer, "lastModified", date.bytes, date.size);
+		buffer_done(&date);
+	}
 	json_close_object(writer);
 }
 
@@ -52,7 +61,7 @@ static void put_entry(struct json_writer *writer, const struct session *session,
 	put_either(writer, "title", &entry.title, row->title);
 	put_either(writer, "description", &entry.description, row->description);
 	json_put_text(writer, "mimeType", row->mime_type);
-	put_annotations(writer, row);
+	put_annotations(writer, row, entry.modified_ms);
 	if (entry.has_size)
 		json_put_number(writer, "size", entry.size);
 	json_close_object(writer);
@@ -114,7 +123,7 @@ static void put_template(struct json_writer *writer, const struct resource_provi
 	json_put_text(writer, "title", row->title);
 	json_put_text(writer, "description", row->description);
 	json_put_text(writer, "mimeType", row->mime_type);
-	put_annotations(writer, row);
+	put_annotations(writer, row, 0);
 	json_close_object(writer);
 }
 
@@ -170,8 +179,8 @@ void resources_refuse_unknown(const struct request *request, const struct json_v
 	buffer_append_text(&text, "Resource not found: ");
 	text_quote(&text, uri->text, uri->size, QUOTE_BYTES);
 	buffer_append_text(&text,
-			   ". resources/list says what there is now; a log is there as long as its "
-			   "sandbox's executions are kept. URIs look like: ");
+			   ". resources/list says what there is now; logs are kept for a while. "
+			   "URIs look like: ");
 	for (size_t i = 0; all[i]; i++) {
 		buffer_append_text(&text, i > 0 ? ", " : "");
 		buffer_append_text(&text, all[i]->uri_template);
@@ -221,35 +230,58 @@ static void append_base64(struct buffer *to, const struct buffer *from)
 	}
 }
 
-static void put_content(struct json_writer *writer, const struct buffer *content)
+/* The type of the row, unless that is a text's and this is none. */
+static const char *type_of(const struct resource *resource, bool is_text)
+{
+	const char *type = resource->provider->mime_type;
+
+	return is_text || strncmp(type, "text/", 5) != 0 ? type : "application/octet-stream";
+}
+
+static void put_blob(struct json_writer *writer, const struct buffer *content)
 {
 	struct buffer encoded = { 0 };
 
-	if (utf8_is_valid(content->bytes, content->size)) {
-		json_put_string(writer, "text", content->bytes, content->size);
-		return;
-	}
 	append_base64(&encoded, content);
 	json_put_string(writer, "blob", encoded.bytes, encoded.size);
 	buffer_done(&encoded);
 }
 
-void resources_answer(struct call *call, const struct resource *resource, const char *mime_type,
-		      const struct buffer *content)
+static void answer_content(struct call *call, const struct resource *resource,
+			   const char *mime_type, const struct buffer *content,
+			   const struct buffer *meta)
 {
-	const struct resource_provider *row = resource->provider;
+	const bool is_text = utf8_is_valid(content->bytes, content->size);
 	struct answer answer;
+	struct json_writer *writer = &answer.writer;
 
 	if (content->size > RESOURCE_BYTES_MAX)
 		bug("a resource's content beyond its bound");
 	call_open_result(call, &answer);
-	json_open_array(&answer.writer, "contents");
-	json_open_object(&answer.writer, NULL);
-	json_put_string(&answer.writer, "uri", resource->uri, resource->uri_size);
-	json_put_text(&answer.writer, "mimeType", mime_type ? mime_type : row->mime_type);
-	put_content(&answer.writer, content);
-	json_close_object(&answer.writer);
-	json_close_array(&answer.writer);
-	answer_put_caching(&answer, call->era, row->is_changing ? 0 : ANSWER_TTL_MS);
+	json_open_array(writer, "contents");
+	json_open_object(writer, NULL);
+	json_put_string(writer, "uri", resource->uri, resource->uri_size);
+	json_put_text(writer, "mimeType", mime_type ? mime_type : type_of(resource, is_text));
+	if (is_text)
+		json_put_string(writer, "text", content->bytes, content->size);
+	else
+		put_blob(writer, content);
+	if (meta)
+		json_put_raw(writer, "_meta", meta->bytes, meta->size);
+	json_close_object(writer);
+	json_close_array(writer);
+	answer_put_caching(&answer, call->era, resource->provider->is_changing ? 0 : ANSWER_TTL_MS);
 	call_close_result(call, &answer);
+}
+
+void resources_answer(struct call *call, const struct resource *resource, const char *mime_type,
+		      const struct buffer *content)
+{
+	answer_content(call, resource, mime_type, content, NULL);
+}
+
+void resources_answer_with(struct call *call, const struct resource *resource,
+			   const struct buffer *content, const struct buffer *meta)
+{
+	answer_content(call, resource, NULL, content, meta);
 }

@@ -33,6 +33,7 @@ struct resource_entry {
 	struct buffer description;
 	uint64_t size;
 	bool has_size;
+	int64_t modified_ms; /* since 1970; 0: not known */
 };
 
 /* A resource that somebody names, while it is looked at. */
@@ -52,6 +53,7 @@ struct resource_provider {
 	unsigned int audience; /* enum resource_audience */
 	double priority;       /* 0 to 1 */
 	bool is_changing;      /* what is read may be another thing the next moment */
+	bool is_piece;         /* of another resource: that is what one subscribes to */
 	/* What is listed for this session; both NULL: none. */
 	size_t (*count)(const struct session *session);
 	void (*describe)(const struct session *session, size_t place, struct resource_entry *ret);
@@ -79,8 +81,14 @@ bool resources_find(const struct session *session, const struct json_value *uri,
 void resources_refuse_unknown(const struct request *request, const struct json_value *uri);
 
 /* Answer a resources/read and end the call: at most RESOURCE_BYTES_MAX bytes, as text when they are
- * UTF-8, otherwise in base64. `mime_type` NULL: the row's. */
+ * UTF-8, otherwise in base64. `mime_type` NULL: the row's, which is not said of a text that is
+ * none.
+ */
 void resources_answer(struct call *call, const struct resource *resource, const char *mime_type,
 		      const struct buffer *content);
+
+/* The same of the row's type; `meta` is a JSON object for the content's _meta. */
+void resources_answer_with(struct call *call, const struct resource *resource,
+			   const struct buffer *content, const struct buffer *meta);
 
 #endif

@@ -54,9 +54,9 @@ void session_done(struct session *session)
 
 	while (session->calls)
 		call_cancel(session->calls);
+	subscriptions_drop_session(session);
 	if (session->owns_executions)
 		executions_end_owner(session->host->executions, &owner);
-	subscriptions_drop_session(session);
 	while (*link != session)
 		link = &(*link)->next;
 	*link = session->next;

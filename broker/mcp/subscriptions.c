@@ -65,6 +65,11 @@ void subscriptions_subscribe(const struct request *request)
 		resources_refuse_unknown(request, uri);
 		return;
 	}
+	if (resource.provider->is_piece) {
+		request_refuse(request, RPC_INVALID_PARAMS,
+			       "This is a piece of a resource; subscribe to the whole of it", uri);
+		return;
+	}
 	if (!session->subscriber) {
 		session->subscriber = memory_get_zeroed(1, sizeof(struct subscriber));
 		session->subscriber->session = session;
@@ -225,7 +230,7 @@ static void take_uris(const struct request *request, const struct json_value *ur
 
 	json_open_array(writer, "resourceSubscriptions");
 	for (struct json_value *v = json_first(document, uris); v; v = json_next(document, v)) {
-		if (!resources_find(request->session, v, &resource))
+		if (!resources_find(request->session, v, &resource) || resource.provider->is_piece)
 			continue;
 		if (!subscriber_add(request->session->host, listen, &resource))
 			bug("a checked filter does not fit");
