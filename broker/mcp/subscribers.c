@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "memory.h"
 
 /* Between two notifications of one resource, and between two looks at what waits. */
@@ -33,15 +33,6 @@ struct topic {
 	size_t size;
 	char uri[];
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &now) != 0)
-		bug("a clock that cannot be read");
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* --- topics --------------------------------------------------------------------------------- */
 
@@ -158,7 +149,7 @@ static bool flush_bucket(struct topic *topic, int64_t now)
 static void on_timer(evutil_socket_t fd, short what, void *argument)
 {
 	struct subscriptions *all = argument;
-	const int64_t now = now_ms();
+	const int64_t now = clock_steady_ms();
 	bool is_waiting = false;
 
 	(void)fd;
@@ -173,7 +164,7 @@ void host_resource_updated(struct host *host, const char *uri, size_t size)
 {
 	struct subscriptions *all = host->subscriptions;
 	struct topic *topic = all && all->topics > 0 ? *find_topic(all, uri, size) : NULL;
-	const int64_t now = now_ms();
+	const int64_t now = clock_steady_ms();
 
 	if (!topic)
 		return;
