@@ -377,7 +377,7 @@ static void describe_missing(unsigned int missing, struct buffer *text, struct b
 	struct json_writer writer = { .out = data };
 
 	buffer_format(text,
-		      "This needs a client that can do %s, and this one has not declared it. "
+		      "This needs a client that supports %s, and this one has not declared it. "
 		      "Nothing was done.",
 		      ability_name(missing));
 	json_open_object(&writer, NULL);

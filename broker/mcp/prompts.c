@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "mcp/ask.h"
 #include "mcp/page.h"
 #include "text.h"
 
@@ -127,7 +128,21 @@ static int place_of(const struct prompt *prompt, const struct json_value *member
 	return prompts_find_argument(prompt, &name);
 }
 
-/* Sort `arguments` (an object, or NULL) into `ret_values`. False: the request has been refused. */
+/* Checked arguments (an object, or NULL) in the prompt's order. */
+static void sort_arguments(const struct prompt *prompt, const struct json_document *document,
+			   const struct json_value *arguments,
+			   struct json_value *ret_values[PROMPT_ARGUMENTS_MAX])
+{
+	for (size_t i = 0; i < PROMPT_ARGUMENTS_MAX; i++)
+		ret_values[i] = NULL;
+	for (struct json_value *v = json_first(document, arguments); v;
+	     v = json_next(document, v)) {
+		json_decode(v);
+		ret_values[place_of(prompt, v)] = v;
+	}
+}
+
+/* The same with unchecked ones. False: the request has been refused. */
 static bool take_arguments(const struct request *request, const struct prompt *prompt,
 			   const struct json_value *arguments,
 			   struct json_value *ret_values[PROMPT_ARGUMENTS_MAX])
@@ -135,20 +150,16 @@ static bool take_arguments(const struct request *request, const struct prompt *p
 	const struct json_document *document = request->document;
 
 	_Static_assert(PROMPT_VALUE_BYTES_MAX == 65536, "check_value() names it");
-	for (size_t i = 0; i < PROMPT_ARGUMENTS_MAX; i++)
-		ret_values[i] = NULL;
 	for (struct json_value *v = json_first(document, arguments); v;
 	     v = json_next(document, v)) {
-		const int place = place_of(prompt, v);
-		const char *problem = check_value(v, place);
+		const char *problem = check_value(v, place_of(prompt, v));
 
 		if (problem) {
 			refuse_argument(request, prompt, problem, v->key, v->key_size);
 			return false;
 		}
-		json_decode(v);
-		ret_values[place] = v;
 	}
+	sort_arguments(prompt, document, arguments, ret_values);
 	for (size_t i = 0; i < prompt->argument_count; i++) {
 		const char *name = prompt->arguments[i].name;
 
@@ -160,6 +171,18 @@ static bool take_arguments(const struct request *request, const struct prompt *p
 	}
 	return true;
 }
+
+static void run_again(struct call *call, const struct json_document *document,
+		      struct json_value *arguments)
+{
+	const struct prompt *prompt = ask_row(call);
+	struct json_value *values[PROMPT_ARGUMENTS_MAX];
+
+	sort_arguments(prompt, document, arguments, values);
+	prompt->get(call, prompt, document, values);
+}
+
+static const struct asker asker = { .method = "prompts/get", .run = run_again };
 
 void prompts_get(const struct request *request)
 {
@@ -173,7 +196,11 @@ void prompts_get(const struct request *request)
 	prompt = prompts_find(request->session, name);
 	if (!prompt)
 		refuse_unknown(request, name);
-	else if (take_arguments(request, prompt, arguments, values))
+	else if (!take_arguments(request, prompt, arguments, values))
+		return;
+	else if (prompt->may_ask)
+		ask_run(request, &asker, prompt, name, arguments);
+	else
 		prompt->get(call_new(request), prompt, request->document, values);
 }
 

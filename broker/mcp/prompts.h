@@ -26,6 +26,7 @@ struct prompt {
 	const char *description;
 	const struct prompt_argument *arguments;
 	size_t argument_count;
+	bool may_ask; /* see ask.h */
 	/* Answer with the functions below. Arguments have been checked; `values` has one decoded
 	 * string per argument, NULL: not given. */
 	void (*get)(struct call *call, const struct prompt *prompt,

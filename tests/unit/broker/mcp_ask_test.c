@@ -175,7 +175,7 @@ Test(mcp_ask, a_client_is_asked_only_what_it_declared)
 {
 	say_legacy("1", "ask_name", "{}"); /* before any initialize */
 	expect_part(rig_hear(&rig), "\"isError\":true");
-	expect_part(rig.line, "a client that can do elicitation");
+	expect_part(rig.line, "a client that supports elicitation");
 	initialize("\"elicitation\":{\"url\":{}}"); /* but no forms */
 	say_legacy("2", "ask_name", "{}");
 	expect_part(rig_hear(&rig), "\"isError\":true");
