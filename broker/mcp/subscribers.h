@@ -8,6 +8,7 @@
 
 #include "mcp/resources.h"
 #include "mcp/subscriptions.h"
+#include "mcp/tasks.h"
 
 struct subscription;
 struct topic;
@@ -20,6 +21,8 @@ struct subscriber {
 	struct call *call;
 	struct session *session;
 	unsigned int lists; /* enum host_list: of these it wants to know */
+	char (*task_ids)[TASK_ID_ROOM];
+	size_t task_count;
 	struct subscription *first;
 	size_t count;
 };

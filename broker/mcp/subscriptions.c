@@ -2,6 +2,7 @@
 #include "mcp/subscriptions.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "mcp/subscribers.h"
 #include "memory.h"
@@ -40,6 +41,38 @@ void host_list_changed(struct host *host, enum host_list list)
 
 		if (s->version && s->channel)
 			say_list_changed(&legacy, list);
+	}
+}
+
+static bool watches(const struct subscriber *listen, const struct task *task)
+{
+	for (size_t i = 0; i < listen->task_count; i++) {
+		if (task_is(task, listen->call->session->principal, listen->task_ids[i],
+			    strlen(listen->task_ids[i])))
+			return true;
+	}
+	return false;
+}
+
+static void say_task(const struct subscriber *listen, const struct task *task)
+{
+	struct buffer line = { 0 };
+	struct json_writer writer = { .out = &line };
+
+	subscriber_open_notification(&writer, listen, "notifications/tasks");
+	task_put(&writer, task);
+	message_close_notification(&writer);
+	exchange_say(subscriber_way(listen), &line);
+	buffer_done(&line);
+}
+
+void host_task_updated(struct host *host, const struct task *task)
+{
+	const struct subscriptions *all = host->subscriptions;
+
+	for (struct subscriber *s = all ? all->listens : NULL; s; s = s->next_listen) {
+		if (watches(s, task) && !exchange_is_behind(subscriber_way(s)))
+			say_task(s, task);
 	}
 }
 
@@ -123,6 +156,30 @@ static struct json_value *wanted_uris(const struct request *request,
 	return json_member(request->document, filter, "resourceSubscriptions");
 }
 
+/* Only who declared tasks can mean them. */
+static struct json_value *wanted_tasks(const struct request *request,
+				       const struct json_value *filter)
+{
+	if ((request_abilities(request) & ABILITY_TASKS) == 0)
+		return NULL;
+	return json_member(request->document, filter, "taskIds");
+}
+
+/* An optional array of strings, which become decoded. */
+static bool check_strings(const struct json_document *document, const struct json_value *array)
+{
+	if (!array)
+		return true;
+	if (array->kind != JSON_ARRAY || array->count > SUBSCRIBED_URIS_MAX)
+		return false;
+	for (struct json_value *v = json_first(document, array); v; v = json_next(document, v)) {
+		if (v->kind != JSON_STRING)
+			return false;
+		json_decode(v);
+	}
+	return true;
+}
+
 /* What is wrong with the filter; NULL: nothing. Members that we do not know are others' business.
  */
 static const char *check_filter(const struct request *request, const struct json_value *filter)
@@ -139,15 +196,11 @@ static const char *check_filter(const struct request *request, const struct json
 			return "Invalid params: toolsListChanged, promptsListChanged and "
 			       "resourcesListChanged must be true or false";
 	}
-	if (!uris)
-		return NULL;
-	if (uris->kind != JSON_ARRAY || uris->count > SUBSCRIBED_URIS_MAX)
-		return "Invalid params: resourceSubscriptions must be an array of at most 256 URIs";
-	for (struct json_value *v = json_first(document, uris); v; v = json_next(document, v)) {
-		if (v->kind != JSON_STRING)
-			return "Invalid params: resourceSubscriptions must be an array of strings";
-		json_decode(v);
-	}
+	if (!check_strings(document, uris))
+		return "Invalid params: resourceSubscriptions must be an array of strings, at "
+		       "most 256";
+	if (!check_strings(document, wanted_tasks(request, filter)))
+		return "Invalid params: taskIds must be an array of strings, at most 256";
 	return NULL;
 }
 
@@ -185,6 +238,7 @@ static void cancel_listen(struct call *call)
 
 	subscriber_remove_all(call->session->host, listen);
 	unlink_listen(call->session->host->subscriptions, listen);
+	free(listen->task_ids);
 	free(listen);
 }
 
@@ -239,11 +293,30 @@ static void take_uris(const struct request *request, const struct json_value *ur
 	json_close_array(writer);
 }
 
+/* The same with tasks. */
+static void take_tasks(const struct request *request, const struct json_value *ids,
+		       struct subscriber *listen, struct json_writer *writer)
+{
+	const struct json_document *document = request->document;
+	struct session *session = request->session;
+
+	listen->task_ids = memory_get_zeroed(ids->count + 1, sizeof(*listen->task_ids));
+	json_open_array(writer, "taskIds");
+	for (struct json_value *v = json_first(document, ids); v; v = json_next(document, v)) {
+		if (!tasks_find(session->host, session->principal, v->text, v->size))
+			continue;
+		memcpy(listen->task_ids[listen->task_count++], v->text, v->size);
+		json_put_string(writer, NULL, v->text, v->size);
+	}
+	json_close_array(writer);
+}
+
 /* The first thing that the listen is told: what of its filter is honoured. */
 static void start_listen(const struct request *request, const struct json_value *filter)
 {
 	struct subscriber *listen = new_listen(request);
 	const struct json_value *uris = wanted_uris(request, filter);
+	const struct json_value *tasks = wanted_tasks(request, filter);
 	struct buffer line = { 0 };
 	struct json_writer writer = { .out = &line };
 
@@ -252,6 +325,8 @@ static void start_listen(const struct request *request, const struct json_value 
 	take_lists(request, filter, listen, &writer);
 	if (uris)
 		take_uris(request, uris, listen, &writer);
+	if (tasks)
+		take_tasks(request, tasks, listen, &writer);
 	json_close_object(&writer);
 	message_close_notification(&writer);
 	exchange_say(listen->call->exchange, &line);

@@ -10,7 +10,7 @@
 
 #include "mcp/call.h"
 
-/* Resources that one listen, or one session of the legacy era, may be subscribed to. */
+/* Resources, and tasks, that one listen, or one session of the legacy era, may be subscribed to. */
 #define SUBSCRIBED_URIS_MAX 256U
 /* Open listens of a session, and of the process. */
 #define LISTENS_PER_SESSION_MAX 16U
@@ -28,6 +28,10 @@ void host_resource_updated(struct host *host, const char *uri, size_t size);
 
 /* One of the lists that the catalog calls changing is not what it was. */
 void host_list_changed(struct host *host, enum host_list list);
+
+/* What tasks/get says of the task is not what it was. Whoever does not read is not told: it may
+ * poll. */
+void host_task_updated(struct host *host, const struct task *task);
 
 /* A legacy session ends: forget what it subscribed to. */
 void subscriptions_drop_session(struct session *session);

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "mcp/ask.h"
 #include "mcp/session.h"
+#include "mcp/subscriptions.h"
 #include "memory.h"
 #include "text.h"
 
@@ -109,13 +110,18 @@ void tasks_done(struct host *host)
 		free_task(host, host->tasks);
 }
 
+bool task_is(const struct task *task, uint32_t principal, const char *id, size_t size)
+{
+	return task->session.principal == principal && strlen(task->id) == size &&
+	       sodium_memcmp(task->id, id, size) == 0;
+}
+
 struct task *tasks_find(struct host *host, uint32_t principal, const char *id, size_t size)
 {
 	struct task *task = host->tasks;
 
 	tasks_expire(host, clock_steady_ms());
-	while (task && (task->session.principal != principal || strlen(task->id) != size ||
-			sodium_memcmp(task->id, id, size) != 0))
+	while (task && !task_is(task, principal, id, size))
 		task = task->next;
 	return task;
 }
@@ -246,6 +252,7 @@ void task_touch(struct task *task)
 
 	if (now > task->updated_date_ms) /* the time of day may be set back */
 		task->updated_date_ms = now;
+	host_task_updated(task->session.host, task);
 }
 
 void task_lose_call(struct task *task)

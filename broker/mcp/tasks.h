@@ -31,12 +31,13 @@ void tasks_cancel(const struct request *request);
 void task_touch(struct task *task);
 void task_lose_call(struct task *task);
 
-/* For subscriptions: the id, if it is one that this principal may watch; NULL: there is none. And
- * what tasks/get would say of it, into an open object. */
+/* For subscriptions: the task of this principal with this id, NULL for none; is it this one; and
+ * what tasks/get says of it, into an open object. */
+bool task_is(const struct task *task, uint32_t principal, const char *id, size_t size);
 struct task *tasks_find(struct host *host, uint32_t principal, const char *id, size_t size);
 void task_put(struct json_writer *writer, const struct task *task);
 
-/* As long as the host's time goes: forget what was kept for long enough by `now_ms`. */
+/* Forget what was kept for long enough by `now_ms`. */
 void tasks_expire(struct host *host, int64_t now_ms);
 
 /* End all of them. */

@@ -257,6 +257,65 @@ Test(mcp_tasks, a_principal_with_too_many_is_answered_as_usual)
 	expect_part(rig_hear(&rig), "no room");
 }
 
+static void listen_to(const char *capabilities, const char *filter)
+{
+	char line[1024];
+
+	(void)snprintf(line, sizeof(line),
+		       "{\"jsonrpc\":\"2.0\",\"id\":\"l\",\"method\":\"subscriptions/listen\","
+		       "\"params\":{\"notifications\":%s," META_START "%s" META_END "}}",
+		       filter, capabilities);
+	(void)rig_ask(&rig, line);
+}
+
+#define LISTENING "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"l\"}"
+
+Test(mcp_tasks, those_who_listen_hear_of_it)
+{
+	char filter[256], id[TASK_ID_ROOM];
+
+	asking_say(&rig, "1", CAPABILITIES_TASKS, "ask_in_task", "");
+	(void)rig_hear(&rig);
+	(void)strcpy(id, made_id());
+	(void)snprintf(filter, sizeof(filter), "{\"taskIds\":[\"%s\",\"unknown\"]}", id);
+	listen_to(CAPABILITY_TASKS, filter);
+	(void)snprintf(filter, sizeof(filter), "\"notifications\":{\"taskIds\":[\"%s\"]}", id);
+	expect_part(rig.line, "notifications/subscriptions/acknowledged");
+	expect_part(rig.line, filter);
+	asking_say(&rig, "2", CAPABILITIES_TASKS, "instant_task", ""); /* another one */
+	(void)rig_hear(&rig);
+	rig_hear_nothing(&rig);
+	(void)ask("tasks/update", CAPABILITIES_TASKS, id,
+		  ",\"inputResponses\":{\"first\":{\"action\":\"cancel\"},"
+		  "\"second\":{\"action\":\"decline\"}}");
+	(void)snprintf(filter, sizeof(filter), LISTENING ",\"taskId\":\"%s\",\"status\":", id);
+	expect_part(rig_hear(&rig), "\"method\":\"notifications/tasks\",\"params\":{" LISTENING);
+	expect_part(rig.line, filter);
+	expect_part(rig.line, "\"working\"");
+	expect_part(rig_hear(&rig), "\"completed\"");
+	expect_part(rig.line, filter);
+	expect_part(rig.line, "\"result\":{\"resultType\":\"complete\",\"content\":[");
+	rig_hear_nothing(&rig);
+}
+
+Test(mcp_tasks, only_clients_that_declared_tasks_listen_to_them)
+{
+	asking_say(&rig, "1", CAPABILITY_TASKS, "hang", "");
+	(void)rig_hear(&rig);
+	listen_to("", "{\"taskIds\":[\"" HUNG_ID "\"]}");
+	expect_part(rig.line, "\"notifications\":{}");
+	(void)ask("tasks/cancel", CAPABILITY_TASKS, HUNG_ID, "");
+	rig_hear_nothing(&rig);
+	listen_to(CAPABILITY_TASKS, "{\"taskIds\":[7]}");
+	expect_part(rig.line, "\"code\":-32600"); /* the id is in flight */
+	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
+		      "{\"requestId\":\"l\"}}");
+	listen_to(CAPABILITY_TASKS, "{\"taskIds\":[7]}");
+	expect_part(rig.line, "taskIds must be an array of strings, at most 256");
+	listen_to(CAPABILITY_TASKS, "{\"taskIds\":\"" HUNG_ID "\"}");
+	expect_part(rig.line, "\"code\":-32602");
+}
+
 /* Tasks of a host that nobody polls, straight at the table. */
 Test(mcp_tasks, a_task_is_its_principals_and_is_forgotten)
 {
