@@ -7,6 +7,7 @@
 #include "common/fd.h"
 #include "common/limits.h"
 #include "mcp/call.h"
+#include "mcp/tasks.h"
 #include "mcp/tool_handle.h"
 #include "mcp/waiting.h"
 #include "memory.h"
@@ -266,6 +267,30 @@ static void answer(struct waiting *waiting)
 	free(waiting);
 }
 
+/* A client that polls need not be given a handle to ask again with, unless it wants to type, or to
+ * have it run in the background. */
+static bool is_task(const struct waiting *waiting, enum waiting_end end)
+{
+	const struct execution_info *info = execution_info(waiting->execution);
+
+	return end == WAITING_TIME && !info->is_input_open &&
+	       call_become_task(waiting->call, info->handle);
+}
+
+static void on_ended(struct waiting *waiting, enum waiting_end end);
+
+/* Nobody has its handle but for a task's, whose client may want to know how far it came. */
+static void on_cancelled(struct waiting *waiting)
+{
+	if (waiting->call->task)
+		execution_kill(waiting->execution);
+	else
+		execution_discard(waiting->execution);
+	free(waiting);
+}
+
+static const struct waiting_rules rules = { .ended = on_ended, .cancelled = on_cancelled };
+
 static void on_ended(struct waiting *waiting, enum waiting_end end)
 {
 	if (end == WAITING_OVER) {
@@ -273,19 +298,12 @@ static void on_ended(struct waiting *waiting, enum waiting_end end)
 	} else if (end == WAITING_GONE) {
 		handle_fail_gone(waiting->call);
 		free(waiting);
+	} else if (is_task(waiting, end)) { /* until its end */
+		waiting_begin(waiting, waiting->call, waiting->execution, &rules, UINT32_MAX);
 	} else {
 		yield(waiting);
 	}
 }
-
-/* Nobody has its handle. */
-static void on_cancelled(struct waiting *waiting)
-{
-	execution_discard(waiting->execution);
-	free(waiting);
-}
-
-static const struct waiting_rules rules = { .ended = on_ended, .cancelled = on_cancelled };
 
 static const char *const start_problems[] = {
 	[EXECUTION_START_TOO_MANY] =
