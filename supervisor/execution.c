@@ -106,13 +106,11 @@ static void tell_frontend(const struct execution *execution, uint32_t type, cons
 	const int error =
 		frontend ? channel_send(&frontend->channel, type, message, fds, MSG_DONTWAIT) : 0;
 
-	if (!error)
+	if (!error || error == -EPIPE) /* gone, as its own channel will say, behind a goodbye */
 		return;
-	if (error != -EPIPE) { /* it is gone, as its own channel will say */
-		log_line("a frontend cannot be told of its execution: %s", strerror(-error));
-		if (!supervisor.is_service && supervisor.exit_status == 0)
-			supervisor.exit_status = MSP_EXIT_SOFTWARE;
-	}
+	log_line("a frontend cannot be told of its execution: %s", strerror(-error));
+	if (!supervisor.is_service && supervisor.exit_status == 0)
+		supervisor.exit_status = MSP_EXIT_SOFTWARE;
 	frontend_end(frontend, CLIENT_END_FAILED);
 }
 

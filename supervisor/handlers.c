@@ -93,12 +93,15 @@ static int refuse(const struct frontend *frontend, uint64_t request, enum refusa
 		  const char *detail, uint32_t retry_ms)
 {
 	static struct ipc_execution_refused refused;
+	int error;
 
 	refused.request = request;
 	refused.reason = reason;
 	refused.retry_ms = retry_ms;
 	strncpy(refused.detail, detail, sizeof(refused.detail) - 1);
-	return answer(frontend, IPC_TYPE_execution_refused, &refused);
+	error = answer(frontend, IPC_TYPE_execution_refused, &refused);
+	/* it is gone, as its own channel will say, behind what it has still said */
+	return error == -EPIPE ? 0 : error;
 }
 
 static int begin(struct frontend *frontend, uint64_t number, enum refusal refusal,
