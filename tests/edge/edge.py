@@ -4,6 +4,7 @@
 and, word for word, those that were recorded; a request after each must get its own id."""
 import difflib
 import json
+import re
 import time
 import unittest
 
@@ -21,7 +22,7 @@ SHOWN = 40
 def lines_of(text):
     """An answer one member a line, so that a difference is one."""
     try:
-        return json.dumps(json.loads(text.replace("<id>", '"<id>"').replace("<n>", '"<n>"')),
+        return json.dumps(json.loads(re.sub(r":(<\w+>)", r':"\1"', text)),
                           indent=1,
                           ensure_ascii=False).splitlines()
     except ValueError:

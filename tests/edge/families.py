@@ -2,6 +2,7 @@
 """Edge cases of messages: framing, JSON, Unicode, ids, versions, parameters, nesting, batches. Each
 family is a product of what it is about; what must come back says rules.py unless a case does."""
 import json
+import re
 
 from rules import LEGACY_VERSIONS, MODERN, PREFIX, Rules, error, result
 
@@ -11,6 +12,7 @@ META = {PREFIX + "protocolVersion": MODERN, PREFIX + "clientCapabilities": {},
         PREFIX + "clientInfo": {"name": "edge", "version": "1"}}
 META_TEXT = json.dumps(META, separators=(",", ":"))
 SURROGATE = "surrogateescape"
+RUN = re.compile(r"(.)\1{199,}")
 
 
 def dump(value):
@@ -27,6 +29,15 @@ def modern(number="1", method='"tools/list"', rest="", meta=META_TEXT):
     return message(number, method, '{"_meta":' + meta + rest + "}")
 
 
+def runs(text):
+    """Pieces of a text: what comes very often in a row is [what, how often]."""
+    pieces, place = [], 0
+    for found in RUN.finditer(text):
+        pieces += [text[place:found.start()], [found.group(1), len(found.group())]]
+        place = found.end()
+    return [piece for piece in [*pieces, text[place:]] if piece]
+
+
 class Book:
     """The cases, and what the server that they are for has."""
 
@@ -35,12 +46,12 @@ class Book:
         self.cases, self.names = [], set()
 
     def rules(self, group):
-        return Rules(self.surface.methods, set(self.surface.tools), group or None)
+        return Rules(self.surface, group or None)
 
     def add(self, name, lines, want=None, group=CURRENT, **more):
         """One step. `lines`: text with its newlines, or pieces; without `want` the rules say what
         comes back, line by line."""
-        pieces = [lines] if isinstance(lines, str) else lines
+        pieces = runs(lines) if isinstance(lines, str) else lines
         step = {"in": pieces, "want": want}
         if want is None:
             data = b"".join((piece if isinstance(piece, str) else piece[0]).encode(
@@ -48,7 +59,7 @@ class Book:
                 for piece in pieces)
             rules = self.rules(group)
             step["want"] = [want for line in data.split(b"\n")[:-1] for want in rules.line(line)]
-        for key in ("slow", "keep"):
+        for key in ("slow", "keep", "notes"):
             if key in more:
                 step[key] = more.pop(key)
         self.add_steps(name, [step], group, **more)
@@ -59,7 +70,8 @@ class Book:
             number += 1
             name = f"{plain} ({number})"
         self.names.add(name)
-        self.cases.append(dict({"name": name, "group": group, "steps": steps}, **more))
+        own = [dict(step) for step in steps]  # each case gets a recording of its own
+        self.cases.append(dict({"name": name, "group": group, "steps": own}, **more))
 
 
 # --- framing ------------------------------------------------------------------------------------
@@ -209,11 +221,12 @@ NO_IDS = (
 def add_ids(book):
     requests = {
         "ping": ('"ping"', None), "unknown method": ('"no/such"', None),
-        "wrong params": ('"ping"', "[]"), "unknown tool": ('"tools/call"', '{"name":"no_such"}'),
+        "wrong params": ('"tools/list"', "[]"), "unknown tool": ('"tools/call"',
+                                                                 '{"name":"no_such"}'),
         "discover": ('"server/discover"', '{"_meta":' + META_TEXT + "}"),
         "unknown version": ('"tools/list"', '{"_meta":' + META_TEXT.replace(MODERN,
                                                                             "2027-01-01") + "}"),
-        "no method": (None, None), "wrong version": ('"ping"', None),
+        "wrong version": ('"ping"', None),
     }
     for name, (method, params) in requests.items():
         for number in IDS:

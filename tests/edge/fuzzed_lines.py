@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Lines of real clients, spoiled in every way, to the real server: it lives, each of its answers is
-a line of JSON-RPC to an id that waits for one, as the rules foresee it, and nothing grows or is left.
+a line of JSON-RPC to an id that waits for one, as the rules foresee it; nothing grows or is left.
 
 MSP_SEED repeats a run, MSP_FUZZ_LINES makes it longer."""
 import collections
@@ -24,9 +24,8 @@ import support
 SEED = int(os.environ.get("MSP_SEED") or random.SystemRandom().randrange(1 << 32))
 LINES = int(os.environ.get("MSP_FUZZ_LINES", "10000"))
 BLOCK = 100
-# Methods whose every answer the rules foresee; of others, that there is one.
-FORESEEN = {"initialize", "ping", "server/discover", "tools/list", "resources/list", "prompts/list",
-            "resources/templates/list"}
+# Methods of which the rules foresee what is wrong at once; what else they answer may come later.
+OPEN = {"tools/call", "subscriptions/listen"}
 CALLS = {"run_command": {"command": "echo x", "timeout_ms": 500},
          "run_code": {"language": "bash", "code": "echo $((6*7))", "timeout_ms": 500}}
 RAW_ID = re.compile(r'\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|[-+.eE0-9]+|null),')
@@ -53,7 +52,7 @@ class Expected(rules.Rules):
     """Which answers are due: at once, or at some time because something runs."""
 
     def __init__(self, surface):
-        super().__init__(surface.methods, set(surface.tools), "2025-11-25")
+        super().__init__(surface, "2025-11-25")
         self.due = collections.defaultdict(list)  # id -> wants, all before the next control
         self.later = collections.Counter()        # id -> how many may still come
         self.flying = set()                       # what these ids mean
@@ -64,7 +63,7 @@ class Expected(rules.Rules):
         may_clash = meaning(number) in self.flying
         if method == "initialize":
             self.is_version_open = may_clash
-        is_open = method not in FORESEEN and method in self.methods
+        is_open = method in OPEN and "code" not in want
         if is_open:
             self.flying.add(meaning(number))
         return dict(want, open=is_open, may_clash=may_clash)

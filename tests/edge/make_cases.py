@@ -3,13 +3,14 @@
 """Makes the edge cases that edge.py plays: builds them for what this server has, plays them, checks
 each answer by the rules and, with --record, writes them with their answers to cases.jsonl.
 
-    make_cases.py [--record] [--only PART]    --only: the cases with this in their names, shown"""
+    make_cases.py [--record] [--out FILE] [--only PART]   --only: those with this in their names"""
 import argparse
 import collections
 import json
 import sys
 
 import families
+import features
 import methods
 import replay
 import rules
@@ -19,19 +20,40 @@ BOTH = ("legacy", "modern")
 BROUGHT = {
     "": {"initialize": ("legacy",), "ping": ("legacy",), "server/discover": ("modern",)},
     "tools": {"tools/list": BOTH, "tools/call": BOTH},
+    "resources": {"resources/list": BOTH, "resources/templates/list": BOTH, "resources/read": BOTH,
+                  "resources/subscribe": ("legacy",), "resources/unsubscribe": ("legacy",),
+                  "subscriptions/listen": ("modern",)},
+    "prompts": {"prompts/list": BOTH, "prompts/get": BOTH},
+    "completions": {"completion/complete": BOTH},
+    "logging": {"logging/setLevel": ("legacy",)},
+    rules.TASKS: {"tasks/get": ("modern",), "tasks/update": ("modern",), "tasks/cancel": ("modern",
+                                                                                          )},
 }
 
 
 class Surface:
-    """What a server has: methods -> eras, tools -> schema."""
+    """What a server has: methods -> eras, tools -> schema, prompts -> arguments -> required,
+    profiles with a policy, templates -> variables."""
 
     def __init__(self, ask):
-        self.capabilities = ask("initialize", {"protocolVersion": families.CURRENT})["capabilities"]
-        self.methods = {method: eras for name, brought in BROUGHT.items()
-                        if not name or name in self.capabilities for method,
-                        eras in brought.items()}
+        have = ask("initialize", {"protocolVersion": families.CURRENT})["capabilities"]
+        have |= ask("server/discover", {"_meta": families.META})["capabilities"].get("extensions",
+                                                                                     {})
+        self.methods = {method: eras for name, brought in BROUGHT.items() if not name or name
+                        in have
+                        for method, eras in brought.items()}
         self.tools = {tool["name"]: tool["inputSchema"] for tool in ask("tools/list", {})["tools"]}
-        self.judged = {"tools/call"}
+        self.prompts, self.profiles, self.templates = {}, set(), {}
+        if "prompts" in have:
+            self.prompts = {prompt["name"]: {entry["name"]: entry.get("required", False)
+                                             for entry in prompt.get("arguments", [])}
+                            for prompt in ask("prompts/list", {})["prompts"]}
+        if "resources" in have:
+            self.profiles = {entry["name"] for entry in ask("resources/list", {})["resources"]
+                             if entry["uri"].startswith("policy:")}
+            self.templates = features.templates_of(
+                ask("resources/templates/list", {})["resourceTemplates"])
+        self.has_logs = features.has_logs(self.templates)
 
 
 def look(session):
@@ -48,7 +70,7 @@ def build():
     session = replay.Session()
     book = families.Book(look(session))
     session.close()
-    for add in (*families.FAMILIES, *methods.FAMILIES):
+    for add in (*families.FAMILIES, *methods.FAMILIES, *features.FAMILIES):
         add(book)
     return book.cases
 
@@ -66,6 +88,7 @@ def record(cases):
 def main():
     parser = argparse.ArgumentParser(description="Makes the edge cases.")
     parser.add_argument("--record", action="store_true", help="write cases.jsonl")
+    parser.add_argument("--out", default=replay.CASES, help="write there instead")
     parser.add_argument("--only", default="", help="cases with this in their names")
     arguments = parser.parse_args()
     cases = [case for case in build() if arguments.only in case["name"]]
@@ -81,7 +104,7 @@ def main():
     if problems:
         return 1
     if arguments.record:
-        replay.save(cases)
+        replay.save(cases, arguments.out)
     return 0
 
 

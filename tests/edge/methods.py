@@ -2,7 +2,6 @@
 """Edge cases of methods and tools: eras and their claims, every method in every era, handshakes,
 cursors, cancellation, each argument of each tool, and executions that really run."""
 import itertools
-import json
 
 from families import BATCHES, CURRENT, META, META_TEXT, VALUES, dump, message, modern
 from rules import LEGACY_VERSIONS, MODERN, PREFIX, error, result
@@ -67,12 +66,8 @@ METHODS = (
 def add_methods(book):
     """Both eras; what a method needs is missing, unless it needs nothing."""
     for method in METHODS:
-        name = json.loads(f'"{method}"')
-        is_known = name in book.surface.methods
         lines = {"legacy": message("1", f'"{method}"'), "modern": modern("1", f'"{method}"')}
         for era, line in lines.items():
-            if is_known and era in book.surface.methods[name] and name in book.surface.judged:
-                continue  # their own families know what is missing
             book.add(f"method/{era}/{method}", line + "\n")
             book.add(f"method/{era}/{method}/as a notification",
                      line.replace('"id":1,', "") + "\n", want=[])

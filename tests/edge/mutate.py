@@ -9,7 +9,7 @@ CLIENTS = ("codex-mcp-client", "gemini-cli-mcp-client", "claude-code", "mcp-insp
 
 
 def client_lines(tools):
-    """What clients were seen to send, in the order of a conversation. `tools`: name -> arguments."""
+    """What clients were seen to send, in order (tools: name -> arguments)."""
     lines = []
     for number, (client, version) in enumerate(zip(CLIENTS, (*LEGACY_VERSIONS,
                                                              LEGACY_VERSIONS[2]))):
@@ -30,7 +30,8 @@ def client_lines(tools):
               message("10", '"prompts/get"',
                       '{"name":"run_tests","arguments":{"language":"python"}}'),
               message("11", '"completion/complete"',
-                      '{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"y","value":"z"}}'),
+                      '{"ref":{"type":"ref/prompt","name":"x"},'
+                      '"argument":{"name":"y","value":"z"}}'),
               message("12", '"logging/setLevel"', '{"level":"debug"}'),
               message("13", '"resources/subscribe"', '{"uri":"sandbox://x"}'),
               modern("14", '"subscriptions/listen"', ',"notifications":{"toolsListChanged":true}'),
@@ -39,7 +40,7 @@ def client_lines(tools):
                       '{"requestId":3,"reason":"AbortError: x"}'),
               message(None, '"notifications/cancelled"', '{"requestId":"list-1"}'),
               message(None, '"notifications/roots/list_changed"'),
-              '{"jsonrpc":"2.0","id":0,"result":{"roots":[{"uri":"https://example.org/","name":"x"}]}}',
+              '{"jsonrpc":"2.0","id":0,"result":{"roots":[{"uri":"x:y","name":"x"}]}}',
               '{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"ok":true}}}',
               '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}',
               "[" + message("20") + "," + message("21", '"tools/list"') + "]"]

@@ -8,11 +8,14 @@ A case, one line of cases.jsonl:
   steps  one after the other, each with
     in     what is written, piece by piece: text (bytes outside UTF-8 as surrogates, as Python's
            surrogateescape has them), or [text, how often]; $NAME$ is what an earlier step kept
-    want   the answers (rules.py); `slow`: there is work to be waited for, in any order
+    want   the answers (rules.py); `slow`: there is work to be waited for, in any order; `free`:
+           how it is divided among them is chance, so it is not compared with the recording
+    notes  the notifications, in order: "note" is the method, "says" a part of it
     keep   NAME -> pattern: the first group of its first match in the answers
-    got    the recording: each answer's text, without its id and what differs between two runs;
+    got    the recording: each answer's text, without its frame and what differs between two runs;
            [N] for a long one that was there before, the N-th long one of the file
-  ends   afterwards the input is closed: the server must end with 0 and say nothing more
+  ends   afterwards `last` is written and the input closed: the server must end with 0 and, but
+         for what `may_say` is for, say nothing more
   alone  it needs a server of its own"""
 import json
 import os
@@ -27,24 +30,30 @@ import support  # noqa: E402  (its folder is known from here on)
 
 CASES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases.jsonl")
 ANSWER_S = 30
-SHARED_FROM = 160  # characters
+SHARED_FROM = 90  # characters
 FRAME = b'{"jsonrpc":"2.0","id":'
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 
 # What differs between two runs or two machines and is no part of the protocol.
 VOLATILE = tuple((re.compile(pattern), text) for pattern, text in (
     (r"\b\d+(\.\d+)? s\b", "<time> s"),
-    (r'"(wall_ms|cpu_ms|peak_bytes|landlock_abi|bytes_left|memory_bytes)":\d+', r'"\1":<n>'),
+    (r'\b(wall_ms|cpu_ms|peak_bytes|landlock_abi|age_ms|left_ms|size)(\\?"):\d+', r"\1\2:<n>"),
     (r"Landlock ABI \d+", "Landlock ABI <n>"),
     (r'("limits":)"\w+"', r'\1"<limits>"'),
     (r" Limits are enforced by cgroup v2[^.]*\.| The operator has accepted fallback limits:[^.]*\.",
      " <limits>."),
     (r"((?:Languages of run_code|Installed|Profiles) (?:here|are): )[^.\"]*", r"\1<names>"),
-    (r'("name":"msp","title":"[^"]*","version":)"[^"]*"', r'\1"<version>"'),
+    (r'("language":\{"type":"string","enum":)\[[^\]]*\]', r"\1<names>"),
+    (r"(`language` is .{0,120}, but must be one of: )[^\"]*", r"\1<names>"),
+    (r'("values":\[")python[^\]]*(\],"total":)\d+', r'\1<names>"\2<n>'),
+    (r'("uri":"policy://\w+",.*"text":)"([^"\\]|\\.)*"', r'\1"<policy>"'),
+    (r'\{"name":"msp","title":"Model Sandbox Protocol","version":"[^"]+"\}', "<msp>"),
     (r"\b[0-9a-hjkmnp-tv-z]{26}\b", "<sandbox>"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<instant>"),
     (r'("requestState":)"[^"]*"', r'\1"<state>"'),
 ))
+
+RUN = re.compile(r"(.)\1{199,}")
 
 
 def bytes_of(piece):
@@ -234,9 +243,9 @@ def check_answer(text, want):
     return check_batch(text, want["batch"]) if "batch" in want else check_object(text, want)
 
 
-def check_notes(notes):
-    """Progress rises for each token, and nothing else is said that nobody asked for."""
-    last, problems = {}, []
+def check_notes(notes, wants):
+    """Progress rises for each token, and nothing else is said but what is wanted."""
+    last, problems, wants = {}, [], list(wants)
     for note in notes:
         try:
             message = json.loads(note)
@@ -248,7 +257,9 @@ def check_notes(notes):
             if message["params"]["progress"] <= last.get(token, 0):
                 problems.append("progress does not rise")
             last[token] = message["params"]["progress"]
-    return problems
+        elif not wants or message["method"] != wants[0]["note"] or wants.pop(0)["says"] not in note:
+            problems.append(f"nobody wants {note}")
+    return problems + [f"is not said: {want}" for want in wants]
 
 
 def match(texts, step):
@@ -268,10 +279,10 @@ def match(texts, step):
 
 def normal(text, want):
     if "id" in want:
-        text = text.replace('"id":' + want["id"] + ",", '"id":<id>,', 1)
+        text = text.replace('"jsonrpc":"2.0","id":' + want["id"] + ",", "", 1)
     for pattern, replacement in VOLATILE:
         text = pattern.sub(replacement, text)
-    return text
+    return RUN.sub(lambda run: f"<{len(run.group())} times {run.group(1)}>", text)
 
 
 def judge_step(lines, step):
@@ -289,16 +300,18 @@ def judge_step(lines, step):
     pairs = match(texts, step)
     for text, want in pairs:
         problems += [f"{problem} in {text[:600]}" for problem in check_answer(text, want)]
-    problems += check_notes(notes)
+    problems += check_notes(notes, step.get("notes", []))
+    if step.get("free"):
+        return problems, []
     got = [normal(text, want) for text, want in pairs]
     got += [normal(note, {}) for note in notes if '"notifications/progress"' not in note]
     return problems, got
 
 
-def judge_end(session):
+def judge_end(session, may_say=False):
     code, rest, errors = session.close()
     problems = [] if code == 0 else [f"ended with {code}"]
-    problems += [f"said at its end {rest[:300]!r}"] if rest else []
+    problems += [f"said at its end {rest[:300]!r}"] if rest and not may_say else []
     return problems + ([f"complained {errors[-500:]!r}"] if errors else [])
 
 
@@ -309,7 +322,7 @@ def play_alone(case):
     if case.get("ends"):
         for piece in case["last"]:
             session.write(bytes_of(piece))
-    results[-1][0].extend(judge_end(session))
+    results[-1][0].extend(judge_end(session, case.get("may_say", False)))
     return results
 
 
@@ -364,6 +377,21 @@ def show(case):
                                                                                            []))])
 
 
+# Of the file alone: what nearly all cases have is left out or written short.
+GROUP = "2025-11-25"
+SHORT = {"@J@": '{"jsonrpc":"2.0",',
+         "@META@": '{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+                   '"io.modelcontextprotocol/clientCapabilities":{},'
+                   '"io.modelcontextprotocol/clientInfo":{"name":"edge","version":"1"}}'}
+
+
+def shorten(pieces, back=False):
+    for short, text in SHORT.items():
+        old, new = (short, text) if back else (text, short)
+        pieces = [piece.replace(old, new) if isinstance(piece, str) else piece for piece in pieces]
+    return pieces
+
+
 def save(cases, path=CASES):
     known = {}
     with open(path, "w", encoding="ascii") as file:
@@ -376,18 +404,22 @@ def save(cases, path=CASES):
                     if len(text) > SHARED_FROM:
                         known.setdefault(text, len(known))
                     got.append([known[text]] if is_known else text)
-                steps.append(dict(step, got=got))
-            file.write(json.dumps(dict(case, steps=steps), separators=(",", ":")) + "\n")
+                steps.append(dict(step, **{"in": shorten(step["in"])}, got=got))
+            shown = dict(case, steps=steps)
+            if case["group"] == GROUP:
+                del shown["group"]
+            file.write(json.dumps(shown, separators=(",", ":")) + "\n")
 
 
 def load(path=CASES):
     known, cases = [], []
     with open(path, encoding="ascii") as file:
         for line in file:
-            cases.append(json.loads(line))
+            cases.append(dict({"group": GROUP}, **json.loads(line)))
             for step in cases[-1]["steps"]:
+                step["in"] = shorten(step["in"], back=True)
                 step["got"] = [known[text[0]] if isinstance(text, list) else text
                                for text in step["got"]]
-                known += [text for text in step["got"]
+                known += [text for text in dict.fromkeys(step["got"])
                           if len(text) > SHARED_FROM and text not in known]
     return cases

@@ -8,6 +8,7 @@ any) or "failed" (a tool's result with this isError); "says" is a part of the an
 the era whose members a result must carry."""
 import json
 import re
+import urllib.parse
 from fractions import Fraction
 
 LINE_MAX = 10 * 1024 * 1024
@@ -18,10 +19,16 @@ BATCH_MAX = 100
 SAFE = 2 ** 53 - 1
 
 PARSE, REQUEST, METHOD, PARAMS, VERSION = -32700, -32600, -32601, -32602, -32022
+CAPABILITY = -32021
+RESOURCE = -32002  # of the legacy era
+NOT_FOUND = "Resource not found"
+PROMPT_VALUE_MAX = 65536
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 PREFIX = "io.modelcontextprotocol/"
 LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
+TASKS = PREFIX + "tasks"
 
 TOKEN = re.compile(
     r'[ \t\r\n]*(?:([{}\[\],:])|'
@@ -138,11 +145,11 @@ def result(number, era="legacy", says=None):
 
 
 class Rules:
-    """What one server must answer: it has these methods (name -> eras) and these tools, and
-    `version` was negotiated before."""
+    """What one server must answer: it has what its surface says (make_cases.py), and `version` was
+    negotiated before."""
 
-    def __init__(self, methods, tools, version="2025-11-25"):
-        self.methods, self.tools, self.version = methods, tools, version
+    def __init__(self, surface, version="2025-11-25"):
+        self.surface, self.methods, self.version = surface, surface.methods, version
 
     def line(self, data):
         """The wants for a line without its newline."""
@@ -234,10 +241,14 @@ class Rules:
         check = getattr(self, "take_" + re.sub("[^a-z]", "_", method.lower()), None)
         wrong = check(params) if check else None
         if isinstance(wrong, str):
-            return error(number, PARAMS, wrong)
+            is_legacy_uri = wrong == NOT_FOUND and era == "legacy"
+            return error(number, RESOURCE if is_legacy_uri else PARAMS, wrong)
+        if isinstance(wrong, tuple):
+            return error(number, *wrong)
         return result(number, era, wrong[0] if wrong else None)
 
-    # --- what a method demands of its parameters: None, the word of an error, or [what is said] --
+    # --- what a method demands of its parameters: None, the word of an error or (code, word), or
+    # --- [what is said]
 
     def take_initialize(self, params):
         asked = params.get("protocolVersion")
@@ -257,4 +268,77 @@ class Rules:
             return "name"
         if arguments and arguments.kind != "object":
             return "arguments"
-        return None if name.text() in self.tools else "Unknown tool"
+        return None if name.text() in self.surface.tools else "Unknown tool"
+
+    def take_prompts_get(self, params):
+        name, arguments = params.given("name"), params.given("arguments")
+        if not name or name.kind != "string":
+            return "name"
+        if arguments and arguments.kind != "object":
+            return "arguments"
+        known = self.surface.prompts.get(name.text())
+        if known is None:
+            return "Unknown prompt"
+        given = dict(arguments.members) if arguments else {}
+        for key, value in given.items():
+            if key not in known:
+                return "unknown argument"
+            if value.kind != "string" or len(value.raw.encode("utf-8")) - 2 > PROMPT_VALUE_MAX:
+                return "the value"
+        is_missing = any(is_required and not (key in given and given[key].text())
+                         for key, is_required in known.items())
+        return "required argument" if is_missing else None
+
+    def take_resources_read(self, params):
+        uri = params.given("uri")
+        if not uri or uri.kind != "string":
+            return "uri"
+        found = re.fullmatch(r"policy://((?:[A-Za-z0-9._~-]|%[0-9A-Fa-f]{2})+)", uri.text())
+        name = found and urllib.parse.unquote(found.group(1))
+        return None if name in self.surface.profiles else NOT_FOUND
+
+    take_resources_subscribe = take_resources_read
+
+    def take_resources_unsubscribe(self, params):
+        uri = params.given("uri")
+        return None if uri and uri.kind == "string" else "uri"
+
+    def take_logging_setlevel(self, params):
+        level = params.given("level")
+        return None if level and level.text() in LEVELS else "level"
+
+    def take_completion_complete(self, params):
+        ref, argument = params.given("ref"), params.given("argument")
+        name, value = (argument.get(key) if argument else None for key in ("name", "value"))
+        if not (name and name.kind == "string" and value and value.kind == "string"):
+            return "argument"
+        kind = ref.get("type") if ref else None
+        if not kind or kind.text() not in ("ref/prompt", "ref/resource"):
+            return "ref"
+        is_prompt = kind.text() == "ref/prompt"
+        subject = ref.get("name" if is_prompt else "uri")
+        if not subject or subject.kind != "string":
+            return "ref"
+        context = params.given("context")
+        if not is_prompt and context and context.kind != "object":
+            return "context"
+        known = (self.surface.prompts if is_prompt else self.surface.templates).get(subject.text())
+        if known is None:
+            return "Unknown"
+        return None if name.text() in known else "of this name"
+
+    def take_subscriptions_listen(self, params):
+        """Only what is wrong; a right one has no answer."""
+        wanted = params.given("notifications")
+        return None if wanted and wanted.kind == "object" else "notifications"
+
+    def take_tasks_get(self, params):
+        """There is no task: no tool of ours makes one by itself."""
+        extensions = params.get("_meta").get(PREFIX + "clientCapabilities").get("extensions")
+        declared = extensions.get(TASKS) if extensions else None
+        if not declared or declared.kind != "object":
+            return CAPABILITY, TASKS
+        task = params.given("taskId")
+        return "Unknown task" if task and task.kind == "string" else "taskId"
+
+    take_tasks_update = take_tasks_cancel = take_tasks_get
