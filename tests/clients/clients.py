@@ -24,7 +24,8 @@ TOOLS = {"run_command", "run_code", "read_output", "write_stdin", "kill_executio
          "list_sandboxes"}
 HINTS = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 HANDLE = re.compile(r"\b([0-9abcdefghjkmnpqrstvwxyz]{26})-(\d+)\b")
-END = re.compile(r"\[(exit \d+|killed|signal)[^\]]*\]\s*$")
+# The last line of a text says how an execution ended, or that it runs.
+RUNS = re.compile(r"\[still running [^\]]*\]\s*$")
 
 PLACE = None
 HTTP = None
@@ -92,17 +93,17 @@ class Sdk:
 
     def start_long(self, command, **more):
         """A command that outlives its call: (the handle, what the call said)."""
-        text = self.run_text("run_command", command=command, yield_ms=200, **more)
+        text = self.run_text("run_command", command=command, yield_ms=300, **more)
         match = HANDLE.search(text)
-        self.assertTrue(match, text)
+        self.assertTrue(match and RUNS.search(text), text)
         return match.group(), text
 
     def read_to_end(self, handle):
-        """Poll as a model would, until the output says how the execution ended."""
+        """Poll as a model would, until the last line says how the execution ended."""
         texts = []
         for _ in range(30):
             texts.append(self.run_text("read_output", handle=handle, wait_ms=2000))
-            if END.search(texts[-1]):
+            if not RUNS.search(texts[-1]):
                 return "\n".join(texts)
         self.fail(f"no end in {texts}")
 
@@ -181,25 +182,43 @@ class Sdk:
         self.assertIn("line 1", first)
         rest = self.read_to_end(handle)
         self.assertIn("line 5", rest)
-        self.assertIn("exit 0", rest)
-        self.assertIn("line 1", self.run_text("read_output", handle=handle, offset=0, wait_ms=0))
+        self.assertRegex(rest, r"\[exit 0 · [^\]]*\]$")
+        whole = self.run_text("read_output", handle=handle, offset=0, wait_ms=0)
+        self.assertIn("line 1\nline 2\nline 3\nline 4\nline 5\n", whole)
 
     def test_one_keeps_talking_to_an_interpreter(self):
-        handle, _ = self.start_long("while read line; do echo got $line; done; echo over")
+        handle, _ = self.start_long("while read line; do echo got $line; done; echo over",
+                                    interactive=True)
         self.assertIn("got one", self.run_text("write_stdin", handle=handle, data="one\n",
                                                wait_ms=1000))
         self.assertIn("got two", self.run_text("write_stdin", handle=handle, data="two\n",
                                                wait_ms=1000))
         text = self.run_text("write_stdin", handle=handle, data="", eof=True, wait_ms=2000)
-        self.assertIn("over", text if END.search(text) else text + self.read_to_end(handle))
+        self.assertIn("over", text + self.read_to_end(handle))
 
     def test_what_runs_can_be_killed(self):
         work = Workload()
         handle, _ = self.start_long(work.command)
         self.assertTrue(work.is_seen())
-        self.run_text("kill_execution", handle=handle, signal="KILL")
+        self.assertFalse(RUNS.search(self.run_text("kill_execution", handle=handle)))
         self.assertTrue(work.is_gone())
-        self.assertTrue(END.search(self.read_to_end(handle)))
+        self.assertIn("killed", self.read_to_end(handle))
+
+    def test_what_runs_can_be_signalled(self):
+        handle, _ = self.start_long("trap 'echo caught; exit 5' USR1; "
+                                    "while :; do sleep 0.1; done")
+        self.run_text("kill_execution", handle=handle, signal="USR1")
+        text = self.read_to_end(handle)
+        self.assertIn("caught", text)
+        self.assertIn("[exit 5", text)
+
+    def test_a_terminal_is_one(self):
+        handle, first = self.start_long("tty; stty size; read line; echo got $line", tty=True,
+                                        tty_rows=33, tty_columns=111)
+        self.assertIn("/dev/pts/", first)
+        self.assertIn("33 111", first)
+        self.assertIn("got it", self.run_text("write_stdin", handle=handle, data="it\n",
+                                              wait_ms=1000))
 
     def test_what_runs_is_listed_with_its_log(self):
         work = Workload()
@@ -255,7 +274,7 @@ class Sdk:
         self.assertEqual(found, ["default"])
 
     def test_a_log_that_grows_is_announced(self):
-        handle, _ = self.start_long("read line; echo more of it; read line")
+        handle, _ = self.start_long("read line; echo more of it; read line", interactive=True)
         sandbox, number = HANDLE.match(handle).groups()
         uri = f"sandbox://{sandbox}/log/{number}"
         if self.is_modern():
