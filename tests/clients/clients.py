@@ -247,7 +247,7 @@ class Sdk:
         self.assertIn("memory", policy["text"])
         with self.assertRaises(ClientError) as caught:
             self.session.do("readResource", {"uri": "policy://no-such-profile"})
-        self.assertEqual(caught.exception.code, -32602 if self.is_modern() else -32002)
+        self.assertEqual(caught.exception.code, -32002 if self.sdk == 1 else -32602)  # SDK 2 translates
 
     def test_prompts(self):
         prompts = self.session.do("listPrompts")["prompts"]

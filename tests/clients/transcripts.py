@@ -21,7 +21,7 @@ from http_server import HttpServer  # noqa: E402
 PAGE = os.path.join(support.ROOT, "docs", "clients.md")
 BLOCK = re.compile(r"(<!-- transcript ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
 WIDTH = 100
-LONG_TEXT, LONG_LIST = 150, 1  # beyond these a value is shown by its beginning
+LONG_TEXT, LONG_LIST = 260, 1  # beyond these a value is shown by its beginning
 
 # (what differs, how it is written); in this order.
 NORMAL = (
@@ -31,13 +31,15 @@ NORMAL = (
     (r"127\.0\.0\.1:\d+", "127.0.0.1:8765"),
     (r"\b[0-9a-hjkmnp-tv-z]{26}-(\d+)\b", r"0123456789abcdefghjkmnpqrs-\1"),
     (r"\b\d+\.\d\d s\b", "0.01 s"),
+    (r"\bkilled in [\d.]+ s\b", "killed in 59.8 s"),
     (r"(\"(?:wall_ms|cpu_ms)\": ?)\d+", r"\g<1>10"),
     (r"(\"peak_bytes\": ?)\d+", r"\g<1>3000000"),
     (r"(\"limits\": ?)\"\w+\"", r'\1"cgroup"'),
     (r"(\"landlock_abi\": ?)\d+", r"\g<1>7"),
     (r"\b\d+ms\b", "39ms"),
     (r"Wrote \d+ bytes", "Wrote 5050 bytes"),
-    (r"(Installed here: |Languages of run_code here: )[^.]*\.", r"\1python, bash, sh, c."),
+    (r"(Languages of run_code here: )[^.]*\.", r"\1python, bash, sh, c."),
+    (r"(\blanguage: \"python\" \|)[^,]*", r'\1 "bash" | "sh" | "c"'),
 )
 
 
@@ -118,10 +120,13 @@ def command_line(program, *command_lines):
 # --- the SDKs -------------------------------------------------------------------------------
 
 
+# A tool, and its arguments; HANDLE is the one that the step before said.
 SDK_STEPS = (
-    ("callTool", {"name": "run_command", "arguments": {"command": "echo hello; exit 3"}}),
-    ("callTool", {"name": "run_command", "arguments": {"comand": "true"}}),
-    ("callTool", {"name": "no_such_tool", "arguments": {}}),
+    ("run_command", {"command": "echo hello; exit 3"}),
+    ("run_command", {"command": "echo working; sleep 1; echo done", "yield_ms": 200}),
+    ("read_output", {"handle": "HANDLE", "wait_ms": 5000}),
+    ("run_command", {"comand": "true"}),
+    ("no_such_tool", {}),
 )
 
 
@@ -135,10 +140,15 @@ def sdk_session(number, mode):
                          + (f", protocol {told['version']}" if "version" in told else ""))
             names = [tool["name"] for tool in session.do("listTools")["tools"]]
             shown.append("> listTools()\n< " + ", ".join(names))
-            for name, given in SDK_STEPS:
-                shown.append(f"> {name}({message(given)})")
+            handle = None
+            for tool, given in SDK_STEPS:
+                if "handle" in given:
+                    given = {**given, "handle": handle}
+                shown.append("> callTool(" + message({"name": tool, "arguments": given}) + ")")
                 try:
-                    shown.append("< " + message(session.do(name, given)))
+                    result = session.call(tool, given)
+                    handle = result.get("_meta", {}).get("msp/execution", {}).get("handle")
+                    shown.append("< " + message(result))
                 except sdk.ClientError as error:
                     shown.append(f"< throws {error}")
         return fence("\n".join(shown))
