@@ -149,8 +149,9 @@ class Sdk:
     def test_cancellation_ends_the_processes(self):
         work = Workload()
         step = self.session.start("callTool", {
-            "name": "run_command", "arguments": {"command": work.command}}, cancelAfter=2000)
+            "name": "run_command", "arguments": {"command": work.command}})
         self.assertTrue(work.is_seen())
+        self.session.do("cancel", step)
         with self.assertRaises(ClientError) as caught:
             self.session.outcome(step)
         self.assertIn("seen enough", caught.exception.message)
@@ -158,11 +159,13 @@ class Sdk:
         self.assertIn("still", self.run_text("run_command", command="echo still here"))
 
     def test_progress_grows_and_ends(self):
+        start = time.monotonic()
         step = self.session.start("callTool", {
             "name": "run_command", "arguments": {"command": "sleep 2.3"}}, progress=True)
         self.session.outcome(step)
         said = self.session.progress(step)
-        self.assertTrue(2 <= len(said) <= 6, said)  # at most two a second
+        self.assertGreaterEqual(len(said), 2)
+        self.assertLessEqual(len(said), 2 * (time.monotonic() - start) + 1)  # two a second
         values = [params["progress"] for params in said]
         self.assertEqual(values, sorted(set(values)))
         self.assertTrue(all(params.get("message") for params in said), said)
@@ -179,21 +182,20 @@ class Sdk:
 
     def test_a_long_command_is_polled(self):
         handle, first = self.start_long("for i in 1 2 3 4 5; do echo line $i; sleep 0.4; done")
-        self.assertIn("line 1", first)
         rest = self.read_to_end(handle)
-        self.assertIn("line 5", rest)
         self.assertRegex(rest, r"\[exit 0 · [^\]]*\]$")
+        lines = re.findall(r"^line \d$", first + "\n" + rest, re.M)
+        self.assertEqual(lines, [f"line {i}" for i in range(1, 6)])  # each of them once
         whole = self.run_text("read_output", handle=handle, offset=0, wait_ms=0)
-        self.assertIn("line 1\nline 2\nline 3\nline 4\nline 5\n", whole)
+        self.assertIn("\n".join(lines), whole)
 
     def test_one_keeps_talking_to_an_interpreter(self):
         handle, _ = self.start_long("while read line; do echo got $line; done; echo over",
                                     interactive=True)
-        self.assertIn("got one", self.run_text("write_stdin", handle=handle, data="one\n",
-                                               wait_ms=1000))
-        self.assertIn("got two", self.run_text("write_stdin", handle=handle, data="two\n",
-                                               wait_ms=1000))
-        text = self.run_text("write_stdin", handle=handle, data="", eof=True, wait_ms=2000)
+        for word in ("one", "two"):
+            self.assertIn("got " + word, self.run_text("write_stdin", handle=handle,
+                                                       data=word + "\n", wait_ms=10000))
+        text = self.run_text("write_stdin", handle=handle, data="", eof=True, wait_ms=10000)
         self.assertIn("over", text + self.read_to_end(handle))
 
     def test_what_runs_can_be_killed(self):
@@ -205,20 +207,22 @@ class Sdk:
         self.assertIn("killed", self.read_to_end(handle))
 
     def test_what_runs_can_be_signalled(self):
-        handle, _ = self.start_long("trap 'echo caught; exit 5' USR1; "
-                                    "while :; do sleep 0.1; done")
+        work = Workload("trap 'echo caught; exit 5' USR1; (echo started")
+        handle, _ = self.start_long(work.command + ") & wait")
+        self.assertTrue(work.is_seen())
         self.run_text("kill_execution", handle=handle, signal="USR1")
         text = self.read_to_end(handle)
         self.assertIn("caught", text)
         self.assertIn("[exit 5", text)
+        self.assertTrue(work.is_gone())
 
     def test_a_terminal_is_one(self):
         handle, first = self.start_long("tty; stty size; read line; echo got $line", tty=True,
                                         tty_rows=33, tty_columns=111)
-        self.assertIn("/dev/pts/", first)
-        self.assertIn("33 111", first)
-        self.assertIn("got it", self.run_text("write_stdin", handle=handle, data="it\n",
-                                              wait_ms=1000))
+        text = first + self.run_text("write_stdin", handle=handle, data="it\n", wait_ms=10000)
+        text += self.read_to_end(handle)
+        for part in ("/dev/pts/", "33 111", "got it"):
+            self.assertIn(part, text)
 
     def test_what_runs_is_listed_with_its_log(self):
         work = Workload()

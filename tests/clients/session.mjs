@@ -4,7 +4,7 @@
 // with one JSON argument (which SDK, which era, how to reach the server), writes steps to its
 // standard input and reads outcomes and events from its standard output.
 //
-//   step      {"id":1,"do":"callTool","with":[...],"options":{"timeout":ms,"cancelAfter":ms,"progress":true}}
+//   step      {"id":1,"do":"callTool","with":[...],"options":{"timeout":ms,"progress":true}}
 //   outcome   {"id":1,"result":...} or {"id":1,"error":{"name","code","message","data"}}
 //   event     {"event":"connected"|"notification"|"progress"|"closed", ...}
 import { createInterface } from 'node:readline';
@@ -53,8 +53,9 @@ client.onclose = () => print({ event: 'closed' });
 const takesSchema = sdk1Method => setup.sdk === 1 && sdk1Method === 'callTool';
 
 const subscriptions = [];
+const controllers = new Map(); // of the steps that are under way
 const own = {
-	close: () => client.close(),
+	cancel: id => controllers.get(id).abort('the test has seen enough'),
 	// The way to hear of changes is a method of its own in each era.
 	listen: async filter => {
 		const subscription = await client.listen(filter);
@@ -68,16 +69,12 @@ const own = {
 };
 
 async function run(step) {
-	const { timeout, cancelAfter, progress } = step.options ?? {};
-	const options = {};
-	let timer;
+	const { timeout, progress } = step.options ?? {};
+	const controller = new AbortController();
+	const options = { signal: controller.signal };
 	if (timeout) options.timeout = timeout;
 	if (progress) options.onprogress = params => print({ event: 'progress', step: step.id, params });
-	if (cancelAfter) {
-		const controller = new AbortController();
-		options.signal = controller.signal;
-		timer = setTimeout(() => controller.abort('the test has seen enough'), cancelAfter);
-	}
+	controllers.set(step.id, controller);
 	try {
 		const call = own[step.do] ?? ((...given) => client[step.do](...given, options));
 		const given = [...(step.with ?? []), ...(takesSchema(step.do) ? [undefined] : [])];
@@ -86,7 +83,7 @@ async function run(step) {
 		const { name, code, message, data } = error;
 		print({ id: step.id, error: { name, code, message, data } });
 	} finally {
-		clearTimeout(timer);
+		controllers.delete(step.id);
 	}
 }
 
