@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "json_string.h"
+#include "json_write.h"
 
 static void keep(struct buffer *buffer, char **ret, size_t *ret_size)
 {
@@ -15,14 +17,22 @@ static void keep(struct buffer *buffer, char **ret, size_t *ret_size)
 
 static bool read_string(struct json_value *value, struct buffer *raw, struct buffer *meaning)
 {
+	struct json_writer writer = { .out = raw };
+	bool unpaired;
+
 	if (value->size > RPC_ID_BYTES_MAX)
 		return false;
-	buffer_append(raw, "\"", 1);
-	buffer_append(raw, value->text, value->size); /* before it is decoded */
-	buffer_append(raw, "\"", 1);
-	json_decode(value);
+	if (!value->is_escaped) { /* it has nothing to escape, or was decoded before */
+		json_put_string(&writer, NULL, value->text, value->size);
+	} else {
+		buffer_append(raw, "\"", 1);
+		buffer_append(raw, value->text, value->size);
+		buffer_append(raw, "\"", 1);
+	}
 	buffer_append(meaning, "s", 1);
 	buffer_append(meaning, value->text, value->size);
+	if (value->is_escaped) /* a copy: the value can be read again */
+		meaning->size = 1 + json_string_decode(meaning->bytes + 1, value->size, &unpaired);
 	return true;
 }
 

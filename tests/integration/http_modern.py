@@ -56,6 +56,14 @@ class Modern(Case):
             self.assertIn(f"number {i}", support.text_of(answer["result"]))
             stream.close()
 
+    def test_ids_come_back_as_they_were(self):
+        for number in ('a"b', "\\", "line\n\ttab", 'x","result":{},"y":"', "\u0000", "é", "", -7):
+            with self.subTest(id=number):
+                message = self.client.message("tools/list")
+                message["id"] = number
+                answer = self.client.say(message)
+                self.assertEqual((answer.status, answer.json()["id"]), (200, number))
+
     def test_closing_a_stream_cancels(self):
         stream = self.client.open(self.client.call("run_command", command="sleep 60; echo mark-s"))
         self.assertTrue(self.server.is_running("mark-s"))
