@@ -2,18 +2,20 @@
 #include "http/agreement.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "http/headers.h"
 #include "mcp/era.h"
 #include "mcp/request.h"
 #include "mcp/tools.h"
-#include "text.h"
+#include "memory.h"
 
 #define VERSION_HEADER "MCP-Protocol-Version"
 #define PARAM_HEADER "Mcp-Param-"
+#define PARAM_KEYWORD "x-mcp-header"
 
-/* "Mcp-Param-" and the longest name in a tool's table. */
+/* "Mcp-Param-" and the longest name in a tool's schema. */
 #define HEADER_NAME_MAX 80
 
 struct question {
@@ -101,26 +103,50 @@ static const struct tool *find_tool(const struct question *question)
 	return *tools;
 }
 
-/* The parameters of a tool that its schema wants repeated. */
+/* One property of a tool's schema. */
+static bool property_agrees(const struct question *question, const struct json_document *schema,
+			    const struct json_value *property)
+{
+	struct json_value *wanted = json_member(schema, property, PARAM_KEYWORD);
+	struct json_value *value =
+		json_first(question->document,
+			   json_member(question->document, question->message->params, "arguments"));
+	char header[HEADER_NAME_MAX];
+
+	if (!json_is(wanted, JSON_STRING))
+		return true;
+	json_decode(wanted);
+	while (value && (value->key_size != property->key_size ||
+			 memcmp(value->key, property->key, value->key_size) != 0))
+		value = json_next(question->document, value);
+	(void)snprintf(header, sizeof(header), PARAM_HEADER "%.*s", (int)wanted->size,
+		       wanted->text);
+	return agrees(question, header, value);
+}
+
+/* The arguments that the tool's schema wants repeated. Only one that is written out has any. */
 static bool params_agree(const struct question *question)
 {
 	const struct tool *tool =
 		json_equals(question->message->method, "tools/call") ? find_tool(question) : NULL;
-	const struct json_value *arguments =
-		json_member(question->document, question->message->params, "arguments");
-	char header[HEADER_NAME_MAX];
+	struct json_document schema;
+	const struct json_value *properties, *property;
+	bool agree = true;
+	char *text;
 
-	for (size_t i = 0; tool && i < tool->param_count; i++) {
-		const struct tool_param *param = &tool->params[i];
-
-		if (!param->header)
-			continue;
-		(void)snprintf(header, sizeof(header), PARAM_HEADER "%s", param->header);
-		if (!agrees(question, header,
-			    json_member(question->document, arguments, param->name)))
-			return false;
-	}
-	return true;
+	if (!tool || !tool->schema || !strstr(tool->schema, PARAM_KEYWORD))
+		return true;
+	text = memory_get(strlen(tool->schema));
+	memcpy(text, tool->schema, strlen(tool->schema));
+	if (json_read(&schema, text, strlen(tool->schema)) != JSON_OK)
+		bug("a schema of ours that is no JSON");
+	properties = json_member(&schema, json_top(&schema), "properties");
+	for (property = json_first(&schema, properties); property && agree;
+	     property = json_next(&schema, property))
+		agree = property_agrees(question, &schema, property);
+	json_done(&schema);
+	free(text);
+	return agree;
 }
 
 static bool version_agrees(const struct question *question)

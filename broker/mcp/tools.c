@@ -73,8 +73,6 @@ static void put_param(struct json_writer *writer, const struct tool_param *param
 	}
 	if (param->kind == PARAM_NAME)
 		put_names(writer, param, posture);
-	if (param->header)
-		json_put_text(writer, "x-mcp-header", param->header);
 	if (param->standard)
 		json_put_raw(writer, "default", param->standard, strlen(param->standard));
 	json_put_text(writer, "description", param->description);

@@ -53,7 +53,6 @@ struct tool_param {
 	int64_t maximum;
 	const char *standard; /* what holds when it is left out, as JSON; NULL: nothing to say */
 	const char *description;
-	const char *header; /* over HTTP, Mcp-Param-HEADER repeats its value; NULL: none does */
 };
 
 struct call;
