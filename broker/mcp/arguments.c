@@ -167,8 +167,9 @@ static bool is_name(const struct check *check, const struct json_value *value)
 	size_t size;
 	const char *name = tool_param_name(check->param, check->posture, 0, &size);
 
-	if (!name) /* the supervisor knows */
-		return value->size < check->param->bytes_max;
+	/* the supervisor knows aliases, and what other profiles have */
+	if (!name || check->param->source == NAMES_LANGUAGES)
+		return value->size > 0 && value->size < check->param->bytes_max;
 	for (size_t i = 0; name; name = tool_param_name(check->param, check->posture, ++i, &size)) {
 		if (value->size == size && memcmp(value->text, name, size) == 0)
 			return true;

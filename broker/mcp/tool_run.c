@@ -216,8 +216,8 @@ static void set_label(char room[LABEL_TEXT_MAX], const char *text, size_t size)
 	struct buffer quoted = { 0 };
 
 	text_quote(&quoted, text, size, LABEL_TEXT_MAX - 8);
+	buffer_append(&quoted, "", 1);
 	memcpy(room, quoted.bytes, quoted.size);
-	room[quoted.size] = '\0';
 	buffer_done(&quoted);
 }
 

@@ -190,9 +190,8 @@ static void run(struct call *call, const struct tool *tool, const struct json_do
 
 	if (missing)
 		call_refuse_abilities(call, missing);
-	else if (tool->schema ||
-		 tool_take_arguments(tool, &call->session->host->posture, document, arguments,
-				     values, &problem))
+	else if (tool->schema || tool_take_arguments(tool, &call->session->host->posture, document,
+						     arguments, values, &problem))
 		tool->handler(call, document, values);
 	else
 		call_fail(call, &problem);

@@ -33,8 +33,8 @@ enum param_kind {
 	PARAM_NAME, /* one of `names`, or of the posture's */
 };
 
-/* The names that a NAME may be, where they are not known before the supervisor's welcome. When
- * there are none, the supervisor is asked whether it knows it. */
+/* Where the names come from that a NAME may be. A language may also be one that is not published,
+ * an alias or another profile's; the supervisor, which is asked anyway, knows. */
 enum param_names {
 	NAMES_FIXED, /* those of the table */
 	NAMES_PROFILES,

@@ -19,6 +19,7 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -61,13 +62,24 @@ static void take_start(struct fake *fake, uint64_t request, const uint8_t *argv,
 		fake->asked[fake->count++] = (struct asked){ request, { request, -1, -1, -1 } };
 }
 
+static bool is_known(const struct fake *fake, uint64_t request)
+{
+	for (size_t i = 0; i < fake->count; i++) {
+		if (fake->asked[i].request == request)
+			return true;
+	}
+	return fake->count == ASKED_MAX;
+}
+
 static void take_end(const struct fake *fake, const struct ipc_execution_end *end)
 {
-	bool is_known = fake->count == ASKED_MAX;
+	must(is_known(fake, end->request));
+	must(end->reason == END_CANCELLED || end->reason == END_OUTPUT);
+}
 
-	for (size_t i = 0; i < fake->count; i++)
-		is_known |= fake->asked[i].request == end->request;
-	must(is_known && (end->reason == END_CANCELLED || end->reason == END_OUTPUT));
+static void take_signal(const struct fake *fake, const struct ipc_execution_signal *sent)
+{
+	must(is_known(fake, sent->request) && sent->signal > 0 && sent->signal != SIGKILL);
 }
 
 /* What the broker wants of the supervisor. */
@@ -91,6 +103,8 @@ static void take_asks(struct fake *fake)
 		} else if (message.type == IPC_TYPE_code_start) {
 			take_start(fake, code->request, code->argv, code->argv_size,
 				   code->environment, code->environment_size);
+		} else if (message.type == IPC_TYPE_execution_signal) {
+			take_signal(fake, &message.body.execution_signal);
 		} else {
 			must(message.type == IPC_TYPE_execution_end);
 			take_end(fake, &message.body.execution_end);

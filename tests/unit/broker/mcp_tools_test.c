@@ -192,6 +192,17 @@ Test(mcp_tools, booleans_and_names)
 	expect_problem("run_command", "{\"command\":\"a\",\"tty_rows\":5}", "Set `tty` to true");
 }
 
+/* What is not published may be an alias: the supervisor knows. */
+Test(mcp_tools, languages_of_other_names)
+{
+	struct channel_message *message;
+
+	say_call("run_code", "{\"language\":\"py\",\"code\":\"1\"}");
+	message = rig_take(&rig, IPC_TYPE_code_start);
+	cr_assert_str_eq(message->body.code_start.language, "py");
+	channel_message_done(message);
+}
+
 Test(mcp_tools, a_terminal_as_the_supervisor_sees_it)
 {
 	const struct ipc_execution_start *start = command("{\"command\":\"a\",\"tty\":true}");
