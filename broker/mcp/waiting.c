@@ -100,7 +100,7 @@ static bool has_news(const struct waiting *waiting)
 
 static void on_output(struct waiting *waiting)
 {
-	if (!has_news(waiting) || (waiting->settling && !waiting->rules->is_still_settled))
+	if ((waiting->settling && !waiting->rules->is_still_settled) || !has_news(waiting))
 		return;
 	set_timer(waiting, &waiting->settling, waiting->rules->settle_ms, on_settled);
 }
