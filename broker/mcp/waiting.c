@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "mcp/execution_news.h"
 #include "memory.h"
 
 /* Between two words of progress. */
@@ -111,7 +112,7 @@ static void on_event(struct execution_watch *watch, struct execution *execution,
 	struct waiting *waiting =
 		(struct waiting *)(void *)((char *)watch - offsetof(struct waiting, watch));
 
-	(void)execution;
+	execution_news_say(waiting->call, execution, event);
 	if (event == EXECUTION_ENDED)
 		end(waiting, WAITING_OVER);
 	else if (event == EXECUTION_GONE)

@@ -215,3 +215,66 @@ Test(mcp_logs, who_subscribed_is_told)
 	(void)snprintf(params, sizeof(params), "\"uri\":\"%s/stdout/1\"", base);
 	expect_part(ask("resources/subscribe", params), "subscribe to the whole of it");
 }
+
+/* What the client's log says of an execution, for the level that was set. */
+static void finish_call(const char *meta, uint32_t verdict)
+{
+	struct ipc_execution_done done = { .verdict = verdict, .wall_us = 20000 };
+	char line[1024];
+
+	(void)snprintf(
+		line, sizeof(line),
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\""
+		":\"run_command\",\"arguments\":{\"command\":\"true\"}%s}}",
+		meta);
+	rig_say(&rig, line);
+	done.request = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request;
+	workload = rig_start(&rig, done.request);
+	print(workload.out, "secret", 6);
+	rig_workload_end(&workload);
+	rig_done(&rig, &done);
+}
+
+static void expect_log(const char *part)
+{
+	expect_part(rig_hear(&rig),
+		    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{"
+		    "\"level\":\"debug\",\"logger\":\"msp.executions\",\"data\":{\"event\":");
+	expect_part(rig.line, part);
+	cr_assert_null(strstr(rig.line, "secret"));
+}
+
+Test(mcp_logs, the_log_of_a_legacy_client)
+{
+	finish_call("", VERDICT_EXITED);
+	expect_part(rig_hear(&rig), "\"result\":");
+	(void)ask("logging/setLevel", "\"level\":\"debug\"");
+	finish_call("", VERDICT_EXITED);
+	expect_log("\"started\",\"handle\":\"");
+	expect_log("\"ended\",\"handle\":\"");
+	expect_part(rig.line, "\"verdict\":\"exited\",\"exit_code\":0,\"wall_ms\":20}");
+	expect_part(rig_hear(&rig), "\"result\":");
+	(void)ask("logging/setLevel", "\"level\":\"info\"");
+	finish_call("", VERDICT_INTERNAL);
+	expect_part(rig_hear(&rig), "\"result\":");
+}
+
+/* In the modern era each request says what it wants to hear, whatever the session was told. */
+Test(mcp_logs, the_log_of_a_modern_request)
+{
+	static const char plain[] =
+		",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+		"\"io.modelcontextprotocol/clientCapabilities\":{}}";
+	static const char loud[] =
+		",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+		"\"io.modelcontextprotocol/clientCapabilities\":{},"
+		"\"io.modelcontextprotocol/logLevel\":\"debug\"}";
+
+	(void)ask("logging/setLevel", "\"level\":\"debug\"");
+	finish_call(plain, VERDICT_INTERNAL);
+	expect_part(rig_hear(&rig), "\"resultType\":");
+	finish_call(loud, VERDICT_EXITED);
+	expect_log("\"started\"");
+	expect_log("\"ended\"");
+	expect_part(rig_hear(&rig), "\"resultType\":");
+}
