@@ -208,7 +208,7 @@ static struct question *add_question(struct ask *ask, const char *key, enum ask_
 /* The answer may have come with the request, or with an earlier round of it. */
 static bool find_answer(struct ask *ask, struct question *question)
 {
-	struct input *input = &question->input;
+	struct ask_input *input = &question->input;
 
 	input->document = &ask->inputs.document;
 	input->value = json_member(input->document, json_top(input->document), question->key);
@@ -238,8 +238,8 @@ static void open_question(struct call *call, struct question *question, const st
 		bug("too many questions at once");
 }
 
-const struct input *call_ask(struct call *call, const char *key, enum ask_kind kind,
-			     const struct buffer *params)
+const struct ask_input *call_ask(struct call *call, const char *key, enum ask_kind kind,
+				 const struct buffer *params)
 {
 	struct ask *ask = call->ask;
 	struct question *question = ask_find(ask, key, strlen(key));

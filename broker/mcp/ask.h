@@ -33,7 +33,7 @@ enum ask_kind {
 
 /* What the client answered: a result of the form that the question's schema gives it. The user may
  * have declined: see ask_accepted(). */
-struct input {
+struct ask_input {
 	const struct json_document *document;
 	struct json_value *value; /* NULL: the client answered with an error */
 	const char *problem;      /* then: what it said */
@@ -57,8 +57,8 @@ const void *ask_row(const struct call *call);
  * Ask for `key`, a name of the question within the call; `params` is a JSON object, NULL for none.
  * The answer, which lives as long as the call; NULL: there is none yet, so call_await().
  */
-const struct input *call_ask(struct call *call, const char *key, enum ask_kind kind,
-			     const struct buffer *params);
+const struct ask_input *call_ask(struct call *call, const char *key, enum ask_kind kind,
+				 const struct buffer *params);
 
 /* May the client be asked that? */
 bool call_can_ask(const struct call *call, enum ask_kind kind);
@@ -68,7 +68,7 @@ bool call_can_ask(const struct call *call, enum ask_kind kind);
 void call_await(struct call *call);
 
 /* The user's form, if it was filled in and sent; NULL: declined, dismissed or an error. */
-struct json_value *ask_accepted(const struct input *input);
+struct json_value *ask_accepted(const struct ask_input *input);
 
 /* Keep up to ASK_KEPT_MAX bytes until the call is run again, and have them then (empty: none). */
 void call_keep(struct call *call, const void *bytes, size_t size);

@@ -87,9 +87,9 @@ void ask_settle(struct call *call, struct question *question, const struct json_
 		json_tree_done(&question->answer);
 		set_problem(question, "the answer is too long");
 	}
-	question->input = (struct input){ .document = &question->answer.document,
-					  .value = json_top(&question->answer.document),
-					  .problem = question->problem.bytes };
+	question->input = (struct ask_input){ .document = &question->answer.document,
+					      .value = json_top(&question->answer.document),
+					      .problem = question->problem.bytes };
 	question->is_answered = true;
 	question->is_open = false;
 	question->number = 0;
@@ -170,7 +170,7 @@ const char *ask_take_inputs(struct call *call, const struct json_document *docum
 	return NULL;
 }
 
-struct json_value *ask_accepted(const struct input *input)
+struct json_value *ask_accepted(const struct ask_input *input)
 {
 	struct json_value *content;
 

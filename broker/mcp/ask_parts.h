@@ -25,7 +25,7 @@ struct question {
 	uint64_t number;         /* of our request in the legacy era; 0: there is none */
 	struct json_tree answer; /* where it is not one of the trees below */
 	struct buffer problem;
-	struct input input;
+	struct ask_input input;
 };
 
 struct ask {

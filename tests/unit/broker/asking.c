@@ -13,11 +13,11 @@
 struct call *asking_hung;
 int asking_given_up;
 
-static const struct input *ask_form(struct call *call, const char *key, const char *question)
+static const struct ask_input *ask_form(struct call *call, const char *key, const char *question)
 {
 	struct buffer params = { 0 };
 	struct json_writer writer = { .out = &params };
-	const struct input *input;
+	const struct ask_input *input;
 
 	json_open_object(&writer, NULL);
 	json_put_text(&writer, "message", question);
@@ -28,7 +28,7 @@ static const struct input *ask_form(struct call *call, const char *key, const ch
 	return input;
 }
 
-static void append_input(struct buffer *text, const struct input *input)
+static void append_input(struct buffer *text, const struct ask_input *input)
 {
 	struct json_writer writer = { .out = text };
 
@@ -41,7 +41,7 @@ static void append_input(struct buffer *text, const struct input *input)
 	buffer_append(text, ";", 1);
 }
 
-static void finish(struct call *call, const struct input *const *inputs, size_t count)
+static void finish(struct call *call, const struct ask_input *const *inputs, size_t count)
 {
 	struct buffer text = { 0 };
 
@@ -55,7 +55,7 @@ static void finish(struct call *call, const struct input *const *inputs, size_t 
 static void ask_name(struct call *call, const struct json_document *document,
 		     struct json_value *const *values)
 {
-	const struct input *name = ask_form(call, "user_name", "Who?");
+	const struct ask_input *name = ask_form(call, "user_name", "Who?");
 
 	(void)document;
 	(void)values;
@@ -69,7 +69,7 @@ static void ask_three(struct call *call, const struct json_document *document,
 		      struct json_value *const *values)
 {
 	struct buffer params = { 0 };
-	const struct input *inputs[3];
+	const struct ask_input *inputs[3];
 
 	(void)document;
 	(void)values;
@@ -88,16 +88,19 @@ static void ask_three(struct call *call, const struct json_document *document,
 static void ask_steps(struct call *call, const struct json_document *document,
 		      struct json_value *const *values)
 {
-	const struct input *inputs[2] = { ask_form(call, "step1", "One?") };
+	const struct ask_input *inputs[2] = { ask_form(call, "step1", "One?") };
 	const size_t size = values[0]->size < 16 ? values[0]->size : 16;
 
 	(void)document;
 	if (inputs[0])
 		inputs[1] = ask_form(call, "step2", "Two?");
 	if (inputs[0] && inputs[1]) {
-		cr_assert_eq(call_kept(call)->size, size);
-		cr_assert_eq(memcmp(call_kept(call)->bytes, values[0]->text, size), 0);
-		finish(call, inputs, 2);
+		if (call_kept(call)->size != size)
+			call_fail_text(call, "nothing was kept");
+		else if (size > 0 && memcmp(call_kept(call)->bytes, values[0]->text, size) != 0)
+			call_fail_text(call, "something else was kept");
+		else
+			finish(call, inputs, 2);
 		return;
 	}
 	call_keep(call, values[0]->text, size);
@@ -122,7 +125,7 @@ static void ask_forever(struct call *call, const struct json_document *document,
 static void ask_in_task(struct call *call, const struct json_document *document,
 			struct json_value *const *values)
 {
-	const struct input *inputs[2];
+	const struct ask_input *inputs[2];
 
 	(void)document;
 	(void)values;
@@ -140,8 +143,8 @@ static void ask_in_task(struct call *call, const struct json_document *document,
 
 static void give_up(struct call *call)
 {
-	cr_assert_eq(call, asking_hung);
-	asking_hung = NULL;
+	if (call == asking_hung)
+		asking_hung = NULL;
 	asking_given_up++;
 }
 
@@ -152,7 +155,7 @@ static void hang(struct call *call, const struct json_document *document,
 	(void)values;
 	asking_hung = call;
 	call->cancel = give_up;
-	call_say_progress(call, 0, 1, NULL);
+	call_say_progress(call, 0.5, 1, NULL);
 	(void)call_become_task(call, "0123456789abcdefghjkmnpqrs-1");
 }
 
@@ -172,7 +175,7 @@ static void failing_task(struct call *call, const struct json_document *document
 {
 	(void)document;
 	(void)values;
-	cr_assert(call_become_task(call, NULL));
+	(void)call_become_task(call, NULL);
 	call_refuse(call, RPC_INVALID_REQUEST, "not today", NULL);
 }
 
@@ -213,11 +216,10 @@ void asking_say(struct rig *rig, const char *id, const char *capabilities, const
 {
 	static char line[4096];
 
-	cr_assert_lt(snprintf(line, sizeof(line),
-			      "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"tools/call\",\"params\":"
-			      "{\"name\":\"%s\"%s," META_START "%s" META_END "}}",
-			      id, tool, more, capabilities),
-		     (int)sizeof(line));
+	cr_assert(snprintf(line, sizeof(line),
+			   "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"tools/call\",\"params\":"
+			   "{\"name\":\"%s\"%s," META_START "%s" META_END "}}",
+			   id, tool, more, capabilities) < (int)sizeof(line));
 	rig_say(rig, line);
 }
 
@@ -234,7 +236,7 @@ const char *asking_member(const struct rig *rig, const char *name)
 	value = json_member(&document, json_member(&document, json_top(&document), "result"), name);
 	if (json_is(value, JSON_STRING)) {
 		json_decode(value);
-		cr_assert_lt(value->size, sizeof(text));
+		cr_assert(value->size < sizeof(text));
 		memcpy(text, value->text, value->size);
 		text[value->size] = '\0';
 	}

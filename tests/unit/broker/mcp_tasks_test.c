@@ -114,7 +114,7 @@ Test(mcp_tasks, no_progress_is_said_of_a_task)
 		"\"io.modelcontextprotocol/logLevel\":\"debug\","
 		"\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
 		"\"io.modelcontextprotocol/clientCapabilities\":{" CAPABILITY_TASKS "}}}}");
-	expect_part(rig_hear(&rig), "{\"progressToken\":\"t\",\"progress\":0,");
+	expect_part(rig_hear(&rig), "{\"progressToken\":\"t\",\"progress\":0.5,");
 	(void)rig_hear(&rig);
 	(void)made_id();
 	call_say_progress(asking_hung, 1, 1, "half");
