@@ -201,10 +201,9 @@ static void take_client_end(enum client_end_reason reason)
 	rig_take_end(&other);
 }
 
-static void serve_one_client(bool says_goodbye)
+/* A client, and its broker, which has its welcome. */
+static struct broker open_broker(struct rig_sandbox *process)
 {
-	const struct frontend *frontend = connect_other();
-	struct rig_sandbox process = { .stdio = { -1, -1, -1 }, .init.fd = -1 };
 	struct ipc_hello hello;
 	struct broker broker;
 
@@ -213,15 +212,23 @@ static void serve_one_client(bool says_goodbye)
 		     LIMITS_FALLBACK);
 	broker = take_broker();
 	cr_assert_eq(broker.slot, EXECUTIONS_MAX + 1);
-	answer_broker(broker.slot, &process);
+	answer_broker(broker.slot, process);
 	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
 	rig_send(&broker.channel, IPC_TYPE_hello, &hello, NULL);
 	(void)rig_take(&broker.channel, IPC_TYPE_welcome);
+	broker.channel.phase = IPC_SERVE;
+	return broker;
+}
+
+static void serve_one_client(bool says_goodbye)
+{
+	const struct frontend *frontend = connect_other();
+	struct rig_sandbox process = { .stdio = { -1, -1, -1 }, .init.fd = -1 };
+	struct broker broker = open_broker(&process);
+
 	cr_assert_eq(frontend->state, FRONTEND_OPEN);
-	if (says_goodbye) {
-		broker.channel.phase = IPC_SERVE;
+	if (says_goodbye)
 		rig_send(&broker.channel, IPC_TYPE_goodbye, &(struct ipc_goodbye){ 0 }, NULL);
-	}
 	fd_close(&broker.channel.fd);
 	rig_turn();
 	take_client_end(says_goodbye ? CLIENT_END_DONE : CLIENT_END_FAILED);
@@ -240,6 +247,26 @@ Test(frontend, a_client_gets_a_broker_which_asks_in_its_place)
 Test(frontend, a_broker_that_ends_without_a_word_has_failed)
 {
 	serve_one_client(false);
+}
+
+/* All of it is there when the supervisor looks, and nobody can be told of the execution. */
+Test(frontend, a_goodbye_is_read_behind_a_request)
+{
+	struct rig_sandbox process = { .stdio = { -1, -1, -1 }, .init.fd = -1 };
+	struct broker broker;
+
+	(void)connect_other();
+	broker = open_broker(&process);
+	cr_assert_eq(channel_send(&broker.channel, IPC_TYPE_execution_start, rig_request(1), NULL,
+				  MSG_DONTWAIT),
+		     0);
+	cr_assert_eq(channel_send(&broker.channel, IPC_TYPE_goodbye, &(struct ipc_goodbye){ 0 },
+				  NULL, MSG_DONTWAIT),
+		     0);
+	fd_close(&broker.channel.fd);
+	rig_turn();
+	take_client_end(CLIENT_END_DONE);
+	cr_assert(rig_is_killed(&process));
 }
 
 Test(frontend, a_client_that_goes_takes_its_broker_along)
