@@ -10,6 +10,7 @@
 
 #include "common/names.h"
 #include "lines.h"
+#include "mcp/id.h"
 #include "rig.h"
 
 static struct rig rig;
@@ -407,5 +408,27 @@ Test(mcp_edge, noise)
 		line[size] = '\0';
 		rig_say(&rig, line);
 		(void)rig_hear(&rig);
+	}
+}
+
+/* A transport may look at the id before the message's method does. */
+Test(mcp_edge, an_id_that_is_read_twice_is_echoed_as_it_came)
+{
+	static const char *const ids[] = { "\"\\u0041\"", "\"\\\"\"", "\"\\\\\"",
+					   "\"\\ud800\"", "\"\"",     "1.0" };
+	struct json_document document;
+	struct rpc_id first = { 0 }, second = { 0 };
+	char text[64];
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		cr_assert_eq(json_read(&document, text, put_text(text, ids[i])), JSON_OK);
+		cr_assert(rpc_id_read(json_top(&document), &first));
+		cr_assert(rpc_id_read(json_top(&document), &second));
+		cr_assert_eq(second.raw_size, strlen(ids[i]));
+		cr_assert_eq(memcmp(second.raw, ids[i], second.raw_size), 0, "%s", ids[i]);
+		cr_assert(rpc_id_equals(&first, &second));
+		rpc_id_done(&first);
+		rpc_id_done(&second);
+		json_done(&document);
 	}
 }
