@@ -15,7 +15,7 @@ static void keep(struct buffer *buffer, char **ret, size_t *ret_size)
 	*ret_size = buffer->size;
 }
 
-static bool read_string(struct json_value *value, struct buffer *raw, struct buffer *meaning)
+static bool read_string(const struct json_value *value, struct buffer *raw, struct buffer *meaning)
 {
 	struct json_writer writer = { .out = raw };
 	bool unpaired;
@@ -47,7 +47,7 @@ static bool read_number(const struct json_value *value, struct buffer *raw, stru
 	return true;
 }
 
-bool rpc_id_read(struct json_value *value, struct rpc_id *ret)
+bool rpc_id_read(const struct json_value *value, struct rpc_id *ret)
 {
 	struct buffer raw = { 0 }, meaning = { 0 };
 	bool is_read = false;
