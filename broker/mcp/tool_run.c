@@ -84,8 +84,10 @@ _Static_assert(RUN_COMMAND_PARAMS <= TOOL_PARAMS_MAX, "a place for each");
 	{                                                                                          \
 		.name = "timeout_ms", .kind = PARAM_INTEGER, .minimum = 1, .maximum = UINT32_MAX,  \
 		.description = "Milliseconds after which every process of the execution is "       \
-			       "killed, whether it has yielded or not. The profile's own limit "   \
-			       "applies if this is left out, and also if it is longer."            \
+			       "killed, whether it has yielded or not. If this is left out, the "  \
+			       "profile's usual limit applies, and its longest one to what is "    \
+			       "interactive or starts in the background (yield_ms 0); none is "    \
+			       "longer than that."                                                 \
 	}
 
 static const struct tool_param command_params[RUN_COMMAND_PARAMS] = {
@@ -361,6 +363,18 @@ static const char *check_command(struct json_value *const *values)
 	return NULL;
 }
 
+/* What one talks to, or starts in the background, is meant to be there for a while. */
+static bool is_long(const struct json_value *is_interactive, const struct json_value *yield_ms)
+{
+	return tool_boolean(is_interactive) || tool_integer(yield_ms, WAIT_MS_DEFAULT) == 0;
+}
+
+/* 0: the profile's default; more than its most: that. */
+static uint32_t timeout(const struct json_value *value, bool is_long)
+{
+	return (uint32_t)tool_integer(value, is_long ? UINT32_MAX : 0);
+}
+
 static void fill_command(struct call *call, const struct json_document *document,
 			 struct json_value *const *values, struct ipc_execution_start *start)
 {
@@ -370,7 +384,10 @@ static void fill_command(struct call *call, const struct json_document *document
 	const struct json_value *command = values[RUN_COMMAND_COMMAND];
 	const struct json_value *program = json_first(document, values[RUN_COMMAND_ARGV]);
 
-	start->timeout_ms = (uint32_t)tool_integer(values[RUN_COMMAND_TIMEOUT], 0);
+	start->timeout_ms = timeout(
+		values[RUN_COMMAND_TIMEOUT],
+		tool_boolean(values[RUN_COMMAND_TTY]) ||
+			is_long(values[RUN_COMMAND_INTERACTIVE], values[RUN_COMMAND_YIELD]));
 	set_profile(call, values[RUN_COMMAND_PROFILE], start->profile);
 	if (values[RUN_COMMAND_CWD]) {
 		copy_text(start->cwd, sizeof(start->cwd), values[RUN_COMMAND_CWD]);
@@ -421,7 +438,8 @@ static void run_code(struct call *call, const struct json_document *document,
 
 	memset(&start, 0, sizeof(start));
 	memset(&label, 0, sizeof(label));
-	start.timeout_ms = (uint32_t)tool_integer(values[RUN_CODE_TIMEOUT], 0);
+	start.timeout_ms = timeout(values[RUN_CODE_TIMEOUT],
+				   is_long(values[RUN_CODE_INTERACTIVE], values[RUN_CODE_YIELD]));
 	set_profile(call, values[RUN_CODE_PROFILE], start.profile);
 	copy_text(start.language, sizeof(start.language), language);
 	set_label(label.subject, language->text, language->size);
