@@ -412,7 +412,7 @@ const struct resource_provider resource_log_stream = {
 	.name = "log_stream",
 	.title = "One stream of an execution",
 	.description = "What an execution wrote to its stdout or its stderr, byte for byte from "
-		       "the beginning; at most 800 KiB, and _meta says where to go on.",
+		       "the beginning; at most 128 KiB, and _meta says where to go on.",
 	.mime_type = "text/plain",
 	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.2,

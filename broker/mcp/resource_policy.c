@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "text.h"
+
 /* The visible profile at `place`; NULL behind the last. */
 static const struct plan_profile *profile_at(const struct session *session, size_t place)
 {
@@ -62,9 +64,11 @@ static void read_policy(struct call *call, const struct resource *resource)
 {
 	const struct plan *plan = &call->session->host->plan;
 	const struct plan_profile *profile = find(call->session, resource->values.value[0]);
+	const char *whole = plan_string(plan, profile->text);
 	struct buffer text = { 0 };
 
-	buffer_append_text(&text, plan_string(plan, profile->text));
+	/* one that is cut is far beyond what anybody writes */
+	buffer_append(&text, whole, text_fit_first(whole, strlen(whole), RESOURCE_BYTES_MAX));
 	resources_answer(call, resource, NULL, &text);
 	buffer_done(&text);
 }

@@ -13,8 +13,8 @@
 #include "mcp/resource_uri.h"
 
 /* No result holds more bytes of content: as JSON, with every byte escaped as \u00NN, it stays below
- * 5 MiB, half of what the clients' libraries take in one message. */
-#define RESOURCE_BYTES_MAX ((size_t)800 << 10)
+ * 1 MiB, which each transport keeps for a client that is slow. */
+#define RESOURCE_BYTES_MAX ((size_t)128 << 10)
 
 /* Of a URI that names nothing, this much is said back. */
 #define RESOURCE_URI_SHOWN 2048U

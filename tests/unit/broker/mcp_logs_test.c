@@ -139,17 +139,24 @@ Test(mcp_logs, those_that_are_not_there)
 	}
 }
 
+static void print_much(size_t size)
+{
+	static char block[32768];
+
+	memset(block, 'x', sizeof(block));
+	for (size_t i = 0; i < size / sizeof(block); i++)
+		print(workload.out, block, sizeof(block));
+}
+
 /* The middle of a long output is not kept: the text says so where it is missing, and whoever asks
  * for a byte of it hears where to go on. */
 Test(mcp_logs, a_gap)
 {
-	static char block[32768];
 	char *next;
 
-	memset(block, 'x', sizeof(block));
+	rig.log_bytes = 65536;
 	start();
-	for (size_t i = 0; i < 2 * RIG_LOG_BYTES / sizeof(block); i++)
-		print(workload.out, block, sizeof(block));
+	print_much(1 << 20);
 	expect_part(read_log(""), "x\\n[");
 	expect_part(rig.line, " bytes of stdout are not kept]\\nx");
 	(void)read_log("/stdout");
@@ -158,6 +165,39 @@ Test(mcp_logs, a_gap)
 	cr_assert_eq(strncmp(next + strlen("\"next\":\""), base, strlen(base)), 0);
 	expect_part(read_log("/stdout/600000"), "\"code\":-32602");
 	expect_part(rig.line, "is not kept from byte 600000 on; read on at sandbox://");
+}
+
+/* No answer is longer than it may be, and each says where to go on. */
+Test(mcp_logs, pieces)
+{
+	char part[256];
+
+	start();
+	print_much(1 << 19);
+	(void)snprintf(part, sizeof(part),
+		       "x\\n[stdout has 524288 bytes; this is as far as byte 126976, read on at "
+		       "%s/stdout/126976]\\n[still running]\\n\"",
+		       base);
+	expect_part(read_log(""), part);
+	(void)read_log("/stdout/126976");
+	expect_meta("\"offset\":126976,\"size\":131072,\"total\":524288,\"running\":true,",
+		    "\"next\":");
+	(void)read_log("/stdout/393216");
+	expect_meta("\"offset\":393216,\"size\":131072,\"total\":524288,\"running\":true", "}");
+}
+
+/* Escaping makes six bytes of one at worst. */
+Test(mcp_logs, the_worst_bytes)
+{
+	static char block[32768];
+
+	memset(block, 1, sizeof(block));
+	start();
+	for (int i = 0; i < 4; i++)
+		print(workload.out, block, sizeof(block));
+	expect_part(read_log("/stdout"), "\"size\":131072,\"total\":131072");
+	cr_assert_lt(strlen(rig.line), 1 << 20);
+	cr_assert_lt(strlen(read_log("")), 1 << 20);
 }
 
 /* A piece never ends within a character. */

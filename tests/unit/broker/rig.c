@@ -250,7 +250,8 @@ void rig_send(struct rig *rig, uint32_t type, const void *message, const int *fd
 struct rig_workload rig_start(struct rig *rig, uint64_t request)
 {
 	const struct ipc_execution_started started = { .request = request,
-						       .log_bytes = RIG_LOG_BYTES,
+						       .log_bytes = rig->log_bytes ? rig->log_bytes
+										   : RIG_LOG_BYTES,
 						       .wall_ms = 60000 };
 	struct rig_workload workload = { .request = request };
 	int theirs[3];

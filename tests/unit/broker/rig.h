@@ -33,6 +33,7 @@ struct rig {
 	char *line;    /* the last one received, without newline, terminated */
 	char *pending; /* read, not yet handed out */
 	size_t pending_size;
+	uint64_t log_bytes;       /* that the profile keeps; 0: RIG_LOG_BYTES */
 	const char *profile_name; /* of the plan in the welcome; NULL: "default" */
 };
 
