@@ -414,8 +414,8 @@ Test(mcp_long, a_terminal_goes_both_ways)
 	done.request = start_terminal(&slave);
 	cr_assert_eq(read(slave, bytes, sizeof(bytes)), 6);
 	print(slave, "prompt> ");
-	say_about("write_stdin",
-		  ",\"data\":\"\\u0003\",\"eof\":true,\"tty_rows\":3,\"tty_columns\":44");
+	say_about("write_stdin", ",\"wait_ms\":55000,\"data\":\"\\u0003\",\"eof\":true,\"tty_"
+				 "rows\":3,\"tty_columns\":44");
 	expect_part(rig_hear_late(&rig), "\"text\":\"prompt> \\n[still running");
 	cr_assert_eq(read(slave, bytes, sizeof(bytes)), 2);
 	cr_assert_eq(memcmp(bytes, "\3\4", 2), 0);
