@@ -6,7 +6,7 @@
 
 #include "memory.h"
 
-#define DAY_MS (24 * 60 * 60 * 1000)
+#define DAY_MS INT64_C(86400000)
 /* The Gregorian calendar repeats after so many days, 400 years. */
 #define ERA_DAYS 146097
 /* From 0000-03-01, where a year ends with its leap day, to 1970-01-01. */

@@ -69,24 +69,8 @@ struct question *ask_find(const struct ask *ask, const char *key, size_t size)
 	return question;
 }
 
-static void set_problem(struct question *question, const char *text)
+static void close_question(struct call *call, struct question *question)
 {
-	question->problem.size = 0;
-	buffer_append(&question->problem, text, strlen(text) + 1);
-}
-
-void ask_settle(struct call *call, struct question *question, const struct json_document *document,
-		const struct json_value *value, const struct buffer *problem)
-{
-	if (problem)
-		buffer_append(&question->problem, problem->bytes, problem->size);
-	else
-		json_tree_copy(&question->answer, document, value);
-	if (question->answer.bytes > ASK_ANSWER_BYTES_MAX ||
-	    !ask_count(call, question->answer.bytes)) {
-		json_tree_done(&question->answer);
-		set_problem(question, "the answer is too long");
-	}
 	question->input = (struct ask_input){ .document = &question->answer.document,
 					      .value = json_top(&question->answer.document),
 					      .problem = question->problem.bytes };
@@ -96,6 +80,26 @@ void ask_settle(struct call *call, struct question *question, const struct json_
 	call->ask->open_count--;
 }
 
+void ask_settle_problem(struct call *call, struct question *question, const char *problem)
+{
+	buffer_append(&question->problem, problem, strlen(problem) + 1);
+	close_question(call, question);
+}
+
+void ask_settle(struct call *call, struct question *question, const struct json_document *document,
+		const struct json_value *value)
+{
+	struct json_tree *answer = &question->answer;
+
+	json_tree_copy(answer, document, value);
+	if (answer->bytes <= ASK_ANSWER_BYTES_MAX && ask_count(call, answer->bytes)) {
+		close_question(call, question);
+		return;
+	}
+	json_tree_done(answer);
+	ask_settle_problem(call, question, "the answer is too long");
+}
+
 static struct question *find_asked(struct session *session, struct json_value *id,
 				   struct call **ret_call)
 {
@@ -103,8 +107,10 @@ static struct question *find_asked(struct session *session, struct json_value *i
 
 	for (struct call *call = session->calls; call; call = call->next) {
 		for (struct question *q = call->ask ? call->ask->questions : NULL; q; q = q->next) {
+			if (!q->is_open || q->number == 0)
+				continue;
 			(void)snprintf(text, sizeof(text), ASK_ID_FORMAT, q->number);
-			if (q->is_open && q->number > 0 && json_equals(id, text)) {
+			if (json_equals(id, text)) {
 				*ret_call = call;
 				return q;
 			}
@@ -139,13 +145,12 @@ void ask_take_response(struct session *session, const struct json_document *docu
 	if (!question)
 		return;
 	if (result && ask_fits(question->kind, document, result)) {
-		ask_settle(call, question, document, result, NULL);
+		ask_settle(call, question, document, result);
+	} else if (result) {
+		ask_settle_problem(call, question, ASK_MISFIT);
 	} else {
-		if (result)
-			buffer_append(&problem, ASK_MISFIT, sizeof(ASK_MISFIT));
-		else
-			describe_error(document, json_member(document, value, "error"), &problem);
-		ask_settle(call, question, NULL, NULL, &problem);
+		describe_error(document, json_member(document, value, "error"), &problem);
+		ask_settle_problem(call, question, problem.bytes);
 		buffer_done(&problem);
 	}
 	if (!ask_is_open(call))
@@ -165,7 +170,7 @@ const char *ask_take_inputs(struct call *call, const struct json_document *docum
 	for (struct json_value *v = json_first(document, inputs); v; v = json_next(document, v)) {
 		question = ask_find(call->ask, v->key, v->key_size);
 		if (question && question->is_open)
-			ask_settle(call, question, document, v, NULL);
+			ask_settle(call, question, document, v);
 	}
 	return NULL;
 }

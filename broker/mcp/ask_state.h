@@ -10,7 +10,7 @@
 #include "json_copy.h"
 #include "mcp/sealed.h"
 
-#define ASK_STATE_MS (10 * 60 * 1000)
+#define ASK_STATE_MS INT64_C(600000) /* ten minutes */
 
 /* What a handler may keep, and what all answers together may take. */
 #define ASK_KEPT_MAX 4096U

@@ -118,9 +118,10 @@ bool task_is(const struct task *task, uint32_t principal, const char *id, size_t
 
 struct task *tasks_find(struct host *host, uint32_t principal, const char *id, size_t size)
 {
-	struct task *task = host->tasks;
+	struct task *task;
 
 	tasks_expire(host, clock_steady_ms());
+	task = host->tasks;
 	while (task && !task_is(task, principal, id, size))
 		task = task->next;
 	return task;

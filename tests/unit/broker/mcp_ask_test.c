@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "asking.h"
+#include "fake_clock.h"
 
 static struct rig rig;
 
@@ -290,6 +291,17 @@ Test(mcp_ask, a_state_works_for_its_request_only)
 		asking_say(&rig, "5", CAPABILITIES_ALL, "ask_steps", more);
 		expect_part(rig_hear(&rig), "\"step1\"");
 	}
+}
+
+Test(mcp_ask, a_state_expires)
+{
+	asking_say(&rig, "1", CAPABILITIES_ALL, "ask_name", "");
+	(void)rig_hear(&rig);
+	fake_clock_ahead_ms = ASK_STATE_MS - 1000;
+	expect_part(retry("2", "ask_name", "{}", "{}"), "\"input_required\""); /* and a new state */
+	fake_clock_ahead_ms += ASK_STATE_MS + 1000;
+	expect_part(retry("3", "ask_name", "{}", "{}"), "\"code\":-32602");
+	expect_part(rig.line, "the requestState has expired");
 }
 
 Test(mcp_ask, questions_end_after_eight_rounds)
