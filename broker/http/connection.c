@@ -532,11 +532,13 @@ static struct evhttp_request *let_go(struct connection *connection)
 	return request;
 }
 
+/* One answer that is complete may be as long as it is; not all answers together. */
 static void refuse_growth(struct connection *connection)
 {
 	struct connections *connections = connection->connections;
 
-	if (queued(connection) <= QUEUE_BYTES_MAX && connections->queued <= QUEUES_BYTES_MAX)
+	if ((connection->phase != PHASE_STREAMING || queued(connection) <= QUEUE_BYTES_MAX) &&
+	    connections->queued <= QUEUES_BYTES_MAX)
 		return;
 	connections_note(connections, TROUBLE_NOT_READING);
 	connection_doom(connection);
@@ -563,6 +565,7 @@ void connection_reply(struct connection *connection, int status, const char *con
 		connection->connections->queued += body->size;
 	}
 	evhttp_send_reply(let_go(connection), status, NULL, content);
+	refuse_growth(connection);
 	if (content)
 		evbuffer_free(content);
 }

@@ -81,7 +81,7 @@ class Modern(Case):
     def test_a_client_that_is_killed_cancels(self):
         script = ("import sys; sys.path.insert(0, sys.argv[1]); import http_support as h;"
                   "s = h.HttpServer.__new__(h.HttpServer); s.path = sys.argv[2] or None;"
-                  "s.port = int(sys.argv[3]); s.tokens = {'alice': sys.argv[4]};"
+                  "s.address = '127.0.0.1'; s.port = int(sys.argv[3]); s.tokens = {'alice': sys.argv[4]};"
                   "c = h.ModernClient(s); c.open(c.call('run_command', command='sleep 60;"
                   " echo mark-k')).event()")
         here = os.path.dirname(os.path.abspath(__file__))
@@ -156,6 +156,15 @@ class Start(unittest.TestCase):
             client.sendall(b"POST /mcp HTTP/1.1\r\n\r\n")
             self.assertTrue(client.recv(99).startswith(b"HTTP/1.1 403 "))
             self.assertTrue(wait_for_text(server, b"from another user of this machine"))
+
+    def test_ipv6(self):
+        try:
+            server = HttpServer(address="::1")
+        except OSError as error:
+            self.skipTest(f"no IPv6 here: {error}")
+        self.addCleanup(server.stop)
+        with ModernClient(server) as client:
+            self.assertEqual(client.say(client.message("server/discover")).status, 200)
 
     def test_it_opens_nothing_later(self):
         with HttpServer() as server:

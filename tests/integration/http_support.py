@@ -34,7 +34,7 @@ def token_row(name, token):
 class HttpServer:
     """`msp serve` over a socket that we open, with a token file of ours. Context manager."""
 
-    def __init__(self, unix=False, tokens=("alice",), options=(), **keywords):
+    def __init__(self, unix=False, tokens=("alice",), address="127.0.0.1", options=(), **keywords):
         self.folder = tempfile.mkdtemp(prefix="msp-http-")
         self.tokens = {name: new_token() for name in tokens}
         self.token_file = os.path.join(self.folder, "tokens")
@@ -42,8 +42,10 @@ class HttpServer:
         with open(self.token_file, "w", encoding="ascii") as file:
             file.write("# tokens of a test\n")
             file.writelines(token_row(*item) for item in self.tokens.items())
-        self.listener = socket.socket(socket.AF_UNIX if unix else socket.AF_INET)
-        self.listener.bind(self.path or ("127.0.0.1", 0))
+        self.address = address
+        self.listener = socket.socket(socket.AF_UNIX if unix else
+                                      socket.AF_INET6 if ":" in address else socket.AF_INET)
+        self.listener.bind(self.path or (address, 0))
         self.listener.listen(1024)
         self.listener.setblocking(False)
         self.port = None if unix else self.listener.getsockname()[1]
@@ -120,12 +122,15 @@ class HttpServer:
             client.settimeout(timeout)
             client.connect(self.path)
             return client
-        client = socket.create_connection(("127.0.0.1", self.port), timeout)
+        client = socket.create_connection((self.address, self.port), timeout)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return client
 
     def host(self):
-        return "localhost" if self.path else f"127.0.0.1:{self.port}"
+        if self.path:
+            return "localhost"
+        return f"[{self.address}]:{self.port}" if ":" in self.address else \
+            f"{self.address}:{self.port}"
 
 
 class Connection(http.client.HTTPConnection):
