@@ -3,7 +3,7 @@
  * The connections of the HTTP server. evhttp reads requests and frames answers; what it leaves open
  * is here: how many connections there are, how long a request may take to arrive, how much of one
  * may wait, who may connect, that a client is gone while its answer is awaited, and how much may
- * wait to be sent. See docs/decisions/0023-evhttp-behind-a-guard.md.
+ * wait to be sent. See docs/decisions/0027-evhttp-behind-a-guard.md.
  */
 #ifndef BROKER_HTTP_CONNECTION_H
 #define BROKER_HTTP_CONNECTION_H

@@ -9,7 +9,7 @@
 #define DIGITS "0123456789"
 #define SPACES " \t"
 
-static const char *const local_hosts[] = { "127.0.0.1", "localhost", "[::1]" };
+static const char *const local_hosts[] = { "localhost", "[::1]" };
 #define LOCAL_HOSTS (sizeof(local_hosts) / sizeof(local_hosts[0]))
 
 /* ":PORT" or nothing. */
@@ -20,8 +20,29 @@ static bool is_port(const char *text)
 	return text[0] == ':' && text[1] && strspn(text + 1, DIGITS) == strlen(text + 1);
 }
 
+/* An address of 127.0.0.0/8, in the form that everybody writes; what follows it. NULL: none. */
+static const char *skip_loopback(const char *value)
+{
+	if (strncmp(value, "127", 3) != 0)
+		return NULL;
+	value += 3;
+	for (int i = 0; i < 3; i++) {
+		const size_t digits = value[0] == '.' ? strspn(value + 1, DIGITS) : 0;
+
+		if (digits == 0 || digits > 3 || (digits > 1 && value[1] == '0') ||
+		    (digits == 3 && strncmp(value + 1, "255", 3) > 0))
+			return NULL;
+		value += 1 + digits;
+	}
+	return value;
+}
+
 bool header_host_is_local(const char *value)
 {
+	const char *rest = skip_loopback(value);
+
+	if (rest)
+		return is_port(rest);
 	for (size_t i = 0; i < LOCAL_HOSTS; i++) {
 		const size_t size = strlen(local_hosts[i]);
 

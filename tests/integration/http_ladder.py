@@ -45,11 +45,11 @@ class Case(unittest.TestCase):
 class Names(Case):
     def test_hosts(self):
         for host in ("localhost", "LOCALHOST", "127.0.0.1", f"127.0.0.1:{SERVER.port}", "[::1]",
-                     "[::1]:1", "localhost:99"):
+                     "[::1]:1", "localhost:99", "127.0.0.2"):
             with self.subTest(host=host):
                 self.served({"Host": host})
         for host in ("evil.example.com", "localhost.evil.com", "127.0.0.1.evil.com", "localhost:",
-                     "localhost:80x", "127.0.0.2", "", "[::1", "::1", "localhost@evil.com",
+                     "localhost:80x", "128.0.0.1", "", "[::1", "::1", "localhost@evil.com",
                      "0.0.0.0", f"example.com:{SERVER.port}"):
             with self.subTest(host=host):
                 self.refused(403, {"Host": host})

@@ -18,7 +18,16 @@ Test(http_headers, hosts)
 	cr_assert_not(header_host_is_local("localhost:8x"));
 	cr_assert_not(header_host_is_local("localhost.example.com"));
 	cr_assert_not(header_host_is_local("127.0.0.1.example.com"));
-	cr_assert_not(header_host_is_local("127.0.0.11"));
+	cr_assert(header_host_is_local("127.0.0.1"));
+	cr_assert(header_host_is_local("127.255.0.10:80"));
+	cr_assert_not(header_host_is_local("127.0.0.256"));
+	cr_assert_not(header_host_is_local("127.0.0"));
+	cr_assert_not(header_host_is_local("127.0.0.1.1"));
+	cr_assert_not(header_host_is_local("127.0.0.01"));
+	cr_assert_not(header_host_is_local("127.0.0.1111"));
+	cr_assert_not(header_host_is_local("127.1"));
+	cr_assert_not(header_host_is_local("128.0.0.1"));
+	cr_assert_not(header_host_is_local("1270.0.0.1"));
 	cr_assert_not(header_host_is_local("::1"));
 	cr_assert_not(header_host_is_local("user@localhost"));
 }
