@@ -22,10 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "common/log.h"
+#include "clock.h"
 #include "memory.h"
 
 /* From the first byte of a request to its last. */
@@ -50,8 +49,6 @@
 /* A request that announces so much is not worth being read for the sake of its client, which hears
  * of a refusal only when it has been. */
 #define HOPELESS_BYTES (16 * HTTP_BODY_BYTES_MAX)
-
-#define TROUBLE_SAID_MS 60000
 
 #define METHOD_BYTES_MAX 8
 
@@ -83,40 +80,6 @@ struct connection {
 	void *owner;
 };
 
-int64_t http_now_ms(void)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &now) != 0)
-		bug("a clock that cannot be read");
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-void connections_note(struct connections *connections, enum http_trouble trouble)
-{
-	static const char *const texts[TROUBLE_COUNT] = {
-		[TROUBLE_HOST] = "from a web page or under a name that is not this machine's",
-		[TROUBLE_TOKEN] = "without a token that is in the token file",
-		[TROUBLE_PEER] = "from another user of this machine",
-		[TROUBLE_NOT_HTTP] = "in something else than HTTP",
-		[TROUBLE_SLOW] = "that took too long to arrive",
-		[TROUBLE_TOO_LARGE] = "beyond the limit of a request's size",
-		[TROUBLE_FULL] = "while too much waited to be taken",
-		[TROUBLE_NOT_READING] = "whose client did not read the answer",
-		[TROUBLE_SESSIONS] = "for a session more than there can be",
-	};
-	const int64_t now = http_now_ms();
-
-	connections->troubles[trouble]++;
-	if (connections->trouble_said_ms[trouble] != 0 &&
-	    now - connections->trouble_said_ms[trouble] < TROUBLE_SAID_MS)
-		return;
-	log_line("refused %u request%s %s", connections->troubles[trouble],
-		 connections->troubles[trouble] == 1 ? "" : "s", texts[trouble]);
-	connections->trouble_said_ms[trouble] = now;
-	connections->troubles[trouble] = 0;
-}
-
 static size_t queued(const struct connection *connection)
 {
 	return evbuffer_get_length(bufferevent_get_output(connection->bufferevent));
@@ -130,7 +93,7 @@ static void look_soon(struct connections *connections)
 static void set_phase(struct connection *connection, enum phase phase)
 {
 	connection->phase = phase;
-	connection->since_ms = http_now_ms();
+	connection->since_ms = clock_steady_ms();
 	connection->said_ms = connection->moved_ms = connection->since_ms;
 	connection->queued = 0;
 }
@@ -196,7 +159,7 @@ static void on_refusal_written(struct bufferevent *bufferevent, void *argument)
 }
 
 /* Take the connection over from evhttp, which has not answered this request and never will. */
-static void refuse(struct connection *connection, enum http_trouble trouble, const char *status,
+static void refuse(struct connection *connection, enum trouble trouble, const char *status,
 		   const char *text)
 {
 	struct evbuffer *output = bufferevent_get_output(connection->bufferevent);
@@ -207,7 +170,7 @@ static void refuse(struct connection *connection, enum http_trouble trouble, con
 				  text);
 
 	set_phase(connection, PHASE_REFUSED);
-	connections_note(connection->connections, trouble);
+	trouble_note(&connection->connections->troubles, trouble);
 	bufferevent_setcb(connection->bufferevent, on_refused_input, on_refusal_written, on_end,
 			  connection);
 	(void)evbuffer_add_printf(output,
@@ -264,7 +227,7 @@ static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *info
 		return;
 	if (connection->phase == PHASE_READING || connection->phase == PHASE_NEW) {
 		if (connection->taken == 0) {
-			connection->since_ms = http_now_ms();
+			connection->since_ms = clock_steady_ms();
 			connection->is_checked = false;
 		}
 		connection->taken += info->n_added;
@@ -440,7 +403,7 @@ static void sweep(struct connection *connection, int64_t now)
 		else
 			connection_doom(connection);
 	} else if (is_stuck(connection, now)) {
-		connections_note(connection->connections, TROUBLE_NOT_READING);
+		trouble_note(&connection->connections->troubles, TROUBLE_NOT_READING);
 		connection_doom(connection);
 	} else if (connection->phase == PHASE_STREAMING &&
 		   now - connection->said_ms >= KEEP_ALIVE_MS) {
@@ -450,7 +413,7 @@ static void sweep(struct connection *connection, int64_t now)
 
 void connections_sweep(struct connections *connections)
 {
-	const int64_t now = http_now_ms();
+	const int64_t now = clock_steady_ms();
 
 	connections->queued = 0;
 	for (struct connection *c = connections->first; c; c = c->next) {
@@ -540,7 +503,7 @@ static void refuse_growth(struct connection *connection)
 	if ((connection->phase != PHASE_STREAMING || queued(connection) <= QUEUE_BYTES_MAX) &&
 	    connections->queued <= QUEUES_BYTES_MAX)
 		return;
-	connections_note(connections, TROUBLE_NOT_READING);
+	trouble_note(&connections->troubles, TROUBLE_NOT_READING);
 	connection_doom(connection);
 }
 
@@ -585,7 +548,7 @@ void connection_stream(struct connection *connection, const char *bytes, size_t 
 
 	evhttp_send_reply_chunk(connection->request, content);
 	evbuffer_free(content);
-	connection->said_ms = http_now_ms();
+	connection->said_ms = clock_steady_ms();
 	connection->connections->queued += size;
 	refuse_growth(connection);
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "buffer.h"
+#include "http/trouble.h"
 
 /* Of one request; what reference implementations take, below what a line over stdio may be. */
 #define HTTP_BODY_BYTES_MAX ((size_t)4 << 20)
@@ -25,20 +26,6 @@
 struct http;
 struct connection;
 
-/* Why connections and requests are refused; each is said on stderr once in a while. */
-enum http_trouble {
-	TROUBLE_HOST,
-	TROUBLE_TOKEN,
-	TROUBLE_PEER,
-	TROUBLE_NOT_HTTP,
-	TROUBLE_SLOW,
-	TROUBLE_TOO_LARGE,
-	TROUBLE_FULL,
-	TROUBLE_NOT_READING,
-	TROUBLE_SESSIONS,
-	TROUBLE_COUNT,
-};
-
 struct connections {
 	struct event_base *base;
 	struct evhttp *evhttp;
@@ -49,8 +36,7 @@ struct connections {
 	bool is_unix;
 	size_t taken;  /* bytes of requests that are not handed over yet, of all */
 	size_t queued; /* bytes that wait to be sent, of all, at the last look */
-	uint32_t troubles[TROUBLE_COUNT];
-	int64_t trouble_said_ms[TROUBLE_COUNT];
+	struct troubles troubles;
 };
 
 /* `listener` is listening, nonblocking and stays the caller's; nothing is accepted before
@@ -62,8 +48,6 @@ void connections_done(struct connections *connections);
 
 /* To be called about once a second: end what is too slow, keep streams alive. */
 void connections_sweep(struct connections *connections);
-
-void connections_note(struct connections *connections, enum http_trouble trouble);
 
 /* Take a request from evhttp; in its handler only. From here on somebody owes it an answer. */
 struct connection *connection_take(struct connections *connections, struct evhttp_request *request);
@@ -90,8 +74,5 @@ bool connection_is_behind(const struct connection *connection);
 
 /* Close it soon, whatever it is about; its owner is told. */
 void connection_doom(struct connection *connection);
-
-/* Milliseconds of the monotonic clock. */
-int64_t http_now_ms(void);
 
 #endif

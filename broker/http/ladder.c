@@ -106,7 +106,7 @@ static struct rejection check_names(struct inbound *inbound)
 	if (is_local && (!target || header_host_is_local(target)) &&
 	    (!origin || header_origin_is_local(origin)))
 		return passed;
-	connections_note(&inbound->http->connections, TROUBLE_HOST);
+	trouble_note(&inbound->http->connections.troubles, TROUBLE_HOST);
 	return rejection(403, "Host and Origin must be localhost, 127.0.0.1 or [::1]");
 }
 
@@ -129,7 +129,7 @@ static struct rejection check_token(struct inbound *inbound)
 		connection_set_principal(inbound->connection, inbound->principal);
 		return passed;
 	}
-	connections_note(&http->connections, TROUBLE_TOKEN);
+	trouble_note(&http->connections.troubles, TROUBLE_TOKEN);
 	return token ? wrong : missing;
 }
 
@@ -174,7 +174,7 @@ static struct rejection check_size(struct inbound *inbound)
 	_Static_assert(HTTP_BODY_BYTES_MAX == 4194304, "the text below names it");
 	if (evbuffer_get_length(body) <= HTTP_BODY_BYTES_MAX)
 		return passed;
-	connections_note(&inbound->http->connections, TROUBLE_TOO_LARGE);
+	trouble_note(&inbound->http->connections.troubles, TROUBLE_TOO_LARGE);
 	return rejection(413, "The body is longer than 4194304 bytes");
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "http/ladder.h"
 #include "http/post.h"
 #include "mcp/era.h"
@@ -119,7 +120,7 @@ struct legacy *legacy_new(struct http *http, uint32_t principal)
 	legacy->channel.is_behind = is_behind;
 	session_init(&legacy->session, http->host, principal, &legacy->channel);
 	legacy->session.owns_executions = true;
-	legacy->used_ms = http_now_ms();
+	legacy->used_ms = clock_steady_ms();
 	legacy->next = http->sessions;
 	http->sessions = legacy;
 	http->session_count++;
@@ -169,7 +170,7 @@ struct legacy *legacy_find(const struct inbound *inbound)
 			       "There is no such session (any more): initialize again");
 		return NULL;
 	}
-	legacy->used_ms = http_now_ms();
+	legacy->used_ms = clock_steady_ms();
 	return legacy;
 }
 
@@ -183,7 +184,7 @@ static void listener_gone(void *owner)
 	struct legacy *legacy = owner;
 
 	legacy->listener = NULL;
-	legacy->used_ms = http_now_ms();
+	legacy->used_ms = clock_steady_ms();
 }
 
 /* `connection` becomes the channel's stream, from the event after `heard` on. */
@@ -279,7 +280,7 @@ void legacy_delete(const struct inbound *inbound)
 
 void legacy_sweep(struct http *http)
 {
-	const int64_t now = http_now_ms();
+	const int64_t now = clock_steady_ms();
 	struct legacy *next;
 
 	for (struct legacy *legacy = http->sessions; legacy; legacy = next) {

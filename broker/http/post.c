@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "http/agreement.h"
 #include "http/ladder.h"
 #include "http/legacy.h"
@@ -111,7 +112,7 @@ void post_leave_session(struct post *post)
 	while (*link != post)
 		link = &(*link)->next;
 	*link = post->next;
-	post->legacy->used_ms = http_now_ms();
+	post->legacy->used_ms = clock_steady_ms();
 	post->legacy = NULL;
 }
 
@@ -230,7 +231,7 @@ static void take_initialize(struct post *post, const struct inbound *inbound,
 	struct legacy *legacy = legacy_new(inbound->http, inbound->principal);
 
 	if (!legacy) {
-		connections_note(&inbound->http->connections, TROUBLE_SESSIONS);
+		trouble_note(&inbound->http->connections.troubles, TROUBLE_SESSIONS);
 		inbound_refuse(inbound, 503, "There are too many sessions; try again later");
 		(void)leave(post);
 		return;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/trouble.h"
+
+#include "clock.h"
+#include "common/log.h"
+
+#define SAID_MS 60000
+
+void trouble_note(struct troubles *troubles, enum trouble trouble)
+{
+	static const char *const texts[TROUBLE_COUNT] = {
+		[TROUBLE_HOST] = "from a web page or under a name that is not this machine's",
+		[TROUBLE_TOKEN] = "without a token that is in the token file",
+		[TROUBLE_PEER] = "from another user of this machine",
+		[TROUBLE_NOT_HTTP] = "in something else than HTTP",
+		[TROUBLE_SLOW] = "that took too long to arrive",
+		[TROUBLE_TOO_LARGE] = "beyond the limit of a request's size",
+		[TROUBLE_FULL] = "while too much waited to be taken",
+		[TROUBLE_NOT_READING] = "whose client did not read the answer",
+		[TROUBLE_SESSIONS] = "for a session more than there can be",
+	};
+	const int64_t now = clock_steady_ms();
+
+	troubles->counts[trouble]++;
+	if (troubles->said_ms[trouble] != 0 && now - troubles->said_ms[trouble] < SAID_MS)
+		return;
+	log_line("refused %u request%s %s", troubles->counts[trouble],
+		 troubles->counts[trouble] == 1 ? "" : "s", texts[trouble]);
+	troubles->said_ms[trouble] = now;
+	troubles->counts[trouble] = 0;
+}
