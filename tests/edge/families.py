@@ -395,7 +395,7 @@ def add_batches(book):
         "twice a key": [ping, '{"a":1,"a":2}'], "not whole": [ping, "{"], "a string": ['"ping"'],
     }
     for version in ("", *LEGACY_VERSIONS):
-        for label, entries in contents.items():
+        for label, entries in list(contents.items())[::1 if version == BATCHES else 4]:
             book.add(f"batch/{version or 'no version'}/{label}", "[" + ",".join(entries) + "]\n",
                      group=version)
 

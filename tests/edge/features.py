@@ -191,6 +191,45 @@ def add_tasks(book):
                          modern('"t"', f'"{method}"', rest, meta) + "\n")
 
 
+def add_polling(book):
+    """A client that polls gets a task when the call yields."""
+    if "tasks/get" not in book.surface.methods or "read_output" not in book.surface.tools:
+        return
+    meta = META_TEXT.replace('Capabilities":{}',
+                             f'Capabilities":{{"extensions":{{"{TASKS}":{{}}}}}}')
+
+    def ask(method, rest, number='"t"'):
+        return modern(number, f'"{method}"', "," + rest, meta) + "\n"
+
+    def about(method, says, number='"t"'):
+        return step(ask(method, '"taskId":"$T$"', number), result(number, "modern", says))
+
+    def run(command, yield_ms, says):
+        return step(ask("tools/call", '"name":"run_command","arguments":' + dump(
+            {"command": command, "yield_ms": yield_ms})), result('"t"', "modern", says),
+                    **({"keep": {"T": r'"taskId":"([^"]+)"'}} if "task" in says else {}))
+    pause = step(call_text("9", "run_command", {"command": "sleep 0.6"}), done("9", "exit 0"))
+    start = run("sleep 60", 50, '"resultType":"task"')
+    for number in ('"t"', "1.0", '""', "-7"):
+        book.add_steps(f"poll/cancelled/{number}", [
+            start, about("tasks/get", '"status":"working"', number),
+            about("tasks/cancel", '"complete"', number),
+            about("tasks/get", '"status":"cancelled"', number),
+            about("tasks/cancel", '"complete"', number)])
+    book.add_steps("poll/completed", [
+        run("sleep 0.2; echo late", 50, '"resultType":"task"'), pause,
+        about("tasks/get", "late\\n[exit 0"), about("tasks/cancel", '"complete"'),
+        about("tasks/get", '"status":"completed"')])
+    book.add_steps("poll/an update that nobody waits for", [
+        start, step(ask("tasks/update", '"taskId":"$T$","inputResponses":{"x":{}}'),
+                    result('"t"', "modern")), about("tasks/cancel", '"complete"')])
+    book.add_steps("poll/an update without its answers", [
+        start, step(ask("tasks/update", '"taskId":"$T$","inputResponses":7'),
+                    error('"t"', -32602, "inputResponses")), about("tasks/cancel", '"complete"')])
+    book.add_steps("poll/not for a handle", [run("sleep 0.2", 0, "still running"), pause])
+    book.add_steps("poll/not what ends in time", [run("echo quick", 20000, "quick\\n[exit 0")])
+
+
 def add_answers(book):
     """What a client sends along when it was asked something; nobody asked."""
     if "list_sandboxes" not in book.surface.tools:
@@ -309,7 +348,7 @@ def add_handles(book):
 
 
 FAMILIES = (add_resources, add_prompts, add_completion, add_levels, add_listening, add_tasks,
-            add_answers, add_handles)
+            add_polling, add_answers, add_handles)
 
 
 def templates_of(listed):

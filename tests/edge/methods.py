@@ -261,7 +261,7 @@ def add_arguments(book):
             book.add(f"argument/{tool}/{name}/null", call_text("1", tool, dict(base,
                                                                                **{name: None})),
                      want=[failed("1", f"`{name}`")])
-        for raw in ('"x"', '""', '"__proto__"', '"\\u0000"', '"\\ud800"', '"a b"',
+        for raw in ('"x"', '""', '"\\u0000"', '"\\ud800"',
                     '"' + "k" * 300 + '"',
                     '"Command"', '"_meta"', '"\\u001b[2J"'):
             book.add(f"argument/{tool}/unknown/{raw[:30]}",

@@ -51,6 +51,7 @@ VOLATILE = tuple((re.compile(pattern), text) for pattern, text in (
     (r"\b[0-9a-hjkmnp-tv-z]{26}\b", "<sandbox>"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<instant>"),
     (r'("requestState":)"[^"]*"', r'\1"<state>"'),
+    (r'("ttlMs":)3[56]\d{5}\b', r"\1<n>"),  # a task's, which is an hour from its end
 ))
 
 RUN = re.compile(r"(.)\1{199,}")
@@ -379,10 +380,11 @@ def show(case):
 
 # Of the file alone: what nearly all cases have is left out or written short.
 GROUP = "2025-11-25"
-SHORT = {"@J@": '{"jsonrpc":"2.0",',
-         "@META@": '{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
-                   '"io.modelcontextprotocol/clientCapabilities":{},'
-                   '"io.modelcontextprotocol/clientInfo":{"name":"edge","version":"1"}}'}
+META = ('{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+        '"io.modelcontextprotocol/clientCapabilities":%s,'
+        '"io.modelcontextprotocol/clientInfo":{"name":"edge","version":"1"}}')
+SHORT = {"@J@": '{"jsonrpc":"2.0",', "@META@": META % "{}",
+         "@POLLS@": META % '{"extensions":{"io.modelcontextprotocol/tasks":{}}}'}
 
 
 def shorten(pieces, back=False):
