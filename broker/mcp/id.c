@@ -8,11 +8,24 @@
 #include "buffer.h"
 #include "json_string.h"
 #include "json_write.h"
+#include "utf8.h"
 
 static void keep(struct buffer *buffer, char **ret, size_t *ret_size)
 {
 	*ret = buffer->bytes;
 	*ret_size = buffer->size;
+}
+
+/* Can it stand between quotes as it is? Text that was decoded before may not. */
+static bool is_plain(const struct json_value *value)
+{
+	for (size_t i = 0; i < value->size; i++) {
+		const unsigned char byte = (unsigned char)value->text[i];
+
+		if (byte < ' ' || byte == '"' || byte == '\\')
+			return false;
+	}
+	return utf8_is_valid(value->text, value->size);
 }
 
 static bool read_string(const struct json_value *value, struct buffer *raw, struct buffer *meaning)
@@ -22,12 +35,12 @@ static bool read_string(const struct json_value *value, struct buffer *raw, stru
 
 	if (value->size > RPC_ID_BYTES_MAX)
 		return false;
-	if (!value->is_escaped) { /* it has nothing to escape, or was decoded before */
-		json_put_string(&writer, NULL, value->text, value->size);
-	} else {
+	if (value->is_escaped || is_plain(value)) {
 		buffer_append(raw, "\"", 1);
 		buffer_append(raw, value->text, value->size);
 		buffer_append(raw, "\"", 1);
+	} else {
+		json_put_string(&writer, NULL, value->text, value->size);
 	}
 	buffer_append(meaning, "s", 1);
 	buffer_append(meaning, value->text, value->size);
