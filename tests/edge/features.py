@@ -127,6 +127,21 @@ def add_levels(book):
                                              "\\ud800")), *VALUES):
         either(book, f"level/{raw}", "logging/setLevel", f'"level":{raw}')
     either(book, "level/none", "logging/setLevel", "")
+    if "logging/setLevel" not in book.surface.methods:
+        return
+    run = call_text('"c"', "run_command", {"command": "true"})
+    told = [{"note": "notifications/message", "says": f'"event":"{event}"'}
+            for event in ("started", "ended")]
+    for level, notes in (("debug", told), ("emergency", [])):
+        line = message('"f"', '"logging/setLevel"', f'{{"level":"{level}"}}') + "\n"
+        book.add(f"level/then a call/{level}", line + run, want=[result('"f"'), done('"c"',
+                                                                                     "exit 0")],
+                 slow=True, notes=notes)
+        meta = META_TEXT[:-1] + f',"io.modelcontextprotocol/logLevel":"{level}"}}'
+        book.add(f"level/of a call/{level}", modern(
+            '"c"', '"tools/call"', ',"name":"run_command","arguments":{"command":"true"}',
+            meta) + "\n",
+                 want=[done('"c"', "exit 0", "modern")], slow=True, notes=notes)
 
 
 # --- listening ----------------------------------------------------------------------------------
