@@ -129,7 +129,7 @@ static void ask_in_task(struct call *call, const struct json_document *document,
 
 	(void)document;
 	(void)values;
-	if (!call_become_task(call, NULL)) {
+	if (!call_become_task(call, "0123456789abcdefghjkmnpqrs-2")) {
 		call_fail_text(call, "no task");
 		return;
 	}
