@@ -4,6 +4,7 @@
 of what it asked for. And sockets of a file."""
 import os
 import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -71,11 +72,10 @@ class Modern(Case):
         self.assertTrue(self.ends("mark-s"))
 
     def test_closing_before_the_answer_begins_cancels(self):
-        client = ModernClient(self.server)
         call = self.client.call("run_command", command="sleep 60; echo mark-p")
-        client._send(client.connection, "POST", call, client.fitting(call))
+        connection = self.client.begin("POST", call, self.client.fitting(call))
         self.assertTrue(support.wait_until(lambda: self.server.is_running("mark-p")))
-        client.close()
+        connection.close()
         self.assertTrue(self.ends("mark-p"))
 
     def test_a_client_that_is_killed_cancels(self):
@@ -96,13 +96,12 @@ class Modern(Case):
         self.assertTrue(self.ends("mark-k"))
 
     def test_a_half_closed_connection_is_closed(self):
-        client = ModernClient(self.server)
         call = self.client.call("run_command", command="sleep 60; echo mark-h")
-        client._send(client.connection, "POST", call, client.fitting(call))
+        connection = self.client.begin("POST", call, self.client.fitting(call))
         self.assertTrue(support.wait_until(lambda: self.server.is_running("mark-h")))
-        client.connection.sock.shutdown(1)
+        connection.sock.shutdown(socket.SHUT_WR)
         self.assertTrue(self.ends("mark-h"))
-        client.close()
+        connection.close()
 
     def test_a_call_of_the_legacy_era_survives(self):
         client = LegacyClient(self.server)

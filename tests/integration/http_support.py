@@ -184,11 +184,11 @@ def parse_events(lines):
 class Stream:
     """An answer that is read bit by bit."""
 
-    def __init__(self, connection, response):
+    def __init__(self, connection):
         self.connection = connection
-        self.response = response
-        self.status = response.status
-        self.headers = response.headers
+        self.response = connection.getresponse()
+        self.status = self.response.status
+        self.headers = self.response.headers
         self._events = parse_events(self._lines())
 
     def _lines(self):
@@ -263,11 +263,15 @@ class Client:
     def post(self, body, headers=None):
         return self.request("POST", body, headers)
 
-    def stream(self, method, body=None, headers=None):
-        """A request on a connection of its own whose answer is read bit by bit."""
+    def begin(self, method, body=None, headers=None):
+        """A request on a connection of its own, for Stream(); nothing of its answer is awaited."""
         connection = Connection(self.server)
         self._send(connection, method, body, headers or {})
-        return Stream(connection, connection.getresponse())
+        return connection
+
+    def stream(self, method, body=None, headers=None):
+        """The same, with its answer to be read bit by bit."""
+        return Stream(self.begin(method, body, headers))
 
     def message(self, method, params=None, **more):
         message = {"jsonrpc": "2.0", "id": next(self.ids), "method": method, **more}
@@ -320,6 +324,14 @@ class ModernClient(Client):
 
     def open(self, message):
         return self.stream("POST", message, self.fitting(message))
+
+
+def request_head(client, length):
+    """The beginning of a POST of this client, as bytes."""
+    headers = {**client.headers, "Content-Length": length}
+    return ("POST /mcp HTTP/1.1\r\n" +
+            "".join(f"{name}: {value}\r\n" for name, value in headers.items()) +
+            "\r\n").encode()
 
 
 def wait_for_text(server, text, timeout=10):

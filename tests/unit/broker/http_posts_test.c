@@ -356,3 +356,49 @@ Test(http_posts, the_supervisor_ends)
 	rig_workload_end(&workload);
 	hang_up(fd);
 }
+
+/* Requests with a few bytes changed, left out or put in, in pieces: whatever comes back, the next
+ * good one is served. */
+Test(http_posts, spoiled_requests)
+{
+	static const char spoil[] = "\r\n :;,?/=\0\t\"{}[]x0-\xff%";
+	const char *body = INITIALIZE;
+	char good[1024], text[1100];
+	uint64_t random = 88172645463325252U; /* the same each time */
+	size_t size;
+
+	for (int round = 0; round < 3000; round++) {
+		const int fd = connect_client();
+
+		(void)snprintf(good, sizeof(good),
+			       "POST /mcp HTTP/1.1\r\n" HEAD "%sContent-Length: %zu\r\n\r\n%s",
+			       round % 2 ? "" : "Transfer-Encoding: chunked\r\n", strlen(body),
+			       body);
+		size = strlen(good);
+		memcpy(text, good, size);
+		for (int i = 0; i < 1 + round % 4; i++) {
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			const size_t at = random % size;
+			const char with = spoil[random / 1024 % sizeof(spoil)];
+
+			if (random / 65536 % 3 == 0) {
+				memmove(text + at, text + at + 1, size - at - 1);
+				size--;
+			} else if (random / 65536 % 3 == 1) {
+				memmove(text + at + 1, text + at, size - at);
+				text[at] = with;
+				size++;
+			} else {
+				text[at] = with;
+			}
+		}
+		send_bytes(fd, text, size / 2);
+		send_bytes(fd, text + size / 2, size - size / 2);
+		if (round % 3)
+			(void)hear(fd);
+		hang_up(fd);
+	}
+	(void)begin();
+}
