@@ -19,6 +19,7 @@
 #include <sodium.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/stage_hook.h"
@@ -49,7 +50,7 @@ int main(void)
 	log_set_name("msp-broker");
 	confine_descriptors();
 	is_http = confine_is_listening();
-	if (is_http && !http_prepare())
+	if (is_http && (!http_prepare() || fd_set_nonblocking(STDIN_FILENO, true) != 0))
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot prepare for HTTP");
 	base = server_base_new();
 	if (!base)

@@ -5,7 +5,6 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/fd.h"
 #include "common/log.h"
@@ -20,7 +19,7 @@ bool http_prepare(void)
 {
 	tzset(); /* the date of an answer: the first look at it reads /etc/localtime */
 	fd_raise_limit();
-	return sodium_init() >= 0 && fd_set_nonblocking(STDIN_FILENO, true) == 0;
+	return sodium_init() >= 0;
 }
 
 static void on_request(struct evhttp_request *request, void *context)

@@ -40,13 +40,12 @@ struct inbound {
 /* A header's value; NULL: it is absent. */
 const char *inbound_header(const struct inbound *inbound, const char *name);
 
-/* Before the process is confined: what libraries want to open, and limits. False: it failed. Then
- * descriptor 0 is nonblocking. */
+/* Before the process is confined: what libraries want to open, and limits. False: it failed. */
 bool http_prepare(void);
 
-/* `listener` is a listening socket and `tokens` the token file or /dev/null; both stay the
- * caller's. Nobody is served before http_open(). NULL: the descriptors do not fit, and stderr says
- * how. */
+/* `listener` is a listening nonblocking socket and `tokens` the token file or /dev/null; both stay
+ * the caller's. Nobody is served before http_open(). NULL: the descriptors do not fit, and stderr
+ * says how. */
 struct http *http_new(struct host *host, int listener, int tokens);
 void http_open(struct http *http);
 

@@ -268,7 +268,7 @@ class Framing(Case):
         length = f"Content-Length: {len(body)}"
         got = self.exchange(self.head(length, line="POST /mcp HTTP/1.0") + "\n" + body)
         self.assertTrue(got.startswith(b"HTTP/1.0 200 "))
-        call = json.dumps(self.client.call("run_command", command="sleep 1.3; echo late"))
+        call = json.dumps(self.client.call("run_command", command="sleep 2; echo late"))
         got = self.exchange(self.head(f"Content-Length: {len(call)}", line="POST /mcp HTTP/1.0") +
                             "\n" + call)
         self.assertIn(b"text/event-stream", got)

@@ -26,7 +26,7 @@ class Case(unittest.TestCase):
         self.addCleanup(self.client.close)
 
     def ends(self, text):
-        return support.wait_until(lambda: not self.server.is_running(text), 5)
+        return support.wait_until(lambda: not self.server.is_running(text), 10)
 
 
 class Modern(Case):
@@ -36,7 +36,7 @@ class Modern(Case):
         self.assertIn("hello", support.text_of(answer.json()["result"]))
 
     def test_a_slow_answer_is_a_stream(self):
-        call = self.client.call("run_command", command="sleep 1.4; echo hello")
+        call = self.client.call("run_command", command="sleep 2; echo hello")
         stream = self.client.open(call)
         self.assertEqual(stream.headers["Content-Type"], EVENTS)
         event = stream.event()
@@ -46,7 +46,7 @@ class Modern(Case):
         stream.close()
 
     def test_the_same_ids_at_the_same_time(self):
-        calls = [self.client.call("run_command", command=f"sleep 1.2; echo number {i}")
+        calls = [self.client.call("run_command", command=f"sleep 2; echo number {i}")
                  for i in range(4)]
         for call in calls:
             call["id"] = "same"
@@ -105,7 +105,7 @@ class Modern(Case):
 
     def test_a_call_of_the_legacy_era_survives(self):
         client = LegacyClient(self.server)
-        call = client.call("run_command", command="sleep 2.5; echo mark-l")
+        call = client.call("run_command", command="sleep 6; echo mark-l")
         stream = client.stream("POST", call)
         stream.close()
         self.assertTrue(self.server.is_running("mark-l"))
