@@ -188,8 +188,9 @@ bool tokens_find(const struct tokens *tokens, const char *text, uint32_t *ret_pr
 	for (uint32_t i = 0; i < tokens->count; i++) {
 		const uint32_t is_same =
 			sodium_memcmp(hash, tokens->rows[i].hash, sizeof(hash)) == 0;
+		const uint32_t is_first = found == 0; /* two names may have one token */
 
-		found |= tokens->rows[i].principal & (0U - is_same);
+		found |= tokens->rows[i].principal & (0U - (is_same & is_first));
 	}
 	*ret_principal = found;
 	return found != 0;

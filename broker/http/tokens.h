@@ -47,7 +47,8 @@ void tokens_close(struct tokens *tokens);
 /* Read the file again if it changed. */
 void tokens_refresh(struct tokens *tokens);
 
-/* Whose token is this text? False: nobody's. Takes the same time whoever's it is. */
+/* Whose token is this text? False: nobody's; of two, the first one's. Takes the same time whoever's
+ * it is. */
 bool tokens_find(const struct tokens *tokens, const char *text, uint32_t *ret_principal);
 
 /* May who proved to be `principal` still be served? */

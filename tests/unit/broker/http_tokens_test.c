@@ -163,3 +163,19 @@ Test(http_tokens, other_descriptors)
 	cr_assert_eq(tokens_open(&others, open("/tmp", O_RDONLY | O_DIRECTORY)), -EINVAL);
 	cr_assert_eq(tokens_open(&others, -1), -EINVAL);
 }
+
+/* Nobody becomes a third who has nothing to do with it. */
+Test(http_tokens, a_token_of_two_names_is_the_first_ones)
+{
+	uint32_t first = 0, found = 0;
+
+	append(row("alice", "shared"));
+	tokens_refresh(&tokens);
+	cr_assert(tokens_find(&tokens, "shared", &first));
+	append(row("bob", "shared"));
+	append(row("carol", "hers"));
+	tokens_refresh(&tokens);
+	cr_assert_eq(tokens.count, 3);
+	cr_assert(tokens_find(&tokens, "shared", &found));
+	cr_assert_eq(found, first);
+}
