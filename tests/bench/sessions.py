@@ -5,6 +5,9 @@ echoes lines of the same sizes. Both take turns with what they are compared with
 import itertools
 import json
 import os
+import re
+import select
+import socket
 import statistics
 import subprocess
 import time
@@ -58,6 +61,86 @@ class Lines:
         self.process.wait(10)
 
 
+class Posts:
+    """One kept connection of a legacy session to an HTTP server behind a unix socket, which needs
+    no token. What is asked is the body of a POST."""
+
+    def __init__(self, server, session=None):
+        self.server, self.session = server, session
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(server.path)
+        self.rest = b""
+
+    def send(self, line):
+        session = b"Mcp-Session-Id: %s\r\n" % self.session if self.session else b""
+        self.socket.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/"
+                            b"json\r\nAccept: application/json, text/event-stream\r\n%sContent-"
+                            b"Length: %d\r\n\r\n%s" % (session, len(line), line))
+
+    def receive(self):
+        """The next answer's body, or the last event of its stream."""
+        while b"\r\n\r\n" not in self.rest:
+            self.read()
+        head, _, self.rest = self.rest.partition(b"\r\n\r\n")
+        found = re.search(rb"(?i)^mcp-session-id: *(\S+)", head, re.M)
+        if found:
+            self.session = found.group(1)
+        length = re.search(rb"(?i)^content-length: *(\d+)", head, re.M)
+        if not head.startswith(b"HTTP/1.1 200") or not length:
+            return self.receive_chunks(head)
+        while len(self.rest) < int(length.group(1)):
+            self.read()
+        body, self.rest = self.rest[:int(length.group(1))], self.rest[int(length.group(1)):]
+        return [body]
+
+    def receive_chunks(self, head):
+        """The last event of a stream in chunks."""
+        if b"chunked" not in head.lower():
+            raise SystemExit(f"bench: the HTTP server answered {head!r}")
+        while not self.rest.endswith(b"0\r\n\r\n"):
+            self.read()
+        events, self.rest = re.findall(rb"(?m)^data: (\{.*)$", self.rest), b""
+        return events[-1:]
+
+    def read(self):
+        part = self.socket.recv(1 << 18)
+        if not part:
+            raise SystemExit("bench: the HTTP server hung up")
+        self.rest += part
+
+    def ask(self, line):
+        start = time.perf_counter_ns()
+        self.send(line)
+        answer, = self.receive()
+        return answer, (time.perf_counter_ns() - start) / 1000
+
+    def close(self):
+        self.socket.close()
+
+
+class HttpServer:
+    """`msp serve --http` on a socket in this folder."""
+
+    def __init__(self, support, place):
+        self.path = os.path.join(place, "http")
+        self.process = subprocess.Popen(
+            [support.MSP, "serve", "--standalone", "--http", "unix:" + self.path,
+             *support.limits()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        if not support.wait_until(lambda: os.path.exists(self.path), 10):
+            raise SystemExit("bench: there is no HTTP server")
+
+    def connect(self, count):
+        """So many connections of one session."""
+        first = Posts(self)
+        first.ask(request(0, "initialize", HELLO))
+        return [first, *(Posts(self, first.session) for _ in range(count - 1))]
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(10)
+
+
 def request(number, method, params):
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params},
                       separators=(",", ":")).encode() + b"\n"
@@ -96,6 +179,30 @@ def load_server(server, numbers, seconds):
             times.append((time.perf_counter_ns() - begun.pop(answer["id"])) / 1000)
             if time.perf_counter() < end:
                 begin()
+    return times
+
+
+def load_posts(connections, numbers, seconds):
+    """The same over HTTP: one call at a time on each connection."""
+    begun, times = {}, []
+    end = time.perf_counter() + seconds
+    waiting = {connection.socket: connection for connection in connections}
+
+    def begin(connection):
+        begun[connection] = time.perf_counter_ns()
+        connection.send(call(next(numbers), "run_command", {"command": "true"}))
+
+    for connection in connections:
+        begin(connection)
+    while begun:
+        for ready in select.select([entry.socket for entry in begun], [], [])[0]:
+            connection = waiting[ready]
+            answer, = connection.receive()
+            if b'"isError":false' not in answer or b"exit 0" not in answer:
+                raise SystemExit(f"bench: under load, HTTP answered {answer!r}")
+            times.append((time.perf_counter_ns() - begun.pop(connection)) / 1000)
+            if time.perf_counter() < end:
+                begin(connection)
     return times
 
 
@@ -139,7 +246,8 @@ def report_load(found):
              "|---|---:|---:|---:|---:|---:|---:|"]
     for name, (times, seconds) in found.items():
         rate = len(times) / seconds
-        lines.append(f"| {name} | {len(times)} | 0 | {rate:.0f} | {quantile(times, 0.5) / 1000:.2f} "
+        lines.append(
+            f"| {name} | {len(times)} | 0 | {rate:.0f} | {quantile(times, 0.5) / 1000:.2f} "
                      f"| {quantile(times, 0.99) / 1000:.2f} | {rate / bare:.2f} |")
     return lines
 
@@ -191,13 +299,17 @@ def promise_overhead(times):
 def bench(support, place, seconds, calls):
     """(tables, promises, whether all are kept)."""
     numbers = itertools.count(10)
-    server = serve(support)
-    loads = measure_load({"stdio": lambda part: load_server(server, numbers, part)}, seconds)
-    what, line = overhead_line(server)
-    answer, _ = server.ask(line)
+    # their own servers: what calls leave behind is what list_sandboxes lists
+    servers, http = [serve(support), serve(support)], HttpServer(support, place)
+    posts = http.connect(AT_ONCE)
+    loads = measure_load({"stdio": lambda part: load_server(servers[0], numbers, part),
+                          "HTTP": lambda part: load_posts(posts, numbers, part)}, seconds)
+    what, line = overhead_line(servers[1])
+    answer, _ = servers[1].ask(line)
     echo = Lines([os.path.join(place, "echo"), str(len(answer) + 1)])
-    times = measure_overhead({"echo": echo.ask, "stdio": server.ask}, line, calls)
-    for program in (server, echo):
+    times = measure_overhead({"echo": echo.ask, "stdio": servers[1].ask,
+                              "HTTP": http.connect(1)[0].ask}, line, calls)
+    for program in (*servers, echo, *posts, http):
         program.close()
     verdict, is_kept = promise_overhead(times)
     sizes = (len(line), len(answer) + 1)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The lists of the product's own mode: the same in both eras but for what an era itself adds, the
-same on every connection and in every order of messages, and whole over all pages."""
+same on every connection, over both transports, and whole over all pages."""
 import unittest
 
+import http_support
 import support
 
 PREFIX = "io.modelcontextprotocol/"
@@ -80,6 +81,19 @@ class Lists(unittest.TestCase):
             other.call("run_command", command="true")
             for method in reversed(self.methods):
                 self.assertEqual(ask(other, method, True), expected[method])
+
+    def test_http_has_the_same(self):
+        with http_support.HttpServer() as server:
+            for client, era in ((http_support.LegacyClient(server), False),
+                                (http_support.ModernClient(server), True)):
+                say = client.say if era else client.post
+                for method in self.methods:
+                    with self.subTest(method=method, era=era):
+                        answer = say(client.message(method))
+                        self.assertEqual(answer.status, 200)
+                        self.assertEqual(answer.messages()[-1]["result"],
+                                         ask(self.server, method, era))
+                client.close()
 
     def test_names_come_once(self):
         for method, key in LISTS.items():
