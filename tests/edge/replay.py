@@ -16,7 +16,8 @@ A case, one line of cases.jsonl:
            [N] for a long one that was there before, the N-th long one of the file
   ends   afterwards `last` is written and the input closed: the server must end with 0 and, but
          for what `may_say` is for, say nothing more
-  alone  it needs a server of its own"""
+  alone  it needs a server of its own
+  quiet  it needs one where nothing has run: it would be listed"""
 import json
 import os
 import re
@@ -346,27 +347,27 @@ def play_all(cases):
         if case.get("alone"):
             yield case, play_alone(case)
             continue
-        group = case["group"]
+        key = (case["group"], case.get("quiet", False))
         try:
-            if group not in sessions:
-                sessions[group] = Session(group)
+            if key not in sessions:
+                sessions[key] = Session(case["group"])
             results = [judge_step(lines, step)
-                       for lines, step in zip(play(sessions[group], case), case["steps"])]
+                       for lines, step in zip(play(sessions[key], case), case["steps"])]
         except (AssertionError, OSError) as problem:
-            sessions.pop(group).process.kill()
+            sessions.pop(key).process.kill()
             results = [([str(problem)], []) for _ in case["steps"]]
         yield case, results
-        if group in sessions and any(problems for problems, _ in results):
-            sessions.pop(group).process.kill()  # what it leaves behind is not the next one's fault
-        if group in sessions and changes_state(case):
-            if group:
-                sessions[group].greet()
+        if key in sessions and any(problems for problems, _ in results):
+            sessions.pop(key).process.kill()  # what it leaves behind is not the next one's fault
+        if key in sessions and changes_state(case):
+            if case["group"]:
+                sessions[key].greet()
             else:
-                results[-1][0].extend(judge_end(sessions.pop(group)))
-    for group, session in sessions.items():
+                results[-1][0].extend(judge_end(sessions.pop(key)))
+    for key, session in sessions.items():
         problems = judge_end(session)
         if problems:
-            raise AssertionError(f"the server of group {group!r}: {problems}")
+            raise AssertionError(f"the server of {key}: {problems}")
 
 
 def show_input(case):
