@@ -390,6 +390,15 @@ class Inspector(unittest.TestCase):
                 self.assertTrue(text_of(result).startswith("42\n"), result)
                 self.assertEqual(result["_meta"]["msp/execution"]["exit_code"], 0)
 
+    def test_a_long_call_is_a_task_in_the_modern_era(self):
+        """The Inspector declares the extension, and polls until the end."""
+        given = {"command": "echo a; sleep 1.5; echo b", "yield_ms": 300}
+        texts = {era: text_of(self.answer("--method", "tools/call", "--tool-name", "run_command",
+                                          "--tool-args-json", json.dumps(given), era=era))
+                 for era in ("legacy", "modern")}
+        self.assertRegex(texts["legacy"], RUNS)
+        self.assertRegex(texts["modern"], r"^a\nb\n\[exit 0 · \d+\.\d\d s\]$")
+
     def test_an_error_is_one(self):
         result = self.run_it("--method", "tools/call", "--tool-name", "run_command",
                              "--tool-arg", "comand=true", code=5)

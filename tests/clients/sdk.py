@@ -67,7 +67,7 @@ class Session:
             env=place.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
         self.ids = itertools.count(1)
-        self.lines, self.outcomes, self.events = queue.Queue(), {}, []
+        self.lines, self.steps, self.outcomes, self.events = queue.Queue(), {}, {}, []
         self.errors = b""
         self.readers = [threading.Thread(target=reader, daemon=True)
                         for reader in (self._read_lines, self._read_errors)]
@@ -105,6 +105,7 @@ class Session:
         """Send a step; returns its id."""
         number = next(self.ids)
         step = {"id": number, "do": do, "with": list(arguments), "options": options}
+        self.steps[number] = step
         self.process.stdin.write(json.dumps(step).encode() + b"\n")
         self.process.stdin.flush()
         return number
@@ -113,7 +114,10 @@ class Session:
         """Wait for a step; its result, or ClientError."""
         end = time.monotonic() + timeout
         while number not in self.outcomes:
-            self._take(end - time.monotonic())
+            try:
+                self._take(end - time.monotonic())
+            except TimeoutError as error:
+                raise TimeoutError(f"step {number}, {self.steps[number]}: {error}") from None
         message = self.outcomes.pop(number)
         if "error" in message:
             raise ClientError(message["error"])
