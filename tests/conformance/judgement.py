@@ -30,7 +30,7 @@ class Suite:
 
 
 class Judgement(unittest.TestCase):
-    def judge(self, results, code):
+    def judge(self, results, code, all_count=False):
         """(exit code, text) of a run of two scenarios that count, and one that does not."""
         listed = (["one", "two-and-a-half"], {"extra": "pending"})
         text = io.StringIO()
@@ -39,7 +39,7 @@ class Judgement(unittest.TestCase):
                 contextlib.redirect_stdout(text):
             runs = conformance.run_revision(None, REVISION, None, False)
             conformance.report(runs, [REVISION])
-            return conformance.summarise(runs, 1), text.getvalue()
+            return conformance.summarise(runs, 1, all_count), text.getvalue()
 
     def test_all_pass(self):
         code, text = self.judge({"one": ["SUCCESS"], "two-and-a-half": ["SUCCESS", "WARNING"],
@@ -61,11 +61,14 @@ class Judgement(unittest.TestCase):
             code, _ = self.judge({**results, "extra": ["SUCCESS"]}, 1)
             self.assertEqual(code, 1)
 
-    def test_what_is_not_scored_does_not_fail(self):
-        code, text = self.judge({"one": ["SUCCESS"], "two-and-a-half": ["SUCCESS"],
-                                 "extra": ["FAILURE"]}, 0)
+    def test_what_is_not_scored_fails_when_it_is_asked_for(self):
+        results = {"one": ["SUCCESS"], "two-and-a-half": ["SUCCESS"], "extra": ["FAILURE"]}
+        code, text = self.judge(results, 0)
         self.assertEqual(code, 0)
         self.assertRegex(text, r"OK \(skipped=1\)\n$")
+        code, text = self.judge(results, 0, all_count=True)
+        self.assertEqual(code, 1)
+        self.assertRegex(text, r"FAILED \(failures=1\)\n$")
 
     def test_the_suite_must_agree(self):
         good = {"one": ["SUCCESS"], "two-and-a-half": ["SUCCESS"], "extra": ["SUCCESS"]}
