@@ -80,6 +80,8 @@ static void said_value(const struct json_document *document, struct json_value *
 	token = find_value(&tokens, json_member(document, meta, "progressToken"), true);
 	if (!token)
 		return;
+	if (token->sent == 0)
+		token->progress = -1; /* 0 is progress too, once */
 	token->sent++;
 	token->holder = name;
 }
