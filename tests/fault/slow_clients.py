@@ -16,7 +16,7 @@ import faults
 import leftovers
 import support
 
-MEMORY_KIB = 64 * 1024
+MEMORY_KIB = (64 + 32) * 1024  # what is kept of all outputs, and everything else
 OTHERS_S = 2.0  # another client's `true` takes at most this long
 END_S = 1.0
 FLOOD_BYTES = 10_000_000
