@@ -59,7 +59,7 @@ static bool read_offset(const char *text, uint64_t *ret)
 	const size_t digits = strspn(text, "0123456789");
 
 	*ret = strtoull(text, NULL, 10);
-	return text[digits] == '\0' && digits <= OFFSET_DIGITS;
+	return digits <= OFFSET_DIGITS && text[digits] == '\0';
 }
 
 static bool log_exists(const struct session *session, const struct resource_values *values)

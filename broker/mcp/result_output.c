@@ -44,7 +44,7 @@ struct result_part result_part_all(const struct execution_info *info)
 
 struct result_part result_part_new(const struct execution_info *info)
 {
-	struct result_part part;
+	struct result_part part = { .from = { 0 } };
 
 	for (size_t i = 0; i < OUTPUT_STREAMS; i++) {
 		part.from[i] = info->cursor[i];

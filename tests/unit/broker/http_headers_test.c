@@ -105,7 +105,9 @@ Test(http_headers, decoding)
 	expect_decoded("", "");
 	expect_decoded("=?base64?SGVsbG8=?=", "Hello");
 	expect_decoded("  =?base64?SGVsbG8h?=  ", "Hello!");
-	expect_decoded("=?base64?" "?=", "");
+	expect_decoded("=?base64?"
+		       "?=",
+		       "");
 	expect_decoded("=?base64?SA==?=", "H");
 	expect_decoded("=?base64?w6k=?=", "\xc3\xa9");
 	expect_decoded("=?base64?SGVsbG8=", "=?base64?SGVsbG8=");
