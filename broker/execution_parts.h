@@ -63,7 +63,6 @@ struct executions {
 	size_t kept_count;
 	struct execution *first, *last;
 	struct execution_watches watches;
-	struct execution_walk *walk;
 	struct event *expiry;
 };
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/names.h"
@@ -22,20 +22,11 @@ static const struct timeval expiry_time = { .tv_sec = 60 };
 
 #define ID_BYTES 16
 
-int64_t executions_now_ms(void)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &now) != 0)
-		bug("a clock that cannot be read");
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void on_expiry(evutil_socket_t fd, short what, void *argument)
 {
 	(void)fd;
 	(void)what;
-	executions_expire(argument, executions_now_ms());
+	executions_expire(argument, clock_steady_ms());
 }
 
 struct executions *executions_new(struct event_base *base, struct supervisor_client *client,
@@ -147,7 +138,7 @@ static struct execution *create(struct executions *executions, const struct exec
 	execution->request = ++executions->last_request;
 	execution->info.owner = order->owner;
 	execution->info.label = *order->label;
-	execution->info.started_ms = execution->used_ms = executions_now_ms();
+	execution->info.started_ms = execution->used_ms = clock_steady_ms();
 	name_execution(&execution->info);
 	execution_streams_init(execution, order);
 	execution->previous = executions->last;
@@ -317,7 +308,7 @@ struct execution *executions_find(struct executions *executions, uint32_t princi
 		    strlen(e->info.handle) != size ||
 		    sodium_memcmp(e->info.handle, handle, size) != 0)
 			continue;
-		e->used_ms = executions_now_ms();
+		e->used_ms = clock_steady_ms();
 		return e;
 	}
 	return NULL;
@@ -398,7 +389,7 @@ static void finish(struct execution *execution)
 	info->refused = execution->refused;
 	info->done = execution->refused ? NULL : &execution->done;
 	info->state = EXECUTION_OVER;
-	info->over_ms = execution->used_ms = executions_now_ms();
+	info->over_ms = execution->used_ms = clock_steady_ms();
 	executions->live_count--;
 	executions->kept_count++;
 	execution->notifying++;
@@ -440,7 +431,7 @@ static void set_started(struct execution *execution, uint64_t output_bytes, uint
 	execution->output_left = output_bytes > 0 ? output_bytes : UINT64_MAX;
 	info->log.bytes_max = log_bytes < OUTPUT_MEMORY_MAX ? (size_t)log_bytes : OUTPUT_MEMORY_MAX;
 	if (wall_ms > 0)
-		info->ends_ms = executions_now_ms() + (int64_t)wall_ms;
+		info->ends_ms = clock_steady_ms() + (int64_t)wall_ms;
 }
 
 /* What it does without them is nobody's result: it is ended, and said to have failed. */

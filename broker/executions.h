@@ -64,7 +64,7 @@ enum execution_state {
 };
 
 /* What is known of an execution. Read only; valid until it is gone. Times are of the monotonic
- * clock, see executions_now_ms(). */
+ * clock, see clock_steady_ms(). */
 struct execution_info {
 	char sandbox[SANDBOX_ID_CHARS + 1];
 	char handle[EXECUTION_HANDLE_MAX + 1];
@@ -152,9 +152,6 @@ struct execution *executions_older(const struct executions *executions,
 				   const struct execution *newer);
 
 const struct execution_info *execution_info(const struct execution *execution);
-
-/* Milliseconds of the clock that the infos' times are of. */
-int64_t executions_now_ms(void);
 
 /* Notify of what happens to this execution, or to all of them. */
 void execution_watch(struct execution *execution, struct execution_watch *watch);

@@ -119,7 +119,7 @@ static void describe(const struct session *session, size_t place, struct resourc
 	ret->size = info->log.streams[OUTPUT_OUT].total + info->log.streams[OUTPUT_ERR].total;
 	ret->has_size = true;
 	if (info->state == EXECUTION_OVER) /* while it runs, each moment may be the one */
-		ret->modified_ms = clock_date_ms() - (executions_now_ms() - info->over_ms);
+		ret->modified_ms = clock_date_ms() - (clock_steady_ms() - info->over_ms);
 }
 
 /* --- the log for reading -------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "clock.h"
 #include "common/names.h"
 #include "excerpt.h"
 #include "mcp/result.h"
@@ -129,14 +130,14 @@ static void say_dropped(const struct execution_info *info, struct result *ret)
 
 static uint64_t us_since(int64_t then_ms)
 {
-	const int64_t now = executions_now_ms();
+	const int64_t now = clock_steady_ms();
 
 	return now > then_ms ? (uint64_t)(now - then_ms) * 1000 : 0;
 }
 
 static void say_running(const struct execution_info *info, bool is_silent, struct buffer *text)
 {
-	const int64_t left_ms = info->ends_ms - executions_now_ms();
+	const int64_t left_ms = info->ends_ms - clock_steady_ms();
 
 	buffer_append_text(text, "[still running after ");
 	result_put_duration(text, us_since(info->started_ms));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/tool_handle.h"
 
+#include <stdlib.h>
+
 #include "text.h"
 
 struct execution *handle_find(struct call *call, const struct json_value *handle)
@@ -72,4 +74,22 @@ bool handle_answer_end(struct call *call, struct execution *execution,
 	is_kept = result.is_truncated;
 	handle_answer_result(call, execution, &result, is_kept);
 	return is_kept;
+}
+
+void handle_waiting_ended(struct waiting *waiting, enum waiting_end end)
+{
+	struct result_part part;
+
+	if (end == WAITING_GONE) {
+		handle_fail_gone(waiting->call);
+	} else {
+		part = result_part_new(execution_info(waiting->execution));
+		handle_answer(waiting->call, waiting->execution, &part, RESULT_TEXT_BYTES);
+	}
+	free(waiting);
+}
+
+void handle_waiting_cancelled(struct waiting *waiting)
+{
+	free(waiting);
 }

@@ -9,6 +9,7 @@
 #include "mcp/call.h"
 #include "mcp/result.h"
 #include "mcp/tools.h"
+#include "mcp/waiting.h"
 
 /* The parameter of every such tool. Of a handle that is none, a bit more is read than one has. */
 #define HANDLE_PARAM                                                                               \
@@ -31,6 +32,10 @@ void handle_answer(struct call *call, struct execution *execution, const struct 
  * either, for it shows everything. */
 bool handle_answer_end(struct call *call, struct execution *execution,
 		       const struct result_part *part);
+
+/* For waiting_rules of a call that shows what is new; they free `waiting`. */
+void handle_waiting_ended(struct waiting *waiting, enum waiting_end end);
+void handle_waiting_cancelled(struct waiting *waiting);
 
 /* Answer with a finished text; `is_kept`: and with the handle. Frees the text. */
 void handle_answer_result(struct call *call, const struct execution *execution,

@@ -3,7 +3,6 @@
  * kill_execution: end an execution, or send a signal to it.
  */
 #include <signal.h>
-#include <stdlib.h>
 
 #include "mcp/tool_execution.h"
 #include "mcp/tool_handle.h"
@@ -36,25 +35,8 @@ static const struct tool_param params[KILL_PARAMS] = {
 					 "them." },
 };
 
-static void on_ended(struct waiting *waiting, enum waiting_end end)
-{
-	struct result_part part;
-
-	if (end == WAITING_GONE) {
-		handle_fail_gone(waiting->call);
-	} else {
-		part = result_part_new(execution_info(waiting->execution));
-		handle_answer(waiting->call, waiting->execution, &part, RESULT_TEXT_BYTES);
-	}
-	free(waiting);
-}
-
-static void on_cancelled(struct waiting *waiting)
-{
-	free(waiting);
-}
-
-static const struct waiting_rules rules = { .ended = on_ended, .cancelled = on_cancelled };
+static const struct waiting_rules rules = { .ended = handle_waiting_ended,
+					    .cancelled = handle_waiting_cancelled };
 
 static void send_signal(struct call *call, struct execution *execution, size_t index)
 {

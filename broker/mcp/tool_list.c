@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "clock.h"
 #include "common/names.h"
 #include "mcp/call.h"
 #include "mcp/tool_execution.h"
@@ -48,7 +49,7 @@ static void put_milliseconds(struct json_writer *writer, const char *key, int64_
 
 static void put_execution(struct json_writer *writer, const struct execution_info *info)
 {
-	const int64_t now_ms = executions_now_ms();
+	const int64_t now_ms = clock_steady_ms();
 	const char *command = info->label.command;
 
 	json_open_object(writer, NULL);

@@ -109,14 +109,9 @@ static void on_ended(struct waiting *waiting, enum waiting_end end)
 	free(waiting);
 }
 
-static void on_cancelled(struct waiting *waiting)
-{
-	free(waiting);
-}
-
 static const struct waiting_rules rules = {
 	.ended = on_ended,
-	.cancelled = on_cancelled,
+	.cancelled = handle_waiting_cancelled,
 	.has_news = has_news,
 	.settle_ms = SETTLE_MS,
 };

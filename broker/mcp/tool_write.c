@@ -2,8 +2,6 @@
  *
  * write_stdin: type to an execution, and see what it says.
  */
-#include <stdlib.h>
-
 #include "mcp/tool_execution.h"
 #include "mcp/tool_handle.h"
 #include "mcp/waiting.h"
@@ -64,27 +62,9 @@ static bool has_news(const struct waiting *waiting)
 	return !result_part_is_empty(&part);
 }
 
-static void on_ended(struct waiting *waiting, enum waiting_end end)
-{
-	struct result_part part;
-
-	if (end == WAITING_GONE) {
-		handle_fail_gone(waiting->call);
-	} else {
-		part = result_part_new(execution_info(waiting->execution));
-		handle_answer(waiting->call, waiting->execution, &part, RESULT_TEXT_BYTES);
-	}
-	free(waiting);
-}
-
-static void on_cancelled(struct waiting *waiting)
-{
-	free(waiting);
-}
-
 static const struct waiting_rules rules = {
-	.ended = on_ended,
-	.cancelled = on_cancelled,
+	.ended = handle_waiting_ended,
+	.cancelled = handle_waiting_cancelled,
 	.has_news = has_news,
 	.settle_ms = SETTLE_MS,
 	.is_still_settled = true,

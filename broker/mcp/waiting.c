@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "clock.h"
 #include "mcp/execution_news.h"
 #include "memory.h"
 
@@ -77,7 +78,7 @@ static void on_progress(evutil_socket_t fd, short what, void *argument)
 	struct waiting *waiting = argument;
 	const struct output *streams = execution_info(waiting->execution)->log.streams;
 	const uint64_t bytes = streams[OUTPUT_OUT].total + streams[OUTPUT_ERR].total;
-	const int64_t ms = executions_now_ms() - waiting->began_ms;
+	const int64_t ms = clock_steady_ms() - waiting->began_ms;
 	char text[64];
 
 	(void)fd;
@@ -131,7 +132,7 @@ void waiting_begin(struct waiting *waiting, struct call *call, struct execution 
 	waiting->rules = rules;
 	waiting->watch = (struct execution_watch){ .notify = on_event };
 	waiting->limit = waiting->settling = waiting->progress = NULL;
-	waiting->began_ms = executions_now_ms();
+	waiting->began_ms = clock_steady_ms();
 	waiting->limit_ms = limit_ms;
 	if (execution_info(execution)->state == EXECUTION_OVER) {
 		rules->ended(waiting, WAITING_OVER);

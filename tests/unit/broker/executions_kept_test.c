@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "common/channel.h"
 #include "common/fd.h"
 #include "common/names.h"
@@ -234,7 +235,7 @@ Test(kept, only_so_many_of_all)
 
 Test(kept, only_for_so_long)
 {
-	const int64_t now = executions_now_ms();
+	const int64_t now = clock_steady_ms();
 	char handle[EXECUTION_HANDLE_MAX + 1];
 
 	(void)start_and_end(1, 0);
