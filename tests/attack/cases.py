@@ -61,7 +61,9 @@ CASES = {
                 LIMITS + "test_in_a_process_that_hides_its_memory",
                 absent="decisions by user notification: filters decide alone"),
     "T23": case("file tools that see more than a command does", absent="file tools"),
-    "T24": case("the control interface, reached from inside", absent="HTTP"),
+    "T24": case("the control interface, reached from inside",
+                INTEGRATION + "http_ladder.py: test_none",
+                INTEGRATION + "http_ladder.py: test_hosts"),
     # Faults of earlier systems of this design.
     "F1": case("Landlock as far as it goes, which may be nowhere",
                FAULT + "setup_faults.py: test_a_kernel_without_landlock",
@@ -90,7 +92,9 @@ CASES = {
                 YAML + "a_mistake_names_file_line_key_and_what_was_expected"),
     "F13": case("races of parallel starts", INTEGRATION + "stress_many.py: test_one_server"),
     # Between client, server and workload.
-    "M1": case("Host and Origin of requests", absent="HTTP"),
+    "M1": case("Host and Origin of requests",
+               INTEGRATION + "http_ladder.py: test_hosts",
+               INTEGRATION + "http_ladder.py: test_origins"),
     "M2": case("paths compared by prefix"),
     "M3": case("a link in the workspace that widens a file tool", absent="file tools"),
     "M4": case("terminal escapes and invalid UTF-8 in results",
@@ -98,7 +102,10 @@ CASES = {
     "M5": case("a workload that prints messages of the protocol, or one endless line",
                INTEGRATION + "mcp_tools.py: test_a_workload_cannot_speak_for_the_server"),
     "M6": case("secrets on command lines, in other executions, in logs and errors"),
-    "M7": case("cursors and request states that a client can forge", absent="cursors and states"),
+    "M7": case("cursors and request states that a client can forge",
+               UNIT + "broker/mcp_sealed_test.c: nothing_but_the_whole_text_opens",
+               UNIT + "broker/mcp_sealed_test.c: a_state_is_its_requests_own",
+               UNIT + "broker/mcp_era_test.c: cursors"),
     # What they mean for the init.
     "R1": case("no descriptor of ours, in the first moment of a workload",
                "tests/attack/processes.py: test_its_descriptors_are_never_shown_early"),

@@ -13,6 +13,7 @@ import uuid
 import evidence
 import probes
 import support
+from http_support import HttpServer
 
 setUpModule = probes.needs_ordinary_user
 
@@ -207,6 +208,18 @@ class Sockets(probes.Attack):
         self.assert_refused(probes.in_sandbox(acts[0], path), "ENOENT")
         self.prove_by(lambda without: probes.in_sandbox(
             acts[0], "/../host" + path, without=without), ("ENOENT",))
+
+    @evidence.attack("T24", "the HTTP server", "network")
+    def test_http_server(self):
+        with HttpServer() as server:
+            self.prove("connect", "127.0.0.1", server.port, errors=("ECONNREFUSED",))
+
+    @evidence.attack("T24", "the HTTP server's socket file", "root")
+    def test_http_socket(self):
+        with HttpServer(unix=True, tokens=()) as server:
+            self.assert_refused(probes.in_sandbox("unix-connect", server.path), "ENOENT")
+            self.prove_by(lambda without: probes.in_sandbox(
+                "unix-connect", "/../host" + server.path, without=without), ("ENOENT",))
 
     def test_a_socket_in_a_shown_folder(self):
         """What README says of --ro: before Landlock's ABI 9 nothing stops it but not showing it."""
