@@ -205,14 +205,25 @@ static void notify(const struct execution_watches *watches, struct execution *ex
 	walks = walk.outer;
 }
 
-void execution_notify(struct execution *execution, enum execution_event event)
+/* Whoever is told may remove it; it stays in memory for the caller. */
+static void announce(struct execution *execution, enum execution_event event)
 {
 	execution->notifying++;
 	notify(&execution->watches, execution, event);
 	notify(&execution->executions->watches, execution, event);
 	execution->notifying--;
+}
+
+static void free_removed(struct execution *execution)
+{
 	if (execution->is_removed && execution->notifying == 0)
 		free_execution(execution);
+}
+
+void execution_notify(struct execution *execution, enum execution_event event)
+{
+	announce(execution, event);
+	free_removed(execution);
 }
 
 /* --- what is asked of the supervisor ---------------------------------------------------------- */
@@ -348,9 +359,7 @@ void execution_discard(struct execution *execution)
 	if (execution->is_removed || execution->is_abandoned)
 		return;
 	execution->is_abandoned = true;
-	execution->notifying++;
-	execution_notify(execution, EXECUTION_GONE);
-	execution->notifying--;
+	announce(execution, EXECUTION_GONE);
 	if (execution->info.state == EXECUTION_OVER || execution->is_draining) {
 		execution_remove(execution);
 		return;
@@ -392,11 +401,9 @@ static void finish(struct execution *execution)
 	info->over_ms = execution->used_ms = clock_steady_ms();
 	executions->live_count--;
 	executions->kept_count++;
-	execution->notifying++;
-	execution_notify(execution, EXECUTION_ENDED);
-	execution->notifying--;
+	announce(execution, EXECUTION_ENDED);
 	if (execution->is_removed)
-		free_execution(execution);
+		free_removed(execution);
 	else
 		executions_fit_kept(executions, execution);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "memory.h"
 #include "text.h"
 
 /* The visible profile at `place`; NULL behind the last. */
@@ -44,13 +45,15 @@ static void describe(const struct session *session, size_t place, struct resourc
 {
 	const struct plan *plan = &session->host->plan;
 	const struct plan_profile *profile = profile_at(session, place);
-	const char *name = plan_string(plan, profile->name);
-	const char *description = plan_string(plan, profile->description);
+	const char *name;
 
+	if (!profile)
+		bug("a profile beyond the last");
+	name = plan_string(plan, profile->name);
 	(void)strncpy(ret->values.value[0], name, RESOURCE_VALUE_MAX - 1);
 	buffer_append_text(&ret->name, name);
 	buffer_format(&ret->title, "Policy of the profile %s", name);
-	buffer_append_text(&ret->description, description);
+	buffer_append_text(&ret->description, plan_string(plan, profile->description));
 	ret->size = strlen(plan_string(plan, profile->text));
 	ret->has_size = true;
 }
@@ -64,9 +67,12 @@ static void read_policy(struct call *call, const struct resource *resource)
 {
 	const struct plan *plan = &call->session->host->plan;
 	const struct plan_profile *profile = find(call->session, resource->values.value[0]);
-	const char *whole = plan_string(plan, profile->text);
 	struct buffer text = { 0 };
+	const char *whole;
 
+	if (!profile)
+		bug("a profile that was there is gone");
+	whole = plan_string(plan, profile->text);
 	/* one that is cut is far beyond what anybody writes */
 	buffer_append(&text, whole, text_fit_first(whole, strlen(whole), RESOURCE_BYTES_MAX));
 	resources_answer(call, resource, NULL, &text);
