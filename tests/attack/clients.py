@@ -117,7 +117,7 @@ class Output(probes.Attack):
             with support.Server() as server:
                 server.initialize()
                 number = server.post("tools/call", {"name": "run_command", "arguments": {
-                    "command": command, "timeout_ms": 120000}})
+                    "command": command, "timeout_ms": 120000, "yield_ms": support.YIELD_MS}})
                 self.assertEqual(server.request("ping"), {}, "while it floods")
                 result = server.answer(number, 150)
                 self.assertIn(str(LINE_BYTES), support.text_of(result))

@@ -26,8 +26,7 @@ class Delegation(units.ServiceCase):
     def sandbox(self):
         """The cgroup of a sandbox of the service; it lives until the test's end."""
         client = self.client()
-        client.post("tools/call", {"name": "run_command",
-                                   "arguments": {"command": units.SLEEP}})
+        client.post("tools/call", units.LASTING)
         self.assertTrue(support.wait_until(lambda: units.sleepers(), 20))
         return f"{units.cgroup()}/msp.{units.main_pid()}/sandboxes/s0"
 

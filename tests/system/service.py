@@ -85,7 +85,7 @@ class Clients(units.ServiceCase):
 
     def test_a_client_that_is_killed_takes_its_commands_along(self):
         client = self.client()
-        client.post("tools/call", {"name": "run_command", "arguments": {"command": units.SLEEP}})
+        client.post("tools/call", units.LASTING)
         self.assertTrue(support.wait_until(lambda: units.sleepers(), 20))
         client.process.kill()
         self.assertTrue(support.wait_until(lambda: not units.sleepers(), 5))
@@ -127,8 +127,7 @@ class Ends(units.ServiceCase):
         with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
             clients = list(pool.map(lambda _: self.client(), range(CLIENTS)))
         for client in clients:
-            client.post("tools/call", {"name": "run_command",
-                                       "arguments": {"command": units.SLEEP}})
+            client.post("tools/call", units.LASTING)
         self.assertTrue(support.wait_until(
             lambda: units.status()["executions"]["now"] == CLIENTS, units.SECONDS))
         return clients

@@ -63,6 +63,9 @@ def read(path):
 
 # A command that does not end by itself, and that nobody else runs.
 SLEEP = "sleep 4321"
+# A call of it that is not answered for as long as a call can wait.
+LASTING = {"name": "run_command",
+           "arguments": {"command": SLEEP, "yield_ms": support.YIELD_MS}}
 
 
 def commands():
