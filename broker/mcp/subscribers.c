@@ -74,6 +74,8 @@ static void drop_topic(struct subscriptions *all, const struct topic *topic)
 	struct topic **link = find_topic(all, topic->uri, topic->size);
 	struct topic *gone = *link;
 
+	if (!gone)
+		bug("a topic that is not in the table");
 	*link = gone->next;
 	all->topics--;
 	free(gone);
@@ -286,6 +288,10 @@ void subscriber_remove(struct host *host, struct subscriber *subscriber,
 
 void subscriber_remove_all(struct host *host, struct subscriber *subscriber)
 {
-	while (subscriber->first)
-		drop(host->subscriptions, subscriber->first);
+	struct subscription *next;
+
+	for (struct subscription *s = subscriber->first; s; s = next) {
+		next = s->next_of_its;
+		drop(host->subscriptions, s);
+	}
 }

@@ -51,7 +51,8 @@ static void cancel(struct call *call)
 static void set_timer(struct waiting *waiting, struct event **timer, uint32_t ms,
 		      event_callback_fn call)
 {
-	const struct timeval time = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
+	const struct timeval time = { .tv_sec = ms / 1000,
+				      .tv_usec = (suseconds_t)(ms % 1000) * 1000 };
 
 	if (!*timer)
 		*timer = evtimer_new(waiting->call->session->host->base, call, waiting);
