@@ -51,7 +51,7 @@ class Long(unittest.TestCase):
             self.assertTrue(result["isError"])
             self.assertEqual(support.text_of(result), unknown.replace(handle[:-1] + "7", handle))
         self.assertEqual((self.listed(alice), self.listed(bob)), ([handle], []))
-        self.assertTrue(self.server.is_running("mark-a"))
+        self.assertTrue(support.wait_until(lambda: self.server.is_running("mark-a")))
         self.assertIn("[cancelled", self.text(alice, "kill_execution", handle=handle))
 
     def test_a_session_lists_and_ends_its_own(self):
@@ -70,7 +70,7 @@ class Long(unittest.TestCase):
         self.assertTrue(answer["isError"])
         self.assertIn("ended with the session", support.text_of(answer))
         self.assertIn("no execution", self.text(other, "read_output", handle=ones))
-        self.assertTrue(self.server.is_running("mark-m"))
+        self.assertTrue(support.wait_until(lambda: self.server.is_running("mark-m")))
 
     def test_who_goes_after_the_handle_leaves_it_running(self):
         client = self.client(ModernClient)

@@ -43,8 +43,8 @@ class Memory(Limits):
         self.assertEqual(told["verdict"], "memory", told)
         self.assertEqual(told["exit_code"], 137)
         self.assertGreater(told["peak_bytes"], MEMORY_MIB << 19)
-        # What is taken between two looks at it comes on top.
-        self.assertLess(told["peak_bytes"], MEMORY_MIB << 21)
+        # What is taken between two looks at it comes on top; looks are late on a busy machine.
+        self.assertLess(told["peak_bytes"], 3 * MEMORY_MIB << 20)
         self.assertEqual(told["stdout"], "before\n")
 
     def test_one_process(self):
