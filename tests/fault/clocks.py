@@ -84,7 +84,7 @@ class Jumps(Clocked):
         self.assertLessEqual({1, 2, 3, 4}, set(answers))
         for number, text in ((1, "quick\n[exit 0"), (3, "slow\n[exit 0"), (4, "left\n[exit 0")):
             self.assertTrue(support.text_of(answers[number][0]).startswith(text), answers)
-        self.assertEqual(answers[2][0]["_meta"]["msp/execution"]["verdict"], "timeout")
+        self.assertEqual(answers[2][0]["_meta"]["msp/execution"].get("verdict"), "timeout")
         self.assertGreater(answers[2][1], 0.6)
         self.assertLess(answers[2][1], 3)
         self.assertLess(answers[4][1], 3)
