@@ -47,6 +47,12 @@ void buffer_format(struct buffer *buffer, const char *format, ...)
 	buffer_append(buffer, text, (size_t)size);
 }
 
+void buffer_end_line(struct buffer *buffer)
+{
+	if (buffer->size > 0 && buffer->bytes[buffer->size - 1] != '\n')
+		buffer_append_text(buffer, "\n");
+}
+
 void buffer_drop(struct buffer *buffer, size_t size)
 {
 	if (size > buffer->size)

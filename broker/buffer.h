@@ -20,6 +20,9 @@ void buffer_append_text(struct buffer *buffer, const char *text);
 void buffer_format(struct buffer *buffer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* A newline, unless the buffer is empty or ends with one. */
+void buffer_end_line(struct buffer *buffer);
+
 /* Drop the first `size` bytes. */
 void buffer_drop(struct buffer *buffer, size_t size);
 

@@ -13,14 +13,13 @@
 #include "common/names.h"
 #include "execution_parts.h"
 #include "memory.h"
+#include "random_id.h"
 
 /* Pipes close when the sandbox dies, which is before or right after execution_done. */
 static const struct timeval drain_time = { .tv_usec = 500000 };
 
 /* How often those that were kept for long enough are looked for. */
 static const struct timeval expiry_time = { .tv_sec = 60 };
-
-#define ID_BYTES 16
 
 static void on_expiry(evutil_socket_t fd, short what, void *argument)
 {
@@ -103,29 +102,9 @@ static struct execution *find(const struct executions *executions, uint64_t requ
 	return execution;
 }
 
-static void make_id(char ret[SANDBOX_ID_CHARS + 1])
-{
-	static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
-	uint8_t bytes[ID_BYTES];
-	unsigned int bits = 0; /* not yet written, the newest lowest */
-	int count = SANDBOX_ID_CHARS * 5 - ID_BYTES * 8;
-	size_t at = 0;
-
-	randombytes_buf(bytes, sizeof(bytes));
-	for (size_t i = 0; i < SANDBOX_ID_CHARS; i++) {
-		if (count < 5) {
-			bits = bits << 8 | bytes[at++];
-			count += 8;
-		}
-		count -= 5;
-		ret[i] = digits[bits >> count & 31];
-	}
-	ret[SANDBOX_ID_CHARS] = '\0';
-}
-
 static void name_execution(struct execution_info *info)
 {
-	make_id(info->sandbox);
+	random_id_make(info->sandbox);
 	info->number = 1; /* each has a sandbox of its own */
 	(void)snprintf(info->handle, sizeof(info->handle), "%s-%u", info->sandbox, info->number);
 }

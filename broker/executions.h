@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "output.h"
+#include "random_id.h"
 #include "supervisor_client.h"
 
 /* What all executions together may hold for their standard inputs. */
@@ -32,7 +33,7 @@
 #define KEPT_MS ((int64_t)60 * 60 * 1000)
 
 /* A sandbox's id: 128 random bits, Crockford's base 32 in lower case. */
-#define SANDBOX_ID_CHARS 26
+#define SANDBOX_ID_CHARS RANDOM_ID_CHARS
 
 /* The id, '-', a number. */
 #define EXECUTION_HANDLE_MAX (SANDBOX_ID_CHARS + 12)

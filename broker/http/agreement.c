@@ -92,17 +92,6 @@ static bool name_agrees(const struct question *question)
 	return true;
 }
 
-static const struct tool *find_tool(const struct question *question)
-{
-	const struct tool *const *tools = question->inbound->http->host->catalog->tools;
-	struct json_value *name =
-		json_member(question->document, question->message->params, "name");
-
-	while (*tools && !json_equals(name, (*tools)->name))
-		tools++;
-	return *tools;
-}
-
 /* One property of a tool's schema. */
 static bool property_agrees(const struct question *question, const struct json_document *schema,
 			    const struct json_value *property)
@@ -127,13 +116,16 @@ static bool property_agrees(const struct question *question, const struct json_d
 /* The arguments that the tool's schema wants repeated. Only one that is written out has any. */
 static bool params_agree(const struct question *question)
 {
-	const struct tool *tool =
-		json_equals(question->message->method, "tools/call") ? find_tool(question) : NULL;
+	const struct tool *tool = NULL;
 	struct json_document schema;
 	const struct json_value *properties, *property;
 	bool agree = true;
 	char *text;
 
+	if (json_equals(question->message->method, "tools/call"))
+		tool = tools_find(
+			question->inbound->http->host,
+			json_member(question->document, question->message->params, "name"));
 	if (!tool || !tool->schema || !strstr(tool->schema, PARAM_KEYWORD))
 		return true;
 	text = memory_get(strlen(tool->schema));

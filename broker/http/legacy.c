@@ -22,21 +22,29 @@ static struct legacy *legacy_of(struct exchange *channel)
 	return (struct legacy *)(void *)((char *)channel - offsetof(struct legacy, channel));
 }
 
-/* Events of the channel that no listener had yet. */
-static void flush_channel(struct legacy *legacy)
+/* Send what is kept of a stream after `id`; the last one's id. */
+static struct replay_id send_kept(const struct legacy *legacy, struct connection *connection,
+				  struct replay_id id)
 {
-	struct replay_id id = { .number = legacy->heard };
-	const struct replay_event *event = replay_after(&legacy->replay, &id);
+	const struct replay_event *event;
 	struct buffer out = { 0 };
 
-	for (; event && legacy->listener; event = replay_after(&legacy->replay, &id)) {
+	while ((event = replay_after(&legacy->replay, &id))) {
 		id = event->id;
 		event_append(&out, &id, event->bytes, event->size);
-		connection_stream(legacy->listener, out.bytes, out.size);
+		connection_stream(connection, out.bytes, out.size);
 		out.size = 0;
 	}
-	legacy->heard = id.number;
 	buffer_done(&out);
+	return id;
+}
+
+/* Events of the channel that its listener has not had yet. */
+static void flush_channel(struct legacy *legacy)
+{
+	const struct replay_id heard = { .number = legacy->heard };
+
+	legacy->heard = send_kept(legacy, legacy->listener, heard).number;
 }
 
 static void say_on_channel(struct exchange *channel, const struct buffer *message)
@@ -212,21 +220,12 @@ static void listen_on(struct legacy *legacy, struct connection *connection, uint
 /* The rest of an answer's stream: what is kept of it, and what is still to come. */
 static void resume(struct legacy *legacy, struct connection *connection, struct replay_id id)
 {
-	const struct replay_event *event;
 	struct post *post = legacy->posts;
-	struct buffer out = { 0 };
 
 	while (post && post->stream != id.stream)
 		post = post->next;
 	connection_start_stream(connection, HTTP_EVENTS);
-	for (event = replay_after(&legacy->replay, &id); event;
-	     event = replay_after(&legacy->replay, &id)) {
-		id = event->id;
-		event_append(&out, &id, event->bytes, event->size);
-		connection_stream(connection, out.bytes, out.size);
-		out.size = 0;
-	}
-	buffer_done(&out);
+	(void)send_kept(legacy, connection, id);
 	if (post)
 		post_attach(post, connection);
 	else

@@ -6,9 +6,9 @@
 #include "mcp/ask_state.h"
 
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base64.h"
 #include "memory.h"
 
 #define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
@@ -59,12 +59,11 @@ void ask_origin_make(struct ask_origin *ret, uint32_t principal, const char *met
 
 static void put_base64(struct json_writer *writer, const char *key, const void *bytes, size_t size)
 {
-	const size_t text_size = sodium_base64_ENCODED_LEN(size, BASE64);
-	char *text = memory_get(text_size);
+	struct buffer text = { 0 };
 
-	(void)sodium_bin2base64(text, text_size, bytes, size, BASE64);
-	json_put_text(writer, key, text);
-	free(text);
+	base64_append_url(&text, bytes, size);
+	json_put_string(writer, key, text.bytes, text.size);
+	buffer_done(&text);
 }
 
 void ask_state_close(const struct sealed_key *key, const struct ask_origin *origin, int64_t now_ms,

@@ -7,8 +7,6 @@
 
 #include "buffer.h"
 #include "json_string.h"
-#include "json_write.h"
-#include "utf8.h"
 
 static void keep(struct buffer *buffer, char **ret, size_t *ret_size)
 {
@@ -16,32 +14,15 @@ static void keep(struct buffer *buffer, char **ret, size_t *ret_size)
 	*ret_size = buffer->size;
 }
 
-/* Can it stand between quotes as it is? Text that was decoded before may not. */
-static bool is_plain(const struct json_value *value)
-{
-	for (size_t i = 0; i < value->size; i++) {
-		const unsigned char byte = (unsigned char)value->text[i];
-
-		if (byte < ' ' || byte == '"' || byte == '\\')
-			return false;
-	}
-	return utf8_is_valid(value->text, value->size);
-}
-
 static bool read_string(const struct json_value *value, struct buffer *raw, struct buffer *meaning)
 {
-	struct json_writer writer = { .out = raw };
 	bool unpaired;
 
 	if (value->size > RPC_ID_BYTES_MAX)
 		return false;
-	if (value->is_escaped || is_plain(value)) {
-		buffer_append(raw, "\"", 1);
-		buffer_append(raw, value->text, value->size);
-		buffer_append(raw, "\"", 1);
-	} else {
-		json_put_string(&writer, NULL, value->text, value->size);
-	}
+	buffer_append(raw, "\"", 1);
+	buffer_append(raw, value->text, value->size);
+	buffer_append(raw, "\"", 1);
 	buffer_append(meaning, "s", 1);
 	buffer_append(meaning, value->text, value->size);
 	if (value->is_escaped) /* a copy: the value can be read again */

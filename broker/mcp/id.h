@@ -21,8 +21,9 @@ struct rpc_id {
 	size_t meaning_size;
 };
 
-/* A string, or an integer that every JSON implementation can hold; the value stays as it is. False,
- * and nothing set, for everything else. On true the id is the caller's, for rpc_id_done(). */
+/* A string that nobody has decoded, or an integer that every JSON implementation can hold; the
+ * value stays as it is. False, and nothing set, for everything else. On true the id is the
+ * caller's, for rpc_id_done(). */
 bool rpc_id_read(const struct json_value *value, struct rpc_id *ret);
 
 bool rpc_id_equals(const struct rpc_id *left, const struct rpc_id *right);

@@ -70,17 +70,9 @@ void lifecycle_initialize(const struct request *request)
 	request_close_result(request, &answer);
 }
 
-static void answer_empty(const struct request *request)
-{
-	struct answer answer;
-
-	request_open_result(request, &answer);
-	request_close_result(request, &answer);
-}
-
 void lifecycle_ping(const struct request *request)
 {
-	answer_empty(request);
+	request_answer_empty(request);
 }
 
 void lifecycle_set_level(const struct request *request)
@@ -95,7 +87,7 @@ void lifecycle_set_level(const struct request *request)
 		return;
 	}
 	request->session->log_level = level;
-	answer_empty(request);
+	request_answer_empty(request);
 }
 
 void lifecycle_discover(const struct request *request)

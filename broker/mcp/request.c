@@ -113,3 +113,11 @@ void request_close_result(const struct request *request, struct answer *answer)
 	exchange_answer(request->exchange, &answer->line, 0);
 	buffer_done(&answer->line);
 }
+
+void request_answer_empty(const struct request *request)
+{
+	struct answer answer;
+
+	request_open_result(request, &answer);
+	request_close_result(request, &answer);
+}

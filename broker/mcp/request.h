@@ -59,4 +59,7 @@ void request_put_caching(const struct request *request, struct answer *answer);
 void answer_put_caching(struct answer *answer, enum era era, uint32_t ttl_ms);
 void request_close_result(const struct request *request, struct answer *answer);
 
+/* Answer with a result that has nothing to say. */
+void request_answer_empty(const struct request *request);
+
 #endif

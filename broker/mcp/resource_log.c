@@ -124,12 +124,6 @@ static void describe(const struct session *session, size_t place, struct resourc
 
 /* --- the log for reading -------------------------------------------------------------------- */
 
-static void end_line(struct buffer *text)
-{
-	if (text->size > 0 && text->bytes[text->size - 1] != '\n')
-		buffer_append(text, "\n", 1);
-}
-
 /* The bytes that are kept from `offset` on without a gap, at most `size`; the caller's. */
 static struct buffer read_span(const struct output *output, uint64_t offset, size_t size)
 {
@@ -141,14 +135,14 @@ static struct buffer read_span(const struct output *output, uint64_t offset, siz
 
 static void say_missing(const char *name, uint64_t size, struct buffer *text)
 {
-	end_line(text);
+	buffer_end_line(text);
 	buffer_format(text, "[%" PRIu64 " bytes of %s are not kept]\n", size, name);
 }
 
 static void say_rest(const struct execution_info *info, enum output_stream stream, uint64_t offset,
 		     struct buffer *text)
 {
-	end_line(text);
+	buffer_end_line(text);
 	buffer_format(text,
 		      "[%s has %" PRIu64 " bytes; this is as far as byte %" PRIu64 ", read on at ",
 		      result_stream_name(stream), info->log.streams[stream].total, offset);
@@ -214,11 +208,11 @@ static void read_log(struct call *call, const struct resource *resource)
 	struct buffer text = { 0 };
 
 	put_stream(info, OUTPUT_OUT, room_of(info, OUTPUT_OUT), &text);
-	end_line(&text);
+	buffer_end_line(&text);
 	if (info->log.streams[OUTPUT_ERR].total > 0) {
 		buffer_append_text(&text, "[stderr]\n");
 		put_stream(info, OUTPUT_ERR, room_of(info, OUTPUT_ERR), &text);
-		end_line(&text);
+		buffer_end_line(&text);
 	}
 	put_state(info, &text);
 	resources_answer(call, resource, NULL, &text);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base64.h"
 #include "clock.h"
 #include "mcp/page.h"
 #include "memory.h"
@@ -211,25 +212,6 @@ void resources_read(const struct request *request)
 
 /* --- answers ------------------------------------------------------------------------------ */
 
-/* RFC 4648, with padding */
-static void append_base64(struct buffer *to, const struct buffer *from)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0; i < from->size; i += 3) {
-		const size_t left = from->size - i;
-		char four[4] = { '=', '=', '=', '=' };
-		unsigned int bits = 0;
-
-		for (size_t k = 0; k < 3; k++)
-			bits = bits << 8 | (k < left ? (unsigned char)from->bytes[i + k] : 0U);
-		for (size_t k = 0; k < 4 && k <= left; k++)
-			four[k] = digits[bits >> (18 - 6 * k) & 63U];
-		buffer_append(to, four, sizeof(four));
-	}
-}
-
 /* The type of the row, unless that is a text's and this is none. */
 static const char *type_of(const struct resource *resource, bool is_text)
 {
@@ -242,7 +224,7 @@ static void put_blob(struct json_writer *writer, const struct buffer *content)
 {
 	struct buffer encoded = { 0 };
 
-	append_base64(&encoded, content);
+	base64_append(&encoded, content->bytes, content->size);
 	json_put_string(writer, "blob", encoded.bytes, encoded.size);
 	buffer_done(&encoded);
 }

@@ -60,12 +60,6 @@ bool result_part_is_empty(const struct result_part *part)
 	       part->from[OUTPUT_ERR] == part->to[OUTPUT_ERR];
 }
 
-static void end_line(struct buffer *text)
-{
-	if (text->size > 0 && text->bytes[text->size - 1] != '\n')
-		buffer_append_text(text, "\n");
-}
-
 static void put_counts(const struct execution_info *info, struct buffer *text)
 {
 	buffer_format(text, "stdout has %" PRIu64 " bytes, stderr %" PRIu64,
@@ -107,12 +101,12 @@ static void put_output(const struct execution_info *info, const struct result_pa
 
 	is_cut[OUTPUT_OUT] = excerpt_append(&out, err_size < half ? room - err_size : half,
 					    &ret->text, &omitted[OUTPUT_OUT]);
-	end_line(&ret->text);
+	buffer_end_line(&ret->text);
 	if (err.to > err.from) {
 		buffer_append_text(&ret->text, "[stderr]\n");
 		is_cut[OUTPUT_ERR] = excerpt_append(&err, out_size < half ? room - out_size : half,
 						    &ret->text, &omitted[OUTPUT_ERR]);
-		end_line(&ret->text);
+		buffer_end_line(&ret->text);
 	}
 	ret->is_truncated = is_cut[OUTPUT_OUT] || is_cut[OUTPUT_ERR];
 	if (ret->is_truncated)
@@ -226,7 +220,7 @@ void result_of_stream(const struct execution_info *info, enum output_stream stre
 			      excerpt.from, from - 1, name);
 	buffer_append(&ret->text, shown.bytes, shown.size);
 	buffer_done(&shown);
-	end_line(&ret->text);
+	buffer_end_line(&ret->text);
 	if (offset > total)
 		buffer_format(&ret->text, "[%s has only %" PRIu64 " bytes so far]\n", name, total);
 	else if (to > from)

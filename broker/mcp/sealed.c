@@ -7,6 +7,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+#include "base64.h"
 #include "memory.h"
 
 #define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
@@ -25,17 +26,13 @@ void sealed_key_make(struct sealed_key *ret)
 void sealed_close(const struct sealed_key *key, const struct buffer *plain, struct buffer *text)
 {
 	const size_t size = NONCE_BYTES + plain->size + TAG_BYTES;
-	const size_t text_size = sodium_base64_ENCODED_LEN(size, BASE64);
 	unsigned char *box = memory_get(size);
-	char *encoded = memory_get(text_size);
 
 	randombytes_buf(box, NONCE_BYTES);
 	(void)crypto_aead_xchacha20poly1305_ietf_encrypt(
 		box + NONCE_BYTES, NULL, (const unsigned char *)plain->bytes, plain->size, NULL, 0,
 		NULL, box, key->bytes); /* cannot fail */
-	(void)sodium_bin2base64(encoded, text_size, box, size, BASE64);
-	buffer_append_text(text, encoded);
-	free(encoded);
+	base64_append_url(text, box, size);
 	free(box);
 }
 

@@ -78,14 +78,6 @@ void host_task_updated(struct host *host, const struct task *task)
 
 /* --- the legacy era ------------------------------------------------------------------------- */
 
-static void answer_empty(const struct request *request)
-{
-	struct answer answer;
-
-	request_open_result(request, &answer);
-	request_close_result(request, &answer);
-}
-
 void subscriptions_subscribe(const struct request *request)
 {
 	struct session *session = request->session;
@@ -109,7 +101,7 @@ void subscriptions_subscribe(const struct request *request)
 	}
 	_Static_assert(SUBSCRIBED_URIS_MAX == 256, "the text below names it");
 	if (subscriber_add(session->host, session->subscriber, &resource))
-		answer_empty(request);
+		request_answer_empty(request);
 	else
 		request_refuse(request, RPC_INVALID_PARAMS,
 			       "This session is subscribed to 256 resources, which is the most; "
@@ -126,7 +118,7 @@ void subscriptions_unsubscribe(const struct request *request)
 		return;
 	if (session->subscriber)
 		subscriber_remove(session->host, session->subscriber, uri);
-	answer_empty(request);
+	request_answer_empty(request);
 }
 
 void subscriptions_drop_session(struct session *session)

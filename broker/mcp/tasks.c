@@ -14,6 +14,7 @@
 #include "mcp/session.h"
 #include "mcp/subscriptions.h"
 #include "memory.h"
+#include "random_id.h"
 #include "text.h"
 
 enum task_status {
@@ -148,18 +149,6 @@ static bool make_room(struct host *host, uint32_t principal)
 	return oldest != NULL;
 }
 
-/* 128 random bits in Crockford's base 32. */
-static void make_id(char ret[TASK_ID_ROOM])
-{
-	static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
-	uint8_t random[26];
-
-	randombytes_buf(random, sizeof(random));
-	for (size_t i = 0; i < sizeof(random); i++)
-		ret[i] = digits[random[i] % 32];
-	ret[sizeof(random)] = '\0';
-}
-
 static void put_date(struct json_writer *writer, const char *key, int64_t date_ms)
 {
 	struct buffer text = { 0 };
@@ -233,7 +222,7 @@ bool call_become_task(struct call *call, const char *id)
 	task->created_ms = clock_steady_ms();
 	task->created_date_ms = task->updated_date_ms = clock_date_ms();
 	if (!id)
-		make_id(task->id);
+		random_id_make(task->id);
 	else if (strlen(id) < TASK_ID_ROOM)
 		memcpy(task->id, id, strlen(id) + 1);
 	else
@@ -298,14 +287,6 @@ void tasks_get(const struct request *request)
 	request_close_result(request, &answer);
 }
 
-static void acknowledge(const struct request *request)
-{
-	struct answer answer;
-
-	request_open_result(request, &answer);
-	request_close_result(request, &answer);
-}
-
 static void refuse_misfit(const struct request *request, const char *key)
 {
 	struct buffer text = { 0 };
@@ -335,7 +316,7 @@ void tasks_update(const struct request *request)
 		refuse_misfit(request, misfit);
 		return;
 	}
-	acknowledge(request);
+	request_answer_empty(request);
 	if (is_waiting && !ask_is_open(task->call)) {
 		task_touch(task);
 		ask_resume(task->call);
@@ -348,7 +329,7 @@ void tasks_cancel(const struct request *request)
 
 	if (!task)
 		return;
-	acknowledge(request);
+	request_answer_empty(request);
 	if (task->call)
 		call_cancel(task->call);
 }

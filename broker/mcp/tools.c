@@ -158,9 +158,9 @@ void tools_list(const struct request *request)
 	request_close_result(request, &answer);
 }
 
-static const struct tool *find(const struct request *request, struct json_value *name)
+const struct tool *tools_find(const struct host *host, struct json_value *name)
 {
-	const struct tool *const *tools = request->session->host->catalog->tools;
+	const struct tool *const *tools = host->catalog->tools;
 
 	while (*tools && !json_equals(name, (*tools)->name))
 		tools++;
@@ -223,7 +223,7 @@ void tools_call(const struct request *request)
 
 	if (!name || !request_object(request, "arguments", &arguments))
 		return;
-	tool = find(request, name);
+	tool = tools_find(request->session->host, name);
 	if (tool)
 		start_call(request, tool, name, arguments);
 	else

@@ -78,6 +78,9 @@ struct tool {
 const char *tool_param_name(const struct tool_param *param, const struct posture *posture,
 			    size_t index, size_t *ret_size);
 
+/* The tool that the host offers under this name; NULL: none. */
+const struct tool *tools_find(const struct host *host, struct json_value *name);
+
 /* The methods. */
 void tools_list(const struct request *request);
 void tools_call(const struct request *request);
