@@ -8,8 +8,7 @@ import socket
 import unittest
 
 import support
-from http_support import (HttpServer, LegacyClient, ModernClient, Stream, request_head,
-                          wait_for_text)
+from http_support import LegacyClient, ServerCase, Stream, request_head, wait_for_text
 
 CONNECTIONS = 500
 
@@ -22,23 +21,7 @@ def enough_descriptors():
     return True
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.server = HttpServer()
-        self.addCleanup(self.server.stop)
-        self.socks = []
-        self.addCleanup(lambda: [sock.close() for sock in self.socks])
-
-    def client(self, kind=ModernClient):
-        client = kind(self.server)
-        self.addCleanup(client.close)
-        return client
-
-    def connect(self):
-        sock = self.server.connect()
-        self.socks.append(sock)
-        return sock
-
+class Case(ServerCase):
     def memory(self):
         """Of the broker, in bytes."""
         with open(f"/proc/{self.broker}/statm", encoding="ascii") as file:

@@ -5,7 +5,7 @@ import time
 import unittest
 
 import support
-from http_support import HttpServer, LegacyClient, ModernClient, request_head, wait_for_text
+from http_support import LegacyClient, ServerCase, request_head, wait_for_text
 
 # What the broker promises, and something for a loaded machine.
 REQUEST_SECONDS = 30 + 15
@@ -25,23 +25,7 @@ def is_closed(sock):
     return True
 
 
-class Slow(unittest.TestCase):
-    def setUp(self):
-        self.server = HttpServer()
-        self.addCleanup(self.server.stop)
-        self.socks = []
-        self.addCleanup(lambda: [sock.close() for sock in self.socks])
-
-    def client(self, kind=ModernClient):
-        client = kind(self.server)
-        self.addCleanup(client.close)
-        return client
-
-    def connect(self):
-        sock = self.server.connect()
-        self.socks.append(sock)
-        return sock
-
+class Slow(ServerCase):
     def test_slow_requests_end_and_streams_live_on(self):
         reader = self.client(LegacyClient)
         stream = reader.stream("GET")

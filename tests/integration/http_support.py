@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import unittest
 
 import support
 
@@ -332,6 +333,26 @@ def request_head(client, length):
     return ("POST /mcp HTTP/1.1\r\n" +
             "".join(f"{name}: {value}\r\n" for name, value in headers.items()) +
             "\r\n").encode()
+
+
+class ServerCase(unittest.TestCase):
+    """Each test has a server of its own; what it opens is closed with it."""
+
+    def setUp(self):
+        self.server = HttpServer()
+        self.addCleanup(self.server.stop)
+        self.socks = []
+        self.addCleanup(lambda: [sock.close() for sock in self.socks])
+
+    def client(self, kind=ModernClient):
+        client = kind(self.server)
+        self.addCleanup(client.close)
+        return client
+
+    def connect(self):
+        sock = self.server.connect()
+        self.socks.append(sock)
+        return sock
 
 
 def wait_for_text(server, text, timeout=10):
