@@ -10,11 +10,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-_Static_assert(sizeof(struct plan_header) == 24, "no padding");
-_Static_assert(sizeof(struct plan_mount) == 48, "no padding");
-_Static_assert(sizeof(struct plan_rule) == 16, "no padding");
+_Static_assert(sizeof(struct plan_header) == 72, "no padding");
+_Static_assert(sizeof(struct plan_mount) == 56, "no padding");
+_Static_assert(sizeof(struct plan_rule) == 24, "no padding");
 _Static_assert(sizeof(struct plan_language) == 32, "no padding");
 _Static_assert(sizeof(struct plan_rlimit) == 16, "no padding");
+_Static_assert(sizeof(struct plan_group) == 16, "no padding");
+_Static_assert(sizeof(struct plan_call) == 16, "no padding");
+_Static_assert(sizeof(struct plan_origin) == 8, "no padding");
 _Static_assert(sizeof(struct plan_profile) % 8 == 0, "records follow each other aligned");
 
 static bool is_range(const struct plan *plan, uint32_t offset, uint64_t count, uint64_t size)
@@ -63,6 +66,12 @@ static bool is_path(const struct plan *plan, uint32_t offset)
 	return is_string(plan, offset) && plan->bytes[offset] == '/';
 }
 
+/* A string that need not be there. */
+static bool is_optional(const struct plan *plan, uint32_t offset)
+{
+	return offset == 0 || is_string(plan, offset);
+}
+
 static bool is_mount(const struct plan *plan, const struct plan_mount *mount)
 {
 	const bool needs_source = mount->kind >= PLAN_SYMLINK && mount->kind <= PLAN_DEVPTS;
@@ -70,7 +79,8 @@ static bool is_mount(const struct plan *plan, const struct plan_mount *mount)
 
 	if (mount->kind == 0 || mount->kind >= PLAN_MOUNT_KIND_COUNT ||
 	    mount->phase > PLAN_PHASE_SANDBOX || !is_path(plan, mount->target) ||
-	    !is_pairs(plan, mount->options, mount->options_size))
+	    !is_pairs(plan, mount->options, mount->options_size) ||
+	    !is_optional(plan, mount->origin.file))
 		return false;
 	if (needs_path)
 		return is_path(plan, mount->source);
@@ -92,7 +102,9 @@ static bool are_records(const struct plan *plan, const struct plan_profile *prof
 			return false;
 	}
 	for (uint32_t i = 0; i < profile->rule_count; i++) {
-		if (!is_path(plan, plan_rules(plan, profile)[i].path))
+		const struct plan_rule *rule = &plan_rules(plan, profile)[i];
+
+		if (!is_path(plan, rule->path) || !is_optional(plan, rule->origin.file))
 			return false;
 	}
 	for (uint32_t i = 0; i < profile->language_count; i++) {
@@ -100,6 +112,32 @@ static bool are_records(const struct plan *plan, const struct plan_profile *prof
 			return false;
 	}
 	return true;
+}
+
+static const struct plan_header *header(const struct plan *plan)
+{
+	return (const struct plan_header *)(const void *)plan->bytes;
+}
+
+static bool are_answers(const struct plan *plan, const struct plan_profile *profile)
+{
+	if ((header(plan)->call_count > 0 &&
+	     !is_range(plan, profile->answers, header(plan)->call_count, 1)) ||
+	    !is_array(plan, profile->group_origins, header(plan)->group_count, PLAN_GROUPS_MAX,
+		      sizeof(struct plan_origin)))
+		return false;
+	for (uint32_t i = 0; i < header(plan)->call_count; i++) {
+		if (plan->bytes[profile->answers + i] >= PLAN_ANSWER_COUNT)
+			return false;
+	}
+	for (uint32_t i = 0; i < header(plan)->group_count; i++) {
+		if (!is_optional(plan, plan_group_origins(plan, profile)[i].file))
+			return false;
+	}
+	return is_optional(plan, profile->extends) && is_optional(plan, profile->origin.file) &&
+	       is_optional(plan, profile->network_origin.file) &&
+	       is_optional(plan, profile->refuse_origin.file) && profile->network > 0 &&
+	       profile->network < PLAN_NETWORK_COUNT;
 }
 
 static bool is_profile(const struct plan *plan, const struct plan_profile *profile)
@@ -123,12 +161,44 @@ static bool is_profile(const struct plan *plan, const struct plan_profile *profi
 			sizeof(struct plan_language)) &&
 	       is_array(plan, profile->rlimits, profile->rlimit_count, PLAN_RLIMITS_MAX,
 			sizeof(struct plan_rlimit)) &&
-	       are_records(plan, profile);
+	       are_records(plan, profile) && are_answers(plan, profile);
 }
 
-static const struct plan_header *header(const struct plan *plan)
+static bool are_calls(const struct plan *plan)
 {
-	return (const struct plan_header *)(const void *)plan->bytes;
+	const struct plan_header *head = header(plan);
+
+	if (!is_array(plan, head->groups, head->group_count, PLAN_GROUPS_MAX,
+		      sizeof(struct plan_group)) ||
+	    !is_array(plan, head->calls, head->call_count, PLAN_CALLS_MAX,
+		      sizeof(struct plan_call)))
+		return false;
+	for (uint32_t i = 0; i < head->group_count; i++) {
+		const struct plan_group *group = &plan_groups(plan)[i];
+
+		if (!is_string(plan, group->name) || !is_string(plan, group->reason) ||
+		    group->kind > PLAN_GROUP_HIDDEN)
+			return false;
+	}
+	for (uint32_t i = 0; i < head->call_count; i++) {
+		const struct plan_call *call = &plan_calls(plan)[i];
+
+		if (!is_string(plan, call->name) || call->group >= head->group_count ||
+		    !is_optional(plan, call->condition) ||
+		    (i > 0 && call->number <= plan_calls(plan)[i - 1].number))
+			return false;
+	}
+	return true;
+}
+
+static bool is_operators(const struct plan *plan)
+{
+	const struct plan_header *head = header(plan);
+
+	return is_optional(plan, head->file) && is_string(plan, head->default_profile) &&
+	       is_optional(plan, head->run_as) &&
+	       is_list(plan, head->workspaces, head->workspaces_size) &&
+	       is_list(plan, head->protect, head->protect_size);
 }
 
 int plan_open(const void *bytes, size_t size, struct plan *ret)
@@ -142,7 +212,8 @@ int plan_open(const void *bytes, size_t size, struct plan *ret)
 		return -EBADMSG;
 	if (header(&plan)->profile_count == 0 ||
 	    !is_array(&plan, header(&plan)->profiles, header(&plan)->profile_count,
-		      PLAN_PROFILES_MAX, sizeof(struct plan_profile)))
+		      PLAN_PROFILES_MAX, sizeof(struct plan_profile)) ||
+	    !are_calls(&plan) || !is_operators(&plan))
 		return -EBADMSG;
 	for (uint32_t i = 0; i < header(&plan)->profile_count; i++) {
 		if (!is_profile(&plan, plan_profile(&plan, i)))
@@ -235,6 +306,33 @@ const struct plan_rlimit *plan_rlimits(const struct plan *plan, const struct pla
 const struct sock_filter *plan_filter(const struct plan *plan, const struct plan_profile *profile)
 {
 	const void *first = plan->bytes + profile->filter;
+
+	return first;
+}
+
+const struct plan_origin *plan_group_origins(const struct plan *plan,
+					     const struct plan_profile *profile)
+{
+	const void *first = plan->bytes + profile->group_origins;
+
+	return first;
+}
+
+const struct plan_header *plan_header(const struct plan *plan)
+{
+	return header(plan);
+}
+
+const struct plan_group *plan_groups(const struct plan *plan)
+{
+	const void *first = plan->bytes + header(plan)->groups;
+
+	return first;
+}
+
+const struct plan_call *plan_calls(const struct plan *plan)
+{
+	const void *first = plan->bytes + header(plan)->calls;
 
 	return first;
 }

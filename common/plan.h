@@ -18,13 +18,16 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 2U
+#define PLAN_VERSION 3U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
 #define PLAN_RULES_MAX 64U
 #define PLAN_LANGUAGES_MAX 32U
 #define PLAN_RLIMITS_MAX 16U
+#define PLAN_CALLS_MAX 512U
+#define PLAN_GROUPS_MAX 64U
+#define PLAN_HASH_BYTES 32U
 
 struct plan_header {
 	uint32_t magic;
@@ -32,7 +35,56 @@ struct plan_header {
 	uint32_t size;
 	uint32_t profile_count;
 	uint32_t profiles; /* offset of struct plan_profile[] */
+	uint32_t group_count;
+	uint32_t groups; /* offset of struct plan_group[] */
+	uint32_t call_count;
+	uint32_t calls; /* offset of struct plan_call[], by number */
+
+	/* What the operator's file says about all profiles. */
+	uint32_t file;                        /* its name; 0: there is none */
+	uint32_t default_profile;             /* the one that a request without a name means */
+	uint32_t run_as;                      /* the account that root changes to; 0: not said */
+	uint32_t workspaces, workspaces_size; /* what may be shown of the host; nothing: anything */
+	uint32_t protect, protect_size;       /* what must not be, beyond the usual */
+	uint32_t limits_fallback;             /* 1: LIMITS_FALLBACK is accepted */
+	uint32_t audit_optional;              /* 1: what cannot be audited may run */
+};
+
+/* Where the operator said it; file 0: nowhere, it follows from the program itself. */
+struct plan_origin {
+	uint32_t file; /* its name */
+	uint32_t line;
+};
+
+/* A group of system calls that policy speaks of as one. */
+enum plan_group_kind {
+	PLAN_GROUP_ALLOWABLE = 0, /* a profile may allow it */
+	PLAN_GROUP_NEVER,         /* EPERM in every profile */
+	PLAN_GROUP_HIDDEN,        /* ENOSYS in every profile */
+};
+
+struct plan_group {
+	uint32_t name;
+	uint32_t kind;
+	uint32_t reason;
 	uint32_t reserved;
+};
+
+struct plan_call {
+	uint32_t number;
+	uint32_t name;
+	uint32_t group;     /* index */
+	uint32_t condition; /* what is refused of it even where it is allowed; 0: nothing */
+};
+
+/* What a profile answers to a call; numbers that are none of the calls get ENOSYS. */
+enum plan_answer {
+	PLAN_ALLOWED = 0,
+	PLAN_CONDITIONAL, /* for the arguments that the call's condition leaves */
+	PLAN_REFUSED,     /* EPERM: its group is not allowed */
+	PLAN_TAKEN_OUT,   /* EPERM: its group is, but `refuse` names it */
+	PLAN_HIDDEN,      /* ENOSYS */
+	PLAN_ANSWER_COUNT
 };
 
 /* What one mount record makes at `target` (absolute, inside the sandbox). */
@@ -57,6 +109,7 @@ enum plan_mount_phase {
 
 enum plan_mount_flag {
 	PLAN_OPTIONAL = 1, /* leave out, without an error, what the host does not have */
+	PLAN_PINNED = 2,   /* `source` is a path of the operator's: only what the launcher opened */
 };
 
 struct plan_mount {
@@ -69,12 +122,14 @@ struct plan_mount {
 	uint32_t options, options_size; /* key and value in turn, a NUL after each */
 	uint64_t attributes;            /* MOUNT_ATTR_*, for the kinds that mount */
 	uint64_t device;                /* as makedev(3) gives it */
+	struct plan_origin origin;
 };
 
 /* A Landlock path rule; a path that does not exist in the sandbox is left out. */
 struct plan_rule {
 	uint32_t path;
 	uint32_t reserved;
+	struct plan_origin origin;
 	uint64_t rights; /* LANDLOCK_ACCESS_FS_* */
 };
 
@@ -95,8 +150,15 @@ struct plan_rlimit {
 	uint64_t value;
 };
 
+enum plan_network {
+	PLAN_NETWORK_NONE = 1, /* no TCP at all: Landlock handles it and allows no port */
+	PLAN_NETWORK_LOOPBACK, /* the network namespace, with nothing but loopback, is the wall */
+	PLAN_NETWORK_COUNT,
+};
+
 struct plan_profile {
 	uint32_t name;
+	uint32_t extends; /* 0: nothing */
 	uint32_t hostname;
 	uint32_t cwd;
 	uint32_t description;
@@ -107,8 +169,15 @@ struct plan_profile {
 	uint32_t languages, language_count;
 	uint32_t filter, filter_count; /* struct sock_filter[] */
 	uint32_t rlimits, rlimit_count;
-	uint32_t text; /* all of it for people: what `msp-policy show` prints */
-	uint32_t reserved;
+	uint32_t text;    /* all of it for people: what `msp-policy show` prints */
+	uint32_t network; /* enum plan_network */
+	struct plan_origin origin, network_origin;
+	uint32_t answers;       /* one byte for each call of the plan: enum plan_answer */
+	uint32_t group_origins; /* struct plan_origin[], one for each group of the plan: the line
+				 * that allows it, or that lists what is allowed and does not name
+				 * it */
+	struct plan_origin refuse_origin;     /* of `refuse` */
+	uint8_t filter_hash[PLAN_HASH_BYTES]; /* SHA-256 of the filter's bytes */
 
 	uint32_t landlock_abi_min; /* requirement */
 	uint32_t limits_fallback;  /* 1: the operator's file accepts LIMITS_FALLBACK */
@@ -159,5 +228,11 @@ const struct plan_language *plan_languages(const struct plan *plan,
 					   const struct plan_profile *profile);
 const struct plan_rlimit *plan_rlimits(const struct plan *plan, const struct plan_profile *profile);
 const struct sock_filter *plan_filter(const struct plan *plan, const struct plan_profile *profile);
+const struct plan_origin *plan_group_origins(const struct plan *plan,
+					     const struct plan_profile *profile);
+
+const struct plan_header *plan_header(const struct plan *plan);
+const struct plan_group *plan_groups(const struct plan *plan);
+const struct plan_call *plan_calls(const struct plan *plan);
 
 #endif

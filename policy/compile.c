@@ -5,9 +5,12 @@
  */
 #include "policy/policy.h"
 
+#include "common/sha256.h"
+
 #include <inttypes.h>
 #include <linux/mount.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -18,6 +21,8 @@ struct writer {
 	struct buffer *blob;
 	uint32_t text_count;
 	uint32_t texts[TEXTS_MAX]; /* offsets of texts that can be used again */
+	uint32_t call_count;
+	struct plan_call calls[PLAN_CALLS_MAX];
 };
 
 static uint32_t put_array(struct writer *writer, const void *data, size_t size)
@@ -44,6 +49,12 @@ static uint32_t put_text(struct writer *writer, const char *text)
 	if (writer->text_count < TEXTS_MAX)
 		writer->texts[writer->text_count++] = offset;
 	return offset;
+}
+
+static struct plan_origin put_origin(struct writer *writer, const struct origin *origin)
+{
+	return (struct plan_origin){ origin->file != NULL ? put_text(writer, origin->file) : 0,
+				     origin->line };
 }
 
 /* Texts with a NUL after each; "{file}" becomes `file` when there is one. */
@@ -148,6 +159,7 @@ static void put_mounts(struct writer *writer, const struct profile *profile,
 			.target = put_text(writer, mount->target),
 			.attributes = mount_attributes(mount),
 			.device = mount->device,
+			.origin = put_origin(writer, &mount->origin),
 		};
 		put_options(writer, mount, &records[i]);
 	}
@@ -163,6 +175,7 @@ static void put_rules(struct writer *writer, const struct profile *profile,
 	for (uint32_t i = 0; i < profile->rule_count; i++) {
 		records[i].path = put_text(writer, profile->rules[i].path);
 		records[i].rights = profile->rules[i].rights;
+		records[i].origin = put_origin(writer, &profile->rules[i].origin);
 	}
 	out->rule_count = profile->rule_count;
 	out->rules = put_array(writer, records, profile->rule_count * sizeof(records[0]));
@@ -222,9 +235,84 @@ static int put_filter(struct writer *writer, const struct profile *profile,
 
 	if (seccomp_compile(&profile->seccomp, &program) != 0)
 		return -1;
+	sha256(program.instructions, program.count * size, out->filter_hash);
 	out->filter_count = program.count;
 	out->filter = put_array(writer, program.instructions, program.count * size);
 	return 0;
+}
+
+static void put_groups(struct writer *writer, struct plan_header *header)
+{
+	struct plan_group records[SECCOMP_GROUPS_MAX] = { { .name = 0 } };
+
+	header->group_count = seccomp_group_count();
+	for (uint32_t i = 0; i < header->group_count; i++) {
+		const struct seccomp_group *group = seccomp_group_at(i);
+
+		records[i] = (struct plan_group){ .name = put_text(writer, group->name),
+						  .kind = (uint32_t)group->kind,
+						  .reason = put_text(writer, group->reason) };
+	}
+	header->groups = put_array(writer, records, header->group_count * sizeof(records[0]));
+}
+
+static int compare_calls(const void *left, const void *right)
+{
+	const struct plan_call *a = left, *b = right;
+
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static void put_calls(struct writer *writer, struct plan_header *header)
+{
+	struct plan_call *records = writer->calls;
+	uint32_t count = 0;
+	char name[32];
+
+	for (uint32_t i = 0; i < seccomp_group_count(); i++) {
+		const char *calls = seccomp_group_at(i)->calls;
+
+		while (count < PLAN_CALLS_MAX && seccomp_next_call(&calls, name)) {
+			const struct seccomp_condition *condition = seccomp_condition_find(name);
+
+			records[count++] = (struct plan_call){
+				.number = (uint32_t)seccomp_number(name),
+				.name = put_text(writer, name),
+				.group = i,
+				.condition =
+					condition != NULL ? put_text(writer, condition->reason) : 0,
+			};
+		}
+	}
+	qsort(records, count, sizeof(records[0]), compare_calls);
+	header->call_count = writer->call_count = count;
+	header->calls = put_array(writer, records, count * sizeof(records[0]));
+}
+
+static uint8_t answer_to(const struct seccomp_policy *policy, const struct plan_call *call)
+{
+	if (seccomp_group_at(call->group)->kind == SECCOMP_HIDDEN)
+		return PLAN_HIDDEN;
+	if (!policy->is_allowed[call->group])
+		return PLAN_REFUSED;
+	if (seccomp_is_refused(policy, call->number))
+		return PLAN_TAKEN_OUT;
+	return call->condition != 0 ? PLAN_CONDITIONAL : PLAN_ALLOWED;
+}
+
+static void put_answers(struct writer *writer, const struct profile *profile,
+			struct plan_profile *out)
+{
+	struct plan_origin origins[SECCOMP_GROUPS_MAX];
+	uint8_t answers[PLAN_CALLS_MAX];
+
+	for (uint32_t i = 0; i < seccomp_group_count(); i++)
+		origins[i] = put_origin(writer, &profile->group_origins[i]);
+	for (uint32_t i = 0; i < writer->call_count; i++)
+		answers[i] = answer_to(&profile->seccomp, &writer->calls[i]);
+	out->group_origins = put_array(writer, origins, seccomp_group_count() * sizeof(origins[0]));
+	out->answers = put_array(writer, answers, writer->call_count);
+	out->refuse_origin = put_origin(writer, &profile->refuse_origin);
 }
 
 static int put_profile(struct writer *writer, const struct profile *profile,
@@ -234,6 +322,10 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 
 	*out = profile->numbers;
 	out->name = put_text(writer, profile->name);
+	out->extends = profile->extends != NULL ? put_text(writer, profile->extends) : 0;
+	out->origin = put_origin(writer, &profile->origin);
+	out->network = profile->network == NETWORK_NONE ? PLAN_NETWORK_NONE : PLAN_NETWORK_LOOPBACK;
+	out->network_origin = put_origin(writer, &profile->network_origin);
 	out->hostname = put_text(writer, profile->hostname);
 	out->cwd = put_text(writer, profile->cwd);
 	out->description = put_text(writer, profile->description);
@@ -243,6 +335,7 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 	put_rules(writer, profile, out);
 	put_languages(writer, profile, out);
 	put_rlimits(writer, out);
+	put_answers(writer, profile, out);
 	policy_show(profile, &text);
 	out->text = put_text(writer, text.bytes);
 	buffer_done(&text);
@@ -266,6 +359,9 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 
 	buffer_add(blob, &header, sizeof(header));
 	header.profiles = put_array(&writer, profiles, size);
+	header.default_profile = put_text(&writer, "default");
+	put_groups(&writer, &header);
+	put_calls(&writer, &header);
 	for (uint32_t i = 0; i < header.profile_count; i++) {
 		const struct profile *profile = policy_at(policy, i);
 

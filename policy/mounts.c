@@ -114,6 +114,7 @@ const char *profile_mount_kind_name(uint32_t kind)
 static int read_target(struct entry *entry)
 {
 	const char *at = entry->said->at;
+	char path[KEY_MAX];
 
 	if (at == NULL)
 		return fail_plainly(entry, "at", "missing; expected a path in the sandbox");
@@ -124,6 +125,8 @@ static int read_target(struct entry *entry)
 			return fail(entry, "at", "has an entry already", at);
 	}
 	entry->mount.target = at;
+	entry->mount.origin = source_origin(entry->reading->source,
+					    reading_key(path, "files", entry->index, "at"));
 	return 0;
 }
 

@@ -87,6 +87,7 @@ static int apply_names(const struct reading *reading)
 	if (said->cwd != NULL && !reading_is_path(said->cwd))
 		return source_fail(source, reading->error, "cwd", "\"%s\" is not " READING_PATH,
 				   said->cwd);
+	profile->origin = source_origin(source, "name");
 	profile->name = said->name;
 	profile->extends = said->extends;
 	profile->description = said->description != NULL ? said->description : profile->description;
@@ -119,6 +120,7 @@ static int apply_network(const struct reading *reading)
 		return source_fail(reading->source, reading->error, "network",
 				   "\"%s\" is not known; expected none or loopback", said);
 	reading->profile->network = said[0] == 'n' ? NETWORK_NONE : NETWORK_LOOPBACK;
+	reading->profile->network_origin = source_origin(reading->source, "network");
 	return 0;
 }
 
@@ -203,6 +205,7 @@ static int set_rule(const struct reading *reading, uint32_t index)
 	char key[KEY_MAX];
 
 	(void)reading_key(key, "landlock", index, "path");
+	rule.origin = source_origin(reading->source, key);
 	if (rule.path == NULL)
 		return source_fail(reading->source, reading->error, key, "missing");
 	if (strcmp(rule.path, "/") != 0 && !reading_is_path(rule.path))
@@ -241,6 +244,9 @@ static int allow_groups(const struct reading *reading, const struct source_secco
 	char key[KEY_MAX];
 
 	memset(policy->is_allowed, 0, sizeof(policy->is_allowed));
+	for (uint32_t i = 0; i < seccomp_group_count(); i++)
+		reading->profile->group_origins[i] =
+			source_origin(reading->source, "seccomp.allow");
 	for (uint32_t i = 0; i < said->allow_count; i++) {
 		const char *name = said->allow[i] + (said->allow[i][0] == '@' ? 1 : 0);
 		const int group = seccomp_group_find(name);
@@ -255,6 +261,7 @@ static int allow_groups(const struct reading *reading, const struct source_secco
 					   "group %s can never be allowed: %s", name,
 					   seccomp_group_at((uint32_t)group)->reason);
 		policy->is_allowed[group] = true;
+		reading->profile->group_origins[group] = source_origin(reading->source, key);
 	}
 	return 0;
 }
@@ -264,6 +271,8 @@ static int refuse_calls(const struct reading *reading, const struct source_secco
 	struct seccomp_policy *policy = &reading->profile->seccomp;
 	char key[KEY_MAX];
 
+	if (said->refuse_count > 0)
+		reading->profile->refuse_origin = source_origin(reading->source, "seccomp.refuse");
 	for (uint32_t i = 0; i < said->refuse_count; i++) {
 		const int group = seccomp_group_of(said->refuse[i]);
 

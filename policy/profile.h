@@ -39,6 +39,7 @@ struct profile_mount {
 	uint64_t inodes;
 	uint64_t device;
 	bool is_noexec;
+	struct origin origin;
 	bool is_implied; /* a parent or mount point that the file did not have to mention */
 };
 
@@ -46,6 +47,7 @@ struct profile_rule {
 	const char *path;
 	uint64_t rights;
 	struct strings words;
+	struct origin origin;
 };
 
 struct profile_language {
@@ -65,6 +67,8 @@ struct profile {
 	enum profile_network network;
 	struct strings shell;
 	struct seccomp_policy seccomp;
+	struct origin origin, network_origin, refuse_origin;
+	struct origin group_origins[SECCOMP_GROUPS_MAX]; /* as struct plan_profile has them */
 	struct plan_profile numbers; /* limits, requirements, Landlock; its offsets stay 0 */
 	uint32_t said;               /* which limits and requirements have been given */
 	uint32_t environment_count, mount_count, rule_count, language_count, owned_count;

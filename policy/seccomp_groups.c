@@ -77,7 +77,7 @@ int seccomp_group_of(const char *call)
 	return -1;
 }
 
-static bool is_refused(const struct seccomp_policy *policy, uint32_t number)
+bool seccomp_is_refused(const struct seccomp_policy *policy, uint32_t number)
 {
 	for (uint32_t i = 0; i < policy->refused_count; i++) {
 		if (policy->refused[i] == number)
@@ -94,7 +94,7 @@ static struct filter_rule rule_of(const struct seccomp_policy *policy, uint32_t 
 
 	if (groups[group].kind == SECCOMP_HIDDEN) {
 		rule.action = FILTER_ENOSYS;
-	} else if (policy->is_allowed[group] && !is_refused(policy, number)) {
+	} else if (policy->is_allowed[group] && !seccomp_is_refused(policy, number)) {
 		rule.action = condition != NULL ? condition->otherwise : FILTER_ALLOW;
 		rule.clauses = condition != NULL ? condition->clauses : NULL;
 		rule.clause_count = condition != NULL ? condition->clause_count : 0;

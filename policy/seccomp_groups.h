@@ -57,6 +57,9 @@ int seccomp_number(const char *name);
 /* Index of the group that a call is in, or -1. */
 int seccomp_group_of(const char *call);
 
+/* Is it taken out of its group? */
+bool seccomp_is_refused(const struct seccomp_policy *policy, uint32_t number);
+
 /* The condition on a call, or NULL when its arguments do not matter. */
 const struct seccomp_condition *seccomp_condition_find(const char *name);
 

@@ -126,22 +126,11 @@ static const char *answer_of(const struct profile *profile, uint32_t index)
 	return profile->seccomp.is_allowed[index] ? "allowed" : "EPERM";
 }
 
-static bool is_refused(const struct profile *profile, const char *call)
-{
-	const int number = seccomp_number(call);
-
-	for (uint32_t i = 0; i < profile->seccomp.refused_count; i++) {
-		if ((int)profile->seccomp.refused[i] == number)
-			return true;
-	}
-	return false;
-}
-
 static void show_call(const struct profile *profile, const char *call, struct buffer *text)
 {
 	const struct seccomp_condition *condition = seccomp_condition_find(call);
 
-	if (is_refused(profile, call))
+	if (seccomp_is_refused(&profile->seccomp, (uint32_t)seccomp_number(call)))
 		buffer_printf(text, "    %s: EPERM\n", call);
 	else if (condition != NULL)
 		buffer_printf(text, "    %s: %s\n", call, condition->reason);

@@ -273,6 +273,11 @@ int source_fail(const struct source *source, struct policy_error *error, const c
 	return -1;
 }
 
+struct origin source_origin(const struct source *source, const char *key)
+{
+	return (struct origin){ source->file, places_line(&source->places, key) };
+}
+
 struct source *source_free(struct source *source)
 {
 	const struct cyaml_config config = { .mem_fn = cyaml_mem };

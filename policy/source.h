@@ -58,6 +58,12 @@ struct source_profile {
 	uint32_t shell_count, environment_count, files_count, landlock_count, languages_count;
 };
 
+/* A line of a file; NULL and 0: none. */
+struct origin {
+	const char *file;
+	uint32_t line;
+};
+
 struct source {
 	char *file; /* its name, for messages */
 	struct places places;
@@ -71,6 +77,9 @@ struct source *source_load(const char *file, const char *text, size_t size,
 /* Sets *error to "file:line: key: ..." and returns -1. `key` as in "files[3].size", or "". */
 int source_fail(const struct source *source, struct policy_error *error, const char *key,
 		const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Where `key` is said; it belongs to the source. */
+struct origin source_origin(const struct source *source, const char *key);
 
 /* Frees it and returns NULL. */
 struct source *source_free(struct source *source);

@@ -6,8 +6,8 @@
 #include <sys/random.h>
 #include <sys/types.h>
 
+#include "common/sha256.h"
 #include "format.h"
-#include "sha256.h"
 
 #define DIGEST_SIZE (TOKEN_DIGEST_MAX - 1)
 #define RANDOM_BYTES 32

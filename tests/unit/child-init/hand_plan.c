@@ -31,7 +31,9 @@ void hand_plan_begin(void)
 						 .size = sizeof(hand_plan),
 						 .profile_count = 1,
 						 .profiles = AT(profile) };
+	hand_plan.header.default_profile = PUT("default");
 	hand_plan.profile = (struct plan_profile){ .name = PUT("default"),
+						   .network = PLAN_NETWORK_LOOPBACK,
 						   .hostname = PUT("sandbox"),
 						   .cwd = PUT("/"),
 						   .description = PUT("for tests"),

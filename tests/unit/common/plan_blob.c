@@ -37,6 +37,7 @@ static void make_profile(struct writer *out, struct plan_profile *profile)
 	profile->filter = AT(filter);
 	profile->filter_count = 2;
 	profile->name = PUT(out, "default");
+	profile->network = PLAN_NETWORK_LOOPBACK;
 	profile->hostname = PUT(out, "sandbox");
 	profile->cwd = PUT(out, "/workspace");
 	profile->description = PUT(out, "for tests");
@@ -92,6 +93,7 @@ uint32_t blob_make(struct blob *blob)
 					     .size = sizeof(*blob),
 					     .profile_count = 1,
 					     .profiles = AT(profile) };
+	blob->header.default_profile = PUT(&out, "default");
 	make_profile(&out, &blob->profile);
 	make_mounts(&out);
 	make_language(&out, &blob->languages[0]);

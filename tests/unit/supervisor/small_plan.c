@@ -27,6 +27,7 @@ static void make_profile(struct plan_profile *profile, const char *name)
 	*profile = (struct plan_profile){
 		.name = small_plan_put(name, strlen(name) + 1),
 		.hostname = PUT("sandbox"),
+		.network = PLAN_NETWORK_LOOPBACK,
 		.cwd = PUT("/workspace"),
 		.description = PUT("for tests"),
 		.text = PUT("name: for tests\n"),
@@ -83,6 +84,7 @@ void small_plan_open(struct plan *plan)
 						  .size = sizeof(small_plan),
 						  .profile_count = SMALL_PROFILES,
 						  .profiles = AT(profiles) };
+	small_plan.header.default_profile = PUT("default");
 	make_profile(&small_plan.profiles[0], "default");
 	make_profile(&small_plan.profiles[1], "strict");
 	make_profile(&small_plan.profiles[2], "_helper");

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sha256.h"
+#include "common/sha256.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "format.h"
 
 static const char *digest(const void *data, size_t size)
 {
@@ -13,9 +12,8 @@ static const char *digest(const void *data, size_t size)
 	uint8_t bytes[SHA256_BYTES];
 
 	sha256(data, size, bytes);
-	text[0] = '\0';
 	for (size_t i = 0; i < SHA256_BYTES; i++)
-		format_append(text, sizeof(text), "%02x", bytes[i]);
+		(void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 	return text;
 }
 

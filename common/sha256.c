@@ -2,7 +2,7 @@
  *
  * The names are those of FIPS 180-4, sections 4.1.2, 5 and 6.2. Speed does not matter here.
  */
-#include "sha256.h"
+#include "common/sha256.h"
 
 #include <string.h>
 
