@@ -100,6 +100,13 @@ static void on_welcome(void *context, const struct ipc_welcome *welcome, int pla
 		stdio_open(server->stdio);
 }
 
+static void on_policy(void *context, const struct ipc_policy_changed *changed, int plan)
+{
+	struct server *server = context;
+
+	host_take_policy(&server->host, changed, plan);
+}
+
 static void require_asked(struct server *server, bool was_asked)
 {
 	if (!was_asked)
@@ -136,6 +143,7 @@ static void on_done(void *context, const struct ipc_execution_done *done)
 
 static const struct supervisor_handlers supervisor_handlers = {
 	.on_welcome = on_welcome,
+	.on_policy = on_policy,
 	.on_refused = on_refused,
 	.on_started = on_started,
 	.on_tty = on_tty,

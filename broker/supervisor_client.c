@@ -182,6 +182,13 @@ static void take_welcome(struct supervisor_client *client, struct channel_messag
 					     channel_take_fd(message, 0));
 }
 
+static void take_policy(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_policy)
+		client->handlers->on_policy(client->context, &message->body.policy_changed,
+					    channel_take_fd(message, 0));
+}
+
 static void take_refused(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_refused)
@@ -220,7 +227,7 @@ typedef void take(struct supervisor_client *client, struct channel_message *mess
 static take *const takers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_welcome] = take_welcome,           [IPC_TYPE_execution_refused] = take_refused,
 	[IPC_TYPE_execution_started] = take_started, [IPC_TYPE_execution_tty] = take_tty,
-	[IPC_TYPE_execution_done] = take_done,
+	[IPC_TYPE_execution_done] = take_done,       [IPC_TYPE_policy_changed] = take_policy,
 };
 
 int supervisor_receive(struct supervisor_client *client)

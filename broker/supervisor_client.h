@@ -23,6 +23,8 @@
 struct supervisor_handlers {
 	/* The sealed plan, for plan_open_fd(): the handler owns it. */
 	void (*on_welcome)(void *context, const struct ipc_welcome *welcome, int plan);
+	/* The plan that holds from now on, in the same way. */
+	void (*on_policy)(void *context, const struct ipc_policy_changed *changed, int plan);
 	void (*on_refused)(void *context, const struct ipc_execution_refused *refused);
 	/* The workload's stdin (write end), stdout and stderr (read ends): the handler owns them.
 	 * All -1 when this process has no room for them. */

@@ -45,6 +45,20 @@ static int enter_namespaces(void)
 	return error;
 }
 
+static int keep_plan(uint32_t slot, int fd)
+{
+	int error;
+
+	if (slot >= GENERATIONS_MAX || factory.plans[slot].bytes)
+		return -EPROTO;
+	error = plan_open_fd(fd, &factory.plans[slot]);
+	if (error)
+		return error;
+	factory.plans[slot].slot = slot;
+	factory.newest = slot;
+	return 0;
+}
+
 static int handle_factory_start(void *context, struct channel_message *message)
 {
 	const struct ipc_factory_start *start = &message->body.factory_start;
@@ -52,7 +66,28 @@ static int handle_factory_start(void *context, struct channel_message *message)
 	if (memcmp(start->schema, ipc_schema_hash, sizeof(start->schema)) != 0)
 		return -EPROTO;
 	factory.limits = start->limits;
-	return plan_open_fd(message->fds[0], &factory.plan);
+	return keep_plan(0, message->fds[0]);
+}
+
+static int handle_factory_policy(void *context, struct channel_message *message)
+{
+	return keep_plan(message->body.factory_policy.slot, message->fds[0]);
+}
+
+/* What runs has mounts of its own. */
+static int handle_factory_forget(void *context, struct channel_message *message)
+{
+	const uint32_t slot = message->body.factory_forget.slot;
+
+	if (slot >= GENERATIONS_MAX || slot == factory.newest)
+		return -EPROTO;
+	for (uint32_t i = 0; i < PLAN_PROFILES_MAX; i++) {
+		if (factory.is_built[slot][i])
+			mounts_forget_base(&factory.plans[slot], i);
+		factory.is_built[slot][i] = false;
+	}
+	plan_close(&factory.plans[slot]);
+	return 0;
 }
 
 static int handle_factory_cgroup(void *context, struct channel_message *message)
@@ -81,7 +116,7 @@ static int handle_factory_serve(void *context, struct channel_message *message)
 	struct ipc_factory_ready ready = { .stage = STAGE_NAMESPACES };
 	int error;
 
-	if (!factory.plan.bytes || message->body.factory_serve.binds != factory.bind_count)
+	if (!factory.plans[0].bytes || message->body.factory_serve.binds != factory.bind_count)
 		return -EPROTO;
 	error = enter_namespaces();
 	if (!error) {
@@ -108,11 +143,11 @@ static int need_base(uint32_t profile, uint32_t *ret_stage)
 {
 	int error;
 
-	if (factory.is_built[profile])
+	if (factory.is_built[factory.plan.slot][profile])
 		return 0;
 	error = mounts_build_base(&factory.plan, profile, factory.host, factory.binds,
 				  factory.bind_count, ret_stage);
-	factory.is_built[profile] = error == 0;
+	factory.is_built[factory.plan.slot][profile] = error == 0;
 	return error;
 }
 
@@ -169,6 +204,9 @@ static int handle_sandbox_create(void *context, struct channel_message *message)
 {
 	const struct ipc_sandbox_create *from = &message->body.sandbox_create;
 
+	if (from->generation >= GENERATIONS_MAX || !factory.plans[from->generation].bytes)
+		return -EPROTO;
+	factory.plan = factory.plans[from->generation];
 	if (from->profile >= plan_profile_count(&factory.plan))
 		return -EPROTO;
 	return start(from->profile, from->slot, IPC_TYPE_sandbox_created, message, init_run);
@@ -176,8 +214,10 @@ static int handle_sandbox_create(void *context, struct channel_message *message)
 
 static int handle_helper_start(void *context, struct channel_message *message)
 {
-	const int profile = plan_profile_find(&factory.plan, HELPER_PROFILE);
+	int profile;
 
+	factory.plan = factory.plans[factory.newest];
+	profile = plan_profile_find(&factory.plan, HELPER_PROFILE);
 	if (profile < 0)
 		return -EPROTO;
 	return start((uint32_t)profile, message->body.helper_start.slot, IPC_TYPE_helper_started,
@@ -189,6 +229,8 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_factory_cgroup] = handle_factory_cgroup,
 	[IPC_TYPE_factory_bind] = handle_factory_bind,
 	[IPC_TYPE_factory_serve] = handle_factory_serve,
+	[IPC_TYPE_factory_policy] = handle_factory_policy,
+	[IPC_TYPE_factory_forget] = handle_factory_forget,
 	[IPC_TYPE_sandbox_cgroup] = handle_sandbox_cgroup,
 	[IPC_TYPE_sandbox_create] = handle_sandbox_create,
 	[IPC_TYPE_helper_start] = handle_helper_start,

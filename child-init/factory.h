@@ -28,7 +28,9 @@ struct factory {
 	uint32_t cgroup_slots;
 	uint32_t bind_count;
 	struct bind binds[BINDS_MAX];
-	bool is_built[PLAN_PROFILES_MAX];
+	bool is_built[GENERATIONS_MAX][PLAN_PROFILES_MAX];
+	struct plan plans[GENERATIONS_MAX]; /* `plan` is the one that is being started from */
+	uint32_t newest;
 };
 
 /* Serve the channel; returns the exit status. Inits and helpers do not return from it. */

@@ -257,10 +257,10 @@ int mounts_stage(void)
 	return host < 0 ? -errno : host;
 }
 
-static void base_path(struct text *path, uint32_t index)
+static void base_path(struct text *path, const struct plan *plan, uint32_t index)
 {
 	text_add(path, "/" STAGING_BASE "/");
-	text_add_number(path, index);
+	text_add_number(path, plan->slot * PLAN_PROFILES_MAX + index);
 }
 
 int mounts_build_base(const struct plan *plan, uint32_t index, int host, const struct bind *binds,
@@ -271,7 +271,7 @@ int mounts_build_base(const struct plan *plan, uint32_t index, int host, const s
 	int error = 0;
 
 	*ret_stage = STAGE_BASE;
-	base_path(&path, index);
+	base_path(&path, plan, index);
 	tree.root = new_small_tmpfs();
 	if (tree.root < 0)
 		return tree.root;
@@ -287,6 +287,16 @@ int mounts_build_base(const struct plan *plan, uint32_t index, int host, const s
 	return error;
 }
 
+void mounts_forget_base(const struct plan *plan, uint32_t index)
+{
+	struct text path = { .used = 0 };
+
+	base_path(&path, plan, index);
+	/* Nothing but room is lost if it stays. */
+	(void)umount2(path.bytes, MNT_DETACH);
+	(void)rmdir(path.bytes);
+}
+
 static int change_root(int root)
 {
 	if (fchdir(root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 ||
@@ -297,12 +307,12 @@ static int change_root(int root)
 
 /* The copy must be attached somewhere before anything can be mounted in it (before Linux 6.15)
  * and before pivot_root; /base serves, since the copy was taken before it is covered. */
-static int take_base(uint32_t index)
+static int take_base(const struct plan *plan, uint32_t index)
 {
 	struct text path = { .used = 0 };
 	int root;
 
-	base_path(&path, index);
+	base_path(&path, plan, index);
 	root = kernel_open_tree(AT_FDCWD, path.bytes,
 				OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (root < 0 ||
@@ -314,7 +324,7 @@ static int take_base(uint32_t index)
 int mounts_enter(const struct plan *plan, uint32_t index, const struct bind *binds,
 		 uint32_t bind_count, uint32_t *ret_stage)
 {
-	struct tree tree = { plan, take_base(index), -1, binds, bind_count };
+	struct tree tree = { plan, take_base(plan, index), -1, binds, bind_count };
 	int error;
 
 	*ret_stage = STAGE_MOUNTS;

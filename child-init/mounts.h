@@ -31,12 +31,15 @@ struct bind {
 int mounts_stage(void);
 
 /*
- * Build the base tree of profile number `index` at /base/<index>: everything of phase BASE, the
+ * Build the base tree of profile number `index` at /base/<number>: everything of phase BASE, the
  * mount points of phase SANDBOX and of the binds, then read-only as a whole. 0 or -errno;
  * *ret_stage says which stage failed.
  */
 int mounts_build_base(const struct plan *plan, uint32_t index, int host, const struct bind *binds,
 		      uint32_t bind_count, uint32_t *ret_stage);
+
+/* Take it away again; copies of it stay. */
+void mounts_forget_base(const struct plan *plan, uint32_t index);
 
 /*
  * In a new mount namespace: take a private copy of the base tree, add the records of phase

@@ -131,6 +131,21 @@ struct ipc_supervisor_run {
 	uint32_t binds; /* how many supervisor_bind came before */
 };
 
+/* The operator's file may have changed: compile it again. One of the next two answers. */
+struct ipc_policy_ask {
+	uint32_t generation; /* the one in force, counted from 1 */
+};
+
+/* fd: sealed policy blob */
+struct ipc_policy_new {
+	uint32_t generation; /* of the question */
+};
+
+/* What is wrong with the file, for the operator. */
+struct ipc_policy_bad {
+	char text[IPC_LIST_MAX];
+};
+
 /* fds: the client's stdin, stdout, stderr. Nothing of them is used before client_started. */
 struct ipc_client_start {
 	uint8_t schema[IPC_SCHEMA_BYTES];
@@ -161,6 +176,8 @@ struct ipc_status {
 	uint64_t executions_refused; /* for want of room, since the start */
 	uint64_t memory_bytes;       /* used by all sandboxes now; 0 where it cannot be told */
 	uint64_t memory_max_bytes;   /* 0: no limit for all together */
+	uint32_t generation;         /* of the policy, counted from 1 */
+	uint32_t reload_failed;      /* 1: the operator's file has changed, and cannot be used */
 	uint64_t uptime_us;
 };
 
@@ -263,6 +280,15 @@ struct ipc_execution_tty {
 	uint64_t wall_ms;
 };
 
+/* fd: the sealed plan that holds for what is asked from now on; the rest as in the welcome. */
+struct ipc_policy_changed {
+	uint32_t generation; /* counted from 1 */
+	uint32_t profiles_size;
+	uint8_t profiles[IPC_LIST_MAX];
+	uint32_t languages_size;
+	uint8_t languages[IPC_LIST_MAX];
+};
+
 struct ipc_execution_done {
 	uint64_t request;
 	uint32_t verdict;   /* enum verdict */
@@ -297,6 +323,16 @@ struct ipc_factory_serve {
 	uint32_t binds;
 };
 
+/* fd: sealed policy blob, which sandboxes and helpers come from unless they say another */
+struct ipc_factory_policy {
+	uint32_t slot; /* under which it is kept, below GENERATIONS_MAX; not in use */
+};
+
+/* No more sandboxes will come from it. */
+struct ipc_factory_forget {
+	uint32_t slot;
+};
+
 struct ipc_factory_ready {
 	uint32_t stage; /* NONE: ready; else where the set-up failed */
 	uint32_t error;
@@ -310,7 +346,8 @@ struct ipc_sandbox_cgroup {
 /* fd: the init's end of its channel */
 struct ipc_sandbox_create {
 	uint32_t slot;
-	uint32_t profile; /* index in the blob */
+	uint32_t profile;    /* index in the blob */
+	uint32_t generation; /* under which the blob is kept; the first one is 0 */
 };
 
 /* fd: pidfd of the init */

@@ -63,10 +63,21 @@ static const struct ipc_field ipc_status_fields[] = {
 	FIELD(U64, ipc_status, executions_refused),
 	FIELD(U64, ipc_status, memory_bytes),
 	FIELD(U64, ipc_status, memory_max_bytes),
+	FIELD(U32, ipc_status, generation),
+	FIELD(U32, ipc_status, reload_failed),
 	FIELD(U64, ipc_status, uptime_us),
 };
 static const struct ipc_field ipc_supervisor_run_fields[] = {
 	FIELD(U32, ipc_supervisor_run, binds),
+};
+static const struct ipc_field ipc_policy_ask_fields[] = {
+	FIELD(U32, ipc_policy_ask, generation),
+};
+static const struct ipc_field ipc_policy_new_fields[] = {
+	FIELD(U32, ipc_policy_new, generation),
+};
+static const struct ipc_field ipc_policy_bad_fields[] = {
+	FIELD(STR, ipc_policy_bad, text),
 };
 static const struct ipc_field ipc_hello_fields[] = {
 	FIELD(RAW, ipc_hello, schema),
@@ -128,6 +139,11 @@ static const struct ipc_field ipc_execution_tty_fields[] = {
 	FIELD(U64, ipc_execution_tty, log_bytes),
 	FIELD(U64, ipc_execution_tty, wall_ms),
 };
+static const struct ipc_field ipc_policy_changed_fields[] = {
+	FIELD(U32, ipc_policy_changed, generation),
+	BYTES(ipc_policy_changed, profiles),
+	BYTES(ipc_policy_changed, languages),
+};
 static const struct ipc_field ipc_execution_done_fields[] = {
 	FIELD(U64, ipc_execution_done, request),
 	FIELD(U32, ipc_execution_done, verdict),
@@ -154,6 +170,12 @@ static const struct ipc_field ipc_factory_bind_fields[] = {
 static const struct ipc_field ipc_factory_serve_fields[] = {
 	FIELD(U32, ipc_factory_serve, binds),
 };
+static const struct ipc_field ipc_factory_policy_fields[] = {
+	FIELD(U32, ipc_factory_policy, slot),
+};
+static const struct ipc_field ipc_factory_forget_fields[] = {
+	FIELD(U32, ipc_factory_forget, slot),
+};
 static const struct ipc_field ipc_factory_ready_fields[] = {
 	FIELD(U32, ipc_factory_ready, stage),
 	FIELD(U32, ipc_factory_ready, error),
@@ -164,6 +186,7 @@ static const struct ipc_field ipc_sandbox_cgroup_fields[] = {
 static const struct ipc_field ipc_sandbox_create_fields[] = {
 	FIELD(U32, ipc_sandbox_create, slot),
 	FIELD(U32, ipc_sandbox_create, profile),
+	FIELD(U32, ipc_sandbox_create, generation),
 };
 static const struct ipc_field ipc_sandbox_created_fields[] = {
 	FIELD(U32, ipc_sandbox_created, slot),

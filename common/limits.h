@@ -47,6 +47,9 @@
 /* Clients of one supervisor at once: each has a broker of its own. */
 #define FRONTENDS_MAX 64
 
+/* Policies in use at once: the one in force, and those that executions began under before it. */
+#define GENERATIONS_MAX 8
+
 /* Operator's read-only binds (`msp run --ro`). */
 #define BINDS_MAX 32
 

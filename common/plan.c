@@ -227,6 +227,7 @@ int plan_open_fd(int fd, struct plan *ret)
 {
 	struct stat status;
 	void *bytes;
+	int error;
 
 	if (fstat(fd, &status) != 0)
 		return -errno;
@@ -235,7 +236,22 @@ int plan_open_fd(int fd, struct plan *ret)
 	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (bytes == MAP_FAILED)
 		return -errno;
-	return plan_open(bytes, (size_t)status.st_size, ret);
+	error = plan_open(bytes, (size_t)status.st_size, ret);
+	if (error)
+		(void)munmap(bytes, (size_t)status.st_size); /* it was mapped */
+	return error;
+}
+
+void plan_close(struct plan *plan)
+{
+	union {
+		const uint8_t *in;
+		void *out;
+	} bytes = { .in = plan->bytes };
+
+	if (plan->bytes)
+		(void)munmap(bytes.out, plan->size); /* it was mapped */
+	*plan = (struct plan){ .bytes = NULL };
 }
 
 uint32_t plan_profile_count(const struct plan *plan)

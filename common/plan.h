@@ -202,13 +202,16 @@ struct plan_profile {
 struct plan {
 	const uint8_t *bytes;
 	uint32_t size;
+	uint32_t slot; /* under which it is kept where there are several; else 0 */
 };
 
 /* Check a mapped blob of `size` bytes; 0 and *ret set, or -EBADMSG. The bytes stay the caller's. */
 int plan_open(const void *bytes, size_t size, struct plan *ret);
 
-/* Map a sealed memfd and check it; 0, -EBADMSG or another -errno. The mapping is never undone. */
+/* Map a sealed memfd and check it; 0, -EBADMSG or another -errno. The mapping is undone by
+ * plan_close(), or never. */
 int plan_open_fd(int fd, struct plan *ret);
+void plan_close(struct plan *plan);
 
 uint32_t plan_profile_count(const struct plan *plan);
 const struct plan_profile *plan_profile(const struct plan *plan, uint32_t index);

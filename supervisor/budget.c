@@ -20,7 +20,7 @@ static uint64_t reserved_bytes(void)
 		const struct execution *execution = &supervisor.executions[i];
 
 		if (execution->state != EXECUTION_FREE)
-			sum += plan_profile(&supervisor.plan, execution->profile)->memory_bytes;
+			sum += execution_profile(execution)->memory_bytes;
 	}
 	return sum;
 }

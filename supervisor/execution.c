@@ -15,6 +15,7 @@
 #include "common/kernel.h"
 #include "common/log.h"
 #include "frontend.h"
+#include "generation.h"
 
 /* How long an init may take to report after it was told to kill. */
 #define GRACE_US 200000
@@ -43,9 +44,10 @@ struct execution *execution_find(const struct frontend *frontend, uint64_t reque
 	return NULL;
 }
 
-static const struct plan_profile *profile_of(const struct execution *execution)
+const struct plan_profile *execution_profile(const struct execution *execution)
 {
-	return plan_profile(&supervisor.plan, execution->profile);
+	return plan_profile(&supervisor.generations[execution->generation].plan,
+			    execution->profile);
 }
 
 static struct execution *find_free(void)
@@ -84,6 +86,7 @@ static void try_free(struct execution *execution)
 		return;
 	}
 	execution->state = EXECUTION_FREE;
+	generation_release(execution->generation);
 	while (supervisor.slots_used > 0 &&
 	       supervisor.executions[supervisor.slots_used - 1].state == EXECUTION_FREE)
 		supervisor.slots_used--;
@@ -153,7 +156,7 @@ static void report_internal(struct execution *execution, uint32_t stage, uint32_
 static uint32_t judge_signal(const struct execution *execution, int signal,
 			     const struct ipc_spawn_done *from)
 {
-	const uint64_t cpu_seconds = profile_of(execution)->cpu_seconds;
+	const uint64_t cpu_seconds = execution_profile(execution)->cpu_seconds;
 
 	if (signal == SIGSYS)
 		return VERDICT_DENIED;
@@ -226,8 +229,9 @@ static int handle_spawned_tty(void *context, struct channel_message *message)
 {
 	const struct execution *execution = context;
 	const struct ipc_execution_tty tty = { .request = execution->request,
-					       .output_bytes = profile_of(execution)->output_bytes,
-					       .log_bytes = profile_of(execution)->log_bytes,
+					       .output_bytes =
+						       execution_profile(execution)->output_bytes,
+					       .log_bytes = execution_profile(execution)->log_bytes,
 					       .wall_ms = left_ms(execution) };
 
 	tell_frontend(execution, IPC_TYPE_execution_tty, &tty, message->fds);
@@ -303,7 +307,7 @@ static int make_parts(struct execution *execution, const struct request *request
 	execution->init = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
 	parts->init_end = ends[1];
 	if (supervisor.cgroup >= 0)
-		error = cgroup_create(execution->slot, profile_of(execution), &parts->cgroup,
+		error = cgroup_create(execution->slot, execution_profile(execution), &parts->cgroup,
 				      &parts->leaf);
 	return error;
 }
@@ -311,7 +315,8 @@ static int make_parts(struct execution *execution, const struct request *request
 static int ask_factory(const struct execution *execution, const struct parts *parts)
 {
 	const struct ipc_sandbox_cgroup cgroup = { .slot = execution->slot };
-	const struct ipc_sandbox_create create = { execution->slot, execution->profile };
+	const struct ipc_sandbox_create create = { execution->slot, execution->profile,
+						   execution->generation };
 	int error = 0;
 
 	if (parts->cgroup >= 0)
@@ -355,8 +360,8 @@ static int tell_started(const struct execution *execution, const struct request 
 {
 	const struct ipc_execution_started started = {
 		.request = execution->request,
-		.output_bytes = profile_of(execution)->output_bytes,
-		.log_bytes = profile_of(execution)->log_bytes,
+		.output_bytes = execution_profile(execution)->output_bytes,
+		.log_bytes = execution_profile(execution)->log_bytes,
 		.wall_ms = left_ms(execution),
 	};
 
@@ -389,6 +394,7 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 		return -EAGAIN;
 	*execution = (struct execution){ .state = EXECUTION_FREE,
 					 .slot = execution->slot,
+					 .generation = supervisor.plan.slot,
 					 .profile = request->profile,
 					 .frontend = frontend,
 					 .request = request->number,
@@ -405,6 +411,7 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 			(void)cgroup_remove(supervisor.cgroup, execution->slot); /* unused */
 	} else {
 		execution->state = EXECUTION_LIVE;
+		generation_hold(execution->generation);
 		supervisor.executions_live++;
 		supervisor.executions_started++;
 		if (execution->slot >= supervisor.slots_used)

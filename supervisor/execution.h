@@ -21,6 +21,9 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 /* The frontend's live execution with this number, or NULL. */
 struct execution *execution_find(const struct frontend *frontend, uint64_t request);
 
+/* Of the policy that it began under. */
+const struct plan_profile *execution_profile(const struct execution *execution);
+
 /* Kill its processes; `verdict` is what will be reported. */
 void execution_kill(struct execution *execution, uint32_t verdict);
 

@@ -221,6 +221,18 @@ void frontend_regulate(void)
 	}
 }
 
+void frontend_tell_all(uint32_t type, const void *message, const int *fds)
+{
+	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
+		struct frontend *frontend = &supervisor.frontends[i];
+
+		/* One that does not read until its channel is full is no longer served. */
+		if (frontend->state == FRONTEND_OPEN && frontend->channel.phase == IPC_SERVE &&
+		    channel_send(&frontend->channel, type, message, fds, MSG_DONTWAIT) == -EAGAIN)
+			frontend_end(frontend, CLIENT_END_FAILED);
+	}
+}
+
 void frontend_let_all_go(void)
 {
 	for (size_t i = 0; i < FRONTENDS_MAX; i++) {

@@ -43,6 +43,9 @@ void frontend_end(struct frontend *frontend, enum client_end_reason reason);
  * asks waits in its own channel. */
 void frontend_regulate(void);
 
+/* Send a message to everybody who has said hello. One that does not read is no longer served. */
+void frontend_tell_all(uint32_t type, const void *message, const int *fds);
+
 /* At our own end: each sees the end of its channel and ends by itself, with what it still has to
  * say to its client. */
 void frontend_let_all_go(void);

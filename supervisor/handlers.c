@@ -29,6 +29,7 @@ void handlers_prepare(void)
 {
 	const int profile = plan_profile_find(&supervisor.plan, DEFAULT_PROFILE);
 
+	memset(&welcome, 0, sizeof(welcome));
 	memcpy(welcome.schema, ipc_schema_hash, sizeof(welcome.schema));
 	welcome.landlock_abi = (uint32_t)supervisor.landlock_abi;
 	welcome.limits = supervisor.limits;
@@ -36,6 +37,19 @@ void handlers_prepare(void)
 	if (profile >= 0)
 		welcome.languages_size = request_list_languages(
 			plan_profile(&supervisor.plan, (uint32_t)profile), welcome.languages);
+}
+
+void handlers_tell_policy(void)
+{
+	static struct ipc_policy_changed changed;
+
+	handlers_prepare();
+	changed.generation = supervisor.generation;
+	changed.profiles_size = welcome.profiles_size;
+	memcpy(changed.profiles, welcome.profiles, sizeof(changed.profiles));
+	changed.languages_size = welcome.languages_size;
+	memcpy(changed.languages, welcome.languages, sizeof(changed.languages));
+	frontend_tell_all(IPC_TYPE_policy_changed, &changed, &supervisor.plan_fd);
 }
 
 static bool is_this_version(const uint8_t schema[IPC_SCHEMA_BYTES])

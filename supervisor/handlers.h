@@ -8,6 +8,9 @@
 /* Put together what a welcome says. */
 void handlers_prepare(void);
 
+/* Tell everybody of the policy that is in force from now on. */
+void handlers_tell_policy(void);
+
 /* A frontend has said something, or is gone: what frontend.h calls back. */
 void handlers_on_frontend(void *frontend);
 

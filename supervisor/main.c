@@ -18,7 +18,8 @@
  * service it has as many as connect to its socket (service.c), and the end of one ends the
  * executions of that one.
  *
- * The end of the factory, or SIGINT, SIGTERM and SIGHUP, end every sandbox and then the supervisor.
+ * The end of the factory, or SIGINT, SIGTERM and SIGHUP, end every sandbox and then the supervisor;
+ * to the service SIGHUP means that the operator's policy may have changed (generation.c).
  * If it is killed, the same happens without it: inits and brokers see the end of their channels,
  * the factory too, and it empties the cgroups.
  */
@@ -37,6 +38,7 @@
 #include "confine.h"
 #include "execution.h"
 #include "frontend.h"
+#include "generation.h"
 #include "handlers.h"
 #include "service.h"
 #include "start.h"
@@ -61,6 +63,10 @@ static void on_signal(void *context)
 
 	if (read(*fd, &info, sizeof(info)) != sizeof(info))
 		return;
+	if (supervisor.is_service && info.ssi_signo == SIGHUP) {
+		generation_reload();
+		return;
+	}
 	supervisor.exit_status = MSP_EXIT_SIGNAL_BASE + (int)info.ssi_signo;
 	supervisor.is_ending = true;
 }
@@ -95,15 +101,18 @@ static int attach_client(void)
 static int attach_frontends(const struct start *start)
 {
 	int launcher = LAUNCHER_FD;
+	int error;
 
 	if (start->frontend == FRONTEND_LAUNCHER) {
 		fd_close(&supervisor.broker);
 		return frontend_add(launcher, false, handlers_on_frontend) ? 0 : -ENFILE;
 	}
-	fd_close(&launcher);
-	return start->frontend == FRONTEND_BROKER
-		       ? attach_client()
-		       : service_open(&start->service, handlers_on_frontend);
+	if (start->frontend == FRONTEND_BROKER) {
+		fd_close(&launcher);
+		return attach_client();
+	}
+	error = generation_keep_launcher(launcher);
+	return error ? error : service_open(&start->service, handlers_on_frontend);
 }
 
 static void serve(void)

@@ -127,6 +127,8 @@ void service_status(struct ipc_status *ret)
 		.executions_refused = supervisor.executions_refused,
 		.memory_bytes = budget_memory_used(),
 		.memory_max_bytes = supervisor.memory_bytes,
+		.generation = supervisor.generation,
+		.reload_failed = supervisor.is_reload_failed,
 		.uptime_us = loop_now_us() - opened_us,
 	};
 }

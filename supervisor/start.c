@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "generation.h"
 #include "state.h"
 
 #define CHANNEL_FD 3
@@ -116,43 +118,17 @@ static void receive_launcher(int launcher_fd)
 			  CHANNEL_FD, wrong ? ipc_error_text(wrong) : strerror(-status));
 }
 
-static void check_profile(const struct plan_profile *profile)
-{
-	const char *name = plan_string(&supervisor.plan, profile->name);
-
-	if (supervisor.landlock_abi < (int)profile->landlock_abi_min)
-		log_fatal(MSP_EXIT_REFUSED,
-			  "profile %s requires Landlock ABI %u (ABI 6 is Linux 6.12), this kernel "
-			  "has %d: run a newer kernel or lower requirements.landlock in the "
-			  "operator's policy",
-			  name, profile->landlock_abi_min, supervisor.landlock_abi);
-	if (start.cgroup < 0 && start.limits != LIMITS_FALLBACK && !profile->limits_fallback)
-		log_fatal(
-			MSP_EXIT_REFUSED,
-			"profile %s requires a delegated cgroup v2 with cpu, memory and pids, and "
-			"there is none here: see 'msp doctor', or accept weaker limits with "
-			"--limits=fallback",
-			name);
-}
-
 static void check_requirements(void)
 {
-	int error;
-
 	if (geteuid() == 0 || getuid() != geteuid())
 		log_fatal(MSP_EXIT_REFUSED, "will not run as root: start msp, which changes to the "
 					    "account 'msp' first");
-	error = plan_open_fd(start.policy, &supervisor.plan);
-	if (error)
-		log_fatal(MSP_EXIT_REFUSED,
-			  "the compiled policy is not of this version (%s): "
-			  "compile it again with msp-policy",
-			  strerror(-error));
 	supervisor.landlock_abi = landlock_abi();
-	for (uint32_t i = 0; i < plan_profile_count(&supervisor.plan); i++)
-		check_profile(plan_profile(&supervisor.plan, i));
-	supervisor.limits = start.cgroup >= 0 ? LIMITS_CGROUP : LIMITS_FALLBACK;
 	supervisor.cgroup = start.cgroup;
+	supervisor.limits = start.cgroup >= 0 ? LIMITS_CGROUP : LIMITS_FALLBACK;
+	supervisor.accepts_fallback = start.limits == LIMITS_FALLBACK;
+	if (!generation_open(start.policy))
+		exit(MSP_EXIT_REFUSED);
 	supervisor.uid = geteuid();
 	supervisor.pid = (uint32_t)getpid();
 }
@@ -224,7 +200,8 @@ static int tell_factory(void)
 	int error;
 
 	memcpy(begin.schema, ipc_schema_hash, sizeof(begin.schema));
-	error = channel_send(&supervisor.factory, IPC_TYPE_factory_start, &begin, &start.policy, 0);
+	error = channel_send(&supervisor.factory, IPC_TYPE_factory_start, &begin,
+			     &supervisor.plan_fd, 0);
 	if (!error && start.cgroup >= 0)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_cgroup, &cgroup,
 				     &start.cgroup, 0);
@@ -251,7 +228,6 @@ void start_supervisor(int launcher_fd, struct start *ret)
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot talk to the factory: %s", strerror(-error));
 	supervisor.factory.phase = IPC_SERVE;
-	supervisor.plan_fd = start.policy;
 	start.policy = -1;
 	fd_close(&start.child_init);
 	*ret = start;

@@ -48,6 +48,7 @@ enum execution_state {
 struct execution {
 	enum execution_state state;
 	uint32_t slot;
+	uint32_t generation; /* slot of the policy that it began under */
 	uint32_t profile;
 	struct frontend *frontend; /* NULL when it is gone */
 	uint64_t request;
@@ -61,9 +62,20 @@ struct execution {
 	struct loop_watch pid_watch;
 };
 
+/* A policy that executions run under. */
+struct generation {
+	struct plan plan; /* bytes NULL: the slot is free */
+	int fd;           /* of the same, sealed */
+	uint32_t users;   /* executions that began under it and are not gone */
+};
+
 struct supervisor {
-	struct plan plan;
-	int plan_fd; /* of the same, sealed: for frontends */
+	struct plan plan;    /* the one in force, in one of the generations */
+	int plan_fd;         /* of the same, sealed: for frontends */
+	uint32_t generation; /* how many there have been, with it */
+	bool is_reload_failed;
+	bool accepts_fallback; /* the operator accepts LIMITS_FALLBACK for all profiles */
+	struct generation generations[GENERATIONS_MAX];
 	enum limits_mode limits;
 	int landlock_abi;
 	uid_t uid;

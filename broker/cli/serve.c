@@ -23,6 +23,7 @@
 #include "common/log.h"
 #include "format.h"
 #include "hand_over.h"
+#include "keeper.h"
 #include "launch.h"
 #include "listen.h"
 #include "service.h"
@@ -232,6 +233,8 @@ static int become_supervisor(const struct launch *launch)
 	/* The messages wait in the socket until the supervisor that we become reads them. */
 	if (!error)
 		error = launch_send(launch, ends[0]);
+	if (!error && launch->frontend == FRONTEND_SERVICE)
+		error = keeper_start(launch, ends[0]);
 	if (!error)
 		error = launch_exec(launch->images, ends[1]);
 	log_line("serve: the supervisor cannot be started: %s", strerror(-error));

@@ -98,6 +98,11 @@ static void print_status(const struct ipc_status *status)
 				    : "fallback: weaker ones; 'msp doctor' says what is missing");
 	format_text(text, sizeof(text), "Landlock ABI %u", status->landlock_abi);
 	print_row("kernel", text);
+	format_text(text, sizeof(text), "generation %u%s", status->generation,
+		    status->reload_failed ? "; the file has changed since and cannot be used: "
+					    "'msp profile check' says why"
+					  : "");
+	print_row("policy", text);
 }
 
 static void write_status(struct json *json, const struct ipc_status *status)
@@ -118,6 +123,10 @@ static void write_status(struct json *json, const struct ipc_status *status)
 		json_number(json, "max_bytes", status->memory_max_bytes);
 	else
 		json_null(json, "max_bytes");
+	json_object_end(json);
+	json_object(json, "policy");
+	json_number(json, "generation", status->generation);
+	json_bool(json, "reload_failed", status->reload_failed != 0);
 	json_object_end(json);
 	json_object(json, "posture");
 	json_string(json, "limits", limits_name(status->limits));

@@ -34,4 +34,5 @@ const struct catalog catalog = {
 	.tools = tools,
 	.prompts = prompts,
 	.resources = resources,
+	.changing = LIST_TOOLS | LIST_RESOURCES, /* with the operator's policy */
 };

@@ -4,20 +4,32 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "mcp/ask.h"
+#include "mcp/resource_policy.h"
 #include "mcp/subscriptions.h"
 #include "mcp/tasks.h"
+
+/* It is only shown, so its faults stop nothing else; that it is sealed, the channel checked. */
+static void take_plan(struct host *host, int plan)
+{
+	plan_close(&host->plan);
+	if (plan_open_fd(plan, &host->plan) != 0)
+		log_line("the plan that the supervisor sent cannot be read: clients see no policy");
+	fd_close(&plan);
+}
 
 void host_take_welcome(struct host *host, const struct ipc_welcome *welcome, int plan)
 {
 	posture_from_welcome(welcome, &host->posture);
-	/* it is only shown, so its faults stop nothing else; that it is sealed, the channel checked
-	 */
-	if (plan_open_fd(plan, &host->plan) != 0) {
-		host->plan = (struct plan){ 0 };
-		log_line("the plan that came with the welcome cannot be read: clients see no "
-			 "policy");
-	}
-	fd_close(&plan);
+	take_plan(host, plan);
+}
+
+void host_take_policy(struct host *host, const struct ipc_policy_changed *changed, int plan)
+{
+	posture_change_policy(&host->posture, changed);
+	take_plan(host, plan);
+	host_list_changed(host, LIST_TOOLS); /* profiles are named in them */
+	host_list_changed(host, LIST_RESOURCES);
+	resource_policy_changed(host);
 }
 
 void host_done(struct host *host)

@@ -57,6 +57,9 @@ struct host {
 /* The supervisor's welcome and the plan that came with it, which is closed. */
 void host_take_welcome(struct host *host, const struct ipc_welcome *welcome, int plan);
 
+/* The policy that holds from now on, in the same way. Who wants to know is told. */
+void host_take_policy(struct host *host, const struct ipc_policy_changed *changed, int plan);
+
 /* Free what the host has of its own, when its sessions are done. */
 void host_done(struct host *host);
 

@@ -39,13 +39,13 @@ static void join(const uint8_t *list, uint32_t size, char ret[2 * IPC_LIST_MAX])
 	ret[used] = '\0';
 }
 
-static void choose_profile(const struct ipc_welcome *welcome, char ret[IPC_NAME_MAX])
+static void choose_profile(const uint8_t *profiles, uint32_t size, char ret[IPC_NAME_MAX])
 {
 	const char *chosen = NULL;
 	const char *name;
 	uint32_t at = 0;
 
-	while ((name = next_name(welcome->profiles, welcome->profiles_size, &at))) {
+	while ((name = next_name(profiles, size, &at))) {
 		if (!chosen || strcmp(name, DEFAULT_PROFILE) == 0)
 			chosen = name;
 	}
@@ -61,7 +61,14 @@ void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret
 	ret->limits = welcome->limits;
 	join(welcome->profiles, welcome->profiles_size, ret->profiles);
 	join(welcome->languages, welcome->languages_size, ret->languages);
-	choose_profile(welcome, ret->profile);
+	choose_profile(welcome->profiles, welcome->profiles_size, ret->profile);
+}
+
+void posture_change_policy(struct posture *posture, const struct ipc_policy_changed *changed)
+{
+	join(changed->profiles, changed->profiles_size, posture->profiles);
+	join(changed->languages, changed->languages_size, posture->languages);
+	choose_profile(changed->profiles, changed->profiles_size, posture->profile);
 }
 
 const char *posture_limits_name(const struct posture *posture)

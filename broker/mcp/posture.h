@@ -20,6 +20,9 @@ struct posture {
 
 void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret);
 
+/* What may be asked for from now on. */
+void posture_change_policy(struct posture *posture, const struct ipc_policy_changed *changed);
+
 /* "cgroup" or "fallback" */
 const char *posture_limits_name(const struct posture *posture);
 

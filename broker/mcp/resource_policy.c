@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "mcp/subscriptions.h"
 #include "text.h"
 
 /* The visible profile at `place`; NULL behind the last. */
@@ -91,6 +92,20 @@ static void complete(const struct session *session, size_t place,
 		completion_offer(completion, plan_string(plan, profile->name));
 }
 
+void resource_policy_changed(struct host *host)
+{
+	const struct plan *plan = &host->plan;
+
+	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
+		const char *name = plan_string(plan, plan_profile(plan, i)->name);
+		struct buffer uri = { 0 };
+
+		buffer_format(&uri, "policy://%s", name);
+		host_resource_updated(host, uri.bytes, uri.size);
+		buffer_done(&uri);
+	}
+}
+
 const struct resource_provider resource_policy = {
 	.uri_template = "policy://{profile}",
 	.name = "policy",
@@ -101,6 +116,7 @@ const struct resource_provider resource_policy = {
 	.mime_type = "text/plain",
 	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.5,
+	.is_changing = true,
 	.count = count,
 	.describe = describe,
 	.exists = exists,

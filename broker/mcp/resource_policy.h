@@ -7,6 +7,9 @@
 
 #include "mcp/resources.h"
 
+/* Another policy holds: tell who wanted to know. */
+void resource_policy_changed(struct host *host);
+
 extern const struct resource_provider resource_policy;
 
 #endif

@@ -148,7 +148,7 @@ Test(mcp_resources, read)
 	expect_part(ask("resources/read", "\"uri\":\"policy://d%65fault\"," META),
 		    "\"result\":{\"resultType\":\"complete\",\"contents\":[{\"uri\":"
 		    "\"policy://d%65fault\"");
-	expect_part(rig.line, "\"ttlMs\":300000,\"cacheScope\":\"private\"");
+	expect_part(rig.line, "\"ttlMs\":0,\"cacheScope\":\"private\"");
 }
 
 Test(mcp_resources, those_that_are_not_there)

@@ -39,6 +39,7 @@ void rig_open(struct rig *rig)
 					  .broker = open("/usr/bin/true", O_RDONLY | O_CLOEXEC) };
 	cr_assert_geq(supervisor.broker, 0);
 	small_plan_open(&supervisor.plan);
+	supervisor.generations[0].plan = supervisor.plan;
 	supervisor.plan_fd = fd_sealed_from_bytes("plan", RIG_PLAN, sizeof(RIG_PLAN));
 	cr_assert_geq(supervisor.plan_fd, 0);
 	cr_assert_eq(channel_pair(frontend), 0);
@@ -193,6 +194,7 @@ struct rig_sandbox rig_begin(const struct rig *rig, uint64_t number)
 	memset(message->fds, -1, sizeof(message->fds));
 	message = rig_take(&rig->factory, IPC_TYPE_sandbox_create);
 	sandbox.slot = message->body.sandbox_create.slot;
+	sandbox.generation = message->body.sandbox_create.generation;
 	sandbox.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	message->fds[0] = -1;
 	return sandbox;

@@ -26,6 +26,7 @@ struct rig {
 struct rig_sandbox {
 	uint64_t request;
 	uint32_t slot;
+	uint32_t generation;
 	int stdio[3];        /* the frontend's */
 	struct channel init; /* the init's end */
 	pid_t pid;           /* of the process that stands for the init; 0: none yet */

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "generation.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/dispatch.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "handlers.h"
+#include "state.h"
+
+static struct channel launcher = { .fd = -1 };
+static struct loop_watch launcher_watch;
+static bool is_asked;    /* and has not answered */
+static bool is_outdated; /* what it reads may be older than the last wish */
+
+static bool is_profile_possible(const struct plan *plan, const struct plan_profile *profile)
+{
+	const char *name = plan_string(plan, profile->name);
+
+	if (supervisor.landlock_abi < (int)profile->landlock_abi_min)
+		log_line("profile %s requires Landlock ABI %u (ABI 6 is Linux 6.12), this kernel "
+			 "has %d: run a newer kernel or lower requirements.landlock in the "
+			 "operator's policy",
+			 name, profile->landlock_abi_min, supervisor.landlock_abi);
+	else if (supervisor.cgroup < 0 && !supervisor.accepts_fallback && !profile->limits_fallback)
+		log_line("profile %s requires a delegated cgroup v2 with cpu, memory and pids, and "
+			 "there is none here: see 'msp doctor', or accept weaker limits with "
+			 "--limits=fallback",
+			 name);
+	else
+		return true;
+	return false;
+}
+
+bool generation_is_possible(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
+		if (!is_profile_possible(plan, plan_profile(plan, i)))
+			return false;
+	}
+	return true;
+}
+
+static uint32_t find_unused(void)
+{
+	uint32_t slot = 0;
+
+	while (slot < GENERATIONS_MAX && supervisor.generations[slot].plan.bytes)
+		slot++;
+	return slot;
+}
+
+/* Keep it under `slot` and have it hold from now on. */
+static void enforce(uint32_t slot, const struct plan *plan, int fd)
+{
+	supervisor.generations[slot] = (struct generation){ .plan = *plan, .fd = fd };
+	supervisor.generations[slot].plan.slot = slot;
+	supervisor.plan = supervisor.generations[slot].plan;
+	supervisor.plan_fd = fd;
+	supervisor.generation++;
+}
+
+bool generation_open(int fd)
+{
+	struct plan plan;
+	const int error = plan_open_fd(fd, &plan);
+
+	if (error)
+		log_line("the compiled policy is not of this version (%s): compile it again with "
+			 "msp-policy",
+			 strerror(-error));
+	if (error || !generation_is_possible(&plan)) {
+		fd_close(&fd);
+		return false;
+	}
+	enforce(0, &plan, fd);
+	return true;
+}
+
+static void forget_unused(uint32_t slot)
+{
+	struct generation *generation = &supervisor.generations[slot];
+	const struct ipc_factory_forget forget = { .slot = slot };
+
+	if (generation->users > 0 || slot == supervisor.plan.slot)
+		return;
+	/* A factory that cannot be told is at its end. */
+	(void)channel_send(&supervisor.factory, IPC_TYPE_factory_forget, &forget, NULL,
+			   MSG_DONTWAIT);
+	plan_close(&generation->plan);
+	fd_close(&generation->fd);
+}
+
+void generation_hold(uint32_t slot)
+{
+	supervisor.generations[slot].users++;
+}
+
+void generation_release(uint32_t slot)
+{
+	supervisor.generations[slot].users--;
+	forget_unused(slot);
+}
+
+static void refuse(const char *why)
+{
+	supervisor.is_reload_failed = true;
+	log_line("the policy stays as it is (generation %u): %s", supervisor.generation, why);
+}
+
+/* The factory first: what it cannot take shall not hold. */
+static bool replace(int *fd)
+{
+	const uint32_t old = supervisor.plan.slot;
+	const struct ipc_factory_policy message = { .slot = find_unused() };
+	struct plan plan;
+	int error;
+
+	if (message.slot == GENERATIONS_MAX) {
+		refuse("executions run under too many older ones; try again when some have ended");
+		return false;
+	}
+	error = plan_open_fd(*fd, &plan);
+	if (!error && !generation_is_possible(&plan)) {
+		plan_close(&plan);
+		refuse("this machine does not offer what the new one requires");
+		return false;
+	}
+	if (!error)
+		error = channel_send(&supervisor.factory, IPC_TYPE_factory_policy, &message, fd,
+				     MSG_DONTWAIT);
+	if (error) {
+		refuse(strerror(-error));
+		return false;
+	}
+	enforce(message.slot, &plan, *fd);
+	*fd = -1;
+	forget_unused(old);
+	return true;
+}
+
+static void take_answer(void)
+{
+	is_asked = false;
+	if (is_outdated)
+		generation_reload();
+}
+
+static int handle_policy_new(void *context, struct channel_message *message)
+{
+	if (!is_asked)
+		return -EPROTO;
+	if (replace(&message->fds[0])) {
+		supervisor.is_reload_failed = false;
+		log_line("policy generation %u is in force", supervisor.generation);
+		handlers_tell_policy();
+	}
+	take_answer();
+	return 0;
+}
+
+static int handle_policy_bad(void *context, struct channel_message *message)
+{
+	if (!is_asked)
+		return -EPROTO;
+	refuse(message->body.policy_bad.text);
+	take_answer();
+	return 0;
+}
+
+static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_policy_new] = handle_policy_new,
+	[IPC_TYPE_policy_bad] = handle_policy_bad,
+};
+
+static void on_launcher(void *context)
+{
+	static struct channel_message message;
+	enum ipc_error wrong = IPC_OK;
+	const int status = dispatch_one(&launcher, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
+
+	if (status == 1 || status == -EAGAIN)
+		return;
+	if (status < 0)
+		log_line("the launcher cannot be heard: %s",
+			 wrong ? ipc_error_text(wrong) : strerror(-status));
+	if (is_asked)
+		refuse("the launcher that compiles it has ended");
+	is_asked = false;
+	loop_remove(&launcher_watch);
+	fd_close(&launcher.fd);
+}
+
+int generation_keep_launcher(int fd)
+{
+	launcher = (struct channel){ fd, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
+	return loop_add(&launcher_watch, fd, on_launcher, NULL);
+}
+
+void generation_reload(void)
+{
+	const struct ipc_policy_ask ask = { .generation = supervisor.generation };
+	int error;
+
+	is_outdated = is_asked;
+	if (is_asked)
+		return;
+	error = launcher.fd < 0
+			? -ENOTCONN
+			: channel_send(&launcher, IPC_TYPE_policy_ask, &ask, NULL, MSG_DONTWAIT);
+	if (error)
+		refuse("nobody is there to compile it: restart the service");
+	is_asked = error == 0;
+}

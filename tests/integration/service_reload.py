@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The service is told that the operator's policy may have changed, while clients use it."""
+import os
+import re
+import resource
+import signal
+import unittest
+
+import leftovers
+import support
+from cli_support import SECONDS
+from service import Folder
+
+
+# Of each process; two clients and their executions need half of them.
+DESCRIPTORS = 40
+
+
+def setUpModule():
+    leftovers.become_reaper()
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def size(pid):
+    """Of what the process has mapped."""
+    return re.search(r"^VmSize:\s*(\d+)", read(f"/proc/{pid}/status"), re.M).group(1)
+
+
+class Reload(Folder):
+    def reload(self, service, generation):
+        """Tell it, and wait for what it makes of it."""
+        os.kill(service.process.pid, signal.SIGHUP)
+        self.assertTrue(support.wait_until(
+            lambda: service.status()["policy"]["generation"] == generation, SECONDS),
+            service.status())
+
+    def test_what_runs_is_left_alone(self):
+        service = self.service()
+        client = self.client()
+        self.assertEqual(service.status()["policy"], {"generation": 1, "reload_failed": False})
+        waiting = client.post("tools/call", {"name": "run_command", "arguments": {
+            "command": "echo before; sleep 2; echo after"}})
+        self.assertTrue(support.wait_until(lambda: service.find("sleep\x002"), SECONDS))
+        self.reload(service, 2)
+        self.assertIn("new", support.text_of(client.call("run_command", command="echo new")))
+        result = client.answer(waiting)
+        self.assertIn("after", support.text_of(result))
+        self.assertIsNone(service.process.poll())
+
+    def test_many_times(self):
+        """No generation is kept that nothing uses: there is room for few descriptors, and no
+        process grows by what it has mapped."""
+        service = self.service(preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS)))
+        client = self.client()
+        client.call("run_command", command="true")
+        pids = [service.process.pid, *service.find("msp-child-init")]
+        sizes = []
+        for generation in range(2, DESCRIPTORS + 10):
+            self.reload(service, generation)
+            result = client.call("run_command", command="true")
+            self.assertFalse(result.get("isError"), result)
+            sizes.append([size(pid) for pid in pids])
+        self.assertEqual(sizes[-1], sizes[10])
+
+    def test_without_the_launcher_it_stays_as_it_is(self):
+        service = self.service()
+        client = self.client()
+        keepers = [pid for pid in support.descendants(service.process.pid)
+                   if read(f"/proc/{pid}/comm") == "msp-keeper\n"]
+        self.assertEqual(len(keepers), 1)
+        os.kill(keepers[0], signal.SIGKILL)
+        os.kill(service.process.pid, signal.SIGHUP)
+        self.assertTrue(support.wait_until(
+            lambda: service.status()["policy"]["reload_failed"], SECONDS))
+        self.assertEqual(service.status()["policy"]["generation"], 1)
+        self.assertIn("here", support.text_of(client.call("run_command", command="echo here")))
+
+    def test_the_launcher_ends_with_it(self):
+        service = self.service()
+        keepers = [pid for pid in support.descendants(service.process.pid)
+                   if read(f"/proc/{pid}/comm") == "msp-keeper\n"]
+        service.process.kill()
+        service.process.wait(SECONDS)
+        self.assertTrue(support.wait_until(
+            lambda: not any(os.path.exists(f"/proc/{pid}/fd/3") for pid in keepers), SECONDS))
+
+
+if __name__ == "__main__":
+    unittest.main()
