@@ -9,7 +9,8 @@ PREFIX = "io.modelcontextprotocol/"
 MODERN = {PREFIX + "protocolVersion": "2026-07-28", PREFIX + "clientCapabilities": {},
           PREFIX + "clientInfo": {"name": "tests", "version": "1"}}
 # The same in both eras; what never changes is not said to.
-CAPABILITIES = {"tools": {}, "prompts": {}, "resources": {"subscribe": True}, "completions": {},
+CAPABILITIES = {"tools": {"listChanged": True}, "prompts": {},
+                "resources": {"listChanged": True, "subscribe": True}, "completions": {},
                 "logging": {}}
 
 # Each tool with what its annotations say: does it only read, is twice the same as once.

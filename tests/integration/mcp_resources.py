@@ -156,7 +156,8 @@ class Logs(WithServer):
         tag = {PREFIX + "subscriptionId": number}
         self.assertEqual(self.server.receive(), {
             "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
-            "params": {"_meta": tag, "notifications": {"resourceSubscriptions": [uri]}}})
+            "params": {"_meta": tag, "notifications": {
+                "toolsListChanged": True, "resourceSubscriptions": [uri]}}})
         self.server.call("write_stdin", handle=handle, data="hello\n", wait_ms=0)
         self.assertEqual(self.updates(1), [{"_meta": tag, "uri": uri}])
         self.server.notify("notifications/cancelled", {"requestId": number})
