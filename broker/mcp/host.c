@@ -25,6 +25,7 @@ void host_take_welcome(struct host *host, const struct ipc_welcome *welcome, int
 
 void host_take_policy(struct host *host, const struct ipc_policy_changed *changed, int plan)
 {
+	resource_policy_changed(host); /* of a profile that goes, too */
 	posture_change_policy(&host->posture, changed);
 	take_plan(host, plan);
 	host_list_changed(host, LIST_TOOLS); /* profiles are named in them */

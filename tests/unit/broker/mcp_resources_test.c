@@ -173,6 +173,25 @@ Test(mcp_resources, those_that_are_not_there)
 	expect_part(ask("resources/read", "\"uri\":{}"), "uri must be a string");
 }
 
+Test(mcp_resources, another_policy_holds)
+{
+	(void)ask("ping", "");
+	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"subscriptions/listen\","
+		      "\"params\":{" META ",\"notifications\":{\"toolsListChanged\":true,"
+		      "\"resourcesListChanged\":true,\"resourceSubscriptions\":["
+		      "\"policy://default\"]}}}");
+	expect_part(rig_hear(&rig), "acknowledged");
+	rig.profile_name = "other";
+	rig_change_policy(&rig);
+	expect_part(rig_hear(&rig), "\"uri\":\"policy://default\"");
+	expect_part(rig_hear(&rig), "notifications/tools/list_changed");
+	expect_part(rig_hear(&rig), "notifications/resources/list_changed");
+	expect_part(ask("resources/list", ""), "\"uri\":\"policy://other\"");
+	expect_part(ask("tools/list", ""), "\"other\"");
+	cr_assert_null(strstr(rig.line, "\"strict\""));
+	expect_part(ask("resources/read", "\"uri\":\"policy://default\""), "-32002");
+}
+
 /* Profiles for our own helpers are nobody else's business. */
 Test(mcp_resources, internal_profiles_are_hidden)
 {

@@ -28,13 +28,40 @@ static void make_pipe(int *ret_read, int *ret_write)
 	*ret_write = fds[1];
 }
 
+/* The plan, sealed. */
+static int make_plan(const struct rig *rig)
+{
+	static _Alignas(8) struct blob blob;
+	int plan;
+
+	(void)blob_make(&blob);
+	if (rig->profile_name) /* shorter than the one that is there */
+		memcpy(blob.text + (blob.profile.name - offsetof(struct blob, text)),
+		       rig->profile_name, strlen(rig->profile_name) + 1);
+	plan = fd_sealed_from_bytes("plan", &blob, sizeof(blob));
+	cr_assert_geq(plan, 0);
+	return plan;
+}
+
+void rig_change_policy(struct rig *rig)
+{
+	static struct ipc_policy_changed changed;
+	int plan = make_plan(rig);
+
+	changed.generation = 2;
+	changed.profiles_size = (uint32_t)strlen(rig->profile_name) + 1;
+	memcpy(changed.profiles, rig->profile_name, changed.profiles_size);
+	rig_send(rig, IPC_TYPE_policy_changed, &changed, &plan);
+	fd_close(&plan);
+	rig_turn(rig);
+}
+
 void rig_welcome(struct rig *rig)
 {
 	static const char profiles[] = "strict\0default";
 	static const char languages[] = "python\0bash";
 	static struct ipc_welcome welcome;
-	static _Alignas(8) struct blob blob;
-	int plan;
+	int plan = make_plan(rig);
 
 	memcpy(welcome.schema, ipc_schema_hash, IPC_SCHEMA_BYTES);
 	welcome.landlock_abi = 7;
@@ -43,12 +70,6 @@ void rig_welcome(struct rig *rig)
 	memcpy(welcome.profiles, profiles, sizeof(profiles));
 	welcome.languages_size = sizeof(languages);
 	memcpy(welcome.languages, languages, sizeof(languages));
-	(void)blob_make(&blob);
-	if (rig->profile_name) /* shorter than the one that is there */
-		memcpy(blob.text + (blob.profile.name - offsetof(struct blob, text)),
-		       rig->profile_name, strlen(rig->profile_name) + 1);
-	plan = fd_sealed_from_bytes("plan", &blob, sizeof(blob));
-	cr_assert_geq(plan, 0);
 	rig_send(rig, IPC_TYPE_welcome, &welcome, &plan);
 	fd_close(&plan);
 	rig->supervisor.phase = IPC_SERVE;

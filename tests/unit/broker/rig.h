@@ -53,6 +53,9 @@ void rig_close(struct rig *rig);
 void rig_start_server(struct rig *rig);
 void rig_welcome(struct rig *rig);
 
+/* From now on another plan holds; its profile is rig->profile_name. */
+void rig_change_policy(struct rig *rig);
+
 /* Let the broker work until nothing is ready. */
 void rig_turn(struct rig *rig);
 
