@@ -75,7 +75,8 @@ static bool is_optional(const struct plan *plan, uint32_t offset)
 static bool is_mount(const struct plan *plan, const struct plan_mount *mount)
 {
 	const bool needs_source = mount->kind >= PLAN_SYMLINK && mount->kind <= PLAN_DEVPTS;
-	const bool needs_path = mount->kind >= PLAN_COPY && mount->kind <= PLAN_DEVICE;
+	const bool needs_path = (mount->kind >= PLAN_COPY && mount->kind <= PLAN_DEVICE) ||
+				mount->kind == PLAN_OVERLAY;
 
 	if (mount->kind == 0 || mount->kind >= PLAN_MOUNT_KIND_COUNT ||
 	    mount->phase > PLAN_PHASE_SANDBOX || !is_path(plan, mount->target) ||

@@ -98,7 +98,9 @@ enum plan_mount_kind {
 	PLAN_TMPFS,         /* these three: a new file system of type `source` with `options` */
 	PLAN_PROC,
 	PLAN_DEVPTS,
-	PLAN_MASK, /* /dev/null over a file, an empty directory over a directory */
+	PLAN_MASK,    /* /dev/null over a file, an empty directory over a directory */
+	PLAN_OVERLAY, /* the host's directory `source` below a new tmpfs with `options`: what is
+			 written goes there */
 	PLAN_MOUNT_KIND_COUNT,
 };
 
