@@ -97,7 +97,7 @@ static void put_options(struct writer *writer, const struct profile_mount *mount
 			struct plan_mount *out)
 {
 	out->options = (uint32_t)writer->blob->size;
-	if (mount->kind == PLAN_TMPFS) {
+	if (mount->kind == PLAN_TMPFS || mount->kind == PLAN_OVERLAY) {
 		put_option(writer, "size", mount->size_bytes, false);
 		put_option(writer, "nr_inodes", mount->inodes, false);
 		put_option(writer, "mode", mount->mode, true);
@@ -114,16 +114,21 @@ static void put_options(struct writer *writer, const struct profile_mount *mount
 static uint64_t mount_attributes(const struct profile_mount *mount)
 {
 	static const uint64_t of_kind[PLAN_MOUNT_KIND_COUNT] = {
-		[PLAN_BIND] = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,
+		[PLAN_BIND] = MOUNT_ATTR_NODEV,
 		[PLAN_DEVICE] = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC,
 		[PLAN_TMPFS] = MOUNT_ATTR_NODEV,
 		[PLAN_PROC] = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
 		[PLAN_DEVPTS] = MOUNT_ATTR_NOEXEC,
 		[PLAN_MASK] = MOUNT_ATTR_RDONLY,
+		[PLAN_OVERLAY] = MOUNT_ATTR_NODEV,
 	};
+	uint64_t attributes = of_kind[mount->kind] | MOUNT_ATTR_NOSUID;
 
-	return of_kind[mount->kind] | MOUNT_ATTR_NOSUID |
-	       (mount->is_noexec ? (uint64_t)MOUNT_ATTR_NOEXEC : 0);
+	if (mount->is_noexec)
+		attributes |= MOUNT_ATTR_NOEXEC;
+	if (mount->kind == PLAN_BIND && !mount->is_writable)
+		attributes |= MOUNT_ATTR_RDONLY;
+	return attributes;
 }
 
 /* What the record's `source` says; a file system's is its type. */
@@ -307,12 +312,12 @@ static void put_answers(struct writer *writer, const struct profile *profile,
 	uint8_t answers[PLAN_CALLS_MAX];
 
 	for (uint32_t i = 0; i < seccomp_group_count(); i++)
-		origins[i] = put_origin(writer, &profile->group_origins[i]);
+		origins[i] = put_origin(writer, &profile->origins.groups[i]);
 	for (uint32_t i = 0; i < writer->call_count; i++)
 		answers[i] = answer_to(&profile->seccomp, &writer->calls[i]);
 	out->group_origins = put_array(writer, origins, seccomp_group_count() * sizeof(origins[0]));
 	out->answers = put_array(writer, answers, writer->call_count);
-	out->refuse_origin = put_origin(writer, &profile->refuse_origin);
+	out->refuse_origin = put_origin(writer, &profile->origins.refuse);
 }
 
 static int put_profile(struct writer *writer, const struct profile *profile,
@@ -322,10 +327,10 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 
 	*out = profile->numbers;
 	out->name = put_text(writer, profile->name);
-	out->extends = profile->extends != NULL ? put_text(writer, profile->extends) : 0;
-	out->origin = put_origin(writer, &profile->origin);
+	out->extends = profile->parent != NULL ? put_text(writer, profile->parent->name) : 0;
+	out->origin = put_origin(writer, &profile->origins.name);
 	out->network = profile->network == NETWORK_NONE ? PLAN_NETWORK_NONE : PLAN_NETWORK_LOOPBACK;
-	out->network_origin = put_origin(writer, &profile->network_origin);
+	out->network_origin = put_origin(writer, &profile->origins.network);
 	out->hostname = put_text(writer, profile->hostname);
 	out->cwd = put_text(writer, profile->cwd);
 	out->description = put_text(writer, profile->description);
@@ -342,9 +347,40 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 	return put_filter(writer, profile, out);
 }
 
-static int fail(struct policy_error *error, const char *profile, const char *problem)
+static void put_settings(struct writer *writer, const struct policy_settings *settings,
+			 struct plan_header *header)
 {
-	(void)snprintf(error->text, sizeof(error->text), "profile %s: %s", profile, problem);
+	header->file = settings->file != NULL ? put_text(writer, settings->file) : 0;
+	header->default_profile = put_text(writer, settings->default_profile);
+	header->run_as = settings->run_as != NULL ? put_text(writer, settings->run_as) : 0;
+	header->workspaces =
+		put_list(writer, &settings->workspaces, NULL, &header->workspaces_size);
+	header->protect = put_list(writer, &settings->protect, NULL, &header->protect_size);
+	header->limits_fallback = settings->accepts_fallback ? 1 : 0;
+	header->audit_optional = settings->is_audit_optional ? 1 : 0;
+}
+
+static int fail_size(const struct policy *policy, size_t size, struct policy_error *error)
+{
+	const char *file = policy_settings(policy)->file;
+
+	(void)snprintf(error->text, sizeof(error->text),
+		       "%s:1: profiles: too much, a plan of %zu bytes; expected at most %u, with "
+		       "fewer profiles",
+		       file != NULL ? file : "built-in profiles", size, PLAN_SIZE_MAX);
+	policy_error_tidy(error);
+	return -1;
+}
+
+static int fail_filter(const struct profile *profile, struct policy_error *error)
+{
+	const struct origin *origin = &profile->origins.groups[0];
+
+	(void)snprintf(error->text, sizeof(error->text),
+		       "%s:%u: seccomp: the filter of profile %s cannot be built; expected fewer "
+		       "exceptions",
+		       origin->file, origin->line, profile->name);
+	policy_error_tidy(error);
 	return -1;
 }
 
@@ -359,18 +395,18 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 
 	buffer_add(blob, &header, sizeof(header));
 	header.profiles = put_array(&writer, profiles, size);
-	header.default_profile = put_text(&writer, "default");
+	put_settings(&writer, policy_settings(policy), &header);
 	put_groups(&writer, &header);
 	put_calls(&writer, &header);
 	for (uint32_t i = 0; i < header.profile_count; i++) {
 		const struct profile *profile = policy_at(policy, i);
 
 		if (put_profile(&writer, profile, &profiles[i]) != 0)
-			return fail(error, profile->name, "its system call filter cannot be built");
+			return fail_filter(profile, error);
 	}
 	buffer_add(blob, "", 1);
 	if (blob->size > PLAN_SIZE_MAX)
-		return fail(error, "set", "larger than a plan may be");
+		return fail_size(policy, blob->size, error);
 	header.size = (uint32_t)blob->size;
 	memcpy(blob->bytes, &header, sizeof(header));
 	memcpy(blob->bytes + header.profiles, profiles, size);

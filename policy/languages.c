@@ -15,8 +15,7 @@ static int fail(const struct reading *reading, uint32_t index, const char *key, 
 {
 	char path[KEY_MAX];
 
-	return source_fail(reading->source, reading->error,
-			   reading_key(path, "languages", index, key), "%s", problem);
+	return reading_fail(reading, reading_key(path, "languages", index, key), "%s", problem);
 }
 
 static bool is_name(const char *text)
@@ -37,7 +36,7 @@ static uint32_t count_marks(const struct source_language *said)
 
 static int check_entry(const struct reading *reading, uint32_t index)
 {
-	const struct source_language *said = &reading->source->profile->languages[index];
+	const struct source_language *said = &reading->said->languages[index];
 
 	if (said->name == NULL || !is_name(said->name))
 		return fail(reading, index, "name", "expected a short name such as python");
@@ -61,22 +60,25 @@ static int check_entry(const struct reading *reading, uint32_t index)
 
 static int put(const struct reading *reading, uint32_t index)
 {
-	const struct source_language *said = &reading->source->profile->languages[index];
+	const struct source_language *said = &reading->said->languages[index];
 	struct profile *profile = reading->profile;
 	uint32_t place = 0;
+	char key[KEY_MAX];
 
 	while (place < profile->language_count &&
 	       (strcmp(profile->languages[place].name, said->name) != 0 ||
 		strcmp(profile->languages[place].program, said->program) != 0))
 		place++;
 	if (place == PLAN_LANGUAGES_MAX)
-		return fail(reading, index, "", "one entry too many");
+		return reading_fail(reading, reading_key(key, "languages", index, "name"),
+				    "too many entries; expected at most %u", PLAN_LANGUAGES_MAX);
 	profile->languages[place] = (struct profile_language){
 		.name = said->name,
 		.program = said->program,
 		.file = said->file,
 		.aliases = { said->aliases, said->aliases_count },
 		.run = { said->run, said->run_count },
+		.origin = reading_origin(reading, reading_key(key, "languages", index, "name")),
 	};
 	if (place == profile->language_count)
 		profile->language_count++;
@@ -85,7 +87,7 @@ static int put(const struct reading *reading, uint32_t index)
 
 int languages_apply(const struct reading *reading)
 {
-	for (uint32_t i = 0; i < reading->source->profile->languages_count; i++) {
+	for (uint32_t i = 0; i < reading->said->languages_count; i++) {
 		if (check_entry(reading, i) != 0 || put(reading, i) != 0)
 			return -1;
 	}
@@ -123,9 +125,11 @@ static int check_place(const struct reading *reading, const struct profile_langu
 
 	if (around == NULL || around->kind != PLAN_TMPFS ||
 	    strcmp(around->target, language->file) == 0)
-		return source_fail(reading->source, reading->error, "languages",
-				   "%s: %s is not inside a tmpfs of this profile", language->name,
-				   language->file);
+		return reading_fail(
+			reading, "languages",
+			"%s: %s is not inside a tmpfs of this profile; expected a file in "
+			"one",
+			language->name, language->file);
 	return 0;
 }
 
@@ -141,10 +145,11 @@ int languages_check(const struct reading *reading)
 				find_clash(&profile->languages[i], &profile->languages[j]);
 
 			if (clash != NULL)
-				return source_fail(reading->source, reading->error, "languages",
-						   "\"%s\" means two languages: %s and %s", clash,
-						   profile->languages[j].name,
-						   profile->languages[i].name);
+				return reading_fail(reading, "languages",
+						    "\"%s\" means two languages, %s and %s; "
+						    "expected one meaning",
+						    clash, profile->languages[j].name,
+						    profile->languages[i].name);
 		}
 	}
 	return 0;

@@ -25,6 +25,9 @@ struct limit {
 	uint64_t least, most;
 };
 
+/* The newest ABI whose rights a profile can need. */
+#define LANDLOCK_ABI_MOST 7
+
 #define K (1ULL << 10)
 #define M (1ULL << 20)
 #define T (1ULL << 40)
@@ -54,6 +57,8 @@ static const struct limit limits[] = {
 };
 /* clang-format on */
 #define LIMIT_COUNT (sizeof(limits) / sizeof(limits[0]))
+
+_Static_assert(LIMIT_COUNT <= PROFILE_LIMITS_MAX, "raise PROFILE_LIMITS_MAX");
 
 #define SAID_LANDLOCK (1U << LIMIT_COUNT)
 #define SAID_LIMITS (1U << (LIMIT_COUNT + 1))
@@ -94,6 +99,8 @@ static void print_value(const struct limit *limit, uint64_t value, char ret[32])
 		break;
 	case UNIT_SECONDS:
 		units_print_duration(value * 1000, ret);
+		if (value == 0)
+			(void)snprintf(ret, 32, "0s");
 		break;
 	case UNIT_NUMBER:
 		(void)snprintf(ret, 32, "%llu", (unsigned long long)value);
@@ -133,52 +140,80 @@ static int apply_limit(const struct reading *reading, uint32_t index, const char
 	uint64_t value;
 
 	if (!read_value(limit, text, &value))
-		return source_fail(reading->source, reading->error, limit->key,
-				   "\"%s\" is not understood; expected %s", text,
-				   examples[limit->unit]);
+		return reading_fail(reading, limit->key, "\"%s\" is not understood; expected %s",
+				    text, examples[limit->unit]);
 	if (value < limit->least || value > limit->most) {
 		print_value(limit, limit->least, least);
 		print_value(limit, limit->most, most);
-		return source_fail(reading->source, reading->error, limit->key,
-				   "%s is out of range; expected %s to %s", text, least, most);
+		return reading_fail(reading, limit->key, "%s is out of range; expected %s to %s",
+				    text, least, most);
 	}
 	store(&reading->profile->numbers, limit, value);
+	reading->profile->origins.limits[index] = reading_origin(reading, limit->key);
 	reading->profile->said |= 1U << index;
+	return 0;
+}
+
+static int require_landlock(const struct reading *reading, const char *said)
+{
+	static const char key[] = "requirements.landlock";
+	struct profile *profile = reading->profile;
+	uint64_t abi;
+
+	if (!units_number(said, &abi) || abi < 1 || abi > LANDLOCK_ABI_MOST)
+		return reading_fail(
+			reading, key,
+			"\"%s\" is not an ABI that policy can ask for; expected 1 to %d", said,
+			LANDLOCK_ABI_MOST);
+	profile->numbers.landlock_abi_min = (uint32_t)abi;
+	profile->origins.landlock_abi = reading_origin(reading, key);
+	profile->said |= SAID_LANDLOCK;
+	return 0;
+}
+
+/* `limits: fallback` of the whole file holds for each profile; one that says the opposite in the
+ * same file would not get what it says. */
+static int require_limits(const struct reading *reading, const char *said)
+{
+	static const char key[] = "requirements.limits";
+	const char *of_all = reading->place.source->config->limits;
+	const bool is_fallback = strcmp(said, "fallback") == 0;
+	struct profile *profile = reading->profile;
+
+	if (!is_fallback && strcmp(said, "required") != 0)
+		return reading_fail(reading, key,
+				    "\"%s\" is not known; expected required or fallback", said);
+	if (!is_fallback && of_all != NULL && strcmp(of_all, "fallback") == 0)
+		return reading_fail(reading, key,
+				    "required, but line %u accepts limits: fallback for all "
+				    "profiles; expected one of the two",
+				    source_origin(reading->place.source, "limits").line);
+	profile->numbers.limits_fallback = is_fallback ? 1 : 0;
+	profile->origins.limits_mode = reading_origin(reading, key);
+	profile->said |= SAID_LIMITS;
 	return 0;
 }
 
 static int apply_requirements(const struct reading *reading)
 {
-	const struct source_requirements *said = reading->source->profile->requirements;
-	struct profile *profile = reading->profile;
-	uint64_t abi;
+	const struct source_requirements *said = reading->said->requirements;
 
-	if (said != NULL && said->landlock != NULL) {
-		if (!units_number(said->landlock, &abi) || abi < 1 || abi > 6)
-			return source_fail(
-				reading->source, reading->error, "requirements.landlock",
-				"\"%s\" is not an ABI that policy can ask for; expected 1 "
-				"to 6",
-				said->landlock);
-		profile->numbers.landlock_abi_min = (uint32_t)abi;
-		profile->said |= SAID_LANDLOCK;
-	}
-	if (said != NULL && said->limits != NULL) {
-		const bool is_fallback = strcmp(said->limits, "fallback") == 0;
+	if (said == NULL)
+		return 0;
+	if (said->landlock != NULL && require_landlock(reading, said->landlock) != 0)
+		return -1;
+	return said->limits != NULL ? require_limits(reading, said->limits) : 0;
+}
 
-		if (!is_fallback && strcmp(said->limits, "cgroup") != 0)
-			return source_fail(reading->source, reading->error, "requirements.limits",
-					   "\"%s\" is not known; expected cgroup or fallback",
-					   said->limits);
-		profile->numbers.limits_fallback = is_fallback ? 1 : 0;
-		profile->said |= SAID_LIMITS;
-	}
-	return 0;
+void profile_accept_fallback(struct profile *profile, const struct origin *origin)
+{
+	profile->numbers.limits_fallback = 1;
+	profile->origins.limits_mode = *origin;
 }
 
 int limits_apply(const struct reading *reading)
 {
-	const struct source_limits *said = reading->source->profile->limits;
+	const struct source_limits *said = reading->said->limits;
 
 	for (uint32_t i = 0; said != NULL && i < LIMIT_COUNT; i++) {
 		const char *text;
@@ -196,29 +231,25 @@ int limits_check(const struct reading *reading)
 
 	for (uint32_t i = 0; i < LIMIT_COUNT; i++) {
 		if ((profile->said & (1U << i)) == 0)
-			return source_fail(reading->source, reading->error, limits[i].key,
-					   "missing; expected %s", examples[limits[i].unit]);
+			return reading_fail(reading, limits[i].key, "missing; expected %s",
+					    examples[limits[i].unit]);
 	}
 	if ((profile->said & SAID_LANDLOCK) == 0)
-		return source_fail(reading->source, reading->error, "requirements.landlock",
-				   "missing; expected the least Landlock ABI, such as 6");
+		return reading_fail(reading, "requirements.landlock",
+				    "missing; expected the least Landlock ABI, such as 6");
 	if ((profile->said & SAID_LIMITS) == 0)
-		return source_fail(reading->source, reading->error, "requirements.limits",
-				   "missing; expected cgroup or fallback");
+		return reading_fail(reading, "requirements.limits",
+				    "missing; expected required or fallback");
 	if (profile->numbers.wall_default_ms > profile->numbers.wall_max_ms)
-		return source_fail(reading->source, reading->error, "limits.wall_default",
-				   "greater than limits.wall_max");
+		return reading_fail(reading, "limits.wall_default",
+				    "greater than limits.wall_max; expected at most as much");
 	return 0;
 }
 
-void limits_show(const struct profile *profile, struct buffer *text)
+const char *limits_value(const struct profile *profile, uint32_t index, char ret[32])
 {
-	char value[32];
-
-	for (uint32_t i = 0; i < LIMIT_COUNT; i++) {
-		const uint64_t number = fetch(&profile->numbers, &limits[i]);
-
-		print_value(&limits[i], number, value);
-		buffer_printf(text, "  %-13s %s\n", limits[i].key + strlen("limits."), value);
-	}
+	if (index >= LIMIT_COUNT)
+		return NULL;
+	print_value(&limits[index], fetch(&profile->numbers, &limits[index]), ret);
+	return limits[index].key + strlen("limits.");
 }

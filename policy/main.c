@@ -1,39 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * msp-policy: compiles, checks and shows profiles. Reads the files it is given, writes one file or
- * standard output, and ends.
+ * msp-policy: compiles, checks, compares and shows profiles. Reads the one file it is given, writes
+ * one file, a descriptor or standard output, and ends.
  */
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/plan.h"
+#include "policy/config_file.h"
 #include "policy/policy.h"
+#include "policy/units.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char usage[] =
-	"usage: msp-policy COMMAND\n"
+	"usage: msp-policy COMMAND [--config FILE] [ARGUMENT...]\n"
 	"\n"
-	"  compile [-o FILE] [PROFILE.yaml...]  write the plan of the built-in profiles and of "
-	"these\n"
-	"  check PROFILE.yaml...                say what is wrong with these files, if anything\n"
-	"  show PROFILE [PROFILE.yaml...]       what a profile amounts to\n"
-	"  seccomp PROFILE [PROFILE.yaml...]    its system calls, by group, with reasons\n"
-	"  groups                               the groups of system calls that a profile can "
-	"name\n"
-	"  list [PROFILE.yaml...]               the profiles\n"
+	"  compile [-o FILE | --fd N]  write the plan of all profiles\n"
+	"  check                       say what is wrong with the file, if anything\n"
+	"  list                        the profiles\n"
+	"  show PROFILE                what a profile amounts to\n"
+	"  diff PROFILE PROFILE        what the second one changes against the first one\n"
+	"  seccomp PROFILE             its system calls, by group, with reasons\n"
+	"  groups                      the groups of system calls that a profile can name\n"
 	"  --help, --version\n"
 	"\n"
-	"The format of the files: msp-policy(5).\n";
+	"  --config FILE  the configuration; without it there are the built-in profiles\n"
+	"\n"
+	"The format of the file: msp-policy(5).\n";
 
-/* A command, with what is left of the command line. */
+/* More than any command takes. */
+#define ARGUMENTS_MAX 16
+
+/* The command line behind the command. */
+struct request {
+	const char *config;
+	const char *output;
+	const char *fd;
+	int count;
+	const char *arguments[ARGUMENTS_MAX];
+};
+
 struct command {
 	const char *name;
-	int least;
-	int (*run)(int argc, char **argv);
+	int least, most; /* arguments that are no options */
+	bool writes;     /* takes -o and --fd */
+	int (*run)(const struct request *request);
 };
 
 static int refuse(const char *problem)
@@ -48,39 +64,21 @@ static int refuse_usage(const char *problem, const char *value)
 	return MSP_EXIT_USAGE;
 }
 
-static int read_file(const char *path, struct buffer *ret)
-{
-	FILE *file = fopen(path, "re");
-	char bytes[4096];
-	size_t size;
-	int error;
-
-	if (file == NULL)
-		return -errno;
-	while (ret->size <= SOURCE_BYTES_MAX && (size = fread(bytes, 1, sizeof(bytes), file)) > 0)
-		buffer_add(ret, bytes, size);
-	error = ferror(file) != 0 ? -errno : 0;
-	(void)fclose(file); /* it was only read */
-	return error;
-}
-
-static int add_file(struct policy *policy, const char *path)
+static int add_config(struct policy *policy, const char *path)
 {
 	struct policy_error error = { .text = "" };
 	struct buffer text = { .bytes = NULL };
-	int result = read_file(path, &text);
+	int result = 0;
 
-	if (result != 0)
-		log_line("%s: %s", path, strerror(-result));
-	else if (policy_add(policy, path, text.bytes != NULL ? text.bytes : "", text.size,
-			    &error) != 0)
+	if (config_file_read(path, &text, &error) != 0 ||
+	    policy_add(policy, path, text.bytes, text.size, &error) != 0)
 		result = refuse(error.text);
 	buffer_done(&text);
 	return result;
 }
 
-/* The built-in profiles and those of `count` files; NULL after a message. */
-static struct policy *load(int count, char **files)
+/* The built-in profiles and the configuration, when there is one; NULL after a message. */
+static struct policy *load(const struct request *request)
 {
 	struct policy *policy = policy_new();
 	struct policy_error error = { .text = "" };
@@ -89,15 +87,15 @@ static struct policy *load(int count, char **files)
 		(void)refuse(error.text);
 		return policy_free(policy);
 	}
-	for (int i = 0; i < count; i++) {
-		if (add_file(policy, files[i]) != 0)
-			return policy_free(policy);
-	}
+	if (request->config != NULL && add_config(policy, request->config) != 0)
+		return policy_free(policy);
 	return policy;
 }
 
 static int write_stdout(const struct buffer *text)
 {
+	if (text->size == 0)
+		return 0;
 	if (fwrite(text->bytes, 1, text->size, stdout) != text->size || fflush(stdout) != 0) {
 		log_line("standard output: %s", strerror(errno));
 		return MSP_EXIT_SOFTWARE;
@@ -141,65 +139,122 @@ static int compile(const struct policy *policy, struct buffer *blob)
 	return 0;
 }
 
-static int run_compile(int argc, char **argv)
+/* A number as a shell writes it, or -1. */
+static int read_fd(const char *text)
 {
-	const bool has_output = argc >= 1 && strcmp(argv[0], "-o") == 0;
-	const char *output = has_output && argc >= 2 ? argv[1] : NULL;
-	const int skipped = has_output ? 2 : 0;
+	uint64_t number;
+
+	return units_number(text, &number) && number <= INT_MAX ? (int)number : -1;
+}
+
+/* All of it, to a descriptor that the caller opened and keeps. */
+static int write_fd(const char *text, const struct buffer *blob)
+{
+	const int fd = read_fd(text);
+	size_t done = 0;
+
+	if (fd < 0)
+		return refuse_usage("--fd: no number of a descriptor: ", text);
+	while (done < blob->size) {
+		const ssize_t size = write(fd, blob->bytes + done, blob->size - done);
+
+		if (size < 0 && errno == EINTR)
+			continue;
+		if (size < 0) {
+			log_line("descriptor %d: %s", fd, strerror(errno));
+			return MSP_EXIT_SOFTWARE;
+		}
+		done += (size_t)size;
+	}
+	return 0;
+}
+
+static int write_plan(const struct request *request, const struct buffer *blob)
+{
+	if (request->fd != NULL)
+		return write_fd(request->fd, blob);
+	return request->output != NULL ? write_file(request->output, blob) : write_stdout(blob);
+}
+
+static int run_compile(const struct request *request)
+{
 	struct buffer blob = { .bytes = NULL };
 	struct policy *policy;
 	int result;
 
-	if (has_output && output == NULL)
-		return refuse_usage("-o needs the name of the file to write", "");
-	if (!has_output && isatty(STDOUT_FILENO) != 0)
+	if (request->output != NULL && request->fd != NULL)
+		return refuse_usage("-o and --fd are two places, and there is one plan", "");
+	if (request->output == NULL && request->fd == NULL && isatty(STDOUT_FILENO) != 0)
 		return refuse_usage("a plan is binary and this is a terminal: name a file with ",
 				    "-o");
-	policy = load(argc - skipped, argv + skipped);
+	policy = load(request);
 	if (policy == NULL)
 		return MSP_EXIT_REFUSED;
 	result = compile(policy, &blob);
 	if (result == 0)
-		result = has_output ? write_file(output, &blob) : write_stdout(&blob);
+		result = write_plan(request, &blob);
 	buffer_done(&blob);
 	policy = policy_free(policy);
 	return result;
 }
 
-static int run_check(int argc, char **argv)
+/* How many profiles are the file's. */
+static uint32_t count_own(const struct policy *policy)
 {
-	struct buffer blob = { .bytes = NULL };
-	struct policy *policy = load(0, NULL);
-	int result = 0;
+	const char *file = policy_settings(policy)->file;
+	uint32_t own = 0;
 
-	if (policy == NULL)
-		return MSP_EXIT_REFUSED;
-	for (int i = 0; i < argc; i++) {
-		if (add_file(policy, argv[i]) != 0)
-			result = MSP_EXIT_REFUSED;
-		else
-			(void)printf("%s: ok\n", argv[i]);
-	}
-	if (result == 0)
-		result = compile(policy, &blob);
-	buffer_done(&blob);
-	policy = policy_free(policy);
-	return result;
+	for (uint32_t i = 0; i < policy_count(policy); i++)
+		own += policy_at(policy, i)->origins.name.file == file;
+	return own;
 }
 
-static int show_with(int argc, char **argv, void (*show)(const struct profile *, struct buffer *))
+static int run_check(const struct request *request)
 {
-	struct buffer text = { .bytes = NULL };
-	struct policy *policy = load(argc - 1, argv + 1);
-	const struct profile *profile;
+	struct buffer blob = { .bytes = NULL }, text = { .bytes = NULL };
+	struct policy *policy;
+	uint32_t own;
 	int result;
 
+	if (request->config == NULL)
+		return refuse_usage("nothing to check: name a file with ", "--config");
+	policy = load(request);
 	if (policy == NULL)
 		return MSP_EXIT_REFUSED;
-	profile = policy_find(policy, argv[0]);
-	if (profile == NULL) {
-		result = refuse_usage("there is no profile ", argv[0]);
-	} else {
+	result = compile(policy, &blob);
+	own = count_own(policy);
+	buffer_printf(&text, "%s: ok, %u profile%s\n", request->config, own, own == 1 ? "" : "s");
+	if (result == 0)
+		result = write_stdout(&text);
+	buffer_done(&blob);
+	buffer_done(&text);
+	policy = policy_free(policy);
+	return result;
+}
+
+/* The profile that argument `index` names; NULL after a message. */
+static const struct profile *find(const struct policy *policy, const struct request *request,
+				  int index)
+{
+	const struct profile *profile = policy_find(policy, request->arguments[index]);
+
+	if (profile == NULL)
+		(void)refuse_usage("there is no profile ", request->arguments[index]);
+	return profile;
+}
+
+static int show_with(const struct request *request,
+		     void (*show)(const struct profile *, struct buffer *))
+{
+	struct buffer text = { .bytes = NULL };
+	struct policy *policy = load(request);
+	const struct profile *profile;
+	int result = MSP_EXIT_USAGE;
+
+	if (policy == NULL)
+		return MSP_EXIT_REFUSED;
+	profile = find(policy, request, 0);
+	if (profile != NULL) {
 		show(profile, &text);
 		result = write_stdout(&text);
 	}
@@ -208,32 +263,56 @@ static int show_with(int argc, char **argv, void (*show)(const struct profile *,
 	return result;
 }
 
-static int run_show(int argc, char **argv)
+static int run_show(const struct request *request)
 {
-	return show_with(argc, argv, policy_show);
+	return show_with(request, policy_show);
 }
 
-static int run_seccomp(int argc, char **argv)
+static int run_seccomp(const struct request *request)
 {
-	return show_with(argc, argv, policy_show_seccomp);
+	return show_with(request, policy_show_seccomp);
 }
 
-static int run_groups(int argc, char **argv)
+/* As diff(1): 0 when they amount to the same, 1 when not. */
+static int run_diff(const struct request *request)
+{
+	struct buffer text = { .bytes = NULL };
+	struct policy *policy = load(request);
+	const struct profile *a, *b;
+	int result = MSP_EXIT_USAGE;
+
+	if (policy == NULL)
+		return MSP_EXIT_REFUSED;
+	a = find(policy, request, 0);
+	b = a != NULL ? find(policy, request, 1) : NULL;
+	if (a != NULL && b != NULL) {
+		policy_diff(a, b, &text);
+		result = write_stdout(&text);
+		if (result == 0 && text.size > 0)
+			result = 1;
+	}
+	buffer_done(&text);
+	policy = policy_free(policy);
+	return result;
+}
+
+static int run_groups(const struct request *request)
 {
 	struct buffer text = { .bytes = NULL };
 	int result;
 
-	if (argc > 0)
-		return refuse_usage("unexpected argument ", argv[0]);
+	(void)request;
 	policy_show_groups(&text);
 	result = write_stdout(&text);
 	buffer_done(&text);
 	return result;
 }
 
-static int run_list(int argc, char **argv)
+static int run_list(const struct request *request)
 {
-	struct policy *policy = load(argc, argv);
+	struct buffer text = { .bytes = NULL };
+	struct policy *policy = load(request);
+	int result;
 
 	if (policy == NULL)
 		return MSP_EXIT_REFUSED;
@@ -241,48 +320,97 @@ static int run_list(int argc, char **argv)
 		const struct profile *profile = policy_at(policy, i);
 
 		if (profile->name[0] != '_')
-			(void)printf("%-12s %s\n", profile->name, profile->description);
+			buffer_printf(&text, "%-12s %s\n", profile->name, profile->description);
 	}
+	result = write_stdout(&text);
+	buffer_done(&text);
 	policy = policy_free(policy);
-	return 0;
+	return result;
 }
 
-static int run_help(int argc, char **argv)
+static int run_help(const struct request *request)
 {
-	(void)argc;
-	(void)argv;
+	(void)request;
 	(void)fputs(usage, stdout);
 	return 0;
 }
 
-static int run_version(int argc, char **argv)
+static int run_version(const struct request *request)
 {
-	(void)argc;
-	(void)argv;
+	(void)request;
 	(void)printf("msp-policy %s\n", MSP_VERSION);
 	return 0;
 }
 
 static const struct command commands[] = {
-	{ "compile", 0, run_compile },   { "check", 1, run_check },   { "show", 1, run_show },
-	{ "seccomp", 1, run_seccomp },   { "groups", 0, run_groups }, { "list", 0, run_list },
-	{ "--help", 0, run_help },       { "-h", 0, run_help },       { "help", 0, run_help },
-	{ "--version", 0, run_version },
+	{ "compile", 0, 0, true, run_compile },    { "check", 0, 0, false, run_check },
+	{ "list", 0, 0, false, run_list },         { "show", 1, 1, false, run_show },
+	{ "diff", 2, 2, false, run_diff },         { "seccomp", 1, 1, false, run_seccomp },
+	{ "groups", 0, 0, false, run_groups },     { "--help", 0, 0, false, run_help },
+	{ "-h", 0, 0, false, run_help },           { "help", 0, 0, false, run_help },
+	{ "--version", 0, 0, false, run_version },
 };
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	}
+	return NULL;
+}
+
+/* Where the value of an option belongs; NULL: `word` is no option of this command. */
+static const char **place_of(const struct command *command, const char *word,
+			     struct request *request)
+{
+	if (strcmp(word, "--config") == 0)
+		return &request->config;
+	if (command->writes && strcmp(word, "-o") == 0)
+		return &request->output;
+	return command->writes && strcmp(word, "--fd") == 0 ? &request->fd : NULL;
+}
+
+/* Options may stand before, between and behind the arguments. */
+static int read_request(const struct command *command, int argc, char **argv,
+			struct request *request)
+{
+	for (int i = 0; i < argc; i++) {
+		const char **place = place_of(command, argv[i], request);
+
+		if (place == NULL && argv[i][0] == '-')
+			return refuse_usage("unknown option ", argv[i]);
+		if (place == NULL && request->count == command->most)
+			return refuse_usage("unexpected argument ", argv[i]);
+		if (place == NULL) {
+			request->arguments[request->count++] = argv[i];
+			continue;
+		}
+		if (i + 1 == argc)
+			return refuse_usage("missing value of ", argv[i]);
+		if (*place != NULL)
+			return refuse_usage("given twice: ", argv[i]);
+		*place = argv[++i];
+	}
+	if (request->count < command->least)
+		return refuse_usage("missing argument of ", command->name);
+	return 0;
+}
 
 int main(int argc, char **argv)
 {
+	struct request request = { .count = 0 };
+	const struct command *command;
+	int result;
+
 	log_set_name("msp-policy");
 	if (argc < 2) {
 		(void)fputs(usage, stderr);
 		return MSP_EXIT_USAGE;
 	}
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (strcmp(commands[i].name, argv[1]) != 0)
-			continue;
-		if (argc - 2 < commands[i].least)
-			return refuse_usage("missing argument of ", argv[1]);
-		return commands[i].run(argc - 2, argv + 2);
-	}
-	return refuse_usage("unknown command ", argv[1]);
+	command = find_command(argv[1]);
+	if (command == NULL)
+		return refuse_usage("unknown command ", argv[1]);
+	result = read_request(command, argc - 2, argv + 2, &request);
+	return result == 0 ? command->run(&request) : result;
 }

@@ -22,6 +22,7 @@ enum mount_key {
 	KEY_DEVICE = 1 << 6,
 	KEY_OPTIONAL = 1 << 7,
 	KEY_NOEXEC = 1 << 8,
+	KEY_ACCESS = 1 << 9,
 };
 
 struct key {
@@ -42,6 +43,7 @@ static const struct key keys[] = {
 	KEY(from, KEY_FROM),     KEY(to, KEY_TO),         KEY(text, KEY_TEXT),
 	KEY(size, KEY_SIZE),     KEY(inodes, KEY_INODES), KEY(mode, KEY_MODE),
 	KEY(device, KEY_DEVICE), KEY(noexec, KEY_NOEXEC), KEY(optional, KEY_OPTIONAL),
+	KEY(access, KEY_ACCESS),
 };
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 
@@ -59,12 +61,16 @@ static const struct kind kinds[PLAN_MOUNT_KIND_COUNT] = {
 	[PLAN_SYMLINK] = { "symlink", PLAN_PHASE_BASE, KEY_TO, 0, 0 },
 	[PLAN_FILE] = { "file", PLAN_PHASE_BASE, KEY_TEXT, KEY_MODE, 0644 },
 	[PLAN_COPY] = { "copy", PLAN_PHASE_BASE, 0, KEY_FROM | KEY_OPTIONAL | KEY_MODE, 0444 },
-	[PLAN_BIND] = { "bind", PLAN_PHASE_BASE, 0, KEY_FROM | KEY_OPTIONAL | KEY_NOEXEC, 0 },
+	[PLAN_BIND] = { "bind", PLAN_PHASE_BASE, 0,
+		KEY_ACCESS | KEY_FROM | KEY_OPTIONAL | KEY_NOEXEC, 0 },
 	[PLAN_DEVICE] = { "device", PLAN_PHASE_BASE, KEY_DEVICE, KEY_FROM | KEY_OPTIONAL, 0 },
 	[PLAN_TMPFS] = { "tmpfs", PLAN_PHASE_SANDBOX, KEY_SIZE | KEY_INODES | KEY_MODE, KEY_NOEXEC, 0 },
 	[PLAN_PROC] = { "proc", PLAN_PHASE_SANDBOX, 0, 0, 0 },
 	[PLAN_DEVPTS] = { "devpts", PLAN_PHASE_SANDBOX, 0, 0, 0 },
 	[PLAN_MASK] = { "mask", PLAN_PHASE_SANDBOX, 0, KEY_OPTIONAL, 0 },
+	/* A bind with access copy-on-write. */
+	[PLAN_OVERLAY] = { "bind", PLAN_PHASE_SANDBOX, KEY_ACCESS | KEY_SIZE | KEY_INODES,
+		KEY_FROM | KEY_OPTIONAL | KEY_NOEXEC, 0755 },
 };
 /* clang-format on */
 
@@ -83,9 +89,8 @@ static int fail(const struct entry *entry, const char *key, const char *problem,
 {
 	char path[KEY_MAX];
 
-	(void)source_fail(entry->reading->source, entry->reading->error,
-			  reading_key(path, "files", entry->index, key), "\"%s\" %s", value,
-			  problem);
+	(void)reading_fail(entry->reading, reading_key(path, "files", entry->index, key),
+			   "\"%s\" %s", value, problem);
 	return -1;
 }
 
@@ -93,8 +98,8 @@ static int fail_plainly(const struct entry *entry, const char *key, const char *
 {
 	char path[KEY_MAX];
 
-	(void)source_fail(entry->reading->source, entry->reading->error,
-			  reading_key(path, "files", entry->index, key), "%s", problem);
+	(void)reading_fail(entry->reading, reading_key(path, "files", entry->index, key), "%s",
+			   problem);
 	return -1;
 }
 
@@ -119,15 +124,44 @@ static int read_target(struct entry *entry)
 	if (at == NULL)
 		return fail_plainly(entry, "at", "missing; expected a path in the sandbox");
 	if (!reading_is_path(at))
-		return fail(entry, "at", "is not " READING_PATH, at);
+		return fail(entry, "at", "is not a path; expected " READING_PATH, at);
 	for (uint32_t i = 0; i < entry->index; i++) {
-		if (strcmp(entry->reading->source->profile->files[i].at, at) == 0)
-			return fail(entry, "at", "has an entry already", at);
+		if (strcmp(entry->reading->said->files[i].at, at) == 0)
+			return fail(entry, "at", "has an entry already; expected one", at);
 	}
 	entry->mount.target = at;
-	entry->mount.origin = source_origin(entry->reading->source,
-					    reading_key(path, "files", entry->index, "at"));
+	entry->mount.origin =
+		reading_origin(entry->reading, reading_key(path, "files", entry->index, "at"));
 	return 0;
+}
+
+static void set_kind(struct entry *entry, uint32_t kind)
+{
+	entry->mount.kind = kind;
+	entry->mount.phase = kinds[kind].phase;
+	entry->mount.mode = kinds[kind].mode;
+}
+
+/* The host's file or directory, as much of it as the operator gives. */
+static int read_access(struct entry *entry)
+{
+	const char *access = entry->said->access;
+	char path[KEY_MAX];
+
+	if (entry->mount.kind != PLAN_BIND || access == NULL || strcmp(access, "read-only") == 0)
+		return 0;
+	if (strcmp(access, "copy-on-write") == 0) {
+		set_kind(entry, PLAN_OVERLAY);
+		return 0;
+	}
+	entry->mount.is_writable = strcmp(access, "writable") == 0;
+	return entry->mount.is_writable
+		       ? 0
+		       : reading_fail(entry->reading,
+				      reading_key(path, "files", entry->index, "access"),
+				      "\"%s\" is not known; expected read-only, copy-on-write or "
+				      "writable",
+				      access);
 }
 
 static int read_kind(struct entry *entry)
@@ -137,16 +171,22 @@ static int read_kind(struct entry *entry)
 
 	for (uint32_t i = 1; name != NULL && i < PLAN_MOUNT_KIND_COUNT; i++) {
 		if (strcmp(kinds[i].name, name) == 0) {
-			entry->mount.kind = i;
-			entry->mount.phase = kinds[i].phase;
-			entry->mount.mode = kinds[i].mode;
-			return 0;
+			set_kind(entry, i);
+			return read_access(entry);
 		}
 	}
-	return source_fail(entry->reading->source, entry->reading->error,
-			   reading_key(path, "files", entry->index, "kind"),
-			   "\"%s\" is not known; expected %s", name != NULL ? name : "",
-			   kind_names);
+	return reading_fail(entry->reading, reading_key(path, "files", entry->index, "kind"),
+			    name != NULL ? "\"%s\" is not known; expected %s"
+					 : "missing%s; expected %s",
+			    name != NULL ? name : "", kind_names);
+}
+
+/* For messages about keys that depend on it. */
+static const char *access_of(const struct entry *entry)
+{
+	if (entry->mount.kind == PLAN_OVERLAY)
+		return " with access copy-on-write";
+	return entry->mount.kind == PLAN_BIND ? " without access copy-on-write" : "";
 }
 
 static int check_keys(const struct entry *entry)
@@ -158,13 +198,15 @@ static int check_keys(const struct entry *entry)
 		const bool is_said = value_of(entry->said, &keys[i]) != NULL;
 
 		if (is_said && ((kind->needed | kind->allowed) & keys[i].bit) == 0)
-			return source_fail(entry->reading->source, entry->reading->error,
-					   reading_key(path, "files", entry->index, keys[i].name),
-					   "does not belong to kind %s", kind->name);
+			return reading_fail(entry->reading,
+					    reading_key(path, "files", entry->index, keys[i].name),
+					    "does not belong to kind %s%s; expected no such key",
+					    kind->name, access_of(entry));
 		if (!is_said && (kind->needed & keys[i].bit) != 0)
-			return source_fail(entry->reading->source, entry->reading->error,
-					   reading_key(path, "files", entry->index, keys[i].name),
-					   "missing; kind %s needs it", kind->name);
+			return reading_fail(entry->reading,
+					    reading_key(path, "files", entry->index, keys[i].name),
+					    "missing; expected a value, which kind %s%s needs",
+					    kind->name, access_of(entry));
 	}
 	return 0;
 }
@@ -176,14 +218,16 @@ static int read_source(struct entry *entry)
 
 	if (kind == PLAN_SYMLINK) {
 		if (said->to[0] == '\0')
-			return fail(entry, "to", "is not a link's text", said->to);
+			return fail(entry, "to", "is empty; expected the link's text", said->to);
 		entry->mount.source = said->to;
 	} else if (kind == PLAN_FILE) {
 		entry->mount.source = said->text;
-	} else if (kind == PLAN_COPY || kind == PLAN_BIND || kind == PLAN_DEVICE) {
+	} else if (kind == PLAN_COPY || kind == PLAN_BIND || kind == PLAN_DEVICE ||
+		   kind == PLAN_OVERLAY) {
 		entry->mount.source = said->from != NULL ? said->from : said->at;
 		if (!reading_is_path(entry->mount.source))
-			return fail(entry, "from", "is not " READING_PATH, entry->mount.source);
+			return fail(entry, "from", "is not a path; expected " READING_PATH,
+				    entry->mount.source);
 	}
 	return 0;
 }
@@ -202,8 +246,8 @@ static int read_device(struct entry *entry)
 	if (colon == NULL || !units_number(front, &major_number) ||
 	    !units_number(colon + 1, &minor_number) || major_number > 4095 ||
 	    minor_number > 1048575)
-		return fail(entry, "device", "is not a device number MAJOR:MINOR, such as 1:3",
-			    text);
+		return fail(entry, "device",
+			    "is not a device number; expected MAJOR:MINOR, such as 1:3", text);
 	entry->mount.device = makedev((unsigned int)major_number, (unsigned int)minor_number);
 	return 0;
 }
@@ -213,7 +257,7 @@ static int read_flag(struct entry *entry, const char *key, const char *text, boo
 	if (text == NULL || strcmp(text, "false") == 0)
 		return 0;
 	if (strcmp(text, "true") != 0)
-		return fail(entry, key, "is neither true nor false", text);
+		return fail(entry, key, "is not known; expected true or false", text);
 	*ret = true;
 	return 0;
 }
@@ -224,19 +268,25 @@ static int read_sizes(struct entry *entry)
 	struct profile_mount *mount = &entry->mount;
 
 	if (said->mode != NULL && !units_mode(said->mode, &mount->mode))
-		return fail(entry, "mode", "is not a mode in octal digits, such as 0755",
+		return fail(entry, "mode", "is not a mode; expected octal digits, such as 0755",
 			    said->mode);
 	if ((mount->mode & 06000) != 0)
-		return fail(entry, "mode", "has set-ID bits, which no file of a sandbox has",
+		return fail(entry, "mode",
+			    "has set-ID bits, which no file of a sandbox has; expected at "
+			    "most 1777",
 			    said->mode);
 	if (said->size != NULL &&
 	    (!units_size(said->size, &mount->size_bytes) || mount->size_bytes < SIZE_LEAST))
-		return fail(entry, "size", "is not a size of at least 64K, such as 256M",
+		return fail(entry, "size",
+			    "is not understood or too small; expected a size of at least "
+			    "64K, such as 256M",
 			    said->size);
 	/* 0 would mean "no limit" to the kernel. */
 	if (said->inodes != NULL &&
 	    (!units_size(said->inodes, &mount->inodes) || mount->inodes < 16))
-		return fail(entry, "inodes", "is not a number of at least 16, such as 64K",
+		return fail(entry, "inodes",
+			    "is not understood or too small; expected a number of at least "
+			    "16, such as 64K",
 			    said->inodes);
 	return 0;
 }
@@ -250,11 +300,22 @@ static int put(const struct entry *entry)
 	       strcmp(profile->mounts[place].target, entry->mount.target) != 0)
 		place++;
 	if (place == PLAN_MOUNTS_MAX)
-		return fail(entry, "at", "is one entry too many", entry->mount.target);
+		return fail(entry, "at", "is one entry too many; expected at most 128",
+			    entry->mount.target);
 	profile->mounts[place] = entry->mount;
 	if (place == profile->mount_count)
 		profile->mount_count++;
 	return 0;
+}
+
+/* Does the operator's file, and not the program itself, name a path of the host here? Then the
+ * path is checked again on the machine, before anything is mounted. */
+static bool is_operators(const struct entry *entry)
+{
+	const uint32_t kind = entry->mount.kind;
+
+	return !entry->reading->place.is_builtin &&
+	       (kind == PLAN_BIND || kind == PLAN_COPY || kind == PLAN_OVERLAY);
 }
 
 static int apply_entry(struct entry *entry)
@@ -267,12 +328,14 @@ static int apply_entry(struct entry *entry)
 	    read_flag(entry, "noexec", entry->said->noexec, &entry->mount.is_noexec) != 0)
 		return -1;
 	entry->mount.flags = is_optional ? PLAN_OPTIONAL : 0;
+	if (is_operators(entry))
+		entry->mount.flags |= PLAN_PINNED;
 	return put(entry);
 }
 
 int mounts_apply(const struct reading *reading)
 {
-	const struct source_profile *said = reading->source->profile;
+	const struct source_profile *said = reading->said;
 
 	for (uint32_t i = 0; i < said->files_count; i++) {
 		struct entry entry = { .reading = reading, .said = &said->files[i], .index = i };
@@ -317,7 +380,7 @@ struct building {
 static int fail_build(const struct building *building, const struct profile_mount *mount,
 		      const char *problem, const char *other)
 {
-	const struct source_profile *said = building->reading->source->profile;
+	const struct source_profile *said = building->reading->said;
 	char key[KEY_MAX] = "files";
 
 	/* An inherited entry has no line of its own. */
@@ -325,16 +388,15 @@ static int fail_build(const struct building *building, const struct profile_moun
 		if (strcmp(said->files[i].at, mount->target) == 0)
 			(void)reading_key(key, "files", i, "at");
 	}
-	return source_fail(building->reading->source, building->reading->error, key, "%s: %s%s",
-			   mount->target, problem, other);
+	return reading_fail(building->reading, key, "%s: %s%s", mount->target, problem, other);
 }
 
 static int append(struct building *building, const struct profile_mount *mount)
 {
 	if (building->count == PLAN_MOUNTS_MAX)
 		return fail_build(building, mount,
-				  "too many entries, with the directories that "
-				  "they imply",
+				  "too many entries, with the directories that they imply; "
+				  "expected at most 128",
 				  "");
 	building->made[building->count++] = *mount;
 	return 0;
@@ -347,7 +409,8 @@ static int append_directory(struct building *building, const struct profile_moun
 	char *path;
 
 	if (profile->owned_count == PLAN_MOUNTS_MAX)
-		return fail_build(building, mount, "too many implied directories", "");
+		return fail_build(building, mount,
+				  "too many implied directories; expected at most 128", "");
 	path = memory_text(mount->target, length);
 	profile->owned[profile->owned_count++] = path;
 	return append(building, &(struct profile_mount){ .kind = PLAN_DIRECTORY,
@@ -361,7 +424,8 @@ static int append_directory(struct building *building, const struct profile_moun
 static bool is_fit(const struct profile_mount *outer, const struct profile_mount *mount)
 {
 	if (mount->kind == PLAN_MASK)
-		return outer->kind == PLAN_PROC || outer->kind == PLAN_BIND;
+		return outer->kind == PLAN_PROC || outer->kind == PLAN_BIND ||
+		       outer->kind == PLAN_OVERLAY;
 	return outer->kind == PLAN_DIRECTORY;
 }
 
@@ -376,15 +440,18 @@ static int build_parents(struct building *building, const struct profile_mount *
 		if (outer != NULL && mount->kind == PLAN_MASK && is_fit(outer, mount))
 			return 0;
 		if (outer != NULL && outer->kind != PLAN_DIRECTORY)
-			return fail_build(building, mount,
-					  "nothing can be put there: above it is an entry of kind ",
-					  kinds[outer->kind].name);
+			return fail_build(
+				building, mount,
+				"nothing can be put there; expected a place that is not inside "
+				"an entry of kind ",
+				kinds[outer->kind].name);
 		if (outer == NULL && append_directory(building, mount, length) != 0)
 			return -1;
 	}
 	return mount->kind != PLAN_MASK
 		       ? 0
-		       : fail_build(building, mount, "a mask has to be inside proc or a bind", "");
+		       : fail_build(building, mount,
+				    "nothing to mask; expected a place inside proc or a bind", "");
 }
 
 static int build(struct building *building, const struct profile_mount *mount)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/places.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,11 +34,13 @@ static int fail_syntax(struct reader *reader)
 {
 	const yaml_parser_t *parser = &reader->parser;
 
-	(void)snprintf(reader->error->text, sizeof(reader->error->text), "%s:%zu: not YAML: %s%s%s",
+	(void)snprintf(reader->error->text, sizeof(reader->error->text),
+		       "%s:%zu: not YAML: %s%s%s; " PLACES_EXPECTED " and values of YAML 1.1",
 		       reader->file, parser->problem_mark.line + 1,
 		       parser->problem != NULL ? parser->problem : "unreadable",
 		       parser->context != NULL ? ", " : "",
 		       parser->context != NULL ? parser->context : "");
+	policy_error_tidy(reader->error);
 	return -1;
 }
 
@@ -50,28 +51,52 @@ static int next_event(struct reader *reader)
 	return yaml_parser_parse(&reader->parser, &reader->event) != 0 ? 0 : fail_syntax(reader);
 }
 
-static const struct place *find(const struct places *places, const char *path)
+/* Where the path's index is, or the free slot for it. */
+static uint32_t *slot_of(const struct places *places, const char *path)
 {
-	for (uint32_t i = 0; i < places->count; i++) {
-		if (strcmp(places->items[i].path, path) == 0)
-			return &places->items[i];
+	uint32_t hash = 2166136261U; /* FNV-1a */
+
+	for (const char *at = path; *at != '\0'; at++)
+		hash = (hash ^ (unsigned char)*at) * 16777619U;
+	for (;; hash++) {
+		uint32_t *slot = &places->slots[hash & (places->slot_count - 1)];
+
+		if (*slot == 0 || strcmp(places->items[*slot - 1].path, path) == 0)
+			return slot;
 	}
-	return NULL;
 }
 
+static const struct place *find(const struct places *places, const char *path)
+{
+	const uint32_t *slot = places->slot_count > 0 ? slot_of(places, path) : NULL;
+
+	return slot != NULL && *slot != 0 ? &places->items[*slot - 1] : NULL;
+}
+
+static void grow(struct places *places)
+{
+	const uint32_t room = places->room == 0 ? 64 : 2 * places->room;
+	struct place *items = realloc(places->items, room * sizeof(items[0]));
+
+	if (items == NULL)
+		abort();
+	free(places->slots);
+	places->items = items;
+	places->room = room;
+	places->slot_count = 4 * room;
+	places->slots = memory_zeroed(places->slot_count, sizeof(places->slots[0]));
+	for (uint32_t i = 0; i < places->count; i++)
+		*slot_of(places, items[i].path) = i + 1;
+}
+
+/* `path` is not there yet. */
 static void add(struct places *places, const char *path, uint32_t line)
 {
-	if (places->count == places->room) {
-		const uint32_t room = places->room == 0 ? 64 : 2 * places->room;
-		struct place *items = realloc(places->items, room * sizeof(items[0]));
-
-		if (items == NULL)
-			abort();
-		places->items = items;
-		places->room = room;
-	}
+	if (places->count == places->room)
+		grow(places);
 	places->items[places->count++] =
 		(struct place){ .path = memory_text(path, strlen(path)), .line = line };
+	*slot_of(places, path) = places->count;
 }
 
 static int check_scalar(struct reader *reader, const char *path)
@@ -80,9 +105,9 @@ static int check_scalar(struct reader *reader, const char *path)
 	const size_t length = reader->event.data.scalar.length;
 
 	if (memchr(value, '\0', length) != NULL)
-		return fail(reader, path, "a NUL character is not allowed");
+		return fail(reader, path, "holds a NUL character; expected text");
 	if (reader->event.data.scalar.anchor != NULL || reader->event.data.scalar.tag != NULL)
-		return fail(reader, path, "anchors and tags are not used; write the value out");
+		return fail(reader, path, "has an anchor or a tag; expected the value written out");
 	return 0;
 }
 
@@ -93,13 +118,13 @@ static int read_pair(struct reader *reader, const char *path, uint32_t depth)
 	int result;
 
 	if (reader->event.type != YAML_SCALAR_EVENT)
-		return fail(reader, path, "a key has to be a single word");
+		return fail(reader, path, "a key is no single value; expected a word");
 	if (check_scalar(reader, path) != 0)
 		return -1;
 	buffer_printf(&inner, "%s%s%s", path, *path != '\0' ? "." : "",
 		      (const char *)reader->event.data.scalar.value);
 	if (find(reader->places, inner.bytes) != NULL) {
-		result = fail(reader, inner.bytes, "given twice");
+		result = fail(reader, inner.bytes, "given twice; expected once");
 	} else {
 		add(reader->places, inner.bytes, line_of_event(reader));
 		result = next_event(reader) != 0 ? -1 : read_node(reader, inner.bytes, depth);
@@ -152,11 +177,11 @@ static int read_node(struct reader *reader, const char *path, uint32_t depth)
 		return check_scalar(reader, path);
 	if (reader->event.type != YAML_SEQUENCE_START_EVENT &&
 	    reader->event.type != YAML_MAPPING_START_EVENT)
-		return fail(reader, path, "anchors are not used; write the value out");
+		return fail(reader, path, "stands for an anchor; expected the value written out");
 	if (has_properties(&reader->event))
-		return fail(reader, path, "anchors and tags are not used; write the value out");
+		return fail(reader, path, "has an anchor or a tag; expected the value written out");
 	if (depth == PLACES_DEPTH_MAX)
-		return fail(reader, path, "nested too deeply");
+		return fail(reader, path, "nested too deeply; expected fewer brackets");
 	return reader->event.type == YAML_MAPPING_START_EVENT
 		       ? read_mapping(reader, path, depth + 1)
 		       : read_sequence(reader, path, depth + 1);
@@ -169,17 +194,17 @@ static int read_stream(struct reader *reader)
 	if (next_event(reader) != 0)
 		return -1;
 	if (reader->event.type == YAML_STREAM_END_EVENT)
-		return fail(reader, "", "empty; expected a profile");
+		return fail(reader, "", "empty; " PLACES_EXPECTED);
 	if (next_event(reader) != 0)
 		return -1;
 	if (reader->event.type != YAML_MAPPING_START_EVENT)
-		return fail(reader, "", "expected keys of a profile, such as \"name: mine\"");
+		return fail(reader, "", "no set of keys; " PLACES_EXPECTED);
 	if (read_node(reader, "", 0) != 0 || next_event(reader) != 0) /* the document's end */
 		return -1;
 	if (next_event(reader) != 0)
 		return -1;
 	if (reader->event.type != YAML_STREAM_END_EVENT)
-		return fail(reader, "", "a second document; one file holds one profile");
+		return fail(reader, "", "a second document; expected one in a file");
 	return 0;
 }
 
@@ -197,6 +222,11 @@ int places_read(const char *file, const char *text, size_t size, struct places *
 	yaml_event_delete(&reader.event);
 	yaml_parser_delete(&reader.parser);
 	return result;
+}
+
+bool places_have(const struct places *places, const char *path)
+{
+	return find(places, path) != NULL;
 }
 
 uint32_t places_line(const struct places *places, const char *path)
@@ -228,5 +258,6 @@ void places_done(struct places *places)
 	for (uint32_t i = 0; i < places->count; i++)
 		free(places->items[i].path);
 	free(places->items);
+	free(places->slots);
 	*places = (struct places){ .count = 0 };
 }

@@ -9,11 +9,15 @@
 
 #include "policy/buffer.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PLACES_DEPTH_MAX 8U
 
-/* "files[3].size" and its line, counted from 1. */
+/* What a file has to be, for the messages of those that are something else. */
+#define PLACES_EXPECTED "expected keys, such as profiles"
+
+/* "profiles[1].files[3].size" and its line, counted from 1. */
 struct place {
 	char *path;
 	uint32_t line;
@@ -23,6 +27,8 @@ struct places {
 	uint32_t count;
 	uint32_t room;
 	struct place *items;
+	uint32_t slot_count; /* a power of two; more than twice as many as items */
+	uint32_t *slots;     /* by hash of the path: 1 + index of the item, or 0 */
 };
 
 /*
@@ -31,6 +37,9 @@ struct places {
  */
 int places_read(const char *file, const char *text, size_t size, struct places *ret,
 		struct policy_error *error);
+
+/* Is there such a path? */
+bool places_have(const struct places *places, const char *path);
 
 /* Line of a path, or of the nearest enclosing path that is there; 1 for the whole file. */
 uint32_t places_line(const struct places *places, const char *path);

@@ -2,31 +2,40 @@
 #include "policy/policy.h"
 
 #include "policy/builtin.h"
+#include "policy/profile_parts.h"
+#include "policy/settings.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* The operator's file, and each of the program's own. */
+#define SOURCES_MAX (PLAN_PROFILES_MAX + 1)
+
 struct policy {
 	bool is_builtin; /* while the program's own profiles are added */
+	uint32_t source_count;
 	uint32_t count;
-	struct source *sources[PLAN_PROFILES_MAX];
-	struct profile *profiles[PLAN_PROFILES_MAX];
+	struct policy_settings settings;
+	struct source *sources[SOURCES_MAX];
+	struct profile *profiles[PLAN_PROFILES_MAX]; /* NULL: of the file that is being added */
 };
 
 struct policy *policy_new(void)
 {
-	return memory_zeroed(1, sizeof(struct policy));
+	struct policy *policy = memory_zeroed(1, sizeof(*policy));
+
+	policy->settings.default_profile = "default";
+	return policy;
 }
 
 struct policy *policy_free(struct policy *policy)
 {
 	if (policy == NULL)
 		return NULL;
-	for (uint32_t i = 0; i < policy->count; i++) {
+	for (uint32_t i = 0; i < policy->count; i++)
 		policy->profiles[i] = profile_free(policy->profiles[i]);
+	for (uint32_t i = 0; i < policy->source_count; i++)
 		policy->sources[i] = source_free(policy->sources[i]);
-	}
 	free(policy);
 	return NULL;
 }
@@ -41,67 +50,232 @@ const struct profile *policy_at(const struct policy *policy, uint32_t index)
 	return policy->profiles[index];
 }
 
+const struct policy_settings *policy_settings(const struct policy *policy)
+{
+	return &policy->settings;
+}
+
 const struct profile *policy_find(const struct policy *policy, const char *name)
 {
 	for (uint32_t i = 0; i < policy->count; i++) {
-		if (strcmp(policy->profiles[i]->name, name) == 0)
+		if (policy->profiles[i] != NULL && strcmp(policy->profiles[i]->name, name) == 0)
 			return policy->profiles[i];
 	}
 	return NULL;
 }
 
-static int find_parent(const struct policy *policy, const struct source *source,
-		       const struct profile **ret, struct policy_error *error)
+/* A file's profiles while they are made: those of it stand behind `first` ones of other files. */
+struct adding {
+	struct policy *policy;
+	const struct source *source;
+	uint32_t first;
+	struct policy_error *error;
+};
+
+static const struct source_profile *said_at(const struct adding *adding, uint32_t index)
 {
-	const char *name = source->profile->extends;
+	return &adding->source->config->profiles[index];
+}
+
+static int fail(const struct adding *adding, uint32_t index, const char *key, const char *format,
+		...) __attribute__((format(printf, 4, 5)));
+
+static int fail(const struct adding *adding, uint32_t index, const char *key, const char *format,
+		...)
+{
+	char full[KEY_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	source_vfail(adding->source, adding->error, reading_key(full, "profiles", index, key),
+		     format, arguments);
+	va_end(arguments);
+	return -1;
+}
+
+/* Index of a profile of the file, or -1. */
+static int find_in_file(const struct adding *adding, const char *name, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (strcmp(said_at(adding, i)->name, name) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+static uint32_t line_of(const struct adding *adding, uint32_t index)
+{
+	char key[KEY_MAX];
+
+	return source_origin(adding->source, reading_key(key, "profiles", index, "name")).line;
+}
+
+static int check_name(const struct adding *adding, uint32_t index)
+{
+	const struct profile_place place = { adding->source, index, adding->policy->is_builtin };
+	const struct profile *other;
+	int twin;
+
+	if (profile_check_name(&place, adding->error) != 0)
+		return -1;
+	twin = find_in_file(adding, said_at(adding, index)->name, index);
+	if (twin >= 0)
+		return fail(adding, index, "name",
+			    "there is a profile \"%s\" in line %u already; expected another name",
+			    said_at(adding, index)->name, line_of(adding, (uint32_t)twin));
+	other = policy_find(adding->policy, said_at(adding, index)->name);
+	if (other != NULL)
+		return fail(adding, index, "name",
+			    "there is a built-in profile \"%s\"; expected another name",
+			    other->name);
+	return 0;
+}
+
+static int check_names(const struct adding *adding)
+{
+	const uint32_t count = adding->source->config->profiles_count;
+
+	if (adding->first + count > PLAN_PROFILES_MAX)
+		return source_fail(adding->source, adding->error, "profiles",
+				   "too many; expected at most %u with the %u that are built in",
+				   PLAN_PROFILES_MAX - adding->first, adding->first);
+	for (uint32_t i = 0; i < count; i++) {
+		if (check_name(adding, i) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What keeps a profile from being made. */
+enum obstacle {
+	OBSTACLE_NONE,
+	OBSTACLE_WAITS, /* its parent has not been made yet */
+	OBSTACLE_MISTAKE,
+};
+
+static enum obstacle find_parent(const struct adding *adding, uint32_t index,
+				 const struct profile **ret)
+{
+	const char *name = said_at(adding, index)->extends;
 
 	*ret = NULL;
 	if (name == NULL)
-		return 0;
-	*ret = policy_find(policy, name);
-	if (*ret == NULL || (name[0] == '_' && !policy->is_builtin))
-		return source_fail(
-			source, error, "extends",
-			"there is no profile \"%s\"; expected a built-in one or one of a "
-			"file given before this one",
-			name);
-	return 0;
+		return OBSTACLE_NONE;
+	*ret = policy_find(adding->policy, name);
+	if (*ret != NULL && (name[0] != '_' || adding->policy->is_builtin))
+		return OBSTACLE_NONE;
+	if (find_in_file(adding, name, adding->source->config->profiles_count) >= 0)
+		return OBSTACLE_WAITS;
+	(void)fail(adding, index, "extends",
+		   "there is no profile \"%s\"; expected a built-in one or one of this file", name);
+	return OBSTACLE_MISTAKE;
 }
 
-static int check_name(const struct policy *policy, const struct profile *profile,
-		      const struct source *source, struct policy_error *error)
+static enum obstacle make(const struct adding *adding, uint32_t index)
 {
-	if (profile->name[0] == '_' && !policy->is_builtin)
-		return source_fail(source, error, "name",
-				   "\"%s\": names that begin with _ are the "
-				   "program's own",
-				   profile->name);
-	if (policy_find(policy, profile->name) != NULL)
-		return source_fail(source, error, "name",
-				   "there is a profile \"%s\" already; "
-				   "choose another name",
-				   profile->name);
-	if (policy->count == PLAN_PROFILES_MAX)
-		return source_fail(source, error, "", "more than %u profiles", PLAN_PROFILES_MAX);
-	return 0;
-}
-
-static int add_source(struct policy *policy, struct source *source, struct policy_error *error)
-{
+	const struct profile_place place = { adding->source, index, adding->policy->is_builtin };
+	struct profile **slot = &adding->policy->profiles[adding->first + index];
 	const struct profile *parent;
-	struct profile *profile;
+	const enum obstacle obstacle = find_parent(adding, index, &parent);
 
-	if (find_parent(policy, source, &parent, error) != 0)
-		return -1;
-	profile = profile_new(source, parent, error);
-	if (profile == NULL)
-		return -1;
-	if (check_name(policy, profile, source, error) != 0) {
-		profile = profile_free(profile);
-		return -1;
+	if (obstacle != OBSTACLE_NONE)
+		return obstacle;
+	*slot = profile_new(&place, parent, adding->error);
+	return *slot != NULL ? OBSTACLE_NONE : OBSTACLE_MISTAKE;
+}
+
+/* None of the profiles that are left can be made: from any of them, one comes to a cycle. */
+static int fail_cycle(const struct adding *adding)
+{
+	const uint32_t count = adding->source->config->profiles_count;
+	struct buffer chain = { .bytes = NULL };
+	uint32_t at = 0, start;
+
+	while (adding->policy->profiles[adding->first + at] != NULL)
+		at++;
+	for (uint32_t i = 0; i < count; i++)
+		at = (uint32_t)find_in_file(adding, said_at(adding, at)->extends, count);
+	start = at;
+	do {
+		buffer_printf(&chain, "%s -> ", said_at(adding, at)->name);
+		at = (uint32_t)find_in_file(adding, said_at(adding, at)->extends, count);
+	} while (at != start);
+	(void)fail(adding, start, "extends",
+		   "leads back to itself, %s%s; expected a profile that does not", chain.bytes,
+		   said_at(adding, start)->name);
+	buffer_done(&chain);
+	return -1;
+}
+
+/* One pass over those that are left. The number of profiles that were made, or -1. */
+static int make_some(const struct adding *adding)
+{
+	int made = 0;
+
+	for (uint32_t i = 0; i < adding->source->config->profiles_count; i++) {
+		enum obstacle obstacle;
+
+		if (adding->policy->profiles[adding->first + i] != NULL)
+			continue;
+		obstacle = make(adding, i);
+		if (obstacle == OBSTACLE_MISTAKE)
+			return -1;
+		made += obstacle == OBSTACLE_NONE;
 	}
-	policy->sources[policy->count] = source;
-	policy->profiles[policy->count++] = profile;
+	return made;
+}
+
+static int make_all(const struct adding *adding)
+{
+	const uint32_t count = adding->source->config->profiles_count;
+	uint32_t made = 0;
+
+	while (made < count) {
+		const int more = make_some(adding);
+
+		if (more < 0)
+			return -1;
+		if (more == 0)
+			return fail_cycle(adding);
+		made += (uint32_t)more;
+	}
+	return 0;
+}
+
+static int check_default(const struct adding *adding)
+{
+	const char *name = adding->source->config->default_profile;
+
+	if (name == NULL || (name[0] != '_' && policy_find(adding->policy, name) != NULL))
+		return 0;
+	return source_fail(adding->source, adding->error, "default_profile",
+			   "there is no profile \"%s\"; expected a built-in one or one of this "
+			   "file",
+			   name);
+}
+
+static void accept_fallback(const struct adding *adding)
+{
+	const struct origin origin = source_origin(adding->source, "limits");
+
+	for (uint32_t i = 0; adding->policy->settings.accepts_fallback && i < adding->policy->count;
+	     i++)
+		profile_accept_fallback(adding->policy->profiles[i], &origin);
+}
+
+static int add_source(struct policy *policy, const struct source *source,
+		      struct policy_error *error)
+{
+	const struct adding adding = { policy, source, policy->count, error };
+
+	if (check_names(&adding) != 0)
+		return -1;
+	if (!policy->is_builtin && settings_read(source, &policy->settings, error) != 0)
+		return -1;
+	policy->count += source->config->profiles_count;
+	if (make_all(&adding) != 0 || check_default(&adding) != 0)
+		return -1;
+	accept_fallback(&adding);
 	return 0;
 }
 
@@ -112,11 +286,10 @@ int policy_add(struct policy *policy, const char *file, const char *text, size_t
 
 	if (source == NULL)
 		return -1;
-	if (add_source(policy, source, error) != 0) {
-		source = source_free(source);
-		return -1;
-	}
-	return 0;
+	if (policy->source_count == SOURCES_MAX)
+		abort();
+	policy->sources[policy->source_count++] = source;
+	return add_source(policy, source, error);
 }
 
 int policy_add_builtin(struct policy *policy, struct policy_error *error)

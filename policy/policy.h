@@ -11,19 +11,33 @@
 
 struct policy;
 
+/* What a file says of all profiles. Texts belong to the policy; NULL and 0: not said. */
+struct policy_settings {
+	const char *file;            /* its name */
+	const char *default_profile; /* never NULL */
+	const char *run_as;
+	struct strings workspaces;
+	struct strings protect;
+	bool accepts_fallback;
+	bool is_audit_optional;
+};
+
 /* The caller's, to be freed with policy_free(), which returns NULL. */
 struct policy *policy_new(void);
 struct policy *policy_free(struct policy *policy);
 
-/* Add the profiles that are part of the program: _helper, default, strict. 0, or -1 and *error. */
+/* Add the profiles that are part of the program. 0, or -1 and *error. */
 int policy_add_builtin(struct policy *policy, struct policy_error *error);
 
 /*
- * Add the profile of one YAML file; `file` is its name for messages. It may extend a profile that
- * was added before. 0, or -1 and *error set.
+ * Add a YAML file, its profiles and its settings, once; `file` is its name for messages. Its
+ * profiles may extend each other, in any order, and those that were added before. 0, or -1 and
+ * *error set; then the policy is only good for policy_free().
  */
 int policy_add(struct policy *policy, const char *file, const char *text, size_t size,
 	       struct policy_error *error);
+
+const struct policy_settings *policy_settings(const struct policy *policy);
 
 uint32_t policy_count(const struct policy *policy);
 const struct profile *policy_at(const struct policy *policy, uint32_t index);
@@ -39,5 +53,8 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 void policy_show(const struct profile *profile, struct buffer *text);
 void policy_show_seccomp(const struct profile *profile, struct buffer *text);
 void policy_show_groups(struct buffer *text);
+
+/* What `b` changes against `a`, a line for each value; nothing when they amount to the same. */
+void policy_diff(const struct profile *a, const struct profile *b, struct buffer *text);
 
 #endif

@@ -11,6 +11,7 @@
 
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"
+#define FULL_KEY_MAX (KEY_MAX + 32)
 
 struct right {
 	const char *word;
@@ -28,6 +29,44 @@ static const struct right rights[] = {
 			    LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REFER },
 	{ "ioctl", LANDLOCK_ACCESS_FS_IOCTL_DEV },
 };
+
+const char *profile_right_name(uint32_t index)
+{
+	return index < sizeof(rights) / sizeof(rights[0]) ? rights[index].word : NULL;
+}
+
+/* The key as the file has it. */
+static const char *full_key(const struct reading *reading, const char *key, char *ret)
+{
+	(void)snprintf(ret, FULL_KEY_MAX, "profiles[%u].%s", reading->place.index, key);
+	return ret;
+}
+
+int reading_fail(const struct reading *reading, const char *key, const char *format, ...)
+{
+	char full[FULL_KEY_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	source_vfail(reading->place.source, reading->error, full_key(reading, key, full), format,
+		     arguments);
+	va_end(arguments);
+	return -1;
+}
+
+bool reading_says(const struct reading *reading, const char *key)
+{
+	char full[FULL_KEY_MAX];
+
+	return source_says(reading->place.source, full_key(reading, key, full));
+}
+
+struct origin reading_origin(const struct reading *reading, const char *key)
+{
+	char full[FULL_KEY_MAX];
+
+	return source_origin(reading->place.source, full_key(reading, key, full));
+}
 
 const char *reading_key(char *ret, const char *list, uint32_t index, const char *key)
 {
@@ -65,62 +104,90 @@ static bool is_line(const char *text)
 	return *text != '\0' && strlen(text) <= 200;
 }
 
+int profile_check_name(const struct profile_place *place, struct policy_error *error)
+{
+	const struct reading reading = { .place = *place, .error = error };
+	const char *name = place->source->config->profiles[place->index].name;
+
+	if (name == NULL)
+		return reading_fail(&reading, "name", "missing; expected a name");
+	if (!is_word(name, LOWER DIGITS "-_", IPC_NAME_MAX - 1))
+		return reading_fail(&reading, "name",
+				    "\"%s\" is not a name; expected up to %d of a-z, 0-9, - and _",
+				    name, IPC_NAME_MAX - 1);
+	if (name[0] == '_' && !place->is_builtin)
+		return reading_fail(&reading, "name",
+				    "\"%s\" is a name of the program's own; expected one that "
+				    "does not begin with _",
+				    name);
+	return 0;
+}
+
+/* Take over a text that the file says. */
+static void take(const struct reading *reading, const char *key, const char *said,
+		 const char **text, struct origin *origin)
+{
+	if (said == NULL)
+		return;
+	*text = said;
+	*origin = reading_origin(reading, key);
+}
+
 static int apply_names(const struct reading *reading)
 {
-	const struct source *source = reading->source;
-	const struct source_profile *said = source->profile;
+	const struct source_profile *said = reading->said;
 	struct profile *profile = reading->profile;
+	struct profile_origins *origins = &profile->origins;
 
-	if (said->name == NULL)
-		return source_fail(source, reading->error, "name", "missing");
-	if (!is_word(said->name, LOWER DIGITS "-_", IPC_NAME_MAX - 1))
-		return source_fail(source, reading->error, "name",
-				   "\"%s\" is not a name; expected up to %d of a-z, 0-9, - and _",
-				   said->name, IPC_NAME_MAX - 1);
 	if (said->description != NULL && !is_line(said->description))
-		return source_fail(source, reading->error, "description",
-				   "expected one line of 1 to 200 characters");
+		return reading_fail(reading, "description",
+				    "expected one line of 1 to 200 characters");
 	if (said->hostname != NULL && !is_word(said->hostname, LOWER DIGITS "-", 63))
-		return source_fail(source, reading->error, "hostname",
-				   "\"%s\" is not a host name; expected up to 63 of a-z, 0-9 and -",
-				   said->hostname);
+		return reading_fail(
+			reading, "hostname",
+			"\"%s\" is not a host name; expected up to 63 of a-z, 0-9 and -",
+			said->hostname);
 	if (said->cwd != NULL && !reading_is_path(said->cwd))
-		return source_fail(source, reading->error, "cwd", "\"%s\" is not " READING_PATH,
-				   said->cwd);
-	profile->origin = source_origin(source, "name");
+		return reading_fail(reading, "cwd", "\"%s\" is not a path; expected " READING_PATH,
+				    said->cwd);
 	profile->name = said->name;
-	profile->extends = said->extends;
-	profile->description = said->description != NULL ? said->description : profile->description;
-	profile->hostname = said->hostname != NULL ? said->hostname : profile->hostname;
-	profile->cwd = said->cwd != NULL ? said->cwd : profile->cwd;
+	origins->name = reading_origin(reading, "name");
+	origins->extends = reading_origin(reading, "extends");
+	take(reading, "description", said->description, &profile->description,
+	     &origins->description);
+	take(reading, "hostname", said->hostname, &profile->hostname, &origins->hostname);
+	take(reading, "cwd", said->cwd, &profile->cwd, &origins->cwd);
 	return 0;
 }
 
 static int apply_shell(const struct reading *reading)
 {
-	const struct source_profile *said = reading->source->profile;
+	const struct source_profile *said = reading->said;
 
 	if (said->shell == NULL)
 		return 0;
 	if (said->shell_count == 0 || said->shell[0][0] != '/')
-		return source_fail(reading->source, reading->error, "shell",
-				   "expected the shell's absolute path and its options, such as "
-				   "[/bin/bash, -c]");
+		return reading_fail(reading, "shell",
+				    "expected the shell's absolute path and its options, such as "
+				    "[/bin/bash, -c]");
 	reading->profile->shell = (struct strings){ said->shell, said->shell_count };
+	reading->profile->origins.shell = reading_origin(reading, "shell");
 	return 0;
 }
 
 static int apply_network(const struct reading *reading)
 {
-	const char *said = reading->source->profile->network;
+	const char *said = reading->said->network;
 
 	if (said == NULL)
 		return 0;
 	if (strcmp(said, "none") != 0 && strcmp(said, "loopback") != 0)
-		return source_fail(reading->source, reading->error, "network",
-				   "\"%s\" is not known; expected none or loopback", said);
+		return reading_fail(reading, "network",
+				    "\"%s\" is not known; expected none or loopback, since lists "
+				    "of what may be connected to are not in this version",
+				    said);
 	reading->profile->network = said[0] == 'n' ? NETWORK_NONE : NETWORK_LOOPBACK;
-	reading->profile->network_origin = source_origin(reading->source, "network");
+	reading->profile->origins.network = reading_origin(reading, "network");
 	return 0;
 }
 
@@ -131,27 +198,43 @@ static bool is_variable(const char *text)
 	return length > 0 && text[length] == '=' && (text[0] < '0' || text[0] > '9');
 }
 
+/* Is the list's entry `index` of the same name as one before it? */
+static bool is_again(char *const *variables, uint32_t index)
+{
+	const size_t length = strcspn(variables[index], "=") + 1;
+
+	for (uint32_t i = 0; i < index; i++) {
+		if (strncmp(variables[i], variables[index], length) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int set_variable(const struct reading *reading, uint32_t index)
 {
 	struct profile *profile = reading->profile;
-	const char *variable = reading->source->profile->environment[index];
+	const char *variable = reading->said->environment[index];
 	const size_t length = strcspn(variable, "=") + 1;
+	uint32_t place = 0;
 	char key[KEY_MAX];
 
 	(void)reading_key(key, "environment", index, "");
 	if (!is_variable(variable))
-		return source_fail(reading->source, reading->error, key,
-				   "\"%s\" is not a variable; expected NAME=value", variable);
-	for (uint32_t i = 0; i < profile->environment_count; i++) {
-		if (strncmp(profile->environment[i], variable, length) == 0) {
-			profile->environment[i] = variable;
-			return 0;
-		}
-	}
-	if (profile->environment_count == PROFILE_ENVIRONMENT_MAX)
-		return source_fail(reading->source, reading->error, key, "more than %u variables",
-				   PROFILE_ENVIRONMENT_MAX);
-	profile->environment[profile->environment_count++] = variable;
+		return reading_fail(reading, key, "\"%s\" is not a variable; expected NAME=value",
+				    variable);
+	if (is_again(reading->said->environment, index))
+		return reading_fail(reading, key, "%.*s given twice; expected once",
+				    (int)(length - 1), variable);
+	while (place < profile->environment_count &&
+	       strncmp(profile->environment[place], variable, length) != 0)
+		place++;
+	if (place == PROFILE_ENVIRONMENT_MAX)
+		return reading_fail(reading, key, "too many variables; expected at most %u",
+				    PROFILE_ENVIRONMENT_MAX);
+	profile->environment[place] = variable;
+	profile->origins.environment[place] = reading_origin(reading, key);
+	if (place == profile->environment_count)
+		profile->environment_count++;
 	return 0;
 }
 
@@ -159,7 +242,7 @@ static int apply_environment(const struct reading *reading)
 {
 	size_t bytes = 0;
 
-	for (uint32_t i = 0; i < reading->source->profile->environment_count; i++) {
+	for (uint32_t i = 0; i < reading->said->environment_count; i++) {
 		if (set_variable(reading, i) != 0)
 			return -1;
 	}
@@ -167,14 +250,15 @@ static int apply_environment(const struct reading *reading)
 		bytes += strlen(reading->profile->environment[i]) + 1;
 	/* Half of what one execution may have; the rest is the caller's. */
 	if (bytes > IPC_ENVIRONMENT_MAX / 2)
-		return source_fail(reading->source, reading->error, "environment",
-				   "longer than %d bytes in all", IPC_ENVIRONMENT_MAX / 2);
+		return reading_fail(reading, "environment",
+				    "too long; expected at most %d bytes in all",
+				    IPC_ENVIRONMENT_MAX / 2);
 	return 0;
 }
 
 static int read_rights(const struct reading *reading, uint32_t index, uint64_t *ret)
 {
-	const struct source_rule *said = &reading->source->profile->landlock[index];
+	const struct source_rule *said = &reading->said->landlock[index];
 	char key[KEY_MAX];
 
 	*ret = 0;
@@ -186,18 +270,19 @@ static int read_rights(const struct reading *reading, uint32_t index, uint64_t *
 			found |=
 				strcmp(rights[j].word, said->rights[i]) == 0 ? rights[j].rights : 0;
 		if (found == 0)
-			return source_fail(reading->source, reading->error, key,
-					   "\"%s\" is not known; expected list, read, execute, "
-					   "write, create or ioctl",
-					   said->rights[i]);
+			return reading_fail(reading, key,
+					    "\"%s\" is not known; expected list, read, execute, "
+					    "write, create or ioctl",
+					    said->rights[i]);
 		*ret |= found;
 	}
-	return *ret != 0 ? 0 : source_fail(reading->source, reading->error, key, "missing");
+	return *ret != 0 ? 0
+			 : reading_fail(reading, key, "missing; expected a list such as [read]");
 }
 
 static int set_rule(const struct reading *reading, uint32_t index)
 {
-	const struct source_rule *said = &reading->source->profile->landlock[index];
+	const struct source_rule *said = &reading->said->landlock[index];
 	struct profile *profile = reading->profile;
 	struct profile_rule rule = { .path = said->path,
 				     .words = { said->rights, said->rights_count } };
@@ -205,24 +290,24 @@ static int set_rule(const struct reading *reading, uint32_t index)
 	char key[KEY_MAX];
 
 	(void)reading_key(key, "landlock", index, "path");
-	rule.origin = source_origin(reading->source, key);
+	rule.origin = reading_origin(reading, key);
 	if (rule.path == NULL)
-		return source_fail(reading->source, reading->error, key, "missing");
+		return reading_fail(reading, key, "missing; expected a path in the sandbox");
 	if (strcmp(rule.path, "/") != 0 && !reading_is_path(rule.path))
-		return source_fail(reading->source, reading->error, key,
-				   "\"%s\" is not " READING_PATH, rule.path);
+		return reading_fail(reading, key, "\"%s\" is not a path; expected " READING_PATH,
+				    rule.path);
 	for (uint32_t i = 0; i < index; i++) {
-		if (strcmp(reading->source->profile->landlock[i].path, rule.path) == 0)
-			return source_fail(reading->source, reading->error, key, "%s given twice",
-					   rule.path);
+		if (strcmp(reading->said->landlock[i].path, rule.path) == 0)
+			return reading_fail(reading, key, "%s given twice; expected once",
+					    rule.path);
 	}
 	if (read_rights(reading, index, &rule.rights) != 0)
 		return -1;
 	while (place < profile->rule_count && strcmp(profile->rules[place].path, rule.path) != 0)
 		place++;
 	if (place == PLAN_RULES_MAX)
-		return source_fail(reading->source, reading->error, key, "more than %u rules",
-				   PLAN_RULES_MAX);
+		return reading_fail(reading, key, "too many rules; expected at most %u",
+				    PLAN_RULES_MAX);
 	profile->rules[place] = rule;
 	if (place == profile->rule_count)
 		profile->rule_count++;
@@ -231,88 +316,23 @@ static int set_rule(const struct reading *reading, uint32_t index)
 
 static int apply_landlock(const struct reading *reading)
 {
-	for (uint32_t i = 0; i < reading->source->profile->landlock_count; i++) {
+	for (uint32_t i = 0; i < reading->said->landlock_count; i++) {
 		if (set_rule(reading, i) != 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int allow_groups(const struct reading *reading, const struct source_seccomp *said)
-{
-	struct seccomp_policy *policy = &reading->profile->seccomp;
-	char key[KEY_MAX];
-
-	memset(policy->is_allowed, 0, sizeof(policy->is_allowed));
-	for (uint32_t i = 0; i < seccomp_group_count(); i++)
-		reading->profile->group_origins[i] =
-			source_origin(reading->source, "seccomp.allow");
-	for (uint32_t i = 0; i < said->allow_count; i++) {
-		const char *name = said->allow[i] + (said->allow[i][0] == '@' ? 1 : 0);
-		const int group = seccomp_group_find(name);
-
-		(void)reading_key(key, "seccomp.allow", i, "");
-		if (group < 0)
-			return source_fail(reading->source, reading->error, key,
-					   "\"%s\" is not a group; `msp-policy groups` lists them",
-					   said->allow[i]);
-		if (seccomp_group_at((uint32_t)group)->kind != SECCOMP_ALLOWABLE)
-			return source_fail(reading->source, reading->error, key,
-					   "group %s can never be allowed: %s", name,
-					   seccomp_group_at((uint32_t)group)->reason);
-		policy->is_allowed[group] = true;
-		reading->profile->group_origins[group] = source_origin(reading->source, key);
-	}
-	return 0;
-}
-
-static int refuse_calls(const struct reading *reading, const struct source_seccomp *said)
-{
-	struct seccomp_policy *policy = &reading->profile->seccomp;
-	char key[KEY_MAX];
-
-	if (said->refuse_count > 0)
-		reading->profile->refuse_origin = source_origin(reading->source, "seccomp.refuse");
-	for (uint32_t i = 0; i < said->refuse_count; i++) {
-		const int group = seccomp_group_of(said->refuse[i]);
-
-		(void)reading_key(key, "seccomp.refuse", i, "");
-		if (group < 0)
-			return source_fail(reading->source, reading->error, key,
-					   "\"%s\" is not a system call of x86_64",
-					   said->refuse[i]);
-		if (!policy->is_allowed[group])
-			return source_fail(reading->source, reading->error, key,
-					   "%s is not allowed anyway: its group is %s",
-					   said->refuse[i],
-					   seccomp_group_at((uint32_t)group)->name);
-		if (policy->refused_count == SECCOMP_CALLS_MAX)
-			return source_fail(reading->source, reading->error, key, "too many");
-		policy->refused[policy->refused_count++] =
-			(uint32_t)seccomp_number(said->refuse[i]);
-	}
-	return 0;
-}
-
-static int apply_seccomp(const struct reading *reading)
-{
-	const struct source_seccomp *said = reading->source->profile->seccomp;
-
-	if (said == NULL)
-		return 0;
-	if (said->allow != NULL && allow_groups(reading, said) != 0)
-		return -1;
-	return refuse_calls(reading, said);
-}
-
 static int check_cwd(const struct reading *reading)
 {
 	const struct profile_mount *around = mounts_around(reading->profile, reading->profile->cwd);
 
-	if (around == NULL ||
-	    (strcmp(around->target, reading->profile->cwd) != 0 && around->kind != PLAN_BIND))
-		return source_fail(reading->source, reading->error, "cwd",
-				   "%s is not made by any entry of files", reading->profile->cwd);
+	if (around == NULL || (strcmp(around->target, reading->profile->cwd) != 0 &&
+			       around->kind != PLAN_BIND && around->kind != PLAN_OVERLAY))
+		return reading_fail(reading, "cwd",
+				    "%s is not made by any entry of files; expected a directory "
+				    "that one makes",
+				    reading->profile->cwd);
 	return 0;
 }
 
@@ -322,21 +342,25 @@ static int check_complete(const struct reading *reading)
 	const struct {
 		const char *key;
 		bool is_there;
+		const char *expected;
 	} needs[] = {
-		{ "description", profile->description != NULL },
-		{ "hostname", profile->hostname != NULL },
-		{ "cwd", profile->cwd != NULL },
-		{ "shell", profile->shell.count > 0 },
-		{ "network", profile->network != NETWORK_UNSAID },
-		{ "files", profile->mount_count > 0 },
-		{ "landlock", profile->rule_count > 0 },
-		{ "seccomp.allow", seccomp_allowed_count(&profile->seccomp) > 0 },
+		{ "description", profile->description != NULL, "one line for people" },
+		{ "hostname", profile->hostname != NULL, "a host name" },
+		{ "cwd", profile->cwd != NULL, "a directory of the sandbox" },
+		{ "shell", profile->shell.count > 0, "a list such as [/bin/sh, -c]" },
+		{ "network", profile->network != NETWORK_UNSAID, "none or loopback" },
+		{ "files", profile->mount_count > 0, "entries such as {at: /usr, kind: bind}" },
+		{ "landlock", profile->rule_count > 0,
+		  "entries such as {path: /usr, rights: [read]}" },
+		{ "seccomp.allow", seccomp_allowed_count(&profile->seccomp) > 0,
+		  "groups such as basic" },
 	};
 
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
 		if (!needs[i].is_there)
-			return source_fail(reading->source, reading->error, needs[i].key,
-					   "missing");
+			return reading_fail(reading, needs[i].key,
+					    "missing; expected %s, or a profile to extend",
+					    needs[i].expected);
 	}
 	return 0;
 }
@@ -358,7 +382,7 @@ static int read_all(const struct reading *reading)
 {
 	static int (*const parts[])(const struct reading *) = {
 		apply_names,    apply_shell,   apply_network, apply_environment, mounts_apply,
-		apply_landlock, apply_seccomp, limits_apply,  languages_apply,   check_complete,
+		apply_landlock, seccomp_apply, limits_apply,  languages_apply,   check_complete,
 		limits_check,   mounts_check,  check_cwd,     languages_check,
 	};
 
@@ -369,16 +393,18 @@ static int read_all(const struct reading *reading)
 	return 0;
 }
 
-struct profile *profile_new(const struct source *source, const struct profile *parent,
+struct profile *profile_new(const struct profile_place *place, const struct profile *parent,
 			    struct policy_error *error)
 {
 	struct profile *profile = memory_zeroed(1, sizeof(*profile));
-	const struct reading reading = { source, profile, error };
+	const struct reading reading = { *place, &place->source->config->profiles[place->index],
+					 profile, error };
 
 	if (parent != NULL) {
 		*profile = *parent;
 		forget_implied(profile);
 	}
+	profile->parent = parent;
 	if (read_all(&reading) != 0)
 		return profile_free(profile);
 	profile->numbers.landlock_fs = LANDLOCK_FS_ALL;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #define PROFILE_ENVIRONMENT_MAX 64U
+#define PROFILE_LIMITS_MAX 16U
 
 struct strings {
 	char *const *items;
@@ -39,6 +40,7 @@ struct profile_mount {
 	uint64_t inodes;
 	uint64_t device;
 	bool is_noexec;
+	bool is_writable; /* a bind through which the host's files are changed */
 	struct origin origin;
 	bool is_implied; /* a parent or mount point that the file did not have to mention */
 };
@@ -56,19 +58,29 @@ struct profile_language {
 	const char *file;
 	struct strings aliases;
 	struct strings run;
+	struct origin origin;
+};
+
+/* Where the values of a profile that have no records of their own were said. */
+struct profile_origins {
+	struct origin name, extends, description, hostname, cwd, shell, network, refuse;
+	struct origin landlock_abi, limits_mode;
+	struct origin limits[PROFILE_LIMITS_MAX]; /* in the order of the table in limits.c */
+	struct origin environment[PROFILE_ENVIRONMENT_MAX];
+	struct origin groups[SECCOMP_GROUPS_MAX]; /* as struct plan_profile has them */
+	struct origin refused[SECCOMP_CALLS_MAX]; /* of seccomp.refused, one for each */
 };
 
 struct profile {
 	const char *name;
-	const char *extends;
+	const struct profile *parent; /* what it extends; NULL: nothing */
 	const char *description;
 	const char *hostname;
 	const char *cwd;
 	enum profile_network network;
 	struct strings shell;
 	struct seccomp_policy seccomp;
-	struct origin origin, network_origin, refuse_origin;
-	struct origin group_origins[SECCOMP_GROUPS_MAX]; /* as struct plan_profile has them */
+	struct profile_origins origins;
 	struct plan_profile numbers; /* limits, requirements, Landlock; its offsets stay 0 */
 	uint32_t said;               /* which limits and requirements have been given */
 	uint32_t environment_count, mount_count, rule_count, language_count, owned_count;
@@ -79,17 +91,34 @@ struct profile {
 	char *owned[PLAN_MOUNTS_MAX]; /* paths of implied directories */
 };
 
+/* Where a profile is said: an entry of `profiles` in a file. */
+struct profile_place {
+	const struct source *source;
+	uint32_t index;
+	bool is_builtin; /* the file is one of the program's own */
+};
+
+/* Is the name one that a profile of that file can have? 0, or -1 with *error set. */
+int profile_check_name(const struct profile_place *place, struct policy_error *error);
+
 /*
- * Make a profile of what `source` says on top of `parent` (NULL: nothing), and check that it is
- * complete and that its parts fit together. NULL and *error set on a mistake. The caller's.
+ * Make a profile of what is said there on top of `parent` (NULL: nothing), which has to live as
+ * long, and check that it is complete and that its parts fit together. NULL and *error set on a
+ * mistake. The caller's.
  */
-struct profile *profile_new(const struct source *source, const struct profile *parent,
+struct profile *profile_new(const struct profile_place *place, const struct profile *parent,
 			    struct policy_error *error);
+
+/* Accept limits without cgroups, because `origin` says so of all profiles. */
+void profile_accept_fallback(struct profile *profile, const struct origin *origin);
 
 /* Frees it and returns NULL. */
 struct profile *profile_free(struct profile *profile);
 
-/* "bind", "tmpfs", ... */
+/* "list", "read", ...; NULL behind the last. */
+const char *profile_right_name(uint32_t index);
+
+/* As a file says it: "bind", "tmpfs", ... */
 const char *profile_mount_kind_name(uint32_t kind);
 
 #endif

@@ -11,10 +11,18 @@
 
 /* What a part works on. */
 struct reading {
-	const struct source *source;
+	struct profile_place place;
+	const struct source_profile *said;
 	struct profile *profile;
 	struct policy_error *error;
 };
+
+/* As source_fail(), source_says() and source_origin(), with a key of the profile such as
+ * "limits.memory". */
+int reading_fail(const struct reading *reading, const char *key, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+bool reading_says(const struct reading *reading, const char *key);
+struct origin reading_origin(const struct reading *reading, const char *key);
 
 /* The key of an entry, as in "files[3].size"; `ret` has KEY_MAX bytes. */
 const char *reading_key(char *ret, const char *list, uint32_t index, const char *key);
@@ -29,8 +37,11 @@ int limits_apply(const struct reading *reading);
 /* Every limit has been given, and they fit together. */
 int limits_check(const struct reading *reading);
 
-/* One line per limit. */
-void limits_show(const struct profile *profile, struct buffer *text);
+/* The limit at `index` as a file says it, and its key without "limits."; NULL behind the last. */
+const char *limits_value(const struct profile *profile, uint32_t index, char ret[32]);
+
+/* Take over what the file says about `seccomp`. */
+int seccomp_apply(const struct reading *reading);
 
 /* Take over the entries of `files`. */
 int mounts_apply(const struct reading *reading);

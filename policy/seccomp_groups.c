@@ -62,6 +62,19 @@ int seccomp_number(const char *name)
 	return number < 0 ? -1 : number;
 }
 
+void seccomp_call_name(uint32_t number, char ret[32])
+{
+	for (uint32_t i = 0; i < GROUP_COUNT; i++) {
+		const char *calls = groups[i].calls;
+
+		while (seccomp_next_call(&calls, ret)) {
+			if (seccomp_number(ret) == (int)number)
+				return;
+		}
+	}
+	ret[0] = '\0';
+}
+
 int seccomp_group_of(const char *call)
 {
 	char name[32];

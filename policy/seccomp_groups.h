@@ -54,6 +54,9 @@ bool seccomp_next_call(const char **calls, char name[32]);
 /* Number of a system call of x86_64, or -1. */
 int seccomp_number(const char *name);
 
+/* The name of a call that is in some group, or "". */
+void seccomp_call_name(uint32_t number, char ret[32]);
+
 /* Index of the group that a call is in, or -1. */
 int seccomp_group_of(const char *call);
 

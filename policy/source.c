@@ -7,7 +7,6 @@
 #include "common/plan.h"
 
 #include <cyaml/cyaml.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +31,10 @@ static const struct cyaml_schema_value string_entry = {
 
 static const struct cyaml_schema_field mount_fields[] = {
 	ONE(source_mount, at),	   ONE(source_mount, kind),	ONE(source_mount, from),
-	ONE(source_mount, to),	   ONE(source_mount, text),	ONE(source_mount, size),
-	ONE(source_mount, inodes), ONE(source_mount, mode),	ONE(source_mount, device),
-	ONE(source_mount, noexec), ONE(source_mount, optional), CYAML_FIELD_END
+	ONE(source_mount, access), ONE(source_mount, to),	ONE(source_mount, text),
+	ONE(source_mount, size),   ONE(source_mount, inodes),	ONE(source_mount, mode),
+	ONE(source_mount, device), ONE(source_mount, noexec),	ONE(source_mount, optional),
+	CYAML_FIELD_END
 };
 static const struct cyaml_schema_value mount_entry = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct source_mount, mount_fields)
@@ -73,7 +73,9 @@ static const struct cyaml_schema_field limits_fields[] = {
 
 static const struct cyaml_schema_field seccomp_fields[] = {
 	MANY(source_seccomp, allow, &string_entry, STRINGS_MAX),
-	MANY(source_seccomp, refuse, &string_entry, 512),
+	MANY(source_seccomp, add, &string_entry, STRINGS_MAX),
+	MANY(source_seccomp, remove, &string_entry, STRINGS_MAX),
+	MANY(source_seccomp, refuse, &string_entry, PLAN_CALLS_MAX),
 	CYAML_FIELD_END
 };
 
@@ -98,8 +100,22 @@ static const struct cyaml_schema_field profile_fields[] = {
 	MANY(source_profile, languages, &language_entry, PLAN_LANGUAGES_MAX),
 	CYAML_FIELD_END
 };
-static const struct cyaml_schema_value profile_schema = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct source_profile, profile_fields)
+static const struct cyaml_schema_value profile_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct source_profile, profile_fields)
+};
+
+static const struct cyaml_schema_field config_fields[] = {
+	ONE(source_config, default_profile),
+	ONE(source_config, run_as),
+	ONE(source_config, limits),
+	ONE(source_config, audit),
+	MANY(source_config, workspaces, &string_entry, STRINGS_MAX),
+	MANY(source_config, protect, &string_entry, STRINGS_MAX),
+	MANY(source_config, profiles, &profile_entry, PLAN_PROFILES_MAX),
+	CYAML_FIELD_END
+};
+static const struct cyaml_schema_value config_schema = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct source_config, config_fields)
 };
 
 /* clang-format on */
@@ -160,11 +176,13 @@ static const struct cyaml_schema_field *fields_at(const char *path)
 		{ "seccomp", seccomp_fields },     { "requirements", requirements_fields },
 	};
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-		if (strncmp(path, tables[i].key, strlen(tables[i].key)) == 0)
+	const char *inner = strchr(path, '.');
+
+	for (size_t i = 0; inner != NULL && i < sizeof(tables) / sizeof(tables[0]); i++) {
+		if (strncmp(inner + 1, tables[i].key, strlen(tables[i].key)) == 0)
 			return tables[i].fields;
 	}
-	return profile_fields;
+	return *path != '\0' ? profile_fields : config_fields;
 }
 
 static int fail_unknown_key(const struct source *source, struct policy_error *error,
@@ -200,10 +218,39 @@ static const char *shape_name(const char *word)
 	return word;
 }
 
+/* A value has the wrong shape. */
+static int fail_shape(const struct source *source, struct policy_error *error, const char *path,
+		      const char *const words[2])
+{
+	const char *last = strrchr(path, '.');
+
+	if (last != NULL && strcmp(last, ".network") == 0)
+		return source_fail(source, error, path,
+				   "lists of what may be connected to are not in this version; "
+				   "expected none or loopback");
+	return source_fail(source, error, path, "expected %s, not %s", shape_name(words[0]),
+			   shape_name(words[1]));
+}
+
+/* A list, of which `path` names the last entry that it may have, is longer. */
+static int fail_excess(const struct source *source, struct policy_error *error, const char *path,
+		       const char *most)
+{
+	char *list = memory_text(path, strlen(path));
+	char *bracket = strrchr(list, '[');
+
+	if (bracket != NULL)
+		*bracket = '\0';
+	(void)source_fail(source, error, list, "too many entries; expected at most %lu",
+			  strtoul(most, NULL, 10));
+	free(list);
+	return -1;
+}
+
 static int fail_as_told(const struct source *source, struct policy_error *error,
 			const struct complaint *complaint)
 {
-	static const char unexpected[] = "Unexpected key: ";
+	static const char unexpected[] = "Unexpected key: ", excessive[] = "Excessive entries (";
 	const char *path = complaint->path.size > 0 ? complaint->path.bytes : "";
 	char wanted[32], got[32];
 
@@ -212,14 +259,15 @@ static int fail_as_told(const struct source *source, struct policy_error *error,
 					complaint->problem + strlen(unexpected));
 	if (sscanf(complaint->problem, "Expecting %31[A-Z_], got event: %31[A-Z_]", wanted, got) ==
 	    2)
-		return source_fail(source, error, path, "expected %s, not %s", shape_name(wanted),
-				   shape_name(got));
-	return source_fail(source, error, path, "%s",
+		return fail_shape(source, error, path, (const char *const[2]){ wanted, got });
+	if (strncmp(complaint->problem, excessive, strlen(excessive)) == 0)
+		return fail_excess(source, error, path, complaint->problem + strlen(excessive));
+	return source_fail(source, error, path, "%s; expected a value of another form",
 			   complaint->problem[0] != '\0' ? complaint->problem : "cannot be read");
 }
 
-static int load_profile(struct source *source, const char *text, size_t size,
-			struct policy_error *error)
+static int load_config(struct source *source, const char *text, size_t size,
+		       struct policy_error *error)
 {
 	struct complaint complaint = { .problem = "" };
 	const struct cyaml_config config = { .log_fn = take_log,
@@ -229,15 +277,15 @@ static int load_profile(struct source *source, const char *text, size_t size,
 	cyaml_data_t *data = NULL;
 	int result = 0;
 
-	if (cyaml_load_data((const uint8_t *)text, size, &config, &profile_schema, &data, NULL) !=
+	if (cyaml_load_data((const uint8_t *)text, size, &config, &config_schema, &data, NULL) !=
 	    CYAML_OK)
 		result = fail_as_told(source, error, &complaint);
 	buffer_done(&complaint.path);
 	if (result != 0)
 		return result;
 	if (data == NULL)
-		return source_fail(source, error, "", "empty; expected a profile");
-	source->profile = data;
+		return source_fail(source, error, "", "empty; " PLACES_EXPECTED);
+	source->config = data;
 	return 0;
 }
 
@@ -248,29 +296,42 @@ struct source *source_load(const char *file, const char *text, size_t size,
 
 	source->file = memory_text(file, strlen(file));
 	if (size > SOURCE_BYTES_MAX) {
-		(void)source_fail(source, error, "", "longer than %u bytes", SOURCE_BYTES_MAX);
+		(void)source_fail(source, error, "", "too long; expected at most %u bytes",
+				  SOURCE_BYTES_MAX);
 		return source_free(source);
 	}
 	if (places_read(file, text, size, &source->places, error) != 0 ||
-	    load_profile(source, text, size, error) != 0)
+	    load_config(source, text, size, error) != 0)
 		return source_free(source);
 	return source;
+}
+
+void source_vfail(const struct source *source, struct policy_error *error, const char *key,
+		  const char *format, va_list arguments)
+{
+	const size_t most = sizeof(error->text) - 1;
+	const int size = snprintf(error->text, sizeof(error->text), "%s:%u: %s%s", source->file,
+				  places_line(&source->places, key), key, *key != '\0' ? ": " : "");
+	const size_t used = size < 0 ? 0 : (size_t)size < most ? (size_t)size : most;
+
+	(void)vsnprintf(error->text + used, sizeof(error->text) - used, format, arguments);
+	policy_error_tidy(error);
 }
 
 int source_fail(const struct source *source, struct policy_error *error, const char *key,
 		const char *format, ...)
 {
-	const size_t most = sizeof(error->text) - 1;
 	va_list arguments;
-	const int size = snprintf(error->text, sizeof(error->text), "%s:%u: %s%s", source->file,
-				  places_line(&source->places, key), key, *key != '\0' ? ": " : "");
-	const size_t used = size < 0 ? 0 : (size_t)size < most ? (size_t)size : most;
 
 	va_start(arguments, format);
-	(void)vsnprintf(error->text + used, sizeof(error->text) - used, format, arguments);
+	source_vfail(source, error, key, format, arguments);
 	va_end(arguments);
-	policy_error_tidy(error);
 	return -1;
+}
+
+bool source_says(const struct source *source, const char *key)
+{
+	return places_have(&source->places, key);
 }
 
 struct origin source_origin(const struct source *source, const char *key)
@@ -284,7 +345,7 @@ struct source *source_free(struct source *source)
 
 	if (source == NULL)
 		return NULL;
-	(void)cyaml_free(&config, &profile_schema, source->profile, 0);
+	(void)cyaml_free(&config, &config_schema, source->config, 0);
 	places_done(&source->places);
 	free(source->file);
 	free(source);

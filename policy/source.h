@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A profile as its YAML file says it: which keys exist and what shape they have. Every value is
- * still text here, NULL when the file does not say it; profile.c gives the values their meaning.
+ * A configuration as its YAML file says it: which keys exist and what shape they have. Every value
+ * is still text here, NULL when the file does not say it; settings.c and profile.c give the values
+ * their meaning.
  */
 #ifndef POLICY_SOURCE_H
 #define POLICY_SOURCE_H
@@ -11,10 +12,12 @@
 
 #include <stdint.h>
 
-#define SOURCE_BYTES_MAX 65536U
+/* Some 64 profiles of the size of the largest built-in one would not fit into a plan. */
+#define SOURCE_BYTES_MAX 262144U
 
 struct source_mount {
-	char *at, *kind, *from, *to, *text, *size, *inodes, *mode, *device, *optional, *noexec;
+	char *at, *kind, *from, *to, *text, *access, *size, *inodes, *mode, *device, *optional,
+		*noexec;
 };
 
 struct source_rule {
@@ -37,8 +40,10 @@ struct source_limits {
 
 struct source_seccomp {
 	char **allow;
+	char **add;
+	char **remove;
 	char **refuse;
-	uint32_t allow_count, refuse_count;
+	uint32_t allow_count, add_count, remove_count, refuse_count;
 };
 
 struct source_requirements {
@@ -58,6 +63,14 @@ struct source_profile {
 	uint32_t shell_count, environment_count, files_count, landlock_count, languages_count;
 };
 
+struct source_config {
+	char *default_profile, *run_as, *limits, *audit;
+	char **workspaces;
+	char **protect;
+	struct source_profile *profiles;
+	uint32_t workspaces_count, protect_count, profiles_count;
+};
+
 /* A line of a file; NULL and 0: none. */
 struct origin {
 	const char *file;
@@ -67,18 +80,24 @@ struct origin {
 struct source {
 	char *file; /* its name, for messages */
 	struct places places;
-	struct source_profile *profile;
+	struct source_config *config;
 };
 
 /* Read `size` bytes of YAML; `file` is the name for messages. NULL and *error set on a mistake. */
 struct source *source_load(const char *file, const char *text, size_t size,
 			   struct policy_error *error);
 
-/* Sets *error to "file:line: key: ..." and returns -1. `key` as in "files[3].size", or "". */
+/* Sets *error to "file:line: key: ..." and returns -1. `key` as in
+ * "profiles[1].files[3].size", or "" for the file as a whole. */
 int source_fail(const struct source *source, struct policy_error *error, const char *key,
 		const char *format, ...) __attribute__((format(printf, 4, 5)));
+void source_vfail(const struct source *source, struct policy_error *error, const char *key,
+		  const char *format, va_list arguments) __attribute__((format(printf, 4, 0)));
 
-/* Where `key` is said; it belongs to the source. */
+/* Is `key` there, be it with an empty value? */
+bool source_says(const struct source *source, const char *key);
+
+/* Where `key` is said, or what is nearest around it; it belongs to the source. */
 struct origin source_origin(const struct source *source, const char *key);
 
 /* Frees it and returns NULL. */

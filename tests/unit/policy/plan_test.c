@@ -99,10 +99,10 @@ Test(plan, holds_what_is_shown_of_each_profile)
 			     "%s", name);
 		buffer_done(&text);
 	}
-	cr_expect_not_null(
-		strstr(plan_string(&builtin.plan, find("default")->text), "  log           8M\n"));
-	cr_expect_not_null(
-		strstr(plan_string(&builtin.plan, find("strict")->text), "  log           2M\n"));
+	cr_expect_not_null(strstr(plan_string(&builtin.plan, find("default")->text),
+				  "  log           8M (default.yaml:"));
+	cr_expect_not_null(strstr(plan_string(&builtin.plan, find("strict")->text),
+				  "  log           2M (strict.yaml:"));
 }
 
 /* The value of a file system's option, or NULL. */

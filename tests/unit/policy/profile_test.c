@@ -33,11 +33,23 @@ static void expect_mistake(const char *text, size_t size, const char *const part
 	for (int i = 0; i < 3 && parts[i] != NULL; i++)
 		cr_expect_not_null(strstr(error.text, parts[i]), "\"%s\" is not in \"%s\"",
 				   parts[i], error.text);
+	cr_expect_not_null(strstr(error.text, "expected "), "%s", error.text);
 	policy = policy_free(policy);
 }
 
-static struct policy *expect_right(const char *text)
+/* The same of the keys of a profile. */
+static void expect_mistaken_keys(const char *keys, const char *const parts[3])
 {
+	char *text = config_of(keys);
+
+	expect_mistake(text, strlen(text), parts);
+	free(text);
+}
+
+/* The policy with the profile of these keys. */
+static struct policy *expect_right(const char *keys)
+{
+	char *text = config_of(keys);
 	struct policy_error error = { .text = "" };
 	struct policy *policy = policy_new();
 	struct buffer blob = { .bytes = NULL };
@@ -49,6 +61,7 @@ static struct policy *expect_right(const char *text)
 	cr_assert_eq(policy_compile(policy, &blob, &error), 0, "%s", error.text);
 	cr_assert_eq(plan_open(blob.bytes, blob.size, &plan), 0);
 	buffer_done(&blob);
+	free(text);
 	return policy;
 }
 
@@ -74,148 +87,153 @@ struct mistake {
 /* clang-format off */
 static const struct mistake mistakes[] = {
 	/* shape */
-	{ "name: mine", "name: mine\ncolour: red", { "mine.yaml:2: colour: unknown key", "expected one of: name, extends" } },
-	{ "  memory: 64M", "  memory: 64M\n  swap: 1G", { "mine.yaml:17: limits.swap: unknown key", "memory, file_size" } },
-	{ "kind: bind", "kind: bind, owner: 0", { "mine.yaml:9: files[0].owner: unknown key", "at, kind, from" } },
-	{ "  allow: [basic]", "  allow: [basic]\n  trap: [x]", { "seccomp.trap: unknown key", "allow, refuse" } },
-	{ "limits: cgroup}", "limits: cgroup, kernel: 6}", { "requirements.kernel: unknown key", "landlock, limits" } },
-	{ "    file: /site/code/main.sh", "    path: /x", { "mine.yaml:32: languages[0].path: unknown key", "program" } },
-	{ "[read, execute]}", "[read, execute], deny: x}", { "mine.yaml:12: landlock[0].deny: unknown key", "path, rights" } },
-	{ "name: mine", "name: [mine]", { "mine.yaml:1: name: expected a value, not a list" } },
-	{ "hostname: box", "hostname: {a: b}", { "mine.yaml:3: hostname: expected a value, not a set of keys" } },
-	{ "environment: [HOME=/site]", "environment: HOME=/site", { "mine.yaml:7: environment: expected a list, not a value" } },
-	{ "requirements: {landlock: 6, limits: cgroup}", "requirements: 6", { "mine.yaml:28: requirements: expected a set of keys, not a value" } },
-	{ "  allow: [basic]", "  allow: [[basic]]", { "mine.yaml:14: seccomp.allow[0]: expected a value, not a list" } },
-	{ "hostname: box", "hostname: box\nhostname: box2", { "mine.yaml:4: hostname: given twice" } },
-	{ "  pids: 8", "  pids: 8\n  pids: 9", { "mine.yaml:21: limits.pids: given twice" } },
+	{ "name: mine", "name: mine\ncolour: red", { "mine.yaml:3: profiles[0].colour: unknown key", "expected one of: name, extends" } },
+	{ "  memory: 64M", "  memory: 64M\n  swap: 1G", { "mine.yaml:18: profiles[0].limits.swap: unknown key", "memory, file_size" } },
+	{ "kind: bind", "kind: bind, owner: 0", { "mine.yaml:10: profiles[0].files[0].owner: unknown key", "at, kind, from" } },
+	{ "  allow: [basic]", "  allow: [basic]\n  trap: [x]", { "seccomp.trap: unknown key", "allow, add, remove, refuse" } },
+	{ "limits: required}", "limits: required, kernel: 6}", { "requirements.kernel: unknown key", "landlock, limits" } },
+	{ "    file: /site/code/main.sh", "    path: /x", { "mine.yaml:33: profiles[0].languages[0].path: unknown key", "program" } },
+	{ "[read, execute]}", "[read, execute], deny: x}", { "mine.yaml:13: profiles[0].landlock[0].deny: unknown key", "path, rights" } },
+	{ "name: mine", "name: [mine]", { "mine.yaml:2: profiles[0].name: expected a value, not a list" } },
+	{ "hostname: box", "hostname: {a: b}", { "mine.yaml:4: profiles[0].hostname: expected a value, not a set of keys" } },
+	{ "environment: [HOME=/site]", "environment: HOME=/site", { "mine.yaml:8: profiles[0].environment: expected a list, not a value" } },
+	{ "requirements: {landlock: 6, limits: required}", "requirements: 6", { "mine.yaml:29: profiles[0].requirements: expected a set of keys, not a value" } },
+	{ "  allow: [basic]", "  allow: [[basic]]", { "mine.yaml:15: profiles[0].seccomp.allow[0]: expected a value, not a list" } },
+	{ "hostname: box", "hostname: box\nhostname: box2", { "mine.yaml:5: profiles[0].hostname: given twice" } },
+	{ "  pids: 8", "  pids: 8\n  pids: 9", { "mine.yaml:22: profiles[0].limits.pids: given twice" } },
 	{ "hostname: box", "hostname: 'box", { "mine.yaml:", "not YAML" } },
 	{ "hostname: box", "hostname: box\n\tx: y", { "mine.yaml:", "not YAML", "tab" } },
-	{ "hostname: box", "hostname: &x box", { "mine.yaml:3: hostname: anchors and tags" } },
-	{ "hostname: box", "hostname: *x", { "mine.yaml:3: hostname: anchors are not used" } },
-	{ "hostname: box", "hostname: !!str box", { "mine.yaml:3: hostname: anchors and tags" } },
-	{ "hostname: box", "hostname: \"b\\0x\"", { "mine.yaml:3: hostname: a NUL" } },
-	{ "hostname: box", "? [a]\n: b", { "mine.yaml:3: a key has to be a single word" } },
-	{ "network: none", "network: [[[[[[[[[x]]]]]]]]]", { "mine.yaml:6: network", "nested too deeply" } },
+	{ "hostname: box", "hostname: &x box", { "mine.yaml:4: profiles[0].hostname: has an anchor or a tag" } },
+	{ "hostname: box", "hostname: *x", { "mine.yaml:4: profiles[0].hostname: stands for an anchor" } },
+	{ "hostname: box", "hostname: !!str box", { "mine.yaml:4: profiles[0].hostname: has an anchor or a tag" } },
+	{ "hostname: box", "hostname: \"b\\0x\"", { "mine.yaml:4: profiles[0].hostname: holds a NUL" } },
+	{ "hostname: box", "? [a]\n: b", { "mine.yaml:4: profiles[0]: a key is no single value" } },
+	{ "network: none", "network: [[[[[[[[[x]]]]]]]]]", { "mine.yaml:7: profiles[0].network", "nested too deeply" } },
 	/* names and texts */
-	{ "name: mine", "name: Mine", { "mine.yaml:1: name: \"Mine\" is not a name" } },
-	{ "name: mine", "name: ''", { "mine.yaml:1: name: \"\" is not a name" } },
-	{ "name: mine\n", "", { "mine.yaml:1: name: missing" } },
-	{ "name: mine", "name: _mine", { "mine.yaml:1: name: \"_mine\"", "program's own" } },
-	{ "name: mine", "name: default", { "mine.yaml:1: name: there is a profile \"default\" already" } },
-	{ "name: mine", "name: mine\nextends: nobody", { "mine.yaml:2: extends: there is no profile \"nobody\"" } },
-	{ "name: mine", "name: mine\nextends: _helper", { "mine.yaml:2: extends: there is no profile \"_helper\"" } },
-	{ "name: mine", "name: mine\nextends: mine", { "mine.yaml:2: extends: there is no profile \"mine\"" } },
-	{ "description: for tests", "description: \"a\\nb\"", { "mine.yaml:2: description: expected one line" } },
-	{ "description: for tests\n", "", { "mine.yaml:1: description: missing" } },
-	{ "hostname: box", "hostname: my box", { "mine.yaml:3: hostname: \"my box\" is not a host name" } },
-	{ "cwd: /site", "cwd: work", { "mine.yaml:4: cwd: \"work\" is not an absolute path" } },
-	{ "cwd: /site", "cwd: /site/../usr", { "mine.yaml:4: cwd: ", "without empty parts" } },
-	{ "cwd: /site", "cwd: /elsewhere", { "mine.yaml:4: cwd: /elsewhere is not made by any entry" } },
-	{ "shell: [/bin/sh, -c]", "shell: [sh, -c]", { "mine.yaml:5: shell: expected the shell's absolute path" } },
-	{ "shell: [/bin/sh, -c]", "shell: []", { "mine.yaml:5: shell: " } },
-	{ "network: none", "network: host", { "mine.yaml:6: network: \"host\"", "expected none or loopback" } },
+	{ "name: mine", "name: Mine", { "mine.yaml:2: profiles[0].name: \"Mine\" is not a name" } },
+	{ "name: mine", "name: ''", { "mine.yaml:2: profiles[0].name: \"\" is not a name" } },
+	{ "name: mine\n", "", { "mine.yaml:2: profiles[0].name: missing" } },
+	{ "name: mine", "name: _mine", { "mine.yaml:2: profiles[0].name: \"_mine\"", "name of the program's own" } },
+	{ "name: mine", "name: default", { "mine.yaml:2: profiles[0].name: there is a built-in profile \"default\"" } },
+	{ "name: mine", "name: mine\nextends: nobody", { "mine.yaml:3: profiles[0].extends: there is no profile \"nobody\"" } },
+	{ "name: mine", "name: mine\nextends: _helper", { "mine.yaml:3: profiles[0].extends: there is no profile \"_helper\"" } },
+	{ "name: mine", "name: mine\nextends: mine", { "mine.yaml:3: profiles[0].extends: leads back to itself, mine -> mine" } },
+	{ "description: for tests", "description: \"a\\nb\"", { "mine.yaml:3: profiles[0].description: expected one line" } },
+	{ "description: for tests\n", "", { "mine.yaml:2: profiles[0].description: missing" } },
+	{ "hostname: box", "hostname: my box", { "mine.yaml:4: profiles[0].hostname: \"my box\" is not a host name" } },
+	{ "cwd: /site", "cwd: work", { "mine.yaml:5: profiles[0].cwd: \"work\" is not a path; expected an absolute path" } },
+	{ "cwd: /site", "cwd: /site/../usr", { "mine.yaml:5: profiles[0].cwd: ", "without empty parts" } },
+	{ "cwd: /site", "cwd: /elsewhere", { "mine.yaml:5: profiles[0].cwd: /elsewhere is not made by any entry" } },
+	{ "shell: [/bin/sh, -c]", "shell: [sh, -c]", { "mine.yaml:6: profiles[0].shell: expected the shell's absolute path" } },
+	{ "shell: [/bin/sh, -c]", "shell: []", { "mine.yaml:6: profiles[0].shell: " } },
+	{ "network: none", "network: host", { "mine.yaml:7: profiles[0].network: \"host\"", "expected none or loopback" } },
 	{ "network: none\n", "", { "network: missing" } },
-	{ "HOME=/site", "HOME", { "mine.yaml:7: environment[0]: \"HOME\" is not a variable", "NAME=value" } },
-	{ "HOME=/site", "1A=b", { "mine.yaml:7: environment[0]: \"1A=b\" is not a variable" } },
+	{ "HOME=/site", "HOME", { "mine.yaml:8: profiles[0].environment[0]: \"HOME\" is not a variable", "NAME=value" } },
+	{ "HOME=/site", "1A=b", { "mine.yaml:8: profiles[0].environment[0]: \"1A=b\" is not a variable" } },
 	/* files */
-	{ "at: /usr, ", "", { "mine.yaml:9: files[0].at: missing; expected a path in the sandbox" } },
-	{ "at: /usr, ", "at: usr, ", { "mine.yaml:9: files[0].at: \"usr\" is not an absolute path" } },
-	{ "at: /usr, ", "at: /usr/, ", { "mine.yaml:9: files[0].at" } },
-	{ "at: /usr, ", "at: /, ", { "mine.yaml:9: files[0].at" } },
-	{ "kind: bind", "kind: mount", { "mine.yaml:9: files[0].kind: \"mount\" is not known; expected directory" } },
-	{ ", kind: bind", "", { "mine.yaml:9: files[0].kind: \"\" is not known" } },
-	{ "kind: bind", "kind: bind, size: 1M", { "mine.yaml:9: files[0].size: does not belong to kind bind" } },
-	{ "kind: bind", "kind: bind, from: usr", { "mine.yaml:9: files[0].from: \"usr\" is not an absolute path" } },
-	{ "kind: bind", "kind: bind, optional: yes", { "mine.yaml:9: files[0].optional: \"yes\" is neither true nor false" } },
+	{ "at: /usr, ", "", { "mine.yaml:10: profiles[0].files[0].at: missing; expected a path in the sandbox" } },
+	{ "at: /usr, ", "at: usr, ", { "mine.yaml:10: profiles[0].files[0].at: \"usr\" is not a path; expected an absolute path" } },
+	{ "at: /usr, ", "at: /usr/, ", { "mine.yaml:10: profiles[0].files[0].at" } },
+	{ "at: /usr, ", "at: /, ", { "mine.yaml:10: profiles[0].files[0].at" } },
+	{ "kind: bind", "kind: mount", { "mine.yaml:10: profiles[0].files[0].kind: \"mount\" is not known; expected directory" } },
+	{ ", kind: bind", "", { "mine.yaml:10: profiles[0].files[0].kind: missing; expected directory" } },
+	{ "kind: bind", "kind: bind, size: 1M", { "mine.yaml:10: profiles[0].files[0].size: does not belong to kind bind" } },
+	{ "kind: bind", "kind: bind, from: usr", { "mine.yaml:10: profiles[0].files[0].from: \"usr\" is not a path; expected an absolute path" } },
+	{ "kind: bind", "kind: bind, optional: yes", { "mine.yaml:10: profiles[0].files[0].optional: \"yes\" is not known; expected true or false" } },
 	{ "kind: bind", "kind: copy, noexec: true", { "files[0].noexec: does not belong to kind copy" } },
-	{ "kind: bind", "kind: symlink", { "mine.yaml:9: files[0].to: missing; kind symlink needs it" } },
-	{ "kind: bind", "kind: device", { "mine.yaml:9: files[0].device: missing" } },
-	{ "kind: bind", "kind: device, device: 13", { "files[0].device: \"13\" is not a device number MAJOR:MINOR" } },
+	{ "kind: bind", "kind: symlink", { "mine.yaml:10: profiles[0].files[0].to: missing; expected a value, which kind symlink needs" } },
+	{ "kind: bind", "kind: device", { "mine.yaml:10: profiles[0].files[0].device: missing" } },
+	{ "kind: bind", "kind: device, device: 13", { "files[0].device: \"13\" is not a device number; expected MAJOR:MINOR" } },
 	{ "kind: bind", "kind: device, device: '1:x'", { "files[0].device: \"1:x\" is not a device number" } },
-	{ "size: 1M, ", "", { "mine.yaml:10: files[1].size: missing; kind tmpfs needs it" } },
-	{ "size: 1M, ", "size: 1X, ", { "mine.yaml:10: files[1].size: \"1X\" is not a size" } },
-	{ "size: 1M, ", "size: 0, ", { "mine.yaml:10: files[1].size: \"0\" is not a size of at least 64K" } },
-	{ "inodes: 1K", "inodes: 0", { "mine.yaml:10: files[1].inodes: \"0\"" } },
-	{ "mode: 0700", "mode: 0800", { "mine.yaml:10: files[1].mode: \"0800\" is not a mode" } },
-	{ "mode: 0700", "mode: 4755", { "mine.yaml:10: files[1].mode: \"4755\" has set-ID bits" } },
-	{ "at: /site, ", "at: /usr, ", { "mine.yaml:10: files[1].at: \"/usr\" has an entry already" } },
-	{ "at: /site, ", "at: /usr/site, ", { "mine.yaml:10: files[1].at: /usr/site", "above it is an entry of kind bind" } },
-	{ "kind: bind", "kind: mask", { "files[0].at: /usr: a mask has to be inside proc or a bind" } },
+	{ "size: 1M, ", "", { "mine.yaml:11: profiles[0].files[1].size: missing; expected a value, which kind tmpfs needs" } },
+	{ "size: 1M, ", "size: 1X, ", { "mine.yaml:11: profiles[0].files[1].size: \"1X\" is not understood or too small; expected a size" } },
+	{ "size: 1M, ", "size: 0, ", { "mine.yaml:11: profiles[0].files[1].size: \"0\" is not understood or too small; expected a size of at least 64K" } },
+	{ "inodes: 1K", "inodes: 0", { "mine.yaml:11: profiles[0].files[1].inodes: \"0\"" } },
+	{ "mode: 0700", "mode: 0800", { "mine.yaml:11: profiles[0].files[1].mode: \"0800\" is not a mode" } },
+	{ "mode: 0700", "mode: 4755", { "mine.yaml:11: profiles[0].files[1].mode: \"4755\" has set-ID bits" } },
+	{ "at: /site, ", "at: /usr, ", { "mine.yaml:11: profiles[0].files[1].at: \"/usr\" has an entry already" } },
+	{ "at: /site, ", "at: /usr/site, ", { "mine.yaml:11: profiles[0].files[1].at: /usr/site", "not inside an entry of kind bind" } },
+	{ "kind: bind", "kind: mask", { "files[0].at: /usr: nothing to mask; expected a place inside proc or a bind" } },
 	/* landlock and seccomp */
-	{ "{path: /usr, ", "{", { "mine.yaml:12: landlock[0].path: missing" } },
-	{ "{path: /usr, ", "{path: usr, ", { "mine.yaml:12: landlock[0].path: \"usr\"" } },
-	{ "[read, execute]", "[read, all]", { "mine.yaml:12: landlock[0].rights: \"all\" is not known; expected list, read" } },
-	{ "[read, execute]", "[]", { "mine.yaml:12: landlock[0].rights: missing" } },
-	{ "  - {path: /usr, rights: [read, execute]}\n", "  - {path: /usr, rights: [read]}\n  - {path: /usr, rights: [list]}\n", { "mine.yaml:13: landlock[1].path: /usr given twice" } },
+	{ "{path: /usr, ", "{", { "mine.yaml:13: profiles[0].landlock[0].path: missing" } },
+	{ "{path: /usr, ", "{path: usr, ", { "mine.yaml:13: profiles[0].landlock[0].path: \"usr\"" } },
+	{ "[read, execute]", "[read, all]", { "mine.yaml:13: profiles[0].landlock[0].rights: \"all\" is not known; expected list, read" } },
+	{ "[read, execute]", "[]", { "mine.yaml:13: profiles[0].landlock[0].rights: missing" } },
+	{ "  - {path: /usr, rights: [read, execute]}\n", "  - {path: /usr, rights: [read]}\n  - {path: /usr, rights: [list]}\n", { "mine.yaml:14: profiles[0].landlock[1].path: /usr given twice" } },
 	{ "landlock:\n  - {path: /usr, rights: [read, execute]}\n", "", { "landlock: missing" } },
-	{ "allow: [basic]", "allow: [basic, debugging]", { "mine.yaml:14: seccomp.allow[1]: \"debugging\" is not a group" } },
-	{ "allow: [basic]", "allow: [basic, mount]", { "mine.yaml:14: seccomp.allow[1]: group mount can never be allowed" } },
-	{ "allow: [basic]", "allow: [modern]", { "mine.yaml:14: seccomp.allow[0]: group modern can never be allowed" } },
-	{ "allow: [basic]", "allow: []", { "mine.yaml:14: seccomp.allow: missing" } },
-	{ "allow: [basic]", "allow: [basic]\n  refuse: [dance]", { "mine.yaml:15: seccomp.refuse[0]: \"dance\" is not a system call" } },
-	{ "allow: [basic]", "allow: [basic]\n  refuse: [socket]", { "mine.yaml:15: seccomp.refuse[0]: socket is not allowed anyway: its group is network" } },
+	{ "allow: [basic]", "allow: [basic, debugging]", { "mine.yaml:15: profiles[0].seccomp.allow[1]: \"debugging\" is not a group" } },
+	{ "allow: [basic]", "allow: [basic, mount]", { "mine.yaml:15: profiles[0].seccomp.allow[1]: group mount can never be allowed" } },
+	{ "allow: [basic]", "allow: [modern]", { "mine.yaml:15: profiles[0].seccomp.allow[0]: group modern can never be allowed" } },
+	{ "allow: [basic]", "allow: []", { "mine.yaml:15: profiles[0].seccomp.allow: empty; expected groups" } },
+	{ "allow: [basic]", "allow: [basic]\n  refuse: [dance]", { "mine.yaml:16: profiles[0].seccomp.refuse[0]: \"dance\" is not a system call" } },
+	{ "allow: [basic]", "allow: [basic]\n  refuse: [socket]", { "mine.yaml:16: profiles[0].seccomp.refuse[0]: socket is not allowed anyway, its group is network" } },
 	/* limits and requirements */
-	{ "memory: 64M", "memory: lots", { "mine.yaml:16: limits.memory: \"lots\" is not understood; expected a size" } },
-	{ "memory: 64M", "memory: 1M", { "mine.yaml:16: limits.memory: 1M is out of range; expected 16M to 1T" } },
-	{ "memory: 64M", "memory:", { "mine.yaml:16: limits.memory: \"\" is not understood" } },
-	{ "  memory: 64M\n", "", { "mine.yaml:15: limits.memory: missing; expected a size" } },
-	{ "output: 0", "output: -1", { "mine.yaml:18: limits.output: \"-1\" is not understood" } },
-	{ "log: 64K", "log: 63K", { "mine.yaml:19: limits.log: 63K is out of range; expected 64K to 64M" } },
-	{ "log: 64K", "log: 65M", { "mine.yaml:19: limits.log: 65M is out of range" } },
+	{ "memory: 64M", "memory: lots", { "mine.yaml:17: profiles[0].limits.memory: \"lots\" is not understood; expected a size" } },
+	{ "memory: 64M", "memory: 1M", { "mine.yaml:17: profiles[0].limits.memory: 1M is out of range; expected 16M to 1T" } },
+	{ "memory: 64M", "memory:", { "mine.yaml:17: profiles[0].limits.memory: \"\" is not understood" } },
+	{ "  memory: 64M\n", "", { "mine.yaml:16: profiles[0].limits.memory: missing; expected a size" } },
+	{ "output: 0", "output: -1", { "mine.yaml:19: profiles[0].limits.output: \"-1\" is not understood" } },
+	{ "log: 64K", "log: 63K", { "mine.yaml:20: profiles[0].limits.log: 63K is out of range; expected 64K to 64M" } },
+	{ "log: 64K", "log: 65M", { "mine.yaml:20: profiles[0].limits.log: 65M is out of range" } },
 	{ "  log: 64K\n", "", { "limits.log: missing; expected a size" } },
-	{ "pids: 8", "pids: 0", { "mine.yaml:20: limits.pids: 0 is out of range; expected 4 to 32768" } },
-	{ "pids: 8", "pids: 8K", { "mine.yaml:20: limits.pids: \"8K\" is not understood; expected a whole number" } },
-	{ "open_files: 64", "open_files: 4294967296", { "mine.yaml:21: limits.open_files: 4294967296 is out of range" } },
-	{ "cpu_seconds: 0s", "cpu_seconds: 1500ms", { "mine.yaml:24: limits.cpu_seconds: \"1500ms\" is not understood; expected whole seconds" } },
-	{ "wall_default: 1s", "wall_default: 1", { "mine.yaml:25: limits.wall_default: \"1\" is not understood; expected a time" } },
-	{ "wall_default: 1s", "wall_default: 3s", { "mine.yaml:25: limits.wall_default: greater than limits.wall_max" } },
-	{ "wall_max: 2s", "wall_max: 25h", { "mine.yaml:26: limits.wall_max: 25h is out of range; expected 100ms to 24h" } },
-	{ "stack: 1M", "stack: 1K", { "mine.yaml:27: limits.stack: 1K is out of range" } },
-	{ "landlock: 6", "landlock: 0", { "mine.yaml:28: requirements.landlock: \"0\"", "expected 1 to 6" } },
-	{ "landlock: 6", "landlock: 7", { "mine.yaml:28: requirements.landlock: \"7\"", "expected 1 to 6" } },
-	{ "limits: cgroup", "limits: none", { "mine.yaml:28: requirements.limits: \"none\" is not known; expected cgroup or fallback" } },
-	{ "landlock: 6, ", "", { "mine.yaml:28: requirements.landlock: missing" } },
-	{ "requirements: {landlock: 6, limits: cgroup}\n", "", { "requirements.landlock: missing" } },
+	{ "pids: 8", "pids: 0", { "mine.yaml:21: profiles[0].limits.pids: 0 is out of range; expected 4 to 32768" } },
+	{ "pids: 8", "pids: 8K", { "mine.yaml:21: profiles[0].limits.pids: \"8K\" is not understood; expected a whole number" } },
+	{ "open_files: 64", "open_files: 4294967296", { "mine.yaml:22: profiles[0].limits.open_files: 4294967296 is out of range" } },
+	{ "cpu_seconds: 0s", "cpu_seconds: 1500ms", { "mine.yaml:25: profiles[0].limits.cpu_seconds: \"1500ms\" is not understood; expected whole seconds" } },
+	{ "wall_default: 1s", "wall_default: 1", { "mine.yaml:26: profiles[0].limits.wall_default: \"1\" is not understood; expected a time" } },
+	{ "wall_default: 1s", "wall_default: 3s", { "mine.yaml:26: profiles[0].limits.wall_default: greater than limits.wall_max" } },
+	{ "wall_max: 2s", "wall_max: 25h", { "mine.yaml:27: profiles[0].limits.wall_max: 25h is out of range; expected 100ms to 24h" } },
+	{ "stack: 1M", "stack: 1K", { "mine.yaml:28: profiles[0].limits.stack: 1K is out of range" } },
+	{ "landlock: 6", "landlock: 0", { "mine.yaml:29: profiles[0].requirements.landlock: \"0\"", "expected 1 to 7" } },
+	{ "landlock: 6", "landlock: 8", { "mine.yaml:29: profiles[0].requirements.landlock: \"8\"", "expected 1 to 7" } },
+	{ "limits: required", "limits: cgroup", { "mine.yaml:29: profiles[0].requirements.limits: \"cgroup\" is not known; expected required or fallback" } },
+	{ "landlock: 6, ", "", { "mine.yaml:29: profiles[0].requirements.landlock: missing" } },
+	{ "requirements: {landlock: 6, limits: required}\n", "", { "requirements.landlock: missing" } },
 	/* languages */
-	{ "- name: sh", "- name: Shell!", { "mine.yaml:30: languages[0].name: expected a short name" } },
-	{ "program: /usr/bin/sh", "program: sh", { "mine.yaml:31: languages[0].program: expected the absolute path" } },
+	{ "- name: sh", "- name: Shell!", { "mine.yaml:31: profiles[0].languages[0].name: expected a short name" } },
+	{ "program: /usr/bin/sh", "program: sh", { "mine.yaml:32: profiles[0].languages[0].program: expected the absolute path" } },
 	{ "    file: /site/code/main.sh\n", "", { "languages[0].file: expected the absolute path" } },
 	{ "file: /site/code/main.sh", "file: /usr/code/main.sh", { "languages: sh: /usr/code/main.sh is not inside a tmpfs" } },
-	{ "[/usr/bin/sh, \"{file}\"]", "[/usr/bin/sh]", { "mine.yaml:33: languages[0].run: expected exactly one argument \"{file}\"" } },
-	{ "[/usr/bin/sh, \"{file}\"]", "[sh, \"{file}\"]", { "mine.yaml:33: languages[0].run: expected a command line that begins with an absolute path" } },
-	{ "    program: /usr/bin/sh\n", "    program: /usr/bin/sh\n    aliases: [B C]\n", { "mine.yaml:32: languages[0].aliases: expected short names" } },
+	{ "[/usr/bin/sh, \"{file}\"]", "[/usr/bin/sh]", { "mine.yaml:34: profiles[0].languages[0].run: expected exactly one argument \"{file}\"" } },
+	{ "[/usr/bin/sh, \"{file}\"]", "[sh, \"{file}\"]", { "mine.yaml:34: profiles[0].languages[0].run: expected a command line that begins with an absolute path" } },
+	{ "    program: /usr/bin/sh\n", "    program: /usr/bin/sh\n    aliases: [B C]\n", { "mine.yaml:33: profiles[0].languages[0].aliases: expected short names" } },
 };
 /* clang-format on */
 
 Test(profile, a_mistake_names_file_line_key_and_what_was_expected)
 {
 	for (size_t i = 0; i < COUNT(mistakes); i++) {
-		char *text = edit(good_profile, mistakes[i].from, mistakes[i].to);
+		char *keys = edit(good_profile, mistakes[i].from, mistakes[i].to);
 
-		expect_mistake(text, strlen(text), mistakes[i].parts);
-		free(text);
+		expect_mistaken_keys(keys, mistakes[i].parts);
+		free(keys);
 	}
 }
 
-Test(profile, files_that_are_no_profile)
+Test(profile, files_that_are_no_configuration)
 {
 	static const struct {
 		const char *text;
 		const char *parts[3];
 	} files[] = {
-		{ "", { "mine.yaml:1: empty; expected a profile" } },
-		{ "# nothing\n", { "empty; expected a profile" } },
-		{ "{}", { "mine.yaml:1: name: missing" } },
-		{ "hello", { "mine.yaml:1: expected keys of a profile" } },
-		{ "- a\n- b\n", { "mine.yaml:1: expected keys of a profile" } },
-		{ "name: a\n---\nname: b\n", { "mine.yaml:2: a second document" } },
+		{ "", { "mine.yaml:1: empty; expected keys, such as profiles" } },
+		{ "# nothing\n", { "empty; expected keys" } },
+		{ "~", { "mine.yaml:1: no set of keys; expected keys" } },
+		{ "hello", { "mine.yaml:1: no set of keys; expected keys" } },
+		{ "- a\n- b\n", { "mine.yaml:1: no set of keys; expected keys" } },
+		{ "profiles: []\n---\nprofiles: []\n", { "mine.yaml:2: a second document" } },
+		{ "name: mine\n",
+		  { "mine.yaml:1: name: unknown key", "default_profile, run_as, limits" } },
+		{ "profiles: {name: mine}\n", { "mine.yaml:1: profiles: expected a list" } },
+		{ "profiles: [mine]\n", { "mine.yaml:1: profiles[0]: expected a set of keys" } },
+		{ "profiles: [{}]\n", { "mine.yaml:1: profiles[0].name: missing" } },
 		{ "\xff\xfe\x01", { "mine.yaml:1: not YAML" } },
 		{ "name: \xc3\x28\n", { "not YAML" } },
 	};
 
 	for (size_t i = 0; i < COUNT(files); i++)
 		expect_mistake(files[i].text, strlen(files[i].text), files[i].parts);
-	expect_mistake("name: a\0b\n", 10, (const char *const[3]){ "not YAML", NULL, NULL });
+	expect_mistake("run_as: a\0b\n", 12, (const char *const[3]){ "not YAML", NULL, NULL });
 }
 
 /* What a file says is quoted, whatever it is; the message stays one line that a terminal can show.
@@ -224,8 +242,8 @@ Test(profile, a_mistake_is_told_in_one_line_of_text)
 {
 	static const char *const texts[] = {
 		"na\tme: mine\n",
-		"name: \"mine\\nfine\"\n",
-		"name: mine\nextends: \"\\e[2J\"\n",
+		"profiles: [{name: \"mine\\nfine\"}]\n",
+		"profiles: [{name: mine, extends: \"\\e[2J\"}]\n",
 	};
 
 	for (size_t i = 0; i < COUNT(texts); i++) {
@@ -244,29 +262,38 @@ Test(profile, too_much_is_refused)
 {
 	struct buffer text = { .bytes = NULL };
 
-	buffer_printf(&text, "%senvironment2: x\n", good_profile);
+	buffer_printf(&text, "audit: required\n");
 	while (text.size <= SOURCE_BYTES_MAX)
 		buffer_printf(&text, "# %060d\n", 0);
 	expect_mistake(text.bytes, text.size,
-		       (const char *const[3]){ "longer than 65536", NULL, NULL });
+		       (const char *const[3]){ "mine.yaml:1: too long; expected at most 262144",
+					       NULL, NULL });
 	buffer_done(&text);
 
 	buffer_printf(&text, "name: mine\nextends: default\nfiles:\n");
 	for (int i = 0; i < 100; i++)
 		buffer_printf(&text, "  - {at: /many/number%d, kind: directory}\n", i);
-	expect_mistake(text.bytes, text.size, (const char *const[3]){ "entr", NULL, NULL });
+	expect_mistaken_keys(text.bytes, (const char *const[3]){ "entr", NULL, NULL });
 	buffer_done(&text);
 
 	buffer_printf(&text, "name: mine\nextends: default\nenvironment:\n");
 	for (int i = 0; i < 60; i++)
 		buffer_printf(&text, "  - A%d=x\n", i);
-	expect_mistake(text.bytes, text.size,
-		       (const char *const[3]){ "environment[", "more than 64", NULL });
+	expect_mistaken_keys(text.bytes,
+			     (const char *const[3]){ "environment[", "expected at most 64", NULL });
 	buffer_done(&text);
 
 	buffer_printf(&text, "name: mine\nextends: default\nenvironment:\n  - A=%013000d\n", 1);
+	expect_mistaken_keys(text.bytes,
+			     (const char *const[3]){ "expected at most 12288", NULL, NULL });
+	buffer_done(&text);
+
+	buffer_printf(&text, "profiles:\n");
+	for (int i = 0; i < 65; i++)
+		buffer_printf(&text, "  - {name: number%d, extends: default}\n", i);
 	expect_mistake(text.bytes, text.size,
-		       (const char *const[3]){ "longer than 12288", NULL, NULL });
+		       (const char *const[3]){ "mine.yaml:1: profiles: too many entries",
+					       "expected at most 64", NULL });
 	buffer_done(&text);
 }
 
@@ -330,26 +357,43 @@ Test(profile, one_name_means_one_language)
 				    "    run: [/usr/bin/other, \"{file}\"]\n";
 	char *text = edit(good_profile, "languages:\n", again);
 
-	expect_mistake(text, strlen(text),
-		       (const char *const[3]){ "\"sh\" means two languages", NULL, NULL });
+	expect_mistaken_keys(text,
+			     (const char *const[3]){ "\"sh\" means two languages", NULL, NULL });
 	free(text);
 }
 
-Test(profile, what_is_shown_names_what_counts)
+Test(profile, what_is_shown_names_what_counts_and_where_it_is_said)
 {
+	static const char *const lines[] = {
+		"name: mine (mine.yaml:2)\n",
+		"hostname: box (mine.yaml:4)\n",
+		"network: none (mine.yaml:7)\n",
+		"  HOME=/site (mine.yaml:8)\n",
+		"  bind      /usr (mine.yaml:10)\n",
+		"  tmpfs     /site size 1M, inodes 1K, mode 0700 (mine.yaml:11)\n",
+		"  directory /site mode 0755\n",
+		"files, TCP, scopes",
+		"  /usr          read execute (mine.yaml:13)\n",
+		"  allowed basic (mine.yaml:15)\n",
+		"  memory        64M (mine.yaml:17)\n",
+		"  cpu_seconds   0s (mine.yaml:25)\n",
+		"  landlock      6 (mine.yaml:29)\n",
+		"  limits        required (mine.yaml:29)\n",
+		"  sh          /usr/bin/sh (mine.yaml:31)\n",
+		"basic: allowed (mine.yaml:15)\n",
+		"network: EPERM (mine.yaml:15)\n",
+		"modern: ENOSYS\n",
+	};
 	struct policy *policy = expect_right(good_profile);
 	struct buffer text = { .bytes = NULL };
 
 	policy_show(policy_find(policy, "mine"), &text);
 	policy_show_seccomp(policy_find(policy, "mine"), &text);
 	policy_show_groups(&text);
-	cr_expect_not_null(strstr(text.bytes, "tmpfs     /site size 1M, inodes 1K, mode 0700"));
-	cr_expect_not_null(strstr(text.bytes, "memory        64M"));
-	cr_expect_not_null(strstr(text.bytes, "files, TCP, scopes"));
-	cr_expect_not_null(strstr(text.bytes, "requirements: landlock 6, limits cgroup"));
-	cr_expect_not_null(strstr(text.bytes, "basic: allowed"));
-	cr_expect_not_null(strstr(text.bytes, "network: EPERM"));
-	cr_expect_not_null(strstr(text.bytes, "modern: ENOSYS"));
+	for (size_t i = 0; i < COUNT(lines); i++)
+		cr_expect_not_null(strstr(text.bytes, lines[i]), "%s is not in:\n%s", lines[i],
+				   text.bytes);
+	cr_expect_null(strstr(text.bytes, "extends"));
 	buffer_done(&text);
 	policy = policy_free(policy);
 }

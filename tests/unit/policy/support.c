@@ -32,12 +32,28 @@ const char good_profile[] = "name: mine\n"
 			    "  wall_default: 1s\n"
 			    "  wall_max: 2s\n"
 			    "  stack: 1M\n"
-			    "requirements: {landlock: 6, limits: cgroup}\n"
+			    "requirements: {landlock: 6, limits: required}\n"
 			    "languages:\n"
 			    "  - name: sh\n"
 			    "    program: /usr/bin/sh\n"
 			    "    file: /site/code/main.sh\n"
 			    "    run: [/usr/bin/sh, \"{file}\"]\n";
+
+char *config_of(const char *keys)
+{
+	struct buffer text = { .bytes = NULL };
+	const char *before = "  - ";
+
+	buffer_printf(&text, "profiles:\n");
+	while (*keys != '\0') {
+		const size_t length = strcspn(keys, "\n");
+
+		buffer_printf(&text, "%s%.*s\n", before, (int)length, keys);
+		keys += length + (keys[length] == '\n' ? 1 : 0);
+		before = "    ";
+	}
+	return text.bytes;
+}
 
 struct builtin builtin_open(void)
 {

@@ -26,7 +26,11 @@ void builtin_close(struct builtin *builtin);
 uint32_t builtin_answer(const struct plan *plan, const char *profile, uint32_t number,
 			const uint64_t arguments[6]);
 
-/* A file that is right, to be made wrong. */
+/* The keys of a profile that is right, to be made wrong. */
 extern const char good_profile[];
+
+/* A file with this one profile: the key in line N of `keys` is in line N + 1 of it, and begins with
+ * "profiles[0]". The caller's, to be freed. */
+char *config_of(const char *keys);
 
 #endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/config_file.h"
+
+#include "policy/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Line 1 stands for the file as a whole. */
+static int fail(const char *path, struct policy_error *error, const char *problem)
+{
+	(void)snprintf(error->text, sizeof(error->text), "%s:1: %s", path, problem);
+	policy_error_tidy(error);
+	return -1;
+}
+
+static int fail_reading(const char *path, struct policy_error *error)
+{
+	(void)snprintf(error->text, sizeof(error->text),
+		       "%s:1: cannot be read: %s; expected a file that user %ld can read", path,
+		       strerror(errno), (long)geteuid());
+	policy_error_tidy(error);
+	return -1;
+}
+
+/* An access list shows in the group's bits of the mode, as the most that it gives. */
+const char *config_file_problem(mode_t mode, uid_t owner, uid_t caller)
+{
+	if (!S_ISREG(mode))
+		return "not a regular file; expected one";
+	if (owner != 0 && owner != caller)
+		return "belongs to another user, who could change what sandboxes may do; expected "
+		       "a "
+		       "file of yours or of root: chown it, or copy it";
+	if ((mode & (S_IWGRP | S_IWOTH)) != 0)
+		return "others can write it and so change what sandboxes may do; expected a file "
+		       "that only its owner can write: chmod go-w";
+	return NULL;
+}
+
+static int read_all(int fd, const char *path, struct buffer *ret, struct policy_error *error)
+{
+	char bytes[4096];
+
+	buffer_add(ret, "", 0);
+	while (ret->size <= SOURCE_BYTES_MAX) {
+		const ssize_t size = read(fd, bytes, sizeof(bytes));
+
+		if (size < 0 && errno != EINTR)
+			return fail_reading(path, error);
+		if (size == 0)
+			break;
+		if (size > 0)
+			buffer_add(ret, bytes, (size_t)size);
+	}
+	return 0;
+}
+
+int config_file_read(const char *path, struct buffer *ret, struct policy_error *error)
+{
+	/* Opening a FIFO would wait for its writer, a terminal could become this process's. */
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const char *problem;
+	struct stat status;
+	int result;
+
+	if (fd < 0)
+		return fail_reading(path, error);
+	if (fstat(fd, &status) != 0) {
+		result = fail_reading(path, error);
+	} else {
+		problem = config_file_problem(status.st_mode, status.st_uid, geteuid());
+		result = problem != NULL ? fail(path, error, problem)
+					 : read_all(fd, path, ret, error);
+	}
+	(void)close(fd); /* it was only read */
+	return result;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/facts.h"
+
+#include "common/sha256.h"
+#include "policy/profile_parts.h"
+#include "policy/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+/* The hexadecimal digits of a hash that tell two texts apart for people. */
+#define HASH_DIGITS_BYTES 8
+
+/* A fact while it is written. */
+struct draft {
+	struct fact fact;
+	struct buffer key, text, detail;
+};
+
+const char *fact_section_name(enum fact_section section)
+{
+	static const char *const names[FACT_SECTION_COUNT] = {
+		[FACT_FILES] = "files",
+		[FACT_LANDLOCK] = "landlock",
+		[FACT_SECCOMP] = "seccomp",
+		[FACT_LIMITS] = "limits",
+		[FACT_REQUIREMENTS] = "requirements",
+		[FACT_ENVIRONMENT] = "environment",
+		[FACT_LANGUAGES] = "languages",
+		[FACT_NETWORK] = "network",
+		[FACT_HOSTNAME] = "hostname",
+		[FACT_CWD] = "cwd",
+		[FACT_SHELL] = "shell",
+		[FACT_DESCRIPTION] = "description",
+	};
+
+	return names[section];
+}
+
+void fact_print_origin(const struct origin *origin, struct buffer *text)
+{
+	if (origin->file != NULL)
+		buffer_printf(text, " (%s:%u)", origin->file, origin->line);
+}
+
+/* A text as one line that a terminal can show. */
+static char *line_of(const struct buffer *text)
+{
+	struct buffer line = { .bytes = NULL };
+
+	for (size_t i = 0; i < text->size; i++) {
+		const unsigned char byte = (unsigned char)text->bytes[i];
+
+		if (byte < ' ' || byte == 0x7f)
+			buffer_printf(&line, "\\x%02x", byte);
+		else
+			buffer_add(&line, &text->bytes[i], 1);
+	}
+	buffer_add(&line, "", 0);
+	return line.bytes;
+}
+
+static void add(struct facts *facts, struct draft *draft)
+{
+	if (facts->count == facts->room) {
+		const uint32_t room = facts->room == 0 ? 256 : 2 * facts->room;
+		struct fact *items = realloc(facts->items, room * sizeof(items[0]));
+
+		if (items == NULL)
+			abort();
+		facts->items = items;
+		facts->room = room;
+	}
+	draft->fact.key = line_of(&draft->key);
+	draft->fact.text = line_of(&draft->text);
+	draft->fact.detail = line_of(&draft->detail);
+	facts->items[facts->count++] = draft->fact;
+	buffer_done(&draft->key);
+	buffer_done(&draft->text);
+	buffer_done(&draft->detail);
+}
+
+/* A fact whose text is known already. */
+static void add_text(struct facts *facts, enum fact_section section, const char *text,
+		     const struct origin *origin)
+{
+	struct draft draft = { .fact = { .section = section, .origin = *origin } };
+
+	buffer_printf(&draft.text, "%s", text);
+	add(facts, &draft);
+}
+
+/* Words of a command line, so that no two of them read the same. */
+static void put_words(struct buffer *text, const struct strings *list)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		const char *word = list->items[i];
+		const char *quote = *word == '\0' || strpbrk(word, " '") != NULL ? "'" : "";
+
+		buffer_printf(text, "%s%s%s%s", i > 0 ? " " : "", quote, word, quote);
+	}
+}
+
+static void put_size(struct buffer *text, const char *format, uint64_t value)
+{
+	char size[32];
+
+	units_print_size(value, size);
+	buffer_printf(text, "%s%s", format, size);
+}
+
+static void put_file_system(const struct profile_mount *mount, struct buffer *text)
+{
+	put_size(text, " size ", mount->size_bytes);
+	put_size(text, ", inodes ", mount->inodes);
+}
+
+/* What the file's text is, in a few digits. */
+static void put_hash(struct buffer *text, const char *content)
+{
+	uint8_t hash[SHA256_BYTES];
+
+	sha256(content, strlen(content), hash);
+	buffer_printf(text, ", SHA-256 ");
+	for (uint32_t i = 0; i < HASH_DIGITS_BYTES; i++)
+		buffer_printf(text, "%02x", hash[i]);
+}
+
+static void put_mount(const struct profile_mount *mount, struct draft *draft)
+{
+	struct buffer *text = &draft->text;
+	const bool is_host =
+		mount->kind == PLAN_BIND || mount->kind == PLAN_COPY || mount->kind == PLAN_OVERLAY;
+
+	if (is_host && strcmp(mount->source, mount->target) != 0)
+		buffer_printf(text, " from %s", mount->source);
+	if (mount->kind == PLAN_TMPFS) {
+		put_file_system(mount, text);
+		buffer_printf(text, ", mode %04o", mount->mode);
+	} else if (mount->kind == PLAN_OVERLAY) {
+		buffer_printf(text, " copy-on-write,");
+		put_file_system(mount, text);
+	} else if (mount->kind == PLAN_SYMLINK) {
+		buffer_printf(text, " to %s", mount->source);
+	} else if (mount->kind == PLAN_DEVICE) {
+		buffer_printf(text, " %u:%u", major(mount->device), minor(mount->device));
+		if (strcmp(mount->source, mount->target) != 0)
+			buffer_printf(text, " from %s", mount->source);
+	} else if (mount->kind == PLAN_FILE) {
+		buffer_printf(text, " %zu bytes, mode %04o", strlen(mount->source), mount->mode);
+		put_hash(&draft->detail, mount->source);
+	} else if (mount->kind == PLAN_DIRECTORY || mount->kind == PLAN_COPY) {
+		buffer_printf(text, " mode %04o", mount->mode);
+	}
+	buffer_printf(text, "%s%s%s", mount->is_writable ? " writable" : "",
+		      mount->is_noexec ? ", noexec" : "",
+		      (mount->flags & PLAN_OPTIONAL) != 0 ? " (if the host has it)" : "");
+}
+
+static void add_files(struct facts *facts, const struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		const struct profile_mount *mount = &profile->mounts[i];
+		struct draft draft = { .fact = { .section = FACT_FILES,
+						 .is_implied = mount->is_implied,
+						 .origin = mount->origin } };
+
+		buffer_printf(&draft.key, "%s", mount->target);
+		buffer_printf(&draft.text, "%-9s %s", profile_mount_kind_name(mount->kind),
+			      mount->target);
+		put_mount(mount, &draft);
+		add(facts, &draft);
+	}
+}
+
+static bool is_among(const struct strings *list, const char *word)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (strcmp(list->items[i], word) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_landlock(struct facts *facts, const struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile->rule_count; i++) {
+		const struct profile_rule *rule = &profile->rules[i];
+		struct draft draft = { .fact = { .section = FACT_LANDLOCK,
+						 .origin = rule->origin } };
+		const char *word;
+
+		buffer_printf(&draft.key, "%s", rule->path);
+		buffer_printf(&draft.text, "%-13s", rule->path);
+		for (uint32_t j = 0; (word = profile_right_name(j)) != NULL; j++) {
+			if (is_among(&rule->words, word))
+				buffer_printf(&draft.text, " %s", word);
+		}
+		add(facts, &draft);
+	}
+}
+
+static void add_seccomp(struct facts *facts, const struct profile *profile)
+{
+	const struct seccomp_policy *policy = &profile->seccomp;
+	char call[32];
+
+	for (uint32_t i = 0; i < seccomp_group_count(); i++) {
+		struct draft draft = { .fact = { .section = FACT_SECCOMP,
+						 .is_quiet = !policy->is_allowed[i],
+						 .origin = profile->origins.groups[i] } };
+
+		if (seccomp_group_at(i)->kind != SECCOMP_ALLOWABLE)
+			continue;
+		buffer_printf(&draft.key, "group %s", seccomp_group_at(i)->name);
+		buffer_printf(&draft.text, "%-7s %s", policy->is_allowed[i] ? "allowed" : "refused",
+			      seccomp_group_at(i)->name);
+		add(facts, &draft);
+	}
+	for (uint32_t i = 0; i < policy->refused_count; i++) {
+		struct draft draft = { .fact = { .section = FACT_SECCOMP,
+						 .origin = profile->origins.refused[i] } };
+
+		seccomp_call_name(policy->refused[i], call);
+		buffer_printf(&draft.key, "call %s", call);
+		buffer_printf(&draft.text, "refused call %s", call);
+		add(facts, &draft);
+	}
+}
+
+static void add_limits(struct facts *facts, const struct profile *profile)
+{
+	const char *key;
+	char value[32];
+
+	for (uint32_t i = 0; (key = limits_value(profile, i, value)) != NULL; i++) {
+		struct draft draft = { .fact = { .section = FACT_LIMITS,
+						 .origin = profile->origins.limits[i] } };
+
+		buffer_printf(&draft.key, "%s", key);
+		buffer_printf(&draft.text, "%-13s %s", key, value);
+		add(facts, &draft);
+	}
+}
+
+static void add_requirements(struct facts *facts, const struct profile *profile)
+{
+	struct draft abi = { .fact = { .section = FACT_REQUIREMENTS,
+				       .origin = profile->origins.landlock_abi } };
+	struct draft mode = { .fact = { .section = FACT_REQUIREMENTS,
+					.origin = profile->origins.limits_mode } };
+
+	buffer_printf(&abi.key, "landlock");
+	buffer_printf(&abi.text, "%-13s %u", "landlock", profile->numbers.landlock_abi_min);
+	add(facts, &abi);
+	buffer_printf(&mode.key, "limits");
+	buffer_printf(&mode.text, "%-13s %s", "limits",
+		      profile->numbers.limits_fallback != 0 ? "fallback" : "required");
+	add(facts, &mode);
+}
+
+static void add_environment(struct facts *facts, const struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile->environment_count; i++) {
+		const char *variable = profile->environment[i];
+		struct draft draft = { .fact = { .section = FACT_ENVIRONMENT,
+						 .origin = profile->origins.environment[i] } };
+
+		buffer_add(&draft.key, variable, strcspn(variable, "="));
+		buffer_printf(&draft.text, "%s", variable);
+		add(facts, &draft);
+	}
+}
+
+static void add_languages(struct facts *facts, const struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile->language_count; i++) {
+		const struct profile_language *language = &profile->languages[i];
+		struct draft draft = { .fact = { .section = FACT_LANGUAGES,
+						 .origin = language->origin } };
+
+		buffer_printf(&draft.key, "%s %s", language->name, language->program);
+		buffer_printf(&draft.text, "%-11s", language->name);
+		if (language->aliases.count > 0) {
+			buffer_printf(&draft.text, " (");
+			put_words(&draft.text, &language->aliases);
+			buffer_printf(&draft.text, ")");
+		}
+		buffer_printf(&draft.text, " %s", language->program);
+		buffer_printf(&draft.detail, ", code in %s: ", language->file);
+		put_words(&draft.detail, &language->run);
+		add(facts, &draft);
+	}
+}
+
+static void add_texts(struct facts *facts, const struct profile *profile)
+{
+	const struct profile_origins *origins = &profile->origins;
+	struct draft shell = { .fact = { .section = FACT_SHELL, .origin = origins->shell } };
+
+	add_text(facts, FACT_NETWORK, profile->network == NETWORK_NONE ? "none" : "loopback",
+		 &origins->network);
+	add_text(facts, FACT_HOSTNAME, profile->hostname, &origins->hostname);
+	add_text(facts, FACT_CWD, profile->cwd, &origins->cwd);
+	put_words(&shell.text, &profile->shell);
+	add(facts, &shell);
+	add_text(facts, FACT_DESCRIPTION, profile->description, &origins->description);
+}
+
+struct facts facts_of(const struct profile *profile)
+{
+	static void (*const parts[])(struct facts *, const struct profile *) = {
+		add_files,        add_landlock,    add_seccomp,   add_limits,
+		add_requirements, add_environment, add_languages, add_texts,
+	};
+	struct facts facts = { .count = 0 };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		parts[i](&facts, profile);
+	return facts;
+}
+
+void facts_done(struct facts *facts)
+{
+	for (uint32_t i = 0; i < facts->count; i++) {
+		free(facts->items[i].key);
+		free(facts->items[i].text);
+		free(facts->items[i].detail);
+	}
+	free(facts->items);
+	*facts = (struct facts){ .count = 0 };
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The values of a profile as texts, one fact for each: what `show` prints and `diff` compares.
+ */
+#ifndef POLICY_FACTS_H
+#define POLICY_FACTS_H
+
+#include "policy/buffer.h"
+#include "policy/profile.h"
+
+/* In the order in which `diff` prints them. */
+enum fact_section {
+	FACT_FILES,
+	FACT_LANDLOCK,
+	FACT_SECCOMP,
+	FACT_LIMITS,
+	FACT_REQUIREMENTS,
+	FACT_ENVIRONMENT,
+	FACT_LANGUAGES,
+	FACT_NETWORK,
+	FACT_HOSTNAME,
+	FACT_CWD,
+	FACT_SHELL,
+	FACT_DESCRIPTION,
+	FACT_SECTION_COUNT,
+};
+
+struct fact {
+	enum fact_section section;
+	bool is_implied; /* follows from others: not compared */
+	bool is_quiet;   /* compared, and shown only where it differs */
+	char *key;       /* of all facts of a section one only has it, but for implied ones */
+	char *text;      /* one line */
+	char *detail;    /* the rest of the line, where that is compared; "" for most */
+	struct origin origin;
+};
+
+struct facts {
+	uint32_t count;
+	uint32_t room;
+	struct fact *items;
+};
+
+/* All of a profile, sections in order. To be freed with facts_done(). */
+struct facts facts_of(const struct profile *profile);
+void facts_done(struct facts *facts);
+
+/* "files", "landlock", ... */
+const char *fact_section_name(enum fact_section section);
+
+/* " (FILE:LINE)", or nothing where there is no origin. */
+void fact_print_origin(const struct origin *origin, struct buffer *text);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/settings.h"
+
+#include "common/limits.h"
+#include "policy/profile_parts.h"
+
+#include <string.h>
+
+/* The longest name that useradd(8) makes. */
+#define ACCOUNT_MAX 32
+
+static bool is_account(const char *text)
+{
+	static const char first[] = "abcdefghijklmnopqrstuvwxyz_";
+	static const char other[] = "abcdefghijklmnopqrstuvwxyz_0123456789-";
+
+	return text[0] != '\0' && strchr(first, text[0]) != NULL &&
+	       strspn(text, other) == strlen(text) && strlen(text) <= ACCOUNT_MAX;
+}
+
+static int read_account(const struct source *source, struct policy_settings *ret,
+			struct policy_error *error)
+{
+	const char *said = source->config->run_as;
+
+	if (said == NULL)
+		return 0;
+	if (!is_account(said) || strcmp(said, "root") == 0)
+		return source_fail(source, error, "run_as",
+				   "\"%s\" is no account that msp could run as; expected the name "
+				   "of an account other than root, such as msp",
+				   said);
+	ret->run_as = said;
+	return 0;
+}
+
+/* One of two words; *ret is true for the second one. */
+static int read_word(const struct source *source, const char *key, const char *said,
+		     const char *const words[2], struct policy_error *error)
+{
+	if (said == NULL || strcmp(said, words[0]) == 0)
+		return 0;
+	if (strcmp(said, words[1]) == 0)
+		return 1;
+	return source_fail(source, error, key, "\"%s\" is not known; expected %s or %s", said,
+			   words[0], words[1]);
+}
+
+static int read_words(const struct source *source, struct policy_settings *ret,
+		      struct policy_error *error)
+{
+	static const char *const limits[2] = { "required", "fallback" };
+	static const char *const audit[2] = { "required", "optional" };
+	const struct source_config *said = source->config;
+	const int fallback = read_word(source, "limits", said->limits, limits, error);
+	int optional;
+
+	if (fallback < 0)
+		return -1;
+	optional = read_word(source, "audit", said->audit, audit, error);
+	if (optional < 0)
+		return -1;
+	ret->accepts_fallback = fallback == 1;
+	ret->is_audit_optional = optional == 1;
+	return 0;
+}
+
+/* An empty list would have to mean "none", and the plan has no word for that. */
+static int read_paths(const struct source *source, const char *key, const struct strings *said,
+		      struct policy_error *error)
+{
+	char entry[KEY_MAX];
+
+	if (said->count == 0 && source_says(source, key))
+		return source_fail(source, error, key,
+				   "empty; expected absolute paths, or no such key");
+	for (uint32_t i = 0; i < said->count; i++) {
+		(void)reading_key(entry, key, i, "");
+		if (!reading_is_path(said->items[i]))
+			return source_fail(source, error, entry,
+					   "\"%s\" is not a path; expected " READING_PATH,
+					   said->items[i]);
+		for (uint32_t j = 0; j < i; j++) {
+			if (strcmp(said->items[i], said->items[j]) == 0)
+				return source_fail(source, error, entry,
+						   "%s given twice; expected once", said->items[i]);
+		}
+	}
+	return 0;
+}
+
+int settings_read(const struct source *source, struct policy_settings *ret,
+		  struct policy_error *error)
+{
+	const struct source_config *said = source->config;
+	struct policy_settings settings = {
+		.file = source->file,
+		.default_profile = said->default_profile != NULL ? said->default_profile
+								 : ret->default_profile,
+		.workspaces = { said->workspaces, said->workspaces_count },
+		.protect = { said->protect, said->protect_count },
+	};
+
+	if (read_account(source, &settings, error) != 0 ||
+	    read_words(source, &settings, error) != 0 ||
+	    read_paths(source, "workspaces", &settings.workspaces, error) != 0 ||
+	    read_paths(source, "protect", &settings.protect, error) != 0)
+		return -1;
+	*ret = settings;
+	return 0;
+}
