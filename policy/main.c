@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/plan.h"
 #include "policy/config_file.h"
+#include "policy/decide.h"
 #include "policy/policy.h"
 #include "policy/units.h"
 
@@ -26,6 +27,7 @@ static const char usage[] =
 	"  show PROFILE                what a profile amounts to\n"
 	"  diff PROFILE PROFILE        what the second one changes against the first one\n"
 	"  seccomp PROFILE             its system calls, by group, with reasons\n"
+	"  explain PROFILE OPERATION...  what a sandbox answers, such as \"write /etc/passwd\"\n"
 	"  groups                      the groups of system calls that a profile can name\n"
 	"  --help, --version\n"
 	"\n"
@@ -308,6 +310,64 @@ static int run_groups(const struct request *request)
 	return result;
 }
 
+/* One operation of one argument, or of all the words that are left. */
+static int explain(const struct plan *plan, const struct plan_profile *profile, const char *text)
+{
+	char problem[OPERATION_PROBLEM_MAX], lines[DECISION_TEXT_MAX];
+	struct operation operation;
+	struct decision decision;
+
+	if (operation_parse(text, &operation, problem) != 0) {
+		log_line("%s: %s", text, problem);
+		return MSP_EXIT_USAGE;
+	}
+	if (decide(plan, profile, &operation, &decision) != 0)
+		return MSP_EXIT_SOFTWARE;
+	decision_print(plan, &operation, &decision, lines);
+	(void)printf("%s\n", lines);
+	return 0;
+}
+
+static int explain_all(const struct plan *plan, const struct request *request)
+{
+	const int index = plan_profile_find(plan, request->arguments[0]);
+	struct buffer words = { .bytes = NULL };
+	int result = 0;
+
+	if (index < 0 || plan_is_internal(plan, plan_profile(plan, (uint32_t)index)))
+		return refuse_usage("there is no profile ", request->arguments[0]);
+	if (strchr(request->arguments[1], ' ') ==
+	    NULL) { /* a word for itself: the next belong to it */
+		for (int i = 1; i < request->count; i++)
+			buffer_printf(&words, "%s%s", i > 1 ? " " : "", request->arguments[i]);
+		result = explain(plan, plan_profile(plan, (uint32_t)index), words.bytes);
+		buffer_done(&words);
+		return result;
+	}
+	for (int i = 1; i < request->count && result == 0; i++)
+		result = explain(plan, plan_profile(plan, (uint32_t)index), request->arguments[i]);
+	return result;
+}
+
+static int run_explain(const struct request *request)
+{
+	struct buffer blob = { .bytes = NULL };
+	struct policy *policy = load(request);
+	struct plan plan;
+	int result;
+
+	if (policy == NULL)
+		return MSP_EXIT_REFUSED;
+	result = compile(policy, &blob);
+	if (result == 0 && plan_open(blob.bytes, blob.size, &plan) == 0)
+		result = explain_all(&plan, request);
+	if (result == 0 && fflush(stdout) != 0)
+		result = MSP_EXIT_SOFTWARE;
+	buffer_done(&blob);
+	policy = policy_free(policy);
+	return result;
+}
+
 static int run_list(const struct request *request)
 {
 	struct buffer text = { .bytes = NULL };
@@ -343,11 +403,17 @@ static int run_version(const struct request *request)
 }
 
 static const struct command commands[] = {
-	{ "compile", 0, 0, true, run_compile },    { "check", 0, 0, false, run_check },
-	{ "list", 0, 0, false, run_list },         { "show", 1, 1, false, run_show },
-	{ "diff", 2, 2, false, run_diff },         { "seccomp", 1, 1, false, run_seccomp },
-	{ "groups", 0, 0, false, run_groups },     { "--help", 0, 0, false, run_help },
-	{ "-h", 0, 0, false, run_help },           { "help", 0, 0, false, run_help },
+	{ "compile", 0, 0, true, run_compile },
+	{ "check", 0, 0, false, run_check },
+	{ "list", 0, 0, false, run_list },
+	{ "show", 1, 1, false, run_show },
+	{ "diff", 2, 2, false, run_diff },
+	{ "seccomp", 1, 1, false, run_seccomp },
+	{ "explain", 2, ARGUMENTS_MAX, false, run_explain },
+	{ "groups", 0, 0, false, run_groups },
+	{ "--help", 0, 0, false, run_help },
+	{ "-h", 0, 0, false, run_help },
+	{ "help", 0, 0, false, run_help },
 	{ "--version", 0, 0, false, run_version },
 };
 

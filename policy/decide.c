@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The way of a question to its part, and the text of an answer.
+ */
+#include "policy/decide.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/decide_parts.h"
+
+static void (*const parts[OPERATION_KIND_COUNT])(const struct question *) = {
+	[OPERATION_READ] = decide_file,       [OPERATION_WRITE] = decide_file,
+	[OPERATION_CREATE] = decide_file,     [OPERATION_DELETE] = decide_file,
+	[OPERATION_LIST] = decide_file,       [OPERATION_EXEC] = decide_file,
+	[OPERATION_CONNECT] = decide_network, [OPERATION_BIND] = decide_network,
+	[OPERATION_SYSCALL] = decide_call,
+};
+
+static const struct error_text {
+	int error;
+	const char *name;
+	const char *text;
+} errors[] = {
+	{ EPERM, "EPERM", "operation not permitted" },
+	{ ENOENT, "ENOENT", "no such file or directory" },
+	{ EACCES, "EACCES", "permission denied" },
+	{ EBUSY, "EBUSY", "device or resource busy" },
+	{ EEXIST, "EEXIST", "file exists" },
+	{ ENOTDIR, "ENOTDIR", "not a directory" },
+	{ EISDIR, "EISDIR", "is a directory" },
+	{ EROFS, "EROFS", "read-only file system" },
+	{ ENOSYS, "ENOSYS", "function not implemented" },
+	{ ELOOP, "ELOOP", "too many levels of symbolic links" },
+	{ ENETUNREACH, "ENETUNREACH", "network is unreachable" },
+	{ ECONNREFUSED, "ECONNREFUSED", "connection refused" },
+};
+
+static const char *const answer_names[DECISION_ANSWER_COUNT] = {
+	[DECISION_ALLOWED] = "allowed",
+	[DECISION_CONDITIONAL] = "conditional",
+	[DECISION_REFUSED] = "refused",
+	[DECISION_ABSENT] = "absent",
+};
+
+void decision_write(char *to, size_t size, const char *format, ...)
+{
+	static const char more[] = "...";
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(to, size, format, arguments);
+	va_end(arguments);
+	if (length >= 0 && (size_t)length < size)
+		return;
+	length = (int)(size - sizeof(more));
+	while (length > 0 && ((unsigned char)to[length] & 0xc0) == 0x80) /* whole characters */
+		length--;
+	memcpy(to + length, more, sizeof(more));
+}
+
+void decision_allow(struct decision *ret, const char *layer)
+{
+	ret->answer = ret->condition[0] != '\0' ? DECISION_CONDITIONAL : DECISION_ALLOWED;
+	ret->layer = layer;
+	ret->error = 0;
+}
+
+void decision_refuse(struct decision *ret, const char *layer, int error)
+{
+	ret->answer = error == ENOENT ? DECISION_ABSENT : DECISION_REFUSED;
+	ret->layer = layer;
+	ret->error = error;
+	ret->condition[0] = '\0';
+}
+
+int decide(const struct plan *plan, const struct plan_profile *profile,
+	   const struct operation *operation, struct decision *ret)
+{
+	const struct question question = { plan, profile, operation, ret };
+
+	if ((unsigned int)operation->kind >= OPERATION_KIND_COUNT)
+		return -EINVAL;
+	*ret = (struct decision){ .layer = "mounts" };
+	parts[operation->kind](&question);
+	return 0;
+}
+
+const char *decision_answer_name(enum decision_answer answer)
+{
+	return answer_names[answer];
+}
+
+static const struct error_text *find_error(int error)
+{
+	static const struct error_text none = { 0, "", "" };
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		if (errors[i].error == error)
+			return &errors[i];
+	}
+	return &none;
+}
+
+const char *decision_error_name(int error)
+{
+	return find_error(error)->name;
+}
+
+struct lines {
+	char *text;
+	size_t used;
+};
+
+static void PRINTF_LIKE(2, 3) add(struct lines *lines, const char *format, ...)
+{
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(lines->text + lines->used, DECISION_TEXT_MAX - lines->used, format,
+			   arguments);
+	va_end(arguments);
+	if (length > 0)
+		lines->used += (size_t)length;
+	if (lines->used >= DECISION_TEXT_MAX) /* the name of a file of an absurd length */
+		lines->used = DECISION_TEXT_MAX - 1;
+}
+
+void decision_print(const struct plan *plan, const struct operation *operation,
+		    const struct decision *decision, char text[DECISION_TEXT_MAX])
+{
+	struct lines lines = { .text = text };
+	const struct error_text *error = find_error(decision->error);
+	const bool is_allowed = decision->answer <= DECISION_CONDITIONAL;
+
+	add(&lines, "%s: %s",
+	    is_allowed ? answer_names[DECISION_ALLOWED] : answer_names[decision->answer],
+	    operation->text);
+	if (decision->condition[0] != '\0')
+		add(&lines, ", %s", decision->condition);
+	if (error->error != 0)
+		add(&lines, ": %s (%s)", error->text, error->name);
+	add(&lines, "\nrule: %s", decision->rule);
+	if (decision->origin.file != 0)
+		add(&lines, " (%s:%u)", plan_string(plan, decision->origin.file),
+		    decision->origin.line);
+	if (decision->remedy[0] != '\0')
+		add(&lines, "; remedy: %s", decision->remedy);
+}

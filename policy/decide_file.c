@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Acts on files. The checks stand in the kernel's order, which decides what errno a workload sees:
+ * the system call filter, the way to the file, the kind of the file, read-only and noexec mounts,
+ * Landlock, and last what only the file itself can say. (fs/namei.c, fs/open.c; opening a file for
+ * writing asks for write access to the mount before Landlock is asked.)
+ */
+#include "policy/decide_parts.h"
+
+#include <errno.h>
+#include <linux/landlock.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "common/kernel.h"
+
+#define RIGHTS_READ LANDLOCK_ACCESS_FS_READ_FILE
+#define RIGHTS_LIST LANDLOCK_ACCESS_FS_READ_DIR
+#define RIGHTS_WRITE (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE)
+#define RIGHTS_MAKE LANDLOCK_ACCESS_FS_MAKE_REG
+#define RIGHTS_REMOVE (LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR)
+
+/* One act on one place. */
+struct act {
+	const struct question *question;
+	const struct act_kind *kind;
+	struct place place;
+};
+
+struct act_kind {
+	const char *call;
+	bool follow;       /* a link at the end of the path */
+	bool is_of_parent; /* it changes the directory */
+	bool (*check)(const struct act *act);
+	uint64_t rights;
+	const char *word; /* of a rule, that allows it */
+};
+
+static const char *text_of(const struct act *act, uint32_t offset)
+{
+	return plan_string(act->question->plan, offset);
+}
+
+/* The record that says what a mount is; NULL: the base. */
+static const struct plan_mount *mount_of(const struct act *act)
+{
+	return act->kind->is_of_parent ? act->place.parent : act->place.cover;
+}
+
+static bool is_read_only(const struct plan_mount *mount)
+{
+	return mount == NULL || (mount->attributes & MOUNT_ATTR_RDONLY) != 0;
+}
+
+static bool is_noexec(const struct plan_mount *mount)
+{
+	return mount == NULL || (mount->attributes & MOUNT_ATTR_NOEXEC) != 0;
+}
+
+static bool is_directory(const struct plan_mount *record)
+{
+	return record->kind == PLAN_DIRECTORY || record->kind == PLAN_TMPFS ||
+	       record->kind == PLAN_PROC || record->kind == PLAN_DEVPTS;
+}
+
+/* The root, or what a record makes, as a directory. */
+static bool is_known_directory(const struct place *place)
+{
+	return place->state == PLACE_THERE &&
+	       (place->record == NULL || is_directory(place->record));
+}
+
+static bool is_known_file(const struct place *place)
+{
+	return place->state == PLACE_THERE && place->record != NULL &&
+	       (place->record->kind == PLAN_FILE || place->record->kind == PLAN_COPY);
+}
+
+static bool is_device(const struct place *place)
+{
+	return place->state == PLACE_THERE && place->record != NULL &&
+	       place->record->kind == PLAN_DEVICE;
+}
+
+/* Name the record that makes it what it is. */
+static void cite(const struct act *act, const struct plan_mount *record, const char *problem)
+{
+	struct decision *ret = act->question->ret;
+
+	if (record == NULL) {
+		DECISION_SAY(ret->rule, "files: outside of their entries the tree is read-only "
+					"and cannot be executed");
+		return;
+	}
+	ret->origin = record->origin;
+	DECISION_SAY(ret->rule, "files: %s, %s%s%s", text_of(act, record->target),
+		     mount_kind_name(record), problem[0] != '\0' ? ", " : "", problem);
+}
+
+/* The entry that is around the place: the mount, or in the base what made it. */
+static void cite_around(const struct act *act, const char *problem)
+{
+	const struct plan_mount *mount = mount_of(act);
+	const struct plan_mount *record =
+		act->kind->is_of_parent ? act->place.directory : act->place.record;
+
+	cite(act, mount != NULL ? mount : record, problem);
+}
+
+static bool refuse(const struct act *act, int error)
+{
+	decision_refuse(act->question->ret, "mounts", error);
+	return true;
+}
+
+/* The directory of the place, which is canonical. */
+static void parent_path(const struct act *act, char parent[PLACE_PATH_MAX])
+{
+	char *slash;
+
+	memcpy(parent, act->place.path, strlen(act->place.path) + 1);
+	slash = strrchr(parent, '/');
+	if (slash != NULL)
+		slash[slash == parent] = '\0';
+}
+
+/* Does an entry stand in this directory? Then no file system can be mounted over it. */
+static bool has_entries(const struct act *act, const char *directory)
+{
+	const struct question *question = act->question;
+	const struct plan_mount *mounts = plan_mounts(question->plan, question->profile);
+	const size_t length = strlen(directory);
+
+	for (uint32_t i = 0; i < question->profile->mount_count; i++) {
+		const char *target = text_of(act, mounts[i].target);
+
+		if (strncmp(target, directory, length) == 0 && target[length] == '/')
+			return true;
+	}
+	return strcmp(directory, "/") == 0;
+}
+
+static void advise_base(const struct act *act)
+{
+	struct decision *ret = act->question->ret;
+	const char *path = act->place.path;
+	char parent[PLACE_PATH_MAX];
+
+	parent_path(act, parent);
+	if (act->question->operation->kind == OPERATION_DELETE)
+		DECISION_SAY(ret->remedy, "none: a profile's entries stay");
+	else if (is_known_file(&act->place) || has_entries(act, parent))
+		DECISION_SAY(ret->remedy, "in a profile, files: [{at: %s, kind: file, text: ...}]",
+			     path);
+	else
+		DECISION_SAY(ret->remedy,
+			     "in a profile, files: [{at: %s, kind: tmpfs, size: 16M, inodes: 1K, "
+			     "mode: 0755}] and landlock: [{path: %s, rights: [read, write, "
+			     "create]}]",
+			     parent, parent);
+}
+
+static bool refuse_read_only(const struct act *act)
+{
+	struct decision *ret = act->question->ret;
+	const struct plan_mount *mount = mount_of(act);
+
+	cite_around(act, "read-only");
+	if (mount == NULL)
+		advise_base(act);
+	else if (mount->kind == PLAN_BIND)
+		DECISION_SAY(ret->remedy,
+			     "in a profile, files: [{at: %s, kind: bind, access: writable}], or "
+			     "copy-on-write with size and inodes",
+			     text_of(act, mount->target));
+	else
+		DECISION_SAY(ret->remedy, "none: no profile can allow it");
+	return refuse(act, EROFS);
+}
+
+static bool refuse_absent(const struct act *act)
+{
+	struct decision *ret = act->question->ret;
+
+	if (act->place.cover != NULL && act->place.cover->kind == PLAN_MASK) {
+		cite(act, act->place.cover, "");
+		DECISION_SAY(ret->remedy, "none: no profile can take a mask away that it inherits");
+	} else {
+		DECISION_SAY(ret->rule, "files: no entry makes %s", act->place.path);
+		DECISION_SAY(ret->remedy,
+			     "in a profile, files: [{at: %s, kind: bind}] shows the host's, if it "
+			     "is not protected; landlock: [{path: %s, rights: [read]}] opens it",
+			     act->question->operation->target, act->question->operation->target);
+	}
+	return refuse(act, ENOENT);
+}
+
+/* The way to the place, and whether there is anything. */
+static bool refuse_way(const struct act *act)
+{
+	struct decision *ret = act->question->ret;
+
+	switch (act->place.state) {
+	case PLACE_LOST:
+		return refuse_absent(act);
+	case PLACE_ABSENT:
+		return act->kind->is_of_parent ? false : refuse_absent(act);
+	case PLACE_NOT_DIRECTORY:
+		cite(act, act->place.record, "");
+		return refuse(act, ENOTDIR);
+	case PLACE_CLOSED:
+		cite(act, act->place.record, "its mode lets nobody through");
+		DECISION_SAY(ret->remedy, "in a profile, files: [{at: %s, mode: 0755, ...}]",
+			     act->place.path);
+		return refuse(act, EACCES);
+	case PLACE_LOOP:
+		DECISION_SAY(ret->rule,
+			     "files: the links on the way lead in a circle, or too deep");
+		return refuse(act, ELOOP);
+	default:
+		return false;
+	}
+}
+
+static bool refuse_kind(const struct act *act, int error)
+{
+	if (act->place.record == NULL)
+		DECISION_SAY(act->question->ret->rule, "files: the root of the sandbox");
+	else
+		cite(act, act->place.record, "");
+	return refuse(act, error);
+}
+
+/* A mode of the plan's that keeps its owner out, who is the workload. */
+static bool refuse_mode(const struct act *act, const struct plan_mount *record, uint32_t bit)
+{
+	struct decision *ret = act->question->ret;
+
+	if (record == NULL || (record->mode & bit) != 0 ||
+	    (record->kind != PLAN_FILE && record->kind != PLAN_COPY &&
+	     record->kind != PLAN_DIRECTORY && record->kind != PLAN_TMPFS))
+		return false;
+	cite(act, record, "its mode does not let it");
+	DECISION_SAY(ret->remedy, "in a profile, files: [{at: %s, mode: ..., ...}]",
+		     text_of(act, record->target));
+	return refuse(act, EACCES);
+}
+
+static bool check_read(const struct act *act)
+{
+	return refuse_mode(act, act->place.record, S_IRUSR);
+}
+
+static bool check_list(const struct act *act)
+{
+	if (is_known_file(&act->place) || is_device(&act->place))
+		return refuse_kind(act, ENOTDIR);
+	return refuse_mode(act, act->place.record, S_IRUSR);
+}
+
+static bool check_write(const struct act *act)
+{
+	const struct place *place = &act->place;
+
+	if (is_known_directory(place))
+		return refuse_kind(act, EISDIR);
+	/* nothing of a device is in the mount that shows it */
+	if (is_device(place) || (place->record != NULL && place->record->kind == PLAN_MASK))
+		return false;
+	return is_read_only(place->cover) && refuse_read_only(act);
+}
+
+static bool check_create(const struct act *act)
+{
+	if (act->place.state == PLACE_THERE && !act->place.is_optional)
+		return refuse_kind(act, EEXIST);
+	return is_read_only(act->place.parent) && refuse_read_only(act);
+}
+
+static bool check_delete(const struct act *act)
+{
+	if (strcmp(act->place.path, "/") == 0)
+		return refuse_kind(act, EBUSY);
+	return is_read_only(act->place.parent) && refuse_read_only(act);
+}
+
+static bool check_exec(const struct act *act)
+{
+	struct decision *ret = act->question->ret;
+	const struct plan_mount *cover = act->place.cover;
+
+	if (is_known_directory(&act->place) || is_device(&act->place))
+		return refuse_kind(act, EACCES);
+	if (!is_noexec(cover))
+		return false;
+	cite_around(act, "noexec");
+	if (cover != NULL && (cover->kind == PLAN_TMPFS || mount_is_host(cover)))
+		DECISION_SAY(ret->remedy,
+			     "in a profile, the entry without noexec, and landlock: [{path: %s, "
+			     "rights: [read, execute]}]",
+			     text_of(act, cover->target));
+	else
+		DECISION_SAY(ret->remedy, "none: no profile can allow it");
+	return refuse(act, EACCES);
+}
+
+static const struct act_kind kinds[] = {
+	[OPERATION_READ] = { "openat", true, false, check_read, RIGHTS_READ, "read" },
+	[OPERATION_WRITE] = { "openat", true, false, check_write, RIGHTS_WRITE, "write" },
+	[OPERATION_CREATE] = { "openat", false, true, check_create, RIGHTS_MAKE, "create" },
+	[OPERATION_DELETE] = { "unlinkat", false, true, check_delete, RIGHTS_REMOVE, "create" },
+	[OPERATION_LIST] = { "openat", true, false, check_list, RIGHTS_LIST, "list" },
+	[OPERATION_EXEC] = { "execve", true, false, check_exec, LANDLOCK_ACCESS_FS_EXECUTE,
+			     "execute" },
+};
+
+/* What Landlock asks for; less where the kernel knows that the rest does not apply. */
+static uint64_t rights_needed(const struct act *act)
+{
+	const struct plan_mount *record = act->place.record;
+
+	if (act->question->operation->kind == OPERATION_READ && is_known_directory(&act->place))
+		return RIGHTS_LIST;
+	if (act->question->operation->kind == OPERATION_WRITE && record != NULL &&
+	    (record->kind == PLAN_DEVICE || record->kind == PLAN_MASK))
+		return LANDLOCK_ACCESS_FS_WRITE_FILE;
+	return act->kind->rights;
+}
+
+/* In procfs and devpts the kernel makes the files, and no right helps. */
+static bool is_kernels(const struct plan_mount *mount)
+{
+	return mount != NULL && (mount->kind == PLAN_PROC || mount->kind == PLAN_DEVPTS);
+}
+
+static void advise_landlock(const struct act *act, const struct plan_rule *nearest, uint64_t bits)
+{
+	struct decision *ret = act->question->ret;
+	const struct plan_mount *mount = mount_of(act);
+	char words[RIGHTS_TEXT_MAX];
+	const char *path = act->place.path;
+
+	if (is_kernels(mount) && act->kind->is_of_parent) {
+		DECISION_SAY(ret->remedy, "none: what is there is made by the kernel");
+		return;
+	}
+	if (mount != NULL)
+		path = text_of(act, mount->target);
+	if (nearest != NULL && strcmp(text_of(act, nearest->path), path) == 0)
+		bits |= nearest->rights;
+	rights_print(bits, words);
+	DECISION_SAY(ret->remedy, "in a profile, landlock: [{path: %s, rights: [%s]}]", path,
+		     words);
+}
+
+static bool refuse_landlock_at(const struct act *act, const char *path, uint64_t bits,
+			       const char *word)
+{
+	const struct question *question = act->question;
+	const struct plan_rule *nearest;
+	const uint64_t handled = question->profile->landlock_fs;
+	const uint64_t held = place_rights(question->plan, question->profile, path, &nearest);
+	char words[RIGHTS_TEXT_MAX];
+
+	if ((bits & handled & ~held) == 0)
+		return false;
+	if (nearest != NULL) {
+		rights_print(held, words);
+		question->ret->origin = nearest->origin;
+		DECISION_SAY(question->ret->rule, "landlock: at %s there is %s, but not %s",
+			     text_of(act, nearest->path), words[0] != '\0' ? words : "nothing",
+			     word);
+	} else {
+		question->ret->origin = question->profile->origin;
+		DECISION_SAY(question->ret->rule, "landlock: no rule gives %s there", word);
+	}
+	advise_landlock(act, nearest, bits);
+	decision_refuse(question->ret, "landlock", EACCES);
+	return true;
+}
+
+static bool refuse_landlock(const struct act *act)
+{
+	char parent[PLACE_PATH_MAX];
+
+	if (!act->kind->is_of_parent)
+		return refuse_landlock_at(act, act->place.path, rights_needed(act),
+					  act->kind->word);
+	parent_path(act, parent);
+	if (refuse_landlock_at(act, parent, act->kind->rights, act->kind->word))
+		return true;
+	/* what was made is opened */
+	return act->question->operation->kind == OPERATION_CREATE &&
+	       refuse_landlock_at(act, parent, LANDLOCK_ACCESS_FS_WRITE_FILE, "write");
+}
+
+/* What nothing but the file can refuse. */
+static bool refuse_file(const struct act *act)
+{
+	const struct place *place = &act->place;
+	const enum operation_kind kind = act->question->operation->kind;
+
+	if (kind == OPERATION_READ && is_known_directory(place))
+		return refuse_kind(act, EISDIR);
+	if (kind == OPERATION_DELETE && place->record != NULL)
+		return refuse_kind(act, EBUSY);
+	if (act->kind->is_of_parent && is_kernels(place->parent)) {
+		cite_around(act, "");
+		DECISION_SAY(act->question->ret->remedy,
+			     "none: what is there is made by the kernel");
+		return refuse(act, 0);
+	}
+	return act->kind->is_of_parent && refuse_mode(act, place->directory, S_IWUSR);
+}
+
+static bool is_terminal(const struct place *place)
+{
+	return is_device(place) && place->record->device == makedev(5, 0);
+}
+
+static bool is_process_one(const struct act *act)
+{
+	const struct plan_mount *cover = act->place.cover;
+	const char *inside;
+
+	if (cover == NULL || cover->kind != PLAN_PROC)
+		return false;
+	inside = act->place.path + strlen(text_of(act, cover->target));
+	return strcmp(inside, "/1") == 0 || strncmp(inside, "/1/", 3) == 0;
+}
+
+static const char *condition_of(const struct act *act)
+{
+	const struct place *place = &act->place;
+	const struct plan_mount *mount = mount_of(act);
+
+	if (place->record != NULL && place->record->kind == PLAN_MASK)
+		return "if the kernel has it: an empty file or an empty directory is shown";
+	if (is_terminal(place))
+		return "if the execution has a terminal";
+	if (mount != NULL && mount->kind == PLAN_PROC && place->state == PLACE_INSIDE)
+		return "if the kernel has it and lets this user";
+	if (mount != NULL && mount->kind == PLAN_DEVPTS && place->state == PLACE_INSIDE)
+		return "if the terminal is there";
+	if (mount != NULL && mount_is_host(mount))
+		return act->question->operation->kind == OPERATION_EXEC
+			       ? "if the host has it as a program that this user may execute"
+			       : "if the host has it and its mode lets this user";
+	return place->is_optional ? "if the host has it" : "";
+}
+
+static void allow(const struct act *act)
+{
+	const struct plan_mount *record =
+		act->place.record != NULL && !act->kind->is_of_parent ? act->place.record : NULL;
+
+	DECISION_SAY(act->question->ret->condition, "%s", condition_of(act));
+	if (record == NULL && mount_of(act) == NULL)
+		DECISION_SAY(act->question->ret->rule, "files: the root of the sandbox");
+	else
+		cite(act, record != NULL ? record : mount_of(act), "");
+	decision_allow(act->question->ret, "mounts");
+}
+
+void decide_file(const struct question *question)
+{
+	struct act act = { .question = question, .kind = &kinds[question->operation->kind] };
+
+	if (decide_refused_call(question, act.kind->call))
+		return;
+	place_find(question->plan, question->profile, question->operation->target, act.kind->follow,
+		   &act.place);
+	if (refuse_way(&act))
+		return;
+	if (is_process_one(&act)) {
+		cite(&act, act.place.cover, "without the processes of others, such as the init");
+		DECISION_SAY(question->ret->remedy, "none: no profile can allow it");
+		(void)refuse(&act, ENOENT);
+		return;
+	}
+	if (!act.kind->check(&act) && !refuse_landlock(&act) && !refuse_file(&act))
+		allow(&act);
+}

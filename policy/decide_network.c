@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sockets. A sandbox's network namespace holds its own loopback and nothing else; Landlock, where
+ * the profile says `network: none`, refuses TCP before the address is looked at.
+ */
+#include "policy/decide_parts.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "common/kernel.h"
+
+/* In each new network namespace (net.ipv4.ip_unprivileged_port_start). */
+#define PORT_UNPRIVILEGED 1024U
+#define HOSTS "/etc/hosts"
+
+enum reach {
+	REACH_LOOPBACK,
+	REACH_LOOPBACK_IPV6,
+	REACH_OUTSIDE,
+	REACH_NO_NAME,
+	REACH_HOSTS_NAME, /* what the host's file says */
+};
+
+static enum reach reach_of_ipv4(const struct in_addr *address)
+{
+	const uint32_t number = ntohl(address->s_addr);
+
+	return number == INADDR_ANY || number >> 24 == IN_LOOPBACKNET ? REACH_LOOPBACK
+								      : REACH_OUTSIDE;
+}
+
+/* Whether it is an address, and where it leads. */
+static bool read_address(const char *text, enum reach *ret)
+{
+	struct in6_addr ipv6;
+	struct in_addr ipv4;
+
+	if (inet_pton(AF_INET, text, &ipv4) == 1) {
+		*ret = reach_of_ipv4(&ipv4);
+	} else if (inet_pton(AF_INET6, text, &ipv6) != 1) {
+		return false;
+	} else if (IN6_IS_ADDR_V4MAPPED(&ipv6)) {
+		memcpy(&ipv4, &ipv6.s6_addr[12], sizeof(ipv4));
+		*ret = reach_of_ipv4(&ipv4);
+	} else {
+		*ret = IN6_IS_ADDR_LOOPBACK(&ipv6) || IN6_IS_ADDR_UNSPECIFIED(&ipv6)
+			       ? REACH_LOOPBACK_IPV6
+			       : REACH_OUTSIDE;
+	}
+	return true;
+}
+
+/* One word of a line of hosts(5), and the text moved behind it; false: none is left. */
+static bool next_word(const char **line, char *word, size_t size)
+{
+	const char *start = *line + strspn(*line, " \t");
+	const size_t length = strcspn(start, " \t\n#");
+
+	if (length == 0 || length >= size)
+		return false;
+	memcpy(word, start, length);
+	word[length] = '\0';
+	*line = start + length;
+	return true;
+}
+
+/* The first line of `text` that has the name. */
+static enum reach find_name(const char *text, const char *name)
+{
+	for (const char *line = text; *line != '\0'; line += *line == '\n') {
+		char address[INET6_ADDRSTRLEN], word[256];
+		enum reach reach;
+		bool is_address =
+			next_word(&line, address, sizeof(address)) && read_address(address, &reach);
+
+		while (is_address && next_word(&line, word, sizeof(word))) {
+			if (strcasecmp(word, name) == 0)
+				return reach;
+		}
+		line += strcspn(line, "\n");
+	}
+	return REACH_NO_NAME;
+}
+
+static enum reach find_host(const struct question *question)
+{
+	enum reach reach;
+	struct place place;
+
+	if (read_address(question->operation->target, &reach))
+		return reach;
+	place_find(question->plan, question->profile, HOSTS, true, &place);
+	if (place.record != NULL && place.record->kind == PLAN_FILE)
+		return find_name(plan_string(question->plan, place.record->source),
+				 question->operation->target);
+	return place.state == PLACE_ABSENT || place.state == PLACE_LOST ? REACH_NO_NAME
+									: REACH_HOSTS_NAME;
+}
+
+static void cite_network(const struct question *question)
+{
+	struct decision *ret = question->ret;
+
+	ret->origin = question->profile->network_origin;
+	DECISION_SAY(ret->rule, "network: %s: a sandbox has its own loopback and nothing else",
+		     question->profile->network == PLAN_NETWORK_NONE ? "none" : "loopback");
+}
+
+static void refuse_network(const struct question *question, int error, const char *remedy)
+{
+	cite_network(question);
+	DECISION_SAY(question->ret->remedy, "%s", remedy);
+	decision_refuse(question->ret, "network", error);
+}
+
+static bool refuse_landlock(const struct question *question, uint64_t right)
+{
+	struct decision *ret = question->ret;
+
+	if (question->operation->transport != OPERATION_TCP ||
+	    (question->profile->landlock_net & right) == 0)
+		return false;
+	ret->origin = question->profile->network_origin;
+	DECISION_SAY(ret->rule, "network: none: Landlock allows no TCP port");
+	DECISION_SAY(ret->remedy, "in a profile, network: loopback");
+	decision_refuse(ret, "landlock", EACCES);
+	return true;
+}
+
+static void allow_if(const struct question *question, const char *condition)
+{
+	DECISION_SAY(question->ret->condition, "%s", condition);
+	decision_allow(question->ret, "network");
+}
+
+static const char outside[] = "none: this version has no way out of a sandbox; bring what is "
+			      "needed in before";
+
+static void decide_address(const struct question *question)
+{
+	const bool is_udp = question->operation->transport == OPERATION_UDP;
+	/* the name comes first: nothing is connected before */
+	const enum reach reach = find_host(question);
+
+	if (reach == REACH_NO_NAME) {
+		refuse_network(question, 0, outside);
+		DECISION_SAY(question->ret->rule, "network: " HOSTS " has no such name, and "
+						  "nothing answers DNS");
+		return;
+	}
+	if (refuse_landlock(question, LANDLOCK_ACCESS_NET_CONNECT_TCP))
+		return;
+	if (reach == REACH_OUTSIDE) {
+		refuse_network(question, ENETUNREACH, outside);
+		return;
+	}
+	cite_network(question);
+	if (reach == REACH_HOSTS_NAME)
+		allow_if(question, "if the host's " HOSTS " has the name for a loopback address "
+				   "where something of this sandbox listens");
+	else if (reach == REACH_LOOPBACK_IPV6)
+		allow_if(question, is_udp ? "if the kernel has IPv6"
+					  : "if something of this sandbox listens there and the "
+					    "kernel has IPv6");
+	else
+		allow_if(question, is_udp ? "" : "if something of this sandbox listens there");
+}
+
+/* unix(7): what is there has to be a socket, and connecting to it is writing to it. */
+static void decide_known_file(const struct question *question, const struct place *place)
+{
+	static const uint32_t modes =
+		1U << PLAN_DIRECTORY | 1U << PLAN_FILE | 1U << PLAN_COPY | 1U << PLAN_TMPFS;
+	const struct plan_mount *record = place->record;
+	const bool is_closed = record != NULL && (modes & 1U << record->kind) != 0 &&
+			       (record->mode & S_IWUSR) == 0;
+
+	DECISION_SAY(question->ret->rule, "files: %s is no socket", place->path);
+	if (record != NULL)
+		question->ret->origin = record->origin;
+	decision_refuse(question->ret, "mounts",
+			record != NULL && record->kind == PLAN_PROC ? EACCES
+			: is_closed                                 ? EACCES
+								    : ECONNREFUSED);
+}
+
+static void decide_socket_file(const struct question *question)
+{
+	struct decision *ret = question->ret;
+	struct place place;
+
+	place_find(question->plan, question->profile, question->operation->target, true, &place);
+	if (place.state == PLACE_THERE && (place.record == NULL || !mount_is_host(place.record))) {
+		decide_known_file(question, &place);
+		return;
+	}
+	if (place.state > PLACE_INSIDE) {
+		DECISION_SAY(ret->rule, "files: no entry makes %s", place.path);
+		DECISION_SAY(ret->remedy, "in a profile, files: [{at: ..., kind: bind}] of the "
+					  "socket's directory, if it is not protected");
+		decision_refuse(ret, "mounts",
+				place.state == PLACE_NOT_DIRECTORY ? ENOTDIR
+				: place.state == PLACE_CLOSED      ? EACCES
+				: place.state == PLACE_LOOP        ? ELOOP
+								   : ENOENT);
+		return;
+	}
+	ret->origin = place.cover->origin;
+	DECISION_SAY(ret->rule, "files: %s, %s", plan_string(question->plan, place.cover->target),
+		     mount_kind_name(place.cover));
+	DECISION_SAY(ret->condition, "%s",
+		     mount_is_host(place.cover)
+			     ? "if the host has a socket there that this user may write to"
+			     : "if something of this sandbox listens there");
+	decision_allow(ret, "mounts");
+}
+
+static void decide_abstract(const struct question *question)
+{
+	struct decision *ret = question->ret;
+
+	DECISION_SAY(ret->rule, "landlock: abstract sockets of this execution alone; those of the "
+				"host are in another network namespace");
+	allow_if(question, "if something of this execution listens there");
+	ret->layer = "landlock";
+}
+
+static void decide_bind(const struct question *question)
+{
+	const uint16_t port = question->operation->port;
+
+	if (refuse_landlock(question, LANDLOCK_ACCESS_NET_BIND_TCP))
+		return;
+	if (port > 0 && port < PORT_UNPRIVILEGED) {
+		refuse_network(question, EACCES,
+			       "none: no workload has a capability; take a port from 1024");
+		DECISION_SAY(question->ret->rule, "network: ports below 1024 need the capability "
+						  "CAP_NET_BIND_SERVICE");
+		return;
+	}
+	cite_network(question);
+	allow_if(question, port == 0 ? "" : "if nothing of this sandbox has the port");
+}
+
+/* The group alone would not be enough, or nothing is. */
+static void advise_group(const struct question *question)
+{
+	const struct operation *operation = question->operation;
+	struct decision *ret = question->ret;
+	enum reach reach = REACH_LOOPBACK;
+
+	if (operation->kind == OPERATION_CONNECT && operation->transport < OPERATION_UNIX)
+		reach = find_host(question);
+	if (reach == REACH_OUTSIDE || reach == REACH_NO_NAME)
+		DECISION_SAY(ret->remedy, "%s", outside);
+	else if (operation->transport == OPERATION_TCP && question->profile->landlock_net != 0)
+		DECISION_SAY(ret->remedy,
+			     "in a profile, network: loopback and seccomp: {add: [network]}");
+}
+
+void decide_network(const struct question *question)
+{
+	const bool is_bind = question->operation->kind == OPERATION_BIND;
+
+	if (decide_refused_call(question, "socket") ||
+	    decide_refused_call(question, is_bind ? "bind" : "connect"))
+		advise_group(question);
+	else if (is_bind)
+		decide_bind(question);
+	else if (question->operation->transport == OPERATION_UNIX)
+		decide_socket_file(question);
+	else if (question->operation->transport == OPERATION_ABSTRACT)
+		decide_abstract(question);
+	else
+		decide_address(question);
+}

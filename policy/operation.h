@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An act of a workload, as people and models name it:
+ *
+ *   read PATH | write PATH | create PATH | delete PATH | list PATH | exec PATH
+ *   connect HOST:PORT | connect udp:HOST:PORT | connect unix:PATH | connect unix:@NAME
+ *   bind PORT | bind udp:PORT
+ *   syscall NAME | syscall NUMBER
+ *
+ * HOST is an address or a name; an IPv6 address stands in brackets. A PATH is absolute.
+ */
+#ifndef POLICY_OPERATION_H
+#define POLICY_OPERATION_H
+
+#include <stdint.h>
+
+#define OPERATION_TARGET_MAX 1024U /* with its NUL */
+#define OPERATION_TEXT_MAX (OPERATION_TARGET_MAX + 16U)
+#define OPERATION_PROBLEM_MAX 256U
+
+/* What each stands for is said exactly in decide.h. */
+enum operation_kind {
+	OPERATION_READ = 0,
+	OPERATION_WRITE,
+	OPERATION_CREATE,
+	OPERATION_DELETE,
+	OPERATION_LIST,
+	OPERATION_EXEC,
+	OPERATION_CONNECT,
+	OPERATION_BIND,
+	OPERATION_SYSCALL,
+	OPERATION_KIND_COUNT
+};
+
+/* Of CONNECT and BIND. */
+enum operation_transport {
+	OPERATION_TCP = 0,
+	OPERATION_UDP,
+	OPERATION_UNIX,     /* target is a path */
+	OPERATION_ABSTRACT, /* target is a name, without its '@' */
+};
+
+struct operation {
+	enum operation_kind kind;
+	enum operation_transport transport;
+	uint16_t port;
+	char target[OPERATION_TARGET_MAX]; /* path, host without brackets, name of a call */
+	char text[OPERATION_TEXT_MAX];     /* all of it, with one space after the first word */
+};
+
+/* 0 and *ret set, or -EINVAL and what is wrong, with the remedy, in `problem`. */
+int operation_parse(const char *text, struct operation *ret, char problem[OPERATION_PROBLEM_MAX]);
+
+/* The word that an operation begins with. */
+const char *operation_kind_name(enum operation_kind kind);
+
+#endif
