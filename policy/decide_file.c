@@ -269,11 +269,33 @@ static bool check_write(const struct act *act)
 	/* nothing of a device is in the mount that shows it */
 	if (is_device(place) || (place->record != NULL && place->record->kind == PLAN_MASK))
 		return false;
-	return is_read_only(place->cover) && refuse_read_only(act);
+	if (!is_read_only(place->cover))
+		return false;
+	(void)refuse_read_only(act);
+	/* the plan does not know whether a bind shows a file or a directory: EROFS or EISDIR */
+	if (place->record != NULL && mount_is_host(place->record))
+		act->question->ret->error = 0;
+	return true;
+}
+
+/* In procfs and devpts the kernel makes the files, and no right helps. */
+static bool is_kernels(const struct plan_mount *mount)
+{
+	return mount != NULL && (mount->kind == PLAN_PROC || mount->kind == PLAN_DEVPTS);
+}
+
+static bool refuse_kernels(const struct act *act)
+{
+	cite_around(act, "");
+	DECISION_SAY(act->question->ret->remedy, "none: what is there is made by the kernel");
+	return refuse(act, 0);
 }
 
 static bool check_create(const struct act *act)
 {
+	/* a name that procfs lacks is ENOENT before Landlock is asked */
+	if (act->place.parent != NULL && act->place.parent->kind == PLAN_PROC)
+		return refuse_kernels(act);
 	if (act->place.state == PLACE_THERE && !act->place.is_optional)
 		return refuse_kind(act, EEXIST);
 	return is_read_only(act->place.parent) && refuse_read_only(act);
@@ -327,12 +349,6 @@ static uint64_t rights_needed(const struct act *act)
 	    (record->kind == PLAN_DEVICE || record->kind == PLAN_MASK))
 		return LANDLOCK_ACCESS_FS_WRITE_FILE;
 	return act->kind->rights;
-}
-
-/* In procfs and devpts the kernel makes the files, and no right helps. */
-static bool is_kernels(const struct plan_mount *mount)
-{
-	return mount != NULL && (mount->kind == PLAN_PROC || mount->kind == PLAN_DEVPTS);
 }
 
 static void advise_landlock(const struct act *act, const struct plan_rule *nearest, uint64_t bits)
@@ -406,12 +422,8 @@ static bool refuse_file(const struct act *act)
 		return refuse_kind(act, EISDIR);
 	if (kind == OPERATION_DELETE && place->record != NULL)
 		return refuse_kind(act, EBUSY);
-	if (act->kind->is_of_parent && is_kernels(place->parent)) {
-		cite_around(act, "");
-		DECISION_SAY(act->question->ret->remedy,
-			     "none: what is there is made by the kernel");
-		return refuse(act, 0);
-	}
+	if (act->kind->is_of_parent && is_kernels(place->parent))
+		return refuse_kernels(act);
 	return act->kind->is_of_parent && refuse_mode(act, place->directory, S_IWUSR);
 }
 
@@ -429,6 +441,53 @@ static bool is_process_one(const struct act *act)
 		return false;
 	inside = act->place.path + strlen(text_of(act, cover->target));
 	return strcmp(inside, "/1") == 0 || strncmp(inside, "/1/", 3) == 0;
+}
+
+/* Is the name a link of procfs that leads where a process has something open? */
+static bool is_magic(const char *name, size_t length, const char *before, size_t before_length)
+{
+	static const char *const links[] = { "exe", "cwd", "root" };
+	static const char *const directories[] = { "fd", "map_files" };
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		if (length == strlen(links[i]) && strncmp(name, links[i], length) == 0)
+			return true;
+	}
+	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
+		if (before_length == strlen(directories[i]) &&
+		    strncmp(before, directories[i], before_length) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Does the way go through such a link? Where that leads, no plan knows. */
+static bool leads_away(const struct act *act)
+{
+	const struct place *place = &act->place;
+	const char *name, *before;
+	size_t length, before_length;
+
+	if (place->state != PLACE_INSIDE || place->cover->kind != PLAN_PROC)
+		return false;
+	before = place->path + strlen(text_of(act, place->cover->target)) + 1;
+	before_length = strcspn(before, "/");
+	for (name = before + before_length; name[0] == '/'; name += length) {
+		name++;
+		length = strcspn(name, "/");
+		if (is_magic(name, length, before, before_length))
+			return name[length] == '/' || act->kind->follow;
+		before = name;
+		before_length = length;
+	}
+	return false;
+}
+
+static void allow_away(const struct act *act)
+{
+	cite(act, act->place.cover, "a link of a process");
+	DECISION_SAY(act->question->ret->condition, "if it is allowed where the link leads");
+	decision_allow(act->question->ret, "mounts");
 }
 
 static const char *condition_of(const struct act *act)
@@ -478,8 +537,9 @@ void decide_file(const struct question *question)
 		cite(&act, act.place.cover, "without the processes of others, such as the init");
 		DECISION_SAY(question->ret->remedy, "none: no profile can allow it");
 		(void)refuse(&act, ENOENT);
-		return;
-	}
-	if (!act.kind->check(&act) && !refuse_landlock(&act) && !refuse_file(&act))
+	} else if (leads_away(&act)) {
+		allow_away(&act);
+	} else if (!act.kind->check(&act) && !refuse_landlock(&act) && !refuse_file(&act)) {
 		allow(&act);
+	}
 }

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`msp-policy explain` and the tool explain_policy against reality: each operation is asked about
+and then done in a sandbox of the same profile. An answer that says allowed has to succeed, one that
+says refused or absent has to fail, with the errno that it names."""
+import functools
+import json
+import os
+import re
+import subprocess
+import unittest
+
+import support
+
+POLICY = os.path.join(support.BIN, "msp-policy")
+ACTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "explain_acts.py")
+LEAST = 60
+
+# (operation, does its condition hold; arguments of a system call). Not said: it holds. What a
+# condition is about, explain_acts.prepare() makes, or every host has, or has not.
+FILES = (
+    # binds of the host, read-only
+    ("read /usr/bin/env",), ("read /usr/bin/there-is-no-such", False), ("write /usr/bin/env",),
+    ("create /usr/bin/new",), ("delete /usr/bin/env",), ("list /usr",), ("list /usr/bin/env", False),
+    ("exec /usr/bin/true",), ("exec /usr/bin/there-is-no-such", False), ("write /usr",),
+    ("exec /usr/lib/os-release", False), ("delete /usr",), ("create /usr",),
+    ("delete /usr/bin/there-is-no-such",),
+    # links of the plan
+    ("read /bin/sh",), ("exec /bin/true",), ("list /lib",), ("write /bin/env",), ("delete /bin",),
+    ("create /bin",), ("create /bin/new",), ("create /var/run/x",), ("create /var/tmp/x",),
+    ("read /dev/stdin",), ("write /dev/stdout",), ("list /dev/fd",), ("read /etc/os-release",),
+    ("read /etc/mtab",), ("delete /etc/mtab",),
+    # the tree that the plan makes
+    ("read /etc/passwd",), ("write /etc/passwd",), ("delete /etc/passwd",), ("create /etc/passwd",),
+    ("exec /etc/passwd",), ("list /etc/passwd",), ("read /etc/passwd/x",), ("create /etc/new",),
+    ("create /new",), ("delete /new",), ("write /new",), ("list /",), ("read /",), ("list /etc",),
+    ("read /etc",), ("create /run/x",), ("list /run",), ("delete /run",), ("list /var/empty",),
+    ("create /var/empty/x",), ("write /run",), ("exec /run",), ("delete /",), ("create /",),
+    ("list /home",), ("create /home/other",),
+    # what a sandbox does not have
+    ("read /root/.ssh/id_rsa",), ("list /root",), ("create /root/x",), ("delete /root/x",),
+    ("delete /root",), ("read /etc/shadow",), ("list /home/somebody-else",), ("list /sys",),
+    ("write /sys/kernel/mm/x",), ("list /boot",), ("read /var/log/syslog",), ("exec /root/x",),
+    ("read /run/../root/x",), ("list /mnt",),
+    # file systems of the sandbox's own
+    ("create /tmp/new",), ("write /tmp/second",), ("read /tmp/there",), ("delete /tmp/first",),
+    ("list /tmp",), ("exec /tmp/there",), ("delete /tmp/folder",), ("delete /tmp",), ("read /tmp",),
+    ("write /tmp",), ("create /tmp",), ("create /workspace/new",), ("exec /workspace/there",),
+    ("read /workspace/../tmp/second",), ("write /home/agent/there",), ("create /home/agent/new",),
+    ("create /dev/shm/new",), ("exec /dev/shm/there",), ("read /dev/shm/there",),
+    ("delete /dev/shm/first",), ("delete /workspace",), ("list /workspace/folder",),
+    # devices
+    ("read /dev/null",), ("write /dev/null",), ("write /dev/full",), ("read /dev/zero",),
+    ("read /dev/urandom",), ("read /dev/tty", False), ("exec /dev/null",), ("list /dev/null",),
+    ("delete /dev/null",), ("create /dev/null",), ("create /dev/new",), ("read /dev/sda",),
+    ("read /dev/mem",), ("read /dev/kmsg",), ("read /dev/null/x",), ("list /dev",),
+    ("read /dev/ptmx",), ("write /dev/ptmx",), ("list /dev/pts",), ("create /dev/pts/new",),
+    ("delete /dev/pts/ptmx",), ("read /dev/pts/77", False), ("write /dev/pts",),
+    # procfs and what is masked in it
+    ("read /proc/self/status",), ("read /proc/version",), ("write /proc/self/oom_score_adj",),
+    ("write /proc/sys/kernel/hostname", False), ("write /proc/sysrq-trigger", False),
+    ("read /proc/kcore", False), ("create /proc/new",), ("delete /proc/version",),
+    ("exec /proc/version",), ("read /proc/1/environ",), ("list /proc/1",), ("read /proc/1/mem",),
+    ("exec /proc/self/exe",), ("write /proc/self/exe", False), ("read /proc/self/root/etc/passwd",),
+    ("write /proc/self/root/etc/passwd", False), ("delete /proc/self/fd/0",),
+    ("list /proc/self/cwd",), ("list /proc",), ("read /proc",), ("write /proc",),
+    ("read /proc/kallsyms",), ("read /proc/cmdline",), ("write /proc/cmdline",),
+    ("exec /proc/cmdline",), ("list /proc/bus",), ("read /proc/bus/pci",), ("create /proc/bus/x",),
+    ("delete /proc/bus",), ("delete /proc/cmdline",), ("list /proc/cmdline", False),
+    ("create /proc/cmdline",), ("write /proc/bus", False), ("exec /proc/bus",),
+)
+SOCKETS = (
+    ("connect unix:/tmp/socket",), ("connect unix:/tmp/nothing", False), ("connect unix:/etc/passwd",),
+    ("connect unix:/tmp",), ("connect unix:/run/user/1000/bus",), ("connect unix:/dev/log",),
+    ("connect unix:/var/run/docker.sock",), ("connect unix:/tmp/there", False),
+    ("connect unix:/dev/null",), ("connect unix:/var/empty",), ("connect unix:/etc/passwd/x",),
+    ("connect unix:/usr/bin/env", False), ("connect unix:/",), ("connect unix:@listens",),
+    ("connect unix:@/tmp/.X11-unix/X0", False), ("connect 127.0.0.1:8080",),
+    ("connect 127.0.0.1:9", False), ("connect 127.9.9.9:8080",), ("connect 0.0.0.0:8080",),
+    ("connect localhost:8080",), ("connect sandbox:8080",), ("connect [::1]:8081",),
+    ("connect [::1]:9", False), ("connect 192.0.2.1:443",), ("connect 10.0.0.1:22",),
+    ("connect [2001:db8::1]:443",), ("connect example.com:443",), ("connect udp:192.0.2.1:53",),
+    ("connect udp:127.0.0.1:53",), ("connect udp:[::1]:53",), ("connect 169.254.169.254:80",),
+    ("bind 8082",), ("bind 8080", False), ("bind 0",), ("bind 80",), ("bind 1023",),
+    ("bind 1024",), ("bind udp:5353",), ("bind udp:53",),
+)
+ALLOWED_CALLS = (
+    "getppid", "sched_yield", "timerfd_create", "getxattr", "pidfd_open",
+)
+REFUSED_CALLS = (
+    "inotify_init", "ptrace", "syslog", "chroot", "mount", "init_module", "mbind", "keyctl",
+    "unshare", "perf_event_open", "open_by_handle_at", "kcmp", "bpf", "userfaultfd",
+    "io_uring_setup", "clone3", "openat2", "futex_waitv", "epoll_pwait2",
+    "landlock_create_ruleset", "mlock", "shmget", "setuid", "sched_setscheduler", "tee", "capset",
+    "ustat", "mseal", "statmount", "9999", "425", "512", "1073741824",
+)
+# With arguments that the condition leaves, and with such that it is about.
+CONDITIONAL_CALLS = (
+    ("clone", (0x800,), (0x10000000,)),
+    ("openat", (-1, "x", 0o100 | 0o1, 0o644), (-1, "x", 0o100 | 0o1, 0o4755)),
+    ("mmap", (0, 0, 0, 0x22), (0, 0x200000, 3, 0x40022)),
+    ("ioctl", (-1, 0x5401), (-1, 0x5412)),
+    ("socketpair", (1, 1, 0, 0), (2, 1, 0, 0)),
+    ("setsockopt", (-1, 1, 2), (-1, 6, 23)),
+    ("sendto", (-1, 0, 0, 0), (-1, 0, 0, 0x20000000)),
+    ("chmod", ("/tmp/there", 0o755), ("/tmp/there", 0o4755)),
+    ("mknod", ("/tmp/fifo", 0o010644), ("/tmp/device", 0o020666, 0x103)),
+    ("personality", (0xffffffff,), (0x0400000,)),
+    ("prctl", (3,), (35,)),
+    ("prlimit64", (0, 7, 0, 0), (1, 7, 0, 0)),
+    ("renameat2", (-1, "a", -1, "b", 0), (-1, "a", -1, "b", 4)),
+    ("memfd_create", ("x", 0), ("x", 4)),
+    ("seccomp", (2, 0, 0), (1, 8, 0)),
+    ("socket", (2, 1, 0), (17, 3, 0)),
+    ("socket", (2, 2, 17), (2, 1, 262)),
+)
+
+
+def calls():
+    for name in ALLOWED_CALLS + REFUSED_CALLS:
+        yield (f"syscall {name}", True, (-1, -1, -1, -1, -1, -1))
+    for name, kept, broken in CONDITIONAL_CALLS:
+        yield (f"syscall {name}", True, kept)
+        yield (f"syscall {name}", False, broken)
+
+
+def cases():
+    for row in FILES + SOCKETS:
+        yield (row[0], row[1] if len(row) > 1 else True, ())
+    yield from calls()
+
+
+def setUpModule():
+    if os.geteuid() == 0:
+        raise unittest.SkipTest("needs an ordinary user")
+
+
+@functools.lru_cache(maxsize=None)
+def profiles():
+    result = subprocess.run([POLICY, "list"], capture_output=True, text=True, check=True)
+    return [line.split()[0] for line in result.stdout.splitlines()]
+
+
+def explain(profile, operations):
+    """The two lines of each."""
+    result = subprocess.run([POLICY, "explain", profile, *operations], capture_output=True,
+                            text=True, check=True)
+    lines = result.stdout.splitlines()
+    return ["\n".join(lines[i:i + 2]) for i in range(0, len(lines), 2)]
+
+
+def done(profile, operations):
+    """What comes of each in a sandbox."""
+    with open(ACTS, encoding="ascii") as file:
+        program = file.read()
+    result = support.run("python3", "-c", program, options=("--profile", profile),
+                         input=json.dumps(operations))
+    if result.returncode != 0:
+        raise AssertionError(result.stderr)
+    return json.loads(result.stdout.partition(" ")[2])
+
+
+def first_line(text):
+    """(answer, is it conditional, errno's name or None)"""
+    line = text.splitlines()[0]
+    error = re.search(r"\((E[A-Z]+)\)$", line)
+    return line.partition(":")[0], ", if " in line, error and error[1]
+
+
+def contradiction(text, outcome, holds):
+    """How an answer and what happened differ; None: they agree."""
+    answer, is_conditional, error = first_line(text)
+    if not holds and answer == "allowed" and not is_conditional:
+        return "says allowed whatever the condition"
+    if answer == "allowed":
+        return None if (outcome == "ok") == holds else "says allowed"
+    if outcome == "ok":
+        return f"says {answer}"
+    return None if error in (None, outcome) else f"says {error}"
+
+
+class Reality(unittest.TestCase):
+    def check(self, profile):
+        rows = list(cases())
+        texts = explain(profile, [row[0] for row in rows])
+        outcomes = done(profile, [(row[0], row[2]) for row in rows])
+        self.assertEqual((len(texts), len(outcomes)), (len(rows), len(rows)))
+        self.assertGreaterEqual(len({row[0] for row in rows}), LEAST)
+        for (operation, holds, arguments), text, outcome in zip(rows, texts, outcomes):
+            with self.subTest(operation=operation, arguments=arguments, holds=holds):
+                problem = contradiction(text, outcome, holds)
+                self.assertIsNone(problem, f"{outcome} happened, and it {problem}:\n{text}")
+        return texts
+
+    def test_each_profile(self):
+        for profile in profiles():
+            with self.subTest(profile=profile):
+                texts = self.check(profile)
+                answers = {first_line(text)[:2] for text in texts}
+                self.assertEqual(answers, {("allowed", False), ("allowed", True),
+                                           ("refused", False), ("absent", False)})
+
+    def test_a_wrong_answer_is_found(self):
+        wrong = (("allowed: x\nrule: y", "EROFS", True), ("refused: x\nrule: y", "ok", True),
+                 ("refused: x: z (EACCES)\nrule: y", "EROFS", True),
+                 ("allowed: x, if y\nrule: z", "ok", False), ("absent: x\nrule: y", "ok", True),
+                 ("allowed: x, if y\nrule: z", "ENOENT", True))
+        right = (("allowed: x\nrule: y", "ok", True), ("refused: x: y (EROFS)\nz", "EROFS", True),
+                 ("refused: x\nrule: y", "EACCES", True), ("allowed: x, if y\nz", "ENOENT", False))
+        for row in wrong:
+            self.assertIsNotNone(contradiction(*row), row)
+        for row in right:
+            self.assertIsNone(contradiction(*row), row)
+
+
+class Tool(unittest.TestCase):
+    """The same through the protocol."""
+
+    def test_same_text(self):
+        operations = sorted({row[0] for row in cases()})
+        with support.Server() as server:
+            server.initialize()
+            for profile in profiles():
+                for operation, text in zip(operations, explain(profile, operations)):
+                    with self.subTest(profile=profile, operation=operation):
+                        result = server.call("explain_policy", profile=profile,
+                                             operation=operation)
+                        self.assertFalse(result.get("isError"), result)
+                        self.assertEqual(support.text_of(result), text)
+                        self.check_data(result["structuredContent"], profile, operation, text)
+
+    def check_data(self, data, profile, operation, text):
+        answer, is_conditional, error = first_line(text)
+        self.assertEqual((data["profile"], data["operation"]), (profile, operation))
+        self.assertEqual(data["answer"], "conditional" if is_conditional else answer)
+        self.assertEqual(data["error"], error or "")
+        self.assertIn(data["rule"], text)
+        self.assertIn(data["remedy"], text)
+        self.assertEqual(data["remedy"] == "", "remedy:" not in text)
+        if data["origin"]["file"]:
+            self.assertIn(f"({data['origin']['file']}:{data['origin']['line']})", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
