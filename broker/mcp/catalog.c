@@ -7,6 +7,7 @@
 #include "mcp/resource_log.h"
 #include "mcp/resource_policy.h"
 #include "mcp/tool_execution.h"
+#include "mcp/tool_explain.h"
 #include "mcp/tool_run.h"
 
 static const struct tool *const tools[] = {
@@ -16,6 +17,7 @@ static const struct tool *const tools[] = {
 	&tool_write_stdin,
 	&tool_kill_execution,
 	&tool_list_sandboxes,
+	&tool_explain_policy,
 	NULL,
 };
 

@@ -16,7 +16,7 @@ CAPABILITIES = {"tools": {"listChanged": True}, "prompts": {},
 # Each tool with what its annotations say: does it only read, is twice the same as once.
 TOOLS = {"run_command": (False, False), "run_code": (False, False), "read_output": (True, False),
          "write_stdin": (False, False), "kill_execution": (False, False),
-         "list_sandboxes": (True, True)}
+         "list_sandboxes": (True, True), "explain_policy": (True, True)}
 
 
 class Eras(unittest.TestCase):
@@ -51,7 +51,7 @@ class Eras(unittest.TestCase):
             is_read_only, is_idempotent = TOOLS[tool["name"]]
             self.assertEqual(hints, {"readOnlyHint": is_read_only, "destructiveHint": False,
                                      "idempotentHint": is_idempotent, "openWorldHint": False})
-            self.assertEqual("outputSchema" in tool, tool["name"] == "list_sandboxes")
+            self.assertEqual("outputSchema" in tool, tool["name"] in ("list_sandboxes", "explain_policy"))
 
     def check_modern(self, result):
         self.assertEqual(result["resultType"], "complete")

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/tool_explain.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "mcp/call.h"
+#include "memory.h"
+#include "policy/decide.h"
+
+enum explain_param {
+	EXPLAIN_OPERATION,
+	EXPLAIN_PROFILE,
+	EXPLAIN_PARAMS,
+};
+
+/* Room for the first word, too. */
+#define TEXT_MAX (OPERATION_TEXT_MAX - 1)
+
+static const struct tool_param params[EXPLAIN_PARAMS] = {
+	[EXPLAIN_OPERATION] = { .name = "operation",
+				.kind = PARAM_TEXT,
+				.is_required = true,
+				.bytes_max = TEXT_MAX,
+				.description = "One of: read PATH, write PATH, create PATH, delete "
+					       "PATH, list PATH, exec PATH, connect HOST:PORT, "
+					       "connect unix:PATH, connect unix:@NAME, bind PORT, "
+					       "syscall NAME. Paths are absolute, inside the "
+					       "sandbox." },
+	[EXPLAIN_PROFILE] = { .name = "profile",
+			      .kind = PARAM_NAME,
+			      .source = NAMES_PROFILES,
+			      .bytes_max = IPC_NAME_MAX,
+			      .description = "Name of the policy to ask about; the usual one if "
+					     "left out." },
+};
+
+/* What is true of some answers only is not required. */
+static const char schema[] =
+	"{\"type\":\"object\",\"properties\":{"
+	"\"profile\":{\"type\":\"string\"},"
+	"\"operation\":{\"type\":\"string\"},"
+	"\"answer\":{\"type\":\"string\",\"enum\":[\"allowed\",\"conditional\",\"refused\","
+	"\"absent\"],\"description\":\"conditional: allowed if `condition` is true; absent: "
+	"there is nothing of that name in the sandbox\"},"
+	"\"condition\":{\"type\":\"string\"},"
+	"\"layer\":{\"type\":\"string\",\"enum\":[\"mounts\",\"landlock\",\"seccomp\","
+	"\"network\"]},"
+	"\"error\":{\"type\":\"string\",\"description\":\"The errno that a program gets, such as "
+	"EROFS\"},"
+	"\"rule\":{\"type\":\"string\",\"description\":\"What of the policy says so\"},"
+	"\"origin\":{\"type\":\"object\",\"properties\":{\"file\":{\"type\":\"string\"},"
+	"\"line\":{\"type\":\"integer\"}},\"required\":[\"file\",\"line\"],"
+	"\"additionalProperties\":false,\"description\":\"Where that stands\"},"
+	"\"remedy\":{\"type\":\"string\",\"description\":\"What the operator can write into a "
+	"profile; no request can do it\"}},"
+	"\"required\":[\"profile\",\"operation\",\"answer\",\"layer\",\"rule\"],"
+	"\"additionalProperties\":false}";
+
+static void put_if(struct json_writer *writer, const char *key, const char *text)
+{
+	if (text[0] != '\0')
+		json_put_text(writer, key, text);
+}
+
+static void put_decision(struct json_writer *writer, const struct plan *plan,
+			 const struct operation *operation, const struct decision *decision)
+{
+	json_put_text(writer, "operation", operation->text);
+	json_put_text(writer, "answer", decision_answer_name(decision->answer));
+	put_if(writer, "condition", decision->condition);
+	json_put_text(writer, "layer", decision->layer);
+	put_if(writer, "error", decision_error_name(decision->error));
+	json_put_text(writer, "rule", decision->rule);
+	if (decision->origin.file != 0) {
+		json_open_object(writer, "origin");
+		json_put_text(writer, "file", plan_string(plan, decision->origin.file));
+		json_put_number(writer, "line", decision->origin.line);
+		json_close_object(writer);
+	}
+	put_if(writer, "remedy", decision->remedy);
+}
+
+static void answer_decision(struct call *call, const char *profile,
+			    const struct operation *operation, const struct decision *decision)
+{
+	const struct plan *plan = &call->session->host->plan;
+	struct buffer text = { 0 };
+	struct answer answer;
+	char lines[DECISION_TEXT_MAX];
+
+	decision_print(plan, operation, decision, lines);
+	buffer_append_text(&text, lines);
+	call_open_result(call, &answer);
+	call_put_text(&answer, &text, false);
+	json_open_object(&answer.writer, "structuredContent");
+	json_put_text(&answer.writer, "profile", profile);
+	put_decision(&answer.writer, plan, operation, decision);
+	json_close_object(&answer.writer);
+	call_close_result(call, &answer);
+	buffer_done(&text);
+}
+
+/* A profile that is shown to clients; NULL: none. */
+static const struct plan_profile *find_profile(const struct plan *plan, const char *name)
+{
+	const int index = plan->bytes ? plan_profile_find(plan, name) : -1;
+	const struct plan_profile *profile = index < 0 ? NULL : plan_profile(plan, (uint32_t)index);
+
+	return profile && !plan_is_internal(plan, profile) ? profile : NULL;
+}
+
+/* A string without NUL of at most `room` - 1 bytes, with one. */
+static void copy_text(const struct json_value *value, char *to, size_t room)
+{
+	if (value->size >= room)
+		bug("an argument longer than its table says");
+	memcpy(to, value->text, value->size);
+	to[value->size] = '\0';
+}
+
+static void explain_policy(struct call *call, const struct json_document *document,
+			   struct json_value *const *values)
+{
+	const struct host *host = call->session->host;
+	char text[TEXT_MAX + 1], name[IPC_NAME_MAX + 1], problem[OPERATION_PROBLEM_MAX];
+	const struct plan_profile *profile;
+	struct operation operation;
+	struct decision decision;
+
+	(void)document;
+	copy_text(values[EXPLAIN_OPERATION], text, sizeof(text));
+	if (values[EXPLAIN_PROFILE])
+		copy_text(values[EXPLAIN_PROFILE], name, sizeof(name));
+	else
+		(void)snprintf(name, sizeof(name), "%s", host->posture.profile);
+	profile = find_profile(&host->plan, name);
+	if (!profile)
+		call_fail_text(call, "There is no policy of that profile to explain.");
+	else if (operation_parse(text, &operation, problem) != 0)
+		call_fail_text(call, problem);
+	else if (decide(&host->plan, profile, &operation, &decision) != 0)
+		bug("an operation of a kind that is not known");
+	else
+		answer_decision(call, name, &operation, &decision);
+}
+
+const struct tool tool_explain_policy = {
+	.name = "explain_policy",
+	.title = "Explain what a sandbox allows",
+	.description =
+		"Say whether a program in a sandbox may do something, without doing it: whether it "
+		"is allowed, refused or not there, the error that a program gets, the rule of the "
+		"policy with its file and line, and what the operator could change. Use it when "
+		"something was refused, before you look for a way around it: what is refused in "
+		"one run is refused in every run of the profile, and no argument of a tool changes "
+		"it.",
+	.params = params,
+	.param_count = EXPLAIN_PARAMS,
+	.output_schema = schema,
+	.is_read_only = true,
+	.is_idempotent = true,
+	.handler = explain_policy,
+};
