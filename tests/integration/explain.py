@@ -7,8 +7,11 @@ import functools
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import unittest
+import unittest.mock
 
 import support
 
@@ -211,6 +214,93 @@ class Reality(unittest.TestCase):
             self.assertIsNotNone(contradiction(*row), row)
         for row in right:
             self.assertIsNone(contradiction(*row), row)
+
+
+# Corners that no shipped profile has: directories of the host in two places, modes, rights that
+# differ, TCP behind Landlock.
+NARROW = """name: narrow
+extends: default
+description: corners of the answers
+network: none
+files:
+  - {at: /data, kind: bind, from: /usr}
+  - {at: /part, kind: bind, from: /usr/lib}
+  - {at: /plain, kind: bind, from: /usr/bin, noexec: true}
+  - {at: /closed, kind: directory, mode: 0600}
+  - {at: /closed/file, kind: file, text: x}
+  - {at: /unreadable, kind: file, text: x, mode: 0200}
+  - {at: /loop, kind: symlink, to: loop/x}
+  - {at: /up, kind: symlink, to: ../../tmp/./folder}
+  - {at: /fixed, kind: tmpfs, size: 1M, inodes: 1K, mode: 0500}
+  - {at: /narrow, kind: tmpfs, size: 1M, inodes: 1K, mode: 0700}
+  - {at: /half, kind: tmpfs, size: 1M, inodes: 1K, mode: 0700}
+  - {at: /usr/share/doc, kind: mask}
+landlock:
+  - {path: /, rights: [list]}
+  - {path: /etc, rights: [list]}
+  - {path: /plain, rights: [read, execute]}
+  - {path: /fixed, rights: [read, write, create]}
+  - {path: /narrow, rights: [read]}
+  - {path: /narrow/later, rights: [read, write]}
+  - {path: /half, rights: [read, create]}
+  - {path: /dev, rights: [read]}
+  - {path: /dev/null, rights: [write]}
+  - {path: /home/agent, rights: [read, write]}
+seccomp:
+  refuse: [unlinkat, getxattr]
+"""
+NARROW_CASES = (
+    ("read /data/bin/env",), ("exec /data/bin/true",), ("write /data/bin/env",), ("write /data",),
+    ("list /part",), ("read /part/os-release",), ("exec /part/os-release",),
+    ("read /plain/env",),
+    ("exec /plain/true",), ("write /plain/env",), ("create /plain/x",), ("list /closed",),
+    ("read /closed/file",), ("read /closed/nothing",), ("create /closed/x",), ("read /unreadable",),
+    ("write /unreadable",), ("read /loop",), ("read /loop/x",), ("create /loop",), ("delete /loop",),
+    ("list /up",), ("read /up/../there",), ("create /fixed/x",), ("list /fixed",),
+    ("create /narrow/x",), ("list /narrow",), ("create /half/x",), ("read /usr/share/doc/x",),
+    ("list /usr/share/doc",), ("create /usr/share/doc/x",), ("list /data/share/doc",),
+    ("read /etc/passwd",), ("list /etc",), ("read /etc/hosts",), ("write /etc/hosts",),
+    ("exec /etc/hosts",), ("write /dev/null",), ("write /dev/full",), ("read /dev/full",),
+    ("write /dev/ptmx",), ("create /home/agent/x",), ("list /home/agent",),
+    ("delete /home/agent/first",), ("connect 127.0.0.1:8080",), ("connect 192.0.2.1:80",),
+    ("connect [::1]:80",), ("connect nobody.example:80",), ("connect udp:127.0.0.1:53",),
+    ("connect udp:192.0.2.1:53",), ("bind 8082",), ("bind 80",), ("bind 0",), ("bind udp:5353",),
+    ("connect unix:/tmp/socket",), ("connect unix:@listens",), ("connect unix:/closed/file",),
+    ("connect unix:/unreadable",), ("connect unix:/fixed",), ("syscall getxattr", True, (-1,) * 6),
+    ("syscall getppid", True, (-1,) * 6), ("list /data",), ("read /data", False),
+)
+
+
+class Narrow(unittest.TestCase):
+    """A profile of an operator's, in a copy of the programs."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        support.limits()  # of the programs as they are
+        for name in os.listdir(support.BIN):
+            shutil.copy(os.path.join(support.BIN, name), self.folder)
+        source = os.path.join(self.folder, "narrow.yaml")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(NARROW)
+        subprocess.run([POLICY, "compile", "-o", os.path.join(self.folder, "builtin.policy"),
+                        source], check=True)
+        patch = unittest.mock.patch.object(support, "MSP", os.path.join(self.folder, "msp"))
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_narrow(self):
+        rows = [(row[0], row[1] if len(row) > 1 else True, row[2] if len(row) > 2 else ())
+                for row in NARROW_CASES]
+        outcomes = done("narrow", [(row[0], row[2]) for row in rows])
+        with support.Server() as server:
+            server.initialize()
+            for (operation, holds, _), outcome in zip(rows, outcomes):
+                text = support.text_of(server.call("explain_policy", profile="narrow",
+                                                   operation=operation))
+                with self.subTest(operation=operation, holds=holds):
+                    problem = contradiction(text, outcome, holds)
+                    self.assertIsNone(problem, f"{outcome} happened, and it {problem}:\n{text}")
 
 
 class Tool(unittest.TestCase):
