@@ -149,12 +149,12 @@ const struct tool tool_explain_policy = {
 	.name = "explain_policy",
 	.title = "Explain what a sandbox allows",
 	.description =
-		"Say whether a program in a sandbox may do something, without doing it: whether it "
-		"is allowed, refused or not there, the error that a program gets, the rule of the "
-		"policy with its file and line, and what the operator could change. Use it when "
-		"something was refused, before you look for a way around it: what is refused in "
-		"one run is refused in every run of the profile, and no argument of a tool changes "
-		"it.",
+		"Say whether a program in a sandbox may do something, without doing it. The answer "
+		"is allowed, refused or absent, with the error that a program gets, the rule of "
+		"the policy with its file and line, and what the operator could change. Use it "
+		"when something was refused, before you look for a way around it. What is refused "
+		"in one run is refused in every run under the same profile, and no argument of a "
+		"tool changes it.",
 	.params = params,
 	.param_count = EXPLAIN_PARAMS,
 	.output_schema = schema,

@@ -24,7 +24,8 @@ LEAST = 60
 FILES = (
     # binds of the host, read-only
     ("read /usr/bin/env",), ("read /usr/bin/there-is-no-such", False), ("write /usr/bin/env",),
-    ("create /usr/bin/new",), ("delete /usr/bin/env",), ("list /usr",), ("list /usr/bin/env", False),
+    ("create /usr/bin/new",), ("delete /usr/bin/env",), ("list /usr",),
+    ("list /usr/bin/env", False),
     ("exec /usr/bin/true",), ("exec /usr/bin/there-is-no-such", False), ("write /usr",),
     ("exec /usr/lib/os-release", False), ("delete /usr",), ("create /usr",),
     ("delete /usr/bin/there-is-no-such",),
@@ -73,7 +74,8 @@ FILES = (
     ("create /proc/cmdline",), ("write /proc/bus", False), ("exec /proc/bus",),
 )
 SOCKETS = (
-    ("connect unix:/tmp/socket",), ("connect unix:/tmp/nothing", False), ("connect unix:/etc/passwd",),
+    ("connect unix:/tmp/socket",), ("connect unix:/tmp/nothing", False),
+    ("connect unix:/etc/passwd",),
     ("connect unix:/tmp",), ("connect unix:/run/user/1000/bus",), ("connect unix:/dev/log",),
     ("connect unix:/var/run/docker.sock",), ("connect unix:/tmp/there", False),
     ("connect unix:/dev/null",), ("connect unix:/var/empty",), ("connect unix:/etc/passwd/x",),
@@ -255,7 +257,8 @@ NARROW_CASES = (
     ("read /plain/env",),
     ("exec /plain/true",), ("write /plain/env",), ("create /plain/x",), ("list /closed",),
     ("read /closed/file",), ("read /closed/nothing",), ("create /closed/x",), ("read /unreadable",),
-    ("write /unreadable",), ("read /loop",), ("read /loop/x",), ("create /loop",), ("delete /loop",),
+    ("write /unreadable",), ("read /loop",), ("read /loop/x",), ("create /loop",),
+    ("delete /loop",),
     ("list /up",), ("read /up/../there",), ("create /fixed/x",), ("list /fixed",),
     ("create /narrow/x",), ("list /narrow",), ("create /half/x",), ("read /usr/share/doc/x",),
     ("list /usr/share/doc",), ("create /usr/share/doc/x",), ("list /data/share/doc",),

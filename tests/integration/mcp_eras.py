@@ -51,7 +51,8 @@ class Eras(unittest.TestCase):
             is_read_only, is_idempotent = TOOLS[tool["name"]]
             self.assertEqual(hints, {"readOnlyHint": is_read_only, "destructiveHint": False,
                                      "idempotentHint": is_idempotent, "openWorldHint": False})
-            self.assertEqual("outputSchema" in tool, tool["name"] in ("list_sandboxes", "explain_policy"))
+            self.assertEqual("outputSchema" in tool,
+                             tool["name"] in ("list_sandboxes", "explain_policy"))
 
     def check_modern(self, result):
         self.assertEqual(result["resultType"], "complete")
