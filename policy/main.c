@@ -35,8 +35,8 @@ static const char usage[] =
 	"\n"
 	"The format of the file: msp-policy(5).\n";
 
-/* More than any command takes. */
-#define ARGUMENTS_MAX 16
+/* Of `explain`, which answers many questions at once for scripts; no other takes as many. */
+#define ARGUMENTS_MAX 1024
 
 /* The command line behind the command. */
 struct request {

@@ -220,36 +220,37 @@ class Reality(unittest.TestCase):
 
 # Corners that no shipped profile has: directories of the host in two places, modes, rights that
 # differ, TCP behind Landlock.
-NARROW = """name: narrow
-extends: default
-description: corners of the answers
-network: none
-files:
-  - {at: /data, kind: bind, from: /usr}
-  - {at: /part, kind: bind, from: /usr/lib}
-  - {at: /plain, kind: bind, from: /usr/bin, noexec: true}
-  - {at: /closed, kind: directory, mode: 0600}
-  - {at: /closed/file, kind: file, text: x}
-  - {at: /unreadable, kind: file, text: x, mode: 0200}
-  - {at: /loop, kind: symlink, to: loop/x}
-  - {at: /up, kind: symlink, to: ../../tmp/./folder}
-  - {at: /fixed, kind: tmpfs, size: 1M, inodes: 1K, mode: 0500}
-  - {at: /narrow, kind: tmpfs, size: 1M, inodes: 1K, mode: 0700}
-  - {at: /half, kind: tmpfs, size: 1M, inodes: 1K, mode: 0700}
-  - {at: /usr/share/doc, kind: mask}
-landlock:
-  - {path: /, rights: [list]}
-  - {path: /etc, rights: [list]}
-  - {path: /plain, rights: [read, execute]}
-  - {path: /fixed, rights: [read, write, create]}
-  - {path: /narrow, rights: [read]}
-  - {path: /narrow/later, rights: [read, write]}
-  - {path: /half, rights: [read, create]}
-  - {path: /dev, rights: [read]}
-  - {path: /dev/null, rights: [write]}
-  - {path: /home/agent, rights: [read, write]}
-seccomp:
-  refuse: [unlinkat, getxattr]
+NARROW = """profiles:
+- name: narrow
+  extends: default
+  description: corners of the answers
+  network: none
+  files:
+    - {at: /data, kind: bind, from: /usr}
+    - {at: /part, kind: bind, from: /usr/lib}
+    - {at: /plain, kind: bind, from: /usr/bin, noexec: true}
+    - {at: /closed, kind: directory, mode: 0600}
+    - {at: /closed/file, kind: file, text: x}
+    - {at: /unreadable, kind: file, text: x, mode: 0200}
+    - {at: /loop, kind: symlink, to: loop/x}
+    - {at: /up, kind: symlink, to: ../../tmp/./folder}
+    - {at: /fixed, kind: tmpfs, size: 1M, inodes: 1K, mode: 0500}
+    - {at: /narrow, kind: tmpfs, size: 1M, inodes: 1K, mode: 0700}
+    - {at: /half, kind: tmpfs, size: 1M, inodes: 1K, mode: 0700}
+    - {at: /usr/share/doc, kind: mask}
+  landlock:
+    - {path: /, rights: [list]}
+    - {path: /etc, rights: [list]}
+    - {path: /plain, rights: [read, execute]}
+    - {path: /fixed, rights: [read, write, create]}
+    - {path: /narrow, rights: [read]}
+    - {path: /narrow/later, rights: [read, write]}
+    - {path: /half, rights: [read, create]}
+    - {path: /dev, rights: [read]}
+    - {path: /dev/null, rights: [write]}
+    - {path: /home/agent, rights: [read, write]}
+  seccomp:
+    refuse: [unlinkat, getxattr]
 """
 NARROW_CASES = (
     ("read /data/bin/env",), ("exec /data/bin/true",), ("write /data/bin/env",), ("write /data",),
@@ -287,7 +288,7 @@ class Narrow(unittest.TestCase):
         with open(source, "w", encoding="ascii") as file:
             file.write(NARROW)
         subprocess.run([POLICY, "compile", "-o", os.path.join(self.folder, "builtin.policy"),
-                        source], check=True)
+                        "--config", source], check=True)
         patch = unittest.mock.patch.object(support, "MSP", os.path.join(self.folder, "msp"))
         patch.start()
         self.addCleanup(patch.stop)

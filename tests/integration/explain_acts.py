@@ -184,5 +184,4 @@ def main():
     print(struct.calcsize("P") * 8, json.dumps(results))
 
 
-if __name__ == "__main__":
-    main()
+main()

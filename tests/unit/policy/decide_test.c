@@ -19,35 +19,36 @@ static struct decision decision;
 static char lines[DECISION_TEXT_MAX];
 
 static const char odd_profile[] =
-	"name: odd\n"
-	"extends: default\n"
-	"description: every corner\n"
-	"network: none\n"
-	"files:\n"
-	"  - {at: /data, kind: bind, from: /usr}\n"
-	"  - {at: /part, kind: bind, from: /usr/share}\n"
-	"  - {at: /secret, kind: bind, from: /srv/secret}\n"
-	"  - {at: /plain, kind: bind, from: /srv/plain, noexec: true, optional: true}\n"
-	"  - {at: /closed, kind: directory, mode: 0600}\n"
-	"  - {at: /closed/file, kind: file, text: x}\n"
-	"  - {at: /unreadable, kind: file, text: x, mode: 0200}\n"
-	"  - {at: /loop, kind: symlink, to: loop/x}\n"
-	"  - {at: /up, kind: symlink, to: ../../tmp/./x}\n"
-	"  - {at: /deep/down/there, kind: tmpfs, size: 1M, inodes: 1K, mode: 0500}\n"
-	"  - {at: /narrow, kind: tmpfs, size: 1M, inodes: 1K, mode: 0700}\n"
-	"  - {at: /half, kind: tmpfs, size: 1M, inodes: 1K, mode: 0700}\n"
-	"  - {at: /usr/share/masked, kind: mask}\n"
-	"landlock:\n"
-	"  - {path: /plain, rights: [read, execute]}\n"
-	"  - {path: /deep, rights: [read, write, create]}\n"
-	"  - {path: /narrow, rights: [read]}\n"
-	"  - {path: /narrow/later, rights: [write]}\n"
-	"  - {path: /half, rights: [read, create]}\n"
-	"  - {path: /up, rights: [ioctl]}\n"
-	"  - {path: /, rights: [list]}\n"
-	"seccomp:\n"
-	"  allow: [basic, files, process, memory, network]\n"
-	"  refuse: [openat]\n";
+	"profiles:\n"
+	"- name: odd\n"
+	"  extends: default\n"
+	"  description: every corner\n"
+	"  network: none\n"
+	"  files:\n"
+	"    - {at: /data, kind: bind, from: /usr}\n"
+	"    - {at: /part, kind: bind, from: /usr/share}\n"
+	"    - {at: /secret, kind: bind, from: /srv/secret}\n"
+	"    - {at: /plain, kind: bind, from: /srv/plain, noexec: true, optional: true}\n"
+	"    - {at: /closed, kind: directory, mode: 0600}\n"
+	"    - {at: /closed/file, kind: file, text: x}\n"
+	"    - {at: /unreadable, kind: file, text: x, mode: 0200}\n"
+	"    - {at: /loop, kind: symlink, to: loop/x}\n"
+	"    - {at: /up, kind: symlink, to: ../../tmp/./x}\n"
+	"    - {at: /deep/down/there, kind: tmpfs, size: 1M, inodes: 1K, mode: 0500}\n"
+	"    - {at: /narrow, kind: tmpfs, size: 1M, inodes: 1K, mode: 0700}\n"
+	"    - {at: /half, kind: tmpfs, size: 1M, inodes: 1K, mode: 0700}\n"
+	"    - {at: /usr/share/masked, kind: mask}\n"
+	"  landlock:\n"
+	"    - {path: /plain, rights: [read, execute]}\n"
+	"    - {path: /deep, rights: [read, write, create]}\n"
+	"    - {path: /narrow, rights: [read]}\n"
+	"    - {path: /narrow/later, rights: [write]}\n"
+	"    - {path: /half, rights: [read, create]}\n"
+	"    - {path: /up, rights: [ioctl]}\n"
+	"    - {path: /, rights: [list]}\n"
+	"  seccomp:\n"
+	"    allow: [basic, files, process, memory, network]\n"
+	"    refuse: [openat]\n";
 
 /* The same without a refused call. */
 static char open_profile[sizeof(odd_profile)];
@@ -118,18 +119,18 @@ Test(decide, the_text)
 {
 	ask("default", "write /etc/passwd");
 	cr_expect_str_eq(lines, "refused: write /etc/passwd: read-only file system (EROFS)\n"
-				"rule: files: /etc/passwd, file, read-only (default.yaml:34); "
+				"rule: files: /etc/passwd, file, read-only (default.yaml:35); "
 				"remedy: in a profile, files: [{at: /etc/passwd, kind: file, text: "
 				"...}]");
 	ask("default", "create /tmp/x");
 	cr_expect_str_eq(lines, "allowed: create /tmp/x\nrule: files: /tmp, tmpfs "
-				"(default.yaml:101)");
+				"(default.yaml:102)");
 	ask("default", "read /usr/bin/env");
 	expect_text("allowed: read /usr/bin/env, if the host has it and its mode lets this user\n");
 	ask("strict", "create /tmp/x");
-	expect_text("(strict.yaml:11)");
+	expect_text("(strict.yaml:12)");
 	ask("strict", "create /var/tmp/../tmp/x");
-	expect_text("(strict.yaml:11)");
+	expect_text("(strict.yaml:12)");
 }
 
 /* A rule is on an inode: the host's /usr is the same at /data. What lies above a bind is what is
@@ -140,7 +141,7 @@ Test(decide, landlock_knows_directories_of_the_host_wherever_they_are)
 	expect_conditional("exec /data/x");
 	expect_landlock("read /part/x");
 	expect_landlock("read /secret/x");
-	expect_text("landlock: at / there is list, but not read (od2.yaml:26)");
+	expect_text("landlock: at / there is list, but not read (od2.yaml:27)");
 	expect_text("remedy: in a profile, landlock: [{path: /secret, rights: [read]}]");
 	expect_conditional("list /secret");
 	expect_conditional("list /secret/below");
@@ -226,7 +227,7 @@ Test(decide, masks)
 Test(decide, seccomp_is_first)
 {
 	expect_answer("odd", "read /nothing", DECISION_REFUSED, "seccomp", EPERM);
-	expect_text("seccomp: `refuse` takes it out of group files (odd.yaml:29)");
+	expect_text("seccomp: `refuse` takes it out of group files (odd.yaml:30)");
 	expect_text("seccomp: {refuse: [...]} without openat");
 	expect_answer("odd", "delete /tmp/x", DECISION_ALLOWED, "mounts", 0);
 	expect_answer("odd", "syscall openat", DECISION_REFUSED, "seccomp", EPERM);
