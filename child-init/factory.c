@@ -99,15 +99,28 @@ static int handle_factory_cgroup(void *context, struct channel_message *message)
 
 static int handle_factory_bind(void *context, struct channel_message *message)
 {
-	struct bind *bind = &factory.binds[factory.bind_count];
+	struct bind *bind = &factory.shown.binds[factory.shown.bind_count];
 
-	if (factory.bind_count == BINDS_MAX)
+	if (factory.shown.bind_count == BINDS_MAX)
 		return -EPROTO;
 	/* Kept open, so that the inode's number is not given to another. */
 	if (fstat(channel_take_fd(message, 0), &bind->meant) != 0)
 		return -errno;
 	bind->is = message->body.factory_bind;
-	factory.bind_count++;
+	factory.shown.bind_count++;
+	return 0;
+}
+
+static int handle_factory_pin(void *context, struct channel_message *message)
+{
+	struct pin *pin = &factory.shown.pins[factory.shown.pin_count];
+
+	if (factory.shown.pin_count == PINS_MAX)
+		return -EPROTO;
+	if (fstat(channel_take_fd(message, 0), &pin->meant) != 0) /* kept open too */
+		return -errno;
+	pin->is = message->body.factory_pin;
+	factory.shown.pin_count++;
 	return 0;
 }
 
@@ -116,7 +129,9 @@ static int handle_factory_serve(void *context, struct channel_message *message)
 	struct ipc_factory_ready ready = { .stage = STAGE_NAMESPACES };
 	int error;
 
-	if (!factory.plans[0].bytes || message->body.factory_serve.binds != factory.bind_count)
+	if (!factory.plans[0].bytes ||
+	    message->body.factory_serve.binds != factory.shown.bind_count ||
+	    message->body.factory_serve.pins != factory.shown.pin_count)
 		return -EPROTO;
 	error = enter_namespaces();
 	if (!error) {
@@ -145,8 +160,7 @@ static int need_base(uint32_t profile, uint32_t *ret_stage)
 
 	if (factory.is_built[factory.plan.slot][profile])
 		return 0;
-	error = mounts_build_base(&factory.plan, profile, factory.host, factory.binds,
-				  factory.bind_count, ret_stage);
+	error = mounts_build_base(&factory.plan, profile, factory.host, &factory.shown, ret_stage);
 	factory.is_built[factory.plan.slot][profile] = error == 0;
 	return error;
 }
@@ -228,6 +242,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_factory_start] = handle_factory_start,
 	[IPC_TYPE_factory_cgroup] = handle_factory_cgroup,
 	[IPC_TYPE_factory_bind] = handle_factory_bind,
+	[IPC_TYPE_factory_pin] = handle_factory_pin,
 	[IPC_TYPE_factory_serve] = handle_factory_serve,
 	[IPC_TYPE_factory_policy] = handle_factory_policy,
 	[IPC_TYPE_factory_forget] = handle_factory_forget,

@@ -26,8 +26,7 @@ struct factory {
 	int cgroup;      /* directory of all sandbox cgroups, or -1 */
 	int next_cgroup; /* for the next sandbox_create, or -1 */
 	uint32_t cgroup_slots;
-	uint32_t bind_count;
-	struct bind binds[BINDS_MAX];
+	struct shown shown;
 	bool is_built[GENERATIONS_MAX][PLAN_PROFILES_MAX];
 	struct plan plans[GENERATIONS_MAX]; /* `plan` is the one that is being started from */
 	uint32_t newest;

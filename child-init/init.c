@@ -68,8 +68,7 @@ int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_
 	if (error)
 		return error;
 	STAGE_HOOK(STEP, STAGE_MOUNTS);
-	return mounts_enter(&factory->plan, profile, factory->binds, factory->bind_count,
-			    ret_stage);
+	return mounts_enter(&factory->plan, profile, &factory->shown, ret_stage);
 }
 
 /* Descriptors 0 to 2 exist, so that no other can take their numbers. */
@@ -135,8 +134,8 @@ static int build_ruleset(void)
 		return init.ruleset;
 	for (uint32_t i = 0; i < init.profile->rule_count && !error; i++)
 		error = add_rule(plan_string(plan, rules[i].path), rules[i].rights);
-	for (uint32_t i = 0; i < init.factory->bind_count && !error; i++)
-		error = add_rule(init.factory->binds[i].is.inside_path,
+	for (uint32_t i = 0; i < init.factory->shown.bind_count && !error; i++)
+		error = add_rule(init.factory->shown.binds[i].is.inside_path,
 				 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
 					 LANDLOCK_ACCESS_FS_EXECUTE);
 	return error;

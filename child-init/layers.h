@@ -90,6 +90,16 @@ static inline int layer_keep_capabilities(void)
 #define LAYER_READ_ONLY MOUNT_ATTR_RDONLY
 #endif
 
+/* A path of the operator's leads to what the launcher checked; without, wherever it leads now. */
+#ifdef MSP_WITHOUT_PINS
+#define LAYER_RESOLVE_PINNED RESOLVE_IN_ROOT
+#define LAYER_IS_MEANT(found, meant) ((void)(found), (void)(meant), 1)
+#else
+#define LAYER_RESOLVE_PINNED (RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS)
+#define LAYER_IS_MEANT(found, meant)                                                               \
+	((found)->st_dev == (meant)->st_dev && (found)->st_ino == (meant)->st_ino)
+#endif
+
 /* How names of a tree are resolved; without, as by joining paths: links lead where they will. */
 #ifdef MSP_WITHOUT_RESOLVE
 #define LAYER_RESOLVE 0

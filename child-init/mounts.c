@@ -17,16 +17,64 @@
 /* In every base tree; what masks a directory and a file. */
 #define EMPTY_DIRECTORY "var/empty"
 #define NULL_DEVICE "dev/null"
+
 /* One tree under construction. */
 struct tree {
 	const struct plan *plan;
+	uint32_t profile;
 	int root; /* O_PATH of the tree's root */
 	int host; /* O_PATH of the host's root */
-	const struct bind *binds;
-	uint32_t bind_count;
+	const struct shown *shown;
+	/* Mounts that workloads may write through. Nothing can until the tree is complete: a mount
+	 * point that is missing there must not come to be on the host. */
+	int writable[PLAN_MOUNTS_MAX];
+	uint32_t writable_count;
 };
 
-static int make_symlink(const struct tree *tree, const struct plan_mount *mount)
+/* The launcher opened the path once and checked what it found. That descriptor's mount belongs to
+ * another namespace and cannot be cloned from here, so the path is resolved again, without any
+ * symlink, and must be the same inode. */
+static int open_meant(const struct tree *tree, const char *path, uint64_t flags,
+		      const struct stat *meant)
+{
+	struct stat found;
+	int fd = kernel_openat2(tree->host, path, flags | O_CLOEXEC, LAYER_RESOLVE_PINNED);
+
+	if (fd < 0) /* what is gone is not what was meant, and nothing to be left out */
+		return errno == ENOENT ? -ESTALE : -errno;
+	if (fstat(fd, &found) == 0 && LAYER_IS_MEANT(&found, meant))
+		return fd;
+	fd_close(&fd);
+	return -ESTALE;
+}
+
+/* The host's file that a record names; -ENOENT: there is none. */
+static int open_source(const struct tree *tree, const struct plan_mount *mount, uint64_t flags)
+{
+	const struct plan_mount *first =
+		plan_mounts(tree->plan, plan_profile(tree->plan, tree->profile));
+	const char *path = plan_string(tree->plan, mount->source);
+	int fd;
+
+	for (uint32_t i = 0; i < tree->shown->pin_count; i++) {
+		const struct pin *pin = &tree->shown->pins[i];
+
+		if (pin->is.profile == tree->profile && pin->is.mount == mount - first)
+			return open_meant(tree, path, flags, &pin->meant);
+	}
+	if (mount->flags & PLAN_PINNED)
+		return -ENOENT;
+	fd = kernel_openat2(tree->host, LAYER_RESOLVE_PATH(path), flags | O_CLOEXEC, LAYER_RESOLVE);
+	return fd < 0 ? -errno : fd;
+}
+
+/* What of the host is missing, where that is no error. */
+static int leave_out(const struct plan_mount *mount, int error)
+{
+	return error == -ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : error;
+}
+
+static int make_symlink(struct tree *tree, const struct plan_mount *mount)
 {
 	const char *name;
 	int parent = tree_parent(tree->root, plan_string(tree->plan, mount->target), &name);
@@ -40,12 +88,12 @@ static int make_symlink(const struct tree *tree, const struct plan_mount *mount)
 	return error;
 }
 
-static int make_directory(const struct tree *tree, const struct plan_mount *mount)
+static int make_directory(struct tree *tree, const struct plan_mount *mount)
 {
 	return tree_make_directory(tree->root, plan_string(tree->plan, mount->target), mount->mode);
 }
 
-static int make_file(const struct tree *tree, const struct plan_mount *mount)
+static int make_file(struct tree *tree, const struct plan_mount *mount)
 {
 	const char *text = plan_string(tree->plan, mount->source);
 	int fd = tree_create_file(tree->root, plan_string(tree->plan, mount->target), mount->mode);
@@ -56,16 +104,14 @@ static int make_file(const struct tree *tree, const struct plan_mount *mount)
 }
 
 /* A small file of the host costs less as a copy than as one mount more in every sandbox. */
-static int copy_file(const struct tree *tree, const struct plan_mount *mount)
+static int copy_file(struct tree *tree, const struct plan_mount *mount)
 {
-	const char *path = plan_string(tree->plan, mount->source);
-	int from = kernel_openat2(tree->host, LAYER_RESOLVE_PATH(path),
-				  O_RDONLY | O_NONBLOCK | O_CLOEXEC, LAYER_RESOLVE);
+	int from = open_source(tree, mount, O_RDONLY | O_NONBLOCK);
 	int to;
 	int error;
 
 	if (from < 0)
-		return errno == ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : -errno;
+		return leave_out(mount, from);
 	to = tree_create_file(tree->root, plan_string(tree->plan, mount->target), mount->mode);
 	error = to < 0 ? to : fd_copy(from, to);
 	fd_close(&to);
@@ -117,22 +163,45 @@ static int check_device(int source, const struct plan_mount *mount)
 	return S_ISCHR(status.st_mode) && status.st_rdev == mount->device ? 0 : -ENODEV;
 }
 
-static int bind_host(const struct tree *tree, const struct plan_mount *mount)
+static int bind_host(struct tree *tree, const struct plan_mount *mount)
 {
-	int source = tree_open(tree->host, plan_string(tree->plan, mount->source));
+	const bool is_writable =
+		mount->kind == PLAN_BIND && !(mount->attributes & MOUNT_ATTR_RDONLY);
+	int source = open_source(tree, mount, O_PATH);
 	int error;
+	int clone;
 
 	if (source < 0)
-		return source == -ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : source;
+		return leave_out(mount, source);
 	error = check_device(source, mount);
-	if (!error)
-		error = attach_own(tree, mount_clone(source, mount->attributes),
-				   plan_string(tree->plan, mount->target));
+	clone = error ? error : mount_clone(source, mount->attributes | LAYER_READ_ONLY);
+	error = clone < 0 ? clone : attach(tree, clone, plan_string(tree->plan, mount->target));
+	if (!error && is_writable)
+		tree->writable[tree->writable_count++] = clone;
+	else
+		fd_close(&clone);
 	fd_close(&source);
 	return error;
 }
 
-static int attach_new(const struct tree *tree, const struct plan_mount *mount)
+/* What is written goes to a tmpfs that hangs where the host's tree is seen, and is gone with that
+ * tree: the sandbox has no name for it. */
+static int attach_overlay(struct tree *tree, const struct plan_mount *mount)
+{
+	int source = open_source(tree, mount, O_PATH | O_DIRECTORY);
+	const int error =
+		source < 0 ? leave_out(mount, source)
+			   : attach_own(tree,
+					mount_overlay(source, tree->host,
+						      plan_string(tree->plan, mount->options),
+						      mount->options_size, mount->attributes),
+					plan_string(tree->plan, mount->target));
+
+	fd_close(&source);
+	return error;
+}
+
+static int attach_new(struct tree *tree, const struct plan_mount *mount)
 {
 	return attach_own(tree,
 			  mount_new(plan_string(tree->plan, mount->source),
@@ -157,7 +226,7 @@ static int new_small_tmpfs(void)
 
 /* Nothing can be read where a mask lies: the tree's own /dev/null or an empty directory, both
  * read-only in the base. */
-static int mask(const struct tree *tree, const struct plan_mount *mount)
+static int mask(struct tree *tree, const struct plan_mount *mount)
 {
 	struct stat status;
 	int error = 0;
@@ -165,7 +234,7 @@ static int mask(const struct tree *tree, const struct plan_mount *mount)
 	int at = tree_open(tree->root, plan_string(tree->plan, mount->target));
 
 	if (at < 0)
-		return at == -ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : at;
+		return leave_out(mount, at);
 	if (fstat(at, &status) == 0)
 		copy = kernel_open_tree(tree->root,
 					S_ISDIR(status.st_mode) ? EMPTY_DIRECTORY : NULL_DEVICE,
@@ -178,60 +247,62 @@ static int mask(const struct tree *tree, const struct plan_mount *mount)
 	return error;
 }
 
-static int (*const appliers[PLAN_MOUNT_KIND_COUNT])(const struct tree *,
-						    const struct plan_mount *) = {
+static int (*const appliers[PLAN_MOUNT_KIND_COUNT])(struct tree *, const struct plan_mount *) = {
 	[PLAN_DIRECTORY] = make_directory, [PLAN_SYMLINK] = make_symlink,
 	[PLAN_FILE] = make_file,           [PLAN_COPY] = copy_file,
 	[PLAN_BIND] = bind_host,           [PLAN_DEVICE] = bind_host,
 	[PLAN_TMPFS] = attach_new,         [PLAN_PROC] = attach_new,
 	[PLAN_DEVPTS] = attach_new,        [PLAN_MASK] = mask,
+	[PLAN_OVERLAY] = attach_overlay,
 };
 
-/* The launcher opened the bind's path once and checked it. That descriptor's mount belongs to
- * another namespace and cannot be cloned from here, so the path is resolved again, without any
- * symlink, and must be the same inode. */
 static int bind_operator(const struct tree *tree, const struct bind *bind)
 {
-	struct stat found;
-	int error = 0;
-	int source = kernel_openat2(tree->host, bind->is.host_path, O_PATH | O_CLOEXEC,
-				    RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+	int source = open_meant(tree, bind->is.host_path, O_PATH, &bind->meant);
+	int error;
 
 	if (source < 0)
-		return -errno;
-	if (fstat(source, &found) != 0)
-		error = -errno;
-	else if (bind->meant.st_dev != found.st_dev || bind->meant.st_ino != found.st_ino)
-		error = -ESTALE;
-	if (!error)
-		error = attach_own(
-			tree,
-			mount_clone(source, LAYER_READ_ONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
-			bind->is.inside_path);
+		return source;
+	error = attach_own(
+		tree, mount_clone(source, LAYER_READ_ONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+		bind->is.inside_path);
 	fd_close(&source);
 	return error;
 }
 
 /* Both the records and the binds of a phase, in their order. */
-static int build(const struct tree *tree, const struct plan_profile *profile, uint32_t phase,
-		 uint32_t *ret_stage)
+static int build(struct tree *tree, uint32_t phase, uint32_t *ret_stage)
 {
+	const struct plan_profile *profile = plan_profile(tree->plan, tree->profile);
 	const struct plan_mount *mounts = plan_mounts(tree->plan, profile);
 	/* What the operator shows is for workloads, not for a helper. */
 	const bool is_helper = plan_is_internal(tree->plan, profile);
-	const uint32_t bind_count = is_helper ? 0 : tree->bind_count;
+	const uint32_t bind_count = is_helper ? 0 : tree->shown->bind_count;
 	int error = 0;
 
 	for (uint32_t i = 0; i < profile->mount_count && !error; i++) {
 		if (mounts[i].phase == phase)
 			error = appliers[mounts[i].kind](tree, &mounts[i]);
+		if (error && (mounts[i].flags & PLAN_PINNED))
+			*ret_stage = STAGE_BIND;
 	}
 	if (error)
 		return error;
 	*ret_stage = STAGE_BIND;
 	for (uint32_t i = 0; i < bind_count && !error; i++) {
-		if (tree->binds[i].is.phase == phase)
-			error = bind_operator(tree, &tree->binds[i]);
+		if (tree->shown->binds[i].is.phase == phase)
+			error = bind_operator(tree, &tree->shown->binds[i]);
+	}
+	return error;
+}
+
+/* The tree is complete, or given up. */
+static int open_writable(struct tree *tree, int error)
+{
+	for (uint32_t i = 0; i < tree->writable_count; i++) {
+		if (!error)
+			error = mount_make_writable(tree->writable[i]);
+		fd_close(&tree->writable[i]);
 	}
 	return error;
 }
@@ -263,27 +334,34 @@ static void base_path(struct text *path, const struct plan *plan, uint32_t index
 	text_add_number(path, plan->slot * PLAN_PROFILES_MAX + index);
 }
 
-int mounts_build_base(const struct plan *plan, uint32_t index, int host, const struct bind *binds,
-		      uint32_t bind_count, uint32_t *ret_stage)
+int mounts_build_base(const struct plan *plan, uint32_t index, int host, const struct shown *shown,
+		      uint32_t *ret_stage)
 {
-	struct tree tree = { plan, -1, host, binds, bind_count };
+	struct tree tree = { plan, index, -1, host, shown, { -1 }, 0 };
 	struct text path = { .used = 0 };
 	int error = 0;
+	int made;
 
 	*ret_stage = STAGE_BASE;
 	base_path(&path, plan, index);
 	tree.root = new_small_tmpfs();
 	if (tree.root < 0)
 		return tree.root;
-	if (mkdir(path.bytes, 0755) != 0 ||
+	made = mkdir(path.bytes, 0755);
+	if (made != 0 ||
 	    kernel_move_mount(tree.root, AT_FDCWD, path.bytes, MOVE_MOUNT_F_EMPTY_PATH) != 0)
 		error = -errno;
 	if (!error)
-		error = build(&tree, plan_profile(plan, index), PLAN_PHASE_BASE, ret_stage);
+		error = build(&tree, PLAN_PHASE_BASE, ret_stage);
 	/* It is shared by every sandbox of the profile, in whose namespaces this is locked. */
 	if (!error)
 		error = mount_set_attributes(tree.root, LAYER_READ_ONLY);
+	error = open_writable(&tree, error);
 	fd_close(&tree.root);
+	if (error && made == 0) { /* the next sandbox of the profile tries it anew */
+		(void)umount2(path.bytes, MNT_DETACH);
+		(void)rmdir(path.bytes);
+	}
 	return error;
 }
 
@@ -321,10 +399,10 @@ static int take_base(const struct plan *plan, uint32_t index)
 	return root;
 }
 
-int mounts_enter(const struct plan *plan, uint32_t index, const struct bind *binds,
-		 uint32_t bind_count, uint32_t *ret_stage)
+int mounts_enter(const struct plan *plan, uint32_t index, const struct shown *shown,
+		 uint32_t *ret_stage)
 {
-	struct tree tree = { plan, take_base(plan, index), -1, binds, bind_count };
+	struct tree tree = { plan, index, take_base(plan, index), -1, shown, { -1 }, 0 };
 	int error;
 
 	*ret_stage = STAGE_MOUNTS;
@@ -333,7 +411,7 @@ int mounts_enter(const struct plan *plan, uint32_t index, const struct bind *bin
 	tree.host = open("/" STAGING_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (tree.host < 0)
 		return -errno;
-	error = build(&tree, plan_profile(plan, index), PLAN_PHASE_SANDBOX, ret_stage);
+	error = open_writable(&tree, build(&tree, PLAN_PHASE_SANDBOX, ret_stage));
 	if (!error) {
 		*ret_stage = STAGE_ROOT;
 		error = change_root(tree.root);

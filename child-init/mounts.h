@@ -23,6 +23,20 @@ struct bind {
 	struct ipc_factory_bind is;
 };
 
+/* The same for a path in the plan. */
+struct pin {
+	struct stat meant;
+	struct ipc_factory_pin is;
+};
+
+/* What of the host the operator shows. */
+struct shown {
+	uint32_t bind_count;
+	uint32_t pin_count;
+	struct bind binds[BINDS_MAX];
+	struct pin pins[PINS_MAX];
+};
+
 /*
  * Move the caller's mount namespace onto a staging root: a small tmpfs with the host's tree at
  * /host and room for base trees at /base. Needs CAP_SYS_ADMIN over a mount namespace of its own.
@@ -32,11 +46,11 @@ int mounts_stage(void);
 
 /*
  * Build the base tree of profile number `index` at /base/<number>: everything of phase BASE, the
- * mount points of phase SANDBOX and of the binds, then read-only as a whole. 0 or -errno;
- * *ret_stage says which stage failed.
+ * mount points of phase SANDBOX and of the binds, then read-only as a whole but for what the plan
+ * lets sandboxes write. 0 or -errno; then nothing is there and *ret_stage says which stage failed.
  */
-int mounts_build_base(const struct plan *plan, uint32_t index, int host, const struct bind *binds,
-		      uint32_t bind_count, uint32_t *ret_stage);
+int mounts_build_base(const struct plan *plan, uint32_t index, int host, const struct shown *shown,
+		      uint32_t *ret_stage);
 
 /* Take it away again; copies of it stay. */
 void mounts_forget_base(const struct plan *plan, uint32_t index);
@@ -46,7 +60,7 @@ void mounts_forget_base(const struct plan *plan, uint32_t index);
  * SANDBOX and the binds, make it the root and detach everything else. 0 or -errno; *ret_stage says
  * which stage failed.
  */
-int mounts_enter(const struct plan *plan, uint32_t index, const struct bind *binds,
-		 uint32_t bind_count, uint32_t *ret_stage);
+int mounts_enter(const struct plan *plan, uint32_t index, const struct shown *shown,
+		 uint32_t *ret_stage);
 
 #endif

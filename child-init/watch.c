@@ -80,7 +80,7 @@ struct watch_store watch_files(const struct plan *plan, const struct plan_profil
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
 		struct statvfs now;
 
-		if (mounts[i].kind != PLAN_TMPFS ||
+		if ((mounts[i].kind != PLAN_TMPFS && mounts[i].kind != PLAN_OVERLAY) ||
 		    statvfs(plan_string(plan, mounts[i].target), &now) != 0)
 			continue; /* one that a workload hid from view is full for nobody */
 		store.bytes += (now.f_blocks - now.f_bfree) * now.f_frsize;

@@ -116,6 +116,12 @@ struct ipc_supervisor_bind {
 	char inside_path[IPC_PATH_MAX];
 };
 
+/* fd: O_PATH of what the record's `source` named when the launcher checked it */
+struct ipc_supervisor_pin {
+	uint32_t profile; /* index in the blob */
+	uint32_t mount;   /* index in the profile */
+};
+
 /* fd: the service's listening SOCK_SEQPACKET socket */
 struct ipc_supervisor_listen {
 	uint32_t is_activated; /* 1: the service manager made it, and keeps it after us */
@@ -129,6 +135,7 @@ struct ipc_supervisor_notify {
 /* The launcher said everything: start. */
 struct ipc_supervisor_run {
 	uint32_t binds; /* how many supervisor_bind came before */
+	uint32_t pins;  /* and supervisor_pin */
 };
 
 /* The operator's file may have changed: compile it again. One of the next two answers. */
@@ -319,8 +326,15 @@ struct ipc_factory_bind {
 	char inside_path[IPC_PATH_MAX];
 };
 
+/* fd: as in supervisor_pin */
+struct ipc_factory_pin {
+	uint32_t profile;
+	uint32_t mount;
+};
+
 struct ipc_factory_serve {
 	uint32_t binds;
+	uint32_t pins;
 };
 
 /* fd: sealed policy blob, which sandboxes and helpers come from unless they say another */

@@ -32,6 +32,10 @@ static const struct ipc_field ipc_supervisor_bind_fields[] = {
 	FIELD(STR, ipc_supervisor_bind, host_path),
 	FIELD(STR, ipc_supervisor_bind, inside_path),
 };
+static const struct ipc_field ipc_supervisor_pin_fields[] = {
+	FIELD(U32, ipc_supervisor_pin, profile),
+	FIELD(U32, ipc_supervisor_pin, mount),
+};
 static const struct ipc_field ipc_supervisor_listen_fields[] = {
 	FIELD(U32, ipc_supervisor_listen, is_activated),
 };
@@ -69,6 +73,7 @@ static const struct ipc_field ipc_status_fields[] = {
 };
 static const struct ipc_field ipc_supervisor_run_fields[] = {
 	FIELD(U32, ipc_supervisor_run, binds),
+	FIELD(U32, ipc_supervisor_run, pins),
 };
 static const struct ipc_field ipc_policy_ask_fields[] = {
 	FIELD(U32, ipc_policy_ask, generation),
@@ -167,8 +172,13 @@ static const struct ipc_field ipc_factory_bind_fields[] = {
 	FIELD(STR, ipc_factory_bind, host_path),
 	FIELD(STR, ipc_factory_bind, inside_path),
 };
+static const struct ipc_field ipc_factory_pin_fields[] = {
+	FIELD(U32, ipc_factory_pin, profile),
+	FIELD(U32, ipc_factory_pin, mount),
+};
 static const struct ipc_field ipc_factory_serve_fields[] = {
 	FIELD(U32, ipc_factory_serve, binds),
+	FIELD(U32, ipc_factory_serve, pins),
 };
 static const struct ipc_field ipc_factory_policy_fields[] = {
 	FIELD(U32, ipc_factory_policy, slot),

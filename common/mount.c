@@ -2,7 +2,9 @@
 #include "common/mount.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/fd.h"
 #include "common/kernel.h"
@@ -16,8 +18,11 @@ int mount_new(const char *type, const char *options, uint32_t size, uint64_t att
 
 	while (options < end && !error) {
 		const char *value = options + strlen(options) + 1;
+		const bool is_flag = *value == '\0';
 
-		if (syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, options, value, 0) != 0)
+		if (syscall(SYS_fsconfig, context,
+			    is_flag ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING, options,
+			    is_flag ? NULL : value, 0) != 0)
 			error = -errno;
 		options = value + strlen(value) + 1;
 	}
@@ -43,12 +48,59 @@ int mount_clone(int source, uint64_t attributes)
 	return error;
 }
 
+/* On the tmpfs, as the working directory: `lower`, and two directories of the overlay's own. */
+static int make_layers(int layers, int lower, int place)
+{
+	struct stat status;
+
+	if (fstat(lower, &status) != 0 ||
+	    kernel_move_mount(layers, place, "",
+			      MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0 ||
+	    fchdir(layers) != 0 || mkdir("lower", 0700) != 0 || mkdir("work", 0700) != 0 ||
+	    mkdir("upper", (status.st_mode & 0777) | 0700) != 0 ||
+	    kernel_move_mount(lower, AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) != 0)
+		return -errno;
+	return 0;
+}
+
+int mount_overlay(int lower, int place, const char *options, uint32_t size, uint64_t attributes)
+{
+	/* With userxattr no attribute of a file in `lower` leads to another file's content or place
+	 * (redirects and metadata-only copies are off). */
+	static const char layers_options[] = "lowerdir\0"
+					     "lower\0"
+					     "upperdir\0"
+					     "upper\0"
+					     "workdir\0"
+					     "work\0"
+					     "userxattr\0";
+	const uint64_t inner = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	int copy = mount_clone(lower, inner | MOUNT_ATTR_RDONLY);
+	int layers = copy < 0 ? copy : mount_new("tmpfs", options, size, inner);
+	int result = layers < 0 ? layers : make_layers(layers, copy, place);
+
+	fd_close(&copy);
+	fd_close(&layers);
+	return result < 0
+		       ? result
+		       : mount_new("overlay", layers_options, sizeof(layers_options), attributes);
+}
+
 int mount_set_attributes(int mount, uint64_t attributes)
 {
 	struct mount_attr attr = { .attr_set = attributes };
 
 	if (syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr,
 		    sizeof(attr)) != 0)
+		return -errno;
+	return 0;
+}
+
+int mount_make_writable(int mount)
+{
+	struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
+
+	if (syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attr, sizeof(attr)) != 0)
 		return -errno;
 	return 0;
 }

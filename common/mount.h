@@ -9,8 +9,8 @@
 
 /*
  * A new file system of a type, not attached anywhere. `options` is `size` bytes of key and value
- * in turn with a NUL after each; `attributes` are MOUNT_ATTR_*. Returns its descriptor, the
- * caller's, or -errno.
+ * in turn with a NUL after each, an empty value for a key that takes none; `attributes` are
+ * MOUNT_ATTR_*. Returns its descriptor, the caller's, or -errno.
  */
 int mount_new(const char *type, const char *options, uint32_t size, uint64_t attributes);
 
@@ -18,7 +18,19 @@ int mount_new(const char *type, const char *options, uint32_t size, uint64_t att
  * it, not attached anywhere. Returns its descriptor, the caller's, or -errno. */
 int mount_clone(int source, uint64_t attributes);
 
+/*
+ * An overlay that shows the directory `lower` and never writes to it, not attached anywhere. What
+ * is written through it goes to a new tmpfs with `options`, which is attached over `place`, a
+ * directory of this mount namespace. Changes the working directory. Returns its descriptor, the
+ * caller's, or -errno; -EINVAL when something is mounted inside `lower`.
+ */
+int mount_overlay(int lower, int place, const char *options, uint32_t size, uint64_t attributes);
+
 /* Set attributes on a mount and all below it; 0 or -errno. */
 int mount_set_attributes(int mount, uint64_t attributes);
+
+/* Let the file system below one mount, and nothing mounted in it, be written through it; 0 or
+ * -errno. */
+int mount_make_writable(int mount);
 
 #endif

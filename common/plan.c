@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "common/kernel.h"
+
 _Static_assert(sizeof(struct plan_header) == 72, "no padding");
 _Static_assert(sizeof(struct plan_mount) == 56, "no padding");
 _Static_assert(sizeof(struct plan_rule) == 24, "no padding");
@@ -72,6 +74,25 @@ static bool is_optional(const struct plan *plan, uint32_t offset)
 	return offset == 0 || is_string(plan, offset);
 }
 
+/* What is of the host brings no set-ID bits and no devices, and can be changed only where the
+ * launcher opened and checked it. A helper of ours is shown nothing of the operator's. */
+static bool is_harmless(const struct plan_mount *mount, bool is_internal)
+{
+	const uint64_t always = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	const bool is_pinned = mount->flags & PLAN_PINNED;
+
+	if (mount->kind == PLAN_BIND || mount->kind == PLAN_OVERLAY) {
+		if ((mount->attributes & always) != always)
+			return false;
+	} else if (is_pinned && mount->kind != PLAN_COPY) {
+		return false;
+	}
+	if (mount->kind == PLAN_BIND && !is_pinned && !(mount->attributes & MOUNT_ATTR_RDONLY))
+		return false;
+	return !(is_pinned && is_internal) &&
+	       (mount->kind != PLAN_OVERLAY || mount->phase == PLAN_PHASE_SANDBOX);
+}
+
 static bool is_mount(const struct plan *plan, const struct plan_mount *mount)
 {
 	const bool needs_source = mount->kind >= PLAN_SYMLINK && mount->kind <= PLAN_DEVPTS;
@@ -99,7 +120,9 @@ static bool is_language(const struct plan *plan, const struct plan_language *lan
 static bool are_records(const struct plan *plan, const struct plan_profile *profile)
 {
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
-		if (!is_mount(plan, &plan_mounts(plan, profile)[i]))
+		const struct plan_mount *mount = &plan_mounts(plan, profile)[i];
+
+		if (!is_mount(plan, mount) || !is_harmless(mount, plan_is_internal(plan, profile)))
 			return false;
 	}
 	for (uint32_t i = 0; i < profile->rule_count; i++) {

@@ -30,6 +30,13 @@ static struct {
 } binds[BINDS_MAX];
 static uint32_t bind_count;
 
+/* So do the plan's records that need what the launcher opened. */
+static struct {
+	int fd;
+	struct ipc_factory_pin at;
+} pins[PINS_MAX];
+static uint32_t pin_count;
+
 static int handle_supervisor_start(void *context, struct channel_message *message)
 {
 	const struct ipc_supervisor_start *from = &message->body.supervisor_start;
@@ -67,6 +74,17 @@ static int handle_supervisor_bind(void *context, struct channel_message *message
 	return 0;
 }
 
+static int handle_supervisor_pin(void *context, struct channel_message *message)
+{
+	const struct ipc_supervisor_pin *from = &message->body.supervisor_pin;
+
+	if (pin_count == PINS_MAX)
+		return -EPROTO;
+	pins[pin_count].at = (struct ipc_factory_pin){ from->profile, from->mount };
+	pins[pin_count++].fd = channel_take_fd(message, 0);
+	return 0;
+}
+
 static int handle_supervisor_listen(void *context, struct channel_message *message)
 {
 	fd_close(&start.service.listener);
@@ -87,6 +105,7 @@ static int handle_supervisor_run(void *context, struct channel_message *message)
 	bool *is_complete = context;
 
 	*is_complete = start.policy >= 0 && message->body.supervisor_run.binds == bind_count &&
+		       message->body.supervisor_run.pins == pin_count &&
 		       supervisor.is_service == (start.service.listener >= 0);
 	return *is_complete ? 0 : -EPROTO;
 }
@@ -95,6 +114,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_start] = handle_supervisor_start,
 	[IPC_TYPE_supervisor_cgroup] = handle_supervisor_cgroup,
 	[IPC_TYPE_supervisor_bind] = handle_supervisor_bind,
+	[IPC_TYPE_supervisor_pin] = handle_supervisor_pin,
 	[IPC_TYPE_supervisor_listen] = handle_supervisor_listen,
 	[IPC_TYPE_supervisor_notify] = handle_supervisor_notify,
 	[IPC_TYPE_supervisor_run] = handle_supervisor_run,
@@ -184,7 +204,8 @@ static uint32_t bind_phase(const char *inside)
 			const char *target = plan_string(&supervisor.plan, mounts[i].target);
 			const size_t size = strlen(target);
 
-			if (mounts[i].phase == PLAN_PHASE_SANDBOX && mounts[i].kind == PLAN_TMPFS &&
+			if (mounts[i].phase == PLAN_PHASE_SANDBOX &&
+			    (mounts[i].kind == PLAN_TMPFS || mounts[i].kind == PLAN_OVERLAY) &&
 			    strncmp(inside, target, size) == 0 && inside[size] == '/')
 				return PLAN_PHASE_SANDBOX;
 		}
@@ -196,7 +217,7 @@ static int tell_factory(void)
 {
 	struct ipc_factory_start begin = { .limits = supervisor.limits };
 	const struct ipc_factory_cgroup cgroup = { .slots = EXECUTIONS_MAX };
-	const struct ipc_factory_serve serve = { .binds = bind_count };
+	const struct ipc_factory_serve serve = { .binds = bind_count, .pins = pin_count };
 	int error;
 
 	memcpy(begin.schema, ipc_schema_hash, sizeof(begin.schema));
@@ -210,6 +231,11 @@ static int tell_factory(void)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_bind, &binds[i].names,
 				     &binds[i].fd, 0);
 		fd_close(&binds[i].fd);
+	}
+	for (uint32_t i = 0; i < pin_count && !error; i++) {
+		error = channel_send(&supervisor.factory, IPC_TYPE_factory_pin, &pins[i].at,
+				     &pins[i].fd, 0);
+		fd_close(&pins[i].fd);
 	}
 	if (!error)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_serve, &serve, NULL, 0);

@@ -69,7 +69,7 @@ static void walk_mount(const struct plan *plan, const struct plan_mount *mount)
 {
 	walk_path(plan, mount->target);
 	walk_options(plan, mount);
-	if (mount->kind >= PLAN_COPY && mount->kind <= PLAN_DEVICE)
+	if ((mount->kind >= PLAN_COPY && mount->kind <= PLAN_DEVICE) || mount->kind == PLAN_OVERLAY)
 		walk_path(plan, mount->source);
 	else if (mount->kind >= PLAN_SYMLINK && mount->kind <= PLAN_DEVPTS)
 		walk_string(plan, mount->source);

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -29,8 +30,7 @@
 #define NESTED (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID)
 
 static struct plan plan;
-static struct bind bind;
-static uint32_t bind_count;
+static struct shown shown;
 static int expected_error;
 static uint32_t expected_stage;
 static int (*look)(void);
@@ -65,7 +65,7 @@ TestSuite(enter, .init = prepare, .fini = look_folder_remove, .timeout = 60);
 static int enter(void)
 {
 	uint32_t stage = STAGE_NONE;
-	const int error = mounts_enter(&plan, 0, &bind, bind_count, &stage);
+	const int error = mounts_enter(&plan, 0, &shown, &stage);
 
 	if (error != expected_error || (error && stage != expected_stage)) {
 		(void)fprintf(stderr, "%s: %s\n", stage_text(stage), strerror(-error));
@@ -98,7 +98,7 @@ static int stage_and_nest(void *unused)
 	int host = mounts_stage();
 
 	CHECK(host >= 0);
-	CHECK(mounts_build_base(&plan, 0, host, NULL, 0, &stage) == 0);
+	CHECK(mounts_build_base(&plan, 0, host, &shown, &stage) == 0);
 	fd_close(&host);
 	return nest();
 }
@@ -211,11 +211,13 @@ Test(enter, proc_is_of_the_own_pid_namespace)
 
 static void add_bind(const char *inside_path)
 {
-	cr_assert_eq(stat(look_folder("folder"), &bind.meant), 0);
-	bind.is.phase = SANDBOX;
-	strncpy(bind.is.host_path, look_folder("folder"), sizeof(bind.is.host_path) - 1);
-	strncpy(bind.is.inside_path, inside_path, sizeof(bind.is.inside_path) - 1);
-	bind_count = 1;
+	struct bind *bind = &shown.binds[0];
+
+	cr_assert_eq(stat(look_folder("folder"), &bind->meant), 0);
+	bind->is.phase = SANDBOX;
+	strncpy(bind->is.host_path, look_folder("folder"), sizeof(bind->is.host_path) - 1);
+	strncpy(bind->is.inside_path, inside_path, sizeof(bind->is.inside_path) - 1);
+	shown.bind_count = 1;
 }
 
 static int look_at_bind(void)
@@ -237,8 +239,175 @@ Test(enter, a_bind_in_a_tmpfs_is_made_in_each_sandbox)
 Test(enter, a_bind_that_changed_since_is_refused)
 {
 	add_bind("/tmp/in");
-	bind.meant.st_ino++;
+	shown.binds[0].meant.st_ino++;
 	expect_failure(-ESTALE, STAGE_BIND);
+}
+
+/* A record of kind overlay with a pin; the tmpfs above it has these options. */
+static struct plan_mount *add_overlay(const char *source, const char *options, size_t size)
+{
+	struct plan_mount *mount;
+
+	hand_plan_add(PLAN_DIRECTORY, BASE, "/cow", NULL);
+	mount = hand_plan_add(PLAN_OVERLAY, SANDBOX, "/cow", source);
+	mount->flags = PLAN_PINNED;
+	mount->attributes = READ_WRITE;
+	mount->options = hand_plan_put(options, size);
+	mount->options_size = (uint32_t)size;
+	cr_assert_eq(stat(source, &shown.pins[0].meant), 0);
+	shown.pins[0].is.mount = hand_plan.profile.mount_count - 1;
+	shown.pin_count = 1;
+	return mount;
+}
+
+#define SMALL                                                                                      \
+	"size\0"                                                                                   \
+	"256k\0"                                                                                   \
+	"nr_inodes\0"                                                                              \
+	"32\0"                                                                                     \
+	"mode\0"                                                                                   \
+	"0755"
+
+static int count_mounts_at(const char *place)
+{
+	char line[512];
+	char name[64];
+	int count = 0;
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+
+	(void)snprintf(name, sizeof(name), " %s ", place);
+	while (file && fgets(line, sizeof(line), file))
+		count += strstr(line, name) != NULL;
+	return file && fclose(file) == 0 ? count : -1;
+}
+
+static int look_at_overlay(void)
+{
+	CHECK(look_holds("/cow", "inner sub"));
+	CHECK(look_says("/cow/inner", "inner text"));
+	CHECK(look_mode("/cow") == (S_IFDIR | 0755));
+	CHECK(look_create("/cow/new") == 0);
+	CHECK(look_create("/cow/sub/new") == 0);
+	CHECK(unlink("/cow/inner") == 0);
+	CHECK(unlink("/cow/sub/deep") == 0);
+	CHECK(mkdir("/cow/inner", 0700) == 0);
+	CHECK(look_holds("/cow", "inner new sub"));
+	CHECK(look_holds("/cow/sub", "new"));
+	CHECK(look_flags("/cow", ST_NOSUID | ST_NODEV | ST_NOEXEC));
+	CHECK(count_mounts_at("/cow") == 1);
+	CHECK(look_create("/new") == EROFS);
+	return ACT_PASSED;
+}
+
+static void add_proc(void)
+{
+	hand_plan_add(PLAN_PROC, SANDBOX, "/proc", "proc");
+}
+
+Test(enter, what_is_written_to_an_overlay_stays_in_the_sandbox)
+{
+	add_proc();
+	add_overlay(look_folder("folder"), SMALL, sizeof(SMALL))->attributes |= MOUNT_ATTR_NOEXEC;
+	expect_inside(look_at_overlay);
+	cr_expect(look_holds(look_folder("folder"), "inner sub"));
+	cr_expect(look_holds(look_folder("folder/sub"), "deep"));
+	cr_expect(look_says(look_folder("folder/inner"), "inner text"));
+}
+
+static int fill_overlay(void)
+{
+	char path[32];
+	int error = 0;
+
+	for (int i = 0; i < 40 && !error; i++) {
+		(void)snprintf(path, sizeof(path), "/cow/%d", i);
+		error = look_create(path);
+	}
+	CHECK(error == ENOSPC);
+	return ACT_PASSED;
+}
+
+Test(enter, an_overlay_has_no_more_inodes_than_the_plan_says)
+{
+	add_overlay(look_folder("folder"), SMALL, sizeof(SMALL));
+	expect_inside(fill_overlay);
+}
+
+static int fill_overlay_with_bytes(void)
+{
+	static char block[65536];
+	const int fd = open("/cow/big", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	struct statvfs status;
+	ssize_t size = 1;
+
+	for (int i = 0; i < 8 && size > 0; i++)
+		size = write(fd, block, sizeof(block));
+	CHECK(size < 0 && errno == ENOSPC);
+	CHECK(close(fd) == 0);
+	CHECK(statvfs("/cow", &status) == 0 && status.f_bfree == 0);
+	return ACT_PASSED;
+}
+
+Test(enter, an_overlay_has_no_more_bytes_than_the_plan_says)
+{
+	add_overlay(look_folder("folder"), SMALL, sizeof(SMALL));
+	expect_inside(fill_overlay_with_bytes);
+}
+
+Test(enter, an_overlay_of_another_folder_than_was_meant)
+{
+	add_overlay(look_folder("folder"), SMALL, sizeof(SMALL));
+	shown.pins[0].meant.st_ino++;
+	expect_failure(-ESTALE, STAGE_BIND);
+}
+
+Test(enter, an_overlay_of_a_file)
+{
+	add_overlay(look_folder("file"), SMALL, sizeof(SMALL));
+	expect_failure(-ENOTDIR, STAGE_BIND);
+}
+
+static int hide_and_enter(void *unused)
+{
+	/* What is mounted there hides what lies beneath, which the overlay would show. */
+	CHECK(mount("none", look_folder("folder/sub"), "tmpfs", 0, NULL) == 0);
+	return stage_and_nest(NULL);
+}
+
+Test(enter, an_overlay_of_a_folder_with_a_mount_inside)
+{
+	add_overlay(look_folder("folder"), SMALL, sizeof(SMALL));
+	expected_error = -EINVAL;
+	expected_stage = STAGE_BIND;
+	hand_plan_open(&plan);
+	isolated_test(CLONE_NEWNS, hide_and_enter, NULL);
+}
+
+static int look_at_two(void)
+{
+	CHECK(look_create("/cow/new") == 0);
+	CHECK(look_holds("/again", "inner sub"));
+	CHECK(look_create("/again/other") == 0);
+	CHECK(look_holds("/cow", "inner new sub"));
+	CHECK(look_holds("/host", "?") && look_holds("/base", "?"));
+	return ACT_PASSED;
+}
+
+Test(enter, two_overlays_of_one_folder)
+{
+	struct plan_mount *second;
+
+	add_overlay(look_folder("folder"), SMALL, sizeof(SMALL));
+	hand_plan_add(PLAN_DIRECTORY, BASE, "/again", NULL);
+	second = hand_plan_add(PLAN_OVERLAY, SANDBOX, "/again", look_folder("folder"));
+	second->flags = PLAN_PINNED;
+	second->attributes = READ_WRITE;
+	second->options = hand_plan_put(SMALL, sizeof(SMALL));
+	second->options_size = sizeof(SMALL);
+	shown.pins[1] = shown.pins[0];
+	shown.pins[1].is.mount = hand_plan.profile.mount_count - 1;
+	shown.pin_count = 2;
+	expect_inside(look_at_two);
 }
 
 static int enter_nothing(void *unused)
@@ -246,7 +415,7 @@ static int enter_nothing(void *unused)
 	uint32_t stage = STAGE_NONE;
 
 	CHECK(mounts_stage() >= 0);
-	CHECK(mounts_enter(&plan, 0, NULL, 0, &stage) == -ENOENT);
+	CHECK(mounts_enter(&plan, 0, &shown, &stage) == -ENOENT);
 	CHECK(stage == STAGE_MOUNTS);
 	CHECK(look_holds("/", "base host"));
 	return ACT_PASSED;

@@ -26,8 +26,7 @@
 
 /* What shall come of it; the act looks at its own copy. */
 static struct plan plan;
-static struct bind binds[2];
-static uint32_t bind_count;
+static struct shown shown;
 static int expected_error;
 static uint32_t expected_stage = STAGE_BASE;
 static int (*look)(void);
@@ -42,7 +41,10 @@ TestSuite(mounts, .init = prepare, .fini = look_folder_remove, .timeout = 60);
 
 static struct plan_mount *add(uint32_t kind, const char *target, const char *source)
 {
-	return hand_plan_add(kind, BASE, target, source);
+	struct plan_mount *mount = hand_plan_add(kind, BASE, target, source);
+
+	mount->attributes = kind == PLAN_BIND ? READ_ONLY : 0;
+	return mount;
 }
 
 static int build(void *unused)
@@ -52,7 +54,7 @@ static int build(void *unused)
 	int error;
 
 	CHECK(host >= 0);
-	error = mounts_build_base(&plan, 0, host, binds, bind_count, &stage);
+	error = mounts_build_base(&plan, 0, host, &shown, &stage);
 	if (error != expected_error || (error && stage != expected_stage)) {
 		(void)fprintf(stderr, "%s: %s\n", stage_text(stage), strerror(-error));
 		return ACT_FAILED;
@@ -76,7 +78,7 @@ static void expect_tree(int (*looks)(void))
 /* An operator's bind, as the launcher opened it. */
 static struct bind *add_bind(const char *host_path, const char *inside_path)
 {
-	struct bind *bind = &binds[bind_count++];
+	struct bind *bind = &shown.binds[shown.bind_count++];
 
 	cr_assert_eq(stat(host_path, &bind->meant), 0);
 	bind->is.phase = BASE;
@@ -151,8 +153,8 @@ static int look_at_bound(void)
 
 Test(mounts, the_hosts_files_are_bound_with_their_attributes)
 {
-	add(PLAN_BIND, "/bound", look_folder("folder"))->attributes = READ_ONLY;
-	add(PLAN_BIND, "/one", look_folder("file"))->attributes = READ_ONLY;
+	add(PLAN_BIND, "/bound", look_folder("folder"));
+	add(PLAN_BIND, "/one", look_folder("file"));
 	expect_tree(look_at_bound);
 }
 
@@ -162,6 +164,7 @@ static int look_at_read_only(void)
 	CHECK(look_create(BASE_TREE "/etc/new") == EROFS);
 	CHECK(look_create(BASE_TREE "/bound/new") == EROFS);
 	CHECK(look_flags(BASE_TREE, ST_RDONLY | ST_NOSUID | ST_NODEV | ST_NOEXEC));
+	CHECK(look_flags(BASE_TREE "/null", ST_RDONLY));
 	CHECK(look_create("/new") == 0);
 	return ACT_PASSED;
 }
@@ -169,7 +172,8 @@ static int look_at_read_only(void)
 Test(mounts, the_whole_is_read_only_at_the_end)
 {
 	add(PLAN_DIRECTORY, "/etc", NULL);
-	add(PLAN_BIND, "/bound", look_folder("folder")); /* no attributes of its own */
+	add(PLAN_BIND, "/bound", look_folder("folder"));
+	add(PLAN_DEVICE, "/null", "/dev/null")->device = makedev(1, 3); /* no attributes */
 	expect_tree(look_at_read_only);
 }
 
@@ -363,7 +367,7 @@ Test(mounts, a_bind_that_is_gone_is_refused)
 	add_bind(look_folder("file"), "/one");
 	cr_assert_eq(unlink(look_folder("file")), 0);
 	expected_stage = STAGE_BIND;
-	expect(-ENOENT);
+	expect(-ESTALE);
 }
 
 /* The launcher resolved all links: one that is there now was put there since. */
@@ -385,8 +389,9 @@ static int build_again(void)
 {
 	uint32_t stage;
 
-	CHECK(mounts_build_base(&plan, 0, -1, NULL, 0, &stage) == -EEXIST);
+	CHECK(mounts_build_base(&plan, 0, -1, &shown, &stage) == -EEXIST);
 	CHECK(stage == STAGE_BASE);
+	CHECK(look_holds(BASE_TREE, "etc"));
 	return ACT_PASSED;
 }
 
@@ -394,4 +399,163 @@ Test(mounts, a_base_is_built_once)
 {
 	add(PLAN_DIRECTORY, "/etc", NULL);
 	expect_tree(build_again);
+}
+
+/* A record of the operator's, as the launcher opened it. */
+static struct pin *add_pinned(uint32_t kind, const char *target, const char *source)
+{
+	struct plan_mount *mount = add(kind, target, source);
+	struct pin *pin = &shown.pins[shown.pin_count++];
+
+	mount->flags = PLAN_PINNED;
+	cr_assert_eq(stat(source, &pin->meant), 0);
+	pin->is.mount = hand_plan.profile.mount_count - 1;
+	return pin;
+}
+
+static struct plan_mount *record_of(const struct pin *pin)
+{
+	return &hand_plan.mounts[pin->is.mount];
+}
+
+static void expect_pin_refused(int error)
+{
+	expected_stage = STAGE_BIND;
+	expect(error);
+}
+
+static int look_at_pinned(void)
+{
+	CHECK(look_holds(BASE_TREE, "copied data one"));
+	CHECK(look_holds(BASE_TREE "/data", "inner sub"));
+	CHECK(look_says(BASE_TREE "/one", "of the host"));
+	CHECK(look_says(BASE_TREE "/copied", "of the host"));
+	CHECK(look_flags(BASE_TREE "/data", ST_RDONLY | ST_NOSUID | ST_NODEV | ST_NOEXEC));
+	CHECK(look_create(BASE_TREE "/data/new") == EROFS);
+	CHECK(look_write(BASE_TREE "/one") == EROFS);
+	return ACT_PASSED;
+}
+
+Test(mounts, what_is_pinned_is_shown)
+{
+	record_of(add_pinned(PLAN_BIND, "/data", look_folder("folder")))->attributes |=
+		MOUNT_ATTR_NOEXEC;
+	(void)add_pinned(PLAN_BIND, "/one", look_folder("file"));
+	(void)add_pinned(PLAN_COPY, "/copied", look_folder("file"));
+	expect_tree(look_at_pinned);
+}
+
+static int look_at_writable(void)
+{
+	CHECK(look_create(BASE_TREE "/data/new") == 0);
+	CHECK(look_write(BASE_TREE "/data/inner") == 0);
+	CHECK(look_write(BASE_TREE "/one") == 0);
+	CHECK(look_flags(BASE_TREE "/data", ST_NOSUID | ST_NODEV));
+	CHECK(!look_flags(BASE_TREE "/data", ST_RDONLY));
+	CHECK(look_create(BASE_TREE "/new") == EROFS);
+	CHECK(look_create(BASE_TREE "/etc/new") == EROFS);
+	CHECK(look_create(BASE_TREE "/other/x") == EROFS);
+	return ACT_PASSED;
+}
+
+Test(mounts, what_may_be_written_does_not_open_the_rest)
+{
+	add(PLAN_DIRECTORY, "/etc", NULL);
+	record_of(add_pinned(PLAN_BIND, "/data", look_folder("folder")))->attributes &=
+		~(uint64_t)MOUNT_ATTR_RDONLY;
+	record_of(add_pinned(PLAN_BIND, "/one", look_folder("file")))->attributes &=
+		~(uint64_t)MOUNT_ATTR_RDONLY;
+	add_pinned(PLAN_BIND, "/other", look_folder("folder"));
+	expect_tree(look_at_writable);
+	cr_expect_eq(look_mode(look_folder("folder/new")), (mode_t)(S_IFREG | 0600));
+}
+
+/* A mount point of another's that is missing in it would come to be on the host. */
+Test(mounts, nothing_is_made_in_what_may_be_written)
+{
+	record_of(add_pinned(PLAN_BIND, "/data", look_folder("folder")))->attributes &=
+		~(uint64_t)MOUNT_ATTR_RDONLY;
+	add_bind(look_folder("file"), "/data/new");
+	expected_stage = STAGE_BIND;
+	expect(-EROFS);
+	cr_expect_eq(look_mode(look_folder("folder/new")), (mode_t)0);
+}
+
+Test(mounts, what_the_launcher_did_not_open_is_not_shown)
+{
+	add_pinned(PLAN_BIND, "/data", look_folder("folder"));
+	shown.pin_count = 0;
+	expect_pin_refused(-ENOENT);
+}
+
+Test(mounts, nor_by_a_pin_of_another_record_or_profile)
+{
+	add_pinned(PLAN_BIND, "/data", look_folder("folder"))->is.profile = 1;
+	shown.pins[1] = shown.pins[0];
+	shown.pins[1].is = (struct ipc_factory_pin){ 0, 1 };
+	shown.pin_count = 2;
+	expect_pin_refused(-ENOENT);
+}
+
+Test(mounts, what_may_be_missing_and_was_is_left_out)
+{
+	record_of(add_pinned(PLAN_BIND, "/data", look_folder("folder")))->flags |= PLAN_OPTIONAL;
+	shown.pin_count = 0;
+	expect_tree(look_for_none);
+}
+
+Test(mounts, what_was_there_and_is_gone_is_not_left_out)
+{
+	record_of(add_pinned(PLAN_BIND, "/one", look_folder("file")))->flags |= PLAN_OPTIONAL;
+	cr_assert_eq(unlink(look_folder("file")), 0);
+	expect_pin_refused(-ESTALE);
+}
+
+Test(mounts, a_pinned_path_that_leads_elsewhere_now)
+{
+	add_pinned(PLAN_BIND, "/data", look_folder("folder"));
+	cr_assert_eq(rename(look_folder("folder"), look_folder("away")), 0);
+	cr_assert_eq(mkdir(look_folder("folder"), 0755), 0);
+	expect_pin_refused(-ESTALE);
+}
+
+Test(mounts, a_pinned_path_that_is_a_link_now)
+{
+	add_pinned(PLAN_BIND, "/data", look_folder("folder"));
+	cr_assert_eq(rename(look_folder("folder"), look_folder("away")), 0);
+	cr_assert_eq(symlink("away", look_folder("folder")), 0); /* to the very same */
+	expect_pin_refused(-ELOOP);
+}
+
+Test(mounts, a_pinned_path_with_a_link_above_it_now)
+{
+	add_pinned(PLAN_BIND, "/data", look_folder("folder/sub"));
+	cr_assert_eq(rename(look_folder("folder"), look_folder("away")), 0);
+	cr_assert_eq(symlink("away", look_folder("folder")), 0);
+	expect_pin_refused(-ELOOP);
+}
+
+Test(mounts, a_copy_of_another_file_than_was_meant)
+{
+	add_pinned(PLAN_COPY, "/copied", look_folder("file"))->meant.st_ino++;
+	expect_pin_refused(-ESTALE);
+}
+
+static int build_at_last(void)
+{
+	uint32_t stage;
+	const int host = open("/host", O_PATH | O_CLOEXEC);
+
+	CHECK(look_holds("/base", ""));
+	shown.pins[0].meant.st_ino--;
+	CHECK(mounts_build_base(&plan, 0, host, &shown, &stage) == 0);
+	CHECK(look_holds(BASE_TREE "/data", "inner sub"));
+	return ACT_PASSED;
+}
+
+Test(mounts, a_failure_leaves_nothing_and_can_be_repeated)
+{
+	add_pinned(PLAN_BIND, "/data", look_folder("folder"))->meant.st_ino++;
+	look = build_at_last;
+	expect_pin_refused(-ESTALE);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan_blob.h"
 
+#include <linux/mount.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,9 @@ static void make_mounts(struct writer *out)
 		mounts[kind - 1].options_size = sizeof("mode\000755");
 	}
 	mounts[PLAN_MASK - 1].source = 0;
+	mounts[PLAN_BIND - 1].attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	mounts[PLAN_OVERLAY - 1].attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	mounts[PLAN_OVERLAY - 1].phase = PLAN_PHASE_SANDBOX;
 	out->blob->rules[0].path = path;
 }
 

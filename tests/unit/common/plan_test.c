@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/mount.h>
 #include <stdalign.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -211,6 +212,61 @@ Test(plan, mount_sources)
 		REFUSES_OFFSETS(blob.mounts[kind - 1].source);
 	for (uint32_t kind = PLAN_COPY; kind <= PLAN_DEVICE; kind++)
 		REFUSES_PATH(blob.mounts[kind - 1].source);
+	REFUSES_PATH(blob.mounts[PLAN_OVERLAY - 1].source);
+}
+
+static void expect_attributes(uint32_t kind, uint64_t attributes, int error)
+{
+	blob.mounts[kind - 1].attributes = attributes;
+	cr_expect_eq(open_blob(), error, "kind %u with %#lx", kind, (unsigned long)attributes);
+}
+
+Test(plan, what_is_of_the_host_brings_no_set_id_bits_and_no_devices)
+{
+	const uint64_t least = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		const uint32_t kind = i == 0 ? PLAN_BIND : PLAN_OVERLAY;
+
+		expect_attributes(kind, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV, -EBADMSG);
+		expect_attributes(kind, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, -EBADMSG);
+		expect_attributes(kind, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC | least, 0);
+	}
+}
+
+Test(plan, only_what_is_pinned_can_be_written)
+{
+	struct plan_mount *bind = &blob.mounts[PLAN_BIND - 1];
+
+	bind->attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	cr_expect_eq(open_blob(), -EBADMSG);
+	bind->flags = PLAN_PINNED;
+	cr_expect_eq(open_blob(), 0);
+}
+
+Test(plan, only_what_shows_a_file_of_the_host_is_pinned)
+{
+	for (uint32_t kind = PLAN_DIRECTORY; kind < PLAN_MOUNT_KIND_COUNT; kind++) {
+		const bool may = kind == PLAN_COPY || kind == PLAN_BIND || kind == PLAN_OVERLAY;
+
+		blob.mounts[kind - 1].flags = PLAN_PINNED | PLAN_OPTIONAL;
+		cr_expect_eq(open_blob(), may ? 0 : -EBADMSG, "kind %u", kind);
+		blob.mounts[kind - 1].flags = 0;
+	}
+}
+
+Test(plan, a_helper_is_shown_nothing_of_the_operators)
+{
+	blob.mounts[PLAN_BIND - 1].flags = PLAN_PINNED;
+	cr_assert_eq(open_blob(), 0);
+	blob.text[blob.profile.name - offsetof(struct blob, text)] = '_';
+	cr_expect_eq(open_blob(), -EBADMSG);
+}
+
+Test(plan, an_overlay_is_each_sandboxs_own)
+{
+	blob.mounts[PLAN_OVERLAY - 1].phase = PLAN_PHASE_BASE;
+	cr_expect_eq(open_blob(), -EBADMSG);
 }
 
 Test(plan, mount_options_are_pairs)

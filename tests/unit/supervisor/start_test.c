@@ -65,9 +65,23 @@ static void say_start(uint8_t change, const void *plan, size_t size, uint32_t li
 	fd_close_all(fds, 3);
 }
 
+static void say_run_with(uint32_t binds, uint32_t pins)
+{
+	say(IPC_TYPE_supervisor_run, &(struct ipc_supervisor_run){ binds, pins }, NULL);
+}
+
 static void say_run(uint32_t binds)
 {
-	say(IPC_TYPE_supervisor_run, &(struct ipc_supervisor_run){ binds }, NULL);
+	say_run_with(binds, 0);
+}
+
+static void say_pins(uint32_t count)
+{
+	int fd = fd_of_kind('o');
+
+	for (uint32_t i = 0; i < count; i++)
+		say(IPC_TYPE_supervisor_pin, &(struct ipc_supervisor_pin){ 0, i }, &fd);
+	fd_close(&fd);
 }
 
 static void say_bind(void)
@@ -181,6 +195,30 @@ Test(start, there_is_a_most_of_binds)
 	for (int i = 0; i < BINDS_MAX + 1; i++)
 		say_bind();
 	say_run(BINDS_MAX + 1);
+	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
+}
+
+Test(start, pins_are_counted)
+{
+	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_pins(1);
+	say_run_with(0, 2);
+	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
+}
+
+Test(start, pins_are_passed)
+{
+	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_pins(PINS_MAX);
+	say_run_with(0, PINS_MAX);
+	cr_assert_eq(outcome(), STARTED);
+}
+
+Test(start, there_is_a_most_of_pins)
+{
+	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_pins(PINS_MAX + 1);
+	say_run_with(0, PINS_MAX + 1);
 	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
 }
 
