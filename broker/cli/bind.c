@@ -4,14 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "format.h"
 #include "mounts.h"
-#include "protected.h"
+#include "shown.h"
 
 const char *bind_split(const char *word, char host[IPC_PATH_MAX], char inside[IPC_PATH_MAX])
 {
@@ -90,74 +88,19 @@ const char *bind_check_inside(const char *inside)
 	return NULL;
 }
 
-/* The kernel's own name for an opened file. 0, or -errno; -ESTALE when that name leads elsewhere.
- */
-static int canonical_path(int fd, char ret[IPC_PATH_MAX])
-{
-	char link[64];
-	struct stat opened = { 0 };
-	struct stat named = { 0 };
-	ssize_t size;
-	int again;
-	int error;
-
-	format_text(link, sizeof(link), "/proc/self/fd/%d", fd);
-	size = readlink(link, ret, IPC_PATH_MAX - 1);
-	if (size < 0)
-		return -errno;
-	ret[size] = '\0';
-	again = kernel_openat2(AT_FDCWD, ret, O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS);
-	if (again < 0)
-		return errno == ENOENT || errno == ELOOP ? -ESTALE : -errno;
-	error = fstat(fd, &opened) != 0 || fstat(again, &named) != 0 ? -errno : 0;
-	fd_close(&again);
-	if (!error && (opened.st_dev != named.st_dev || opened.st_ino != named.st_ino))
-		error = -ESTALE;
-	return error;
-}
-
-static void describe_protected(const struct protected_answer *answer, const char *host, char *text)
-{
-	static const char *const relations[] = {
-		[PROTECTED_IS] = "is",
-		[PROTECTED_INSIDE] = "lies inside",
-		[PROTECTED_CONTAINS] = "contains",
-	};
-
-	if (answer->verdict == PROTECTED_ERROR)
-		format_text(text, BIND_TEXT_MAX,
-			    "--ro: '%.300s' is refused: it could not be compared with the "
-			    "protected path %.300s: %s",
-			    host, answer->path, strerror(answer->error));
-	else
-		format_text(text, BIND_TEXT_MAX,
-			    "--ro: '%.300s' is refused: it %s %.300s, which holds what no "
-			    "sandbox may see (keys, tokens, histories, the system's own state). "
-			    "Name a folder that keeps clear of it, or copy what is needed into one",
-			    host, relations[answer->verdict], answer->path);
-}
-
 static int open_host(struct bind *bind, char *text)
 {
-	struct stat status;
 	int error;
 
 	bind->fd = kernel_openat2(AT_FDCWD, bind->host, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
-	if (bind->fd < 0 || fstat(bind->fd, &status) != 0) {
+	if (bind->fd < 0) {
 		format_text(text, BIND_TEXT_MAX,
 			    "--ro: '%.300s' cannot be opened: %s. HOST must be an existing file "
 			    "or folder, and INSIDE, after a colon, an absolute path",
 			    bind->host, strerror(errno));
 		return -1;
 	}
-	if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-		format_text(text, BIND_TEXT_MAX,
-			    "--ro: '%.300s' is refused: only a regular file or a folder can be "
-			    "shown to a sandbox, never a device, socket or pipe",
-			    bind->host);
-		return -1;
-	}
-	error = canonical_path(bind->fd, bind->host);
+	error = shown_real_path(bind->fd, bind->host);
 	if (error) {
 		format_text(text, BIND_TEXT_MAX, "--ro: '%.300s' has no path of its own: %s",
 			    bind->host, strerror(-error));
@@ -166,30 +109,10 @@ static int open_host(struct bind *bind, char *text)
 	return 0;
 }
 
-static int check_host(const struct bind *bind, const struct mounts *mounts,
-		      const char *const homes[], char *text)
-{
-	const struct protected_answer answer = protected_check(bind->fd, bind->host, mounts, homes);
-	const char *mount;
-
-	if (answer.verdict != PROTECTED_FREE) {
-		describe_protected(&answer, bind->host, text);
-		return -1;
-	}
-	mount = mounts_inside(mounts, bind->host);
-	if (mount) {
-		format_text(text, BIND_TEXT_MAX,
-			    "--ro: '%.300s' is refused: another file system is mounted inside it "
-			    "at %.300s. Name the folders that are needed, each with its own --ro",
-			    bind->host, mount);
-		return -1;
-	}
-	return 0;
-}
-
-static int open_one(const char *word, const struct mounts *mounts, const char *const homes[],
+static int open_one(const char *word, const struct mounts *mounts, const struct protected_set *set,
 		    struct bind *bind, char *text)
 {
+	char problem[SHOWN_TEXT_MAX];
 	const char *rule = bind_split(word, bind->host, bind->inside);
 
 	if (rule) {
@@ -197,8 +120,12 @@ static int open_one(const char *word, const struct mounts *mounts, const char *c
 			    rule);
 		return -1;
 	}
-	if (open_host(bind, text) != 0 || check_host(bind, mounts, homes, text) != 0)
+	if (open_host(bind, text) != 0)
 		return -1;
+	if (shown_check(bind->fd, bind->host, mounts, set, problem) != 0) {
+		format_text(text, BIND_TEXT_MAX, "--ro: %s", problem);
+		return -1;
+	}
 	if (bind->inside[0] == '\0')
 		memcpy(bind->inside, bind->host, sizeof(bind->inside));
 	rule = bind_check_inside(bind->inside);
@@ -226,7 +153,7 @@ static int refuse_same_place(const struct binds *binds, const struct bind *bind,
 	return 0;
 }
 
-int binds_open(const struct bind_words *words, const char *const homes[], struct binds *ret,
+int binds_open(const struct bind_words *words, const struct protected_set *set, struct binds *ret,
 	       char text[BIND_TEXT_MAX])
 {
 	struct mounts mounts;
@@ -246,7 +173,7 @@ int binds_open(const struct bind_words *words, const char *const homes[], struct
 	for (uint32_t i = 0; result == 0 && i < words->count; i++) {
 		struct bind *bind = &ret->list[ret->count];
 
-		result = open_one(words->words[i], &mounts, homes, bind, text);
+		result = open_one(words->words[i], &mounts, set, bind, text);
 		if (result == 0)
 			result = refuse_same_place(ret, bind, text);
 		if (result == 0)

@@ -9,6 +9,7 @@
 
 #include "common/limits.h"
 #include "options.h"
+#include "protected.h"
 
 struct bind {
 	int fd;                  /* O_PATH */
@@ -21,7 +22,7 @@ struct binds {
 	struct bind list[BINDS_MAX];
 };
 
-#define BIND_TEXT_MAX 1024
+#define BIND_TEXT_MAX 1088
 
 /*
  * Split one word at its last ":/". `inside` is empty when the word names none. NULL, or the rule
@@ -33,10 +34,10 @@ const char *bind_split(const char *word, char host[IPC_PATH_MAX], char inside[IP
 const char *bind_check_inside(const char *inside);
 
 /*
- * Open and check every word. `homes` as for protected_check(). 0 with the descriptors in *ret,
+ * Open and check every word. `set` as for protected_check(). 0 with the descriptors in *ret,
  * which are the caller's; -1 with one line for the person in `text`.
  */
-int binds_open(const struct bind_words *words, const char *const homes[], struct binds *ret,
+int binds_open(const struct bind_words *words, const struct protected_set *set, struct binds *ret,
 	       char text[BIND_TEXT_MAX]);
 
 #endif

@@ -127,6 +127,18 @@ void launch_close_images(struct images *images)
 	fd_close(&images->scope);
 }
 
+int launch_open_plan(const struct images *images, struct plan *ret, char text[LAUNCH_TEXT_MAX])
+{
+	const int error = plan_open_fd(images->policy, ret);
+
+	if (error)
+		format_text(text, LAUNCH_TEXT_MAX,
+			    "the compiled policy is not of this version (%s): compile it again "
+			    "with msp-policy",
+			    strerror(-error));
+	return error ? -1 : 0;
+}
+
 int launch_drop_root(const char *run_as, int *ret_exit, char text[LAUNCH_TEXT_MAX])
 {
 	const char *wish = getenv("MSP_RUN_AS");
@@ -227,6 +239,13 @@ static int send_bind(const struct bind *bind, const struct channel *channel)
 	return channel_send(channel, IPC_TYPE_supervisor_bind, &message, &bind->fd, 0);
 }
 
+static int send_pin(const struct pin *pin, const struct channel *channel)
+{
+	const struct ipc_supervisor_pin message = { pin->profile, pin->mount };
+
+	return channel_send(channel, IPC_TYPE_supervisor_pin, &message, &pin->fd, 0);
+}
+
 static int send_sockets(const struct service_sockets *sockets, const struct channel *channel)
 {
 	const struct ipc_supervisor_listen listen = { .is_activated = sockets->is_activated };
@@ -246,7 +265,10 @@ int launch_send(const struct launch *launch, int channel_fd)
 		.fd = channel_fd, .self = IPC_LAUNCHER, .peer = IPC_SUPERVISOR, .phase = IPC_SETUP
 	};
 	const struct ipc_supervisor_cgroup cgroup = { .has_io = launch->home->has_io };
-	const struct ipc_supervisor_run run = { .binds = launch->binds ? launch->binds->count : 0 };
+	const struct ipc_supervisor_run run = {
+		.binds = launch->binds ? launch->binds->count : 0,
+		.pins = launch->pins ? launch->pins->count : 0,
+	};
 	int error = send_start(launch, &channel);
 
 	if (!error && launch->home->directory >= 0)
@@ -254,6 +276,8 @@ int launch_send(const struct launch *launch, int channel_fd)
 				     &launch->home->directory, 0);
 	for (uint32_t i = 0; !error && i < run.binds; i++)
 		error = send_bind(&launch->binds->list[i], &channel);
+	for (uint32_t i = 0; !error && i < run.pins; i++)
+		error = send_pin(&launch->pins->list[i], &channel);
 	if (!error && launch->sockets)
 		error = send_sockets(launch->sockets, &channel);
 	if (!error)

@@ -14,6 +14,8 @@
 #include "budget.h"
 #include "cgroup.h"
 #include "common/ipc.h"
+#include "common/plan.h"
+#include "pins.h"
 #include "service_socket.h"
 
 /* Our own programs and the compiled policy, opened for reading. -1: not opened. */
@@ -46,6 +48,9 @@ void launch_close_images(struct images *images);
 /* The folder of this program's own file, and its full path. False when the kernel does not say. */
 bool launch_own_path(char ret[IPC_PATH_MAX]);
 
+/* Map the compiled policy. 0, or -1 with a line in `text`. */
+int launch_open_plan(const struct images *images, struct plan *ret, char text[LAUNCH_TEXT_MAX]);
+
 /* As root, become an ordinary account; refuse a setuid start. 0, or -1 with the line and the exit
  * code. `run_as` is --run-as or NULL. */
 int launch_drop_root(const char *run_as, int *ret_exit, char text[LAUNCH_TEXT_MAX]);
@@ -62,6 +67,7 @@ struct launch {
 	const struct images *images;
 	const struct cgroup_home *home;
 	const struct binds *binds;             /* NULL: none */
+	const struct pins *pins;               /* NULL: none */
 	const struct service_sockets *sockets; /* FRONTEND_SERVICE, else NULL */
 	struct budget budget;                  /* complete */
 	uint32_t frontend;                     /* enum frontend_mode */

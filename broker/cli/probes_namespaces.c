@@ -196,27 +196,28 @@ void probe_proc(const struct machine *machine, struct finding *ret)
 	report(ret, &step, "works");
 }
 
-static struct step mount_overlay(void)
+static struct step make_overlay(void)
 {
-	static const char *const folders[] = { "/usr/lower", "/usr/upper", "/usr/work",
-					       "/usr/merged" };
+	static const char options[] = "mode\0"
+				      "0755";
 	const struct step step = enter_mounts();
+	int lower;
+	int place;
 
 	if (step.failed)
 		return step;
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		if (mkdir(folders[i], 0755) != 0)
-			return failed("making a folder");
-	}
-	if (mount("overlay", "/usr/merged", "overlay", MS_NOSUID | MS_NODEV,
-		  "lowerdir=/usr/lower,upperdir=/usr/upper,workdir=/usr/work,userxattr") != 0)
-		return failed("mounting an overlay with userxattr");
-	return all_done;
+	if (mkdir("/usr/lower", 0755) != 0 || mkdir("/usr/place", 0755) != 0)
+		return failed("making a folder");
+	lower = open("/usr/lower", O_PATH | O_CLOEXEC);
+	place = open("/usr/place", O_PATH | O_CLOEXEC);
+	return attach(mount_overlay(lower, place, options, sizeof(options),
+				    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+		      "/usr/lower", "mounting an overlay with userxattr");
 }
 
 void probe_overlay(const struct machine *machine, struct finding *ret)
 {
-	const struct step step = in_child(mount_overlay);
+	const struct step step = in_child(make_overlay);
 
 	format_text(ret->tried, sizeof(ret->tried), "an overlay with userxattr on a tmpfs");
 	report(ret, &step, "works");

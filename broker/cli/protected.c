@@ -9,7 +9,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -144,13 +146,18 @@ static bool is_same(const struct identity *a, const struct identity *b)
 	return a->device == b->device && a->inode == b->inode;
 }
 
-static bool walk_meets(const struct walk *walk, const struct identity *identity)
+static bool steps_meet(const struct walk *walk, size_t count, const struct identity *identity)
 {
-	for (size_t i = 0; i < walk->count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (is_same(&walk->steps[i], identity))
 			return true;
 	}
 	return false;
+}
+
+static bool walk_meets(const struct walk *walk, const struct identity *identity)
+{
+	return steps_meet(walk, walk->count, identity);
 }
 
 static int walk_note(struct walk *walk, const struct stat *status)
@@ -232,14 +239,13 @@ static int walk_from(int fd, const char *path, struct walk *walk)
 	return start < 0 ? start : walk_up(start, walk);
 }
 
-/* Add the walks from every other name of `fd` too. */
-static int walk_from_all(int fd, const char *path, const struct mounts *mounts, struct walk *walk)
+/* Add the walks from every other name of `fd`. */
+static int walk_from_others(int fd, const char *path, const struct mounts *mounts,
+			    struct walk *walk)
 {
 	struct identity wanted = { 0 };
 	int error = identify(fd, &wanted);
 
-	if (!error)
-		error = walk_from(fd, path, walk);
 	for (size_t i = 0; !error && i < mounts->count; i++) {
 		char name[4096];
 		struct identity found = { 0 };
@@ -301,6 +307,7 @@ struct candidate {
 	const struct mounts *mounts;
 	struct identity identity;
 	struct walk above; /* it and every folder above it, by all of its names */
+	size_t own_steps;  /* those of them by the name that it was asked for by */
 };
 
 /* `is_inside_free`: only the path itself is protected, not what lies inside. */
@@ -331,7 +338,9 @@ static int compare(const struct candidate *candidate, const char *path, bool is_
 	walk.count = 0;
 	error = real_name(fd, nearest);
 	if (!error)
-		error = walk_from_all(fd, nearest, candidate->mounts, &walk);
+		error = walk_from(fd, nearest, &walk);
+	if (!error)
+		error = walk_from_others(fd, nearest, candidate->mounts, &walk);
 	if (!error && walk_meets(&walk, &candidate->identity))
 		*ret = PROTECTED_CONTAINS;
 	return error;
@@ -364,8 +373,53 @@ static bool compare_home(const struct candidate *candidate, const char *home,
 	return compare_into(candidate, home, true, answer);
 }
 
+/* The path after this one in a list. */
+static const char *next_path(const char *path)
+{
+	return path + strlen(path) + 1;
+}
+
+static bool compare_list(const struct candidate *candidate, const struct protected_set *set,
+			 struct protected_answer *answer)
+{
+	const char *end = set->protect + set->protect_size;
+
+	for (const char *path = set->protect; path < end; path = next_path(path)) {
+		if (!compare_into(candidate, path, false, answer))
+			return false;
+	}
+	return true;
+}
+
+/* By its own name alone: that it can be reached from a workspace through another mount does not
+ * make it a part of that. A workspace that cannot be opened holds nothing. */
+static bool is_in_workspace(const struct candidate *candidate, const struct protected_set *set)
+{
+	const char *end = set->workspaces + set->workspaces_size;
+
+	for (const char *path = set->workspaces; path < end; path = next_path(path)) {
+		struct identity identity = { 0 };
+		int fd = kernel_openat2(AT_FDCWD, path, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
+		const bool is_there = fd >= 0 && identify(fd, &identity) == 0;
+
+		fd_close(&fd);
+		if (is_there && steps_meet(&candidate->above, candidate->own_steps, &identity))
+			return true;
+	}
+	return false;
+}
+
+static bool compare_system(const struct candidate *candidate, struct protected_answer *answer)
+{
+	for (size_t i = 0; i < sizeof(system_paths) / sizeof(system_paths[0]); i++) {
+		if (!compare_into(candidate, system_paths[i], false, answer))
+			return false;
+	}
+	return true;
+}
+
 struct protected_answer protected_check(int fd, const char *path, const struct mounts *mounts,
-					const char *const homes[PROTECTED_HOMES_MAX])
+					const struct protected_set *set)
 {
 	static struct candidate candidate; /* too large for the stack; one thread */
 	struct protected_answer answer = { .verdict = PROTECTED_FREE };
@@ -376,19 +430,89 @@ struct protected_answer protected_check(int fd, const char *path, const struct m
 	candidate.above.count = 0;
 	error = identify(fd, &candidate.identity);
 	if (!error)
-		error = walk_from_all(fd, path, mounts, &candidate.above);
+		error = walk_from(fd, path, &candidate.above);
+	candidate.own_steps = candidate.above.count;
+	if (!error)
+		error = walk_from_others(fd, path, mounts, &candidate.above);
 	if (error) {
 		answer.verdict = PROTECTED_ERROR;
 		answer.error = -error;
+		format_text(answer.path, sizeof(answer.path), "/");
 		return answer;
 	}
-	for (size_t i = 0; i < sizeof(system_paths) / sizeof(system_paths[0]); i++) {
-		if (!compare_into(&candidate, system_paths[i], false, &answer))
-			return answer;
-	}
 	for (size_t i = 0; i < PROTECTED_HOMES_MAX; i++) {
-		if (homes[i] && !compare_home(&candidate, homes[i], &answer))
+		if (set->homes[i] && !compare_home(&candidate, set->homes[i], &answer))
 			return answer;
 	}
+	if (!compare_system(&candidate, &answer) || !compare_list(&candidate, set, &answer))
+		return answer;
+	if (set->workspaces_size > 0 && !is_in_workspace(&candidate, set))
+		answer.verdict = PROTECTED_OUTSIDE;
 	return answer;
+}
+
+/* "/a, /b", as much as fits. */
+static void join(const char *list, uint32_t size, char *text, size_t room)
+{
+	text[0] = '\0';
+	for (const char *path = list; path < list + size; path = next_path(path))
+		format_append(text, room, "%s%s", path == list ? "" : ", ", path);
+}
+
+void protected_describe(const struct protected_answer *answer, const char *path,
+			const struct protected_set *set, char text[PROTECTED_TEXT_MAX])
+{
+	static const char *const relations[] = {
+		[PROTECTED_IS] = "is",
+		[PROTECTED_INSIDE] = "lies inside",
+		[PROTECTED_CONTAINS] = "contains",
+	};
+	char workspaces[256];
+
+	if (answer->verdict == PROTECTED_ERROR) {
+		format_text(text, PROTECTED_TEXT_MAX,
+			    "'%.300s' is refused: it could not be compared with the protected "
+			    "path %.300s: %s",
+			    path, answer->path, strerror(answer->error));
+	} else if (answer->verdict == PROTECTED_OUTSIDE) {
+		join(set->workspaces, set->workspaces_size, workspaces, sizeof(workspaces));
+		format_text(text, PROTECTED_TEXT_MAX,
+			    "'%.300s' is refused: it lies in none of the workspaces that the "
+			    "operator's file names (%s). Name a folder in one of them, or add "
+			    "this one to 'workspaces'",
+			    path, workspaces);
+	} else {
+		format_text(text, PROTECTED_TEXT_MAX,
+			    "'%.300s' is refused: it %s %.300s, which holds what no sandbox may "
+			    "see (keys, tokens, histories, the system's own state). Name a folder "
+			    "that keeps clear of it, or copy what is needed into one",
+			    path, relations[answer->verdict], answer->path);
+	}
+}
+
+struct protected_set protected_set_of(const struct plan *plan)
+{
+	static char store[3][4096];
+	const struct plan_header *header = plan_header(plan);
+	struct protected_set set = {
+		.protect = plan_string(plan, header->protect),
+		.protect_size = header->protect_size,
+		.workspaces = plan_string(plan, header->workspaces),
+		.workspaces_size = header->workspaces_size,
+	};
+	const char *environment = getenv("HOME");
+	const char *sudo_user = getenv("SUDO_USER");
+	const struct passwd *entry = getpwuid(geteuid());
+	size_t count = 0;
+
+	format_text(store[0], sizeof(store[0]), "%s", environment ? environment : "");
+	format_text(store[1], sizeof(store[1]), "%s", entry && entry->pw_dir ? entry->pw_dir : "");
+	entry = sudo_user ? getpwnam(sudo_user) : NULL;
+	format_text(store[2], sizeof(store[2]), "%s", entry && entry->pw_dir ? entry->pw_dir : "");
+	for (size_t i = 0; i < 3; i++) {
+		if (store[i][0] == '/' && store[i][1] != '\0' &&
+		    (i == 0 || strcmp(store[i], store[i - 1]) != 0))
+			set.homes[count++] = store[i];
+	}
+	return set;
 }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The protected set: what no --ro may show to a sandbox. Keys, tokens, histories and the kernel's
- * own file systems. Compared by (device, inode) of opened files, never by the text of a path.
+ * What of the host may be shown to a sandbox, by --ro or by a profile. Not the protected set: keys,
+ * tokens, histories, the kernel's own file systems, and what the operator adds. Where the operator
+ * names workspaces, nothing outside of them either. Compared by (device, inode) of opened files,
+ * never by the text of a path.
  */
 #ifndef CLI_PROTECTED_H
 #define CLI_PROTECTED_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+#include "common/plan.h"
 #include "mounts.h"
 
 enum protected_verdict {
@@ -16,6 +20,7 @@ enum protected_verdict {
 	PROTECTED_IS,       /* is the protected path */
 	PROTECTED_INSIDE,   /* lies inside it */
 	PROTECTED_CONTAINS, /* contains it, or would contain it if it existed */
+	PROTECTED_OUTSIDE,  /* lies in no workspace */
 	PROTECTED_ERROR,    /* could not be compared: to be refused too */
 };
 
@@ -28,11 +33,30 @@ struct protected_answer {
 /* Home directories whose contents count, absolute paths; NULL entries are left out. */
 #define PROTECTED_HOMES_MAX 4
 
+/* What counts beside the paths that every system has. Lists are paths with a NUL after each. */
+struct protected_set {
+	const char *homes[PROTECTED_HOMES_MAX];
+	const char *protect;
+	uint32_t protect_size;
+	const char *workspaces; /* none: anything that is not protected may be shown */
+	uint32_t workspaces_size;
+};
+
+/* What the plan says, and the home directories of the environment, of the account that this runs
+ * as, and of who used sudo. They are in static storage; the lists are the plan's. */
+struct protected_set protected_set_of(const struct plan *plan);
+
 /*
  * Compare the opened (O_PATH) file or folder `fd`, whose canonical path is `path`, with every
- * protected path of the system and of `homes`.
+ * protected path of the system and of `set`, and with the workspaces.
  */
 struct protected_answer protected_check(int fd, const char *path, const struct mounts *mounts,
-					const char *const homes[PROTECTED_HOMES_MAX]);
+					const struct protected_set *set);
+
+#define PROTECTED_TEXT_MAX 1024
+
+/* One line for a person on why `path` may not be shown, with what helps. Not for PROTECTED_FREE. */
+void protected_describe(const struct protected_answer *answer, const char *path,
+			const struct protected_set *set, char text[PROTECTED_TEXT_MAX]);
 
 #endif

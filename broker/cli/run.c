@@ -3,7 +3,6 @@
  * `msp run`: one command in a sandbox of its own, its streams live.
  */
 #include <errno.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -17,6 +16,7 @@
 #include "common/log.h"
 #include "format.h"
 #include "launch.h"
+#include "pins.h"
 #include "protected.h"
 #include "service.h"
 #include "session.h"
@@ -102,6 +102,7 @@ struct run {
 };
 
 static struct binds binds;
+static struct pins pins;
 static struct ipc_execution_start start;
 
 static int refuse(const char *text, int code)
@@ -163,34 +164,15 @@ static int fill_start(struct run_options *options, char *argv[], bool use_tty)
 	return 0;
 }
 
-/* Whose home directories count: the one in the environment, the account's, and of who used sudo. */
-static void find_homes(char store[3][IPC_PATH_MAX], const char *homes[PROTECTED_HOMES_MAX])
+static int open_binds(const struct run_options *options, const struct plan *plan)
 {
-	const char *environment = getenv("HOME");
-	const char *sudo_user = getenv("SUDO_USER");
-	const struct passwd *entry = getpwuid(geteuid());
-	size_t count = 0;
-
-	format_text(store[0], IPC_PATH_MAX, "%s", environment ? environment : "");
-	format_text(store[1], IPC_PATH_MAX, "%s", entry && entry->pw_dir ? entry->pw_dir : "");
-	entry = sudo_user ? getpwnam(sudo_user) : NULL;
-	format_text(store[2], IPC_PATH_MAX, "%s", entry && entry->pw_dir ? entry->pw_dir : "");
-	for (size_t i = 0; i < 3; i++) {
-		if (store[i][0] == '/' && store[i][1] != '\0')
-			homes[count++] = store[i];
-	}
-}
-
-static int open_binds(const struct run_options *options)
-{
-	static char store[3][IPC_PATH_MAX];
-	const char *homes[PROTECTED_HOMES_MAX] = { NULL };
+	struct protected_set set;
 	char text[BIND_TEXT_MAX];
 
 	if (options->binds.count == 0)
 		return 0;
-	find_homes(store, homes);
-	if (binds_open(&options->binds, homes, &binds, text) == 0)
+	set = protected_set_of(plan);
+	if (binds_open(&options->binds, &set, &binds, text) == 0)
 		return 0;
 	return refuse(text, MSP_EXIT_USAGE);
 }
@@ -223,6 +205,7 @@ static int join_service(struct run *run)
 static int prepare(struct run *run)
 {
 	char text[LAUNCH_TEXT_MAX];
+	struct plan plan;
 	int code;
 
 	run->null = launch_standard_fds();
@@ -232,11 +215,15 @@ static int prepare(struct run *run)
 		return refuse(text, MSP_EXIT_SANDBOX);
 	if (launch_drop_root(run->options->run_as, &code, text) != 0)
 		return refuse(text, code);
-	code = open_binds(run->options);
+	if (launch_open_plan(&run->images, &plan, text) != 0)
+		return refuse(text, MSP_EXIT_REFUSED);
+	code = open_binds(run->options, &plan);
 	if (!code && may_use_service(run->options))
 		code = join_service(run);
 	if (code || run->service.state == SERVICE_HERE)
 		return code;
+	if (pins_open(&plan, &pins, text) != 0)
+		return refuse(text, MSP_EXIT_REFUSED);
 	if (launch_enter_cgroup(&run->images, run->options->limits, &run->budget, &run->home,
 				text) != 0)
 		return refuse(text, MSP_EXIT_REFUSED);
@@ -249,6 +236,7 @@ static int start_supervisor(struct run *run, const sigset_t *mask)
 	const struct launch launch = { .images = &run->images,
 				       .home = &run->home,
 				       .binds = &binds,
+				       .pins = &pins,
 				       .budget = run->budget,
 				       .frontend = FRONTEND_LAUNCHER,
 				       .limits = run->options->limits };

@@ -26,6 +26,7 @@
 #include "keeper.h"
 #include "launch.h"
 #include "listen.h"
+#include "pins.h"
 #include "service.h"
 #include "token_file.h"
 
@@ -243,6 +244,8 @@ static int become_supervisor(const struct launch *launch)
 
 static int start_supervisor(struct serve_options *options, const struct images *images)
 {
+	static struct pins pins;
+	struct plan plan;
 	struct cgroup_home home;
 	struct service_sockets sockets;
 	char text[LAUNCH_TEXT_MAX];
@@ -252,6 +255,8 @@ static int start_supervisor(struct serve_options *options, const struct images *
 		code = service_sockets_open(options->socket, &sockets, text);
 	if (code)
 		return give_up(text, code);
+	if (launch_open_plan(images, &plan, text) != 0 || pins_open(&plan, &pins, text) != 0)
+		return give_up(text, MSP_EXIT_REFUSED);
 	if (launch_enter_cgroup(images, options->limits, &options->budget, &home, text) != 0)
 		return give_up(text, MSP_EXIT_REFUSED);
 	if (!options->is_service)
@@ -259,6 +264,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	const struct launch launch = {
 		.images = images,
 		.home = &home,
+		.pins = &pins,
 		.sockets = options->is_service ? &sockets : NULL,
 		.budget = options->budget,
 		.frontend = options->is_service ? FRONTEND_SERVICE : FRONTEND_BROKER,

@@ -105,11 +105,11 @@ static void end(void)
 
 static int open_words(const char *first, const char *second)
 {
-	const char *const homes[PROTECTED_HOMES_MAX] = { NULL };
+	const struct protected_set set = { .homes = { NULL } };
 	struct bind_words words = { .count = second ? 2 : 1, .words = { first, second } };
 
 	text[0] = '\0';
-	return binds_open(&words, homes, &binds, text);
+	return binds_open(&words, &set, &binds, text);
 }
 
 Test(bind, a_relative_path_becomes_canonical, .init = begin, .fini = end)

@@ -100,9 +100,11 @@ Test(launch, says_everything_in_order)
 	const struct cgroup_home home = { .directory = open("/tmp", O_RDONLY | O_DIRECTORY),
 					  .has_io = 1 };
 	static struct binds binds = { .count = 1 };
+	static struct pins pins = { .count = 1 };
 	const struct launch launch = { .images = &images,
 				       .home = &home,
 				       .binds = &binds,
+				       .pins = &pins,
 				       .budget = { .executions = 7, .memory_bytes = 8 },
 				       .frontend = FRONTEND_BROKER,
 				       .limits = LIMITS_FALLBACK };
@@ -110,6 +112,7 @@ Test(launch, says_everything_in_order)
 	char policy[8] = "";
 	int ends[2];
 
+	pins.list[0] = (struct pin){ .fd = open("/usr", O_PATH), .profile = 2, .mount = 3 };
 	binds.list[0] = (struct bind){ .fd = open("/usr", O_PATH), .host = "/usr", .inside = "/x" };
 	cr_assert_eq(channel_pair(ends), 0);
 	supervisor.fd = ends[1];
@@ -125,8 +128,30 @@ Test(launch, says_everything_in_order)
 	cr_expect_eq(message.body.supervisor_cgroup.has_io, 1U);
 	receive(&supervisor, IPC_TYPE_supervisor_bind);
 	cr_expect_str_eq(message.body.supervisor_bind.inside_path, "/x");
+	receive(&supervisor, IPC_TYPE_supervisor_pin);
+	cr_expect_eq(message.body.supervisor_pin.profile, 2U);
+	cr_expect_eq(message.body.supervisor_pin.mount, 3U);
 	receive(&supervisor, IPC_TYPE_supervisor_run);
 	cr_expect_eq(message.body.supervisor_run.binds, 1U);
+	cr_expect_eq(message.body.supervisor_run.pins, 1U);
+}
+
+/* Where msp becomes the supervisor itself, everything waits in the socket before anybody reads. */
+Test(launch, as_many_pins_as_there_may_be_fit_into_the_socket)
+{
+	const struct images images = { file_with("s"), file_with("c"), file_with("b"),
+				       file_with("policy"), -1 };
+	const struct cgroup_home home = { .directory = open("/tmp", O_RDONLY | O_DIRECTORY) };
+	static struct pins pins = { .count = PINS_MAX };
+	const struct launch launch = { .images = &images, .home = &home, .pins = &pins };
+	const int usr = open("/usr", O_PATH);
+	int ends[2];
+
+	for (uint32_t i = 0; i < PINS_MAX; i++)
+		pins.list[i] = (struct pin){ .fd = usr, .profile = i, .mount = i };
+	cr_assert_eq(channel_pair(ends), 0);
+	cr_assert_eq(fd_set_nonblocking(ends[0], true), 0);
+	cr_expect_eq(launch_send(&launch, ends[0]), 0);
 }
 
 Test(launch, without_a_cgroup_none_is_sent)

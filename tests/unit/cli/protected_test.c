@@ -96,9 +96,20 @@ static void end(void)
 
 TestSuite(protected, .init = begin, .fini = end);
 
+static struct protected_set set;
+
+/* A list of the set: paths of the folder, NULL at the end. */
+static uint32_t make_list(char room[512], const char *const names[])
+{
+	uint32_t size = 0;
+
+	for (; *names; names++)
+		size += (uint32_t)snprintf(room + size, 512 - size, "%s/%s", top, *names) + 1;
+	return size;
+}
+
 static struct protected_answer ask_path(const char *given)
 {
-	const char *const homes[PROTECTED_HOMES_MAX] = { home };
 	const int fd = kernel_openat2(AT_FDCWD, given, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
 	struct protected_answer answer;
 	struct mounts mounts;
@@ -112,7 +123,8 @@ static struct protected_answer ask_path(const char *given)
 	cr_assert_gt(size, 0);
 	path[size] = '\0';
 	cr_assert_eq(mounts_read(&mounts), 0);
-	answer = protected_check(fd, path, &mounts, homes);
+	set.homes[0] = home;
+	answer = protected_check(fd, path, &mounts, &set);
 	mounts_done(&mounts);
 	(void)close(fd);
 	return answer;
@@ -234,14 +246,84 @@ Test(protected, the_answer_names_the_path)
 
 Test(protected, without_homes_only_the_system_counts)
 {
-	const char *const homes[PROTECTED_HOMES_MAX] = { NULL };
 	struct mounts mounts;
 	const int fd = open(home, O_PATH | O_CLOEXEC);
 
 	cr_assert_eq(mounts_read(&mounts), 0);
-	cr_expect_eq(protected_check(fd, home, &mounts, homes).verdict, PROTECTED_FREE);
+	cr_expect_eq(protected_check(fd, home, &mounts, &set).verdict, PROTECTED_FREE);
 	mounts_done(&mounts);
 	(void)close(fd);
+}
+
+Test(protected, what_the_operator_adds)
+{
+	static char room[512];
+	static const char *const names[] = { "vault", "home/user/project/netrc", "missing/deep",
+					     NULL };
+
+	set.protect_size = make_list(room, names);
+	set.protect = room;
+	make_folder("vault/other");
+	cr_expect_eq(ask("vault"), PROTECTED_IS);
+	cr_expect_eq(ask("vault/other"), PROTECTED_INSIDE);
+	cr_expect_eq(ask("home/user/project"), PROTECTED_CONTAINS);
+	cr_expect_eq(ask("home/user/tokenizer"), PROTECTED_FREE);
+	cr_expect_eq(ask("home-evil"), PROTECTED_FREE);
+	make_folder("missing");
+	cr_expect_eq(ask("missing"), PROTECTED_CONTAINS, "it would hold `deep`");
+}
+
+static void use_workspaces(const char *const names[])
+{
+	static char room[512];
+
+	set.workspaces_size = make_list(room, names);
+	set.workspaces = room;
+}
+
+Test(protected, only_what_lies_in_a_workspace)
+{
+	static const char *const names[] = { "home/user/project", "mnt", "missing", NULL };
+
+	use_workspaces(names);
+	make_folder("mnt-evil");
+	cr_expect_eq(ask("home/user/project"), PROTECTED_FREE);
+	cr_expect_eq(ask("home/user/project/netrc"), PROTECTED_FREE, "a file");
+	cr_expect_eq(ask("mnt/a"), PROTECTED_FREE);
+	cr_expect_eq(ask("mnt-evil"), PROTECTED_OUTSIDE, "compared by what it is");
+	cr_expect_eq(ask("home/user/tokenizer"), PROTECTED_OUTSIDE);
+	cr_expect_eq(ask("home-evil"), PROTECTED_OUTSIDE);
+	cr_expect_eq(ask_path("/usr/share").verdict, PROTECTED_OUTSIDE);
+	cr_expect_eq(ask("home/user/.ssh"), PROTECTED_IS, "what is protected stays that");
+}
+
+Test(protected, a_workspace_does_not_make_free_what_is_protected)
+{
+	static const char *const names[] = { "home", NULL };
+
+	use_workspaces(names);
+	cr_expect_eq(ask("home/user/project"), PROTECTED_FREE);
+	cr_expect_eq(ask("home/user/.ssh/deep"), PROTECTED_INSIDE);
+	cr_expect_eq(ask("home"), PROTECTED_CONTAINS);
+}
+
+Test(protected, a_workspace_may_be_named_by_a_link)
+{
+	static const char *const names[] = { "projects", NULL };
+
+	make_link("home/user/project", "projects");
+	use_workspaces(names);
+	cr_expect_eq(ask("home/user/project"), PROTECTED_FREE);
+	cr_expect_eq(ask("projects"), PROTECTED_FREE);
+	cr_expect_eq(ask("home/user/tokenizer"), PROTECTED_OUTSIDE);
+}
+
+Test(protected, no_workspace_that_exists_leaves_nothing)
+{
+	static const char *const names[] = { "missing", NULL };
+
+	use_workspaces(names);
+	cr_expect_eq(ask("home/user/project"), PROTECTED_OUTSIDE);
 }
 
 static bool bind_folder(const char *from, const char *to)
@@ -303,4 +385,13 @@ Test(protected, where_a_protected_folder_is_mounted_from)
 	/* .ssh shows vault/keys: whoever sees vault sees the keys. */
 	expect_with_bind("vault/keys", "home/user/.ssh", "vault", PROTECTED_CONTAINS);
 	expect_with_bind("vault/keys", "home/user/.ssh", "vault/keys", PROTECTED_IS);
+}
+
+Test(protected, a_mount_in_a_workspace_does_not_widen_it)
+{
+	static const char *const names[] = { "mnt", NULL };
+
+	use_workspaces(names);
+	expect_with_bind("home/user/tokenizer", "mnt/a", "mnt/a", PROTECTED_FREE);
+	expect_with_bind("home/user/tokenizer", "mnt/a", "home/user/tokenizer", PROTECTED_OUTSIDE);
 }
