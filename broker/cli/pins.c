@@ -72,14 +72,15 @@ static int refuse_link(const struct opening *opening, const struct record *recor
 static int refuse_error(const struct opening *opening, const struct record *record, int error)
 {
 	char text[SHOWN_TEXT_MAX];
-	const bool is_missing = error == ENOENT || error == ENOTDIR;
+	const char *remedy = error == ENOENT || error == ENOTDIR
+				     ? ". Make it, or add 'optional: true' to the entry"
+			     : error == EACCES ? ". The account that msp runs as must reach it"
+					       : "";
 
 	if (error == ELOOP)
 		return refuse_link(opening, record);
 	format_text(text, sizeof(text), "'%.300s' cannot be opened: %s%s", record->path,
-		    strerror(error),
-		    is_missing ? ". Make it, or add 'optional: true' to the entry"
-			       : ". The account that msp runs as must be able to reach it");
+		    strerror(error), remedy);
 	return refuse(opening, record, text);
 }
 
@@ -126,6 +127,20 @@ static int prepare(struct opening *opening, char problem[SHOWN_TEXT_MAX])
 	return 0;
 }
 
+/* By the kernel's own name for it: what is written may have ".." in it. */
+static int check_path(const struct opening *opening, int fd, const char *path,
+		      char problem[SHOWN_TEXT_MAX])
+{
+	char real[IPC_PATH_MAX];
+	const int error = shown_real_path(fd, real);
+
+	if (!error)
+		return shown_check(fd, real, &opening->mounts, &opening->set, problem);
+	format_text(problem, SHOWN_TEXT_MAX, "'%.300s' has no path of its own: %s", path,
+		    strerror(-error));
+	return -1;
+}
+
 /* The first record that shows this path opens and checks it. Its descriptor; -1 with the line;
  * -ENOENT when there is nothing, which is for the caller to judge. */
 static int open_path(struct opening *opening, const struct record *record)
@@ -135,8 +150,7 @@ static int open_path(struct opening *opening, const struct record *record)
 
 	if (fd < 0)
 		return errno == ENOENT ? -ENOENT : refuse_error(opening, record, errno);
-	if (prepare(opening, problem) == 0 &&
-	    shown_check(fd, record->path, &opening->mounts, &opening->set, problem) == 0)
+	if (prepare(opening, problem) == 0 && check_path(opening, fd, record->path, problem) == 0)
 		return fd;
 	fd_close(&fd);
 	return refuse(opening, record, problem);

@@ -26,6 +26,7 @@ LAYERS = {
     "root": "a root of its own: the host's tree is detached, what is there is made for the profile",
     "readonly": "what is shown of the host is mounted read-only",
     "resolve": "names are resolved beneath a tree's root and through no magic link",
+    "pins": "a path of the operator's must lead, through no link, to what was checked at the start",
     "namespaces": "user, PID, IPC, UTS and cgroup namespaces of its own",
     "network": "a network namespace of its own",
     "landlock": "Landlock: files, TCP, abstract sockets, signals",
@@ -42,7 +43,7 @@ LAYERS = {
 }
 # What child-init can be built without (child-init/layers.h); "cgroup" is left out by asking for
 # --limits=fallback.
-BUILDS = {"root", "readonly", "resolve", "network", "landlock", "seccomp", "capabilities",
+BUILDS = {"root", "readonly", "resolve", "pins", "network", "landlock", "seccomp", "capabilities",
           "protect", "close", "rlimits", "cgroup"}
 
 Declaration = collections.namedtuple("Declaration", "case act layers together")

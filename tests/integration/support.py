@@ -66,8 +66,9 @@ def run_python(code, **keywords):
 class Server:
     """`msp serve` and a client's end of its session. Use as a context manager."""
 
-    def __init__(self, *options, with_limits=True, stderr=subprocess.PIPE, **keywords):
-        command = [MSP, "serve", *(limits() if with_limits else []), *options]
+    def __init__(self, *options, with_limits=True, stderr=subprocess.PIPE, program=None,
+                 **keywords):
+        command = [program or MSP, "serve", *(limits() if with_limits else []), *options]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=stderr, **keywords)
         self.lines = queue.Queue()

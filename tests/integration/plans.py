@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs with a plan that shows more of the host than the shipped one, as an operator's file can
+say it. Nothing here is a test.
+
+A change is one tuple: ("bind" | "writable" | "overlay" | "copy", profile, from, at, words...),
+("workspace", path) or ("protect", path); see tests/plans/plan_change.c."""
+import os
+import shutil
+import subprocess
+
+import support
+
+BUILD = os.environ.get("MSP_BUILD") or os.path.dirname(support.BIN)
+CHANGE = os.path.join(BUILD, "plans", "plan-change")
+# Beside msp, whose own file has to lie in the folder.
+OTHERS = ("msp-supervisor", "msp-broker", "msp-child-init", "msp-scope")
+
+
+def programs(folder, *changes, child_init=None):
+    """Fill the folder; msp's path. `child_init`: another file in its place."""
+    shutil.copy(support.MSP, folder)
+    for name in OTHERS:
+        source = os.path.join(support.BIN, name)
+        if name == "msp-child-init" and child_init:
+            source = child_init
+        if os.path.exists(source):
+            os.symlink(source, os.path.join(folder, name))
+    subprocess.run([CHANGE, os.path.join(support.BIN, "builtin.policy"),
+                    os.path.join(folder, "builtin.policy"),
+                    *(",".join(change) for change in changes)], check=True)
+    return os.path.join(folder, "msp")
+
+
+def run(msp, *command, options=(), **keywords):
+    """`msp run OPTIONS -- COMMAND` with these programs; a CompletedProcess."""
+    keywords.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.run([msp, "run", "--standalone", *support.limits(), *options, "--", *command],
+                          text=True, capture_output=True, timeout=60, check=False, **keywords)
