@@ -86,6 +86,8 @@ static int handle_factory_forget(void *context, struct channel_message *message)
 			mounts_forget_base(&factory.plans[slot], i);
 		factory.is_built[slot][i] = false;
 	}
+	while (factory.shown.pin_counts[slot] > 0)
+		fd_close(&factory.shown.pins[slot][--factory.shown.pin_counts[slot]].fd);
 	plan_close(&factory.plans[slot]);
 	return 0;
 }
@@ -113,15 +115,16 @@ static int handle_factory_bind(void *context, struct channel_message *message)
 
 static int handle_factory_pin(void *context, struct channel_message *message)
 {
-	struct pin *pin = &factory.shown.pins[factory.shown.pin_count];
+	const struct ipc_factory_pin *from = &message->body.factory_pin;
+	struct pin *pin;
 
-	if (factory.shown.pin_count == PINS_MAX)
+	if (from->generation >= GENERATIONS_MAX ||
+	    factory.shown.pin_counts[from->generation] == PINS_MAX)
 		return -EPROTO;
-	if (fstat(channel_take_fd(message, 0), &pin->meant) != 0) /* kept open too */
-		return -errno;
-	pin->is = message->body.factory_pin;
-	factory.shown.pin_count++;
-	return 0;
+	pin = &factory.shown.pins[from->generation][factory.shown.pin_counts[from->generation]++];
+	pin->is = *from;
+	pin->fd = channel_take_fd(message, 0);
+	return fstat(pin->fd, &pin->meant) == 0 ? 0 : -errno;
 }
 
 static int handle_factory_serve(void *context, struct channel_message *message)
@@ -130,8 +133,7 @@ static int handle_factory_serve(void *context, struct channel_message *message)
 	int error;
 
 	if (!factory.plans[0].bytes ||
-	    message->body.factory_serve.binds != factory.shown.bind_count ||
-	    message->body.factory_serve.pins != factory.shown.pin_count)
+	    message->body.factory_serve.binds != factory.shown.bind_count)
 		return -EPROTO;
 	error = enter_namespaces();
 	if (!error) {

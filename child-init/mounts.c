@@ -56,8 +56,8 @@ static int open_source(const struct tree *tree, const struct plan_mount *mount, 
 	const char *path = plan_string(tree->plan, mount->source);
 	int fd;
 
-	for (uint32_t i = 0; i < tree->shown->pin_count; i++) {
-		const struct pin *pin = &tree->shown->pins[i];
+	for (uint32_t i = 0; i < tree->shown->pin_counts[tree->plan->slot]; i++) {
+		const struct pin *pin = &tree->shown->pins[tree->plan->slot][i];
 
 		if (pin->is.profile == tree->profile && pin->is.mount == mount - first)
 			return open_meant(tree, path, flags, &pin->meant);

@@ -25,6 +25,7 @@ struct bind {
 
 /* The same for a path in the plan. */
 struct pin {
+	int fd; /* kept open, as a bind's */
 	struct stat meant;
 	struct ipc_factory_pin is;
 };
@@ -32,9 +33,9 @@ struct pin {
 /* What of the host the operator shows. */
 struct shown {
 	uint32_t bind_count;
-	uint32_t pin_count;
 	struct bind binds[BINDS_MAX];
-	struct pin pins[PINS_MAX];
+	uint32_t pin_counts[GENERATIONS_MAX];
+	struct pin pins[GENERATIONS_MAX][PINS_MAX]; /* by slot of the plan */
 };
 
 /*

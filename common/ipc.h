@@ -146,6 +146,7 @@ struct ipc_policy_ask {
 /* fd: sealed policy blob */
 struct ipc_policy_new {
 	uint32_t generation; /* of the question */
+	uint32_t pins;       /* how many supervisor_pin for it came before */
 };
 
 /* What is wrong with the file, for the operator. */
@@ -328,13 +329,13 @@ struct ipc_factory_bind {
 
 /* fd: as in supervisor_pin */
 struct ipc_factory_pin {
+	uint32_t generation; /* slot of the blob */
 	uint32_t profile;
 	uint32_t mount;
 };
 
 struct ipc_factory_serve {
 	uint32_t binds;
-	uint32_t pins;
 };
 
 /* fd: sealed policy blob, which sandboxes and helpers come from unless they say another */

@@ -80,6 +80,7 @@ static const struct ipc_field ipc_policy_ask_fields[] = {
 };
 static const struct ipc_field ipc_policy_new_fields[] = {
 	FIELD(U32, ipc_policy_new, generation),
+	FIELD(U32, ipc_policy_new, pins),
 };
 static const struct ipc_field ipc_policy_bad_fields[] = {
 	FIELD(STR, ipc_policy_bad, text),
@@ -173,12 +174,12 @@ static const struct ipc_field ipc_factory_bind_fields[] = {
 	FIELD(STR, ipc_factory_bind, inside_path),
 };
 static const struct ipc_field ipc_factory_pin_fields[] = {
+	FIELD(U32, ipc_factory_pin, generation),
 	FIELD(U32, ipc_factory_pin, profile),
 	FIELD(U32, ipc_factory_pin, mount),
 };
 static const struct ipc_field ipc_factory_serve_fields[] = {
 	FIELD(U32, ipc_factory_serve, binds),
-	FIELD(U32, ipc_factory_serve, pins),
 };
 static const struct ipc_field ipc_factory_policy_fields[] = {
 	FIELD(U32, ipc_factory_policy, slot),

@@ -16,6 +16,54 @@ static struct loop_watch launcher_watch;
 static bool is_asked;    /* and has not answered */
 static bool is_outdated; /* what it reads may be older than the last wish */
 
+/* They wait here for their plan. */
+static struct {
+	int fd;
+	struct ipc_factory_pin at;
+} pins[PINS_MAX];
+static uint32_t pin_count;
+
+int generation_take_pin(struct channel_message *message)
+{
+	const struct ipc_supervisor_pin *from = &message->body.supervisor_pin;
+
+	if (pin_count == PINS_MAX)
+		return -EPROTO;
+	pins[pin_count].at.profile = from->profile;
+	pins[pin_count].at.mount = from->mount;
+	pins[pin_count++].fd = channel_take_fd(message, 0);
+	return 0;
+}
+
+uint32_t generation_pins(void)
+{
+	return pin_count;
+}
+
+static void drop_pins(void)
+{
+	while (pin_count > 0)
+		fd_close(&pins[--pin_count].fd);
+}
+
+static int send_pins(uint32_t slot, int flags)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < pin_count && !error; i++) {
+		pins[i].at.generation = slot;
+		error = channel_send(&supervisor.factory, IPC_TYPE_factory_pin, &pins[i].at,
+				     &pins[i].fd, flags);
+	}
+	drop_pins();
+	return error;
+}
+
+int generation_send_pins(void)
+{
+	return send_pins(supervisor.plan.slot, 0);
+}
+
 static bool is_profile_possible(const struct plan *plan, const struct plan_profile *profile)
 {
 	const char *name = plan_string(plan, profile->name);
@@ -116,7 +164,8 @@ static bool replace(int *fd)
 {
 	const uint32_t old = supervisor.plan.slot;
 	const struct ipc_factory_policy message = { .slot = find_unused() };
-	struct plan plan;
+	const struct ipc_factory_forget forget = { .slot = message.slot };
+	struct plan plan = { .bytes = NULL };
 	int error;
 
 	if (message.slot == GENERATIONS_MAX) {
@@ -129,10 +178,17 @@ static bool replace(int *fd)
 		refuse("this machine does not offer what the new one requires");
 		return false;
 	}
+	/* What an attempt before may have left there. */
+	if (!error)
+		error = channel_send(&supervisor.factory, IPC_TYPE_factory_forget, &forget, NULL,
+				     MSG_DONTWAIT);
+	if (!error)
+		error = send_pins(message.slot, MSG_DONTWAIT);
 	if (!error)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_policy, &message, fd,
 				     MSG_DONTWAIT);
 	if (error) {
+		plan_close(&plan);
 		refuse(strerror(-error));
 		return false;
 	}
@@ -151,13 +207,14 @@ static void take_answer(void)
 
 static int handle_policy_new(void *context, struct channel_message *message)
 {
-	if (!is_asked)
+	if (!is_asked || message->body.policy_new.pins != pin_count)
 		return -EPROTO;
 	if (replace(&message->fds[0])) {
 		supervisor.is_reload_failed = false;
 		log_line("policy generation %u is in force", supervisor.generation);
 		handlers_tell_policy();
 	}
+	drop_pins();
 	take_answer();
 	return 0;
 }
@@ -166,12 +223,19 @@ static int handle_policy_bad(void *context, struct channel_message *message)
 {
 	if (!is_asked)
 		return -EPROTO;
+	drop_pins();
 	refuse(message->body.policy_bad.text);
 	take_answer();
 	return 0;
 }
 
+static int handle_supervisor_pin(void *context, struct channel_message *message)
+{
+	return is_asked ? generation_take_pin(message) : -EPROTO;
+}
+
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_supervisor_pin] = handle_supervisor_pin,
 	[IPC_TYPE_policy_new] = handle_policy_new,
 	[IPC_TYPE_policy_bad] = handle_policy_bad,
 };
@@ -187,6 +251,7 @@ static void on_launcher(void *context)
 	if (status < 0)
 		log_line("the launcher cannot be heard: %s",
 			 wrong ? ipc_error_text(wrong) : strerror(-status));
+	drop_pins();
 	if (is_asked)
 		refuse("the launcher that compiles it has ended");
 	is_asked = false;

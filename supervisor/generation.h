@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/channel.h"
 #include "common/plan.h"
 
 /* Does this machine offer what each profile of `plan` requires? Else false, after a line that says
@@ -19,6 +20,14 @@ bool generation_is_possible(const struct plan *plan);
  * The first one, of the sealed plan `fd`, which is taken in any case. False after a line.
  */
 bool generation_open(int fd);
+
+/* A descriptor that belongs to a record of the next plan: taken from the message; how many there
+ * are. */
+int generation_take_pin(struct channel_message *message);
+uint32_t generation_pins(void);
+
+/* Hand them on to the factory, for the plan in force. 0 or -errno. */
+int generation_send_pins(void);
 
 /* One more execution under the one in `slot`, and its end. */
 void generation_hold(uint32_t slot);

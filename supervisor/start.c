@@ -30,13 +30,6 @@ static struct {
 } binds[BINDS_MAX];
 static uint32_t bind_count;
 
-/* So do the plan's records that need what the launcher opened. */
-static struct {
-	int fd;
-	struct ipc_factory_pin at;
-} pins[PINS_MAX];
-static uint32_t pin_count;
-
 static int handle_supervisor_start(void *context, struct channel_message *message)
 {
 	const struct ipc_supervisor_start *from = &message->body.supervisor_start;
@@ -76,13 +69,7 @@ static int handle_supervisor_bind(void *context, struct channel_message *message
 
 static int handle_supervisor_pin(void *context, struct channel_message *message)
 {
-	const struct ipc_supervisor_pin *from = &message->body.supervisor_pin;
-
-	if (pin_count == PINS_MAX)
-		return -EPROTO;
-	pins[pin_count].at = (struct ipc_factory_pin){ from->profile, from->mount };
-	pins[pin_count++].fd = channel_take_fd(message, 0);
-	return 0;
+	return generation_take_pin(message);
 }
 
 static int handle_supervisor_listen(void *context, struct channel_message *message)
@@ -105,7 +92,7 @@ static int handle_supervisor_run(void *context, struct channel_message *message)
 	bool *is_complete = context;
 
 	*is_complete = start.policy >= 0 && message->body.supervisor_run.binds == bind_count &&
-		       message->body.supervisor_run.pins == pin_count &&
+		       message->body.supervisor_run.pins == generation_pins() &&
 		       supervisor.is_service == (start.service.listener >= 0);
 	return *is_complete ? 0 : -EPROTO;
 }
@@ -217,7 +204,7 @@ static int tell_factory(void)
 {
 	struct ipc_factory_start begin = { .limits = supervisor.limits };
 	const struct ipc_factory_cgroup cgroup = { .slots = EXECUTIONS_MAX };
-	const struct ipc_factory_serve serve = { .binds = bind_count, .pins = pin_count };
+	const struct ipc_factory_serve serve = { .binds = bind_count };
 	int error;
 
 	memcpy(begin.schema, ipc_schema_hash, sizeof(begin.schema));
@@ -232,14 +219,10 @@ static int tell_factory(void)
 				     &binds[i].fd, 0);
 		fd_close(&binds[i].fd);
 	}
-	for (uint32_t i = 0; i < pin_count && !error; i++) {
-		error = channel_send(&supervisor.factory, IPC_TYPE_factory_pin, &pins[i].at,
-				     &pins[i].fd, 0);
-		fd_close(&pins[i].fd);
-	}
 	if (!error)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_serve, &serve, NULL, 0);
-	return error;
+	supervisor.factory.phase = IPC_SERVE;
+	return error ? error : generation_send_pins();
 }
 
 void start_supervisor(int launcher_fd, struct start *ret)

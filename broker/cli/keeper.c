@@ -23,7 +23,7 @@ struct keeper {
 static int handle_policy_ask(void *context, struct channel_message *message)
 {
 	const struct keeper *keeper = context;
-	const struct ipc_policy_new answer = { message->body.policy_ask.generation };
+	const struct ipc_policy_new answer = { .generation = message->body.policy_ask.generation };
 	struct ipc_policy_bad bad;
 	int plan = fd_sealed_from_file("msp-policy", keeper->policy);
 	int error;

@@ -254,9 +254,9 @@ static struct plan_mount *add_overlay(const char *source, const char *options, s
 	mount->attributes = READ_WRITE;
 	mount->options = hand_plan_put(options, size);
 	mount->options_size = (uint32_t)size;
-	cr_assert_eq(stat(source, &shown.pins[0].meant), 0);
-	shown.pins[0].is.mount = hand_plan.profile.mount_count - 1;
-	shown.pin_count = 1;
+	cr_assert_eq(stat(source, &shown.pins[0][0].meant), 0);
+	shown.pins[0][0].is.mount = hand_plan.profile.mount_count - 1;
+	shown.pin_counts[0] = 1;
 	return mount;
 }
 
@@ -357,7 +357,7 @@ Test(enter, an_overlay_has_no_more_bytes_than_the_plan_says)
 Test(enter, an_overlay_of_another_folder_than_was_meant)
 {
 	add_overlay(look_folder("folder"), SMALL, sizeof(SMALL));
-	shown.pins[0].meant.st_ino++;
+	shown.pins[0][0].meant.st_ino++;
 	expect_failure(-ESTALE, STAGE_BIND);
 }
 
@@ -404,9 +404,9 @@ Test(enter, two_overlays_of_one_folder)
 	second->attributes = READ_WRITE;
 	second->options = hand_plan_put(SMALL, sizeof(SMALL));
 	second->options_size = sizeof(SMALL);
-	shown.pins[1] = shown.pins[0];
-	shown.pins[1].is.mount = hand_plan.profile.mount_count - 1;
-	shown.pin_count = 2;
+	shown.pins[0][1] = shown.pins[0][0];
+	shown.pins[0][1].is.mount = hand_plan.profile.mount_count - 1;
+	shown.pin_counts[0] = 2;
 	expect_inside(look_at_two);
 }
 

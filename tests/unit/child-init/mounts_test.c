@@ -405,7 +405,7 @@ Test(mounts, a_base_is_built_once)
 static struct pin *add_pinned(uint32_t kind, const char *target, const char *source)
 {
 	struct plan_mount *mount = add(kind, target, source);
-	struct pin *pin = &shown.pins[shown.pin_count++];
+	struct pin *pin = &shown.pins[0][shown.pin_counts[0]++];
 
 	mount->flags = PLAN_PINNED;
 	cr_assert_eq(stat(source, &pin->meant), 0);
@@ -484,23 +484,23 @@ Test(mounts, nothing_is_made_in_what_may_be_written)
 Test(mounts, what_the_launcher_did_not_open_is_not_shown)
 {
 	add_pinned(PLAN_BIND, "/data", look_folder("folder"));
-	shown.pin_count = 0;
+	shown.pin_counts[0] = 0;
 	expect_pin_refused(-ENOENT);
 }
 
 Test(mounts, nor_by_a_pin_of_another_record_or_profile)
 {
 	add_pinned(PLAN_BIND, "/data", look_folder("folder"))->is.profile = 1;
-	shown.pins[1] = shown.pins[0];
-	shown.pins[1].is = (struct ipc_factory_pin){ 0, 1 };
-	shown.pin_count = 2;
+	shown.pins[0][1] = shown.pins[0][0];
+	shown.pins[0][1].is = (struct ipc_factory_pin){ 0, 0, 1 };
+	shown.pin_counts[0] = 2;
 	expect_pin_refused(-ENOENT);
 }
 
 Test(mounts, what_may_be_missing_and_was_is_left_out)
 {
 	record_of(add_pinned(PLAN_BIND, "/data", look_folder("folder")))->flags |= PLAN_OPTIONAL;
-	shown.pin_count = 0;
+	shown.pin_counts[0] = 0;
 	expect_tree(look_for_none);
 }
 
@@ -547,7 +547,7 @@ static int build_at_last(void)
 	const int host = open("/host", O_PATH | O_CLOEXEC);
 
 	CHECK(look_holds("/base", ""));
-	shown.pins[0].meant.st_ino--;
+	shown.pins[0][0].meant.st_ino--;
 	CHECK(mounts_build_base(&plan, 0, host, &shown, &stage) == 0);
 	CHECK(look_holds(BASE_TREE "/data", "inner sub"));
 	return ACT_PASSED;

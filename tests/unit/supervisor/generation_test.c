@@ -56,6 +56,8 @@ static void answer(void)
 
 static uint32_t take_slot(void)
 {
+	const uint32_t cleared =
+		rig_take(&rig.factory, IPC_TYPE_factory_forget)->body.factory_forget.slot;
 	const uint32_t slot =
 		rig_take(&rig.factory, IPC_TYPE_factory_policy)->body.factory_policy.slot;
 
@@ -63,6 +65,7 @@ static uint32_t take_slot(void)
 		rig_take(&rig.frontend, IPC_TYPE_policy_changed)->body.policy_changed.generation,
 		supervisor.generation);
 	rig_release();
+	cr_assert_eq(cleared, slot);
 	return slot;
 }
 
