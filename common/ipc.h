@@ -77,6 +77,7 @@ enum refusal {
 	REFUSAL_ARGV,      /* argv or environment is malformed */
 	REFUSAL_CWD,       /* not an absolute path */
 	REFUSAL_RESOURCES, /* detail: the system's error text */
+	REFUSAL_AUDIT,     /* its begin cannot be recorded; detail: what is wrong with the log */
 	REFUSAL_COUNT
 };
 
@@ -120,6 +121,16 @@ struct ipc_supervisor_bind {
 struct ipc_supervisor_pin {
 	uint32_t profile; /* index in the blob */
 	uint32_t mount;   /* index in the profile */
+};
+
+/* fd: the audit log's directory, ours alone */
+struct ipc_supervisor_audit {
+	char path[IPC_PATH_MAX]; /* of it, for messages */
+};
+
+/* There is none. */
+struct ipc_supervisor_unaudited {
+	char problem[IPC_LIST_MAX]; /* why, as a phrase */
 };
 
 /* fd: the service's listening SOCK_SEQPACKET socket */

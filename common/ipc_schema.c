@@ -36,6 +36,12 @@ static const struct ipc_field ipc_supervisor_pin_fields[] = {
 	FIELD(U32, ipc_supervisor_pin, profile),
 	FIELD(U32, ipc_supervisor_pin, mount),
 };
+static const struct ipc_field ipc_supervisor_audit_fields[] = {
+	FIELD(STR, ipc_supervisor_audit, path),
+};
+static const struct ipc_field ipc_supervisor_unaudited_fields[] = {
+	FIELD(STR, ipc_supervisor_unaudited, problem),
+};
 static const struct ipc_field ipc_supervisor_listen_fields[] = {
 	FIELD(U32, ipc_supervisor_listen, is_activated),
 };

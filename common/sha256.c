@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The names are those of FIPS 180-4, sections 4.1.2, 5 and 6.2. Speed does not matter here.
+ * The names are those of FIPS 180-4, sections 4.1.2, 5 and 6.2.
  */
 #include "common/sha256.h"
 
@@ -48,49 +48,94 @@ static void schedule(const uint8_t block[BLOCK_BYTES], uint32_t w[ROUNDS])
 	}
 }
 
-static void compress(uint32_t h[8], const uint8_t block[BLOCK_BYTES])
+/* One round; the caller gives the eight variables in turn, so that none has to be moved. */
+#define ROUND(a, b, c, d, e, f, g, h, t)                                                           \
+	do {                                                                                       \
+		const uint32_t t1 = (h) + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) +               \
+				    (((e) & (f)) ^ (~(e) & (g))) + k[t] + w[t];                    \
+		const uint32_t t2 = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) +                     \
+				    (((a) & (b)) ^ ((a) & (c)) ^ ((b) & (c)));                     \
+		(d) += t1;                                                                         \
+		(h) = t1 + t2;                                                                     \
+	} while (0)
+
+static void compress(uint32_t state[8], const uint8_t block[BLOCK_BYTES])
 {
-	enum { A, B, C, D, E, F, G, H };
-	uint32_t v[8];
+	uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+	uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
 	uint32_t w[ROUNDS];
 
 	schedule(block, w);
-	memcpy(v, h, sizeof(v));
-	for (size_t t = 0; t < ROUNDS; t++) {
-		const uint32_t sum1 = rotr(v[E], 6) ^ rotr(v[E], 11) ^ rotr(v[E], 25);
-		const uint32_t sum0 = rotr(v[A], 2) ^ rotr(v[A], 13) ^ rotr(v[A], 22);
-		const uint32_t ch = (v[E] & v[F]) ^ (~v[E] & v[G]);
-		const uint32_t maj = (v[A] & v[B]) ^ (v[A] & v[C]) ^ (v[B] & v[C]);
-		const uint32_t t1 = v[H] + sum1 + ch + k[t] + w[t];
-
-		memmove(v + B, v + A, 7 * sizeof(v[0]));
-		v[E] += t1;
-		v[A] = t1 + sum0 + maj;
+	for (size_t t = 0; t < ROUNDS; t += 8) {
+		ROUND(a, b, c, d, e, f, g, h, t);
+		ROUND(h, a, b, c, d, e, f, g, t + 1);
+		ROUND(g, h, a, b, c, d, e, f, t + 2);
+		ROUND(f, g, h, a, b, c, d, e, t + 3);
+		ROUND(e, f, g, h, a, b, c, d, t + 4);
+		ROUND(d, e, f, g, h, a, b, c, t + 5);
+		ROUND(c, d, e, f, g, h, a, b, t + 6);
+		ROUND(b, c, d, e, f, g, h, a, t + 7);
 	}
-	for (size_t i = 0; i < 8; i++)
-		h[i] += v[i];
+	state[0] += a;
+	state[1] += b;
+	state[2] += c;
+	state[3] += d;
+	state[4] += e;
+	state[5] += f;
+	state[6] += g;
+	state[7] += h;
+}
+
+void sha256_begin(struct sha256 *state)
+{
+	memcpy(state->h, initial, sizeof(state->h));
+	state->size = 0;
+}
+
+void sha256_add(struct sha256 *state, const void *data, size_t size)
+{
+	const uint8_t *from = data;
+	size_t used = state->size % BLOCK_BYTES;
+
+	state->size += size;
+	if (used > 0) {
+		const size_t part = size < BLOCK_BYTES - used ? size : BLOCK_BYTES - used;
+
+		memcpy(state->block + used, from, part);
+		from += part;
+		size -= part;
+		if (used + part < BLOCK_BYTES)
+			return;
+		compress(state->h, state->block);
+	}
+	for (; size >= BLOCK_BYTES; size -= BLOCK_BYTES, from += BLOCK_BYTES)
+		compress(state->h, from);
+	if (size > 0)
+		memcpy(state->block, from, size);
+}
+
+/* 5.1.1: a one, zeros, and the length at the end of this block or one more. */
+void sha256_end(struct sha256 *state, uint8_t ret[SHA256_BYTES])
+{
+	static const uint8_t padding[2 * BLOCK_BYTES] = { 0x80 };
+	const uint64_t bits = state->size * 8;
+	const size_t used = state->size % BLOCK_BYTES;
+	const size_t blocks = used < BLOCK_BYTES - LENGTH_BYTES ? 1 : 2;
+	uint8_t length[LENGTH_BYTES];
+
+	for (size_t i = 0; i < LENGTH_BYTES; i++)
+		length[LENGTH_BYTES - 1 - i] = (uint8_t)(bits >> 8 * i);
+	sha256_add(state, padding, blocks * BLOCK_BYTES - LENGTH_BYTES - used);
+	sha256_add(state, length, sizeof(length));
+	for (size_t i = 0; i < SHA256_BYTES; i++)
+		ret[i] = (uint8_t)(state->h[i / 4] >> (24 - 8 * (i % 4)));
 }
 
 void sha256(const void *data, size_t size, uint8_t ret[SHA256_BYTES])
 {
-	const uint64_t bits = (uint64_t)size * 8;
-	const uint8_t *from = data;
-	uint8_t last[2 * BLOCK_BYTES] = { 0 };
-	size_t padded;
-	uint32_t h[8];
+	struct sha256 state;
 
-	memcpy(h, initial, sizeof(h));
-	for (; size >= BLOCK_BYTES; size -= BLOCK_BYTES, from += BLOCK_BYTES)
-		compress(h, from);
-	/* 5.1.1: a one, zeros, and the length at the end of one more block or two. */
-	if (size > 0)
-		memcpy(last, from, size);
-	last[size] = 0x80;
-	padded = size < BLOCK_BYTES - LENGTH_BYTES ? BLOCK_BYTES : 2 * BLOCK_BYTES;
-	for (size_t i = 0; i < LENGTH_BYTES; i++)
-		last[padded - 1 - i] = (uint8_t)(bits >> 8 * i);
-	for (size_t at = 0; at < padded; at += BLOCK_BYTES)
-		compress(h, last + at);
-	for (size_t i = 0; i < SHA256_BYTES; i++)
-		ret[i] = (uint8_t)(h[i / 4] >> (24 - 8 * (i % 4)));
+	sha256_begin(&state);
+	sha256_add(&state, data, size);
+	sha256_end(&state, ret);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * SHA-256 (FIPS 180-4) of what lies in memory, for the static programs that no library is there
- * for.
+ * SHA-256 (FIPS 180-4), for the static programs that no library is there for.
  */
 #ifndef COMMON_SHA256_H
 #define COMMON_SHA256_H
@@ -11,6 +10,18 @@
 
 #define SHA256_BYTES 32
 
+/* In pieces: begin, add as often as there is more, end. */
+struct sha256 {
+	uint32_t h[8];
+	uint64_t size; /* of all that was added */
+	uint8_t block[64];
+};
+
+void sha256_begin(struct sha256 *state);
+void sha256_add(struct sha256 *state, const void *data, size_t size);
+void sha256_end(struct sha256 *state, uint8_t ret[SHA256_BYTES]);
+
+/* All at once. */
 void sha256(const void *data, size_t size, uint8_t ret[SHA256_BYTES]);
 
 #endif

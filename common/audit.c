@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/audit.h"
+
+#include <string.h>
+
+#include "common/text.h"
+
+#define HASH_TEXT (2 * SHA256_BYTES)
+#define NUMBER_WIDTH (TEXT_NUMBER_MAX - 1)
+
+static const char seq_key[] = "{\"seq\":";
+static const char size_key[] = ",\"size\":";
+
+/* Of a record's end: what stands before, between and behind the two hashes. */
+#define PREVIOUS_SIZE (sizeof(AUDIT_PREVIOUS) - 1)
+#define MIDDLE_SIZE (sizeof(AUDIT_HASH) - 1)
+#define END_SIZE (sizeof(AUDIT_END) - 1)
+#define TAIL_SIZE (PREVIOUS_SIZE + HASH_TEXT + MIDDLE_SIZE + HASH_TEXT + END_SIZE)
+
+const char *audit_event_name(enum audit_event event)
+{
+	static const char *const names[AUDIT_EVENT_COUNT] = {
+#define AUDIT(name, text) [AUDIT_##name] = (text),
+#include "common/audit.def"
+#undef AUDIT
+	};
+
+	return event < AUDIT_EVENT_COUNT ? names[event] : "unknown";
+}
+
+struct audit_head audit_head_none(void)
+{
+	struct audit_head none = { .seq = 0 };
+
+	memset(none.hash, '0', HASH_TEXT);
+	return none;
+}
+
+void audit_file_name(unsigned int number, char ret[AUDIT_NAME_MAX])
+{
+	struct text name = { .used = 0 };
+
+	text_add(&name, "audit.");
+	if (number > 0) {
+		text_add_number(&name, number);
+		text_add(&name, ".");
+	}
+	text_add(&name, "jsonl");
+	memcpy(ret, name.bytes, name.used + 1);
+}
+
+void audit_hash(const void *data, size_t size, char ret[AUDIT_HASH_MAX])
+{
+	static const char digits[] = "0123456789abcdef";
+	uint8_t hash[SHA256_BYTES];
+
+	sha256(data, size, hash);
+	for (size_t i = 0; i < sizeof(hash); i++) {
+		ret[2 * i] = digits[hash[i] >> 4];
+		ret[2 * i + 1] = digits[hash[i] & 0xf];
+	}
+	ret[HASH_TEXT] = '\0';
+}
+
+static bool is_hash(const char *text)
+{
+	return strspn(text, "0123456789abcdef") >= HASH_TEXT;
+}
+
+/* At `*at`, which is moved behind it. */
+static char *put(char *at, const char *text, size_t size)
+{
+	memcpy(at, text, size);
+	return at + size;
+}
+
+/* Spaces in front of a number are JSON too, and keep all in its place. */
+static char *put_number(char *at, uint64_t number)
+{
+	struct text text = { .used = 0 };
+
+	text_add_number(&text, number);
+	memset(at, ' ', NUMBER_WIDTH - text.used);
+	return put(at + NUMBER_WIDTH - text.used, text.bytes, text.used);
+}
+
+void audit_head_write(const struct audit_head *head, char ret[AUDIT_HEAD_BYTES])
+{
+	char *at = put(ret, seq_key, sizeof(seq_key) - 1);
+
+	at = put_number(at, head->seq);
+	at = put(at, size_key, sizeof(size_key) - 1);
+	at = put_number(at, head->size);
+	at = put(at, AUDIT_HASH + 1, MIDDLE_SIZE - 1);
+	at = put(at, head->hash, HASH_TEXT);
+	(void)put(at, AUDIT_END, END_SIZE);
+}
+
+/* Digits, at least one; *at is moved behind them. */
+static bool take_number(const char **at, const char *end, uint64_t *ret)
+{
+	const char *start = *at;
+	uint64_t number = 0;
+
+	for (; *at < end && **at >= '0' && **at <= '9' && *at - start < NUMBER_WIDTH; (*at)++)
+		number = number * 10 + (uint64_t)(**at - '0');
+	*ret = number;
+	return *at > start;
+}
+
+static bool take(const char **at, const char *end, const char *text)
+{
+	const size_t size = strlen(text);
+
+	if ((size_t)(end - *at) < size || memcmp(*at, text, size) != 0)
+		return false;
+	*at += size;
+	return true;
+}
+
+static void skip_spaces(const char **at, const char *end)
+{
+	while (*at < end && **at == ' ')
+		(*at)++;
+}
+
+bool audit_head_read(const char text[AUDIT_HEAD_BYTES], struct audit_head *ret)
+{
+	const char *end = text + AUDIT_HEAD_BYTES;
+	const char *at = text;
+
+	if (!take(&at, end, seq_key))
+		return false;
+	skip_spaces(&at, end);
+	if (!take_number(&at, end, &ret->seq) || !take(&at, end, size_key))
+		return false;
+	skip_spaces(&at, end);
+	if (!take_number(&at, end, &ret->size) || !take(&at, end, AUDIT_HASH + 1) ||
+	    end - at != HASH_TEXT + END_SIZE)
+		return false;
+	memcpy(ret->hash, at, HASH_TEXT);
+	ret->hash[HASH_TEXT] = '\0';
+	at += HASH_TEXT;
+	return is_hash(ret->hash) && take(&at, end, AUDIT_END);
+}
+
+bool audit_link_read(const char *line, size_t size, struct audit_link *ret)
+{
+	const char *at = line;
+	const char *end = line + size;
+	char hash[AUDIT_HASH_MAX];
+
+	if (size > AUDIT_LINE_MAX || !take(&at, end, seq_key) ||
+	    !take_number(&at, end, &ret->seq) || !take(&at, end, ",") ||
+	    (size_t)(end - at) < TAIL_SIZE)
+		return false;
+	at = end - TAIL_SIZE;
+	if (!take(&at, end, AUDIT_PREVIOUS))
+		return false;
+	memcpy(ret->previous, at, HASH_TEXT);
+	ret->previous[HASH_TEXT] = '\0';
+	at += HASH_TEXT;
+	if (!take(&at, end, AUDIT_HASH))
+		return false;
+	memcpy(ret->hash, at, HASH_TEXT);
+	ret->hash[HASH_TEXT] = '\0';
+	at += HASH_TEXT;
+	if (!take(&at, end, AUDIT_END) || !is_hash(ret->previous) || !is_hash(ret->hash))
+		return false;
+	/* The quote in front of `,"hash":` closes `previous` and is hashed. */
+	audit_hash(line, size - END_SIZE - HASH_TEXT - MIDDLE_SIZE + 1, hash);
+	ret->is_intact = strcmp(hash, ret->hash) == 0;
+	return true;
+}
+
+bool audit_is_torn(const char *bytes, size_t size, uint64_t seq)
+{
+	struct text begin = { .used = 0 };
+
+	text_add(&begin, seq_key);
+	text_add_number(&begin, seq);
+	text_add(&begin, ",\"time_us\":");
+	return size > 0 && size < AUDIT_LINE_MAX && !memchr(bytes, '\n', size) &&
+	       memcmp(bytes, begin.bytes, size < begin.used ? size : begin.used) == 0;
+}
