@@ -16,9 +16,15 @@
 	 LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR |                               \
 	 LANDLOCK_ACCESS_FS_REMOVE_DIR)
 
-/* Must: allow nothing but the cgroup directory. Must not: scope signals, since the inits that it
+/* What audit_file_add() does; to rename is to make a file and to remove one. */
+#define AUDIT_RIGHTS                                                                               \
+	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |                            \
+	 LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_MAKE_REG |                               \
+	 LANDLOCK_ACCESS_FS_REMOVE_FILE)
+
+/* Must: allow nothing but these two directories. Must not: scope signals, since the inits that it
  * kills are outside of its domain. */
-static int restrict_files(int cgroup, int abi)
+static int restrict_files(int cgroup, int audit, int abi)
 {
 	const struct kernel_landlock_ruleset all = {
 		.handled_access_fs = LANDLOCK_FS_ALL,
@@ -33,13 +39,15 @@ static int restrict_files(int cgroup, int abi)
 		return ruleset;
 	if (cgroup >= 0)
 		error = landlock_allow(ruleset, &attr, cgroup, CGROUP_RIGHTS);
+	if (!error && audit >= 0)
+		error = landlock_allow(ruleset, &attr, audit, AUDIT_RIGHTS);
 	if (!error)
 		error = landlock_enter(ruleset);
 	fd_close(&ruleset);
 	return error;
 }
 
-int confine_supervisor(int cgroup, int abi)
+int confine_supervisor(int cgroup, int audit, int abi)
 {
 	int error;
 
@@ -47,7 +55,7 @@ int confine_supervisor(int cgroup, int abi)
 		return -errno;
 	error = capabilities_set(0);
 	if (!error)
-		error = restrict_files(cgroup, abi);
+		error = restrict_files(cgroup, audit, abi);
 	if (error)
 		return error;
 	return seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));

@@ -5,8 +5,9 @@
 #ifndef SUPERVISOR_CONFINE_H
 #define SUPERVISOR_CONFINE_H
 
-/* no_new_privs, not dumpable, no capabilities, Landlock of this ABI with nothing but the cgroup
- * directory `cgroup` (-1: nothing at all), the own system call list. 0 or -errno. */
-int confine_supervisor(int cgroup, int abi);
+/* no_new_privs, not dumpable, no capabilities, Landlock of this ABI with nothing but the
+ * directories of the cgroups and of the audit log (-1: there is none), the own system call list. 0
+ * or -errno. */
+int confine_supervisor(int cgroup, int audit, int abi);
 
 #endif

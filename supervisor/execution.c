@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "audit.h"
 #include "cgroup.h"
 #include "common/cgroup.h"
 #include "common/dispatch.h"
@@ -131,6 +132,7 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 	set_done(execution);
 	end_init(execution);
 	tell_frontend(execution, IPC_TYPE_execution_done, done, NULL);
+	audit_execution_end(execution->id, done);
 	try_free(execution);
 }
 
@@ -250,12 +252,14 @@ static void on_init(void *context)
 {
 	static struct channel_message message;
 	struct execution *execution = context;
-	enum ipc_error wrong;
+	enum ipc_error wrong = IPC_OK;
 	const int status =
 		dispatch_one(&execution->init, &message, MSG_DONTWAIT, handlers, execution, &wrong);
 
 	if (status == 1 || status == -EAGAIN)
 		return;
+	if (status == -EPROTO)
+		audit_violation("init", execution->id, ipc_error_text(wrong));
 	loop_remove(&execution->init_watch);
 	fd_close(&execution->init.fd);
 	/* Before the factory's answer there may never have been an init: the answer says why. */
@@ -398,6 +402,7 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 					 .profile = request->profile,
 					 .frontend = frontend,
 					 .request = request->number,
+					 .id = request->id,
 					 .init.fd = -1,
 					 .pidfd = -1,
 					 .verdict = VERDICT_EXITED,
@@ -567,6 +572,19 @@ void execution_report_stop(void)
 	}
 }
 
+/* Nobody is there any more who could be told. */
+static void note_killed(const struct execution *execution)
+{
+	const struct ipc_execution_done done = {
+		.verdict = execution->verdict == VERDICT_EXITED ? VERDICT_CLIENT_GONE
+								: execution->verdict,
+		.signal = SIGKILL,
+		.wall_us = loop_now_us() - execution->started_us,
+	};
+
+	audit_execution_end(execution->id, &done);
+}
+
 bool execution_end_all(void)
 {
 	bool is_over = true;
@@ -576,6 +594,8 @@ bool execution_end_all(void)
 
 		if (execution->state == EXECUTION_FREE)
 			continue;
+		if (is_live(execution))
+			note_killed(execution);
 		set_done(execution);
 		end_init(execution);
 		try_free(execution);

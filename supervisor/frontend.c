@@ -32,6 +32,7 @@ struct frontend *frontend_add(int fd, bool is_connection, frontend_callback *on_
 		return NULL;
 	}
 	*frontend = (struct frontend){ .state = FRONTEND_FREE,
+				       .number = ++supervisor.frontends_started,
 				       .channel = channel_to_frontend(fd),
 				       .client.fd = -1,
 				       .is_connection = is_connection,

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "audit.h"
 #include "budget.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
@@ -72,6 +73,8 @@ static int handle_hello(void *context, struct channel_message *message)
 	error = channel_send(&frontend->channel, IPC_TYPE_welcome, &welcome, &supervisor.plan_fd,
 			     MSG_DONTWAIT);
 	frontend->channel.phase = IPC_SERVE;
+	if (frontend->is_connection)
+		audit_client(frontend);
 	return error;
 }
 
@@ -100,7 +103,11 @@ static int handle_client_start(void *context, struct channel_message *message)
 		return -ECANCELED;
 	}
 	error = answer(frontend, IPC_TYPE_client_started, &started);
-	return error ? error : frontend_hand_over(frontend, message->fds);
+	if (!error)
+		error = frontend_hand_over(frontend, message->fds);
+	if (!error)
+		audit_client(frontend);
+	return error;
 }
 
 static int refuse(const struct frontend *frontend, uint64_t request, enum refusal reason,
@@ -109,6 +116,7 @@ static int refuse(const struct frontend *frontend, uint64_t request, enum refusa
 	static struct ipc_execution_refused refused;
 	int error;
 
+	audit_refused(frontend, reason);
 	refused.request = request;
 	refused.reason = reason;
 	refused.retry_ms = retry_ms;
@@ -119,8 +127,9 @@ static int refuse(const struct frontend *frontend, uint64_t request, enum refusa
 }
 
 static int begin(struct frontend *frontend, uint64_t number, enum refusal refusal,
-		 const struct request *request, int code, char detail[IPC_LIST_MAX])
+		 struct request *request, int code, char detail[IPC_LIST_MAX])
 {
+	struct ipc_execution_done done = { .verdict = VERDICT_INTERNAL };
 	uint32_t retry_ms = 0;
 	int error;
 
@@ -129,10 +138,16 @@ static int begin(struct frontend *frontend, uint64_t number, enum refusal refusa
 	else if (!refusal)
 		refusal = budget_check(plan_profile(&supervisor.plan, request->profile), detail,
 				       &retry_ms);
+	if (!refusal && audit_execution_begin(frontend, request, code, detail) != 0)
+		refusal = REFUSAL_AUDIT;
 	if (refusal)
 		return refuse(frontend, number, refusal, detail, retry_ms);
 	error = execution_begin(frontend, request, code);
-	return error ? refuse(frontend, number, REFUSAL_RESOURCES, strerror(-error), 0) : 0;
+	if (!error)
+		return 0;
+	done.error = (uint32_t)-error;
+	audit_execution_end(request->id, &done);
+	return refuse(frontend, number, REFUSAL_RESOURCES, strerror(-error), 0);
 }
 
 static int handle_execution_start(void *context, struct channel_message *message)
@@ -276,6 +291,13 @@ static bool explain(const char *name, int status, enum ipc_error wrong)
 	return true;
 }
 
+static void note_breach(const char *peer, uint64_t number, int status, enum ipc_error wrong)
+{
+	if (wrong || status == -EPROTO)
+		audit_violation(peer, number,
+				wrong ? ipc_error_text(wrong) : "says what it must not");
+}
+
 static void set_exit_status(int status)
 {
 	if (supervisor.exit_status == 0)
@@ -289,6 +311,7 @@ static void lose_frontend(struct frontend *frontend, int status, enum ipc_error 
 	const bool is_unready = !frontend->is_connection && frontend->channel.phase == IPC_SETUP;
 	bool is_fault = explain("a frontend", status, wrong);
 
+	note_breach("frontend", frontend->number, status, wrong);
 	if (is_unready && !is_fault) {
 		log_line("the frontend ended before it was ready");
 		is_fault = true;
@@ -348,6 +371,7 @@ static void on_factory(void *context)
 		status = 1;
 	if (status == 1 || status == -EAGAIN)
 		return;
+	note_breach("factory", 0, status, wrong);
 	(void)explain("the factory", status, wrong);
 	set_exit_status(MSP_EXIT_SOFTWARE);
 	loop_remove(&factory_watch);

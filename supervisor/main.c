@@ -8,11 +8,13 @@
  * It starts with one channel on descriptor 3, on which a launcher (msp) has said what to start
  * from: the sealed plan, the images of our other processes, perhaps a cgroup directory (start.c).
  * It starts the factory, which alone clones, and then confines itself: Landlock with nothing but
- * that cgroup directory, and its own system call list (confine.c). It never forks again.
+ * that cgroup directory and the audit log's, and its own system call list (confine.c). It never
+ * forks again.
  *
  * From then on it is a loop over channels (handlers.c): a frontend, msp-broker or the msp that
  * launched it, asks for executions; each gets an ephemeral sandbox (execution.c). The pipes of a
- * workload go to the frontend by descriptor; the supervisor closes its own copies at once.
+ * workload go to the frontend by descriptor; the supervisor closes its own copies at once. What is
+ * asked and what becomes of it is in the audit log (audit.c) before it happens.
  *
  * Started by msp run or msp serve it has one frontend (frontend.c) and ends with it. As the user's
  * service it has as many as connect to its socket (service.c), and the end of one ends the
@@ -31,6 +33,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "audit.h"
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/log.h"
@@ -188,13 +191,18 @@ int main(void)
 	if (!error)
 		error = attach_frontends(&start);
 	handlers_prepare();
+	/* The factory makes itself ready meanwhile. */
 	if (!error)
-		error = confine_supervisor(supervisor.cgroup, supervisor.landlock_abi);
+		error = audit_policy(&supervisor.plan, 1);
+	if (!error)
+		error = confine_supervisor(supervisor.cgroup, audit_directory(),
+					   supervisor.landlock_abi);
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", strerror(-error));
 	STAGE_HOOK(POINT, STAGE_POINT_CONFINED);
 	serve();
 	STAGE_HOOK(POINT, STAGE_POINT_ENDING);
 	end();
+	audit_stop();
 	return supervisor.exit_status;
 }

@@ -12,6 +12,7 @@
 /* A request that passed. The spawn message is in static storage until the next request. */
 struct request {
 	uint64_t number;
+	uint64_t id; /* of the execution, among all of this supervisor */
 	uint32_t profile;
 	uint32_t timeout_ms;
 	struct ipc_spawn *spawn;

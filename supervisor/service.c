@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "audit.h"
 #include "budget.h"
 #include "common/fd.h"
 #include "common/log.h"
@@ -31,17 +32,17 @@ static void tell(const char *text)
 }
 
 /* The socket's folder is the user's alone; this is the second check, and the one that counts. */
-static bool is_same_user(int fd)
+static bool is_same_user(int fd, struct ucred *ret_peer)
 {
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
+	socklen_t size = sizeof(*ret_peer);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-	       peer.uid == supervisor.uid;
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_peer, &size) == 0 &&
+	       ret_peer->uid == supervisor.uid;
 }
 
 static void on_connection(void *context)
 {
+	struct ucred peer = { .uid = (uid_t)-1 };
 	int fd = accept4(service.listener, NULL, NULL, SOCK_CLOEXEC);
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
@@ -51,8 +52,9 @@ static void on_connection(void *context)
 	}
 	if (fd < 0) /* or it went again before we looked */
 		return;
-	if (!is_same_user(fd)) {
+	if (!is_same_user(fd, &peer)) {
 		log_line("a connection of another user was refused");
+		audit_stranger(peer.uid);
 		fd_close(&fd);
 	} else if (frontend_count(true) == FRONTENDS_MAX) {
 		const struct channel client = { fd, IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,11 @@
 #define CHANNEL_FD 3
 
 static struct start start = {
-	.policy = -1, .child_init = -1, .cgroup = -1, .service = { .listener = -1, .notify = -1 }
+	.policy = -1,
+	.child_init = -1,
+	.cgroup = -1,
+	.audit = { .directory = -1, .problem = "the launcher named no place for it" },
+	.service = { .listener = -1, .notify = -1 },
 };
 
 /* The binds wait here, in the order they came, for the factory. */
@@ -72,6 +77,21 @@ static int handle_supervisor_pin(void *context, struct channel_message *message)
 	return generation_take_pin(message);
 }
 
+static int handle_supervisor_audit(void *context, struct channel_message *message)
+{
+	fd_close(&start.audit.directory);
+	start.audit.directory = channel_take_fd(message, 0);
+	memcpy(start.audit.path, message->body.supervisor_audit.path, sizeof(start.audit.path));
+	return 0;
+}
+
+static int handle_supervisor_unaudited(void *context, struct channel_message *message)
+{
+	memcpy(start.audit.problem, message->body.supervisor_unaudited.problem,
+	       sizeof(start.audit.problem));
+	return 0;
+}
+
 static int handle_supervisor_listen(void *context, struct channel_message *message)
 {
 	fd_close(&start.service.listener);
@@ -102,6 +122,8 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_cgroup] = handle_supervisor_cgroup,
 	[IPC_TYPE_supervisor_bind] = handle_supervisor_bind,
 	[IPC_TYPE_supervisor_pin] = handle_supervisor_pin,
+	[IPC_TYPE_supervisor_audit] = handle_supervisor_audit,
+	[IPC_TYPE_supervisor_unaudited] = handle_supervisor_unaudited,
 	[IPC_TYPE_supervisor_listen] = handle_supervisor_listen,
 	[IPC_TYPE_supervisor_notify] = handle_supervisor_notify,
 	[IPC_TYPE_supervisor_run] = handle_supervisor_run,
@@ -150,6 +172,7 @@ static void become_factory(int image, int channel)
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	const int fds[] = { null, null, STDERR_FILENO, channel, image };
 
+	(void)signal(SIGXFSZ, SIG_DFL); /* it is ours alone to ignore */
 	/* All stay open but the image. */
 	if (null < 0 || fd_place(fds, places, 5, 0xf) != 0)
 		_exit(MSP_EXIT_SOFTWARE);
@@ -231,6 +254,7 @@ void start_supervisor(int launcher_fd, struct start *ret)
 
 	receive_launcher(launcher_fd);
 	check_requirements();
+	audit_open(&start.audit, start.frontend);
 	fd_raise_limit(); /* each execution costs up to five for a moment */
 	spawn_factory();
 	error = tell_factory();

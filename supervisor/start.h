@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "audit.h"
 #include "service.h"
 
 /* What the launcher handed over. Descriptors are owned by this struct, -1 when absent. */
@@ -17,6 +18,7 @@ struct start {
 	int cgroup;
 	uint32_t frontend; /* enum frontend_mode */
 	uint32_t limits;   /* what the operator accepts */
+	struct audit_place audit;
 	struct service service;
 };
 

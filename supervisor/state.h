@@ -24,6 +24,7 @@ enum frontend_state {
  * connected to the service. */
 struct frontend {
 	enum frontend_state state;
+	uint32_t number;        /* never given again */
 	struct channel channel; /* on which it asks; fd -1 when ended */
 	struct channel client;  /* of the msp whose client the broker serves; fd -1: none */
 	bool is_connection;     /* it came through the service's socket, and asks for itself */
@@ -52,6 +53,7 @@ struct execution {
 	uint32_t profile;
 	struct frontend *frontend; /* NULL when it is gone */
 	uint64_t request;
+	uint64_t id;         /* never given again, other than slot and request */
 	struct channel init; /* fd -1 when ended */
 	int pidfd;           /* of the init; -1 until the factory answered */
 	bool has_answer;     /* the factory answered */
@@ -95,6 +97,7 @@ struct supervisor {
 	uint32_t starts_pending; /* asked of the factory, not answered */
 	bool is_holding;         /* no frontend is heard until the factory has caught up */
 	uint64_t executions_started;
+	uint32_t frontends_started;
 	uint64_t executions_refused;
 	struct execution executions[EXECUTIONS_MAX];
 	struct frontend frontends[FRONTENDS_MAX];

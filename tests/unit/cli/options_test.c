@@ -17,12 +17,12 @@ struct target {
 };
 
 static const struct option_row rows[] = {
-	{ "loud", NULL, option_set_flag, offsetof(struct target, is_loud), "" },
-	{ "timeout", "SECONDS", option_set_seconds, offsetof(struct target, timeout_ms), "" },
-	{ "limits", "MODE", option_set_limits, offsetof(struct target, limits), "" },
-	{ "profile", "NAME", option_set_profile, offsetof(struct target, profile), "" },
-	{ "env", "K=V", option_set_environment, offsetof(struct target, environment), "" },
-	{ "ro", "HOST", option_set_bind, offsetof(struct target, binds), "" },
+	{ "loud", NULL, option_set_flag, offsetof(struct target, is_loud), "", 0 },
+	{ "timeout", "SECONDS", option_set_seconds, offsetof(struct target, timeout_ms), "", 0 },
+	{ "limits", "MODE", option_set_limits, offsetof(struct target, limits), "", 0 },
+	{ "profile", "NAME", option_set_profile, offsetof(struct target, profile), "", 0 },
+	{ "env", "K=V", option_set_environment, offsetof(struct target, environment), "", 0 },
+	{ "ro", "HOST", option_set_bind, offsetof(struct target, binds), "", 0 },
 };
 static const struct option_table with_operands = { rows, sizeof(rows) / sizeof(rows[0]), true };
 static const struct option_table without_operands = { rows, sizeof(rows) / sizeof(rows[0]), false };

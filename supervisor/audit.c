@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit_file.h"
+#include "common/log.h"
+
+/* How long somebody is waited for who has the log's lock: where the execution is refused else, and
+ * where the record is only counted as lost. All that happens under the lock takes microseconds. */
+#define MUST_WAIT_US 500000
+#define MAY_WAIT_US 20000
+
+#define CODE_STEP 16384
+
+static struct {
+	bool is_on;
+	bool is_optional;
+	bool is_told;  /* that something cannot be written */
+	uint64_t lost; /* records that could not be */
+	uint64_t executions;
+	const char *path;
+} audit;
+
+static const char *const refusal_names[REFUSAL_COUNT] = {
+	[REFUSAL_PROFILE_UNKNOWN] = "profile_unknown",
+	[REFUSAL_LANGUAGE_UNKNOWN] = "language_unknown",
+	[REFUSAL_LANGUAGE_MISSING] = "language_missing",
+	[REFUSAL_REQUEST_IN_USE] = "request_in_use",
+	[REFUSAL_BUSY] = "busy",
+	[REFUSAL_MEMORY] = "memory",
+	[REFUSAL_ARGV] = "argv",
+	[REFUSAL_CWD] = "cwd",
+	[REFUSAL_RESOURCES] = "resources",
+	[REFUSAL_AUDIT] = "audit",
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* 0 or -errno: nothing is said yet. */
+static int record(enum audit_event event, const struct audit_field *fields, size_t count,
+		  uint64_t wait_us)
+{
+	struct audit_field all[AUDIT_FIELDS_MAX];
+	int error;
+
+	if (!audit.is_on)
+		return 0;
+	memcpy(all, fields, count * sizeof(fields[0]));
+	if (audit.lost > 0)
+		all[count++] = AUDIT_NUMBER("lost", audit.lost);
+	error = audit_file_add(event, all, count, wait_us);
+	if (error)
+		return error;
+	if (audit.is_told)
+		log_line("the audit log is written again; %llu records are missing",
+			 (unsigned long long)audit.lost);
+	audit.is_told = false;
+	audit.lost = 0;
+	return 0;
+}
+
+static const char *why(int error)
+{
+	return error == -ETIMEDOUT ? "another process keeps its lock" : strerror(-error);
+}
+
+/* Go on without a record. */
+static void lose(int error)
+{
+	audit.lost++;
+	if (!audit.is_told)
+		log_line("the audit log in %s cannot be written: %s", audit.path, why(error));
+	audit.is_told = true;
+}
+
+/* A record of what has happened anyway. */
+static void note(enum audit_event event, const struct audit_field *fields, size_t count)
+{
+	const int error = record(event, fields, count, MAY_WAIT_US);
+
+	if (error)
+		lose(error);
+}
+
+/* A record of what must not happen without it; the operator can say otherwise. */
+static int require(enum audit_event event, const struct audit_field *fields, size_t count)
+{
+	const int error = record(event, fields, count, MUST_WAIT_US);
+
+	if (!error || !audit.is_optional)
+		return error;
+	lose(error);
+	return 0;
+}
+
+/* Without the operator's word this is the end. */
+static void go_without(const char *problem)
+{
+	if (!audit.is_optional)
+		log_fatal(MSP_EXIT_REFUSED,
+			  "nothing could be audited: %s. MSP_STATE_DIR=DIR names another place "
+			  "(msp(1)), and 'audit: optional' in the operator's configuration does "
+			  "without",
+			  problem);
+	log_line("nothing is audited: %s", problem);
+	audit.is_on = false;
+}
+
+static int record_start(uint32_t frontend)
+{
+	static const char *const frontends[] = {
+		[FRONTEND_BROKER] = "broker",
+		[FRONTEND_LAUNCHER] = "launcher",
+		[FRONTEND_SERVICE] = "service",
+	};
+	const bool is_known = frontend < COUNT(frontends) && frontends[frontend];
+	const struct audit_field fields[] = {
+		AUDIT_TEXT("version", MSP_VERSION),
+		AUDIT_NUMBER("uid", supervisor.uid),
+		AUDIT_TEXT("frontend", is_known ? frontends[frontend] : "unknown"),
+		AUDIT_TEXT("limits", supervisor.limits == LIMITS_CGROUP ? "cgroup" : "fallback"),
+		AUDIT_NUMBER("landlock_abi", (uint64_t)supervisor.landlock_abi),
+		AUDIT_NUMBER("executions_max", supervisor.executions_max),
+		AUDIT_NUMBER("memory_max", supervisor.memory_bytes),
+	};
+
+	return record(AUDIT_START, fields, COUNT(fields), MUST_WAIT_US);
+}
+
+void audit_open(struct audit_place *place, uint32_t frontend)
+{
+	char problem[IPC_PATH_MAX + 256];
+	int error;
+
+	audit.path = place->path;
+	audit.is_optional = plan_header(&supervisor.plan)->audit_optional != 0;
+	if (place->directory < 0) {
+		go_without(place->problem);
+		return;
+	}
+	/* A write beyond the limit for files is an error like others. */
+	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR)
+		log_fatal(MSP_EXIT_SOFTWARE, "signals cannot be set: %s", strerror(errno));
+	audit.is_on = true;
+	error = audit_file_open(place->directory, supervisor.pid);
+	place->directory = -1;
+	if (!error)
+		error = record_start(frontend);
+	if (!error)
+		return;
+	(void)snprintf(problem, sizeof(problem), "the audit log in %.600s cannot be written: %s",
+		       place->path, why(error));
+	go_without(problem);
+}
+
+int audit_directory(void)
+{
+	return audit.is_on ? audit_file_directory() : -1;
+}
+
+int audit_policy(const struct plan *plan, uint32_t number)
+{
+	const struct plan_header *header = plan_header(plan);
+	uint8_t hash[SHA256_BYTES];
+
+	if (!audit.is_on)
+		return 0;
+	sha256(plan->bytes, plan->size, hash);
+	return require(AUDIT_POLICY,
+		       (struct audit_field[]){
+			       AUDIT_NUMBER("generation", number),
+			       AUDIT_TEXT("file", header->file ? plan_string(plan, header->file)
+							       : "builtin"),
+			       AUDIT_NUMBER("bytes", plan->size),
+			       AUDIT_SHA256("sha256", hash),
+		       },
+		       4);
+}
+
+void audit_posture(const char *profile, const struct audit_field *fields, size_t count)
+{
+	struct audit_field all[AUDIT_FIELDS_MAX] = { AUDIT_TEXT("profile", profile) };
+
+	memcpy(all + 1, fields, count * sizeof(fields[0]));
+	note(AUDIT_POSTURE, all, count + 1);
+}
+
+void audit_client(const struct frontend *frontend)
+{
+	const struct audit_field fields[] = {
+		AUDIT_NUMBER("frontend", frontend->number),
+		AUDIT_TEXT("asks", frontend->is_broker ? "through a broker" : "for itself"),
+	};
+
+	note(AUDIT_CLIENT, fields, COUNT(fields));
+}
+
+/* Of a sealed memfd: what is read here cannot change before it runs. */
+static int hash_code(int code, uint64_t *ret_size, uint8_t ret_hash[SHA256_BYTES])
+{
+	static uint8_t bytes[CODE_STEP];
+	struct sha256 state;
+	ssize_t got;
+
+	*ret_size = 0;
+	sha256_begin(&state);
+	while ((got = pread(code, bytes, sizeof(bytes), (off_t)*ret_size)) > 0) {
+		sha256_add(&state, bytes, (size_t)got);
+		*ret_size += (uint64_t)got;
+	}
+	sha256_end(&state, ret_hash);
+	return got < 0 ? -errno : 0;
+}
+
+static uint32_t count_strings(const uint8_t *list, uint32_t size)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < size; i++)
+		count += list[i] == '\0';
+	return count;
+}
+
+static int record_begin(const struct frontend *frontend, const struct request *request, int code)
+{
+	const struct plan_profile *profile = plan_profile(&supervisor.plan, request->profile);
+	const struct ipc_spawn *spawn = request->spawn;
+	struct audit_field fields[AUDIT_FIELDS_MAX];
+	uint8_t argv_hash[SHA256_BYTES];
+	uint8_t code_hash[SHA256_BYTES];
+	uint64_t code_size;
+	size_t count = 0;
+	int error;
+
+	sha256(spawn->argv, spawn->argv_size, argv_hash);
+	fields[count++] = AUDIT_NUMBER("execution", request->id);
+	fields[count++] = AUDIT_NUMBER("frontend", frontend->number);
+	fields[count++] = AUDIT_NUMBER("request", request->number);
+	fields[count++] = AUDIT_TEXT("profile", plan_string(&supervisor.plan, profile->name));
+	fields[count++] = AUDIT_NUMBER("argv_count", count_strings(spawn->argv, spawn->argv_size));
+	fields[count++] = AUDIT_NUMBER("argv_bytes", spawn->argv_size);
+	fields[count++] = AUDIT_SHA256("argv_sha256", argv_hash);
+	fields[count++] = AUDIT_NUMBER("environment_count",
+				       count_strings(spawn->environment, spawn->environment_size));
+	fields[count++] = AUDIT_NUMBER("environment_bytes", spawn->environment_size);
+	fields[count++] = AUDIT_NUMBER("timeout_ms", request->timeout_ms);
+	fields[count++] = AUDIT_NUMBER("tty", spawn->use_tty);
+	if (code >= 0) {
+		error = hash_code(code, &code_size, code_hash);
+		if (error)
+			return error;
+		fields[count++] = AUDIT_NUMBER("code_bytes", code_size);
+		fields[count++] = AUDIT_SHA256("code_sha256", code_hash);
+	}
+	return require(AUDIT_EXECUTION_BEGIN, fields, count);
+}
+
+int audit_execution_begin(const struct frontend *frontend, struct request *request, int code,
+			  char detail[IPC_LIST_MAX])
+{
+	int error;
+
+	request->id = ++audit.executions;
+	if (!audit.is_on)
+		return 0;
+	error = record_begin(frontend, request, code);
+	if (error)
+		(void)snprintf(detail, IPC_LIST_MAX,
+			       "the audit log in %.600s cannot be written: %s", audit.path,
+			       why(error));
+	return error;
+}
+
+/* Verdicts that say by their name which limit was met. */
+static bool is_limit(uint32_t verdict)
+{
+	return verdict == VERDICT_TIMEOUT || verdict == VERDICT_CPU_TIME ||
+	       verdict == VERDICT_MEMORY || verdict == VERDICT_PIDS || verdict == VERDICT_DISK ||
+	       verdict == VERDICT_OUTPUT;
+}
+
+void audit_execution_end(uint64_t id, const struct ipc_execution_done *done)
+{
+	const struct audit_field limit[] = {
+		AUDIT_NUMBER("execution", id),
+		AUDIT_TEXT("limit", verdict_name(done->verdict)),
+	};
+	const struct audit_field fields[] = {
+		AUDIT_NUMBER("execution", id),
+		AUDIT_TEXT("verdict", verdict_name(done->verdict)),
+		AUDIT_NUMBER("exit_code", done->exit_code),
+		AUDIT_NUMBER("signal", done->signal),
+		AUDIT_TEXT("stage", stage_text(done->stage)),
+		AUDIT_NUMBER("error", done->error),
+		AUDIT_NUMBER("wall_us", done->wall_us),
+		AUDIT_NUMBER("cpu_us", done->cpu_us),
+		AUDIT_NUMBER("peak_bytes", done->peak_bytes),
+	};
+
+	if (is_limit(done->verdict))
+		note(AUDIT_LIMIT, limit, COUNT(limit));
+	note(AUDIT_EXECUTION_END, fields, COUNT(fields));
+}
+
+void audit_denial(uint64_t id, const char *layer, const char *operation, uint64_t argument,
+		  uint32_t count)
+{
+	const struct audit_field fields[] = {
+		AUDIT_NUMBER("execution", id),      AUDIT_TEXT("layer", layer),
+		AUDIT_TEXT("operation", operation), AUDIT_NUMBER("argument", argument),
+		AUDIT_NUMBER("count", count),
+	};
+
+	note(AUDIT_DENIAL, fields, COUNT(fields));
+}
+
+void audit_refused(const struct frontend *frontend, enum refusal reason)
+{
+	const struct audit_field fields[] = {
+		AUDIT_NUMBER("frontend", frontend->number),
+		AUDIT_TEXT("reason", refusal_names[reason]),
+	};
+
+	note(AUDIT_REFUSED, fields, COUNT(fields));
+}
+
+void audit_violation(const char *peer, uint64_t number, const char *problem)
+{
+	const struct audit_field fields[] = {
+		AUDIT_TEXT("peer", peer),
+		AUDIT_NUMBER("number", number),
+		AUDIT_TEXT("problem", problem),
+	};
+
+	note(AUDIT_VIOLATION, fields, COUNT(fields));
+}
+
+void audit_stranger(uid_t uid)
+{
+	note(AUDIT_STRANGER, (struct audit_field[]){ AUDIT_NUMBER("uid", uid) }, 1);
+}
+
+void audit_stop(void)
+{
+	const struct audit_field fields[] = {
+		AUDIT_NUMBER("exit_status", (uint64_t)supervisor.exit_status),
+		AUDIT_NUMBER("executions", audit.executions),
+	};
+
+	note(AUDIT_STOP, fields, COUNT(fields));
+}

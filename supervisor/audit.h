@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The audit log: what happened here, in records that cannot be changed one by one without being
+ * seen (common/audit.h).
+ *
+ * What a record holds of a request are sizes and hashes: no argument, variable, code or output is
+ * in it. An execution whose begin cannot be recorded does not begin, unless the operator's plan
+ * says that it may. Of what happens then, records that cannot be written are counted, and the next
+ * one that can says how many are missing.
+ */
+#ifndef SUPERVISOR_AUDIT_H
+#define SUPERVISOR_AUDIT_H
+
+#include "audit_line.h"
+#include "request.h"
+#include "state.h"
+
+/* What the launcher handed over. */
+struct audit_place {
+	int directory;              /* -1: there is none */
+	char path[IPC_PATH_MAX];    /* of it, for messages */
+	char problem[IPC_LIST_MAX]; /* why there is none */
+};
+
+/* Take the place and record the start. Where that cannot be, ends the process with exit code 78,
+ * or, where the plan accepts it, says that nothing is audited. After the plan is known, before
+ * anything is forked. */
+void audit_open(struct audit_place *place, uint32_t frontend);
+
+/* Its directory, which stays its own; -1: nothing is audited. */
+int audit_directory(void);
+
+/* The plan that requests are judged by from now on, the generation `number` of this supervisor. 0,
+ * or -errno: it could not be recorded, and must be. */
+int audit_policy(const struct plan *plan, uint32_t number);
+
+/* What is in force in a profile's sandboxes, as measured. At most AUDIT_FIELDS_MAX - 2 fields. */
+void audit_posture(const char *profile, const struct audit_field *fields, size_t count);
+
+/* A client of the service: it asks for itself, or was handed over to a broker. */
+void audit_client(const struct frontend *frontend);
+
+/* An execution begins: gives it its number, request->id. 0: it may; -errno: it must not, and
+ * `detail` says why. */
+int audit_execution_begin(const struct frontend *frontend, struct request *request, int code,
+			  char detail[IPC_LIST_MAX]);
+
+/* It ended, with what its frontend is told. A limit that it met is a record of its own. */
+void audit_execution_end(uint64_t id, const struct ipc_execution_done *done);
+
+/* Something was refused to its workload, `count` times: the layer, what was tried, and a number
+ * that says with what. */
+void audit_denial(uint64_t id, const char *layer, const char *operation, uint64_t argument,
+		  uint32_t count);
+
+/* A request was refused. */
+void audit_refused(const struct frontend *frontend, enum refusal reason);
+
+/* A peer of ours broke the protocol: "frontend", "factory" or "init", with its number. */
+void audit_violation(const char *peer, uint64_t number, const char *problem);
+
+/* Another user connected to the service. */
+void audit_stranger(uid_t uid);
+
+/* We end. */
+void audit_stop(void);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "loop.h"
+
+#define FILE_FLAGS (O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+
+/* A holder needs it for microseconds; on a busy machine it may not run for milliseconds. */
+#define LOCK_STEP_US 200
+
+/* What is waited for a lock that could not be had the last time. */
+#define LOCK_STUCK_US 1000
+
+/* How the end of the log was found. */
+enum found {
+	FOUND_WHOLE,
+	FOUND_TORN,
+	FOUND_EDITED,  /* the last record is not the one that was written */
+	FOUND_SHORT,   /* it ends before it did */
+	FOUND_LONG,    /* behind its end is what is no record */
+	FOUND_NO_HEAD, /* it is not said where it ended */
+};
+
+static const char *const found_names[] = {
+	[FOUND_EDITED] = "edited",
+	[FOUND_SHORT] = "short",
+	[FOUND_LONG] = "long",
+	[FOUND_NO_HEAD] = "no_head",
+};
+
+static struct {
+	int directory;
+	int head;
+	int log;
+	ino_t inode; /* of the log */
+	uint32_t pid;
+	bool is_checked; /* its last record was looked at */
+	bool is_stuck;   /* the lock could not be had */
+} file = { -1, -1, -1, 0, 0, false, false };
+
+static struct audit_line line;
+static char buffer[AUDIT_LINE_MAX];
+
+static bool is_there(const char *name)
+{
+	struct stat status;
+
+	return fstatat(file.directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int open_file(const char *name)
+{
+	struct stat status;
+	int fd = openat(file.directory, name, FILE_FLAGS, S_IRUSR | S_IWUSR);
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+		return fd;
+	fd_close(&fd);
+	return -EINVAL;
+}
+
+int audit_file_open(int directory, uint32_t pid)
+{
+	file.directory = directory;
+	file.pid = pid;
+	file.head = open_file(AUDIT_HEAD);
+	return file.head < 0 ? file.head : 0;
+}
+
+int audit_file_directory(void)
+{
+	return file.directory;
+}
+
+static int lock(uint64_t wait_us)
+{
+	const struct timespec step = { .tv_nsec = LOCK_STEP_US * 1000 };
+	const uint64_t most_us = file.is_stuck && wait_us > LOCK_STUCK_US ? LOCK_STUCK_US : wait_us;
+	const uint64_t end = loop_now_us() + most_us;
+
+	while (flock(file.head, LOCK_EX | LOCK_NB) != 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (loop_now_us() >= end) {
+			file.is_stuck = true;
+			return -ETIMEDOUT;
+		}
+		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &step, NULL); /* the time is looked at */
+	}
+	file.is_stuck = false;
+	return 0;
+}
+
+/* The file that is called so now may be another one than before: somebody rotated. */
+static int reopen_log(uint64_t *ret_size)
+{
+	struct stat status;
+	char name[AUDIT_NAME_MAX];
+
+	audit_file_name(0, name);
+	if (fstatat(file.directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+		if (errno != ENOENT)
+			return -errno;
+		status = (struct stat){ .st_ino = 0 };
+	}
+	if (file.log < 0 || status.st_ino != file.inode) {
+		fd_close(&file.log);
+		file.log = open_file(name);
+		if (file.log < 0)
+			return file.log;
+		if (fstat(file.log, &status) != 0)
+			return -errno;
+		file.inode = status.st_ino;
+	}
+	*ret_size = (uint64_t)status.st_size;
+	return 0;
+}
+
+/* All `size` bytes at `at` into the buffer. */
+static bool read_at(int fd, uint64_t at, size_t size)
+{
+	return size <= sizeof(buffer) && pread(fd, buffer, size, (off_t)at) == (ssize_t)size;
+}
+
+/* The last line of `fd`, which ends at `size`. */
+static bool read_last(int fd, uint64_t size, struct audit_link *ret)
+{
+	const size_t part = size < sizeof(buffer) ? (size_t)size : sizeof(buffer);
+	size_t begin = part;
+
+	if (part == 0 || !read_at(fd, size - part, part))
+		return false;
+	while (begin > 1 && buffer[begin - 2] != '\n')
+		begin--;
+	return audit_link_read(buffer + begin - 1, part - begin + 1, ret);
+}
+
+/* Was it being rotated when its writer was killed? Then the end is in the file before. */
+static bool is_rotated(const struct audit_head *head)
+{
+	struct audit_link last;
+	struct stat status;
+	char name[AUDIT_NAME_MAX];
+	bool is_end;
+	int fd;
+
+	audit_file_name(1, name);
+	fd = openat(file.directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	is_end = fd >= 0 && fstat(fd, &status) == 0 && (uint64_t)status.st_size == head->size &&
+		 read_last(fd, head->size, &last) && strcmp(last.hash, head->hash) == 0;
+	fd_close(&fd);
+	return is_end;
+}
+
+/* What stands between the end that the head knows, `from`, and that of the file. */
+static enum found examine_rest(struct audit_head *head, uint64_t from, uint64_t size)
+{
+	const size_t rest = size - from > sizeof(buffer) ? sizeof(buffer) : (size_t)(size - from);
+	struct audit_link next;
+
+	head->size = from;
+	if (from < size && (size - from > sizeof(buffer) || !read_at(file.log, from, rest)))
+		return FOUND_LONG;
+	if (from == size)
+		return FOUND_WHOLE;
+	if (audit_link_read(buffer, rest, &next) && next.is_intact && next.seq == head->seq + 1 &&
+	    strcmp(next.previous, head->hash) == 0 &&
+	    memchr(buffer, '\n', rest) == buffer + rest - 1) {
+		*head = (struct audit_head){ .seq = next.seq, .size = size };
+		memcpy(head->hash, next.hash, sizeof(head->hash));
+		return FOUND_WHOLE;
+	}
+	return audit_is_torn(buffer, rest, head->seq + 1) ? FOUND_TORN : FOUND_LONG;
+}
+
+/* Without a head there is nothing yet, or at most a first record whose writer was killed. */
+static enum found examine_first(struct audit_head *head, uint64_t size)
+{
+	char name[AUDIT_NAME_MAX];
+
+	*head = audit_head_none();
+	audit_file_name(1, name);
+	return is_there(name) || examine_rest(head, 0, size) == FOUND_LONG ? FOUND_NO_HEAD
+	       : head->size == size                                        ? FOUND_WHOLE
+									   : FOUND_TORN;
+}
+
+/* Read the head, and compare the log with it. */
+static enum found examine(struct audit_head *head, uint64_t size)
+{
+	const ssize_t got = pread(file.head, buffer, AUDIT_HEAD_BYTES, 0);
+	struct audit_link last;
+
+	if (got == 0)
+		return examine_first(head, size);
+	if (got != AUDIT_HEAD_BYTES || !audit_head_read(buffer, head)) {
+		*head = audit_head_none();
+		return FOUND_NO_HEAD;
+	}
+	if (size < head->size)
+		return is_rotated(head) ? examine_rest(head, 0, size) : FOUND_SHORT;
+	if (size > head->size)
+		return examine_rest(head, head->size, size);
+	if (file.is_checked || (read_last(file.log, size, &last) && last.is_intact &&
+				strcmp(last.hash, head->hash) == 0))
+		return FOUND_WHOLE;
+	return FOUND_EDITED;
+}
+
+static int write_at(int fd, uint64_t at, const char *bytes, size_t size)
+{
+	while (size > 0) {
+		const ssize_t put = pwrite(fd, bytes, size, (off_t)at);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return put < 0 ? -errno : -EIO;
+		at += (uint64_t)put;
+		bytes += put;
+		size -= (size_t)put;
+	}
+	return 0;
+}
+
+/* A record at the end that `head` says; moves it. After an error the log ends where it did. */
+static int put(struct audit_head *head, enum audit_event event, const struct audit_field *fields,
+	       size_t count)
+{
+	struct timespec now;
+	struct audit_head next = { .seq = head->seq + 1 };
+	struct audit_stamp stamp = { .seq = next.seq, .pid = file.pid, .event = event };
+	char text[AUDIT_HEAD_BYTES];
+	int error;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
+	stamp.time_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	audit_line_write(&line, &stamp, fields, count, head->hash, next.hash);
+	next.size = head->size + line.used;
+	error = write_at(file.log, head->size, line.bytes, line.used);
+	if (!error) {
+		audit_head_write(&next, text);
+		error = write_at(file.head, 0, text, sizeof(text));
+	}
+	if (error)
+		(void)ftruncate(file.log, (off_t)head->size); /* else it is found torn */
+	else
+		*head = next;
+	return error;
+}
+
+static int end_line(struct audit_head *head, uint64_t size)
+{
+	const int error = write_at(file.log, size, "\n", 1);
+
+	head->size = size + 1;
+	return error;
+}
+
+static int close_off(struct audit_head *head, uint64_t size)
+{
+	const size_t torn = (size_t)(size - head->size);
+	uint8_t hash[SHA256_BYTES];
+	int error;
+
+	sha256(buffer, torn, hash); /* examine_rest() left it there */
+	error = end_line(head, size);
+	return error ? error
+		     : put(head, AUDIT_TORN,
+			   (struct audit_field[]){ AUDIT_NUMBER("bytes", torn),
+						   AUDIT_SHA256("sha256", hash) },
+			   2);
+}
+
+/* Go on from what is there. */
+static int tell_broken(struct audit_head *head, enum found found, uint64_t size)
+{
+	const struct audit_head expected = *head;
+	const bool is_open = size > 0 && read_at(file.log, size - 1, 1) && buffer[0] != '\n';
+	struct audit_link last = { .seq = 0 };
+	const bool is_found = !is_open && read_last(file.log, size, &last);
+	int error = 0;
+
+	log_line("the audit log is not as it was left (%s): it should end with record %llu, and "
+		 "ends with %llu; 'msp audit verify' says more",
+		 found_names[found], (unsigned long long)expected.seq,
+		 (unsigned long long)last.seq);
+	*head = audit_head_none();
+	if (is_found)
+		memcpy(head->hash, last.hash, sizeof(head->hash));
+	head->seq = expected.seq > last.seq ? expected.seq : last.seq;
+	head->size = size;
+	if (is_open)
+		error = end_line(head, size);
+	return error ? error
+		     : put(head, AUDIT_CHAIN_BROKEN,
+			   (struct audit_field[]){ AUDIT_TEXT("reason", found_names[found]),
+						   AUDIT_NUMBER("expected_seq", expected.seq),
+						   AUDIT_TEXT("expected_hash", expected.hash),
+						   AUDIT_NUMBER("found_seq", last.seq) },
+			   4);
+}
+
+/* Numbers are given anew from the highest one that is not taken: whoever was killed half-way left a
+ * gap, which this closes. The oldest file goes when there is none. */
+static int rotate(struct audit_head *head)
+{
+	char from[AUDIT_NAME_MAX];
+	char to[AUDIT_NAME_MAX];
+	unsigned int number = 1;
+	uint64_t size;
+	int error;
+
+	for (; number < AUDIT_KEPT; number++) {
+		audit_file_name(number, to);
+		if (!is_there(to))
+			break;
+	}
+	for (; number > 0; number--) {
+		audit_file_name(number - 1, from);
+		audit_file_name(number, to);
+		if (renameat(file.directory, from, file.directory, to) != 0)
+			return -errno;
+	}
+	error = reopen_log(&size);
+	if (!error)
+		head->size = 0;
+	return error;
+}
+
+static int add(enum audit_event event, const struct audit_field *fields, size_t count)
+{
+	struct audit_head head;
+	enum found found;
+	uint64_t size;
+	int error = reopen_log(&size);
+
+	if (error)
+		return error;
+	found = examine(&head, size);
+	if (found == FOUND_TORN)
+		error = close_off(&head, size);
+	else if (found != FOUND_WHOLE)
+		error = tell_broken(&head, found, size);
+	if (!error && head.size > AUDIT_FILE_BYTES - AUDIT_LINE_MAX)
+		error = rotate(&head);
+	if (!error)
+		error = put(&head, event, fields, count);
+	file.is_checked = file.is_checked || !error;
+	return error;
+}
+
+int audit_file_add(enum audit_event event, const struct audit_field *fields, size_t count,
+		   uint64_t wait_us)
+{
+	int error = lock(wait_us);
+
+	if (error)
+		return error;
+	error = add(event, fields, count);
+	(void)flock(file.head, LOCK_UN); /* of a lock that is held */
+	return error;
+}
