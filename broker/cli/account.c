@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "audit_place.h"
 #include "common/limits.h"
 #include "format.h"
 
@@ -130,6 +131,8 @@ int account_become(const char *name, int *ret_exit, char text[ACCOUNT_TEXT_MAX])
 		*ret_exit = refuse_root(name, text);
 		return -1;
 	}
+	if (!error)
+		audit_place_prepare(account.uid, account.gid, account.home);
 	if (!error)
 		error = account_drop(account.uid, account.gid, account.name);
 	if (!error)

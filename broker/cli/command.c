@@ -12,7 +12,7 @@
 #define HELP_COLUMN 26
 
 const struct command *const commands[] = {
-	&command_run,    &command_serve,         &command_token,   &command_status,
+	&command_run,    &command_serve,         &command_token,   &command_status, &command_audit,
 	&command_doctor, &command_client_config, &command_version, &command_help,
 };
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);

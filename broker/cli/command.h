@@ -23,6 +23,7 @@ extern const struct command command_run;
 extern const struct command command_serve;
 extern const struct command command_token;
 extern const struct command command_status;
+extern const struct command command_audit;
 extern const struct command command_doctor;
 extern const struct command command_client_config;
 extern const struct command command_version;

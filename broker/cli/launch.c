@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "account.h"
+#include "audit_place.h"
 #include "common/channel.h"
 #include "common/fd.h"
 #include "common/kernel.h"
@@ -259,6 +260,23 @@ static int send_sockets(const struct service_sockets *sockets, const struct chan
 	return error;
 }
 
+/* Whether it must be is not ours to say. */
+static int send_audit(const struct channel *channel)
+{
+	static struct ipc_supervisor_unaudited missing;
+	static struct ipc_supervisor_audit audit;
+	int fd = -1;
+	int error;
+
+	if (audit_place_find(audit.path, missing.problem))
+		fd = audit_place_open(audit.path, true, missing.problem);
+	if (fd < 0)
+		return channel_send(channel, IPC_TYPE_supervisor_unaudited, &missing, NULL, 0);
+	error = channel_send(channel, IPC_TYPE_supervisor_audit, &audit, &fd, 0);
+	fd_close(&fd);
+	return error;
+}
+
 int launch_send(const struct launch *launch, int channel_fd)
 {
 	const struct channel channel = {
@@ -271,6 +289,8 @@ int launch_send(const struct launch *launch, int channel_fd)
 	};
 	int error = send_start(launch, &channel);
 
+	if (!error)
+		error = send_audit(&channel);
 	if (!error && launch->home->directory >= 0)
 		error = channel_send(&channel, IPC_TYPE_supervisor_cgroup, &cgroup,
 				     &launch->home->directory, 0);

@@ -6,6 +6,7 @@
  *   run      starts a supervisor as a child and is the frontend of one execution (session.c)
  *   serve    becomes a supervisor that starts msp-broker for an MCP client (serve.c)
  *   token    keeps the file that says who may use an HTTP server (token.c)
+ *   audit    shows and checks the audit log (audit.c)
  *   doctor   probes this machine for what the sandboxes need (doctor.c)
  *
  * Started by root, run, serve, token and doctor become an ordinary account first (account.c).

@@ -17,6 +17,15 @@ static const struct option_row *find_row(const struct option_table *table, const
 	return NULL;
 }
 
+static const struct option_row *find_letter(const struct option_table *table, char letter)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		if (table->rows[i].letter == letter)
+			return &table->rows[i];
+	}
+	return NULL;
+}
+
 static void describe_unknown(const struct option_table *table, const char *word, char *text)
 {
 	const char *names[32];
@@ -45,6 +54,8 @@ static enum options_result parse_one(const struct option_table *table, char *con
 
 	if (strncmp(word, "--", 2) == 0 && size > 2)
 		row = find_row(table, word + 2, size - 2);
+	else if (word[1] != '-' && word[2] == '\0')
+		row = find_letter(table, word[1]);
 	if (!row) {
 		describe_unknown(table, word, text);
 		return OPTIONS_WRONG;

@@ -24,6 +24,7 @@ struct option_row {
 	option_set *set;
 	size_t offset; /* of the member in the command's own struct */
 	const char *help;
+	char letter; /* -x for short; 0: none */
 };
 
 struct option_table {

@@ -42,6 +42,7 @@ static int refused_code(uint32_t reason)
 	case REFUSAL_MEMORY:
 		return MSP_EXIT_AGAIN;
 	case REFUSAL_RESOURCES:
+	case REFUSAL_AUDIT:
 	case REFUSAL_REQUEST_IN_USE:
 		return MSP_EXIT_SANDBOX;
 	default:
@@ -119,6 +120,11 @@ static void explain_refusal(const struct ipc_execution_refused *refused,
 		break;
 	case REFUSAL_RESOURCES:
 		log_line("run: no sandbox can be made now: %s", refused->detail);
+		break;
+	case REFUSAL_AUDIT:
+		log_line("run: nothing runs unaudited: %s. Make room there, or see 'msp audit "
+			 "verify'",
+			 refused->detail);
 		break;
 	default:
 		log_line("run: the supervisor refused (%u): %s", refused->reason,

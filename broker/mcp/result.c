@@ -189,6 +189,8 @@ static const struct refusal_text refusals[REFUSAL_COUNT] = {
 			  "Use one such as /workspace." },
 	[REFUSAL_RESOURCES] = { NULL, "The machine has no room for another execution: ",
 				". Wait a moment and call again." },
+	[REFUSAL_AUDIT] = { NULL, "Nothing runs here unaudited: ",
+			    ". Ask the user to see to it ('msp audit verify' says more)." },
 };
 
 static const char *refusal_subject(const struct execution_label *label, uint32_t reason)

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp audit`: what the supervisors have recorded, and whether it is as they wrote it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "audit_follow.h"
+#include "audit_place.h"
+#include "audit_verify.h"
+#include "command.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "format.h"
+#include "launch.h"
+#include "suggest.h"
+
+/* What show prints where nobody says how much. */
+#define LAST_DEFAULT 50
+
+/* What follow prints of what is there already. */
+#define FOLLOW_LAST 10
+
+#define EXIT_FOUND 1 /* the log is not as it was written */
+
+struct audit_options {
+	const char *run_as;
+	uint64_t last;
+	bool is_json;
+};
+
+#define ROW(option, value, setter, member, text)                                                   \
+	{                                                                                          \
+		.name = (option), .argument = (value), .set = (setter),                            \
+		.offset = offsetof(struct audit_options, member), .help = (text)                   \
+	}
+
+static const char *set_last(void *member, const char *value)
+{
+	uint64_t number = 0;
+	size_t digits = strspn(value, "0123456789");
+
+	if (digits == 0 || digits > 9 || value[digits] != '\0')
+		return "a number of records, 0 for all";
+	for (size_t i = 0; i < digits; i++)
+		number = number * 10 + (uint64_t)(value[i] - '0');
+	*(uint64_t *)member = number == 0 ? UINT64_MAX : number;
+	return NULL;
+}
+
+static const struct option_row rows[] = {
+	{ .name = "last",
+	  .argument = "N",
+	  .set = set_last,
+	  .offset = offsetof(struct audit_options, last),
+	  .help = "show: the last N records (the default: 50), 0 for all; -n N is the same",
+	  .letter = 'n' },
+	ROW("json", NULL, option_set_flag, is_json,
+	    "show, follow: print the records as they are in the log, JSON lines"),
+	ROW("run-as", "USER", option_set_account, run_as,
+	    "when root starts msp: the account to become (the default: MSP_RUN_AS, else 'msp')"),
+};
+
+static const char help[] =
+	"The supervisor records what it starts, refuses and ends, in files of the user\n"
+	"alone: sizes and hashes of what was asked for, never its text.\n"
+	"\n"
+	"  show    print the last records\n"
+	"  verify  check that no record was changed, removed, moved or put in; the exit\n"
+	"          code is 0 when all are as they were written, and 1 when not\n"
+	"  follow  print records as they are written, also when files are rotated\n"
+	"\n"
+	"The log is in MSP_STATE_DIR/audit, or else in ~/.local/state/msp/audit, or, for\n"
+	"an account without a home of its own, in /var/lib/msp/audit.\n";
+
+static struct audit_reader reader;
+
+static int give_up(const char *action, const char *text, int code)
+{
+	log_line("audit %s: %s", action, text);
+	return code;
+}
+
+static uint64_t count_lines(const struct audit_log *log)
+{
+	const char *line;
+	uint64_t count = 0;
+	size_t size;
+
+	for (unsigned int i = 0; i < log->count; i++) {
+		audit_reader_init(&reader, log->files[i].fd, log->files[i].size);
+		while (audit_reader_next(&reader, &line, &size) == 1)
+			;
+		count += reader.line;
+	}
+	return count;
+}
+
+/* The last records of all files; false when some lines were none. */
+static bool print_last(const struct audit_log *log, uint64_t last, bool is_json)
+{
+	const uint64_t lines = last == UINT64_MAX ? 0 : count_lines(log);
+	uint64_t skip = lines > last ? lines - last : 0;
+	const char *line;
+	bool is_good = true;
+	size_t size;
+
+	for (unsigned int i = 0; i < log->count; i++) {
+		if (lseek(log->files[i].fd, 0, SEEK_SET) != 0)
+			return false;
+		audit_reader_init(&reader, log->files[i].fd, log->files[i].size);
+		for (uint64_t before = 0; audit_reader_next(&reader, &line, &size) == 1;
+		     before = reader.line) {
+			if (skip > 0)
+				skip -= reader.line != before;
+			else if (!audit_print(line, size, log->files[i].number, reader.line,
+					      is_json))
+				is_good = false;
+		}
+	}
+	return is_good;
+}
+
+static int run_show(const struct audit_options *options, const struct audit_log *log)
+{
+	const bool is_good = print_last(log, options->last, options->is_json);
+
+	if (fflush(stdout) != 0)
+		return give_up("show", "standard output cannot be written", MSP_EXIT_SOFTWARE);
+	return is_good ? 0 : EXIT_FOUND;
+}
+
+static int run_follow(const struct audit_options *options, const struct audit_log *log)
+{
+	int error;
+
+	(void)print_last(log, FOLLOW_LAST, options->is_json);
+	error = audit_follow(log, options->is_json);
+	return error == -EPIPE ? MSP_EXIT_SIGNAL_BASE + 13
+			       : give_up("follow", strerror(-error), MSP_EXIT_SOFTWARE);
+}
+
+static int run_verify(const struct audit_options *options, const struct audit_log *log)
+{
+	struct audit_verdict verdict;
+	const int error = audit_verify(log, &verdict);
+
+	(void)options;
+	if (error)
+		return give_up("verify", "the log cannot be read", MSP_EXIT_SOFTWARE);
+	if (!log->is_locked && log->has_head)
+		log_line(
+			"audit verify: a process keeps the log's lock, as if it were stopped while "
+			"it writes; this is the log as it is");
+	(void)printf("%llu records in %u file%s: ", (unsigned long long)verdict.records, log->count,
+		     log->count == 1 ? "" : "s");
+	if (verdict.findings == 0)
+		(void)fputs("the chain is whole", stdout);
+	else
+		(void)printf("%llu finding%s", (unsigned long long)verdict.findings,
+			     verdict.findings == 1 ? "" : "s");
+	if (verdict.torn > 0)
+		(void)printf("; %llu torn by writers that were killed",
+			     (unsigned long long)verdict.torn);
+	(void)putchar('\n');
+	if (fflush(stdout) != 0)
+		return give_up("verify", "standard output cannot be written", MSP_EXIT_SOFTWARE);
+	return verdict.findings == 0 ? 0 : EXIT_FOUND;
+}
+
+static const struct action {
+	const char *name;
+	int (*run)(const struct audit_options *options, const struct audit_log *log);
+} actions[] = {
+	{ "show", run_show },
+	{ "verify", run_verify },
+	{ "follow", run_follow },
+};
+
+#define ACTION_COUNT (sizeof(actions) / sizeof(actions[0]))
+
+static int refuse_action(const struct command *command, const char *word)
+{
+	const char *names[ACTION_COUNT];
+	const char *near;
+	char text[OPTIONS_TEXT_MAX] = "it must be said what to do: show, verify or follow";
+
+	for (size_t i = 0; i < ACTION_COUNT; i++)
+		names[i] = actions[i].name;
+	near = word ? suggest_nearest(word, names, ACTION_COUNT) : NULL;
+	if (word)
+		format_text(text, sizeof(text), "'%s' is none of show, verify and follow", word);
+	if (near)
+		format_append(text, sizeof(text), " (did you mean '%s'?)", near);
+	return command_usage_error(command, text);
+}
+
+/* The one word that is no option, which may stand before or behind them. */
+static bool read_word(const struct command *command, int argc, char *argv[],
+		      struct audit_options *options, const char **word, int *ret_exit)
+{
+	char text[OPTIONS_TEXT_MAX];
+	int rest;
+
+	for (;;) {
+		if (!command_parse(command, argc, argv, options, &rest, ret_exit))
+			return false;
+		argc -= rest;
+		argv += rest;
+		if (argc == 0)
+			return true;
+		if (*word) {
+			format_text(text, sizeof(text), "'%s' is one word too many", argv[0]);
+			*ret_exit = command_usage_error(command, text);
+			return false;
+		}
+		*word = argv[0];
+	}
+}
+
+static int run_action(const struct action *action, const struct audit_options *options)
+{
+	static char path[IPC_PATH_MAX];
+	struct audit_log log;
+	char text[AUDIT_PLACE_TEXT_MAX];
+	int code = MSP_EXIT_REFUSED;
+	int directory;
+	int error;
+
+	if (!audit_place_find(path, text))
+		return give_up(action->name, text, MSP_EXIT_REFUSED);
+	directory = audit_place_open(path, false, text);
+	if (directory == -ENOENT)
+		format_text(text, sizeof(text), "nothing was audited yet: there is no %.500s",
+			    path);
+	if (directory < 0)
+		return give_up(action->name, text, MSP_EXIT_REFUSED);
+	error = audit_log_open(directory, &log);
+	if (error) {
+		format_text(text, sizeof(text), "the log in %.500s cannot be opened: %s", path,
+			    strerror(-error));
+		(void)give_up(action->name, text, code);
+	} else {
+		code = action->run(options, &log);
+		audit_log_close(&log);
+	}
+	fd_close(&directory);
+	return code;
+}
+
+static int audit(const struct command *command, int argc, char *argv[])
+{
+	struct audit_options options = { .last = LAST_DEFAULT };
+	const struct action *action = actions;
+	const char *word = NULL;
+	char text[LAUNCH_TEXT_MAX];
+	int code;
+
+	if (!read_word(command, argc, argv, &options, &word, &code))
+		return code;
+	while (word && action < actions + ACTION_COUNT && strcmp(action->name, word) != 0)
+		action++;
+	if (!word || action == actions + ACTION_COUNT)
+		return refuse_action(command, word);
+	if (launch_standard_fds() < 0)
+		return give_up(word, "/dev/null cannot be opened", MSP_EXIT_SOFTWARE);
+	if (launch_drop_root(options.run_as, &code, text) != 0)
+		return give_up(word, text, code);
+	return run_action(action, &options);
+}
+
+const struct command command_audit = {
+	.name = "audit",
+	.operands = "show | verify | follow",
+	.summary = "show and check the audit log",
+	.help = help,
+	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.run = audit,
+};
