@@ -73,7 +73,7 @@ static const char help[] =
 	"  follow  print records as they are written, also when files are rotated\n"
 	"\n"
 	"The log is in MSP_STATE_DIR/audit, or else in ~/.local/state/msp/audit, or, for\n"
-	"an account without a home of its own, in /var/lib/msp/audit.\n";
+	"an account without a home of its own, in /var/lib/msp/UID/audit.\n";
 
 static struct audit_reader reader;
 

@@ -37,29 +37,52 @@ static const char *find_home(void)
 	return entry && is_folder_of(entry->pw_dir, geteuid()) ? entry->pw_dir : NULL;
 }
 
-bool audit_place_find(char ret[IPC_PATH_MAX], char text[AUDIT_PLACE_TEXT_MAX])
+/* What root made for the account. */
+static void find_system_place(uid_t uid, char ret[sizeof(SYSTEM_PLACE) + 16])
 {
-	const char *state = getenv("MSP_STATE_DIR");
-	const bool is_named = state && state[0] != '\0';
-	const char *home = is_named ? NULL : find_home();
-	const char *base = is_named ? state : home ? home : SYSTEM_PLACE;
+	format_text(ret, sizeof(SYSTEM_PLACE) + 16, SYSTEM_PLACE "/%u", uid);
+}
 
-	if (is_named && state[0] != '/') {
+/* What the log's folder is in, or NULL with a phrase in `text`. */
+static const char *find_base(const char **ret_below, char text[AUDIT_PLACE_TEXT_MAX])
+{
+	static char place[sizeof(SYSTEM_PLACE) + 16];
+	const char *state = getenv("MSP_STATE_DIR");
+	const char *home;
+
+	*ret_below = "";
+	if (state && state[0] == '/')
+		return state;
+	if (state && state[0] != '\0') {
 		format_text(text, AUDIT_PLACE_TEXT_MAX, "MSP_STATE_DIR=%.300s is no absolute path",
 			    state);
-		return false;
+		return NULL;
 	}
+	home = find_home();
+	if (home) {
+		*ret_below = IN_HOME;
+		return home;
+	}
+	find_system_place(geteuid(), place);
+	if (is_folder_of(place, geteuid()))
+		return place;
+	format_text(text, AUDIT_PLACE_TEXT_MAX,
+		    "user %u has neither a home directory of its own nor %s", geteuid(), place);
+	return NULL;
+}
+
+bool audit_place_find(char ret[IPC_PATH_MAX], char text[AUDIT_PLACE_TEXT_MAX])
+{
+	const char *below;
+	const char *base = find_base(&below, text);
+
+	if (!base)
+		return false;
 	if (strlen(base) >= IPC_PATH_MAX - sizeof(IN_HOME FOLDER)) {
 		format_text(text, AUDIT_PLACE_TEXT_MAX, "the path of its directory is too long");
 		return false;
 	}
-	if (!is_named && !home && !is_folder_of(base, geteuid())) {
-		format_text(text, AUDIT_PLACE_TEXT_MAX,
-			    "user %u has neither a home directory of its own nor " SYSTEM_PLACE,
-			    geteuid());
-		return false;
-	}
-	format_text(ret, IPC_PATH_MAX, "%s%s" FOLDER, base, home ? IN_HOME : "");
+	format_text(ret, IPC_PATH_MAX, "%s%s" FOLDER, base, below);
 	return true;
 }
 
@@ -125,11 +148,17 @@ int audit_place_open(const char *path, bool is_made, char text[AUDIT_PLACE_TEXT_
 
 void audit_place_prepare(uid_t uid, gid_t gid, const char *home)
 {
+	char place[sizeof(SYSTEM_PLACE) + 16];
 	int fd;
 
-	if (is_folder_of(home, uid) || mkdir(SYSTEM_PLACE, S_IRWXU) != 0)
-		return; /* one that is there is as somebody made it */
-	fd = open(SYSTEM_PLACE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (is_folder_of(home, uid))
+		return;
+	(void)mkdir(SYSTEM_PLACE, S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH);
+	find_system_place(uid, place);
+	/* Only root says what is in there; what is there already is as it was made. */
+	if (!is_folder_of(SYSTEM_PLACE, 0) || mkdir(place, S_IRWXU) != 0)
+		return;
+	fd = open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0)
 		(void)!fchown(fd, uid, gid); /* else it stays root's, and is no place */
 	fd_close(&fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Where the audit log is: audit/ in MSP_STATE_DIR, or else in ~/.local/state/msp, or else, for an
- * account without a home of its own, in /var/lib/msp. It is a directory of the user alone.
+ * account without a home of its own, in /var/lib/msp/UID. It is a directory of the user alone.
  */
 #ifndef CLI_AUDIT_PLACE_H
 #define CLI_AUDIT_PLACE_H
@@ -20,8 +20,8 @@ bool audit_place_find(char ret[IPC_PATH_MAX], char text[AUDIT_PLACE_TEXT_MAX]);
  * close-on-exec, or -errno with a phrase in `text`. */
 int audit_place_open(const char *path, bool is_made, char text[AUDIT_PLACE_TEXT_MAX]);
 
-/* As root, before becoming this account: make /var/lib/msp for it where it has no home of its own.
- * When that cannot be, audit_place_open() will say so. */
+/* As root, before becoming this account: make /var/lib/msp/UID for it where it has no home of its
+ * own. When that cannot be, audit_place_open() will say so. */
 void audit_place_prepare(uid_t uid, gid_t gid, const char *home);
 
 #endif

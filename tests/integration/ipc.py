@@ -153,8 +153,9 @@ class Peer:
             return None
         return Message(NAMES[struct.unpack("I", data[:4])[0]], data[4:], fds)
 
-    def launch(self, frontend=FRONTEND_LAUNCHER, limits=LIMITS_FALLBACK, binds=0, executions=128):
-        """What msp says before it becomes a frontend."""
+    def launch(self, frontend=FRONTEND_LAUNCHER, limits=LIMITS_FALLBACK, binds=0, executions=128,
+               audit=None):
+        """What msp says before it becomes a frontend. `audit`: the log's directory."""
         with open(os.path.join(self.programs, "builtin.policy"), "rb") as file:
             fds = [sealed(file.read())]
         fds += [os.open(os.path.join(self.programs, name), os.O_RDONLY)
@@ -163,8 +164,17 @@ class Peer:
                           executions=executions), fds)
         for fd in fds:
             os.close(fd)
+        state = os.environ.get("MSP_STATE_DIR")
+        if audit or state:
+            self.send_audit(audit or os.path.join(state, "audit"))
         if binds is not None:
             self.send(message("supervisor_run", binds=binds))
+
+    def send_audit(self, path):
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        self.send(message("supervisor_audit", path=path), [fd])
+        os.close(fd)
 
     def greet(self):
         """Say hello; the welcome, whose plan is the caller's to close."""

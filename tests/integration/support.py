@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real processes for the tests: an MCP session with `msp serve`, commands through `msp run`, and
 what is left of them afterwards. Nothing here is a test."""
+import atexit
 import functools
 import itertools
 import json
 import os
 import queue
+import shutil
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -16,6 +19,19 @@ MSP = os.path.join(BIN, "msp")
 REFUSED = 78
 PROTOCOL = "2025-11-25"
 YIELD_MS = 55000  # the longest
+
+
+def _keep_state():
+    """What msp keeps of these tests is no part of what it keeps of the user who runs them. Root's
+    msp becomes another account, which finds a place of its own."""
+    if "MSP_STATE_DIR" in os.environ or os.geteuid() == 0:
+        return
+    owner, place = os.getpid(), tempfile.mkdtemp(prefix="msp-test-state-")
+    os.environ["MSP_STATE_DIR"] = place
+    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(place, ignore_errors=True))
+
+
+_keep_state()
 
 
 class RpcError(Exception):

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -14,6 +15,15 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "format.h"
+
+/* No place for an audit log, but where a test says so. */
+static void name_no_place(void)
+{
+	cr_assert_eq(setenv("MSP_STATE_DIR", "nowhere", 1), 0);
+}
+
+TestSuite(launch, .init = name_no_place);
 
 static bool is_null_device(int fd)
 {
@@ -109,11 +119,16 @@ Test(launch, says_everything_in_order)
 				       .frontend = FRONTEND_BROKER,
 				       .limits = LIMITS_FALLBACK };
 	struct channel supervisor = { -1, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
+	char root[] = "/tmp/msp-test-XXXXXX";
+	char place[64];
 	char policy[8] = "";
 	int ends[2];
 
 	pins.list[0] = (struct pin){ .fd = open("/usr", O_PATH), .profile = 2, .mount = 3 };
 	binds.list[0] = (struct bind){ .fd = open("/usr", O_PATH), .host = "/usr", .inside = "/x" };
+	cr_assert(mkdtemp(root));
+	format_text(place, sizeof(place), "%s/a/b", root);
+	cr_assert_eq(setenv("MSP_STATE_DIR", place, 1), 0);
 	cr_assert_eq(channel_pair(ends), 0);
 	supervisor.fd = ends[1];
 	cr_assert_eq(launch_send(&launch, ends[0]), 0);
@@ -124,6 +139,8 @@ Test(launch, says_everything_in_order)
 	cr_expect_eq(message.body.supervisor_start.memory_bytes, 8UL);
 	cr_expect_eq(pread(message.fds[0], policy, sizeof(policy), 0), 6);
 	cr_expect_str_eq(policy, "policy");
+	receive(&supervisor, IPC_TYPE_supervisor_audit);
+	cr_expect_str_eq(message.body.supervisor_audit.path + strlen(root), "/a/b/audit");
 	receive(&supervisor, IPC_TYPE_supervisor_cgroup);
 	cr_expect_eq(message.body.supervisor_cgroup.has_io, 1U);
 	receive(&supervisor, IPC_TYPE_supervisor_bind);
@@ -134,6 +151,11 @@ Test(launch, says_everything_in_order)
 	receive(&supervisor, IPC_TYPE_supervisor_run);
 	cr_expect_eq(message.body.supervisor_run.binds, 1U);
 	cr_expect_eq(message.body.supervisor_run.pins, 1U);
+	for (size_t size = strlen("/a/b/audit"); size > 0; size -= size > 4 ? 6 : 2) {
+		format_text(place, sizeof(place), "%s%.*s", root, (int)size, "/a/b/audit");
+		cr_expect_eq(rmdir(place), 0);
+	}
+	cr_expect_eq(rmdir(root), 0);
 }
 
 /* Where msp becomes the supervisor itself, everything waits in the socket before anybody reads. */
@@ -169,6 +191,7 @@ Test(launch, without_a_cgroup_none_is_sent)
 	supervisor.fd = ends[1];
 	cr_assert_eq(launch_send(&launch, ends[0]), 0);
 	receive(&supervisor, IPC_TYPE_supervisor_start);
+	receive(&supervisor, IPC_TYPE_supervisor_unaudited);
 	receive(&supervisor, IPC_TYPE_supervisor_run);
 	cr_expect_eq(message.body.supervisor_run.binds, 0U);
 }
@@ -192,12 +215,14 @@ Test(launch, a_service_gets_its_sockets)
 	supervisor.fd = ends[1];
 	cr_assert_eq(launch_send(&launch, ends[0]), 0);
 	receive(&supervisor, IPC_TYPE_supervisor_start);
+	receive(&supervisor, IPC_TYPE_supervisor_unaudited);
 	receive(&supervisor, IPC_TYPE_supervisor_listen);
 	cr_expect_eq(message.body.supervisor_listen.is_activated, 1U);
 	receive(&supervisor, IPC_TYPE_supervisor_run);
 	sockets.notify = socket(AF_UNIX, SOCK_DGRAM, 0);
 	cr_assert_eq(launch_send(&launch, ends[0]), 0);
 	receive(&supervisor, IPC_TYPE_supervisor_start);
+	receive(&supervisor, IPC_TYPE_supervisor_unaudited);
 	receive(&supervisor, IPC_TYPE_supervisor_listen);
 	receive(&supervisor, IPC_TYPE_supervisor_notify);
 	cr_expect_eq(message.body.supervisor_notify.watchdog_us, 9UL);

@@ -9,7 +9,10 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,10 +33,16 @@ static struct small_plan changed;
 static uint32_t frontend_mode = FRONTEND_LAUNCHER;
 static uint32_t executions = EXECUTIONS_DEFAULT;
 
+static char audit_place[] = "/tmp/msp-test-XXXXXX";
+static bool is_audited = true;
+
 static void open_channel(void)
 {
 	struct plan plan;
 	int ends[2];
+
+	cr_assert(mkdtemp(audit_place));
+	cr_assert(geteuid() != 0 || chown(audit_place, NOBODY, NOBODY) == 0);
 
 	cr_assert_eq(channel_pair(ends), 0);
 	launcher = (struct channel){ ends[0], IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP };
@@ -42,7 +51,19 @@ static void open_channel(void)
 	changed = small_plan;
 }
 
-TestSuite(start, .init = open_channel, .timeout = 60);
+static void remove_place(void)
+{
+	static const char *const names[] = { "audit.jsonl", "head" };
+	char path[64];
+
+	for (size_t i = 0; i < 2; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", audit_place, names[i]);
+		(void)unlink(path); /* a refused start made none */
+	}
+	(void)rmdir(audit_place);
+}
+
+TestSuite(start, .init = open_channel, .fini = remove_place, .timeout = 60);
 
 static void say(uint32_t type, const void *message, const int *fds)
 {
@@ -65,8 +86,20 @@ static void say_start(uint8_t change, const void *plan, size_t size, uint32_t li
 	fd_close_all(fds, 3);
 }
 
+static void say_audit(void)
+{
+	struct ipc_supervisor_audit audit = { "" };
+	int fd = open(audit_place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	(void)snprintf(audit.path, sizeof(audit.path), "%s", audit_place);
+	say(IPC_TYPE_supervisor_audit, &audit, &fd);
+	fd_close(&fd);
+}
+
 static void say_run_with(uint32_t binds, uint32_t pins)
 {
+	if (is_audited)
+		say_audit();
 	say(IPC_TYPE_supervisor_run, &(struct ipc_supervisor_run){ binds, pins }, NULL);
 }
 
@@ -265,6 +298,38 @@ Test(start, the_operators_policy_can_accept_weaker_limits)
 	say_start(0, &changed, sizeof(changed), LIMITS_CGROUP);
 	say_run(0);
 	cr_assert_eq(outcome(), STARTED);
+}
+
+Test(start, what_cannot_be_audited_is_refused)
+{
+	is_audited = false;
+	cr_assert_eq(outcome_of_plan(), MSP_EXIT_REFUSED);
+}
+
+Test(start, the_operators_policy_can_do_without_an_audit)
+{
+	is_audited = false;
+	changed.header.audit_optional = 1;
+	cr_assert_eq(outcome_of_plan(), STARTED);
+}
+
+Test(start, a_log_that_is_no_file_is_refused)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "%s/audit.jsonl", audit_place);
+	cr_assert_eq(mkfifo(path, 0666), 0);
+	cr_assert_eq(chmod(path, 0666), 0);
+	cr_assert_eq(outcome_of_plan(), MSP_EXIT_REFUSED);
+}
+
+Test(start, a_log_that_is_a_link_is_refused)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "%s/audit.jsonl", audit_place);
+	cr_assert_eq(symlink("/dev/null", path), 0);
+	cr_assert_eq(outcome_of_plan(), MSP_EXIT_REFUSED);
 }
 
 Test(start, a_budget_of_nothing)
