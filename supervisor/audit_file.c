@@ -25,6 +25,7 @@
 /* How the end of the log was found. */
 enum found {
 	FOUND_WHOLE,
+	FOUND_OPEN, /* nothing is missing but the last newline */
 	FOUND_TORN,
 	FOUND_EDITED,  /* the last record is not the one that was written */
 	FOUND_SHORT,   /* it ends before it did */
@@ -165,37 +166,50 @@ static bool is_rotated(const struct audit_head *head)
 	return is_end;
 }
 
+/* Is a whole line in the buffer the record that follows the head's? Then the head becomes its. */
+static bool take_next(struct audit_head *head, size_t line_size)
+{
+	struct audit_link next;
+
+	if (!audit_link_read(buffer, line_size, &next) || !next.is_intact ||
+	    next.seq != head->seq + 1 || strcmp(next.previous, head->hash) != 0 ||
+	    memchr(buffer, '\n', line_size) != buffer + line_size - 1)
+		return false;
+	head->seq = next.seq;
+	memcpy(head->hash, next.hash, sizeof(head->hash));
+	return true;
+}
+
 /* What stands between the end that the head knows, `from`, and that of the file. */
 static enum found examine_rest(struct audit_head *head, uint64_t from, uint64_t size)
 {
-	const size_t rest = size - from > sizeof(buffer) ? sizeof(buffer) : (size_t)(size - from);
-	struct audit_link next;
+	const size_t rest = (size_t)(size - from);
 
 	head->size = from;
-	if (from < size && (size - from > sizeof(buffer) || !read_at(file.log, from, rest)))
-		return FOUND_LONG;
-	if (from == size)
+	if (rest == 0)
 		return FOUND_WHOLE;
-	if (audit_link_read(buffer, rest, &next) && next.is_intact && next.seq == head->seq + 1 &&
-	    strcmp(next.previous, head->hash) == 0 &&
-	    memchr(buffer, '\n', rest) == buffer + rest - 1) {
-		*head = (struct audit_head){ .seq = next.seq, .size = size };
-		memcpy(head->hash, next.hash, sizeof(head->hash));
+	if (size - from >= sizeof(buffer) || !read_at(file.log, from, rest))
+		return FOUND_LONG;
+	if (take_next(head, rest)) {
+		head->size = size;
 		return FOUND_WHOLE;
 	}
-	return audit_is_torn(buffer, rest, head->seq + 1) ? FOUND_TORN : FOUND_LONG;
+	if (!audit_is_torn(buffer, rest, head->seq + 1))
+		return FOUND_LONG;
+	buffer[rest] = '\n';
+	return take_next(head, rest + 1) ? FOUND_OPEN : FOUND_TORN;
 }
 
 /* Without a head there is nothing yet, or at most a first record whose writer was killed. */
 static enum found examine_first(struct audit_head *head, uint64_t size)
 {
 	char name[AUDIT_NAME_MAX];
+	enum found found;
 
 	*head = audit_head_none();
 	audit_file_name(1, name);
-	return is_there(name) || examine_rest(head, 0, size) == FOUND_LONG ? FOUND_NO_HEAD
-	       : head->size == size                                        ? FOUND_WHOLE
-									   : FOUND_TORN;
+	found = examine_rest(head, 0, size);
+	return is_there(name) || found == FOUND_LONG ? FOUND_NO_HEAD : found;
 }
 
 /* Read the head, and compare the log with it. */
@@ -351,7 +365,9 @@ static int add(enum audit_event event, const struct audit_field *fields, size_t 
 	if (error)
 		return error;
 	found = examine(&head, size);
-	if (found == FOUND_TORN)
+	if (found == FOUND_OPEN)
+		error = end_line(&head, size);
+	else if (found == FOUND_TORN)
 		error = close_off(&head, size);
 	else if (found != FOUND_WHOLE)
 		error = tell_broken(&head, found, size);

@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The audit log: what is in it and what never is, who may write it, what a start without it is, and
+what a reader sees."""
+import hashlib
+import json
+import os
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+import audit_log
+import ipc
+import leftovers
+import service
+import support
+from cli_support import LIMITS, MSP, command
+
+SECRET = "a-secret-of-17x23"
+
+
+def setUpModule():
+    if os.geteuid() == 0:
+        raise unittest.SkipTest("needs an ordinary user")
+    leftovers.become_reaper()
+
+
+def optional(plan):
+    """What `audit: optional` compiles to."""
+    with open(os.path.join(support.ROOT, "common", "plan.h"), encoding="utf-8") as file:
+        body = file.read().partition("struct plan_header {")[2].partition("};")[0]
+    names = [name.strip() for line in body.splitlines() if "uint32_t" in line
+             for name in line.partition("uint32_t")[2].partition(";")[0].split(",")]
+    struct.pack_into("=I", plan, 4 * names.index("audit_optional"), 1)
+
+
+class Records(audit_log.Place):
+    def events(self):
+        return [record["event"] for record in self.log.records()]
+
+    def test_a_run(self):
+        result = self.log.run("sh", "-c", "exit 7", options=["--timeout=9"])
+        self.assertEqual(result.returncode, 7, result.stderr)
+        self.assertEqual(self.events(), ["start", "policy", "execution_begin", "execution_end",
+                                         "stop"])
+        start, policy, begin, end, stop = self.log.records()
+        self.assertEqual((start["uid"], start["frontend"]), (os.getuid(), "launcher"))
+        with open(os.path.join(support.BIN, "builtin.policy"), "rb") as file:
+            plan = file.read()
+        self.assertEqual((policy["sha256"], policy["bytes"], policy["generation"]),
+                         (hashlib.sha256(plan).hexdigest(), len(plan), 1))
+        argv = b"sh\0-c\0exit 7\0"
+        self.assertEqual((begin["argv_count"], begin["argv_bytes"], begin["argv_sha256"]),
+                         (3, len(argv), hashlib.sha256(argv).hexdigest()))
+        self.assertEqual((begin["profile"], begin["timeout_ms"], begin["tty"], begin["execution"]),
+                         ("default", 9000, 0, 1))
+        self.assertEqual((end["verdict"], end["exit_code"], end["execution"]), ("exited", 7, 1))
+        self.assertGreater(end["wall_us"], 0)
+        self.assertEqual((stop["exit_status"], stop["executions"]), (0, 1))
+        self.assertEqual(len({record["pid"] for record in self.log.records()}), 1)
+        self.assertLess(abs(start["time_us"] / 1e6 - time.time()), 60)
+        self.assertEqual(self.assert_whole(), 5)
+        self.assertEqual(os.stat(self.log.folder).st_mode & 0o777, 0o700)
+        self.assertEqual(os.stat(self.log.path()).st_mode & 0o777, 0o600)
+
+    def test_nothing_of_what_was_said_is_in_it(self):
+        self.log.run("sh", "-c", f"echo {SECRET}; cat >&2", options=[f"--env=A={SECRET}"],
+                     input=SECRET)
+        self.log.run("true", options=[f"--profile={SECRET}"])
+        with support.Server(env=self.log.environment()) as server:
+            server.initialize()
+            code = f"print('{SECRET}')"
+            result = server.call("run_code", language="python", code=code)
+            self.assertIn(SECRET, support.text_of(result))
+            server.call("run_command", command=f"echo {SECRET}", env={"B": SECRET})
+            server.call("run_code", language=SECRET, code=code)
+        begins = [record for record in self.log.records("execution_begin")
+                  if "code_sha256" in record]
+        self.assertEqual([(record["code_bytes"], record["code_sha256"]) for record in begins],
+                         [(len(code), hashlib.sha256(code.encode()).hexdigest())])
+        self.assertEqual(len(self.log.records("execution_begin")), 3)
+        self.assertNotIn(SECRET.encode(), self.log.read())
+        self.assert_whole()
+
+    def test_limits(self):
+        self.log.run("sleep", "9", options=["--timeout=0.2"])
+        limit, = self.log.records("limit")
+        end, = self.log.records("execution_end")
+        self.assertEqual((limit["limit"], limit["execution"]), ("timeout", end["execution"]))
+        self.assertEqual((end["verdict"], end["signal"]), ("timeout", 9))
+
+    def test_what_is_refused(self):
+        self.log.run("true", options=["--profile=none-such"])
+        with support.Server(env=self.log.environment()) as server:
+            server.initialize()
+            server.call("run_code", language="none-such", code="1")
+        self.assertEqual([record["reason"] for record in self.log.records("refused")],
+                         ["profile_unknown", "language_unknown"])
+        self.assertNotIn("none-such", self.log.read().decode())
+
+    def test_a_frontend_that_goes_away(self):
+        process = subprocess.Popen([MSP, *command("sleep", "60")], env=self.log.environment(),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        self.assertTrue(support.wait_until(
+            lambda: os.path.exists(self.log.path()) and self.log.records("execution_begin"), 20))
+        process.kill()
+        process.wait()
+        self.assertTrue(support.wait_until(lambda: self.log.records("stop"), 20))
+        end, = self.log.records("execution_end")
+        self.assertEqual(end["verdict"], "client_gone")
+        self.assert_whole()
+
+    def test_a_breach_of_the_protocol(self):
+        with ipc.Peer() as peer:
+            peer.launch(audit=self.log.folder)
+            os.close(peer.greet().fds[0])
+            peer.send(ipc.message("execution_end", request=1, reason=77))
+            peer.end()
+        with ipc.Peer() as peer:
+            peer.launch(audit=self.log.folder)
+            os.close(peer.greet().fds[0])
+            peer.send(b"\xff\xff\xff\xff")
+            peer.end()
+        self.assertEqual([(record["peer"], record["number"])
+                          for record in self.log.records("violation")], [("frontend", 1)] * 2)
+
+    def test_a_large_code_is_hashed_whole(self):
+        code = "#" * (3 << 20)
+        with support.Server(env=self.log.environment()) as server:
+            server.initialize()
+            server.call("run_code", language="python", code=code)
+        begin, = self.log.records("execution_begin")
+        self.assertEqual((begin["code_bytes"], begin["code_sha256"]),
+                         (len(code), hashlib.sha256(code.encode()).hexdigest()))
+
+
+class Service(service.Folder):
+    def test_its_clients(self):
+        log = audit_log.Log(self.folder)
+        user = self.service(env=log.environment())
+        self.assertEqual(self.run_msp("true").returncode, 0)
+        client = self.client()
+        client.call("run_command", command="true")
+        self.close(client)
+        user.end()
+        clients = log.records("client")
+        self.assertEqual([record["asks"] for record in clients], ["for itself", "through a broker"])
+        self.assertEqual([record["frontend"] for record in log.records("execution_begin")],
+                         [record["frontend"] for record in clients])
+        self.assertEqual([record["execution"] for record in log.records("execution_end")], [1, 2])
+        self.assertEqual(log.records("start")[0]["frontend"], "service")
+        self.assertEqual(log.audit("verify").returncode, 0)
+
+
+class Start(audit_log.Place):
+    """Without a place for the log nothing starts."""
+
+    def refused(self, *parts, environment=None):
+        result = subprocess.run([MSP, *command("true")], env=environment or self.log.environment(),
+                                capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                                timeout=60, check=False)
+        self.assertEqual(result.returncode, 78, result.stderr)
+        for part in ("nothing could be audited: ", "MSP_STATE_DIR=DIR", "audit: optional", *parts):
+            self.assertIn(part, result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        server = subprocess.run([MSP, "serve", *LIMITS], capture_output=True, text=True,
+                                env=environment or self.log.environment(),
+                                stdin=subprocess.DEVNULL, timeout=60, check=False)
+        self.assertEqual((server.returncode, server.stdout), (78, ""), server.stderr)
+
+    def test_a_relative_place(self):
+        self.refused("MSP_STATE_DIR=state is no absolute path",
+                     environment={**os.environ, "MSP_STATE_DIR": "state"})
+
+    def test_a_folder_that_others_can_look_into(self):
+        os.mkdir(self.log.folder)
+        for mode in (0o750, 0o701):
+            os.chmod(self.log.folder, mode)
+            self.refused(f"has mode 0{mode:o}", "chmod 700")
+        os.chmod(self.log.folder, 0o700)
+        self.assertEqual(self.log.run("true").returncode, 0)
+
+    def test_what_is_no_folder(self):
+        with open(self.log.folder, "w", encoding="ascii"):
+            pass
+        self.refused("no directory")
+        os.unlink(self.log.folder)
+        os.symlink(self.place(), self.log.folder)
+        self.refused("symbolic link")
+
+    def test_where_nothing_can_be_made(self):
+        self.refused("cannot be made", environment={**os.environ, "MSP_STATE_DIR": "/usr/none"})
+
+    def test_a_log_that_is_no_file(self):
+        os.mkdir(self.log.folder, 0o700)
+        os.mkfifo(self.log.path())
+        self.refused("cannot be written")
+        os.unlink(self.log.path())
+        os.symlink("/dev/null", self.log.path())
+        self.refused("cannot be written")
+
+    def test_folders_are_made(self):
+        log = audit_log.Log(os.path.join(self.log.state, "a", "b"))
+        self.assertEqual(log.run("true").returncode, 0)
+        for folder in (log.folder, log.state, os.path.dirname(log.state)):
+            self.assertEqual(os.stat(folder).st_mode & 0o777, 0o700)
+
+    def test_in_the_home(self):
+        environment = {**os.environ, "HOME": self.log.state}
+        del environment["MSP_STATE_DIR"]
+        subprocess.run([MSP, *command("true")], env=environment, stdin=subprocess.DEVNULL,
+                       timeout=60, check=True)
+        log = audit_log.Log(os.path.join(self.log.state, ".local", "state", "msp"))
+        self.assertEqual(len(log.records("start")), 1)
+
+    def test_an_operator_who_does_without(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = audit_log.programs_with(folder, optional)
+            for state, said in (("state", 1), (self.log.state, 0)):
+                result = subprocess.run([program, *command("echo", "up")], text=True,
+                                        env={**os.environ, "MSP_STATE_DIR": state}, timeout=60,
+                                        capture_output=True, check=False,
+                                        stdin=subprocess.DEVNULL)
+                self.assertEqual((result.returncode, result.stdout), (0, "up\n"), result.stderr)
+                self.assertEqual(result.stderr.count("nothing is audited: "), said, result.stderr)
+        self.assertEqual(len(self.log.records("start")), 1)
+
+
+class Show(audit_log.Place):
+    def setUp(self):
+        super().setUp()
+        for _ in range(3):
+            self.log.run("true")
+
+    def test_show(self):
+        result = self.log.audit("show")
+        lines = result.stdout.splitlines()
+        self.assertEqual((result.returncode, len(lines)), (0, 15), result.stderr)
+        self.assertRegex(lines[0], r"^1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z \d+ start version=")
+        self.assertIn(" execution_end execution=1 verdict=exited exit_code=0 ", lines[3])
+        for words in (("--last=4",), ("--last", "4"), ("-n", "4")):
+            self.assertEqual(self.log.audit("show", *words).stdout.splitlines(), lines[-4:])
+        self.assertEqual(self.log.audit("show", "-n", "0").stdout.splitlines(), lines)
+        self.assertEqual(self.log.audit("show", "-n", "x").returncode, 64)
+        self.assertEqual(self.log.audit("show", "--json").stdout.encode(), self.log.read())
+
+    def test_more_than_one_file(self):
+        log = audit_log.Log(self.place()).fill(1000, 1000, 1000)
+        lines = log.audit("show", "--json", "--last=0").stdout.encode()
+        self.assertEqual(lines, b"".join(log.read(name) for name in log.names()))
+        last = [json.loads(line)["seq"] for line in
+                log.audit("show", "--json", "-n", "5").stdout.splitlines()]
+        self.assertEqual(last, [record["seq"] for record in log.records()][-5:])
+
+    def test_bad_lines_are_told(self):
+        lines = self.log.lines()
+        for bad in (b"\n", b"{}\n", b"\x1b[31m\n", b"x" * 100000 + b"\n",
+                    lines[1].replace(b'"policy"', b'"pol\x1bcy"'), lines[1][:-40] + b"\n",
+                    lines[1].replace(b'"generation":1', b'"generation":[1]')):
+            with self.subTest(bad=bad[:20]):
+                self.log.write(b"".join([lines[0], bad, *lines[2:]]))
+                result = self.log.audit("show")
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("audit.jsonl:2 is no record", result.stderr)
+                self.assertEqual(len(result.stdout.splitlines()), len(lines) - 1)
+                self.assertNotIn("\x1b", result.stdout + result.stderr)
+
+    def test_nothing_yet(self):
+        result = audit_log.Log(self.place()).audit("show")
+        self.assertEqual(result.returncode, 78)
+        self.assertIn("nothing was audited yet", result.stderr)
+
+    def test_usage(self):
+        for words in ((), ("shw",), ("show", "verify"), ("show", "--last=-1")):
+            result = self.log.audit(*words)
+            self.assertEqual(result.returncode, 64, words)
+        self.assertIn("did you mean 'show'?", self.log.audit("shw").stderr)
+
+
+class Follow(audit_log.Place):
+    def test_across_a_rotation(self):
+        """Every record once, in order, while the file that is written to becomes another."""
+        self.log.fill(audit_log.FILE_BYTES - 4096 - 3000)
+        before = len(self.log.lines())
+        follower = subprocess.Popen([MSP, "audit", "follow", "--json"], stdout=subprocess.PIPE,
+                                    env=self.log.environment(), stdin=subprocess.DEVNULL)
+        self.addCleanup(follower.communicate)
+        self.addCleanup(follower.kill)
+        told = [json.loads(follower.stdout.readline()) for _ in range(10)]
+        self.assertEqual(told[-1]["seq"], before)
+        for _ in range(4):
+            self.assertEqual(self.log.run("true").returncode, 0)
+        self.assertIn("audit.1.jsonl", self.log.names())
+        last = self.log.records()[-1]["seq"]
+        while told[-1]["seq"] < last:
+            told.append(json.loads(follower.stdout.readline()))
+        self.assertEqual([record["seq"] for record in told], list(range(before - 9, last + 1)))
+        self.assertEqual(told[10:], self.log.records()[before:])
+        self.assert_whole()
+
+    def test_it_ends_with_its_reader(self):
+        self.log.run("true")
+        follower = subprocess.Popen([MSP, "audit", "follow"], stdout=subprocess.PIPE,
+                                    env=self.log.environment(), stdin=subprocess.DEVNULL)
+        self.assertTrue(follower.stdout.readline())
+        follower.stdout.close()
+        self.assertIn(follower.wait(20), (-13, 141))  # by SIGPIPE, or before it would write
+
+
+if __name__ == "__main__":
+    unittest.main()
