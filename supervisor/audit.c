@@ -88,15 +88,25 @@ static void note(enum audit_event event, const struct audit_field *fields, size_
 		lose(error);
 }
 
+static void explain(int error, char detail[IPC_LIST_MAX])
+{
+	(void)snprintf(detail, IPC_LIST_MAX, "the audit log in %.600s cannot be written: %s",
+		       audit.path, why(error));
+}
+
 /* A record of what must not happen without it; the operator can say otherwise. */
-static int require(enum audit_event event, const struct audit_field *fields, size_t count)
+static int require(enum audit_event event, const struct audit_field *fields, size_t count,
+		   char detail[IPC_LIST_MAX])
 {
 	const int error = record(event, fields, count, MUST_WAIT_US);
 
-	if (!error || !audit.is_optional)
-		return error;
-	lose(error);
-	return 0;
+	if (error && audit.is_optional) {
+		lose(error);
+		return 0;
+	}
+	if (error)
+		explain(error, detail);
+	return error;
 }
 
 /* Without the operator's word this is the end. */
@@ -135,7 +145,7 @@ static int record_start(uint32_t frontend)
 
 void audit_open(struct audit_place *place, uint32_t frontend)
 {
-	char problem[IPC_PATH_MAX + 256];
+	char problem[IPC_LIST_MAX];
 	int error;
 
 	audit.path = place->path;
@@ -154,8 +164,7 @@ void audit_open(struct audit_place *place, uint32_t frontend)
 		error = record_start(frontend);
 	if (!error)
 		return;
-	(void)snprintf(problem, sizeof(problem), "the audit log in %.600s cannot be written: %s",
-		       place->path, why(error));
+	explain(error, problem);
 	go_without(problem);
 }
 
@@ -164,23 +173,21 @@ int audit_directory(void)
 	return audit.is_on ? audit_file_directory() : -1;
 }
 
-int audit_policy(const struct plan *plan, uint32_t number)
+int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_MAX])
 {
 	const struct plan_header *header = plan_header(plan);
 	uint8_t hash[SHA256_BYTES];
+	const struct audit_field fields[] = {
+		AUDIT_NUMBER("generation", number),
+		AUDIT_TEXT("file", header->file ? plan_string(plan, header->file) : "builtin"),
+		AUDIT_NUMBER("bytes", plan->size),
+		AUDIT_SHA256("sha256", hash),
+	};
 
 	if (!audit.is_on)
 		return 0;
 	sha256(plan->bytes, plan->size, hash);
-	return require(AUDIT_POLICY,
-		       (struct audit_field[]){
-			       AUDIT_NUMBER("generation", number),
-			       AUDIT_TEXT("file", header->file ? plan_string(plan, header->file)
-							       : "builtin"),
-			       AUDIT_NUMBER("bytes", plan->size),
-			       AUDIT_SHA256("sha256", hash),
-		       },
-		       4);
+	return require(AUDIT_POLICY, fields, COUNT(fields), detail);
 }
 
 void audit_posture(const char *profile, const struct audit_field *fields, size_t count)
@@ -201,8 +208,8 @@ void audit_client(const struct frontend *frontend)
 	note(AUDIT_CLIENT, fields, COUNT(fields));
 }
 
-/* Of a sealed memfd: what is read here cannot change before it runs. */
-static int hash_code(int code, uint64_t *ret_size, uint8_t ret_hash[SHA256_BYTES])
+/* Of a sealed memfd: what is read here cannot change before it runs, and reading cannot fail. */
+static void hash_code(int code, uint64_t *ret_size, uint8_t ret_hash[SHA256_BYTES])
 {
 	static uint8_t bytes[CODE_STEP];
 	struct sha256 state;
@@ -215,7 +222,6 @@ static int hash_code(int code, uint64_t *ret_size, uint8_t ret_hash[SHA256_BYTES
 		*ret_size += (uint64_t)got;
 	}
 	sha256_end(&state, ret_hash);
-	return got < 0 ? -errno : 0;
 }
 
 static uint32_t count_strings(const uint8_t *list, uint32_t size)
@@ -227,7 +233,8 @@ static uint32_t count_strings(const uint8_t *list, uint32_t size)
 	return count;
 }
 
-static int record_begin(const struct frontend *frontend, const struct request *request, int code)
+int audit_execution_begin(const struct frontend *frontend, struct request *request, int code,
+			  char detail[IPC_LIST_MAX])
 {
 	const struct plan_profile *profile = plan_profile(&supervisor.plan, request->profile);
 	const struct ipc_spawn *spawn = request->spawn;
@@ -236,8 +243,10 @@ static int record_begin(const struct frontend *frontend, const struct request *r
 	uint8_t code_hash[SHA256_BYTES];
 	uint64_t code_size;
 	size_t count = 0;
-	int error;
 
+	request->id = ++audit.executions;
+	if (!audit.is_on)
+		return 0;
 	sha256(spawn->argv, spawn->argv_size, argv_hash);
 	fields[count++] = AUDIT_NUMBER("execution", request->id);
 	fields[count++] = AUDIT_NUMBER("frontend", frontend->number);
@@ -252,29 +261,11 @@ static int record_begin(const struct frontend *frontend, const struct request *r
 	fields[count++] = AUDIT_NUMBER("timeout_ms", request->timeout_ms);
 	fields[count++] = AUDIT_NUMBER("tty", spawn->use_tty);
 	if (code >= 0) {
-		error = hash_code(code, &code_size, code_hash);
-		if (error)
-			return error;
+		hash_code(code, &code_size, code_hash);
 		fields[count++] = AUDIT_NUMBER("code_bytes", code_size);
 		fields[count++] = AUDIT_SHA256("code_sha256", code_hash);
 	}
-	return require(AUDIT_EXECUTION_BEGIN, fields, count);
-}
-
-int audit_execution_begin(const struct frontend *frontend, struct request *request, int code,
-			  char detail[IPC_LIST_MAX])
-{
-	int error;
-
-	request->id = ++audit.executions;
-	if (!audit.is_on)
-		return 0;
-	error = record_begin(frontend, request, code);
-	if (error)
-		(void)snprintf(detail, IPC_LIST_MAX,
-			       "the audit log in %.600s cannot be written: %s", audit.path,
-			       why(error));
-	return error;
+	return require(AUDIT_EXECUTION_BEGIN, fields, count, detail);
 }
 
 /* Verdicts that say by their name which limit was met. */

@@ -31,8 +31,8 @@ void audit_open(struct audit_place *place, uint32_t frontend);
 int audit_directory(void);
 
 /* The plan that requests are judged by from now on, the generation `number` of this supervisor. 0,
- * or -errno: it could not be recorded, and must be. */
-int audit_policy(const struct plan *plan, uint32_t number);
+ * or -errno: it could not be recorded, and must be; `detail` says why. */
+int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_MAX]);
 
 /* What is in force in a profile's sandboxes, as measured. At most AUDIT_FIELDS_MAX - 2 fields. */
 void audit_posture(const char *profile, const struct audit_field *fields, size_t count);

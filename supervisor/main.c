@@ -173,6 +173,7 @@ static void end(void)
 
 int main(void)
 {
+	char detail[IPC_LIST_MAX];
 	struct start start;
 	int error;
 
@@ -192,8 +193,8 @@ int main(void)
 		error = attach_frontends(&start);
 	handlers_prepare();
 	/* The factory makes itself ready meanwhile. */
-	if (!error)
-		error = audit_policy(&supervisor.plan, 1);
+	if (!error && audit_policy(&supervisor.plan, 1, detail) != 0)
+		log_fatal(MSP_EXIT_REFUSED, "nothing could be audited: %s", detail);
 	if (!error)
 		error = confine_supervisor(supervisor.cgroup, audit_directory(),
 					   supervisor.landlock_abi);
