@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The user's service under systemd: its start, its clients, its end, and what is left of it."""
 import concurrent.futures
+import json
 import os
 import select
 import signal
@@ -55,6 +56,22 @@ class Starts(units.ServiceCase):
         pid = units.main_pid()
         self.assertRegex(units.read(f"/proc/{pid}/status"), r"CapBnd:\s+0{16}\n")
         self.assertRegex(units.read(f"/proc/{pid}/limits"), r"core file size\s+0\s+0\s")
+
+    def test_the_audit_log_is_written(self):
+        """In the user's home, the rest of which the service cannot write to."""
+        units.systemctl("start", "msp.service")
+        self.assertEqual(units.msp("run", "--", "true").returncode, 0)
+        place = {key: value for key, value in os.environ.items() if key != "MSP_STATE_DIR"}
+        shown = units.msp("audit", "show", "--json", "--last=0", env=place)
+        records = [json.loads(line) for line in shown.stdout.splitlines()]
+        self.assertEqual([record["event"] for record in records
+                          if record["pid"] == units.main_pid()],
+                         ["start", "policy", "client", "execution_begin", "execution_end"])
+        result = units.msp("audit", "verify", env=place)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        units.systemctl("stop", "msp.service")
+        last, = units.msp("audit", "show", "--json", "--last=1", env=place).stdout.splitlines()
+        self.assertEqual(json.loads(last)["event"], "stop")
 
     def test_languages_run_under_the_restrictions(self):
         units.systemctl("start", "msp.service")
