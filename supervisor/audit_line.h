@@ -33,7 +33,7 @@ struct audit_field {
 	}
 
 /* Longest text of a field; of a longer one the rest is left out. */
-#define AUDIT_FIELD_TEXT_MAX 255
+#define AUDIT_FIELD_TEXT_MAX 200
 #define AUDIT_FIELDS_MAX 16
 
 /* What is the same in every record. */
