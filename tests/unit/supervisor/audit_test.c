@@ -339,7 +339,7 @@ Test(audit_file, rotation_keeps_the_chain)
 		fields[i] = AUDIT_TEXT("t", longest);
 	open_log();
 	/* Until the oldest is gone. */
-	for (; added < 23000; added++)
+	for (; added < 30000; added++)
 		cr_assert_eq(audit_file_add(AUDIT_LIMIT, fields, AUDIT_FIELDS_MAX - 2, WAIT_US), 0);
 	for (unsigned int i = AUDIT_KEPT + 1; i-- > 0;) {
 		audit_file_name(i, name);
