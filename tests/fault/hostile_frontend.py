@@ -10,6 +10,7 @@ import signal
 import socket
 import struct
 import sys
+import tempfile
 import time
 import unittest
 
@@ -364,6 +365,26 @@ class Launchers(Hostile):
                         limits=ipc.LIMITS_FALLBACK, executions=128)
     RUN = ipc.message("supervisor_run")
 
+    def audit(self, path):
+        """The message, and its descriptor."""
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        self.addCleanup(os.close, fd)
+        return ipc.message("supervisor_audit", path=path), [fd]
+
+    def test_no_place_for_the_audit_log(self):
+        """Or one that is not to be written to, or has something else in the log's place."""
+        fds = [self.policy(), *self.images()]
+        self.start([self.START, self.RUN], [fds, ()], (REFUSED,))
+        self.start([self.START, ipc.message("supervisor_unaudited", problem="x"), self.RUN],
+                   [fds, (), ()], (REFUSED,))
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "audit.jsonl"))
+            for path in ("/", "/proc/self", "/usr", folder):
+                with self.subTest(path=path):
+                    message, directory = self.audit(path)
+                    self.start([self.START, message, self.RUN], [fds, directory, ()], (REFUSED,))
+        self.start([self.START, message, self.RUN], [fds, [fds[0]], ()])
+
     def test_order(self):
         fds = [self.policy(), *self.images()]
         self.start([self.RUN])
@@ -398,6 +419,7 @@ class Launchers(Hostile):
             with ipc.Peer() as peer:
                 try:
                     peer.send(self.START, fds)
+                    peer.send_audit()
                     for part in (self.RUN, ipc.hello(), ipc.execution_start(1, ["true"])):
                         peer.send(part)
                 except OSError:
@@ -416,7 +438,8 @@ class Launchers(Hostile):
         for image in (folder, null):
             with self.subTest(image=image):
                 self.start([self.START, self.RUN], [[policy, image, image], ()])
-        self.start([self.START, self.RUN], [[policy, text, text], ()])
+        message, directory = self.audit(tempfile.mkdtemp(dir=os.environ["MSP_STATE_DIR"]))
+        self.start([self.START, message, self.RUN], [[policy, text, text], directory, ()])
 
     def test_a_folder_that_is_no_cgroup(self):
         """Limits that cannot be set refuse the execution; it never runs without them."""
@@ -425,6 +448,7 @@ class Launchers(Hostile):
         with ipc.Peer() as peer:
             peer.send(self.START, [self.policy(), *self.images()])
             peer.send(ipc.message("supervisor_cgroup"), [folder])
+            peer.send_audit()
             peer.send(self.RUN)
             os.close(peer.greet().fds[0])
             peer.send(ipc.execution_start(1, ["true"]))

@@ -164,13 +164,13 @@ class Peer:
                           executions=executions), fds)
         for fd in fds:
             os.close(fd)
-        state = os.environ.get("MSP_STATE_DIR")
-        if audit or state:
-            self.send_audit(audit or os.path.join(state, "audit"))
+        self.send_audit(audit)
         if binds is not None:
             self.send(message("supervisor_run", binds=binds))
 
-    def send_audit(self, path):
+    def send_audit(self, path=None):
+        """The audit log's directory: that of the tests, or `path`."""
+        path = path or os.path.join(os.environ["MSP_STATE_DIR"], "audit")
         os.makedirs(path, mode=0o700, exist_ok=True)
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         self.send(message("supervisor_audit", path=path), [fd])
