@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "audit.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/log.h"
@@ -165,6 +166,7 @@ static bool replace(int *fd)
 	const uint32_t old = supervisor.plan.slot;
 	const struct ipc_factory_policy message = { .slot = find_unused() };
 	const struct ipc_factory_forget forget = { .slot = message.slot };
+	char detail[IPC_LIST_MAX] = "";
 	struct plan plan = { .bytes = NULL };
 	int error;
 
@@ -176,6 +178,11 @@ static bool replace(int *fd)
 	if (!error && !generation_is_possible(&plan)) {
 		plan_close(&plan);
 		refuse("this machine does not offer what the new one requires");
+		return false;
+	}
+	if (!error && audit_policy(&plan, supervisor.generation + 1, detail) != 0) {
+		plan_close(&plan);
+		refuse(detail);
 		return false;
 	}
 	/* What an attempt before may have left there. */

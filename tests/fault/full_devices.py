@@ -39,7 +39,7 @@ def with_profile():
     with open(os.path.join(support.ROOT, "policy", "profiles", "default.yaml"),
               encoding="utf-8") as file:
         text = file.read()
-    text, names = re.subn(r"(?m)^name: default$", "name: small", text)
+    text, names = re.subn(r"(?m)^  - name: default$", "  - name: small", text)
     text, sizes = re.subn(r"at: /tmp, kind: tmpfs, size: \w+, inodes: \w+",
                           "at: /tmp, kind: tmpfs, size: 64K, inodes: 16", text)
     if (names, sizes) != (1, 1):

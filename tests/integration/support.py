@@ -26,7 +26,7 @@ def _keep_state():
     msp becomes another account, which finds a place of its own."""
     if "MSP_STATE_DIR" in os.environ or os.geteuid() == 0:
         return
-    owner, place = os.getpid(), tempfile.mkdtemp(prefix="msp-test-state-")
+    owner, place = os.getpid(), tempfile.mkdtemp()
     os.environ["MSP_STATE_DIR"] = place
     atexit.register(lambda: os.getpid() == owner and shutil.rmtree(place, ignore_errors=True))
 
