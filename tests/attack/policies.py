@@ -39,7 +39,7 @@ files:
   - {at: /proc, kind: proc}
 limits: {memory: 64M, file_size: 1M, output: 0, log: 1M, pids: 16, open_files: 64,
   cpu_percent: 0, cpu_weight: 100, cpu_seconds: 0s, wall_default: 9s, wall_max: 9s, stack: 8M}
-requirements: {landlock: 6, limits: cgroup}
+requirements: {landlock: 6, limits: required}
 """
 PARTS = {"landlock": ("landlock: [{path: /usr, rights: [read, execute]}]", "landlock: []"),
          "seccomp": ("seccomp: {allow: [basic, files, process, threads, memory, signals, time]}",
@@ -55,12 +55,13 @@ class Installed(probes.Attack):
             shutil.copy(os.path.join(support.BIN, name), self.folder)
         self.policy = os.path.join(self.folder, "builtin.policy")
 
-    def compile(self, text):
-        """Install the built-in profiles and this one; the compiler's exit code."""
-        source = os.path.join(self.folder, "profile.yaml")
+    def compile(self, keys):
+        """Install the built-in profiles and one of these keys; the compiler's exit code."""
+        source = os.path.join(self.folder, "config.yaml")
         with open(source, "w", encoding="ascii") as file:
-            file.write(text)
-        return subprocess.run([COMPILER, "compile", "-o", self.policy, source],
+            file.write(support.config_of(keys))
+        os.chmod(source, 0o644)
+        return subprocess.run([COMPILER, "compile", "-o", self.policy, "--config", source],
                               capture_output=True, check=False).returncode
 
     def run_msp(self, *command, options=()):

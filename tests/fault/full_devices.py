@@ -7,7 +7,6 @@ That memory files and set-up files find no room is among interrupted.py's errors
 import atexit
 import json
 import os
-import re
 import resource
 import shutil
 import subprocess
@@ -21,6 +20,11 @@ import support
 
 NO_SPACE = "No space left on device"
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init")
+SMALL = """name: small
+extends: default
+files:
+  - {at: /tmp, kind: tmpfs, size: 64K, inodes: 16, mode: 1777}
+"""
 shared = {}
 
 
@@ -36,19 +40,13 @@ def with_profile():
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name in PROGRAMS:
         shutil.copy(os.path.join(support.BIN, name), folder)
-    with open(os.path.join(support.ROOT, "policy", "profiles", "default.yaml"),
-              encoding="utf-8") as file:
-        text = file.read()
-    text, names = re.subn(r"(?m)^  - name: default$", "  - name: small", text)
-    text, sizes = re.subn(r"at: /tmp, kind: tmpfs, size: \w+, inodes: \w+",
-                          "at: /tmp, kind: tmpfs, size: 64K, inodes: 16", text)
-    if (names, sizes) != (1, 1):
-        raise AssertionError("the default profile is not what this test knows")
-    path = os.path.join(folder, "small.yaml")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    path = os.path.join(folder, "config.yaml")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(support.config_of(SMALL))
+    os.chmod(path, 0o644)
     subprocess.run([os.path.join(support.BIN, "msp-policy"), "compile", "-o",
-                    os.path.join(folder, "builtin.policy"), path], check=True, timeout=60)
+                    os.path.join(folder, "builtin.policy"), "--config", path], check=True,
+                   timeout=60)
     return folder
 
 

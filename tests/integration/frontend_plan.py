@@ -25,17 +25,26 @@ def setUpModule():
 
 
 def members(struct_name):
-    """(name, bytes) of each member of a struct of the plan, which has no padding."""
-    body = re.search(rf"struct {struct_name} \{{(.*?)\n\}};", ipc.read_common("plan.h"), re.S)[1]
+    """(name, bytes, alignment) of each member of a struct of the plan."""
+    text = ipc.read_common("plan.h")
+    body = re.search(rf"struct {struct_name} \{{(.*?)\n\}};", text, re.S)[1]
     body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
-    return [(name.strip(), int(bits) // 8) for bits, names in
-            re.findall(r"uint(\d+)_t ([^;]+);", body) for name in names.split(",")]
+    found = []
+    for bits, inner, names in re.findall(r"(?:uint(\d+)_t|struct (\w+)) ([^;]+);", body):
+        size = int(bits) // 8 if bits else sum(part for _, part, _ in members(inner))
+        alignment = size if bits else max(part for _, part, _ in members(inner))
+        for name in names.split(","):
+            name, _, count = name.strip().rstrip("]").partition("[")
+            times = int(re.search(rf"#define {count} (\d+)", text)[1]) if count else 1
+            found.append((name, size * times, alignment))
+    return found
 
 
 def record(struct_name, data, at):
     """The struct's members at an offset, by name; and the offset behind it."""
     values = {}
-    for name, size in members(struct_name):
+    for name, size, alignment in members(struct_name):
+        at += -at % alignment
         values[name] = int.from_bytes(data[at:at + size], "little")
         at += size
     return values, at
@@ -85,7 +94,7 @@ class Plan(unittest.TestCase):
             shown = subprocess.run([os.path.join(support.BIN, "msp-policy"), "show", name],
                                    capture_output=True, text=True, timeout=20, check=True).stdout
             self.assertEqual(text, shown)
-            self.assertIn(f"name: {name}\n", text)
+            self.assertTrue(text.startswith(f"name: {name} ("), text)
 
     def test_what_is_to_be_kept(self):
         for request, (profile, size) in enumerate((("default", 8 * M), ("strict", 2 * M))):

@@ -79,6 +79,15 @@ def run_python(code, **keywords):
     return run("python3", "-c", code, **keywords)
 
 
+def config_of(*profiles):
+    """The text of a configuration with these profiles, of each of which the keys are given."""
+    entries = []
+    for keys in profiles:
+        first, *rest = keys.splitlines()
+        entries += ["  - " + first, *("    " + line if line else "" for line in rest)]
+    return "profiles:\n" + "".join(line + "\n" for line in entries)
+
+
 class Server:
     """`msp serve` and a client's end of its session. Use as a context manager."""
 

@@ -62,7 +62,7 @@ def profile_text(name):
     rows += ["landlock:", "  - {path: /hog, rights: [read, execute]}", "limits:",
              "  wall_default: 60s"]
     rows += [f"  {key}: {value[key in high]}" for key, value in LIMITS.items()]
-    return "# SPDX-License-Identifier: Apache-2.0\n" + "\n".join(rows) + "\n"
+    return "\n".join(rows) + "\n"
 
 
 def find_ground():
@@ -93,14 +93,13 @@ class Ground:
         folder = tempfile.mkdtemp(prefix="msp-limits-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         os.chmod(folder, 0o755)
-        files = []
-        for name in sorted(profiles):
-            files.append(os.path.join(folder, name + ".yaml"))
-            write(files[-1], profile_text(name))
+        config = os.path.join(folder, "config.yaml")
+        write(config, support.config_of(*(profile_text(name) for name in sorted(profiles))))
+        os.chmod(config, 0o644)
         for name in PROGRAMS:
             shutil.copy(os.path.join(support.BIN, name), folder)
         subprocess.run([os.path.join(support.BIN, "msp-policy"), "compile", "-o",
-                        os.path.join(folder, "builtin.policy"), *files], check=True, timeout=60)
+                        os.path.join(folder, "builtin.policy"), "--config", config], check=True, timeout=60)
         self.msp = os.path.join(folder, "msp")
 
     @contextlib.contextmanager
