@@ -34,6 +34,20 @@ static uint32_t count_marks(const struct source_language *said)
 	return marks;
 }
 
+/* An entry before this one that this one would replace. */
+static int check_twins(const struct reading *reading, uint32_t index)
+{
+	const struct source_language *all = reading->said->languages;
+
+	for (uint32_t i = 0; i < index; i++) {
+		if (strcmp(all[i].name, all[index].name) == 0 &&
+		    strcmp(all[i].program, all[index].program) == 0)
+			return fail(reading, index, "name",
+				    "given twice with this program; expected once");
+	}
+	return 0;
+}
+
 static int check_entry(const struct reading *reading, uint32_t index)
 {
 	const struct source_language *said = &reading->said->languages[index];
@@ -55,7 +69,7 @@ static int check_entry(const struct reading *reading, uint32_t index)
 			    "expected a command line that begins with an absolute path");
 	if (count_marks(said) != 1)
 		return fail(reading, index, "run", "expected exactly one argument \"{file}\"");
-	return 0;
+	return check_twins(reading, index);
 }
 
 static int put(const struct reading *reading, uint32_t index)

@@ -190,6 +190,7 @@ static const struct mistake mistakes[] = {
 	{ "landlock: 6, ", "", { "mine.yaml:29: profiles[0].requirements.landlock: missing" } },
 	{ "requirements: {landlock: 6, limits: required}\n", "", { "requirements.landlock: missing" } },
 	/* languages */
+	{ "languages:\n", "languages:\n  - {name: sh, program: /usr/bin/sh, file: /site/x, run: [/usr/bin/sh, \"{file}\"]}\n", { "mine.yaml:32: profiles[0].languages[1].name: given twice with this program" } },
 	{ "- name: sh", "- name: Shell!", { "mine.yaml:31: profiles[0].languages[0].name: expected a short name" } },
 	{ "program: /usr/bin/sh", "program: sh", { "mine.yaml:32: profiles[0].languages[0].program: expected the absolute path" } },
 	{ "    file: /site/code/main.sh\n", "", { "languages[0].file: expected the absolute path" } },
