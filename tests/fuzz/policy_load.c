@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A profile's file, as msp-policy reads it: YAML, profile, plan, and what is shown of it.
- * The parent that it can extend is the small one of the unit tests: making the built-in profiles
- * takes far longer than all the rest.
+ * A configuration, as msp-policy reads it: YAML, profiles, plan, and what is shown of them.
+ * The parent that its profiles can extend is the small one of the unit tests: making the built-in
+ * profiles takes far longer than all the rest.
  *
- * Properties: a refusal says something, in one line of text; what compiles passes the check that
- * the supervisor makes, and compiles to the same bytes again.
+ * Properties: a refusal names the file and a line and says what was expected, in one line of text;
+ * what compiles passes the check that the supervisor makes, and compiles to the same bytes again; a
+ * profile does not differ from itself, and two differ by as many lines either way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+#define FILE_NAME "fuzz.yaml"
+
 static void check_refusal(const struct policy_error *error)
 {
 	const size_t size = strnlen(error->text, sizeof(error->text));
 
 	must(size > 0 && size < sizeof(error->text));
+	must(strncmp(error->text, FILE_NAME ":", strlen(FILE_NAME) + 1) == 0);
+	must(error->text[strlen(FILE_NAME) + 1] >= '1' &&
+	     error->text[strlen(FILE_NAME) + 1] <= '9');
+	/* What is quoted from the file may have left no room for it. */
+	must(strstr(error->text, "expected ") != NULL || size == sizeof(error->text) - 1);
 	for (size_t i = 0; i < size; i++)
 		must((unsigned char)error->text[i] >= ' ' && error->text[i] != 0x7f);
 }
@@ -37,6 +45,26 @@ static void show_all(const struct policy *policy)
 		must(text.size > 0);
 		buffer_done(&text);
 	}
+}
+
+static size_t difference(const struct policy *policy, uint32_t a, uint32_t b)
+{
+	struct buffer text = { .bytes = NULL };
+	size_t lines = 0;
+
+	policy_diff(policy_at(policy, a), policy_at(policy, b), &text);
+	for (size_t i = 0; i < text.size; i++)
+		lines += text.bytes[i] == '\n';
+	buffer_done(&text);
+	return lines;
+}
+
+static void compare(const struct policy *policy)
+{
+	const uint32_t last = policy_count(policy) - 1;
+
+	must(difference(policy, last, last) == 0);
+	must(difference(policy, 0, last) == difference(policy, last, 0));
 }
 
 static void compile(const struct policy *policy)
@@ -60,18 +88,39 @@ static void add(struct policy *policy, const char *text, size_t size)
 {
 	struct policy_error error = { .text = "" };
 
-	if (policy_add(policy, "fuzz.yaml", text, size, &error) != 0) {
+	if (policy_add(policy, FILE_NAME, text, size, &error) != 0) {
 		check_refusal(&error);
 		return;
 	}
+	if (policy_count(policy) == 0) /* in the product, the built-in ones are always there */
+		return;
 	show_all(policy);
+	compare(policy);
 	compile(policy);
+}
+
+static bool has_child(const struct source *source)
+{
+	for (uint32_t i = 0; i < source->config->profiles_count; i++) {
+		if (source->config->profiles[i].extends)
+			return true;
+	}
+	return false;
+}
+
+static void add_parent(struct policy *policy)
+{
+	struct policy_error error = { .text = "" };
+	char *parent = config_of(good_profile);
+
+	must(policy_add(policy, "mine.yaml", parent, strlen(parent), &error) == 0);
+	free(parent);
 }
 
 static void try_text(const char *text, size_t size)
 {
 	struct policy_error error = { .text = "" };
-	struct source *source = source_load("fuzz.yaml", text, size, &error);
+	struct source *source = source_load(FILE_NAME, text, size, &error);
 	struct policy *policy;
 
 	if (!source) { /* nothing of what is below would be reached */
@@ -79,9 +128,8 @@ static void try_text(const char *text, size_t size)
 		return;
 	}
 	policy = policy_new();
-	if (source->profile->extends)
-		must(policy_add(policy, "mine.yaml", good_profile, strlen(good_profile), &error) ==
-		     0);
+	if (has_child(source))
+		add_parent(policy);
 	source = source_free(source);
 	add(policy, text, size);
 	policy = policy_free(policy);
