@@ -82,10 +82,10 @@ static int change_parents_groups(const struct reading *reading, const struct sou
 					"is allowed already; expected one that is not" };
 	const struct group_list remove = { "seccomp.remove", said->remove, said->remove_count,
 					   false, "is not allowed anyway; expected one that is" };
-	const char *key = said->add != NULL ? add.key : remove.key;
+	const char *key = said->add_count > 0 ? add.key : remove.key;
 	bool before[SECCOMP_GROUPS_MAX];
 
-	if (said->add == NULL && said->remove == NULL)
+	if (said->add_count == 0 && said->remove_count == 0)
 		return 0;
 	if (said->allow_count > 0)
 		return reading_fail(reading, key,
