@@ -55,20 +55,23 @@ def complaint(text):
 
 
 def sections(page):
-    """{title: [{item: lines of its body}, ...]}: the lists of each section."""
-    found, lists, item = {}, None, None
+    """{title: [{item: lines of its body}, ...]}: the lists of each section, inner ones too."""
+    found, lists, around = {}, None, []
     for line in tree.read(page).splitlines():
         title = re.match(r'\.S[hs] (.+)', line)
         if title:
             lists = found.setdefault(title[1], [])
         elif line.startswith(".Bl"):
-            lists.append({})
-        elif line.startswith(".It ") and lists:
-            item = lists[-1].setdefault(re.sub(r"^\.It (Sy|Cm|Fl|Pa) ?", "", line), [])
+            around.append(({}, [None]))
+            lists.append(around[-1][0])
         elif line.startswith(".El"):
-            item = None
-        elif item is not None:
-            item.append(line)
+            around.pop()
+        elif around:
+            items, item = around[-1]
+            if line.startswith(".It"):
+                item[0] = items.setdefault(re.sub(r"^\.It (Sy|Cm|Fl|Pa) ?", "", line), [])
+            elif item[0] is not None:
+                item[0].append(line)
     return found
 
 
@@ -213,7 +216,7 @@ class Commands(unittest.TestCase):
 
     def setUp(self):
         self.help = program("--help").stdout
-        self.options, self.commands = sections(HELP_PAGE)["DESCRIPTION"]
+        self.options, self.commands, *_ = sections(HELP_PAGE)["DESCRIPTION"]
         self.synopsis = re.search(r"^\.Sh SYNOPSIS\n(.*?)^\.Sh", tree.read(HELP_PAGE),
                                   re.S | re.M)[1]
 
