@@ -362,12 +362,13 @@ static void put_settings(struct writer *writer, const struct policy_settings *se
 
 static int fail_size(const struct policy *policy, size_t size, struct policy_error *error)
 {
-	const char *file = policy_settings(policy)->file;
+	const struct policy_settings *settings = policy_settings(policy);
 
 	(void)snprintf(error->text, sizeof(error->text),
-		       "%s:1: profiles: too much, a plan of %zu bytes; expected at most %u, with "
+		       "%s:%u: profiles: too much, a plan of %zu bytes; expected at most %u, with "
 		       "fewer profiles",
-		       file != NULL ? file : "built-in profiles", size, PLAN_SIZE_MAX);
+		       settings->file != NULL ? settings->file : "built-in profiles",
+		       settings->profiles_line, size, PLAN_SIZE_MAX);
 	policy_error_tidy(error);
 	return -1;
 }

@@ -14,6 +14,7 @@ struct policy;
 /* What a file says of all profiles. Texts belong to the policy; NULL and 0: not said. */
 struct policy_settings {
 	const char *file;            /* its name */
+	uint32_t profiles_line;      /* where its profiles begin */
 	const char *default_profile; /* never NULL */
 	const char *run_as;
 	struct strings workspaces;

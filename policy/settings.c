@@ -95,6 +95,7 @@ int settings_read(const struct source *source, struct policy_settings *ret,
 	const struct source_config *said = source->config;
 	struct policy_settings settings = {
 		.file = source->file,
+		.profiles_line = source_origin(source, "profiles").line,
 		.default_profile = said->default_profile != NULL ? said->default_profile
 								 : ret->default_profile,
 		.workspaces = { said->workspaces, said->workspaces_count },

@@ -7,6 +7,7 @@
 #include "support.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <linux/mount.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,29 @@ Test(config, nothing_said_is_what_is_built_in)
 		cr_expect_eq(find(&loaded, "default")->limits_fallback, 0);
 		unload(&loaded);
 	}
+}
+
+Test(config, profiles_that_make_more_than_a_plan_holds_are_refused)
+{
+	struct buffer text = { .bytes = NULL }, blob = { .bytes = NULL };
+	struct policy *policy = policy_new();
+	struct policy_error error = { .text = "" };
+
+	buffer_printf(&text, "audit: required\nprofiles:\n");
+	for (int i = 0; i < 50; i++)
+		buffer_printf(&text,
+			      "  - {name: number%d, extends: default, environment: [A=%04000d]}\n",
+			      i, i);
+	cr_assert_eq(policy_add_builtin(policy, &error), 0, "%s", error.text);
+	cr_assert_eq(policy_add(policy, "mine.yaml", text.bytes, text.size, &error), 0, "%s",
+		     error.text);
+	cr_expect_eq(policy_compile(policy, &blob, &error), -1);
+	cr_expect_not_null(strstr(error.text, "mine.yaml:2: profiles: too much, a plan of "), "%s",
+			   error.text);
+	cr_expect_not_null(strstr(error.text, "expected at most 1048576"), "%s", error.text);
+	policy = policy_free(policy);
+	buffer_done(&text);
+	buffer_done(&blob);
 }
 
 Test(config, without_a_file_the_plan_names_none)
@@ -297,6 +321,20 @@ Test(config, access_says_how_a_host_directory_is_mounted)
 			    "size\0001048576\0nr_inodes\00064\0mode\0000755", cow->options_size),
 		     0);
 	cr_expect_eq(cow[-1].kind, PLAN_DIRECTORY, "its mount point");
+	unload(&loaded);
+}
+
+Test(config, a_copied_directory_needs_a_path_in_the_plan)
+{
+	struct loaded loaded = load(EXTRA "files: [{at: /d, kind: bind, access: copy-on-write, "
+					  "size: 1M, inodes: 64}]}]\n");
+	const struct plan_mount *cow = mount_at(&loaded, "/d");
+	const size_t field = (size_t)((const char *)&cow->source - loaded.blob.bytes);
+	const uint32_t no_path = find(&loaded, "mine")->name;
+	struct plan plan;
+
+	memcpy(loaded.blob.bytes + field, &no_path, sizeof(no_path));
+	cr_expect_eq(plan_open(loaded.blob.bytes, loaded.blob.size, &plan), -EBADMSG);
 	unload(&loaded);
 }
 
