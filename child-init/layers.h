@@ -21,8 +21,10 @@
 
 #ifdef MSP_WITHOUT_SECCOMP
 #define LAYER_SECCOMP LAYER_ABSENT
+#define LAYER_OBSERVES(profile) 0
 #else
 #define LAYER_SECCOMP LAYER_PRESENT
+#define LAYER_OBSERVES(profile) ((profile)->observes != 0)
 #endif
 
 /* Without, the workload has every capability over the sandbox's own namespaces. */
@@ -109,18 +111,19 @@ static inline int layer_keep_capabilities(void)
 #define LAYER_RESOLVE_PATH(path) (path)
 #endif
 
-/* Descriptors before the exec; without, all of them live through it. */
+/* Descriptors before the exec, from `first` on; without, all of them live through it. */
 #ifdef MSP_WITHOUT_CLOSE
-static inline int layer_close_descriptors(void)
+static inline int layer_close_descriptors(unsigned int first)
 {
+	(void)first;
 	for (int fd = 3; fd < 64; fd++)
 		(void)fcntl(fd, F_SETFD, 0); /* EBADF: not open */
 	return 0;
 }
 #else
-static inline int layer_close_descriptors(void)
+static inline int layer_close_descriptors(unsigned int first)
 {
-	return kernel_close_range(3, ~0U) == 0 ? 0 : -errno;
+	return kernel_close_range(first, ~0U) == 0 ? 0 : -errno;
 }
 #endif
 

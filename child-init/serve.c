@@ -9,10 +9,12 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/names.h"
+#include "observe.h"
 #include "spawn.h"
 #include "watch.h"
 
@@ -26,7 +28,7 @@ static pid_t workload;  /* the execution's first process, 0 when none runs */
 static bool is_watched; /* no cgroup limits it */
 static bool is_ending;  /* it ended, and what it left behind is being killed */
 static struct ipc_spawn_done done = { .stage = STAGE_NONE };
-static int pause_ms = WATCH_LEAST_MS;
+static int64_t look_ms; /* when the fallback's limits are to be looked at next */
 
 static int send_report(uint32_t type, const void *report, int fd)
 {
@@ -119,7 +121,16 @@ static int report_done(void)
 		      (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 	if ((uint64_t)usage.ru_maxrss * 1024 > done.peak_bytes)
 		done.peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
+	observe_report(&done);
 	return send_report(IPC_TYPE_spawn_done, &done, -1);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now = { .tv_sec = 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* this clock is always there */
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* The fallback's limits on memory and processes. */
@@ -134,9 +145,17 @@ static void look(void)
 		done.peak_bytes = usage.bytes;
 	done.over_memory |= usage.bytes > profile->memory_bytes;
 	done.over_pids |= usage.tasks + !workload >= profile->pids;
-	pause_ms = watch_pause_ms(usage.bytes, profile->memory_bytes);
+	look_ms = now_ms() + watch_pause_ms(usage.bytes, profile->memory_bytes);
 	if (usage.bytes > profile->memory_bytes)
 		kill_all();
+}
+
+/* Until the next look; by no clock is it longer than between any two. */
+static int left_ms(void)
+{
+	const int64_t left = look_ms - now_ms();
+
+	return left <= 0 || left > WATCH_MOST_MS ? 0 : (int)left;
 }
 
 /* The sandbox ends with the execution's first process, and so does what that leaves behind. */
@@ -189,8 +208,9 @@ static int receive(void)
 void serve_run(const struct init *own)
 {
 	const int children = block_sigchld();
-	struct pollfd polls[2] = { { .fd = own->channel.fd, .events = POLLIN },
-				   { .fd = children, .events = POLLIN } };
+	struct pollfd polls[3] = { { .fd = own->channel.fd, .events = POLLIN },
+				   { .fd = children, .events = POLLIN },
+				   { .events = POLLIN } };
 	int error;
 
 	init = own;
@@ -199,12 +219,18 @@ void serve_run(const struct init *own)
 	while (!error) {
 		const bool watch_now = is_watched && workload != 0;
 		struct signalfd_siginfo ignored;
-		const int ready = poll(polls, 2, is_ending ? ENDING_MS : watch_now ? pause_ms : -1);
 
+		polls[2].fd = observe_fd();
+		const int ready = poll(polls, 3,
+				       is_ending   ? ENDING_MS
+				       : watch_now ? left_ms()
+						   : -1);
 		if (ready < 0 && errno != EINTR)
 			break;
-		if (watch_now)
+		/* Not at each refused call: a flood of them would be a flood of looks. */
+		if (watch_now && left_ms() == 0)
 			look();
+		observe_answer(init, polls[2].revents);
 		if (polls[1].revents)
 			(void)!read(children, &ignored, sizeof(ignored)); /* waitpid tells more */
 		if (polls[1].revents || is_ending)

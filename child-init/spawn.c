@@ -20,6 +20,7 @@
 #include "common/fd.h"
 #include "common/names.h"
 #include "layers.h"
+#include "observe.h"
 
 /* A one-byte argument and its NUL take two bytes. */
 static char *arguments[IPC_ARGV_MAX / 2 + 2];
@@ -30,6 +31,7 @@ static struct attempt {
 	struct spawn *spawn;
 	const struct ipc_spawn *request;
 	int terminal; /* the workload's side of its terminal, or -1 */
+	int to_init;  /* where its filter's listener is sent, or -1: it has none */
 	uint32_t stage;
 	int error;
 } attempt;
@@ -122,6 +124,14 @@ static int write_code(void)
 	return error;
 }
 
+/* Beside the standard streams a socket may be left, which leads nowhere. */
+static int close_descriptors(void)
+{
+	if (attempt.to_init >= 0 && dup3(attempt.to_init, CHANNEL_FD, O_CLOEXEC) < 0)
+		return -errno;
+	return layer_close_descriptors(CHANNEL_FD + (attempt.to_init >= 0));
+}
+
 static int change_directory(void)
 {
 	return chdir(attempt.request->cwd) == 0 ? 0 : -errno;
@@ -140,9 +150,18 @@ static int reset_signals(void)
 static int install_filter(void)
 {
 	const struct plan_profile *profile = attempt.init->profile;
+	const struct sock_filter *filter = plan_filter(&attempt.init->factory->plan, profile);
+	const struct channel to_init = { CHANNEL_FD, IPC_INIT, IPC_INIT, IPC_SERVE };
+	const struct ipc_spawn_listener message = { .slot = attempt.spawn->slot };
 
-	return seccomp_install(plan_filter(&attempt.init->factory->plan, profile),
-			       profile->filter_count);
+	if (attempt.to_init < 0)
+		return seccomp_install(filter, profile->filter_count);
+	const int listener = seccomp_install_observed(filter, profile->filter_count);
+	/* Nobody answers for the filter yet, and the init waits for the exec: until then every call
+	 * must be one that it allows (seccomp_can_observe() in policy/). */
+	return listener < 0
+		       ? listener
+		       : channel_send(&to_init, IPC_TYPE_spawn_listener, &message, &listener, 0);
 }
 
 /* execvpe(3) looks at the caller's own PATH: the caller is the workload from here on. */
@@ -164,7 +183,7 @@ static const struct step {
 	LAYER_CAPABILITIES(STAGE_CAPABILITIES, drop_capabilities)
 	LAYER_LANDLOCK(STAGE_RESTRICT, enter_landlock)
 	{ STAGE_CODE, write_code },
-	{ STAGE_DESCRIPTORS, layer_close_descriptors },
+	{ STAGE_DESCRIPTORS, close_descriptors },
 	/* With nothing left that /proc/self/fd could lead to, a cgroup of the host's least of all. */
 	{ STAGE_CWD, change_directory },
 	{ STAGE_SIGNALS, reset_signals },
@@ -245,40 +264,70 @@ static int prepare(const struct ipc_spawn *request)
 	return error;
 }
 
+/* What the new process sent; 0 or -errno. One that was killed before it could has not executed
+ * anything either. */
+static int take_listener(int from)
+{
+	static struct channel_message message;
+	const struct channel channel = { from, IPC_INIT, IPC_INIT, IPC_SERVE };
+	enum ipc_error wrong;
+	const int status = from < 0 ? 0 : channel_receive(&channel, &message, 0, &wrong);
+
+	observe_begin(status == 1 ? channel_take_fd(&message, 0) : -1);
+	return status < 0 ? status : 0;
+}
+
+static int run_child(int ends[2], pid_t *ret_pid, uint32_t *ret_stage)
+{
+	struct kernel_clone_args args = { .flags = CLONE_VM | CLONE_VFORK, .exit_signal = SIGCHLD };
+	long pid;
+	int error;
+
+	if (attempt.spawn->cgroup >= 0) {
+		args.flags |= KERNEL_CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)attempt.spawn->cgroup;
+	}
+	attempt.to_init = ends[1];
+	pid = clone_child(&args);
+	fd_close(&ends[1]);
+	*ret_stage = pid < 0 ? STAGE_CLONE : attempt.stage;
+	if (pid < 0 || attempt.error)
+		return pid < 0 ? (int)pid : attempt.error;
+	*ret_stage = STAGE_LISTENER;
+	error = take_listener(ends[0]);
+	if (error)
+		(void)kill((pid_t)pid, SIGKILL); /* not reaped yet, so it is that process */
+	*ret_pid = error ? *ret_pid : (pid_t)pid;
+	return error;
+}
+
 int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_spawn *request,
 		pid_t *ret_pid, int *ret_terminal, uint32_t *ret_stage)
 {
-	struct kernel_clone_args args = { .flags = CLONE_VM | CLONE_VFORK, .exit_signal = SIGCHLD };
-	int master = -1;
-	long pid;
+	int ends[2] = { -1, -1 };
+	int error;
 
 	spawn->slot = request->slot;
-	attempt = (struct attempt){
-		.init = init, .spawn = spawn, .request = request, .terminal = -1
-	};
+	attempt = (struct attempt){ init, spawn, request, -1, -1, STAGE_NONE, 0 };
+	*ret_terminal = -1;
 	*ret_stage = STAGE_STDIO;
-	attempt.error = prepare(request);
-	if (!attempt.error && request->use_tty) {
+	error = prepare(request);
+	if (!error && request->use_tty) {
 		*ret_stage = STAGE_TERMINAL;
-		attempt.terminal = open_terminal(request, &master);
-		attempt.error = attempt.terminal < 0 ? attempt.terminal : 0;
+		attempt.terminal = open_terminal(request, ret_terminal);
+		error = attempt.terminal < 0 ? attempt.terminal : 0;
 	}
-	if (attempt.error)
-		return attempt.error;
-	if (spawn->cgroup >= 0) {
-		args.flags |= KERNEL_CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)spawn->cgroup;
+	if (!error && LAYER_OBSERVES(init->profile)) {
+		*ret_stage = STAGE_LISTENER;
+		error = channel_pair(ends);
 	}
-	pid = clone_child(&args);
+	if (!error)
+		error = run_child(ends, ret_pid, ret_stage);
+	fd_close_all(ends, 2);
 	fd_close(&attempt.terminal);
-	*ret_stage = pid < 0 ? STAGE_CLONE : attempt.stage;
-	if (pid < 0 || attempt.error) {
-		fd_close(&master);
-		return pid < 0 ? (int)pid : attempt.error;
-	}
-	*ret_pid = (pid_t)pid;
-	*ret_terminal = master;
-	return 0;
+	if (error)
+		fd_close(ret_terminal);
+	return error;
 }
 
 void spawn_done(struct spawn *spawn)

@@ -23,9 +23,9 @@ struct spawn {
 	}
 
 /*
- * Run the workload that `request` describes. 0: *ret_pid is its first process, and *ret_terminal
- * the master of its terminal (the caller's to close) or -1. Else -errno with the stage that
- * failed; then nothing runs.
+ * Run the workload that `request` describes, and observe it. 0: *ret_pid is its first process, and
+ * *ret_terminal the master of its terminal (the caller's to close) or -1. Else -errno with the
+ * stage that failed; then nothing runs (LISTENER: it was killed at once).
  */
 int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_spawn *request,
 		pid_t *ret_pid, int *ret_terminal, uint32_t *ret_stage);

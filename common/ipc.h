@@ -318,6 +318,8 @@ struct ipc_execution_done {
 	uint64_t wall_us;
 	uint64_t cpu_us;
 	uint64_t peak_bytes;
+	uint32_t denials_size;
+	uint8_t denials[IPC_DENIALS_MAX]; /* struct denial[], common/denial.h */
 };
 
 /* fd: sealed policy blob */
@@ -441,6 +443,12 @@ struct ipc_init_failed {
 	uint32_t error;
 };
 
+/* fd: the listener of the new workload's system call filter. Over a socketpair of the two, before
+ * the workload is executed. */
+struct ipc_spawn_listener {
+	uint32_t slot;
+};
+
 struct ipc_spawned {
 	uint32_t slot;
 };
@@ -459,6 +467,8 @@ struct ipc_spawn_done {
 	uint32_t over_disk;   /* 1: it failed, and left a file system without blocks or inodes */
 	uint64_t cpu_us;
 	uint64_t peak_bytes;
+	uint32_t denials_size;
+	uint8_t denials[IPC_DENIALS_MAX]; /* struct denial[] */
 };
 
 /* Room for any message. */

@@ -166,6 +166,7 @@ static const struct ipc_field ipc_execution_done_fields[] = {
 	FIELD(U64, ipc_execution_done, wall_us),
 	FIELD(U64, ipc_execution_done, cpu_us),
 	FIELD(U64, ipc_execution_done, peak_bytes),
+	BYTES(ipc_execution_done, denials),
 };
 static const struct ipc_field ipc_factory_start_fields[] = {
 	FIELD(RAW, ipc_factory_start, schema),
@@ -249,6 +250,9 @@ static const struct ipc_field ipc_init_failed_fields[] = {
 	FIELD(U32, ipc_init_failed, stage),
 	FIELD(U32, ipc_init_failed, error),
 };
+static const struct ipc_field ipc_spawn_listener_fields[] = {
+	FIELD(U32, ipc_spawn_listener, slot),
+};
 static const struct ipc_field ipc_spawned_fields[] = {
 	FIELD(U32, ipc_spawned, slot),
 };
@@ -265,6 +269,7 @@ static const struct ipc_field ipc_spawn_done_fields[] = {
 	FIELD(U32, ipc_spawn_done, over_disk),
 	FIELD(U64, ipc_spawn_done, cpu_us),
 	FIELD(U64, ipc_spawn_done, peak_bytes),
+	BYTES(ipc_spawn_done, denials),
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -63,6 +63,12 @@ struct kernel_clone_args {
 	uint64_t cgroup;
 };
 
+/* linux/seccomp.h, Linux 6.6 */
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS _IOW('!', 4, uint64_t)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#endif
+
 /* What "sealed" means: content and size can never change again. */
 #define FD_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 

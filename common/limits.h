@@ -27,6 +27,9 @@
 /* Lists of names (profiles, languages) and the detail of a refusal. */
 #define IPC_LIST_MAX 1024
 
+/* Records of what a workload was refused: DENIALS_MAX of common/denial.h. */
+#define IPC_DENIALS_MAX 480
+
 /* SHA-256 of the protocol's definition. */
 #define IPC_SCHEMA_BYTES 32
 

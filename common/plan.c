@@ -18,7 +18,7 @@ _Static_assert(sizeof(struct plan_rule) == 24, "no padding");
 _Static_assert(sizeof(struct plan_language) == 32, "no padding");
 _Static_assert(sizeof(struct plan_rlimit) == 16, "no padding");
 _Static_assert(sizeof(struct plan_group) == 16, "no padding");
-_Static_assert(sizeof(struct plan_call) == 16, "no padding");
+_Static_assert(sizeof(struct plan_call) == 20, "no padding");
 _Static_assert(sizeof(struct plan_origin) == 8, "no padding");
 _Static_assert(sizeof(struct plan_profile) % 8 == 0, "records follow each other aligned");
 
@@ -174,8 +174,9 @@ static bool is_profile(const struct plan *plan, const struct plan_profile *profi
 	    !is_list(plan, profile->environment, profile->environment_size))
 		return false;
 	/* An empty filter would allow everything. */
-	if (profile->filter_count == 0 || !is_array(plan, profile->filter, profile->filter_count,
-						    BPF_MAXINSNS, sizeof(struct sock_filter)))
+	if (profile->observes > 1 || profile->filter_count == 0 ||
+	    !is_array(plan, profile->filter, profile->filter_count, BPF_MAXINSNS,
+		      sizeof(struct sock_filter)))
 		return false;
 	return is_array(plan, profile->mounts, profile->mount_count, PLAN_MOUNTS_MAX,
 			sizeof(struct plan_mount)) &&
@@ -208,7 +209,7 @@ static bool are_calls(const struct plan *plan)
 		const struct plan_call *call = &plan_calls(plan)[i];
 
 		if (!is_string(plan, call->name) || call->group >= head->group_count ||
-		    !is_optional(plan, call->condition) ||
+		    !is_optional(plan, call->condition) || call->argument > 5 ||
 		    (i > 0 && call->number <= plan_calls(plan)[i - 1].number))
 			return false;
 	}
@@ -375,4 +376,21 @@ const struct plan_call *plan_calls(const struct plan *plan)
 	const void *first = plan->bytes + header(plan)->calls;
 
 	return first;
+}
+
+const struct plan_call *plan_call_find(const struct plan *plan, uint32_t number)
+{
+	const struct plan_call *calls = plan_calls(plan);
+
+	for (uint32_t i = 0; i < plan_header(plan)->call_count; i++) {
+		if (calls[i].number == number)
+			return &calls[i];
+	}
+	return NULL;
+}
+
+enum plan_answer plan_answer_to(const struct plan *plan, const struct plan_profile *profile,
+				const struct plan_call *call)
+{
+	return (enum plan_answer)plan_bytes(plan, profile->answers)[call - plan_calls(plan)];
 }

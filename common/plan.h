@@ -75,6 +75,7 @@ struct plan_call {
 	uint32_t name;
 	uint32_t group;     /* index */
 	uint32_t condition; /* what is refused of it even where it is allowed; 0: nothing */
+	uint32_t argument;  /* of the condition: the one that tells its refusals apart, 0 to 5 */
 };
 
 /* What a profile answers to a call; numbers that are none of the calls get ENOSYS. */
@@ -180,6 +181,8 @@ struct plan_profile {
 				 * it */
 	struct plan_origin refuse_origin;     /* of `refuse` */
 	uint8_t filter_hash[PLAN_HASH_BYTES]; /* SHA-256 of the filter's bytes */
+	uint32_t observes; /* 1: what the filter refuses it asks its listener about, the init */
+	uint32_t reserved;
 
 	uint32_t landlock_abi_min; /* requirement */
 	uint32_t limits_fallback;  /* 1: the operator's file accepts LIMITS_FALLBACK */
@@ -239,5 +242,12 @@ const struct plan_origin *plan_group_origins(const struct plan *plan,
 const struct plan_header *plan_header(const struct plan *plan);
 const struct plan_group *plan_groups(const struct plan *plan);
 const struct plan_call *plan_calls(const struct plan *plan);
+
+/* The call with this number, or NULL. */
+const struct plan_call *plan_call_find(const struct plan *plan, uint32_t number);
+
+/* A profile's answer to one of the plan's calls. */
+enum plan_answer plan_answer_to(const struct plan *plan, const struct plan_profile *profile,
+				const struct plan_call *call);
 
 #endif

@@ -238,7 +238,9 @@ static int put_filter(struct writer *writer, const struct profile *profile,
 	static const size_t size = sizeof(struct sock_filter);
 	struct filter_program program;
 
-	if (seccomp_compile(&profile->seccomp, &program) != 0)
+	/* A helper of ours has no init that would answer. */
+	out->observes = profile->name[0] != '_' && seccomp_can_observe(&profile->seccomp);
+	if (seccomp_compile(&profile->seccomp, out->observes != 0, &program) != 0)
 		return -1;
 	sha256(program.instructions, program.count * size, out->filter_hash);
 	out->filter_count = program.count;
@@ -286,6 +288,9 @@ static void put_calls(struct writer *writer, struct plan_header *header)
 				.group = i,
 				.condition =
 					condition != NULL ? put_text(writer, condition->reason) : 0,
+				.argument = condition != NULL
+						    ? seccomp_condition_argument(condition)
+						    : 0,
 			};
 		}
 	}

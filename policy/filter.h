@@ -24,6 +24,7 @@
 #define FILTER_ALLOW SECCOMP_RET_ALLOW
 #define FILTER_KILL SECCOMP_RET_KILL_PROCESS
 #define FILTER_EPERM (SECCOMP_RET_ERRNO | 1U)
+#define FILTER_NOTIFY SECCOMP_RET_USER_NOTIF /* EPERM, said by who holds the listener */
 #define FILTER_ENOSYS (SECCOMP_RET_ERRNO | 38U)
 
 /* For arguments that the kernel reads as int, unsigned int or shorter: upper bits do not count. */

@@ -165,12 +165,48 @@ uint32_t seccomp_allowed_count(const struct seccomp_policy *policy)
 	return allowed;
 }
 
-int seccomp_compile(const struct seccomp_policy *policy, struct filter_program *ret)
+/* Between the filter and the exec nobody answers for the init, which waits for that exec: a call
+ * that is needed there must not be one that it would be asked about. `write` names a stage in a
+ * build for tests. */
+bool seccomp_can_observe(const struct seccomp_policy *policy)
+{
+	static const char *const needed[] = { "sendmsg", "execve", "exit_group", "write" };
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		if (!policy->is_allowed[seccomp_group_of(needed[i])] ||
+		    seccomp_is_refused(policy, (uint32_t)seccomp_number(needed[i])))
+			return false;
+	}
+	return true;
+}
+
+int seccomp_compile(const struct seccomp_policy *policy, bool observes, struct filter_program *ret)
 {
 	struct rule_list list;
-	const int result = collect_rules(policy, &list);
+	int result = collect_rules(policy, &list);
 
-	if (result != 0)
-		return result;
-	return filter_compile(list.rules, list.count, FILTER_ENOSYS, ret);
+	if (result == 0)
+		result = filter_compile(list.rules, list.count, FILTER_ENOSYS, ret);
+	for (uint32_t i = 0; result == 0 && observes && i < ret->count; i++) {
+		struct sock_filter *instruction = &ret->instructions[i];
+
+		if (instruction->code == (BPF_RET | BPF_K) && instruction->k == FILTER_EPERM)
+			instruction->k = FILTER_NOTIFY;
+	}
+	return result;
+}
+
+/* The last comparison of the first clause that refuses; where all of them allow, of the first. */
+uint32_t seccomp_condition_argument(const struct seccomp_condition *condition)
+{
+	const struct filter_clause *clause = &condition->clauses[0];
+	uint32_t argument = 0;
+
+	for (uint32_t i = condition->clause_count; i > 0; i--) {
+		if (condition->clauses[i - 1].action == FILTER_EPERM)
+			clause = &condition->clauses[i - 1];
+	}
+	for (uint32_t i = 0; i < FILTER_COMPARES_MAX && clause->compare[i].mask != 0; i++)
+		argument = clause->compare[i].argument;
+	return argument;
 }

@@ -69,7 +69,14 @@ const struct seccomp_condition *seccomp_condition_find(const char *name);
 /* Number of calls that a policy allows, with or without conditions. */
 uint32_t seccomp_allowed_count(const struct seccomp_policy *policy);
 
-/* Build the program of a policy: 0, or -EINVAL or -E2BIG for a fault in our own tables. */
-int seccomp_compile(const struct seccomp_policy *policy, struct filter_program *ret);
+/* Does it leave a new workload what it needs to hand its filter's listener over and to execute? */
+bool seccomp_can_observe(const struct seccomp_policy *policy);
+
+/* Build the program of a policy: 0, or -EINVAL or -E2BIG for a fault in our own tables. With
+ * `observes`, what is refused is FILTER_NOTIFY instead of FILTER_EPERM. */
+int seccomp_compile(const struct seccomp_policy *policy, bool observes, struct filter_program *ret);
+
+/* Which argument of a conditional call says most about a refusal of it. */
+uint32_t seccomp_condition_argument(const struct seccomp_condition *condition);
 
 #endif

@@ -58,7 +58,7 @@ static void show_seccomp_line(const struct profile *profile, struct buffer *text
 {
 	struct filter_program program = { .count = 0 };
 
-	(void)seccomp_compile(&profile->seccomp, &program); /* count stays 0 and shows it */
+	(void)seccomp_compile(&profile->seccomp, false, &program); /* count stays 0 and shows it */
 	buffer_printf(text, "seccomp: %u system calls allowed, %u instructions\n",
 		      seccomp_allowed_count(&profile->seccomp), program.count);
 }

@@ -107,8 +107,8 @@ void cgroup_read(uint32_t slot, struct cgroup_usage *ret)
 	*ret = (struct cgroup_usage){
 		.cpu_us = read_slot(slot, "/cpu.stat", "usage_usec "),
 		.peak_bytes = read_slot(slot, "/memory.peak", ""),
-		.is_oom = read_slot(slot, "/memory.events", "oom_kill ") > 0,
-		.is_over_pids = read_slot(slot, "/pids.events", "max ") > 0,
+		.oom_kills = read_slot(slot, "/memory.events", "oom_kill "),
+		.forks_refused = read_slot(slot, "/pids.events", "max "),
 	};
 }
 

@@ -15,8 +15,8 @@
 struct cgroup_usage {
 	uint64_t cpu_us;
 	uint64_t peak_bytes;
-	bool is_oom;       /* the kernel killed for memory */
-	bool is_over_pids; /* a fork was refused */
+	uint64_t oom_kills;     /* processes that the kernel killed for memory */
+	uint64_t forks_refused; /* new processes and threads that there was no room for */
 };
 
 /* Make both with the profile's limits; descriptors are the caller's. 0 or -errno. */

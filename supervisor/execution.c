@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "denials.h"
 #include "frontend.h"
 #include "generation.h"
 
@@ -141,17 +142,20 @@ static void report_internal(struct execution *execution, uint32_t stage, uint32_
 	struct ipc_execution_done done = { .verdict = VERDICT_INTERNAL,
 					   .stage = stage,
 					   .error = error };
+	static const struct ipc_spawn_done nothing; /* it could not say what it counted */
 	struct cgroup_usage usage = { .cpu_us = 0 };
 
 	if (supervisor.cgroup >= 0)
 		cgroup_read(execution->slot, &usage);
-	if (execution->verdict != VERDICT_EXITED || usage.is_oom) /* it was killed for that */
+	if (execution->verdict != VERDICT_EXITED ||
+	    usage.oom_kills > 0) /* it was killed for that */
 		done = (struct ipc_execution_done){ .verdict = execution->verdict,
 						    .signal = SIGKILL };
 	if (done.verdict == VERDICT_EXITED)
 		done.verdict = VERDICT_MEMORY;
 	done.cpu_us = usage.cpu_us;
 	done.peak_bytes = usage.peak_bytes;
+	(void)denials_put(&done, &nothing, &usage); /* of nothing, there is nothing wrong */
 	report(execution, &done);
 }
 
@@ -175,9 +179,9 @@ static uint32_t judge(const struct execution *execution, const struct ipc_spawn_
 
 	if (execution->verdict != VERDICT_EXITED)
 		return execution->verdict;
-	if (from->over_memory || (usage->is_oom && status != 0))
+	if (from->over_memory || (usage->oom_kills > 0 && status != 0))
 		return VERDICT_MEMORY;
-	if ((from->over_pids || usage->is_over_pids) && status != 0)
+	if ((from->over_pids || usage->forks_refused > 0) && status != 0)
 		return VERDICT_PIDS;
 	if (WIFSIGNALED(status))
 		return judge_signal(execution, WTERMSIG(status), from);
@@ -201,6 +205,8 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 		done.cpu_us = usage.cpu_us;
 		done.peak_bytes = usage.peak_bytes;
 	}
+	if (!denials_put(&done, from, &usage))
+		return -EPROTO;
 	done.verdict = judge(execution, from, &usage);
 	done.exit_code = WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0;
 	done.signal = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;

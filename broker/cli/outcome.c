@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "denials.h"
 #include "format.h"
 #include "json.h"
 
@@ -196,6 +197,32 @@ static void explain_done(const struct ipc_execution_done *done,
 	}
 }
 
+/* The lines that an agent reads as well. */
+static void explain_denials(const struct outcome *outcome, const struct outcome_request *request)
+{
+	struct denial_views views;
+	char lines[DENIALS_TEXT_MAX];
+	char *second;
+
+	denials_describe(&outcome->plan, request->profile, &outcome->done, &views);
+	denials_put_lines(&views, lines);
+	second = strchr(lines, '\n');
+	if (second)
+		*second++ = '\0';
+	if (lines[0])
+		log_line("run: %s", lines);
+	if (second)
+		log_line("run: %s", second);
+}
+
+/* What a command does without and ends well is not worth a word. */
+static void explain_ended(const struct outcome *outcome, const struct outcome_request *request)
+{
+	explain_done(&outcome->done, request);
+	if (outcome_exit_code(outcome) != 0)
+		explain_denials(outcome, request);
+}
+
 static void explain_gone(const struct outcome *outcome)
 {
 	const int status = outcome->supervisor_status;
@@ -225,7 +252,7 @@ void outcome_explain(const struct outcome *outcome, const struct outcome_request
 	else if (is_service_stop(outcome))
 		log_line("run: the service stops, and the command was ended with it: try again");
 	else if (outcome->is_done)
-		explain_done(&outcome->done, request);
+		explain_ended(outcome, request);
 	else if (outcome->is_refused)
 		explain_refusal(&outcome->refused, request);
 	else
@@ -281,6 +308,29 @@ static void write_stream(struct json *json, const char *name, struct capture *ca
 	json_number(json, member, parts.sizes[0]);
 }
 
+static void write_denials(struct json *json, const struct outcome *outcome,
+			  const struct outcome_request *request)
+{
+	struct denial_views views;
+
+	denials_describe(&outcome->plan, request->profile, &outcome->done, &views);
+	json_array(json, "denials");
+	for (uint32_t i = 0; i < views.count; i++) {
+		const struct denial_view *view = &views.items[i];
+
+		json_object(json, NULL);
+		json_string(json, "layer", view->layer);
+		json_string(json, "operation", view->operation);
+		json_string(json, "target", view->target);
+		json_string(json, "reason", view->reason);
+		json_string(json, "rule", view->rule);
+		json_string(json, "remedy", view->remedy);
+		json_number(json, "count", view->count);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 static void write_done(struct json *json, const struct ipc_execution_done *done)
 {
 	if (done->verdict == VERDICT_INTERNAL) {
@@ -308,8 +358,10 @@ int outcome_print_json(const struct outcome *outcome, const struct outcome_reque
 	json_string(&json, "verdict",
 		    outcome->is_done ? verdict_name(outcome->done.verdict) : "internal");
 	json_number(&json, "exit_code", (uint64_t)outcome_exit_code(outcome));
-	if (outcome->is_done)
+	if (outcome->is_done) {
 		write_done(&json, &outcome->done);
+		write_denials(&json, outcome, request);
+	}
 	write_stream(&json, "stdout", &captures[0]);
 	write_stream(&json, "stderr", &captures[1]);
 	json_object(&json, "posture");

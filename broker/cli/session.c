@@ -108,6 +108,9 @@ static void on_welcome(void *context, const struct ipc_welcome *welcome, int pla
 {
 	struct session *session = context;
 
+	/* Without it what was refused has no words, and everything else is as it was. */
+	if (plan_open_fd(plan, &session->outcome.plan) != 0)
+		session->outcome.plan = (struct plan){ 0 };
 	fd_close(&plan);
 	session->outcome.is_welcome = true;
 	session->outcome.landlock_abi = welcome->landlock_abi;

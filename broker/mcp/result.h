@@ -7,6 +7,7 @@
 #ifndef BROKER_MCP_RESULT_H
 #define BROKER_MCP_RESULT_H
 
+#include "common/plan.h"
 #include "executions.h"
 #include "json_write.h"
 #include "mcp/posture.h"
@@ -22,7 +23,8 @@ struct result_part {
 };
 
 struct result {
-	struct buffer text; /* the caller's to free */
+	const struct plan *plan; /* which explains what was refused */
+	struct buffer text;      /* the caller's to free */
 	bool is_error;
 	bool is_truncated;
 };

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "common/names.h"
+#include "denials.h"
 #include "excerpt.h"
 #include "mcp/result.h"
 
@@ -153,12 +154,30 @@ static bool has_printed(const struct execution_info *info)
 	return info->log.streams[OUTPUT_OUT].total > 0 || info->log.streams[OUTPUT_ERR].total > 0;
 }
 
-static void put_last_line(const struct execution_info *info, bool is_silent, struct buffer *text)
+/* What was refused, in at most two lines. */
+static void put_denials(const struct execution_info *info, struct result *ret)
 {
+	struct denial_views views;
+	char lines[DENIALS_TEXT_MAX];
+
+	denials_describe(ret->plan, info->label.profile, info->done, &views);
+	denials_put_lines(&views, lines);
+	if (!lines[0])
+		return;
+	buffer_append_text(&ret->text, "[");
+	buffer_append_text(&ret->text, lines);
+	buffer_append_text(&ret->text, "]\n");
+}
+
+static void put_last_line(const struct execution_info *info, bool is_silent, struct result *ret)
+{
+	struct buffer *text = &ret->text;
+
 	if (!is_over(info)) {
 		say_running(info, is_silent, text);
 		return;
 	}
+	put_denials(info, ret);
 	buffer_append_text(text, "[");
 	result_put_verdict(info, text);
 	if (is_silent)
@@ -192,7 +211,7 @@ void result_of_execution(const struct execution_info *info, const struct result_
 		say_dropped(info, ret);
 	else
 		put_output(info, part, room, ret);
-	put_last_line(info, result_part_is_empty(part), &ret->text);
+	put_last_line(info, result_part_is_empty(part), ret);
 }
 
 void result_of_stream(const struct execution_info *info, enum output_stream stream, uint64_t offset,
@@ -233,7 +252,32 @@ void result_of_stream(const struct execution_info *info, enum output_stream stre
 					 : "that is all so far: offset=%" PRIu64 "]\n",
 			      to);
 	ret->is_truncated = to < total;
-	put_last_line(info, to == from, &ret->text);
+	put_last_line(info, to == from, ret);
+}
+
+static void put_denials_meta(struct json_writer *writer, const struct result *result,
+			     const struct execution_info *info)
+{
+	struct denial_views views;
+
+	denials_describe(result->plan, info->label.profile, info->done, &views);
+	if (views.count == 0)
+		return;
+	json_open_array(writer, "denials");
+	for (uint32_t i = 0; i < views.count; i++) {
+		const struct denial_view *view = &views.items[i];
+
+		json_open_object(writer, NULL);
+		json_put_text(writer, "layer", view->layer);
+		json_put_text(writer, "operation", view->operation);
+		json_put_text(writer, "target", view->target);
+		json_put_text(writer, "reason", view->reason);
+		json_put_text(writer, "rule", view->rule);
+		json_put_text(writer, "remedy", view->remedy);
+		json_put_number(writer, "count", view->count);
+		json_close_object(writer);
+	}
+	json_close_array(writer);
 }
 
 void result_put_meta(struct json_writer *writer, const struct result *result,
@@ -259,6 +303,7 @@ void result_put_meta(struct json_writer *writer, const struct result *result,
 		json_put_number(writer, "wall_ms", (done->wall_us + 500) / 1000);
 		json_put_number(writer, "cpu_ms", (done->cpu_us + 500) / 1000);
 		json_put_number(writer, "peak_bytes", done->peak_bytes);
+		put_denials_meta(writer, result, info);
 	} else {
 		json_put_number(writer, "wall_ms", us_since(info->started_ms) / 1000);
 	}

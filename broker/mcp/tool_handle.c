@@ -56,7 +56,7 @@ static void note_shown(struct execution *execution, const struct result_part *pa
 void handle_answer(struct call *call, struct execution *execution, const struct result_part *part,
 		   size_t room)
 {
-	struct result result = { .is_error = false };
+	struct result result = { .plan = &call->session->host->plan };
 
 	result_of_execution(execution_info(execution), part, room, &result);
 	note_shown(execution, part);
@@ -66,7 +66,7 @@ void handle_answer(struct call *call, struct execution *execution, const struct 
 bool handle_answer_end(struct call *call, struct execution *execution,
 		       const struct result_part *part)
 {
-	struct result result = { .is_error = false };
+	struct result result = { .plan = &call->session->host->plan };
 	bool is_kept;
 
 	result_of_execution(execution_info(execution), part, RESULT_TEXT_BYTES, &result);

@@ -40,7 +40,7 @@ static const struct waiting_rules rules = { .ended = handle_waiting_ended,
 
 static void send_signal(struct call *call, struct execution *execution, size_t index)
 {
-	struct result result = { .is_error = false };
+	struct result result = { .plan = &call->session->host->plan };
 
 	if (!execution_signal(execution, signal_numbers[index])) {
 		call_fail_text(call, "The execution has not started yet or is just ending, and the "

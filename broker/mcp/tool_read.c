@@ -89,7 +89,7 @@ static void answer(struct reading *reading)
 {
 	struct execution *execution = reading->waiting.execution;
 	const struct result_part part = part_of(reading);
-	struct result result = { .is_error = false };
+	struct result result = { .plan = &reading->waiting.call->session->host->plan };
 
 	if (!reading->has_offset) {
 		handle_answer(reading->waiting.call, execution, &part, reading->room);

@@ -6,9 +6,28 @@
 #define COMMON_CONFINE_SECCOMP_H
 
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdint.h>
 
 /* Needs no_new_privs. 0 or -errno. It cannot be undone. */
 int seccomp_install(const struct sock_filter *filter, uint32_t count);
+
+/*
+ * The same with a listener that is asked about every call that the filter answers with
+ * SECCOMP_RET_USER_NOTIF. Returns its descriptor (close-on-exec, the caller's), or -errno; -EBUSY
+ * when a filter that is in force already has one. When nobody holds it any more, such calls get
+ * ENOSYS.
+ */
+int seccomp_install_observed(const struct sock_filter *filter, uint32_t count);
+
+/* Have who asks a listener and who answers take turns on one processor, where the kernel can: an
+ * answer comes sooner then. */
+void seccomp_hasten(int listener);
+
+/*
+ * After poll(2) gave POLLIN for a listener: say EPERM to one call. 1: that was the answer, and
+ * *ret is the call; 0: who made it was killed meanwhile. Does not wait.
+ */
+int seccomp_refuse(int listener, struct seccomp_notif *ret);
 
 #endif

@@ -132,8 +132,8 @@ Test(cgroup, usage_is_read)
 	cgroup_read(3, &usage);
 	cr_assert_eq(usage.cpu_us, 1234567);
 	cr_assert_eq(usage.peak_bytes, 67108864);
-	cr_assert(usage.is_oom);
-	cr_assert(usage.is_over_pids);
+	cr_assert(usage.oom_kills > 0);
+	cr_assert(usage.forks_refused > 0);
 }
 
 Test(cgroup, only_a_kill_is_out_of_memory)
@@ -145,8 +145,8 @@ Test(cgroup, only_a_kill_is_out_of_memory)
 			"low 1\nhigh 1\nmax 12\noom 5\noom_kill 0\noom_group_kill 1\n");
 	fake_cgroup_say("s3/pids.events", "max 0\n");
 	cgroup_read(3, &usage);
-	cr_assert_not(usage.is_oom);
-	cr_assert_not(usage.is_over_pids);
+	cr_assert_not(usage.oom_kills > 0);
+	cr_assert_not(usage.forks_refused > 0);
 }
 
 Test(cgroup, large_numbers_are_read_whole)
@@ -172,8 +172,8 @@ static void expect_nothing(const char *text)
 	cgroup_read(3, &usage);
 	cr_expect_eq(usage.cpu_us, 0, "%s", text);
 	cr_expect_eq(usage.peak_bytes, 0, "%s", text);
-	cr_expect_not(usage.is_oom, "%s", text);
-	cr_expect_not(usage.is_over_pids, "%s", text);
+	cr_expect_not(usage.oom_kills > 0, "%s", text);
+	cr_expect_not(usage.forks_refused > 0, "%s", text);
 }
 
 Test(cgroup, what_is_no_number_counts_as_none)
@@ -183,8 +183,8 @@ Test(cgroup, what_is_no_number_counts_as_none)
 	cgroup_read(3, &missing);
 	cr_assert_eq(missing.cpu_us, 0);
 	cr_assert_eq(missing.peak_bytes, 0);
-	cr_assert_not(missing.is_oom);
-	cr_assert_not(missing.is_over_pids);
+	cr_assert_not(missing.oom_kills > 0);
+	cr_assert_not(missing.forks_refused > 0);
 	cr_assert_eq(mkdirat(supervisor.cgroup, "s3", 0700), 0);
 	expect_nothing("");
 	expect_nothing("\n");

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What an execution was refused, in words: which rule of the policy refused it, where the operator
+ * said so, and what would allow it. The records are counts; everything that is said of them comes
+ * from the plan, nothing from the workload.
+ */
+#ifndef BROKER_DENIALS_H
+#define BROKER_DENIALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/denial.h"
+#include "common/ipc.h"
+#include "common/plan.h"
+
+/* Two lines of one sentence each, and their NUL. */
+#define DENIALS_TEXT_MAX 1024
+
+struct denial_view {
+	const char *layer;
+	uint32_t count;
+	char operation[48]; /* "mount", "memory" */
+	char target[64];    /* what it was to be done to, or with; may be empty */
+	char reason[256];
+	char rule[256];   /* with the line that says it */
+	char remedy[256]; /* what would allow it */
+};
+
+struct denial_views {
+	uint32_t count;
+	struct denial_view items[DENIALS_MAX];
+};
+
+/* Describe what `done` carries; a plan without bytes has nothing to tell. `profile`: the name that
+ * it ran under. Records that cannot be are left out. */
+void denials_describe(const struct plan *plan, const char *profile,
+		      const struct ipc_execution_done *done, struct denial_views *ret);
+
+/* At most two lines without a newline at the end: the first kinds, and how many there are more.
+ * Empty when nothing was refused. */
+void denials_put_lines(const struct denial_views *views, char ret[DENIALS_TEXT_MAX]);
+
+#endif
