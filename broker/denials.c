@@ -148,7 +148,7 @@ static void (*const describers[DENIAL_COUNT])(const struct source *source,
 void denials_describe(const struct plan *plan, const char *profile,
 		      const struct ipc_execution_done *done, struct denial_views *ret)
 {
-	const int index = plan->bytes ? plan_profile_find(plan, profile) : -1;
+	const int index = plan && plan->bytes ? plan_profile_find(plan, profile) : -1;
 	const struct source source = { plan,
 				       index < 0 ? NULL : plan_profile(plan, (uint32_t)index) };
 	struct denials denials;

@@ -33,7 +33,7 @@ struct denial_views {
 	struct denial_view items[DENIALS_MAX];
 };
 
-/* Describe what `done` carries; a plan without bytes has nothing to tell. `profile`: the name that
+/* Describe what `done` carries; a plan that is NULL or without bytes has nothing to tell. `profile`: the name that
  * it ran under. Records that cannot be are left out. */
 void denials_describe(const struct plan *plan, const char *profile,
 		      const struct ipc_execution_done *done, struct denial_views *ret);

@@ -151,7 +151,7 @@ static int install_filter(void)
 {
 	const struct plan_profile *profile = attempt.init->profile;
 	const struct sock_filter *filter = plan_filter(&attempt.init->factory->plan, profile);
-	const struct channel to_init = { CHANNEL_FD, IPC_INIT, IPC_INIT, IPC_SERVE };
+	const struct channel to_init = { CHANNEL_FD, IPC_WORKLOAD, IPC_INIT, IPC_SERVE };
 	const struct ipc_spawn_listener message = { .slot = attempt.spawn->slot };
 
 	if (attempt.to_init < 0)
@@ -269,7 +269,7 @@ static int prepare(const struct ipc_spawn *request)
 static int take_listener(int from)
 {
 	static struct channel_message message;
-	const struct channel channel = { from, IPC_INIT, IPC_INIT, IPC_SERVE };
+	const struct channel channel = { from, IPC_INIT, IPC_WORKLOAD, IPC_SERVE };
 	enum ipc_error wrong;
 	const int status = from < 0 ? 0 : channel_receive(&channel, &message, 0, &wrong);
 

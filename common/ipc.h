@@ -24,6 +24,7 @@ enum ipc_role {
 	IPC_SUPERVISOR,
 	IPC_FACTORY,
 	IPC_INIT,
+	IPC_WORKLOAD, /* its first process, before it executes the workload's program */
 };
 
 enum ipc_phase {
@@ -443,8 +444,7 @@ struct ipc_init_failed {
 	uint32_t error;
 };
 
-/* fd: the listener of the new workload's system call filter. Over a socketpair of the two, before
- * the workload is executed. */
+/* fd: the listener of the new workload's system call filter. Over a socketpair of the two. */
 struct ipc_spawn_listener {
 	uint32_t slot;
 };

@@ -197,6 +197,22 @@ static void explain_done(const struct ipc_execution_done *done,
 	}
 }
 
+/* Reading the plan costs a start more than all the rest that is done here: only where there is
+ * something to say. */
+static void describe(const struct outcome *outcome, const struct outcome_request *request,
+		     struct denial_views *ret)
+{
+	struct plan plan = { 0 };
+
+	ret->count = 0;
+	if (outcome->done.denials_size == 0)
+		return;
+	/* Without it what was refused has hardly any words, and everything else is as it was. */
+	if (outcome->plan < 0 || plan_open_fd(outcome->plan, &plan) != 0)
+		plan = (struct plan){ 0 };
+	denials_describe(&plan, request->profile, &outcome->done, ret);
+}
+
 /* The lines that an agent reads as well. */
 static void explain_denials(const struct outcome *outcome, const struct outcome_request *request)
 {
@@ -204,7 +220,7 @@ static void explain_denials(const struct outcome *outcome, const struct outcome_
 	char lines[DENIALS_TEXT_MAX];
 	char *second;
 
-	denials_describe(&outcome->plan, request->profile, &outcome->done, &views);
+	describe(outcome, request, &views);
 	denials_put_lines(&views, lines);
 	second = strchr(lines, '\n');
 	if (second)
@@ -313,7 +329,7 @@ static void write_denials(struct json *json, const struct outcome *outcome,
 {
 	struct denial_views views;
 
-	denials_describe(&outcome->plan, request->profile, &outcome->done, &views);
+	describe(outcome, request, &views);
 	json_array(json, "denials");
 	for (uint32_t i = 0; i < views.count; i++) {
 		const struct denial_view *view = &views.items[i];

@@ -10,13 +10,12 @@
 
 #include "capture.h"
 #include "common/ipc.h"
-#include "common/plan.h"
 
 struct outcome {
 	bool is_welcome; /* the posture below is known */
 	uint32_t landlock_abi;
-	uint32_t limits;  /* enum limits_mode */
-	struct plan plan; /* no bytes: it cannot be read */
+	uint32_t limits; /* enum limits_mode */
+	int plan;        /* sealed, the caller's to close; -1 for none */
 
 	bool is_done;
 	struct ipc_execution_done done;

@@ -282,6 +282,7 @@ static int execute(struct run *run, bool use_tty)
 					   .is_verbose = run->options->is_verbose };
 	struct outcome outcome;
 	sigset_t before;
+	int code;
 	const int signals = session_block_signals(use_tty, &before);
 	const bool is_service = run->service.state == SERVICE_HERE;
 	int channel = signals < 0  ? signals
@@ -309,7 +310,9 @@ static int execute(struct run *run, bool use_tty)
 		outcome.supervisor_status = launch_await(run->supervisor);
 	if (run->home.directory >= 0)
 		cgroup_leave(&run->home);
-	return finish(run, &outcome, options.captures);
+	code = finish(run, &outcome, options.captures);
+	fd_close(&outcome.plan);
+	return code;
 }
 
 static int run(const struct command *command, int argc, char *argv[])

@@ -108,10 +108,7 @@ static void on_welcome(void *context, const struct ipc_welcome *welcome, int pla
 {
 	struct session *session = context;
 
-	/* Without it what was refused has no words, and everything else is as it was. */
-	if (plan_open_fd(plan, &session->outcome.plan) != 0)
-		session->outcome.plan = (struct plan){ 0 };
-	fd_close(&plan);
+	session->outcome.plan = plan;
 	session->outcome.is_welcome = true;
 	session->outcome.landlock_abi = welcome->landlock_abi;
 	session->outcome.limits = welcome->limits;
@@ -435,6 +432,7 @@ struct outcome session_run(const struct session_options *options, int channel, i
 				   .signals = signals,
 				   .fds = { -1, -1, -1 },
 				   .own = { -1, -1, -1 },
+				   .outcome = { .plan = -1 },
 				   .deadline_ms = NO_DEADLINE };
 
 	supervisor_client_init(&session.client, channel, &handlers, &session);

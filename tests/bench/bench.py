@@ -26,6 +26,9 @@ COMMANDS = {"/bin/true": ["/bin/true"],
 BASELINE = "bwrap --unshare-all, seccomp"
 # What the project promises, as a ratio to the baseline for /bin/true.
 PROMISES = {"msp run": 1.5, "MCP run_command": 0.6}
+# What observing refused calls may cost a run that has none, as a ratio.
+UNOBSERVED = "msp run, not observed"
+OBSERVING = 1.02
 FILTER_FD = 9
 
 
@@ -38,6 +41,21 @@ def write_filter(folder, place):
     with open(os.path.join(folder, "builtin.policy"), "rb") as policy, open(path, "wb") as out:
         subprocess.run([reader, "default"], stdin=policy, stdout=out, check=True)
     return path
+
+
+def copy_unobserved(folder, place):
+    """The same programs with a plan whose filter answers EPERM itself; their folder."""
+    tool, copy = os.path.join(place, "unobserved"), os.path.join(place, "bin-unobserved")
+    subprocess.run(["gcc", "-D_GNU_SOURCE", "-I", ROOT, "-o", tool,
+                    os.path.join(ROOT, "tests", "bench", "unobserved.c"),
+                    os.path.join(ROOT, "common", "plan.c")], check=True)
+    shutil.copytree(folder, copy)
+    policy = os.path.join(copy, "builtin.policy")
+    with open(policy, "rb") as file:
+        result = subprocess.run([tool, "default"], stdin=file, capture_output=True, check=True)
+    with open(policy, "wb") as file:
+        file.write(result.stdout)
+    return copy
 
 
 def build_echo(place):
@@ -124,9 +142,10 @@ def bwrap(options=()):
     return [*arguments, *options, "--"]
 
 
-def launchers(support, filter_path):
+def launchers(support, filter_path, unobserved):
     table = {
         "bare": Spawned([]),
+        UNOBSERVED: Spawned([os.path.join(unobserved, "msp"), "run", *support.limits(), "--"]),
         "msp run": Spawned([support.MSP, "run", *support.limits(), "--"]),
         "MCP run_command": Session([support.MSP, "serve", *support.limits()]),
     }
@@ -180,6 +199,10 @@ def promises(times):
         is_kept &= ratio <= most
         lines.append(f"- {launcher}: {ratio:.2f} x bwrap with seccomp, promised at most {most} "
                      f"({'kept' if ratio <= most else 'NOT kept'})")
+    ratio = statistics.median(rows["msp run"]) / statistics.median(rows[UNOBSERVED])
+    is_kept &= ratio <= OBSERVING
+    lines.append(f"- observing what is refused, where nothing is: {ratio:.3f} x without, promised "
+                 f"at most {OBSERVING} ({'kept' if ratio <= OBSERVING else 'NOT kept'})")
     return lines, is_kept
 
 
@@ -206,9 +229,9 @@ def as_ordinary(account, place, work):
     os._exit(code)
 
 
-def bench(support, filter_path, place, arguments, out):
+def bench(support, filter_path, unobserved, place, arguments, out):
     counts = dict(zip(COMMANDS, (arguments.rounds, max(10, arguments.rounds // 4))))
-    table = launchers(support, filter_path)
+    table = launchers(support, filter_path, unobserved)
     times = measure(table, counts)
     for launcher in table.values():
         launcher.close()
@@ -238,14 +261,15 @@ def main():
         # A copy: the account need not be able to reach the checkout.
         folder = shutil.copytree(arguments.bin, os.path.join(place, "bin"))
         filter_path = write_filter(folder, place)
+        unobserved = copy_unobserved(folder, place)
         build_echo(place)
         os.environ["MSP_BIN"] = folder
         import support  # after MSP_BIN is known
 
         if os.geteuid() != 0:
-            return bench(support, filter_path, place, arguments, out)
+            return bench(support, filter_path, unobserved, place, arguments, out)
         return as_ordinary(arguments.account, place,
-                           lambda: bench(support, filter_path, place, arguments, out))
+                           lambda: bench(support, filter_path, unobserved, place, arguments, out))
 
 
 if __name__ == "__main__":

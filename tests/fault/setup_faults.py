@@ -38,9 +38,9 @@ MUST = {
         setpgid prctl mknodat close_range""",
     "init": """fsopen fsconfig fsmount open_tree move_mount pivot_root umount2 fchdir chdir mkdirat
         openat2 openat write socket ioctl sethostname prctl capset landlock_create_ruleset
-        landlock_add_rule clone3 signalfd4 rt_sigprocmask dup3 close_range""",
-    "workload": """setpgid dup2 prlimit64 capset prctl landlock_restrict_self close_range chdir
-        seccomp rt_sigprocmask""",
+        landlock_add_rule clone3 signalfd4 rt_sigprocmask dup3 close_range socketpair""",
+    "workload": """setpgid dup2 prlimit64 capset prctl landlock_restrict_self dup3 close_range
+        chdir seccomp sendmsg rt_sigprocmask""",
 }
 ERRORS = {"EPERM": errno.EPERM, "ENOMEM": errno.ENOMEM}
 OTHER_ERRORS = {"clone3": "EAGAIN", "landlock_create_ruleset": "ENOSYS", "seccomp": "EINVAL",

@@ -208,7 +208,7 @@ Test(channel, the_wrong_direction_is_refused)
 		const size_t count = make_fds(row->fds, fds);
 
 		open_pair(row);
-		for (int role = IPC_LAUNCHER; role <= IPC_INIT; role++) {
+		for (int role = IPC_LAUNCHER; role <= IPC_WORKLOAD; role++) {
 			receiver.self = (enum ipc_role)role;
 			receiver.peer = row->sender;
 			cr_assert_eq(try_fds(type, fds, count),

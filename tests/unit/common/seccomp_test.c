@@ -7,13 +7,17 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "support.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -59,6 +63,91 @@ static int install_without_no_new_privs(void *unused)
 	return -seccomp_install(refuse_getppid, LENGTH(refuse_getppid));
 }
 
+/* getppid() is asked about. */
+static const struct sock_filter notify_getppid[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+static int install_observed(void)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -200;
+	return seccomp_install_observed(notify_getppid, LENGTH(notify_getppid));
+}
+
+/* 0: the child's getppid() failed with `error` after `answers` answers. */
+static int observe_child(int listener, int answers, int error)
+{
+	struct pollfd entry = { .fd = listener, .events = POLLIN };
+	const pid_t child = fork();
+	int status = 0;
+
+	if (child == 0) {
+		fd_close(&listener);
+		_exit(ask_parent(NULL));
+	}
+	for (int i = 0; i < answers; i++) {
+		struct seccomp_notif call;
+
+		if (poll(&entry, 1, 10000) != 1 || seccomp_refuse(listener, &call) != 1)
+			return 201;
+		if (call.data.nr != SYS_getppid || (pid_t)call.pid != child)
+			return 202;
+	}
+	return waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+			       WEXITSTATUS(status) == error
+		       ? 0
+		       : 203;
+}
+
+static int answer_a_child(void *unused)
+{
+	int listener = install_observed();
+
+	(void)unused;
+	if (listener < 0 || fcntl(listener, F_GETFD) != FD_CLOEXEC)
+		return 204;
+	seccomp_hasten(listener);
+	return observe_child(listener, 1, EPERM);
+}
+
+static int ask_without_a_listener(void *unused)
+{
+	int listener = install_observed();
+
+	(void)unused;
+	fd_close(&listener);
+	return ask_parent(NULL);
+}
+
+static int install_a_second(void *unused)
+{
+	(void)unused;
+	return install_observed() < 0 ? 204 : -install_observed();
+}
+
+/* The child is killed while its call waits. */
+static int refuse_a_dead(void *unused)
+{
+	const int listener = install_observed();
+	struct pollfd entry = { .fd = listener, .events = POLLIN };
+	struct seccomp_notif call;
+	const pid_t child = fork();
+
+	(void)unused;
+	if (child == 0)
+		_exit(ask_parent(NULL));
+	if (poll(&entry, 1, 10000) != 1 || kill(child, SIGKILL) != 0 ||
+	    waitpid(child, NULL, 0) != child)
+		return 205;
+	if (seccomp_refuse(listener, &call) != 0)
+		return 206;
+	return observe_child(listener, 1, EPERM);
+}
+
 static int exit_code(int (*child)(void *))
 {
 	const int status = run_forked(child, NULL);
@@ -71,6 +160,26 @@ Test(seccomp, a_filter_takes_effect)
 {
 	cr_assert_eq(exit_code(ask_parent), 0, "control: no filter");
 	cr_assert_eq(exit_code(ask_parent_filtered), EDOM);
+}
+
+Test(seccomp, an_observed_call_is_refused_by_its_answer)
+{
+	cr_assert_eq(exit_code(answer_a_child), 0);
+}
+
+Test(seccomp, without_anybody_to_answer_it_is_refused_too)
+{
+	cr_assert_eq(exit_code(ask_without_a_listener), ENOSYS);
+}
+
+Test(seccomp, there_is_one_listener)
+{
+	cr_assert_eq(exit_code(install_a_second), EBUSY);
+}
+
+Test(seccomp, whoever_died_waiting_is_not_waited_for)
+{
+	cr_assert_eq(exit_code(refuse_a_dead), 0);
 }
 
 Test(seccomp, a_filter_that_the_kernel_refuses_is_an_error)

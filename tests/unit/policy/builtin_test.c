@@ -43,6 +43,12 @@ static const char *const expected_groups[][2] = {
 
 static struct builtin builtin;
 
+/* What the filter of a profile says where it refuses: whose init is asked is not a helper's. */
+static uint32_t refusal_of(const char *profile)
+{
+	return profile[0] == '_' ? FILTER_EPERM : FILTER_NOTIFY;
+}
+
 static void open_plan(void)
 {
 	builtin = builtin_open();
@@ -64,7 +70,7 @@ static bool contains(const char *list, const char *word)
 }
 
 /* The answer to a call whose arguments are all 0. */
-static uint32_t expected_answer(const char *allowed, const char *call)
+static uint32_t expected_answer(const char *profile, const char *allowed, const char *call)
 {
 	for (size_t i = 0; i < COUNT(groups); i++) {
 		if (!contains(groups[i].calls, call))
@@ -72,10 +78,10 @@ static uint32_t expected_answer(const char *allowed, const char *call)
 		if (strcmp(groups[i].kind, "HIDDEN") == 0)
 			return FILTER_ENOSYS;
 		if (strstr(allowed, groups[i].name) == NULL)
-			return FILTER_EPERM;
+			return refusal_of(profile);
 		/* Family 0 is none of those that are allowed. */
 		if (strcmp(call, "socket") == 0 || strcmp(call, "socketpair") == 0)
-			return FILTER_EPERM;
+			return refusal_of(profile);
 		return FILTER_ALLOW;
 	}
 	return FILTER_ENOSYS;
@@ -85,7 +91,8 @@ static void check_number(const char *profile, const char *allowed, uint32_t numb
 {
 	static const uint64_t zeros[6];
 	char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, (int)number);
-	const uint32_t expected = name != NULL ? expected_answer(allowed, name) : FILTER_ENOSYS;
+	const uint32_t expected =
+		name != NULL ? expected_answer(profile, allowed, name) : FILTER_ENOSYS;
 	const uint32_t answer = builtin_answer(&builtin.plan, profile, number, zeros);
 
 	cr_expect_eq(answer, expected, "%s: %s (%u): %#x, expected %#x", profile,
@@ -147,7 +154,7 @@ struct call_case {
 };
 
 #define OK FILTER_ALLOW
-#define NO FILTER_EPERM
+#define NO FILTER_NOTIFY
 
 /* clang-format off */
 static const struct call_case cases[] = {
@@ -272,14 +279,17 @@ static int expect_error(long result, int expected)
 	return result == -1 && errno == expected ? 0 : 1;
 }
 
+/* Nobody holds the listener here. */
 static int act_confined(const struct plan_profile *profile)
 {
+	const int refusal = profile->observes ? ENOSYS : EPERM;
+
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
 	    seccomp_install(plan_filter(&builtin.plan, profile), profile->filter_count) != 0)
 		return 1;
-	if (expect_error(syscall(SYS_ioctl, 0, 0x5412UL | HIGH, 0), EPERM) != 0)
+	if (expect_error(syscall(SYS_ioctl, 0, 0x5412UL | HIGH, 0), refusal) != 0)
 		return 2;
-	if (expect_error(syscall(SYS_unshare, 0x10000000), EPERM) != 0)
+	if (expect_error(syscall(SYS_unshare, 0x10000000), refusal) != 0)
 		return 3;
 	if (expect_error(syscall(SYS_clone3, NULL, 0), ENOSYS) != 0)
 		return 4;
@@ -300,5 +310,32 @@ Test(builtin, the_kernel_takes_the_filters)
 		cr_assert_eq(waitpid(child, &status, 0), child);
 		cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "profile %u: %#x", i,
 			  (unsigned int)status);
+	}
+}
+
+Test(builtin, all_but_helpers_are_observed)
+{
+	for (uint32_t i = 0; i < plan_profile_count(&builtin.plan); i++) {
+		const struct plan_profile *profile = plan_profile(&builtin.plan, i);
+
+		cr_expect_eq(profile->observes, !plan_is_internal(&builtin.plan, profile), "%s",
+			     plan_string(&builtin.plan, profile->name));
+	}
+}
+
+/* Between the filter and the exec nobody answers. */
+Test(builtin, what_starts_an_observed_workload_is_allowed)
+{
+	static const uint64_t zeros[6];
+	static const char *const calls[] = { "sendmsg", "execve", "exit_group", "write" };
+
+	for (uint32_t i = 0; i < plan_profile_count(&builtin.plan); i++) {
+		const struct plan_profile *profile = plan_profile(&builtin.plan, i);
+
+		for (size_t j = 0; profile->observes && j < COUNT(calls); j++)
+			cr_expect_eq(builtin_answer(&builtin.plan,
+						    plan_string(&builtin.plan, profile->name),
+						    (uint32_t)seccomp_number(calls[j]), zeros),
+				     FILTER_ALLOW, "%s", calls[j]);
 	}
 }

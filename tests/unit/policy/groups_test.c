@@ -90,3 +90,67 @@ Test(groups, budget)
 		cr_expect_leq(plan_profile(&builtin.plan, i)->filter_count, 180);
 	builtin_close(&builtin);
 }
+
+/* Is a profile observed that allows every group but for `refused`? */
+static bool can_observe_without(const char *refused)
+{
+	struct seccomp_policy policy = { .refused_count = 0 };
+
+	for (uint32_t i = 0; i < seccomp_group_count(); i++)
+		policy.is_allowed[i] = seccomp_group_at(i)->kind == SECCOMP_ALLOWABLE;
+	if (refused)
+		policy.refused[policy.refused_count++] = (uint32_t)seccomp_number(refused);
+	return seccomp_can_observe(&policy);
+}
+
+Test(groups, who_cannot_be_observed_is_not)
+{
+	struct seccomp_policy nothing = { .refused_count = 0 };
+
+	cr_expect(can_observe_without(NULL));
+	cr_expect(can_observe_without("mount"));
+	cr_expect_not(can_observe_without("sendmsg"));
+	cr_expect_not(can_observe_without("execve"));
+	cr_expect_not(can_observe_without("exit_group"));
+	cr_expect_not(seccomp_can_observe(&nothing));
+}
+
+Test(groups, an_observed_filter_asks_where_another_says_eperm)
+{
+	static struct filter_program silent, observed;
+	struct seccomp_policy policy = { .refused_count = 0 };
+	uint32_t asked = 0;
+
+	for (uint32_t i = 0; i < seccomp_group_count(); i++)
+		policy.is_allowed[i] = seccomp_group_at(i)->kind == SECCOMP_ALLOWABLE;
+	cr_assert_eq(seccomp_compile(&policy, false, &silent), 0);
+	cr_assert_eq(seccomp_compile(&policy, true, &observed), 0);
+	cr_assert_eq(silent.count, observed.count);
+	for (uint32_t i = 0; i < silent.count; i++) {
+		const struct sock_filter *a = &silent.instructions[i];
+		const struct sock_filter *b = &observed.instructions[i];
+		const bool is_refusal = a->code == (BPF_RET | BPF_K) && a->k == FILTER_EPERM;
+
+		asked += is_refusal;
+		cr_expect_eq(b->k, is_refusal ? FILTER_NOTIFY : a->k);
+		cr_expect(a->code == b->code && a->jt == b->jt && a->jf == b->jf);
+	}
+	cr_expect_gt(asked, 0);
+}
+
+Test(groups, a_condition_has_one_argument_that_says_most)
+{
+	static const struct {
+		const char *call;
+		uint32_t argument;
+	} expected[] = {
+		{ "clone", 0 },      { "open", 2 },        { "openat", 3 },     { "mknod", 1 },
+		{ "renameat2", 4 },  { "ioctl", 1 },       { "prctl", 0 },      { "socket", 0 },
+		{ "socketpair", 0 }, { "sendto", 3 },      { "setsockopt", 2 }, { "mmap", 3 },
+		{ "prlimit64", 0 },  { "personality", 0 }, { "seccomp", 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		cr_expect_eq(seccomp_condition_argument(seccomp_condition_find(expected[i].call)),
+			     expected[i].argument, "%s", expected[i].call);
+}

@@ -5,7 +5,9 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 
+#include "common/denial.h"
 #include "execution.h"
 #include "rig.h"
 
@@ -191,4 +193,42 @@ Test(verdict, a_start_that_we_killed_did_not_fail)
 	cr_assert_eq(done->verdict, VERDICT_CANCELLED);
 	cr_assert_eq(done->stage, STAGE_NONE);
 	rig_end(&sandbox);
+}
+
+/* What an init reports with these denials. */
+static struct ipc_spawn_done report_denials(const struct denial *denials, uint32_t size)
+{
+	struct ipc_spawn_done report = { .status = 1 << 8, .denials_size = size };
+
+	memcpy(report.denials, denials, size);
+	return report;
+}
+
+Test(verdict, what_was_refused_is_handed_on_with_what_the_limits_refused)
+{
+	const struct denial mount = { .layer = DENIAL_SECCOMP, .number = 165, .count = 5 };
+	struct ipc_spawn_done report = report_denials(&mount, sizeof(mount));
+	const struct ipc_execution_done *done;
+	struct denials denials;
+
+	report.over_pids = 1;
+	report.over_disk = 1;
+	done = done_for(report);
+	cr_assert(denials_take(&denials, done->denials, done->denials_size));
+	cr_assert_eq(denials.size, 3 * sizeof(mount));
+	cr_expect_eq(memcmp(&denials.records[0], &mount, sizeof(mount)), 0);
+	cr_expect_eq(denials.records[1].layer, DENIAL_PIDS);
+	cr_expect_eq(denials.records[2].layer, DENIAL_DISK);
+	cr_expect_eq(done_for((struct ipc_spawn_done){ .status = 1 << 8 })->denials_size, 0);
+}
+
+Test(verdict, an_init_whose_denials_are_none_is_not_believed)
+{
+	const struct denial nobody = { .layer = DENIAL_COUNT, .count = 1 };
+	const struct ipc_execution_done *done = done_for(report_denials(&nobody, sizeof(nobody)));
+
+	cr_expect_eq(done->verdict, VERDICT_INTERNAL);
+	cr_expect_eq(done->denials_size, 0);
+	done = done_for(report_denials(&nobody, sizeof(nobody) - 1));
+	cr_expect_eq(done->verdict, VERDICT_INTERNAL);
 }
