@@ -92,12 +92,16 @@ def execution_signal(request, number):
 
 
 def parse_done(body):
-    """The numbers of an execution_done, the enums by name."""
-    rows = FIELDS["execution_done"]
+    """The numbers of an execution_done, the enums by name, and the bytes of its denials."""
+    *rows, (_, _, last) = FIELDS["execution_done"]
     names = [field for _, _, field in rows]
-    layout = "=" + "".join("Q" if kind == "U64" else "I" for kind, _, _ in rows)
-    values = dict(zip(names, struct.unpack(layout, body)))
+    layout = "=" + "".join("Q" if kind == "U64" else "I" for kind, _, _ in rows) + "I"
+    *numbers, size = struct.unpack_from(layout, body)
+    values = dict(zip(names, numbers))
     values.update(verdict=VERDICTS[values["verdict"]], stage=STAGES[values["stage"]])
+    values[last] = body[struct.calcsize(layout):]
+    if len(values[last]) != size:
+        raise AssertionError(f"{last}: {size} bytes are said, {len(values[last])} are there")
     return types.SimpleNamespace(**values)
 
 
