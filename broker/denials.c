@@ -61,6 +61,10 @@ static void describe_answer(const struct source *source, const struct plan_call 
 		SAY(ret->remedy, "leave %s out of `refuse` in the operator's profile",
 		    ret->operation);
 		break;
+	case PLAN_ALLOWED: /* the plan is a later one */
+		SAY(ret->reason, "the profile did not allow it, and does now");
+		SAY(ret->rule, "the policy before the last change");
+		break;
 	default:
 		SAY(ret->rule, "group %s", name);
 		SAY(ret->remedy, NEVER);

@@ -23,11 +23,9 @@
 #include <unistd.h>
 
 #include "common/confine/landlock.h"
-#include "common/denial.h"
 #include "common/fd.h"
 #include "common/names.h"
 #include "hand_plan.h"
-#include "observe.h"
 #include "support.h"
 
 #define READ_RIGHTS                                                                                \
@@ -513,104 +511,4 @@ Test(spawn, a_terminal_that_was_not_needed_is_closed)
 	cr_assert_eq(start(), -ENOENT);
 	cr_assert_eq(terminal, -1);
 	cr_assert_eq(fd_count_open(), before);
-}
-
-/* Answer for an observed workload until it ends, as the init does. */
-static void answer_until_it_ends(void)
-{
-	while (waitpid(pid, &status, WNOHANG) == 0) {
-		struct pollfd entry = { .fd = observe_fd(), .events = POLLIN };
-
-		cr_assert_geq(poll(&entry, 1, 10), 0);
-		if (entry.revents)
-			observe_answer(&init, entry.revents);
-	}
-}
-
-static void start_observed(void)
-{
-	hand_plan.profile.observes = 1;
-	for (int fd = 0; fd < 3; fd++)
-		spawn.stdio[fd] = open("/dev/null", O_RDWR | O_CLOEXEC);
-	cr_assert_eq(start(), 0, "%s", stage_text(stage));
-	spawn_done(&spawn);
-}
-
-Test(spawn, what_is_refused_is_counted)
-{
-	struct ipc_spawn_done done = { .slot = 0 };
-	struct denials denials;
-
-	set_filter(SYS_sync, SECCOMP_RET_USER_NOTIF);
-	SHELL("sync; sync; exec sync");
-	start_observed();
-	cr_assert_geq(observe_fd(), 0);
-	cr_assert_eq(fcntl(observe_fd(), F_GETFD), FD_CLOEXEC);
-	answer_until_it_ends();
-	cr_assert(WIFEXITED(status));
-	observe_report(&done);
-	cr_assert(denials_take(&denials, done.denials, done.denials_size));
-	cr_assert_eq(denials.size, sizeof(denials.records[0]));
-	cr_expect_eq(denials.records[0].layer, DENIAL_SECCOMP);
-	cr_expect_eq(denials.records[0].number, SYS_sync);
-	cr_expect_eq(denials.records[0].count, 3);
-	cr_expect_neq(denials.records[0].pid, pid, "the shell's child was the first");
-	observe_begin(-1);
-	observe_report(&done);
-	cr_expect_eq(done.denials_size, 0, "another execution begins with nothing");
-}
-
-Test(spawn, a_filters_end_ends_the_observing)
-{
-	struct pollfd entry = { .events = POLLIN };
-
-	set_filter(SYS_sync, SECCOMP_RET_USER_NOTIF);
-	start_observed();
-	entry.fd = observe_fd();
-	cr_assert_eq(waitpid(pid, &status, 0), pid);
-	cr_assert_eq(poll(&entry, 1, 10000), 1);
-	cr_assert_not(entry.revents & POLLIN);
-	observe_answer(&init, entry.revents);
-	cr_assert_eq(observe_fd(), -1);
-}
-
-Test(spawn, an_observed_workload_has_its_standard_streams_alone)
-{
-	hand_plan.profile.observes = 1;
-	SET_BYTES(argv, "ls\0/proc/self/fd");
-	expect_output("0\n1\n2\n3\n"); /* the last is that folder */
-	cr_expect_geq(observe_fd(), 0);
-	observe_begin(-1);
-}
-
-Test(spawn, an_observed_start_that_fails_leaves_nothing)
-{
-	const size_t before = fd_count_open();
-
-	hand_plan.profile.observes = 1;
-	SET_BYTES(argv, "no-such-program");
-	expect_failure(-ENOENT, STAGE_EXEC);
-	cr_expect_eq(observe_fd(), -1);
-	cr_expect_eq(fd_count_open(), before);
-}
-
-Test(spawn, no_room_for_a_listener_is_the_end_of_the_start)
-{
-	struct rlimit limit, none;
-	int error;
-
-	hand_plan.profile.observes = 1;
-	for (int fd = 0; fd < 3; fd++)
-		spawn.stdio[fd] = open("/dev/null", O_RDWR | O_CLOEXEC);
-	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	none = limit;
-	none.rlim_cur = 3;
-	pid = 0;
-	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-	error = start();
-	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	spawn_done(&spawn);
-	cr_expect_eq(error, -EMFILE);
-	cr_expect_eq(stage, STAGE_LISTENER);
-	cr_expect_eq(pid, 0);
 }
