@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a workload is refused, and how its result says so: to an agent, to a person, to a program."""
+import json
+import os
+import subprocess
+import unittest
+
+import leftovers
+import support
+
+MOUNT, SWAPON, PTRACE, KEYCTL, CLONE3 = 165, 167, 101, 250, 435
+NEVER = range(425, 428)  # io_uring_*
+
+CALLS = """
+import ctypes, os, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+def call(number, *arguments):
+    padded = [ctypes.c_long(a) for a in (*arguments, 0, 0, 0, 0, 0)[:6]]
+    result = libc.syscall(ctypes.c_long(number), *padded)
+    return ctypes.get_errno() if result == -1 else -result
+def calls(number, times, *arguments):
+    for _ in range(times):
+        if call(number, *arguments) != 1:
+            os._exit(99)
+"""
+
+
+def setUpModule():
+    if os.geteuid() == 0:
+        raise unittest.SkipTest("needs an ordinary user")
+    leftovers.become_reaper()
+    support.limits()
+
+
+def run_json(*command, options=()):
+    """`msp run --json`; the object."""
+    result = support.run(*command, options=["--json", *options])
+    return json.loads(result.stdout)
+
+
+def denials_of(code, options=()):
+    """What python code in a sandbox was refused, by operation and target: {(...): denial}."""
+    told = run_json("python3", "-c", CALLS + code, options=options)
+    if told["exit_code"] != 0:
+        raise AssertionError(told)
+    return {(item["operation"], item["target"]): item for item in told["denials"]}
+
+
+def counts_of(code, options=()):
+    return {name: item["count"] for (name, _), item in denials_of(code, options).items()}
+
+
+class Counting(unittest.TestCase):
+    def test_each_call_is_counted_once(self):
+        self.assertEqual(counts_of(f"calls({MOUNT}, 137); calls({SWAPON}, 1)"),
+                         {"mount": 137, "swapon": 1})
+
+    def test_an_ordinary_run_has_none(self):
+        for command in (["true"], ["sh", "-c", "ls / | sort >/tmp/x; cat /tmp/x"],
+                        ["python3", "-c", "import threading, subprocess, socket, tempfile\n"
+                         "subprocess.run(['true'])\n"
+                         "threading.Thread(target=print).start()\n"
+                         "tempfile.TemporaryFile().write(b'x')"]):
+            with self.subTest(command=command):
+                told = run_json(*command)
+                self.assertEqual((told["exit_code"], told["denials"]), (0, []))
+
+    def test_what_does_not_exist_is_not_a_denial(self):
+        self.assertEqual(counts_of(f"assert call({CLONE3}) == 38; assert call(2000) == 38"), {})
+
+    def test_of_all_threads(self):
+        self.assertEqual(counts_of(
+            f"threads = [threading.Thread(target=calls, args=({MOUNT}, 50)) for _ in range(16)]\n"
+            "for thread in threads: thread.start()\n"
+            "for thread in threads: thread.join()\n"), {"mount": 800})
+
+    def test_of_all_descendants(self):
+        self.assertEqual(counts_of(f"""
+def descend(depth):
+    calls({MOUNT}, 10)
+    if depth == 0:
+        return
+    for _ in range(2):
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            descend(depth - 1)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+descend(3)
+"""), {"mount": 10 * (1 + 2 + 4 + 8)})
+
+    def test_of_a_program_that_was_executed_in_a_session_of_its_own(self):
+        told = run_json("sh", "-c", "setsid -w unshare -U true; unshare -U true; exit 0")
+        self.assertEqual([(item["operation"], item["count"]) for item in told["denials"]],
+                         [("unshare", 2)])
+
+    def test_conditions_by_their_argument(self):
+        found = denials_of("import socket\n"
+                           "for family in (38, 40, 40):\n"
+                           "    assert call(41, family, 1) == 1\n"
+                           "assert call(16, 0, 0x5412) == 1\n"
+                           "assert call(16, 0, 0x5412 | 1 << 32) == 1\n")
+        self.assertEqual({key: item["count"] for key, item in found.items()},
+                         {("socket", "argument 1 = 0x26"): 1, ("socket", "argument 1 = 0x28"): 2,
+                          ("ioctl", "argument 2 = 0x5412"): 2})
+
+    def test_more_kinds_than_are_told_apart(self):
+        found = denials_of("for family in range(20, 60): assert call(41, family, 1) == 1\n")
+        self.assertEqual(len(found), 17)
+        self.assertEqual(found["more kinds", ""]["count"], 24)
+
+    def test_each_execution_has_its_own(self):
+        with support.Server(stderr=subprocess.DEVNULL) as server:
+            server.initialize()
+            numbers = [server.post("tools/call", {"name": "run_code", "arguments": {
+                "language": "python", "code": CALLS + f"calls({MOUNT}, {count})",
+                "yield_ms": support.YIELD_MS}}) for count in range(1, 9)]
+            for count, number in enumerate(numbers, 1):
+                result = server.answer(number)
+                denials = result["_meta"]["msp/execution"]["denials"]
+                self.assertEqual([item["count"] for item in denials], [count], result)
+
+    def test_of_a_terminal(self):
+        with support.Server(stderr=subprocess.DEVNULL) as server:
+            server.initialize()
+            result = server.call("run_command", command="unshare -U true; exit 4", tty=True)
+            self.assertIn("denied: unshare by seccomp", support.text_of(result))
+
+    def test_processes_beyond_the_limit(self):
+        told = run_json("python3", "-c", "import os, time\n"
+                        "try:\n"
+                        "    while True:\n"
+                        "        if os.fork() == 0:\n"
+                        "            time.sleep(0.4)\n"
+                        "            os._exit(0)\n"
+                        "except OSError:\n"
+                        "    time.sleep(0.3)\n"
+                        "    raise\n", options=["--profile", "strict"])
+        found = {item["operation"]: item for item in told["denials"]}
+        self.assertIn("processes", found, told)
+        self.assertEqual((found["processes"]["layer"], found["processes"]["rule"]),
+                         ("limits", "limits: pids: 64"))
+
+
+class Words(unittest.TestCase):
+    def test_what_no_profile_allows(self):
+        item, = denials_of(f"calls({MOUNT}, 2)").values()
+        self.assertEqual(item, {
+            "layer": "seccomp", "operation": "mount", "target": "", "count": 2,
+            "reason": "the file tree is fixed before a workload starts", "rule": "group mount",
+            "remedy": "no profile can allow it"})
+
+    def test_what_a_profile_may_allow_names_the_line(self):
+        item, = denials_of("assert call(41, 2, 1) == 1", ["--profile", "strict"]).values()
+        with open(os.path.join(support.ROOT, "policy", "profiles", "strict.yaml"),
+                  encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        self.assertRegex(item["rule"], r"^group network is not allowed \(strict\.yaml:\d+\)$")
+        line = int(item["rule"].rstrip(")").rpartition(":")[2])
+        self.assertIn("allow:", lines[line - 1])
+        self.assertEqual(item["remedy"], "seccomp: {add: [network]} in the operator's profile")
+
+    def test_an_agent_reads_two_lines(self):
+        with support.Server(stderr=subprocess.DEVNULL) as server:
+            server.initialize()
+            result = server.call("run_code", language="python", code=CALLS +
+                                 f"calls({MOUNT}, 3)\n"
+                                 f"for number in {list(NEVER)}: calls(number, 1)\nexit(5)")
+            lines = support.text_of(result).splitlines()
+            self.assertRegex(lines[-1], r"^\[exit 5 · [0-9.]+ s · no output\]$")
+            self.assertEqual(lines[:-1], [
+                "[denied: mount (3 times) by seccomp: the file tree is fixed before a workload "
+                "starts (group mount; no profile can allow it)",
+                "denied: io_uring_setup by seccomp: kernel interfaces with a record of faults that "
+                "no ordinary program needs (group kernel; no profile can allow it); and 2 more "
+                "kinds]"])
+            self.assertNotIn("structuredContent", result)
+            self.assertEqual(len(result["_meta"]["msp/execution"]["denials"]), 4)
+
+    def test_a_handle_tells_it_again(self):
+        with support.Server(stderr=subprocess.DEVNULL) as server:
+            server.initialize()
+            result = server.call("run_command", command="sleep 0.3; unshare -U true", yield_ms=1)
+            handle = result["_meta"]["msp/execution"]["handle"]
+            self.assertNotIn("denied:", support.text_of(result))
+            for _ in range(2):
+                result = server.call("read_output", handle=handle, wait_ms=20000)
+                self.assertIn("denied: unshare by seccomp", support.text_of(result))
+
+    def test_a_person_is_told_when_it_failed(self):
+        failed = support.run("unshare", "-U", "true")
+        self.assertEqual(failed.returncode, 1)
+        self.assertRegex(failed.stderr, r"(?m)^msp: run: denied: unshare by seccomp: .* no profile")
+        well = support.run("sh", "-c", "unshare -U true 2>/dev/null; exit 0")
+        self.assertEqual((well.returncode, well.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
