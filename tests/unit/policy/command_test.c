@@ -177,6 +177,24 @@ Test(command, check_and_show)
 	expect_in("out", "usage: msp-policy COMMAND");
 }
 
+Test(command, explain)
+{
+	cr_expect_eq(run("explain", "default", "write /etc/passwd", "syscall mount"), 0);
+	expect_in("out", "refused: write /etc/passwd: read-only file system (EROFS)\nrule: files: "
+			 "/etc/passwd, file, read-only (");
+	expect_in("out", "\nrefused: syscall mount: operation not permitted (EPERM)\nrule: ");
+	cr_expect_eq(run("explain", "default", "list", "/tmp"), 0);
+	expect_in("out", "allowed: list /tmp\n");
+	cr_expect_eq(run("explain", "default", "list /tmp", "chmod /tmp"), 64);
+	expect_in("out", "allowed: list /tmp\n");
+	expect_in("error", "msp-policy: chmod /tmp: an operation is one of: read PATH");
+	cr_expect_eq(run("explain", "nobody", "list /tmp"), 64);
+	expect_in("error", "there is no profile nobody");
+	cr_expect_eq(run("explain", "_helper", "list /tmp"), 64);
+	cr_expect_eq(run("explain", "default"), 64);
+	expect_in("error", "missing argument of explain");
+}
+
 Test(command, diff_says_by_its_exit_code_whether_there_is_a_difference)
 {
 	struct buffer text;

@@ -115,22 +115,52 @@ static void expect_text(const char *part)
 	cr_expect_not_null(strstr(lines, part), "\"%s\" is not in: %s", part, lines);
 }
 
+/* What was printed, but for where the rule stands: built-in files change. */
+static void expect_lines(const char *first, const char *second)
+{
+	char expected[DECISION_TEXT_MAX], place[256];
+
+	(void)snprintf(place, sizeof(place), "(%s:%u)",
+		       plan_string(&builtin.plan, decision.origin.file), decision.origin.line);
+	(void)snprintf(expected, sizeof(expected), "%s\nrule: %s %s%s", first, second, place,
+		       strstr(lines, place) != NULL ? strstr(lines, place) + strlen(place) : "");
+	cr_expect_str_eq(lines, expected);
+	cr_expect_neq(decision.origin.file, 0);
+	cr_expect_gt(decision.origin.line, 0);
+}
+
 Test(decide, the_text)
 {
 	ask("default", "write /etc/passwd");
-	cr_expect_str_eq(lines, "refused: write /etc/passwd: read-only file system (EROFS)\n"
-				"rule: files: /etc/passwd, file, read-only (default.yaml:35); "
-				"remedy: in a profile, files: [{at: /etc/passwd, kind: file, text: "
-				"...}]");
+	expect_lines("refused: write /etc/passwd: read-only file system (EROFS)",
+		     "files: /etc/passwd, file, read-only");
+	expect_text("; remedy: in a profile, files: [{at: /etc/passwd, kind: file, text: ...}]");
 	ask("default", "create /tmp/x");
-	cr_expect_str_eq(lines, "allowed: create /tmp/x\nrule: files: /tmp, tmpfs "
-				"(default.yaml:102)");
+	expect_lines("allowed: create /tmp/x", "files: /tmp, tmpfs");
+	cr_expect_null(strstr(lines, "remedy"));
 	ask("default", "read /usr/bin/env");
-	expect_text("allowed: read /usr/bin/env, if the host has it and its mode lets this user\n");
+	expect_lines("allowed: read /usr/bin/env, if the host has it and its mode lets this user",
+		     "files: /usr, bind");
+	ask("default", "read /root/x");
+	cr_expect_str_eq(lines, "absent: read /root/x: no such file or directory (ENOENT)\n"
+				"rule: files: no entry makes /root; remedy: in a profile, files: "
+				"[{at: /root/x, kind: bind}] shows the host's, if it is not "
+				"protected; landlock: [{path: /root/x, rights: [read]}] opens it");
+}
+
+/* The entry of the profile that says it, not of the one that it extends. */
+Test(decide, origins)
+{
+	ask("default", "create /tmp/x");
+	cr_expect_str_eq(plan_string(&builtin.plan, decision.origin.file), "default.yaml");
 	ask("strict", "create /tmp/x");
-	expect_text("(strict.yaml:12)");
+	cr_expect_str_eq(plan_string(&builtin.plan, decision.origin.file), "strict.yaml");
 	ask("strict", "create /var/tmp/../tmp/x");
-	expect_text("(strict.yaml:12)");
+	cr_expect_str_eq(plan_string(&builtin.plan, decision.origin.file), "strict.yaml");
+	ask("strict", "read /usr/x");
+	cr_expect_str_eq(plan_string(&builtin.plan, decision.origin.file), "default.yaml");
+	ask("od2", "read /data/x");
+	expect_text("(od2.yaml:6)");
 }
 
 /* A rule is on an inode: the host's /usr is the same at /data. What lies above a bind is what is
