@@ -80,12 +80,10 @@ void decision_refuse(struct decision *ret, const char *layer, int error)
 int decide(const struct plan *plan, const struct plan_profile *profile,
 	   const struct operation *operation, struct decision *ret)
 {
-	const struct question question = { plan, profile, operation, ret };
-
 	if ((unsigned int)operation->kind >= OPERATION_KIND_COUNT)
 		return -EINVAL;
 	*ret = (struct decision){ .layer = "mounts" };
-	parts[operation->kind](&question);
+	parts[operation->kind](&(const struct question){ plan, profile, operation, ret });
 	return 0;
 }
 
@@ -110,44 +108,38 @@ const char *decision_error_name(int error)
 	return find_error(error)->name;
 }
 
-struct lines {
-	char *text;
-	size_t used;
-};
-
-static void PRINTF_LIKE(2, 3) add(struct lines *lines, const char *format, ...)
+static void PRINTF_LIKE(3, 4) add(char *text, size_t *used, const char *format, ...)
 {
 	va_list arguments;
 	int length;
 
 	va_start(arguments, format);
-	length = vsnprintf(lines->text + lines->used, DECISION_TEXT_MAX - lines->used, format,
-			   arguments);
+	length = vsnprintf(text + *used, DECISION_TEXT_MAX - *used, format, arguments);
 	va_end(arguments);
 	if (length > 0)
-		lines->used += (size_t)length;
-	if (lines->used >= DECISION_TEXT_MAX) /* the name of a file of an absurd length */
-		lines->used = DECISION_TEXT_MAX - 1;
+		*used += (size_t)length;
+	if (*used >= DECISION_TEXT_MAX) /* the name of a file of an absurd length */
+		*used = DECISION_TEXT_MAX - 1;
 }
 
 void decision_print(const struct plan *plan, const struct operation *operation,
 		    const struct decision *decision, char text[DECISION_TEXT_MAX])
 {
-	struct lines lines = { .text = text };
 	const struct error_text *error = find_error(decision->error);
 	const bool is_allowed = decision->answer <= DECISION_CONDITIONAL;
+	size_t used = 0;
 
-	add(&lines, "%s: %s",
+	add(text, &used, "%s: %s",
 	    is_allowed ? answer_names[DECISION_ALLOWED] : answer_names[decision->answer],
 	    operation->text);
 	if (decision->condition[0] != '\0')
-		add(&lines, ", %s", decision->condition);
+		add(text, &used, ", %s", decision->condition);
 	if (error->error != 0)
-		add(&lines, ": %s (%s)", error->text, error->name);
-	add(&lines, "\nrule: %s", decision->rule);
+		add(text, &used, ": %s (%s)", error->text, error->name);
+	add(text, &used, "\nrule: %s", decision->rule);
 	if (decision->origin.file != 0)
-		add(&lines, " (%s:%u)", plan_string(plan, decision->origin.file),
+		add(text, &used, " (%s:%u)", plan_string(plan, decision->origin.file),
 		    decision->origin.line);
 	if (decision->remedy[0] != '\0')
-		add(&lines, "; remedy: %s", decision->remedy);
+		add(text, &used, "; remedy: %s", decision->remedy);
 }
