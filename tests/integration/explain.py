@@ -158,7 +158,8 @@ def done(profile, operations):
     """What comes of each in a sandbox."""
     with open(ACTS, encoding="ascii") as file:
         program = file.read()
-    result = support.run("python3", "-c", program, options=("--profile", profile),
+    result = support.run("python3", "-c", program, timeout=120,
+                         options=("--profile", profile, "--timeout", "60"),
                          input=json.dumps(operations))
     if result.returncode != 0:
         raise AssertionError(result.stderr)
