@@ -62,7 +62,8 @@ static bool is_noexec(const struct plan_mount *mount)
 static bool is_directory(const struct plan_mount *record)
 {
 	return record->kind == PLAN_DIRECTORY || record->kind == PLAN_TMPFS ||
-	       record->kind == PLAN_PROC || record->kind == PLAN_DEVPTS;
+	       record->kind == PLAN_PROC || record->kind == PLAN_DEVPTS ||
+	       record->kind == PLAN_OVERLAY;
 }
 
 /* The root, or what a record makes, as a directory. */
@@ -503,6 +504,8 @@ static const char *condition_of(const struct act *act)
 		return "if the kernel has it and lets this user";
 	if (mount != NULL && mount->kind == PLAN_DEVPTS && place->state == PLACE_INSIDE)
 		return "if the terminal is there";
+	if (mount != NULL && mount_is_host(mount) && act->kind->is_of_parent)
+		return "if its directory lets this user";
 	if (mount != NULL && mount_is_host(mount))
 		return act->question->operation->kind == OPERATION_EXEC
 			       ? "if the host has it as a program that this user may execute"

@@ -195,7 +195,8 @@ static void decide_socket_file(const struct question *question)
 	struct place place;
 
 	place_find(question->plan, question->profile, question->operation->target, true, &place);
-	if (place.state == PLACE_THERE && (place.record == NULL || !mount_is_host(place.record))) {
+	if (place.state == PLACE_THERE &&
+	    (place.record == NULL || place.record->kind != PLAN_BIND)) {
 		decide_known_file(question, &place);
 		return;
 	}
@@ -214,7 +215,7 @@ static void decide_socket_file(const struct question *question)
 	DECISION_SAY(ret->rule, "files: %s, %s", plan_string(question->plan, place.cover->target),
 		     mount_kind_name(place.cover));
 	DECISION_SAY(ret->condition, "%s",
-		     mount_is_host(place.cover)
+		     place.cover->kind == PLAN_BIND
 			     ? "if the host has a socket there that this user may write to"
 			     : "if something of this sandbox listens there");
 	decision_allow(ret, "mounts");

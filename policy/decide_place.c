@@ -40,10 +40,17 @@ struct walk {
 };
 
 static const char *const kind_names[PLAN_MOUNT_KIND_COUNT] = {
-	[PLAN_DIRECTORY] = "directory", [PLAN_SYMLINK] = "symlink", [PLAN_FILE] = "file",
-	[PLAN_COPY] = "copy",           [PLAN_BIND] = "bind",       [PLAN_DEVICE] = "device",
-	[PLAN_TMPFS] = "tmpfs",         [PLAN_PROC] = "proc",       [PLAN_DEVPTS] = "devpts",
+	[PLAN_DIRECTORY] = "directory",
+	[PLAN_SYMLINK] = "symlink",
+	[PLAN_FILE] = "file",
+	[PLAN_COPY] = "copy",
+	[PLAN_BIND] = "bind",
+	[PLAN_DEVICE] = "device",
+	[PLAN_TMPFS] = "tmpfs",
+	[PLAN_PROC] = "proc",
+	[PLAN_DEVPTS] = "devpts",
 	[PLAN_MASK] = "mask",
+	[PLAN_OVERLAY] = "copy-on-write bind",
 };
 
 static const struct right {
@@ -57,14 +64,12 @@ static const struct right {
 
 const char *mount_kind_name(const struct plan_mount *mount)
 {
-	const char *name = kind_names[mount->kind];
-
-	return name != NULL ? name : "copy-on-write bind";
+	return kind_names[mount->kind];
 }
 
 bool mount_is_host(const struct plan_mount *mount)
 {
-	return mount->kind == PLAN_BIND || mount->kind > PLAN_MASK;
+	return mount->kind == PLAN_BIND || mount->kind == PLAN_OVERLAY;
 }
 
 /* The others make something in the tree that is there. */
@@ -253,14 +258,15 @@ void place_find(const struct plan *plan, const struct plan_profile *profile, con
 }
 
 /* What an inode is called where it comes from: the host's path, or, of the sandbox's own, its path
- * there behind a ':', with which no path of the host's begins. */
+ * there behind a ':', with which no path of the host's begins. What is shown copy-on-write has
+ * inodes of its own. */
 static void identify(const struct walk *walk, const struct level *level,
 		     char name[2 * PLACE_PATH_MAX])
 {
 	const char *source = ":", *target = "";
 
 	if (level->cover != NULL &&
-	    (mount_is_host(level->cover) || level->cover->kind == PLAN_DEVICE)) {
+	    (level->cover->kind == PLAN_BIND || level->cover->kind == PLAN_DEVICE)) {
 		source = plan_string(walk->plan, level->cover->source);
 		target = plan_string(walk->plan, level->cover->target);
 	}

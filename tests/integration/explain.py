@@ -7,7 +7,9 @@ import functools
 import json
 import os
 import re
+import shlex
 import shutil
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -276,36 +278,122 @@ NARROW_CASES = (
 )
 
 
-class Narrow(unittest.TestCase):
-    """A profile of an operator's, in a copy of the programs."""
+# Directories of the operator's, each with what prepare_host() makes.
+SHOWN = """profiles:
+- name: shown
+  extends: default
+  description: what an operator shows of the host
+  files:
+    - {{at: /srv/ro, kind: bind, from: {0}/ro}}
+    - {{at: /srv/rw, kind: bind, from: {0}/rw, access: writable}}
+    - {{at: /srv/cow, kind: bind, from: {0}/cow, access: copy-on-write, size: 1M, inodes: 1K}}
+    - {{at: /srv/twin, kind: bind, from: {0}/rw, access: writable}}
+    - {{at: /srv/copy, kind: bind, from: {0}/rw, access: copy-on-write, size: 1M, inodes: 1K}}
+    - {{at: /srv/dark, kind: bind, from: {0}/ro}}
+    - {{at: /srv/part, kind: bind, from: {0}/rw/folder, access: writable}}
+  landlock:
+    - {{path: /srv/rw, rights: [read, write, create, execute]}}
+    - {{path: /srv/ro/folder, rights: [read]}}
+    - {{path: /srv/cow, rights: [read, write, create]}}
+"""
+SHOWN_PLACES = ("ro", "rw", "cow", "twin", "copy", "dark")
+SHOWN_ACTS = ("read /srv/{0}/file", "list /srv/{0}", "write /srv/{0}/file",
+              "create /srv/{0}/new-{0}", "exec /srv/{0}/program", "delete /srv/{0}/old-{0}", "read /srv/{0}/folder/file",
+              "list /srv/{0}/folder", "delete /srv/{0}", "create /srv/{0}")
+SHOWN_CASES = (
+    ("read /srv/rw/nothing", False), ("write /srv/cow/nothing", False), ("write /srv/cow",),
+    ("read /srv/cow",), ("exec /srv/cow",), ("read /srv/part/file",), ("write /srv/part/file",),
+    ("connect unix:/srv/cow",), ("connect unix:/srv/ro/socket",), ("connect unix:/srv/rw/socket",),
+    ("connect unix:/srv/cow/socket", False), ("connect unix:/srv/rw/file", False),
+    ("create /srv/new",), ("list /srv",),
+)
 
-    def setUp(self):
-        self.folder = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.folder)
+
+def prepare_host(folder):
+    """Returns the sockets, which listen as long as they are held."""
+    held = []
+    for name in ("ro", "rw", "cow"):
+        place = os.path.join(folder, name)
+        os.makedirs(os.path.join(place, "folder"))
+        for file in ("file", "folder/file", *("old-" + other for other in SHOWN_PLACES)):
+            with open(os.path.join(place, file), "w", encoding="ascii") as out:
+                out.write("x")
+        shutil.copy("/usr/bin/true", os.path.join(place, "program"))
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(os.path.join(place, "socket"))
+        server.listen()
+        held.append(server)
+    return held
+
+
+class Installed(unittest.TestCase):
+    """Profiles of an operator's, in a copy of the programs; asked through the protocol."""
+
+    def install(self, text):
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
         support.limits()  # of the programs as they are
         for name in os.listdir(support.BIN):
-            shutil.copy(os.path.join(support.BIN, name), self.folder)
-        source = os.path.join(self.folder, "narrow.yaml")
+            shutil.copy(os.path.join(support.BIN, name), folder)
+        source = os.path.join(folder, "config.yaml")
         with open(source, "w", encoding="ascii") as file:
-            file.write(NARROW)
-        subprocess.run([POLICY, "compile", "-o", os.path.join(self.folder, "builtin.policy"),
+            file.write(text)
+        subprocess.run([POLICY, "compile", "-o", os.path.join(folder, "builtin.policy"),
                         "--config", source], check=True)
-        patch = unittest.mock.patch.object(support, "MSP", os.path.join(self.folder, "msp"))
+        patch = unittest.mock.patch.object(support, "MSP", os.path.join(folder, "msp"))
         patch.start()
         self.addCleanup(patch.stop)
 
-    def test_narrow(self):
+    def check(self, profile, rows):
         rows = [(row[0], row[1] if len(row) > 1 else True, row[2] if len(row) > 2 else ())
-                for row in NARROW_CASES]
-        outcomes = done("narrow", [(row[0], row[2]) for row in rows])
+                for row in rows]
+        outcomes = done(profile, [(row[0], row[2]) for row in rows])
         with support.Server() as server:
             server.initialize()
             for (operation, holds, _), outcome in zip(rows, outcomes):
-                text = support.text_of(server.call("explain_policy", profile="narrow",
+                text = support.text_of(server.call("explain_policy", profile=profile,
                                                    operation=operation))
                 with self.subTest(operation=operation, holds=holds):
                     problem = contradiction(text, outcome, holds)
                     self.assertIsNone(problem, f"{outcome} happened, and it {problem}:\n{text}")
+
+    def test_corners(self):
+        self.install(NARROW)
+        self.check("narrow", NARROW_CASES)
+
+    def test_directories_of_the_operators(self):
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        held = prepare_host(folder)
+        self.addCleanup(lambda: [server.close() for server in held])
+        self.install(SHOWN.format(folder))
+        self.check("shown", [(act.format(place),) for place in SHOWN_PLACES for act in SHOWN_ACTS
+                             ] + list(SHOWN_CASES))
+
+
+class Documents(unittest.TestCase):
+    """What the documents show is what is printed, but for line breaks and line numbers."""
+
+    def flat(self, text):
+        return re.sub(r"\.yaml:\d+", ".yaml:N", " ".join(text.split()))
+
+    def check(self, name):
+        shown = 0
+        with open(os.path.join(support.ROOT, name), encoding="utf-8") as file:
+            blocks = re.findall(r"^```console\n(.*?)^```", file.read(), re.M | re.S)
+        for block in blocks:
+            for command, output in re.findall(r"^\$ msp-policy explain (.*)\n((?:[^$].*\n)*)",
+                                              block, re.M):
+                result = subprocess.run([POLICY, "explain", *shlex.split(command)], check=True,
+                                        capture_output=True, text=True)
+                self.assertEqual(self.flat(output), self.flat(result.stdout), command)
+                shown += 1
+        self.assertGreater(shown, 0)
+
+    def test_examples(self):
+        for name in ("README.md", "docs/policy.md"):
+            with self.subTest(name=name):
+                self.check(name)
 
 
 class Tool(unittest.TestCase):

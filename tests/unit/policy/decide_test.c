@@ -160,7 +160,7 @@ Test(decide, origins)
 	ask("strict", "read /usr/x");
 	cr_expect_str_eq(plan_string(&builtin.plan, decision.origin.file), "default.yaml");
 	ask("od2", "read /data/x");
-	expect_text("(od2.yaml:6)");
+	expect_text("(od2.yaml:7)");
 }
 
 /* A rule is on an inode: the host's /usr is the same at /data. What lies above a bind is what is
