@@ -18,21 +18,27 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char corners[] = "name: corners\n"
-			      "extends: default\n"
-			      "description: what the shipped ones lack\n"
-			      "files:\n"
-			      "  - {at: /data, kind: bind, from: /usr}\n"
-			      "  - {at: /data/x, kind: mask, optional: true}\n"
-			      "  - {at: /a/b/c, kind: tmpfs, size: 1M, inodes: 1K, mode: 0500}\n"
-			      "  - {at: /closed, kind: directory, mode: 0600}\n"
-			      "  - {at: /loop, kind: symlink, to: loop/loop}\n"
-			      "  - {at: /up, kind: symlink, to: ../a/../../a/b//c/.}\n"
-			      "  - {at: /a/again, kind: symlink, to: ../up/../again/x}\n"
-			      "landlock:\n"
-			      "  - {path: /up, rights: [read]}\n"
-			      "  - {path: /loop, rights: [read]}\n"
-			      "seccomp: {allow: [basic, files, network], refuse: [unlinkat]}\n";
+static const char corners[] =
+	"profiles:\n"
+	"- name: corners\n"
+	"  extends: default\n"
+	"  description: what the shipped ones lack\n"
+	"  files:\n"
+	"    - {at: /data, kind: bind, from: /usr}\n"
+	"    - {at: /data/x, kind: mask, optional: true}\n"
+	"    - {at: /rw, kind: bind, from: /srv/x, access: writable}\n"
+	"    - {at: /cow, kind: bind, from: /srv/x, access: copy-on-write, size: 1M, inodes: 1K}\n"
+	"    - {at: /a/b/c, kind: tmpfs, size: 1M, inodes: 1K, mode: 0500}\n"
+	"    - {at: /closed, kind: directory, mode: 0600}\n"
+	"    - {at: /loop, kind: symlink, to: loop/loop}\n"
+	"    - {at: /up, kind: symlink, to: ../a/../../a/b//c/.}\n"
+	"    - {at: /a/again, kind: symlink, to: ../up/../again/x}\n"
+	"  landlock:\n"
+	"    - {path: /up, rights: [read]}\n"
+	"    - {path: /loop, rights: [read]}\n"
+	"    - {path: /rw, rights: [read, write, create]}\n"
+	"    - {path: /cow/x, rights: [execute]}\n"
+	"  seccomp: {allow: [basic, files, network], refuse: [unlinkat]}\n";
 
 static const struct plan *make_plan(void)
 {
