@@ -165,8 +165,7 @@ static int check_device(int source, const struct plan_mount *mount)
 
 static int bind_host(struct tree *tree, const struct plan_mount *mount)
 {
-	const bool is_writable =
-		mount->kind == PLAN_BIND && !(mount->attributes & MOUNT_ATTR_RDONLY);
+	const bool may_write = mount->kind == PLAN_BIND && !(mount->attributes & MOUNT_ATTR_RDONLY);
 	int source = open_source(tree, mount, O_PATH);
 	int error;
 	int clone;
@@ -176,7 +175,7 @@ static int bind_host(struct tree *tree, const struct plan_mount *mount)
 	error = check_device(source, mount);
 	clone = error ? error : mount_clone(source, mount->attributes | LAYER_READ_ONLY);
 	error = clone < 0 ? clone : attach(tree, clone, plan_string(tree->plan, mount->target));
-	if (!error && is_writable)
+	if (!error && may_write)
 		tree->writable[tree->writable_count++] = clone;
 	else
 		fd_close(&clone);
@@ -340,14 +339,13 @@ int mounts_build_base(const struct plan *plan, uint32_t index, int host, const s
 	struct tree tree = { plan, index, -1, host, shown, { -1 }, 0 };
 	struct text path = { .used = 0 };
 	int error = 0;
-	int made;
 
 	*ret_stage = STAGE_BASE;
 	base_path(&path, plan, index);
 	tree.root = new_small_tmpfs();
 	if (tree.root < 0)
 		return tree.root;
-	made = mkdir(path.bytes, 0755);
+	const int made = mkdir(path.bytes, 0755);
 	if (made != 0 ||
 	    kernel_move_mount(tree.root, AT_FDCWD, path.bytes, MOVE_MOUNT_F_EMPTY_PATH) != 0)
 		error = -errno;
