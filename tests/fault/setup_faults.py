@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "integration"), os.path.join(HERE, "..", "attack")]
 import figures  # noqa: E402  (their folders are known from here on)
 import leftovers  # noqa: E402
+import plans  # noqa: E402
 import probes  # noqa: E402
 import support  # noqa: E402
 
@@ -41,6 +42,11 @@ MUST = {
         landlock_add_rule clone3 signalfd4 rt_sigprocmask dup3 close_range socketpair""",
     "workload": """setpgid dup2 prlimit64 capset prctl landlock_restrict_self dup3 close_range
         chdir seccomp sendmsg rt_sigprocmask""",
+}
+# The same for what a profile of the operator's adds.
+MUST_SHOWN = {
+    "factory": "openat2 open_tree move_mount mount_setattr mkdir mkdirat mknodat",
+    "init": "fsopen fsconfig fsmount open_tree move_mount mount_setattr openat2 fchdir mkdir",
 }
 ERRORS = {"EPERM": errno.EPERM, "ENOMEM": errno.ENOMEM}
 OTHER_ERRORS = {"clone3": "EAGAIN", "landlock_create_ruleset": "ENOSYS", "seccomp": "EINVAL",
@@ -82,12 +88,12 @@ def end_tree(process):
             pass
 
 
-def run_traced(role, call, number, error):
+def run_traced(role, call, number, error, msp=support.MSP):
     """`msp run` of the probe with that failure; (exit code or None, output, errors, report)."""
     handle, report = tempfile.mkstemp(dir=probes.scratch())
     os.close(handle)
     process = subprocess.Popen(
-        [INJECT, report, str(role), call, str(number), str(error), support.MSP, *COMMAND,
+        [INJECT, report, str(role), call, str(number), str(error), msp, *COMMAND,
          *support.limits(), "--", "/probe/probe", "less-confined"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
@@ -103,13 +109,21 @@ def run_traced(role, call, number, error):
     return code, output, errors, text
 
 
-class Injected(unittest.TestCase):
+class Injecting(unittest.TestCase):
     """A tracer makes the chosen call of the chosen process fail."""
+
+    must = MUST
+    what = ""
+
+    @classmethod
+    def program(cls):
+        return support.MSP
 
     @classmethod
     def setUpClass(cls):
         cls.stages = stages()
-        code, _, errors, report = run_traced(0, "unshare", 0, 0)
+        cls.msp = cls.program()
+        code, _, errors, report = run_traced(0, "unshare", 0, 0, cls.msp)
         if code != REFUSED_PROBE:
             raise unittest.SkipTest(f"nothing can be traced here: {errors}")
         cls.counts = {(ROLES[int(role) - 1], call): int(count) for role, call, count in
@@ -117,11 +131,11 @@ class Injected(unittest.TestCase):
 
     def inject(self, role, call, number, error):
         code, output, errors, report = run_traced(ROLES.index(role) + 1, call, number,
-                                                  getattr(errno, error))
+                                                  getattr(errno, error), self.msp)
         return Result(role, call, number, error, code, output, errors, report.startswith("hit"))
 
     def plan(self, role):
-        for call in MUST[role].split():
+        for call in self.must[role].split():
             count = self.counts.get((role, call), 0)
             numbers = sorted({1, count, *(1 + i * count // POSITIONS for i in range(POSITIONS))})
             for number in numbers if count else ():
@@ -152,12 +166,14 @@ class Injected(unittest.TestCase):
                 with self.subTest(role=role, call=result.call, number=result.number,
                                   error=result.error):
                     ended += self.check(result)
-        self.assertGreater(ended, len(MUST[role].split()), "hardly any call was made to fail")
+        self.assertGreater(ended, len(self.must[role].split()), "hardly any call was made to fail")
         self.assertIsNotNone(leftovers.wait_gone(time.monotonic()))
-        figures.record("calls", what=f"set-up, {role}", cases=len(futures), ended=ended,
+        figures.record("calls", what=f"set-up, {role}{self.what}", cases=len(futures), ended=ended,
                        survived=len(futures) - ended)
         print(f"{role}: {len(futures)} failures, {ended} ended the start", file=sys.stderr)
 
+
+class Injected(Injecting):
     def test_supervisor(self):
         self.run_role("supervisor")
 
@@ -189,6 +205,32 @@ class Injected(unittest.TestCase):
             result = self.inject("supervisor", "landlock_create_ruleset", 1, error)
             self.assertEqual(result.code, 78, result)
             self.assertIn("Landlock", result.errors)
+
+
+class InjectedShown(Injecting):
+    """With a folder of the host's that is read-only, one that can be written, and one that is
+    copied when it is written to."""
+
+    must = MUST_SHOWN
+    what = ", files of the host"
+
+    @classmethod
+    def program(cls):
+        data = tempfile.mkdtemp(dir=probes.scratch())
+        return plans.programs(tempfile.mkdtemp(dir=probes.scratch()),
+                              ("bind", "default", data, "/shown"),
+                              ("writable", "default", data, "/writable"),
+                              ("overlay", "default", data, "/copied"))
+
+    def test_each_call_is_there(self):
+        self.assertEqual([(role, call) for role, calls in self.must.items()
+                          for call in calls.split() if not self.counts.get((role, call))], [])
+
+    def test_factory(self):
+        self.run_role("factory")
+
+    def test_init(self):
+        self.run_role("init")
 
 
 class Starved(unittest.TestCase):
