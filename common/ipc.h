@@ -105,6 +105,7 @@ struct ipc_supervisor_start {
 	uint32_t limits;       /* enum limits_mode that the operator accepts */
 	uint32_t executions;   /* most at once, 1 to EXECUTIONS_MAX */
 	uint64_t memory_bytes; /* most that all sandboxes together may use; 0: no such limit */
+	char default_profile[IPC_NAME_MAX]; /* of requests that name none; empty: the plan's */
 };
 
 /* fd: a cgroup v2 directory with cpu, memory and pids enabled for its children, ours to fill */
@@ -211,6 +212,7 @@ struct ipc_welcome {
 	uint8_t schema[IPC_SCHEMA_BYTES];
 	uint32_t landlock_abi;
 	uint32_t limits; /* enum limits_mode in force */
+	char default_profile[IPC_NAME_MAX];
 	uint32_t profiles_size;
 	uint8_t profiles[IPC_LIST_MAX];
 	uint32_t languages_size;
@@ -225,8 +227,8 @@ struct ipc_execution_start {
 	uint32_t use_tty;  /* 1: a terminal of the sandbox's own; execution_tty follows */
 	uint32_t tty_rows; /* its size at first; 0: unknown */
 	uint32_t tty_columns;
-	char profile[IPC_NAME_MAX];
-	char cwd[IPC_PATH_MAX]; /* empty: the profile's */
+	char profile[IPC_NAME_MAX]; /* empty: the default one */
+	char cwd[IPC_PATH_MAX];     /* empty: the profile's */
 	uint32_t argv_size;
 	uint8_t argv[IPC_ARGV_MAX]; /* NUL after each argument */
 	uint32_t environment_size;
@@ -237,7 +239,7 @@ struct ipc_execution_start {
 struct ipc_code_start {
 	uint64_t request;
 	uint32_t timeout_ms;
-	char profile[IPC_NAME_MAX];
+	char profile[IPC_NAME_MAX]; /* empty: the default one */
 	char language[IPC_NAME_MAX];
 	char cwd[IPC_PATH_MAX];
 	uint32_t argv_size;
@@ -303,6 +305,7 @@ struct ipc_execution_tty {
 /* fd: the sealed plan that holds for what is asked from now on; the rest as in the welcome. */
 struct ipc_policy_changed {
 	uint32_t generation; /* counted from 1 */
+	char default_profile[IPC_NAME_MAX];
 	uint32_t profiles_size;
 	uint8_t profiles[IPC_LIST_MAX];
 	uint32_t languages_size;

@@ -24,6 +24,7 @@ static const struct ipc_field ipc_supervisor_start_fields[] = {
 	FIELD(U32, ipc_supervisor_start, limits),
 	FIELD(U32, ipc_supervisor_start, executions),
 	FIELD(U64, ipc_supervisor_start, memory_bytes),
+	FIELD(OPT, ipc_supervisor_start, default_profile),
 };
 static const struct ipc_field ipc_supervisor_cgroup_fields[] = {
 	FIELD(U32, ipc_supervisor_cgroup, has_io),
@@ -98,6 +99,7 @@ static const struct ipc_field ipc_welcome_fields[] = {
 	FIELD(RAW, ipc_welcome, schema),
 	FIELD(U32, ipc_welcome, landlock_abi),
 	FIELD(U32, ipc_welcome, limits),
+	FIELD(STR, ipc_welcome, default_profile),
 	BYTES(ipc_welcome, profiles),
 	BYTES(ipc_welcome, languages),
 };
@@ -108,7 +110,7 @@ static const struct ipc_field ipc_execution_start_fields[] = {
 	FIELD(U32, ipc_execution_start, use_tty),
 	FIELD(U32, ipc_execution_start, tty_rows),
 	FIELD(U32, ipc_execution_start, tty_columns),
-	FIELD(STR, ipc_execution_start, profile),
+	FIELD(OPT, ipc_execution_start, profile),
 	FIELD(OPT, ipc_execution_start, cwd),
 	BYTES(ipc_execution_start, argv),
 	BYTES(ipc_execution_start, environment),
@@ -116,7 +118,7 @@ static const struct ipc_field ipc_execution_start_fields[] = {
 static const struct ipc_field ipc_code_start_fields[] = {
 	FIELD(U64, ipc_code_start, request),
 	FIELD(U32, ipc_code_start, timeout_ms),
-	FIELD(STR, ipc_code_start, profile),
+	FIELD(OPT, ipc_code_start, profile),
 	FIELD(STR, ipc_code_start, language),
 	FIELD(OPT, ipc_code_start, cwd),
 	BYTES(ipc_code_start, argv),
@@ -153,6 +155,7 @@ static const struct ipc_field ipc_execution_tty_fields[] = {
 };
 static const struct ipc_field ipc_policy_changed_fields[] = {
 	FIELD(U32, ipc_policy_changed, generation),
+	FIELD(STR, ipc_policy_changed, default_profile),
 	BYTES(ipc_policy_changed, profiles),
 	BYTES(ipc_policy_changed, languages),
 };

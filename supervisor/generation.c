@@ -2,6 +2,7 @@
 #include "generation.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -74,7 +75,8 @@ static bool is_profile_possible(const struct plan *plan, const struct plan_profi
 			 "has %d: run a newer kernel or lower requirements.landlock in the "
 			 "operator's policy",
 			 name, profile->landlock_abi_min, supervisor.landlock_abi);
-	else if (supervisor.cgroup < 0 && !supervisor.accepts_fallback && !profile->limits_fallback)
+	else if (supervisor.cgroup < 0 && !supervisor.accepts_fallback &&
+		 !plan_header(plan)->limits_fallback && !profile->limits_fallback)
 		log_line("profile %s requires a delegated cgroup v2 with cpu, memory and pids, and "
 			 "there is none here: see 'msp doctor', or accept weaker limits with "
 			 "--limits=fallback",
@@ -84,8 +86,45 @@ static bool is_profile_possible(const struct plan *plan, const struct plan_profi
 	return false;
 }
 
+/* The profile that a request without a name means, or -1. What the launcher was told comes first.
+ */
+static int find_default(const struct plan *plan)
+{
+	const char *name = supervisor.default_name;
+	int index;
+
+	if (!name[0])
+		name = plan_string(plan, plan_header(plan)->default_profile);
+	index = strlen(name) < IPC_NAME_MAX ? plan_profile_find(plan, name) : -1;
+	return index >= 0 && !plan_is_internal(plan, plan_profile(plan, (uint32_t)index)) ? index
+											  : -1;
+}
+
+static void explain_default(const struct plan *plan)
+{
+	const char *name = supervisor.default_name;
+	char names[IPC_LIST_MAX] = "";
+	size_t used = 0;
+
+	if (!name[0])
+		name = plan_string(plan, plan_header(plan)->default_profile);
+	for (uint32_t i = 0; i < plan_profile_count(plan) && used < sizeof(names); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+
+		if (!plan_is_internal(plan, profile))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+						 used > 0 ? ", " : "",
+						 plan_string(plan, profile->name));
+	}
+	log_line("there is no profile '%.100s' to be the default one; there are: %s", name, names);
+}
+
 bool generation_is_possible(const struct plan *plan)
 {
+	if (find_default(plan) < 0) {
+		explain_default(plan);
+		return false;
+	}
 	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
 		if (!is_profile_possible(plan, plan_profile(plan, i)))
 			return false;
@@ -109,6 +148,7 @@ static void enforce(uint32_t slot, const struct plan *plan, int fd)
 	supervisor.generations[slot].plan.slot = slot;
 	supervisor.plan = supervisor.generations[slot].plan;
 	supervisor.plan_fd = fd;
+	supervisor.default_profile = (uint32_t)find_default(plan);
 	supervisor.generation++;
 }
 

@@ -12,8 +12,8 @@
 #include "common/channel.h"
 #include "common/plan.h"
 
-/* Does this machine offer what each profile of `plan` requires? Else false, after a line that says
- * what is missing and what helps. */
+/* Does this machine offer what each profile of `plan` requires, and is the default one among them?
+ * Else false, after a line that says what is missing and what helps. */
 bool generation_is_possible(const struct plan *plan);
 
 /*

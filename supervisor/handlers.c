@@ -20,24 +20,23 @@
 #include "request.h"
 #include "service.h"
 
-/* Whose languages the welcome names: the one that a request without a profile means. */
-#define DEFAULT_PROFILE "default"
-
 static struct ipc_welcome welcome;
 static struct loop_watch factory_watch;
 
 void handlers_prepare(void)
 {
-	const int profile = plan_profile_find(&supervisor.plan, DEFAULT_PROFILE);
+	const struct plan_profile *profile =
+		plan_profile(&supervisor.plan, supervisor.default_profile);
 
 	memset(&welcome, 0, sizeof(welcome));
 	memcpy(welcome.schema, ipc_schema_hash, sizeof(welcome.schema));
 	welcome.landlock_abi = (uint32_t)supervisor.landlock_abi;
 	welcome.limits = supervisor.limits;
 	welcome.profiles_size = request_list_profiles(welcome.profiles);
-	if (profile >= 0)
-		welcome.languages_size = request_list_languages(
-			plan_profile(&supervisor.plan, (uint32_t)profile), welcome.languages);
+	welcome.languages_size = request_list_languages(profile, welcome.languages);
+	/* The start saw to it that the name fits. */
+	strncpy(welcome.default_profile, plan_string(&supervisor.plan, profile->name),
+		sizeof(welcome.default_profile) - 1);
 }
 
 void handlers_tell_policy(void)
@@ -46,6 +45,7 @@ void handlers_tell_policy(void)
 
 	handlers_prepare();
 	changed.generation = supervisor.generation;
+	memcpy(changed.default_profile, welcome.default_profile, sizeof(changed.default_profile));
 	changed.profiles_size = welcome.profiles_size;
 	memcpy(changed.profiles, welcome.profiles, sizeof(changed.profiles));
 	changed.languages_size = welcome.languages_size;

@@ -106,6 +106,12 @@ static enum refusal find_profile(const char *name, uint32_t *ret, char detail[IP
 	return REFUSAL_NONE;
 }
 
+static enum refusal choose_profile(const char *name, uint32_t *ret, char detail[IPC_LIST_MAX])
+{
+	*ret = supervisor.default_profile;
+	return name[0] ? find_profile(name, ret, detail) : REFUSAL_NONE;
+}
+
 /* Does `list` hold an entry with the same name before '=' as `entry`? */
 static bool has_variable(const uint8_t *list, uint32_t size, const char *entry)
 {
@@ -188,7 +194,7 @@ enum refusal request_command(const struct ipc_execution_start *from, struct requ
 {
 	struct request request = { .number = from->request, .spawn = &spawn };
 	const struct plan_profile *profile;
-	enum refusal refusal = find_profile(from->profile, &request.profile, detail);
+	enum refusal refusal = choose_profile(from->profile, &request.profile, detail);
 
 	if (refusal)
 		return refusal;
@@ -241,7 +247,7 @@ enum refusal request_code(const struct ipc_code_start *from, struct request *ret
 	struct request request = { .number = from->request, .spawn = &spawn };
 	const struct plan_language *language;
 	const struct plan_profile *profile;
-	enum refusal refusal = find_profile(from->profile, &request.profile, detail);
+	enum refusal refusal = choose_profile(from->profile, &request.profile, detail);
 
 	if (refusal)
 		return refusal;

@@ -50,6 +50,7 @@ static int handle_supervisor_start(void *context, struct channel_message *messag
 	supervisor.is_service = from->frontend == FRONTEND_SERVICE;
 	start.frontend = from->frontend;
 	start.limits = from->limits;
+	memcpy(supervisor.default_name, from->default_profile, sizeof(supervisor.default_name));
 	return 0;
 }
 

@@ -72,11 +72,13 @@ struct generation {
 };
 
 struct supervisor {
-	struct plan plan;    /* the one in force, in one of the generations */
-	int plan_fd;         /* of the same, sealed: for frontends */
-	uint32_t generation; /* how many there have been, with it */
+	struct plan plan;                /* the one in force, in one of the generations */
+	int plan_fd;                     /* of the same, sealed: for frontends */
+	uint32_t generation;             /* how many there have been, with it */
+	uint32_t default_profile;        /* index in it: what a request without a profile means */
+	char default_name[IPC_NAME_MAX]; /* which one that shall be; empty: as each says itself */
 	bool is_reload_failed;
-	bool accepts_fallback; /* the operator accepts LIMITS_FALLBACK for all profiles */
+	bool accepts_fallback; /* LIMITS_FALLBACK, whatever a policy says */
 	struct generation generations[GENERATIONS_MAX];
 	enum limits_mode limits;
 	int landlock_abi;

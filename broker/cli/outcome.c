@@ -100,8 +100,10 @@ static void explain_refusal(const struct ipc_execution_refused *refused,
 {
 	switch (refused->reason) {
 	case REFUSAL_PROFILE_UNKNOWN:
-		log_line("run: there is no profile '%s'; use --profile with one of: %s",
-			 request->profile, refused->detail);
+		log_line("run: there is no profile '%s'%s; use --profile with one of: %s",
+			 request->profile,
+			 request->is_variable ? ", which MSP_DEFAULT_PROFILE names" : "",
+			 refused->detail);
 		break;
 	case REFUSAL_ARGV:
 		log_line("run: the command line or the environment is malformed: %s",
@@ -280,9 +282,15 @@ static const char *limits_name(uint32_t limits)
 	return limits == LIMITS_CGROUP ? "cgroup" : "fallback";
 }
 
+static const char *profile_name(const struct outcome *outcome,
+				const struct outcome_request *request)
+{
+	return request->profile[0] ? request->profile : outcome->default_profile;
+}
+
 void outcome_print_posture(const struct outcome *outcome, const struct outcome_request *request)
 {
-	log_line("run: profile %s, Landlock ABI %u, limits: %s", request->profile,
+	log_line("run: profile %s, Landlock ABI %u, limits: %s", profile_name(outcome, request),
 		 outcome->landlock_abi, limits_name(outcome->limits));
 }
 
@@ -384,7 +392,7 @@ int outcome_print_json(const struct outcome *outcome, const struct outcome_reque
 	json_string(&json, "limits", limits_name(outcome->limits));
 	json_number(&json, "landlock_abi", outcome->landlock_abi);
 	json_object_end(&json);
-	json_string(&json, "profile", request->profile);
+	json_string(&json, "profile", profile_name(outcome, request));
 	json_object_end(&json);
 	return json_finish(&json);
 }

@@ -12,7 +12,8 @@
 #include "common/ipc.h"
 
 struct outcome {
-	bool is_welcome; /* the posture below is known */
+	bool is_welcome; /* these three are known */
+	char default_profile[IPC_NAME_MAX];
 	uint32_t landlock_abi;
 	uint32_t limits; /* enum limits_mode */
 	int plan;        /* sealed, the caller's to close; -1 for none */
@@ -36,7 +37,8 @@ struct outcome {
 /* What was asked for, as far as the texts need it. */
 struct outcome_request {
 	const char *command;
-	const char *profile;
+	const char *profile; /* empty: the default one */
+	bool is_variable;    /* MSP_DEFAULT_PROFILE named it */
 	const char *cwd;     /* NULL: the profile's */
 	uint32_t timeout_ms; /* 0: the profile's */
 };

@@ -112,6 +112,8 @@ static void on_welcome(void *context, const struct ipc_welcome *welcome, int pla
 	session->outcome.is_welcome = true;
 	session->outcome.landlock_abi = welcome->landlock_abi;
 	session->outcome.limits = welcome->limits;
+	memcpy(session->outcome.default_profile, welcome->default_profile,
+	       sizeof(session->outcome.default_profile));
 	if (session->options->is_verbose)
 		outcome_print_posture(&session->outcome, session->request);
 }

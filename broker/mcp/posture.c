@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/posture.h"
 
-#include <stdbool.h>
 #include <string.h>
-
-#define DEFAULT_PROFILE "default"
 
 /* The next name of a list of names with a NUL after each; NULL at its end. A name that does not
  * end inside the list is none. */
@@ -39,21 +36,6 @@ static void join(const uint8_t *list, uint32_t size, char ret[2 * IPC_LIST_MAX])
 	ret[used] = '\0';
 }
 
-static void choose_profile(const uint8_t *profiles, uint32_t size, char ret[IPC_NAME_MAX])
-{
-	const char *chosen = NULL;
-	const char *name;
-	uint32_t at = 0;
-
-	while ((name = next_name(profiles, size, &at))) {
-		if (!chosen || strcmp(name, DEFAULT_PROFILE) == 0)
-			chosen = name;
-	}
-	if (!chosen || strlen(chosen) >= IPC_NAME_MAX)
-		chosen = DEFAULT_PROFILE;
-	memcpy(ret, chosen, strlen(chosen) + 1);
-}
-
 void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -61,14 +43,14 @@ void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret
 	ret->limits = welcome->limits;
 	join(welcome->profiles, welcome->profiles_size, ret->profiles);
 	join(welcome->languages, welcome->languages_size, ret->languages);
-	choose_profile(welcome->profiles, welcome->profiles_size, ret->profile);
+	memcpy(ret->profile, welcome->default_profile, sizeof(ret->profile));
 }
 
 void posture_change_policy(struct posture *posture, const struct ipc_policy_changed *changed)
 {
 	join(changed->profiles, changed->profiles_size, posture->profiles);
 	join(changed->languages, changed->languages_size, posture->languages);
-	choose_profile(changed->profiles, changed->profiles_size, posture->profile);
+	memcpy(posture->profile, changed->default_profile, sizeof(posture->profile));
 }
 
 const char *posture_limits_name(const struct posture *posture)

@@ -49,6 +49,7 @@ void rig_change_policy(struct rig *rig)
 	int plan = make_plan(rig);
 
 	changed.generation = 2;
+	memcpy(changed.default_profile, rig->profile_name, strlen(rig->profile_name) + 1);
 	changed.profiles_size = (uint32_t)strlen(rig->profile_name) + 1;
 	memcpy(changed.profiles, rig->profile_name, changed.profiles_size);
 	rig_send(rig, IPC_TYPE_policy_changed, &changed, &plan);
@@ -66,6 +67,7 @@ void rig_welcome(struct rig *rig)
 	memcpy(welcome.schema, ipc_schema_hash, IPC_SCHEMA_BYTES);
 	welcome.landlock_abi = 7;
 	welcome.limits = LIMITS_FALLBACK;
+	memcpy(welcome.default_profile, "default", sizeof("default"));
 	welcome.profiles_size = sizeof(profiles);
 	memcpy(welcome.profiles, profiles, sizeof(profiles));
 	welcome.languages_size = sizeof(languages);

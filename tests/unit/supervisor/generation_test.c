@@ -170,6 +170,44 @@ Test(generation, limits_that_are_required_and_not_there_change_nothing)
 	expect_unchanged();
 }
 
+Test(generation, limits_that_it_accepts_itself)
+{
+	supervisor.accepts_fallback = false;
+	small_plan.header.limits_fallback = 1;
+	(void)reload();
+	cr_assert_not(supervisor.is_reload_failed);
+}
+
+Test(generation, brings_its_default_profile)
+{
+	const struct ipc_policy_changed *changed;
+
+	small_plan.header.default_profile = small_plan.profiles[1].name;
+	generation_reload();
+	expect_question(1);
+	answer();
+	(void)rig_take(&rig.factory, IPC_TYPE_factory_policy);
+	changed = &rig_take(&rig.frontend, IPC_TYPE_policy_changed)->body.policy_changed;
+	cr_assert_str_eq(changed->default_profile, "strict");
+	cr_assert_eq(supervisor.default_profile, 1);
+}
+
+Test(generation, the_launchers_default_profile_comes_first)
+{
+	memcpy(supervisor.default_name, "strict", sizeof("strict"));
+	(void)reload();
+	cr_assert_eq(supervisor.default_profile, 1);
+}
+
+Test(generation, one_without_the_default_profile_changes_nothing)
+{
+	memcpy(supervisor.default_name, "stricter", sizeof("stricter"));
+	generation_reload();
+	expect_question(1);
+	answer();
+	expect_unchanged();
+}
+
 Test(generation, what_is_no_plan_changes_nothing)
 {
 	small_plan.header.magic = 0;

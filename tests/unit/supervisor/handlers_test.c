@@ -13,6 +13,7 @@
 
 #include "common/fd.h"
 #include "rig.h"
+#include "small_plan.h"
 #include "support.h"
 
 static struct rig rig;
@@ -62,11 +63,25 @@ Test(handlers, hello_is_answered_with_the_posture)
 	cr_assert_eq(memcmp(welcome->schema, ipc_schema_hash, IPC_SCHEMA_BYTES), 0);
 	cr_assert_eq(welcome->landlock_abi, 6);
 	cr_assert_eq(welcome->limits, LIMITS_FALLBACK);
+	cr_assert_str_eq(welcome->default_profile, "default");
 	cr_assert_eq(welcome->profiles_size, sizeof("default\0strict"));
 	cr_assert_eq(memcmp(welcome->profiles, "default\0strict", welcome->profiles_size), 0);
 	cr_assert_eq(welcome->languages_size, sizeof("python\0bash"));
 	cr_assert_eq(memcmp(welcome->languages, "python\0bash", welcome->languages_size), 0);
 	cr_assert_not(supervisor.is_ending);
+}
+
+Test(handlers, the_welcome_is_of_the_default_profile)
+{
+	const struct ipc_welcome *welcome;
+
+	supervisor.default_profile = 1;
+	small_plan.profiles[1].language_count = 0;
+	handlers_prepare();
+	say_hello(0);
+	welcome = &rig_take(&rig.frontend, IPC_TYPE_welcome)->body.welcome;
+	cr_assert_str_eq(welcome->default_profile, "strict");
+	cr_assert_eq(welcome->languages_size, 0U, "the other profile has two");
 }
 
 Test(handlers, the_welcome_brings_the_plan)

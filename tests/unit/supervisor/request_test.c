@@ -71,6 +71,19 @@ Test(request, another_profile_is_another_number)
 	cr_assert_eq(request.profile, 1);
 }
 
+Test(request, no_profile_is_the_default_one)
+{
+	command.profile[0] = '\0';
+	code.profile[0] = '\0';
+	cr_assert_eq(ask(), REFUSAL_NONE);
+	cr_assert_eq(request.profile, 0);
+	supervisor.default_profile = 1;
+	small_plan.profiles[1].language_count = 0;
+	cr_assert_eq(ask(), REFUSAL_NONE);
+	cr_assert_eq(request.profile, 1);
+	cr_assert_eq(ask_code("python"), REFUSAL_LANGUAGE_UNKNOWN, "which has no languages");
+}
+
 Test(request, unknown_and_internal_profiles_are_refused_with_the_others_names)
 {
 	static const char *const names[] = { "_helper", "Default", "defaul", "default2", " " };

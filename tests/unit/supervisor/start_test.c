@@ -32,6 +32,8 @@ static int supervisor_end;
 static struct small_plan changed;
 static uint32_t frontend_mode = FRONTEND_LAUNCHER;
 static uint32_t executions = EXECUTIONS_DEFAULT;
+static const char *default_profile = "";
+static uint32_t default_index;
 
 static char audit_place[] = "/tmp/msp-test-XXXXXX";
 static bool is_audited = true;
@@ -81,6 +83,7 @@ static void say_start(uint8_t change, const void *plan, size_t size, uint32_t li
 
 	cr_assert_geq(fds[1], 0);
 	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
+	strncpy(start.default_profile, default_profile, sizeof(start.default_profile) - 1);
 	start.schema[0] ^= change;
 	say(IPC_TYPE_supervisor_start, &start, fds);
 	fd_close_all(fds, 3);
@@ -140,7 +143,7 @@ static int start(void *is_root)
 		return WRONG;
 	if (supervisor.limits != LIMITS_FALLBACK || supervisor.cgroup != -1 ||
 	    supervisor.factory.phase != IPC_SERVE || start.frontend != frontend_mode ||
-	    supervisor.executions_max != executions)
+	    supervisor.executions_max != executions || supervisor.default_profile != default_index)
 		return WRONG;
 	return fd_is_kind(supervisor.broker, 'f') && start.policy < 0 && start.child_init < 0
 		       ? STARTED
@@ -172,6 +175,32 @@ static int outcome_of_plan(void)
 Test(start, a_launcher_that_says_everything)
 {
 	cr_assert_eq(outcome_of_plan(), STARTED);
+}
+
+Test(start, a_default_profile_of_the_launchers)
+{
+	default_profile = "strict";
+	default_index = 1;
+	cr_assert_eq(outcome_of_plan(), STARTED);
+}
+
+Test(start, a_default_profile_of_the_plans)
+{
+	changed.header.default_profile = changed.profiles[1].name;
+	default_index = 1;
+	cr_assert_eq(outcome_of_plan(), STARTED);
+}
+
+Test(start, a_default_profile_that_is_not_there)
+{
+	default_profile = "stricter";
+	cr_assert_eq(outcome_of_plan(), MSP_EXIT_REFUSED);
+}
+
+Test(start, a_default_profile_of_a_helper)
+{
+	default_profile = "_helper";
+	cr_assert_eq(outcome_of_plan(), MSP_EXIT_REFUSED);
 }
 
 Test(start, a_launcher_that_goes_away)
