@@ -255,6 +255,7 @@ static int audit(const struct command *command, int argc, char *argv[])
 	struct audit_options options = { .last = LAST_DEFAULT };
 	const struct action *action = actions;
 	const char *word = NULL;
+	struct config config = CONFIG_UNREAD;
 	char text[LAUNCH_TEXT_MAX];
 	int code;
 
@@ -266,7 +267,7 @@ static int audit(const struct command *command, int argc, char *argv[])
 		return refuse_action(command, word);
 	if (launch_standard_fds() < 0)
 		return give_up(word, "/dev/null cannot be opened", MSP_EXIT_SOFTWARE);
-	if (launch_drop_root(options.run_as, &code, text) != 0)
+	if (launch_drop_root(options.run_as, &config, &code, text) != 0)
 		return give_up(word, text, code);
 	return run_action(action, &options);
 }

@@ -12,8 +12,9 @@
 #define HELP_COLUMN 26
 
 const struct command *const commands[] = {
-	&command_run,    &command_serve,         &command_token,   &command_status, &command_audit,
-	&command_doctor, &command_client_config, &command_version, &command_help,
+	&command_run,           &command_serve,   &command_token, &command_profile,
+	&command_policy,        &command_status,  &command_audit, &command_doctor,
+	&command_client_config, &command_version, &command_help,
 };
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);
 
@@ -60,6 +61,48 @@ bool command_parse(const struct command *command, int argc, char *argv[], void *
 	}
 	*ret_exit = command_usage_error(command, text);
 	return false;
+}
+
+bool command_parse_words(const struct command *command, int argc, char *argv[], void *target,
+			 struct command_words *words, int *ret_exit)
+{
+	char text[OPTIONS_TEXT_MAX];
+	int rest;
+
+	for (;;) {
+		if (!command_parse(command, argc, argv, target, &rest, ret_exit))
+			return false;
+		argc -= rest;
+		argv += rest;
+		if (argc == 0)
+			return true;
+		if (words->count == words->most) {
+			format_text(text, sizeof(text), "'%s' is one word too many", argv[0]);
+			*ret_exit = command_usage_error(command, text);
+			return false;
+		}
+		words->list[words->count++] = argv[0];
+	}
+}
+
+int command_refuse_action(const struct command *command, const char *word,
+			  const char *const names[], size_t count)
+{
+	const char *near = word ? suggest_nearest(word, names, count) : NULL;
+	char text[OPTIONS_TEXT_MAX];
+
+	format_text(text, sizeof(text), "it must be said what to do: %s", command->operands);
+	if (word)
+		format_text(text, sizeof(text), "'%s' is none of", word);
+	for (size_t i = 0; word && i < count; i++)
+		format_append(text, sizeof(text), "%s %s",
+			      i == 0          ? ""
+			      : i + 1 < count ? ","
+					      : " and",
+			      names[i]);
+	if (near)
+		format_append(text, sizeof(text), " (did you mean '%s'?)", near);
+	return command_usage_error(command, text);
 }
 
 static void print_option(const struct option_row *row)

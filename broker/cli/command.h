@@ -22,6 +22,8 @@ struct command {
 extern const struct command command_run;
 extern const struct command command_serve;
 extern const struct command command_token;
+extern const struct command command_profile;
+extern const struct command command_policy;
 extern const struct command command_status;
 extern const struct command command_audit;
 extern const struct command command_doctor;
@@ -45,6 +47,24 @@ const char *command_suggest(const char *name);
  */
 bool command_parse(const struct command *command, int argc, char *argv[], void *target,
 		   int *ret_rest, int *ret_exit);
+
+#define COMMAND_WORDS_MAX 8
+
+/* Operands. */
+struct command_words {
+	int most; /* that the command takes, at most COMMAND_WORDS_MAX */
+	int count;
+	char *list[COMMAND_WORDS_MAX]; /* NULL behind the last one */
+};
+
+/* The same with operands, which may stand before, between and behind the options. */
+bool command_parse_words(const struct command *command, int argc, char *argv[], void *target,
+			 struct command_words *words, int *ret_exit);
+
+/* A usage error: `word`, the first operand or NULL, is not what a command of several can do.
+ * Returns its exit code. */
+int command_refuse_action(const struct command *command, const char *word,
+			  const char *const names[], size_t count);
 
 /* A usage error of `command` (NULL: of msp itself) on stderr. Returns its exit code. */
 int command_usage_error(const struct command *command, const char *text);

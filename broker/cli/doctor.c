@@ -22,6 +22,7 @@
 #define COLUMNS 100
 
 struct doctor_options {
+	const char *config;
 	const char *run_as;
 	bool is_json;
 };
@@ -31,24 +32,32 @@ static const struct option_row rows[] = {
 	  .set = option_set_flag,
 	  .offset = offsetof(struct doctor_options, is_json),
 	  .help = "print one JSON object" },
+	{ .name = "config",
+	  .argument = "FILE",
+	  .set = option_set_config,
+	  .offset = offsetof(struct doctor_options, config),
+	  .help = "the operator's configuration (the default: MSP_CONFIG, else "
+		  "~/.config/msp/config.yaml, else /etc/msp/config.yaml, else the built-in "
+		  "profiles)" },
 	{ .name = "run-as",
 	  .argument = "USER",
 	  .set = option_set_account,
 	  .offset = offsetof(struct doctor_options, run_as),
 	  .help = "when root starts msp: the account to become (the default: MSP_RUN_AS, else "
-		  "'msp')" },
+		  "what the configuration says, else 'msp')" },
 };
 
 struct verdict_of_all {
-	bool is_fit;          /* everything required holds */
-	bool is_fit_fallback; /* with --limits=fallback it would */
+	bool accepts_fallback; /* the configuration says so */
+	bool is_fit;           /* everything required holds */
+	bool is_fit_fallback;  /* with --limits=fallback it would */
+	bool is_weaker;        /* limits would be weaker */
 };
 
 /* Without an account the probes must still not run as root: it would pass all of them. */
 static int leave_root(struct machine *machine, const char *run_as)
 {
-	const char *wish = getenv("MSP_RUN_AS");
-	const char *name = run_as ? run_as : wish && *wish ? wish : ACCOUNT_DEFAULT;
+	const char *name = launch_choose_account(run_as, machine->config);
 
 	machine->was_root = true;
 	machine->has_account = account_find(name, &machine->account) == 0 &&
@@ -62,8 +71,9 @@ static int leave_root(struct machine *machine, const char *run_as)
 	return account_drop(NOBODY, NOBODY, NULL);
 }
 
-static int examine(const char *run_as, struct machine *machine)
+static int examine(const struct doctor_options *options, struct machine *machine)
 {
+	static struct config config = CONFIG_UNREAD;
 	char *slash;
 	int error = 0;
 
@@ -75,8 +85,12 @@ static int examine(const char *run_as, struct machine *machine)
 	(void)launch_open_images(&machine->images, machine->images_text); /* a probe reports it */
 	if (account_is_setuid())
 		return -EPERM;
+	config.given = options->config;
+	config.builtin = machine->images.policy;
+	machine->config = &config;
+	(void)config_read(&config, machine->config_text); /* the same */
 	if (geteuid() == 0)
-		error = leave_root(machine, run_as);
+		error = leave_root(machine, options->run_as);
 	if (!error)
 		machine->cgroup = cgroup_examine();
 	machine->has_scope =
@@ -90,9 +104,11 @@ static void note(struct verdict_of_all *all, const struct probe *probe,
 {
 	if (finding->status != FINDING_MISSING || probe->level == PROBE_INFORMATION)
 		return;
-	all->is_fit = false;
 	if (probe->level == PROBE_REQUIRED)
 		all->is_fit_fallback = false;
+	if (probe->level == PROBE_REQUIRED || !all->accepts_fallback)
+		all->is_fit = false;
+	all->is_weaker = all->is_weaker || probe->level == PROBE_LIMITS;
 }
 
 static const char *fix_of(const struct probe *probe, const struct finding *finding)
@@ -138,13 +154,15 @@ static void print_finding(const struct probe *probe, const struct finding *findi
 
 static void print_conclusion(const struct verdict_of_all *all)
 {
-	if (all->is_fit)
-		(void)puts("\nmsp can run here, with everything that the default policy requires.");
+	if (all->is_fit && all->is_weaker)
+		(void)puts("\nmsp can run here, with weaker limits of memory, processes and CPU "
+			   "time, which the\nconfiguration accepts.");
+	else if (all->is_fit)
+		(void)puts("\nmsp can run here, with everything that the policy requires.");
 	else if (all->is_fit_fallback)
-		(void)puts(
-			"\nmsp refuses to start here, because the default policy requires cgroup "
-			"v2.\nIt would start with --limits=fallback: weaker limits of memory, "
-			"processes and CPU\ntime; everything else stays as it is.");
+		(void)puts("\nmsp refuses to start here, because the policy requires cgroup v2.\n"
+			   "It would start with --limits=fallback: weaker limits of memory, "
+			   "processes and CPU\ntime; everything else stays as it is.");
 	else
 		(void)puts("\nmsp cannot run here until what is missing has been fixed.");
 }
@@ -224,12 +242,13 @@ static int doctor(const struct command *command, int argc, char *argv[])
 		return code;
 	error = launch_standard_fds();
 	if (error >= 0)
-		error = examine(options.run_as, &machine);
+		error = examine(&options, &machine);
 	if (error) {
 		log_line("doctor: cannot become an ordinary account: %s. msp must not be setuid",
 			 strerror(-error));
 		return MSP_EXIT_REFUSED;
 	}
+	all.accepts_fallback = config_limits(machine.config, LIMITS_UNSAID) == LIMITS_FALLBACK;
 	error = options.is_json ? print_json(&machine, &all) : print_report(&machine, &all);
 	if (error) {
 		log_line("doctor: standard output: %s", strerror(-error));

@@ -123,14 +123,23 @@ static bool is_silent(int fd)
 }
 
 /* The client's descriptors go to nobody who has not shown that it lives and is of this version: in
- * the queue of one that hangs they would stay open, and the client would never see its end. */
-static bool is_fit(struct service *service, uint32_t limits)
+ * the queue of one that hangs they would stay open, and the client would never see its end. 0, or
+ * an exit code; whether the service is still here is another question. */
+static int examine(struct service *service, struct config *config, uint32_t *limits)
 {
 	struct ipc_status status = { 0 };
+	char text[CONFIG_TEXT_MAX];
+	int code = 0;
 
 	service_ask(service, &status);
-	service_check_limits(service, &status, limits);
-	return service->state == SERVICE_HERE;
+	/* Only for a service with weaker limits it matters what is accepted here. */
+	if (status.limits != LIMITS_CGROUP)
+		code = config_read(config, text);
+	if (code)
+		return give_up(text, code);
+	*limits = config_limits(config, *limits);
+	service_check_limits(service, &status, *limits);
+	return 0;
 }
 
 static int not_fit(const struct service *service)
@@ -140,15 +149,20 @@ static int not_fit(const struct service *service)
 	return standalone(service->text);
 }
 
-int hand_over(struct service *service, uint32_t limits, int null)
+int hand_over(struct service *service, struct config *config, uint32_t limits, int null)
 {
 	static const int stdio[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
 	const struct channel channel = { service->fd, IPC_FRONTEND, IPC_SUPERVISOR, IPC_SETUP };
-	struct ipc_client_start start = { .limits = limits };
+	struct ipc_client_start start = { 0 };
+	int code;
 
 	unblock_signals();
-	if (!is_fit(service, limits))
+	code = examine(service, config, &limits);
+	if (code)
+		return code;
+	if (service->state != SERVICE_HERE)
 		return not_fit(service);
+	start.limits = limits;
 	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
 	/* One that cannot be written to has said why, or shows it now. */
 	(void)channel_send(&channel, IPC_TYPE_client_start, &start, stdio, 0);

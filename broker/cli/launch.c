@@ -20,6 +20,8 @@
 
 #define SUPERVISOR_CHANNEL 3
 
+#define PROGRAM_PATH_MAX (IPC_PATH_MAX + 32)
+
 /* Far beyond what ending takes: 150 ms when every sandbox must be killed. */
 #define END_WAIT_MS 1000
 
@@ -74,11 +76,10 @@ static int open_folder(const char *own_folder, char *ret_path, size_t room)
 	return -1;
 }
 
-int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])
+/* The folder that msp's programs are in, or -1 with a line in `text`. */
+static int open_programs(char path[PROGRAM_PATH_MAX], char text[LAUNCH_TEXT_MAX])
 {
-	struct images images = IMAGES_NONE;
 	char own[IPC_PATH_MAX];
-	char path[IPC_PATH_MAX + 32];
 	char *slash;
 	int folder;
 
@@ -92,22 +93,35 @@ int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])
 	}
 	slash = strrchr(own, '/');
 	*slash = '\0';
-	folder = open_folder(own, path, sizeof(path));
-	if (folder < 0) {
+	folder = open_folder(own, path, PROGRAM_PATH_MAX);
+	if (folder < 0)
 		format_text(text, LAUNCH_TEXT_MAX,
 			    "msp-supervisor is neither in %.500s nor in %.500s/../libexec/msp: "
 			    "install all of msp's programs together",
 			    own, own);
+	return folder;
+}
+
+static void explain_image(const char *path, const char *name, char text[LAUNCH_TEXT_MAX])
+{
+	format_text(text, LAUNCH_TEXT_MAX,
+		    "%.900s/%s cannot be opened: %s. Install all of msp's programs together", path,
+		    name, strerror(errno));
+}
+
+int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])
+{
+	struct images images = IMAGES_NONE;
+	char path[PROGRAM_PATH_MAX];
+	int folder = open_programs(path, text);
+
+	if (folder < 0)
 		return -1;
-	}
 	for (size_t i = 0; i < sizeof(image_files) / sizeof(image_files[0]); i++) {
 		const int fd = openat(folder, image_files[i].name, O_RDONLY | O_CLOEXEC);
 
 		if (fd < 0 && !image_files[i].is_optional) {
-			format_text(text, LAUNCH_TEXT_MAX,
-				    "%.900s/%s cannot be opened: %s. Install all of msp's programs "
-				    "together",
-				    path, image_files[i].name, strerror(errno));
+			explain_image(path, image_files[i].name, text);
 			fd_close(&folder);
 			launch_close_images(&images);
 			return -1;
@@ -119,6 +133,21 @@ int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])
 	return 0;
 }
 
+int launch_open_program(const char *name, char text[LAUNCH_TEXT_MAX])
+{
+	char path[PROGRAM_PATH_MAX];
+	int folder = open_programs(path, text);
+	int fd;
+
+	if (folder < 0)
+		return -1;
+	fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		explain_image(path, name, text);
+	fd_close(&folder);
+	return fd;
+}
+
 void launch_close_images(struct images *images)
 {
 	fd_close(&images->supervisor);
@@ -128,22 +157,31 @@ void launch_close_images(struct images *images)
 	fd_close(&images->scope);
 }
 
-int launch_open_plan(const struct images *images, struct plan *ret, char text[LAUNCH_TEXT_MAX])
+const struct plan *launch_open_plan(struct config *config, char text[LAUNCH_TEXT_MAX])
 {
-	const int error = plan_open_fd(images->policy, ret);
+	const struct plan *plan = config_plan(config);
 
-	if (error)
+	if (!plan)
 		format_text(text, LAUNCH_TEXT_MAX,
-			    "the compiled policy is not of this version (%s): compile it again "
-			    "with msp-policy",
-			    strerror(-error));
-	return error ? -1 : 0;
+			    "builtin.policy is not of this version: install all of msp's programs "
+			    "together");
+	return plan;
 }
 
-int launch_drop_root(const char *run_as, int *ret_exit, char text[LAUNCH_TEXT_MAX])
+const char *launch_choose_account(const char *run_as, struct config *config)
 {
 	const char *wish = getenv("MSP_RUN_AS");
 
+	if (!run_as && wish && *wish)
+		run_as = wish;
+	if (!run_as)
+		run_as = config_run_as(config);
+	return run_as ? run_as : ACCOUNT_DEFAULT;
+}
+
+int launch_drop_root(const char *run_as, struct config *config, int *ret_exit,
+		     char text[LAUNCH_TEXT_MAX])
+{
 	*ret_exit = MSP_EXIT_REFUSED;
 	if (account_is_setuid()) {
 		format_text(
@@ -152,11 +190,12 @@ int launch_drop_root(const char *run_as, int *ret_exit, char text[LAUNCH_TEXT_MA
 			"chmod ug-s the program");
 		return -1;
 	}
-	if (geteuid() == 0)
-		return account_become(run_as          ? run_as
-				      : wish && *wish ? wish
-						      : ACCOUNT_DEFAULT,
-				      ret_exit, text);
+	if (geteuid() == 0) {
+		*ret_exit = config_read(config, text);
+		return *ret_exit ? -1
+				 : account_become(launch_choose_account(run_as, config), ret_exit,
+						  text);
+	}
 	if (!run_as)
 		return 0;
 	*ret_exit = MSP_EXIT_USAGE;
@@ -216,19 +255,19 @@ int launch_enter_cgroup(const struct images *images, uint32_t limits, struct bud
 static int send_start(const struct launch *launch, const struct channel *channel)
 {
 	struct ipc_supervisor_start start = { .frontend = launch->frontend,
-					      .limits = launch->limits,
+					      .limits = launch->limits == LIMITS_UNSAID
+								? LIMITS_CGROUP
+								: launch->limits,
 					      .executions = launch->budget.executions,
 					      .memory_bytes = launch->budget.memory_bytes };
-	int policy = fd_sealed_from_file("msp-policy", launch->images->policy);
-	const int fds[] = { policy, launch->images->child_init, launch->images->broker };
-	int error;
+	const int fds[] = { launch->config->plan_fd, launch->images->child_init,
+			    launch->images->broker };
 
-	if (policy < 0)
-		return policy;
 	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
-	error = channel_send(channel, IPC_TYPE_supervisor_start, &start, fds, 0);
-	fd_close(&policy);
-	return error;
+	if (launch->default_profile)
+		format_text(start.default_profile, sizeof(start.default_profile), "%s",
+			    launch->default_profile);
+	return channel_send(channel, IPC_TYPE_supervisor_start, &start, fds, 0);
 }
 
 static int send_bind(const struct bind *bind, const struct channel *channel)

@@ -14,7 +14,7 @@
 #include "budget.h"
 #include "cgroup.h"
 #include "common/ipc.h"
-#include "common/plan.h"
+#include "config.h"
 #include "pins.h"
 #include "service_socket.h"
 
@@ -32,7 +32,7 @@ struct images {
 		-1, -1, -1, -1, -1                                                                 \
 	}
 
-#define LAUNCH_TEXT_MAX 1536
+#define LAUNCH_TEXT_MAX CONFIG_TEXT_MAX
 
 /*
  * See to it that descriptors 0, 1 and 2 exist (what is missing becomes /dev/null), so that nothing
@@ -43,17 +43,29 @@ int launch_standard_fds(void);
 /* Open everything beside this program, or in ../libexec/msp. 0, or -1 with a line in `text`. */
 int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX]);
 
+/* Open one more program of the same place, which most starts do not need. A descriptor, or -1 with
+ * a line in `text`. */
+int launch_open_program(const char *name, char text[LAUNCH_TEXT_MAX]);
+
 void launch_close_images(struct images *images);
 
 /* The folder of this program's own file, and its full path. False when the kernel does not say. */
 bool launch_own_path(char ret[IPC_PATH_MAX]);
 
-/* Map the compiled policy. 0, or -1 with a line in `text`. */
-int launch_open_plan(const struct images *images, struct plan *ret, char text[LAUNCH_TEXT_MAX]);
+/* The plan of a configuration that was read, or NULL with a line in `text`. */
+const struct plan *launch_open_plan(struct config *config, char text[LAUNCH_TEXT_MAX]);
 
-/* As root, become an ordinary account; refuse a setuid start. 0, or -1 with the line and the exit
- * code. `run_as` is --run-as or NULL. */
-int launch_drop_root(const char *run_as, int *ret_exit, char text[LAUNCH_TEXT_MAX]);
+/* The account that a start by root becomes: `run_as`, else MSP_RUN_AS, else what the configuration,
+ * which was read, says, else ACCOUNT_DEFAULT. */
+const char *launch_choose_account(const char *run_as, struct config *config);
+
+/*
+ * As root, become an ordinary account; refuse a setuid start. 0, or -1 with the line and the exit
+ * code. `run_as` is --run-as or NULL. Root reads the configuration first: the account may not be
+ * able to, and it may name the account.
+ */
+int launch_drop_root(const char *run_as, struct config *config, int *ret_exit,
+		     char text[LAUNCH_TEXT_MAX]);
 
 /*
  * Enter a cgroup of our own (home->directory >= 0), asking the user's systemd for one where ours
@@ -65,13 +77,15 @@ int launch_enter_cgroup(const struct images *images, uint32_t limits, struct bud
 
 struct launch {
 	const struct images *images;
+	struct config *config;       /* read, and its plan is open */
+	const char *default_profile; /* NULL: the configuration's */
 	const struct cgroup_home *home;
 	const struct binds *binds;             /* NULL: none */
 	const struct pins *pins;               /* NULL: none */
 	const struct service_sockets *sockets; /* FRONTEND_SERVICE, else NULL */
 	struct budget budget;                  /* complete */
 	uint32_t frontend;                     /* enum frontend_mode */
-	uint32_t limits;
+	uint32_t limits;                       /* that the command line accepts, or LIMITS_UNSAID */
 };
 
 /* Say everything that a supervisor starts from on `channel`. 0 or -errno. */

@@ -2,10 +2,14 @@
  *
  * What each kind of option value must look like.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/ipc.h"
+#include "format.h"
 #include "options.h"
+
+#define DEFAULT_PROFILE "MSP_DEFAULT_PROFILE"
 
 const char *option_set_flag(void *member, const char *value)
 {
@@ -125,10 +129,31 @@ const char *option_set_profile(void *member, const char *value)
 	return NULL;
 }
 
+bool option_read_default_profile(const char **profile, char text[OPTIONS_TEXT_MAX])
+{
+	const char *value = getenv(DEFAULT_PROFILE);
+	const char *rule = value && value[0] != '\0' ? option_set_profile(profile, value) : NULL;
+
+	if (!rule)
+		return true;
+	format_text(text, OPTIONS_TEXT_MAX, DEFAULT_PROFILE "=%.100s is refused: it must be %s",
+		    value, rule);
+	return false;
+}
+
 const char *option_set_account(void *member, const char *value)
 {
 	if (!is_word(value, "-_.", 32))
 		return "the name of an account: letters, digits, '-', '_' and '.', at most 32";
+	*(const char **)member = value;
+	return NULL;
+}
+
+const char *option_set_config(void *member, const char *value)
+{
+	if (value[0] == '\0' || strlen(value) >= IPC_PATH_MAX)
+		return "the path of a configuration, such as /etc/msp/config.yaml, shorter than "
+		       "4096 bytes";
 	*(const char **)member = value;
 	return NULL;
 }

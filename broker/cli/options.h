@@ -64,11 +64,19 @@ struct bind_words {
 	const char *words[BINDS_MAX];
 };
 
-option_set option_set_flag;        /* bool */
-option_set option_set_limits;      /* uint32_t, enum limits_mode: what the operator accepts */
-option_set option_set_seconds;     /* uint32_t, milliseconds above 0 */
-option_set option_set_profile;     /* const char * */
-option_set option_set_account;     /* const char * */
+/* Before option_set_limits: the operator's configuration says it. */
+#define LIMITS_UNSAID UINT32_MAX
+
+option_set option_set_flag;    /* bool */
+option_set option_set_limits;  /* uint32_t, enum limits_mode: what the operator accepts */
+option_set option_set_seconds; /* uint32_t, milliseconds above 0 */
+option_set option_set_profile; /* const char * */
+option_set option_set_account; /* const char * */
+option_set option_set_config;  /* const char *, the path of a file */
+/* MSP_DEFAULT_PROFILE into `profile`, unless it is empty or not set; false, and a line in `text`:
+ * it is no name of a profile. */
+bool option_read_default_profile(const char **profile, char text[OPTIONS_TEXT_MAX]);
+
 option_set option_set_inside_path; /* const char *, an absolute path */
 option_set option_set_environment; /* struct environment, appended */
 option_set option_set_bind;        /* struct bind_words, appended */

@@ -108,17 +108,9 @@ static void probe_delegation(const struct machine *machine, struct finding *ret)
 		format_text(ret->happened, sizeof(ret->happened), "not there: %s", missing);
 }
 
-static int open_plan(const struct machine *machine, struct plan *ret)
-{
-	int fd = fd_sealed_from_file("msp-policy", machine->images.policy);
-	const int error = fd < 0 ? fd : plan_open_fd(fd, ret);
-
-	fd_close(&fd);
-	return error;
-}
-
 static void probe_files(const struct machine *machine, struct finding *ret)
 {
+	int fd = fd_sealed_from_file("msp-policy", machine->images.policy);
 	struct plan plan;
 	int error;
 
@@ -130,19 +122,69 @@ static void probe_files(const struct machine *machine, struct finding *ret)
 		format_text(ret->happened, sizeof(ret->happened), "%.600s", machine->images_text);
 		return;
 	}
-	error = open_plan(machine, &plan);
+	error = fd < 0 ? fd : plan_open_fd(fd, &plan);
+	fd_close(&fd);
 	if (error) {
 		format_text(ret->happened, sizeof(ret->happened),
 			    "builtin.policy is not of this version: %s", strerror(-error));
 		return;
 	}
 	ret->status = FINDING_OK;
-	format_text(ret->happened, sizeof(ret->happened), "all there; profiles:");
-	for (uint32_t i = 0; i < plan_profile_count(&plan); i++) {
-		const char *name = plan_string(&plan, plan_profile(&plan, i)->name);
+	format_text(ret->happened, sizeof(ret->happened), "all there");
+}
 
-		if (name[0] != '_') /* ours, not for asking */
-			format_append(ret->happened, sizeof(ret->happened), " %s", name);
+static void probe_configuration(const struct machine *machine, struct finding *ret)
+{
+	const struct config *config = machine->config;
+
+	format_text(ret->tried, sizeof(ret->tried), "reading %.200s",
+		    config->path[0] ? config->path : "the operator's configuration");
+	ret->status = config->is_read ? FINDING_OK : FINDING_MISSING;
+	if (!config->is_read)
+		format_text(ret->happened, sizeof(ret->happened), "%.900s", machine->config_text);
+	else if (config->path[0])
+		format_text(ret->happened, sizeof(ret->happened), "nothing is wrong with it");
+	else
+		format_text(ret->happened, sizeof(ret->happened),
+			    "there is none, so the built-in profiles are in force");
+}
+
+/* What a request without a name means, or NULL; `text` names it. */
+static const struct plan_profile *find_default_profile(const struct plan *plan,
+						       char text[OPTIONS_TEXT_MAX])
+{
+	const char *name = plan_string(plan, plan_header(plan)->default_profile);
+	int index;
+
+	if (!option_read_default_profile(&name, text))
+		return NULL;
+	index = plan_profile_find(plan, name);
+	if (index >= 0 && !plan_is_internal(plan, plan_profile(plan, (uint32_t)index))) {
+		format_text(text, OPTIONS_TEXT_MAX, "'%s'", name);
+		return plan_profile(plan, (uint32_t)index);
+	}
+	format_text(text, OPTIONS_TEXT_MAX, "'%s' does not exist", name);
+	return NULL;
+}
+
+static void probe_profile(const struct machine *machine, struct finding *ret)
+{
+	const struct plan *plan = config_plan(machine->config);
+	char text[OPTIONS_TEXT_MAX];
+
+	format_text(ret->tried, sizeof(ret->tried), "the profile of who names none");
+	ret->status = FINDING_SKIPPED;
+	format_text(ret->happened, sizeof(ret->happened), "no configuration could be read");
+	if (!plan)
+		return;
+	ret->status = find_default_profile(plan, text) ? FINDING_OK : FINDING_MISSING;
+	format_text(ret->happened, sizeof(ret->happened), "%.300s; there are:", text);
+	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+
+		if (!plan_is_internal(plan, profile))
+			format_append(ret->happened, sizeof(ret->happened), " %s",
+				      plan_string(plan, profile->name));
 	}
 }
 
@@ -171,27 +213,25 @@ static void probe_account(const struct machine *machine, struct finding *ret)
 
 static void probe_languages(const struct machine *machine, struct finding *ret)
 {
-	const struct plan_profile *profile;
+	const struct plan *plan = config_plan(machine->config);
 	const struct plan_language *languages;
-	struct plan plan;
-	int index;
+	const struct plan_profile *profile;
+	char name[OPTIONS_TEXT_MAX];
 
 	ret->status = FINDING_NOTE;
-	format_text(ret->tried, sizeof(ret->tried), "the programs of the profile 'default'");
-	if (machine->images.policy < 0 || open_plan(machine, &plan) != 0)
+	format_text(ret->tried, sizeof(ret->tried), "the programs of the default profile");
+	profile = plan ? find_default_profile(plan, name) : NULL;
+	if (!profile)
 		return;
-	index = plan_profile_find(&plan, "default");
-	if (index < 0)
-		return;
-	profile = plan_profile(&plan, (uint32_t)index);
-	languages = plan_languages(&plan, profile);
+	format_text(ret->tried, sizeof(ret->tried), "the programs of the profile %.200s", name);
+	languages = plan_languages(plan, profile);
 	for (uint32_t i = 0; i < profile->language_count; i++) {
-		const char *name = plan_string(&plan, languages[i].name);
-		const char *program = plan_string(&plan, languages[i].program);
+		const char *program = plan_string(plan, languages[i].program);
 
 		if (access(program, X_OK) == 0)
 			format_append(ret->happened, sizeof(ret->happened), "%s%s (%s)",
-				      ret->happened[0] ? ", " : "", name, program);
+				      ret->happened[0] ? ", " : "",
+				      plan_string(plan, languages[i].name), program);
 	}
 	if (!ret->happened[0])
 		format_text(ret->happened, sizeof(ret->happened), "none is installed");
@@ -233,6 +273,13 @@ const struct probe probes[] = {
 	  "renew it: systemctl --user restart msp.service" },
 	{ "files", PROBE_REQUIRED, probe_files, "msp is six programs and a compiled policy",
 	  "install all of msp's programs together, of one version" },
+	{ "configuration", PROBE_REQUIRED, probe_configuration,
+	  "what the operator says is enforced, or nothing runs",
+	  "correct the file, or name another one with --config or MSP_CONFIG; 'msp profile "
+	  "check' tries it" },
+	{ "default-profile", PROBE_REQUIRED, probe_profile, "clients rarely name one",
+	  "name one of these: default_profile in the configuration, or "
+	  "MSP_DEFAULT_PROFILE" },
 	{ "account", PROBE_REQUIRED, probe_account, "nothing of ours runs as root", "" },
 	{ "languages", PROBE_INFORMATION, probe_languages, "what run_code can run",
 	  "install what is wanted, for example: apt install python3 nodejs gcc" },

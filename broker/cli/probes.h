@@ -11,6 +11,7 @@
 
 #include "account.h"
 #include "cgroup.h"
+#include "config.h"
 #include "launch.h"
 #include "scope.h"
 
@@ -32,6 +33,8 @@ struct finding {
 struct machine {
 	struct images images; /* -1: not opened */
 	char images_text[LAUNCH_TEXT_MAX];
+	struct config *config; /* read, if it could be */
+	char config_text[CONFIG_TEXT_MAX];
 	bool was_root;
 	struct account account; /* when was_root: who we became; uid 65534 without an account */
 	bool has_account;

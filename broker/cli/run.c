@@ -23,6 +23,7 @@
 
 struct run_options {
 	const char *profile;
+	const char *config;
 	const char *cwd;
 	const char *run_as;
 	const char *socket;
@@ -43,10 +44,15 @@ struct run_options {
 
 static const struct option_row rows[] = {
 	ROW("profile", "NAME", option_set_profile, profile,
-	    "the policy to run under: 'default' (the default), 'strict', ..."),
+	    "the policy to run under: 'strict', ...; 'msp profile list' shows them (the default: "
+	    "MSP_DEFAULT_PROFILE, else what the configuration says, else 'default')"),
+	ROW("config", "FILE", option_set_config, config,
+	    "the operator's configuration (the default: MSP_CONFIG, else "
+	    "~/.config/msp/config.yaml, else /etc/msp/config.yaml, else the built-in profiles)"),
 	ROW("limits", "required|fallback", option_set_limits, limits,
-	    "'required' (the default): refuse to start without cgroup v2. 'fallback': use cgroup "
-	    "v2 where it can be used, and weaker resource limits where it cannot"),
+	    "'required' (the default, unless the configuration says otherwise): refuse to start "
+	    "without cgroup v2. 'fallback': use cgroup v2 where it can be used, and weaker "
+	    "resource limits where it cannot"),
 	ROW("timeout", "SECONDS", option_set_seconds, timeout_ms,
 	    "end the command after this time, such as 10 or 0.5; never more than the profile "
 	    "allows"),
@@ -67,7 +73,8 @@ static const struct option_row rows[] = {
 	ROW("socket", "PATH", option_set_socket, socket,
 	    "the service's socket (the default: /run/user/UID/msp/supervisor.sock)"),
 	ROW("run-as", "USER", option_set_account, run_as,
-	    "when root starts msp: the account to become (the default: MSP_RUN_AS, else 'msp')"),
+	    "when root starts msp: the account to become (the default: MSP_RUN_AS, else what the "
+	    "configuration says, else 'msp')"),
 };
 
 static const char help[] =
@@ -76,8 +83,9 @@ static const char help[] =
 	"no home, no network, no other processes. Standard input, output and error are\n"
 	"passed on live; when input and output are a terminal, CMD gets one of its own.\n"
 	"\n"
-	"Where the user's service answers, it runs CMD, unless --standalone, --ro or\n"
-	"--run-as is given; else msp starts a supervisor for CMD alone.\n"
+	"Where the user's service answers, it runs CMD under its own configuration, unless\n"
+	"--standalone, --ro, --run-as, --config or MSP_CONFIG is given; else msp starts a\n"
+	"supervisor for CMD alone.\n"
 	"\n"
 	"Options end at '--' or at the first word that is none. The exit code is CMD's\n"
 	"own, or\n"
@@ -87,12 +95,15 @@ static const char help[] =
 	"  128+N    it was ended by signal N\n"
 	"  64       the command line is wrong\n"
 	"  75       too much runs already, or the service stopped; later it may work\n"
-	"  78       this machine does not fulfil the policy; 'msp doctor' says why\n";
+	"  78       this machine does not fulfil the policy, or the configuration is\n"
+	"           wrong; 'msp doctor' says why\n";
 
 /* Everything that a run holds until its end. */
 struct run {
 	const struct run_options *options;
 	struct images images;
+	struct config config;
+	uint32_t limits; /* that are accepted */
 	struct cgroup_home home;
 	struct budget budget;
 	int null;
@@ -164,23 +175,42 @@ static int fill_start(struct run_options *options, char *argv[], bool use_tty)
 	return 0;
 }
 
-static int open_binds(const struct run_options *options, const struct plan *plan)
+/* Whatever of the host is to be shown: by --ro, and by the operator's profiles. 0, or the exit
+ * code. */
+static int open_shown(struct run *run)
 {
+	char text[LAUNCH_TEXT_MAX];
+	const struct plan *plan = launch_open_plan(&run->config, text);
 	struct protected_set set;
-	char text[BIND_TEXT_MAX];
 
-	if (options->binds.count == 0)
-		return 0;
-	set = protected_set_of(plan);
-	if (binds_open(&options->binds, &set, &binds, text) == 0)
-		return 0;
-	return refuse(text, MSP_EXIT_USAGE);
+	if (!plan)
+		return refuse(text, MSP_EXIT_REFUSED);
+	if (run->options->binds.count > 0) {
+		set = protected_set_of(plan);
+		if (binds_open(&run->options->binds, &set, &binds, text) != 0)
+			return refuse(text, MSP_EXIT_USAGE);
+	}
+	return pins_open(plan, &pins, text) == 0 ? 0 : refuse(text, MSP_EXIT_REFUSED);
 }
 
 /* What is given to a supervisor at its start cannot be asked of one that runs. */
-static bool may_use_service(const struct run_options *options)
+static bool may_use_service(const struct run *run)
 {
-	return !options->is_standalone && !options->run_as && options->binds.count == 0;
+	const struct run_options *options = run->options;
+
+	return !options->is_standalone && !options->run_as && options->binds.count == 0 &&
+	       !config_is_named(&run->config);
+}
+
+static int read_config(struct run *run)
+{
+	char text[LAUNCH_TEXT_MAX];
+	const int code = config_read(&run->config, text);
+
+	if (code)
+		return refuse(text, code);
+	run->limits = config_limits(&run->config, run->options->limits);
+	return 0;
 }
 
 /* Go through the service if it answers and enforces enough; 0, or the exit code. */
@@ -189,10 +219,15 @@ static int join_service(struct run *run)
 	const struct run_options *options = run->options;
 	struct service *service = &run->service;
 	struct ipc_status status = { 0 };
+	int code;
 
 	*service = service_connect(options->socket);
 	service_ask(service, &status);
-	service_check_limits(service, &status, options->limits);
+	/* Only for a service with weaker limits it matters what is accepted here. */
+	code = status.limits != LIMITS_CGROUP ? read_config(run) : 0;
+	if (code)
+		return code;
+	service_check_limits(service, &status, run->limits);
 	if (service->state == SERVICE_FULL || service->state == SERVICE_STOPPING)
 		return refuse(service->text, MSP_EXIT_AGAIN);
 	/* That there is none is the usual case, unless somebody named it. */
@@ -205,7 +240,6 @@ static int join_service(struct run *run)
 static int prepare(struct run *run)
 {
 	char text[LAUNCH_TEXT_MAX];
-	struct plan plan;
 	int code;
 
 	run->null = launch_standard_fds();
@@ -213,19 +247,19 @@ static int prepare(struct run *run)
 		return refuse("/dev/null cannot be opened", MSP_EXIT_SANDBOX);
 	if (launch_open_images(&run->images, text) != 0)
 		return refuse(text, MSP_EXIT_SANDBOX);
-	if (launch_drop_root(run->options->run_as, &code, text) != 0)
+	run->config.given = run->options->config;
+	run->config.builtin = run->images.policy;
+	if (launch_drop_root(run->options->run_as, &run->config, &code, text) != 0)
 		return refuse(text, code);
-	if (launch_open_plan(&run->images, &plan, text) != 0)
-		return refuse(text, MSP_EXIT_REFUSED);
-	code = open_binds(run->options, &plan);
-	if (!code && may_use_service(run->options))
-		code = join_service(run);
+	code = may_use_service(run) ? join_service(run) : 0;
 	if (code || run->service.state == SERVICE_HERE)
 		return code;
-	if (pins_open(&plan, &pins, text) != 0)
-		return refuse(text, MSP_EXIT_REFUSED);
-	if (launch_enter_cgroup(&run->images, run->options->limits, &run->budget, &run->home,
-				text) != 0)
+	code = read_config(run);
+	if (!code)
+		code = open_shown(run);
+	if (code)
+		return code;
+	if (launch_enter_cgroup(&run->images, run->limits, &run->budget, &run->home, text) != 0)
 		return refuse(text, MSP_EXIT_REFUSED);
 	return 0;
 }
@@ -234,6 +268,7 @@ static int prepare(struct run *run)
 static int start_supervisor(struct run *run, const sigset_t *mask)
 {
 	const struct launch launch = { .images = &run->images,
+				       .config = &run->config,
 				       .home = &run->home,
 				       .binds = &binds,
 				       .pins = &pins,
@@ -315,11 +350,27 @@ static int execute(struct run *run, bool use_tty)
 	return code;
 }
 
+/* Without a name the supervisor uses its default. */
+static bool choose_profile(struct run_options *options, struct outcome_request *request)
+{
+	char text[OPTIONS_TEXT_MAX];
+
+	if (options->profile)
+		return true;
+	options->profile = "";
+	request->is_variable = true;
+	if (option_read_default_profile(&options->profile, text))
+		return true;
+	log_line("run: %s", text);
+	return false;
+}
+
 static int run(const struct command *command, int argc, char *argv[])
 {
-	static struct run_options options = { .profile = "default" };
+	static struct run_options options = { .limits = LIMITS_UNSAID };
 	struct run run = { .options = &options,
 			   .images = IMAGES_NONE,
+			   .config = CONFIG_UNREAD,
 			   .home = { .parent = -1, .own = -1, .directory = -1 },
 			   .service = { .state = SERVICE_ABSENT, .fd = -1 } };
 	bool use_tty;
@@ -331,16 +382,18 @@ static int run(const struct command *command, int argc, char *argv[])
 	if (rest == argc)
 		return command_usage_error(command,
 					   "a command is missing: msp run -- CMD [ARG]...");
+	if (!choose_profile(&options, &run.request))
+		return MSP_EXIT_USAGE;
 	use_tty = !options.is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (fill_start(&options, argv + rest, use_tty) != 0)
 		return MSP_EXIT_USAGE;
 	code = prepare(&run);
 	if (code)
 		return code;
-	run.request = (struct outcome_request){ .command = argv[rest],
-						.profile = options.profile,
-						.cwd = options.cwd,
-						.timeout_ms = options.timeout_ms };
+	run.request.command = argv[rest];
+	run.request.profile = options.profile;
+	run.request.cwd = options.cwd;
+	run.request.timeout_ms = options.timeout_ms;
 	return execute(&run, use_tty);
 }
 

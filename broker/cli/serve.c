@@ -31,6 +31,8 @@
 #include "token_file.h"
 
 struct serve_options {
+	const char *config;
+	const char *default_profile;
 	const char *run_as;
 	const char *socket;
 	struct listen_address http;
@@ -48,9 +50,18 @@ struct serve_options {
 	}
 
 static const struct option_row rows[] = {
+	ROW("config", "FILE", option_set_config, config,
+	    "the operator's configuration (the default: MSP_CONFIG, else "
+	    "~/.config/msp/config.yaml, else /etc/msp/config.yaml, else the built-in profiles). "
+	    "Implies --standalone but for --service, as MSP_CONFIG does"),
+	ROW("default-profile", "NAME", option_set_profile, default_profile,
+	    "what a client without a profile of its own gets; 'msp profile list' shows them (the "
+	    "default: MSP_DEFAULT_PROFILE, else what the configuration says, else 'default'). "
+	    "Implies --standalone but for --service, as MSP_DEFAULT_PROFILE does"),
 	ROW("limits", "required|fallback", option_set_limits, limits,
-	    "'required' (the default): refuse to start without cgroup v2. 'fallback': use cgroup "
-	    "v2 where it can be used, and weaker resource limits where it cannot"),
+	    "'required' (the default, unless the configuration says otherwise): refuse to start "
+	    "without cgroup v2. 'fallback': use cgroup v2 where it can be used, and weaker "
+	    "resource limits where it cannot"),
 	ROW("http", "ADDRESS", listen_set_address, http,
 	    "serve clients that connect over HTTP: to 127.0.0.1:PORT, [::1]:PORT, localhost:PORT "
 	    "or unix:PATH"),
@@ -70,8 +81,8 @@ static const struct option_row rows[] = {
 	    "let all sandboxes together use at most this much, such as 8G; 'none': no bound (the "
 	    "default: 3/4 of what there is, with cgroups). Implies --standalone but for --service"),
 	ROW("run-as", "USER", option_set_account, run_as,
-	    "when root starts msp: the account to become (the default: MSP_RUN_AS, else 'msp'). "
-	    "Implies --standalone but for --service"),
+	    "when root starts msp: the account to become (the default: MSP_RUN_AS, else what the "
+	    "configuration says, else 'msp'). Implies --standalone but for --service"),
 };
 
 static const char help[] =
@@ -93,7 +104,7 @@ static const char help[] =
 	"  75       the service stopped or is full, or the address is in use: starting\n"
 	"           again may help\n"
 	"  78       this machine does not fulfil the policy ('msp doctor' says why), or\n"
-	"           the file of tokens is not as it must be\n";
+	"           the configuration or the file of tokens is not as it must be\n";
 
 /* Once, to a person who tries it out, or who has to know the port. */
 static void greet(const struct serve_options *options)
@@ -203,21 +214,22 @@ static int open_http(const struct serve_options *options, char text[LAUNCH_TEXT_
 }
 
 /* What was asked for a supervisor cannot be asked of one that runs. */
-static bool may_hand_over(const struct serve_options *options)
+static bool may_hand_over(const struct serve_options *options, const struct config *config)
 {
 	return !options->is_service && !options->is_standalone && !options->run_as &&
+	       !options->default_profile && !config_is_named(config) &&
 	       options->budget.executions == 0 &&
 	       options->budget.memory_bytes == BUDGET_MEMORY_DEFAULT;
 }
 
 /* The exit code, or HAND_OVER_NOT. */
-static int try_service(const struct serve_options *options, int null)
+static int try_service(const struct serve_options *options, struct config *config, int null)
 {
 	struct service service = service_connect(options->socket);
 
 	if (service.state == SERVICE_HERE) {
 		greet(options);
-		return hand_over(&service, options->limits, null);
+		return hand_over(&service, config, options->limits, null);
 	}
 	/* That there is none is the usual case, unless somebody named it. */
 	if (service.state != SERVICE_ABSENT || options->socket)
@@ -242,27 +254,34 @@ static int become_supervisor(const struct launch *launch)
 	return MSP_EXIT_SANDBOX;
 }
 
-static int start_supervisor(struct serve_options *options, const struct images *images)
+static int start_supervisor(struct serve_options *options, const struct images *images,
+			    struct config *config)
 {
 	static struct pins pins;
-	struct plan plan;
+	const struct plan *plan;
 	struct cgroup_home home;
 	struct service_sockets sockets;
 	char text[LAUNCH_TEXT_MAX];
-	int code = 0;
+	int code = config_read(config, text);
 
+	if (code)
+		return give_up(text, code);
 	if (options->is_service)
 		code = service_sockets_open(options->socket, &sockets, text);
 	if (code)
 		return give_up(text, code);
-	if (launch_open_plan(images, &plan, text) != 0 || pins_open(&plan, &pins, text) != 0)
+	plan = launch_open_plan(config, text);
+	if (!plan || pins_open(plan, &pins, text) != 0)
 		return give_up(text, MSP_EXIT_REFUSED);
-	if (launch_enter_cgroup(images, options->limits, &options->budget, &home, text) != 0)
+	if (launch_enter_cgroup(images, config_limits(config, options->limits), &options->budget,
+				&home, text) != 0)
 		return give_up(text, MSP_EXIT_REFUSED);
 	if (!options->is_service)
 		greet(options);
 	const struct launch launch = {
 		.images = images,
+		.config = config,
+		.default_profile = options->default_profile,
 		.home = &home,
 		.pins = &pins,
 		.sockets = options->is_service ? &sockets : NULL,
@@ -275,7 +294,9 @@ static int start_supervisor(struct serve_options *options, const struct images *
 
 static int serve(const struct command *command, int argc, char *argv[])
 {
-	struct serve_options options = { .budget.memory_bytes = BUDGET_MEMORY_DEFAULT };
+	static struct config config = CONFIG_UNREAD;
+	struct serve_options options = { .limits = LIMITS_UNSAID,
+					 .budget.memory_bytes = BUDGET_MEMORY_DEFAULT };
 	struct images images;
 	char text[LAUNCH_TEXT_MAX];
 	const char *conflict;
@@ -288,18 +309,24 @@ static int serve(const struct command *command, int argc, char *argv[])
 	conflict = find_conflict(&options);
 	if (conflict)
 		return command_usage_error(command, conflict);
+	if (!options.default_profile &&
+	    !option_read_default_profile(&options.default_profile, text))
+		return give_up(text, MSP_EXIT_USAGE);
 	null = launch_standard_fds();
 	if (null < 0)
 		return give_up("/dev/null cannot be opened", MSP_EXIT_SANDBOX);
 	if (launch_open_images(&images, text) != 0)
 		return give_up(text, MSP_EXIT_SANDBOX);
-	if (launch_drop_root(options.run_as, &code, text) != 0)
+	config.given = options.config;
+	config.builtin = images.policy;
+	if (launch_drop_root(options.run_as, &config, &code, text) != 0)
 		return give_up(text, code);
 	code = listen_is_wanted(&options.http) ? open_http(&options, text) : 0;
 	if (code)
 		return give_up(text, code);
-	code = may_hand_over(&options) ? try_service(&options, null) : HAND_OVER_NOT;
-	return code == HAND_OVER_NOT ? start_supervisor(&options, &images) : code;
+	code = may_hand_over(&options, &config) ? try_service(&options, &config, null)
+						: HAND_OVER_NOT;
+	return code == HAND_OVER_NOT ? start_supervisor(&options, &images, &config) : code;
 }
 
 const struct command command_serve = {

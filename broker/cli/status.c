@@ -154,6 +154,7 @@ static int status(const struct command *command, int argc, char *argv[])
 {
 	struct status_options options = { 0 };
 	struct ipc_status answer = { 0 };
+	struct config config = CONFIG_UNREAD;
 	struct service service;
 	char text[LAUNCH_TEXT_MAX];
 	int error = 0;
@@ -166,7 +167,7 @@ static int status(const struct command *command, int argc, char *argv[])
 		log_line("status: /dev/null cannot be opened");
 		return MSP_EXIT_SOFTWARE;
 	}
-	if (launch_drop_root(NULL, &code, text) != 0) {
+	if (launch_drop_root(NULL, &config, &code, text) != 0) {
 		log_line("status: %s", text);
 		return code;
 	}

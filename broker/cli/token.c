@@ -14,7 +14,6 @@
 #include "format.h"
 #include "json.h"
 #include "launch.h"
-#include "suggest.h"
 #include "token_file.h"
 
 struct token_options {
@@ -274,47 +273,6 @@ static const struct action {
 
 #define ACTION_COUNT (sizeof(actions) / sizeof(actions[0]))
 
-static int refuse_action(const struct command *command, const char *word)
-{
-	const char *names[ACTION_COUNT];
-	const char *near;
-	char text[OPTIONS_TEXT_MAX] = "it must be said what to do: create NAME, list or revoke "
-				      "NAME";
-
-	for (size_t i = 0; i < ACTION_COUNT; i++)
-		names[i] = actions[i].name;
-	near = word ? suggest_nearest(word, names, ACTION_COUNT) : NULL;
-	if (word)
-		format_text(text, sizeof(text), "'%s' is none of create, list and revoke", word);
-	if (near)
-		format_append(text, sizeof(text), " (did you mean '%s'?)", near);
-	return command_usage_error(command, text);
-}
-
-/* The words that are no options, which may stand before, between and behind them. */
-static bool read_words(const struct command *command, int argc, char *argv[],
-		       struct token_options *options, const char *words[2], int *ret_exit)
-{
-	char text[OPTIONS_TEXT_MAX];
-	int count = 0;
-	int rest;
-
-	for (;;) {
-		if (!command_parse(command, argc, argv, options, &rest, ret_exit))
-			return false;
-		argc -= rest;
-		argv += rest;
-		if (argc == 0)
-			return true;
-		if (count == 2) {
-			format_text(text, sizeof(text), "'%s' is one word too many", argv[0]);
-			*ret_exit = command_usage_error(command, text);
-			return false;
-		}
-		words[count++] = argv[0];
-	}
-}
-
 static const char *find_fault(const struct action *action, const struct token_options *options,
 			      const char *name)
 {
@@ -334,25 +292,30 @@ static int token(const struct command *command, int argc, char *argv[])
 {
 	struct token_options options = { 0 };
 	const struct action *action = actions;
-	const char *words[2] = { NULL, NULL };
+	const char *names[ACTION_COUNT];
+	struct command_words words = { .most = 2 };
 	const char *fault;
+	struct config config = CONFIG_UNREAD;
 	char text[LAUNCH_TEXT_MAX];
 	int code;
 
-	if (!read_words(command, argc, argv, &options, words, &code))
+	if (!command_parse_words(command, argc, argv, &options, &words, &code))
 		return code;
-	while (words[0] && action < actions + ACTION_COUNT && strcmp(action->name, words[0]) != 0)
+	for (size_t i = 0; i < ACTION_COUNT; i++)
+		names[i] = actions[i].name;
+	while (words.list[0] && action < actions + ACTION_COUNT &&
+	       strcmp(action->name, words.list[0]) != 0)
 		action++;
-	if (!words[0] || action == actions + ACTION_COUNT)
-		return refuse_action(command, words[0]);
-	fault = find_fault(action, &options, words[1]);
+	if (!words.list[0] || action == actions + ACTION_COUNT)
+		return command_refuse_action(command, words.list[0], names, ACTION_COUNT);
+	fault = find_fault(action, &options, words.list[1]);
 	if (fault)
 		return command_usage_error(command, fault);
 	if (launch_standard_fds() < 0)
 		return give_up(action->name, "/dev/null cannot be opened", MSP_EXIT_SOFTWARE);
-	if (launch_drop_root(options.run_as, &code, text) != 0)
+	if (launch_drop_root(options.run_as, &config, &code, text) != 0)
 		return give_up(action->name, text, code);
-	return action->run(&options, words[1]);
+	return action->run(&options, words.list[1]);
 }
 
 const struct command command_token = {
