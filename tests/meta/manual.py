@@ -60,8 +60,32 @@ class Options(unittest.TestCase):
                 with self.subTest(command=command, option=option):
                     self.assertIn(option, known)
 
+    def test_profile_and_policy_have_a_page_of_their_own(self):
+        known = page_options("msp-profile.1")
+        page = page_text("msp-profile.1")
+        for command in ("profile", "policy"):
+            shown = help_text(command, "--help")
+            actions = re.findall(r"^  ([a-z]+)\b", shown.split("options:")[0], re.M)
+            self.assertGreaterEqual(len(actions), 3, shown)
+            for action in actions:
+                with self.subTest(command=command, action=action):
+                    self.assertIn(f".It Cm {action}", page)
+            for option in sorted(set(OPTION.findall(shown))):
+                with self.subTest(command=command, option=option):
+                    self.assertIn(option, known)
+
+    def test_operations_are_those_of_the_help(self):
+        shown = re.sub(r"\s+", " ", help_text("policy", "--help"))
+        page = page_text("msp-profile.1")
+        operations = re.findall(r"'([a-z]+ [A-Za-z:@]*[A-Z]+)'", shown)
+        self.assertGreater(len(operations), 8, shown)
+        for operation in operations:
+            with self.subTest(operation=operation):
+                self.assertIn(f".Ql {operation}", page)
+
     def test_every_command_of_the_help_is_in_the_manual(self):
-        commands = ("run", "serve", "status", "doctor", "client-config", "version")
+        commands = ("run", "serve", "profile", "policy", "status", "doctor", "client-config",
+                    "version")
         manual = page_text("msp.1")
         for command in commands:
             with self.subTest(command=command):

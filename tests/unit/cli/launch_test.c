@@ -105,13 +105,15 @@ static void receive(const struct channel *channel, uint32_t type)
 
 Test(launch, says_everything_in_order)
 {
-	const struct images images = { file_with("s"), file_with("c"), file_with("b"),
-				       file_with("policy"), -1 };
+	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1 };
+	const struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .directory = open("/tmp", O_RDONLY | O_DIRECTORY),
 					  .has_io = 1 };
 	static struct binds binds = { .count = 1 };
 	static struct pins pins = { .count = 1 };
 	const struct launch launch = { .images = &images,
+				       .config = &config,
+				       .default_profile = "strict",
 				       .home = &home,
 				       .binds = &binds,
 				       .pins = &pins,
@@ -137,6 +139,7 @@ Test(launch, says_everything_in_order)
 	cr_expect_eq(message.body.supervisor_start.limits, (uint32_t)LIMITS_FALLBACK);
 	cr_expect_eq(message.body.supervisor_start.executions, 7U);
 	cr_expect_eq(message.body.supervisor_start.memory_bytes, 8UL);
+	cr_expect_str_eq(message.body.supervisor_start.default_profile, "strict");
 	cr_expect_eq(pread(message.fds[0], policy, sizeof(policy), 0), 6);
 	cr_expect_str_eq(policy, "policy");
 	receive(&supervisor, IPC_TYPE_supervisor_audit);
@@ -178,12 +181,12 @@ Test(launch, as_many_pins_as_there_may_be_fit_into_the_socket)
 
 Test(launch, without_a_cgroup_none_is_sent)
 {
-	const struct images images = { file_with("s"), file_with("c"), file_with("b"),
-				       file_with("policy"), -1 };
+	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1 };
+	const struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .parent = -1, .directory = -1 };
-	const struct launch launch = { .images = &images,
-				       .home = &home,
-				       .frontend = FRONTEND_LAUNCHER };
+	const struct launch launch = {
+		.images = &images, .config = &config, .home = &home, .frontend = FRONTEND_LAUNCHER
+	};
 	struct channel supervisor = { -1, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
 	int ends[2];
 
@@ -191,6 +194,7 @@ Test(launch, without_a_cgroup_none_is_sent)
 	supervisor.fd = ends[1];
 	cr_assert_eq(launch_send(&launch, ends[0]), 0);
 	receive(&supervisor, IPC_TYPE_supervisor_start);
+	cr_expect_str_eq(message.body.supervisor_start.default_profile, "");
 	receive(&supervisor, IPC_TYPE_supervisor_unaudited);
 	receive(&supervisor, IPC_TYPE_supervisor_run);
 	cr_expect_eq(message.body.supervisor_run.binds, 0U);
@@ -198,16 +202,18 @@ Test(launch, without_a_cgroup_none_is_sent)
 
 Test(launch, a_service_gets_its_sockets)
 {
-	const struct images images = { file_with("s"), file_with("c"), file_with("b"),
-				       file_with("policy"), -1 };
+	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1 };
+	const struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .parent = -1, .directory = -1 };
 	struct service_sockets sockets = { .listener = socket(AF_UNIX, SOCK_SEQPACKET, 0),
 					   .is_activated = 1,
 					   .notify = -1,
 					   .watchdog_us = 9 };
-	const struct launch launch = {
-		.images = &images, .home = &home, .sockets = &sockets, .frontend = FRONTEND_SERVICE
-	};
+	const struct launch launch = { .images = &images,
+				       .config = &config,
+				       .home = &home,
+				       .sockets = &sockets,
+				       .frontend = FRONTEND_SERVICE };
 	struct channel supervisor = { -1, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
 	int ends[2];
 

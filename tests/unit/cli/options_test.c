@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -198,6 +199,36 @@ Test(option_values, limits)
 	cr_expect_not_null(option_set_limits(&limits, "none"));
 }
 
+Test(option_values, config)
+{
+	static char longer[IPC_PATH_MAX + 1];
+	const char *path = NULL;
+
+	cr_expect_null(option_set_config(&path, "mine.yaml"));
+	cr_expect_str_eq(path, "mine.yaml");
+	cr_expect_not_null(option_set_config(&path, ""));
+	memset(longer, 'a', sizeof(longer) - 1);
+	cr_expect_not_null(option_set_config(&path, longer));
+}
+
+Test(option_values, default_profile)
+{
+	const char *profile = "before";
+
+	cr_assert_eq(unsetenv("MSP_DEFAULT_PROFILE"), 0);
+	cr_expect(option_read_default_profile(&profile, text));
+	cr_expect_str_eq(profile, "before");
+	cr_assert_eq(setenv("MSP_DEFAULT_PROFILE", "", 1), 0);
+	cr_expect(option_read_default_profile(&profile, text));
+	cr_expect_str_eq(profile, "before");
+	cr_assert_eq(setenv("MSP_DEFAULT_PROFILE", "strict", 1), 0);
+	cr_expect(option_read_default_profile(&profile, text));
+	cr_expect_str_eq(profile, "strict");
+	cr_assert_eq(setenv("MSP_DEFAULT_PROFILE", "../strict", 1), 0);
+	cr_expect_not(option_read_default_profile(&profile, text));
+	cr_expect_not_null(strstr(text, "MSP_DEFAULT_PROFILE=../strict is refused"), "%s", text);
+}
+
 Test(option_values, profile)
 {
 	const char *profile = NULL;
@@ -286,7 +317,7 @@ Test(option_values, account)
 
 Test(command, every_one_is_complete)
 {
-	cr_expect_eq(command_count, 9U);
+	cr_expect_eq(command_count, 11U);
 	for (size_t i = 0; i < command_count; i++) {
 		const struct command *command = commands[i];
 
