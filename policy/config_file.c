@@ -6,9 +6,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Where root's own is, for all accounts. */
+#define SYSTEM_FILE "/etc/msp/config.yaml"
+
+/* Whoever has no number in a user namespace has this one. */
+#define OVERFLOW_UID 65534
 
 /* Line 1 stands for the file as a whole. */
 static int fail(const char *path, struct policy_error *error, const char *problem)
@@ -60,6 +67,33 @@ static int read_all(int fd, const char *path, struct buffer *ret, struct policy_
 	return 0;
 }
 
+/* Is there a root in our user namespace? Where that cannot be told there is: then its files are
+ * seen to be its own. */
+static bool is_root_mapped(void)
+{
+	FILE *map = fopen("/proc/self/uid_map", "re");
+	bool is_mapped = map == NULL;
+	char line[128];
+
+	while (!is_mapped && fgets(line, sizeof(line), map) != NULL)
+		is_mapped = strtoul(line, NULL, 10) == 0; /* the first user of a range */
+	if (map != NULL)
+		(void)fclose(map); /* it was only read */
+	return is_mapped;
+}
+
+/* Without a root, as in a unit with PrivateUsers, the files of root and of all others belong to
+ * OVERFLOW_UID. Into the system's folder only root can have put one. */
+static bool is_roots(const char *path, const struct stat *status)
+{
+	struct stat entry;
+
+	if (status->st_uid == 0)
+		return true;
+	return status->st_uid == OVERFLOW_UID && strcmp(path, SYSTEM_FILE) == 0 &&
+	       lstat(path, &entry) == 0 && S_ISREG(entry.st_mode) && !is_root_mapped();
+}
+
 int config_file_read(const char *path, struct buffer *ret, struct policy_error *error)
 {
 	/* Opening a FIFO would wait for its writer, a terminal could become this process's. */
@@ -73,7 +107,8 @@ int config_file_read(const char *path, struct buffer *ret, struct policy_error *
 	if (fstat(fd, &status) != 0) {
 		result = fail_reading(path, error);
 	} else {
-		problem = config_file_problem(status.st_mode, status.st_uid, geteuid());
+		problem = config_file_problem(
+			status.st_mode, is_roots(path, &status) ? 0 : status.st_uid, geteuid());
 		result = problem != NULL ? fail(path, error, problem)
 					 : read_all(fd, path, ret, error);
 	}
