@@ -132,8 +132,8 @@ static int examine(struct service *service, struct config *config, uint32_t *lim
 	int code = 0;
 
 	service_ask(service, &status);
-	/* Only for a service with weaker limits it matters what is accepted here. */
-	if (status.limits != LIMITS_CGROUP)
+	/* What a configuration accepts matters for a service with weaker limits alone. */
+	if (status.limits != LIMITS_CGROUP && *limits == LIMITS_UNSAID)
 		code = config_read(config, text);
 	if (code)
 		return give_up(text, code);

@@ -83,9 +83,9 @@ static const char help[] =
 	"no home, no network, no other processes. Standard input, output and error are\n"
 	"passed on live; when input and output are a terminal, CMD gets one of its own.\n"
 	"\n"
-	"Where the user's service answers, it runs CMD under its own configuration, unless\n"
-	"--standalone, --ro, --run-as, --config or MSP_CONFIG is given; else msp starts a\n"
-	"supervisor for CMD alone.\n"
+	"Where the user's service answers, it runs CMD, by its own configuration, unless\n"
+	"--standalone, --ro, --run-as, --config or MSP_CONFIG is given; else msp starts\n"
+	"a supervisor for CMD alone.\n"
 	"\n"
 	"Options end at '--' or at the first word that is none. The exit code is CMD's\n"
 	"own, or\n"
@@ -219,14 +219,16 @@ static int join_service(struct run *run)
 	const struct run_options *options = run->options;
 	struct service *service = &run->service;
 	struct ipc_status status = { 0 };
-	int code;
+	int code = 0;
 
 	*service = service_connect(options->socket);
 	service_ask(service, &status);
-	/* Only for a service with weaker limits it matters what is accepted here. */
-	code = status.limits != LIMITS_CGROUP ? read_config(run) : 0;
+	/* What a configuration accepts matters for a service with weaker limits alone. */
+	if (status.limits != LIMITS_CGROUP && options->limits == LIMITS_UNSAID)
+		code = read_config(run);
 	if (code)
 		return code;
+	run->limits = config_limits(&run->config, options->limits);
 	service_check_limits(service, &status, run->limits);
 	if (service->state == SERVICE_FULL || service->state == SERVICE_STOPPING)
 		return refuse(service->text, MSP_EXIT_AGAIN);
