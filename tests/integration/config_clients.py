@@ -3,6 +3,7 @@
 """The operator's configuration as clients and the service have it, and the commands that show it."""
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -187,6 +188,15 @@ class Commands(WithFolder):
             checked = self.command("profile", "check")
             self.assertEqual((checked.returncode, checked.stderr),
                              (0, "msp: configuration: built-in\n"))
+
+    def test_the_examples_of_the_documents(self):
+        for name, pattern in (("README.md", r"```yaml\n(default_profile.*?)```"),
+                              ("docs/man/msp-profile.1", r"(default_profile:.*?)\.Ed")):
+            with open(os.path.join(support.ROOT, name), encoding="utf-8") as file:
+                text = re.search(pattern, file.read(), re.S)[1]
+            with self.subTest(name):
+                checked = self.command("profile", "check", self.write(text))
+                self.assertEqual(checked.returncode, 0, checked.stderr)
 
     def test_an_answer_that_nobody_reads(self):
         with open("/dev/full", "w", encoding="utf-8") as full:

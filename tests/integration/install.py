@@ -25,7 +25,8 @@ class Install(unittest.TestCase):
     def test_the_places(self):
         self.assertEqual(os.listdir(os.path.join(self.prefix.name, "bin")), ["msp"])
         self.assertEqual(set(os.listdir(os.path.join(self.prefix.name, "libexec", "msp"))), LIBEXEC)
-        self.assertTrue(os.path.exists(os.path.join(self.prefix.name, "share/man/man1/msp.1")))
+        for page in ("man1/msp.1", "man1/msp-profile.1", "man5/msp-policy.5"):
+            self.assertTrue(os.path.exists(os.path.join(self.prefix.name, "share/man", page)), page)
 
     def test_the_service_starts_what_was_installed(self):
         units = os.path.join(self.prefix.name, "lib", "systemd", "user")
@@ -48,6 +49,17 @@ class Install(unittest.TestCase):
     def test_a_command_runs(self):
         result = support.run("echo", "installed")
         self.assertEqual((result.returncode, result.stdout), (0, "installed\n"), result.stderr)
+
+    def test_a_configuration_is_compiled(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "config.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("profiles:\n  - name: own\n    extends: default\n"
+                           "    environment: [OWN=yes]\n")
+            os.chmod(path, 0o600)
+            result = support.run("sh", "-c", "echo $OWN",
+                                 options=("--config", path, "--profile=own"))
+        self.assertEqual((result.returncode, result.stdout), (0, "yes\n"), result.stderr)
 
     def test_a_session_runs(self):
         with support.Server() as server:
