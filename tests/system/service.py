@@ -85,6 +85,39 @@ class Starts(units.ServiceCase):
                 self.assertTrue(text.startswith("42\n"), text)
 
 
+class Configured(units.ServiceCase):
+    """The user's own configuration, where the unit's restrictions leave it."""
+
+    PATH = os.path.expanduser("~/.config/msp/config.yaml")
+
+    def write(self, text):
+        if os.path.exists(self.PATH):
+            self.skipTest("this user has a configuration")
+        os.makedirs(os.path.dirname(self.PATH), mode=0o700, exist_ok=True)
+        self.addCleanup(os.unlink, self.PATH)
+        with open(self.PATH, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(self.PATH, 0o600)
+
+    def test_it_is_in_force(self):
+        self.write("default_profile: own\nprofiles:\n  - name: own\n    extends: default\n"
+                   "    environment: [OWN=yes]\n")
+        units.systemctl("start", "msp.service")
+        result = units.msp("run", "--verbose", "--", "sh", "-c", "echo $OWN")
+        self.assertEqual((result.returncode, result.stdout), (0, "yes\n"), result.stderr)
+        self.assertIn("profile own,", result.stderr)
+        self.assertEqual(units.status()["executions"]["started"], 1)
+        self.assertTrue(self.client().command("echo $OWN").startswith("yes\n"))
+
+    def test_a_wrong_one_is_not_started_again(self):
+        self.write("nonsense: 1\n")
+        with self.assertRaisesRegex(AssertionError, "systemctl start"):
+            units.systemctl("start", "msp.service")
+        found = units.properties("ActiveState", "NRestarts", "ExecMainStatus")
+        self.assertEqual(found, {"ActiveState": "failed", "NRestarts": "0",
+                                 "ExecMainStatus": "78"})
+
+
 class Clients(units.ServiceCase):
     def setUp(self):
         super().setUp()
