@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import unittest
 
@@ -62,7 +63,7 @@ class Clients(WithFolder):
             self.assertNotIn("_helper", said)
 
 
-class TheService(WithFolder):
+class WithService(WithFolder):
     def setUp(self):
         super().setUp()
         leftovers.become_reaper()
@@ -80,6 +81,8 @@ class TheService(WithFolder):
         value = json.loads(result.stdout)
         return value["profile"], value["stdout"], result.stderr
 
+
+class TheService(WithService):
     def test_its_configuration_is_its_clients(self):
         self.service("--config", self.write())
         self.assertEqual(self.facts(FALLBACK), ("analysis", "north\n", ""))
@@ -130,6 +133,91 @@ class TheService(WithFolder):
         self.assertEqual(result.returncode, 78)
         self.assertRegex(result.stderr, r"^msp: serve: .*config\.yaml:1: .*nonsense.*\n$")
         self.assertFalse(os.path.exists(self.socket + "2"))
+
+
+class Reload(WithService):
+    """SIGHUP: the file is read again, and holds when all of it is right."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.write(OWN)
+        self.running = self.service("--config", self.path)
+
+    def reload(self, text):
+        """Write it and tell the service; what the service then has in force."""
+        if text is None:
+            os.unlink(self.path)
+        else:
+            self.write(text)
+        before = self.running.status()["policy"]["generation"]
+        os.kill(self.running.process.pid, signal.SIGHUP)
+
+        def is_answered():
+            now = self.running.status()["policy"]
+            return now["generation"] > before or now["reload_failed"]
+        self.assertTrue(support.wait_until(is_answered, SECONDS))
+        return self.running.status()["policy"]
+
+    def recover(self, text):
+        """The same after one that failed."""
+        before = self.running.status()["policy"]["generation"]
+        self.write(text)
+        os.kill(self.running.process.pid, signal.SIGHUP)
+        self.assertTrue(support.wait_until(
+            lambda: self.running.status()["policy"]["generation"] > before, SECONDS))
+        self.assertFalse(self.running.status()["policy"]["reload_failed"])
+
+    def said(self):
+        self.running.end()
+        return self.running.error
+
+    def test_the_next_execution_is_under_the_new_one(self):
+        server = support.Server(f"--socket={self.socket}", FALLBACK, with_limits=False,
+                                env=self.environment())
+        self.addCleanup(server.close)
+        server.initialize()
+        self.assertEqual(profile_of(server.call("run_command", command="true")), "analysis")
+        policy = self.reload(OWN.replace("north", "south").replace("default_profile: analysis",
+                                                                   "default_profile: tight"))
+        self.assertEqual(policy, {"generation": 2, "reload_failed": False})
+        self.assertEqual(self.facts(FALLBACK), ("tight", "south\n", ""))
+        result = server.call("run_command", command="echo $WAREHOUSE")
+        self.assertEqual(profile_of(result), "tight")
+        self.assertIn("south", support.text_of(result))
+
+    def test_what_is_wrong_changes_nothing_and_is_said(self):
+        mistakes = ("nonsense: 1\n", OWN.replace("analysis", "other", 1), None)
+        for generation, text in enumerate(mistakes, 1):
+            with self.subTest(text):
+                self.assertEqual(self.reload(text),
+                                 {"generation": generation, "reload_failed": True})
+                self.assertEqual(self.facts(FALLBACK), ("analysis", "north\n", ""))
+                self.recover(OWN)
+        self.recover(OWN.replace("north", "east"))
+        self.assertEqual(self.facts(FALLBACK)[1], "east\n")
+        said = self.said()
+        self.assertRegex(said, r"stays as it is \(generation 1\): \S+config\.yaml:1: .*nonsense")
+        self.assertRegex(said, r"stays as it is \(generation 3\): .*cannot be read: No such file")
+
+    def test_one_that_others_can_write(self):
+        self.write(OWN, mode=0o666)
+        os.kill(self.running.process.pid, signal.SIGHUP)
+        self.assertTrue(support.wait_until(
+            lambda: self.running.status()["policy"]["reload_failed"], SECONDS))
+        self.assertIn("chmod go-w", self.said())
+
+    def test_other_files_of_the_host_need_a_restart(self):
+        """What is shown is opened at the start, and not by a service that runs."""
+        text = OWN + ("    files:\n"
+                      f"      - {{at: /data, kind: bind, from: {self.folder}/data}}\n")
+        os.mkdir(os.path.join(self.folder, "data"))
+        self.assertEqual(self.reload(text), {"generation": 1, "reload_failed": True})
+        self.assertIn("show other files of this machine than before: restart", self.said())
+        self.running = self.service("--config", self.path)
+        self.assertEqual(self.reload(text.replace("north", "west"))["generation"], 2)
+        result = msp("run", f"--socket={self.socket}", FALLBACK, "--", "ls", "-d", "/data",
+                     env=self.environment())
+        self.assertEqual((result.returncode, result.stdout), (0, "/data\n"), result.stderr)
 
 
 class Commands(WithFolder):
