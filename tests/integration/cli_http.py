@@ -312,7 +312,7 @@ class Changes(Tokens):
                                (["create", "a b"], "must be of letters"),
                                (["create", "n" * 64], "at most 63"),
                                (["create"], "a name is missing"), (["revok", "x"], "did you mean"),
-                               ([], "create NAME, list or revoke"), (["list", "x"], "no name"),
+                               ([], r"create NAME \| list \| revoke"), (["list", "x"], "no name"),
                                (["create", "x", "y"], "one word too many"),
                                (["create", "x", "--json"], "--json is for list")):
             with self.subTest(words=words):
