@@ -279,11 +279,17 @@ static int send_bind(const struct bind *bind, const struct channel *channel)
 	return channel_send(channel, IPC_TYPE_supervisor_bind, &message, &bind->fd, 0);
 }
 
-static int send_pin(const struct pin *pin, const struct channel *channel)
+int launch_send_pins(const struct pins *pins, const struct channel *channel)
 {
-	const struct ipc_supervisor_pin message = { pin->profile, pin->mount };
+	int error = 0;
 
-	return channel_send(channel, IPC_TYPE_supervisor_pin, &message, &pin->fd, 0);
+	for (uint32_t i = 0; !error && i < pins->count; i++) {
+		const struct pin *pin = &pins->list[i];
+		const struct ipc_supervisor_pin message = { pin->profile, pin->mount };
+
+		error = channel_send(channel, IPC_TYPE_supervisor_pin, &message, &pin->fd, 0);
+	}
+	return error;
 }
 
 static int send_sockets(const struct service_sockets *sockets, const struct channel *channel)
@@ -335,8 +341,8 @@ int launch_send(const struct launch *launch, int channel_fd)
 				     &launch->home->directory, 0);
 	for (uint32_t i = 0; !error && i < run.binds; i++)
 		error = send_bind(&launch->binds->list[i], &channel);
-	for (uint32_t i = 0; !error && i < run.pins; i++)
-		error = send_pin(&launch->pins->list[i], &channel);
+	if (!error && launch->pins)
+		error = launch_send_pins(launch->pins, &channel);
 	if (!error && launch->sockets)
 		error = send_sockets(launch->sockets, &channel);
 	if (!error)

@@ -13,6 +13,7 @@
 #include "bind.h"
 #include "budget.h"
 #include "cgroup.h"
+#include "common/channel.h"
 #include "common/ipc.h"
 #include "config.h"
 #include "pins.h"
@@ -90,6 +91,9 @@ struct launch {
 
 /* Say everything that a supervisor starts from on `channel`. 0 or -errno. */
 int launch_send(const struct launch *launch, int channel);
+
+/* Of that, what was opened for a plan. 0 or -errno. */
+int launch_send_pins(const struct pins *pins, const struct channel *channel);
 
 /*
  * Start the supervisor as a child with `channel` as its descriptor 3 and `null` as its stdin and

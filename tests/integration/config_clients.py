@@ -206,18 +206,19 @@ class Reload(WithService):
             lambda: self.running.status()["policy"]["reload_failed"], SECONDS))
         self.assertIn("chmod go-w", self.said())
 
-    def test_other_files_of_the_host_need_a_restart(self):
-        """What is shown is opened at the start, and not by a service that runs."""
+    def test_other_files_of_the_host_are_shown(self):
         text = OWN + ("    files:\n"
                       f"      - {{at: /data, kind: bind, from: {self.folder}/data}}\n")
-        os.mkdir(os.path.join(self.folder, "data"))
+        ask = ("run", f"--socket={self.socket}", FALLBACK, "--", "ls", "-d", "/data")
+        self.assertEqual(msp(*ask, env=self.environment()).returncode, 2)
         self.assertEqual(self.reload(text), {"generation": 1, "reload_failed": True})
-        self.assertIn("show other files of this machine than before: restart", self.said())
-        self.running = self.service("--config", self.path)
-        self.assertEqual(self.reload(text.replace("north", "west"))["generation"], 2)
-        result = msp("run", f"--socket={self.socket}", FALLBACK, "--", "ls", "-d", "/data",
-                     env=self.environment())
+        os.mkdir(os.path.join(self.folder, "data"))
+        self.recover(text)
+        result = msp(*ask, env=self.environment())
         self.assertEqual((result.returncode, result.stdout), (0, "/data\n"), result.stderr)
+        self.recover(OWN)
+        self.assertEqual(msp(*ask, env=self.environment()).returncode, 2)
+        self.assertRegex(self.said(), r"generation 1\): \S+config\.yaml:\d+: .*data")
 
 
 class Commands(WithFolder):

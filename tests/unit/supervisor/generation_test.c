@@ -186,6 +186,7 @@ Test(generation, brings_its_default_profile)
 	generation_reload();
 	expect_question(1);
 	answer();
+	(void)rig_take(&rig.factory, IPC_TYPE_factory_forget); /* what may have been in its slot */
 	(void)rig_take(&rig.factory, IPC_TYPE_factory_policy);
 	changed = &rig_take(&rig.frontend, IPC_TYPE_policy_changed)->body.policy_changed;
 	cr_assert_str_eq(changed->default_profile, "strict");
