@@ -70,6 +70,7 @@ static void describe_answer(const struct source *source, const struct plan_call 
 		SAY(ret->remedy, NEVER);
 		if (group->kind != PLAN_GROUP_ALLOWABLE)
 			break;
+		ret->weight = DENIAL_PROBED;
 		SAY(ret->rule, "group %s is not allowed%s", name,
 		    place(source, &plan_group_origins(source->plan, source->profile)[call->group]));
 		SAY(ret->remedy, "seccomp: {add: [%s]} in the operator's profile", name);
@@ -128,6 +129,7 @@ static void describe_rest(const struct source *source, const struct denial *deni
 {
 	(void)source;
 	(void)denial;
+	ret->weight = DENIAL_LAST;
 	SAY(ret->reason, "only the first %d kinds of refused calls are told apart",
 	    DENIAL_KINDS_MAX);
 }
@@ -158,6 +160,7 @@ void denials_describe(const struct plan *plan, const char *profile,
 	struct denials denials;
 
 	ret->count = 0;
+	ret->other[0] = '\0';
 	if (!denials_take(&denials, done->denials, done->denials_size))
 		return;
 	for (uint32_t i = 0; i < denials.size / sizeof(denials.records[0]); i++) {
@@ -179,8 +182,12 @@ static void put_line(const struct denial_view *view, char *text, size_t size)
 
 	if (view->count > 1)
 		SAY(times, " (%" PRIu32 " times)", view->count);
-	say(text, size, "denied: %s%s%s%s by %s: %s%s%s%s%s%s", view->operation,
-	    view->target[0] ? " with " : "", view->target, times, view->layer, view->reason,
+	say(text, size, "denied%s: %s%s%s%s by %s: %s%s%s%s%s%s",
+	    view->is_inferred ? " (inferred)" : "", view->operation,
+	    !view->target[0]    ? ""
+	    : view->is_inferred ? " "
+				: " with ",
+	    view->target, times, view->layer, view->reason,
 	    view->rule[0] || view->remedy[0] ? " (" : "", view->rule,
 	    view->rule[0] && view->remedy[0] ? "; " : "", view->remedy,
 	    view->rule[0] || view->remedy[0] ? ")" : "");
@@ -189,14 +196,19 @@ static void put_line(const struct denial_view *view, char *text, size_t size)
 void denials_put_lines(const struct denial_views *views, char ret[DENIALS_TEXT_MAX])
 {
 	const uint32_t more = views->count > LINES_MAX ? views->count - LINES_MAX : 0;
+	uint32_t lines = 0;
 	size_t used = 0;
 
-	ret[0] = '\0';
-	for (uint32_t i = 0; i < views->count && i < LINES_MAX; i++) {
-		if (used > 0)
-			ret[used++] = '\n';
-		put_line(&views->items[i], ret + used, DENIALS_TEXT_MAX / LINES_MAX - 40);
-		used += strlen(ret + used);
+	say(ret, DENIALS_TEXT_MAX, "%s", views->other);
+	for (uint32_t weight = 0; weight < DENIAL_WEIGHTS; weight++) {
+		for (uint32_t i = 0; i < views->count && lines < LINES_MAX; i++) {
+			if (views->items[i].weight != weight)
+				continue;
+			if (lines++ > 0)
+				ret[used++] = '\n';
+			put_line(&views->items[i], ret + used, DENIALS_TEXT_MAX / LINES_MAX - 40);
+			used += strlen(ret + used);
+		}
 	}
 	if (more > 0)
 		say(ret + used, DENIALS_TEXT_MAX - used, "; and %" PRIu32 " more kind%s", more,

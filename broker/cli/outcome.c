@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "denial_hints.h"
 #include "denials.h"
 #include "format.h"
 #include "json.h"
@@ -200,19 +201,25 @@ static void explain_done(const struct ipc_execution_done *done,
 }
 
 /* Reading the plan costs a start more than all the rest that is done here: only where there is
- * something to say. */
+ * something to say. `tail`: of what it wrote to stderr, as far as that is known. */
 static void describe(const struct outcome *outcome, const struct outcome_request *request,
-		     struct denial_views *ret)
+		     const void *tail, size_t size, struct denial_views *ret)
 {
 	struct plan plan = { 0 };
 
 	ret->count = 0;
-	if (outcome->done.denials_size == 0)
+	ret->other[0] = '\0';
+	if (!denial_hints_apply(&outcome->done))
+		size = 0;
+	if (outcome->done.denials_size == 0 && size == 0)
 		return;
 	/* Without it what was refused has hardly any words, and everything else is as it was. */
 	if (outcome->plan < 0 || plan_open_fd(outcome->plan, &plan) != 0)
 		plan = (struct plan){ 0 };
 	denials_describe(&plan, request->profile, &outcome->done, ret);
+	if (size > 0)
+		denial_hints_add(&plan, request->profile, request->cwd, tail, size, ret);
+	plan_close(&plan);
 }
 
 /* The lines that an agent reads as well. */
@@ -222,7 +229,7 @@ static void explain_denials(const struct outcome *outcome, const struct outcome_
 	char lines[DENIALS_TEXT_MAX];
 	char *second;
 
-	describe(outcome, request, &views);
+	describe(outcome, request, NULL, 0, &views);
 	denials_put_lines(&views, lines);
 	second = strchr(lines, '\n');
 	if (second)
@@ -311,7 +318,8 @@ void outcome_print_end(const struct outcome *outcome)
 		 (unsigned long long)done->peak_bytes / 1024);
 }
 
-static void write_stream(struct json *json, const char *name, struct capture *capture)
+static struct capture_parts write_stream(struct json *json, const char *name,
+					 struct capture *capture)
 {
 	const struct capture_parts parts = capture_finish(capture);
 	char member[32];
@@ -326,18 +334,21 @@ static void write_stream(struct json *json, const char *name, struct capture *ca
 	json_number(json, member, capture->total);
 	format_text(member, sizeof(member), "%s_omitted_bytes", name);
 	json_number(json, member, parts.omitted);
-	if (parts.omitted == 0)
-		return;
-	format_text(member, sizeof(member), "%s_omitted_at", name);
-	json_number(json, member, parts.sizes[0]);
+	if (parts.omitted > 0) {
+		format_text(member, sizeof(member), "%s_omitted_at", name);
+		json_number(json, member, parts.sizes[0]);
+	}
+	return parts;
 }
 
 static void write_denials(struct json *json, const struct outcome *outcome,
-			  const struct outcome_request *request)
+			  const struct outcome_request *request, const struct capture_parts *errors)
 {
+	const int last = errors->sizes[1] > 0;
+	const size_t size = errors->sizes[last] < HINT_BYTES ? errors->sizes[last] : HINT_BYTES;
 	struct denial_views views;
 
-	describe(outcome, request, &views);
+	describe(outcome, request, errors->parts[last] + errors->sizes[last] - size, size, &views);
 	json_array(json, "denials");
 	for (uint32_t i = 0; i < views.count; i++) {
 		const struct denial_view *view = &views.items[i];
@@ -350,9 +361,12 @@ static void write_denials(struct json *json, const struct outcome *outcome,
 		json_string(json, "rule", view->rule);
 		json_string(json, "remedy", view->remedy);
 		json_number(json, "count", view->count);
+		json_bool(json, "inferred", view->is_inferred);
 		json_object_end(json);
 	}
 	json_array_end(json);
+	if (views.other[0])
+		json_string(json, "not_the_sandbox", views.other);
 }
 
 static void write_done(struct json *json, const struct ipc_execution_done *done)
@@ -376,18 +390,19 @@ int outcome_print_json(const struct outcome *outcome, const struct outcome_reque
 		       struct capture captures[2])
 {
 	static struct json json;
+	struct capture_parts errors;
 
 	json_init(&json, STDOUT_FILENO);
 	json_object(&json, NULL);
 	json_string(&json, "verdict",
 		    outcome->is_done ? verdict_name(outcome->done.verdict) : "internal");
 	json_number(&json, "exit_code", (uint64_t)outcome_exit_code(outcome));
-	if (outcome->is_done) {
+	if (outcome->is_done)
 		write_done(&json, &outcome->done);
-		write_denials(&json, outcome, request);
-	}
-	write_stream(&json, "stdout", &captures[0]);
-	write_stream(&json, "stderr", &captures[1]);
+	(void)write_stream(&json, "stdout", &captures[0]);
+	errors = write_stream(&json, "stderr", &captures[1]);
+	if (outcome->is_done)
+		write_denials(&json, outcome, request, &errors);
 	json_object(&json, "posture");
 	json_string(&json, "limits", limits_name(outcome->limits));
 	json_number(&json, "landlock_abi", outcome->landlock_abi);

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "common/names.h"
+#include "denial_hints.h"
 #include "denials.h"
 #include "excerpt.h"
 #include "mcp/result.h"
@@ -154,13 +155,32 @@ static bool has_printed(const struct execution_info *info)
 	return info->log.streams[OUTPUT_OUT].total > 0 || info->log.streams[OUTPUT_ERR].total > 0;
 }
 
-/* What was refused, in at most two lines. */
+/* What was refused, and, of one that failed, what its last errors hint at. */
+static void describe_denials(const struct execution_info *info, const struct plan *plan,
+			     struct denial_views *ret)
+{
+	const enum output_stream stream = info->is_terminal ? OUTPUT_OUT : OUTPUT_ERR;
+	const struct output *output = stream_of(info, stream);
+	const uint64_t from = output->total > HINT_BYTES ? output->total - HINT_BYTES : 0;
+	char tail[HINT_BYTES];
+
+	denials_describe(plan, info->label.profile, info->done, ret);
+	if (denial_hints_apply(info->done))
+		denial_hints_add(plan, info->label.profile,
+				 info->label.cwd[0] ? info->label.cwd : NULL, tail,
+				 output_read(output, from, tail, sizeof(tail)), ret);
+}
+
+/* In at most two lines. */
 static void put_denials(const struct execution_info *info, struct result *ret)
 {
 	struct denial_views views;
 	char lines[DENIALS_TEXT_MAX];
 
-	denials_describe(ret->plan, info->label.profile, info->done, &views);
+	/* What a command does without and ends well is for programs to know. */
+	if (info->done->verdict == VERDICT_EXITED && info->done->exit_code == 0)
+		return;
+	describe_denials(info, ret->plan, &views);
 	denials_put_lines(&views, lines);
 	if (!lines[0])
 		return;
@@ -260,7 +280,9 @@ static void put_denials_meta(struct json_writer *writer, const struct result *re
 {
 	struct denial_views views;
 
-	denials_describe(result->plan, info->label.profile, info->done, &views);
+	describe_denials(info, result->plan, &views);
+	if (views.other[0])
+		json_put_text(writer, "not_the_sandbox", views.other);
 	if (views.count == 0)
 		return;
 	json_open_array(writer, "denials");
@@ -275,6 +297,8 @@ static void put_denials_meta(struct json_writer *writer, const struct result *re
 		json_put_text(writer, "rule", view->rule);
 		json_put_text(writer, "remedy", view->remedy);
 		json_put_number(writer, "count", view->count);
+		if (view->is_inferred)
+			json_put_bool(writer, "inferred", true);
 		json_close_object(writer);
 	}
 	json_close_array(writer);
