@@ -1,0 +1,3 @@
+module example.test/greet
+
+go 1.19
