@@ -26,13 +26,16 @@ static bool is_taken(uint16_t code, uint32_t accumulator, uint32_t k)
 	}
 }
 
-uint32_t bpf_run(const struct sock_filter *program, uint32_t count, const struct seccomp_data *data)
+uint32_t bpf_trace(const struct sock_filter *program, uint32_t count,
+		   const struct seccomp_data *data, uint32_t *ret_steps)
 {
 	uint32_t accumulator = 0;
 
+	*ret_steps = 0;
 	for (uint64_t at = 0; at < count; at++) {
 		const struct sock_filter *now = &program[at];
 
+		(*ret_steps)++;
 		switch (now->code) {
 		case BPF_LD | BPF_W | BPF_ABS:
 			if (!load(data, now->k, &accumulator))
@@ -57,4 +60,32 @@ uint32_t bpf_run(const struct sock_filter *program, uint32_t count, const struct
 		}
 	}
 	return BPF_FAULT;
+}
+
+uint32_t bpf_run(const struct sock_filter *program, uint32_t count, const struct seccomp_data *data)
+{
+	uint32_t steps;
+
+	return bpf_trace(program, count, data, &steps);
+}
+
+/* Jumps lead forward: from the last instruction on, the longest way from each is known. */
+uint32_t bpf_longest(const struct sock_filter *program, uint32_t count)
+{
+	uint32_t longest[BPF_MAXINSNS] = { 0 };
+
+	for (uint32_t i = count; i > 0; i--) {
+		const struct sock_filter *now = &program[i - 1];
+		uint32_t a = i, b = i;
+
+		if (now->code == (BPF_JMP | BPF_JA))
+			a = b = i + now->k;
+		else if (BPF_CLASS(now->code) == BPF_JMP)
+			a = i + now->jt, b = i + now->jf;
+		if (BPF_CLASS(now->code) == BPF_RET)
+			longest[i - 1] = 1;
+		else
+			longest[i - 1] = 1 + (longest[a] > longest[b] ? longest[a] : longest[b]);
+	}
+	return longest[0];
 }

@@ -18,4 +18,12 @@
 uint32_t bpf_run(const struct sock_filter *program, uint32_t count,
 		 const struct seccomp_data *data);
 
+/* The same, and how many instructions it took. */
+uint32_t bpf_trace(const struct sock_filter *program, uint32_t count,
+		   const struct seccomp_data *data, uint32_t *ret_steps);
+
+/* Instructions on the longest way through a program that bpf_run() accepts; `count` is less than
+ * BPF_MAXINSNS. */
+uint32_t bpf_longest(const struct sock_filter *program, uint32_t count);
+
 #endif

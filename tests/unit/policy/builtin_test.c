@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The filters of the built-in profiles as they stand in the plan, against the groups that each
- * profile is meant to have and a list of calls with arguments.
+ * The filters of the built-in profiles as they stand in the plan, against the oracle, a list of
+ * calls with arguments, and the kernel.
  */
 #include "common/confine/seccomp.h"
+#include "oracle.h"
 #include "support.h"
 
 #include <criterion/criterion.h>
@@ -20,34 +21,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define HIGH 0xdeadbeef00000000ULL
 
-struct group {
-	const char *name;
-	const char *kind;
-	const char *calls;
-};
-
-static const struct group groups[] = {
-#define GROUP(name, kind, reason, calls) { " " #name " ", #kind, " " calls " " },
-#include "policy/seccomp_groups.def"
-#undef GROUP
-};
-
-/* What each profile is meant to allow, said here a second time. */
-static const char *const expected_groups[][2] = {
-	{ "default", " basic files attributes watch process threads memory signals time sockets "
-		     "network terminal confine " },
-	{ "strict", " basic files attributes process threads memory signals time sockets "
-		    "terminal " },
-	{ "_helper", " basic files process threads memory signals time sockets terminal " },
-};
-
 static struct builtin builtin;
-
-/* What the filter of a profile says where it refuses: whose init is asked is not a helper's. */
-static uint32_t refusal_of(const char *profile)
-{
-	return profile[0] == '_' ? FILTER_EPERM : FILTER_NOTIFY;
-}
 
 static void open_plan(void)
 {
@@ -61,43 +35,27 @@ static void close_plan(void)
 
 TestSuite(builtin, .init = open_plan, .fini = close_plan);
 
-static bool contains(const char *list, const char *word)
+static uint32_t answer_of(size_t profile, uint32_t number, const uint64_t arguments[6])
 {
-	char padded[64];
-
-	(void)snprintf(padded, sizeof(padded), " %s ", word);
-	return strstr(list, padded) != NULL;
+	return builtin_answer(&builtin.plan, oracle_profiles[profile].name, number, arguments);
 }
 
-/* The answer to a call whose arguments are all 0. */
-static uint32_t expected_answer(const char *profile, const char *allowed, const char *call)
+static void check_number(size_t profile, uint32_t number, const uint64_t arguments[6])
 {
-	for (size_t i = 0; i < COUNT(groups); i++) {
-		if (!contains(groups[i].calls, call))
-			continue;
-		if (strcmp(groups[i].kind, "HIDDEN") == 0)
-			return FILTER_ENOSYS;
-		if (strstr(allowed, groups[i].name) == NULL)
-			return refusal_of(profile);
-		/* Family 0 is none of those that are allowed. */
-		if (strcmp(call, "socket") == 0 || strcmp(call, "socketpair") == 0)
-			return refusal_of(profile);
-		return FILTER_ALLOW;
-	}
-	return FILTER_ENOSYS;
-}
-
-static void check_number(const char *profile, const char *allowed, uint32_t number)
-{
-	static const uint64_t zeros[6];
-	char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, (int)number);
+	const uint32_t answer = answer_of(profile, number, arguments);
 	const uint32_t expected =
-		name != NULL ? expected_answer(profile, allowed, name) : FILTER_ENOSYS;
-	const uint32_t answer = builtin_answer(&builtin.plan, profile, number, zeros);
+		oracle_answer_number(&oracle_profiles[profile], number, arguments);
 
-	cr_expect_eq(answer, expected, "%s: %s (%u): %#x, expected %#x", profile,
-		     name != NULL ? name : "unknown", number, answer, expected);
-	free(name);
+	cr_assert_eq(answer, expected, "%s: %u(%#lx, %#lx, %#lx, %#lx): %#x, expected %#x",
+		     oracle_profiles[profile].name, number, arguments[0], arguments[1],
+		     arguments[2], arguments[3], answer, expected);
+}
+
+Test(builtin, there_is_no_profile_that_the_oracle_does_not_know)
+{
+	cr_expect_eq(plan_profile_count(&builtin.plan), oracle_profile_count);
+	for (size_t i = 0; i < oracle_profile_count; i++)
+		cr_expect_geq(plan_profile_find(&builtin.plan, oracle_profiles[i].name), 0);
 }
 
 Test(builtin, every_number_has_the_answer_of_its_group)
@@ -105,22 +63,90 @@ Test(builtin, every_number_has_the_answer_of_its_group)
 	static const uint32_t far[] = {
 		1000, 0xffff, 0x10000, 0x3fffffff, 0x80000000U, 0xbfffffffU
 	};
+	static const uint64_t fills[] = {
+		0, 1, HIGH, HIGH | 1, 0xffffffffULL, 0xffffffffffffffffULL, 0x5555555555555555ULL
+	};
 
-	for (size_t i = 0; i < COUNT(expected_groups); i++) {
-		for (uint32_t number = 0; number <= 600; number++)
-			check_number(expected_groups[i][0], expected_groups[i][1], number);
-		for (size_t j = 0; j < COUNT(far); j++)
-			cr_expect_eq(builtin_answer(&builtin.plan, expected_groups[i][0], far[j],
-						    (const uint64_t[6]){ 0 }),
-				     FILTER_ENOSYS, "%#x", far[j]);
+	for (size_t i = 0; i < oracle_profile_count; i++) {
+		for (size_t j = 0; j < COUNT(fills); j++) {
+			const uint64_t all[6] = { fills[j], fills[j], fills[j],
+						  fills[j], fills[j], fills[j] };
+
+			for (uint32_t number = 0; number <= 600; number++)
+				check_number(i, number, all);
+			for (size_t k = 0; k < COUNT(far); k++)
+				cr_expect_eq(answer_of(i, far[k], all), FILTER_ENOSYS, "%#x",
+					     far[k]);
+		}
 	}
 }
 
-Test(builtin, there_is_no_profile_that_this_test_does_not_know)
+static uint32_t random_state = 20261121;
+
+/* The same sequence in every run. */
+static uint32_t next_random(void)
 {
-	cr_expect_eq(plan_profile_count(&builtin.plan), COUNT(expected_groups));
-	for (size_t i = 0; i < COUNT(expected_groups); i++)
-		cr_expect_geq(plan_profile_find(&builtin.plan, expected_groups[i][0]), 0);
+	random_state = random_state * 1664525U + 1013904223U;
+	return random_state >> 8;
+}
+
+/* Numbers such as the conditions are about: small ones, modes and flags, the four that terminals
+ * are not asked; with and without an upper half. */
+static uint64_t next_argument(void)
+{
+	static const uint64_t highs[] = { 0, 0, 1ULL << 32, 1ULL << 63, HIGH };
+	static const uint32_t known[] = { 0x5412, 0x541c, 0x541d, 0x5423, 0x40000, 0xffffffffU };
+	uint64_t low;
+
+	switch (next_random() % 6) {
+	case 0:
+		low = next_random() % 40;
+		break;
+	case 1:
+		low = 1U << next_random() % 32;
+		break;
+	case 2:
+		low = 1U << next_random() % 32 | 1U << next_random() % 32;
+		break;
+	case 3:
+		low = next_random() % 0x20000;
+		break;
+	case 4:
+		low = known[next_random() % COUNT(known)];
+		break;
+	default:
+		low = next_random() << 16 ^ next_random();
+	}
+	return low | highs[next_random() % COUNT(highs)];
+}
+
+/* How often a call is allowed, and how often not, over many arguments. */
+static void try_call(size_t profile, uint32_t number, uint32_t counts[2])
+{
+	for (uint32_t i = 0; i < 4000; i++) {
+		uint64_t arguments[6];
+
+		for (int j = 0; j < 6; j++)
+			arguments[j] = next_argument();
+		check_number(profile, number, arguments);
+		counts[answer_of(profile, number, arguments) == FILTER_ALLOW]++;
+	}
+}
+
+Test(builtin, arguments_decide_as_the_oracle_says, .timeout = 100)
+{
+	for (uint32_t number = 0; number <= 600; number++) {
+		char *call = seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, (int)number);
+		uint32_t counts[2] = { 0 };
+
+		if (call != NULL && oracle_is_conditional(call)) {
+			for (size_t i = 0; i < oracle_profile_count; i++)
+				try_call(i, number, counts);
+			cr_expect(counts[0] > 100 && counts[1] > 100, "%s: %u to %u", call,
+				  counts[0], counts[1]);
+		}
+		free(call);
+	}
 }
 
 static void check_killed(const struct plan_profile *profile, uint32_t number, uint32_t arch)
@@ -154,7 +180,7 @@ struct call_case {
 };
 
 #define OK FILTER_ALLOW
-#define NO FILTER_NOTIFY
+#define NO FILTER_EPERM
 
 /* clang-format off */
 static const struct call_case cases[] = {
@@ -244,18 +270,29 @@ static const struct call_case cases[] = {
 };
 /* clang-format on */
 
+/* In a profile with the groups of `default` the case's own answer; elsewhere the group may be what
+ * is refused. */
+static uint32_t expected_of(const struct call_case *one, const struct oracle_profile *profile)
+{
+	if (one->answer == NO)
+		return oracle_refused(profile);
+	if (one->answer == OK && !oracle_has_group_of(profile, one->call))
+		return oracle_refused(profile);
+	return one->answer;
+}
+
 static void check_case(const struct call_case *one, uint64_t high)
 {
 	const int number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_X86_64, one->call);
 	uint64_t arguments[6];
-	uint32_t answer;
 
 	for (int i = 0; i < 6; i++)
 		arguments[i] = one->arguments[i] | high;
-	answer = builtin_answer(&builtin.plan, "default", (uint32_t)number, arguments);
-	cr_expect_eq(answer, one->answer, "%s(%#lx, %#lx, %#lx, %#lx): %#x, expected %#x",
-		     one->call, arguments[0], arguments[1], arguments[2], arguments[3], answer,
-		     one->answer);
+	for (size_t i = 0; i < oracle_profile_count; i++)
+		cr_expect_eq(answer_of(i, (uint32_t)number, arguments),
+			     expected_of(one, &oracle_profiles[i]),
+			     "%s: %s(%#lx, %#lx, %#lx, %#lx)", oracle_profiles[i].name, one->call,
+			     arguments[0], arguments[1], arguments[2], arguments[3]);
 }
 
 Test(builtin, arguments_decide)
@@ -279,17 +316,14 @@ static int expect_error(long result, int expected)
 	return result == -1 && errno == expected ? 0 : 1;
 }
 
-/* Nobody holds the listener here. */
 static int act_confined(const struct plan_profile *profile)
 {
-	const int refusal = profile->observes ? ENOSYS : EPERM;
-
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
 	    seccomp_install(plan_filter(&builtin.plan, profile), profile->filter_count) != 0)
 		return 1;
-	if (expect_error(syscall(SYS_ioctl, 0, 0x5412UL | HIGH, 0), refusal) != 0)
+	if (expect_error(syscall(SYS_ioctl, 0, 0x5412UL | HIGH, 0), EPERM) != 0)
 		return 2;
-	if (expect_error(syscall(SYS_unshare, 0x10000000), refusal) != 0)
+	if (expect_error(syscall(SYS_unshare, 0x10000000), EPERM) != 0)
 		return 3;
 	if (expect_error(syscall(SYS_clone3, NULL, 0), ENOSYS) != 0)
 		return 4;
@@ -310,32 +344,5 @@ Test(builtin, the_kernel_takes_the_filters)
 		cr_assert_eq(waitpid(child, &status, 0), child);
 		cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "profile %u: %#x", i,
 			  (unsigned int)status);
-	}
-}
-
-Test(builtin, all_but_helpers_are_observed)
-{
-	for (uint32_t i = 0; i < plan_profile_count(&builtin.plan); i++) {
-		const struct plan_profile *profile = plan_profile(&builtin.plan, i);
-
-		cr_expect_eq(profile->observes, !plan_is_internal(&builtin.plan, profile), "%s",
-			     plan_string(&builtin.plan, profile->name));
-	}
-}
-
-/* Between the filter and the exec nobody answers. */
-Test(builtin, what_starts_an_observed_workload_is_allowed)
-{
-	static const uint64_t zeros[6];
-	static const char *const calls[] = { "sendmsg", "execve", "exit_group", "write" };
-
-	for (uint32_t i = 0; i < plan_profile_count(&builtin.plan); i++) {
-		const struct plan_profile *profile = plan_profile(&builtin.plan, i);
-
-		for (size_t j = 0; profile->observes && j < COUNT(calls); j++)
-			cr_expect_eq(builtin_answer(&builtin.plan,
-						    plan_string(&builtin.plan, profile->name),
-						    (uint32_t)seccomp_number(calls[j]), zeros),
-				     FILTER_ALLOW, "%s", calls[j]);
 	}
 }
