@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long it takes to run a command isolated: `msp run`, an MCP run_command in a running server,
 bwrap with the same binds and the same system call filter, and bare; then what a running server
-does (sessions.py). All launchers take turns in one run, in an order shuffled anew each round: only
-the ratios mean something elsewhere."""
+does (sessions.py), and what a profile's system call filter costs (filters.py). All launchers take
+turns in one run, in an order shuffled anew each round: only the ratios mean something elsewhere."""
 import argparse
 import json
 import os
@@ -18,7 +18,8 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
-import sessions  # noqa: E402  (beside this file)
+import filters  # noqa: E402  (beside this file)
+import sessions  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COMMANDS = {"/bin/true": ["/bin/true"],
@@ -238,7 +239,8 @@ def bench(support, filter_path, unobserved, place, arguments, out):
     verdict, is_kept = promises(times)
     tables, more, is_kept_too = sessions.bench(support, place, arguments.seconds, arguments.calls)
     is_kept &= is_kept_too
-    text = "\n".join(report(times, counts) + tables + verdict + more)
+    costs = filters.report(filters.measure(support.BIN, place))
+    text = "\n".join(report(times, counts) + tables + costs + verdict + more)
     print(text)
     if out:
         out.write(text + "\n")
@@ -263,6 +265,7 @@ def main():
         filter_path = write_filter(folder, place)
         unobserved = copy_unobserved(folder, place)
         build_echo(place)
+        filters.build(ROOT, place)
         os.environ["MSP_BIN"] = folder
         import support  # after MSP_BIN is known
 
