@@ -44,7 +44,7 @@ def report(rows):
     """Lines of a table."""
     bare = [min(times) for times in rows["-"][1:]]
     lines = ["", "## A system call under a profile's filter", "",
-             f"Nanoseconds, the least of {len(rows['-'][1])} processes of {CALLS} calls each. "
+             f"Nanoseconds, the least in {len(rows['-'][1])} processes of {CALLS} calls each. "
              "`getppid` is always allowed, which the kernel remembers; for `prctl` the filter runs, "
              "with conditions on an argument.", "",
              "| profile | instructions | getppid | more | prctl | more |",
