@@ -52,7 +52,7 @@ class WithServer(unittest.TestCase):
 
 class Policies(WithServer):
     def test_the_text_is_what_msp_policy_shows(self):
-        for name in ("default", "strict"):
+        for name in support.PROFILES:
             shown = subprocess.run([os.path.join(support.BIN, "msp-policy"), "show", name],
                                    capture_output=True, check=True, timeout=20)
             for more in ({}, {"_meta": MODERN}):
@@ -63,12 +63,12 @@ class Policies(WithServer):
     def test_list_and_completion_show_those_that_one_may_ask_for(self):
         entries = self.server.request("resources/list")["resources"]
         self.assertEqual([entry["uri"] for entry in entries],
-                         ["policy://default", "policy://strict"])
+                         [f"policy://{name}" for name in support.PROFILES])
         for entry in entries:
             self.assertEqual(entry["size"], len(self.read(entry["uri"])["text"].encode()))
             self.assertTrue(entry["description"])
         self.assertEqual(self.complete("policy://{profile}", "profile", ""),
-                         ["default", "strict"])
+                         list(support.PROFILES))
         for era, code in (({}, -32002), ({"_meta": MODERN}, -32602)):
             error = self.expect_error(code, "resources/read", {"uri": "policy://_helper", **era})
             self.assertEqual(error.data, {"uri": "policy://_helper"})

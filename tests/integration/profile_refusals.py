@@ -120,9 +120,8 @@ MINIMAL = {
     "/etc/passwd": {"ENOENT"}, "/home/agent": {"ENOENT"}, "/dev/urandom": {"ENOENT"},
     "/dev/shm": {"ENOENT"},
 }
-DEVELOPMENT = ("python-dev", "node-dev", "go-dev", "rust-dev", "java-dev")
-PROFILES = {"default": {}, "strict": STRICT, "minimal": MINIMAL,
-            **{name: {} for name in DEVELOPMENT}}
+DEVELOPMENT = [name for name in support.PROFILES if name.endswith("-dev")]
+BEYOND = {"strict": STRICT, "minimal": MINIMAL}
 
 
 def setUpModule():
@@ -147,7 +146,7 @@ class Refusals(unittest.TestCase):
     def setUpClass(cls):
         home = os.path.expanduser("~")
         with tempfile.NamedTemporaryFile(dir=home if os.access(home, os.W_OK) else None) as secret:
-            cls.told = {profile: cls.probe(profile, secret.name) for profile in PROFILES}
+            cls.told = {profile: cls.probe(profile, secret.name) for profile in support.PROFILES}
 
     @staticmethod
     def probe(profile, secret):
@@ -159,16 +158,16 @@ class Refusals(unittest.TestCase):
     def test_the_list_is_all_that_ships(self):
         listed = subprocess.run([os.path.join(support.BIN, "msp-policy"), "list"],
                                         capture_output=True, text=True, check=True).stdout
-        self.assertEqual({line.split()[0] for line in listed.splitlines()}, set(PROFILES))
+        self.assertEqual(tuple(line.split()[0] for line in listed.splitlines()), support.PROFILES)
 
     def test_what_no_profile_allows(self):
-        for profile in PROFILES:
+        for profile in support.PROFILES:
             for act, errors in NEVER.items():
                 with self.subTest(profile=profile, act=act):
                     self.assertIn(self.told[profile][act], errors)
 
     def test_what_a_narrow_profile_refuses_beyond_default(self):
-        for profile, refused in PROFILES.items():
+        for profile, refused in BEYOND.items():
             for act, errors in refused.items():
                 with self.subTest(profile=profile, act=act):
                     self.assertIn(self.told[profile][act], errors)
@@ -194,7 +193,7 @@ class Room(unittest.TestCase):
                 "                os.statvfs(path).f_files) for path in sys.argv[1:]}\n"
                 "print(json.dumps([sizes, resource.getrlimit(resource.RLIMIT_NOFILE),\n"
                 "                  resource.getrlimit(resource.RLIMIT_FSIZE)]))\n")
-        for profile in PROFILES:
+        for profile in support.PROFILES:
             text = shown(profile)
             sizes = {path: [number_of(size), number_of(inodes)] for path, size, inodes in
                      re.findall(r"^  tmpfs +(\S+) size (\w+), inodes (\w+),", text, re.M)}
@@ -230,7 +229,7 @@ class Shells(unittest.TestCase):
         """Every profile has terminals: `msp run` in one asks for it."""
         with support.Server() as server:
             server.initialize()
-            for profile in PROFILES:
+            for profile in support.PROFILES:
                 with self.subTest(profile=profile):
                     result = server.call("run_command", profile=profile, tty=True,
                                          command="test -t 0 && test -t 1 && stty size")

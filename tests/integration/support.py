@@ -19,6 +19,9 @@ MSP = os.path.join(BIN, "msp")
 REFUSED = 78
 PROTOCOL = "2025-11-25"
 YIELD_MS = 55000  # the longest
+# What ships, in the order in which it is listed.
+PROFILES = ("default", "strict", "minimal", "python-dev", "node-dev", "go-dev", "rust-dev",
+            "java-dev")
 
 
 def _keep_state():
