@@ -124,7 +124,8 @@ class Code(unittest.TestCase):
             server.initialize()
             for profile, language, code in self.CASES:
                 with self.subTest(profile=profile):
-                    result = server.call("run_code", profile=profile, language=language, code=code)
+                    result = server.call("run_code", 70, profile=profile, language=language,
+                                         code=code)
                     text = support.text_of(result)
                     if "not installed" in text and os.environ.get("CI") != "true":
                         self.skipTest(text)
@@ -136,7 +137,7 @@ class Code(unittest.TestCase):
                 " System.out.println(Runtime.getRuntime().maxMemory() >> 20); } }")
         with support.Server() as server:
             server.initialize()
-            result = server.call("run_code", profile="java-dev", language="java", code=code)
+            result = server.call("run_code", 70, profile="java-dev", language="java", code=code)
             if "not installed" in support.text_of(result) and os.environ.get("CI") != "true":
                 self.skipTest(support.text_of(result))
             self.assertLessEqual(int(support.text_of(result).split()[0]), 1024)
