@@ -72,20 +72,18 @@ uint32_t bpf_run(const struct sock_filter *program, uint32_t count, const struct
 /* Jumps lead forward: from the last instruction on, the longest way from each is known. */
 uint32_t bpf_longest(const struct sock_filter *program, uint32_t count)
 {
-	uint32_t longest[BPF_MAXINSNS] = { 0 };
+	static uint32_t longest[BPF_MAXINSNS];
 
 	for (uint32_t i = count; i > 0; i--) {
 		const struct sock_filter *now = &program[i - 1];
-		uint32_t a = i, b = i;
+		const bool is_jump = BPF_CLASS(now->code) == BPF_JMP;
+		const bool is_plain = now->code == (BPF_JMP | BPF_JA);
+		const uint32_t a = i + (is_plain ? now->k : is_jump ? now->jt : 0);
+		const uint32_t b = i + (is_plain ? now->k : is_jump ? now->jf : 0);
 
-		if (now->code == (BPF_JMP | BPF_JA))
-			a = b = i + now->k;
-		else if (BPF_CLASS(now->code) == BPF_JMP)
-			a = i + now->jt, b = i + now->jf;
-		if (BPF_CLASS(now->code) == BPF_RET)
-			longest[i - 1] = 1;
-		else
-			longest[i - 1] = 1 + (longest[a] > longest[b] ? longest[a] : longest[b]);
+		longest[i - 1] = 1;
+		if (BPF_CLASS(now->code) != BPF_RET)
+			longest[i - 1] += longest[a] > longest[b] ? longest[a] : longest[b];
 	}
 	return longest[0];
 }
