@@ -57,8 +57,8 @@
 #define BINDS_MAX 32
 
 /* Records of a plan that show a path of the operator's, in all profiles together. Each is a
- * descriptor of the factory, and a message that waits until the supervisor is there to read it: some
- * 230 fit into the 212,992 bytes of a socket. */
+ * descriptor of the factory, and a message that waits until the supervisor is there to read it:
+ * some 230 fit into the 212,992 bytes of a socket. */
 #define PINS_MAX 128
 
 /* Longest code of one run_code call. */

@@ -2,7 +2,6 @@
 #include "common/mount.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -18,13 +17,13 @@ int mount_new(const char *type, const char *options, uint32_t size, uint64_t att
 
 	while (options < end && !error) {
 		const char *value = options + strlen(options) + 1;
-		const bool is_flag = *value == '\0';
+		const size_t length = strlen(value);
 
 		if (syscall(SYS_fsconfig, context,
-			    is_flag ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING, options,
-			    is_flag ? NULL : value, 0) != 0)
+			    length == 0 ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING, options,
+			    length == 0 ? NULL : value, 0) != 0)
 			error = -errno;
-		options = value + strlen(value) + 1;
+		options = value + length + 1;
 	}
 	if (!error && syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0)
 		error = -errno;

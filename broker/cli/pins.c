@@ -215,6 +215,7 @@ static int open_profile(struct opening *opening, uint32_t index)
 	return result;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written through `opening` */
 int pins_open(const struct plan *plan, struct pins *ret, char text[PINS_TEXT_MAX])
 {
 	struct opening opening = { .plan = plan, .pins = ret, .text = text };
