@@ -25,10 +25,17 @@ def programs(folder, *changes, child_init=None):
             source = child_init
         if os.path.exists(source):
             os.symlink(source, os.path.join(folder, name))
-    subprocess.run([CHANGE, os.path.join(support.BIN, "builtin.policy"),
-                    os.path.join(folder, "builtin.policy"),
-                    *(",".join(change) for change in changes)], check=True)
+    change_plan(folder, *changes)
     return os.path.join(folder, "msp")
+
+
+def change_plan(folder, *changes):
+    """The plan alone; the indexes (profile, mount) of the new records."""
+    result = subprocess.run([CHANGE, os.path.join(support.BIN, "builtin.policy"),
+                             os.path.join(folder, "builtin.policy"),
+                             *(",".join(change) for change in changes)], check=True, text=True,
+                            stdout=subprocess.PIPE)
+    return [tuple(map(int, line.split())) for line in result.stdout.splitlines()]
 
 
 def run(msp, *command, options=(), **keywords):

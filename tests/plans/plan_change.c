@@ -5,6 +5,7 @@
  *   KIND,PROFILE,FROM,AT[,WORD]...  KIND: bind, writable, overlay, copy; WORD: optional, noexec,
  *                                   unpinned, size=BYTES, inodes=NUMBER
  *   workspace,PATH or protect,PATH  one more in the list of all profiles
+ * It prints the index of the profile and, in that, of the record for each change of the first kind.
  * What it writes need not be a valid plan: that is for its readers to see.
  */
 #include <errno.h>
@@ -154,6 +155,7 @@ static void add_mount(char *const words[], uint32_t line)
 	}
 	(void)grow(&profile->mounts, &profile->mount_count, &mount, sizeof(mount));
 	add_rule(profile, words[3], is_writable ? "/workspace" : "/usr");
+	(void)printf("%d %u\n", plan_profile_find(&plan, words[1]), profile->mount_count - 1);
 }
 
 static void add_path(uint32_t *offset, uint32_t *size, const char *path)
