@@ -18,7 +18,7 @@ import support  # noqa: E402  (its folder is known from here on)
 CLONE_NEWNS, MS_REC, MS_PRIVATE, MS_BIND = 0x20000, 0x4000, 1 << 18, 0x1000
 FOLDER, FILE = "/etc/msp", "/etc/msp/config.yaml"
 OTHER = "daemon"  # an account that is neither root nor msp, and is on every Debian
-RUN_AS = f"run_as: {OTHER}\nlimits: fallback\n"
+RUN_AS = f"run_as: {OTHER}\nlimits: fallback\naudit: optional\n"  # it has no home for a log
 
 
 def mount(source, target, flags):
@@ -157,7 +157,8 @@ class StartByOthers(RootConfig):
     """Root's configuration is that of each account which has none of its own."""
 
     AS_OTHER = ("setpriv", f"--reuid={OTHER}", f"--regid={OTHER}", "--clear-groups")
-    OWN = "limits: fallback\nprofiles:\n  - name: own\n    extends: default\ndefault_profile: own\n"
+    OWN = ("limits: fallback\naudit: optional\ndefault_profile: own\n"
+           "profiles:\n  - name: own\n    extends: default\n")
 
     def profile(self, prefix):
         result = self.msp("run", "--standalone", "--json", "--", "true", prefix=prefix,
