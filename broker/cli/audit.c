@@ -15,7 +15,6 @@
 #include "common/log.h"
 #include "format.h"
 #include "launch.h"
-#include "suggest.h"
 
 /* What show prints where nobody says how much. */
 #define LAST_DEFAULT 50
@@ -181,45 +180,6 @@ static const struct action {
 
 #define ACTION_COUNT (sizeof(actions) / sizeof(actions[0]))
 
-static int refuse_action(const struct command *command, const char *word)
-{
-	const char *names[ACTION_COUNT];
-	const char *near;
-	char text[OPTIONS_TEXT_MAX] = "it must be said what to do: show, verify or follow";
-
-	for (size_t i = 0; i < ACTION_COUNT; i++)
-		names[i] = actions[i].name;
-	near = word ? suggest_nearest(word, names, ACTION_COUNT) : NULL;
-	if (word)
-		format_text(text, sizeof(text), "'%s' is none of show, verify and follow", word);
-	if (near)
-		format_append(text, sizeof(text), " (did you mean '%s'?)", near);
-	return command_usage_error(command, text);
-}
-
-/* The one word that is no option, which may stand before or behind them. */
-static bool read_word(const struct command *command, int argc, char *argv[],
-		      struct audit_options *options, const char **word, int *ret_exit)
-{
-	char text[OPTIONS_TEXT_MAX];
-	int rest;
-
-	for (;;) {
-		if (!command_parse(command, argc, argv, options, &rest, ret_exit))
-			return false;
-		argc -= rest;
-		argv += rest;
-		if (argc == 0)
-			return true;
-		if (*word) {
-			format_text(text, sizeof(text), "'%s' is one word too many", argv[0]);
-			*ret_exit = command_usage_error(command, text);
-			return false;
-		}
-		*word = argv[0];
-	}
-}
-
 static int run_action(const struct action *action, const struct audit_options *options)
 {
 	static char path[IPC_PATH_MAX];
@@ -254,17 +214,22 @@ static int audit(const struct command *command, int argc, char *argv[])
 {
 	struct audit_options options = { .last = LAST_DEFAULT };
 	const struct action *action = actions;
-	const char *word = NULL;
+	struct command_words words = { .most = 1 };
 	struct config config = CONFIG_UNREAD;
+	const char *names[ACTION_COUNT];
 	char text[LAUNCH_TEXT_MAX];
+	const char *word;
 	int code;
 
-	if (!read_word(command, argc, argv, &options, &word, &code))
+	if (!command_parse_words(command, argc, argv, &options, &words, &code))
 		return code;
+	word = words.list[0];
+	for (size_t i = 0; i < ACTION_COUNT; i++)
+		names[i] = actions[i].name;
 	while (word && action < actions + ACTION_COUNT && strcmp(action->name, word) != 0)
 		action++;
 	if (!word || action == actions + ACTION_COUNT)
-		return refuse_action(command, word);
+		return command_refuse_action(command, word, names, ACTION_COUNT);
 	if (launch_standard_fds() < 0)
 		return give_up(word, "/dev/null cannot be opened", MSP_EXIT_SOFTWARE);
 	if (launch_drop_root(options.run_as, &config, &code, text) != 0)

@@ -214,11 +214,15 @@ class Reload(WithService):
         self.assertEqual(self.reload(text), {"generation": 1, "reload_failed": True})
         os.mkdir(os.path.join(self.folder, "data"))
         self.recover(text)
+        protected = text.replace(self.folder + "/data", self.environment()["HOME"])
+        self.assertEqual(self.reload(protected), {"generation": 2, "reload_failed": True})
         result = msp(*ask, env=self.environment())
         self.assertEqual((result.returncode, result.stdout), (0, "/data\n"), result.stderr)
         self.recover(OWN)
         self.assertEqual(msp(*ask, env=self.environment()).returncode, 2)
-        self.assertRegex(self.said(), r"generation 1\): \S+config\.yaml:\d+: .*data")
+        said = self.said()
+        self.assertRegex(said, r"generation 1\): \S+config\.yaml:\d+: .*data")
+        self.assertRegex(said, r"generation 2\): \S+config\.yaml:\d+: .*home")
 
 
 class Commands(WithFolder):
