@@ -154,8 +154,8 @@ static bool find_path(const struct search *search, const struct phrase *phrase, 
 	return length > 0 && (size_t)length < TARGET_MAX;
 }
 
-/* A name with a dot in it, or an address; else any host stands for all. */
-static void find_host(const char *line, char ret[TARGET_MAX])
+/* A name with a dot in it, or an address. */
+static bool find_host(const char *line, char ret[TARGET_MAX])
 {
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
@@ -168,12 +168,12 @@ static void find_host(const char *line, char ret[TARGET_MAX])
 		/* not the program or the error that a line begins with */
 		if (dot && dot > at && dot + 1 < at + size && (at > line || at[size] != ':') &&
 		    copy_plain(at, size, ret))
-			return;
+			return true;
 		at += size;
 		if (!*at)
 			break;
 	}
-	(void)snprintf(ret, TARGET_MAX, "example.org");
+	return false;
 }
 
 /* --- what the policy says of it --------------------------------------------------------------- */
@@ -215,9 +215,8 @@ static struct denial_view *add_view(const struct search *search, const char *lay
 }
 
 static void add_decision(const struct search *search, const struct operation *operation,
-			 const struct decision *decision)
+			 const char *target, const struct decision *decision)
 {
-	const char *target = strchr(operation->text, ' ') + 1;
 	struct denial_view *view =
 		add_view(search, decision->layer, operation_kind_name(operation->kind), target);
 
@@ -293,7 +292,7 @@ static void judge_file(const struct search *search, const struct phrase *phrase,
 		if (!ask(search, text, &operation, &decision))
 			return; /* not a path that the policy could speak of */
 		if (decision.answer > DECISION_CONDITIONAL && decision.error == phrase->error) {
-			add_decision(search, &operation, &decision);
+			add_decision(search, &operation, path, &decision);
 			return;
 		}
 	}
@@ -308,10 +307,12 @@ static void judge_network(const struct search *search, const char *line)
 	struct operation operation;
 	struct decision decision;
 
-	find_host(line, host);
+	if (!find_host(line, host))
+		(void)snprintf(host, sizeof(host), "example.org"); /* for all of them */
 	(void)snprintf(text, sizeof(text), "connect %s:443", host);
 	if (ask(search, text, &operation, &decision) && decision.answer == DECISION_REFUSED)
-		add_decision(search, &operation, &decision);
+		add_decision(search, &operation, find_host(line, host) ? host : "any host",
+			     &decision);
 }
 
 /* Whether the limit was met, the workload alone says: that there is one, the profile does. */

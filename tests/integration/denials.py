@@ -148,7 +148,7 @@ class Words(unittest.TestCase):
     def test_what_no_profile_allows(self):
         item, = denials_of(f"calls({MOUNT}, 2)").values()
         self.assertEqual(item, {
-            "layer": "seccomp", "operation": "mount", "target": "", "count": 2,
+            "layer": "seccomp", "operation": "mount", "target": "", "count": 2, "inferred": False,
             "reason": "the file tree is fixed before a workload starts", "rule": "group mount",
             "remedy": "no profile can allow it"})
 
@@ -195,6 +195,62 @@ class Words(unittest.TestCase):
         self.assertRegex(failed.stderr, r"(?m)^msp: run: denied: unshare by seccomp: .* no profile")
         well = support.run("sh", "-c", "unshare -U true 2>/dev/null; exit 0")
         self.assertEqual((well.returncode, well.stderr), (0, ""))
+
+
+class Hints(unittest.TestCase):
+    """What nobody counts: a failed command's own last words, judged by the policy."""
+
+    def denials_after(self, command):
+        told = run_json("sh", "-c", command)
+        self.assertNotEqual(told["exit_code"], 0, told)
+        return [(item["layer"], item["operation"], item["target"]) for item in told["denials"]
+                if item["inferred"]], told.get("not_the_sandbox", "")
+
+    def test_refused(self):
+        for command, expected in (
+                ("touch /usr/x", ("mounts", "create", "/usr/x")),
+                ("cat /etc/shadow", ("mounts", "read", "/etc/shadow")),
+                ("echo x >/etc/passwd", ("mounts", "write", "/etc/passwd")),
+                ("python3 -c 'open(\"/etc/passwd\", \"a\")'", ("mounts", "write", "/etc/passwd")),
+                ("python3 -c 'import urllib.request as u; u.urlopen(\"http://example.com/\")'",
+                 ("network", "connect", "any host"))):
+            with self.subTest(command=command):
+                found, other = self.denials_after(command)
+                self.assertEqual((found, other), ([expected], ""))
+
+    def test_not_the_sandbox(self):
+        for command, path in (("cat missing", "/workspace/missing"), ("cat /tmp/no", "/tmp/no"),
+                              ("echo >/tmp/a; chmod 0 /tmp/a; cat /tmp/a", "/tmp/a"),
+                              ("cd /tmp; echo >a; /tmp/a", "/tmp/a")):
+            with self.subTest(command=command):
+                found, other = self.denials_after(command)
+                self.assertEqual(found, [])
+                self.assertRegex(other, f"^not the sandbox: its policy does not refuse {path} ")
+
+    def test_nothing_to_say(self):
+        for command in ("false", "exit 7", "grep x /etc/passwd /dev/null | false",
+                        "echo /etc/shadow >&2; exit 1", "cat /etc/shadow >&2; exit 0; false"):
+            with self.subTest(command=command):
+                told = run_json("sh", "-c", command)
+                self.assertEqual((told["denials"], told.get("not_the_sandbox")), ([], None))
+
+    def test_what_it_prints_proves_nothing_and_is_not_obeyed(self):
+        found, other = self.denials_after(
+            "printf 'cat: /etc/\\033[2J: No such file or directory\\n"
+            "x: /workspace/y: Read-only file system\\n' >&2; exit 1")
+        self.assertEqual((found, other), ([], ""))
+
+    def test_an_agent_is_told(self):
+        with support.Server(stderr=subprocess.DEVNULL) as server:
+            server.initialize()
+            refused = support.text_of(server.call("run_command", command="touch /usr/x"))
+            self.assertRegex(refused, r"\n\[denied \(inferred\): create /usr/x by mounts: Read-only "
+                                      r"file system \(files: /usr, .*\)\]\n\[exit 1 ")
+            other = server.call("run_command", command="cat missing")
+            self.assertRegex(support.text_of(other), r"\n\[not the sandbox: .*\]\n\[exit 1 ")
+            self.assertIn("not_the_sandbox", other["_meta"]["msp/execution"])
+            plain = support.text_of(server.call("run_command", command="exit 3"))
+            self.assertRegex(plain, r"^\[exit 3 · [0-9.]+ s · no output\]$")
 
 
 if __name__ == "__main__":
