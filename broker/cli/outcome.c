@@ -200,6 +200,12 @@ static void explain_done(const struct ipc_execution_done *done,
 	}
 }
 
+static const char *profile_name(const struct outcome *outcome,
+				const struct outcome_request *request)
+{
+	return request->profile[0] ? request->profile : outcome->default_profile;
+}
+
 /* Reading the plan costs a start more than all the rest that is done here: only where there is
  * something to say. `tail`: of what it wrote to stderr, as far as that is known. */
 static void describe(const struct outcome *outcome, const struct outcome_request *request,
@@ -216,9 +222,10 @@ static void describe(const struct outcome *outcome, const struct outcome_request
 	/* Without it what was refused has hardly any words, and everything else is as it was. */
 	if (outcome->plan < 0 || plan_open_fd(outcome->plan, &plan) != 0)
 		plan = (struct plan){ 0 };
-	denials_describe(&plan, request->profile, &outcome->done, ret);
+	denials_describe(&plan, profile_name(outcome, request), &outcome->done, ret);
 	if (size > 0)
-		denial_hints_add(&plan, request->profile, request->cwd, tail, size, ret);
+		denial_hints_add(&plan, profile_name(outcome, request), request->cwd, tail, size,
+				 ret);
 	plan_close(&plan);
 }
 
@@ -287,12 +294,6 @@ void outcome_explain(const struct outcome *outcome, const struct outcome_request
 static const char *limits_name(uint32_t limits)
 {
 	return limits == LIMITS_CGROUP ? "cgroup" : "fallback";
-}
-
-static const char *profile_name(const struct outcome *outcome,
-				const struct outcome_request *request)
-{
-	return request->profile[0] ? request->profile : outcome->default_profile;
 }
 
 void outcome_print_posture(const struct outcome *outcome, const struct outcome_request *request)

@@ -60,7 +60,7 @@ def profiles():
 def said_of(profile):
     """({group: answer}, {call: condition}) of a profile."""
     text = policy("seccomp", profile)
-    answers = dict(re.findall(r"^(\w+): (allowed|EPERM|ENOSYS)$", text, re.M))
+    answers = dict(re.findall(r"^(\w+): (allowed|EPERM|ENOSYS)(?: \(.*\))?$", text, re.M))
     return answers, dict(re.findall(r"^    (\w+): (.*)$", text, re.M))
 
 
