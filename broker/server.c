@@ -141,6 +141,13 @@ static void on_done(void *context, const struct ipc_execution_done *done)
 	require_asked(server, executions_on_done(server->host.executions, done));
 }
 
+static void on_posture(void *context, const struct ipc_profile_posture *posture)
+{
+	struct server *server = context;
+
+	posture_learn(&server->host.posture, posture->profile, &posture->posture);
+}
+
 static const struct supervisor_handlers supervisor_handlers = {
 	.on_welcome = on_welcome,
 	.on_policy = on_policy,
@@ -148,6 +155,7 @@ static const struct supervisor_handlers supervisor_handlers = {
 	.on_started = on_started,
 	.on_tty = on_tty,
 	.on_done = on_done,
+	.on_posture = on_posture,
 };
 
 static void on_supervisor_readable(evutil_socket_t fd, short what, void *argument)

@@ -221,6 +221,12 @@ static void take_done(struct supervisor_client *client, struct channel_message *
 		client->handlers->on_done(client->context, &message->body.execution_done);
 }
 
+static void take_posture(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_posture)
+		client->handlers->on_posture(client->context, &message->body.profile_posture);
+}
+
 typedef void take(struct supervisor_client *client, struct channel_message *message);
 
 /* Every message that the table allows from the supervisor to a frontend. */
@@ -228,6 +234,7 @@ static take *const takers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_welcome] = take_welcome,           [IPC_TYPE_execution_refused] = take_refused,
 	[IPC_TYPE_execution_started] = take_started, [IPC_TYPE_execution_tty] = take_tty,
 	[IPC_TYPE_execution_done] = take_done,       [IPC_TYPE_policy_changed] = take_policy,
+	[IPC_TYPE_profile_posture] = take_posture,
 };
 
 int supervisor_receive(struct supervisor_client *client)

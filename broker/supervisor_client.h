@@ -33,6 +33,9 @@ struct supervisor_handlers {
 	/* The terminal's master side: the handler owns it. -1 when there is no room for it. */
 	void (*on_tty)(void *context, const struct ipc_execution_tty *tty, int terminal);
 	void (*on_done)(void *context, const struct ipc_execution_done *done);
+	/* Of a profile whose posture the welcome did not say, before the end of the first execution
+	 * in it. */
+	void (*on_posture)(void *context, const struct ipc_profile_posture *posture);
 };
 
 struct supervisor_queued;

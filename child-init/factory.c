@@ -18,6 +18,7 @@
 #include "helper.h"
 #include "init.h"
 #include "layers.h"
+#include "probe.h"
 
 /* Everything a sandbox has for itself. CLONE_NEWCGROUP makes the cgroup it starts in its root. */
 #define NAMESPACES                                                                                 \
@@ -136,6 +137,8 @@ static int handle_factory_serve(void *context, struct channel_message *message)
 	    message->body.factory_serve.binds != factory.shown.bind_count)
 		return -EPROTO;
 	error = enter_namespaces();
+	if (!error)
+		error = probe_note_namespaces("/proc/self/ns", &factory.namespaces);
 	if (!error) {
 		STAGE_HOOK(STEP, STAGE_STAGING);
 		factory.host = mounts_stage();
@@ -225,6 +228,7 @@ static int handle_sandbox_create(void *context, struct channel_message *message)
 	factory.plan = factory.plans[from->generation];
 	if (from->profile >= plan_profile_count(&factory.plan))
 		return -EPROTO;
+	factory.is_probed = from->probe != PROBE_NONE;
 	return start(from->profile, from->slot, IPC_TYPE_sandbox_created, message, init_run);
 }
 

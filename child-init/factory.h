@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "common/channel.h"
+#include "common/names.h"
 #include "common/plan.h"
 #include "mounts.h"
 
@@ -16,6 +17,11 @@
 
 /* The user's uid and gid, as the factory's namespace and every sandbox's know them. */
 #define WORKLOAD_ID 1000
+
+/* Which namespaces a process is in, such as "net:[4026531840]". */
+struct probe_namespaces {
+	char links[POSTURE_NAMESPACE_COUNT][32];
+};
 
 /* What the factory knows, and every init and helper inherits as its own copy. */
 struct factory {
@@ -26,6 +32,8 @@ struct factory {
 	int cgroup;      /* directory of all sandbox cgroups, or -1 */
 	int next_cgroup; /* for the next sandbox_create, or -1 */
 	uint32_t cgroup_slots;
+	struct probe_namespaces namespaces; /* its own: no sandbox may have one of them */
+	bool is_probed;                     /* the next sandbox shall note which it has */
 	struct shown shown;
 	bool is_built[GENERATIONS_MAX][PLAN_PROFILES_MAX];
 	struct plan plans[GENERATIONS_MAX]; /* `plan` is the one that is being started from */

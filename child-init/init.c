@@ -19,6 +19,7 @@
 #include "common/fd.h"
 #include "common/names.h"
 #include "layers.h"
+#include "probe.h"
 #include "serve.h"
 
 static struct init init = { .ruleset = -1 };
@@ -115,25 +116,35 @@ static int add_rule(const char *path, uint64_t rights)
 	return error;
 }
 
+/* What Landlock has to handle here: all that the profile asks for and the kernel knows. */
+static void fit_ruleset(void)
+{
+	const struct kernel_landlock_ruleset wanted = { init.profile->landlock_fs,
+							init.profile->landlock_net,
+							init.profile->landlock_scopes };
+
+	init.landlock_abi = landlock_abi();
+	init.landlock = landlock_fit(wanted, init.landlock_abi);
+}
+
 /* The sandbox's tree is final: its rules are built once and each execution enters them. */
 static int build_ruleset(void)
 {
 	const struct plan *plan = &init.factory->plan;
 	const struct plan_rule *rules = plan_rules(plan, init.profile);
-	const struct kernel_landlock_ruleset wanted = { init.profile->landlock_fs,
-							init.profile->landlock_net,
-							init.profile->landlock_scopes };
-	const int abi = landlock_abi();
 	int error = 0;
 
-	if (abi < (int)init.profile->landlock_abi_min) /* what the supervisor saw, or nothing */
-		return -EOPNOTSUPP;
-	init.landlock = landlock_fit(wanted, abi);
+	if (init.landlock_abi < (int)init.profile->landlock_abi_min)
+		return -EOPNOTSUPP; /* what the supervisor saw, or nothing */
 	init.ruleset = landlock_create(&init.landlock);
 	if (init.ruleset < 0)
 		return init.ruleset;
-	for (uint32_t i = 0; i < init.profile->rule_count && !error; i++)
-		error = add_rule(plan_string(plan, rules[i].path), rules[i].rights);
+	for (uint32_t i = 0; i < init.profile->rule_count && !error; i++) {
+		const char *path = plan_string(plan, rules[i].path);
+
+		init.root_rights |= strcmp(path, "/") == 0 ? rules[i].rights : 0;
+		error = add_rule(path, rules[i].rights);
+	}
 	for (uint32_t i = 0; i < init.factory->shown.bind_count && !error; i++)
 		error = add_rule(init.factory->shown.binds[i].is.inside_path,
 				 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
@@ -157,7 +168,7 @@ static const struct step {
 	{ STAGE_HOSTNAME, set_hostname },
 	{ STAGE_DESCRIPTORS, open_null },
 	LAYER_LANDLOCK(STAGE_LANDLOCK, build_ruleset)
-	LAYER_CAPABILITIES(STAGE_CAPABILITIES, drop_capabilities)
+	{ STAGE_CAPABILITIES, LAYER_CAPABILITIES(drop_capabilities) },
 	/* Giving up capabilities is a change of credentials, after which these count anew. */
 	{ STAGE_PROTECT, init_protect },
 };
@@ -180,10 +191,15 @@ void init_run(const struct factory *factory, uint32_t profile, const int *fds)
 	init.factory = factory;
 	init.profile = plan_profile(&factory->plan, profile);
 	init.channel = (struct channel){ fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	fit_ruleset();
 	error = close_descriptors();
 	/* PID 1 of a pid namespace: signals without a handler do nothing to it from inside. */
 	if (!error && signal(SIGCHLD, SIG_DFL) == SIG_ERR)
 		error = -errno;
+	if (!error && factory->is_probed) {
+		stage = STAGE_PROBE; /* while the host's /proc is there */
+		error = probe_note_namespaces("/" STAGING_HOST "/proc/self/ns", &init.namespaces);
+	}
 	if (!error)
 		error = init_isolate(factory, profile, &stage);
 	if (error)

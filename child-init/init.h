@@ -14,6 +14,9 @@ struct init {
 	const struct plan_profile *profile;
 	struct channel channel;
 	struct kernel_landlock_ruleset landlock; /* what this kernel handles of the plan's rights */
+	int landlock_abi;
+	uint64_t root_rights;               /* of the rules for the whole tree */
+	struct probe_namespaces namespaces; /* its own, when it shall be probed */
 	int ruleset;
 };
 

@@ -50,9 +50,9 @@ static inline int layer_keep_capabilities(void)
 		(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0);
 	return 0;
 }
-#define LAYER_CAPABILITIES(stage, run) { stage, layer_keep_capabilities },
+#define LAYER_CAPABILITIES(run) layer_keep_capabilities
 #else
-#define LAYER_CAPABILITIES LAYER_PRESENT
+#define LAYER_CAPABILITIES(run) run
 #endif
 
 #ifdef MSP_WITHOUT_RLIMITS

@@ -12,6 +12,7 @@
 #include "common/names.h"
 #include "common/text.h"
 #include "layers.h"
+#include "probe.h"
 #include "tree.h"
 
 /* In every base tree; what masks a directory and a file. */
@@ -347,7 +348,8 @@ int mounts_build_base(const struct plan *plan, uint32_t index, int host, const s
 		return tree.root;
 	const int made = mkdir(path.bytes, 0755);
 	if (made != 0 ||
-	    kernel_move_mount(tree.root, AT_FDCWD, path.bytes, MOVE_MOUNT_F_EMPTY_PATH) != 0)
+	    kernel_move_mount(tree.root, AT_FDCWD, path.bytes, MOVE_MOUNT_F_EMPTY_PATH) != 0 ||
+	    mknodat(tree.root, PROBE_SEALED_FILE + 1, S_IFREG | 0444, 0) != 0)
 		error = -errno;
 	if (!error)
 		error = build(&tree, PLAN_PHASE_BASE, ret_stage);

@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "common/names.h"
 #include "observe.h"
+#include "probe.h"
 #include "spawn.h"
 #include "watch.h"
 
@@ -62,19 +63,31 @@ static int handle_spawn_cgroup(void *context, struct channel_message *message)
 	return 0;
 }
 
+/* What was found of the layers is told with what comes next: one reason to wake up, not two. */
 static int handle_spawn(void *context, struct channel_message *message)
 {
-	struct ipc_spawn_done failed = { .slot = message->body.spawn.slot };
-	const struct ipc_spawned spawned = { .slot = message->body.spawn.slot };
+	const struct ipc_spawn *request = &message->body.spawn;
+	struct ipc_spawn_done failed = { .slot = request->slot };
+	struct ipc_posture posture = { .slot = request->slot };
+	const struct ipc_spawned spawned = { .slot = request->slot };
+	bool is_proven = request->probe == PROBE_NONE;
 	int terminal = -1;
-	int error;
+	int error = 0;
 
 	if (workload != 0 || is_ending)
 		return -EPROTO;
-	error = spawn_start(init, &spawn, &message->body.spawn, &workload, &terminal,
-			    &failed.stage);
+	if (!is_proven) {
+		error = spawn_probe(init, &spawn, &failed.stage);
+		is_proven = !error && probe_tell(&posture.measured);
+		if (!error && (!is_proven || request->probe == PROBE_ALONE))
+			return send_report(IPC_TYPE_posture, &posture, -1);
+	}
+	if (!error)
+		error = spawn_start(init, &spawn, request, &workload, &terminal, &failed.stage);
 	failed.error = (uint32_t)-error;
 	spawn_done(&spawn);
+	if (is_proven && request->probe != PROBE_NONE)
+		(void)send_report(IPC_TYPE_posture, &posture, -1); /* the next one tells */
 	if (error)
 		return send_report(IPC_TYPE_spawn_done, &failed, -1);
 	error = send_report(terminal < 0 ? IPC_TYPE_spawned : IPC_TYPE_spawned_tty, &spawned,

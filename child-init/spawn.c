@@ -21,6 +21,7 @@
 #include "common/names.h"
 #include "layers.h"
 #include "observe.h"
+#include "probe.h"
 
 /* A one-byte argument and its NUL take two bytes. */
 static char *arguments[IPC_ARGV_MAX / 2 + 2];
@@ -30,8 +31,10 @@ static struct attempt {
 	const struct init *init;
 	struct spawn *spawn;
 	const struct ipc_spawn *request;
-	int terminal; /* the workload's side of its terminal, or -1 */
-	int to_init;  /* where its filter's listener is sent, or -1: it has none */
+	unsigned int part; /* of the steps: enum part */
+	int terminal;      /* the workload's side of its terminal, or -1 */
+	int to_init;       /* where its filter's listener is sent, or -1: it has none */
+	bool is_over;      /* a probe came to its end */
 	uint32_t stage;
 	int error;
 } attempt;
@@ -172,23 +175,35 @@ static int execute(void)
 	return -errno;
 }
 
+/* Whose steps: what confines is everybody's, so that a probe is confined as a workload is. */
+enum part {
+	WORKLOAD = 1,
+	PROBE = 2,
+	EACH = WORKLOAD | PROBE,
+};
+
 /* clang-format off */
 static const struct step {
 	uint32_t stage;
 	int (*run)(void);
+	enum part part;
 } steps[] = {
-	{ STAGE_TERMINAL, become_leader },
-	{ STAGE_STDIO, attach_stdio },
-	LAYER_RLIMITS(STAGE_RLIMITS, set_rlimits)
-	LAYER_CAPABILITIES(STAGE_CAPABILITIES, drop_capabilities)
-	LAYER_LANDLOCK(STAGE_RESTRICT, enter_landlock)
-	{ STAGE_CODE, write_code },
-	{ STAGE_DESCRIPTORS, close_descriptors },
+	{ STAGE_TERMINAL, become_leader, WORKLOAD },
+	{ STAGE_STDIO, attach_stdio, WORKLOAD },
+	LAYER_RLIMITS(STAGE_RLIMITS, set_rlimits, EACH)
+	{ STAGE_CAPABILITIES, LAYER_CAPABILITIES(drop_capabilities), EACH },
+	{ STAGE_PROBE, probe_before_landlock, PROBE },
+	LAYER_LANDLOCK(STAGE_RESTRICT, enter_landlock, EACH)
+	{ STAGE_PROBE, probe_landlock, PROBE },
+	{ STAGE_CODE, write_code, WORKLOAD },
+	{ STAGE_DESCRIPTORS, close_descriptors, EACH },
+	{ STAGE_PROBE, probe_descriptors, PROBE },
 	/* With nothing left that /proc/self/fd could lead to, a cgroup of the host's least of all. */
-	{ STAGE_CWD, change_directory },
-	{ STAGE_SIGNALS, reset_signals },
-	LAYER_SECCOMP(STAGE_SECCOMP, install_filter)
-	{ STAGE_EXEC, execute },
+	{ STAGE_CWD, change_directory, WORKLOAD },
+	{ STAGE_SIGNALS, reset_signals, EACH },
+	LAYER_SECCOMP(STAGE_SECCOMP, install_filter, EACH)
+	{ STAGE_PROBE, probe_filter, PROBE },
+	{ STAGE_EXEC, execute, WORKLOAD },
 };
 /* clang-format on */
 
@@ -196,12 +211,15 @@ static void child(void) __attribute__((noreturn));
 static void child(void)
 {
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (!(steps[i].part & attempt.part))
+			continue;
 		STAGE_HOOK(STEP, steps[i].stage);
 		attempt.error = steps[i].run();
 		attempt.stage = steps[i].stage;
 		if (attempt.error)
-			break;
+			_exit(MSP_EXIT_SANDBOX);
 	}
+	attempt.is_over = true;
 	_exit(MSP_EXIT_SANDBOX);
 }
 
@@ -222,6 +240,37 @@ static long clone_child(const struct kernel_clone_args *args)
 	if (pid == 0)
 		child();
 	return pid;
+}
+
+/* The new process's pid, or -errno of the clone or of the step in which it ended. */
+static long start_child(const struct spawn *spawn, uint32_t *ret_stage)
+{
+	struct kernel_clone_args args = { .flags = CLONE_VM | CLONE_VFORK, .exit_signal = SIGCHLD };
+	long pid;
+
+	if (spawn->cgroup >= 0) {
+		args.flags |= KERNEL_CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)spawn->cgroup;
+	}
+	pid = clone_child(&args);
+	*ret_stage = pid < 0 ? STAGE_CLONE : attempt.stage;
+	return pid < 0 || !attempt.error ? pid : attempt.error;
+}
+
+/* Like any other child it is reaped when it is gone: it has said everything by now. */
+int spawn_probe(const struct init *init, struct spawn *spawn, uint32_t *ret_stage)
+{
+	long pid;
+
+	attempt = (struct attempt){
+		.init = init, .spawn = spawn, .part = PROBE, .terminal = -1, .to_init = -1
+	};
+	probe_begin(init);
+	pid = start_child(spawn, ret_stage);
+	if (pid < 0 || attempt.is_over)
+		return pid < 0 ? (int)pid : 0;
+	*ret_stage = STAGE_PROBE;
+	return -ECANCELED;
 }
 
 /* A terminal of the sandbox's own devpts, with its size from the first moment on: the workload may
@@ -279,20 +328,14 @@ static int take_listener(int from)
 
 static int run_child(int ends[2], pid_t *ret_pid, uint32_t *ret_stage)
 {
-	struct kernel_clone_args args = { .flags = CLONE_VM | CLONE_VFORK, .exit_signal = SIGCHLD };
 	long pid;
 	int error;
 
-	if (attempt.spawn->cgroup >= 0) {
-		args.flags |= KERNEL_CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)attempt.spawn->cgroup;
-	}
 	attempt.to_init = ends[1];
-	pid = clone_child(&args);
+	pid = start_child(attempt.spawn, ret_stage);
 	fd_close(&ends[1]);
-	*ret_stage = pid < 0 ? STAGE_CLONE : attempt.stage;
-	if (pid < 0 || attempt.error)
-		return pid < 0 ? (int)pid : attempt.error;
+	if (pid < 0)
+		return (int)pid;
 	*ret_stage = STAGE_LISTENER;
 	error = take_listener(ends[0]);
 	if (error)
@@ -308,7 +351,12 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 	int error;
 
 	spawn->slot = request->slot;
-	attempt = (struct attempt){ init, spawn, request, -1, -1, STAGE_NONE, 0 };
+	attempt = (struct attempt){ .init = init,
+				    .spawn = spawn,
+				    .request = request,
+				    .part = WORKLOAD,
+				    .terminal = -1,
+				    .to_init = -1 };
 	*ret_terminal = -1;
 	*ret_stage = STAGE_STDIO;
 	error = prepare(request);

@@ -30,6 +30,13 @@ struct spawn {
 int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_spawn *request,
 		pid_t *ret_pid, int *ret_terminal, uint32_t *ret_stage);
 
+/*
+ * Try the layers in a process that is confined as the workload will be (probe.h). 0 and
+ * probe_tell() says what was found; else -errno with the stage that failed. The process is the
+ * caller's to reap.
+ */
+int spawn_probe(const struct init *init, struct spawn *spawn, uint32_t *ret_stage);
+
 /* Close what is still open. */
 void spawn_done(struct spawn *spawn);
 

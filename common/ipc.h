@@ -181,6 +181,29 @@ struct ipc_client_end {
 	uint32_t reason; /* enum client_end_reason */
 };
 
+/* What is in force around the workloads of a profile, as a probe measured it in its sandbox. */
+struct ipc_posture_measured {
+	uint32_t landlock_abi;
+	uint32_t namespaces;  /* the sandbox's own: a bit for each enum posture_namespace */
+	uint64_t landlock_fs; /* these: the rights and scopes that are handled */
+	uint64_t landlock_net;
+	uint64_t landlock_scopes;
+	uint32_t layers_closed;  /* POSTURE_BIT() each: the act against it was tried and refused */
+	uint32_t layers_untried; /* the profile does without it, or allows what would be tried */
+	uint32_t error; /* answer to the act against the first layer in neither set; 0: it worked */
+};
+
+/* The same with what the supervisor knows of it. */
+struct ipc_posture_full {
+	uint32_t
+		is_measured; /* 0: none of its sandboxes was probed yet, and nothing below is set */
+	uint32_t limits;     /* enum limits_mode in force */
+	uint32_t controllers;  /* those of the sandbox's cgroup: enum posture_controller as bits */
+	uint32_t seccomp_mode; /* as prctl(2) has it: 2 with a filter */
+	uint8_t filter_hash[IPC_SCHEMA_BYTES]; /* SHA-256 of the system call filter */
+	struct ipc_posture_measured measured;
+};
+
 struct ipc_status_ask {
 	uint8_t schema[IPC_SCHEMA_BYTES];
 };
@@ -200,6 +223,7 @@ struct ipc_status {
 	uint32_t generation;         /* of the policy, counted from 1 */
 	uint32_t reload_failed;      /* 1: the operator's file has changed, and cannot be used */
 	uint64_t uptime_us;
+	struct ipc_posture_full posture; /* of the default profile */
 };
 
 struct ipc_hello {
@@ -216,7 +240,16 @@ struct ipc_welcome {
 	uint32_t profiles_size;
 	uint8_t profiles[IPC_LIST_MAX];
 	uint32_t languages_size;
-	uint8_t languages[IPC_LIST_MAX]; /* installed ones of the default profile */
+	uint8_t languages[IPC_LIST_MAX];    /* installed ones of the default profile */
+	char posture_profile[IPC_NAME_MAX]; /* of the default profile; empty: not measured yet */
+	struct ipc_posture_full posture;
+};
+
+/* Before the end of the frontend's first execution in a profile whose posture the welcome did not
+ * say. */
+struct ipc_profile_posture {
+	char profile[IPC_NAME_MAX];
+	struct ipc_posture_full posture;
 };
 
 struct ipc_execution_start {
@@ -380,6 +413,7 @@ struct ipc_sandbox_create {
 	uint32_t slot;
 	uint32_t profile;    /* index in the blob */
 	uint32_t generation; /* under which the blob is kept; the first one is 0 */
+	uint32_t probe;      /* enum probe_mode of the spawn to come */
 };
 
 /* fd: pidfd of the init */
@@ -419,8 +453,16 @@ struct ipc_spawn_cgroup {
 	uint32_t slot;
 };
 
+/* Whether the layers are tried before the workload runs. */
+enum probe_mode {
+	PROBE_NONE = 0,
+	PROBE_FIRST, /* and then the workload runs, unless one is open */
+	PROBE_ALONE, /* there is no workload */
+};
+
 struct ipc_spawn {
 	uint32_t slot;
+	uint32_t probe; /* enum probe_mode */
 	uint32_t use_tty;
 	uint32_t tty_rows;
 	uint32_t tty_columns;
@@ -450,6 +492,12 @@ struct ipc_init_failed {
 /* fd: the listener of the new workload's system call filter. Over a socketpair of the two. */
 struct ipc_spawn_listener {
 	uint32_t slot;
+};
+
+/* Of a spawn with a probe, before anything else is said of it. */
+struct ipc_posture {
+	uint32_t slot;
+	struct ipc_posture_measured measured;
 };
 
 struct ipc_spawned {

@@ -17,6 +17,17 @@
 		.size_offset = offsetof(struct type, member##_size)                                \
 	}
 
+/* A struct ipc_posture_measured and a struct ipc_posture_full that lie in another struct. */
+#define MEASURED(type, at)                                                                         \
+	FIELD(U32, type, at.landlock_abi), FIELD(U32, type, at.namespaces),                        \
+		FIELD(U64, type, at.landlock_fs), FIELD(U64, type, at.landlock_net),               \
+		FIELD(U64, type, at.landlock_scopes), FIELD(U32, type, at.layers_closed),          \
+		FIELD(U32, type, at.layers_untried), FIELD(U32, type, at.error)
+#define POSTURE(type, at)                                                                          \
+	FIELD(U32, type, at.is_measured), FIELD(U32, type, at.limits),                             \
+		FIELD(U32, type, at.controllers), FIELD(U32, type, at.seccomp_mode),               \
+		FIELD(RAW, type, at.filter_hash), MEASURED(type, at.measured)
+
 /* clang-format off */
 static const struct ipc_field ipc_supervisor_start_fields[] = {
 	FIELD(RAW, ipc_supervisor_start, schema),
@@ -77,6 +88,7 @@ static const struct ipc_field ipc_status_fields[] = {
 	FIELD(U32, ipc_status, generation),
 	FIELD(U32, ipc_status, reload_failed),
 	FIELD(U64, ipc_status, uptime_us),
+	POSTURE(ipc_status, posture),
 };
 static const struct ipc_field ipc_supervisor_run_fields[] = {
 	FIELD(U32, ipc_supervisor_run, binds),
@@ -102,6 +114,12 @@ static const struct ipc_field ipc_welcome_fields[] = {
 	FIELD(STR, ipc_welcome, default_profile),
 	BYTES(ipc_welcome, profiles),
 	BYTES(ipc_welcome, languages),
+	FIELD(OPT, ipc_welcome, posture_profile),
+	POSTURE(ipc_welcome, posture),
+};
+static const struct ipc_field ipc_profile_posture_fields[] = {
+	FIELD(STR, ipc_profile_posture, profile),
+	POSTURE(ipc_profile_posture, posture),
 };
 static const struct ipc_field ipc_execution_start_fields[] = {
 	FIELD(U64, ipc_execution_start, request),
@@ -208,6 +226,7 @@ static const struct ipc_field ipc_sandbox_create_fields[] = {
 	FIELD(U32, ipc_sandbox_create, slot),
 	FIELD(U32, ipc_sandbox_create, profile),
 	FIELD(U32, ipc_sandbox_create, generation),
+	FIELD(U32, ipc_sandbox_create, probe),
 };
 static const struct ipc_field ipc_sandbox_created_fields[] = {
 	FIELD(U32, ipc_sandbox_created, slot),
@@ -235,6 +254,7 @@ static const struct ipc_field ipc_spawn_cgroup_fields[] = {
 };
 static const struct ipc_field ipc_spawn_fields[] = {
 	FIELD(U32, ipc_spawn, slot),
+	FIELD(U32, ipc_spawn, probe),
 	FIELD(U32, ipc_spawn, use_tty),
 	FIELD(U32, ipc_spawn, tty_rows),
 	FIELD(U32, ipc_spawn, tty_columns),
@@ -255,6 +275,10 @@ static const struct ipc_field ipc_init_failed_fields[] = {
 };
 static const struct ipc_field ipc_spawn_listener_fields[] = {
 	FIELD(U32, ipc_spawn_listener, slot),
+};
+static const struct ipc_field ipc_posture_fields[] = {
+	FIELD(U32, ipc_posture, slot),
+	MEASURED(ipc_posture, measured),
 };
 static const struct ipc_field ipc_spawned_fields[] = {
 	FIELD(U32, ipc_spawned, slot),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The closed sets that travel as numbers and are shown as words: verdicts and stages.
+ * The closed sets that travel as numbers and are shown as words: verdicts, stages and layers.
  */
 #ifndef COMMON_NAMES_H
 #define COMMON_NAMES_H
@@ -21,10 +21,48 @@ enum stage {
 	STAGE_COUNT
 };
 
+/* What a posture speaks of; a bit for each in its sets. */
+enum posture_layer {
+#define LAYER(name, text, tried) POSTURE_##name,
+#include "common/layer.def"
+#undef LAYER
+	POSTURE_COUNT
+};
+
+/* The kinds of namespaces that each sandbox has for itself. */
+enum posture_namespace {
+#define NAMESPACE(id, name) POSTURE_NAMESPACE_##id,
+#include "common/namespace.def"
+#undef NAMESPACE
+	POSTURE_NAMESPACE_COUNT
+};
+
+/* Controllers of cgroup v2, as bits. */
+enum posture_controller {
+	POSTURE_CONTROLLER_CPU = 1,
+	POSTURE_CONTROLLER_MEMORY = 2,
+	POSTURE_CONTROLLER_PIDS = 4,
+	POSTURE_CONTROLLER_IO = 8,
+};
+
+#define POSTURE_BIT(layer) (1U << (layer))
+#define POSTURE_ALL (POSTURE_BIT(POSTURE_COUNT) - 1)
+
 /* The word for a verdict, "unknown" beyond the set. Static storage. */
 const char *verdict_name(uint32_t verdict);
 
 /* What was being done at a stage, as a phrase ("changing the root"); "unknown" beyond the set. */
 const char *stage_text(uint32_t stage);
+
+/* The word for a layer, and what a probe tries against it ("binding a TCP port"); "unknown" beyond
+ * the set. */
+const char *posture_layer_name(uint32_t layer);
+const char *posture_layer_act(uint32_t layer);
+
+/* The name of a controller, of the bits from 1 on in turn; NULL beyond the last. */
+const char *posture_controller_name(uint32_t bit);
+
+/* The name of a kind of namespace, as in /proc/self/ns. */
+const char *posture_namespace_name(uint32_t kind);
 
 #endif

@@ -123,3 +123,31 @@ uint64_t cgroup_memory_used(void)
 	       text_read_number(dir, file, "\nkernel ") -
 	       text_read_number(dir, file, "\nslab_reclaimable ");
 }
+
+static uint32_t has_file(uint32_t slot, const char *file, uint32_t controller)
+{
+	struct text path;
+	int fd;
+
+	cgroup_path(&path, slot, file);
+	fd = openat(supervisor.cgroup, path.bytes, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	fd_close(&fd);
+	return controller;
+}
+
+bool cgroup_check(uint32_t slot, const struct plan_profile *profile, uint32_t *ret_controllers)
+{
+	const uint64_t page = 4096; /* the kernel keeps whole ones */
+	const uint64_t quota = (uint64_t)profile->cpu_percent * CPU_PERIOD_US / 100;
+
+	*ret_controllers = has_file(slot, "/cpu.weight", POSTURE_CONTROLLER_CPU) |
+			   has_file(slot, "/memory.max", POSTURE_CONTROLLER_MEMORY) |
+			   has_file(slot, "/pids.max", POSTURE_CONTROLLER_PIDS) |
+			   has_file(slot, "/io.stat", POSTURE_CONTROLLER_IO);
+	return read_slot(slot, "/memory.max", "") == profile->memory_bytes / page * page &&
+	       read_slot(slot, "/pids.max", "") == (uint64_t)profile->pids + 1 &&
+	       read_slot(slot, "/cpu.weight", "") == profile->cpu_weight &&
+	       read_slot(slot, "/cpu.max", "") == quota;
+}

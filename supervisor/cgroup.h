@@ -23,6 +23,9 @@ struct cgroup_usage {
 int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sandbox,
 		  int *ret_leaf);
 
+/* Does the kernel say of them what the profile does? With the controllers that they have. */
+bool cgroup_check(uint32_t slot, const struct plan_profile *profile, uint32_t *ret_controllers);
+
 /* Kill every process in the leaf, whatever it does. */
 void cgroup_kill(uint32_t slot);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "audit.h"
 #include "common/denial.h"
 
 static void add_limit(struct denials *denials, uint32_t layer, uint64_t count)
@@ -12,6 +13,41 @@ static void add_limit(struct denials *denials, uint32_t layer, uint64_t count)
 
 	if (count > 0)
 		denials_add(denials, denial);
+}
+
+static const struct {
+	const char *layer;
+	const char *operation;
+} words[] = {
+#define DENIAL(name, layer, operation) { layer, operation },
+#include "common/denial.def"
+#undef DENIAL
+};
+
+static const char *name_of(const struct plan *plan, uint32_t number)
+{
+	for (uint32_t i = 0; i < plan_header(plan)->call_count; i++) {
+		if (plan_calls(plan)[i].number == number)
+			return plan_string(plan, plan_calls(plan)[i].name);
+	}
+	return words[DENIAL_SECCOMP].operation;
+}
+
+void denials_note(uint64_t id, const struct plan *plan, const struct ipc_execution_done *done)
+{
+	struct denials denials;
+
+	if (!denials_take(&denials, done->denials, done->denials_size))
+		return;
+	for (uint32_t i = 0; i < denials.size / sizeof(denials.records[0]); i++) {
+		const struct denial *denial = &denials.records[i];
+		const bool is_call = denial->layer == DENIAL_SECCOMP;
+
+		audit_denial(id, words[denial->layer].layer,
+			     is_call ? name_of(plan, denial->number)
+				     : words[denial->layer].operation,
+			     denial->argument, denial->count);
+	}
 }
 
 bool denials_put(struct ipc_execution_done *done, const struct ipc_spawn_done *from,

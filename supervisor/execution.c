@@ -18,6 +18,7 @@
 #include "denials.h"
 #include "frontend.h"
 #include "generation.h"
+#include "posture.h"
 
 /* How long an init may take to report after it was told to kill. */
 #define GRACE_US 200000
@@ -108,8 +109,9 @@ static void tell_frontend(const struct execution *execution, uint32_t type, cons
 			  const int *fds)
 {
 	struct frontend *frontend = execution->frontend;
-	const int error =
-		frontend ? channel_send(&frontend->channel, type, message, fds, MSG_DONTWAIT) : 0;
+	const int error = frontend && message ? channel_send(&frontend->channel, type, message, fds,
+							     MSG_DONTWAIT)
+					      : 0;
 
 	if (!error || error == -EPIPE) /* gone, as its own channel will say, behind a goodbye */
 		return;
@@ -132,7 +134,11 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 	done->wall_us = loop_now_us() - execution->started_us;
 	set_done(execution);
 	end_init(execution);
+	tell_frontend(execution, IPC_TYPE_profile_posture,
+		      posture_news(execution->frontend, execution->generation, execution->profile),
+		      NULL);
 	tell_frontend(execution, IPC_TYPE_execution_done, done, NULL);
+	denials_note(execution->id, &supervisor.generations[execution->generation].plan, done);
 	audit_execution_end(execution->id, done);
 	try_free(execution);
 }
@@ -145,6 +151,7 @@ static void report_internal(struct execution *execution, uint32_t stage, uint32_
 	static const struct ipc_spawn_done nothing; /* it could not say what it counted */
 	struct cgroup_usage usage = { .cpu_us = 0 };
 
+	posture_fail(execution, stage, error);
 	if (supervisor.cgroup >= 0)
 		cgroup_read(execution->slot, &usage);
 	if (execution->verdict != VERDICT_EXITED ||
@@ -188,6 +195,20 @@ static uint32_t judge(const struct execution *execution, const struct ipc_spawn_
 	return from->over_disk ? VERDICT_DISK : VERDICT_EXITED;
 }
 
+static int handle_posture(void *context, struct channel_message *message)
+{
+	struct execution *execution = context;
+
+	if (execution->probe == PROBE_NONE)
+		return -EPROTO;
+	execution->probe = PROBE_NONE;
+	if (!posture_take(execution, &message->body.posture.measured))
+		execution->frontend = NULL; /* our own end tells it */
+	if (!execution->frontend)
+		report(execution, &(struct ipc_execution_done){ .verdict = VERDICT_EXITED });
+	return 0;
+}
+
 static int handle_spawn_done(void *context, struct channel_message *message)
 {
 	struct execution *execution = context;
@@ -200,6 +221,8 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 		report_internal(execution, from->stage, from->error);
 		return 0;
 	}
+	if (execution->probe != PROBE_NONE) /* it has to come first */
+		return -EPROTO;
 	if (supervisor.cgroup >= 0) {
 		cgroup_read(execution->slot, &usage);
 		done.cpu_us = usage.cpu_us;
@@ -247,9 +270,8 @@ static int handle_spawned_tty(void *context, struct channel_message *message)
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_init_failed] = handle_init_failed,
-	[IPC_TYPE_spawned] = handle_spawned,
-	[IPC_TYPE_spawned_tty] = handle_spawned_tty,
+	[IPC_TYPE_init_failed] = handle_init_failed, [IPC_TYPE_posture] = handle_posture,
+	[IPC_TYPE_spawned] = handle_spawned,         [IPC_TYPE_spawned_tty] = handle_spawned_tty,
 	[IPC_TYPE_spawn_done] = handle_spawn_done,
 };
 
@@ -326,7 +348,7 @@ static int ask_factory(const struct execution *execution, const struct parts *pa
 {
 	const struct ipc_sandbox_cgroup cgroup = { .slot = execution->slot };
 	const struct ipc_sandbox_create create = { execution->slot, execution->profile,
-						   execution->generation };
+						   execution->generation, execution->probe };
 	int error = 0;
 
 	if (parts->cgroup >= 0)
@@ -362,6 +384,7 @@ static int ask_init(const struct execution *execution, const struct request *req
 	if (error)
 		return error;
 	request->spawn->slot = execution->slot;
+	request->spawn->probe = execution->probe;
 	return channel_send(&execution->init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
 }
 
@@ -390,6 +413,8 @@ static int prepare(struct execution *execution, const struct request *request, i
 	if (!error)
 		error = loop_add(&execution->init_watch, execution->init.fd, on_init, execution);
 	if (!error)
+		error = posture_check_limits(execution);
+	if (!error)
 		error = ask_init(execution, request, code, parts);
 	return error ? error : tell_started(execution, request, parts);
 }
@@ -411,6 +436,7 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 					 .id = request->id,
 					 .init.fd = -1,
 					 .pidfd = -1,
+					 .probe = posture_probe(frontend, request->profile),
 					 .verdict = VERDICT_EXITED,
 					 .started_us = loop_now_us() };
 	execution->deadline_us = execution->started_us + (uint64_t)request->timeout_ms * 1000;
@@ -424,7 +450,7 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 		execution->state = EXECUTION_LIVE;
 		generation_hold(execution->generation);
 		supervisor.executions_live++;
-		supervisor.executions_started++;
+		supervisor.executions_started += frontend != NULL;
 		if (execution->slot >= supervisor.slots_used)
 			supervisor.slots_used = execution->slot + 1;
 		supervisor.starts_pending++;

@@ -12,9 +12,9 @@
 #include "state.h"
 
 /*
- * Start what passed request.h, for `frontend`. `code` is a sealed memfd or -1 and stays the
- * caller's. Returns 0, after which execution_done will reach the frontend whatever happens, or
- * -errno when nothing was started.
+ * Start what passed request.h, for `frontend`; for nobody (NULL): the probe of its profile alone.
+ * `code` is a sealed memfd or -1 and stays the caller's. Returns 0, after which execution_done will
+ * reach the frontend whatever happens, or -errno when nothing was started.
  */
 int execution_begin(struct frontend *frontend, const struct request *request, int code);
 

@@ -9,6 +9,7 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "execution.h"
+#include "posture.h"
 
 /* Slots of brokers come after those of executions. */
 static uint32_t slot_of(const struct frontend *frontend)
@@ -38,7 +39,7 @@ struct frontend *frontend_add(int fd, bool is_connection, frontend_callback *on_
 				       .is_connection = is_connection,
 				       .broker = -1,
 				       .on_message = on_message };
-	if (loop_add(&frontend->watch, fd, on_message, frontend) != 0) {
+	if (!supervisor.is_holding && loop_add(&frontend->watch, fd, on_message, frontend) != 0) {
 		fd_close(&fd);
 		return NULL;
 	}
@@ -91,7 +92,8 @@ int frontend_hand_over(struct frontend *frontend, const int stdio[3])
 	frontend->client = frontend->channel;
 	frontend->is_connection = false;
 	frontend->channel = channel_to_frontend(ends[0]);
-	error = loop_add(&frontend->watch, ends[0], frontend->on_message, frontend);
+	if (!supervisor.is_holding)
+		error = loop_add(&frontend->watch, ends[0], frontend->on_message, frontend);
 	if (!error)
 		error = loop_add(&frontend->client_watch, frontend->client.fd, on_client, frontend);
 	if (!error)
@@ -203,7 +205,7 @@ uint32_t frontend_count(bool with_silent)
 void frontend_regulate(void)
 {
 	const uint32_t most = supervisor.is_holding ? STARTS_MAX / 2 : STARTS_MAX;
-	const bool hold = supervisor.starts_pending >= most;
+	const bool hold = supervisor.starts_pending >= most || posture_is_pending();
 
 	if (hold == supervisor.is_holding)
 		return;

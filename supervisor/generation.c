@@ -11,6 +11,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "handlers.h"
+#include "posture.h"
 #include "state.h"
 
 static struct channel launcher = { .fd = -1 };
@@ -150,6 +151,7 @@ static void enforce(uint32_t slot, const struct plan *plan, int fd)
 	supervisor.plan_fd = fd;
 	supervisor.default_profile = (uint32_t)find_default(plan);
 	supervisor.generation++;
+	posture_forget_told();
 }
 
 bool generation_open(int fd)

@@ -17,6 +17,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "execution.h"
+#include "posture.h"
 #include "request.h"
 #include "service.h"
 
@@ -66,10 +67,16 @@ static int answer(const struct frontend *frontend, uint32_t type, const void *me
 static int handle_hello(void *context, struct channel_message *message)
 {
 	struct frontend *frontend = context;
+	const struct ipc_profile_posture *news;
 	int error;
 
 	if (!is_this_version(message->body.hello.schema))
 		return -EPROTO;
+	news = posture_news(frontend, supervisor.plan.slot, supervisor.default_profile);
+	if (news) {
+		memcpy(welcome.posture_profile, news->profile, sizeof(welcome.posture_profile));
+		welcome.posture = news->posture;
+	}
 	error = channel_send(&frontend->channel, IPC_TYPE_welcome, &welcome, &supervisor.plan_fd,
 			     MSG_DONTWAIT);
 	frontend->channel.phase = IPC_SERVE;
@@ -143,7 +150,7 @@ static int begin(struct frontend *frontend, uint64_t number, enum refusal refusa
 	if (refusal)
 		return refuse(frontend, number, refusal, detail, retry_ms);
 	error = execution_begin(frontend, request, code);
-	if (!error)
+	if (!error || supervisor.is_ending) /* then it has been said why */
 		return 0;
 	done.error = (uint32_t)-error;
 	audit_execution_end(request->id, &done);
@@ -224,7 +231,8 @@ static int handle_factory_ready(void *context, struct channel_message *message)
 	const struct ipc_factory_ready *from = &message->body.factory_ready;
 
 	if (from->stage == STAGE_NONE) {
-		service_tell_ready();
+		if (!posture_is_pending())
+			service_tell_ready();
 		return 0;
 	}
 	log_line("cannot make sandboxes on this machine: %s: %s; 'msp doctor' says what is missing",

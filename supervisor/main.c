@@ -43,6 +43,7 @@
 #include "frontend.h"
 #include "generation.h"
 #include "handlers.h"
+#include "posture.h"
 #include "service.h"
 #include "start.h"
 #include "state.h"
@@ -195,6 +196,9 @@ int main(void)
 	/* The factory makes itself ready meanwhile. */
 	if (!error && audit_policy(&supervisor.plan, 1, detail) != 0)
 		log_fatal(MSP_EXIT_REFUSED, "nothing could be audited: %s", detail);
+	if (!error && start.frontend != FRONTEND_LAUNCHER) /* its one sandbox is probed anyway */
+		error = posture_begin();
+	frontend_regulate();
 	if (!error)
 		error = confine_supervisor(supervisor.cgroup, audit_directory(),
 					   supervisor.landlock_abi);

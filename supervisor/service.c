@@ -10,6 +10,7 @@
 #include "budget.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "posture.h"
 
 /* Pause after the system refused a connection: the socket stays readable, and asking at once again
  * would be a busy loop. */
@@ -132,5 +133,6 @@ void service_status(struct ipc_status *ret)
 		.generation = supervisor.generation,
 		.reload_failed = supervisor.is_reload_failed,
 		.uptime_us = loop_now_us() - opened_us,
+		.posture = *posture_default(),
 	};
 }

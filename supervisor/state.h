@@ -30,8 +30,9 @@ struct frontend {
 	bool is_connection;     /* it came through the service's socket, and asks for itself */
 	bool is_broker;         /* we started it: its end without a goodbye is a crash */
 	bool has_said_goodbye;
-	bool awaits_broker; /* the factory was asked for its broker and has not answered */
-	int broker;         /* pidfd, -1: none */
+	bool awaits_broker;     /* the factory was asked for its broker and has not answered */
+	int broker;             /* pidfd, -1: none */
+	uint64_t postures_told; /* of which profiles: a bit for each */
 	void (*on_message)(void *frontend);
 	struct loop_watch watch;
 	struct loop_watch client_watch;
@@ -57,6 +58,7 @@ struct execution {
 	struct channel init; /* fd -1 when ended */
 	int pidfd;           /* of the init; -1 until the factory answered */
 	bool has_answer;     /* the factory answered */
+	uint32_t probe;      /* enum probe_mode of its spawn, NONE once its posture came */
 	uint32_t verdict;    /* why it is being killed; EXITED when it is not */
 	uint64_t started_us;
 	uint64_t deadline_us;
@@ -69,6 +71,7 @@ struct generation {
 	struct plan plan; /* bytes NULL: the slot is free */
 	int fd;           /* of the same, sealed */
 	uint32_t users;   /* executions that began under it and are not gone */
+	struct ipc_posture_full postures[PLAN_PROFILES_MAX]; /* by profile */
 };
 
 struct supervisor {

@@ -13,6 +13,7 @@
 #include "denials.h"
 #include "format.h"
 #include "json.h"
+#include "measured.h"
 
 static int failed_start_code(const struct ipc_execution_done *done)
 {
@@ -302,6 +303,14 @@ void outcome_print_posture(const struct outcome *outcome, const struct outcome_r
 		 outcome->landlock_abi, limits_name(outcome->limits));
 }
 
+void outcome_print_measured(const struct outcome *outcome)
+{
+	char text[1024];
+
+	measured_describe(&outcome->posture, text, sizeof(text));
+	log_line("run: %s", text);
+}
+
 void outcome_print_end(const struct outcome *outcome)
 {
 	const struct ipc_execution_done *done = &outcome->done;
@@ -407,6 +416,7 @@ int outcome_print_json(const struct outcome *outcome, const struct outcome_reque
 	json_object(&json, "posture");
 	json_string(&json, "limits", limits_name(outcome->limits));
 	json_number(&json, "landlock_abi", outcome->landlock_abi);
+	measured_write(&json, &outcome->posture);
 	json_object_end(&json);
 	json_string(&json, "profile", profile_name(outcome, request));
 	json_object_end(&json);

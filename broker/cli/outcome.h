@@ -15,8 +15,9 @@ struct outcome {
 	bool is_welcome; /* these three are known */
 	char default_profile[IPC_NAME_MAX];
 	uint32_t landlock_abi;
-	uint32_t limits; /* enum limits_mode */
-	int plan;        /* sealed, the caller's to close; -1 for none */
+	uint32_t limits;                 /* enum limits_mode */
+	int plan;                        /* sealed, the caller's to close; -1 for none */
+	struct ipc_posture_full posture; /* of the profile, once a sandbox of it was probed */
 
 	bool is_done;
 	struct ipc_execution_done done;
@@ -50,6 +51,7 @@ void outcome_explain(const struct outcome *outcome, const struct outcome_request
 
 /* --verbose: what is enforced, and how it ended. */
 void outcome_print_posture(const struct outcome *outcome, const struct outcome_request *request);
+void outcome_print_measured(const struct outcome *outcome);
 void outcome_print_end(const struct outcome *outcome);
 
 /* --json: one object on stdout. 0 or -errno. `captures`: stdout and stderr. */

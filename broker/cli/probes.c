@@ -281,6 +281,9 @@ const struct probe probes[] = {
 	  "name one of these: default_profile in the configuration, or "
 	  "MSP_DEFAULT_PROFILE" },
 	{ "account", PROBE_REQUIRED, probe_account, "nothing of ours runs as root", "" },
+	{ "posture", PROBE_REQUIRED, probe_posture, "nothing is run where a layer does not hold",
+	  "a layer that is open on a machine that has everything else is a fault of msp: report "
+	  "it" },
 	{ "languages", PROBE_INFORMATION, probe_languages, "what run_code can run",
 	  "install what is wanted, for example: apt install python3 nodejs gcc" },
 };

@@ -73,4 +73,7 @@ void probe_cgroup_clone(const struct machine *machine, struct finding *ret);
 /* The probes around the user's service (probes_service.c). */
 void probe_service(const struct machine *machine, struct finding *ret);
 
+/* The probe of all of it together (probes_posture.c). */
+void probe_posture(const struct machine *machine, struct finding *ret);
+
 #endif

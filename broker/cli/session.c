@@ -104,6 +104,13 @@ static void begin_end(struct session *session)
 
 /* --- what the supervisor says --------------------------------------------------------------- */
 
+static void take_posture(struct session *session, const struct ipc_posture_full *posture)
+{
+	session->outcome.posture = *posture;
+	if (session->options->is_verbose)
+		outcome_print_measured(&session->outcome);
+}
+
 static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
 {
 	struct session *session = context;
@@ -116,6 +123,13 @@ static void on_welcome(void *context, const struct ipc_welcome *welcome, int pla
 	       sizeof(session->outcome.default_profile));
 	if (session->options->is_verbose)
 		outcome_print_posture(&session->outcome, session->request);
+	if (strcmp(welcome->posture_profile, session->request->profile) == 0)
+		take_posture(session, &welcome->posture);
+}
+
+static void on_posture(void *context, const struct ipc_profile_posture *posture)
+{
+	take_posture(context, &posture->posture);
 }
 
 static void on_refused(void *context, const struct ipc_execution_refused *refused)
@@ -214,6 +228,7 @@ static const struct supervisor_handlers handlers = {
 	.on_started = on_started,
 	.on_tty = on_tty,
 	.on_done = on_done,
+	.on_posture = on_posture,
 };
 
 static void receive(struct session *session)

@@ -11,9 +11,11 @@
 #include "format.h"
 #include "json.h"
 #include "launch.h"
+#include "measured.h"
 #include "service.h"
 
 #define COLUMN 14
+#define COLUMNS 100
 
 struct status_options {
 	const char *socket;
@@ -73,7 +75,7 @@ static void format_uptime(uint64_t seconds, char *text, size_t room)
 
 static void print_status(const struct ipc_status *status)
 {
-	char text[160];
+	char text[1024];
 
 	format_uptime(status->uptime_us / 1000000, text, sizeof(text));
 	(void)printf("the service is running, process %u, for %s\n", status->pid, text);
@@ -103,6 +105,11 @@ static void print_status(const struct ipc_status *status)
 					    "'msp profile check' says why"
 					  : "");
 	print_row("policy", text);
+	if (!status->posture.is_measured)
+		return;
+	measured_describe(&status->posture, text, sizeof(text));
+	(void)printf("  %-*s", COLUMN - 2, "posture");
+	format_print(text, COLUMN, COLUMNS);
 }
 
 static void write_status(struct json *json, const struct ipc_status *status)
@@ -131,6 +138,7 @@ static void write_status(struct json *json, const struct ipc_status *status)
 	json_object(json, "posture");
 	json_string(json, "limits", limits_name(status->limits));
 	json_number(json, "landlock_abi", status->landlock_abi);
+	measured_write(json, &status->posture);
 	json_object_end(json);
 }
 

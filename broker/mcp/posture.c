@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/posture.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "common/confine/landlock.h"
+#include "common/names.h"
 
 /* The next name of a list of names with a NUL after each; NULL at its end. A name that does not
  * end inside the list is none. */
@@ -44,6 +49,8 @@ void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret
 	join(welcome->profiles, welcome->profiles_size, ret->profiles);
 	join(welcome->languages, welcome->languages_size, ret->languages);
 	memcpy(ret->profile, welcome->default_profile, sizeof(ret->profile));
+	if (welcome->posture_profile[0])
+		posture_learn(ret, welcome->posture_profile, &welcome->posture);
 }
 
 void posture_change_policy(struct posture *posture, const struct ipc_policy_changed *changed)
@@ -51,6 +58,74 @@ void posture_change_policy(struct posture *posture, const struct ipc_policy_chan
 	join(changed->profiles, changed->profiles_size, posture->profiles);
 	join(changed->languages, changed->languages_size, posture->languages);
 	memcpy(posture->profile, changed->default_profile, sizeof(posture->profile));
+}
+
+static uint32_t find(const struct posture *posture, const char *profile)
+{
+	uint32_t index = 0;
+
+	while (index < posture->measured_count &&
+	       strcmp(posture->measured[index].profile, profile) != 0)
+		index++;
+	return index;
+}
+
+void posture_learn(struct posture *posture, const char *profile, const struct ipc_posture_full *is)
+{
+	const uint32_t index = find(posture, profile);
+
+	if (index == PLAN_PROFILES_MAX) /* there are no more in a plan */
+		return;
+	if (index == posture->measured_count)
+		posture->measured_count++;
+	(void)snprintf(posture->measured[index].profile, IPC_NAME_MAX, "%s", profile);
+	posture->measured[index].is = *is;
+}
+
+static void put_sets(struct json_writer *writer, const struct ipc_posture_full *is)
+{
+	const char *name;
+
+	json_open_array(writer, "not_tried");
+	for (uint32_t layer = 0; layer < POSTURE_COUNT; layer++) {
+		if (is->measured.layers_untried & POSTURE_BIT(layer))
+			json_put_text(writer, NULL, posture_layer_name(layer));
+	}
+	json_close_array(writer);
+	json_open_array(writer, "namespaces");
+	for (uint32_t kind = 0; kind < POSTURE_NAMESPACE_COUNT; kind++) {
+		if (is->measured.namespaces & POSTURE_BIT(kind))
+			json_put_text(writer, NULL, posture_namespace_name(kind));
+	}
+	json_close_array(writer);
+	json_open_array(writer, "controllers");
+	for (uint32_t bit = 1; (name = posture_controller_name(bit)) != NULL; bit <<= 1) {
+		if (is->controllers & bit)
+			json_put_text(writer, NULL, name);
+	}
+	json_close_array(writer);
+	json_open_array(writer, "landlock_lost");
+	for (size_t i = 0; (name = landlock_lost((int)is->measured.landlock_abi, i)) != NULL; i++)
+		json_put_text(writer, NULL, name);
+	json_close_array(writer);
+}
+
+void posture_put(struct json_writer *writer, const struct posture *posture, const char *profile)
+{
+	const uint32_t index = find(posture, profile);
+	const struct ipc_posture_full *is = &posture->measured[index].is;
+	char hash[2 * IPC_SCHEMA_BYTES + 1];
+
+	if (index == posture->measured_count)
+		return;
+	for (size_t i = 0; i < IPC_SCHEMA_BYTES; i++)
+		(void)snprintf(hash + 2 * i, 3, "%02x", is->filter_hash[i]);
+	json_open_object(writer, "posture");
+	json_put_number(writer, "layers", (uint64_t)__builtin_popcount(is->measured.layers_closed));
+	put_sets(writer, is);
+	json_put_number(writer, "seccomp_mode", is->seccomp_mode);
+	json_put_text(writer, "filter_sha256", hash);
+	json_close_object(writer);
 }
 
 const char *posture_limits_name(const struct posture *posture)

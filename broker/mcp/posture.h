@@ -6,9 +6,17 @@
 #define BROKER_MCP_POSTURE_H
 
 #include "common/ipc.h"
+#include "common/plan.h"
+#include "json_write.h"
 
 /* Between the names of a list. */
 #define POSTURE_SEPARATOR ", "
+
+/* Of one profile. */
+struct posture_measured {
+	char profile[IPC_NAME_MAX];
+	struct ipc_posture_full is;
+};
 
 struct posture {
 	uint32_t landlock_abi;
@@ -16,12 +24,21 @@ struct posture {
 	char profiles[2 * IPC_LIST_MAX];  /* "default, strict" */
 	char languages[2 * IPC_LIST_MAX]; /* "python, bash"; empty: none */
 	char profile[IPC_NAME_MAX];       /* the one used when none is named */
+	uint32_t measured_count;
+	struct posture_measured measured[PLAN_PROFILES_MAX];
 };
 
 void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret);
 
 /* What may be asked for from now on. */
 void posture_change_policy(struct posture *posture, const struct ipc_policy_changed *changed);
+
+/* What was measured in a sandbox of this profile. */
+void posture_learn(struct posture *posture, const char *profile, const struct ipc_posture_full *is);
+
+/* The member "posture" of an open object: what was measured for the profile; nothing before that.
+ */
+void posture_put(struct json_writer *writer, const struct posture *posture, const char *profile);
 
 /* "cgroup" or "fallback" */
 const char *posture_limits_name(const struct posture *posture);

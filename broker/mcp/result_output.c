@@ -337,5 +337,6 @@ void result_put_meta(struct json_writer *writer, const struct result *result,
 	json_put_text(writer, "limits", posture_limits_name(posture));
 	json_put_number(writer, "landlock_abi", posture->landlock_abi);
 	json_put_text(writer, "profile", info->label.profile);
+	posture_put(writer, posture, info->label.profile);
 	json_close_object(writer);
 }

@@ -18,19 +18,37 @@ int landlock_abi(void)
 	return abi < 0 ? 0 : (int)abi;
 }
 
+/* Every bit that we know, with the ABI that brought it. */
+static const struct right {
+	struct kernel_landlock_ruleset is; /* this one bit */
+	int abi;
+	const char *name;
+} known[] = {
+#define LANDLOCK(set_, right_, abi_, name_) { { .set_ = (right_) }, (abi_), (name_) },
+#include "common/landlock.def"
+#undef LANDLOCK
+};
+#define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))
+
 struct kernel_landlock_ruleset landlock_fit(struct kernel_landlock_ruleset attr, int abi)
 {
-	if (abi < 2)
-		attr.handled_access_fs &= ~LANDLOCK_ACCESS_FS_REFER;
-	if (abi < 3)
-		attr.handled_access_fs &= ~LANDLOCK_ACCESS_FS_TRUNCATE;
-	if (abi < 4)
-		attr.handled_access_net = 0;
-	if (abi < 5)
-		attr.handled_access_fs &= ~LANDLOCK_ACCESS_FS_IOCTL_DEV;
-	if (abi < 6)
-		attr.scoped = 0;
+	for (size_t i = 0; i < KNOWN_COUNT; i++) {
+		if (known[i].abi <= abi)
+			continue;
+		attr.handled_access_fs &= ~known[i].is.handled_access_fs;
+		attr.handled_access_net &= ~known[i].is.handled_access_net;
+		attr.scoped &= ~known[i].is.scoped;
+	}
 	return attr;
+}
+
+const char *landlock_lost(int abi, size_t index)
+{
+	for (size_t i = 0; i < KNOWN_COUNT; i++) {
+		if (known[i].abi > abi && index-- == 0)
+			return known[i].name;
+	}
+	return NULL;
 }
 
 int landlock_create(const struct kernel_landlock_ruleset *attr)

@@ -6,6 +6,8 @@
 #ifndef COMMON_CONFINE_LANDLOCK_H
 #define COMMON_CONFINE_LANDLOCK_H
 
+#include <stddef.h>
+
 #include "common/kernel.h"
 
 /* Every right that we know of, ABI 6 and before: what a ruleset that shall allow nothing handles.
@@ -19,6 +21,10 @@ int landlock_abi(void);
 
 /* Reduce `attr` to what ABI `abi` can handle. */
 struct kernel_landlock_ruleset landlock_fit(struct kernel_landlock_ruleset attr, int abi);
+
+/* Names of the rights and scopes that ABI `abi` does not handle and newer kernels do, one for each
+ * `index` from 0; NULL beyond the last. Static storage. */
+const char *landlock_lost(int abi, size_t index);
 
 /* A ruleset descriptor for exactly `attr`, or -errno. */
 int landlock_create(const struct kernel_landlock_ruleset *attr);

@@ -42,15 +42,21 @@ def scratch():
 @functools.lru_cache(maxsize=None)
 def programs(without=None):
     """The folder of the programs under test; `without`: a copy whose child-init lacks the named
-    layers, such as "landlock-seccomp"."""
-    if not without:
-        return support.BIN
-    folder = os.path.join(scratch(), "without-" + without)
+    layers, such as "landlock-seccomp", and whose supervisor does not look."""
+    return installed(without, is_probed=False) if without else support.BIN
+
+
+@functools.lru_cache(maxsize=None)
+def installed(without, is_probed):
+    """The same with a supervisor that has the layers tried, or not."""
+    folder = os.path.join(scratch(), ("probed-" if is_probed else "") + "without-" + without)
     os.mkdir(folder)
     for name in PROGRAMS:
         source = os.path.join(support.BIN, name)
         if name == "msp-child-init":
             source = os.path.join(CONTROLS, "child-init-without-" + without)
+        if name == "msp-supervisor" and not is_probed:
+            source = os.path.join(CONTROLS, "supervisor-without-probe")
         shutil.copy(source, os.path.join(folder, name))
     return folder
 

@@ -29,7 +29,7 @@ LEAST = 85.0
 # What has to have counted, or the figures are those of the unit tests alone.
 REAL = ("msp", "msp-supervisor", "msp-child-init", "msp-policy")
 # Built without a layer, to show that the layer's attack then succeeds: not what is installed.
-CONTROLS = re.compile(r"^child-init-without-")
+CONTROLS = re.compile(r"^(child-init|supervisor)-without-")
 # Programs that run while building and never again.
 TOOLS = re.compile(r"-filtergen$")
 # What these test is not in this build: sources, links and sizes of the release, another machine.

@@ -26,7 +26,7 @@
 #include "common/stage_hook.h"
 #include "tracer.h"
 
-#define ROLES 5
+#define ROLES 6
 #define CALLS_END 512
 
 /* Not system calls, but counted and refused like them. */
@@ -47,7 +47,7 @@ static const struct {
 } names[] = {
 	{ "allocation", PSEUDO_ALLOCATION }, { "real-time", PSEUDO_REAL_TIME },
 	{ "monotonic", PSEUDO_MONOTONIC },
-	CALL(access), CALL(brk), CALL(capset), CALL(chdir), CALL(clone), CALL(clone3), CALL(close),
+	CALL(access), CALL(brk), CALL(capset), CALL(chdir), CALL(clone), CALL(clone3), CALL(close), CALL(connect),
 	CALL(close_range), CALL(dup), CALL(dup2), CALL(dup3), CALL(epoll_create1), CALL(epoll_ctl), CALL(epoll_wait),
 	CALL(epoll_pwait), CALL(execve), CALL(execveat), CALL(fchdir), CALL(fcntl), CALL(fork),
 	CALL(fsconfig), CALL(fsmount), CALL(fsopen), CALL(fstat), CALL(getdents64),
@@ -58,8 +58,8 @@ static const struct {
 	CALL(pidfd_open), CALL(pidfd_send_signal), CALL(pipe2), CALL(pivot_root), CALL(poll),
 	CALL(prctl), CALL(prlimit64), CALL(read), CALL(recvmsg), CALL(rt_sigaction),
 	CALL(rt_sigprocmask), CALL(seccomp), CALL(sendfile), CALL(sendmsg), CALL(sethostname),
-	CALL(setitimer), CALL(setpgid), CALL(setsid), CALL(setsockopt), CALL(signalfd4),
-	CALL(socket), CALL(socketpair), CALL(splice), CALL(symlinkat), CALL(umask), CALL(umount2),
+	CALL(setitimer), CALL(setpgid), CALL(setresuid), CALL(setsid), CALL(setsockopt), CALL(signalfd4),
+	CALL(socket), CALL(socketpair), CALL(splice), CALL(symlinkat), CALL(umask), CALL(umount2), CALL(utimensat),
 	CALL(unshare), CALL(vfork), CALL(wait4), CALL(write), CALL(writev), CALL(eventfd2), CALL(mprotect),
 	CALL(mremap), CALL(munmap), CALL(ppoll), CALL(pread64), CALL(readv), CALL(waitid),
 };

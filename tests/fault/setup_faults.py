@@ -27,7 +27,7 @@ POSITIONS = 1000  # at how many places each call is made to fail, at most
 HANG_S = 5
 FAILED = (64, 70, 78, 125)
 REFUSED_PROBE = 10  # the probe's "refused": it ran, and nothing is missing
-ROLES = ("msp", "supervisor", "factory", "init", "workload")
+ROLES = ("msp", "supervisor", "factory", "init", "probe", "workload")
 
 # Calls that the set-up of a sandbox consists of: when one fails, nothing may run.
 MUST = {
@@ -40,6 +40,8 @@ MUST = {
     "init": """fsopen fsconfig fsmount open_tree move_mount pivot_root umount2 fchdir chdir mkdirat
         openat2 openat write socket ioctl sethostname prctl capset landlock_create_ruleset
         landlock_add_rule clone3 signalfd4 rt_sigprocmask dup3 close_range socketpair""",
+    "probe": """prlimit64 capset prctl landlock_restrict_self close_range seccomp
+        rt_sigprocmask utimensat sethostname setresuid connect""",
     "workload": """setpgid dup2 prlimit64 capset prctl landlock_restrict_self dup3 close_range
         chdir seccomp sendmsg rt_sigprocmask""",
 }
@@ -59,6 +61,8 @@ TOLERATED = {
     ("init", "prctl"): "EINVAL is how the end of the bounding set is found",
     ("init", "openat"): "a process that ended before its memory was looked at",
     ("init", "ioctl", 2): "answers for refused calls come later; the first is for the loopback",
+    ("probe", "prlimit64"): "EPERM is the right answer to an act",
+    ("probe", "sethostname"): "EPERM is the right answer to an act",
 }
 COMMAND = ("run", "--ro", probes.PROBE_FOLDER + ":/probe")
 INJECT = os.path.join(probes.BUILD, "fault", "inject")
@@ -153,7 +157,7 @@ class Injecting(unittest.TestCase):
         self.assertIn(result.code, FAILED, result)
         said = result.output + result.errors
         self.assertTrue(said.strip(), f"it ends without a word: {result}")
-        if result.role in ("init", "workload"):
+        if result.role in ("init", "probe", "workload"):
             self.assertTrue(any(stage in said for stage in self.stages), result)
         return 1
 
@@ -182,6 +186,9 @@ class Injected(Injecting):
 
     def test_init(self):
         self.run_role("init")
+
+    def test_probe(self):
+        self.run_role("probe")
 
     def test_workload(self):
         self.run_role("workload")

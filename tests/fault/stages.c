@@ -39,14 +39,17 @@ enum role {
 	ROLE_SUPERVISOR,
 	ROLE_FACTORY,
 	ROLE_BROKER,
+	ROLE_PROVER, /* the init of a sandbox in which nothing but a probe runs */
 	ROLE_INIT,
+	ROLE_PROBE,
 	ROLE_WORKLOAD,
 	ROLE_OTHER, /* what a workload starts */
 	ROLE_COUNT,
 };
 
-static const char *const role_names[ROLE_COUNT] = { "launcher", "supervisor", "factory", "broker",
-						    "init",     "workload",   "other" };
+static const char *const role_names[ROLE_COUNT] = { "launcher", "supervisor", "factory",
+						    "broker",   "prover",     "init",
+						    "probe",    "workload",   "other" };
 
 struct boundary {
 	enum role role;
@@ -89,13 +92,20 @@ static struct process *find_role(enum role role)
 	return NULL;
 }
 
-/* A helper is the first child of a serving supervisor's factory; everything after it is an init. */
-static enum role role_below(const struct process *parent)
+static bool has_been(enum role role)
 {
-	bool has_broker = false;
+	bool has = false;
 
 	for (size_t i = 0; i < process_count; i++)
-		has_broker |= processes[i].role == ROLE_BROKER;
+		has |= processes[i].role == role;
+	return has;
+}
+
+/* A helper is the first child of a serving supervisor's factory, the init of a sandbox for a probe
+ * the second; everything after it is an init. Where there is no such sandbox, the first child of
+ * the init is a probe. */
+static enum role role_below(const struct process *parent)
+{
 	if (!parent)
 		return process_count == 0 ? ROLE_LAUNCHER : ROLE_OTHER;
 	switch (parent->role) {
@@ -104,9 +114,13 @@ static enum role role_below(const struct process *parent)
 	case ROLE_SUPERVISOR:
 		return ROLE_FACTORY;
 	case ROLE_FACTORY:
-		return is_serve && !has_broker ? ROLE_BROKER : ROLE_INIT;
+		if (is_serve && !has_been(ROLE_BROKER))
+			return ROLE_BROKER;
+		return is_serve && !has_been(ROLE_PROVER) ? ROLE_PROVER : ROLE_INIT;
+	case ROLE_PROVER:
+		return ROLE_PROBE;
 	case ROLE_INIT:
-		return ROLE_WORKLOAD;
+		return is_serve || has_been(ROLE_PROBE) ? ROLE_WORKLOAD : ROLE_PROBE;
 	default:
 		return ROLE_OTHER;
 	}

@@ -25,7 +25,7 @@ HANG_S = 10
 STAGES = faults.tool("stages")
 MSP = os.path.join(faults.HOOKED, "msp")
 LIFE = ("new", "executed", "ends")
-ROLES = ("launcher", "supervisor", "factory", "broker", "init", "workload")
+ROLES = ("launcher", "supervisor", "factory", "broker", "prover", "init", "probe", "workload")
 KILLED = 128 + 9
 REFUSED_START = 125
 

@@ -107,7 +107,7 @@ class Doctor(unittest.TestCase):
     def test_the_probes(self):
         for name in ("architecture", "kernel", "landlock", "user-namespace", "namespaces", "proc",
                      "overlay", "seccomp", "cgroup", "cgroup-clone", "files", "account",
-                     "languages"):
+                     "posture", "languages"):
             with self.subTest(probe=name):
                 probe = self.probes[name]
                 self.assertIn(probe["status"], ("ok", "missing", "note", "skipped"))
@@ -130,6 +130,15 @@ class Doctor(unittest.TestCase):
 
     def test_landlock_is_measured(self):
         self.assertRegex(self.probes["landlock"]["happened"], r"ABI \d+, needed is 6")
+
+    def test_the_posture_is_that_of_a_sandbox(self):
+        probe = self.probes["posture"]
+        if not self.report["ok_with_limits_fallback"]:
+            self.skipTest("no sandbox can be made here")
+        self.assertEqual(probe["status"], "ok")
+        self.assertRegex(probe["happened"], r"^1\d layers hold; not tried: landlock tcp")
+        ran = json.loads(msp("run", "--json", "--limits=fallback", "--", "true").stdout)
+        self.assertIn(ran["posture"]["filter_sha256"][:12], probe["happened"])
 
     def test_missing_controllers_are_named_with_their_fix(self):
         here = available_controllers()

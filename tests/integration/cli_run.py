@@ -118,8 +118,11 @@ class Options(unittest.TestCase):
 
     def test_verbose(self):
         result = run("true", options=["--verbose"])
-        first, last = result.stderr.splitlines()
+        first, posture, last = result.stderr.splitlines()
         self.assertRegex(first, r"profile default, Landlock ABI \d+, limits: (fallback|cgroup)")
+        self.assertRegex(posture, r"1[34] layers hold; not tried: landlock tcp.*; "
+                                  r"own namespaces: user, mnt, pid, ipc, uts, cgroup, net.*; "
+                                  r"system call filter [0-9a-f]{12}$")
         self.assertRegex(last, r"exited 0; \d+ ms wall, \d+ ms CPU, peak \d+ KiB")
 
     def test_a_long_command_line(self):
@@ -154,6 +157,9 @@ class Json(unittest.TestCase):
         self.assertEqual(value["profile"], "default")
         self.assertIn(value["posture"]["limits"], ("fallback", "cgroup"))
         self.assertGreaterEqual(value["posture"]["landlock_abi"], 6)
+        self.assertIn("seccomp", value["posture"]["layers"])
+        self.assertIn("landlock tcp", value["posture"]["not_tried"], "the profile allows it")
+        self.assertRegex(value["posture"]["filter_sha256"], r"^[0-9a-f]{64}$")
         for name in ("wall_ms", "cpu_ms", "peak_bytes", "stdout_bytes", "stderr_bytes"):
             self.assertIsInstance(value[name], int)
 

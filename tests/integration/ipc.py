@@ -38,8 +38,19 @@ VERDICTS = re.findall(r'^VERDICT\(\w+, "(\w+)"\)', read_common("verdict.def"), r
 STAGES = re.findall(r'^STAGE\((\w+),', read_common("stage.def"), re.M)
 
 
-FIELDS = {name: re.findall(r"(?:FIELD\((\w+), |(BYTES)\()\w+, (\w+)\)", rows) for name, rows in
-          re.findall(r"ipc_(\w+)_fields\[\] = \{(.*?)\n\};", read_common("ipc_schema.c"), re.S)}
+def expand(text):
+    """The schema with its macros for structs in structs, NAME(type, at), written out."""
+    macros = re.findall(r"^#define (\w+)\(type, at\)((?:.*\\\n)+.*)", text, re.M)
+    for name, body in reversed(macros):  # a later one may use an earlier one
+        text = re.sub(rf"\b{name}\((ipc_\w+|type), ([\w.]+)\)", lambda found, body=body: re.sub(
+            r"\bat\b", found.group(2), re.sub(r"\btype\b", found.group(1), body)), text)
+    return text
+
+
+FIELDS = {name: re.findall(r"(?:FIELD\((\w+), |(BYTES)\()\w+, ([\w.]+)\)", rows) for name, rows in
+          re.findall(r"ipc_(\w+)_fields\[\] = \{(.*?)\n\};", expand(read_common("ipc_schema.c")),
+                     re.S)}
+HASH_BYTES = 32
 
 
 def string(text):
@@ -51,7 +62,7 @@ def encode_field(kind, value):
     if kind in ("U32", "U64"):
         return struct.pack("=I" if kind == "U32" else "=Q", value or 0)
     if kind == "RAW":
-        return value
+        return value or bytes(HASH_BYTES)
     if kind == "BYTES":  # a list: a NUL after each
         return string(b"".join(item.encode() + b"\0" for item in value or ()))
     return string(value or "")
@@ -121,6 +132,7 @@ class Peer:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         self.channel = ours
+        self.postures = []
         self.programs = programs
         self.process = subprocess.Popen(
             ["/bin/bash", "-c", f'exec "$0" {CHANNEL_FD}<&{theirs.fileno()}',
@@ -145,13 +157,21 @@ class Peer:
         self.channel.sendmsg([data], rights)
 
     def receive(self, timeout=5):
-        """The next Message; None at the end of the channel. Raises TimeoutError."""
+        """The next Message; None at the end of the channel. Raises TimeoutError. What is said of
+        postures is kept aside."""
+        told = self.receive_any(timeout)
+        while told and told.name == "profile_posture":
+            self.postures.append(told)
+            told = self.receive_any(timeout)
+        return told
+
+    def receive_any(self, timeout=5):
         if not select.select([self.channel], [], [], timeout)[0]:
             raise TimeoutError(f"the supervisor said nothing for {timeout} s")
         try:
             data, rights, _, _ = self.channel.recvmsg(1 << 18, 256)
         except ConnectionResetError:
-            return self.receive(timeout)  # it ended with messages unread; what it said comes next
+            return self.receive_any(timeout)  # it ended with messages unread; what it said comes next
         fds = [fd for _, _, part in rights for fd in array.array("i", part[:len(part) // 4 * 4])]
         if not data:
             return None

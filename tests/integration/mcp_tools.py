@@ -32,6 +32,26 @@ class Tools(unittest.TestCase):
     def facts(self, **arguments):
         return self.server.call("run_command", **arguments)["_meta"]["msp/execution"]
 
+    def test_the_posture_is_measured(self):
+        """In the welcome for the default profile, with its first result for any other."""
+        filters = set()
+        for profile, untried in (("default", ["landlock tcp"]), ("strict", [])):
+            for _ in range(2):
+                facts = self.facts(command="true", profile=profile)
+                found = facts["posture"]
+                untried_limits = [] if facts["limits"] == "cgroup" else ["cgroup"]
+                self.assertEqual(found["not_tried"], untried + untried_limits)
+                self.assertEqual(found["layers"] + len(found["not_tried"]), 15)
+                self.assertEqual(found["namespaces"],
+                                 ["user", "mnt", "pid", "ipc", "uts", "cgroup", "net"])
+                self.assertEqual(found["landlock_lost"], [])
+                self.assertEqual(found["seccomp_mode"], 2)
+                self.assertEqual({"cpu", "memory", "pids"} <= set(found["controllers"]),
+                                 facts["limits"] == "cgroup")
+                filters.add((profile, found["filter_sha256"]))
+        self.assertEqual(len(filters), 2, "one for each profile")
+        self.assertEqual(len({value for _, value in filters}), 2, "and they differ")
+
     def test_output_and_exit_code(self):
         self.assertRegex(self.text("run_command", command="echo out; echo err >&2; exit 3"),
                          r"^out\n\[stderr\]\nerr\n\[exit 3 · \d+\.\d\d s\]$")

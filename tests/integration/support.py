@@ -183,6 +183,9 @@ class Server:
             "protocolVersion": version, "capabilities": {},
             "clientInfo": {"name": "tests", "version": "1"}})
         self.notify("notifications/initialized")
+        # The sandbox in which the layers were tried is gone, and what is below is there to stay:
+        # the factory and the broker, or with a service nothing.
+        wait_until(lambda: len(descendants(self.process.pid)) <= 2)
         return result
 
     def call(self, tool, timeout=30, **arguments):

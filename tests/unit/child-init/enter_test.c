@@ -119,15 +119,15 @@ static void expect_failure(int error, uint32_t stage)
 
 static int look_around(void)
 {
-	CHECK(look_holds("/", "bound dev etc proc tmp var"));
+	CHECK(look_holds("/", ".sealed bound dev etc proc tmp var"));
 	CHECK(look_holds("/bound", "inner sub"));
 	CHECK(look_holds("/dev", "null"));
 	CHECK(look_holds("/etc", "hosts"));
 	CHECK(look_holds("/proc", ""));
 	CHECK(look_holds("/tmp", ""));
 	CHECK(look_holds("/var", "empty"));
-	CHECK(look_holds("/..", "bound dev etc proc tmp var"));
-	CHECK(look_holds(".", "bound dev etc proc tmp var"));
+	CHECK(look_holds("/..", ".sealed bound dev etc proc tmp var"));
+	CHECK(look_holds(".", ".sealed bound dev etc proc tmp var"));
 	CHECK(look_mode("/tmp") == (S_IFDIR | S_ISVTX | 0777));
 	return ACT_PASSED;
 }

@@ -111,7 +111,7 @@ Test(mounts, staging_leaves_the_host_and_room_for_trees)
 
 static int look_at_plain(void)
 {
-	CHECK(look_holds(BASE_TREE, "bin etc var"));
+	CHECK(look_holds(BASE_TREE, ".sealed bin etc var"));
 	CHECK(look_holds(BASE_TREE "/etc", "copied hosts secret"));
 	CHECK(look_holds(BASE_TREE "/var", "a"));
 	CHECK(look_mode(BASE_TREE "/etc") == (S_IFDIR | 0755));
@@ -140,7 +140,7 @@ Test(mounts, the_tree_holds_the_records_and_nothing_else)
 
 static int look_at_bound(void)
 {
-	CHECK(look_holds(BASE_TREE, "bound one"));
+	CHECK(look_holds(BASE_TREE, ".sealed bound one"));
 	CHECK(look_holds(BASE_TREE "/bound", "inner sub"));
 	CHECK(look_says(BASE_TREE "/bound/inner", "inner text"));
 	CHECK(look_says(BASE_TREE "/one", "of the host"));
@@ -206,7 +206,7 @@ Test(mounts, what_is_no_device_is_refused)
 
 static int look_at_none(void)
 {
-	CHECK(look_holds(BASE_TREE, "last"));
+	CHECK(look_holds(BASE_TREE, ".sealed last"));
 	return ACT_PASSED;
 }
 
@@ -267,7 +267,7 @@ Test(mounts, a_target_may_not_lead_out_of_the_tree)
 static int look_beside(void)
 {
 	CHECK(look_holds("/base", "0"));
-	CHECK(look_holds(BASE_TREE, "base link"));
+	CHECK(look_holds(BASE_TREE, ".sealed base link"));
 	CHECK(look_holds(BASE_TREE "/base", "made"));
 	return ACT_PASSED;
 }
@@ -297,7 +297,7 @@ Test(mounts, options_that_do_not_exist_are_an_error)
 
 static int look_at_binds(void)
 {
-	CHECK(look_holds(BASE_TREE, "data one"));
+	CHECK(look_holds(BASE_TREE, ".sealed data one"));
 	CHECK(look_holds(BASE_TREE "/data/in", "inner sub"));
 	CHECK(look_says(BASE_TREE "/one", "of the host"));
 	CHECK(look_flags(BASE_TREE "/data/in", ST_RDONLY | ST_NOSUID | ST_NODEV));
@@ -315,7 +315,7 @@ Test(mounts, an_operators_bind_is_read_only)
 
 static int look_for_no_bind(void)
 {
-	CHECK(look_holds(BASE_TREE, "one"));
+	CHECK(look_holds(BASE_TREE, ".sealed one"));
 	return ACT_PASSED;
 }
 
@@ -328,7 +328,7 @@ Test(mounts, a_bind_of_the_other_phase_waits)
 
 static int look_for_none(void)
 {
-	CHECK(look_holds(BASE_TREE, ""));
+	CHECK(look_holds(BASE_TREE, ".sealed"));
 	return ACT_PASSED;
 }
 

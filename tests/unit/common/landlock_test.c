@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -219,4 +220,47 @@ Test(landlock, fit_leaves_out_exactly_what_an_abi_lacks)
 		cr_assert_eq(fit.handled_access_net, abi >= 4 ? 3 : 0, "ABI %d", abi);
 		cr_assert_eq(fit.scoped, abi >= 6 ? 3 : 0, "ABI %d", abi);
 	}
+}
+
+/* The first of what an ABI does not have, and how much it is. */
+static void expect_lost(int abi, const char *first, size_t count)
+{
+	size_t found = 0;
+
+	while (landlock_lost(abi, found))
+		found++;
+	cr_assert_eq(found, count, "ABI %d: %zu", abi, found);
+	if (count > 0)
+		cr_assert_str_eq(landlock_lost(abi, 0), first);
+}
+
+Test(landlock, what_older_kernels_lack_has_names)
+{
+	expect_lost(0, "execute", 20);
+	expect_lost(1, "refer", 7);
+	expect_lost(2, "truncate", 6);
+	expect_lost(3, "bind_tcp", 5);
+	expect_lost(4, "ioctl_dev", 3);
+	expect_lost(5, "abstract_unix_socket", 2);
+	expect_lost(6, NULL, 0);
+	expect_lost(7, NULL, 0);
+}
+
+Test(landlock, fitting_leaves_what_the_abi_has)
+{
+	const struct kernel_landlock_ruleset all = { LANDLOCK_FS_ALL, LANDLOCK_NET_ALL,
+						     LANDLOCK_SCOPE_ALL };
+	const uint64_t second = LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_IOCTL_DEV;
+	struct kernel_landlock_ruleset now = landlock_fit(all, 6);
+
+	cr_assert_eq(memcmp(&now, &all, sizeof(all)), 0, "every bit is in the table, and no other");
+	now = landlock_fit(all, 0);
+	cr_assert_eq(now.handled_access_fs | now.handled_access_net | now.scoped, 0);
+	now = landlock_fit(all, 2);
+	cr_assert_eq(now.handled_access_fs, LANDLOCK_FS_ALL & ~second);
+	cr_assert_eq(now.handled_access_net | now.scoped, 0);
+	now = landlock_fit(all, 5);
+	cr_assert_eq(now.handled_access_fs, LANDLOCK_FS_ALL);
+	cr_assert_eq(now.handled_access_net, LANDLOCK_NET_ALL);
+	cr_assert_eq(now.scoped, 0);
 }

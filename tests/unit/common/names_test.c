@@ -29,8 +29,33 @@ Test(names, every_stage_has_its_own_phrase)
 	cr_assert_eq(STAGE_NONE, 0, "zero means that nothing failed");
 }
 
+Test(names, every_layer_has_its_own_word_and_act)
+{
+	for (uint32_t i = 0; i < POSTURE_COUNT; i++) {
+		cr_assert_str_not_empty(posture_layer_name(i));
+		cr_assert_str_not_empty(posture_layer_act(i));
+		for (uint32_t k = 0; k < i; k++) {
+			cr_assert_str_neq(posture_layer_name(i), posture_layer_name(k));
+			cr_assert_str_neq(posture_layer_act(i), posture_layer_act(k));
+		}
+	}
+	cr_assert_leq((uint32_t)POSTURE_COUNT, 31U, "a bit for each");
+}
+
+Test(names, controllers_have_words)
+{
+	static const char *const expected[] = { "cpu", "memory", "pids", "io" };
+
+	for (uint32_t i = 0; i < 4; i++)
+		cr_assert_str_eq(posture_controller_name(1U << i), expected[i]);
+	cr_assert_null(posture_controller_name(1U << 4));
+}
+
 Test(names, beyond_the_sets_is_unknown)
 {
+	cr_assert_str_eq(posture_layer_name(POSTURE_COUNT), "unknown");
+	cr_assert_str_eq(posture_layer_act(POSTURE_COUNT), "unknown");
+	cr_assert_str_eq(posture_namespace_name(POSTURE_NAMESPACE_COUNT), "unknown");
 	const uint32_t beyond[] = { VERDICT_COUNT, STAGE_COUNT, 1000, UINT32_MAX };
 
 	cr_assert_str_eq(verdict_name(VERDICT_COUNT), "unknown");

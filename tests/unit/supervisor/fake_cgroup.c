@@ -25,6 +25,7 @@ static const char *const files[] = {
 static char folder[] = "/tmp/msp-cgroup-test-XXXXXX";
 static int root = -1;
 static const char *lacking;
+static const char *deaf;
 static bool is_bare;
 
 static void write_file(int dir, const char *path, const char *text, int flags)
@@ -45,7 +46,9 @@ int mkdirat(int dir, const char *path, mode_t mode)
 	made = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cr_assert_geq(made, 0);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !is_bare; i++) {
-		if (!lacking || strcmp(files[i], lacking) != 0)
+		if (deaf && strcmp(files[i], deaf) == 0)
+			cr_assert_eq(symlinkat("/dev/null", made, files[i]), 0);
+		else if (!lacking || strcmp(files[i], lacking) != 0)
 			write_file(made, files[i], "", O_CREAT);
 	}
 	(void)close(made); /* nothing was written to it */
@@ -74,6 +77,11 @@ void fake_cgroup_close(void)
 void fake_cgroup_lacks(const char *file)
 {
 	lacking = file;
+}
+
+void fake_cgroup_is_deaf(const char *file)
+{
+	deaf = file;
 }
 
 void fake_cgroup_is_bare(void)

@@ -17,6 +17,9 @@ void fake_cgroup_close(void);
 /* A file that directories made from now on do not have; NULL: they have all. */
 void fake_cgroup_lacks(const char *file);
 
+/* A file that takes what is written and keeps nothing of it, from now on. */
+void fake_cgroup_is_deaf(const char *file);
+
 /* Directories made from now on have no files at all. */
 void fake_cgroup_is_bare(void);
 

@@ -40,6 +40,8 @@ void rig_open(struct rig *rig)
 	cr_assert_geq(supervisor.broker, 0);
 	small_plan_open(&supervisor.plan);
 	supervisor.generations[0].plan = supervisor.plan;
+	for (size_t i = 0; i < PLAN_PROFILES_MAX; i++) /* a test of the probe says otherwise */
+		supervisor.generations[0].postures[i].is_measured = 1;
 	supervisor.plan_fd = fd_sealed_from_bytes("plan", RIG_PLAN, sizeof(RIG_PLAN));
 	cr_assert_geq(supervisor.plan_fd, 0);
 	cr_assert_eq(channel_pair(frontend), 0);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "common/fd.h"
+
+/* An init holds fewer, and new ones take the lowest numbers. */
+#define DESCRIPTORS 64
+
+/* TEST-NET-1 (RFC 5737): nobody is there. */
+#define OUTSIDE 0xc0000201U
+
+static const struct init *init;
+static struct ipc_posture_measured found;
+static uint32_t open_layers;
+
+/* What the links say costs a tenth of asking for the inodes behind them. */
+int probe_note_namespaces(const char *path, struct probe_namespaces *ret)
+{
+	int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int error = dir < 0 ? -errno : 0;
+
+	for (uint32_t i = 0; i < POSTURE_NAMESPACE_COUNT && !error; i++) {
+		if (readlinkat(dir, posture_namespace_name(i), ret->links[i],
+			       sizeof(ret->links[i]) - 1) < 0)
+			error = -errno;
+	}
+	fd_close(&dir);
+	return error;
+}
+
+static void find(enum posture_layer layer, bool is_closed, int answer)
+{
+	if (!is_closed && open_layers == 0)
+		found.error = (uint32_t)answer;
+	*(is_closed ? &found.layers_closed : &open_layers) |= POSTURE_BIT(layer);
+}
+
+/* `result` is that of a system call whose one right answer is this error. */
+static void expect(enum posture_layer layer, long result, int error)
+{
+	const int answer = result < 0 ? errno : 0;
+
+	find(layer, answer == error, answer);
+}
+
+void probe_begin(const struct init *own)
+{
+	init = own;
+	open_layers = 0;
+	found = (struct ipc_posture_measured){ .landlock_abi = (uint32_t)init->landlock_abi,
+					       .landlock_fs = init->landlock.handled_access_fs,
+					       .landlock_net = init->landlock.handled_access_net,
+					       .landlock_scopes = init->landlock.scoped };
+	for (uint32_t i = 0; i < POSTURE_NAMESPACE_COUNT; i++) {
+		const bool is_own =
+			strcmp(init->namespaces.links[i], init->factory->namespaces.links[i]) != 0;
+
+		found.namespaces |= is_own ? POSTURE_BIT(i) : 0;
+		find(i == POSTURE_NAMESPACE_NET ? POSTURE_NETWORK : POSTURE_NAMESPACES, is_own, 0);
+	}
+}
+
+/* The base tree is the workload's by its modes. Setting times needs a mount that can be written
+ * before anything else. */
+static void try_mounts(void)
+{
+	const struct plan *plan = &init->factory->plan;
+	const struct plan_mount *mounts = plan_mounts(plan, init->profile);
+
+	expect(POSTURE_READ_ONLY, utimensat(AT_FDCWD, "/", NULL, 0), EROFS);
+	for (uint32_t i = 0; i < init->profile->mount_count; i++) {
+		const char *path = plan_string(plan, mounts[i].target);
+
+		if (mounts[i].kind == PLAN_BIND && (mounts[i].attributes & MOUNT_ATTR_RDONLY) &&
+		    access(path, F_OK) == 0) /* else it is optional */
+			expect(POSTURE_READ_ONLY, utimensat(AT_FDCWD, path, NULL, 0), EROFS);
+	}
+}
+
+static void try_rlimits(void)
+{
+	const struct plan_rlimit *limits = plan_rlimits(&init->factory->plan, init->profile);
+
+	for (uint32_t i = 0; i < init->profile->rlimit_count; i++) {
+		const struct rlimit more = { limits[i].value, limits[i].value + 1 };
+
+		if (limits[i].value != RLIM_INFINITY)
+			expect(POSTURE_RLIMITS, setrlimit(limits[i].resource, &more), EPERM);
+	}
+}
+
+static int try_socket(int type, int (*act)(int, const struct sockaddr *, socklen_t), uint32_t host)
+{
+	const struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr = { htonl(host) } };
+	const int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+
+	return fd < 0 ? fd : act(fd, (const struct sockaddr *)&address, sizeof(address));
+}
+
+/* Landlock would refuse some of these as well. This process has the init's memory, so that to look
+ * into that would prove nothing; but not its threads. */
+int probe_before_landlock(void)
+{
+	struct stat root = { .st_ino = 0 };
+	struct stat above = { .st_ino = 1 };
+	void *head;
+	size_t size;
+
+	try_mounts();
+	try_rlimits();
+	find(POSTURE_ROOT,
+	     stat("/", &root) == 0 && stat("/..", &above) == 0 && root.st_dev == above.st_dev &&
+		     root.st_ino == above.st_ino,
+	     0);
+	expect(POSTURE_NETWORK, try_socket(SOCK_DGRAM, connect, OUTSIDE), ENETUNREACH);
+	/* No map has it: not even every capability would help. */
+	expect(POSTURE_IDENTITY, syscall(SYS_setresuid, 0, 0, 0), EINVAL);
+	expect(POSTURE_IDENTITY, syscall(SYS_setresgid, 0, 0, 0), EINVAL);
+	expect(POSTURE_CAPABILITIES, sethostname("", 0), EPERM);
+	find(POSTURE_NO_NEW_PRIVS, prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, 0);
+	expect(POSTURE_PROTECT, syscall(SYS_get_robust_list, getppid(), &head, &size), EPERM);
+	return 0;
+}
+
+static bool is_tried(enum posture_layer layer, uint64_t handled, uint64_t needed)
+{
+	if (!(handled & needed))
+		found.layers_untried |= POSTURE_BIT(layer);
+	return handled & needed;
+}
+
+int probe_landlock(void)
+{
+	const struct kernel_landlock_ruleset *handled = &init->landlock;
+
+	if (is_tried(POSTURE_LANDLOCK_FILES, handled->handled_access_fs & ~init->root_rights,
+		     LANDLOCK_ACCESS_FS_READ_FILE))
+		expect(POSTURE_LANDLOCK_FILES, open(PROBE_SEALED_FILE, O_RDONLY | O_CLOEXEC),
+		       EACCES);
+	if (is_tried(POSTURE_LANDLOCK_TCP, handled->handled_access_net,
+		     LANDLOCK_ACCESS_NET_BIND_TCP))
+		expect(POSTURE_LANDLOCK_TCP, try_socket(SOCK_STREAM, bind, INADDR_ANY), EACCES);
+	if (is_tried(POSTURE_LANDLOCK_SCOPES, handled->scoped, LANDLOCK_SCOPE_SIGNAL))
+		expect(POSTURE_LANDLOCK_SCOPES, kill(getppid(), 0), EPERM);
+	return 0;
+}
+
+/* Which of them would live through an exec? */
+int probe_descriptors(void)
+{
+	for (int fd = 3; fd < DESCRIPTORS; fd++) {
+		const int flags = fcntl(fd, F_GETFD);
+
+		find(POSTURE_DESCRIPTORS, flags < 0 || (flags & FD_CLOEXEC), 0);
+	}
+	return 0;
+}
+
+/* A call that the filter hides, and that the kernel has: mounts.c uses it. The answer to one that
+ * is refused may be left to the init, which waits for this process. */
+int probe_filter(void)
+{
+	expect(POSTURE_SECCOMP, syscall(SYS_openat2, -1, NULL, NULL, 0), ENOSYS);
+	return 0;
+}
+
+/* What was not tried is open: a probe may have been ended halfway. Limits are the supervisor's. */
+bool probe_tell(struct ipc_posture_measured *ret)
+{
+	found.layers_closed &= ~open_layers;
+	*ret = found;
+	return (found.layers_closed | found.layers_untried | POSTURE_BIT(POSTURE_CGROUP)) ==
+	       POSTURE_ALL;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The probe: in a process that is confined as a workload is, one act against each layer
+ * (common/layer.def), each of which that layer alone answers as it does. A layer whose act is
+ * answered otherwise is open, whatever else may stand in the way.
+ *
+ * What is found lies in the memory that the probing process shares with its init (spawn.c).
+ */
+#ifndef CHILD_INIT_PROBE_H
+#define CHILD_INIT_PROBE_H
+
+#include "init.h"
+
+/* In each base tree: everybody may read it by its mode, and no rule of Landlock covers it unless
+ * one covers the whole tree. */
+#define PROBE_SEALED_FILE "/.sealed"
+
+/* Note the own namespaces, by the links in the directory `path` ("/proc/self/ns"). 0 or -errno. */
+int probe_note_namespaces(const char *path, struct probe_namespaces *ret);
+
+/* Forget what was found, and begin with the namespaces that the init has noted. */
+void probe_begin(const struct init *init);
+
+/* The acts, in the order in which the confinement has to stand: before Landlock, then behind it,
+ * then without descriptors, then behind the filter. 0 each: what is found is kept. */
+int probe_before_landlock(void);
+int probe_landlock(void);
+int probe_descriptors(void);
+int probe_filter(void);
+
+/* What was found. Is every layer closed that could be tried? */
+bool probe_tell(struct ipc_posture_measured *ret);
+
+#endif

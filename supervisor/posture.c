@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "posture.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <string.h>
+
+#include "audit.h"
+#include "audit_line.h"
+#include "cgroup.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "execution.h"
+#include "service.h"
+
+/* A sandbox is there in milliseconds; an emulated machine under load needs a hundred times that. */
+#define PROBE_MS 20000
+
+static bool is_pending;
+
+static struct ipc_posture_full *posture_of(const struct execution *execution)
+{
+	return &supervisor.generations[execution->generation].postures[execution->profile];
+}
+
+const struct ipc_posture_full *posture_default(void)
+{
+	return &supervisor.generations[supervisor.plan.slot].postures[supervisor.default_profile];
+}
+
+/* In a build for tests of single layers nothing is tried: their sandboxes are to run. */
+#ifdef MSP_WITHOUT_PROBE
+uint32_t posture_probe(const struct frontend *frontend, uint32_t profile)
+{
+	(void)frontend;
+	(void)profile;
+	return PROBE_NONE;
+}
+
+int posture_begin(void)
+{
+	return 0;
+}
+#else
+uint32_t posture_probe(const struct frontend *frontend, uint32_t profile)
+{
+	if (!frontend)
+		return PROBE_ALONE;
+	return supervisor.generations[supervisor.plan.slot].postures[profile].is_measured
+		       ? PROBE_NONE
+		       : PROBE_FIRST;
+}
+
+int posture_begin(void)
+{
+	static struct ipc_spawn spawn; /* too large for the stack */
+	const struct request request = { .profile = supervisor.default_profile,
+					 .timeout_ms = PROBE_MS,
+					 .spawn = &spawn };
+
+	int error;
+
+	spawn.use_tty = 1; /* no pipes */
+	spawn.cwd[0] = '/';
+	is_pending = true;
+	error = execution_begin(NULL, &request, -1);
+	return supervisor.is_ending ? 0 : error; /* then it has been said why */
+}
+#endif
+
+bool posture_is_pending(void)
+{
+	return is_pending;
+}
+
+static void end(int exit_status)
+{
+	if (supervisor.exit_status == 0)
+		supervisor.exit_status = exit_status;
+	supervisor.is_ending = true;
+}
+
+/* `answer` is to the act against the first of the open layers. */
+static void explain(const struct execution *execution, uint32_t open, int answer)
+{
+	const char *name = plan_string(&supervisor.generations[execution->generation].plan,
+				       execution_profile(execution)->name);
+
+	for (uint32_t layer = 0; layer < POSTURE_COUNT; layer++) {
+		if (!(open & POSTURE_BIT(layer)))
+			continue;
+		log_line("%s of profile %s: '%s' is open: %s was tried, and %s%s",
+			 stage_text(STAGE_PROBE), name, posture_layer_name(layer),
+			 posture_layer_act(layer),
+			 answer ? "what refused it is not this layer: " : "succeeded",
+			 answer ? strerror(answer) : "");
+		answer = 0;
+	}
+}
+
+int posture_check_limits(const struct execution *execution)
+{
+	const struct plan_profile *profile = execution_profile(execution);
+	struct ipc_posture_full *posture = posture_of(execution);
+
+	if (supervisor.limits == LIMITS_FALLBACK || execution->probe == PROBE_NONE ||
+	    cgroup_check(execution->slot, profile, &posture->controllers))
+		return 0;
+	explain(execution, POSTURE_BIT(POSTURE_CGROUP), 0);
+	end(MSP_EXIT_REFUSED);
+	return -ECANCELED;
+}
+
+static void note(const struct execution *execution, const struct ipc_posture_full *posture)
+{
+	const struct plan *plan = &supervisor.generations[execution->generation].plan;
+	const struct audit_field fields[] = {
+		AUDIT_TEXT("limits", posture->limits == LIMITS_CGROUP ? "cgroup" : "fallback"),
+		AUDIT_NUMBER("controllers", posture->controllers),
+		AUDIT_NUMBER("namespaces", posture->measured.namespaces),
+		AUDIT_NUMBER("landlock_abi", posture->measured.landlock_abi),
+		AUDIT_NUMBER("landlock_fs", posture->measured.landlock_fs),
+		AUDIT_NUMBER("landlock_net", posture->measured.landlock_net),
+		AUDIT_NUMBER("landlock_scopes", posture->measured.landlock_scopes),
+		AUDIT_NUMBER("layers_closed", posture->measured.layers_closed),
+		AUDIT_NUMBER("layers_untried", posture->measured.layers_untried),
+		AUDIT_SHA256("filter_sha256", posture->filter_hash),
+	};
+
+	audit_posture(plan_string(plan, execution_profile(execution)->name), fields,
+		      sizeof(fields) / sizeof(fields[0]));
+}
+
+bool posture_take(const struct execution *execution, const struct ipc_posture_measured *measured)
+{
+	const struct plan_profile *profile = execution_profile(execution);
+	struct ipc_posture_full *posture = posture_of(execution);
+	const uint32_t cgroup = POSTURE_BIT(POSTURE_CGROUP);
+	const uint32_t open =
+		POSTURE_ALL & ~(measured->layers_closed | measured->layers_untried | cgroup);
+
+	if (open) {
+		explain(execution, open, (int)measured->error);
+		end(MSP_EXIT_REFUSED);
+		return false;
+	}
+	posture->is_measured = 1;
+	posture->limits = supervisor.limits;
+	posture->seccomp_mode = SECCOMP_MODE_FILTER;
+	memcpy(posture->filter_hash, profile->filter_hash, sizeof(posture->filter_hash));
+	posture->measured = *measured;
+	*(supervisor.limits == LIMITS_FALLBACK ? &posture->measured.layers_untried
+					       : &posture->measured.layers_closed) |= cgroup;
+	note(execution, posture);
+	if (is_pending && !execution->frontend) {
+		is_pending = false;
+		service_tell_ready();
+	}
+	return true;
+}
+
+void posture_fail(const struct execution *execution, uint32_t stage, uint32_t error)
+{
+	if (execution->probe != PROBE_ALONE)
+		return;
+	is_pending = false;
+	log_line(
+		"a sandbox of the default profile cannot be set up: %s: %s; 'msp doctor' says what "
+		"is missing",
+		stage_text(stage), strerror((int)error));
+	end(MSP_EXIT_SANDBOX);
+}
+
+const struct ipc_profile_posture *posture_news(struct frontend *frontend, uint32_t generation,
+					       uint32_t profile)
+{
+	static struct ipc_profile_posture news;
+	const struct plan *plan = &supervisor.plan;
+	const struct ipc_posture_full *posture =
+		&supervisor.generations[plan->slot].postures[profile];
+	const uint64_t bit = 1ULL << profile;
+
+	_Static_assert(PLAN_PROFILES_MAX <= 64, "a bit for each");
+	if (!frontend || generation != plan->slot || !posture->is_measured ||
+	    (frontend->postures_told & bit))
+		return NULL;
+	frontend->postures_told |= bit;
+	strncpy(news.profile, plan_string(plan, plan_profile(plan, profile)->name),
+		sizeof(news.profile) - 1);
+	news.posture = *posture;
+	return &news;
+}
+
+void posture_forget_told(void)
+{
+	for (size_t i = 0; i < FRONTENDS_MAX; i++)
+		supervisor.frontends[i].postures_told = 0;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The probe where hardly a layer is: it finds those open that are, and closed those that the test
+ * puts up. The test is the init, on the host's own tree.
+ */
+#include "probe.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "hand_plan.h"
+#include "isolated.h"
+#include "spawn.h"
+#include "support.h"
+
+#define NET_BIT POSTURE_BIT(POSTURE_NAMESPACE_NET)
+#define ALL_NAMESPACES (POSTURE_BIT(POSTURE_NAMESPACE_COUNT) - 1)
+
+static struct factory factory;
+static struct init init = { .factory = &factory, .ruleset = -1 };
+static struct spawn spawn = SPAWN_EMPTY;
+static struct ipc_posture_measured found;
+static bool is_closed;
+
+static void prepare(void)
+{
+	hand_plan_begin();
+	hand_plan_open(&factory.plan);
+	init.profile = &hand_plan.profile;
+	init.landlock_abi = landlock_abi();
+	init.landlock = landlock_fit(
+		(struct kernel_landlock_ruleset){ .handled_access_fs = LANDLOCK_FS_ALL,
+						  .handled_access_net = LANDLOCK_NET_ALL,
+						  .scoped = LANDLOCK_SCOPE_ALL },
+		init.landlock_abi);
+	init.ruleset = landlock_create(&init.landlock);
+	cr_assert_geq(init.ruleset, 0);
+	cr_assert_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+}
+
+TestSuite(probe, .init = prepare, .timeout = 60);
+
+/* What the namespaces' inodes are does not matter to the acts. */
+static void be_isolated(void)
+{
+	for (uint32_t i = 0; i < POSTURE_NAMESPACE_COUNT; i++)
+		init.namespaces.links[i][0] = (char)(factory.namespaces.links[i][0] + 1);
+}
+
+static void share(enum posture_namespace kind)
+{
+	memcpy(init.namespaces.links[kind], factory.namespaces.links[kind],
+	       sizeof(init.namespaces.links[kind]));
+}
+
+static void look(void)
+{
+	uint32_t stage = STAGE_NONE;
+	const int error = spawn_probe(&init, &spawn, &stage);
+
+	cr_assert_eq(error, 0, "%s: %s", stage_text(stage), strerror(-error));
+	is_closed = probe_tell(&found);
+}
+
+static void expect(enum posture_layer layer, bool closed, bool untried)
+{
+	cr_assert_eq((found.layers_closed & POSTURE_BIT(layer)) != 0, closed, "%s",
+		     posture_layer_name(layer));
+	cr_assert_eq((found.layers_untried & POSTURE_BIT(layer)) != 0, untried, "%s",
+		     posture_layer_name(layer));
+}
+
+#define EXPECT_CLOSED(layer) expect(POSTURE_##layer, true, false)
+#define EXPECT_OPEN(layer) expect(POSTURE_##layer, false, false)
+#define EXPECT_UNTRIED(layer) expect(POSTURE_##layer, false, true)
+
+Test(probe, the_hosts_own_tree_and_ids_are_open)
+{
+	be_isolated();
+	look();
+	cr_assert_not(is_closed);
+	EXPECT_CLOSED(NAMESPACES);
+	EXPECT_CLOSED(NO_NEW_PRIVS);
+	EXPECT_OPEN(READ_ONLY);
+	EXPECT_OPEN(IDENTITY);
+	EXPECT_OPEN(SECCOMP);
+}
+
+Test(probe, what_was_answered_to_the_first_open_layer_is_told)
+{
+	be_isolated();
+	look();
+	cr_assert(found.error == EPERM || found.error == EACCES || found.error == 0, "%u",
+		  found.error); /* / is not ours to date, unless root runs this */
+}
+
+Test(probe, namespaces_of_the_factory_are_open)
+{
+	be_isolated();
+	share(POSTURE_NAMESPACE_UTS);
+	look();
+	EXPECT_OPEN(NAMESPACES);
+	cr_assert_eq(found.namespaces, ALL_NAMESPACES & ~POSTURE_BIT(POSTURE_NAMESPACE_UTS));
+	be_isolated();
+	share(POSTURE_NAMESPACE_NET);
+	look();
+	EXPECT_CLOSED(NAMESPACES);
+	EXPECT_OPEN(NETWORK);
+	cr_assert_eq(found.namespaces, ALL_NAMESPACES & ~NET_BIT);
+}
+
+static int note_namespaces(void *argument)
+{
+	struct probe_namespaces own = { .links = { "" } };
+
+	(void)argument;
+	CHECK(probe_note_namespaces("/proc/self/ns", &own) == 0);
+	for (uint32_t i = 0; i < POSTURE_NAMESPACE_COUNT; i++) {
+		const bool is_new = i == POSTURE_NAMESPACE_USER || i == POSTURE_NAMESPACE_NET;
+
+		CHECK((strcmp(own.links[i], factory.namespaces.links[i]) != 0) == is_new);
+	}
+	return ACT_PASSED;
+}
+
+Test(probe, the_kernel_says_which_namespaces_are_ones_own)
+{
+	cr_assert_eq(probe_note_namespaces("/proc/self/ns", &factory.namespaces), 0);
+	isolated_test(CLONE_NEWNET, note_namespaces, NULL);
+}
+
+Test(probe, namespaces_that_cannot_be_read_are_an_error)
+{
+	struct probe_namespaces own = { .links = { "" } };
+
+	cr_assert_eq(probe_note_namespaces("/nonexistent", &own), -ENOENT);
+	cr_assert_eq(probe_note_namespaces("/usr", &own), -ENOENT);
+}
+
+Test(probe, landlock_that_is_entered_is_closed)
+{
+	look();
+	EXPECT_CLOSED(LANDLOCK_TCP);
+	EXPECT_CLOSED(LANDLOCK_SCOPES);
+	EXPECT_OPEN(LANDLOCK_FILES); /* the file is not there, and that is no wall */
+	cr_assert_eq(found.landlock_fs, init.landlock.handled_access_fs);
+	cr_assert_eq(found.landlock_net, init.landlock.handled_access_net);
+	cr_assert_eq(found.landlock_scopes, init.landlock.scoped);
+	cr_assert_eq(found.landlock_abi, (uint32_t)init.landlock_abi);
+}
+
+/* The ruleset handles nothing of it, and the plan says that it does. */
+Test(probe, landlock_that_does_not_handle_what_it_should_is_open)
+{
+	const struct kernel_landlock_ruleset files = { .handled_access_fs =
+							       LANDLOCK_ACCESS_FS_MAKE_CHAR };
+
+	fd_close(&init.ruleset);
+	init.ruleset = landlock_create(&files);
+	cr_assert_geq(init.ruleset, 0);
+	look();
+	EXPECT_OPEN(LANDLOCK_TCP);
+	EXPECT_OPEN(LANDLOCK_SCOPES);
+}
+
+Test(probe, what_a_profile_allows_is_not_tried)
+{
+	init.root_rights = LANDLOCK_ACCESS_FS_READ_FILE;
+	init.landlock.handled_access_net = 0;
+	init.landlock.scoped = 0; /* as on an older kernel */
+	look();
+	EXPECT_UNTRIED(LANDLOCK_FILES);
+	EXPECT_UNTRIED(LANDLOCK_TCP);
+	EXPECT_UNTRIED(LANDLOCK_SCOPES);
+}
+
+static void hide_openat2(uint32_t answer)
+{
+	const struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, answer),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	memcpy(hand_plan.filter, filter, sizeof(filter));
+	hand_plan.profile.filter_count = 4;
+}
+
+Test(probe, a_filter_that_hides_is_closed)
+{
+	hide_openat2(SECCOMP_RET_ERRNO | ENOSYS);
+	look();
+	EXPECT_CLOSED(SECCOMP);
+}
+
+Test(probe, a_filter_of_another_kind_is_open)
+{
+	hide_openat2(SECCOMP_RET_ERRNO | EPERM);
+	look();
+	EXPECT_OPEN(SECCOMP);
+}
+
+Test(probe, a_probe_that_was_ended_halfway_proves_nothing)
+{
+	uint32_t stage = STAGE_NONE;
+
+	hide_openat2(SECCOMP_RET_KILL_PROCESS);
+	cr_assert_eq(spawn_probe(&init, &spawn, &stage), -ECANCELED);
+	cr_assert_eq(stage, STAGE_PROBE);
+	cr_assert_not(probe_tell(&found), "what it did not try is not closed");
+}
+
+Test(probe, each_probe_starts_anew)
+{
+	hide_openat2(SECCOMP_RET_ERRNO | ENOSYS);
+	look();
+	EXPECT_CLOSED(SECCOMP);
+	hide_openat2(SECCOMP_RET_ALLOW);
+	look();
+	EXPECT_OPEN(SECCOMP);
+}
+
+Test(probe, resource_limits_hold_for_it)
+{
+	look();
+	EXPECT_OPEN(RLIMITS); /* a plan without any proves nothing */
+	hand_plan.rlimits[0] = (struct plan_rlimit){ .resource = RLIMIT_NOFILE, .value = 100 };
+	hand_plan.profile.rlimit_count = 1;
+	look();
+	EXPECT_CLOSED(RLIMITS);
+}
+
+Test(probe, a_host_mount_that_should_be_read_only_is_asked)
+{
+	struct plan_mount *mount =
+		hand_plan_add(PLAN_BIND, PLAN_PHASE_BASE, "/dev/null", "/dev/null");
+
+	mount->attributes = MOUNT_ATTR_RDONLY;
+	look();
+	EXPECT_OPEN(READ_ONLY);
+}
+
+Test(probe, an_init_that_can_be_inspected_is_open)
+{
+	if (geteuid() == 0)
+		cr_skip("root's capabilities protect as well");
+	cr_assert_eq(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
+	look();
+	EXPECT_OPEN(PROTECT);
+	cr_assert_eq(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), 0);
+	look();
+	EXPECT_CLOSED(PROTECT);
+}
+
+Test(probe, it_does_nothing_of_the_workloads)
+{
+	const size_t before = fd_count_open();
+	int status;
+
+	spawn.code = fd_sealed_from_bytes("code", "x", 1);
+	memcpy(spawn.code_path, "/nonexistent/code", sizeof("/nonexistent/code"));
+	look(); /* neither streams nor a directory nor a program are there */
+	spawn_done(&spawn);
+	cr_assert_eq(fd_count_open(), before);
+	cr_assert_gt(waitpid(-1, &status, 0), 0, "a child to be reaped");
+	cr_assert(WIFEXITED(status));
+}
+
+Test(probe, a_step_that_fails_is_told)
+{
+	uint32_t stage = STAGE_NONE;
+
+	fd_close(&init.ruleset);
+	cr_assert_eq(spawn_probe(&init, &spawn, &stage), -EBADF);
+	cr_assert_eq(stage, STAGE_RESTRICT);
+}
