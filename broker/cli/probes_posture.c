@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The probe of everything together: a real sandbox of the default profile, in which each layer is
- * tried before its command runs.
+ * The probe of everything together: a real sandbox of the profile that requests without a name get,
+ * in which each layer is tried before its command runs.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "common/fd.h"
 #include "format.h"
 #include "measured.h"
+#include "pins.h"
 #include "probes.h"
 #include "supervisor_client.h"
 
@@ -65,7 +66,6 @@ static void converse(int channel, struct trial *trial)
 	int result;
 
 	start.request = 1;
-	memcpy(start.profile, "default", sizeof("default"));
 	memcpy(start.argv, "true", sizeof("true"));
 	start.argv_size = sizeof("true");
 	supervisor_client_init(&client, channel, &handlers, trial);
@@ -118,8 +118,12 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 	struct cgroup_home home = { .parent = -1, .own = -1, .directory = -1 };
 	const bool has_cgroup = machine->cgroup.problem == CGROUP_USABLE || machine->has_scope;
 	const uint32_t limits = has_cgroup ? LIMITS_CGROUP : LIMITS_FALLBACK;
+	static struct pins pins;
+	const struct plan *plan = config_plan(machine->config);
 	struct launch launch = { .images = &machine->images,
+				 .config = machine->config,
 				 .home = &home,
+				 .pins = &pins,
 				 .budget = { .memory_bytes = BUDGET_MEMORY_DEFAULT },
 				 .frontend = FRONTEND_LAUNCHER,
 				 .limits = limits };
@@ -127,12 +131,16 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 	char text[LAUNCH_TEXT_MAX];
 
 	format_text(ret->tried, sizeof(ret->tried),
-		    "one act against each layer, in a sandbox of the profile 'default'%s",
+		    "one act against each layer, in a sandbox of the default profile%s",
 		    has_cgroup ? "" : " with limits: fallback");
-	if (machine->images.supervisor < 0 || machine->images.policy < 0) {
+	if (machine->images.supervisor < 0 || !plan) {
 		ret->status = FINDING_SKIPPED;
 		format_text(ret->happened, sizeof(ret->happened),
-			    "not all of msp's files are there");
+			    "not all of msp's files, or no usable configuration, are there");
+		return;
+	}
+	if (pins_open(plan, &pins, text) != 0) {
+		format_text(ret->happened, sizeof(ret->happened), "%s", text);
 		return;
 	}
 	if (launch_enter_cgroup(&machine->images, limits, &launch.budget, &home, text) != 0) {
@@ -140,6 +148,7 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 		return;
 	}
 	judge(&trial, try_sandbox(&machine->images, &launch, &trial), ret);
+	pins_close(&pins);
 	if (home.directory >= 0)
 		cgroup_leave(&home);
 }

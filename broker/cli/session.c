@@ -123,7 +123,9 @@ static void on_welcome(void *context, const struct ipc_welcome *welcome, int pla
 	       sizeof(session->outcome.default_profile));
 	if (session->options->is_verbose)
 		outcome_print_posture(&session->outcome, session->request);
-	if (strcmp(welcome->posture_profile, session->request->profile) == 0)
+	if (strcmp(welcome->posture_profile, session->request->profile[0]
+						     ? session->request->profile
+						     : welcome->default_profile) == 0)
 		take_posture(session, &welcome->posture);
 }
 
