@@ -53,17 +53,6 @@ const struct plan_profile *execution_profile(const struct execution *execution)
 			    execution->profile);
 }
 
-static struct execution *find_free(void)
-{
-	for (uint32_t i = 0; i < EXECUTIONS_MAX; i++) {
-		if (supervisor.executions[i].state == EXECUTION_FREE) {
-			supervisor.executions[i].slot = i;
-			return &supervisor.executions[i];
-		}
-	}
-	return NULL;
-}
-
 static void end_init(struct execution *execution)
 {
 	loop_remove(&execution->init_watch);
@@ -109,10 +98,10 @@ static void tell_frontend(const struct execution *execution, uint32_t type, cons
 			  const int *fds)
 {
 	struct frontend *frontend = execution->frontend;
-	const int error = frontend && message ? channel_send(&frontend->channel, type, message, fds,
-							     MSG_DONTWAIT)
-					      : 0;
+	int error = 0;
 
+	if (frontend && message)
+		error = channel_send(&frontend->channel, type, message, fds, MSG_DONTWAIT);
 	if (!error || error == -EPIPE) /* gone, as its own channel will say, behind a goodbye */
 		return;
 	log_line("a frontend cannot be told of its execution: %s", strerror(-error));
@@ -201,7 +190,6 @@ static int handle_posture(void *context, struct channel_message *message)
 
 	if (execution->probe == PROBE_NONE)
 		return -EPROTO;
-	execution->probe = PROBE_NONE;
 	if (!posture_take(execution, &message->body.posture.measured))
 		execution->frontend = NULL; /* our own end tells it */
 	if (!execution->frontend)
@@ -249,7 +237,7 @@ static int handle_spawned(void *context, struct channel_message *message)
 }
 
 /* Until it is killed; 0 would say that nobody knows. */
-static uint64_t left_ms(const struct execution *execution)
+uint64_t execution_left_ms(const struct execution *execution)
 {
 	const uint64_t now = loop_now_us();
 
@@ -263,7 +251,7 @@ static int handle_spawned_tty(void *context, struct channel_message *message)
 					       .output_bytes =
 						       execution_profile(execution)->output_bytes,
 					       .log_bytes = execution_profile(execution)->log_bytes,
-					       .wall_ms = left_ms(execution) };
+					       .wall_ms = execution_left_ms(execution) };
 
 	tell_frontend(execution, IPC_TYPE_execution_tty, &tty, message->fds);
 	return 0;
@@ -276,7 +264,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 };
 
 /* An init that says nothing more, or something wrong, is at its end. */
-static void on_init(void *context)
+void execution_on_init(void *context)
 {
 	static struct channel_message message;
 	struct execution *execution = context;
@@ -293,174 +281,6 @@ static void on_init(void *context)
 	/* Before the factory's answer there may never have been an init: the answer says why. */
 	if (execution->has_answer && execution->state != EXECUTION_DONE)
 		report_internal(execution, STAGE_CHANNEL, EPIPE);
-}
-
-/* Descriptors of a start; everything left in it is closed at the end of it. */
-struct parts {
-	int stdio_ours[3];     /* stdin write end, stdout and stderr read ends: the frontend's */
-	int stdio_workload[3]; /* the other ends */
-	int init_end;
-	int cgroup;
-	int leaf;
-};
-
-static void close_parts(struct parts *parts)
-{
-	fd_close_all(parts->stdio_ours, 3);
-	fd_close_all(parts->stdio_workload, 3);
-	fd_close(&parts->init_end);
-	fd_close(&parts->cgroup);
-	fd_close(&parts->leaf);
-}
-
-static int make_pipes(struct parts *parts)
-{
-	for (int i = 0; i < 3; i++) {
-		int ends[2];
-
-		if (pipe2(ends, O_CLOEXEC) != 0)
-			return -errno;
-		parts->stdio_ours[i] = i == 0 ? ends[1] : ends[0];
-		parts->stdio_workload[i] = i == 0 ? ends[0] : ends[1];
-	}
-	return 0;
-}
-
-static int make_parts(struct execution *execution, const struct request *request,
-		      struct parts *parts)
-{
-	int ends[2];
-	int error = request->spawn->use_tty ? 0 : make_pipes(parts);
-
-	if (!error)
-		error = channel_pair(ends);
-	if (error)
-		return error;
-	execution->init = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
-	parts->init_end = ends[1];
-	if (supervisor.cgroup >= 0)
-		error = cgroup_create(execution->slot, execution_profile(execution), &parts->cgroup,
-				      &parts->leaf);
-	return error;
-}
-
-static int ask_factory(const struct execution *execution, const struct parts *parts)
-{
-	const struct ipc_sandbox_cgroup cgroup = { .slot = execution->slot };
-	const struct ipc_sandbox_create create = { execution->slot, execution->profile,
-						   execution->generation, execution->probe };
-	int error = 0;
-
-	if (parts->cgroup >= 0)
-		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_cgroup, &cgroup,
-				     &parts->cgroup, MSG_DONTWAIT);
-	if (!error)
-		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_create, &create,
-				     &parts->init_end, MSG_DONTWAIT);
-	return error;
-}
-
-/* All of it waits in the init's channel before the init exists. */
-static int ask_init(const struct execution *execution, const struct request *request, int code,
-		    const struct parts *parts)
-{
-	static struct ipc_spawn_code where;
-	const struct ipc_spawn_stdio stdio = { .slot = execution->slot };
-	const struct ipc_spawn_cgroup cgroup = { .slot = execution->slot };
-	int error = 0;
-
-	if (!request->spawn->use_tty)
-		error = channel_send(&execution->init, IPC_TYPE_spawn_stdio, &stdio,
-				     parts->stdio_workload, MSG_DONTWAIT);
-	if (!error && code >= 0) {
-		where.slot = execution->slot;
-		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
-		error = channel_send(&execution->init, IPC_TYPE_spawn_code, &where, &code,
-				     MSG_DONTWAIT);
-	}
-	if (!error && parts->leaf >= 0)
-		error = channel_send(&execution->init, IPC_TYPE_spawn_cgroup, &cgroup, &parts->leaf,
-				     MSG_DONTWAIT);
-	if (error)
-		return error;
-	request->spawn->slot = execution->slot;
-	request->spawn->probe = execution->probe;
-	return channel_send(&execution->init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
-}
-
-static int tell_started(const struct execution *execution, const struct request *request,
-			const struct parts *parts)
-{
-	const struct ipc_execution_started started = {
-		.request = execution->request,
-		.output_bytes = execution_profile(execution)->output_bytes,
-		.log_bytes = execution_profile(execution)->log_bytes,
-		.wall_ms = left_ms(execution),
-	};
-
-	if (request->spawn->use_tty) /* execution_tty comes when the terminal is there */
-		return 0;
-	return channel_send(&execution->frontend->channel, IPC_TYPE_execution_started, &started,
-			    parts->stdio_ours, MSG_DONTWAIT);
-}
-
-/* Everything but asking the factory: nothing runs yet that would have to be undone. */
-static int prepare(struct execution *execution, const struct request *request, int code,
-		   struct parts *parts)
-{
-	int error = make_parts(execution, request, parts);
-
-	if (!error)
-		error = loop_add(&execution->init_watch, execution->init.fd, on_init, execution);
-	if (!error)
-		error = posture_check_limits(execution);
-	if (!error)
-		error = ask_init(execution, request, code, parts);
-	return error ? error : tell_started(execution, request, parts);
-}
-
-int execution_begin(struct frontend *frontend, const struct request *request, int code)
-{
-	struct execution *execution = find_free();
-	struct parts parts = { { -1, -1, -1 }, { -1, -1, -1 }, -1, -1, -1 };
-	int error;
-
-	if (!execution)
-		return -EAGAIN;
-	*execution = (struct execution){ .state = EXECUTION_FREE,
-					 .slot = execution->slot,
-					 .generation = supervisor.plan.slot,
-					 .profile = request->profile,
-					 .frontend = frontend,
-					 .request = request->number,
-					 .id = request->id,
-					 .init.fd = -1,
-					 .pidfd = -1,
-					 .probe = posture_probe(frontend, request->profile),
-					 .verdict = VERDICT_EXITED,
-					 .started_us = loop_now_us() };
-	execution->deadline_us = execution->started_us + (uint64_t)request->timeout_ms * 1000;
-	error = prepare(execution, request, code, &parts);
-	if (error) {
-		loop_remove(&execution->init_watch);
-		fd_close(&execution->init.fd);
-		if (parts.cgroup >= 0)
-			(void)cgroup_remove(supervisor.cgroup, execution->slot); /* unused */
-	} else {
-		execution->state = EXECUTION_LIVE;
-		generation_hold(execution->generation);
-		supervisor.executions_live++;
-		supervisor.executions_started += frontend != NULL;
-		if (execution->slot >= supervisor.slots_used)
-			supervisor.slots_used = execution->slot + 1;
-		supervisor.starts_pending++;
-		error = ask_factory(execution, &parts);
-		if (error) /* no answer will come */
-			(void)execution_failed(execution->slot, STAGE_CLONE, (uint32_t)-error);
-		error = 0;
-	}
-	close_parts(&parts);
-	return error;
 }
 
 void execution_kill(struct execution *execution, uint32_t verdict)

@@ -21,6 +21,11 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 /* The frontend's live execution with this number, or NULL. */
 struct execution *execution_find(const struct frontend *frontend, uint64_t request);
 
+/* These two are for the beginning of one: what its init says, or its end; and how long it may still
+ * run, in milliseconds and never 0, which would say that nobody knows. */
+void execution_on_init(void *execution);
+uint64_t execution_left_ms(const struct execution *execution);
+
 /* Of the policy that it began under. */
 const struct plan_profile *execution_profile(const struct execution *execution);
 

@@ -131,7 +131,7 @@ static void note(const struct execution *execution, const struct ipc_posture_ful
 		      sizeof(fields) / sizeof(fields[0]));
 }
 
-bool posture_take(const struct execution *execution, const struct ipc_posture_measured *measured)
+bool posture_take(struct execution *execution, const struct ipc_posture_measured *measured)
 {
 	const struct plan_profile *profile = execution_profile(execution);
 	struct ipc_posture_full *posture = posture_of(execution);
@@ -139,6 +139,7 @@ bool posture_take(const struct execution *execution, const struct ipc_posture_me
 	const uint32_t open =
 		POSTURE_ALL & ~(measured->layers_closed | measured->layers_untried | cgroup);
 
+	execution->probe = PROBE_NONE;
 	if (open) {
 		explain(execution, open, (int)measured->error);
 		end(MSP_EXIT_REFUSED);

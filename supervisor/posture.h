@@ -22,8 +22,9 @@ bool posture_is_pending(void);
  * when we end. */
 int posture_check_limits(const struct execution *execution);
 
-/* What the probe of an execution found. True and noted when every layer is closed; else we end. */
-bool posture_take(const struct execution *execution, const struct ipc_posture_measured *measured);
+/* What the probe of an execution found, which is over with that. True and noted when every layer is
+ * closed; else we end. */
+bool posture_take(struct execution *execution, const struct ipc_posture_measured *measured);
 
 /* An execution failed at a stage. If it is the one that posture_begin() began, we end. */
 void posture_fail(const struct execution *execution, uint32_t stage, uint32_t error);

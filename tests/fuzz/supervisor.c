@@ -125,6 +125,8 @@ static void hear_frontend(void)
 			play.is_live[number] = false;
 		} else if (message.type == IPC_TYPE_execution_refused) {
 			must(refused->reason > REFUSAL_NONE && refused->reason < REFUSAL_COUNT);
+		} else if (message.type == IPC_TYPE_profile_posture) {
+			must(message.body.profile_posture.posture.is_measured == 1);
 		} else {
 			must(message.type == IPC_TYPE_execution_tty && play.is_live[number]);
 		}

@@ -491,12 +491,13 @@ class Status(Folder):
         self.assertEqual(status["memory"]["max_bytes"], 64 << 30)
         self.assertGreater(status["memory"]["bytes"], 0)
         self.assertGreaterEqual(status["posture"]["landlock_abi"], 6)
+        self.assertIn("seccomp", status["posture"]["layers"])
         self.assertLess(status["uptime_ms"], SECONDS * 1000)
         text = msp("status", "--socket=" + self.socket).stdout
         for pattern in (rf"process {service.process.pid},", r"clients +2 of at most 64",
                         r"executions +1 of at most 7; 2 were started, 0 refused",
                         r"memory +\d+ MiB of at most 65536 MiB", r"limits +(cgroup|fallback)",
-                        r"Landlock ABI \d"):
+                        r"Landlock ABI \d", r"posture +1\d layers hold; not tried: landlock tcp"):
             self.assertRegex(text, pattern)
         process.terminate()
 

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The beginning of an execution: what it needs is made, what is asked of it waits in its init's
+ * channel, and then the factory is asked for the init.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "common/cgroup.h"
+#include "common/fd.h"
+#include "execution.h"
+#include "generation.h"
+#include "posture.h"
+
+static struct execution *find_free(void)
+{
+	for (uint32_t i = 0; i < EXECUTIONS_MAX; i++) {
+		if (supervisor.executions[i].state == EXECUTION_FREE) {
+			supervisor.executions[i].slot = i;
+			return &supervisor.executions[i];
+		}
+	}
+	return NULL;
+}
+
+/* Descriptors of a start; everything left in it is closed at the end of it. */
+struct parts {
+	int stdio_ours[3];     /* stdin write end, stdout and stderr read ends: the frontend's */
+	int stdio_workload[3]; /* the other ends */
+	int init_end;
+	int cgroup;
+	int leaf;
+};
+
+static void close_parts(struct parts *parts)
+{
+	fd_close_all(parts->stdio_ours, 3);
+	fd_close_all(parts->stdio_workload, 3);
+	fd_close(&parts->init_end);
+	fd_close(&parts->cgroup);
+	fd_close(&parts->leaf);
+}
+
+static int make_pipes(struct parts *parts)
+{
+	for (int i = 0; i < 3; i++) {
+		int ends[2];
+
+		if (pipe2(ends, O_CLOEXEC) != 0)
+			return -errno;
+		parts->stdio_ours[i] = i == 0 ? ends[1] : ends[0];
+		parts->stdio_workload[i] = i == 0 ? ends[0] : ends[1];
+	}
+	return 0;
+}
+
+static int make_parts(struct execution *execution, const struct request *request,
+		      struct parts *parts)
+{
+	int ends[2];
+	int error = request->spawn->use_tty ? 0 : make_pipes(parts);
+
+	if (!error)
+		error = channel_pair(ends);
+	if (error)
+		return error;
+	execution->init = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
+	parts->init_end = ends[1];
+	if (supervisor.cgroup >= 0)
+		error = cgroup_create(execution->slot, execution_profile(execution), &parts->cgroup,
+				      &parts->leaf);
+	return error ? error : posture_check_limits(execution);
+}
+
+static int ask_factory(const struct execution *execution, const struct parts *parts)
+{
+	const struct ipc_sandbox_cgroup cgroup = { .slot = execution->slot };
+	const struct ipc_sandbox_create create = { execution->slot, execution->profile,
+						   execution->generation, execution->probe };
+	int error = 0;
+
+	if (parts->cgroup >= 0)
+		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_cgroup, &cgroup,
+				     &parts->cgroup, MSG_DONTWAIT);
+	if (!error)
+		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_create, &create,
+				     &parts->init_end, MSG_DONTWAIT);
+	return error;
+}
+
+/* All of it waits in the init's channel before the init exists. */
+static int ask_init(const struct execution *execution, const struct request *request, int code,
+		    const struct parts *parts)
+{
+	static struct ipc_spawn_code where;
+	const struct ipc_spawn_stdio stdio = { .slot = execution->slot };
+	const struct ipc_spawn_cgroup cgroup = { .slot = execution->slot };
+	int error = 0;
+
+	if (!request->spawn->use_tty)
+		error = channel_send(&execution->init, IPC_TYPE_spawn_stdio, &stdio,
+				     parts->stdio_workload, MSG_DONTWAIT);
+	if (!error && code >= 0) {
+		where.slot = execution->slot;
+		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
+		error = channel_send(&execution->init, IPC_TYPE_spawn_code, &where, &code,
+				     MSG_DONTWAIT);
+	}
+	if (!error && parts->leaf >= 0)
+		error = channel_send(&execution->init, IPC_TYPE_spawn_cgroup, &cgroup, &parts->leaf,
+				     MSG_DONTWAIT);
+	if (error)
+		return error;
+	request->spawn->slot = execution->slot;
+	request->spawn->probe = execution->probe;
+	return channel_send(&execution->init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
+}
+
+static int tell_started(const struct execution *execution, const struct request *request,
+			const struct parts *parts)
+{
+	const struct ipc_execution_started started = {
+		.request = execution->request,
+		.output_bytes = execution_profile(execution)->output_bytes,
+		.log_bytes = execution_profile(execution)->log_bytes,
+		.wall_ms = execution_left_ms(execution),
+	};
+
+	if (request->spawn->use_tty) /* execution_tty comes when the terminal is there */
+		return 0;
+	return channel_send(&execution->frontend->channel, IPC_TYPE_execution_started, &started,
+			    parts->stdio_ours, MSG_DONTWAIT);
+}
+
+/* Everything but asking the factory: nothing runs yet that would have to be undone. */
+static int prepare(struct execution *execution, const struct request *request, int code,
+		   struct parts *parts)
+{
+	int error = make_parts(execution, request, parts);
+
+	if (!error)
+		error = loop_add(&execution->init_watch, execution->init.fd, execution_on_init,
+				 execution);
+	if (!error)
+		error = ask_init(execution, request, code, parts);
+	return error ? error : tell_started(execution, request, parts);
+}
+
+int execution_begin(struct frontend *frontend, const struct request *request, int code)
+{
+	struct execution *execution = find_free();
+	struct parts parts = { { -1, -1, -1 }, { -1, -1, -1 }, -1, -1, -1 };
+	int error;
+
+	if (!execution)
+		return -EAGAIN;
+	*execution = (struct execution){ .state = EXECUTION_FREE,
+					 .slot = execution->slot,
+					 .generation = supervisor.plan.slot,
+					 .profile = request->profile,
+					 .frontend = frontend,
+					 .request = request->number,
+					 .id = request->id,
+					 .init.fd = -1,
+					 .pidfd = -1,
+					 .probe = posture_probe(frontend, request->profile),
+					 .verdict = VERDICT_EXITED,
+					 .started_us = loop_now_us() };
+	execution->deadline_us = execution->started_us + (uint64_t)request->timeout_ms * 1000;
+	error = prepare(execution, request, code, &parts);
+	if (error) {
+		loop_remove(&execution->init_watch);
+		fd_close(&execution->init.fd);
+		if (parts.cgroup >= 0)
+			(void)cgroup_remove(supervisor.cgroup, execution->slot); /* unused */
+	} else {
+		execution->state = EXECUTION_LIVE;
+		generation_hold(execution->generation);
+		supervisor.executions_live++;
+		supervisor.executions_started += frontend != NULL;
+		if (execution->slot >= supervisor.slots_used)
+			supervisor.slots_used = execution->slot + 1;
+		supervisor.starts_pending++;
+		error = ask_factory(execution, &parts);
+		if (error) /* no answer will come */
+			(void)execution_failed(execution->slot, STAGE_CLONE, (uint32_t)-error);
+		error = 0;
+	}
+	close_parts(&parts);
+	return error;
+}
