@@ -198,6 +198,7 @@ Test(mcp_result, refusals_name_value_rule_and_remedy)
 		    "running: 2 of 2 executions. Wait until one ends, or cancel one, and call "
 		    "again. One ends in at most 61.5 s. Nothing was run.");
 	expect_part(text_of_refusal(REFUSAL_MEMORY, "9 of 10 MiB"), "allows: 9 of 10 MiB. Wait");
+	expect_part(text_of_refusal(REFUSAL_AUDIT, "no space"), "unaudited: no space. Ask");
 	refused.retry_ms = 0;
 	for (uint32_t reason = 0; reason < REFUSAL_COUNT + 2; reason++) {
 		expect_part(text_of_refusal(reason, "d\x1b"

@@ -68,6 +68,7 @@ Test(outcome, refusals)
 	cr_expect_eq(refused(REFUSAL_BUSY), 75, "later it may work");
 	cr_expect_eq(refused(REFUSAL_MEMORY), 75);
 	cr_expect_eq(refused(REFUSAL_RESOURCES), 125);
+	cr_expect_eq(refused(REFUSAL_AUDIT), 125);
 }
 
 static int gone(int status)
