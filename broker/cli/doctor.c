@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit_place.h"
 #include "command.h"
 #include "common/fd.h"
 #include "common/log.h"
@@ -62,9 +63,12 @@ static int leave_root(struct machine *machine, const char *run_as)
 	machine->was_root = true;
 	machine->has_account = account_find(name, &machine->account) == 0 &&
 			       machine->account.uid != 0 && machine->account.gid != 0;
-	if (machine->has_account)
+	if (machine->has_account) {
+		audit_place_prepare(machine->account.uid, machine->account.gid,
+				    machine->account.home);
 		return account_drop(machine->account.uid, machine->account.gid,
 				    machine->account.name);
+	}
 	format_text(machine->account.name, sizeof(machine->account.name), "%s", name);
 	machine->account.uid = NOBODY;
 	machine->account.gid = NOBODY;

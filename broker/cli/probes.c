@@ -271,6 +271,10 @@ const struct probe probes[] = {
 	{ "service", PROBE_INFORMATION, probe_service,
 	  "not required: it starts commands faster and bounds all clients together",
 	  "renew it: systemctl --user restart msp.service" },
+	{ "audit", PROBE_REQUIRED, probe_audit,
+	  "what runs is recorded before it does, unless the operator's configuration says 'audit: "
+	  "optional'",
+	  "name another place with MSP_STATE_DIR=DIR, an absolute path" },
 	{ "files", PROBE_REQUIRED, probe_files, "msp is six programs and a compiled policy",
 	  "install all of msp's programs together, of one version" },
 	{ "configuration", PROBE_REQUIRED, probe_configuration,

@@ -70,8 +70,9 @@ void probe_overlay(const struct machine *machine, struct finding *ret);
 void probe_seccomp(const struct machine *machine, struct finding *ret);
 void probe_cgroup_clone(const struct machine *machine, struct finding *ret);
 
-/* The probes around the user's service (probes_service.c). */
+/* The probes around the user's service and what is recorded (probes_service.c). */
 void probe_service(const struct machine *machine, struct finding *ret);
+void probe_audit(const struct machine *machine, struct finding *ret);
 
 /* The probe of all of it together (probes_posture.c). */
 void probe_posture(const struct machine *machine, struct finding *ret);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The probe of the user's service: does it run, and is it of this version?
+ * The probes of the user's service, does it run, and is it of this version? and of the place for
+ * the audit log.
  */
+#include "audit_place.h"
 #include "common/fd.h"
 #include "format.h"
 #include "probes.h"
@@ -31,4 +33,24 @@ void probe_service(const struct machine *machine, struct finding *ret)
 		format_text(ret->happened, sizeof(ret->happened), "%s", service.text);
 	}
 	fd_close(&service.fd);
+}
+
+void probe_audit(const struct machine *machine, struct finding *ret)
+{
+	char path[IPC_PATH_MAX];
+	char text[AUDIT_PLACE_TEXT_MAX];
+	int fd = -1;
+
+	format_text(ret->tried, sizeof(ret->tried), "opening the audit log's directory");
+	if (machine->was_root && !machine->has_account) {
+		ret->status = FINDING_SKIPPED;
+		format_text(ret->happened, sizeof(ret->happened), "it is the account's");
+		return;
+	}
+	if (audit_place_find(path, text))
+		fd = audit_place_open(path, true, text);
+	ret->status = fd >= 0 ? FINDING_OK : FINDING_MISSING;
+	format_text(ret->happened, sizeof(ret->happened), "%.*s", (int)sizeof(ret->happened) - 1,
+		    fd >= 0 ? path : text);
+	fd_close(&fd);
 }

@@ -202,6 +202,17 @@ class Start(audit_log.Place):
         os.symlink("/dev/null", self.log.path())
         self.refused("cannot be written")
 
+    def test_the_doctor_knows(self):
+        os.mkdir(self.log.folder, 0o755)
+        probe, = [one for one in json.loads(self.log.msp("doctor", "--json").stdout)["probes"]
+                  if one["name"] == "audit"]
+        self.assertEqual(probe["status"], "missing")
+        self.assertIn("chmod 700", probe["happened"])
+        os.chmod(self.log.folder, 0o700)
+        probe, = [one for one in json.loads(self.log.msp("doctor", "--json").stdout)["probes"]
+                  if one["name"] == "audit"]
+        self.assertEqual((probe["status"], probe["happened"]), ("ok", self.log.folder))
+
     def test_folders_are_made(self):
         log = audit_log.Log(os.path.join(self.log.state, "a", "b"))
         self.assertEqual(log.run("true").returncode, 0)

@@ -106,8 +106,8 @@ class Doctor(unittest.TestCase):
 
     def test_the_probes(self):
         for name in ("architecture", "kernel", "landlock", "user-namespace", "namespaces", "proc",
-                     "overlay", "seccomp", "cgroup", "cgroup-clone", "files", "account",
-                     "posture", "languages"):
+                     "overlay", "seccomp", "cgroup", "cgroup-clone", "audit", "files",
+                     "account", "posture", "languages"):
             with self.subTest(probe=name):
                 probe = self.probes[name]
                 self.assertIn(probe["status"], ("ok", "missing", "note", "skipped"))

@@ -406,8 +406,8 @@ Test(channel, messages_the_sender_cannot_encode_are_not_sent)
 	enum ipc_error error = IPC_OK;
 
 	open_pair(ipc_message(IPC_TYPE_execution_start));
-	memset(&message, 0, sizeof(message)); /* its profile is empty */
-	cr_assert_eq(channel_send(&sender, IPC_TYPE_execution_start, &message, NULL, 0), -EPROTO);
+	memset(&message, 0, sizeof(message)); /* its language is empty */
+	cr_assert_eq(channel_send(&sender, IPC_TYPE_code_start, &message, NULL, 0), -EPROTO);
 	cr_assert_eq(channel_send(&sender, IPC_TYPE_NONE, &message, NULL, 0), -EPROTO);
 	cr_assert_eq(channel_send(&sender, IPC_TYPE_COUNT, &message, NULL, 0), -EPROTO);
 	cr_assert_eq(channel_receive(&receiver, &received, MSG_DONTWAIT, &error), -EAGAIN);

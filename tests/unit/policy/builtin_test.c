@@ -316,14 +316,26 @@ static int expect_error(long result, int expected)
 	return result == -1 && errno == expected ? 0 : 1;
 }
 
+/* A filter that asks before it refuses has nobody to ask here, and the kernel refuses by itself. */
+static int refused(const struct plan_profile *profile)
+{
+	const char *name = plan_string(&builtin.plan, profile->name);
+
+	for (size_t i = 0; i < oracle_profile_count; i++) {
+		if (strcmp(oracle_profiles[i].name, name) == 0)
+			return oracle_refused(&oracle_profiles[i]) == FILTER_EPERM ? EPERM : ENOSYS;
+	}
+	return -1;
+}
+
 static int act_confined(const struct plan_profile *profile)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
 	    seccomp_install(plan_filter(&builtin.plan, profile), profile->filter_count) != 0)
 		return 1;
-	if (expect_error(syscall(SYS_ioctl, 0, 0x5412UL | HIGH, 0), EPERM) != 0)
+	if (expect_error(syscall(SYS_ioctl, 0, 0x5412UL | HIGH, 0), refused(profile)) != 0)
 		return 2;
-	if (expect_error(syscall(SYS_unshare, 0x10000000), EPERM) != 0)
+	if (expect_error(syscall(SYS_unshare, 0x10000000), refused(profile)) != 0)
 		return 3;
 	if (expect_error(syscall(SYS_clone3, NULL, 0), ENOSYS) != 0)
 		return 4;

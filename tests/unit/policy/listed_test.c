@@ -45,8 +45,10 @@ static uint32_t number_of(const char *call)
 	return (uint32_t)number;
 }
 
-static enum said said_by(const char *word)
+/* A word, and perhaps the place that says so. */
+static enum said said_by(char *word)
 {
+	word[strcspn(word, " ")] = '\0';
 	if (strcmp(word, "allowed") == 0)
 		return ALLOWED;
 	return strcmp(word, "EPERM") == 0 ? REFUSED : strcmp(word, "ENOSYS") == 0 ? HIDDEN : UNSAID;
@@ -74,7 +76,7 @@ static void read_exception(struct listing *listing, char *line)
 	*colon = '\0';
 	cr_expect_gt(strlen(colon + 1), 4);
 	listing->said[number_of(line + 4)] =
-		strcmp(colon + 1, " EPERM") == 0 ? REFUSED : CONDITIONAL;
+		strncmp(colon + 1, " EPERM", strlen(" EPERM")) == 0 ? REFUSED : CONDITIONAL;
 }
 
 static void read_group(struct listing *listing, char **rest, char *line)
