@@ -5,7 +5,7 @@
 
 #include "common/text.h"
 
-#define HASH_TEXT (2 * SHA256_BYTES)
+#define HASH_TEXT (sizeof(((struct audit_head *)0)->hash) - 1)
 #define NUMBER_WIDTH (TEXT_NUMBER_MAX - 1)
 
 static const char seq_key[] = "{\"seq\":";
@@ -15,7 +15,7 @@ static const char size_key[] = ",\"size\":";
 #define PREVIOUS_SIZE (sizeof(AUDIT_PREVIOUS) - 1)
 #define MIDDLE_SIZE (sizeof(AUDIT_HASH) - 1)
 #define END_SIZE (sizeof(AUDIT_END) - 1)
-#define TAIL_SIZE (PREVIOUS_SIZE + HASH_TEXT + MIDDLE_SIZE + HASH_TEXT + END_SIZE)
+#define TAIL_SIZE (PREVIOUS_SIZE + HASH_TEXT + 1 + MIDDLE_SIZE + HASH_TEXT + END_SIZE)
 
 const char *audit_event_name(enum audit_event event)
 {
@@ -91,7 +91,7 @@ void audit_head_write(const struct audit_head *head, char ret[AUDIT_HEAD_BYTES])
 	at = put_number(at, head->seq);
 	at = put(at, size_key, sizeof(size_key) - 1);
 	at = put_number(at, head->size);
-	at = put(at, AUDIT_HASH + 1, MIDDLE_SIZE - 1);
+	at = put(at, AUDIT_HASH, MIDDLE_SIZE);
 	at = put(at, head->hash, HASH_TEXT);
 	(void)put(at, AUDIT_END, END_SIZE);
 }
@@ -135,8 +135,8 @@ bool audit_head_read(const char text[AUDIT_HEAD_BYTES], struct audit_head *ret)
 	if (!take_number(&at, end, &ret->seq) || !take(&at, end, size_key))
 		return false;
 	skip_spaces(&at, end);
-	if (!take_number(&at, end, &ret->size) || !take(&at, end, AUDIT_HASH + 1) ||
-	    end - at != HASH_TEXT + END_SIZE)
+	if (!take_number(&at, end, &ret->size) || !take(&at, end, AUDIT_HASH) ||
+	    (size_t)(end - at) != HASH_TEXT + END_SIZE)
 		return false;
 	memcpy(ret->hash, at, HASH_TEXT);
 	ret->hash[HASH_TEXT] = '\0';
@@ -160,7 +160,7 @@ bool audit_link_read(const char *line, size_t size, struct audit_link *ret)
 	memcpy(ret->previous, at, HASH_TEXT);
 	ret->previous[HASH_TEXT] = '\0';
 	at += HASH_TEXT;
-	if (!take(&at, end, AUDIT_HASH))
+	if (!take(&at, end, "\"") || !take(&at, end, AUDIT_HASH))
 		return false;
 	memcpy(ret->hash, at, HASH_TEXT);
 	ret->hash[HASH_TEXT] = '\0';
@@ -168,7 +168,7 @@ bool audit_link_read(const char *line, size_t size, struct audit_link *ret)
 	if (!take(&at, end, AUDIT_END) || !is_hash(ret->previous) || !is_hash(ret->hash))
 		return false;
 	/* The quote in front of `,"hash":` closes `previous` and is hashed. */
-	audit_hash(line, size - END_SIZE - HASH_TEXT - MIDDLE_SIZE + 1, hash);
+	audit_hash(line, size - END_SIZE - HASH_TEXT - MIDDLE_SIZE, hash);
 	ret->is_intact = strcmp(hash, ret->hash) == 0;
 	return true;
 }

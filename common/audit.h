@@ -64,9 +64,9 @@ void audit_file_name(unsigned int number, char ret[AUDIT_NAME_MAX]);
 /* SHA-256 as text. */
 void audit_hash(const void *data, size_t size, char ret[AUDIT_HASH_MAX]);
 
-/* How each record ends. */
+/* How each record ends: this, a hash and a quote, the next, a hash, and the last. */
 #define AUDIT_PREVIOUS ",\"previous\":\""
-#define AUDIT_HASH "\",\"hash\":\""
+#define AUDIT_HASH ",\"hash\":\""
 #define AUDIT_END "\"}\n"
 
 /* What the chain is made of. */

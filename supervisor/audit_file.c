@@ -88,7 +88,7 @@ int audit_file_directory(void)
 
 static int lock(uint64_t wait_us)
 {
-	const struct timespec step = { .tv_nsec = LOCK_STEP_US * 1000 };
+	const struct timespec step = { .tv_nsec = LOCK_STEP_US * 1000L };
 	const uint64_t most_us = file.is_stuck && wait_us > LOCK_STUCK_US ? LOCK_STUCK_US : wait_us;
 	const uint64_t end = loop_now_us() + most_us;
 

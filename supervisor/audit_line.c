@@ -94,7 +94,7 @@ void audit_line_write(struct audit_line *line, const struct audit_stamp *stamp,
 	add_string(line, previous);
 	add_string(line, "\""); /* the last byte that is hashed */
 	audit_hash(line->bytes, line->used, ret_hash);
-	add_string(line, AUDIT_HASH + 1);
+	add_string(line, AUDIT_HASH);
 	add_string(line, ret_hash);
 	add_string(line, AUDIT_END);
 }

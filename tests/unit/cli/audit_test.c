@@ -43,7 +43,7 @@ TestSuite(audit_place, .init = make_root, .fini = remove_root);
 
 #define HEAD "{\"seq\":1,\"time_us\":2,\"pid\":3,\"event\":\"stop\""
 #define HASH_TEXT "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define TAIL AUDIT_PREVIOUS HASH_TEXT AUDIT_HASH HASH_TEXT AUDIT_END
+#define TAIL AUDIT_PREVIOUS HASH_TEXT "\"" AUDIT_HASH HASH_TEXT AUDIT_END
 
 static bool is_record(const char *line)
 {
@@ -81,9 +81,9 @@ Test(audit, what_is_no_record)
 		"{\"seq\":1,\"pid\":2,\"time_us\":3,\"event\":\"stop\"" TAIL,
 		"{\"seq\":1,\"time_us\":2,\"pid\":3,\"event\":4" TAIL,
 		"{\"seq\":\"1\",\"time_us\":2,\"pid\":3,\"event\":\"stop\"" TAIL,
-		HEAD ",\"hash\":\"" HASH_TEXT AUDIT_HASH HASH_TEXT AUDIT_END,
+		HEAD ",\"hash\":\"" HASH_TEXT "\"" AUDIT_HASH HASH_TEXT AUDIT_END,
 		HEAD AUDIT_PREVIOUS
-		"X123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" AUDIT_HASH
+		"X123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"" AUDIT_HASH
 			HASH_TEXT AUDIT_END,
 	};
 
