@@ -20,7 +20,8 @@
 struct writer {
 	struct buffer *blob;
 	uint32_t text_count;
-	uint32_t texts[TEXTS_MAX]; /* offsets of texts that can be used again */
+	uint32_t texts[TEXTS_MAX];  /* offsets of texts that can be used again */
+	uint32_t hashes[TEXTS_MAX]; /* of these texts */
 	uint32_t call_count;
 	struct plan_call calls[PLAN_CALLS_MAX];
 };
@@ -36,18 +37,32 @@ static uint32_t put_array(struct writer *writer, const void *data, size_t size)
 	return offset;
 }
 
+/* FNV-1a */
+static uint32_t hash_of(const char *text)
+{
+	uint32_t hash = 2166136261U;
+
+	for (; *text != '\0'; text++)
+		hash = (hash ^ (uint8_t)*text) * 16777619U;
+	return hash;
+}
+
 static uint32_t put_text(struct writer *writer, const char *text)
 {
+	const uint32_t hash = hash_of(text);
 	uint32_t offset;
 
 	for (uint32_t i = 0; i < writer->text_count; i++) {
-		if (strcmp(writer->blob->bytes + writer->texts[i], text) == 0)
+		if (writer->hashes[i] == hash &&
+		    strcmp(writer->blob->bytes + writer->texts[i], text) == 0)
 			return writer->texts[i];
 	}
 	offset = (uint32_t)writer->blob->size;
 	buffer_add(writer->blob, text, strlen(text) + 1);
-	if (writer->text_count < TEXTS_MAX)
+	if (writer->text_count < TEXTS_MAX) {
+		writer->hashes[writer->text_count] = hash;
 		writer->texts[writer->text_count++] = offset;
+	}
 	return offset;
 }
 

@@ -99,31 +99,28 @@ bool seccomp_is_refused(const struct seccomp_policy *policy, uint32_t number)
 	return false;
 }
 
-static struct filter_rule rule_of(const struct seccomp_policy *policy, uint32_t group,
-				  const char *name, uint32_t number)
-{
-	const struct seccomp_condition *condition = seccomp_condition_find(name);
-	struct filter_rule rule = { .number = number, .action = FILTER_EPERM };
+/* A call of the groups, with what is known of it beside the policy. */
+struct call {
+	uint32_t number;
+	uint32_t group;
+	const struct seccomp_condition *condition;
+};
 
-	if (groups[group].kind == SECCOMP_HIDDEN) {
-		rule.action = FILTER_ENOSYS;
-	} else if (policy->is_allowed[group] && !seccomp_is_refused(policy, number)) {
-		rule.action = condition != NULL ? condition->otherwise : FILTER_ALLOW;
-		rule.clauses = condition != NULL ? condition->clauses : NULL;
-		rule.clause_count = condition != NULL ? condition->clause_count : 0;
-	}
-	return rule;
-}
+/* The same for every policy, and finding the numbers is most of the work: done once. */
+static struct {
+	uint32_t count; /* 0: not built */
+	struct call calls[SECCOMP_CALLS_MAX];
+} table;
 
-static int compare_rules(const void *left, const void *right)
+static int compare_calls(const void *left, const void *right)
 {
-	const struct filter_rule *a = left, *b = right;
+	const struct call *a = left, *b = right;
 
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
 /* A name that the library does not know would be a fault in the table: never skipped. */
-static int add_group(const struct seccomp_policy *policy, uint32_t group, struct rule_list *list)
+static int add_group(uint32_t group, uint32_t *count)
 {
 	const char *calls = groups[group].calls;
 	char name[32];
@@ -131,24 +128,55 @@ static int add_group(const struct seccomp_policy *policy, uint32_t group, struct
 	while (seccomp_next_call(&calls, name)) {
 		const int number = seccomp_number(name);
 
-		if (number < 0 || list->count == SECCOMP_CALLS_MAX)
+		if (number < 0 || *count == SECCOMP_CALLS_MAX)
 			return -EINVAL;
-		list->rules[list->count++] = rule_of(policy, group, name, (uint32_t)number);
+		table.calls[(*count)++] =
+			(struct call){ .number = (uint32_t)number,
+				       .group = group,
+				       .condition = seccomp_condition_find(name) };
 	}
 	return 0;
 }
 
-static int collect_rules(const struct seccomp_policy *policy, struct rule_list *ret)
+static int build_table(void)
 {
-	ret->count = 0;
-	for (uint32_t i = 0; i < GROUP_COUNT; i++) {
-		const int result = add_group(policy, i, ret);
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < GROUP_COUNT && table.count == 0; i++) {
+		const int result = add_group(i, &count);
 
 		if (result != 0)
 			return result;
 	}
-	qsort(ret->rules, ret->count, sizeof(ret->rules[0]), compare_rules);
+	if (table.count == 0)
+		qsort(table.calls, count, sizeof(table.calls[0]), compare_calls);
+	table.count = table.count == 0 ? count : table.count;
 	return 0;
+}
+
+static struct filter_rule rule_of(const struct seccomp_policy *policy, const struct call *call)
+{
+	const struct seccomp_condition *condition = call->condition;
+	struct filter_rule rule = { .number = call->number, .action = FILTER_EPERM };
+
+	if (groups[call->group].kind == SECCOMP_HIDDEN) {
+		rule.action = FILTER_ENOSYS;
+	} else if (policy->is_allowed[call->group] && !seccomp_is_refused(policy, call->number)) {
+		rule.action = condition != NULL ? condition->otherwise : FILTER_ALLOW;
+		rule.clauses = condition != NULL ? condition->clauses : NULL;
+		rule.clause_count = condition != NULL ? condition->clause_count : 0;
+	}
+	return rule;
+}
+
+static int collect_rules(const struct seccomp_policy *policy, struct rule_list *ret)
+{
+	const int result = build_table();
+
+	ret->count = 0;
+	for (uint32_t i = 0; result == 0 && i < table.count; i++)
+		ret->rules[ret->count++] = rule_of(policy, &table.calls[i]);
+	return result;
 }
 
 uint32_t seccomp_allowed_count(const struct seccomp_policy *policy)

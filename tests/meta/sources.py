@@ -9,7 +9,7 @@ import tree
 
 # Lines of C per part: of its .c files, what is neither blank nor comment. Raising one is a change of
 # its own, with a reason.
-BUDGETS = {"child-init": 1530, "supervisor": 3500, "common": 2000}
+BUDGETS = {"child-init": 1640, "supervisor": 3700, "common": 2000}
 FILE_LINES = 600
 FUNCTION_LINES = 65
 
