@@ -8,6 +8,7 @@
 
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "common/log.h"
 #include "execution.h"
 #include "posture.h"
 
@@ -201,6 +202,19 @@ uint32_t frontend_count(bool with_silent)
 	return count;
 }
 
+static void hear_again(struct frontend *frontend)
+{
+	const int error =
+		loop_add(&frontend->watch, frontend->channel.fd, frontend->on_message, frontend);
+
+	if (!error)
+		return;
+	log_line("a frontend cannot be heard: %s", strerror(-error));
+	if (!supervisor.is_service && supervisor.exit_status == 0)
+		supervisor.exit_status = MSP_EXIT_SOFTWARE;
+	frontend_end(frontend, CLIENT_END_FAILED);
+}
+
 /* Nothing tells when the factory's channel has room again but its answers. */
 void frontend_regulate(void)
 {
@@ -217,10 +231,8 @@ void frontend_regulate(void)
 			continue;
 		if (hold)
 			loop_remove(&frontend->watch);
-		else if (!frontend->watch.on_ready &&
-			 loop_add(&frontend->watch, frontend->channel.fd, frontend->on_message,
-				  frontend) != 0)
-			frontend_end(frontend, CLIENT_END_FAILED);
+		else if (!frontend->watch.on_ready)
+			hear_again(frontend);
 	}
 }
 

@@ -18,8 +18,9 @@ import leftovers
 import support
 
 INJECT = faults.tool("inject")
-ROLES = ("supervisor", "factory", "broker", "init", "workload")  # of `msp serve`, as they come
-RUN_ROLES = ("msp", "supervisor", "factory", "init", "workload")
+# Of `msp serve`, as they come: the layers are tried in a sandbox of its own.
+ROLES = ("supervisor", "factory", "broker", "prover", "probe", "init", "workload")
+RUN_ROLES = ("msp", "supervisor", "factory", "init", "probe", "workload")
 GAP_S = 3
 END_S = 1.0
 shared = {}

@@ -139,7 +139,7 @@ class Kind:
 
 
 class Run(Kind, unittest.TestCase):
-    ROLES = ("msp", "supervisor", "factory", "init", WORKLOAD)
+    ROLES = ("msp", "supervisor", "factory", "init", "probe", WORKLOAD)
 
     def command(self):
         return ["run", *support.limits(), "--", "/bin/sh", "-c", "cat; exit 7"]
@@ -165,7 +165,7 @@ class Run(Kind, unittest.TestCase):
 
 
 class Serve(Kind, unittest.TestCase):
-    ROLES = ("supervisor", "factory", "broker", "init", WORKLOAD)
+    ROLES = ("supervisor", "factory", "broker", "prover", "probe", "init", WORKLOAD)
 
     def command(self):
         return ["serve", *support.limits()]
