@@ -194,7 +194,8 @@ for _ in range(4):
     threading.Thread(target=lambda: [mount() for _ in iter(int, 1)], daemon=True).start()
 time.sleep(0.2)
 """
-        for ending, expected in (("time.sleep(60)", ("timeout", 124)), ("os._exit(3)", ("exited", 3)),
+        for ending, expected in (("time.sleep(60)", ("timeout", 124)),
+                                 ("os._exit(3)", ("exited", 3)),
                                  ("os.kill(-1, 9); os._exit(4)", ("exited", 4)),
                                  ("os.kill(0, 9)", ("signalled", 137))):
             with self.subTest(ending=ending):

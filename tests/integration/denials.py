@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a workload is refused, and how its result says so: to an agent, to a person, to a program."""
+"""What a workload is refused, and how its result says so: to an agent, a person, a program."""
 import json
 import os
 import subprocess
@@ -244,8 +244,8 @@ class Hints(unittest.TestCase):
         with support.Server(stderr=subprocess.DEVNULL) as server:
             server.initialize()
             refused = support.text_of(server.call("run_command", command="touch /usr/x"))
-            self.assertRegex(refused, r"\n\[denied \(inferred\): create /usr/x by mounts: Read-only "
-                                      r"file system \(files: /usr, .*\)\]\n\[exit 1 ")
+            self.assertRegex(refused, r"\n\[denied \(inferred\): create /usr/x by mounts: "
+                                      r"Read-only file system \(files: /usr, .*\)\]\n\[exit 1 ")
             other = server.call("run_command", command="cat missing")
             self.assertRegex(support.text_of(other), r"\n\[not the sandbox: .*\]\n\[exit 1 ")
             self.assertIn("not_the_sandbox", other["_meta"]["msp/execution"])

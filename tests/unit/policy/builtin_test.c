@@ -358,3 +358,36 @@ Test(builtin, the_kernel_takes_the_filters)
 			  (unsigned int)status);
 	}
 }
+
+Test(builtin, who_can_send_is_observed_but_for_helpers)
+{
+	static const uint64_t zeros[6];
+
+	for (uint32_t i = 0; i < plan_profile_count(&builtin.plan); i++) {
+		const struct plan_profile *profile = plan_profile(&builtin.plan, i);
+
+		const char *name = plan_string(&builtin.plan, profile->name);
+		const bool can_send = builtin_answer(&builtin.plan, name, SYS_sendmsg, zeros) ==
+				      SECCOMP_RET_ALLOW;
+
+		cr_expect_eq(profile->observes,
+			     can_send && !plan_is_internal(&builtin.plan, profile), "%s", name);
+	}
+}
+
+/* Between the filter and the exec nobody answers. */
+Test(builtin, what_starts_an_observed_workload_is_allowed)
+{
+	static const uint64_t zeros[6];
+	static const char *const calls[] = { "sendmsg", "execve", "exit_group", "write" };
+
+	for (uint32_t i = 0; i < plan_profile_count(&builtin.plan); i++) {
+		const struct plan_profile *profile = plan_profile(&builtin.plan, i);
+
+		for (size_t j = 0; profile->observes && j < COUNT(calls); j++)
+			cr_expect_eq(builtin_answer(&builtin.plan,
+						    plan_string(&builtin.plan, profile->name),
+						    (uint32_t)seccomp_number(calls[j]), zeros),
+				     SECCOMP_RET_ALLOW, "%s", calls[j]);
+	}
+}
