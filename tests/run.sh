@@ -21,7 +21,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 RESULTS=$PWD/build/results
 export MSP_RESULTS=$RESULTS # where tests leave figures for docs/reliability.md
 JOBS=$(nproc)
-FUZZ_SECONDS=${FUZZ_SECONDS:-20}
+FUZZ_SECONDS=${FUZZ_SECONDS:-10}
 VM_SECONDS=1200
 FAILED=0
 
