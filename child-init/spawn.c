@@ -78,7 +78,8 @@ static int attach_stdio(void)
 	return 0;
 }
 
-static int set_rlimits(void)
+/* All but the one on descriptors, or that one. */
+static int set_limits(bool on_descriptors)
 {
 	const struct plan_profile *profile = attempt.init->profile;
 	const struct plan_rlimit *limits = plan_rlimits(&attempt.init->factory->plan, profile);
@@ -86,6 +87,8 @@ static int set_rlimits(void)
 	for (uint32_t i = 0; i < profile->rlimit_count; i++) {
 		struct rlimit now;
 
+		if ((limits[i].resource == RLIMIT_NOFILE) != on_descriptors)
+			continue;
 		if (getrlimit(limits[i].resource, &now) != 0)
 			return -errno;
 		now.rlim_max = limits[i].value < now.rlim_max ? limits[i].value : now.rlim_max;
@@ -94,6 +97,20 @@ static int set_rlimits(void)
 			return -errno;
 	}
 	return 0;
+}
+
+/* Against the limit on descriptors the kernel counts what all processes of the user have on its way
+ * in messages, those of other sandboxes too: while a message is still to be sent, it waits. */
+static int set_rlimits(void)
+{
+	const int error = set_limits(false);
+
+	return error || attempt.to_init >= 0 ? error : set_limits(true);
+}
+
+static int set_late_rlimits(void)
+{
+	return attempt.to_init >= 0 ? set_limits(true) : 0;
 }
 
 static int drop_capabilities(void)
@@ -202,6 +219,7 @@ static const struct step {
 	{ STAGE_CWD, change_directory, WORKLOAD },
 	{ STAGE_SIGNALS, reset_signals, EACH },
 	LAYER_SECCOMP(STAGE_SECCOMP, install_filter, EACH)
+	LAYER_RLIMITS(STAGE_RLIMITS, set_late_rlimits, WORKLOAD)
 	{ STAGE_PROBE, probe_filter, PROBE },
 	{ STAGE_EXEC, execute, WORKLOAD },
 };

@@ -41,7 +41,8 @@ struct decision {
 	enum decision_answer answer;
 	const char *layer; /* that has the last word: "mounts", "landlock", "seccomp", "network" */
 	int error;         /* errno that a workload sees; 0: none, or it depends */
-	char condition[DECISION_CONDITION_MAX]; /* "if the host has it"; empty: none */
+	char condition[DECISION_CONDITION_MAX]; /* "if the host has it"; empty: none. Of a refusal:
+						 * else there is another error */
 	char rule[DECISION_RULE_MAX];           /* what of the policy says so */
 	struct plan_origin origin;              /* where that stands */
 	char remedy[DECISION_RULE_MAX]; /* what an operator can do about it; empty: nothing is

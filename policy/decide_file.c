@@ -395,6 +395,8 @@ static bool refuse_landlock_at(const struct act *act, const char *path, uint64_t
 	}
 	advise_landlock(act, nearest, bits);
 	decision_refuse(question->ret, "landlock", EACCES);
+	if (act->place.state == PLACE_INSIDE && act->place.cover->kind == PLAN_PROC)
+		DECISION_SAY(question->ret->condition, "if the kernel has it as such");
 	return true;
 }
 

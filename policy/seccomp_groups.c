@@ -198,7 +198,8 @@ uint32_t seccomp_allowed_count(const struct seccomp_policy *policy)
  * build for tests. */
 bool seccomp_can_observe(const struct seccomp_policy *policy)
 {
-	static const char *const needed[] = { "sendmsg", "execve", "exit_group", "write" };
+	static const char *const needed[] = { "sendmsg", "prlimit64", "execve", "exit_group",
+					      "write" };
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		if (!policy->is_allowed[seccomp_group_of(needed[i])] ||

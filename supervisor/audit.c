@@ -294,6 +294,8 @@ void audit_execution_end(uint64_t id, const struct ipc_execution_done *done)
 		AUDIT_NUMBER("peak_bytes", done->peak_bytes),
 	};
 
+	if (id == 0) /* nobody asked for it: it tried the layers, which is a record of its own */
+		return;
 	if (is_limit(done->verdict))
 		note(AUDIT_LIMIT, limit, COUNT(limit));
 	note(AUDIT_EXECUTION_END, fields, COUNT(fields));

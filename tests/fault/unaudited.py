@@ -24,6 +24,8 @@ import audit_log  # pylint: disable=wrong-import-position
 from cli_support import LIMITS, MSP, command  # pylint: disable=wrong-import-position
 
 KILLS = int(os.environ.get("MSP_AUDIT_KILLS", "60"))
+# Of one `msp run`: start, policy, execution_begin, posture, execution_end, stop.
+RECORDS = 6
 WRITERS = 32
 PREFIX = "the audit log in "
 
@@ -46,7 +48,7 @@ class Writers(audit_log.Place):
         for process in processes:
             _, error = process.communicate(timeout=120)
             self.assertEqual((process.returncode, error), (0, b""))
-        self.assertEqual(self.assert_whole(), 5 * WRITERS)
+        self.assertEqual(self.assert_whole(), RECORDS * WRITERS)
         self.assertEqual(len(self.log.records("execution_end")), WRITERS)
 
     def test_they_are_killed(self):
@@ -134,7 +136,7 @@ class Locked(audit_log.Place):
     def test_who_reads_is_not_stopped(self):
         self.log.run("true")
         self.lock()
-        self.assertEqual(len(self.log.audit("show").stdout.splitlines()), 5)
+        self.assertEqual(len(self.log.audit("show").stdout.splitlines()), RECORDS)
         result = self.log.audit("verify")
         self.assertEqual(result.returncode, 0)
         self.assertIn("a process keeps the log's lock", result.stderr)

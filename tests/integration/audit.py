@@ -43,9 +43,11 @@ class Records(audit_log.Place):
     def test_a_run(self):
         result = self.log.run("sh", "-c", "exit 7", options=["--timeout=9"])
         self.assertEqual(result.returncode, 7, result.stderr)
-        self.assertEqual(self.events(), ["start", "policy", "execution_begin", "execution_end",
-                                         "stop"])
-        start, policy, begin, end, stop = self.log.records()
+        self.assertEqual(self.events(), ["start", "policy", "execution_begin", "posture",
+                                         "execution_end", "stop"])
+        start, policy, begin, posture, end, stop = self.log.records()
+        self.assertEqual(posture["profile"], "default")
+        self.assertGreater(posture["layers_closed"], 0)
         self.assertEqual((start["uid"], start["frontend"]), (os.getuid(), "launcher"))
         with open(os.path.join(support.BIN, "builtin.policy"), "rb") as file:
             plan = file.read()
@@ -61,7 +63,7 @@ class Records(audit_log.Place):
         self.assertEqual((stop["exit_status"], stop["executions"]), (0, 1))
         self.assertEqual(len({record["pid"] for record in self.log.records()}), 1)
         self.assertLess(abs(start["time_us"] / 1e6 - time.time()), 60)
-        self.assertEqual(self.assert_whole(), 5)
+        self.assertEqual(self.assert_whole(), 6)
         self.assertEqual(os.stat(self.log.folder).st_mode & 0o777, 0o700)
         self.assertEqual(os.stat(self.log.path()).st_mode & 0o777, 0o600)
 
@@ -249,9 +251,9 @@ class Show(audit_log.Place):
     def test_show(self):
         result = self.log.audit("show")
         lines = result.stdout.splitlines()
-        self.assertEqual((result.returncode, len(lines)), (0, 15), result.stderr)
+        self.assertEqual((result.returncode, len(lines)), (0, 18), result.stderr)
         self.assertRegex(lines[0], r"^1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z \d+ start version=")
-        self.assertIn(" execution_end execution=1 verdict=exited exit_code=0 ", lines[3])
+        self.assertIn(" execution_end execution=1 verdict=exited exit_code=0 ", lines[4])
         for words in (("--last=4",), ("--last", "4"), ("-n", "4")):
             self.assertEqual(self.log.audit("show", *words).stdout.splitlines(), lines[-4:])
         self.assertEqual(self.log.audit("show", "-n", "0").stdout.splitlines(), lines)

@@ -15,6 +15,10 @@ def setUpModule():
     leftovers.become_reaper()
 
 
+# Of three times `msp run`: start, policy, execution_begin, posture, execution_end, stop.
+LAST = 3 * 6
+
+
 class Edits(audit_log.Place):
     """Each on a copy of a log that supervisors wrote."""
 
@@ -29,7 +33,7 @@ class Edits(audit_log.Place):
         return self.written.copy(self.place())
 
     def test_none(self):
-        self.assertEqual(self.assert_whole(self.copy()), 15)
+        self.assertEqual(self.assert_whole(self.copy()), LAST)
 
     def test_a_changed_byte(self):
         """Wherever it is: in a number, a text, a key, a hash, a brace."""
@@ -47,11 +51,11 @@ class Edits(audit_log.Place):
         """Whoever can compute a hash must compute all that follow."""
         log = self.copy()
         lines = log.lines()
-        text = lines[3].rpartition(b',"hash":')[0].replace(b'"exit_code":0', b'"exit_code":1')
+        text = lines[4].rpartition(b',"hash":')[0].replace(b'"exit_code":0', b'"exit_code":1')
         digest = audit_log.hashlib.sha256(text).hexdigest().encode()
-        lines[3] = text + b',"hash":"' + digest + b'"}\n'
+        lines[4] = text + b',"hash":"' + digest + b'"}\n'
         log.write(b"".join(lines))
-        self.assert_found(log, r"audit\.jsonl:5: record 5 does not follow the one before it")
+        self.assert_found(log, r"audit\.jsonl:6: record 6 does not follow the one before it")
 
     def test_a_removed_line(self):
         for number in (1, 7, 13):
@@ -72,19 +76,20 @@ class Edits(audit_log.Place):
             log = self.copy()
             log.write(b"".join(log.lines()[:rest]))
             self.assert_found(log, rf"audit\.jsonl:{rest}: the log ends with record {rest}, and "
-                                   rf"should with 15: {15 - rest} are missing")
+                                   rf"should with {LAST}: {LAST - rest} are missing")
 
     def test_a_file_cut_within_a_line(self):
         log = self.copy()
         log.write(log.read()[:-20])
-        self.assert_found(log, r"audit\.jsonl:15: this line is no record", "should with 15")
+        self.assert_found(log, rf"audit\.jsonl:{LAST}: this line is no record",
+                          f"should with {LAST}")
 
     def test_all_of_it_removed(self):
         log = self.copy()
         log.write(b"")
-        self.assert_found(log, "ends with record 0, and should with 15")
+        self.assert_found(log, f"ends with record 0, and should with {LAST}")
         os.unlink(log.path())
-        self.assert_found(log, "ends with record 0, and should with 15")
+        self.assert_found(log, f"ends with record 0, and should with {LAST}")
 
     def test_swapped_lines(self):
         log = self.copy()
@@ -100,10 +105,10 @@ class Edits(audit_log.Place):
         lines.insert(7, lines[2])
         log.write(b"".join(lines))
         self.assert_found(log, r"audit\.jsonl:8: record 3 stands behind record 7")
-        forged, _ = audit_log.line_of(16, audit_log.json.loads(lines[-1])["hash"], event="stop")
+        forged, _ = audit_log.line_of(LAST + 1, audit_log.json.loads(lines[-1])["hash"], event="stop")
         log = self.copy()
         log.write(log.read() + forged * 2)
-        self.assert_found(log, r"audit\.jsonl:17: record 16 stands behind record 16")
+        self.assert_found(log, rf"audit\.jsonl:{LAST + 2}: record {LAST + 1} stands behind record {LAST + 1}")
 
     def test_text_put_in(self):
         for text in (b"\n", b"something else\n", b'{"seq":8,"time_us":1\n'):
@@ -198,7 +203,7 @@ class GoingOn(audit_log.Place):
             self.assertEqual(log.run("true").stderr, "")
             torn, = log.records("torn")
             self.assertEqual((torn["bytes"], torn["sha256"], torn["seq"]),
-                             (size, audit_log.hashlib.sha256(line[:size]).hexdigest(), 11))
+                             (size, audit_log.hashlib.sha256(line[:size]).hexdigest(), 13))
             result = log.audit("verify")
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertIn("1 torn", result.stdout)
@@ -208,13 +213,13 @@ class GoingOn(audit_log.Place):
         with open(self.log.path(), "ab") as file:
             file.write(self.next_line()[:-1])
         self.go_on()
-        self.assertEqual(self.assert_whole(), 16)
+        self.assertEqual(self.assert_whole(), 19)
 
     def edit_torn(self, log, torn):
         """A torn line can be told from one that was changed later."""
         data = log.read()
         log.write(data.replace(b"\n" + torn + b"\n", b"\n" + torn[:-1] + b"?\n"))
-        self.assert_found(log, r"audit\.jsonl:11: this line is no record")
+        self.assert_found(log, r"audit\.jsonl:13: this line is no record")
         log.write(data.replace(b"\n" + torn + b"\n", b"\n"))
         self.assert_found(log, "a torn line was in front of this record, and is gone")
 
@@ -247,35 +252,35 @@ class GoingOn(audit_log.Place):
 
     def test_a_cut_file(self):
         self.log.write(b"".join(self.log.lines()[:6]))
-        self.broken("short", 10, 6)
+        self.broken("short", 12, 6)
 
     def test_a_file_cut_within_a_line(self):
         self.log.write(self.log.read()[:-5])
-        self.broken("short", 10, 0)
+        self.broken("short", 12, 0)
 
     def test_a_removed_file(self):
         os.unlink(self.log.path())
-        self.broken("short", 10, 0)
+        self.broken("short", 12, 0)
 
     def test_an_edited_last_record(self):
         self.log.write(self.log.read().replace(b'"executions":1,', b'"executions":2,'))
-        self.broken("edited", 10, 10)
+        self.broken("edited", 12, 12)
 
     def test_what_is_no_record_at_the_end(self):
         with open(self.log.path(), "ab") as file:
             file.write(b"something else\n")
-        self.broken("long", 10, 0)
+        self.broken("long", 12, 0)
 
     def test_a_removed_head(self):
         os.unlink(self.log.path("head"))
-        self.broken("no_head", 0, 10)
+        self.broken("no_head", 0, 12)
 
     def test_a_log_of_zeros(self):
         """As a machine leaves it that lost its power."""
         size = len(self.log.read())
         self.log.write(self.log.read()[:-300] + b"\0" * 300)
         self.assertEqual(len(self.log.read()), size)
-        self.broken("edited", 10, 0)
+        self.broken("edited", 12, 0)
 
     def test_the_oldest_file_goes(self):
         self.log = audit_log.Log(self.place()).fill(*[900] * 8, audit_log.FILE_BYTES)

@@ -17,12 +17,15 @@ OTHERS = ("msp-supervisor", "msp-broker", "msp-child-init", "msp-scope")
 
 
 def programs(folder, *changes, child_init=None):
-    """Fill the folder; msp's path. `child_init`: another file in its place."""
+    """Fill the folder; msp's path. `child_init`: another file in its place, of a build that lacks a
+    layer, and with it the supervisor beside it that does not have the layers tried."""
     shutil.copy(support.MSP, folder)
     for name in OTHERS:
         source = os.path.join(support.BIN, name)
         if name == "msp-child-init" and child_init:
             source = child_init
+        if name == "msp-supervisor" and child_init:
+            source = os.path.join(os.path.dirname(child_init), "supervisor-without-probe")
         if os.path.exists(source):
             os.symlink(source, os.path.join(folder, name))
     change_plan(folder, *changes)

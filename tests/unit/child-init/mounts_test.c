@@ -391,7 +391,7 @@ static int build_again(void)
 
 	CHECK(mounts_build_base(&plan, 0, -1, &shown, &stage) == -EEXIST);
 	CHECK(stage == STAGE_BASE);
-	CHECK(look_holds(BASE_TREE, "etc"));
+	CHECK(look_holds(BASE_TREE, ".sealed etc"));
 	return ACT_PASSED;
 }
 
@@ -426,7 +426,7 @@ static void expect_pin_refused(int error)
 
 static int look_at_pinned(void)
 {
-	CHECK(look_holds(BASE_TREE, "copied data one"));
+	CHECK(look_holds(BASE_TREE, ".sealed copied data one"));
 	CHECK(look_holds(BASE_TREE "/data", "inner sub"));
 	CHECK(look_says(BASE_TREE "/one", "of the host"));
 	CHECK(look_says(BASE_TREE "/copied", "of the host"));
