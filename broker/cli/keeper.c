@@ -20,7 +20,8 @@ struct keeper {
 	struct config *config; /* as it was at the start */
 };
 
-/* 0 with the new one in `ret` and what it shows of the host in `pins`; or -1 with a line in `text`. */
+/* 0 with the new one in `ret` and what it shows of the host in `pins`; or -1 with a line in `text`.
+ */
 static int compile(const struct keeper *keeper, struct config *ret, struct pins *pins,
 		   char text[CONFIG_TEXT_MAX])
 {

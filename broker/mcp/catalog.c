@@ -11,14 +11,8 @@
 #include "mcp/tool_run.h"
 
 static const struct tool *const tools[] = {
-	&tool_run_command,
-	&tool_run_code,
-	&tool_read_output,
-	&tool_write_stdin,
-	&tool_kill_execution,
-	&tool_list_sandboxes,
-	&tool_explain_policy,
-	NULL,
+	&tool_run_command,    &tool_run_code,       &tool_read_output,    &tool_write_stdin,
+	&tool_kill_execution, &tool_list_sandboxes, &tool_explain_policy, NULL,
 };
 
 static const struct prompt *const prompts[] = {

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "memory.h"
 #include "mcp/subscriptions.h"
+#include "memory.h"
 #include "text.h"
 
 /* The visible profile at `place`; NULL behind the last. */

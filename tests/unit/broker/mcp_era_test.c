@@ -19,7 +19,8 @@
 	"\"Model Sandbox Protocol\",\"version\":\"" MSP_VERSION "\"}"
 /* The same in both eras but for the extensions; what never changes is not said to. */
 #define CAPABILITIES                                                                               \
-	"\"capabilities\":{\"tools\":{\"listChanged\":true},\"prompts\":{},\"resources\":{\"listChanged\":true,\"subscribe\":true},"        \
+	"\"capabilities\":{\"tools\":{\"listChanged\":true},\"prompts\":{},\"resources\":{"        \
+	"\"listChanged\":true,\"subscribe\":true},"                                                \
 	"\"completions\":{},\"logging\":{}"
 #define EXTENSIONS ",\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}"
 
