@@ -75,6 +75,15 @@ void *memory_zeroed(size_t count, size_t size)
 	return memory;
 }
 
+void *memory_resized(void *memory, size_t count, size_t size)
+{
+	void *resized = reallocarray(memory, count, size);
+
+	if (resized == NULL)
+		abort();
+	return resized;
+}
+
 char *memory_text(const char *bytes, size_t size)
 {
 	char *copy = memory_zeroed(size + 1, 1);

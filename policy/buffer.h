@@ -31,8 +31,10 @@ void buffer_vprintf(struct buffer *text, const char *format, va_list arguments)
 	__attribute__((format(printf, 2, 0)));
 void buffer_done(struct buffer *text);
 
-/* Zeroed memory, and a copy of `size` bytes with a NUL behind. Never NULL; the caller's. */
+/* Zeroed memory, the same memory as an array of `count`, and a copy of `size` bytes with a NUL
+ * behind. Never NULL; the caller's. */
 void *memory_zeroed(size_t count, size_t size);
+void *memory_resized(void *memory, size_t count, size_t size);
 char *memory_text(const char *bytes, size_t size);
 
 #endif

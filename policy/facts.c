@@ -65,11 +65,8 @@ static void add(struct facts *facts, struct draft *draft)
 {
 	if (facts->count == facts->room) {
 		const uint32_t room = facts->room == 0 ? 256 : 2 * facts->room;
-		struct fact *items = realloc(facts->items, room * sizeof(items[0]));
 
-		if (items == NULL)
-			abort();
-		facts->items = items;
+		facts->items = memory_resized(facts->items, room, sizeof(facts->items[0]));
 		facts->room = room;
 	}
 	draft->fact.key = line_of(&draft->key);

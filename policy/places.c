@@ -76,17 +76,14 @@ static const struct place *find(const struct places *places, const char *path)
 static void grow(struct places *places)
 {
 	const uint32_t room = places->room == 0 ? 64 : 2 * places->room;
-	struct place *items = realloc(places->items, room * sizeof(items[0]));
 
-	if (items == NULL)
-		abort();
+	places->items = memory_resized(places->items, room, sizeof(places->items[0]));
 	free(places->slots);
-	places->items = items;
 	places->room = room;
 	places->slot_count = 4 * room;
 	places->slots = memory_zeroed(places->slot_count, sizeof(places->slots[0]));
 	for (uint32_t i = 0; i < places->count; i++)
-		*slot_of(places, items[i].path) = i + 1;
+		*slot_of(places, places->items[i].path) = i + 1;
 }
 
 /* `path` is not there yet. */

@@ -359,7 +359,7 @@ static int add(enum audit_event event, const struct audit_field *fields, size_t 
 {
 	struct audit_head head;
 	enum found found;
-	uint64_t size;
+	uint64_t size = 0;
 	int error = reopen_log(&size);
 
 	if (error)
