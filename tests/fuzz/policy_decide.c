@@ -80,7 +80,9 @@ static void check_decision(const struct decision *decision, const char *text)
 
 	must(decision->answer < DECISION_ANSWER_COUNT && decision->layer && decision->rule[0]);
 	must(is_allowed == (strncmp(text, "allowed: ", 9) == 0));
-	must((decision->answer == DECISION_CONDITIONAL) == (decision->condition[0] != '\0'));
+	must(decision->answer != DECISION_CONDITIONAL || decision->condition[0] != '\0');
+	must(decision->answer == DECISION_CONDITIONAL || decision->answer == DECISION_REFUSED ||
+	     decision->condition[0] == '\0');
 	must(!is_allowed || (decision->error == 0 && decision->remedy[0] == '\0'));
 	must(decision->error == 0 || decision_error_name(decision->error)[0] != '\0');
 }
