@@ -89,10 +89,11 @@ class Outputs(Full):
         self.assertIn(NO_SPACE, result.stderr.decode())
 
     def test_run_into_a_file_at_its_limit(self):
-        """SIGXFSZ ends msp like any other program, and its sandbox with it."""
-        with tempfile.TemporaryFile() as file:
+        """SIGXFSZ ends msp like any other program, and its sandbox with it. Its audit log is below
+        that limit: one that is not would be no log."""
+        with tempfile.TemporaryFile() as file, tempfile.TemporaryDirectory() as state:
             result = self.run_msp(
-                "--", "yes", stdout=file,
+                "--", "yes", stdout=file, env={**os.environ, "MSP_STATE_DIR": state},
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
             self.assertIn(result.returncode, (-25, 125))
             self.assertEqual(os.fstat(file.fileno()).st_size, 1 << 20)
