@@ -66,7 +66,8 @@ class Starts(units.ServiceCase):
         records = [json.loads(line) for line in shown.stdout.splitlines()]
         self.assertEqual([record["event"] for record in records
                           if record["pid"] == units.main_pid()],
-                         ["start", "policy", "client", "execution_begin", "execution_end"])
+                         ["start", "policy", "posture", "client", "execution_begin",
+                          "execution_end"])
         result = units.msp("audit", "verify", env=place)
         self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
         units.systemctl("stop", "msp.service")
