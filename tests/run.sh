@@ -22,7 +22,7 @@ RESULTS=$PWD/build/results
 export MSP_RESULTS=$RESULTS # where tests leave figures for docs/reliability.md
 JOBS=$(nproc)
 FUZZ_SECONDS=${FUZZ_SECONDS:-10}
-VM_SECONDS=1200
+VM_SECONDS=1800
 FAILED=0
 
 # Run a step; its outcome is a line in steps.tsv, its output goes to the terminal and a log.
