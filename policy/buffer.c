@@ -66,6 +66,15 @@ void buffer_done(struct buffer *text)
 	*text = (struct buffer){ .bytes = NULL };
 }
 
+uint32_t text_hash(const char *text)
+{
+	uint32_t hash = 2166136261U;
+
+	for (; *text != '\0'; text++)
+		hash = (hash ^ (uint8_t)*text) * 16777619U;
+	return hash;
+}
+
 void *memory_zeroed(size_t count, size_t size)
 {
 	void *memory = calloc(count, size);

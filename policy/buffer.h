@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Zero-initialised is empty. `bytes` has a NUL behind its `size` bytes once something was added. */
 struct buffer {
@@ -30,6 +31,9 @@ void buffer_printf(struct buffer *text, const char *format, ...)
 void buffer_vprintf(struct buffer *text, const char *format, va_list arguments)
 	__attribute__((format(printf, 2, 0)));
 void buffer_done(struct buffer *text);
+
+/* FNV-1a of a text. */
+uint32_t text_hash(const char *text);
 
 /* Zeroed memory, the same memory as an array of `count`, and a copy of `size` bytes with a NUL
  * behind. Never NULL; the caller's. */

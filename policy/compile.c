@@ -37,19 +37,9 @@ static uint32_t put_array(struct writer *writer, const void *data, size_t size)
 	return offset;
 }
 
-/* FNV-1a */
-static uint32_t hash_of(const char *text)
-{
-	uint32_t hash = 2166136261U;
-
-	for (; *text != '\0'; text++)
-		hash = (hash ^ (uint8_t)*text) * 16777619U;
-	return hash;
-}
-
 static uint32_t put_text(struct writer *writer, const char *text)
 {
-	const uint32_t hash = hash_of(text);
+	const uint32_t hash = text_hash(text);
 	uint32_t offset;
 
 	for (uint32_t i = 0; i < writer->text_count; i++) {

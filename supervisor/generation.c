@@ -202,6 +202,13 @@ static void refuse(const char *why)
 	log_line("the policy stays as it is (generation %u): %s", supervisor.generation, why);
 }
 
+static bool give_up(struct plan *plan, const char *why)
+{
+	plan_close(plan);
+	refuse(why);
+	return false;
+}
+
 /* The factory first: what it cannot take shall not hold. */
 static bool replace(int *fd)
 {
@@ -212,21 +219,14 @@ static bool replace(int *fd)
 	struct plan plan = { .bytes = NULL };
 	int error;
 
-	if (message.slot == GENERATIONS_MAX) {
-		refuse("executions run under too many older ones; try again when some have ended");
-		return false;
-	}
+	if (message.slot == GENERATIONS_MAX)
+		return give_up(&plan, "executions run under too many older ones; try again when "
+				      "some have ended");
 	error = plan_open_fd(*fd, &plan);
-	if (!error && !generation_is_possible(&plan)) {
-		plan_close(&plan);
-		refuse("this machine does not offer what the new one requires");
-		return false;
-	}
-	if (!error && audit_policy(&plan, supervisor.generation + 1, detail) != 0) {
-		plan_close(&plan);
-		refuse(detail);
-		return false;
-	}
+	if (!error && !generation_is_possible(&plan))
+		return give_up(&plan, "this machine does not offer what the new one requires");
+	if (!error && audit_policy(&plan, supervisor.generation + 1, detail) != 0)
+		return give_up(&plan, detail);
 	/* What an attempt before may have left there. */
 	if (!error)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_forget, &forget, NULL,
@@ -236,11 +236,8 @@ static bool replace(int *fd)
 	if (!error)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_policy, &message, fd,
 				     MSG_DONTWAIT);
-	if (error) {
-		plan_close(&plan);
-		refuse(strerror(-error));
-		return false;
-	}
+	if (error)
+		return give_up(&plan, strerror(-error));
 	enforce(message.slot, &plan, *fd);
 	*fd = -1;
 	forget_unused(old);

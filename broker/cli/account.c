@@ -8,12 +8,32 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "audit_place.h"
 #include "common/limits.h"
 #include "format.h"
+
+bool account_owns_folder(const char *path, uid_t uid)
+{
+	struct stat status;
+
+	return path && path[0] == '/' && stat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
+	       status.st_uid == uid;
+}
+
+const char *account_home(void)
+{
+	const char *home = getenv("HOME");
+	const struct passwd *entry =
+		account_owns_folder(home, geteuid()) ? NULL : getpwuid(geteuid());
+
+	if (entry)
+		home = entry->pw_dir;
+	return account_owns_folder(home, geteuid()) ? home : NULL;
+}
 
 int account_find(const char *name, struct account *ret)
 {

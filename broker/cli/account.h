@@ -22,6 +22,13 @@ struct account {
 /* Look an account up: 0; -ENOENT when there is none of that name; another -errno. */
 int account_find(const char *name, struct account *ret);
 
+/* Is that a folder of `uid`? NULL is none. */
+bool account_owns_folder(const char *path, uid_t uid);
+
+/* Our home: HOME where that is a folder of ours, which it need not be after a change of user, else
+ * that of the account database; NULL where neither is. Static storage. */
+const char *account_home(void);
+
 /* The exact command that makes an account. */
 void account_format_useradd(const char *name, char *text, size_t room);
 

@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "account.h"
 #include "common/fd.h"
 #include "format.h"
 
@@ -16,26 +16,6 @@
 #define IN_HOME "/.local/state/msp"
 #define FOLDER "/audit"
 #define OTHERS (S_IRWXG | S_IRWXO)
-
-static bool is_folder_of(const char *path, uid_t uid)
-{
-	struct stat status;
-
-	return path && path[0] == '/' && stat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
-	       status.st_uid == uid;
-}
-
-/* The environment's home counts if it is ours: root's is not that of the account it became. */
-static const char *find_home(void)
-{
-	const char *home = getenv("HOME");
-	const struct passwd *entry;
-
-	if (is_folder_of(home, geteuid()))
-		return home;
-	entry = getpwuid(geteuid());
-	return entry && is_folder_of(entry->pw_dir, geteuid()) ? entry->pw_dir : NULL;
-}
 
 /* What root made for the account. */
 static void find_system_place(uid_t uid, char ret[sizeof(SYSTEM_PLACE) + 16])
@@ -58,13 +38,13 @@ static const char *find_base(const char **ret_below, char text[AUDIT_PLACE_TEXT_
 			    state);
 		return NULL;
 	}
-	home = find_home();
+	home = account_home();
 	if (home) {
 		*ret_below = IN_HOME;
 		return home;
 	}
 	find_system_place(geteuid(), place);
-	if (is_folder_of(place, geteuid()))
+	if (account_owns_folder(place, geteuid()))
 		return place;
 	format_text(text, AUDIT_PLACE_TEXT_MAX,
 		    "user %u has neither a home directory of its own nor %s", geteuid(), place);
@@ -151,12 +131,12 @@ void audit_place_prepare(uid_t uid, gid_t gid, const char *home)
 	char place[sizeof(SYSTEM_PLACE) + 16];
 	int fd;
 
-	if (is_folder_of(home, uid))
+	if (account_owns_folder(home, uid))
 		return;
 	(void)mkdir(SYSTEM_PLACE, S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH);
 	find_system_place(uid, place);
 	/* Only root says what is in there; what is there already is as it was made. */
-	if (!is_folder_of(SYSTEM_PLACE, 0) || mkdir(place, S_IRWXU) != 0)
+	if (!account_owns_folder(SYSTEM_PLACE, 0) || mkdir(place, S_IRWXU) != 0)
 		return;
 	fd = open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0)

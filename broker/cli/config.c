@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "account.h"
 #include "common/fd.h"
 #include "compile.h"
 #include "format.h"
@@ -105,9 +106,8 @@ static const char *find_home(void)
 {
 	const char *home = getenv("HOME");
 	const struct passwd *entry;
-	struct stat status;
 
-	if (home && home[0] == '/' && stat(home, &status) == 0 && status.st_uid == geteuid())
+	if (account_owns_folder(home, geteuid()))
 		return home;
 	entry = getpwuid(geteuid());
 	if (entry)

@@ -33,13 +33,7 @@ static const struct option_row rows[] = {
 	  .set = option_set_flag,
 	  .offset = offsetof(struct doctor_options, is_json),
 	  .help = "print one JSON object" },
-	{ .name = "config",
-	  .argument = "FILE",
-	  .set = option_set_config,
-	  .offset = offsetof(struct doctor_options, config),
-	  .help = "the operator's configuration (the default: MSP_CONFIG, else "
-		  "~/.config/msp/config.yaml, else /etc/msp/config.yaml, else the built-in "
-		  "profiles)" },
+	OPTION_CONFIG(struct doctor_options, config),
 	{ .name = "run-as",
 	  .argument = "USER",
 	  .set = option_set_account,

@@ -73,6 +73,17 @@ option_set option_set_seconds; /* uint32_t, milliseconds above 0 */
 option_set option_set_profile; /* const char * */
 option_set option_set_account; /* const char * */
 option_set option_set_config;  /* const char *, the path of a file */
+
+/* The row of every command that reads the operator's configuration. */
+#define OPTION_CONFIG(type, member)                                                                \
+	{                                                                                          \
+		.name = "config", .argument = "FILE", .set = option_set_config,                    \
+		.offset = offsetof(type, member),                                                  \
+		.help = "the operator's configuration (the default: MSP_CONFIG, else "             \
+			"~/.config/msp/config.yaml, else /etc/msp/config.yaml, else the built-in " \
+			"profiles)"                                                                \
+	}
+
 /* MSP_DEFAULT_PROFILE into `profile`, unless it is empty or not set; false, and a line in `text`:
  * it is no name of a profile. */
 bool option_read_default_profile(const char **profile, char text[OPTIONS_TEXT_MAX]);

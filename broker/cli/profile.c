@@ -20,13 +20,7 @@ struct profile_options {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "config",
-	  .argument = "FILE",
-	  .set = option_set_config,
-	  .offset = offsetof(struct profile_options, config),
-	  .help = "the operator's configuration (the default: MSP_CONFIG, else "
-		  "~/.config/msp/config.yaml, else /etc/msp/config.yaml, else the built-in "
-		  "profiles)" },
+	OPTION_CONFIG(struct profile_options, config),
 };
 
 /* Of one command, at most. */

@@ -46,9 +46,7 @@ static const struct option_row rows[] = {
 	ROW("profile", "NAME", option_set_profile, profile,
 	    "the policy to run under: 'strict', ...; 'msp profile list' shows them (the default: "
 	    "MSP_DEFAULT_PROFILE, else what the configuration says, else 'default')"),
-	ROW("config", "FILE", option_set_config, config,
-	    "the operator's configuration (the default: MSP_CONFIG, else "
-	    "~/.config/msp/config.yaml, else /etc/msp/config.yaml, else the built-in profiles)"),
+	OPTION_CONFIG(struct run_options, config),
 	ROW("limits", "required|fallback", option_set_limits, limits,
 	    "'required' (the default, unless the configuration says otherwise): refuse to start "
 	    "without cgroup v2. 'fallback': use cgroup v2 where it can be used, and weaker "

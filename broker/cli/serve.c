@@ -50,10 +50,7 @@ struct serve_options {
 	}
 
 static const struct option_row rows[] = {
-	ROW("config", "FILE", option_set_config, config,
-	    "the operator's configuration (the default: MSP_CONFIG, else "
-	    "~/.config/msp/config.yaml, else /etc/msp/config.yaml, else the built-in profiles). "
-	    "Implies --standalone but for --service, as MSP_CONFIG does"),
+	OPTION_CONFIG(struct serve_options, config),
 	ROW("default-profile", "NAME", option_set_profile, default_profile,
 	    "what a client without a profile of its own gets; 'msp profile list' shows them (the "
 	    "default: MSP_DEFAULT_PROFILE, else what the configuration says, else 'default'). "

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "account.h"
 #include "common/fd.h"
 #include "format.h"
 
@@ -22,25 +22,6 @@ const char *token_file_set_path(void *member, const char *value)
 		return "the path of a file, such as ~/.config/msp/tokens, shorter than 4096 bytes";
 	*(const char **)member = value;
 	return NULL;
-}
-
-/* What root left in the environment is not the account's. */
-static bool is_own_folder(const char *path)
-{
-	struct stat status;
-
-	return path && path[0] == '/' && stat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
-	       status.st_uid == geteuid();
-}
-
-static const char *find_home(void)
-{
-	const char *home = getenv("HOME");
-	const struct passwd *entry = is_own_folder(home) ? NULL : getpwuid(geteuid());
-
-	if (entry)
-		home = entry->pw_dir;
-	return is_own_folder(home) ? home : NULL;
 }
 
 /* Append a folder to `path`, and make it. */
@@ -58,8 +39,8 @@ static bool go_into(const char *name, bool is_made, char path[IPC_PATH_MAX],
 bool token_file_find(bool is_made, char ret[IPC_PATH_MAX], char text[TOKEN_FILE_TEXT_MAX])
 {
 	const char *config = getenv("XDG_CONFIG_HOME");
-	const bool has_config = is_own_folder(config);
-	const char *base = has_config ? config : find_home();
+	const bool has_config = account_owns_folder(config, geteuid());
+	const char *base = has_config ? config : account_home();
 
 	if (!base || strlen(base) >= IPC_PATH_MAX - sizeof("/.config/msp/tokens")) {
 		format_text(text, TOKEN_FILE_TEXT_MAX,
