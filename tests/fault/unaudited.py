@@ -133,6 +133,22 @@ class Locked(audit_log.Place):
         lost, = [record for record in self.log.records() if "lost" in record]
         self.assertEqual((lost["event"], lost["lost"]), ("execution_begin", 5))  # refusals
 
+    def test_stopped_while_waiting(self):
+        """Somebody stops the supervisor and lets it go on, as a shell does with a job."""
+        with support.Server(env=self.log.environment()) as server:
+            server.initialize()
+            self.assertFalse(server.call("run_command", command="true").get("isError"))
+            holder = self.lock()
+            number = server.post("tools/call", {"name": "run_command",
+                                                "arguments": {"command": "echo up"}})
+            for _ in range(10):
+                time.sleep(0.005)
+                server.process.send_signal(signal.SIGSTOP)
+                server.process.send_signal(signal.SIGCONT)
+            holder.kill()
+            holder.wait()
+            self.assertIn("up\n", support.text_of(server.answer(number)))
+
     def test_who_reads_is_not_stopped(self):
         self.log.run("true")
         self.lock()
