@@ -61,7 +61,7 @@ class Expected(rules.Rules):
     def request(self, number, method, params, meta, is_batched):
         want = super().request(number, method, params, meta, is_batched)
         may_clash = meaning(number) in self.flying
-        if method == "initialize":
+        if method == "initialize" and "result" in want:
             self.is_version_open = may_clash
         is_open = method in OPEN and "code" not in want
         if is_open:

@@ -8,8 +8,11 @@ any) or "failed" (a tool's result with this isError); "says" is a part of the an
 the era whose members a result must carry."""
 import json
 import re
+import sys
 import urllib.parse
 from fractions import Fraction
+
+sys.set_int_max_str_digits(0)  # ids have as many as a line has room for
 
 LINE_MAX = 10 * 1024 * 1024
 DEPTH_MAX = 128
@@ -29,6 +32,7 @@ PREFIX = "io.modelcontextprotocol/"
 LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
 TASKS = PREFIX + "tasks"
+UNBATCHED = ("initialize", "subscriptions/listen")
 
 TOKEN = re.compile(
     r'[ \t\r\n]*(?:([{}\[\],:])|'
@@ -236,7 +240,7 @@ class Rules:
             return error(number, *wrong)
         if era not in self.methods.get(method, ()):
             return error(number, METHOD, "Method not found")
-        if method == "initialize" and is_batched:
+        if method in UNBATCHED and is_batched:
             return error(number, REQUEST, "batch")
         check = getattr(self, "take_" + re.sub("[^a-z]", "_", method.lower()), None)
         wrong = check(params) if check else None
