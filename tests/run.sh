@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds and runs the test suites of the checkout it lies in, as the user it is started by, and
-# leaves what happened in build/results/ for tests/summary.py. `./dev test` starts it.
+# leaves what happened in build/results/ for tests/summary.py. `./dev test` starts it, some parts
+# beside others: each has a file of steps of its own.
 #
-#   tests/run.sh                 everything
+#   tests/run.sh --tests         everything that is to have the machine to itself
+#   tests/run.sh --checks        what may run beside other things: sanitizers, fuzz targets, lint
 #   tests/run.sh --only REGEX    the tests of the dev build whose name matches
 #   tests/run.sh --root-start    what can be shown as root alone
 #   tests/run.sh --conformance   the conformance suite of MCP; arguments go to it
@@ -21,11 +23,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 RESULTS=$PWD/build/results
 export MSP_RESULTS=$RESULTS # where tests leave figures for docs/reliability.md
 JOBS=$(nproc)
+STEPS=$RESULTS/steps-$(tr -c 'a-z0-9\n' - <<<"${1:-}" | sed 's/^-*//').tsv
 FUZZ_SECONDS=${FUZZ_SECONDS:-10}
 VM_SECONDS=1800
 FAILED=0
 
-# Run a step; its outcome is a line in steps.tsv, its output goes to the terminal and a log.
+# Run a step; its outcome is a line in $STEPS, its output goes to the terminal and a log.
 step() { # NAME COMMAND...
 	local name=$1 status=passed
 	shift
@@ -34,7 +37,7 @@ step() { # NAME COMMAND...
 		status=failed
 		FAILED=1
 	fi
-	printf '%s\t%s\n' "$status" "$name" >>"$RESULTS/steps.tsv"
+	printf '%s\t%s\n' "$status" "$name" >>"$STEPS"
 	[ "$status" = passed ]
 }
 
@@ -42,7 +45,7 @@ step() { # NAME COMMAND...
 skip() { # NAME COMMAND THAT SAYS WHAT...
 	printf '\n== %s\n' "$1"
 	"${@:2}"
-	printf 'skipped\t%s\n' "$1" >>"$RESULTS/steps.tsv"
+	printf 'skipped\t%s\n' "$1" >>"$STEPS"
 }
 
 build() { # PRESET [TARGET]
@@ -62,12 +65,15 @@ run_ctest() { # SUITE PRESET ARGUMENTS...
 		--output-junit "$RESULTS/$suite.xml" "$@" || FAILED=1
 }
 
-run_all() {
+run_tests() {
 	step 'build: release' build release
 	step 'build: dev' build dev && run_ctest dev dev
+}
+
+run_checks() {
 	step 'build: asan' build asan && run_ctest asan asan -L unit
 	step 'build: fuzz' build fuzz fuzz-all && tests/fuzz/run.sh --built --seconds "$FUZZ_SECONDS" \
-		--steps "$RESULTS/steps.tsv" || FAILED=1
+		--steps "$STEPS" || FAILED=1
 	step 'lint: shell' tests/lint.sh shell
 	step 'lint: man pages' tests/lint.sh man
 	step 'lint: analyze' tests/lint.sh analyze
@@ -143,9 +149,10 @@ case ${1:-} in
 --soak) step 'build: release' build release &&
 	step 'soak' env MSP_BIN="$PWD/build/release/bin" python3 -B tests/soak/soak.py --executions "${2:?a number}" ;;
 --system) run_system "${@:2}" ;;
-'') run_all ;;
+--tests) run_tests ;;
+--checks) run_checks ;;
 *)
-	echo "run.sh: unknown option '$1'" >&2
+	echo "run.sh: unknown option '${1:-}'" >&2
 	exit 64
 	;;
 esac

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Say what ran: reads build/results (JUnit files of ctest and of tests/system/guest.py, and
-steps.tsv) and prints one line per test program, then how many of each kind there were, then
+steps-*.tsv) and prints one line per test program, then how many of each kind there were, then
 `N passed, N failed, N skipped`. Counts cases where the program's output says how many it had
 (unittest, Criterion), else the program as one. Exits 1 when anything failed."""
 import os
@@ -117,8 +117,9 @@ def main():
     for entry in sorted(os.listdir(folder)):
         if entry.endswith(".xml"):
             rows += read_junit(os.path.join(folder, entry))
-    if os.path.exists(os.path.join(folder, "steps.tsv")):
-        rows += read_steps(os.path.join(folder, "steps.tsv"))
+    for entry in sorted(os.listdir(folder)):
+        if entry.endswith(".tsv"):
+            rows += read_steps(os.path.join(folder, entry))
     print_table("== what ran", [(name, counts, f"{float(seconds):8.1f} s" if seconds else "")
                                 for name, counts, seconds in rows])
     print_table("== of each kind", by_kind(rows))
