@@ -110,22 +110,57 @@ static bool has_room(const struct supervisor_client *client, size_t size)
 	return !client->queue_first || client->queue_bytes + size <= QUEUE_BYTES_MAX;
 }
 
+/* Takes `fd`. */
+static int ask(struct supervisor_client *client, uint32_t type, const void *message, int fd)
+{
+	if (!has_room(client, ipc_message(type)->struct_size)) {
+		fd_close(&fd);
+		return -ENOBUFS;
+	}
+	return send_or_queue(client, type, message, fd);
+}
+
 int supervisor_execution_start(struct supervisor_client *client,
 			       const struct ipc_execution_start *start)
 {
-	if (!has_room(client, sizeof(*start)))
-		return -ENOBUFS;
-	return send_or_queue(client, IPC_TYPE_execution_start, start, -1);
+	return ask(client, IPC_TYPE_execution_start, start, -1);
 }
 
 int supervisor_code_start(struct supervisor_client *client, const struct ipc_code_start *start,
 			  int code)
 {
-	if (!has_room(client, sizeof(*start))) {
-		fd_close(&code);
-		return -ENOBUFS;
-	}
-	return send_or_queue(client, IPC_TYPE_code_start, start, code);
+	return ask(client, IPC_TYPE_code_start, start, code);
+}
+
+int supervisor_file_start(struct supervisor_client *client, const struct ipc_file_start *start)
+{
+	return ask(client, IPC_TYPE_file_start, start, -1);
+}
+
+int supervisor_sandbox_new(struct supervisor_client *client, const struct ipc_sandbox_new *wanted)
+{
+	return ask(client, IPC_TYPE_sandbox_new, wanted, -1);
+}
+
+int supervisor_sandbox_list(struct supervisor_client *client, const struct ipc_sandbox_list *wanted)
+{
+	return ask(client, IPC_TYPE_sandbox_list, wanted, -1);
+}
+
+int supervisor_sandbox_end(struct supervisor_client *client, const struct ipc_sandbox_end *wanted)
+{
+	return ask(client, IPC_TYPE_sandbox_end, wanted, -1);
+}
+
+int supervisor_checkpoint_do(struct supervisor_client *client, const struct ipc_checkpoint_do *wanted)
+{
+	return ask(client, IPC_TYPE_checkpoint_do, wanted, -1);
+}
+
+int supervisor_changes_start(struct supervisor_client *client, const struct ipc_changes_start *wanted,
+			     int chosen)
+{
+	return ask(client, IPC_TYPE_changes_start, wanted, chosen);
 }
 
 int supervisor_execution_end(struct supervisor_client *client, uint64_t request,
@@ -140,9 +175,7 @@ int supervisor_execution_signal(struct supervisor_client *client, uint64_t reque
 {
 	const struct ipc_execution_signal message = { .request = request, .signal = signal };
 
-	if (!has_room(client, sizeof(message)))
-		return -ENOBUFS;
-	return send_or_queue(client, IPC_TYPE_execution_signal, &message, -1);
+	return ask(client, IPC_TYPE_execution_signal, &message, -1);
 }
 
 void supervisor_goodbye(struct supervisor_client *client)
@@ -227,14 +260,54 @@ static void take_posture(struct supervisor_client *client, struct channel_messag
 		client->handlers->on_posture(client->context, &message->body.profile_posture);
 }
 
+static void take_sandbox(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_sandbox)
+		client->handlers->on_sandbox(client->context, &message->body.sandbox_info);
+}
+
+static void take_checkpoint(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_checkpoint)
+		client->handlers->on_checkpoint(client->context, &message->body.checkpoint_info);
+}
+
+static void take_request_done(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_request_done)
+		client->handlers->on_request_done(client->context, &message->body.request_done);
+}
+
+static void take_changes(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_changes)
+		client->handlers->on_changes(client->context, &message->body.changes_started,
+					     message->fd_count > 0 ? channel_take_fd(message, 0)
+								   : -1);
+}
+
+static void take_changes_done(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_changes_done)
+		client->handlers->on_changes_done(client->context, &message->body.changes_done);
+}
+
 typedef void take(struct supervisor_client *client, struct channel_message *message);
 
 /* Every message that the table allows from the supervisor to a frontend. */
 static take *const takers[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_welcome] = take_welcome,           [IPC_TYPE_execution_refused] = take_refused,
-	[IPC_TYPE_execution_started] = take_started, [IPC_TYPE_execution_tty] = take_tty,
-	[IPC_TYPE_execution_done] = take_done,       [IPC_TYPE_policy_changed] = take_policy,
+	[IPC_TYPE_welcome] = take_welcome,
+	[IPC_TYPE_execution_refused] = take_refused,
+	[IPC_TYPE_execution_started] = take_started,
+	[IPC_TYPE_execution_tty] = take_tty,
+	[IPC_TYPE_execution_done] = take_done,
+	[IPC_TYPE_policy_changed] = take_policy,
 	[IPC_TYPE_profile_posture] = take_posture,
+	[IPC_TYPE_sandbox_info] = take_sandbox,
+	[IPC_TYPE_checkpoint_info] = take_checkpoint,
+	[IPC_TYPE_request_done] = take_request_done,
+	[IPC_TYPE_changes_started] = take_changes,
+	[IPC_TYPE_changes_done] = take_changes_done,
 };
 
 int supervisor_receive(struct supervisor_client *client)
@@ -244,7 +317,8 @@ int supervisor_receive(struct supervisor_client *client)
 
 	/* One execution that cannot be followed is no reason to lose the others. */
 	if (result == -EMFILE &&
-	    (message.type == IPC_TYPE_execution_started || message.type == IPC_TYPE_execution_tty))
+	    (message.type == IPC_TYPE_execution_started || message.type == IPC_TYPE_execution_tty ||
+	     message.type == IPC_TYPE_changes_started))
 		result = 1;
 	if (result != 1)
 		return result;

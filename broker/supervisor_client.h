@@ -36,6 +36,14 @@ struct supervisor_handlers {
 	/* Of a profile whose posture the welcome did not say, before the end of the first execution
 	 * in it. */
 	void (*on_posture)(void *context, const struct ipc_profile_posture *posture);
+	/* What answers a request about sandboxes that last; on_refused answers too. */
+	void (*on_sandbox)(void *context, const struct ipc_sandbox_info *info);
+	void (*on_checkpoint)(void *context, const struct ipc_checkpoint_info *info);
+	void (*on_request_done)(void *context, const struct ipc_request_done *done);
+	/* The read end of the records' pipe (common/changes.h): the handler owns it. -1 when there
+	 * is no room for it. */
+	void (*on_changes)(void *context, const struct ipc_changes_started *started, int records);
+	void (*on_changes_done)(void *context, const struct ipc_changes_done *done);
 };
 
 struct supervisor_queued;
@@ -74,6 +82,19 @@ int supervisor_execution_start(struct supervisor_client *client,
  * whatever it returns. */
 int supervisor_code_start(struct supervisor_client *client, const struct ipc_code_start *start,
 			  int code);
+
+/* Work on a file of a sandbox. It is an execution from then on. */
+int supervisor_file_start(struct supervisor_client *client, const struct ipc_file_start *start);
+
+/* Ask about sandboxes that last: see the messages in ipc.h, whose numbers are from the same range
+ * as those of executions. Errors as in supervisor_execution_start(). `chosen`, a sealed memfd,
+ * belongs to the client from this call on. */
+int supervisor_sandbox_new(struct supervisor_client *client, const struct ipc_sandbox_new *ask);
+int supervisor_sandbox_list(struct supervisor_client *client, const struct ipc_sandbox_list *ask);
+int supervisor_sandbox_end(struct supervisor_client *client, const struct ipc_sandbox_end *ask);
+int supervisor_checkpoint_do(struct supervisor_client *client, const struct ipc_checkpoint_do *ask);
+int supervisor_changes_start(struct supervisor_client *client, const struct ipc_changes_start *ask,
+			     int chosen);
 
 /* Have an execution killed; execution_done still follows. Never refused for lack of room in the
  * queue: say it once per execution. */

@@ -24,6 +24,7 @@ enum ipc_role {
 	IPC_SUPERVISOR,
 	IPC_FACTORY,
 	IPC_INIT,
+	IPC_LAYERS,
 	IPC_WORKLOAD, /* its first process, before it executes the workload's program */
 };
 
@@ -79,6 +80,21 @@ enum refusal {
 	REFUSAL_CWD,       /* not an absolute path */
 	REFUSAL_RESOURCES, /* detail: the system's error text */
 	REFUSAL_AUDIT,     /* its begin cannot be recorded; detail: what is wrong with the log */
+	REFUSAL_SANDBOX_UNKNOWN,    /* none has this id or name, for this owner */
+	REFUSAL_SANDBOX_BUSY,       /* something runs in it; detail: how many executions */
+	REFUSAL_SANDBOX_ELSEWHERE,  /* another supervisor has it */
+	REFUSAL_SANDBOX_DAMAGED,    /* detail: what is wrong with its files */
+	REFUSAL_SANDBOX_NAME,       /* the owner has one of that name; detail: its id */
+	REFUSAL_SANDBOX_PROFILE,    /* the profile keeps nothing, or is gone; detail: its name */
+	REFUSAL_SANDBOXES,          /* as many as the operator allows; detail: how many */
+	REFUSAL_DISK,               /* they use what the operator allows; detail: how much */
+	REFUSAL_WORKSPACE,          /* it may not be worked on; detail: the rule and the remedy */
+	REFUSAL_CHECKPOINT_UNKNOWN, /* detail: those that there are */
+	REFUSAL_CHECKPOINT_LIMIT,   /* CHECKPOINTS_MAX or LAYERS_MAX; detail: which */
+	REFUSAL_CHECKPOINT_NEEDED,  /* others are built on it; detail: which */
+	REFUSAL_APPLY,              /* the profile does not let this frontend apply */
+	REFUSAL_UNDO,               /* there is nothing to take back */
+	REFUSAL_STATE,              /* there is no place for lasting files; detail: why */
 	REFUSAL_COUNT
 };
 
@@ -135,6 +151,11 @@ struct ipc_supervisor_unaudited {
 	char problem[IPC_LIST_MAX]; /* why, as a phrase */
 };
 
+/* fds: the directory of what lasts, ours alone; msp-layers */
+struct ipc_supervisor_state {
+	char path[IPC_PATH_MAX]; /* of it, for messages */
+};
+
 /* fd: the service's listening SOCK_SEQPACKET socket */
 struct ipc_supervisor_listen {
 	uint32_t is_activated; /* 1: the service manager made it, and keeps it after us */
@@ -179,6 +200,26 @@ struct ipc_client_started {
 
 struct ipc_client_end {
 	uint32_t reason; /* enum client_end_reason */
+};
+
+/* Open a directory of the host that a sandbox shall work on, if the policy lets it: it meets
+ * nothing protected, and lies in a workspace. One of the next two answers. */
+struct ipc_workspace_ask {
+	uint32_t number;    /* of the question */
+	uint32_t is_person; /* 1: a person named it; else a model may have: what is open to it
+			     * without the operator's word is the directory msp was started in */
+	char path[IPC_PATH_MAX];
+};
+
+/* fd: O_PATH of it */
+struct ipc_workspace_open {
+	uint32_t number;
+	char path[IPC_PATH_MAX]; /* canonical */
+};
+
+struct ipc_workspace_bad {
+	uint32_t number;
+	char text[IPC_LIST_MAX]; /* the path, the rule and what helps */
 };
 
 /* What is in force around the workloads of a profile, as a probe measured it in its sandbox. */
@@ -261,6 +302,8 @@ struct ipc_execution_start {
 	uint32_t tty_rows; /* its size at first; 0: unknown */
 	uint32_t tty_columns;
 	char profile[IPC_NAME_MAX]; /* empty: the default one */
+	char sandbox[IPC_NAME_MAX]; /* id, or name of the owner's; empty: a new one, gone with it */
+	char owner[IPC_NAME_MAX];   /* whose sandboxes are meant; empty: the user's own */
 	char cwd[IPC_PATH_MAX];     /* empty: the profile's */
 	uint32_t argv_size;
 	uint8_t argv[IPC_ARGV_MAX]; /* NUL after each argument */
@@ -273,6 +316,8 @@ struct ipc_code_start {
 	uint64_t request;
 	uint32_t timeout_ms;
 	char profile[IPC_NAME_MAX]; /* empty: the default one */
+	char sandbox[IPC_NAME_MAX];
+	char owner[IPC_NAME_MAX];
 	char language[IPC_NAME_MAX];
 	char cwd[IPC_PATH_MAX];
 	uint32_t argv_size;
@@ -306,6 +351,110 @@ struct ipc_execution_signal {
 	uint32_t signal; /* one of IPC_SIGNALS */
 };
 
+/* Work on a file of a sandbox that lasts: an execution of msp-file in it, by the way of all others.
+ * Its stdin takes what is to be written, its stdout gives what was read (common/file_record.h). */
+struct ipc_file_start {
+	uint64_t request;
+	char sandbox[IPC_NAME_MAX];
+	char owner[IPC_NAME_MAX];
+	uint32_t argv_size;
+	uint8_t argv[IPC_PATH_MAX * 2]; /* arguments of msp-file, NUL after each, without argv[0] */
+};
+
+enum workspace_mode {
+	WORKSPACE_NONE = 0, /* an empty one of the sandbox's own */
+	WORKSPACE_COPY,     /* copy-on-write */
+	WORKSPACE_READ,
+	WORKSPACE_WRITE, /* the directory itself, if the operator allows that */
+	WORKSPACE_MODE_COUNT
+};
+
+/* sandbox_info answers, or execution_refused. */
+struct ipc_sandbox_new {
+	uint64_t request;
+	uint32_t workspace_mode;      /* enum workspace_mode */
+	uint32_t ttl_s;               /* 0: the profile's */
+	char profile[IPC_NAME_MAX];   /* empty: the default one */
+	char name[IPC_NAME_MAX];      /* for people, unique among the owner's; empty: none */
+	char owner[IPC_NAME_MAX];     /* empty: the user's own */
+	char workspace[IPC_PATH_MAX]; /* absolute path on the host; empty with NONE */
+};
+
+/* All of an owner's, in a sandbox_info each, then request_done. */
+struct ipc_sandbox_list {
+	uint64_t request;
+	uint32_t is_everybody; /* 1: of every owner; not for brokers */
+	char owner[IPC_NAME_MAX];
+};
+
+enum sandbox_end {
+	SANDBOX_END_STOP = 1, /* end what runs in it; its files stay */
+	SANDBOX_END_DESTROY,
+};
+
+/* request_done answers, or execution_refused. */
+struct ipc_sandbox_end {
+	uint64_t request;
+	uint32_t how; /* enum sandbox_end */
+	char sandbox[IPC_NAME_MAX];
+	char owner[IPC_NAME_MAX];
+};
+
+enum checkpoint_operation {
+	CHECKPOINT_SAVE = 1, /* checkpoint_info answers */
+	CHECKPOINT_LIST,     /* a checkpoint_info each, then request_done */
+	CHECKPOINT_ROLLBACK, /* request_done; what is not saved is gone */
+	CHECKPOINT_FORK,   /* sandbox_info of the new one, as it was at the checkpoint, or is now */
+	CHECKPOINT_DELETE, /* request_done; its files stay where others need them */
+	CHECKPOINT_OPERATION_COUNT
+};
+
+/* Refused while something runs in the sandbox, but for LIST. */
+struct ipc_checkpoint_do {
+	uint64_t request;
+	uint32_t operation;      /* enum checkpoint_operation */
+	uint32_t number;         /* of the checkpoint; 0: by name, or with FORK the present */
+	char name[IPC_NAME_MAX]; /* SAVE: of the new one; FORK: of the new sandbox; may be empty */
+	char of[IPC_NAME_MAX];   /* name of the checkpoint that is meant; empty: by number */
+	char sandbox[IPC_NAME_MAX];
+	char owner[IPC_NAME_MAX];
+};
+
+enum changes_operation {
+	CHANGES_DIFF = 1,
+	CHANGES_PREVIEW, /* what an apply would do */
+	CHANGES_APPLY,
+	CHANGES_UNDO, /* the last apply, where nobody has changed the files since */
+	CHANGES_OPERATION_COUNT
+};
+
+enum changes_conflict {
+	CONFLICT_REFUSE = 0, /* nothing is applied while there is one */
+	CONFLICT_OURS,       /* the sandbox's wins */
+	CONFLICT_THEIRS,     /* the host's stays, and the rest is applied */
+	CONFLICT_COUNT
+};
+
+enum changes_flag {
+	CHANGES_TEXT = 1,     /* DIFF, PREVIEW: with unified diffs */
+	CHANGES_HELD_TOO = 2, /* what the host may execute by itself is confirmed: apply it too */
+	CHANGES_FROM_CHECKPOINT = 4, /* DIFF: since the checkpoint `number`, not against the host */
+};
+
+/* fd: the chosen paths, relative to the workspace, NUL after each, sealed; empty: all.
+ * changes_started and changes_done answer, or execution_refused. */
+struct ipc_changes_start {
+	uint64_t request;
+	uint32_t operation; /* enum changes_operation */
+	uint32_t conflict;  /* enum changes_conflict */
+	uint32_t flags;     /* enum changes_flag */
+	uint32_t number;    /* of a checkpoint */
+	uint64_t skip;      /* DIFF, PREVIEW: changes to leave out at the beginning */
+	uint64_t most;      /* the same: how many to tell of; 0: all */
+	char sandbox[IPC_NAME_MAX];
+	char owner[IPC_NAME_MAX];
+};
+
 /* A broker's last word: its end is none of a crash. */
 struct ipc_goodbye {
 	uint32_t exit_code;
@@ -333,6 +482,56 @@ struct ipc_execution_tty {
 	uint64_t output_bytes; /* these: as in execution_started */
 	uint64_t log_bytes;
 	uint64_t wall_ms;
+};
+
+/* A sandbox that lasts, as it is now. Times are of the real clock, in seconds. */
+struct ipc_sandbox_info {
+	uint64_t request;
+	char id[IPC_ID_MAX];
+	char name[IPC_NAME_MAX];
+	char owner[IPC_NAME_MAX];
+	char profile[IPC_NAME_MAX];
+	char workspace[IPC_PATH_MAX];
+	uint32_t workspace_mode; /* enum workspace_mode */
+	uint32_t is_live;
+	uint32_t is_elsewhere; /* another supervisor has it */
+	uint32_t is_damaged;
+	uint32_t executions; /* that run in it now */
+	uint32_t checkpoints;
+	uint64_t created_s;
+	uint64_t used_s;
+	uint64_t expires_s;
+	uint64_t disk_bytes; /* of its own layers, when they were last counted */
+};
+
+struct ipc_checkpoint_info {
+	uint64_t request;
+	uint32_t number;     /* counted from 1, never given again in its sandbox */
+	uint32_t parent;     /* the checkpoint it was made on; 0: none */
+	uint32_t is_current; /* the sandbox's files are built on it */
+	uint64_t created_s;
+	char name[IPC_NAME_MAX];
+};
+
+/* fd: struct change_record (common/changes.h) after another */
+struct ipc_changes_started {
+	uint64_t request;
+};
+
+struct ipc_changes_done {
+	uint64_t request;
+	uint32_t error;     /* errno of a failure; 0: all of it was done and told */
+	uint32_t step;      /* enum changes_step of it */
+	uint32_t conflicts; /* these: how many changes */
+	uint32_t held;
+	uint32_t applied;
+	uint32_t told;
+	uint64_t total; /* changes that there are */
+};
+
+/* What was asked for has been done. */
+struct ipc_request_done {
+	uint64_t request;
 };
 
 /* fd: the sealed plan that holds for what is asked from now on; the rest as in the welcome. */
@@ -408,6 +607,22 @@ struct ipc_sandbox_cgroup {
 	uint32_t slot;
 };
 
+enum layer_role {
+	LAYER_LOWER = 1, /* the highest first */
+	LAYER_UPPER,
+	LAYER_WORK,
+	LAYER_READ,  /* alone: a directory to be bound, read-only */
+	LAYER_WRITE, /* the same, not read-only */
+	LAYER_ROLE_COUNT
+};
+
+/* fd: O_PATH of a directory from which a lasting place of the next sandbox_create is made */
+struct ipc_sandbox_layer {
+	uint32_t slot;
+	uint32_t mount; /* index of the profile's record, which has a place */
+	uint32_t role;  /* enum layer_role */
+};
+
 /* fd: the init's end of its channel */
 struct ipc_sandbox_create {
 	uint32_t slot;
@@ -427,9 +642,12 @@ struct ipc_sandbox_failed {
 	uint32_t error;
 };
 
+enum helper_kind { HELPER_BROKER = 0, HELPER_LAYERS, HELPER_KIND_COUNT };
+
 /* fds: image, stdin, stdout, stderr, the helper's channel */
 struct ipc_helper_start {
 	uint32_t slot;
+	uint32_t kind; /* enum helper_kind */
 };
 
 /* fd: pidfd of the helper */
@@ -439,6 +657,11 @@ struct ipc_helper_started {
 
 /* fds: stdin, stdout, stderr of the workload */
 struct ipc_spawn_stdio {
+	uint32_t slot;
+};
+
+/* fd: the program to execute, in place of what argv[0] names */
+struct ipc_spawn_image {
 	uint32_t slot;
 };
 
@@ -479,7 +702,8 @@ struct ipc_spawn_signal {
 	uint32_t signal;
 };
 
-/* Kill every process of this sandbox but its init. */
+/* Kill every process of this execution; without cgroups, where they cannot be told apart, what of
+ * it is known, and everything when nothing else runs in the sandbox. */
 struct ipc_spawn_kill {
 	uint32_t slot;
 };
@@ -520,6 +744,68 @@ struct ipc_spawn_done {
 	uint64_t peak_bytes;
 	uint32_t denials_size;
 	uint8_t denials[IPC_DENIALS_MAX]; /* struct denial[] */
+};
+
+enum layers_operation {
+	LAYERS_NOTE = 1, /* what the uppers' files are based on; counts bytes */
+	LAYERS_DIFF,
+	LAYERS_PREVIEW,
+	LAYERS_APPLY,
+	LAYERS_UNDO,
+	LAYERS_RECOVER, /* finish or undo what a journal says was interrupted */
+	LAYERS_MERGE,   /* several layers into one */
+	LAYERS_REMOVE,  /* a tree */
+	LAYERS_OPERATION_COUNT
+};
+
+enum layers_role {
+	LAYERS_HOST = 1, /* the workspace on the host */
+	LAYERS_LAYER,    /* a layer's directory (its places and its base), the highest first */
+	LAYERS_SINCE,    /* as LAYER: a layer that belongs to what is compared with */
+	LAYERS_JOURNAL,  /* the sandbox's directory for journals */
+	LAYERS_TARGET,   /* what is to be removed, or where merged layers go */
+	LAYERS_ROLE_COUNT
+};
+
+/* fd: O_PATH of a directory. */
+struct ipc_layers_directory {
+	uint32_t role; /* enum layers_role */
+};
+
+/* fd: the chosen paths, as in changes_start. The directories came before; it does this and ends. */
+struct ipc_layers_do {
+	uint8_t schema[IPC_SCHEMA_BYTES];
+	uint32_t operation; /* enum layers_operation */
+	uint32_t conflict;
+	uint32_t flags;
+	uint64_t skip;
+	uint64_t most;
+	uint64_t since_us;  /* real clock; NOTE: a file of the host that changed later has no
+			     * known base */
+	uint32_t held_size; /* patterns that the operator adds to what is held back */
+	uint8_t held[IPC_LIST_MAX]; /* NUL after each */
+};
+
+enum changes_step {
+	CHANGES_STEP_NONE,
+	CHANGES_STEP_READ,    /* reading the sandbox's or the host's files */
+	CHANGES_STEP_OUTPUT,  /* telling of them */
+	CHANGES_STEP_JOURNAL, /* writing down what will be done */
+	CHANGES_STEP_WRITE,   /* changing the host's files; what was begun is undone */
+	CHANGES_STEP_HELPER,  /* msp-layers did not say */
+	CHANGES_STEP_COUNT
+};
+
+struct ipc_layers_done {
+	uint32_t error;
+	uint32_t step; /* enum changes_step */
+	uint32_t conflicts;
+	uint32_t held;
+	uint32_t applied;
+	uint32_t told;
+	uint64_t total;
+	uint64_t bytes; /* NOTE, MERGE: of the layers, in blocks */
+	uint64_t inodes;
 };
 
 /* Room for any message. */

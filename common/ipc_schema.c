@@ -129,6 +129,8 @@ static const struct ipc_field ipc_execution_start_fields[] = {
 	FIELD(U32, ipc_execution_start, tty_rows),
 	FIELD(U32, ipc_execution_start, tty_columns),
 	FIELD(OPT, ipc_execution_start, profile),
+	FIELD(OPT, ipc_execution_start, sandbox),
+	FIELD(OPT, ipc_execution_start, owner),
 	FIELD(OPT, ipc_execution_start, cwd),
 	BYTES(ipc_execution_start, argv),
 	BYTES(ipc_execution_start, environment),
@@ -137,6 +139,8 @@ static const struct ipc_field ipc_code_start_fields[] = {
 	FIELD(U64, ipc_code_start, request),
 	FIELD(U32, ipc_code_start, timeout_ms),
 	FIELD(OPT, ipc_code_start, profile),
+	FIELD(OPT, ipc_code_start, sandbox),
+	FIELD(OPT, ipc_code_start, owner),
 	FIELD(STR, ipc_code_start, language),
 	FIELD(OPT, ipc_code_start, cwd),
 	BYTES(ipc_code_start, argv),
@@ -238,6 +242,7 @@ static const struct ipc_field ipc_sandbox_failed_fields[] = {
 };
 static const struct ipc_field ipc_helper_start_fields[] = {
 	FIELD(U32, ipc_helper_start, slot),
+	FIELD(U32, ipc_helper_start, kind),
 };
 static const struct ipc_field ipc_helper_started_fields[] = {
 	FIELD(U32, ipc_helper_started, slot),
@@ -297,6 +302,142 @@ static const struct ipc_field ipc_spawn_done_fields[] = {
 	FIELD(U64, ipc_spawn_done, cpu_us),
 	FIELD(U64, ipc_spawn_done, peak_bytes),
 	BYTES(ipc_spawn_done, denials),
+};
+static const struct ipc_field ipc_supervisor_state_fields[] = {
+	FIELD(STR, ipc_supervisor_state, path),
+};
+static const struct ipc_field ipc_workspace_ask_fields[] = {
+	FIELD(U32, ipc_workspace_ask, number),
+	FIELD(U32, ipc_workspace_ask, is_person),
+	FIELD(STR, ipc_workspace_ask, path),
+};
+static const struct ipc_field ipc_workspace_open_fields[] = {
+	FIELD(U32, ipc_workspace_open, number),
+	FIELD(STR, ipc_workspace_open, path),
+};
+static const struct ipc_field ipc_workspace_bad_fields[] = {
+	FIELD(U32, ipc_workspace_bad, number),
+	FIELD(STR, ipc_workspace_bad, text),
+};
+static const struct ipc_field ipc_file_start_fields[] = {
+	FIELD(U64, ipc_file_start, request),
+	FIELD(STR, ipc_file_start, sandbox),
+	FIELD(OPT, ipc_file_start, owner),
+	BYTES(ipc_file_start, argv),
+};
+static const struct ipc_field ipc_sandbox_new_fields[] = {
+	FIELD(U64, ipc_sandbox_new, request),
+	FIELD(U32, ipc_sandbox_new, workspace_mode),
+	FIELD(U32, ipc_sandbox_new, ttl_s),
+	FIELD(OPT, ipc_sandbox_new, profile),
+	FIELD(OPT, ipc_sandbox_new, name),
+	FIELD(OPT, ipc_sandbox_new, owner),
+	FIELD(OPT, ipc_sandbox_new, workspace),
+};
+static const struct ipc_field ipc_sandbox_list_fields[] = {
+	FIELD(U64, ipc_sandbox_list, request),
+	FIELD(U32, ipc_sandbox_list, is_everybody),
+	FIELD(OPT, ipc_sandbox_list, owner),
+};
+static const struct ipc_field ipc_sandbox_end_fields[] = {
+	FIELD(U64, ipc_sandbox_end, request),
+	FIELD(U32, ipc_sandbox_end, how),
+	FIELD(STR, ipc_sandbox_end, sandbox),
+	FIELD(OPT, ipc_sandbox_end, owner),
+};
+static const struct ipc_field ipc_checkpoint_do_fields[] = {
+	FIELD(U64, ipc_checkpoint_do, request),
+	FIELD(U32, ipc_checkpoint_do, operation),
+	FIELD(U32, ipc_checkpoint_do, number),
+	FIELD(OPT, ipc_checkpoint_do, name),
+	FIELD(OPT, ipc_checkpoint_do, of),
+	FIELD(STR, ipc_checkpoint_do, sandbox),
+	FIELD(OPT, ipc_checkpoint_do, owner),
+};
+static const struct ipc_field ipc_changes_start_fields[] = {
+	FIELD(U64, ipc_changes_start, request),
+	FIELD(U32, ipc_changes_start, operation),
+	FIELD(U32, ipc_changes_start, conflict),
+	FIELD(U32, ipc_changes_start, flags),
+	FIELD(U32, ipc_changes_start, number),
+	FIELD(U64, ipc_changes_start, skip),
+	FIELD(U64, ipc_changes_start, most),
+	FIELD(STR, ipc_changes_start, sandbox),
+	FIELD(OPT, ipc_changes_start, owner),
+};
+static const struct ipc_field ipc_sandbox_info_fields[] = {
+	FIELD(U64, ipc_sandbox_info, request),
+	FIELD(STR, ipc_sandbox_info, id),
+	FIELD(OPT, ipc_sandbox_info, name),
+	FIELD(OPT, ipc_sandbox_info, owner),
+	FIELD(STR, ipc_sandbox_info, profile),
+	FIELD(OPT, ipc_sandbox_info, workspace),
+	FIELD(U32, ipc_sandbox_info, workspace_mode),
+	FIELD(U32, ipc_sandbox_info, is_live),
+	FIELD(U32, ipc_sandbox_info, is_elsewhere),
+	FIELD(U32, ipc_sandbox_info, is_damaged),
+	FIELD(U32, ipc_sandbox_info, executions),
+	FIELD(U32, ipc_sandbox_info, checkpoints),
+	FIELD(U64, ipc_sandbox_info, created_s),
+	FIELD(U64, ipc_sandbox_info, used_s),
+	FIELD(U64, ipc_sandbox_info, expires_s),
+	FIELD(U64, ipc_sandbox_info, disk_bytes),
+};
+static const struct ipc_field ipc_checkpoint_info_fields[] = {
+	FIELD(U64, ipc_checkpoint_info, request),
+	FIELD(U32, ipc_checkpoint_info, number),
+	FIELD(U32, ipc_checkpoint_info, parent),
+	FIELD(U32, ipc_checkpoint_info, is_current),
+	FIELD(U64, ipc_checkpoint_info, created_s),
+	FIELD(OPT, ipc_checkpoint_info, name),
+};
+static const struct ipc_field ipc_changes_started_fields[] = {
+	FIELD(U64, ipc_changes_started, request),
+};
+static const struct ipc_field ipc_changes_done_fields[] = {
+	FIELD(U64, ipc_changes_done, request),
+	FIELD(U32, ipc_changes_done, error),
+	FIELD(U32, ipc_changes_done, step),
+	FIELD(U32, ipc_changes_done, conflicts),
+	FIELD(U32, ipc_changes_done, held),
+	FIELD(U32, ipc_changes_done, applied),
+	FIELD(U32, ipc_changes_done, told),
+	FIELD(U64, ipc_changes_done, total),
+};
+static const struct ipc_field ipc_request_done_fields[] = {
+	FIELD(U64, ipc_request_done, request),
+};
+static const struct ipc_field ipc_sandbox_layer_fields[] = {
+	FIELD(U32, ipc_sandbox_layer, slot),
+	FIELD(U32, ipc_sandbox_layer, mount),
+	FIELD(U32, ipc_sandbox_layer, role),
+};
+static const struct ipc_field ipc_spawn_image_fields[] = {
+	FIELD(U32, ipc_spawn_image, slot),
+};
+static const struct ipc_field ipc_layers_directory_fields[] = {
+	FIELD(U32, ipc_layers_directory, role),
+};
+static const struct ipc_field ipc_layers_do_fields[] = {
+	FIELD(RAW, ipc_layers_do, schema),
+	FIELD(U32, ipc_layers_do, operation),
+	FIELD(U32, ipc_layers_do, conflict),
+	FIELD(U32, ipc_layers_do, flags),
+	FIELD(U64, ipc_layers_do, skip),
+	FIELD(U64, ipc_layers_do, most),
+	FIELD(U64, ipc_layers_do, since_us),
+	BYTES(ipc_layers_do, held),
+};
+static const struct ipc_field ipc_layers_done_fields[] = {
+	FIELD(U32, ipc_layers_done, error),
+	FIELD(U32, ipc_layers_done, step),
+	FIELD(U32, ipc_layers_done, conflicts),
+	FIELD(U32, ipc_layers_done, held),
+	FIELD(U32, ipc_layers_done, applied),
+	FIELD(U32, ipc_layers_done, told),
+	FIELD(U64, ipc_layers_done, total),
+	FIELD(U64, ipc_layers_done, bytes),
+	FIELD(U64, ipc_layers_done, inodes),
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

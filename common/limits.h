@@ -24,6 +24,9 @@
 /* Names of profiles and languages. */
 #define IPC_NAME_MAX 64
 
+/* A sandbox's or layer's id and its NUL: 128 random bits in Crockford's base 32. */
+#define IPC_ID_MAX 27
+
 /* Lists of names (profiles, languages) and the detail of a refusal. */
 #define IPC_LIST_MAX 1024
 
@@ -49,6 +52,23 @@
 
 /* Clients of one supervisor at once: each has a broker of its own. */
 #define FRONTENDS_MAX 64
+
+/* Sandboxes that last, of one user, at most: the size of the table of those in use. */
+#define SANDBOXES_MAX 1024
+
+/* Executions of one sandbox at once. */
+#define SANDBOX_EXECUTIONS_MAX 16
+
+/* Places of a profile whose files last: /workspace, /home/agent and what the operator adds. */
+#define PLACES_MAX 8
+
+/* Layers of a sandbox, all branches together, and those below one another. Overlayfs takes 500;
+ * each costs a lookup, a descriptor and a message per place at a start. */
+#define LAYERS_MAX 128
+#define LAYERS_DEEP_MAX 32
+
+/* Checkpoints of a sandbox. */
+#define CHECKPOINTS_MAX 64
 
 /* Policies in use at once: the one in force, and those that executions began under before it. */
 #define GENERATIONS_MAX 8

@@ -12,8 +12,8 @@
 
 #include "common/kernel.h"
 
-_Static_assert(sizeof(struct plan_header) == 72, "no padding");
-_Static_assert(sizeof(struct plan_mount) == 56, "no padding");
+_Static_assert(sizeof(struct plan_header) == 88, "no padding");
+_Static_assert(sizeof(struct plan_mount) == 64, "no padding");
 _Static_assert(sizeof(struct plan_rule) == 24, "no padding");
 _Static_assert(sizeof(struct plan_language) == 32, "no padding");
 _Static_assert(sizeof(struct plan_rlimit) == 16, "no padding");

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 3U
+#define PLAN_VERSION 4U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
@@ -48,6 +48,9 @@ struct plan_header {
 	uint32_t protect, protect_size;       /* what must not be, beyond the usual */
 	uint32_t limits_fallback;             /* 1: LIMITS_FALLBACK is accepted */
 	uint32_t audit_optional;              /* 1: what cannot be audited may run */
+	uint32_t sandboxes_max;               /* that last, of the user; at most SANDBOXES_MAX */
+	uint32_t reserved;
+	uint64_t sandboxes_bytes; /* that all of them may take on disk; 0: no such limit */
 };
 
 /* Where the operator said it; file 0: nowhere, it follows from the program itself. */
@@ -126,7 +129,13 @@ struct plan_mount {
 	uint64_t attributes;            /* MOUNT_ATTR_*, for the kinds that mount */
 	uint64_t device;                /* as makedev(3) gives it */
 	struct plan_origin origin;
+	uint32_t place; /* name under which a sandbox that lasts keeps what is written here, for
+			 * TMPFS and BIND; 0: it keeps nothing of it */
+	uint32_t reserved;
 };
+
+/* The place that the workspace of the host is shown at. */
+#define PLAN_PLACE_WORKSPACE "workspace"
 
 /* A Landlock path rule; a path that does not exist in the sandbox is left out. */
 struct plan_rule {
@@ -157,6 +166,14 @@ enum plan_network {
 	PLAN_NETWORK_NONE = 1, /* no TCP at all: Landlock handles it and allows no port */
 	PLAN_NETWORK_LOOPBACK, /* the network namespace, with nothing but loopback, is the wall */
 	PLAN_NETWORK_COUNT,
+};
+
+/* Who may bring a sandbox's changes to the host. */
+enum plan_apply {
+	PLAN_APPLY_PERSON = 0, /* a person at the command line */
+	PLAN_APPLY_ASK,        /* an agent, when its client's user agrees to it each time */
+	PLAN_APPLY_AGENT,      /* an agent, but for what the host executes by itself: as ASK */
+	PLAN_APPLY_COUNT
 };
 
 struct plan_profile {
@@ -202,6 +219,17 @@ struct plan_profile {
 	uint32_t wall_default_ms;
 	uint32_t wall_max_ms;
 	uint32_t stack_bytes; /* RLIMIT_STACK */
+
+	/* Of sandboxes that last. */
+	uint64_t disk_bytes;      /* that the layers of one may take */
+	uint64_t disk_inodes;     /* the same in files and directories */
+	uint32_t idle_s;          /* without an execution for so long, its processes end */
+	uint32_t ttl_default_s;   /* it is removed so long after its last use */
+	uint32_t ttl_max_s;       /* most that may be asked for */
+	uint32_t workspace_mode;  /* most that may be asked for: enum workspace_mode */
+	uint32_t apply;           /* enum plan_apply */
+	uint32_t held, held_size; /* patterns of what the host executes, beyond the usual */
+	uint32_t reserved_lasting;
 };
 
 struct plan {

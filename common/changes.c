@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/changes.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	char letter;
+} kinds[CHANGE_KIND_COUNT] = {
+	[CHANGE_NONE] = { "none", ' ' },
+#define CHANGE(name_, text_, letter_) [CHANGE_##name_] = { text_, letter_ },
+#include "common/changes.def"
+#undef CHANGE
+};
+
+const char *change_kind_name(uint32_t kind)
+{
+	return kinds[kind < CHANGE_KIND_COUNT ? kind : CHANGE_NONE].name;
+}
+
+char change_kind_letter(uint32_t kind)
+{
+	return kinds[kind < CHANGE_KIND_COUNT ? kind : CHANGE_NONE].letter;
+}
+
+static bool is_record(const struct change_record *record)
+{
+	return record->kind != CHANGE_NONE && record->kind < CHANGE_KIND_COUNT &&
+	       (record->flags & ~(uint32_t)CHANGE_FLAGS) == 0 && record->path_size > 0 &&
+	       record->path_size < IPC_PATH_MAX && record->old_path_size < IPC_PATH_MAX &&
+	       record->link_size < IPC_PATH_MAX && record->patch_size <= CHANGE_TEXT_MAX &&
+	       (record->kind == CHANGE_RENAMED) == (record->old_path_size > 0);
+}
+
+/* A path with a NUL would be two to whoever prints it. */
+static bool are_paths(const struct change *change)
+{
+	return !memchr(change->path, 0, change->is.path_size) &&
+	       !memchr(change->old_path, 0, change->is.old_path_size) &&
+	       !memchr(change->link, 0, change->is.link_size);
+}
+
+long changes_read(const uint8_t *bytes, size_t size, struct change *ret)
+{
+	struct change change;
+	size_t whole = sizeof(change.is);
+
+	if (size < whole)
+		return 0;
+	memcpy(&change.is, bytes, sizeof(change.is));
+	if (!is_record(&change.is))
+		return -EBADMSG;
+	change.path = bytes + whole;
+	change.old_path = change.path + change.is.path_size;
+	change.link = change.old_path + change.is.old_path_size;
+	change.patch = change.link + change.is.link_size;
+	whole += (size_t)change.is.path_size + change.is.old_path_size + change.is.link_size +
+		 change.is.patch_size;
+	if (size < whole)
+		return 0;
+	if (!are_paths(&change))
+		return -EBADMSG;
+	*ret = change;
+	return (long)whole;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What msp-layers tells of a sandbox's changes, one record after another over a pipe, and its
+ * reader in the frontends. A record is this head and then its texts, without terminators: path, old
+ * path, link, patch. Paths are relative to the workspace and any bytes but NUL; whoever shows one
+ * escapes it.
+ */
+#ifndef COMMON_CHANGES_H
+#define COMMON_CHANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/limits.h"
+
+enum change_kind {
+	CHANGE_NONE,
+#define CHANGE(name, text, letter) CHANGE_##name,
+#include "common/changes.def"
+#undef CHANGE
+	CHANGE_KIND_COUNT
+};
+
+enum change_flag {
+	CHANGE_IS_DIRECTORY = 1,
+	CHANGE_IS_BINARY = 2,    /* no patch: it is no text */
+	CHANGE_IS_LARGE = 4,     /* no patch: beyond CHANGE_TEXT_MAX */
+	CHANGE_IS_HELD = 8,      /* the host may execute it by itself: waits for a word */
+	CHANGE_IS_CONFLICT = 16, /* the host's is not what the sandbox's is based on */
+	CHANGE_IS_STRIPPED = 32, /* set-ID bits or capabilities do not go along */
+	CHANGE_IS_REFUSED = 64,  /* a device, socket or FIFO: it is never applied */
+	CHANGE_IS_APPLIED = 128,
+	CHANGE_IS_UNDONE = 256,
+	CHANGE_FLAGS = 511,
+};
+
+/* A file of which a patch is made, and a patch, at most. */
+#define CHANGE_TEXT_MAX (4U << 20)
+
+struct change_record {
+	uint32_t kind;               /* enum change_kind */
+	uint32_t flags;              /* enum change_flag */
+	uint32_t old_mode, new_mode; /* as in stat; 0: there is none */
+	uint64_t old_size, new_size;
+	uint32_t path_size;     /* 1 to IPC_PATH_MAX - 1 */
+	uint32_t old_path_size; /* RENAMED: where it was; else 0 */
+	uint32_t link_size;     /* of a symbolic link: where it points to now */
+	uint32_t patch_size;    /* unified, as git diff prints it with its head; 0: none */
+};
+
+/* A record with its texts, in the reader's memory. */
+struct change {
+	struct change_record is;
+	const uint8_t *path, *old_path, *link, *patch;
+};
+
+/*
+ * The record at the beginning of `size` bytes. Returns how many it takes; 0: more bytes are needed;
+ * -EBADMSG: it is none, and nothing behind it can be read.
+ */
+long changes_read(const uint8_t *bytes, size_t size, struct change *ret);
+
+/* The name of a kind, and its letter. Static storage. */
+const char *change_kind_name(uint32_t kind);
+char change_kind_letter(uint32_t kind);
+
+#endif

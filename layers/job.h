@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * msp-layers: one piece of work on a sandbox's layers, asked for over descriptor 3, told of on
+ * descriptor 1, and the end. Each operation is a function of this table (job.c); none trusts what
+ * it reads in the directories.
+ */
+#ifndef LAYERS_JOB_H
+#define LAYERS_JOB_H
+
+#include "common/ipc.h"
+#include "layers/tree.h"
+
+struct job {
+	struct job_directories directories;
+	const struct ipc_layers_do *ask;
+	const char *chosen; /* paths with a NUL after each */
+	size_t chosen_size; /* 0: all */
+	int output;         /* change records; -1: nobody reads */
+	struct ipc_layers_done done;
+};
+
+/* Each sets `job->done`; 0 or -errno, which is set there too. */
+int job_note(struct job *job);
+int job_diff(struct job *job);
+int job_preview(struct job *job);
+int job_apply(struct job *job);
+int job_undo(struct job *job);
+int job_recover(struct job *job);
+int job_merge(struct job *job);
+int job_remove(struct job *job);
+
+/* Write a record with its texts. 0 or -errno. */
+struct difference;
+int job_tell(struct job *job, const struct difference *difference, const char *link,
+	     const uint8_t *patch, size_t patch_size);
+
+/* Is this path among the chosen ones, or beneath one? */
+bool job_is_chosen(const struct job *job, const char *path);
+
+#endif
