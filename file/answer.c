@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "answer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+void answer_bytes(const void *bytes, size_t size)
+{
+	if (fd_write_all(STDOUT_FILENO, bytes, size) != 0)
+		_exit(1); /* nobody is there to be told */
+}
+
+void answer_begin(struct file_head head)
+{
+	head.magic = FILE_MAGIC;
+	answer_bytes(&head, sizeof(head));
+}
+
+void answer_end(struct file_head head, const char *text)
+{
+	head.text_size = (uint32_t)strlen(text);
+	answer_begin(head);
+	answer_bytes(text, head.text_size);
+	_exit(0);
+}
+
+void answer_problem(enum file_problem problem)
+{
+	const struct file_head head = { .problem = problem,
+					.error = problem == FILE_ERROR ? (uint32_t)errno : 0 };
+
+	answer_end(head, "");
+}
+
+uint64_t answer_number(const char *text)
+{
+	char *end;
+	unsigned long long number;
+
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (errno != 0 || *text < '0' || *text > '9' || *end != '\0')
+		answer_problem(FILE_MISUSED);
+	return number;
+}
+
+/* Why a path leads to nothing. */
+static void explain_missing(const char *path) __attribute__((noreturn));
+static void explain_missing(const char *path)
+{
+	struct file_head head = { .problem = FILE_DANGLING };
+	char target[4096];
+	ssize_t size;
+
+	if (errno != ENOENT)
+		answer_problem(FILE_ERROR);
+	size = readlink(path, target, sizeof(target) - 1);
+	if (size < 0) {
+		errno = ENOENT;
+		answer_problem(FILE_ERROR);
+	}
+	target[size] = '\0';
+	answer_end(head, target);
+}
+
+int answer_open(const char *path, struct stat *ret)
+{
+	int file;
+
+	if (stat(path, ret) != 0)
+		explain_missing(path);
+	if (!S_ISREG(ret->st_mode))
+		answer_end((struct file_head){ .problem = FILE_NOT_REGULAR, .mode = ret->st_mode },
+			   "");
+	/* What it is may have changed: a FIFO in its place does not block. */
+	file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (file < 0 || fstat(file, ret) != 0)
+		answer_problem(FILE_ERROR);
+	if (!S_ISREG(ret->st_mode))
+		answer_end((struct file_head){ .problem = FILE_NOT_REGULAR, .mode = ret->st_mode },
+			   "");
+	return file;
+}

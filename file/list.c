@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * list PATH DEPTH SKIP MOST PATTERN: what is in a directory, and in those below it. Symbolic links
+ * are told of, not followed. The order is fixed, so that a list can be gone on with.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "answer.h"
+#include "common/fd.h"
+
+static struct {
+	uint64_t depth;
+	uint64_t skip;
+	uint64_t most;
+	const char *pattern; /* NULL: everything */
+	bool is_more;
+	char path[PATH_MAX]; /* of what is looked at, below the listed directory */
+} list;
+
+struct names {
+	char **list;
+	size_t count;
+};
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add(struct names *names, const char *name)
+{
+	if ((names->count & (names->count + 1)) == 0 || !names->list) { /* 0, 1, 3, 7, ... */
+		names->list = realloc(names->list, (2 * names->count + 2) * sizeof(char *));
+		if (!names->list)
+			_exit(1); /* the head is said; a list without its last entry is cut off */
+	}
+	names->list[names->count] = strdup(name);
+	if (!names->list[names->count++])
+		_exit(1);
+}
+
+static bool is_dot(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Takes `folder`. False: it could not be read. */
+static bool read_names(int folder, struct names *ret)
+{
+	DIR *stream = fdopendir(folder);
+	const struct dirent *entry;
+
+	if (!stream) {
+		fd_close(&folder);
+		return false;
+	}
+	while ((entry = readdir(stream))) {
+		if (!is_dot(entry->d_name))
+			add(ret, entry->d_name);
+	}
+	(void)closedir(stream);
+	if (ret->count > 0)
+		qsort(ret->list, ret->count, sizeof(char *), compare);
+	return true;
+}
+
+static void free_names(struct names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->list[i]);
+	free(names->list);
+}
+
+/* A pattern without '/' is of the last name; ** stands for any number of directories. */
+static bool is_wanted(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!list.pattern)
+		return true;
+	if (!strchr(list.pattern, '/'))
+		return fnmatch(list.pattern, slash ? slash + 1 : path, 0) == 0;
+	if (strncmp(list.pattern, "**/", 3) == 0 && fnmatch(list.pattern + 3, path, 0) == 0)
+		return true;
+	return fnmatch(list.pattern, path, strstr(list.pattern, "**") ? 0 : FNM_PATHNAME) == 0;
+}
+
+static void tell(int folder, const char *name, const struct stat *status, uint32_t flags)
+{
+	static char link[PATH_MAX];
+	struct file_entry entry = { .mode = status->st_mode,
+				    .flags = flags,
+				    .size = (uint64_t)status->st_size,
+				    .modified_s = status->st_mtime,
+				    .path_size = (uint32_t)strlen(list.path) };
+	ssize_t size = 0;
+
+	if (S_ISLNK(status->st_mode))
+		size = readlinkat(folder, name, link, sizeof(link));
+	entry.link_size = size > 0 ? (uint32_t)size : 0;
+	answer_bytes(&entry, sizeof(entry));
+	answer_bytes(list.path, entry.path_size);
+	answer_bytes(link, entry.link_size);
+}
+
+/* Is it this page's? */
+static bool count_one(void)
+{
+	if (list.skip > 0) {
+		list.skip--;
+		return false;
+	}
+	if (list.most == 0) {
+		list.is_more = true;
+		return false;
+	}
+	list.most--;
+	return true;
+}
+
+static void walk(int folder, uint64_t depth);
+
+static void look_at(int folder, const char *name, uint64_t depth)
+{
+	struct stat status;
+	int below = -1;
+
+	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+		return; /* it is gone meanwhile */
+	if (S_ISDIR(status.st_mode))
+		below = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (is_wanted(list.path) && count_one())
+		tell(folder, name, &status,
+		     S_ISDIR(status.st_mode) && below < 0 ? FILE_ENTRY_UNREADABLE : 0);
+	if (below >= 0 && depth > 1 && !list.is_more)
+		walk(below, depth - 1);
+	else
+		fd_close(&below);
+}
+
+/* Takes `folder`, and one descriptor more for each level below it: FILE_DEPTH_MAX bounds them. */
+static void walk(int folder, uint64_t depth)
+{
+	const size_t length = strlen(list.path);
+	struct names names = { NULL, 0 };
+	int own = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+
+	if (!read_names(folder, &names) || own < 0) {
+		fd_close(&own);
+		free_names(&names);
+		return;
+	}
+	for (size_t i = 0; i < names.count && !list.is_more; i++) {
+		const size_t size = strlen(names.list[i]);
+
+		if (length + size + 2 > sizeof(list.path))
+			continue; /* no path can name it either */
+		list.path[length] = '/';
+		memcpy(list.path + length + (length > 0), names.list[i], size + 1);
+		look_at(own, names.list[i], depth);
+		list.path[length] = '\0';
+	}
+	fd_close(&own);
+	free_names(&names);
+}
+
+void command_list(char **arguments)
+{
+	struct file_head head = { .problem = FILE_DONE };
+	const struct file_entry last = { .mode = 0 };
+	struct file_entry end = last;
+	struct stat status;
+	int folder;
+
+	list.depth = answer_number(arguments[1]);
+	list.skip = answer_number(arguments[2]);
+	list.most = answer_number(arguments[3]);
+	list.pattern = arguments[4][0] ? arguments[4] : NULL;
+	if (list.depth == 0 || list.depth > FILE_DEPTH_MAX)
+		answer_problem(FILE_MISUSED);
+	folder = open(arguments[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0 || fstat(folder, &status) != 0)
+		answer_problem(FILE_ERROR);
+	head.mode = status.st_mode;
+	answer_begin(head);
+	walk(folder, list.depth);
+	end.flags = list.is_more ? FILE_ENTRY_MORE : 0;
+	answer_bytes(&end, sizeof(end));
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * msp-file: works on one file or directory inside a sandbox, as any other workload of it: what it
+ * may not, the tools that ask for it may not. common/file_record.h has what it answers.
+ */
+#include <string.h>
+
+#include "answer.h"
+
+static const struct {
+	const char *name;
+	int arguments;
+	void (*run)(char **arguments);
+} commands[] = {
+	{ "read", 3, command_read },   /* PATH OFFSET LENGTH */
+	{ "write", 2, command_write }, /* PATH create|overwrite|append */
+	{ "edit", 2, command_edit },   /* PATH OLD_SIZE; old and new text on the standard input */
+	{ "list", 5, command_list },   /* PATH DEPTH SKIP MOST PATTERN */
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(argv[1], commands[i].name) != 0 || argc != commands[i].arguments + 2)
+			continue;
+		commands[i].run(argv + 2);
+		return 0;
+	}
+	answer_problem(FILE_MISUSED);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * write PATH create|overwrite|append, edit PATH OLD_SIZE: the file is the old one or the new one,
+ * never in between. The new one is written beside it and takes its name.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "answer.h"
+#include "common/fd.h"
+
+#define NOREPLACE 1U /* RENAME_NOREPLACE of linux/fs.h, since Linux 3.15 */
+
+/* The mode of a file that was not there; the umask takes of it. */
+#define NEW_MODE 0666
+
+/* Where the new file lies until it takes its name. */
+static struct {
+	char path[PATH_MAX];   /* that it will have: of what a symbolic link leads to */
+	char beside[PATH_MAX]; /* empty: there is none */
+	struct stat old;
+	bool was_there;
+} target;
+
+static void give_up(enum file_problem problem) __attribute__((noreturn));
+static void give_up(enum file_problem problem)
+{
+	const int error = errno;
+
+	if (target.beside[0])
+		(void)unlink(target.beside); /* it is nobody's but ours */
+	errno = error;
+	answer_problem(problem);
+}
+
+/* Directories that the path needs. */
+static void make_parents(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(path, 0777) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+			answer_problem(FILE_ERROR);
+		*slash = '/'; /* one that is missing still is told by who opens the file */
+	}
+}
+
+static void find_target(const char *path)
+{
+	if (strlen(path) >= sizeof(target.path)) {
+		errno = ENAMETOOLONG;
+		answer_problem(FILE_ERROR);
+	}
+	if (realpath(path, target.path)) {
+		if (stat(target.path, &target.old) != 0)
+			answer_problem(FILE_ERROR);
+		target.was_there = true;
+		if (!S_ISREG(target.old.st_mode))
+			answer_end((struct file_head){ .problem = FILE_NOT_REGULAR,
+						       .mode = target.old.st_mode },
+				   "");
+		return;
+	}
+	if (errno != ENOENT)
+		answer_problem(FILE_ERROR);
+	(void)snprintf(target.path, sizeof(target.path), "%s", path);
+	if (lstat(path, &target.old) == 0)
+		(void)answer_open(path, &target.old); /* a link to nothing: it says so and ends */
+	make_parents(target.path);
+}
+
+static int open_beside(void)
+{
+	const char *slash = strrchr(target.path, '/');
+	const int folder = slash ? (int)(slash - target.path) + 1 : 0;
+	unsigned long long number;
+	int file;
+
+	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+		answer_problem(FILE_ERROR);
+	if (snprintf(target.beside, sizeof(target.beside), "%.*s.msp-%016llx", folder, target.path,
+		     number) >= (int)sizeof(target.beside)) {
+		target.beside[0] = '\0';
+		errno = ENAMETOOLONG;
+		answer_problem(FILE_ERROR);
+	}
+	file = open(target.beside, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, NEW_MODE);
+	if (file < 0) {
+		target.beside[0] = '\0';
+		answer_problem(FILE_ERROR);
+	}
+	return file;
+}
+
+static uint64_t copy(int from, int to)
+{
+	static char bytes[65536];
+	uint64_t copied = 0;
+
+	for (;;) {
+		const ssize_t got = read(from, bytes, sizeof(bytes));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got == 0)
+			return copied;
+		if (got > 0)
+			errno = -fd_write_all(to, bytes, (size_t)got);
+		if (got < 0 || errno != 0)
+			give_up(FILE_ERROR);
+		copied += (uint64_t)got;
+	}
+}
+
+/* Let the file beside take the name. */
+static void finish(int file, uint64_t count, bool is_new) __attribute__((noreturn));
+static void finish(int file, uint64_t count, bool is_new)
+{
+	struct file_head head = { .problem = FILE_DONE, .count = count };
+	struct stat status;
+
+	if ((target.was_there && fchmod(file, target.old.st_mode & 0777) != 0) ||
+	    fstat(file, &status) != 0)
+		give_up(FILE_ERROR);
+	if (syscall(SYS_renameat2, AT_FDCWD, target.beside, AT_FDCWD, target.path,
+		    is_new ? NOREPLACE : 0) != 0)
+		give_up(is_new && errno == EEXIST ? FILE_EXISTS : FILE_ERROR);
+	head.mode = status.st_mode;
+	head.size = (uint64_t)status.st_size;
+	answer_end(head, "");
+}
+
+void command_write(char **arguments)
+{
+	const bool is_new = strcmp(arguments[1], "create") == 0;
+	const bool is_append = strcmp(arguments[1], "append") == 0;
+	int file;
+
+	if (!is_new && !is_append && strcmp(arguments[1], "overwrite") != 0)
+		answer_problem(FILE_MISUSED);
+	find_target(arguments[0]);
+	if (is_new && target.was_there)
+		answer_problem(FILE_EXISTS);
+	file = open_beside();
+	if (is_append && target.was_there) {
+		int old = answer_open(target.path, &target.old);
+
+		(void)copy(old, file);
+		fd_close(&old);
+	}
+	finish(file, copy(STDIN_FILENO, file), is_new);
+}
+
+/* All that comes from `from`, with a NUL behind it. */
+static char *read_all(int from, size_t *ret_size)
+{
+	size_t size = 0;
+	char *bytes = malloc(FILE_EDIT_MAX + 2);
+
+	if (!bytes)
+		answer_problem(FILE_ERROR);
+	while (size <= FILE_EDIT_MAX) {
+		const ssize_t got = read(from, bytes + size, FILE_EDIT_MAX + 1 - size);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			answer_problem(FILE_ERROR);
+		if (got == 0)
+			break;
+		size += (size_t)got;
+	}
+	if (size > FILE_EDIT_MAX)
+		answer_end((struct file_head){ .problem = FILE_TOO_LARGE, .size = size }, "");
+	*ret_size = size;
+	return bytes;
+}
+
+/* How often `old` occurs, and where first; occurrences may overlap. */
+static uint64_t find_all(const char *text, size_t size, const char *old, size_t old_size,
+			 const char **ret_first)
+{
+	uint64_t count = 0;
+	const char *at = text;
+
+	while ((at = memmem(at, size - (size_t)(at - text), old, old_size))) {
+		if (count++ == 0)
+			*ret_first = at;
+		at++;
+	}
+	return count;
+}
+
+void command_edit(char **arguments)
+{
+	const uint64_t old_size = answer_number(arguments[1]);
+	struct file_head head = { .problem = FILE_NO_MATCH };
+	const char *at = NULL;
+	size_t given_size;
+	size_t size;
+	char *given = read_all(STDIN_FILENO, &given_size);
+	char *text;
+	int file;
+
+	if (old_size == 0 || old_size > given_size)
+		answer_problem(FILE_MISUSED);
+	file = answer_open(arguments[0], &target.old);
+	text = read_all(file, &size);
+	fd_close(&file);
+	head.count = find_all(text, size, given, old_size, &at);
+	if (head.count != 1) {
+		head.problem = head.count == 0 ? FILE_NO_MATCH : FILE_AMBIGUOUS;
+		answer_end(head, "");
+	}
+	find_target(arguments[0]);
+	file = open_beside();
+	errno = -fd_write_all(file, text, (size_t)(at - text));
+	if (errno == 0)
+		errno = -fd_write_all(file, given + old_size, given_size - old_size);
+	if (errno == 0)
+		errno = -fd_write_all(file, at + old_size, size - (size_t)(at - text) - old_size);
+	if (errno != 0)
+		give_up(FILE_ERROR);
+	finish(file, given_size - old_size, false);
+}

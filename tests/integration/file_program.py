@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""msp-file by itself, on the files of a folder: what it says of each kind of file, and that a file
+is the old one or the new one."""
+import errno
+import os
+import random
+import socket
+import stat
+import struct
+import subprocess
+import tempfile
+import unittest
+
+import support
+
+PROGRAM = os.path.join(support.BIN, "msp-file")
+HEAD = struct.Struct("=IIIIQQII")
+ENTRY = struct.Struct("=IIQqII")
+MAGIC = 0x454c4946
+(DONE, ERROR, NOT_REGULAR, DANGLING, EXISTS, NO_MATCH, AMBIGUOUS, TOO_LARGE, MISUSED) = range(9)
+MORE = 2
+
+
+class Answer:
+    def __init__(self, data):
+        magic, self.problem, self.error, self.mode, self.size, self.count, length, _ = \
+            HEAD.unpack_from(data)
+        if magic != MAGIC:
+            raise AssertionError(data)
+        self.text = data[HEAD.size:HEAD.size + length]
+        self.rest = data[HEAD.size + length:]
+
+    def entries(self):
+        """(path, mode, link) of each, and whether there are more."""
+        found, place = [], 0
+        while True:
+            mode, flags, _, _, path, link = ENTRY.unpack_from(self.rest, place)
+            place += ENTRY.size
+            if path == 0:
+                if place != len(self.rest):
+                    raise AssertionError("something behind the last entry")
+                return found, bool(flags & MORE)
+            name = self.rest[place:place + path]
+            found.append((os.fsdecode(name), mode, self.rest[place + path:place + path + link]))
+            place += path + link
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def put(self, name, data, mode=0o644):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        os.chmod(self.path(name), mode)
+
+    def get(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def ask(self, *arguments, data=b"", **keywords):
+        result = subprocess.run([PROGRAM, *map(str, arguments)], input=data, capture_output=True,
+                                timeout=30, check=True, **keywords)
+        self.assertEqual(result.stderr, b"")
+        return Answer(result.stdout)
+
+    def assert_no_more_than(self, *names):
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
+
+
+class Read(Files):
+    def test_ranges(self):
+        self.put("a", bytes(range(256)) * 1000)
+        for offset, length in ((0, 10), (5, 70000), (255999, 10), (256000, 1), (10 ** 12, 5), (0, 0),
+                               (0, 2 ** 63)):
+            with self.subTest(offset=offset, length=length):
+                answer = self.ask("read", self.path("a"), offset, length)
+                self.assertEqual((answer.problem, answer.size), (DONE, 256000))
+                self.assertEqual(answer.count, max(0, 256000 - offset))
+                self.assertEqual(answer.rest, self.get("a")[offset:offset + length])
+
+    def test_a_sparse_terabyte(self):
+        with open(self.path("a"), "wb") as file:
+            file.truncate(1 << 40)
+        answer = self.ask("read", self.path("a"), (1 << 40) - 3, 100)
+        self.assertEqual((answer.size, answer.rest), (1 << 40, b"\0\0\0"))
+
+    def test_what_is_no_file(self):
+        os.mkfifo(self.path("fifo"))
+        os.mkdir(self.path("folder"))
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.bind(self.path("socket"))
+        for name, kind in (("fifo", stat.S_IFIFO), ("folder", stat.S_IFDIR),
+                           ("socket", stat.S_IFSOCK), ("/dev/zero", stat.S_IFCHR)):
+            with self.subTest(name=name):
+                answer = self.ask("read", self.path(name), 0, 10)
+                self.assertEqual((answer.problem, stat.S_IFMT(answer.mode)), (NOT_REGULAR, kind))
+                self.assertEqual(answer.rest, b"")
+
+    def test_what_is_not_there(self):
+        os.symlink("to/nowhere", self.path("dangling"))
+        os.symlink("loop", self.path("loop"))
+        answer = self.ask("read", self.path("dangling"), 0, 1)
+        self.assertEqual((answer.problem, answer.text), (DANGLING, b"to/nowhere"))
+        for name, error in (("none", errno.ENOENT), ("loop", errno.ELOOP),
+                            ("n" * 300, errno.ENAMETOOLONG)):
+            answer = self.ask("read", self.path(name), 0, 1)
+            self.assertEqual((answer.problem, answer.error), (ERROR, error), name)
+
+    def test_wrong_numbers(self):
+        self.put("a", b"x")
+        for number in ("-1", "", " 1", "1x", "0x1", "99999999999999999999", "+1"):
+            with self.subTest(number=number):
+                self.assertEqual(self.ask("read", self.path("a"), number, 1).problem, MISUSED)
+
+
+class Write(Files):
+    def test_the_ways(self):
+        self.assertEqual(self.ask("write", self.path("a"), "create", data=b"one").count, 3)
+        self.assertEqual(self.get("a"), b"one")
+        self.assertEqual(self.ask("write", self.path("a"), "create", data=b"two").problem, EXISTS)
+        self.assertEqual(self.get("a"), b"one")
+        answer = self.ask("write", self.path("a"), "append", data=b"+" * 100000)
+        self.assertEqual((answer.problem, answer.size, answer.count), (DONE, 100003, 100000))
+        self.assertEqual(self.get("a"), b"one" + b"+" * 100000)
+        self.ask("write", self.path("a"), "overwrite", data=b"")
+        self.assertEqual(self.get("a"), b"")
+        self.ask("write", self.path("b"), "append", data=b"new")
+        self.assertEqual(self.get("b"), b"new")
+        self.assert_no_more_than("a", "b")
+
+    def test_the_mode_stays(self):
+        self.put("a", b"#!/bin/sh\n", 0o4751)
+        self.ask("write", self.path("a"), "overwrite", data=b"x")
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("a")).st_mode), 0o751)
+
+    def test_through_a_link(self):
+        os.mkdir(self.path("folder"))
+        self.put("folder/real", b"old")
+        os.symlink("folder/real", self.path("link"))
+        self.ask("write", self.path("link"), "overwrite", data=b"new")
+        self.assertTrue(os.path.islink(self.path("link")))
+        self.assertEqual(self.get("folder/real"), b"new")
+        os.symlink("none", self.path("dangling"))
+        answer = self.ask("write", self.path("dangling"), "overwrite", data=b"new")
+        self.assertEqual((answer.problem, answer.text), (DANGLING, b"none"))
+        self.assert_no_more_than("folder", "link", "dangling")
+
+    def test_folders_are_made(self):
+        self.ask("write", self.path("a/b/c"), "create", data=b"deep")
+        self.assertEqual(self.get("a/b/c"), b"deep")
+        answer = self.ask("write", self.path("a/b/c/d"), "create", data=b"x")
+        self.assertEqual((answer.problem, answer.error), (ERROR, errno.ENOTDIR))
+
+    def test_what_is_no_file(self):
+        os.mkfifo(self.path("fifo"))
+        for name in ("fifo", "."):
+            answer = self.ask("write", self.path(name), "overwrite", data=b"x")
+            self.assertEqual(answer.problem, NOT_REGULAR)
+
+    def test_no_room_changes_nothing(self):
+        self.put("a", b"old")
+        for way in ("overwrite", "append"):
+            answer = self.ask("write", self.path("a"), way, data=b"x" * 100000, preexec_fn=limit)
+            self.assertEqual((answer.problem, answer.error), (ERROR, errno.EFBIG))
+            self.assertEqual(self.get("a"), b"old")
+        self.assert_no_more_than("a")
+
+    def test_killed_at_any_moment(self):
+        """A reader sees the old or the new."""
+        numbers = random.Random(1)
+        self.put("a", b"0" * 300000)
+        old = 0
+        for turn in range(1, 40):
+            process = subprocess.Popen([PROGRAM, "write", self.path("a"), "overwrite"],
+                                       stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            try:
+                process.stdin.write(b"%d" % (turn % 10) * numbers.choice((10, 300000)))
+                if turn % 2:
+                    process.kill()
+                process.stdin.close()
+            except BrokenPipeError:
+                pass
+            process.wait()
+            data = self.get("a")
+            self.assertEqual(len(set(data)), 1)
+            self.assertIn(len(data), (10, 300000))
+            old += data[:1] != b"%d" % (turn % 10)
+        self.assertGreater(old, 0)
+
+
+def limit():
+    import resource  # pylint: disable=import-outside-toplevel
+    import signal  # pylint: disable=import-outside-toplevel
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+
+class Edit(Files):
+    def edit(self, old, new, name="a"):
+        return self.ask("edit", self.path(name), len(old), data=old + new)
+
+    def test_one_place(self):
+        self.put("a", b"one two three\0two", 0o640)
+        answer = self.edit(b"two three", b"2")
+        self.assertEqual((answer.problem, answer.size), (DONE, 9))
+        self.assertEqual(self.get("a"), b"one 2\0two")
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("a")).st_mode), 0o640)
+        self.edit(b"two", b"")
+        self.assertEqual(self.get("a"), b"one 2\0")
+        self.assert_no_more_than("a")
+
+    def test_none_or_many(self):
+        self.put("a", b"aaa b")
+        self.assertEqual(self.edit(b"x", b"y").problem, NO_MATCH)
+        answer = self.edit(b"aa", b"y")
+        self.assertEqual((answer.problem, answer.count), (AMBIGUOUS, 2))
+        self.assertEqual(self.get("a"), b"aaa b")
+
+    def test_misused(self):
+        self.put("a", b"x")
+        self.assertEqual(self.edit(b"", b"y").problem, MISUSED)
+        self.assertEqual(self.ask("edit", self.path("a"), 5, data=b"abc").problem, MISUSED)
+
+    def test_too_large(self):
+        with open(self.path("a"), "wb") as file:
+            file.truncate((16 << 20) + 1)
+        self.assertEqual(self.edit(b"a", b"b").problem, TOO_LARGE)
+
+
+class List(Files):
+    def setUp(self):
+        super().setUp()
+        for folder in ("a", "a/b", "c"):
+            os.mkdir(self.path(folder))
+        for name in ("a/b/x.py", "a/y.py", "c/z.txt", "d", "e\nf", os.fsdecode(b"\xff")):
+            self.put(name, b"12")
+        os.symlink("/somewhere", self.path("link"))
+
+    ALL = ["a", "a/b", "a/b/x.py", "a/y.py", "c", "c/z.txt", "d", "e\nf", "link",
+           os.fsdecode(b"\xff")]
+
+    def names(self, depth=8, skip=0, most=1000, pattern=""):
+        entries, more = self.ask("list", self.folder, depth, skip, most, pattern).entries()
+        return [name for name, _, _ in entries], more
+
+    def test_all(self):
+        self.assertEqual(self.names(), (self.ALL, False))
+        entries, _ = self.ask("list", self.folder, 1, 0, 100, "").entries()
+        self.assertEqual([(link) for name, _, link in entries if name == "link"], [b"/somewhere"])
+
+    def test_depth(self):
+        self.assertEqual(self.names(1)[0], [name for name in self.ALL if "/" not in name])
+        self.assertEqual(self.names(2)[0], [name for name in self.ALL if name.count("/") < 2])
+
+    def test_pages(self):
+        found, skip = [], 0
+        while True:
+            names, more = self.names(skip=skip, most=3)
+            found += names
+            skip += 3
+            if not more:
+                break
+        self.assertEqual(found, self.ALL)
+        self.assertEqual(self.names(most=len(self.ALL)), (self.ALL, False))
+        self.assertEqual(self.names(most=len(self.ALL) - 1)[1], True)
+
+    def test_patterns(self):
+        for pattern, names in (("*.py", ["a/b/x.py", "a/y.py"]), ("a/*.py", ["a/y.py"]),
+                               ("**/*.py", ["a/b/x.py", "a/y.py"]), ("a/**", self.ALL[1:4]),
+                               ("**/d", ["d"]), ("none", []), ("[", [])):
+            with self.subTest(pattern=pattern):
+                self.assertEqual(self.names(pattern=pattern)[0], names)
+
+    def test_what_is_no_folder(self):
+        answer = self.ask("list", self.path("d"), 1, 0, 1, "")
+        self.assertEqual((answer.problem, answer.error), (ERROR, errno.ENOTDIR))
+        self.assertEqual(self.ask("list", self.folder, 0, 0, 1, "").problem, MISUSED)
+        self.assertEqual(self.ask("list", self.folder, 65, 0, 1, "").problem, MISUSED)
+
+    @unittest.skipIf(os.geteuid() == 0, "root reads everything")
+    def test_unreadable(self):
+        os.chmod(self.path("a"), 0)
+        self.addCleanup(os.chmod, self.path("a"), 0o700)
+        self.assertEqual(self.names()[0], ["a", *self.ALL[4:]])
+
+
+class Arguments(Files):
+    def test_unknown(self):
+        for arguments in ((), ("read",), ("read", "/x", "0"), ("remove", "/x"),
+                          ("write", "/x", "sideways"), ("list", "/", "1", "0", "1", "", "x")):
+            with self.subTest(arguments=arguments):
+                self.assertEqual(self.ask(*arguments).problem, MISUSED)
+
+
+if __name__ == "__main__":
+    unittest.main()
