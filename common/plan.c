@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "common/ipc.h"
 #include "common/kernel.h"
 
 _Static_assert(sizeof(struct plan_header) == 88, "no padding");
@@ -93,6 +94,32 @@ static bool is_harmless(const struct plan_mount *mount, bool is_internal)
 	       (mount->kind != PLAN_OVERLAY || mount->phase == PLAN_PHASE_SANDBOX);
 }
 
+bool plan_is_place(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+	const size_t length = strlen(name);
+
+	/* The last two are what else is in a layer. */
+	return length > 0 && length < PLAN_PLACE_MAX && strspn(name, letters) == length &&
+	       name[0] >= 'a' && strcmp(name, "base") != 0 && strncmp(name, "work-", 5) != 0;
+}
+
+/* What is kept is what a workload writes, not what it changes of the host; and a place is there in
+ * every sandbox of the profile. */
+static bool is_place(const struct plan *plan, const struct plan_mount *mount)
+{
+	const bool is_kept =
+		mount->kind == PLAN_TMPFS ||
+		(mount->kind == PLAN_BIND && (mount->attributes & MOUNT_ATTR_RDONLY) != 0);
+
+	if (mount->place == 0)
+		return true;
+	return is_kept && (mount->flags & PLAN_OPTIONAL) == 0 && is_string(plan, mount->place) &&
+	       plan_is_place(plan_string(plan, mount->place)) &&
+	       (mount->kind == PLAN_TMPFS ||
+		strcmp(plan_string(plan, mount->place), PLAN_PLACE_WORKSPACE) != 0);
+}
+
 static bool is_mount(const struct plan *plan, const struct plan_mount *mount)
 {
 	const bool needs_source = mount->kind >= PLAN_SYMLINK && mount->kind <= PLAN_DEVPTS;
@@ -102,7 +129,7 @@ static bool is_mount(const struct plan *plan, const struct plan_mount *mount)
 	if (mount->kind == 0 || mount->kind >= PLAN_MOUNT_KIND_COUNT ||
 	    mount->phase > PLAN_PHASE_SANDBOX || !is_path(plan, mount->target) ||
 	    !is_pairs(plan, mount->options, mount->options_size) ||
-	    !is_optional(plan, mount->origin.file))
+	    !is_optional(plan, mount->origin.file) || !is_place(plan, mount))
 		return false;
 	if (needs_path)
 		return is_path(plan, mount->source);
@@ -115,6 +142,38 @@ static bool is_language(const struct plan *plan, const struct plan_language *lan
 	       is_path(plan, language->file) && language->argv_size > 0 &&
 	       is_list(plan, language->argv, language->argv_size) &&
 	       is_list(plan, language->aliases, language->aliases_size);
+}
+
+static bool is_place_again(const struct plan *plan, const struct plan_mount *mounts, uint32_t index)
+{
+	for (uint32_t i = 0; i < index; i++) {
+		if (mounts[i].place != 0 && strcmp(plan_string(plan, mounts[i].place),
+						   plan_string(plan, mounts[index].place)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Each place has a name of its own; with one, the profile says all that a sandbox that lasts needs.
+ */
+static bool is_lasting(const struct plan *plan, const struct plan_profile *profile)
+{
+	const struct plan_mount *mounts = plan_mounts(plan, profile);
+	uint32_t places = 0;
+
+	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		if (mounts[i].place != 0 &&
+		    (++places > PLACES_MAX || is_place_again(plan, mounts, i)))
+			return false;
+	}
+	if (profile->workspace_mode >= WORKSPACE_MODE_COUNT || profile->apply >= PLAN_APPLY_COUNT ||
+	    profile->ttl_default_s > profile->ttl_max_s || profile->held_size > IPC_LIST_MAX ||
+	    !is_list(plan, profile->held, profile->held_size))
+		return false;
+	return places == 0 ||
+	       (!plan_is_internal(plan, profile) && profile->disk_bytes > 0 &&
+		profile->disk_inodes > 0 && profile->idle_s > 0 && profile->ttl_default_s > 0 &&
+		profile->workspace_mode != WORKSPACE_NONE);
 }
 
 static bool are_records(const struct plan *plan, const struct plan_profile *profile)
@@ -186,7 +245,8 @@ static bool is_profile(const struct plan *plan, const struct plan_profile *profi
 			sizeof(struct plan_language)) &&
 	       is_array(plan, profile->rlimits, profile->rlimit_count, PLAN_RLIMITS_MAX,
 			sizeof(struct plan_rlimit)) &&
-	       are_records(plan, profile) && are_answers(plan, profile);
+	       are_records(plan, profile) && are_answers(plan, profile) &&
+	       is_lasting(plan, profile);
 }
 
 static bool are_calls(const struct plan *plan)
@@ -223,7 +283,8 @@ static bool is_operators(const struct plan *plan)
 	return is_optional(plan, head->file) && is_string(plan, head->default_profile) &&
 	       is_optional(plan, head->run_as) &&
 	       is_list(plan, head->workspaces, head->workspaces_size) &&
-	       is_list(plan, head->protect, head->protect_size);
+	       is_list(plan, head->protect, head->protect_size) &&
+	       head->sandboxes_max <= SANDBOXES_MAX;
 }
 
 int plan_open(const void *bytes, size_t size, struct plan *ret)
@@ -313,6 +374,30 @@ int plan_profile_find(const struct plan *plan, const char *name)
 bool plan_is_internal(const struct plan *plan, const struct plan_profile *profile)
 {
 	return plan_string(plan, profile->name)[0] == '_';
+}
+
+bool plan_may_work(const struct plan_profile *profile, uint32_t workspace_mode)
+{
+	switch (workspace_mode) {
+	case WORKSPACE_NONE:
+		return true;
+	case WORKSPACE_READ:
+		return profile->workspace_mode != WORKSPACE_NONE;
+	case WORKSPACE_COPY:
+		return profile->workspace_mode == WORKSPACE_COPY ||
+		       profile->workspace_mode == WORKSPACE_WRITE;
+	default:
+		return workspace_mode == profile->workspace_mode;
+	}
+}
+
+bool plan_lasts(const struct plan *plan, const struct plan_profile *profile)
+{
+	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		if (plan_mounts(plan, profile)[i].place != 0)
+			return true;
+	}
+	return false;
 }
 
 const struct plan_mount *plan_mounts(const struct plan *plan, const struct plan_profile *profile)

@@ -137,6 +137,12 @@ struct plan_mount {
 /* The place that the workspace of the host is shown at. */
 #define PLAN_PLACE_WORKSPACE "workspace"
 
+/* Room for the name of a place: a name of a directory in each layer, beside what else is there. */
+#define PLAN_PLACE_MAX 32
+
+/* Can this be the name of a place? */
+bool plan_is_place(const char *name);
+
 /* A Landlock path rule; a path that does not exist in the sandbox is left out. */
 struct plan_rule {
 	uint32_t path;
@@ -226,7 +232,8 @@ struct plan_profile {
 	uint32_t idle_s;          /* without an execution for so long, its processes end */
 	uint32_t ttl_default_s;   /* it is removed so long after its last use */
 	uint32_t ttl_max_s;       /* most that may be asked for */
-	uint32_t workspace_mode;  /* most that may be asked for: enum workspace_mode */
+	uint32_t workspace_mode;  /* enum workspace_mode; what may be asked for beside it is up to
+				   * plan_may_work() */
 	uint32_t apply;           /* enum plan_apply */
 	uint32_t held, held_size; /* patterns of what the host executes, beyond the usual */
 	uint32_t reserved_lasting;
@@ -251,6 +258,13 @@ const struct plan_profile *plan_profile(const struct plan *plan, uint32_t index)
 
 /* Index of a profile by name, or -1. */
 int plan_profile_find(const struct plan *plan, const char *name);
+
+/* May a sandbox of the profile be asked for with this enum workspace_mode? READ changes nothing of
+ * the host's, so it may be where COPY may; WRITE only where the profile says it. */
+bool plan_may_work(const struct plan_profile *profile, uint32_t workspace_mode);
+
+/* Does a sandbox of the profile keep anything? Else it cannot last. */
+bool plan_lasts(const struct plan *plan, const struct plan_profile *profile);
 
 /* Is it for a helper of ours? Then nobody may ask for it, and clients are not shown it. Such a name
  * begins with '_'. */

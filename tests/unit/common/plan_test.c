@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/ipc.h"
 #include "plan_blob.h"
 
 static alignas(8) struct blob blob;
@@ -267,6 +268,133 @@ Test(plan, an_overlay_is_each_sandboxs_own)
 {
 	blob.mounts[PLAN_OVERLAY - 1].phase = PLAN_PHASE_BASE;
 	cr_expect_eq(open_blob(), -EBADMSG);
+}
+
+/* A place for each record that may have one, and what the profile then needs. */
+static void make_places(void)
+{
+	const uint32_t at = offsetof(struct blob, text) + text_used;
+
+	memcpy(blob.text + text_used, "home\0cache", sizeof("home\0cache"));
+	text_used += sizeof("home\0cache");
+	blob.mounts[PLAN_TMPFS - 1].place = at;
+	blob.mounts[PLAN_BIND - 1].place = at + sizeof("home");
+	blob.profile.disk_bytes = blob.profile.disk_inodes = 1;
+	blob.profile.idle_s = blob.profile.ttl_default_s = blob.profile.ttl_max_s = 1;
+	blob.profile.workspace_mode = WORKSPACE_COPY;
+}
+
+Test(plan, places)
+{
+	struct plan plan;
+
+	cr_assert_eq(plan_open(&blob, sizeof(blob), &plan), 0);
+	cr_expect_not(plan_lasts(&plan, &blob.profile));
+	make_places();
+	cr_assert_eq(plan_open(&blob, sizeof(blob), &plan), 0);
+	cr_expect(plan_lasts(&plan, &blob.profile));
+	for (uint32_t kind = PLAN_DIRECTORY; kind < PLAN_MOUNT_KIND_COUNT; kind++) {
+		if (kind == PLAN_TMPFS || kind == PLAN_BIND)
+			continue;
+		blob.mounts[kind - 1].place = blob.profile.name;
+		cr_expect_eq(open_blob(), -EBADMSG, "kind %u", kind);
+		blob.mounts[kind - 1].place = 0;
+	}
+	REFUSES(blob.mounts[PLAN_TMPFS - 1].place, sizeof(blob));
+	REFUSES(blob.mounts[PLAN_TMPFS - 1].place, UINT32_MAX);
+	REFUSES(blob.mounts[PLAN_TMPFS - 1].place, blob.profile.cwd); /* no name */
+	REFUSES(blob.mounts[PLAN_TMPFS - 1].place, blob.mounts[PLAN_BIND - 1].place);
+	REFUSES(blob.mounts[PLAN_BIND - 1].flags, PLAN_OPTIONAL);
+	blob.mounts[PLAN_BIND - 1].flags = PLAN_PINNED;
+	cr_expect_eq(open_blob(), 0);
+	blob.mounts[PLAN_BIND - 1].attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	cr_expect_eq(open_blob(), -EBADMSG, "what is written there is the host's");
+}
+
+Test(plan, the_workspace_is_no_directory_of_the_profiles)
+{
+	const uint32_t at = offsetof(struct blob, text) + text_used;
+
+	make_places();
+	memcpy(blob.text + text_used, PLAN_PLACE_WORKSPACE, sizeof(PLAN_PLACE_WORKSPACE));
+	REFUSES(blob.mounts[PLAN_BIND - 1].place, at + (uint32_t)sizeof("home\0cache"));
+	blob.mounts[PLAN_TMPFS - 1].place = at + (uint32_t)sizeof("home\0cache");
+	cr_expect_eq(open_blob(), 0);
+}
+
+Test(plan, a_profile_with_places_says_all_that_they_need)
+{
+	make_places();
+	REFUSES(blob.profile.idle_s, 0);
+	REFUSES(blob.profile.ttl_default_s, 0);
+	REFUSES(blob.profile.ttl_default_s, 2);
+	REFUSES(blob.profile.workspace_mode, WORKSPACE_NONE);
+	REFUSES(blob.profile.workspace_mode, WORKSPACE_MODE_COUNT);
+	REFUSES(blob.profile.apply, PLAN_APPLY_COUNT);
+	blob.profile.disk_bytes = 0;
+	cr_expect_eq(open_blob(), -EBADMSG);
+	blob.profile.disk_bytes = 1;
+	blob.profile.disk_inodes = 0;
+	cr_expect_eq(open_blob(), -EBADMSG);
+	blob.profile.disk_inodes = 1;
+	cr_assert_eq(open_blob(), 0);
+	blob.text[blob.profile.name - offsetof(struct blob, text)] = '_';
+	cr_expect_eq(open_blob(), -EBADMSG, "a helper keeps nothing");
+}
+
+Test(plan, what_lasts_is_bounded)
+{
+	REFUSES(blob.header.sandboxes_max, SANDBOXES_MAX + 1);
+	blob.profile.held = blob.profile.shell;
+	blob.profile.held_size = blob.profile.shell_size;
+	cr_assert_eq(open_blob(), 0);
+	REFUSES_LIST(blob.profile.held, blob.profile.held_size);
+	REFUSES(blob.profile.held_size, IPC_LIST_MAX + 1);
+}
+
+Test(plan, names_of_places)
+{
+	static const char *const good[] = { "a", "home", "c-1", "workspace", "work", "basement" };
+	static const char *const bad[] = { "",
+					   "A",
+					   "a/b",
+					   ".",
+					   "..",
+					   "-a",
+					   "1",
+					   "a b",
+					   "base",
+					   "work-a",
+					   "work-",
+					   "a_b",
+					   "abcdefghijklmnopqrstuvwxyzabcdef" };
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		cr_expect(plan_is_place(good[i]), "%s", good[i]);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_expect_not(plan_is_place(bad[i]), "%s", bad[i]);
+}
+
+Test(plan, modes_that_a_profile_offers)
+{
+	static const bool may[WORKSPACE_MODE_COUNT][WORKSPACE_MODE_COUNT + 1] = {
+		[WORKSPACE_NONE] = { [WORKSPACE_NONE] = true },
+		[WORKSPACE_READ] = { [WORKSPACE_NONE] = true, [WORKSPACE_READ] = true },
+		[WORKSPACE_COPY] = { [WORKSPACE_NONE] = true,
+				     [WORKSPACE_READ] = true,
+				     [WORKSPACE_COPY] = true },
+		[WORKSPACE_WRITE] = { [WORKSPACE_NONE] = true,
+				      [WORKSPACE_READ] = true,
+				      [WORKSPACE_COPY] = true,
+				      [WORKSPACE_WRITE] = true },
+	};
+
+	for (uint32_t of = 0; of < WORKSPACE_MODE_COUNT; of++) {
+		blob.profile.workspace_mode = of;
+		for (uint32_t mode = 0; mode <= WORKSPACE_MODE_COUNT; mode++)
+			cr_expect_eq(plan_may_work(&blob.profile, mode), may[of][mode], "%u of %u",
+				     mode, of);
+	}
 }
 
 Test(plan, mount_options_are_pairs)
