@@ -170,6 +170,7 @@ static void put_mounts(struct writer *writer, const struct profile *profile,
 			.attributes = mount_attributes(mount),
 			.device = mount->device,
 			.origin = put_origin(writer, &mount->origin),
+			.place = mount->place != NULL ? put_text(writer, mount->place) : 0,
 		};
 		put_options(writer, mount, &records[i]);
 	}
@@ -330,6 +331,15 @@ static void put_answers(struct writer *writer, const struct profile *profile,
 	out->refuse_origin = put_origin(writer, &profile->origins.refuse);
 }
 
+static void put_held(struct writer *writer, const struct profile *profile, struct plan_profile *out)
+{
+	if (profile->held_count > 0)
+		out->held = (uint32_t)writer->blob->size;
+	for (uint32_t i = 0; i < profile->held_count; i++)
+		buffer_add(writer->blob, profile->held[i], strlen(profile->held[i]) + 1);
+	out->held_size = profile->held_count > 0 ? (uint32_t)writer->blob->size - out->held : 0;
+}
+
 static int put_profile(struct writer *writer, const struct profile *profile,
 		       struct plan_profile *out)
 {
@@ -349,6 +359,7 @@ static int put_profile(struct writer *writer, const struct profile *profile,
 	put_mounts(writer, profile, out);
 	put_rules(writer, profile, out);
 	put_languages(writer, profile, out);
+	put_held(writer, profile, out);
 	put_rlimits(writer, out);
 	put_answers(writer, profile, out);
 	policy_show(profile, &text);
@@ -368,6 +379,8 @@ static void put_settings(struct writer *writer, const struct policy_settings *se
 	header->protect = put_list(writer, &settings->protect, NULL, &header->protect_size);
 	header->limits_fallback = settings->accepts_fallback ? 1 : 0;
 	header->audit_optional = settings->is_audit_optional ? 1 : 0;
+	header->sandboxes_max = settings->sandboxes_max;
+	header->sandboxes_bytes = settings->sandboxes_bytes;
 }
 
 static int fail_size(const struct policy *policy, size_t size, struct policy_error *error)

@@ -26,6 +26,7 @@ const char *fact_section_name(enum fact_section section)
 		[FACT_SECCOMP] = "seccomp",
 		[FACT_LIMITS] = "limits",
 		[FACT_REQUIREMENTS] = "requirements",
+		[FACT_LASTING] = "lasting",
 		[FACT_ENVIRONMENT] = "environment",
 		[FACT_LANGUAGES] = "languages",
 		[FACT_NETWORK] = "network",
@@ -153,6 +154,8 @@ static void put_mount(const struct profile_mount *mount, struct draft *draft)
 	buffer_printf(text, "%s%s%s", mount->is_writable ? " writable" : "",
 		      mount->is_noexec ? ", noexec" : "",
 		      (mount->flags & PLAN_OPTIONAL) != 0 ? " (if the host has it)" : "");
+	if (mount->place != NULL)
+		buffer_printf(text, ", place %s", mount->place);
 }
 
 static void add_files(struct facts *facts, const struct profile *profile)
@@ -257,6 +260,33 @@ static void add_requirements(struct facts *facts, const struct profile *profile)
 	add(facts, &mode);
 }
 
+static void add_lasting(struct facts *facts, const struct profile *profile)
+{
+	char value[32];
+
+	if (!profile_lasts(profile))
+		return;
+	for (uint32_t i = 0; i < PROFILE_LASTING; i++) {
+		struct draft draft = { .fact = { .section = FACT_LASTING,
+						 .origin = profile->origins.lasting[i] } };
+		const char *key = lasting_value(profile, i, value);
+
+		if (key == NULL)
+			continue;
+		buffer_printf(&draft.key, "%s", key);
+		buffer_printf(&draft.text, "%-13s %s", key, value);
+		add(facts, &draft);
+	}
+	for (uint32_t i = 0; i < profile->held_count; i++) {
+		struct draft draft = { .fact = { .section = FACT_LASTING,
+						 .origin = profile->origins.held[i] } };
+
+		buffer_printf(&draft.key, "hold %s", profile->held[i]);
+		buffer_printf(&draft.text, "%-13s %s", "hold", profile->held[i]);
+		add(facts, &draft);
+	}
+}
+
 static void add_environment(struct facts *facts, const struct profile *profile)
 {
 	for (uint32_t i = 0; i < profile->environment_count; i++) {
@@ -308,8 +338,8 @@ static void add_texts(struct facts *facts, const struct profile *profile)
 struct facts facts_of(const struct profile *profile)
 {
 	static void (*const parts[])(struct facts *, const struct profile *) = {
-		add_files,        add_landlock,    add_seccomp,   add_limits,
-		add_requirements, add_environment, add_languages, add_texts,
+		add_files,   add_landlock,    add_seccomp,   add_limits, add_requirements,
+		add_lasting, add_environment, add_languages, add_texts,
 	};
 	struct facts facts = { .count = 0 };
 

@@ -2,58 +2,33 @@
  *
  * The keys of `limits` and `requirements`: their units, ranges and places in the plan.
  */
-#include "policy/profile_parts.h"
+#include "policy/numbers.h"
 #include "policy/units.h"
 
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
-
-enum unit {
-	UNIT_SIZE,
-	UNIT_DURATION,
-	UNIT_SECONDS, /* written as a duration, kept in whole seconds */
-	UNIT_NUMBER,
-};
-
-struct limit {
-	const char *key;
-	size_t said; /* offset in struct source_limits */
-	size_t kept; /* offset in struct plan_profile */
-	size_t kept_bytes;
-	enum unit unit;
-	uint64_t least, most;
-};
 
 /* The newest ABI whose rights a profile can need. */
 #define LANDLOCK_ABI_MOST 7
 
-#define K (1ULL << 10)
-#define M (1ULL << 20)
-#define T (1ULL << 40)
-#define DAY_MS (24ULL * 60 * 60 * 1000)
-
-#define LIMIT(key, field, unit, least, most)                                                       \
-	{                                                                                          \
-		"limits." #key, offsetof(struct source_limits, key),                               \
-			offsetof(struct plan_profile, field),                                      \
-			sizeof(((struct plan_profile *)NULL)->field), unit, least, most            \
-	}
+#define K NUMBER_K
+#define M NUMBER_M
+#define T NUMBER_T
+#define DAY_MS (NUMBER_DAY * 1000)
 
 /* clang-format off */
-static const struct limit limits[] = {
-	LIMIT(memory,       memory_bytes,    UNIT_SIZE,     16 * M,  T),
-	LIMIT(file_size,    file_bytes,      UNIT_SIZE,     64 * K,  T),
-	LIMIT(output,       output_bytes,    UNIT_SIZE,     0,       T),
-	LIMIT(log,          log_bytes,       UNIT_SIZE,     64 * K,  64 * M),
-	LIMIT(pids,         pids,            UNIT_NUMBER,   4,       32768),
-	LIMIT(open_files,   open_files,      UNIT_NUMBER,   16,      1048576),
-	LIMIT(cpu_percent,  cpu_percent,     UNIT_NUMBER,   0,       100000),
-	LIMIT(cpu_weight,   cpu_weight,      UNIT_NUMBER,   1,       10000),
-	LIMIT(cpu_seconds,  cpu_seconds,     UNIT_SECONDS,  0,       DAY_MS / 1000),
-	LIMIT(wall_default, wall_default_ms, UNIT_DURATION, 100,     DAY_MS),
-	LIMIT(wall_max,     wall_max_ms,     UNIT_DURATION, 100,     DAY_MS),
-	LIMIT(stack,        stack_bytes,     UNIT_SIZE,     128 * K, 1024 * M),
+static const struct number limits[] = {
+	NUMBER(limits, memory,       memory_bytes,    UNIT_SIZE,     16 * M,  T),
+	NUMBER(limits, file_size,    file_bytes,      UNIT_SIZE,     64 * K,  T),
+	NUMBER(limits, output,       output_bytes,    UNIT_SIZE,     0,       T),
+	NUMBER(limits, log,          log_bytes,       UNIT_SIZE,     64 * K,  64 * M),
+	NUMBER(limits, pids,         pids,            UNIT_NUMBER,   4,       32768),
+	NUMBER(limits, open_files,   open_files,      UNIT_NUMBER,   16,      1048576),
+	NUMBER(limits, cpu_percent,  cpu_percent,     UNIT_NUMBER,   0,       100000),
+	NUMBER(limits, cpu_weight,   cpu_weight,      UNIT_NUMBER,   1,       10000),
+	NUMBER(limits, cpu_seconds,  cpu_seconds,     UNIT_SECONDS,  0,       NUMBER_DAY),
+	NUMBER(limits, wall_default, wall_default_ms, UNIT_DURATION, 100,     DAY_MS),
+	NUMBER(limits, wall_max,     wall_max_ms,     UNIT_DURATION, 100,     DAY_MS),
+	NUMBER(limits, stack,        stack_bytes,     UNIT_SIZE,     128 * K, 1024 * M),
 };
 /* clang-format on */
 #define LIMIT_COUNT (sizeof(limits) / sizeof(limits[0]))
@@ -62,97 +37,6 @@ _Static_assert(LIMIT_COUNT <= PROFILE_LIMITS_MAX, "raise PROFILE_LIMITS_MAX");
 
 #define SAID_LANDLOCK (1U << LIMIT_COUNT)
 #define SAID_LIMITS (1U << (LIMIT_COUNT + 1))
-
-static const char *const examples[] = {
-	[UNIT_SIZE] = "a size such as 64M or 2G",
-	[UNIT_DURATION] = "a time such as 500ms, 60s or 10m",
-	[UNIT_SECONDS] = "whole seconds such as 30s, or 0s for no limit",
-	[UNIT_NUMBER] = "a whole number",
-};
-
-static bool read_value(const struct limit *limit, const char *text, uint64_t *ret)
-{
-	switch (limit->unit) {
-	case UNIT_SIZE:
-		return units_size(text, ret);
-	case UNIT_DURATION:
-		return units_duration(text, ret);
-	case UNIT_SECONDS:
-		if (!units_duration(text, ret) || *ret % 1000 != 0)
-			return false;
-		*ret /= 1000;
-		return true;
-	case UNIT_NUMBER:
-		return units_number(text, ret);
-	}
-	return false;
-}
-
-static void print_value(const struct limit *limit, uint64_t value, char ret[32])
-{
-	switch (limit->unit) {
-	case UNIT_SIZE:
-		units_print_size(value, ret);
-		break;
-	case UNIT_DURATION:
-		units_print_duration(value, ret);
-		break;
-	case UNIT_SECONDS:
-		units_print_duration(value * 1000, ret);
-		if (value == 0)
-			(void)snprintf(ret, 32, "0s");
-		break;
-	case UNIT_NUMBER:
-		(void)snprintf(ret, 32, "%llu", (unsigned long long)value);
-		break;
-	}
-}
-
-static void store(struct plan_profile *numbers, const struct limit *limit, uint64_t value)
-{
-	uint8_t *place = (uint8_t *)numbers + limit->kept;
-	const uint32_t half = (uint32_t)value;
-
-	if (limit->kept_bytes == sizeof(half))
-		memcpy(place, &half, sizeof(half));
-	else
-		memcpy(place, &value, sizeof(value));
-}
-
-static uint64_t fetch(const struct plan_profile *numbers, const struct limit *limit)
-{
-	const uint8_t *place = (const uint8_t *)numbers + limit->kept;
-	uint32_t half;
-	uint64_t value;
-
-	if (limit->kept_bytes == sizeof(half)) {
-		memcpy(&half, place, sizeof(half));
-		return half;
-	}
-	memcpy(&value, place, sizeof(value));
-	return value;
-}
-
-static int apply_limit(const struct reading *reading, uint32_t index, const char *text)
-{
-	const struct limit *limit = &limits[index];
-	char least[32], most[32];
-	uint64_t value;
-
-	if (!read_value(limit, text, &value))
-		return reading_fail(reading, limit->key, "\"%s\" is not understood; expected %s",
-				    text, examples[limit->unit]);
-	if (value < limit->least || value > limit->most) {
-		print_value(limit, limit->least, least);
-		print_value(limit, limit->most, most);
-		return reading_fail(reading, limit->key, "%s is out of range; expected %s to %s",
-				    text, least, most);
-	}
-	store(&reading->profile->numbers, limit, value);
-	reading->profile->origins.limits[index] = reading_origin(reading, limit->key);
-	reading->profile->said |= 1U << index;
-	return 0;
-}
 
 static int require_landlock(const struct reading *reading, const char *said)
 {
@@ -213,15 +97,11 @@ void profile_accept_fallback(struct profile *profile, const struct origin *origi
 
 int limits_apply(const struct reading *reading)
 {
-	const struct source_limits *said = reading->said->limits;
+	struct profile *profile = reading->profile;
 
-	for (uint32_t i = 0; said != NULL && i < LIMIT_COUNT; i++) {
-		const char *text;
-
-		memcpy(&text, (const uint8_t *)said + limits[i].said, sizeof(text));
-		if (text != NULL && apply_limit(reading, i, text) != 0)
-			return -1;
-	}
+	if (numbers_apply(reading, limits, LIMIT_COUNT, reading->said->limits,
+			  profile->origins.limits, &profile->said) != 0)
+		return -1;
 	return apply_requirements(reading);
 }
 
@@ -229,11 +109,8 @@ int limits_check(const struct reading *reading)
 {
 	const struct profile *profile = reading->profile;
 
-	for (uint32_t i = 0; i < LIMIT_COUNT; i++) {
-		if ((profile->said & (1U << i)) == 0)
-			return reading_fail(reading, limits[i].key, "missing; expected %s",
-					    examples[limits[i].unit]);
-	}
+	if (numbers_check(reading, limits, LIMIT_COUNT, profile->said) != 0)
+		return -1;
 	if ((profile->said & SAID_LANDLOCK) == 0)
 		return reading_fail(reading, "requirements.landlock",
 				    "missing; expected the least Landlock ABI, such as 6");
@@ -248,8 +125,5 @@ int limits_check(const struct reading *reading)
 
 const char *limits_value(const struct profile *profile, uint32_t index, char ret[32])
 {
-	if (index >= LIMIT_COUNT)
-		return NULL;
-	print_value(&limits[index], fetch(&profile->numbers, &limits[index]), ret);
-	return limits[index].key + strlen("limits.");
+	return index < LIMIT_COUNT ? number_value(profile, &limits[index], ret) : NULL;
 }

@@ -23,6 +23,7 @@ enum mount_key {
 	KEY_OPTIONAL = 1 << 7,
 	KEY_NOEXEC = 1 << 8,
 	KEY_ACCESS = 1 << 9,
+	KEY_PLACE = 1 << 10,
 };
 
 struct key {
@@ -43,7 +44,7 @@ static const struct key keys[] = {
 	KEY(from, KEY_FROM),     KEY(to, KEY_TO),         KEY(text, KEY_TEXT),
 	KEY(size, KEY_SIZE),     KEY(inodes, KEY_INODES), KEY(mode, KEY_MODE),
 	KEY(device, KEY_DEVICE), KEY(noexec, KEY_NOEXEC), KEY(optional, KEY_OPTIONAL),
-	KEY(access, KEY_ACCESS),
+	KEY(access, KEY_ACCESS), KEY(place, KEY_PLACE),
 };
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 
@@ -62,9 +63,10 @@ static const struct kind kinds[PLAN_MOUNT_KIND_COUNT] = {
 	[PLAN_FILE] = { "file", PLAN_PHASE_BASE, KEY_TEXT, KEY_MODE, 0644 },
 	[PLAN_COPY] = { "copy", PLAN_PHASE_BASE, 0, KEY_FROM | KEY_OPTIONAL | KEY_MODE, 0444 },
 	[PLAN_BIND] = { "bind", PLAN_PHASE_BASE, 0,
-		KEY_ACCESS | KEY_FROM | KEY_OPTIONAL | KEY_NOEXEC, 0 },
+		KEY_ACCESS | KEY_FROM | KEY_OPTIONAL | KEY_NOEXEC | KEY_PLACE, 0 },
 	[PLAN_DEVICE] = { "device", PLAN_PHASE_BASE, KEY_DEVICE, KEY_FROM | KEY_OPTIONAL, 0 },
-	[PLAN_TMPFS] = { "tmpfs", PLAN_PHASE_SANDBOX, KEY_SIZE | KEY_INODES | KEY_MODE, KEY_NOEXEC, 0 },
+	[PLAN_TMPFS] = { "tmpfs", PLAN_PHASE_SANDBOX, KEY_SIZE | KEY_INODES | KEY_MODE,
+		KEY_NOEXEC | KEY_PLACE, 0 },
 	[PLAN_PROC] = { "proc", PLAN_PHASE_SANDBOX, 0, 0, 0 },
 	[PLAN_DEVPTS] = { "devpts", PLAN_PHASE_SANDBOX, 0, 0, 0 },
 	[PLAN_MASK] = { "mask", PLAN_PHASE_SANDBOX, 0, KEY_OPTIONAL, 0 },
@@ -291,6 +293,36 @@ static int read_sizes(struct entry *entry)
 	return 0;
 }
 
+static int read_place(struct entry *entry)
+{
+	const char *place = entry->said->place;
+	const bool is_bind = entry->mount.kind == PLAN_BIND;
+
+	if (place == NULL)
+		return 0;
+	if (!plan_is_place(place))
+		return fail(entry, "place",
+			    "is not the name of a place; expected up to 31 of a-z, 0-9 and -, "
+			    "beginning with a letter, other than base and work-...",
+			    place);
+	if (entry->mount.is_writable)
+		return fail(entry, "place",
+			    "keeps nothing where the host's files are changed; expected access "
+			    "read-only, or no place",
+			    place);
+	if ((entry->mount.flags & PLAN_OPTIONAL) != 0)
+		return fail(entry, "place",
+			    "cannot be where the entry is optional; expected one of the two",
+			    place);
+	if (is_bind && strcmp(place, PLAN_PLACE_WORKSPACE) == 0)
+		return fail(entry, "place",
+			    "is where a directory of the host is shown that a request names; "
+			    "expected kind tmpfs, or another name",
+			    place);
+	entry->mount.place = place;
+	return 0;
+}
+
 static int put(const struct entry *entry)
 {
 	struct profile *profile = entry->reading->profile;
@@ -330,7 +362,7 @@ static int apply_entry(struct entry *entry)
 	entry->mount.flags = is_optional ? PLAN_OPTIONAL : 0;
 	if (is_operators(entry))
 		entry->mount.flags |= PLAN_PINNED;
-	return put(entry);
+	return read_place(entry) != 0 ? -1 : put(entry);
 }
 
 int mounts_apply(const struct reading *reading)

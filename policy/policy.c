@@ -24,7 +24,7 @@ struct policy *policy_new(void)
 {
 	struct policy *policy = memory_zeroed(1, sizeof(*policy));
 
-	policy->settings.default_profile = "default";
+	policy->settings = settings_default();
 	return policy;
 }
 

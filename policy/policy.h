@@ -21,6 +21,8 @@ struct policy_settings {
 	struct strings protect;
 	bool accepts_fallback;
 	bool is_audit_optional;
+	uint32_t sandboxes_max;   /* these: of sandboxes that last, all together */
+	uint64_t sandboxes_bytes; /* 0: no such limit */
 };
 
 /* The caller's, to be freed with policy_free(), which returns NULL. */

@@ -16,6 +16,8 @@
 
 #define PROFILE_ENVIRONMENT_MAX 64U
 #define PROFILE_LIMITS_MAX 16U
+#define PROFILE_LASTING 7U /* keys of `lasting` with one value */
+#define PROFILE_HELD_MAX 64U
 
 struct strings {
 	char *const *items;
@@ -36,6 +38,7 @@ struct profile_mount {
 	uint32_t mode;
 	const char *source;
 	const char *target;
+	const char *place; /* NULL: what is written there does not last */
 	uint64_t size_bytes;
 	uint64_t inodes;
 	uint64_t device;
@@ -66,6 +69,8 @@ struct profile_origins {
 	struct origin name, extends, description, hostname, cwd, shell, network, refuse;
 	struct origin landlock_abi, limits_mode;
 	struct origin limits[PROFILE_LIMITS_MAX]; /* in the order of the table in limits.c */
+	struct origin lasting[PROFILE_LASTING];   /* numbers first, as lasting.c has them */
+	struct origin held[PROFILE_HELD_MAX];
 	struct origin environment[PROFILE_ENVIRONMENT_MAX];
 	struct origin groups[SECCOMP_GROUPS_MAX]; /* as struct plan_profile has them */
 	struct origin refused[SECCOMP_CALLS_MAX]; /* of seccomp.refused, one for each */
@@ -81,14 +86,18 @@ struct profile {
 	struct strings shell;
 	struct seccomp_policy seccomp;
 	struct profile_origins origins;
-	struct plan_profile numbers; /* limits, requirements, Landlock; its offsets stay 0 */
+	struct plan_profile numbers; /* limits, requirements, Landlock, what lasts; its offsets stay
+				      * 0 */
 	uint32_t said;               /* which limits and requirements have been given */
-	uint32_t environment_count, mount_count, rule_count, language_count, owned_count;
+	uint32_t said_lasting;       /* which keys of `lasting` */
+	uint32_t environment_count, mount_count, rule_count, language_count, owned_count,
+		held_count;
 	const char *environment[PROFILE_ENVIRONMENT_MAX];
 	struct profile_mount mounts[PLAN_MOUNTS_MAX];
 	struct profile_rule rules[PLAN_RULES_MAX];
 	struct profile_language languages[PLAN_LANGUAGES_MAX];
-	char *owned[PLAN_MOUNTS_MAX]; /* paths of implied directories */
+	const char *held[PROFILE_HELD_MAX]; /* patterns, with those of the parents */
+	char *owned[PLAN_MOUNTS_MAX];       /* paths of implied directories */
 };
 
 /* Where a profile is said: an entry of `profiles` in a file. */
@@ -108,6 +117,9 @@ int profile_check_name(const struct profile_place *place, struct policy_error *e
  */
 struct profile *profile_new(const struct profile_place *place, const struct profile *parent,
 			    struct policy_error *error);
+
+/* Do its sandboxes keep anything? */
+bool profile_lasts(const struct profile *profile);
 
 /* Accept limits without cgroups, because `origin` says so of all profiles. */
 void profile_accept_fallback(struct profile *profile, const struct origin *origin);

@@ -40,6 +40,15 @@ int limits_check(const struct reading *reading);
 /* The limit at `index` as a file says it, and its key without "limits."; NULL behind the last. */
 const char *limits_value(const struct profile *profile, uint32_t index, char ret[32]);
 
+/* Take over what the file says about `lasting`. */
+int lasting_apply(const struct reading *reading);
+
+/* Where an entry of `files` has a place, all that is needed was given. */
+int lasting_check(const struct reading *reading);
+
+/* As limits_value(), below PROFILE_LASTING; NULL: it was not given. */
+const char *lasting_value(const struct profile *profile, uint32_t index, char ret[32]);
+
 /* Take over what the file says about `seccomp`. */
 int seccomp_apply(const struct reading *reading);
 

@@ -2,7 +2,7 @@
 #include "policy/settings.h"
 
 #include "common/limits.h"
-#include "policy/profile_parts.h"
+#include "policy/numbers.h"
 
 #include <string.h>
 
@@ -89,6 +89,46 @@ static int read_paths(const struct source *source, const char *key, const struct
 	return 0;
 }
 
+/* Beyond the sum of what the largest number of them may have there is nothing to limit. */
+#define DISK_MOST (1024 * NUMBER_T)
+
+static const struct number most = { .key = "sandboxes.most",
+				    .unit = UNIT_NUMBER,
+				    .most = SANDBOXES_MAX };
+static const struct number disk = { .key = "sandboxes.disk", .unit = UNIT_SIZE, .most = DISK_MOST };
+
+static int read_number(const struct source *source, const struct number *number, const char *said,
+		       uint64_t *ret, struct policy_error *error)
+{
+	char problem[NUMBER_PROBLEM_MAX];
+
+	if (said == NULL || number_read(number, said, ret, problem))
+		return 0;
+	return source_fail(source, error, number->key, "%s", problem);
+}
+
+static int read_sandboxes(const struct source *source, struct policy_settings *ret,
+			  struct policy_error *error)
+{
+	const struct source_sandboxes *said = source->config->sandboxes;
+	uint64_t count = ret->sandboxes_max;
+
+	if (said == NULL)
+		return 0;
+	if (read_number(source, &most, said->most, &count, error) != 0 ||
+	    read_number(source, &disk, said->disk, &ret->sandboxes_bytes, error) != 0)
+		return -1;
+	ret->sandboxes_max = (uint32_t)count;
+	return 0;
+}
+
+struct policy_settings settings_default(void)
+{
+	return (struct policy_settings){ .default_profile = "default",
+					 .sandboxes_max = 64,
+					 .sandboxes_bytes = 20 * NUMBER_G };
+}
+
 int settings_read(const struct source *source, struct policy_settings *ret,
 		  struct policy_error *error)
 {
@@ -100,12 +140,15 @@ int settings_read(const struct source *source, struct policy_settings *ret,
 								 : ret->default_profile,
 		.workspaces = { said->workspaces, said->workspaces_count },
 		.protect = { said->protect, said->protect_count },
+		.sandboxes_max = ret->sandboxes_max,
+		.sandboxes_bytes = ret->sandboxes_bytes,
 	};
 
 	if (read_account(source, &settings, error) != 0 ||
 	    read_words(source, &settings, error) != 0 ||
 	    read_paths(source, "workspaces", &settings.workspaces, error) != 0 ||
-	    read_paths(source, "protect", &settings.protect, error) != 0)
+	    read_paths(source, "protect", &settings.protect, error) != 0 ||
+	    read_sandboxes(source, &settings, error) != 0)
 		return -1;
 	*ret = settings;
 	return 0;

@@ -85,6 +85,10 @@ void policy_show(const struct profile *profile, struct buffer *text)
 	show_list(&facts, FACT_LIMITS, text);
 	buffer_printf(text, "requirements:\n");
 	show_list(&facts, FACT_REQUIREMENTS, text);
+	if (profile_lasts(profile)) {
+		buffer_printf(text, "lasting:\n");
+		show_list(&facts, FACT_LASTING, text);
+	}
 	if (profile->language_count > 0)
 		buffer_printf(text, "languages: the first entry of a name whose program exists\n");
 	show_list(&facts, FACT_LANGUAGES, text);

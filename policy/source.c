@@ -34,6 +34,7 @@ static const struct cyaml_schema_field mount_fields[] = {
 	ONE(source_mount, access), ONE(source_mount, to),	ONE(source_mount, text),
 	ONE(source_mount, size),   ONE(source_mount, inodes),	ONE(source_mount, mode),
 	ONE(source_mount, device), ONE(source_mount, noexec),	ONE(source_mount, optional),
+	ONE(source_mount, place),
 	CYAML_FIELD_END
 };
 static const struct cyaml_schema_value mount_entry = {
@@ -83,6 +84,18 @@ static const struct cyaml_schema_field requirements_fields[] = {
 	ONE(source_requirements, landlock), ONE(source_requirements, limits), CYAML_FIELD_END
 };
 
+static const struct cyaml_schema_field lasting_fields[] = {
+	ONE(source_lasting, disk),     ONE(source_lasting, inodes),    ONE(source_lasting, idle),
+	ONE(source_lasting, ttl),      ONE(source_lasting, ttl_most),
+	ONE(source_lasting, workspace), ONE(source_lasting, apply),
+	MANY(source_lasting, hold, &string_entry, STRINGS_MAX),
+	CYAML_FIELD_END
+};
+
+static const struct cyaml_schema_field sandboxes_fields[] = {
+	ONE(source_sandboxes, most), ONE(source_sandboxes, disk), CYAML_FIELD_END
+};
+
 static const struct cyaml_schema_field profile_fields[] = {
 	ONE(source_profile, name),
 	ONE(source_profile, extends),
@@ -97,6 +110,7 @@ static const struct cyaml_schema_field profile_fields[] = {
 	KEYS(source_profile, seccomp, seccomp_fields),
 	KEYS(source_profile, limits, limits_fields),
 	KEYS(source_profile, requirements, requirements_fields),
+	KEYS(source_profile, lasting, lasting_fields),
 	MANY(source_profile, languages, &language_entry, PLAN_LANGUAGES_MAX),
 	CYAML_FIELD_END
 };
@@ -111,6 +125,7 @@ static const struct cyaml_schema_field config_fields[] = {
 	ONE(source_config, audit),
 	MANY(source_config, workspaces, &string_entry, STRINGS_MAX),
 	MANY(source_config, protect, &string_entry, STRINGS_MAX),
+	KEYS(source_config, sandboxes, sandboxes_fields),
 	MANY(source_config, profiles, &profile_entry, PLAN_PROFILES_MAX),
 	CYAML_FIELD_END
 };
@@ -174,6 +189,7 @@ static const struct cyaml_schema_field *fields_at(const char *path)
 		{ "files[", mount_fields },        { "landlock[", rule_fields },
 		{ "languages[", language_fields }, { "limits", limits_fields },
 		{ "seccomp", seccomp_fields },     { "requirements", requirements_fields },
+		{ "lasting", lasting_fields },
 	};
 
 	const char *inner = strchr(path, '.');
@@ -182,6 +198,8 @@ static const struct cyaml_schema_field *fields_at(const char *path)
 		if (strncmp(inner + 1, tables[i].key, strlen(tables[i].key)) == 0)
 			return tables[i].fields;
 	}
+	if (strcmp(path, "sandboxes") == 0)
+		return sandboxes_fields;
 	return *path != '\0' ? profile_fields : config_fields;
 }
 

@@ -17,7 +17,7 @@
 
 struct source_mount {
 	char *at, *kind, *from, *to, *text, *access, *size, *inodes, *mode, *device, *optional,
-		*noexec;
+		*noexec, *place;
 };
 
 struct source_rule {
@@ -50,6 +50,18 @@ struct source_requirements {
 	char *landlock, *limits;
 };
 
+/* What lasts of a profile's sandboxes. */
+struct source_lasting {
+	char *disk, *inodes, *idle, *ttl, *ttl_most, *workspace, *apply;
+	char **hold;
+	uint32_t hold_count;
+};
+
+/* What all that last may be together. */
+struct source_sandboxes {
+	char *most, *disk;
+};
+
 struct source_profile {
 	char *name, *extends, *description, *hostname, *cwd, *network;
 	char **shell;
@@ -60,6 +72,7 @@ struct source_profile {
 	struct source_limits *limits;
 	struct source_seccomp *seccomp;
 	struct source_requirements *requirements;
+	struct source_lasting *lasting;
 	uint32_t shell_count, environment_count, files_count, landlock_count, languages_count;
 };
 
@@ -67,6 +80,7 @@ struct source_config {
 	char *default_profile, *run_as, *limits, *audit;
 	char **workspaces;
 	char **protect;
+	struct source_sandboxes *sandboxes;
 	struct source_profile *profiles;
 	uint32_t workspaces_count, protect_count, profiles_count;
 };

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define DAY_MS 86400000ULL
+
 struct unit {
 	const char *suffix;
 	uint64_t factor;
@@ -16,10 +18,7 @@ static const struct unit sizes[] = {
 };
 
 static const struct unit durations[] = {
-	{ "ms", 1 },
-	{ "s", 1000 },
-	{ "m", 60000 },
-	{ "h", 3600000 },
+	{ "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { "d", DAY_MS },
 };
 
 static const struct unit none[] = { { "", 1 } };
@@ -101,5 +100,8 @@ void units_print_size(uint64_t bytes, char ret[32])
 
 void units_print_duration(uint64_t ms, char ret[32])
 {
-	print_unit(ms, durations, sizeof(durations) / sizeof(durations[0]), ret);
+	const size_t count = sizeof(durations) / sizeof(durations[0]);
+
+	/* One day is 24h: as many people write it. */
+	print_unit(ms, durations, ms >= 2 * DAY_MS ? count : count - 1, ret);
 }

@@ -12,7 +12,7 @@
 /* "512", "64K", "2G": bytes, powers of 1024. */
 bool units_size(const char *text, uint64_t *ret_bytes);
 
-/* "500ms", "60s", "10m", "1h": milliseconds. */
+/* "500ms", "60s", "10m", "1h", "7d": milliseconds. */
 bool units_duration(const char *text, uint64_t *ret_ms);
 
 /* "250". */

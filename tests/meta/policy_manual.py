@@ -16,12 +16,14 @@ UNKNOWN = "no-such-key"
 # Where a key that does not exist is put, and what the page calls the place: section, list in it.
 PLACES = {
     "%s: 1": ("Top-level keys", 0),
+    "sandboxes: {%s: 1}": ("Top-level keys", 1),
     "profiles: [{%s: 1}]": ("Profiles", 0),
     "profiles: [{files: [{%s: 1}]}]": ("Files", 1),
     "profiles: [{landlock: [{%s: 1}]}]": ("Landlock", 0),
     "profiles: [{seccomp: {%s: 1}}]": ("System calls", 0),
     "profiles: [{limits: {%s: 1}}]": ("Limits", 0),
     "profiles: [{requirements: {%s: 1}}]": ("Requirements", 0),
+    "profiles: [{lasting: {%s: 1}}]": ("Sandboxes that last", 0),
     "profiles: [{languages: [{%s: 1}]}]": ("Languages", 0),
 }
 # Keys whose values are words of a list, with one that is not among them.
@@ -33,9 +35,20 @@ WORDS = {
         ("Files", 1, "access"),
     "profiles: [{name: a, extends: default, requirements: {limits: x}}]":
         ("Requirements", 0, "limits"),
+    "profiles: [{name: a, extends: default, lasting: {workspace: x}}]":
+        ("Sandboxes that last", 0, "workspace"),
+    "profiles: [{name: a, extends: default, lasting: {apply: x}}]":
+        ("Sandboxes that last", 0, "apply"),
+}
+# Where numbers are said, and what the page calls the place.
+NUMBERS = {
+    "profiles: [{name: a, extends: default, limits: {%s: %s}}]": ("Limits", 0),
+    "profiles: [{name: a, extends: default, lasting: {%s: %s}}]": ("Sandboxes that last", 0),
+    "sandboxes: {%s: %s}": ("Top-level keys", 1),
 }
 UNITS = {"a size": "Size", "a time": "Time", "whole seconds": "Whole seconds",
-         "a whole number": "Number"}
+         "a whole number": "Number", "a span": "Span", "an amount": "Amount"}
+MOST = {"Time": "1000h", "Whole seconds": "1000h", "Span": "10000d"}
 
 
 def program(*arguments):
@@ -113,16 +126,21 @@ class Manual(unittest.TestCase):
         self.assertEqual(set(re.split(r", | or ", told.rpartition("expected ")[2])),
                          set(self.items("Landlock", 1)))
 
-    def test_limits(self):
-        for name, body in self.items("Limits").items():
-            with self.subTest(limit=name):
-                text = "profiles: [{name: a, extends: default, limits: {%s: %s}}]"
-                told = complaint(text % (name, "x"))
-                unit = next(word for start, word in UNITS.items() if f"expected {start}" in told)
-                most = "1000h" if unit in ("Time", "Whole seconds") else 10 ** 14
-                told = complaint(text % (name, most))
-                least, most = re.search(r"out of range; expected (\S+) to (\S+)$", told).groups()
-                self.assertEqual(body[0], f"{unit} from {least} to {most}.")
+    def test_numbers(self):
+        for text, (title, index) in NUMBERS.items():
+            for name, body in self.items(title, index).items():
+                with self.subTest(section=title, key=name):
+                    told = complaint(text % (name, "x"))
+                    unit = next((word for start, word in UNITS.items()
+                                 if f"expected {start}" in told), None)
+                    if unit:
+                        told = complaint(text % (name, MOST.get(unit, 10 ** 16)))
+                        least, most = re.search(r"out of range; expected (\S+) to (\S+)$",
+                                                told).groups()
+                        self.assertEqual(body[0], f"{unit} from {least} to {most}.")
+                    else:
+                        self.assertIn((title, name), {("Sandboxes that last", key) for key in
+                                                      ("workspace", "apply", "hold")})
 
     def test_smallest_sizes_and_largest_abi(self):
         text = "profiles: [{name: a, extends: default, files: [{at: /a, kind: tmpfs, size: %s, " \
@@ -208,7 +226,8 @@ class Kinds(unittest.TestCase):
         body = self.kinds["bind"]
         needed = self.needed("bind", access="copy-on-write")
         self.assertEqual(set(needed) - {"access"}, words_after("copy-on-write it also needs", body))
-        self.assertEqual(self.taken("bind", needed), words_after("Takes", body) - {"access"})
+        self.assertEqual(self.taken("bind", needed), words_after("Takes", body) - {"access"} -
+                         words_after("and has no", body))
 
 
 class Commands(unittest.TestCase):

@@ -168,7 +168,7 @@ static const struct {
 	const char *text;
 	const char *expected;
 } mistakes[] = {
-	{ "profile: []\n", "mine.yaml:1: profile: unknown key; expected one of: default_profile, run_as, limits, audit, workspaces, protect, profiles" },
+	{ "profile: []\n", "mine.yaml:1: profile: unknown key; expected one of: default_profile, run_as, limits, audit, workspaces, protect, sandboxes, profiles" },
 	{ "audit: required\naudit: required\n", "mine.yaml:2: audit: given twice" },
 	{ "audit: maybe\n", "mine.yaml:1: audit: \"maybe\" is not known; expected required or optional" },
 	{ "audit:\n", "mine.yaml:1: audit: \"\" is not known" },
@@ -411,7 +411,7 @@ Test(config, diff_names_each_change_once_in_order)
 		"+ environment: LANG=C (mine.yaml:9)\n"
 		"+ environment: EXTRA=1 (mine.yaml:9)\n"
 		"- languages: bash        /usr/bin/bash, code in /tmp/msp-code/main.sh: "
-		"/usr/bin/bash {file} (default.yaml:228)\n"
+		"/usr/bin/bash {file} (default.yaml:237)\n"
 		"+ languages: bash        /usr/bin/bash, code in /tmp/x.sh: /usr/bin/bash -e "
 		"{file} "
 		"(mine.yaml:18)\n"

@@ -20,6 +20,7 @@ Test(units, right_values)
 	cr_assert(units_duration("60s", &value) && value == 60000);
 	cr_assert(units_duration("10m", &value) && value == 600000);
 	cr_assert(units_duration("1h", &value) && value == 3600000);
+	cr_assert(units_duration("7d", &value) && value == 604800000);
 	cr_assert(units_number("18446744073709551609", &value) && value == UINT64_MAX - 6);
 	cr_assert(units_mode("1777", &mode) && mode == 01777);
 	cr_assert(units_mode("0", &mode) && mode == 0);
@@ -42,7 +43,7 @@ Test(units, wrong_values)
 					     "18446744073709551616",
 					     "99999999999999999999999" };
 	static const char *const durations[] = { "",    "1",    "s",
-						 "1 s", "-1s",  "1d",
+						 "1 s", "-1s",  "1D",
 						 "1S",  "1.5s", "18446744073709551615h" };
 	static const char *const numbers[] = { "", "1K", "-1", "1s", "18446744073709551616" };
 	static const char *const modes[] = { "", "8", "10000", "0o755", "rwx", "-1", "07778" };
