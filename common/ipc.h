@@ -156,6 +156,11 @@ struct ipc_supervisor_state {
 	char path[IPC_PATH_MAX]; /* of it, for messages */
 };
 
+/* There is none, so that no sandbox lasts. */
+struct ipc_supervisor_stateless {
+	char problem[IPC_LIST_MAX]; /* why, as a phrase */
+};
+
 /* fd: the service's listening SOCK_SEQPACKET socket */
 struct ipc_supervisor_listen {
 	uint32_t is_activated; /* 1: the service manager made it, and keeps it after us */
@@ -188,6 +193,12 @@ struct ipc_policy_bad {
 	char text[IPC_LIST_MAX];
 };
 
+/* fd: O_PATH of a directory that the client's requests may name, or lie in. Before client_start, at
+ * most CLIENT_WORKSPACES_MAX. */
+struct ipc_client_workspace {
+	uint32_t is_start; /* 1: only the one that msp was started in; nobody named it */
+};
+
 /* fds: the client's stdin, stdout, stderr. Nothing of them is used before client_started. */
 struct ipc_client_start {
 	uint8_t schema[IPC_SCHEMA_BYTES];
@@ -202,12 +213,19 @@ struct ipc_client_end {
 	uint32_t reason; /* enum client_end_reason */
 };
 
+/* fd: O_PATH of a directory. For the next workspace_ask, which is no person's: the client's own, as
+ * in client_workspace. Without any: those that this launcher was started with. */
+struct ipc_workspace_within {
+	uint32_t is_start;
+};
+
 /* Open a directory of the host that a sandbox shall work on, if the policy lets it: it meets
  * nothing protected, and lies in a workspace. One of the next two answers. */
 struct ipc_workspace_ask {
-	uint32_t number;    /* of the question */
-	uint32_t is_person; /* 1: a person named it; else a model may have: what is open to it
-			     * without the operator's word is the directory msp was started in */
+	uint32_t number;     /* of the question */
+	uint32_t generation; /* of the policy in force */
+	uint32_t is_person;  /* 1: a person named it; else a model may have: what is open to it
+			      * without the operator's word is the directory msp was started in */
 	char path[IPC_PATH_MAX];
 };
 

@@ -306,8 +306,18 @@ static const struct ipc_field ipc_spawn_done_fields[] = {
 static const struct ipc_field ipc_supervisor_state_fields[] = {
 	FIELD(STR, ipc_supervisor_state, path),
 };
+static const struct ipc_field ipc_supervisor_stateless_fields[] = {
+	FIELD(STR, ipc_supervisor_stateless, problem),
+};
+static const struct ipc_field ipc_client_workspace_fields[] = {
+	FIELD(U32, ipc_client_workspace, is_start),
+};
+static const struct ipc_field ipc_workspace_within_fields[] = {
+	FIELD(U32, ipc_workspace_within, is_start),
+};
 static const struct ipc_field ipc_workspace_ask_fields[] = {
 	FIELD(U32, ipc_workspace_ask, number),
+	FIELD(U32, ipc_workspace_ask, generation),
 	FIELD(U32, ipc_workspace_ask, is_person),
 	FIELD(STR, ipc_workspace_ask, path),
 };

@@ -53,6 +53,9 @@
 /* Clients of one supervisor at once: each has a broker of its own. */
 #define FRONTENDS_MAX 64
 
+/* Directories that a client's requests may name, where the operator's file names none. */
+#define CLIENT_WORKSPACES_MAX 8
+
 /* Sandboxes that last, of one user, at most: the size of the table of those in use. */
 #define SANDBOXES_MAX 1024
 

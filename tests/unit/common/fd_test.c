@@ -268,8 +268,8 @@ Test(fd, placing_moves_all_and_closes_the_rest)
 Test(fd, placing_what_is_not_open_fails)
 {
 	const int fds[] = { -1 };
-	const int places[9] = { 0 };
+	const int places[FD_PLACES_MAX + 1] = { 0 };
 
 	cr_assert_eq(fd_place(fds, places, 1, 0), -EBADF);
-	cr_assert_eq(fd_place(fds, places, 9, 0), -EINVAL);
+	cr_assert_eq(fd_place(fds, places, FD_PLACES_MAX + 1, 0), -EINVAL);
 }
