@@ -93,6 +93,13 @@ static int handle_supervisor_unaudited(void *context, struct channel_message *me
 	return 0;
 }
 
+static int handle_supervisor_stateless(void *context, struct channel_message *message)
+{
+	memcpy(supervisor.stateless, message->body.supervisor_stateless.problem,
+	       sizeof(supervisor.stateless));
+	return 0;
+}
+
 static int handle_supervisor_listen(void *context, struct channel_message *message)
 {
 	fd_close(&start.service.listener);
@@ -125,6 +132,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_pin] = handle_supervisor_pin,
 	[IPC_TYPE_supervisor_audit] = handle_supervisor_audit,
 	[IPC_TYPE_supervisor_unaudited] = handle_supervisor_unaudited,
+	[IPC_TYPE_supervisor_stateless] = handle_supervisor_stateless,
 	[IPC_TYPE_supervisor_listen] = handle_supervisor_listen,
 	[IPC_TYPE_supervisor_notify] = handle_supervisor_notify,
 	[IPC_TYPE_supervisor_run] = handle_supervisor_run,

@@ -81,7 +81,8 @@ struct supervisor {
 	uint32_t default_profile;        /* index in it: what a request without a profile means */
 	char default_name[IPC_NAME_MAX]; /* which one that shall be; empty: as each says itself */
 	bool is_reload_failed;
-	bool accepts_fallback; /* LIMITS_FALLBACK, whatever a policy says */
+	char stateless[IPC_LIST_MAX]; /* why no sandbox lasts; empty: they can */
+	bool accepts_fallback;        /* LIMITS_FALLBACK, whatever a policy says */
 	struct generation generations[GENERATIONS_MAX];
 	enum limits_mode limits;
 	int landlock_abi;

@@ -12,9 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "audit_place.h"
 #include "common/limits.h"
 #include "format.h"
+#include "state_place.h"
 
 bool account_owns_folder(const char *path, uid_t uid)
 {
@@ -152,7 +152,7 @@ int account_become(const char *name, int *ret_exit, char text[ACCOUNT_TEXT_MAX])
 		return -1;
 	}
 	if (!error)
-		audit_place_prepare(account.uid, account.gid, account.home);
+		state_place_prepare(account.uid, account.gid, account.home);
 	if (!error)
 		error = account_drop(account.uid, account.gid, account.name);
 	if (!error)

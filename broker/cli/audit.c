@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "audit_follow.h"
-#include "audit_place.h"
 #include "audit_verify.h"
 #include "command.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "format.h"
 #include "launch.h"
+#include "state_place.h"
 
 /* What show prints where nobody says how much. */
 #define LAST_DEFAULT 50
@@ -184,14 +184,14 @@ static int run_action(const struct action *action, const struct audit_options *o
 {
 	static char path[IPC_PATH_MAX];
 	struct audit_log log;
-	char text[AUDIT_PLACE_TEXT_MAX];
+	char text[STATE_PLACE_TEXT_MAX];
 	int code = MSP_EXIT_REFUSED;
 	int directory;
 	int error;
 
-	if (!audit_place_find(path, text))
+	if (!state_place_find(STATE_PLACE_AUDIT, path, text))
 		return give_up(action->name, text, MSP_EXIT_REFUSED);
-	directory = audit_place_open(path, false, text);
+	directory = state_place_open(path, false, text);
 	if (directory == -ENOENT)
 		format_text(text, sizeof(text), "nothing was audited yet: there is no %.500s",
 			    path);

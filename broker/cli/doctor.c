@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "audit_place.h"
 #include "command.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "format.h"
 #include "json.h"
 #include "probes.h"
+#include "state_place.h"
 
 /* The kernel's overflow id: nobody's, and never root's. */
 #define NOBODY 65534
@@ -58,7 +58,7 @@ static int leave_root(struct machine *machine, const char *run_as)
 	machine->has_account = account_find(name, &machine->account) == 0 &&
 			       machine->account.uid != 0 && machine->account.gid != 0;
 	if (machine->has_account) {
-		audit_place_prepare(machine->account.uid, machine->account.gid,
+		state_place_prepare(machine->account.uid, machine->account.gid,
 				    machine->account.home);
 		return account_drop(machine->account.uid, machine->account.gid,
 				    machine->account.name);

@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "account.h"
-#include "audit_place.h"
 #include "common/channel.h"
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "format.h"
 #include "scope.h"
+#include "state_place.h"
 
 #define SUPERVISOR_CHANNEL 3
 
@@ -57,6 +57,7 @@ static const struct {
 	{ "msp-broker", offsetof(struct images, broker), false },
 	{ "builtin.policy", offsetof(struct images, policy), false },
 	{ "msp-scope", offsetof(struct images, scope), true }, /* one of several ways to a cgroup */
+	{ "msp-layers", offsetof(struct images, layers), true }, /* without it nothing lasts */
 };
 
 /* The folder that the first of them is in. */
@@ -155,6 +156,7 @@ void launch_close_images(struct images *images)
 	fd_close(&images->broker);
 	fd_close(&images->policy);
 	fd_close(&images->scope);
+	fd_close(&images->layers);
 }
 
 const struct plan *launch_open_plan(struct config *config, char text[LAUNCH_TEXT_MAX])
@@ -313,12 +315,33 @@ static int send_audit(const struct channel *channel)
 	int fd = -1;
 	int error;
 
-	if (audit_place_find(audit.path, missing.problem))
-		fd = audit_place_open(audit.path, true, missing.problem);
+	if (state_place_find(STATE_PLACE_AUDIT, audit.path, missing.problem))
+		fd = state_place_open(audit.path, true, missing.problem);
 	if (fd < 0)
 		return channel_send(channel, IPC_TYPE_supervisor_unaudited, &missing, NULL, 0);
 	error = channel_send(channel, IPC_TYPE_supervisor_audit, &audit, &fd, 0);
 	fd_close(&fd);
+	return error;
+}
+
+/* Where what lasts is. Without such a place sandboxes do not last, and everything else works. */
+static int send_state(const struct images *images, const struct channel *channel)
+{
+	static struct ipc_supervisor_stateless missing;
+	static struct ipc_supervisor_state state;
+	int fds[] = { -1, images->layers };
+	int error;
+
+	if (images->layers < 0)
+		format_text(missing.problem, sizeof(missing.problem),
+			    "the program msp-layers is missing: install all of msp's programs "
+			    "together");
+	else if (state_place_find(STATE_PLACE_ALL, state.path, missing.problem))
+		fds[0] = state_place_open(state.path, true, missing.problem);
+	if (fds[0] < 0)
+		return channel_send(channel, IPC_TYPE_supervisor_stateless, &missing, NULL, 0);
+	error = channel_send(channel, IPC_TYPE_supervisor_state, &state, fds, 0);
+	fd_close(&fds[0]);
 	return error;
 }
 
@@ -336,6 +359,8 @@ int launch_send(const struct launch *launch, int channel_fd)
 
 	if (!error)
 		error = send_audit(&channel);
+	if (!error)
+		error = send_state(launch->images, &channel);
 	if (!error && launch->home->directory >= 0)
 		error = channel_send(&channel, IPC_TYPE_supervisor_cgroup, &cgroup,
 				     &launch->home->directory, 0);

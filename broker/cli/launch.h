@@ -25,12 +25,13 @@ struct images {
 	int child_init;
 	int broker;
 	int policy;
-	int scope; /* may be missing */
+	int scope;  /* these may be missing */
+	int layers; /* then nothing lasts */
 };
 
 #define IMAGES_NONE                                                                                \
 	{                                                                                          \
-		-1, -1, -1, -1, -1                                                                 \
+		-1, -1, -1, -1, -1, -1                                                             \
 	}
 
 #define LAUNCH_TEXT_MAX CONFIG_TEXT_MAX

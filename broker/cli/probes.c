@@ -275,6 +275,10 @@ const struct probe probes[] = {
 	  "what runs is recorded before it does, unless the operator's configuration says 'audit: "
 	  "optional'",
 	  "name another place with MSP_STATE_DIR=DIR, an absolute path" },
+	{ "lasting", PROBE_INFORMATION, probe_lasting,
+	  "not required: sandboxes that last have their files there",
+	  "name another place with MSP_STATE_DIR=DIR, an absolute path, on ext4, xfs, btrfs or "
+	  "tmpfs" },
 	{ "files", PROBE_REQUIRED, probe_files, "msp is six programs and a compiled policy",
 	  "install all of msp's programs together, of one version" },
 	{ "configuration", PROBE_REQUIRED, probe_configuration,

@@ -3,6 +3,7 @@
  * The probes that change a process: each runs in a child of its own, which reports the first step
  * that failed.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -14,6 +15,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +26,7 @@
 #include "common/mount.h"
 #include "format.h"
 #include "probes.h"
+#include "state_place.h"
 
 /* What a child reports: NULL when every step worked. The text is a constant of this program, which
  * the child shares. */
@@ -221,6 +224,143 @@ void probe_overlay(const struct machine *machine, struct finding *ret)
 
 	format_text(ret->tried, sizeof(ret->tried), "an overlay with userxattr on a tmpfs");
 	report(ret, &step, "works");
+}
+
+/* The folder that the next probe works in, which a child has to open in its own mount namespace. */
+static char trial_path[IPC_PATH_MAX];
+
+/* As for a sandbox that lasts: layers in the state directory, a file made and one removed. */
+static struct step make_lasting_overlay(void)
+{
+	static const char options[] = "lowerdir\0"
+				      "lower\0"
+				      "upperdir\0"
+				      "upper\0"
+				      "workdir\0"
+				      "work\0"
+				      "userxattr\0";
+	struct step step = enter_namespaces(CLONE_NEWNS);
+	int file;
+
+	if (step.failed)
+		return step;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		return failed("making the mounts private");
+	if (chdir(trial_path) != 0 || mkdir("lower", 0700) != 0 || mkdir("upper", 0700) != 0 ||
+	    mkdir("work", 0700) != 0)
+		return failed("making folders in it");
+	file = open("lower/gone", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	if (file < 0)
+		return failed("making a file in it");
+	fd_close(&file);
+	step = attach(mount_new("overlay", options, sizeof(options),
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+		      "/usr", "mounting an overlay with userxattr on it");
+	if (step.failed)
+		return step;
+	file = open("/usr/made", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	if (file < 0)
+		return failed("making a file through that overlay");
+	return unlink("/usr/gone") == 0 ? all_done : failed("removing a file through that overlay");
+}
+
+/* What an overlay left in its own folder, which it closed to everybody: whiteouts, for the most,
+ * which are files to their owner. */
+static void empty_work(int folder)
+{
+	const struct dirent *entry;
+	DIR *work;
+	int fd;
+
+	(void)fchmodat(folder, "work/work", S_IRWXU, 0); /* or it is not there */
+	fd = openat(folder, "work/work", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	work = fd < 0 ? NULL : fdopendir(fd);
+	if (!work) {
+		fd_close(&fd);
+		return;
+	}
+	while ((entry = readdir(work)) != NULL)
+		(void)unlinkat(fd, entry->d_name, 0);
+	(void)closedir(work);
+}
+
+/* Whatever is there of what that made. */
+static void remove_trial(void)
+{
+	static const char *const files[] = { "lower/gone", "upper/gone", "upper/made" };
+	static const char *const folders[] = { "work/work", "work", "upper", "lower" };
+
+	int folder = open(trial_path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		(void)unlinkat(folder, files[i], 0);
+	empty_work(folder);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		(void)unlinkat(folder, folders[i], AT_REMOVEDIR);
+	fd_close(&folder);
+	(void)rmdir(trial_path); /* else it is empty, and ours alone */
+}
+
+static struct step try_lasting(const char *place)
+{
+	struct step step;
+
+	format_text(trial_path, sizeof(trial_path), "%s/probe.%d", place, (int)getpid());
+	if (mkdir(trial_path, S_IRWXU) != 0)
+		return failed("making a folder in it");
+	step = in_child(make_lasting_overlay);
+	remove_trial();
+	return step;
+}
+
+static void report_lasting(int place, const char *path, struct finding *ret)
+{
+	const struct step step = try_lasting(path);
+	struct statvfs system;
+	char text[IPC_PATH_MAX + 128];
+
+	if (fstatvfs(place, &system) != 0) {
+		ret->status = FINDING_MISSING;
+		format_text(ret->happened, sizeof(ret->happened), "%.400s: %s", path,
+			    strerror(errno));
+		return;
+	}
+	format_text(text, sizeof(text), "%.400s; %llu MiB are free there", path,
+		    (unsigned long long)system.f_bavail * system.f_frsize >> 20);
+	report(ret, &step, text);
+	if (step.failed)
+		format_append(ret->happened, sizeof(ret->happened), " (%.400s)", path);
+}
+
+void probe_lasting(const struct machine *machine, struct finding *ret)
+{
+	char path[IPC_PATH_MAX];
+	char text[STATE_PLACE_TEXT_MAX];
+	int place = -1;
+
+	format_text(ret->tried, sizeof(ret->tried),
+		    "opening the state directory, and an overlay with userxattr on it");
+	if (machine->was_root && !machine->has_account) {
+		ret->status = FINDING_SKIPPED;
+		format_text(ret->happened, sizeof(ret->happened), "it is the account's");
+		return;
+	}
+	if (state_place_find(STATE_PLACE_ALL, path, text))
+		place = state_place_open(path, true, text);
+	if (place < 0) {
+		ret->status = FINDING_MISSING;
+		format_text(ret->happened, sizeof(ret->happened), "%.*s",
+			    (int)sizeof(ret->happened) - 1, text);
+		return;
+	}
+	report_lasting(place, path, ret);
+	fd_close(&place);
+	if (ret->status == FINDING_OK && machine->images.layers < 0) {
+		ret->status = FINDING_MISSING;
+		format_append(ret->happened, sizeof(ret->happened), "; but msp-layers is missing");
+		format_text(ret->fix, sizeof(ret->fix),
+			    "install all of msp's programs together, of one version");
+	}
 }
 
 static struct step install_filter(void)

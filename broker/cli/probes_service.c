@@ -3,11 +3,11 @@
  * The probes of the user's service, does it run, and is it of this version? and of the place for
  * the audit log.
  */
-#include "audit_place.h"
 #include "common/fd.h"
 #include "format.h"
 #include "probes.h"
 #include "service.h"
+#include "state_place.h"
 
 void probe_service(const struct machine *machine, struct finding *ret)
 {
@@ -38,7 +38,7 @@ void probe_service(const struct machine *machine, struct finding *ret)
 void probe_audit(const struct machine *machine, struct finding *ret)
 {
 	char path[IPC_PATH_MAX];
-	char text[AUDIT_PLACE_TEXT_MAX];
+	char text[STATE_PLACE_TEXT_MAX];
 	int fd = -1;
 
 	format_text(ret->tried, sizeof(ret->tried), "opening the audit log's directory");
@@ -47,8 +47,8 @@ void probe_audit(const struct machine *machine, struct finding *ret)
 		format_text(ret->happened, sizeof(ret->happened), "it is the account's");
 		return;
 	}
-	if (audit_place_find(path, text))
-		fd = audit_place_open(path, true, text);
+	if (state_place_find(STATE_PLACE_AUDIT, path, text))
+		fd = state_place_open(path, true, text);
 	ret->status = fd >= 0 ? FINDING_OK : FINDING_MISSING;
 	format_text(ret->happened, sizeof(ret->happened), "%.*s", (int)sizeof(ret->happened) - 1,
 		    fd >= 0 ? path : text);

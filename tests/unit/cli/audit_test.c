@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "audit_place.h"
+#include "state_place.h"
 #include "audit_read.h"
 #include "common/fd.h"
 #include "format.h"
 
 static char root[] = "/tmp/msp-test-XXXXXX";
-static char text[AUDIT_PLACE_TEXT_MAX];
+static char text[STATE_PLACE_TEXT_MAX];
 static char path[IPC_PATH_MAX];
 
 static void make_root(void)
@@ -182,9 +182,9 @@ Test(audit_place, is_made_for_us_alone)
 	int fd;
 
 	name_state("/a");
-	cr_assert(audit_place_find(path, text));
-	cr_expect_eq(audit_place_open(path, false, text), -ENOENT);
-	fd = audit_place_open(path, true, text);
+	cr_assert(state_place_find(STATE_PLACE_AUDIT, path, text));
+	cr_expect_eq(state_place_open(path, false, text), -ENOENT);
+	fd = state_place_open(path, true, text);
 	cr_assert_geq(fd, 0, "%s", text);
 	cr_assert_eq(fstat(fd, &status), 0);
 	cr_expect_eq(status.st_mode & 07777, (mode_t)0700);
@@ -196,11 +196,11 @@ Test(audit_place, is_made_for_us_alone)
 Test(audit_place, must_be_closed_to_others)
 {
 	name_state("");
-	cr_assert(audit_place_find(path, text));
+	cr_assert(state_place_find(STATE_PLACE_AUDIT, path, text));
 	cr_assert_eq(mkdir(path, 0700), 0);
 	for (mode_t bit = 1; bit < 0100; bit <<= 1) {
 		cr_assert_eq(chmod(path, 0700 | bit), 0);
-		cr_expect_eq(audit_place_open(path, true, text), -EPERM);
+		cr_expect_eq(state_place_open(path, true, text), -EPERM);
 		cr_expect(strstr(text, "chmod 700"), "%s", text);
 	}
 }
@@ -210,19 +210,19 @@ Test(audit_place, must_be_ours)
 	if (geteuid() != 0)
 		cr_skip("needs root to give a directory away");
 	name_state("");
-	cr_assert(audit_place_find(path, text));
+	cr_assert(state_place_find(STATE_PLACE_AUDIT, path, text));
 	cr_assert_eq(mkdir(path, 0700), 0);
 	cr_assert_eq(chown(path, 1, 1), 0);
-	cr_expect_eq(audit_place_open(path, true, text), -EPERM);
+	cr_expect_eq(state_place_open(path, true, text), -EPERM);
 	cr_expect(strstr(text, "belongs to user 1,"), "%s", text);
 }
 
 Test(audit_place, must_be_no_link)
 {
 	name_state("");
-	cr_assert(audit_place_find(path, text));
+	cr_assert(state_place_find(STATE_PLACE_AUDIT, path, text));
 	cr_assert_eq(symlink("/tmp", path), 0);
-	cr_expect_lt(audit_place_open(path, true, text), 0);
+	cr_expect_lt(state_place_open(path, true, text), 0);
 	cr_expect(strstr(text, "symbolic link"), "%s", text);
 }
 
@@ -232,17 +232,17 @@ Test(audit_place, a_home_counts_when_it_is_ours)
 
 	cr_assert_eq(unsetenv("MSP_STATE_DIR"), 0);
 	cr_assert_eq(setenv("HOME", root, 1), 0);
-	cr_assert(audit_place_find(path, text));
+	cr_assert(state_place_find(STATE_PLACE_AUDIT, path, text));
 	format_text(expected, sizeof(expected), "%s/.local/state/msp/audit", root);
 	cr_expect_str_eq(path, expected);
 	cr_assert_eq(setenv("HOME", geteuid() == 0 ? "/nonexistent" : "/", 1), 0);
-	(void)audit_place_find(path, text); /* the account may have one */
+	(void)state_place_find(STATE_PLACE_AUDIT, path, text); /* the account may have one */
 	cr_expect_str_neq(path, "/.local/state/msp/audit");
 }
 
 Test(audit_place, a_relative_one_is_none)
 {
 	cr_assert_eq(setenv("MSP_STATE_DIR", "state", 1), 0);
-	cr_expect_not(audit_place_find(path, text));
+	cr_expect_not(state_place_find(STATE_PLACE_AUDIT, path, text));
 	cr_expect(strstr(text, "MSP_STATE_DIR=state is no absolute path"), "%s", text);
 }

@@ -105,7 +105,8 @@ static void receive(const struct channel *channel, uint32_t type)
 
 Test(launch, says_everything_in_order)
 {
-	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1 };
+	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1,
+				       file_with("l") };
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .directory = open("/tmp", O_RDONLY | O_DIRECTORY),
 					  .has_io = 1 };
@@ -144,6 +145,10 @@ Test(launch, says_everything_in_order)
 	cr_expect_str_eq(policy, "policy");
 	receive(&supervisor, IPC_TYPE_supervisor_audit);
 	cr_expect_str_eq(message.body.supervisor_audit.path + strlen(root), "/a/b/audit");
+	receive(&supervisor, IPC_TYPE_supervisor_state);
+	cr_expect_str_eq(message.body.supervisor_state.path + strlen(root), "/a/b");
+	cr_expect_eq(pread(message.fds[1], policy, sizeof(policy), 0), 1);
+	cr_expect_eq(policy[0], 'l');
 	receive(&supervisor, IPC_TYPE_supervisor_cgroup);
 	cr_expect_eq(message.body.supervisor_cgroup.has_io, 1U);
 	receive(&supervisor, IPC_TYPE_supervisor_bind);
@@ -164,7 +169,7 @@ Test(launch, says_everything_in_order)
 /* Where msp becomes the supervisor itself, everything waits in the socket before anybody reads. */
 Test(launch, as_many_pins_as_there_may_be_fit_into_the_socket)
 {
-	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1 };
+	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1, -1 };
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .directory = open("/tmp", O_RDONLY | O_DIRECTORY) };
 	static struct pins pins = { .count = PINS_MAX };
@@ -183,7 +188,7 @@ Test(launch, as_many_pins_as_there_may_be_fit_into_the_socket)
 
 Test(launch, without_a_cgroup_none_is_sent)
 {
-	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1 };
+	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1, -1 };
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .parent = -1, .directory = -1 };
 	const struct launch launch = {
@@ -198,13 +203,15 @@ Test(launch, without_a_cgroup_none_is_sent)
 	receive(&supervisor, IPC_TYPE_supervisor_start);
 	cr_expect_str_eq(message.body.supervisor_start.default_profile, "");
 	receive(&supervisor, IPC_TYPE_supervisor_unaudited);
+	receive(&supervisor, IPC_TYPE_supervisor_stateless);
+	cr_expect(strstr(message.body.supervisor_stateless.problem, "msp-layers is missing"));
 	receive(&supervisor, IPC_TYPE_supervisor_run);
 	cr_expect_eq(message.body.supervisor_run.binds, 0U);
 }
 
 Test(launch, a_service_gets_its_sockets)
 {
-	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1 };
+	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1, -1 };
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .parent = -1, .directory = -1 };
 	struct service_sockets sockets = { .listener = socket(AF_UNIX, SOCK_SEQPACKET, 0),
@@ -224,6 +231,7 @@ Test(launch, a_service_gets_its_sockets)
 	cr_assert_eq(launch_send(&launch, ends[0]), 0);
 	receive(&supervisor, IPC_TYPE_supervisor_start);
 	receive(&supervisor, IPC_TYPE_supervisor_unaudited);
+	receive(&supervisor, IPC_TYPE_supervisor_stateless);
 	receive(&supervisor, IPC_TYPE_supervisor_listen);
 	cr_expect_eq(message.body.supervisor_listen.is_activated, 1U);
 	receive(&supervisor, IPC_TYPE_supervisor_run);
@@ -231,6 +239,7 @@ Test(launch, a_service_gets_its_sockets)
 	cr_assert_eq(launch_send(&launch, ends[0]), 0);
 	receive(&supervisor, IPC_TYPE_supervisor_start);
 	receive(&supervisor, IPC_TYPE_supervisor_unaudited);
+	receive(&supervisor, IPC_TYPE_supervisor_stateless);
 	receive(&supervisor, IPC_TYPE_supervisor_listen);
 	receive(&supervisor, IPC_TYPE_supervisor_notify);
 	cr_expect_eq(message.body.supervisor_notify.watchdog_us, 9UL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit_place.h"
+#include "state_place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 
 #define SYSTEM_PLACE "/var/lib/msp"
 #define IN_HOME "/.local/state/msp"
-#define FOLDER "/audit"
 #define OTHERS (S_IRWXG | S_IRWXO)
 
 /* What root made for the account. */
@@ -23,8 +22,8 @@ static void find_system_place(uid_t uid, char ret[sizeof(SYSTEM_PLACE) + 16])
 	format_text(ret, sizeof(SYSTEM_PLACE) + 16, SYSTEM_PLACE "/%u", uid);
 }
 
-/* What the log's folder is in, or NULL with a phrase in `text`. */
-static const char *find_base(const char **ret_below, char text[AUDIT_PLACE_TEXT_MAX])
+/* What it is in or is itself, or NULL with a phrase in `text`. */
+static const char *find_base(const char **ret_below, char text[STATE_PLACE_TEXT_MAX])
 {
 	static char place[sizeof(SYSTEM_PLACE) + 16];
 	const char *state = getenv("MSP_STATE_DIR");
@@ -34,7 +33,7 @@ static const char *find_base(const char **ret_below, char text[AUDIT_PLACE_TEXT_
 	if (state && state[0] == '/')
 		return state;
 	if (state && state[0] != '\0') {
-		format_text(text, AUDIT_PLACE_TEXT_MAX, "MSP_STATE_DIR=%.300s is no absolute path",
+		format_text(text, STATE_PLACE_TEXT_MAX, "MSP_STATE_DIR=%.300s is no absolute path",
 			    state);
 		return NULL;
 	}
@@ -46,23 +45,23 @@ static const char *find_base(const char **ret_below, char text[AUDIT_PLACE_TEXT_
 	find_system_place(geteuid(), place);
 	if (account_owns_folder(place, geteuid()))
 		return place;
-	format_text(text, AUDIT_PLACE_TEXT_MAX,
+	format_text(text, STATE_PLACE_TEXT_MAX,
 		    "user %u has neither a home directory of its own nor %s", geteuid(), place);
 	return NULL;
 }
 
-bool audit_place_find(char ret[IPC_PATH_MAX], char text[AUDIT_PLACE_TEXT_MAX])
+bool state_place_find(const char *which, char ret[IPC_PATH_MAX], char text[STATE_PLACE_TEXT_MAX])
 {
 	const char *below;
 	const char *base = find_base(&below, text);
 
 	if (!base)
 		return false;
-	if (strlen(base) >= IPC_PATH_MAX - sizeof(IN_HOME FOLDER)) {
-		format_text(text, AUDIT_PLACE_TEXT_MAX, "the path of its directory is too long");
+	if (strlen(base) >= IPC_PATH_MAX - sizeof(IN_HOME STATE_PLACE_AUDIT)) {
+		format_text(text, STATE_PLACE_TEXT_MAX, "the path of its directory is too long");
 		return false;
 	}
-	format_text(ret, IPC_PATH_MAX, "%s%s" FOLDER, base, below);
+	format_text(ret, IPC_PATH_MAX, "%s%s%s", base, below, which);
 	return true;
 }
 
@@ -80,20 +79,20 @@ static int make_all(const char *path)
 }
 
 /* Somebody else could change what is in it, or knows what we do. */
-static int check(const char *path, int fd, char text[AUDIT_PLACE_TEXT_MAX])
+static int check(const char *path, int fd, char text[STATE_PLACE_TEXT_MAX])
 {
 	struct stat status;
 
 	if (fstat(fd, &status) != 0)
 		return -errno;
 	if (status.st_uid != geteuid()) {
-		format_text(text, AUDIT_PLACE_TEXT_MAX,
+		format_text(text, STATE_PLACE_TEXT_MAX,
 			    "%.500s belongs to user %u, and must be ours (user %u)", path,
 			    status.st_uid, geteuid());
 		return -EPERM;
 	}
 	if ((status.st_mode & OTHERS) != 0) {
-		format_text(text, AUDIT_PLACE_TEXT_MAX,
+		format_text(text, STATE_PLACE_TEXT_MAX,
 			    "%.400s has mode %04o, and must be ours alone: 'chmod 700 %.400s'",
 			    path, status.st_mode & 07777, path);
 		return -EPERM;
@@ -101,7 +100,7 @@ static int check(const char *path, int fd, char text[AUDIT_PLACE_TEXT_MAX])
 	return 0;
 }
 
-int audit_place_open(const char *path, bool is_made, char text[AUDIT_PLACE_TEXT_MAX])
+int state_place_open(const char *path, bool is_made, char text[STATE_PLACE_TEXT_MAX])
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int error = fd < 0 ? -errno : 0;
@@ -114,10 +113,10 @@ int audit_place_open(const char *path, bool is_made, char text[AUDIT_PLACE_TEXT_
 		}
 	}
 	if (error == -ELOOP || error == -ENOTDIR)
-		format_text(text, AUDIT_PLACE_TEXT_MAX,
+		format_text(text, STATE_PLACE_TEXT_MAX,
 			    "%.500s is no directory, or a symbolic link to one", path);
 	else if (error)
-		format_text(text, AUDIT_PLACE_TEXT_MAX, "%.500s cannot be %s: %s", path,
+		format_text(text, STATE_PLACE_TEXT_MAX, "%.500s cannot be %s: %s", path,
 			    is_made ? "made" : "opened", strerror(-error));
 	else
 		error = check(path, fd, text);
@@ -126,7 +125,7 @@ int audit_place_open(const char *path, bool is_made, char text[AUDIT_PLACE_TEXT_
 	return error ? error : fd;
 }
 
-void audit_place_prepare(uid_t uid, gid_t gid, const char *home)
+void state_place_prepare(uid_t uid, gid_t gid, const char *home)
 {
 	char place[sizeof(SYSTEM_PLACE) + 16];
 	int fd;
