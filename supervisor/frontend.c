@@ -103,6 +103,17 @@ int frontend_hand_over(struct frontend *frontend, const int stdio[3])
 	return error;
 }
 
+int frontend_send_workspaces(const struct frontend *frontend, const struct channel *launcher)
+{
+	const struct ipc_workspace_within message = { .is_start = frontend->is_workspace_start };
+	int error = 0;
+
+	for (uint32_t i = 0; i < frontend->workspace_count && !error; i++)
+		error = channel_send(launcher, IPC_TYPE_workspace_within, &message,
+				     &frontend->workspaces[i], MSG_DONTWAIT);
+	return error;
+}
+
 static void try_free(struct frontend *frontend)
 {
 	if (frontend->state == FRONTEND_CLOSED && !frontend->awaits_broker && frontend->broker < 0)
@@ -182,6 +193,8 @@ void frontend_end(struct frontend *frontend, enum client_end_reason reason)
 	if (frontend->client.fd >= 0)
 		frontend_tell_client_end(&frontend->client, reason);
 	fd_close(&frontend->client.fd);
+	fd_close_all(frontend->workspaces, frontend->workspace_count);
+	frontend->workspace_count = 0;
 	kill_broker(frontend);
 	try_free(frontend);
 	if (!supervisor.is_service)

@@ -95,6 +95,17 @@ static int handle_status_ask(void *context, struct channel_message *message)
 	return answer(context, IPC_TYPE_status, &status);
 }
 
+static int handle_client_workspace(void *context, struct channel_message *message)
+{
+	struct frontend *frontend = context;
+
+	if (!frontend->is_connection || frontend->workspace_count == CLIENT_WORKSPACES_MAX)
+		return -EPROTO;
+	frontend->is_workspace_start = message->body.client_workspace.is_start != 0;
+	frontend->workspaces[frontend->workspace_count++] = channel_take_fd(message, 0);
+	return 0;
+}
+
 /* A broker has nobody to hand over, and one client per connection is enough. */
 static int handle_client_start(void *context, struct channel_message *message)
 {
@@ -270,6 +281,7 @@ static int handle_helper_started(void *context, struct channel_message *message)
 
 static const dispatch_handler frontend_handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_hello] = handle_hello,
+	[IPC_TYPE_client_workspace] = handle_client_workspace,
 	[IPC_TYPE_client_start] = handle_client_start,
 	[IPC_TYPE_status_ask] = handle_status_ask,
 	[IPC_TYPE_execution_start] = handle_execution_start,

@@ -33,6 +33,9 @@ struct frontend {
 	bool awaits_broker;     /* the factory was asked for its broker and has not answered */
 	int broker;             /* pidfd, -1: none */
 	uint64_t postures_told; /* of which profiles: a bit for each */
+	int workspaces[CLIENT_WORKSPACES_MAX]; /* that its client brought */
+	uint32_t workspace_count;
+	bool is_workspace_start; /* nobody named them */
 	void (*on_message)(void *frontend);
 	struct loop_watch watch;
 	struct loop_watch client_watch;

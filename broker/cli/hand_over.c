@@ -149,7 +149,18 @@ static int not_fit(const struct service *service)
 	return standalone(service->text);
 }
 
-int hand_over(struct service *service, struct config *config, uint32_t limits, int null)
+/* Before the client itself. One that cannot be written to has said why, or shows it later. */
+static void send_workspaces(const struct channel *channel, const struct workspaces *workspaces)
+{
+	const struct ipc_client_workspace said = { .is_start = workspaces->is_start };
+
+	for (uint32_t i = 0; i < workspaces->count; i++)
+		(void)channel_send(channel, IPC_TYPE_client_workspace, &said, &workspaces->list[i],
+				   0);
+}
+
+int hand_over(struct service *service, struct config *config, uint32_t limits,
+	      const struct workspaces *workspaces, int null)
 {
 	static const int stdio[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
 	const struct channel channel = { service->fd, IPC_FRONTEND, IPC_SUPERVISOR, IPC_SETUP };
@@ -164,6 +175,7 @@ int hand_over(struct service *service, struct config *config, uint32_t limits, i
 		return not_fit(service);
 	start.limits = limits;
 	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
+	send_workspaces(&channel, workspaces);
 	/* One that cannot be written to has said why, or shows it now. */
 	(void)channel_send(&channel, IPC_TYPE_client_start, &start, stdio, 0);
 	if (is_silent(service->fd))

@@ -10,6 +10,7 @@
 
 #include "config.h"
 #include "service.h"
+#include "workspace.h"
 
 /* What to exit with is not decided: serve this client in another way. Nothing of it was used. */
 #define HAND_OVER_NOT (-1)
@@ -17,9 +18,11 @@
 /*
  * Hand descriptors 0, 1 and 2 over to the connected `service` (taken) and wait for the client's
  * end. `limits` is what the command line accepts, and `config` what it says when that is
- * LIMITS_UNSAID. The exit code of msp, with a line on stderr where it is not 0; or HAND_OVER_NOT,
- * with a line too. `null` is a descriptor of /dev/null.
+ * LIMITS_UNSAID; `workspaces` is what the client's requests may name. The exit code of msp, with a
+ * line on stderr where it is not 0; or HAND_OVER_NOT, with a line too. `null` is a descriptor of
+ * /dev/null.
  */
-int hand_over(struct service *service, struct config *config, uint32_t limits, int null);
+int hand_over(struct service *service, struct config *config, uint32_t limits,
+	      const struct workspaces *workspaces, int null);
 
 #endif

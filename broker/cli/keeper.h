@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The part of the launcher that stays with the service: the supervisor reads no text and starts no
- * program, so that somebody has to be there who compiles the operator's policy when it has changed.
+ * The part of the launcher that stays with the service, or with the supervisor of `msp serve`: a
+ * supervisor reads no text, starts no program and opens nothing of the host's. Somebody has to be
+ * there who compiles the operator's policy when it has changed, and who opens the directories that
+ * requests name.
  */
 #ifndef CLI_KEEPER_H
 #define CLI_KEEPER_H
@@ -9,8 +11,9 @@
 #include "launch.h"
 
 /*
- * Leave a process behind that answers policy_ask on `channel` until the supervisor, which the
- * caller becomes, ends. `launch` says what it compiles. 0 or -errno; `channel` stays the caller's.
+ * Leave a process behind that answers policy_ask and workspace_ask on `channel` until the
+ * supervisor, which the caller becomes, ends. `launch` says what it compiles, and what the requests
+ * of its clients may name. 0 or -errno; `channel` stays the caller's.
  */
 int keeper_start(const struct launch *launch, int channel);
 

@@ -18,6 +18,7 @@
 #include "config.h"
 #include "pins.h"
 #include "service_socket.h"
+#include "workspace.h"
 
 /* Our own programs and the compiled policy, opened for reading. -1: not opened. */
 struct images {
@@ -88,6 +89,7 @@ struct launch {
 	struct budget budget;                  /* complete */
 	uint32_t frontend;                     /* enum frontend_mode */
 	uint32_t limits;                       /* that the command line accepts, or LIMITS_UNSAID */
+	const struct workspaces *workspaces;   /* of the keeper's own clients; NULL: none */
 };
 
 /* Say everything that a supervisor starts from on `channel`. 0 or -errno. */

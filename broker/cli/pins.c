@@ -100,6 +100,8 @@ static int check_use(const struct opening *opening, const struct record *record,
 		       "in, or make it read-only";
 	else if (mount->kind == PLAN_COPY && !S_ISREG(status.st_mode))
 		rule = "only a regular file can be copied: for a folder, use kind bind";
+	else if (mount->place != 0 && !S_ISDIR(status.st_mode))
+		rule = "only a folder can be a place: for a file, leave out 'place'";
 	else if (mount->kind == PLAN_BIND && !(mount->attributes & MOUNT_ATTR_RDONLY) &&
 		 (system.f_flag & ST_RDONLY))
 		rule = "it cannot be writable, since its file system is mounted read-only: use "

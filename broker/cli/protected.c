@@ -19,6 +19,7 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "format.h"
+#include "state_place.h"
 
 /* Folders above one path, over all of its names; with more it is refused. */
 #define STEPS_MAX 1024
@@ -444,11 +445,28 @@ struct protected_answer protected_check(int fd, const char *path, const struct m
 		if (set->homes[i] && !compare_home(&candidate, set->homes[i], &answer))
 			return answer;
 	}
-	if (!compare_system(&candidate, &answer) || !compare_list(&candidate, set, &answer))
+	if (!compare_system(&candidate, &answer) || !compare_list(&candidate, set, &answer) ||
+	    (set->state && !compare_into(&candidate, set->state, false, &answer)))
 		return answer;
 	if (set->workspaces_size > 0 && !is_in_workspace(&candidate, set))
 		answer.verdict = PROTECTED_OUTSIDE;
 	return answer;
+}
+
+bool protected_lies_in(int fd, const int *directories, size_t count)
+{
+	static struct walk walk; /* too large for the stack; one thread */
+	struct identity identity = { 0 };
+	char path[4096];
+
+	walk.count = 0;
+	if (real_name(fd, path) != 0 || walk_from(fd, path, &walk) != 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (identify(directories[i], &identity) == 0 && walk_meets(&walk, &identity))
+			return true;
+	}
+	return false;
 }
 
 /* "/a, /b", as much as fits. */
@@ -493,6 +511,8 @@ void protected_describe(const struct protected_answer *answer, const char *path,
 struct protected_set protected_set_of(const struct plan *plan)
 {
 	static char store[3][4096];
+	static char state[IPC_PATH_MAX];
+	char problem[STATE_PLACE_TEXT_MAX];
 	const struct plan_header *header = plan_header(plan);
 	struct protected_set set = {
 		.protect = plan_string(plan, header->protect),
@@ -505,6 +525,7 @@ struct protected_set protected_set_of(const struct plan *plan)
 	const struct passwd *entry = getpwuid(geteuid());
 	size_t count = 0;
 
+	set.state = state_place_find(STATE_PLACE_ALL, state, problem) ? state : NULL;
 	format_text(store[0], sizeof(store[0]), "%s", environment ? environment : "");
 	format_text(store[1], sizeof(store[1]), "%s", entry && entry->pw_dir ? entry->pw_dir : "");
 	entry = sudo_user ? getpwnam(sudo_user) : NULL;

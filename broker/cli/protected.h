@@ -8,6 +8,7 @@
 #ifndef CLI_PROTECTED_H
 #define CLI_PROTECTED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -38,6 +39,7 @@ struct protected_set {
 	const char *homes[PROTECTED_HOMES_MAX];
 	const char *protect;
 	uint32_t protect_size;
+	const char *state;      /* of msp itself: what lasts, the audit log; NULL: nowhere */
 	const char *workspaces; /* none: anything that is not protected may be shown */
 	uint32_t workspaces_size;
 };
@@ -52,6 +54,9 @@ struct protected_set protected_set_of(const struct plan *plan);
  */
 struct protected_answer protected_check(int fd, const char *path, const struct mounts *mounts,
 					const struct protected_set *set);
+
+/* Is the opened directory one of these, or does it lie in one, by its own name? */
+bool protected_lies_in(int fd, const int *directories, size_t count);
 
 #define PROTECTED_TEXT_MAX 1024
 

@@ -29,6 +29,7 @@
 #include "pins.h"
 #include "service.h"
 #include "token_file.h"
+#include "workspace.h"
 
 struct serve_options {
 	const char *config;
@@ -41,6 +42,7 @@ struct serve_options {
 	bool is_service;
 	bool is_standalone;
 	struct budget budget;
+	struct workspace_words workspaces;
 };
 
 #define ROW(option, value, setter, member, text)                                                   \
@@ -65,6 +67,11 @@ static const struct option_row rows[] = {
 	ROW("token-file", "PATH", token_file_set_path, token_file,
 	    "with --http: the tokens of its clients (the default: ~/.config/msp/tokens; for "
 	    "unix:PATH none is needed)"),
+	ROW("workspace", "DIR", workspace_set_word, workspaces,
+	    "let the requests of this client have sandboxes work on DIR and what is in it; may be "
+	    "given up to 8 times (the default: the directory that msp is started in, unless the "
+	    "configuration has 'workspaces'). Refused for what holds keys or tokens, and for your "
+	    "home"),
 	ROW("standalone", NULL, option_set_flag, is_standalone,
 	    "start a supervisor for this client alone, also where the service answers"),
 	ROW("service", NULL, option_set_flag, is_service,
@@ -134,6 +141,9 @@ static const char *find_conflict(const struct serve_options *options)
 		return "--service and --standalone exclude each other";
 	if (options->is_standalone && options->socket)
 		return "--standalone asks no service, so --socket has no use";
+	if (options->is_service && options->workspaces.count > 0)
+		return "--workspace is said for a client, or with --http: the service has neither; "
+		       "'workspaces' in the configuration holds for all";
 	if (options->is_service && listen_is_wanted(&options->http))
 		return "--service and --http exclude each other: start the service, and then 'msp "
 		       "serve --http=ADDRESS', which hands its server over to it";
@@ -220,13 +230,14 @@ static bool may_hand_over(const struct serve_options *options, const struct conf
 }
 
 /* The exit code, or HAND_OVER_NOT. */
-static int try_service(const struct serve_options *options, struct config *config, int null)
+static int try_service(const struct serve_options *options, struct config *config,
+		       const struct workspaces *workspaces, int null)
 {
 	struct service service = service_connect(options->socket);
 
 	if (service.state == SERVICE_HERE) {
 		greet(options);
-		return hand_over(&service, config, options->limits, null);
+		return hand_over(&service, config, options->limits, workspaces, null);
 	}
 	/* That there is none is the usual case, unless somebody named it. */
 	if (service.state != SERVICE_ABSENT || options->socket)
@@ -243,7 +254,7 @@ static int become_supervisor(const struct launch *launch)
 	/* The messages wait in the socket until the supervisor that we become reads them. */
 	if (!error)
 		error = launch_send(launch, ends[0]);
-	if (!error && launch->frontend == FRONTEND_SERVICE)
+	if (!error)
 		error = keeper_start(launch, ends[0]);
 	if (!error)
 		error = launch_exec(launch->images, ends[1]);
@@ -252,7 +263,7 @@ static int become_supervisor(const struct launch *launch)
 }
 
 static int start_supervisor(struct serve_options *options, const struct images *images,
-			    struct config *config)
+			    struct config *config, const struct workspaces *workspaces)
 {
 	static struct pins pins;
 	const struct plan *plan;
@@ -285,8 +296,30 @@ static int start_supervisor(struct serve_options *options, const struct images *
 		.budget = options->budget,
 		.frontend = options->is_service ? FRONTEND_SERVICE : FRONTEND_BROKER,
 		.limits = options->limits,
+		.workspaces = workspaces,
 	};
 	return become_supervisor(&launch);
+}
+
+/* What the requests of this client may name. Nobody may name the service's own directory: clients
+ * bring theirs. 0, or an exit code with a line in `text`. */
+static int open_workspaces(const struct serve_options *options, struct config *config,
+			   struct workspaces *ret, char text[LAUNCH_TEXT_MAX])
+{
+	const struct plan *plan;
+	int code;
+
+	if (options->is_service)
+		return 0;
+	if (workspaces_open(&options->workspaces, ret, text) != 0)
+		return MSP_EXIT_REFUSED;
+	if (options->workspaces.count == 0)
+		return 0;
+	code = config_read(config, text);
+	if (code)
+		return code;
+	plan = launch_open_plan(config, text);
+	return plan && workspaces_check(ret, plan, text) == 0 ? 0 : MSP_EXIT_REFUSED;
 }
 
 static int serve(const struct command *command, int argc, char *argv[])
@@ -294,6 +327,7 @@ static int serve(const struct command *command, int argc, char *argv[])
 	static struct config config = CONFIG_UNREAD;
 	struct serve_options options = { .limits = LIMITS_UNSAID,
 					 .budget.memory_bytes = BUDGET_MEMORY_DEFAULT };
+	struct workspaces workspaces = { .count = 0 };
 	struct images images;
 	char text[LAUNCH_TEXT_MAX];
 	const char *conflict;
@@ -318,12 +352,15 @@ static int serve(const struct command *command, int argc, char *argv[])
 	config.builtin = images.policy;
 	if (launch_drop_root(options.run_as, &config, &code, text) != 0)
 		return give_up(text, code);
-	code = listen_is_wanted(&options.http) ? open_http(&options, text) : 0;
+	code = open_workspaces(&options, &config, &workspaces, text);
+	if (!code && listen_is_wanted(&options.http))
+		code = open_http(&options, text);
 	if (code)
 		return give_up(text, code);
-	code = may_hand_over(&options, &config) ? try_service(&options, &config, null)
+	code = may_hand_over(&options, &config) ? try_service(&options, &config, &workspaces, null)
 						: HAND_OVER_NOT;
-	return code == HAND_OVER_NOT ? start_supervisor(&options, &images, &config) : code;
+	return code == HAND_OVER_NOT ? start_supervisor(&options, &images, &config, &workspaces)
+				     : code;
 }
 
 const struct command command_serve = {

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`msp serve --http` up to the point where a broker serves: addresses, the file of tokens, the
 descriptors that are handed on, and the end of it all. And `msp token`."""
-import array
 import concurrent.futures
 import fcntl
 import hashlib
@@ -21,7 +20,7 @@ import unittest
 import ipc
 import leftovers
 import support
-from cli_service_wrong import Fake, receive
+from cli_service_wrong import Fake, receive, receive_fds
 from cli_support import MSP, SECONDS, msp
 from service import LIMITS, Folder
 
@@ -487,8 +486,7 @@ class HandedOver(Tokens):
         def take(connection):
             receive(connection)
             connection.send(ipc.message("status", clients=1))
-            _, rights, _, _ = connection.recvmsg(1 << 18, 256)
-            taken.put([fd for _, _, part in rights for fd in array.array("i", part)])
+            taken.put(receive_fds(connection)[1])
             connection.send(ipc.message("client_started"))
             ended.put(connection.recv(1))
 

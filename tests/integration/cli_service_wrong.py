@@ -58,12 +58,24 @@ class Fake:
         self.listener.close()
 
 
-def receive(connection):
-    """One message and its descriptors, closed."""
-    data, rights, _, _ = connection.recvmsg(1 << 18, 256)
-    for _, _, part in rights:
-        for fd in array.array("i", part[:len(part) // 4 * 4]):
+def receive_fds(connection):
+    """One message and its descriptors. What a client's requests may name comes before it, and is
+    passed over."""
+    while True:
+        data, rights, _, _ = connection.recvmsg(1 << 18, 256)
+        fds = [fd for _, _, part in rights
+               for fd in array.array("i", part[:len(part) // 4 * 4])]
+        if data[:4] != ipc.raw_message("client_workspace"):
+            return data, fds
+        for fd in fds:
             os.close(fd)
+
+
+def receive(connection):
+    """The same with its descriptors closed."""
+    data, fds = receive_fds(connection)
+    for fd in fds:
+        os.close(fd)
     return data
 
 
