@@ -2,6 +2,7 @@
 #include "keeper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,7 +13,7 @@
 #include "format.h"
 #include "workspace.h"
 
-/* Where its descriptors are put, so that all others can be closed. */
+/* Where its descriptors are put, behind /dev/null three times, so that all others can be closed. */
 #define CHANNEL_PLACE 3
 #define BUILTIN_PLACE 4
 #define WORKSPACES_PLACE 5
@@ -127,23 +128,24 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_workspace_ask] = handle_workspace_ask,
 };
 
-/* The locks and sockets of the service, and a client's streams, are not ours to keep. */
+/* The locks and sockets of the service are not ours to keep, nor a client's streams: while we held
+ * one, nobody at its other end would see its end. */
 static int place_all(const struct launch *launch, int channel, struct keeper *keeper)
 {
-	int fds[WORKSPACES_PLACE - CHANNEL_PLACE + CLIENT_WORKSPACES_MAX];
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int fds[WORKSPACES_PLACE + CLIENT_WORKSPACES_MAX] = { null, null, null, channel,
+							      launch->images->policy };
 	int places[sizeof(fds) / sizeof(fds[0])];
-	size_t count = 0;
+	size_t count = WORKSPACES_PLACE;
 
-	fds[count++] = channel;
-	fds[count++] = launch->images->policy;
 	for (uint32_t i = 0; launch->workspaces && i < launch->workspaces->count; i++) {
 		fds[count++] = launch->workspaces->list[i];
 		keeper->own.list[keeper->own.count++] = WORKSPACES_PLACE + (int)i;
 	}
 	keeper->own.is_start = launch->workspaces && launch->workspaces->is_start;
 	for (size_t i = 0; i < count; i++)
-		places[i] = CHANNEL_PLACE + (int)i;
-	return fd_place(fds, places, count, 0);
+		places[i] = (int)i;
+	return null < 0 ? -errno : fd_place(fds, places, count, 0);
 }
 
 static void keep(const struct launch *launch, int channel) __attribute__((noreturn));
