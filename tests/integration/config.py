@@ -33,6 +33,14 @@ MISTAKES = (
     ("network", "profiles:\n  - name: a\n    extends: default\n    network: {allow: [x:443]}\n",
      r":4: .*network"),
     ("syntax", "profiles: [\n", r":\d: .*"),
+    ("lasting without a place", "profiles:\n  - name: a\n    extends: strict\n    lasting:\n"
+                                "      ttl: 1d\n", r":4: .*lasting: nothing of this profile lasts"),
+    ("span", "profiles:\n  - name: a\n    extends: default\n    lasting:\n      ttl: 40d\n",
+     r":5: .*lasting.ttl: greater than"),
+    ("place", "profiles:\n  - name: a\n    extends: default\n    files:\n"
+              "      - {at: /a, kind: tmpfs, size: 1M, inodes: 64, mode: 0700, place: home}\n",
+     r":4: .*there is a place .home. already"),
+    ("sandboxes", "sandboxes:\n  most: 5000\n", r":2: .*sandboxes.most: 5000 is out of range"),
     ("no text", "\x01\x02\n", r":\d: .*"),
 )
 

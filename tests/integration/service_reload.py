@@ -72,7 +72,7 @@ class Reload(Folder):
     def test_without_the_launcher_it_stays_as_it_is(self):
         service = self.service()
         client = self.client()
-        keepers = [pid for pid in support.descendants(service.process.pid)
+        keepers = [pid for pid in support.descendants(service.process.pid, with_keeper=True)
                    if read(f"/proc/{pid}/comm") == "msp-keeper\n"]
         self.assertEqual(len(keepers), 1)
         os.kill(keepers[0], signal.SIGKILL)
@@ -84,7 +84,7 @@ class Reload(Folder):
 
     def test_the_launcher_ends_with_it(self):
         service = self.service()
-        keepers = [pid for pid in support.descendants(service.process.pid)
+        keepers = [pid for pid in support.descendants(service.process.pid, with_keeper=True)
                    if read(f"/proc/{pid}/comm") == "msp-keeper\n"]
         service.process.kill()
         service.process.wait(SECONDS)

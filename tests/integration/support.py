@@ -221,15 +221,22 @@ def text_of(result):
     return "\n".join(part["text"] for part in result["content"] if part["type"] == "text")
 
 
-def descendants(pid):
-    """Every process below `pid`, by the parents that /proc tells."""
+KEEPER = "msp-keeper"
+
+
+def descendants(pid, with_keeper=False):
+    """Every process below `pid`, by the parents that /proc tells; without the part of the launcher
+    that stays, which has nothing to do with what is asked of the others."""
     children = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
                 with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
-                    parent = int(file.read().rpartition(")")[2].split()[1])
+                    before, _, after = file.read().rpartition(")")
+                parent = int(after.split()[1])
             except (OSError, IndexError, ValueError):
+                continue
+            if before.endswith("(" + KEEPER) and not with_keeper:
                 continue
             children.setdefault(parent, []).append(int(entry))
     found, waiting = [], [pid]

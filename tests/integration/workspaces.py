@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Directories that requests name (T19): the keeper that a real `msp serve` leaves behind, asked as its
-supervisor asks it. In the supervisor's place is a program that only waits; its descriptor 3 is taken
-from it. Every refusal has its control: the same path is opened for a person, or where it is open."""
+"""Directories that requests name (T19): the keeper that a real `msp serve` leaves behind, asked as
+its supervisor asks it. In the supervisor's place is a program that only waits; its descriptor 3 is
+taken from it. Every refusal has its control: the path is opened for a person, or where it is open."""
 import ctypes
 import os
 import queue
@@ -75,7 +75,8 @@ class Keeper:
         """(path, inode of what was opened) or (None, the line)."""
         for folder, is_start in within:
             fd = os.open(folder, os.O_PATH)
-            socket.send_fds(self.channel, [ipc.message("workspace_within", is_start=is_start)], [fd])
+            message = ipc.message("workspace_within", is_start=is_start)
+            socket.send_fds(self.channel, [message], [fd])
             os.close(fd)
         self.channel.send(ipc.message("workspace_ask", number=5, generation=generation,
                                       is_person=is_person, path=os.fsencode(path)))
@@ -272,7 +273,7 @@ class Options(Asked):
                 (("--workspace", self.home + "/missing"), 78, "No such file or directory"),
                 (("--workspace=",), 64, "workspace"),
                 (("--workspace", self.other, "--config", config), 78, "none of the workspaces"),
-                (("--service", "--workspace", self.project), 64, "--workspace is said for a client"),
+                (("--service", "--workspace", self.project), 64, "is said for a client"),
                 (("--workspace=src",) * (MOST + 1), 64, "at most 8")):
             with self.subTest(words=words):
                 result = msp("serve", "--limits=fallback", *words, cwd=self.project,
@@ -292,7 +293,8 @@ class Process(Asked):
                          ("supervisor_stateless" in keeper.heard), 1)
         pid, = children(keeper.process.pid)
         self.assertEqual(name_of(pid), "msp-keeper")
-        held = {name: os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")}
+        held = {name: os.readlink(f"/proc/{pid}/fd/{name}")
+                for name in os.listdir(f"/proc/{pid}/fd")}
         self.assertEqual(set(held), set("012345"), held)
         self.assertEqual((held["0"], held["1"], held["2"], held["5"]),
                          ("/dev/null", "/dev/null", "/dev/null", self.other))
