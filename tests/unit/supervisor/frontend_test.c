@@ -249,6 +249,58 @@ Test(frontend, a_broker_that_ends_without_a_word_has_failed)
 	serve_one_client(false);
 }
 
+static void bring_workspaces(uint32_t count)
+{
+	int fd = fd_of_kind('o');
+
+	for (uint32_t i = 0; i < count; i++)
+		rig_send(&other, IPC_TYPE_client_workspace, &(struct ipc_client_workspace){ 0 },
+			 &fd);
+	fd_close(&fd);
+}
+
+Test(frontend, what_a_client_brings_is_said_to_the_keeper_until_it_ends)
+{
+	struct frontend *frontend = connect_other();
+	struct channel keeper = { -1, IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP };
+	struct channel launcher = { -1, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
+	struct rig_sandbox process = { .stdio = { -1, -1, -1 }, .init.fd = -1 };
+	const size_t before = fd_count_open();
+	struct broker broker;
+	int ends[2];
+
+	bring_workspaces(CLIENT_WORKSPACES_MAX);
+	cr_assert_eq(fd_count_open(), before + CLIENT_WORKSPACES_MAX);
+	broker = open_broker(&process);
+	cr_assert_eq(channel_pair(ends), 0);
+	launcher.fd = ends[0];
+	keeper.fd = ends[1];
+	cr_assert_eq(frontend_send_workspaces(frontend, &launcher), 0);
+	for (uint32_t i = 0; i < CLIENT_WORKSPACES_MAX; i++)
+		cr_expect_eq(rig_take(&keeper, IPC_TYPE_workspace_within)
+				     ->body.workspace_within.is_start,
+			     0);
+	cr_assert_eq(frontend_send_workspaces(&supervisor.frontends[0], &launcher), 0);
+	fd_close(&launcher.fd);
+	rig_take_end(&keeper);
+	fd_close(&keeper.fd);
+	fd_close(&broker.channel.fd);
+	rig_turn();
+	take_client_end(CLIENT_END_FAILED);
+	cr_expect_eq(frontend->workspace_count, 0);
+}
+
+Test(frontend, a_client_that_brings_too_much_is_ended)
+{
+	const struct frontend *frontend = connect_other();
+	const size_t before = fd_count_open();
+
+	bring_workspaces(CLIENT_WORKSPACES_MAX + 1);
+	cr_expect_neq(frontend->state, FRONTEND_OPEN);
+	rig_take_end(&other);
+	cr_expect_leq(fd_count_open(), before, "what it brought is closed");
+}
+
 /* All of it is there when the supervisor looks, and nobody can be told of the execution. */
 Test(frontend, a_goodbye_is_read_behind_a_request)
 {

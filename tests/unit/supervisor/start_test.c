@@ -177,6 +177,16 @@ Test(start, a_launcher_that_says_everything)
 	cr_assert_eq(outcome_of_plan(), STARTED);
 }
 
+Test(start, without_a_place_for_what_lasts)
+{
+	static const struct ipc_supervisor_stateless missing = { "there is no room" };
+
+	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say(IPC_TYPE_supervisor_stateless, &missing, NULL);
+	say_run(0);
+	cr_assert_eq(outcome(), STARTED);
+}
+
 Test(start, a_default_profile_of_the_launchers)
 {
 	default_profile = "strict";
