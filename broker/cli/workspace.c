@@ -375,6 +375,7 @@ static int check_asked(const struct question *question, int fd, char ret[IPC_PAT
 
 int workspace_open(const char *path, bool is_person, const struct plan *plan,
 		   const struct workspaces *workspaces, char ret[IPC_PATH_MAX],
+		   /* NOLINTNEXTLINE(readability-non-const-parameter): written through `question` */
 		   char text[WORKSPACE_TEXT_MAX])
 {
 	const struct question question = { path, plan, workspaces, is_person, text };
