@@ -19,7 +19,7 @@ import support
 
 INJECT = faults.tool("inject")
 # Of `msp serve`, as they come: the layers are tried in a sandbox of its own.
-ROLES = ("supervisor", "factory", "broker", "prover", "probe", "init", "workload")
+ROLES = ("supervisor", "keeper", "factory", "broker", "prover", "probe", "init", "workload")
 RUN_ROLES = ("msp", "supervisor", "factory", "init", "probe", "workload")
 GAP_S = 3
 END_S = 1.0

@@ -36,6 +36,7 @@ enum life {
 
 enum role {
 	ROLE_LAUNCHER,
+	ROLE_KEEPER, /* the part of it that stays */
 	ROLE_SUPERVISOR,
 	ROLE_FACTORY,
 	ROLE_BROKER,
@@ -47,9 +48,9 @@ enum role {
 	ROLE_COUNT,
 };
 
-static const char *const role_names[ROLE_COUNT] = { "launcher", "supervisor", "factory",
-						    "broker",   "prover",     "init",
-						    "probe",    "workload",   "other" };
+static const char *const role_names[ROLE_COUNT] = { "launcher", "keeper", "supervisor", "factory",
+						    "broker",   "prover", "init",       "probe",
+						    "workload", "other" };
 
 struct boundary {
 	enum role role;
@@ -110,7 +111,7 @@ static enum role role_below(const struct process *parent)
 		return process_count == 0 ? ROLE_LAUNCHER : ROLE_OTHER;
 	switch (parent->role) {
 	case ROLE_LAUNCHER:
-		return ROLE_SUPERVISOR;
+		return is_serve ? ROLE_KEEPER : ROLE_SUPERVISOR;
 	case ROLE_SUPERVISOR:
 		return ROLE_FACTORY;
 	case ROLE_FACTORY:
