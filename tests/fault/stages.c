@@ -102,9 +102,10 @@ static bool has_been(enum role role)
 	return has;
 }
 
-/* A helper is the first child of a serving supervisor's factory, the init of a sandbox for a probe
- * the second; everything after it is an init. Where there is no such sandbox, the first child of
- * the init is a probe. */
+/* The first child of a server is what stays of its launcher, which may have become the supervisor
+ * before that is seen. A helper is the first child of a serving supervisor's factory, the init of a
+ * sandbox for a probe the second; everything after it is an init. Where there is no such sandbox,
+ * the first child of the init is a probe. */
 static enum role role_below(const struct process *parent)
 {
 	if (!parent)
@@ -113,7 +114,7 @@ static enum role role_below(const struct process *parent)
 	case ROLE_LAUNCHER:
 		return is_serve ? ROLE_KEEPER : ROLE_SUPERVISOR;
 	case ROLE_SUPERVISOR:
-		return ROLE_FACTORY;
+		return is_serve && !has_been(ROLE_KEEPER) ? ROLE_KEEPER : ROLE_FACTORY;
 	case ROLE_FACTORY:
 		if (is_serve && !has_been(ROLE_BROKER))
 			return ROLE_BROKER;
