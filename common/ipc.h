@@ -647,6 +647,8 @@ struct ipc_sandbox_create {
 	uint32_t profile;    /* index in the blob */
 	uint32_t generation; /* under which the blob is kept; the first one is 0 */
 	uint32_t probe;      /* enum probe_mode of the spawn to come */
+	uint32_t lasts;      /* 0: it ends with the first process of its one execution; 1: it has
+			      * SANDBOX_EXECUTIONS_MAX at once, and goes on without any */
 };
 
 /* fd: pidfd of the init */
@@ -678,7 +680,7 @@ struct ipc_spawn_stdio {
 	uint32_t slot;
 };
 
-/* fd: the program to execute, in place of what argv[0] names */
+/* fd: the program to execute, sealed, in place of what argv[0] names */
 struct ipc_spawn_image {
 	uint32_t slot;
 };

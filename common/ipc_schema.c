@@ -231,6 +231,7 @@ static const struct ipc_field ipc_sandbox_create_fields[] = {
 	FIELD(U32, ipc_sandbox_create, profile),
 	FIELD(U32, ipc_sandbox_create, generation),
 	FIELD(U32, ipc_sandbox_create, probe),
+	FIELD(U32, ipc_sandbox_create, lasts),
 };
 static const struct ipc_field ipc_sandbox_created_fields[] = {
 	FIELD(U32, ipc_sandbox_created, slot),

@@ -80,7 +80,7 @@ static int ask_factory(const struct execution *execution, const struct parts *pa
 {
 	const struct ipc_sandbox_cgroup cgroup = { .slot = execution->slot };
 	const struct ipc_sandbox_create create = { execution->slot, execution->profile,
-						   execution->generation, execution->probe };
+						   execution->generation, execution->probe, 0 };
 	int error = 0;
 
 	if (parts->cgroup >= 0)
