@@ -2,29 +2,29 @@
 #include "common/mount.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "common/fd.h"
 #include "common/kernel.h"
 
-int mount_new(const char *type, const char *options, uint32_t size, uint64_t attributes)
+/* An empty value is that of a key that takes none. */
+static int configure(int context, const char *key, const char *value)
 {
-	const char *end = options + size;
+	const bool is_flag = value[0] == '\0';
+
+	return syscall(SYS_fsconfig, context, is_flag ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING,
+		       key, is_flag ? NULL : value, 0) == 0
+		       ? 0
+		       : -errno;
+}
+
+/* Takes the context. */
+static int create(int context, int error, uint64_t attributes)
+{
 	int mount = -1;
-	int context = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
-	int error = context < 0 ? -errno : 0;
 
-	while (options < end && !error) {
-		const char *value = options + strlen(options) + 1;
-		const size_t length = strlen(value);
-
-		if (syscall(SYS_fsconfig, context,
-			    length == 0 ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING, options,
-			    length == 0 ? NULL : value, 0) != 0)
-			error = -errno;
-		options = value + length + 1;
-	}
 	if (!error && syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0)
 		error = -errno;
 	if (!error) {
@@ -33,6 +33,33 @@ int mount_new(const char *type, const char *options, uint32_t size, uint64_t att
 	}
 	fd_close(&context);
 	return error ? error : mount;
+}
+
+int mount_new(const char *type, const char *options, uint32_t size, uint64_t attributes)
+{
+	const char *end = options + size;
+	const int context = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
+	int error = context < 0 ? -errno : 0;
+
+	while (options < end && !error) {
+		const char *value = options + strlen(options) + 1;
+
+		error = configure(context, options, value);
+		options = value + strlen(value) + 1;
+	}
+	return create(context, error, attributes);
+}
+
+/* With a descriptor in place of a name (Linux 6.13) the mount would say where each lies on the
+ * host; "/proc/self/fd/N" needs a /proc. */
+int mount_layers(const struct mount_layer *layers, uint32_t count, uint64_t attributes)
+{
+	const int context = (int)syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC);
+	int error = context < 0 ? -errno : configure(context, "userxattr", "");
+
+	for (uint32_t i = 0; i < count && !error; i++)
+		error = fchdir(layers[i].fd) == 0 ? configure(context, layers[i].key, ".") : -errno;
+	return create(context, error, attributes);
 }
 
 int mount_clone(int source, uint64_t attributes)

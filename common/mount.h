@@ -26,6 +26,19 @@ int mount_clone(int source, uint64_t attributes);
  */
 int mount_overlay(int lower, int place, const char *options, uint32_t size, uint64_t attributes);
 
+/* A directory of an overlay. */
+struct mount_layer {
+	const char *key; /* "lowerdir+" (the highest first), "upperdir" or "workdir" */
+	int fd;          /* of this mount namespace; O_PATH is enough */
+};
+
+/*
+ * An overlay of these, not attached anywhere, in whose options no directory has a name. Changes the
+ * working directory. Returns its descriptor, the caller's, or -errno; -EINVAL when something is
+ * mounted inside one of them.
+ */
+int mount_layers(const struct mount_layer *layers, uint32_t count, uint64_t attributes);
+
 /* Set attributes on a mount and all below it; 0 or -errno. */
 int mount_set_attributes(int mount, uint64_t attributes);
 
