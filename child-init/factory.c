@@ -158,6 +158,11 @@ static int handle_sandbox_cgroup(void *context, struct channel_message *message)
 	return 0;
 }
 
+static int handle_sandbox_layer(void *context, struct channel_message *message)
+{
+	return places_add(&factory.places, &message->body.sandbox_layer, &message->fds[0]);
+}
+
 /* The base tree of a profile is built when it is first needed. */
 static int need_base(uint32_t profile, uint32_t *ret_stage)
 {
@@ -213,6 +218,7 @@ static int start(uint32_t profile, uint32_t slot, uint32_t type, struct channel_
 			run(&factory, profile, message->fds);
 	}
 	fd_close(&factory.next_cgroup);
+	places_clear(&factory.places);
 	if (pid > 0)
 		return answer(type, slot, pidfd);
 	failed.error = (uint32_t)-pid;
@@ -226,22 +232,26 @@ static int handle_sandbox_create(void *context, struct channel_message *message)
 	if (from->generation >= GENERATIONS_MAX || !factory.plans[from->generation].bytes)
 		return -EPROTO;
 	factory.plan = factory.plans[from->generation];
-	if (from->profile >= plan_profile_count(&factory.plan))
+	if (from->profile >= plan_profile_count(&factory.plan) ||
+	    !places_fit(&factory.places, from->slot, &factory.plan,
+			plan_profile(&factory.plan, from->profile)))
 		return -EPROTO;
 	factory.is_probed = from->probe != PROBE_NONE;
+	factory.lasts = from->lasts != 0;
 	return start(from->profile, from->slot, IPC_TYPE_sandbox_created, message, init_run);
 }
 
 static int handle_helper_start(void *context, struct channel_message *message)
 {
+	const struct ipc_helper_start *from = &message->body.helper_start;
 	int profile;
 
 	factory.plan = factory.plans[factory.newest];
 	profile = plan_profile_find(&factory.plan, HELPER_PROFILE);
-	if (profile < 0)
+	if (profile < 0 || from->kind >= HELPER_KIND_COUNT || factory.places.count > 0)
 		return -EPROTO;
-	return start((uint32_t)profile, message->body.helper_start.slot, IPC_TYPE_helper_started,
-		     message, helper_run);
+	factory.helper = from->kind;
+	return start((uint32_t)profile, from->slot, IPC_TYPE_helper_started, message, helper_run);
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
@@ -253,6 +263,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_factory_policy] = handle_factory_policy,
 	[IPC_TYPE_factory_forget] = handle_factory_forget,
 	[IPC_TYPE_sandbox_cgroup] = handle_sandbox_cgroup,
+	[IPC_TYPE_sandbox_layer] = handle_sandbox_layer,
 	[IPC_TYPE_sandbox_create] = handle_sandbox_create,
 	[IPC_TYPE_helper_start] = handle_helper_start,
 };

@@ -11,6 +11,7 @@
 #include "common/names.h"
 #include "common/plan.h"
 #include "mounts.h"
+#include "places.h"
 
 /* Where each role has its channel. */
 #define CHANNEL_FD 3
@@ -34,6 +35,9 @@ struct factory {
 	uint32_t cgroup_slots;
 	struct probe_namespaces namespaces; /* its own: no sandbox may have one of them */
 	bool is_probed;                     /* the next sandbox shall note which it has */
+	bool lasts;                         /* the next sandbox does */
+	uint32_t helper;                    /* enum helper_kind of the next one */
+	struct places places;               /* for the next sandbox */
 	struct shown shown;
 	bool is_built[GENERATIONS_MAX][PLAN_PROFILES_MAX];
 	struct plan plans[GENERATIONS_MAX]; /* `plan` is the one that is being started from */

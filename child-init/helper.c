@@ -15,8 +15,9 @@ static const int places[] = { 4, 0, 1, 2, 3 };
 
 void helper_run(const struct factory *factory, uint32_t profile, const int *fds)
 {
-	static char name[] = "msp-broker";
-	char *const arguments[] = { name, NULL };
+	/* By enum helper_kind. */
+	static char names[HELPER_KIND_COUNT][sizeof("msp-broker")] = { "msp-broker", "msp-layers" };
+	char *const arguments[] = { names[factory->helper], NULL };
 	char *const environment[] = { NULL };
 	uint32_t stage;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Starts one of our own helpers (msp-broker) in namespaces and a file tree of its own.
+ * Starts one of our own helpers (msp-broker, msp-layers) in namespaces and a file tree of its own.
  */
 #ifndef CHILD_INIT_HELPER_H
 #define CHILD_INIT_HELPER_H

@@ -24,18 +24,35 @@
 
 static struct init init = { .ruleset = -1 };
 
-/* Must: leave the channel alone open. Must not: keep any descriptor of the factory. */
+#define NONE_KEPT (~0U)
+
+/* The lowest from `first` on that is kept. */
+static unsigned int next_kept(unsigned int first)
+{
+	const struct places *places = &init.factory->places;
+	unsigned int lowest = first <= CHANNEL_FD ? CHANNEL_FD : NONE_KEPT;
+
+	for (uint32_t i = 0; i < places->count; i++) {
+		const unsigned int fd = (unsigned int)places->layers[i].fd;
+
+		lowest = fd >= first && fd < lowest ? fd : lowest;
+	}
+	return lowest;
+}
+
+/* Must: leave open the channel, and until the tree is complete what its places are made from. Must
+ * not: keep any descriptor of the factory. */
 static int close_descriptors(void)
 {
-	const int places[] = { CHANNEL_FD };
-	const int error = fd_place(&init.channel.fd, places, 1, 0);
-
-	if (error) /* what lies at CHANNEL_FD is still the factory's channel */
-		return error;
+	if (dup3(init.channel.fd, CHANNEL_FD, O_CLOEXEC) < 0)
+		return -errno; /* what lies at CHANNEL_FD is still the factory's channel */
 	init.channel.fd = CHANNEL_FD;
-	for (int fd = 0; fd < CHANNEL_FD; fd++)
-		(void)close(fd); /* may be closed already */
-	return error;
+	for (unsigned int first = 0, kept = 0; kept != NONE_KEPT; first = kept + 1) {
+		kept = next_kept(first);
+		if (kept > first && kernel_close_range(first, kept - 1) != 0)
+			return -errno;
+	}
+	return 0;
 }
 
 /* /proc/self of a process that is not dumpable belongs to root, and it could not write its own
@@ -69,12 +86,14 @@ int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_
 	if (error)
 		return error;
 	STAGE_HOOK(STEP, STAGE_MOUNTS);
-	return mounts_enter(&factory->plan, profile, &factory->shown, ret_stage);
+	return mounts_enter(&factory->plan, profile, &factory->shown, &factory->places, ret_stage);
 }
 
-/* Descriptors 0 to 2 exist, so that no other can take their numbers. */
-static int open_null(void)
+/* The tree is complete. Descriptors 0 to 2 exist, so that no other can take their numbers. */
+static int settle_descriptors(void)
 {
+	if (kernel_close_range(CHANNEL_FD + 1, ~0U) != 0)
+		return -errno;
 	for (int fd = 0; fd < CHANNEL_FD; fd++) {
 		if (open("/dev/null", O_RDWR) != fd)
 			return -EBADF;
@@ -166,7 +185,7 @@ static const struct step {
 } steps[] = {
 	LAYER_NETWORK(STAGE_NETWORK, raise_loopback)
 	{ STAGE_HOSTNAME, set_hostname },
-	{ STAGE_DESCRIPTORS, open_null },
+	{ STAGE_DESCRIPTORS, settle_descriptors },
 	LAYER_LANDLOCK(STAGE_LANDLOCK, build_ruleset)
 	{ STAGE_CAPABILITIES, LAYER_CAPABILITIES(drop_capabilities) },
 	/* Giving up capabilities is a change of credentials, after which these count anew. */

@@ -2,6 +2,7 @@
 #include "mounts.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -26,28 +27,12 @@ struct tree {
 	int root; /* O_PATH of the tree's root */
 	int host; /* O_PATH of the host's root */
 	const struct shown *shown;
+	const struct places *places;
 	/* Mounts that workloads may write through. Nothing can until the tree is complete: a mount
 	 * point that is missing there must not come to be on the host. */
 	int writable[PLAN_MOUNTS_MAX];
 	uint32_t writable_count;
 };
-
-/* The launcher opened the path once and checked what it found. That descriptor's mount belongs to
- * another namespace and cannot be cloned from here, so the path is resolved again, without any
- * symlink, and must be the same inode. */
-static int open_meant(const struct tree *tree, const char *path, uint64_t flags,
-		      const struct stat *meant)
-{
-	struct stat found;
-	int fd = kernel_openat2(tree->host, path, flags | O_CLOEXEC, LAYER_RESOLVE_PINNED);
-
-	if (fd < 0) /* what is gone is not what was meant, and nothing to be left out */
-		return errno == ENOENT ? -ESTALE : -errno;
-	if (fstat(fd, &found) == 0 && LAYER_IS_MEANT(&found, meant))
-		return fd;
-	fd_close(&fd);
-	return -ESTALE;
-}
 
 /* The host's file that a record names; -ENOENT: there is none. */
 static int open_source(const struct tree *tree, const struct plan_mount *mount, uint64_t flags)
@@ -61,7 +46,7 @@ static int open_source(const struct tree *tree, const struct plan_mount *mount, 
 		const struct pin *pin = &tree->shown->pins[tree->plan->slot][i];
 
 		if (pin->is.profile == tree->profile && pin->is.mount == mount - first)
-			return open_meant(tree, path, flags, &pin->meant);
+			return tree_open_meant(tree->host, path, flags, &pin->meant);
 	}
 	if (mount->flags & PLAN_PINNED)
 		return -ENOENT;
@@ -143,12 +128,16 @@ static int attach(const struct tree *tree, int mount, const char *target)
 	return error;
 }
 
-/* The same with a mount of its own, which is the target's from then on. */
-static int attach_own(const struct tree *tree, int mount, const char *target)
+/* The same with a mount of its own, which is the target's from then on; one that may be written
+ * later, when the tree is complete. */
+static int attach_own(struct tree *tree, int mount, const char *target, bool is_later)
 {
 	const int error = mount < 0 ? mount : attach(tree, mount, target);
 
-	fd_close(&mount);
+	if (!error && is_later)
+		tree->writable[tree->writable_count++] = mount;
+	else
+		fd_close(&mount);
 	return error;
 }
 
@@ -169,18 +158,33 @@ static int bind_host(struct tree *tree, const struct plan_mount *mount)
 	const bool may_write = mount->kind == PLAN_BIND && !(mount->attributes & MOUNT_ATTR_RDONLY);
 	int source = open_source(tree, mount, O_PATH);
 	int error;
-	int clone;
 
 	if (source < 0)
 		return leave_out(mount, source);
 	error = check_device(source, mount);
-	clone = error ? error : mount_clone(source, mount->attributes | LAYER_READ_ONLY);
-	error = clone < 0 ? clone : attach(tree, clone, plan_string(tree->plan, mount->target));
-	if (!error && may_write)
-		tree->writable[tree->writable_count++] = clone;
-	else
-		fd_close(&clone);
+	if (!error)
+		error = attach_own(tree, mount_clone(source, mount->attributes | LAYER_READ_ONLY),
+				   plan_string(tree->plan, mount->target), may_write);
 	fd_close(&source);
+	return error;
+}
+
+/* What lasts of a place hides what the record itself has made; that of a bind is its lowest layer.
+ */
+static int attach_place(struct tree *tree, const struct plan_mount *mount, uint32_t index)
+{
+	const uint64_t attributes = (mount->attributes & ~(uint64_t)MOUNT_ATTR_RDONLY) |
+				    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	const bool is_bind = mount->kind == PLAN_BIND;
+	int below = is_bind ? tree_open(tree->root, plan_string(tree->plan, mount->target)) : -1;
+	int error;
+
+	if (is_bind && below < 0)
+		return leave_out(mount, below);
+	error = attach_own(tree, places_mount(tree->places, index, attributes, tree->host, below),
+			   plan_string(tree->plan, mount->target),
+			   places_roles(tree->places, index) == PLACE_ROLE(LAYER_WRITE));
+	fd_close(&below);
 	return error;
 }
 
@@ -195,7 +199,7 @@ static int attach_overlay(struct tree *tree, const struct plan_mount *mount)
 					mount_overlay(source, tree->host,
 						      plan_string(tree->plan, mount->options),
 						      mount->options_size, mount->attributes),
-					plan_string(tree->plan, mount->target));
+					plan_string(tree->plan, mount->target), false);
 
 	fd_close(&source);
 	return error;
@@ -207,7 +211,7 @@ static int attach_new(struct tree *tree, const struct plan_mount *mount)
 			  mount_new(plan_string(tree->plan, mount->source),
 				    plan_string(tree->plan, mount->options), mount->options_size,
 				    mount->attributes),
-			  plan_string(tree->plan, mount->target));
+			  plan_string(tree->plan, mount->target), false);
 }
 
 /* A small tmpfs that only the set-up writes to. */
@@ -256,16 +260,16 @@ static int (*const appliers[PLAN_MOUNT_KIND_COUNT])(struct tree *, const struct 
 	[PLAN_OVERLAY] = attach_overlay,
 };
 
-static int bind_operator(const struct tree *tree, const struct bind *bind)
+static int bind_operator(struct tree *tree, const struct bind *bind)
 {
-	int source = open_meant(tree, bind->is.host_path, O_PATH, &bind->meant);
+	int source = tree_open_meant(tree->host, bind->is.host_path, O_PATH, &bind->meant);
 	int error;
 
 	if (source < 0)
 		return source;
 	error = attach_own(
 		tree, mount_clone(source, LAYER_READ_ONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
-		bind->is.inside_path);
+		bind->is.inside_path, false);
 	fd_close(&source);
 	return error;
 }
@@ -281,7 +285,9 @@ static int build(struct tree *tree, uint32_t phase, uint32_t *ret_stage)
 	int error = 0;
 
 	for (uint32_t i = 0; i < profile->mount_count && !error; i++) {
-		if (mounts[i].phase == phase)
+		if (phase == PLAN_PHASE_SANDBOX && places_roles(tree->places, i) != 0)
+			error = attach_place(tree, &mounts[i], i);
+		else if (mounts[i].phase == phase)
 			error = appliers[mounts[i].kind](tree, &mounts[i]);
 		if (error && (mounts[i].flags & PLAN_PINNED))
 			*ret_stage = STAGE_BIND;
@@ -337,7 +343,7 @@ static void base_path(struct text *path, const struct plan *plan, uint32_t index
 int mounts_build_base(const struct plan *plan, uint32_t index, int host, const struct shown *shown,
 		      uint32_t *ret_stage)
 {
-	struct tree tree = { plan, index, -1, host, shown, { -1 }, 0 };
+	struct tree tree = { plan, index, -1, host, shown, NULL, { -1 }, 0 };
 	struct text path = { .used = 0 };
 	int error = 0;
 
@@ -358,10 +364,8 @@ int mounts_build_base(const struct plan *plan, uint32_t index, int host, const s
 		error = mount_set_attributes(tree.root, LAYER_READ_ONLY);
 	error = open_writable(&tree, error);
 	fd_close(&tree.root);
-	if (error && made == 0) { /* the next sandbox of the profile tries it anew */
-		(void)umount2(path.bytes, MNT_DETACH);
-		(void)rmdir(path.bytes);
-	}
+	if (error && made == 0) /* the next sandbox of the profile tries it anew */
+		mounts_forget_base(plan, index);
 	return error;
 }
 
@@ -400,9 +404,9 @@ static int take_base(const struct plan *plan, uint32_t index)
 }
 
 int mounts_enter(const struct plan *plan, uint32_t index, const struct shown *shown,
-		 uint32_t *ret_stage)
+		 const struct places *places, uint32_t *ret_stage)
 {
-	struct tree tree = { plan, index, take_base(plan, index), -1, shown, { -1 }, 0 };
+	struct tree tree = { plan, index, take_base(plan, index), -1, shown, places, { -1 }, 0 };
 	int error;
 
 	*ret_stage = STAGE_MOUNTS;

@@ -12,6 +12,7 @@
 
 #include "common/ipc.h"
 #include "common/plan.h"
+#include "places.h"
 
 /* Where the factory's mount namespace keeps the host's root and the base trees. */
 #define STAGING_HOST "host"
@@ -58,10 +59,11 @@ void mounts_forget_base(const struct plan *plan, uint32_t index);
 
 /*
  * In a new mount namespace: take a private copy of the base tree, add the records of phase
- * SANDBOX and the binds, make it the root and detach everything else. 0 or -errno; *ret_stage says
+ * SANDBOX, what lasts of any phase's places, and the binds, make it the root and detach everything
+ * else. 0 or -errno; *ret_stage says
  * which stage failed.
  */
 int mounts_enter(const struct plan *plan, uint32_t index, const struct shown *shown,
-		 uint32_t *ret_stage);
+		 const struct places *places, uint32_t *ret_stage);
 
 #endif

@@ -81,6 +81,7 @@ static void try_mounts(void)
 		const char *path = plan_string(plan, mounts[i].target);
 
 		if (mounts[i].kind == PLAN_BIND && (mounts[i].attributes & MOUNT_ATTR_RDONLY) &&
+		    places_roles(&init->factory->places, i) == 0 &&
 		    access(path, F_OK) == 0) /* else it is optional */
 			expect(POSTURE_READ_ONLY, utimensat(AT_FDCWD, path, NULL, 0), EROFS);
 	}

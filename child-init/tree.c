@@ -18,6 +18,19 @@ int tree_open(int root, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+int tree_open_meant(int root, const char *path, uint64_t flags, const struct stat *meant)
+{
+	struct stat found;
+	int fd = kernel_openat2(root, path, flags | O_CLOEXEC, LAYER_RESOLVE_PINNED);
+
+	if (fd < 0) /* what is gone is not what was meant, and nothing to be left out */
+		return errno == ENOENT ? -ESTALE : -errno;
+	if (fstat(fd, &found) == 0 && LAYER_IS_MEANT(&found, meant))
+		return fd;
+	fd_close(&fd);
+	return -ESTALE;
+}
+
 int tree_parent(int root, const char *path, const char **ret_name)
 {
 	char prefix[IPC_PATH_MAX] = "/";

@@ -7,9 +7,17 @@
 #define CHILD_INIT_TREE_H
 
 #include <stdint.h>
+#include <sys/stat.h>
 
 /* O_PATH descriptor of what the path names, or -errno. */
 int tree_open(int root, const char *path);
+
+/*
+ * What the path names, if it is `meant` and the path goes through no link; else -ESTALE, also where
+ * nothing is. A descriptor that another mount namespace opened cannot be mounted from here, so its
+ * path is resolved again.
+ */
+int tree_open_meant(int root, const char *path, uint64_t flags, const struct stat *meant);
 
 /* O_PATH descriptor of the path's parent directory, made with mode 0755 where it is missing, or
  * -errno. *ret_name points to the last component within `path`. */

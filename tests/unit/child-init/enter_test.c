@@ -31,6 +31,7 @@
 
 static struct plan plan;
 static struct shown shown;
+static struct places places; /* none */
 static int expected_error;
 static uint32_t expected_stage;
 static int (*look)(void);
@@ -65,7 +66,7 @@ TestSuite(enter, .init = prepare, .fini = look_folder_remove, .timeout = 60);
 static int enter(void)
 {
 	uint32_t stage = STAGE_NONE;
-	const int error = mounts_enter(&plan, 0, &shown, &stage);
+	const int error = mounts_enter(&plan, 0, &shown, &places, &stage);
 
 	if (error != expected_error || (error && stage != expected_stage)) {
 		(void)fprintf(stderr, "%s: %s\n", stage_text(stage), strerror(-error));
@@ -415,7 +416,7 @@ static int enter_nothing(void *unused)
 	uint32_t stage = STAGE_NONE;
 
 	CHECK(mounts_stage() >= 0);
-	CHECK(mounts_enter(&plan, 0, &shown, &stage) == -ENOENT);
+	CHECK(mounts_enter(&plan, 0, &shown, &places, &stage) == -ENOENT);
 	CHECK(stage == STAGE_MOUNTS);
 	CHECK(look_holds("/", "base host"));
 	return ACT_PASSED;
