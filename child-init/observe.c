@@ -5,37 +5,28 @@
 #include <string.h>
 
 #include "common/confine/seccomp.h"
-#include "common/denial.h"
 #include "common/fd.h"
 
-static int listener = -1;
-static struct denials refused;
-
-void observe_begin(int fd)
+void observe_begin(struct observed *observed, int listener)
 {
-	fd_close(&listener);
-	listener = fd;
-	seccomp_hasten(fd); /* -1: there is nothing to hasten */
-	refused.size = 0;
+	fd_close(&observed->listener);
+	observed->listener = listener;
+	observed->refused.size = 0;
+	seccomp_hasten(listener); /* -1: there is nothing to hasten */
 }
 
-int observe_fd(void)
-{
-	return listener;
-}
-
-void observe_answer(const struct init *init, short revents)
+void observe_answer(struct observed *observed, const struct init *init, short revents)
 {
 	struct seccomp_notif call;
 
 	if (revents && !(revents & POLLIN)) /* nobody is left that the filter is for */
-		fd_close(&listener);
-	else if (revents && seccomp_refuse(listener, &call) == 1)
-		denials_add_call(&refused, &init->factory->plan, init->profile, &call);
+		fd_close(&observed->listener);
+	else if (revents && seccomp_refuse(observed->listener, &call) == 1)
+		denials_add_call(&observed->refused, &init->factory->plan, init->profile, &call);
 }
 
-void observe_report(struct ipc_spawn_done *done)
+void observe_report(const struct observed *observed, struct ipc_spawn_done *done)
 {
-	done->denials_size = refused.size;
-	memcpy(done->denials, refused.records, refused.size);
+	done->denials_size = observed->refused.size;
+	memcpy(done->denials, observed->refused.records, observed->refused.size);
 }

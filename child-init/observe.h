@@ -7,19 +7,27 @@
 #ifndef CHILD_INIT_OBSERVE_H
 #define CHILD_INIT_OBSERVE_H
 
+#include "common/denial.h"
 #include "init.h"
 
-/* Observe a new workload: forget what was counted, and answer for this listener (-1: there is
- * none). Takes the descriptor. */
-void observe_begin(int listener);
+/* What one workload asks and was refused. */
+struct observed {
+	int listener; /* to be polled for POLLIN; -1: there is none */
+	struct denials refused;
+};
 
-/* The listener, to be polled for POLLIN; -1: there is none. */
-int observe_fd(void);
+#define OBSERVED_NOTHING                                                                           \
+	{                                                                                          \
+		.listener = -1                                                                     \
+	}
 
-/* After a poll that gave it these `revents`: answer one call, if there is one. */
-void observe_answer(const struct init *init, short revents);
+/* Answer from now on for this listener, -1: there is none. Takes the descriptor. */
+void observe_begin(struct observed *observed, int listener);
+
+/* After a poll that gave the listener these `revents`: answer one call, if there is one. */
+void observe_answer(struct observed *observed, const struct init *init, short revents);
 
 /* What was refused until now. */
-void observe_report(struct ipc_spawn_done *done);
+void observe_report(const struct observed *observed, struct ipc_spawn_done *done);
 
 #endif

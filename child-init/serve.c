@@ -23,43 +23,84 @@
  * for that. */
 #define ENDING_MS 100
 
+/* From the first message that names its slot to its report. */
+struct execution {
+	bool is_used;
+	struct spawn spawn; /* its slot, and what its workload is started with */
+	struct workload workload;
+	struct ipc_spawn_done done;
+};
+
+static const struct execution nothing = { .spawn = SPAWN_EMPTY, .workload = WORKLOAD_NONE };
+
 static const struct init *init;
-static struct spawn spawn = SPAWN_EMPTY;
-static pid_t workload;  /* the execution's first process, 0 when none runs */
-static bool is_watched; /* no cgroup limits it */
-static bool is_ending;  /* it ended, and what it left behind is being killed */
-static struct ipc_spawn_done done = { .stage = STAGE_NONE };
-static int64_t look_ms; /* when the fallback's limits are to be looked at next */
+static struct execution executions[SANDBOX_EXECUTIONS_MAX];
+static uint32_t executions_max; /* 1, unless the sandbox lasts */
+static uint32_t running;        /* how many have a first process */
+static bool is_watched;         /* no cgroup limits it */
+static bool is_ending;          /* its one execution ended, and what that left is being killed */
+static int64_t look_ms;         /* when the fallback's limits are to be looked at next */
 
 static int send_report(uint32_t type, const void *report, int fd)
 {
 	return channel_send(&init->channel, type, report, &fd, MSG_DONTWAIT);
 }
 
-static void take_fds(struct channel_message *message, int *into)
+/* By its slot, or where `first` is not 0 by its first process; NULL: there is none. */
+static struct execution *find(uint32_t slot, pid_t first)
 {
+	for (uint32_t i = 0; i < executions_max; i++) {
+		struct execution *execution = &executions[i];
+
+		if (first != 0 ? execution->workload.pid == first
+			       : execution->is_used && execution->spawn.slot == slot)
+			return execution;
+	}
+	return NULL;
+}
+
+/* One whose workload does not run yet; NULL: there cannot be. */
+static struct execution *prepare(uint32_t slot)
+{
+	struct execution *execution = find(slot, 0);
+
+	for (uint32_t i = 0; i < executions_max && !execution; i++) {
+		if (!executions[i].is_used) {
+			execution = &executions[i];
+			executions[i] = nothing;
+			executions[i].is_used = true;
+			executions[i].spawn.slot = slot;
+		}
+	}
+	return !execution || execution->workload.pid != 0 || is_ending ? NULL : execution;
+}
+
+static void forget(struct execution *execution)
+{
+	spawn_done(&execution->spawn);
+	fd_close(&execution->workload.observed.listener);
+	execution->is_used = false;
+}
+
+/* What comes before a spawn: each of these messages begins with the slot. */
+static int handle_attachment(void *context, struct channel_message *message)
+{
+	struct execution *execution = prepare(message->body.spawn_stdio.slot);
+	struct spawn *spawn = execution ? &execution->spawn : NULL;
+	int *into;
+
+	if (!spawn)
+		return -EPROTO;
+	into = message->type == IPC_TYPE_spawn_stdio    ? spawn->stdio
+	       : message->type == IPC_TYPE_spawn_image  ? &spawn->image
+	       : message->type == IPC_TYPE_spawn_cgroup ? &spawn->cgroup
+							: &spawn->code;
+	if (into == &spawn->code)
+		memcpy(spawn->code_path, message->body.spawn_code.path, sizeof(spawn->code_path));
 	for (unsigned int i = 0; i < message->fd_count; i++) {
 		fd_close(&into[i]);
 		into[i] = channel_take_fd(message, i);
 	}
-}
-
-static int handle_spawn_stdio(void *context, struct channel_message *message)
-{
-	take_fds(message, spawn.stdio);
-	return 0;
-}
-
-static int handle_spawn_code(void *context, struct channel_message *message)
-{
-	take_fds(message, &spawn.code);
-	memcpy(spawn.code_path, message->body.spawn_code.path, sizeof(spawn.code_path));
-	return 0;
-}
-
-static int handle_spawn_cgroup(void *context, struct channel_message *message)
-{
-	take_fds(message, &spawn.cgroup);
 	return 0;
 }
 
@@ -67,32 +108,39 @@ static int handle_spawn_cgroup(void *context, struct channel_message *message)
 static int handle_spawn(void *context, struct channel_message *message)
 {
 	const struct ipc_spawn *request = &message->body.spawn;
+	struct execution *execution = prepare(request->slot);
 	struct ipc_spawn_done failed = { .slot = request->slot };
 	struct ipc_posture posture = { .slot = request->slot };
 	const struct ipc_spawned spawned = { .slot = request->slot };
 	bool is_proven = request->probe == PROBE_NONE;
-	int terminal = -1;
 	int error = 0;
 
-	if (workload != 0 || is_ending)
+	if (!execution)
 		return -EPROTO;
 	if (!is_proven) {
-		error = spawn_probe(init, &spawn, &failed.stage);
+		error = spawn_probe(init, &execution->spawn, &failed.stage);
 		is_proven = !error && probe_tell(&posture.measured);
-		if (!error && (!is_proven || request->probe == PROBE_ALONE))
+		if (!error && (!is_proven || request->probe == PROBE_ALONE)) {
+			forget(execution);
 			return send_report(IPC_TYPE_posture, &posture, -1);
+		}
 	}
 	if (!error)
-		error = spawn_start(init, &spawn, request, &workload, &terminal, &failed.stage);
+		error = spawn_start(init, &execution->spawn, request, &execution->workload,
+				    &failed.stage);
 	failed.error = (uint32_t)-error;
-	spawn_done(&spawn);
+	spawn_done(&execution->spawn);
 	if (is_proven && request->probe != PROBE_NONE)
 		(void)send_report(IPC_TYPE_posture, &posture, -1); /* the next one tells */
-	if (error)
+	if (error) {
+		forget(execution);
 		return send_report(IPC_TYPE_spawn_done, &failed, -1);
-	error = send_report(terminal < 0 ? IPC_TYPE_spawned : IPC_TYPE_spawned_tty, &spawned,
-			    terminal);
-	fd_close(&terminal);
+	}
+	running++;
+	error = send_report(execution->workload.terminal < 0 ? IPC_TYPE_spawned
+							     : IPC_TYPE_spawned_tty,
+			    &spawned, execution->workload.terminal);
+	fd_close(&execution->workload.terminal);
 	return error;
 }
 
@@ -100,8 +148,11 @@ static int handle_spawn(void *context, struct channel_message *message)
  * case, since no other process has a number in this pid namespace. */
 static int handle_spawn_signal(void *context, struct channel_message *message)
 {
-	if (workload != 0) /* it keeps its number, also of the group, until it is reaped */
-		(void)kill(-workload, (int)message->body.spawn_signal.signal); /* ESRCH: it left */
+	const struct execution *execution = find(message->body.spawn_signal.slot, 0);
+
+	/* It keeps its number, also of the group, until it is reaped. ESRCH: it left the group. */
+	if (execution && execution->workload.pid != 0)
+		(void)kill(-execution->workload.pid, (int)message->body.spawn_signal.signal);
 	return 0;
 }
 
@@ -111,31 +162,44 @@ static void kill_all(void)
 	(void)kill(-1, SIGKILL); /* ESRCH: nothing was left */
 }
 
+/* With cgroups the supervisor does the same to the leaf. */
 static int handle_spawn_kill(void *context, struct channel_message *message)
 {
-	kill_all();
+	const struct execution *execution = find(message->body.spawn_kill.slot, 0);
+	const pid_t first = execution ? execution->workload.pid : 0;
+
+	if (!init->factory->lasts || (first != 0 && running == 1))
+		kill_all();
+	else if (first != 0)
+		watch_kill_family(first);
 	return 0;
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_spawn_stdio] = handle_spawn_stdio,   [IPC_TYPE_spawn_code] = handle_spawn_code,
-	[IPC_TYPE_spawn_cgroup] = handle_spawn_cgroup, [IPC_TYPE_spawn] = handle_spawn,
-	[IPC_TYPE_spawn_signal] = handle_spawn_signal, [IPC_TYPE_spawn_kill] = handle_spawn_kill,
+	[IPC_TYPE_spawn_stdio] = handle_attachment,
+	[IPC_TYPE_spawn_image] = handle_attachment,
+	[IPC_TYPE_spawn_code] = handle_attachment,
+	[IPC_TYPE_spawn_cgroup] = handle_attachment,
+	[IPC_TYPE_spawn] = handle_spawn,
+	[IPC_TYPE_spawn_signal] = handle_spawn_signal,
+	[IPC_TYPE_spawn_kill] = handle_spawn_kill,
 };
 
-static int report_done(void)
+static int report_done(struct execution *execution, const struct rusage *usage)
 {
-	struct rusage usage;
+	struct ipc_spawn_done *done = &execution->done;
+	int error;
 
 	is_ending = false;
-	done.slot = spawn.slot;
-	(void)getrusage(RUSAGE_CHILDREN, &usage); /* everything that was reaped */
-	done.cpu_us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
-		      (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-	if ((uint64_t)usage.ru_maxrss * 1024 > done.peak_bytes)
-		done.peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
-	observe_report(&done);
-	return send_report(IPC_TYPE_spawn_done, &done, -1);
+	done->slot = execution->spawn.slot;
+	done->cpu_us = (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
+		       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+	if ((uint64_t)usage->ru_maxrss * 1024 > done->peak_bytes)
+		done->peak_bytes = (uint64_t)usage->ru_maxrss * 1024;
+	observe_report(&execution->workload.observed, done);
+	error = send_report(IPC_TYPE_spawn_done, done, -1);
+	forget(execution);
+	return error;
 }
 
 static int64_t now_ms(void)
@@ -146,18 +210,30 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* The fallback's limits on memory and processes. */
-static void look(void)
+static struct watch_store look_at_files(void)
+{
+	return watch_files(&init->factory->plan, init->profile, &init->factory->places);
+}
+
+/* The fallback's limits on memory and processes, of which `ended` was reaped just now. They are the
+ * sandbox's: whatever runs is beyond them together. */
+static void look(uint32_t ended)
 {
 	const struct plan_profile *profile = init->profile;
 	struct watch_usage usage = watch_processes();
 
 	/* A page of a file that is mapped as well counts twice rather than not at all. */
-	usage.bytes += watch_files(&init->factory->plan, profile).bytes;
-	if (usage.bytes > done.peak_bytes)
-		done.peak_bytes = usage.bytes;
-	done.over_memory |= usage.bytes > profile->memory_bytes;
-	done.over_pids |= usage.tasks + !workload >= profile->pids;
+	usage.bytes += look_at_files().bytes;
+	for (uint32_t i = 0; i < executions_max; i++) {
+		struct ipc_spawn_done *done = &executions[i].done;
+
+		if (executions[i].workload.pid == 0)
+			continue;
+		if (!init->factory->lasts && usage.bytes > done->peak_bytes)
+			done->peak_bytes = usage.bytes;
+		done->over_memory |= usage.bytes > profile->memory_bytes;
+		done->over_pids |= usage.tasks + ended >= profile->pids;
+	}
 	look_ms = now_ms() + watch_pause_ms(usage.bytes, profile->memory_bytes);
 	if (usage.bytes > profile->memory_bytes)
 		kill_all();
@@ -171,31 +247,41 @@ static int left_ms(void)
 	return left <= 0 || left > WATCH_MOST_MS ? 0 : (int)left;
 }
 
-/* The sandbox ends with the execution's first process, and so does what that leaves behind. */
-static void end_execution(int status)
+/* Its first process ended, which used this; see serve.h for what it left behind. */
+static int end_execution(struct execution *execution, int status, const struct rusage *usage)
 {
-	done.status = (uint32_t)status;
-	workload = 0;
-	is_ending = true;
+	execution->done.status = (uint32_t)status;
 	if (status != 0 && is_watched)
-		look();
+		look(1);
 	if (status != 0)
-		done.over_disk = watch_files(&init->factory->plan, init->profile).is_full;
-	kill_all();
+		execution->done.over_disk = look_at_files().is_full;
+	execution->workload.pid = 0;
+	running--;
+	is_ending = !init->factory->lasts;
+	if (is_ending || (is_watched && running == 0))
+		kill_all();
+	return is_ending ? 0 : report_done(execution, usage);
 }
 
-/* Orphans come to PID 1. The report waits for all of them, since what they used is the execution's
- * too, but not for one that does not die. */
+/* Orphans come to PID 1. The report of a sandbox's one execution waits for all of them, since what
+ * they used is its too, but not for one that does not die. */
 static int reap(bool is_late)
 {
+	struct rusage usage;
+	int error = 0;
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid == workload)
-			end_execution(status);
+	while (!error && (pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
+		struct execution *execution = find(0, pid);
+
+		if (execution)
+			error = end_execution(execution, status, &usage);
 	}
-	return is_ending && (pid < 0 || is_late) ? report_done() : 0;
+	if (error || !is_ending || (pid == 0 && !is_late))
+		return error;
+	(void)getrusage(RUSAGE_CHILDREN, &usage); /* everything that was reaped */
+	return report_done(&executions[0], &usage);
 }
 
 static int block_sigchld(void)
@@ -221,20 +307,28 @@ static int receive(void)
 void serve_run(const struct init *own)
 {
 	const int children = block_sigchld();
-	struct pollfd polls[3] = { { .fd = own->channel.fd, .events = POLLIN },
-				   { .fd = children, .events = POLLIN },
-				   { .events = POLLIN } };
+	struct pollfd polls[2 + SANDBOX_EXECUTIONS_MAX] = {
+		{ .fd = own->channel.fd, .events = POLLIN },
+		{ .fd = children, .events = POLLIN },
+	};
+	struct pollfd *listeners = polls + 2;
 	int error;
 
 	init = own;
+	executions_max = own->factory->lasts ? SANDBOX_EXECUTIONS_MAX : 1;
+	for (uint32_t i = 0; i < executions_max; i++)
+		executions[i] = nothing;
 	is_watched = own->factory->limits == LIMITS_FALLBACK;
 	error = children < 0 || (is_watched && watch_open() != 0) ? -1 : 0;
 	while (!error) {
-		const bool watch_now = is_watched && workload != 0;
+		const bool watch_now = is_watched && running > 0;
 		struct signalfd_siginfo ignored;
 
-		polls[2].fd = observe_fd();
-		const int ready = poll(polls, 3,
+		for (uint32_t i = 0; i < executions_max; i++)
+			listeners[i] =
+				(struct pollfd){ .fd = executions[i].workload.observed.listener,
+						 .events = POLLIN };
+		const int ready = poll(polls, 2 + executions_max,
 				       is_ending   ? ENDING_MS
 				       : watch_now ? left_ms()
 						   : -1);
@@ -242,10 +336,12 @@ void serve_run(const struct init *own)
 			break;
 		/* Not at each refused call: a flood of them would be a flood of looks. */
 		if (watch_now && left_ms() == 0)
-			look();
-		observe_answer(init, polls[2].revents);
+			look(0);
+		for (uint32_t i = 0; i < executions_max; i++)
+			observe_answer(&executions[i].workload.observed, init,
+				       listeners[i].revents);
 		if (polls[1].revents)
-			(void)!read(children, &ignored, sizeof(ignored)); /* waitpid tells more */
+			(void)!read(children, &ignored, sizeof(ignored)); /* wait4 tells more */
 		if (polls[1].revents || is_ending)
 			error = reap(ready == 0);
 		if (!error && polls[0].revents)

@@ -19,8 +19,8 @@
 #include "common/confine/seccomp.h"
 #include "common/fd.h"
 #include "common/names.h"
+#include "common/text.h"
 #include "layers.h"
-#include "observe.h"
 #include "probe.h"
 
 /* A one-byte argument and its NUL take two bytes. */
@@ -34,6 +34,7 @@ static struct attempt {
 	unsigned int part; /* of the steps: enum part */
 	int terminal;      /* the workload's side of its terminal, or -1 */
 	int to_init;       /* where its filter's listener is sent, or -1: it has none */
+	struct text image; /* a name of spawn->image, if there is one */
 	bool is_over;      /* a probe came to its end */
 	uint32_t stage;
 	int error;
@@ -144,12 +145,21 @@ static int write_code(void)
 	return error;
 }
 
-/* Beside the standard streams a socket may be left, which leads nowhere. */
+/* Beside the standard streams may be left a socket, which leads nowhere, and the program. Nothing
+ * of the others is needed any more. */
 static int close_descriptors(void)
 {
-	if (attempt.to_init >= 0 && dup3(attempt.to_init, CHANNEL_FD, O_CLOEXEC) < 0)
-		return -errno;
-	return layer_close_descriptors(CHANNEL_FD + (attempt.to_init >= 0));
+	const int kept[] = { attempt.to_init, attempt.spawn->image };
+	int next = CHANNEL_FD;
+
+	for (int i = 0; i < 2; i++) {
+		if (kept[i] >= 0 && kept[i] != next && dup3(kept[i], next, O_CLOEXEC) < 0)
+			return -errno;
+		next += kept[i] >= 0;
+	}
+	text_add(&attempt.image, "/proc/self/fd/");
+	text_add_number(&attempt.image, (uint64_t)next - 1);
+	return layer_close_descriptors((unsigned int)next);
 }
 
 static int change_directory(void)
@@ -184,11 +194,16 @@ static int install_filter(void)
 		       : channel_send(&to_init, IPC_TYPE_spawn_listener, &message, &listener, 0);
 }
 
-/* execvpe(3) looks at the caller's own PATH: the caller is the workload from here on. */
+/* execvpe(3) looks at the caller's own PATH: the caller is the workload from here on. A filter
+ * hides execveat(2), so that an image goes by the name that the sandbox's /proc has for it; no rule
+ * of Landlock is about a sealed memory file. */
 static int execute(void)
 {
 	environ = environment;
-	(void)execvpe(arguments[0], arguments, environment);
+	if (attempt.spawn->image >= 0)
+		(void)execve(attempt.image.bytes, arguments, environment);
+	else
+		(void)execvpe(arguments[0], arguments, environment);
 	return -errno;
 }
 
@@ -333,18 +348,18 @@ static int prepare(const struct ipc_spawn *request)
 
 /* What the new process sent; 0 or -errno. One that was killed before it could has not executed
  * anything either. */
-static int take_listener(int from)
+static int take_listener(int from, struct observed *observed)
 {
 	static struct channel_message message;
 	const struct channel channel = { from, IPC_INIT, IPC_WORKLOAD, IPC_SERVE };
 	enum ipc_error wrong;
 	const int status = from < 0 ? 0 : channel_receive(&channel, &message, 0, &wrong);
 
-	observe_begin(status == 1 ? channel_take_fd(&message, 0) : -1);
+	observe_begin(observed, status == 1 ? channel_take_fd(&message, 0) : -1);
 	return status < 0 ? status : 0;
 }
 
-static int run_child(int ends[2], pid_t *ret_pid, uint32_t *ret_stage)
+static int run_child(int ends[2], struct workload *ret, uint32_t *ret_stage)
 {
 	long pid;
 	int error;
@@ -355,15 +370,15 @@ static int run_child(int ends[2], pid_t *ret_pid, uint32_t *ret_stage)
 	if (pid < 0)
 		return (int)pid;
 	*ret_stage = STAGE_LISTENER;
-	error = take_listener(ends[0]);
+	error = take_listener(ends[0], &ret->observed);
 	if (error)
 		(void)kill((pid_t)pid, SIGKILL); /* not reaped yet, so it is that process */
-	*ret_pid = error ? *ret_pid : (pid_t)pid;
+	ret->pid = error ? 0 : (pid_t)pid;
 	return error;
 }
 
 int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_spawn *request,
-		pid_t *ret_pid, int *ret_terminal, uint32_t *ret_stage)
+		struct workload *ret, uint32_t *ret_stage)
 {
 	int ends[2] = { -1, -1 };
 	int error;
@@ -375,12 +390,12 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 				    .part = WORKLOAD,
 				    .terminal = -1,
 				    .to_init = -1 };
-	*ret_terminal = -1;
+	*ret = (struct workload)WORKLOAD_NONE;
 	*ret_stage = STAGE_STDIO;
 	error = prepare(request);
 	if (!error && request->use_tty) {
 		*ret_stage = STAGE_TERMINAL;
-		attempt.terminal = open_terminal(request, ret_terminal);
+		attempt.terminal = open_terminal(request, &ret->terminal);
 		error = attempt.terminal < 0 ? attempt.terminal : 0;
 	}
 	if (!error && LAYER_OBSERVES(init->profile)) {
@@ -388,11 +403,11 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 		error = channel_pair(ends);
 	}
 	if (!error)
-		error = run_child(ends, ret_pid, ret_stage);
+		error = run_child(ends, ret, ret_stage);
 	fd_close_all(ends, 2);
 	fd_close(&attempt.terminal);
 	if (error)
-		fd_close(ret_terminal);
+		fd_close(&ret->terminal);
 	return error;
 }
 
@@ -400,5 +415,6 @@ void spawn_done(struct spawn *spawn)
 {
 	fd_close_all(spawn->stdio, 3);
 	fd_close(&spawn->cgroup);
+	fd_close(&spawn->image);
 	fd_close(&spawn->code);
 }

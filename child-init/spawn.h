@@ -7,28 +7,42 @@
 #define CHILD_INIT_SPAWN_H
 
 #include "init.h"
+#include "observe.h"
 
 /* What came before the spawn message. Descriptors are owned by this struct; -1 when absent. */
 struct spawn {
 	uint32_t slot;
 	int stdio[3];
 	int cgroup;
+	int image; /* to be executed in place of what argv[0] names */
 	int code;
 	char code_path[IPC_PATH_MAX];
 };
 
 #define SPAWN_EMPTY                                                                                \
 	{                                                                                          \
-		.stdio = { -1, -1, -1 }, .cgroup = -1, .code = -1                                  \
+		.stdio = { -1, -1, -1 }, .cgroup = -1, .image = -1, .code = -1                     \
+	}
+
+/* What runs then. */
+struct workload {
+	pid_t pid;    /* its first process; 0: none */
+	int terminal; /* the master of its terminal, or -1 */
+	struct observed observed;
+};
+
+#define WORKLOAD_NONE                                                                              \
+	{                                                                                          \
+		.terminal = -1, .observed = OBSERVED_NOTHING                                       \
 	}
 
 /*
- * Run the workload that `request` describes, and observe it. 0: *ret_pid is its first process, and
- * *ret_terminal the master of its terminal (the caller's to close) or -1. Else -errno with the
- * stage that failed; then nothing runs (LISTENER: it was killed at once).
+ * Run the workload that `request` describes, and observe it. 0: *ret says what runs, and its
+ * descriptors are the caller's. Else -errno with the stage that failed; then nothing runs
+ * (LISTENER: it was killed at once), and *ret says so. What *ret held before is not looked at.
  */
 int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_spawn *request,
-		pid_t *ret_pid, int *ret_terminal, uint32_t *ret_stage);
+		struct workload *ret, uint32_t *ret_stage);
 
 /*
  * Try the layers in a process that is confined as the workload will be (probe.h). 0 and

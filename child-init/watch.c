@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The text read here is the kernel's: directory names of /proc that are numbers, and the line
- * "Pss:" of smaps_rollup. Nothing in it can be chosen by a workload.
+ * The text read here is the kernel's: directory names of /proc that are numbers, the line "Pss:" of
+ * smaps_rollup, and "Pid:" and "PPid:" of status, where a newline in a process's name is escaped.
+ * Nothing in it can be chosen by a workload.
  */
 #include "watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -14,6 +16,9 @@
 #include <unistd.h>
 
 #include "common/text.h"
+
+/* Of one execution's processes, those that are found by their parents. */
+#define FAMILY_MAX 1024
 
 /* getdents64(2); the C library's readdir would need a heap */
 struct entry {
@@ -48,13 +53,14 @@ static void add_process(const char *pid, struct watch_usage *usage)
 		usage->tasks += found.st_nlink - 2; /* a subdirectory for each */
 }
 
-struct watch_usage watch_processes(void)
+/* All but PID 1; `visit` gets the name in /proc. */
+static void each_process(void (*visit)(const char *, struct watch_usage *),
+			 struct watch_usage *usage)
 {
 	static union {
 		char bytes[8192];
 		struct entry first; /* for its alignment */
 	} buffer;
-	struct watch_usage usage = { .bytes = 0 };
 	long size;
 
 	(void)lseek(proc, 0, SEEK_SET); /* a directory's start is always there */
@@ -66,25 +72,85 @@ struct watch_usage watch_processes(void)
 			at += entry->size;
 			if (entry->name[0] >= '1' && entry->name[0] <= '9' &&
 			    strcmp(entry->name, "1") != 0)
-				add_process(entry->name, &usage);
+				visit(entry->name, usage);
 		}
 	}
+}
+
+struct watch_usage watch_processes(void)
+{
+	struct watch_usage usage = { .bytes = 0 };
+
+	each_process(add_process, &usage);
 	return usage;
 }
 
-struct watch_store watch_files(const struct plan *plan, const struct plan_profile *profile)
+/* Who is to be killed. None of them runs, so they do not become more; a parent that is gone would
+ * leave nothing to know its children by, so all are found before one is killed. */
+static pid_t family[FAMILY_MAX];
+static uint32_t family_count;
+
+static bool is_of_family(uint64_t pid)
+{
+	for (uint32_t i = 0; i < family_count; i++) {
+		if ((uint64_t)family[i] == pid)
+			return true;
+	}
+	return false;
+}
+
+static void add_member(pid_t pid)
+{
+	(void)kill(pid, SIGSTOP); /* ESRCH: it ended */
+	family[family_count++] = pid;
+}
+
+static void add_child(const char *name, struct watch_usage *unused)
+{
+	struct text status = { .used = 0 };
+	uint64_t pid;
+
+	(void)unused;
+	text_add(&status, name);
+	text_add(&status, "/status");
+	pid = text_read_number(proc, status.bytes, "\nPid:\t");
+	if (family_count < FAMILY_MAX && !is_of_family(pid) &&
+	    is_of_family(text_read_number(proc, status.bytes, "\nPPid:\t")))
+		add_member((pid_t)pid);
+}
+
+void watch_kill_family(pid_t first)
+{
+	uint32_t known;
+
+	family_count = 0;
+	add_member(first);
+	do {
+		known = family_count;
+		each_process(add_child, NULL);
+	} while (family_count > known);
+	(void)kill(-first, SIGKILL); /* ESRCH: it left */
+	for (uint32_t i = 0; i < family_count; i++)
+		(void)kill(family[i], SIGKILL);
+}
+
+struct watch_store watch_files(const struct plan *plan, const struct plan_profile *profile,
+			       const struct places *places)
 {
 	const struct plan_mount *mounts = plan_mounts(plan, profile);
 	struct watch_store store = { .bytes = 0 };
 
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
+		const bool lasts = places_roles(places, i) != 0;
 		struct statvfs now;
 
-		if ((mounts[i].kind != PLAN_TMPFS && mounts[i].kind != PLAN_OVERLAY) ||
-		    statvfs(plan_string(plan, mounts[i].target), &now) != 0)
+		if ((mounts[i].kind != PLAN_TMPFS && mounts[i].kind != PLAN_OVERLAY && !lasts) ||
+		    statvfs(plan_string(plan, mounts[i].target), &now) != 0 ||
+		    (now.f_flag & ST_RDONLY))
 			continue; /* one that a workload hid from view is full for nobody */
-		store.bytes += (now.f_blocks - now.f_bfree) * now.f_frsize;
-		store.is_full |= now.f_bfree == 0 || now.f_ffree == 0;
+		store.bytes += lasts ? 0 : (now.f_blocks - now.f_bfree) * now.f_frsize;
+		/* Some file systems have no count of inodes. */
+		store.is_full |= now.f_bavail == 0 || (now.f_files > 0 && now.f_ffree == 0);
 	}
 	return store;
 }

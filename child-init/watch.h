@@ -8,8 +8,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#include "common/plan.h"
+#include "places.h"
 
 /* Between two looks, in milliseconds. One look at one process costs about 50 microseconds, and
  * some 10 ms when it uses gigabytes; the less is left of the limit, the sooner comes the next. */
@@ -31,13 +32,20 @@ int watch_open(void);
 /* All processes of this pid namespace but PID 1. */
 struct watch_usage watch_processes(void);
 
+/*
+ * Kill a process of this pid namespace, its process group, and of its descendants those that can be
+ * told by their parents: whose parent is gone belongs to nobody.
+ */
+void watch_kill_family(pid_t first);
+
 struct watch_store {
-	uint64_t bytes;
-	bool is_full; /* one of them has no block or no inode left */
+	uint64_t bytes; /* in memory: what lasts is not */
+	bool is_full;   /* one of them has no block or no inode left */
 };
 
-/* The profile's file systems in memory. */
-struct watch_store watch_files(const struct plan *plan, const struct plan_profile *profile);
+/* The file systems that the profile's workloads write to. */
+struct watch_store watch_files(const struct plan *plan, const struct plan_profile *profile,
+			       const struct places *places);
 
 /* Until the next look when `used` of `limit` bytes are taken, in milliseconds. */
 int watch_pause_ms(uint64_t used, uint64_t limit);

@@ -5,6 +5,8 @@
 #include <linux/seccomp.h>
 #include <string.h>
 
+#include "common/confine/landlock.h"
+
 #define AT(member) ((uint32_t)offsetof(struct hand_plan, member))
 #define PUT(text) hand_plan_put(text, sizeof(text))
 
@@ -41,6 +43,7 @@ void hand_plan_begin(void)
 						   .shell = PUT("sh"),
 						   .shell_size = sizeof("sh"),
 						   .mounts = AT(mounts),
+						   .rules = AT(rules),
 						   .rlimits = AT(rlimits),
 						   .filter = AT(filter),
 						   .filter_count = 1 };
@@ -60,6 +63,16 @@ struct plan_mount *hand_plan_add(uint32_t kind, uint32_t phase, const char *targ
 	if (source)
 		mount->source = hand_plan_put(source, strlen(source) + 1);
 	return mount;
+}
+
+void hand_plan_allow(const char *path)
+{
+	struct plan_rule *rule = &hand_plan.rules[hand_plan.profile.rule_count++];
+
+	cr_assert_leq(hand_plan.profile.rule_count, HAND_RULES);
+	rule->path = hand_plan_put(path, strlen(path) + 1);
+	rule->rights = LANDLOCK_FS_ALL;
+	hand_plan.profile.landlock_fs = LANDLOCK_FS_ALL;
 }
 
 void hand_plan_open(struct plan *plan)

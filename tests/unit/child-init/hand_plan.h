@@ -8,6 +8,7 @@
 #include "common/plan.h"
 
 #define HAND_MOUNTS 32
+#define HAND_RULES 2
 #define HAND_RLIMITS 4
 #define HAND_FILTER 8
 #define HAND_TEXT_ROOM 8192
@@ -17,6 +18,7 @@ struct hand_plan {
 	struct plan_header header;
 	struct plan_profile profile;
 	struct plan_mount mounts[HAND_MOUNTS];
+	struct plan_rule rules[HAND_RULES];
 	struct plan_rlimit rlimits[HAND_RLIMITS];
 	struct sock_filter filter[HAND_FILTER];
 	char text[HAND_TEXT_ROOM];
@@ -30,6 +32,9 @@ void hand_plan_begin(void);
 /* One more record; `source` may be NULL. What else it says is the caller's to fill. */
 struct plan_mount *hand_plan_add(uint32_t kind, uint32_t phase, const char *target,
 				 const char *source);
+
+/* One more rule: all rights at the path. */
+void hand_plan_allow(const char *path);
 
 /* Check it and open it as `plan`. */
 void hand_plan_open(struct plan *plan);

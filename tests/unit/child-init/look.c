@@ -128,8 +128,17 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 	return remove(path);
 }
 
+/* An overlay's work directory has one of mode 0 inside, which is not always empty. */
+static int open_up(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+	return type == FTW_D || type == FTW_DNR ? chmod(path, 0700) : 0;
+}
+
 void look_folder_remove(void)
 {
+	/* Each before what is in it; one that could not be read was not walked into. */
+	for (int i = 0; i < 4; i++)
+		(void)nftw(folder, open_up, 8, FTW_PHYS);
 	(void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 

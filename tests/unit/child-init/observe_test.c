@@ -31,8 +31,8 @@ static struct factory factory;
 static struct init init = { .factory = &factory, .ruleset = -1 };
 static struct spawn spawn = SPAWN_EMPTY;
 static struct ipc_spawn request;
+static struct workload workload = WORKLOAD_NONE;
 static uint32_t stage;
-static pid_t pid;
 static int status;
 
 #define SET_BYTES(field, text)                                                                     \
@@ -66,7 +66,7 @@ static void prepare(void)
 
 static void stop_observing(void)
 {
-	observe_begin(-1);
+	observe_begin(&workload.observed, -1);
 }
 
 TestSuite(observe, .init = prepare, .fini = stop_observing, .timeout = 60);
@@ -76,13 +76,12 @@ TestSuite(observe, .init = prepare, .fini = stop_observing, .timeout = 60);
 static int start(int output)
 {
 	char **const own = environ;
-	int terminal = -1;
 	int error;
 
-	pid = 0;
+	stop_observing();
 	for (int fd = 0; fd < 3; fd++)
 		spawn.stdio[fd] = fcntl(output, F_DUPFD_CLOEXEC, 3);
-	error = spawn_start(&init, &spawn, &request, &pid, &terminal, &stage);
+	error = spawn_start(&init, &spawn, &request, &workload, &stage);
 	environ = own;
 	spawn_done(&spawn);
 	return error;
@@ -100,11 +99,11 @@ static int start_silently(void)
 /* Answer until it ends, as the init does. */
 static void answer_until_it_ends(void)
 {
-	while (waitpid(pid, &status, WNOHANG) == 0) {
-		struct pollfd entry = { .fd = observe_fd(), .events = POLLIN };
+	while (waitpid(workload.pid, &status, WNOHANG) == 0) {
+		struct pollfd entry = { .fd = workload.observed.listener, .events = POLLIN };
 
 		cr_assert_geq(poll(&entry, 1, 10), 0);
-		observe_answer(&init, entry.revents);
+		observe_answer(&workload.observed, &init, entry.revents);
 	}
 }
 
@@ -112,7 +111,7 @@ static void take_report(struct denials *ret)
 {
 	struct ipc_spawn_done done = { .slot = 0 };
 
-	observe_report(&done);
+	observe_report(&workload.observed, &done);
 	cr_assert(denials_take(ret, done.denials, done.denials_size));
 }
 
@@ -122,8 +121,8 @@ Test(observe, what_is_refused_is_counted)
 
 	SHELL("sync; sync; exec sync");
 	cr_assert_eq(start_silently(), 0, "%s", stage_text(stage));
-	cr_assert_geq(observe_fd(), 0);
-	cr_assert_eq(fcntl(observe_fd(), F_GETFD), FD_CLOEXEC);
+	cr_assert_geq(workload.observed.listener, 0);
+	cr_assert_eq(fcntl(workload.observed.listener, F_GETFD), FD_CLOEXEC);
 	answer_until_it_ends();
 	cr_assert(WIFEXITED(status));
 	take_report(&denials);
@@ -131,8 +130,8 @@ Test(observe, what_is_refused_is_counted)
 	cr_expect_eq(denials.records[0].layer, DENIAL_SECCOMP);
 	cr_expect_eq(denials.records[0].number, SYS_sync);
 	cr_expect_eq(denials.records[0].count, 3);
-	cr_expect_neq(denials.records[0].pid, pid, "the shell's child was the first");
-	observe_begin(-1);
+	cr_expect_neq(denials.records[0].pid, workload.pid, "the shell's child was the first");
+	observe_begin(&workload.observed, -1);
 	take_report(&denials);
 	cr_expect_eq(denials.size, 0, "another execution begins with nothing");
 }
@@ -141,8 +140,8 @@ Test(observe, where_the_profile_does_not_say_so_nothing_is)
 {
 	hand_plan.profile.observes = 0;
 	cr_assert_eq(start_silently(), 0, "%s", stage_text(stage));
-	cr_expect_eq(observe_fd(), -1);
-	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_expect_eq(workload.observed.listener, -1);
+	cr_assert_eq(waitpid(workload.pid, &status, 0), workload.pid);
 	cr_expect_eq(status, 0);
 }
 
@@ -151,12 +150,12 @@ Test(observe, a_filters_end_ends_it)
 	struct pollfd entry = { .events = POLLIN };
 
 	cr_assert_eq(start_silently(), 0, "%s", stage_text(stage));
-	entry.fd = observe_fd();
-	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	entry.fd = workload.observed.listener;
+	cr_assert_eq(waitpid(workload.pid, &status, 0), workload.pid);
 	cr_assert_eq(poll(&entry, 1, 10000), 1);
 	cr_assert_not(entry.revents & POLLIN);
-	observe_answer(&init, entry.revents);
-	cr_assert_eq(observe_fd(), -1);
+	observe_answer(&workload.observed, &init, entry.revents);
+	cr_assert_eq(workload.observed.listener, -1);
 }
 
 Test(observe, the_workload_has_its_standard_streams_alone)
@@ -168,10 +167,10 @@ Test(observe, the_workload_has_its_standard_streams_alone)
 	cr_assert_eq(pipe2(ends, O_CLOEXEC), 0);
 	cr_assert_eq(start(ends[1]), 0, "%s", stage_text(stage));
 	fd_close(&ends[1]);
-	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert_eq(waitpid(workload.pid, &status, 0), workload.pid);
 	cr_assert_gt(read(ends[0], output, sizeof(output) - 1), 0);
 	cr_expect_str_eq(output, "0\n1\n2\n3\n"); /* the last is that folder */
-	cr_expect_geq(observe_fd(), 0);
+	cr_expect_geq(workload.observed.listener, 0);
 	fd_close(&ends[0]);
 }
 
@@ -182,7 +181,7 @@ Test(observe, a_start_that_fails_leaves_nothing)
 	SET_BYTES(argv, "no-such-program");
 	cr_expect_eq(start_silently(), -ENOENT);
 	cr_expect_eq(stage, STAGE_EXEC);
-	cr_expect_eq(observe_fd(), -1);
+	cr_expect_eq(workload.observed.listener, -1);
 	cr_expect_eq(fd_count_open(), before);
 }
 
@@ -197,13 +196,13 @@ Test(observe, without_room_for_a_listener_nothing_starts)
 	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	none = (struct rlimit){ .rlim_cur = 3, .rlim_max = limit.rlim_max };
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-	error = spawn_start(&init, &spawn, &request, &pid, &status, &stage);
+	error = spawn_start(&init, &spawn, &request, &workload, &stage);
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	spawn_done(&spawn);
 	fd_close(&output);
 	cr_expect_eq(error, -EMFILE);
 	cr_expect_eq(stage, STAGE_LISTENER);
-	cr_expect_eq(pid, 0);
+	cr_expect_eq(workload.pid, 0);
 }
 
 Test(observe, a_listener_that_there_already_is_is_an_error)
@@ -214,6 +213,6 @@ Test(observe, a_listener_that_there_already_is_is_an_error)
 	cr_assert_geq(listener, 0);
 	cr_expect_eq(start_silently(), -EBUSY);
 	cr_expect_eq(stage, STAGE_SECCOMP);
-	cr_expect_eq(observe_fd(), -1);
+	cr_expect_eq(workload.observed.listener, -1);
 	fd_close(&listener);
 }

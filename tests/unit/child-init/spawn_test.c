@@ -99,9 +99,12 @@ TestSuite(spawn, .init = prepare, .fini = clean, .timeout = 60);
 static int start(void)
 {
 	char **const own = environ;
-	const int error = spawn_start(&init, &spawn, &request, &pid, &terminal, &stage);
+	struct workload workload;
+	const int error = spawn_start(&init, &spawn, &request, &workload, &stage);
 
 	environ = own;
+	pid = workload.pid;
+	terminal = workload.terminal;
 	return error;
 }
 

@@ -251,6 +251,8 @@ static int make_file(const char *folder, const char *name, long pages)
 	return is_there;
 }
 
+static struct places places;
+
 static int watch_two_folders(void *unused)
 {
 	struct plan plan;
@@ -264,21 +266,21 @@ static int watch_two_folders(void *unused)
 	if (prepare() != 0 || mount("tmpfs", "/tmp", "tmpfs", 0, "size=64k,nr_inodes=16") != 0 ||
 	    mount("tmpfs", "/mnt", "tmpfs", 0, "size=64k,nr_inodes=16") != 0)
 		return ACT_UNPREPARED;
-	store = watch_files(&plan, &hand_plan.profile);
+	store = watch_files(&plan, &hand_plan.profile, &places);
 	CHECK(store.bytes == 0 && !store.is_full);
 	CHECK(make_file("/tmp", "a", 3));
-	store = watch_files(&plan, &hand_plan.profile);
+	store = watch_files(&plan, &hand_plan.profile, &places);
 	CHECK(store.bytes == 3 * 4096 && !store.is_full);
 	CHECK(make_file("/mnt", "a", 16));
-	store = watch_files(&plan, &hand_plan.profile);
+	store = watch_files(&plan, &hand_plan.profile, &places);
 	CHECK(store.bytes == 19 * 4096 && store.is_full);
 	CHECK(!make_file("/mnt", "b", 1));
 	CHECK(unlink("/mnt/a") == 0);
-	store = watch_files(&plan, &hand_plan.profile);
+	store = watch_files(&plan, &hand_plan.profile, &places);
 	CHECK(store.bytes == 3 * 4096 && !store.is_full);
 	for (char name[] = "b"; make_file("/mnt", name, 0); name[0]++)
 		CHECK(name[0] < 'z');
-	store = watch_files(&plan, &hand_plan.profile);
+	store = watch_files(&plan, &hand_plan.profile, &places);
 	CHECK(store.bytes == 3 * 4096 && store.is_full);
 	return ACT_PASSED;
 }
@@ -286,6 +288,96 @@ static int watch_two_folders(void *unused)
 Test(watch, files_count_and_fill_up)
 {
 	isolated_test(NAMESPACES, watch_two_folders, NULL);
+}
+
+static int watch_what_lasts(void *unused)
+{
+	const struct ipc_sandbox_layer layer = { .mount = 0, .role = LAYER_WRITE };
+	struct watch_store store;
+	struct plan plan;
+	int none = -1;
+
+	hand_plan_begin();
+	(void)hand_plan_add(PLAN_TMPFS, PLAN_PHASE_SANDBOX, "/tmp", "tmpfs");
+	hand_plan_open(&plan);
+	if (prepare() != 0 || mount("tmpfs", "/tmp", "tmpfs", 0, "size=64k,nr_inodes=16") != 0)
+		return ACT_UNPREPARED;
+	CHECK(make_file("/tmp", "a", 3));
+	CHECK(watch_files(&plan, &hand_plan.profile, &places).bytes == 3 * 4096);
+	CHECK(places_add(&places, &layer, &none) == 0);
+	store = watch_files(&plan, &hand_plan.profile, &places);
+	CHECK(store.bytes == 0 && !store.is_full);
+	CHECK(make_file("/tmp", "b", 13));
+	store = watch_files(&plan, &hand_plan.profile, &places);
+	CHECK(store.bytes == 0 && store.is_full);
+	CHECK(mount("tmpfs", "/tmp", "tmpfs", MS_REMOUNT | MS_RDONLY, "size=64k") == 0);
+	CHECK(!watch_files(&plan, &hand_plan.profile, &places).is_full);
+	return ACT_PASSED;
+}
+
+Test(watch, files_that_last_fill_up_and_are_no_memory)
+{
+	isolated_test(NAMESPACES, watch_what_lasts, NULL);
+}
+
+/* Six processes: two of one group, and of each a child in a session of its own, which has a child.
+ */
+static pid_t start_family(void)
+{
+	const pid_t first = fork();
+
+	if (first != 0)
+		return first;
+	if (setpgid(0, 0) != 0 || fork() < 0)
+		_exit(1);
+	if (fork() == 0 && (setsid() < 0 || fork() < 0))
+		_exit(1);
+	for (;;)
+		(void)pause();
+}
+
+static uint64_t count_tasks(uint64_t wanted)
+{
+	uint64_t tasks = 0;
+
+	for (int i = 0; i < 10000 && tasks != wanted; i++) {
+		(void)usleep(1000);
+		tasks = watch_processes().tasks;
+	}
+	return tasks;
+}
+
+static void reap_all(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+static int kill_one_of_two(void *unused)
+{
+	pid_t first, second;
+
+	if (prepare() != 0)
+		return ACT_UNPREPARED;
+	CHECK(watch_open() == 0);
+	first = start_family();
+	CHECK(first > 0 && count_tasks(6) == 6);
+	second = start_family();
+	CHECK(second > 0 && count_tasks(12) == 12);
+	watch_kill_family(first);
+	for (int i = 0; i < 10000 && watch_processes().tasks > 6; i++) {
+		(void)usleep(1000);
+		reap_all();
+	}
+	CHECK(watch_processes().tasks == 6);
+	CHECK(kill(first, 0) != 0 && kill(second, 0) == 0);
+	CHECK(kill(-1, SIGKILL) == 0);
+	return ACT_PASSED;
+}
+
+Test(watch, a_family_is_killed_and_no_other)
+{
+	isolated_test(NAMESPACES, kill_one_of_two, NULL);
 }
 
 Test(watch, the_less_is_left_the_sooner_it_looks)
