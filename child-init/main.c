@@ -13,10 +13,12 @@
  * on in the role *init*: PID 1 of that sandbox. It walks the table of steps in init.c: maps,
  * mounts, new root, loopback, no capabilities. A step that fails is reported as {stage, errno} and
  * ends the process; nothing is retried, nothing goes on. Then it serves: each spawn message becomes
- * a workload through the one table of steps in spawn.c (serve.c reaps and reports).
+ * a workload through the one table of steps in spawn.c (serve.c reaps and reports). A sandbox that
+ * lasts has several at once, and what it keeps is mounted from directories that came before
+ * (places.c).
  *
- * A request for a helper (msp-broker) passes the same namespaces and mounts and ends in an exec of
- * the helper's image (helper.c).
+ * A request for a helper (msp-broker, msp-layers) passes the same namespaces and mounts and ends in
+ * an exec of the helper's image (helper.c).
  *
  * What comes in: messages of the supervisor over the channels, and the sealed plan. No byte of a
  * workload, no path that a workload could change, no text of anybody but the kernel.
