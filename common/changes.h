@@ -32,7 +32,8 @@ enum change_flag {
 	CHANGE_IS_REFUSED = 64,  /* a device, socket or FIFO: it is never applied */
 	CHANGE_IS_APPLIED = 128,
 	CHANGE_IS_UNDONE = 256,
-	CHANGE_FLAGS = 511,
+	CHANGE_IS_UNREADABLE = 512, /* one side cannot be looked into: it is never applied */
+	CHANGE_FLAGS = 1023,
 };
 
 /* A file of which a patch is made, and a patch, at most. */

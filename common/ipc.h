@@ -161,6 +161,12 @@ struct ipc_supervisor_stateless {
 	char problem[IPC_LIST_MAX]; /* why, as a phrase */
 };
 
+/* fd: a channel of its own to the part of the launcher that stays, where the launcher itself goes on
+ * as the frontend */
+struct ipc_supervisor_keeper {
+	uint32_t reserved;
+};
+
 /* fd: the service's listening SOCK_SEQPACKET socket */
 struct ipc_supervisor_listen {
 	uint32_t is_activated; /* 1: the service manager made it, and keeps it after us */

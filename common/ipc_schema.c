@@ -316,6 +316,9 @@ static const struct ipc_field ipc_client_workspace_fields[] = {
 static const struct ipc_field ipc_workspace_within_fields[] = {
 	FIELD(U32, ipc_workspace_within, is_start),
 };
+static const struct ipc_field ipc_supervisor_keeper_fields[] = {
+	FIELD(U32, ipc_supervisor_keeper, reserved),
+};
 static const struct ipc_field ipc_workspace_ask_fields[] = {
 	FIELD(U32, ipc_workspace_ask, number),
 	FIELD(U32, ipc_workspace_ask, generation),
