@@ -12,9 +12,10 @@
 #define HELP_COLUMN 26
 
 const struct command *const commands[] = {
-	&command_run,           &command_serve,   &command_token, &command_profile,
-	&command_policy,        &command_status,  &command_audit, &command_doctor,
-	&command_client_config, &command_version, &command_help,
+	&command_run,   &command_exec,
+
+	&command_serve, &command_token,  &command_profile,       &command_policy,  &command_status,
+	&command_audit, &command_doctor, &command_client_config, &command_version, &command_help,
 };
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);
 
@@ -43,6 +44,27 @@ int command_usage_error(const struct command *command, const char *text)
 	else
 		log_line("%s. 'msp help' shows the commands", text);
 	return MSP_EXIT_USAGE;
+}
+
+bool command_check_sandbox(const struct command *command, const char *word, int *ret_exit)
+{
+	const char *taken;
+	const char *rule = option_set_sandbox(&taken, word);
+	char text[OPTIONS_TEXT_MAX];
+
+	if (!rule)
+		return true;
+	format_text(text, sizeof(text), "'%.100s' is no sandbox: it must be %s", word, rule);
+	*ret_exit = command_usage_error(command, text);
+	return false;
+}
+
+void command_name_lines(const struct command *command)
+{
+	static char name[32];
+
+	format_text(name, sizeof(name), "msp: %s", command->name);
+	log_set_name(name);
 }
 
 bool command_parse(const struct command *command, int argc, char *argv[], void *target,

@@ -20,6 +20,7 @@ struct command {
 };
 
 extern const struct command command_run;
+extern const struct command command_exec;
 extern const struct command command_serve;
 extern const struct command command_token;
 extern const struct command command_profile;
@@ -48,13 +49,13 @@ const char *command_suggest(const char *name);
 bool command_parse(const struct command *command, int argc, char *argv[], void *target,
 		   int *ret_rest, int *ret_exit);
 
-#define COMMAND_WORDS_MAX 8
+#define COMMAND_WORDS_MAX 256
 
 /* Operands. */
 struct command_words {
 	int most; /* that the command takes, at most COMMAND_WORDS_MAX */
 	int count;
-	char *list[COMMAND_WORDS_MAX]; /* NULL behind the last one */
+	char *list[COMMAND_WORDS_MAX + 1]; /* NULL behind the last one */
 };
 
 /* The same with operands, which may stand before, between and behind the options. */
@@ -65,6 +66,12 @@ bool command_parse_words(const struct command *command, int argc, char *argv[], 
  * Returns its exit code. */
 int command_refuse_action(const struct command *command, const char *word,
 			  const char *const names[], size_t count);
+
+/* Is `word` what a sandbox can be called? False: *ret_exit, after a usage error was explained. */
+bool command_check_sandbox(const struct command *command, const char *word, int *ret_exit);
+
+/* From now on lines on stderr begin with the command's name. */
+void command_name_lines(const struct command *command);
 
 /* A usage error of `command` (NULL: of msp itself) on stderr. Returns its exit code. */
 int command_usage_error(const struct command *command, const char *text);

@@ -3,13 +3,16 @@
  * msp: the command line, and the launcher of everything else. It works for the user who runs it
  * and holds no decision of the policy: what a sandbox may do is the supervisor's to say.
  *
- *   run      starts a supervisor as a child and is the frontend of one execution (session.c)
+ *   run      finds a supervisor, or starts one as a child, and is the frontend of one execution
+ *            (execute.c); exec does the same in a sandbox that lasts
+ *   create, list, ..., diff, apply   ask a supervisor about sandboxes that last (ask.c)
  *   serve    becomes a supervisor that starts msp-broker for an MCP client (serve.c)
  *   token    keeps the file that says who may use an HTTP server (token.c)
  *   audit    shows and checks the audit log (audit.c)
  *   doctor   probes this machine for what the sandboxes need (doctor.c)
  *
- * Started by root, run, serve, token and doctor become an ordinary account first (account.c).
+ * Started by root, all that start or ask a supervisor, and token and doctor, become an ordinary
+ * account first (account.c).
  */
 #include <string.h>
 

@@ -149,6 +149,56 @@ const char *option_set_account(void *member, const char *value)
 	return NULL;
 }
 
+const char *option_set_sandbox(void *member, const char *value)
+{
+	if (!is_word(value, "-_.", IPC_NAME_MAX - 1) || value[0] == '.')
+		return "letters, digits, '-', '_' and '.', at most 63, and must not begin with '-' "
+		       "or '.'";
+	*(const char **)member = value;
+	return NULL;
+}
+
+const char *option_set_checkpoint(void *member, const char *value)
+{
+	const char *rule = option_set_sandbox(member, value);
+
+	if (rule)
+		return "the number of a checkpoint or its name, which 'msp checkpoints' shows";
+	return NULL;
+}
+
+const char *option_set_label(void *member, const char *value)
+{
+	if (value[strspn(value, "0123456789")] == '\0')
+		return "a name that is no number: those are given by msp";
+	return option_set_sandbox(member, value);
+}
+
+#define DURATION_RULE                                                                              \
+	"a time of at least 1 second, such as 30m, 12h or 7d (s, m, h, d; without one: seconds), " \
+	"and at most 49710 days"
+
+const char *option_set_duration(void *member, const char *value)
+{
+	static const struct {
+		char letter;
+		uint32_t seconds;
+	} units[] = { { '\0', 1 }, { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+	uint64_t number;
+
+	if (!parse_number(&value, &number) || number == 0)
+		return DURATION_RULE;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (*value != units[i].letter || (*value != '\0' && value[1] != '\0'))
+			continue;
+		if (number > UINT32_MAX / units[i].seconds)
+			break;
+		*(uint32_t *)member = (uint32_t)number * units[i].seconds;
+		return NULL;
+	}
+	return DURATION_RULE;
+}
+
 const char *option_set_config(void *member, const char *value)
 {
 	if (value[0] == '\0' || strlen(value) >= IPC_PATH_MAX)

@@ -14,6 +14,7 @@
 #include "format.h"
 #include "json.h"
 #include "measured.h"
+#include "refusal.h"
 
 static int failed_start_code(const struct ipc_execution_done *done)
 {
@@ -38,21 +39,6 @@ static int done_code(const struct ipc_execution_done *done)
 	}
 }
 
-static int refused_code(uint32_t reason)
-{
-	switch (reason) {
-	case REFUSAL_BUSY:
-	case REFUSAL_MEMORY:
-		return MSP_EXIT_AGAIN;
-	case REFUSAL_RESOURCES:
-	case REFUSAL_AUDIT:
-	case REFUSAL_REQUEST_IN_USE:
-		return MSP_EXIT_SANDBOX;
-	default:
-		return MSP_EXIT_USAGE;
-	}
-}
-
 /* Nobody here had it cancelled, so the service did, because it stops itself. */
 static bool is_service_stop(const struct outcome *outcome)
 {
@@ -73,7 +59,7 @@ int outcome_exit_code(const struct outcome *outcome)
 	if (outcome->is_done)
 		return done_code(&outcome->done);
 	if (outcome->is_refused)
-		return refused_code(outcome->refused.reason);
+		return refusal_exit_code(outcome->refused.reason);
 	if (outcome->is_service)
 		return MSP_EXIT_AGAIN;
 	/* It has said why on stderr. */
@@ -83,78 +69,23 @@ int outcome_exit_code(const struct outcome *outcome)
 	return MSP_EXIT_SANDBOX;
 }
 
-/* `detail` is like "2 of 2 executions" or "900 of 1024 MiB"; a time of 0 says that nothing runs
- * whose end would help. */
-static void explain_budget(const struct ipc_execution_refused *refused, const char *what,
-			   const char *remedy)
-{
-	const uint32_t seconds = refused->retry_ms / 1000 + (refused->retry_ms % 1000 ? 1 : 0);
-
-	if (seconds > 0)
-		log_line("run: %s %s: wait until one ends (in at most %u s)", refused->detail, what,
-			 seconds);
-	else
-		log_line("run: %s %s: %s", refused->detail, what, remedy);
-}
-
-static void explain_refusal(const struct ipc_execution_refused *refused,
-			    const struct outcome_request *request)
-{
-	switch (refused->reason) {
-	case REFUSAL_PROFILE_UNKNOWN:
-		log_line("run: there is no profile '%s'%s; use --profile with one of: %s",
-			 request->profile,
-			 request->is_variable ? ", which MSP_DEFAULT_PROFILE names" : "",
-			 refused->detail);
-		break;
-	case REFUSAL_ARGV:
-		log_line("run: the command line or the environment is malformed: %s",
-			 refused->detail[0] ? refused->detail : "check --env and the command");
-		break;
-	case REFUSAL_CWD:
-		log_line("run: --cwd=%s must be an absolute path inside the sandbox, such as "
-			 "/workspace",
-			 request->cwd ? request->cwd : "");
-		break;
-	case REFUSAL_BUSY:
-		explain_budget(refused, "run already", "try again in a moment");
-		break;
-	case REFUSAL_MEMORY:
-		explain_budget(refused, "are taken, and the command needs more than the rest",
-			       "--max-memory of 'msp serve' bounds it");
-		break;
-	case REFUSAL_RESOURCES:
-		log_line("run: no sandbox can be made now: %s", refused->detail);
-		break;
-	case REFUSAL_AUDIT:
-		log_line("run: nothing runs unaudited: %s. Make room there, or see 'msp audit "
-			 "verify'",
-			 refused->detail);
-		break;
-	default:
-		log_line("run: the supervisor refused (%u): %s", refused->reason,
-			 refused->detail[0] ? refused->detail : "no detail");
-		break;
-	}
-}
-
 static void explain_internal(const struct ipc_execution_done *done,
 			     const struct outcome_request *request)
 {
 	const char *text = strerror((int)done->error);
 
 	if (done->stage == STAGE_EXEC && done->error == ENOENT)
-		log_line("run: %s: not found in the sandbox: only /usr, --ro paths and the "
+		log_line("%s: not found in the sandbox: only /usr, --ro paths and the "
 			 "sandbox's own files are there, and PATH is the profile's",
 			 request->command);
 	else if (done->stage == STAGE_EXEC)
-		log_line("run: %s: cannot be executed in the sandbox: %s", request->command, text);
+		log_line("%s: cannot be executed in the sandbox: %s", request->command, text);
 	else if (done->stage == STAGE_CWD)
-		log_line("run: the working directory %s cannot be entered in the sandbox: %s. Name "
+		log_line("the working directory %s cannot be entered in the sandbox: %s. Name "
 			 "one that exists inside, such as /workspace, with --cwd",
 			 request->cwd ? request->cwd : "of the profile", text);
 	else
-		log_line("run: the sandbox could not be set up: %s: %s. 'msp doctor' checks this "
+		log_line("the sandbox could not be set up: %s: %s. 'msp doctor' checks this "
 			 "machine",
 			 stage_text(done->stage), text);
 }
@@ -169,34 +100,33 @@ static void explain_done(const struct ipc_execution_done *done,
 	case VERDICT_SIGNALLED:
 		break; /* the exit code says it all */
 	case VERDICT_TIMEOUT:
-		log_line("run: timeout: stopped after %llu.%03llu s%s", wall_ms / 1000,
-			 wall_ms % 1000,
+		log_line("timeout: stopped after %llu.%03llu s%s", wall_ms / 1000, wall_ms % 1000,
 			 request->timeout_ms ? "" : " (the profile's limit; see --timeout)");
 		break;
 	case VERDICT_CPU_TIME:
-		log_line("run: cpu_time: killed, the profile's CPU time was used up");
+		log_line("cpu_time: killed, the profile's CPU time was used up");
 		break;
 	case VERDICT_MEMORY:
-		log_line("run: memory: killed at the profile's memory limit, peak %llu MiB",
+		log_line("memory: killed at the profile's memory limit, peak %llu MiB",
 			 (unsigned long long)done->peak_bytes >> 20);
 		break;
 	case VERDICT_PIDS:
-		log_line("run: pids: the profile's number of processes was reached");
+		log_line("pids: the profile's number of processes was reached");
 		break;
 	case VERDICT_DISK:
-		log_line("run: disk: the sandbox's files reached their limit");
+		log_line("disk: the sandbox's files reached their limit");
 		break;
 	case VERDICT_OUTPUT:
-		log_line("run: output: killed at the profile's output limit");
+		log_line("output: killed at the profile's output limit");
 		break;
 	case VERDICT_DENIED:
-		log_line("run: denied: killed by the system call filter");
+		log_line("denied: killed by the system call filter");
 		break;
 	case VERDICT_INTERNAL:
 		explain_internal(done, request);
 		break;
 	default:
-		log_line("run: %s: the execution was ended", verdict_name(done->verdict));
+		log_line("%s: the execution was ended", verdict_name(done->verdict));
 		break;
 	}
 }
@@ -204,6 +134,8 @@ static void explain_done(const struct ipc_execution_done *done,
 static const char *profile_name(const struct outcome *outcome,
 				const struct outcome_request *request)
 {
+	if (outcome->profile[0])
+		return outcome->profile;
 	return request->profile[0] ? request->profile : outcome->default_profile;
 }
 
@@ -243,9 +175,9 @@ static void explain_denials(const struct outcome *outcome, const struct outcome_
 	if (second)
 		*second++ = '\0';
 	if (lines[0])
-		log_line("run: %s", lines);
+		log_line("%s", lines);
 	if (second)
-		log_line("run: %s", second);
+		log_line("%s", second);
 }
 
 /* What a command does without and ends well is not worth a word. */
@@ -261,19 +193,29 @@ static void explain_gone(const struct outcome *outcome)
 	const int status = outcome->supervisor_status;
 
 	if (outcome->wrong)
-		log_line("run: the supervisor broke the protocol (%s): are all of msp's programs "
+		log_line("the supervisor broke the protocol (%s): are all of msp's programs "
 			 "of one build?",
 			 ipc_error_text(outcome->wrong));
 	else if (outcome->is_service)
-		log_line("run: the service ended before the command did; everything it ran is "
+		log_line("the service ended before the command did; everything it ran is "
 			 "gone: try again");
 	else if (WIFSIGNALED(status))
-		log_line("run: the supervisor was killed by signal %d (%s) before the command "
+		log_line("the supervisor was killed by signal %d (%s) before the command "
 			 "ended; everything it ran is gone",
 			 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else if (WEXITSTATUS(status) != MSP_EXIT_REFUSED)
-		log_line("run: the supervisor ended with code %d before the command did",
+		log_line("the supervisor ended with code %d before the command did",
 			 WEXITSTATUS(status));
+}
+
+static void explain_refusal(const struct outcome *outcome, const struct outcome_request *request)
+{
+	const struct refusal_words words = { .profile = request->profile,
+					     .is_variable = request->is_variable,
+					     .cwd = request->cwd,
+					     .sandbox = request->sandbox };
+
+	refusal_explain(&outcome->refused, &words);
 }
 
 void outcome_explain(const struct outcome *outcome, const struct outcome_request *request)
@@ -281,13 +223,13 @@ void outcome_explain(const struct outcome *outcome, const struct outcome_request
 	if (outcome->signal || outcome->is_reader_gone)
 		return; /* whoever did that knows */
 	if (outcome->relay_name)
-		log_line("run: %s: %s", outcome->relay_name, strerror(outcome->relay_error));
+		log_line("%s: %s", outcome->relay_name, strerror(outcome->relay_error));
 	else if (is_service_stop(outcome))
-		log_line("run: the service stops, and the command was ended with it: try again");
+		log_line("the service stops, and the command was ended with it: try again");
 	else if (outcome->is_done)
 		explain_ended(outcome, request);
 	else if (outcome->is_refused)
-		explain_refusal(&outcome->refused, request);
+		explain_refusal(outcome, request);
 	else
 		explain_gone(outcome);
 }
@@ -299,7 +241,7 @@ static const char *limits_name(uint32_t limits)
 
 void outcome_print_posture(const struct outcome *outcome, const struct outcome_request *request)
 {
-	log_line("run: profile %s, Landlock ABI %u, limits: %s", profile_name(outcome, request),
+	log_line("profile %s, Landlock ABI %u, limits: %s", profile_name(outcome, request),
 		 outcome->landlock_abi, limits_name(outcome->limits));
 }
 
@@ -308,7 +250,7 @@ void outcome_print_measured(const struct outcome *outcome)
 	char text[1024];
 
 	measured_describe(&outcome->posture, text, sizeof(text));
-	log_line("run: %s", text);
+	log_line("%s", text);
 }
 
 void outcome_print_end(const struct outcome *outcome)
@@ -323,7 +265,7 @@ void outcome_print_end(const struct outcome *outcome)
 		format_append(how, sizeof(how), " %u", done->exit_code);
 	else if (done->signal)
 		format_append(how, sizeof(how), ", signal %u", done->signal);
-	log_line("run: %s; %llu ms wall, %llu ms CPU, peak %llu KiB", how,
+	log_line("%s; %llu ms wall, %llu ms CPU, peak %llu KiB", how,
 		 (unsigned long long)done->wall_us / 1000, (unsigned long long)done->cpu_us / 1000,
 		 (unsigned long long)done->peak_bytes / 1024);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What became of one `msp run`, and how a person, a shell and a program are told.
+ * What became of one `msp run` or `msp exec`, and how a person, a shell and a program are told.
  */
 #ifndef CLI_OUTCOME_H
 #define CLI_OUTCOME_H
@@ -18,6 +18,8 @@ struct outcome {
 	uint32_t limits;                 /* enum limits_mode */
 	int plan;                        /* sealed, the caller's to close; -1 for none */
 	struct ipc_posture_full posture; /* of the profile, once a sandbox of it was probed */
+
+	char profile[IPC_NAME_MAX]; /* of the sandbox that lasts it ran in; empty: not known */
 
 	bool is_done;
 	struct ipc_execution_done done;
@@ -40,6 +42,7 @@ struct outcome_request {
 	const char *command;
 	const char *profile; /* empty: the default one */
 	bool is_variable;    /* MSP_DEFAULT_PROFILE named it */
+	const char *sandbox; /* one that lasts; NULL: a new one, gone with the command */
 	const char *cwd;     /* NULL: the profile's */
 	uint32_t timeout_ms; /* 0: the profile's */
 };

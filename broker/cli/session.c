@@ -17,11 +17,14 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "format.h"
 #include "relay.h"
+#include "sandbox_search.h"
 #include "supervisor_client.h"
 #include "terminal.h"
 
 #define REQUEST 1
+#define LIST_REQUEST 2
 #define END_MS 200
 #define NO_DEADLINE UINT64_MAX
 
@@ -39,9 +42,21 @@ enum poll_slot {
 	SLOT_COUNT = SLOT_STREAMS + 2 * STREAM_COUNT,
 };
 
+/* Why the sandboxes that there are were asked for. */
+enum listing {
+	LISTING_NONE,
+	LISTING_SEARCH,  /* which one is meant */
+	LISTING_PROFILE, /* under which profile it is */
+};
+
 struct session {
 	const struct session_options *options;
 	const struct outcome_request *request;
+	struct ipc_execution_start *start;
+	enum listing listing;
+	bool is_searched;
+	struct sandbox_search search;
+	struct ipc_profile_posture known; /* what the welcome said of a profile; may be none */
 	struct supervisor_client client;
 	struct outcome outcome;
 	struct terminal terminal;
@@ -104,11 +119,24 @@ static void begin_end(struct session *session)
 
 /* --- what the supervisor says --------------------------------------------------------------- */
 
-static void take_posture(struct session *session, const struct ipc_posture_full *posture)
+/* Of a sandbox that lasts it is not known at first what its profile is. */
+static bool has_sandbox(const struct session *session)
 {
-	session->outcome.posture = *posture;
-	if (session->options->is_verbose)
+	return session->start->sandbox[0] != '\0';
+}
+
+static void take_posture(struct session *session, const struct ipc_profile_posture *posture)
+{
+	session->outcome.posture = posture->posture;
+	if (session->options->is_verbose && !has_sandbox(session))
 		outcome_print_measured(&session->outcome);
+}
+
+static void take_profile(struct session *session, const char *profile)
+{
+	format_text(session->outcome.profile, sizeof(session->outcome.profile), "%s", profile);
+	if (strcmp(session->known.profile, profile) == 0)
+		take_posture(session, &session->known);
 }
 
 static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
@@ -121,23 +149,95 @@ static void on_welcome(void *context, const struct ipc_welcome *welcome, int pla
 	session->outcome.limits = welcome->limits;
 	memcpy(session->outcome.default_profile, welcome->default_profile,
 	       sizeof(session->outcome.default_profile));
+	memcpy(session->known.profile, welcome->posture_profile, sizeof(session->known.profile));
+	session->known.posture = welcome->posture;
+	if (has_sandbox(session))
+		return;
 	if (session->options->is_verbose)
 		outcome_print_posture(&session->outcome, session->request);
-	if (strcmp(welcome->posture_profile, session->request->profile[0]
-						     ? session->request->profile
-						     : welcome->default_profile) == 0)
-		take_posture(session, &welcome->posture);
+	if (strcmp(session->known.profile, session->request->profile[0]
+						   ? session->request->profile
+						   : welcome->default_profile) == 0)
+		take_posture(session, &session->known);
 }
 
 static void on_posture(void *context, const struct ipc_profile_posture *posture)
 {
-	take_posture(context, &posture->posture);
+	struct session *session = context;
+
+	take_posture(session, posture);
+	if (has_sandbox(session))
+		take_profile(session, posture->profile);
+}
+
+static bool ask_for_sandboxes(struct session *session, enum listing listing, bool is_everybody)
+{
+	struct ipc_sandbox_list list = { .request = LIST_REQUEST, .is_everybody = is_everybody };
+
+	memcpy(list.owner, session->start->owner, sizeof(list.owner));
+	if (supervisor_sandbox_list(&session->client, &list) != 0)
+		return false;
+	session->listing = listing;
+	return true;
+}
+
+/* The word was no id or name: it may be the beginning of an id. */
+static bool begin_search(struct session *session)
+{
+	if (session->is_searched ||
+	    !sandbox_search_begin(&session->search, session->request->sandbox))
+		return false;
+	session->is_searched = true;
+	return ask_for_sandboxes(session, LISTING_SEARCH, true);
+}
+
+static void end_search(struct session *session)
+{
+	const struct sandbox_search *search = &session->search;
+
+	if (search->found == 1) {
+		format_text(session->start->sandbox, sizeof(session->start->sandbox), "%s",
+			    search->id);
+		memcpy(session->start->owner, search->owner, sizeof(session->start->owner));
+		/* Else the end of the channel says it. */
+		(void)supervisor_execution_start(&session->client, session->start);
+		return;
+	}
+	session->outcome.is_refused = true;
+	sandbox_search_explain(search, &session->outcome.refused);
+}
+
+static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
+{
+	struct session *session = context;
+
+	if (session->listing == LISTING_SEARCH)
+		sandbox_search_add(&session->search, info);
+	else if (strcmp(info->id, session->start->sandbox) == 0 ||
+		 strcmp(info->name, session->start->sandbox) == 0)
+		take_profile(session, info->profile);
+}
+
+static void on_listed(void *context, const struct ipc_request_done *done)
+{
+	struct session *session = context;
+	const enum listing listing = session->listing;
+
+	session->listing = LISTING_NONE;
+	if (listing == LISTING_SEARCH)
+		end_search(session);
 }
 
 static void on_refused(void *context, const struct ipc_execution_refused *refused)
 {
 	struct session *session = context;
 
+	if (refused->request == LIST_REQUEST && session->listing == LISTING_PROFILE) {
+		session->listing = LISTING_NONE;
+		return; /* texts do without it */
+	}
+	if (refused->reason == REFUSAL_SANDBOX_UNKNOWN && begin_search(session))
+		return;
 	session->outcome.is_refused = true;
 	session->outcome.refused = *refused;
 }
@@ -222,6 +322,9 @@ static void on_done(void *context, const struct ipc_execution_done *done)
 
 	session->outcome.is_done = true;
 	session->outcome.done = *done;
+	if (has_sandbox(session) && !session->outcome.profile[0] &&
+	    (done->denials_size > 0 || session->options->is_verbose || session->options->captures))
+		(void)ask_for_sandboxes(session, LISTING_PROFILE, false);
 }
 
 static const struct supervisor_handlers handlers = {
@@ -231,6 +334,8 @@ static const struct supervisor_handlers handlers = {
 	.on_tty = on_tty,
 	.on_done = on_done,
 	.on_posture = on_posture,
+	.on_sandbox = on_sandbox,
+	.on_request_done = on_listed,
 };
 
 static void receive(struct session *session)
@@ -303,7 +408,7 @@ static void step_stdin(struct session *session, const struct pollfd entries[2])
 	 * it. A terminal that is gone is a hang-up. */
 	close_stream(session, STREAM_STDIN);
 	if (relay->state == RELAY_FAILED && relay->error != EBADF) /* EBADF: nohup's way */
-		log_line("run: reading standard input: %s", strerror(relay->error));
+		log_line("reading standard input: %s", strerror(relay->error));
 	if (relay->state == RELAY_ENDED && session->options->use_tty && !session->is_ending) {
 		session->outcome.signal = SIGHUP;
 		begin_end(session);
@@ -393,8 +498,8 @@ static bool is_over(const struct session *session)
 		return true;
 	if (session->is_ending)
 		return outcome->is_done || now_ms() >= session->deadline_ms;
-	return outcome->is_done && session->fds[STREAM_STDOUT] < 0 &&
-	       session->fds[STREAM_STDERR] < 0;
+	return outcome->is_done && session->listing == LISTING_NONE &&
+	       session->fds[STREAM_STDOUT] < 0 && session->fds[STREAM_STDERR] < 0;
 }
 
 static int wait_ms(const struct session *session)
@@ -427,12 +532,12 @@ static void turn(struct session *session)
 		receive(session);
 }
 
-static void ask(struct session *session, const struct ipc_execution_start *start)
+static void ask(struct session *session)
 {
 	int error = supervisor_hello(&session->client);
 
 	if (!error)
-		error = supervisor_execution_start(&session->client, start);
+		error = supervisor_execution_start(&session->client, session->start);
 	/* Anything else is seen when the channel is read: the supervisor has ended. */
 	if (error && error != -EPIPE && error != -ECONNRESET) {
 		session->outcome.relay_name = "asking the supervisor";
@@ -443,11 +548,11 @@ static void ask(struct session *session, const struct ipc_execution_start *start
 }
 
 struct outcome session_run(const struct session_options *options, int channel, int signals,
-			   const struct ipc_execution_start *start,
-			   const struct outcome_request *request)
+			   struct ipc_execution_start *start, const struct outcome_request *request)
 {
 	struct session session = { .options = options,
 				   .request = request,
+				   .start = start,
 				   .signals = signals,
 				   .fds = { -1, -1, -1 },
 				   .own = { -1, -1, -1 },
@@ -455,7 +560,7 @@ struct outcome session_run(const struct session_options *options, int channel, i
 				   .deadline_ms = NO_DEADLINE };
 
 	supervisor_client_init(&session.client, channel, &handlers, &session);
-	ask(&session, start);
+	ask(&session);
 	if (options->use_tty && !session.is_ending)
 		(void)terminal_make_raw(&session.terminal, STDIN_FILENO); /* else as it is */
 	while (!is_over(&session))

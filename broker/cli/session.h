@@ -28,10 +28,11 @@ int session_block_signals(bool use_tty, sigset_t *ret_before);
 
 /*
  * Ask the supervisor on `channel` for the execution and see it through. The outcome is complete
- * when this returns, but for supervisor_status; the supervisor may still be clearing up.
+ * when this returns, but for supervisor_status; the supervisor may still be clearing up. The
+ * sandbox in `start` may be the beginning of an id, which is completed there.
  */
 struct outcome session_run(const struct session_options *options, int channel, int signals,
-			   const struct ipc_execution_start *start,
+			   struct ipc_execution_start *start,
 			   const struct outcome_request *request);
 
 #endif

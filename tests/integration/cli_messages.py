@@ -11,7 +11,8 @@ import unittest
 
 from cli_support import MSP, SECONDS, msp
 
-COMMANDS = ("run", "serve", "status", "doctor", "client-config", "version", "help")
+COMMANDS = ("run", "exec", "checkpoints", "serve", "status", "doctor", "client-config", "version",
+            "help")
 CONTROLLERS = ("cpu", "memory", "pids")
 # What is missing there keeps nothing from running.
 INFORMATION = ("delegation", "service", "lasting")
@@ -29,7 +30,7 @@ class Wrong(unittest.TestCase):
         self.wrong(says=r"^msp: a command is missing.*msp help")
         self.wrong("rnu", says=r"no command 'rnu' \(did you mean 'run'\?\)")
         self.wrong("docter", says=r"did you mean 'doctor'")
-        self.wrong("exec", says=r"^msp: there is no command 'exec'\. 'msp help' shows")
+        self.wrong("export", says=r"^msp: there is no command 'export'\. 'msp help' shows")
         self.wrong("help", "srve", says=r"did you mean 'serve'")
 
     def test_options(self):

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attach.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/channel.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "keeper.h"
+#include "pins.h"
+#include "protected.h"
+
+static struct binds binds;
+static struct pins pins;
+
+static int refuse(const char *text, int code)
+{
+	log_line("%s", text);
+	return code;
+}
+
+static bool has_binds(const struct attachment *attachment)
+{
+	return attachment->binds && attachment->binds->count > 0;
+}
+
+/* Whatever of the host is to be shown: by --ro, and by the operator's profiles. 0, or the exit
+ * code. */
+static int open_shown(struct attachment *attachment)
+{
+	char text[LAUNCH_TEXT_MAX];
+	const struct plan *plan = launch_open_plan(&attachment->config, text);
+	struct protected_set set;
+
+	if (!plan)
+		return refuse(text, MSP_EXIT_REFUSED);
+	if (has_binds(attachment)) {
+		set = protected_set_of(plan);
+		if (binds_open(attachment->binds, &set, &binds, text) != 0)
+			return refuse(text, MSP_EXIT_USAGE);
+	}
+	return pins_open(plan, &pins, text) == 0 ? 0 : refuse(text, MSP_EXIT_REFUSED);
+}
+
+/* What is given to a supervisor at its start cannot be asked of one that runs. */
+static bool may_use_service(const struct attachment *attachment)
+{
+	const struct attach_options *options = attachment->options;
+
+	return !options->is_standalone && !options->run_as && !has_binds(attachment) &&
+	       !config_is_named(&attachment->config);
+}
+
+static uint32_t wanted_limits(const struct attachment *attachment)
+{
+	return attachment->runs_nothing ? LIMITS_FALLBACK : attachment->options->limits;
+}
+
+static int read_config(struct attachment *attachment)
+{
+	char text[LAUNCH_TEXT_MAX];
+	const int code = config_read(&attachment->config, text);
+
+	if (code)
+		return refuse(text, code);
+	attachment->limits = config_limits(&attachment->config, wanted_limits(attachment));
+	return 0;
+}
+
+/* Go through the service if it answers and enforces enough; 0, or the exit code. */
+static int join_service(struct attachment *attachment)
+{
+	const char *socket = attachment->options->socket;
+	const uint32_t limits = wanted_limits(attachment);
+	struct service *service = &attachment->service;
+	struct ipc_status status = { 0 };
+	int code = 0;
+
+	*service = service_connect(socket);
+	service_ask(service, &status);
+	/* What a configuration accepts matters for a service with weaker limits alone. */
+	if (status.limits != LIMITS_CGROUP && limits == LIMITS_UNSAID)
+		code = read_config(attachment);
+	if (code)
+		return code;
+	attachment->limits = config_limits(&attachment->config, limits);
+	service_check_limits(service, &status, attachment->limits);
+	if (service->state == SERVICE_FULL || service->state == SERVICE_STOPPING)
+		return refuse(service->text, MSP_EXIT_AGAIN);
+	/* That there is none is the usual case, unless somebody named it. */
+	if (service->state != SERVICE_HERE && (service->state != SERVICE_ABSENT || socket))
+		log_line("%s; this command gets a supervisor of its own", service->text);
+	return 0;
+}
+
+bool attach_is_service(const struct attachment *attachment)
+{
+	return attachment->service.state == SERVICE_HERE;
+}
+
+/* Where nothing runs there is nothing to limit. */
+static int enter_cgroup(struct attachment *attachment)
+{
+	char text[LAUNCH_TEXT_MAX];
+
+	if (attachment->runs_nothing) {
+		budget_complete(&attachment->budget, -1);
+		return 0;
+	}
+	if (launch_enter_cgroup(&attachment->images, attachment->limits, &attachment->budget,
+				&attachment->home, text) != 0)
+		return refuse(text, MSP_EXIT_REFUSED);
+	return 0;
+}
+
+int attach_prepare(struct attachment *attachment)
+{
+	char text[LAUNCH_TEXT_MAX];
+	int code;
+
+	attachment->null = launch_standard_fds();
+	if (attachment->null < 0)
+		return refuse("/dev/null cannot be opened", MSP_EXIT_SANDBOX);
+	if (launch_open_images(&attachment->images, text) != 0)
+		return refuse(text, MSP_EXIT_SANDBOX);
+	attachment->config.given = attachment->options->config;
+	attachment->config.builtin = attachment->images.policy;
+	if (launch_drop_root(attachment->options->run_as, &attachment->config, &code, text) != 0)
+		return refuse(text, code);
+	code = may_use_service(attachment) ? join_service(attachment) : 0;
+	if (code || attach_is_service(attachment))
+		return code;
+	code = read_config(attachment);
+	if (!code)
+		code = open_shown(attachment);
+	return code ? code : enter_cgroup(attachment);
+}
+
+/* The part of the launcher that stays opens directories for the supervisor: beside us, over a
+ * channel of its own, since we go on as the frontend. 0 or -errno. */
+static int send_keeper(const struct launch *launch, int channel_fd)
+{
+	const struct channel channel = { channel_fd, IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP };
+	const struct ipc_supervisor_keeper message = { .reserved = 0 };
+	int ends[2];
+	int error = channel_pair(ends);
+
+	if (error)
+		return error;
+	error = keeper_start(launch, ends[0]);
+	if (!error)
+		error = channel_send(&channel, IPC_TYPE_supervisor_keeper, &message, &ends[1], 0);
+	fd_close_all(ends, 2);
+	return error;
+}
+
+/* The supervisor runs and knows what it starts from; our end of its channel, or -errno. */
+static int start_supervisor(struct attachment *attachment, const sigset_t *mask)
+{
+	const struct launch launch = { .images = &attachment->images,
+				       .config = &attachment->config,
+				       .home = &attachment->home,
+				       .binds = &binds,
+				       .pins = &pins,
+				       .budget = attachment->budget,
+				       .frontend = FRONTEND_LAUNCHER,
+				       .limits = wanted_limits(attachment) };
+	int ends[2];
+	int error = channel_pair(ends);
+
+	if (error)
+		return error;
+	error = launch_spawn(&attachment->images, ends[1], attachment->null, mask,
+			     &attachment->supervisor);
+	fd_close(&ends[1]);
+	if (!error && attachment->is_lasting)
+		error = send_keeper(&launch, ends[0]);
+	if (!error)
+		error = launch_send(&launch, ends[0]);
+	/* A supervisor that has ended already has said why; its exit code is found at the end. */
+	if (error && error != -EPIPE && error != -ECONNRESET) {
+		fd_close(&ends[0]);
+		return error;
+	}
+	return ends[0];
+}
+
+int attach_open(struct attachment *attachment, const sigset_t *mask)
+{
+	const int channel = attach_is_service(attachment) ? attachment->service.fd
+							  : start_supervisor(attachment, mask);
+
+	if (channel < 0) {
+		log_line("the supervisor cannot be started: %s%s", strerror(-channel),
+			 channel == -EACCES ? " (its file must be readable and executable for "
+					      "the account that msp runs as)"
+					    : "");
+		return MSP_EXIT_SANDBOX;
+	}
+	attachment->channel = channel;
+	return 0;
+}
+
+int attach_close(struct attachment *attachment)
+{
+	int status = 0;
+
+	fd_close(&attachment->channel);
+	/* The supervisor empties the cgroups that are given back here. */
+	if (!attach_is_service(attachment) && attachment->supervisor > 0)
+		status = launch_await(attachment->supervisor);
+	/* The keeper ends with it. */
+	while (attachment->is_lasting && waitpid(-1, NULL, 0) > 0)
+		;
+	if (attachment->home.directory >= 0)
+		cgroup_leave(&attachment->home);
+	return status;
+}
