@@ -20,7 +20,16 @@ struct command {
 };
 
 extern const struct command command_run;
+extern const struct command command_create;
 extern const struct command command_exec;
+extern const struct command command_list;
+extern const struct command command_stop;
+extern const struct command command_destroy;
+extern const struct command command_checkpoint;
+extern const struct command command_checkpoints;
+extern const struct command command_rollback;
+extern const struct command command_fork;
+extern const struct command command_forget;
 extern const struct command command_serve;
 extern const struct command command_token;
 extern const struct command command_profile;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,6 +60,19 @@ void format_print(const char *text, int column, int width)
 		text += strspn(text, " ");
 	}
 	(void)putchar('\n');
+}
+
+int format_flush(void)
+{
+	struct pollfd entry = { .fd = STDOUT_FILENO };
+	const int error = fflush(stdout) == 0 ? 0 : errno;
+
+	if (!error && !ferror(stdout))
+		return 0;
+	/* Of what was written before, only that it failed is known. */
+	if (poll(&entry, 1, 0) == 1 && (entry.revents & POLLERR))
+		return -EPIPE;
+	return error ? -error : -EIO;
 }
 
 int read_text_file(int directory, const char *path, char *text, size_t room)

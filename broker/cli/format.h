@@ -19,6 +19,9 @@ void format_append(char *text, size_t room, const char *format, ...)
  * begin at `column` too. */
 void format_print(const char *text, int column, int width);
 
+/* Was everything printed to stdout written? 0 or -errno: -EPIPE when nobody reads it any more. */
+int format_flush(void);
+
 /* Read at most room-1 bytes of a file beneath `directory` (AT_FDCWD for none) and terminate them;
  * a trailing newline is taken off. How many, or -errno. */
 int read_text_file(int directory, const char *path, char *text, size_t room);

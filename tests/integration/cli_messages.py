@@ -11,7 +11,8 @@ import unittest
 
 from cli_support import MSP, SECONDS, msp
 
-COMMANDS = ("run", "exec", "checkpoints", "serve", "status", "doctor", "client-config", "version",
+COMMANDS = ("run", "create", "exec", "list", "stop", "destroy", "checkpoint", "checkpoints",
+            "rollback", "fork", "forget", "serve", "status", "doctor", "client-config", "version",
             "help")
 CONTROLLERS = ("cpu", "memory", "pids")
 # What is missing there keeps nothing from running.

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bytes that somebody else chose, shown to a person: paths as git shows them, text without anything
+ * that a terminal would obey.
+ */
+#ifndef CLI_QUOTE_H
+#define CLI_QUOTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Room for the longest path: each byte as \nnn, two quotes, a prefix and the NUL. */
+#define QUOTE_MAX(size) (4 * (size) + 8)
+
+/*
+ * A path as git writes it: as it is, or, where it holds a quote, a backslash, a control character
+ * or a byte that is not ASCII, in double quotes with C's escapes. `prefix` comes before it, inside
+ * the quotes. Returns the length; `ret` is terminated.
+ */
+size_t quote_path(const char *prefix, const void *path, size_t size, char *ret, size_t room);
+
+/* The same on stdout. Paths are shorter than IPC_PATH_MAX. */
+void quote_print(const void *path, size_t size);
+
+/* Text for a terminal on stdout: control characters but tab as ^X, bytes that are no UTF-8 and
+ * control characters beyond ASCII as <XX>. No newline is expected. */
+void quote_print_text(const void *text, size_t size);
+
+#endif
