@@ -12,12 +12,12 @@
 #define HELP_COLUMN 26
 
 const struct command *const commands[] = {
-	&command_run,      &command_create,  &command_exec,          &command_list,
-	&command_stop,     &command_destroy, &command_checkpoint,    &command_checkpoints,
-	&command_rollback, &command_fork,    &command_forget,        &command_serve,
-	&command_token,    &command_profile, &command_policy,        &command_status,
-	&command_audit,    &command_doctor,  &command_client_config, &command_version,
-	&command_help,
+	&command_run,      &command_create,        &command_exec,       &command_list,
+	&command_stop,     &command_destroy,       &command_checkpoint, &command_checkpoints,
+	&command_rollback, &command_fork,          &command_forget,     &command_diff,
+	&command_apply,    &command_undo,          &command_serve,      &command_token,
+	&command_profile,  &command_policy,        &command_status,     &command_audit,
+	&command_doctor,   &command_client_config, &command_version,    &command_help,
 };
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);
 
@@ -157,6 +157,7 @@ static void print_overview(void)
 		    "examples:\n"
 		    "  msp run -- python3 -c 'print(6 * 7)'\n"
 		    "  msp run --ro=/srv/data:/data --timeout=10 -- sh -c 'wc -l /data/*'\n"
+		    "  msp create --name=try --workspace=. && msp exec try make && msp diff try\n"
 		    "  msp client-config claude > .mcp.json\n"
 		    "\n"
 		    "'msp help COMMAND' says more. 'msp doctor' checks this machine.\n",

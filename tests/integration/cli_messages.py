@@ -12,8 +12,8 @@ import unittest
 from cli_support import MSP, SECONDS, msp
 
 COMMANDS = ("run", "create", "exec", "list", "stop", "destroy", "checkpoint", "checkpoints",
-            "rollback", "fork", "forget", "serve", "status", "doctor", "client-config", "version",
-            "help")
+            "rollback", "fork", "forget", "diff", "apply", "undo", "serve", "status", "doctor",
+            "client-config", "version", "help")
 CONTROLLERS = ("cpu", "memory", "pids")
 # What is missing there keeps nothing from running.
 INFORMATION = ("delegation", "service", "lasting")

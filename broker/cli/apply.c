@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp apply` and `msp undo`: a sandbox's changes taken over, and taken back.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask.h"
+#include "change_text.h"
+#include "chosen.h"
+#include "command.h"
+#include "common/log.h"
+#include "common/sha256.h"
+#include "format.h"
+#include "json.h"
+#include "patch_text.h"
+#include "quote.h"
+
+/* Something of what was asked for was left out. */
+#define EXIT_PARTLY 1
+
+/* Paths that are named one by one; the rest is counted. */
+#define HELD_SHOWN 50
+#define REST_NAMED 50
+
+struct apply_options {
+	struct attach_options attach;
+	uint32_t conflict; /* enum changes_conflict */
+	bool is_preview;
+	bool is_held;
+	bool is_json;
+};
+
+static const char *set_conflict(void *member, const char *value)
+{
+	static const char *const names[CONFLICT_COUNT] = {
+		[CONFLICT_REFUSE] = "refuse", [CONFLICT_OURS] = "ours", [CONFLICT_THEIRS] = "theirs"
+	};
+
+	for (uint32_t i = 0; i < CONFLICT_COUNT; i++) {
+		if (strcmp(value, names[i]) != 0)
+			continue;
+		*(uint32_t *)member = i;
+		return NULL;
+	}
+	return "'refuse' (nothing is applied while there is one), 'ours' (the sandbox's wins) or "
+	       "'theirs' (this machine's stays, and the rest is applied)";
+}
+
+#define ROW(option, value, setter, member, text)                                                   \
+	{                                                                                          \
+		.name = (option), .argument = (value), .set = (setter),                            \
+		.offset = offsetof(struct apply_options, member), .help = (text)                   \
+	}
+
+static const struct option_row apply_rows[] = {
+	ROW("preview", NULL, option_set_flag, is_preview,
+	    "show what would be done, and do nothing"),
+	ROW("conflict", "refuse|ours|theirs", set_conflict, conflict,
+	    "where this machine's file has changed too: 'refuse' (the default): apply nothing; "
+	    "'ours': the sandbox's wins; 'theirs': this machine's stays, and the rest is applied"),
+	ROW("held", NULL, option_set_flag, is_held, "apply what is held back too, and do not ask"),
+	ROW("json", NULL, option_set_flag, is_json, "print one JSON object, and do not ask"),
+	ATTACH_ROWS(struct apply_options, attach),
+};
+
+static const struct option_row undo_rows[] = {
+	ROW("json", NULL, option_set_flag, is_json, "print one JSON object"),
+	ATTACH_ROWS(struct apply_options, attach),
+};
+
+static const char apply_help[] =
+	"Take over what SANDBOX has changed in its copy-on-write workspace: all of it,\n"
+	"or what is in the PATHs, into the directory of this machine that it shows. What\n"
+	"is done is shown, a line for each file. It is done as a whole or not at all,\n"
+	"and 'msp undo' takes it back.\n"
+	"\n"
+	"What this machine may execute by itself is held back: git hooks and\n"
+	"configuration, files of CI, editors, agents and shells, and what the policy\n"
+	"adds. In a terminal it is shown, and applied if you say so; else it is left out\n"
+	"and named. Set-ID bits and capabilities never go along; devices, sockets and\n"
+	"FIFOs are never applied.\n"
+	"\n"
+	"A file is in conflict when this machine's is no longer what the sandbox's was\n"
+	"made from. SANDBOX is the name, the id, or the first four or more characters of\n"
+	"the id. The exit code is\n"
+	"  0   all of it was applied, or with --preview would be\n"
+	"  1   something was left out: held back, in conflict, or of a kind that is never\n"
+	"      applied; with conflicts and --conflict=refuse, everything\n"
+	"  64  the command line is wrong, or there is no such sandbox\n"
+	"  70  it failed, and this machine's files are as they were\n"
+	"  75  another msp has the sandbox\n"
+	"  78  the policy does not let it be applied\n";
+
+static const char undo_help[] =
+	"Take back what the last 'msp apply' of SANDBOX did to the directory of this\n"
+	"machine. Files that were changed there since then stay as they are, and are\n"
+	"named. The sandbox keeps its files.\n"
+	"\n"
+	"The exit code is\n"
+	"  0   all of it was taken back\n"
+	"  1   some files were changed since then, and stay\n"
+	"  64  there is no such sandbox, or nothing to take back\n"
+	"  70  it failed\n"
+	"  75  another msp has the sandbox\n";
+
+/* Paths that are held back, with a NUL behind each. */
+struct held {
+	char *bytes;
+	size_t size, room;
+	uint64_t count;
+};
+
+/* One `msp apply` or `msp undo`. */
+struct work {
+	struct apply_options options;
+	struct command_words words;
+	struct chosen chosen;
+	struct asking asking;
+	struct question question;
+	struct held held;
+	struct json json;
+};
+
+/* What is done with one answer's records. */
+struct telling {
+	struct work *work;
+	bool is_json;
+	bool is_shown;                   /* a line for each */
+	bool keeps_held;                 /* those paths are collected */
+	bool says_rest;                  /* what was left out is named on stderr */
+	const struct patch_style *style; /* contents in place of lines; NULL: none */
+	struct sha256 hash;              /* of all that was told */
+	uint64_t count, done, left_out;
+	uint64_t never; /* of those that are left out: of a kind that is never applied */
+};
+
+static void keep_held(struct held *held, const struct change *change)
+{
+	const size_t size = change->is.path_size;
+
+	held->count++;
+	if (held->size + size + 1 > held->room) {
+		held->room = 2 * (held->size + size + 1);
+		held->bytes = realloc(held->bytes, held->room);
+		if (!held->bytes)
+			log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a path");
+	}
+	memcpy(held->bytes + held->size, change->path, size);
+	held->bytes[held->size + size] = '\0';
+	held->size += size + 1;
+}
+
+static void hash_change(struct sha256 *hash, const struct change *change)
+{
+	const struct change_record *is = &change->is;
+
+	sha256_add(hash, is, sizeof(*is));
+	sha256_add(hash, change->path, is->path_size);
+	sha256_add(hash, change->old_path, is->old_path_size);
+	sha256_add(hash, change->link, is->link_size);
+	sha256_add(hash, change->patch, is->patch_size);
+}
+
+static void say_rest(const struct telling *telling, const struct change *change)
+{
+	const uint32_t flags = change->is.flags;
+
+	if (telling->left_out > REST_NAMED)
+		return;
+	log_line("left out: %.*s%s", (int)change->is.path_size, (const char *)change->path,
+		 (flags & CHANGE_IS_HELD)       ? " (held back: --held applies it)"
+		 : (flags & CHANGE_IS_CONFLICT) ? " (in conflict)"
+		 : (flags & CHANGE_IS_REFUSED)  ? " (a device, socket or FIFO)"
+						: "");
+}
+
+static void on_change(void *context, const struct change *change)
+{
+	struct telling *telling = context;
+	const uint32_t flags = change->is.flags;
+
+	telling->count++;
+	hash_change(&telling->hash, change);
+	if (telling->keeps_held && (flags & CHANGE_IS_HELD))
+		keep_held(&telling->work->held, change);
+	if (telling->is_json)
+		change_write(&telling->work->json, change, false);
+	else if (telling->style)
+		(void)patch_print(telling->style, change);
+	else if (telling->is_shown)
+		change_print_line(change);
+	if (flags & (CHANGE_IS_APPLIED | CHANGE_IS_UNDONE)) {
+		telling->done++;
+		return;
+	}
+	telling->left_out++;
+	telling->never += (flags & (CHANGE_IS_REFUSED | CHANGE_IS_UNREADABLE)) != 0;
+	if (telling->says_rest)
+		say_rest(telling, change);
+}
+
+/* Ask one question about the changes. 0, or the exit code, and a line was said. */
+static int ask_changes(struct work *work, uint32_t operation, uint32_t flags,
+		       struct telling *telling)
+{
+	static const struct ask_handlers handlers = { .on_change = on_change };
+	int code;
+
+	work->question.is.changes.operation = operation;
+	work->question.is.changes.flags = flags;
+	telling->work = work;
+	sha256_begin(&telling->hash);
+	code = ask(&work->asking, &work->question, &handlers, telling);
+	return code ? code : change_explain_error(&work->asking.done);
+}
+
+static void choose_paths(struct work *work, const char *bytes, size_t size)
+{
+	work->question.paths = bytes;
+	work->question.paths_size = size;
+}
+
+static uint32_t held_flag(const struct work *work)
+{
+	return work->options.is_held ? CHANGES_HELD_TOO : 0;
+}
+
+/* Does a preview say that nothing is left out? */
+static bool is_whole(const struct work *work, const struct telling *preview)
+{
+	const struct ipc_changes_done *done = &work->asking.done;
+
+	return (done->held == 0 || work->options.is_held) && preview->never == 0 &&
+	       (done->conflicts == 0 || work->options.conflict == CONFLICT_OURS);
+}
+
+/* --- as JSON -------------------------------------------------------------------------------- */
+
+static int run_json(struct work *work, uint32_t operation)
+{
+	const bool is_preview = operation == CHANGES_PREVIEW;
+	struct telling telling = { .is_json = true };
+	const struct ipc_changes_done *done = &work->asking.done;
+	int error;
+	int code;
+
+	json_init(&work->json, STDOUT_FILENO);
+	json_object(&work->json, NULL);
+	json_array(&work->json, "changes");
+	code = ask_changes(work, operation, held_flag(work), &telling);
+	if (code && work->asking.outcome.is_refused)
+		return code; /* nothing was told */
+	json_array_end(&work->json);
+	json_number(&work->json, "total", done->total);
+	json_number(&work->json, "held", done->held);
+	json_number(&work->json, "conflicts", done->conflicts);
+	json_number(&work->json, "done", telling.done);
+	json_bool(&work->json, "complete", code == 0);
+	json_object_end(&work->json);
+	error = json_finish(&work->json);
+	if (error) {
+		log_line("standard output: %s", strerror(-error));
+		return MSP_EXIT_SOFTWARE;
+	}
+	if (code)
+		return code;
+	return (is_preview ? is_whole(work, &telling) : telling.left_out == 0) ? 0 : EXIT_PARTLY;
+}
+
+/* The exit code of what was done, unless it could not be said. */
+static int check_output(int code)
+{
+	const int error = format_flush();
+
+	if (!error)
+		return code;
+	log_line("standard output: %s", strerror(-error));
+	return MSP_EXIT_SOFTWARE;
+}
+
+/* --- for a person --------------------------------------------------------------------------- */
+
+static void print_held(const struct held *held)
+{
+	uint64_t shown = 0;
+
+	(void)printf("\nThis machine may execute these by itself:\n");
+	for (size_t at = 0; at < held->size && shown < HELD_SHOWN; shown++) {
+		const size_t size = strlen(held->bytes + at);
+
+		(void)fputs("  ", stdout);
+		quote_print(held->bytes + at, size);
+		(void)putchar('\n');
+		at += size + 1;
+	}
+	if (held->count > shown)
+		(void)printf("  and %llu more\n", (unsigned long long)(held->count - shown));
+	(void)putchar('\n');
+}
+
+/* What was agreed to must be what is applied: it is looked at again after the answer. */
+static int check_again(struct work *work, struct telling *before, struct telling *contents)
+{
+	struct telling again[2] = { { .count = 0 }, { .count = 0 } };
+	struct telling *const was[2] = { before, contents };
+	uint8_t hashes[2][SHA256_BYTES];
+	int code = ask_changes(work, CHANGES_PREVIEW, 0, &again[0]);
+
+	choose_paths(work, work->held.bytes, work->held.size);
+	if (!code)
+		code = ask_changes(work, CHANGES_PREVIEW, CHANGES_TEXT, &again[1]);
+	choose_paths(work, work->chosen.bytes, work->chosen.size);
+	for (int i = 0; i < 2 && !code; i++) {
+		sha256_end(&was[i]->hash, hashes[0]);
+		sha256_end(&again[i].hash, hashes[1]);
+		if (memcmp(hashes[0], hashes[1], SHA256_BYTES) == 0)
+			continue;
+		log_line("the changes are not those any more that were shown, and nothing was "
+			 "applied: see to it that nothing runs in the sandbox, and try again");
+		code = EXIT_PARTLY;
+	}
+	return code;
+}
+
+/* Show what is held back with its contents and ask. 0, or the exit code; *ret_flags has
+ * CHANGES_HELD_TOO after a yes. */
+static int ask_about_held(struct work *work, struct telling *preview, uint32_t *ret_flags)
+{
+	const struct patch_style style = patch_style(PATCH_COLOR_AUTO, true);
+	struct telling contents = { .style = &style };
+	bool is_yes = false;
+	int code;
+
+	print_held(&work->held);
+	choose_paths(work, work->held.bytes, work->held.size);
+	code = ask_changes(work, CHANGES_PREVIEW, CHANGES_TEXT, &contents);
+	choose_paths(work, work->chosen.bytes, work->chosen.size);
+	if (!code)
+		code = ask_person(&work->asking, "Apply these too?", &is_yes);
+	if (code || !is_yes)
+		return code;
+	*ret_flags |= CHANGES_HELD_TOO;
+	return check_again(work, preview, &contents);
+}
+
+static int finish(const struct telling *telling, const char *what)
+{
+	(void)printf("%llu %s", (unsigned long long)telling->done, what);
+	if (telling->left_out > 0)
+		(void)printf(", %llu left out", (unsigned long long)telling->left_out);
+	(void)putchar('\n');
+	return check_output(telling->left_out > 0 ? EXIT_PARTLY : 0);
+}
+
+static int apply_shown(struct work *work, struct telling *preview)
+{
+	const bool can_ask = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	const uint32_t conflicts = work->asking.done.conflicts;
+	struct telling telling = { .says_rest = true };
+	uint32_t flags = held_flag(work);
+	int code = 0;
+
+	if (conflicts > 0 && work->options.conflict == CONFLICT_REFUSE) {
+		log_line("nothing was applied: this machine's side of %u changes is not what the "
+			 "sandbox began with. Choose PATHs, or --conflict=ours or theirs",
+			 conflicts);
+		return EXIT_PARTLY;
+	}
+	if (work->held.count > 0 && can_ask && !work->options.is_held)
+		code = ask_about_held(work, preview, &flags);
+	if (!code)
+		code = ask_changes(work, CHANGES_APPLY, flags, &telling);
+	return code ? code : finish(&telling, "applied");
+}
+
+static int run_apply(struct work *work)
+{
+	struct telling preview = { .is_shown = true, .keeps_held = true };
+	int code;
+
+	if (work->options.is_json)
+		return run_json(work, work->options.is_preview ? CHANGES_PREVIEW : CHANGES_APPLY);
+	code = ask_changes(work, CHANGES_PREVIEW, held_flag(work), &preview);
+	if (code)
+		return code;
+	if (preview.count == 0) {
+		log_line("there is nothing to apply");
+		return 0;
+	}
+	if (!work->options.is_preview)
+		return apply_shown(work, &preview);
+	return check_output(is_whole(work, &preview) ? 0 : EXIT_PARTLY);
+}
+
+static int run_undo(struct work *work)
+{
+	struct telling telling = { .is_shown = true };
+	int code;
+
+	work->question.is.changes.conflict = CONFLICT_THEIRS; /* what was changed since stays */
+	if (work->options.is_json)
+		return run_json(work, CHANGES_UNDO);
+	code = ask_changes(work, CHANGES_UNDO, 0, &telling);
+	return code ? code : finish(&telling, "taken back");
+}
+
+/* --- the commands --------------------------------------------------------------------------- */
+
+static int run_with(const struct command *command, int argc, char *argv[], int most,
+		    int (*run)(struct work *work))
+{
+	static struct work work;
+	struct ipc_changes_start *wanted = &work.question.is.changes;
+	char text[OPTIONS_TEXT_MAX];
+	int code;
+
+	work.options.attach.limits = LIMITS_UNSAID;
+	work.words.most = most;
+	if (!command_parse_words(command, argc, argv, &work.options, &work.words, &code))
+		return code;
+	if (work.words.count == 0) {
+		format_text(text, sizeof(text), "a sandbox is missing: msp %s %s", command->name,
+			    command->operands);
+		return command_usage_error(command, text);
+	}
+	if (!command_check_sandbox(command, work.words.list[0], &code) ||
+	    !chosen_add_words(&work.chosen, command, &work.words, &code))
+		return code;
+	command_name_lines(command);
+	work.question.kind = ASK_CHANGES;
+	work.question.words.sandbox = work.words.list[0];
+	choose_paths(&work, work.chosen.bytes, work.chosen.size);
+	wanted->conflict = work.options.conflict;
+	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", work.words.list[0]);
+	code = ask_begin(&work.asking, &work.options.attach);
+	if (!code)
+		code = run(&work);
+	free(work.held.bytes);
+	return ask_end(&work.asking, code);
+}
+
+static int apply(const struct command *command, int argc, char *argv[])
+{
+	return run_with(command, argc, argv, COMMAND_WORDS_MAX, run_apply);
+}
+
+static int undo(const struct command *command, int argc, char *argv[])
+{
+	return run_with(command, argc, argv, 1, run_undo);
+}
+
+const struct command command_apply = {
+	.name = "apply",
+	.operands = "SANDBOX [PATH]...",
+	.summary = "take over what a sandbox has changed",
+	.help = apply_help,
+	.options = { .rows = apply_rows,
+		     .count = sizeof(apply_rows) / sizeof(apply_rows[0]),
+		     .has_operands = true },
+	.run = apply,
+};
+
+const struct command command_undo = {
+	.name = "undo",
+	.operands = "SANDBOX",
+	.summary = "take back the last apply",
+	.help = undo_help,
+	.options = { .rows = undo_rows,
+		     .count = sizeof(undo_rows) / sizeof(undo_rows[0]),
+		     .has_operands = true },
+	.run = undo,
+};

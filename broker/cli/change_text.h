@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Changes of a workspace as lines and as JSON.
+ */
+#ifndef CLI_CHANGE_TEXT_H
+#define CLI_CHANGE_TEXT_H
+
+#include <stdbool.h>
+
+#include "common/changes.h"
+#include "common/ipc.h"
+#include "json.h"
+
+/* Its path as git writes it, with a slash behind a directory's, on stdout; no newline. */
+void change_print_path(const struct change *change);
+
+/* A line: letter, path, and in brackets what is to be known of it. */
+void change_print_line(const struct change *change);
+
+/* An object with all that is known; the patch only with `has_patch`. */
+void change_write(struct json *json, const struct change *change, bool has_patch);
+
+/* The lines that a patch adds and removes. */
+void change_count_lines(const struct change *change, uint64_t *ret_added, uint64_t *ret_removed);
+
+/* What went wrong, in a line on stderr. The exit code: 0 when nothing did. */
+int change_explain_error(const struct ipc_changes_done *done);
+
+#endif
