@@ -72,7 +72,7 @@ def raw_message(name, body=b""):
     return struct.pack("I", TYPES[name]) + body
 
 
-def message(name, **values):
+def message(name, /, **values):
     """A message of the table; what is not named is 0 or empty."""
     rows = [(kind or bytes_kind, field) for kind, bytes_kind, field in FIELDS[name]]
     if set(values) - {field for _, field in rows}:
