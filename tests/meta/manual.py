@@ -10,6 +10,13 @@ import unittest
 
 import tree
 
+# Commands that a page of their own explains.
+OWN_PAGES = {
+    "msp-sandbox.1": ("create", "exec", "list", "stop", "destroy", "checkpoint", "checkpoints",
+                      "rollback", "fork", "forget"),
+    "msp-diff.1": ("diff", "apply", "undo"),
+}
+OWN = {command for commands in OWN_PAGES.values() for command in commands}
 PAGES = sorted(glob.glob(os.path.join(tree.ROOT, "docs", "man", "*.[1-8]")))
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 
@@ -54,11 +61,34 @@ class Options(unittest.TestCase):
         commands = re.findall(r"^\s+(?:msp )?([a-z][a-z-]+)\b", text, re.M)
         self.assertIn("run", commands)
         known = page_options("msp.1")
-        for command in ("help", *(name for name in commands if name != "help")):
+        everywhere = known.union(*(page_options(name) for name in OWN_PAGES))
+        for command in ("help", *(name for name in commands if name != "help" and
+                                  name not in OWN)):
             shown = help_text(command) if command == "help" else help_text(command, "--help")
             for option in sorted(set(OPTION.findall(shown))):
                 with self.subTest(command=command, option=option):
-                    self.assertIn(option, known)
+                    self.assertIn(option, everywhere if command == "help" else known)
+
+    def test_commands_with_a_page_of_their_own(self):
+        overview = page_text("msp.1")
+        for name, commands in OWN_PAGES.items():
+            known, page = page_options(name), page_text(name)
+            self.assertIn(f".Xr {name[:-2]} 1", overview)
+            shown = set()
+            for command in commands:
+                text = help_text(command, "--help")
+                self.assertTrue(text.startswith(f"usage: msp {command} "), text)
+                shown |= set(OPTION.findall(text))
+                with self.subTest(page=name, command=command):
+                    self.assertIn(f".It Cm {command}\n", page)
+                    self.assertIn(f".Nm msp Cm {command}\n", page)
+                    self.assertRegex(overview, rf"(?m)^\.(It )?Cm [a-z ,]*\b{command}\b")
+                for option in sorted(set(OPTION.findall(text))):
+                    with self.subTest(page=name, command=command, option=option):
+                        self.assertIn(option, known)
+            for option in sorted(known - shown - {"--help"}):  # of an example
+                with self.subTest(page=name, unknown=option):
+                    self.assertNotRegex(page, rf"(?m)^\.It Fl {option[1:]}\b")
 
     def test_profile_and_policy_have_a_page_of_their_own(self):
         known = page_options("msp-profile.1")
