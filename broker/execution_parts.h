@@ -57,7 +57,7 @@ struct executions {
 	struct supervisor_client *client;
 	void (*queued)(void *context);
 	void *context;
-	uint64_t last_request;
+	uint32_t last_number; /* of the executions in sandboxes that last, all together */
 	size_t input_bytes;
 	size_t live_count;
 	size_t kept_count;

@@ -102,10 +102,18 @@ static struct execution *find(const struct executions *executions, uint64_t requ
 	return execution;
 }
 
-static void name_execution(struct execution_info *info)
+/* In a sandbox that lasts no number comes twice, nor in two of them: none need be remembered. */
+static void name_execution(struct executions *executions, const struct execution_order *order,
+			   struct execution_info *info)
 {
-	random_id_make(info->sandbox);
-	info->number = 1; /* each has a sandbox of its own */
+	if (order->sandbox) {
+		info->is_lasting = true;
+		info->number = ++executions->last_number;
+		(void)snprintf(info->sandbox, sizeof(info->sandbox), "%s", order->sandbox);
+	} else {
+		random_id_make(info->sandbox);
+		info->number = 1; /* it has the sandbox for itself */
+	}
 	(void)snprintf(info->handle, sizeof(info->handle), "%s-%u", info->sandbox, info->number);
 }
 
@@ -114,11 +122,11 @@ static struct execution *create(struct executions *executions, const struct exec
 	struct execution *execution = memory_get_zeroed(1, sizeof(*execution));
 
 	execution->executions = executions;
-	execution->request = ++executions->last_request;
+	execution->request = ++executions->client->last_request;
 	execution->info.owner = order->owner;
 	execution->info.label = *order->label;
 	execution->info.started_ms = execution->used_ms = clock_steady_ms();
-	name_execution(&execution->info);
+	name_execution(executions, order, &execution->info);
 	execution_streams_init(execution, order);
 	execution->previous = executions->last;
 	if (executions->last)

@@ -56,6 +56,7 @@ struct execution_label {
 	char subject[LABEL_TEXT_MAX]; /* the program or the language */
 	char cwd[LABEL_TEXT_MAX];     /* as asked for; empty: not given */
 	char command[LABEL_TEXT_MAX]; /* for people to tell it from others */
+	char sandbox[LABEL_TEXT_MAX]; /* as asked for; empty: one of its own */
 };
 
 enum execution_state {
@@ -70,6 +71,7 @@ struct execution_info {
 	char sandbox[SANDBOX_ID_CHARS + 1];
 	char handle[EXECUTION_HANDLE_MAX + 1];
 	uint32_t number; /* within its sandbox */
+	bool is_lasting; /* which does not go with it */
 	struct execution_owner owner;
 	struct execution_label label;
 	enum execution_state state;
@@ -109,7 +111,8 @@ struct execution_order {
 	int code_fd;
 	const char *input; /* for its standard input, copied */
 	size_t input_size;
-	bool keeps_input; /* its input stays open after that; with a terminal it always does */
+	bool keeps_input;    /* its input stays open after that; with a terminal it always does */
+	const char *sandbox; /* id of the one that lasts; NULL: a new one, gone with it; copied */
 	struct execution_owner owner;
 	const struct execution_label *label; /* copied */
 };

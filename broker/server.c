@@ -75,6 +75,7 @@ static void lose_supervisor(struct server *server, const char *why)
 	if (server->is_over)
 		return;
 	log_line("the supervisor %s", why);
+	requests_lose(server->host.requests);
 	executions_lose(server->host.executions);
 	subscriptions_end(&server->host);
 	finish(server, MSP_EXIT_SOFTWARE);
@@ -117,7 +118,8 @@ static void on_refused(void *context, const struct ipc_execution_refused *refuse
 {
 	struct server *server = context;
 
-	require_asked(server, executions_on_refused(server->host.executions, refused));
+	require_asked(server, requests_on_refused(server->host.requests, refused) ||
+				      executions_on_refused(server->host.executions, refused));
 }
 
 static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
@@ -148,6 +150,41 @@ static void on_posture(void *context, const struct ipc_profile_posture *posture)
 	posture_learn(&server->host.posture, posture->profile, &posture->posture);
 }
 
+static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
+{
+	struct server *server = context;
+
+	require_asked(server, requests_on_sandbox(server->host.requests, info));
+}
+
+static void on_checkpoint(void *context, const struct ipc_checkpoint_info *info)
+{
+	struct server *server = context;
+
+	require_asked(server, requests_on_checkpoint(server->host.requests, info));
+}
+
+static void on_request_done(void *context, const struct ipc_request_done *done)
+{
+	struct server *server = context;
+
+	require_asked(server, requests_on_done(server->host.requests, done));
+}
+
+static void on_changes(void *context, const struct ipc_changes_started *started, int records)
+{
+	struct server *server = context;
+
+	require_asked(server, requests_on_changes(server->host.requests, started, records));
+}
+
+static void on_changes_done(void *context, const struct ipc_changes_done *done)
+{
+	struct server *server = context;
+
+	require_asked(server, requests_on_changes_done(server->host.requests, done));
+}
+
 static const struct supervisor_handlers supervisor_handlers = {
 	.on_welcome = on_welcome,
 	.on_policy = on_policy,
@@ -156,6 +193,11 @@ static const struct supervisor_handlers supervisor_handlers = {
 	.on_tty = on_tty,
 	.on_done = on_done,
 	.on_posture = on_posture,
+	.on_sandbox = on_sandbox,
+	.on_checkpoint = on_checkpoint,
+	.on_request_done = on_request_done,
+	.on_changes = on_changes,
+	.on_changes_done = on_changes_done,
 };
 
 static void on_supervisor_readable(evutil_socket_t fd, short what, void *argument)
@@ -209,6 +251,7 @@ static struct server *start(struct event_base *base, int channel)
 	server->base = base;
 	supervisor_client_init(&server->supervisor, channel, &supervisor_handlers, server);
 	server->host.executions = executions_new(base, &server->supervisor, on_queued, server);
+	server->host.requests = requests_new(&server->supervisor, on_queued, server);
 	server->host.base = base;
 	server->host.catalog = &catalog;
 	resource_log_watch(&server->host);
@@ -246,6 +289,7 @@ struct server *server_free(struct server *server)
 	server->http = http_free(server->http);
 	host_done(&server->host);
 	server->host.executions = executions_free(server->host.executions);
+	server->host.requests = requests_free(server->host.requests);
 	supervisor_client_done(&server->supervisor);
 	event_free(server->supervisor_readable);
 	event_free(server->supervisor_writable);

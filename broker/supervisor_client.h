@@ -56,7 +56,8 @@ struct supervisor_client {
 	struct supervisor_queued *queue_first; /* messages the socket had no room for, in order */
 	struct supervisor_queued *queue_last;
 	size_t queue_bytes;
-	enum ipc_error error; /* after -EPROTO: what the supervisor did wrong */
+	uint64_t last_request; /* the newest number that a frontend with many requests gave one */
+	enum ipc_error error;  /* after -EPROTO: what the supervisor did wrong */
 };
 
 /* Speak over `fd`, one end of a channel_pair(), which stays the caller's; `handlers` and `context`

@@ -12,6 +12,7 @@
 #include "executions.h"
 #include "mcp/posture.h"
 #include "mcp/sealed.h"
+#include "requests.h"
 
 struct prompt;
 struct resource_provider;
@@ -42,6 +43,7 @@ extern const struct catalog catalog;
 struct host {
 	struct event_base *base;
 	struct executions *executions;
+	struct requests *requests;
 	struct posture posture;
 	struct plan plan; /* no bytes: there is none to show */
 	const struct catalog *catalog;
