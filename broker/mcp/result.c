@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/names.h"
-#include "text.h"
+#include "mcp/refusal.h"
 
 void result_put_duration(struct buffer *text, uint64_t us)
 {
@@ -160,69 +160,15 @@ void result_put_verdict(const struct execution_info *info, struct buffer *text)
 		buffer_append_text(text, verdicts[verdict].plain);
 }
 
-/* Parts of a refusal's sentence: `before`, the subject or cwd, `middle`, the supervisor's detail,
- * `after`. */
-struct refusal_text {
-	const char *before;
-	const char *middle;
-	const char *after;
-};
-
-static const struct refusal_text refusals[REFUSAL_COUNT] = {
-	[REFUSAL_PROFILE_UNKNOWN] = { "There is no profile \"", "\". The profiles are: ",
-				      ". Leave `profile` out for the default one." },
-	[REFUSAL_LANGUAGE_UNKNOWN] = { "The profile has no language \"",
-				       "\". Its languages are: ", ". Use one of these." },
-	[REFUSAL_LANGUAGE_MISSING] = { "The language \"",
-				       "\" is not installed on this machine. Installed are: ",
-				       ". Use one of these, or ask the user to install it." },
-	[REFUSAL_REQUEST_IN_USE] = { NULL, "The supervisor knows this request already. ",
-				     "Call again." },
-	[REFUSAL_BUSY] = { NULL, "Too many executions are running: ",
-			   ". Wait until one ends, or cancel one, and call again." },
-	[REFUSAL_MEMORY] = { NULL, "The sandboxes use all the memory that the operator allows: ",
-			     ". Wait until one ends, or cancel one, and call again." },
-	[REFUSAL_ARGV] = { NULL, "The arguments or the environment are malformed. ",
-			   "Check them and call again." },
-	[REFUSAL_CWD] = { "The working directory \"",
-			  "\" is not an absolute path inside the sandbox. ",
-			  "Use one such as /workspace." },
-	[REFUSAL_RESOURCES] = { NULL, "The machine has no room for another execution: ",
-				". Wait a moment and call again." },
-	[REFUSAL_AUDIT] = { NULL, "Nothing runs here unaudited: ",
-			    ". Ask the user to see to it ('msp audit verify' says more)." },
-};
-
-static const char *refusal_subject(const struct execution_label *label, uint32_t reason)
-{
-	if (reason == REFUSAL_PROFILE_UNKNOWN)
-		return label->profile;
-	return reason == REFUSAL_CWD ? label->cwd : label->subject;
-}
-
 static void say_refused(const struct execution_label *label,
 			const struct ipc_execution_refused *refused, struct buffer *text)
 {
-	const struct refusal_text *parts = NULL;
+	const struct refusal_subjects subjects = { .profile = label->profile,
+						   .program = label->subject,
+						   .cwd = label->cwd,
+						   .sandbox = label->sandbox };
 
-	if (refused->reason < REFUSAL_COUNT && refusals[refused->reason].middle)
-		parts = &refusals[refused->reason];
-	if (!parts) {
-		buffer_append_text(text, "The supervisor refused the execution. Nothing was run.");
-		return;
-	}
-	if (parts->before) {
-		buffer_append_text(text, parts->before);
-		buffer_append_text(text, refusal_subject(label, refused->reason));
-	}
-	buffer_append_text(text, parts->middle);
-	text_append(text, refused->detail, strlen(refused->detail));
-	buffer_append_text(text, parts->after);
-	if (refused->retry_ms > 0) {
-		buffer_append_text(text, " One ends in at most ");
-		result_put_duration(text, (uint64_t)refused->retry_ms * 1000);
-		buffer_append_text(text, ".");
-	}
+	refusal_put(text, refused, &subjects);
 	buffer_append_text(text, " Nothing was run.");
 }
 
