@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "executions.h"
 #include "http/http.h"
+#include "mcp/resource_diff.h"
 #include "mcp/resource_log.h"
 #include "mcp/subscriptions.h"
 #include "memory.h"
@@ -255,6 +256,7 @@ static struct server *start(struct event_base *base, int channel)
 	server->host.base = base;
 	server->host.catalog = &catalog;
 	resource_log_watch(&server->host);
+	resource_diff_watch(&server->host);
 	server->supervisor_readable = watch(server, channel, EV_READ, on_supervisor_readable);
 	server->supervisor_writable = watch(server, channel, EV_WRITE, on_supervisor_writable);
 	if (fd_set_nonblocking(channel, true) != 0 ||

@@ -73,11 +73,18 @@ static void on_sweep(evutil_socket_t fd, short what, void *argument)
 	connections_sweep(&http->connections);
 }
 
+static const char *name_principal(const void *context, uint32_t principal)
+{
+	return tokens_name(context, principal);
+}
+
 struct http *http_new(struct host *host, int listener, int tokens)
 {
 	struct http *http = memory_get_zeroed(1, sizeof(*http));
 
 	http->host = host;
+	host->name_principal = name_principal;
+	host->principals = &http->tokens;
 	connections_init(&http->connections, host->base, listener, on_request, http);
 	if (tokens_open(&http->tokens, tokens) != 0)
 		log_line("descriptor 1 is neither a token file nor /dev/null");

@@ -196,6 +196,12 @@ bool tokens_find(const struct tokens *tokens, const char *text, uint32_t *ret_pr
 	return found != 0;
 }
 
+const char *tokens_name(const struct tokens *tokens, uint32_t principal)
+{
+	return principal > 0 && principal <= tokens->name_count ? tokens->names[principal - 1]
+								: NULL;
+}
+
 bool tokens_admit(const struct tokens *tokens, uint32_t principal)
 {
 	if (!tokens->are_needed)

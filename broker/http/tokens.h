@@ -51,6 +51,9 @@ void tokens_refresh(struct tokens *tokens);
  * it is. */
 bool tokens_find(const struct tokens *tokens, const char *text, uint32_t *ret_principal);
 
+/* The name of the token that proved somebody to be `principal`; NULL: there is none. */
+const char *tokens_name(const struct tokens *tokens, uint32_t principal);
+
 /* May who proved to be `principal` still be served? */
 bool tokens_admit(const struct tokens *tokens, uint32_t principal);
 

@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "mcp/ask.h"
 #include "mcp/resource_policy.h"
+#include "mcp/sandboxes.h"
 #include "mcp/subscriptions.h"
 #include "mcp/tasks.h"
 
@@ -37,5 +38,6 @@ void host_done(struct host *host)
 {
 	tasks_done(host);
 	ask_done(host);
+	sandboxes_forget_all(host);
 	host->subscriptions = subscriptions_free(host->subscriptions);
 }

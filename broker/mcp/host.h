@@ -14,6 +14,7 @@
 #include "mcp/sealed.h"
 #include "requests.h"
 
+struct known_sandbox;
 struct prompt;
 struct resource_provider;
 struct session;
@@ -44,11 +45,16 @@ struct host {
 	struct event_base *base;
 	struct executions *executions;
 	struct requests *requests;
+	/* The name of a principal that is not 0; NULL: there is none. */
+	const char *(*name_principal)(const void *context, uint32_t principal);
+	const void *principals; /* its context */
 	struct posture posture;
 	struct plan plan; /* no bytes: there is none to show */
 	const struct catalog *catalog;
 	struct subscriptions *subscriptions; /* NULL: nobody has any */
 	struct execution_watch log_watch;    /* see resource_log_watch() */
+	struct execution_watch diff_watch;   /* see resource_diff_watch() */
+	struct known_sandbox *sandboxes;     /* see sandboxes.h */
 	struct session *sessions;
 	uint64_t last_session;         /* number of the newest */
 	struct sealed_key *sealed_key; /* made when it is first needed */

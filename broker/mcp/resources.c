@@ -160,6 +160,7 @@ void resources_list_templates(const struct request *request)
 bool resources_find(const struct session *session, const struct json_value *uri,
 		    struct resource *ret)
 {
+	ret->provider = NULL;
 	ret->uri = uri->text;
 	ret->uri_size = uri->size;
 	for (const struct resource_provider *const *row = rows(session); *row; row++) {
@@ -171,28 +172,47 @@ bool resources_find(const struct session *session, const struct json_value *uri,
 	return false;
 }
 
-void resources_refuse_unknown(const struct request *request, const struct json_value *uri)
+static void describe_unknown(const struct session *session, const char *uri, size_t size,
+			     struct buffer *text, struct buffer *data)
 {
-	const struct resource_provider *const *all = rows(request->session);
-	struct buffer text = { 0 }, data = { 0 };
-	struct json_writer writer = { .out = &data };
+	const struct resource_provider *const *all = rows(session);
+	struct json_writer writer = { .out = data };
 
-	buffer_append_text(&text, "Resource not found: ");
-	text_quote(&text, uri->text, uri->size, QUOTE_BYTES);
-	buffer_append_text(&text,
-			   ". resources/list says what there is now; logs are kept for a while. "
-			   "URIs look like: ");
+	buffer_append_text(text, "Resource not found: ");
+	text_quote(text, uri, size, QUOTE_BYTES);
+	buffer_append_text(text, ". resources/list says what there is now; logs are kept for a "
+				 "while. URIs look like: ");
 	for (size_t i = 0; all[i]; i++) {
-		buffer_append_text(&text, i > 0 ? ", " : "");
-		buffer_append_text(&text, all[i]->uri_template);
+		buffer_append_text(text, i > 0 ? ", " : "");
+		buffer_append_text(text, all[i]->uri_template);
 	}
 	json_open_object(&writer, NULL);
-	json_put_string(&writer, "uri", uri->text,
-			text_fit_first(uri->text, uri->size, RESOURCE_URI_SHOWN));
+	json_put_string(&writer, "uri", uri, text_fit_first(uri, size, RESOURCE_URI_SHOWN));
 	json_close_object(&writer);
-	request_refuse_with(
-		request, request->era == ERA_MODERN ? RPC_INVALID_PARAMS : RPC_RESOURCE_NOT_FOUND,
-		&text, &data);
+}
+
+static enum rpc_code unknown_code(enum era era)
+{
+	return era == ERA_MODERN ? RPC_INVALID_PARAMS : RPC_RESOURCE_NOT_FOUND;
+}
+
+void resources_refuse_unknown(const struct request *request, const struct json_value *uri)
+{
+	struct buffer text = { 0 }, data = { 0 };
+
+	describe_unknown(request->session, uri->text, uri->size, &text, &data);
+	request_refuse_with(request, unknown_code(request->era), &text, &data);
+	buffer_done(&text);
+	buffer_done(&data);
+}
+
+void resources_refuse_call(struct call *call, const char *uri, size_t size)
+{
+	struct buffer text = { 0 }, data = { 0 };
+
+	describe_unknown(call->session, uri, size, &text, &data);
+	buffer_append(&text, "", 1);
+	call_refuse(call, unknown_code(call->era), text.bytes, &data);
 	buffer_done(&text);
 	buffer_done(&data);
 }
@@ -204,7 +224,8 @@ void resources_read(const struct request *request)
 
 	if (!uri)
 		return;
-	if (resources_find(request->session, uri, &resource))
+	if (resources_find(request->session, uri, &resource) ||
+	    (resource.provider && resource.provider->is_looked_up))
 		resource.provider->read(call_new(request), &resource);
 	else
 		resources_refuse_unknown(request, uri);

@@ -54,6 +54,8 @@ struct resource_provider {
 	double priority;       /* 0 to 1 */
 	bool is_changing;      /* what is read may be another thing the next moment */
 	bool is_piece;         /* of another resource: that is what one subscribes to */
+	bool is_looked_up;     /* `exists` is of those that are known: `read` finds the others, or
+				* refuses with resources_refuse_call() */
 	/* What is listed for this session; both NULL: none. */
 	size_t (*count)(const struct session *session);
 	void (*describe)(const struct session *session, size_t place, struct resource_entry *ret);
@@ -79,6 +81,9 @@ bool resources_find(const struct session *session, const struct json_value *uri,
 
 /* Refuse a request for a resource that is not there. */
 void resources_refuse_unknown(const struct request *request, const struct json_value *uri);
+
+/* The same for one that turned out not to be there; ends the call. */
+void resources_refuse_call(struct call *call, const char *uri, size_t size);
 
 /* Answer a resources/read and end the call: at most RESOURCE_BYTES_MAX bytes, as text when they are
  * UTF-8, otherwise in base64. `mime_type` NULL: the row's, which is not said of a text that is

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * list_sandboxes: what there is of the asker's. Its result is data, and complete without the text.
+ * Those that last are the supervisor's to tell; executions, and the sandboxes that go with theirs,
+ * are this process's own.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
 #include "common/names.h"
-#include "mcp/call.h"
+#include "mcp/errand.h"
+#include "mcp/sandbox_view.h"
+#include "mcp/sandboxes.h"
 #include "mcp/tool_execution.h"
+#include "memory.h"
 #include "text.h"
 
 /* What is shown at once, the newest: a result stays of a size that models are given whole. */
 #define LISTED_MAX 100U
+
+/* Of one sandbox, the newest. */
+#define EXECUTIONS_MAX_LISTED 20U
 
 /* Of a command, to know it again by. */
 #define COMMAND_BYTES 100U
@@ -19,13 +28,13 @@
 /* What is true of some only is not required: a verdict, an exit code, the time that is left. */
 static const char schema[] =
 	"{\"type\":\"object\",\"properties\":{"
-	"\"sandboxes\":{\"type\":\"array\",\"description\":\"Newest first\",\"items\":{"
+	"\"sandboxes\":{\"type\":\"array\",\"description\":\"Those that last, then the "
+	"others, newest first\",\"items\":{"
 	"\"type\":\"object\",\"properties\":{"
-	"\"id\":{\"type\":\"string\"},"
-	"\"kind\":{\"type\":\"string\",\"enum\":[\"ephemeral\"],\"description\":"
-	"\"ephemeral: it vanishes with its execution\"},"
-	"\"profile\":{\"type\":\"string\"},"
-	"\"executions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
+	"\"kind\":{\"type\":\"string\",\"enum\":[\"lasting\",\"ephemeral\"],\"description\":"
+	"\"lasting: create_sandbox or a fork made it; ephemeral: it vanishes with its "
+	"execution\"}," SANDBOX_SCHEMA
+	",\"executions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
 	"\"handle\":{\"type\":\"string\"},"
 	"\"state\":{\"type\":\"string\",\"enum\":[\"running\",\"ended\"]},"
 	"\"verdict\":{\"type\":\"string\",\"description\":\"How it ended\"},"
@@ -38,8 +47,8 @@ static const char schema[] =
 	"\"stderr_bytes\"],\"additionalProperties\":false}}},"
 	"\"required\":[\"id\",\"kind\",\"profile\",\"executions\"],"
 	"\"additionalProperties\":false}},"
-	"\"omitted\":{\"type\":\"integer\",\"description\":\"How many older ones there are "
-	"besides\"}},"
+	"\"omitted\":{\"type\":\"integer\",\"description\":\"How many sandboxes and executions "
+	"there are besides\"}},"
 	"\"required\":[\"sandboxes\",\"omitted\"],\"additionalProperties\":false}";
 
 static void put_milliseconds(struct json_writer *writer, const char *key, int64_t ms)
@@ -71,63 +80,182 @@ static void put_execution(struct json_writer *writer, const struct execution_inf
 	json_close_object(writer);
 }
 
-static void put_sandbox(struct json_writer *writer, const struct execution_info *info)
+/* The list while it is made. */
+struct listing {
+	struct errand errand; /* first */
+	struct buffer text;
+	struct json_writer writer;
+	struct buffer ids; /* of those that last and are in it, one after the other */
+	size_t count;
+	size_t omitted;
+};
+
+/* Has it to be left out for want of room? */
+static bool is_omitted(struct listing *listing)
 {
-	json_open_object(writer, NULL);
-	json_put_text(writer, "id", info->sandbox);
-	json_put_text(writer, "kind", "ephemeral");
-	json_put_text(writer, "profile", info->label.profile);
-	json_open_array(writer, "executions");
-	put_execution(writer, info);
-	json_close_array(writer);
-	json_close_object(writer);
+	if (listing->count < LISTED_MAX) {
+		listing->count++;
+		return false;
+	}
+	listing->omitted++;
+	return true;
 }
 
-static void put_list(struct json_writer *writer, const struct session *session)
+static bool is_in(const struct execution *execution, const char *id)
 {
-	const struct executions *executions = session->host->executions;
+	return strcmp(execution_info(execution)->sandbox, id) == 0;
+}
+
+/* The executions of one sandbox. */
+static void put_executions(struct listing *listing, const char *id)
+{
+	const struct session *session = listing->errand.call->session;
 	const struct execution_owner owner = session_owner(session);
 	const struct execution *execution = NULL;
 	size_t count = 0;
 
-	json_open_object(writer, NULL);
-	json_open_array(writer, "sandboxes");
-	while ((execution = executions_older(executions, &owner, execution))) {
-		if (count++ < LISTED_MAX)
-			put_sandbox(writer, execution_info(execution));
+	json_open_array(&listing->writer, "executions");
+	while ((execution = executions_older(session->host->executions, &owner, execution))) {
+		if (!is_in(execution, id))
+			continue;
+		if (count++ < EXECUTIONS_MAX_LISTED)
+			put_execution(&listing->writer, execution_info(execution));
 	}
-	json_close_array(writer);
-	json_put_number(writer, "omitted", count > LISTED_MAX ? count - LISTED_MAX : 0);
+	json_close_array(&listing->writer);
+	if (count > EXECUTIONS_MAX_LISTED)
+		listing->omitted += count - EXECUTIONS_MAX_LISTED;
+}
+
+static void put_lasting(struct listing *listing, const struct ipc_sandbox_info *info)
+{
+	buffer_append(&listing->ids, info->id, SANDBOX_ID_CHARS);
+	if (is_omitted(listing))
+		return;
+	json_open_object(&listing->writer, NULL);
+	json_put_text(&listing->writer, "kind", "lasting");
+	sandbox_put(&listing->writer, info);
+	put_executions(listing, info->id);
+	json_close_object(&listing->writer);
+}
+
+static bool has_id(const struct buffer *ids, const char *id)
+{
+	for (size_t at = 0; at < ids->size; at += SANDBOX_ID_CHARS) {
+		if (memcmp(ids->bytes + at, id, SANDBOX_ID_CHARS) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The sandbox of an execution, which the supervisor did not tell of. */
+static void put_other(struct listing *listing, const struct execution_info *info)
+{
+	struct json_writer *writer = &listing->writer;
+
+	if (info->is_lasting)
+		buffer_append(&listing->ids, info->sandbox, SANDBOX_ID_CHARS);
+	if (is_omitted(listing))
+		return;
+	json_open_object(writer, NULL);
+	json_put_text(writer, "id", info->sandbox);
+	json_put_text(writer, "kind", info->is_lasting ? "lasting" : "ephemeral");
+	json_put_text(writer, "profile", info->label.profile);
+	if (info->is_lasting)
+		json_put_text(writer, "state", "gone");
+	put_executions(listing, info->sandbox);
 	json_close_object(writer);
 }
+
+static void free_listing(struct errand *errand)
+{
+	struct listing *listing = (struct listing *)errand;
+
+	buffer_done(&listing->text);
+	buffer_done(&listing->ids);
+	free(listing);
+}
+
+static void finish(struct listing *listing)
+{
+	const struct session *session = listing->errand.call->session;
+	const struct execution_owner owner = session_owner(session);
+	const struct execution *execution = NULL;
+	struct answer answer;
+	struct buffer text;
+	struct call *call;
+
+	while ((execution = executions_older(session->host->executions, &owner, execution))) {
+		if (!has_id(&listing->ids, execution_info(execution)->sandbox))
+			put_other(listing, execution_info(execution));
+	}
+	json_close_array(&listing->writer);
+	json_put_number(&listing->writer, "omitted", listing->omitted);
+	json_close_object(&listing->writer);
+	text = listing->text;
+	listing->text = (struct buffer){ 0 };
+	call = errand_release(&listing->errand);
+	call_open_result(call, &answer);
+	call_put_text(&answer, &text, false);
+	json_put_raw(&answer.writer, "structuredContent", text.bytes, text.size);
+	call_close_result(call, &answer);
+	buffer_done(&text);
+}
+
+static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
+{
+	struct listing *listing = (struct listing *)errand;
+	const struct session *session = errand->call->session;
+
+	if (answer->kind == ANSWER_DONE) {
+		finish(listing);
+		return;
+	}
+	sandboxes_learn(session->host, session->principal, answer->sandbox);
+	put_lasting(listing, answer->sandbox);
+}
+
+/* Where nothing can last, nothing does. */
+static bool on_refused(struct errand *errand, const struct ipc_execution_refused *refused)
+{
+	if (refused->reason == REFUSAL_STATE)
+		finish((struct listing *)errand);
+	return refused->reason == REFUSAL_STATE;
+}
+
+static const struct errand_rules rules = { .answered = on_answer,
+					   .refused = on_refused,
+					   .free = free_listing };
 
 static void list_sandboxes(struct call *call, const struct json_document *document,
 			   struct json_value *const *values)
 {
-	struct buffer list = { 0 };
-	struct json_writer writer = { .out = &list };
-	struct answer answer;
+	const struct session *session = call->session;
+	struct listing *listing = memory_get_zeroed(1, sizeof(*listing));
+	struct ipc_sandbox_list wanted = { .request = 0 };
 
 	(void)document;
 	(void)values;
-	put_list(&writer, call->session);
-	call_open_result(call, &answer);
-	call_put_text(&answer, &list, false);
-	json_put_raw(&answer.writer, "structuredContent", list.bytes, list.size);
-	call_close_result(call, &answer);
-	buffer_done(&list);
+	listing->writer.out = &listing->text;
+	json_open_object(&listing->writer, NULL);
+	json_open_array(&listing->writer, "sandboxes");
+	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
+		      sizeof(wanted.owner) - 1);
+	errand_begin(&listing->errand, call, &rules);
+	(void)errand_is_asked(
+		&listing->errand,
+		requests_sandbox_list(session->host->requests, &wanted, &listing->errand.asked));
 }
 
 const struct tool tool_list_sandboxes = {
 	.name = "list_sandboxes",
 	.title = "List sandboxes and executions",
 	.description =
-		"List your sandboxes and the executions in them: those that run, and those that "
-		"are over and whose output is still kept. Use it to find a handle again, and to "
-		"see what still runs in the background. Each entry has the handle, the state, how "
-		"it ended, its age and the beginning of its command; the newest come first. What "
-		"belongs "
-		"to other clients is not shown.",
+		"List your sandboxes and the executions in them: the sandboxes that last, with "
+		"their state, workspace and time of removal; executions that run, and those that "
+		"are over and whose output is still kept. Use it to find a sandbox or a handle "
+		"again, and to see what still runs in the background. Each execution has its "
+		"handle, its state, how it ended, its age and the beginning of its command. What "
+		"belongs to other clients is not shown.",
 	.output_schema = schema,
 	.is_read_only = true,
 	.is_idempotent = true,

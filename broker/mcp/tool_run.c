@@ -7,6 +7,8 @@
 #include "common/fd.h"
 #include "common/limits.h"
 #include "mcp/call.h"
+#include "mcp/run_sandbox.h"
+#include "mcp/sandboxes.h"
 #include "mcp/tasks.h"
 #include "mcp/tool_handle.h"
 #include "mcp/waiting.h"
@@ -27,6 +29,7 @@ enum run_command_param {
 	RUN_COMMAND_YIELD,
 	RUN_COMMAND_TIMEOUT,
 	RUN_COMMAND_PROFILE,
+	RUN_COMMAND_SANDBOX,
 	RUN_COMMAND_PARAMS,
 };
 
@@ -39,6 +42,7 @@ enum run_code_param {
 	RUN_CODE_YIELD,
 	RUN_CODE_TIMEOUT,
 	RUN_CODE_PROFILE,
+	RUN_CODE_SANDBOX,
 	RUN_CODE_PARAMS,
 };
 
@@ -56,8 +60,12 @@ _Static_assert(RUN_COMMAND_PARAMS <= TOOL_PARAMS_MAX, "a place for each");
 		.name = "profile", .kind = PARAM_NAME, .source = NAMES_PROFILES,                   \
 		.bytes_max = IPC_NAME_MAX,                                                         \
 		.description = "Name of the policy to run under; leave it out unless the user "    \
-			       "asked for one."                                                    \
+			       "asked for one. A sandbox that lasts has its own."                  \
 	}
+#define SANDBOX                                                                                    \
+	SANDBOX_PARAM(false, "Id or name of a sandbox that create_sandbox made: the run sees its " \
+			     "files and what it changes stays. Left out: a fresh sandbox that "    \
+			     "vanishes with the run.")
 #define STDIN                                                                                      \
 	{                                                                                          \
 		.name = "stdin", .kind = PARAM_BYTES, .bytes_max = INPUT_MAX,                      \
@@ -138,6 +146,7 @@ static const struct tool_param command_params[RUN_COMMAND_PARAMS] = {
 	[RUN_COMMAND_YIELD] = YIELD,
 	[RUN_COMMAND_TIMEOUT] = TIMEOUT,
 	[RUN_COMMAND_PROFILE] = PROFILE,
+	[RUN_COMMAND_SANDBOX] = SANDBOX,
 };
 
 static const struct tool_param code_params[RUN_CODE_PARAMS] = {
@@ -163,6 +172,7 @@ static const struct tool_param code_params[RUN_CODE_PARAMS] = {
 	[RUN_CODE_YIELD] = YIELD,
 	[RUN_CODE_TIMEOUT] = TIMEOUT,
 	[RUN_CODE_PROFILE] = PROFILE,
+	[RUN_CODE_SANDBOX] = SANDBOX,
 };
 
 /* What fails to start when a command line does. */
@@ -223,11 +233,13 @@ static void set_label(char room[LABEL_TEXT_MAX], const char *text, size_t size)
 	buffer_done(&quoted);
 }
 
-static void set_profile(struct call *call, const struct json_value *value, char room[IPC_NAME_MAX])
+/* Empty, where it is the sandbox's. */
+static void set_profile(struct call *call, const struct json_value *value, bool has_sandbox,
+			char room[IPC_NAME_MAX])
 {
 	if (value)
 		copy_text(room, IPC_NAME_MAX, value);
-	else
+	else if (!has_sandbox)
 		memcpy(room, call->session->host->posture.profile, IPC_NAME_MAX);
 	set_label(label.profile, room, strlen(room));
 }
@@ -323,16 +335,13 @@ static const char *const start_problems[] = {
 				 "ends; have the client start it again.",
 };
 
-static void execute(struct call *call, struct execution_order *order,
-		    const struct json_value *yield_ms)
+void run_start(struct call *call, struct execution_order *order, uint32_t limit_ms)
 {
-	const uint32_t limit_ms = (uint32_t)tool_integer(yield_ms, WAIT_MS_DEFAULT);
 	struct execution *execution;
 	enum execution_start start;
 	struct waiting *waiting;
 
 	order->owner = session_owner(call->session);
-	order->label = &label;
 	start = executions_start(call->session->host->executions, order, &execution);
 	if (start != EXECUTION_START_DONE) {
 		call_fail_text(call, start_problems[start]);
@@ -341,6 +350,18 @@ static void execute(struct call *call, struct execution_order *order,
 	waiting = memory_get_zeroed(1, sizeof(*waiting));
 	waiting->ends_at_start = limit_ms == 0;
 	waiting_begin(waiting, call, execution, &rules, limit_ms);
+}
+
+static void execute(struct call *call, struct execution_order *order,
+		    const struct json_value *yield_ms, const struct json_value *sandbox)
+{
+	const uint32_t limit_ms = (uint32_t)tool_integer(yield_ms, WAIT_MS_DEFAULT);
+
+	order->label = &label;
+	if (sandbox)
+		run_in_sandbox(call, order, &label, sandbox, limit_ms);
+	else
+		run_start(call, order, limit_ms);
 }
 
 static const char *check_command(struct json_value *const *values)
@@ -388,7 +409,8 @@ static void fill_command(struct call *call, const struct json_document *document
 		values[RUN_COMMAND_TIMEOUT],
 		tool_boolean(values[RUN_COMMAND_TTY]) ||
 			is_long(values[RUN_COMMAND_INTERACTIVE], values[RUN_COMMAND_YIELD]));
-	set_profile(call, values[RUN_COMMAND_PROFILE], start->profile);
+	set_profile(call, values[RUN_COMMAND_PROFILE], values[RUN_COMMAND_SANDBOX] != NULL,
+		    start->profile);
 	if (values[RUN_COMMAND_CWD]) {
 		copy_text(start->cwd, sizeof(start->cwd), values[RUN_COMMAND_CWD]);
 		set_label(label.cwd, start->cwd, strlen(start->cwd));
@@ -424,7 +446,7 @@ static void run_command(struct call *call, const struct json_document *document,
 	memset(&label, 0, sizeof(label));
 	fill_command(call, document, values, &start);
 	set_input(&order, values[RUN_COMMAND_STDIN], values[RUN_COMMAND_INTERACTIVE]);
-	execute(call, &order, values[RUN_COMMAND_YIELD]);
+	execute(call, &order, values[RUN_COMMAND_YIELD], values[RUN_COMMAND_SANDBOX]);
 }
 
 static void run_code(struct call *call, const struct json_document *document,
@@ -440,7 +462,8 @@ static void run_code(struct call *call, const struct json_document *document,
 	memset(&label, 0, sizeof(label));
 	start.timeout_ms = timeout(values[RUN_CODE_TIMEOUT],
 				   is_long(values[RUN_CODE_INTERACTIVE], values[RUN_CODE_YIELD]));
-	set_profile(call, values[RUN_CODE_PROFILE], start.profile);
+	set_profile(call, values[RUN_CODE_PROFILE], values[RUN_CODE_SANDBOX] != NULL,
+		    start.profile);
 	copy_text(start.language, sizeof(start.language), language);
 	set_label(label.subject, language->text, language->size);
 	set_label(label.command, code->text, code->size);
@@ -452,20 +475,21 @@ static void run_code(struct call *call, const struct json_document *document,
 			call, "There is no memory for the code. Nothing was run. Wait a moment and "
 			      "call again.");
 	else
-		execute(call, &order, values[RUN_CODE_YIELD]);
+		execute(call, &order, values[RUN_CODE_YIELD], values[RUN_CODE_SANDBOX]);
 }
 
-/* destructiveHint and openWorldHint are false because a sandbox can neither touch the user's files
- * nor reach the network. */
+/* destructiveHint and openWorldHint are false because a sandbox can neither touch the user's files,
+ * unless the operator lets it, nor reach the network. */
 const struct tool tool_run_command = {
 	.name = "run_command",
 	.title = "Run a command in a sandbox",
 	.description =
-		"Run a shell command, or with `argv` one program without a shell, in a fresh "
+		"Run a shell command, or with `argv` one program without a shell, in a "
 		"sandbox on the user's Linux machine and return its output. The command starts in "
-		"an empty writable /workspace with the machine's installed programs, but no "
-		"network and none of the user's files, and everything vanishes when it ends, so do "
-		"dependent steps in one command (`a && b`, here-documents). The result is stdout, "
+		"a writable /workspace with the machine's installed programs, but no network and "
+		"none of the user's files. In a `sandbox` that create_sandbox made, files last; "
+		"without one /workspace is empty and everything vanishes when the command ends, so "
+		"do dependent steps in one (`a && b`, here-documents). The result is stdout, "
 		"then stderr under [stderr] if there is any, then one line such as "
 		"[exit 0 · 0.02 s]; a non-zero exit code is a result, not an error of this tool. "
 		"What runs longer than `yield_ms` goes on, and the result ends with a handle for "
@@ -473,6 +497,7 @@ const struct tool tool_run_command = {
 		"programs that you want to type to.",
 	.params = command_params,
 	.param_count = RUN_COMMAND_PARAMS,
+	.is_destructive_here = true,
 	.handler = run_command,
 };
 
@@ -480,16 +505,18 @@ const struct tool tool_run_code = {
 	.name = "run_code",
 	.title = "Run code in a sandbox",
 	.description =
-		"Run a program given as source text in a fresh sandbox on the user's Linux "
+		"Run a program given as source text in a sandbox on the user's Linux "
 		"machine and return what it prints. Use it to compute, to parse or transform "
 		"data, and to check whether code works; unlike with run_command, no shell "
 		"quoting is needed. The program sees the language's standard library and the "
-		"packages installed on the machine, an empty writable /workspace as its current "
-		"directory, no network and none of the user's files; everything vanishes when it "
-		"ends. The result has the same form as run_command's, with a handle when it runs "
+		"packages installed on the machine, a writable /workspace as its current "
+		"directory, no network and none of the user's files; without a `sandbox` that "
+		"create_sandbox made, /workspace is empty and everything vanishes when it ends. "
+		"The result has the same form as run_command's, with a handle when it runs "
 		"longer than `yield_ms`; an exception in the program is a result, not an error of "
 		"this tool.",
 	.params = code_params,
 	.param_count = RUN_CODE_PARAMS,
+	.is_destructive_here = true,
 	.handler = run_code,
 };

@@ -114,9 +114,24 @@ static void put_schema(struct json_writer *writer, const struct tool *tool,
 	json_close_object(writer);
 }
 
-static void put_tool(struct json_writer *writer, const struct tool *tool,
-		     const struct posture *posture)
+/* Is there a profile whose sandboxes may have a directory of the host to write to? */
+static bool may_write_host(const struct plan *plan)
 {
+	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+
+		if (!plan_is_internal(plan, profile) && profile->workspace_mode == WORKSPACE_WRITE)
+			return true;
+	}
+	return false;
+}
+
+static void put_tool(struct json_writer *writer, const struct tool *tool, const struct host *host)
+{
+	const struct posture *posture = &host->posture;
+	const bool is_destructive =
+		tool->is_destructive || (tool->is_destructive_here && may_write_host(&host->plan));
+
 	json_open_object(writer, NULL);
 	json_put_text(writer, "name", tool->name);
 	json_put_text(writer, "title", tool->title);
@@ -128,7 +143,7 @@ static void put_tool(struct json_writer *writer, const struct tool *tool,
 	json_open_object(writer, "annotations");
 	json_put_text(writer, "title", tool->title);
 	json_put_bool(writer, "readOnlyHint", tool->is_read_only);
-	json_put_bool(writer, "destructiveHint", tool->is_destructive);
+	json_put_bool(writer, "destructiveHint", is_destructive);
 	json_put_bool(writer, "idempotentHint", tool->is_idempotent);
 	json_put_bool(writer, "openWorldHint", tool->is_open_world);
 	json_close_object(writer);
@@ -151,7 +166,7 @@ void tools_list(const struct request *request)
 	request_open_result(request, &answer);
 	json_open_array(&answer.writer, "tools");
 	for (size_t i = first; i < end; i++)
-		put_tool(&answer.writer, tools[i], &host->posture);
+		put_tool(&answer.writer, tools[i], host);
 	json_close_array(&answer.writer);
 	page_put_cursor(&answer.writer, end, count);
 	request_put_caching(request, &answer);

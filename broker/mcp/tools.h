@@ -13,7 +13,7 @@
 #include "mcp/host.h"
 #include "mcp/request.h"
 
-#define TOOL_PARAMS_MAX 12
+#define TOOL_PARAMS_MAX 13
 
 /* A number as the JSON that is published. */
 #define TEXT_OF(number) TEXT_OF_EXPANDED(number)
@@ -69,6 +69,7 @@ struct tool {
 	unsigned int needs; /* what the client has to be able to (enum ability) */
 	bool may_ask;       /* see ask.h */
 	bool is_read_only, is_destructive, is_idempotent, is_open_world;
+	bool is_destructive_here; /* ... where a profile lets a sandbox work on the host's files */
 	/* Arguments have been checked; `values` has one place per parameter, NULL: not given. */
 	void (*handler)(struct call *call, const struct json_document *document,
 			struct json_value *const *values);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Changes of a sandbox's files as a text: a list as git's --stat, then unified diffs, cut to a
+ * size. All of it is the workload's, and is shown as such: names and lines are made showable, and a
+ * name stays one line.
+ */
+#ifndef BROKER_MCP_CHANGE_PAGE_H
+#define BROKER_MCP_CHANGE_PAGE_H
+
+#include "buffer.h"
+#include "common/changes.h"
+
+struct change_page {
+	size_t room;  /* for the list and the diffs together */
+	bool is_list; /* without diffs */
+	struct buffer list, diffs;
+	uint64_t count;   /* changes in it; the first one always is */
+	uint64_t refused; /* changes seen of which this is true, in the page or not */
+	uint64_t held;
+	uint64_t conflicts;
+	unsigned int flags; /* enum change_flag: what is true of any in the page */
+	bool is_full;       /* what comes next is on another page */
+	bool is_cut;        /* the diff of the first one is */
+};
+
+/* The next one, on the page as long as it has room. */
+void change_page_add(struct change_page *page, const struct change *change);
+
+/* The list, the meaning of its marks, the diffs. */
+void change_page_put(const struct change_page *page, struct buffer *text);
+
+void change_page_done(struct change_page *page);
+
+/* A path as one line: as it is, or in quotation marks as git prints those with odd bytes. */
+void change_put_path(struct buffer *text, const uint8_t *path, size_t size);
+
+#endif

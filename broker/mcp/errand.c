@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/errand.h"
+
+#include <stddef.h>
+
+static void cancel(struct call *call)
+{
+	struct errand *errand = call->work;
+
+	asked_forget(&errand->asked);
+	errand->rules->free(errand);
+}
+
+struct call *errand_release(struct errand *errand)
+{
+	struct call *call = errand->call;
+
+	asked_forget(&errand->asked);
+	call->cancel = NULL;
+	call->work = NULL;
+	errand->rules->free(errand);
+	return call;
+}
+
+static void refuse(struct call *call, const struct buffer *problem)
+{
+	struct buffer text = { 0 };
+
+	buffer_append(&text, problem->bytes, problem->size);
+	buffer_append(&text, "", 1);
+	call_refuse(call, RPC_INVALID_REQUEST, text.bytes, NULL);
+	buffer_done(&text);
+}
+
+void errand_answer(struct errand *errand, const struct buffer *text, bool is_error)
+{
+	const bool is_read = errand->is_read;
+	struct call *call = errand_release(errand);
+
+	if (is_error && is_read)
+		refuse(call, text);
+	else
+		call_answer_text(call, text, is_error);
+}
+
+void errand_fail_text(struct errand *errand, const char *problem)
+{
+	struct buffer text = { 0 };
+
+	buffer_append_text(&text, problem);
+	errand_answer(errand, &text, true);
+	buffer_done(&text);
+}
+
+void errand_refuse(struct errand *errand, const struct ipc_execution_refused *refused)
+{
+	struct buffer text = { 0 };
+
+	if (errand->rules->refused && errand->rules->refused(errand, refused))
+		return;
+	refusal_put(&text, refused, &errand->subjects);
+	buffer_append_text(&text, " Nothing was done.");
+	errand_answer(errand, &text, true);
+	buffer_done(&text);
+}
+
+static const char *const problems[] = {
+	[ASKING_TOO_MANY] = "Too many calls about sandboxes are waiting. Nothing was done. Wait "
+			    "until one of them is answered, and call again.",
+	[ASKING_QUEUE_FULL] = "Too many requests are waiting for the supervisor. Nothing was done. "
+			      "Wait a moment and call again.",
+	[ASKING_LOST] = "The supervisor cannot be reached. Nothing was done. The server ends; have "
+			"the client start it again.",
+};
+
+bool errand_is_asked(struct errand *errand, enum asking asking)
+{
+	if (asking != ASKING_DONE)
+		errand_fail_text(errand, problems[asking]);
+	return asking == ASKING_DONE;
+}
+
+static void on_answer(struct asked *asked, const struct supervisor_answer *answer)
+{
+	struct errand *errand =
+		(struct errand *)(void *)((char *)asked - offsetof(struct errand, asked));
+
+	if (answer->kind == ANSWER_LOST)
+		errand_fail_text(errand, "The supervisor is gone before it answered, and what was "
+					 "asked for may or may not have been done. The server "
+					 "ends; have the client start it again, and look with "
+					 "list_sandboxes.");
+	else if (answer->kind == ANSWER_REFUSED)
+		errand_refuse(errand, answer->refused);
+	else
+		errand->rules->answered(errand, answer);
+}
+
+void errand_begin(struct errand *errand, struct call *call, const struct errand_rules *rules)
+{
+	errand->asked = (struct asked){ .answered = on_answer };
+	errand->call = call;
+	errand->rules = rules;
+	call->cancel = cancel;
+	call->work = errand;
+}

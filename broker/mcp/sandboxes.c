@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/sandboxes.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "text.h"
+
+/* Digits of an id: random_id.h. */
+#define ID_DIGITS "0123456789abcdefghjkmnpqrstvwxyz"
+
+const char *sandboxes_owner(const struct host *host, uint32_t principal)
+{
+	const char *name = NULL;
+
+	if (principal == 0)
+		return "";
+	if (host->name_principal)
+		name = host->name_principal(host->principals, principal);
+	if (!name)
+		bug("a principal without a name");
+	return name;
+}
+
+bool sandboxes_is_id(const char *text)
+{
+	return strlen(text) == SANDBOX_ID_CHARS && strspn(text, ID_DIGITS) == SANDBOX_ID_CHARS;
+}
+
+/* The link that holds the principal's one with this id, or the last link. */
+static struct known_sandbox **find(struct known_sandbox **link, uint32_t principal, const char *id)
+{
+	while (*link && ((*link)->principal != principal || strlen(id) != SANDBOX_ID_CHARS ||
+			 sodium_memcmp((*link)->id, id, SANDBOX_ID_CHARS) != 0))
+		link = &(*link)->next;
+	return link;
+}
+
+static void drop(struct known_sandbox **link)
+{
+	struct known_sandbox *known = *link;
+
+	*link = known->next;
+	free(known);
+}
+
+static void drop_oldest(struct host *host)
+{
+	struct known_sandbox **link = &host->sandboxes;
+
+	for (unsigned int i = 0; i < SANDBOXES_KNOWN_MAX && *link; i++)
+		link = &(*link)->next;
+	if (*link)
+		drop(link);
+}
+
+void sandboxes_learn(struct host *host, uint32_t principal, const struct ipc_sandbox_info *info)
+{
+	struct known_sandbox *known = memory_get_zeroed(1, sizeof(*known));
+
+	sandboxes_forget(host, principal, info->id);
+	known->principal = principal;
+	memcpy(known->id, info->id, sizeof(known->id));
+	memcpy(known->name, info->name, sizeof(known->name));
+	memcpy(known->profile, info->profile, sizeof(known->profile));
+	known->next = host->sandboxes;
+	host->sandboxes = known;
+	drop_oldest(host);
+}
+
+void sandboxes_forget(struct host *host, uint32_t principal, const char *id)
+{
+	struct known_sandbox **link = find(&host->sandboxes, principal, id);
+
+	if (*link)
+		drop(link);
+}
+
+void sandboxes_forget_all(struct host *host)
+{
+	while (host->sandboxes)
+		drop(&host->sandboxes);
+}
+
+const struct known_sandbox *sandboxes_known(const struct host *host, uint32_t principal,
+					    const char *id)
+{
+	struct known_sandbox *first = host->sandboxes;
+
+	return *find(&first, principal, id);
+}
+
+const struct known_sandbox *sandboxes_next(const struct host *host, uint32_t principal,
+					   const struct known_sandbox *before)
+{
+	const struct known_sandbox *known = before ? before->next : host->sandboxes;
+
+	while (known && known->principal != principal)
+		known = known->next;
+	return known;
+}
+
+const char *sandboxes_id_of(const struct host *host, uint32_t principal, const char *called)
+{
+	const struct known_sandbox *known = NULL;
+
+	while ((known = sandboxes_next(host, principal, known))) {
+		if (strcmp(known->id, called) == 0 || strcmp(known->name, called) == 0)
+			return known->id;
+	}
+	return NULL;
+}
+
+bool sandboxes_take(struct call *call, const struct json_value *value, char ret[IPC_NAME_MAX])
+{
+	if (value->size == 0) {
+		call_fail_text(call, "The argument `sandbox` is empty, but must be the id or name "
+				     "of a sandbox. list_sandboxes shows those that there are.");
+		return false;
+	}
+	if (value->size >= IPC_NAME_MAX)
+		bug("a checked name does not fit");
+	memcpy(ret, value->text, value->size);
+	ret[value->size] = '\0';
+	return true;
+}
+
+/* --- looking one up --------------------------------------------------------------------------- */
+
+static bool is_meant(const struct sandbox_search *search, const struct ipc_sandbox_info *info)
+{
+	return strcmp(info->id, search->wanted) == 0 || strcmp(info->name, search->wanted) == 0;
+}
+
+void sandbox_search_take(struct errand *errand, const struct supervisor_answer *answer)
+{
+	struct sandbox_search *search = (struct sandbox_search *)errand;
+	const struct session *session = errand->call->session;
+	struct ipc_execution_refused unknown = { .reason = REFUSAL_SANDBOX_UNKNOWN };
+
+	if (answer->kind == ANSWER_SANDBOX) {
+		sandboxes_learn(session->host, session->principal, answer->sandbox);
+		if (!is_meant(search, answer->sandbox))
+			return;
+		search->is_found = true;
+		search->info = *answer->sandbox;
+	} else if (search->is_found) {
+		search->found(search);
+	} else {
+		errand_refuse(errand, &unknown);
+	}
+}
+
+void sandbox_search_begin(struct sandbox_search *search, struct call *call,
+			  const struct errand_rules *rules)
+{
+	const struct session *session = call->session;
+	struct ipc_sandbox_list wanted = { .request = 0 };
+
+	errand_begin(&search->errand, call, rules);
+	search->is_found = false;
+	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
+		      sizeof(wanted.owner) - 1);
+	(void)errand_is_asked(
+		&search->errand,
+		requests_sandbox_list(session->host->requests, &wanted, &search->errand.asked));
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * create_sandbox. Its result is data, and complete without the text.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "mcp/errand.h"
+#include "mcp/sandbox_view.h"
+#include "mcp/sandboxes.h"
+#include "mcp/tool_sandbox.h"
+#include "memory.h"
+#include "text.h"
+
+enum create_param {
+	CREATE_PROFILE,
+	CREATE_WORKSPACE,
+	CREATE_MODE,
+	CREATE_NAME,
+	CREATE_TTL,
+	CREATE_PARAMS,
+};
+
+/* Ten years: nobody means more, and the profile's most holds anyway. */
+#define TTL_S_MAX 315360000
+
+/* In the order of enum workspace_mode, from COPY on. */
+static const char *const mode_names[] = { "copy-on-write", "read-only", "read-write", NULL };
+
+static const struct tool_param params[CREATE_PARAMS] = {
+	[CREATE_PROFILE] = { .name = "profile",
+			     .kind = PARAM_NAME,
+			     .source = NAMES_PROFILES,
+			     .bytes_max = IPC_NAME_MAX,
+			     .description = "Name of the policy that everything in it runs under; "
+					    "leave it out unless the user asked for one." },
+	[CREATE_WORKSPACE] = { .name = "workspace",
+			       .kind = PARAM_TEXT,
+			       .bytes_max = IPC_PATH_MAX - 1,
+			       .description =
+				       "Absolute path of the user's project directory, to be "
+				       "seen as /workspace. The operator says which "
+				       "directories may be; usual is the one that the "
+				       "client was started in. Left out: /workspace begins "
+				       "empty." },
+	[CREATE_MODE] = { .name = "workspace_mode",
+			  .kind = PARAM_NAME,
+			  .names = mode_names,
+			  .standard = "\"copy-on-write\"",
+			  .description = "copy-on-write: changes stay in the sandbox, where "
+					 "diff_changes shows them and apply_changes brings them "
+					 "to the project. read-only: it cannot be changed. "
+					 "read-write: changes are the project's at once, if the "
+					 "operator allows that." },
+	[CREATE_NAME] = { .name = "name",
+			  .kind = PARAM_TEXT,
+			  .bytes_max = IPC_NAME_MAX - 1,
+			  .description = "A short name to call it by, of letters, digits, '.', '_' "
+					 "and '-'. Left out: it goes by its id." },
+	[CREATE_TTL] = { .name = "ttl_s",
+			 .kind = PARAM_INTEGER,
+			 .minimum = 1,
+			 .maximum = TTL_S_MAX,
+			 .description = "Seconds after its last use at which it is removed with "
+					"its files; the profile's usual time if left out, and its "
+					"longest at most." },
+};
+
+/* --- the answer ----------------------------------------------------------------------------- */
+
+struct creation {
+	struct errand errand; /* first */
+	struct ipc_sandbox_new wanted;
+};
+
+static const char next_step[] =
+	"Pass `sandbox` to run_command and run_code to run in it; checkpoint saves and rolls back "
+	"its files; diff_changes shows what changed in /workspace; destroy_sandbox removes it.";
+
+static const char schema[] =
+	"{\"type\":\"object\",\"properties\":{" SANDBOX_SCHEMA
+	",\"next\":{\"type\":\"string\",\"description\":\"What to do with it\"}},"
+	"\"required\":[\"id\",\"profile\",\"state\",\"workspace_mode\",\"next\"],"
+	"\"additionalProperties\":false}";
+
+static void put_text(struct buffer *text, const struct ipc_sandbox_info *info)
+{
+	const uint64_t now_s = (uint64_t)clock_date_ms() / 1000;
+
+	buffer_append_text(text, "The sandbox \"");
+	text_quote(text, sandbox_handle(info), strlen(sandbox_handle(info)), QUOTE_BYTES);
+	buffer_format(text, "\" (id %s, profile %s) is there. ", info->id, info->profile);
+	sandbox_put_workspace(text, info);
+	buffer_append_text(text, ".");
+	if (info->expires_s > now_s) {
+		buffer_append_text(text, " It is removed ");
+		sandbox_put_span(text, info->expires_s - now_s);
+		buffer_append_text(text, " after its last use.");
+	}
+	buffer_append_text(text, "\n[");
+	buffer_append_text(text, next_step);
+	buffer_append_text(text, "]");
+}
+
+static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
+{
+	const struct ipc_sandbox_info *info = answer->sandbox;
+	struct call *call = errand->call;
+	struct buffer text = { 0 };
+	struct answer result;
+
+	sandboxes_learn(call->session->host, call->session->principal, info);
+	put_text(&text, info);
+	call = errand_release(errand);
+	call_open_result(call, &result);
+	call_put_text(&result, &text, false);
+	json_open_object(&result.writer, "structuredContent");
+	sandbox_put(&result.writer, info);
+	json_put_text(&result.writer, "next", next_step);
+	json_close_object(&result.writer);
+	call_close_result(call, &result);
+	buffer_done(&text);
+}
+
+static void free_creation(struct errand *errand)
+{
+	free(errand);
+}
+
+static const struct errand_rules rules = { .answered = on_answer, .free = free_creation };
+
+/* --- the request ---------------------------------------------------------------------------- */
+
+static const char *check_name(const char *name)
+{
+	if (!name[0])
+		return "The argument `name` is empty. Leave it out for a sandbox without a name.";
+	if (sandboxes_is_id(name))
+		return "The argument `name` has the form of an id, which no name may have. Choose "
+		       "another.";
+	if (name[0] == '.' || name[0] == '-' || name[strspn(name, SANDBOX_NAME_BYTES)])
+		return "The argument `name` must be of letters, digits, '.', '_' and '-', and "
+		       "begin with a letter, a digit or '_'. Choose another.";
+	return NULL;
+}
+
+static const char *check_workspace(const char *workspace, bool is_given, bool has_mode)
+{
+	if (is_given && workspace[0] != '/')
+		return "The argument `workspace` must be an absolute path of a directory on the "
+		       "user's machine. Leave it out to begin with an empty /workspace.";
+	if (!is_given && has_mode)
+		return "The argument `workspace_mode` is about a `workspace`, and none was given. "
+		       "Name the directory, or leave both out to begin with an empty /workspace.";
+	return NULL;
+}
+
+static void copy_text(const struct json_value *value, char *room, size_t size)
+{
+	if (value && value->size >= size)
+		bug("a checked string does not fit");
+	if (value)
+		memcpy(room, value->text, value->size);
+}
+
+static uint32_t mode_of(struct json_value *value)
+{
+	uint32_t index = 0;
+
+	while (value && !json_equals(value, mode_names[index]))
+		index++;
+	return WORKSPACE_COPY + index;
+}
+
+static const char *fill(struct json_value *const *values, struct ipc_sandbox_new *ret)
+{
+	const char *problem = NULL;
+
+	copy_text(values[CREATE_PROFILE], ret->profile, sizeof(ret->profile));
+	copy_text(values[CREATE_WORKSPACE], ret->workspace, sizeof(ret->workspace));
+	copy_text(values[CREATE_NAME], ret->name, sizeof(ret->name));
+	ret->ttl_s = (uint32_t)tool_integer(values[CREATE_TTL], 0);
+	if (values[CREATE_WORKSPACE])
+		ret->workspace_mode = mode_of(values[CREATE_MODE]);
+	if (values[CREATE_NAME])
+		problem = check_name(ret->name);
+	return problem ? problem
+		       : check_workspace(ret->workspace, values[CREATE_WORKSPACE] != NULL,
+					 values[CREATE_MODE] != NULL);
+}
+
+static void create_sandbox(struct call *call, const struct json_document *document,
+			   struct json_value *const *values)
+{
+	const struct session *session = call->session;
+	struct creation *creation = memory_get_zeroed(1, sizeof(*creation));
+	struct ipc_sandbox_new *wanted = &creation->wanted;
+	const char *problem = fill(values, wanted);
+
+	(void)document;
+	if (problem) {
+		free(creation);
+		call_fail_text(call, problem);
+		return;
+	}
+	(void)strncpy(wanted->owner, sandboxes_owner(session->host, session->principal),
+		      sizeof(wanted->owner) - 1);
+	creation->errand.subjects =
+		(struct refusal_subjects){ .profile = wanted->profile, .name = wanted->name };
+	errand_begin(&creation->errand, call, &rules);
+	(void)errand_is_asked(
+		&creation->errand,
+		requests_sandbox_new(session->host->requests, wanted, &creation->errand.asked));
+}
+
+const struct tool tool_create_sandbox = {
+	.name = "create_sandbox",
+	.title = "Create a sandbox that lasts",
+	.description =
+		"Create a sandbox that keeps its files between runs, for work of several steps: "
+		"editing a project, installing packages, building and testing. run_command and "
+		"run_code run in it when they are given its id or name as `sandbox`. With "
+		"`workspace` its /workspace is the user's project, copy-on-write: nothing on the "
+		"host changes until apply_changes or the user brings changes over. /workspace and "
+		"/home/agent last; /tmp and processes do not last beyond an idle while. It is "
+		"removed when it has not been used for its time, which the result says; each use "
+		"extends it.",
+	.params = params,
+	.param_count = CREATE_PARAMS,
+	.output_schema = schema,
+	.handler = create_sandbox,
+};

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * destroy_sandbox: end what runs in a sandbox that lasts, and remove its files.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcp/errand.h"
+#include "mcp/resource_diff.h"
+#include "mcp/sandboxes.h"
+#include "mcp/tool_sandbox.h"
+#include "memory.h"
+#include "text.h"
+
+static const struct tool_param params[] = { SANDBOX_PARAM(true, SANDBOX_TEXT) };
+
+struct destruction {
+	struct errand errand; /* first */
+	struct ipc_sandbox_end wanted;
+};
+
+/* The table's own id goes with it. */
+static void forget(const struct session *session, const char *called)
+{
+	const char *id = sandboxes_id_of(session->host, session->principal, called);
+	char copy[IPC_ID_MAX];
+
+	if (!id)
+		return;
+	memcpy(copy, id, sizeof(copy));
+	resource_diff_changed(session->host, copy);
+	sandboxes_forget(session->host, session->principal, copy);
+}
+
+static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
+{
+	const struct destruction *destruction = (struct destruction *)errand;
+	const char *called = destruction->wanted.sandbox;
+	struct buffer text = { 0 };
+
+	(void)answer;
+	forget(errand->call->session, called);
+	buffer_append_text(&text, "The sandbox \"");
+	text_quote(&text, called, strlen(called), QUOTE_BYTES);
+	buffer_append_text(&text, "\" is gone, with its files, its checkpoints and everything that "
+				  "ran in it. Forks of it are not touched.");
+	errand_answer(errand, &text, false);
+	buffer_done(&text);
+}
+
+static void free_destruction(struct errand *errand)
+{
+	free(errand);
+}
+
+static const struct errand_rules rules = { .answered = on_answer, .free = free_destruction };
+
+static void destroy_sandbox(struct call *call, const struct json_document *document,
+			    struct json_value *const *values)
+{
+	const struct session *session = call->session;
+	struct destruction *destruction;
+	struct ipc_sandbox_end wanted = { .how = SANDBOX_END_DESTROY };
+
+	(void)document;
+	if (!sandboxes_take(call, values[0], wanted.sandbox))
+		return;
+	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
+		      sizeof(wanted.owner) - 1);
+	destruction = memory_get_zeroed(1, sizeof(*destruction));
+	destruction->wanted = wanted;
+	destruction->errand.subjects.sandbox = destruction->wanted.sandbox;
+	errand_begin(&destruction->errand, call, &rules);
+	(void)errand_is_asked(&destruction->errand,
+			      requests_sandbox_end(session->host->requests, &destruction->wanted,
+						   &destruction->errand.asked));
+}
+
+const struct tool tool_destroy_sandbox = {
+	.name = "destroy_sandbox",
+	.title = "Destroy a sandbox that lasts",
+	.description =
+		"Remove a sandbox that create_sandbox or a fork made: what runs in it is ended, "
+		"and its files and checkpoints are deleted. What was changed in it and not applied "
+		"is lost, so look with diff_changes first if that may be wanted. Nothing on the "
+		"host changes. Sandboxes that nobody uses are removed by themselves after their "
+		"time; the operator limits how many there are.",
+	.params = params,
+	.param_count = 1,
+	.is_destructive = true,
+	.handler = destroy_sandbox,
+};

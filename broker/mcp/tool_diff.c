@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * diff_changes: what a sandbox's /workspace has that the project, or a checkpoint, has not.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_copy.h"
+#include "mcp/change_page.h"
+#include "mcp/changes_job.h"
+#include "mcp/checkpoints.h"
+#include "mcp/sandboxes.h"
+#include "mcp/tool_sandbox.h"
+#include "memory.h"
+#include "text.h"
+
+enum diff_param {
+	DIFF_SANDBOX,
+	DIFF_PATHS,
+	DIFF_SINCE,
+	DIFF_TEXT,
+	DIFF_OFFSET,
+	DIFF_LIMIT,
+	DIFF_PARAMS,
+};
+
+#define LIMIT_DEFAULT 100
+#define LIMIT_MAX 1000
+#define OFFSET_MAX 1000000000
+
+static const struct tool_param params[DIFF_PARAMS] = {
+	[DIFF_SANDBOX] = SANDBOX_PARAM(true, SANDBOX_TEXT),
+	[DIFF_PATHS] = { .name = "paths",
+			 .kind = PARAM_LIST,
+			 .bytes_max = CHANGES_PATHS_MAX,
+			 .description = "Files and directories to look at, relative to the "
+					"workspace; all of it if left out." },
+	[DIFF_SINCE] = { .name = "since",
+			 .kind = PARAM_TEXT,
+			 .bytes_max = IPC_NAME_MAX - 1,
+			 .description =
+				 "Number or name of a checkpoint to compare with; the user's "
+				 "project if left out." },
+	[DIFF_TEXT] = { .name = "text",
+			.kind = PARAM_BOOLEAN,
+			.standard = "true",
+			.description = "With unified diffs. false lists the names only, many more "
+				       "at once." },
+	[DIFF_OFFSET] = { .name = "offset",
+			  .kind = PARAM_INTEGER,
+			  .maximum = OFFSET_MAX,
+			  .standard = "0",
+			  .description = "How many changes to leave out at the beginning: what the "
+					 "last line of a result says, to see more." },
+	[DIFF_LIMIT] = { .name = "limit",
+			 .kind = PARAM_INTEGER,
+			 .minimum = 1,
+			 .maximum = LIMIT_MAX,
+			 .standard = TEXT_OF(LIMIT_DEFAULT),
+			 .description = "Most changes in one result; its size is limited too." },
+};
+
+struct diffing {
+	struct errand errand; /* first */
+	struct changes_job job;
+	struct ipc_changes_start wanted;
+	struct change_page page;
+	char since[IPC_NAME_MAX];  /* the checkpoint, as the client said it */
+	bool has_number;           /* of the checkpoint, or it needs none */
+	struct buffer checkpoints; /* those that there are, while one is looked for */
+	struct json_tree paths;
+};
+
+/* --- the answer ----------------------------------------------------------------------------- */
+
+static void put_compared(const struct diffing *work, struct buffer *text)
+{
+	if (work->since[0]) {
+		buffer_append_text(text, "checkpoint ");
+		text_quote(text, work->since, strlen(work->since), QUOTE_BYTES);
+	} else {
+		buffer_append_text(text, "the project on the host");
+	}
+}
+
+/* What is shown of how many, and how to go on. */
+static void put_last_line(const struct diffing *work, struct buffer *text)
+{
+	const uint64_t first = work->wanted.skip;
+	const uint64_t end = first + work->page.count;
+	const uint64_t total = work->job.done.total;
+	const struct session *session = work->errand.call->session;
+	const char *id = sandboxes_id_of(session->host, session->principal, work->wanted.sandbox);
+
+	buffer_append_text(text, "[");
+	if (total == 0)
+		buffer_append_text(text, work->paths.bytes ? "nothing there differs from "
+							   : "nothing differs from ");
+	else if (work->page.count == 0)
+		buffer_format(text, "there are only %" PRIu64 " changes against ", total);
+	else if (first == 0 && end >= total)
+		buffer_format(text, "%" PRIu64 " change%s against ", total, total == 1 ? "" : "s");
+	else
+		buffer_format(text, "changes %" PRIu64 " to %" PRIu64 " of %" PRIu64 " against ",
+			      first + 1, end, total);
+	put_compared(work, text);
+	if (end < total && work->page.count > 0)
+		buffer_format(text, " · more: offset=%" PRIu64, end);
+	if (end < total && work->page.count > 0 && (work->wanted.flags & CHANGES_TEXT) != 0)
+		buffer_append_text(text, " · text=false lists more at once");
+	if (work->page.is_cut && id)
+		buffer_format(text, " · the resource sandbox://%s/diff shows more of a diff", id);
+	buffer_append_text(text, "]");
+}
+
+static void on_ended(void *context)
+{
+	struct diffing *work = context;
+	const bool is_error = work->job.done.error != 0 || work->job.is_broken;
+	struct buffer text = { 0 };
+
+	change_page_put(&work->page, &text);
+	changes_job_put_problem(&work->job, &text);
+	if (!is_error)
+		put_last_line(work, &text);
+	errand_answer(&work->errand, &text, is_error);
+	buffer_done(&text);
+}
+
+static void on_found(void *context, const struct change *change)
+{
+	struct diffing *work = context;
+
+	change_page_add(&work->page, change);
+}
+
+static const struct changes_rules changes_rules = { .found = on_found, .ended = on_ended };
+
+/* --- the request ---------------------------------------------------------------------------- */
+
+static void start_diff(struct diffing *work)
+{
+	work->has_number = true;
+	changes_job_start(&work->job, &work->wanted, &work->paths.document,
+			  json_top(&work->paths.document));
+}
+
+static void note_checkpoint(struct diffing *work, const struct ipc_checkpoint_info *info)
+{
+	if (strcmp(info->name, work->since) == 0)
+		work->wanted.number = info->number;
+	buffer_format(&work->checkpoints, "%s%" PRIu32, work->checkpoints.size ? ", " : "",
+		      info->number);
+	if (info->name[0])
+		buffer_format(&work->checkpoints, " %s", info->name);
+}
+
+/* In the words of the supervisor, who goes by numbers. */
+static void fail_unknown(struct diffing *work)
+{
+	struct ipc_execution_refused refused = { .reason = REFUSAL_CHECKPOINT_UNKNOWN };
+	const size_t room = sizeof(refused.detail) - 1;
+	const size_t size = work->checkpoints.size;
+
+	if (size > 0)
+		memcpy(refused.detail, work->checkpoints.bytes, size < room ? size : room);
+	errand_refuse(&work->errand, &refused);
+}
+
+/* A checkpoint's name is looked up first. */
+static void take_checkpoint(struct diffing *work, const struct supervisor_answer *answer)
+{
+	if (answer->kind == ANSWER_CHECKPOINT)
+		note_checkpoint(work, answer->checkpoint);
+	else if (work->wanted.number > 0)
+		start_diff(work);
+	else
+		fail_unknown(work);
+}
+
+static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
+{
+	struct diffing *work = (struct diffing *)errand;
+
+	if (work->has_number)
+		changes_job_take(&work->job, answer);
+	else
+		take_checkpoint(work, answer);
+}
+
+static void free_diffing(struct errand *errand)
+{
+	struct diffing *work = (struct diffing *)errand;
+
+	changes_job_stop(&work->job);
+	change_page_done(&work->page);
+	buffer_done(&work->checkpoints);
+	json_tree_done(&work->paths);
+	free(work);
+}
+
+static const struct errand_rules rules = { .answered = on_answer, .free = free_diffing };
+
+static void ask_checkpoints(struct diffing *work)
+{
+	struct ipc_checkpoint_do wanted = { .operation = CHECKPOINT_LIST };
+	struct errand *errand = &work->errand;
+
+	memcpy(wanted.sandbox, work->wanted.sandbox, sizeof(wanted.sandbox));
+	memcpy(wanted.owner, work->wanted.owner, sizeof(wanted.owner));
+	(void)errand_is_asked(errand, requests_checkpoint_do(errand->call->session->host->requests,
+							     &wanted, &errand->asked));
+}
+
+static void start(struct call *call, const struct ipc_changes_start *wanted, const char *since,
+		  const struct json_document *document, const struct json_value *paths)
+{
+	struct diffing *work = memory_get_zeroed(1, sizeof(*work));
+
+	work->wanted = *wanted;
+	work->page.room = RESULT_TEXT_BYTES;
+	(void)strncpy(work->since, since, sizeof(work->since) - 1);
+	if (paths)
+		json_tree_copy(&work->paths, document, paths);
+	work->job.rules = &changes_rules;
+	work->job.errand = &work->errand;
+	work->job.work = work;
+	work->errand.subjects = (struct refusal_subjects){ .sandbox = work->wanted.sandbox,
+							   .checkpoint = work->since };
+	errand_begin(&work->errand, call, &rules);
+	if (since[0] && wanted->number == 0)
+		ask_checkpoints(work);
+	else
+		start_diff(work);
+}
+
+static void diff_changes(struct call *call, const struct json_document *document,
+			 struct json_value *const *values)
+{
+	const struct session *session = call->session;
+	const char *problem = changes_check_paths(document, values[DIFF_PATHS]);
+	const bool has_text = !values[DIFF_TEXT] || tool_boolean(values[DIFF_TEXT]);
+	struct ipc_changes_start wanted = { .operation = CHANGES_DIFF };
+	char since[IPC_NAME_MAX] = "";
+
+	if (problem) {
+		call_fail_text(call, problem);
+		return;
+	}
+	if (!sandboxes_take(call, values[DIFF_SANDBOX], wanted.sandbox) ||
+	    !checkpoints_take(call, values[DIFF_SINCE], &wanted.number, since))
+		return;
+	if (values[DIFF_SINCE]) {
+		memcpy(since, values[DIFF_SINCE]->text, values[DIFF_SINCE]->size);
+		since[values[DIFF_SINCE]->size] = '\0';
+	}
+	wanted.flags =
+		(has_text ? CHANGES_TEXT : 0) | (values[DIFF_SINCE] ? CHANGES_FROM_CHECKPOINT : 0);
+	wanted.skip = (uint64_t)tool_integer(values[DIFF_OFFSET], 0);
+	wanted.most = (uint64_t)tool_integer(values[DIFF_LIMIT], LIMIT_DEFAULT);
+	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
+		      sizeof(wanted.owner) - 1);
+	start(call, &wanted, since, document, values[DIFF_PATHS]);
+}
+
+const struct tool tool_diff_changes = {
+	.name = "diff_changes",
+	.title = "Show what changed in a sandbox",
+	.description =
+		"Show what the /workspace of a sandbox that lasts has that the user's project on "
+		"the host has not: a list of added (A), modified (M), deleted (D) and renamed (R) "
+		"files, then unified diffs of the text files. Use it to review your work before "
+		"apply_changes, and `since` to see what changed after a checkpoint. Nothing is "
+		"changed by looking. What does not fit is left for the next call: the last line "
+		"says with which offset.",
+	.params = params,
+	.param_count = DIFF_PARAMS,
+	.is_read_only = true,
+	.is_idempotent = true,
+	.handler = diff_changes,
+};

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tools for sandboxes that last, and for what is changed in them.
+ */
+#ifndef BROKER_MCP_TOOL_SANDBOX_H
+#define BROKER_MCP_TOOL_SANDBOX_H
+
+#include "mcp/tools.h"
+
+extern const struct tool tool_create_sandbox;
+extern const struct tool tool_destroy_sandbox;
+extern const struct tool tool_checkpoint;
+extern const struct tool tool_diff_changes;
+
+#endif
