@@ -70,6 +70,9 @@ void call_await(struct call *call);
 /* The user's form, if it was filled in and sent; NULL: declined, dismissed or an error. */
 struct json_value *ask_accepted(const struct ask_input *input);
 
+/* Did the user agree? A form that asks for nothing may come back without its content. */
+bool ask_agreed(const struct ask_input *input);
+
 /* Keep up to ASK_KEPT_MAX bytes until the call is run again, and have them then (empty: none). */
 void call_keep(struct call *call, const void *bytes, size_t size);
 const struct buffer *call_kept(const struct call *call);

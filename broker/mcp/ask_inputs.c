@@ -175,12 +175,17 @@ const char *ask_take_inputs(struct call *call, const struct json_document *docum
 	return NULL;
 }
 
+bool ask_agreed(const struct ask_input *input)
+{
+	return input->value &&
+	       json_equals(json_member(input->document, input->value, "action"), "accept");
+}
+
 struct json_value *ask_accepted(const struct ask_input *input)
 {
 	struct json_value *content;
 
-	if (!input->value ||
-	    !json_equals(json_member(input->document, input->value, "action"), "accept"))
+	if (!ask_agreed(input))
 		return NULL;
 	content = json_member(input->document, input->value, "content");
 	return json_is(content, JSON_OBJECT) ? content : NULL;

@@ -23,6 +23,7 @@ static const struct tool *const tools[] = {
 	&tool_destroy_sandbox,
 	&tool_checkpoint,
 	&tool_diff_changes,
+	&tool_apply_changes,
 	&tool_explain_policy,
 	NULL,
 };

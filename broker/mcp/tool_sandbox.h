@@ -11,5 +11,6 @@ extern const struct tool tool_create_sandbox;
 extern const struct tool tool_destroy_sandbox;
 extern const struct tool tool_checkpoint;
 extern const struct tool tool_diff_changes;
+extern const struct tool tool_apply_changes;
 
 #endif

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * apply_changes: bring what changed in a sandbox to the project on the host, as far as the policy
+ * and the user let an agent do that.
+ *
+ * What is done is always previewed first. Where the user has to agree, the question lists what the
+ * preview found, and the answer holds for that and nothing else: when the call goes on, it is
+ * previewed again, and applied only if the two are the same.
+ */
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcp/apply_texts.h"
+#include "mcp/ask.h"
+#include "mcp/changes_job.h"
+#include "mcp/resource_diff.h"
+#include "mcp/tool_sandbox.h"
+#include "memory.h"
+
+enum apply_param {
+	APPLY_SANDBOX,
+	APPLY_PATHS,
+	APPLY_PREVIEW,
+	APPLY_CONFLICT,
+	APPLY_PARAMS,
+};
+
+/* In the order of enum changes_conflict. */
+static const char *const conflict_names[] = { "refuse", "ours", "theirs", NULL };
+
+static const struct tool_param params[APPLY_PARAMS] = {
+	[APPLY_SANDBOX] = SANDBOX_PARAM(true, SANDBOX_TEXT),
+	[APPLY_PATHS] = { .name = "paths",
+			  .kind = PARAM_LIST,
+			  .bytes_max = CHANGES_PATHS_MAX,
+			  .description =
+				  "Files and directories to apply, relative to the workspace; "
+				  "all changes if left out." },
+	[APPLY_PREVIEW] = { .name = "preview",
+			    .kind = PARAM_BOOLEAN,
+			    .standard = "false",
+			    .description =
+				    "Say what would be done, with conflicts, and do nothing." },
+	[APPLY_CONFLICT] = { .name = "conflict",
+			     .kind = PARAM_NAME,
+			     .names = conflict_names,
+			     .standard = "\"refuse\"",
+			     .description =
+				     "For files that also changed on the host meanwhile. "
+				     "refuse: apply nothing. ours: the sandbox's replaces the "
+				     "host's. theirs: the host's stays, and the rest is "
+				     "applied." },
+};
+
+enum apply_phase {
+	PHASE_SEARCH,
+	PHASE_PREVIEW,
+	PHASE_APPLY,
+};
+
+struct applying {
+	struct sandbox_search search; /* first */
+	enum apply_phase phase;
+	struct changes_job job;
+	struct ipc_changes_start wanted;
+	struct json_tree paths;
+	bool is_preview; /* and nothing else */
+	enum plan_apply policy;
+	struct apply_view view;
+	crypto_hash_sha256_state state;
+};
+
+_Static_assert(APPLY_HASH_BYTES == crypto_hash_sha256_BYTES, "the hash is SHA-256");
+
+static void free_applying(struct errand *errand)
+{
+	struct applying *work = (struct applying *)errand;
+
+	changes_job_stop(&work->job);
+	apply_view_done(&work->view);
+	json_tree_done(&work->paths);
+	free(work);
+}
+
+/* --- what is found -------------------------------------------------------------------------- */
+
+static void hash_number(struct applying *work, uint64_t number)
+{
+	(void)crypto_hash_sha256_update(&work->state, (const unsigned char *)&number,
+					sizeof(number));
+}
+
+/* Each text with its length before it: no two lists of changes are hashed alike. */
+static void hash_text(struct applying *work, const uint8_t *text, size_t size)
+{
+	hash_number(work, size);
+	(void)crypto_hash_sha256_update(&work->state, text, size);
+}
+
+static void on_change(void *context, const struct change *change)
+{
+	struct applying *work = context;
+	const struct change_record *is = &change->is;
+
+	apply_view_add(&work->view, change);
+	hash_number(work, is->kind);
+	hash_number(work, is->flags);
+	hash_number(work, is->old_mode);
+	hash_number(work, is->new_mode);
+	hash_number(work, is->old_size);
+	hash_number(work, is->new_size);
+	hash_text(work, change->path, is->path_size);
+	hash_text(work, change->old_path, is->old_path_size);
+	hash_text(work, change->link, is->link_size);
+	hash_text(work, change->patch, is->patch_size);
+}
+
+static void start_job(struct applying *work, uint32_t operation)
+{
+	const char *id = work->search.info.id;
+
+	apply_view_start(&work->view, work->is_preview || operation == CHANGES_APPLY);
+	(void)crypto_hash_sha256_init(&work->state);
+	hash_text(work, (const uint8_t *)id, strlen(id));
+	work->phase = operation == CHANGES_APPLY ? PHASE_APPLY : PHASE_PREVIEW;
+	work->wanted.operation = operation;
+	if (operation == CHANGES_PREVIEW) /* what the user's word is bound to */
+		work->wanted.flags = CHANGES_TEXT;
+	else
+		work->wanted.flags &= ~(uint32_t)CHANGES_TEXT;
+	changes_job_start(&work->job, &work->wanted, &work->paths.document,
+			  json_top(&work->paths.document));
+}
+
+/* --- the user's word ------------------------------------------------------------------------ */
+
+static struct call *call_of(const struct applying *work)
+{
+	return work->search.errand.call;
+}
+
+/* May the held ones be asked for? Only if each of them is shown. */
+static bool offers_held(const struct applying *work)
+{
+	return work->view.page.held > 0 && work->view.held_shown == work->view.page.held;
+}
+
+static bool needs_word(const struct applying *work)
+{
+	return work->policy != PLAN_APPLY_AGENT || offers_held(work);
+}
+
+static const struct ask_input *ask_user(struct applying *work)
+{
+	struct buffer question = { 0 };
+	const struct ask_input *input;
+
+	apply_put_question(&work->view, &work->search.info, work->wanted.conflict,
+			   work->policy == PLAN_APPLY_AGENT, offers_held(work), &question);
+	input = call_ask(call_of(work), "apply", ASK_ELICITATION, &question);
+	buffer_done(&question);
+	return input;
+}
+
+static bool is_same(const struct applying *work, const uint8_t hash[APPLY_HASH_BYTES])
+{
+	const struct buffer *kept = call_kept(call_of(work));
+
+	return kept->size == APPLY_HASH_BYTES &&
+	       sodium_memcmp(kept->bytes, hash, APPLY_HASH_BYTES) == 0;
+}
+
+static bool wants_held(const struct ask_input *input)
+{
+	struct json_value *content = ask_accepted(input);
+
+	return content && json_is(json_member(input->document, content, APPLY_HELD_KEY), JSON_TRUE);
+}
+
+static void fail(struct applying *work, const char *problem)
+{
+	struct buffer text = { 0 };
+
+	apply_put_failure(&text, problem, &work->search.info);
+	errand_answer(&work->search.errand, &text, true);
+	buffer_done(&text);
+}
+
+/* With AGENT, all but the held ones go without a word. */
+static void take_answer(struct applying *work, const struct ask_input *input, bool is_same_list)
+{
+	const bool is_agreed = ask_agreed(input);
+
+	if (!input->value && work->policy != PLAN_APPLY_AGENT)
+		fail(work, "The client could not ask its user.");
+	else if (!is_agreed && work->policy != PLAN_APPLY_AGENT)
+		fail(work, "The user did not agree.");
+	else if (!is_same_list)
+		fail(work, "The changes are not those any more that the user was asked about. "
+			   "Call again, and let nothing run in the sandbox meanwhile.");
+	else {
+		if (is_agreed && offers_held(work) && wants_held(input))
+			work->wanted.flags |= CHANGES_HELD_TOO;
+		start_job(work, CHANGES_APPLY);
+	}
+}
+
+static void ask_or_apply(struct applying *work)
+{
+	const struct ask_input *input;
+	uint8_t hash[APPLY_HASH_BYTES];
+	struct call *call = call_of(work);
+
+	(void)crypto_hash_sha256_final(&work->state, hash);
+	if (!needs_word(work) || !call_can_ask(call, ASK_ELICITATION)) {
+		start_job(work, CHANGES_APPLY); /* without a word only what needs none */
+		return;
+	}
+	input = ask_user(work);
+	if (input) {
+		take_answer(work, input, is_same(work, hash));
+		return;
+	}
+	call_keep(call, hash, sizeof(hash));
+	call_await(errand_release(&work->search.errand));
+}
+
+/* --- the steps ------------------------------------------------------------------------------ */
+
+static void answer(struct applying *work,
+		   void (*put)(const struct apply_view *view, const struct ipc_sandbox_info *info,
+			       const struct ipc_changes_done *done, struct buffer *text),
+		   bool is_error)
+{
+	struct buffer text = { 0 };
+
+	put(&work->view, &work->search.info, &work->job.done, &text);
+	errand_answer(&work->search.errand, &text, is_error);
+	buffer_done(&text);
+}
+
+static void on_previewed(struct applying *work)
+{
+	const struct change_page *page = &work->view.page;
+
+	if (work->is_preview)
+		answer(work, apply_put_preview, false);
+	else if (work->view.total == 0)
+		answer(work, apply_put_nothing, false);
+	else if (page->conflicts > 0 && work->wanted.conflict == CONFLICT_REFUSE)
+		answer(work, apply_put_conflicts, true);
+	else
+		ask_or_apply(work);
+}
+
+static void on_ended(void *context)
+{
+	struct applying *work = context;
+	struct session *session = call_of(work)->session;
+	struct buffer problem = { 0 };
+
+	if (work->phase == PHASE_APPLY)
+		resource_diff_changed(session->host, work->search.info.id);
+	if (work->job.done.error != 0 || (work->job.is_broken && work->phase != PHASE_APPLY)) {
+		changes_job_put_problem(&work->job, &problem);
+		buffer_append(&problem, "", 1);
+		fail(work, problem.bytes);
+		buffer_done(&problem);
+	} else if (work->phase == PHASE_APPLY) {
+		answer(work, apply_put_applied, work->job.done.applied == 0);
+	} else {
+		on_previewed(work);
+	}
+}
+
+static const struct changes_rules changes_rules = { .found = on_change, .ended = on_ended };
+
+/* Of a profile that is not there any more, nobody said that agents may. */
+static enum plan_apply policy_of(const struct host *host, const char *name)
+{
+	const struct plan *plan = &host->plan;
+	const int index = plan->bytes ? plan_profile_find(plan, name) : -1;
+	const uint32_t apply = index < 0 ? (uint32_t)PLAN_APPLY_PERSON
+					 : plan_profile(plan, (uint32_t)index)->apply;
+
+	return apply < PLAN_APPLY_COUNT ? (enum plan_apply)apply : PLAN_APPLY_PERSON;
+}
+
+/* What stands against it before anything is looked at; NULL: nothing. */
+static const char *check(const struct applying *work)
+{
+	const struct ipc_sandbox_info *info = &work->search.info;
+
+	if (info->workspace_mode == WORKSPACE_WRITE)
+		return "The sandbox works on the project itself: its changes are there already.";
+	if (info->workspace_mode != WORKSPACE_COPY)
+		return "The sandbox has no changes of a project: its /workspace is none of the "
+		       "host's, copy-on-write.";
+	if (work->is_preview)
+		return NULL;
+	if (work->policy == PLAN_APPLY_PERSON)
+		return "The policy leaves it to a person to bring changes to the host.";
+	if (work->policy == PLAN_APPLY_ASK && !call_can_ask(call_of(work), ASK_ELICITATION))
+		return "The policy has the user asked each time, and this client cannot ask "
+		       "(it does not support elicitation).";
+	if (info->executions > 0)
+		return "Something runs in the sandbox and could change what is applied. Wait for "
+		       "its end with read_output, or end it with kill_execution, and call again.";
+	return NULL;
+}
+
+static void on_found(struct sandbox_search *search)
+{
+	struct applying *work = (struct applying *)search;
+	const struct session *session = search->errand.call->session;
+	const char *problem;
+
+	work->policy = policy_of(session->host, search->info.profile);
+	problem = check(work);
+	if (problem) {
+		fail(work, problem);
+		return;
+	}
+	memcpy(work->wanted.sandbox, search->info.id, sizeof(search->info.id));
+	(void)strncpy(work->wanted.owner, sandboxes_owner(session->host, session->principal),
+		      sizeof(work->wanted.owner) - 1);
+	start_job(work, CHANGES_PREVIEW);
+}
+
+static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
+{
+	struct applying *work = (struct applying *)errand;
+
+	if (work->phase == PHASE_SEARCH)
+		sandbox_search_take(errand, answer);
+	else
+		changes_job_take(&work->job, answer);
+}
+
+/* The supervisor's policy is the one that counts. */
+static bool on_refused(struct errand *errand, const struct ipc_execution_refused *refused)
+{
+	if (refused->reason != REFUSAL_APPLY)
+		return false;
+	fail((struct applying *)errand,
+	     "The policy leaves it to a person to bring changes to the host.");
+	return true;
+}
+
+static const struct errand_rules rules = { .answered = on_answer,
+					   .refused = on_refused,
+					   .free = free_applying };
+
+static uint32_t conflict_of(struct json_value *value)
+{
+	uint32_t index = 0;
+
+	while (value && !json_equals(value, conflict_names[index]))
+		index++;
+	return CONFLICT_REFUSE + index;
+}
+
+static void apply_changes(struct call *call, const struct json_document *document,
+			  struct json_value *const *values)
+{
+	const char *problem = changes_check_paths(document, values[APPLY_PATHS]);
+	char wanted[IPC_NAME_MAX];
+	struct applying *work;
+
+	if (problem) {
+		call_fail_text(call, problem);
+		return;
+	}
+	if (!sandboxes_take(call, values[APPLY_SANDBOX], wanted))
+		return;
+	work = memory_get_zeroed(1, sizeof(*work));
+	if (values[APPLY_PATHS])
+		json_tree_copy(&work->paths, document, values[APPLY_PATHS]);
+	work->is_preview = tool_boolean(values[APPLY_PREVIEW]);
+	work->wanted.conflict = conflict_of(values[APPLY_CONFLICT]);
+	work->job.rules = &changes_rules;
+	work->job.errand = &work->search.errand;
+	work->job.work = work;
+	memcpy(work->search.wanted, wanted, sizeof(wanted));
+	work->search.found = on_found;
+	work->search.errand.subjects.sandbox = work->search.wanted;
+	sandbox_search_begin(&work->search, call, &rules);
+}
+
+const struct tool tool_apply_changes = {
+	.name = "apply_changes",
+	.title = "Apply a sandbox's changes to the project",
+	.description =
+		"Bring what changed in the /workspace of a sandbox to the user's project on the "
+		"host: all of it or chosen paths. Look with diff_changes first, and with `preview` "
+		"for conflicts. The operator's policy says whether the user is asked, or has to do "
+		"it themselves with `msp apply`; the result then says so. Files that the host may "
+		"execute by itself, such as git hooks, editor and CI configuration or shell "
+		"start-up files, are held back until the user agrees to them. Nothing is applied "
+		"half: each file is the old or the new one, and `msp undo` takes an apply back.",
+	.params = params,
+	.param_count = APPLY_PARAMS,
+	.is_destructive = true,
+	.may_ask = true,
+	.handler = apply_changes,
+};
