@@ -78,6 +78,10 @@ Test(http_tokens, rows_name_principals)
 	cr_assert_eq(find("four"), 0);
 	cr_assert_eq(find(""), 0);
 	cr_assert(tokens.are_needed);
+	cr_assert_str_eq(tokens_name(&tokens, 1), "alice");
+	cr_assert_str_eq(tokens_name(&tokens, 2), "bob");
+	cr_assert_null(tokens_name(&tokens, 0));
+	cr_assert_null(tokens_name(&tokens, 3));
 }
 
 Test(http_tokens, an_empty_file_admits_nobody)

@@ -107,10 +107,26 @@ Test(mcp_tools, the_list)
 	(void)rig_ask(&rig, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		expect_part(rig.line, parts[i]);
-	/* what is a text for a model has no schema: two of the tools answer with data */
+	/* what is a text for a model has no schema: three of the tools answer with data */
 	for (at = rig.line; (at = strstr(at, "outputSchema")); at++)
 		schemas++;
-	cr_assert_eq(schemas, 2);
+	cr_assert_eq(schemas, 3);
+}
+
+/* Where a sandbox may write to the host's own directory, so may what runs in it. */
+Test(mcp_tools, annotations_follow_the_policy)
+{
+	static const char list[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}";
+	const char *hint;
+
+	for (int i = 0; i < 2; i++) {
+		hint = strstr(strstr(rig_ask(&rig, list), "{\"name\":\"run_command\""),
+			      "\"destructiveHint\":");
+		cr_assert_eq(strncmp(hint + 18, i == 0 ? "false" : "true", 4), 0);
+		rig.workspace_mode = WORKSPACE_WRITE;
+		rig.profile_name = "default";
+		rig_change_policy(&rig);
+	}
 }
 
 Test(mcp_tools, malformed_calls)

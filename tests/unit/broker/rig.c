@@ -38,6 +38,9 @@ static int make_plan(const struct rig *rig)
 	if (rig->profile_name) /* shorter than the one that is there */
 		memcpy(blob.text + (blob.profile.name - offsetof(struct blob, text)),
 		       rig->profile_name, strlen(rig->profile_name) + 1);
+	blob.profile.apply = rig->apply;
+	if (rig->workspace_mode)
+		blob.profile.workspace_mode = rig->workspace_mode;
 	plan = fd_sealed_from_bytes("plan", &blob, sizeof(blob));
 	cr_assert_geq(plan, 0);
 	return plan;

@@ -35,6 +35,8 @@ struct rig {
 	size_t pending_size;
 	uint64_t log_bytes;       /* that the profile keeps; 0: RIG_LOG_BYTES */
 	const char *profile_name; /* of the plan in the welcome; NULL: "default" */
+	uint32_t apply;           /* enum plan_apply of that profile */
+	uint32_t workspace_mode;  /* enum workspace_mode of it; 0: as it is in the blob */
 };
 
 /* The workload's ends of an execution that the test plays. */

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sandboxes that last: making, listing and removing them, and runs in them.
+ */
+#include "mcp/sandboxes.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/names.h"
+#include "lasting.h"
+
+static struct rig rig;
+
+static void open_rig(void)
+{
+	rig_open(&rig, true);
+}
+
+static void close_rig(void)
+{
+	rig_close(&rig);
+}
+
+TestSuite(mcp_sandboxes, .init = open_rig, .fini = close_rig);
+
+static struct ipc_sandbox_info named(void)
+{
+	return lasting_info(BOX_ID, "build");
+}
+
+/* Refused before the supervisor hears of it, with these words. */
+static void expect_problem(const char *tool, const char *arguments, const char *part)
+{
+	lasting_say(&rig, tool, arguments);
+	expect_part(rig_hear(&rig), "\"isError\":true");
+	expect_part(rig.line, part);
+	rig_take_nothing(&rig);
+}
+
+static void create_named(void)
+{
+	const struct ipc_sandbox_info info = named();
+
+	lasting_say(&rig, "create_sandbox",
+		    "\"name\":\"build\",\"workspace\":\"/home/user/project\"");
+	lasting_answer(&rig, rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request, &info);
+	expect_part(rig_hear(&rig), "\"isError\":false");
+}
+
+/* --- create --------------------------------------------------------------------------------- */
+
+Test(mcp_sandboxes, creates_what_was_asked_for)
+{
+	const struct ipc_sandbox_info info = named();
+	const struct ipc_sandbox_new *wanted;
+
+	lasting_say(&rig, "create_sandbox",
+		    "\"profile\":\"strict\",\"workspace\":\"/home/user/project\","
+		    "\"workspace_mode\":\"read-only\",\"name\":\"build\",\"ttl_s\":3600");
+	rig_hear_nothing(&rig);
+	wanted = &rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new;
+	cr_assert_str_eq(wanted->profile, "strict");
+	cr_assert_str_eq(wanted->workspace, "/home/user/project");
+	cr_assert_str_eq(wanted->name, "build");
+	cr_assert_str_eq(wanted->owner, "");
+	cr_assert_eq(wanted->workspace_mode, WORKSPACE_READ);
+	cr_assert_eq(wanted->ttl_s, 3600);
+	lasting_answer(&rig, wanted->request, &info);
+	expect_part(rig_hear(&rig), "The sandbox \\\"build\\\" (id " BOX_ID ", profile default) is "
+				    "there. /workspace is /home/user/project, copy-on-write");
+	expect_part(rig.line,
+		    "\"structuredContent\":{\"id\":\"" BOX_ID "\",\"name\":\"build\","
+		    "\"profile\":\"default\",\"state\":\"cold\",\"workspace\":"
+		    "\"/home/user/project\",\"workspace_mode\":\"copy-on-write\","
+		    "\"checkpoints\":2,\"disk_bytes\":8192,\"created\":"
+		    "\"2026-09-21T14:13:20.000Z\",\"expires\":\"2026-09-28T14:15:00.000Z\","
+		    "\"next\":\"Pass `sandbox`");
+}
+
+Test(mcp_sandboxes, creates_an_empty_one_where_nothing_is_said)
+{
+	const struct ipc_sandbox_new *wanted;
+
+	lasting_say(&rig, "create_sandbox", "");
+	wanted = &rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new;
+	cr_assert_eq(wanted->workspace_mode, WORKSPACE_NONE);
+	cr_assert_eq(wanted->ttl_s, 0);
+	cr_assert(!wanted->profile[0] && !wanted->workspace[0] && !wanted->name[0]);
+	lasting_say(&rig, "create_sandbox", "\"workspace\":\"/p\"");
+	cr_assert_eq(rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.workspace_mode,
+		     WORKSPACE_COPY);
+}
+
+Test(mcp_sandboxes, creates_nothing_of_wrong_arguments)
+{
+	expect_problem("create_sandbox", "\"name\":\"\"", "`name` is empty");
+	expect_problem("create_sandbox", "\"name\":\"a b\"", "letters, digits");
+	expect_problem("create_sandbox", "\"name\":\"-rf\"", "begin with a letter");
+	expect_problem("create_sandbox", "\"name\":\"../x\"", "letters, digits");
+	expect_problem("create_sandbox", "\"name\":\"" BOX_ID "\"", "form of an id");
+	expect_problem("create_sandbox", "\"workspace\":\"src\"", "absolute path");
+	expect_problem("create_sandbox", "\"workspace\":\"\"", "absolute path");
+	expect_problem("create_sandbox", "\"workspace\":\"/p\\u0000\"", "NUL");
+	expect_problem("create_sandbox", "\"workspace_mode\":\"read-only\"", "none was given");
+	expect_problem("create_sandbox", "\"workspace\":\"/p\",\"workspace_mode\":\"rw\"",
+		       "must be one of: copy-on-write, read-only, read-write.");
+	expect_problem("create_sandbox", "\"ttl_s\":0", "from 1 to");
+	expect_problem("create_sandbox", "\"profile\":\"nope\"", "must be one of");
+}
+
+static const struct {
+	enum refusal reason;
+	const char *detail, *part;
+} refusals[] = {
+	{ REFUSAL_SANDBOX_NAME, BOX_ID,
+	  "There is a sandbox named \\\"build\\\" already, with the id " BOX_ID ". Use that one" },
+	{ REFUSAL_SANDBOXES, "64", "as many sandboxes as the operator allows: 64. Destroy one" },
+	{ REFUSAL_DISK, "20 GiB", "all the disk that they may: 20 GiB." },
+	{ REFUSAL_WORKSPACE, "/home/user is protected. Choose a directory beneath it.",
+	  "The workspace cannot be used: /home/user is protected. Choose a directory beneath it. "
+	  "Nothing was done." },
+	{ REFUSAL_WORKSPACE, "/p is gone", "cannot be used: /p is gone. Nothing was done." },
+	{ REFUSAL_STATE, "no space", "no place for files that last: no space. Tell the user" },
+	{ REFUSAL_SANDBOX_PROFILE, "strict", "under the profile strict: it keeps no files" },
+	{ REFUSAL_AUDIT, "full\033", "unaudited: full\\\\x1b." },
+	{ REFUSAL_COUNT, "", "The supervisor refused it. Nothing was done." },
+};
+
+Test(mcp_sandboxes, refusals_say_what_helps)
+{
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		lasting_say(&rig, "create_sandbox", "\"name\":\"build\"");
+		lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request,
+			       refusals[i].reason, refusals[i].detail);
+		expect_part(rig_hear(&rig), "\"isError\":true");
+		expect_part(rig.line, refusals[i].part);
+	}
+}
+
+/* --- list and destroy ----------------------------------------------------------------------- */
+
+Test(mcp_sandboxes, lists_those_that_last_before_the_others)
+{
+	struct ipc_sandbox_info info = named();
+	struct rig_workload workload;
+	struct ipc_sandbox_list list;
+
+	lasting_say(&rig, "run_command", "\"command\":\"true\",\"yield_ms\":0");
+	workload = rig_start(
+		&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+	(void)rig_hear(&rig);
+	info.is_live = 1;
+	lasting_say(&rig, "list_sandboxes", "");
+	rig_hear_nothing(&rig);
+	list = lasting_answer_list(&rig, &info);
+	cr_assert_str_eq(list.owner, "");
+	expect_part(rig_hear(&rig), "\"structuredContent\":{\"sandboxes\":[{\"kind\":\"lasting\","
+				    "\"id\":\"" BOX_ID "\",\"name\":\"build\"");
+	expect_part(rig.line, "\"state\":\"live\"");
+	expect_part(rig.line, "\"executions\":[]},{\"id\":\"");
+	expect_part(rig.line, "\"kind\":\"ephemeral\",\"profile\":\"default\"");
+	expect_part(rig.line, "\"omitted\":0}");
+	rig_workload_end(&workload);
+}
+
+Test(mcp_sandboxes, says_which_cannot_be_used)
+{
+	struct ipc_sandbox_info info = named();
+
+	info.is_elsewhere = 1;
+	lasting_say(&rig, "list_sandboxes", "");
+	(void)lasting_answer_list(&rig, &info);
+	expect_part(rig_hear(&rig), "\"state\":\"elsewhere\"");
+	info.is_damaged = 1;
+	info.created_s = UINT64_MAX;
+	lasting_say(&rig, "list_sandboxes", "");
+	(void)lasting_answer_list(&rig, &info);
+	expect_part(rig_hear(&rig), "\"state\":\"damaged\"");
+	cr_assert_null(strstr(rig.line, "\"created\""));
+}
+
+Test(mcp_sandboxes, lists_a_hundred)
+{
+	uint64_t request;
+	char id[] = BOX_ID;
+
+	lasting_say(&rig, "list_sandboxes", "");
+	request = rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request;
+	for (int i = 0; i < 103; i++) {
+		struct ipc_sandbox_info info;
+
+		id[24] = (char)('0' + i / 10 % 10);
+		id[25] = (char)('0' + i % 10);
+		id[23] = (char)('0' + i / 100);
+		info = lasting_info(id, "");
+		lasting_answer(&rig, request, &info);
+	}
+	lasting_done(&rig, request);
+	expect_part(rig_hear(&rig), "\"omitted\":3}");
+}
+
+Test(mcp_sandboxes, lists_what_runs_where_nothing_can_last)
+{
+	lasting_say(&rig, "list_sandboxes", "");
+	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
+		       REFUSAL_STATE, "no home");
+	expect_part(rig_hear(&rig), "\"structuredContent\":{\"sandboxes\":[],\"omitted\":0}");
+	lasting_say(&rig, "list_sandboxes", "");
+	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
+		       REFUSAL_RESOURCES, "no memory");
+	expect_part(rig_hear(&rig), "no room for it: no memory.");
+	expect_part(rig.line, "\"isError\":true");
+}
+
+Test(mcp_sandboxes, destroys_by_name)
+{
+	const struct ipc_sandbox_end *wanted;
+
+	create_named();
+	lasting_say(&rig, "destroy_sandbox", "\"sandbox\":\"build\"");
+	wanted = &rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end;
+	cr_assert_str_eq(wanted->sandbox, "build");
+	cr_assert_str_eq(wanted->owner, "");
+	cr_assert_eq(wanted->how, SANDBOX_END_DESTROY);
+	lasting_done(&rig, wanted->request);
+	expect_part(rig_hear(&rig), "The sandbox \\\"build\\\" is gone");
+	(void)rig_ask(&rig, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\"}");
+	cr_assert_null(strstr(rig.line, BOX_ID));
+	lasting_say(&rig, "destroy_sandbox", "\"sandbox\":\"build\"");
+	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end.request,
+		       REFUSAL_SANDBOX_UNKNOWN, "");
+	expect_part(rig_hear(&rig),
+		    "There is no sandbox \\\"build\\\". list_sandboxes shows those");
+	expect_problem("destroy_sandbox", "", "needs the argument `sandbox`");
+	expect_problem("destroy_sandbox", "\"sandbox\":\"\"", "`sandbox` is empty");
+}
+
+/* --- runs ----------------------------------------------------------------------------------- */
+
+/* What is known by its id is run in at once; the handle is of that sandbox. */
+Test(mcp_sandboxes, runs_in_one_that_is_known)
+{
+	struct ipc_execution_start start;
+	struct rig_workload workload;
+
+	create_named();
+	lasting_say(&rig, "run_command",
+		    "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID "\"");
+	start = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start;
+	cr_assert_str_eq(start.sandbox, BOX_ID);
+	cr_assert_str_eq(start.owner, "");
+	cr_assert_str_eq(start.profile, "default");
+	workload = rig_start(&rig, start.request);
+	expect_part(rig_hear(&rig), "handle " BOX_ID "-1 ");
+	rig_workload_end(&workload);
+	lasting_say(&rig, "run_code",
+		    "\"language\":\"python\",\"code\":\"1\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID
+		    "\"");
+	workload = rig_start(&rig, rig_take(&rig, IPC_TYPE_code_start)->body.code_start.request);
+	expect_part(rig_hear(&rig), "handle " BOX_ID "-2 ");
+	expect_part(rig.line, "\"profile\":\"default\"");
+	rig_workload_end(&workload);
+}
+
+/* By a name, the supervisor says which is meant, each time. */
+Test(mcp_sandboxes, runs_in_one_by_its_name)
+{
+	const struct ipc_sandbox_info info = named();
+	struct ipc_execution_start start;
+
+	create_named();
+	lasting_say(&rig, "run_command",
+		    "\"command\":\"cat\",\"stdin\":\"words\",\"yield_ms\":0,\"sandbox\":\"build\"");
+	(void)lasting_answer_list(&rig, &info);
+	start = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start;
+	cr_assert_str_eq(start.sandbox, BOX_ID);
+	cr_assert_str_eq((const char *)start.argv, "cat");
+	struct rig_workload workload = rig_start(&rig, start.request);
+	char bytes[16] = "";
+
+	expect_part(rig_hear(&rig), "handle " BOX_ID "-1 ");
+	rig_turn(&rig);
+	cr_assert_eq(read(workload.in, bytes, sizeof(bytes) - 1), 5);
+	cr_assert_str_eq(bytes, "words");
+	rig_workload_end(&workload);
+	lasting_say(&rig, "run_code",
+		    "\"language\":\"python\",\"code\":\"print(1)\",\"sandbox\":\"build\"");
+	(void)lasting_answer_list(&rig, &info);
+	struct channel_message *message = rig_take(&rig, IPC_TYPE_code_start);
+
+	cr_assert_str_eq(message->body.code_start.sandbox, BOX_ID);
+	cr_assert_eq(pread(message->fds[0], bytes, sizeof(bytes) - 1, 0), 8);
+	channel_message_done(message);
+}
+
+Test(mcp_sandboxes, runs_in_none_that_is_not_there)
+{
+	const struct ipc_sandbox_info info = named();
+	static const char words[] =
+		"There is no sandbox \\\"" OTHER_ID "\\\". list_sandboxes shows "
+		"those that there are, and create_sandbox makes one; without "
+		"`sandbox` a run gets a fresh one.";
+
+	lasting_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"" OTHER_ID "\"");
+	(void)lasting_answer_list(&rig, &info);
+	expect_part(rig_hear(&rig), words);
+	expect_part(rig.line, "\"isError\":true");
+	rig_take_nothing(&rig);
+	lasting_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"nope\\u001b[31m\"");
+	(void)lasting_answer_list(&rig, NULL);
+	expect_part(rig_hear(&rig), "no sandbox \\\"nope\\\\x1b[31m\\\"");
+	/* the same words from the supervisor, who knows of a change before we do */
+	create_named();
+	lasting_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"" BOX_ID "\"");
+	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request,
+		       REFUSAL_SANDBOX_UNKNOWN, "");
+	expect_part(rig_hear(&rig), "There is no sandbox \\\"" BOX_ID "\\\". list_sandboxes shows");
+	expect_part(rig.line, "Nothing was run.");
+	lasting_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"" BOX_ID "\"");
+	(void)rig_take(&rig, IPC_TYPE_sandbox_list); /* it is known no longer */
+}
+
+Test(mcp_sandboxes, a_profile_is_the_sandboxs)
+{
+	const struct ipc_sandbox_info info = named();
+
+	lasting_say(&rig, "run_command",
+		    "\"command\":\"true\",\"profile\":\"strict\",\"sandbox\":\"build\"");
+	(void)lasting_answer_list(&rig, &info);
+	expect_part(rig_hear(&rig), "runs under the profile \\\"default\\\", and the argument "
+				    "`profile` is \\\"strict\\\". Nothing was run.");
+	rig_take_nothing(&rig);
+	lasting_say(&rig, "run_code",
+		    "\"language\":\"python\",\"code\":\"1\",\"profile\":\"strict\",\"sandbox\":"
+		    "\"" BOX_ID "\"");
+	expect_part(rig_hear(&rig), "Nothing was run.");
+	rig_take_nothing(&rig);
+	lasting_say(&rig, "run_command",
+		    "\"command\":\"true\",\"profile\":\"default\",\"sandbox\":\"" BOX_ID "\"");
+	(void)rig_take(&rig, IPC_TYPE_execution_start);
+}
+
+Test(mcp_sandboxes, a_run_that_is_cancelled_before_it_is_asked_for)
+{
+	const struct ipc_sandbox_info info = named();
+
+	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":\"c\",\"method\":\"tools/call\",\"params\":"
+		      "{\"name\":\"run_code\",\"arguments\":{\"language\":\"python\",\"code\":"
+		      "\"1\",\"sandbox\":\"build\"}}}");
+	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
+		      "{\"requestId\":\"c\"}}");
+	(void)lasting_answer_list(&rig, &info);
+	rig_hear_nothing(&rig);
+	rig_take_nothing(&rig);
+}
+
+static void finish(struct rig_workload *workload)
+{
+	const struct ipc_execution_done done = { .request = workload->request,
+						 .verdict = VERDICT_EXITED };
+
+	rig_workload_end(workload);
+	rig_done(&rig, &done);
+}
+
+Test(mcp_sandboxes, executions_are_listed_with_their_sandbox)
+{
+	const struct ipc_sandbox_info info = named();
+	struct rig_workload workload;
+
+	create_named();
+	for (int i = 0; i < 2; i++) {
+		lasting_say(&rig, "run_command",
+			    "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID "\"");
+		workload = rig_start(
+			&rig,
+			rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
+		(void)rig_hear(&rig);
+		finish(&workload);
+	}
+	lasting_say(&rig, "list_sandboxes", "");
+	(void)lasting_answer_list(&rig, &info);
+	expect_part(rig_hear(&rig), "\"executions\":[{\"handle\":\"" BOX_ID "-2\"");
+	expect_part(rig.line, "{\"handle\":\"" BOX_ID "-1\"");
+	/* destroyed by another: its logs are still there */
+	lasting_say(&rig, "list_sandboxes", "");
+	(void)lasting_answer_list(&rig, NULL);
+	expect_part(rig_hear(&rig), "{\"sandboxes\":[{\"id\":\"" BOX_ID
+				    "\",\"kind\":\"lasting\",\"profile\":\"default\",\"state\":\"gone\",\"executions\":"
+				    "[{\"handle\":\"" BOX_ID "-2\"");
+	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":"
+		      "{\"uri\":\"sandbox://" BOX_ID "/log/1\"}}");
+	expect_part(rig_hear(&rig), "[exit 0");
+}
+
+/* --- what goes wrong ------------------------------------------------------------------------ */
+
+Test(mcp_sandboxes, too_many_at_once)
+{
+	for (unsigned int i = 0; i < REQUESTS_MAX; i++)
+		lasting_say(&rig, "list_sandboxes", "");
+	rig_hear_nothing(&rig);
+	lasting_say(&rig, "list_sandboxes", "");
+	expect_part(rig_hear(&rig), "Too many calls about sandboxes are waiting");
+	for (unsigned int i = 0; i < REQUESTS_MAX; i++)
+		(void)lasting_answer_list(&rig, NULL);
+	for (unsigned int i = 0; i < REQUESTS_MAX; i++)
+		expect_part(rig_hear(&rig), "\"sandboxes\":[]");
+}
+
+Test(mcp_sandboxes, a_supervisor_that_goes_is_told_of)
+{
+	lasting_say(&rig, "create_sandbox", "");
+	(void)rig_take(&rig, IPC_TYPE_sandbox_new);
+	fd_close(&rig.supervisor.fd);
+	rig_turn(&rig);
+	expect_part(rig_hear(&rig), "The supervisor is gone before it answered");
+	cr_assert(server_is_over(rig.server));
+}
+
+/* One that answers what was not asked, or not so, is not to be trusted. */
+static void expect_end(void)
+{
+	rig_turn(&rig);
+	cr_assert(server_is_over(rig.server));
+}
+
+Test(mcp_sandboxes, an_answer_to_nothing)
+{
+	lasting_done(&rig, 1);
+	expect_end();
+}
+
+Test(mcp_sandboxes, an_answer_to_another_question)
+{
+	lasting_say(&rig, "create_sandbox", "");
+	lasting_done(&rig, rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request);
+	expect_end();
+}
+
+Test(mcp_sandboxes, an_answer_twice)
+{
+	const struct ipc_sandbox_info info = named();
+	uint64_t request;
+
+	lasting_say(&rig, "create_sandbox", "");
+	request = rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request;
+	lasting_answer(&rig, request, &info);
+	cr_assert(!server_is_over(rig.server));
+	lasting_answer(&rig, request, &info);
+	expect_end();
+}
+
+Test(mcp_sandboxes, changes_for_who_wants_none)
+{
+	lasting_say(&rig, "list_sandboxes", "");
+	int records = lasting_changes(
+		&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request);
+
+	expect_end();
+	fd_close(&records);
+}
+
+/* The answers of a call that was given up are dropped. */
+Test(mcp_sandboxes, a_cancelled_call_hears_nothing)
+{
+	const struct ipc_sandbox_info info = named();
+	uint64_t request;
+
+	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":"
+		      "{\"name\":\"create_sandbox\"}}");
+	request = rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request;
+	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
+		      "{\"requestId\":7}}");
+	lasting_answer(&rig, request, &info);
+	rig_hear_nothing(&rig);
+	cr_assert(!server_is_over(rig.server));
+}
