@@ -7,6 +7,8 @@
  *   !sN  execution N was started          !SN  the same with its pipes the wrong way round
  *   !oN TEXT, !eN TEXT  it writes         !cN  it closes its streams      !iN  it reads
  *   !dNV CODE  it is done, verdict V      !rNR TEXT  it was refused for reason R
+ *   !lNM NAME  a sandbox, workspace M     !kN NAME  a checkpoint          !fN  so be it
+ *   !pN BYTES  changes, as records        !qNE TOTAL  they are all told, errno E
  *   !tN  a terminal that nobody asked for !w   one more welcome
  *   !x BYTES  a packet of these bytes     !g   the supervisor is gone
  *
@@ -26,6 +28,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/plan.h"
 #include "dialogue.h"
 #include "property.h"
 #include "rig.h"
@@ -82,6 +85,18 @@ static void take_signal(const struct fake *fake, const struct ipc_execution_sign
 	must(is_known(fake, sent->request) && sent->signal > 0 && sent->signal != SIGKILL);
 }
 
+/* A request about sandboxes that last: its struct begins with the number. */
+static void take_request(struct fake *fake, const struct channel_message *message)
+{
+	uint64_t request;
+
+	memcpy(&request, &message->body, sizeof(request));
+	must(message->type == IPC_TYPE_sandbox_new || message->type == IPC_TYPE_sandbox_list ||
+	     message->type == IPC_TYPE_sandbox_end || message->type == IPC_TYPE_checkpoint_do ||
+	     message->type == IPC_TYPE_changes_start);
+	take_start(fake, request, NULL, 0, NULL, 0);
+}
+
 /* What the broker wants of the supervisor. */
 static void take_asks(struct fake *fake)
 {
@@ -105,9 +120,10 @@ static void take_asks(struct fake *fake)
 				   code->environment, code->environment_size);
 		} else if (message.type == IPC_TYPE_execution_signal) {
 			take_signal(fake, &message.body.execution_signal);
-		} else {
-			must(message.type == IPC_TYPE_execution_end);
+		} else if (message.type == IPC_TYPE_execution_end) {
 			take_end(fake, &message.body.execution_end);
+		} else {
+			take_request(fake, &message);
 		}
 		channel_message_done(&message);
 	}
@@ -207,6 +223,65 @@ static void send_tty(struct fake *fake, uint64_t request)
 	fd_close(&terminal);
 }
 
+static void send_sandbox(struct fake *fake, uint64_t request, const char *rest)
+{
+	struct ipc_sandbox_info info = { .request = request,
+					 .id = "0123456789abcdefghjkmnpqrs",
+					 .profile = "default",
+					 .workspace_mode = (uint32_t)(rest[0] - '0'),
+					 .created_s = (uint64_t)rest[0] << 25 };
+
+	strncpy(info.name, rest[0] ? rest + 1 : "", sizeof(info.name) - 1);
+	tell(fake, IPC_TYPE_sandbox_info, &info, NULL);
+}
+
+static void send_checkpoint(struct fake *fake, uint64_t request, const char *rest)
+{
+	struct ipc_checkpoint_info info = { .request = request,
+					    .number = (uint32_t)(rest[0] - '0') };
+
+	strncpy(info.name, rest, sizeof(info.name) - 1);
+	tell(fake, IPC_TYPE_checkpoint_info, &info, NULL);
+}
+
+static void send_changes(struct fake *fake, uint64_t request, const char *records, size_t size)
+{
+	const struct ipc_changes_started started = { .request = request };
+	int ends[2];
+
+	must(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+	(void)!write(ends[1], records, size);
+	tell(fake, IPC_TYPE_changes_started, &started, ends);
+	fd_close_all(ends, 2);
+}
+
+static void send_changes_done(struct fake *fake, uint64_t request, const char *rest)
+{
+	const struct ipc_changes_done message = { .request = request,
+						  .error = (uint32_t)(rest[0] - '0'),
+						  .step = (uint32_t)atoi(rest + 1),
+						  .total = (uint64_t)atoi(rest + 1) };
+
+	tell(fake, IPC_TYPE_changes_done, &message, NULL);
+}
+
+/* Answers about sandboxes that last. */
+static void act_on_request(struct fake *fake, const char *text, size_t size, uint64_t request)
+{
+	const struct ipc_request_done done = { .request = request };
+
+	if (text[0] == 'l')
+		send_sandbox(fake, request, text + 2);
+	else if (text[0] == 'k')
+		send_checkpoint(fake, request, text + 2);
+	else if (text[0] == 'f')
+		tell(fake, IPC_TYPE_request_done, &done, NULL);
+	else if (text[0] == 'p')
+		send_changes(fake, request, text + 2, size - 2);
+	else if (text[0] == 'q')
+		send_changes_done(fake, request, text + 2);
+}
+
 /* `text` is terminated and holds the act from its letter on. */
 static void act_on(struct fake *fake, const char *text, size_t size)
 {
@@ -241,6 +316,7 @@ static void act_on(struct fake *fake, const char *text, size_t size)
 		send_tty(fake, request);
 		break;
 	default:
+		act_on_request(fake, text, size, request);
 		break;
 	}
 }
@@ -298,7 +374,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const int free_fd = property_free_fd();
 
 	fake = (struct fake){ .count = 0 };
-	rig_open(&fake.rig, true);
+	rig_open(&fake.rig, false);
+	fake.rig.apply = PLAN_APPLY_ASK;
+	rig_welcome(&fake.rig);
 	play(&fake, data, size);
 	if (!server_is_over(fake.rig.server)) {
 		say(&fake, "\n", 1);
