@@ -13,10 +13,17 @@ CAPABILITIES = {"tools": {"listChanged": True}, "prompts": {},
                 "resources": {"listChanged": True, "subscribe": True}, "completions": {},
                 "logging": {}}
 
-# Each tool with what its annotations say: does it only read, is twice the same as once.
+# Each tool with what its annotations say: does it only read, is twice the same as once; may it
+# destroy what is not its own to.
 TOOLS = {"run_command": (False, False), "run_code": (False, False), "read_output": (True, False),
          "write_stdin": (False, False), "kill_execution": (False, False),
-         "list_sandboxes": (True, True), "explain_policy": (True, True)}
+         "list_sandboxes": (True, True), "create_sandbox": (False, False),
+         "destroy_sandbox": (False, False), "checkpoint": (False, False),
+         "diff_changes": (True, True), "apply_changes": (False, False),
+         "explain_policy": (True, True)}
+DESTRUCTIVE = ("destroy_sandbox", "apply_changes")
+# Whose results are data.
+STRUCTURED = ("list_sandboxes", "create_sandbox", "explain_policy")
 
 
 class Eras(unittest.TestCase):
@@ -49,10 +56,10 @@ class Eras(unittest.TestCase):
             hints = {key: value for key, value in tool["annotations"].items()
                      if key.endswith("Hint")}
             is_read_only, is_idempotent = TOOLS[tool["name"]]
-            self.assertEqual(hints, {"readOnlyHint": is_read_only, "destructiveHint": False,
+            self.assertEqual(hints, {"readOnlyHint": is_read_only,
+                                     "destructiveHint": tool["name"] in DESTRUCTIVE,
                                      "idempotentHint": is_idempotent, "openWorldHint": False})
-            self.assertEqual("outputSchema" in tool,
-                             tool["name"] in ("list_sandboxes", "explain_policy"))
+            self.assertEqual("outputSchema" in tool, tool["name"] in STRUCTURED)
 
     def check_modern(self, result):
         self.assertEqual(result["resultType"], "complete")
