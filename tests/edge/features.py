@@ -40,6 +40,7 @@ URIS = (
     "file:/etc/passwd", "https://example.org/", "sandbox://", "sandbox://x", "sandbox://x/log/1",
     f"sandbox://{NO_SANDBOX}/log/1", f"sandbox://{NO_SANDBOX}/log/0", f"sandbox://{NO_SANDBOX}",
     f"sandbox://{NO_SANDBOX}/log/1/stdout/0", f"sandbox://{NO_SANDBOX}/log/99999999999999999999",
+    f"sandbox://{NO_SANDBOX}/diff", "sandbox://x/diff", f"sandbox://{NO_SANDBOX}/diff/",
     f"sandbox://{NO_SANDBOX}/log/-1", f"sandbox://{NO_SANDBOX}/files/etc/passwd", "\\n", "\\u202e",
     "javascript:alert(1)", "data:,x", "test://static-text", "\U0001f600", "u" * 20000,
 )
@@ -362,8 +363,34 @@ def add_handles(book):
         step(handled("write_stdin", ',"data":"x\\n"'), done('"h"', "7 99\\nx"), free=True), end])
 
 
+# --- sandboxes that last ------------------------------------------------------------------------
+
+NOBODYS = (NO_SANDBOX, "x", "../x", "/", "%s", "-", ".", "\\n", "\\u001b[2J", "\u00e9", "n" * 63,
+           NO_SANDBOX.upper(), NO_SANDBOX + "0")
+
+
+def add_sandboxes(book):
+    """Of those that nobody has, every tool says the same."""
+    about = {"destroy_sandbox": "", "checkpoint": ',"action":"list"', "diff_changes": "",
+             "apply_changes": "", "run_command": ',"command":"true"',
+             "run_code": ',"language":"bash","code":"true"'}
+    for tool, rest in about.items():
+        if "sandbox" not in book.surface.tools.get(tool, {}).get("properties", {}):
+            continue
+        for name in NOBODYS:
+            book.add(f"sandbox/{tool}/{name[:30]}",
+                     call_text("1", tool, '{"sandbox":"' + name + '"' + rest + "}"),
+                     want=[failed("1", "There is no sandbox")], slow=True)
+        book.add(f"sandbox/{tool}/modern", modern(
+            "1", '"tools/call"', f',"name":"{tool}","arguments":{{"sandbox":"x"{rest}}}') + "\n",
+                 want=[failed("1", "There is no sandbox", "modern")], slow=True)
+        book.add(f"sandbox/{tool}/empty",
+                 call_text("1", tool, '{"sandbox":""' + rest + "}"),
+                 want=[failed("1", "`sandbox`")], slow=True)
+
+
 FAMILIES = (add_resources, add_prompts, add_completion, add_levels, add_listening, add_tasks,
-            add_polling, add_answers, add_handles)
+            add_polling, add_answers, add_handles, add_sandboxes)
 
 
 def templates_of(listed):
