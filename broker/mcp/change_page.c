@@ -129,13 +129,15 @@ static void put_extent(struct buffer *text, const struct change *change)
 	const struct change_record *is = &change->is;
 	uint64_t more, less;
 
+	if (is->link_size > 0) /* where it points to has been said */
+		return;
 	if (is->patch_size > 0) {
 		count_lines(change, &more, &less);
 		if (more > 0 || less > 0)
 			buffer_format(text, " | +%" PRIu64 " -%" PRIu64, more, less);
 		return;
 	}
-	if ((is->flags & CHANGE_IS_DIRECTORY) != 0 || is->link_size > 0)
+	if ((is->flags & CHANGE_IS_DIRECTORY) != 0)
 		return;
 	buffer_append_text(text, " | ");
 	if ((is->flags & CHANGE_IS_BINARY) != 0)
