@@ -174,6 +174,19 @@ class Life(Case):
                     self.assertIn(f'There is no sandbox "{name}".',
                                   self.problem(tool, sandbox=name, **more))
 
+    def test_one_server_has_it_at_a_time(self):
+        box = self.create(name="build")
+        self.run_in("build", "true")
+        other = self.start()
+        (entry,) = other.call("list_sandboxes")["structuredContent"]["sandboxes"]
+        self.assertEqual((entry["id"], entry["state"]), (box, "elsewhere"))
+        for tool, more in (("run_command", {"command": "true"}), ("diff_changes", {}),
+                           ("destroy_sandbox", {}), ("checkpoint", {"action": "save"})):
+            result = other.call(tool, sandbox="build", **more)
+            self.assertIn("in use by another msp", support.text_of(result))
+            self.assertTrue(result["isError"])
+        self.run_in("build", "true")
+
     def test_another_server_has_them_too(self):
         box = self.create(name="build")
         self.run_in("build", "echo kept > ~/a")
@@ -187,11 +200,8 @@ class Life(Case):
         self.run_in("build", "echo kept > ~/a; sync")
         self.server.process.kill()
         self.server.process.wait()
-        server = self.server
         self.server = self.start()
         self.assertIn("kept\n", self.run_in("build", "cat ~/a"))
-        with self.assertRaises(support.Gone):
-            server.request("ping")
 
     def test_profiles(self):
         self.create(name="build")
@@ -356,11 +366,12 @@ class Changes(Case):
         (content,) = self.server.request("resources/read", {"uri": uri})["contents"]
         self.assertIn("-old\n+new\n", content["text"])
         self.assertIn("[1 change]", content["text"])
-        other = self.start()  # which has not heard of it
-        (content,) = other.request("resources/read", {"uri": uri})["contents"]
+        self.server.close()
+        self.server = self.start()  # which has not heard of it
+        (content,) = self.server.request("resources/read", {"uri": uri})["contents"]
         self.assertIn("+new\n", content["text"])
         with self.assertRaises(support.RpcError) as caught:
-            other.request("resources/read", {"uri": f"sandbox://{NOBODYS}/diff"})
+            self.server.request("resources/read", {"uri": f"sandbox://{NOBODYS}/diff"})
         self.assertEqual(caught.exception.code, -32002)
 
     def test_read_only(self):
@@ -515,9 +526,16 @@ class Owners(unittest.TestCase):
         return client.say(client.call(tool, **arguments)).messages()[-1]["result"]
 
     def test_a_sandbox_is_its_owners(self):
-        server = HttpServer(tokens=("alice", "bob"), env=self.environment)
-        self.addCleanup(server.stop)
-        alice, bob = ModernClient(server), ModernClient(server, "bob")
+        with HttpServer(tokens=("alice", "bob"), env=self.environment) as server:
+            box = self.check_owners(ModernClient(server), ModernClient(server, "bob"))
+        self.check_stdio()
+        with HttpServer(tokens=("alice",), env=self.environment) as server:
+            result = self.result(ModernClient(server), "run_command", sandbox=box,
+                                 command="cat ~/a")
+            self.assertIn("hers\n", support.text_of(result))
+
+    def check_owners(self, alice, bob):
+        """What is Alice's is nothing to Bob; her sandbox's id."""
         box = self.result(alice, "create_sandbox", name="build")["structuredContent"]["id"]
         self.result(alice, "run_command", sandbox="build", command="echo hers > ~/a")
         for name in (box, "build"):
@@ -536,12 +554,7 @@ class Owners(unittest.TestCase):
         self.assertNotEqual(other, box)
         self.assertIn("hers\n", support.text_of(
             self.result(alice, "run_command", sandbox="build", command="cat ~/a")))
-        server.stop()
-        self.check_stdio()
-        again = HttpServer(tokens=("alice",), env=self.environment)
-        self.addCleanup(again.stop)
-        self.assertIn("hers\n", support.text_of(self.result(
-            ModernClient(again), "run_command", sandbox=box, command="cat ~/a")))
+        return box
 
     def check_stdio(self):
         """The user's own are neither's, and neither's are the user's."""

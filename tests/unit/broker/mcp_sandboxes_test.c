@@ -389,9 +389,11 @@ Test(mcp_sandboxes, executions_are_listed_with_their_sandbox)
 	/* destroyed by another: its logs are still there */
 	lasting_say(&rig, "list_sandboxes", "");
 	(void)lasting_answer_list(&rig, NULL);
-	expect_part(rig_hear(&rig), "{\"sandboxes\":[{\"id\":\"" BOX_ID
-				    "\",\"kind\":\"lasting\",\"profile\":\"default\",\"state\":\"gone\",\"executions\":"
-				    "[{\"handle\":\"" BOX_ID "-2\"");
+	expect_part(
+		rig_hear(&rig),
+		"{\"sandboxes\":[{\"id\":\"" BOX_ID
+		"\",\"kind\":\"lasting\",\"profile\":\"default\",\"state\":\"gone\",\"executions\":"
+		"[{\"handle\":\"" BOX_ID "-2\"");
 	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":"
 		      "{\"uri\":\"sandbox://" BOX_ID "/log/1\"}}");
 	expect_part(rig_hear(&rig), "[exit 0");
