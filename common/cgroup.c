@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/limits.h"
 
 /* Killed processes leave a cgroup when they are scheduled to. */
 #define EMPTY_TRIES 50
@@ -18,6 +20,13 @@ void cgroup_path(struct text *path, uint32_t slot, const char *suffix)
 	path->used = 0;
 	text_add(path, "s");
 	text_add_number(path, slot);
+	text_add(path, suffix);
+}
+
+void cgroup_leaf_path(struct text *path, uint32_t slot, uint32_t leaf, const char *suffix)
+{
+	cgroup_path(path, slot, "/e");
+	text_add_number(path, leaf);
 	text_add(path, suffix);
 }
 
@@ -43,24 +52,34 @@ bool cgroup_remove(int dir, uint32_t slot)
 	return unlinkat(dir, path.bytes, AT_REMOVEDIR) == 0 || errno == ENOENT;
 }
 
-static bool kill_and_remove(int dir, uint32_t slot)
+static void kill_and_remove(int dir, uint32_t slot)
 {
 	struct text path;
 
 	cgroup_path(&path, slot, "/cgroup.kill");
-	(void)cgroup_write(dir, path.bytes, "1"); /* ENOENT: no such sandbox */
-	return cgroup_remove(dir, slot);
+	if (cgroup_write(dir, path.bytes, "1") == -ENOENT) /* no such sandbox */
+		return;
+	for (uint32_t leaf = 1; leaf < SANDBOX_EXECUTIONS_MAX; leaf++) {
+		cgroup_leaf_path(&path, slot, leaf, "");
+		(void)unlinkat(dir, path.bytes, AT_REMOVEDIR); /* the parent's removal tells */
+	}
+	(void)cgroup_remove(dir, slot); /* as the next look tells */
+}
+
+/* A directory has a link for each that is in it, and two. */
+static bool is_empty(int dir)
+{
+	struct stat is;
+
+	return fstat(dir, &is) == 0 && is.st_nlink == 2;
 }
 
 void cgroup_empty(int dir, uint32_t slots)
 {
-	bool is_empty = false;
-
-	for (int i = 0; i < EMPTY_TRIES && !is_empty; i++) {
-		is_empty = true;
-		for (uint32_t slot = 0; slot < slots; slot++)
-			is_empty = kill_and_remove(dir, slot) && is_empty;
-		if (!is_empty)
+	for (int i = 0; i < EMPTY_TRIES && !is_empty(dir); i++) {
+		if (i > 0)
 			(void)poll(NULL, 0, EMPTY_WAIT_MS);
+		for (uint32_t slot = 0; slot < slots; slot++)
+			kill_and_remove(dir, slot);
 	}
 }

@@ -11,20 +11,24 @@
 
 #include "common/text.h"
 
-/* The leaf of a sandbox's execution, below "s<slot>". */
+/* The leaf of a sandbox's first execution, below "s<slot>"; an ephemeral one has no other. */
 #define CGROUP_LEAF "/e0"
 
 /* "s<slot>" and `suffix`. */
 void cgroup_path(struct text *path, uint32_t slot, const char *suffix);
 
+/* "s<slot>/e<leaf>" and `suffix`. */
+void cgroup_leaf_path(struct text *path, uint32_t slot, uint32_t leaf, const char *suffix);
+
 /* Write `value` to the file `path` beneath `dir`; 0 or -errno. */
 int cgroup_write(int dir, const char *path, const char *value);
 
-/* Remove a sandbox's cgroups; true when they are gone, false while a process is left in them. */
+/* Remove a sandbox's cgroups but for other leaves than the first; true when they are gone, false
+ * while a process is left in them. */
 bool cgroup_remove(int dir, uint32_t slot);
 
-/* Kill what is in the cgroups s0 to s<slots - 1> beneath `dir` and remove them; gives up after
- * 100 ms. For whoever is left when a supervisor was killed. */
+/* Kill what is in the cgroups s0 to s<slots - 1> beneath `dir`, which has no others, and remove
+ * them; gives up after 100 ms. For whoever is left when a supervisor was killed. */
 void cgroup_empty(int dir, uint32_t slots);
 
 #endif
