@@ -13,12 +13,11 @@
 #include "common/cgroup.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
-#include "common/kernel.h"
 #include "common/log.h"
 #include "denials.h"
 #include "frontend.h"
-#include "generation.h"
 #include "posture.h"
+#include "sandbox.h"
 
 /* How long an init may take to report after it was told to kill. */
 #define GRACE_US 200000
@@ -47,25 +46,20 @@ struct execution *execution_find(const struct frontend *frontend, uint64_t reque
 	return NULL;
 }
 
-const struct plan_profile *execution_profile(const struct execution *execution)
+const struct plan *execution_plan(const struct execution *execution)
 {
-	return plan_profile(&supervisor.generations[execution->generation].plan,
-			    execution->profile);
+	return &supervisor.generations[execution->sandbox->generation].plan;
 }
 
-static void end_init(struct execution *execution)
+const struct plan_profile *execution_profile(const struct execution *execution)
 {
-	loop_remove(&execution->init_watch);
-	fd_close(&execution->init.fd);
-	if (execution->pidfd >= 0) /* ESRCH: it went by itself when its channel ended */
-		(void)kernel_pidfd_send_signal(execution->pidfd, SIGKILL);
+	return plan_profile(execution_plan(execution), execution->sandbox->profile);
 }
 
 /* Reported, and its init is gone: only the cgroup may be left. */
 static bool is_gone(const struct execution *execution)
 {
-	return execution->state == EXECUTION_DONE && execution->pidfd < 0 &&
-	       (execution->has_answer || supervisor.factory.fd < 0);
+	return execution->state == EXECUTION_DONE && sandbox_is_over(execution->sandbox);
 }
 
 /* The slot is free once nothing of the sandbox is left. */
@@ -73,24 +67,14 @@ static void try_free(struct execution *execution)
 {
 	if (!is_gone(execution))
 		return;
-	if (supervisor.cgroup >= 0 && !cgroup_remove(supervisor.cgroup, execution->slot)) {
+	if (!sandbox_clear(execution->sandbox)) {
 		execution->deadline_us = loop_now_us() + RETRY_US;
 		return;
 	}
 	execution->state = EXECUTION_FREE;
-	generation_release(execution->generation);
 	while (supervisor.slots_used > 0 &&
 	       supervisor.executions[supervisor.slots_used - 1].state == EXECUTION_FREE)
 		supervisor.slots_used--;
-}
-
-static void on_pid(void *context)
-{
-	struct execution *execution = context;
-
-	loop_remove(&execution->pid_watch);
-	fd_close(&execution->pidfd);
-	try_free(execution);
 }
 
 /* A frontend that does not read until its channel is full is no longer served. */
@@ -122,12 +106,13 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 	done->request = execution->request;
 	done->wall_us = loop_now_us() - execution->started_us;
 	set_done(execution);
-	end_init(execution);
+	sandbox_end(execution->sandbox);
 	tell_frontend(execution, IPC_TYPE_profile_posture,
-		      posture_news(execution->frontend, execution->generation, execution->profile),
+		      posture_news(execution->frontend, execution->sandbox->generation,
+				   execution->sandbox->profile),
 		      NULL);
 	tell_frontend(execution, IPC_TYPE_execution_done, done, NULL);
-	denials_note(execution->id, &supervisor.generations[execution->generation].plan, done);
+	denials_note(execution->id, execution_plan(execution), done);
 	audit_execution_end(execution->id, done);
 	try_free(execution);
 }
@@ -142,7 +127,7 @@ static void report_internal(struct execution *execution, uint32_t stage, uint32_
 
 	posture_fail(execution, stage, error);
 	if (supervisor.cgroup >= 0)
-		cgroup_read(execution->slot, &usage);
+		cgroup_read(execution->sandbox->slot, &usage);
 	if (execution->verdict != VERDICT_EXITED ||
 	    usage.oom_kills > 0) /* it was killed for that */
 		done = (struct ipc_execution_done){ .verdict = execution->verdict,
@@ -184,11 +169,19 @@ static uint32_t judge(const struct execution *execution, const struct ipc_spawn_
 	return from->over_disk ? VERDICT_DISK : VERDICT_EXITED;
 }
 
+/* The one of this slot that runs in the init's sandbox, or NULL. */
+static struct execution *find_in(const struct sandbox *sandbox, uint32_t slot)
+{
+	struct execution *execution = slot < EXECUTIONS_MAX ? &supervisor.executions[slot] : NULL;
+
+	return execution && is_live(execution) && execution->sandbox == sandbox ? execution : NULL;
+}
+
 static int handle_posture(void *context, struct channel_message *message)
 {
-	struct execution *execution = context;
+	struct execution *execution = find_in(context, message->body.posture.slot);
 
-	if (execution->probe == PROBE_NONE)
+	if (!execution || execution->probe == PROBE_NONE)
 		return -EPROTO;
 	if (!posture_take(execution, &message->body.posture.measured))
 		execution->frontend = NULL; /* our own end tells it */
@@ -199,12 +192,14 @@ static int handle_posture(void *context, struct channel_message *message)
 
 static int handle_spawn_done(void *context, struct channel_message *message)
 {
-	struct execution *execution = context;
 	const struct ipc_spawn_done *from = &message->body.spawn_done;
+	struct execution *execution = find_in(context, from->slot);
 	const int status = (int)from->status;
 	struct ipc_execution_done done = { .cpu_us = from->cpu_us, .peak_bytes = from->peak_bytes };
 	struct cgroup_usage usage = { .cpu_us = 0 };
 
+	if (!execution)
+		return -EPROTO;
 	if (from->stage != STAGE_NONE) {
 		report_internal(execution, from->stage, from->error);
 		return 0;
@@ -212,7 +207,7 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 	if (execution->probe != PROBE_NONE) /* it has to come first */
 		return -EPROTO;
 	if (supervisor.cgroup >= 0) {
-		cgroup_read(execution->slot, &usage);
+		cgroup_read(execution->sandbox->slot, &usage);
 		done.cpu_us = usage.cpu_us;
 		done.peak_bytes = usage.peak_bytes;
 	}
@@ -227,7 +222,8 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 
 static int handle_init_failed(void *context, struct channel_message *message)
 {
-	report_internal(context, message->body.init_failed.stage, message->body.init_failed.error);
+	execution_lose_all(context, message->body.init_failed.stage,
+			   message->body.init_failed.error);
 	return 0;
 }
 
@@ -246,13 +242,16 @@ uint64_t execution_left_ms(const struct execution *execution)
 
 static int handle_spawned_tty(void *context, struct channel_message *message)
 {
-	const struct execution *execution = context;
-	const struct ipc_execution_tty tty = { .request = execution->request,
-					       .output_bytes =
-						       execution_profile(execution)->output_bytes,
-					       .log_bytes = execution_profile(execution)->log_bytes,
-					       .wall_ms = execution_left_ms(execution) };
+	const struct execution *execution = find_in(context, message->body.spawned_tty.slot);
+	struct ipc_execution_tty tty;
 
+	if (!execution)
+		return -EPROTO;
+	tty = (struct ipc_execution_tty){ .request = execution->request,
+					  .output_bytes =
+						  execution_profile(execution)->output_bytes,
+					  .log_bytes = execution_profile(execution)->log_bytes,
+					  .wall_ms = execution_left_ms(execution) };
 	tell_frontend(execution, IPC_TYPE_execution_tty, &tty, message->fds);
 	return 0;
 }
@@ -267,20 +266,21 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 void execution_on_init(void *context)
 {
 	static struct channel_message message;
-	struct execution *execution = context;
+	struct sandbox *sandbox = context;
 	enum ipc_error wrong = IPC_OK;
 	const int status =
-		dispatch_one(&execution->init, &message, MSG_DONTWAIT, handlers, execution, &wrong);
+		dispatch_one(&sandbox->init, &message, MSG_DONTWAIT, handlers, sandbox, &wrong);
 
 	if (status == 1 || status == -EAGAIN)
 		return;
 	if (status == -EPROTO)
-		audit_violation("init", execution->id, ipc_error_text(wrong));
-	loop_remove(&execution->init_watch);
-	fd_close(&execution->init.fd);
+		audit_violation("init", supervisor.executions[sandbox->slot].id,
+				ipc_error_text(wrong));
+	loop_remove(&sandbox->init_watch);
+	fd_close(&sandbox->init.fd);
 	/* Before the factory's answer there may never have been an init: the answer says why. */
-	if (execution->has_answer && execution->state != EXECUTION_DONE)
-		report_internal(execution, STAGE_CHANNEL, EPIPE);
+	if (sandbox->has_answer)
+		execution_lose_all(sandbox, STAGE_CHANNEL, EPIPE);
 }
 
 void execution_kill(struct execution *execution, uint32_t verdict)
@@ -293,9 +293,10 @@ void execution_kill(struct execution *execution, uint32_t verdict)
 	execution->verdict = verdict;
 	execution->deadline_us = loop_now_us() + GRACE_US;
 	if (supervisor.cgroup >= 0)
-		cgroup_kill(execution->slot);
+		cgroup_kill(execution->sandbox->slot);
 	/* An init that cannot take it is killed when the grace is over. */
-	(void)channel_send(&execution->init, IPC_TYPE_spawn_kill, &kill, NULL, MSG_DONTWAIT);
+	(void)channel_send(&execution->sandbox->init, IPC_TYPE_spawn_kill, &kill, NULL,
+			   MSG_DONTWAIT);
 }
 
 void execution_signal(const struct execution *execution, uint32_t signal)
@@ -306,7 +307,8 @@ void execution_signal(const struct execution *execution, uint32_t signal)
 		return;
 	/* Whoever sends more than an init takes loses some: his own. An init that takes none any
 	 * more is at its end. */
-	(void)channel_send(&execution->init, IPC_TYPE_spawn_signal, &message, NULL, MSG_DONTWAIT);
+	(void)channel_send(&execution->sandbox->init, IPC_TYPE_spawn_signal, &message, NULL,
+			   MSG_DONTWAIT);
 }
 
 void execution_abandon(const struct frontend *frontend)
@@ -321,50 +323,17 @@ void execution_abandon(const struct frontend *frontend)
 	}
 }
 
-static struct execution *find_waiting(uint32_t slot)
+void execution_lose_all(const struct sandbox *sandbox, uint32_t stage, uint32_t error)
 {
-	if (slot >= EXECUTIONS_MAX || supervisor.executions[slot].state == EXECUTION_FREE ||
-	    supervisor.executions[slot].has_answer)
-		return NULL;
-	return &supervisor.executions[slot];
-}
+	struct execution *execution = &supervisor.executions[sandbox->slot];
 
-static void take_answer(struct execution *execution)
-{
-	execution->has_answer = true;
-	supervisor.starts_pending--;
-}
-
-int execution_created(uint32_t slot, int *pidfd)
-{
-	struct execution *execution = find_waiting(slot);
-	int error;
-
-	if (!execution)
-		return -EPROTO;
-	take_answer(execution);
-	execution->pidfd = *pidfd;
-	*pidfd = -1;
-	error = loop_add(&execution->pid_watch, execution->pidfd, on_pid, execution);
-	if (!error && execution->state == EXECUTION_DONE)
-		end_init(execution);
-	else if (!error && execution->init.fd < 0)
-		report_internal(execution, STAGE_CHANNEL, EPIPE);
-	return error;
-}
-
-int execution_failed(uint32_t slot, uint32_t stage, uint32_t error)
-{
-	struct execution *execution = find_waiting(slot);
-
-	if (!execution)
-		return -EPROTO;
-	take_answer(execution);
-	if (execution->state != EXECUTION_DONE)
+	if (is_live(execution))
 		report_internal(execution, stage, error);
-	else
-		try_free(execution);
-	return 0;
+}
+
+void execution_free_all(const struct sandbox *sandbox)
+{
+	try_free(&supervisor.executions[sandbox->slot]);
 }
 
 /* Is time an event for it? */
@@ -449,7 +418,7 @@ bool execution_end_all(void)
 		if (is_live(execution))
 			note_killed(execution);
 		set_done(execution);
-		end_init(execution);
+		sandbox_end(execution->sandbox);
 		try_free(execution);
 		is_over = is_over && execution->state == EXECUTION_FREE;
 	}

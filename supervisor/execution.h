@@ -21,12 +21,11 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 /* The frontend's live execution with this number, or NULL. */
 struct execution *execution_find(const struct frontend *frontend, uint64_t request);
 
-/* These two are for the beginning of one: what its init says, or its end; and how long it may still
- * run, in milliseconds and never 0, which would say that nobody knows. */
-void execution_on_init(void *execution);
+/* How long it may still run, in milliseconds and never 0, which would say that nobody knows. */
 uint64_t execution_left_ms(const struct execution *execution);
 
-/* Of the policy that it began under. */
+/* The policy that it began under, and its profile in there. */
+const struct plan *execution_plan(const struct execution *execution);
 const struct plan_profile *execution_profile(const struct execution *execution);
 
 /* Kill its processes; `verdict` is what will be reported. */
@@ -38,10 +37,14 @@ void execution_signal(const struct execution *execution, uint32_t signal);
 /* Kill what a frontend that is gone had asked for. */
 void execution_abandon(const struct frontend *frontend);
 
-/* What the factory answered. A pidfd becomes the execution's. 0, or -EPROTO for a slot that did
- * not ask. */
-int execution_created(uint32_t slot, int *pidfd);
-int execution_failed(uint32_t slot, uint32_t stage, uint32_t error);
+/* What an init says, or its end; the context is its sandbox. */
+void execution_on_init(void *sandbox);
+
+/* Report what runs in a sandbox as failed at a stage: it has no init, or none that works. */
+void execution_lose_all(const struct sandbox *sandbox, uint32_t stage, uint32_t error);
+
+/* Nothing of the sandbox is left: its executions need not wait for that any more. */
+void execution_free_all(const struct sandbox *sandbox);
 
 /* The earliest time at which execution_expire() has something to do; UINT64_MAX: none. */
 uint64_t execution_deadline_us(void);
@@ -55,7 +58,7 @@ void execution_expire(void);
 /* Report every live execution as cancelled, by our own end. */
 void execution_report_stop(void);
 
-/* Kill every sandbox without reports; true when all are gone. Call until true. */
+/* Kill every execution without reports; true when all are gone. Call until true. */
 bool execution_end_all(void);
 
 #endif

@@ -9,12 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cgroup.h"
-#include "common/cgroup.h"
 #include "common/fd.h"
 #include "execution.h"
-#include "generation.h"
 #include "posture.h"
+#include "sandbox.h"
 
 static struct execution *find_free(void)
 {
@@ -31,18 +29,16 @@ static struct execution *find_free(void)
 struct parts {
 	int stdio_ours[3];     /* stdin write end, stdout and stderr read ends: the frontend's */
 	int stdio_workload[3]; /* the other ends */
-	int init_end;
-	int cgroup;
-	int leaf;
+	struct sandbox_parts sandbox;
 };
 
 static void close_parts(struct parts *parts)
 {
 	fd_close_all(parts->stdio_ours, 3);
 	fd_close_all(parts->stdio_workload, 3);
-	fd_close(&parts->init_end);
-	fd_close(&parts->cgroup);
-	fd_close(&parts->leaf);
+	fd_close(&parts->sandbox.init_end);
+	fd_close(&parts->sandbox.cgroup);
+	fd_close(&parts->sandbox.leaf);
 }
 
 static int make_pipes(struct parts *parts)
@@ -61,35 +57,11 @@ static int make_pipes(struct parts *parts)
 static int make_parts(struct execution *execution, const struct request *request,
 		      struct parts *parts)
 {
-	int ends[2];
 	int error = request->spawn->use_tty ? 0 : make_pipes(parts);
 
 	if (!error)
-		error = channel_pair(ends);
-	if (error)
-		return error;
-	execution->init = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
-	parts->init_end = ends[1];
-	if (supervisor.cgroup >= 0)
-		error = cgroup_create(execution->slot, execution_profile(execution), &parts->cgroup,
-				      &parts->leaf);
+		error = sandbox_make(execution->sandbox, &parts->sandbox);
 	return error ? error : posture_check_limits(execution);
-}
-
-static int ask_factory(const struct execution *execution, const struct parts *parts)
-{
-	const struct ipc_sandbox_cgroup cgroup = { .slot = execution->slot };
-	const struct ipc_sandbox_create create = { execution->slot, execution->profile,
-						   execution->generation, execution->probe, 0 };
-	int error = 0;
-
-	if (parts->cgroup >= 0)
-		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_cgroup, &cgroup,
-				     &parts->cgroup, MSG_DONTWAIT);
-	if (!error)
-		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_create, &create,
-				     &parts->init_end, MSG_DONTWAIT);
-	return error;
 }
 
 /* All of it waits in the init's channel before the init exists. */
@@ -99,25 +71,25 @@ static int ask_init(const struct execution *execution, const struct request *req
 	static struct ipc_spawn_code where;
 	const struct ipc_spawn_stdio stdio = { .slot = execution->slot };
 	const struct ipc_spawn_cgroup cgroup = { .slot = execution->slot };
+	const struct channel *init = &execution->sandbox->init;
 	int error = 0;
 
 	if (!request->spawn->use_tty)
-		error = channel_send(&execution->init, IPC_TYPE_spawn_stdio, &stdio,
-				     parts->stdio_workload, MSG_DONTWAIT);
+		error = channel_send(init, IPC_TYPE_spawn_stdio, &stdio, parts->stdio_workload,
+				     MSG_DONTWAIT);
 	if (!error && code >= 0) {
 		where.slot = execution->slot;
 		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
-		error = channel_send(&execution->init, IPC_TYPE_spawn_code, &where, &code,
-				     MSG_DONTWAIT);
+		error = channel_send(init, IPC_TYPE_spawn_code, &where, &code, MSG_DONTWAIT);
 	}
-	if (!error && parts->leaf >= 0)
-		error = channel_send(&execution->init, IPC_TYPE_spawn_cgroup, &cgroup, &parts->leaf,
+	if (!error && parts->sandbox.leaf >= 0)
+		error = channel_send(init, IPC_TYPE_spawn_cgroup, &cgroup, &parts->sandbox.leaf,
 				     MSG_DONTWAIT);
 	if (error)
 		return error;
 	request->spawn->slot = execution->slot;
 	request->spawn->probe = execution->probe;
-	return channel_send(&execution->init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
+	return channel_send(init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
 }
 
 static int tell_started(const struct execution *execution, const struct request *request,
@@ -143,8 +115,7 @@ static int prepare(struct execution *execution, const struct request *request, i
 	int error = make_parts(execution, request, parts);
 
 	if (!error)
-		error = loop_add(&execution->init_watch, execution->init.fd, execution_on_init,
-				 execution);
+		error = sandbox_watch(execution->sandbox);
 	if (!error)
 		error = ask_init(execution, request, code, parts);
 	return error ? error : tell_started(execution, request, parts);
@@ -153,42 +124,32 @@ static int prepare(struct execution *execution, const struct request *request, i
 int execution_begin(struct frontend *frontend, const struct request *request, int code)
 {
 	struct execution *execution = find_free();
-	struct parts parts = { { -1, -1, -1 }, { -1, -1, -1 }, -1, -1, -1 };
+	struct parts parts = { { -1, -1, -1 }, { -1, -1, -1 }, SANDBOX_PARTS_NONE };
 	int error;
 
 	if (!execution)
 		return -EAGAIN;
-	*execution = (struct execution){ .state = EXECUTION_FREE,
-					 .slot = execution->slot,
-					 .generation = supervisor.plan.slot,
-					 .profile = request->profile,
-					 .frontend = frontend,
-					 .request = request->number,
-					 .id = request->id,
-					 .init.fd = -1,
-					 .pidfd = -1,
-					 .probe = posture_probe(frontend, request->profile),
-					 .verdict = VERDICT_EXITED,
-					 .started_us = loop_now_us() };
+	*execution =
+		(struct execution){ .state = EXECUTION_FREE,
+				    .slot = execution->slot,
+				    .sandbox = sandbox_ephemeral(execution->slot, request->profile),
+				    .frontend = frontend,
+				    .request = request->number,
+				    .id = request->id,
+				    .probe = posture_probe(frontend, request->profile),
+				    .verdict = VERDICT_EXITED,
+				    .started_us = loop_now_us() };
 	execution->deadline_us = execution->started_us + (uint64_t)request->timeout_ms * 1000;
 	error = prepare(execution, request, code, &parts);
 	if (error) {
-		loop_remove(&execution->init_watch);
-		fd_close(&execution->init.fd);
-		if (parts.cgroup >= 0)
-			(void)cgroup_remove(supervisor.cgroup, execution->slot); /* unused */
+		sandbox_unmake(execution->sandbox, &parts.sandbox);
 	} else {
 		execution->state = EXECUTION_LIVE;
-		generation_hold(execution->generation);
 		supervisor.executions_live++;
 		supervisor.executions_started += frontend != NULL;
 		if (execution->slot >= supervisor.slots_used)
 			supervisor.slots_used = execution->slot + 1;
-		supervisor.starts_pending++;
-		error = ask_factory(execution, &parts);
-		if (error) /* no answer will come */
-			(void)execution_failed(execution->slot, STAGE_CLONE, (uint32_t)-error);
-		error = 0;
+		sandbox_launch(execution->sandbox, execution->probe, &parts.sandbox);
 	}
 	close_parts(&parts);
 	return error;

@@ -12,10 +12,9 @@
 #include "execution.h"
 #include "posture.h"
 
-/* Slots of brokers come after those of executions. */
 static uint32_t slot_of(const struct frontend *frontend)
 {
-	return EXECUTIONS_MAX + (uint32_t)(frontend - supervisor.frontends);
+	return BROKER_SLOT + (uint32_t)(frontend - supervisor.frontends);
 }
 
 static struct channel channel_to_frontend(int fd)
@@ -133,9 +132,9 @@ static struct frontend *find_waiting(uint32_t slot)
 {
 	struct frontend *frontend;
 
-	if (slot < EXECUTIONS_MAX || slot >= EXECUTIONS_MAX + FRONTENDS_MAX)
+	if (slot < BROKER_SLOT || slot >= BROKER_SLOT + FRONTENDS_MAX)
 		return NULL;
-	frontend = &supervisor.frontends[slot - EXECUTIONS_MAX];
+	frontend = &supervisor.frontends[slot - BROKER_SLOT];
 	return frontend->awaits_broker ? frontend : NULL;
 }
 

@@ -19,6 +19,7 @@
 #include "execution.h"
 #include "posture.h"
 #include "request.h"
+#include "sandbox.h"
 #include "service.h"
 
 static struct ipc_welcome welcome;
@@ -254,7 +255,7 @@ static int handle_factory_ready(void *context, struct channel_message *message)
 
 static int handle_sandbox_created(void *context, struct channel_message *message)
 {
-	return execution_created(message->body.sandbox_created.slot, &message->fds[0]);
+	return sandbox_created(message->body.sandbox_created.slot, &message->fds[0]);
 }
 
 static int handle_sandbox_failed(void *context, struct channel_message *message)
@@ -262,8 +263,8 @@ static int handle_sandbox_failed(void *context, struct channel_message *message)
 	const struct ipc_sandbox_failed *from = &message->body.sandbox_failed;
 	int error;
 
-	if (from->slot < EXECUTIONS_MAX)
-		return execution_failed(from->slot, from->stage, from->error);
+	if (from->slot < SANDBOX_SLOTS)
+		return sandbox_failed(from->slot, from->stage, from->error);
 	error = frontend_broker_failed(from->slot);
 	if (error)
 		return error;
@@ -360,7 +361,7 @@ static int take_without_fds(const struct frontend *frontend, const struct channe
 static int take_without_pidfd(const struct channel_message *message)
 {
 	if (message->type == IPC_TYPE_sandbox_created)
-		return execution_failed(message->body.sandbox_created.slot, STAGE_CLONE, EMFILE);
+		return sandbox_failed(message->body.sandbox_created.slot, STAGE_CLONE, EMFILE);
 	if (message->type == IPC_TYPE_helper_started)
 		return frontend_broker_failed(message->body.helper_started.slot);
 	return -EMFILE;

@@ -20,7 +20,8 @@ static bool is_pending;
 
 static struct ipc_posture_full *posture_of(const struct execution *execution)
 {
-	return &supervisor.generations[execution->generation].postures[execution->profile];
+	return &supervisor.generations[execution->sandbox->generation]
+			.postures[execution->sandbox->profile];
 }
 
 const struct ipc_posture_full *posture_default(void)
@@ -83,8 +84,8 @@ static void end(int exit_status)
 /* `answer` is to the act against the first of the open layers. */
 static void explain(const struct execution *execution, uint32_t open, int answer)
 {
-	const char *name = plan_string(&supervisor.generations[execution->generation].plan,
-				       execution_profile(execution)->name);
+	const char *name =
+		plan_string(execution_plan(execution), execution_profile(execution)->name);
 
 	for (uint32_t layer = 0; layer < POSTURE_COUNT; layer++) {
 		if (!(open & POSTURE_BIT(layer)))
@@ -104,7 +105,7 @@ int posture_check_limits(const struct execution *execution)
 	struct ipc_posture_full *posture = posture_of(execution);
 
 	if (supervisor.limits == LIMITS_FALLBACK || execution->probe == PROBE_NONE ||
-	    cgroup_check(execution->slot, profile, &posture->controllers))
+	    cgroup_check(execution->sandbox->slot, profile, &posture->controllers))
 		return 0;
 	explain(execution, POSTURE_BIT(POSTURE_CGROUP), 0);
 	end(MSP_EXIT_REFUSED);
@@ -113,7 +114,7 @@ int posture_check_limits(const struct execution *execution)
 
 static void note(const struct execution *execution, const struct ipc_posture_full *posture)
 {
-	const struct plan *plan = &supervisor.generations[execution->generation].plan;
+	const struct plan *plan = execution_plan(execution);
 	const struct audit_field fields[] = {
 		AUDIT_TEXT("limits", posture->limits == LIMITS_CGROUP ? "cgroup" : "fallback"),
 		AUDIT_NUMBER("controllers", posture->controllers),

@@ -235,7 +235,7 @@ static uint32_t bind_phase(const char *inside)
 static int tell_factory(void)
 {
 	struct ipc_factory_start begin = { .limits = supervisor.limits };
-	const struct ipc_factory_cgroup cgroup = { .slots = EXECUTIONS_MAX };
+	const struct ipc_factory_cgroup cgroup = { .slots = SANDBOX_SLOTS };
 	const struct ipc_factory_serve serve = { .binds = bind_count };
 	int error;
 

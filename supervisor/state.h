@@ -14,6 +14,11 @@
 #include "common/plan.h"
 #include "loop.h"
 
+/* Slots of the factory's messages: of ephemeral sandboxes, one for each execution; of those that
+ * last; of brokers. */
+#define SANDBOX_SLOTS (EXECUTIONS_MAX + SANDBOXES_MAX)
+#define BROKER_SLOT SANDBOX_SLOTS
+
 enum frontend_state {
 	FRONTEND_FREE,
 	FRONTEND_OPEN,   /* it is served */
@@ -42,38 +47,52 @@ struct frontend {
 	struct loop_watch broker_watch;
 };
 
+enum sandbox_state {
+	SANDBOX_FREE,
+	SANDBOX_LIVE,   /* its init is asked for, or there */
+	SANDBOX_ENDING, /* its init is to end; waits until nothing of it is left */
+};
+
+/* What runs: an init and its cgroup. The table index is the slot in the factory's messages. An
+ * ephemeral one, below EXECUTIONS_MAX, has the slot of its execution. */
+struct sandbox {
+	enum sandbox_state state;
+	uint32_t slot;
+	uint32_t generation; /* slot of the policy that it began under */
+	uint32_t profile;
+	struct channel init; /* fd -1 when ended */
+	int pidfd;           /* of the init; -1 until the factory answered */
+	bool has_answer;     /* the factory answered */
+	struct loop_watch init_watch;
+	struct loop_watch pid_watch;
+};
+
 enum execution_state {
 	EXECUTION_FREE,
 	EXECUTION_LIVE,   /* its sandbox is being made or its workload runs */
 	EXECUTION_ENDING, /* a kill was sent; waits for the init's report */
-	EXECUTION_DONE,   /* reported; waits for the sandbox to be gone */
+	EXECUTION_DONE,   /* reported; waits for what it had of a sandbox to be gone */
 };
 
-/* One execution in its own ephemeral sandbox. The table index is the slot in every message. */
+/* One execution in a sandbox. The table index is the slot in an init's messages. */
 struct execution {
 	enum execution_state state;
 	uint32_t slot;
-	uint32_t generation; /* slot of the policy that it began under */
-	uint32_t profile;
+	struct sandbox *sandbox;
 	struct frontend *frontend; /* NULL when it is gone */
 	uint64_t request;
-	uint64_t id;         /* never given again, other than slot and request */
-	struct channel init; /* fd -1 when ended */
-	int pidfd;           /* of the init; -1 until the factory answered */
-	bool has_answer;     /* the factory answered */
-	uint32_t probe;      /* enum probe_mode of its spawn, NONE once its posture came */
-	uint32_t verdict;    /* why it is being killed; EXITED when it is not */
+	uint64_t id;      /* never given again, other than slot and request */
+	uint32_t probe;   /* enum probe_mode of its spawn, NONE once its posture came */
+	uint32_t verdict; /* why it is being killed; EXITED when it is not */
 	uint64_t started_us;
 	uint64_t deadline_us;
-	struct loop_watch init_watch;
-	struct loop_watch pid_watch;
 };
 
 /* A policy that executions run under. */
 struct generation {
 	struct plan plan; /* bytes NULL: the slot is free */
 	int fd;           /* of the same, sealed */
-	uint32_t users;   /* executions that began under it and are not gone */
+	uint32_t users;   /* sandboxes that began under it and are not gone */
 	struct ipc_posture_full postures[PLAN_PROFILES_MAX]; /* by profile */
 };
 
@@ -109,6 +128,7 @@ struct supervisor {
 	uint32_t frontends_started;
 	uint64_t executions_refused;
 	struct execution executions[EXECUTIONS_MAX];
+	struct sandbox sandboxes[SANDBOX_SLOTS];
 	struct frontend frontends[FRONTENDS_MAX];
 };
 

@@ -129,7 +129,7 @@ Test(execution_edge, an_answer_that_nobody_asked_for_is_a_breach)
 
 Test(execution_edge, an_answer_for_a_slot_beyond_the_table_is_a_breach)
 {
-	rig_fail(&rig, EXECUTIONS_MAX + FRONTENDS_MAX, STAGE_BASE, ENOENT);
+	rig_fail(&rig, BROKER_SLOT + FRONTENDS_MAX, STAGE_BASE, ENOENT);
 	expect_breach();
 }
 

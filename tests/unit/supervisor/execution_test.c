@@ -170,7 +170,8 @@ Test(execution, too_many_signals_are_dropped)
 	rig_answer(&rig, &sandbox);
 	(void)rig_take(&sandbox.init, IPC_TYPE_spawn_stdio);
 	(void)rig_take(&sandbox.init, IPC_TYPE_spawn);
-	cr_assert_eq(setsockopt(execution->init.fd, SOL_SOCKET, SO_SNDBUF, &least, sizeof(least)),
+	cr_assert_eq(setsockopt(execution->sandbox->init.fd, SOL_SOCKET, SO_SNDBUF, &least,
+				sizeof(least)),
 		     0);
 	for (uint32_t i = 0; i < 1000; i++)
 		send_signal(7, SIGUSR1);

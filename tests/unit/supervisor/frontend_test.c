@@ -211,7 +211,7 @@ static struct broker open_broker(struct rig_sandbox *process)
 	cr_assert_eq(rig_take(&other, IPC_TYPE_client_started)->body.client_started.limits,
 		     LIMITS_FALLBACK);
 	broker = take_broker();
-	cr_assert_eq(broker.slot, EXECUTIONS_MAX + 1);
+	cr_assert_eq(broker.slot, BROKER_SLOT + 1);
 	answer_broker(broker.slot, process);
 	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
 	rig_send(&broker.channel, IPC_TYPE_hello, &hello, NULL);
@@ -399,7 +399,7 @@ Test(frontend, a_second_hand_over_is_a_breach)
 
 Test(frontend, an_answer_about_a_broker_that_nobody_asked_for_is_a_breach)
 {
-	rig_fail(&rig, EXECUTIONS_MAX, STAGE_BASE, ENOENT);
+	rig_fail(&rig, BROKER_SLOT, STAGE_BASE, ENOENT);
 	cr_assert(supervisor.is_ending);
 	cr_assert_eq(supervisor.exit_status, MSP_EXIT_SOFTWARE);
 }

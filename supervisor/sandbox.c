@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include "cgroup.h"
+#include "common/cgroup.h"
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "execution.h"
+#include "generation.h"
+
+struct sandbox *sandbox_ephemeral(uint32_t slot, uint32_t profile)
+{
+	struct sandbox *sandbox = &supervisor.sandboxes[slot];
+
+	*sandbox = (struct sandbox){ .state = SANDBOX_FREE,
+				     .slot = slot,
+				     .generation = supervisor.plan.slot,
+				     .profile = profile,
+				     .init.fd = -1,
+				     .pidfd = -1 };
+	return sandbox;
+}
+
+int sandbox_make(struct sandbox *sandbox, struct sandbox_parts *ret)
+{
+	const struct plan_profile *profile = plan_profile(&supervisor.plan, sandbox->profile);
+	int ends[2];
+	int error = channel_pair(ends);
+
+	if (error)
+		return error;
+	sandbox->init = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
+	ret->init_end = ends[1];
+	if (supervisor.cgroup >= 0)
+		error = cgroup_create(sandbox->slot, profile, &ret->cgroup, &ret->leaf);
+	return error;
+}
+
+int sandbox_watch(struct sandbox *sandbox)
+{
+	return loop_add(&sandbox->init_watch, sandbox->init.fd, execution_on_init, sandbox);
+}
+
+void sandbox_unmake(struct sandbox *sandbox, const struct sandbox_parts *parts)
+{
+	loop_remove(&sandbox->init_watch);
+	fd_close(&sandbox->init.fd);
+	if (parts->cgroup >= 0)
+		(void)cgroup_remove(supervisor.cgroup, sandbox->slot); /* unused */
+}
+
+static int ask_factory(const struct sandbox *sandbox, uint32_t probe,
+		       const struct sandbox_parts *parts)
+{
+	const struct ipc_sandbox_cgroup cgroup = { .slot = sandbox->slot };
+	const struct ipc_sandbox_create create = { sandbox->slot, sandbox->profile,
+						   sandbox->generation, probe };
+	int error = 0;
+
+	if (parts->cgroup >= 0)
+		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_cgroup, &cgroup,
+				     &parts->cgroup, MSG_DONTWAIT);
+	if (!error)
+		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_create, &create,
+				     &parts->init_end, MSG_DONTWAIT);
+	return error;
+}
+
+void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbox_parts *parts)
+{
+	int error;
+
+	sandbox->state = SANDBOX_LIVE;
+	generation_hold(sandbox->generation);
+	supervisor.starts_pending++;
+	error = ask_factory(sandbox, probe, parts);
+	if (error) /* no answer will come */
+		(void)sandbox_failed(sandbox->slot, STAGE_CLONE, (uint32_t)-error);
+}
+
+static void on_pid(void *context)
+{
+	struct sandbox *sandbox = context;
+
+	loop_remove(&sandbox->pid_watch);
+	fd_close(&sandbox->pidfd);
+	execution_free_all(sandbox);
+}
+
+static struct sandbox *find_waiting(uint32_t slot)
+{
+	if (slot >= SANDBOX_SLOTS || supervisor.sandboxes[slot].state == SANDBOX_FREE ||
+	    supervisor.sandboxes[slot].has_answer)
+		return NULL;
+	return &supervisor.sandboxes[slot];
+}
+
+static void take_answer(struct sandbox *sandbox)
+{
+	sandbox->has_answer = true;
+	supervisor.starts_pending--;
+}
+
+int sandbox_created(uint32_t slot, int *pidfd)
+{
+	struct sandbox *sandbox = find_waiting(slot);
+	int error;
+
+	if (!sandbox)
+		return -EPROTO;
+	take_answer(sandbox);
+	sandbox->pidfd = *pidfd;
+	*pidfd = -1;
+	error = loop_add(&sandbox->pid_watch, sandbox->pidfd, on_pid, sandbox);
+	if (!error && sandbox->state == SANDBOX_ENDING)
+		sandbox_end(sandbox);
+	else if (!error && sandbox->init.fd < 0)
+		execution_lose_all(sandbox, STAGE_CHANNEL, EPIPE);
+	return error;
+}
+
+int sandbox_failed(uint32_t slot, uint32_t stage, uint32_t error)
+{
+	struct sandbox *sandbox = find_waiting(slot);
+
+	if (!sandbox)
+		return -EPROTO;
+	take_answer(sandbox);
+	if (sandbox->state == SANDBOX_LIVE)
+		execution_lose_all(sandbox, stage, error);
+	else
+		execution_free_all(sandbox);
+	return 0;
+}
+
+void sandbox_end(struct sandbox *sandbox)
+{
+	sandbox->state = SANDBOX_ENDING;
+	loop_remove(&sandbox->init_watch);
+	fd_close(&sandbox->init.fd);
+	if (sandbox->pidfd >= 0) /* ESRCH: it went by itself when its channel ended */
+		(void)kernel_pidfd_send_signal(sandbox->pidfd, SIGKILL);
+}
+
+bool sandbox_is_over(const struct sandbox *sandbox)
+{
+	return sandbox->pidfd < 0 && (sandbox->has_answer || supervisor.factory.fd < 0);
+}
+
+bool sandbox_clear(struct sandbox *sandbox)
+{
+	if (supervisor.cgroup >= 0 && !cgroup_remove(supervisor.cgroup, sandbox->slot))
+		return false;
+	sandbox->state = SANDBOX_FREE;
+	generation_release(sandbox->generation);
+	return true;
+}
