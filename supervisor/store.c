@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The state directory: who has which sandbox, how one comes to be and goes.
+ */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "store_inner.h"
+
+/* Who looks at a sandbox has its lock for microseconds; who changes layers has that of all of them
+ * for a few syncs of the disk. */
+#define LOCK_STEP_US 200
+#define TAKE_STEPS 10
+#define LOCK_STEPS 2500
+
+/* Longest that a sandbox is being made. */
+#define UNFINISHED_S 60
+
+/* Longest that a system keeps what was written to itself; some seconds are usual. */
+#define UNSETTLED_S 120
+
+/* getdents64(2); the C library's readdir would need a heap */
+struct entry {
+	uint64_t inode;
+	int64_t offset;
+	uint16_t size;
+	uint8_t type;
+	char name[];
+};
+
+struct store_places store_places = { -1, -1, -1, -1, -1 };
+
+/* The beginnings of the layers' ids that some meta names: random bits, which stand for the whole.
+ * An open hash, never full. */
+#define NAMED_ROOM 32768U
+#define NAMED_MOST (NAMED_ROOM / 4 * 3)
+static struct {
+	uint64_t keys[NAMED_ROOM]; /* 0: free */
+	uint32_t count;
+} named;
+
+static struct store_meta other; /* of whoever is looked at */
+
+static int lock(int fd, int operation, int steps)
+{
+	const struct timespec step = { .tv_nsec = LOCK_STEP_US * 1000L };
+
+	while (flock(fd, operation | LOCK_NB) != 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (steps-- == 0)
+			return -EBUSY;
+		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &step, NULL); /* it is tried again */
+	}
+	return 0;
+}
+
+int store_lock(void)
+{
+	const int error =
+		store_places.lock < 0 ? -ENOTCONN : lock(store_places.lock, LOCK_EX, LOCK_STEPS);
+
+	return error == -EBUSY ? -EAGAIN : error;
+}
+
+void store_unlock(void)
+{
+	(void)flock(store_places.lock, LOCK_UN); /* of a lock that is held */
+}
+
+uint64_t store_now_s(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
+	return (uint64_t)now.tv_sec;
+}
+
+static int open_place(const struct store_places *places, const char *name)
+{
+	const int made = mkdirat(places->state, name, S_IRWXU);
+	const int fd =
+		made == 0 || errno == EEXIST ? openat(places->state, name, STORE_DIRECTORY) : -1;
+
+	if (made == 0)
+		(void)fsync(places->lock); /* what is lost with it is lost with its first one */
+	return fd < 0 ? -errno : fd;
+}
+
+int store_open(int directory)
+{
+	struct store_places places = { directory, -1, -1, -1, -1 };
+	int *const fds[] = { &places.sandboxes, &places.layers, &places.trash };
+	static const char *const names[] = { "sandboxes", "layers", "trash" };
+	int error = 0;
+
+	places.lock = openat(directory, ".", STORE_DIRECTORY);
+	if (places.lock < 0)
+		return -errno;
+	for (size_t i = 0; i < 3 && !error; i++) {
+		*fds[i] = open_place(&places, names[i]);
+		error = *fds[i] < 0 ? *fds[i] : 0;
+	}
+	if (!error) {
+		store_places = places;
+		return 0;
+	}
+	for (size_t i = 0; i < 3; i++)
+		fd_close(fds[i]);
+	fd_close(&places.lock);
+	return error;
+}
+
+int store_directory(void)
+{
+	return store_places.state;
+}
+
+int store_each_name(int dir, const char *name, int (*each)(void *context, const char *name),
+		    void *context)
+{
+	union {
+		char bytes[2048];
+		struct entry first; /* for its alignment */
+	} buffer;
+	int fd = openat(dir, name, STORE_DIRECTORY);
+	long size = 1;
+	int result = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (!result && size > 0) {
+		size = syscall(SYS_getdents64, fd, buffer.bytes, sizeof(buffer.bytes));
+		if (size < 0)
+			result = -errno;
+		for (long at = 0; at < size && !result;) {
+			const void *here = buffer.bytes + at;
+			const struct entry *entry = here;
+
+			at += entry->size;
+			if (strcmp(entry->name, ".") != 0 && strcmp(entry->name, "..") != 0)
+				result = each(context, entry->name);
+		}
+	}
+	fd_close(&fd);
+	return result;
+}
+
+struct each {
+	int (*each)(void *context, const char id[IPC_ID_MAX]);
+	void *context;
+};
+
+static int each_id(void *context, const char *name)
+{
+	const struct each *each = context;
+
+	return store_is_id(name) ? each->each(each->context, name) : 0;
+}
+
+int store_each(int (*each)(void *context, const char id[IPC_ID_MAX]), void *context)
+{
+	return store_each_name(store_places.sandboxes, ".", each_id,
+			       &(struct each){ each, context });
+}
+
+int store_random(uint8_t ret[STORE_ID_BYTES])
+{
+	return getrandom(ret, STORE_ID_BYTES, 0) == STORE_ID_BYTES ? 0 : -EIO;
+}
+
+/* --- who has it ------------------------------------------------------------------------------- */
+
+static int open_sandbox(const char *id)
+{
+	const int fd = store_is_id(id) ? openat(store_places.sandboxes, id, STORE_DIRECTORY) : -1;
+
+	return fd < 0 ? (store_is_id(id) ? -errno : -ENOENT) : fd;
+}
+
+/* Before it was locked it may have been destroyed. */
+static bool is_still_there(int fd, const char *id)
+{
+	struct stat own, found;
+
+	return fstat(fd, &own) == 0 &&
+	       fstatat(store_places.sandboxes, id, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       own.st_ino == found.st_ino;
+}
+
+static int own(const char *id)
+{
+	int fd = open_sandbox(id);
+	int error = fd < 0 ? fd : lock(fd, LOCK_EX, TAKE_STEPS);
+
+	if (!error && !is_still_there(fd, id))
+		error = -ENOENT;
+	if (error && fd >= 0)
+		fd_close(&fd);
+	return error ? error : fd;
+}
+
+static bool has_layers(const struct store_meta *meta)
+{
+	for (uint32_t i = 0; i < meta->layer_count; i++) {
+		struct stat status;
+		char id[IPC_ID_MAX];
+
+		store_id_text(meta->layers[i].id, id);
+		if (fstatat(store_places.layers, id, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+		    !S_ISDIR(status.st_mode))
+			return false;
+	}
+	return true;
+}
+
+int store_take(const char *id, struct store_meta *ret)
+{
+	int fd = own(id);
+	int error = fd < 0 ? fd : store_read(fd, id, true, ret);
+
+	if (!error && !has_layers(ret))
+		error = -EBADMSG;
+	if (!error && store_now_s() < ret->created_s + UNSETTLED_S)
+		error = store_settle(fd);
+	if (error && fd >= 0)
+		fd_close(&fd);
+	return error ? error : fd;
+}
+
+int store_look(const char *id, struct store_meta *ret, uint64_t *ret_used_s, bool *ret_is_taken)
+{
+	int fd = open_sandbox(id);
+	int error;
+
+	if (fd < 0)
+		return fd;
+	error = store_read(fd, id, true, ret);
+	*ret_used_s = store_used_s(fd);
+	*ret_is_taken = lock(fd, LOCK_SH, 0) != 0;
+	fd_close(&fd);
+	return error;
+}
+
+void store_touch(int sandbox)
+{
+	(void)futimens(sandbox, NULL); /* of a directory that is ours */
+}
+
+uint64_t store_used_s(int sandbox)
+{
+	struct stat status;
+
+	return fstat(sandbox, &status) == 0 && status.st_mtime > 0 ? (uint64_t)status.st_mtime : 0;
+}
+
+struct wanted {
+	const char *owner, *name;
+	char *ret;
+};
+
+static int is_wanted(void *context, const char id[IPC_ID_MAX])
+{
+	const struct wanted *wanted = context;
+	const bool is_id = strcmp(wanted->name, id) == 0;
+	int fd = open_sandbox(id);
+	const int error = fd < 0 ? fd : store_read(fd, id, false, &other);
+	const bool is_owner = error == -EBADMSG ? is_id && wanted->owner[0] == '\0'
+						: !error && strcmp(other.owner, wanted->owner) == 0;
+
+	fd_close(&fd);
+	if (!is_owner || !(is_id || (!error && strcmp(other.name, wanted->name) == 0)))
+		return 0;
+	memcpy(wanted->ret, id, IPC_ID_MAX);
+	return 1;
+}
+
+bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX])
+{
+	struct wanted wanted = { owner, name, ret };
+
+	if (store_is_id(name))
+		return is_wanted(&wanted, name) == 1;
+	return store_is_name(name) && store_each(is_wanted, &wanted) == 1;
+}
+
+/* --- what all of them name -------------------------------------------------------------------- */
+
+static uint64_t *find_named(const uint8_t id[STORE_ID_BYTES], uint64_t *ret_key)
+{
+	uint32_t at;
+
+	memcpy(ret_key, id, sizeof(*ret_key));
+	*ret_key += *ret_key == 0;
+	at = (uint32_t)*ret_key % NAMED_ROOM;
+	while (named.keys[at] && named.keys[at] != *ret_key)
+		at = (at + 1) % NAMED_ROOM;
+	return &named.keys[at];
+}
+
+/* True when it was not there before; it may not be now: when there are NAMED_MOST. */
+static bool remember(const uint8_t id[STORE_ID_BYTES])
+{
+	uint64_t key;
+	uint64_t *at = find_named(id, &key);
+	const bool is_new = *at == 0;
+
+	if (is_new && named.count < NAMED_MOST) {
+		*at = key;
+		named.count++;
+	}
+	return is_new;
+}
+
+struct survey {
+	struct store_census *census;
+	const char *owner, *name;
+};
+
+static int survey_one(void *context, const char id[IPC_ID_MAX])
+{
+	const struct survey *survey = context;
+	struct store_census *census = survey->census;
+	int fd = open_sandbox(id);
+	const int error = fd < 0 ? fd : store_read(fd, id, false, &other);
+	uint64_t bytes, inodes;
+
+	fd_close(&fd);
+	census->sandboxes++;
+	if (error)
+		return 0;
+	store_sum(&other, other.layers[other.upper].parent, &bytes, &inodes);
+	other.layers[other.upper].bytes = other.disk_bytes > bytes ? other.disk_bytes - bytes : 0;
+	for (uint32_t i = 0; i < other.layer_count; i++)
+		census->bytes += remember(other.layers[i].id) ? other.layers[i].bytes : 0;
+	if (survey->name[0] && strcmp(other.name, survey->name) == 0 &&
+	    strcmp(other.owner, survey->owner) == 0)
+		memcpy(census->id, id, IPC_ID_MAX);
+	return 0;
+}
+
+int store_survey(struct store_census *census, const char *owner, const char *name)
+{
+	int error;
+
+	memset(&named, 0, sizeof(named));
+	census->sandboxes = 0;
+	census->bytes = 0;
+	census->id[0] = '\0';
+	error = store_each(survey_one, &(struct survey){ census, owner, name });
+	if (error)
+		return error;
+	if (census->id[0])
+		return -EEXIST;
+	if (census->sandboxes_max > 0 && census->sandboxes >= census->sandboxes_max)
+		return -EUSERS;
+	return census->bytes_max > 0 && census->bytes >= census->bytes_max ? -EDQUOT : 0;
+}
+
+static int name_layers(void *context, const char id[IPC_ID_MAX])
+{
+	int fd = open_sandbox(id);
+	const int error = fd < 0 ? fd : store_read(fd, id, true, &other);
+
+	fd_close(&fd);
+	if (error) /* one without a meta names nothing */
+		return error == -ENOENT ? 0 : error;
+	for (uint32_t i = 0; i < other.layer_count; i++)
+		(void)remember(other.layers[i].id); /* it may be there already */
+	return named.count < NAMED_MOST ? 0 : -E2BIG;
+}
+
+static int drop_unnamed(void *context, const char *name)
+{
+	uint8_t id[STORE_ID_BYTES];
+	uint64_t key;
+
+	if (store_id_bytes(name, id) && *find_named(id, &key) == 0)
+		(void)renameat(store_places.layers, name, store_places.trash, name); /* or later */
+	return 0;
+}
+
+int store_collect(void)
+{
+	int error;
+
+	memset(&named, 0, sizeof(named));
+	error = store_each(name_layers, NULL);
+	return error ? error : store_each_name(store_places.layers, ".", drop_unnamed, NULL);
+}
+
+/* --- how one comes to be and goes ------------------------------------------------------------- */
+
+int store_add_layer(struct store_meta *meta, uint32_t base)
+{
+	struct store_layer *layer = &meta->layers[meta->layer_count];
+	char id[IPC_ID_MAX];
+	int error;
+
+	if (meta->layer_count == LAYERS_MAX || store_depth(meta, base) == LAYERS_DEEP_MAX)
+		return -E2BIG;
+	*layer = (struct store_layer){ .parent = base };
+	error = store_random(layer->id);
+	if (error)
+		return error;
+	store_id_text(layer->id, id);
+	if (mkdirat(store_places.layers, id, S_IRWXU) != 0)
+		return -errno;
+	meta->layer_count++;
+	return 0;
+}
+
+void store_remove_layer(const uint8_t id[STORE_ID_BYTES])
+{
+	char text[IPC_ID_MAX];
+
+	store_id_text(id, text);
+	(void)unlinkat(store_places.layers, text, AT_REMOVEDIR); /* or it is found as left over */
+}
+
+/* Nothing of it is needed, and no room to say so: it is not moved. */
+static void uproot(const char *id, int *fd)
+{
+	(void)unlinkat(*fd, "meta", 0); /* these: what is there is gone, or left over */
+	(void)unlinkat(store_places.sandboxes, id, AT_REMOVEDIR);
+	fd_close(fd);
+}
+
+int store_plant(struct store_meta *meta, uint32_t base)
+{
+	char id[IPC_ID_MAX];
+	int error = store_random(meta->id);
+	int fd = -1;
+
+	if (!error)
+		error = store_add_layer(meta, base);
+	if (error)
+		return error;
+	meta->upper = meta->layer_count - 1;
+	meta->next_checkpoint = 1;
+	meta->created_s = store_now_s();
+	store_id_text(meta->id, id);
+	if (mkdirat(store_places.sandboxes, id, S_IRWXU) != 0)
+		error = -errno;
+	if (!error) {
+		fd = own(id);
+		error = fd < 0 ? fd : store_write(fd, meta, false);
+	}
+	if (error) {
+		uproot(id, &fd);
+		store_remove_layer(meta->layers[meta->upper].id);
+		return error;
+	}
+	return fd;
+}
+
+int store_create(struct store_meta *meta, struct store_census *census)
+{
+	int result = store_lock();
+
+	if (result)
+		return result;
+	meta->layer_count = 0;
+	meta->checkpoint_count = 0;
+	result = store_survey(census, meta->owner, meta->name);
+	if (!result)
+		result = store_plant(meta, STORE_NO_LAYER);
+	store_unlock();
+	return result;
+}
+
+static int throw_away(const char *id)
+{
+	return renameat(store_places.sandboxes, id, store_places.trash, id) == 0 ? 0 : -errno;
+}
+
+/* Under the lock: what is said of the layers comes after what is said of the sandboxes. */
+static void tidy(void)
+{
+	if (fsync(store_places.sandboxes) == 0 && fsync(store_places.trash) == 0)
+		(void)store_collect(); /* what stays is found by the next one */
+}
+
+static int destroy(const char *id)
+{
+	int error = store_lock();
+
+	if (error)
+		return error;
+	error = throw_away(id);
+	if (!error)
+		tidy();
+	store_unlock();
+	return error;
+}
+
+int store_destroy(const struct store_meta *meta)
+{
+	char id[IPC_ID_MAX];
+
+	store_id_text(meta->id, id);
+	return destroy(id);
+}
+
+int store_discard(const char *id)
+{
+	int fd = own(id);
+	int error;
+
+	if (fd < 0)
+		return fd;
+	error = destroy(id);
+	fd_close(&fd);
+	return error;
+}
+
+struct sweep {
+	uint64_t now_s;
+	int count;
+	bool is_left_over;
+};
+
+/* One that is damaged stays: somebody may still want to look. */
+static int sweep_one(void *context, const char id[IPC_ID_MAX])
+{
+	struct sweep *sweep = context;
+	int fd = open_sandbox(id);
+	uint64_t life_s = UNFINISHED_S;
+	uint64_t used_s;
+	int error;
+
+	if (fd < 0 || lock(fd, LOCK_EX, 0) != 0) {
+		fd_close(&fd);
+		return 0;
+	}
+	error = store_read(fd, id, true, &other);
+	if (!error)
+		life_s = other.ttl_s;
+	used_s = store_used_s(fd);
+	if ((!error || error == -ENOENT) && used_s > 0 && used_s + life_s < sweep->now_s &&
+	    throw_away(id) == 0) {
+		sweep->count += !error;
+		sweep->is_left_over = true;
+	}
+	fd_close(&fd);
+	return 0;
+}
+
+int store_sweep(void)
+{
+	static bool is_swept; /* since the start: a crash may have been before it */
+	struct sweep sweep = { .now_s = store_now_s() };
+	int error = store_lock();
+
+	if (error)
+		return error;
+	error = store_each(sweep_one, &sweep);
+	if (sweep.is_left_over || !is_swept)
+		tidy();
+	is_swept = true;
+	store_unlock();
+	return error ? error : sweep.count;
+}
+
+static int name_one(void *context, const char *name)
+{
+	if (strlen(name) >= IPC_NAME_MAX)
+		return 0;
+	memcpy(context, name, strlen(name) + 1);
+	return 1;
+}
+
+int store_trash(char ret_name[IPC_NAME_MAX])
+{
+	const int found = store_each_name(store_places.trash, ".", name_one, ret_name);
+	const int fd = found == 1 ? openat(store_places.trash, ".", STORE_PATH) : -1;
+
+	if (fd < 0 && found == 1)
+		return -errno;
+	return found == 0 ? -ENOENT : found == 1 ? fd : found;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Each of the store's system calls fails once, and is once the last one of its process. What is on
+ * disk afterwards is the old or the new, nothing is damaged, and what is left over goes.
+ */
+#include "store_faults.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "common/fd.h"
+#include "store_inner.h"
+#include "store_place.h"
+#include "support.h"
+
+TestSuite(store_faults, .timeout = 300);
+
+/* More calls than any of the acts makes. */
+#define CALLS_MOST 2000
+
+static struct store_meta meta, made;
+static struct store_census census;
+static struct store_merge merge;
+static int fault_calls; /* which one it is */
+static int fault_error;
+
+/* Each takes "a" itself where it needs it, and leaves no descriptor behind. 0 or -errno. */
+struct act {
+	const char *name;
+	int (*run)(int a);
+	void (*prepare)(int a);
+};
+
+static int finish(int fd)
+{
+	const int result = fd < 0 ? fd : 0;
+
+	fd_close(&fd);
+	return result;
+}
+
+static int create(int a)
+{
+	memset(&made, 0, sizeof(made));
+	memcpy(made.name, "z", sizeof("z"));
+	memcpy(made.profile, "default", sizeof("default"));
+	made.ttl_s = 3600;
+	return finish(store_create(&made, &census));
+}
+
+static int save(int a)
+{
+	struct store_checkpoint checkpoint;
+
+	return store_checkpoint(a, &meta, "", &checkpoint);
+}
+
+static int roll_back(int a)
+{
+	return store_rollback(a, &meta, 1);
+}
+
+static int forget(int a)
+{
+	return store_forget(a, &meta, 2);
+}
+
+static int fork_present(int a)
+{
+	return finish(store_fork(a, &meta, 0, "z", &census, &made));
+}
+
+static int fork_first(int a)
+{
+	return finish(store_fork(a, &meta, 1, "z", &census, &made));
+}
+
+static int destroy(int a)
+{
+	return store_destroy(&meta);
+}
+
+static int merge_done(int a)
+{
+	return store_merge_done(a, &meta, &merge, 1, 1);
+}
+
+static void prepare_merge(int a)
+{
+	struct store_checkpoint checkpoint;
+	int target;
+
+	for (int i = 0; i < STORE_CHAIN_MAX; i++) {
+		place_write(&meta, (char[]){ (char)('0' + i % 10), '\0' });
+		cr_assert_eq(store_checkpoint(a, &meta, "", &checkpoint), 0);
+		cr_assert_eq(store_forget(a, &meta, checkpoint.number), 0);
+	}
+	cr_assert(store_merge_plan(&meta, &merge));
+	target = store_merge_target(a);
+	place_merge(&meta, &merge, target);
+	fd_close(&target);
+}
+
+static const struct act acts[] = {
+	{ "create", create, NULL },
+	{ "checkpoint", save, NULL },
+	{ "rollback", roll_back, NULL },
+	{ "forget", forget, NULL },
+	{ "fork of the present", fork_present, NULL },
+	{ "fork of a checkpoint", fork_first, NULL },
+	{ "destroy", destroy, NULL },
+	{ "merge", merge_done, prepare_merge },
+};
+
+/* "a" with two checkpoints and something unsaved; "b", a fork of it with something of its own. */
+static void prepare(const struct act *act)
+{
+	struct store_checkpoint checkpoint;
+	int a, b;
+
+	place_make();
+	a = place_create("a", &meta);
+	place_write(&meta, "1");
+	cr_assert_eq(store_checkpoint(a, &meta, "", &checkpoint), 0);
+	place_write(&meta, "2");
+	cr_assert_eq(store_checkpoint(a, &meta, "", &checkpoint), 0);
+	b = store_fork(a, &meta, 1, "b", &census, &made);
+	cr_assert_geq(b, 0);
+	place_write(&made, "4");
+	fd_close(&b);
+	place_write(&meta, "3");
+	if (act->prepare)
+		act->prepare(a);
+	fd_close(&a);
+}
+
+static int die_in(void *argument)
+{
+	const struct act *act = argument;
+	int a = place_take("a", &meta);
+
+	fault_die(fault_calls);
+	return act->run(a) == 0 ? 0 : 1;
+}
+
+static void expect_either(const struct act *act, int call, const char *before, const char *after)
+{
+	static char view[VIEW_MAX];
+
+	place_view(view);
+	cr_assert(strcmp(view, before) == 0 || strcmp(view, after) == 0, "%s, call %d: %s",
+		  act->name, call, view);
+	place_sweep();
+	cr_assert_eq(place_count_unnamed(), 0, "%s, call %d", act->name, call);
+	place_view(view);
+	cr_assert(strcmp(view, before) == 0 || strcmp(view, after) == 0, "%s, call %d: %s swept",
+		  act->name, call, view);
+	place_remove();
+	memset(place_path + strlen(place_path) - 6, 'X', 6);
+}
+
+/* What is there without a fault, before and after. */
+static void see_both(const struct act *act, char before[VIEW_MAX], char after[VIEW_MAX])
+{
+	int a;
+
+	prepare(act);
+	place_view(before);
+	a = place_take("a", &meta);
+	cr_assert_eq(act->run(a), 0);
+	fd_close(&a);
+	place_view(after);
+	expect_either(act, 0, after, after);
+}
+
+Test(store_faults, killed_after_each_call)
+{
+	static char before[VIEW_MAX], after[VIEW_MAX];
+
+	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
+		struct act act = acts[i];
+		int status = -1;
+
+		see_both(&act, before, after);
+		for (fault_calls = 1; status != 0; fault_calls++) {
+			cr_assert_lt(fault_calls, CALLS_MOST);
+			prepare(&act);
+			status = run_forked(die_in, &act);
+			cr_assert(status == 0 || status == FAULT_DIED << 8, "%d", status);
+			expect_either(&act, fault_calls, before, after);
+		}
+		cr_expect_gt(fault_calls, 8, "%s makes calls", act.name);
+	}
+}
+
+static int fail_in(void *argument)
+{
+	const struct act *act = argument;
+	static struct store_meta found;
+	static char before[VIEW_MAX], after[VIEW_MAX];
+	const int calls = fault_calls;
+	size_t open;
+	int error;
+	int a;
+
+	place_view(before);
+	a = place_take("a", &meta);
+	open = fd_count_open();
+	fault_fail(calls, fault_error);
+	error = act->run(a);
+	if (!fault_is_over())
+		return 2;
+	if (fd_count_open() != open)
+		return 3;
+	if (act->run != destroy || error) {
+		char id[IPC_ID_MAX];
+
+		store_id_text(meta.id, id);
+		if (store_read(a, id, true, &found) != 0 ||
+		    memcmp(found.layers, meta.layers, sizeof(meta.layers)) != 0)
+			return 4;
+	}
+	store_unlock(); /* where that was what failed */
+	fd_close(&a);
+	place_view(after);
+	return error && strcmp(before, after) != 0 ? 5 : 0;
+}
+
+Test(store_faults, each_call_fails_once)
+{
+	static const int errors[] = { EIO, ENOSPC, EMFILE };
+	static char before[VIEW_MAX], after[VIEW_MAX];
+
+	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
+		struct act act = acts[i];
+		int status = 0;
+
+		see_both(&act, before, after);
+		for (fault_calls = 1; status == 0; fault_calls++) {
+			cr_assert_lt(fault_calls, CALLS_MOST);
+			fault_error = errors[fault_calls % 3];
+			prepare(&act);
+			status = run_forked(fail_in, &act);
+			cr_assert(status == 0 || status == 2 << 8, "%s, call %d: %d", act.name,
+				  fault_calls, status >> 8);
+			expect_either(&act, fault_calls, before, after);
+		}
+		cr_expect_gt(fault_calls, 8, "%s makes calls", act.name);
+	}
+}

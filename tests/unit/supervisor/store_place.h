@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A state directory of a test's own, and what a sandbox of it shows: the files of its place, of
+ * all layers, as an overlay would.
+ */
+#ifndef UNIT_SUPERVISOR_STORE_PLACE_H
+#define UNIT_SUPERVISOR_STORE_PLACE_H
+
+#include "store.h"
+
+#define PLACE "workspace"
+#define VIEW_MAX 4096
+
+/* Make it and have the store take it over; and remove it with all in it. */
+void place_make(void);
+void place_remove(void);
+extern char place_path[];
+
+/* A sandbox of the user's with this name, taken: its directory. */
+int place_create(const char *name, struct store_meta *meta);
+
+/* Take it by its name; it must be there. */
+int place_take(const char *name, struct store_meta *meta);
+
+/* Make an empty file in the sandbox, as a workload would. */
+void place_write(const struct store_meta *meta, const char *file);
+
+/* Is the file shown with this layer at the top? */
+bool place_shows(const struct store_meta *meta, uint32_t layer, const char *file);
+
+/* How many names are in a directory of the state directory, and is this one of them? */
+int place_count(const char *directory);
+bool place_has(const char *directory, const char *name);
+
+/* As msp-layers merges: everything that these layers show, in the new one. */
+void place_merge(const struct store_meta *meta, const struct store_merge *merge, int target);
+
+/* All sandboxes in one text, by name: how many checkpoints, which files. Each must be whole, and
+ * every layer on disk of one of them once what is left over was swept. */
+void place_view(char ret[VIEW_MAX]);
+void place_sweep(void);
+int place_count_unnamed(void);
+
+/* It was used so long ago. */
+void place_age(const char *path, int seconds);
+
+#endif
