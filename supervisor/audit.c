@@ -38,6 +38,21 @@ static const char *const refusal_names[REFUSAL_COUNT] = {
 	[REFUSAL_CWD] = "cwd",
 	[REFUSAL_RESOURCES] = "resources",
 	[REFUSAL_AUDIT] = "audit",
+	[REFUSAL_SANDBOX_UNKNOWN] = "sandbox_unknown",
+	[REFUSAL_SANDBOX_BUSY] = "sandbox_busy",
+	[REFUSAL_SANDBOX_ELSEWHERE] = "sandbox_elsewhere",
+	[REFUSAL_SANDBOX_DAMAGED] = "sandbox_damaged",
+	[REFUSAL_SANDBOX_NAME] = "sandbox_name",
+	[REFUSAL_SANDBOX_PROFILE] = "sandbox_profile",
+	[REFUSAL_SANDBOXES] = "sandboxes",
+	[REFUSAL_DISK] = "disk",
+	[REFUSAL_WORKSPACE] = "workspace",
+	[REFUSAL_CHECKPOINT_UNKNOWN] = "checkpoint_unknown",
+	[REFUSAL_CHECKPOINT_LIMIT] = "checkpoint_limit",
+	[REFUSAL_CHECKPOINT_NEEDED] = "checkpoint_needed",
+	[REFUSAL_APPLY] = "apply",
+	[REFUSAL_UNDO] = "undo",
+	[REFUSAL_STATE] = "state",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -260,6 +275,8 @@ int audit_execution_begin(const struct frontend *frontend, struct request *reque
 	fields[count++] = AUDIT_NUMBER("environment_bytes", spawn->environment_size);
 	fields[count++] = AUDIT_NUMBER("timeout_ms", request->timeout_ms);
 	fields[count++] = AUDIT_NUMBER("tty", spawn->use_tty);
+	if (request->sandbox)
+		fields[count++] = AUDIT_TEXT("sandbox", request->sandbox->id);
 	if (code >= 0) {
 		hash_code(code, &code_size, code_hash);
 		fields[count++] = AUDIT_NUMBER("code_bytes", code_size);
@@ -311,6 +328,71 @@ void audit_denial(uint64_t id, const char *layer, const char *operation, uint64_
 	};
 
 	note(AUDIT_DENIAL, fields, COUNT(fields));
+}
+
+void audit_sandbox_begin(const struct frontend *frontend, const char *id, const char *profile,
+			 uint32_t workspace_mode)
+{
+	static const char *const modes[WORKSPACE_MODE_COUNT] = {
+		[WORKSPACE_NONE] = "none",
+		[WORKSPACE_COPY] = "copy-on-write",
+		[WORKSPACE_READ] = "read-only",
+		[WORKSPACE_WRITE] = "read-write",
+	};
+	const struct audit_field fields[] = {
+		AUDIT_TEXT("sandbox", id),
+		AUDIT_NUMBER("frontend", frontend->number),
+		AUDIT_TEXT("profile", profile),
+		AUDIT_TEXT("workspace", modes[workspace_mode]),
+	};
+
+	note(AUDIT_SANDBOX_BEGIN, fields, COUNT(fields));
+}
+
+void audit_sandbox_end(const char *id, const char *why)
+{
+	const struct audit_field fields[] = {
+		AUDIT_TEXT("sandbox", id),
+		AUDIT_TEXT("reason", why),
+	};
+
+	note(AUDIT_SANDBOX_END, fields, COUNT(fields));
+}
+
+int audit_apply_begin(const struct frontend *frontend, const char *id,
+		      const struct ipc_changes_start *from, char detail[IPC_LIST_MAX])
+{
+	static const char *const conflicts[CONFLICT_COUNT] = {
+		[CONFLICT_REFUSE] = "refuse",
+		[CONFLICT_OURS] = "ours",
+		[CONFLICT_THEIRS] = "theirs",
+	};
+	const struct audit_field fields[] = {
+		AUDIT_TEXT("sandbox", id),
+		AUDIT_NUMBER("frontend", frontend->number),
+		AUDIT_NUMBER("request", from->request),
+		AUDIT_TEXT("operation", from->operation == CHANGES_UNDO ? "undo" : "apply"),
+		AUDIT_TEXT("conflict", conflicts[from->conflict]),
+		AUDIT_NUMBER("held_too", (from->flags & CHANGES_HELD_TOO) != 0),
+	};
+
+	return require(AUDIT_APPLY_BEGIN, fields, COUNT(fields), detail);
+}
+
+void audit_apply_end(const char *id, const struct ipc_changes_done *done)
+{
+	const struct audit_field fields[] = {
+		AUDIT_TEXT("sandbox", id),
+		AUDIT_NUMBER("request", done->request),
+		AUDIT_NUMBER("error", done->error),
+		AUDIT_NUMBER("step", done->step),
+		AUDIT_NUMBER("total", done->total),
+		AUDIT_NUMBER("applied", done->applied),
+		AUDIT_NUMBER("conflicts", done->conflicts),
+		AUDIT_NUMBER("held", done->held),
+	};
+
+	note(AUDIT_APPLY_END, fields, COUNT(fields));
 }
 
 void audit_refused(const struct frontend *frontend, enum refusal reason)

@@ -53,6 +53,17 @@ void audit_execution_end(uint64_t id, const struct ipc_execution_done *done);
 void audit_denial(uint64_t id, const char *layer, const char *operation, uint64_t argument,
 		  uint32_t count);
 
+/* A sandbox that lasts was made, and is gone: `why` is "destroyed", "expired" or "damaged". */
+void audit_sandbox_begin(const struct frontend *frontend, const char *id, const char *profile,
+			 uint32_t workspace_mode);
+void audit_sandbox_end(const char *id, const char *why);
+
+/* What was changed in a sandbox is brought to the host, or taken back: 0: it may, or -errno and
+ * `detail` as above. And what became of it. */
+int audit_apply_begin(const struct frontend *frontend, const char *id,
+		      const struct ipc_changes_start *from, char detail[IPC_LIST_MAX]);
+void audit_apply_end(const char *id, const struct ipc_changes_done *done);
+
 /* A request was refused. */
 void audit_refused(const struct frontend *frontend, enum refusal reason);
 

@@ -6,6 +6,7 @@
 #include "cgroup.h"
 #include "common/text.h"
 #include "execution.h"
+#include "sandbox.h"
 #include "state.h"
 
 /* What a new sandbox needs in any case, its init and page tables: with less left, starting it would
@@ -19,8 +20,14 @@ static uint64_t reserved_bytes(void)
 	for (uint32_t i = 0; i < supervisor.slots_used; i++) {
 		const struct execution *execution = &supervisor.executions[i];
 
-		if (execution->state != EXECUTION_FREE)
+		if (execution->state != EXECUTION_FREE && !sandbox_lasts(execution->sandbox))
 			sum += execution_profile(execution)->memory_bytes;
+	}
+	for (uint32_t i = EXECUTIONS_MAX; i < supervisor.sandboxes_used; i++) {
+		const struct sandbox *sandbox = &supervisor.sandboxes[i];
+
+		if (sandbox->state == SANDBOX_LIVE || sandbox->state == SANDBOX_ENDING)
+			sum += sandbox_profile(sandbox)->memory_bytes;
 	}
 	return sum;
 }

@@ -54,26 +54,45 @@ static int write_limits(uint32_t slot, const struct plan_profile *profile)
 	return error ? error : write_cpu(slot, profile);
 }
 
-static int make(uint32_t slot, const char *suffix)
+static int make(const struct text *path)
+{
+	int fd;
+
+	if (mkdirat(supervisor.cgroup, path->bytes, 0755) != 0)
+		return -errno;
+	fd = openat(supervisor.cgroup, path->bytes, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int cgroup_add_leaf(uint32_t slot, uint32_t leaf)
 {
 	struct text path;
 
-	cgroup_path(&path, slot, suffix);
-	if (mkdirat(supervisor.cgroup, path.bytes, 0755) != 0)
-		return -errno;
-	const int fd = openat(supervisor.cgroup, path.bytes, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	cgroup_leaf_path(&path, slot, leaf, "");
+	return make(&path);
+}
+
+bool cgroup_remove_leaf(uint32_t slot, uint32_t leaf)
+{
+	struct text path;
+
+	cgroup_leaf_path(&path, slot, leaf, "");
+	return unlinkat(supervisor.cgroup, path.bytes, AT_REMOVEDIR) == 0 || errno == ENOENT;
 }
 
 int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sandbox,
 		  int *ret_leaf)
 {
-	int sandbox = make(slot, "");
+	struct text path;
+	int sandbox;
 	int leaf = -1;
-	int error = sandbox < 0 ? sandbox : write_limits(slot, profile);
+	int error;
 
+	cgroup_path(&path, slot, "");
+	sandbox = make(&path);
+	error = sandbox < 0 ? sandbox : write_limits(slot, profile);
 	if (!error) {
-		leaf = make(slot, CGROUP_LEAF);
+		leaf = cgroup_add_leaf(slot, 0);
 		error = leaf < 0 ? leaf : 0;
 	}
 	if (error) {
@@ -86,11 +105,11 @@ int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sa
 	return 0;
 }
 
-void cgroup_kill(uint32_t slot)
+void cgroup_kill(uint32_t slot, uint32_t leaf)
 {
 	struct text path;
 
-	cgroup_path(&path, slot, CGROUP_LEAF "/cgroup.kill");
+	cgroup_leaf_path(&path, slot, leaf, "/cgroup.kill");
 	(void)cgroup_write(supervisor.cgroup, path.bytes, "1"); /* the init is asked as well */
 }
 
@@ -110,6 +129,14 @@ void cgroup_read(uint32_t slot, struct cgroup_usage *ret)
 		.oom_kills = read_slot(slot, "/memory.events", "oom_kill "),
 		.forks_refused = read_slot(slot, "/pids.events", "max "),
 	};
+}
+
+uint64_t cgroup_read_cpu(uint32_t slot, uint32_t leaf)
+{
+	struct text path;
+
+	cgroup_leaf_path(&path, slot, leaf, "/cpu.stat");
+	return text_read_number(supervisor.cgroup, path.bytes, "usage_usec ");
 }
 
 /* Not memory.current: what files of the host occupy is given back when there is need, and would

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The cgroups of sandboxes: s<slot> with the limits, in it the leaf e0 of its execution. The init
- * lives in s<slot> itself, whose cgroup namespace it is, so that it can clone into the leaf.
+ * The cgroups of sandboxes: s<slot> with the limits, in it the leaf e0 of its first execution and,
+ * where it has more, e1 and so on. The init lives in s<slot> itself, whose cgroup namespace it is,
+ * so that it can clone into the leaves.
  * Without a delegated cgroup (limits: fallback) nothing here is called.
  */
 #ifndef SUPERVISOR_CGROUP_H
@@ -26,11 +27,17 @@ int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sa
 /* Does the kernel say of them what the profile does? With the controllers that they have. */
 bool cgroup_check(uint32_t slot, const struct plan_profile *profile, uint32_t *ret_controllers);
 
-/* Kill every process in the leaf, whatever it does. */
-void cgroup_kill(uint32_t slot);
+/* One more leaf: its descriptor, the caller's, or -errno; and it is gone again: true, or false
+ * while a process is left in it. */
+int cgroup_add_leaf(uint32_t slot, uint32_t leaf);
+bool cgroup_remove_leaf(uint32_t slot, uint32_t leaf);
 
-/* What the sandbox used until now. */
+/* Kill every process in a leaf, whatever it does. */
+void cgroup_kill(uint32_t slot, uint32_t leaf);
+
+/* What the sandbox used until now; and the CPU time of a leaf alone. */
 void cgroup_read(uint32_t slot, struct cgroup_usage *ret);
+uint64_t cgroup_read_cpu(uint32_t slot, uint32_t leaf);
 
 /* What all sandboxes together use now, bytes. */
 uint64_t cgroup_memory_used(void);

@@ -22,9 +22,16 @@
 	 LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_MAKE_REG |                               \
 	 LANDLOCK_ACCESS_FS_REMOVE_FILE)
 
-/* Must: allow nothing but these two directories. Must not: scope signals, since the inits that it
+/* What the store does: sandboxes and layers are made, and moved to the trash. */
+#define STATE_RIGHTS                                                                               \
+	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |                            \
+	 LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR | \
+	 LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |                             \
+	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REFER)
+
+/* Must: allow nothing but these three directories. Must not: scope signals, since the inits that it
  * kills are outside of its domain. */
-static int restrict_files(int cgroup, int audit, int abi)
+static int restrict_files(int cgroup, int audit, int state, int abi)
 {
 	const struct kernel_landlock_ruleset all = {
 		.handled_access_fs = LANDLOCK_FS_ALL,
@@ -41,13 +48,15 @@ static int restrict_files(int cgroup, int audit, int abi)
 		error = landlock_allow(ruleset, &attr, cgroup, CGROUP_RIGHTS);
 	if (!error && audit >= 0)
 		error = landlock_allow(ruleset, &attr, audit, AUDIT_RIGHTS);
+	if (!error && state >= 0)
+		error = landlock_allow(ruleset, &attr, state, STATE_RIGHTS);
 	if (!error)
 		error = landlock_enter(ruleset);
 	fd_close(&ruleset);
 	return error;
 }
 
-int confine_supervisor(int cgroup, int audit, int abi)
+int confine_supervisor(int cgroup, int audit, int state, int abi)
 {
 	int error;
 
@@ -55,7 +64,7 @@ int confine_supervisor(int cgroup, int audit, int abi)
 		return -errno;
 	error = capabilities_set(0);
 	if (!error)
-		error = restrict_files(cgroup, audit, abi);
+		error = restrict_files(cgroup, audit, state, abi);
 	if (error)
 		return error;
 	return seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));

@@ -22,6 +22,9 @@
 /* How long an init may take to report after it was told to kill. */
 #define GRACE_US 200000
 
+/* The same where one that does not ends others with it. */
+#define GRACE_SHARED_US 2000000
+
 /* What of a second of CPU time is told at least when the kernel's limit was reached: it counts
  * whole ticks, the report the exact time, and a virtual machine is not always given its ticks. */
 #define CPU_TOLD_US 750000
@@ -48,29 +51,39 @@ struct execution *execution_find(const struct frontend *frontend, uint64_t reque
 
 const struct plan *execution_plan(const struct execution *execution)
 {
-	return &supervisor.generations[execution->sandbox->generation].plan;
+	return sandbox_plan(execution->sandbox);
 }
 
 const struct plan_profile *execution_profile(const struct execution *execution)
 {
-	return plan_profile(execution_plan(execution), execution->sandbox->profile);
+	return sandbox_profile(execution->sandbox);
 }
 
-/* Reported, and its init is gone: only the cgroup may be left. */
+/* Reported, and its init is gone, if that is its own: only a cgroup may be left. */
 static bool is_gone(const struct execution *execution)
 {
-	return execution->state == EXECUTION_DONE && sandbox_is_over(execution->sandbox);
+	return execution->state == EXECUTION_DONE &&
+	       (sandbox_lasts(execution->sandbox) || sandbox_is_over(execution->sandbox));
 }
 
-/* The slot is free once nothing of the sandbox is left. */
+static bool clear(const struct execution *execution)
+{
+	return sandbox_lasts(execution->sandbox)
+		       ? sandbox_clear_leaf(execution->sandbox, execution->leaf)
+		       : sandbox_clear(execution->sandbox);
+}
+
+/* The slot is free once nothing of the sandbox, or of its part of one, is left. */
 static void try_free(struct execution *execution)
 {
 	if (!is_gone(execution))
 		return;
-	if (!sandbox_clear(execution->sandbox)) {
+	if (!clear(execution)) {
 		execution->deadline_us = loop_now_us() + RETRY_US;
 		return;
 	}
+	if (sandbox_lasts(execution->sandbox))
+		sandbox_leave(execution->sandbox, execution->leaf);
 	execution->state = EXECUTION_FREE;
 	while (supervisor.slots_used > 0 &&
 	       supervisor.executions[supervisor.slots_used - 1].state == EXECUTION_FREE)
@@ -101,12 +114,21 @@ static void set_done(struct execution *execution)
 	execution->state = EXECUTION_DONE;
 }
 
+/* What it left behind, and with its own sandbox all of that. */
+static void kill_rest(const struct execution *execution)
+{
+	if (!sandbox_lasts(execution->sandbox))
+		sandbox_end(execution->sandbox);
+	else if (supervisor.cgroup >= 0)
+		cgroup_kill(execution->sandbox->slot, execution->leaf);
+}
+
 static void report(struct execution *execution, struct ipc_execution_done *done)
 {
 	done->request = execution->request;
 	done->wall_us = loop_now_us() - execution->started_us;
 	set_done(execution);
-	sandbox_end(execution->sandbox);
+	kill_rest(execution);
 	tell_frontend(execution, IPC_TYPE_profile_posture,
 		      posture_news(execution->frontend, execution->sandbox->generation,
 				   execution->sandbox->profile),
@@ -115,6 +137,25 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 	denials_note(execution->id, execution_plan(execution), done);
 	audit_execution_end(execution->id, done);
 	try_free(execution);
+}
+
+/* What the kernel counted of it. Of a sandbox that it shares only the CPU time is its own: memory
+ * is told where the sandbox had never taken as much before. */
+static void measure(const struct execution *execution, struct cgroup_usage *ret)
+{
+	const struct sandbox *sandbox = execution->sandbox;
+	const struct cgroup_usage *before = &execution->before;
+
+	if (supervisor.cgroup < 0)
+		return;
+	cgroup_read(sandbox->slot, ret);
+	if (!sandbox_lasts(sandbox))
+		return;
+	ret->cpu_us = cgroup_read_cpu(sandbox->slot, execution->leaf);
+	ret->oom_kills -= before->oom_kills;
+	ret->forks_refused -= before->forks_refused;
+	if (ret->peak_bytes <= before->peak_bytes)
+		ret->peak_bytes = 0;
 }
 
 static void report_internal(struct execution *execution, uint32_t stage, uint32_t error)
@@ -126,8 +167,7 @@ static void report_internal(struct execution *execution, uint32_t stage, uint32_
 	struct cgroup_usage usage = { .cpu_us = 0 };
 
 	posture_fail(execution, stage, error);
-	if (supervisor.cgroup >= 0)
-		cgroup_read(execution->sandbox->slot, &usage);
+	measure(execution, &usage);
 	if (execution->verdict != VERDICT_EXITED ||
 	    usage.oom_kills > 0) /* it was killed for that */
 		done = (struct ipc_execution_done){ .verdict = execution->verdict,
@@ -206,10 +246,11 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 	}
 	if (execution->probe != PROBE_NONE) /* it has to come first */
 		return -EPROTO;
+	measure(execution, &usage);
 	if (supervisor.cgroup >= 0) {
-		cgroup_read(execution->sandbox->slot, &usage);
 		done.cpu_us = usage.cpu_us;
-		done.peak_bytes = usage.peak_bytes;
+		if (usage.peak_bytes > 0)
+			done.peak_bytes = usage.peak_bytes;
 	}
 	if (!denials_put(&done, from, &usage))
 		return -EPROTO;
@@ -262,6 +303,17 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_spawn_done] = handle_spawn_done,
 };
 
+/* Of the first one that runs in it; 0: none does. */
+static uint64_t number_in(const struct sandbox *sandbox)
+{
+	for (size_t i = 0; i < supervisor.slots_used; i++) {
+		if (is_live(&supervisor.executions[i]) &&
+		    supervisor.executions[i].sandbox == sandbox)
+			return supervisor.executions[i].id;
+	}
+	return 0;
+}
+
 /* An init that says nothing more, or something wrong, is at its end. */
 void execution_on_init(void *context)
 {
@@ -274,8 +326,7 @@ void execution_on_init(void *context)
 	if (status == 1 || status == -EAGAIN)
 		return;
 	if (status == -EPROTO)
-		audit_violation("init", supervisor.executions[sandbox->slot].id,
-				ipc_error_text(wrong));
+		audit_violation("init", number_in(sandbox), ipc_error_text(wrong));
 	loop_remove(&sandbox->init_watch);
 	fd_close(&sandbox->init.fd);
 	/* Before the factory's answer there may never have been an init: the answer says why. */
@@ -291,9 +342,10 @@ void execution_kill(struct execution *execution, uint32_t verdict)
 		return;
 	execution->state = EXECUTION_ENDING;
 	execution->verdict = verdict;
-	execution->deadline_us = loop_now_us() + GRACE_US;
+	execution->deadline_us =
+		loop_now_us() + (sandbox_lasts(execution->sandbox) ? GRACE_SHARED_US : GRACE_US);
 	if (supervisor.cgroup >= 0)
-		cgroup_kill(execution->sandbox->slot);
+		cgroup_kill(execution->sandbox->slot, execution->leaf);
 	/* An init that cannot take it is killed when the grace is over. */
 	(void)channel_send(&execution->sandbox->init, IPC_TYPE_spawn_kill, &kill, NULL,
 			   MSG_DONTWAIT);
@@ -323,17 +375,30 @@ void execution_abandon(const struct frontend *frontend)
 	}
 }
 
-void execution_lose_all(const struct sandbox *sandbox, uint32_t stage, uint32_t error)
+void execution_lose_all(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 {
-	struct execution *execution = &supervisor.executions[sandbox->slot];
+	for (size_t i = 0; i < supervisor.slots_used; i++) {
+		struct execution *execution = &supervisor.executions[i];
 
-	if (is_live(execution))
-		report_internal(execution, stage, error);
+		if (is_live(execution) && execution->sandbox == sandbox)
+			report_internal(execution, stage, error);
+	}
+	if (sandbox_lasts(sandbox))
+		sandbox_end(sandbox);
 }
 
-void execution_free_all(const struct sandbox *sandbox)
+void execution_free(const struct sandbox *sandbox)
 {
-	try_free(&supervisor.executions[sandbox->slot]);
+	if (!sandbox_lasts(sandbox)) /* others are looked at when all of them are */
+		try_free(&supervisor.executions[sandbox->slot]);
+}
+
+void execution_kill_all(const struct sandbox *sandbox, uint32_t verdict)
+{
+	for (size_t i = 0; i < supervisor.slots_used; i++) {
+		if (supervisor.executions[i].sandbox == sandbox)
+			execution_kill(&supervisor.executions[i], verdict);
+	}
 }
 
 /* Is time an event for it? */
@@ -375,7 +440,7 @@ void execution_expire(void)
 		if (execution->state == EXECUTION_LIVE)
 			execution_kill(execution, VERDICT_TIMEOUT);
 		else if (execution->state == EXECUTION_ENDING)
-			report_internal(execution, STAGE_CHANNEL, ETIMEDOUT);
+			execution_lose_all(execution->sandbox, STAGE_CHANNEL, ETIMEDOUT);
 		else
 			try_free(execution);
 	}
@@ -418,7 +483,7 @@ bool execution_end_all(void)
 		if (is_live(execution))
 			note_killed(execution);
 		set_done(execution);
-		sandbox_end(execution->sandbox);
+		kill_rest(execution);
 		try_free(execution);
 		is_over = is_over && execution->state == EXECUTION_FREE;
 	}

@@ -13,6 +13,7 @@
 
 /*
  * Start what passed request.h, for `frontend`; for nobody (NULL): the probe of its profile alone.
+ * In a sandbox of its own, or in request->sandbox, which is ready for it (sandbox_prepare()).
  * `code` is a sealed memfd or -1 and stays the caller's. Returns 0, after which execution_done will
  * reach the frontend whatever happens, or -errno when nothing was started.
  */
@@ -34,17 +35,21 @@ void execution_kill(struct execution *execution, uint32_t verdict);
 /* Send a signal to its first process and that one's group, if it lives by the time. */
 void execution_signal(const struct execution *execution, uint32_t signal);
 
+/* The same for all that run in a sandbox. */
+void execution_kill_all(const struct sandbox *sandbox, uint32_t verdict);
+
 /* Kill what a frontend that is gone had asked for. */
 void execution_abandon(const struct frontend *frontend);
 
 /* What an init says, or its end; the context is its sandbox. */
 void execution_on_init(void *sandbox);
 
-/* Report what runs in a sandbox as failed at a stage: it has no init, or none that works. */
-void execution_lose_all(const struct sandbox *sandbox, uint32_t stage, uint32_t error);
+/* Report what runs in a sandbox as failed at a stage: it has no init, or none that works, and is at
+ * its end. */
+void execution_lose_all(struct sandbox *sandbox, uint32_t stage, uint32_t error);
 
-/* Nothing of the sandbox is left: its executions need not wait for that any more. */
-void execution_free_all(const struct sandbox *sandbox);
+/* An ephemeral sandbox's init is gone: its execution need not wait for that any more. */
+void execution_free(const struct sandbox *sandbox);
 
 /* The earliest time at which execution_expire() has something to do; UINT64_MAX: none. */
 uint64_t execution_deadline_us(void);

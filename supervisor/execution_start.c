@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "common/fd.h"
 #include "execution.h"
 #include "posture.h"
@@ -30,6 +31,7 @@ struct parts {
 	int stdio_ours[3];     /* stdin write end, stdout and stderr read ends: the frontend's */
 	int stdio_workload[3]; /* the other ends */
 	struct sandbox_parts sandbox;
+	bool has_joined; /* a sandbox that lasts */
 };
 
 static void close_parts(struct parts *parts)
@@ -54,14 +56,49 @@ static int make_pipes(struct parts *parts)
 	return 0;
 }
 
+static bool is_running(const struct sandbox *sandbox)
+{
+	return sandbox->state == SANDBOX_LIVE;
+}
+
+/* In a sandbox that lives there is only its leaf to be made. */
+static int make_leaf(struct execution *execution, struct parts *parts)
+{
+	const uint32_t slot = execution->sandbox->slot;
+
+	if (supervisor.cgroup < 0)
+		return 0;
+	cgroup_read(slot, &execution->before);
+	parts->sandbox.leaf = cgroup_add_leaf(slot, execution->leaf);
+	return parts->sandbox.leaf < 0 ? parts->sandbox.leaf : 0;
+}
+
 static int make_parts(struct execution *execution, const struct request *request,
 		      struct parts *parts)
 {
 	int error = request->spawn->use_tty ? 0 : make_pipes(parts);
 
+	if (!error && sandbox_lasts(execution->sandbox)) {
+		error = sandbox_join(execution->sandbox, &execution->leaf);
+		parts->has_joined = !error;
+	}
 	if (!error)
-		error = sandbox_make(execution->sandbox, &parts->sandbox);
+		error = is_running(execution->sandbox)
+				? make_leaf(execution, parts)
+				: sandbox_make(execution->sandbox, &parts->sandbox);
 	return error ? error : posture_check_limits(execution);
+}
+
+static void unmake_parts(struct execution *execution, const struct parts *parts)
+{
+	struct sandbox *sandbox = execution->sandbox;
+
+	if (!is_running(sandbox))
+		sandbox_unmake(sandbox, &parts->sandbox);
+	else if (parts->sandbox.leaf >= 0)
+		(void)cgroup_remove_leaf(sandbox->slot, execution->leaf); /* unused */
+	if (parts->has_joined)
+		sandbox_leave(sandbox, execution->leaf);
 }
 
 /* All of it waits in the init's channel before the init exists. */
@@ -70,6 +107,7 @@ static int ask_init(const struct execution *execution, const struct request *req
 {
 	static struct ipc_spawn_code where;
 	const struct ipc_spawn_stdio stdio = { .slot = execution->slot };
+	const struct ipc_spawn_image image = { .slot = execution->slot };
 	const struct ipc_spawn_cgroup cgroup = { .slot = execution->slot };
 	const struct channel *init = &execution->sandbox->init;
 	int error = 0;
@@ -82,6 +120,9 @@ static int ask_init(const struct execution *execution, const struct request *req
 		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
 		error = channel_send(init, IPC_TYPE_spawn_code, &where, &code, MSG_DONTWAIT);
 	}
+	if (!error && request->is_file)
+		error = channel_send(init, IPC_TYPE_spawn_image, &image, &supervisor.file_image,
+				     MSG_DONTWAIT);
 	if (!error && parts->sandbox.leaf >= 0)
 		error = channel_send(init, IPC_TYPE_spawn_cgroup, &cgroup, &parts->sandbox.leaf,
 				     MSG_DONTWAIT);
@@ -114,7 +155,7 @@ static int prepare(struct execution *execution, const struct request *request, i
 {
 	int error = make_parts(execution, request, parts);
 
-	if (!error)
+	if (!error && !is_running(execution->sandbox))
 		error = sandbox_watch(execution->sandbox);
 	if (!error)
 		error = ask_init(execution, request, code, parts);
@@ -124,32 +165,37 @@ static int prepare(struct execution *execution, const struct request *request, i
 int execution_begin(struct frontend *frontend, const struct request *request, int code)
 {
 	struct execution *execution = find_free();
-	struct parts parts = { { -1, -1, -1 }, { -1, -1, -1 }, SANDBOX_PARTS_NONE };
+	struct sandbox *sandbox = request->sandbox;
+	struct parts parts = { { -1, -1, -1 }, { -1, -1, -1 }, SANDBOX_PARTS_NONE, false };
 	int error;
 
 	if (!execution)
 		return -EAGAIN;
-	*execution =
-		(struct execution){ .state = EXECUTION_FREE,
-				    .slot = execution->slot,
-				    .sandbox = sandbox_ephemeral(execution->slot, request->profile),
-				    .frontend = frontend,
-				    .request = request->number,
-				    .id = request->id,
-				    .probe = posture_probe(frontend, request->profile),
-				    .verdict = VERDICT_EXITED,
-				    .started_us = loop_now_us() };
+	if (!sandbox)
+		sandbox = sandbox_ephemeral(execution->slot);
+	if (!is_running(sandbox))
+		sandbox_renew(sandbox, request->profile);
+	*execution = (struct execution){ .state = EXECUTION_FREE,
+					 .slot = execution->slot,
+					 .sandbox = sandbox,
+					 .frontend = frontend,
+					 .request = request->number,
+					 .id = request->id,
+					 .probe = posture_probe(frontend, request->profile),
+					 .verdict = VERDICT_EXITED,
+					 .started_us = loop_now_us() };
 	execution->deadline_us = execution->started_us + (uint64_t)request->timeout_ms * 1000;
 	error = prepare(execution, request, code, &parts);
 	if (error) {
-		sandbox_unmake(execution->sandbox, &parts.sandbox);
+		unmake_parts(execution, &parts);
 	} else {
 		execution->state = EXECUTION_LIVE;
 		supervisor.executions_live++;
 		supervisor.executions_started += frontend != NULL;
 		if (execution->slot >= supervisor.slots_used)
 			supervisor.slots_used = execution->slot + 1;
-		sandbox_launch(execution->sandbox, execution->probe, &parts.sandbox);
+		if (!is_running(sandbox))
+			sandbox_launch(sandbox, execution->probe, &parts.sandbox);
 	}
 	close_parts(&parts);
 	return error;

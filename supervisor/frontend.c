@@ -10,7 +10,10 @@
 #include "common/kernel.h"
 #include "common/log.h"
 #include "execution.h"
+#include "handlers.h"
+#include "layers_job.h"
 #include "posture.h"
+#include "workspace.h"
 
 static uint32_t slot_of(const struct frontend *frontend)
 {
@@ -186,6 +189,9 @@ void frontend_end(struct frontend *frontend, enum client_end_reason reason)
 		return;
 	frontend->state = FRONTEND_CLOSED;
 	execution_abandon(frontend);
+	layers_job_abandon(frontend);
+	handlers_forget(frontend);
+	workspace_forget(frontend);
 	loop_remove(&frontend->watch);
 	loop_remove(&frontend->client_watch);
 	fd_close(&frontend->channel.fd);
@@ -214,7 +220,7 @@ uint32_t frontend_count(bool with_silent)
 	return count;
 }
 
-static void hear_again(struct frontend *frontend)
+void frontend_hear(struct frontend *frontend)
 {
 	const int error =
 		loop_add(&frontend->watch, frontend->channel.fd, frontend->on_message, frontend);
@@ -243,8 +249,8 @@ void frontend_regulate(void)
 			continue;
 		if (hold)
 			loop_remove(&frontend->watch);
-		else if (!frontend->watch.on_ready)
-			hear_again(frontend);
+		else if (!frontend->watch.on_ready && !frontend->is_waiting)
+			frontend_hear(frontend);
 	}
 }
 

@@ -10,9 +10,11 @@
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "frontend.h"
 #include "handlers.h"
 #include "posture.h"
 #include "state.h"
+#include "workspace.h"
 
 static struct channel launcher = { .fd = -1 };
 static struct loop_watch launcher_watch;
@@ -284,6 +286,8 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_pin] = handle_supervisor_pin,
 	[IPC_TYPE_policy_new] = handle_policy_new,
 	[IPC_TYPE_policy_bad] = handle_policy_bad,
+	[IPC_TYPE_workspace_open] = workspace_opened,
+	[IPC_TYPE_workspace_bad] = workspace_refused,
 };
 
 static void on_launcher(void *context)
@@ -303,12 +307,22 @@ static void on_launcher(void *context)
 	is_asked = false;
 	loop_remove(&launcher_watch);
 	fd_close(&launcher.fd);
+	workspace_lost();
 }
 
 int generation_keep_launcher(int fd)
 {
 	launcher = (struct channel){ fd, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
 	return loop_add(&launcher_watch, fd, on_launcher, NULL);
+}
+
+int generation_ask_launcher(const struct frontend *frontend, uint32_t type, const void *message)
+{
+	int error = launcher.fd < 0 ? -ENOTCONN : 0;
+
+	if (!error && frontend)
+		error = frontend_send_workspaces(frontend, &launcher);
+	return error ? error : channel_send(&launcher, type, message, NULL, MSG_DONTWAIT);
 }
 
 void generation_reload(void)

@@ -33,9 +33,14 @@ int generation_send_pins(void);
 void generation_hold(uint32_t slot);
 void generation_release(uint32_t slot);
 
-/* The launcher that stays with the service, on `fd`, which is taken: it compiles the operator's
- * file when it is asked. 0 or -errno. */
+/* The part of the launcher that stays, on `fd`, which is taken: it compiles the operator's file
+ * when it is asked. 0 or -errno. */
 int generation_keep_launcher(int fd);
+
+/* Ask it something else, with what the requests of a frontend (NULL: a person's) may name. 0 or
+ * -errno. */
+struct frontend;
+int generation_ask_launcher(const struct frontend *frontend, uint32_t type, const void *message);
 
 /* Ask it. What is wrong is said in a line, and nothing has changed then. */
 void generation_reload(void);

@@ -12,11 +12,12 @@
 #include <sys/socket.h>
 
 #include "audit.h"
-#include "budget.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "execution.h"
+#include "handlers_start.h"
+#include "layers_job.h"
 #include "posture.h"
 #include "request.h"
 #include "sandbox.h"
@@ -60,7 +61,7 @@ static bool is_this_version(const uint8_t schema[IPC_SCHEMA_BYTES])
 	return memcmp(schema, ipc_schema_hash, IPC_SCHEMA_BYTES) == 0;
 }
 
-static int answer(const struct frontend *frontend, uint32_t type, const void *message)
+int handlers_answer(const struct frontend *frontend, uint32_t type, const void *message)
 {
 	return channel_send(&frontend->channel, type, message, NULL, MSG_DONTWAIT);
 }
@@ -93,7 +94,7 @@ static int handle_status_ask(void *context, struct channel_message *message)
 	if (!is_this_version(message->body.status_ask.schema))
 		return -EPROTO;
 	service_status(&status);
-	return answer(context, IPC_TYPE_status, &status);
+	return handlers_answer(context, IPC_TYPE_status, &status);
 }
 
 static int handle_client_workspace(void *context, struct channel_message *message)
@@ -121,7 +122,7 @@ static int handle_client_start(void *context, struct channel_message *message)
 		frontend_tell_client_end(&frontend->channel, CLIENT_END_LIMITS);
 		return -ECANCELED;
 	}
-	error = answer(frontend, IPC_TYPE_client_started, &started);
+	error = handlers_answer(frontend, IPC_TYPE_client_started, &started);
 	if (!error)
 		error = frontend_hand_over(frontend, message->fds);
 	if (!error)
@@ -129,8 +130,8 @@ static int handle_client_start(void *context, struct channel_message *message)
 	return error;
 }
 
-static int refuse(const struct frontend *frontend, uint64_t request, enum refusal reason,
-		  const char *detail, uint32_t retry_ms)
+int handlers_refuse(const struct frontend *frontend, uint64_t request, enum refusal reason,
+		    const char *detail, uint32_t retry_ms)
 {
 	static struct ipc_execution_refused refused;
 	int error;
@@ -140,53 +141,9 @@ static int refuse(const struct frontend *frontend, uint64_t request, enum refusa
 	refused.reason = reason;
 	refused.retry_ms = retry_ms;
 	strncpy(refused.detail, detail, sizeof(refused.detail) - 1);
-	error = answer(frontend, IPC_TYPE_execution_refused, &refused);
+	error = handlers_answer(frontend, IPC_TYPE_execution_refused, &refused);
 	/* it is gone, as its own channel will say, behind what it has still said */
 	return error == -EPIPE ? 0 : error;
-}
-
-static int begin(struct frontend *frontend, uint64_t number, enum refusal refusal,
-		 struct request *request, int code, char detail[IPC_LIST_MAX])
-{
-	struct ipc_execution_done done = { .verdict = VERDICT_INTERNAL };
-	uint32_t retry_ms = 0;
-	int error;
-
-	if (execution_find(frontend, number))
-		refusal = REFUSAL_REQUEST_IN_USE;
-	else if (!refusal)
-		refusal = budget_check(plan_profile(&supervisor.plan, request->profile), detail,
-				       &retry_ms);
-	if (!refusal && audit_execution_begin(frontend, request, code, detail) != 0)
-		refusal = REFUSAL_AUDIT;
-	if (refusal)
-		return refuse(frontend, number, refusal, detail, retry_ms);
-	error = execution_begin(frontend, request, code);
-	if (!error || supervisor.is_ending) /* then it has been said why */
-		return 0;
-	done.error = (uint32_t)-error;
-	audit_execution_end(request->id, &done);
-	return refuse(frontend, number, REFUSAL_RESOURCES, strerror(-error), 0);
-}
-
-static int handle_execution_start(void *context, struct channel_message *message)
-{
-	const struct ipc_execution_start *from = &message->body.execution_start;
-	char detail[IPC_LIST_MAX] = "";
-	struct request request;
-	const enum refusal refusal = request_command(from, &request, detail);
-
-	return begin(context, from->request, refusal, &request, -1, detail);
-}
-
-static int handle_code_start(void *context, struct channel_message *message)
-{
-	const struct ipc_code_start *from = &message->body.code_start;
-	char detail[IPC_LIST_MAX] = "";
-	struct request request;
-	const enum refusal refusal = request_code(from, &request, detail);
-
-	return begin(context, from->request, refusal, &request, message->fds[0], detail);
 }
 
 static int handle_execution_end(void *context, struct channel_message *message)
@@ -265,6 +222,8 @@ static int handle_sandbox_failed(void *context, struct channel_message *message)
 
 	if (from->slot < SANDBOX_SLOTS)
 		return sandbox_failed(from->slot, from->stage, from->error);
+	if (from->slot >= LAYERS_SLOT)
+		return layers_job_failed(from->slot, from->error);
 	error = frontend_broker_failed(from->slot);
 	if (error)
 		return error;
@@ -277,7 +236,10 @@ static int handle_sandbox_failed(void *context, struct channel_message *message)
 
 static int handle_helper_started(void *context, struct channel_message *message)
 {
-	return frontend_broker_started(message->body.helper_started.slot, &message->fds[0]);
+	const uint32_t slot = message->body.helper_started.slot;
+
+	return slot >= LAYERS_SLOT ? layers_job_started(slot, &message->fds[0])
+				   : frontend_broker_started(slot, &message->fds[0]);
 }
 
 static const dispatch_handler frontend_handlers[IPC_TYPE_COUNT] = {
@@ -287,6 +249,8 @@ static const dispatch_handler frontend_handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_status_ask] = handle_status_ask,
 	[IPC_TYPE_execution_start] = handle_execution_start,
 	[IPC_TYPE_code_start] = handle_code_start,
+	[IPC_TYPE_file_start] = handle_file_start,
+	[IPC_TYPE_changes_start] = handle_changes_start,
 	[IPC_TYPE_execution_end] = handle_execution_end,
 	[IPC_TYPE_execution_signal] = handle_execution_signal,
 	[IPC_TYPE_goodbye] = handle_goodbye,
@@ -350,8 +314,11 @@ static void lose_frontend(struct frontend *frontend, int status, enum ipc_error 
 static int take_without_fds(const struct frontend *frontend, const struct channel_message *message)
 {
 	if (message->type == IPC_TYPE_code_start)
-		return refuse(frontend, message->body.code_start.request, REFUSAL_RESOURCES,
-			      strerror(EMFILE), 0);
+		return handlers_refuse(frontend, message->body.code_start.request,
+				       REFUSAL_RESOURCES, strerror(EMFILE), 0);
+	if (message->type == IPC_TYPE_changes_start)
+		return handlers_refuse(frontend, message->body.changes_start.request,
+				       REFUSAL_RESOURCES, strerror(EMFILE), 0);
 	if (message->type == IPC_TYPE_client_start)
 		frontend_tell_client_end(&frontend->channel, CLIENT_END_FULL);
 	return -EMFILE;
@@ -362,12 +329,60 @@ static int take_without_pidfd(const struct channel_message *message)
 {
 	if (message->type == IPC_TYPE_sandbox_created)
 		return sandbox_failed(message->body.sandbox_created.slot, STAGE_CLONE, EMFILE);
-	if (message->type == IPC_TYPE_helper_started)
+	if (message->type != IPC_TYPE_helper_started)
+		return -EMFILE;
+	if (message->body.helper_started.slot < LAYERS_SLOT)
 		return frontend_broker_failed(message->body.helper_started.slot);
-	return -EMFILE;
+	return layers_job_failed(message->body.helper_started.slot, EMFILE);
 }
 
 static struct channel_message received;
+
+/* Those that wait, one of each frontend. */
+static struct channel_message kept[FRONTENDS_MAX];
+
+int handlers_later(struct frontend *frontend, struct channel_message *message)
+{
+	struct channel_message *place = &kept[frontend - supervisor.frontends];
+
+	frontend->is_waiting = true;
+	if (place == message) /* again */
+		return 0;
+	loop_remove(&frontend->watch);
+	place->type = message->type;
+	place->fd_count = message->fd_count;
+	for (uint32_t i = 0; i < IPC_FDS_MAX; i++)
+		place->fds[i] = channel_take_fd(message, i);
+	memcpy(&place->body, &message->body, ipc_message(message->type)->struct_size);
+	return 0;
+}
+
+void handlers_go_on(struct frontend *frontend)
+{
+	struct channel_message *message = &kept[frontend - supervisor.frontends];
+	int error;
+
+	if (!frontend->is_waiting)
+		return;
+	frontend->is_waiting = false;
+	frontend->awaits = NULL;
+	error = frontend_handlers[message->type](frontend, message);
+	if (frontend->is_waiting)
+		return;
+	channel_message_done(message);
+	if (error)
+		lose_frontend(frontend, error, IPC_OK);
+	else if (!supervisor.is_holding)
+		frontend_hear(frontend);
+}
+
+void handlers_forget(struct frontend *frontend)
+{
+	if (frontend->is_waiting)
+		channel_message_done(&kept[frontend - supervisor.frontends]);
+	frontend->is_waiting = false;
+	frontend->awaits = NULL;
+}
 
 void handlers_on_frontend(void *context)
 {

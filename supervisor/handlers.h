@@ -5,6 +5,9 @@
 #ifndef SUPERVISOR_HANDLERS_H
 #define SUPERVISOR_HANDLERS_H
 
+#include "common/channel.h"
+#include "frontend.h"
+
 /* Put together what a welcome says. */
 void handlers_prepare(void);
 
@@ -13,6 +16,24 @@ void handlers_tell_policy(void);
 
 /* A frontend has said something, or is gone: what frontend.h calls back. */
 void handlers_on_frontend(void *frontend);
+
+/*
+ * For handlers of requests.
+ *
+ * Answer, or refuse the request. 0 or -errno.
+ */
+int handlers_answer(const struct frontend *frontend, uint32_t type, const void *message);
+int handlers_refuse(const struct frontend *frontend, uint64_t request, enum refusal reason,
+		    const char *detail, uint32_t retry_ms);
+
+/* Keep a message that cannot be answered yet, with its descriptors, and hear nothing more of its
+ * frontend until handlers_go_on(), which calls the handler again. Returns 0, as the handler shall.
+ */
+int handlers_later(struct frontend *frontend, struct channel_message *message);
+void handlers_go_on(struct frontend *frontend);
+
+/* The frontend has ended. */
+void handlers_forget(struct frontend *frontend);
 
 /* Watch the factory's channel. 0 or -errno. */
 int handlers_watch_factory(void);

@@ -44,9 +44,11 @@
 #include "generation.h"
 #include "handlers.h"
 #include "posture.h"
+#include "sandbox.h"
 #include "service.h"
 #include "start.h"
 #include "state.h"
+#include "store.h"
 
 #define LAUNCHER_FD 3
 
@@ -109,13 +111,14 @@ static int attach_frontends(const struct start *start)
 
 	if (start->frontend == FRONTEND_LAUNCHER) {
 		fd_close(&supervisor.broker);
-		return frontend_add(launcher, false, handlers_on_frontend) ? 0 : -ENFILE;
-	}
-	if (start->frontend == FRONTEND_BROKER) {
-		fd_close(&launcher);
-		return attach_client();
+		error = start->keeper < 0 ? 0 : generation_keep_launcher(start->keeper);
+		if (!error && !frontend_add(launcher, false, handlers_on_frontend))
+			error = -ENFILE;
+		return error;
 	}
 	error = generation_keep_launcher(launcher);
+	if (!error && start->frontend == FRONTEND_BROKER)
+		return attach_client();
 	return error ? error : service_open(&start->service, handlers_on_frontend);
 }
 
@@ -123,13 +126,16 @@ static void serve(void)
 {
 	while (!supervisor.is_ending) {
 		const uint64_t executions_us = execution_deadline_us();
+		const uint64_t sandboxes_us = sandbox_deadline_us();
 		const uint64_t service_us = service_deadline_us();
-		const int error =
-			loop_turn(executions_us < service_us ? executions_us : service_us);
+		const uint64_t first_us =
+			executions_us < sandboxes_us ? executions_us : sandboxes_us;
+		const int error = loop_turn(first_us < service_us ? first_us : service_us);
 
 		if (error)
 			log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", strerror(-error));
 		execution_expire();
+		sandbox_tick();
 		frontend_regulate();
 		service_tick();
 	}
@@ -140,10 +146,18 @@ static void on_factory_end(void *context)
 	(void)context; /* end() collects it */
 }
 
+static bool end_sandboxes(void)
+{
+	const bool are_executions_over = execution_end_all();
+
+	return sandbox_end_all() && are_executions_over;
+}
+
 static void end(void)
 {
 	static struct loop_watch factory_end;
 	uint64_t deadline = loop_now_us() + (supervisor.is_service ? SERVICE_END_US : END_US);
+	const uint64_t working_us = loop_now_us() + SERVICE_END_US;
 	bool was_forced = false;
 	int status = 0;
 
@@ -151,8 +165,13 @@ static void end(void)
 	if (supervisor.exit_status >= MSP_EXIT_SIGNAL_BASE) /* else it is a fault that ends us */
 		execution_report_stop();
 	frontend_let_all_go(); /* brokers end with their channels */
-	while (!execution_end_all() && loop_now_us() < deadline)
-		(void)loop_turn(deadline); /* the deadline ends it whatever happens */
+	while (!end_sandboxes() && loop_now_us() < deadline) {
+		/* The deadline ends it whatever happens. */
+		(void)loop_turn(sandbox_deadline_us() < deadline ? sandbox_deadline_us()
+								 : deadline);
+		if (sandbox_is_working() && deadline < working_us)
+			deadline = working_us;
+	}
 	/* It ends with its channel; one that was stopped does not. */
 	fd_close(&supervisor.factory.fd);
 	(void)loop_add(&factory_end, supervisor.factory_pidfd, on_factory_end, NULL);
@@ -200,7 +219,7 @@ int main(void)
 		error = posture_begin();
 	frontend_regulate();
 	if (!error)
-		error = confine_supervisor(supervisor.cgroup, audit_directory(),
+		error = confine_supervisor(supervisor.cgroup, audit_directory(), store_directory(),
 					   supervisor.landlock_abi);
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", strerror(-error));

@@ -267,3 +267,20 @@ enum refusal request_code(const struct ipc_code_start *from, struct request *ret
 	*ret = request;
 	return REFUSAL_NONE;
 }
+
+enum refusal request_file(const struct ipc_file_start *from, uint32_t profile, struct request *ret)
+{
+	static const uint8_t name[] = "msp-file";
+	const struct plan_profile *is = plan_profile(&supervisor.plan, profile);
+
+	if (!compose_arguments(name, sizeof(name), from->argv, from->argv_size) ||
+	    !compose_environment(is, name, 0) || compose_cwd(is, "") != REFUSAL_NONE)
+		return REFUSAL_ARGV;
+	spawn.use_tty = 0;
+	*ret = (struct request){ .number = from->request,
+				 .profile = profile,
+				 .timeout_ms = is->wall_default_ms,
+				 .spawn = &spawn,
+				 .is_file = true };
+	return REFUSAL_NONE;
+}

@@ -6,6 +6,8 @@
 #ifndef SUPERVISOR_REQUEST_H
 #define SUPERVISOR_REQUEST_H
 
+#include <stdbool.h>
+
 #include "common/ipc.h"
 #include "common/plan.h"
 
@@ -16,7 +18,9 @@ struct request {
 	uint32_t profile;
 	uint32_t timeout_ms;
 	struct ipc_spawn *spawn;
-	const char *code_path; /* NULL without code */
+	const char *code_path;   /* NULL without code */
+	struct sandbox *sandbox; /* that lasts, in which it shall run; NULL: a new one */
+	bool is_file;            /* msp-file is executed */
 };
 
 /* REFUSAL_NONE and *ret filled, or the reason, with its detail in `detail`. */
@@ -24,6 +28,9 @@ enum refusal request_command(const struct ipc_execution_start *from, struct requ
 			     char detail[IPC_LIST_MAX]);
 enum refusal request_code(const struct ipc_code_start *from, struct request *ret,
 			  char detail[IPC_LIST_MAX]);
+
+/* The same for msp-file in a sandbox of this profile. */
+enum refusal request_file(const struct ipc_file_start *from, uint32_t profile, struct request *ret);
 
 /* Names of all profiles, and of a profile's installed languages, with a NUL after each. Return the
  * size; what does not fit is left out. */

@@ -12,17 +12,30 @@
 #include "execution.h"
 #include "generation.h"
 
-struct sandbox *sandbox_ephemeral(uint32_t slot, uint32_t profile)
+const struct plan *sandbox_plan(const struct sandbox *sandbox)
+{
+	return &supervisor.generations[sandbox->generation].plan;
+}
+
+const struct plan_profile *sandbox_profile(const struct sandbox *sandbox)
+{
+	return plan_profile(sandbox_plan(sandbox), sandbox->profile);
+}
+
+struct sandbox *sandbox_ephemeral(uint32_t slot)
 {
 	struct sandbox *sandbox = &supervisor.sandboxes[slot];
 
-	*sandbox = (struct sandbox){ .state = SANDBOX_FREE,
-				     .slot = slot,
-				     .generation = supervisor.plan.slot,
-				     .profile = profile,
-				     .init.fd = -1,
-				     .pidfd = -1 };
+	*sandbox =
+		(struct sandbox){ .state = SANDBOX_FREE, .slot = slot, .init.fd = -1, .pidfd = -1 };
 	return sandbox;
+}
+
+void sandbox_renew(struct sandbox *sandbox, uint32_t profile)
+{
+	sandbox->generation = supervisor.plan.slot;
+	sandbox->profile = profile;
+	sandbox->has_answer = false;
 }
 
 int sandbox_make(struct sandbox *sandbox, struct sandbox_parts *ret)
@@ -58,8 +71,9 @@ static int ask_factory(const struct sandbox *sandbox, uint32_t probe,
 {
 	const struct ipc_sandbox_cgroup cgroup = { .slot = sandbox->slot };
 	const struct ipc_sandbox_create create = { sandbox->slot, sandbox->profile,
-						   sandbox->generation, probe };
-	int error = 0;
+						   sandbox->generation, probe,
+						   sandbox_lasts(sandbox) };
+	int error = sandbox_lasts(sandbox) ? sandbox_send_layers(sandbox) : 0;
 
 	if (parts->cgroup >= 0)
 		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_cgroup, &cgroup,
@@ -88,15 +102,17 @@ static void on_pid(void *context)
 
 	loop_remove(&sandbox->pid_watch);
 	fd_close(&sandbox->pidfd);
-	execution_free_all(sandbox);
+	execution_free(sandbox);
 }
 
 static struct sandbox *find_waiting(uint32_t slot)
 {
-	if (slot >= SANDBOX_SLOTS || supervisor.sandboxes[slot].state == SANDBOX_FREE ||
-	    supervisor.sandboxes[slot].has_answer)
+	struct sandbox *sandbox = slot < SANDBOX_SLOTS ? &supervisor.sandboxes[slot] : NULL;
+
+	if (!sandbox || sandbox->state == SANDBOX_FREE || sandbox->state == SANDBOX_COLD ||
+	    sandbox->has_answer)
 		return NULL;
-	return &supervisor.sandboxes[slot];
+	return sandbox;
 }
 
 static void take_answer(struct sandbox *sandbox)
@@ -133,7 +149,7 @@ int sandbox_failed(uint32_t slot, uint32_t stage, uint32_t error)
 	if (sandbox->state == SANDBOX_LIVE)
 		execution_lose_all(sandbox, stage, error);
 	else
-		execution_free_all(sandbox);
+		execution_free(sandbox);
 	return 0;
 }
 
@@ -155,7 +171,7 @@ bool sandbox_clear(struct sandbox *sandbox)
 {
 	if (supervisor.cgroup >= 0 && !cgroup_remove(supervisor.cgroup, sandbox->slot))
 		return false;
-	sandbox->state = SANDBOX_FREE;
+	sandbox->state = sandbox_lasts(sandbox) ? SANDBOX_COLD : SANDBOX_FREE;
 	generation_release(sandbox->generation);
 	return true;
 }

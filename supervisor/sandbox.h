@@ -24,8 +24,15 @@ struct sandbox_parts {
 		-1, -1, -1                                                                         \
 	}
 
-/* One for the execution in `slot`, of the policy in force, of which nothing is made yet. */
-struct sandbox *sandbox_ephemeral(uint32_t slot, uint32_t profile);
+/* The policy that a sandbox was made under, and its profile in there. */
+const struct plan *sandbox_plan(const struct sandbox *sandbox);
+const struct plan_profile *sandbox_profile(const struct sandbox *sandbox);
+
+/* A new one for the execution in `slot`. */
+struct sandbox *sandbox_ephemeral(uint32_t slot);
+
+/* It shall be made, of this profile of the policy in force. */
+void sandbox_renew(struct sandbox *sandbox, uint32_t profile);
 
 /* Make the channel to its init and its cgroups. 0 or -errno; either way *ret says what is there. */
 int sandbox_make(struct sandbox *sandbox, struct sandbox_parts *ret);
@@ -53,29 +60,82 @@ bool sandbox_is_over(const struct sandbox *sandbox);
 /* The slot is free: its init is gone, and its cgroups are removed. False: try again. */
 bool sandbox_clear(struct sandbox *sandbox);
 
-/* The live or owned sandbox that lasts with this id; NULL: this supervisor does not have it. */
-struct sandbox *sandbox_find(const char *id);
+/* Does it outlive its executions? */
+static inline bool sandbox_lasts(const struct sandbox *sandbox)
+{
+	return sandbox->meta != NULL;
+}
 
 /*
- * Own the sandbox `name` (id or name) of `owner`: find it in the store, lock it, and see to it that
- * an interrupted apply is finished first. REFUSAL_NONE with *ret set, or the reason with its
- * detail.
+ * Those that last (lasting.c).
+ *
+ * One that is used is ours: its directory is locked. It is disowned by itself when nothing of it
+ * runs, nothing has to be noted of it, and nobody waits for it; so a handler that has done what it
+ * wanted does nothing more. What cannot be done yet a handler returns sandbox_await() for, and is
+ * called again with the same message.
  */
+
+/* The owned one with this id; NULL: this supervisor does not have it. */
+struct sandbox *sandbox_find(const char *id);
+
+/* Own the sandbox `name` (id or name) of `owner`: find it in the store and lock it. REFUSAL_NONE
+ * with *ret set, or the reason with its detail. */
 enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **ret,
 			 char detail[IPC_LIST_MAX]);
+
+/* What may be asked of it now? */
+enum sandbox_answer {
+	SANDBOX_READY,
+	SANDBOX_WAIT,    /* return sandbox_await() */
+	SANDBOX_REFUSED, /* for the reason in *ret */
+};
+
+/*
+ * May work on its files begin (`execute`: an execution in it), for `frontend`? The index of its
+ * profile in the policy in force goes to *ret_profile. Its workspace is open then, and an apply
+ * that was interrupted has been taken care of.
+ */
+enum sandbox_answer sandbox_prepare(struct sandbox *sandbox, struct frontend *frontend,
+				    bool execute, uint32_t *ret_profile, enum refusal *ret,
+				    char detail[IPC_LIST_MAX]);
+
+/* What a handler returns when it has to wait for the sandbox: it is called again. */
+int sandbox_await(const struct sandbox *sandbox, struct frontend *frontend,
+		  struct channel_message *message);
 
 /* Executions that run in it. */
 uint32_t sandbox_executions(const struct sandbox *sandbox);
 
-/* End its init and what runs in it; its files stay. What is asked of it next makes it live again.
- * False: its end has to be waited for. */
+/* End its init and what runs in it, and let what has to be noted be noted; its files stay. What is
+ * asked of it next makes it live again. False: that has to be waited for. */
 bool sandbox_stop(struct sandbox *sandbox);
 
-/* Give it back to the store: nobody needs it here any more. */
+/* Give it back to the store at once: it was destroyed. Only when sandbox_stop() said true. */
 void sandbox_disown(struct sandbox *sandbox);
 
-/* Ends those that were idle for too long, and destroys those whose time is over. */
-void sandbox_expire(void);
+/* For its executions: one begins, with the leaf in *ret, or -EBUSY; is what it left gone; it is. */
+int sandbox_join(struct sandbox *sandbox, uint32_t *ret_leaf);
+bool sandbox_clear_leaf(const struct sandbox *sandbox, uint32_t leaf);
+void sandbox_leave(struct sandbox *sandbox, uint32_t leaf);
+
+/* For its start: send the directories that its places are made of. 0 or -errno. */
+int sandbox_send_layers(const struct sandbox *sandbox);
+
+/* For its jobs: what one found out, or 0 and -errno. */
+void sandbox_noted(struct sandbox *sandbox, uint64_t began_us, int error,
+		   const struct ipc_layers_done *done);
+
+/* Do what is due, and when that is. */
+void sandbox_tick(void);
 uint64_t sandbox_deadline_us(void);
+
+/* At our own end: true when nothing of those that last is ours any more. Call until true. */
+bool sandbox_end_all(void);
+
+/* Is there work on files that should not be cut short? */
+bool sandbox_is_working(void);
+
+/* Microseconds of the real clock. */
+uint64_t sandbox_real_us(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -17,6 +18,7 @@
 #include "common/log.h"
 #include "generation.h"
 #include "state.h"
+#include "store.h"
 
 #define CHANNEL_FD 3
 
@@ -24,6 +26,8 @@ static struct start start = {
 	.policy = -1,
 	.child_init = -1,
 	.cgroup = -1,
+	.state = -1,
+	.keeper = -1,
 	.audit = { .directory = -1, .problem = "the launcher named no place for it" },
 	.service = { .listener = -1, .notify = -1 },
 };
@@ -93,6 +97,22 @@ static int handle_supervisor_unaudited(void *context, struct channel_message *me
 	return 0;
 }
 
+static int handle_supervisor_state(void *context, struct channel_message *message)
+{
+	fd_close(&start.state);
+	fd_close(&supervisor.layers);
+	start.state = channel_take_fd(message, 0);
+	supervisor.layers = channel_take_fd(message, 1);
+	return 0;
+}
+
+static int handle_supervisor_keeper(void *context, struct channel_message *message)
+{
+	fd_close(&start.keeper);
+	start.keeper = channel_take_fd(message, 0);
+	return 0;
+}
+
 static int handle_supervisor_stateless(void *context, struct channel_message *message)
 {
 	memcpy(supervisor.stateless, message->body.supervisor_stateless.problem,
@@ -132,6 +152,8 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_pin] = handle_supervisor_pin,
 	[IPC_TYPE_supervisor_audit] = handle_supervisor_audit,
 	[IPC_TYPE_supervisor_unaudited] = handle_supervisor_unaudited,
+	[IPC_TYPE_supervisor_state] = handle_supervisor_state,
+	[IPC_TYPE_supervisor_keeper] = handle_supervisor_keeper,
 	[IPC_TYPE_supervisor_stateless] = handle_supervisor_stateless,
 	[IPC_TYPE_supervisor_listen] = handle_supervisor_listen,
 	[IPC_TYPE_supervisor_notify] = handle_supervisor_notify,
@@ -257,12 +279,32 @@ static int tell_factory(void)
 	return error ? error : generation_send_pins();
 }
 
+/* Where sandboxes last, and what is handed to msp-layers. Without it they do not, and everything
+ * else goes on. */
+static void open_state(void)
+{
+	int error = start.state < 0 ? -ENOENT : store_open(start.state);
+
+	if (!error) {
+		supervisor.null = open("/dev/null", O_RDWR | O_CLOEXEC);
+		supervisor.nothing = fd_sealed_from_bytes("nothing", "", 0);
+		error = supervisor.null < 0 || supervisor.nothing < 0 ? -EMFILE : 0;
+	}
+	if (error && !supervisor.stateless[0])
+		(void)snprintf(supervisor.stateless, sizeof(supervisor.stateless),
+			       start.state < 0 ? "the launcher named no place for what lasts"
+					       : "the place for what lasts cannot be used: %s",
+			       strerror(-error));
+}
+
 void start_supervisor(int launcher_fd, struct start *ret)
 {
 	int error;
 
+	supervisor.layers = supervisor.file_image = supervisor.null = supervisor.nothing = -1;
 	receive_launcher(launcher_fd);
 	check_requirements();
+	open_state();
 	audit_open(&start.audit, start.frontend);
 	fd_raise_limit(); /* each execution costs up to five for a moment */
 	spawn_factory();

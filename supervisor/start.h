@@ -16,6 +16,8 @@ struct start {
 	int policy;
 	int child_init;
 	int cgroup;
+	int state;
+	int keeper;        /* channel to the part of the launcher that stays */
 	uint32_t frontend; /* enum frontend_mode */
 	uint32_t limits;   /* what the operator accepts */
 	struct audit_place audit;

@@ -9,15 +9,21 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "cgroup.h"
 #include "common/channel.h"
 #include "common/names.h"
 #include "common/plan.h"
 #include "loop.h"
 
 /* Slots of the factory's messages: of ephemeral sandboxes, one for each execution; of those that
- * last; of brokers. */
+ * last; of brokers; of msp-layers. */
 #define SANDBOX_SLOTS (EXECUTIONS_MAX + SANDBOXES_MAX)
 #define BROKER_SLOT SANDBOX_SLOTS
+#define LAYERS_SLOT (BROKER_SLOT + FRONTENDS_MAX)
+#define SLOTS (LAYERS_SLOT + LAYERS_JOBS_MAX)
+
+/* Pieces of work of msp-layers at once, each a process. */
+#define LAYERS_JOBS_MAX 16
 
 enum frontend_state {
 	FRONTEND_FREE,
@@ -41,6 +47,8 @@ struct frontend {
 	int workspaces[CLIENT_WORKSPACES_MAX]; /* that its client brought */
 	uint32_t workspace_count;
 	bool is_workspace_start; /* nobody named them */
+	bool is_waiting;         /* its last message is kept until it can be answered */
+	const void *awaits;      /* what for */
 	void (*on_message)(void *frontend);
 	struct loop_watch watch;
 	struct loop_watch client_watch;
@@ -49,12 +57,17 @@ struct frontend {
 
 enum sandbox_state {
 	SANDBOX_FREE,
+	SANDBOX_COLD,   /* one that lasts: it is ours, and nothing of it runs */
 	SANDBOX_LIVE,   /* its init is asked for, or there */
 	SANDBOX_ENDING, /* its init is to end; waits until nothing of it is left */
 };
 
-/* What runs: an init and its cgroup. The table index is the slot in the factory's messages. An
- * ephemeral one, below EXECUTIONS_MAX, has the slot of its execution. */
+struct store_meta;
+struct layers_job;
+
+/* An init and its cgroup. The table index is the slot in the factory's messages. An ephemeral one,
+ * below EXECUTIONS_MAX, has the slot of its execution; those that last come behind, with what of
+ * them is in the store. */
 struct sandbox {
 	enum sandbox_state state;
 	uint32_t slot;
@@ -65,6 +78,27 @@ struct sandbox {
 	bool has_answer;     /* the factory answered */
 	struct loop_watch init_watch;
 	struct loop_watch pid_watch;
+
+	/* Of one that lasts. */
+	struct store_meta *meta; /* NULL: it is ephemeral */
+	char id[IPC_ID_MAX];
+	int directory;             /* in the store: the lock on it */
+	int workspace;             /* O_PATH of the host's; -1: none, or not asked for yet */
+	uint32_t executions;       /* in it that are not gone */
+	uint32_t leaves;           /* of its cgroup that they have: a bit for each */
+	uint32_t jobs;             /* of msp-layers on it */
+	struct layers_job *writer; /* the one of them that changes something; NULL: none */
+	bool is_stopping;          /* it shall be cold */
+	bool is_interrupted;       /* an apply was, and is not taken care of yet */
+	bool is_marked;            /* on disk: what ran since `since_us` may not be noted */
+	bool is_dirty;             /* something ran since the last note began */
+	bool is_unnoted;           /* and that cannot be noted now */
+	bool is_merged;            /* so far as it can be */
+	bool is_changed;           /* who waits for it shall look again */
+	uint64_t since_us;         /* real clock */
+	uint64_t note_us; /* these: when the next note, the end for idleness, or the next */
+	uint64_t idle_us; /* look at it is due */
+	uint64_t due_us;
 };
 
 enum execution_state {
@@ -86,6 +120,10 @@ struct execution {
 	uint32_t verdict; /* why it is being killed; EXITED when it is not */
 	uint64_t started_us;
 	uint64_t deadline_us;
+
+	/* In a sandbox that lasts: its leaf, and what was counted before it. */
+	uint32_t leaf;
+	struct cgroup_usage before;
 };
 
 /* A policy that executions run under. */
@@ -110,8 +148,12 @@ struct supervisor {
 	int landlock_abi;
 	uid_t uid;
 	uint32_t pid;
-	int cgroup; /* directory with our sandboxes' cgroups, or -1 */
-	int broker; /* msp-broker's image, or -1 when no more is started */
+	int cgroup;     /* directory with our sandboxes' cgroups, or -1 */
+	int broker;     /* msp-broker's image, or -1 when no more is started */
+	int layers;     /* msp-layers' */
+	int file_image; /* msp-file's, sealed, or -1: there are no file tools */
+	int null;       /* /dev/null */
+	int nothing;    /* an empty file, sealed */
 	struct channel factory;
 	pid_t factory_pid;
 	int factory_pidfd;
@@ -128,6 +170,7 @@ struct supervisor {
 	uint32_t frontends_started;
 	uint64_t executions_refused;
 	struct execution executions[EXECUTIONS_MAX];
+	uint32_t sandboxes_used; /* no sandbox that lasts has a higher slot */
 	struct sandbox sandboxes[SANDBOX_SLOTS];
 	struct frontend frontends[FRONTENDS_MAX];
 };

@@ -112,10 +112,10 @@ Test(cgroup, killing_is_for_the_leaf)
 	int leaf;
 
 	cr_assert_eq(cgroup_create(7, &profile, &sandbox, &leaf), 0);
-	cgroup_kill(7);
+	cgroup_kill(7, 0);
 	cr_assert_str_eq(fake_cgroup_hear("s7/e0/cgroup.kill"), "1");
 	cr_assert_str_eq(fake_cgroup_hear("s7/cgroup.kill"), "", "the init lives there");
-	cgroup_kill(8); /* nothing there, nothing happens */
+	cgroup_kill(8, 0); /* nothing there, nothing happens */
 }
 
 Test(cgroup, usage_is_read)

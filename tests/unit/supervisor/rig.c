@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -18,6 +19,7 @@
 #include "frontend.h"
 #include "handlers.h"
 #include "loop.h"
+#include "sandbox.h"
 
 /* More than any test has messages waiting in one channel. */
 #define TURNS 8
@@ -36,6 +38,10 @@ void rig_open(struct rig *rig)
 					  .landlock_abi = 6,
 					  .executions_max = EXECUTIONS_DEFAULT,
 					  .uid = geteuid(),
+					  .layers = -1,
+					  .file_image = -1,
+					  .null = -1,
+					  .nothing = -1,
 					  .broker = open("/usr/bin/true", O_RDONLY | O_CLOEXEC) };
 	cr_assert_geq(supervisor.broker, 0);
 	small_plan_open(&supervisor.plan);
@@ -93,6 +99,7 @@ void rig_turn(void)
 	for (int i = 0; i < TURNS; i++) {
 		cr_assert_eq(loop_turn(0), 0);
 		execution_expire();
+		sandbox_tick();
 		frontend_regulate();
 	}
 }
@@ -102,10 +109,13 @@ void rig_run_ms(uint64_t ms)
 	const uint64_t end = loop_now_us() + ms * 1000;
 
 	while (loop_now_us() < end) {
-		const uint64_t next = execution_deadline_us();
+		const uint64_t execution = execution_deadline_us();
+		const uint64_t sandbox = sandbox_deadline_us();
+		const uint64_t next = execution < sandbox ? execution : sandbox;
 
 		cr_assert_eq(loop_turn(next < end ? next : end), 0);
 		execution_expire();
+		sandbox_tick();
 	}
 }
 
@@ -126,12 +136,22 @@ static int receive(const struct channel *channel)
 	return result;
 }
 
+static const char *why_refused(void)
+{
+	static char text[IPC_LIST_MAX + 32];
+	const struct ipc_execution_refused *refused = &taken.body.execution_refused;
+
+	(void)snprintf(text, sizeof(text), " (%u, %s)", refused->reason, refused->detail);
+	return text;
+}
+
 struct channel_message *rig_take(const struct channel *channel, uint32_t type)
 {
 	const int result = receive(channel);
 
 	cr_assert_eq(result, 1, "no %s: %d", ipc_message(type)->name, result);
-	cr_assert_eq(taken.type, type, "%s, not %s", ipc_message(taken.type)->name,
+	cr_assert_eq(taken.type, type, "%s%s, not %s", ipc_message(taken.type)->name,
+		     taken.type == IPC_TYPE_execution_refused ? why_refused() : "",
 		     ipc_message(type)->name);
 	return &taken;
 }

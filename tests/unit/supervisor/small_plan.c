@@ -5,6 +5,8 @@
 #include <linux/seccomp.h>
 #include <string.h>
 
+#include "common/ipc.h"
+
 #define AT(member) ((uint32_t)offsetof(struct small_plan, member))
 #define PUT(text) small_plan_put(text, sizeof(text))
 
@@ -62,6 +64,31 @@ static struct plan_language language(uint32_t name, const char *program, const c
 	};
 }
 
+static struct plan_mount place(uint32_t target, uint32_t name)
+{
+	return (struct plan_mount){ .kind = PLAN_TMPFS,
+				    .phase = PLAN_PHASE_SANDBOX,
+				    .mode = 0755,
+				    .source = PUT("tmpfs"),
+				    .target = target,
+				    .place = name };
+}
+
+/* Sandboxes of it may last. */
+static void make_lasting(struct plan_profile *profile)
+{
+	small_plan.mounts[0] = place(PUT("/workspace"), PUT("workspace"));
+	small_plan.mounts[1] = place(PUT("/home/agent"), PUT("home"));
+	profile->mounts = AT(mounts);
+	profile->mount_count = SMALL_MOUNTS;
+	profile->disk_bytes = 1 << 30;
+	profile->disk_inodes = 1000;
+	profile->idle_s = 600;
+	profile->ttl_default_s = 3600;
+	profile->ttl_max_s = 3600;
+	profile->workspace_mode = WORKSPACE_COPY;
+}
+
 static void make_languages(void)
 {
 	struct plan_language *at = small_plan.languages;
@@ -88,6 +115,7 @@ void small_plan_open(struct plan *plan)
 	make_profile(&small_plan.profiles[0], "default");
 	make_profile(&small_plan.profiles[1], "strict");
 	make_profile(&small_plan.profiles[2], "_helper");
+	make_lasting(&small_plan.profiles[0]);
 	make_languages();
 	small_plan.filter[0] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	cr_assert_eq(plan_open(&small_plan, sizeof(small_plan), plan), 0);

@@ -10,6 +10,7 @@
 
 #define SMALL_PROFILES 3
 #define SMALL_LANGUAGES 6
+#define SMALL_MOUNTS 2
 #define SMALL_TEXT_ROOM 8192
 
 /* The offsets in the plan are offsets in this struct. */
@@ -17,6 +18,7 @@ struct small_plan {
 	struct plan_header header;
 	struct plan_profile profiles[SMALL_PROFILES];
 	struct plan_language languages[SMALL_LANGUAGES];
+	struct plan_mount mounts[SMALL_MOUNTS]; /* of "default": two places that last */
 	struct sock_filter filter[1];
 	char text[SMALL_TEXT_ROOM];
 };

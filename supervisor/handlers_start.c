@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "handlers_start.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "audit.h"
+#include "budget.h"
+#include "execution.h"
+#include "handlers.h"
+#include "layers_job.h"
+#include "request.h"
+#include "sandbox.h"
+#include "store.h"
+
+static int begin(struct frontend *frontend, uint64_t number, enum refusal refusal,
+		 struct request *request, int code, char detail[IPC_LIST_MAX])
+{
+	struct ipc_execution_done done = { .verdict = VERDICT_INTERNAL };
+	uint32_t retry_ms = 0;
+	int error;
+
+	if (execution_find(frontend, number))
+		refusal = REFUSAL_REQUEST_IN_USE;
+	else if (!refusal)
+		refusal = budget_check(plan_profile(&supervisor.plan, request->profile), detail,
+				       &retry_ms);
+	if (!refusal && audit_execution_begin(frontend, request, code, detail) != 0)
+		refusal = REFUSAL_AUDIT;
+	if (refusal)
+		return handlers_refuse(frontend, number, refusal, detail, retry_ms);
+	error = execution_begin(frontend, request, code);
+	if (!error || supervisor.is_ending) /* then it has been said why */
+		return 0;
+	done.error = (uint32_t)-error;
+	audit_execution_end(request->id, &done);
+	return handlers_refuse(frontend, number, REFUSAL_RESOURCES, strerror(-error), 0);
+}
+
+/* The sandbox that lasts which a request is for. */
+struct target {
+	struct frontend *frontend;
+	struct channel_message *message;
+	const char *owner, *name;
+	bool execute;
+	struct sandbox *sandbox; /* these: when it is ready */
+	uint32_t profile;
+};
+
+static enum sandbox_answer find_target(struct target *target, enum refusal *ret,
+				       char detail[IPC_LIST_MAX])
+{
+	*ret = sandbox_own(target->owner, target->name, &target->sandbox, detail);
+	return *ret ? SANDBOX_REFUSED
+		    : sandbox_prepare(target->sandbox, target->frontend, target->execute,
+				      &target->profile, ret, detail);
+}
+
+/* The profile of a request for a sandbox that lasts is the sandbox's. */
+static enum sandbox_answer enter(struct target *target, char profile[IPC_NAME_MAX],
+				 enum refusal *ret, char detail[IPC_LIST_MAX])
+{
+	enum sandbox_answer answer = SANDBOX_READY;
+
+	if (target->name[0])
+		answer = find_target(target, ret, detail);
+	if (!target->name[0] || answer != SANDBOX_READY)
+		return answer;
+	if (profile[0] && strcmp(profile, target->sandbox->meta->profile) != 0) {
+		(void)snprintf(detail, IPC_LIST_MAX, "%s", target->sandbox->meta->profile);
+		*ret = REFUSAL_SANDBOX_PROFILE;
+		return SANDBOX_REFUSED;
+	}
+	memcpy(profile, target->sandbox->meta->profile, IPC_NAME_MAX);
+	return SANDBOX_READY;
+}
+
+int handle_execution_start(void *context, struct channel_message *message)
+{
+	struct ipc_execution_start *from = &message->body.execution_start;
+	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
+	enum refusal refusal = REFUSAL_NONE;
+	char detail[IPC_LIST_MAX] = "";
+	struct request request;
+
+	if (enter(&target, from->profile, &refusal, detail) == SANDBOX_WAIT)
+		return sandbox_await(target.sandbox, context, message);
+	if (!refusal)
+		refusal = request_command(from, &request, detail);
+	request.sandbox = target.sandbox;
+	return begin(context, from->request, refusal, &request, -1, detail);
+}
+
+int handle_code_start(void *context, struct channel_message *message)
+{
+	struct ipc_code_start *from = &message->body.code_start;
+	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
+	enum refusal refusal = REFUSAL_NONE;
+	char detail[IPC_LIST_MAX] = "";
+	struct request request;
+
+	if (enter(&target, from->profile, &refusal, detail) == SANDBOX_WAIT)
+		return sandbox_await(target.sandbox, context, message);
+	if (!refusal)
+		refusal = request_code(from, &request, detail);
+	request.sandbox = target.sandbox;
+	return begin(context, from->request, refusal, &request, message->fds[0], detail);
+}
+
+int handle_file_start(void *context, struct channel_message *message)
+{
+	struct ipc_file_start *from = &message->body.file_start;
+	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
+	enum refusal refusal = REFUSAL_NONE;
+	char detail[IPC_LIST_MAX] = "";
+	struct request request;
+
+	if (supervisor.file_image < 0) {
+		(void)snprintf(detail, sizeof(detail), "%s",
+			       supervisor.stateless[0] ? supervisor.stateless
+						       : "msp-file is missing");
+		return handlers_refuse(context, from->request, REFUSAL_STATE, detail, 0);
+	}
+	if (find_target(&target, &refusal, detail) == SANDBOX_WAIT)
+		return sandbox_await(target.sandbox, context, message);
+	if (!refusal)
+		refusal = request_file(from, target.profile, &request);
+	request.sandbox = target.sandbox;
+	return begin(context, from->request, refusal, &request, -1, detail);
+}
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+static bool changes_host(uint32_t operation)
+{
+	return operation == CHANGES_APPLY || operation == CHANGES_UNDO;
+}
+
+static enum refusal find_checkpoint(const struct store_meta *meta, uint32_t number,
+				    uint32_t *ret_layer, char detail[IPC_LIST_MAX])
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < meta->checkpoint_count; i++) {
+		const struct store_checkpoint *checkpoint = &meta->checkpoints[i];
+
+		if (checkpoint->number == number) {
+			*ret_layer = checkpoint->layer;
+			return REFUSAL_NONE;
+		}
+		used += (size_t)snprintf(detail + used, IPC_LIST_MAX - used, "%s%u",
+					 used > 0 ? ", " : "", checkpoint->number);
+	}
+	return REFUSAL_CHECKPOINT_UNKNOWN;
+}
+
+/* What the profile and the sandbox's workspace let this frontend ask. */
+static enum refusal check_changes(const struct ipc_changes_start *from, const struct target *target,
+				  char detail[IPC_LIST_MAX])
+{
+	const struct plan_profile *profile = plan_profile(&supervisor.plan, target->profile);
+	const uint32_t mode = target->sandbox->meta->workspace_mode;
+
+	if (mode == WORKSPACE_READ || mode == WORKSPACE_WRITE ||
+	    (mode == WORKSPACE_NONE && from->operation != CHANGES_DIFF)) {
+		(void)snprintf(detail, IPC_LIST_MAX,
+			       "the sandbox works on no copy of a directory of the host");
+		return REFUSAL_WORKSPACE;
+	}
+	return changes_host(from->operation) && target->frontend->is_broker &&
+			       profile->apply == PLAN_APPLY_PERSON
+		       ? REFUSAL_APPLY
+		       : REFUSAL_NONE;
+}
+
+static const uint32_t operations[CHANGES_OPERATION_COUNT] = {
+	[CHANGES_DIFF] = LAYERS_DIFF,
+	[CHANGES_PREVIEW] = LAYERS_PREVIEW,
+	[CHANGES_APPLY] = LAYERS_APPLY,
+	[CHANGES_UNDO] = LAYERS_UNDO,
+};
+
+/* Begin what passed. */
+static enum refusal begin_changes(const struct ipc_changes_start *from, const struct target *target,
+				  char detail[IPC_LIST_MAX])
+{
+	struct layers_ask ask = {
+		.sandbox = target->sandbox,
+		.operation = operations[from->operation],
+		.frontend = target->frontend,
+		.request = from->request,
+		.changes = from,
+		.profile = plan_profile(&supervisor.plan, target->profile),
+		.since = STORE_NO_LAYER,
+		.chosen = target->message->fds[0],
+	};
+	enum refusal refusal = REFUSAL_NONE;
+	int error;
+
+	if (from->flags & CHANGES_FROM_CHECKPOINT)
+		refusal = find_checkpoint(target->sandbox->meta, from->number, &ask.since, detail);
+	if (!refusal && changes_host(from->operation) &&
+	    audit_apply_begin(target->frontend, target->sandbox->id, from, detail) != 0)
+		refusal = REFUSAL_AUDIT;
+	if (refusal)
+		return refusal;
+	error = layers_job_begin(&ask);
+	if (!error)
+		return REFUSAL_NONE;
+	(void)snprintf(detail, IPC_LIST_MAX, "%s", strerror(-error));
+	return REFUSAL_RESOURCES;
+}
+
+int handle_changes_start(void *context, struct channel_message *message)
+{
+	const struct ipc_changes_start *from = &message->body.changes_start;
+	struct target target = { context, message, from->owner, from->sandbox, false, NULL, 0 };
+	enum refusal refusal = REFUSAL_NONE;
+	char detail[IPC_LIST_MAX] = "";
+
+	if (from->operation == 0 || from->operation >= CHANGES_OPERATION_COUNT ||
+	    from->conflict >= CONFLICT_COUNT)
+		return -EPROTO;
+	if (find_target(&target, &refusal, detail) == SANDBOX_WAIT)
+		return sandbox_await(target.sandbox, context, message);
+	if (!refusal)
+		refusal = check_changes(from, &target, detail);
+	if (!refusal)
+		refusal = begin_changes(from, &target, detail);
+	return refusal ? handlers_refuse(context, from->request, refusal, detail, 0) : 0;
+}

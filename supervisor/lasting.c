@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sandboxes that last: who has them, when they live, and when what was done in them is noted.
+ *
+ * What an execution changed is noted in the store by msp-layers, later. Until that is done a mark
+ * in the sandbox's directory says since when: a file of the host that changed after that may or may
+ * not be what the sandbox's copy of it was made from.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "common/fd.h"
+#include "execution.h"
+#include "handlers.h"
+#include "layers_job.h"
+#include "sandbox.h"
+#include "store.h"
+#include "workspace.h"
+
+/* Until a cgroup that is still occupied by dying processes is removed again. */
+#define RETRY_US 2000
+
+/* Between two counts of what a sandbox takes while something runs in it. */
+#define NOTE_US 2000000
+
+/* Until what could not be begun is tried again. */
+#define LATER_US 100000
+
+#define MARK "unnoted"
+
+static struct store_meta metas[SANDBOXES_MAX];
+
+uint64_t sandbox_real_us(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* --- whose they are --------------------------------------------------------------------------- */
+
+/* The next one that is ours, behind that one or (NULL) the first; NULL: there is none. */
+static struct sandbox *next_of(const struct sandbox *sandbox)
+{
+	uint32_t slot = sandbox ? sandbox->slot + 1 : EXECUTIONS_MAX;
+
+	while (slot < supervisor.sandboxes_used && supervisor.sandboxes[slot].state == SANDBOX_FREE)
+		slot++;
+	return slot < supervisor.sandboxes_used ? &supervisor.sandboxes[slot] : NULL;
+}
+
+struct sandbox *sandbox_find(const char *id)
+{
+	struct sandbox *sandbox = next_of(NULL);
+
+	while (sandbox && strcmp(sandbox->id, id) != 0)
+		sandbox = next_of(sandbox);
+	return sandbox;
+}
+
+static bool is_called(const struct sandbox *sandbox, const char *owner, const char *name)
+{
+	return strcmp(sandbox->meta->owner, owner) == 0 &&
+	       (strcmp(sandbox->id, name) == 0 || strcmp(sandbox->meta->name, name) == 0);
+}
+
+/* What a crash left: files of which nobody noted what they are made from, and half an apply. */
+static void look_back(struct sandbox *sandbox)
+{
+	static const char *const states[] = { "journal/staging", "journal/swapping",
+					      "journal/committed" };
+	struct stat is;
+
+	sandbox->is_marked = fstatat(sandbox->directory, MARK, &is, AT_SYMLINK_NOFOLLOW) == 0;
+	sandbox->is_dirty = sandbox->is_marked;
+	if (sandbox->is_marked)
+		sandbox->since_us =
+			(uint64_t)is.st_mtim.tv_sec * 1000000 + (uint64_t)is.st_mtim.tv_nsec / 1000;
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		sandbox->is_interrupted |=
+			fstatat(sandbox->directory, states[i], &is, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int take(const char *id, struct sandbox **ret)
+{
+	uint32_t slot = EXECUTIONS_MAX;
+	struct sandbox *sandbox;
+	int directory;
+
+	while (slot < SANDBOX_SLOTS && supervisor.sandboxes[slot].state != SANDBOX_FREE)
+		slot++;
+	if (slot == SANDBOX_SLOTS)
+		return -EMFILE;
+	directory = store_take(id, &metas[slot - EXECUTIONS_MAX]);
+	if (directory < 0)
+		return directory;
+	sandbox = &supervisor.sandboxes[slot];
+	*sandbox = (struct sandbox){ .state = SANDBOX_COLD,
+				     .slot = slot,
+				     .init.fd = -1,
+				     .pidfd = -1,
+				     .meta = &metas[slot - EXECUTIONS_MAX],
+				     .directory = directory,
+				     .workspace = -1 };
+	memcpy(sandbox->id, id, sizeof(sandbox->id));
+	if (slot >= supervisor.sandboxes_used)
+		supervisor.sandboxes_used = slot + 1;
+	look_back(sandbox);
+	*ret = sandbox;
+	return 0;
+}
+
+static enum refusal refuse(enum refusal reason, const char *text, char detail[IPC_LIST_MAX])
+{
+	(void)snprintf(detail, IPC_LIST_MAX, "%s", text);
+	return reason;
+}
+
+enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **ret,
+			 char detail[IPC_LIST_MAX])
+{
+	struct sandbox *sandbox = next_of(NULL);
+	char id[IPC_ID_MAX];
+	int error = 0;
+
+	while (sandbox && !is_called(sandbox, owner, name))
+		sandbox = next_of(sandbox);
+	if (!sandbox && supervisor.stateless[0])
+		return refuse(REFUSAL_STATE, supervisor.stateless, detail);
+	if (!sandbox)
+		error = store_find(owner, name, id) ? take(id, &sandbox) : -ENOENT;
+	if (error == -ENOENT)
+		return REFUSAL_SANDBOX_UNKNOWN;
+	if (error == -EBUSY)
+		return REFUSAL_SANDBOX_ELSEWHERE;
+	if (error == -EBADMSG)
+		return refuse(REFUSAL_SANDBOX_DAMAGED,
+			      "its meta is not as it was written, or a layer is missing", detail);
+	if (error)
+		return refuse(REFUSAL_RESOURCES, strerror(-error), detail);
+	*ret = sandbox;
+	return REFUSAL_NONE;
+}
+
+void sandbox_disown(struct sandbox *sandbox)
+{
+	fd_close(&sandbox->workspace);
+	fd_close(&sandbox->directory);
+	sandbox->state = SANDBOX_FREE;
+	while (supervisor.sandboxes_used > EXECUTIONS_MAX &&
+	       supervisor.sandboxes[supervisor.sandboxes_used - 1].state == SANDBOX_FREE)
+		supervisor.sandboxes_used--;
+	layers_job_empty_trash();
+}
+
+/* --- what may be asked of them ---------------------------------------------------------------- */
+
+uint32_t sandbox_executions(const struct sandbox *sandbox)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < supervisor.slots_used; i++) {
+		const struct execution *execution = &supervisor.executions[i];
+
+		count += execution->sandbox == sandbox && (execution->state == EXECUTION_LIVE ||
+							   execution->state == EXECUTION_ENDING);
+	}
+	return count;
+}
+
+static bool is_note_due(const struct sandbox *sandbox)
+{
+	return sandbox->is_dirty && !sandbox->is_unnoted && sandbox->note_us <= loop_now_us();
+}
+
+bool sandbox_stop(struct sandbox *sandbox)
+{
+	if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 && !is_note_due(sandbox))
+		return true;
+	sandbox->is_stopping = true;
+	execution_kill_all(sandbox, VERDICT_CANCELLED);
+	return false;
+}
+
+int sandbox_await(const struct sandbox *sandbox, struct frontend *frontend,
+		  struct channel_message *message)
+{
+	frontend->awaits = sandbox;
+	return handlers_later(frontend, message);
+}
+
+static bool is_over_disk(const struct sandbox *sandbox, const struct plan_profile *profile)
+{
+	return sandbox->meta->disk_bytes > profile->disk_bytes ||
+	       sandbox->meta->disk_inodes > profile->disk_inodes;
+}
+
+static enum refusal find_profile(const struct sandbox *sandbox, uint32_t *ret,
+				 char detail[IPC_LIST_MAX])
+{
+	const int index = plan_profile_find(&supervisor.plan, sandbox->meta->profile);
+	const struct plan_profile *profile =
+		index < 0 ? NULL : plan_profile(&supervisor.plan, (uint32_t)index);
+
+	if (!profile || plan_is_internal(&supervisor.plan, profile) ||
+	    !plan_lasts(&supervisor.plan, profile))
+		return refuse(REFUSAL_SANDBOX_PROFILE, sandbox->meta->profile, detail);
+	*ret = (uint32_t)index;
+	if (plan_may_work(profile, sandbox->meta->workspace_mode))
+		return REFUSAL_NONE;
+	return refuse(REFUSAL_WORKSPACE,
+		      "its profile no longer allows to work on a directory of the host in this way",
+		      detail);
+}
+
+/* Can it have one more execution? */
+static enum sandbox_answer make_room(struct sandbox *sandbox, const struct plan_profile *profile,
+				     enum refusal *ret, char detail[IPC_LIST_MAX])
+{
+	const uint32_t running = sandbox_executions(sandbox);
+	const bool is_older = sandbox->generation != supervisor.plan.slot;
+
+	if (running == SANDBOX_EXECUTIONS_MAX ||
+	    (sandbox->state == SANDBOX_LIVE && is_older && running > 0)) {
+		(void)snprintf(detail, IPC_LIST_MAX, "%u executions%s", running,
+			       is_older ? " that began under an older policy" : "");
+		*ret = REFUSAL_SANDBOX_BUSY;
+		return SANDBOX_REFUSED;
+	}
+	if (is_over_disk(sandbox, profile)) {
+		(void)snprintf(detail, IPC_LIST_MAX, "%llu of %llu MiB, %llu of %llu files",
+			       (unsigned long long)sandbox->meta->disk_bytes >> 20,
+			       (unsigned long long)profile->disk_bytes >> 20,
+			       (unsigned long long)sandbox->meta->disk_inodes,
+			       (unsigned long long)profile->disk_inodes);
+		*ret = REFUSAL_DISK;
+		return SANDBOX_REFUSED;
+	}
+	if (sandbox->executions == SANDBOX_EXECUTIONS_MAX)
+		return SANDBOX_WAIT;
+	if (sandbox->state == SANDBOX_LIVE && (is_older || sandbox->init.fd < 0)) {
+		sandbox->is_stopping = true;
+		return SANDBOX_WAIT;
+	}
+	return SANDBOX_READY;
+}
+
+static bool is_meant(const struct store_meta *meta, int fd, const char *path)
+{
+	struct stat is;
+
+	return strcmp(path, meta->workspace) == 0 && fstat(fd, &is) == 0 &&
+	       is.st_dev == meta->workspace_device && is.st_ino == meta->workspace_inode;
+}
+
+/* What the path leads to has to be what the sandbox was made on. */
+static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct frontend *frontend,
+					  enum refusal *ret, char detail[IPC_LIST_MAX])
+{
+	const struct store_meta *meta = sandbox->meta;
+	static char path[IPC_PATH_MAX];
+	int fd;
+
+	if (meta->workspace_mode == WORKSPACE_NONE || sandbox->workspace >= 0)
+		return SANDBOX_READY;
+	fd = workspace_find(frontend, meta->workspace, true, path, detail);
+	if (fd == -EINPROGRESS)
+		return SANDBOX_WAIT;
+	if (fd >= 0 && is_meant(meta, fd, path)) {
+		sandbox->workspace = fd;
+		sandbox->is_unnoted = false;
+		return SANDBOX_READY;
+	}
+	*ret = REFUSAL_WORKSPACE;
+	if (fd >= 0)
+		(void)snprintf(detail, IPC_LIST_MAX,
+			       "%.400s is another directory (%.400s) than the one that the sandbox "
+			       "was made on",
+			       meta->workspace, path);
+	fd_close(&fd);
+	return SANDBOX_REFUSED;
+}
+
+/* Half an apply is made a whole one or none. What that fails for, the next apply will say. */
+static enum sandbox_answer recover(struct sandbox *sandbox)
+{
+	const struct layers_ask ask = { .sandbox = sandbox,
+					.operation = LAYERS_RECOVER,
+					.chosen = -1 };
+
+	if (!sandbox->is_interrupted || sandbox->meta->workspace_mode != WORKSPACE_COPY)
+		return SANDBOX_READY;
+	if (!sandbox->writer) {
+		sandbox->is_interrupted = false;
+		if (layers_job_begin(&ask) != 0)
+			return SANDBOX_READY;
+	}
+	return SANDBOX_WAIT;
+}
+
+enum sandbox_answer sandbox_prepare(struct sandbox *sandbox, struct frontend *frontend,
+				    bool execute, uint32_t *ret_profile, enum refusal *ret,
+				    char detail[IPC_LIST_MAX])
+{
+	enum sandbox_answer answer = SANDBOX_READY;
+
+	*ret = find_profile(sandbox, ret_profile, detail);
+	if (*ret)
+		return SANDBOX_REFUSED;
+	if (sandbox->is_stopping || sandbox->state == SANDBOX_ENDING)
+		return SANDBOX_WAIT;
+	if (execute)
+		answer = make_room(sandbox, plan_profile(&supervisor.plan, *ret_profile), ret,
+				   detail);
+	if (answer == SANDBOX_READY)
+		answer = open_workspace(sandbox, frontend, ret, detail);
+	if (answer == SANDBOX_READY)
+		answer = recover(sandbox);
+	if (answer != SANDBOX_READY || execute)
+		return answer;
+	if (layers_job_is_long(sandbox->writer)) {
+		*ret = refuse(REFUSAL_SANDBOX_BUSY, "its changes are being applied or merged",
+			      detail);
+		return SANDBOX_REFUSED;
+	}
+	return sandbox->writer || is_note_due(sandbox) ? SANDBOX_WAIT : SANDBOX_READY;
+}
+
+/* --- their executions ------------------------------------------------------------------------- */
+
+static void set_mark(struct sandbox *sandbox)
+{
+	int fd;
+
+	sandbox->is_dirty = true;
+	sandbox->is_unnoted = false;
+	if (sandbox->is_marked)
+		return;
+	sandbox->is_marked = true;
+	sandbox->since_us = sandbox_real_us();
+	/* Without it a crash would let too much count as known; nothing else needs it. */
+	fd = openat(sandbox->directory, MARK, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	fd_close(&fd);
+	store_touch(sandbox->directory);
+}
+
+int sandbox_join(struct sandbox *sandbox, uint32_t *ret_leaf)
+{
+	for (uint32_t leaf = 0; leaf < SANDBOX_EXECUTIONS_MAX; leaf++) {
+		if (sandbox->leaves & 1U << leaf)
+			continue;
+		if (sandbox->executions == 0)
+			sandbox->note_us = loop_now_us() + NOTE_US;
+		sandbox->leaves |= 1U << leaf;
+		sandbox->executions++;
+		set_mark(sandbox);
+		*ret_leaf = leaf;
+		return 0;
+	}
+	return -EBUSY;
+}
+
+bool sandbox_clear_leaf(const struct sandbox *sandbox, uint32_t leaf)
+{
+	return supervisor.cgroup < 0 || cgroup_remove_leaf(sandbox->slot, leaf);
+}
+
+void sandbox_leave(struct sandbox *sandbox, uint32_t leaf)
+{
+	sandbox->leaves &= ~(1U << leaf);
+	sandbox->executions--;
+	sandbox->idle_us = sandbox->note_us = loop_now_us();
+	sandbox->is_changed = true;
+}
+
+static int send_layer(const struct sandbox *sandbox, uint32_t mount, uint32_t role, int fd)
+{
+	const struct ipc_sandbox_layer message = { sandbox->slot, mount, role };
+
+	/* It may be many, and the factory always reads. */
+	return fd < 0 ? fd
+		      : channel_send(&supervisor.factory, IPC_TYPE_sandbox_layer, &message, &fd, 0);
+}
+
+static int pass_layer(const struct sandbox *sandbox, uint32_t mount, uint32_t role, int fd)
+{
+	const int error = send_layer(sandbox, mount, role, fd);
+
+	fd_close(&fd);
+	return error;
+}
+
+static int send_lowers(const struct sandbox *sandbox, uint32_t mount, const char *place,
+		       uint32_t *ret_count)
+{
+	const struct store_meta *meta = sandbox->meta;
+	int error = 0;
+
+	for (uint32_t layer = meta->layers[meta->upper].parent; layer != STORE_NO_LAYER && !error;
+	     layer = meta->layers[layer].parent) {
+		const int fd = store_layer(meta, layer, place, false);
+
+		if (fd == -ENOENT)
+			continue;
+		error = pass_layer(sandbox, mount, LAYER_LOWER, fd);
+		(*ret_count)++;
+	}
+	return error;
+}
+
+static int send_place(const struct sandbox *sandbox, uint32_t mount, bool has_source,
+		      const char *place)
+{
+	const struct store_meta *meta = sandbox->meta;
+	const uint32_t mode = strcmp(place, PLAN_PLACE_WORKSPACE) == 0 ? meta->workspace_mode
+								       : (uint32_t)WORKSPACE_NONE;
+	uint32_t lowers = has_source;
+	int error;
+
+	if (mode == WORKSPACE_READ || mode == WORKSPACE_WRITE)
+		return send_layer(sandbox, mount, mode == WORKSPACE_READ ? LAYER_READ : LAYER_WRITE,
+				  sandbox->workspace);
+	error = send_lowers(sandbox, mount, place, &lowers);
+	if (!error && mode == WORKSPACE_COPY)
+		error = send_layer(sandbox, mount, LAYER_LOWER, sandbox->workspace);
+	else if (!error && lowers == 0)
+		error = pass_layer(sandbox, mount, LAYER_LOWER, store_empty());
+	if (!error)
+		error = pass_layer(sandbox, mount, LAYER_UPPER,
+				   store_layer(meta, meta->upper, place, true));
+	return error ? error : pass_layer(sandbox, mount, LAYER_WORK, store_work(meta, place));
+}
+
+int sandbox_send_layers(const struct sandbox *sandbox)
+{
+	const struct plan *plan = &supervisor.plan;
+	const struct plan_profile *profile = plan_profile(plan, sandbox->profile);
+	const struct plan_mount *mounts = plan_mounts(plan, profile);
+	int error = 0;
+
+	for (uint32_t i = 0; i < profile->mount_count && !error; i++) {
+		if (mounts[i].place)
+			error = send_place(sandbox, i, mounts[i].kind == PLAN_BIND,
+					   plan_string(plan, mounts[i].place));
+	}
+	return error;
+}
+
+/* --- what is due ------------------------------------------------------------------------------ */
+
+void sandbox_noted(struct sandbox *sandbox, uint64_t began_us, int error,
+		   const struct ipc_layers_done *done)
+{
+	sandbox->note_us = loop_now_us() + NOTE_US;
+	if (error) {
+		sandbox->is_dirty = true;
+		sandbox->is_unnoted = sandbox->executions == 0;
+		return;
+	}
+	sandbox->since_us = began_us;
+	store_count(sandbox->directory, sandbox->meta, done->bytes, done->inodes);
+	if (!sandbox->is_dirty) {
+		sandbox->is_marked = false;
+		(void)unlinkat(sandbox->directory, MARK, 0); /* a mark more is no fault */
+	}
+	store_touch(sandbox->directory);
+	if (sandbox->state == SANDBOX_LIVE && is_over_disk(sandbox, sandbox_profile(sandbox)))
+		execution_kill_all(sandbox, VERDICT_DISK);
+}
+
+/* What the host's files were is told only by them. */
+static bool can_note(const struct sandbox *sandbox)
+{
+	return sandbox->meta->workspace_mode != WORKSPACE_COPY || sandbox->workspace >= 0;
+}
+
+static void note(struct sandbox *sandbox)
+{
+	const struct layers_ask ask = { .sandbox = sandbox,
+					.operation = LAYERS_NOTE,
+					.since_us = sandbox->since_us,
+					.chosen = -1 };
+
+	sandbox->is_dirty = sandbox->executions > 0;
+	if (layers_job_begin(&ask) == 0)
+		return;
+	sandbox->is_dirty = true;
+	sandbox->note_us = loop_now_us() + LATER_US;
+}
+
+static void wake(struct sandbox *sandbox)
+{
+	if (sandbox->state == SANDBOX_COLD)
+		sandbox->is_stopping = false;
+	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
+		if (supervisor.frontends[i].awaits == sandbox)
+			handlers_go_on(&supervisor.frontends[i]);
+	}
+}
+
+static bool is_awaited(const struct sandbox *sandbox)
+{
+	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
+		const struct frontend *frontend = &supervisor.frontends[i];
+
+		if (frontend->is_waiting && frontend->awaits == sandbox)
+			return true;
+	}
+	return false;
+}
+
+static bool merge(struct sandbox *sandbox)
+{
+	const struct layers_ask ask = { .sandbox = sandbox,
+					.operation = LAYERS_MERGE,
+					.chosen = -1 };
+
+	if (supervisor.is_ending || sandbox->is_merged)
+		return false;
+	sandbox->is_merged = true; /* or will be, when it is owned the next time */
+	return layers_job_begin(&ask) == 0;
+}
+
+static uint64_t idle_end_us(const struct sandbox *sandbox)
+{
+	return sandbox->is_stopping || supervisor.is_ending
+		       ? 0
+		       : sandbox->idle_us + (uint64_t)sandbox_profile(sandbox)->idle_s * 1000000;
+}
+
+static void settle(struct sandbox *sandbox, uint64_t now)
+{
+	sandbox->due_us = UINT64_MAX;
+	if (sandbox->state == SANDBOX_LIVE && sandbox->executions == 0) {
+		sandbox->due_us = idle_end_us(sandbox);
+		if (sandbox->due_us <= now)
+			sandbox_end(sandbox);
+	}
+	if (sandbox->state == SANDBOX_ENDING && sandbox->executions == 0 &&
+	    sandbox_is_over(sandbox)) {
+		sandbox->is_changed |= sandbox_clear(sandbox);
+		sandbox->due_us = now + RETRY_US;
+	}
+	if (sandbox->is_dirty && !sandbox->is_unnoted && !can_note(sandbox))
+		sandbox->is_unnoted = sandbox->is_changed = true;
+	if (sandbox->is_dirty && !sandbox->is_unnoted && !sandbox->writer) {
+		if (sandbox->note_us <= now)
+			note(sandbox);
+		else if (sandbox->note_us < sandbox->due_us)
+			sandbox->due_us = sandbox->note_us;
+	}
+	if (sandbox->is_changed) {
+		sandbox->is_changed = false;
+		sandbox->due_us = now; /* who is called may change anything */
+		wake(sandbox);
+	} else if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 && !is_awaited(sandbox) &&
+		   !(sandbox->is_dirty && !sandbox->is_unnoted) && !merge(sandbox)) {
+		sandbox_disown(sandbox);
+	}
+}
+
+void sandbox_tick(void)
+{
+	const uint64_t now = loop_now_us();
+	struct sandbox *sandbox = next_of(NULL);
+
+	for (; sandbox; sandbox = next_of(sandbox))
+		settle(sandbox, now);
+}
+
+uint64_t sandbox_deadline_us(void)
+{
+	const struct sandbox *sandbox = next_of(NULL);
+	uint64_t earliest = UINT64_MAX;
+
+	for (; sandbox; sandbox = next_of(sandbox)) {
+		if (sandbox->due_us < earliest)
+			earliest = sandbox->due_us;
+	}
+	return earliest;
+}
+
+bool sandbox_is_working(void)
+{
+	const struct sandbox *sandbox = next_of(NULL);
+
+	while (sandbox && sandbox->jobs == 0)
+		sandbox = next_of(sandbox);
+	return sandbox != NULL;
+}
+
+bool sandbox_end_all(void)
+{
+	sandbox_tick();
+	return next_of(NULL) == NULL;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pieces of work of msp-layers, each a process that the factory starts as a helper: what it works
+ * on it is handed as directories, what it finds out it tells in one message, and changes it lists
+ * over a pipe to whoever asked. We read none of the files.
+ */
+#ifndef SUPERVISOR_LAYERS_JOB_H
+#define SUPERVISOR_LAYERS_JOB_H
+
+#include <stdbool.h>
+
+#include "state.h"
+
+struct layers_ask {
+	struct sandbox *sandbox;
+	uint32_t operation; /* enum layers_operation; not REMOVE */
+	uint64_t since_us;  /* NOTE */
+
+	/* For somebody: changes_started and changes_done answer. */
+	struct frontend *frontend; /* NULL: for nobody */
+	uint64_t request;
+	const struct ipc_changes_start *changes;
+	const struct plan_profile *profile; /* of the policy in force: what it holds back */
+	uint32_t since;                     /* with CHANGES_FROM_CHECKPOINT: that layer */
+	int chosen;                         /* stays the caller's */
+};
+
+/* 0, and then the sandbox and the frontend are told how it ends, or -errno when nothing was begun.
+ * The sandbox has no other job that changes something; MERGE: -ENOENT when there is nothing to. */
+int layers_job_begin(const struct layers_ask *ask);
+
+/* Does it change files for as long as that takes? Not NOTE; not NULL. */
+bool layers_job_is_long(const struct layers_job *job);
+
+/* What the factory answered; a pidfd is taken. 0, or -EPROTO for a slot that did not ask. */
+int layers_job_started(uint32_t slot, int *pidfd);
+int layers_job_failed(uint32_t slot, uint32_t error);
+
+/* The frontend is gone: what it only wanted to look at ends. What changes files does not. */
+void layers_job_abandon(const struct frontend *frontend);
+
+/* Have what is in the trash removed, one tree after another. */
+void layers_job_empty_trash(void);
+
+#endif

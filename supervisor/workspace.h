@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Directories of the host that sandboxes work on. We open nothing of the host's: the part of the
+ * launcher that stayed does, when the policy lets it, and hands us the descriptor.
+ */
+#ifndef SUPERVISOR_WORKSPACE_H
+#define SUPERVISOR_WORKSPACE_H
+
+#include "common/channel.h"
+#include "state.h"
+
+/*
+ * The directory at `path`, for the frontend's request: O_PATH, the caller's, with its canonical
+ * path in `ret`. -EINPROGRESS: it was asked for, and the handler shall wait (handlers_later()); it
+ * is called again when the answer is there. Another -errno with the reason in `detail`.
+ */
+int workspace_find(struct frontend *frontend, const char *path, bool is_person,
+		   char ret[IPC_PATH_MAX], char detail[IPC_LIST_MAX]);
+
+/* The frontend has ended. */
+void workspace_forget(const struct frontend *frontend);
+
+/* What the launcher answered; a question that nobody asks any more is none. */
+int workspace_opened(void *context, struct channel_message *message);
+int workspace_refused(void *context, struct channel_message *message);
+
+/* It will answer nothing more. */
+void workspace_lost(void);
+
+#endif

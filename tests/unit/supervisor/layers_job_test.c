@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Work of msp-layers: what it is handed, who is told of it, and when there is none.
+ */
+#include "layers_job.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "lasting_rig.h"
+#include "sandbox.h"
+#include "support.h"
+
+static struct rig rig;
+static struct channel launcher;
+static struct store_meta meta;
+
+static void open_rig(void)
+{
+	struct stat is;
+	int fd;
+
+	lasting_open(&rig, &launcher);
+	fd = place_create("box", &meta);
+	cr_assert_eq(stat("/usr", &is), 0);
+	meta.workspace_mode = WORKSPACE_COPY;
+	meta.workspace_device = is.st_dev;
+	meta.workspace_inode = is.st_ino;
+	memcpy(meta.workspace, "/usr", sizeof("/usr"));
+	cr_assert_eq(store_save(fd, &meta), 0);
+	fd_close(&fd);
+}
+
+static void close_rig(void)
+{
+	lasting_close(&rig, &launcher);
+}
+
+TestSuite(layers_job, .init = open_rig, .fini = close_rig, .timeout = 60);
+
+static void answer_workspace(void)
+{
+	static struct ipc_workspace_open answer = { .path = "/usr" };
+	int fd = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	answer.number = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
+	rig_send(&launcher, IPC_TYPE_workspace_open, &answer, &fd);
+	fd_close(&fd);
+}
+
+/* Ask, with the paths "a" and "b" chosen. */
+static void ask(uint64_t request, uint32_t operation, uint32_t flags, uint32_t number)
+{
+	const struct ipc_changes_start start = { .request = request,
+						 .operation = operation,
+						 .conflict = CONFLICT_THEIRS,
+						 .flags = flags,
+						 .number = number,
+						 .skip = 3,
+						 .most = 4,
+						 .sandbox = "box" };
+	int chosen = fd_sealed_from_bytes("chosen", "a\0b", 4);
+
+	rig_send(&rig.frontend, IPC_TYPE_changes_start, &start, &chosen);
+	fd_close(&chosen);
+}
+
+static int take_records(uint64_t request)
+{
+	struct channel_message *message = rig_take(&rig.frontend, IPC_TYPE_changes_started);
+
+	cr_assert_eq(message->body.changes_started.request, request);
+	return channel_take_fd(message, 0);
+}
+
+static const struct ipc_changes_done *take_done(uint64_t request)
+{
+	const struct ipc_changes_done *done =
+		&rig_take(&rig.frontend, IPC_TYPE_changes_done)->body.changes_done;
+
+	cr_assert_eq(done->request, request);
+	return done;
+}
+
+Test(layers_job, a_diff_is_handed_the_host_and_the_layers)
+{
+	const struct ipc_layers_done result = {
+		.conflicts = 1, .held = 2, .applied = 3, .told = 4, .total = 5
+	};
+	const struct ipc_changes_done *done;
+	struct rig_helper helper;
+	char byte = 0;
+	int records;
+
+	ask(7, CHANGES_DIFF, CHANGES_TEXT, 0);
+	rig_take_nothing(&rig.frontend);
+	answer_workspace();
+	records = take_records(7);
+	helper = lasting_take_helper(&rig, LAYERS_DIFF);
+	cr_assert_eq(helper.roles[LAYERS_HOST], 1);
+	cr_assert_eq(helper.roles[LAYERS_LAYER], 1);
+	cr_assert_eq(helper.roles[LAYERS_JOURNAL], 0);
+	cr_assert_eq(helper.ask.conflict, CONFLICT_THEIRS);
+	cr_assert_eq(helper.ask.flags, CHANGES_TEXT);
+	cr_assert_eq(helper.ask.skip, 3);
+	cr_assert_eq(helper.ask.most, 4);
+	lasting_start_helper(&rig, &helper);
+	cr_assert_eq(write(helper.output, "x", 1), 1);
+	cr_assert_eq(read(records, &byte, 1), 1);
+	lasting_finish(&helper, &result);
+	cr_assert_eq(read(records, &byte, 1), 0, "nobody else holds it open");
+	done = take_done(7);
+	cr_assert_eq(done->error, 0);
+	cr_assert_eq(done->conflicts, 1);
+	cr_assert_eq(done->held, 2);
+	cr_assert_eq(done->applied, 3);
+	cr_assert_eq(done->told, 4);
+	cr_assert_eq(done->total, 5);
+	cr_assert(lasting_is_free("box"));
+	fd_close(&records);
+}
+
+Test(layers_job, since_a_checkpoint_it_is_handed_both_stacks)
+{
+	struct store_checkpoint one;
+	struct rig_helper helper;
+	int records;
+	int fd = place_take("box", &meta);
+
+	place_write(&meta, "1");
+	cr_assert_eq(store_checkpoint(fd, &meta, "one", &one), 0);
+	fd_close(&fd);
+	ask(7, CHANGES_DIFF, CHANGES_FROM_CHECKPOINT, one.number + 1);
+	answer_workspace();
+	rig_take_refused(&rig, 7, REFUSAL_CHECKPOINT_UNKNOWN);
+	ask(7, CHANGES_DIFF, CHANGES_FROM_CHECKPOINT, one.number);
+	answer_workspace();
+	records = take_records(7);
+	helper = lasting_take_helper(&rig, LAYERS_DIFF);
+	cr_assert_eq(helper.roles[LAYERS_LAYER], 2);
+	cr_assert_eq(helper.roles[LAYERS_SINCE], 1);
+	lasting_end_helper(&helper);
+	fd_close(&records);
+}
+
+static void expect_helper_failed(uint64_t request, uint32_t error)
+{
+	const struct ipc_changes_done *done = take_done(request);
+
+	cr_assert_eq(done->step, CHANGES_STEP_HELPER);
+	cr_assert_eq(done->error, error);
+}
+
+Test(layers_job, one_that_dies_without_a_word_is_told)
+{
+	struct rig_helper helper;
+	int records;
+
+	ask(7, CHANGES_DIFF, 0, 0);
+	answer_workspace();
+	records = take_records(7);
+	helper = lasting_take_helper(&rig, LAYERS_DIFF);
+	lasting_start_helper(&rig, &helper);
+	lasting_end_helper(&helper);
+	expect_helper_failed(7, EPIPE);
+	cr_assert(lasting_is_free("box"));
+	fd_close(&records);
+}
+
+Test(layers_job, one_that_talks_nonsense_is_killed)
+{
+	struct rig_helper helper;
+	int records;
+
+	ask(7, CHANGES_DIFF, 0, 0);
+	answer_workspace();
+	records = take_records(7);
+	helper = lasting_take_helper(&rig, LAYERS_DIFF);
+	lasting_start_helper(&rig, &helper);
+	cr_assert_eq(write(helper.channel.fd, "nonsense", 8), 8);
+	rig_turn();
+	expect_helper_failed(7, EPIPE);
+	cr_assert_not(supervisor.is_ending);
+	lasting_end_helper(&helper);
+	fd_close(&records);
+}
+
+Test(layers_job, one_that_cannot_be_started_is_told)
+{
+	struct rig_helper helper;
+	int records;
+
+	ask(7, CHANGES_DIFF, 0, 0);
+	answer_workspace();
+	records = take_records(7);
+	helper = lasting_take_helper(&rig, LAYERS_DIFF);
+	rig_fail(&rig, helper.slot, STAGE_CLONE, EAGAIN);
+	expect_helper_failed(7, EAGAIN);
+	lasting_end_helper(&helper);
+	fd_close(&records);
+}
+
+Test(layers_job, an_answer_that_nobody_asked_for_is_a_breach)
+{
+	rig_fail(&rig, LAYERS_SLOT, STAGE_CLONE, EAGAIN);
+	cr_assert(supervisor.is_ending);
+}
+
+Test(layers_job, an_apply_has_the_journal_and_is_alone)
+{
+	struct rig_helper helper;
+	int records;
+
+	ask(7, CHANGES_APPLY, 0, 0);
+	answer_workspace();
+	records = take_records(7);
+	helper = lasting_take_helper(&rig, LAYERS_APPLY);
+	cr_assert_eq(helper.roles[LAYERS_JOURNAL], 1);
+	cr_assert_eq(helper.roles[LAYERS_HOST], 1);
+	ask(8, CHANGES_UNDO, 0, 0);
+	rig_take_refused(&rig, 8, REFUSAL_SANDBOX_BUSY);
+	lasting_start_helper(&rig, &helper);
+	lasting_finish(&helper, &(struct ipc_layers_done){ .applied = 1 });
+	cr_assert_eq(take_done(7)->applied, 1);
+	fd_close(&records);
+}
+
+Test(layers_job, an_apply_outlives_its_frontend_and_a_diff_does_not)
+{
+	struct rig_helper apply, diff;
+	int records;
+
+	supervisor.is_service = true;
+	ask(7, CHANGES_DIFF, 0, 0);
+	answer_workspace();
+	records = take_records(7);
+	fd_close(&records);
+	diff = lasting_take_helper(&rig, LAYERS_DIFF);
+	lasting_start_helper(&rig, &diff);
+	ask(8, CHANGES_APPLY, 0, 0);
+	records = take_records(8);
+	fd_close(&records);
+	apply = lasting_take_helper(&rig, LAYERS_APPLY);
+	lasting_start_helper(&rig, &apply);
+	fd_close(&rig.frontend.fd);
+	rig_turn();
+	rig_take_end(&diff.channel);
+	rig_take_nothing(&apply.channel);
+	cr_assert_not(lasting_is_free("box"));
+	lasting_finish(&apply, &(struct ipc_layers_done){ .applied = 1 });
+	cr_assert(lasting_is_free("box"));
+	lasting_end_helper(&diff);
+}
+
+Test(layers_job, only_a_person_applies_where_the_profile_says_so)
+{
+	struct rig_helper helper;
+	int records;
+
+	small_plan.profiles[0].apply = PLAN_APPLY_PERSON;
+	RIG_FRONTEND->is_broker = true;
+	ask(7, CHANGES_APPLY, 0, 0);
+	answer_workspace();
+	rig_take_refused(&rig, 7, REFUSAL_APPLY);
+	ask(7, CHANGES_UNDO, 0, 0);
+	answer_workspace();
+	rig_take_refused(&rig, 7, REFUSAL_APPLY);
+	ask(7, CHANGES_PREVIEW, 0, 0);
+	answer_workspace();
+	records = take_records(7);
+	fd_close(&records);
+	helper = lasting_take_helper(&rig, LAYERS_PREVIEW);
+	lasting_end_helper(&helper);
+	RIG_FRONTEND->is_broker = false;
+	ask(8, CHANGES_APPLY, 0, 0);
+}
+
+Test(layers_job, where_there_is_no_copy_nothing_is_applied)
+{
+	int fd = place_take("box", &meta);
+
+	meta.workspace_mode = WORKSPACE_READ;
+	cr_assert_eq(store_save(fd, &meta), 0);
+	fd_close(&fd);
+	ask(7, CHANGES_APPLY, 0, 0);
+	answer_workspace();
+	rig_take_refused(&rig, 7, REFUSAL_WORKSPACE);
+	rig_take_nothing(&rig.factory);
+}
+
+Test(layers_job, nonsense_ends_the_frontend)
+{
+	ask(7, CHANGES_OPERATION_COUNT, 0, 0);
+	cr_assert(supervisor.is_ending);
+}
+
+Test(layers_job, an_interrupted_apply_is_taken_care_of_first)
+{
+	struct rig_helper helper;
+	int records;
+	int fd = place_take("box", &meta);
+	int journal = store_journal(fd);
+
+	cr_assert_eq(mkdirat(journal, "swapping", 0700), 0);
+	fd_close(&journal);
+	fd_close(&fd);
+	ask(7, CHANGES_DIFF, 0, 0);
+	answer_workspace();
+	rig_take_nothing(&rig.frontend);
+	helper = lasting_take_helper(&rig, LAYERS_RECOVER);
+	cr_assert_eq(helper.roles[LAYERS_JOURNAL], 1);
+	lasting_start_helper(&rig, &helper);
+	lasting_finish(&helper, &(struct ipc_layers_done){ .error = 0 });
+	records = take_records(7);
+	helper = lasting_take_helper(&rig, LAYERS_DIFF);
+	lasting_end_helper(&helper);
+	fd_close(&records);
+}
+
+/* --- layers ----------------------------------------------------------------------------------- */
+
+Test(layers_job, a_long_chain_is_made_short)
+{
+	struct store_checkpoint checkpoint;
+	struct rig_helper helper;
+	int fd = place_take("box", &meta);
+	int records;
+
+	for (int i = 0; i <= STORE_CHAIN_MAX; i++) {
+		place_write(&meta, (const char[]){ (char)('0' + i % 10), '\0' });
+		cr_assert_eq(store_checkpoint(fd, &meta, "", &checkpoint), 0);
+	}
+	fd_close(&fd);
+	ask(7, CHANGES_DIFF, 0, 0);
+	answer_workspace();
+	records = take_records(7);
+	helper = lasting_take_helper(&rig, LAYERS_DIFF);
+	lasting_start_helper(&rig, &helper);
+	lasting_finish(&helper, &(struct ipc_layers_done){ .error = 0 });
+	(void)take_done(7);
+	fd_close(&records);
+	helper = lasting_take_helper(&rig, LAYERS_MERGE);
+	cr_assert_eq(helper.roles[LAYERS_LAYER], STORE_CHAIN_MAX + 1);
+	cr_assert_eq(helper.roles[LAYERS_TARGET], 1);
+	lasting_start_helper(&rig, &helper);
+	lasting_finish(&helper, &(struct ipc_layers_done){ .bytes = 5, .inodes = 6 });
+	cr_assert(lasting_is_free("box"));
+	fd = place_take("box", &meta);
+	cr_assert_eq(meta.layers[meta.layers[meta.upper].parent].parent, STORE_NO_LAYER);
+	fd_close(&fd);
+}
+
+Test(layers_job, what_is_in_the_trash_is_removed)
+{
+	struct rig_helper helper;
+	int records;
+
+	cr_assert_eq(mkdirat(store_directory(), "trash/one", 0700), 0);
+	cr_assert_eq(mkdirat(store_directory(), "trash/two", 0700), 0);
+	ask(7, CHANGES_DIFF, 0, 0);
+	answer_workspace();
+	records = take_records(7);
+	helper = lasting_take_helper(&rig, LAYERS_DIFF);
+	lasting_end_helper(&helper);
+	rig_fail(&rig, helper.slot, STAGE_CLONE, EAGAIN);
+	fd_close(&records);
+	for (int left = 2; left > 0; left--) {
+		cr_assert_eq(place_count("trash"), left);
+		helper = lasting_take_helper(&rig, LAYERS_REMOVE);
+		cr_assert_eq(helper.roles[LAYERS_TARGET], 1);
+		lasting_start_helper(&rig, &helper);
+		lasting_finish(&helper, &(struct ipc_layers_done){ .error = 0 });
+	}
+	cr_assert_eq(place_count("trash"), 0);
+	rig_take_nothing(&rig.factory);
+}
+
+Test(layers_job, everything_is_closed_in_the_end)
+{
+	const size_t before = fd_count_open();
+
+	for (uint64_t i = 0; i < 3; i++) {
+		struct rig_helper helper;
+		int records;
+
+		ask(i, CHANGES_DIFF, 0, 0);
+		answer_workspace();
+		records = take_records(i);
+		helper = lasting_take_helper(&rig, LAYERS_DIFF);
+		lasting_start_helper(&rig, &helper);
+		lasting_finish(&helper, &(struct ipc_layers_done){ .error = 0 });
+		(void)take_done(i);
+		fd_close(&records);
+	}
+	rig_release();
+	cr_assert_eq(fd_count_open(), before);
+}

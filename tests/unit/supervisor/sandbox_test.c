@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The life of sandboxes that last: who makes them live, what runs in them together, when they are
+ * cold again and nobody's.
+ */
+#include "sandbox.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "execution.h"
+#include "frontend.h"
+#include "lasting_rig.h"
+#include "loop.h"
+#include "support.h"
+
+static struct rig rig;
+static struct channel launcher;
+static struct store_meta meta;
+
+static void open_rig(void)
+{
+	lasting_open(&rig, &launcher);
+}
+
+static void close_rig(void)
+{
+	lasting_close(&rig, &launcher);
+}
+
+TestSuite(sandbox, .init = open_rig, .fini = close_rig, .timeout = 60);
+
+static void finish(const struct rig_sandbox *live, const struct rig_sandbox *execution)
+{
+	const struct ipc_spawn_done done = { .slot = execution->slot };
+
+	rig_send(&live->init, IPC_TYPE_spawn_done, &done, NULL);
+	cr_assert_eq(rig_take_done(&rig, execution->request)->verdict, VERDICT_EXITED);
+}
+
+static void expect_refused(const char *name, enum refusal reason)
+{
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(99, name), NULL);
+	rig_take_refused(&rig, 99, reason);
+}
+
+static const struct sandbox *the_one(void)
+{
+	char id[IPC_ID_MAX];
+	const struct sandbox *sandbox;
+
+	store_id_text(meta.id, id);
+	sandbox = sandbox_find(id);
+	cr_assert_not_null(sandbox);
+	return sandbox;
+}
+
+Test(sandbox, the_first_execution_has_its_places_made)
+{
+	static const uint32_t roles[] = { LAYER_LOWER, LAYER_UPPER, LAYER_WORK };
+	struct channel_message *message;
+
+	lasting_make("box", &meta);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	for (uint32_t i = 0; i < 6; i++) {
+		message = rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
+		cr_assert_eq(message->body.sandbox_layer.slot, EXECUTIONS_MAX);
+		cr_assert_eq(message->body.sandbox_layer.mount, i / 3);
+		cr_assert_eq(message->body.sandbox_layer.role, roles[i % 3]);
+	}
+	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
+	cr_assert_eq(message->body.sandbox_create.slot, EXECUTIONS_MAX);
+	cr_assert_eq(message->body.sandbox_create.profile, 0);
+	cr_assert_not(lasting_is_free("box"));
+}
+
+Test(sandbox, what_lies_below_comes_the_highest_first)
+{
+	struct store_checkpoint checkpoint;
+	struct stat found, meant;
+	struct channel_message *message;
+	int fd = place_create("box", &meta);
+
+	place_write(&meta, "1");
+	cr_assert_eq(store_checkpoint(fd, &meta, "one", &checkpoint), 0);
+	place_write(&meta, "2");
+	cr_assert_eq(store_checkpoint(fd, &meta, "two", &checkpoint), 0);
+	fd_close(&fd);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	for (uint32_t layer = meta.layers[meta.upper].parent; layer != STORE_NO_LAYER;
+	     layer = meta.layers[layer].parent) {
+		message = rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
+		cr_assert_eq(message->body.sandbox_layer.role, LAYER_LOWER);
+		fd = store_layer(&meta, layer, "workspace", false);
+		cr_assert_eq(fstat(fd, &meant), 0);
+		cr_assert_eq(fstat(message->fds[0], &found), 0);
+		cr_assert_eq(found.st_ino, meant.st_ino);
+		fd_close(&fd);
+	}
+	message = rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
+	cr_assert_eq(message->body.sandbox_layer.role, LAYER_UPPER, "no empty one beside them");
+}
+
+Test(sandbox, executions_run_side_by_side)
+{
+	struct rig_sandbox first, second;
+
+	lasting_make("box", &meta);
+	first = lasting_begin(&rig, 1, "box");
+	second = lasting_join(&rig, 2, "box", &first);
+	cr_assert_neq(first.slot, second.slot);
+	rig_take_nothing(&rig.factory);
+	cr_assert_eq(sandbox_executions(the_one()), 2);
+	finish(&first, &first);
+	cr_assert_eq(sandbox_executions(the_one()), 1);
+	lasting_note(&rig);
+	finish(&first, &second);
+	lasting_note(&rig);
+	rig_take_nothing(&rig.factory);
+	cr_assert_eq(the_one()->state, SANDBOX_LIVE, "it waits for the next");
+	rig_end(&second);
+	rig_end(&first);
+}
+
+Test(sandbox, an_end_is_for_one_execution)
+{
+	const struct ipc_execution_end end = { .request = 2, .reason = END_CANCELLED };
+	struct rig_sandbox first, second;
+
+	lasting_make("box", &meta);
+	first = lasting_begin(&rig, 1, "box");
+	second = lasting_join(&rig, 2, "box", &first);
+	rig_send(&rig.frontend, IPC_TYPE_execution_end, &end, NULL);
+	cr_assert_eq(rig_take(&first.init, IPC_TYPE_spawn_kill)->body.spawn_kill.slot, second.slot);
+	rig_take_nothing(&first.init);
+	rig_send(&first.init, IPC_TYPE_spawn_done,
+		 &(struct ipc_spawn_done){ .slot = second.slot, .status = SIGKILL }, NULL);
+	cr_assert_eq(rig_take_done(&rig, 2)->verdict, VERDICT_CANCELLED);
+	rig_take_nothing(&rig.frontend);
+	rig_end(&second);
+	rig_end(&first);
+}
+
+Test(sandbox, there_is_a_most)
+{
+	static struct rig_sandbox all[SANDBOX_EXECUTIONS_MAX];
+
+	lasting_make("box", &meta);
+	all[0] = lasting_begin(&rig, 0, "box");
+	for (uint32_t i = 1; i < SANDBOX_EXECUTIONS_MAX; i++) {
+		all[i] = lasting_join(&rig, i, "box", &all[0]);
+		fd_close_all(all[i].stdio, 3);
+	}
+	expect_refused("box", REFUSAL_SANDBOX_BUSY);
+	finish(&all[0], &all[3]);
+	all[3] = lasting_join(&rig, 50, "box", &all[0]);
+	rig_end(&all[3]);
+	rig_end(&all[0]);
+}
+
+Test(sandbox, idle_it_ends_and_is_nobodys)
+{
+	struct rig_sandbox only, again;
+
+	small_plan.profiles[0].idle_s = 0;
+	lasting_make("box", &meta);
+	only = lasting_begin(&rig, 1, "box");
+	rig_run_ms(10);
+	cr_assert_eq(the_one()->state, SANDBOX_LIVE, "an execution is in it");
+	finish(&only, &only);
+	cr_assert(rig_is_killed(&only));
+	lasting_note(&rig);
+	cr_assert(lasting_is_free("box"));
+	cr_assert_eq(sandbox_deadline_us(), UINT64_MAX);
+	rig_end(&only);
+	again = lasting_begin(&rig, 2, "box");
+	rig_end(&again);
+}
+
+Test(sandbox, a_dead_init_ends_all_of_it)
+{
+	struct rig_sandbox first, second, again;
+	const struct ipc_execution_done *done;
+
+	lasting_make("box", &meta);
+	first = lasting_begin(&rig, 1, "box");
+	second = lasting_join(&rig, 2, "box", &first);
+	fd_close(&first.init.fd);
+	rig_turn();
+	for (uint64_t i = 1; i <= 2; i++) {
+		done = rig_take_done(&rig, i);
+		cr_assert_eq(done->verdict, VERDICT_INTERNAL);
+		cr_assert_eq(done->stage, STAGE_CHANNEL);
+	}
+	cr_assert(rig_is_killed(&first));
+	rig_turn();
+	lasting_note(&rig);
+	cr_assert(lasting_is_free("box"));
+	rig_end(&second);
+	rig_end(&first);
+	again = lasting_begin(&rig, 3, "box");
+	rig_end(&again);
+}
+
+Test(sandbox, one_that_cannot_be_made_is_reported)
+{
+	const struct ipc_execution_done *done;
+
+	lasting_make("box", &meta);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	rig_fail(&rig, EXECUTIONS_MAX, STAGE_BASE, EINVAL);
+	done = rig_take_done(&rig, 1);
+	cr_assert_eq(done->verdict, VERDICT_INTERNAL);
+	cr_assert_eq(done->stage, STAGE_BASE);
+	cr_assert_eq(the_one()->state, SANDBOX_COLD);
+}
+
+Test(sandbox, an_execution_that_does_not_die_ends_the_sandbox)
+{
+	const struct ipc_execution_end end = { .request = 2, .reason = END_CANCELLED };
+	struct rig_sandbox first, second;
+
+	lasting_make("box", &meta);
+	first = lasting_begin(&rig, 1, "box");
+	second = lasting_join(&rig, 2, "box", &first);
+	rig_send(&rig.frontend, IPC_TYPE_execution_end, &end, NULL);
+	supervisor.executions[second.slot].deadline_us = loop_now_us();
+	rig_turn();
+	cr_assert_eq(rig_take_done(&rig, 1)->verdict, VERDICT_INTERNAL);
+	cr_assert_eq(rig_take_done(&rig, 2)->verdict, VERDICT_CANCELLED);
+	cr_assert(rig_is_killed(&first));
+	rig_end(&second);
+	rig_end(&first);
+}
+
+Test(sandbox, an_init_may_not_speak_of_anothers)
+{
+	struct rig_sandbox first, other;
+
+	lasting_make("box", &meta);
+	first = lasting_begin(&rig, 1, "box");
+	other = rig_begin(&rig, 2);
+	rig_send(&first.init, IPC_TYPE_spawn_done, &(struct ipc_spawn_done){ .slot = other.slot },
+		 NULL);
+	cr_assert_eq(rig_take_done(&rig, 1)->verdict, VERDICT_INTERNAL);
+	rig_take_nothing(&rig.frontend);
+	rig_end(&other);
+	rig_end(&first);
+}
+
+Test(sandbox, it_has_its_own_profile)
+{
+	struct ipc_execution_start *request;
+	struct rig_sandbox only;
+
+	lasting_make("box", &meta);
+	request = lasting_request(1, "box");
+	memcpy(request->profile, "strict", sizeof("strict"));
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
+	rig_take_refused(&rig, 1, REFUSAL_SANDBOX_PROFILE);
+	cr_assert(lasting_is_free("box"));
+	small_plan.profiles[0].mount_count = 0;
+	expect_refused("box", REFUSAL_SANDBOX_PROFILE);
+	small_plan.profiles[0].mount_count = SMALL_MOUNTS;
+	only = lasting_begin(&rig, 2, "box");
+	rig_end(&only);
+}
+
+Test(sandbox, what_is_not_there_or_not_free_is_refused)
+{
+	int fd;
+
+	expect_refused("box", REFUSAL_SANDBOX_UNKNOWN);
+	fd = place_create("box", &meta);
+	expect_refused("box", REFUSAL_SANDBOX_ELSEWHERE);
+	fd_close(&fd);
+	memcpy(supervisor.stateless, "why", sizeof("why"));
+	expect_refused("box", REFUSAL_STATE);
+	rig_take_nothing(&rig.factory);
+}
+
+Test(sandbox, another_owner_has_none_of_that_name)
+{
+	struct rig_sandbox only;
+	struct ipc_execution_start *request;
+
+	lasting_make("box", &meta);
+	only = lasting_begin(&rig, 1, "box");
+	request = lasting_request(2, "box");
+	memcpy(request->owner, "laptop", sizeof("laptop"));
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
+	rig_take_refused(&rig, 2, REFUSAL_SANDBOX_UNKNOWN);
+	store_id_text(meta.id, request->sandbox);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
+	rig_take_refused(&rig, 2, REFUSAL_SANDBOX_UNKNOWN);
+	rig_end(&only);
+}
+
+Test(sandbox, what_takes_too_much_is_ended_and_nothing_more_begins)
+{
+	struct rig_sandbox only;
+	struct rig_helper helper;
+
+	small_plan.profiles[0].disk_bytes = 1 << 20;
+	lasting_make("box", &meta);
+	only = lasting_begin(&rig, 1, "box");
+	rig_run_ms(2100);
+	helper = lasting_take_helper(&rig, LAYERS_NOTE);
+	lasting_start_helper(&rig, &helper);
+	lasting_finish(&helper, &(struct ipc_layers_done){ .bytes = 2 << 20, .inodes = 1 });
+	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
+	rig_send(&only.init, IPC_TYPE_spawn_done,
+		 &(struct ipc_spawn_done){ .slot = only.slot, .status = SIGKILL }, NULL);
+	cr_assert_eq(rig_take_done(&rig, 1)->verdict, VERDICT_DISK);
+	expect_refused("box", REFUSAL_DISK);
+	rig_end(&only);
+}
+
+Test(sandbox, its_frontend_ends_its_executions_and_not_it)
+{
+	struct rig_sandbox only;
+
+	supervisor.is_service = true;
+	lasting_make("box", &meta);
+	only = lasting_begin(&rig, 1, "box");
+	fd_close(&rig.frontend.fd);
+	rig_turn();
+	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
+	rig_send(&only.init, IPC_TYPE_spawn_done,
+		 &(struct ipc_spawn_done){ .slot = only.slot, .status = SIGKILL }, NULL);
+	cr_assert_eq(the_one()->state, SANDBOX_LIVE);
+	cr_assert_eq(sandbox_executions(the_one()), 0);
+	rig_end(&only);
+}
+
+/* What is noted is known; until then a mark says that it is not. */
+Test(sandbox, a_mark_is_there_until_all_is_noted)
+{
+	struct rig_sandbox only;
+	struct rig_helper helper;
+	char path[512];
+	char id[IPC_ID_MAX];
+
+	lasting_make("box", &meta);
+	store_id_text(meta.id, id);
+	(void)snprintf(path, sizeof(path), "%s/sandboxes/%s/unnoted", place_path, id);
+	only = lasting_begin(&rig, 1, "box");
+	cr_assert_eq(access(path, F_OK), 0);
+	finish(&only, &only);
+	helper = lasting_take_helper(&rig, LAYERS_NOTE);
+	cr_assert_gt(helper.ask.since_us, 0);
+	cr_assert_leq(helper.ask.since_us, sandbox_real_us());
+	cr_assert_eq(helper.roles[LAYERS_LAYER], 1);
+	cr_assert_eq(helper.roles[LAYERS_HOST], 0);
+	cr_assert_eq(access(path, F_OK), 0);
+	lasting_start_helper(&rig, &helper);
+	lasting_finish(&helper, &(struct ipc_layers_done){ .bytes = 1, .inodes = 1 });
+	cr_assert_neq(access(path, F_OK), 0);
+	rig_end(&only);
+}
+
+Test(sandbox, what_was_killed_is_noted_later)
+{
+	struct rig_helper helper;
+	struct timespec then[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+	int mark;
+	int fd = place_create("box", &meta);
+
+	mark = openat(fd, "unnoted", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	cr_assert_eq(futimens(mark, then), 0);
+	fd_close(&mark);
+	fd_close(&fd);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	rig_fail(&rig, EXECUTIONS_MAX, STAGE_BASE, EINVAL);
+	for (int i = 0; i < 6; i++)
+		(void)rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
+	(void)rig_take(&rig.factory, IPC_TYPE_sandbox_create);
+	helper = lasting_take_helper(&rig, LAYERS_NOTE);
+	cr_assert_eq(helper.ask.since_us, 1000 * 1000000ULL);
+	lasting_end_helper(&helper);
+}
+
+/* --- workspaces ------------------------------------------------------------------------------- */
+
+static void make_working(uint32_t mode, const char *path)
+{
+	struct stat is;
+	int fd = place_create("box", &meta);
+
+	cr_assert_eq(stat(path, &is), 0);
+	meta.workspace_mode = mode;
+	meta.workspace_device = is.st_dev;
+	meta.workspace_inode = is.st_ino;
+	(void)snprintf(meta.workspace, sizeof(meta.workspace), "%s", path);
+	cr_assert_eq(store_save(fd, &meta), 0);
+	fd_close(&fd);
+}
+
+static void answer_workspace(const char *path)
+{
+	static struct ipc_workspace_open answer;
+	const struct ipc_workspace_ask *ask =
+		&rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask;
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_str_eq(ask->path, meta.workspace);
+	cr_assert_eq(ask->is_person, 1);
+	answer.number = ask->number;
+	(void)snprintf(answer.path, sizeof(answer.path), "%s", path);
+	rig_send(&launcher, IPC_TYPE_workspace_open, &answer, &fd);
+	fd_close(&fd);
+}
+
+Test(sandbox, its_workspace_is_opened_by_the_launcher)
+{
+	struct channel_message *message;
+	struct stat found, meant;
+
+	make_working(WORKSPACE_COPY, "/usr");
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	rig_take_nothing(&rig.frontend);
+	rig_take_nothing(&rig.factory);
+	answer_workspace("/usr");
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	message = rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
+	cr_assert_eq(message->body.sandbox_layer.role, LAYER_LOWER);
+	cr_assert_eq(fstat(message->fds[0], &found), 0);
+	cr_assert_eq(stat("/usr", &meant), 0);
+	cr_assert_eq(found.st_ino, meant.st_ino);
+}
+
+Test(sandbox, a_workspace_that_is_another_is_refused)
+{
+	make_working(WORKSPACE_READ, "/usr");
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	answer_workspace("/etc");
+	rig_take_refused(&rig, 1, REFUSAL_WORKSPACE);
+	cr_assert(lasting_is_free("box"));
+	meta.workspace_inode++;
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
+	answer_workspace("/usr");
+	rig_take(&rig.frontend, IPC_TYPE_execution_started);
+}
+
+Test(sandbox, a_workspace_that_may_not_be_is_refused_in_the_launchers_words)
+{
+	static struct ipc_workspace_bad bad = { .text = "/usr is protected" };
+	const struct channel_message *message;
+
+	make_working(WORKSPACE_READ, "/usr");
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	bad.number = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
+	rig_send(&launcher, IPC_TYPE_workspace_bad, &bad, NULL);
+	message = rig_take(&rig.frontend, IPC_TYPE_execution_refused);
+	cr_assert_eq(message->body.execution_refused.reason, REFUSAL_WORKSPACE);
+	cr_assert_str_eq(message->body.execution_refused.detail, bad.text);
+}
+
+Test(sandbox, without_a_launcher_no_workspace_is_opened)
+{
+	make_working(WORKSPACE_READ, "/usr");
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	fd_close(&launcher.fd);
+	rig_turn();
+	rig_take_refused(&rig, 1, REFUSAL_WORKSPACE);
+	expect_refused("box", REFUSAL_WORKSPACE);
+}
+
+Test(sandbox, what_waits_goes_with_its_frontend)
+{
+	const size_t before = fd_count_open();
+
+	supervisor.is_service = true;
+	make_working(WORKSPACE_READ, "/usr");
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	cr_assert_not(lasting_is_free("box"));
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(2), NULL);
+	rig_take_nothing(&rig.factory);
+	frontend_end(RIG_FRONTEND, CLIENT_END_DONE);
+	rig_turn();
+	answer_workspace("/usr");
+	cr_assert(lasting_is_free("box"));
+	rig_release();
+	cr_assert_eq(fd_count_open(), before - 1, "but the frontend's channel");
+}
+
+/* --- stopping --------------------------------------------------------------------------------- */
+
+Test(sandbox, stopping_ends_what_runs_and_is_waited_for)
+{
+	struct sandbox *sandbox;
+	struct rig_sandbox only;
+
+	lasting_make("box", &meta);
+	only = lasting_begin(&rig, 1, "box");
+	sandbox = sandbox_find(the_one()->id);
+	cr_assert_not(sandbox_stop(sandbox));
+	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
+	rig_send(&only.init, IPC_TYPE_spawn_done, &(struct ipc_spawn_done){ .slot = only.slot },
+		 NULL);
+	cr_assert_eq(rig_take_done(&rig, 1)->verdict, VERDICT_CANCELLED);
+	cr_assert(rig_is_killed(&only));
+	rig_turn();
+	cr_assert_eq(sandbox->state, SANDBOX_COLD);
+	cr_assert_not(sandbox_stop(sandbox), "what it did is not noted yet");
+	lasting_note(&rig);
+	cr_assert(lasting_is_free("box"));
+	rig_end(&only);
+}
+
+Test(sandbox, who_asks_while_it_stops_waits)
+{
+	struct rig_sandbox only, next = { .request = 2 };
+	struct channel_message *message;
+
+	lasting_make("box", &meta);
+	only = lasting_begin(&rig, 1, "box");
+	cr_assert_not(sandbox_stop(sandbox_find(the_one()->id)));
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
+	rig_take_nothing(&rig.frontend);
+	rig_send(&only.init, IPC_TYPE_spawn_done, &(struct ipc_spawn_done){ .slot = only.slot },
+		 NULL);
+	(void)rig_take_done(&rig, 1);
+	cr_assert(rig_is_killed(&only));
+	rig_turn();
+	message = rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	cr_assert_eq(message->body.execution_started.request, next.request);
+	cr_assert_eq(the_one()->state, SANDBOX_LIVE);
+	rig_end(&only);
+}
+
+Test(sandbox, our_end_ends_all_and_notes_it)
+{
+	struct rig_sandbox only;
+
+	lasting_make("box", &meta);
+	only = lasting_begin(&rig, 1, "box");
+	supervisor.is_ending = true;
+	(void)execution_end_all();
+	cr_assert_not(sandbox_end_all());
+	cr_assert(rig_is_killed(&only));
+	rig_turn();
+	cr_assert_not(sandbox_end_all());
+	cr_assert(sandbox_is_working());
+	lasting_note(&rig);
+	cr_assert(sandbox_end_all());
+	cr_assert(lasting_is_free("box"));
+	rig_end(&only);
+}
+
+/* --- policies --------------------------------------------------------------------------------- */
+
+/* Another policy is in force, the same one. */
+static void change_policy(void)
+{
+	supervisor.generations[1] = supervisor.generations[0];
+	supervisor.generations[1].users = 0;
+	supervisor.generations[1].plan.slot = 1;
+	supervisor.plan = supervisor.generations[1].plan;
+}
+
+Test(sandbox, another_policy_holds_for_the_next_execution)
+{
+	struct rig_sandbox only;
+
+	lasting_make("box", &meta);
+	only = lasting_begin(&rig, 1, "box");
+	cr_assert_eq(only.generation, 0);
+	change_policy();
+	expect_refused("box", REFUSAL_SANDBOX_BUSY);
+	finish(&only, &only);
+	lasting_note(&rig);
+	supervisor.generations[0].users++; /* its plan is the test's */
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
+	cr_assert(rig_is_killed(&only));
+	rig_turn();
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	for (int i = 0; i < 6; i++)
+		(void)rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
+	cr_assert_eq(
+		rig_take(&rig.factory, IPC_TYPE_sandbox_create)->body.sandbox_create.generation, 1);
+	rig_end(&only);
+}
+
+Test(sandbox, files_are_worked_on_by_the_image)
+{
+	static struct ipc_file_start request = { .request = 1, .sandbox = "box" };
+	struct channel_message *message;
+	struct channel init;
+
+	lasting_make("box", &meta);
+	memcpy(request.argv, "read\0/workspace/x", sizeof("read\0/workspace/x"));
+	request.argv_size = sizeof("read\0/workspace/x");
+	rig_send(&rig.frontend, IPC_TYPE_file_start, &request, NULL);
+	rig_take_refused(&rig, 1, REFUSAL_STATE);
+	supervisor.file_image = fd_sealed_from_bytes("msp-file", "x", 1);
+	rig_send(&rig.frontend, IPC_TYPE_file_start, &request, NULL);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	for (int i = 0; i < 6; i++)
+		(void)rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
+	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
+	init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	message->fds[0] = -1;
+	(void)rig_take(&init, IPC_TYPE_spawn_stdio);
+	(void)rig_take(&init, IPC_TYPE_spawn_image);
+	message = rig_take(&init, IPC_TYPE_spawn);
+	cr_assert_str_eq((const char *)message->body.spawn.argv, "msp-file");
+	cr_assert_str_eq((const char *)message->body.spawn.argv + sizeof("msp-file"), "read");
+	fd_close(&init.fd);
+	fd_close(&supervisor.file_image);
+}
