@@ -387,7 +387,7 @@ static const struct ipc_field ipc_sandbox_info_fields[] = {
 	FIELD(STR, ipc_sandbox_info, id),
 	FIELD(OPT, ipc_sandbox_info, name),
 	FIELD(OPT, ipc_sandbox_info, owner),
-	FIELD(STR, ipc_sandbox_info, profile),
+	FIELD(OPT, ipc_sandbox_info, profile),
 	FIELD(OPT, ipc_sandbox_info, workspace),
 	FIELD(U32, ipc_sandbox_info, workspace_mode),
 	FIELD(U32, ipc_sandbox_info, is_live),

@@ -16,6 +16,8 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "execution.h"
+#include "handlers_lasting.h"
+#include "handlers_list.h"
 #include "handlers_start.h"
 #include "layers_job.h"
 #include "posture.h"
@@ -253,6 +255,10 @@ static const dispatch_handler frontend_handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_changes_start] = handle_changes_start,
 	[IPC_TYPE_execution_end] = handle_execution_end,
 	[IPC_TYPE_execution_signal] = handle_execution_signal,
+	[IPC_TYPE_sandbox_new] = handle_sandbox_new,
+	[IPC_TYPE_sandbox_list] = handle_sandbox_list,
+	[IPC_TYPE_sandbox_end] = handle_sandbox_end,
+	[IPC_TYPE_checkpoint_do] = handle_checkpoint_do,
 	[IPC_TYPE_goodbye] = handle_goodbye,
 };
 

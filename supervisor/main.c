@@ -43,6 +43,7 @@
 #include "frontend.h"
 #include "generation.h"
 #include "handlers.h"
+#include "handlers_list.h"
 #include "posture.h"
 #include "sandbox.h"
 #include "service.h"
@@ -128,14 +129,17 @@ static void serve(void)
 		const uint64_t executions_us = execution_deadline_us();
 		const uint64_t sandboxes_us = sandbox_deadline_us();
 		const uint64_t service_us = service_deadline_us();
+		const uint64_t lasting_us = handlers_list_deadline_us();
 		const uint64_t first_us =
 			executions_us < sandboxes_us ? executions_us : sandboxes_us;
-		const int error = loop_turn(first_us < service_us ? first_us : service_us);
+		const uint64_t second_us = lasting_us < service_us ? lasting_us : service_us;
+		const int error = loop_turn(first_us < second_us ? first_us : second_us);
 
 		if (error)
 			log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", strerror(-error));
 		execution_expire();
 		sandbox_tick();
+		handlers_list_tick();
 		frontend_regulate();
 		service_tick();
 	}

@@ -106,7 +106,7 @@ static enum refusal find_profile(const char *name, uint32_t *ret, char detail[IP
 	return REFUSAL_NONE;
 }
 
-static enum refusal choose_profile(const char *name, uint32_t *ret, char detail[IPC_LIST_MAX])
+enum refusal request_profile(const char *name, uint32_t *ret, char detail[IPC_LIST_MAX])
 {
 	*ret = supervisor.default_profile;
 	return name[0] ? find_profile(name, ret, detail) : REFUSAL_NONE;
@@ -194,7 +194,7 @@ enum refusal request_command(const struct ipc_execution_start *from, struct requ
 {
 	struct request request = { .number = from->request, .spawn = &spawn };
 	const struct plan_profile *profile;
-	enum refusal refusal = choose_profile(from->profile, &request.profile, detail);
+	enum refusal refusal = request_profile(from->profile, &request.profile, detail);
 
 	if (refusal)
 		return refusal;
@@ -247,7 +247,7 @@ enum refusal request_code(const struct ipc_code_start *from, struct request *ret
 	struct request request = { .number = from->request, .spawn = &spawn };
 	const struct plan_language *language;
 	const struct plan_profile *profile;
-	enum refusal refusal = choose_profile(from->profile, &request.profile, detail);
+	enum refusal refusal = request_profile(from->profile, &request.profile, detail);
 
 	if (refusal)
 		return refusal;

@@ -32,6 +32,9 @@ enum refusal request_code(const struct ipc_code_start *from, struct request *ret
 /* The same for msp-file in a sandbox of this profile. */
 enum refusal request_file(const struct ipc_file_start *from, uint32_t profile, struct request *ret);
 
+/* The index of the profile that a request names; empty: the default one. */
+enum refusal request_profile(const char *name, uint32_t *ret, char detail[IPC_LIST_MAX]);
+
 /* Names of all profiles, and of a profile's installed languages, with a NUL after each. Return the
  * size; what does not fit is left out. */
 uint32_t request_list_profiles(uint8_t list[IPC_LIST_MAX]);

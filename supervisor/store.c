@@ -41,15 +41,6 @@ struct entry {
 
 struct store_places store_places = { -1, -1, -1, -1, -1 };
 
-/* The beginnings of the layers' ids that some meta names: random bits, which stand for the whole.
- * An open hash, never full. */
-#define NAMED_ROOM 32768U
-#define NAMED_MOST (NAMED_ROOM / 4 * 3)
-static struct {
-	uint64_t keys[NAMED_ROOM]; /* 0: free */
-	uint32_t count;
-} named;
-
 static struct store_meta other; /* of whoever is looked at */
 
 static int lock(int fd, int operation, int steps)
@@ -182,7 +173,7 @@ int store_random(uint8_t ret[STORE_ID_BYTES])
 
 /* --- who has it ------------------------------------------------------------------------------- */
 
-static int open_sandbox(const char *id)
+int store_open_sandbox(const char *id)
 {
 	const int fd = store_is_id(id) ? openat(store_places.sandboxes, id, STORE_DIRECTORY) : -1;
 
@@ -201,7 +192,7 @@ static bool is_still_there(int fd, const char *id)
 
 static int own(const char *id)
 {
-	int fd = open_sandbox(id);
+	int fd = store_open_sandbox(id);
 	int error = fd < 0 ? fd : lock(fd, LOCK_EX, TAKE_STEPS);
 
 	if (!error && !is_still_there(fd, id))
@@ -241,7 +232,7 @@ int store_take(const char *id, struct store_meta *ret)
 
 int store_look(const char *id, struct store_meta *ret, uint64_t *ret_used_s, bool *ret_is_taken)
 {
-	int fd = open_sandbox(id);
+	int fd = store_open_sandbox(id);
 	int error;
 
 	if (fd < 0)
@@ -274,7 +265,7 @@ static int is_wanted(void *context, const char id[IPC_ID_MAX])
 {
 	const struct wanted *wanted = context;
 	const bool is_id = strcmp(wanted->name, id) == 0;
-	int fd = open_sandbox(id);
+	int fd = store_open_sandbox(id);
 	const int error = fd < 0 ? fd : store_read(fd, id, false, &other);
 	const bool is_owner = error == -EBADMSG ? is_id && wanted->owner[0] == '\0'
 						: !error && strcmp(other.owner, wanted->owner) == 0;
@@ -293,111 +284,6 @@ bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX])
 	if (store_is_id(name))
 		return is_wanted(&wanted, name) == 1;
 	return store_is_name(name) && store_each(is_wanted, &wanted) == 1;
-}
-
-/* --- what all of them name -------------------------------------------------------------------- */
-
-static uint64_t *find_named(const uint8_t id[STORE_ID_BYTES], uint64_t *ret_key)
-{
-	uint32_t at;
-
-	memcpy(ret_key, id, sizeof(*ret_key));
-	*ret_key += *ret_key == 0;
-	at = (uint32_t)*ret_key % NAMED_ROOM;
-	while (named.keys[at] && named.keys[at] != *ret_key)
-		at = (at + 1) % NAMED_ROOM;
-	return &named.keys[at];
-}
-
-/* True when it was not there before; it may not be now: when there are NAMED_MOST. */
-static bool remember(const uint8_t id[STORE_ID_BYTES])
-{
-	uint64_t key;
-	uint64_t *at = find_named(id, &key);
-	const bool is_new = *at == 0;
-
-	if (is_new && named.count < NAMED_MOST) {
-		*at = key;
-		named.count++;
-	}
-	return is_new;
-}
-
-struct survey {
-	struct store_census *census;
-	const char *owner, *name;
-};
-
-static int survey_one(void *context, const char id[IPC_ID_MAX])
-{
-	const struct survey *survey = context;
-	struct store_census *census = survey->census;
-	int fd = open_sandbox(id);
-	const int error = fd < 0 ? fd : store_read(fd, id, false, &other);
-	uint64_t bytes, inodes;
-
-	fd_close(&fd);
-	census->sandboxes++;
-	if (error)
-		return 0;
-	store_sum(&other, other.layers[other.upper].parent, &bytes, &inodes);
-	other.layers[other.upper].bytes = other.disk_bytes > bytes ? other.disk_bytes - bytes : 0;
-	for (uint32_t i = 0; i < other.layer_count; i++)
-		census->bytes += remember(other.layers[i].id) ? other.layers[i].bytes : 0;
-	if (survey->name[0] && strcmp(other.name, survey->name) == 0 &&
-	    strcmp(other.owner, survey->owner) == 0)
-		memcpy(census->id, id, IPC_ID_MAX);
-	return 0;
-}
-
-int store_survey(struct store_census *census, const char *owner, const char *name)
-{
-	int error;
-
-	memset(&named, 0, sizeof(named));
-	census->sandboxes = 0;
-	census->bytes = 0;
-	census->id[0] = '\0';
-	error = store_each(survey_one, &(struct survey){ census, owner, name });
-	if (error)
-		return error;
-	if (census->id[0])
-		return -EEXIST;
-	if (census->sandboxes_max > 0 && census->sandboxes >= census->sandboxes_max)
-		return -EUSERS;
-	return census->bytes_max > 0 && census->bytes >= census->bytes_max ? -EDQUOT : 0;
-}
-
-static int name_layers(void *context, const char id[IPC_ID_MAX])
-{
-	int fd = open_sandbox(id);
-	const int error = fd < 0 ? fd : store_read(fd, id, true, &other);
-
-	fd_close(&fd);
-	if (error) /* one without a meta names nothing */
-		return error == -ENOENT ? 0 : error;
-	for (uint32_t i = 0; i < other.layer_count; i++)
-		(void)remember(other.layers[i].id); /* it may be there already */
-	return named.count < NAMED_MOST ? 0 : -E2BIG;
-}
-
-static int drop_unnamed(void *context, const char *name)
-{
-	uint8_t id[STORE_ID_BYTES];
-	uint64_t key;
-
-	if (store_id_bytes(name, id) && *find_named(id, &key) == 0)
-		(void)renameat(store_places.layers, name, store_places.trash, name); /* or later */
-	return 0;
-}
-
-int store_collect(void)
-{
-	int error;
-
-	memset(&named, 0, sizeof(named));
-	error = store_each(name_layers, NULL);
-	return error ? error : store_each_name(store_places.layers, ".", drop_unnamed, NULL);
 }
 
 /* --- how one comes to be and goes ------------------------------------------------------------- */
@@ -526,41 +412,60 @@ int store_discard(const char *id)
 }
 
 struct sweep {
+	void (*destroyed)(const char id[IPC_ID_MAX]);
 	uint64_t now_s;
 	int count;
 	bool is_left_over;
 };
 
-/* One that is damaged stays: somebody may still want to look. */
+bool store_is_interrupted(int sandbox)
+{
+	static const char *const states[] = { "journal/staging", "journal/swapping",
+					      "journal/committed" };
+	struct stat status;
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		if (fstatat(sandbox, states[i], &status, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* One that is damaged stays: somebody may still want to look; and so does what an interrupted apply
+ * displaced. */
+static bool is_over(int fd, const char *id, uint64_t now_s, bool *ret_is_finished)
+{
+	const uint64_t used_s = store_used_s(fd);
+	const int error = store_read(fd, id, false, &other);
+	const uint64_t life_s = error ? UNFINISHED_S : other.ttl_s;
+
+	*ret_is_finished = !error;
+	if ((error && error != -ENOENT) || used_s == 0 || used_s + life_s >= now_s)
+		return false;
+	return error || (store_read(fd, id, true, &other) == 0 && !store_is_interrupted(fd));
+}
+
 static int sweep_one(void *context, const char id[IPC_ID_MAX])
 {
 	struct sweep *sweep = context;
-	int fd = open_sandbox(id);
-	uint64_t life_s = UNFINISHED_S;
-	uint64_t used_s;
-	int error;
+	bool is_finished;
+	int fd = store_open_sandbox(id);
 
-	if (fd < 0 || lock(fd, LOCK_EX, 0) != 0) {
-		fd_close(&fd);
-		return 0;
-	}
-	error = store_read(fd, id, true, &other);
-	if (!error)
-		life_s = other.ttl_s;
-	used_s = store_used_s(fd);
-	if ((!error || error == -ENOENT) && used_s > 0 && used_s + life_s < sweep->now_s &&
+	if (fd >= 0 && lock(fd, LOCK_EX, 0) == 0 && is_over(fd, id, sweep->now_s, &is_finished) &&
 	    throw_away(id) == 0) {
-		sweep->count += !error;
 		sweep->is_left_over = true;
+		sweep->count += is_finished;
+		if (is_finished && sweep->destroyed)
+			sweep->destroyed(id);
 	}
 	fd_close(&fd);
 	return 0;
 }
 
-int store_sweep(void)
+int store_sweep(void (*destroyed)(const char id[IPC_ID_MAX]))
 {
 	static bool is_swept; /* since the start: a crash may have been before it */
-	struct sweep sweep = { .now_s = store_now_s() };
+	struct sweep sweep = { .destroyed = destroyed, .now_s = store_now_s() };
 	int error = store_lock();
 
 	if (error)

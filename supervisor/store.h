@@ -181,9 +181,12 @@ int store_empty(void);
  * returned. */
 int store_each(int (*each)(void *context, const char id[IPC_ID_MAX]), void *context);
 
+/* Was an apply of its changes interrupted? Its journal has what that displaced of the host's. */
+bool store_is_interrupted(int sandbox);
+
 /* Destroy what nobody has taken and nobody used for its time to live, and what a crash left over.
- * How many sandboxes it were, or -errno. */
-int store_sweep(void);
+ * How many sandboxes it were, or -errno; `destroyed`, where it is one, is called for each. */
+int store_sweep(void (*destroyed)(const char id[IPC_ID_MAX]));
 
 /* A tree that shall be removed, as an O_PATH descriptor of trash/ with its name, or -ENOENT:
  * nothing is in there. */

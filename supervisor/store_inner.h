@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the parts of the store share. store_meta.c knows what a meta may say, store.c the
- * directories and who has them, store_layers.c what changes of layers.
+ * directories and who has them, store_survey.c what all of them have, store_layers.c what changes
+ * of layers.
  */
 #ifndef SUPERVISOR_STORE_INNER_H
 #define SUPERVISOR_STORE_INNER_H
@@ -30,6 +31,9 @@ void store_unlock(void);
  * the function returns other than 0, which is returned; or -errno. */
 int store_each_name(int dir, const char *name, int (*each)(void *context, const char *name),
 		    void *context);
+
+/* Open a sandbox's directory for reading: it or -errno. */
+int store_open_sandbox(const char *id);
 
 /* The meta of the sandbox's directory `dir`, which is called `id`: 0, -ENOENT (or empty), -EBADMSG
  * (what was read, if it was, is in *ret), another -errno. Checked for what it says, and where

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What there is of sandboxes that last, and telling of it.
+ */
+#ifndef SUPERVISOR_HANDLERS_LIST_H
+#define SUPERVISOR_HANDLERS_LIST_H
+
+#include "common/dispatch.h"
+#include "sandbox.h"
+#include "store.h"
+
+struct sight {
+	const char *id;
+	const struct store_meta *meta; /* NULL: it is damaged */
+	const struct sandbox *sandbox; /* NULL: it is not ours */
+	uint64_t used_s;
+	bool is_taken; /* by another supervisor */
+};
+
+/* Look at one, until the next look. 0, or -errno when there is nothing to be told of it. */
+int sight_look(const char *id, struct sight *ret);
+
+/* Answer a request with it. 0 or -errno. */
+int sight_tell(const struct frontend *frontend, uint64_t request, const struct sight *sight);
+
+/* What was asked for is done, or (`error` is -errno) was not for the system's reasons. */
+int request_finish(const struct frontend *frontend, uint64_t request, int error);
+
+/* store_sweep(), with a record of each that goes. */
+int sweep_noted(void);
+
+/* The context is the frontend. */
+int handle_sandbox_list(void *context, struct channel_message *message);
+
+/* Go on with lists, and see to it that what nobody uses any more goes; and when that is due. */
+void handlers_list_tick(void);
+uint64_t handlers_list_deadline_us(void);
+
+#endif
