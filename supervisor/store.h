@@ -29,6 +29,8 @@
 
 #include "common/ipc.h"
 
+#define STORE_MAGIC 0x54454d4dU /* "MMET" */
+#define STORE_VERSION 1U
 #define STORE_ID_BYTES 16
 #define STORE_NO_LAYER UINT32_MAX
 

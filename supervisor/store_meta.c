@@ -16,9 +16,6 @@
 #include "common/sha256.h"
 #include "store_inner.h"
 
-#define META_MAGIC 0x54454d4dU /* "MMET" */
-#define META_VERSION 1U
-
 #define ID_CHARS (IPC_ID_MAX - 1)
 #define ID_DIGITS "0123456789abcdefghjkmnpqrstvwxyz"
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -153,7 +150,7 @@ static bool are_checkpoints_sound(const struct store_meta *meta)
 
 bool store_is_sound(const struct store_meta *meta)
 {
-	return meta->magic == META_MAGIC && meta->version == META_VERSION &&
+	return meta->magic == STORE_MAGIC && meta->version == STORE_VERSION &&
 	       is_text(meta->name, sizeof(meta->name)) &&
 	       is_text(meta->owner, sizeof(meta->owner)) &&
 	       is_text(meta->profile, sizeof(meta->profile)) &&
@@ -229,8 +226,8 @@ int store_write(int sandbox, struct store_meta *meta, bool is_synced)
 	int error;
 	int fd;
 
-	meta->magic = META_MAGIC;
-	meta->version = META_VERSION;
+	meta->magic = STORE_MAGIC;
+	meta->version = STORE_VERSION;
 	hash(meta, meta->hash);
 	if (!store_is_sound(meta)) /* nobody could read it again */
 		return -EINVAL;
