@@ -27,7 +27,8 @@ class Page(unittest.TestCase):
             written |= set(re.findall(r'AUDIT_(?:NUMBER|TEXT|SHA256)\(\s*"(\w+)"', tree.read(name)))
         self.assertGreater(len(written), 30)
         self.assertEqual(written - known, set())
-        words = {"launcher", "broker", "service", "frontend", "factory", "init"}  # values
+        words = {"launcher", "broker", "service", "frontend", "factory", "init", "layers",
+                 "apply", "undo", "destroyed", "expired", "damaged"}  # values
         self.assertEqual(known - written - words, set())
 
 
