@@ -2,8 +2,10 @@
 #include "handlers_start.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "audit.h"
 #include "budget.h"
@@ -161,6 +163,7 @@ static enum refusal check_changes(const struct ipc_changes_start *from, const st
 {
 	const struct plan_profile *profile = plan_profile(&supervisor.plan, target->profile);
 	const uint32_t mode = target->sandbox->meta->workspace_mode;
+	struct stat done;
 
 	if (mode == WORKSPACE_READ || mode == WORKSPACE_WRITE ||
 	    (mode == WORKSPACE_NONE && from->operation != CHANGES_DIFF)) {
@@ -168,9 +171,13 @@ static enum refusal check_changes(const struct ipc_changes_start *from, const st
 			       "the sandbox works on no copy of a directory of the host");
 		return REFUSAL_WORKSPACE;
 	}
-	return changes_host(from->operation) && target->frontend->is_broker &&
-			       profile->apply == PLAN_APPLY_PERSON
-		       ? REFUSAL_APPLY
+	if (changes_host(from->operation) && target->frontend->is_broker &&
+	    profile->apply == PLAN_APPLY_PERSON)
+		return REFUSAL_APPLY;
+	return from->operation == CHANGES_UNDO &&
+			       fstatat(target->sandbox->directory, "journal/done", &done,
+				       AT_SYMLINK_NOFOLLOW) != 0
+		       ? REFUSAL_UNDO
 		       : REFUSAL_NONE;
 }
 

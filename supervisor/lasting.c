@@ -74,8 +74,6 @@ static bool is_called(const struct sandbox *sandbox, const char *owner, const ch
 /* What a crash left: files of which nobody noted what they are made from, and half an apply. */
 static void look_back(struct sandbox *sandbox)
 {
-	static const char *const states[] = { "journal/staging", "journal/swapping",
-					      "journal/committed" };
 	struct stat is;
 
 	sandbox->is_marked = fstatat(sandbox->directory, MARK, &is, AT_SYMLINK_NOFOLLOW) == 0;
@@ -83,9 +81,7 @@ static void look_back(struct sandbox *sandbox)
 	if (sandbox->is_marked)
 		sandbox->since_us =
 			(uint64_t)is.st_mtim.tv_sec * 1000000 + (uint64_t)is.st_mtim.tv_nsec / 1000;
-	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-		sandbox->is_interrupted |=
-			fstatat(sandbox->directory, states[i], &is, AT_SYMLINK_NOFOLLOW) == 0;
+	sandbox->is_interrupted = store_is_interrupted(sandbox->directory);
 }
 
 static int take(const char *id, struct sandbox **ret)

@@ -300,6 +300,11 @@ void layers_job_abandon(const struct frontend *frontend)
 	}
 }
 
+bool layers_job_is_removing(void)
+{
+	return remover != NULL;
+}
+
 /* --- how it begins ---------------------------------------------------------------------------- */
 
 static struct layers_job *find_free(uint32_t operation)
@@ -399,7 +404,7 @@ int layers_job_begin(const struct layers_ask *ask)
 void layers_job_empty_trash(void)
 {
 	const struct layers_ask ask = { .operation = LAYERS_REMOVE, .chosen = -1 };
-	struct layers_job *job = remover || supervisor.is_ending ? NULL : find_free(LAYERS_REMOVE);
+	struct layers_job *job = remover ? NULL : find_free(LAYERS_REMOVE);
 	int trash = job ? store_trash(job->trash) : -ENOENT;
 	int helper_end = -1;
 	int error;

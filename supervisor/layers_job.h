@@ -41,5 +41,6 @@ void layers_job_abandon(const struct frontend *frontend);
 
 /* Have what is in the trash removed, one tree after another. */
 void layers_job_empty_trash(void);
+bool layers_job_is_removing(void);
 
 #endif

@@ -12,9 +12,11 @@
  * forks again.
  *
  * From then on it is a loop over channels (handlers.c): a frontend, msp-broker or the msp that
- * launched it, asks for executions; each gets an ephemeral sandbox (execution.c). The pipes of a
- * workload go to the frontend by descriptor; the supervisor closes its own copies at once. What is
- * asked and what becomes of it is in the audit log (audit.c) before it happens.
+ * launched it, asks for executions; each gets an ephemeral sandbox (execution.c, sandbox.c), or runs
+ * in one that lasts (lasting.c), whose files are in the store (store.c). What is in these files only
+ * msp-layers reads, which is started for each piece of work (layers_job.c). The pipes of a workload
+ * go to the frontend by descriptor; the supervisor closes its own copies at once. What is asked and
+ * what becomes of it is in the audit log (audit.c) before it happens.
  *
  * Started by msp run or msp serve it has one frontend (frontend.c) and ends with it. As the user's
  * service it has as many as connect to its socket (service.c), and the end of one ends the
@@ -44,6 +46,7 @@
 #include "generation.h"
 #include "handlers.h"
 #include "handlers_list.h"
+#include "layers_job.h"
 #include "posture.h"
 #include "sandbox.h"
 #include "service.h"
@@ -150,11 +153,18 @@ static void on_factory_end(void *context)
 	(void)context; /* end() collects it */
 }
 
+/* A person who had something removed waits for that; a client does not. */
+static bool is_removing(void)
+{
+	return !supervisor.is_service && !supervisor.frontends[0].is_broker &&
+	       layers_job_is_removing();
+}
+
 static bool end_sandboxes(void)
 {
 	const bool are_executions_over = execution_end_all();
 
-	return sandbox_end_all() && are_executions_over;
+	return sandbox_end_all() && are_executions_over && !is_removing();
 }
 
 static void end(void)
@@ -173,7 +183,7 @@ static void end(void)
 		/* The deadline ends it whatever happens. */
 		(void)loop_turn(sandbox_deadline_us() < deadline ? sandbox_deadline_us()
 								 : deadline);
-		if (sandbox_is_working() && deadline < working_us)
+		if ((sandbox_is_working() || is_removing()) && deadline < working_us)
 			deadline = working_us;
 	}
 	/* It ends with its channel; one that was stopped does not. */

@@ -295,6 +295,14 @@ Test(layers_job, where_there_is_no_copy_nothing_is_applied)
 	rig_take_nothing(&rig.factory);
 }
 
+Test(layers_job, without_an_apply_there_is_nothing_to_undo)
+{
+	ask(7, CHANGES_UNDO, 0, 0);
+	answer_workspace();
+	rig_take_refused(&rig, 7, REFUSAL_UNDO);
+	rig_take_nothing(&rig.factory);
+}
+
 Test(layers_job, nonsense_ends_the_frontend)
 {
 	ask(7, CHANGES_OPERATION_COUNT, 0, 0);
