@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sandboxes that last and work on a directory of the host, which the test opens as the launcher.
+ */
+#include "workspace.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "frontend.h"
+#include "lasting_rig.h"
+#include "support.h"
+
+static struct rig rig;
+static struct channel launcher;
+static struct store_meta meta;
+
+static void open_rig(void)
+{
+	lasting_open(&rig, &launcher);
+}
+
+static void close_rig(void)
+{
+	lasting_close(&rig, &launcher);
+}
+
+TestSuite(sandbox_workspace, .init = open_rig, .fini = close_rig, .timeout = 60);
+
+static void make_working(uint32_t mode, const char *path)
+{
+	struct stat is;
+	int fd = place_create("box", &meta);
+
+	cr_assert_eq(stat(path, &is), 0);
+	meta.workspace_mode = mode;
+	meta.workspace_device = is.st_dev;
+	meta.workspace_inode = is.st_ino;
+	(void)snprintf(meta.workspace, sizeof(meta.workspace), "%s", path);
+	cr_assert_eq(store_save(fd, &meta), 0);
+	fd_close(&fd);
+}
+
+static void answer_workspace(const char *path)
+{
+	static struct ipc_workspace_open answer;
+	const struct ipc_workspace_ask *ask =
+		&rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask;
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_str_eq(ask->path, meta.workspace);
+	cr_assert_eq(ask->is_person, 1);
+	answer.number = ask->number;
+	(void)snprintf(answer.path, sizeof(answer.path), "%s", path);
+	rig_send(&launcher, IPC_TYPE_workspace_open, &answer, &fd);
+	fd_close(&fd);
+}
+
+Test(sandbox_workspace, its_workspace_is_opened_by_the_launcher)
+{
+	struct channel_message *message;
+	struct stat found, meant;
+
+	make_working(WORKSPACE_COPY, "/usr");
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	rig_take_nothing(&rig.frontend);
+	rig_take_nothing(&rig.factory);
+	answer_workspace("/usr");
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	message = rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
+	cr_assert_eq(message->body.sandbox_layer.role, LAYER_LOWER);
+	cr_assert_eq(fstat(message->fds[0], &found), 0);
+	cr_assert_eq(stat("/usr", &meant), 0);
+	cr_assert_eq(found.st_ino, meant.st_ino);
+}
+
+Test(sandbox_workspace, a_workspace_that_is_another_is_refused)
+{
+	make_working(WORKSPACE_READ, "/usr");
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	answer_workspace("/etc");
+	rig_take_refused(&rig, 1, REFUSAL_WORKSPACE);
+	cr_assert(lasting_is_free("box"));
+	meta.workspace_inode++;
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
+	answer_workspace("/usr");
+	rig_take(&rig.frontend, IPC_TYPE_execution_started);
+}
+
+Test(sandbox_workspace, a_workspace_that_may_not_be_is_refused_in_the_launchers_words)
+{
+	static struct ipc_workspace_bad bad = { .text = "/usr is protected" };
+	const struct channel_message *message;
+
+	make_working(WORKSPACE_READ, "/usr");
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	bad.number = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
+	rig_send(&launcher, IPC_TYPE_workspace_bad, &bad, NULL);
+	message = rig_take(&rig.frontend, IPC_TYPE_execution_refused);
+	cr_assert_eq(message->body.execution_refused.reason, REFUSAL_WORKSPACE);
+	cr_assert_str_eq(message->body.execution_refused.detail, bad.text);
+}
+
+Test(sandbox_workspace, without_a_launcher_no_workspace_is_opened)
+{
+	make_working(WORKSPACE_READ, "/usr");
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	fd_close(&launcher.fd);
+	rig_turn();
+	rig_take_refused(&rig, 1, REFUSAL_WORKSPACE);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
+	rig_take_refused(&rig, 2, REFUSAL_WORKSPACE);
+}
+
+Test(sandbox_workspace, what_waits_goes_with_its_frontend)
+{
+	const size_t before = fd_count_open();
+
+	supervisor.is_service = true;
+	make_working(WORKSPACE_READ, "/usr");
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	cr_assert_not(lasting_is_free("box"));
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(2), NULL);
+	rig_take_nothing(&rig.factory);
+	frontend_end(RIG_FRONTEND, CLIENT_END_DONE);
+	rig_turn();
+	answer_workspace("/usr");
+	cr_assert(lasting_is_free("box"));
+	rig_release();
+	cr_assert_eq(fd_count_open(), before - 1, "but the frontend's channel");
+}
