@@ -518,7 +518,7 @@ static bool merge(struct sandbox *sandbox)
 					.operation = LAYERS_MERGE,
 					.chosen = -1 };
 
-	if (supervisor.is_ending || sandbox->is_merged)
+	if ((supervisor.is_ending && !supervisor.is_persons) || sandbox->is_merged)
 		return false;
 	sandbox->is_merged = true; /* or will be, when it is owned the next time */
 	return layers_job_begin(&ask) == 0;

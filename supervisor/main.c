@@ -12,11 +12,11 @@
  * forks again.
  *
  * From then on it is a loop over channels (handlers.c): a frontend, msp-broker or the msp that
- * launched it, asks for executions; each gets an ephemeral sandbox (execution.c, sandbox.c), or runs
- * in one that lasts (lasting.c), whose files are in the store (store.c). What is in these files only
- * msp-layers reads, which is started for each piece of work (layers_job.c). The pipes of a workload
- * go to the frontend by descriptor; the supervisor closes its own copies at once. What is asked and
- * what becomes of it is in the audit log (audit.c) before it happens.
+ * launched it, asks for executions; each gets an ephemeral sandbox (execution.c, sandbox.c), or
+ * runs in one that lasts (lasting.c), whose files are in the store (store.c). What is in these
+ * files only msp-layers reads, which is started for each piece of work (layers_job.c). The pipes of
+ * a workload go to the frontend by descriptor; the supervisor closes its own copies at once. What
+ * is asked and what becomes of it is in the audit log (audit.c) before it happens.
  *
  * Started by msp run or msp serve it has one frontend (frontend.c) and ends with it. As the user's
  * service it has as many as connect to its socket (service.c), and the end of one ends the
@@ -60,6 +60,10 @@
  * gives seconds, and there may be a thousand sandboxes to clear away. */
 #define END_US 150000
 #define SERVICE_END_US 5000000
+
+/* The same for work on files, which a client does not wait for, but a person does. */
+#define WORK_END_US 5000000
+#define PERSONS_WORK_END_US 60000000
 #define END_STEP_US 1000
 
 struct supervisor supervisor;
@@ -113,7 +117,8 @@ static int attach_frontends(const struct start *start)
 	int launcher = LAUNCHER_FD;
 	int error;
 
-	if (start->frontend == FRONTEND_LAUNCHER) {
+	supervisor.is_persons = start->frontend == FRONTEND_LAUNCHER;
+	if (supervisor.is_persons) {
 		fd_close(&supervisor.broker);
 		error = start->keeper < 0 ? 0 : generation_keep_launcher(start->keeper);
 		if (!error && !frontend_add(launcher, false, handlers_on_frontend))
@@ -156,8 +161,7 @@ static void on_factory_end(void *context)
 /* A person who had something removed waits for that; a client does not. */
 static bool is_removing(void)
 {
-	return !supervisor.is_service && !supervisor.frontends[0].is_broker &&
-	       layers_job_is_removing();
+	return supervisor.is_persons && layers_job_is_removing();
 }
 
 static bool end_sandboxes(void)
@@ -171,7 +175,10 @@ static void end(void)
 {
 	static struct loop_watch factory_end;
 	uint64_t deadline = loop_now_us() + (supervisor.is_service ? SERVICE_END_US : END_US);
-	const uint64_t working_us = loop_now_us() + SERVICE_END_US;
+	const uint64_t working_us =
+		loop_now_us() + (supervisor.is_persons && supervisor.exit_status == 0
+					 ? PERSONS_WORK_END_US
+					 : WORK_END_US);
 	bool was_forced = false;
 	int status = 0;
 

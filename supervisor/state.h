@@ -158,6 +158,7 @@ struct supervisor {
 	pid_t factory_pid;
 	int factory_pidfd;
 	bool is_service; /* the end of a frontend is not ours */
+	bool is_persons; /* the launcher is the frontend: somebody waits for our end */
 	bool is_ending;
 	int exit_status;
 	uint32_t executions_max; /* the operator's budget */
