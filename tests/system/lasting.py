@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A sandbox that lasts under the service, with cgroups: a leaf for each execution, whose leftovers
+die with it and leave the others alone."""
+import os
+import subprocess
+import unittest
+
+import units
+from units import support
+
+SECONDS = 60
+
+
+class Lasting(units.ServiceCase):
+    def setUp(self):
+        self.install()
+        units.systemctl("start", "msp.service")
+        made = units.msp("create", "--name=box")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.addCleanup(lambda: units.msp("destroy", "box"))
+        self.sandboxes = f"{units.cgroup()}/msp.{units.main_pid()}/sandboxes"
+
+    def start(self, text):
+        return subprocess.Popen([os.path.join(support.BIN, "msp"), "exec", "box", "--", "sh", "-c",
+                                 text], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True)
+
+    def leaves(self):
+        """What runs in each leaf, by its name."""
+        found = {}
+        for sandbox in os.scandir(self.sandboxes):
+            if not sandbox.is_dir():
+                continue
+            for leaf in os.scandir(sandbox.path):
+                if leaf.is_dir():
+                    found[leaf.name] = units.read(leaf.path + "/cgroup.procs").split()
+        return found
+
+    def test_executions_have_leaves(self):
+        first = self.start("sleep 1000")
+        self.assertTrue(support.wait_until(lambda: len(self.leaves().get("e0", ())) == 2, SECONDS))
+        second = self.start("setsid sleep 1001 >/dev/null 2>&1 & sleep 1; echo ends")
+        self.assertTrue(support.wait_until(lambda: self.leaves().get("e1"), SECONDS))
+        self.assertEqual(second.communicate(timeout=SECONDS)[0], "ends\n")
+        self.assertTrue(support.wait_until(lambda: "e1" not in self.leaves(), SECONDS))
+        self.assertEqual(len(self.leaves()["e0"]), 2)
+        self.assertIsNone(first.poll())
+        refused = units.msp("checkpoint", "box")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertEqual(units.msp("stop", "box").returncode, 0)
+        first.communicate(timeout=SECONDS)
+        self.assertTrue(support.wait_until(lambda: not self.leaves(), SECONDS))
+        self.assertEqual(units.msp("checkpoint", "box").returncode, 0)
+
+    def test_one_out_of_memory_ends_as_a_whole(self):
+        first = self.start("sleep 1000")
+        self.assertTrue(support.wait_until(lambda: self.leaves().get("e0"), SECONDS))
+        second = self.start("exec python3 -c 'x = bytearray(1 << 34)'")
+        second.communicate(timeout=SECONDS)
+        self.assertNotEqual(second.returncode, 0)
+        third = units.msp("exec", "box", "--", "sh", "-c", "echo again")
+        self.assertEqual(third.stdout, "again\n", third.stderr)
+        units.msp("stop", "box")
+        first.communicate(timeout=SECONDS)
+
+
+if __name__ == "__main__":
+    unittest.main()
