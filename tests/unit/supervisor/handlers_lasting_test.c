@@ -165,7 +165,7 @@ Test(handlers_lasting, what_cannot_be_made_is_refused)
 	(void)refuse_new(ask, REFUSAL_PROFILE_UNKNOWN);
 	ask = ask_new(1, "");
 	ask->workspace_mode = WORKSPACE_WRITE;
-	memcpy(ask->workspace, "/work", sizeof("/work"));
+	memcpy(ask->workspace, "/project", sizeof("/project"));
 	cr_expect(strstr(refuse_new(ask, REFUSAL_WORKSPACE), "default"));
 	ask->workspace_mode = WORKSPACE_COPY;
 	memcpy(ask->workspace, "work", sizeof("work"));
@@ -173,7 +173,7 @@ Test(handlers_lasting, what_cannot_be_made_is_refused)
 	ask->workspace_mode = WORKSPACE_NONE;
 	(void)refuse_new(ask, REFUSAL_WORKSPACE);
 	small_plan.mounts[0].place = small_plan.mounts[1].place;
-	memcpy(ask->workspace, "/work", sizeof("/work"));
+	memcpy(ask->workspace, "/project", sizeof("/project"));
 	ask->workspace_mode = WORKSPACE_COPY;
 	(void)refuse_new(ask, REFUSAL_SANDBOX_PROFILE);
 	cr_expect_eq(place_count("sandboxes"), 0);
@@ -248,18 +248,18 @@ static uint32_t ask_workspace(uint64_t number, uint32_t is_person)
 	const struct ipc_workspace_ask *question;
 
 	ask->workspace_mode = WORKSPACE_COPY;
-	memcpy(ask->workspace, "/work/../work", sizeof("/work/../work"));
+	memcpy(ask->workspace, "/project/../project", sizeof("/project/../project"));
 	rig_send(&rig.frontend, IPC_TYPE_sandbox_new, ask, NULL);
 	rig_take_nothing(&rig.frontend);
 	question = &rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask;
-	cr_assert_str_eq(question->path, "/work/../work");
+	cr_assert_str_eq(question->path, "/project/../project");
 	cr_assert_eq(question->is_person, is_person);
 	return question->number;
 }
 
 Test(handlers_lasting, a_workspace_is_opened_by_the_launcher)
 {
-	struct ipc_workspace_open answer = { .number = ask_workspace(1, 1), .path = "/work" };
+	struct ipc_workspace_open answer = { .number = ask_workspace(1, 1), .path = "/project" };
 	const struct ipc_sandbox_info *info;
 	size_t open = fd_count_open();
 	struct stat is;
@@ -268,14 +268,14 @@ Test(handlers_lasting, a_workspace_is_opened_by_the_launcher)
 	cr_assert_eq(fstat(fd, &is), 0);
 	rig_send(&launcher, IPC_TYPE_workspace_open, &answer, &fd);
 	info = take_info(1);
-	cr_expect_str_eq(info->workspace, "/work");
+	cr_expect_str_eq(info->workspace, "/project");
 	cr_expect_eq(info->workspace_mode, WORKSPACE_COPY);
 	fd_close(&fd);
 	cr_expect_eq(fd_count_open(), open);
 	fd = place_take("one", &meta);
 	cr_expect_eq(meta.workspace_device, is.st_dev);
 	cr_expect_eq(meta.workspace_inode, is.st_ino);
-	cr_expect_str_eq(meta.workspace, "/work");
+	cr_expect_str_eq(meta.workspace, "/project");
 	fd_close(&fd);
 }
 
@@ -304,7 +304,7 @@ Test(handlers_lasting, a_launcher_that_is_gone_refuses)
 
 Test(handlers_lasting, who_waits_may_go)
 {
-	struct ipc_workspace_open answer = { .number = ask_workspace(1, 1), .path = "/work" };
+	struct ipc_workspace_open answer = { .number = ask_workspace(1, 1), .path = "/project" };
 	int fd = fd_of_kind('o');
 
 	supervisor.is_service = true;
@@ -313,176 +313,6 @@ Test(handlers_lasting, who_waits_may_go)
 	rig_send(&launcher, IPC_TYPE_workspace_open, &answer, &fd);
 	cr_expect_eq(place_count("sandboxes"), 0);
 	fd_close(&fd);
-}
-
-/* --- lists ------------------------------------------------------------------------------------ */
-
-static void send_list(const char *owner, uint32_t is_everybody)
-{
-	struct ipc_sandbox_list ask = { .request = 5, .is_everybody = is_everybody };
-
-	strncpy(ask.owner, owner, sizeof(ask.owner) - 1);
-	rig_send(&rig.frontend, IPC_TYPE_sandbox_list, &ask, NULL);
-}
-
-static void make_owned(const char *owner)
-{
-	struct store_census census = { .sandboxes_max = 0 };
-	int fd;
-
-	memset(&meta, 0, sizeof(meta));
-	strncpy(meta.owner, owner, sizeof(meta.owner) - 1);
-	memcpy(meta.profile, "default", sizeof("default"));
-	meta.ttl_s = 3600;
-	fd = store_create(&meta, &census);
-	cr_assert_geq(fd, 0);
-	fd_close(&fd);
-}
-
-Test(handlers_lasting, a_list_is_of_ones_own)
-{
-	lasting_make("one", &meta);
-	make_owned("token");
-	send_list("", 0);
-	cr_expect_str_eq(take_info(5)->name, "one");
-	take_done(5);
-	send_list("token", 0);
-	cr_expect_str_eq(take_info(5)->owner, "token");
-	take_done(5);
-	send_list("other", 0);
-	take_done(5);
-	send_list("", 1);
-	(void)take_info(5);
-	(void)take_info(5);
-	take_done(5);
-	rig_take_nothing(&rig.frontend);
-}
-
-Test(handlers_lasting, a_broker_does_not_see_everybodys)
-{
-	RIG_FRONTEND->is_broker = true;
-	send_list("", 1);
-	rig_take_end(&rig.frontend);
-}
-
-Test(handlers_lasting, a_list_says_who_has_it)
-{
-	int fd = place_create("one", &meta);
-
-	send_list("", 0);
-	cr_expect_eq(take_info(5)->is_elsewhere, 1);
-	take_done(5);
-	fd_close(&fd);
-	send_list("", 0);
-	cr_expect_eq(take_info(5)->is_elsewhere, 0);
-	take_done(5);
-}
-
-Test(handlers_lasting, a_list_says_what_lives)
-{
-	struct rig_sandbox live;
-	const struct ipc_sandbox_info *info;
-
-	lasting_make("one", &meta);
-	live = lasting_begin(&rig, 1, "one");
-	send_list("", 0);
-	info = take_info(5);
-	cr_expect_eq(info->is_live, 1);
-	cr_expect_eq(info->is_elsewhere, 0);
-	cr_expect_eq(info->executions, 1);
-	take_done(5);
-	rig_end(&live);
-}
-
-static void damage(void)
-{
-	int fd = place_take("one", &meta);
-	int file = openat(fd, "meta", O_WRONLY | O_CLOEXEC);
-
-	cr_assert_eq(pwrite(file, "x", 1, 0), 1);
-	fd_close(&file);
-	fd_close(&fd);
-}
-
-Test(handlers_lasting, damage_is_shown_and_can_be_got_rid_of)
-{
-	const struct ipc_sandbox_info *info;
-	char id[IPC_ID_MAX];
-
-	lasting_make("one", &meta);
-	lasting_make("two", &meta);
-	damage();
-	send_list("token", 0);
-	take_done(5);
-	send_list("", 0);
-	for (int i = 0; i < 2; i++) {
-		info = take_info(5);
-		if (!info->is_damaged)
-			cr_expect_str_eq(info->name, "two");
-		else
-			memcpy(id, info->id, sizeof(id));
-	}
-	take_done(5);
-	send_end(6, id, SANDBOX_END_STOP);
-	(void)take_refused(6, REFUSAL_SANDBOX_DAMAGED);
-	send_end(7, id, SANDBOX_END_DESTROY);
-	take_done(7);
-	send_end(8, id, SANDBOX_END_DESTROY);
-	(void)take_refused(8, REFUSAL_SANDBOX_UNKNOWN);
-	cr_expect_eq(place_count("sandboxes"), 1);
-}
-
-#define MANY 400
-
-/* More than a channel holds. Who does not read is waited for, and others are served. */
-Test(handlers_lasting, a_long_list_is_told_as_it_is_read)
-{
-	int told = 0;
-
-	for (int i = 0; i < MANY; i++)
-		make_owned("");
-	send_list("", 0);
-	for (int i = 0; i < 10; i++) {
-		(void)usleep(2000);
-		handlers_list_tick();
-		rig_turn();
-	}
-	cr_expect_lt(handlers_list_deadline_us(), UINT64_MAX);
-	cr_assert_not(supervisor.is_ending, "it is still served");
-	for (int i = 0; told < MANY && i < 100 * MANY; i++) {
-		struct channel_message message;
-		enum ipc_error wrong;
-		const int got = channel_receive(&rig.frontend, &message, MSG_DONTWAIT, &wrong);
-
-		if (got == 1) {
-			cr_assert_eq(message.type, IPC_TYPE_sandbox_info);
-			told++;
-			continue;
-		}
-		cr_assert_eq(got, -EAGAIN);
-		(void)usleep(1000);
-		handlers_list_tick();
-		rig_turn();
-	}
-	cr_expect_eq(told, MANY);
-	handlers_list_tick();
-	rig_turn();
-	take_done(5);
-	rig_take_nothing(&rig.frontend);
-}
-
-Test(handlers_lasting, what_is_over_is_not_in_a_list)
-{
-	char path[64];
-	char id[IPC_ID_MAX];
-
-	lasting_make("one", &meta);
-	store_id_text(meta.id, id);
-	(void)snprintf(path, sizeof(path), "sandboxes/%s", id);
-	place_age(path, 4000);
-	send_list("", 0);
-	take_done(5);
-	cr_expect_eq(place_count("sandboxes"), 0);
 }
 
 /* --- the end of one --------------------------------------------------------------------------- */

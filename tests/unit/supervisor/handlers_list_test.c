@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who is told of which sandboxes that last, and how a list is told that is longer than a channel.
+ */
+#include "handlers_list.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "handlers.h"
+#include "lasting_rig.h"
+
+static struct rig rig;
+static struct channel launcher;
+static struct store_meta meta;
+
+static void open_rig(void)
+{
+	lasting_open(&rig, &launcher);
+}
+
+static void close_rig(void)
+{
+	lasting_close(&rig, &launcher);
+}
+
+TestSuite(handlers_list, .init = open_rig, .fini = close_rig, .timeout = 60);
+
+static const struct ipc_sandbox_info *take_info(uint64_t number)
+{
+	const struct ipc_sandbox_info *info =
+		&rig_take(&rig.frontend, IPC_TYPE_sandbox_info)->body.sandbox_info;
+
+	cr_assert_eq(info->request, number);
+	return info;
+}
+
+static void take_done(uint64_t number)
+{
+	cr_assert_eq(rig_take(&rig.frontend, IPC_TYPE_request_done)->body.request_done.request,
+		     number);
+}
+
+/* The refusal's detail. */
+static const char *take_refused(uint64_t number, enum refusal reason)
+{
+	static char detail[IPC_LIST_MAX];
+	const struct ipc_execution_refused *refused =
+		&rig_take(&rig.frontend, IPC_TYPE_execution_refused)->body.execution_refused;
+
+	cr_assert_eq(refused->request, number);
+	cr_assert_eq(refused->reason, reason, "%u: %s", refused->reason, refused->detail);
+	memcpy(detail, refused->detail, sizeof(detail));
+	return detail;
+}
+
+static void send_end(uint64_t number, const char *name, uint32_t how)
+{
+	struct ipc_sandbox_end ask = { .request = number, .how = how };
+
+	strncpy(ask.sandbox, name, sizeof(ask.sandbox) - 1);
+	rig_send(&rig.frontend, IPC_TYPE_sandbox_end, &ask, NULL);
+}
+
+static void send_list(const char *owner, uint32_t is_everybody)
+{
+	struct ipc_sandbox_list ask = { .request = 5, .is_everybody = is_everybody };
+
+	strncpy(ask.owner, owner, sizeof(ask.owner) - 1);
+	rig_send(&rig.frontend, IPC_TYPE_sandbox_list, &ask, NULL);
+}
+
+static void make_owned(const char *owner)
+{
+	struct store_census census = { .sandboxes_max = 0 };
+	int fd;
+
+	memset(&meta, 0, sizeof(meta));
+	strncpy(meta.owner, owner, sizeof(meta.owner) - 1);
+	memcpy(meta.profile, "default", sizeof("default"));
+	meta.ttl_s = 3600;
+	fd = store_create(&meta, &census);
+	cr_assert_geq(fd, 0);
+	fd_close(&fd);
+}
+
+Test(handlers_list, a_list_is_of_ones_own)
+{
+	lasting_make("one", &meta);
+	make_owned("token");
+	send_list("", 0);
+	cr_expect_str_eq(take_info(5)->name, "one");
+	take_done(5);
+	send_list("token", 0);
+	cr_expect_str_eq(take_info(5)->owner, "token");
+	take_done(5);
+	send_list("other", 0);
+	take_done(5);
+	send_list("", 1);
+	(void)take_info(5);
+	(void)take_info(5);
+	take_done(5);
+	rig_take_nothing(&rig.frontend);
+}
+
+Test(handlers_list, a_broker_does_not_see_everybodys)
+{
+	RIG_FRONTEND->is_broker = true;
+	send_list("", 1);
+	rig_take_end(&rig.frontend);
+}
+
+Test(handlers_list, a_list_says_who_has_it)
+{
+	int fd = place_create("one", &meta);
+
+	send_list("", 0);
+	cr_expect_eq(take_info(5)->is_elsewhere, 1);
+	take_done(5);
+	fd_close(&fd);
+	send_list("", 0);
+	cr_expect_eq(take_info(5)->is_elsewhere, 0);
+	take_done(5);
+}
+
+Test(handlers_list, a_list_says_what_lives)
+{
+	struct rig_sandbox live;
+	const struct ipc_sandbox_info *info;
+
+	lasting_make("one", &meta);
+	live = lasting_begin(&rig, 1, "one");
+	send_list("", 0);
+	info = take_info(5);
+	cr_expect_eq(info->is_live, 1);
+	cr_expect_eq(info->is_elsewhere, 0);
+	cr_expect_eq(info->executions, 1);
+	take_done(5);
+	rig_end(&live);
+}
+
+static void damage(void)
+{
+	int fd = place_take("one", &meta);
+	int file = openat(fd, "meta", O_WRONLY | O_CLOEXEC);
+
+	cr_assert_eq(pwrite(file, "x", 1, 0), 1);
+	fd_close(&file);
+	fd_close(&fd);
+}
+
+Test(handlers_list, damage_is_shown_and_can_be_got_rid_of)
+{
+	const struct ipc_sandbox_info *info;
+	char id[IPC_ID_MAX];
+
+	lasting_make("one", &meta);
+	lasting_make("two", &meta);
+	damage();
+	send_list("token", 0);
+	take_done(5);
+	send_list("", 0);
+	for (int i = 0; i < 2; i++) {
+		info = take_info(5);
+		if (!info->is_damaged)
+			cr_expect_str_eq(info->name, "two");
+		else
+			memcpy(id, info->id, sizeof(id));
+	}
+	take_done(5);
+	send_end(6, id, SANDBOX_END_STOP);
+	(void)take_refused(6, REFUSAL_SANDBOX_DAMAGED);
+	send_end(7, id, SANDBOX_END_DESTROY);
+	take_done(7);
+	send_end(8, id, SANDBOX_END_DESTROY);
+	(void)take_refused(8, REFUSAL_SANDBOX_UNKNOWN);
+	cr_expect_eq(place_count("sandboxes"), 1);
+}
+
+#define MANY 400
+
+/* More than a channel holds. Who does not read is waited for, and others are served. */
+Test(handlers_list, a_long_list_is_told_as_it_is_read)
+{
+	int told = 0;
+
+	for (int i = 0; i < MANY; i++)
+		make_owned("");
+	send_list("", 0);
+	for (int i = 0; i < 10; i++) {
+		(void)usleep(2000);
+		handlers_list_tick();
+		rig_turn();
+	}
+	cr_expect_lt(handlers_list_deadline_us(), UINT64_MAX);
+	cr_assert_not(supervisor.is_ending, "it is still served");
+	for (int i = 0; told < MANY && i < 100 * MANY; i++) {
+		struct channel_message message;
+		enum ipc_error wrong;
+		const int got = channel_receive(&rig.frontend, &message, MSG_DONTWAIT, &wrong);
+
+		if (got == 1) {
+			cr_assert_eq(message.type, IPC_TYPE_sandbox_info);
+			told++;
+			continue;
+		}
+		cr_assert_eq(got, -EAGAIN);
+		(void)usleep(1000);
+		handlers_list_tick();
+		rig_turn();
+	}
+	cr_expect_eq(told, MANY);
+	handlers_list_tick();
+	rig_turn();
+	take_done(5);
+	rig_take_nothing(&rig.frontend);
+}
+
+Test(handlers_list, what_is_over_is_not_in_a_list)
+{
+	char path[64];
+	char id[IPC_ID_MAX];
+
+	lasting_make("one", &meta);
+	store_id_text(meta.id, id);
+	(void)snprintf(path, sizeof(path), "sandboxes/%s", id);
+	place_age(path, 4000);
+	send_list("", 0);
+	take_done(5);
+	cr_expect_eq(place_count("sandboxes"), 0);
+}
