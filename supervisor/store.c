@@ -57,12 +57,16 @@ static int lock(int fd, int operation, int steps)
 	return 0;
 }
 
+/* One that was stopped while it had the lock is waited for once. */
 int store_lock(void)
 {
-	const int error =
-		store_places.lock < 0 ? -ENOTCONN : lock(store_places.lock, LOCK_EX, LOCK_STEPS);
+	static bool is_stuck;
+	int error = -ENOTCONN;
 
-	return error == -EBUSY ? -EAGAIN : error;
+	if (store_places.lock >= 0)
+		error = lock(store_places.lock, LOCK_EX, is_stuck ? TAKE_STEPS : LOCK_STEPS);
+	is_stuck = error == -EBUSY;
+	return is_stuck ? -EAGAIN : error;
 }
 
 void store_unlock(void)

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -158,6 +159,25 @@ Test(store, one_has_it_at_a_time)
 	cr_expect_not(is_taken);
 	fd = store_take(id, &second);
 	cr_expect_geq(fd, 0);
+	fd_close(&fd);
+}
+
+/* Nobody waits for ever, and who does not get it has changed nothing. */
+Test(store, the_lock_of_all_is_not_waited_for_for_ever)
+{
+	struct store_census census = { .sandboxes_max = 0 };
+	int fd = place_create("one", &meta);
+	int lock = openat(store_directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	cr_assert_eq(flock(lock, LOCK_EX | LOCK_NB), 0);
+	second = meta;
+	second.name[0] = '\0';
+	cr_expect_eq(store_create(&second, &census), -EAGAIN);
+	cr_expect_eq(store_destroy(&meta), -EAGAIN);
+	cr_expect_eq(store_sweep(NULL), -EAGAIN);
+	cr_expect_eq(place_count("sandboxes"), 1);
+	fd_close(&lock);
+	cr_expect_eq(store_destroy(&meta), 0);
 	fd_close(&fd);
 }
 
