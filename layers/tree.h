@@ -18,40 +18,56 @@
 
 /* The directories of one job, each O_PATH or read-only, -1: not handed over. */
 struct job_directories {
-	int host;               /* the workspace on the host */
-	int layers[LAYERS_MAX]; /* the highest first; each has a directory per place and BASE_NAME
-				 */
+	int host;               /* the workspace on the host; -1: there is none, all is added */
+	int layers[LAYERS_MAX]; /* the whole stack, the highest first; each has a directory per
+				 * place and BASE_NAME */
 	uint32_t layer_count;
-	int since[LAYERS_MAX]; /* those of them that belong to what is compared with */
-	uint32_t since_count;
+	int since[LAYERS_MAX]; /* the whole stack of the state that is compared with, the highest
+				* first, over the same host; a layer may be in both */
+	uint32_t since_count;  /* 0: compared with the host */
 	int journal;
 	int target;
 };
 
-/* In a layer's directory: what its files were made from, see base.h. */
+/* In a layer's directory: what its files were made from, see base.h; and the place compared. */
 #define BASE_NAME "base"
+#define WORKSPACE_NAME "workspace"
 
 /* One thing that differs between the host's workspace (or an earlier state) and the sandbox's. */
 struct difference {
-	uint32_t kind; /* enum change_kind, common/changes.h */
-	uint32_t flags;
+	uint32_t kind;  /* enum change_kind, common/changes.h */
+	uint32_t flags; /* DIRECTORY, STRIPPED, REFUSED, UNREADABLE */
 	char path[IPC_PATH_MAX];
-	char old_path[IPC_PATH_MAX]; /* RENAMED */
+	char old_path[IPC_PATH_MAX]; /* RENAMED; else empty */
 	struct stat old, now;        /* st_mode 0: there is none */
-	int layer;                   /* index of the layer that has it; -1: deleted */
+	int layer;     /* index in `layers` of what has it; layer_count: the host; -1: deleted */
+	int old_layer; /* the same in `since`, since_count: the host; -1: there was none */
 };
 
+typedef int (*tree_found)(void *context, const struct difference *difference);
+
 /*
- * Call `found` for each, in the order of the paths' bytes with a directory before what is in it,
- * until it returns other than 0. Costs what the layers hold and, for directories that hide those
- * below, what those hold; never the whole workspace. 0, what `found` returned, or -errno.
+ * Call `found` for each, in the order of the paths' bytes, so a directory before what is in it,
+ * until it returns other than 0. What was in a deleted or replaced directory is told of too. Costs
+ * what the layers hold and, for directories that hide those below, what those hold; never the whole
+ * workspace. 0, what `found` returned, or -errno; -ENAMETOOLONG: there is a path of IPC_PATH_MAX
+ * bytes or more.
  */
-int tree_compare(const struct job_directories *directories,
-		 int (*found)(void *context, const struct difference *difference), void *context);
+int tree_compare(const struct job_directories *directories, tree_found found, void *context);
+
+/* The same with what the two sides have alike, as kind CHANGE_NONE, wherever a layer has something
+ * that is not of both sides; and nothing is called renamed. */
+int tree_walk(const struct job_directories *directories, tree_found found, void *context);
 
 /* Open a file of either side for reading: a regular file, which cannot block. A descriptor or
- * -errno. */
+ * -errno; -ESTALE: it is no regular file any more. */
 int tree_open_now(const struct job_directories *directories, const struct difference *difference);
 int tree_open_old(const struct job_directories *directories, const struct difference *difference);
+
+/* Where a symbolic link of either side points, terminated. Its length or -errno. */
+int tree_link_now(const struct job_directories *directories, const struct difference *difference,
+		  char ret[IPC_PATH_MAX]);
+int tree_link_old(const struct job_directories *directories, const struct difference *difference,
+		  char ret[IPC_PATH_MAX]);
 
 #endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "beneath.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fd.h"
+#include "common/kernel.h"
+
+#define RESOLVE_ALL                                                                                \
+	(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
+#define BLOCK_BYTES ((size_t)64 << 10)
+
+int beneath_open(int root, const char *path, uint64_t flags)
+{
+	const int fd =
+		kernel_openat2(root, path[0] ? path : ".",
+			       flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, RESOLVE_ALL);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int beneath_directory(int root, const char *path)
+{
+	const int fd = beneath_open(root, path, O_RDONLY | O_DIRECTORY);
+
+	return fd == -ENOTDIR || fd == -ELOOP ? -ESTALE : fd;
+}
+
+int beneath_file(int root, const char *path, struct stat *ret)
+{
+	int fd = beneath_open(root, path, O_RDONLY);
+
+	if (fd == -ELOOP || fd == -ENXIO) /* a link; a socket or a device without a driver */
+		return -ESTALE;
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, ret) == 0 && S_ISREG(ret->st_mode))
+		return fd;
+	fd_close(&fd);
+	return -ESTALE;
+}
+
+int beneath_look(int root, const char *path, struct stat *ret)
+{
+	int fd = kernel_openat2(root, path[0] ? path : ".", O_PATH | O_NOFOLLOW | O_CLOEXEC,
+				RESOLVE_ALL); /* so a link at the end is itself opened */
+	int error = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
+	if (fstat(fd, ret) != 0)
+		error = -errno;
+	fd_close(&fd);
+	return error;
+}
+
+int beneath_link(int root, const char *path, char ret[IPC_PATH_MAX])
+{
+	int fd = kernel_openat2(root, path, O_PATH | O_NOFOLLOW | O_CLOEXEC,
+				RESOLVE_ALL); /* so a link at the end is itself opened */
+	ssize_t size;
+
+	if (fd < 0)
+		return -errno;
+	size = readlinkat(fd, "", ret, IPC_PATH_MAX);
+	if (size < 0)
+		size = errno == ENOENT || errno == EINVAL ? -ESTALE : -errno;
+	fd_close(&fd);
+	if (size >= IPC_PATH_MAX)
+		return -ENAMETOOLONG;
+	if (size >= 0)
+		ret[size] = '\0';
+	return (int)size;
+}
+
+/* As many bytes as there are, up to a block, in spite of short reads; or -errno. */
+static ssize_t read_block(int file, uint8_t *block, off_t at)
+{
+	size_t used = 0;
+
+	while (used < BLOCK_BYTES) {
+		const ssize_t size =
+			pread(file, block + used, BLOCK_BYTES - used, at + (off_t)used);
+
+		if (size < 0 && errno == EINTR)
+			continue;
+		if (size < 0)
+			return -errno;
+		if (size == 0)
+			break;
+		used += (size_t)size;
+	}
+	return (ssize_t)used;
+}
+
+int beneath_same(int left, int right)
+{
+	static uint8_t blocks[2][BLOCK_BYTES];
+
+	for (off_t at = 0; at < BENEATH_CONTENT_MAX; at += (off_t)BLOCK_BYTES) {
+		const ssize_t size = read_block(left, blocks[0], at);
+		const ssize_t other = read_block(right, blocks[1], at);
+
+		if (size < 0 || other < 0)
+			return (int)(size < 0 ? size : other);
+		if (size != other || memcmp(blocks[0], blocks[1], (size_t)size) != 0)
+			return 0;
+		if ((size_t)size < BLOCK_BYTES)
+			return 1;
+	}
+	return 0;
+}
+
+int beneath_hash(int file, uint8_t ret[SHA256_BYTES])
+{
+	static uint8_t block[BLOCK_BYTES];
+	struct sha256 state;
+
+	sha256_begin(&state);
+	for (off_t at = 0; at < BENEATH_CONTENT_MAX; at += (off_t)BLOCK_BYTES) {
+		const ssize_t size = read_block(file, block, at);
+
+		if (size < 0)
+			return (int)size;
+		sha256_add(&state, block, (size_t)size);
+		if ((size_t)size < BLOCK_BYTES) {
+			sha256_end(&state, ret);
+			return 0;
+		}
+	}
+	return -EFBIG;
+}
+
+static int add_name(struct beneath_names *names, const char *name)
+{
+	const size_t size = strlen(name) + 1;
+
+	if (names->room - names->used < size) {
+		const size_t room = names->room ? 2 * names->room : 4096;
+		char *bytes = realloc(names->bytes, room); /* a name has 255 bytes at most */
+
+		if (!bytes)
+			return -ENOMEM;
+		names->bytes = bytes;
+		names->room = room;
+	}
+	memcpy(names->bytes + names->used, name, size);
+	names->used += size;
+	names->count++;
+	return 0;
+}
+
+int beneath_names_add(struct beneath_names *names, int directory)
+{
+	static _Alignas(struct dirent64) char buffer[BLOCK_BYTES];
+
+	for (;;) {
+		const ssize_t size = getdents64(directory, buffer, sizeof(buffer));
+
+		if (size <= 0)
+			return size < 0 ? -errno : 0;
+		for (ssize_t at = 0; at < size;) {
+			const struct dirent64 *entry = (const void *)(buffer + at);
+			int error = 0;
+
+			if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+				error = add_name(names, entry->d_name);
+			if (error)
+				return error;
+			at += entry->d_reclen;
+		}
+	}
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+int beneath_names_sort(struct beneath_names *names)
+{
+	const char *name = names->bytes;
+	size_t unique = 0;
+
+	free(names->names);
+	names->names = calloc(names->count + 1, sizeof(*names->names));
+	if (!names->names)
+		return -ENOMEM;
+	for (size_t i = 0; i < names->count; i++, name += strlen(name) + 1)
+		names->names[i] = name;
+	qsort(names->names, names->count, sizeof(*names->names), compare_names);
+	for (size_t i = 0; i < names->count; i++) {
+		if (i == 0 || strcmp(names->names[i], names->names[unique - 1]) != 0)
+			names->names[unique++] = names->names[i];
+	}
+	names->count = unique;
+	return 0;
+}
+
+void beneath_names_free(struct beneath_names *names)
+{
+	free(names->bytes);
+	free(names->names);
+	memset(names, 0, sizeof(*names));
+}

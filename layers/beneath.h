@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Names beneath a directory that was handed over. Nothing in here follows a symbolic link, leaves
+ * the directory or its mount, waits for the other end of a FIFO, or opens a device.
+ */
+#ifndef LAYERS_BENEATH_H
+#define LAYERS_BENEATH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "common/limits.h"
+#include "common/sha256.h"
+
+/* Content beyond it is not read: such a file counts as changed. It is far above what a profile lets
+ * a workload write, but a sparse file costs nothing to make and its size in time to read. */
+#define BENEATH_CONTENT_MAX ((off_t)16 << 30)
+
+/* Open with the given flags; empty path: the directory itself. A descriptor or -errno. */
+int beneath_open(int root, const char *path, uint64_t flags);
+
+/* A directory, a regular file for reading. -ESTALE: it is something else. */
+int beneath_directory(int root, const char *path);
+int beneath_file(int root, const char *path, struct stat *ret);
+
+/* What is there, links not followed; st_mode 0 and 0: nothing. 0 or -errno. */
+int beneath_look(int root, const char *path, struct stat *ret);
+
+/* Where a symbolic link points, terminated. Its length or -errno. */
+int beneath_link(int root, const char *path, char ret[IPC_PATH_MAX]);
+
+/* Have two files the same content? 1, 0, or -errno. */
+int beneath_same(int left, int right);
+
+/* SHA-256 of a file's content. 0 or -errno; -EFBIG beyond BENEATH_CONTENT_MAX. */
+int beneath_hash(int file, uint8_t ret[SHA256_BYTES]);
+
+/* Names in a directory, sorted by their bytes, each once; "." and ".." left out. */
+struct beneath_names {
+	char *bytes; /* NUL after each */
+	size_t used, room;
+	const char **names; /* after beneath_names_sort() */
+	size_t count;
+};
+
+/* Add those of an open directory. 0 or -errno. */
+int beneath_names_add(struct beneath_names *names, int directory);
+int beneath_names_sort(struct beneath_names *names);
+void beneath_names_free(struct beneath_names *names);
+
+#endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Directories to be looked at wait in a list with the sources that have something in them: there is
+ * no recursion, and no descriptor stays open but those of one directory.
+ */
+#include "tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+#include "beneath.h"
+#include "common/changes.h"
+#include "common/fd.h"
+#include "items.h"
+#include "stack.h"
+
+struct pending {
+	struct pending *next;
+	struct item *item; /* its own; NULL: it is alike on both sides, or the workspace itself */
+	struct stack_set now, old;
+	char path[];
+};
+
+struct walk {
+	struct stack stack;
+	struct items items;
+	struct pending *pending;
+	bool is_all;
+	char path[IPC_PATH_MAX]; /* of what is looked at */
+};
+
+static int add_pending(struct walk *walk, struct item *item, const struct stack_set *now,
+		       const struct stack_set *old)
+{
+	const size_t size = strlen(walk->path) + 1;
+	struct pending *pending = malloc(sizeof(*pending) + size);
+
+	if (!pending)
+		return -ENOMEM;
+	pending->next = walk->pending;
+	pending->item = item;
+	pending->now = *now;
+	pending->old = *old;
+	memcpy(pending->path, walk->path, size);
+	walk->pending = pending;
+	return 0;
+}
+
+static bool is_same_inode(const struct stat *left, const struct stat *right)
+{
+	return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
+}
+
+/* 1, 0, or -errno: the content cannot be told. */
+static int is_same_file(const struct walk *walk, const struct stack_entry *old,
+			const struct stack_entry *now)
+{
+	struct stat status;
+	int left, right, ret;
+
+	if (is_same_inode(&old->status, &now->status))
+		return 1;
+	if (old->status.st_size != now->status.st_size)
+		return 0;
+	left = beneath_file(walk->stack.roots[old->source], walk->path, &status);
+	right = beneath_file(walk->stack.roots[now->source], walk->path, &status);
+	ret = left < 0 ? left : right < 0 ? right : beneath_same(left, right);
+	fd_close(&left);
+	fd_close(&right);
+	return ret;
+}
+
+static int is_same_link(const struct walk *walk, const struct stack_entry *old,
+			const struct stack_entry *now)
+{
+	char left[IPC_PATH_MAX], right[IPC_PATH_MAX];
+	const int size = beneath_link(walk->stack.roots[old->source], walk->path, left);
+	const int other = beneath_link(walk->stack.roots[now->source], walk->path, right);
+
+	if (size < 0 || other < 0)
+		return size < 0 ? size : other;
+	return strcmp(left, right) == 0;
+}
+
+/* What became of a thing that both sides have, of the same type. */
+static uint32_t judge_both(const struct walk *walk, const struct stack_entry *old,
+			   const struct stack_entry *now, uint32_t *flags)
+{
+	const mode_t type = now->status.st_mode & S_IFMT;
+	int is_same = 1;
+
+	if (type == S_IFREG)
+		is_same = is_same_file(walk, old, now);
+	else if (type == S_IFLNK)
+		is_same = is_same_link(walk, old, now);
+	else if (type == S_IFCHR || type == S_IFBLK)
+		is_same = old->status.st_rdev == now->status.st_rdev;
+	if (is_same < 0) {
+		*flags |= CHANGE_IS_UNREADABLE;
+		is_same = 0;
+	}
+	if (!is_same && type == S_IFLNK)
+		return CHANGE_SYMLINK;
+	if (!is_same)
+		return CHANGE_MODIFIED;
+	return type != S_IFLNK && old->status.st_mode != now->status.st_mode ? CHANGE_MODE
+									     : CHANGE_NONE;
+}
+
+static uint32_t judge(const struct walk *walk, const struct stack_entry *old,
+		      const struct stack_entry *now, uint32_t *flags)
+{
+	if (now->status.st_mode == 0)
+		return CHANGE_DELETED;
+	if (old->status.st_mode == 0)
+		return CHANGE_ADDED;
+	if ((old->status.st_mode & S_IFMT) != (now->status.st_mode & S_IFMT))
+		return CHANGE_TYPE;
+	return judge_both(walk, old, now, flags);
+}
+
+/* Only a program can have capabilities that count. */
+static bool has_capabilities(const struct walk *walk, const struct stack_entry *now)
+{
+	struct stat status;
+	int file;
+	bool ret;
+
+	if (!(now->status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)))
+		return false;
+	file = beneath_file(walk->stack.roots[now->source], walk->path, &status);
+	ret = file >= 0 && fgetxattr(file, "security.capability", NULL, 0) >= 0;
+	fd_close(&file);
+	return ret;
+}
+
+static uint32_t flags_of(const struct walk *walk, const struct stack_entry *old,
+			 const struct stack_entry *now)
+{
+	const mode_t mode = now->status.st_mode ? now->status.st_mode : old->status.st_mode;
+	const mode_t type = now->status.st_mode & S_IFMT;
+	uint32_t flags = 0;
+
+	if (S_ISDIR(mode))
+		flags |= CHANGE_IS_DIRECTORY;
+	if (now->is_unreadable || old->is_unreadable)
+		flags |= CHANGE_IS_UNREADABLE;
+	if (type == S_IFCHR || type == S_IFBLK || type == S_IFIFO || type == S_IFSOCK)
+		flags |= CHANGE_IS_REFUSED;
+	if (type == S_IFREG &&
+	    ((now->status.st_mode & (S_ISUID | S_ISGID)) || has_capabilities(walk, now)))
+		flags |= CHANGE_IS_STRIPPED;
+	return flags;
+}
+
+static int add_item(struct walk *walk, const struct stack_entry *old, const struct stack_entry *now,
+		    struct item **ret)
+{
+	uint32_t flags = flags_of(walk, old, now);
+	const uint32_t kind = judge(walk, old, now, &flags);
+	struct item *item;
+
+	*ret = NULL;
+	if (kind == CHANGE_NONE && !walk->is_all && !(flags & CHANGE_IS_UNREADABLE))
+		return 0;
+	item = items_add(&walk->items, walk->path);
+	if (!item)
+		return -ENOMEM;
+	/* What cannot be looked into may be another: it is told of, and never taken over. */
+	item->kind = kind == CHANGE_NONE && !walk->is_all ? CHANGE_MODE : kind;
+	item->flags = flags;
+	item->layer = (int16_t)now->layer;
+	item->old_layer = (int16_t)old->layer;
+	item->now = now->status;
+	item->old = old->status;
+	*ret = item;
+	return 0;
+}
+
+static int compare_name(struct walk *walk, const struct pending *directory, const char *name)
+{
+	struct stack_entry old, now;
+	struct item *item;
+	int error = stack_find(&walk->stack, &walk->stack.now, &directory->now, name, &now);
+
+	if (!error)
+		error = stack_find(&walk->stack, &walk->stack.old, &directory->old, name, &old);
+	if (error || (now.status.st_mode == 0 && old.status.st_mode == 0))
+		return error;
+	error = add_item(walk, &old, &now, &item);
+	if (error || now.is_unreadable || old.is_unreadable ||
+	    stack_is_equal(&now.below, &old.below))
+		return error;
+	return add_pending(walk, item, &now.below, &old.below);
+}
+
+/* Its names, each with its path in `walk->path`. */
+static int compare_entered(struct walk *walk, const struct pending *directory)
+{
+	struct beneath_names names = { 0 };
+	const size_t size = strlen(directory->path);
+	const size_t start = size > 0 ? size + 1 : 0;
+	int error = stack_names(&walk->stack, &directory->now, &directory->old, &names);
+
+	memcpy(walk->path, directory->path, size);
+	if (size > 0)
+		walk->path[size] = '/';
+	for (size_t i = 0; i < names.count && !error; i++) {
+		const size_t length = strlen(names.names[i]);
+
+		if (start + length >= sizeof(walk->path)) {
+			error = -ENAMETOOLONG;
+			break;
+		}
+		memcpy(walk->path + start, names.names[i], length + 1);
+		error = compare_name(walk, directory, names.names[i]);
+	}
+	beneath_names_free(&names);
+	return error;
+}
+
+/* It cannot be looked into, or is another file system's: that is told of itself, not of the whole.
+ */
+static int mark_unreadable(struct walk *walk, const struct pending *directory, int error)
+{
+	struct item *item = directory->item;
+
+	if (directory->path[0] == '\0' ||
+	    (error != -EACCES && error != -EPERM && error != -EXDEV && error != -EIO))
+		return error;
+	if (!item)
+		item = items_add(&walk->items, directory->path);
+	if (!item)
+		return -ENOMEM;
+	if (item->kind == CHANGE_NONE)
+		item->kind = CHANGE_MODE;
+	item->flags |= CHANGE_IS_DIRECTORY | CHANGE_IS_UNREADABLE;
+	return 0;
+}
+
+static int compare_directory(struct walk *walk, const struct pending *directory)
+{
+	int error = stack_enter(&walk->stack, directory->path, &directory->now, &directory->old);
+
+	if (error)
+		return mark_unreadable(walk, directory, error);
+	error = compare_entered(walk, directory);
+	stack_leave(&walk->stack);
+	return error ? mark_unreadable(walk, directory, error) : 0;
+}
+
+static int collect(struct walk *walk, const struct job_directories *directories)
+{
+	struct stack_set now, old;
+	int error = stack_open(&walk->stack, directories);
+
+	if (error)
+		return error;
+	now = stack_all(&walk->stack.now);
+	old = stack_all(&walk->stack.old);
+	walk->path[0] = '\0';
+	error = stack_is_equal(&now, &old) ? 0 : add_pending(walk, NULL, &now, &old);
+	while (walk->pending) {
+		struct pending *directory = walk->pending;
+
+		walk->pending = directory->next;
+		if (!error)
+			error = compare_directory(walk, directory);
+		free(directory);
+	}
+	stack_close(&walk->stack);
+	items_sort(&walk->items);
+	return error;
+}
+
+static int tell(const struct walk *walk, tree_found found, void *context)
+{
+	struct difference difference;
+
+	for (size_t i = 0; i < walk->items.count; i++) {
+		int status;
+
+		if (walk->items.all[i]->kind == CHANGE_NONE && !walk->is_all)
+			continue;
+		items_show(walk->items.all[i], &difference);
+		status = found(context, &difference);
+		if (status != 0)
+			return status;
+	}
+	return 0;
+}
+
+static int run(const struct job_directories *directories, bool is_all, tree_found found,
+	       void *context)
+{
+	struct walk walk;
+	int status;
+
+	memset(&walk, 0, sizeof(walk));
+	walk.is_all = is_all;
+	status = collect(&walk, directories);
+	if (status == 0 && !is_all)
+		status = items_pair(&walk.items, directories);
+	if (status == 0)
+		status = tell(&walk, found, context);
+	items_free(&walk.items);
+	return status;
+}
+
+int tree_compare(const struct job_directories *directories, tree_found found, void *context)
+{
+	return run(directories, false, found, context);
+}
+
+int tree_walk(const struct job_directories *directories, tree_found found, void *context)
+{
+	return run(directories, true, found, context);
+}
+
+/* The directory that has the thing, to be closed by the caller where it was opened for this. */
+static int open_root(const struct job_directories *directories, const int *layers, uint32_t count,
+		     int layer)
+{
+	if (layer < 0)
+		return -ENOENT;
+	return beneath_directory((uint32_t)layer < count ? layers[layer] : directories->host,
+				 (uint32_t)layer < count ? WORKSPACE_NAME : "");
+}
+
+static int root_now(const struct job_directories *directories, const struct difference *difference)
+{
+	return open_root(directories, directories->layers, directories->layer_count,
+			 difference->layer);
+}
+
+static int root_old(const struct job_directories *directories, const struct difference *difference)
+{
+	return open_root(directories, directories->since, directories->since_count,
+			 difference->old_layer);
+}
+
+static const char *path_old(const struct difference *difference)
+{
+	return difference->old_path[0] ? difference->old_path : difference->path;
+}
+
+static int open_file(int root, const char *path)
+{
+	struct stat status;
+	const int file = root < 0 ? root : beneath_file(root, path, &status);
+
+	fd_close(&root);
+	return file;
+}
+
+int tree_open_now(const struct job_directories *directories, const struct difference *difference)
+{
+	return open_file(root_now(directories, difference), difference->path);
+}
+
+int tree_open_old(const struct job_directories *directories, const struct difference *difference)
+{
+	return open_file(root_old(directories, difference), path_old(difference));
+}
+
+static int read_link(int root, const char *path, char ret[IPC_PATH_MAX])
+{
+	const int size = root < 0 ? root : beneath_link(root, path, ret);
+
+	fd_close(&root);
+	return size;
+}
+
+int tree_link_now(const struct job_directories *directories, const struct difference *difference,
+		  char ret[IPC_PATH_MAX])
+{
+	return read_link(root_now(directories, difference), difference->path, ret);
+}
+
+int tree_link_old(const struct job_directories *directories, const struct difference *difference,
+		  char ret[IPC_PATH_MAX])
+{
+	return read_link(root_old(directories, difference), path_old(difference), ret);
+}
