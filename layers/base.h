@@ -3,10 +3,14 @@
  * What the host's file was when a layer's copy of it, or its deletion, was made: a file of records
  * in each layer, appended to when an execution has ended. A host's file that changed between the
  * beginning of that execution and the note has no known base, and counts as changed.
+ *
+ * Of several records for a path the first counts, and lower layers' come first: files of merged
+ * layers are one after another's records, the lowest layer's first. An apply replaces: BASE_IS_NEW.
  */
 #ifndef LAYERS_BASE_H
 #define LAYERS_BASE_H
 
+#include "common/sha256.h"
 #include "layers/tree.h"
 
 enum base_state {
@@ -15,11 +19,61 @@ enum base_state {
 };
 
 /* Note what is new in the highest layer. `since_us`: when the first execution began that may have
- * made it, by the real clock. 0 or -errno; what was noted stays. */
+ * made it and whose end was not noted, by the real clock. 0 or -errno; what was noted stays. Only
+ * one job at a time may note in a layer. */
 int base_note(const struct job_directories *directories, uint64_t since_us);
 
-/* Is the host's side of a difference as it was? */
+/* Is the host's side of a difference as it was? Of a renamed one, both its names. */
 enum base_state base_check(const struct job_directories *directories,
 			   const struct difference *difference);
+
+/* What the host has under these paths now is what the sandbox's is based on from now on: an apply
+ * or an undo has put it there. In the highest layer. 0 or -errno. */
+int base_renew(const struct job_directories *directories, const char *const *paths, size_t count);
+
+/* Forget what base_check() has read: the next one reads anew. */
+void base_forget(void);
+
+/* --- the file, for those who join several ----------------------------------------------------- */
+
+#define BASE_MAGIC 0x3142504dU /* "MPB1" */
+#define BASE_BYTES_MAX ((size_t)256 << 20)
+
+struct base_head {
+	uint32_t magic;
+	uint32_t record_size; /* sizeof(struct base_record) */
+	uint64_t used;        /* bytes of records that count; what is behind them was cut off */
+};
+
+enum base_kind {
+	BASE_ABSENT = 1, /* nothing, with what is beneath it */
+	BASE_FILE,
+	BASE_LINK,
+	BASE_DIRECTORY,
+	BASE_UNKNOWN, /* it changed meanwhile, cannot be read, or is none of these */
+	BASE_KIND_COUNT
+};
+
+#define BASE_IS_NEW 1U /* replaces what was said before */
+
+/* Followed by the path without a NUL, and zeros to a multiple of 8. */
+struct base_record {
+	uint32_t size; /* with path and zeros */
+	uint32_t kind;
+	uint32_t flags;
+	uint32_t mode;
+	uint32_t path_size; /* 1 to IPC_PATH_MAX - 1 */
+	uint32_t check;     /* of all else: the beginning of its SHA-256 */
+	uint64_t length, inode, device;
+	uint64_t changed_ns, noted_ns; /* ctime, and the clock when it was noted */
+	uint8_t hash[SHA256_BYTES];    /* of the content, or of where a link points */
+};
+
+/* The record at the beginning of `size` bytes; *ret_path is behind it in there. Returns how many it
+ * takes, or -EBADMSG. */
+long base_parse(const uint8_t *bytes, size_t size, struct base_record *ret, const char **ret_path);
+
+/* Is this the head of a file with `size` bytes of records, or more? */
+bool base_is_head(const struct base_head *head, size_t size);
 
 #endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <time.h>
+
+#include "base_file.h"
+#include "beneath.h"
+#include "common/changes.h"
+#include "common/fd.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* A file's times are those of the last timer tick: up to so much before the clock. */
+#define TICK_NS UINT64_C(10000000)
+
+static uint64_t ns_of(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_nsec;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* it cannot fail */
+	return ns_of(&now);
+}
+
+static uint32_t kind_of(mode_t mode)
+{
+	if (mode == 0)
+		return BASE_ABSENT;
+	if (S_ISREG(mode))
+		return BASE_FILE;
+	if (S_ISLNK(mode))
+		return BASE_LINK;
+	return S_ISDIR(mode) ? BASE_DIRECTORY : BASE_UNKNOWN;
+}
+
+static int hash_content(int host, const char *path, struct stat *status, uint8_t ret[SHA256_BYTES])
+{
+	struct stat after;
+	int file = beneath_file(host, path, status);
+	int error = file < 0 ? file : beneath_hash(file, ret);
+
+	if (!error &&
+	    (fstat(file, &after) != 0 || ns_of(&after.st_ctim) != ns_of(&status->st_ctim)))
+		error = -ESTALE; /* somebody writes to it right now */
+	fd_close(&file);
+	return error;
+}
+
+static int hash_link(int host, const char *path, uint8_t ret[SHA256_BYTES])
+{
+	char target[IPC_PATH_MAX];
+	const int size = beneath_link(host, path, target);
+
+	if (size < 0)
+		return size;
+	sha256(target, (size_t)size, ret);
+	return 0;
+}
+
+/* What the host has there now; `is_hashed`: with the content. */
+static void look(int host, const char *path, bool is_hashed, struct base_record *ret)
+{
+	struct stat status;
+	int error = beneath_look(host, path, &status);
+
+	memset(ret, 0, sizeof(*ret));
+	ret->noted_ns = now_ns();
+	ret->kind = error ? BASE_UNKNOWN : kind_of(status.st_mode);
+	if (is_hashed && ret->kind == BASE_FILE)
+		error = hash_content(host, path, &status, ret->hash);
+	else if (is_hashed && ret->kind == BASE_LINK)
+		error = hash_link(host, path, ret->hash);
+	if (error)
+		ret->kind = BASE_UNKNOWN;
+	if (ret->kind == BASE_UNKNOWN || ret->kind == BASE_ABSENT)
+		return;
+	ret->mode = status.st_mode;
+	ret->inode = status.st_ino;
+	ret->device = status.st_dev;
+	ret->changed_ns = ns_of(&status.st_ctim);
+	ret->length = ret->kind == BASE_FILE ? (uint64_t)status.st_size : 0;
+}
+
+struct note {
+	const struct job_directories *directories;
+	struct base_table table;
+	uint64_t since_ns;
+	int host_layer; /* `old_layer` of what the host shows */
+};
+
+/* Was this copied up by overlayfs? Then the host had it, whatever it has now. */
+static bool is_copy(const struct note *note, const struct difference *difference)
+{
+	int file;
+	bool ret;
+
+	if (!S_ISREG(difference->now.st_mode))
+		return false;
+	file = tree_open_now(note->directories, difference);
+	ret = file >= 0 && fgetxattr(file, "user.overlay.origin", NULL, 0) >= 0;
+	fd_close(&file);
+	return ret;
+}
+
+/* A path that the highest layer has or hides. */
+static int note_one(void *context, const struct difference *difference)
+{
+	struct note *note = context;
+	struct base_record record, known;
+
+	if (base_table_find(&note->table, difference->path, strlen(difference->path), &known))
+		return 0;
+	look(note->directories->host, difference->path, true, &record);
+	/* What a layer below shows, or hides, should have been noted with it. */
+	if (record.kind != BASE_ABSENT && difference->old_layer != note->host_layer)
+		record.kind = BASE_UNKNOWN;
+	if ((record.kind == BASE_FILE || record.kind == BASE_LINK) &&
+	    record.changed_ns + TICK_NS >= note->since_ns)
+		record.kind = BASE_UNKNOWN;
+	if (record.kind == BASE_ABSENT &&
+	    (difference->old.st_mode != 0 || is_copy(note, difference)))
+		record.kind = BASE_UNKNOWN;
+	return base_table_add(&note->table, &record, difference->path);
+}
+
+int base_note(const struct job_directories *directories, uint64_t since_us)
+{
+	struct job_directories stack = *directories;
+	struct note note = { .directories = directories, .since_ns = since_us * 1000 };
+	int error, written;
+
+	if (directories->host < 0 || directories->layer_count == 0)
+		return 0;
+	stack.since_count = stack.layer_count - 1;
+	memcpy(stack.since, stack.layers + 1, stack.since_count * sizeof(stack.since[0]));
+	note.host_layer = (int)stack.since_count;
+	error = base_table_read(&note.table, directories);
+	if (!error) {
+		error = tree_walk(&stack, note_one, &note);
+		written = base_table_write(&note.table, directories->layers[0]);
+		error = error ? error : written;
+	}
+	base_table_free(&note.table);
+	return error;
+}
+
+/* One process does one job: the table is read once. */
+static struct {
+	struct base_table table;
+	bool is_read;
+	int error;
+} kept;
+
+void base_forget(void)
+{
+	base_table_free(&kept.table);
+	kept.is_read = false;
+}
+
+static bool is_same(int host, const char *path, const struct base_record *base)
+{
+	struct base_record now;
+
+	look(host, path, false, &now);
+	if (base->kind == BASE_UNKNOWN || now.kind != base->kind)
+		return false;
+	if (base->kind == BASE_ABSENT)
+		return true;
+	if (now.mode != base->mode || now.length != base->length)
+		return false;
+	if (base->kind == BASE_DIRECTORY)
+		return true;
+	if (now.inode == base->inode && now.device == base->device &&
+	    now.changed_ns == base->changed_ns && base->changed_ns + TICK_NS < base->noted_ns)
+		return true;
+	look(host, path, true, &now);
+	return now.kind == base->kind && memcmp(now.hash, base->hash, SHA256_BYTES) == 0;
+}
+
+static enum base_state check_path(int host, const char *path)
+{
+	struct base_record base;
+	struct stat status;
+
+	if (!kept.error && base_table_find(&kept.table, path, strlen(path), &base))
+		return is_same(host, path, &base) ? BASE_SAME : BASE_CHANGED;
+	/* Where there is nothing, nothing can be lost. */
+	return beneath_look(host, path, &status) == 0 && status.st_mode == 0 ? BASE_SAME
+									     : BASE_CHANGED;
+}
+
+enum base_state base_check(const struct job_directories *directories,
+			   const struct difference *difference)
+{
+	enum base_state ret = BASE_SAME;
+
+	if (directories->host < 0)
+		return BASE_SAME;
+	if (!kept.is_read) {
+		kept.error = base_table_read(&kept.table, directories);
+		kept.is_read = true;
+	}
+	ret = check_path(directories->host, difference->path);
+	if (ret == BASE_SAME && difference->old_path[0])
+		ret = check_path(directories->host, difference->old_path);
+	return ret;
+}
+
+int base_renew(const struct job_directories *directories, const char *const *paths, size_t count)
+{
+	struct base_table table = { 0 };
+	int error = 0;
+
+	if (directories->host < 0 || directories->layer_count == 0)
+		return 0;
+	error = base_table_read(&table, directories);
+	for (size_t i = 0; i < count && !error; i++) {
+		struct base_record record;
+
+		look(directories->host, paths[i], true, &record);
+		record.flags = BASE_IS_NEW;
+		error = base_table_add(&table, &record, paths[i]);
+	}
+	if (!error)
+		error = base_table_write(&table, directories->layers[0]);
+	base_table_free(&table);
+	base_forget();
+	return error;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "beneath.h"
+#include "common/fd.h"
+
+#define FIRST_SLOTS 1024
+#define ALIGNMENT 8
+
+static uint32_t check_of(const struct base_record *record, const char *path)
+{
+	struct base_record copy = *record;
+	uint8_t hash[SHA256_BYTES];
+	struct sha256 state;
+	uint32_t ret;
+
+	copy.check = 0;
+	sha256_begin(&state);
+	sha256_add(&state, &copy, sizeof(copy));
+	sha256_add(&state, path, record->path_size);
+	sha256_end(&state, hash);
+	memcpy(&ret, hash, sizeof(ret));
+	return ret;
+}
+
+static size_t whole_size(uint32_t path_size)
+{
+	return (sizeof(struct base_record) + path_size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+static bool are_zeros(const uint8_t *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (bytes[i] != 0)
+			return false;
+	}
+	return true;
+}
+
+long base_parse(const uint8_t *bytes, size_t size, struct base_record *ret, const char **ret_path)
+{
+	struct base_record record;
+	const char *path = (const char *)bytes + sizeof(record);
+
+	if (size < sizeof(record))
+		return -EBADMSG;
+	memcpy(&record, bytes, sizeof(record));
+	if (record.path_size == 0 || record.path_size >= IPC_PATH_MAX ||
+	    record.size != whole_size(record.path_size) || record.size > size || record.kind == 0 ||
+	    record.kind >= BASE_KIND_COUNT || (record.flags & ~BASE_IS_NEW) != 0 ||
+	    memchr(path, 0, record.path_size) || record.check != check_of(&record, path) ||
+	    !are_zeros(bytes + sizeof(record) + record.path_size,
+		       record.size - sizeof(record) - record.path_size))
+		return -EBADMSG;
+	*ret = record;
+	*ret_path = path;
+	return (long)record.size;
+}
+
+bool base_is_head(const struct base_head *head, size_t size)
+{
+	return head->magic == BASE_MAGIC && head->record_size == sizeof(struct base_record) &&
+	       head->used <= size;
+}
+
+/* FNV-1a: the paths are a workload's, but what it can make slow is its own note. */
+static uint64_t hash_path(const char *path, size_t size)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ (uint8_t)path[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/* The slot of a path, or the free one where it belongs. */
+static size_t slot_of(const struct base_table *table, const char *path, size_t size)
+{
+	size_t slot = hash_path(path, size) & (table->slot_count - 1);
+
+	for (; table->slots[slot]; slot = (slot + 1) & (table->slot_count - 1)) {
+		struct base_record record;
+
+		memcpy(&record, table->slots[slot], sizeof(record));
+		if (record.path_size == size &&
+		    memcmp(table->slots[slot] + sizeof(record), path, size) == 0)
+			break;
+	}
+	return slot;
+}
+
+static int grow(struct base_table *table)
+{
+	struct base_table larger = *table;
+
+	larger.slot_count = table->slot_count ? 2 * table->slot_count : FIRST_SLOTS;
+	larger.slots = calloc(larger.slot_count, sizeof(*larger.slots));
+	if (!larger.slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < table->slot_count; i++) {
+		struct base_record record;
+
+		if (!table->slots[i])
+			continue;
+		memcpy(&record, table->slots[i], sizeof(record));
+		larger.slots[slot_of(&larger, (const char *)table->slots[i] + sizeof(record),
+				     record.path_size)] = table->slots[i];
+	}
+	free(table->slots);
+	*table = larger;
+	return 0;
+}
+
+static int put(struct base_table *table, const uint8_t *bytes, const struct base_record *record)
+{
+	size_t slot;
+
+	if (2 * (table->used + 1) > table->slot_count) {
+		const int error = grow(table);
+
+		if (error)
+			return error;
+	}
+	slot = slot_of(table, (const char *)bytes + sizeof(*record), record->path_size);
+	if (table->slots[slot] && !(record->flags & BASE_IS_NEW))
+		return 0;
+	table->used += table->slots[slot] ? 0 : 1;
+	table->slots[slot] = bytes;
+	return 0;
+}
+
+static int put_all(struct base_table *table, const uint8_t *bytes, size_t size)
+{
+	while (size > 0) {
+		struct base_record record;
+		const char *path;
+		const long used = base_parse(bytes, size, &record, &path);
+		const int error = used < 0 ? (int)used : put(table, bytes, &record);
+
+		if (error)
+			return error;
+		bytes += used;
+		size -= (size_t)used;
+	}
+	return 0;
+}
+
+static int read_all(int file, void *bytes, size_t size, off_t at)
+{
+	for (size_t used = 0; used < size;) {
+		const ssize_t got =
+			pread(file, (uint8_t *)bytes + used, size - used, at + (off_t)used);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : -EBADMSG;
+		used += (size_t)got;
+	}
+	return 0;
+}
+
+/* The head of an open base; an empty file has none yet. */
+static int read_head(int file, struct base_head *ret)
+{
+	struct stat status;
+	int error;
+
+	memset(ret, 0, sizeof(*ret));
+	if (fstat(file, &status) != 0)
+		return -errno;
+	if (status.st_size == 0)
+		return 0;
+	error = (size_t)status.st_size < sizeof(*ret) ? -EBADMSG
+						      : read_all(file, ret, sizeof(*ret), 0);
+	if (!error && !base_is_head(ret, (size_t)status.st_size - sizeof(*ret)))
+		error = -EBADMSG;
+	return error ? error : ret->used > BASE_BYTES_MAX ? -EFBIG : 0;
+}
+
+static int read_file(struct base_table *table, int file)
+{
+	struct base_head head;
+	uint8_t *bytes;
+	int error = read_head(file, &head);
+
+	if (error || head.used == 0)
+		return error;
+	bytes = malloc(head.used);
+	if (!bytes)
+		return -ENOMEM;
+	table->files[table->file_count++] = bytes;
+	error = read_all(file, bytes, head.used, (off_t)sizeof(head));
+	return error ? error : put_all(table, bytes, head.used);
+}
+
+int base_table_read(struct base_table *table, const struct job_directories *directories)
+{
+	int error = 0;
+
+	memset(table, 0, sizeof(*table));
+	table->files = calloc(directories->layer_count + 1, sizeof(*table->files));
+	if (!table->files || grow(table) != 0)
+		return -ENOMEM;
+	for (uint32_t i = directories->layer_count; i > 0 && !error; i--) {
+		struct stat status;
+		int file = beneath_file(directories->layers[i - 1], BASE_NAME, &status);
+
+		if (file == -ENOENT)
+			continue;
+		error = file < 0 ? file : read_file(table, file);
+		fd_close(&file);
+	}
+	return error;
+}
+
+void base_table_free(struct base_table *table)
+{
+	for (size_t i = 0; i < table->file_count; i++)
+		free(table->files[i]);
+	for (size_t i = 0; i < table->added_block_count; i++)
+		free(table->added_blocks[i]);
+	free(table->files);
+	free(table->added_blocks);
+	free(table->slots);
+	free(table->added);
+	memset(table, 0, sizeof(*table));
+}
+
+bool base_table_find(const struct base_table *table, const char *path, size_t path_size,
+		     struct base_record *ret)
+{
+	const uint8_t *bytes = table->slots[slot_of(table, path, path_size)];
+
+	if (bytes) {
+		memcpy(ret, bytes, sizeof(*ret));
+		return true;
+	}
+	for (size_t size = path_size; size-- > 1;) {
+		if (path[size] != '/')
+			continue;
+		bytes = table->slots[slot_of(table, path, size)];
+		if (!bytes)
+			continue;
+		memcpy(ret, bytes, sizeof(*ret));
+		return ret->kind == BASE_ABSENT;
+	}
+	return false;
+}
+
+static int keep_block(struct base_table *table, uint8_t *bytes)
+{
+	uint8_t **blocks = table->added_blocks;
+
+	if ((table->added_block_count & (table->added_block_count - 1)) == 0)
+		blocks = reallocarray(blocks, 2 * table->added_block_count + 1, sizeof(*blocks));
+	if (!blocks)
+		return -ENOMEM;
+	table->added_blocks = blocks;
+	table->added_blocks[table->added_block_count++] = bytes;
+	return 0;
+}
+
+static int append(struct base_table *table, const uint8_t *bytes, size_t size)
+{
+	if (table->added_room - table->added_size < size) {
+		const size_t room = 2 * table->added_room + size;
+		uint8_t *added = realloc(table->added, room);
+
+		if (!added)
+			return -ENOMEM;
+		table->added = added;
+		table->added_room = room;
+	}
+	memcpy(table->added + table->added_size, bytes, size);
+	table->added_size += size;
+	return 0;
+}
+
+int base_table_add(struct base_table *table, struct base_record *record, const char *path)
+{
+	uint8_t *bytes;
+	int error;
+
+	record->path_size = (uint32_t)strlen(path);
+	record->size = (uint32_t)whole_size(record->path_size);
+	record->check = check_of(record, path);
+	bytes = calloc(1, record->size);
+	if (!bytes)
+		return -ENOMEM;
+	memcpy(bytes, record, sizeof(*record));
+	memcpy(bytes + sizeof(*record), path, record->path_size);
+	error = keep_block(table, bytes);
+	if (error) {
+		free(bytes);
+		return error;
+	}
+	error = put(table, bytes, record);
+	return error ? error : append(table, bytes, record->size);
+}
+
+static int write_all(int file, const void *bytes, size_t size, off_t at)
+{
+	for (size_t used = 0; used < size;) {
+		const ssize_t got =
+			pwrite(file, (const uint8_t *)bytes + used, size - used, at + (off_t)used);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : -EIO;
+		used += (size_t)got;
+	}
+	return 0;
+}
+
+/* The head comes last: until it says so, there is nothing new. */
+static int write_file(int file, const struct base_table *table)
+{
+	struct base_head head;
+	int error = read_head(file, &head);
+
+	if (!error && head.used + table->added_size > BASE_BYTES_MAX)
+		error = -EFBIG;
+	if (!error)
+		error = write_all(file, table->added, table->added_size,
+				  (off_t)(sizeof(head) + head.used));
+	if (!error && fdatasync(file) != 0)
+		error = -errno;
+	if (error)
+		return error;
+	head.magic = BASE_MAGIC;
+	head.record_size = sizeof(struct base_record);
+	head.used += table->added_size;
+	error = write_all(file, &head, sizeof(head), 0);
+	return error ? error : fdatasync(file) == 0 ? 0 : -errno;
+}
+
+int base_table_write(struct base_table *table, int layer)
+{
+	int file, error;
+
+	if (table->added_size == 0)
+		return 0;
+	file = openat(layer, BASE_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		      0600);
+	if (file < 0)
+		return -errno;
+	error = write_file(file, table);
+	fd_close(&file);
+	if (!error)
+		table->added_size = 0;
+	return error;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layers/base.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/changes.h"
+#include "common/fd.h"
+#include "scene.h"
+
+static struct scene scene;
+#define HOST (scene.directories.host)
+#define UPPER (scene.uppers[0])
+#define LOWER (scene.uppers[1])
+
+static uint64_t clock_us(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* What the host was given until now was there when the next execution begins. */
+static uint64_t begin_execution(void)
+{
+	const struct timespec a_while = { .tv_nsec = 30000000 };
+
+	(void)nanosleep(&a_while, NULL);
+	return clock_us();
+}
+
+static int check_one(void *context, const struct difference *difference)
+{
+	struct scene *ret = context;
+	char *text = ret->text + ret->text_size;
+
+	ret->text_size += (size_t)snprintf(
+		text, sizeof(ret->text) - ret->text_size, "%s %s\n", difference->path,
+		base_check(&ret->directories, difference) == BASE_SAME ? "same" : "changed");
+	return 0;
+}
+
+static const char *check_all(void)
+{
+	scene.text_size = 0;
+	scene.text[0] = '\0';
+	base_forget();
+	cr_assert_eq(tree_compare(&scene.directories, check_one, &scene), 0);
+	base_forget();
+	return scene.text;
+}
+
+#define checks(expected) cr_assert_str_eq(check_all(), (expected))
+
+/* One of each kind, changed by the sandbox. */
+static void change_everything(void)
+{
+	put_file(HOST, "changed", "old");
+	put_file(HOST, "gone", "gone");
+	put_file(HOST, "folder/in", "in");
+	put_link(HOST, "link", "here");
+	scene.directories.since_count = 0;
+}
+
+static void change_in_sandbox(void)
+{
+	put_file(UPPER, "changed", "new");
+	put_whiteout(UPPER, "gone");
+	put_whiteout(UPPER, "folder");
+	put_link(UPPER, "link", "there");
+	put_file(UPPER, "new/file", "new");
+}
+
+Test(base, what_nobody_touched_is_the_same)
+{
+	uint64_t since;
+
+	scene_begin(&scene, 1);
+	change_everything();
+	since = begin_execution();
+	change_in_sandbox();
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	checks("changed same\nfolder same\nfolder/in same\ngone same\nlink same\nnew same\n"
+	       "new/file same\n");
+	scene_end(&scene);
+}
+
+Test(base, what_the_host_changed_is_changed)
+{
+	uint64_t since;
+
+	scene_begin(&scene, 1);
+	change_everything();
+	since = begin_execution();
+	change_in_sandbox();
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	put_file(HOST, "changed", "own");
+	put_file(HOST, "gone", "here");
+	put_file(HOST, "folder/in", "it");
+	put_file(HOST, "folder/late", "late");
+	cr_assert_eq(unlinkat(HOST, "link", 0), 0);
+	put_link(HOST, "link", "elsewhere");
+	put_file(HOST, "new/file", "of the host");
+	checks("changed changed\nfolder same\nfolder/in changed\nfolder/late changed\n"
+	       "gone changed\nlink changed\nnew/file changed\n");
+	scene_end(&scene);
+}
+
+Test(base, the_same_content_again_is_the_same)
+{
+	uint64_t since;
+
+	scene_begin(&scene, 1);
+	put_file(HOST, "a", "old");
+	since = begin_execution();
+	put_file(UPPER, "a", "new");
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	put_file(HOST, "a", "???");
+	put_file(HOST, "a", "old");
+	checks("a same\n");
+	put_mode(HOST, "a", 0755);
+	checks("a changed\n");
+	scene_end(&scene);
+}
+
+Test(base, without_a_note_nobody_knows)
+{
+	scene_begin(&scene, 1);
+	put_file(HOST, "a", "old");
+	put_file(UPPER, "a", "new");
+	put_file(UPPER, "b", "new");
+	checks("a changed\nb same\n");
+	scene_end(&scene);
+}
+
+Test(base, what_changed_during_the_execution_has_no_base)
+{
+	uint64_t since;
+
+	scene_begin(&scene, 1);
+	put_file(HOST, "a", "old");
+	since = begin_execution();
+	put_file(UPPER, "a", "new");
+	put_file(HOST, "a", "older");
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	checks("a changed\n");
+	scene_end(&scene);
+}
+
+Test(base, the_first_note_counts)
+{
+	uint64_t since;
+
+	scene_begin(&scene, 1);
+	put_file(HOST, "a", "first");
+	since = begin_execution();
+	put_file(UPPER, "a", "new");
+	put_file(UPPER, "b", "new!");
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	put_file(HOST, "a", "second");
+	put_file(HOST, "b", "second");
+	since = begin_execution();
+	put_file(UPPER, "a", "newer");
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	checks("a changed\nb changed\n");
+	scene_end(&scene);
+}
+
+Test(base, a_copy_without_a_change_is_noted)
+{
+	uint64_t since;
+
+	scene_begin(&scene, 1);
+	put_file(HOST, "a", "first");
+	since = begin_execution();
+	put_file(UPPER, "a", "first");
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	put_file(HOST, "a", "second");
+	since = begin_execution();
+	put_file(UPPER, "a", "first, and then more");
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	checks("a changed\n");
+	scene_end(&scene);
+}
+
+Test(base, a_copy_of_what_the_host_no_longer_has)
+{
+	uint64_t since;
+
+	scene_begin(&scene, 1);
+	since = begin_execution();
+	put_file(UPPER, "a", "copied up, then the host deleted it");
+	put_mark(UPPER, "a", "user.overlay.origin", "");
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	checks("a changed\n");
+	scene_end(&scene);
+}
+
+Test(base, lower_layers_know_best)
+{
+	struct job_directories lower;
+	uint64_t since;
+
+	scene_begin(&scene, 2);
+	put_file(HOST, "a", "first");
+	since = begin_execution();
+	put_file(LOWER, "a", "new");
+	lower = scene.directories;
+	lower.layers[0] = scene.directories.layers[1];
+	lower.layer_count = 1;
+	cr_assert_eq(base_note(&lower, since), 0);
+	put_file(HOST, "a", "second");
+	since = begin_execution();
+	put_file(UPPER, "a", "newer");
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	checks("a changed\n");
+	put_file(HOST, "a", "first");
+	checks("a same\n");
+	scene_end(&scene);
+}
+
+Test(base, what_a_layer_without_a_note_shows_has_no_base)
+{
+	uint64_t since;
+
+	scene_begin(&scene, 2);
+	put_file(HOST, "a", "first");
+	put_file(HOST, "b", "first");
+	put_file(LOWER, "a", "low");
+	put_whiteout(LOWER, "b");
+	since = begin_execution();
+	put_file(UPPER, "a", "high");
+	put_file(UPPER, "b", "high");
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	checks("a changed\nb changed\n");
+	scene_end(&scene);
+}
+
+Test(base, an_apply_makes_a_new_one)
+{
+	const char *const paths[] = { "a", "gone", "new/file", "new" };
+	uint64_t since;
+
+	scene_begin(&scene, 1);
+	put_file(HOST, "a", "first");
+	put_file(HOST, "gone", "x");
+	since = begin_execution();
+	put_file(UPPER, "a", "second");
+	put_file(UPPER, "new/file", "x2");
+	put_whiteout(UPPER, "gone");
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	put_file(HOST, "a", "second"); /* as an apply does */
+	put_file(HOST, "new/file", "x2");
+	cr_assert_eq(unlinkat(HOST, "gone", 0), 0);
+	cr_assert_eq(base_renew(&scene.directories, paths, 4), 0);
+	put_file(UPPER, "a", "third");
+	put_file(UPPER, "new/file", "x3!");
+	cr_assert_eq(base_note(&scene.directories, begin_execution()), 0);
+	checks("a same\nnew/file same\n");
+	put_file(HOST, "a", "of the host");
+	put_file(HOST, "gone", "again"); /* the layer hides it */
+	checks("a changed\ngone changed\nnew/file same\n");
+	scene_end(&scene);
+}
+
+Test(base, a_renamed_file_has_two_names)
+{
+	uint64_t since;
+
+	scene_begin(&scene, 1);
+	put_file(HOST, "old", "content");
+	since = begin_execution();
+	put_whiteout(UPPER, "old");
+	put_file(UPPER, "new", "content");
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	checks("new same\n");
+	put_file(HOST, "old", "content!");
+	checks("new same\nold changed\n");
+	scene_end(&scene);
+}
+
+/* --- the file --- */
+
+static int open_base(int flags)
+{
+	const int file = openat(scene.directories.layers[0], BASE_NAME, flags | O_CLOEXEC);
+
+	cr_assert(file >= 0, "%m");
+	return file;
+}
+
+static off_t note_two(void)
+{
+	off_t size;
+	int file;
+
+	put_file(HOST, "a", "first");
+	put_file(HOST, "b", "first");
+	put_file(UPPER, "a", "new");
+	put_file(UPPER, "b", "new");
+	cr_assert_eq(base_note(&scene.directories, begin_execution()), 0);
+	checks("a same\nb same\n");
+	file = open_base(O_RDONLY);
+	size = lseek(file, 0, SEEK_END);
+	fd_close(&file);
+	return size;
+}
+
+Test(base, what_was_cut_off_is_written_over)
+{
+	int file;
+
+	scene_begin(&scene, 1);
+	(void)note_two();
+	file = open_base(O_WRONLY | O_APPEND);
+	cr_assert_eq(fd_write_all(file, "the beginning of a record", 25), 0);
+	fd_close(&file);
+	checks("a same\nb same\n");
+	put_file(HOST, "c", "first");
+	put_file(UPPER, "c", "new");
+	cr_assert_eq(base_note(&scene.directories, begin_execution()), 0);
+	checks("a same\nb same\nc same\n");
+	scene_end(&scene);
+}
+
+Test(base, a_damaged_one_is_believed_nothing)
+{
+	off_t size;
+
+	scene_begin(&scene, 1);
+	size = note_two();
+	for (off_t at = 0; at < size; at += 7) {
+		int file = open_base(O_RDWR);
+		char byte;
+
+		cr_assert_eq(pread(file, &byte, 1, at), 1);
+		byte ^= 0x10;
+		cr_assert_eq(pwrite(file, &byte, 1, at), 1);
+		checks("a changed\nb changed\n");
+		cr_assert(base_note(&scene.directories, begin_execution()) < 0);
+		byte ^= 0x10;
+		cr_assert_eq(pwrite(file, &byte, 1, at), 1);
+		fd_close(&file);
+	}
+	checks("a same\nb same\n");
+	scene_end(&scene);
+}
+
+Test(base, many_are_found)
+{
+	char name[32];
+
+	scene_begin(&scene, 1);
+	for (int i = 0; i < 3000; i++) {
+		(void)snprintf(name, sizeof(name), "%d", i);
+		put_file(HOST, name, "old");
+		put_file(UPPER, name, "new");
+	}
+	cr_assert_eq(base_note(&scene.directories, begin_execution()), 0);
+	put_file(HOST, "1234", "own");
+	(void)check_all();
+	cr_assert_not_null(strstr(scene.text, "\n1234 changed\n"));
+	cr_assert_null(strstr(strstr(scene.text, "changed") + 1, "changed"));
+	scene_end(&scene);
+}
