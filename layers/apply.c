@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The differences between the sandbox's workspace and the host's become entries of a journal: those
+ * that are chosen, confirmed where the host may execute them, and no conflict. A new directory
+ * comes along with what is chosen in it.
+ */
+#include "apply.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base.h"
+#include "common/changes.h"
+#include "common/fd.h"
+#include "files.h"
+#include "held.h"
+#include "items.h"
+
+enum fate {
+	FATE_OUT, /* not chosen */
+	FATE_LEFT,
+	FATE_TAKEN,
+};
+
+struct gathering {
+	struct job *job;
+	struct items items; /* all differences, in the order of their paths */
+	struct items olds;  /* where the renamed ones were */
+	uint8_t *fates;     /* enum fate of each */
+	struct journal journal;
+};
+
+static int remember(void *context, const struct difference *difference)
+{
+	struct gathering *gathering = context;
+	struct item *item = items_add(&gathering->items, difference->path);
+	struct item *old = item;
+
+	if (item && difference->kind == CHANGE_RENAMED) {
+		old = items_add(&gathering->olds, difference->old_path);
+		item->from = old;
+	}
+	if (!item || !old)
+		return -ENOMEM;
+	if (journal_check_path(item->path) != 0 || journal_check_path(old->path) != 0)
+		return -EBADMSG;
+	item->kind = difference->kind;
+	item->flags = difference->flags;
+	item->layer = (int16_t)difference->layer;
+	item->now = difference->now;
+	old->old_layer = (int16_t)difference->old_layer;
+	old->old = difference->old;
+	return 0;
+}
+
+/* The item of the first `size` bytes of a path; items.count: there is none. */
+static size_t find(const struct gathering *gathering, const char *path, size_t size)
+{
+	size_t low = 0;
+
+	for (size_t high = gathering->items.count; low < high;) {
+		const size_t middle = low + (high - low) / 2;
+		const char *there = gathering->items.all[middle]->path;
+		const int order = strncmp(there, path, size);
+
+		if (order == 0 && there[size] == '\0')
+			return middle;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return gathering->items.count;
+}
+
+static bool is_new_directory(const struct item *item)
+{
+	return S_ISDIR(item->now.st_mode) && !S_ISDIR(item->old.st_mode);
+}
+
+static bool is_chosen(const struct gathering *gathering, const struct item *item)
+{
+	return job_is_chosen(gathering->job, item->path) ||
+	       (item->from && job_is_chosen(gathering->job, item->from->path));
+}
+
+/* Why a difference stays out, as a flag; 0: it is taken. */
+static uint32_t reason_of(const struct gathering *gathering, const struct item *item)
+{
+	static struct difference difference;
+	const struct job *job = gathering->job;
+
+	if (item->flags & (CHANGE_IS_REFUSED | CHANGE_IS_UNREADABLE))
+		return item->flags;
+	items_show(item, &difference);
+	if (held_is(job, &difference) && !(job->ask->flags & CHANGES_HELD_TOO))
+		return CHANGE_IS_HELD;
+	return base_check(&job->directories, &difference) == BASE_SAME ? 0 : CHANGE_IS_CONFLICT;
+}
+
+/* A conflict that the sandbox's side wins is taken, and called one all the same. */
+static void decide(struct gathering *gathering, size_t number)
+{
+	struct item *item = gathering->items.all[number];
+	struct job *job = gathering->job;
+	const uint32_t reason = reason_of(gathering, item);
+
+	item->flags |= reason;
+	job->done.held += reason == CHANGE_IS_HELD;
+	job->done.conflicts += reason == CHANGE_IS_CONFLICT;
+	gathering->fates[number] =
+		reason == 0 || (reason == CHANGE_IS_CONFLICT && job->ask->conflict == CONFLICT_OURS)
+			? FATE_TAKEN
+			: FATE_LEFT;
+}
+
+/* A chosen difference, after the new directories that it is in. */
+static void choose(struct gathering *gathering, size_t number)
+{
+	struct item *item = gathering->items.all[number];
+
+	for (const char *slash = strchr(item->path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		const size_t above = find(gathering, item->path, (size_t)(slash - item->path));
+
+		if (above == gathering->items.count ||
+		    !is_new_directory(gathering->items.all[above]))
+			continue;
+		if (gathering->fates[above] == FATE_OUT)
+			decide(gathering, above);
+		if (gathering->fates[above] == FATE_LEFT) {
+			item->flags |= gathering->items.all[above]->flags &
+				       (CHANGE_IS_CONFLICT | CHANGE_IS_HELD);
+			gathering->fates[number] = FATE_LEFT;
+			return;
+		}
+	}
+	if (gathering->fates[number] == FATE_OUT)
+		decide(gathering, number);
+}
+
+static int enter(struct gathering *gathering, size_t number, const char *path,
+		 const struct stat *from, const struct stat *to)
+{
+	struct journal_entry *entry = journal_add(&gathering->journal, path);
+
+	if (!entry)
+		return -ENOMEM;
+	files_side(from, &entry->from);
+	entry->to.mode = to->st_mode & (S_IFMT | 0777U);
+	entry->changed = from->st_ctim;
+	entry->is_linked = from->st_nlink > 1;
+	entry->change = number;
+	if (gathering->items.all[number]->kind == CHANGE_MODE) {
+		entry->to = entry->from; /* it stays in its place */
+		entry->to.mode = to->st_mode & (S_IFMT | 0777U);
+	}
+	return 0;
+}
+
+static int enter_taken(struct gathering *gathering)
+{
+	static const struct stat nothing;
+	int error = 0;
+
+	for (size_t i = 0; i < gathering->items.count && error == 0; i++) {
+		const struct item *item = gathering->items.all[i];
+
+		if (gathering->fates[i] != FATE_TAKEN)
+			continue;
+		if (item->from)
+			error = enter(gathering, i, item->from->path, &item->from->old, &nothing);
+		if (error == 0)
+			error = enter(gathering, i, item->path, item->from ? &nothing : &item->old,
+				      &item->now);
+	}
+	journal_sort(&gathering->journal);
+	return error;
+}
+
+static int gather(struct gathering *gathering)
+{
+	int error = tree_compare(&gathering->job->directories, remember, gathering);
+
+	if (error)
+		return error;
+	items_sort(&gathering->items);
+	gathering->fates = calloc(gathering->items.count + 1, sizeof(*gathering->fates));
+	if (!gathering->fates)
+		return -ENOMEM;
+	for (size_t i = 0; i < gathering->items.count; i++) {
+		if (is_chosen(gathering, gathering->items.all[i]))
+			choose(gathering, i);
+	}
+	return enter_taken(gathering);
+}
+
+static const struct difference *show(const void *context, const struct journal_entry *entry)
+{
+	static struct difference difference;
+	const struct gathering *gathering = context;
+
+	items_show(gathering->items.all[entry->change], &difference);
+	return &difference;
+}
+
+static int source_open(const void *context, const struct journal_entry *entry)
+{
+	const struct gathering *gathering = context;
+
+	return tree_open_now(&gathering->job->directories, show(context, entry));
+}
+
+static int source_link(const void *context, const struct journal_entry *entry,
+		       char ret[IPC_PATH_MAX])
+{
+	const struct gathering *gathering = context;
+
+	return tree_link_now(&gathering->job->directories, show(context, entry), ret);
+}
+
+/* After a run: what became of each. */
+static void note_result(struct gathering *gathering, const struct apply_run *run, int error)
+{
+	for (size_t i = 0; i < run->journal.count; i++) {
+		const struct journal_entry *entry = &run->journal.entries[i];
+		struct item *item = gathering->items.all[entry->change];
+
+		if (error == -ESTALE && entry == run->failed) {
+			item->flags |= CHANGE_IS_CONFLICT;
+			gathering->job->done.conflicts++;
+		}
+		if (error || entry->is_skipped || item->flags & CHANGE_IS_APPLIED)
+			continue;
+		item->flags |= CHANGE_IS_APPLIED;
+		gathering->job->done.applied++;
+	}
+}
+
+static int tell(struct gathering *gathering)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < gathering->items.count && error == 0; i++) {
+		static struct difference difference;
+		char link[IPC_PATH_MAX] = "";
+
+		if (gathering->fates[i] == FATE_OUT)
+			continue;
+		gathering->job->done.total++;
+		items_show(gathering->items.all[i], &difference);
+		if (S_ISLNK(difference.now.st_mode) &&
+		    tree_link_now(&gathering->job->directories, &difference, link) < 0)
+			link[0] = '\0';
+		error = job_tell(gathering->job, &difference, link, NULL, 0);
+	}
+	return error;
+}
+
+static int run(struct gathering *gathering)
+{
+	struct job *job = gathering->job;
+	const struct apply_source source = { gathering, source_open, source_link };
+	struct apply_run run = {
+		.directories = &job->directories,
+		.source = &source,
+		.journal = gathering->journal,
+	};
+	int error;
+
+	run.journal.kind = JOURNAL_APPLY;
+	error = apply_run(&run);
+	job->done.step = error ? run.step : CHANGES_STEP_NONE;
+	note_result(gathering, &run, error);
+	apply_run_done(&run);
+	gathering->journal = (struct journal){ 0 };
+	return error;
+}
+
+/* Nothing is applied in spite of a conflict that nobody decided. */
+static bool is_to_run(const struct gathering *gathering)
+{
+	const struct job *job = gathering->job;
+
+	return gathering->journal.count > 0 &&
+	       (job->done.conflicts == 0 || job->ask->conflict != CONFLICT_REFUSE);
+}
+
+static int apply(struct job *job)
+{
+	struct gathering gathering = { .job = job };
+	uint32_t ignored;
+	int error;
+	int told;
+
+	job->done.step = CHANGES_STEP_JOURNAL;
+	error = apply_recover(&job->directories,
+			      &ignored); /* those were told of as applied never */
+	if (error)
+		return error;
+	job->done.step = CHANGES_STEP_READ;
+	error = gather(&gathering);
+	if (error == 0) {
+		job->done.step = CHANGES_STEP_NONE;
+		if (is_to_run(&gathering))
+			error = run(&gathering);
+		told = tell(&gathering);
+		if (told && error == 0) {
+			error = told;
+			job->done.step = CHANGES_STEP_OUTPUT;
+		}
+	}
+	journal_free(&gathering.journal);
+	items_free(&gathering.items);
+	items_free(&gathering.olds);
+	free(gathering.fates);
+	return error;
+}
+
+int job_apply(struct job *job)
+{
+	int lock = apply_lock(&job->directories);
+	int error = lock < 0 ? lock : apply(job);
+
+	if (lock < 0)
+		job->done.step = CHANGES_STEP_JOURNAL;
+	fd_close(&lock);
+	job->done.error = (uint32_t)-error;
+	return error;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The way of a journal's entries onto the host's workspace, for an apply as for an undo: new files
+ * are made beside (staging), then each changes places with an old one (swapping), then what is
+ * beside goes. Whatever happens in between, apply_back() makes all of it old, or apply_finish() all
+ * of it new. docs/decisions/0044-journal-and-undo.md has the states and why that holds.
+ */
+#ifndef LAYERS_APPLY_H
+#define LAYERS_APPLY_H
+
+#include "job.h"
+#include "journal.h"
+
+/* Where what an entry shall become is read from. */
+struct apply_source {
+	const void *context;
+	/* The content of a regular file. A descriptor or -errno. */
+	int (*open)(const void *context, const struct journal_entry *entry);
+	/* Where a link points, terminated. Its length or -errno. */
+	int (*link)(const void *context, const struct journal_entry *entry, char ret[IPC_PATH_MAX]);
+};
+
+struct apply_run {
+	const struct job_directories *directories;
+	const struct apply_source *source; /* for the staging */
+	struct journal journal;            /* the run's own */
+	int state;                         /* directory of its state, whatever it is called now */
+	int keep;                          /* the directory on the host */
+	enum changes_step step;            /* what was being done when it failed */
+	const struct journal_entry *failed;
+	uint32_t conflicts; /* found while going back: left as the host has them */
+};
+
+/* Take over the journal's entries (from, to.mode, changed), and do all of it, or nothing: 0, or
+ * -errno with the host's files as they were; -ESTALE: the host changed one meanwhile (`failed`).
+ * When going back failed too, the journal stays for apply_recover(). */
+int apply_run(struct apply_run *run);
+void apply_run_done(struct apply_run *run);
+
+/* What was interrupted is finished or taken back. 0, also when there was nothing, or -errno with
+ * the journal in its place. */
+int apply_recover(const struct job_directories *directories, uint32_t *ret_conflicts);
+
+/* Only one works on a sandbox's journal at a time, until the descriptor is closed. A descriptor;
+ * -EBUSY: another has it; another -errno. */
+int apply_lock(const struct job_directories *directories);
+
+/* Between the files of this folder: one entry is staged; all are swapped, in order; all are swapped
+ * back, in the other order, as far as they are swapped at all. 0 or -errno. */
+int apply_stage(struct apply_run *run, size_t number);
+int apply_swap(struct apply_run *run);
+int apply_back(struct apply_run *run);
+
+/* Is a file of the host what it was when it was compared? */
+bool apply_is_as_compared(const struct journal_entry *entry, const struct stat *status);
+
+/* Does the entry leave the file in its place and change its permissions? */
+bool apply_is_in_place(const struct journal_entry *entry);
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Several layers become one that shows the same over whatever lies below them. Its directories are
+ * new; its files are the layers' own, linked, so nothing is copied and links within a layer stay.
+ * That is safe because nobody writes to a layer that another is built on. Whiteouts stay, and a
+ * directory that hid what lies below still does.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base.h"
+#include "beneath.h"
+#include "common/fd.h"
+#include "files.h"
+#include "job.h"
+
+#define OPAQUE "user.overlay.opaque"
+#define OVERLAY "user.overlay."
+#define WORK "work-" /* what overlayfs needs beside a place */
+
+#define XATTR_NAMES_MAX 4096
+#define XATTR_VALUE_MAX 65536
+
+/* A directory to be merged, of these layers. */
+struct part {
+	struct part *next;
+	bool layers[LAYERS_MAX];
+	bool is_opaque;
+	struct stat status; /* of the highest layer's */
+	char path[];
+};
+
+struct merging {
+	struct job *job;
+	struct part *first, *last; /* that wait */
+	struct part *closed;       /* done but for permissions that would lock us out */
+};
+
+static struct part *add_part(struct merging *merging, const char *parent, const char *name)
+{
+	const size_t size = strlen(parent) + strlen(name) + 2;
+	struct part *part = calloc(1, sizeof(*part) + size);
+
+	if (!part)
+		return NULL;
+	(void)snprintf(part->path, size, "%s%s%s", parent, parent[0] && name[0] ? "/" : "", name);
+	if (merging->last)
+		merging->last->next = part;
+	else
+		merging->first = part;
+	merging->last = part;
+	return part;
+}
+
+static bool is_whiteout(const struct stat *status)
+{
+	return S_ISCHR(status->st_mode) && status->st_rdev == 0;
+}
+
+/* 1: the directory hides what lies below; 0; -ENOTSUP: its whiteouts are of the kind that only
+ * tools make. */
+static int is_opaque(int directory)
+{
+	char value = '\0';
+
+	if (fgetxattr(directory, OPAQUE, &value, 1) != 1)
+		return 0;
+	return value == 'x' ? -ENOTSUP : value == 'y';
+}
+
+/* Which layers, from `first` down, have a part in the directory. */
+static int find_layers(const struct merging *merging, const struct part *parent, uint32_t first,
+		       struct part *part)
+{
+	const struct job_directories *directories = &merging->job->directories;
+
+	for (uint32_t i = first; i < directories->layer_count && !part->is_opaque; i++) {
+		struct stat status;
+		int fd;
+		int opaque;
+		int error = parent->layers[i]
+				    ? beneath_look(directories->layers[i], part->path, &status)
+				    : 0;
+
+		if (error)
+			return error;
+		if (!parent->layers[i] || status.st_mode == 0)
+			continue;
+		if (!S_ISDIR(status.st_mode)) {
+			part->is_opaque = true; /* it hides what lies below it */
+			break;
+		}
+		fd = beneath_directory(directories->layers[i], part->path);
+		opaque = fd < 0 ? fd : is_opaque(fd);
+		fd_close(&fd);
+		if (opaque < 0)
+			return opaque;
+		if (i == first)
+			part->status = status;
+		part->layers[i] = true;
+		part->is_opaque = opaque == 1;
+	}
+	return 0;
+}
+
+/* As the layer has it, when it cannot be linked. */
+static int copy_file(int from, const char *name, int to, const struct stat *status)
+{
+	const struct timespec times[2] = { status->st_atim, status->st_mtim };
+	uint8_t hash[SHA256_BYTES];
+	struct stat ignored;
+	int in = beneath_file(from, name, &ignored);
+	int out = in < 0 ? -1
+			 : openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+				  0600);
+	int error = in < 0 ? in : out < 0 ? -errno : files_copy(in, out, hash);
+
+	if (error == 0 && (fchmod(out, status->st_mode & 0777) != 0 || futimens(out, times) != 0))
+		error = -errno;
+	fd_close(&in);
+	fd_close(&out);
+	return error;
+}
+
+static int bring_file(int from, const char *name, int to, const struct stat *status)
+{
+	if (linkat(from, name, to, name, 0) == 0)
+		return 0;
+	if (errno != EMLINK)
+		return -errno;
+	if (is_whiteout(status))
+		return mknodat(to, name, S_IFCHR, 0) == 0 ? 0 : -errno;
+	return S_ISREG(status->st_mode) ? copy_file(from, name, to, status) : -EMLINK;
+}
+
+/* A name of a layer's directory, unless a higher layer has said what is there. */
+static int bring(struct merging *merging, const struct part *part, uint32_t layer, int from,
+		 const char *name, int to)
+{
+	struct part *below;
+	struct stat status;
+	int error;
+
+	if (fstatat(from, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+		return -errno;
+	if (S_ISDIR(status.st_mode))
+		error = mkdirat(to, name, 0700) == 0 ? 0 : -errno;
+	else
+		error = bring_file(from, name, to, &status);
+	if (error)
+		return error == -EEXIST ? 0 : error;
+	merging->job->done.inodes++;
+	merging->job->done.bytes += (uint64_t)status.st_blocks * 512;
+	if (!S_ISDIR(status.st_mode))
+		return 0;
+	below = add_part(merging, part->path, name);
+	return below ? find_layers(merging, part, layer, below) : -ENOMEM;
+}
+
+/* Beside the places there are things of a layer's own. */
+static bool is_own(const struct part *part, const char *name)
+{
+	return !part->path[0] &&
+	       (strcmp(name, BASE_NAME) == 0 || strncmp(name, WORK, strlen(WORK)) == 0);
+}
+
+static int bring_all(struct merging *merging, const struct part *part, uint32_t layer, int to)
+{
+	int from = beneath_directory(merging->job->directories.layers[layer], part->path);
+	struct beneath_names names = { 0 };
+	int error = from < 0 ? from : beneath_names_add(&names, from);
+
+	if (error == 0)
+		error = beneath_names_sort(&names);
+	for (size_t i = 0; i < names.count && error == 0; i++) {
+		if (!is_own(part, names.names[i]))
+			error = bring(merging, part, layer, from, names.names[i], to);
+	}
+	beneath_names_free(&names);
+	fd_close(&from);
+	return error;
+}
+
+static int copy_xattrs(int from, int to)
+{
+	static char names[XATTR_NAMES_MAX], value[XATTR_VALUE_MAX];
+	const ssize_t size = flistxattr(from, names, sizeof(names));
+
+	if (size < 0)
+		return errno == ENOTSUP ? 0 : -errno;
+	for (const char *name = names; name < names + size; name += strlen(name) + 1) {
+		ssize_t length;
+
+		if (strncmp(name, OVERLAY, strlen(OVERLAY)) == 0)
+			continue;
+		length = fgetxattr(from, name, value, sizeof(value));
+		if (length < 0 || fsetxattr(to, name, value, (size_t)length, 0) != 0) {
+			if (errno != EPERM && errno != ENOTSUP) /* then it is not ours to give */
+				return -errno;
+		}
+	}
+	return 0;
+}
+
+/* Nothing lies below any more: what was hidden there needs no whiteout. */
+static int drop_whiteouts(int to)
+{
+	struct beneath_names names = { 0 };
+	int error = beneath_names_add(&names, to);
+
+	if (error == 0)
+		error = beneath_names_sort(&names);
+	for (size_t i = 0; i < names.count && error == 0; i++) {
+		struct stat status;
+
+		if (fstatat(to, names.names[i], &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+		    (is_whiteout(&status) && unlinkat(to, names.names[i], 0) != 0))
+			error = -errno;
+	}
+	beneath_names_free(&names);
+	return error;
+}
+
+/* What the directory itself is, as the highest layer has it. */
+static int dress(const struct merging *merging, const struct part *part, int to)
+{
+	const struct job_directories *directories = &merging->job->directories;
+	const struct timespec times[2] = { part->status.st_atim, part->status.st_mtim };
+	uint32_t highest = 0;
+	int from;
+	int error;
+
+	while (highest < directories->layer_count && !part->layers[highest])
+		highest++;
+	if (highest == directories->layer_count)
+		return -ESTALE; /* somebody removes it */
+	from = beneath_directory(directories->layers[highest], part->path);
+	error = from < 0 ? from : copy_xattrs(from, to);
+	fd_close(&from);
+	if (error == 0 && part->is_opaque)
+		error = drop_whiteouts(to);
+	if (error == 0 && part->is_opaque && fsetxattr(to, OPAQUE, "y", 1, 0) != 0)
+		error = -errno;
+	if (error == 0 && fchmod(to, (part->status.st_mode & 07777) | 0700) != 0)
+		error = -errno;
+	if (error == 0 && futimens(to, times) != 0)
+		error = -errno;
+	return error;
+}
+
+static int merge_part(struct merging *merging, const struct part *part)
+{
+	const struct job_directories *directories = &merging->job->directories;
+	int to = beneath_directory(directories->target, part->path);
+	int error = to < 0 ? to : 0;
+
+	for (uint32_t i = 0; i < directories->layer_count && error == 0; i++) {
+		if (part->layers[i])
+			error = bring_all(merging, part, i, to);
+	}
+	if (error == 0 && part->path[0])
+		error = dress(merging, part, to);
+	fd_close(&to);
+	return error;
+}
+
+/* The children first: they were put in front of their parents. */
+static int close_part(const struct merging *merging, const struct part *part)
+{
+	const char *name;
+	int parent = files_parent(merging->job->directories.target, part->path, &name);
+	int error;
+
+	if (parent < 0)
+		return parent;
+	error = files_chmod(parent, name, part->status.st_mode & 07777);
+	fd_close(&parent);
+	return error;
+}
+
+static int merge_all(struct merging *merging)
+{
+	struct part *top = add_part(merging, "", "");
+	int error = top ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; top && i < merging->job->directories.layer_count; i++)
+		top->layers[i] = true;
+	while (merging->first) {
+		struct part *part = merging->first;
+
+		merging->first = part->next;
+		if (!merging->first)
+			merging->last = NULL;
+		if (error == 0)
+			error = merge_part(merging, part);
+		if (error || !part->path[0] || (part->status.st_mode & 0700) == 0700) {
+			free(part);
+			continue;
+		}
+		part->next = merging->closed;
+		merging->closed = part;
+	}
+	while (merging->closed) {
+		struct part *part = merging->closed;
+
+		merging->closed = part->next;
+		if (error == 0)
+			error = close_part(merging, part);
+		free(part);
+	}
+	return error;
+}
+
+/* The records of a layer's base behind those that are there. */
+static int append_base(int layer, int to, struct base_head *head)
+{
+	struct base_head from_head;
+	struct stat status;
+	int from = beneath_file(layer, BASE_NAME, &status);
+	int error = from == -ENOENT ? 0 : from < 0 ? from : -EBADMSG;
+	off_t at = sizeof(from_head);
+
+	if (from >= 0 && status.st_size >= (off_t)sizeof(from_head) &&
+	    pread(from, &from_head, sizeof(from_head), 0) == (ssize_t)sizeof(from_head) &&
+	    base_is_head(&from_head, (size_t)status.st_size - sizeof(from_head)))
+		error = from_head.used > BASE_BYTES_MAX - head->used ? -EFBIG : 0;
+	for (uint64_t left = from < 0 || error ? 0 : from_head.used; left > 0 && error == 0;) {
+		static uint8_t bytes[65536];
+		const size_t size = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
+		const ssize_t got = pread(from, bytes, size, at);
+
+		error = got > 0 ? fd_write_all(to, bytes, (size_t)got) : got < 0 ? -errno : -EIO;
+		at += got;
+		left -= got > 0 ? (uint64_t)got : 0;
+		head->used += got > 0 ? (uint64_t)got : 0;
+	}
+	fd_close(&from);
+	return error;
+}
+
+/* The lowest layer's first: what it says of a path came first. */
+static int merge_bases(const struct job_directories *directories)
+{
+	struct base_head head = { BASE_MAGIC, sizeof(struct base_record), 0 };
+	int to = openat(directories->target, BASE_NAME,
+			O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int error = to < 0 ? -errno : fd_write_all(to, &head, sizeof(head));
+
+	for (uint32_t i = directories->layer_count; i-- > 0 && error == 0;)
+		error = append_base(directories->layers[i], to, &head);
+	if (error == 0 && pwrite(to, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+		error = -EIO;
+	if (error == 0 && syncfs(to) != 0)
+		error = -errno;
+	fd_close(&to);
+	return error;
+}
+
+int job_merge(struct job *job)
+{
+	struct merging merging = { .job = job };
+	int error = merge_all(&merging);
+
+	if (error == 0)
+		error = merge_bases(&job->directories);
+	job->done.error = (uint32_t)-error;
+	job->done.step = error ? CHANGES_STEP_WRITE : CHANGES_STEP_NONE;
+	return error;
+}

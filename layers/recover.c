@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a killed or failed one left in the journal directory is finished or taken back.
+ */
+#include "apply.h"
+#include "common/fd.h"
+
+int job_recover(struct job *job)
+{
+	int lock = apply_lock(&job->directories);
+	int error = lock < 0 ? lock : apply_recover(&job->directories, &job->done.conflicts);
+
+	fd_close(&lock);
+	job->done.error = (uint32_t)-error;
+	job->done.step = error ? CHANGES_STEP_JOURNAL : CHANGES_STEP_NONE;
+	return error;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Trees that go, however deep they are and whatever their directories' permissions say.
+ */
+#ifndef LAYERS_REMOVE_H
+#define LAYERS_REMOVE_H
+
+/* Remove what is called so in `parent`, a directory with all that is in it. 0 also when there is
+ * nothing, or -errno with a part of it gone. */
+int remove_tree(int parent, const char *name);
+
+/* Empty a directory. 0 or -errno. */
+int remove_contents(int directory);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The last apply's journal, read the other way round: what it says was there comes back, where what
+ * the apply made of it is still there.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply.h"
+#include "beneath.h"
+#include "common/changes.h"
+#include "common/fd.h"
+#include "files.h"
+
+enum now {
+	NOW_NEW, /* as the apply left it */
+	NOW_OLD, /* as it was before */
+	NOW_OTHER,
+};
+
+struct undoing {
+	struct job *job;
+	struct journal done; /* the apply's */
+	int saved;           /* its directory */
+	uint32_t *flags;     /* for each of its entries, what is told of it; 0: nothing */
+	struct journal journal;
+};
+
+static bool has_content(const struct job_directories *directories, const char *path,
+			const struct journal_side *side)
+{
+	uint8_t hash[SHA256_BYTES];
+	struct stat status;
+	int fd = beneath_file(directories->host, path, &status);
+	const bool is_read =
+		fd >= 0 && (uint64_t)status.st_size == side->size && files_copy(fd, -1, hash) == 0;
+
+	fd_close(&fd);
+	return is_read && memcmp(hash, side->hash, sizeof(hash)) == 0;
+}
+
+static bool has_text(const struct job_directories *directories, const char *path,
+		     const struct journal_side *side)
+{
+	char text[IPC_PATH_MAX];
+	uint8_t hash[SHA256_BYTES];
+	const int size = beneath_link(directories->host, path, text);
+
+	if (size < 0)
+		return false;
+	sha256(text, (size_t)size, hash);
+	return memcmp(hash, side->hash, sizeof(hash)) == 0;
+}
+
+/* Only what stayed in its place has a side without a hash. */
+static bool is_side(const struct job_directories *directories, const struct journal_entry *entry,
+		    const struct journal_side *side, const struct stat *status)
+{
+	if (side->mode == 0 || status->st_mode == 0)
+		return side->mode == status->st_mode;
+	if (S_ISLNK(side->mode))
+		return S_ISLNK(status->st_mode) && has_text(directories, entry->path, side);
+	if (side->mode != (status->st_mode & (S_IFMT | 0777U)))
+		return false;
+	if (S_ISDIR(side->mode))
+		return true;
+	return apply_is_in_place(entry) ? files_is(side, status)
+					: has_content(directories, entry->path, side);
+}
+
+static int enter(struct undoing *undoing, const struct journal_entry *was,
+		 const struct stat *status)
+{
+	struct journal_entry *entry = journal_add(&undoing->journal, was->path);
+
+	if (!entry)
+		return -ENOMEM;
+	files_side(status, &entry->from);
+	memcpy(entry->from.hash, was->to.hash, sizeof(entry->from.hash));
+	entry->to.mode = was->from.mode;
+	memcpy(entry->to.hash, was->from.hash, sizeof(entry->to.hash));
+	if (apply_is_in_place(was) || (S_ISDIR(entry->from.mode) && S_ISDIR(entry->to.mode))) {
+		entry->to = entry->from;
+		entry->to.mode = was->from.mode;
+	}
+	entry->changed = status->st_ctim;
+	entry->is_linked = status->st_nlink > 1;
+	entry->change = (size_t)(was - undoing->done.entries);
+	return 0;
+}
+
+static int look_at(struct undoing *undoing, size_t number)
+{
+	const struct job_directories *directories = &undoing->job->directories;
+	const struct journal_entry *was = &undoing->done.entries[number];
+	struct stat status;
+	const int error = beneath_look(directories->host, was->path, &status);
+	const bool is_elsewhere = error == -ELOOP || error == -EXDEV;
+
+	if (error && !is_elsewhere)
+		return error;
+	if (!is_elsewhere && is_side(directories, was, &was->to, &status)) {
+		undoing->flags[number] = CHANGE_IS_UNDONE;
+		return enter(undoing, was, &status);
+	}
+	if (!is_elsewhere && is_side(directories, was, &was->from, &status))
+		return 0;
+	undoing->flags[number] = CHANGE_IS_CONFLICT;
+	undoing->job->done.conflicts++;
+	if (undoing->job->ask->conflict != CONFLICT_OURS || apply_is_in_place(was) || is_elsewhere)
+		return 0;
+	undoing->flags[number] |= CHANGE_IS_UNDONE;
+	return enter(undoing, was, &status);
+}
+
+static int source_open(const void *context, const struct journal_entry *entry)
+{
+	const struct undoing *undoing = context;
+	char number[JOURNAL_NUMBER_MAX];
+	struct stat status;
+
+	journal_number(entry->change, number);
+	return beneath_file(undoing->saved, number, &status);
+}
+
+static int source_link(const void *context, const struct journal_entry *entry,
+		       char ret[IPC_PATH_MAX])
+{
+	const struct undoing *undoing = context;
+	char number[JOURNAL_NUMBER_MAX];
+
+	journal_number(entry->change, number);
+	return beneath_link(undoing->saved, number, ret);
+}
+
+static int run(struct undoing *undoing)
+{
+	struct job *job = undoing->job;
+	const struct apply_source source = { undoing, source_open, source_link };
+	struct apply_run run = {
+		.directories = &job->directories,
+		.source = &source,
+		.journal = undoing->journal,
+	};
+	int error;
+
+	run.journal.kind = JOURNAL_UNDO;
+	error = apply_run(&run);
+	job->done.step = error ? run.step : CHANGES_STEP_NONE;
+	for (size_t i = 0; i < run.journal.count; i++) {
+		const struct journal_entry *entry = &run.journal.entries[i];
+
+		if (error == -ESTALE && entry == run.failed) {
+			undoing->flags[entry->change] |= CHANGE_IS_CONFLICT;
+			job->done.conflicts++;
+		}
+		if (error || entry->is_skipped)
+			undoing->flags[entry->change] &= ~(uint32_t)CHANGE_IS_UNDONE;
+	}
+	apply_run_done(&run);
+	undoing->journal = (struct journal){ 0 };
+	return error;
+}
+
+static uint32_t kind_of(const struct journal_entry *entry)
+{
+	const uint32_t type = entry->to.mode & (uint32_t)S_IFMT;
+
+	if (entry->from.mode == 0)
+		return CHANGE_ADDED;
+	if (entry->to.mode == 0)
+		return CHANGE_DELETED;
+	if (type != (entry->from.mode & (uint32_t)S_IFMT))
+		return CHANGE_TYPE;
+	if (apply_is_in_place(entry))
+		return CHANGE_MODE;
+	return type == S_IFLNK ? CHANGE_SYMLINK : CHANGE_MODIFIED;
+}
+
+static void show_side(const struct journal_side *side, struct stat *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->st_mode = side->mode;
+	ret->st_size = (off_t)side->size;
+}
+
+/* The apply's changes, with what became of each. */
+static int tell(struct undoing *undoing)
+{
+	static struct difference difference;
+	int error = 0;
+
+	for (size_t i = 0; i < undoing->done.count && error == 0; i++) {
+		const struct journal_entry *entry = &undoing->done.entries[i];
+		const bool is_directory =
+			S_ISDIR(entry->from.mode ? entry->from.mode : entry->to.mode);
+
+		if (undoing->flags[i] == 0)
+			continue;
+		undoing->job->done.total++;
+		undoing->job->done.applied += (undoing->flags[i] & CHANGE_IS_UNDONE) != 0;
+		difference.kind = kind_of(entry);
+		difference.flags = undoing->flags[i] | (is_directory ? CHANGE_IS_DIRECTORY : 0);
+		(void)stpcpy(difference.path, entry->path); /* shorter: journal_check_path() */
+		show_side(&entry->from, &difference.old);
+		show_side(&entry->to, &difference.now);
+		error = job_tell(undoing->job, &difference, NULL, NULL, 0);
+	}
+	return error;
+}
+
+static int undo(struct undoing *undoing)
+{
+	struct job *job = undoing->job;
+	int error = 0;
+	int told;
+
+	undoing->flags = calloc(undoing->done.count + 1, sizeof(*undoing->flags));
+	if (!undoing->flags)
+		return -ENOMEM;
+	job->done.step = CHANGES_STEP_READ;
+	for (size_t i = 0; i < undoing->done.count && error == 0; i++)
+		error = look_at(undoing, i);
+	if (error)
+		return error;
+	job->done.step = CHANGES_STEP_NONE;
+	journal_sort(&undoing->journal);
+	if (job->done.conflicts > 0 && job->ask->conflict == CONFLICT_REFUSE) {
+		for (size_t i = 0; i < undoing->done.count; i++)
+			undoing->flags[i] &= CHANGE_IS_CONFLICT;
+	} else {
+		error = run(undoing);
+	}
+	told = tell(undoing);
+	if (told && error == 0)
+		job->done.step = CHANGES_STEP_OUTPUT;
+	return error ? error : told;
+}
+
+int job_undo(struct job *job)
+{
+	const struct job_directories *directories = &job->directories;
+	struct undoing undoing = { .job = job, .saved = -1 };
+	uint32_t conflicts = 0;
+	int lock = apply_lock(directories);
+	int error = lock < 0 ? lock : apply_recover(directories, &conflicts);
+
+	job->done.step = CHANGES_STEP_JOURNAL;
+	if (error == 0)
+		error = journal_read(directories->journal, JOURNAL_DONE, &undoing.done,
+				     &undoing.saved);
+	if (error == 0)
+		error = undo(&undoing);
+	journal_free(&undoing.done);
+	journal_free(&undoing.journal);
+	free(undoing.flags);
+	fd_close(&undoing.saved);
+	fd_close(&lock);
+	job->done.error = (uint32_t)-error;
+	return error;
+}
