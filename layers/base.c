@@ -95,7 +95,25 @@ struct note {
 	int host_layer; /* `old_layer` of what the host shows */
 };
 
-/* Was this copied up by overlayfs? Then the host had it, whatever it has now. */
+/* Has the host taken something out of the directory of a path, or put in, since the beginning? */
+static bool has_parent_changed(const struct note *note, const char *path)
+{
+	char parent[IPC_PATH_MAX];
+	struct stat status = { 0 };
+	char *slash;
+
+	(void)stpncpy(parent, path, sizeof(parent) - 1);
+	parent[sizeof(parent) - 1] = '\0';
+	while (status.st_mode == 0 && parent[0]) {
+		slash = strrchr(parent, '/');
+		*(slash ? slash : parent) = '\0';
+		if (beneath_look(note->directories->host, parent, &status) != 0)
+			return true;
+	}
+	return ns_of(&status.st_ctim) + TICK_NS >= note->since_ns;
+}
+
+/* Did overlayfs copy this up, under this name or another, so that the host may have had it? */
 static bool is_copy(const struct note *note, const struct difference *difference)
 {
 	int file;
@@ -125,7 +143,8 @@ static int note_one(void *context, const struct difference *difference)
 	    record.changed_ns + TICK_NS >= note->since_ns)
 		record.kind = BASE_UNKNOWN;
 	if (record.kind == BASE_ABSENT &&
-	    (difference->old.st_mode != 0 || is_copy(note, difference)))
+	    (difference->old.st_mode != 0 ||
+	     (has_parent_changed(note, difference->path) && is_copy(note, difference))))
 		record.kind = BASE_UNKNOWN;
 	return base_table_add(&note->table, &record, difference->path);
 }

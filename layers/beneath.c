@@ -44,15 +44,22 @@ int beneath_file(int root, const char *path, struct stat *ret)
 	return -ESTALE;
 }
 
+int beneath_path(int root, const char *path)
+{
+	const int fd = kernel_openat2(root, path[0] ? path : ".", O_PATH | O_NOFOLLOW | O_CLOEXEC,
+				      RESOLVE_ALL); /* so a link at the end is itself opened */
+
+	return fd < 0 ? -errno : fd;
+}
+
 int beneath_look(int root, const char *path, struct stat *ret)
 {
-	int fd = kernel_openat2(root, path[0] ? path : ".", O_PATH | O_NOFOLLOW | O_CLOEXEC,
-				RESOLVE_ALL); /* so a link at the end is itself opened */
+	int fd = beneath_path(root, path);
 	int error = 0;
 
 	memset(ret, 0, sizeof(*ret));
 	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
+		return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? 0 : fd;
 	if (fstat(fd, ret) != 0)
 		error = -errno;
 	fd_close(&fd);
@@ -61,12 +68,11 @@ int beneath_look(int root, const char *path, struct stat *ret)
 
 int beneath_link(int root, const char *path, char ret[IPC_PATH_MAX])
 {
-	int fd = kernel_openat2(root, path, O_PATH | O_NOFOLLOW | O_CLOEXEC,
-				RESOLVE_ALL); /* so a link at the end is itself opened */
+	int fd = beneath_path(root, path);
 	ssize_t size;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	size = readlinkat(fd, "", ret, IPC_PATH_MAX);
 	if (size < 0)
 		size = errno == ENOENT || errno == EINVAL ? -ESTALE : -errno;

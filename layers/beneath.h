@@ -24,6 +24,9 @@ int beneath_open(int root, const char *path, uint64_t flags);
 int beneath_directory(int root, const char *path);
 int beneath_file(int root, const char *path, struct stat *ret);
 
+/* O_PATH of anything, also of a link. A descriptor or -errno. */
+int beneath_path(int root, const char *path);
+
 /* What is there, links not followed; st_mode 0 and 0: nothing. 0 or -errno. */
 int beneath_look(int root, const char *path, struct stat *ret);
 

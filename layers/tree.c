@@ -105,8 +105,12 @@ static uint32_t judge_both(const struct walk *walk, const struct stack_entry *ol
 		return CHANGE_SYMLINK;
 	if (!is_same)
 		return CHANGE_MODIFIED;
-	return type != S_IFLNK && old->status.st_mode != now->status.st_mode ? CHANGE_MODE
-									     : CHANGE_NONE;
+	if (type == S_IFLNK || old->status.st_mode == now->status.st_mode)
+		return CHANGE_NONE;
+	/* What only adds such bits is never applied, and so would always be told of. */
+	return old->status.st_mode == (now->status.st_mode & ~(mode_t)(S_ISUID | S_ISGID | S_ISVTX))
+		       ? CHANGE_NONE
+		       : CHANGE_MODE;
 }
 
 static uint32_t judge(const struct walk *walk, const struct stack_entry *old,

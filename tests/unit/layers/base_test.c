@@ -195,11 +195,28 @@ Test(base, a_copy_of_what_the_host_no_longer_has)
 	uint64_t since;
 
 	scene_begin(&scene, 1);
+	put_file(HOST, "a", "host");
 	since = begin_execution();
 	put_file(UPPER, "a", "copied up, then the host deleted it");
 	put_mark(UPPER, "a", "user.overlay.origin", "");
+	cr_assert_eq(unlinkat(HOST, "a", 0), 0);
 	cr_assert_eq(base_note(&scene.directories, since), 0);
 	checks("a changed\n");
+	scene_end(&scene);
+}
+
+Test(base, a_copy_under_another_name)
+{
+	uint64_t since;
+
+	scene_begin(&scene, 1);
+	put_file(HOST, "folder/a", "host");
+	since = begin_execution();
+	put_whiteout(UPPER, "folder/a");
+	put_file(UPPER, "folder/b", "host, renamed");
+	put_mark(UPPER, "folder/b", "user.overlay.origin", "");
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	checks("folder/a same\nfolder/b same\n");
 	scene_end(&scene);
 }
 

@@ -337,13 +337,16 @@ Test(tree, fifos_sockets_and_links_out_are_not_opened)
 	scene_end(&scene);
 }
 
-Test(tree, set_id_bits_are_told_of)
+Test(tree, set_id_bits_are_told_of_where_there_is_a_change)
 {
 	scene_begin(&scene, 1);
 	put_file(HOST, "program", "x");
-	put_file(UPPER, "program", "x");
+	put_file(UPPER, "program", "y");
 	put_mode(UPPER, "program", 04755);
-	tells("mode program stripped\n");
+	put_file(HOST, "same", "x");
+	put_file(UPPER, "same", "x");
+	put_mode(UPPER, "same", 02644);
+	tells("modified program stripped\n");
 	scene_end(&scene);
 }
 
