@@ -29,12 +29,18 @@ int job_recover(struct job *job);
 int job_merge(struct job *job);
 int job_remove(struct job *job);
 
-/* Write a record with its texts. 0 or -errno. */
+/* Does the operation need all that it was given? A request that says nonsense is a breach. */
+bool job_is_right(const struct job *job);
+
+/* Do what is asked for. */
+int job_run(struct job *job);
+
+/* Write a record with its texts, and count it as told. 0 or -errno. */
 struct difference;
 int job_tell(struct job *job, const struct difference *difference, const char *link,
 	     const uint8_t *patch, size_t patch_size);
 
-/* Is this path among the chosen ones, or beneath one? */
+/* Is this path among the chosen ones, or beneath one? Of a renamed file either name counts. */
 bool job_is_chosen(const struct job *job, const char *path);
 
 #endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every step is required: a step that fails ends the process with its name on stderr.
+ */
+#include "confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/confine/capabilities.h"
+#include "common/confine/landlock.h"
+#include "common/confine/seccomp.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "confine_write.h"
+#include "seccomp_filter.h"
+
+#define READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+
+/* Adding to the base file of a layer. */
+#define NOTE                                                                                       \
+	(READ | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |                      \
+	 LANDLOCK_ACCESS_FS_MAKE_REG)
+
+/* Everything that a tree of files, directories and links is made of. */
+#define WRITE                                                                                      \
+	(NOTE | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_SYM |                        \
+	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                          \
+	 LANDLOCK_ACCESS_FS_REFER)
+
+/* The same with whiteouts, which to the kernel are devices. */
+#define MERGE (WRITE | LANDLOCK_ACCESS_FS_MAKE_CHAR)
+
+/* Rights in the directories of each role, for each operation; 0: not even to read. */
+static const struct rights {
+	uint64_t host, highest, layers, journal, target;
+	bool is_writing; /* with the system calls for that */
+} rights[LAYERS_OPERATION_COUNT] = {
+	[LAYERS_NOTE] = { READ, NOTE, READ, 0, 0, true },
+	[LAYERS_DIFF] = { READ, READ, READ, 0, 0, false },
+	[LAYERS_PREVIEW] = { READ, READ, READ, 0, 0, false },
+	[LAYERS_APPLY] = { WRITE, NOTE, READ, WRITE, 0, true },
+	[LAYERS_UNDO] = { WRITE, NOTE, READ, WRITE, 0, true },
+	[LAYERS_RECOVER] = { WRITE, NOTE, READ, WRITE, 0, true },
+	[LAYERS_MERGE] = { 0, READ, READ, 0, MERGE, true },
+	[LAYERS_REMOVE] = { 0, 0, 0, 0, WRITE, true },
+};
+
+static void require(int error, const char *step)
+{
+	if (error)
+		log_fatal(MSP_EXIT_REFUSED, "cannot confine itself: %s: %s", step,
+			  strerror(-error));
+}
+
+static int result(int status)
+{
+	return status == 0 ? 0 : -errno;
+}
+
+void confine_descriptors(void)
+{
+	for (int fd = 0; fd < CONFINE_CHANNEL; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			log_fatal(MSP_EXIT_SOFTWARE, "descriptor %d is not open", fd);
+	}
+	if (!fd_is_kind(CONFINE_CHANNEL, 's'))
+		log_fatal(MSP_EXIT_SOFTWARE,
+			  "descriptor %d is not the supervisor's channel: this program is started "
+			  "by msp-supervisor",
+			  CONFINE_CHANNEL);
+	require(result(kernel_close_range(CONFINE_CHANNEL + 1, ~0U)), "closing other descriptors");
+}
+
+/* Memory for a million differences. What a job took over is what it handles: a core would hold it.
+ */
+static void limit_resources(void)
+{
+	const struct rlimit memory = { (rlim_t)1 << 30, (rlim_t)1 << 30 };
+	const struct rlimit none = { 0, 0 };
+
+	require(result(setrlimit(RLIMIT_AS, &memory)), "limiting its memory");
+	require(result(setrlimit(RLIMIT_CORE, &none)), "refusing core dumps");
+}
+
+static void allow(int ruleset, const struct kernel_landlock_ruleset *attr, int directory,
+		  uint64_t wanted)
+{
+	if (directory >= 0)
+		require(landlock_allow(ruleset, attr, directory, wanted),
+			"allowing a directory in Landlock");
+}
+
+static void enter_landlock(const struct job_directories *directories, const struct rights *wanted)
+{
+	const struct kernel_landlock_ruleset everything = {
+		.handled_access_fs = LANDLOCK_FS_ALL,
+		.handled_access_net = LANDLOCK_NET_ALL,
+		.scoped = LANDLOCK_SCOPE_ALL,
+	};
+	const int abi = landlock_abi();
+	const struct kernel_landlock_ruleset attr = landlock_fit(everything, abi);
+	int ruleset;
+
+	require(abi < 1 ? -EOPNOTSUPP : 0, "asking for Landlock");
+	ruleset = landlock_create(&attr);
+	require(ruleset < 0 ? ruleset : 0, "creating the Landlock ruleset");
+	allow(ruleset, &attr, directories->host, wanted->host);
+	for (uint32_t i = 0; i < directories->layer_count; i++)
+		allow(ruleset, &attr, directories->layers[i],
+		      i == 0 ? wanted->highest : wanted->layers);
+	for (uint32_t i = 0; i < directories->since_count; i++)
+		allow(ruleset, &attr, directories->since[i], wanted->layers);
+	allow(ruleset, &attr, directories->journal, wanted->journal);
+	allow(ruleset, &attr, directories->target, wanted->target);
+	require(landlock_enter(ruleset), "entering the Landlock domain");
+	fd_close(&ruleset);
+}
+
+void confine_job(const struct job *job)
+{
+	const struct rights *wanted = &rights[job->ask->operation];
+
+	require(signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -errno : 0, "ignoring SIGPIPE");
+	require(result(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)), "no_new_privs");
+	require(result(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)), "not dumpable");
+	limit_resources();
+	require(capabilities_set(0), "dropping capabilities");
+	enter_landlock(&job->directories, wanted);
+	require(wanted->is_writing
+			? confine_install_write_filter()
+			: seccomp_install(seccomp_filter,
+					  sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
+		"installing the system call filter");
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a job may do, before it reads the first byte that a workload wrote.
+ */
+#ifndef LAYERS_CONFINE_H
+#define LAYERS_CONFINE_H
+
+#include "job.h"
+
+#define CONFINE_CHANNEL 3
+
+/* Descriptors 0 to 2 and the channel are there, and nothing else is. Ends the process otherwise. */
+void confine_descriptors(void);
+
+/* Allow what the operation needs, in the directories that were handed over. Ends the process when
+ * a step fails. */
+void confine_job(const struct job *job);
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "confine_write.h"
+
+#include "common/confine/seccomp.h"
+#include "seccomp_write_filter.h"
+
+int confine_install_write_filter(void)
+{
+	return seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));
+}

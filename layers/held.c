@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Names are compared as a file system that does not tell upper from lower case would (ext4 with
+ * casefold, or another machine's after a push): in lower case, without characters that such a file
+ * system ignores.
+ */
+#include "held.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "common/changes.h"
+
+static const char *const patterns[] = {
+#define HELD(pattern, reason) pattern,
+#include "held.def"
+#undef HELD
+};
+
+static const char *const free_in_git[] = {
+#define FREE(pattern, reason) pattern,
+#include "held_git.def"
+#undef FREE
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Characters without a shape (Unicode: Default_Ignorable_Code_Point), as they are in UTF-8: first
+ * and last of a range, of the same length. */
+static const struct {
+	uint32_t first, last;
+} ignored[] = {
+	{ 0x00ad, 0x00ad },   { 0x034f, 0x034f }, { 0x061c, 0x061c },   { 0x115f, 0x1160 },
+	{ 0x17b4, 0x17b5 },   { 0x180b, 0x180f }, { 0x200b, 0x200f },   { 0x202a, 0x202e },
+	{ 0x2060, 0x206f },   { 0x3164, 0x3164 }, { 0xfe00, 0xfe0f },   { 0xfeff, 0xfeff },
+	{ 0xffa0, 0xffa0 },   { 0xfff0, 0xfff8 }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
+	{ 0xe0000, 0xe0fff },
+};
+
+static bool is_ignored(uint32_t character)
+{
+	for (size_t i = 0; i < COUNT(ignored); i++) {
+		if (character >= ignored[i].first && character <= ignored[i].last)
+			return true;
+	}
+	return false;
+}
+
+/* The character at the beginning of UTF-8; what is none is a byte by itself. Returns its size. */
+static size_t decode(const unsigned char *bytes, uint32_t *ret)
+{
+	static const struct {
+		unsigned char mask, mark;
+	} heads[] = { { 0x80, 0 }, { 0xe0, 0xc0 }, { 0xf0, 0xe0 }, { 0xf8, 0xf0 } };
+
+	*ret = bytes[0];
+	for (size_t size = 2; size <= COUNT(heads); size++) {
+		uint32_t character = bytes[0] & (unsigned char)~heads[size - 1].mask;
+
+		if ((bytes[0] & heads[size - 1].mask) != heads[size - 1].mark)
+			continue;
+		for (size_t i = 1; i < size; i++) {
+			if ((bytes[i] & 0xc0) != 0x80) /* the NUL at the end, too */
+				return 1;
+			character = (character << 6) | (bytes[i] & 0x3f);
+		}
+		*ret = character;
+		return size;
+	}
+	return 1;
+}
+
+/* Two characters outside of ASCII fold into it. */
+static unsigned char fold_character(uint32_t character)
+{
+	if (character == 0x212a) /* the sign of Kelvin */
+		return 'k';
+	return character == 0x017f /* the long s */ ? 's' : 0;
+}
+
+/* It becomes no longer. */
+static void fold(const char *path, char ret[IPC_PATH_MAX])
+{
+	const unsigned char *bytes = (const unsigned char *)path;
+	size_t used = 0;
+
+	while (*bytes) {
+		uint32_t character;
+		const size_t size = decode(bytes, &character);
+
+		if (used + size >= IPC_PATH_MAX)
+			break;
+		if (size == 1 && bytes[0] >= 'A' && bytes[0] <= 'Z')
+			ret[used++] = (char)(bytes[0] - 'A' + 'a');
+		else if (size > 1 && fold_character(character))
+			ret[used++] = (char)fold_character(character);
+		else if (size == 1 || !is_ignored(character))
+			for (size_t i = 0; i < size; i++)
+				ret[used++] = (char)bytes[i];
+		bytes += size;
+	}
+	ret[used] = '\0';
+}
+
+/* Does the pattern describe the beginning of `path`, up to a "/" or all of it? Returns where the
+ * rest begins; NULL: it does not. */
+static const char *match_beginning(const char *pattern, const char *path)
+{
+	char part[IPC_PATH_MAX];
+	const char *end = path + strcspn(path, "/");
+	size_t size;
+
+	for (const char *slash = strchr(pattern, '/'); slash; slash = strchr(slash + 1, '/')) {
+		if (*end == '\0')
+			return NULL; /* fewer names than the pattern has */
+		end += 1 + strcspn(end + 1, "/");
+	}
+	size = (size_t)(end - path);
+	memcpy(part, path, size);
+	part[size] = '\0';
+	return fnmatch(pattern, part, FNM_PATHNAME) == 0 ? end : NULL;
+}
+
+static bool is_free_in_git(const char *path)
+{
+	for (size_t i = 0; i < COUNT(free_in_git); i++) {
+		if (match_beginning(free_in_git[i], path))
+			return true;
+	}
+	return false;
+}
+
+/* What held_git.def lists, as long as no other repository's name is in it. */
+static bool is_data_of_git(const char *path, const char *rest)
+{
+	static const char name[] = ".git/";
+
+	return strncmp(path, name, sizeof(name) - 1) == 0 && *rest == '/' &&
+	       is_free_in_git(rest + 1) && !strstr(rest, "/.git") && !strstr(rest, ".git/");
+}
+
+/* From a name on that begins at `path`. */
+static bool is_held_from(const char *path)
+{
+	for (size_t i = 0; i < COUNT(patterns); i++) {
+		const char first = patterns[i][0];
+		const char *rest = first == '*' || first == path[0]
+					   ? match_beginning(patterns[i], path)
+					   : NULL;
+
+		if (rest && !is_data_of_git(path, rest))
+			return true;
+	}
+	return false;
+}
+
+static bool is_in_table(const char *path)
+{
+	for (const char *name = path; name; name = strchr(name, '/')) {
+		const char *rest;
+
+		name += *name == '/';
+		if (is_held_from(name))
+			return true;
+		rest = match_beginning(".git", name);
+		if (rest && is_data_of_git(name, rest))
+			return false; /* a name of a branch is no name of a file */
+	}
+	return false;
+}
+
+/* The operator's: with a "/" it is about the whole path, or after two stars about its end; without,
+ * about each name. */
+static bool is_pattern_of(const char *pattern, const char *path)
+{
+	const bool is_anywhere = strncmp(pattern, "**/", 3) == 0 || !strchr(pattern, '/');
+	const char *plain = strncmp(pattern, "**/", 3) == 0 ? pattern + 3 : pattern;
+	char folded[IPC_PATH_MAX];
+
+	fold(plain, folded);
+	for (size_t size = strlen(folded); size > 1 && folded[size - 1] == '/'; size--)
+		folded[size - 1] = '\0';
+	for (const char *name = path; name; name = strchr(name, '/')) {
+		name += *name == '/';
+		if (match_beginning(folded, name))
+			return true;
+		if (!is_anywhere)
+			return false;
+	}
+	return false;
+}
+
+bool held_is_path(const char *path, const char *operators, size_t size)
+{
+	char folded[IPC_PATH_MAX];
+
+	fold(path, folded);
+	if (is_in_table(folded))
+		return true;
+	for (size_t at = 0; at < size; at += strlen(operators + at) + 1) {
+		if (is_pattern_of(operators + at, folded))
+			return true;
+	}
+	return false;
+}
+
+static bool is_path_of_job(const struct job *job, const char *path)
+{
+	return held_is_path(path, (const char *)job->ask->held, job->ask->held_size);
+}
+
+/* Where a link leads, as far as its text says: from its directory, ".." taken back. */
+static bool leads_to_held(const struct job *job, const char *path, const char *target)
+{
+	char joined[2 * IPC_PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	size_t used = target[0] == '/' || !slash ? 0 : (size_t)(slash - path);
+
+	memcpy(joined, path, used);
+	for (const char *name = target; *name;) {
+		const size_t size = strcspn(name, "/");
+
+		if (size == 2 && strncmp(name, "..", 2) == 0) {
+			while (used > 0 && joined[--used] != '/')
+				;
+		} else if (size > 0 && !(size == 1 && name[0] == '.')) {
+			if (used > 0)
+				joined[used++] = '/';
+			memcpy(joined + used, name, size);
+			used += size;
+		}
+		name += size + (name[size] == '/');
+	}
+	if (used >= IPC_PATH_MAX)
+		return true; /* too long to be told */
+	joined[used] = '\0';
+	return used > 0 && is_path_of_job(job, joined);
+}
+
+/* To write to such a link is to write to where it leads. */
+static bool is_held_link(const struct job *job, const struct difference *difference)
+{
+	char target[IPC_PATH_MAX];
+
+	return S_ISLNK(difference->now.st_mode) &&
+	       (tree_link_now(&job->directories, difference, target) < 0 ||
+		leads_to_held(job, difference->path, target));
+}
+
+bool held_is(const struct job *job, const struct difference *difference)
+{
+	return is_path_of_job(job, difference->path) ||
+	       (difference->old_path[0] && is_path_of_job(job, difference->old_path)) ||
+	       is_held_link(job, difference);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Theory of operation. One process does one piece of work: the supervisor, which never reads what a
+ * workload wrote, hands over directories, says what is to be done, and gets one answer. Started by
+ * the factory as a helper, in namespaces of its own with nothing but the system's libraries in
+ * sight; before the first byte of a workload's files is read it gives up all but those directories,
+ * and in them all but what the operation needs (confine.c).
+ *
+ * tree.c compares layers with the host's workspace or another state, by overlayfs' rules (stack.c),
+ * beneath directories that it never leaves (beneath.c); base.c knows what the host's files were;
+ * diff.c tells of it, note.c counts, apply.c and what belongs to it changes the host's files.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/changes.h"
+#include "common/dispatch.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "confine.h"
+#include "gitdiff.h"
+#include "job.h"
+
+/* Of the list of chosen paths. */
+#define CHOSEN_BYTES_MAX (16 << 20)
+
+static struct ipc_layers_do ask;
+static struct job job = { .ask = &ask, .output = -1 };
+static bool is_asked;
+
+static int add(int *list, uint32_t *count, int directory)
+{
+	if (*count == LAYERS_MAX)
+		return -EPROTO;
+	list[(*count)++] = directory;
+	return 0;
+}
+
+static int set(int *place, int directory)
+{
+	if (*place >= 0)
+		return -EPROTO;
+	*place = directory;
+	return 0;
+}
+
+static int handle_directory(void *context, struct channel_message *message)
+{
+	struct job_directories *directories = &job.directories;
+	int directory = channel_take_fd(message, 0);
+
+	(void)context;
+	switch (message->body.layers_directory.role) {
+	case LAYERS_HOST:
+		return set(&directories->host, directory);
+	case LAYERS_LAYER:
+		return add(directories->layers, &directories->layer_count, directory);
+	case LAYERS_SINCE:
+		return add(directories->since, &directories->since_count, directory);
+	case LAYERS_JOURNAL:
+		return set(&directories->journal, directory);
+	case LAYERS_TARGET:
+		return set(&directories->target, directory);
+	default:
+		fd_close(&directory);
+		return -EPROTO;
+	}
+}
+
+static int read_chosen(int file)
+{
+	struct stat status;
+	char *bytes;
+
+	if (fstat(file, &status) != 0)
+		return -errno;
+	if (status.st_size > CHOSEN_BYTES_MAX)
+		return -EFBIG;
+	bytes = malloc((size_t)status.st_size + 1);
+	if (!bytes)
+		return -ENOMEM;
+	job.chosen = bytes; /* for the rest of the process */
+	job.chosen_size = (size_t)status.st_size;
+	return pread(file, bytes, job.chosen_size, 0) == (ssize_t)job.chosen_size ? 0 : -EIO;
+}
+
+static int handle_do(void *context, struct channel_message *message)
+{
+	const struct ipc_layers_do *wanted = &message->body.layers_do;
+
+	(void)context;
+	if (memcmp(wanted->schema, ipc_schema_hash, sizeof(ipc_schema_hash)) != 0) {
+		log_line("the supervisor is of another version");
+		return -EPROTO;
+	}
+	ask = *wanted;
+	is_asked = true;
+	return read_chosen(message->fds[0]);
+}
+
+static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_layers_directory] = handle_directory,
+	[IPC_TYPE_layers_do] = handle_do,
+};
+
+static void receive(const struct channel *channel)
+{
+	static struct channel_message message;
+
+	job.directories.host = job.directories.journal = job.directories.target = -1;
+	while (!is_asked) {
+		enum ipc_error error = IPC_OK;
+		const int status = dispatch_one(channel, &message, 0, handlers, NULL, &error);
+
+		if (status == 0)
+			_exit(0); /* the supervisor is gone, and nobody asks any more */
+		if (status < 0)
+			log_fatal(MSP_EXIT_SOFTWARE, "the supervisor's message is wrong: %s",
+				  error ? ipc_error_text(error) : strerror(-status));
+	}
+	if (!job_is_right(&job))
+		log_fatal(MSP_EXIT_SOFTWARE, "the supervisor asks for what it cannot have");
+}
+
+/* Whoever reads the answer may be gone: then there is nobody to tell. */
+static void answer(const struct channel *channel)
+{
+	(void)channel_send(channel, IPC_TYPE_layers_done, &job.done, NULL, 0);
+}
+
+int main(void)
+{
+	const struct channel channel = { .fd = CONFINE_CHANNEL,
+					 .self = IPC_LAYERS,
+					 .peer = IPC_SUPERVISOR,
+					 .phase = IPC_SERVE };
+	int error = 0;
+
+	log_set_name("msp-layers");
+	confine_descriptors();
+	receive(&channel);
+	if (fd_is_kind(STDOUT_FILENO, 'p'))
+		job.output = STDOUT_FILENO;
+	if (ask.flags & CHANGES_TEXT)
+		error = gitdiff_load();
+	confine_job(&job);
+	if (error) {
+		job.done.error = (uint32_t)-error;
+		job.done.step = CHANGES_STEP_OUTPUT;
+	} else {
+		error = job_run(&job);
+	}
+	answer(&channel);
+	_exit(error ? MSP_EXIT_SOFTWARE : 0);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A change as the text that git prints for it, which git apply takes.
+ */
+#ifndef LAYERS_PATCH_H
+#define LAYERS_PATCH_H
+
+#include "tree.h"
+
+struct patch {
+	uint8_t *bytes; /* room for CHANGE_TEXT_MAX */
+	size_t size;    /* 0: there is none; the flags or the kind say why */
+	uint32_t flags; /* CHANGE_IS_BINARY, LARGE or UNREADABLE */
+};
+
+/* Make that of a difference. 0 or -errno. */
+int patch_make(const struct job_directories *directories, const struct difference *difference,
+	       struct patch *ret);
+void patch_free(struct patch *patch);
+
+#endif
