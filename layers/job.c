@@ -61,9 +61,24 @@ bool job_is_right(const struct job *job)
 	       is_list(job->chosen, job->chosen_size);
 }
 
+static int flush(struct job *job)
+{
+	const size_t size = job->buffered;
+
+	job->buffered = 0;
+	return size > 0 ? fd_write_all(job->output, job->buffer, size) : 0;
+}
+
 int job_run(struct job *job)
 {
-	return operations[job->ask->operation].run(job);
+	const int error = operations[job->ask->operation].run(job);
+	const int unwritten = flush(job);
+
+	if (error || !unwritten)
+		return error;
+	job->done.error = (uint32_t)-unwritten;
+	job->done.step = CHANGES_STEP_OUTPUT;
+	return unwritten;
 }
 
 bool job_is_chosen(const struct job *job, const char *path)
@@ -88,6 +103,22 @@ bool job_is_chosen(const struct job *job, const char *path)
 static uint64_t size_of(const struct stat *status)
 {
 	return S_ISREG(status->st_mode) && status->st_size > 0 ? (uint64_t)status->st_size : 0;
+}
+
+/* A reader that is waked for each record takes longer than the work. */
+static int put(struct job *job, const uint8_t *bytes, size_t size)
+{
+	if (job->buffer && JOB_BUFFER_BYTES - job->buffered < size) {
+		const int error = flush(job);
+
+		if (error)
+			return error;
+	}
+	if (!job->buffer || size > JOB_BUFFER_BYTES)
+		return fd_write_all(job->output, bytes, size);
+	memcpy(job->buffer + job->buffered, bytes, size);
+	job->buffered += size;
+	return 0;
 }
 
 int job_tell(struct job *job, const struct difference *difference, const char *link,
@@ -120,8 +151,8 @@ int job_tell(struct job *job, const struct difference *difference, const char *l
 		memcpy(bytes + used, texts[i], size);
 		used += size;
 	}
-	error = fd_write_all(job->output, bytes, used);
+	error = put(job, bytes, used);
 	if (!error && patch_size > 0)
-		error = fd_write_all(job->output, patch, patch_size);
+		error = put(job, patch, patch_size);
 	return error;
 }

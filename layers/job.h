@@ -10,12 +10,16 @@
 #include "common/ipc.h"
 #include "layers/tree.h"
 
+#define JOB_BUFFER_BYTES ((size_t)64 << 10)
+
 struct job {
 	struct job_directories directories;
 	const struct ipc_layers_do *ask;
 	const char *chosen; /* paths with a NUL after each */
 	size_t chosen_size; /* 0: all */
 	int output;         /* change records; -1: nobody reads */
+	uint8_t *buffer;    /* JOB_BUFFER_BYTES for what is told; NULL: it is written at once */
+	size_t buffered;
 	struct ipc_layers_done done;
 };
 
@@ -32,7 +36,7 @@ int job_remove(struct job *job);
 /* Does the operation need all that it was given? A request that says nonsense is a breach. */
 bool job_is_right(const struct job *job);
 
-/* Do what is asked for. */
+/* Do what is asked for, and write what is left to be told. */
 int job_run(struct job *job);
 
 /* Write a record with its texts, and count it as told. 0 or -errno. */

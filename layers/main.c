@@ -28,7 +28,8 @@
 #define CHOSEN_BYTES_MAX (16 << 20)
 
 static struct ipc_layers_do ask;
-static struct job job = { .ask = &ask, .output = -1 };
+static uint8_t buffer[JOB_BUFFER_BYTES];
+static struct job job = { .ask = &ask, .output = -1, .buffer = buffer };
 static bool is_asked;
 
 static int add(int *list, uint32_t *count, int directory)

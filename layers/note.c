@@ -180,10 +180,15 @@ static void shut_again(struct counting *counting)
 static int open_counted(struct counting *counting, const char *path)
 {
 	int directory = beneath_directory(counting->layer, path);
+	struct stat status;
+	bool is_shut = directory == -EACCES;
 
-	if (directory == -EACCES && strncmp(path, WORK_PREFIX, strlen(WORK_PREFIX)) != 0)
-		directory = open_shut(counting, path);
-	return directory;
+	if (directory >= 0) /* its names may be readable, and what is behind them not */
+		is_shut = fstat(directory, &status) == 0 && !(status.st_mode & S_IXUSR);
+	if (!is_shut || strncmp(path, WORK_PREFIX, strlen(WORK_PREFIX)) == 0)
+		return directory;
+	fd_close(&directory);
+	return open_shut(counting, path);
 }
 
 static int count_directory(struct counting *counting, const char *path)

@@ -190,14 +190,21 @@ static uint32_t git_mode(const struct stat *status)
 	return status->st_mode & S_IXUSR ? FILE_MODE_PROGRAM : FILE_MODE_PLAIN;
 }
 
+/* Up to the size that it has now, and a byte more than what is taken, to be known as too large. */
 static int read_file(int file, struct blob *ret)
 {
-	ret->bytes = malloc(CHANGE_TEXT_MAX + 1);
+	struct stat status;
+	size_t room = CHANGE_TEXT_MAX + 1;
+
+	if (fstat(file, &status) != 0)
+		return -errno;
+	if (status.st_size < (off_t)room)
+		room = (size_t)status.st_size;
+	ret->bytes = malloc(room + 1);
 	if (!ret->bytes)
 		return -ENOMEM;
-	while (ret->size <= CHANGE_TEXT_MAX) {
-		const ssize_t size =
-			read(file, ret->bytes + ret->size, CHANGE_TEXT_MAX + 1 - ret->size);
+	while (ret->size < room) {
+		const ssize_t size = read(file, ret->bytes + ret->size, room - ret->size);
 
 		if (size < 0 && errno == EINTR)
 			continue;

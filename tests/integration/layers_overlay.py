@@ -240,8 +240,9 @@ class Overlay(unittest.TestCase):
         patch = b"".join(change.patch for change in changes)
         binary = {change.path for change in changes if "binary" in change.flags}
         for path in binary:
-            if os.path.lexists(os.path.join(os.fsencode(copy), path)):
-                os.unlink(os.path.join(os.fsencode(copy), path))
+            whole = os.path.join(os.fsencode(copy), path)
+            if os.path.islink(whole) or os.path.isfile(whole):
+                os.unlink(whole)
         for folder, _, _ in os.walk(copy, topdown=False):
             if not os.listdir(folder) and folder != copy:  # git knows of none
                 os.rmdir(folder)

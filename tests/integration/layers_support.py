@@ -43,10 +43,11 @@ Change = collections.namedtuple(
 
 
 def parse_changes(data):
-    found = []
-    while data:
-        kind, flags, old_mode, new_mode, old_size, new_size, *sizes = RECORD.unpack_from(data)
-        at, texts = RECORD.size, []
+    found, at = [], 0
+    while at < len(data):
+        kind, flags, old_mode, new_mode, old_size, new_size, *sizes = RECORD.unpack_from(data, at)
+        at += RECORD.size
+        texts = []
         for size in sizes:
             texts.append(data[at:at + size])
             at += size
@@ -55,7 +56,6 @@ def parse_changes(data):
         names = {name[len("CHANGE_IS_"):].lower() for name, bit in FLAGS.items()
                  if name.startswith("CHANGE_IS_") and flags & bit}
         found.append(Change(KINDS[kind], names, old_mode, new_mode, old_size, new_size, *texts))
-        data = data[at:]
     return found
 
 

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layers/held.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/changes.h"
+#include "scene.h"
+
+/* With the operator's patterns in one string, a NUL after each. */
+#define is_held_by(path, patterns) held_is_path((path), (patterns), sizeof(patterns) - 1)
+#define is_held(path) held_is_path((path), "", 0)
+
+Test(held, what_the_host_executes_by_itself)
+{
+	static const char *const paths[] = {
+		".git/hooks/pre-commit",
+		".git/config",
+		".git/config.worktree",
+		".git/info/attributes",
+		".git/commondir",
+		".git/objects/info/alternates",
+		".git/rebase-merge/git-rebase-todo",
+		".git/modules/sub/hooks/post-checkout",
+		".git/worktrees/x/gitdir",
+		".git", /* as a file it leads to a repository */
+		"sub/.git",
+		"sub/.git/hooks/pre-push",
+		"bare.git/config",
+		"bare.git/hooks/update",
+		"bare/HEAD",
+		".gitattributes",
+		"deep/er/.gitattributes",
+		".gitmodules",
+		".envrc",
+		"sub/.envrc",
+		".direnv/bin/x",
+		".github/workflows/ci.yml",
+		".gitlab-ci.yml",
+		".circleci/config.yml",
+		"Jenkinsfile",
+		"azure-pipelines.yml",
+		".vscode/tasks.json",
+		".vscode",
+		"x.code-workspace",
+		".idea/workspace.xml",
+		".cursor/mcp.json",
+		".cursorrules",
+		".claude/settings.json",
+		"CLAUDE.md",
+		"sub/CLAUDE.md",
+		".mcp.json",
+		".codex/config.toml",
+		"AGENTS.md",
+		".gemini/settings.json",
+		".aider.conf.yml",
+		".bashrc",
+		".profile",
+		".zshrc",
+		".npmrc",
+		".yarnrc",
+		".yarnrc.yml",
+		".yarn/releases/yarn.cjs",
+		".pnpmfile.cjs",
+		".pre-commit-config.yaml",
+		".husky/pre-commit",
+		".cargo/config.toml",
+		"rust-toolchain.toml",
+		".mise.toml",
+	};
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		cr_assert(is_held(paths[i]), "%s", paths[i]);
+}
+
+Test(held, what_it_does_not)
+{
+	static const char *const paths[] = {
+		"main.c",
+		"README.md",
+		"Makefile",
+		"package.json",
+		"src/git/hooks/x",
+		"git/config",
+		".gitignore",
+		".editorconfig",
+		"github/workflows/ci.yml",
+		"docs/agents.html",
+		"yarn.lock",
+		".yarn/cache/x.zip",
+		"header.h",
+		"heads/x",
+		/* what a commit writes */
+		".git/HEAD",
+		".git/index",
+		".git/objects/ab",
+		".git/objects/ab/cdef0123",
+		".git/objects/pack/pack-1.idx",
+		".git/refs/heads/main",
+		".git/refs/heads/head",
+		".git/refs/heads/claude.md",
+		".git/logs/HEAD",
+		".git/COMMIT_EDITMSG",
+		".git/ORIG_HEAD",
+		".git/packed-refs",
+	};
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		cr_assert_not(is_held(paths[i]), "%s", paths[i]);
+}
+
+Test(held, names_are_compared_as_a_forgiving_file_system_does)
+{
+	cr_assert(is_held(".GIT/Hooks/pre-commit"));
+	cr_assert(is_held(".Git/config"));
+	cr_assert(is_held("JENKINSFILE"));
+	cr_assert(is_held(".VSCode/tasks.json"));
+	cr_assert(is_held(".g\xe2\x80\x8cit/config"), "zero width non-joiner");
+	cr_assert(is_held(".g\xef\xbb\xbfit/hooks/x"), "byte order mark");
+	cr_assert(is_held(".git\xf3\xa0\x80\x81/hooks/x"), "tag character");
+	cr_assert(is_held(".hus\xe2\x84\xaay/x"), "sign of Kelvin");
+	cr_assert(is_held(".v\xc5\xbf"
+			  "code/tasks.json"),
+		  "long s");
+	cr_assert_not(is_held(".g\xffit/config"), "no such character");
+	cr_assert_not(is_held(".g\xe2\x80"), "cut off");
+}
+
+Test(held, a_branch_named_like_a_repository_hides_nothing)
+{
+	cr_assert(is_held(".git/refs/heads/.git/hooks/x"));
+	cr_assert(is_held(".git/objects/ab/x.git/hooks/pre-push"));
+}
+
+Test(held, the_operators_patterns)
+{
+	cr_assert(is_held_by("Makefile", "makefile\0"));
+	cr_assert(is_held_by("deep/Makefile", "Makefile\0"));
+	cr_assert(is_held_by("scripts/x/y", "scripts/\0"));
+	cr_assert(is_held_by("scripts/x.sh", "scripts/*.sh\0"));
+	cr_assert_not(is_held_by("deep/scripts/x.sh", "scripts/*.sh\0"));
+	cr_assert_not(is_held_by("scripts/x/y.sh", "scripts/*.sh\0"));
+	cr_assert(is_held_by("deep/scripts/x.sh", "**/scripts/*.sh\0"));
+	cr_assert(is_held_by("scripts/x.sh", "**/scripts/*.sh\0"));
+	cr_assert(is_held_by("package.json", "Makefile\0package.json\0"));
+	cr_assert_not(is_held_by("package.json5", "Makefile\0package.json\0"));
+	cr_assert(is_held_by("a/b/conftest.py", "conftest.py\0"));
+}
+
+/* --- whole changes --- */
+
+static struct scene scene;
+static struct ipc_layers_do ask;
+static struct job job = { .ask = &ask, .output = -1 };
+
+struct seen {
+	char text[4096];
+};
+
+static int note_held(void *context, const struct difference *difference)
+{
+	struct seen *seen = context;
+	const size_t used = strlen(seen->text);
+
+	job.directories = scene.directories;
+	if (held_is(&job, difference))
+		(void)snprintf(seen->text + used, sizeof(seen->text) - used, "%s\n",
+			       difference->path);
+	return 0;
+}
+
+static const char *held_of_scene(void)
+{
+	static struct seen seen;
+
+	seen.text[0] = '\0';
+	cr_assert_eq(tree_compare(&scene.directories, note_held, &seen), 0);
+	return seen.text;
+}
+
+Test(held, links_that_lead_to_such_a_name)
+{
+	scene_begin(&scene, 1);
+	put_link(scene.uppers[0], "a", ".git/hooks");
+	put_link(scene.uppers[0], "b/c", "../.vscode/tasks.json");
+	put_link(scene.uppers[0], "b/d", "../x/./../.ENVRC");
+	put_link(scene.uppers[0], "b/e", "/home/agent/.bashrc");
+	put_link(scene.uppers[0], "b/f", "x/y");
+	put_link(scene.uppers[0], "b/g", "../../../..");
+	put_link(scene.uppers[0], "z", ".git/../main.c");
+	cr_assert_str_eq(held_of_scene(), "a\nb/c\nb/d\nb/e\n");
+	scene_end(&scene);
+}
+
+Test(held, by_a_rename_either_way_and_by_a_deletion)
+{
+	scene_begin(&scene, 1);
+	put_file(scene.directories.host, "harmless", "a hook that was there all the time");
+	put_whiteout(scene.uppers[0], "harmless");
+	put_file(scene.uppers[0], ".git/hooks/pre-commit", "a hook that was there all the time");
+	put_file(scene.directories.host, ".envrc", "content of it");
+	put_whiteout(scene.uppers[0], ".envrc");
+	put_file(scene.uppers[0], "renamed", "content of it");
+	put_file(scene.directories.host, ".claude/settings.json", "deny");
+	put_whiteout(scene.uppers[0], ".claude");
+	cr_assert_str_eq(held_of_scene(), ".claude\n.claude/settings.json\n.git\n.git/hooks\n"
+					  ".git/hooks/pre-commit\nrenamed\n");
+	scene_end(&scene);
+}
+
+Test(held, as_a_second_name_of_a_file)
+{
+	scene_begin(&scene, 1);
+	put_file(scene.uppers[0], "a", "x");
+	put_folder(scene.uppers[0], ".husky");
+	cr_assert_eq(linkat(scene.uppers[0], "a", scene.uppers[0], ".husky/pre-push", 0), 0);
+	cr_assert_str_eq(held_of_scene(), ".husky\n.husky/pre-push\n");
+	scene_end(&scene);
+}
