@@ -168,8 +168,10 @@ int beneath_names_add(struct beneath_names *names, int directory)
 	for (;;) {
 		const ssize_t size = getdents64(directory, buffer, sizeof(buffer));
 
-		if (size <= 0)
-			return size < 0 ? -errno : 0;
+		if (size < 0)
+			return errno == ENOENT ? 0 : -errno; /* it has just been removed */
+		if (size == 0)
+			return 0;
 		for (ssize_t at = 0; at < size;) {
 			const struct dirent64 *entry = (const void *)(buffer + at);
 			int error = 0;

@@ -9,7 +9,8 @@ import unittest
 import support
 
 BUILD = os.environ.get("MSP_BUILD") or os.path.join(support.ROOT, "build", "release")
-LIBEXEC = {"msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope", "builtin.policy"}
+LIBEXEC = {"msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope",
+           "msp-layers", "builtin.policy"}
 
 
 class Install(unittest.TestCase):

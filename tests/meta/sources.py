@@ -9,7 +9,7 @@ import tree
 
 # Lines of C per part: of its .c files, what is neither blank nor comment. Raising one is a change of
 # its own, with a reason.
-BUDGETS = {"child-init": 1640, "supervisor": 3700, "common": 2000}
+BUDGETS = {"child-init": 1640, "supervisor": 3700, "common": 2000, "layers": 4800}
 FILE_LINES = 600
 FUNCTION_LINES = 65
 
@@ -23,7 +23,7 @@ MACHINE_PATHS = re.compile(r"/wor[k]/|/tmp/buil[d]-|/home/(?!agent\b|user\b|you\
 # What a plan answers: a library that whoever holds one may use, and what it is made of.
 DECIDE_HEADERS = ("policy/decide.h", "policy/operation.h")
 DECIDE_PARTS = (*DECIDE_HEADERS, "policy/decide_parts.h")
-GENERATED_HEADERS = {"seccomp_filter.h", "seccomp_http_filter.h"}
+GENERATED_HEADERS = {"seccomp_filter.h", "seccomp_http_filter.h", "seccomp_write_filter.h"}
 
 
 def functions(text):
@@ -115,7 +115,7 @@ class Includes(unittest.TestCase):
         for path in tree.sources(*tree.PROCESS_FOLDERS):
             folder = path.split("/")[0]
             places = [os.path.dirname(path), folder, folder + "/cli", folder + "/mcp"]
-            places += ["."] if folder == "policy" else []  # its library is included as policy/x.h
+            places += ["."] if folder in ("policy", "layers") else []  # as policy/x.h, layers/x.h
             for header in self.includes(path):
                 with self.subTest(path=path, header=header):
                     if header.startswith("common/"):
