@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/changes.h"
+#include "held_links.h"
 
 static const char *const patterns[] = {
 #define HELD(pattern, reason) pattern,
@@ -206,45 +207,18 @@ bool held_is_path(const char *path, const char *operators, size_t size)
 
 static bool is_path_of_job(const struct job *job, const char *path)
 {
-	return held_is_path(path, (const char *)job->ask->held, job->ask->held_size);
-}
-
-/* Where a link leads, as far as its text says: from its directory, ".." taken back. */
-static bool leads_to_held(const struct job *job, const char *path, const char *target)
-{
-	char joined[2 * IPC_PATH_MAX];
-	const char *slash = strrchr(path, '/');
-	size_t used = target[0] == '/' || !slash ? 0 : (size_t)(slash - path);
-
-	memcpy(joined, path, used);
-	for (const char *name = target; *name;) {
-		const size_t size = strcspn(name, "/");
-
-		if (size == 2 && strncmp(name, "..", 2) == 0) {
-			while (used > 0 && joined[--used] != '/')
-				;
-		} else if (size > 0 && !(size == 1 && name[0] == '.')) {
-			if (used > 0)
-				joined[used++] = '/';
-			memcpy(joined + used, name, size);
-			used += size;
-		}
-		name += size + (name[size] == '/');
-	}
-	if (used >= IPC_PATH_MAX)
-		return true; /* too long to be told */
-	joined[used] = '\0';
-	return used > 0 && is_path_of_job(job, joined);
+	return held_is_path(path, (const char *)job->ask->held, job->ask->held_size) ||
+	       held_links_lead_to(job, path);
 }
 
 /* To write to such a link is to write to where it leads. */
 static bool is_held_link(const struct job *job, const struct difference *difference)
 {
-	char target[IPC_PATH_MAX];
+	char target[IPC_PATH_MAX], joined[IPC_PATH_MAX];
 
 	return S_ISLNK(difference->now.st_mode) &&
 	       (tree_link_now(&job->directories, difference, target) < 0 ||
-		leads_to_held(job, difference->path, target));
+		!held_links_join(difference->path, target, joined) || is_path_of_job(job, joined));
 }
 
 bool held_is(const struct job *job, const struct difference *difference)

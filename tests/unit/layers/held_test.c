@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/changes.h"
+#include "layers/held_links.h"
 #include "scene.h"
 
 /* With the operator's patterns in one string, a NUL after each. */
@@ -176,6 +177,7 @@ static const char *held_of_scene(void)
 	static struct seen seen;
 
 	seen.text[0] = '\0';
+	held_links_forget();
 	cr_assert_eq(tree_compare(&scene.directories, note_held, &seen), 0);
 	return seen.text;
 }
@@ -217,5 +219,40 @@ Test(held, as_a_second_name_of_a_file)
 	put_folder(scene.uppers[0], ".husky");
 	cr_assert_eq(linkat(scene.uppers[0], "a", scene.uppers[0], ".husky/pre-push", 0), 0);
 	cr_assert_str_eq(held_of_scene(), ".husky\n.husky/pre-push\n");
+	scene_end(&scene);
+}
+
+Test(held, what_links_of_the_host_at_such_names_lead_to)
+{
+	scene_begin(&scene, 1);
+	put_link(scene.directories.host, ".git/hooks/pre-commit", "../../scripts/check");
+	put_link(scene.directories.host, ".vscode", "config/editor");
+	put_link(scene.directories.host, ".envrc", "/outside");
+	put_link(scene.directories.host, ".bashrc", "../outside");
+	put_link(scene.directories.host, "plain", "src");
+	put_file(scene.uppers[0], "scripts/check", "#!/bin/sh");
+	put_file(scene.uppers[0], "scripts/checker", "#!/bin/sh");
+	put_file(scene.uppers[0], "config/editor/tasks.json", "{}");
+	put_file(scene.uppers[0], "src/main.c", "x");
+	put_link(scene.uppers[0], "way", "scripts/check");
+	cr_assert_str_eq(held_of_scene(),
+			 "config/editor\nconfig/editor/tasks.json\nscripts/check\nway\n");
+	scene_end(&scene);
+}
+
+Test(held, directories_of_data_are_not_searched_for_links)
+{
+	char name[64];
+
+	scene_begin(&scene, 1);
+	for (int i = 0; i < 300; i++) {
+		(void)snprintf(name, sizeof(name), ".hg/store/%d", i);
+		put_file(scene.directories.host, name, "");
+	}
+	put_link(scene.directories.host, ".hg/store/link", "../../src");
+	put_link(scene.directories.host, ".hg/hook", "../bin/hook");
+	put_file(scene.uppers[0], "src/main.c", "x");
+	put_file(scene.uppers[0], "bin/hook", "x");
+	cr_assert_str_eq(held_of_scene(), "bin/hook\n");
 	scene_end(&scene);
 }
