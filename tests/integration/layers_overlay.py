@@ -153,9 +153,10 @@ class Tree:
             os.symlink(b"target", path)
 
     def disturb(self, count):
-        acts = [self.add] * 5 + [self.change] * 5 + [self.add_folder] * 3 + [
-            self.add_link, self.change_link, self.add_name, self.copy_up_only, self.mode, self.mode, self.delete,
-            self.delete, self.delete_tree, self.make_again, self.move, self.move, self.replace]
+        acts = [self.add] * 5 + [self.change] * 5 + [self.add_folder] * 3 + [self.move] * 6 + [
+            self.mode] * 3 + [self.delete, self.change_link] * 2 + [
+                self.add_link, self.add_name, self.copy_up_only, self.delete_tree,
+                self.make_again, self.replace]
         for _ in range(count):
             self.dice.choice(acts)()
 
@@ -201,7 +202,7 @@ class Overlay(unittest.TestCase):
     def path(self, *names):
         return os.path.join(self.root, *names)
 
-    def add_layer(self, dice, changes=CHANGES):
+    def disturb_by(self, act):
         """A state more on those that there are. Returns what it shows."""
         layer = self.path(f"layer{len(self.layers)}")
         for name in ("", "workspace", "work-workspace"):
@@ -210,12 +211,15 @@ class Overlay(unittest.TestCase):
         mounted(lowers, os.path.join(layer, "workspace"), os.path.join(layer, "work-workspace"),
                 self.path("merged"))
         try:
-            Tree(self.path("merged"), dice).disturb(changes)
+            act(self.path("merged"))
             shown = layers.listing(self.path("merged"))
         finally:
             subprocess.run(["umount", self.path("merged")], check=True)
         self.layers.insert(0, layer)
         return shown
+
+    def add_layer(self, dice):
+        return self.disturb_by(lambda merged: Tree(merged, dice).disturb(CHANGES))
 
     def check(self, old, new, changes):
         self.assertEqual(told(changes), expected(old, new))
@@ -296,6 +300,7 @@ class Overlay(unittest.TestCase):
             with self.subTest(seed=SEED + number):
                 self.clear()
                 self.one_round(SEED + number)
+        print(self.counts, file=sys.stderr)
         for kind in layers.KINDS[1:]:
             self.assertGreater(self.counts.get(kind, 0), 0, f"no change was of the kind {kind}")
 
@@ -318,6 +323,40 @@ class Overlay(unittest.TestCase):
         self.assertEqual([(c.kind, c.path, c.flags) for c in changes],
                          [("added", b"file", {"conflict"})])
         self.assertEqual(done.conflicts, 1)
+
+
+    def git(self, at, *arguments):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "gc.auto=0",
+                        "-C", self.path(at), *arguments], check=True, capture_output=True,
+                       env={"PATH": os.environ["PATH"], "HOME": self.root})
+
+    def test_a_commit_needs_no_word_and_a_hook_does(self):
+        self.git("host", "init", "-q")
+        with open(self.path("host", "file"), "w", encoding="utf-8") as file:
+            file.write("host\n")
+        self.git("host", "add", "file")
+        self.git("host", "commit", "-q", "-m", "first")
+
+        def commit(*_):
+            with open(self.path("merged", "file"), "a", encoding="utf-8") as file:
+                file.write("sandbox\n")
+            self.git("merged", "commit", "-q", "-a", "-m", "second")
+            self.git("merged", "branch", "feature/x")
+            self.git("merged", "commit", "-q", "--amend", "-m", "third")
+            self.git("merged", "repack", "-q", "-a", "-d")
+
+        def hook(*_):
+            with open(self.path("merged", ".git/hooks/pre-push"), "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\n")
+            self.git("merged", "config", "core.pager", "evil")
+
+        for act, held in ((commit, []), (hook, [b".git/config", b".git/hooks/pre-push"])):
+            with self.subTest(act.__name__):
+                self.disturb_by(act)
+                done, changes = layers.run("DIFF", self.path("host"), self.layers)
+                self.assertGreater(len(changes), 10)
+                self.assertEqual([c.path for c in changes if "held" in c.flags], held)
+                self.assertEqual(done.held, len(held))
 
 
 def main():
