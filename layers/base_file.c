@@ -97,23 +97,24 @@ static size_t slot_of(const struct base_table *table, const char *path, size_t s
 
 static int grow(struct base_table *table)
 {
-	struct base_table larger = *table;
+	const struct base_table before = *table;
+	const size_t count = before.slot_count ? 2 * before.slot_count : FIRST_SLOTS;
+	const uint8_t **slots = calloc(count, sizeof(*slots));
 
-	larger.slot_count = table->slot_count ? 2 * table->slot_count : FIRST_SLOTS;
-	larger.slots = calloc(larger.slot_count, sizeof(*larger.slots));
-	if (!larger.slots)
+	if (!slots)
 		return -ENOMEM;
-	for (size_t i = 0; i < table->slot_count; i++) {
+	table->slots = slots;
+	table->slot_count = count;
+	for (size_t i = 0; i < before.slot_count; i++) {
 		struct base_record record;
 
-		if (!table->slots[i])
+		if (!before.slots[i])
 			continue;
-		memcpy(&record, table->slots[i], sizeof(record));
-		larger.slots[slot_of(&larger, (const char *)table->slots[i] + sizeof(record),
-				     record.path_size)] = table->slots[i];
+		memcpy(&record, before.slots[i], sizeof(record));
+		slots[slot_of(table, (const char *)before.slots[i] + sizeof(record),
+			      record.path_size)] = before.slots[i];
 	}
-	free(table->slots);
-	*table = larger;
+	free(before.slots);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "held_links.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,14 +102,12 @@ static void look_into(const struct job *job, const char *path, int depth)
 
 	if (directory >= 0 && beneath_names_add(&names, directory) == 0 &&
 	    beneath_names_sort(&names) == 0 && (size == 0 || names.count <= NAMES_MAX)) {
-		memcpy(below, path, size);
-		below[size] = '/';
 		for (size_t i = 0; i < names.count; i++) {
-			const size_t start = size > 0 ? size + 1 : 0;
+			const int length = snprintf(below, sizeof(below), "%s%s%s", path,
+						    size > 0 ? "/" : "", names.names[i]);
 
-			if (start + strlen(names.names[i]) >= sizeof(below))
+			if (length < 0 || (size_t)length >= sizeof(below))
 				continue;
-			memcpy(below + start, names.names[i], strlen(names.names[i]) + 1);
 			look_at(job, below, depth);
 		}
 	}

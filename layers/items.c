@@ -19,7 +19,7 @@ struct item *items_add(struct items *items, const char *path)
 
 	if (items->count == items->room) {
 		const size_t room = items->room ? 2 * items->room : 256;
-		struct item **all = reallocarray(items->all, room, sizeof(*items->all));
+		struct item **all = reallocarray(items->all, room, sizeof(struct item *));
 
 		if (!all)
 			return NULL;

@@ -124,7 +124,7 @@ static int put(struct job *job, const uint8_t *bytes, size_t size)
 int job_tell(struct job *job, const struct difference *difference, const char *link,
 	     const uint8_t *patch, size_t patch_size)
 {
-	static uint8_t bytes[sizeof(struct change_record) + 3 * IPC_PATH_MAX];
+	static uint8_t bytes[sizeof(struct change_record) + (size_t)3 * IPC_PATH_MAX];
 	const char *const texts[] = { difference->path, difference->old_path, link ? link : "" };
 	const struct change_record record = {
 		.kind = difference->kind,

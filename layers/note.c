@@ -51,9 +51,8 @@ static int wait_for(struct counting *counting, const char *directory, const char
 
 	if (!waiting)
 		return -ENOMEM;
-	memcpy(waiting->path, directory, size);
-	memcpy(waiting->path + size, "/", 2);
-	memcpy(waiting->path + size + (size > 0), name, length + 1);
+	(void)snprintf(waiting->path, size + length + 2, "%s%s%s", directory, size > 0 ? "/" : "",
+		       name);
 	waiting->next = counting->waiting;
 	counting->waiting = waiting;
 	return 0;

@@ -235,6 +235,7 @@ static int read_link(const struct job_directories *directories, const struct dif
 static int read_blob(const struct job_directories *directories, const struct difference *difference,
 		     bool is_old, struct blob *ret)
 {
+	uint8_t id[GITDIFF_ID_BYTES];
 	int file, error;
 
 	if (ret->mode == 0)
@@ -247,7 +248,11 @@ static int read_blob(const struct job_directories *directories, const struct dif
 		error = file < 0 ? file : read_file(file, ret);
 		fd_close(&file);
 	}
-	return error ? error : gitdiff_id(ret->bytes, ret->size, ret->id);
+	if (!error)
+		error = gitdiff_id(ret->bytes, ret->size, id);
+	if (!error)
+		memcpy(ret->id, id, sizeof(ret->id));
+	return error;
 }
 
 static uint32_t judge(const struct blob *blob)
