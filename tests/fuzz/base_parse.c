@@ -19,6 +19,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static char folder[] = "/tmp/msp-fuzz-base-XXXXXX";
+static int layer = -1;
+
 static void put_check(uint8_t *bytes, size_t size)
 {
 	struct base_record record;
@@ -63,7 +66,7 @@ static size_t walk(uint8_t *bytes, size_t size)
 }
 
 /* Each path that stands in a file of these records is found in the table of it. */
-static void read_table(int layer, const uint8_t *bytes, size_t records, size_t size)
+static void read_table(const uint8_t *bytes, size_t records, size_t size)
 {
 	struct job_directories directories = { .host = -1, .layers = { layer }, .layer_count = 1 };
 	const struct base_head head = { BASE_MAGIC, sizeof(struct base_record), records };
@@ -84,16 +87,19 @@ static void read_table(int layer, const uint8_t *bytes, size_t records, size_t s
 	base_table_free(&table);
 }
 
+static void remove_folder(void)
+{
+	(void)unlinkat(layer, BASE_NAME, 0); /* there may be none */
+	(void)rmdir(folder);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static int layer = -1;
 	uint8_t *bytes = malloc(size ? size : 1);
 	size_t records;
 
 	if (layer < 0) {
-		char folder[] = "/tmp/msp-fuzz-base-XXXXXX";
-
-		must(mkdtemp(folder) != NULL);
+		must(mkdtemp(folder) != NULL && atexit(remove_folder) == 0);
 		layer = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		must(layer >= 0);
 	}
@@ -101,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(bytes, data, size);
 	records = walk(bytes, size);
-	read_table(layer, bytes, records, size);
+	read_table(bytes, records, size);
 	free(bytes);
 	return 0;
 }

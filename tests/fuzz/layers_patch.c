@@ -7,6 +7,7 @@
  */
 #include <ctype.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,13 +24,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct job_directories directories = { .journal = -1, .target = -1, .layer_count = 1 };
 
+static char folder[] = "/tmp/msp-fuzz-patch-XXXXXX";
+
+static void remove_places(void)
+{
+	static const char *const names[] = { "host/file", "layer/" WORKSPACE_NAME "/file",
+					     "host",      "layer/" WORKSPACE_NAME,
+					     "layer",     "" };
+	char path[128];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		(void)remove(path); /* there may be none */
+	}
+}
+
 /* Once: a host's directory and a layer with the workspace in it. */
 static int make_places(void)
 {
-	char folder[] = "/tmp/msp-fuzz-patch-XXXXXX";
 	int root;
 
-	must(gitdiff_load() == 0 && mkdtemp(folder) != NULL);
+	must(gitdiff_load() == 0 && mkdtemp(folder) != NULL && atexit(remove_places) == 0);
 	root = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	must(root >= 0 && mkdirat(root, "host", 0700) == 0 && mkdirat(root, "layer", 0700) == 0 &&
 	     mkdirat(root, "layer/" WORKSPACE_NAME, 0700) == 0);
