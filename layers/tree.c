@@ -159,27 +159,37 @@ static uint32_t flags_of(const struct walk *walk, const struct stack_entry *old,
 	return flags;
 }
 
+static int new_item(struct walk *walk, const struct stack_entry *old, const struct stack_entry *now,
+		    struct item **ret)
+{
+	struct item *item = items_add(&walk->items, walk->path);
+
+	*ret = item;
+	if (!item)
+		return -ENOMEM;
+	item->layer = (int16_t)now->layer;
+	item->old_layer = (int16_t)old->layer;
+	item->now = now->status;
+	item->old = old->status;
+	return 0;
+}
+
 static int add_item(struct walk *walk, const struct stack_entry *old, const struct stack_entry *now,
 		    struct item **ret)
 {
 	uint32_t flags = flags_of(walk, old, now);
 	const uint32_t kind = judge(walk, old, now, &flags);
-	struct item *item;
+	int error;
 
 	*ret = NULL;
-	if (kind == CHANGE_NONE && !walk->is_all && !(flags & CHANGE_IS_UNREADABLE))
+	if (kind == CHANGE_NONE && !(flags & CHANGE_IS_UNREADABLE))
 		return 0;
-	item = items_add(&walk->items, walk->path);
-	if (!item)
-		return -ENOMEM;
+	error = new_item(walk, old, now, ret);
+	if (error)
+		return error;
 	/* What cannot be looked into may be another: it is told of, and never taken over. */
-	item->kind = kind == CHANGE_NONE && !walk->is_all ? CHANGE_MODE : kind;
-	item->flags = flags;
-	item->layer = (int16_t)now->layer;
-	item->old_layer = (int16_t)old->layer;
-	item->now = now->status;
-	item->old = old->status;
-	*ret = item;
+	(*ret)->kind = kind == CHANGE_NONE ? CHANGE_MODE : kind;
+	(*ret)->flags = flags;
 	return 0;
 }
 
@@ -193,7 +203,8 @@ static int compare_name(struct walk *walk, const struct pending *directory, cons
 		error = stack_find(&walk->stack, &walk->stack.old, &directory->old, name, &old);
 	if (error || (now.status.st_mode == 0 && old.status.st_mode == 0))
 		return error;
-	error = add_item(walk, &old, &now, &item);
+	error = walk->is_all ? new_item(walk, &old, &now, &item)
+			     : add_item(walk, &old, &now, &item);
 	if (error || now.is_unreadable || old.is_unreadable ||
 	    stack_is_equal(&now.below, &old.below))
 		return error;
@@ -238,7 +249,7 @@ static int mark_unreadable(struct walk *walk, const struct pending *directory, i
 		item = items_add(&walk->items, directory->path);
 	if (!item)
 		return -ENOMEM;
-	if (item->kind == CHANGE_NONE)
+	if (item->kind == CHANGE_NONE && !walk->is_all)
 		item->kind = CHANGE_MODE;
 	item->flags |= CHANGE_IS_DIRECTORY | CHANGE_IS_UNREADABLE;
 	return 0;

@@ -55,8 +55,8 @@ typedef int (*tree_found)(void *context, const struct difference *difference);
  */
 int tree_compare(const struct job_directories *directories, tree_found found, void *context);
 
-/* The same with what the two sides have alike, as kind CHANGE_NONE, wherever a layer has something
- * that is not of both sides; and nothing is called renamed. */
+/* The same for everything that lies in a layer which is not of both sides, and for what it hides:
+ * what it is there and there, alike or not. No content is read, the kind is always CHANGE_NONE. */
 int tree_walk(const struct job_directories *directories, tree_found found, void *context);
 
 /* Open a file of either side for reading: a regular file, which cannot block. A descriptor or

@@ -59,7 +59,7 @@ Test(tree, what_was_only_copied_up_is_no_change)
 	put_link(UPPER, "link", "target");
 	tells("");
 	cr_assert_str_eq(scene_walk(&scene),
-			 "none empty\nnone folder/\nnone folder/same\nnone link\n");
+			 "none empty\nnone folder\nnone folder/same\nnone link\n");
 	scene_end(&scene);
 }
 
