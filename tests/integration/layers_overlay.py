@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What msp-layers says of layers that a real overlayfs wrote is what a comparison of the mounted tree
-with the host's says. Random changes, from a seed that is printed; MSP_SEED repeats one."""
+"""What msp-layers says of layers that a real overlayfs wrote is what a comparison of the mounted
+tree with the host's says. Random changes, from a seed that is printed; MSP_SEED repeats one."""
 import os
 import random
 import shutil
@@ -135,7 +135,8 @@ class Tree:
     def move(self):
         old, new = self.pick("df"), self.free()
         if old and new and not new.startswith(old + b"/"):
-            shutil.move(os.fsdecode(old), os.fsdecode(new))  # which copies what overlayfs does not rename
+            # It copies what overlayfs does not rename.
+            shutil.move(os.fsdecode(old), os.fsdecode(new))
 
     def replace(self):
         path = self.pick("df")
@@ -153,10 +154,10 @@ class Tree:
             os.symlink(b"target", path)
 
     def disturb(self, count):
-        acts = [self.add] * 5 + [self.change] * 5 + [self.add_folder] * 3 + [self.move] * 6 + [
-            self.mode] * 3 + [self.delete, self.change_link] * 2 + [
-                self.add_link, self.add_name, self.copy_up_only, self.delete_tree,
-                self.make_again, self.replace]
+        acts = [self.add, self.change, self.move] * 5 + [self.add_folder, self.mode] * 3
+        acts += [self.delete, self.change_link] * 2
+        acts += [self.add_link, self.add_name, self.copy_up_only, self.delete_tree]
+        acts += [self.make_again, self.replace]
         for _ in range(count):
             self.dice.choice(acts)()
 
