@@ -91,8 +91,10 @@ static uint32_t reason_of(const struct gathering *gathering, const struct item *
 	static struct difference difference;
 	const struct job *job = gathering->job;
 
-	if (item->flags & (CHANGE_IS_REFUSED | CHANGE_IS_UNREADABLE))
-		return item->flags;
+	if (item->flags & CHANGE_IS_REFUSED)
+		return CHANGE_IS_REFUSED;
+	if (item->flags & CHANGE_IS_UNREADABLE)
+		return CHANGE_IS_CONFLICT; /* nobody knows */
 	items_show(item, &difference);
 	if (held_is(job, &difference) && !(job->ask->flags & CHANGES_HELD_TOO))
 		return CHANGE_IS_HELD;

@@ -57,8 +57,7 @@ static int stage(struct apply_run *run)
 		error = journal_write(run->state, &run->journal);
 	if (error == 0 && (syncfs(run->state) != 0 || syncfs(run->keep) != 0))
 		error = -errno;
-	return error ? error
-		     : journal_move(run->directories->journal, JOURNAL_STAGING, JOURNAL_SWAPPING);
+	return error;
 }
 
 /* The host's files are old, and what lies beside is of no use. */
@@ -133,7 +132,7 @@ static int take_back(struct apply_run *run)
 		return error ? error : finish(run);
 	}
 	error = journal_move(journal, JOURNAL_SWAPPING, JOURNAL_STAGING);
-	return error ? error : abandon(run);
+	return error && error != -ENOENT ? error : abandon(run); /* or it still is */
 }
 
 static int commit(const struct apply_run *run)
@@ -161,8 +160,11 @@ int apply_run(struct apply_run *run)
 		(void)abandon(run); /* else it is done before the next one */
 		return error;
 	}
-	run->step = CHANGES_STEP_WRITE;
-	error = apply_swap(run);
+	error = journal_move(run->directories->journal, JOURNAL_STAGING, JOURNAL_SWAPPING);
+	if (error == 0) {
+		run->step = CHANGES_STEP_WRITE;
+		error = apply_swap(run);
+	}
 	if (error == 0)
 		error = commit(run);
 	if (error) {

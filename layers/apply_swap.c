@@ -289,19 +289,31 @@ static int back(const struct place *place, const struct journal_entry *entry)
 	return back_replaced(place, entry, &kept, &there);
 }
 
+/* Its directory is not there: another entry took that back, or the host removed it. */
+static int back_nowhere(const struct place *place, const struct journal_entry *entry)
+{
+	struct stat kept;
+	const int error = look(place->keep, place->number, &kept);
+
+	if (error)
+		return error;
+	if (kept.st_mode == 0 || files_is(&entry->to, &kept))
+		return 0;
+	return files_is(&entry->from, &kept) ? -ESTALE : -ENOTRECOVERABLE;
+}
+
 static int back_entry(const struct apply_run *run, const struct journal_entry *entry)
 {
 	struct place place;
 	int error = place_open(run, entry, &place);
 
+	if (error == -ENOENT || error == -ENOTDIR || error == -ELOOP)
+		return back_nowhere(&place, entry);
 	if (error == 0) {
 		error = back(&place, entry);
 		fd_close(&place.parent);
 	}
-	if (error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -EEXIST ||
-	    error == -ENOTEMPTY)
-		error = -ESTALE;
-	return error;
+	return error == -ENOENT || error == -EEXIST || error == -ENOTEMPTY ? -ESTALE : error;
 }
 
 int apply_back(struct apply_run *run)

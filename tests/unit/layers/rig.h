@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A host's workspace and layers over it for the jobs that change something, on a file system in
+ * memory where there is one: they sync a lot. What a job tells is kept as lines.
+ */
+#ifndef UNIT_LAYERS_RIG_H
+#define UNIT_LAYERS_RIG_H
+
+#include "layers/job.h"
+#include "scene.h"
+
+#define RIG_TEXT_MAX (256 << 10)
+
+struct rig {
+	struct scene scene;
+	struct ipc_layers_do ask;
+	struct job job;
+	char told[RIG_TEXT_MAX];
+	char shown[RIG_TEXT_MAX];
+};
+
+/* Make one with so many layers, and with directories for the journal and a target. */
+void rig_begin(struct rig *rig, uint32_t layers);
+void rig_end(struct rig *rig);
+
+/* Run a job from the beginning. `chosen`: a path and a NUL, or NULL for all. */
+int rig_do(struct rig *rig, int (*job)(struct job *job), const char *chosen);
+
+/* All that is in a directory: a line each with path, type, permissions and content. The next call
+ * writes over it. */
+const char *rig_show(struct rig *rig, int directory);
+
+/* Fill host and highest layer with one of each kind of change. */
+void rig_fill(struct rig *rig);
+
+#define HOST (rig.scene.directories.host)
+#define UPPER (rig.scene.uppers[0])
+#define LOWER (rig.scene.uppers[1])
+#define JOURNAL (rig.scene.directories.journal)
+
+#endif
