@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layers/remove.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rig.h"
+
+static struct rig rig;
+#define TARGET (rig.scene.directories.target)
+
+static bool is_empty(void)
+{
+	return rig_show(&rig, TARGET)[0] == '\0';
+}
+
+Test(remove, takes_all_kinds_and_leaves_the_directory_itself)
+{
+	rig_begin(&rig, 0);
+	put_file(TARGET, "a/b/c/file", "x");
+	put_file(TARGET, "new\nline\xff", "x");
+	put_file(TARGET, "msp-0/msp-1", "x");
+	put_link(TARGET, "a/link", "/etc");
+	put_fifo(TARGET, "a/fifo");
+	put_whiteout(TARGET, "a/whiteout");
+	put_folder(TARGET, "empty");
+	cr_assert_eq(rig_do(&rig, job_remove, NULL), 0);
+	cr_assert(is_empty());
+	cr_assert_eq(remove_tree(TARGET, "not-there"), 0);
+	put_file(TARGET, "one/file", "x");
+	put_file(TARGET, "two", "x");
+	cr_assert_eq(remove_tree(TARGET, "one"), 0);
+	cr_assert_eq(remove_tree(TARGET, "two"), 0);
+	cr_assert(is_empty());
+	rig_end(&rig);
+}
+
+/* As overlayfs' work directories have, and as a workload can leave any. */
+Test(remove, opens_directories_without_permissions)
+{
+	static const mode_t modes[] = { 0, 0111, 0444, 0555 };
+
+	rig_begin(&rig, 0);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		char path[64];
+
+		(void)snprintf(path, sizeof(path), "%zu/inner/innermost", i);
+		put_file(TARGET, path, "x");
+		(void)snprintf(path, sizeof(path), "%zu/inner", i);
+		put_mode(TARGET, path, modes[i]);
+		(void)snprintf(path, sizeof(path), "%zu", i);
+		put_mode(TARGET, path, modes[i]);
+	}
+	cr_assert_eq(rig_do(&rig, job_remove, NULL), 0);
+	cr_assert(is_empty());
+	rig_end(&rig);
+}
+
+/* What a link in the tree points to stays. */
+Test(remove, follows_no_link)
+{
+	rig_begin(&rig, 0);
+	put_file(HOST, "kept/file", "kept");
+	put_link(TARGET, "to-folder", "../host/kept");
+	put_link(TARGET, "a/to-folder", "../../host/kept");
+	cr_assert_eq(faccessat(TARGET, "a/to-folder/file", R_OK, 0), 0, "the link leads there");
+	cr_assert_eq(rig_do(&rig, job_remove, NULL), 0);
+	cr_assert(is_empty());
+	cr_assert_str_eq(rig_show(&rig, HOST), "kept 40755\nkept/file 100644 kept\n");
+	rig_end(&rig);
+}
+
+/* Deeper than a path or a stack can be, with few descriptors. */
+Test(remove, takes_a_tree_of_any_depth_with_few_descriptors)
+{
+	const struct rlimit few = { 24, 24 };
+	int fd;
+
+	rig_begin(&rig, 0);
+	fd = dup(TARGET);
+	for (int i = 0; i < 20000; i++) {
+		int next;
+
+		cr_assert_eq(mkdirat(fd, "directory", 0755), 0);
+		put_file(fd, "file", "");
+		next = openat(fd, "directory", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		cr_assert(next >= 0);
+		(void)close(fd);
+		fd = next;
+	}
+	(void)close(fd);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	cr_assert_eq(rig_do(&rig, job_remove, NULL), 0);
+	cr_assert(is_empty());
+	rig_end(&rig);
+}
+
+Test(remove, takes_a_wide_directory)
+{
+	rig_begin(&rig, 0);
+	for (int i = 0; i < 20000; i++) {
+		char path[64];
+
+		(void)snprintf(path, sizeof(path), i % 10 ? "wide/%d" : "wide/%d/in", i);
+		put_file(TARGET, path, "");
+	}
+	cr_assert_eq(rig_do(&rig, job_remove, NULL), 0);
+	cr_assert(is_empty());
+	rig_end(&rig);
+}
