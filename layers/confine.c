@@ -33,8 +33,16 @@
 	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                          \
 	 LANDLOCK_ACCESS_FS_REFER)
 
-/* The same with whiteouts, which to the kernel are devices. */
-#define MERGE (WRITE | LANDLOCK_ACCESS_FS_MAKE_CHAR)
+/* The same with whiteouts, which to the kernel are devices, and what a workload left. */
+#define MERGE                                                                                      \
+	(WRITE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_FIFO |                     \
+	 LANDLOCK_ACCESS_FS_MAKE_SOCK)
+
+/* A file that gets a second name in the merged layer must not have more rights there than here;
+ * nothing is made or removed. */
+#define LINK                                                                                       \
+	(READ | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |                      \
+	 LANDLOCK_ACCESS_FS_REFER)
 
 /* Rights in the directories of each role, for each operation; 0: not even to read. */
 static const struct rights {
@@ -47,7 +55,7 @@ static const struct rights {
 	[LAYERS_APPLY] = { WRITE, NOTE, READ, WRITE, 0, true },
 	[LAYERS_UNDO] = { WRITE, NOTE, READ, WRITE, 0, true },
 	[LAYERS_RECOVER] = { WRITE, NOTE, READ, WRITE, 0, true },
-	[LAYERS_MERGE] = { 0, READ, READ, 0, MERGE, true },
+	[LAYERS_MERGE] = { 0, LINK, LINK, 0, MERGE, true },
 	[LAYERS_REMOVE] = { 0, 0, 0, 0, WRITE, true },
 };
 
