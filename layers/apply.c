@@ -224,6 +224,7 @@ static int source_link(const void *context, const struct journal_entry *entry,
 /* After a run: what became of each. */
 static void note_result(struct gathering *gathering, const struct apply_run *run, int error)
 {
+	gathering->job->done.conflicts += run->conflicts;
 	for (size_t i = 0; i < run->journal.count; i++) {
 		const struct journal_entry *entry = &run->journal.entries[i];
 		struct item *item = gathering->items.all[entry->change];

@@ -110,7 +110,7 @@ static int swap(const struct place *place, struct journal_entry *entry)
 		entry->is_skipped = true; /* the host has something in it, and keeps both */
 		return 0;
 	}
-	return error == -ENOENT ? -ESTALE : error;
+	return error == -ENOENT || error == -ENOTEMPTY ? -ESTALE : error;
 }
 
 static int swap_entry(struct apply_run *run, struct journal_entry *entry)

@@ -100,10 +100,10 @@ class Confined(Scene):
 
     def test_a_tree_goes(self):
         self.put("target/a/b/c", "x")
-        os.makedirs(self.at("target/work/work"))
+        os.makedirs(self.at("target/w/inner"))
         os.symlink("/etc", self.at("target/a/link"))
         os.chmod(self.at("target/a/b"), 0)
-        os.chmod(self.at("target/work/work"), 0)
+        os.chmod(self.at("target/w/inner"), 0)
         layers.run("REMOVE", target=self.at("target"))
         self.assertEqual(os.listdir(self.at("target")), [])
 

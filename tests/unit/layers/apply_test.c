@@ -531,3 +531,25 @@ Test(apply, does_nothing_over_a_damaged_journal)
 	journal_is("swapping ");
 	rig_end(&rig);
 }
+
+/* A directory that a file shall replace has something in it that nobody compared. */
+Test(apply, replaces_no_directory_in_which_the_host_has_something)
+{
+	rig_begin(&rig, 1);
+	put_file(HOST, "a", "old");
+	put_file(HOST, "folder/known", "known");
+	put_file(UPPER, "a", "new");
+	put_file(UPPER, "folder", "file");
+	note();
+	put_folder(HOST, "folder/empty");
+	cr_assert_eq(unlinkat(HOST, "folder/empty", AT_REMOVEDIR), 0);
+	put_file(HOST, "folder/known", "changed");
+	rig.ask.conflict = CONFLICT_THEIRS;
+	remember_host();
+	cr_assert_eq(rig_do(&rig, job_apply, NULL), -ESTALE);
+	cr_assert_str_eq(rig_show(&rig, HOST), before);
+	cr_assert_not_null(strstr(rig.told, "type folder conflict\n"), "%s", rig.told);
+	cr_assert_eq(rig.job.done.applied, 0);
+	journal_is("");
+	rig_end(&rig);
+}
