@@ -99,6 +99,9 @@ Test(confine, each_operation_has_what_it_needs_and_no_more)
 	does(LAYERS_PREVIEW, READ_HOST | READ_LAYER);
 	does(LAYERS_NOTE, READ_HOST | READ_LAYER | WRITE_HIGHEST);
 	does(LAYERS_APPLY, READ_HOST | READ_LAYER | WRITE_HOST | WRITE_HIGHEST);
+	/* The file is there already: it can be linked into the target, where files are written. */
+	does(LAYERS_MERGE, READ_LAYER | WRITE_HIGHEST);
+	cr_assert_eq(unlinkat(scene.directories.layers[0], "new", 0), 0);
 	does(LAYERS_MERGE, READ_LAYER);
 	does(LAYERS_REMOVE, 0);
 	scene_end(&scene);
