@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "beneath.h"
 #include "common/fd.h"
 #include "common/kernel.h"
 
@@ -70,25 +70,14 @@ int files_chmod(int directory, const char *name, uint32_t mode)
 
 int files_is_empty(int directory, const char *name)
 {
-	int fd = files_open(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-	const struct dirent *entry;
-	DIR *stream;
-	int is_empty = 1;
+	struct beneath_names names = { 0 };
+	int fd = beneath_directory(directory, name);
+	int error = fd < 0 ? fd : beneath_names_add(&names, fd);
+	const int is_empty = names.count == 0;
 
-	if (fd < 0)
-		return fd;
-	stream = fdopendir(fd);
-	if (!stream) {
-		fd_close(&fd);
-		return -ENOMEM;
-	}
-	errno = 0;
-	while (is_empty && (entry = readdir(stream)))
-		is_empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-	if (is_empty && errno)
-		is_empty = -errno;
-	(void)closedir(stream); /* it was only read */
-	return is_empty;
+	beneath_names_free(&names);
+	fd_close(&fd);
+	return error ? error : is_empty;
 }
 
 /* The next place with data at or behind `at`, at a block's beginning; `size`: none. */

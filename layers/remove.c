@@ -5,7 +5,6 @@
  */
 #include "remove.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -15,28 +14,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beneath.h"
 #include "common/fd.h"
 #include "files.h"
 #include "job.h"
 
-/* Passes over a directory from which something goes away all the time. */
-#define PASSES_MAX 1000000U
-
 /* What is done with a directory found in another. */
 typedef int (*directory_action)(int top, int directory, const char *name);
-
-static int open_directory(int directory, const char *name, DIR **ret)
-{
-	int fd = files_open(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-
-	if (fd < 0)
-		return fd;
-	*ret = fdopendir(fd);
-	if (*ret)
-		return 0;
-	fd_close(&fd);
-	return -ENOMEM;
-}
 
 static bool is_directory(int directory, const char *name)
 {
@@ -47,39 +31,36 @@ static bool is_directory(int directory, const char *name)
 }
 
 /* One look at all names: files go, directories get `action`. 1: there was something. */
-static int pass(int top, DIR *stream, directory_action action)
+static int pass(int top, int directory, directory_action action)
 {
-	const int fd = dirfd(stream);
-	const struct dirent *entry;
-	int result = 0;
+	struct beneath_names names = { 0 };
+	int error =
+		lseek(directory, 0, SEEK_SET) == 0 ? beneath_names_add(&names, directory) : -errno;
 
-	rewinddir(stream);
-	while (errno = 0, (entry = readdir(stream))) {
-		int error = 0;
-
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		result = 1;
-		if (unlinkat(fd, entry->d_name, 0) == 0)
-			continue;
-		error = -errno;
-		if (is_directory(fd, entry->d_name))
-			error = action(top, fd, entry->d_name);
-		if (error && error != -ENOENT)
-			return error;
+	if (error == 0)
+		error = beneath_names_sort(&names);
+	for (size_t i = 0; i < names.count && error == 0; i++) {
+		error = unlinkat(directory, names.names[i], 0) == 0 ? 0 : -errno;
+		if (error && is_directory(directory, names.names[i]))
+			error = action(top, directory, names.names[i]);
+		if (error == -ENOENT)
+			error = 0;
 	}
-	return errno ? -errno : result;
+	if (error == 0)
+		error = names.count > 0;
+	beneath_names_free(&names);
+	return error;
 }
 
-static int passes(int top, DIR *stream, directory_action action)
+/* Until there is nothing: directories come up from below all the time. */
+static int passes(int top, int directory, directory_action action)
 {
-	for (uint32_t i = 0; i < PASSES_MAX; i++) {
-		const int result = pass(top, stream, action);
+	int result;
 
-		if (result <= 0)
-			return result;
-	}
-	return -EBUSY;
+	do
+		result = pass(top, directory, action);
+	while (result > 0);
+	return result;
 }
 
 static int lift(int top, int directory, const char *name)
@@ -102,18 +83,17 @@ static int lift(int top, int directory, const char *name)
 
 static int take_apart(int top, int directory, const char *name)
 {
-	DIR *stream = NULL;
 	int error;
+	int fd;
 
 	if (unlinkat(directory, name, AT_REMOVEDIR) == 0)
 		return 0;
 	error = files_chmod(directory, name, 0700);
-	if (error == 0)
-		error = open_directory(directory, name, &stream);
-	if (error)
-		return error;
-	error = passes(top, stream, lift);
-	(void)closedir(stream); /* it was only read */
+	fd = error ? error : beneath_directory(directory, name);
+	if (fd < 0)
+		return fd;
+	error = passes(top, fd, lift);
+	fd_close(&fd);
 	if (error == 0 && unlinkat(directory, name, AT_REMOVEDIR) != 0)
 		error = -errno;
 	return error;
@@ -121,13 +101,13 @@ static int take_apart(int top, int directory, const char *name)
 
 int remove_contents(int directory)
 {
-	DIR *stream = NULL;
-	int error = open_directory(directory, ".", &stream);
+	int fd = beneath_directory(directory, "");
+	int error;
 
-	if (error)
-		return error;
-	error = passes(dirfd(stream), stream, take_apart);
-	(void)closedir(stream); /* it was only read */
+	if (fd < 0)
+		return fd;
+	error = passes(fd, fd, take_apart);
+	fd_close(&fd);
 	return error;
 }
 
