@@ -84,13 +84,14 @@ static int find_layers(const struct merging *merging, const struct part *parent,
 		struct stat status;
 		int fd;
 		int opaque;
-		int error = parent->layers[i]
-				    ? beneath_look(directories->layers[i], part->path, &status)
-				    : 0;
+		int error;
 
+		if (!parent->layers[i])
+			continue;
+		error = beneath_look(directories->layers[i], part->path, &status);
 		if (error)
 			return error;
-		if (!parent->layers[i] || status.st_mode == 0)
+		if (status.st_mode == 0)
 			continue;
 		if (!S_ISDIR(status.st_mode)) {
 			part->is_opaque = true; /* it hides what lies below it */
