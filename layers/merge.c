@@ -21,6 +21,7 @@
 #include "job.h"
 
 #define OPAQUE "user.overlay.opaque"
+#define ORIGIN "user.overlay.origin"
 #define OVERLAY "user.overlay."
 #define WORK "work-" /* what overlayfs needs beside a place */
 
@@ -209,25 +210,6 @@ static int copy_xattrs(int from, int to)
 	return 0;
 }
 
-/* Nothing lies below any more: what was hidden there needs no whiteout. */
-static int drop_whiteouts(int to)
-{
-	struct beneath_names names = { 0 };
-	int error = beneath_names_add(&names, to);
-
-	if (error == 0)
-		error = beneath_names_sort(&names);
-	for (size_t i = 0; i < names.count && error == 0; i++) {
-		struct stat status;
-
-		if (fstatat(to, names.names[i], &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-		    (is_whiteout(&status) && unlinkat(to, names.names[i], 0) != 0))
-			error = -errno;
-	}
-	beneath_names_free(&names);
-	return error;
-}
-
 /* What the directory itself is, as the highest layer has it. */
 static int dress(const struct merging *merging, const struct part *part, int to)
 {
@@ -244,8 +226,10 @@ static int dress(const struct merging *merging, const struct part *part, int to)
 	from = beneath_directory(directories->layers[highest], part->path);
 	error = from < 0 ? from : copy_xattrs(from, to);
 	fd_close(&from);
-	if (error == 0 && part->is_opaque)
-		error = drop_whiteouts(to);
+	/* It may have whiteouts over nothing; only in a directory that was copied up from somewhere
+	 * overlayfs leaves them out when it lists names. */
+	if (error == 0 && fsetxattr(to, ORIGIN, "", 0, 0) != 0)
+		error = -errno;
 	if (error == 0 && part->is_opaque && fsetxattr(to, OPAQUE, "y", 1, 0) != 0)
 		error = -errno;
 	if (error == 0 && fchmod(to, (part->status.st_mode & 07777) | 0700) != 0)
