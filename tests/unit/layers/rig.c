@@ -102,24 +102,28 @@ static void read_told(struct rig *rig, int output)
 	}
 }
 
-int rig_do(struct rig *rig, int (*job)(struct job *job), const char *chosen)
+void rig_start(struct rig *rig, const char *chosen)
 {
-	int output = memfd_create("told", MFD_CLOEXEC);
-	int error;
-
-	cr_assert(output >= 0);
 	rig->job = (struct job){
 		.directories = rig->scene.directories,
 		.ask = &rig->ask,
 		.chosen = chosen,
 		.chosen_size = chosen ? strlen(chosen) + 1 : 0,
-		.output = output,
+		.output = memfd_create("told", MFD_CLOEXEC),
 	};
+	cr_assert(rig->job.output >= 0);
 	base_forget();
+}
+
+int rig_do(struct rig *rig, int (*job)(struct job *job), const char *chosen)
+{
+	int error;
+
+	rig_start(rig, chosen);
 	error = job(&rig->job);
 	cr_assert_eq(rig->job.done.error, (uint32_t)-error);
-	read_told(rig, output);
-	fd_close(&output);
+	read_told(rig, rig->job.output);
+	fd_close(&rig->job.output);
 	return error;
 }
 

@@ -26,6 +26,9 @@ void rig_end(struct rig *rig);
 /* Run a job from the beginning. `chosen`: a path and a NUL, or NULL for all. */
 int rig_do(struct rig *rig, int (*job)(struct job *job), const char *chosen);
 
+/* The first part of that alone: the job is ready to be run. */
+void rig_start(struct rig *rig, const char *chosen);
+
 /* All that is in a directory: a line each with path, type, permissions and content. The next call
  * writes over it. */
 const char *rig_show(struct rig *rig, int directory);
