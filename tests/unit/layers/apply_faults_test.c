@@ -11,25 +11,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/changes.h"
 #include "common/fd.h"
+#include "fault.h"
 #include "layers/base.h"
 #include "layers/beneath.h"
 #include "layers/journal.h"
-#include "rig.h"
-
-#define KILLED (-1)
-#define CONFLICTS 255
-#define UNTOLD 254
-#define HELD 253 /* what a link leads to could not be read: it stays out, and is told of */
-#define CALLS_MAX 20000
 
 /* After each fifth fault the way on and back is tried: that takes most of the time. */
 #define WAYS_STEP 5
@@ -39,23 +31,6 @@
 
 static struct rig rig;
 static char old_host[RIG_TEXT_MAX], new_host[RIG_TEXT_MAX];
-
-/* What happens at the calls from number `at` on, counted from 1 among those that fit. */
-struct fault {
-	unsigned int at;
-	int error;    /* of the call; 0: the process is killed before it */
-	bool is_once; /* else it stays so, for all calls that fit */
-	bool (*fits)(const struct user_regs_struct *registers); /* NULL: every call */
-	void (*act)(void); /* instead of a fault: somebody else does something */
-	void (*look)(pid_t pid, const struct user_regs_struct *registers);
-};
-
-struct outcome {
-	bool was_reached;
-	int code; /* what the job returned, positive; or one of these */
-};
-
-typedef int job_function(struct job *job);
 
 static bool needs_space(const struct user_regs_struct *registers)
 {
@@ -78,89 +53,9 @@ static bool needs_descriptor(const struct user_regs_struct *registers)
 	return registers->orig_rax == SYS_openat || registers->orig_rax == SYS_openat2;
 }
 
-/* Nothing in here may fail a test: only its parent can. */
-static void run_child(job_function *job)
-{
-	int error;
-
-	rig_start(&rig, NULL);
-	(void)ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-	(void)raise(SIGSTOP);
-	error = job(&rig.job);
-	if (error && rig.job.done.step != CHANGES_STEP_OUTPUT)
-		_exit(-error & 0xff);
-	if (rig.job.done.conflicts || rig.job.done.held)
-		_exit(rig.job.done.conflicts ? CONFLICTS : HELD);
-	_exit(error ? UNTOLD : 0);
-}
-
-/* Before a call. True: it shall fail. */
-static bool on_entry(pid_t pid, const struct fault *fault, unsigned int *number,
-		     struct outcome *outcome)
-{
-	struct user_regs_struct registers;
-
-	cr_assert_eq(ptrace(PTRACE_GETREGS, pid, NULL, &registers), 0);
-	if (registers.orig_rax == SYS_clock_nanosleep)
-		return false; /* how often it waits for a clock's tick is by chance */
-	if (fault->look)
-		fault->look(pid, &registers);
-	if (registers.orig_rax == SYS_exit_group || (fault->fits && !fault->fits(&registers)))
-		return false;
-	++*number;
-	if (*number == fault->at && fault->act) {
-		outcome->was_reached = true;
-		fault->act();
-		return false;
-	}
-	if (fault->at == 0 || fault->act || *number < fault->at ||
-	    (fault->is_once && *number > fault->at))
-		return false;
-	outcome->was_reached = true;
-	if (fault->error == 0) {
-		cr_assert_eq(kill(pid, SIGKILL), 0);
-		return false;
-	}
-	registers.orig_rax = (unsigned long long)-1;
-	cr_assert_eq(ptrace(PTRACE_SETREGS, pid, NULL, &registers), 0);
-	return true;
-}
-
 static struct outcome run(job_function *job, const struct fault *fault)
 {
-	struct outcome outcome = { false, 0 };
-	const pid_t pid = fork();
-	bool is_in_call = false, is_failing = false;
-	unsigned int number = 0;
-	int status;
-
-	if (pid == 0)
-		run_child(job);
-	cr_assert(pid > 0);
-	cr_assert_eq(waitpid(pid, &status, 0), pid);
-	cr_assert_eq(
-		ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL), 0);
-	for (;;) {
-		(void)ptrace(PTRACE_SYSCALL, pid, NULL, NULL); /* it may be killed */
-		cr_assert_eq(waitpid(pid, &status, 0), pid);
-		if (WIFEXITED(status) || WIFSIGNALED(status))
-			break;
-		if (!WIFSTOPPED(status) || WSTOPSIG(status) != (SIGTRAP | 0x80))
-			continue;
-		is_in_call = !is_in_call;
-		if (is_in_call) {
-			is_failing = on_entry(pid, fault, &number, &outcome);
-		} else if (is_failing) {
-			struct user_regs_struct registers;
-
-			cr_assert_eq(ptrace(PTRACE_GETREGS, pid, NULL, &registers), 0);
-			registers.rax = (unsigned long long)-fault->error;
-			cr_assert_eq(ptrace(PTRACE_SETREGS, pid, NULL, &registers), 0);
-		}
-		cr_assert(number < CALLS_MAX);
-	}
-	outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : KILLED;
-	return outcome;
+	return fault_run(&rig, job, fault);
 }
 
 static void begin(void)
