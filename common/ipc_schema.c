@@ -307,9 +307,6 @@ static const struct ipc_field ipc_spawn_done_fields[] = {
 static const struct ipc_field ipc_supervisor_state_fields[] = {
 	FIELD(STR, ipc_supervisor_state, path),
 };
-static const struct ipc_field ipc_supervisor_keeper_fields[] = {
-	FIELD(U32, ipc_supervisor_keeper, reserved),
-};
 static const struct ipc_field ipc_supervisor_stateless_fields[] = {
 	FIELD(STR, ipc_supervisor_stateless, problem),
 };
