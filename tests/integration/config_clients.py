@@ -313,7 +313,7 @@ class Commands(WithFolder):
                 (("policy", "groups", "--config", path), "no --config"),
                 (("policy", "seccomp"), "seccomp NAME"),
                 (("policy", "explain", "default"), "explain NAME"),
-                (("policy", *"abcdefghi"), "one word too many"),
+                (("policy", *("word" for _ in range(300))), "one word too many"),
                 (("polcy",), "(did you mean 'policy'?)")):
             with self.subTest(words=words):
                 result = self.command(*words)

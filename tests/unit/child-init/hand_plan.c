@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/confine/landlock.h"
+#include "common/ipc.h"
 
 #define AT(member) ((uint32_t)offsetof(struct hand_plan, member))
 #define PUT(text) hand_plan_put(text, sizeof(text))
@@ -46,7 +47,13 @@ void hand_plan_begin(void)
 						   .rules = AT(rules),
 						   .rlimits = AT(rlimits),
 						   .filter = AT(filter),
-						   .filter_count = 1 };
+						   .filter_count = 1,
+						   .disk_bytes = 1U << 30,
+						   .disk_inodes = 10000,
+						   .idle_s = 60,
+						   .ttl_default_s = 60,
+						   .ttl_max_s = 60,
+						   .workspace_mode = WORKSPACE_WRITE };
 	hand_plan.filter[0] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 }
 

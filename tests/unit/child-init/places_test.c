@@ -56,7 +56,7 @@ static struct plan_mount *add_place(uint32_t kind, uint32_t phase, const char *s
 {
 	struct plan_mount *mount = hand_plan_add(kind, phase, "/place", source);
 
-	mount->place = hand_plan_put("workspace", sizeof("workspace"));
+	mount->place = hand_plan_put("place", sizeof("place"));
 	mount->attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	place = hand_plan.profile.mount_count - 1;
 	return mount;
@@ -319,24 +319,6 @@ Test(places, a_bind_without_layers_stays_one)
 {
 	add_place(PLAN_BIND, BASE, look_folder("folder"))->attributes = READ_ONLY;
 	expect_inside(look_at_plain_bind);
-}
-
-static int look_at_nothing(void)
-{
-	CHECK(look_holds("/", ".sealed"));
-	return ACT_PASSED;
-}
-
-Test(places, an_optional_bind_that_is_missing_stays_missing)
-{
-	struct plan_mount *mount;
-
-	hand_plan_begin();
-	mount = add_place(PLAN_BIND, BASE, look_folder("missing"));
-	mount->flags = PLAN_OPTIONAL;
-	mount->attributes = READ_ONLY;
-	add_layers();
-	expect_inside(look_at_nothing);
 }
 
 static int look_at_read_only_bind(void)
