@@ -40,7 +40,8 @@ const char *figures_span(uint64_t seconds, char text[FIGURES_TEXT_MAX])
 	while (seconds < units[i].from)
 		i++;
 	format_text(text, FIGURES_TEXT_MAX, "%llu %s",
-		    (unsigned long long)(seconds / units[i].unit), units[i].name);
+		    (unsigned long long)((seconds + units[i].unit / 2) / units[i].unit),
+		    units[i].name);
 	return text;
 }
 

@@ -298,7 +298,7 @@ Test(sandbox_text, a_table, .init = cr_redirect_stdout)
 	first.used_s = 40;
 	first.expires_s = 7300;
 	second.used_s = 90;
-	second.expires_s = 86400 * 3;
+	second.expires_s = 86400 * 2 + 200;
 	second.disk_bytes = 4096;
 	second.workspace_mode = WORKSPACE_READ;
 	(void)snprintf(second.name, sizeof(second.name), "fix");
