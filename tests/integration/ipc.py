@@ -17,7 +17,6 @@ import types
 
 import support
 
-FILES = ("ipc_messages.def", "ipc.h", "ipc_schema.c", "limits.h")
 FRONTEND_BROKER, FRONTEND_LAUNCHER = 1, 2
 LIMITS_FALLBACK = 1
 CHANNEL_FD = 3
@@ -33,6 +32,7 @@ def read_common(name):
 
 NAMES = [None] + re.findall(r"^IPC\((\w+),", read_common("ipc_messages.def"), re.M)
 TYPES = {name: number for number, name in enumerate(NAMES)}
+FILES = re.search(r"set\(SCHEMA_FILES([^)]*)\)", read_common("CMakeLists.txt")).group(1).split()
 SCHEMA = hashlib.sha256("".join(read_common(name) for name in FILES).encode()).digest()
 VERDICTS = re.findall(r'^VERDICT\(\w+, "(\w+)"\)', read_common("verdict.def"), re.M)
 STAGES = re.findall(r'^STAGE\((\w+),', read_common("stage.def"), re.M)

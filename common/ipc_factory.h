@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the supervisor has the factory clone. Part of ipc.h.
+ */
+#ifndef COMMON_IPC_FACTORY_H
+#define COMMON_IPC_FACTORY_H
+
+#include <stdint.h>
+
+#include "common/limits.h"
+
+/* fd: sealed policy blob */
+struct ipc_factory_start {
+	uint8_t schema[IPC_SCHEMA_BYTES];
+	uint32_t limits; /* enum limits_mode */
+};
+
+/* fd: our cgroup directory, so that the factory can empty it if the supervisor dies */
+struct ipc_factory_cgroup {
+	uint32_t slots; /* how many sandbox cgroups s0, s1, ... there may be */
+};
+
+/* fd: O_PATH of the host's file or directory */
+struct ipc_factory_bind {
+	uint32_t phase; /* enum plan_mount_phase: where its mount point lies */
+	char host_path[IPC_PATH_MAX];
+	char inside_path[IPC_PATH_MAX];
+};
+
+/* fd: as in supervisor_pin */
+struct ipc_factory_pin {
+	uint32_t generation; /* slot of the blob */
+	uint32_t profile;
+	uint32_t mount;
+};
+
+struct ipc_factory_serve {
+	uint32_t binds;
+};
+
+/* fd: sealed policy blob, which sandboxes and helpers come from unless they say another */
+struct ipc_factory_policy {
+	uint32_t slot; /* under which it is kept, below GENERATIONS_MAX; not in use */
+};
+
+/* No more sandboxes will come from it. */
+struct ipc_factory_forget {
+	uint32_t slot;
+};
+
+struct ipc_factory_ready {
+	uint32_t stage; /* NONE: ready; else where the set-up failed */
+	uint32_t error;
+};
+
+/* fd: the cgroup that the next sandbox_create shall start its init in */
+struct ipc_sandbox_cgroup {
+	uint32_t slot;
+};
+
+enum layer_role {
+	LAYER_LOWER = 1, /* the highest first */
+	LAYER_UPPER,
+	LAYER_WORK,
+	LAYER_READ,  /* alone: a directory to be bound, read-only */
+	LAYER_WRITE, /* the same, not read-only */
+	LAYER_ROLE_COUNT
+};
+
+/* fd: O_PATH of a directory from which a lasting place of the next sandbox_create is made */
+struct ipc_sandbox_layer {
+	uint32_t slot;
+	uint32_t mount; /* index of the profile's record, which has a place */
+	uint32_t role;  /* enum layer_role */
+};
+
+/* fd: the init's end of its channel */
+struct ipc_sandbox_create {
+	uint32_t slot;
+	uint32_t profile;    /* index in the blob */
+	uint32_t generation; /* under which the blob is kept; the first one is 0 */
+	uint32_t probe;      /* enum probe_mode of the spawn to come */
+	uint32_t lasts;      /* 0: it ends with the first process of its one execution; 1: it has
+			      * SANDBOX_EXECUTIONS_MAX at once, and goes on without any */
+};
+
+/* fd: pidfd of the init */
+struct ipc_sandbox_created {
+	uint32_t slot;
+};
+
+struct ipc_sandbox_failed {
+	uint32_t slot;
+	uint32_t stage;
+	uint32_t error;
+};
+
+enum helper_kind { HELPER_BROKER = 0, HELPER_LAYERS, HELPER_KIND_COUNT };
+
+/* fds: image, stdin, stdout, stderr, the helper's channel */
+struct ipc_helper_start {
+	uint32_t slot;
+	uint32_t kind; /* enum helper_kind */
+};
+
+/* fd: pidfd of the helper */
+struct ipc_helper_started {
+	uint32_t slot;
+};
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the supervisor has the init of a sandbox run, and what it hears of it. Part of ipc.h.
+ */
+#ifndef COMMON_IPC_INIT_H
+#define COMMON_IPC_INIT_H
+
+#include <stdint.h>
+
+#include "common/ipc_posture.h"
+#include "common/limits.h"
+
+/* fds: stdin, stdout, stderr of the workload */
+struct ipc_spawn_stdio {
+	uint32_t slot;
+};
+
+/* fd: the program to execute, sealed, in place of what argv[0] names */
+struct ipc_spawn_image {
+	uint32_t slot;
+};
+
+/* fd: the code, sealed */
+struct ipc_spawn_code {
+	uint32_t slot;
+	char path[IPC_PATH_MAX]; /* where the workload shall find it */
+};
+
+/* fd: the execution's leaf */
+struct ipc_spawn_cgroup {
+	uint32_t slot;
+};
+
+/* Whether the layers are tried before the workload runs. */
+enum probe_mode {
+	PROBE_NONE = 0,
+	PROBE_FIRST, /* and then the workload runs, unless one is open */
+	PROBE_ALONE, /* there is no workload */
+};
+
+struct ipc_spawn {
+	uint32_t slot;
+	uint32_t probe; /* enum probe_mode */
+	uint32_t use_tty;
+	uint32_t tty_rows;
+	uint32_t tty_columns;
+	char cwd[IPC_PATH_MAX];
+	uint32_t argv_size;
+	uint8_t argv[IPC_ARGV_MAX];
+	uint32_t environment_size;
+	uint8_t environment[IPC_ENVIRONMENT_MAX];
+};
+
+/* For the workload's first process and its group, while it lives. */
+struct ipc_spawn_signal {
+	uint32_t slot;
+	uint32_t signal;
+};
+
+/* Kill every process of this execution; without cgroups, where they cannot be told apart, what of
+ * it is known, and everything when nothing else runs in the sandbox. */
+struct ipc_spawn_kill {
+	uint32_t slot;
+};
+
+struct ipc_init_failed {
+	uint32_t stage;
+	uint32_t error;
+};
+
+/* fd: the listener of the new workload's system call filter. Over a socketpair of the two. */
+struct ipc_spawn_listener {
+	uint32_t slot;
+};
+
+struct ipc_spawned {
+	uint32_t slot;
+};
+
+struct ipc_spawned_tty {
+	uint32_t slot;
+};
+
+struct ipc_spawn_done {
+	uint32_t slot;
+	uint32_t stage; /* NONE: it ran; else where its start failed */
+	uint32_t error;
+	uint32_t status;      /* as wait(2) gives it */
+	uint32_t over_memory; /* 1: the fallback's watch killed it */
+	uint32_t over_pids;   /* 1: that watch saw as many as the profile allows */
+	uint32_t over_disk;   /* 1: it failed, and left a file system without blocks or inodes */
+	uint64_t cpu_us;
+	uint64_t peak_bytes;
+	uint32_t denials_size;
+	uint8_t denials[IPC_DENIALS_MAX]; /* struct denial[] */
+};
+
+#endif

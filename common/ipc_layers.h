@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A job of msp-layers. Part of ipc.h.
+ */
+#ifndef COMMON_IPC_LAYERS_H
+#define COMMON_IPC_LAYERS_H
+
+#include <stdint.h>
+
+#include "common/limits.h"
+
+enum layers_operation {
+	LAYERS_NOTE = 1, /* what the uppers' files are based on; counts bytes */
+	LAYERS_DIFF,
+	LAYERS_PREVIEW,
+	LAYERS_APPLY,
+	LAYERS_UNDO,
+	LAYERS_RECOVER, /* finish or undo what a journal says was interrupted */
+	LAYERS_MERGE,   /* several layers into one */
+	LAYERS_REMOVE,  /* a tree */
+	LAYERS_OPERATION_COUNT
+};
+
+enum layers_role {
+	LAYERS_HOST = 1, /* the workspace on the host */
+	LAYERS_LAYER,    /* a layer's directory (its places and its base), the highest first */
+	LAYERS_SINCE,    /* as LAYER: a layer that belongs to what is compared with */
+	LAYERS_JOURNAL,  /* the sandbox's directory for journals */
+	LAYERS_TARGET,   /* what is to be removed, or where merged layers go */
+	LAYERS_ROLE_COUNT
+};
+
+/* fd: O_PATH of a directory. */
+struct ipc_layers_directory {
+	uint32_t role; /* enum layers_role */
+};
+
+/* fd: the chosen paths, as in changes_start. The directories came before; it does this and ends. */
+struct ipc_layers_do {
+	uint8_t schema[IPC_SCHEMA_BYTES];
+	uint32_t operation; /* enum layers_operation */
+	uint32_t conflict;
+	uint32_t flags;
+	uint64_t skip;
+	uint64_t most;
+	uint64_t since_us;  /* real clock; NOTE: a file of the host that changed later has no
+			     * known base */
+	uint32_t held_size; /* patterns that the operator adds to what is held back */
+	uint8_t held[IPC_LIST_MAX]; /* NUL after each */
+};
+
+struct ipc_layers_done {
+	uint32_t error;
+	uint32_t step; /* enum changes_step */
+	uint32_t conflicts;
+	uint32_t held;
+	uint32_t applied;
+	uint32_t told;
+	uint64_t total;
+	uint64_t bytes; /* NOTE, MERGE: of the layers, in blocks */
+	uint64_t inodes;
+};
+
+#endif

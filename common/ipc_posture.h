@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is in force around workloads, as several processes tell each other of it. Part of ipc.h.
+ */
+#ifndef COMMON_IPC_POSTURE_H
+#define COMMON_IPC_POSTURE_H
+
+#include <stdint.h>
+
+#include "common/limits.h"
+
+/* How limits are enforced: the policy's requirement and the posture use the same words. */
+enum limits_mode {
+	LIMITS_CGROUP = 0,
+	LIMITS_FALLBACK = 1,
+};
+
+/* What is in force around the workloads of a profile, as a probe measured it in its sandbox. */
+struct ipc_posture_measured {
+	uint32_t landlock_abi;
+	uint32_t namespaces;  /* the sandbox's own: a bit for each enum posture_namespace */
+	uint64_t landlock_fs; /* these: the rights and scopes that are handled */
+	uint64_t landlock_net;
+	uint64_t landlock_scopes;
+	uint32_t layers_closed;  /* POSTURE_BIT() each: the act against it was tried and refused */
+	uint32_t layers_untried; /* the profile does without it, or allows what would be tried */
+	uint32_t error; /* answer to the act against the first layer in neither set; 0: it worked */
+};
+
+/* The same with what the supervisor knows of it. */
+struct ipc_posture_full {
+	uint32_t
+		is_measured; /* 0: none of its sandboxes was probed yet, and nothing below is set */
+	uint32_t limits;     /* enum limits_mode in force */
+	uint32_t controllers;  /* those of the sandbox's cgroup: enum posture_controller as bits */
+	uint32_t seccomp_mode; /* as prctl(2) has it: 2 with a filter */
+	uint8_t filter_hash[IPC_SCHEMA_BYTES]; /* SHA-256 of the system call filter */
+	struct ipc_posture_measured measured;
+};
+
+/* Before the end of the frontend's first execution in a profile whose posture the welcome did not
+ * say. */
+struct ipc_profile_posture {
+	char profile[IPC_NAME_MAX];
+	struct ipc_posture_full posture;
+};
+
+/* Of a spawn with a probe, before anything else is said of it. */
+struct ipc_posture {
+	uint32_t slot;
+	struct ipc_posture_measured measured;
+};
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a supervisor is started from, and what the part of the launcher that stays, the keeper,
+ * does for it. Part of ipc.h.
+ */
+#ifndef COMMON_IPC_START_H
+#define COMMON_IPC_START_H
+
+#include <stdint.h>
+
+#include "common/limits.h"
+
+enum frontend_mode {
+	FRONTEND_BROKER = 1, /* start msp-broker on the supervisor's descriptors 0 and 1 */
+	FRONTEND_LAUNCHER,   /* the launcher itself goes on as the frontend */
+	FRONTEND_SERVICE,    /* many: each connection to the socket of supervisor_listen */
+};
+
+/* fds: sealed policy blob, msp-child-init, msp-broker */
+struct ipc_supervisor_start {
+	uint8_t schema[IPC_SCHEMA_BYTES];
+	uint32_t frontend;     /* enum frontend_mode */
+	uint32_t limits;       /* enum limits_mode that the operator accepts */
+	uint32_t executions;   /* most at once, 1 to EXECUTIONS_MAX */
+	uint64_t memory_bytes; /* most that all sandboxes together may use; 0: no such limit */
+	char default_profile[IPC_NAME_MAX]; /* of requests that name none; empty: the plan's */
+};
+
+/* fd: a cgroup v2 directory with cpu, memory and pids enabled for its children, ours to fill */
+struct ipc_supervisor_cgroup {
+	uint32_t has_io; /* 1: io is enabled too */
+};
+
+/* fd: O_PATH of the host's file or directory */
+struct ipc_supervisor_bind {
+	char host_path[IPC_PATH_MAX];
+	char inside_path[IPC_PATH_MAX];
+};
+
+/* fd: O_PATH of what the record's `source` named when the launcher checked it */
+struct ipc_supervisor_pin {
+	uint32_t profile; /* index in the blob */
+	uint32_t mount;   /* index in the profile */
+};
+
+/* fd: the audit log's directory, ours alone */
+struct ipc_supervisor_audit {
+	char path[IPC_PATH_MAX]; /* of it, for messages */
+};
+
+/* There is none. */
+struct ipc_supervisor_unaudited {
+	char problem[IPC_LIST_MAX]; /* why, as a phrase */
+};
+
+/* fds: the directory of what lasts, ours alone; msp-layers */
+struct ipc_supervisor_state {
+	char path[IPC_PATH_MAX]; /* of it, for messages */
+};
+
+/* There is none, so that no sandbox lasts. */
+struct ipc_supervisor_stateless {
+	char problem[IPC_LIST_MAX]; /* why, as a phrase */
+};
+
+/* fd: a channel of its own to the part of the launcher that stays, where the launcher itself goes
+ * on as the frontend */
+struct ipc_supervisor_keeper {
+	uint32_t reserved;
+};
+
+/* fd: the service's listening SOCK_SEQPACKET socket */
+struct ipc_supervisor_listen {
+	uint32_t is_activated; /* 1: the service manager made it, and keeps it after us */
+};
+
+/* fd: a datagram socket connected to the service manager, for sd_notify(3)'s messages */
+struct ipc_supervisor_notify {
+	uint64_t watchdog_us; /* it expects to hear from us this often; 0: it does not */
+};
+
+/* The launcher said everything: start. */
+struct ipc_supervisor_run {
+	uint32_t binds; /* how many supervisor_bind came before */
+	uint32_t pins;  /* and supervisor_pin */
+};
+
+/* The operator's file may have changed: compile it again. One of the next two answers. */
+struct ipc_policy_ask {
+	uint32_t generation; /* the one in force, counted from 1 */
+};
+
+/* fd: sealed policy blob */
+struct ipc_policy_new {
+	uint32_t generation; /* of the question */
+	uint32_t pins;       /* how many supervisor_pin for it came before */
+};
+
+/* What is wrong with the file, for the operator. */
+struct ipc_policy_bad {
+	char text[IPC_LIST_MAX];
+};
+
+/* fd: O_PATH of a directory. For the next workspace_ask, which is no person's: the client's own, as
+ * in client_workspace. Without any: those that this launcher was started with. */
+struct ipc_workspace_within {
+	uint32_t is_start;
+};
+
+/* Open a directory of the host that a sandbox shall work on, if the policy lets it: it meets
+ * nothing protected, and lies in a workspace. One of the next two answers. */
+struct ipc_workspace_ask {
+	uint32_t number;     /* of the question */
+	uint32_t generation; /* of the policy in force */
+	uint32_t is_person;  /* 1: a person named it; else a model may have: what is open to it
+			      * without the operator's word is the directory msp was started in */
+	char path[IPC_PATH_MAX];
+};
+
+/* fd: O_PATH of it */
+struct ipc_workspace_open {
+	uint32_t number;
+	char path[IPC_PATH_MAX]; /* canonical */
+};
+
+struct ipc_workspace_bad {
+	uint32_t number;
+	char text[IPC_LIST_MAX]; /* the path, the rule and what helps */
+};
+
+#endif
