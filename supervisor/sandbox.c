@@ -75,7 +75,7 @@ static int ask_factory(const struct sandbox *sandbox, uint32_t probe,
 						   sandbox_lasts(sandbox) };
 	int error = sandbox_lasts(sandbox) ? sandbox_send_layers(sandbox) : 0;
 
-	if (parts->cgroup >= 0)
+	if (!error && parts->cgroup >= 0)
 		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_cgroup, &cgroup,
 				     &parts->cgroup, MSG_DONTWAIT);
 	if (!error)
