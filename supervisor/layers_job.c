@@ -34,13 +34,13 @@ struct layers_job {
 	int pidfd; /* -1 until the factory answered */
 	bool has_answer;
 	struct store_merge merge; /* MERGE */
-	char trash[IPC_NAME_MAX]; /* REMOVE: its name */
 	struct loop_watch watch;
 	struct loop_watch pid_watch;
 };
 
 static struct layers_job jobs[LAYERS_JOBS_MAX];
-static const struct layers_job *remover;
+static struct layers_job *remover;
+static bool is_more; /* to be removed, that came meanwhile */
 
 static bool is_reader(uint32_t operation)
 {
@@ -77,18 +77,14 @@ static int hand_chain(const struct layers_job *job, uint32_t role, uint32_t high
 	return error;
 }
 
+/* What the plan names: all below the upper. */
 static int hand_merged(struct layers_job *job)
 {
 	const struct store_meta *meta = job->sandbox->meta;
-	int error = store_merge_plan(meta, &job->merge) ? 0 : -ENOENT;
+	const int error = store_merge_plan(meta, &job->merge)
+				  ? hand_chain(job, LAYERS_LAYER, meta->layers[meta->upper].parent)
+				  : -ENOENT;
 
-	for (uint32_t i = 0; i < job->merge.count && !error; i++) {
-		uint32_t layer = 0;
-
-		while (memcmp(meta->layers[layer].id, job->merge.ids[i], STORE_ID_BYTES) != 0)
-			layer++;
-		error = hand(job, LAYERS_LAYER, store_layer(meta, layer, NULL, false));
-	}
 	return error ? error
 		     : hand(job, LAYERS_TARGET, store_merge_target(job->sandbox->directory));
 }
@@ -98,6 +94,8 @@ static int hand_all(struct layers_job *job, const struct layers_ask *ask)
 	const struct sandbox *sandbox = job->sandbox;
 	int error = 0;
 
+	if (job->operation == LAYERS_REMOVE)
+		return hand(job, LAYERS_TARGET, store_trash());
 	if (job->operation == LAYERS_MERGE)
 		return hand_merged(job);
 	if (sandbox->workspace >= 0 && sandbox->meta->workspace_mode == WORKSPACE_COPY)
@@ -185,15 +183,11 @@ static void end_work(struct layers_job *job, const struct ipc_layers_done *done)
 				       done->inodes);
 }
 
-static void end_removal(const struct layers_job *job, const struct ipc_layers_done *done)
+static void end_removal(const struct ipc_layers_done *done)
 {
-	char name[IPC_NAME_MAX];
-	int trash = store_trash(name);
-
 	remover = NULL;
-	if (!done->error && trash >= 0 && unlinkat(trash, job->trash, AT_REMOVEDIR) == 0)
+	if (!done->error && is_more)
 		layers_job_empty_trash();
-	fd_close(&trash);
 }
 
 static void finish(struct layers_job *job, const struct ipc_layers_done *done)
@@ -207,7 +201,7 @@ static void finish(struct layers_job *job, const struct ipc_layers_done *done)
 		tell_frontend(job, done);
 		end_work(job, done);
 	} else {
-		end_removal(job, done);
+		end_removal(done);
 	}
 	try_free(job);
 }
@@ -307,13 +301,16 @@ bool layers_job_is_removing(void)
 
 /* --- how it begins ---------------------------------------------------------------------------- */
 
-static struct layers_job *find_free(uint32_t operation)
+static struct layers_job *find_free(const struct layers_ask *ask)
 {
 	for (uint32_t i = 0; i < LAYERS_JOBS_MAX; i++) {
 		if (jobs[i].state != JOB_FREE)
 			continue;
 		jobs[i] = (struct layers_job){ .slot = LAYERS_SLOT + i,
-					       .operation = operation,
+					       .operation = ask->operation,
+					       .sandbox = ask->sandbox,
+					       .frontend = ask->frontend,
+					       .request = ask->request,
 					       .began_us = sandbox_real_us(),
 					       .channel.fd = -1,
 					       .pidfd = -1 };
@@ -322,7 +319,6 @@ static struct layers_job *find_free(uint32_t operation)
 	return NULL;
 }
 
-/* All that it is to do waits in its channel before it exists. */
 static int launch(struct layers_job *job, int helper_end, int output)
 {
 	const struct ipc_helper_start message = { .slot = job->slot, .kind = HELPER_LAYERS };
@@ -335,24 +331,6 @@ static int launch(struct layers_job *job, int helper_end, int output)
 	if (!error)
 		job->state = JOB_LIVE;
 	return error;
-}
-
-static int open_channel(struct layers_job *job, int *ret_helper_end)
-{
-	int ends[2];
-	const int error = channel_pair(ends);
-
-	if (error)
-		return error;
-	job->channel = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_LAYERS, IPC_SERVE };
-	*ret_helper_end = ends[1];
-	return 0;
-}
-
-static void drop(struct layers_job *job)
-{
-	loop_remove(&job->watch);
-	fd_close(&job->channel.fd);
 }
 
 /* Whoever reads has his end of the pipe before there is anything in it. */
@@ -368,62 +346,53 @@ static int tell_started(const struct layers_job *job, int pipe_ends[2])
 			    &pipe_ends[0], MSG_DONTWAIT);
 }
 
-int layers_job_begin(const struct layers_ask *ask)
+/* All that it is to do waits in its channel before it exists. */
+static int begin(const struct layers_ask *ask, struct layers_job **ret)
 {
-	struct layers_job *job = find_free(ask->operation);
+	struct layers_job *job = find_free(ask);
 	int pipe_ends[2] = { -1, -1 };
-	int helper_end = -1;
-	int error;
+	int ends[2] = { -1, -1 };
+	int error = job ? channel_pair(ends) : -EAGAIN;
 
-	if (!job)
-		return -EAGAIN;
-	job->sandbox = ask->sandbox;
-	job->frontend = ask->frontend;
-	job->request = ask->request;
-	error = open_channel(job, &helper_end);
-	if (!error)
-		error = hand_all(job, ask);
+	if (error)
+		return error;
+	job->channel = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_LAYERS, IPC_SERVE };
+	error = hand_all(job, ask);
 	if (!error)
 		error = ask_for(job, ask);
 	if (!error)
 		error = tell_started(job, pipe_ends);
 	if (!error)
-		error = launch(job, helper_end, ask->frontend ? pipe_ends[1] : supervisor.null);
+		error = launch(job, ends[1], job->frontend ? pipe_ends[1] : supervisor.null);
 	if (error) {
-		drop(job);
+		loop_remove(&job->watch);
+		fd_close(&job->channel.fd);
 	} else {
-		ask->sandbox->jobs++;
-		if (!is_reader(ask->operation))
-			ask->sandbox->writer = job;
+		*ret = job;
 	}
 	fd_close_all(pipe_ends, 2);
-	fd_close(&helper_end);
+	fd_close(&ends[1]);
 	return error;
+}
+
+int layers_job_begin(const struct layers_ask *ask)
+{
+	struct layers_job *job;
+	const int error = begin(ask, &job);
+
+	if (error)
+		return error;
+	ask->sandbox->jobs++;
+	if (!is_reader(ask->operation))
+		ask->sandbox->writer = job;
+	return 0;
 }
 
 void layers_job_empty_trash(void)
 {
 	const struct layers_ask ask = { .operation = LAYERS_REMOVE, .chosen = -1 };
-	struct layers_job *job = remover ? NULL : find_free(LAYERS_REMOVE);
-	int trash = job ? store_trash(job->trash) : -ENOENT;
-	int helper_end = -1;
-	int error;
 
-	if (trash < 0)
-		return;
-	error = open_channel(job, &helper_end);
-	if (!error)
-		error = hand(
-			job, LAYERS_TARGET,
-			openat(trash, job->trash, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-	if (!error)
-		error = ask_for(job, &ask);
-	if (!error)
-		error = launch(job, helper_end, supervisor.null);
-	if (error)
-		drop(job); /* the next one that is disowned brings it up again */
-	else
-		remover = job;
-	fd_close(&helper_end);
-	fd_close(&trash);
+	is_more = remover != NULL;
+	if (!remover) /* what stays for an error the next one that is disowned brings up again */
+		(void)begin(&ask, &remover);
 }

@@ -39,7 +39,7 @@ int layers_job_failed(uint32_t slot, uint32_t error);
 /* The frontend is gone: what it only wanted to look at ends. What changes files does not. */
 void layers_job_abandon(const struct frontend *frontend);
 
-/* Have what is in the trash removed, one tree after another. */
+/* Have what is in the trash removed. */
 void layers_job_empty_trash(void);
 bool layers_job_is_removing(void);
 

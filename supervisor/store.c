@@ -152,6 +152,16 @@ int store_each_name(int dir, const char *name, int (*each)(void *context, const 
 	return result;
 }
 
+static int found(void *context, const char *name)
+{
+	return 1;
+}
+
+int store_has_any(int dir, const char *name)
+{
+	return store_each_name(dir, name, found, NULL);
+}
+
 struct each {
 	int (*each)(void *context, const char id[IPC_ID_MAX]);
 	void *context;
@@ -482,20 +492,12 @@ int store_sweep(void (*destroyed)(const char id[IPC_ID_MAX]))
 	return error ? error : sweep.count;
 }
 
-static int name_one(void *context, const char *name)
+int store_trash(void)
 {
-	if (strlen(name) >= IPC_NAME_MAX)
-		return 0;
-	memcpy(context, name, strlen(name) + 1);
-	return 1;
-}
+	const int result = store_has_any(store_places.trash, ".");
+	const int fd = result == 1 ? openat(store_places.trash, ".", STORE_PATH) : -1;
 
-int store_trash(char ret_name[IPC_NAME_MAX])
-{
-	const int found = store_each_name(store_places.trash, ".", name_one, ret_name);
-	const int fd = found == 1 ? openat(store_places.trash, ".", STORE_PATH) : -1;
-
-	if (fd < 0 && found == 1)
-		return -errno;
-	return found == 0 ? -ENOENT : found == 1 ? fd : found;
+	if (result != 1)
+		return result ? result : -ENOENT;
+	return fd < 0 ? -errno : fd;
 }

@@ -32,6 +32,9 @@ void store_unlock(void);
 int store_each_name(int dir, const char *name, int (*each)(void *context, const char *name),
 		    void *context);
 
+/* Is there a name in it? 1, 0, or -errno. */
+int store_has_any(int dir, const char *name);
+
 /* Open a sandbox's directory for reading: it or -errno. */
 int store_open_sandbox(const char *id);
 

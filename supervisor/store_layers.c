@@ -91,16 +91,11 @@ int store_empty(void)
 
 /* --- what becomes a layer --------------------------------------------------------------------- */
 
-static int found(void *context, const char *name)
-{
-	return 1;
-}
-
 /* One that cannot be read is one that a workload closed; what is no directory is no place. */
 static int found_in_place(void *context, const char *name)
 {
 	const int *layer = context;
-	const int result = is_place(name) ? store_each_name(*layer, name, found, NULL) : 0;
+	const int result = is_place(name) ? store_has_any(*layer, name) : 0;
 
 	return result != 0 && result != -ENOTDIR;
 }
