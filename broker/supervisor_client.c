@@ -152,13 +152,14 @@ int supervisor_sandbox_end(struct supervisor_client *client, const struct ipc_sa
 	return ask(client, IPC_TYPE_sandbox_end, wanted, -1);
 }
 
-int supervisor_checkpoint_do(struct supervisor_client *client, const struct ipc_checkpoint_do *wanted)
+int supervisor_checkpoint_do(struct supervisor_client *client,
+			     const struct ipc_checkpoint_do *wanted)
 {
 	return ask(client, IPC_TYPE_checkpoint_do, wanted, -1);
 }
 
-int supervisor_changes_start(struct supervisor_client *client, const struct ipc_changes_start *wanted,
-			     int chosen)
+int supervisor_changes_start(struct supervisor_client *client,
+			     const struct ipc_changes_start *wanted, int chosen)
 {
 	return ask(client, IPC_TYPE_changes_start, wanted, chosen);
 }
@@ -266,6 +267,18 @@ static void take_sandbox(struct supervisor_client *client, struct channel_messag
 		client->handlers->on_sandbox(client->context, &message->body.sandbox_info);
 }
 
+static void take_more(struct supervisor_client *client, struct channel_message *message)
+{
+	const struct ipc_sandbox_more *more = &message->body.sandbox_more;
+	struct ipc_sandbox_list next = { .request = more->request,
+					 .is_everybody = more->is_everybody };
+
+	memcpy(next.owner, more->owner, sizeof(next.owner));
+	memcpy(next.after, more->after, sizeof(next.after));
+	/* Whom it cannot be sent to has ended, as the channel will say. */
+	(void)send_or_queue(client, IPC_TYPE_sandbox_list, &next, -1);
+}
+
 static void take_checkpoint(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_checkpoint)
@@ -296,17 +309,12 @@ typedef void take(struct supervisor_client *client, struct channel_message *mess
 
 /* Every message that the table allows from the supervisor to a frontend. */
 static take *const takers[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_welcome] = take_welcome,
-	[IPC_TYPE_execution_refused] = take_refused,
-	[IPC_TYPE_execution_started] = take_started,
-	[IPC_TYPE_execution_tty] = take_tty,
-	[IPC_TYPE_execution_done] = take_done,
-	[IPC_TYPE_policy_changed] = take_policy,
-	[IPC_TYPE_profile_posture] = take_posture,
-	[IPC_TYPE_sandbox_info] = take_sandbox,
-	[IPC_TYPE_checkpoint_info] = take_checkpoint,
-	[IPC_TYPE_request_done] = take_request_done,
-	[IPC_TYPE_changes_started] = take_changes,
+	[IPC_TYPE_welcome] = take_welcome,           [IPC_TYPE_execution_refused] = take_refused,
+	[IPC_TYPE_execution_started] = take_started, [IPC_TYPE_execution_tty] = take_tty,
+	[IPC_TYPE_execution_done] = take_done,       [IPC_TYPE_policy_changed] = take_policy,
+	[IPC_TYPE_profile_posture] = take_posture,   [IPC_TYPE_sandbox_info] = take_sandbox,
+	[IPC_TYPE_sandbox_more] = take_more,         [IPC_TYPE_checkpoint_info] = take_checkpoint,
+	[IPC_TYPE_request_done] = take_request_done, [IPC_TYPE_changes_started] = take_changes,
 	[IPC_TYPE_changes_done] = take_changes_done,
 };
 

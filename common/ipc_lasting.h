@@ -38,11 +38,20 @@ struct ipc_sandbox_new {
 	char workspace[IPC_PATH_MAX]; /* absolute path on the host; empty with NONE */
 };
 
-/* All of an owner's, in a sandbox_info each, then request_done. */
+/* All of an owner's, in a sandbox_info each, then request_done, or first sandbox_more. */
 struct ipc_sandbox_list {
 	uint64_t request;
 	uint32_t is_everybody; /* 1: of every owner; not for brokers */
 	char owner[IPC_NAME_MAX];
+	char after[IPC_ID_MAX]; /* only those behind this id; empty: from the first one on */
+};
+
+/* There may be more: who wants them asks again, with just these words. */
+struct ipc_sandbox_more {
+	uint64_t request;
+	uint32_t is_everybody;
+	char owner[IPC_NAME_MAX];
+	char after[IPC_ID_MAX];
 };
 
 enum sandbox_end {

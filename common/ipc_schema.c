@@ -352,6 +352,13 @@ static const struct ipc_field ipc_sandbox_list_fields[] = {
 	FIELD(U64, ipc_sandbox_list, request),
 	FIELD(U32, ipc_sandbox_list, is_everybody),
 	FIELD(OPT, ipc_sandbox_list, owner),
+	FIELD(OPT, ipc_sandbox_list, after),
+};
+static const struct ipc_field ipc_sandbox_more_fields[] = {
+	FIELD(U64, ipc_sandbox_more, request),
+	FIELD(U32, ipc_sandbox_more, is_everybody),
+	FIELD(OPT, ipc_sandbox_more, owner),
+	FIELD(STR, ipc_sandbox_more, after),
 };
 static const struct ipc_field ipc_sandbox_end_fields[] = {
 	FIELD(U64, ipc_sandbox_end, request),

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which sandboxes there are may be more to tell than a channel holds: a list is told in pieces, as
- * fast as it is read.
+ * Which sandboxes there are may be more to tell than a channel holds: a list is told in pieces, and
+ * who has read one asks for the next.
  */
 #include "handlers_list.h"
 
 #include <errno.h>
-#include <linux/sockios.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "audit.h"
 #include "handlers.h"
 
-/* So much of a list may wait for its reader in the channel, which other messages need too; and
- * until it is looked again how much does. */
-#define UNREAD_MOST 65536
-#define AGAIN_US 1000
+/* So many are looked at for a piece. What is told of them leaves room in the channel for other
+ * messages. */
+#define PIECE 8
 
 /* The first look for what nobody uses any more is after the start of what ends at once. */
 #define SWEEP_FIRST_US 1000000
@@ -24,19 +21,7 @@
 
 static struct store_meta meta; /* of whoever is looked at */
 
-/* One list at a time is told; whose turn it is not yet is in `waiting`, a bit for each frontend. */
-static struct {
-	const struct frontend *frontend; /* NULL: none is */
-	uint32_t number;                 /* of the frontend */
-	int error;                       /* what kept it from being whole */
-	uint32_t next, count;
-	char ids[SANDBOXES_MAX][IPC_ID_MAX];
-} list;
-static uint64_t waiting;
-static uint64_t again_us = UINT64_MAX;
 static uint64_t sweep_us;
-
-_Static_assert(FRONTENDS_MAX <= 64, "a bit for each");
 
 int request_finish(const struct frontend *frontend, uint64_t request, int error)
 {
@@ -102,20 +87,26 @@ int sweep_noted(void)
 	return store_sweep(note_expired);
 }
 
+struct piece {
+	const char *after;
+	uint32_t count;
+	char ids[PIECE][IPC_ID_MAX];
+};
+
+/* Keeps those that come next behind `after`, in order. */
 static int add_id(void *context, const char id[IPC_ID_MAX])
 {
-	if (list.count < SANDBOXES_MAX)
-		memcpy(list.ids[list.count++], id, IPC_ID_MAX);
-	return 0;
-}
+	struct piece *piece = context;
+	uint32_t at = piece->count;
 
-static void begin_list(const struct frontend *frontend)
-{
-	(void)sweep_noted(); /* what is over and still there is told of */
-	list.next = list.count = 0;
-	list.frontend = frontend;
-	list.number = frontend->number;
-	list.error = store_each(add_id, NULL);
+	while (at > 0 && strcmp(id, piece->ids[at - 1]) < 0)
+		at--;
+	if (at == PIECE || strcmp(id, piece->after) <= 0)
+		return 0;
+	piece->count += piece->count < PIECE;
+	memmove(piece->ids[at + 1], piece->ids[at], (piece->count - at - 1) * IPC_ID_MAX);
+	memcpy(piece->ids[at], id, IPC_ID_MAX);
+	return 0;
 }
 
 /* One that is damaged does not say whose it is: the user's own, then. */
@@ -125,94 +116,65 @@ static bool is_theirs(const struct sight *sight, const struct ipc_sandbox_list *
 	       strcmp(sight->meta ? sight->meta->owner : "", from->owner) == 0;
 }
 
-static bool has_room(const struct frontend *frontend)
-{
-	int unread = 0;
-
-	return ioctl(frontend->channel.fd, SIOCOUTQ, &unread) != 0 || unread < UNREAD_MOST;
-}
-
-/* 0: all were told, or why not is in list.error; -EAGAIN: later; another -errno of the channel. One
- * that went meanwhile is left out. */
-static int go_on(const struct frontend *frontend, const struct ipc_sandbox_list *from)
+/* One that went meanwhile is left out. What cannot be looked at goes to *ret_error; returns 0 or
+ * -errno of the channel. */
+static int tell_piece(const struct frontend *frontend, const struct ipc_sandbox_list *from,
+		      const struct piece *piece, int *ret_error)
 {
 	struct sight sight;
-	int error = 0;
+	int told = 0;
 
-	for (; list.next < list.count && !list.error && !error; list.next += !error) {
-		if (!has_room(frontend))
-			return -EAGAIN;
-		list.error = sight_look(list.ids[list.next], &sight);
-		if (!list.error && is_theirs(&sight, from))
-			error = sight_tell(frontend, from->request, &sight);
-		else if (list.error == -ENOENT)
-			list.error = 0;
+	for (uint32_t i = 0; i < piece->count && !told && !*ret_error; i++) {
+		*ret_error = sight_look(piece->ids[i], &sight);
+		if (!*ret_error && is_theirs(&sight, from))
+			told = sight_tell(frontend, from->request, &sight);
+		else if (*ret_error == -ENOENT)
+			*ret_error = 0;
 	}
-	return error;
-}
-
-static int list_later(struct frontend *frontend, struct channel_message *message)
-{
-	waiting |= 1ULL << (frontend - supervisor.frontends);
-	again_us = loop_now_us() + AGAIN_US;
-	return handlers_later(frontend, message);
-}
-
-/* Has the one whose list it was ended meanwhile? */
-static void check_list(void)
-{
-	if (list.frontend &&
-	    (list.frontend->state != FRONTEND_OPEN || list.frontend->number != list.number))
-		list.frontend = NULL;
+	return told;
 }
 
 int handle_sandbox_list(void *context, struct channel_message *message)
 {
 	const struct ipc_sandbox_list *from = &message->body.sandbox_list;
-	struct frontend *frontend = context;
+	struct ipc_sandbox_more more = { .request = from->request,
+					 .is_everybody = from->is_everybody };
+	struct piece piece = { .after = from->after };
+	const struct frontend *frontend = context;
 	int error;
+	int told;
 
 	if (from->is_everybody && frontend->is_broker)
 		return -EPROTO;
 	if (supervisor.stateless[0])
 		return handlers_refuse(frontend, from->request, REFUSAL_STATE, supervisor.stateless,
 				       0);
-	check_list();
-	if (list.frontend && list.frontend != frontend)
-		return list_later(frontend, message);
-	if (!list.frontend)
-		begin_list(frontend);
-	error = go_on(frontend, from);
-	if (error == -EAGAIN)
-		return list_later(frontend, message);
-	list.frontend = NULL;
-	return error ? error : request_finish(frontend, from->request, list.error);
+	if (!from->after[0])
+		(void)sweep_noted(); /* what is over and still there is told of */
+	error = store_each(add_id, &piece);
+	told = tell_piece(frontend, from, &piece, &error);
+	if (told)
+		return told;
+	if (error || piece.count < PIECE)
+		return request_finish(frontend, from->request, error);
+	memcpy(more.owner, from->owner, sizeof(more.owner));
+	memcpy(more.after, piece.ids[PIECE - 1], sizeof(more.after));
+	return handlers_answer(frontend, IPC_TYPE_sandbox_more, &more);
 }
 
 void handlers_list_tick(void)
 {
 	const uint64_t now = loop_now_us();
-	uint64_t called = waiting;
 
 	if (sweep_us == 0)
 		sweep_us = now + SWEEP_FIRST_US;
-	if (sweep_us <= now && !supervisor.stateless[0]) {
-		(void)sweep_noted(); /* or the next one does */
-		sweep_us = now + SWEEP_US;
-	}
-	if (again_us > now)
+	if (sweep_us > now || supervisor.stateless[0])
 		return;
-	again_us = UINT64_MAX;
-	waiting = 0;
-	for (size_t i = 0; called; i++, called >>= 1) {
-		if (called & 1)
-			handlers_go_on(&supervisor.frontends[i]);
-	}
+	(void)sweep_noted(); /* or the next one does */
+	sweep_us = now + SWEEP_US;
 }
 
 uint64_t handlers_list_deadline_us(void)
 {
-	if (supervisor.stateless[0] || again_us < sweep_us)
-		return again_us;
-	return sweep_us;
+	return supervisor.stateless[0] ? UINT64_MAX : sweep_us;
 }

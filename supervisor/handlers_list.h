@@ -32,7 +32,7 @@ int sweep_noted(void);
 /* The context is the frontend. */
 int handle_sandbox_list(void *context, struct channel_message *message);
 
-/* Go on with lists, and see to it that what nobody uses any more goes; and when that is due. */
+/* See to it that what nobody uses any more goes; and when that is due. */
 void handlers_list_tick(void);
 uint64_t handlers_list_deadline_us(void);
 

@@ -50,8 +50,11 @@ class Supervisor(ipc.Peer):
         """Everything that is answered to one request."""
         self.send(ipc.message(kind, request=9, **values))
         answers = [parse(self.receive())]
-        while answers[-1].name_of in ("checkpoint_info", "sandbox_info") and \
+        while answers[-1].name_of in ("checkpoint_info", "sandbox_info", "sandbox_more") and \
                 (kind == "sandbox_list" or values.get("operation") == LIST):
+            if answers[-1].name_of == "sandbox_more":
+                values["after"] = answers.pop().after
+                self.send(ipc.message(kind, request=9, **values))
             answers.append(parse(self.receive()))
         return answers
 

@@ -193,6 +193,26 @@ Test(supervisor_client, asks_for_a_signal)
 	cr_assert_eq(asked->signal, (uint32_t)SIGTERM);
 }
 
+Test(supervisor_client, asks_for_the_rest_of_a_list)
+{
+	const struct ipc_sandbox_more more = {
+		.request = 9, .is_everybody = 1, .owner = "token", .after = "one"
+	};
+	const struct ipc_sandbox_list *asked;
+
+	cr_assert_eq(supervisor_hello(&client), 0);
+	(void)take(IPC_TYPE_hello);
+	send_welcome(ipc_schema_hash);
+	cr_assert_eq(channel_send(&supervisor, IPC_TYPE_sandbox_more, &more, NULL, 0), 0);
+	cr_assert_eq(supervisor_receive(&client), 1);
+	cr_assert_eq(supervisor_receive(&client), 1);
+	asked = &take(IPC_TYPE_sandbox_list)->body.sandbox_list;
+	cr_assert_eq(asked->request, 9);
+	cr_assert_eq(asked->is_everybody, 1);
+	cr_assert_str_eq(asked->owner, "token");
+	cr_assert_str_eq(asked->after, "one");
+}
+
 Test(supervisor_client, refuses_another_builds_protocol)
 {
 	static const uint8_t another[IPC_SCHEMA_BYTES] = { 1 };
