@@ -13,7 +13,7 @@ import time
 import unittest
 
 from cli_support import MSP, msp
-from lasting_support import IDS, Scripted, changes, record, refuse, sandbox
+from lasting_scripted import IDS, Scripted, changes, record, refuse, sandbox
 
 DONE = ("request_done", {})
 
@@ -128,7 +128,7 @@ class Refusals(unittest.TestCase):
     CODES = {"SANDBOX_UNKNOWN": 64, "SANDBOX_BUSY": 75, "SANDBOX_ELSEWHERE": 75,
              "SANDBOX_DAMAGED": 125, "SANDBOX_NAME": 64, "SANDBOX_PROFILE": 64, "SANDBOXES": 75,
              "DISK": 75, "WORKSPACE": 64, "CHECKPOINT_UNKNOWN": 64, "CHECKPOINT_LIMIT": 64,
-             "CHECKPOINT_NEEDED": 64, "APPLY": 78, "UNDO": 64, "STATE": 78, "PROFILE_UNKNOWN": 64}
+             "APPLY": 78, "UNDO": 64, "STATE": 78, "PROFILE_UNKNOWN": 64}
 
     def test_each_is_one_line_and_a_code(self):
         for reason, code in self.CODES.items():
