@@ -13,31 +13,9 @@
 
 enum refusal {
 	REFUSAL_NONE,
-	REFUSAL_PROFILE_UNKNOWN,  /* detail: the profiles that exist */
-	REFUSAL_LANGUAGE_UNKNOWN, /* detail: the languages of the profile */
-	REFUSAL_LANGUAGE_MISSING, /* detail: the languages that are installed */
-	REFUSAL_REQUEST_IN_USE,
-	REFUSAL_BUSY,      /* as many run as the operator allows; detail: how many */
-	REFUSAL_MEMORY,    /* the sandboxes use what the operator allows; detail: how much */
-	REFUSAL_ARGV,      /* argv or environment is malformed */
-	REFUSAL_CWD,       /* not an absolute path */
-	REFUSAL_RESOURCES, /* detail: the system's error text */
-	REFUSAL_AUDIT,     /* its begin cannot be recorded; detail: what is wrong with the log */
-	REFUSAL_SANDBOX_UNKNOWN,    /* none has this id or name, for this owner */
-	REFUSAL_SANDBOX_BUSY,       /* something runs in it; detail: how many executions */
-	REFUSAL_SANDBOX_ELSEWHERE,  /* another supervisor has it */
-	REFUSAL_SANDBOX_DAMAGED,    /* detail: what is wrong with its files */
-	REFUSAL_SANDBOX_NAME,       /* the owner has one of that name; detail: its id */
-	REFUSAL_SANDBOX_PROFILE,    /* the profile keeps nothing, or is gone; detail: its name */
-	REFUSAL_SANDBOXES,          /* as many as the operator allows; detail: how many */
-	REFUSAL_DISK,               /* they use what the operator allows; detail: how much */
-	REFUSAL_WORKSPACE,          /* it may not be worked on; detail: the rule and the remedy */
-	REFUSAL_CHECKPOINT_UNKNOWN, /* detail: those that there are */
-	REFUSAL_CHECKPOINT_LIMIT,   /* CHECKPOINTS_MAX or LAYERS_MAX; detail: which */
-	REFUSAL_CHECKPOINT_NEEDED,  /* others are built on it; detail: which */
-	REFUSAL_APPLY,              /* the profile does not let this frontend apply */
-	REFUSAL_UNDO,               /* there is nothing to take back */
-	REFUSAL_STATE,              /* there is no place for lasting files; detail: why */
+#define REFUSAL(name, text) REFUSAL_##name,
+#include "common/refusal.def"
+#undef REFUSAL
 	REFUSAL_COUNT
 };
 

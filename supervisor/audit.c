@@ -28,31 +28,9 @@ static struct {
 } audit;
 
 static const char *const refusal_names[REFUSAL_COUNT] = {
-	[REFUSAL_PROFILE_UNKNOWN] = "profile_unknown",
-	[REFUSAL_LANGUAGE_UNKNOWN] = "language_unknown",
-	[REFUSAL_LANGUAGE_MISSING] = "language_missing",
-	[REFUSAL_REQUEST_IN_USE] = "request_in_use",
-	[REFUSAL_BUSY] = "busy",
-	[REFUSAL_MEMORY] = "memory",
-	[REFUSAL_ARGV] = "argv",
-	[REFUSAL_CWD] = "cwd",
-	[REFUSAL_RESOURCES] = "resources",
-	[REFUSAL_AUDIT] = "audit",
-	[REFUSAL_SANDBOX_UNKNOWN] = "sandbox_unknown",
-	[REFUSAL_SANDBOX_BUSY] = "sandbox_busy",
-	[REFUSAL_SANDBOX_ELSEWHERE] = "sandbox_elsewhere",
-	[REFUSAL_SANDBOX_DAMAGED] = "sandbox_damaged",
-	[REFUSAL_SANDBOX_NAME] = "sandbox_name",
-	[REFUSAL_SANDBOX_PROFILE] = "sandbox_profile",
-	[REFUSAL_SANDBOXES] = "sandboxes",
-	[REFUSAL_DISK] = "disk",
-	[REFUSAL_WORKSPACE] = "workspace",
-	[REFUSAL_CHECKPOINT_UNKNOWN] = "checkpoint_unknown",
-	[REFUSAL_CHECKPOINT_LIMIT] = "checkpoint_limit",
-	[REFUSAL_CHECKPOINT_NEEDED] = "checkpoint_needed",
-	[REFUSAL_APPLY] = "apply",
-	[REFUSAL_UNDO] = "undo",
-	[REFUSAL_STATE] = "state",
+#define REFUSAL(name, text) [REFUSAL_##name] = (text),
+#include "common/refusal.def"
+#undef REFUSAL
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -72,11 +72,6 @@ static void explain_checkpoint(const struct ipc_execution_refused *refused,
 			 "CHECKPOINT' makes room",
 			 sandbox, refused->detail, sandbox);
 		break;
-	case REFUSAL_CHECKPOINT_NEEDED:
-		log_line("checkpoint '%s' is still needed: %s. 'msp rollback' to another one, or "
-			 "'msp forget' what is built on it, first",
-			 or_empty(words->checkpoint), refused->detail);
-		break;
 	default:
 		log_line("nothing that was applied from sandbox '%s' can be taken back%s%s",
 			 sandbox, refused->detail[0] ? ": " : "", refused->detail);
@@ -217,7 +212,6 @@ static explain *const explainers[REFUSAL_COUNT] = {
 	[REFUSAL_STATE] = explain_making,
 	[REFUSAL_CHECKPOINT_UNKNOWN] = explain_checkpoint,
 	[REFUSAL_CHECKPOINT_LIMIT] = explain_checkpoint,
-	[REFUSAL_CHECKPOINT_NEEDED] = explain_checkpoint,
 	[REFUSAL_UNDO] = explain_checkpoint,
 };
 

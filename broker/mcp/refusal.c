@@ -82,8 +82,6 @@ static const struct refusal_text refusals[REFUSAL_COUNT] = {
 					 ". checkpoint(sandbox, action: \"save\") makes one." },
 	[REFUSAL_CHECKPOINT_LIMIT] = { NULL, 0, "No further checkpoint can be kept: ",
 				       ". Delete one that is not needed, and call again." },
-	[REFUSAL_CHECKPOINT_NEEDED] = { "The checkpoint \"", SUBJECT(checkpoint),
-					"\" is needed by others: ", ". Delete those first." },
 	[REFUSAL_APPLY] = { "The policy leaves it to a person to bring the changes of \"",
 			    SUBJECT(sandbox), "\" to the host. ",
 			    "Ask the user to look at them with `msp diff` and to run `msp "

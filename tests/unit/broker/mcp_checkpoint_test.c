@@ -120,9 +120,6 @@ Test(mcp_checkpoint, forgets)
 	cr_assert_eq(wanted->operation, CHECKPOINT_DELETE);
 	lasting_done(&rig, wanted->request);
 	expect_part(rig_hear(&rig), "Checkpoint 2 is forgotten");
-	wanted = ask("\"sandbox\":\"build\",\"action\":\"delete\",\"checkpoint\":\"2\"");
-	lasting_refuse(&rig, wanted->request, REFUSAL_CHECKPOINT_NEEDED, "3");
-	expect_part(rig_hear(&rig), "The checkpoint \\\"2\\\" is needed by others: 3. Delete");
 	wanted = ask("\"sandbox\":\"build\",\"action\":\"delete\",\"checkpoint\":\"9\"");
 	lasting_refuse(&rig, wanted->request, REFUSAL_CHECKPOINT_UNKNOWN, "");
 	expect_part(rig_hear(&rig), "There is no checkpoint \\\"9\\\" of this sandbox. Those that "

@@ -375,7 +375,6 @@ Test(refusal, those_of_sandboxes_name_what_was_meant_and_what_helps)
 		{ REFUSAL_WORKSPACE, "DETAIL", "DETAIL" },
 		{ REFUSAL_CHECKPOINT_UNKNOWN, "'CP'", "it has: DETAIL" },
 		{ REFUSAL_CHECKPOINT_LIMIT, "DETAIL", "msp forget SB" },
-		{ REFUSAL_CHECKPOINT_NEEDED, "'CP'", "msp forget" },
 		{ REFUSAL_APPLY, "'SB'", "DETAIL" },
 		{ REFUSAL_UNDO, "'SB'", "DETAIL" },
 		{ REFUSAL_STATE, "DETAIL", "DETAIL" },
