@@ -382,6 +382,14 @@ void handlers_go_on(struct frontend *frontend)
 		frontend_hear(frontend);
 }
 
+void handlers_wake(const void *awaited)
+{
+	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
+		if (supervisor.frontends[i].awaits == awaited)
+			handlers_go_on(&supervisor.frontends[i]);
+	}
+}
+
 void handlers_forget(struct frontend *frontend)
 {
 	if (frontend->is_waiting)

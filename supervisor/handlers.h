@@ -32,6 +32,9 @@ int handlers_refuse(const struct frontend *frontend, uint64_t request, enum refu
 int handlers_later(struct frontend *frontend, struct channel_message *message);
 void handlers_go_on(struct frontend *frontend);
 
+/* Go on with all that wait for the same. */
+void handlers_wake(const void *awaited);
+
 /* The frontend has ended. */
 void handlers_forget(struct frontend *frontend);
 

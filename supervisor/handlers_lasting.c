@@ -33,20 +33,6 @@ static void describe_limit(const struct store_meta *of, char detail[IPC_LIST_MAX
 			 "layers on one another, until they are merged", detail);
 }
 
-static void describe_checkpoints(const struct store_meta *of, char detail[IPC_LIST_MAX])
-{
-	size_t used = 0;
-
-	detail[0] = '\0';
-	for (uint32_t i = 0; i < of->checkpoint_count && used < IPC_LIST_MAX; i++) {
-		const struct store_checkpoint *at = &of->checkpoints[i];
-
-		used += (size_t)snprintf(detail + used, IPC_LIST_MAX - used, "%s%u%s%s%s",
-					 i > 0 ? ", " : "", at->number, at->name[0] ? " (" : "",
-					 at->name, at->name[0] ? ")" : "");
-	}
-}
-
 /* What the store said, for the client. */
 static enum refusal explain(int error, const struct store_census *census,
 			    const struct store_meta *of, char detail[IPC_LIST_MAX])
@@ -63,7 +49,7 @@ static enum refusal explain(int error, const struct store_census *census,
 			 "MiB", detail);
 		return REFUSAL_DISK;
 	case -ENOENT:
-		describe_checkpoints(of, detail);
+		sight_checkpoints(of, detail);
 		return REFUSAL_CHECKPOINT_UNKNOWN;
 	case -E2BIG:
 		describe_limit(of, detail);
@@ -217,15 +203,6 @@ int handle_sandbox_new(void *context, struct channel_message *message)
 
 /* --- the end of one --------------------------------------------------------------------------- */
 
-/* It is not theirs to wait for any more. */
-static void wake(const struct sandbox *sandbox)
-{
-	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
-		if (supervisor.frontends[i].awaits == sandbox)
-			handlers_go_on(&supervisor.frontends[i]);
-	}
-}
-
 static int destroy(struct sandbox *sandbox)
 {
 	const int error = store_destroy(sandbox->meta);
@@ -234,7 +211,7 @@ static int destroy(struct sandbox *sandbox)
 		return error;
 	audit_sandbox_end(sandbox->id, "destroyed");
 	sandbox_disown(sandbox);
-	wake(sandbox);
+	handlers_wake(sandbox); /* it is nobody's to wait for any more */
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "handlers_list.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "audit.h"
@@ -75,6 +76,20 @@ int sight_tell(const struct frontend *frontend, uint64_t request, const struct s
 		info.executions = sandbox_executions(sight->sandbox);
 	}
 	return handlers_answer(frontend, IPC_TYPE_sandbox_info, &info);
+}
+
+void sight_checkpoints(const struct store_meta *of, char detail[IPC_LIST_MAX])
+{
+	size_t used = 0;
+
+	detail[0] = '\0';
+	for (uint32_t i = 0; i < of->checkpoint_count && used < IPC_LIST_MAX; i++) {
+		const struct store_checkpoint *at = &of->checkpoints[i];
+
+		used += (size_t)snprintf(detail + used, IPC_LIST_MAX - used, "%s%u%s%s%s",
+					 i > 0 ? ", " : "", at->number, at->name[0] ? " (" : "",
+					 at->name, at->name[0] ? ")" : "");
+	}
 }
 
 static void note_expired(const char id[IPC_ID_MAX])

@@ -11,6 +11,7 @@
 #include "budget.h"
 #include "execution.h"
 #include "handlers.h"
+#include "handlers_list.h"
 #include "layers_job.h"
 #include "request.h"
 #include "sandbox.h"
@@ -127,7 +128,7 @@ int handle_file_start(void *context, struct channel_message *message)
 	if (find_target(&target, &refusal, detail) == SANDBOX_WAIT)
 		return sandbox_await(target.sandbox, context, message);
 	if (!refusal)
-		refusal = request_file(from, target.profile, &request);
+		refusal = request_file(from, target.sandbox->meta->profile, &request, detail);
 	request.sandbox = target.sandbox;
 	return begin(context, from->request, refusal, &request, -1, detail);
 }
@@ -142,19 +143,13 @@ static bool changes_host(uint32_t operation)
 static enum refusal find_checkpoint(const struct store_meta *meta, uint32_t number,
 				    uint32_t *ret_layer, char detail[IPC_LIST_MAX])
 {
-	size_t used = 0;
+	const struct store_checkpoint *at = store_checkpoint_find(meta, number);
 
-	for (uint32_t i = 0; i < meta->checkpoint_count; i++) {
-		const struct store_checkpoint *checkpoint = &meta->checkpoints[i];
-
-		if (checkpoint->number == number) {
-			*ret_layer = checkpoint->layer;
-			return REFUSAL_NONE;
-		}
-		used += (size_t)snprintf(detail + used, IPC_LIST_MAX - used, "%s%u",
-					 used > 0 ? ", " : "", checkpoint->number);
-	}
-	return REFUSAL_CHECKPOINT_UNKNOWN;
+	if (at)
+		*ret_layer = at->layer;
+	else
+		sight_checkpoints(meta, detail);
+	return at ? REFUSAL_NONE : REFUSAL_CHECKPOINT_UNKNOWN;
 }
 
 /* What the profile and the sandbox's workspace let this frontend ask. */

@@ -495,10 +495,7 @@ static void wake(struct sandbox *sandbox)
 {
 	if (sandbox->state == SANDBOX_COLD)
 		sandbox->is_stopping = false;
-	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
-		if (supervisor.frontends[i].awaits == sandbox)
-			handlers_go_on(&supervisor.frontends[i]);
-	}
+	handlers_wake(sandbox);
 }
 
 static bool is_awaited(const struct sandbox *sandbox)

@@ -189,31 +189,43 @@ static uint32_t narrow_timeout(const struct plan_profile *profile, uint32_t want
 	return wanted < profile->wall_max_ms ? wanted : profile->wall_max_ms;
 }
 
+/* What all requests have: its profile goes to *ret_profile. */
+static enum refusal compose(uint64_t number, const char *name, uint32_t timeout_ms, const char *cwd,
+			    const struct plan_profile **ret_profile, struct request *ret,
+			    char detail[IPC_LIST_MAX])
+{
+	enum refusal refusal;
+
+	*ret = (struct request){ .number = number, .spawn = &spawn };
+	spawn.use_tty = 0;
+	refusal = request_profile(name, &ret->profile, detail);
+	if (refusal)
+		return refusal;
+	*ret_profile = plan_profile(&supervisor.plan, ret->profile);
+	ret->timeout_ms = narrow_timeout(*ret_profile, timeout_ms);
+	return compose_cwd(*ret_profile, cwd);
+}
+
 enum refusal request_command(const struct ipc_execution_start *from, struct request *ret,
 			     char detail[IPC_LIST_MAX])
 {
-	struct request request = { .number = from->request, .spawn = &spawn };
 	const struct plan_profile *profile;
-	enum refusal refusal = request_profile(from->profile, &request.profile, detail);
+	enum refusal refusal = compose(from->request, from->profile, from->timeout_ms, from->cwd,
+				       &profile, ret, detail);
 
 	if (refusal)
 		return refusal;
-	profile = plan_profile(&supervisor.plan, request.profile);
-	request.timeout_ms = narrow_timeout(profile, from->timeout_ms);
-	refusal = compose_cwd(profile, from->cwd);
-	if (refusal)
-		return refusal;
-	if (from->argv_size == 0 ||
-	    !compose_arguments(plan_bytes(&supervisor.plan, profile->shell),
-			       from->use_shell ? profile->shell_size : 0, from->argv,
-			       from->argv_size) ||
-	    !compose_environment(profile, from->environment, from->environment_size))
-		return REFUSAL_ARGV;
 	spawn.use_tty = from->use_tty != 0;
 	spawn.tty_rows = from->tty_rows;
 	spawn.tty_columns = from->tty_columns;
-	*ret = request;
-	return REFUSAL_NONE;
+	return from->argv_size > 0 &&
+			       compose_arguments(plan_bytes(&supervisor.plan, profile->shell),
+						 from->use_shell ? profile->shell_size : 0,
+						 from->argv, from->argv_size) &&
+			       compose_environment(profile, from->environment,
+						   from->environment_size)
+		       ? REFUSAL_NONE
+		       : REFUSAL_ARGV;
 }
 
 /* The first record of that name or alias whose program is there. */
@@ -244,43 +256,36 @@ static enum refusal find_language(const struct plan_profile *profile, const char
 enum refusal request_code(const struct ipc_code_start *from, struct request *ret,
 			  char detail[IPC_LIST_MAX])
 {
-	struct request request = { .number = from->request, .spawn = &spawn };
 	const struct plan_language *language;
 	const struct plan_profile *profile;
-	enum refusal refusal = request_profile(from->profile, &request.profile, detail);
+	enum refusal refusal = compose(from->request, from->profile, from->timeout_ms, from->cwd,
+				       &profile, ret, detail);
 
-	if (refusal)
-		return refusal;
-	profile = plan_profile(&supervisor.plan, request.profile);
-	request.timeout_ms = narrow_timeout(profile, from->timeout_ms);
-	refusal = find_language(profile, from->language, &language, detail);
 	if (!refusal)
-		refusal = compose_cwd(profile, from->cwd);
+		refusal = find_language(profile, from->language, &language, detail);
 	if (refusal)
 		return refusal;
-	if (!compose_arguments(plan_bytes(&supervisor.plan, language->argv), language->argv_size,
-			       from->argv, from->argv_size) ||
-	    !compose_environment(profile, from->environment, from->environment_size))
-		return REFUSAL_ARGV;
-	spawn.use_tty = 0;
-	request.code_path = plan_string(&supervisor.plan, language->file);
-	*ret = request;
-	return REFUSAL_NONE;
+	ret->code_path = plan_string(&supervisor.plan, language->file);
+	return compose_arguments(plan_bytes(&supervisor.plan, language->argv), language->argv_size,
+				 from->argv, from->argv_size) &&
+			       compose_environment(profile, from->environment,
+						   from->environment_size)
+		       ? REFUSAL_NONE
+		       : REFUSAL_ARGV;
 }
 
-enum refusal request_file(const struct ipc_file_start *from, uint32_t profile, struct request *ret)
+enum refusal request_file(const struct ipc_file_start *from, const char *name, struct request *ret,
+			  char detail[IPC_LIST_MAX])
 {
-	static const uint8_t name[] = "msp-file";
-	const struct plan_profile *is = plan_profile(&supervisor.plan, profile);
+	static const uint8_t program[] = "msp-file";
+	const struct plan_profile *profile;
+	enum refusal refusal = compose(from->request, name, 0, "", &profile, ret, detail);
 
-	if (!compose_arguments(name, sizeof(name), from->argv, from->argv_size) ||
-	    !compose_environment(is, name, 0) || compose_cwd(is, "") != REFUSAL_NONE)
-		return REFUSAL_ARGV;
-	spawn.use_tty = 0;
-	*ret = (struct request){ .number = from->request,
-				 .profile = profile,
-				 .timeout_ms = is->wall_default_ms,
-				 .spawn = &spawn,
-				 .is_file = true };
-	return REFUSAL_NONE;
+	if (refusal)
+		return refusal;
+	ret->is_file = true;
+	return compose_arguments(program, sizeof(program), from->argv, from->argv_size) &&
+			       compose_environment(profile, program, 0)
+		       ? REFUSAL_NONE
+		       : REFUSAL_ARGV;
 }

@@ -30,7 +30,8 @@ enum refusal request_code(const struct ipc_code_start *from, struct request *ret
 			  char detail[IPC_LIST_MAX]);
 
 /* The same for msp-file in a sandbox of this profile. */
-enum refusal request_file(const struct ipc_file_start *from, uint32_t profile, struct request *ret);
+enum refusal request_file(const struct ipc_file_start *from, const char *profile,
+			  struct request *ret, char detail[IPC_LIST_MAX]);
 
 /* The index of the profile that a request names; empty: the default one. */
 enum refusal request_profile(const char *name, uint32_t *ret, char detail[IPC_LIST_MAX]);

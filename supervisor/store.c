@@ -194,6 +194,15 @@ int store_open_sandbox(const char *id)
 	return fd < 0 ? (store_is_id(id) ? -errno : -ENOENT) : fd;
 }
 
+int store_peek(const char *id, bool is_whole, struct store_meta *ret)
+{
+	int fd = store_open_sandbox(id);
+	const int error = fd < 0 ? fd : store_read(fd, id, is_whole, ret);
+
+	fd_close(&fd);
+	return error;
+}
+
 /* Before it was locked it may have been destroyed. */
 static bool is_still_there(int fd, const char *id)
 {
@@ -279,12 +288,10 @@ static int is_wanted(void *context, const char id[IPC_ID_MAX])
 {
 	const struct wanted *wanted = context;
 	const bool is_id = strcmp(wanted->name, id) == 0;
-	int fd = store_open_sandbox(id);
-	const int error = fd < 0 ? fd : store_read(fd, id, false, &other);
+	const int error = store_peek(id, false, &other);
 	const bool is_owner = error == -EBADMSG ? is_id && wanted->owner[0] == '\0'
 						: !error && strcmp(other.owner, wanted->owner) == 0;
 
-	fd_close(&fd);
 	if (!is_owner || !(is_id || (!error && strcmp(other.name, wanted->name) == 0)))
 		return 0;
 	memcpy(wanted->ret, id, IPC_ID_MAX);

@@ -148,6 +148,10 @@ int store_forget(int sandbox, struct store_meta *meta, uint32_t number);
 int store_fork(int sandbox, struct store_meta *meta, uint32_t number, const char *name,
 	       struct store_census *census, struct store_meta *ret);
 
+/* The checkpoint of this number; NULL: there is none. */
+const struct store_checkpoint *store_checkpoint_find(const struct store_meta *meta,
+						     uint32_t number);
+
 /* The checkpoint that these files are built on: the newest one before `number` of this layer, or
  * else of the nearest below that has one. 0: there is none. */
 uint32_t store_checkpoint_of(const struct store_meta *meta, uint32_t layer, uint32_t number);

@@ -43,6 +43,9 @@ int store_open_sandbox(const char *id);
  * `is_whole` also its hash. */
 int store_read(int dir, const char *id, bool is_whole, struct store_meta *ret);
 
+/* The same of the sandbox `id`, whose directory is opened for that. */
+int store_peek(const char *id, bool is_whole, struct store_meta *ret);
+
 /* An id's bytes; false: the text is none. */
 bool store_id_bytes(const char *text, uint8_t ret[STORE_ID_BYTES]);
 

@@ -142,7 +142,7 @@ static int commit(int sandbox, struct store_meta *meta, bool has_new_upper)
 	return error;
 }
 
-static struct store_checkpoint *find(struct store_meta *meta, uint32_t number)
+const struct store_checkpoint *store_checkpoint_find(const struct store_meta *meta, uint32_t number)
 {
 	for (uint32_t i = 0; i < meta->checkpoint_count; i++) {
 		if (meta->checkpoints[i].number == number)
@@ -226,7 +226,7 @@ static int rollback(int sandbox, struct store_meta *meta, uint32_t layer)
 
 int store_rollback(int sandbox, struct store_meta *meta, uint32_t number)
 {
-	const struct store_checkpoint *at = find(meta, number);
+	const struct store_checkpoint *at = store_checkpoint_find(meta, number);
 	int error = at ? store_lock() : -ENOENT;
 
 	if (error)
@@ -238,7 +238,7 @@ int store_rollback(int sandbox, struct store_meta *meta, uint32_t number)
 
 int store_forget(int sandbox, struct store_meta *meta, uint32_t number)
 {
-	const struct store_checkpoint *at = find(meta, number);
+	const struct store_checkpoint *at = store_checkpoint_find(meta, number);
 	struct store_checkpoint *to;
 	size_t rest;
 	uint32_t pruned;
@@ -313,7 +313,7 @@ static int freeze_present(int sandbox, struct store_meta *meta, uint32_t *ret_la
 int store_fork(int sandbox, struct store_meta *meta, uint32_t number, const char *name,
 	       struct store_census *census, struct store_meta *ret)
 {
-	const struct store_checkpoint *at = find(meta, number);
+	const struct store_checkpoint *at = store_checkpoint_find(meta, number);
 	uint32_t layer = at ? at->layer : STORE_NO_LAYER;
 	int result = at || number == 0 ? store_lock() : -ENOENT;
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/fd.h"
 #include "store_inner.h"
 
 /* The beginnings of the layers' ids that some meta names: random bits, which stand for the whole.
@@ -56,11 +55,9 @@ static int survey_one(void *context, const char id[IPC_ID_MAX])
 {
 	const struct survey *survey = context;
 	struct store_census *census = survey->census;
-	int fd = store_open_sandbox(id);
-	const int error = fd < 0 ? fd : store_read(fd, id, false, &other);
+	const int error = store_peek(id, false, &other);
 	uint64_t bytes, inodes;
 
-	fd_close(&fd);
 	census->sandboxes++;
 	if (error)
 		return 0;
@@ -94,10 +91,8 @@ int store_survey(struct store_census *census, const char *owner, const char *nam
 
 static int name_layers(void *context, const char id[IPC_ID_MAX])
 {
-	int fd = store_open_sandbox(id);
-	const int error = fd < 0 ? fd : store_read(fd, id, true, &other);
+	const int error = store_peek(id, true, &other);
 
-	fd_close(&fd);
 	if (error) /* one without a meta names nothing */
 		return error == -ENOENT ? 0 : error;
 	for (uint32_t i = 0; i < other.layer_count; i++)
