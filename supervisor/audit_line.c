@@ -31,7 +31,7 @@ static void add_number(struct audit_line *line, uint64_t number)
 /* A reader need not know of escapes: what would need one becomes a '?'. */
 static void add_text(struct audit_line *line, const char *text)
 {
-	for (size_t i = 0; text[i] != '\0' && i < AUDIT_FIELD_TEXT_MAX; i++) {
+	for (size_t i = 0; i < AUDIT_FIELD_TEXT_MAX && text[i] != '\0'; i++) {
 		const char byte = text[i];
 		const bool is_plain = byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
 

@@ -97,7 +97,7 @@ static bool await(int fd, int64_t deadline_ms)
 /* What it says until it says no more; what does not fit is left out. */
 static void listen_to(int output, int64_t deadline_ms, char text[CONFIG_TEXT_MAX])
 {
-	char rest[256];
+	char rest[256] = "";
 	size_t used = 0;
 	ssize_t size = 1;
 
