@@ -119,8 +119,9 @@ static int add_id(void *context, const char id[IPC_ID_MAX])
 	if (at == PIECE || strcmp(id, piece->after) <= 0)
 		return 0;
 	piece->count += piece->count < PIECE;
-	memmove(piece->ids[at + 1], piece->ids[at], (piece->count - at - 1) * IPC_ID_MAX);
-	memcpy(piece->ids[at], id, IPC_ID_MAX);
+	memmove(piece->ids[at + 1], piece->ids[at],
+		(piece->count - at - 1) * sizeof(piece->ids[0]));
+	memcpy(piece->ids[at], id, sizeof(piece->ids[at]));
 	return 0;
 }
 

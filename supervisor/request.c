@@ -189,11 +189,11 @@ static uint32_t narrow_timeout(const struct plan_profile *profile, uint32_t want
 	return wanted < profile->wall_max_ms ? wanted : profile->wall_max_ms;
 }
 
-/* What all requests have: its profile goes to *ret_profile. */
+/* What all requests have. */
 static enum refusal compose(uint64_t number, const char *name, uint32_t timeout_ms, const char *cwd,
-			    const struct plan_profile **ret_profile, struct request *ret,
-			    char detail[IPC_LIST_MAX])
+			    struct request *ret, char detail[IPC_LIST_MAX])
 {
+	const struct plan_profile *profile;
 	enum refusal refusal;
 
 	*ret = (struct request){ .number = number, .spawn = &spawn };
@@ -201,20 +201,21 @@ static enum refusal compose(uint64_t number, const char *name, uint32_t timeout_
 	refusal = request_profile(name, &ret->profile, detail);
 	if (refusal)
 		return refusal;
-	*ret_profile = plan_profile(&supervisor.plan, ret->profile);
-	ret->timeout_ms = narrow_timeout(*ret_profile, timeout_ms);
-	return compose_cwd(*ret_profile, cwd);
+	profile = plan_profile(&supervisor.plan, ret->profile);
+	ret->timeout_ms = narrow_timeout(profile, timeout_ms);
+	return compose_cwd(profile, cwd);
 }
 
 enum refusal request_command(const struct ipc_execution_start *from, struct request *ret,
 			     char detail[IPC_LIST_MAX])
 {
 	const struct plan_profile *profile;
-	enum refusal refusal = compose(from->request, from->profile, from->timeout_ms, from->cwd,
-				       &profile, ret, detail);
+	enum refusal refusal =
+		compose(from->request, from->profile, from->timeout_ms, from->cwd, ret, detail);
 
 	if (refusal)
 		return refusal;
+	profile = plan_profile(&supervisor.plan, ret->profile);
 	spawn.use_tty = from->use_tty != 0;
 	spawn.tty_rows = from->tty_rows;
 	spawn.tty_columns = from->tty_columns;
@@ -258,11 +259,13 @@ enum refusal request_code(const struct ipc_code_start *from, struct request *ret
 {
 	const struct plan_language *language;
 	const struct plan_profile *profile;
-	enum refusal refusal = compose(from->request, from->profile, from->timeout_ms, from->cwd,
-				       &profile, ret, detail);
+	enum refusal refusal =
+		compose(from->request, from->profile, from->timeout_ms, from->cwd, ret, detail);
 
-	if (!refusal)
-		refusal = find_language(profile, from->language, &language, detail);
+	if (refusal)
+		return refusal;
+	profile = plan_profile(&supervisor.plan, ret->profile);
+	refusal = find_language(profile, from->language, &language, detail);
 	if (refusal)
 		return refusal;
 	ret->code_path = plan_string(&supervisor.plan, language->file);
@@ -278,14 +281,14 @@ enum refusal request_file(const struct ipc_file_start *from, const char *name, s
 			  char detail[IPC_LIST_MAX])
 {
 	static const uint8_t program[] = "msp-file";
-	const struct plan_profile *profile;
-	enum refusal refusal = compose(from->request, name, 0, "", &profile, ret, detail);
+	enum refusal refusal = compose(from->request, name, 0, "", ret, detail);
 
 	if (refusal)
 		return refusal;
 	ret->is_file = true;
 	return compose_arguments(program, sizeof(program), from->argv, from->argv_size) &&
-			       compose_environment(profile, program, 0)
+			       compose_environment(plan_profile(&supervisor.plan, ret->profile),
+						   program, 0)
 		       ? REFUSAL_NONE
 		       : REFUSAL_ARGV;
 }
