@@ -17,6 +17,7 @@
 		.size_offset = offsetof(struct type, member##_size)                                \
 	}
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): where it lies is a part of a name. */
 /* A struct ipc_posture_measured and a struct ipc_posture_full that lie in another struct. */
 #define MEASURED(type, at)                                                                         \
 	FIELD(U32, type, at.landlock_abi), FIELD(U32, type, at.namespaces),                        \
@@ -27,6 +28,7 @@
 	FIELD(U32, type, at.is_measured), FIELD(U32, type, at.limits),                             \
 		FIELD(U32, type, at.controllers), FIELD(U32, type, at.seccomp_mode),               \
 		FIELD(RAW, type, at.filter_hash), MEASURED(type, at.measured)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* clang-format off */
 static const struct ipc_field ipc_supervisor_start_fields[] = {

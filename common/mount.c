@@ -12,7 +12,7 @@
 /* An empty value is that of a key that takes none. */
 static int configure(int context, const char *key, const char *value)
 {
-	const bool is_flag = value[0] == '\0';
+	const bool is_flag = strlen(value) == 0;
 
 	return syscall(SYS_fsconfig, context, is_flag ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING,
 		       key, is_flag ? NULL : value, 0) == 0

@@ -281,12 +281,12 @@ uint64_t store_used_s(int sandbox)
 
 struct wanted {
 	const char *owner, *name;
-	char *ret;
+	char id[IPC_ID_MAX];
 };
 
 static int is_wanted(void *context, const char id[IPC_ID_MAX])
 {
-	const struct wanted *wanted = context;
+	struct wanted *wanted = context;
 	const bool is_id = strcmp(wanted->name, id) == 0;
 	const int error = store_peek(id, false, &other);
 	const bool is_owner = error == -EBADMSG ? is_id && wanted->owner[0] == '\0'
@@ -294,17 +294,22 @@ static int is_wanted(void *context, const char id[IPC_ID_MAX])
 
 	if (!is_owner || !(is_id || (!error && strcmp(other.name, wanted->name) == 0)))
 		return 0;
-	memcpy(wanted->ret, id, IPC_ID_MAX);
+	memcpy(wanted->id, id, sizeof(wanted->id));
 	return 1;
 }
 
 bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX])
 {
-	struct wanted wanted = { owner, name, ret };
+	struct wanted wanted = { owner, name, "" };
 
 	if (store_is_id(name))
-		return is_wanted(&wanted, name) == 1;
-	return store_is_name(name) && store_each(is_wanted, &wanted) == 1;
+		(void)is_wanted(&wanted, name);
+	else if (store_is_name(name))
+		(void)store_each(is_wanted, &wanted);
+	if (!wanted.id[0])
+		return false;
+	memcpy(ret, wanted.id, sizeof(wanted.id));
+	return true;
 }
 
 /* --- how one comes to be and goes ------------------------------------------------------------- */

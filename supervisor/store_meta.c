@@ -196,9 +196,8 @@ int store_read(int dir, const char *id, bool is_whole, struct store_meta *ret)
 
 	if (fd < 0)
 		return errno == ELOOP ? -EBADMSG : -errno;
-	if (fstat(fd, &status) != 0)
-		got = -errno;
-	else if (S_ISREG(status.st_mode) && (got = pread(fd, ret, sizeof(*ret), 0)) < 0)
+	if (fstat(fd, &status) != 0 ||
+	    (S_ISREG(status.st_mode) && (got = pread(fd, ret, sizeof(*ret), 0)) < 0))
 		got = -errno;
 	fd_close(&fd);
 	if (got < 0)
