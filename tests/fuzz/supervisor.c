@@ -136,7 +136,7 @@ static void hear_frontend(void)
 
 static void take_broker(uint32_t slot)
 {
-	must(slot >= EXECUTIONS_MAX && slot < EXECUTIONS_MAX + FRONTENDS_MAX);
+	must(slot >= BROKER_SLOT && slot < BROKER_SLOT + FRONTENDS_MAX);
 	fd_close(&play.broker.fd);
 	play.broker.fd = channel_take_fd(&message, 4);
 	channel_message_done(&message);
@@ -321,14 +321,14 @@ static void act_failed(void)
 					     input_byte(&play.input) };
 
 	if (failed.slot > UINT8_MAX - 2) /* a broker's */
-		failed.slot += EXECUTIONS_MAX - (UINT8_MAX - 1);
+		failed.slot += BROKER_SLOT - (UINT8_MAX - 1);
 	tell(&play.rig.factory, IPC_TYPE_sandbox_failed, &failed, NULL);
 }
 
 static void act_ready(void)
 {
 	const struct ipc_factory_ready ready = { input_byte(&play.input), input_byte(&play.input) };
-	const struct ipc_helper_started started = { EXECUTIONS_MAX + ready.error % 3 };
+	const struct ipc_helper_started started = { BROKER_SLOT + ready.error % 3 };
 	const int pidfd = ended_pidfd();
 
 	if (ready.stage == UINT8_MAX)
