@@ -22,7 +22,9 @@ static void say(char *text, size_t size, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	(void)vsnprintf(text, size, format, arguments); /* what does not fit is cut */
+	/* What does not fit is cut; clang-tidy 14 loses sight of va_start(), where va_list is an
+	 * array. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
+	(void)vsnprintf(text, size, format, arguments);
 	va_end(arguments);
 }
 

@@ -27,6 +27,7 @@ struct attach_options {
 	bool is_standalone;
 };
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): `member` is a part of a name. */
 /* The options of every command that needs a supervisor. */
 #define ATTACH_ROWS(type, member)                                                                  \
 	OPTION_CONFIG(type, member.config),                                                        \
@@ -57,6 +58,7 @@ struct attach_options {
 			"refuse to start without cgroup v2. 'fallback': use cgroup v2 where it "   \
 			"can be used, and weaker resource limits where it cannot"                  \
 	}
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 struct attachment {
 	/* What is wanted. */

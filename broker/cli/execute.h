@@ -18,6 +18,7 @@ struct execute_options {
 	struct environment environment;
 };
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): `member` is a part of a name. */
 /* Rows of the options of both, for a struct whose `member` is a struct execute_options. */
 #define EXECUTE_ROWS(type, member)                                                                 \
 	ATTACH_ROW_LIMITS(type, member.attach),                                                    \
@@ -47,6 +48,7 @@ struct execute_options {
 		  .offset = offsetof(type, member.is_verbose),                                     \
 		  .help = "say on stderr what is enforced and how the command ended" },            \
 		ATTACH_ROWS(type, member.attach)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 struct execute {
 	struct execute_options *options;
