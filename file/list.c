@@ -34,6 +34,11 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* gcc 12's analyzer loses sight of what is reachable through memory that realloc() moved. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
 static void add(struct names *names, const char *name)
 {
 	if ((names->count & (names->count + 1)) == 0 || !names->list) { /* 0, 1, 3, 7, ... */

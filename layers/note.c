@@ -134,7 +134,7 @@ static int set_mode(int directory, mode_t mode)
 static int open_shut(struct counting *counting, const char *path)
 {
 	struct shut *shut = calloc(1, sizeof(*shut));
-	struct stat status;
+	struct stat status = { .st_mode = 0 };
 	int error;
 
 	if (!shut)

@@ -293,7 +293,7 @@ uint32_t store_prune(struct store_meta *meta)
 {
 	bool is_kept[LAYERS_MAX] = { false };
 	const uint32_t before = meta->layer_count;
-	uint32_t moved[LAYERS_MAX];
+	uint32_t moved[LAYERS_MAX] = { 0 };
 	uint32_t count = 0;
 
 	for (uint32_t i = meta->layer_count; i-- > 0;) {

@@ -44,6 +44,7 @@ static void find_at(struct walk *walk, unsigned int file, uint64_t line, const c
 		return;
 	audit_file_name(file, name);
 	va_start(arguments, format);
+	/* As in format.c. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	log_line("%s:%llu: %s", name, (unsigned long long)line, text);

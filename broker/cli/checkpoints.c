@@ -60,15 +60,16 @@ struct work {
 	struct ipc_sandbox_info sandbox;
 };
 
-/* How many words a command takes, and what is missing when there are fewer. */
+/* What a command asks for, how many words it takes, and what is missing when there are fewer. */
 struct shape {
+	uint32_t operation; /* enum checkpoint_operation */
 	int least, most;
 	const char *missing;
 };
 
 /* Up to a question that can be asked. True: go on; false: *ret_exit. */
 static bool prepare(const struct command *command, int argc, char *argv[],
-		    const struct shape *shape, uint32_t operation, struct work *work, int *ret_exit)
+		    const struct shape *shape, struct work *work, int *ret_exit)
 {
 	struct ipc_checkpoint_do *wanted = &work->question.is.checkpoint;
 
@@ -84,7 +85,7 @@ static bool prepare(const struct command *command, int argc, char *argv[],
 		return false;
 	work->question.kind = ASK_CHECKPOINT;
 	work->question.words.sandbox = work->words.list[0];
-	wanted->operation = operation;
+	wanted->operation = shape->operation;
 	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", work->words.list[0]);
 	return true;
 }
@@ -174,7 +175,7 @@ static void on_saved(void *context, const struct ipc_checkpoint_info *info)
 static int save(const struct command *command, int argc, char *argv[])
 {
 	static const struct ask_handlers handlers = { .on_checkpoint = on_saved };
-	static const struct shape shape = { 1, 2,
+	static const struct shape shape = { CHECKPOINT_SAVE, 1, 2,
 					    "a sandbox is missing: msp checkpoint SANDBOX [NAME]" };
 	static struct work work;
 	struct ipc_checkpoint_do *wanted = &work.question.is.checkpoint;
@@ -183,7 +184,7 @@ static int save(const struct command *command, int argc, char *argv[])
 	const char *rule = NULL;
 	int code;
 
-	if (!prepare(command, argc, argv, &shape, CHECKPOINT_SAVE, &work, &code))
+	if (!prepare(command, argc, argv, &shape, &work, &code))
 		return code;
 	name = work.words.list[1];
 	if (name)
@@ -246,11 +247,12 @@ static void on_listed(void *context, const struct ipc_checkpoint_info *info)
 static int list(const struct command *command, int argc, char *argv[])
 {
 	static const struct ask_handlers handlers = { .on_checkpoint = on_listed };
-	static const struct shape shape = { 1, 1, "a sandbox is missing: msp checkpoints SANDBOX" };
+	static const struct shape shape = { CHECKPOINT_LIST, 1, 1,
+					    "a sandbox is missing: msp checkpoints SANDBOX" };
 	static struct work work;
 	int code;
 
-	if (!prepare(command, argc, argv, &shape, CHECKPOINT_LIST, &work, &code))
+	if (!prepare(command, argc, argv, &shape, &work, &code))
 		return code;
 	if (work.options.is_json) {
 		json_init(&work.json, STDOUT_FILENO);
@@ -306,12 +308,12 @@ static int change(const struct command *command, int argc, char *argv[], uint32_
 {
 	static struct work work;
 	char text[OPTIONS_TEXT_MAX];
-	const struct shape shape = { 2, 2, text };
+	const struct shape shape = { operation, 2, 2, text };
 	int code;
 
 	format_text(text, sizeof(text), "a sandbox and a checkpoint must be named: msp %s %s",
 		    command->name, command->operands);
-	if (!prepare(command, argc, argv, &shape, operation, &work, &code) ||
+	if (!prepare(command, argc, argv, &shape, &work, &code) ||
 	    !choose_checkpoint(command, &work, &code))
 		return code;
 	return converse(command, &work, NULL);
@@ -383,13 +385,13 @@ static int show_forked(struct work *work)
 static int fork_sandbox(const struct command *command, int argc, char *argv[])
 {
 	static const struct ask_handlers handlers = { .on_sandbox = on_forked };
-	static const struct shape shape = { 1, 2,
+	static const struct shape shape = { CHECKPOINT_FORK, 1, 2,
 					    "a sandbox is missing: msp fork SANDBOX [CHECKPOINT]" };
 	static struct work work;
 	struct ipc_checkpoint_do *wanted = &work.question.is.checkpoint;
 	int code;
 
-	if (!prepare(command, argc, argv, &shape, CHECKPOINT_FORK, &work, &code) ||
+	if (!prepare(command, argc, argv, &shape, &work, &code) ||
 	    !choose_checkpoint(command, &work, &code))
 		return code;
 	work.question.words.name = work.options.name;

@@ -30,9 +30,9 @@ const char *figures_span(uint64_t seconds, char text[FIGURES_TEXT_MAX])
 		uint64_t from, unit;
 		const char *name;
 	} units[] = {
-		{ 2 * 86400, 86400, "days" },
-		{ 2 * 3600, 3600, "h" },
-		{ 2 * 60, 60, "min" },
+		{ 2ULL * 86400, 86400, "days" },
+		{ 2ULL * 3600, 3600, "h" },
+		{ 2ULL * 60, 60, "min" },
 		{ 0, 1, "s" },
 	};
 	size_t i = 0;

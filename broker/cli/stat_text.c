@@ -46,7 +46,7 @@ static char *copy_name(const struct change *change)
 	if (change->is.kind == CHANGE_RENAMED) {
 		used = quote_path("", change->old_path, change->is.old_path_size, text,
 				  QUOTE_MAX(IPC_PATH_MAX));
-		memcpy(text + used, " => ", 4);
+		memcpy(text + used, " => ", sizeof(" => "));
 		used += 4;
 	}
 	(void)quote_path("", change->path, change->is.path_size, text + used, sizeof(text) - used);
@@ -128,6 +128,7 @@ static void repeat(char sign, unsigned int count)
 
 static void print_entry(const struct entry *entry, const struct widths *widths)
 {
+	const unsigned long long lines = entry->added + entry->removed;
 	const size_t size = strlen(entry->name);
 
 	if (size > widths->name)
@@ -138,9 +139,8 @@ static void print_entry(const struct entry *entry, const struct widths *widths)
 		(void)puts(entry->note);
 		return;
 	}
-	(void)printf("%*llu", (int)widths->number,
-		     (unsigned long long)(entry->added + entry->removed));
-	if (entry->added + entry->removed > 0)
+	(void)printf("%*llu", (int)widths->number, lines);
+	if (lines > 0)
 		(void)putchar(' ');
 	repeat('+', scale(entry->added, widths));
 	repeat('-', scale(entry->removed, widths));

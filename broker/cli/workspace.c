@@ -53,6 +53,7 @@ static int refuse(const struct question *question, const char *format, ...)
 	char rule[WORKSPACE_TEXT_MAX];
 
 	va_start(arguments, format);
+	/* As in format.c. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
 	(void)vsnprintf(rule, sizeof(rule), format, arguments);
 	va_end(arguments);
 	format_text(question->text, WORKSPACE_TEXT_MAX, "'%.300s' is refused: %s", question->path,
