@@ -355,7 +355,7 @@ int mounts_build_base(const struct plan *plan, uint32_t index, int host, const s
 	const int made = mkdir(path.bytes, 0755);
 	if (made != 0 ||
 	    kernel_move_mount(tree.root, AT_FDCWD, path.bytes, MOVE_MOUNT_F_EMPTY_PATH) != 0 ||
-	    mknodat(tree.root, PROBE_SEALED_FILE + 1, S_IFREG | 0444, 0) != 0)
+	    mknodat(tree.root, &PROBE_SEALED_FILE[1], S_IFREG | 0444, 0) != 0)
 		error = -errno;
 	if (!error)
 		error = build(&tree, PLAN_PHASE_BASE, ret_stage);
