@@ -34,7 +34,6 @@ struct layers_job {
 	int pidfd; /* -1 until the factory answered */
 	bool has_answer;
 	struct store_merge merge; /* MERGE */
-	char trash[IPC_NAME_MAX]; /* REMOVE: its name */
 	struct loop_watch watch;
 	struct loop_watch pid_watch;
 };
@@ -185,15 +184,11 @@ static void end_work(struct layers_job *job, const struct ipc_layers_done *done)
 				       done->inodes);
 }
 
-static void end_removal(const struct layers_job *job, const struct ipc_layers_done *done)
+static void end_removal(const struct ipc_layers_done *done)
 {
-	char name[IPC_NAME_MAX];
-	int trash = store_trash(name);
-
 	remover = NULL;
-	if (!done->error && trash >= 0 && unlinkat(trash, job->trash, AT_REMOVEDIR) == 0)
+	if (!done->error) /* there may be more by now */
 		layers_job_empty_trash();
-	fd_close(&trash);
 }
 
 static void finish(struct layers_job *job, const struct ipc_layers_done *done)
@@ -207,7 +202,7 @@ static void finish(struct layers_job *job, const struct ipc_layers_done *done)
 		tell_frontend(job, done);
 		end_work(job, done);
 	} else {
-		end_removal(job, done);
+		end_removal(done);
 	}
 	try_free(job);
 }
@@ -405,7 +400,7 @@ void layers_job_empty_trash(void)
 {
 	const struct layers_ask ask = { .operation = LAYERS_REMOVE, .chosen = -1 };
 	struct layers_job *job = remover ? NULL : find_free(LAYERS_REMOVE);
-	int trash = job ? store_trash(job->trash) : -ENOENT;
+	int trash = job ? store_trash() : -ENOENT;
 	int helper_end = -1;
 	int error;
 
@@ -413,9 +408,9 @@ void layers_job_empty_trash(void)
 		return;
 	error = open_channel(job, &helper_end);
 	if (!error)
-		error = hand(
-			job, LAYERS_TARGET,
-			openat(trash, job->trash, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+		error = hand(job, LAYERS_TARGET, trash);
+	else
+		fd_close(&trash);
 	if (!error)
 		error = ask_for(job, &ask);
 	if (!error)
@@ -425,5 +420,4 @@ void layers_job_empty_trash(void)
 	else
 		remover = job;
 	fd_close(&helper_end);
-	fd_close(&trash);
 }

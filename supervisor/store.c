@@ -482,17 +482,16 @@ int store_sweep(void (*destroyed)(const char id[IPC_ID_MAX]))
 	return error ? error : sweep.count;
 }
 
-static int name_one(void *context, const char *name)
+static int is_there(void *context, const char *name)
 {
-	if (strlen(name) >= IPC_NAME_MAX)
-		return 0;
-	memcpy(context, name, strlen(name) + 1);
+	(void)context;
+	(void)name;
 	return 1;
 }
 
-int store_trash(char ret_name[IPC_NAME_MAX])
+int store_trash(void)
 {
-	const int found = store_each_name(store_places.trash, ".", name_one, ret_name);
+	const int found = store_each_name(store_places.trash, ".", is_there, NULL);
 	const int fd = found == 1 ? openat(store_places.trash, ".", STORE_PATH) : -1;
 
 	if (fd < 0 && found == 1)

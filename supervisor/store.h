@@ -190,8 +190,7 @@ bool store_is_interrupted(int sandbox);
  * How many sandboxes it were, or -errno; `destroyed`, where it is one, is called for each. */
 int store_sweep(void (*destroyed)(const char id[IPC_ID_MAX]));
 
-/* A tree that shall be removed, as an O_PATH descriptor of trash/ with its name, or -ENOENT:
- * nothing is in there. */
-int store_trash(char ret_name[IPC_NAME_MAX]);
+/* An O_PATH descriptor of trash/, where all is to be removed, or -ENOENT: nothing is in there. */
+int store_trash(void);
 
 #endif

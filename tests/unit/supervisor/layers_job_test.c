@@ -379,14 +379,16 @@ Test(layers_job, what_is_in_the_trash_is_removed)
 	lasting_end_helper(&helper);
 	rig_fail(&rig, helper.slot, STAGE_CLONE, EAGAIN);
 	fd_close(&records);
-	for (int left = 2; left > 0; left--) {
-		cr_assert_eq(place_count("trash"), left);
+	for (int i = 0; i < 2; i++) { /* another supervisor throws away, too */
 		helper = lasting_take_helper(&rig, LAYERS_REMOVE);
 		cr_assert_eq(helper.roles[LAYERS_TARGET], 1);
 		lasting_start_helper(&rig, &helper);
+		cr_assert_eq(unlinkat(store_directory(), "trash/one", AT_REMOVEDIR), 0);
+		(void)unlinkat(store_directory(), "trash/two", AT_REMOVEDIR);
+		if (i == 0)
+			cr_assert_eq(mkdirat(store_directory(), "trash/one", 0700), 0);
 		lasting_finish(&helper, &(struct ipc_layers_done){ .error = 0 });
 	}
-	cr_assert_eq(place_count("trash"), 0);
 	rig_take_nothing(&rig.factory);
 }
 

@@ -544,24 +544,20 @@ Test(store, what_a_crash_left_goes)
 	cr_expect(place_has("layers", "of-somebody"));
 }
 
-Test(store, trash_is_named_until_it_is_gone)
+Test(store, trash_is_opened_until_it_is_empty)
 {
-	char name[IPC_NAME_MAX];
 	int fd = place_create("one", &meta);
+	char path[256];
 	int trash;
 
-	cr_expect_eq(store_trash(name), -ENOENT);
+	cr_expect_eq(store_trash(), -ENOENT);
 	cr_assert_eq(store_destroy(&meta), 0);
-	for (int i = 0; i < 2; i++) {
-		char path[256];
-
-		trash = store_trash(name);
-		cr_assert(fd_is_kind(trash, 'o'));
-		cr_assert_eq(faccessat(trash, name, F_OK, 0), 0);
-		(void)snprintf(path, sizeof(path), "rm -r %s/trash/%s", place_path, name);
-		cr_assert_eq(system(path), 0);
-		fd_close(&trash);
-	}
-	cr_expect_eq(store_trash(name), -ENOENT);
+	trash = store_trash();
+	cr_assert(fd_is_kind(trash, 'o'));
+	cr_assert_eq(faccessat(trash, "../trash", F_OK, 0), 0);
+	(void)snprintf(path, sizeof(path), "rm -r %s/trash/*", place_path);
+	cr_assert_eq(system(path), 0);
+	cr_expect_eq(store_trash(), -ENOENT);
+	fd_close(&trash);
 	fd_close(&fd);
 }
