@@ -5,12 +5,8 @@ afterwards it is as before or as it was to be, the next msp works with it, and n
 killed one: no process, mount, cgroup, lock, layer, and no file beside the host's."""
 import concurrent.futures
 import contextlib
-import json
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
 import faults
@@ -18,6 +14,7 @@ import figures
 import leftovers
 import stages
 import support
+from lasting_place import Place
 
 LIMIT_S = 2.0 * float(os.environ.get("MSP_SLOWNESS", "1"))
 SAMPLE = 0 if faults.IS_ALL else int(os.environ.get("MSP_FAULTS") or "24")
@@ -36,74 +33,6 @@ def setUpModule():
 
 def tearDownModule():
     shared["bystander"].server.close()
-
-
-class Place:
-    """A state directory and a project, with a sandbox `box` that works on a copy of it."""
-
-    def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="msp-test-", dir="/var/tmp")
-        self.state = os.path.join(self.folder, "state")
-        self.project = os.path.join(self.folder, "project")
-        os.mkdir(self.state, 0o700)
-        os.mkdir(self.project)
-        for name in ("a", "b", "c"):
-            with open(os.path.join(self.project, name), "w", encoding="ascii") as file:
-                file.write("old\n")
-        self.environment = {**os.environ, "MSP_STATE_DIR": self.state}
-
-    def msp(self, verb, *words):
-        options = support.limits() if verb == "exec" else []
-        return subprocess.run([support.MSP, verb, *options, *words], env=self.environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
-                              check=False)
-
-    def good(self, *words):
-        result = self.msp(*words)
-        if result.returncode != 0:
-            raise AssertionError(f"msp {words}: {result.returncode} {result.stderr}")
-        return result.stdout
-
-    def sh(self, script, sandbox="box"):
-        return self.good("exec", sandbox, "--", "sh", "-c", script)
-
-    def create(self):
-        self.good("create", "--name=box", "--workspace", self.project)
-
-    def list(self):
-        """By name; also sees to what a crash left over."""
-        return {entry["name"]: entry for entry in
-                json.loads(self.good("list", "--json"))["sandboxes"]}
-
-    def checkpoints(self):
-        found = json.loads(self.good("checkpoints", "box", "--json"))["checkpoints"]
-        return [entry["name"] for entry in found]
-
-    def host(self):
-        """What the project has now; with anything else in it that is seen."""
-        found = {}
-        for name in os.listdir(self.project):
-            with open(os.path.join(self.project, name), encoding="ascii") as file:
-                found[name] = file.read().strip()
-        return found
-
-    def entries(self, name):
-        path = os.path.join(self.state, name)
-        return os.listdir(path) if os.path.exists(path) else []  # before the first supervisor
-
-    def make_old(self):
-        """What was begun and not finished is left alone for a minute."""
-        for name in self.entries("sandboxes"):
-            path = os.path.join(self.state, "sandboxes", name)
-            if not os.path.exists(path + "/meta") or os.path.getsize(path + "/meta") == 0:
-                os.utime(path, (1, 1))
-
-    def close(self):
-        for folder, names, _ in os.walk(self.folder):
-            for name in names:
-                with contextlib.suppress(OSError):
-                    os.chmod(os.path.join(folder, name), 0o700)
-        shutil.rmtree(self.folder)
 
 
 class Verb(unittest.TestCase):
@@ -166,10 +95,7 @@ class Verb(unittest.TestCase):
     def assert_no_rest(self, place, found, result):
         for name in found:
             place.good("destroy", name)
-        left = {name: place.entries(name) for name in ("sandboxes", "layers")}
-        if found:
-            left["trash"] = place.entries("trash")
-        self.assertEqual({name: names for name, names in left.items() if names}, {}, result)
+        self.assertEqual(place.rest(with_trash=bool(found)), {}, result)
 
     def walk(self):
         with self.place() as place:
