@@ -453,7 +453,7 @@ class Many(Case):
               f"{swept_s * 1000:.0f} ms", file=sys.stderr)
         self.assertLess(max(listed_s, swept_s), 5 * SLOWNESS)
         self.place.good("destroy", "box")
-        self.assertEqual(self.place.rest(with_trash=False), {})
+        self.assertEqual(self.place.rest(), {})
 
 
 del Case  # a frame of tests, not one
