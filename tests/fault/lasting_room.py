@@ -378,6 +378,43 @@ class Clocks(Case):
         self.assert_all_well("2")
 
 
+class Slow(Case):
+    """What is to be done to the files at the end takes longer than ending does."""
+    TRIES = 40
+    STOPPED_S = 1.5  # more than LAUNCH_END_MS of broker/cli/launch.h
+
+    def stop_helper(self, process):
+        """Stop msp-layers when it works for this msp; its pid, None when it was not seen."""
+        while process.poll() is None:
+            for pid in support.descendants(process.pid):
+                with contextlib.suppress(OSError):
+                    with open(f"/proc/{pid}/cmdline", "rb") as file:
+                        if file.read(10) == b"msp-layers":
+                            os.kill(pid, signal.SIGSTOP)
+                            return pid
+        return None
+
+    def test_it_is_waited_for(self):
+        made = self.place.create()
+        self.place.sh("mkdir ~/many; cd ~/many; touch $(seq 8000)")  # it is there for a while
+        for _ in range(self.TRIES):
+            with subprocess.Popen([support.MSP, "exec", *support.limits(), "box", "--", "sh", "-c",
+                                   "echo 1 > a"], env=self.place.environment,
+                                  stdin=subprocess.DEVNULL) as process:
+                helper = self.stop_helper(process)
+                if helper:
+                    time.sleep(self.STOPPED_S)
+                    self.assertIsNone(process.poll(), "it did not wait")
+                    os.kill(helper, signal.SIGCONT)
+            self.assertEqual(process.returncode, 0)
+            if helper:
+                break
+        else:
+            self.fail("msp-layers was never seen")
+        self.assertEqual(sorted(os.listdir(self.place.path("sandboxes", made))), ["count", "meta"])
+        self.assert_all_well()
+
+
 def text_of(number):
     """An id as it is written, supervisor/store_meta.c."""
     return "".join(DIGITS[number >> 5 * place & 31] for place in range(25, -1, -1))
