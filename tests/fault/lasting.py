@@ -22,7 +22,7 @@ from lasting_place import Place
 
 LIMIT_S = 2.0 * float(os.environ.get("MSP_SLOWNESS", "1"))
 SAMPLE = 24
-RANDOM_KILLS = 12 if os.environ.get("MSP_VM") else 40
+RANDOM_KILLS = 12 if os.environ.get("MSP_VM") else 24
 HOOKED = os.path.join(faults.HOOKED, "msp")
 ROLES = ("launcher", "keeper", "supervisor", "factory", "init", "layers", "workload")
 SYSEXITS = (0, 64, 70, 75, 125)
