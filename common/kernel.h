@@ -90,6 +90,13 @@ static inline int kernel_openat2(int dir, const char *path, uint64_t flags, uint
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }
 
+/* The C library's own needs more than this call since glibc 2.41: memory of its own, and no signals
+ * meanwhile, which a small list of system calls does not have. */
+static inline ssize_t kernel_getrandom(void *ret, size_t size)
+{
+	return syscall(SYS_getrandom, ret, size, 0);
+}
+
 static inline int kernel_pidfd_open(int pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);

@@ -167,7 +167,8 @@ static int read_all(int file, void *bytes, size_t size, off_t at)
 	return 0;
 }
 
-/* The head of an open base; an empty file has none yet. */
+/* The head of an open base; an empty file has none yet, and one whose first write ended before the
+ * head has zeros. */
 static int read_head(int file, struct base_head *ret)
 {
 	struct stat status;
@@ -180,7 +181,8 @@ static int read_head(int file, struct base_head *ret)
 		return 0;
 	error = (size_t)status.st_size < sizeof(*ret) ? -EBADMSG
 						      : read_all(file, ret, sizeof(*ret), 0);
-	if (!error && !base_is_head(ret, (size_t)status.st_size - sizeof(*ret)))
+	if (!error && !are_zeros((const uint8_t *)ret, sizeof(*ret)) &&
+	    !base_is_head(ret, (size_t)status.st_size - sizeof(*ret)))
 		error = -EBADMSG;
 	return error ? error : ret->used > BASE_BYTES_MAX ? -EFBIG : 0;
 }

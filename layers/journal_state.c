@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/kernel.h"
 #include "files.h"
 #include "remove.h"
 
@@ -142,7 +142,7 @@ int journal_begin(int directory, struct journal *journal)
 
 	if (error)
 		return error;
-	if (getrandom(journal->token, sizeof(journal->token), 0) != sizeof(journal->token))
+	if (kernel_getrandom(journal->token, sizeof(journal->token)) != sizeof(journal->token))
 		return -EIO;
 	if (mkdirat(directory, JOURNAL_NEW, 0700) != 0)
 		return -errno;

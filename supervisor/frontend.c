@@ -222,9 +222,11 @@ uint32_t frontend_count(bool with_silent)
 
 void frontend_hear(struct frontend *frontend)
 {
-	const int error =
-		loop_add(&frontend->watch, frontend->channel.fd, frontend->on_message, frontend);
+	int error;
 
+	if (frontend->channel.fd < 0) /* it was let go while it waited */
+		return;
+	error = loop_add(&frontend->watch, frontend->channel.fd, frontend->on_message, frontend);
 	if (!error)
 		return;
 	log_line("a frontend cannot be heard: %s", strerror(-error));

@@ -171,14 +171,18 @@ static bool end_sandboxes(void)
 	return sandbox_end_all() && are_executions_over && !is_removing();
 }
 
+/* Who is told to end while somebody waits for its work has that much less time for it. */
+static uint64_t work_end_us(void)
+{
+	return supervisor.is_persons && supervisor.exit_status == 0 ? PERSONS_WORK_END_US
+								    : WORK_END_US;
+}
+
 static void end(void)
 {
 	static struct loop_watch factory_end;
-	uint64_t deadline = loop_now_us() + (supervisor.is_service ? SERVICE_END_US : END_US);
-	const uint64_t working_us =
-		loop_now_us() + (supervisor.is_persons && supervisor.exit_status == 0
-					 ? PERSONS_WORK_END_US
-					 : WORK_END_US);
+	const uint64_t began_us = loop_now_us();
+	uint64_t deadline = began_us + (supervisor.is_service ? SERVICE_END_US : END_US);
 	bool was_forced = false;
 	int status = 0;
 
@@ -190,8 +194,8 @@ static void end(void)
 		/* The deadline ends it whatever happens. */
 		(void)loop_turn(sandbox_deadline_us() < deadline ? sandbox_deadline_us()
 								 : deadline);
-		if ((sandbox_is_working() || is_removing()) && deadline < working_us)
-			deadline = working_us;
+		if (sandbox_is_working() || is_removing())
+			deadline = began_us + work_end_us();
 	}
 	/* It ends with its channel; one that was stopped does not. */
 	fd_close(&supervisor.factory.fd);

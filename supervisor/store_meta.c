@@ -254,14 +254,27 @@ int store_save(int sandbox, struct store_meta *meta)
 	return error;
 }
 
+/* A meta from the beginning of time is one that was synced. Nothing else looks at that time, and a
+ * new meta has another. */
+static bool is_settled(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && status.st_mtim.tv_sec == 0;
+}
+
 int store_settle(int sandbox)
 {
+	static const struct timespec settled[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 0 } };
 	int fd = openat(sandbox, "meta", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	const int error = fd >= 0 && sync_new(fd) == 0 && fsync(sandbox) == 0 &&
-					  fsync(store_places.sandboxes) == 0
-				  ? 0
-				  : -errno;
+	int error = fd < 0 ? -errno : 0;
 
+	if (!error && !is_settled(fd)) {
+		if (sync_new(fd) != 0 || fsync(sandbox) != 0 || fsync(store_places.sandboxes) != 0)
+			error = -errno;
+		else
+			(void)futimens(fd, settled); /* or it is synced again */
+	}
 	fd_close(&fd);
 	return error;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "change_text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -152,6 +153,9 @@ int change_explain_error(const struct ipc_changes_done *done)
 	if (!done->error)
 		return 0;
 	log_line("%s: %s", steps[done->step < CHANGES_STEP_COUNT ? done->step : CHANGES_STEP_NONE],
-		 strerror((int)done->error));
+		 done->error == ELIBACC || done->error == ELIBBAD
+			 ? "libgit2, which makes patches, is not installed as it was when msp was "
+			   "built"
+			 : strerror((int)done->error));
 	return MSP_EXIT_SOFTWARE;
 }

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long it takes to run a command isolated: `msp run`, an MCP run_command in a running server,
 bwrap with the same binds and the same system call filter, and bare; then what a running server
-does (sessions.py), and what a profile's system call filter costs (filters.py). All launchers take
-turns in one run, in an order shuffled anew each round: only the ratios mean something elsewhere."""
+does (sessions.py), sandboxes that last (lasting.py), and what a profile's system call filter costs
+(filters.py). All launchers take turns in one run, in an order shuffled anew each round: only the
+ratios mean something elsewhere."""
 import argparse
 import json
 import os
@@ -19,6 +20,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 import filters  # noqa: E402  (beside this file)
+import lasting  # noqa: E402
 import sessions  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -239,8 +241,11 @@ def bench(support, filter_path, unobserved, place, arguments, out):
     verdict, is_kept = promises(times)
     tables, more, is_kept_too = sessions.bench(support, place, arguments.seconds, arguments.calls)
     is_kept &= is_kept_too
+    lasting_tables, lasting_more, is_kept_too = lasting.bench(support, place)
+    is_kept &= is_kept_too
     costs = filters.report(filters.measure(support.BIN, place))
-    text = "\n".join(report(times, counts) + tables + costs + verdict + more)
+    text = "\n".join(report(times, counts) + tables + lasting_tables + costs + verdict + more +
+                     lasting_more)
     print(text)
     if out:
         out.write(text + "\n")

@@ -42,15 +42,16 @@ enum role {
 	ROLE_BROKER,
 	ROLE_PROVER, /* the init of a sandbox in which nothing but a probe runs */
 	ROLE_INIT,
+	ROLE_LAYERS,
 	ROLE_PROBE,
 	ROLE_WORKLOAD,
 	ROLE_OTHER, /* what a workload starts */
 	ROLE_COUNT,
 };
 
-static const char *const role_names[ROLE_COUNT] = { "launcher", "keeper", "supervisor", "factory",
-						    "broker",   "prover", "init",       "probe",
-						    "workload", "other" };
+static const char *const role_names[ROLE_COUNT] = { "launcher", "keeper",   "supervisor", "factory",
+						    "broker",   "prover",   "init",       "layers",
+						    "probe",    "workload", "other" };
 
 struct boundary {
 	enum role role;
@@ -72,6 +73,7 @@ static size_t seen_count;
 static struct boundary wanted = { .role = ROLE_COUNT }; /* ROLE_COUNT: none */
 static enum role victim;
 static bool is_serve;
+static bool is_lasting; /* neither a server nor `msp run` */
 static bool was_reached;
 static FILE *report;
 
@@ -105,14 +107,16 @@ static bool has_been(enum role role)
 /* The first child of a server is what stays of its launcher, which may have become the supervisor
  * before that is seen. A helper is the first child of a serving supervisor's factory, the init of a
  * sandbox for a probe the second; everything after it is an init. Where there is no such sandbox,
- * the first child of the init is a probe. */
+ * the first child of the init is a probe. What works with a sandbox that lasts has a keeper after
+ * its supervisor. */
 static enum role role_below(const struct process *parent)
 {
 	if (!parent)
 		return process_count == 0 ? ROLE_LAUNCHER : ROLE_OTHER;
 	switch (parent->role) {
 	case ROLE_LAUNCHER:
-		return is_serve ? ROLE_KEEPER : ROLE_SUPERVISOR;
+		return is_serve || (is_lasting && has_been(ROLE_SUPERVISOR)) ? ROLE_KEEPER
+									     : ROLE_SUPERVISOR;
 	case ROLE_SUPERVISOR:
 		return is_serve && !has_been(ROLE_KEEPER) ? ROLE_KEEPER : ROLE_FACTORY;
 	case ROLE_FACTORY:
@@ -205,6 +209,8 @@ static bool handle(pid_t pid, enum tracer_stop stop)
 	case TRACER_EXEC:
 		if (is_serve && process->role == ROLE_LAUNCHER && process->is_in_call)
 			process->role = ROLE_SUPERVISOR; /* it was msp that executed it */
+		else if (process->role == ROLE_INIT)
+			process->role = ROLE_LAYERS; /* an init executes nothing */
 		reach(process->role, KIND_LIFE, LIFE_EXECUTED);
 		break;
 	case TRACER_EXIT:
@@ -239,6 +245,7 @@ int main(int argc, char **argv)
 				    (unsigned int)strtoul(argv[4], NULL, 10) };
 	victim = read_role(argv[5]);
 	is_serve = strcmp(argv[7], "serve") == 0;
+	is_lasting = !is_serve && strcmp(argv[7], "run") != 0;
 	code = tracer_run(argv + 6, handle);
 	(void)fclose(report);
 	return code;

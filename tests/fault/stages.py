@@ -25,7 +25,9 @@ HANG_S = 10
 STAGES = faults.tool("stages")
 MSP = os.path.join(faults.HOOKED, "msp")
 LIFE = ("new", "executed", "ends")
-ROLES = ("launcher", "supervisor", "factory", "broker", "prover", "init", "probe", "workload")
+ROLES = ("launcher", "keeper", "supervisor", "factory", "broker", "prover", "init", "layers",
+         "probe", "workload")
+SESSION_ROLES = [role for role in ROLES if role != "keeper"]  # idle here; lasting.py has it work
 KILLED = 128 + 9
 REFUSED_START = 125
 
@@ -69,11 +71,45 @@ def boundary_of(line):
     return Boundary(role, kind, number, f"{role} {KINDS[kind]}{NAMES[kind][number]}")
 
 
-def start_traced(report, boundary, victim, *command):
+def attempt(boundary, victim, command, converse, **keywords):
+    """(Result, report) of a command with this victim killed at this boundary; None: of one that is
+    left alone. `converse` is its client: given the process, it reads what it says to the end."""
     words = [boundary.role, str(boundary.kind), str(boundary.number), victim] if boundary else \
         ["list", "0", "0", "none"]
-    return subprocess.Popen([STAGES, report, *words, *command], stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with tempfile.NamedTemporaryFile("r", prefix="msp-stages-", encoding="ascii") as report:
+        process = subprocess.Popen([STAGES, report.name, *words, *command], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, **keywords)
+        errors = []
+        reader = threading.Thread(target=lambda: errors.append(process.stderr.read()))
+        reader.start()
+        timer = threading.Timer(HANG_S, process.kill)
+        timer.start()
+        output = converse(process)
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        code = process.wait()
+        ended = time.monotonic()
+        timer.cancel()
+        reader.join()
+        process.stdout.close()
+        process.stderr.close()
+        text = report.read()
+    killed = re.match(r"killed (\d+)", text)
+    gone_s = ended - int(killed.group(1)) / 1e9 if killed else 0
+    return Result(boundary, victim, code, output, errors[0].decode(), bool(killed), gone_s), text
+
+
+def pairs_of(boundaries, roles, replaced=()):
+    """(boundary, victim) for each of these roles that is there by then, by the order of one run."""
+    alive, pairs = set(), []
+    for boundary in boundaries:
+        alive.add(boundary.role)
+        if boundary.name == "supervisor executed":
+            alive -= set(replaced)
+        pairs += [(boundary, victim) for victim in roles if victim in alive]
+        if boundary.name.endswith(" ends"):
+            alive.discard(boundary.role)
+    return pairs
 
 
 class Walk(unittest.TestCase):
@@ -84,31 +120,8 @@ class Walk(unittest.TestCase):
         raise NotImplementedError
 
     def attempt(self, boundary, victim, programs=faults.HOOKED):
-        handle, report = tempfile.mkstemp(dir=shared["folder"])
-        os.close(handle)
-        process = start_traced(report, boundary, victim, os.path.join(programs, "msp"),
-                               *self.command())
-        errors = []
-        reader = threading.Thread(target=lambda: errors.append(process.stderr.read()))
-        reader.start()
-        timer = threading.Timer(HANG_S, process.kill)
-        timer.start()
-        output = self.converse(process)
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.close()
-        code = process.wait()
-        ended = time.monotonic()
-        timer.cancel()
-        reader.join()
-        process.stdout.close()
-        process.stderr.close()
-        with open(report, encoding="ascii") as file:
-            text = file.read()
-        os.unlink(report)
-        killed = re.match(r"killed (\d+)", text)
-        gone_s = ended - int(killed.group(1)) / 1e9 if killed else 0
-        return Result(boundary, victim, code, output, errors[0].decode(), bool(killed),
-                      gone_s), text
+        return attempt(boundary, victim, [os.path.join(programs, "msp"), *self.command()],
+                       self.converse)
 
     def boundaries(self):
         result, text = self.attempt(None, None)
@@ -118,14 +131,7 @@ class Walk(unittest.TestCase):
     def walk(self):
         boundaries = self.boundaries()
         self.assertGreater(len(boundaries), 60, "hardly any stage is named")
-        alive, pairs = set(), []
-        for boundary in boundaries:  # who is there, by the order of one run
-            alive.add(boundary.role)
-            if boundary.name == "supervisor executed":
-                alive -= self.replaced
-            pairs += [(boundary, victim) for victim in ROLES if victim in alive]
-            if boundary.name.endswith(" ends"):
-                alive.discard(boundary.role)
+        pairs = pairs_of(boundaries, SESSION_ROLES, self.replaced)
         first = next(number for number, boundary in enumerate(boundaries)
                      if boundary.name == "supervisor sends sandbox_create")
         self.early = set(boundaries[:first])
@@ -150,11 +156,6 @@ class Walk(unittest.TestCase):
             self.check_client(result)
         else:
             self.assertTrue(self.is_whole(result), result)
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="msp-stages-")
-        self.addCleanup(folder.cleanup)
-        shared["folder"] = folder.name
 
     def tearDown(self):
         self.doCleanups()

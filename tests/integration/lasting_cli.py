@@ -15,7 +15,7 @@ import unittest
 import leftovers
 from cli_support import LIMITS, MSP, msp
 from service import Service
-from support import BIN, wait_until
+from support import BIN, has_patches, wait_until
 
 
 def setUpModule():
@@ -281,6 +281,7 @@ class Checkpoints(Lasting):
 
 
 @unittest.skipUnless(shutil.which("git"), "git is not installed")
+@unittest.skipUnless(shutil.which("git"), "git is not installed")
 class Changes(Lasting):
     SCRIPT = ("printf 'one\\nTWO\\nthree\\n' > a.txt; rm gone.txt; mkdir -p new/deep; "
               "echo new > new/deep/n.txt; chmod +x run.sh; mv old-name.txt new-name.txt; "
@@ -317,6 +318,7 @@ class Changes(Lasting):
         self.assertEqual(names, set(expected.splitlines()))
         self.assertEqual(self.status(), "", "the host is as it was")
 
+    @unittest.skipUnless(has_patches(), "another libgit2")
     def test_git_apply_takes_the_patch(self):
         self.exec(self.sandbox, self.SCRIPT.replace("printf 'a\\0b' > blob; ", ""))
         patch = self.good("diff", self.sandbox, "--patch", text=False)
@@ -332,6 +334,7 @@ class Changes(Lasting):
             self.assertEqual(os.readlink(os.path.join(other, "link")), "a.txt")
             self.assertFalse(os.path.exists(os.path.join(other, "gone.txt")))
 
+    @unittest.skipUnless(has_patches(), "another libgit2")
     def test_other_views(self):
         self.exec(self.sandbox, self.SCRIPT)
         stat = self.good("diff", self.sandbox, "--stat")

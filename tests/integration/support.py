@@ -2,11 +2,13 @@
 """Real processes for the tests: an MCP session with `msp serve`, commands through `msp run`, and
 what is left of them afterwards. Nothing here is a test."""
 import atexit
+import ctypes
 import functools
 import itertools
 import json
 import os
 import queue
+import re
 import shutil
 import subprocess
 import tempfile
@@ -61,6 +63,19 @@ def limits():
     result = subprocess.run([MSP, "run", "--", "/bin/true"], stdin=subprocess.DEVNULL,
                             capture_output=True, timeout=60, check=False)
     return ["--limits=fallback"] if result.returncode == REFUSED else []
+
+
+@functools.lru_cache(maxsize=None)
+def has_patches():
+    """Is the libgit2 here that msp-layers was built for? The test machine may be of another release
+    than where it was built."""
+    with open(os.path.join(BIN, "msp-layers"), "rb") as file:
+        name = re.search(rb"libgit2\.so\.[\d.]+", file.read())
+    try:
+        ctypes.CDLL(name.group().decode())
+    except OSError:
+        return False
+    return True
 
 
 def limits_name():

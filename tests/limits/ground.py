@@ -22,7 +22,7 @@ from own_cgroup import (  # noqa: E402
 
 BUILD = os.environ.get("MSP_BUILD") or os.path.dirname(support.BIN)
 HOG_FOLDER = os.path.join(BUILD, "limits")
-PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-scope")
+PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-scope", "msp-layers")
 # Set where the machine is known to have delegated cgroups: that they are not found is a failure.
 REQUIRE_CGROUP = os.environ.get("MSP_REQUIRE_CGROUP") == "1"
 
@@ -84,7 +84,7 @@ def find_ground():
 class Ground:
     """Made once per test program, by prepare()."""
 
-    def __init__(self, profiles):
+    def __init__(self, profiles, *more):
         self.cgroup = find_ground()
         self.numbers = itertools.count(1)
         if self.cgroup:
@@ -94,7 +94,8 @@ class Ground:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         os.chmod(folder, 0o755)
         config = os.path.join(folder, "config.yaml")
-        write(config, support.config_of(*(profile_text(name) for name in sorted(profiles))))
+        write(config, support.config_of(*(profile_text(name) for name in sorted(profiles)),
+                                        *more))
         os.chmod(config, 0o644)
         for name in PROGRAMS:
             shutil.copy(os.path.join(support.BIN, name), folder)
@@ -179,12 +180,12 @@ def main():
     unittest.main()
 
 
-def prepare(profiles):
-    """For setUpModule: (Ground, "cgroup" or "fallback")."""
+def prepare(profiles, *more):
+    """For setUpModule: (Ground, "cgroup" or "fallback"). `more`: texts of other profiles."""
     if os.geteuid() == 0:
         raise unittest.SkipTest("needs an ordinary user")
     leftovers.become_reaper()
-    ground = Ground(profiles)
+    ground = Ground(profiles, *more)
     limits = ground.limits()
     if REQUIRE_CGROUP and limits != "cgroup":
         raise AssertionError("MSP_REQUIRE_CGROUP=1, but limits: " + limits)

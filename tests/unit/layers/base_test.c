@@ -347,6 +347,23 @@ Test(base, what_was_cut_off_is_written_over)
 	scene_end(&scene);
 }
 
+/* The first write ends where a kill may end it: all records are there, the head is not. */
+Test(base, what_has_no_head_yet_is_written_over)
+{
+	static const char nothing[16];
+	int file;
+
+	scene_begin(&scene, 1);
+	(void)note_two();
+	file = open_base(O_WRONLY);
+	cr_assert_eq(pwrite(file, nothing, sizeof(nothing), 0), (ssize_t)sizeof(nothing));
+	fd_close(&file);
+	checks("a changed\nb changed\n");
+	cr_assert_eq(base_note(&scene.directories, begin_execution()), 0);
+	checks("a same\nb same\n");
+	scene_end(&scene);
+}
+
 Test(base, a_damaged_one_is_believed_nothing)
 {
 	off_t size;

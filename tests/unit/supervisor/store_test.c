@@ -548,6 +548,7 @@ Test(store, trash_is_there_until_it_is_gone)
 {
 	char command[256];
 	int fd = place_create("one", &meta);
+	char path[256];
 	int trash;
 
 	cr_expect_eq(store_trash(), -ENOENT);
