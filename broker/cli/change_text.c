@@ -136,6 +136,13 @@ void change_count_lines(const struct change *change, uint64_t *ret_added, uint64
 	}
 }
 
+int change_explain_others(void)
+{
+	log_line("the changes are not those any more that were shown, and nothing was applied: see "
+		 "to it that nothing runs in the sandbox, and try again");
+	return MSP_EXIT_SOFTWARE;
+}
+
 int change_explain_error(const struct ipc_changes_done *done)
 {
 	static const char *const steps[CHANGES_STEP_COUNT] = {
@@ -151,6 +158,8 @@ int change_explain_error(const struct ipc_changes_done *done)
 
 	if (!done->error)
 		return 0;
+	if (done->step == CHANGES_STEP_CONFIRMED)
+		return change_explain_others(); /* ESTALE says less */
 	log_line("%s: %s", steps[done->step < CHANGES_STEP_COUNT ? done->step : CHANGES_STEP_NONE],
 		 strerror((int)done->error));
 	return MSP_EXIT_SOFTWARE;

@@ -132,6 +132,7 @@ static const char *const step_texts[CHANGES_STEP_COUNT] = {
 	[CHANGES_STEP_OUTPUT] = "telling of the changes",
 	[CHANGES_STEP_JOURNAL] = "preparing to change the host's files, which are as they were",
 	[CHANGES_STEP_WRITE] = "changing the host's files; what was begun was taken back",
+	[CHANGES_STEP_CONFIRMED] = "comparing the changes with those that were looked at before",
 	[CHANGES_STEP_HELPER] = "msp-layers, which ended before it said so",
 };
 

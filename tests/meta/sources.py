@@ -9,7 +9,7 @@ import tree
 
 # Lines of C per part: of its .c files, what is neither blank nor comment. Raising one is a change of
 # its own, with a reason.
-BUDGETS = {"child-init": 1640, "supervisor": 3700, "common": 2000, "layers": 4800}
+BUDGETS = {"child-init": 1640, "supervisor": 3700, "common": 2000, "layers": 5000}
 FILE_LINES = 600
 FUNCTION_LINES = 65
 
