@@ -157,6 +157,27 @@ static enum refusal find_checkpoint(const struct store_meta *meta, uint32_t numb
 	return REFUSAL_CHECKPOINT_UNKNOWN;
 }
 
+/* What runs in it changes what would be brought to the host. */
+static enum sandbox_answer find_alone(struct target *target, enum refusal *ret,
+				      char detail[IPC_LIST_MAX])
+{
+	enum sandbox_answer answer;
+	uint32_t running;
+
+	*ret = sandbox_own(target->owner, target->name, &target->sandbox, detail);
+	if (*ret)
+		return SANDBOX_REFUSED;
+	running = sandbox_executions(target->sandbox);
+	if (running > 0) {
+		(void)snprintf(detail, IPC_LIST_MAX, "%u", running);
+		*ret = REFUSAL_SANDBOX_BUSY;
+		return SANDBOX_REFUSED;
+	}
+	answer = find_target(target, ret, detail);
+	/* What the last execution left is being killed. */
+	return answer == SANDBOX_READY && target->sandbox->executions > 0 ? SANDBOX_WAIT : answer;
+}
+
 /* What the profile and the sandbox's workspace let this frontend ask. */
 static enum refusal check_changes(const struct ipc_changes_start *from, const struct target *target,
 				  char detail[IPC_LIST_MAX])
@@ -229,7 +250,8 @@ int handle_changes_start(void *context, struct channel_message *message)
 	if (from->operation == 0 || from->operation >= CHANGES_OPERATION_COUNT ||
 	    from->conflict >= CONFLICT_COUNT)
 		return -EPROTO;
-	if (find_target(&target, &refusal, detail) == SANDBOX_WAIT)
+	if ((changes_host(from->operation) ? find_alone : find_target)(&target, &refusal, detail) ==
+	    SANDBOX_WAIT)
 		return sandbox_await(target.sandbox, context, message);
 	if (!refusal)
 		refusal = check_changes(from, &target, detail);

@@ -312,6 +312,8 @@ enum sandbox_answer sandbox_prepare(struct sandbox *sandbox, struct frontend *fr
 		return SANDBOX_REFUSED;
 	if (sandbox->is_stopping || sandbox->state == SANDBOX_ENDING)
 		return SANDBOX_WAIT;
+	if (execute && layers_job_writes_host(sandbox->writer))
+		return SANDBOX_WAIT;
 	if (execute)
 		answer = make_room(sandbox, plan_profile(&supervisor.plan, *ret_profile), ret,
 				   detail);

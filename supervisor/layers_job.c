@@ -47,6 +47,12 @@ static bool is_reader(uint32_t operation)
 	return operation == LAYERS_DIFF || operation == LAYERS_PREVIEW;
 }
 
+bool layers_job_writes_host(const struct layers_job *job)
+{
+	return job && (job->operation == LAYERS_APPLY || job->operation == LAYERS_UNDO ||
+		       job->operation == LAYERS_RECOVER);
+}
+
 bool layers_job_is_long(const struct layers_job *job)
 {
 	return job && job->operation != LAYERS_NOTE && job->operation != LAYERS_RECOVER;
