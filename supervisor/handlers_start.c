@@ -178,6 +178,17 @@ static enum sandbox_answer find_alone(struct target *target, enum refusal *ret,
 	return answer == SANDBOX_READY && target->sandbox->executions > 0 ? SANDBOX_WAIT : answer;
 }
 
+/* A broker speaks for a model. That a person said yes passes through it, so what can be held here
+ * is who may at all, and that a yes is one to something: to what a preview found. */
+static bool may_change_host(const struct ipc_changes_start *from, uint32_t apply)
+{
+	static const uint8_t none[IPC_DIGEST_BYTES];
+	const bool needs_word = apply == PLAN_APPLY_ASK || (from->flags & CHANGES_HELD_TOO);
+
+	return apply != PLAN_APPLY_PERSON && from->operation == CHANGES_APPLY &&
+	       (!needs_word || memcmp(from->expected, none, sizeof(none)) != 0);
+}
+
 /* What the profile and the sandbox's workspace let this frontend ask. */
 static enum refusal check_changes(const struct ipc_changes_start *from, const struct target *target,
 				  char detail[IPC_LIST_MAX])
@@ -193,7 +204,7 @@ static enum refusal check_changes(const struct ipc_changes_start *from, const st
 		return REFUSAL_WORKSPACE;
 	}
 	if (changes_host(from->operation) && target->frontend->is_broker &&
-	    profile->apply == PLAN_APPLY_PERSON)
+	    !may_change_host(from, profile->apply))
 		return REFUSAL_APPLY;
 	return from->operation == CHANGES_UNDO &&
 			       fstatat(target->sandbox->directory, "journal/done", &done,

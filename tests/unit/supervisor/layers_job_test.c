@@ -290,6 +290,49 @@ Test(layers_job, only_a_person_applies_where_the_profile_says_so)
 	ask(8, CHANGES_APPLY, 0, 0);
 }
 
+static void expect_begun(uint64_t request, uint32_t operation)
+{
+	struct rig_helper helper;
+	int records = take_records(request);
+
+	helper = lasting_take_helper(&rig, operation);
+	lasting_start_helper(&rig, &helper);
+	lasting_finish(&helper, &(struct ipc_layers_done){ .digest = { 7 } });
+	cr_assert_eq(take_done(request)->digest[0], 7);
+	fd_close(&records);
+}
+
+/* A word is one to what was previewed. */
+Test(layers_job, a_broker_says_what_it_expects_where_somebody_has_to_agree)
+{
+	static const struct {
+		uint32_t policy, operation, flags;
+		bool says, goes;
+	} rows[] = {
+		{ PLAN_APPLY_ASK, CHANGES_APPLY, 0, false, false },
+		{ PLAN_APPLY_ASK, CHANGES_APPLY, 0, true, true },
+		{ PLAN_APPLY_ASK, CHANGES_APPLY, CHANGES_HELD_TOO, false, false },
+		{ PLAN_APPLY_AGENT, CHANGES_APPLY, CHANGES_HELD_TOO, false, false },
+		{ PLAN_APPLY_AGENT, CHANGES_APPLY, CHANGES_HELD_TOO, true, true },
+		{ PLAN_APPLY_AGENT, CHANGES_APPLY, 0, false, true },
+		{ PLAN_APPLY_PERSON, CHANGES_APPLY, 0, true, false },
+		{ PLAN_APPLY_AGENT, CHANGES_UNDO, 0, true, false },
+	};
+
+	RIG_FRONTEND->is_broker = true;
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		small_plan.profiles[0].apply = rows[i].policy;
+		expected = rows[i].says;
+		ask(i, rows[i].operation, rows[i].flags, 0);
+		answer_workspace();
+		if (rows[i].goes)
+			expect_begun(i, LAYERS_APPLY);
+		else
+			rig_take_refused(&rig, i, REFUSAL_APPLY);
+	}
+	rig_take_nothing(&rig.factory);
+}
+
 Test(layers_job, nothing_is_applied_while_something_runs)
 {
 	static const uint32_t operations[] = { CHANGES_APPLY, CHANGES_UNDO };
