@@ -53,6 +53,15 @@ bool layers_job_writes_host(const struct layers_job *job)
 		       job->operation == LAYERS_RECOVER);
 }
 
+bool layers_job_is_writing_host(void)
+{
+	for (size_t i = 0; i < LAYERS_JOBS_MAX; i++) {
+		if (jobs[i].state == JOB_LIVE && layers_job_writes_host(&jobs[i]))
+			return true;
+	}
+	return false;
+}
+
 bool layers_job_is_long(const struct layers_job *job)
 {
 	return job && job->operation != LAYERS_NOTE && job->operation != LAYERS_RECOVER;

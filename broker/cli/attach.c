@@ -210,7 +210,8 @@ int attach_close(struct attachment *attachment)
 	fd_close(&attachment->channel);
 	/* The supervisor empties the cgroups that are given back here. */
 	if (!attach_is_service(attachment) && attachment->supervisor > 0)
-		status = launch_await(attachment->supervisor);
+		status = launch_await(attachment->supervisor,
+				      attachment->is_lasting ? LAUNCH_WORK_END_MS : LAUNCH_END_MS);
 	/* The keeper ends with it. */
 	while (attachment->is_lasting && waitpid(-1, NULL, 0) > 0)
 		;

@@ -22,9 +22,6 @@
 
 #define PROGRAM_PATH_MAX (IPC_PATH_MAX + 32)
 
-/* Far beyond what ending takes: 150 ms when every sandbox must be killed. */
-#define END_WAIT_MS 1000
-
 int launch_standard_fds(void)
 {
 	int fd;
@@ -429,14 +426,14 @@ int launch_spawn(const struct images *images, int channel, int null, const sigse
 	return 0;
 }
 
-int launch_await(pid_t pid)
+int launch_await(pid_t pid, int wait_ms)
 {
 	int status = MSP_EXIT_SOFTWARE << 8;
 	struct pollfd entry = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	int ready;
 
 	do {
-		ready = entry.fd < 0 ? 1 : poll(&entry, 1, END_WAIT_MS);
+		ready = entry.fd < 0 ? 1 : poll(&entry, 1, wait_ms);
 	} while (ready < 0 && errno == EINTR);
 	if (ready == 0)
 		(void)kill(pid, SIGKILL); /* our child, not reaped yet: nobody else's number */

@@ -94,7 +94,7 @@ static int try_sandbox(const struct images *images, struct launch *launch, struc
 		converse(ends[0], trial);
 	}
 	fd_close(&ends[0]);
-	return error ? error : launch_await(pid);
+	return error ? error : launch_await(pid, LAUNCH_END_MS);
 }
 
 static void judge(const struct trial *trial, int status, struct finding *ret)
