@@ -173,6 +173,7 @@ static int open_workspace(struct frontend *frontend, const struct ipc_sandbox_ne
 		error = -errno;
 	meta.workspace_device = is.st_dev;
 	meta.workspace_inode = is.st_ino;
+	meta.is_persons = !frontend->is_broker;
 	fd_close(&fd);
 	return error;
 }

@@ -256,7 +256,8 @@ static bool is_meant(const struct store_meta *meta, int fd, const char *path)
 	       is.st_dev == meta->workspace_device && is.st_ino == meta->workspace_inode;
 }
 
-/* What the path leads to has to be what the sandbox was made on. */
+/* What the path leads to has to be what the sandbox was made on. A model may go where a person sent
+ * it; where one named the workspace, it has to be open to the next one, too. */
 static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct frontend *frontend,
 					  enum refusal *ret, char detail[IPC_LIST_MAX])
 {
@@ -266,7 +267,8 @@ static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct fronte
 
 	if (meta->workspace_mode == WORKSPACE_NONE || sandbox->workspace >= 0)
 		return SANDBOX_READY;
-	fd = workspace_find(frontend, meta->workspace, true, path, detail);
+	fd = workspace_find(frontend, meta->workspace, meta->is_persons || !frontend->is_broker,
+			    path, detail);
 	if (fd == -EINPROGRESS)
 		return SANDBOX_WAIT;
 	if (fd >= 0 && is_meant(meta, fd, path)) {

@@ -288,6 +288,8 @@ Test(store, what_cannot_be_is_damage)
 	BAD(second.workspace[0] = '/');
 	BAD(second.workspace_mode = WORKSPACE_COPY);
 	BAD(second.workspace_mode = WORKSPACE_MODE_COUNT);
+	BAD(second.is_persons = 2);
+	BAD(second.reserved = 1);
 	BAD(second.layer_count = 0);
 	BAD(second.layer_count = LAYERS_MAX + 1);
 	BAD(second.layer_count = UINT32_MAX);
