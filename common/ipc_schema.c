@@ -428,6 +428,9 @@ static const struct ipc_field ipc_sandbox_layer_fields[] = {
 	FIELD(U32, ipc_sandbox_layer, mount),
 	FIELD(U32, ipc_sandbox_layer, role),
 };
+static const struct ipc_field ipc_sandbox_drop_fields[] = {
+	FIELD(U32, ipc_sandbox_drop, slot),
+};
 static const struct ipc_field ipc_spawn_image_fields[] = {
 	FIELD(U32, ipc_spawn_image, slot),
 };
