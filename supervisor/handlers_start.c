@@ -26,8 +26,8 @@ static int begin(struct frontend *frontend, uint64_t number, enum refusal refusa
 	if (execution_find(frontend, number))
 		refusal = REFUSAL_REQUEST_IN_USE;
 	else if (!refusal)
-		refusal = budget_check(plan_profile(&supervisor.plan, request->profile), detail,
-				       &retry_ms);
+		refusal = budget_check(plan_profile(&supervisor.plan, request->profile),
+				       request->sandbox, detail, &retry_ms);
 	if (!refusal && audit_execution_begin(frontend, request, code, detail) != 0)
 		refusal = REFUSAL_AUDIT;
 	if (refusal)
