@@ -218,15 +218,6 @@ int handle_sandbox_new(void *context, struct channel_message *message)
 
 /* --- the end of one --------------------------------------------------------------------------- */
 
-/* It is not theirs to wait for any more. */
-static void wake(const struct sandbox *sandbox)
-{
-	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
-		if (supervisor.frontends[i].awaits == sandbox)
-			handlers_go_on(&supervisor.frontends[i]);
-	}
-}
-
 static int destroy(struct sandbox *sandbox)
 {
 	const int error = store_destroy(sandbox->meta);
@@ -235,7 +226,6 @@ static int destroy(struct sandbox *sandbox)
 		return error;
 	audit_sandbox_end(sandbox->id, "destroyed");
 	sandbox_disown(sandbox);
-	wake(sandbox);
 	return 0;
 }
 

@@ -145,6 +145,15 @@ enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **r
 	return REFUSAL_NONE;
 }
 
+/* Who waits for it looks again. */
+static void call(const struct sandbox *sandbox)
+{
+	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
+		if (supervisor.frontends[i].awaits == sandbox)
+			handlers_go_on(&supervisor.frontends[i]);
+	}
+}
+
 void sandbox_disown(struct sandbox *sandbox)
 {
 	fd_close(&sandbox->workspace);
@@ -154,6 +163,7 @@ void sandbox_disown(struct sandbox *sandbox)
 	       supervisor.sandboxes[supervisor.sandboxes_used - 1].state == SANDBOX_FREE)
 		supervisor.sandboxes_used--;
 	layers_job_empty_trash();
+	call(sandbox);
 }
 
 /* --- what may be asked of them ---------------------------------------------------------------- */
@@ -314,11 +324,11 @@ enum sandbox_answer sandbox_prepare(struct sandbox *sandbox, struct frontend *fr
 		return SANDBOX_REFUSED;
 	if (sandbox->is_stopping || sandbox->state == SANDBOX_ENDING)
 		return SANDBOX_WAIT;
-	if (execute && layers_job_writes_host(sandbox->writer))
-		return SANDBOX_WAIT;
 	if (execute)
-		answer = make_room(sandbox, plan_profile(&supervisor.plan, *ret_profile), ret,
-				   detail);
+		answer = layers_job_writes_host(sandbox->writer)
+				 ? SANDBOX_WAIT
+				 : make_room(sandbox, plan_profile(&supervisor.plan, *ret_profile),
+					     ret, detail);
 	if (answer == SANDBOX_READY)
 		answer = open_workspace(sandbox, frontend, ret, detail);
 	if (answer == SANDBOX_READY)
@@ -495,25 +505,13 @@ static void note(struct sandbox *sandbox)
 	sandbox->note_us = loop_now_us() + LATER_US;
 }
 
-static void wake(struct sandbox *sandbox)
-{
-	if (sandbox->state == SANDBOX_COLD)
-		sandbox->is_stopping = false;
-	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
-		if (supervisor.frontends[i].awaits == sandbox)
-			handlers_go_on(&supervisor.frontends[i]);
-	}
-}
-
 static bool is_awaited(const struct sandbox *sandbox)
 {
-	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
-		const struct frontend *frontend = &supervisor.frontends[i];
+	size_t i = 0;
 
-		if (frontend->is_waiting && frontend->awaits == sandbox)
-			return true;
-	}
-	return false;
+	while (i < FRONTENDS_MAX && supervisor.frontends[i].awaits != sandbox)
+		i++;
+	return i < FRONTENDS_MAX;
 }
 
 static bool merge(struct sandbox *sandbox)
@@ -559,7 +557,8 @@ static void settle(struct sandbox *sandbox, uint64_t now)
 	if (sandbox->is_changed) {
 		sandbox->is_changed = false;
 		sandbox->due_us = now; /* who is called may change anything */
-		wake(sandbox);
+		sandbox->is_stopping &= sandbox->state != SANDBOX_COLD;
+		call(sandbox);
 	} else if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 && !is_awaited(sandbox) &&
 		   !(sandbox->is_dirty && !sandbox->is_unnoted) && !merge(sandbox)) {
 		sandbox_disown(sandbox);
