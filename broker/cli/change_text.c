@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "change_text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -160,7 +161,13 @@ int change_explain_error(const struct ipc_changes_done *done)
 		return 0;
 	if (done->step == CHANGES_STEP_CONFIRMED)
 		return change_explain_others(); /* ESTALE says less */
-	log_line("%s: %s", steps[done->step < CHANGES_STEP_COUNT ? done->step : CHANGES_STEP_NONE],
-		 strerror((int)done->error));
+	log_line(
+		"%s: %s%s", steps[done->step < CHANGES_STEP_COUNT ? done->step : CHANGES_STEP_NONE],
+		strerror((int)done->error),
+		done->error == EROFS ? ". The service's unit keeps this machine's files read-only: "
+				       "'msp stop' the sandbox and use --standalone, or name the "
+				       "project in ReadWritePaths= ('systemctl --user edit "
+				       "msp.service')"
+				     : "");
 	return MSP_EXIT_SOFTWARE;
 }

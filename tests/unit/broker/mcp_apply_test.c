@@ -565,4 +565,12 @@ Test(mcp_apply, what_fails_is_said)
 	expect_refused(
 		"It failed with \\\"No space left on device\\\" in changing the host's files; "
 		"what was begun was taken back.");
+	done.error = EROFS;
+	say_apply("");
+	find_sandbox();
+	preview(plain);
+	done.request = take_start(CHANGES_APPLY, "").request;
+	records = lasting_changes(&rig, done.request);
+	lasting_changes_done(&rig, records, &done);
+	expect_refused("in ReadWritePaths= of msp.service.");
 }
