@@ -163,6 +163,13 @@ static int handle_sandbox_layer(void *context, struct channel_message *message)
 	return places_add(&factory.places, &message->body.sandbox_layer, &message->fds[0]);
 }
 
+static int handle_sandbox_drop(void *context, struct channel_message *message)
+{
+	fd_close(&factory.next_cgroup);
+	places_clear(&factory.places);
+	return 0;
+}
+
 /* The base tree of a profile is built when it is first needed. */
 static int need_base(uint32_t profile, uint32_t *ret_stage)
 {
@@ -265,6 +272,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_sandbox_cgroup] = handle_sandbox_cgroup,
 	[IPC_TYPE_sandbox_layer] = handle_sandbox_layer,
 	[IPC_TYPE_sandbox_create] = handle_sandbox_create,
+	[IPC_TYPE_sandbox_drop] = handle_sandbox_drop,
 	[IPC_TYPE_helper_start] = handle_helper_start,
 };
 

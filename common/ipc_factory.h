@@ -74,6 +74,11 @@ struct ipc_sandbox_layer {
 	uint32_t role;  /* enum layer_role */
 };
 
+/* No sandbox_create comes: forget what came for one. */
+struct ipc_sandbox_drop {
+	uint32_t slot;
+};
+
 /* fd: the init's end of its channel */
 struct ipc_sandbox_create {
 	uint32_t slot;

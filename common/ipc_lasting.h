@@ -106,6 +106,7 @@ enum changes_flag {
 	CHANGES_TEXT = 1,     /* DIFF, PREVIEW: with unified diffs */
 	CHANGES_HELD_TOO = 2, /* what the host may execute by itself is confirmed: apply it too */
 	CHANGES_FROM_CHECKPOINT = 4, /* DIFF: since the checkpoint `number`, not against the host */
+	CHANGES_TEXT_HELD = 8,       /* as TEXT, only of what is held back */
 };
 
 /* fd: the chosen paths, relative to the workspace, NUL after each, sealed; empty: all.
@@ -118,6 +119,9 @@ struct ipc_changes_start {
 	uint32_t number;    /* of a checkpoint */
 	uint64_t skip;      /* DIFF, PREVIEW: changes to leave out at the beginning */
 	uint64_t most;      /* the same: how many to tell of; 0: all */
+	/* APPLY: the digest of a preview with the same chosen paths. If the changes are others now,
+	 * nothing is applied: ESTALE at CHANGES_STEP_CONFIRMED. All zero: whatever they are. */
+	uint8_t expected[IPC_DIGEST_BYTES];
 	char sandbox[IPC_NAME_MAX];
 	char owner[IPC_NAME_MAX];
 };
@@ -164,16 +168,19 @@ struct ipc_changes_done {
 	uint32_t held;
 	uint32_t applied;
 	uint32_t told;
-	uint64_t total; /* changes that there are */
+	uint64_t total;                   /* changes that there are */
+	uint8_t digest[IPC_DIGEST_BYTES]; /* PREVIEW: SHA-256 of all of them, told or not, and of
+					   * the contents of the new files; else zero */
 };
 
 enum changes_step {
 	CHANGES_STEP_NONE,
-	CHANGES_STEP_READ,    /* reading the sandbox's or the host's files */
-	CHANGES_STEP_OUTPUT,  /* telling of them */
-	CHANGES_STEP_JOURNAL, /* writing down what will be done */
-	CHANGES_STEP_WRITE,   /* changing the host's files; what was begun is undone */
-	CHANGES_STEP_HELPER,  /* msp-layers did not say */
+	CHANGES_STEP_READ,      /* reading the sandbox's or the host's files */
+	CHANGES_STEP_OUTPUT,    /* telling of them */
+	CHANGES_STEP_JOURNAL,   /* writing down what will be done */
+	CHANGES_STEP_WRITE,     /* changing the host's files; what was begun is undone */
+	CHANGES_STEP_HELPER,    /* msp-layers did not say */
+	CHANGES_STEP_CONFIRMED, /* comparing with what was confirmed: nothing was begun */
 	CHANGES_STEP_COUNT
 };
 

@@ -43,9 +43,10 @@ struct ipc_layers_do {
 	uint32_t flags;
 	uint64_t skip;
 	uint64_t most;
-	uint64_t since_us;  /* real clock; NOTE: a file of the host that changed later has no
-			     * known base */
-	uint32_t held_size; /* patterns that the operator adds to what is held back */
+	uint64_t since_us; /* real clock; NOTE: a file of the host that changed later has no
+			    * known base */
+	uint8_t expected[IPC_DIGEST_BYTES]; /* as in changes_start */
+	uint32_t held_size;         /* patterns that the operator adds to what is held back */
 	uint8_t held[IPC_LIST_MAX]; /* NUL after each */
 };
 
@@ -59,6 +60,7 @@ struct ipc_layers_done {
 	uint64_t total;
 	uint64_t bytes; /* NOTE, MERGE: of the layers, in blocks */
 	uint64_t inodes;
+	uint8_t digest[IPC_DIGEST_BYTES]; /* as in changes_done */
 };
 
 #endif

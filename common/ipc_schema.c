@@ -385,6 +385,7 @@ static const struct ipc_field ipc_changes_start_fields[] = {
 	FIELD(U32, ipc_changes_start, number),
 	FIELD(U64, ipc_changes_start, skip),
 	FIELD(U64, ipc_changes_start, most),
+	FIELD(RAW, ipc_changes_start, expected),
 	FIELD(STR, ipc_changes_start, sandbox),
 	FIELD(OPT, ipc_changes_start, owner),
 };
@@ -426,6 +427,7 @@ static const struct ipc_field ipc_changes_done_fields[] = {
 	FIELD(U32, ipc_changes_done, applied),
 	FIELD(U32, ipc_changes_done, told),
 	FIELD(U64, ipc_changes_done, total),
+	FIELD(RAW, ipc_changes_done, digest),
 };
 static const struct ipc_field ipc_request_done_fields[] = {
 	FIELD(U64, ipc_request_done, request),
@@ -434,6 +436,9 @@ static const struct ipc_field ipc_sandbox_layer_fields[] = {
 	FIELD(U32, ipc_sandbox_layer, slot),
 	FIELD(U32, ipc_sandbox_layer, mount),
 	FIELD(U32, ipc_sandbox_layer, role),
+};
+static const struct ipc_field ipc_sandbox_drop_fields[] = {
+	FIELD(U32, ipc_sandbox_drop, slot),
 };
 static const struct ipc_field ipc_spawn_image_fields[] = {
 	FIELD(U32, ipc_spawn_image, slot),
@@ -449,6 +454,7 @@ static const struct ipc_field ipc_layers_do_fields[] = {
 	FIELD(U64, ipc_layers_do, skip),
 	FIELD(U64, ipc_layers_do, most),
 	FIELD(U64, ipc_layers_do, since_us),
+	FIELD(RAW, ipc_layers_do, expected),
 	BYTES(ipc_layers_do, held),
 };
 static const struct ipc_field ipc_layers_done_fields[] = {
@@ -461,6 +467,7 @@ static const struct ipc_field ipc_layers_done_fields[] = {
 	FIELD(U64, ipc_layers_done, total),
 	FIELD(U64, ipc_layers_done, bytes),
 	FIELD(U64, ipc_layers_done, inodes),
+	FIELD(RAW, ipc_layers_done, digest),
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

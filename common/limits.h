@@ -36,6 +36,9 @@
 /* SHA-256 of the protocol's definition. */
 #define IPC_SCHEMA_BYTES 32
 
+/* SHA-256 of what a preview of changes found. */
+#define IPC_DIGEST_BYTES 32
+
 /* Largest encoded message: its type, the largest struct (spawn), and room for the string lengths.
  */
 #define IPC_MESSAGE_MAX (IPC_ARGV_MAX + IPC_ENVIRONMENT_MAX + 2 * IPC_PATH_MAX + 256)

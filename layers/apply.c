@@ -13,6 +13,7 @@
 #include "base.h"
 #include "common/changes.h"
 #include "common/fd.h"
+#include "digest.h"
 #include "files.h"
 #include "held.h"
 #include "items.h"
@@ -180,6 +181,29 @@ static int enter_taken(struct gathering *gathering)
 	return error;
 }
 
+/* Is it what was agreed to? */
+static bool is_expected(const struct gathering *gathering)
+{
+	const struct job *job = gathering->job;
+	uint8_t found[IPC_DIGEST_BYTES];
+	struct digest digest;
+
+	if (!digest_is_said(job->ask->expected))
+		return true;
+	digest_begin(&digest);
+	for (size_t i = 0; i < gathering->items.count; i++) {
+		static struct difference difference;
+
+		if (!is_chosen(gathering, gathering->items.all[i]))
+			continue;
+		items_show(gathering->items.all[i], &difference);
+		digest_add(&digest, &job->directories, &difference,
+			   difference.flags | digest_flags(job, &difference), NULL);
+	}
+	digest_end(&digest, found);
+	return memcmp(found, job->ask->expected, sizeof(found)) == 0;
+}
+
 static int gather(struct gathering *gathering)
 {
 	int error = tree_compare(&gathering->job->directories, remember, gathering);
@@ -190,6 +214,10 @@ static int gather(struct gathering *gathering)
 	gathering->fates = calloc(gathering->items.count + 1, sizeof(*gathering->fates));
 	if (!gathering->fates)
 		return -ENOMEM;
+	if (!is_expected(gathering)) {
+		gathering->job->done.step = CHANGES_STEP_CONFIRMED;
+		return -ESTALE;
+	}
 	for (size_t i = 0; i < gathering->items.count; i++) {
 		if (is_chosen(gathering, gathering->items.all[i]))
 			choose(gathering, i);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "base.h"
 #include "common/changes.h"
-#include "held.h"
+#include "digest.h"
+#include "files.h"
 #include "job.h"
 #include "patch.h"
 
@@ -11,18 +11,13 @@ struct telling {
 	struct job *job;
 	struct patch patch;
 	enum changes_step step;
+	struct digest *digest; /* NULL: nobody asks for it */
 };
 
 static uint32_t more_flags(struct job *job, const struct difference *difference)
 {
-	uint32_t flags = 0;
+	const uint32_t flags = digest_flags(job, difference);
 
-	if (held_is(job, difference))
-		flags |= CHANGE_IS_HELD;
-	/* An earlier state is nobody's to be in conflict with. */
-	if (job->directories.since_count == 0 &&
-	    base_check(&job->directories, difference) == BASE_CHANGED)
-		flags |= CHANGE_IS_CONFLICT;
 	job->done.held += (flags & CHANGE_IS_HELD) != 0;
 	job->done.conflicts += (flags & CHANGE_IS_CONFLICT) != 0;
 	return flags;
@@ -36,41 +31,70 @@ static bool is_on_page(const struct job *job)
 	return number >= ask->skip && (ask->most == 0 || number - ask->skip < ask->most);
 }
 
+/* What is shown of a change, besides its record. */
+static int look_closer(struct telling *telling, const struct difference *difference,
+		       struct difference *shown, char link[IPC_PATH_MAX])
+{
+	struct job *job = telling->job;
+	struct patch *patch = &telling->patch;
+	const uint32_t flags = job->ask->flags;
+	int size;
+	int error;
+
+	patch->size = 0;
+	patch->has_hash = false;
+	if (S_ISLNK(difference->now.st_mode)) {
+		size = tree_link_now(&job->directories, difference, link);
+		if (size < 0)
+			shown->flags |= CHANGE_IS_UNREADABLE;
+		else
+			files_hash((const uint8_t *)link, (size_t)size, patch->hash);
+		patch->has_hash = size >= 0;
+	}
+	if (!(flags & CHANGES_TEXT) &&
+	    !((flags & CHANGES_TEXT_HELD) && (shown->flags & CHANGE_IS_HELD)))
+		return 0;
+	error = patch_make(&job->directories, difference, patch);
+	shown->flags |= patch->flags;
+	return error;
+}
+
 static int tell_one(void *context, const struct difference *difference)
 {
 	struct telling *telling = context;
 	struct job *job = telling->job;
+	const struct patch *patch = &telling->patch;
 	struct difference shown;
 	char link[IPC_PATH_MAX] = "";
-	int error = 0;
+	uint32_t flags;
+	bool is_shown;
+	int error;
 
 	if (!job_is_chosen(job, difference->path) &&
 	    !(difference->old_path[0] && job_is_chosen(job, difference->old_path)))
 		return 0;
 	shown = *difference;
 	shown.flags |= more_flags(job, difference);
+	flags = shown.flags;
 	job->done.total++;
-	if (!is_on_page(job))
+	is_shown = is_on_page(job);
+	error = is_shown ? look_closer(telling, difference, &shown, link) : 0;
+	if (error)
+		return error;
+	if (telling->digest)
+		digest_add(telling->digest, &job->directories, difference, flags,
+			   is_shown && patch->has_hash ? patch->hash : NULL);
+	if (!is_shown)
 		return 0;
-	if (S_ISLNK(difference->now.st_mode) &&
-	    tree_link_now(&job->directories, difference, link) < 0)
-		shown.flags |= CHANGE_IS_UNREADABLE;
-	telling->patch.size = 0;
-	if (job->ask->flags & CHANGES_TEXT) {
-		error = patch_make(&job->directories, difference, &telling->patch);
-		if (error)
-			return error;
-		shown.flags |= telling->patch.flags;
-	}
-	error = job_tell(job, &shown, link, telling->patch.bytes, telling->patch.size);
+	error = job_tell(job, &shown, link, patch->bytes, patch->size);
 	if (error)
 		telling->step = CHANGES_STEP_OUTPUT;
 	return error;
 }
 
-static int list(struct job *job)
+static int list(struct job *job, struct digest *digest)
 {
-	struct telling telling = { .job = job, .step = CHANGES_STEP_READ };
+	struct telling telling = { .job = job, .step = CHANGES_STEP_READ, .digest = digest };
 	const int error = tree_compare(&job->directories, tell_one, &telling);
 
 	patch_free(&telling.patch);
@@ -81,11 +105,18 @@ static int list(struct job *job)
 
 int job_diff(struct job *job)
 {
-	return list(job);
+	return list(job, NULL);
 }
 
 /* What an apply would take over, and what it would not and why, stands in the same rows. */
 int job_preview(struct job *job)
 {
-	return list(job);
+	struct digest digest;
+	int error;
+
+	digest_begin(&digest);
+	error = list(job, &digest);
+	if (!error)
+		digest_end(&digest, job->done.digest);
+	return error;
 }

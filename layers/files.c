@@ -111,6 +111,37 @@ static int write_block(int fd, const uint8_t *block, size_t size, off_t at)
 	return fd_write_all(fd, block, size);
 }
 
+static bool is_zero(const uint8_t *block, size_t size)
+{
+	return block[0] == 0 && memcmp(block, block + 1, size - 1) == 0;
+}
+
+static void hash_block(struct sha256 *hash, const uint8_t *block, size_t size, off_t at)
+{
+	sha256_add(hash, &at, sizeof(at));
+	sha256_add(hash, block, size);
+}
+
+static void hash_end(struct sha256 *hash, off_t size, uint8_t ret[SHA256_BYTES])
+{
+	sha256_add(hash, &size, sizeof(size));
+	sha256_end(hash, ret);
+}
+
+void files_hash(const uint8_t *bytes, size_t size, uint8_t ret[SHA256_BYTES])
+{
+	struct sha256 hash;
+
+	sha256_begin(&hash);
+	for (size_t at = 0; at < size; at += BLOCK) {
+		const size_t block = size - at < BLOCK ? size - at : BLOCK;
+
+		if (!is_zero(bytes + at, block))
+			hash_block(&hash, bytes + at, block, (off_t)at);
+	}
+	hash_end(&hash, (off_t)size, ret);
+}
+
 int files_copy(int from, int to, uint8_t ret_hash[SHA256_BYTES])
 {
 	static uint8_t block[BLOCK];
@@ -129,18 +160,16 @@ int files_copy(int from, int to, uint8_t ret_hash[SHA256_BYTES])
 		const size_t size = left < (off_t)BLOCK ? (size_t)left : BLOCK;
 
 		error = read_block(from, block, size, at);
-		if (error || (block[0] == 0 && memcmp(block, block + 1, size - 1) == 0))
+		if (error || is_zero(block, size))
 			continue;
-		sha256_add(&hash, &at, sizeof(at));
-		sha256_add(&hash, block, size);
+		hash_block(&hash, block, size, at);
 		if (to >= 0)
 			error = write_block(to, block, size, at);
 	}
 	if (error == 0 && to >= 0 && ftruncate(to, status.st_size) != 0)
 		error = -errno;
-	sha256_add(&hash, &status.st_size, sizeof(status.st_size));
 	if (error == 0)
-		sha256_end(&hash, ret_hash);
+		hash_end(&hash, status.st_size, ret_hash);
 	return error;
 }
 

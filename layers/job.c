@@ -28,7 +28,7 @@ static const struct {
 	[LAYERS_REMOVE] = { job_remove, NEED_TARGET },
 };
 
-#define FLAGS_KNOWN (CHANGES_TEXT | CHANGES_HELD_TOO | CHANGES_FROM_CHECKPOINT)
+#define FLAGS_KNOWN (CHANGES_TEXT | CHANGES_HELD_TOO | CHANGES_FROM_CHECKPOINT | CHANGES_TEXT_HELD)
 
 /* Paths or patterns with a NUL after each, none empty. */
 static bool is_list(const char *bytes, size_t size)

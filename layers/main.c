@@ -145,7 +145,7 @@ int main(void)
 	receive(&channel);
 	if (fd_is_kind(STDOUT_FILENO, 'p'))
 		job.output = STDOUT_FILENO;
-	if (ask.flags & CHANGES_TEXT)
+	if (ask.flags & (CHANGES_TEXT | CHANGES_TEXT_HELD))
 		error = gitdiff_load();
 	confine_job(&job);
 	if (error) {

@@ -10,6 +10,7 @@
 
 #include "common/changes.h"
 #include "common/fd.h"
+#include "files.h"
 #include "gitdiff.h"
 
 /* git's own: a NUL among the first bytes makes a file binary. */
@@ -295,6 +296,9 @@ static int make(const struct job_directories *directories, const struct differen
 			error = read_blob(directories, difference, false, now);
 		if (error)
 			return error;
+		patch->has_hash = now->mode && now->size <= CHANGE_TEXT_MAX;
+		if (patch->has_hash)
+			files_hash(now->bytes, now->size, patch->hash);
 		patch->flags |= judge(old) | judge(now);
 	}
 	return patch->flags ? 0 : put_sections(patch, old, now);
@@ -308,6 +312,7 @@ int patch_make(const struct job_directories *directories, const struct differenc
 	int error;
 
 	ret->size = 0;
+	ret->has_hash = false;
 	ret->flags = difference->flags & CHANGE_IS_UNREADABLE;
 	if (!ret->bytes)
 		ret->bytes = malloc(CHANGE_TEXT_MAX);

@@ -5,12 +5,15 @@
 #ifndef LAYERS_PATCH_H
 #define LAYERS_PATCH_H
 
+#include "common/sha256.h"
 #include "tree.h"
 
 struct patch {
 	uint8_t *bytes; /* room for CHANGE_TEXT_MAX */
 	size_t size;    /* 0: there is none; the flags or the kind say why */
 	uint32_t flags; /* CHANGE_IS_BINARY, LARGE or UNREADABLE */
+	bool has_hash;
+	uint8_t hash[SHA256_BYTES]; /* files_hash() of the new content that was read for it */
 };
 
 /* Make that of a difference. 0 or -errno. */

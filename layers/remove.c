@@ -30,29 +30,31 @@ static bool is_directory(int directory, const char *name)
 	       S_ISDIR(status.st_mode);
 }
 
-/* One look at all names: files go, directories get `action`. 1: there was something. */
+/* One look at all names: files go, directories get `action`. 1: something was gained, even if not
+ * all went; else 0 when there was nothing, or the first error. */
 static int pass(int top, int directory, directory_action action)
 {
 	struct beneath_names names = { 0 };
+	bool is_better = false;
 	int error =
 		lseek(directory, 0, SEEK_SET) == 0 ? beneath_names_add(&names, directory) : -errno;
 
 	if (error == 0)
 		error = beneath_names_sort(&names);
-	for (size_t i = 0; i < names.count && error == 0; i++) {
-		error = unlinkat(directory, names.names[i], 0) == 0 ? 0 : -errno;
-		if (error && is_directory(directory, names.names[i]))
-			error = action(top, directory, names.names[i]);
-		if (error == -ENOENT)
-			error = 0;
+	for (size_t i = 0; i < names.count; i++) {
+		int wrong = unlinkat(directory, names.names[i], 0) == 0 ? 0 : -errno;
+
+		if (wrong && is_directory(directory, names.names[i]))
+			wrong = action(top, directory, names.names[i]);
+		is_better |= wrong == 0;
+		if (error == 0 && wrong != -ENOENT)
+			error = wrong;
 	}
-	if (error == 0)
-		error = names.count > 0;
 	beneath_names_free(&names);
-	return error;
+	return is_better ? 1 : error;
 }
 
-/* Until there is nothing: directories come up from below all the time. */
+/* Until there is nothing, or nothing goes any more: directories come up from below all the time. */
 static int passes(int top, int directory, directory_action action)
 {
 	int result;

@@ -49,10 +49,12 @@ static void describe(uint64_t used, uint64_t max, const char *unit, char detail[
 	memcpy(detail, text.bytes, text.used + 1);
 }
 
-enum refusal budget_check(const struct plan_profile *profile, char detail[IPC_LIST_MAX],
-			  uint32_t *ret_retry_ms)
+enum refusal budget_check(const struct plan_profile *profile, const struct sandbox *joins,
+			  char detail[IPC_LIST_MAX], uint32_t *ret_retry_ms)
 {
-	const uint64_t needs = supervisor.cgroup >= 0 ? HEADROOM_BYTES : profile->memory_bytes;
+	/* What a live one may have counts already, whatever runs in it. */
+	const uint64_t reserves = joins && joins->state == SANDBOX_LIVE ? 0 : profile->memory_bytes;
+	const uint64_t needs = supervisor.cgroup >= 0 ? HEADROOM_BYTES : reserves;
 	enum refusal refusal = REFUSAL_NONE;
 
 	if (supervisor.executions_live >= supervisor.executions_max) {

@@ -9,10 +9,13 @@
 #include "common/ipc.h"
 #include "common/plan.h"
 
-/* May an execution of this profile start now? REFUSAL_NONE, or the reason, with what is used and
+struct sandbox;
+
+/* May an execution of this profile start now, in a sandbox that lasts (NULL: in one of its own)?
+ * REFUSAL_NONE, or the reason, with what is used and
  * what is allowed in `detail` and the longest wait in *ret_retry_ms. */
-enum refusal budget_check(const struct plan_profile *profile, char detail[IPC_LIST_MAX],
-			  uint32_t *ret_retry_ms);
+enum refusal budget_check(const struct plan_profile *profile, const struct sandbox *joins,
+			  char detail[IPC_LIST_MAX], uint32_t *ret_retry_ms);
 
 /* What all sandboxes use now, in bytes: measured by the kernel with cgroups; in the fallback, what
  * their profiles allow them. */

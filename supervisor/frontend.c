@@ -247,11 +247,11 @@ void frontend_regulate(void)
 	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
 		struct frontend *frontend = &supervisor.frontends[i];
 
-		if (frontend->state != FRONTEND_OPEN)
+		if (frontend->state != FRONTEND_OPEN || frontend->is_waiting)
 			continue;
 		if (hold)
 			loop_remove(&frontend->watch);
-		else if (!frontend->watch.on_ready && !frontend->is_waiting)
+		else if (!frontend->watch.on_ready)
 			frontend_hear(frontend);
 	}
 }

@@ -347,6 +347,20 @@ static struct channel_message received;
 /* Those that wait, one of each frontend. */
 static struct channel_message kept[FRONTENDS_MAX];
 
+/* What it asked for behind what waits it will not hear of: only its last word counts. */
+static void on_end_of_waiting(void *context)
+{
+	struct frontend *frontend = context;
+	enum ipc_error wrong;
+
+	while (channel_receive(&frontend->channel, &received, MSG_DONTWAIT, &wrong) == 1) {
+		if (received.type == IPC_TYPE_goodbye)
+			(void)handle_goodbye(frontend, &received);
+		channel_message_done(&received);
+	}
+	lose_frontend(frontend, 0, IPC_OK);
+}
+
 int handlers_later(struct frontend *frontend, struct channel_message *message)
 {
 	struct channel_message *place = &kept[frontend - supervisor.frontends];
@@ -355,6 +369,8 @@ int handlers_later(struct frontend *frontend, struct channel_message *message)
 	if (place == message) /* again */
 		return 0;
 	loop_remove(&frontend->watch);
+	/* Without it that is seen when there is an answer. */
+	(void)loop_add_end(&frontend->watch, frontend->channel.fd, on_end_of_waiting, frontend);
 	place->type = message->type;
 	place->fd_count = message->fd_count;
 	for (uint32_t i = 0; i < IPC_FDS_MAX; i++)
@@ -375,6 +391,7 @@ void handlers_go_on(struct frontend *frontend)
 	error = frontend_handlers[message->type](frontend, message);
 	if (frontend->is_waiting)
 		return;
+	loop_remove(&frontend->watch);
 	channel_message_done(message);
 	if (error)
 		lose_frontend(frontend, error, IPC_OK);

@@ -159,6 +159,7 @@ static int open_workspace(struct frontend *frontend, const struct ipc_sandbox_ne
 		error = -errno;
 	meta.workspace_device = is.st_dev;
 	meta.workspace_inode = is.st_ino;
+	meta.is_persons = !frontend->is_broker;
 	fd_close(&fd);
 	return error;
 }
@@ -211,7 +212,6 @@ static int destroy(struct sandbox *sandbox)
 		return error;
 	audit_sandbox_end(sandbox->id, "destroyed");
 	sandbox_disown(sandbox);
-	handlers_wake(sandbox); /* it is nobody's to wait for any more */
 	return 0;
 }
 

@@ -27,8 +27,8 @@ static int begin(struct frontend *frontend, uint64_t number, enum refusal refusa
 	if (execution_find(frontend, number))
 		refusal = REFUSAL_REQUEST_IN_USE;
 	else if (!refusal)
-		refusal = budget_check(plan_profile(&supervisor.plan, request->profile), detail,
-				       &retry_ms);
+		refusal = budget_check(plan_profile(&supervisor.plan, request->profile),
+				       request->sandbox, detail, &retry_ms);
 	if (!refusal && audit_execution_begin(frontend, request, code, detail) != 0)
 		refusal = REFUSAL_AUDIT;
 	if (refusal)
@@ -152,6 +152,38 @@ static enum refusal find_checkpoint(const struct store_meta *meta, uint32_t numb
 	return at ? REFUSAL_NONE : REFUSAL_CHECKPOINT_UNKNOWN;
 }
 
+/* What runs in it changes what would be brought to the host. */
+static enum sandbox_answer find_alone(struct target *target, enum refusal *ret,
+				      char detail[IPC_LIST_MAX])
+{
+	enum sandbox_answer answer;
+	uint32_t running;
+
+	*ret = sandbox_own(target->owner, target->name, &target->sandbox, detail);
+	if (*ret)
+		return SANDBOX_REFUSED;
+	running = sandbox_executions(target->sandbox);
+	if (running > 0) {
+		(void)snprintf(detail, IPC_LIST_MAX, "%u", running);
+		*ret = REFUSAL_SANDBOX_BUSY;
+		return SANDBOX_REFUSED;
+	}
+	answer = find_target(target, ret, detail);
+	/* What the last execution left is being killed. */
+	return answer == SANDBOX_READY && target->sandbox->executions > 0 ? SANDBOX_WAIT : answer;
+}
+
+/* A broker speaks for a model. That a person said yes passes through it, so what can be held here
+ * is who may at all, and that a yes is one to something: to what a preview found. */
+static bool may_change_host(const struct ipc_changes_start *from, uint32_t apply)
+{
+	static const uint8_t none[IPC_DIGEST_BYTES];
+	const bool needs_word = apply == PLAN_APPLY_ASK || (from->flags & CHANGES_HELD_TOO);
+
+	return apply != PLAN_APPLY_PERSON && from->operation == CHANGES_APPLY &&
+	       (!needs_word || memcmp(from->expected, none, sizeof(none)) != 0);
+}
+
 /* What the profile and the sandbox's workspace let this frontend ask. */
 static enum refusal check_changes(const struct ipc_changes_start *from, const struct target *target,
 				  char detail[IPC_LIST_MAX])
@@ -167,7 +199,7 @@ static enum refusal check_changes(const struct ipc_changes_start *from, const st
 		return REFUSAL_WORKSPACE;
 	}
 	if (changes_host(from->operation) && target->frontend->is_broker &&
-	    profile->apply == PLAN_APPLY_PERSON)
+	    !may_change_host(from, profile->apply))
 		return REFUSAL_APPLY;
 	return from->operation == CHANGES_UNDO &&
 			       fstatat(target->sandbox->directory, "journal/done", &done,
@@ -224,7 +256,8 @@ int handle_changes_start(void *context, struct channel_message *message)
 	if (from->operation == 0 || from->operation >= CHANGES_OPERATION_COUNT ||
 	    from->conflict >= CONFLICT_COUNT)
 		return -EPROTO;
-	if (find_target(&target, &refusal, detail) == SANDBOX_WAIT)
+	if ((changes_host(from->operation) ? find_alone : find_target)(&target, &refusal, detail) ==
+	    SANDBOX_WAIT)
 		return sandbox_await(target.sandbox, context, message);
 	if (!refusal)
 		refusal = check_changes(from, &target, detail);

@@ -145,6 +145,15 @@ enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **r
 	return REFUSAL_NONE;
 }
 
+/* Who waits for it looks again. */
+static void call(const struct sandbox *sandbox)
+{
+	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
+		if (supervisor.frontends[i].awaits == sandbox)
+			handlers_go_on(&supervisor.frontends[i]);
+	}
+}
+
 void sandbox_disown(struct sandbox *sandbox)
 {
 	fd_close(&sandbox->workspace);
@@ -154,6 +163,7 @@ void sandbox_disown(struct sandbox *sandbox)
 	       supervisor.sandboxes[supervisor.sandboxes_used - 1].state == SANDBOX_FREE)
 		supervisor.sandboxes_used--;
 	layers_job_empty_trash();
+	call(sandbox);
 }
 
 /* --- what may be asked of them ---------------------------------------------------------------- */
@@ -256,7 +266,8 @@ static bool is_meant(const struct store_meta *meta, int fd, const char *path)
 	       is.st_dev == meta->workspace_device && is.st_ino == meta->workspace_inode;
 }
 
-/* What the path leads to has to be what the sandbox was made on. */
+/* What the path leads to has to be what the sandbox was made on. A model may go where a person sent
+ * it; where one named the workspace, it has to be open to the next one, too. */
 static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct frontend *frontend,
 					  enum refusal *ret, char detail[IPC_LIST_MAX])
 {
@@ -266,7 +277,8 @@ static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct fronte
 
 	if (meta->workspace_mode == WORKSPACE_NONE || sandbox->workspace >= 0)
 		return SANDBOX_READY;
-	fd = workspace_find(frontend, meta->workspace, true, path, detail);
+	fd = workspace_find(frontend, meta->workspace, meta->is_persons || !frontend->is_broker,
+			    path, detail);
 	if (fd == -EINPROGRESS)
 		return SANDBOX_WAIT;
 	if (fd >= 0 && is_meant(meta, fd, path)) {
@@ -313,8 +325,10 @@ enum sandbox_answer sandbox_prepare(struct sandbox *sandbox, struct frontend *fr
 	if (sandbox->is_stopping || sandbox->state == SANDBOX_ENDING)
 		return SANDBOX_WAIT;
 	if (execute)
-		answer = make_room(sandbox, plan_profile(&supervisor.plan, *ret_profile), ret,
-				   detail);
+		answer = layers_job_writes_host(sandbox->writer)
+				 ? SANDBOX_WAIT
+				 : make_room(sandbox, plan_profile(&supervisor.plan, *ret_profile),
+					     ret, detail);
 	if (answer == SANDBOX_READY)
 		answer = open_workspace(sandbox, frontend, ret, detail);
 	if (answer == SANDBOX_READY)
@@ -491,22 +505,13 @@ static void note(struct sandbox *sandbox)
 	sandbox->note_us = loop_now_us() + LATER_US;
 }
 
-static void wake(struct sandbox *sandbox)
-{
-	if (sandbox->state == SANDBOX_COLD)
-		sandbox->is_stopping = false;
-	handlers_wake(sandbox);
-}
-
 static bool is_awaited(const struct sandbox *sandbox)
 {
-	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
-		const struct frontend *frontend = &supervisor.frontends[i];
+	size_t i = 0;
 
-		if (frontend->is_waiting && frontend->awaits == sandbox)
-			return true;
-	}
-	return false;
+	while (i < FRONTENDS_MAX && supervisor.frontends[i].awaits != sandbox)
+		i++;
+	return i < FRONTENDS_MAX;
 }
 
 static bool merge(struct sandbox *sandbox)
@@ -552,7 +557,8 @@ static void settle(struct sandbox *sandbox, uint64_t now)
 	if (sandbox->is_changed) {
 		sandbox->is_changed = false;
 		sandbox->due_us = now; /* who is called may change anything */
-		wake(sandbox);
+		sandbox->is_stopping &= sandbox->state != SANDBOX_COLD;
+		call(sandbox);
 	} else if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 && !is_awaited(sandbox) &&
 		   !(sandbox->is_dirty && !sandbox->is_unnoted) && !merge(sandbox)) {
 		sandbox_disown(sandbox);

@@ -47,6 +47,21 @@ static bool is_reader(uint32_t operation)
 	return operation == LAYERS_DIFF || operation == LAYERS_PREVIEW;
 }
 
+bool layers_job_writes_host(const struct layers_job *job)
+{
+	return job && (job->operation == LAYERS_APPLY || job->operation == LAYERS_UNDO ||
+		       job->operation == LAYERS_RECOVER);
+}
+
+bool layers_job_is_writing_host(void)
+{
+	for (size_t i = 0; i < LAYERS_JOBS_MAX; i++) {
+		if (jobs[i].state == JOB_LIVE && layers_job_writes_host(&jobs[i]))
+			return true;
+	}
+	return false;
+}
+
 bool layers_job_is_long(const struct layers_job *job)
 {
 	return job && job->operation != LAYERS_NOTE && job->operation != LAYERS_RECOVER;
@@ -123,6 +138,7 @@ static int ask_for(const struct layers_job *job, const struct layers_ask *ask)
 		message.flags = changes->flags;
 		message.skip = changes->skip;
 		message.most = changes->most;
+		memcpy(message.expected, changes->expected, sizeof(message.expected));
 	}
 	if (ask->profile && ask->profile->held_size <= sizeof(message.held)) {
 		message.held_size = ask->profile->held_size;
@@ -150,15 +166,16 @@ static void kill_process(const struct layers_job *job)
 
 static void tell_frontend(const struct layers_job *job, const struct ipc_layers_done *from)
 {
-	const struct ipc_changes_done done = { .request = job->request,
-					       .error = from->error,
-					       .step = from->step,
-					       .conflicts = from->conflicts,
-					       .held = from->held,
-					       .applied = from->applied,
-					       .told = from->told,
-					       .total = from->total };
+	struct ipc_changes_done done = { .request = job->request,
+					 .error = from->error,
+					 .step = from->step,
+					 .conflicts = from->conflicts,
+					 .held = from->held,
+					 .applied = from->applied,
+					 .told = from->told,
+					 .total = from->total };
 
+	memcpy(done.digest, from->digest, sizeof(done.digest));
 	if (job->operation == LAYERS_APPLY || job->operation == LAYERS_UNDO)
 		audit_apply_end(job->sandbox->id, &done);
 	/* One that does not read until its channel is full is no longer served. */

@@ -32,6 +32,12 @@ int layers_job_begin(const struct layers_ask *ask);
 /* Does it change files for as long as that takes? Not NOTE; not NULL. */
 bool layers_job_is_long(const struct layers_job *job);
 
+/* Does it change the host's files? What it reads of the sandbox must stay as it is. NULL: no. */
+bool layers_job_writes_host(const struct layers_job *job);
+
+/* Does any job? */
+bool layers_job_is_writing_host(void);
+
 /* What the factory answered; a pidfd is taken. 0, or -EPROTO for a slot that did not ask. */
 int layers_job_started(uint32_t slot, int *pidfd);
 int layers_job_failed(uint32_t slot, uint32_t error);

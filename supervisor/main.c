@@ -64,6 +64,10 @@
 /* The same for work on files, which a client does not wait for, but a person does. */
 #define WORK_END_US 5000000
 #define PERSONS_WORK_END_US 60000000
+
+/* And for an apply or what takes one back: killed, it has to be recovered before the host's files
+ * are whole again. The unit's TimeoutStopSec and the launcher's wait are longer. */
+#define HOST_WORK_END_US 60000000
 #define END_STEP_US 1000
 
 struct supervisor supervisor;
@@ -171,18 +175,38 @@ static bool end_sandboxes(void)
 	return sandbox_end_all() && are_executions_over && !is_removing();
 }
 
-/* Who is told to end while somebody waits for its work has that much less time for it. */
-static uint64_t work_end_us(void)
+/* How long sandboxes are waited for at the end, by what is being done now. */
+static uint64_t wait_us(void)
 {
+	if (!sandbox_is_working() && !is_removing())
+		return supervisor.is_service ? SERVICE_END_US : END_US;
 	return supervisor.is_persons && supervisor.exit_status == 0 ? PERSONS_WORK_END_US
 								    : WORK_END_US;
+}
+
+/* The time does not run while files of the host are changed. Until when the rest may take. */
+static uint64_t wait_for_sandboxes(void)
+{
+	const uint64_t host_us = loop_now_us() + HOST_WORK_END_US;
+	uint64_t began_us = loop_now_us();
+	uint64_t deadline = began_us + wait_us();
+
+	while (!end_sandboxes() && loop_now_us() < deadline) {
+		/* The deadline ends it whatever happens. */
+		(void)loop_turn(sandbox_deadline_us() < deadline ? sandbox_deadline_us()
+								 : deadline);
+		if (layers_job_is_writing_host() && loop_now_us() < host_us)
+			began_us = loop_now_us();
+		if (began_us + wait_us() > deadline)
+			deadline = began_us + wait_us();
+	}
+	return deadline;
 }
 
 static void end(void)
 {
 	static struct loop_watch factory_end;
-	const uint64_t began_us = loop_now_us();
-	uint64_t deadline = began_us + (supervisor.is_service ? SERVICE_END_US : END_US);
+	uint64_t deadline;
 	bool was_forced = false;
 	int status = 0;
 
@@ -190,13 +214,7 @@ static void end(void)
 	if (supervisor.exit_status >= MSP_EXIT_SIGNAL_BASE) /* else it is a fault that ends us */
 		execution_report_stop();
 	frontend_let_all_go(); /* brokers end with their channels */
-	while (!end_sandboxes() && loop_now_us() < deadline) {
-		/* The deadline ends it whatever happens. */
-		(void)loop_turn(sandbox_deadline_us() < deadline ? sandbox_deadline_us()
-								 : deadline);
-		if (sandbox_is_working() || is_removing())
-			deadline = began_us + work_end_us();
-	}
+	deadline = wait_for_sandboxes();
 	/* It ends with its channel; one that was stopped does not. */
 	fd_close(&supervisor.factory.fd);
 	(void)loop_add(&factory_end, supervisor.factory_pidfd, on_factory_end, NULL);

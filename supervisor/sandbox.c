@@ -86,14 +86,19 @@ static int ask_factory(const struct sandbox *sandbox, uint32_t probe,
 
 void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbox_parts *parts)
 {
+	const struct ipc_sandbox_drop drop = { .slot = sandbox->slot };
 	int error;
 
 	sandbox->state = SANDBOX_LIVE;
 	generation_hold(sandbox->generation);
 	supervisor.starts_pending++;
 	error = ask_factory(sandbox, probe, parts);
-	if (error) /* no answer will come */
-		(void)sandbox_failed(sandbox->slot, STAGE_CLONE, (uint32_t)-error);
+	if (!error)
+		return;
+	/* It may have heard the beginning: more descriptors were on their way than a process may
+	 * have. Without any this can fail only with the factory itself. */
+	(void)channel_send(&supervisor.factory, IPC_TYPE_sandbox_drop, &drop, NULL, 0);
+	(void)sandbox_failed(sandbox->slot, STAGE_CLONE, (uint32_t)-error); /* no answer comes */
 }
 
 static void on_pid(void *context)

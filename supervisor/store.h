@@ -66,6 +66,8 @@ struct store_meta {
 	uint32_t upper; /* index of the layer that is written to */
 	uint32_t layer_count;
 	uint32_t checkpoint_count;
+	uint32_t is_persons; /* 1: a person named the workspace; 0: a model may have */
+	uint32_t reserved;
 	struct store_layer layers[LAYERS_MAX];
 	struct store_checkpoint checkpoints[CHECKPOINTS_MAX];
 	uint8_t hash[IPC_SCHEMA_BYTES]; /* SHA-256 of what is before */

@@ -286,6 +286,7 @@ static int fork_at(const struct store_meta *meta, uint32_t layer, const char *na
 	ret->workspace_device = meta->workspace_device;
 	ret->workspace_inode = meta->workspace_inode;
 	ret->workspace_mode = meta->workspace_mode;
+	ret->is_persons = meta->is_persons;
 	ret->ttl_s = meta->ttl_s;
 	store_sum(meta, layer, &ret->disk_bytes, &ret->disk_inodes);
 	copy_stack(ret, meta, layer);

@@ -24,7 +24,7 @@
 _Static_assert(sizeof(struct store_layer) == 40 && sizeof(struct store_checkpoint) == 80 &&
 		       offsetof(struct store_meta, layers) ==
 			       2 * 4 + STORE_ID_BYTES + 3 * IPC_NAME_MAX + IPC_PATH_MAX + 5 * 8 +
-				       6 * 4 &&
+				       8 * 4 &&
 		       offsetof(struct store_meta, hash) + IPC_SCHEMA_BYTES ==
 			       sizeof(struct store_meta),
 	       "no padding");
@@ -158,7 +158,8 @@ bool store_is_sound(const struct store_meta *meta)
 	       (!meta->name[0] || store_is_name(meta->name)) &&
 	       meta->workspace_mode < WORKSPACE_MODE_COUNT &&
 	       meta->workspace[0] == (meta->workspace_mode == WORKSPACE_NONE ? '\0' : '/') &&
-	       are_layers_sound(meta) && are_checkpoints_sound(meta);
+	       meta->is_persons <= 1 && meta->reserved == 0 && are_layers_sound(meta) &&
+	       are_checkpoints_sound(meta);
 }
 
 static void hash(const struct store_meta *meta, uint8_t ret[SHA256_BYTES])

@@ -13,7 +13,6 @@
 #include "chosen.h"
 #include "command.h"
 #include "common/log.h"
-#include "common/sha256.h"
 #include "format.h"
 #include "json.h"
 #include "patch_text.h"
@@ -123,6 +122,7 @@ struct work {
 	struct question question;
 	struct held held;
 	struct json json;
+	bool is_bound; /* the question says what is expected */
 };
 
 /* What is done with one answer's records. */
@@ -132,8 +132,7 @@ struct telling {
 	bool is_shown;                   /* a line for each */
 	bool keeps_held;                 /* those paths are collected */
 	bool says_rest;                  /* what was left out is named on stderr */
-	const struct patch_style *style; /* contents in place of lines; NULL: none */
-	struct sha256 hash;              /* of all that was told */
+	const struct patch_style *style; /* contents of what is held back; NULL: none */
 	uint64_t count, done, left_out;
 	uint64_t never; /* of those that are left out: of a kind that is never applied */
 };
@@ -159,17 +158,6 @@ static void keep_held(struct held *held, const struct change *change)
 	held->size += size + 1;
 }
 
-static void hash_change(struct sha256 *hash, const struct change *change)
-{
-	const struct change_record *is = &change->is;
-
-	sha256_add(hash, is, sizeof(*is));
-	sha256_add(hash, change->path, is->path_size);
-	sha256_add(hash, change->old_path, is->old_path_size);
-	sha256_add(hash, change->link, is->link_size);
-	sha256_add(hash, change->patch, is->patch_size);
-}
-
 static void say_rest(const struct telling *telling, const struct change *change)
 {
 	const uint32_t flags = change->is.flags;
@@ -189,12 +177,11 @@ static void on_change(void *context, const struct change *change)
 	const uint32_t flags = change->is.flags;
 
 	telling->count++;
-	hash_change(&telling->hash, change);
 	if (telling->keeps_held && (flags & CHANGE_IS_HELD))
 		keep_held(&telling->work->held, change);
 	if (telling->is_json)
 		change_write(&telling->work->json, change, false);
-	else if (telling->style)
+	else if (telling->style && (flags & CHANGE_IS_HELD))
 		(void)patch_print(telling->style, change);
 	else if (telling->is_shown)
 		change_print_line(change);
@@ -218,15 +205,8 @@ static int ask_changes(struct work *work, uint32_t operation, uint32_t flags,
 	work->question.is.changes.operation = operation;
 	work->question.is.changes.flags = flags;
 	telling->work = work;
-	sha256_begin(&telling->hash);
 	code = ask(&work->asking, &work->question, &handlers, telling);
 	return code ? code : change_explain_error(&work->asking.done);
-}
-
-static void choose_paths(struct work *work, const char *bytes, size_t size)
-{
-	work->question.paths = bytes;
-	work->question.paths_size = size;
 }
 
 static uint32_t held_flag(const struct work *work)
@@ -307,33 +287,22 @@ static void print_held(const struct held *held)
 	(void)putchar('\n');
 }
 
-/* What was agreed to must be what is applied: it is looked at again after the answer. */
-static int check_again(struct work *work, struct telling *before, struct telling *contents)
+/* What is shown now must be what an apply will find: all of it, contents too. */
+static int expect_shown(struct work *work)
 {
-	struct telling again[2] = { { .count = 0 }, { .count = 0 } };
-	struct telling *const was[2] = { before, contents };
-	uint8_t hashes[2][SHA256_BYTES];
-	int code = ask_changes(work, CHANGES_PREVIEW, 0, &again[0]);
+	struct ipc_changes_start *wanted = &work->question.is.changes;
+	const uint8_t *digest = work->asking.done.digest;
 
-	choose_paths(work, work->held.bytes, work->held.size);
-	if (!code)
-		code = ask_changes(work, CHANGES_PREVIEW, CHANGES_TEXT, &again[1]);
-	choose_paths(work, work->chosen.bytes, work->chosen.size);
-	for (int i = 0; i < 2 && !code; i++) {
-		sha256_end(&was[i]->hash, hashes[0]);
-		sha256_end(&again[i].hash, hashes[1]);
-		if (memcmp(hashes[0], hashes[1], SHA256_BYTES) == 0)
-			continue;
-		log_line("the changes are not those any more that were shown, and nothing was "
-			 "applied: see to it that nothing runs in the sandbox, and try again");
-		code = EXIT_PARTLY;
-	}
-	return code;
+	if (work->is_bound && memcmp(wanted->expected, digest, sizeof(wanted->expected)) != 0)
+		return change_explain_others();
+	memcpy(wanted->expected, digest, sizeof(wanted->expected));
+	work->is_bound = true;
+	return 0;
 }
 
 /* Show what is held back with its contents and ask. 0, or the exit code; *ret_flags has
  * CHANGES_HELD_TOO after a yes. */
-static int ask_about_held(struct work *work, struct telling *preview, uint32_t *ret_flags)
+static int ask_about_held(struct work *work, uint32_t *ret_flags)
 {
 	const struct patch_style style = patch_style(PATCH_COLOR_AUTO, true);
 	struct telling contents = { .style = &style };
@@ -341,15 +310,14 @@ static int ask_about_held(struct work *work, struct telling *preview, uint32_t *
 	int code;
 
 	print_held(&work->held);
-	choose_paths(work, work->held.bytes, work->held.size);
-	code = ask_changes(work, CHANGES_PREVIEW, CHANGES_TEXT, &contents);
-	choose_paths(work, work->chosen.bytes, work->chosen.size);
+	code = ask_changes(work, CHANGES_PREVIEW, CHANGES_TEXT_HELD, &contents);
+	if (!code)
+		code = expect_shown(work);
 	if (!code)
 		code = ask_person(&work->asking, "Apply these too?", &is_yes);
-	if (code || !is_yes)
-		return code;
-	*ret_flags |= CHANGES_HELD_TOO;
-	return check_again(work, preview, &contents);
+	if (is_yes)
+		*ret_flags |= CHANGES_HELD_TOO;
+	return code;
 }
 
 static int finish(const struct telling *telling, const char *what)
@@ -361,14 +329,16 @@ static int finish(const struct telling *telling, const char *what)
 	return check_output(telling->left_out > 0 ? EXIT_PARTLY : 0);
 }
 
-static int apply_shown(struct work *work, struct telling *preview)
+static int apply_shown(struct work *work)
 {
 	const bool can_ask = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	const uint32_t conflicts = work->asking.done.conflicts;
 	struct telling telling = { .says_rest = true };
 	uint32_t flags = held_flag(work);
-	int code = 0;
+	int code = expect_shown(work);
 
+	if (code)
+		return code;
 	if (conflicts > 0 && work->options.conflict == CONFLICT_REFUSE) {
 		log_line("nothing was applied: this machine's side of %u changes is not what the "
 			 "sandbox began with. Choose PATHs, or --conflict=ours or theirs",
@@ -376,7 +346,7 @@ static int apply_shown(struct work *work, struct telling *preview)
 		return EXIT_PARTLY;
 	}
 	if (work->held.count > 0 && can_ask && !work->options.is_held)
-		code = ask_about_held(work, preview, &flags);
+		code = ask_about_held(work, &flags);
 	if (!code)
 		code = ask_changes(work, CHANGES_APPLY, flags, &telling);
 	return code ? code : finish(&telling, "applied");
@@ -397,7 +367,7 @@ static int run_apply(struct work *work)
 		return 0;
 	}
 	if (!work->options.is_preview)
-		return apply_shown(work, &preview);
+		return apply_shown(work);
 	return check_output(is_whole(work, &preview) ? 0 : EXIT_PARTLY);
 }
 
@@ -438,7 +408,8 @@ static int run_with(const struct command *command, int argc, char *argv[], int m
 	command_name_lines(command);
 	work.question.kind = ASK_CHANGES;
 	work.question.words.sandbox = work.words.list[0];
-	choose_paths(&work, work.chosen.bytes, work.chosen.size);
+	work.question.paths = work.chosen.bytes;
+	work.question.paths_size = work.chosen.size;
 	wanted->conflict = work.options.conflict;
 	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", work.words.list[0]);
 	code = ask_begin(&work.asking, &work.options.attach);

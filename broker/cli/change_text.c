@@ -137,6 +137,26 @@ void change_count_lines(const struct change *change, uint64_t *ret_added, uint64
 	}
 }
 
+int change_explain_others(void)
+{
+	log_line("the changes are not those any more that were shown, and nothing was applied: see "
+		 "to it that nothing runs in the sandbox, and try again");
+	return MSP_EXIT_SOFTWARE;
+}
+
+/* What the system's own words leave out. */
+static const char *explain_errno(int error)
+{
+	if (error == ELIBACC || error == ELIBBAD)
+		return "libgit2, which makes patches, is not installed as it was when msp was "
+		       "built";
+	if (error == EROFS)
+		return "read-only file system. The service's unit keeps this machine's files "
+		       "read-only: 'msp stop' the sandbox and use --standalone, or name the "
+		       "project in ReadWritePaths= ('systemctl --user edit msp.service')";
+	return strerror(error);
+}
+
 int change_explain_error(const struct ipc_changes_done *done)
 {
 	static const char *const steps[CHANGES_STEP_COUNT] = {
@@ -152,10 +172,9 @@ int change_explain_error(const struct ipc_changes_done *done)
 
 	if (!done->error)
 		return 0;
+	if (done->step == CHANGES_STEP_CONFIRMED)
+		return change_explain_others(); /* ESTALE says less */
 	log_line("%s: %s", steps[done->step < CHANGES_STEP_COUNT ? done->step : CHANGES_STEP_NONE],
-		 done->error == ELIBACC || done->error == ELIBBAD
-			 ? "libgit2, which makes patches, is not installed as it was when msp was "
-			   "built"
-			 : strerror((int)done->error));
+		 explain_errno((int)done->error));
 	return MSP_EXIT_SOFTWARE;
 }

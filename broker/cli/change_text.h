@@ -23,6 +23,9 @@ void change_write(struct json *json, const struct change *change, bool has_patch
 /* The lines that a patch adds and removes. */
 void change_count_lines(const struct change *change, uint64_t *ret_added, uint64_t *ret_removed);
 
+/* The changes are others than those that were shown: say so. The exit code. */
+int change_explain_others(void);
+
 /* What went wrong, in a line on stderr. The exit code: 0 when nothing did. */
 int change_explain_error(const struct ipc_changes_done *done);
 

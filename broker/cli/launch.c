@@ -426,14 +426,14 @@ int launch_spawn(const struct images *images, int channel, int null, const sigse
 	return 0;
 }
 
-int launch_await(pid_t pid, int most_ms)
+int launch_await(pid_t pid, int wait_ms)
 {
 	int status = MSP_EXIT_SOFTWARE << 8;
 	struct pollfd entry = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	int ready;
 
 	do {
-		ready = entry.fd < 0 ? 1 : poll(&entry, 1, most_ms);
+		ready = entry.fd < 0 ? 1 : poll(&entry, 1, wait_ms);
 	} while (ready < 0 && errno == EINTR);
 	if (ready == 0)
 		(void)kill(pid, SIGKILL); /* our child, not reaped yet: nobody else's number */

@@ -105,16 +105,14 @@ int launch_send_pins(const struct pins *pins, const struct channel *channel);
 int launch_spawn(const struct images *images, int channel, int null, const sigset_t *mask,
 		 pid_t *ret);
 
-/* How long a supervisor may take to end: one that has only processes to end (150 ms when every
- * sandbox must be killed), and one that does what
- * is to be done to the files of sandboxes that last (PERSONS_WORK_END_US of its own, and a little
- * more). */
+/* Far beyond what ending takes: 150 ms when every sandbox must be killed; and beyond what a
+ * supervisor gives an apply, which would else have to be recovered. */
 #define LAUNCH_END_MS 1000
 #define LAUNCH_WORK_END_MS 65000
 
 /* Wait until the supervisor, whose channel is closed, has ended; it is killed if it takes longer
- * than that. Its status as wait(2) gives it. */
-int launch_await(pid_t pid, int most_ms);
+ * than this. Its status as wait(2) gives it. */
+int launch_await(pid_t pid, int wait_ms);
 
 /* Become the supervisor, with `channel` as descriptor 3. Returns only on failure: -errno. */
 int launch_exec(const struct images *images, int channel);

@@ -8,8 +8,6 @@
 #include "mcp/change_page.h"
 #include "mcp/sandboxes.h"
 
-#define APPLY_HASH_BYTES 32
-
 /* The member of the user's form that lets held changes go along. */
 #define APPLY_HELD_KEY "include_held"
 

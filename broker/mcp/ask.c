@@ -238,20 +238,32 @@ static void open_question(struct call *call, struct question *question, const st
 		bug("too many questions at once");
 }
 
-const struct ask_input *call_ask(struct call *call, const char *key, enum ask_kind kind,
-				 const struct buffer *params)
+static struct question *question_of(struct ask *ask, const char *key, enum ask_kind kind)
 {
-	struct ask *ask = call->ask;
 	struct question *question = ask_find(ask, key, strlen(key));
 
 	if (!question)
 		question = add_question(ask, key, kind);
 	if (question->kind != kind)
 		bug("another question under the same key");
-	if (question->is_answered || find_answer(ask, question))
-		return &question->input;
-	open_question(call, question, params);
-	return NULL;
+	return question;
+}
+
+const struct ask_input *call_answer(struct call *call, const char *key, enum ask_kind kind)
+{
+	struct question *question = question_of(call->ask, key, kind);
+
+	return question->is_answered || find_answer(call->ask, question) ? &question->input : NULL;
+}
+
+const struct ask_input *call_ask(struct call *call, const char *key, enum ask_kind kind,
+				 const struct buffer *params)
+{
+	const struct ask_input *input = call_answer(call, key, kind);
+
+	if (!input)
+		open_question(call, question_of(call->ask, key, kind), params);
+	return input;
 }
 
 void ask_put_requests(struct json_writer *writer, const char *key, const struct call *call)

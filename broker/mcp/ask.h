@@ -60,6 +60,9 @@ const void *ask_row(const struct call *call);
 const struct ask_input *call_ask(struct call *call, const char *key, enum ask_kind kind,
 				 const struct buffer *params);
 
+/* The answer alone, if there is one already: nothing is asked. */
+const struct ask_input *call_answer(struct call *call, const char *key, enum ask_kind kind);
+
 /* May the client be asked that? */
 bool call_can_ask(const struct call *call, enum ask_kind kind);
 

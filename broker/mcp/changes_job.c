@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/changes_job.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "common/fd.h"
@@ -132,6 +133,7 @@ static const char *const step_texts[CHANGES_STEP_COUNT] = {
 	[CHANGES_STEP_OUTPUT] = "telling of the changes",
 	[CHANGES_STEP_JOURNAL] = "preparing to change the host's files, which are as they were",
 	[CHANGES_STEP_WRITE] = "changing the host's files; what was begun was taken back",
+	[CHANGES_STEP_CONFIRMED] = "comparing the changes with those that were looked at before",
 	[CHANGES_STEP_HELPER] = "msp-layers, which ended before it said so",
 };
 
@@ -143,7 +145,12 @@ void changes_job_put_problem(const struct changes_job *job, struct buffer *text)
 	if (job->done.error != 0)
 		buffer_format(text, "It failed with \"%s\" in %s.", error ? error : "an error",
 			      step_texts[step]);
-	else if (job->is_broken)
+	if (job->done.error == EROFS)
+		buffer_append_text(text, " The service that sandboxes run in may not write there. "
+					 "Ask the user to run `msp stop` and `msp apply "
+					 "--standalone`, or to name the project in ReadWritePaths= "
+					 "of msp.service.");
+	if (job->done.error == 0 && job->is_broken)
 		buffer_append_text(text, "The list of changes could not be read to its end.");
 }
 

@@ -3,12 +3,11 @@
  * apply_changes: bring what changed in a sandbox to the project on the host, as far as the policy
  * and the user let an agent do that.
  *
- * What is done is always previewed first. Where the user has to agree, the question lists what the
- * preview found, and the answer holds for that and nothing else: when the call goes on, it is
- * previewed again, and applied only if the two are the same.
+ * What is done is always previewed first, and msp-layers applies that and nothing else: it compares
+ * all changes and their contents with the preview's digest before it begins. Where the user has to
+ * agree, the question lists what the preview found; with the answer the call applies it, and does
+ * not look again.
  */
-#include <inttypes.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,10 +53,20 @@ static const struct tool_param params[APPLY_PARAMS] = {
 				     "applied." },
 };
 
+/* The question's name. */
+#define ASK_KEY "apply"
+
 enum apply_phase {
 	PHASE_SEARCH,
 	PHASE_PREVIEW,
 	PHASE_APPLY,
+};
+
+/* What the user was asked about, kept for the answer. */
+struct asked_about {
+	uint8_t digest[IPC_DIGEST_BYTES]; /* of the preview */
+	char sandbox[IPC_ID_MAX];
+	uint8_t offers_held;
 };
 
 struct applying {
@@ -69,10 +78,8 @@ struct applying {
 	bool is_preview; /* and nothing else */
 	enum plan_apply policy;
 	struct apply_view view;
-	crypto_hash_sha256_state state;
+	struct asked_about asked;
 };
-
-_Static_assert(APPLY_HASH_BYTES == crypto_hash_sha256_BYTES, "the hash is SHA-256");
 
 static void free_applying(struct errand *errand)
 {
@@ -86,50 +93,22 @@ static void free_applying(struct errand *errand)
 
 /* --- what is found -------------------------------------------------------------------------- */
 
-static void hash_number(struct applying *work, uint64_t number)
-{
-	(void)crypto_hash_sha256_update(&work->state, (const unsigned char *)&number,
-					sizeof(number));
-}
-
-/* Each text with its length before it: no two lists of changes are hashed alike. */
-static void hash_text(struct applying *work, const uint8_t *text, size_t size)
-{
-	hash_number(work, size);
-	(void)crypto_hash_sha256_update(&work->state, text, size);
-}
-
 static void on_change(void *context, const struct change *change)
 {
 	struct applying *work = context;
-	const struct change_record *is = &change->is;
 
 	apply_view_add(&work->view, change);
-	hash_number(work, is->kind);
-	hash_number(work, is->flags);
-	hash_number(work, is->old_mode);
-	hash_number(work, is->new_mode);
-	hash_number(work, is->old_size);
-	hash_number(work, is->new_size);
-	hash_text(work, change->path, is->path_size);
-	hash_text(work, change->old_path, is->old_path_size);
-	hash_text(work, change->link, is->link_size);
-	hash_text(work, change->patch, is->patch_size);
 }
 
 static void start_job(struct applying *work, uint32_t operation)
 {
-	const char *id = work->search.info.id;
-
 	apply_view_start(&work->view, work->is_preview || operation == CHANGES_APPLY);
-	(void)crypto_hash_sha256_init(&work->state);
-	hash_text(work, (const uint8_t *)id, strlen(id));
 	work->phase = operation == CHANGES_APPLY ? PHASE_APPLY : PHASE_PREVIEW;
 	work->wanted.operation = operation;
-	if (operation == CHANGES_PREVIEW) /* what the user's word is bound to */
+	if (operation == CHANGES_PREVIEW)
 		work->wanted.flags = CHANGES_TEXT;
 	else
-		work->wanted.flags &= ~(uint32_t)CHANGES_TEXT;
+		memcpy(work->wanted.expected, work->asked.digest, sizeof(work->asked.digest));
 	changes_job_start(&work->job, &work->wanted, &work->paths.document,
 			  json_top(&work->paths.document));
 }
@@ -159,17 +138,9 @@ static const struct ask_input *ask_user(struct applying *work)
 
 	apply_put_question(&work->view, &work->search.info, work->wanted.conflict,
 			   work->policy == PLAN_APPLY_AGENT, offers_held(work), &question);
-	input = call_ask(call_of(work), "apply", ASK_ELICITATION, &question);
+	input = call_ask(call_of(work), ASK_KEY, ASK_ELICITATION, &question);
 	buffer_done(&question);
 	return input;
-}
-
-static bool is_same(const struct applying *work, const uint8_t hash[APPLY_HASH_BYTES])
-{
-	const struct buffer *kept = call_kept(call_of(work));
-
-	return kept->size == APPLY_HASH_BYTES &&
-	       sodium_memcmp(kept->bytes, hash, APPLY_HASH_BYTES) == 0;
 }
 
 static bool wants_held(const struct ask_input *input)
@@ -188,8 +159,15 @@ static void fail(struct applying *work, const char *problem)
 	buffer_done(&text);
 }
 
+/* What the preview found is what is applied; held changes go with the user's word. */
+static void apply_previewed(struct applying *work, bool is_held_too)
+{
+	work->wanted.flags = is_held_too ? CHANGES_HELD_TOO : 0;
+	start_job(work, CHANGES_APPLY);
+}
+
 /* With AGENT, all but the held ones go without a word. */
-static void take_answer(struct applying *work, const struct ask_input *input, bool is_same_list)
+static void take_answer(struct applying *work, const struct ask_input *input)
 {
 	const bool is_agreed = ask_agreed(input);
 
@@ -197,34 +175,41 @@ static void take_answer(struct applying *work, const struct ask_input *input, bo
 		fail(work, "The client could not ask its user.");
 	else if (!is_agreed && work->policy != PLAN_APPLY_AGENT)
 		fail(work, "The user did not agree.");
-	else if (!is_same_list)
-		fail(work, "The changes are not those any more that the user was asked about. "
-			   "Call again, and let nothing run in the sandbox meanwhile.");
-	else {
-		if (is_agreed && offers_held(work) && wants_held(input))
-			work->wanted.flags |= CHANGES_HELD_TOO;
-		start_job(work, CHANGES_APPLY);
-	}
+	else
+		apply_previewed(work, is_agreed && work->asked.offers_held && wants_held(input));
 }
 
+/* The preview is over. */
 static void ask_or_apply(struct applying *work)
 {
-	const struct ask_input *input;
-	uint8_t hash[APPLY_HASH_BYTES];
 	struct call *call = call_of(work);
 
-	(void)crypto_hash_sha256_final(&work->state, hash);
+	memcpy(work->asked.digest, work->job.done.digest, sizeof(work->asked.digest));
+	memcpy(work->asked.sandbox, work->search.info.id, sizeof(work->asked.sandbox));
+	work->asked.offers_held = offers_held(work);
 	if (!needs_word(work) || !call_can_ask(call, ASK_ELICITATION)) {
-		start_job(work, CHANGES_APPLY); /* without a word only what needs none */
+		apply_previewed(work, false); /* without a word only what needs none */
 		return;
 	}
-	input = ask_user(work);
-	if (input) {
-		take_answer(work, input, is_same(work, hash));
+	if (ask_user(work)) {
+		fail(work, "The answer is to no question that was asked about these changes.");
 		return;
 	}
-	call_keep(call, hash, sizeof(hash));
+	call_keep(call, &work->asked, sizeof(work->asked));
 	call_await(errand_release(&work->search.errand));
+}
+
+/* Is there an answer to what was asked about this sandbox? Then it holds for what was asked. */
+static const struct ask_input *find_answer(struct applying *work)
+{
+	const struct buffer *kept = call_kept(call_of(work));
+
+	if (work->is_preview || kept->size != sizeof(work->asked))
+		return NULL;
+	memcpy(&work->asked, kept->bytes, sizeof(work->asked));
+	if (memcmp(work->asked.sandbox, work->search.info.id, sizeof(work->asked.sandbox)) != 0)
+		return NULL;
+	return call_answer(call_of(work), ASK_KEY, ASK_ELICITATION);
 }
 
 /* --- the steps ------------------------------------------------------------------------------ */
@@ -264,7 +249,13 @@ static void on_ended(void *context)
 	if (work->phase == PHASE_APPLY)
 		resource_diff_changed(session->host, work->search.info.id);
 	if (work->job.done.error != 0 || (work->job.is_broken && work->phase != PHASE_APPLY)) {
-		changes_job_put_problem(&work->job, &problem);
+		if (work->job.done.step == CHANGES_STEP_CONFIRMED)
+			buffer_append_text(&problem,
+					   "The changes are not those any more that were looked at "
+					   "before. Call again, and let nothing run in the "
+					   "sandbox meanwhile.");
+		else
+			changes_job_put_problem(&work->job, &problem);
 		buffer_append(&problem, "", 1);
 		fail(work, problem.bytes);
 		buffer_done(&problem);
@@ -315,6 +306,7 @@ static void on_found(struct sandbox_search *search)
 {
 	struct applying *work = (struct applying *)search;
 	const struct session *session = search->errand.call->session;
+	const struct ask_input *answered;
 	const char *problem;
 
 	work->policy = policy_of(session->host, search->info.profile);
@@ -326,7 +318,11 @@ static void on_found(struct sandbox_search *search)
 	memcpy(work->wanted.sandbox, search->info.id, sizeof(search->info.id));
 	(void)strncpy(work->wanted.owner, sandboxes_owner(session->host, session->principal),
 		      sizeof(work->wanted.owner) - 1);
-	start_job(work, CHANGES_PREVIEW);
+	answered = find_answer(work);
+	if (answered)
+		take_answer(work, answered);
+	else
+		start_job(work, CHANGES_PREVIEW);
 }
 
 static void on_answer(struct errand *errand, const struct supervisor_answer *answer)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands about sandboxes that last, before and behind what a supervisor answers: wrong words,
 what they ask and print, and what they make of refusals. lasting_cli.py has the real thing."""
+import errno
 import json
 import os
 import pty
@@ -410,22 +411,29 @@ class Diff(unittest.TestCase):
 class Apply(unittest.TestCase):
     PREVIEW, APPLY, UNDO = 2, 3, 4
 
-    def serve(self, *, held=True, conflicts=0, change=None):
-        """A change that is applied, one that is held back, as `held` says."""
-        self.previews = 0
+    TEXT_HELD = 8
+    CONFIRMED = 6  # CHANGES_STEP_CONFIRMED
+
+    def serve(self, *, held=True, conflicts=0, changed_before=99):
+        """A change that is applied, one that is held back, as `held` says; what both are is another
+        thing from that question on."""
+        self.questions = 0
 
         def answer(fields):
             too = fields["flags"] & 2
             applies = fields["operation"] == self.APPLY
-            self.previews += not applies
-            hook = "echo 1\n" if not change or self.previews < 3 else change
-            patch = f"@@ -0,0 +1 @@\n+{hook}" if fields["flags"] & 1 else ""
+            self.questions += 1
+            digest = bytes([1 + (self.questions >= changed_before)]) * 32
+            if applies and fields["expected"] not in (digest, bytes(32)):
+                return changes(error=errno.ESTALE, step=self.CONFIRMED)(fields)
+            patch = "@@ -0,0 +1 @@\n+echo 1\n" if fields["flags"] & self.TEXT_HELD else ""
             told = [record("MODIFIED", "src/x.c", flags=["APPLIED"] if applies else [])]
             if held:
                 told.append(record("ADDED", ".git/hooks/post-checkout", patch=patch,
                                    flags=["APPLIED"] if applies and too else ["HELD"]))
             left = held and not (applies and too)
-            return changes(*told, held=int(left), conflicts=conflicts)(fields)
+            return changes(*told, held=int(left), conflicts=conflicts,
+                           digest=bytes(32) if applies else digest)(fields)
 
         return Scripted(changes_start=answer)
 
@@ -519,8 +527,9 @@ class Apply(unittest.TestCase):
         self.assertEqual(code, 0, text)
         self.assertRegex(text, r"(?s)may execute these by itself:\s+\.git/hooks/post-checkout.*"
                                r"\+echo 1.*Apply these too\? \[y/N\]")
-        self.assertEqual(asked[-1], (self.APPLY, 2))
-        self.assertEqual(service.chosen[1], b".git/hooks/post-checkout\0")
+        self.assertEqual(asked, [(self.PREVIEW, 0), (self.PREVIEW, self.TEXT_HELD),
+                                 (self.APPLY, 2)])
+        self.assertEqual(service.requests("changes_start")[-1]["expected"], b"\x01" * 32)
 
     def test_a_person_says_no(self):
         for answer in (b"n\n", b"\n", b"yess\n", b"\x04"):
@@ -535,11 +544,19 @@ class Apply(unittest.TestCase):
             self.assertNotIn(self.APPLY, [operation for operation, _ in self.asked(service)])
 
     def test_what_was_agreed_to_is_what_is_applied(self):
-        with self.serve(change="curl evil\n") as service:
-            code, text, _ = self.in_terminal(service, answer=b"y\n")
-            self.assertEqual(code, 1)
-            self.assertIn("nothing was applied", re.sub(r"\s+", " ", text))
-            self.assertNotIn(self.APPLY, [operation for operation, _ in self.asked(service)])
+        for question, applies in ((2, False), (3, True)):
+            with self.subTest(question=question), self.serve(changed_before=question) as service:
+                code, text, typed = self.in_terminal(service, answer=b"y\n")
+                self.assertEqual((code, typed), (70, applies), text)
+                self.assertIn("nothing was applied", re.sub(r"\s+", " ", text))
+                self.assertEqual(self.asked(service)[-1][0] == self.APPLY, applies)
+
+    def test_without_a_question_it_is_what_was_listed(self):
+        with self.serve(changed_before=2) as service:
+            result = service.msp("apply", "fix", "--held")
+        self.assertEqual((result.returncode, self.asked(service)[-1][0]), (70, self.APPLY))
+        self.assertRegex(result.stderr, r"\Amsp: apply: the changes are not those any more [^\n]*"
+                                        r"\n\Z")
 
     def test_undo(self):
         with Scripted(changes_start=changes(record("MODIFIED", "x", flags=["UNDONE"]),

@@ -3,7 +3,9 @@
 """A sandbox that lasts under the service, with cgroups: a leaf for each execution, whose leftovers
 die with it and leave the others alone."""
 import os
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 import units
@@ -52,6 +54,33 @@ class Lasting(units.ServiceCase):
         first.communicate(timeout=SECONDS)
         self.assertTrue(support.wait_until(lambda: not self.leaves(), SECONDS))
         self.assertEqual(units.msp("checkpoint", "box").returncode, 0)
+
+    def test_an_apply_needs_a_project_that_the_unit_lets_be_written_to(self):
+        project = tempfile.mkdtemp(dir=os.path.expanduser("~"))
+        self.addCleanup(shutil.rmtree, project)
+        file = os.path.join(project, "file")
+        with open(file, "w", encoding="utf-8") as out:
+            out.write("old\n")
+        made = units.msp("create", "--name=work", "--workspace", project)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.addCleanup(lambda: units.msp("destroy", "work"))
+        ran = units.msp("exec", "work", "--", "sh", "-c", "echo new > file")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        refused = units.msp("apply", "work")
+        self.assertEqual(refused.returncode, 70, refused.stderr)
+        self.assertIn("ReadWritePaths=", refused.stderr)
+        self.assertEqual(units.read(file), "old\n")
+        # the person's own msp has the person's rights
+        self.assertEqual(units.msp("stop", "work").returncode, 0)
+        applied = units.msp("apply", "work", "--standalone")
+        self.assertEqual((applied.returncode, units.read(file)), (0, "new\n"), applied.stderr)
+        self.assertEqual(units.msp("undo", "work", "--standalone").returncode, 0)
+        self.assertEqual(units.read(file), "old\n")
+        # and the service where the operator lets it
+        self.install(lines=[f"ReadWritePaths={project}"])
+        units.systemctl("restart", "msp.service")
+        applied = units.msp("apply", "work")
+        self.assertEqual((applied.returncode, units.read(file)), (0, "new\n"), applied.stderr)
 
     def test_one_out_of_memory_ends_as_a_whole(self):
         first = self.start("sleep 1000")

@@ -83,6 +83,11 @@ static const struct found held[] = { { "main.c", 0, "@@ -1 +1 @@\n-a\n+b\n" },
 static const struct found conflict[] = { { "main.c", CHANGE_IS_CONFLICT, NULL },
 					 { NULL, 0, NULL } };
 
+static const uint8_t no_digest[IPC_DIGEST_BYTES];
+
+/* Each byte of that of what was previewed. */
+#define DIGEST 0x5a
+
 static void preview(const struct found *found)
 {
 	const struct ipc_changes_start start = take_start(CHANGES_PREVIEW, "");
@@ -90,6 +95,8 @@ static void preview(const struct found *found)
 	const int records = lasting_changes(&rig, start.request);
 
 	cr_assert_eq(start.flags, CHANGES_TEXT);
+	cr_assert_arr_eq(start.expected, no_digest, sizeof(no_digest));
+	memset(done.digest, DIGEST, sizeof(done.digest));
 	for (; found->path; found++, done.total++)
 		lasting_tell(&rig, records, CHANGE_MODIFIED, found->flags, found->path,
 			     found->patch);
@@ -102,8 +109,11 @@ static struct ipc_changes_start apply(const struct found *found, bool is_held_to
 	const struct ipc_changes_start start = take_start(CHANGES_APPLY, "");
 	struct ipc_changes_done done = { .request = start.request };
 	const int records = lasting_changes(&rig, start.request);
+	uint8_t digest[IPC_DIGEST_BYTES];
 
 	cr_assert_eq(start.flags, is_held_too ? CHANGES_HELD_TOO : 0);
+	memset(digest, DIGEST, sizeof(digest));
+	cr_assert_arr_eq(start.expected, digest, sizeof(digest));
 	for (; found->path; found++, done.total++) {
 		const bool stays = (found->flags & CHANGE_IS_HELD) != 0 && !is_held_too;
 
@@ -175,7 +185,6 @@ Test(mcp_apply, the_user_is_asked)
 	rig_take_nothing(&rig);
 	respond("\"result\":{\"action\":\"accept\"}"); /* a form that asks for nothing */
 	find_sandbox();
-	preview(plain);
 	apply(plain, false);
 	expect_part(rig_hear(&rig),
 		    "[2 changes were applied to /home/user/project · `msp undo " BOX_ID
@@ -198,7 +207,6 @@ Test(mcp_apply, a_user_who_does_not_agree)
 		(void)rig_hear(&rig);
 		respond(answers[i]);
 		find_sandbox();
-		preview(plain);
 		expect_refused(i < 2 ? "The user did not agree." : "could not ask its user");
 	}
 }
@@ -227,7 +235,6 @@ Test(mcp_apply, an_agent_may)
 	expect_part(rig.line, "The others need no answer of yours");
 	respond("\"result\":{\"action\":\"decline\"}");
 	find_sandbox();
-	preview(held);
 	apply(held, false);
 	expect_part(rig_hear(&rig),
 		    "[1 change was applied to /home/user/project · 1 held back, which "
@@ -295,7 +302,6 @@ Test(mcp_apply, held_changes_go_when_the_user_says_so)
 			       forms[i].content);
 		respond(answer);
 		find_sandbox();
-		preview(held);
 		apply(held, forms[i].goes);
 		expect_part(rig_hear(&rig), forms[i].goes ? "[2 changes were" : "1 held back");
 	}
@@ -321,42 +327,62 @@ Test(mcp_apply, held_changes_that_are_not_shown_stay)
 	cr_assert_lt(strlen(rig.line), 6000);
 	respond("\"result\":{\"action\":\"accept\",\"content\":{\"include_held\":true}}");
 	find_sandbox();
-	preview(many);
 	apply(many, false);
 	expect_part(rig_hear(&rig), "60 held back");
 }
 
 /* --- what a word holds for ------------------------------------------------------------------ */
 
-static const struct found other_text[] = { { "main.c", 0, "@@ -1 +1 @@\n-a\n+c\n" },
-					   { "notes", CHANGE_IS_BINARY, NULL },
-					   { NULL, 0, NULL } };
-static const struct found other_path[] = { { "main.d", 0, "@@ -1 +1 @@\n-a\n+b\n" },
-					   { "notes", CHANGE_IS_BINARY, NULL },
-					   { NULL, 0, NULL } };
-static const struct found one_more[] = { { "main.c", 0, "@@ -1 +1 @@\n-a\n+b\n" },
-					 { "notes", CHANGE_IS_BINARY, NULL },
-					 { "z", 0, NULL },
-					 { NULL, 0, NULL } };
-static const struct found now_held[] = { { "main.c", CHANGE_IS_HELD, "@@ -1 +1 @@\n-a\n+b\n" },
-					 { "notes", CHANGE_IS_BINARY, NULL },
-					 { NULL, 0, NULL } };
+/* msp-layers says that what it found is not what was previewed. */
+static void find_others(void)
+{
+	const struct ipc_changes_start start = take_start(CHANGES_APPLY, "");
+	const struct ipc_changes_done done = { .request = start.request,
+					       .error = ESTALE,
+					       .step = CHANGES_STEP_CONFIRMED };
+
+	cr_assert_eq(start.expected[0], DIGEST);
+	lasting_changes_done(&rig, lasting_changes(&rig, start.request), &done);
+}
 
 Test(mcp_apply, other_changes_than_those_asked_about_are_not_applied)
 {
-	static const struct found *const others[] = { other_text, other_path, one_more, now_held };
+	open_rig(PLAN_APPLY_ASK, CAN_ASK);
+	say_apply("");
+	find_sandbox();
+	preview(plain);
+	(void)rig_hear(&rig);
+	respond(AGREED);
+	find_sandbox();
+	find_others();
+	expect_refused("The changes are not those any more");
+}
+
+/* A name can be another sandbox's when the answer comes. */
+Test(mcp_apply, an_answer_is_of_its_sandbox)
+{
+	const struct ipc_sandbox_info other = lasting_info(OTHER_ID, "build");
+	struct ipc_changes_done done = { .total = 1 };
+	struct channel_message *message;
+	int records;
 
 	open_rig(PLAN_APPLY_ASK, CAN_ASK);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		say_apply("");
-		find_sandbox();
-		preview(plain);
-		(void)rig_hear(&rig);
-		respond(AGREED);
-		find_sandbox();
-		preview(others[i]);
-		expect_refused("not those any more that the user was asked about");
-	}
+	say_apply("");
+	find_sandbox();
+	preview(plain);
+	(void)rig_hear(&rig);
+	respond(AGREED);
+	(void)lasting_answer_list(&rig, &other);
+	message = rig_take(&rig, IPC_TYPE_changes_start); /* it is looked at, and no more */
+	done.request = message->body.changes_start.request;
+	cr_assert_eq(message->body.changes_start.operation, CHANGES_PREVIEW);
+	cr_assert_str_eq(message->body.changes_start.sandbox, OTHER_ID);
+	channel_message_done(message);
+	records = lasting_changes(&rig, done.request);
+	lasting_tell(&rig, records, CHANGE_MODIFIED, 0, "main.c", NULL);
+	lasting_changes_done(&rig, records, &done);
+	expect_part(rig_hear(&rig), "The answer is to no question");
+	rig_take_nothing(&rig);
 }
 
 Test(mcp_apply, nothing_runs_meanwhile)
@@ -427,24 +453,22 @@ Test(mcp_apply, the_modern_era_asks_by_its_result)
 	(void)strcpy(kept, state());
 	say_again("2", kept, "{\"action\":\"accept\",\"content\":{\"include_held\":true}}");
 	find_sandbox();
-	preview(held);
 	apply(held, true);
 	expect_part(rig_hear(&rig), "\"resultType\":\"complete\"");
 	expect_part(rig.line, "[2 changes were applied");
 	/* said again, it holds for nothing else */
 	say_again("3", kept, "{\"action\":\"accept\",\"content\":{\"include_held\":true}}");
 	find_sandbox();
-	preview(plain);
+	find_others();
 	expect_refused("not those any more");
 	say_again("4", kept, "{\"action\":\"decline\"}");
 	find_sandbox();
-	preview(held);
 	expect_refused("The user did not agree.");
 	/* an answer without what it answers is none that we asked for */
 	say_modern("5", ",\"inputResponses\":{\"apply\":{\"action\":\"accept\",\"content\":{}}}");
 	find_sandbox();
 	preview(plain);
-	expect_refused("not those any more");
+	expect_refused("The answer is to no question");
 }
 
 Test(mcp_apply, a_modern_client_that_cannot_ask)
@@ -483,7 +507,6 @@ Test(mcp_apply, conflicts)
 		expect_part(rig_hear(&rig), words[i]);
 		respond(AGREED);
 		find_sandbox();
-		preview(conflict);
 		cr_assert_eq(apply(conflict, false).conflict, conflicts[i]);
 		expect_part(rig_hear(&rig), "1 change was applied");
 	}
@@ -542,4 +565,12 @@ Test(mcp_apply, what_fails_is_said)
 	expect_refused(
 		"It failed with \\\"No space left on device\\\" in changing the host's files; "
 		"what was begun was taken back.");
+	done.error = EROFS;
+	say_apply("");
+	find_sandbox();
+	preview(plain);
+	done.request = take_start(CHANGES_APPLY, "").request;
+	records = lasting_changes(&rig, done.request);
+	lasting_changes_done(&rig, records, &done);
+	expect_refused("in ReadWritePaths= of msp.service.");
 }

@@ -87,6 +87,22 @@ static struct channel start(uint32_t limits)
 	return supervised_create(SLOT, true);
 }
 
+/* The supervisor could not say all of one. What is made next is made of nothing of it. */
+Test(lasting, one_that_was_broken_off_is_forgotten)
+{
+	const struct ipc_sandbox_drop drop = { .slot = SLOT };
+	struct channel init;
+	struct streams streams;
+
+	supervised_begin(LIMITS_FALLBACK);
+	supervised_layer(SLOT, place, LAYER_LOWER, "/usr");
+	cr_assert_eq(channel_send(supervised_factory(), IPC_TYPE_sandbox_drop, &drop, NULL, 0), 0);
+	init = supervised_create(SLOT + 1, true);
+	streams = supervised_spawn(&init, ONE, "ls /place");
+	cr_assert_eq(supervised_await(&init, ONE)->status, 0);
+	cr_expect_str_eq(supervised_read(&streams.out), "");
+}
+
 static void send(const struct channel *init, uint32_t type, const void *message, const int *fds)
 {
 	cr_assert_eq(channel_send(init, type, message, fds, 0), 0);

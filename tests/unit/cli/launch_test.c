@@ -264,7 +264,7 @@ Test(launch, awaits_an_end)
 
 	if (pid == 0)
 		_exit(7);
-	cr_expect_eq(WEXITSTATUS(launch_await(pid, 1000)), 7);
+	cr_expect_eq(WEXITSTATUS(launch_await(pid, LAUNCH_END_MS)), 7);
 }
 
 Test(launch, does_not_wait_for_ever)
@@ -275,5 +275,5 @@ Test(launch, does_not_wait_for_ever)
 		(void)pause();
 		_exit(0);
 	}
-	cr_expect_eq(WTERMSIG(launch_await(pid, 1000)), SIGKILL);
+	cr_expect_eq(WTERMSIG(launch_await(pid, LAUNCH_END_MS)), SIGKILL);
 }

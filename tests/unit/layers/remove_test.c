@@ -4,11 +4,14 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "rig.h"
@@ -111,6 +114,42 @@ Test(remove, takes_a_wide_directory)
 		(void)snprintf(path, sizeof(path), i % 10 ? "wide/%d" : "wide/%d/in", i);
 		put_file(TARGET, path, "");
 	}
+	cr_assert_eq(rig_do(&rig, job_remove, NULL), 0);
+	cr_assert(is_empty());
+	rig_end(&rig);
+}
+
+/* Nobody can remove what is mounted on. A process of its own, because a thread has no namespaces
+ * of its own. */
+static int remove_around(const char *stuck)
+{
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
+	    mount(stuck, stuck, NULL, MS_BIND | MS_REC, NULL) != 0)
+		return 77;
+	return rig_do(&rig, job_remove, NULL) == 0;
+}
+
+Test(remove, goes_on_behind_what_cannot_be_removed)
+{
+	char stuck[128];
+	int status;
+	pid_t pid;
+
+	rig_begin(&rig, 0);
+	put_file(TARGET, "a/file", "x");
+	put_folder(TARGET, "b/stuck");
+	put_file(TARGET, "c/file", "x");
+	put_file(TARGET, "z", "x");
+	(void)snprintf(stuck, sizeof(stuck), "%s/target/b/stuck", rig.scene.root);
+	pid = fork();
+	if (pid == 0)
+		_exit(remove_around(stuck));
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		cr_skip_test("no mounts of one's own here");
+	cr_assert_eq(WEXITSTATUS(status), 0);
+	cr_assert_str_eq(rig_show(&rig, TARGET), "b 40700\nb/stuck 40700\n");
 	cr_assert_eq(rig_do(&rig, job_remove, NULL), 0);
 	cr_assert(is_empty());
 	rig_end(&rig);

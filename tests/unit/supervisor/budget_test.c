@@ -30,9 +30,14 @@ static void close_rig(void)
 
 TestSuite(budget, .init = open_rig, .fini = close_rig, .timeout = 60);
 
+static enum refusal check_joining(const struct sandbox *joins)
+{
+	return budget_check(plan_profile(&supervisor.plan, 0), joins, detail, &retry_ms);
+}
+
 static enum refusal check(void)
 {
-	return budget_check(plan_profile(&supervisor.plan, 0), detail, &retry_ms);
+	return check_joining(NULL);
 }
 
 static const struct ipc_execution_refused *take_refusal(void)
@@ -80,6 +85,9 @@ Test(budget, the_fallback_reserves)
 	sandbox = rig_begin(&rig, 1);
 	cr_assert_eq(budget_memory_used(), one);
 	cr_assert_eq(check(), REFUSAL_MEMORY);
+	cr_assert_eq(check_joining(&(struct sandbox){ .state = SANDBOX_COLD }), REFUSAL_MEMORY);
+	cr_assert_eq(check_joining(&(struct sandbox){ .state = SANDBOX_LIVE }), REFUSAL_NONE,
+		     "what it may have is counted already");
 	supervisor.memory_bytes = 2 * one;
 	cr_assert_eq(check(), REFUSAL_NONE);
 	rig_fail(&rig, sandbox.slot, STAGE_BASE, 1);

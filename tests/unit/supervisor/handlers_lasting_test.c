@@ -302,6 +302,20 @@ Test(handlers_lasting, a_launcher_that_is_gone_refuses)
 	(void)take_refused(1, REFUSAL_WORKSPACE);
 }
 
+/* Its end is seen while it waits, with what it still said. */
+Test(handlers_lasting, who_waits_and_is_gone_is_not_served_any_more)
+{
+	(void)ask_workspace(1, 1);
+	supervisor.is_service = true;
+	RIG_FRONTEND->is_broker = true;
+	rig_send(&rig.frontend, IPC_TYPE_goodbye, &(struct ipc_goodbye){ .exit_code = 0 }, NULL);
+	cr_expect(RIG_FRONTEND->is_waiting, "what it says meanwhile is read later");
+	fd_close(&rig.frontend.fd);
+	rig_turn();
+	cr_expect_eq(RIG_FRONTEND->state, FRONTEND_FREE);
+	cr_expect_eq(supervisor.exit_status, 0);
+}
+
 Test(handlers_lasting, who_waits_may_go)
 {
 	struct ipc_workspace_open answer = { .number = ask_workspace(1, 1), .path = "/project" };

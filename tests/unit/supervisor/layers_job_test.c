@@ -55,19 +55,23 @@ static void answer_workspace(void)
 	fd_close(&fd);
 }
 
+/* Each byte of what an apply is to find. */
+static uint8_t expected;
+
 /* Ask, with the paths "a" and "b" chosen. */
 static void ask(uint64_t request, uint32_t operation, uint32_t flags, uint32_t number)
 {
-	const struct ipc_changes_start start = { .request = request,
-						 .operation = operation,
-						 .conflict = CONFLICT_THEIRS,
-						 .flags = flags,
-						 .number = number,
-						 .skip = 3,
-						 .most = 4,
-						 .sandbox = "box" };
+	struct ipc_changes_start start = { .request = request,
+					   .operation = operation,
+					   .conflict = CONFLICT_THEIRS,
+					   .flags = flags,
+					   .number = number,
+					   .skip = 3,
+					   .most = 4,
+					   .sandbox = "box" };
 	int chosen = fd_sealed_from_bytes("chosen", "a\0b", 4);
 
+	memset(start.expected, expected, sizeof(start.expected));
 	rig_send(&rig.frontend, IPC_TYPE_changes_start, &start, &chosen);
 	fd_close(&chosen);
 }
@@ -218,12 +222,16 @@ Test(layers_job, an_apply_has_the_journal_and_is_alone)
 	struct rig_helper helper;
 	int records;
 
+	expected = 9;
 	ask(7, CHANGES_APPLY, 0, 0);
 	answer_workspace();
 	records = take_records(7);
 	helper = lasting_take_helper(&rig, LAYERS_APPLY);
 	cr_assert_eq(helper.roles[LAYERS_JOURNAL], 1);
 	cr_assert_eq(helper.roles[LAYERS_HOST], 1);
+	cr_assert_eq(helper.roles[LAYERS_LAYER], 1);
+	cr_assert_eq(helper.ask.expected[0], 9);
+	cr_assert_eq(helper.ask.expected[IPC_DIGEST_BYTES - 1], 9);
 	ask(8, CHANGES_UNDO, 0, 0);
 	rig_take_refused(&rig, 8, REFUSAL_SANDBOX_BUSY);
 	lasting_start_helper(&rig, &helper);
@@ -280,6 +288,88 @@ Test(layers_job, only_a_person_applies_where_the_profile_says_so)
 	lasting_end_helper(&helper);
 	RIG_FRONTEND->is_broker = false;
 	ask(8, CHANGES_APPLY, 0, 0);
+}
+
+static void expect_begun(uint64_t request, uint32_t operation)
+{
+	struct rig_helper helper;
+	int records = take_records(request);
+
+	helper = lasting_take_helper(&rig, operation);
+	lasting_start_helper(&rig, &helper);
+	lasting_finish(&helper, &(struct ipc_layers_done){ .digest = { 7 } });
+	cr_assert_eq(take_done(request)->digest[0], 7);
+	fd_close(&records);
+}
+
+/* A word is one to what was previewed. */
+Test(layers_job, a_broker_says_what_it_expects_where_somebody_has_to_agree)
+{
+	static const struct {
+		uint32_t policy, operation, flags;
+		bool says, goes;
+	} rows[] = {
+		{ PLAN_APPLY_ASK, CHANGES_APPLY, 0, false, false },
+		{ PLAN_APPLY_ASK, CHANGES_APPLY, 0, true, true },
+		{ PLAN_APPLY_ASK, CHANGES_APPLY, CHANGES_HELD_TOO, false, false },
+		{ PLAN_APPLY_AGENT, CHANGES_APPLY, CHANGES_HELD_TOO, false, false },
+		{ PLAN_APPLY_AGENT, CHANGES_APPLY, CHANGES_HELD_TOO, true, true },
+		{ PLAN_APPLY_AGENT, CHANGES_APPLY, 0, false, true },
+		{ PLAN_APPLY_PERSON, CHANGES_APPLY, 0, true, false },
+		{ PLAN_APPLY_AGENT, CHANGES_UNDO, 0, true, false },
+	};
+
+	RIG_FRONTEND->is_broker = true;
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		small_plan.profiles[0].apply = rows[i].policy;
+		expected = rows[i].says;
+		ask(i, rows[i].operation, rows[i].flags, 0);
+		answer_workspace();
+		if (rows[i].goes)
+			expect_begun(i, LAYERS_APPLY);
+		else
+			rig_take_refused(&rig, i, REFUSAL_APPLY);
+	}
+	rig_take_nothing(&rig.factory);
+}
+
+Test(layers_job, nothing_is_applied_while_something_runs)
+{
+	static const uint32_t operations[] = { CHANGES_APPLY, CHANGES_UNDO };
+	struct ipc_changes_start start = { .sandbox = "plain" };
+	struct rig_sandbox only;
+
+	lasting_make("plain", &meta);
+	only = lasting_begin(&rig, 1, "plain");
+	for (uint64_t i = 0; i < 2; i++) {
+		start.request = 7 + i;
+		start.operation = operations[i];
+		rig_send(&rig.frontend, IPC_TYPE_changes_start, &start, &supervisor.nothing);
+		rig_take_refused(&rig, 7 + i, REFUSAL_SANDBOX_BUSY);
+	}
+	rig_take_nothing(&rig.factory);
+	rig_end(&only);
+}
+
+Test(layers_job, what_is_started_during_an_apply_waits_for_its_end)
+{
+	struct rig_helper helper;
+	int records;
+
+	expected = 0;
+	ask(7, CHANGES_APPLY, 0, 0);
+	answer_workspace();
+	records = take_records(7);
+	helper = lasting_take_helper(&rig, LAYERS_APPLY);
+	lasting_start_helper(&rig, &helper);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(8, "box"), NULL);
+	rig_take_nothing(&rig.frontend);
+	rig_take_nothing(&rig.factory);
+	lasting_finish(&helper, &(struct ipc_layers_done){ .applied = 1 });
+	(void)take_done(7);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	(void)rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
+	fd_close(&records);
 }
 
 Test(layers_job, where_there_is_no_copy_nothing_is_applied)

@@ -32,18 +32,24 @@ static void close_rig(void)
 
 TestSuite(sandbox_workspace, .init = open_rig, .fini = close_rig, .timeout = 60);
 
-static void make_working(uint32_t mode, const char *path)
+static void make_named(const char *name, uint32_t mode, const char *path, uint32_t is_persons)
 {
 	struct stat is;
-	int fd = place_create("box", &meta);
+	int fd = place_create(name, &meta);
 
 	cr_assert_eq(stat(path, &is), 0);
 	meta.workspace_mode = mode;
 	meta.workspace_device = is.st_dev;
 	meta.workspace_inode = is.st_ino;
+	meta.is_persons = is_persons;
 	(void)snprintf(meta.workspace, sizeof(meta.workspace), "%s", path);
 	cr_assert_eq(store_save(fd, &meta), 0);
 	fd_close(&fd);
+}
+
+static void make_working(uint32_t mode, const char *path)
+{
+	make_named("box", mode, path, 1);
 }
 
 static void answer_workspace(const char *path)
@@ -78,6 +84,33 @@ Test(sandbox_workspace, its_workspace_is_opened_by_the_launcher)
 	cr_assert_eq(fstat(message->fds[0], &found), 0);
 	cr_assert_eq(stat("/usr", &meant), 0);
 	cr_assert_eq(found.st_ino, meant.st_ino);
+}
+
+/* A person may use what a model made, and a model what a person made for it; a model that another
+ * one made something for asks for itself. */
+Test(sandbox_workspace, a_model_is_asked_about_as_one)
+{
+	static const struct {
+		uint32_t is_persons;
+		bool is_broker;
+		uint32_t expected;
+	} rows[] = { { 0, false, 1 }, { 0, true, 0 }, { 1, false, 1 }, { 1, true, 1 } };
+	static struct ipc_workspace_bad bad = { .text = "no" };
+
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct ipc_workspace_ask *ask;
+		char name[] = "box0";
+
+		name[3] = (char)('0' + i);
+		make_named(name, WORKSPACE_READ, "/usr", rows[i].is_persons);
+		RIG_FRONTEND->is_broker = rows[i].is_broker;
+		rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(i, name), NULL);
+		ask = &rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask;
+		cr_expect_eq(ask->is_person, rows[i].expected, "%u", i);
+		bad.number = ask->number;
+		rig_send(&launcher, IPC_TYPE_workspace_bad, &bad, NULL);
+		rig_take_refused(&rig, i, REFUSAL_WORKSPACE);
+	}
 }
 
 Test(sandbox_workspace, a_workspace_that_is_another_is_refused)

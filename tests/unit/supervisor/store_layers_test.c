@@ -202,6 +202,7 @@ Test(store_layers, a_fork_keeps_what_it_was_made_from)
 	meta.workspace_mode = WORKSPACE_COPY;
 	meta.workspace_device = 7;
 	meta.workspace_inode = 8;
+	meta.is_persons = 1;
 	cr_assert_eq(store_save(fd, &meta), 0);
 	other = store_fork(fd, &meta, 0, "b", &census, &second);
 	cr_assert_geq(other, 0);
@@ -209,6 +210,7 @@ Test(store_layers, a_fork_keeps_what_it_was_made_from)
 	cr_expect_str_eq(second.workspace, "/work");
 	cr_expect_eq(second.workspace_device, 7);
 	cr_expect_eq(second.workspace_inode, 8);
+	cr_expect_eq(second.is_persons, 1);
 	cr_expect_eq(second.ttl_s, 3600);
 	cr_expect_neq(memcmp(second.id, meta.id, STORE_ID_BYTES), 0);
 	cr_expect_neq(

@@ -288,6 +288,8 @@ Test(store, what_cannot_be_is_damage)
 	BAD(second.workspace[0] = '/');
 	BAD(second.workspace_mode = WORKSPACE_COPY);
 	BAD(second.workspace_mode = WORKSPACE_MODE_COUNT);
+	BAD(second.is_persons = 2);
+	BAD(second.reserved = 1);
 	BAD(second.layer_count = 0);
 	BAD(second.layer_count = LAYERS_MAX + 1);
 	BAD(second.layer_count = UINT32_MAX);
@@ -548,7 +550,6 @@ Test(store, trash_is_there_until_it_is_gone)
 {
 	char command[256];
 	int fd = place_create("one", &meta);
-	char path[256];
 	int trash;
 
 	cr_expect_eq(store_trash(), -ENOENT);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What somebody agreed to, as a number: all that a preview finds among the chosen paths, and the
+ * contents that would be brought. A preview says it, and an apply that is told one compares before
+ * it begins anything.
+ */
+#ifndef LAYERS_DIGEST_H
+#define LAYERS_DIGEST_H
+
+#include "common/sha256.h"
+#include "job.h"
+
+struct digest {
+	struct sha256 state;
+};
+
+void digest_begin(struct digest *digest);
+
+/* Is it held back, and is the host's side another one than it was? CHANGE_IS_HELD and CONFLICT. */
+uint32_t digest_flags(const struct job *job, const struct difference *difference);
+
+/* The next difference, in the order of tree_compare(), with these flags. `shown`: files_hash() of
+ * the new content, or of where a new link points, that somebody was shown; NULL: it is read now.
+ * What cannot be read is counted as that. */
+void digest_add(struct digest *digest, const struct job_directories *directories,
+		const struct difference *difference, uint32_t flags, const uint8_t *shown);
+
+void digest_end(struct digest *digest, uint8_t ret[IPC_DIGEST_BYTES]);
+
+/* Is it one, and not the absence of any? */
+bool digest_is_said(const uint8_t digest[IPC_DIGEST_BYTES]);
+
+#endif
