@@ -55,15 +55,9 @@ static void write_file(const char *name, const char *text)
 static struct plan_mount *add_place(uint32_t kind, uint32_t phase, const char *source)
 {
 	struct plan_mount *mount = hand_plan_add(kind, phase, "/place", source);
-	struct plan_profile *profile = &hand_plan.profile;
 
 	mount->place = hand_plan_put("place", sizeof("place"));
 	mount->attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-	if (kind == PLAN_BIND) /* without layers it shows what it is of */
-		mount->attributes |= MOUNT_ATTR_RDONLY;
-	profile->disk_bytes = profile->disk_inodes = 1;
-	profile->idle_s = profile->ttl_default_s = profile->ttl_max_s = 1;
-	profile->workspace_mode = WORKSPACE_COPY;
 	place = hand_plan.profile.mount_count - 1;
 	return mount;
 }
