@@ -132,13 +132,11 @@ static const struct {
 
 static const char *error_text(uint32_t error, char *room, size_t size)
 {
-	const char *description = strerrordesc_np((int)error);
-
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		if ((uint32_t)errors[i].error == error)
 			return errors[i].text;
 	}
-	(void)snprintf(room, size, "cannot be used: %s", description ? description : "an error");
+	(void)snprintf(room, size, "cannot be used: %s", strerror((int)error));
 	return room;
 }
 
@@ -211,6 +209,9 @@ void file_problem_text(const struct file_answer *answer, char ret[FILE_PROBLEM_T
 			       "program",
 			       (unsigned long long)is->size, FILE_EDIT_MAX);
 		text = room;
+		break;
+	case FILE_CUT_OFF:
+		text = "is as it was: what was to be written did not come to its end";
 		break;
 	default:
 		text = "was asked for in a way that msp-file of the sandbox does not know: install "

@@ -199,25 +199,45 @@ static const char *const start_problems[] = {
 				 "ends; have the client start it again.",
 };
 
+/* In the pieces that msp-file takes. */
+static void put_pieces(const struct buffer *input, struct buffer *ret)
+{
+	uint32_t size = 0;
+
+	for (size_t at = 0; at < input->size; at += size) {
+		const size_t left = input->size - at;
+
+		size = left < FILE_PIECE_MAX ? (uint32_t)left : FILE_PIECE_MAX;
+		buffer_append(ret, &size, sizeof(size));
+		buffer_append(ret, input->bytes + at, size);
+	}
+	size = 0;
+	buffer_append(ret, &size, sizeof(size));
+}
+
 void file_job_start(struct file_job *job, const struct buffer *input)
 {
 	static const struct execution_label label = { .subject = "msp-file" };
 	struct call *call = job->waiting.call;
 	const struct session *session = call->session;
 	const char *id = sandboxes_id_of(session->host, session->principal, job->wanted.sandbox);
-	const struct execution_order order = {
+	struct buffer pieces = { 0 };
+	struct execution_order order = {
 		.file = &job->wanted,
 		.code_fd = -1,
-		.input = input ? input->bytes : NULL,
-		.input_size = input ? input->size : 0,
 		.sandbox = id ? id : job->wanted.sandbox,
 		.owner = session_owner(session),
 		.label = &label,
 	};
 	struct execution *execution;
-	const enum execution_start start =
-		executions_start(session->host->executions, &order, &execution);
+	enum execution_start start;
 
+	if (input)
+		put_pieces(input, &pieces);
+	order.input = pieces.bytes;
+	order.input_size = pieces.size;
+	start = executions_start(session->host->executions, &order, &execution);
+	buffer_done(&pieces);
 	if (start != EXECUTION_START_DONE)
 		file_job_fail(job, start_problems[start]);
 	else
