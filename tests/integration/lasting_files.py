@@ -11,8 +11,6 @@ import unittest
 import support
 from lasting_support import LastingCase, msp
 
-LIMITS = support.limits()
-
 
 class Tools(LastingCase):
     def setUp(self):
@@ -174,7 +172,7 @@ class Copies(LastingCase):
         self.here = os.path.dirname(self.project)
 
     def cp(self, *words, code=0, **keywords):
-        return msp("cp", *LIMITS, *words, code=code, cwd=self.here, **keywords)
+        return msp("cp", *words, code=code, cwd=self.here, **keywords)
 
     def local(self, name, data=None, mode=0o644):
         """A path on this machine, with that content."""
@@ -274,7 +272,7 @@ class Copies(LastingCase):
 
     def test_interrupted(self):
         """An input that goes on is not there until its end."""
-        process = subprocess.Popen([support.MSP, "cp", *LIMITS, "-", "box:a"],
+        process = subprocess.Popen([support.MSP, "cp", *support.limits(), "-", "box:a"],
                                    stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         process.stdin.write(b"x" * 300000)
         process.stdin.flush()

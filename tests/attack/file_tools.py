@@ -14,7 +14,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import support  # noqa: E402  (a folder of its own)
 from lasting_support import LastingCase, msp  # noqa: E402
 
-LIMITS = support.limits()
 HANDLE = re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}-\d+\b")
 SECRET = "a secret of the host"
 
@@ -97,7 +96,7 @@ class Case(LastingCase):
         self.assertEqual(len(text.splitlines()), 1, text)
 
     def cp(self, *words, code=0, **keywords):
-        return msp("cp", *LIMITS, *words, code=code, **keywords)
+        return msp("cp", *words, code=code, **keywords)
 
 
 class Views(Case):
