@@ -204,7 +204,8 @@ const struct tool tool_list_files = {
 	.description =
 		"List what is in a directory of a sandbox that lasts: mode, size, time and path of "
 		"each entry, directories with a slash at the end, symbolic links with what they "
-		"point to; links are not followed. Use `depth` and `pattern` to look further down. "
+		"point to; links are not followed. It sees what a program in the sandbox sees, no "
+		"more. Use `depth` and `pattern` to look further down. "
 		"The last line says whether there is more, and with which offset.",
 	.params = params,
 	.param_count = LIST_PARAMS,
