@@ -26,7 +26,7 @@ enum read_param {
 #define OFFSET_MAX 9007199254740991
 
 /* What is answered in base64 has a third more characters. */
-#define BASE64_BYTES (RESULT_TEXT_BYTES / 4 * 3)
+#define BASE64_BYTES ((size_t)RESULT_TEXT_BYTES / 4 * 3)
 
 /* The longest character but its last byte: whether one is cut can be seen. */
 #define CHARACTER_REST 3
