@@ -172,7 +172,9 @@ Test(launch, says_everything_in_order)
 /* Where msp becomes the supervisor itself, everything waits in the socket before anybody reads. */
 Test(launch, as_many_pins_as_there_may_be_fit_into_the_socket)
 {
-	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1, -1, -1 };
+	const struct images images = {
+		file_with("s"), file_with("c"), file_with("b"), -1, -1, -1, -1
+	};
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .directory = open("/tmp", O_RDONLY | O_DIRECTORY) };
 	static struct pins pins = { .count = PINS_MAX };
@@ -191,7 +193,9 @@ Test(launch, as_many_pins_as_there_may_be_fit_into_the_socket)
 
 Test(launch, without_a_cgroup_none_is_sent)
 {
-	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1, -1, -1 };
+	const struct images images = {
+		file_with("s"), file_with("c"), file_with("b"), -1, -1, -1, -1
+	};
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .parent = -1, .directory = -1 };
 	const struct launch launch = {
@@ -214,7 +218,9 @@ Test(launch, without_a_cgroup_none_is_sent)
 
 Test(launch, a_service_gets_its_sockets)
 {
-	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1, -1, -1 };
+	const struct images images = {
+		file_with("s"), file_with("c"), file_with("b"), -1, -1, -1, -1
+	};
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .parent = -1, .directory = -1 };
 	struct service_sockets sockets = { .listener = socket(AF_UNIX, SOCK_SEQPACKET, 0),
