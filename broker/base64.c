@@ -25,3 +25,17 @@ void base64_append_url(struct buffer *to, const void *bytes, size_t size)
 {
 	append(to, bytes, size, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
+
+bool base64_decode(struct buffer *to, const char *text, size_t size)
+{
+	const size_t room = size / 4 * 3 + 3;
+	char *bytes = memory_get(room);
+	size_t got = 0;
+	const bool is_good = sodium_base642bin((unsigned char *)bytes, room, text, size, " \t\r\n",
+					       &got, NULL, sodium_base64_VARIANT_ORIGINAL) == 0;
+
+	if (is_good)
+		buffer_append(to, bytes, got);
+	free(bytes);
+	return is_good;
+}

@@ -106,8 +106,13 @@ static struct execution *find(const struct executions *executions, uint64_t requ
 static void name_execution(struct executions *executions, const struct execution_order *order,
 			   struct execution_info *info)
 {
+	info->is_file = order->file != NULL;
+	info->is_lasting = order->sandbox != NULL;
+	if (info->is_file) { /* has no name of its own */
+		(void)snprintf(info->sandbox, sizeof(info->sandbox), "%s", order->sandbox);
+		return;
+	}
 	if (order->sandbox) {
-		info->is_lasting = true;
 		info->number = ++executions->last_number;
 		(void)snprintf(info->sandbox, sizeof(info->sandbox), "%s", order->sandbox);
 	} else {
@@ -221,6 +226,10 @@ static int ask(struct executions *executions, const struct execution_order *orde
 		order->code->request = request;
 		return supervisor_code_start(executions->client, order->code, order->code_fd);
 	}
+	if (order->file) {
+		order->file->request = request;
+		return supervisor_file_start(executions->client, order->file);
+	}
 	if (!order->command)
 		bug("an order for nothing");
 	order->command->request = request;
@@ -302,7 +311,7 @@ struct execution *executions_find(struct executions *executions, uint32_t princi
 				  const char *handle, size_t size)
 {
 	for (struct execution *e = executions->last; e; e = e->previous) {
-		if (e->is_abandoned || e->info.owner.principal != principal ||
+		if (e->is_abandoned || e->info.is_file || e->info.owner.principal != principal ||
 		    strlen(e->info.handle) != size ||
 		    sodium_memcmp(e->info.handle, handle, size) != 0)
 			continue;
@@ -318,14 +327,26 @@ static bool belongs(const struct execution *execution, const struct execution_ow
 	       execution->info.owner.session == owner->session;
 }
 
-struct execution *executions_older(const struct executions *executions,
-				   const struct execution_owner *owner,
-				   const struct execution *newer)
+/* The next before `newer` of this owner's. */
+static struct execution *older_of(const struct executions *executions,
+				  const struct execution_owner *owner,
+				  const struct execution *newer)
 {
 	struct execution *execution = newer ? newer->previous : executions->last;
 
 	while (execution && !belongs(execution, owner))
 		execution = execution->previous;
+	return execution;
+}
+
+struct execution *executions_older(const struct executions *executions,
+				   const struct execution_owner *owner,
+				   const struct execution *newer)
+{
+	struct execution *execution = older_of(executions, owner, newer);
+
+	while (execution && execution->info.is_file)
+		execution = older_of(executions, owner, execution);
 	return execution;
 }
 
@@ -363,7 +384,7 @@ void executions_end_owner(struct executions *executions, const struct execution_
 {
 	struct execution *execution;
 
-	while ((execution = executions_older(executions, owner, NULL)))
+	while ((execution = older_of(executions, owner, NULL)))
 		execution_discard(execution);
 }
 
@@ -424,6 +445,8 @@ static void set_started(struct execution *execution, uint64_t output_bytes, uint
 	info->state = EXECUTION_RUNNING;
 	execution->output_left = output_bytes > 0 ? output_bytes : UINT64_MAX;
 	info->log.bytes_max = log_bytes < OUTPUT_MEMORY_MAX ? (size_t)log_bytes : OUTPUT_MEMORY_MAX;
+	if (info->is_file)
+		info->log.bytes_max = FILE_OUTPUT_MAX;
 	if (wall_ms > 0)
 		info->ends_ms = clock_steady_ms() + (int64_t)wall_ms;
 }

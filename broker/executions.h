@@ -72,6 +72,7 @@ struct execution_info {
 	char handle[EXECUTION_HANDLE_MAX + 1];
 	uint32_t number; /* within its sandbox */
 	bool is_lasting; /* which does not go with it */
+	bool is_file;    /* of a file tool: nobody is given its handle, and no list has it */
 	struct execution_owner owner;
 	struct execution_label label;
 	enum execution_state state;
@@ -103,12 +104,16 @@ struct execution_watch {
 	struct execution_watches *list; /* NULL: not set */
 };
 
-/* What to start: `command`, or `code` with the sealed `code_fd`. The request number is filled in.
- */
+/* What an execution of a file tool may answer: its log keeps so much in any case. */
+#define FILE_OUTPUT_MAX ((size_t)1 << 20)
+
+/* What to start: `command`, `code` with the sealed `code_fd`, or `file`. The request number is
+ * filled in. */
 struct execution_order {
 	struct ipc_execution_start *command; /* with a terminal, if it says so */
 	struct ipc_code_start *code;
 	int code_fd;
+	struct ipc_file_start *file;
 	const char *input; /* for its standard input, copied */
 	size_t input_size;
 	bool keeps_input;    /* its input stays open after that; with a terminal it always does */

@@ -21,9 +21,15 @@ enum file_problem {
 	FILE_NO_MATCH,    /* edit: the old text does not occur */
 	FILE_AMBIGUOUS,   /* edit: it occurs more than once; `count` says how often */
 	FILE_TOO_LARGE,   /* edit: beyond FILE_EDIT_MAX; `size` says how large */
+	FILE_CUT_OFF,     /* what was to be written did not come to its end; nothing is changed */
 	FILE_MISUSED,     /* msp-file does not know such arguments */
 	FILE_PROBLEM_COUNT
 };
+
+/* What is to be written comes on the standard input in pieces: a uint32_t with the bytes of each
+ * before it, and 0 behind the last. An input that ends without that, because whoever writes is
+ * gone, changes nothing. */
+#define FILE_PIECE_MAX 65536U
 
 /* A file that is edited, at most: it is held in memory. */
 #define FILE_EDIT_MAX (16U << 20)

@@ -309,6 +309,9 @@ static const struct ipc_field ipc_spawn_done_fields[] = {
 static const struct ipc_field ipc_supervisor_state_fields[] = {
 	FIELD(STR, ipc_supervisor_state, path),
 };
+static const struct ipc_field ipc_supervisor_file_fields[] = {
+	FIELD(U32, ipc_supervisor_file, reserved),
+};
 static const struct ipc_field ipc_supervisor_stateless_fields[] = {
 	FIELD(STR, ipc_supervisor_stateless, problem),
 };

@@ -58,6 +58,11 @@ struct ipc_supervisor_state {
 	char path[IPC_PATH_MAX]; /* of it, for messages */
 };
 
+/* fd: msp-file, after supervisor_state; without it there are no file tools */
+struct ipc_supervisor_file {
+	uint32_t reserved;
+};
+
 /* There is none, so that no sandbox lasts. */
 struct ipc_supervisor_stateless {
 	char problem[IPC_LIST_MAX]; /* why, as a phrase */

@@ -37,6 +37,52 @@ void answer_problem(enum file_problem problem)
 	answer_end(head, "");
 }
 
+/* Of the standard input, without interruptions. */
+static ssize_t read_input(void *room, size_t size)
+{
+	ssize_t got;
+
+	do
+		got = read(STDIN_FILENO, room, size);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+static bool next_piece(uint32_t *ret)
+{
+	uint8_t *bytes = (uint8_t *)ret;
+	size_t done = 0;
+
+	while (done < sizeof(*ret)) {
+		const ssize_t got = read_input(bytes + done, sizeof(*ret) - done);
+
+		if (got <= 0)
+			return false;
+		done += (size_t)got;
+	}
+	return *ret <= FILE_PIECE_MAX;
+}
+
+long answer_input(void *room, size_t size)
+{
+	static uint32_t left; /* of the piece */
+	static bool is_over;
+	ssize_t got;
+
+	if (left == 0 && !is_over) {
+		if (!next_piece(&left))
+			return -1;
+		is_over = left == 0;
+	}
+	if (is_over)
+		return 0;
+	got = read_input(room, size < left ? size : left);
+	if (got <= 0)
+		return -1;
+	left -= (uint32_t)got;
+	return (long)got;
+}
+
 uint64_t answer_number(const char *text)
 {
 	char *end;

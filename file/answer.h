@@ -24,13 +24,18 @@ void answer_begin(struct file_head head);
 /* Write to the standard output, or end. */
 void answer_bytes(const void *bytes, size_t size);
 
+/* The next bytes of what is to be written: how many; 0: that was all; -1: it was cut off. */
+long answer_input(void *room, size_t size);
+
 /* A number without a sign, as digits only; ends with FILE_MISUSED. */
 uint64_t answer_number(const char *text);
 
 /* The commands: main.c's table has their arguments. */
 void command_read(char **arguments);
 void command_write(char **arguments);
+void command_put(char **arguments);
 void command_edit(char **arguments);
+void command_mkdir(char **arguments);
 void command_list(char **arguments);
 
 /*

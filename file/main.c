@@ -14,7 +14,9 @@ static const struct {
 } commands[] = {
 	{ "read", 3, command_read },   /* PATH OFFSET LENGTH */
 	{ "write", 2, command_write }, /* PATH create|overwrite|append */
+	{ "put", 2, command_put },     /* PATH MODE: overwrite; a new file gets the mode */
 	{ "edit", 2, command_edit },   /* PATH OLD_SIZE; old and new text on the standard input */
+	{ "mkdir", 1, command_mkdir }, /* PATH, with those above it; it may be there */
 	{ "list", 5, command_list },   /* PATH DEPTH SKIP MOST PATTERN */
 };
 

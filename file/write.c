@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * write PATH create|overwrite|append, edit PATH OLD_SIZE: the file is the old one or the new one,
- * never in between. The new one is written beside it and takes its name.
+ * write PATH create|overwrite|append, put PATH MODE, edit PATH OLD_SIZE: the file is the old one or
+ * the new one, never in between. The new one is written beside it and takes its name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +27,7 @@ static struct {
 	char beside[PATH_MAX]; /* empty: there is none */
 	struct stat old;
 	bool was_there;
+	bool has_mode; /* `old` has that of the new file */
 } target;
 
 static void give_up(enum file_problem problem) __attribute__((noreturn));
@@ -60,7 +61,7 @@ static void find_target(const char *path)
 	if (realpath(path, target.path)) {
 		if (stat(target.path, &target.old) != 0)
 			answer_problem(FILE_ERROR);
-		target.was_there = true;
+		target.was_there = target.has_mode = true;
 		if (!S_ISREG(target.old.st_mode))
 			answer_end((struct file_head){ .problem = FILE_NOT_REGULAR,
 						       .mode = target.old.st_mode },
@@ -98,24 +99,39 @@ static int open_beside(void)
 	return file;
 }
 
-static uint64_t copy(int from, int to)
+static void write_beside(int to, const char *bytes, size_t size)
+{
+	errno = -fd_write_all(to, bytes, size);
+	if (errno != 0)
+		give_up(FILE_ERROR);
+}
+
+static void copy_old(int from, int to)
+{
+	static char bytes[65536];
+	ssize_t got;
+
+	while ((got = read(from, bytes, sizeof(bytes))) != 0) {
+		if (got < 0 && errno != EINTR)
+			give_up(FILE_ERROR);
+		if (got > 0)
+			write_beside(to, bytes, (size_t)got);
+	}
+}
+
+static uint64_t copy_input(int to)
 {
 	static char bytes[65536];
 	uint64_t copied = 0;
+	long got;
 
-	for (;;) {
-		const ssize_t got = read(from, bytes, sizeof(bytes));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got == 0)
-			return copied;
-		if (got > 0)
-			errno = -fd_write_all(to, bytes, (size_t)got);
-		if (got < 0 || errno != 0)
-			give_up(FILE_ERROR);
+	while ((got = answer_input(bytes, sizeof(bytes))) > 0) {
+		write_beside(to, bytes, (size_t)got);
 		copied += (uint64_t)got;
 	}
+	if (got < 0)
+		give_up(FILE_CUT_OFF);
+	return copied;
 }
 
 /* Let the file beside take the name. */
@@ -125,7 +141,7 @@ static void finish(int file, uint64_t count, bool is_new)
 	struct file_head head = { .problem = FILE_DONE, .count = count };
 	struct stat status;
 
-	if ((target.was_there && fchmod(file, target.old.st_mode & 0777) != 0) ||
+	if ((target.has_mode && fchmod(file, target.old.st_mode & 0777) != 0) ||
 	    fstat(file, &status) != 0)
 		give_up(FILE_ERROR);
 	if (syscall(SYS_renameat2, AT_FDCWD, target.beside, AT_FDCWD, target.path,
@@ -151,13 +167,48 @@ void command_write(char **arguments)
 	if (is_append && target.was_there) {
 		int old = answer_open(target.path, &target.old);
 
-		(void)copy(old, file);
+		copy_old(old, file);
 		fd_close(&old);
 	}
-	finish(file, copy(STDIN_FILENO, file), is_new);
+	finish(file, copy_input(file), is_new);
 }
 
-/* All that comes from `from`, with a NUL behind it. */
+void command_put(char **arguments)
+{
+	const uint64_t mode = answer_number(arguments[1]);
+	int file;
+
+	find_target(arguments[0]);
+	file = open_beside();
+	if (!target.was_there) {
+		target.old.st_mode = (mode_t)(mode & 0777);
+		target.has_mode = true;
+	}
+	finish(file, copy_input(file), false);
+}
+
+void command_mkdir(char **arguments)
+{
+	struct stat status;
+
+	if (strlen(arguments[0]) >= sizeof(target.path)) {
+		errno = ENAMETOOLONG;
+		answer_problem(FILE_ERROR);
+	}
+	(void)snprintf(target.path, sizeof(target.path), "%s", arguments[0]);
+	make_parents(target.path);
+	if (mkdir(target.path, 0777) != 0 && errno != EEXIST)
+		answer_problem(FILE_ERROR);
+	if (stat(target.path, &status) != 0)
+		answer_problem(FILE_ERROR);
+	if (!S_ISDIR(status.st_mode)) {
+		errno = ENOTDIR;
+		answer_problem(FILE_ERROR);
+	}
+	answer_end((struct file_head){ .problem = FILE_DONE, .mode = status.st_mode }, "");
+}
+
+/* All of a file, or, without one, of what is to be written, with a NUL behind it. */
 static char *read_all(int from, size_t *ret_size)
 {
 	size_t size = 0;
@@ -166,12 +217,14 @@ static char *read_all(int from, size_t *ret_size)
 	if (!bytes)
 		answer_problem(FILE_ERROR);
 	while (size <= FILE_EDIT_MAX) {
-		const ssize_t got = read(from, bytes + size, FILE_EDIT_MAX + 1 - size);
+		const size_t room = FILE_EDIT_MAX + 1 - size;
+		const long got = from < 0 ? answer_input(bytes + size, room)
+					  : (long)read(from, bytes + size, room);
 
-		if (got < 0 && errno == EINTR)
+		if (got < 0 && from >= 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			answer_problem(FILE_ERROR);
+			answer_problem(from < 0 ? FILE_CUT_OFF : FILE_ERROR);
 		if (got == 0)
 			break;
 		size += (size_t)got;
@@ -204,7 +257,7 @@ void command_edit(char **arguments)
 	const char *at = NULL;
 	size_t given_size;
 	size_t size;
-	char *given = read_all(STDIN_FILENO, &given_size);
+	char *given = read_all(-1, &given_size);
 	char *text;
 	int file;
 
@@ -220,12 +273,8 @@ void command_edit(char **arguments)
 	}
 	find_target(arguments[0]);
 	file = open_beside();
-	errno = -fd_write_all(file, text, (size_t)(at - text));
-	if (errno == 0)
-		errno = -fd_write_all(file, given + old_size, given_size - old_size);
-	if (errno == 0)
-		errno = -fd_write_all(file, at + old_size, size - (size_t)(at - text) - old_size);
-	if (errno != 0)
-		give_up(FILE_ERROR);
+	write_beside(file, text, (size_t)(at - text));
+	write_beside(file, given + old_size, given_size - old_size);
+	write_beside(file, at + old_size, size - (size_t)(at - text) - old_size);
 	finish(file, given_size - old_size, false);
 }

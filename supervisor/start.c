@@ -106,6 +106,18 @@ static int handle_supervisor_state(void *context, struct channel_message *messag
 	return 0;
 }
 
+/* A sandbox is handed a copy that nobody can write, as with child-init. */
+static int handle_supervisor_file(void *context, struct channel_message *message)
+{
+	int image = channel_take_fd(message, 0);
+	const int sealed = fd_sealed_from_file("msp-file", image);
+
+	fd_close(&image);
+	fd_close(&supervisor.file_image);
+	supervisor.file_image = sealed;
+	return sealed < 0 ? sealed : 0;
+}
+
 static int handle_supervisor_keeper(void *context, struct channel_message *message)
 {
 	fd_close(&start.keeper);
@@ -153,6 +165,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_audit] = handle_supervisor_audit,
 	[IPC_TYPE_supervisor_unaudited] = handle_supervisor_unaudited,
 	[IPC_TYPE_supervisor_state] = handle_supervisor_state,
+	[IPC_TYPE_supervisor_file] = handle_supervisor_file,
 	[IPC_TYPE_supervisor_keeper] = handle_supervisor_keeper,
 	[IPC_TYPE_supervisor_stateless] = handle_supervisor_stateless,
 	[IPC_TYPE_supervisor_listen] = handle_supervisor_listen,

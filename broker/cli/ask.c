@@ -19,7 +19,8 @@ enum poll_slot {
 	SLOT_CHANNEL,
 	SLOT_SIGNALS,
 	SLOT_RECORDS,
-	SLOT_COUNT,
+	SLOT_PIPES,
+	SLOT_COUNT = SLOT_PIPES + FILE_PIPES_SLOTS,
 };
 
 /* --- what the supervisor says --------------------------------------------------------------- */
@@ -89,6 +90,28 @@ static void on_changes_done(void *context, const struct ipc_changes_done *done)
 	answer(asking, done->request, IPC_TYPE_changes_done);
 }
 
+static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
+{
+	struct asking *asking = context;
+
+	if (fds[0] >= 0) {
+		file_pipes_open(&asking->pipes, fds);
+		return;
+	}
+	asking->outcome.relay_name = "taking the streams of msp-file";
+	asking->outcome.relay_error = EMFILE;
+	asking->is_answered = true;
+}
+
+static void on_done(void *context, const struct ipc_execution_done *done)
+{
+	struct asking *asking = context;
+
+	asking->ended = *done;
+	file_pipes_drain(&asking->pipes);
+	answer(asking, done->request, IPC_TYPE_execution_done);
+}
+
 static const struct supervisor_handlers handlers = {
 	.on_welcome = on_welcome,
 	.on_refused = on_refused,
@@ -97,6 +120,8 @@ static const struct supervisor_handlers handlers = {
 	.on_request_done = on_request_done,
 	.on_changes = on_changes,
 	.on_changes_done = on_changes_done,
+	.on_started = on_started,
+	.on_done = on_done,
 };
 
 static void receive(struct asking *asking)
@@ -142,6 +167,15 @@ static bool is_over(const struct asking *asking)
 	       (asking->is_answered && asking->records.fd < 0);
 }
 
+/* Nobody takes what it says: have it ended, once. */
+static void give_up_file(struct asking *asking)
+{
+	if (asking->pipes.error == 0 || asking->pipes.is_given_up)
+		return;
+	asking->pipes.is_given_up = true;
+	(void)supervisor_execution_end(&asking->client, asking->request, END_CANCELLED);
+}
+
 static void turn(struct asking *asking)
 {
 	struct pollfd entries[SLOT_COUNT] = {
@@ -150,6 +184,7 @@ static void turn(struct asking *asking)
 		[SLOT_RECORDS] = { .fd = asking->records.fd, .events = POLLIN },
 	};
 
+	file_pipes_poll(&asking->pipes, entries + SLOT_PIPES);
 	if (poll(entries, SLOT_COUNT, -1) < 0)
 		return; /* EINTR; the next turn sees the same */
 	if (entries[SLOT_SIGNALS].revents)
@@ -157,6 +192,8 @@ static void turn(struct asking *asking)
 	/* Before the channel: what it hands over was not polled. */
 	if (entries[SLOT_RECORDS].revents)
 		read_records(asking);
+	file_pipes_turn(&asking->pipes, entries + SLOT_PIPES);
+	give_up_file(asking);
 	if (entries[SLOT_CHANNEL].revents)
 		receive(asking);
 }
@@ -209,6 +246,11 @@ static int send_question(struct asking *asking, struct question *question)
 		asking->ends_with = IPC_TYPE_changes_done;
 		question->is.changes.request = request;
 		return send_changes(asking, question);
+	case ASK_FILE:
+		asking->ends_with = IPC_TYPE_execution_done;
+		question->is.file.request = request;
+		file_pipes_init(&asking->pipes, &question->file);
+		return supervisor_file_start(&asking->client, &question->is.file);
 	}
 	return -EINVAL;
 }
@@ -222,6 +264,7 @@ static void exchange(struct asking *asking, struct question *question)
 	asking->records_error = 0;
 	asking->outcome.is_refused = false;
 	memset(&asking->done, 0, sizeof(asking->done));
+	memset(&asking->ended, 0, sizeof(asking->ended));
 	if (is_over(asking))
 		return;
 	error = send_question(asking, question);
@@ -234,6 +277,7 @@ static void exchange(struct asking *asking, struct question *question)
 	while (!is_over(asking))
 		turn(asking);
 	change_stream_done(&asking->records);
+	file_pipes_done(&asking->pipes);
 }
 
 /* Where the question names its sandbox, and its owner; NULL: it names none. */
@@ -249,6 +293,9 @@ static char *sandbox_of(struct question *question, char **ret_owner)
 	case ASK_CHANGES:
 		*ret_owner = question->is.changes.owner;
 		return question->is.changes.sandbox;
+	case ASK_FILE:
+		*ret_owner = question->is.file.owner;
+		return question->is.file.sandbox;
 	default:
 		return NULL;
 	}
@@ -351,11 +398,12 @@ int ask_person(struct asking *asking, const char *text, bool *ret_is_yes)
 	return 0;
 }
 
-int ask_begin(struct asking *asking, const struct attach_options *options)
+static int begin(struct asking *asking, const struct attach_options *options, bool runs_nothing)
 {
-	const struct attachment none = {
-		.options = options, .runs_nothing = true, .is_lasting = true, ATTACHMENT_NONE
-	};
+	const struct attachment none = { .options = options,
+					 .runs_nothing = runs_nothing,
+					 .is_lasting = true,
+					 ATTACHMENT_NONE };
 	sigset_t before;
 	int code;
 	int error;
@@ -363,6 +411,7 @@ int ask_begin(struct asking *asking, const struct attach_options *options)
 	memset(asking, 0, sizeof(*asking));
 	asking->attachment = none;
 	asking->records.fd = -1;
+	file_pipes_init(&asking->pipes, NULL);
 	asking->outcome.plan = -1;
 	asking->signals = session_block_signals(false, &before);
 	if (asking->signals < 0) {
@@ -382,6 +431,16 @@ int ask_begin(struct asking *asking, const struct attach_options *options)
 		return 0;
 	log_line("asking the supervisor: %s", strerror(-error));
 	return MSP_EXIT_SOFTWARE;
+}
+
+int ask_begin(struct asking *asking, const struct attach_options *options)
+{
+	return begin(asking, options, true);
+}
+
+int ask_begin_files(struct asking *asking, const struct attach_options *options)
+{
+	return begin(asking, options, false);
 }
 
 int ask_end(struct asking *asking, int code)

@@ -10,6 +10,7 @@
 
 #include "attach.h"
 #include "change_stream.h"
+#include "file_pipes.h"
 #include "outcome.h"
 #include "refusal.h"
 #include "sandbox_search.h"
@@ -28,6 +29,7 @@ enum ask_kind {
 	ASK_END,
 	ASK_CHECKPOINT,
 	ASK_CHANGES,
+	ASK_FILE,
 };
 
 /* `request` is filled in here; `sandbox` and `owner` too, where the beginning of an id was given.
@@ -40,9 +42,11 @@ struct question {
 		struct ipc_sandbox_end end;
 		struct ipc_checkpoint_do checkpoint;
 		struct ipc_changes_start changes;
+		struct ipc_file_start file;
 	} is;
 	const char *paths; /* CHANGES: the chosen ones, with a NUL after each */
 	size_t paths_size;
+	struct file_stream file;    /* FILE: what it is told and says */
 	struct refusal_words words; /* for the line that explains a refusal */
 };
 
@@ -58,14 +62,19 @@ struct asking {
 	bool is_searching;
 	struct sandbox_search search;
 	struct change_stream records;
-	int records_error;            /* -errno */
-	struct ipc_changes_done done; /* of the last question about changes */
+	int records_error;               /* -errno */
+	struct ipc_changes_done done;    /* of the last question about changes */
+	struct file_pipes pipes;         /* of the last question about a file */
+	struct ipc_execution_done ended; /* how that ended */
 	struct outcome outcome; /* what ended the conversation, or refused the last question */
 };
 
 /* Find a supervisor. 0, or the exit code, and a line was said. Whatever it is, ask_end() follows.
  */
 int ask_begin(struct asking *asking, const struct attach_options *options);
+
+/* The same where questions about files will be asked: something runs for them. */
+int ask_begin_files(struct asking *asking, const struct attach_options *options);
 
 /*
  * Ask and wait for the whole answer. 0; or the exit code, and a line was said. After a refusal

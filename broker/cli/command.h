@@ -22,6 +22,7 @@ struct command {
 extern const struct command command_run;
 extern const struct command command_create;
 extern const struct command command_exec;
+extern const struct command command_cp;
 extern const struct command command_list;
 extern const struct command command_stop;
 extern const struct command command_destroy;

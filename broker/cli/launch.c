@@ -55,6 +55,7 @@ static const struct {
 	{ "builtin.policy", offsetof(struct images, policy), false },
 	{ "msp-scope", offsetof(struct images, scope), true }, /* one of several ways to a cgroup */
 	{ "msp-layers", offsetof(struct images, layers), true }, /* without it nothing lasts */
+	{ "msp-file", offsetof(struct images, file), true },     /* without it no file tools */
 };
 
 /* The folder that the first of them is in. */
@@ -154,6 +155,7 @@ void launch_close_images(struct images *images)
 	fd_close(&images->policy);
 	fd_close(&images->scope);
 	fd_close(&images->layers);
+	fd_close(&images->file);
 }
 
 const struct plan *launch_open_plan(struct config *config, char text[LAUNCH_TEXT_MAX])
@@ -326,6 +328,7 @@ static int send_state(const struct images *images, const struct channel *channel
 {
 	static struct ipc_supervisor_stateless missing;
 	static struct ipc_supervisor_state state;
+	static const struct ipc_supervisor_file file;
 	int fds[] = { -1, images->layers };
 	int error;
 
@@ -339,6 +342,8 @@ static int send_state(const struct images *images, const struct channel *channel
 		return channel_send(channel, IPC_TYPE_supervisor_stateless, &missing, NULL, 0);
 	error = channel_send(channel, IPC_TYPE_supervisor_state, &state, fds, 0);
 	fd_close(&fds[0]);
+	if (!error && images->file >= 0)
+		error = channel_send(channel, IPC_TYPE_supervisor_file, &file, &images->file, 0);
 	return error;
 }
 

@@ -28,11 +28,12 @@ struct images {
 	int policy;
 	int scope;  /* these may be missing */
 	int layers; /* then nothing lasts */
+	int file;   /* then there are no file tools */
 };
 
 #define IMAGES_NONE                                                                                \
 	{                                                                                          \
-		-1, -1, -1, -1, -1, -1                                                             \
+		-1, -1, -1, -1, -1, -1, -1                                                         \
 	}
 
 #define LAUNCH_TEXT_MAX CONFIG_TEXT_MAX

@@ -5,27 +5,20 @@
 #include "mcp/host.h"
 #include "mcp/prompt_start.h"
 #include "mcp/resource_diff.h"
+#include "mcp/resource_file.h"
 #include "mcp/resource_log.h"
 #include "mcp/resource_policy.h"
 #include "mcp/tool_execution.h"
 #include "mcp/tool_explain.h"
+#include "mcp/tool_file.h"
 #include "mcp/tool_run.h"
 #include "mcp/tool_sandbox.h"
 
 static const struct tool *const tools[] = {
-	&tool_run_command,
-	&tool_run_code,
-	&tool_read_output,
-	&tool_write_stdin,
-	&tool_kill_execution,
-	&tool_list_sandboxes,
-	&tool_create_sandbox,
-	&tool_destroy_sandbox,
-	&tool_checkpoint,
-	&tool_diff_changes,
-	&tool_apply_changes,
-	&tool_explain_policy,
-	NULL,
+	&tool_run_command,    &tool_run_code,       &tool_read_output,    &tool_write_stdin,
+	&tool_kill_execution, &tool_list_sandboxes, &tool_create_sandbox, &tool_destroy_sandbox,
+	&tool_checkpoint,     &tool_diff_changes,   &tool_apply_changes,  &tool_read_file,
+	&tool_write_file,     &tool_list_files,     &tool_explain_policy, NULL,
 };
 
 static const struct prompt *const prompts[] = {
@@ -37,7 +30,8 @@ static const struct prompt *const prompts[] = {
 
 static const struct resource_provider *const resources[] = {
 	&resource_log,  &resource_log_stream, &resource_log_piece,
-	&resource_diff, &resource_policy,     NULL,
+	&resource_diff, &resource_file,       &resource_policy,
+	NULL,
 };
 
 const struct catalog catalog = {

@@ -24,7 +24,7 @@ void execution_news_say(struct call *call, const struct execution *execution,
 	struct buffer data = { 0 };
 	struct json_writer writer = { .out = &data };
 
-	if (event != EXECUTION_STARTED && event != EXECUTION_ENDED)
+	if (info->is_file || (event != EXECUTION_STARTED && event != EXECUTION_ENDED))
 		return;
 	json_open_object(&writer, NULL);
 	json_put_text(&writer, "event", event == EXECUTION_STARTED ? "started" : "ended");

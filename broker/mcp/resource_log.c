@@ -362,7 +362,7 @@ static void on_event(struct execution_watch *watch, struct execution *execution,
 	struct buffer uri = { 0 };
 	size_t whole;
 
-	if (event == EXECUTION_STARTED || !host->subscriptions)
+	if (event == EXECUTION_STARTED || info->is_file || !host->subscriptions)
 		return;
 	buffer_format(&uri, "sandbox://%s/log/%" PRIu32, info->sandbox, info->number);
 	whole = uri.size;

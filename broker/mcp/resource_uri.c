@@ -23,10 +23,16 @@ static int hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* One byte of a value at `uri`; how many characters it took, 0: there is none. */
-static size_t decode(const char *uri, size_t size, char *ret)
+/* May a value of the variable behind this '{' have '/' as it is? */
+static bool has_slashes(const char *brace)
 {
-	if (size > 0 && is_unreserved(uri[0])) {
+	return brace[1] == '+';
+}
+
+/* One byte of a value at `uri`; how many characters it took, 0: there is none. */
+static size_t decode(const char *uri, size_t size, bool slashes, char *ret)
+{
+	if (size > 0 && (is_unreserved(uri[0]) || (slashes && uri[0] == '/'))) {
 		*ret = uri[0];
 		return 1;
 	}
@@ -37,12 +43,12 @@ static size_t decode(const char *uri, size_t size, char *ret)
 }
 
 /* The value that `uri` begins with; how many characters it took, 0: none that is allowed. */
-static size_t take_value(const char *uri, size_t size, char ret[RESOURCE_VALUE_MAX])
+static size_t take_value(const char *uri, size_t size, bool slashes, char ret[RESOURCE_VALUE_MAX])
 {
 	size_t at = 0, length = 0, step;
 	char byte = '\0';
 
-	while ((step = decode(uri + at, size - at, &byte)) > 0) {
+	while ((step = decode(uri + at, size - at, slashes, &byte)) > 0) {
 		if (length == RESOURCE_VALUE_MAX - 1 || byte == '\0')
 			return 0;
 		ret[length++] = byte;
@@ -70,7 +76,8 @@ bool resource_uri_match(const char *uri_template, const char *uri, size_t size,
 	memset(ret, 0, sizeof(*ret));
 	for (const char *t = uri_template; *t;) {
 		if (*t == '{') {
-			const size_t length = take_value(uri + at, size - at, ret->value[variable]);
+			const size_t length = take_value(uri + at, size - at, has_slashes(t),
+							 ret->value[variable]);
 
 			if (length == 0)
 				return false;
@@ -87,13 +94,13 @@ bool resource_uri_match(const char *uri_template, const char *uri, size_t size,
 	return at == size;
 }
 
-static void append_value(const char *value, struct buffer *ret)
+static void append_value(const char *value, bool slashes, struct buffer *ret)
 {
 	for (; *value; value++) {
 		const unsigned char byte = (unsigned char)*value;
 		const char encoded[3] = { '%', hex_digits[byte >> 4], hex_digits[byte & 15] };
 
-		if (is_unreserved(*value))
+		if (is_unreserved(*value) || (slashes && *value == '/'))
 			buffer_append(ret, value, 1);
 		else
 			buffer_append(ret, encoded, sizeof(encoded));
@@ -107,7 +114,7 @@ void resource_uri_expand(const char *uri_template, const struct resource_values 
 
 	for (const char *t = uri_template; *t;) {
 		if (*t == '{') {
-			append_value(values->value[variable++], ret);
+			append_value(values->value[variable++], has_slashes(t), ret);
 			t = behind(t);
 		} else {
 			buffer_append(ret, t++, 1);
@@ -120,9 +127,10 @@ int resource_uri_find(const char *uri_template, const char *name, size_t size)
 	int place = 0;
 
 	for (const char *t = strchr(uri_template, '{'); t; t = strchr(t, '{')) {
+		const char *first = t + 1 + has_slashes(t);
 		const char *end = behind(t) - 1;
 
-		if ((size_t)(end - t) - 1 == size && memcmp(t + 1, name, size) == 0)
+		if ((size_t)(end - first) == size && memcmp(first, name, size) == 0)
 			return place;
 		place++;
 		t = end;

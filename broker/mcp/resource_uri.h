@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * URI templates of level 1 (RFC 6570): text with variables such as {id}, whose values are written
- * with everything percent-encoded that is no letter, digit, '-', '.', '_' or '~'.
+ * with everything percent-encoded that is no letter, digit, '-', '.', '_' or '~'; and, of level 2,
+ * {+path}, which may have '/' as it is too.
  */
 #ifndef BROKER_MCP_RESOURCE_URI_H
 #define BROKER_MCP_RESOURCE_URI_H

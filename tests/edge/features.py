@@ -373,7 +373,8 @@ def add_sandboxes(book):
     """Of those that nobody has, every tool says the same."""
     about = {"destroy_sandbox": "", "checkpoint": ',"action":"list"', "diff_changes": "",
              "apply_changes": "", "run_command": ',"command":"true"',
-             "run_code": ',"language":"bash","code":"true"'}
+             "run_code": ',"language":"bash","code":"true"', "read_file": ',"path":"a"',
+             "write_file": ',"path":"a","content":"x"', "list_files": ""}
     for tool, rest in about.items():
         if "sandbox" not in book.surface.tools.get(tool, {}).get("properties", {}):
             continue
@@ -395,7 +396,7 @@ FAMILIES = (add_resources, add_prompts, add_completion, add_levels, add_listenin
 
 def templates_of(listed):
     """{template: its variables' names}."""
-    return {entry["uriTemplate"]: [part.split("}")[0] for part in
+    return {entry["uriTemplate"]: [part.split("}")[0].lstrip("+") for part in
                                    entry["uriTemplate"].split("{")[1:]] for entry in listed}
 
 

@@ -103,6 +103,7 @@ static void take_asks(struct fake *fake)
 	static struct channel_message message;
 	const struct ipc_execution_start *start = &message.body.execution_start;
 	const struct ipc_code_start *code = &message.body.code_start;
+	const struct ipc_file_start *file = &message.body.file_start;
 	enum ipc_error error = IPC_OK;
 	int result = 1;
 
@@ -118,6 +119,9 @@ static void take_asks(struct fake *fake)
 		} else if (message.type == IPC_TYPE_code_start) {
 			take_start(fake, code->request, code->argv, code->argv_size,
 				   code->environment, code->environment_size);
+		} else if (message.type == IPC_TYPE_file_start) {
+			must(file->sandbox[0] != '\0' && file->argv_size > 0);
+			take_start(fake, file->request, file->argv, file->argv_size, NULL, 0);
 		} else if (message.type == IPC_TYPE_execution_signal) {
 			take_signal(fake, &message.body.execution_signal);
 		} else if (message.type == IPC_TYPE_execution_end) {

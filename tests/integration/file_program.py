@@ -18,8 +18,15 @@ PROGRAM = os.path.join(support.BIN, "msp-file")
 HEAD = struct.Struct("=IIIIQQII")
 ENTRY = struct.Struct("=IIQqII")
 MAGIC = 0x454c4946
-(DONE, ERROR, NOT_REGULAR, DANGLING, EXISTS, NO_MATCH, AMBIGUOUS, TOO_LARGE, MISUSED) = range(9)
+(DONE, ERROR, NOT_REGULAR, DANGLING, EXISTS, NO_MATCH, AMBIGUOUS, TOO_LARGE, CUT_OFF,
+ MISUSED) = range(10)
 MORE = 2
+
+
+def pieces(data, size=65536):
+    """What is to be written, as it comes: pieces, and the end."""
+    return b"".join(struct.pack("=I", len(data[at:at + size])) + data[at:at + size]
+                    for at in range(0, len(data), size)) + struct.pack("=I", 0)
 
 
 class Answer:
@@ -65,8 +72,8 @@ class Files(unittest.TestCase):
             return file.read()
 
     def ask(self, *arguments, data=b"", **keywords):
-        result = subprocess.run([PROGRAM, *map(str, arguments)], input=data, capture_output=True,
-                                timeout=30, check=True, **keywords)
+        result = subprocess.run([PROGRAM, *map(str, arguments)], input=pieces(data),
+                                capture_output=True, timeout=30, check=True, **keywords)
         self.assertEqual(result.stderr, b"")
         return Answer(result.stdout)
 
@@ -181,7 +188,7 @@ class Write(Files):
             process = subprocess.Popen([PROGRAM, "write", self.path("a"), "overwrite"],
                                        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
             try:
-                process.stdin.write(b"%d" % (turn % 10) * numbers.choice((10, 300000)))
+                process.stdin.write(pieces(b"%d" % (turn % 10) * numbers.choice((10, 300000))))
                 if turn % 2:
                     process.kill()
                 process.stdin.close()
@@ -193,6 +200,40 @@ class Write(Files):
             self.assertIn(len(data), (10, 300000))
             old += data[:1] != b"%d" % (turn % 10)
         self.assertGreater(old, 0)
+
+
+    def test_cut_off(self):
+        """Whoever writes is gone before the end: after any number of bytes, nothing changes."""
+        self.put("a", b"old")
+        whole = pieces(b"x" * 100, 30)
+        for size in range(len(whole)):
+            for way in (["write", self.path("a"), "overwrite"], ["write", self.path("a"), "append"],
+                        ["write", self.path("new"), "create"], ["put", self.path("new"), "0"],
+                        ["edit", self.path("a"), "3"]):
+                done = subprocess.run([PROGRAM, *way], input=whole[:size], check=True, timeout=30,
+                                      capture_output=True)
+                self.assertEqual(Answer(done.stdout).problem, CUT_OFF, (way, size))
+        self.assertEqual(self.get("a"), b"old")
+        self.assert_no_more_than("a")
+        done = subprocess.run([PROGRAM, "write", self.path("a"), "overwrite"], check=True,
+                              input=struct.pack("=I", 65537) + b"x" * 65537, capture_output=True)
+        self.assertEqual(Answer(done.stdout).problem, CUT_OFF)
+
+    def test_put(self):
+        self.put("a", b"old", 0o640)
+        self.ask("put", self.path("a"), 0o755, data=b"new")
+        self.ask("put", self.path("b"), 0o6755, data=b"run")
+        self.assertEqual((self.get("a"), self.get("b")), (b"new", b"run"))
+        for name, mode in (("a", 0o640), ("b", 0o755)):
+            self.assertEqual(stat.S_IMODE(os.stat(self.path(name)).st_mode), mode)
+
+    def test_directories(self):
+        for name in ("a/b", "a", "a/b"):
+            answer = self.ask("mkdir", self.path(name))
+            self.assertEqual((answer.problem, stat.S_ISDIR(answer.mode)), (DONE, True))
+        self.put("f", b"x")
+        self.assertEqual(self.ask("mkdir", self.path("f")).error, errno.ENOTDIR)
+        self.assertEqual(self.ask("mkdir", self.path("f/g")).error, errno.ENOTDIR)
 
 
 def limit():

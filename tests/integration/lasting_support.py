@@ -15,7 +15,7 @@ def msp(verb, *arguments, code=0, timeout=120, text=True, **keywords):
     keywords.setdefault("stdin", subprocess.DEVNULL)
     if "input" in keywords:
         del keywords["stdin"]
-    options = support.limits() if verb == "exec" else []  # the others run nothing
+    options = support.limits() if verb in ("exec", "cp") else []  # the others run nothing
     result = subprocess.run([support.MSP, verb, *options, *arguments], text=text,
                             capture_output=True, timeout=timeout, check=False, **keywords)
     if code is not None and result.returncode != code:

@@ -19,6 +19,7 @@ ALLOWED_LIBRARIES = {
     "msp-policy": {"libc", "libcyaml", "libyaml-0", "libseccomp"},
     "msp-supervisor": set(),
     "msp-child-init": set(),
+    "msp-file": set(),
 }
 # Functions that nobody calls: no bound, hidden state, or a shell.
 FORBIDDEN = {"strcpy", "strcat", "sprintf", "vsprintf", "gets", "strtok", "system", "popen",
@@ -36,6 +37,7 @@ FORBIDDEN_OF = {
     "msp-child-init": HEAP | STDIO | {"snprintf", "sscanf", "getenv"},
     "msp-policy": {"getenv", "fork", "execve", "socket"},
     "msp-layers": FORBIDDEN_BROKER - {"open", "open64", "openat", "openat64", "dlopen"},
+    "msp-file": FORBIDDEN_BROKER - {"open", "open64", "openat", "openat64"},
 }
 CHILD_INIT_BYTES = 100 * 1024
 

@@ -12,7 +12,7 @@ import tree
 
 # Commands that a page of their own explains.
 OWN_PAGES = {
-    "msp-sandbox.1": ("create", "exec", "list", "stop", "destroy", "checkpoint", "checkpoints",
+    "msp-sandbox.1": ("create", "exec", "cp", "list", "stop", "destroy", "checkpoint", "checkpoints",
                       "rollback", "fork", "forget"),
     "msp-diff.1": ("diff", "apply", "undo"),
 }

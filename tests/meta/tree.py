@@ -8,10 +8,11 @@ BUILD = os.environ.get("MSP_BUILD") or os.path.join(ROOT, "build", "dev")
 BIN = os.environ.get("MSP_BIN") or os.path.join(BUILD, "bin")
 
 # Each process's sources and the program they become.
-PROCESS_FOLDERS = ("broker", "supervisor", "child-init", "policy", "scope", "layers")
+PROCESS_FOLDERS = ("broker", "supervisor", "child-init", "policy", "scope", "layers",
+                   "file")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope",
-            "msp-layers")
-STATIC_PROGRAMS = ("msp", "msp-supervisor", "msp-child-init")
+            "msp-layers", "msp-file")
+STATIC_PROGRAMS = ("msp", "msp-supervisor", "msp-child-init", "msp-file")
 DYNAMIC_PROGRAMS = tuple(name for name in PROGRAMS if name not in STATIC_PROGRAMS)
 
 

@@ -106,7 +106,7 @@ static void receive(const struct channel *channel, uint32_t type)
 Test(launch, says_everything_in_order)
 {
 	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1,
-				       file_with("l") };
+				       file_with("l"), file_with("f") };
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .directory = open("/tmp", O_RDONLY | O_DIRECTORY),
 					  .has_io = 1 };
@@ -149,6 +149,9 @@ Test(launch, says_everything_in_order)
 	cr_expect_str_eq(message.body.supervisor_state.path + strlen(root), "/a/b");
 	cr_expect_eq(pread(message.fds[1], policy, sizeof(policy), 0), 1);
 	cr_expect_eq(policy[0], 'l');
+	receive(&supervisor, IPC_TYPE_supervisor_file);
+	cr_expect_eq(pread(message.fds[0], policy, sizeof(policy), 0), 1);
+	cr_expect_eq(policy[0], 'f');
 	receive(&supervisor, IPC_TYPE_supervisor_cgroup);
 	cr_expect_eq(message.body.supervisor_cgroup.has_io, 1U);
 	receive(&supervisor, IPC_TYPE_supervisor_bind);
@@ -169,7 +172,9 @@ Test(launch, says_everything_in_order)
 /* Where msp becomes the supervisor itself, everything waits in the socket before anybody reads. */
 Test(launch, as_many_pins_as_there_may_be_fit_into_the_socket)
 {
-	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1, -1 };
+	const struct images images = {
+		file_with("s"), file_with("c"), file_with("b"), -1, -1, -1, -1
+	};
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .directory = open("/tmp", O_RDONLY | O_DIRECTORY) };
 	static struct pins pins = { .count = PINS_MAX };
@@ -188,7 +193,9 @@ Test(launch, as_many_pins_as_there_may_be_fit_into_the_socket)
 
 Test(launch, without_a_cgroup_none_is_sent)
 {
-	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1, -1 };
+	const struct images images = {
+		file_with("s"), file_with("c"), file_with("b"), -1, -1, -1, -1
+	};
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .parent = -1, .directory = -1 };
 	const struct launch launch = {
@@ -211,7 +218,9 @@ Test(launch, without_a_cgroup_none_is_sent)
 
 Test(launch, a_service_gets_its_sockets)
 {
-	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1, -1 };
+	const struct images images = {
+		file_with("s"), file_with("c"), file_with("b"), -1, -1, -1, -1
+	};
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .parent = -1, .directory = -1 };
 	struct service_sockets sockets = { .listener = socket(AF_UNIX, SOCK_SEQPACKET, 0),

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tools for the files of a sandbox that lasts.
+ */
+#ifndef BROKER_MCP_TOOL_FILE_H
+#define BROKER_MCP_TOOL_FILE_H
+
+#include "mcp/tools.h"
+
+extern const struct tool tool_read_file;
+extern const struct tool tool_write_file;
+extern const struct tool tool_list_files;
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * read_file: a part of a file of a sandbox that lasts.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base64.h"
+#include "mcp/file_job.h"
+#include "mcp/sandboxes.h"
+#include "mcp/tool_file.h"
+#include "text.h"
+#include "utf8.h"
+
+enum read_param {
+	READ_SANDBOX,
+	READ_PATH,
+	READ_OFFSET,
+	READ_LIMIT,
+	READ_ENCODING,
+	READ_PARAMS,
+};
+
+/* Offsets that JSON's numbers hold. */
+#define OFFSET_MAX 9007199254740991
+
+/* What is answered in base64 has a third more characters. */
+#define BASE64_BYTES ((size_t)RESULT_TEXT_BYTES / 4 * 3)
+
+/* The longest character but its last byte: whether one is cut can be seen. */
+#define CHARACTER_REST 3
+
+static const char *const encodings[] = { "text", "base64", NULL };
+
+static const struct tool_param params[READ_PARAMS] = {
+	[READ_SANDBOX] = SANDBOX_PARAM(true, SANDBOX_TEXT),
+	[READ_PATH] = FILE_PATH_PARAM(true, FILE_PATH_TEXT),
+	[READ_OFFSET] = { .name = "offset",
+			  .kind = PARAM_INTEGER,
+			  .maximum = OFFSET_MAX,
+			  .standard = "0",
+			  .description = "The first byte to return: what the last line of a result "
+					 "says, to read on." },
+	[READ_LIMIT] = { .name = "limit",
+			 .kind = PARAM_INTEGER,
+			 .minimum = 1,
+			 .maximum = RESULT_TEXT_BYTES,
+			 .standard = TEXT_OF(RESULT_TEXT_BYTES),
+			 .description = "Most bytes of the file in one result." },
+	[READ_ENCODING] = { .name = "encoding",
+			    .kind = PARAM_NAME,
+			    .names = encodings,
+			    .standard = "\"text\"",
+			    .description = "How to return it. text shows bytes that are none as "
+					   "\\xNN; base64 has every byte exactly." },
+};
+
+struct file_reading {
+	struct file_job job; /* first */
+	uint64_t offset;
+	size_t limit;
+	bool is_base64;
+};
+
+/* How many of the bytes are shown: a character that the end cuts is left for the next part. */
+static size_t whole(const char *bytes, size_t size, bool is_end)
+{
+	size_t cut = size > CHARACTER_REST ? size - CHARACTER_REST : 0;
+
+	if (is_end)
+		return size;
+	for (; cut < size; cut++) {
+		const unsigned char lead = (unsigned char)bytes[cut];
+		const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+
+		if (length > size - cut && cut > 0)
+			return cut;
+	}
+	return size;
+}
+
+static bool has_line_ends(const char *bytes, size_t size)
+{
+	return memmem(bytes, size, "\r\n", 2) != NULL;
+}
+
+static void put_range(const struct file_reading *work, struct buffer *text, size_t shown)
+{
+	const uint64_t size = work->job.answer.is.size;
+	const uint64_t end = work->offset + shown;
+
+	if (work->offset >= size && size > 0)
+		buffer_format(text, "[there are only %" PRIu64 " bytes", size);
+	else if (work->offset == 0 && end >= size)
+		buffer_format(text, "[%" PRIu64 " byte%s, all of it", size, size == 1 ? "" : "s");
+	else
+		buffer_format(text, "[bytes %" PRIu64 " to %" PRIu64 " of %" PRIu64, work->offset,
+			      end, size);
+	if (end < size)
+		buffer_format(text, " · truncated, more: offset=%" PRIu64, end);
+}
+
+static void put_text(const struct file_reading *work, struct buffer *text)
+{
+	const char *bytes = (const char *)work->job.rest;
+	const size_t there = work->job.rest_size < work->limit ? work->job.rest_size : work->limit;
+	const bool is_end = work->offset + there >= work->job.answer.is.size;
+	const size_t size = text_fit_first(bytes, whole(bytes, there, is_end), RESULT_TEXT_BYTES);
+
+	text_append(text, bytes, size);
+	buffer_end_line(text);
+	put_range(work, text, size);
+	if (!utf8_is_valid(bytes, size) || memchr(bytes, '\0', size))
+		buffer_append_text(text, " · not only text: encoding=base64 has the exact bytes");
+	else if (has_line_ends(bytes, size))
+		buffer_append_text(text, " · lines end with \\r\\n, shown as line ends");
+	buffer_append_text(text, "]");
+}
+
+static void put_base64(const struct file_reading *work, struct buffer *text)
+{
+	const size_t size = work->job.rest_size < work->limit ? work->job.rest_size : work->limit;
+
+	base64_append(text, work->job.rest, size);
+	buffer_end_line(text);
+	put_range(work, text, size);
+	buffer_append_text(text, " · base64]");
+}
+
+static void on_answered(struct file_job *job)
+{
+	const struct file_reading *work = (const struct file_reading *)job;
+	struct buffer text = { 0 };
+
+	if (work->is_base64)
+		put_base64(work, &text);
+	else
+		put_text(work, &text);
+	file_job_answer(job, &text, false);
+	buffer_done(&text);
+}
+
+static void free_reading(struct file_job *job)
+{
+	free(job);
+}
+
+static const struct file_job_rules rules = { .answered = on_answered, .free = free_reading };
+
+static void read_file(struct call *call, const struct json_document *document,
+		      struct json_value *const *values)
+{
+	struct json_value *encoding = values[READ_ENCODING];
+	char sandbox[IPC_NAME_MAX];
+	struct file_reading *work;
+
+	(void)document;
+	if (!sandboxes_take(call, values[READ_SANDBOX], sandbox))
+		return;
+	work = (struct file_reading *)file_job_new(sizeof(*work), &rules, call, sandbox);
+	work->offset = (uint64_t)tool_integer(values[READ_OFFSET], 0);
+	work->limit = (size_t)tool_integer(values[READ_LIMIT], RESULT_TEXT_BYTES);
+	work->is_base64 = encoding && json_equals(encoding, "base64");
+	if (work->is_base64 && work->limit > BASE64_BYTES)
+		work->limit = BASE64_BYTES;
+	if (!file_job_ask(&work->job, "read", values[READ_PATH]))
+		return;
+	(void)file_ask_number(&work->job.wanted, work->offset);
+	(void)file_ask_number(&work->job.wanted, work->limit);
+	file_job_start(&work->job, NULL);
+}
+
+const struct tool tool_read_file = {
+	.name = "read_file",
+	.title = "Read a file of a sandbox",
+	.description =
+		"Return the content of a file in a sandbox that lasts, or a part of it, as plain "
+		"text; the last line says how large it is and, when that was not all, with which "
+		"offset to read on. It sees what a program in the sandbox sees, no more. Only "
+		"regular files are read. Use it to look at files without a shell; for a search "
+		"over many, run_command with grep is better.",
+	.params = params,
+	.param_count = READ_PARAMS,
+	.is_read_only = true,
+	.is_idempotent = true,
+	.handler = read_file,
+};

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * write_file: write a file of a sandbox that lasts, or replace a text in it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base64.h"
+#include "mcp/file_job.h"
+#include "mcp/sandboxes.h"
+#include "mcp/tool_file.h"
+
+enum write_param {
+	WRITE_SANDBOX,
+	WRITE_PATH,
+	WRITE_CONTENT,
+	WRITE_ENCODING,
+	WRITE_MODE,
+	WRITE_OLD,
+	WRITE_NEW,
+	WRITE_PARAMS,
+};
+
+/* As long as a line lets it be. */
+#define CONTENT_MAX (10U << 20)
+
+static const char *const encodings[] = { "text", "base64", NULL };
+static const char *const modes[] = { "overwrite", "create", "append", NULL };
+
+static const struct tool_param params[WRITE_PARAMS] = {
+	[WRITE_SANDBOX] = SANDBOX_PARAM(true, SANDBOX_TEXT),
+	[WRITE_PATH] = FILE_PATH_PARAM(true, FILE_PATH_TEXT " Directories that are missing are "
+							    "made."),
+	[WRITE_CONTENT] = { .name = "content",
+			    .kind = PARAM_BYTES,
+			    .bytes_max = CONTENT_MAX,
+			    .description = "What to write. Give either this or old_text and "
+					   "new_text." },
+	[WRITE_ENCODING] = { .name = "encoding",
+			     .kind = PARAM_NAME,
+			     .names = encodings,
+			     .standard = "\"text\"",
+			     .description = "How `content` is given: text as it is, or base64 of "
+					    "any bytes." },
+	[WRITE_MODE] = { .name = "mode",
+			 .kind = PARAM_NAME,
+			 .names = modes,
+			 .standard = "\"overwrite\"",
+			 .description = "overwrite replaces a file that is there, or makes one; "
+					"create only makes a new one; append adds to its end." },
+	[WRITE_OLD] = { .name = "old_text",
+			.kind = PARAM_BYTES,
+			.bytes_max = CONTENT_MAX,
+			.description = "To edit: the text to replace, exactly as it is in the "
+				       "file. It must occur once; give some lines around it." },
+	[WRITE_NEW] = { .name = "new_text",
+			.kind = PARAM_BYTES,
+			.bytes_max = CONTENT_MAX,
+			.description = "What comes in place of old_text; may be empty." },
+};
+
+struct file_writing {
+	struct file_job job; /* first */
+	bool is_edit;
+};
+
+static void on_answered(struct file_job *job)
+{
+	const struct file_writing *work = (const struct file_writing *)job;
+	struct buffer text = { 0 };
+
+	file_job_put_path(job, &text);
+	if (work->is_edit)
+		buffer_format(&text, ": edited · %" PRIu64 " bytes now", job->answer.is.size);
+	else
+		buffer_format(&text, ": %" PRIu64 " byte%s written · %" PRIu64 " bytes now",
+			      job->answer.is.count, job->answer.is.count == 1 ? "" : "s",
+			      job->answer.is.size);
+	file_job_answer(job, &text, false);
+	buffer_done(&text);
+}
+
+static void free_writing(struct file_job *job)
+{
+	free(job);
+}
+
+static const struct file_job_rules rules = { .answered = on_answered, .free = free_writing };
+
+/* NULL: the arguments go together. */
+static const char *check(struct json_value *const *values)
+{
+	const bool is_edit = values[WRITE_OLD] || values[WRITE_NEW];
+
+	if (values[WRITE_CONTENT] && is_edit)
+		return "write_file takes `content`, or `old_text` and `new_text`, not both. Give "
+		       "one of them.";
+	if (!values[WRITE_CONTENT] && !is_edit)
+		return "write_file needs `content`, or `old_text` and `new_text` to edit; neither "
+		       "was given.";
+	if (is_edit && !(values[WRITE_OLD] && values[WRITE_NEW]))
+		return "An edit needs both `old_text` and `new_text`. An empty `new_text` removes "
+		       "the old one.";
+	if (is_edit && values[WRITE_OLD]->size == 0)
+		return "The argument `old_text` is empty. Give the text to replace, exactly as it "
+		       "is in the file, or `content` with mode=append to add to its end.";
+	if (is_edit && (values[WRITE_MODE] || values[WRITE_ENCODING]))
+		return "An edit takes neither `mode` nor `encoding`. Leave them out.";
+	return NULL;
+}
+
+/* What the file's content comes from. False: the call has failed. */
+static bool take_input(struct file_writing *work, struct json_value *const *values,
+		       struct buffer *ret)
+{
+	const struct json_value *content = values[WRITE_CONTENT];
+
+	if (work->is_edit) {
+		buffer_append(ret, values[WRITE_OLD]->text, values[WRITE_OLD]->size);
+		buffer_append(ret, values[WRITE_NEW]->text, values[WRITE_NEW]->size);
+	} else if (!values[WRITE_ENCODING] || !json_equals(values[WRITE_ENCODING], "base64")) {
+		buffer_append(ret, content->text, content->size);
+	} else if (!base64_decode(ret, content->text, content->size)) {
+		file_job_fail(&work->job,
+			      "The argument `content` is not base64 with padding, as "
+			      "`encoding` says. Nothing was written. Encode it anew, or "
+			      "leave `encoding` out.");
+		return false;
+	}
+	return true;
+}
+
+static void ask(struct file_writing *work, struct json_value *const *values)
+{
+	const struct json_value *mode = values[WRITE_MODE];
+
+	if (work->is_edit)
+		(void)file_ask_number(&work->job.wanted, values[WRITE_OLD]->size);
+	else if (mode)
+		(void)file_ask_word(&work->job.wanted, mode->text, mode->size);
+	else
+		(void)file_ask_word(&work->job.wanted, modes[0], strlen(modes[0]));
+}
+
+static void write_file(struct call *call, const struct json_document *document,
+		       struct json_value *const *values)
+{
+	const char *problem = check(values);
+	struct buffer input = { 0 };
+	char sandbox[IPC_NAME_MAX];
+	struct file_writing *work;
+
+	(void)document;
+	if (problem) {
+		call_fail_text(call, problem);
+		return;
+	}
+	if (!sandboxes_take(call, values[WRITE_SANDBOX], sandbox))
+		return;
+	work = (struct file_writing *)file_job_new(sizeof(*work), &rules, call, sandbox);
+	work->is_edit = values[WRITE_OLD] != NULL;
+	if (!file_job_ask(&work->job, work->is_edit ? "edit" : "write", values[WRITE_PATH]))
+		return;
+	ask(work, values);
+	if (take_input(work, values, &input))
+		file_job_start(&work->job, &input);
+	buffer_done(&input);
+}
+
+const struct tool tool_write_file = {
+	.name = "write_file",
+	.title = "Write a file of a sandbox",
+	.description =
+		"Write a file in a sandbox that lasts: its whole `content`, or, with `old_text` "
+		"and `new_text`, one exact replacement in it. The file is the old one or the new "
+		"one, never a part of it; its mode stays. Use it to create and change files "
+		"without a shell's quoting. In a copy-on-write sandbox the user's project is as it "
+		"was until apply_changes.",
+	.params = params,
+	.param_count = WRITE_PARAMS,
+	.is_destructive_here = true,
+	.handler = write_file,
+};
