@@ -79,6 +79,7 @@ class Lasting(units.ServiceCase):
         self.assertEqual(units.read(file), "old")
         # and the service where the operator lets it
         self.install(lines=[f"ReadWritePaths={project}"])
+        self.addCleanup(lambda: units.msp("destroy", "work", "box"))  # before the units go
         units.systemctl("restart", "msp.service")
         applied = units.msp("apply", "work")
         self.assertEqual((applied.returncode, units.read(file)), (0, "new"), applied.stderr)
