@@ -2,9 +2,8 @@
  *
  * Sandboxes that last: who has them, when they live, and when what was done in them is noted.
  *
- * What an execution changed is noted in the store by msp-layers, later. Until that is done a mark
- * in the sandbox's directory says since when: a file of the host that changed after that may or may
- * not be what the sandbox's copy of it was made from.
+ * What an execution changed msp-layers notes later. Until then a mark in the sandbox's directory
+ * says since when: what the host changed after that may not be what a copy was made from.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -266,8 +265,7 @@ static bool is_meant(const struct store_meta *meta, int fd, const char *path)
 	       is.st_dev == meta->workspace_device && is.st_ino == meta->workspace_inode;
 }
 
-/* What the path leads to has to be what the sandbox was made on. A model may go where a person sent
- * it; where one named the workspace, it has to be open to the next one, too. */
+/* What the path leads to has to be what the sandbox was made on; see is_persons for who asks. */
 static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct frontend *frontend,
 					  enum refusal *ret, char detail[IPC_LIST_MAX])
 {
@@ -394,9 +392,9 @@ static int send_layer(const struct sandbox *sandbox, uint32_t mount, uint32_t ro
 {
 	const struct ipc_sandbox_layer message = { sandbox->slot, mount, role };
 
-	/* It may be many, and the factory always reads. */
-	return fd < 0 ? fd
-		      : channel_send(&supervisor.factory, IPC_TYPE_sandbox_layer, &message, &fd, 0);
+	if (fd < 0)
+		return fd; /* else it may be many, and the factory always reads */
+	return channel_send(&supervisor.factory, IPC_TYPE_sandbox_layer, &message, &fd, 0);
 }
 
 static int pass_layer(const struct sandbox *sandbox, uint32_t mount, uint32_t role, int fd)
@@ -528,9 +526,9 @@ static bool merge(struct sandbox *sandbox)
 
 static uint64_t idle_end_us(const struct sandbox *sandbox)
 {
-	return sandbox->is_stopping || supervisor.is_ending
-		       ? 0
-		       : sandbox->idle_us + (uint64_t)sandbox_profile(sandbox)->idle_s * 1000000;
+	if (sandbox->is_stopping || supervisor.is_ending)
+		return 0;
+	return sandbox->idle_us + (uint64_t)sandbox_profile(sandbox)->idle_s * 1000000;
 }
 
 static void settle(struct sandbox *sandbox, uint64_t now)

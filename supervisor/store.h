@@ -66,7 +66,8 @@ struct store_meta {
 	uint32_t upper; /* index of the layer that is written to */
 	uint32_t layer_count;
 	uint32_t checkpoint_count;
-	uint32_t is_persons; /* 1: a person named the workspace; 0: a model may have */
+	uint32_t is_persons; /* 1: a person named the workspace, and a model may go there; 0: a
+			      * model may have, and it has to be open to the next one, too */
 	uint32_t reserved;
 	struct store_layer layers[LAYERS_MAX];
 	struct store_checkpoint checkpoints[CHECKPOINTS_MAX];
