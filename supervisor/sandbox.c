@@ -97,7 +97,9 @@ void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbo
 		return;
 	/* It may have heard the beginning: more descriptors were on their way than a process may
 	 * have. Without any this can fail only with the factory itself. */
-	(void)channel_send(&supervisor.factory, IPC_TYPE_sandbox_drop, &drop, NULL, 0);
+	if (sandbox_lasts(sandbox))
+		(void)channel_send(&supervisor.factory, IPC_TYPE_sandbox_drop, &drop, NULL,
+				   MSG_DONTWAIT);
 	(void)sandbox_failed(sandbox->slot, STAGE_CLONE, (uint32_t)-error); /* no answer comes */
 }
 
