@@ -64,8 +64,8 @@ class Starts(units.ServiceCase):
         place = {key: value for key, value in os.environ.items() if key != "MSP_STATE_DIR"}
         shown = units.msp("audit", "show", "--json", "--last=0", env=place)
         records = [json.loads(line) for line in shown.stdout.splitlines()]
-        self.assertEqual([record["event"] for record in records
-                          if record["pid"] == units.main_pid()],
+        own = units.main_pid()
+        self.assertEqual([record["event"] for record in records if record["pid"] == own],
                          ["start", "policy", "posture", "client", "execution_begin",
                           "execution_end"])
         result = units.msp("audit", "verify", env=place)
