@@ -74,14 +74,16 @@ option_set option_set_profile; /* const char * */
 option_set option_set_account; /* const char * */
 option_set option_set_config;  /* const char *, the path of a file */
 
-/* The row of every command that reads the operator's configuration. */
-#define OPTION_CONFIG(type, member)                                                                \
+/* The row of every command that reads the operator's configuration, and the same with what else
+ * that means there. */
+#define OPTION_CONFIG(type, member) OPTION_CONFIG_ALSO(type, member, "")
+#define OPTION_CONFIG_ALSO(type, member, also)                                                     \
 	{                                                                                          \
 		.name = "config", .argument = "FILE", .set = option_set_config,                    \
 		.offset = offsetof(type, member),                                                  \
 		.help = "the operator's configuration (the default: MSP_CONFIG, else "             \
 			"~/.config/msp/config.yaml, else /etc/msp/config.yaml, else the built-in " \
-			"profiles)"                                                                \
+			"profiles)" also                                                           \
 	}
 
 /* MSP_DEFAULT_PROFILE into `profile`, unless it is empty or not set; false, and a line in `text`:

@@ -52,7 +52,8 @@ struct serve_options {
 	}
 
 static const struct option_row rows[] = {
-	OPTION_CONFIG(struct serve_options, config),
+	OPTION_CONFIG_ALSO(struct serve_options, config,
+			   ". Implies --standalone but for --service, as MSP_CONFIG does"),
 	ROW("default-profile", "NAME", option_set_profile, default_profile,
 	    "what a client without a profile of its own gets; 'msp profile list' shows them (the "
 	    "default: MSP_DEFAULT_PROFILE, else what the configuration says, else 'default'). "

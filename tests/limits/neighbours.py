@@ -22,7 +22,7 @@ FALLBACK_SECONDS = 20.0
 ORDINARY_IDLE = 0.01
 
 # For each way: how long it goes on, in seconds, and so how often it is begun again.
-SPAN = 2.0
+SPAN = 3.0
 
 # (mode, amount, profile): every line of the table once, and those with more that can be had.
 WAYS = sorted({(mode.mode, mode.amount, mode.profile) for mode in modes.MODES}) + [
