@@ -18,6 +18,9 @@ THREADS = 32
 CALLS = 50
 RUNS = 20
 GROWTH_KIB = 1024
+# A table of descriptors only ever grows, to the next power of two of the most that were open at
+# once: THREADS executions begun at one moment need at most this, one kept of every third would need more.
+SLOTS = 512
 before = {}
 
 
@@ -118,10 +121,10 @@ class Stress(unittest.TestCase):
         support.wait_until(lambda: len(leftovers.living()) == 3)
         self.assertEqual(len(leftovers.living()), 3, leftovers.describe(leftovers.living()))
         last = shared.measure()
-        for role, (resident, slots) in first.items():
+        for role, (resident, _) in first.items():
             with self.subTest(role=role):
                 self.assertLess(last[role][0], resident + GROWTH_KIB)
-                self.assertEqual(last[role][1], slots)
+                self.assertLessEqual(last[role][1], SLOTS)
         print(f"resident KiB and descriptor slots: {first} -> {last}", file=sys.stderr)
         self.assertEqual(shared.server.close(), 0)
 
