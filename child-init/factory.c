@@ -163,13 +163,6 @@ static int handle_sandbox_layer(void *context, struct channel_message *message)
 	return places_add(&factory.places, &message->body.sandbox_layer, &message->fds[0]);
 }
 
-static int handle_sandbox_drop(void *context, struct channel_message *message)
-{
-	fd_close(&factory.next_cgroup);
-	places_clear(&factory.places);
-	return 0;
-}
-
 /* The base tree of a profile is built when it is first needed. */
 static int need_base(uint32_t profile, uint32_t *ret_stage)
 {
@@ -240,7 +233,7 @@ static int handle_sandbox_create(void *context, struct channel_message *message)
 		return -EPROTO;
 	factory.plan = factory.plans[from->generation];
 	if (from->profile >= plan_profile_count(&factory.plan) ||
-	    !places_fit(&factory.places, from->slot, &factory.plan,
+	    !places_fit(&factory.places, from->layers, &factory.plan,
 			plan_profile(&factory.plan, from->profile)))
 		return -EPROTO;
 	factory.is_probed = from->probe != PROBE_NONE;
@@ -255,9 +248,10 @@ static int handle_helper_start(void *context, struct channel_message *message)
 
 	factory.plan = factory.plans[factory.newest];
 	profile = plan_profile_find(&factory.plan, HELPER_PROFILE);
-	if (profile < 0 || from->kind >= HELPER_KIND_COUNT || factory.places.count > 0)
+	if (profile < 0 || from->kind >= HELPER_KIND_COUNT)
 		return -EPROTO;
 	factory.helper = from->kind;
+	fd_close(&factory.next_cgroup); /* of a sandbox that never came */
 	return start((uint32_t)profile, from->slot, IPC_TYPE_helper_started, message, helper_run);
 }
 
@@ -272,7 +266,6 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_sandbox_cgroup] = handle_sandbox_cgroup,
 	[IPC_TYPE_sandbox_layer] = handle_sandbox_layer,
 	[IPC_TYPE_sandbox_create] = handle_sandbox_create,
-	[IPC_TYPE_sandbox_drop] = handle_sandbox_drop,
 	[IPC_TYPE_helper_start] = handle_helper_start,
 };
 

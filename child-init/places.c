@@ -16,28 +16,30 @@
 
 int places_add(struct places *places, const struct ipc_sandbox_layer *layer, int *fd)
 {
+	if (layer->number == 0)
+		places_clear(places);
 	if (layer->role == 0 || layer->role >= LAYER_ROLE_COUNT ||
-	    places->count == PLACES_LAYERS_MAX ||
-	    (places->count > 0 && layer->slot != places->slot))
+	    places->count == PLACES_LAYERS_MAX || layer->number != places->count)
 		return -EPROTO;
-	places->slot = layer->slot;
 	places->layers[places->count++] = (struct place_layer){ *fd, layer->mount, layer->role };
 	*fd = -1;
 	return 0;
 }
 
-bool places_fit(const struct places *places, uint32_t slot, const struct plan *plan,
+bool places_fit(struct places *places, uint32_t layers, const struct plan *plan,
 		const struct plan_profile *profile)
 {
 	const struct plan_mount *mounts = plan_mounts(plan, profile);
 
+	if (layers == 0)
+		places_clear(places);
 	for (uint32_t i = 0; i < places->count; i++) {
 		const uint32_t mount = places->layers[i].mount;
 
-		if (places->slot != slot || mount >= profile->mount_count || !mounts[mount].place)
+		if (mount >= profile->mount_count || !mounts[mount].place)
 			return false;
 	}
-	return true;
+	return places->count == layers;
 }
 
 void places_clear(struct places *places)

@@ -16,7 +16,6 @@
 
 /* The directories of one sandbox to come, in the order they came. */
 struct places {
-	uint32_t slot; /* of the sandbox */
 	uint32_t count;
 	struct place_layer {
 		int fd;
@@ -25,12 +24,13 @@ struct places {
 	} layers[PLACES_LAYERS_MAX];
 };
 
-/* Add one and take its descriptor. 0, or -EPROTO: there is no such role, there are too many, or
- * those of another sandbox are still here. */
+/* Add one and take its descriptor; the first forgets those of a sandbox that never came. 0, or
+ * -EPROTO: there is no such role, there are too many, or it is not the next. */
 int places_add(struct places *places, const struct ipc_sandbox_layer *layer, int *fd);
 
-/* Are they all of this sandbox, and each of a record that has a place? */
-bool places_fit(const struct places *places, uint32_t slot, const struct plan *plan,
+/* Are they all `layers` of the sandbox that comes now, and each of a record that has a place? For
+ * one without any, those of a sandbox that never came are forgotten. */
+bool places_fit(struct places *places, uint32_t layers, const struct plan *plan,
 		const struct plan_profile *profile);
 
 /* Close and forget them. */

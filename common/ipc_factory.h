@@ -69,14 +69,9 @@ enum layer_role {
 
 /* fd: O_PATH of a directory from which a lasting place of the next sandbox_create is made */
 struct ipc_sandbox_layer {
-	uint32_t slot;
-	uint32_t mount; /* index of the profile's record, which has a place */
-	uint32_t role;  /* enum layer_role */
-};
-
-/* No sandbox_create comes: forget what came for one. */
-struct ipc_sandbox_drop {
-	uint32_t slot;
+	uint32_t number; /* of those before it; 0: forget what came for one that never came */
+	uint32_t mount;  /* index of the profile's record, which has a place */
+	uint32_t role;   /* enum layer_role */
 };
 
 /* fd: the init's end of its channel */
@@ -85,6 +80,7 @@ struct ipc_sandbox_create {
 	uint32_t profile;    /* index in the blob */
 	uint32_t generation; /* under which the blob is kept; the first one is 0 */
 	uint32_t probe;      /* enum probe_mode of the spawn to come */
+	uint32_t layers;     /* how many sandbox_layer are for it */
 	uint32_t lasts;      /* 0: it ends with the first process of its one execution; 1: it has
 			      * SANDBOX_EXECUTIONS_MAX at once, and goes on without any */
 };

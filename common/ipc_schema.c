@@ -233,6 +233,7 @@ static const struct ipc_field ipc_sandbox_create_fields[] = {
 	FIELD(U32, ipc_sandbox_create, profile),
 	FIELD(U32, ipc_sandbox_create, generation),
 	FIELD(U32, ipc_sandbox_create, probe),
+	FIELD(U32, ipc_sandbox_create, layers),
 	FIELD(U32, ipc_sandbox_create, lasts),
 };
 static const struct ipc_field ipc_sandbox_created_fields[] = {
@@ -436,12 +437,9 @@ static const struct ipc_field ipc_request_done_fields[] = {
 	FIELD(U64, ipc_request_done, request),
 };
 static const struct ipc_field ipc_sandbox_layer_fields[] = {
-	FIELD(U32, ipc_sandbox_layer, slot),
+	FIELD(U32, ipc_sandbox_layer, number),
 	FIELD(U32, ipc_sandbox_layer, mount),
 	FIELD(U32, ipc_sandbox_layer, role),
-};
-static const struct ipc_field ipc_sandbox_drop_fields[] = {
-	FIELD(U32, ipc_sandbox_drop, slot),
 };
 static const struct ipc_field ipc_spawn_image_fields[] = {
 	FIELD(U32, ipc_spawn_image, slot),

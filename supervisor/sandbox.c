@@ -70,10 +70,12 @@ static int ask_factory(const struct sandbox *sandbox, uint32_t probe,
 		       const struct sandbox_parts *parts)
 {
 	const struct ipc_sandbox_cgroup cgroup = { .slot = sandbox->slot };
-	const struct ipc_sandbox_create create = { sandbox->slot, sandbox->profile,
-						   sandbox->generation, probe,
-						   sandbox_lasts(sandbox) };
-	int error = sandbox_lasts(sandbox) ? sandbox_send_layers(sandbox) : 0;
+	struct ipc_sandbox_create create = { .slot = sandbox->slot,
+					     .profile = sandbox->profile,
+					     .generation = sandbox->generation,
+					     .probe = probe,
+					     .lasts = sandbox_lasts(sandbox) };
+	int error = create.lasts ? sandbox_send_layers(sandbox, &create.layers) : 0;
 
 	if (!error && parts->cgroup >= 0)
 		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_cgroup, &cgroup,
@@ -86,21 +88,14 @@ static int ask_factory(const struct sandbox *sandbox, uint32_t probe,
 
 void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbox_parts *parts)
 {
-	const struct ipc_sandbox_drop drop = { .slot = sandbox->slot };
 	int error;
 
 	sandbox->state = SANDBOX_LIVE;
 	generation_hold(sandbox->generation);
 	supervisor.starts_pending++;
 	error = ask_factory(sandbox, probe, parts);
-	if (!error)
-		return;
-	/* It may have heard the beginning: more descriptors were on their way than a process may
-	 * have. Without any this can fail only with the factory itself. */
-	if (sandbox_lasts(sandbox))
-		(void)channel_send(&supervisor.factory, IPC_TYPE_sandbox_drop, &drop, NULL,
-				   MSG_DONTWAIT);
-	(void)sandbox_failed(sandbox->slot, STAGE_CLONE, (uint32_t)-error); /* no answer comes */
+	if (error) /* no answer comes: what it heard of this one it forgets with the next */
+		(void)sandbox_failed(sandbox->slot, STAGE_CLONE, (uint32_t)-error);
 }
 
 static void on_pid(void *context)

@@ -118,8 +118,9 @@ int sandbox_join(struct sandbox *sandbox, uint32_t *ret_leaf);
 bool sandbox_clear_leaf(const struct sandbox *sandbox, uint32_t leaf);
 void sandbox_leave(struct sandbox *sandbox, uint32_t leaf);
 
-/* For its start: send the directories that its places are made of. 0 or -errno. */
-int sandbox_send_layers(const struct sandbox *sandbox);
+/* For its start: send the directories that its places are made of. 0 or -errno; *ret_count is how
+ * many were sent. */
+int sandbox_send_layers(const struct sandbox *sandbox, uint32_t *ret_count);
 
 /* For its jobs: what one found out, or 0 and -errno. */
 void sandbox_noted(struct sandbox *sandbox, uint64_t began_us, int error,

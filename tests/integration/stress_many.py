@@ -19,7 +19,8 @@ CALLS = 50
 RUNS = 20
 GROWTH_KIB = 1024
 # A table of descriptors only ever grows, to the next power of two of the most that were open at
-# once: THREADS executions begun at one moment need at most this, one kept of every third would need more.
+# once: THREADS executions begun at one moment need at most this, one kept of every third would
+# need more.
 SLOTS = 512
 before = {}
 

@@ -90,13 +90,12 @@ static struct channel start(uint32_t limits)
 /* The supervisor could not say all of one. What is made next is made of nothing of it. */
 Test(lasting, one_that_was_broken_off_is_forgotten)
 {
-	const struct ipc_sandbox_drop drop = { .slot = SLOT };
 	struct channel init;
 	struct streams streams;
 
 	supervised_begin(LIMITS_FALLBACK);
-	supervised_layer(SLOT, place, LAYER_LOWER, "/usr");
-	cr_assert_eq(channel_send(supervised_factory(), IPC_TYPE_sandbox_drop, &drop, NULL, 0), 0);
+	supervised_layer(place, LAYER_LOWER, "/usr");
+	supervised_break_off();
 	init = supervised_create(SLOT + 1, true);
 	streams = supervised_spawn(&init, ONE, "ls /place");
 	cr_assert_eq(supervised_await(&init, ONE)->status, 0);
@@ -425,15 +424,15 @@ Test(lasting, a_program_that_could_be_changed_is_none)
 	cr_assert(supervised_ends(&init));
 }
 
-static void add_layers(uint32_t slot)
+static void add_layers(void)
 {
 	for (const char *const *name = (const char *const[]){ "upper", "work", "lower", NULL };
 	     *name; name++)
 		cr_assert_eq(mkdir(look_folder(*name), 0755), 0);
-	supervised_layer(slot, place, LAYER_LOWER, look_folder("lower"));
-	supervised_layer(slot, place, LAYER_LOWER, look_folder("folder"));
-	supervised_layer(slot, place, LAYER_UPPER, look_folder("upper"));
-	supervised_layer(slot, place, LAYER_WORK, look_folder("work"));
+	supervised_layer(place, LAYER_LOWER, look_folder("lower"));
+	supervised_layer(place, LAYER_LOWER, look_folder("folder"));
+	supervised_layer(place, LAYER_UPPER, look_folder("upper"));
+	supervised_layer(place, LAYER_WORK, look_folder("work"));
 }
 
 Test(lasting, files_of_a_place_last)
@@ -442,7 +441,7 @@ Test(lasting, files_of_a_place_last)
 	struct streams streams;
 
 	supervised_begin(LIMITS_CGROUP);
-	add_layers(SLOT);
+	add_layers();
 	init = supervised_create(SLOT, true);
 	streams = supervised_spawn(&init, ONE,
 				   "cd /place; cat inner; echo one >>inner; echo new >new");
@@ -455,7 +454,7 @@ Test(lasting, files_of_a_place_last)
 	cr_expect(look_says(look_folder("upper/new"), "new\n"));
 	cr_expect(look_says(look_folder("folder/inner"), "inner text"));
 	fd_close(&init.fd); /* the sandbox ends */
-	supervised_layer(SLOT + 1, place, LAYER_WRITE, look_folder("folder"));
+	supervised_layer(place, LAYER_WRITE, look_folder("folder"));
 	init = supervised_create(SLOT + 1, true);
 	streams = supervised_spawn(&init, ONE, "ls /place");
 	cr_assert_eq(supervised_await(&init, ONE)->status, 0);
@@ -471,7 +470,7 @@ Test(lasting, a_place_that_cannot_be_made_ends_the_start)
 	static struct channel_message received;
 
 	supervised_begin(LIMITS_CGROUP);
-	add_layers(SLOT);
+	add_layers();
 	cr_assert_eq(rmdir(look_folder("lower")), 0);
 	init = supervised_create(SLOT, true);
 	status = channel_receive(&init, &received, 0, &wrong);
@@ -486,13 +485,19 @@ Test(lasting, a_place_that_cannot_be_made_ends_the_start)
 	cr_expect_eq(supervised_await(&init, ONE)->status, 0, "the factory goes on");
 }
 
-Test(lasting, layers_of_another_slot)
+Test(lasting, fewer_layers_than_came)
 {
+	const struct ipc_sandbox_create create = { .slot = SLOT, .layers = 1, .lasts = true };
 	struct channel init;
+	int ends[2];
 
 	supervised_begin(LIMITS_CGROUP);
-	supervised_layer(SLOT, place, LAYER_WRITE, look_folder("folder"));
-	init = supervised_ask(SLOT + 1, true);
+	supervised_layer(place, LAYER_LOWER, look_folder("folder"));
+	supervised_layer(place, LAYER_LOWER, look_folder("folder"));
+	cr_assert_eq(channel_pair(ends), 0);
+	init = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
+	send(supervised_factory(), IPC_TYPE_sandbox_create, &create, &ends[1]);
+	fd_close(&ends[1]);
 	cr_expect(supervised_ends(supervised_factory()));
 	cr_expect(supervised_ends(&init));
 }
@@ -500,7 +505,7 @@ Test(lasting, layers_of_another_slot)
 Test(lasting, layers_of_a_record_without_a_place)
 {
 	supervised_begin(LIMITS_CGROUP);
-	supervised_layer(SLOT, place - 1, LAYER_WRITE, look_folder("folder"));
+	supervised_layer(place - 1, LAYER_WRITE, look_folder("folder"));
 	(void)supervised_ask(SLOT, true);
 	cr_expect(supervised_ends(supervised_factory()));
 }
@@ -509,7 +514,7 @@ Test(lasting, too_many_layers)
 {
 	supervised_begin(LIMITS_CGROUP);
 	for (uint32_t i = 0; i < PLACES_LAYERS_MAX; i++)
-		supervised_layer(SLOT, place, LAYER_LOWER, look_folder("folder"));
-	supervised_layer(SLOT, place, LAYER_LOWER, look_folder("folder"));
+		supervised_layer(place, LAYER_LOWER, look_folder("folder"));
+	supervised_layer(place, LAYER_LOWER, look_folder("folder"));
 	cr_expect(supervised_ends(supervised_factory()));
 }

@@ -30,7 +30,6 @@
 #define SANDBOX PLAN_PHASE_SANDBOX
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define NESTED (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID)
-#define SLOT 7
 
 static struct plan plan;
 static struct shown shown;
@@ -83,7 +82,7 @@ TestSuite(places, .init = prepare, .fini = look_folder_remove, .timeout = 60);
 
 static int add(uint32_t role, const char *name)
 {
-	const struct ipc_sandbox_layer layer = { SLOT, place, role };
+	const struct ipc_sandbox_layer layer = { places.count, place, role };
 	int fd = open(look_folder(name), O_PATH | O_CLOEXEC);
 	const int error = places_add(&places, &layer, &fd);
 
@@ -452,18 +451,21 @@ Test(places, roles_are_a_closed_set)
 
 Test(places, one_sandbox_at_a_time)
 {
-	const struct ipc_sandbox_layer other = { SLOT + 1, 0, LAYER_UPPER };
+	const struct ipc_sandbox_layer again = { 1, 0, LAYER_UPPER };
+	const struct ipc_sandbox_layer other = { 0, 0, LAYER_UPPER };
 	int fd = -1;
 
 	add_place(PLAN_TMPFS, SANDBOX, "tmpfs");
 	hand_plan_open(&plan);
-	cr_expect(places_fit(&places, SLOT, &plan, &hand_plan.profile), "none is right for all");
 	add_layers();
-	cr_expect_eq(places_add(&places, &other, &fd), -EPROTO);
-	cr_expect(places_fit(&places, SLOT, &plan, &hand_plan.profile));
-	cr_expect_not(places_fit(&places, SLOT + 1, &plan, &hand_plan.profile));
-	places_clear(&places);
+	cr_expect_eq(places_add(&places, &again, &fd), -EPROTO);
+	cr_expect_not(places_fit(&places, 3, &plan, &hand_plan.profile));
+	cr_expect_not(places_fit(&places, 5, &plan, &hand_plan.profile));
+	cr_expect(places_fit(&places, 4, &plan, &hand_plan.profile));
 	cr_expect_eq(places_add(&places, &other, &fd), 0);
+	cr_expect_eq(places.count, 1, "the others never came to be");
+	cr_expect(places_fit(&places, 0, &plan, &hand_plan.profile));
+	cr_expect_eq(places.count, 0);
 }
 
 Test(places, only_records_with_a_place_have_any)
@@ -471,12 +473,12 @@ Test(places, only_records_with_a_place_have_any)
 	add_place(PLAN_TMPFS, SANDBOX, "tmpfs");
 	hand_plan_open(&plan);
 	cr_assert_eq(add(LAYER_WRITE, "host"), 0);
-	cr_expect(places_fit(&places, SLOT, &plan, &hand_plan.profile));
+	cr_expect(places_fit(&places, 1, &plan, &hand_plan.profile));
 	place--;
 	cr_assert_eq(add(LAYER_WRITE, "host"), 0);
-	cr_expect_not(places_fit(&places, SLOT, &plan, &hand_plan.profile));
+	cr_expect_not(places_fit(&places, 2, &plan, &hand_plan.profile));
 	places_clear(&places);
 	place += 2;
 	cr_assert_eq(add(LAYER_WRITE, "host"), 0);
-	cr_expect_not(places_fit(&places, SLOT, &plan, &hand_plan.profile));
+	cr_expect_not(places_fit(&places, 1, &plan, &hand_plan.profile));
 }

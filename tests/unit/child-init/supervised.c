@@ -24,6 +24,7 @@
 
 static struct channel factory = { .fd = -1 };
 static pid_t factory_pid;
+static uint32_t layers_sent; /* for the next sandbox */
 
 static void become_factory(int channel)
 {
@@ -94,9 +95,9 @@ const struct channel *supervised_factory(void)
 	return &factory;
 }
 
-void supervised_layer(uint32_t slot, uint32_t mount, uint32_t role, const char *path)
+void supervised_layer(uint32_t mount, uint32_t role, const char *path)
 {
-	const struct ipc_sandbox_layer layer = { slot, mount, role };
+	const struct ipc_sandbox_layer layer = { layers_sent++, mount, role };
 	int fd = open(path, O_PATH | O_CLOEXEC);
 
 	cr_assert_geq(fd, 0, "%s", path);
@@ -104,11 +105,19 @@ void supervised_layer(uint32_t slot, uint32_t mount, uint32_t role, const char *
 	fd_close(&fd);
 }
 
+void supervised_break_off(void)
+{
+	layers_sent = 0;
+}
+
 struct channel supervised_ask(uint32_t slot, bool lasts)
 {
-	const struct ipc_sandbox_create create = { .slot = slot, .lasts = lasts };
+	const struct ipc_sandbox_create create = { .slot = slot,
+						   .layers = layers_sent,
+						   .lasts = lasts };
 	int ends[2];
 
+	layers_sent = 0;
 	cr_assert_eq(channel_pair(ends), 0);
 	tell(&factory, IPC_TYPE_sandbox_create, &create, &ends[1]);
 	fd_close(&ends[1]);

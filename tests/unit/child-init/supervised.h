@@ -22,8 +22,9 @@ void supervised_begin(uint32_t limits);
 /* End it and all of its sandboxes. */
 void supervised_end(void);
 
-/* Hand the factory a directory for the sandbox of this slot. */
-void supervised_layer(uint32_t slot, uint32_t mount, uint32_t role, const char *path);
+/* Hand the factory a directory for the next sandbox; or say no more of that one. */
+void supervised_layer(uint32_t mount, uint32_t role, const char *path);
+void supervised_break_off(void);
 
 /* Ask for a sandbox; its channel is valid when this returns, whatever becomes of it. */
 struct channel supervised_ask(uint32_t slot, bool lasts);

@@ -73,13 +73,14 @@ Test(sandbox, the_first_execution_has_its_places_made)
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	for (uint32_t i = 0; i < 6; i++) {
 		message = rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
-		cr_assert_eq(message->body.sandbox_layer.slot, EXECUTIONS_MAX);
+		cr_assert_eq(message->body.sandbox_layer.number, i);
 		cr_assert_eq(message->body.sandbox_layer.mount, i / 3);
 		cr_assert_eq(message->body.sandbox_layer.role, roles[i % 3]);
 	}
 	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
 	cr_assert_eq(message->body.sandbox_create.slot, EXECUTIONS_MAX);
 	cr_assert_eq(message->body.sandbox_create.profile, 0);
+	cr_assert_eq(message->body.sandbox_create.layers, 6);
 	cr_assert_not(lasting_is_free("box"));
 }
 
