@@ -24,6 +24,8 @@ machine, an emulator ten times slower, whose times say little. The attacks, laye
 
 # The test classes, for people.
 WORDS = {"Run": "`msp run`", "Serve": "`msp serve`"}
+WORDS |= {"lasting " + verb: f"`msp {verb}`" for verb in (
+    "create", "exec", "checkpoint", "rollback", "fork", "destroy", "apply", "undo")}
 
 
 def read_rows(folders, name):
@@ -56,8 +58,8 @@ def kills(host, machine):
             for row in read_rows(host, "kills")]
     rows += [(row["what"], row["limits"], f"{row['kills']:,}", "-")
              for row in read_rows(machine, "kills")]
-    stages = [(WORDS[row["what"]], row["limits"], row["boundaries"], row["pairs"], f"{row['kills']:,}",
-               f"{row['longest_ms']} ms") for row in read_rows(host, "stages")]
+    stages = [(WORDS.get(row["what"], row["what"]), row["limits"], row["boundaries"], row["pairs"],
+               f"{row['kills']:,}", f"{row['longest_ms']} ms") for row in read_rows(host, "stages")]
     return ("A process is killed (-9 and others) at random moments, and at each boundary of a stage "
             "that a build for\ntests names. After each: nothing left, no process, mount, cgroup, "
             "descriptor, file or socket; a client\nbeside it was answered.\n\n" +
