@@ -3,6 +3,7 @@
 listening, and of executions that outlive their call. A server without one of these gets no cases
 of it."""
 import json
+import re
 import zlib
 
 from families import META_TEXT, VALUES, dump, message, modern
@@ -49,7 +50,10 @@ URIS = (
 def add_resources(book):
     for method in ("resources/read", "resources/subscribe", "resources/unsubscribe"):
         for uri in URIS:
-            either(book, f"{method}/{uri[:40]}", method, f'"uri":"{uri}"')
+            # whose changes and files they are is the supervisor's to say
+            is_asked = method == "resources/read" and re.search("/(diff|files/.*)$", uri)
+            either(book, f"{method}/{uri[:40]}", method, f'"uri":"{uri}"',
+                   **({"slow": True} if is_asked else {}))
         for raw in VALUES:
             either(book, f"{method}/uri {raw}", method, f'"uri":{raw}')
         either(book, f"{method}/no uri", method, "")
