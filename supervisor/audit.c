@@ -263,14 +263,6 @@ int audit_execution_begin(const struct frontend *frontend, struct request *reque
 	return require(AUDIT_EXECUTION_BEGIN, fields, count, detail);
 }
 
-/* Verdicts that say by their name which limit was met. */
-static bool is_limit(uint32_t verdict)
-{
-	return verdict == VERDICT_TIMEOUT || verdict == VERDICT_CPU_TIME ||
-	       verdict == VERDICT_MEMORY || verdict == VERDICT_PIDS || verdict == VERDICT_DISK ||
-	       verdict == VERDICT_OUTPUT;
-}
-
 void audit_execution_end(uint64_t id, const struct ipc_execution_done *done)
 {
 	const struct audit_field limit[] = {
@@ -291,7 +283,7 @@ void audit_execution_end(uint64_t id, const struct ipc_execution_done *done)
 
 	if (id == 0) /* nobody asked for it: it tried the layers, which is a record of its own */
 		return;
-	if (is_limit(done->verdict))
+	if (done->verdict >= VERDICT_TIMEOUT && done->verdict <= VERDICT_OUTPUT)
 		note(AUDIT_LIMIT, limit, COUNT(limit));
 	note(AUDIT_EXECUTION_END, fields, COUNT(fields));
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "audit.h"
+#include "budget.h"
 #include "common/fd.h"
 #include "handlers.h"
 #include "handlers_list.h"
@@ -17,20 +18,15 @@
 
 static struct store_meta meta; /* of what is made */
 
-static void describe(uint32_t used, uint32_t most, const char *what, char detail[IPC_LIST_MAX])
-{
-	(void)snprintf(detail, IPC_LIST_MAX, "%u of %u %s", used, most, what);
-}
-
 static void describe_limit(const struct store_meta *of, char detail[IPC_LIST_MAX])
 {
 	if (of->checkpoint_count == CHECKPOINTS_MAX)
-		describe(CHECKPOINTS_MAX, CHECKPOINTS_MAX, "checkpoints", detail);
+		budget_describe(CHECKPOINTS_MAX, CHECKPOINTS_MAX, "checkpoints", detail);
 	else if (of->layer_count == LAYERS_MAX)
-		describe(LAYERS_MAX, LAYERS_MAX, "layers", detail);
+		budget_describe(LAYERS_MAX, LAYERS_MAX, "layers", detail);
 	else
-		describe(LAYERS_DEEP_MAX, LAYERS_DEEP_MAX,
-			 "layers on one another, until they are merged", detail);
+		budget_describe(LAYERS_DEEP_MAX, LAYERS_DEEP_MAX,
+				"layers on one another, until they are merged", detail);
 }
 
 /* What the store said, for the client. */
@@ -42,11 +38,10 @@ static enum refusal explain(int error, const struct store_census *census,
 		memcpy(detail, census->id, sizeof(census->id));
 		return REFUSAL_SANDBOX_NAME;
 	case -EUSERS:
-		describe(census->sandboxes, census->sandboxes_max, "sandboxes", detail);
+		budget_describe(census->sandboxes, census->sandboxes_max, "sandboxes", detail);
 		return REFUSAL_SANDBOXES;
 	case -EDQUOT:
-		describe((uint32_t)(census->bytes >> 20), (uint32_t)(census->bytes_max >> 20),
-			 "MiB", detail);
+		budget_describe(census->bytes >> 20, census->bytes_max >> 20, "MiB", detail);
 		return REFUSAL_DISK;
 	case -ENOENT:
 		sight_checkpoints(of, detail);
@@ -331,10 +326,10 @@ static int fork_at(const struct ipc_checkpoint_do *from, struct sandbox *sandbox
 
 	if (number == 0 && (from->of[0] || from->number > 0))
 		return -ENOENT;
-	fd = store_fork(sandbox->directory, sandbox->meta, number, from->name, census, &meta);
-	if ((fd == -EUSERS || fd == -EDQUOT) && sweep_noted() > 0)
+	do
 		fd = store_fork(sandbox->directory, sandbox->meta, number, from->name, census,
 				&meta);
+	while ((fd == -EUSERS || fd == -EDQUOT) && sweep_noted() > 0);
 	return fd;
 }
 
@@ -376,20 +371,13 @@ int handle_checkpoint_do(void *context, struct channel_message *message)
 	char detail[IPC_LIST_MAX] = "";
 	enum refusal refusal = REFUSAL_SANDBOX_NAME;
 	struct sandbox *sandbox = NULL;
-	uint32_t running = 0;
 
 	if (from->operation < CHECKPOINT_SAVE || from->operation >= CHECKPOINT_OPERATION_COUNT)
 		return -EPROTO;
 	if (from->operation == CHECKPOINT_LIST)
 		return list_checkpoints(frontend, from);
 	if (!from->name[0] || store_is_name(from->name))
-		refusal = sandbox_own(from->owner, from->sandbox, &sandbox, detail);
-	if (!refusal)
-		running = sandbox_executions(sandbox);
-	if (running > 0) {
-		(void)snprintf(detail, sizeof(detail), "%u", running);
-		refusal = REFUSAL_SANDBOX_BUSY;
-	}
+		refusal = sandbox_own_idle(from->owner, from->sandbox, &sandbox, detail);
 	if (!refusal)
 		answer = prepare(sandbox, frontend,
 				 from->operation == CHECKPOINT_SAVE ||
