@@ -134,8 +134,8 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 				   execution->sandbox->profile),
 		      NULL);
 	tell_frontend(execution, IPC_TYPE_execution_done, done, NULL);
-	denials_note(execution->id, execution_plan(execution), done);
-	audit_execution_end(execution->id, done);
+	denials_note(execution, done);
+	audit_execution_end(execution->id, execution->sandbox, done);
 	try_free(execution);
 }
 
@@ -476,7 +476,7 @@ static void note_killed(const struct execution *execution)
 		.wall_us = loop_now_us() - execution->started_us,
 	};
 
-	audit_execution_end(execution->id, &done);
+	audit_execution_end(execution->id, execution->sandbox, &done);
 }
 
 bool execution_end_all(void)

@@ -67,7 +67,8 @@ static struct store_census limits(void)
 
 /* One that was just made is nobody's until somebody uses it: it is given back. One that nobody
  * hears of any more is not to be there. */
-static int tell_made(const struct frontend *frontend, uint64_t request, int fd)
+static int tell_made(const struct frontend *frontend, uint64_t request, int fd, const char *origin,
+		     uint32_t checkpoint)
 {
 	char id[IPC_ID_MAX];
 	const struct sight sight = { .id = id, .meta = &meta, .used_s = store_used_s(fd) };
@@ -78,7 +79,7 @@ static int tell_made(const struct frontend *frontend, uint64_t request, int fd)
 	if (error)
 		(void)store_destroy(&meta); /* or its time will be over */
 	else
-		audit_sandbox_begin(frontend, id, meta.profile, meta.workspace_mode);
+		audit_sandbox_begin(frontend, id, &meta, origin, checkpoint);
 	fd_close(&fd);
 	return error;
 }
@@ -169,7 +170,7 @@ static int create(const struct frontend *frontend, uint64_t request)
 	if ((fd == -EUSERS || fd == -EDQUOT) && sweep_noted() > 0)
 		fd = store_create(&meta, &census);
 	if (fd >= 0)
-		return tell_made(frontend, request, fd);
+		return tell_made(frontend, request, fd, NULL, 0);
 	refusal = explain(fd, &census, &meta, detail);
 	return handlers_refuse(frontend, request, refusal, detail, 0);
 }
@@ -263,7 +264,10 @@ int handle_sandbox_end(void *context, struct channel_message *message)
 		return sandbox_await(sandbox, frontend, message);
 	if (answer == SANDBOX_REFUSED)
 		return handlers_refuse(frontend, from->request, refusal, detail, 0);
-	return request_finish(frontend, from->request, is_destroyed ? destroy(sandbox) : 0);
+	if (is_destroyed)
+		return request_finish(frontend, from->request, destroy(sandbox));
+	audit_sandbox_change(frontend, sandbox->id, "stop", 0);
+	return request_finish(frontend, from->request, 0);
 }
 
 /* --- checkpoints ------------------------------------------------------------------------------ */
@@ -337,7 +341,10 @@ static int fork_at(const struct ipc_checkpoint_do *from, struct sandbox *sandbox
 static int act(const struct frontend *frontend, const struct ipc_checkpoint_do *from,
 	       struct sandbox *sandbox)
 {
-	const uint32_t number = find_number(sandbox->meta, from);
+	static const char *const words[] = { [CHECKPOINT_SAVE] = "save",
+					     [CHECKPOINT_ROLLBACK] = "rollback",
+					     [CHECKPOINT_DELETE] = "delete" };
+	uint32_t number = find_number(sandbox->meta, from);
 	struct store_census census = limits();
 	struct store_checkpoint made;
 	char detail[IPC_LIST_MAX] = "";
@@ -356,11 +363,14 @@ static int act(const struct frontend *frontend, const struct ipc_checkpoint_do *
 		refusal = explain(result, &census, sandbox->meta, detail);
 		return handlers_refuse(frontend, from->request, refusal, detail, 0);
 	}
-	if (from->operation == CHECKPOINT_SAVE)
-		return tell_checkpoint(frontend, from->request, sandbox->meta, &made);
 	if (from->operation == CHECKPOINT_FORK)
-		return tell_made(frontend, from->request, result);
-	return request_finish(frontend, from->request, 0);
+		return tell_made(frontend, from->request, result, sandbox->id, number);
+	if (from->operation == CHECKPOINT_SAVE)
+		number = made.number;
+	audit_sandbox_change(frontend, sandbox->id, words[from->operation], number);
+	return from->operation == CHECKPOINT_SAVE
+		       ? tell_checkpoint(frontend, from->request, sandbox->meta, &made)
+		       : request_finish(frontend, from->request, 0);
 }
 
 int handle_checkpoint_do(void *context, struct channel_message *message)

@@ -49,7 +49,7 @@ static int begin(const struct target *target, uint64_t number, enum refusal refu
 	if (!error || supervisor.is_ending) /* then it has been said why */
 		return 0;
 	done.error = (uint32_t)-error;
-	audit_execution_end(request->id, &done);
+	audit_execution_end(request->id, request->sandbox, &done);
 	return handlers_refuse(frontend, number, REFUSAL_RESOURCES, strerror(-error), 0);
 }
 
@@ -221,6 +221,7 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 		.since = STORE_NO_LAYER,
 		.chosen = target->message->fds[0],
 	};
+	struct ipc_changes_done done = { .request = from->request, .step = CHANGES_STEP_HELPER };
 	enum refusal refusal = REFUSAL_NONE;
 	int error;
 
@@ -234,6 +235,9 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 	error = layers_job_begin(&ask);
 	if (!error)
 		return REFUSAL_NONE;
+	done.error = (uint32_t)-error;
+	if (changes_host(from->operation))
+		audit_apply_end(target->sandbox->id, &done);
 	(void)snprintf(detail, IPC_LIST_MAX, "%s", strerror(-error));
 	return REFUSAL_RESOURCES;
 }
