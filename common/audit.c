@@ -49,17 +49,23 @@ void audit_file_name(unsigned int number, char ret[AUDIT_NAME_MAX])
 	memcpy(ret, name.bytes, name.used + 1);
 }
 
-void audit_hash(const void *data, size_t size, char ret[AUDIT_HASH_MAX])
+void audit_hash_text(const uint8_t hash[SHA256_BYTES], char ret[AUDIT_HASH_MAX])
 {
 	static const char digits[] = "0123456789abcdef";
-	uint8_t hash[SHA256_BYTES];
 
-	sha256(data, size, hash);
-	for (size_t i = 0; i < sizeof(hash); i++) {
+	for (size_t i = 0; i < SHA256_BYTES; i++) {
 		ret[2 * i] = digits[hash[i] >> 4];
 		ret[2 * i + 1] = digits[hash[i] & 0xf];
 	}
 	ret[HASH_TEXT] = '\0';
+}
+
+void audit_hash(const void *data, size_t size, char ret[AUDIT_HASH_MAX])
+{
+	uint8_t hash[SHA256_BYTES];
+
+	sha256(data, size, hash);
+	audit_hash_text(hash, ret);
 }
 
 static bool is_hash(const char *text)

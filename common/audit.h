@@ -61,7 +61,8 @@ bool audit_head_read(const char text[AUDIT_HEAD_BYTES], struct audit_head *ret);
 /* The file's name: number 0 is the one that is written to, higher ones are older. */
 void audit_file_name(unsigned int number, char ret[AUDIT_NAME_MAX]);
 
-/* SHA-256 as text. */
+/* SHA-256 as text: of these bytes, and one that is known. */
+void audit_hash_text(const uint8_t hash[SHA256_BYTES], char ret[AUDIT_HASH_MAX]);
 void audit_hash(const void *data, size_t size, char ret[AUDIT_HASH_MAX]);
 
 /* How each record ends: this, a hash and a quote, the next, a hash, and the last. */

@@ -10,6 +10,7 @@
 
 #include "audit_file.h"
 #include "common/log.h"
+#include "sandbox.h"
 
 /* How long somebody is waited for who has the log's lock: where the execution is refused else, and
  * where the record is only counted as lost. All that happens under the lock takes microseconds, but
@@ -218,6 +219,12 @@ static void hash_code(int code, uint64_t *ret_size, uint8_t ret_hash[SHA256_BYTE
 	sha256_end(&state, ret_hash);
 }
 
+/* NULL: it is gone with its one execution. */
+static const char *lasting_id(const struct sandbox *sandbox)
+{
+	return sandbox && sandbox_lasts(sandbox) ? sandbox->id : NULL;
+}
+
 static uint32_t count_strings(const uint8_t *list, uint32_t size)
 {
 	uint32_t count = 0;
@@ -254,8 +261,10 @@ int audit_execution_begin(const struct frontend *frontend, struct request *reque
 	fields[count++] = AUDIT_NUMBER("environment_bytes", spawn->environment_size);
 	fields[count++] = AUDIT_NUMBER("timeout_ms", request->timeout_ms);
 	fields[count++] = AUDIT_NUMBER("tty", spawn->use_tty);
-	if (request->sandbox)
+	if (lasting_id(request->sandbox)) {
 		fields[count++] = AUDIT_TEXT("sandbox", request->sandbox->id);
+		fields[count++] = AUDIT_NUMBER("file_tool", request->is_file);
+	}
 	if (code >= 0) {
 		hash_code(code, &code_size, code_hash);
 		fields[count++] = AUDIT_NUMBER("code_bytes", code_size);
@@ -264,19 +273,14 @@ int audit_execution_begin(const struct frontend *frontend, struct request *reque
 	return require(AUDIT_EXECUTION_BEGIN, fields, count, detail);
 }
 
-/* Verdicts that say by their name which limit was met. */
-static bool is_limit(uint32_t verdict)
+void audit_execution_end(uint64_t id, const struct sandbox *sandbox,
+			 const struct ipc_execution_done *done)
 {
-	return verdict == VERDICT_TIMEOUT || verdict == VERDICT_CPU_TIME ||
-	       verdict == VERDICT_MEMORY || verdict == VERDICT_PIDS || verdict == VERDICT_DISK ||
-	       verdict == VERDICT_OUTPUT;
-}
-
-void audit_execution_end(uint64_t id, const struct ipc_execution_done *done)
-{
+	const char *lasting = lasting_id(sandbox);
 	const struct audit_field limit[] = {
 		AUDIT_NUMBER("execution", id),
 		AUDIT_TEXT("limit", verdict_name(done->verdict)),
+		AUDIT_TEXT("sandbox", lasting),
 	};
 	const struct audit_field fields[] = {
 		AUDIT_NUMBER("execution", id),
@@ -288,29 +292,34 @@ void audit_execution_end(uint64_t id, const struct ipc_execution_done *done)
 		AUDIT_NUMBER("wall_us", done->wall_us),
 		AUDIT_NUMBER("cpu_us", done->cpu_us),
 		AUDIT_NUMBER("peak_bytes", done->peak_bytes),
+		AUDIT_TEXT("sandbox", lasting),
 	};
 
 	if (id == 0) /* nobody asked for it: it tried the layers, which is a record of its own */
 		return;
-	if (is_limit(done->verdict))
-		note(AUDIT_LIMIT, limit, COUNT(limit));
-	note(AUDIT_EXECUTION_END, fields, COUNT(fields));
+	if (done->verdict >= VERDICT_TIMEOUT && done->verdict <= VERDICT_OUTPUT)
+		note(AUDIT_LIMIT, limit, COUNT(limit) - !lasting);
+	note(AUDIT_EXECUTION_END, fields, COUNT(fields) - !lasting);
 }
 
-void audit_denial(uint64_t id, const char *layer, const char *operation, uint64_t argument,
-		  uint32_t count)
+void audit_denial(const struct execution *execution, const char *layer, const char *operation,
+		  uint64_t argument, uint32_t count)
 {
+	const char *lasting = lasting_id(execution->sandbox);
 	const struct audit_field fields[] = {
-		AUDIT_NUMBER("execution", id),      AUDIT_TEXT("layer", layer),
-		AUDIT_TEXT("operation", operation), AUDIT_NUMBER("argument", argument),
+		AUDIT_NUMBER("execution", execution->id),
+		AUDIT_TEXT("layer", layer),
+		AUDIT_TEXT("operation", operation),
+		AUDIT_NUMBER("argument", argument),
 		AUDIT_NUMBER("count", count),
+		AUDIT_TEXT("sandbox", lasting),
 	};
 
-	note(AUDIT_DENIAL, fields, COUNT(fields));
+	note(AUDIT_DENIAL, fields, COUNT(fields) - !lasting);
 }
 
-void audit_sandbox_begin(const struct frontend *frontend, const char *id, const char *profile,
-			 uint32_t workspace_mode)
+void audit_sandbox_begin(const struct frontend *frontend, const char *id,
+			 const struct store_meta *meta, const char *origin, uint32_t checkpoint)
 {
 	static const char *const modes[WORKSPACE_MODE_COUNT] = {
 		[WORKSPACE_NONE] = "none",
@@ -321,11 +330,26 @@ void audit_sandbox_begin(const struct frontend *frontend, const char *id, const 
 	const struct audit_field fields[] = {
 		AUDIT_TEXT("sandbox", id),
 		AUDIT_NUMBER("frontend", frontend->number),
-		AUDIT_TEXT("profile", profile),
-		AUDIT_TEXT("workspace", modes[workspace_mode]),
+		AUDIT_TEXT("profile", meta->profile),
+		AUDIT_TEXT("workspace", modes[meta->workspace_mode]),
+		AUDIT_TEXT("origin", origin),
+		AUDIT_NUMBER("checkpoint", checkpoint),
 	};
 
-	note(AUDIT_SANDBOX_BEGIN, fields, COUNT(fields));
+	note(AUDIT_SANDBOX_BEGIN, fields, origin ? COUNT(fields) : COUNT(fields) - 2);
+}
+
+void audit_sandbox_change(const struct frontend *frontend, const char *id, const char *operation,
+			  uint32_t checkpoint)
+{
+	const struct audit_field fields[] = {
+		AUDIT_TEXT("sandbox", id),
+		AUDIT_NUMBER("frontend", frontend->number),
+		AUDIT_TEXT("operation", operation),
+		AUDIT_NUMBER("checkpoint", checkpoint),
+	};
+
+	note(AUDIT_SANDBOX_CHANGE, fields, COUNT(fields));
 }
 
 void audit_sandbox_end(const char *id, const char *why)

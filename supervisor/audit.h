@@ -45,17 +45,23 @@ void audit_client(const struct frontend *frontend);
 int audit_execution_begin(const struct frontend *frontend, struct request *request, int code,
 			  char detail[IPC_LIST_MAX]);
 
-/* It ended, with what its frontend is told. A limit that it met is a record of its own. */
-void audit_execution_end(uint64_t id, const struct ipc_execution_done *done);
+/* It ended, with what its frontend is told; `sandbox` is the one it was in, or NULL. A limit that
+ * it met is a record of its own. */
+void audit_execution_end(uint64_t id, const struct sandbox *sandbox,
+			 const struct ipc_execution_done *done);
 
 /* Something was refused to its workload, `count` times: the layer, what was tried, and a number
  * that says with what. */
-void audit_denial(uint64_t id, const char *layer, const char *operation, uint64_t argument,
-		  uint32_t count);
+void audit_denial(const struct execution *execution, const char *layer, const char *operation,
+		  uint64_t argument, uint32_t count);
 
-/* A sandbox that lasts was made, and is gone: `why` is "destroyed", "expired" or "damaged". */
-void audit_sandbox_begin(const struct frontend *frontend, const char *id, const char *profile,
-			 uint32_t workspace_mode);
+/* A sandbox that lasts was made: a fork of `origin`, or (NULL) a new one. It was changed:
+ * `operation` is "save", "rollback", "delete" or "stop". And it is gone: `why` is "destroyed",
+ * "expired" or "damaged". `checkpoint` is its number in the sandbox that it is of, 0: none. */
+void audit_sandbox_begin(const struct frontend *frontend, const char *id,
+			 const struct store_meta *meta, const char *origin, uint32_t checkpoint);
+void audit_sandbox_change(const struct frontend *frontend, const char *id, const char *operation,
+			  uint32_t checkpoint);
 void audit_sandbox_end(const char *id, const char *why);
 
 /* What was changed in a sandbox is brought to the host, or taken back: 0: it may, or -errno and

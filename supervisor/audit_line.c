@@ -41,12 +41,10 @@ static void add_text(struct audit_line *line, const char *text)
 
 static void add_hash(struct audit_line *line, const uint8_t *hash)
 {
-	static const char digits[] = "0123456789abcdef";
+	char text[AUDIT_HASH_MAX];
 
-	for (size_t i = 0; i < SHA256_BYTES; i++) {
-		add(line, &digits[hash[i] >> 4], 1);
-		add(line, &digits[hash[i] & 0xf], 1);
-	}
+	audit_hash_text(hash, text);
+	add_string(line, text);
 }
 
 static void add_key(struct audit_line *line, const char *key)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "budget.h"
 
-#include <string.h>
+#include <stdio.h>
 
 #include "cgroup.h"
-#include "common/text.h"
 #include "execution.h"
 #include "sandbox.h"
 #include "state.h"
@@ -37,16 +36,10 @@ uint64_t budget_memory_used(void)
 	return supervisor.cgroup >= 0 ? cgroup_memory_used() : reserved_bytes();
 }
 
-/* "used of max UNIT" */
-static void describe(uint64_t used, uint64_t max, const char *unit, char detail[IPC_LIST_MAX])
+void budget_describe(uint64_t used, uint64_t max, const char *what, char detail[IPC_LIST_MAX])
 {
-	struct text text = { .used = 0 };
-
-	text_add_number(&text, used);
-	text_add(&text, " of ");
-	text_add_number(&text, max);
-	text_add(&text, unit);
-	memcpy(detail, text.bytes, text.used + 1);
+	(void)snprintf(detail, IPC_LIST_MAX, "%llu of %llu %s", (unsigned long long)used,
+		       (unsigned long long)max, what);
 }
 
 enum refusal budget_check(const struct plan_profile *profile, const struct sandbox *joins,
@@ -58,12 +51,13 @@ enum refusal budget_check(const struct plan_profile *profile, const struct sandb
 	enum refusal refusal = REFUSAL_NONE;
 
 	if (supervisor.executions_live >= supervisor.executions_max) {
-		describe(supervisor.executions_live, supervisor.executions_max, " executions",
-			 detail);
+		budget_describe(supervisor.executions_live, supervisor.executions_max, "executions",
+				detail);
 		refusal = REFUSAL_BUSY;
 	} else if (supervisor.memory_bytes > 0 &&
 		   budget_memory_used() + needs > supervisor.memory_bytes) {
-		describe(budget_memory_used() >> 20, supervisor.memory_bytes >> 20, " MiB", detail);
+		budget_describe(budget_memory_used() >> 20, supervisor.memory_bytes >> 20, "MiB",
+				detail);
 		refusal = REFUSAL_MEMORY;
 	}
 	if (refusal) {

@@ -17,6 +17,9 @@ struct sandbox;
 enum refusal budget_check(const struct plan_profile *profile, const struct sandbox *joins,
 			  char detail[IPC_LIST_MAX], uint32_t *ret_retry_ms);
 
+/* "3 of 4 sandboxes" */
+void budget_describe(uint64_t used, uint64_t max, const char *what, char detail[IPC_LIST_MAX]);
+
 /* What all sandboxes use now, in bytes: measured by the kernel with cgroups; in the fallback, what
  * their profiles allow them. */
 uint64_t budget_memory_used(void);

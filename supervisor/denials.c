@@ -5,6 +5,7 @@
 
 #include "audit.h"
 #include "common/denial.h"
+#include "execution.h"
 
 static void add_limit(struct denials *denials, uint32_t layer, uint64_t count)
 {
@@ -33,8 +34,9 @@ static const char *name_of(const struct plan *plan, uint32_t number)
 	return words[DENIAL_SECCOMP].operation;
 }
 
-void denials_note(uint64_t id, const struct plan *plan, const struct ipc_execution_done *done)
+void denials_note(const struct execution *execution, const struct ipc_execution_done *done)
 {
+	const struct plan *plan = execution_plan(execution);
 	struct denials denials;
 
 	if (!denials_take(&denials, done->denials, done->denials_size))
@@ -43,7 +45,7 @@ void denials_note(uint64_t id, const struct plan *plan, const struct ipc_executi
 		const struct denial *denial = &denials.records[i];
 		const bool is_call = denial->layer == DENIAL_SECCOMP;
 
-		audit_denial(id, words[denial->layer].layer,
+		audit_denial(execution, words[denial->layer].layer,
 			     is_call ? name_of(plan, denial->number)
 				     : words[denial->layer].operation,
 			     denial->argument, denial->count);

@@ -10,13 +10,13 @@
 
 #include "cgroup.h"
 #include "common/ipc.h"
-#include "common/plan.h"
+#include "state.h"
 
 /* False, and nothing is put, when the init's records are none. */
 bool denials_put(struct ipc_execution_done *done, const struct ipc_spawn_done *from,
 		 const struct cgroup_usage *usage);
 
-/* Have the audit log say what the execution `id` was refused, in the words of its plan. */
-void denials_note(uint64_t id, const struct plan *plan, const struct ipc_execution_done *done);
+/* Have the audit log say what the execution was refused, in the words of its plan. */
+void denials_note(const struct execution *execution, const struct ipc_execution_done *done);
 
 #endif

@@ -134,8 +134,8 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 				   execution->sandbox->profile),
 		      NULL);
 	tell_frontend(execution, IPC_TYPE_execution_done, done, NULL);
-	denials_note(execution->id, execution_plan(execution), done);
-	audit_execution_end(execution->id, done);
+	denials_note(execution, done);
+	audit_execution_end(execution->id, execution->sandbox, done);
 	try_free(execution);
 }
 
@@ -306,12 +306,20 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 /* Of the first one that runs in it; 0: none does. */
 static uint64_t number_in(const struct sandbox *sandbox)
 {
-	for (size_t i = 0; i < supervisor.slots_used; i++) {
-		if (is_live(&supervisor.executions[i]) &&
-		    supervisor.executions[i].sandbox == sandbox)
-			return supervisor.executions[i].id;
-	}
-	return 0;
+	const struct execution *execution = NULL;
+
+	for (uint32_t slot = 0; slot < supervisor.slots_used && !execution; slot++)
+		execution = find_in(sandbox, slot);
+	return execution ? execution->id : 0;
+}
+
+uint32_t execution_count(const struct sandbox *sandbox)
+{
+	uint32_t count = 0;
+
+	for (uint32_t slot = 0; slot < supervisor.slots_used; slot++)
+		count += find_in(sandbox, slot) != NULL;
+	return count;
 }
 
 /* An init that says nothing more, or something wrong, is at its end. */
@@ -377,10 +385,10 @@ void execution_abandon(const struct frontend *frontend)
 
 void execution_lose_all(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 {
-	for (size_t i = 0; i < supervisor.slots_used; i++) {
-		struct execution *execution = &supervisor.executions[i];
+	for (uint32_t slot = 0; slot < supervisor.slots_used; slot++) {
+		struct execution *execution = find_in(sandbox, slot);
 
-		if (is_live(execution) && execution->sandbox == sandbox)
+		if (execution)
 			report_internal(execution, stage, error);
 	}
 	if (sandbox_lasts(sandbox))
@@ -468,7 +476,7 @@ static void note_killed(const struct execution *execution)
 		.wall_us = loop_now_us() - execution->started_us,
 	};
 
-	audit_execution_end(execution->id, &done);
+	audit_execution_end(execution->id, execution->sandbox, &done);
 }
 
 bool execution_end_all(void)

@@ -22,6 +22,9 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 /* The frontend's live execution with this number, or NULL. */
 struct execution *execution_find(const struct frontend *frontend, uint64_t request);
 
+/* How many run in a sandbox. */
+uint32_t execution_count(const struct sandbox *sandbox);
+
 /* How long it may still run, in milliseconds and never 0, which would say that nobody knows. */
 uint64_t execution_left_ms(const struct execution *execution);
 

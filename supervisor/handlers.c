@@ -320,11 +320,9 @@ static void lose_frontend(struct frontend *frontend, int status, enum ipc_error 
 static int take_without_fds(const struct frontend *frontend, const struct channel_message *message)
 {
 	if (message->type == IPC_TYPE_code_start)
-		return handlers_refuse(frontend, message->body.code_start.request,
-				       REFUSAL_RESOURCES, strerror(EMFILE), 0);
+		return request_finish(frontend, message->body.code_start.request, -EMFILE);
 	if (message->type == IPC_TYPE_changes_start)
-		return handlers_refuse(frontend, message->body.changes_start.request,
-				       REFUSAL_RESOURCES, strerror(EMFILE), 0);
+		return request_finish(frontend, message->body.changes_start.request, -EMFILE);
 	if (message->type == IPC_TYPE_client_start)
 		frontend_tell_client_end(&frontend->channel, CLIENT_END_FULL);
 	return -EMFILE;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "audit.h"
+#include "budget.h"
 #include "common/fd.h"
 #include "handlers.h"
 #include "handlers_list.h"
@@ -17,20 +18,15 @@
 
 static struct store_meta meta; /* of what is made */
 
-static void describe(uint32_t used, uint32_t most, const char *what, char detail[IPC_LIST_MAX])
-{
-	(void)snprintf(detail, IPC_LIST_MAX, "%u of %u %s", used, most, what);
-}
-
 static void describe_limit(const struct store_meta *of, char detail[IPC_LIST_MAX])
 {
 	if (of->checkpoint_count == CHECKPOINTS_MAX)
-		describe(CHECKPOINTS_MAX, CHECKPOINTS_MAX, "checkpoints", detail);
+		budget_describe(CHECKPOINTS_MAX, CHECKPOINTS_MAX, "checkpoints", detail);
 	else if (of->layer_count == LAYERS_MAX)
-		describe(LAYERS_MAX, LAYERS_MAX, "layers", detail);
+		budget_describe(LAYERS_MAX, LAYERS_MAX, "layers", detail);
 	else
-		describe(LAYERS_DEEP_MAX, LAYERS_DEEP_MAX,
-			 "layers on one another, until they are merged", detail);
+		budget_describe(LAYERS_DEEP_MAX, LAYERS_DEEP_MAX,
+				"layers on one another, until they are merged", detail);
 }
 
 /* What the store said, for the client. */
@@ -42,11 +38,10 @@ static enum refusal explain(int error, const struct store_census *census,
 		memcpy(detail, census->id, sizeof(census->id));
 		return REFUSAL_SANDBOX_NAME;
 	case -EUSERS:
-		describe(census->sandboxes, census->sandboxes_max, "sandboxes", detail);
+		budget_describe(census->sandboxes, census->sandboxes_max, "sandboxes", detail);
 		return REFUSAL_SANDBOXES;
 	case -EDQUOT:
-		describe((uint32_t)(census->bytes >> 20), (uint32_t)(census->bytes_max >> 20),
-			 "MiB", detail);
+		budget_describe(census->bytes >> 20, census->bytes_max >> 20, "MiB", detail);
 		return REFUSAL_DISK;
 	case -ENOENT:
 		sight_checkpoints(of, detail);
@@ -72,7 +67,8 @@ static struct store_census limits(void)
 
 /* One that was just made is nobody's until somebody uses it: it is given back. One that nobody
  * hears of any more is not to be there. */
-static int tell_made(const struct frontend *frontend, uint64_t request, int fd)
+static int tell_made(const struct frontend *frontend, uint64_t request, int fd, const char *origin,
+		     uint32_t checkpoint)
 {
 	char id[IPC_ID_MAX];
 	const struct sight sight = { .id = id, .meta = &meta, .used_s = store_used_s(fd) };
@@ -83,7 +79,7 @@ static int tell_made(const struct frontend *frontend, uint64_t request, int fd)
 	if (error)
 		(void)store_destroy(&meta); /* or its time will be over */
 	else
-		audit_sandbox_begin(frontend, id, meta.profile, meta.workspace_mode);
+		audit_sandbox_begin(frontend, id, &meta, origin, checkpoint);
 	fd_close(&fd);
 	return error;
 }
@@ -174,7 +170,7 @@ static int create(const struct frontend *frontend, uint64_t request)
 	if ((fd == -EUSERS || fd == -EDQUOT) && sweep_noted() > 0)
 		fd = store_create(&meta, &census);
 	if (fd >= 0)
-		return tell_made(frontend, request, fd);
+		return tell_made(frontend, request, fd, NULL, 0);
 	refusal = explain(fd, &census, &meta, detail);
 	return handlers_refuse(frontend, request, refusal, detail, 0);
 }
@@ -268,7 +264,10 @@ int handle_sandbox_end(void *context, struct channel_message *message)
 		return sandbox_await(sandbox, frontend, message);
 	if (answer == SANDBOX_REFUSED)
 		return handlers_refuse(frontend, from->request, refusal, detail, 0);
-	return request_finish(frontend, from->request, is_destroyed ? destroy(sandbox) : 0);
+	if (is_destroyed)
+		return request_finish(frontend, from->request, destroy(sandbox));
+	audit_sandbox_change(frontend, sandbox->id, "stop", 0);
+	return request_finish(frontend, from->request, 0);
 }
 
 /* --- checkpoints ------------------------------------------------------------------------------ */
@@ -331,10 +330,10 @@ static int fork_at(const struct ipc_checkpoint_do *from, struct sandbox *sandbox
 
 	if (number == 0 && (from->of[0] || from->number > 0))
 		return -ENOENT;
-	fd = store_fork(sandbox->directory, sandbox->meta, number, from->name, census, &meta);
-	if ((fd == -EUSERS || fd == -EDQUOT) && sweep_noted() > 0)
+	do
 		fd = store_fork(sandbox->directory, sandbox->meta, number, from->name, census,
 				&meta);
+	while ((fd == -EUSERS || fd == -EDQUOT) && sweep_noted() > 0);
 	return fd;
 }
 
@@ -342,7 +341,10 @@ static int fork_at(const struct ipc_checkpoint_do *from, struct sandbox *sandbox
 static int act(const struct frontend *frontend, const struct ipc_checkpoint_do *from,
 	       struct sandbox *sandbox)
 {
-	const uint32_t number = find_number(sandbox->meta, from);
+	static const char *const words[] = { [CHECKPOINT_SAVE] = "save",
+					     [CHECKPOINT_ROLLBACK] = "rollback",
+					     [CHECKPOINT_DELETE] = "delete" };
+	uint32_t number = find_number(sandbox->meta, from);
 	struct store_census census = limits();
 	struct store_checkpoint made;
 	char detail[IPC_LIST_MAX] = "";
@@ -361,11 +363,14 @@ static int act(const struct frontend *frontend, const struct ipc_checkpoint_do *
 		refusal = explain(result, &census, sandbox->meta, detail);
 		return handlers_refuse(frontend, from->request, refusal, detail, 0);
 	}
-	if (from->operation == CHECKPOINT_SAVE)
-		return tell_checkpoint(frontend, from->request, sandbox->meta, &made);
 	if (from->operation == CHECKPOINT_FORK)
-		return tell_made(frontend, from->request, result);
-	return request_finish(frontend, from->request, 0);
+		return tell_made(frontend, from->request, result, sandbox->id, number);
+	if (from->operation == CHECKPOINT_SAVE)
+		number = made.number;
+	audit_sandbox_change(frontend, sandbox->id, words[from->operation], number);
+	return from->operation == CHECKPOINT_SAVE
+		       ? tell_checkpoint(frontend, from->request, sandbox->meta, &made)
+		       : request_finish(frontend, from->request, 0);
 }
 
 int handle_checkpoint_do(void *context, struct channel_message *message)
@@ -376,20 +381,13 @@ int handle_checkpoint_do(void *context, struct channel_message *message)
 	char detail[IPC_LIST_MAX] = "";
 	enum refusal refusal = REFUSAL_SANDBOX_NAME;
 	struct sandbox *sandbox = NULL;
-	uint32_t running = 0;
 
 	if (from->operation < CHECKPOINT_SAVE || from->operation >= CHECKPOINT_OPERATION_COUNT)
 		return -EPROTO;
 	if (from->operation == CHECKPOINT_LIST)
 		return list_checkpoints(frontend, from);
 	if (!from->name[0] || store_is_name(from->name))
-		refusal = sandbox_own(from->owner, from->sandbox, &sandbox, detail);
-	if (!refusal)
-		running = sandbox_executions(sandbox);
-	if (running > 0) {
-		(void)snprintf(detail, sizeof(detail), "%u", running);
-		refusal = REFUSAL_SANDBOX_BUSY;
-	}
+		refusal = sandbox_own_idle(from->owner, from->sandbox, &sandbox, detail);
 	if (!refusal)
 		answer = prepare(sandbox, frontend,
 				 from->operation == CHECKPOINT_SAVE ||

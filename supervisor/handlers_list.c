@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "audit.h"
+#include "execution.h"
 #include "handlers.h"
 
 /* So many are looked at for a piece. What is told of them leaves room in the channel for other
@@ -73,7 +74,7 @@ int sight_tell(const struct frontend *frontend, uint64_t request, const struct s
 	}
 	if (sight->sandbox) {
 		info.is_live = sight->sandbox->state == SANDBOX_LIVE;
-		info.executions = sandbox_executions(sight->sandbox);
+		info.executions = execution_count(sight->sandbox);
 	}
 	return handlers_answer(frontend, IPC_TYPE_sandbox_info, &info);
 }

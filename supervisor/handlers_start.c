@@ -17,13 +17,25 @@
 #include "sandbox.h"
 #include "store.h"
 
-static int begin(struct frontend *frontend, uint64_t number, enum refusal refusal,
+/* The sandbox that lasts which a request is for. */
+struct target {
+	struct frontend *frontend;
+	struct channel_message *message;
+	const char *owner, *name;
+	bool execute;
+	struct sandbox *sandbox; /* these: when it is ready */
+	uint32_t profile;
+};
+
+static int begin(const struct target *target, uint64_t number, enum refusal refusal,
 		 struct request *request, int code, char detail[IPC_LIST_MAX])
 {
+	struct frontend *frontend = target->frontend;
 	struct ipc_execution_done done = { .verdict = VERDICT_INTERNAL };
 	uint32_t retry_ms = 0;
 	int error;
 
+	request->sandbox = target->sandbox;
 	if (execution_find(frontend, number))
 		refusal = REFUSAL_REQUEST_IN_USE;
 	else if (!refusal)
@@ -37,19 +49,9 @@ static int begin(struct frontend *frontend, uint64_t number, enum refusal refusa
 	if (!error || supervisor.is_ending) /* then it has been said why */
 		return 0;
 	done.error = (uint32_t)-error;
-	audit_execution_end(request->id, &done);
+	audit_execution_end(request->id, request->sandbox, &done);
 	return handlers_refuse(frontend, number, REFUSAL_RESOURCES, strerror(-error), 0);
 }
-
-/* The sandbox that lasts which a request is for. */
-struct target {
-	struct frontend *frontend;
-	struct channel_message *message;
-	const char *owner, *name;
-	bool execute;
-	struct sandbox *sandbox; /* these: when it is ready */
-	uint32_t profile;
-};
 
 static enum sandbox_answer find_target(struct target *target, enum refusal *ret,
 				       char detail[IPC_LIST_MAX])
@@ -91,8 +93,7 @@ int handle_execution_start(void *context, struct channel_message *message)
 		return sandbox_await(target.sandbox, context, message);
 	if (!refusal)
 		refusal = request_command(from, &request, detail);
-	request.sandbox = target.sandbox;
-	return begin(context, from->request, refusal, &request, -1, detail);
+	return begin(&target, from->request, refusal, &request, -1, detail);
 }
 
 int handle_code_start(void *context, struct channel_message *message)
@@ -107,8 +108,7 @@ int handle_code_start(void *context, struct channel_message *message)
 		return sandbox_await(target.sandbox, context, message);
 	if (!refusal)
 		refusal = request_code(from, &request, detail);
-	request.sandbox = target.sandbox;
-	return begin(context, from->request, refusal, &request, message->fds[0], detail);
+	return begin(&target, from->request, refusal, &request, message->fds[0], detail);
 }
 
 int handle_file_start(void *context, struct channel_message *message)
@@ -129,8 +129,7 @@ int handle_file_start(void *context, struct channel_message *message)
 		return sandbox_await(target.sandbox, context, message);
 	if (!refusal)
 		refusal = request_file(from, target.sandbox->meta->profile, &request, detail);
-	request.sandbox = target.sandbox;
-	return begin(context, from->request, refusal, &request, -1, detail);
+	return begin(&target, from->request, refusal, &request, -1, detail);
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -157,17 +156,10 @@ static enum sandbox_answer find_alone(struct target *target, enum refusal *ret,
 				      char detail[IPC_LIST_MAX])
 {
 	enum sandbox_answer answer;
-	uint32_t running;
 
-	*ret = sandbox_own(target->owner, target->name, &target->sandbox, detail);
+	*ret = sandbox_own_idle(target->owner, target->name, &target->sandbox, detail);
 	if (*ret)
 		return SANDBOX_REFUSED;
-	running = sandbox_executions(target->sandbox);
-	if (running > 0) {
-		(void)snprintf(detail, IPC_LIST_MAX, "%u", running);
-		*ret = REFUSAL_SANDBOX_BUSY;
-		return SANDBOX_REFUSED;
-	}
 	answer = find_target(target, ret, detail);
 	/* What the last execution left is being killed. */
 	return answer == SANDBOX_READY && target->sandbox->executions > 0 ? SANDBOX_WAIT : answer;
@@ -229,6 +221,7 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 		.since = STORE_NO_LAYER,
 		.chosen = target->message->fds[0],
 	};
+	struct ipc_changes_done done = { .request = from->request, .step = CHANGES_STEP_HELPER };
 	enum refusal refusal = REFUSAL_NONE;
 	int error;
 
@@ -242,6 +235,9 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 	error = layers_job_begin(&ask);
 	if (!error)
 		return REFUSAL_NONE;
+	done.error = (uint32_t)-error;
+	if (changes_host(from->operation))
+		audit_apply_end(target->sandbox->id, &done);
 	(void)snprintf(detail, IPC_LIST_MAX, "%s", strerror(-error));
 	return REFUSAL_RESOURCES;
 }

@@ -144,15 +144,6 @@ enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **r
 	return REFUSAL_NONE;
 }
 
-/* Who waits for it looks again. */
-static void call(const struct sandbox *sandbox)
-{
-	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
-		if (supervisor.frontends[i].awaits == sandbox)
-			handlers_go_on(&supervisor.frontends[i]);
-	}
-}
-
 void sandbox_disown(struct sandbox *sandbox)
 {
 	fd_close(&sandbox->workspace);
@@ -162,22 +153,20 @@ void sandbox_disown(struct sandbox *sandbox)
 	       supervisor.sandboxes[supervisor.sandboxes_used - 1].state == SANDBOX_FREE)
 		supervisor.sandboxes_used--;
 	layers_job_empty_trash();
-	call(sandbox);
+	handlers_wake(sandbox);
 }
 
 /* --- what may be asked of them ---------------------------------------------------------------- */
 
-uint32_t sandbox_executions(const struct sandbox *sandbox)
+enum refusal sandbox_own_idle(const char *owner, const char *name, struct sandbox **ret,
+			      char detail[IPC_LIST_MAX])
 {
-	uint32_t count = 0;
+	const enum refusal refusal = sandbox_own(owner, name, ret, detail);
+	const uint32_t running = refusal ? 0 : execution_count(*ret);
 
-	for (uint32_t i = 0; i < supervisor.slots_used; i++) {
-		const struct execution *execution = &supervisor.executions[i];
-
-		count += execution->sandbox == sandbox && (execution->state == EXECUTION_LIVE ||
-							   execution->state == EXECUTION_ENDING);
-	}
-	return count;
+	if (running > 0)
+		(void)snprintf(detail, IPC_LIST_MAX, "%u", running);
+	return running > 0 ? REFUSAL_SANDBOX_BUSY : refusal;
 }
 
 static bool is_note_due(const struct sandbox *sandbox)
@@ -229,7 +218,7 @@ static enum refusal find_profile(const struct sandbox *sandbox, uint32_t *ret,
 static enum sandbox_answer make_room(struct sandbox *sandbox, const struct plan_profile *profile,
 				     enum refusal *ret, char detail[IPC_LIST_MAX])
 {
-	const uint32_t running = sandbox_executions(sandbox);
+	const uint32_t running = execution_count(sandbox);
 	const bool is_older = sandbox->generation != supervisor.plan.slot;
 
 	if (running == SANDBOX_EXECUTIONS_MAX ||
@@ -554,9 +543,9 @@ static void settle(struct sandbox *sandbox, uint64_t now)
 	}
 	if (sandbox->is_changed) {
 		sandbox->is_changed = false;
-		sandbox->due_us = now; /* who is called may change anything */
+		sandbox->due_us = now; /* who is woken may change anything */
 		sandbox->is_stopping &= sandbox->state != SANDBOX_COLD;
-		call(sandbox);
+		handlers_wake(sandbox);
 	} else if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 && !is_awaited(sandbox) &&
 		   !(sandbox->is_dirty && !sandbox->is_unnoted) && !merge(sandbox)) {
 		sandbox_disown(sandbox);

@@ -83,6 +83,10 @@ struct sandbox *sandbox_find(const char *id);
 enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **ret,
 			 char detail[IPC_LIST_MAX]);
 
+/* The same where nothing may run in it. */
+enum refusal sandbox_own_idle(const char *owner, const char *name, struct sandbox **ret,
+			      char detail[IPC_LIST_MAX]);
+
 /* What may be asked of it now? */
 enum sandbox_answer {
 	SANDBOX_READY,
@@ -102,9 +106,6 @@ enum sandbox_answer sandbox_prepare(struct sandbox *sandbox, struct frontend *fr
 /* What a handler returns when it has to wait for the sandbox: it is called again. */
 int sandbox_await(const struct sandbox *sandbox, struct frontend *frontend,
 		  struct channel_message *message);
-
-/* Executions that run in it. */
-uint32_t sandbox_executions(const struct sandbox *sandbox);
 
 /* End its init and what runs in it, and let what has to be noted be noted; its files stay. What is
  * asked of it next makes it live again. False: that has to be waited for. */

@@ -5,16 +5,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "audit_follow.h"
 #include "audit_verify.h"
 #include "command.h"
-#include "common/fd.h"
 #include "common/log.h"
-#include "format.h"
 #include "launch.h"
-#include "state_place.h"
 
 /* What show prints where nobody says how much. */
 #define LAST_DEFAULT 50
@@ -36,23 +32,10 @@ struct audit_options {
 		.offset = offsetof(struct audit_options, member), .help = (text)                   \
 	}
 
-static const char *set_last(void *member, const char *value)
-{
-	uint64_t number = 0;
-	size_t digits = strspn(value, "0123456789");
-
-	if (digits == 0 || digits > 9 || value[digits] != '\0')
-		return "a number of records, 0 for all";
-	for (size_t i = 0; i < digits; i++)
-		number = number * 10 + (uint64_t)(value[i] - '0');
-	*(uint64_t *)member = number == 0 ? UINT64_MAX : number;
-	return NULL;
-}
-
 static const struct option_row rows[] = {
 	{ .name = "last",
 	  .argument = "N",
-	  .set = set_last,
+	  .set = option_set_last,
 	  .offset = offsetof(struct audit_options, last),
 	  .help = "show: the last N records (the default: 50), 0 for all; -n N is the same",
 	  .letter = 'n' },
@@ -74,57 +57,31 @@ static const char help[] =
 	"The log is in MSP_STATE_DIR/audit, or else in ~/.local/state/msp/audit, or, for\n"
 	"an account without a home of its own, in /var/lib/msp/UID/audit.\n";
 
-static struct audit_reader reader;
-
 static int give_up(const char *action, const char *text, int code)
 {
 	log_line("audit %s: %s", action, text);
 	return code;
 }
 
-static uint64_t count_lines(const struct audit_log *log)
+static struct audit_taker printer(const struct audit_options *options)
 {
-	const char *line;
-	uint64_t count = 0;
-	size_t size;
-
-	for (unsigned int i = 0; i < log->count; i++) {
-		audit_reader_init(&reader, log->files[i].fd, log->files[i].size);
-		while (audit_reader_next(&reader, &line, &size) == 1)
-			;
-		count += reader.line;
-	}
-	return count;
+	return (struct audit_taker){ .take = options->is_json ? audit_print_json : audit_print };
 }
 
 /* The last records of all files; false when some lines were none. */
-static bool print_last(const struct audit_log *log, uint64_t last, bool is_json)
+static bool print_last(const struct audit_options *options, const struct audit_log *log,
+		       uint64_t last)
 {
-	const uint64_t lines = last == UINT64_MAX ? 0 : count_lines(log);
-	uint64_t skip = lines > last ? lines - last : 0;
-	const char *line;
-	bool is_good = true;
-	size_t size;
+	const uint64_t lines = last == UINT64_MAX ? 0 : audit_log_lines(log);
+	const struct audit_taker taker = printer(options);
+	uint64_t bad;
 
-	for (unsigned int i = 0; i < log->count; i++) {
-		if (lseek(log->files[i].fd, 0, SEEK_SET) != 0)
-			return false;
-		audit_reader_init(&reader, log->files[i].fd, log->files[i].size);
-		for (uint64_t before = 0; audit_reader_next(&reader, &line, &size) == 1;
-		     before = reader.line) {
-			if (skip > 0)
-				skip -= reader.line != before;
-			else if (!audit_print(line, size, log->files[i].number, reader.line,
-					      is_json))
-				is_good = false;
-		}
-	}
-	return is_good;
+	return audit_log_each(log, lines > last ? lines - last : 0, &taker, &bad) == 0 && bad == 0;
 }
 
 static int run_show(const struct audit_options *options, const struct audit_log *log)
 {
-	const bool is_good = print_last(log, options->last, options->is_json);
+	const bool is_good = print_last(options, log, options->last);
 
 	if (fflush(stdout) != 0)
 		return give_up("show", "standard output cannot be written", MSP_EXIT_SOFTWARE);
@@ -133,10 +90,11 @@ static int run_show(const struct audit_options *options, const struct audit_log 
 
 static int run_follow(const struct audit_options *options, const struct audit_log *log)
 {
+	const struct audit_taker taker = printer(options);
 	int error;
 
-	(void)print_last(log, FOLLOW_LAST, options->is_json);
-	error = audit_follow(log, options->is_json);
+	(void)print_last(options, log, FOLLOW_LAST);
+	error = audit_follow(log, &taker);
 	return error == -EPIPE ? MSP_EXIT_SIGNAL_BASE + 13
 			       : give_up("follow", strerror(-error), MSP_EXIT_SOFTWARE);
 }
@@ -182,31 +140,14 @@ static const struct action {
 
 static int run_action(const struct action *action, const struct audit_options *options)
 {
-	static char path[IPC_PATH_MAX];
-	struct audit_log log;
 	char text[STATE_PLACE_TEXT_MAX];
-	int code = MSP_EXIT_REFUSED;
-	int directory;
-	int error;
+	struct audit_log log;
+	int code;
 
-	if (!state_place_find(STATE_PLACE_AUDIT, path, text))
+	if (!audit_log_find(&log, text))
 		return give_up(action->name, text, MSP_EXIT_REFUSED);
-	directory = state_place_open(path, false, text);
-	if (directory == -ENOENT)
-		format_text(text, sizeof(text), "nothing was audited yet: there is no %.500s",
-			    path);
-	if (directory < 0)
-		return give_up(action->name, text, MSP_EXIT_REFUSED);
-	error = audit_log_open(directory, &log);
-	if (error) {
-		format_text(text, sizeof(text), "the log in %.500s cannot be opened: %s", path,
-			    strerror(-error));
-		(void)give_up(action->name, text, code);
-	} else {
-		code = action->run(options, &log);
-		audit_log_close(&log);
-	}
-	fd_close(&directory);
+	code = action->run(options, &log);
+	audit_log_done(&log);
 	return code;
 }
 

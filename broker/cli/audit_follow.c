@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/log.h"
+#include "format.h"
 
 /* Soon enough for somebody who looks on; costs nothing. */
 #define STEP_MS 100
@@ -24,7 +24,8 @@ struct follow {
 	int fd;
 	unsigned int number; /* of the file, for messages */
 	ino_t inode;
-	bool is_json;
+	const struct audit_taker *taker;
+	bool is_over; /* it wants no more */
 	struct audit_reader reader;
 };
 
@@ -36,9 +37,11 @@ static int print_new(void)
 	struct audit_reader *reader = &follow.reader;
 	const char *line;
 	size_t size;
+	uint64_t bad = 0;
 	int more = 0;
+	int error;
 
-	for (;;) {
+	while (!follow.is_over) {
 		more = audit_reader_next(reader, &line, &size);
 		if (more != 1)
 			break;
@@ -48,11 +51,11 @@ static int print_new(void)
 			reader->is_inside = false;
 			break;
 		}
-		(void)audit_print(line, size, follow.number, reader->line, follow.is_json);
+		follow.is_over =
+			!audit_give(follow.taker, line, size, follow.number, reader->line, &bad);
 	}
-	if (fflush(stdout) != 0)
-		return -errno;
-	return more < 0 ? more : 0;
+	error = format_flush();
+	return more < 0 ? more : error;
 }
 
 /* A file newer than the followed one: its place in `log`, or -1. */
@@ -117,14 +120,15 @@ static uint64_t count_lines(int fd, uint64_t size)
 	return follow.reader.line;
 }
 
-int audit_follow(const struct audit_log *log, bool is_json)
+int audit_follow(const struct audit_log *log, const struct audit_taker *taker)
 {
 	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
 	int error = 0;
 
 	follow.directory = log->directory;
 	follow.fd = -1;
-	follow.is_json = is_json;
+	follow.taker = taker;
+	follow.is_over = false;
 	if (log->count > 0) {
 		struct audit_file last = log->files[log->count - 1];
 		uint64_t lines;
@@ -136,12 +140,12 @@ int audit_follow(const struct audit_log *log, bool is_json)
 		take(&last, last.size);
 		follow.reader.line = lines;
 	}
-	while (!error && !is_reader_gone()) {
+	while (!error && !follow.is_over && !is_reader_gone()) {
 		if (follow.fd >= 0)
 			error = print_new();
-		if (!error && !go_on())
+		if (!error && !follow.is_over && !go_on())
 			(void)nanosleep(&step, NULL); /* a shorter pause is as good */
 	}
 	fd_close(&follow.fd);
-	return error ? error : -EPIPE;
+	return error || follow.is_over ? error : -EPIPE;
 }

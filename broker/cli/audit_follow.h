@@ -7,8 +7,8 @@
 
 #include "audit_read.h"
 
-/* Print what is written to the log from where `log` ends, across rotations, until standard output
- * fails: -errno. Ends with the process otherwise. */
-int audit_follow(const struct audit_log *log, bool is_json);
+/* Give what is written to the log from where `log` ends, across rotations, until the taker wants no
+ * more: 0; or standard output, which it prints to, fails: -errno. */
+int audit_follow(const struct audit_log *log, const struct audit_taker *taker);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "format.h"
 
 #define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
@@ -80,6 +81,35 @@ void audit_log_close(struct audit_log *log)
 	for (unsigned int i = 0; i < log->count; i++)
 		fd_close(&log->files[i].fd);
 	log->count = 0;
+}
+
+bool audit_log_find(struct audit_log *ret, char text[STATE_PLACE_TEXT_MAX])
+{
+	static char path[IPC_PATH_MAX];
+	int directory;
+	int error;
+
+	if (!state_place_find(STATE_PLACE_AUDIT, path, text))
+		return false;
+	directory = state_place_open(path, false, text);
+	if (directory == -ENOENT)
+		format_text(text, STATE_PLACE_TEXT_MAX,
+			    "nothing was audited yet: there is no %.500s", path);
+	if (directory < 0)
+		return false;
+	error = audit_log_open(directory, ret);
+	if (!error)
+		return true;
+	fd_close(&directory);
+	format_text(text, STATE_PLACE_TEXT_MAX, "the log in %.500s cannot be opened: %s", path,
+		    strerror(-error));
+	return false;
+}
+
+void audit_log_done(struct audit_log *log)
+{
+	audit_log_close(log);
+	fd_close(&log->directory);
 }
 
 void audit_reader_init(struct audit_reader *reader, int fd, uint64_t left)
@@ -252,15 +282,18 @@ bool audit_is_record(const char *line, size_t size)
 	return audit_link_read(line, size, &link);
 }
 
-static void print_time(uint64_t time_us)
+const char *audit_time(uint64_t time_us, unsigned int digits, char text[AUDIT_TIME_MAX])
 {
 	const time_t seconds = (time_t)(time_us / 1000000);
 	struct tm parts = { 0 };
-	char text[32] = "";
+	char micros[8];
 
+	text[0] = '\0';
 	if (gmtime_r(&seconds, &parts))
-		(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
-	(void)printf("%s.%06uZ", text, (unsigned int)(time_us % 1000000));
+		(void)strftime(text, AUDIT_TIME_MAX, "%Y-%m-%dT%H:%M:%S", &parts);
+	format_text(micros, sizeof(micros), "%06u", (unsigned int)(time_us % 1000000));
+	format_append(text, AUDIT_TIME_MAX, ".%.*sZ", (int)digits, micros);
+	return text;
 }
 
 static void print_value(const struct audit_value *value)
@@ -272,15 +305,16 @@ static void print_value(const struct audit_value *value)
 }
 
 /* Everything but the chain's hashes. */
-static void print_record(const char *line, size_t size)
+bool audit_print(void *context, const char *line, size_t size)
 {
 	struct audit_value value = { 0 };
+	char time[AUDIT_TIME_MAX];
 	size_t at = 0;
 
 	(void)audit_value_next(line, size, &at, &value); /* a record has these four */
 	(void)printf("%.*s ", (int)value.size, value.value);
 	(void)audit_value_next(line, size, &at, &value);
-	print_time(audit_value_number(&value));
+	(void)fputs(audit_time(audit_value_number(&value), 6, time), stdout);
 	(void)audit_value_next(line, size, &at, &value);
 	(void)printf(" %.*s", (int)value.size, value.value);
 	(void)audit_value_next(line, size, &at, &value);
@@ -291,21 +325,78 @@ static void print_record(const char *line, size_t size)
 		print_value(&value);
 	}
 	(void)putchar('\n');
+	return true;
 }
 
-bool audit_print(const char *line, size_t size, unsigned int file, uint64_t number, bool is_json)
+bool audit_print_json(void *context, const char *line, size_t size)
+{
+	(void)fwrite(line, 1, size, stdout);
+	return true;
+}
+
+bool audit_give(const struct audit_taker *taker, const char *line, size_t size, unsigned int file,
+		uint64_t number, uint64_t *bad)
 {
 	char name[AUDIT_NAME_MAX];
 
-	if (!audit_is_record(line, size)) {
-		audit_file_name(file, name);
-		(void)fflush(stdout); /* in its place among the others */
-		log_line("%s:%llu is no record", name, (unsigned long long)number);
-		return false;
-	}
-	if (is_json)
-		(void)fwrite(line, 1, size, stdout);
-	else
-		print_record(line, size);
+	if (audit_is_record(line, size))
+		return taker->take(taker->context, line, size);
+	++*bad;
+	if (taker->is_quiet)
+		return true;
+	audit_file_name(file, name);
+	(void)fflush(stdout); /* in its place among the others */
+	log_line("%s:%llu is no record", name, (unsigned long long)number);
 	return true;
+}
+
+static struct audit_reader reader;
+
+uint64_t audit_log_lines(const struct audit_log *log)
+{
+	const char *line;
+	uint64_t count = 0;
+	size_t size;
+
+	for (unsigned int i = 0; i < log->count; i++) {
+		if (lseek(log->files[i].fd, 0, SEEK_SET) != 0)
+			continue; /* reading it will say so */
+		audit_reader_init(&reader, log->files[i].fd, log->files[i].size);
+		while (audit_reader_next(&reader, &line, &size) == 1)
+			;
+		count += reader.line;
+	}
+	return count;
+}
+
+/* Returns as audit_log_each(), and 1 when no more is wanted. */
+static int give_file(const struct audit_file *file, uint64_t *skip, const struct audit_taker *taker,
+		     uint64_t *bad)
+{
+	const char *line;
+	int more;
+	size_t size;
+
+	if (lseek(file->fd, 0, SEEK_SET) != 0)
+		return -errno;
+	audit_reader_init(&reader, file->fd, file->size);
+	for (uint64_t before = 0; (more = audit_reader_next(&reader, &line, &size)) == 1;
+	     before = reader.line) {
+		if (*skip > 0)
+			*skip -= reader.line != before;
+		else if (!audit_give(taker, line, size, file->number, reader.line, bad))
+			return 1;
+	}
+	return more;
+}
+
+int audit_log_each(const struct audit_log *log, uint64_t skip, const struct audit_taker *taker,
+		   uint64_t *ret_bad)
+{
+	int result = 0;
+
+	*ret_bad = 0;
+	for (unsigned int i = 0; i < log->count && result == 0; i++)
+		result = give_file(&log->files[i], &skip, taker, ret_bad);
+	return result < 0 ? result : 0;
 }

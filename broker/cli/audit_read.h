@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "common/audit.h"
+#include "state_place.h"
 
 #define AUDIT_FILES (AUDIT_KEPT + 1)
 
@@ -31,6 +32,11 @@ struct audit_log {
 /* Open what is in `directory`, which stays the caller's. 0 or -errno; then nothing is open. */
 int audit_log_open(int directory, struct audit_log *ret);
 void audit_log_close(struct audit_log *log);
+
+/* The user's log, where state_place.h says that it is; its directory is closed with it. False, and
+ * a phrase in `text`: there is none. */
+bool audit_log_find(struct audit_log *ret, char text[STATE_PLACE_TEXT_MAX]);
+void audit_log_done(struct audit_log *log);
 
 /* The lines of a file, up to its first `left` bytes. */
 struct audit_reader {
@@ -69,8 +75,33 @@ bool audit_value_is(const struct audit_value *value, const char *text);
 /* Is the line of the form of a record, all of it? */
 bool audit_is_record(const char *line, size_t size);
 
-/* The line for people, or as it is; a line that is none is told on stderr. False when it is none.
- */
-bool audit_print(const char *line, size_t size, unsigned int file, uint64_t number, bool is_json);
+/* Whoever is given the records of a log, one after the other. `take` returns whether it wants
+ * more. */
+struct audit_taker {
+	bool (*take)(void *context, const char *line, size_t size);
+	void *context;
+	bool is_quiet; /* lines that are no records are not told */
+};
+
+/* Give it a line, the one with that number in that file; one that is no record is told on stderr
+ * and counted in *bad. False when no more is wanted. */
+bool audit_give(const struct audit_taker *taker, const char *line, size_t size, unsigned int file,
+		uint64_t number, uint64_t *bad);
+
+/* All records but those of the first `skip` lines. 0, or -errno of a file that cannot be read;
+ * *ret_bad: how many lines were none. */
+int audit_log_each(const struct audit_log *log, uint64_t skip, const struct audit_taker *taker,
+		   uint64_t *ret_bad);
+
+/* How many lines there are. */
+uint64_t audit_log_lines(const struct audit_log *log);
+
+/* Takers that print a record for people and as it is; they need no context. */
+bool audit_print(void *context, const char *line, size_t size);
+bool audit_print_json(void *context, const char *line, size_t size);
+
+/* A moment such as 2026-11-21T19:12:53.000123Z, with so many digits behind the point. */
+#define AUDIT_TIME_MAX 40
+const char *audit_time(uint64_t time_us, unsigned int digits, char text[AUDIT_TIME_MAX]);
 
 #endif

@@ -12,13 +12,13 @@
 #define HELP_COLUMN 26
 
 const struct command *const commands[] = {
-	&command_run,         &command_create,   &command_exec,          &command_cp,
-	&command_list,        &command_stop,     &command_destroy,       &command_checkpoint,
-	&command_checkpoints, &command_rollback, &command_fork,          &command_forget,
-	&command_diff,        &command_apply,    &command_undo,          &command_serve,
-	&command_token,       &command_profile,  &command_policy,        &command_status,
-	&command_audit,       &command_doctor,   &command_client_config, &command_version,
-	&command_help,
+	&command_run,        &command_create,      &command_exec,     &command_cp,
+	&command_list,       &command_logs,        &command_stop,     &command_destroy,
+	&command_checkpoint, &command_checkpoints, &command_rollback, &command_fork,
+	&command_forget,     &command_diff,        &command_apply,    &command_undo,
+	&command_serve,      &command_token,       &command_profile,  &command_policy,
+	&command_status,     &command_audit,       &command_doctor,   &command_client_config,
+	&command_version,    &command_help,
 };
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);
 

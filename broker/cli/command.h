@@ -24,6 +24,7 @@ extern const struct command command_create;
 extern const struct command command_exec;
 extern const struct command command_cp;
 extern const struct command command_list;
+extern const struct command command_logs;
 extern const struct command command_stop;
 extern const struct command command_destroy;
 extern const struct command command_checkpoint;

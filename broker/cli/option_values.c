@@ -269,6 +269,19 @@ const char *option_set_bind(void *member, const char *value)
 	return NULL;
 }
 
+const char *option_set_last(void *member, const char *value)
+{
+	uint64_t number = 0;
+	size_t digits = strspn(value, "0123456789");
+
+	if (digits == 0 || digits > 9 || value[digits] != '\0')
+		return "a number, 0 for all";
+	for (size_t i = 0; i < digits; i++)
+		number = number * 10 + (uint64_t)(value[i] - '0');
+	*(uint64_t *)member = number == 0 ? UINT64_MAX : number;
+	return NULL;
+}
+
 const char *option_set_executions(void *member, const char *value)
 {
 	uint64_t number;

@@ -11,7 +11,7 @@ import unittest
 
 from cli_support import MSP, SECONDS, msp
 
-COMMANDS = ("run", "create", "exec", "list", "stop", "destroy", "checkpoint", "checkpoints",
+COMMANDS = ("run", "create", "exec", "list", "logs", "stop", "destroy", "checkpoint", "checkpoints",
             "rollback", "fork", "forget", "diff", "apply", "undo", "serve", "status", "doctor",
             "client-config", "version", "help")
 CONTROLLERS = ("cpu", "memory", "pids")

@@ -28,7 +28,8 @@ class Page(unittest.TestCase):
         self.assertGreater(len(written), 30)
         self.assertEqual(written - known, set())
         words = {"launcher", "broker", "service", "frontend", "factory", "init", "layers",
-                 "apply", "undo", "destroyed", "expired", "damaged"}  # values
+                 "apply", "undo", "destroyed", "expired", "damaged",
+                 "save", "rollback", "delete", "stop"}  # values
         self.assertEqual(known - written - words, set())
 
 

@@ -12,8 +12,8 @@ import tree
 
 # Commands that a page of their own explains.
 OWN_PAGES = {
-    "msp-sandbox.1": ("create", "exec", "cp", "list", "stop", "destroy", "checkpoint", "checkpoints",
-                      "rollback", "fork", "forget"),
+    "msp-sandbox.1": ("create", "exec", "cp", "list", "logs", "stop", "destroy", "checkpoint",
+                      "checkpoints", "rollback", "fork", "forget"),
     "msp-diff.1": ("diff", "apply", "undo"),
 }
 OWN = {command for commands in OWN_PAGES.values() for command in commands}

@@ -121,9 +121,9 @@ Test(sandbox, executions_run_side_by_side)
 	second = lasting_join(&rig, 2, "box", &first);
 	cr_assert_neq(first.slot, second.slot);
 	rig_take_nothing(&rig.factory);
-	cr_assert_eq(sandbox_executions(the_one()), 2);
+	cr_assert_eq(execution_count(the_one()), 2);
 	finish(&first, &first);
-	cr_assert_eq(sandbox_executions(the_one()), 1);
+	cr_assert_eq(execution_count(the_one()), 1);
 	lasting_note(&rig);
 	finish(&first, &second);
 	lasting_note(&rig);
@@ -341,7 +341,7 @@ Test(sandbox, its_frontend_ends_its_executions_and_not_it)
 	rig_send(&only.init, IPC_TYPE_spawn_done,
 		 &(struct ipc_spawn_done){ .slot = only.slot, .status = SIGKILL }, NULL);
 	cr_assert_eq(the_one()->state, SANDBOX_LIVE);
-	cr_assert_eq(sandbox_executions(the_one()), 0);
+	cr_assert_eq(execution_count(the_one()), 0);
 	rig_end(&only);
 }
 
