@@ -265,7 +265,8 @@ static bool is_meant(const struct store_meta *meta, int fd, const char *path)
 	       is.st_dev == meta->workspace_device && is.st_ino == meta->workspace_inode;
 }
 
-/* What the path leads to has to be what the sandbox was made on; see is_persons for who asks. */
+/* What the path leads to has to be what the sandbox was made on; see is_persons for who asks. Where
+ * a broker made it, each other one has to have it open, too, also while it is live. */
 static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct frontend *frontend,
 					  enum refusal *ret, char detail[IPC_LIST_MAX])
 {
@@ -273,14 +274,18 @@ static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct fronte
 	static char path[IPC_PATH_MAX];
 	int fd;
 
-	if (meta->workspace_mode == WORKSPACE_NONE || sandbox->workspace >= 0)
+	if (meta->workspace_mode == WORKSPACE_NONE ||
+	    (sandbox->workspace >= 0 && (meta->is_persons || !frontend->is_broker ||
+					 strcmp(frontend->opened, sandbox->id) == 0)))
 		return SANDBOX_READY;
 	fd = workspace_find(frontend, meta->workspace, meta->is_persons || !frontend->is_broker,
 			    path, detail);
 	if (fd == -EINPROGRESS)
 		return SANDBOX_WAIT;
 	if (fd >= 0 && is_meant(meta, fd, path)) {
+		fd_close(&sandbox->workspace);
 		sandbox->workspace = fd;
+		memcpy(frontend->opened, sandbox->id, IPC_ID_MAX);
 		sandbox->is_unnoted = false;
 		return SANDBOX_READY;
 	}
