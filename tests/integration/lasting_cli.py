@@ -410,6 +410,11 @@ class Changes(Lasting):
         self.good("undo", self.sandbox, code=1)
         self.assertEqual((self.read("a.txt"), self.read("fine.txt")),
                          ("one\ntwo\nthree\n", "edited\n"))
+        self.assertIn("0 taken back, 1 left out", self.good("undo", self.sandbox, code=1))
+        self.write("fine.txt", "new\n")  # what was before is not lost
+        self.assertIn("1 taken back", self.good("undo", self.sandbox))
+        self.assertNotIn("fine.txt", self.names())
+        self.refused("undo", self.sandbox, code=64, says="nothing that was applied")
 
 
 class ThroughTheService(Lasting):
