@@ -164,7 +164,7 @@ static enum sandbox_answer find_alone(struct target *target, enum refusal *ret,
 		return SANDBOX_REFUSED;
 	running = sandbox_executions(target->sandbox);
 	if (running > 0) {
-		(void)snprintf(detail, IPC_LIST_MAX, "%u", running);
+		(void)snprintf(detail, IPC_LIST_MAX, "executions: %u", running);
 		*ret = REFUSAL_SANDBOX_BUSY;
 		return SANDBOX_REFUSED;
 	}
@@ -195,7 +195,8 @@ static enum refusal check_changes(const struct ipc_changes_start *from, const st
 	if (mode == WORKSPACE_READ || mode == WORKSPACE_WRITE ||
 	    (mode == WORKSPACE_NONE && from->operation != CHANGES_DIFF)) {
 		(void)snprintf(detail, IPC_LIST_MAX,
-			       "the sandbox works on no copy of a directory of the host");
+			       "there is no copy-on-write directory of the host in it, whose "
+			       "changes could be shown or applied");
 		return REFUSAL_WORKSPACE;
 	}
 	if (changes_host(from->operation) && target->frontend->is_broker &&

@@ -292,8 +292,8 @@ static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct fronte
 	*ret = REFUSAL_WORKSPACE;
 	if (fd >= 0)
 		(void)snprintf(detail, IPC_LIST_MAX,
-			       "%.400s is another directory (%.400s) than the one that the sandbox "
-			       "was made on",
+			       "%.400s is another directory (%.400s) than the sandbox was made on: "
+			       "put that back in its place",
 			       meta->workspace, path);
 	fd_close(&fd);
 	return SANDBOX_REFUSED;

@@ -218,7 +218,8 @@ class Workspaces(Lasting):
         os.rename(project, project + ".old")
         self.refused("exec", *LIMITS, made, "--", "true", code=64, says=re.escape(project))
         self.write("project/b", "")
-        self.refused("exec", *LIMITS, made, "--", "true", code=64, says=re.escape(project))
+        self.refused("exec", *LIMITS, made, "--", "true", code=64,
+                     says=f"sandbox '{made}'.*{re.escape(project)}.*put that back in its place")
         shutil.rmtree(project)
         os.rename(project + ".old", project)
         self.assertEqual(self.exec(made, "ls"), "a\n")
@@ -430,9 +431,12 @@ class ThroughTheService(Lasting):
         self.made.append(self.made_there)  # by one of its own, when the service has ended
 
     def start(self, script):
+        errors = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self.addCleanup(errors.close)
         process = subprocess.Popen([MSP, "exec", *self.socket, *LIMITS, "there", "--", "sh", "-c",
                                     script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   text=True)
+                                   stderr=errors, text=True)
+        process.stderr = errors
         self.addCleanup(process.wait, 20)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stdin.close)
@@ -452,6 +456,8 @@ class ThroughTheService(Lasting):
         first = self.start("echo 1 > a; echo ready; sleep 1000")
         self.good("stop", *self.socket, "there")
         self.assertNotEqual(first.wait(20), 0)
+        first.stderr.seek(0)
+        self.assertRegex(first.stderr.read(), "'msp stop' or 'msp destroy' of sandbox 'there'")
         self.assertEqual(self.good("exec", *self.socket, *LIMITS, "there", "--", "cat", "a"), "1\n")
 
     def test_it_outlives_the_service(self):
