@@ -387,7 +387,7 @@ int handle_checkpoint_do(void *context, struct channel_message *message)
 	if (!refusal)
 		running = sandbox_executions(sandbox);
 	if (running > 0) {
-		(void)snprintf(detail, sizeof(detail), "executions: %u", running);
+		(void)snprintf(detail, sizeof(detail), "%u execution(s)", running);
 		refusal = REFUSAL_SANDBOX_BUSY;
 	}
 	if (!refusal)

@@ -164,7 +164,7 @@ static enum sandbox_answer find_alone(struct target *target, enum refusal *ret,
 		return SANDBOX_REFUSED;
 	running = sandbox_executions(target->sandbox);
 	if (running > 0) {
-		(void)snprintf(detail, IPC_LIST_MAX, "executions: %u", running);
+		(void)snprintf(detail, IPC_LIST_MAX, "%u execution(s)", running);
 		*ret = REFUSAL_SANDBOX_BUSY;
 		return SANDBOX_REFUSED;
 	}

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cgroup.h"
@@ -34,14 +33,6 @@
 #define MARK "unnoted"
 
 static struct store_meta metas[SANDBOXES_MAX];
-
-uint64_t sandbox_real_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 /* --- whose they are --------------------------------------------------------------------------- */
 
