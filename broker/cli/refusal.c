@@ -111,12 +111,11 @@ static void explain_making(const struct ipc_execution_refused *refused,
 			 refused->detail[0] ? refused->detail : "as many sandboxes");
 		break;
 	case REFUSAL_DISK:
-		log_line(
-			"the disk space that sandboxes may take is used up: %s. 'msp rollback' to "
-			"a checkpoint that has less, or 'msp destroy' sandboxes; what is in it can "
-			"still be had by 'msp apply' and 'msp diff', and a larger 'disk' or "
-			"'inodes' of the profile opens it again",
-			refused->detail);
+		log_line("the disk space that sandboxes may take is used up: %s. 'msp rollback' to "
+			 "a checkpoint that has less, 'msp forget' others, or 'msp destroy' "
+			 "sandboxes; 'msp diff' and 'msp apply' still work, and a larger 'disk' or "
+			 "'inodes' of the profile opens it again",
+			 refused->detail);
 		break;
 	case REFUSAL_WORKSPACE:
 		explain_workspace(refused, words);
