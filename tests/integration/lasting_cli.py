@@ -15,7 +15,7 @@ import unittest
 import leftovers
 from cli_support import LIMITS, MSP, msp
 from service import Service
-from support import BIN, has_patches, wait_until
+from support import BIN, Server, has_patches, text_of, wait_until
 
 
 def setUpModule():
@@ -459,6 +459,31 @@ class ThroughTheService(Lasting):
         first.stderr.seek(0)
         self.assertRegex(first.stderr.read(), "'msp stop' or 'msp destroy' of sandbox 'there'")
         self.assertEqual(self.good("exec", *self.socket, *LIMITS, "there", "--", "cat", "a"), "1\n")
+
+    def test_a_model_of_another_project_cannot_join(self):
+        """Neither while it is cold, nor when who made it has made it live."""
+        answers = []
+        for project in ("one", "other"):
+            self.write(project + "/file", project)
+            server = Server(*self.socket, cwd=os.path.join(self.folder, project))
+            self.addCleanup(server.close)
+            server.initialize()
+            answers.append(lambda tool, server=server, **arguments: text_of(
+                server.call(tool, sandbox="shared", **arguments)))
+        one, other = answers
+        self.addCleanup(msp, "destroy", "shared")
+        server = Server(*self.socket, cwd=os.path.join(self.folder, "one"))
+        server.initialize()
+        server.call("create_sandbox", name="shared", workspace=os.path.join(self.folder, "one"))
+        server.close()
+        self.assertIn("does not lie in", other("run_command", command="cat file"))
+        self.assertIn("one\n[exit 0", one("run_command", command="cat file; echo"))
+        for tool, arguments in (("run_command", {"command": "cat file"}),
+                                ("read_file", {"path": "file"}), ("diff_changes", {})):
+            self.assertIn("does not lie in", other(tool, **arguments))
+        self.assertIn("one\n[exit 0", one("run_command", command="cat file; echo"))
+        self.assertEqual(self.good("exec", *self.socket, *LIMITS, "shared", "--", "cat", "file"),
+                         "one")  # a person
 
     def test_it_outlives_the_service(self):
         self.good("exec", *self.socket, *LIMITS, "there", "--", "sh", "-c", "echo 1 > a")
