@@ -112,7 +112,8 @@ static const struct {
 	const char *text;
 } errors[] = {
 	{ ENOENT, "does not exist: list its directory to see what there is" },
-	{ ENOTDIR, "needs a directory where there is none: list the directories above it" },
+	{ ENOTDIR,
+	  "is no directory, or leads through what is none: list the directories above it" },
 	{ EISDIR, "is a directory: name a file in it" },
 	{ EACCES, "is refused by the sandbox's policy, or by the file's own mode: work in "
 		  "/workspace, or change the mode of a file of the sandbox with chmod" },

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * write PATH create|overwrite|append, put PATH MODE, edit PATH OLD_SIZE: the file is the old one or
- * the new one, never in between. The new one is written beside it and takes its name.
+ * the new one, never in between. The new one has no name while it is written, where the file system
+ * can do that, so that nothing of it is left when we are killed; then one beside, and then its own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +26,7 @@
 static struct {
 	char path[PATH_MAX];   /* that it will have: of what a symbolic link leads to */
 	char beside[PATH_MAX]; /* empty: there is none */
+	bool is_unnamed;       /* nor yet, though it has its name */
 	struct stat old;
 	bool was_there;
 	bool has_mode; /* `old` has that of the new file */
@@ -35,7 +37,7 @@ static void give_up(enum file_problem problem)
 {
 	const int error = errno;
 
-	if (target.beside[0])
+	if (target.beside[0] && !target.is_unnamed)
 		(void)unlink(target.beside); /* it is nobody's but ours */
 	errno = error;
 	answer_problem(problem);
@@ -76,6 +78,16 @@ static void find_target(const char *path)
 	make_parents(target.path);
 }
 
+/* In the directory that is so much of the path. Not every file system can. */
+static int open_unnamed(int folder)
+{
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%.*s", folder > 0 ? folder : 1,
+		       folder > 0 ? target.path : ".");
+	return open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, NEW_MODE);
+}
+
 static int open_beside(void)
 {
 	const char *slash = strrchr(target.path, '/');
@@ -91,7 +103,11 @@ static int open_beside(void)
 		errno = ENAMETOOLONG;
 		answer_problem(FILE_ERROR);
 	}
-	file = open(target.beside, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, NEW_MODE);
+	file = open_unnamed(folder);
+	target.is_unnamed = file >= 0;
+	if (file < 0)
+		file = open(target.beside, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    NEW_MODE);
 	if (file < 0) {
 		target.beside[0] = '\0';
 		answer_problem(FILE_ERROR);
@@ -134,7 +150,24 @@ static uint64_t copy_input(int to)
 	return copied;
 }
 
-/* Let the file beside take the name. */
+static bool take_name(int file, bool is_new)
+{
+	char path[32];
+
+	if (target.is_unnamed) {
+		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+		if (linkat(AT_FDCWD, path, AT_FDCWD, is_new ? target.path : target.beside,
+			   AT_SYMLINK_FOLLOW) != 0)
+			return false;
+		if (is_new)
+			return true;
+		target.is_unnamed = false;
+	}
+	return syscall(SYS_renameat2, AT_FDCWD, target.beside, AT_FDCWD, target.path,
+		       is_new ? NOREPLACE : 0) == 0;
+}
+
+/* Let the new file take the name. */
 static void finish(int file, uint64_t count, bool is_new) __attribute__((noreturn));
 static void finish(int file, uint64_t count, bool is_new)
 {
@@ -144,8 +177,7 @@ static void finish(int file, uint64_t count, bool is_new)
 	if ((target.has_mode && fchmod(file, target.old.st_mode & 0777) != 0) ||
 	    fstat(file, &status) != 0)
 		give_up(FILE_ERROR);
-	if (syscall(SYS_renameat2, AT_FDCWD, target.beside, AT_FDCWD, target.path,
-		    is_new ? NOREPLACE : 0) != 0)
+	if (!take_name(file, is_new))
 		give_up(is_new && errno == EEXIST ? FILE_EXISTS : FILE_ERROR);
 	head.mode = status.st_mode;
 	head.size = (uint64_t)status.st_size;

@@ -103,7 +103,7 @@ static int finish(struct apply_run *run)
 	if (error == 0) {
 		/* Without it, what the sandbox changes again is a conflict. */
 		(void)renew_bases(run);
-		error = journal_drop(journal, JOURNAL_DONE);
+		error = run->keeps_last ? 0 : journal_drop(journal, JOURNAL_DONE);
 	}
 	if (error)
 		return error;

@@ -134,6 +134,17 @@ static int source_link(const void *context, const struct journal_entry *entry,
 	return beneath_link(undoing->saved, number, ret);
 }
 
+/* Is there something that stays as it is now? What was before it is in the last apply's journal,
+ * and nowhere else. */
+static bool has_rest(const struct undoing *undoing)
+{
+	for (size_t i = 0; i < undoing->done.count; i++) {
+		if (undoing->flags[i] && !(undoing->flags[i] & CHANGE_IS_UNDONE))
+			return true;
+	}
+	return false;
+}
+
 static int run(struct undoing *undoing)
 {
 	struct job *job = undoing->job;
@@ -142,6 +153,7 @@ static int run(struct undoing *undoing)
 		.directories = &job->directories,
 		.source = &source,
 		.journal = undoing->journal,
+		.keeps_last = has_rest(undoing),
 	};
 	int error;
 

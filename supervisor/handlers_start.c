@@ -187,7 +187,8 @@ static enum refusal check_changes(const struct ipc_changes_start *from, const st
 	if (mode == WORKSPACE_READ || mode == WORKSPACE_WRITE ||
 	    (mode == WORKSPACE_NONE && from->operation != CHANGES_DIFF)) {
 		(void)snprintf(detail, IPC_LIST_MAX,
-			       "the sandbox works on no copy of a directory of the host");
+			       "there is no copy-on-write directory of the host in it, whose "
+			       "changes could be shown or applied");
 		return REFUSAL_WORKSPACE;
 	}
 	if (changes_host(from->operation) && target->frontend->is_broker &&

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cgroup.h"
@@ -34,14 +33,6 @@
 #define MARK "unnoted"
 
 static struct store_meta metas[SANDBOXES_MAX];
-
-uint64_t sandbox_real_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 /* --- whose they are --------------------------------------------------------------------------- */
 
@@ -165,7 +156,7 @@ enum refusal sandbox_own_idle(const char *owner, const char *name, struct sandbo
 	const uint32_t running = refusal ? 0 : execution_count(*ret);
 
 	if (running > 0)
-		(void)snprintf(detail, IPC_LIST_MAX, "%u", running);
+		(void)snprintf(detail, IPC_LIST_MAX, "%u execution(s)", running);
 	return running > 0 ? REFUSAL_SANDBOX_BUSY : refusal;
 }
 
@@ -254,7 +245,8 @@ static bool is_meant(const struct store_meta *meta, int fd, const char *path)
 	       is.st_dev == meta->workspace_device && is.st_ino == meta->workspace_inode;
 }
 
-/* What the path leads to has to be what the sandbox was made on; see is_persons for who asks. */
+/* What the path leads to has to be what the sandbox was made on; see is_persons for who asks. Where
+ * a broker made it, each other one has to have it open, too, also while it is live. */
 static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct frontend *frontend,
 					  enum refusal *ret, char detail[IPC_LIST_MAX])
 {
@@ -262,22 +254,26 @@ static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct fronte
 	static char path[IPC_PATH_MAX];
 	int fd;
 
-	if (meta->workspace_mode == WORKSPACE_NONE || sandbox->workspace >= 0)
+	if (meta->workspace_mode == WORKSPACE_NONE ||
+	    (sandbox->workspace >= 0 && (meta->is_persons || !frontend->is_broker ||
+					 strcmp(frontend->opened, sandbox->id) == 0)))
 		return SANDBOX_READY;
 	fd = workspace_find(frontend, meta->workspace, meta->is_persons || !frontend->is_broker,
 			    path, detail);
 	if (fd == -EINPROGRESS)
 		return SANDBOX_WAIT;
 	if (fd >= 0 && is_meant(meta, fd, path)) {
+		fd_close(&sandbox->workspace);
 		sandbox->workspace = fd;
+		memcpy(frontend->opened, sandbox->id, IPC_ID_MAX);
 		sandbox->is_unnoted = false;
 		return SANDBOX_READY;
 	}
 	*ret = REFUSAL_WORKSPACE;
 	if (fd >= 0)
 		(void)snprintf(detail, IPC_LIST_MAX,
-			       "%.400s is another directory (%.400s) than the one that the sandbox "
-			       "was made on",
+			       "%.400s is another directory (%.400s) than the sandbox was made on: "
+			       "put that back in its place",
 			       meta->workspace, path);
 	fd_close(&fd);
 	return SANDBOX_REFUSED;

@@ -192,6 +192,8 @@ static void end_work(struct layers_job *job, const struct ipc_layers_done *done)
 	sandbox->is_changed = true;
 	if (sandbox->writer == job)
 		sandbox->writer = NULL;
+	if (job->operation == LAYERS_APPLY || job->operation == LAYERS_UNDO)
+		sandbox->is_interrupted = store_is_interrupted(sandbox->directory); /* killed */
 	if (job->operation == LAYERS_NOTE)
 		sandbox_noted(sandbox, job->began_us, (int)done->error, done);
 	/* What was used meanwhile is merged another time. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "cgroup.h"
 #include "common/cgroup.h"
@@ -11,6 +12,14 @@
 #include "common/kernel.h"
 #include "execution.h"
 #include "generation.h"
+
+uint64_t sandbox_real_us(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
 
 const struct plan *sandbox_plan(const struct sandbox *sandbox)
 {

@@ -49,6 +49,7 @@ struct frontend {
 	bool is_workspace_start; /* nobody named them */
 	bool is_waiting;         /* its last message is kept until it can be answered */
 	const void *awaits;      /* what for */
+	char opened[IPC_ID_MAX]; /* sandbox whose workspace was found open to it last */
 	void (*on_message)(void *frontend);
 	struct loop_watch watch;
 	struct loop_watch client_watch;

@@ -177,6 +177,7 @@ static void on_change(void *context, const struct change *change)
 	const uint32_t flags = change->is.flags;
 
 	telling->count++;
+	chosen_meet(&telling->work->chosen, change);
 	if (telling->keeps_held && (flags & CHANGE_IS_HELD))
 		keep_held(&telling->work->held, change);
 	if (telling->is_json)
@@ -239,6 +240,8 @@ static int run_json(struct work *work, uint32_t operation)
 	code = ask_changes(work, operation, held_flag(work), &telling);
 	if (code && work->asking.outcome.is_refused)
 		return code; /* nothing was told */
+	if (!code)
+		chosen_explain_unmet(&work->chosen, work->words.list[0]);
 	json_array_end(&work->json);
 	json_number(&work->json, "total", done->total);
 	json_number(&work->json, "held", done->held);
@@ -340,11 +343,13 @@ static int apply_shown(struct work *work)
 	if (code)
 		return code;
 	if (conflicts > 0 && work->options.conflict == CONFLICT_REFUSE) {
-		log_line("nothing was applied: this machine's side of %u changes is not what the "
+		(void)fflush(stdout); /* these: the lists come before what is said of them */
+		log_line("nothing was applied: this machine's side of %u change%s is not what the "
 			 "sandbox began with. Choose PATHs, or --conflict=ours or theirs",
-			 conflicts);
+			 conflicts, conflicts == 1 ? "" : "s");
 		return EXIT_PARTLY;
 	}
+	(void)fflush(stdout);
 	if (work->held.count > 0 && can_ask && !work->options.is_held)
 		code = ask_about_held(work, &flags);
 	if (!code)
@@ -362,6 +367,7 @@ static int run_apply(struct work *work)
 	code = ask_changes(work, CHANGES_PREVIEW, held_flag(work), &preview);
 	if (code)
 		return code;
+	chosen_explain_unmet(&work->chosen, work->words.list[0]);
 	if (preview.count == 0) {
 		log_line("there is nothing to apply");
 		return 0;
@@ -380,7 +386,13 @@ static int run_undo(struct work *work)
 	if (work->options.is_json)
 		return run_json(work, CHANGES_UNDO);
 	code = ask_changes(work, CHANGES_UNDO, 0, &telling);
-	return code ? code : finish(&telling, "taken back");
+	if (code)
+		return code;
+	code = finish(&telling, "taken back");
+	if (telling.left_out > 0)
+		log_line("what was left out was changed since then. Where this machine has again "
+			 "what was applied ('msp cp' brings it), 'msp undo' takes it back");
+	return code;
 }
 
 /* --- the commands --------------------------------------------------------------------------- */

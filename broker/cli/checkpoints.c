@@ -41,7 +41,7 @@ static const struct option_row json_rows[] = {
 static const struct option_row fork_rows[] = {
 	{ .name = "name",
 	  .argument = "NAME",
-	  .set = option_set_sandbox,
+	  .set = option_set_sandbox_name,
 	  .offset = offsetof(struct checkpoint_options, name),
 	  .help = "what to call the new sandbox" },
 	JSON_ROW,

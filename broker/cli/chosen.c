@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "common/log.h"
 #include "format.h"
+#include "quote.h"
 
 #define RULE                                                                                       \
 	"a path relative to the workspace, such as src/main.c, or one below /workspace, without "  \
@@ -75,4 +77,37 @@ bool chosen_add_words(struct chosen *chosen, const struct command *command,
 	if (chosen->is_all)
 		chosen->size = 0;
 	return true;
+}
+
+static bool is_in(const char *folder, const uint8_t *path, size_t size)
+{
+	const size_t length = strlen(folder);
+
+	return size >= length && memcmp(path, folder, length) == 0 &&
+	       (size == length || path[length] == '/');
+}
+
+void chosen_meet(struct chosen *chosen, const struct change *change)
+{
+	size_t number = 0;
+
+	for (size_t at = 0; at < chosen->size; at += strlen(chosen->bytes + at) + 1, number++)
+		chosen->is_met[number] |=
+			is_in(chosen->bytes + at, change->path, change->is.path_size) ||
+			is_in(chosen->bytes + at, change->old_path, change->is.old_path_size);
+}
+
+void chosen_explain_unmet(const struct chosen *chosen, const char *sandbox)
+{
+	static char text[QUOTE_MAX(IPC_PATH_MAX)];
+	size_t number = 0;
+
+	for (size_t at = 0; at < chosen->size; at += strlen(chosen->bytes + at) + 1, number++) {
+		if (chosen->is_met[number])
+			continue;
+		(void)quote_path("", chosen->bytes + at, strlen(chosen->bytes + at), text,
+				 sizeof(text));
+		log_line("%s: nothing has changed there; 'msp diff --name-only %s' shows what has",
+			 text, sandbox);
+	}
 }

@@ -80,6 +80,11 @@ static bool choose(const struct command *command, struct command_words *words, s
 	copy->local = words->list[to ? 0 : 1];
 	if (!command_check_sandbox(command, copy->sandbox, ret_code))
 		return false;
+	if (copy->remote[0] == '\0' && !copy->is_recursive && from) {
+		*ret_code = command_usage_error(command, "without a path it is all of /workspace, "
+							 "a directory: copy it with -r");
+		return false;
+	}
 	if (copy->remote[0] == '\0')
 		copy->remote = ".";
 	if (copy->local[0] != '\0' && !(copy->is_recursive && strcmp(copy->local, "-") == 0))

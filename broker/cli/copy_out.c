@@ -83,6 +83,10 @@ static int read_remote(struct copy *copy, const char *path, struct incoming *inc
 	copy_number(copy, 0);
 	copy_number(copy, INT64_MAX);
 	code = copy_ask(copy, path, -1, on_bytes, incoming);
+	if (!code && copy->answer.is.problem == FILE_NOT_REGULAR && S_ISDIR(copy->answer.is.mode)) {
+		log_line("%s:%s is a directory: copy it with -r", copy->sandbox, path);
+		code = COPY_FAILED;
+	}
 	if (!code && copy->answer.is.problem != FILE_DONE)
 		code = copy_explain(copy, path);
 	if (!code && incoming->written != copy->answer.is.count) {

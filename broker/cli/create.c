@@ -50,7 +50,7 @@ static const char *set_mode(void *member, const char *value)
 	}
 
 static const struct option_row rows[] = {
-	ROW("name", "NAME", option_set_sandbox, name,
+	ROW("name", "NAME", option_set_sandbox_name, name,
 	    "what to call it: letters, digits, '-', '_' and '.'; no other sandbox of yours may "
 	    "have that name"),
 	ROW("profile", "NAME", option_set_profile, profile,

@@ -65,10 +65,11 @@ static const char help[] =
 	"The exit code is\n"
 	"  0   all of it was shown, also when there is nothing to show\n"
 	"  1   --patch: some of it is no text and was left out\n"
-	"  64  the command line is wrong, or there is no such sandbox or checkpoint\n"
+	"  64  the command line is wrong, there is no such sandbox or checkpoint, or its\n"
+	"      directory is not the one it was\n"
 	"  70  the files cannot be read\n"
 	"  75  another msp has the sandbox\n"
-	"  78  the directory is not the one it was, or the configuration is wrong\n";
+	"  78  the configuration is wrong\n";
 
 /* How it is shown. */
 enum view {
@@ -87,6 +88,7 @@ struct showing {
 	struct patch_style style;
 	struct stat_text *stat;
 	struct json json;
+	struct chosen *chosen;
 	uint64_t omitted;
 };
 
@@ -121,6 +123,7 @@ static void on_change(void *context, const struct change *change)
 {
 	struct showing *showing = context;
 
+	chosen_meet(showing->chosen, change);
 	switch (showing->view) {
 	case VIEW_READ:
 	case VIEW_PATCH:
@@ -190,8 +193,8 @@ static int finish(struct showing *showing, const struct ipc_changes_done *done)
 	return code ? code : showing->omitted > 0;
 }
 
-static int diff_with(const struct diff_options *options, const char *sandbox,
-		     const struct chosen *chosen, struct asking *asking)
+static int diff_with(const struct diff_options *options, const char *sandbox, struct chosen *chosen,
+		     struct asking *asking)
 {
 	static const struct ask_handlers handlers = { .on_change = on_change };
 	static struct question question = { .kind = ASK_CHANGES };
@@ -205,6 +208,7 @@ static int diff_with(const struct diff_options *options, const char *sandbox,
 	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", sandbox);
 	wanted->operation = CHANGES_DIFF;
 	begin(options, &showing);
+	showing.chosen = chosen;
 	if (showing.view == VIEW_READ || showing.view == VIEW_PATCH || showing.view == VIEW_STAT ||
 	    showing.has_patch)
 		wanted->flags |= CHANGES_TEXT;
@@ -214,7 +218,12 @@ static int diff_with(const struct diff_options *options, const char *sandbox,
 	}
 	if (!code)
 		code = ask(asking, &question, &handlers, &showing);
-	return code ? code : finish(&showing, &asking->done);
+	if (code)
+		return code;
+	code = finish(&showing, &asking->done);
+	if (!code)
+		chosen_explain_unmet(chosen, sandbox);
+	return code;
 }
 
 static int diff(const struct command *command, int argc, char *argv[])

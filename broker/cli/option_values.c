@@ -8,6 +8,7 @@
 #include "common/ipc.h"
 #include "format.h"
 #include "options.h"
+#include "sandbox_search.h"
 
 #define DEFAULT_PROFILE "MSP_DEFAULT_PROFILE"
 
@@ -156,6 +157,16 @@ const char *option_set_sandbox(void *member, const char *value)
 		       "or '.'";
 	*(const char **)member = value;
 	return NULL;
+}
+
+/* Every id begins with a sandbox's, so that a name of that form would hide one. */
+const char *option_set_sandbox_name(void *member, const char *value)
+{
+	struct sandbox_search search;
+
+	if (strlen(value) == IPC_ID_MAX - 1 && sandbox_search_begin(&search, value))
+		return "a name that has not the form of an id: take a shorter one";
+	return option_set_sandbox(member, value);
 }
 
 const char *option_set_checkpoint(void *member, const char *value)

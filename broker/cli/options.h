@@ -90,13 +90,14 @@ option_set option_set_config;  /* const char *, the path of a file */
  * it is no name of a profile. */
 bool option_read_default_profile(const char **profile, char text[OPTIONS_TEXT_MAX]);
 
-option_set option_set_sandbox;     /* const char *, a name or an id */
-option_set option_set_checkpoint;  /* const char *, a name or a number */
-option_set option_set_label;       /* const char *, a checkpoint's name, which is no number */
-option_set option_set_duration;    /* uint32_t, seconds above 0 */
-option_set option_set_inside_path; /* const char *, an absolute path */
-option_set option_set_environment; /* struct environment, appended */
-option_set option_set_bind;        /* struct bind_words, appended */
+option_set option_set_sandbox;      /* const char *, a name or an id */
+option_set option_set_sandbox_name; /* const char *, of a new one */
+option_set option_set_checkpoint;   /* const char *, a name or a number */
+option_set option_set_label;        /* const char *, a checkpoint's name, which is no number */
+option_set option_set_duration;     /* uint32_t, seconds above 0 */
+option_set option_set_inside_path;  /* const char *, an absolute path */
+option_set option_set_environment;  /* struct environment, appended */
+option_set option_set_bind;         /* struct bind_words, appended */
 
 option_set option_set_last;       /* uint64_t, how many of the last; UINT64_MAX for "0", all */
 option_set option_set_executions; /* uint32_t, 1 to EXECUTIONS_MAX */

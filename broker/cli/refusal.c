@@ -79,6 +79,18 @@ static void explain_checkpoint(const struct ipc_execution_refused *refused,
 	}
 }
 
+/* `detail` says of one that lasts why nothing can be done with it, else why none is made. */
+static void explain_workspace(const struct ipc_execution_refused *refused,
+			      const struct refusal_words *words)
+{
+	if (refused->detail[0] && words->sandbox)
+		log_line("sandbox '%s' and its directory: %s", words->sandbox, refused->detail);
+	else if (refused->detail[0])
+		log_line("%s", refused->detail);
+	else
+		log_line("the workspace %s may not be worked on", or_empty(words->workspace));
+}
+
 static void explain_making(const struct ipc_execution_refused *refused,
 			   const struct refusal_words *words)
 {
@@ -99,16 +111,14 @@ static void explain_making(const struct ipc_execution_refused *refused,
 			 refused->detail[0] ? refused->detail : "as many sandboxes");
 		break;
 	case REFUSAL_DISK:
-		log_line("the disk space that sandboxes may take is used up: %s. Remove files in "
-			 "the sandbox, 'msp forget' checkpoints or 'msp destroy' sandboxes",
+		log_line("the disk space that sandboxes may take is used up: %s. 'msp rollback' to "
+			 "a checkpoint that has less, 'msp forget' others, or 'msp destroy' "
+			 "sandboxes; 'msp diff' and 'msp apply' still work, and a larger 'disk' or "
+			 "'inodes' of the profile opens it again",
 			 refused->detail);
 		break;
 	case REFUSAL_WORKSPACE:
-		if (refused->detail[0])
-			log_line("%s", refused->detail);
-		else
-			log_line("the workspace %s may not be worked on",
-				 or_empty(words->workspace));
+		explain_workspace(refused, words);
 		break;
 	default:
 		log_line("there is no place for sandboxes that last: %s",
@@ -179,7 +189,9 @@ static void explain_execution(const struct ipc_execution_refused *refused,
 			       "--max-memory of 'msp serve' bounds it");
 		break;
 	case REFUSAL_RESOURCES:
-		log_line("no sandbox can be made now: %s", refused->detail);
+		log_line("nothing was done, since this machine or the place where sandboxes are "
+			 "kept has no room or right for it: %s. 'msp doctor' checks both",
+			 refused->detail);
 		break;
 	default:
 		log_line("nothing runs unaudited: %s. Make room there, or see 'msp audit verify'",

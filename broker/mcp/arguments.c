@@ -35,8 +35,11 @@ static void say_long(const struct check *check, size_t size)
 {
 	buffer_format(check->problem,
 		      "The argument `%s` is %zu bytes long, but at most %" PRIu32
-		      " are possible. Pass large data in `stdin`, or shorten it.",
-		      check->param->name, size, check->param->bytes_max);
+		      " are possible. %s.",
+		      check->param->name, size, check->param->bytes_max,
+		      check->param->bytes_max < IPC_PATH_MAX /* a name or a path */
+			      ? "Use a shorter one"
+			      : "Pass large data in `stdin`, or shorten it");
 }
 
 /* Text that is handed to the kernel ends at a NUL, and half a surrogate pair has no bytes. */

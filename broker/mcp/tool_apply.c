@@ -154,7 +154,10 @@ static void fail(struct applying *work, const char *problem)
 {
 	struct buffer text = { 0 };
 
-	apply_put_failure(&text, problem, &work->search.info);
+	if (work->search.info.workspace_mode == WORKSPACE_COPY)
+		apply_put_failure(&text, problem, &work->search.info);
+	else /* nor could a person */
+		buffer_format(&text, "%s Nothing was applied.", problem);
 	errand_answer(&work->search.errand, &text, true);
 	buffer_done(&text);
 }
@@ -288,7 +291,8 @@ static const char *check(const struct applying *work)
 		return "The sandbox works on the project itself: its changes are there already.";
 	if (info->workspace_mode != WORKSPACE_COPY)
 		return "The sandbox has no changes of a project: its /workspace is none of the "
-		       "host's, copy-on-write.";
+		       "host's, copy-on-write. Its files can be read with read_file, and copied by "
+		       "the user with `msp cp`.";
 	if (work->is_preview)
 		return NULL;
 	if (work->policy == PLAN_APPLY_PERSON)

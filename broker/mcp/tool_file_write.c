@@ -72,11 +72,12 @@ static void on_answered(struct file_job *job)
 
 	file_job_put_path(job, &text);
 	if (work->is_edit)
-		buffer_format(&text, ": edited · %" PRIu64 " bytes now", job->answer.is.size);
+		buffer_append_text(&text, ": edited");
 	else
-		buffer_format(&text, ": %" PRIu64 " byte%s written · %" PRIu64 " bytes now",
-			      job->answer.is.count, job->answer.is.count == 1 ? "" : "s",
-			      job->answer.is.size);
+		buffer_format(&text, ": %" PRIu64 " byte%s written", job->answer.is.count,
+			      job->answer.is.count == 1 ? "" : "s");
+	buffer_format(&text, " · %" PRIu64 " byte%s now", job->answer.is.size,
+		      job->answer.is.size == 1 ? "" : "s");
 	file_job_answer(job, &text, false);
 	buffer_done(&text);
 }

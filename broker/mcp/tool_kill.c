@@ -78,7 +78,7 @@ const struct tool tool_kill_execution = {
 	.title = "End an execution, or send it a signal",
 	.description =
 		"End an execution that was started by run_command or run_code, with every process "
-		"in its sandbox, and return the last of its output and how it ended. Use it for "
+		"of it, and return the last of its output and how it ended. Use it for "
 		"what runs in the background or takes too long. With `signal` it sends one of the "
 		"gentler signals to the program instead, for example INT to interrupt it like "
 		"Ctrl-C, or TERM to let it clean up; read_output then shows what came of it. One "

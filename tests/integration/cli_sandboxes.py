@@ -21,7 +21,7 @@ DONE = ("request_done", {})
 LONG = "x" * 64
 # Ten of each, and more where there is more that can be wrong.
 WRONG = {
-    "create": (["word"], ["--name="], ["--name=a/b"], ["--name=" + LONG], ["--name=-x"],
+    "create": (["word"], ["--name="], ["--name=a/b"], ["--name=" + IDS[0]], ["--name=" + LONG], ["--name=-x"],
                ["--ttl=0"], ["--ttl=soon"], ["--ttl=1w"], ["--mode=read-only"],
                ["--mode=rw", "--workspace=."], ["--workspace="], ["--workspace=" + "x" * 4096],
                ["--profile=a b"], ["--nmae=x"], ["--json=yes"], ["--no-workspace"]),
@@ -45,7 +45,8 @@ WRONG = {
     "rollback": ([], ["fix"], ["fix", ""], ["fix", "a/b"], ["a/b", "1"], ["fix", "1", "2"],
                  ["fix", "--json", "1"], ["fix", LONG], ["fix", "--to=1"], ["", "1"]),
     "fork": ([], ["a/b"], ["fix", "a/b"], ["fix", "1", "2"], ["fix", "--name="],
-             ["fix", "--name=a b"], ["fix", "--name=" + LONG], ["fix", ""], ["", "1"],
+             ["fix", "--name=a b"], ["fix", "--name=" + LONG], ["fix", "--name=" + IDS[0]],
+             ["fix", ""], ["", "1"],
              ["fix", "--nmae=x"]),
     "forget": ([], ["fix"], ["fix", ""], ["fix", "a/b"], ["a/b", "1"], ["fix", "1", "2"],
                ["fix", "--all"], ["fix", LONG], ["fix", "--json", "1"], ["", "1"]),
@@ -77,6 +78,8 @@ class Wrong(unittest.TestCase):
         for words, says in ((["create", "--worspace=x"], "did you mean '--workspace'"),
                             (["creat"], "did you mean 'create'"),
                             (["exec", "fix"], "msp exec SANDBOX -- CMD"),
+                            (["create", "--name=" + IDS[0]], "the form of an id"),
+                            (["cp", "fix:", "."], "copy it with -r"),
                             (["create", "--ttl=1w"], "such as 30m, 12h or 7d"),
                             (["checkpoint", "fix", "12"], "no number"),
                             (["diff", "fix", "/etc"], "relative to the workspace"),
@@ -470,6 +473,15 @@ class Apply(unittest.TestCase):
             result = service.msp("apply", "fix")
             self.assertEqual((result.returncode, self.asked(service)), (0, [(self.PREVIEW, 0)]))
             self.assertIn("nothing to apply", result.stderr)
+
+    def test_a_path_in_which_nothing_changed_is_named(self):
+        """It may be mistyped, and what was meant is not applied."""
+        with self.serve(held=False) as service:
+            for words in (["apply", "fix"], ["apply", "--json", "fix"], ["diff", "fix"]):
+                result = service.msp(*words, "src", "sr", "no\nne")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual([line.split(": ", 2)[2].split(":")[0]
+                                  for line in result.stderr.splitlines()], ["sr", '"no\\nne"'])
 
     def test_preview_does_nothing(self):
         for held, code in ((True, 1), (False, 0)):

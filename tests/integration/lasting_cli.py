@@ -15,7 +15,7 @@ import unittest
 import leftovers
 from cli_support import LIMITS, MSP, msp
 from service import Service
-from support import BIN, has_patches, wait_until
+from support import BIN, Server, has_patches, text_of, wait_until
 
 
 def setUpModule():
@@ -218,7 +218,8 @@ class Workspaces(Lasting):
         os.rename(project, project + ".old")
         self.refused("exec", *LIMITS, made, "--", "true", code=64, says=re.escape(project))
         self.write("project/b", "")
-        self.refused("exec", *LIMITS, made, "--", "true", code=64, says=re.escape(project))
+        self.refused("exec", *LIMITS, made, "--", "true", code=64,
+                     says=f"sandbox '{made}'.*{re.escape(project)}.*put that back in its place")
         shutil.rmtree(project)
         os.rename(project + ".old", project)
         self.assertEqual(self.exec(made, "ls"), "a\n")
@@ -410,6 +411,11 @@ class Changes(Lasting):
         self.good("undo", self.sandbox, code=1)
         self.assertEqual((self.read("a.txt"), self.read("fine.txt")),
                          ("one\ntwo\nthree\n", "edited\n"))
+        self.assertIn("0 taken back, 1 left out", self.good("undo", self.sandbox, code=1))
+        self.write("fine.txt", "new\n")  # what was before is not lost
+        self.assertIn("1 taken back", self.good("undo", self.sandbox))
+        self.assertNotIn("fine.txt", self.names())
+        self.refused("undo", self.sandbox, code=64, says="nothing that was applied")
 
 
 class ThroughTheService(Lasting):
@@ -425,9 +431,12 @@ class ThroughTheService(Lasting):
         self.made.append(self.made_there)  # by one of its own, when the service has ended
 
     def start(self, script):
+        errors = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self.addCleanup(errors.close)
         process = subprocess.Popen([MSP, "exec", *self.socket, *LIMITS, "there", "--", "sh", "-c",
                                     script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   text=True)
+                                   stderr=errors, text=True)
+        process.stderr = errors
         self.addCleanup(process.wait, 20)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stdin.close)
@@ -447,7 +456,34 @@ class ThroughTheService(Lasting):
         first = self.start("echo 1 > a; echo ready; sleep 1000")
         self.good("stop", *self.socket, "there")
         self.assertNotEqual(first.wait(20), 0)
+        first.stderr.seek(0)
+        self.assertRegex(first.stderr.read(), "'msp stop' or 'msp destroy' of sandbox 'there'")
         self.assertEqual(self.good("exec", *self.socket, *LIMITS, "there", "--", "cat", "a"), "1\n")
+
+    def test_a_model_of_another_project_cannot_join(self):
+        """Neither while it is cold, nor when who made it has made it live."""
+        answers = []
+        for project in ("one", "other"):
+            self.write(project + "/file", project)
+            server = Server(*self.socket, cwd=os.path.join(self.folder, project))
+            self.addCleanup(server.close)
+            server.initialize()
+            answers.append(lambda tool, server=server, **arguments: text_of(
+                server.call(tool, sandbox="shared", **arguments)))
+        one, other = answers
+        self.addCleanup(msp, "destroy", "shared")
+        server = Server(*self.socket, cwd=os.path.join(self.folder, "one"))
+        server.initialize()
+        server.call("create_sandbox", name="shared", workspace=os.path.join(self.folder, "one"))
+        server.close()
+        self.assertIn("does not lie in", other("run_command", command="cat file"))
+        self.assertIn("one\n[exit 0", one("run_command", command="cat file; echo"))
+        for tool, arguments in (("run_command", {"command": "cat file"}),
+                                ("read_file", {"path": "file"}), ("diff_changes", {})):
+            self.assertIn("does not lie in", other(tool, **arguments))
+        self.assertIn("one\n[exit 0", one("run_command", command="cat file; echo"))
+        self.assertEqual(self.good("exec", *self.socket, *LIMITS, "shared", "--", "cat", "file"),
+                         "one")  # a person
 
     def test_it_outlives_the_service(self):
         self.good("exec", *self.socket, *LIMITS, "there", "--", "sh", "-c", "echo 1 > a")

@@ -263,7 +263,7 @@ class Copies(LastingCase):
         self.refused("x", code=64, says="two words are needed")
         self.refused("-r", "box:a", "-", code=64, says="leave -r out")
         self.refused("project", "box:y", code=1, says="copy it with -r")
-        self.refused("box:/", "y", code=1, says="is a directory")
+        self.refused("box:/", "y", code=1, says="is a directory: copy it with -r")
         self.refused("x", "box:/usr/x", code=1, says="box:/usr/x is ")
         self.refused("box:a", "none/x", code=1, says="No such file")
         self.refused("box:a", "x/y", code=1, says="Not a directory")
@@ -282,6 +282,8 @@ class Copies(LastingCase):
         process.stdin.close()
         process.stderr.close()
         self.assertEqual(self.cp("box:a", "-").stdout, "one\n")
+        left = msp("exec", "box", "--", "ls", "-A").stdout
+        self.assertNotIn(".msp-", left, "it had no name yet")
 
 
 if __name__ == "__main__":

@@ -151,6 +151,8 @@ class Life(Case):
         text = self.problem("create_sandbox", name="build")
         self.assertIn(box, text)
         self.assertIn("Use that one", text)
+        text = self.problem("create_sandbox", name="x" * 64)
+        self.assertIn("at most 63 are possible. Use a shorter one", text)
 
     def test_the_end(self):
         box = self.create(name="build")
@@ -378,7 +380,10 @@ class Changes(Case):
         self.create(name="look", workspace_mode="read-only")
         self.assertIn("old\n", self.run_in("look", "cat README; ! touch x"))
         self.assertFalse(os.path.exists(os.path.join(self.project, "x")))
-        self.assertIn("none of the host's", self.problem("apply_changes", sandbox="look"))
+        text = self.problem("apply_changes", sandbox="look")
+        self.assertIn("none of the host's", text)
+        self.assertNotIn("`msp apply", text)  # a person cannot either
+        self.assertIn("no copy-on-write directory", self.problem("diff_changes", sandbox="look"))
 
     def test_read_write_is_the_operators_to_allow(self):
         self.assertIn("The workspace cannot be used:", self.problem(

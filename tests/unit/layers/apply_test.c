@@ -459,6 +459,18 @@ Test(undo, theirs_takes_back_the_rest)
 	begin_undo(CONFLICT_THEIRS);
 	host_is("changed 100644 host's\nfolder 40755\nfolder/mine 100644 host's\n"
 		"gone 100644 host's\nother 100644 old\n");
+	/* What was before is kept until it is there again. */
+	journal_is("done ");
+	touch_host("changed", "new");
+	cr_assert_eq(rig_do(&rig, job_undo, NULL), 0);
+	host_is("changed 100644 old\nfolder 40755\nfolder/mine 100644 host's\n"
+		"gone 100644 host's\nother 100644 old\n");
+	journal_is("done ");
+	cr_assert_eq(unlinkat(HOST, "gone", 0), 0);
+	cr_assert_eq(rig_do(&rig, job_undo, NULL), 0);
+	host_is("changed 100644 old\nfolder 40755\nfolder/mine 100644 host's\n"
+		"gone 100644 old\nother 100644 old\n");
+	journal_is("");
 	rig_end(&rig);
 }
 

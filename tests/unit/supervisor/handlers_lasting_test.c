@@ -506,7 +506,7 @@ Test(handlers_lasting, while_something_runs_nothing_is_saved)
 		if (i == CHECKPOINT_LIST)
 			take_done(7);
 		else
-			cr_expect_str_eq(take_refused(7, REFUSAL_SANDBOX_BUSY), "1");
+			cr_expect_str_eq(take_refused(7, REFUSAL_SANDBOX_BUSY), "1 execution(s)");
 	}
 	rig_end(&live);
 }

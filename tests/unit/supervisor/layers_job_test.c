@@ -422,6 +422,34 @@ Test(layers_job, an_interrupted_apply_is_taken_care_of_first)
 	fd_close(&records);
 }
 
+/* Also where the sandbox was ours all the time, and only msp-layers was killed. */
+Test(layers_job, an_apply_that_was_killed_is_taken_care_of)
+{
+	struct rig_helper apply, recovery;
+	char id[IPC_ID_MAX];
+	int records, journal;
+
+	store_id_text(meta.id, id);
+	expected = 9;
+	ask(7, CHANGES_APPLY, 0, 0);
+	answer_workspace();
+	records = take_records(7);
+	apply = lasting_take_helper(&rig, LAYERS_APPLY);
+	lasting_start_helper(&rig, &apply);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(8, "box"), NULL);
+	journal = store_journal(sandbox_find(id)->directory);
+	cr_assert_eq(mkdirat(journal, "swapping", 0700), 0);
+	fd_close(&journal);
+	lasting_end_helper(&apply);
+	cr_assert_eq(take_done(7)->error, EPIPE);
+	rig_take_nothing(&rig.frontend);
+	recovery = lasting_take_helper(&rig, LAYERS_RECOVER);
+	lasting_start_helper(&rig, &recovery);
+	lasting_finish(&recovery, &(struct ipc_layers_done){ .error = EBADMSG });
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	fd_close(&records);
+}
+
 /* --- layers ----------------------------------------------------------------------------------- */
 
 Test(layers_job, a_long_chain_is_made_short)

@@ -113,6 +113,43 @@ Test(sandbox_workspace, a_model_is_asked_about_as_one)
 	}
 }
 
+static uint32_t asked_as(void)
+{
+	static struct ipc_workspace_open answer = { .path = "/usr" };
+	const struct ipc_workspace_ask *ask =
+		&rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask;
+	const uint32_t is_person = ask->is_person;
+	int fd = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	answer.number = ask->number;
+	rig_send(&launcher, IPC_TYPE_workspace_open, &answer, &fd);
+	fd_close(&fd);
+	return is_person;
+}
+
+/* That it is live, through somebody who may, opens it to nobody. */
+Test(sandbox_workspace, a_model_that_joins_is_asked_about_too)
+{
+	static struct ipc_workspace_bad bad = { .text = "not in your directory" };
+
+	make_named("box", WORKSPACE_READ, "/usr", 0);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	cr_expect_eq(asked_as(), 1);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	memset(RIG_FRONTEND->opened, 0, sizeof(RIG_FRONTEND->opened));
+	RIG_FRONTEND->is_broker = true;
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
+	bad.number = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
+	rig_send(&launcher, IPC_TYPE_workspace_bad, &bad, NULL);
+	rig_take_refused(&rig, 2, REFUSAL_WORKSPACE);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(3, "box"), NULL);
+	cr_expect_eq(asked_as(), 0);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(4, "box"), NULL);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	rig_take_nothing(&launcher);
+}
+
 Test(sandbox_workspace, a_workspace_that_is_another_is_refused)
 {
 	make_working(WORKSPACE_READ, "/usr");
