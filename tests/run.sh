@@ -22,7 +22,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 RESULTS=$PWD/build/results
 export MSP_RESULTS=$RESULTS # where tests leave figures for docs/reliability.md
-JOBS=$(nproc)
+SLOTS=$((2 * $(nproc))) # tests/CMakeLists.txt says how many a test takes
 STEPS=$RESULTS/steps-$(tr -c 'a-z0-9\n' - <<<"${1:-}" | sed 's/^-*//').tsv
 FUZZ_SECONDS=${FUZZ_SECONDS:-10}
 VM_SECONDS=1800
@@ -60,7 +60,7 @@ run_ctest() { # SUITE PRESET ARGUMENTS...
 	local suite=$1 preset=$2
 	shift 2
 	printf '\n== tests: %s\n' "$suite"
-	ctest --test-dir "build/$preset" -j "$JOBS" --output-on-failure --no-tests=error \
+	ctest --test-dir "build/$preset" -j "$SLOTS" --output-on-failure --no-tests=error \
 		--test-output-size-passed 1000000 --test-output-size-failed 1000000 \
 		--output-junit "$RESULTS/$suite.xml" "$@" || FAILED=1
 }

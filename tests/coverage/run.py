@@ -55,7 +55,7 @@ def run_tests():
             os.unlink(os.path.join(COUNTERS, name))
     os.makedirs(os.path.dirname(RESULT), exist_ok=True)
     return subprocess.run(
-        ["ctest", "--test-dir", BUILD, "-j", str(os.cpu_count()), "--output-on-failure",
+        ["ctest", "--test-dir", BUILD, "-j", str(2 * os.cpu_count()), "--output-on-failure",
          "--no-tests=error", "-LE", SUITES_OUT, "-E", TESTS_OUT,
          "--output-junit", os.path.join(os.path.dirname(RESULT), "coverage.xml")],
         check=False).returncode == 0

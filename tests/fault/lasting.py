@@ -22,6 +22,7 @@ from lasting_place import Place
 
 LIMIT_S = 2.0 * float(os.environ.get("MSP_SLOWNESS", "1"))
 SAMPLE = 24
+THREADS = 2 * (os.cpu_count() or 1)  # each waits for others most of the time
 RANDOM_KILLS = 12 if os.environ.get("MSP_VM") else 24
 HOOKED = os.path.join(faults.HOOKED, "msp")
 ROLES = ("launcher", "keeper", "supervisor", "factory", "init", "layers", "workload")
@@ -111,7 +112,7 @@ class Verb(unittest.TestCase):
         boundaries = [stages.boundary_of(line) for line in text.splitlines()]
         pairs = faults.sample(stages.pairs_of(boundaries, ROLES), self.most)
         kills, failures, longest = 0, [], 0
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
             jobs = [(pair, pool.submit(self.try_pair, pair)) for pair in pairs]
         for pair, job in jobs:
             with self.subTest(boundary=pair[0].name, victim=pair[1]):
@@ -202,7 +203,7 @@ class AtAnyTime(Exec):
         names = [name for name in leftovers.describe([process.pid,
                                                       *support.descendants(process.pid)])
                  if "msp-scope" not in str(name)]  # whose scope stays for a while, as killed.py has
-        names = [random.choice(names)] if names else []
+        names = [shared["random"].choice(names)] if names else []
         victim = names[0][0] if names else process.pid
         start = time.monotonic()
         with contextlib.suppress(ProcessLookupError):
@@ -215,8 +216,10 @@ class AtAnyTime(Exec):
 
     def test_walk(self):
         longest, whole_s = 0, self.whole_s()
+        shared["random"] = random.Random(faults.SEED)
+        print(f"MSP_SEED={faults.SEED}", file=sys.stderr)
         for _ in range(RANDOM_KILLS):
-            delay = random.random() * whole_s
+            delay = shared["random"].random() * whole_s
             with self.place() as place, self.subTest(delay_ms=delay * 1000):
                 result = self.kill_one(place, delay)
                 longest = max(longest, result.gone_s)

@@ -5,6 +5,7 @@ commits, checkpoints, a rollback, a fork, a review, half of it applied and taken
 import os
 import shutil
 import subprocess
+import time
 import unittest
 
 import support
@@ -31,15 +32,16 @@ echo 'def greet(): return "hello from a package"' > greeter/__init__.py
 @unittest.skipUnless(shutil.which("git"), "git is not installed")
 class Day(LastingCase):
     def make_repository(self):
+        """In one pack: a file for each object would be as many again, to make and to look at."""
+        parts = [f"commit refs/heads/main\ncommitter Host <host@example.org> {int(time.time())} "
+                 "+0000\ndata 10\neverything\n"]
         for number in range(FILES):
-            folder = os.path.join(self.project, f"src{number // PER_FOLDER:03}")
-            if number % PER_FOLDER == 0:
-                os.mkdir(folder)
-            with open(os.path.join(folder, f"file{number:05}.txt"), "w", encoding="ascii") as file:
-                file.write("".join(f"line {line} of file {number}\n" for line in range(12)))
+            path = f"src{number // PER_FOLDER:03}/file{number:05}.txt"
+            text = "".join(f"line {line} of file {number}\n" for line in range(12))
+            parts.append(f"M 100644 inline {path}\ndata {len(text)}\n{text}\n")
         git(self.project, "init", "-q")
-        git(self.project, "add", "-A")
-        git(self.project, "commit", "-qm", "everything")
+        git(self.project, "fast-import", "--quiet", input="".join(parts).encode())
+        git(self.project, "reset", "-q", "--hard")
         self.assertEqual(git(self.project, "status", "--porcelain"), b"")
 
     def work(self, server, sandbox, first, last):

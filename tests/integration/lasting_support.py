@@ -24,7 +24,7 @@ def msp(verb, *arguments, code=0, timeout=120, text=True, **keywords):
     return result
 
 
-def git(folder, *arguments, check=True):
+def git(folder, *arguments, check=True, **keywords):
     """git on the host as a user without a configuration of his own."""
     environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LC_ALL": "C",
                    "GIT_CONFIG_NOSYSTEM": "1", "GIT_OPTIONAL_LOCKS": "0"}
@@ -32,7 +32,7 @@ def git(folder, *arguments, check=True):
                            "-c", "init.defaultBranch=main", "-c", "core.fsmonitor=false", "-c", "gc.auto=0",
                            "-c", "maintenance.auto=0",
                            "-C", folder, *arguments], env=environment, check=check,
-                          capture_output=True, timeout=120).stdout
+                          capture_output=True, timeout=120, **keywords).stdout
 
 
 class LastingCase(unittest.TestCase):
