@@ -41,7 +41,8 @@ static int pass(int top, int directory, directory_action action)
 
 	if (error == 0)
 		error = beneath_names_sort(&names);
-	for (size_t i = 0; i < names.count; i++) {
+	/* Where they could not all be read, there is no list. */
+	for (size_t i = 0; names.names && i < names.count; i++) {
 		int wrong = unlinkat(directory, names.names[i], 0) == 0 ? 0 : -errno;
 
 		if (wrong && is_directory(directory, names.names[i]))
