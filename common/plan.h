@@ -50,7 +50,7 @@ struct plan_header {
 	uint32_t audit_optional;              /* 1: what cannot be audited may run */
 	uint32_t sandboxes_max;               /* that last, of the user; at most SANDBOXES_MAX */
 	uint32_t reserved;
-	uint64_t sandboxes_bytes; /* that all of them may take on disk; 0: no such limit */
+	uint64_t sandboxes_bytes; /* that all of them may take on disk; of both, 0 is none */
 };
 
 /* Where the operator said it; file 0: nowhere, it follows from the program itself. */

@@ -21,8 +21,8 @@ struct policy_settings {
 	struct strings protect;
 	bool accepts_fallback;
 	bool is_audit_optional;
-	uint32_t sandboxes_max;   /* these: of sandboxes that last, all together */
-	uint64_t sandboxes_bytes; /* 0: no such limit */
+	uint32_t sandboxes_max; /* these: of sandboxes that last, all together; 0: none */
+	uint64_t sandboxes_bytes;
 };
 
 /* The caller's, to be freed with policy_free(), which returns NULL. */

@@ -58,10 +58,8 @@ static enum refusal explain(int error, const struct store_census *census,
 static struct store_census limits(void)
 {
 	const struct plan_header *header = plan_header(&supervisor.plan);
-	const bool is_less = header->sandboxes_max > 0 && header->sandboxes_max < SANDBOXES_MAX;
 
-	return (struct store_census){ .sandboxes_max =
-					      is_less ? header->sandboxes_max : SANDBOXES_MAX,
+	return (struct store_census){ .sandboxes_max = header->sandboxes_max,
 				      .bytes_max = header->sandboxes_bytes };
 }
 

@@ -105,7 +105,7 @@ int store_look(const char *id, struct store_meta *ret, uint64_t *ret_used_s, boo
  * does not say whose it is, is the user's own. */
 bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX]);
 
-/* What one more sandbox has to fit into, 0: no such limit; and what was found of all. */
+/* What one more sandbox has to fit into, where 0 is room for none; and what was found of all. */
 struct store_census {
 	uint32_t sandboxes_max;
 	uint64_t bytes_max;

@@ -84,9 +84,9 @@ int store_survey(struct store_census *census, const char *owner, const char *nam
 		return error;
 	if (census->id[0])
 		return -EEXIST;
-	if (census->sandboxes_max > 0 && census->sandboxes >= census->sandboxes_max)
+	if (census->sandboxes >= census->sandboxes_max)
 		return -EUSERS;
-	return census->bytes_max > 0 && census->bytes >= census->bytes_max ? -EDQUOT : 0;
+	return census->bytes >= census->bytes_max ? -EDQUOT : 0;
 }
 
 static int name_layers(void *context, const char id[IPC_ID_MAX])

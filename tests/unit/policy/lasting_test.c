@@ -91,17 +91,24 @@ Test(lasting, shipped_profiles_that_do_not)
 	cr_expect_eq(plan_header(&plan)->sandboxes_bytes, 20ULL << 30);
 }
 
+Test(lasting, none_at_all_can_be_said)
+{
+	load("sandboxes: {most: 0, disk: 0}\n");
+	cr_expect_eq(plan_header(&plan)->sandboxes_max, 0);
+	cr_expect_eq(plan_header(&plan)->sandboxes_bytes, 0);
+}
+
 Test(lasting, everything_said_is_in_the_plan)
 {
 	static const char held[] = "*.mk\0scripts/*.sh\0deploy/";
 	const struct plan_profile *mine;
 
-	load("sandboxes: {most: 1024, disk: 0}\n" PROFILE
+	load("sandboxes: {most: 1024, disk: 1024T}\n" PROFILE
 	     "lasting: {disk: 1M, inodes: 100, idle: 1s, ttl: 365d, ttl_most: 365d, "
 	     "workspace: read-write, apply: agent, hold: ['*.mk', scripts/*.sh, deploy/]}}]\n");
 	mine = find("mine");
 	cr_expect_eq(plan_header(&plan)->sandboxes_max, 1024);
-	cr_expect_eq(plan_header(&plan)->sandboxes_bytes, 0);
+	cr_expect_eq(plan_header(&plan)->sandboxes_bytes, 1ULL << 50);
 	cr_expect_eq(mine->disk_bytes, 1U << 20);
 	cr_expect_eq(mine->disk_inodes, 100);
 	cr_expect_eq(mine->idle_s, 1);

@@ -224,6 +224,19 @@ Test(handlers_lasting, not_more_bytes_than_the_operator_allows)
 	cr_expect_str_eq(refuse_new(ask_new(1, ""), REFUSAL_DISK), "11 of 10 MiB");
 }
 
+Test(handlers_lasting, none_of_any_kind_is_none)
+{
+	lasting_make("one", &meta);
+	small_plan.header.sandboxes_max = 0;
+	cr_expect_str_eq(refuse_new(ask_new(1, ""), REFUSAL_SANDBOXES), "1 of 0 sandboxes");
+	send_checkpoint(CHECKPOINT_FORK, 0, "");
+	cr_expect_str_eq(take_refused(7, REFUSAL_SANDBOXES), "1 of 0 sandboxes");
+	small_plan.header.sandboxes_max = 2;
+	small_plan.header.sandboxes_bytes = 0;
+	cr_expect_str_eq(refuse_new(ask_new(1, ""), REFUSAL_DISK), "0 of 0 MiB");
+	cr_expect_eq(place_count("sandboxes"), 1);
+}
+
 Test(handlers_lasting, without_a_place_nothing_lasts)
 {
 	const struct ipc_sandbox_list list = { .request = 2 };

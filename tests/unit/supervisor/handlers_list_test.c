@@ -78,7 +78,7 @@ static void send_list(const char *owner, uint32_t is_everybody)
 
 static void make_owned(const char *owner)
 {
-	struct store_census census = { .sandboxes_max = 0 };
+	struct store_census census = PLACE_NO_LIMITS;
 	int fd;
 
 	memset(&meta, 0, sizeof(meta));

@@ -110,7 +110,9 @@ void small_plan_open(struct plan *plan)
 						  .version = PLAN_VERSION,
 						  .size = sizeof(small_plan),
 						  .profile_count = SMALL_PROFILES,
-						  .profiles = AT(profiles) };
+						  .profiles = AT(profiles),
+						  .sandboxes_max = SANDBOXES_MAX,
+						  .sandboxes_bytes = UINT64_MAX };
 	small_plan.header.default_profile = PUT("default");
 	make_profile(&small_plan.profiles[0], "default");
 	make_profile(&small_plan.profiles[1], "strict");

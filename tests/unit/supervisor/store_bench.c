@@ -15,7 +15,7 @@
 #define TIMES 100
 
 static struct store_meta meta, made;
-static struct store_census census;
+static struct store_census census = PLACE_NO_LIMITS;
 static int sandbox;
 
 static uint64_t now_ns(void)

@@ -20,7 +20,7 @@ TestSuite(store_faults, .timeout = 300);
 #define CALLS_MOST 2000
 
 static struct store_meta meta, made;
-static struct store_census census;
+static struct store_census census = PLACE_NO_LIMITS;
 static struct store_merge merge;
 static int fault_calls; /* which one it is */
 static int fault_error;

@@ -159,7 +159,7 @@ Test(store_layers, as_many_checkpoints_as_may_be)
 
 Test(store_layers, forks_are_independent)
 {
-	struct store_census census = { .sandboxes_max = 0 };
+	struct store_census census = PLACE_NO_LIMITS;
 	int fd = place_create("a", &meta);
 	int other;
 
@@ -193,7 +193,7 @@ Test(store_layers, forks_are_independent)
 
 Test(store_layers, a_fork_keeps_what_it_was_made_from)
 {
-	struct store_census census = { .sandboxes_max = 0 };
+	struct store_census census = PLACE_NO_LIMITS;
 	int fd = place_create("a", &meta);
 	int other;
 
@@ -301,7 +301,7 @@ Test(store_layers, a_merge_of_what_is_gone_is_dropped)
 
 Test(store_layers, a_fork_keeps_the_layers_that_another_merged)
 {
-	struct store_census census = { .sandboxes_max = 0 };
+	struct store_census census = PLACE_NO_LIMITS;
 	int fd = place_create("a", &meta);
 	int other;
 
@@ -413,7 +413,7 @@ static void check_model(const struct store_meta *at, const struct model *model)
 
 static void fork_model(int fd, struct model *from, uint32_t number, uint32_t *seed)
 {
-	struct store_census census = { .sandboxes_max = 0 };
+	struct store_census census = PLACE_NO_LIMITS;
 	const uint32_t to = random_next(seed) % MODELS;
 	const char name[2] = { (char)('a' + to), '\0' };
 	int made = store_fork(fd, &meta, number, name, &census, &second);

@@ -44,7 +44,7 @@ void place_remove(void)
 
 int place_create(const char *name, struct store_meta *meta)
 {
-	struct store_census census = { .sandboxes_max = 0 };
+	struct store_census census = PLACE_NO_LIMITS;
 	int fd;
 
 	memset(meta, 0, sizeof(*meta));

@@ -6,10 +6,17 @@
 #ifndef UNIT_SUPERVISOR_STORE_PLACE_H
 #define UNIT_SUPERVISOR_STORE_PLACE_H
 
+#include "common/limits.h"
 #include "store.h"
 
 #define PLACE "workspace"
 #define VIEW_MAX 4096
+
+/* A census that nothing exceeds. */
+#define PLACE_NO_LIMITS                                                                            \
+	{                                                                                          \
+		.sandboxes_max = SANDBOXES_MAX, .bytes_max = UINT64_MAX                            \
+	}
 
 /* Make it and have the store take it over; and remove it with all in it. */
 void place_make(void);

@@ -109,7 +109,7 @@ Test(store, what_is_made_is_found_again)
 
 Test(store, an_owner_finds_only_its_own)
 {
-	struct store_census census = { .sandboxes_max = 0 };
+	struct store_census census = PLACE_NO_LIMITS;
 	int fd = place_create("one", &meta);
 	int other;
 
@@ -128,7 +128,7 @@ Test(store, an_owner_finds_only_its_own)
 
 Test(store, a_name_is_given_once)
 {
-	struct store_census census = { .sandboxes_max = 0 };
+	struct store_census census = PLACE_NO_LIMITS;
 	int fd = place_create("one", &meta);
 
 	second = meta;
@@ -165,7 +165,7 @@ Test(store, one_has_it_at_a_time)
 /* Nobody waits for ever, and who does not get it has changed nothing. */
 Test(store, the_lock_of_all_is_not_waited_for_for_ever)
 {
-	struct store_census census = { .sandboxes_max = 0 };
+	struct store_census census = PLACE_NO_LIMITS;
 	int fd = place_create("one", &meta);
 	int lock = openat(store_directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -431,7 +431,7 @@ Test(store, with_damage_no_layer_goes)
 
 Test(store, as_many_as_are_allowed)
 {
-	struct store_census census = { .sandboxes_max = 2 };
+	struct store_census census = { .sandboxes_max = 2, .bytes_max = UINT64_MAX };
 	int fd = place_create("one", &meta);
 
 	second = meta;
@@ -449,7 +449,7 @@ Test(store, as_many_as_are_allowed)
 /* What forks share is there once. */
 Test(store, as_much_as_is_allowed)
 {
-	struct store_census census = { .bytes_max = 1500 };
+	struct store_census census = { .sandboxes_max = SANDBOXES_MAX, .bytes_max = 1500 };
 	int fd = place_create("one", &meta);
 	int other;
 
@@ -469,7 +469,7 @@ Test(store, as_much_as_is_allowed)
 
 Test(store, without_descriptors_one_request_fails)
 {
-	struct store_census census = { .sandboxes_max = 0 };
+	struct store_census census = PLACE_NO_LIMITS;
 	struct rlimit old, none;
 	int fd = place_create("one", &meta);
 	int result;
