@@ -2,6 +2,7 @@
 #include "request.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -254,6 +255,40 @@ static enum refusal find_language(const struct plan_profile *profile, const char
 	return is_known ? REFUSAL_LANGUAGE_MISSING : REFUSAL_LANGUAGE_UNKNOWN;
 }
 
+/* Where the code is written. A sandbox that lasts keeps what was written before, and another
+ * execution may not have read its own yet: each has a folder there. */
+static const char *place_code(const char *file, bool lasts)
+{
+	static char path[IPC_PATH_MAX];
+	static uint64_t number;
+	const char *name = strrchr(file, '/');
+	int size;
+
+	if (!lasts)
+		return file;
+	size = snprintf(path, sizeof(path), "%.*s/%llu%s", (int)(name - file), file,
+			(unsigned long long)++number, name);
+	return size < (int)sizeof(path) ? path : NULL;
+}
+
+/* One of the language's words is its file. */
+static bool compose_code(const struct plan_language *language, const char *path,
+			 const struct ipc_code_start *from)
+{
+	const char *file = plan_string(&supervisor.plan, language->file);
+	const char *words = (const char *)plan_bytes(&supervisor.plan, language->argv);
+
+	spawn.argv_size = 0;
+	for (uint32_t at = 0; at < language->argv_size; at += (uint32_t)strlen(words + at) + 1) {
+		const char *word = strcmp(words + at, file) == 0 ? path : words + at;
+
+		if (!append(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, word, strlen(word) + 1))
+			return false;
+	}
+	return is_list(from->argv, from->argv_size) &&
+	       append(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, from->argv, from->argv_size);
+}
+
 enum refusal request_code(const struct ipc_code_start *from, struct request *ret,
 			  char detail[IPC_LIST_MAX])
 {
@@ -268,9 +303,9 @@ enum refusal request_code(const struct ipc_code_start *from, struct request *ret
 	refusal = find_language(profile, from->language, &language, detail);
 	if (refusal)
 		return refusal;
-	ret->code_path = plan_string(&supervisor.plan, language->file);
-	return compose_arguments(plan_bytes(&supervisor.plan, language->argv), language->argv_size,
-				 from->argv, from->argv_size) &&
+	ret->code_path =
+		place_code(plan_string(&supervisor.plan, language->file), from->sandbox[0] != '\0');
+	return ret->code_path && compose_code(language, ret->code_path, from) &&
 			       compose_environment(profile, from->environment,
 						   from->environment_size)
 		       ? REFUSAL_NONE

@@ -133,6 +133,17 @@ class Life(Case):
                                                 code="cat ~/b"))
         self.assertNotIn("one", self.text("run_command", command="cat /workspace/a 2>&1; true"))
 
+    def test_each_code_is_its_own(self):
+        """Also where it is of the same language as one that did not read its own yet."""
+        box = self.create(workspace=None)
+        slow = self.call("run_code", sandbox=box, language="bash", code="sleep 1; echo slow",
+                         yield_ms=0)
+        handle = slow["_meta"]["msp/execution"]["handle"]
+        for word in ("one", "two"):
+            self.assertIn(word + "\n[exit 0", self.text(
+                "run_code", sandbox=box, language="bash", code="echo " + word))
+        self.assertIn("slow\n", self.text("read_output", handle=handle, wait_ms=20000))
+
     def test_what_is_said_of_one(self):
         result = self.call("create_sandbox", name="build", workspace=self.project, ttl_s=7200)
         data = result["structuredContent"]

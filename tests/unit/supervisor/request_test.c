@@ -275,6 +275,26 @@ Test(request, code_runs_with_the_first_record_whose_program_exists)
 	EXPECT_BYTES(request.spawn, argv, "python-third");
 }
 
+Test(request, code_in_a_sandbox_that_lasts_has_a_folder_of_its_own)
+{
+	static const char argv[] = "run\0/tmp/code\0-x";
+	char first[64];
+
+	small_plan.languages[3].argv = small_plan_put(argv, sizeof(argv));
+	small_plan.languages[3].argv_size = sizeof(argv);
+	SET_BYTES(code, argv, "one");
+	strncpy(code.sandbox, "box", sizeof(code.sandbox) - 1);
+	cr_assert_eq(ask_code("bash"), REFUSAL_NONE);
+	cr_assert_eq(strncmp(request.code_path, "/tmp/", 5), 0);
+	cr_assert_str_eq(strrchr(request.code_path, '/'), "/code");
+	strncpy(first, request.code_path, sizeof(first) - 1);
+	cr_assert_eq(memcmp(request.spawn->argv, "run", 4), 0);
+	cr_assert_str_eq((const char *)request.spawn->argv + 4, first);
+	cr_assert_eq(memcmp(request.spawn->argv + 5 + strlen(first), "-x\0one", 7), 0);
+	cr_assert_eq(ask_code("bash"), REFUSAL_NONE);
+	cr_assert_str_neq(request.code_path, first);
+}
+
 Test(request, languages_have_aliases)
 {
 	cr_assert_eq(ask_code("serpent"), REFUSAL_NONE);
