@@ -16,7 +16,7 @@
  * where the record is only counted as lost. All that happens under the lock takes microseconds, but
  * a hundred supervisors that share two busy processors may come in turn after a second. */
 #define MUST_WAIT_US 2000000
-#define MAY_WAIT_US 20000
+#define MAY_WAIT_US 200000
 
 #define CODE_STEP 16384
 
