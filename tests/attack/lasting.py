@@ -256,7 +256,8 @@ class Workspaces(LastingCase):
     def test_what_is_protected(self):
         link = os.path.join(self.project, "link")
         os.symlink(os.path.expanduser("~"), link)
-        for path in ("/", "/etc", "/proc", "/dev", os.path.expanduser("~"), "/home", link,
+        home = os.path.expanduser("~")
+        for path in ("/", "/etc", "/proc", "/dev", home, os.path.dirname(home), link,
                      self.project + "/../../../..", self.state):
             with self.subTest(path=path):
                 self.assert_refused(path)

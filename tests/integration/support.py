@@ -27,12 +27,13 @@ PROFILES = ("default", "strict", "minimal", "python-dev", "node-dev", "go-dev", 
 
 
 def _keep_state():
-    """What msp keeps of these tests is no part of what it keeps of the user who runs them. Root's
-    msp becomes another account, which finds a place of its own."""
-    if "MSP_STATE_DIR" in os.environ or os.geteuid() == 0:
+    """What msp keeps of these tests is no part of what it keeps of the user who runs them, nor of
+    other tests that run beside them: a place for each program and what it starts. Root's msp
+    becomes another account, which finds a place of its own."""
+    if os.geteuid() == 0 or os.environ.get("MSP_TEST_STATE"):
         return
-    owner, place = os.getpid(), tempfile.mkdtemp()
-    os.environ["MSP_STATE_DIR"] = place
+    owner, place = os.getpid(), tempfile.mkdtemp(dir=os.environ.get("MSP_STATE_DIR"))
+    os.environ["MSP_STATE_DIR"] = os.environ["MSP_TEST_STATE"] = place
     atexit.register(lambda: os.getpid() == owner and shutil.rmtree(place, ignore_errors=True))
 
 
