@@ -44,14 +44,12 @@ static enum refusal explain(int error, const struct store_census *census,
 		budget_describe(census->bytes >> 20, census->bytes_max >> 20, "MiB", detail);
 		return REFUSAL_DISK;
 	case -ENOENT:
-		sight_checkpoints(of, detail);
-		return REFUSAL_CHECKPOINT_UNKNOWN;
+		return sight_no_checkpoint(of, detail);
 	case -E2BIG:
 		describe_limit(of, detail);
 		return REFUSAL_CHECKPOINT_LIMIT;
 	default:
-		(void)snprintf(detail, IPC_LIST_MAX, "%s", strerror(-error));
-		return REFUSAL_RESOURCES;
+		return sandbox_refuse(REFUSAL_RESOURCES, strerror(-error), detail);
 	}
 }
 

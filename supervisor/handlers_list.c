@@ -79,7 +79,7 @@ int sight_tell(const struct frontend *frontend, uint64_t request, const struct s
 	return handlers_answer(frontend, IPC_TYPE_sandbox_info, &info);
 }
 
-void sight_checkpoints(const struct store_meta *of, char detail[IPC_LIST_MAX])
+enum refusal sight_no_checkpoint(const struct store_meta *of, char detail[IPC_LIST_MAX])
 {
 	size_t used = 0;
 
@@ -91,6 +91,7 @@ void sight_checkpoints(const struct store_meta *of, char detail[IPC_LIST_MAX])
 					 i > 0 ? ", " : "", at->number, at->name[0] ? " (" : "",
 					 at->name, at->name[0] ? ")" : "");
 	}
+	return REFUSAL_CHECKPOINT_UNKNOWN;
 }
 
 static void note_expired(const char id[IPC_ID_MAX])

@@ -23,8 +23,8 @@ int sight_look(const char *id, struct sight *ret);
 /* Answer a request with it. 0 or -errno. */
 int sight_tell(const struct frontend *frontend, uint64_t request, const struct sight *sight);
 
-/* Its checkpoints, for people. */
-void sight_checkpoints(const struct store_meta *of, char detail[IPC_LIST_MAX]);
+/* That it has not this checkpoint, and which it has, for people. */
+enum refusal sight_no_checkpoint(const struct store_meta *of, char detail[IPC_LIST_MAX]);
 
 /* What was asked for is done, or (`error` is -errno) was not for the system's reasons. */
 int request_finish(const struct frontend *frontend, uint64_t request, int error);

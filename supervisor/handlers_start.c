@@ -119,12 +119,10 @@ int handle_file_start(void *context, struct channel_message *message)
 	char detail[IPC_LIST_MAX] = "";
 	struct request request;
 
-	if (supervisor.file_image < 0) {
-		(void)snprintf(detail, sizeof(detail), "%s",
-			       supervisor.stateless[0] ? supervisor.stateless
-						       : "msp-file is missing");
-		return handlers_refuse(context, from->request, REFUSAL_STATE, detail, 0);
-	}
+	if (supervisor.file_image < 0)
+		return handlers_refuse(
+			context, from->request, REFUSAL_STATE,
+			supervisor.stateless[0] ? supervisor.stateless : "msp-file is missing", 0);
 	if (find_target(&target, &refusal, detail) == SANDBOX_WAIT)
 		return sandbox_await(target.sandbox, context, message);
 	if (!refusal)
@@ -144,11 +142,10 @@ static enum refusal find_checkpoint(const struct store_meta *meta, uint32_t numb
 {
 	const struct store_checkpoint *at = store_checkpoint_find(meta, number);
 
-	if (at)
-		*ret_layer = at->layer;
-	else
-		sight_checkpoints(meta, detail);
-	return at ? REFUSAL_NONE : REFUSAL_CHECKPOINT_UNKNOWN;
+	if (!at)
+		return sight_no_checkpoint(meta, detail);
+	*ret_layer = at->layer;
+	return REFUSAL_NONE;
 }
 
 /* What runs in it changes what would be brought to the host. */
@@ -185,12 +182,12 @@ static enum refusal check_changes(const struct ipc_changes_start *from, const st
 	struct stat done;
 
 	if (mode == WORKSPACE_READ || mode == WORKSPACE_WRITE ||
-	    (mode == WORKSPACE_NONE && from->operation != CHANGES_DIFF)) {
-		(void)snprintf(detail, IPC_LIST_MAX,
-			       "there is no copy-on-write directory of the host in it, whose "
-			       "changes could be shown or applied");
-		return REFUSAL_WORKSPACE;
-	}
+	    (mode == WORKSPACE_NONE && from->operation != CHANGES_DIFF))
+		return sandbox_refuse(
+			REFUSAL_WORKSPACE,
+			"there is no copy-on-write directory of the host in it, whose "
+			"changes could be shown or applied",
+			detail);
 	if (changes_host(from->operation) && target->frontend->is_broker &&
 	    !may_change_host(from, profile->apply))
 		return REFUSAL_APPLY;
@@ -239,8 +236,7 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 	done.error = (uint32_t)-error;
 	if (changes_host(from->operation))
 		audit_apply_end(target->sandbox->id, &done);
-	(void)snprintf(detail, IPC_LIST_MAX, "%s", strerror(-error));
-	return REFUSAL_RESOURCES;
+	return sandbox_refuse(REFUSAL_RESOURCES, strerror(-error), detail);
 }
 
 int handle_changes_start(void *context, struct channel_message *message)

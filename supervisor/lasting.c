@@ -103,7 +103,7 @@ static int take(const char *id, struct sandbox **ret)
 	return 0;
 }
 
-static enum refusal refuse(enum refusal reason, const char *text, char detail[IPC_LIST_MAX])
+enum refusal sandbox_refuse(enum refusal reason, const char *text, char detail[IPC_LIST_MAX])
 {
 	(void)snprintf(detail, IPC_LIST_MAX, "%s", text);
 	return reason;
@@ -119,7 +119,7 @@ enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **r
 	while (sandbox && !is_called(sandbox, owner, name))
 		sandbox = next_of(sandbox);
 	if (!sandbox && supervisor.stateless[0])
-		return refuse(REFUSAL_STATE, supervisor.stateless, detail);
+		return sandbox_refuse(REFUSAL_STATE, supervisor.stateless, detail);
 	if (!sandbox)
 		error = store_find(owner, name, id) ? take(id, &sandbox) : -ENOENT;
 	if (error == -ENOENT)
@@ -127,10 +127,11 @@ enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **r
 	if (error == -EBUSY)
 		return REFUSAL_SANDBOX_ELSEWHERE;
 	if (error == -EBADMSG)
-		return refuse(REFUSAL_SANDBOX_DAMAGED,
-			      "its meta is not as it was written, or a layer is missing", detail);
+		return sandbox_refuse(REFUSAL_SANDBOX_DAMAGED,
+				      "its meta is not as it was written, or a layer is missing",
+				      detail);
 	if (error)
-		return refuse(REFUSAL_RESOURCES, strerror(-error), detail);
+		return sandbox_refuse(REFUSAL_RESOURCES, strerror(-error), detail);
 	*ret = sandbox;
 	return REFUSAL_NONE;
 }
@@ -196,13 +197,14 @@ static enum refusal find_profile(const struct sandbox *sandbox, uint32_t *ret,
 
 	if (!profile || plan_is_internal(&supervisor.plan, profile) ||
 	    !plan_lasts(&supervisor.plan, profile))
-		return refuse(REFUSAL_SANDBOX_PROFILE, sandbox->meta->profile, detail);
+		return sandbox_refuse(REFUSAL_SANDBOX_PROFILE, sandbox->meta->profile, detail);
 	*ret = (uint32_t)index;
 	if (plan_may_work(profile, sandbox->meta->workspace_mode))
 		return REFUSAL_NONE;
-	return refuse(REFUSAL_WORKSPACE,
-		      "its profile no longer allows to work on a directory of the host in this way",
-		      detail);
+	return sandbox_refuse(
+		REFUSAL_WORKSPACE,
+		"its profile no longer allows to work on a directory of the host in this way",
+		detail);
 }
 
 /* Can it have one more execution? */
@@ -279,18 +281,25 @@ static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct fronte
 	return SANDBOX_REFUSED;
 }
 
+/* What nobody asks for. */
+static int begin_job(struct sandbox *sandbox, uint32_t operation)
+{
+	const struct layers_ask ask = { .sandbox = sandbox,
+					.operation = operation,
+					.since_us = sandbox->since_us,
+					.chosen = -1 };
+
+	return layers_job_begin(&ask);
+}
+
 /* Half an apply is made a whole one or none. What that fails for, the next apply will say. */
 static enum sandbox_answer recover(struct sandbox *sandbox)
 {
-	const struct layers_ask ask = { .sandbox = sandbox,
-					.operation = LAYERS_RECOVER,
-					.chosen = -1 };
-
 	if (!sandbox->is_interrupted || sandbox->meta->workspace_mode != WORKSPACE_COPY)
 		return SANDBOX_READY;
 	if (!sandbox->writer) {
 		sandbox->is_interrupted = false;
-		if (layers_job_begin(&ask) != 0)
+		if (begin_job(sandbox, LAYERS_RECOVER) != 0)
 			return SANDBOX_READY;
 	}
 	return SANDBOX_WAIT;
@@ -319,8 +328,8 @@ enum sandbox_answer sandbox_prepare(struct sandbox *sandbox, struct frontend *fr
 	if (answer != SANDBOX_READY || execute)
 		return answer;
 	if (layers_job_is_long(sandbox->writer)) {
-		*ret = refuse(REFUSAL_SANDBOX_BUSY, "its changes are being applied or merged",
-			      detail);
+		*ret = sandbox_refuse(REFUSAL_SANDBOX_BUSY,
+				      "its changes are being applied or merged", detail);
 		return SANDBOX_REFUSED;
 	}
 	return sandbox->writer || is_note_due(sandbox) ? SANDBOX_WAIT : SANDBOX_READY;
@@ -476,13 +485,8 @@ static bool can_note(const struct sandbox *sandbox)
 
 static void note(struct sandbox *sandbox)
 {
-	const struct layers_ask ask = { .sandbox = sandbox,
-					.operation = LAYERS_NOTE,
-					.since_us = sandbox->since_us,
-					.chosen = -1 };
-
 	sandbox->is_dirty = sandbox->executions > 0;
-	if (layers_job_begin(&ask) == 0)
+	if (begin_job(sandbox, LAYERS_NOTE) == 0)
 		return;
 	sandbox->is_dirty = true;
 	sandbox->note_us = loop_now_us() + LATER_US;
@@ -499,14 +503,10 @@ static bool is_awaited(const struct sandbox *sandbox)
 
 static bool merge(struct sandbox *sandbox)
 {
-	const struct layers_ask ask = { .sandbox = sandbox,
-					.operation = LAYERS_MERGE,
-					.chosen = -1 };
-
 	if ((supervisor.is_ending && !supervisor.is_persons) || sandbox->is_merged)
 		return false;
 	sandbox->is_merged = true; /* or will be, when it is owned the next time */
-	return layers_job_begin(&ask) == 0;
+	return begin_job(sandbox, LAYERS_MERGE) == 0;
 }
 
 static uint64_t idle_end_us(const struct sandbox *sandbox)

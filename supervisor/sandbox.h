@@ -75,6 +75,9 @@ static inline bool sandbox_lasts(const struct sandbox *sandbox)
  * called again with the same message.
  */
 
+/* The reason, with its detail. */
+enum refusal sandbox_refuse(enum refusal reason, const char *text, char detail[IPC_LIST_MAX]);
+
 /* The owned one with this id; NULL: this supervisor does not have it. */
 struct sandbox *sandbox_find(const char *id);
 
