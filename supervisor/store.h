@@ -38,7 +38,7 @@ struct store_layer {
 	uint8_t id[STORE_ID_BYTES];
 	uint32_t parent; /* index of the layer below, which is smaller; STORE_NO_LAYER: none */
 	uint32_t reserved;
-	uint64_t bytes, inodes; /* that it takes; not of the upper, see disk_bytes */
+	uint64_t bytes, inodes; /* that it takes; of the upper, when last counted */
 };
 
 struct store_checkpoint {
@@ -61,7 +61,7 @@ struct store_meta {
 	uint32_t workspace_mode; /* enum workspace_mode */
 	uint32_t ttl_s;
 	uint64_t created_s;
-	uint64_t disk_bytes, disk_inodes; /* of the upper and all below it, when last counted */
+	uint64_t disk_bytes, disk_inodes; /* of all layers, when last counted */
 	uint32_t next_checkpoint;
 	uint32_t upper; /* index of the layer that is written to */
 	uint32_t layer_count;
@@ -123,7 +123,8 @@ int store_create(struct store_meta *meta, struct store_census *census);
 /* Replace the meta. 0 or -errno, with the old one in place. Costs three syncs of the disk. */
 int store_save(int sandbox, struct store_meta *meta);
 
-/* Note what it takes, in the meta and on disk, where a crash of the machine may lose this alone. */
+/* Note what the upper and all below it take, in the meta and on disk, where a crash of the machine
+ * may lose this alone. What else the sandbox has is known from when it was written to. */
 void store_count(int sandbox, struct store_meta *meta, uint64_t bytes, uint64_t inodes);
 
 /* Note that it was used now; and when it was used last, in seconds of the real clock. */

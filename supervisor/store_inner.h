@@ -83,6 +83,12 @@ uint32_t store_depth(const struct store_meta *meta, uint32_t layer);
 void store_sum(const struct store_meta *meta, uint32_t layer, uint64_t *ret_bytes,
 	       uint64_t *ret_inodes);
 
+/* What all take, into the meta: also those that the upper is not built on. */
+void store_sum_all(struct store_meta *meta);
+
+/* Note on disk what the upper takes. */
+void store_write_count(int sandbox, const struct store_meta *meta);
+
 /* Forget layers that neither the upper nor a checkpoint is built on. How many. */
 uint32_t store_prune(struct store_meta *meta);
 

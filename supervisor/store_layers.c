@@ -114,15 +114,10 @@ static bool is_upper_empty(const struct store_meta *meta)
  * stays. 1: there is a new one, 0: there is not; or -errno. */
 static int freeze(struct store_meta *meta)
 {
-	struct store_layer *upper = &meta->layers[meta->upper];
-	uint64_t bytes, inodes;
 	int error;
 
 	if (is_upper_empty(meta))
 		return 0;
-	store_sum(meta, upper->parent, &bytes, &inodes);
-	upper->bytes = meta->disk_bytes > bytes ? meta->disk_bytes - bytes : 0;
-	upper->inodes = meta->disk_inodes > inodes ? meta->disk_inodes - inodes : 0;
 	error = store_add_layer(meta, meta->upper);
 	if (error)
 		return error;
@@ -133,12 +128,16 @@ static int freeze(struct store_meta *meta)
 /* `next` is the meta from now on; else a new layer is not needed. */
 static int commit(int sandbox, struct store_meta *meta, bool has_new_upper)
 {
-	const int error = store_save(sandbox, &next);
+	int error;
 
-	if (!error)
+	store_sum_all(&next);
+	error = store_save(sandbox, &next);
+	if (!error) {
 		*meta = next;
-	else if (has_new_upper)
+		store_write_count(sandbox, meta);
+	} else if (has_new_upper) {
 		store_remove_layer(next.layers[next.upper].id);
+	}
 	return error;
 }
 
@@ -213,11 +212,9 @@ static int rollback(int sandbox, struct store_meta *meta, uint32_t layer)
 	if (error)
 		return error;
 	next.upper = next.layer_count - 1;
-	store_sum(&next, layer, &next.disk_bytes, &next.disk_inodes);
 	error = commit(sandbox, meta, true);
 	if (error)
 		return error;
-	store_count(sandbox, meta, meta->disk_bytes, meta->disk_inodes);
 	throw_away(old.id);
 	if (pruned > 1)
 		(void)store_collect(); /* or the next one does */
@@ -276,7 +273,6 @@ static int fork_at(const struct store_meta *meta, uint32_t layer, const char *na
 		   struct store_meta *ret)
 {
 	const uint32_t depth = store_depth(meta, layer);
-	int fd;
 
 	memset(ret, 0, sizeof(*ret));
 	memcpy(ret->owner, meta->owner, sizeof(ret->owner));
@@ -288,10 +284,9 @@ static int fork_at(const struct store_meta *meta, uint32_t layer, const char *na
 	ret->workspace_mode = meta->workspace_mode;
 	ret->is_persons = meta->is_persons;
 	ret->ttl_s = meta->ttl_s;
-	store_sum(meta, layer, &ret->disk_bytes, &ret->disk_inodes);
 	copy_stack(ret, meta, layer);
-	fd = store_plant(ret, depth == 0 ? STORE_NO_LAYER : depth - 1);
-	return fd;
+	store_sum_all(ret);
+	return store_plant(ret, depth == 0 ? STORE_NO_LAYER : depth - 1);
 }
 
 /* Of the present: what is in the upper has to be a layer first. Nobody loses anything by that if
@@ -388,21 +383,9 @@ static uint32_t find_stack(const struct store_meta *meta, const struct store_mer
 	return top;
 }
 
-/* What the stack takes is counted anew: only the upper's own stays as it was. */
-static void count_merged(int sandbox, struct store_meta *meta, uint64_t bytes, uint64_t inodes)
-{
-	uint64_t now_bytes, now_inodes;
-
-	store_sum(meta, meta->layers[meta->upper].parent, &now_bytes, &now_inodes);
-	bytes = meta->disk_bytes > bytes ? meta->disk_bytes - bytes : 0;
-	inodes = meta->disk_inodes > inodes ? meta->disk_inodes - inodes : 0;
-	store_count(sandbox, meta, bytes + now_bytes, inodes + now_inodes);
-}
-
 /* In place of the highest, so that what was based on that is based on it. */
 static int replace(int sandbox, struct store_meta *meta, uint32_t top, const struct store_layer *by)
 {
-	uint64_t bytes, inodes;
 	char text[IPC_ID_MAX];
 	int error;
 
@@ -412,13 +395,11 @@ static int replace(int sandbox, struct store_meta *meta, uint32_t top, const str
 	next = *meta;
 	next.layers[top] = *by;
 	(void)store_prune(&next); /* the highest is gone in any case */
-	store_sum(meta, meta->layers[meta->upper].parent, &bytes, &inodes);
 	error = fsync(store_places.layers) == 0 ? commit(sandbox, meta, false) : -errno;
 	if (error) {
 		throw_away(by->id);
 		return error;
 	}
-	count_merged(sandbox, meta, bytes, inodes);
 	(void)store_collect(); /* or the next one does */
 	return 0;
 }

@@ -98,6 +98,16 @@ void store_sum(const struct store_meta *meta, uint32_t layer, uint64_t *ret_byte
 	}
 }
 
+void store_sum_all(struct store_meta *meta)
+{
+	meta->disk_bytes = 0;
+	meta->disk_inodes = 0;
+	for (uint32_t i = 0; i < meta->layer_count; i++) {
+		meta->disk_bytes += meta->layers[i].bytes;
+		meta->disk_inodes += meta->layers[i].inodes;
+	}
+}
+
 static bool is_text(const char *text, size_t room)
 {
 	return memchr(text, '\0', room) != NULL;
@@ -182,8 +192,9 @@ static void read_count(int dir, struct store_meta *meta)
 	int fd = openat(dir, "count", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd >= 0 && pread(fd, counts, sizeof(counts), 0) == sizeof(counts)) {
-		meta->disk_bytes = counts[0];
-		meta->disk_inodes = counts[1];
+		meta->layers[meta->upper].bytes = counts[0];
+		meta->layers[meta->upper].inodes = counts[1];
+		store_sum_all(meta);
 	}
 	fd_close(&fd);
 }
@@ -280,17 +291,28 @@ int store_settle(int sandbox)
 	return error;
 }
 
-void store_count(int sandbox, struct store_meta *meta, uint64_t bytes, uint64_t inodes)
+void store_write_count(int sandbox, const struct store_meta *meta)
 {
-	const uint64_t counts[2] = { bytes, inodes };
+	const struct store_layer *upper = &meta->layers[meta->upper];
+	const uint64_t counts[2] = { upper->bytes, upper->inodes };
 	int fd = openat(sandbox, "count", O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 			S_IRUSR | S_IWUSR);
 
-	meta->disk_bytes = bytes;
-	meta->disk_inodes = inodes;
 	if (fd >= 0)
 		(void)pwrite(fd, counts, sizeof(counts), 0); /* it is counted again */
 	fd_close(&fd);
+}
+
+void store_count(int sandbox, struct store_meta *meta, uint64_t bytes, uint64_t inodes)
+{
+	struct store_layer *upper = &meta->layers[meta->upper];
+	uint64_t below_bytes, below_inodes;
+
+	store_sum(meta, upper->parent, &below_bytes, &below_inodes);
+	upper->bytes = bytes > below_bytes ? bytes - below_bytes : 0;
+	upper->inodes = inodes > below_inodes ? inodes - below_inodes : 0;
+	store_sum_all(meta);
+	store_write_count(sandbox, meta);
 }
 
 static bool is_needed(const struct store_meta *meta, uint32_t layer)

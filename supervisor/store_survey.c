@@ -56,13 +56,10 @@ static int survey_one(void *context, const char id[IPC_ID_MAX])
 	const struct survey *survey = context;
 	struct store_census *census = survey->census;
 	const int error = store_peek(id, false, &other);
-	uint64_t bytes, inodes;
 
 	census->sandboxes++;
 	if (error)
 		return 0;
-	store_sum(&other, other.layers[other.upper].parent, &bytes, &inodes);
-	other.layers[other.upper].bytes = other.disk_bytes > bytes ? other.disk_bytes - bytes : 0;
 	for (uint32_t i = 0; i < other.layer_count; i++)
 		census->bytes += remember(other.layers[i].id) ? other.layers[i].bytes : 0;
 	if (survey->name[0] && strcmp(other.name, survey->name) == 0 &&

@@ -73,10 +73,10 @@ static const struct refusal_text refusals[REFUSAL_COUNT] = {
 				". Destroy one that nobody needs any more (list_sandboxes, "
 				"destroy_sandbox), and call again." },
 	[REFUSAL_DISK] = { NULL, 0, "The files of sandboxes take all the disk that they may: ",
-			   ". Go back to a checkpoint that has less (checkpoint, action: "
-			   "\"rollback\"), destroy a sandbox that nobody needs any more, or go on "
-			   "in a "
-			   "new one." },
+			   ". Go back to a checkpoint that has less, or delete others (checkpoint, "
+			   "action: \"rollback\" or \"delete\"), destroy a sandbox that nobody "
+			   "needs "
+			   "any more, or go on in a new one." },
 	/* the detail names it, the rule and the remedy */
 	[REFUSAL_WORKSPACE] = { NULL, 0, "The workspace cannot be used: ", "." },
 	[REFUSAL_CHECKPOINT_UNKNOWN] = { "There is no checkpoint \"", SUBJECT(checkpoint),

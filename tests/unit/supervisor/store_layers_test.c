@@ -220,6 +220,41 @@ Test(store_layers, a_fork_keeps_what_it_was_made_from)
 	fd_close(&other);
 }
 
+/* --- what they take --------------------------------------------------------------------------- */
+
+/* What a rollback leaves behind for a checkpoint is still on disk. */
+Test(store_layers, what_a_checkpoint_keeps_counts)
+{
+	int fd = place_create("one", &meta);
+
+	(void)save(fd);
+	for (uint32_t i = 1; i <= 3; i++) {
+		place_write(&meta, "1");
+		store_count(fd, &meta, 1000, 10);
+		cr_expect_eq(meta.disk_bytes, i * 1000);
+		(void)save(fd);
+		cr_expect_eq(meta.disk_bytes, i * 1000);
+		cr_assert_eq(store_rollback(fd, &meta, 1), 0);
+		cr_expect_eq(meta.disk_bytes, i * 1000);
+		cr_expect_eq(meta.disk_inodes, i * 10);
+	}
+	place_write(&meta, "2");
+	store_count(fd, &meta, 500, 5);
+	fd_close(&fd);
+	fd = place_take("one", &meta);
+	cr_expect_eq(meta.disk_bytes, 3500);
+	cr_expect_eq(meta.disk_inodes, 35);
+	cr_assert_eq(store_rollback(fd, &meta, 3), 0);
+	cr_expect_eq(meta.disk_bytes, 3000, "its own is gone");
+	for (uint32_t i = 2; i <= 4; i++)
+		cr_assert_eq(store_forget(fd, &meta, i), 0);
+	cr_expect_eq(meta.disk_bytes, 1000, "the one that it is built on");
+	fd_close(&fd);
+	fd = place_take("one", &meta);
+	cr_expect_eq(meta.disk_bytes, 1000);
+	fd_close(&fd);
+}
+
 /* --- merges ----------------------------------------------------------------------------------- */
 
 static struct store_merge merge;
