@@ -171,7 +171,7 @@ bool sandbox_stop(struct sandbox *sandbox)
 	if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 && !is_note_due(sandbox))
 		return true;
 	sandbox->is_stopping = true;
-	execution_kill_all(sandbox, VERDICT_CANCELLED);
+	execution_kill_all(sandbox, VERDICT_STOPPED);
 	return false;
 }
 

@@ -39,8 +39,7 @@ static int done_code(const struct ipc_execution_done *done)
 	}
 }
 
-/* Nobody here had it cancelled, so the service did, because it stops itself, or was asked to for a
- * sandbox that lasts. */
+/* Nobody here had it cancelled, so the service did, because it stops itself. */
 static bool is_service_stop(const struct outcome *outcome)
 {
 	return outcome->is_service && outcome->is_done &&
@@ -122,6 +121,10 @@ static void explain_done(const struct ipc_execution_done *done,
 		break;
 	case VERDICT_DENIED:
 		log_line("denied: killed by the system call filter");
+		break;
+	case VERDICT_STOPPED:
+		log_line("stopped: sandbox '%s' was stopped or destroyed, and with it the command",
+			 request->sandbox ? request->sandbox : "");
 		break;
 	case VERDICT_INTERNAL:
 		explain_internal(done, request);
@@ -225,10 +228,6 @@ void outcome_explain(const struct outcome *outcome, const struct outcome_request
 		return; /* whoever did that knows */
 	if (outcome->relay_name)
 		log_line("%s: %s", outcome->relay_name, strerror(outcome->relay_error));
-	else if (is_service_stop(outcome) && request->sandbox)
-		log_line("the command was ended from elsewhere: with 'msp stop' or 'msp destroy' "
-			 "of sandbox '%s', or because the service stops",
-			 request->sandbox);
 	else if (is_service_stop(outcome))
 		log_line("the service stops, and the command was ended with it: try again");
 	else if (outcome->is_done)

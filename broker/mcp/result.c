@@ -84,6 +84,8 @@ static const struct verdict_text verdicts[VERDICT_COUNT] = {
 	[VERDICT_OUTPUT] = { NULL, "output limit reached: every process was killed; print less" },
 	[VERDICT_DENIED] = { NULL, "killed for an operation that the profile does not allow" },
 	[VERDICT_CANCELLED] = { NULL, "cancelled: every process was killed" },
+	[VERDICT_STOPPED] = { NULL,
+			      "the sandbox was stopped or destroyed: every process was killed" },
 	[VERDICT_CLIENT_GONE] = { NULL, "cancelled: every process was killed" },
 	[VERDICT_INTERNAL] = { NULL, "the sandbox failed: its result is not to be relied on" },
 };

@@ -455,9 +455,10 @@ class ThroughTheService(Lasting):
     def test_stop_ends_what_runs(self):
         first = self.start("echo 1 > a; echo ready; sleep 1000")
         self.good("stop", *self.socket, "there")
-        self.assertNotEqual(first.wait(20), 0)
+        self.assertEqual(first.wait(20), 137)
         first.stderr.seek(0)
-        self.assertRegex(first.stderr.read(), "'msp stop' or 'msp destroy' of sandbox 'there'")
+        self.assertEqual(first.stderr.read(), "msp: exec: stopped: sandbox 'there' was stopped or "
+                                              "destroyed, and with it the command\n")
         self.assertEqual(self.good("exec", *self.socket, *LIMITS, "there", "--", "cat", "a"), "1\n")
 
     def test_a_model_of_another_project_cannot_join(self):

@@ -126,6 +126,7 @@ Test(mcp_result, verdicts)
 		{ VERDICT_OUTPUT, "[output limit reached" },
 		{ VERDICT_DENIED, "[killed for an operation" },
 		{ VERDICT_CANCELLED, "[cancelled" },
+		{ VERDICT_STOPPED, "[the sandbox was stopped or destroyed" },
 		{ VERDICT_CLIENT_GONE, "[cancelled" },
 	};
 

@@ -94,6 +94,9 @@ Test(outcome, a_service_that_ended_first)
 	outcome.is_done = true;
 	outcome.done = (struct ipc_execution_done){ .verdict = VERDICT_CANCELLED };
 	cr_expect_eq(outcome_exit_code(&outcome), 75);
+	outcome.done.verdict = VERDICT_STOPPED;
+	cr_expect_eq(outcome_exit_code(&outcome), 137, "its sandbox was stopped, the service not");
+	outcome.done.verdict = VERDICT_CANCELLED;
 	outcome.is_service = false;
 	cr_expect_eq(outcome_exit_code(&outcome), 137, "our own supervisor was ended");
 	outcome.is_service = true;

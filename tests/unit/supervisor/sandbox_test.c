@@ -435,7 +435,7 @@ Test(sandbox, stopping_ends_what_runs_and_is_waited_for)
 	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
 	rig_send(&only.init, IPC_TYPE_spawn_done, &(struct ipc_spawn_done){ .slot = only.slot },
 		 NULL);
-	cr_assert_eq(rig_take_done(&rig, 1)->verdict, VERDICT_CANCELLED);
+	cr_assert_eq(rig_take_done(&rig, 1)->verdict, VERDICT_STOPPED);
 	cr_assert(rig_is_killed(&only));
 	rig_turn();
 	cr_assert_eq(sandbox->state, SANDBOX_COLD);
