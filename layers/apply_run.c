@@ -68,18 +68,18 @@ static int abandon(struct apply_run *run)
 	return error ? error : journal_drop(run->directories->journal, JOURNAL_STAGING);
 }
 
-/* What the host has by our doing is what the sandbox's is based on from now on. */
+/* What the host has by our doing changes what the sandbox's is based on: see base_renew(). */
 static int renew_bases(const struct apply_run *run)
 {
 	const struct journal *journal = &run->journal;
-	const char **paths;
+	struct base_change *changes;
 	size_t count = 0;
 	int error;
 
 	if (run->directories->layer_count == 0)
 		return 0;
-	paths = calloc(journal->count + 1, sizeof(*paths));
-	if (!paths)
+	changes = calloc(journal->count + 1, sizeof(*changes));
+	if (!changes)
 		return -ENOMEM;
 	for (size_t i = 0; i < journal->count; i++) {
 		const struct journal_entry *entry = &journal->entries[i];
@@ -87,10 +87,12 @@ static int renew_bases(const struct apply_run *run)
 
 		if (beneath_look(run->directories->host, entry->path, &status) == 0 &&
 		    (entry->to.mode == 0 ? status.st_mode == 0 : files_is(&entry->to, &status)))
-			paths[count++] = entry->path;
+			changes[count++] = (struct base_change){
+				entry->path, journal->kind == JOURNAL_UNDO ? &entry->from : NULL
+			};
 	}
-	error = base_renew(run->directories, paths, count);
-	free(paths);
+	error = base_renew(run->directories, changes, count);
+	free(changes);
 	return error;
 }
 

@@ -232,7 +232,36 @@ enum base_state base_check(const struct job_directories *directories,
 	return ret;
 }
 
-int base_renew(const struct job_directories *directories, const char *const *paths, size_t count)
+/* Is a record what an apply said of what it made? What lies there now may also be another file with
+ * the same content: nobody knows, and it stays a conflict. */
+static bool is_of_apply(const struct base_record *record, const struct journal_side *made)
+{
+	return (record->flags & BASE_IS_NEW) && record->inode == made->inode &&
+	       (record->mode & (S_IFMT | 0777U)) == made->mode;
+}
+
+/* What the base of a path is now; false: it stays as it is. */
+static bool find_new(const struct base_table *table, int host, const struct base_change *change,
+		     struct base_record *ret)
+{
+	struct base_record said;
+
+	if (!change->was) {
+		look(host, change->path, true, ret);
+		return true;
+	}
+	if (!base_table_history(table, change->path, &said, ret) ||
+	    !is_of_apply(&said, change->was))
+		return false;
+	if (ret->kind == 0) {
+		look(host, change->path, false, ret);
+		ret->kind = ret->kind == BASE_ABSENT ? BASE_ABSENT : BASE_UNKNOWN;
+	}
+	return true;
+}
+
+int base_renew(const struct job_directories *directories, const struct base_change *changes,
+	       size_t count)
 {
 	struct base_table table = { 0 };
 	int error = 0;
@@ -243,9 +272,10 @@ int base_renew(const struct job_directories *directories, const char *const *pat
 	for (size_t i = 0; i < count && !error; i++) {
 		struct base_record record;
 
-		look(directories->host, paths[i], true, &record);
+		if (!find_new(&table, directories->host, &changes[i], &record))
+			continue;
 		record.flags = BASE_IS_NEW;
-		error = base_table_add(&table, &record, paths[i]);
+		error = base_table_add(&table, &record, changes[i].path);
 	}
 	if (!error)
 		error = base_table_write(&table, directories->layers[0]);

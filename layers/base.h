@@ -11,6 +11,7 @@
 #define LAYERS_BASE_H
 
 #include "common/sha256.h"
+#include "layers/journal.h"
 #include "layers/tree.h"
 
 enum base_state {
@@ -27,9 +28,17 @@ int base_note(const struct job_directories *directories, uint64_t since_us);
 enum base_state base_check(const struct job_directories *directories,
 			   const struct difference *difference);
 
-/* What the host has under these paths now is what the sandbox's is based on from now on: an apply
- * or an undo has put it there. In the highest layer. 0 or -errno. */
-int base_renew(const struct job_directories *directories, const char *const *paths, size_t count);
+/* A path of the host's that an apply or an undo has changed. */
+struct base_change {
+	const char *path;
+	const struct journal_side *was; /* UNDO: what the apply had made of it; else NULL */
+};
+
+/* What an apply has put there is what the sandbox's is based on from now on. What an undo has put
+ * there is not: the sandbox's is what it was, and so is what that was made from. In the highest
+ * layer. 0 or -errno. */
+int base_renew(const struct job_directories *directories, const struct base_change *changes,
+	       size_t count);
 
 /* Forget what base_check() has read: the next one reads anew. */
 void base_forget(void);

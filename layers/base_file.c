@@ -84,12 +84,12 @@ static size_t slot_of(const struct base_table *table, const char *path, size_t s
 {
 	size_t slot = hash_path(path, size) & (table->slot_count - 1);
 
-	for (; table->slots[slot]; slot = (slot + 1) & (table->slot_count - 1)) {
+	for (; table->slots[slot].bytes; slot = (slot + 1) & (table->slot_count - 1)) {
+		const uint8_t *bytes = table->slots[slot].bytes;
 		struct base_record record;
 
-		memcpy(&record, table->slots[slot], sizeof(record));
-		if (record.path_size == size &&
-		    memcmp(table->slots[slot] + sizeof(record), path, size) == 0)
+		memcpy(&record, bytes, sizeof(record));
+		if (record.path_size == size && memcmp(bytes + sizeof(record), path, size) == 0)
 			break;
 	}
 	return slot;
@@ -99,20 +99,21 @@ static int grow(struct base_table *table)
 {
 	const struct base_table before = *table;
 	const size_t count = before.slot_count ? 2 * before.slot_count : FIRST_SLOTS;
-	const uint8_t **slots = calloc(count, sizeof(*slots));
+	struct base_slot *slots = calloc(count, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
 	table->slots = slots;
 	table->slot_count = count;
 	for (size_t i = 0; i < before.slot_count; i++) {
+		const uint8_t *bytes = before.slots[i].bytes;
 		struct base_record record;
 
-		if (!before.slots[i])
+		if (!bytes)
 			continue;
-		memcpy(&record, before.slots[i], sizeof(record));
-		slots[slot_of(table, (const char *)before.slots[i] + sizeof(record),
-			      record.path_size)] = before.slots[i];
+		memcpy(&record, bytes, sizeof(record));
+		slots[slot_of(table, (const char *)bytes + sizeof(record), record.path_size)] =
+			before.slots[i];
 	}
 	free(before.slots);
 	return 0;
@@ -129,10 +130,10 @@ static int put(struct base_table *table, const uint8_t *bytes, const struct base
 			return error;
 	}
 	slot = slot_of(table, (const char *)bytes + sizeof(*record), record->path_size);
-	if (table->slots[slot] && !(record->flags & BASE_IS_NEW))
+	if (table->slots[slot].bytes && !(record->flags & BASE_IS_NEW))
 		return 0;
-	table->used += table->slots[slot] ? 0 : 1;
-	table->slots[slot] = bytes;
+	table->used += table->slots[slot].bytes ? 0 : 1;
+	table->slots[slot] = (struct base_slot){ bytes, table->slots[slot].bytes };
 	return 0;
 }
 
@@ -239,7 +240,7 @@ void base_table_free(struct base_table *table)
 bool base_table_find(const struct base_table *table, const char *path, size_t path_size,
 		     struct base_record *ret)
 {
-	const uint8_t *bytes = table->slots[slot_of(table, path, path_size)];
+	const uint8_t *bytes = table->slots[slot_of(table, path, path_size)].bytes;
 
 	if (bytes) {
 		memcpy(ret, bytes, sizeof(*ret));
@@ -248,13 +249,26 @@ bool base_table_find(const struct base_table *table, const char *path, size_t pa
 	for (size_t size = path_size; size-- > 1;) {
 		if (path[size] != '/')
 			continue;
-		bytes = table->slots[slot_of(table, path, size)];
+		bytes = table->slots[slot_of(table, path, size)].bytes;
 		if (!bytes)
 			continue;
 		memcpy(ret, bytes, sizeof(*ret));
 		return ret->kind == BASE_ABSENT;
 	}
 	return false;
+}
+
+bool base_table_history(const struct base_table *table, const char *path, struct base_record *ret,
+			struct base_record *ret_before)
+{
+	const struct base_slot *slot = &table->slots[slot_of(table, path, strlen(path))];
+
+	memset(ret_before, 0, sizeof(*ret_before));
+	if (slot->bytes)
+		memcpy(ret, slot->bytes, sizeof(*ret));
+	if (slot->before)
+		memcpy(ret_before, slot->before, sizeof(*ret_before));
+	return slot->bytes != NULL;
 }
 
 static int keep_block(struct base_table *table, uint8_t *bytes)

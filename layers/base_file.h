@@ -7,10 +7,15 @@
 
 #include "base.h"
 
+struct base_slot {
+	const uint8_t *bytes;  /* the record that counts; NULL: free */
+	const uint8_t *before; /* the one that it replaced; NULL: it is the first */
+};
+
 struct base_table {
 	uint8_t **files; /* records of each layer */
 	size_t file_count;
-	const uint8_t **slots; /* open addressing */
+	struct base_slot *slots; /* open addressing */
 	size_t slot_count, used;
 	uint8_t *added; /* records to be written */
 	size_t added_size, added_room;
@@ -25,6 +30,11 @@ void base_table_free(struct base_table *table);
 /* What is said of this path, or that something above it was absent; false: nothing. */
 bool base_table_find(const struct base_table *table, const char *path, size_t path_size,
 		     struct base_record *ret);
+
+/* What is said of this path itself, and what was before that was renewed, with kind 0 where nothing
+ * was; false: nothing is. */
+bool base_table_history(const struct base_table *table, const char *path, struct base_record *ret,
+			struct base_record *ret_before);
 
 /* Add a record, whose size and check are set here, to table and file-to-be. 0 or -errno. */
 int base_table_add(struct base_table *table, struct base_record *record, const char *path);

@@ -262,7 +262,9 @@ Test(base, what_a_layer_without_a_note_shows_has_no_base)
 
 Test(base, an_apply_makes_a_new_one)
 {
-	const char *const paths[] = { "a", "gone", "new/file", "new" };
+	const struct base_change changes[] = {
+		{ "a", NULL }, { "gone", NULL }, { "new/file", NULL }, { "new", NULL }
+	};
 	uint64_t since;
 
 	scene_begin(&scene, 1);
@@ -276,7 +278,7 @@ Test(base, an_apply_makes_a_new_one)
 	put_file(HOST, "a", "second"); /* as an apply does */
 	put_file(HOST, "new/file", "x2");
 	cr_assert_eq(unlinkat(HOST, "gone", 0), 0);
-	cr_assert_eq(base_renew(&scene.directories, paths, 4), 0);
+	cr_assert_eq(base_renew(&scene.directories, changes, 4), 0);
 	put_file(UPPER, "a", "third");
 	put_file(UPPER, "new/file", "x3!");
 	cr_assert_eq(base_note(&scene.directories, begin_execution()), 0);
