@@ -89,10 +89,12 @@ static const char apply_help[] =
 	"  0   all of it was applied, or with --preview would be\n"
 	"  1   something was left out: held back, in conflict, or of a kind that is never\n"
 	"      applied; with conflicts and --conflict=refuse, everything\n"
-	"  64  the command line is wrong, or there is no such sandbox\n"
+	"  64  the command line is wrong, there is no such sandbox, or its directory is\n"
+	"      not the one it was\n"
 	"  70  it failed, and this machine's files are as they were\n"
-	"  75  another msp has the sandbox\n"
-	"  78  the policy does not let it be applied\n";
+	"  75  another msp has the sandbox, or something runs in it\n"
+	"  78  the configuration is wrong\n"
+	"  125 the sandbox is damaged, or what was to be done could not be recorded\n";
 
 static const char undo_help[] =
 	"Take back what the last 'msp apply' of SANDBOX did to the directory of this\n"
@@ -102,9 +104,12 @@ static const char undo_help[] =
 	"The exit code is\n"
 	"  0   all of it was taken back\n"
 	"  1   some files were changed since then, and stay\n"
-	"  64  there is no such sandbox, or nothing to take back\n"
+	"  64  there is no such sandbox, its directory is not the one it was, or there is\n"
+	"      nothing to take back\n"
 	"  70  it failed\n"
-	"  75  another msp has the sandbox\n";
+	"  75  another msp has the sandbox, or something runs in it\n"
+	"  78  the configuration is wrong\n"
+	"  125 the sandbox is damaged, or what was to be done could not be recorded\n";
 
 /* Paths that are held back, with a NUL behind each. */
 struct held {
@@ -343,13 +348,11 @@ static int apply_shown(struct work *work)
 	if (code)
 		return code;
 	if (conflicts > 0 && work->options.conflict == CONFLICT_REFUSE) {
-		(void)fflush(stdout); /* these: the lists come before what is said of them */
 		log_line("nothing was applied: this machine's side of %u change%s is not what the "
 			 "sandbox began with. Choose PATHs, or --conflict=ours or theirs",
 			 conflicts, conflicts == 1 ? "" : "s");
 		return EXIT_PARTLY;
 	}
-	(void)fflush(stdout);
 	if (work->held.count > 0 && can_ask && !work->options.is_held)
 		code = ask_about_held(work, &flags);
 	if (!code)
@@ -367,6 +370,7 @@ static int run_apply(struct work *work)
 	code = ask_changes(work, CHANGES_PREVIEW, held_flag(work), &preview);
 	if (code)
 		return code;
+	(void)fflush(stdout); /* the list comes before what is said of it */
 	chosen_explain_unmet(&work->chosen, work->words.list[0]);
 	if (preview.count == 0) {
 		log_line("there is nothing to apply");

@@ -69,7 +69,8 @@ static const char help[] =
 	"      directory is not the one it was\n"
 	"  70  the files cannot be read\n"
 	"  75  another msp has the sandbox\n"
-	"  78  the configuration is wrong\n";
+	"  78  the configuration is wrong\n"
+	"  125 the sandbox is damaged\n";
 
 /* How it is shown. */
 enum view {

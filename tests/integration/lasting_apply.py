@@ -82,6 +82,35 @@ class AfterAnUndo(ApplyCase):
         self.assertEqual(self.conflicts(), 1)
 
 
+    def test_a_conflict_that_ours_won_is_one_again(self):
+        """What came back is this machine's edit, and not what the sandbox's was made from."""
+        self.change("one")
+        self.put("f1", "theirs\n")
+        msp("apply", self.box, "--conflict=ours")
+        msp("undo", self.box)
+        self.assertEqual(self.get("f1"), b"theirs\n")
+        self.assertEqual(self.conflicts(), 1)
+        msp("apply", self.box, code=1)
+        self.assertEqual(self.get("f1"), b"theirs\n")
+
+
+class Output(ApplyCase):
+    def test_a_list_comes_before_what_is_said_of_it(self):
+        """Where both go to one place that is no terminal."""
+        self.change("one")
+        result = subprocess.run([support.MSP, "apply", "--preview", self.box, "f1", "typo"],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+        self.assertRegex(result.stdout, r"\AM  f1\nmsp: apply: typo: nothing has changed there")
+
+    def test_the_exit_codes_are_told(self):
+        for verb in ("diff", "apply", "undo"):
+            text = msp(verb, "--help").stdout
+            self.assertIn("not the one it was", " ".join(text.split()))
+            self.assertRegex(text, r"\n  78  the configuration is wrong\n  125 the sandbox is damaged")
+            self.assertNotIn("the policy does not let it", text)
+
+
 class Interrupted(ApplyCase):
     """At moments spread over what it takes."""
 
