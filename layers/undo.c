@@ -114,6 +114,60 @@ static int look_at(struct undoing *undoing, size_t number)
 	return enter(undoing, was, &status);
 }
 
+/* Up to the end of the first name ".git" in a path: 0: there is none. */
+static size_t repository_of(const char *path)
+{
+	static const char name[] = ".git";
+	const char *at = path;
+
+	for (; at; at = strchr(at, '/')) {
+		at += *at == '/';
+		if (strncmp(at, name, sizeof(name) - 1) == 0 &&
+		    (at[sizeof(name) - 1] == '/' || at[sizeof(name) - 1] == '\0'))
+			return (size_t)(at - path) + sizeof(name) - 1;
+	}
+	return 0;
+}
+
+/* What stays in one keeps all that the apply changed in it: half of them name what is gone. */
+static void keep_repository(struct undoing *undoing, const char *path, size_t size)
+{
+	for (size_t i = 0; i < undoing->done.count; i++) {
+		const char *other = undoing->done.entries[i].path;
+
+		if (undoing->flags[i] & CHANGE_IS_UNDONE && repository_of(other) == size &&
+		    memcmp(other, path, size) == 0) {
+			undoing->flags[i] = CHANGE_IS_CONFLICT;
+			undoing->job->done.conflicts++;
+		}
+	}
+}
+
+static void keep_repositories(struct undoing *undoing)
+{
+	struct journal *journal = &undoing->journal;
+	const char *last = "";
+	size_t count = 0;
+
+	for (size_t i = 0; i < undoing->done.count; i++) {
+		const char *path = undoing->done.entries[i].path;
+		const size_t size = repository_of(path);
+
+		if (undoing->flags[i] != CHANGE_IS_CONFLICT || size == 0 ||
+		    (repository_of(last) == size && memcmp(last, path, size) == 0))
+			continue;
+		keep_repository(undoing, path, size);
+		last = path;
+	}
+	for (size_t i = 0; i < journal->count; i++) {
+		if (undoing->flags[journal->entries[i].change] & CHANGE_IS_UNDONE)
+			journal->entries[count++] = journal->entries[i];
+		else
+			free(journal->entries[i].path);
+	}
+	journal->count = count;
+}
+
 static int source_open(const void *context, const struct journal_entry *entry)
 {
 	const struct undoing *undoing = context;
@@ -237,6 +291,7 @@ static int undo(struct undoing *undoing)
 	if (error)
 		return error;
 	job->done.step = CHANGES_STEP_NONE;
+	keep_repositories(undoing);
 	journal_sort(&undoing->journal);
 	if (job->done.conflicts > 0 && job->ask->conflict == CONFLICT_REFUSE) {
 		for (size_t i = 0; i < undoing->done.count; i++)

@@ -394,7 +394,8 @@ static int run_undo(struct work *work)
 		return code;
 	code = finish(&telling, "taken back");
 	if (telling.left_out > 0)
-		log_line("what was left out was changed since then. Where this machine has again "
+		log_line("what was left out was changed since then, or is in one '.git' with "
+			 "what was. Where this machine has again "
 			 "what was applied ('msp cp' brings it), 'msp undo' takes it back");
 	return code;
 }

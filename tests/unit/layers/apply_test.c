@@ -190,47 +190,6 @@ Test(apply, ours_wins_and_the_hosts_comes_back_by_an_undo)
 	rig_end(&rig);
 }
 
-/* What the host changed by itself is no base by having come back. */
-Test(undo, leaves_a_conflict_what_it_was)
-{
-	begin_conflict(CONFLICT_OURS);
-	undo_all();
-	rig.ask.conflict = CONFLICT_REFUSE;
-	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
-	told_is("modified both conflict\ndeleted gone conflict\nmodified mine\n"
-		"type same-name conflict\nadded same-name/in conflict\n");
-	cr_assert_str_eq(rig_show(&rig, HOST), before);
-	/* Nor by having come back twice. */
-	rig.ask.conflict = CONFLICT_OURS;
-	apply_all();
-	undo_all();
-	rig.ask.conflict = CONFLICT_THEIRS;
-	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
-	host_is("both 100644 host's\ngone 100644 host's\nmine 100644 new\n"
-		"same-name 100644 host's\n");
-	rig_end(&rig);
-}
-
-/* Permissions alone, which the host's side keeps in their place. */
-Test(undo, leaves_permissions_in_conflict_what_they_were)
-{
-	rig_begin(&rig, 1);
-	put_file(HOST, "file", "same");
-	put_file(UPPER, "file", "same");
-	put_mode(UPPER, "file", 0755);
-	note();
-	put_mode(HOST, "file", 0600);
-	rig.ask.conflict = CONFLICT_OURS;
-	apply_all();
-	undo_all();
-	host_is("file 100600 same\n");
-	rig.ask.conflict = CONFLICT_REFUSE;
-	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
-	told_is("mode file conflict\n");
-	host_is("file 100600 same\n");
-	rig_end(&rig);
-}
-
 Test(apply, is_the_base_of_what_the_sandbox_changes_next)
 {
 	rig_begin(&rig, 1);
