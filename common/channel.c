@@ -60,6 +60,8 @@ int channel_send(const struct channel *channel, uint32_t type, const void *messa
 	}
 	STAGE_HOOK(SEND, type);
 	while (sendmsg(channel->fd, &header, flags | MSG_NOSIGNAL) < 0) {
+		if (errno == ECONNRESET) /* the same, said once where messages of ours are unread */
+			return -EPIPE;
 		if (errno != EINTR)
 			return -errno;
 	}

@@ -136,16 +136,13 @@ int handlers_refuse(const struct frontend *frontend, uint64_t request, enum refu
 		    const char *detail, uint32_t retry_ms)
 {
 	static struct ipc_execution_refused refused;
-	int error;
 
 	audit_refused(frontend, reason);
 	refused.request = request;
 	refused.reason = reason;
 	refused.retry_ms = retry_ms;
 	strncpy(refused.detail, detail, sizeof(refused.detail) - 1);
-	error = handlers_answer(frontend, IPC_TYPE_execution_refused, &refused);
-	/* it is gone, as its own channel will say, behind what it has still said */
-	return error == -EPIPE ? 0 : error;
+	return handlers_answer(frontend, IPC_TYPE_execution_refused, &refused);
 }
 
 static int handle_execution_end(void *context, struct channel_message *message)
@@ -295,6 +292,20 @@ static void set_exit_status(int status)
 		supervisor.exit_status = status;
 }
 
+static struct channel_message received;
+
+/* What one that is gone asked for it will not hear of: only its last word counts. */
+static void hear_last_word(struct frontend *frontend)
+{
+	enum ipc_error wrong;
+
+	while (channel_receive(&frontend->channel, &received, MSG_DONTWAIT, &wrong) == 1) {
+		if (received.type == IPC_TYPE_goodbye)
+			(void)handle_goodbye(frontend, &received);
+		channel_message_done(&received);
+	}
+}
+
 /* A frontend may go at any time, but one that never said hello has failed. A connection need not
  * have said it. */
 static void lose_frontend(struct frontend *frontend, int status, enum ipc_error wrong)
@@ -302,6 +313,8 @@ static void lose_frontend(struct frontend *frontend, int status, enum ipc_error 
 	const bool is_unready = !frontend->is_connection && frontend->channel.phase == IPC_SETUP;
 	bool is_fault = explain("a frontend", status, wrong);
 
+	if (!is_fault)
+		hear_last_word(frontend);
 	note_breach("frontend", frontend->number, status, wrong);
 	if (is_unready && !is_fault) {
 		log_line("the frontend ended before it was ready");
@@ -340,23 +353,12 @@ static int take_without_pidfd(const struct channel_message *message)
 	return layers_job_failed(message->body.helper_started.slot, EMFILE);
 }
 
-static struct channel_message received;
-
 /* Those that wait, one of each frontend. */
 static struct channel_message kept[FRONTENDS_MAX];
 
-/* What it asked for behind what waits it will not hear of: only its last word counts. */
 static void on_end_of_waiting(void *context)
 {
-	struct frontend *frontend = context;
-	enum ipc_error wrong;
-
-	while (channel_receive(&frontend->channel, &received, MSG_DONTWAIT, &wrong) == 1) {
-		if (received.type == IPC_TYPE_goodbye)
-			(void)handle_goodbye(frontend, &received);
-		channel_message_done(&received);
-	}
-	lose_frontend(frontend, 0, IPC_OK);
+	lose_frontend(context, 0, IPC_OK);
 }
 
 int handlers_later(struct frontend *frontend, struct channel_message *message)

@@ -116,6 +116,25 @@ Test(handlers_list, a_broker_does_not_see_everybodys)
 	rig_take_end(&rig.frontend);
 }
 
+/* It ended without reading: what it said behind its question was a goodbye. */
+Test(handlers_list, who_is_gone_before_the_answer_has_said_goodbye)
+{
+	const struct ipc_sandbox_list list = { .request = 5 };
+
+	lasting_make("one", &meta);
+	RIG_FRONTEND->is_broker = true;
+	supervisor.is_service = false;
+	cr_assert_eq(channel_send(&rig.frontend, IPC_TYPE_sandbox_list, &list, NULL, MSG_DONTWAIT),
+		     0);
+	cr_assert_eq(channel_send(&rig.frontend, IPC_TYPE_goodbye, &(struct ipc_goodbye){ 0 }, NULL,
+				  MSG_DONTWAIT),
+		     0);
+	fd_close(&rig.frontend.fd);
+	rig_turn();
+	cr_expect_eq(RIG_FRONTEND->state, FRONTEND_FREE);
+	cr_expect_eq(supervisor.exit_status, 0);
+}
+
 Test(handlers_list, a_list_says_who_has_it)
 {
 	int fd = place_create("one", &meta);
