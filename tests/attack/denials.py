@@ -267,11 +267,16 @@ for _ in range({FLOOD}):
         with support.Server(stderr=subprocess.DEVNULL) as server:
             server.initialize()
             result = server.call("run_code", language="python", yield_ms=300, code=CALLS + """
+for _ in range(20): mount()
+print("it begins", flush=True)
 for _ in range(20):
     if os.fork() == 0: break
 while True: mount()
 """)
             handle = result["_meta"]["msp/execution"]["handle"]
+            while "it begins" not in support.text_of(result):
+                result = server.call("read_output", handle=handle, wait_ms=20000)
+                self.assertEqual(result["_meta"]["msp/execution"]["state"], "running", result)
             server.call("kill_execution", handle=handle)
             result = server.call("read_output", handle=handle, wait_ms=20000)
             meta = result["_meta"]["msp/execution"]
