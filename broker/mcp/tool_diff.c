@@ -3,6 +3,7 @@
  * diff_changes: what a sandbox's /workspace has that the project, or a checkpoint, has not.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,7 +221,7 @@ static void start(struct call *call, const struct ipc_changes_start *wanted, con
 
 	work->wanted = *wanted;
 	work->page.room = RESULT_TEXT_BYTES;
-	(void)strncpy(work->since, since, sizeof(work->since) - 1);
+	(void)snprintf(work->since, sizeof(work->since), "%s", since);
 	if (paths)
 		json_tree_copy(&work->paths, document, paths);
 	work->job.rules = &changes_rules;

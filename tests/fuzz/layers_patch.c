@@ -28,9 +28,11 @@ static char folder[] = "/tmp/msp-fuzz-patch-XXXXXX";
 
 static void remove_places(void)
 {
-	static const char *const names[] = { "host/file", "layer/" WORKSPACE_NAME "/file",
-					     "host",      "layer/" WORKSPACE_NAME,
-					     "layer",     "" };
+	static const char *const names[] = {
+		"host/file", ("layer/" WORKSPACE_NAME "/file"),
+		"host",      ("layer/" WORKSPACE_NAME),
+		"layer",     "",
+	};
 	char path[128];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -136,22 +136,14 @@ static int receive(const struct channel *channel)
 	return result;
 }
 
-static const char *why_refused(void)
-{
-	static char text[IPC_LIST_MAX + 32];
-	const struct ipc_execution_refused *refused = &taken.body.execution_refused;
-
-	(void)snprintf(text, sizeof(text), " (%u, %s)", refused->reason, refused->detail);
-	return text;
-}
-
 struct channel_message *rig_take(const struct channel *channel, uint32_t type)
 {
 	const int result = receive(channel);
 
 	cr_assert_eq(result, 1, "no %s: %d", ipc_message(type)->name, result);
-	cr_assert_eq(taken.type, type, "%s%s, not %s", ipc_message(taken.type)->name,
-		     taken.type == IPC_TYPE_execution_refused ? why_refused() : "",
+	cr_assert_eq(taken.type, type, "%s (%s), not %s", ipc_message(taken.type)->name,
+		     taken.type == IPC_TYPE_execution_refused ? taken.body.execution_refused.detail
+							      : "-",
 		     ipc_message(type)->name);
 	return &taken;
 }
