@@ -30,7 +30,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -234,6 +236,20 @@ static void end(void)
 		supervisor.exit_status = MSP_EXIT_SOFTWARE;
 }
 
+/* Where the linker has the tables begin and end. */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): its own names */
+extern char __bss_start[], _end[];
+
+/* They are large and hardly used: one page that is needed shall not be two megabytes. */
+static void keep_tables_small(void)
+{
+	const uintptr_t page = 4096;
+	const uintptr_t begin = ((uintptr_t)__bss_start + page - 1) / page * page;
+
+	/* EINVAL: a kernel without huge pages */
+	(void)madvise((void *)begin, (uintptr_t)_end - begin, MADV_NOHUGEPAGE);
+}
+
 int main(void)
 {
 	char detail[IPC_LIST_MAX];
@@ -241,6 +257,7 @@ int main(void)
 	int error;
 
 	log_set_name("msp-supervisor");
+	keep_tables_small();
 	if (fcntl(LAUNCHER_FD, F_SETFD, FD_CLOEXEC) != 0)
 		log_fatal(MSP_EXIT_USAGE,
 			  "descriptor %d is missing: this program is started by msp", LAUNCHER_FD);
