@@ -104,21 +104,6 @@ Test(apply, brings_each_kind_of_change_and_takes_it_back)
 	rig_end(&rig);
 }
 
-/* The sandbox is based on what the host has now. */
-static void note(void)
-{
-	cr_assert_eq(base_note(&rig.scene.directories, UINT64_MAX), 0);
-}
-
-static void touch_host(const char *path, const char *content)
-{
-	const int fd = openat(HOST, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-
-	cr_assert(fd >= 0, "%s: %m", path);
-	cr_assert_eq(fd_write_all(fd, content, strlen(content)), 0);
-	(void)close(fd);
-}
-
 Test(apply, takes_what_is_chosen_with_the_new_directories_it_is_in)
 {
 	rig_begin(&rig, 1);
@@ -126,7 +111,7 @@ Test(apply, takes_what_is_chosen_with_the_new_directories_it_is_in)
 	put_file(UPPER, "a/b/c.two", "2");
 	put_file(UPPER, "a/other", "3");
 	put_file(UPPER, "a/b/c/more/three", "4");
-	note();
+	rig_note(&rig);
 	cr_assert_eq(rig_do(&rig, job_apply, "a/b/c/one"), 0);
 	host_is("a 40755\na/b 40755\na/b/c 40755\na/b/c/one 100644 1\n");
 	told_is("added a applied\nadded a/b applied\nadded a/b/c applied\n"
@@ -140,19 +125,7 @@ Test(apply, takes_what_is_chosen_with_the_new_directories_it_is_in)
 
 static void begin_conflict(uint32_t choice)
 {
-	rig_begin(&rig, 1);
-	put_file(HOST, "both", "old");
-	put_file(HOST, "gone", "old");
-	put_file(HOST, "mine", "old");
-	put_file(UPPER, "both", "sandbox's");
-	put_file(UPPER, "mine", "new");
-	put_whiteout(UPPER, "gone");
-	put_file(UPPER, "same-name/in", "sandbox's");
-	note();
-	touch_host("both", "host's");
-	touch_host("gone", "host's");
-	put_file(HOST, "same-name", "host's");
-	rig.ask.conflict = choice;
+	rig_begin_conflict(&rig, choice);
 	remember_host();
 	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
 }
@@ -195,7 +168,7 @@ Test(apply, is_the_base_of_what_the_sandbox_changes_next)
 	rig_begin(&rig, 1);
 	put_file(HOST, "file", "old");
 	put_file(UPPER, "file", "new");
-	note();
+	rig_note(&rig);
 	apply_all();
 	put_file(UPPER, "file", "newer");
 	apply_all();
@@ -214,7 +187,7 @@ Test(apply, holds_back_what_the_host_executes)
 	put_folder(HOST, ".git/hooks");
 	put_file(UPPER, ".git/hooks/pre-commit", "#!/bin/sh\n");
 	put_file(UPPER, "file", "file");
-	note();
+	rig_note(&rig);
 	apply_all();
 	cr_assert_eq(rig.job.done.held, 1);
 	told_is("added .git/hooks/pre-commit held\nadded file applied\n");
@@ -275,7 +248,7 @@ Test(apply, strips_what_gives_rights)
 	cr_assert(has_capabilities || geteuid() != 0);
 	cr_assert_eq(fstatat(UPPER, "added", &status, 0), 0);
 	cr_assert_eq(status.st_mode & 07777, 07777U);
-	note();
+	rig_note(&rig);
 	apply_all();
 	host_is("added 100777 new\nfolder 40755\nmodified 100755 new\n");
 	cr_assert(has_xattr(UPPER, "added", "user.mine"));
@@ -307,7 +280,7 @@ Test(apply, leaves_out_what_is_no_file)
 	(void)close(fd);
 	if (geteuid() == 0)
 		cr_assert_eq(mknodat(UPPER, "device", S_IFCHR | 0666, 0x103), 0);
-	note();
+	rig_note(&rig);
 	apply_all();
 	cr_assert_eq(rig.job.done.applied, 2, "%s", rig.told);
 	cr_assert_not_null(strstr(rig.told, "added fifo refused\n"));
@@ -340,7 +313,7 @@ Test(apply, takes_names_of_any_bytes)
 	put_file(UPPER, "-rf *", "3");
 	put_file(UPPER, longest, "4");
 	put_file(UPPER, "..._/.../x", "5");
-	note();
+	rig_note(&rig);
 	apply_all();
 	cr_assert_eq(rig.job.done.applied, 8, "%s", rig.told);
 	cr_assert_str_eq(scene_compare(&rig.scene), "");
@@ -372,7 +345,7 @@ Test(apply, never_goes_through_a_link_of_the_host)
 		(void)stpcpy(before, rig_show(&rig, outside));
 		put_file(UPPER, "a/b/c/file", "file");
 		put_file(UPPER, "a/b/c/d/e/f", "file");
-		note();
+		rig_note(&rig);
 		rig.ask.conflict = CONFLICT_OURS;
 		cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
 		cr_assert_str_eq(rig_show(&rig, outside), before);
@@ -392,7 +365,7 @@ Test(apply, replaces_links_to_one_file_each_by_itself)
 	cr_assert_eq(linkat(HOST, "one", HOST, "three", 0), 0);
 	put_file(UPPER, "one", "1");
 	put_file(UPPER, "two", "2");
-	note();
+	rig_note(&rig);
 	apply_all();
 	host_is("one 100644 1\nthree 100644 both\ntwo 100644 2\n");
 	undo_all();
@@ -406,7 +379,7 @@ Test(apply, keeps_a_directory_in_which_the_host_has_something)
 	put_file(HOST, "folder/known", "known");
 	put_file(HOST, "folder/below/known", "known");
 	put_whiteout(UPPER, "folder");
-	note();
+	rig_note(&rig);
 	put_file(HOST, "folder/.ignored", "new");
 	rig.ask.conflict = CONFLICT_THEIRS;
 	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
@@ -427,9 +400,9 @@ static void begin_undo(uint32_t choice)
 	put_file(UPPER, "other", "new");
 	put_file(UPPER, "folder/added", "new");
 	put_whiteout(UPPER, "gone");
-	note();
+	rig_note(&rig);
 	apply_all();
-	touch_host("changed", "host's");
+	rig_touch_host(&rig, "changed", "host's");
 	put_file(HOST, "gone", "host's");
 	put_file(HOST, "folder/mine", "host's");
 	remember_host();
@@ -446,7 +419,7 @@ Test(undo, refuses_with_what_was_changed_since)
 	cr_assert_str_eq(rig_show(&rig, HOST), before);
 	journal_is("done ");
 	/* When the host is as the apply left it, it can be taken back. */
-	touch_host("changed", "new");
+	rig_touch_host(&rig, "changed", "new");
 	cr_assert_eq(unlinkat(HOST, "gone", 0), 0);
 	undo_all();
 	host_is("changed 100644 old\nfolder 40755\nfolder/mine 100644 host's\ngone 100644 old\n"
@@ -461,7 +434,7 @@ Test(undo, theirs_takes_back_the_rest)
 		"gone 100644 host's\nother 100644 old\n");
 	/* What was before is kept until it is there again. */
 	journal_is("done ");
-	touch_host("changed", "new");
+	rig_touch_host(&rig, "changed", "new");
 	cr_assert_eq(rig_do(&rig, job_undo, NULL), 0);
 	host_is("changed 100644 old\nfolder 40755\nfolder/mine 100644 host's\n"
 		"gone 100644 host's\nother 100644 old\n");
@@ -499,7 +472,7 @@ Test(undo, trusts_no_saved_content)
 	rig_begin(&rig, 1);
 	put_file(HOST, "file", "old");
 	put_file(UPPER, "file", "new");
-	note();
+	rig_note(&rig);
 	apply_all();
 	done = openat(JOURNAL, JOURNAL_DONE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	put_file(done, "0", "bad");
@@ -525,7 +498,7 @@ Test(apply, is_alone_with_a_journal)
 	cr_assert_eq(rig_do(&rig, job_recover, NULL), -EBUSY);
 	host_is("");
 	(void)close(fd);
-	note();
+	rig_note(&rig);
 	apply_all();
 	host_is("file 100644 new\n");
 	rig_end(&rig);
@@ -552,7 +525,7 @@ Test(apply, replaces_no_directory_in_which_the_host_has_something)
 	put_file(HOST, "folder/known", "known");
 	put_file(UPPER, "a", "new");
 	put_file(UPPER, "folder", "file");
-	note();
+	rig_note(&rig);
 	put_folder(HOST, "folder/empty");
 	cr_assert_eq(unlinkat(HOST, "folder/empty", AT_REMOVEDIR), 0);
 	put_file(HOST, "folder/known", "changed");

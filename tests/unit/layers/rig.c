@@ -257,3 +257,37 @@ void rig_fill(struct rig *rig)
 	fill_host(rig->scene.directories.host);
 	fill_upper(rig->scene.uppers[0]);
 }
+
+void rig_note(struct rig *rig)
+{
+	cr_assert_eq(base_note(&rig->scene.directories, UINT64_MAX), 0);
+}
+
+void rig_touch_host(struct rig *rig, const char *path, const char *content)
+{
+	const int fd = openat(rig->scene.directories.host, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	cr_assert(fd >= 0, "%s: %m", path);
+	cr_assert_eq(fd_write_all(fd, content, strlen(content)), 0);
+	(void)close(fd);
+}
+
+void rig_begin_conflict(struct rig *rig, uint32_t choice)
+{
+	const int *host = &rig->scene.directories.host;
+	const int *upper = &rig->scene.uppers[0];
+
+	rig_begin(rig, 1);
+	put_file(*host, "both", "old");
+	put_file(*host, "gone", "old");
+	put_file(*host, "mine", "old");
+	put_file(*upper, "both", "sandbox's");
+	put_file(*upper, "mine", "new");
+	put_whiteout(*upper, "gone");
+	put_file(*upper, "same-name/in", "sandbox's");
+	rig_note(rig);
+	rig_touch_host(rig, "both", "host's");
+	rig_touch_host(rig, "gone", "host's");
+	put_file(*host, "same-name", "host's");
+	rig->ask.conflict = choice;
+}

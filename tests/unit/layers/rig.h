@@ -36,6 +36,15 @@ const char *rig_show(struct rig *rig, int directory);
 /* Fill host and highest layer with one of each kind of change. */
 void rig_fill(struct rig *rig);
 
+/* The sandbox is based on what the host has now. */
+void rig_note(struct rig *rig);
+
+/* The host's file has another content, in its place. */
+void rig_touch_host(struct rig *rig, const char *path, const char *content);
+
+/* Make one with a layer of which all but one change is in conflict, and this choice. */
+void rig_begin_conflict(struct rig *rig, uint32_t choice);
+
 #define HOST (rig.scene.directories.host)
 #define UPPER (rig.scene.uppers[0])
 #define LOWER (rig.scene.uppers[1])

@@ -37,35 +37,9 @@ static void remember_host(void)
 	(void)stpcpy(before, rig_show(&rig, HOST));
 }
 
-static void note(void)
-{
-	cr_assert_eq(base_note(&rig.scene.directories, UINT64_MAX), 0);
-}
-
-static void touch_host(const char *path, const char *content)
-{
-	const int fd = openat(HOST, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-
-	cr_assert(fd >= 0, "%s: %m", path);
-	cr_assert_eq(fd_write_all(fd, content, strlen(content)), 0);
-	(void)close(fd);
-}
-
 static void begin_conflict(uint32_t choice)
 {
-	rig_begin(&rig, 1);
-	put_file(HOST, "both", "old");
-	put_file(HOST, "gone", "old");
-	put_file(HOST, "mine", "old");
-	put_file(UPPER, "both", "sandbox's");
-	put_file(UPPER, "mine", "new");
-	put_whiteout(UPPER, "gone");
-	put_file(UPPER, "same-name/in", "sandbox's");
-	note();
-	touch_host("both", "host's");
-	touch_host("gone", "host's");
-	put_file(HOST, "same-name", "host's");
-	rig.ask.conflict = choice;
+	rig_begin_conflict(&rig, choice);
 	remember_host();
 	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
 }
@@ -98,7 +72,7 @@ Test(undo, leaves_permissions_in_conflict_what_they_were)
 	put_file(HOST, "file", "same");
 	put_file(UPPER, "file", "same");
 	put_mode(UPPER, "file", 0755);
-	note();
+	rig_note(&rig);
 	put_mode(HOST, "file", 0600);
 	rig.ask.conflict = CONFLICT_OURS;
 	apply_all();
@@ -122,16 +96,16 @@ Test(undo, takes_back_all_of_a_repository_or_nothing)
 	put_file(UPPER, ".git/objects/aa/1", "object");
 	put_file(UPPER, "sub/.git/index", "new");
 	put_file(UPPER, "file", "new");
-	note();
+	rig_note(&rig);
 	rig.ask.flags = CHANGES_HELD_TOO;
 	apply_all();
-	touch_host(".git/index", "git's");
+	rig_touch_host(&rig, ".git/index", "git's");
 	rig.ask.conflict = CONFLICT_THEIRS;
 	cr_assert_eq(rig_do(&rig, job_undo, NULL), 0);
 	host_is(".git 40755\n.git/index 100644 git's\n.git/objects 40755\n"
 		".git/objects/aa 40755\n.git/objects/aa/1 100644 object\n"
 		"file 100644 old\nsub 40755\nsub/.git 40755\nsub/.git/index 100644 old\n");
-	touch_host(".git/index", "new");
+	rig_touch_host(&rig, ".git/index", "new");
 	undo_all();
 	host_is(".git 40755\n.git/index 100644 old\nfile 100644 old\nsub 40755\n"
 		"sub/.git 40755\nsub/.git/index 100644 old\n");
