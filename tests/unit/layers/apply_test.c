@@ -21,7 +21,6 @@
 #include "rig.h"
 
 static struct rig rig;
-static char before[RIG_TEXT_MAX];
 
 #define host_is(expected) cr_assert_str_eq(rig_show(&rig, HOST), (expected))
 #define told_is(expected) cr_assert_str_eq(rig.told, (expected))
@@ -45,30 +44,13 @@ static const char *names_in(int directory)
 	return text;
 }
 
-static void apply_all(void)
-{
-	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0, "%s", strerror((int)rig.job.done.error));
-	cr_assert_eq(rig.job.done.error, 0);
-}
-
-static void undo_all(void)
-{
-	cr_assert_eq(rig_do(&rig, job_undo, NULL), 0, "%s", strerror((int)rig.job.done.error));
-	cr_assert_eq(rig.job.done.conflicts, 0, "%s", rig.told);
-}
-
-static void remember_host(void)
-{
-	(void)stpcpy(before, rig_show(&rig, HOST));
-}
-
 Test(apply, brings_each_kind_of_change_and_takes_it_back)
 {
 	rig_begin(&rig, 1);
 	rig_fill(&rig);
-	remember_host();
+	rig_remember_host(&rig);
 	cr_assert_eq(base_note(&rig.scene.directories, UINT64_MAX), 0);
-	apply_all();
+	rig_apply_all(&rig);
 	host_is("a 40755\n"
 		"a/changed 100644 new and longer\n"
 		"a/kept 100644 kept\n"
@@ -96,8 +78,8 @@ Test(apply, brings_each_kind_of_change_and_takes_it_back)
 	/* Nothing differs any more. */
 	cr_assert_str_eq(scene_compare(&rig.scene), "");
 
-	undo_all();
-	cr_assert_str_eq(rig_show(&rig, HOST), before);
+	rig_undo_all(&rig);
+	cr_assert_str_eq(rig_show(&rig, HOST), rig.before);
 	journal_is("");
 	cr_assert_eq(rig_do(&rig, job_undo, NULL), -ENOENT);
 	cr_assert_eq(rig.job.done.error, ENOENT);
@@ -123,17 +105,10 @@ Test(apply, takes_what_is_chosen_with_the_new_directories_it_is_in)
 	rig_end(&rig);
 }
 
-static void begin_conflict(uint32_t choice)
-{
-	rig_begin_conflict(&rig, choice);
-	remember_host();
-	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
-}
-
 Test(apply, refuses_all_with_a_conflict)
 {
-	begin_conflict(CONFLICT_REFUSE);
-	cr_assert_str_eq(rig_show(&rig, HOST), before);
+	rig_begin_conflict(&rig, CONFLICT_REFUSE);
+	cr_assert_str_eq(rig_show(&rig, HOST), rig.before);
 	cr_assert_eq(rig.job.done.applied, 0);
 	cr_assert_geq(rig.job.done.conflicts, 3);
 	told_is("modified both conflict\ndeleted gone conflict\nmodified mine\n"
@@ -144,22 +119,22 @@ Test(apply, refuses_all_with_a_conflict)
 
 Test(apply, theirs_leaves_the_host_what_it_changed)
 {
-	begin_conflict(CONFLICT_THEIRS);
+	rig_begin_conflict(&rig, CONFLICT_THEIRS);
 	host_is("both 100644 host's\ngone 100644 host's\nmine 100644 new\n"
 		"same-name 100644 host's\n");
 	cr_assert_eq(rig.job.done.applied, 1);
-	undo_all();
-	cr_assert_str_eq(rig_show(&rig, HOST), before);
+	rig_undo_all(&rig);
+	cr_assert_str_eq(rig_show(&rig, HOST), rig.before);
 	rig_end(&rig);
 }
 
 Test(apply, ours_wins_and_the_hosts_comes_back_by_an_undo)
 {
-	begin_conflict(CONFLICT_OURS);
+	rig_begin_conflict(&rig, CONFLICT_OURS);
 	host_is("both 100644 sandbox's\nmine 100644 new\nsame-name 40755\n"
 		"same-name/in 100644 sandbox's\n");
-	undo_all();
-	cr_assert_str_eq(rig_show(&rig, HOST), before);
+	rig_undo_all(&rig);
+	cr_assert_str_eq(rig_show(&rig, HOST), rig.before);
 	rig_end(&rig);
 }
 
@@ -169,14 +144,14 @@ Test(apply, is_the_base_of_what_the_sandbox_changes_next)
 	put_file(HOST, "file", "old");
 	put_file(UPPER, "file", "new");
 	rig_note(&rig);
-	apply_all();
+	rig_apply_all(&rig);
 	put_file(UPPER, "file", "newer");
-	apply_all();
+	rig_apply_all(&rig);
 	cr_assert_eq(rig.job.done.conflicts, 0);
 	host_is("file 100644 newer\n");
-	undo_all();
+	rig_undo_all(&rig);
 	host_is("file 100644 new\n");
-	apply_all();
+	rig_apply_all(&rig);
 	host_is("file 100644 newer\n");
 	rig_end(&rig);
 }
@@ -188,12 +163,12 @@ Test(apply, holds_back_what_the_host_executes)
 	put_file(UPPER, ".git/hooks/pre-commit", "#!/bin/sh\n");
 	put_file(UPPER, "file", "file");
 	rig_note(&rig);
-	apply_all();
+	rig_apply_all(&rig);
 	cr_assert_eq(rig.job.done.held, 1);
 	told_is("added .git/hooks/pre-commit held\nadded file applied\n");
 	host_is(".git 40755\n.git/hooks 40755\nfile 100644 file\n");
 	rig.ask.flags = CHANGES_HELD_TOO;
-	apply_all();
+	rig_apply_all(&rig);
 	cr_assert_eq(rig.job.done.held, 0);
 	host_is(".git 40755\n.git/hooks 40755\n.git/hooks/pre-commit 100644 #!/bin/sh\n\n"
 		"file 100644 file\n");
@@ -249,7 +224,7 @@ Test(apply, strips_what_gives_rights)
 	cr_assert_eq(fstatat(UPPER, "added", &status, 0), 0);
 	cr_assert_eq(status.st_mode & 07777, 07777U);
 	rig_note(&rig);
-	apply_all();
+	rig_apply_all(&rig);
 	host_is("added 100777 new\nfolder 40755\nmodified 100755 new\n");
 	cr_assert(has_xattr(UPPER, "added", "user.mine"));
 	cr_assert(!has_xattr(HOST, "added", "user.mine"));
@@ -281,7 +256,7 @@ Test(apply, leaves_out_what_is_no_file)
 	if (geteuid() == 0)
 		cr_assert_eq(mknodat(UPPER, "device", S_IFCHR | 0666, 0x103), 0);
 	rig_note(&rig);
-	apply_all();
+	rig_apply_all(&rig);
 	cr_assert_eq(rig.job.done.applied, 2, "%s", rig.told);
 	cr_assert_not_null(strstr(rig.told, "added fifo refused\n"));
 	cr_assert_not_null(strstr(rig.told, "added socket refused\n"));
@@ -290,8 +265,8 @@ Test(apply, leaves_out_what_is_no_file)
 	cr_assert_eq(status.st_size, (off_t)1 << 40);
 	cr_assert_lt(status.st_blocks, 4096);
 	fd = openat(HOST, "sparse", O_RDONLY | O_CLOEXEC);
-	cr_assert_eq(pread(fd, before, 1, (off_t)1 << 39), 1);
-	cr_assert_eq(before[0], 'y');
+	cr_assert_eq(pread(fd, rig.before, 1, (off_t)1 << 39), 1);
+	cr_assert_eq(rig.before[0], 'y');
 	(void)close(fd);
 	cr_assert_eq(fstatat(HOST, "fifo", &status, AT_SYMLINK_NOFOLLOW), -1);
 	cr_assert_eq(fstatat(HOST, "replaced", &status, AT_SYMLINK_NOFOLLOW), 0);
@@ -314,10 +289,10 @@ Test(apply, takes_names_of_any_bytes)
 	put_file(UPPER, longest, "4");
 	put_file(UPPER, "..._/.../x", "5");
 	rig_note(&rig);
-	apply_all();
+	rig_apply_all(&rig);
 	cr_assert_eq(rig.job.done.applied, 8, "%s", rig.told);
 	cr_assert_str_eq(scene_compare(&rig.scene), "");
-	undo_all();
+	rig_undo_all(&rig);
 	host_is("");
 	rig_end(&rig);
 }
@@ -342,17 +317,17 @@ Test(apply, never_goes_through_a_link_of_the_host)
 		fd = openat(HOST, "a/b/c/control", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 		cr_assert(fd >= 0, "the control goes through the link: %m");
 		(void)close(fd);
-		(void)stpcpy(before, rig_show(&rig, outside));
+		(void)stpcpy(rig.before, rig_show(&rig, outside));
 		put_file(UPPER, "a/b/c/file", "file");
 		put_file(UPPER, "a/b/c/d/e/f", "file");
 		rig_note(&rig);
 		rig.ask.conflict = CONFLICT_OURS;
 		cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
-		cr_assert_str_eq(rig_show(&rig, outside), before);
+		cr_assert_str_eq(rig_show(&rig, outside), rig.before);
 		host_is("a 40755\na/b 40755\na/b/c 40755\na/b/c/d 40755\na/b/c/d/e 40755\n"
 			"a/b/c/d/e/f 100644 file\na/b/c/file 100644 file\n");
-		undo_all();
-		cr_assert_str_eq(rig_show(&rig, outside), before);
+		rig_undo_all(&rig);
+		cr_assert_str_eq(rig_show(&rig, outside), rig.before);
 		rig_end(&rig);
 	}
 }
@@ -366,9 +341,9 @@ Test(apply, replaces_links_to_one_file_each_by_itself)
 	put_file(UPPER, "one", "1");
 	put_file(UPPER, "two", "2");
 	rig_note(&rig);
-	apply_all();
+	rig_apply_all(&rig);
 	host_is("one 100644 1\nthree 100644 both\ntwo 100644 2\n");
-	undo_all();
+	rig_undo_all(&rig);
 	host_is("one 100644 both\nthree 100644 both\ntwo 100644 both\n");
 	rig_end(&rig);
 }
@@ -384,7 +359,7 @@ Test(apply, keeps_a_directory_in_which_the_host_has_something)
 	rig.ask.conflict = CONFLICT_THEIRS;
 	cr_assert_eq(rig_do(&rig, job_apply, NULL), 0);
 	cr_assert_not_null(strstr(rig_show(&rig, HOST), "folder/.ignored 100644 new\n"));
-	undo_all();
+	rig_undo_all(&rig);
 	host_is("folder 40755\nfolder/.ignored 100644 new\nfolder/below 40755\n"
 		"folder/below/known 100644 known\nfolder/known 100644 known\n");
 	rig_end(&rig);
@@ -401,11 +376,11 @@ static void begin_undo(uint32_t choice)
 	put_file(UPPER, "folder/added", "new");
 	put_whiteout(UPPER, "gone");
 	rig_note(&rig);
-	apply_all();
+	rig_apply_all(&rig);
 	rig_touch_host(&rig, "changed", "host's");
 	put_file(HOST, "gone", "host's");
 	put_file(HOST, "folder/mine", "host's");
-	remember_host();
+	rig_remember_host(&rig);
 	rig.ask.conflict = choice;
 	cr_assert_eq(rig_do(&rig, job_undo, NULL), 0);
 }
@@ -416,12 +391,12 @@ Test(undo, refuses_with_what_was_changed_since)
 	cr_assert_eq(rig.job.done.conflicts, 2);
 	cr_assert_eq(rig.job.done.applied, 0);
 	told_is("deleted gone conflict\nmodified changed conflict\n");
-	cr_assert_str_eq(rig_show(&rig, HOST), before);
+	cr_assert_str_eq(rig_show(&rig, HOST), rig.before);
 	journal_is("done ");
 	/* When the host is as the apply left it, it can be taken back. */
 	rig_touch_host(&rig, "changed", "new");
 	cr_assert_eq(unlinkat(HOST, "gone", 0), 0);
-	undo_all();
+	rig_undo_all(&rig);
 	host_is("changed 100644 old\nfolder 40755\nfolder/mine 100644 host's\ngone 100644 old\n"
 		"other 100644 old\n");
 	rig_end(&rig);
@@ -473,14 +448,14 @@ Test(undo, trusts_no_saved_content)
 	put_file(HOST, "file", "old");
 	put_file(UPPER, "file", "new");
 	rig_note(&rig);
-	apply_all();
+	rig_apply_all(&rig);
 	done = openat(JOURNAL, JOURNAL_DONE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	put_file(done, "0", "bad");
 	cr_assert_eq(rig_do(&rig, job_undo, NULL), -EBADMSG);
 	host_is("file 100644 new\n");
 	put_file(done, "0", "old");
 	(void)close(done);
-	undo_all();
+	rig_undo_all(&rig);
 	host_is("file 100644 old\n");
 	rig_end(&rig);
 }
@@ -499,7 +474,7 @@ Test(apply, is_alone_with_a_journal)
 	host_is("");
 	(void)close(fd);
 	rig_note(&rig);
-	apply_all();
+	rig_apply_all(&rig);
 	host_is("file 100644 new\n");
 	rig_end(&rig);
 }
@@ -530,9 +505,9 @@ Test(apply, replaces_no_directory_in_which_the_host_has_something)
 	cr_assert_eq(unlinkat(HOST, "folder/empty", AT_REMOVEDIR), 0);
 	put_file(HOST, "folder/known", "changed");
 	rig.ask.conflict = CONFLICT_THEIRS;
-	remember_host();
+	rig_remember_host(&rig);
 	cr_assert_eq(rig_do(&rig, job_apply, NULL), -ESTALE);
-	cr_assert_str_eq(rig_show(&rig, HOST), before);
+	cr_assert_str_eq(rig_show(&rig, HOST), rig.before);
 	cr_assert_not_null(strstr(rig.told, "type folder conflict\n"), "%s", rig.told);
 	cr_assert_eq(rig.job.done.applied, 0);
 	journal_is("");

@@ -272,6 +272,23 @@ void rig_touch_host(struct rig *rig, const char *path, const char *content)
 	(void)close(fd);
 }
 
+void rig_remember_host(struct rig *rig)
+{
+	(void)stpcpy(rig->before, rig_show(rig, rig->scene.directories.host));
+}
+
+void rig_apply_all(struct rig *rig)
+{
+	cr_assert_eq(rig_do(rig, job_apply, NULL), 0, "%s", strerror((int)rig->job.done.error));
+	cr_assert_eq(rig->job.done.error, 0);
+}
+
+void rig_undo_all(struct rig *rig)
+{
+	cr_assert_eq(rig_do(rig, job_undo, NULL), 0, "%s", strerror((int)rig->job.done.error));
+	cr_assert_eq(rig->job.done.conflicts, 0, "%s", rig->told);
+}
+
 void rig_begin_conflict(struct rig *rig, uint32_t choice)
 {
 	const int *host = &rig->scene.directories.host;
@@ -290,4 +307,6 @@ void rig_begin_conflict(struct rig *rig, uint32_t choice)
 	rig_touch_host(rig, "gone", "host's");
 	put_file(*host, "same-name", "host's");
 	rig->ask.conflict = choice;
+	rig_remember_host(rig);
+	cr_assert_eq(rig_do(rig, job_apply, NULL), 0);
 }

@@ -17,6 +17,7 @@ struct rig {
 	struct job job;
 	char told[RIG_TEXT_MAX];
 	char shown[RIG_TEXT_MAX];
+	char before[RIG_TEXT_MAX]; /* the host, as rig_remember_host() saw it */
 };
 
 /* Make one with so many layers, and with directories for the journal and a target. */
@@ -42,7 +43,14 @@ void rig_note(struct rig *rig);
 /* The host's file has another content, in its place. */
 void rig_touch_host(struct rig *rig, const char *path, const char *content);
 
-/* Make one with a layer of which all but one change is in conflict, and this choice. */
+void rig_remember_host(struct rig *rig);
+
+/* All of it, and nothing went wrong. */
+void rig_apply_all(struct rig *rig);
+void rig_undo_all(struct rig *rig);
+
+/* Make one with a layer of which all but one change is in conflict, remember the host, and apply
+ * with this choice. */
 void rig_begin_conflict(struct rig *rig, uint32_t choice);
 
 #define HOST (rig.scene.directories.host)
