@@ -18,8 +18,10 @@ import leftovers
 import support
 
 INJECT = faults.tool("inject")
-# Of `msp serve`, as they come: the layers are tried in a sandbox of its own.
-ROLES = ("supervisor", "keeper", "factory", "broker", "prover", "probe", "init", "workload")
+# Of `msp serve`, as they come: the layers are tried in a sandbox of its own. Two parents have one
+# child each at the same time, which come in either order.
+BESIDE = ("factory or broker", "broker or factory")
+ROLES = ("supervisor", "keeper", *BESIDE, "prover", "probe", "init", "workload")
 RUN_ROLES = ("msp", "supervisor", "factory", "init", "probe", "workload")
 GAP_S = 3
 END_S = 1.0
@@ -101,9 +103,10 @@ class Jumps(Clocked):
         self.assert_right(answers)
         looks = self.looks(report, ROLES)
         self.assertGreater(looks["supervisor", "monotonic"], 5, "the tracer sees clocks")
-        self.assertLessEqual({role for role, clock in looks if clock == "real-time"},
-                             {"broker", "supervisor"},
+        others = {role for role, clock in looks if clock == "real-time"} - {"supervisor"}
+        self.assertLessEqual(others, set(BESIDE),
                              "the broker's library notes it, the audit log's records have it")
+        self.assertLessEqual(len(others), 1, "the factory has no use for it")
         _, report, code = self.traced(0, "access", 0, support.MSP, "run", *support.limits(),
                                       "--timeout", "5", "--", "/bin/true")
         self.assertEqual((code, {role for role, clock in self.looks(report, RUN_ROLES)
@@ -117,9 +120,12 @@ class Jumps(Clocked):
         self.assertRegex(report, "^hit")
         self.assertEqual(code, 0)
         self.assert_right(answers)
-        answers, report, code = self.session(
-            ROLES.index("broker") + 1, "real-time", 2,
-            longer=[faults.call_line(5, command="sleep 6; echo late")])
+        for role in BESIDE:
+            answers, report, code = self.session(
+                ROLES.index(role) + 1, "real-time", 2,
+                longer=[faults.call_line(5, command="sleep 6; echo late")])
+            if report.startswith("hit"):
+                break
         self.assertRegex(report, "^hit")
         self.assertEqual(code, 0)
         self.assert_right(answers)

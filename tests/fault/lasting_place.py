@@ -80,8 +80,11 @@ class Place:
         return {name: self.entries(name) for name in names if self.entries(name)}
 
     def close(self):
-        for folder, names, _ in os.walk(self.folder):
-            for name in names:
-                with contextlib.suppress(OSError):
-                    os.chmod(os.path.join(folder, name), 0o700)
-        shutil.rmtree(self.folder)
+        """Also while somebody works in there."""
+        while os.path.lexists(self.folder):
+            for folder, names, _ in os.walk(self.folder):
+                for name in names:
+                    with contextlib.suppress(OSError):
+                        os.chmod(os.path.join(folder, name), 0o700)
+            with contextlib.suppress(FileNotFoundError):
+                shutil.rmtree(self.folder)
