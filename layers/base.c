@@ -240,18 +240,27 @@ static bool is_of_apply(const struct base_record *record, const struct journal_s
 	       (record->mode & (S_IFMT | 0777U)) == made->mode;
 }
 
+/* Was it said already, by an apply that was killed right behind that? What it said it of counts for
+ * an undo, and would be lost if it were said again. */
+static bool is_said(const struct base_record *said, const struct base_record *now)
+{
+	return (said->flags & BASE_IS_NEW) && said->kind == now->kind && said->mode == now->mode &&
+	       said->inode == now->inode && said->device == now->device &&
+	       memcmp(said->hash, now->hash, sizeof(now->hash)) == 0;
+}
+
 /* What the base of a path is now; false: it stays as it is. */
 static bool find_new(const struct base_table *table, int host, const struct base_change *change,
 		     struct base_record *ret)
 {
 	struct base_record said;
+	const bool is_known = base_table_history(table, change->path, &said, ret);
 
 	if (!change->was) {
 		look(host, change->path, true, ret);
-		return true;
+		return !is_known || !is_said(&said, ret);
 	}
-	if (!base_table_history(table, change->path, &said, ret) ||
-	    !is_of_apply(&said, change->was))
+	if (!is_known || !is_of_apply(&said, change->was))
 		return false;
 	if (ret->kind == 0) {
 		look(host, change->path, false, ret);

@@ -12,6 +12,7 @@
 
 #include "common/changes.h"
 #include "common/fd.h"
+#include "layers/files.h"
 #include "scene.h"
 
 static struct scene scene;
@@ -286,6 +287,43 @@ Test(base, an_apply_makes_a_new_one)
 	put_file(HOST, "a", "of the host");
 	put_file(HOST, "gone", "again"); /* the layer hides it */
 	checks("a changed\ngone changed\nnew/file same\n");
+	scene_end(&scene);
+}
+
+/* Another file takes the place of what is there, as an apply and an undo do. */
+static void replace_file(int folder, const char *name, const char *text)
+{
+	put_file(folder, "beside", text);
+	cr_assert_eq(renameat(folder, "beside", folder, name), 0);
+}
+
+Test(base, an_apply_that_was_killed_and_finished_is_undone)
+{
+	const struct base_change applied[] = { { "a", NULL }, { "gone", NULL } };
+	struct journal_side made = { .mode = 0 }, none = { .mode = 0 };
+	const struct base_change undone[] = { { "a", &made }, { "gone", &none } };
+	struct stat status;
+	uint64_t since;
+
+	scene_begin(&scene, 1);
+	put_file(HOST, "a", "first");
+	put_file(HOST, "gone", "x");
+	since = begin_execution();
+	put_file(UPPER, "a", "second");
+	put_whiteout(UPPER, "gone");
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	replace_file(HOST, "a", "second");
+	cr_assert_eq(unlinkat(HOST, "gone", 0), 0);
+	cr_assert_eq(base_renew(&scene.directories, applied, 2), 0);
+	cr_assert_eq(base_renew(&scene.directories, applied, 2), 0); /* whoever recovers */
+	cr_assert_eq(fstatat(HOST, "a", &status, 0), 0);
+	files_side(&status, &made);
+	replace_file(HOST, "a", "first");
+	put_file(HOST, "gone", "x");
+	cr_assert_eq(base_renew(&scene.directories, undone, 2), 0);
+	checks("a same\ngone same\n");
+	replace_file(HOST, "a", "theirs");
+	checks("a changed\ngone same\n");
 	scene_end(&scene);
 }
 
