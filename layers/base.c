@@ -183,6 +183,12 @@ void base_forget(void)
 	kept.is_read = false;
 }
 
+/* Of two that were looked at with their content. */
+static bool has_same_content(const struct base_record *one, const struct base_record *other)
+{
+	return one->kind == other->kind && memcmp(one->hash, other->hash, SHA256_BYTES) == 0;
+}
+
 static bool is_same(int host, const char *path, const struct base_record *base)
 {
 	struct base_record now;
@@ -200,7 +206,7 @@ static bool is_same(int host, const char *path, const struct base_record *base)
 	    now.changed_ns == base->changed_ns && base->changed_ns + TICK_NS < base->noted_ns)
 		return true;
 	look(host, path, true, &now);
-	return now.kind == base->kind && memcmp(now.hash, base->hash, SHA256_BYTES) == 0;
+	return has_same_content(&now, base);
 }
 
 static enum base_state check_path(int host, const char *path)
@@ -244,9 +250,9 @@ static bool is_of_apply(const struct base_record *record, const struct journal_s
  * an undo, and would be lost if it were said again. */
 static bool is_said(const struct base_record *said, const struct base_record *now)
 {
-	return (said->flags & BASE_IS_NEW) && said->kind == now->kind && said->mode == now->mode &&
+	return (said->flags & BASE_IS_NEW) && said->mode == now->mode &&
 	       said->inode == now->inode && said->device == now->device &&
-	       memcmp(said->hash, now->hash, sizeof(now->hash)) == 0;
+	       has_same_content(said, now);
 }
 
 /* What the base of a path is now; false: it stays as it is. */
