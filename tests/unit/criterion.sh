@@ -4,8 +4,8 @@
 # criterion.sh PROGRAM [ARGUMENT...]: runs a Criterion program under a process id whose socket is
 # free. Criterion listens at /tmp/criterion_PID.sock and one that was killed leaves it behind;
 # another user's cannot be removed, and a program that gets that id later does not start.
-rm -f "/tmp/criterion_$$.sock" 2>/dev/null
-if [ -e "/tmp/criterion_$$.sock" ]; then
+socket="/tmp/criterion_$$.sock"
+if [ -e "$socket" ] && ! rm -f "$socket" 2>/dev/null; then
 	"$0" "$@"
 	exit
 fi
