@@ -48,7 +48,7 @@ Test(apply, brings_each_kind_of_change_and_takes_it_back)
 {
 	rig_begin(&rig, 1);
 	rig_fill(&rig);
-	rig_remember_host(&rig);
+	rig_remember(&rig, HOST);
 	cr_assert_eq(base_note(&rig.scene.directories, UINT64_MAX), 0);
 	rig_apply_all(&rig);
 	host_is("a 40755\n"
@@ -240,6 +240,7 @@ Test(apply, strips_what_gives_rights)
 Test(apply, leaves_out_what_is_no_file)
 {
 	struct stat status;
+	char byte = '\0';
 	int fd;
 
 	rig_begin(&rig, 1);
@@ -265,8 +266,8 @@ Test(apply, leaves_out_what_is_no_file)
 	cr_assert_eq(status.st_size, (off_t)1 << 40);
 	cr_assert_lt(status.st_blocks, 4096);
 	fd = openat(HOST, "sparse", O_RDONLY | O_CLOEXEC);
-	cr_assert_eq(pread(fd, rig.before, 1, (off_t)1 << 39), 1);
-	cr_assert_eq(rig.before[0], 'y');
+	cr_assert_eq(pread(fd, &byte, 1, (off_t)1 << 39), 1);
+	cr_assert_eq(byte, 'y');
 	(void)close(fd);
 	cr_assert_eq(fstatat(HOST, "fifo", &status, AT_SYMLINK_NOFOLLOW), -1);
 	cr_assert_eq(fstatat(HOST, "replaced", &status, AT_SYMLINK_NOFOLLOW), 0);
@@ -317,7 +318,7 @@ Test(apply, never_goes_through_a_link_of_the_host)
 		fd = openat(HOST, "a/b/c/control", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 		cr_assert(fd >= 0, "the control goes through the link: %m");
 		(void)close(fd);
-		(void)stpcpy(rig.before, rig_show(&rig, outside));
+		rig_remember(&rig, outside);
 		put_file(UPPER, "a/b/c/file", "file");
 		put_file(UPPER, "a/b/c/d/e/f", "file");
 		rig_note(&rig);
@@ -380,7 +381,7 @@ static void begin_undo(uint32_t choice)
 	rig_touch_host(&rig, "changed", "host's");
 	put_file(HOST, "gone", "host's");
 	put_file(HOST, "folder/mine", "host's");
-	rig_remember_host(&rig);
+	rig_remember(&rig, HOST);
 	rig.ask.conflict = choice;
 	cr_assert_eq(rig_do(&rig, job_undo, NULL), 0);
 }
@@ -505,7 +506,7 @@ Test(apply, replaces_no_directory_in_which_the_host_has_something)
 	cr_assert_eq(unlinkat(HOST, "folder/empty", AT_REMOVEDIR), 0);
 	put_file(HOST, "folder/known", "changed");
 	rig.ask.conflict = CONFLICT_THEIRS;
-	rig_remember_host(&rig);
+	rig_remember(&rig, HOST);
 	cr_assert_eq(rig_do(&rig, job_apply, NULL), -ESTALE);
 	cr_assert_str_eq(rig_show(&rig, HOST), rig.before);
 	cr_assert_not_null(strstr(rig.told, "type folder conflict\n"), "%s", rig.told);

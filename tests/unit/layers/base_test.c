@@ -261,11 +261,9 @@ Test(base, what_a_layer_without_a_note_shows_has_no_base)
 	scene_end(&scene);
 }
 
-Test(base, an_apply_makes_a_new_one)
+/* An execution changes one file of the host's and removes another; when it began. */
+static uint64_t begin_changes(void)
 {
-	const struct base_change changes[] = {
-		{ "a", NULL }, { "gone", NULL }, { "new/file", NULL }, { "new", NULL }
-	};
 	uint64_t since;
 
 	scene_begin(&scene, 1);
@@ -273,8 +271,18 @@ Test(base, an_apply_makes_a_new_one)
 	put_file(HOST, "gone", "x");
 	since = begin_execution();
 	put_file(UPPER, "a", "second");
-	put_file(UPPER, "new/file", "x2");
 	put_whiteout(UPPER, "gone");
+	return since;
+}
+
+Test(base, an_apply_makes_a_new_one)
+{
+	const struct base_change changes[] = {
+		{ "a", NULL }, { "gone", NULL }, { "new/file", NULL }, { "new", NULL }
+	};
+	const uint64_t since = begin_changes();
+
+	put_file(UPPER, "new/file", "x2");
 	cr_assert_eq(base_note(&scene.directories, since), 0);
 	put_file(HOST, "a", "second"); /* as an apply does */
 	put_file(HOST, "new/file", "x2");
@@ -302,15 +310,9 @@ Test(base, an_apply_that_was_killed_and_finished_is_undone)
 	const struct base_change applied[] = { { "a", NULL }, { "gone", NULL } };
 	struct journal_side made = { .mode = 0 }, none = { .mode = 0 };
 	const struct base_change undone[] = { { "a", &made }, { "gone", &none } };
+	const uint64_t since = begin_changes();
 	struct stat status;
-	uint64_t since;
 
-	scene_begin(&scene, 1);
-	put_file(HOST, "a", "first");
-	put_file(HOST, "gone", "x");
-	since = begin_execution();
-	put_file(UPPER, "a", "second");
-	put_whiteout(UPPER, "gone");
 	cr_assert_eq(base_note(&scene.directories, since), 0);
 	replace_file(HOST, "a", "second");
 	cr_assert_eq(unlinkat(HOST, "gone", 0), 0);

@@ -272,9 +272,9 @@ void rig_touch_host(struct rig *rig, const char *path, const char *content)
 	(void)close(fd);
 }
 
-void rig_remember_host(struct rig *rig)
+void rig_remember(struct rig *rig, int directory)
 {
-	(void)stpcpy(rig->before, rig_show(rig, rig->scene.directories.host));
+	(void)stpcpy(rig->before, rig_show(rig, directory));
 }
 
 void rig_apply_all(struct rig *rig)
@@ -307,6 +307,6 @@ void rig_begin_conflict(struct rig *rig, uint32_t choice)
 	rig_touch_host(rig, "gone", "host's");
 	put_file(*host, "same-name", "host's");
 	rig->ask.conflict = choice;
-	rig_remember_host(rig);
+	rig_remember(rig, *host);
 	cr_assert_eq(rig_do(rig, job_apply, NULL), 0);
 }

@@ -17,7 +17,7 @@ struct rig {
 	struct job job;
 	char told[RIG_TEXT_MAX];
 	char shown[RIG_TEXT_MAX];
-	char before[RIG_TEXT_MAX]; /* the host, as rig_remember_host() saw it */
+	char before[RIG_TEXT_MAX]; /* what rig_remember() saw */
 };
 
 /* Make one with so many layers, and with directories for the journal and a target. */
@@ -43,7 +43,8 @@ void rig_note(struct rig *rig);
 /* The host's file has another content, in its place. */
 void rig_touch_host(struct rig *rig, const char *path, const char *content);
 
-void rig_remember_host(struct rig *rig);
+/* Keep in rig->before what rig_show() shows now. */
+void rig_remember(struct rig *rig, int directory);
 
 /* All of it, and nothing went wrong. */
 void rig_apply_all(struct rig *rig);
