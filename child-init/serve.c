@@ -41,6 +41,19 @@ static bool is_watched;         /* no cgroup limits it */
 static bool is_ending;          /* its one execution ended, and what that left is being killed */
 static int64_t look_ms;         /* when the fallback's limits are to be looked at next */
 
+static uint64_t now_us(void)
+{
+	struct timespec now = { .tv_sec = 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* this clock is always there */
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static int64_t now_ms(void)
+{
+	return (int64_t)(now_us() / 1000);
+}
+
 static int send_report(uint32_t type, const void *report, int fd)
 {
 	return channel_send(&init->channel, type, report, &fd, MSG_DONTWAIT);
@@ -117,6 +130,7 @@ static int handle_spawn(void *context, struct channel_message *message)
 
 	if (!execution)
 		return -EPROTO;
+	execution->done.taken_us = now_us();
 	if (!is_proven) {
 		error = spawn_probe(init, &execution->spawn, &failed.stage);
 		is_proven = !error && probe_tell(&posture.measured);
@@ -136,6 +150,7 @@ static int handle_spawn(void *context, struct channel_message *message)
 		forget(execution);
 		return send_report(IPC_TYPE_spawn_done, &failed, -1);
 	}
+	execution->done.executed_us = now_us();
 	running++;
 	error = send_report(execution->workload.terminal < 0 ? IPC_TYPE_spawned
 							     : IPC_TYPE_spawned_tty,
@@ -202,14 +217,6 @@ static int report_done(struct execution *execution, const struct rusage *usage)
 	return error;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now = { .tv_sec = 0 };
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* this clock is always there */
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static struct watch_store look_at_files(void)
 {
 	return watch_files(&init->factory->plan, init->profile, &init->factory->places);
@@ -251,6 +258,7 @@ static int left_ms(void)
 static int end_execution(struct execution *execution, int status, const struct rusage *usage)
 {
 	execution->done.status = (uint32_t)status;
+	execution->done.ended_us = now_us();
 	if (status != 0 && is_watched)
 		look(1);
 	if (status != 0)

@@ -91,6 +91,9 @@ struct ipc_spawn_done {
 	uint32_t over_disk;   /* 1: it failed, and left a file system without blocks or inodes */
 	uint64_t cpu_us;
 	uint64_t peak_bytes;
+	uint64_t taken_us;    /* these: when, by the monotonic clock. The spawn was taken up, */
+	uint64_t executed_us; /* its workload executed, */
+	uint64_t ended_us;    /* and its first process reaped */
 	uint32_t denials_size;
 	uint8_t denials[IPC_DENIALS_MAX]; /* struct denial[] */
 };

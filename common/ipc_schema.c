@@ -193,6 +193,12 @@ static const struct ipc_field ipc_execution_done_fields[] = {
 	FIELD(U64, ipc_execution_done, wall_us),
 	FIELD(U64, ipc_execution_done, cpu_us),
 	FIELD(U64, ipc_execution_done, peak_bytes),
+	FIELD(U64, ipc_execution_done, heard_us),
+	FIELD(U64, ipc_execution_done, prepare_us),
+	FIELD(U64, ipc_execution_done, sandbox_us),
+	FIELD(U64, ipc_execution_done, start_us),
+	FIELD(U64, ipc_execution_done, run_us),
+	FIELD(U64, ipc_execution_done, report_us),
 	BYTES(ipc_execution_done, denials),
 };
 static const struct ipc_field ipc_factory_start_fields[] = {
@@ -305,6 +311,9 @@ static const struct ipc_field ipc_spawn_done_fields[] = {
 	FIELD(U32, ipc_spawn_done, over_disk),
 	FIELD(U64, ipc_spawn_done, cpu_us),
 	FIELD(U64, ipc_spawn_done, peak_bytes),
+	FIELD(U64, ipc_spawn_done, taken_us),
+	FIELD(U64, ipc_spawn_done, executed_us),
+	FIELD(U64, ipc_spawn_done, ended_us),
 	BYTES(ipc_spawn_done, denials),
 };
 static const struct ipc_field ipc_supervisor_state_fields[] = {

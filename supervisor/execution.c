@@ -123,10 +123,36 @@ static void kill_rest(const struct execution *execution)
 		cgroup_kill(execution->sandbox->slot, execution->leaf);
 }
 
+/* Its time in parts, of which the last is report()'s. Whatever an init says, each begins where the
+ * one before ended, and none ends later than now. */
+static void put_parts(const struct execution *execution, const struct ipc_spawn_done *from,
+		      struct ipc_execution_done *done)
+{
+	const uint64_t now = loop_now_us();
+	const uint64_t ends[] = { execution->asked_us, from->taken_us, from->executed_us,
+				  from->ended_us };
+	uint64_t *const parts[] = { &done->prepare_us, &done->sandbox_us, &done->start_us,
+				    &done->run_us };
+	uint64_t at = execution->started_us;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		const uint64_t end = ends[i] < now ? ends[i] : now;
+
+		*parts[i] = end > at ? end - at : 0;
+		at += *parts[i];
+	}
+}
+
 static void report(struct execution *execution, struct ipc_execution_done *done)
 {
+	const uint64_t parts_us =
+		done->prepare_us + done->sandbox_us + done->start_us + done->run_us;
+
 	done->request = execution->request;
+	done->heard_us = execution->started_us;
 	done->wall_us = loop_now_us() - execution->started_us;
+	if (parts_us > 0)
+		done->report_us = done->wall_us - parts_us;
 	set_done(execution);
 	kill_rest(execution);
 	tell_frontend(execution, IPC_TYPE_profile_posture,
@@ -246,6 +272,7 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 	}
 	if (execution->probe != PROBE_NONE) /* it has to come first */
 		return -EPROTO;
+	put_parts(execution, from, &done);
 	measure(execution, &usage);
 	if (supervisor.cgroup >= 0) {
 		done.cpu_us = usage.cpu_us;

@@ -102,7 +102,7 @@ static void unmake_parts(struct execution *execution, const struct parts *parts)
 }
 
 /* All of it waits in the init's channel before the init exists. */
-static int ask_init(const struct execution *execution, const struct request *request, int code,
+static int ask_init(struct execution *execution, const struct request *request, int code,
 		    const struct parts *parts)
 {
 	static struct ipc_spawn_code where;
@@ -130,6 +130,7 @@ static int ask_init(const struct execution *execution, const struct request *req
 		return error;
 	request->spawn->slot = execution->slot;
 	request->spawn->probe = execution->probe;
+	execution->asked_us = loop_now_us();
 	return channel_send(init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
 }
 
@@ -183,7 +184,7 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 					 .id = request->id,
 					 .probe = posture_probe(frontend, request->profile),
 					 .verdict = VERDICT_EXITED,
-					 .started_us = loop_now_us() };
+					 .started_us = request->heard_us };
 	execution->deadline_us = execution->started_us + (uint64_t)request->timeout_ms * 1000;
 	error = prepare(execution, request, code, &parts);
 	if (error) {
@@ -194,8 +195,10 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 		supervisor.executions_started += frontend != NULL;
 		if (execution->slot >= supervisor.slots_used)
 			supervisor.slots_used = execution->slot + 1;
-		if (!is_running(sandbox))
+		if (!is_running(sandbox)) {
+			execution->asked_us = loop_now_us();
 			sandbox_launch(sandbox, execution->probe, &parts.sandbox);
+		}
 	}
 	close_parts(&parts);
 	return error;

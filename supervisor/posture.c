@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "execution.h"
+#include "loop.h"
 #include "service.h"
 
 /* A sandbox is there in milliseconds; an emulated machine under load needs a hundred times that. */
@@ -57,6 +58,7 @@ int posture_begin(void)
 	static struct ipc_spawn spawn; /* too large for the stack */
 	const struct request request = { .profile = supervisor.default_profile,
 					 .timeout_ms = PROBE_MS,
+					 .heard_us = loop_now_us(),
 					 .spawn = &spawn };
 
 	int error;

@@ -15,6 +15,7 @@
 struct request {
 	uint64_t number;
 	uint64_t id; /* of the execution, among all of this supervisor */
+	uint64_t heard_us;
 	uint32_t profile;
 	uint32_t timeout_ms;
 	struct ipc_spawn *spawn;

@@ -116,10 +116,11 @@ struct execution {
 	struct sandbox *sandbox;
 	struct frontend *frontend; /* NULL when it is gone */
 	uint64_t request;
-	uint64_t id;      /* never given again, other than slot and request */
-	uint32_t probe;   /* enum probe_mode of its spawn, NONE once its posture came */
-	uint32_t verdict; /* why it is being killed; EXITED when it is not */
-	uint64_t started_us;
+	uint64_t id;         /* never given again, other than slot and request */
+	uint32_t probe;      /* enum probe_mode of its spawn, NONE once its posture came */
+	uint32_t verdict;    /* why it is being killed; EXITED when it is not */
+	uint64_t started_us; /* the request was heard */
+	uint64_t asked_us;   /* its sandbox was asked for, or to run it */
 	uint64_t deadline_us;
 
 	/* In a sandbox that lasts: its leaf, and what was counted before it. */

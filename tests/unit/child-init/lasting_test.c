@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/denial.h"
@@ -295,6 +296,28 @@ Test(lasting, what_an_execution_used_is_told)
 	cr_expect_gt(done->peak_bytes, 0);
 	cr_expect_lt(done->peak_bytes, 256 * MIB);
 	cr_expect_eq(done->over_memory + done->over_pids + done->over_disk, 0);
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec now;
+
+	cr_assert_eq(clock_gettime(CLOCK_MONOTONIC, &now), 0);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+Test(lasting, when_an_execution_was_what_is_told)
+{
+	const struct channel init = start(LIMITS_FALLBACK);
+	const uint64_t before = now_us();
+	const struct ipc_spawn_done *done;
+
+	(void)supervised_spawn(&init, ONE, "exec sleep 0.1");
+	done = supervised_await(&init, ONE);
+	cr_expect_leq(before, done->taken_us, "by the clock that is everybody's");
+	cr_expect_lt(done->taken_us, done->executed_us);
+	cr_expect_leq(done->executed_us + 50000, done->ended_us, "it slept");
+	cr_expect_leq(done->ended_us, now_us());
 }
 
 Test(lasting, the_fallbacks_limits_are_the_sandboxs)

@@ -216,6 +216,71 @@ Test(execution, an_end_is_reported_once)
 	rig_end(&sandbox);
 }
 
+static uint64_t sum_of(const struct ipc_execution_done *done)
+{
+	return done->prepare_us + done->sandbox_us + done->start_us + done->run_us +
+	       done->report_us;
+}
+
+Test(execution, its_time_is_told_in_parts)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+	const uint64_t taken_us = loop_now_us();
+	const struct ipc_spawn_done from = { .slot = sandbox.slot,
+					     .taken_us = taken_us,
+					     .executed_us = taken_us + 1000,
+					     .ended_us = taken_us + 4000 };
+	const struct ipc_execution_done *done;
+
+	rig_answer(&rig, &sandbox);
+	rig_run_ms(6);
+	rig_send(&sandbox.init, IPC_TYPE_spawn_done, &from, NULL);
+	done = rig_take_done(&rig, 7);
+	cr_expect_eq(done->start_us, 1000);
+	cr_expect_eq(done->run_us, 3000);
+	cr_expect_eq(done->heard_us + done->prepare_us + done->sandbox_us, taken_us);
+	cr_expect_eq(sum_of(done), done->wall_us);
+	rig_end(&sandbox);
+}
+
+Test(execution, an_init_cannot_tell_times_that_were_not)
+{
+	static const uint64_t times[][3] = {
+		{ 0, 0, 0 },
+		{ UINT64_MAX, UINT64_MAX, UINT64_MAX },
+		{ UINT64_MAX, 0, 1 },
+		{ 1, UINT64_MAX, 2 },
+	};
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		struct rig_sandbox sandbox = rig_begin(&rig, i);
+		const struct ipc_spawn_done from = { .slot = sandbox.slot,
+						     .taken_us = times[i][0],
+						     .executed_us = times[i][1],
+						     .ended_us = times[i][2] };
+		const struct ipc_execution_done *done;
+
+		rig_answer(&rig, &sandbox);
+		rig_run_ms(2);
+		rig_send(&sandbox.init, IPC_TYPE_spawn_done, &from, NULL);
+		done = rig_take_done(&rig, i);
+		cr_expect_leq(done->heard_us + done->wall_us, loop_now_us(), "%zu", i);
+		cr_expect_eq(sum_of(done), done->wall_us, "%zu", i);
+		rig_end(&sandbox);
+	}
+}
+
+Test(execution, of_a_lost_init_no_parts_are_told)
+{
+	struct rig_sandbox sandbox = rig_begin(&rig, 7);
+
+	rig_answer(&rig, &sandbox);
+	fd_close(&sandbox.init.fd);
+	rig_turn();
+	cr_expect_eq(sum_of(rig_take_done(&rig, 7)), 0);
+	rig_end(&sandbox);
+}
+
 Test(execution, a_slot_is_free_when_the_init_is_gone)
 {
 	const struct ipc_spawn_done report = { .slot = 0 };
