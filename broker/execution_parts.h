@@ -43,7 +43,8 @@ struct execution {
 	struct ipc_execution_done done;
 	struct ipc_execution_refused *refused; /* large, and rarely there */
 	uint64_t output_left;                  /* of the profile's limit */
-	int64_t used_ms;                       /* when it was last asked for */
+	uint64_t asked_us;
+	int64_t used_ms; /* when it was last asked for */
 };
 
 /* A walk along a list of watches, so that any of them can go meanwhile. */

@@ -130,6 +130,7 @@ static struct execution *create(struct executions *executions, const struct exec
 	execution->request = ++executions->client->last_request;
 	execution->info.owner = order->owner;
 	execution->info.label = *order->label;
+	execution->asked_us = order->asked_us;
 	execution->info.started_ms = execution->used_ms = clock_steady_ms();
 	name_execution(executions, order, &execution->info);
 	execution_streams_init(execution, order);
@@ -405,6 +406,7 @@ static void finish(struct execution *execution)
 	output_log_close(&info->log);
 	info->refused = execution->refused;
 	info->done = execution->refused ? NULL : &execution->done;
+	timings_set(&info->timings, &execution->done, 0, execution->asked_us, timings_now_us());
 	info->state = EXECUTION_OVER;
 	info->over_ms = execution->used_ms = clock_steady_ms();
 	executions->live_count--;

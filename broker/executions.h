@@ -23,6 +23,7 @@
 #include "output.h"
 #include "random_id.h"
 #include "supervisor_client.h"
+#include "timings.h"
 
 /* What all executions together may hold for their standard inputs. */
 #define INPUT_BYTES_MAX ((size_t)12 << 20)
@@ -85,6 +86,7 @@ struct execution_info {
 	struct output_log log; /* its streams */
 	const struct ipc_execution_done *done;
 	const struct ipc_execution_refused *refused;
+	struct timings timings;          /* when it is over */
 	uint64_t cursor[OUTPUT_STREAMS]; /* shown so far, for who reads on without an offset */
 };
 
@@ -119,6 +121,7 @@ struct execution_order {
 	bool keeps_input;    /* its input stays open after that; with a terminal it always does */
 	const char *sandbox; /* id of the one that lasts; NULL: a new one, gone with it; copied */
 	struct execution_owner owner;
+	uint64_t asked_us;                   /* when the client did, by timings_now_us() */
 	const struct execution_label *label; /* copied */
 };
 

@@ -89,6 +89,8 @@ static int finish(const struct execute *what, const struct outcome *outcome,
 		}
 		outcome_print_end(outcome);
 	}
+	if (what->options->has_timings)
+		outcome_print_timings(outcome);
 	if (captures && outcome->is_done && !outcome->signal) {
 		const int error = outcome_print_json(outcome, request, captures);
 
@@ -100,10 +102,12 @@ static int finish(const struct execute *what, const struct outcome *outcome,
 	return code;
 }
 
-static int follow(const struct execute *what, struct attachment *attachment, bool use_tty)
+static int follow(const struct execute *what, struct attachment *attachment, bool use_tty,
+		  uint64_t launched_us)
 {
 	static struct capture captures[2];
 	struct session_options options = { .use_tty = use_tty,
+					   .launched_us = launched_us,
 					   .is_verbose = what->options->is_verbose };
 	const struct outcome_request request = { .command = what->words[0],
 						 .profile = what->profile,
@@ -142,10 +146,11 @@ int execute(const struct execute *what)
 					 ATTACHMENT_NONE };
 	const bool use_tty =
 		!what->options->is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	const uint64_t launched_us = timings_now_us();
 	int code;
 
 	if (fill_start(what, use_tty) != 0)
 		return MSP_EXIT_USAGE;
 	code = attach_prepare(&attachment);
-	return code ? code : follow(what, &attachment, use_tty);
+	return code ? code : follow(what, &attachment, use_tty, launched_us);
 }

@@ -15,6 +15,7 @@ struct execute_options {
 	uint32_t timeout_ms;
 	bool is_json;
 	bool is_verbose;
+	bool has_timings;
 	struct environment environment;
 };
 
@@ -43,6 +44,10 @@ struct execute_options {
 		  .offset = offsetof(type, member.is_json),                                        \
 		  .help = "print one JSON object at the end, with what the command wrote, "        \
 			  "instead of its streams" },                                              \
+		{ .name = "timings",                                                               \
+		  .set = option_set_flag,                                                          \
+		  .offset = offsetof(type, member.has_timings),                                    \
+		  .help = "say on stderr where the time went, in microseconds" },                  \
 		{ .name = "verbose",                                                               \
 		  .set = option_set_flag,                                                          \
 		  .offset = offsetof(type, member.is_verbose),                                     \

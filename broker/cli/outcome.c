@@ -274,6 +274,23 @@ void outcome_print_end(const struct outcome *outcome)
 		 (unsigned long long)done->peak_bytes / 1024);
 }
 
+void outcome_print_timings(const struct outcome *outcome)
+{
+	char text[256] = "";
+	uint64_t sum = 0;
+
+	if (!outcome->timings.is_known)
+		return;
+	for (enum timing timing = 0; timing < TIMING_COUNT; timing++) {
+		if (!timings_have(&outcome->timings, timing))
+			continue;
+		format_append(text, sizeof(text), " %s %llu,", timing_name(timing),
+			      (unsigned long long)outcome->timings.us[timing]);
+		sum += outcome->timings.us[timing];
+	}
+	log_line("microseconds:%s together %llu", text, (unsigned long long)sum);
+}
+
 static struct capture_parts write_stream(struct json *json, const char *name,
 					 struct capture *capture)
 {
@@ -342,6 +359,18 @@ static void write_done(struct json *json, const struct ipc_execution_done *done)
 	json_number(json, "peak_bytes", done->peak_bytes);
 }
 
+static void write_timings(struct json *json, const struct timings *timings)
+{
+	if (!timings->is_known)
+		return;
+	json_object(json, "timings_us");
+	for (enum timing timing = 0; timing < TIMING_COUNT; timing++) {
+		if (timings_have(timings, timing))
+			json_number(json, timing_name(timing), timings->us[timing]);
+	}
+	json_object_end(json);
+}
+
 int outcome_print_json(const struct outcome *outcome, const struct outcome_request *request,
 		       struct capture captures[2])
 {
@@ -355,6 +384,7 @@ int outcome_print_json(const struct outcome *outcome, const struct outcome_reque
 	json_number(&json, "exit_code", (uint64_t)outcome_exit_code(outcome));
 	if (outcome->is_done)
 		write_done(&json, &outcome->done);
+	write_timings(&json, &outcome->timings);
 	(void)write_stream(&json, "stdout", &captures[0]);
 	errors = write_stream(&json, "stderr", &captures[1]);
 	if (outcome->is_done)

@@ -10,6 +10,7 @@
 
 #include "capture.h"
 #include "common/ipc.h"
+#include "timings.h"
 
 struct outcome {
 	bool is_welcome; /* these three are known */
@@ -23,6 +24,7 @@ struct outcome {
 
 	bool is_done;
 	struct ipc_execution_done done;
+	struct timings timings; /* once that and all of its output came */
 
 	bool is_refused;
 	struct ipc_execution_refused refused;
@@ -56,6 +58,9 @@ void outcome_explain(const struct outcome *outcome, const struct outcome_request
 void outcome_print_posture(const struct outcome *outcome, const struct outcome_request *request);
 void outcome_print_measured(const struct outcome *outcome);
 void outcome_print_end(const struct outcome *outcome);
+
+/* --timings: one line, if there is something to tell. */
+void outcome_print_timings(const struct outcome *outcome);
 
 /* --json: one object on stdout. 0 or -errno. `captures`: stdout and stderr. */
 int outcome_print_json(const struct outcome *outcome, const struct outcome_request *request,

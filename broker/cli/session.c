@@ -558,6 +558,7 @@ struct outcome session_run(const struct session_options *options, int channel, i
 				   .own = { -1, -1, -1 },
 				   .outcome = { .plan = -1 },
 				   .deadline_ms = NO_DEADLINE };
+	const uint64_t asked_us = timings_now_us();
 
 	supervisor_client_init(&session.client, channel, &handlers, &session);
 	ask(&session);
@@ -565,6 +566,8 @@ struct outcome session_run(const struct session_options *options, int channel, i
 		(void)terminal_make_raw(&session.terminal, STDIN_FILENO); /* else as it is */
 	while (!is_over(&session))
 		turn(&session);
+	timings_set(&session.outcome.timings, &session.outcome.done, options->launched_us, asked_us,
+		    timings_now_us());
 	terminal_restore(&session.terminal);
 	fd_close_all(session.fds, STREAM_COUNT);
 	fd_close_all(session.own, STREAM_COUNT);

@@ -16,6 +16,7 @@
 struct session_options {
 	bool use_tty; /* the caller's stdin and stdout are a terminal */
 	bool is_verbose;
+	uint64_t launched_us;     /* when msp began with it, by timings_now_us() */
 	struct capture *captures; /* two, stdout and stderr; NULL: they go to the caller */
 };
 

@@ -304,6 +304,18 @@ static void put_denials_meta(struct json_writer *writer, const struct result *re
 	json_close_array(writer);
 }
 
+static void put_timings(struct json_writer *writer, const struct timings *timings)
+{
+	if (!timings->is_known)
+		return;
+	json_open_object(writer, "timings_us");
+	for (enum timing timing = 0; timing < TIMING_COUNT; timing++) {
+		if (timings_have(timings, timing))
+			json_put_number(writer, timing_name(timing), timings->us[timing]);
+	}
+	json_close_object(writer);
+}
+
 void result_put_meta(struct json_writer *writer, const struct result *result,
 		     const struct execution_info *info, const struct posture *posture, bool is_kept)
 {
@@ -327,6 +339,7 @@ void result_put_meta(struct json_writer *writer, const struct result *result,
 		json_put_number(writer, "wall_ms", (done->wall_us + 500) / 1000);
 		json_put_number(writer, "cpu_ms", (done->cpu_us + 500) / 1000);
 		json_put_number(writer, "peak_bytes", done->peak_bytes);
+		put_timings(writer, &info->timings);
 		put_denials_meta(writer, result, info);
 	} else {
 		json_put_number(writer, "wall_ms", us_since(info->started_ms) / 1000);

@@ -342,6 +342,7 @@ void run_start(struct call *call, struct execution_order *order, uint32_t limit_
 	struct waiting *waiting;
 
 	order->owner = session_owner(call->session);
+	order->asked_us = call->begun_us;
 	start = executions_start(call->session->host->executions, order, &execution);
 	if (start != EXECUTION_START_DONE) {
 		call_fail_text(call, start_problems[start]);

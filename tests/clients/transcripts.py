@@ -37,6 +37,7 @@ NORMAL = (
     (r"(\"limits\": ?)\"\w+\"", r'\1"cgroup"'),
     (r"(\"landlock_abi\": ?)\d+", r"\g<1>7"),
     (r",\s*\"posture\": ?\{[^{}]*\}", ""),  # docs/policy-posture.md shows it
+    (r",\s*\"timings_us\": ?\{[^{}]*\}", ""),  # above the first of them
     (r"\b\d+ms\b", "39ms"),
     (r"Wrote \d+ bytes", "Wrote 5050 bytes"),
     (r"(Languages of run_code here: )[^.]*\.", r"\1python, bash, sh, c."),

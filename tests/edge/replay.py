@@ -39,7 +39,7 @@ SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 VOLATILE = tuple((re.compile(pattern), text) for pattern, text in (
     (r"\b\d+(\.\d+)? s\b", "<time> s"),
     (r'\b(wall_ms|cpu_ms|peak_bytes|landlock_abi|age_ms|left_ms|size)(\\?"):\d+', r"\1\2:<n>"),
-    (r',\\?"posture\\?":\{[^{}]*\}', ""),
+    (r',\\?"(?:posture|timings_us)\\?":\{[^{}]*\}', ""),
     (r"Landlock ABI \d+", "Landlock ABI <n>"),
     (r'("limits":)"\w+"', r'\1"<limits>"'),
     (r" Limits are enforced by cgroup v2[^.]*\.| The operator has accepted fallback limits:[^.]*\.",

@@ -4,10 +4,15 @@
 import base64
 import json
 import os
+import re
 import subprocess
+import time
 import unittest
 
 from cli_support import MSP, command, msp, run
+
+# Where the time of a command goes, in order.
+STAGES = ("launch", "queue", "prepare", "sandbox", "start", "run", "report", "answer")
 
 
 class ExitCodes(unittest.TestCase):
@@ -125,6 +130,23 @@ class Options(unittest.TestCase):
                                   r"system call filter [0-9a-f]{12}$")
         self.assertRegex(last, r"exited 0; \d+ ms wall, \d+ ms CPU, peak \d+ KiB")
 
+    def test_timings(self):
+        result = run("sh", "-c", "sleep 0.2; exit 3", options=["--timings"])
+        line = result.stderr.rstrip("\n")
+        self.assertEqual(result.returncode, 3)
+        self.assertRegex(line, r"^msp: run: microseconds:( [a-z]+ \d+,){8} together \d+$")
+        parts = dict(re.findall(r"([a-z]+) (\d+)", line.partition("microseconds:")[2]))
+        parts = {name: int(value) for name, value in parts.items()}
+        together = parts.pop("together")
+        self.assertEqual(tuple(parts), STAGES)
+        self.assertEqual(sum(parts.values()), together)
+        self.assertGreaterEqual(parts["run"], 200000)
+
+    def test_no_timings_of_what_did_not_run(self):
+        result = run("/nothing", options=["--timings"])
+        self.assertEqual(result.returncode, 127)
+        self.assertNotIn("microseconds", result.stderr)
+
     def test_a_long_command_line(self):
         self.assertEqual(run("sh", "-c", "echo ${#1}", "sh", "x" * 90000).stdout, "90000\n")
         result = run("true", "x" * 100000)
@@ -162,6 +184,19 @@ class Json(unittest.TestCase):
         self.assertRegex(value["posture"]["filter_sha256"], r"^[0-9a-f]{64}$")
         for name in ("wall_ms", "cpu_ms", "peak_bytes", "stdout_bytes", "stderr_bytes"):
             self.assertIsInstance(value[name], int)
+
+    def test_timings(self):
+        begun = time.monotonic()
+        _, value = self.object_of("sleep", "0.2")
+        wall_us = (time.monotonic() - begun) * 1000000
+        timings = value["timings_us"]
+        self.assertEqual(tuple(timings), STAGES)
+        self.assertGreaterEqual(timings["run"], 200000)
+        self.assertLessEqual(sum(timings.values()), wall_us)
+        told = sum(timings[name] for name in STAGES[2:-1])
+        self.assertEqual(told // 1000, value["wall_ms"])
+        _, value = self.object_of("/nothing")
+        self.assertNotIn("timings_us", value)
 
     def test_bytes(self):
         _, value = self.object_of("printf", r"a\377\000b")

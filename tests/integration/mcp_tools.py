@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tools do and how they say it, through the real server."""
 import re
+import time
 import unittest
 
 import support
@@ -51,6 +52,24 @@ class Tools(unittest.TestCase):
                 filters.add((profile, found["filter_sha256"]))
         self.assertEqual(len(filters), 2, "one for each profile")
         self.assertEqual(len({value for _, value in filters}), 2, "and they differ")
+
+    def test_timings(self):
+        """Where the time went, without a gap and within what the client waited."""
+        names = ["queue", "prepare", "sandbox", "start", "run", "report", "answer"]
+        begun = time.monotonic()
+        facts = self.facts(command="sleep 0.2")
+        wall_us = (time.monotonic() - begun) * 1000000
+        timings = facts["timings_us"]
+        self.assertEqual(list(timings), names)
+        self.assertGreaterEqual(timings["run"], 200000)
+        self.assertLessEqual(sum(timings.values()), wall_us)
+        told = sum(timings[name] for name in names[1:-1])
+        self.assertEqual((told + 500) // 1000, facts["wall_ms"])
+        running = self.facts(command="sleep 30", yield_ms=0)
+        self.assertNotIn("timings_us", running)
+        self.server.call("kill_execution", handle=running["handle"])
+        result = self.server.call("run_command", argv=["/nothing"])
+        self.assertNotIn("timings_us", result["_meta"]["msp/execution"])
 
     def test_output_and_exit_code(self):
         self.assertRegex(self.text("run_command", command="echo out; echo err >&2; exit 3"),
