@@ -12,6 +12,13 @@
 /* Moves in one step before the loop looks at signals and the other streams again. */
 #define MOVES_PER_STEP 16
 
+/* After so many bytes a stream is a long one, and its pipes are made larger: the kernel's 64 kB
+ * wake the next process for every few pages. Not all of them, and the caller's less than ours: what
+ * a user's pipes may hold together is limited (pipe-user-pages-soft). */
+#define LONG_STREAM_BYTES ((uint64_t)1 << 20)
+#define OWN_PIPE_BYTES (1 << 20)
+#define CALLERS_PIPE_BYTES (1 << 18)
+
 /* A terminal or unknown device takes at least this much at once when poll(2) says it takes any. */
 #define SMALL_WRITE ((size_t)256)
 
@@ -93,13 +100,34 @@ static bool is_hangup(enum relay_end end, int error)
 	return error == EIO && end != RELAY_FILE;
 }
 
+/* What is no pipe, or beyond the user's limit, stays as it is; none is made smaller. */
+static void enlarge(int fd, enum relay_end end)
+{
+	const int bytes = end == RELAY_OWN ? OWN_PIPE_BYTES : CALLERS_PIPE_BYTES;
+	const int now = fcntl(fd, F_GETPIPE_SZ);
+
+	if (now > 0 && now < bytes)
+		(void)fcntl(fd, F_SETPIPE_SZ, bytes);
+}
+
+static void count(struct relay *relay, size_t bytes)
+{
+	const bool was_short = relay->taken < LONG_STREAM_BYTES;
+
+	relay->taken += bytes;
+	if (was_short && relay->taken >= LONG_STREAM_BYTES) {
+		enlarge(relay->source, relay->source_end);
+		enlarge(relay->sink, relay->sink_end);
+	}
+}
+
 static enum relay_state splice_once(struct relay *relay, bool *ret_is_moved)
 {
 	const ssize_t moved = splice(relay->source, NULL, relay->sink, NULL, 1 << 20,
 				     SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 
 	if (moved > 0) {
-		relay->taken += (uint64_t)moved;
+		count(relay, (size_t)moved);
 		*ret_is_moved = true;
 		return RELAY_SOURCE;
 	}
@@ -141,7 +169,7 @@ static enum relay_state fill(struct relay *relay, bool *ret_is_moved)
 		return fail(relay, errno);
 	relay->begin = 0;
 	relay->end = (size_t)got;
-	relay->taken += (uint64_t)got;
+	count(relay, (size_t)got);
 	*ret_is_moved = true;
 	return RELAY_SINK;
 }

@@ -115,6 +115,32 @@ Test(relay, pipe_to_pipe_by_copying)
 	expect_passage(in[1], out[0], 1000000);
 }
 
+/* What two pipes hold after a passage from one to the other, the second the caller's. */
+static void expect_room(size_t size, int before, int own, int callers)
+{
+	int in[2], out[2];
+
+	make_pipe(in);
+	make_pipe(out);
+	if (before > 0)
+		cr_assert_eq(fcntl(out[1], F_SETPIPE_SZ, before), before);
+	make_relay(in[0], RELAY_OWN, out[1], RELAY_PIPE);
+	expect_passage(in[1], out[0], size);
+	cr_expect_eq(fcntl(in[0], F_GETPIPE_SZ), own);
+	cr_expect_eq(fcntl(out[1], F_GETPIPE_SZ), callers);
+}
+
+Test(relay, the_pipes_of_a_long_stream_are_made_larger)
+{
+	expect_room(1000000, 0, 1 << 16, 1 << 16);
+	expect_room(3000000, 0, 1 << 20, 1 << 18);
+}
+
+Test(relay, no_pipe_is_made_smaller)
+{
+	expect_room(3000000, 1 << 19, 1 << 20, 1 << 19);
+}
+
 Test(relay, socket_to_pipe)
 {
 	int in[2], out[2];
