@@ -1,283 +1,264 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long it takes to run a command isolated: `msp run`, an MCP run_command in a running server,
-bwrap with the same binds and the same system call filter, and bare; then what a running server
-does (sessions.py), sandboxes that last (lasting.py), and what a profile's system call filter costs
-(filters.py). All launchers take turns in one run, in an order shuffled anew each round: only the
-ratios mean something elsewhere."""
+"""How fast msp is, beside bare programs and other launchers, in one run. Groups of measurements are
+in files of their own; what they have in common is in groups.py and context.py."""
 import argparse
+import contextlib
 import json
 import os
-import platform
 import pwd
-import random
-import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
-import filters  # noqa: E402  (beside this file)
-import lasting  # noqa: E402
-import sessions  # noqa: E402
+import account
+import context
+import facts
+import filters
+import gate
+import groups
+import lasting
+import launch
+import plot
+import programs
+import protocol
+import rates
+import report
+import scale
+import stages
+import streams
+import targets
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-COMMANDS = {"/bin/true": ["/bin/true"],
-            "python3 -c 'print(1)'": ["/usr/bin/python3", "-c", "print(1)"]}
-BASELINE = "bwrap --unshare-all, seccomp"
-# What the project promises, as a ratio to the baseline for /bin/true.
-PROMISES = {"msp run": 1.5, "MCP run_command": 0.6}
-# What observing refused calls may cost a run that has none, as a ratio.
-UNOBSERVED = "msp run, not observed"
-OBSERVING = 1.02
-FILTER_FD = 9
+sys.path.insert(0, os.path.join(context.ROOT, "tests", "integration"))
 
-
-def write_filter(folder, place):
-    """The default profile's system call filter out of builtin.policy; its path."""
-    reader, path = os.path.join(place, "reader"), os.path.join(place, "filter")
-    subprocess.run(["gcc", "-D_GNU_SOURCE", "-I", ROOT, "-o", reader,
-                    os.path.join(ROOT, "tests", "bench", "filter.c"),
-                    os.path.join(ROOT, "common", "plan.c")], check=True)
-    with open(os.path.join(folder, "builtin.policy"), "rb") as policy, open(path, "wb") as out:
-        subprocess.run([reader, "default"], stdin=policy, stdout=out, check=True)
-    return path
-
-
-def copy_unobserved(folder, place):
-    """The same programs with a plan whose filter answers EPERM itself; their folder."""
-    tool, copy = os.path.join(place, "unobserved"), os.path.join(place, "bin-unobserved")
-    subprocess.run(["gcc", "-D_GNU_SOURCE", "-I", ROOT, "-o", tool,
-                    os.path.join(ROOT, "tests", "bench", "unobserved.c"),
-                    os.path.join(ROOT, "common", "plan.c")], check=True)
-    shutil.copytree(folder, copy)
-    policy = os.path.join(copy, "builtin.policy")
-    with open(policy, "rb") as file:
-        result = subprocess.run([tool, "default"], stdin=file, capture_output=True, check=True)
-    with open(policy, "wb") as file:
-        file.write(result.stdout)
-    return copy
+JOBS = {"launch": launch.true, "burst": launch.burst, "python": launch.python,
+        "node": launch.node, "stages": stages.stages, "protocol": protocol.protocol,
+        "stream": streams.streams, "rates": rates.rates, "scale": scale.scale,
+        "lasting": lasting.lasting, "filters": filters.filters}
+# What the gate looks at: launches, calls and streams, and what explains them.
+GATED = ("launch", "burst", "python", "stages", "protocol", "stream", "rates", "scale", "lasting")
+REFERENCE = os.path.join(context.HERE, "reference.json")
+RUNS = 5
+JOB_SECONDS = 300  # longest that one may take; all that ends well takes far less
+USAGE, BROKEN, NO_USER = 64, 65, 67
 
 
-def build_echo(place):
-    subprocess.run(["gcc", "-O2", "-o", os.path.join(place, "echo"),
-                    os.path.join(ROOT, "tests", "bench", "echo.c")], check=True)
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        fail(USAGE, message)
 
 
-class Spawned:
-    """A command line, started anew for each measurement with posix_spawn (vfork underneath)."""
-
-    def __init__(self, prefix, filter_path=None, environment=None):
-        self.prefix, self.environment = prefix, environment or {"PATH": "/usr/bin:/bin"}
-        null = (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
-        self.actions = [null, (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
-        if filter_path:
-            self.actions.append((os.POSIX_SPAWN_OPEN, FILTER_FD, filter_path, os.O_RDONLY, 0))
-
-    def measure(self, command):
-        argv = self.prefix + command
-        start = time.perf_counter_ns()
-        pid = os.posix_spawn(argv[0], argv, self.environment, file_actions=self.actions)
-        status = os.waitpid(pid, 0)[1]
-        elapsed = time.perf_counter_ns() - start
-        if status != 0:
-            raise SystemExit(f"bench: {' '.join(argv)} ended with status {status:#x}")
-        return elapsed / 1000
-
-    def close(self):
-        pass
+def fail(code, text):
+    print(f"bench: {text}", file=sys.stderr)
+    sys.exit(code)
 
 
-class Session:
-    """One running `msp serve`; a measurement is a tools/call, from writing the line to having read
-    the answer's. Reads with os.read: a reader thread would add its own wake-up."""
+# --- one run ------------------------------------------------------------------------------------
 
-    def __init__(self, command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, bufsize=0)
-        self.number = 0
-        self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
-                                "clientInfo": {"name": "bench", "version": "1"}})
-
-    def ask(self, method, params):
-        """The answer's line and the microseconds until it was there."""
-        self.number += 1
-        line = json.dumps({"jsonrpc": "2.0", "id": self.number, "method": method,
-                           "params": params}).encode() + b"\n"
-        start = time.perf_counter_ns()
-        os.write(self.process.stdin.fileno(), line)
-        answer = b""
-        while not answer.endswith(b"\n"):
-            part = os.read(self.process.stdout.fileno(), 65536)
-            if not part:
-                raise SystemExit("bench: msp serve ended")
-            answer += part
-        return answer, (time.perf_counter_ns() - start) / 1000
-
-    def measure(self, command):
-        answer, elapsed = self.ask("tools/call", {"name": "run_command",
-                                                  "arguments": {"argv": command}})
-        if b'"isError":true' in answer or b'"error"' in answer or b"exit 0" not in answer:
-            raise SystemExit(f"bench: run_command answered {answer!r}")
-        return elapsed
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait(10)
+def run_jobs(names, given):
+    """{"groups", "failed", "limits", "user"} of these jobs, in the process that measures."""
+    found, failed = [], {}
+    for name in names:
+        print(f"bench: {name}", file=sys.stderr, flush=True)
+        try:
+            with programs.deadline(JOB_SECONDS):
+                done = JOBS[name](given)
+            for group in done:
+                group.job = name
+            found += done
+        except (programs.Failed, OSError, AssertionError,
+                subprocess.SubprocessError) as problem:
+            failed[name] = str(problem)[:400]
+            print(f"bench: {name} failed: {failed[name]}", file=sys.stderr)
+    return {"groups": groups.to_json(found), "failed": failed,
+            "limits": given.support.limits_name(), "user": pwd.getpwuid(os.getuid()).pw_name}
 
 
-def bwrap(options=()):
-    """bwrap as one would use it for the same job: the binds of the default profile."""
-    arguments = ["/usr/bin/bwrap", "--unshare-all", "--die-with-parent", "--new-session",
-                 "--clearenv", "--setenv", "PATH", "/usr/bin:/bin", "--uid", "1000", "--gid", "1000",
-                 "--ro-bind", "/usr", "/usr"]
-    for name in ("bin", "sbin", "lib", "lib64"):
-        if os.path.islink("/" + name):
-            arguments += ["--symlink", "usr/" + name, "/" + name]
-    for path in ("/etc/ld.so.cache", "/etc/alternatives", "/etc/ssl/certs", "/etc/localtime"):
-        if os.path.exists(path):
-            arguments += ["--ro-bind", path, path]
-    arguments += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/dev/shm",
-                  "--tmpfs", "/home/agent", "--tmpfs", "/workspace", "--chdir", "/workspace"]
-    return [*arguments, *options, "--"]
+def measure_here(names, place, arguments, meter):
+    state = os.path.join(place, "state")
+    os.mkdir(state, 0o700)
+    os.environ.update(MSP_BIN=os.path.join(place, "bin"), MSP_STATE_DIR=state)
+    import support  # after MSP_BIN is known
+
+    with contextlib.closing(context.Context(support, place, arguments.quick, arguments.peers,
+                                            meter)) as given:
+        return run_jobs(names, given)
 
 
-def launchers(support, filter_path, unobserved):
-    table = {
-        "bare": Spawned([]),
-        UNOBSERVED: Spawned([os.path.join(unobserved, "msp"), "run", *support.limits(), "--"]),
-        "msp run": Spawned([support.MSP, "run", *support.limits(), "--"]),
-        "MCP run_command": Session([support.MSP, "serve", *support.limits()]),
-    }
-    if os.path.exists("/usr/bin/bwrap"):
-        table["bwrap --unshare-all"] = Spawned(bwrap())
-        table[BASELINE] = Spawned(bwrap(["--seccomp", str(FILTER_FD)]), filter_path)
-    return table
+def run(names, arguments):
+    """A whole result, and its groups."""
+    start = time.monotonic()
+    known = facts.gather(context.ROOT, arguments.bin)
+    with tempfile.TemporaryDirectory(prefix="msp-bench-", dir="/var/tmp") as place:
+        context.prepare(arguments.bin, place)
+        if os.geteuid() == 0:
+            entry = pwd.getpwnam(arguments.account)
+            found = account.run_as(entry, place, lambda meter: measure_here(
+                names, place, arguments, meter))
+        else:
+            found = measure_here(names, place, arguments, context.read_pss)
+    known |= {"load_after": round(os.getloadavg()[0], 2), "limits": found["limits"],
+              "user": found["user"]}
+    measured = groups.from_json(found["groups"])
+    return {"version": 1, "facts": known, "quick": arguments.quick,
+            "seconds": time.monotonic() - start, "failed": found["failed"],
+            "targets": targets.judge_all(measured), "groups": found["groups"]}, measured
 
 
-def measure(table, rounds):
-    """{command: {launcher: [microseconds]}}"""
-    times = {name: {launcher: [] for launcher in table} for name in COMMANDS}
-    for name, command in COMMANDS.items():
-        jobs = list(table)
-        for number in range(-3, rounds[name]):  # the first rounds only warm up
-            random.shuffle(jobs)
-            for job in jobs:
-                elapsed = table[job].measure(command)
-                if number >= 0:
-                    times[name][job].append(elapsed)
-    return times
+# --- what is done with it -----------------------------------------------------------------------
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
-def report(times, rounds):
-    lines = ["# Launch times", "",
-             f"Kernel {platform.release()}, {os.cpu_count()} CPUs, load "
-             f"{os.getloadavg()[0]:.1f} at the end. Microseconds; launchers shuffled within one "
-             f"run. Ratios are to `{BASELINE}`."]
-    for name, rows in times.items():
-        base = rows.get(BASELINE)
-        lines += ["", f"## `{name}`, {rounds[name]} rounds", "",
-                  "| launcher | min | median | p90 | ratio of medians | ratio of minima |",
-                  "|---|---:|---:|---:|---:|---:|"]
-        for launcher, values in sorted(rows.items(), key=lambda row: statistics.median(row[1])):
-            middle, least = statistics.median(values), min(values)
-            ratios = (f"{middle / statistics.median(base):.2f} | {least / min(base):.2f}"
-                      if base else "- | -")
-            nine = sorted(values)[int(len(values) * 0.9)]
-            lines.append(f"| {launcher} | {least:.0f} | {middle:.0f} | {nine:.0f} | {ratios} |")
-    return lines
+def write_page(result, measured, page, image):
+    """The page, and beside it the image where there are launch times."""
+    shown = next((group for group in measured if group.name == "true"), None)
+    if shown:
+        write(image, plot.distributions(shown))
+    write(page, report.page(result, measured, os.path.basename(image) if shown else ""))
 
 
-def promises(times):
-    """Lines that say which promise holds, and whether all do."""
-    rows = times["/bin/true"]
-    if BASELINE not in rows:
-        return ["", "bwrap is not installed: nothing to compare with."], True
-    lines, is_kept = [""], True
-    for launcher, most in PROMISES.items():
-        ratio = statistics.median(rows[launcher]) / statistics.median(rows[BASELINE])
-        is_kept &= ratio <= most
-        lines.append(f"- {launcher}: {ratio:.2f} x bwrap with seccomp, promised at most {most} "
-                     f"({'kept' if ratio <= most else 'NOT kept'})")
-    ratio = statistics.median(rows["msp run"]) / statistics.median(rows[UNOBSERVED])
-    is_kept &= ratio <= OBSERVING
-    lines.append(f"- observing what is refused, where nothing is: {ratio:.3f} x without, promised "
-                 f"at most {OBSERVING} ({'kept' if ratio <= OBSERVING else 'NOT kept'})")
-    return lines, is_kept
+def finish(result, measured, arguments):
+    os.makedirs(arguments.out, exist_ok=True)
+    path = os.path.join(arguments.out, "bench")
+    write(path + ".json", json.dumps(result) + "\n")
+    write_page(result, measured, path + ".md", path + ".svg")
+    if arguments.docs:
+        docs = os.path.join(context.ROOT, "docs", "performance")
+        write_page(result, measured, docs + ".md", docs + ".svg")
+    if arguments.json:
+        print(json.dumps(result))
+    else:
+        with open(path + ".md", encoding="utf-8") as file:
+            print(file.read(), end="")
+    missed = [row["what"] for row in result["targets"] if row["met"] is False]
+    return 1 if result["failed"] or arguments.check and missed else 0
 
 
-def as_ordinary(account, place, work):
-    """As root: do the work in a child that is the account; its exit code."""
-    entry = pwd.getpwnam(account)
-    for folder, _, names in os.walk(place):
-        for path in (folder, *(os.path.join(folder, name) for name in names)):
-            os.chown(path, entry.pw_uid, entry.pw_gid)
-    pid = os.fork()
-    if pid:
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+def load(path):
+    """A result that another run wrote."""
     try:
-        os.setgroups([])
-        os.setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid)
-        os.setresuid(entry.pw_uid, entry.pw_uid, entry.pw_uid)
-        os.environ.update(HOME=place, USER=account, LOGNAME=account)
-        os.chdir(place)
-        code = work()
-        sys.stdout.flush()
-    except (Exception, SystemExit) as problem:  # the parent cleans up; this ends here
-        print(problem, file=sys.stderr)
-        code = 1
-    os._exit(code)
+        with open(path, encoding="utf-8") as file:
+            result = json.load(file)
+        measured = groups.from_json(result["groups"])
+        return result | {"targets": targets.judge_all(measured)}, measured
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        return fail(BROKEN, f"{path} is not the result of a run: {problem}")
 
 
-def bench(support, filter_path, unobserved, place, arguments, out):
-    counts = dict(zip(COMMANDS, (arguments.rounds, max(10, arguments.rounds // 4))))
-    table = launchers(support, filter_path, unobserved)
-    times = measure(table, counts)
-    for launcher in table.values():
-        launcher.close()
-    verdict, is_kept = promises(times)
-    tables, more, is_kept_too = sessions.bench(support, place, arguments.seconds, arguments.calls)
-    is_kept &= is_kept_too
-    lasting_tables, lasting_more, is_kept_too = lasting.bench(support, place)
-    is_kept &= is_kept_too
-    costs = filters.report(filters.measure(support.BIN, place))
-    text = "\n".join(report(times, counts) + tables + lasting_tables + costs + verdict + more +
-                     lasting_more)
-    print(text)
-    if out:
-        out.write(text + "\n")
-        out.close()
-    return 0 if is_kept or not arguments.check else 1
+def take_reference(arguments, names):
+    runs, known = [], None
+    for number in range(arguments.reference):
+        print(f"bench: run {number + 1} of {arguments.reference}", file=sys.stderr)
+        result, measured = run(names, arguments)
+        if result["failed"]:
+            fail(1, "the reference needs all groups: " + "; ".join(
+                f"{name}: {why}" for name, why in result["failed"].items()))
+        known = known or result["facts"]
+        runs.append(measured)
+    write(arguments.reference_file, json.dumps(gate.make(runs, known), indent=1) + "\n")
+    print(f"bench: {arguments.reference_file} is of {arguments.reference} runs")
+    return 0
+
+
+def read_reference(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return gate.parse(file.read())
+    except (OSError, UnicodeDecodeError) as problem:
+        raise gate.Refused(f"there is no reference: {problem}") from None
+
+
+def pass_gate(arguments, names):
+    def measure(jobs):
+        result, measured = run([name for name in names if not jobs or name in jobs], arguments)
+        if result["failed"]:
+            raise gate.Refused("not all was measured: " + "; ".join(
+                f"{name}: {why}" for name, why in result["failed"].items()))
+        limits.append(result["facts"]["limits"])
+        return measured
+
+    limits = []
+    try:
+        reference = read_reference(arguments.reference_file)
+        is_kept, lines = gate.compare(reference, measure, jobs=arguments.only)
+    except gate.Refused as problem:
+        fail(BROKEN, problem)
+    known = reference["machine"].get("limits")
+    if known != limits[0]:
+        print(f"the reference was taken with limits by {known}, this is with {limits[0]}")
+    print("\n".join(lines))
+    return 0 if is_kept else 1
+
+
+# --- arguments ----------------------------------------------------------------------------------
+
+def names_of(text):
+    names = text.split(",")
+    for name in names:
+        if name not in JOBS:
+            raise argparse.ArgumentTypeError(
+                f"there is no group '{name}'; there are {', '.join(JOBS)}")
+    return names
+
+
+def count_of(text):
+    if not text.isdecimal() or not 1 <= int(text) <= 50:
+        raise argparse.ArgumentTypeError(f"wants a number from 1 to 50, not '{text}'")
+    return int(text)
+
+
+def parse():
+    parser = Parser(prog="./dev bench", description="Measure msp beside bare programs and other "
+                    "launchers; writes bench.md, bench.json and bench.svg into build/.",
+                    allow_abbrev=False)
+    parser.add_argument("--peers", action="store_true", help="with all launchers that are here")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: within two minutes")
+    parser.add_argument("--only", type=names_of, metavar="GROUP,...", help=", ".join(JOBS))
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the page")
+    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    parser.add_argument("--docs", action="store_true", help="also write docs/performance.md")
+    parser.add_argument("--from", dest="source", metavar="FILE",
+                        help="measure nothing: take what a run wrote, such as build/bench.json")
+    parser.add_argument("--gate", action="store_true",
+                        help="compare the ratios with the reference; fails when one grew")
+    parser.add_argument("--reference", type=count_of, nargs="?", const=RUNS, metavar="RUNS",
+                        help=f"take the reference anew, from so many quick runs ({RUNS})")
+    parser.add_argument("--reference-file", default=REFERENCE, help=argparse.SUPPRESS)
+    parser.add_argument("--bin", default="build/release/bin", help=argparse.SUPPRESS)
+    parser.add_argument("--out", default="build", metavar="DIR", help="where to write (build)")
+    parser.add_argument("--account", default="msp", help="who measures when root starts it (msp)")
+    arguments = parser.parse_args()
+    if arguments.gate and arguments.reference:
+        parser.error("--gate and --reference exclude each other")
+    if (arguments.gate or arguments.reference) and (arguments.source or arguments.docs or
+                                                    arguments.json or arguments.peers):
+        parser.error("--gate and --reference go without --from, --docs, --json and --peers")
+    if arguments.reference and arguments.only:
+        parser.error("--reference is of all groups: it goes without --only")
+    return arguments
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
-    parser.add_argument("--bin", default="build/release/bin")
-    parser.add_argument("--out", help="also write the table to this file")
-    parser.add_argument("--rounds", type=int, default=200, help="of /bin/true; python3: a quarter")
-    parser.add_argument("--seconds", type=float, default=30, help="of calls under load")
-    parser.add_argument("--calls", type=int, default=5000, help="that start nothing")
-    parser.add_argument("--account", default="msp", help="who runs it when root starts it")
-    parser.add_argument("--check", action="store_true", help="fail when a promise is not kept")
-    arguments = parser.parse_args()
-    out = open(arguments.out, "w", encoding="utf-8") if arguments.out else None
-    with tempfile.TemporaryDirectory(prefix="msp-bench-", dir="/var/tmp") as place:
-        # A copy: the account need not be able to reach the checkout.
-        folder = shutil.copytree(arguments.bin, os.path.join(place, "bin"))
-        filter_path = write_filter(folder, place)
-        unobserved = copy_unobserved(folder, place)
-        build_echo(place)
-        filters.build(ROOT, place)
-        os.environ["MSP_BIN"] = folder
-        import support  # after MSP_BIN is known
-
-        if os.geteuid() != 0:
-            return bench(support, filter_path, unobserved, place, arguments, out)
-        return as_ordinary(arguments.account, place,
-                           lambda: bench(support, filter_path, unobserved, place, arguments, out))
+    arguments = parse()
+    if arguments.source:
+        return finish(*load(arguments.source), arguments)
+    if os.geteuid() == 0:
+        try:
+            pwd.getpwnam(arguments.account)
+        except KeyError:
+            fail(NO_USER, f"there is no account '{arguments.account}': ./dev setup makes msp")
+    try:
+        if arguments.gate or arguments.reference:
+            arguments.quick = True
+            names = arguments.only or GATED
+            return (pass_gate if arguments.gate else take_reference)(arguments, names)
+        return finish(*run(arguments.only or list(JOBS), arguments), arguments)
+    except context.Missing as problem:
+        return fail(1, problem)
 
 
 if __name__ == "__main__":

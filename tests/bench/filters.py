@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the system call filter of each shipped profile costs: nanoseconds of a call under it, beside
-the same call without one. filter_cost.c says which calls."""
+the same call without one. filter_cost.c says which calls. One value is the least in a process."""
 import os
-import random
 import re
 import subprocess
 
+import groups
+
 CALLS = 100000
-ROUNDS = 15
-
-
-def build(root, place):
-    """Compile the program into `place`."""
-    sources = ("tests/bench/filter_cost.c", "common/plan.c", "common/confine/seccomp.c")
-    subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-I", root, "-o",
-                    os.path.join(place, "filter_cost"),
-                    *(os.path.join(root, source) for source in sources)], check=True)
+NONE = "no filter"
 
 
 def names(folder):
@@ -25,34 +18,27 @@ def names(folder):
     return [line.split()[0] for line in listed.splitlines()]
 
 
-def measure(folder, place, rounds=ROUNDS, calls=CALLS):
-    """{profile, or "-" for none: (instructions, [ns of getppid], [ns of prctl])}"""
-    rows = {name: (0, [], []) for name in ("-", *names(folder))}
-    order = list(rows)
-    for _ in range(rounds):
-        random.shuffle(order)
-        for name in order:
-            with open(os.path.join(folder, "builtin.policy"), "rb") as plan:
-                result = subprocess.run([os.path.join(place, "filter_cost"), name, str(calls)],
-                                        stdin=plan, capture_output=True, text=True, check=True)
-            count, plain, deep = re.match(r"(\d+) ([\d.]+) ([\d.]+)$", result.stdout).groups()
-            rows[name] = (int(count), rows[name][1] + [float(plain)], rows[name][2] + [float(deep)])
-    return rows
+def filters(context):
+    folder, tool = context.support.BIN, context.tool("filter_cost")
+    counts = {}
 
+    def cost(profile):
+        with open(os.path.join(folder, "builtin.policy"), "rb") as plan:
+            result = subprocess.run([tool, profile, str(CALLS)], stdin=plan, capture_output=True,
+                                    text=True, check=True)
+        count, plain, deep = re.match(r"(\d+) ([\d.]+) ([\d.]+)$", result.stdout).groups()
+        counts[profile] = int(count)
+        return float(plain), float(deep)
 
-def report(rows):
-    """Lines of a table."""
-    bare = [min(times) for times in rows["-"][1:]]
-    lines = ["", "## A system call under a profile's filter", "",
-             f"Nanoseconds, the least in {len(rows['-'][1])} processes of {CALLS} calls each. "
-             "`getppid` is always allowed, which the kernel remembers; for `prctl` the filter runs, "
-             "with conditions on an argument.", "",
-             "| profile | instructions | getppid | more | prctl | more |",
-             "|---|---:|---:|---:|---:|---:|",
-             f"| no filter | - | {bare[0]:.0f} | - | {bare[1]:.0f} | - |"]
-    for name, (count, *times) in rows.items():
-        if name != "-":
-            plain, deep = (min(values) for values in times)
-            lines.append(f"| {name} | {count} | {plain:.0f} | {plain - bare[0]:+.0f} | "
-                         f"{deep:.0f} | {deep - bare[1]:+.0f} |")
-    return lines
+    ways = {NONE: lambda: cost("-"), **{name: lambda name=name: cost(name)
+                                        for name in names(folder)}}
+    series = groups.take_turns(ways, context.rounds(15, 5), warm=1)
+    notes = ["Instructions: " + ", ".join(f"{name} {count}" for name, count in counts.items()
+                                          if name != "-")]
+    return [groups.Group(f"filter-{call}", f"`{call}` under a profile's filter: {what}", "ns",
+                         {name: [value[index] for value in values]
+                          for name, values in series.items()}, base=NONE, ours=["default"],
+                         notes=notes)
+            for index, (call, what) in enumerate((
+                ("getppid", "always allowed, which the kernel remembers"),
+                ("prctl", "the filter runs, with conditions on an argument")))]

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long it takes to run something isolated: /bin/true, back to back too, and hello in python and
+node, by every way that msp has, bare and by the peers. Before each measurement is a pause, in which
+pools fill again and what was ended is cleaned up."""
+import contextlib
+import os
+import shutil
+
+import groups
+import peers
+import programs
+
+TRUE = ["/bin/true"]
+PYTHON = "/usr/bin/python3"
+CODE = "print(1)"
+SCRIPT = "console.log(1)"
+PAUSE = 0.004
+BURST = 10
+SLOW_US = 30000  # peers slower than that and bare have a turn in each SLOW_EVERY-th round
+SLOW_EVERY = 8
+UNOBSERVED = "msp run, not observed"
+AHEAD = """profiles:
+  - name: ahead
+    extends: default
+    ahead: python
+default_profile: ahead
+"""
+
+
+class Msp:
+    """The ways of msp, for one group: servers that live as long as it does."""
+
+    def __init__(self, context, stack):
+        self.context, support = context, context.support
+        self.limits = support.limits()
+        self.server = stack.enter_context(contextlib.closing(programs.serve(support)))
+        self.socket = context.start_service(stack)
+        self.store = stack.enter_context(contextlib.closing(
+            programs.Store(support, context.memory)))
+        self.sandbox = self.store.create()[0]
+
+    def cold(self, command, folder=None, options=("--standalone",)):
+        msp = os.path.join(folder or self.context.support.BIN, "msp")
+        argv = [msp, "run", *self.limits, *options, "--", *command]
+        return lambda: programs.spawn(argv)
+
+    def served(self, command):
+        return self.cold(command, options=("--socket=" + self.socket,))
+
+    def call(self, **arguments):
+        return lambda: self.server.run(**arguments)
+
+    def live(self, **arguments):
+        return lambda: self.store.server.run(sandbox=self.sandbox, **arguments)
+
+
+def slow_ones(ways):
+    """{name: in each how many-th round} of the peers that would take the most of the time; not of
+    those that others are compared with."""
+    found = {}
+    for name in set(ways) & set(peers.MAKERS) - set(peers.DEFAULT):
+        if min(ways[name]() for _ in range(2)) > SLOW_US + ways["bare"]():
+            found[name] = SLOW_EVERY
+    return found
+
+
+def measure(context, name, title, ways, rounds, left_out=None, **more):
+    series = groups.take_turns(ways, rounds, pause=PAUSE, every=slow_ones(ways))
+    return groups.Group(name, title, "us", series, base="bare", left_out=left_out or {}, **more)
+
+
+def true(context):
+    with contextlib.ExitStack() as stack:
+        msp, others = Msp(context, stack), context.others()
+        ours = {"msp run, alone": msp.cold(TRUE), "msp run, service": msp.served(TRUE),
+                "MCP run_command": msp.call(argv=TRUE),
+                "MCP run_command, live sandbox": msp.live(argv=TRUE)}
+        ways = {"bare": lambda: programs.spawn(TRUE), **ours,
+                UNOBSERVED: msp.cold(TRUE, context.unobserved()),
+                **others.ways(TRUE)}
+        return [measure(context, "true", "Launch of `/bin/true`", ways, context.rounds(400, 80),
+                        others.left_out, ours=list(ours))]
+
+
+def burst(context):
+    """Microseconds per launch of BURST without a pause between: what a pool cannot hide."""
+    def together(way):
+        return lambda: sum(way() for _ in range(BURST)) / BURST
+
+    with contextlib.ExitStack() as stack:
+        msp, others = Msp(context, stack), peers.Peers(context, ("bwrap", "bwrap, seccomp"))
+        ours = {"msp run, service": msp.served(TRUE), "MCP run_command": msp.call(argv=TRUE),
+                "MCP run_command, live sandbox": msp.live(argv=TRUE)}
+        ways = {"bare": lambda: programs.spawn(TRUE), **ours, **others.ways(TRUE)}
+        ways = {name: together(way) for name, way in ways.items()}
+        return [measure(context, "burst", f"Launch of `/bin/true`, {BURST} back to back", ways,
+                        context.rounds(60, 16), others.left_out, ours=list(ours))]
+
+
+def python(context):
+    command = [PYTHON, "-c", CODE]
+    with contextlib.ExitStack() as stack:
+        msp, others, left_out = Msp(context, stack), context.others(), {}
+        code = {"tool": "run_code", "language": "python", "code": CODE}
+        ours = {"msp run, alone": msp.cold(command), "msp run, service": msp.served(command),
+                "MCP run_command": msp.call(argv=command), "MCP run_code": msp.call(**code),
+                "MCP run_code, live sandbox": msp.live(**code)}
+        ahead = start_ahead(context, stack, left_out)
+        if ahead:
+            ours["MCP run_code, waiting interpreter"] = ahead
+        ways = {"bare": lambda: programs.spawn(command), **ours, **others.ways(command)}
+        return [measure(context, "python", f"`{CODE}` in python", ways, context.rounds(100, 24),
+                        {**others.left_out, **left_out}, ours=list(ours))]
+
+
+def start_ahead(context, stack, left_out):
+    """run_code in a live sandbox whose profile has an interpreter wait."""
+    name = "MCP run_code, waiting interpreter"
+    try:
+        store = stack.enter_context(contextlib.closing(
+            programs.Store(context.support, context.memory, AHEAD)))
+        sandbox = store.create()[0]
+        store.server.run("run_code", sandbox=sandbox, language="python", code=CODE)
+    except (programs.Failed, OSError) as problem:
+        left_out[name] = f"profile key 'ahead: python': {problem}"
+        return None
+    return lambda: store.server.run("run_code", sandbox=sandbox, language="python", code=CODE)
+
+
+def node(context):
+    path = shutil.which("node", path="/usr/bin:/usr/local/bin")
+    if not path:
+        return []
+    command = [path, "-e", SCRIPT]
+    with contextlib.ExitStack() as stack:
+        msp, others = Msp(context, stack), peers.Peers(context, ("bwrap", "bwrap, seccomp"))
+        code = {"tool": "run_code", "language": "javascript", "code": SCRIPT}
+        ours = {"msp run, alone": msp.cold(command), "MCP run_command": msp.call(argv=command),
+                "MCP run_code": msp.call(**code), "MCP run_code, live sandbox": msp.live(**code)}
+        ways = {"bare": lambda: programs.spawn(command), **ours, **others.ways(command)}
+        return [measure(context, "node", f"`{SCRIPT}` in node", ways, context.rounds(40, 8),
+                        others.left_out, ours=list(ours), optional=True)]

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other launchers, each isolating about as much as it can with a sane profile: namespaces of its
+own, the system's /usr read-only, nothing of the user's files, no network, and a system call filter
+where it has one. One that is not installed, or does not pass its own check, is left out, with the
+reason."""
+import json
+import os
+import shutil
+import subprocess
+
+import programs
+
+SEARCH = "/usr/bin:/usr/local/bin:/usr/sbin:/usr/local/sbin:/sbin:/bin"
+LINKS = ("bin", "sbin", "lib", "lib64")
+ETC = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/ssl/certs", "/etc/localtime")
+SECONDS = 20
+DEFAULT = ("bwrap", "bwrap, seccomp")
+
+
+def bwrap(context, filtered=False):
+    """With the binds of the default profile, and its very filter."""
+    words = ["/usr/bin/bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv",
+             "--setenv", "PATH", "/usr/bin:/bin", "--uid", "1000", "--gid", "1000",
+             "--ro-bind", "/usr", "/usr"]
+    for name in LINKS:
+        if os.path.islink("/" + name):
+            words += ["--symlink", "usr/" + name, "/" + name]
+    for path in ETC:
+        if os.path.exists(path):
+            words += ["--ro-bind", path, path]
+    words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/dev/shm",
+              "--tmpfs", "/home/agent", "--tmpfs", "/workspace", "--chdir", "/workspace"]
+    return [*words, *(["--seccomp", str(programs.FILTER_FD)] if filtered else []), "--"]
+
+
+def nsjail(context):
+    words = [shutil.which("nsjail", path=SEARCH) or "nsjail", "-Mo", "-Q", "--disable_rlimits",
+             "-R", "/usr", "-T", "/tmp", "-T", "/workspace", "-m", "none:/proc:proc:"]
+    for name in LINKS:
+        words += ["-s", f"usr/{name}:/{name}"]
+    return [*words, "--cwd", "/workspace", "--seccomp_string",
+            "POLICY a { KILL { ptrace, mount, umount, bpf } } USE a DEFAULT ALLOW", "--"]
+
+
+def firejail(context):
+    return [shutil.which("firejail", path=SEARCH) or "firejail", "--quiet", "--noprofile",
+            "--net=none", "--private", "--private-dev", "--private-tmp", "--seccomp",
+            "--caps.drop=all", "--nonewprivs", "--noroot", "--"]
+
+
+def minijail(context):
+    return [shutil.which("minijail0", path=SEARCH) or "minijail0", "-U", "-m", "-M", "-p", "-v",
+            "-e", "-l", "-N", "-n", "-r", "--"]
+
+
+def isolate(context):
+    return [shutil.which("isolate", path=SEARCH) or "isolate", "--silent", "--processes=16",
+            "--run", "--"]
+
+
+def landrun(context):
+    return [shutil.which("landrun", path=SEARCH) or "landrun", "--rox", "/usr", "--rox", "/lib",
+            "--rox", "/lib64", "--rox", "/bin", "--rw", "/dev/null", "--"]
+
+
+def srt(context):
+    settings = os.path.join(context.place, "srt.json")
+    with open(settings, "w", encoding="ascii") as file:
+        json.dump({"network": {"allowedDomains": [], "deniedDomains": []},
+                   "filesystem": {"denyRead": ["/home", "/root"], "allowWrite": ["/tmp"],
+                                  "denyWrite": []}}, file)
+    return [shutil.which("srt", path=SEARCH) or "srt", "--settings", settings]
+
+
+def podman(context):
+    root = make_root(context, "podman-root")
+    words = [shutil.which("podman", path=SEARCH) or "podman", "run", "--rm", "--network=none",
+             "--read-only", "--cap-drop=all", "--security-opt=no-new-privileges",
+             "--log-driver=none", "--pull=never", "--cgroups=disabled", "-v", "/usr:/usr:ro"]
+    return [*words, "--rootfs", root]
+
+
+def make_root(context, name):
+    """A root with nothing but the way to /usr."""
+    root = os.path.join(context.place, name)
+    for folder in ("usr", "proc", "dev", "sys", "tmp", "etc", "run", "workspace"):
+        os.makedirs(os.path.join(root, folder), exist_ok=True)
+    for link in LINKS:
+        path = os.path.join(root, link)
+        if not os.path.lexists(path):
+            os.symlink("usr/" + link, path)
+    return root
+
+
+def make_bundle(context, name, command):
+    """An OCI bundle for this command; its folder."""
+    folder = os.path.join(context.place, name)
+    make_root(context, os.path.join(name, "rootfs"))
+    mounts = [("/proc", "proc", "proc", []), ("/tmp", "tmpfs", "tmpfs", ["nosuid", "nodev"]),
+              ("/dev", "tmpfs", "tmpfs", ["nosuid", "mode=755"]),
+              ("/workspace", "tmpfs", "tmpfs", ["nosuid", "nodev"]),
+              ("/usr", "none", "/usr", ["rbind", "ro"])]
+    spec = {
+        "ociVersion": "1.0.2", "hostname": "sandbox",
+        "process": {"terminal": False, "user": {"uid": 0, "gid": 0}, "args": command,
+                    "env": ["PATH=/usr/bin:/bin"], "cwd": "/workspace", "noNewPrivileges": True,
+                    "capabilities": {"bounding": [], "effective": [], "permitted": []}},
+        "root": {"path": "rootfs", "readonly": True},
+        "mounts": [{"destination": where, "type": kind, "source": source, "options": options}
+                   for where, kind, source, options in mounts],
+        "linux": {"namespaces": [{"type": kind} for kind in
+                                 ("user", "pid", "mount", "ipc", "uts", "network")],
+                  "uidMappings": [{"containerID": 0, "hostID": os.getuid(), "size": 1}],
+                  "gidMappings": [{"containerID": 0, "hostID": os.getgid(), "size": 1}],
+                  "seccomp": {"defaultAction": "SCMP_ACT_ERRNO", "architectures":
+                              ["SCMP_ARCH_X86_64"], "syscalls": [
+                                  {"names": context.allowed_calls(), "action": "SCMP_ACT_ALLOW"}]}}}
+    with open(os.path.join(folder, "config.json"), "w", encoding="ascii") as file:
+        json.dump(spec, file)
+    return folder
+
+
+class Oci:
+    """crun or runc: the command is in the bundle, and each container has a name of its own."""
+
+    def __init__(self, program, context):
+        self.program, self.context, self.count = program, context, 0
+        self.state = os.path.join(context.place, program + "-state")
+        os.makedirs(self.state, exist_ok=True)
+
+    def way(self, command):
+        name = f"{self.program}-{os.path.basename(command[0])}"
+        folder = make_bundle(self.context, name, command)
+        words = [shutil.which(self.program, path=SEARCH) or self.program, "--root", self.state]
+        if self.program == "crun":
+            words += ["--cgroup-manager=disabled"]
+
+        def run():
+            self.count += 1
+            return programs.spawn([*words, "run", "--bundle", folder, f"{name}-{self.count}"],
+                                  self.context.peer_environment())
+        return run
+
+
+class Words:
+    """A peer whose command line is words before the command."""
+
+    def __init__(self, words, context, filtered=False):
+        self.words, self.context, self.filtered = words, context, filtered
+
+    def way(self, command):
+        path = self.context.filter_path() if self.filtered else None
+        return lambda: programs.spawn([*self.words, *command], self.context.peer_environment(),
+                                      path)
+
+
+MAKERS = {
+    "bwrap": ("bwrap", lambda context: Words(bwrap(context), context)),
+    "bwrap, seccomp": ("bwrap", lambda context: Words(bwrap(context, True), context, True)),
+    "crun": ("crun", lambda context: Oci("crun", context)),
+    "runc": ("runc", lambda context: Oci("runc", context)),
+} | {name: (program, lambda context, make=make: Words(make(context), context))
+     for name, program, make in (("nsjail", "nsjail", nsjail), ("podman", "podman", podman),
+                                 ("firejail", "firejail", firejail),
+                                 ("minijail", "minijail0", minijail),
+                                 ("isolate", "isolate", isolate), ("landrun", "landrun", landrun),
+                                 ("srt", "srt", srt))}
+
+
+class Peers:
+    """Those of `names` that are installed and do what they shall."""
+
+    def __init__(self, context, names=tuple(MAKERS)):
+        self.context, self.left_out, self.peers = context, {}, {}
+        for name in names:
+            program, make = MAKERS[name]
+            if not shutil.which(program, path=SEARCH):
+                self.left_out[name] = "not installed"
+                continue
+            try:
+                peer = make(context)
+                with programs.deadline(SECONDS):
+                    peer.way(["/bin/true"])()
+                self.peers[name] = peer
+            except (programs.Failed, OSError, subprocess.SubprocessError) as problem:
+                self.left_out[name] = f"does not work here: {problem}"[:300]
+
+    def ways(self, command):
+        return {name: peer.way(command) for name, peer in self.peers.items()}

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the protocol itself costs: calls that start nothing, over stdio and over HTTP, beside a
+program that only echoes lines of the same sizes. One value is the median of a block of calls."""
+import contextlib
+
+import groups
+import programs
+import stats
+
+BLOCK = 50
+CALLS = {"ping": programs.request(1, "ping", {}),
+         "tools/list": programs.request(1, "tools/list", {}),
+         "list_sandboxes": programs.call(1, "list_sandboxes", {})}
+
+
+def block(asker, line, is_good=programs.is_good):
+    def way():
+        times = []
+        for _ in range(BLOCK):
+            answer, elapsed = asker.ask(line)
+            if not is_good(answer):
+                raise programs.Failed(f"a server answered {answer[:400]!r}")
+            times.append(elapsed)
+        return stats.median(times)
+    return way
+
+
+def measure(context, name, line, server, post, stack):
+    answer, _ = server.ask(line)
+    echo = stack.enter_context(contextlib.closing(
+        programs.Lines([context.tool("echo"), str(len(answer) + 1)])))
+    ways = {"echo": block(echo, line, bool), "stdio": block(server, line),
+            "HTTP": block(post, line)}
+    title = f"Protocol: `{name}`, {len(line)} bytes, answered with {len(answer) + 1}"
+    return groups.Group("protocol-" + name.replace("/", "-"), title, "us",
+                        groups.take_turns(ways, context.rounds(60, 12), pause=0.002), base="echo",
+                        ours=["stdio", "HTTP"])
+
+
+def protocol(context):
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(contextlib.closing(programs.serve(context.support)))
+        http = stack.enter_context(contextlib.closing(
+            programs.HttpServer(context.support, context.place)))
+        post = stack.enter_context(contextlib.closing(http.connect(1)[0]))
+        return [measure(context, name, line, server, post, stack) for name, line in CALLS.items()]

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the project promises, and whether a run kept it."""
+import dataclasses
+
+import launch
+import stats
+
+SECCOMP = "bwrap, seccomp"
+MCP, ALONE, SERVED = "MCP run_command", "msp run, alone", "msp run, service"
+LIVE = "MCP run_command, live sandbox"
+
+
+@dataclasses.dataclass
+class Target:
+    """Of the series in the group: its ratio to `base`, or without one its median, is at most (or at
+    least) so much."""
+    what: str
+    group: str
+    series: str
+    base: str
+    bound: float
+    least: bool = False
+
+
+TARGETS = (
+    Target("MCP `run_command /bin/true`, by bare", "true", MCP, "bare", 1.35),
+    Target("MCP `run_command /bin/true`, by bwrap with seccomp", "true", MCP, SECCOMP, 0.25),
+    Target("`msp run -- /bin/true` with the service, by bwrap", "true", SERVED, "bwrap", 0.30),
+    Target("`msp run -- /bin/true` without it, by bwrap", "true", ALONE, "bwrap", 0.60),
+    Target("execution in a live sandbox, by bare", "true", LIVE, "bare", 1.15),
+    Target("`run_code` python, by bare `python3 -c`", "python", "MCP run_code", "bare", 1.10),
+    Target("`run_code` python with a waiting interpreter, by bare", "python",
+           "MCP run_code, waiting interpreter", "bare", 0.20),
+    Target("launches per second of 2 clients, by bwrap's", "rates-2",
+           "MCP run_command, a session each", SECCOMP, 4, least=True),
+    Target("p50 with 1,000 sandboxes alive, by that with none", "alive",
+           "MCP run_command, 1000 alive", "MCP run_command, none alive", 1.3),
+    Target("an idle sandbox, in all, kB", "memory", "in all", "", 400),
+    Target("an idle sandbox, ours, kB PSS", "memory", "ours (PSS)", "", 32),
+    Target("output of `msp run | cat`, by the bare pipe", "stream", SERVED, "bare", 0.8,
+           least=True),
+    Target("output through MCP, read and cut, MB/s", "stream-mcp", MCP, "", 150, least=True),
+    Target("observing what is refused, where nothing is", "true", ALONE, launch.UNOBSERVED, 1.02),
+    Target("a call that starts nothing, us", "protocol-list_sandboxes", "stdio", "", 300),
+    Target("a checkpoint, in memory, us", "lasting-memory", "save", "", 1000),
+    Target("a rollback, in memory, us", "lasting-memory", "rollback", "", 1000),
+    Target("a fork to its first execution, by a fresh sandbox's", "lasting-memory",
+           "fork and its first execution", "create and its first execution", 2.0),
+    Target("100 forks, in memory, us", "forks-memory", "all", "", 500000),
+)
+
+
+def judge(target, groups):
+    """{"what", "bound", "least", "value", "low", "high", "met"}; None where it was not measured."""
+    row = {"what": target.what, "bound": target.bound, "least": target.least, "value": None,
+           "low": None, "high": None, "met": None}
+    group = next((one for one in groups if one.name == target.group), None)
+    values = [] if not group else (group.ratios(target.series, target.base) if target.base
+                                   else group.values(target.series))
+    if values:
+        middle = stats.median(values)
+        low, high = stats.interval(values)
+        row |= {"value": middle, "low": low, "high": high,
+                "met": middle >= target.bound if target.least else middle <= target.bound}
+    return row
+
+
+def judge_all(groups):
+    return [judge(target, groups) for target in TARGETS]

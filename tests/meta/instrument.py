@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The bench's judgements, from figures that were made up: what the regression gate says, what it
+refuses, and how targets are told. Nothing here is measured."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.dom.minidom
+
+import tree
+
+BENCH = os.path.join(tree.ROOT, "tests", "bench")
+sys.path.insert(0, BENCH)
+import bench  # noqa: E402
+import context  # noqa: E402
+import gate  # noqa: E402
+import groups  # noqa: E402
+import plot  # noqa: E402
+import report  # noqa: E402
+import stats  # noqa: E402
+import targets  # noqa: E402
+
+FACTS = {"kernel": "6.12", "cpus": 2, "limits": "cgroup"}
+CALL = "MCP run_command"
+# A machine's noise, the same each time: factors of one round after another.
+WOBBLE = (1.0, 1.04, 0.97, 1.01, 0.99, 1.06, 0.95, 1.02)
+
+
+def launches(ratio=1.3, sandbox=0.2, wobble=WOBBLE, extra=(), rate=0.5):
+    """Groups of a run in which a call took `ratio` of bare, and its stage `sandbox` so much."""
+    bare = [1000.0 * factor for factor in wobble]
+
+    def times(share):
+        return [share * value * factor for value, factor in zip(bare, wobble[::-1])]
+
+    found = [groups.Group("true", "Launch", "us", {"bare": bare, CALL: times(ratio)}, base="bare",
+                          ours=[CALL], job="launch"),
+             groups.Group("stages", "Stages", "us",
+                          {"bare": bare, f"{CALL}: queue": times(0.05),
+                           f"{CALL}: sandbox": times(sandbox),
+                           f"{CALL}: run": times(0.8)}, base="bare",
+                          ours=[f"{CALL}: {name}" for name in ("queue", "sandbox", "run")],
+                          stages=True, job="stages"),
+             groups.Group("stream", "Output", "MB/s", {"bare": bare, "msp run": times(rate)},
+                          base="bare", ours=["msp run"], rate=True, job="stream")]
+    return found + [groups.Group(name, name, "us", {"bare": bare, CALL: times(1)}, base="bare",
+                                 ours=[CALL], job=name) for name in extra]
+
+
+def reference(**keywords):
+    runs = [launches(1.3 * factor, wobble=WOBBLE[number:] + WOBBLE[:number], **keywords)
+            for number, factor in enumerate((1.0, 1.03, 0.98, 1.01, 0.99))]
+    return gate.parse(json.dumps(gate.make(runs, FACTS)))
+
+
+class Measures:
+    """Gives the made-up runs one after another, the last one again and again."""
+
+    def __init__(self, *runs):
+        self.runs, self.asked = list(runs), []
+
+    def __call__(self, jobs):
+        self.asked.append(jobs)
+        found = self.runs.pop(0) if len(self.runs) > 1 else self.runs[0]
+        return [group for group in found if not jobs or group.job in jobs]
+
+
+class Gate(unittest.TestCase):
+    def test_the_same_again_passes(self):
+        measure = Measures(launches())
+        is_kept, lines = gate.compare(reference(), measure)
+        self.assertTrue(is_kept)
+        self.assertEqual(lines, ["gate: none of 2 ratios is slower than the reference of 5 runs"])
+        self.assertEqual(measure.asked, [None], "what is not suspect is not measured again")
+
+    def test_noise_within_the_spread_passes(self):
+        self.assertTrue(gate.compare(reference(), Measures(launches(1.3 * 1.1)))[0])
+
+    def test_noise_that_does_not_come_again_passes(self):
+        measure = Measures(launches(2.6), launches(2.6), launches(1.3))
+        is_kept, lines = gate.compare(reference(), measure)
+        self.assertTrue(is_kept, lines)
+        self.assertEqual(measure.asked, [None, ["launch", "stages"], ["launch", "stages"]])
+
+    def test_what_is_slower_each_time_fails(self):
+        measure = Measures(launches(1.3 * 1.3))
+        is_kept, lines = gate.compare(reference(), measure)
+        self.assertFalse(is_kept)
+        self.assertEqual(len(measure.asked), 1 + gate.AGAIN)
+        self.assertRegex(lines[0], r"^slower: true/MCP run_command: 1\.\d+ of its base, in the "
+                                   r"reference 1\.\d+ .*: \d+ % more, in 4 of 4 measurements$")
+
+    def test_the_slower_stage_is_named(self):
+        _, lines = gate.compare(reference(), Measures(launches(1.8, sandbox=0.7)))
+        self.assertEqual(len(lines), 2)
+        self.assertRegex(lines[1], r"^  stage sandbox: 0\.\d+ x bare, in the reference 0\.2\d*$")
+
+    def test_stages_that_did_not_grow_are_not_named(self):
+        _, lines = gate.compare(reference(), Measures(launches(1.8, sandbox=0.205)))
+        self.assertRegex(lines[1], "^  in no stage more than usual; most in ")
+
+    def test_a_slower_stage_alone_does_not_fail(self):
+        self.assertTrue(gate.compare(reference(), Measures(launches(1.3, sandbox=0.9)))[0])
+
+    def test_what_is_faster_passes(self):
+        self.assertTrue(gate.compare(reference(), Measures(launches(0.4, rate=5)))[0])
+
+    def test_a_lower_rate_is_slower(self):
+        _, lines = gate.compare(reference(), Measures(launches(rate=0.2)))
+        self.assertRegex(lines[0], r"^slower: stream/msp run: ")
+
+    def test_a_wide_reference_allows_more(self):
+        narrow = gate.limit([1.0, 1.01, 1.0])
+        self.assertGreater(gate.limit([0.8, 1.0, 1.2]), narrow)
+        self.assertAlmostEqual(narrow, 1.0 + gate.SHARE)
+
+
+class Refused(unittest.TestCase):
+    def refused(self, text, function, *arguments, **keywords):
+        with self.assertRaisesRegex(gate.Refused, text):
+            function(*arguments, **keywords)
+
+    def test_a_reference_without_a_group(self):
+        self.refused("the reference has no group 'node': take it anew with ./dev bench --reference",
+                     gate.compare, reference(), Measures(launches(extra=("node",))))
+
+    def test_a_reference_without_a_ratio(self):
+        broken = reference()
+        broken["ratios"] = {"true/other": [1.0] * 5, **broken["ratios"]}
+        del broken["ratios"]["true/" + CALL]
+        self.refused("has no ratio 'true/MCP run_command'", gate.compare, broken,
+                     Measures(launches()))
+
+    def test_a_run_without_a_group(self):
+        self.refused("'node/MCP run_command' was not measured", gate.compare,
+                     reference(extra=("node",)), Measures(launches()))
+
+    def test_a_group_that_may_be_missing(self):
+        known = reference(extra=("node",))
+        known["optional"] = ["node"]
+        is_kept, lines = gate.compare(known, Measures(launches()))
+        self.assertTrue(is_kept)
+        self.assertEqual(lines[0], "not measured here: node/MCP run_command")
+
+    def test_broken_references(self):
+        good = gate.make([launches()], FACTS)
+        self.assertEqual(gate.parse(json.dumps(good))["runs"], 1)
+        key = "true/" + CALL
+        for text, change in (("version", {"version": 2}), ("how many runs", {"runs": 0}),
+                             ("how many runs", {"runs": True}), ("'ratios'", {"ratios": {}}),
+                             ("'stages'", {"stages": None}), ("not 1 ratios", {"runs": 1,
+                              "ratios": {key: [1.0, 2.0]}}), ("above 0", {"ratios": {key: [0]}}),
+                             ("above 0", {"ratios": {key: [float("nan")]}}),
+                             ("above 0", {"ratios": {key: ["1"]}}),
+                             ("above 0", {"stages": {key: [-1]}}), ("machine", {"machine": []})):
+            with self.subTest(change=change):
+                self.refused(text, gate.parse, json.dumps(good | change))
+        self.refused("not JSON", gate.parse, "{")
+        self.refused("not of version", gate.parse, "[]")
+
+    def test_the_committed_one_is_whole(self):
+        if not os.path.exists(bench.REFERENCE):
+            self.skipTest("no reference was taken")
+        with open(bench.REFERENCE, encoding="utf-8") as file:
+            self.assertGreater(gate.parse(file.read())["runs"], 2)
+
+
+class Figures(unittest.TestCase):
+    def test_ratios_are_of_one_round(self):
+        group = groups.Group("g", "", "us", {"a": [1, None, 30], "b": [2, 4, 10]}, base="b")
+        self.assertEqual(group.ratios("a", "b"), [0.5, 3])
+        self.assertEqual(group.ratios("a", "none"), [])
+
+    def test_order_statistics(self):
+        self.assertEqual(stats.median([3, 1, 2]), 2)
+        self.assertEqual(stats.median([4, 1, 2, 3]), 2.5)
+        self.assertEqual(stats.quantile(range(100), 0.9), 90)
+        self.assertEqual(stats.interval([1, 2, 3]), (1, 3))
+        low, high = stats.interval(list(range(1000)))
+        self.assertTrue(450 < low < 500 < high < 550, (low, high))
+
+    def test_turns_are_of_all_in_each_round(self):
+        counts = {"a": 0, "b": 0}
+
+        def way(name):
+            counts[name] += 1
+            return counts[name]
+
+        series = groups.take_turns({name: lambda name=name: way(name) for name in counts}, 8,
+                                   warm=2, every={"b": 4})
+        self.assertEqual(series["a"], list(range(3, 11)))
+        self.assertEqual([value is None for value in series["b"]], [False, True, True, True] * 2)
+
+    def test_targets_are_judged(self):
+        def judged(least, value):
+            target = targets.Target("t", "true", CALL, "bare", 1.5, least)
+            return targets.judge(target, launches(value, wobble=(1.0,) * 8))["met"]
+
+        self.assertEqual([judged(False, 1.4), judged(False, 1.6)], [True, False])
+        self.assertEqual([judged(True, 1.4), judged(True, 1.6)], [False, True])
+        self.assertIsNone(targets.judge(targets.TARGETS[0], [])["met"])
+
+    def test_targets_name_what_there_is(self):
+        """A series that was renamed would be "not measured" for ever."""
+        text = "".join(tree.read(f"tests/bench/{name}") for name in os.listdir(BENCH)
+                       if name.endswith(".py") and name != "targets.py")
+        for target in targets.TARGETS:
+            for name in filter(None, (target.series.rpartition(", 1000")[0] or target.series,
+                                      target.base.rpartition(", none")[0] or target.base)):
+                self.assertIn(f'"{name}', text, target)
+
+    def test_calls_are_found_in_what_msp_policy_prints(self):
+        self.assertEqual(context.allowed_in("basic: allowed (default.yaml:1)\n  words, more\n"
+                                            "  read write\n    prctl: no\nrare: EPERM\n  a\n  x\n"),
+                         ["read", "write"])
+
+
+class Pages(unittest.TestCase):
+    def setUp(self):
+        self.groups = launches()
+        facts = FACTS | {"date": "2000-01-01", "commit": "c", "processor": "p", "memory_mib": 1,
+                         "load_before": 0, "load_after": 0, "user": "u", "versions": {}}
+        self.result = {"version": 1, "facts": facts, "quick": True, "seconds": 1.0, "failed": {},
+                       "targets": targets.judge_all(self.groups),
+                       "groups": groups.to_json(self.groups)}
+
+    def test_the_page_tells_what_was_missed(self):
+        target = targets.Target("t|t", "true", CALL, "bare", 0.1)
+        self.result["targets"] = [targets.judge(target, self.groups)]
+        page = report.page(self.result, self.groups, "x.svg")
+        self.assertRegex(page, r"\| t\\\|t \| at most 0\.1 \| 1\.3\d \(.* to .*\) \| "
+                               r"\*\*missed\*\* \|")
+        self.assertIn("(x.svg)", page)
+        self.assertIn("| MCP run_command: sandbox |", page)
+
+    def test_the_image_is_xml_with_a_row_for_each(self):
+        document = xml.dom.minidom.parseString(plot.distributions(self.groups[0]))
+        words = [node.firstChild.data for node in document.getElementsByTagName("text")]
+        self.assertIn("bare", words)
+        self.assertIn(CALL, words)
+        self.assertEqual(len(document.getElementsByTagName("polygon")), 2)
+        self.assertTrue(any(word.endswith("ms") for word in words), words)
+
+    def test_a_result_is_read_back(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "bench.json")
+            bench.write(path, json.dumps(self.result))
+            self.assertEqual(bench.load(path)[1], self.groups)
+
+
+class Commands(unittest.TestCase):
+    """Lines and exit codes of wrong uses; nothing gets as far as measuring."""
+
+    def bench(self, *arguments):
+        result = subprocess.run([sys.executable, "-B", os.path.join(BENCH, "bench.py"), *arguments],
+                                capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                                timeout=60, check=False)
+        self.assertEqual(result.stdout, "")
+        return result.returncode, result.stderr
+
+    def test_wrong_arguments(self):
+        for arguments in (["--fast"], ["--only", "launch,lunch"], ["--reference", "0"],
+                          ["--reference", "x"], ["--gate", "--reference"], ["--gate", "--json"],
+                          ["--reference", "3", "--only", "launch"], ["--qui"], ["word"],
+                          ["--only"]):
+            with self.subTest(arguments=arguments):
+                code, said = self.bench(*arguments)
+                self.assertEqual(code, bench.USAGE)
+                self.assertRegex(said, r"\Abench: [^\n]+\n\Z")
+
+    def test_no_such_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for code, arguments in ((bench.BROKEN, ["--from", os.path.join(folder, "none")]),
+                                    (bench.BROKEN, ["--gate", "--reference-file",
+                                                    os.path.join(folder, "none")])):
+                with self.subTest(arguments=arguments):
+                    found, said = self.bench(*arguments)
+                    self.assertEqual(found, code)
+                    self.assertRegex(said, r"\Abench: [^\n]+\n\Z")
+
+    @unittest.skipIf(os.geteuid() == 0, "root's needs an account")
+    def test_no_programs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            code, said = self.bench("--bin", folder)
+            self.assertEqual(code, 1)
+            self.assertIn("./dev build", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
