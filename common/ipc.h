@@ -115,9 +115,13 @@ extern const uint8_t ipc_schema_hash[IPC_SCHEMA_BYTES];
 enum ipc_error ipc_encode(uint32_t type, const void *message, uint8_t *buffer, size_t room,
 			  size_t *ret_size);
 
+/* Make `message`, of ipc_message(type)->struct_size bytes, an empty one: everything in it is 0 but
+ * what lies in the rooms of its sized fields, behind the size that each says. */
+void ipc_clear(uint32_t type, void *message);
+
 /*
  * Read one whole message into the struct of its type. `message` must hold
- * ipc_message(type)->struct_size bytes and is zeroed first; pass sizeof of a union of the structs
+ * ipc_message(type)->struct_size bytes and is cleared first, as by ipc_clear(); pass sizeof of a union of the structs
  * that may come as `room`. On an error the struct's content is not to be used.
  */
 enum ipc_error ipc_decode(const uint8_t *buffer, size_t size, void *message, size_t room,

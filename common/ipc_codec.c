@@ -118,6 +118,26 @@ static enum ipc_error decode_field(const uint8_t *buffer, size_t size, size_t *u
 	}
 }
 
+/* The largest messages have more than 100 KiB of room, nearly always unused, and a new init would
+ * have to take a page fault for each page of it. */
+void ipc_clear(uint32_t type, void *message)
+{
+	const struct ipc_message *row = ipc_message(type);
+	uint8_t *bytes = message;
+	size_t at = 0;
+
+	for (uint32_t i = 0; row && i < row->field_count; i++) {
+		const struct ipc_field *field = &row->fields[i];
+
+		if (field->kind != IPC_FIELD_BYTES)
+			continue;
+		memset(bytes + at, 0, field->offset - at);
+		at = field->offset + field->size;
+	}
+	if (row)
+		memset(bytes + at, 0, row->struct_size - at);
+}
+
 enum ipc_error ipc_decode(const uint8_t *buffer, size_t size, void *message, size_t room,
 			  uint32_t *ret_type)
 {
@@ -131,7 +151,7 @@ enum ipc_error ipc_decode(const uint8_t *buffer, size_t size, void *message, siz
 	row = ipc_message(type);
 	if (!row || row->struct_size > room)
 		return IPC_ERROR_TYPE;
-	memset(message, 0, row->struct_size);
+	ipc_clear(type, message);
 	for (uint32_t i = 0; i < row->field_count; i++) {
 		error = decode_field(buffer, size, &used, &row->fields[i], message);
 		if (error)

@@ -443,7 +443,7 @@ static void run_command(struct call *call, const struct json_document *document,
 		call_fail_text(call, problem);
 		return;
 	}
-	memset(&start, 0, sizeof(start));
+	ipc_clear(IPC_TYPE_execution_start, &start);
 	memset(&label, 0, sizeof(label));
 	fill_command(call, document, values, &start);
 	set_input(&order, values[RUN_COMMAND_STDIN], values[RUN_COMMAND_INTERACTIVE]);
@@ -459,7 +459,7 @@ static void run_code(struct call *call, const struct json_document *document,
 	const struct json_value *code = values[RUN_CODE_CODE];
 	struct execution_order order = { .code = &start };
 
-	memset(&start, 0, sizeof(start));
+	ipc_clear(IPC_TYPE_code_start, &start);
 	memset(&label, 0, sizeof(label));
 	start.timeout_ms = timeout(values[RUN_CODE_TIMEOUT],
 				   is_long(values[RUN_CODE_INTERACTIVE], values[RUN_CODE_YIELD]));

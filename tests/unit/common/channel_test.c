@@ -112,6 +112,7 @@ static void check_passes(uint32_t type, enum fill fill)
 	const size_t count = make_fds(row->fds, fds);
 
 	message_fill(row, &message, fill, &seed);
+	memset(&received.body, 0, sizeof(received.body)); /* the rooms of sized fields stay */
 	cr_assert_eq(channel_send(&sender, type, &message, fds, 0), 0, "%s", row->name);
 	cr_assert_eq(channel_receive(&receiver, &received, 0, &error), 1, "%s: %s", row->name,
 		     ipc_error_text(error));
@@ -292,6 +293,7 @@ Test(channel, descriptors_without_room_are_no_breach)
 
 			cr_assert_eq(close(next), 0);
 			message_fill(row, &message, FILL_SHORTEST, &seed);
+			memset(&received.body, 0, sizeof(received.body));
 			cr_assert_eq(channel_send(&sender, type, &message, fds, 0), 0);
 			cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
 			cr_assert_eq(channel_receive(&receiver, &received, 0, &error), -EMFILE);

@@ -62,6 +62,22 @@ Test(ipc_schema, fields_cover_their_struct)
 	}
 }
 
+Test(ipc_schema, sized_fields_come_in_their_structs_order)
+{
+	for (uint32_t type = 1; type < IPC_TYPE_COUNT; type++) {
+		const struct ipc_message *row = ipc_message(type);
+		size_t at = 0;
+
+		for (uint32_t i = 0; i < row->field_count; i++) {
+			if (row->fields[i].kind != IPC_FIELD_BYTES)
+				continue;
+			cr_assert_geq(row->fields[i].offset, at, "%s: ipc_clear() relies on it",
+				      row->name);
+			at = row->fields[i].offset + row->fields[i].size;
+		}
+	}
+}
+
 Test(ipc_schema, field_kinds_fit_their_sizes)
 {
 	for (uint32_t type = 1; type < IPC_TYPE_COUNT; type++) {
