@@ -147,6 +147,9 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 {
 	const uint64_t parts_us =
 		done->prepare_us + done->sandbox_us + done->start_us + done->run_us;
+	/* An init that ends with its execution has killed all but itself before it reported: that
+	 * can wait until the news are out, which its end would only take the CPU from. */
+	const bool is_killed = parts_us > 0 && !sandbox_lasts(execution->sandbox);
 
 	done->request = execution->request;
 	done->heard_us = execution->started_us;
@@ -154,12 +157,15 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 	if (parts_us > 0)
 		done->report_us = done->wall_us - parts_us;
 	set_done(execution);
-	kill_rest(execution);
+	if (!is_killed)
+		kill_rest(execution);
 	tell_frontend(execution, IPC_TYPE_profile_posture,
 		      posture_news(execution->frontend, execution->sandbox->generation,
 				   execution->sandbox->profile),
 		      NULL);
 	tell_frontend(execution, IPC_TYPE_execution_done, done, NULL);
+	if (is_killed)
+		kill_rest(execution);
 	denials_note(execution, done);
 	audit_execution_end(execution->id, execution->sandbox, done);
 	try_free(execution);
