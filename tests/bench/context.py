@@ -82,6 +82,13 @@ class Context:
     def filter_path(self):
         return os.path.join(self.place, "default.filter")
 
+    def secret(self):
+        """A file of the user's, which no sandbox shall show."""
+        path = os.path.join(self.place, "secret")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("secret\n")
+        return path
+
     def unobserved(self):
         return os.path.join(self.place, "bin-unobserved")
 

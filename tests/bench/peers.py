@@ -5,6 +5,7 @@ where it has one. One that is not installed, or does not pass its own check, is 
 reason."""
 import json
 import os
+import shlex
 import shutil
 import subprocess
 
@@ -45,7 +46,7 @@ def nsjail(context):
 def firejail(context):
     return [shutil.which("firejail", path=SEARCH) or "firejail", "--quiet", "--noprofile",
             "--net=none", "--private", "--private-dev", "--private-tmp", "--seccomp",
-            "--caps.drop=all", "--nonewprivs", "--noroot", "--"]
+            "--caps.drop=all", "--nonewprivs", "--noroot", f"--blacklist={context.secret()}", "--"]
 
 
 def minijail(context):
@@ -67,16 +68,19 @@ def srt(context):
     settings = os.path.join(context.place, "srt.json")
     with open(settings, "w", encoding="ascii") as file:
         json.dump({"network": {"allowedDomains": [], "deniedDomains": []},
-                   "filesystem": {"denyRead": ["/home", "/root"], "allowWrite": ["/tmp"],
+                   "filesystem": {"denyRead": ["/home", "/root", context.secret()],
+                                  "allowWrite": ["/tmp"],
                                   "denyWrite": []}}, file)
-    return [shutil.which("srt", path=SEARCH) or "srt", "--settings", settings]
+    return [shutil.which("srt", path=SEARCH) or "srt", "--settings", settings, "-c"]
 
 
 def podman(context):
     root = make_root(context, "podman-root")
-    words = [shutil.which("podman", path=SEARCH) or "podman", "run", "--rm", "--network=none",
+    runc = shutil.which("runc", path=SEARCH)  # crun refuses hosts with both kinds of cgroups
+    words = [shutil.which("podman", path=SEARCH) or "podman",
+             *(["--runtime", runc] if runc else []), "run", "--rm", "--network=none",
              "--read-only", "--cap-drop=all", "--security-opt=no-new-privileges",
-             "--log-driver=none", "--pull=never", "--cgroups=disabled", "-v", "/usr:/usr:ro"]
+             "--log-driver=none", "--pull=never", "-v", "/usr:/usr:ro"]
     return [*words, "--rootfs", root]
 
 
@@ -154,17 +158,41 @@ class Words:
                                       path)
 
 
+class Shell(Words):
+    """One that takes the command as a line for a shell."""
+
+    def way(self, command):
+        return super().way([shlex.join(command)])
+
+
 MAKERS = {
     "bwrap": ("bwrap", lambda context: Words(bwrap(context), context)),
     "bwrap, seccomp": ("bwrap", lambda context: Words(bwrap(context, True), context, True)),
     "crun": ("crun", lambda context: Oci("crun", context)),
     "runc": ("runc", lambda context: Oci("runc", context)),
+    "srt": ("srt", lambda context: Shell(srt(context), context)),
 } | {name: (program, lambda context, make=make: Words(make(context), context))
      for name, program, make in (("nsjail", "nsjail", nsjail), ("podman", "podman", podman),
                                  ("firejail", "firejail", firejail),
                                  ("minijail", "minijail0", minijail),
-                                 ("isolate", "isolate", isolate), ("landrun", "landrun", landrun),
-                                 ("srt", "srt", srt))}
+                                 ("isolate", "isolate", isolate), ("landrun", "landrun", landrun))}
+
+
+def checked(peer, secret):
+    """The peer; Failed unless a command runs, its end is told, and a file of the user's is out of
+    reach."""
+    peer.way(["/bin/true"])()
+    try:
+        peer.way(["/bin/false"])()
+    except programs.Failed:
+        pass
+    else:
+        raise programs.Failed("a command that fails is said to succeed")
+    try:
+        peer.way(["/bin/cat", secret])()
+    except programs.Failed:
+        return peer
+    raise programs.Failed("it shows the user's files")
 
 
 class Peers:
@@ -177,13 +205,24 @@ class Peers:
             if not shutil.which(program, path=SEARCH):
                 self.left_out[name] = "not installed"
                 continue
-            try:
-                peer = make(context)
-                with programs.deadline(SECONDS):
-                    peer.way(["/bin/true"])()
+            peer = self.attempt(name, lambda make=make: checked(make(context), context.secret()))
+            if peer:
                 self.peers[name] = peer
-            except (programs.Failed, OSError, subprocess.SubprocessError) as problem:
-                self.left_out[name] = f"does not work here: {problem}"[:300]
 
     def ways(self, command):
-        return {name: peer.way(command) for name, peer in self.peers.items()}
+        """{name: what runs the command once}"""
+        found = {name: peer.way(command) for name, peer in self.peers.items()}
+        for name, way in list(found.items()):
+            self.attempt(name, way)
+            if name in self.left_out:
+                del found[name], self.peers[name]
+        return found
+
+    def attempt(self, name, act):
+        """What `act` returns; None when it fails, and then the reason is kept."""
+        try:
+            with programs.deadline(SECONDS):
+                return act()
+        except (programs.Failed, OSError, subprocess.SubprocessError) as problem:
+            self.left_out[name] = f"does not work here: {problem}"[:300]
+            return None

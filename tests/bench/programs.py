@@ -42,7 +42,7 @@ def spawn(argv, environment=None, filter_path=None):
     status = spawn_to(argv, environment, filter_path, "/dev/null")
     elapsed = time.perf_counter_ns() - start
     if status != 0:
-        raise Failed(f"{' '.join(argv)[:100]} ended with status {status:#x}: " +
+        raise Failed(f"{os.path.basename(argv[0])} ended with status {status:#x}: " +
                      last_words(argv, environment, filter_path))
     return elapsed / 1000
 
