@@ -22,7 +22,7 @@ static uint64_t reserved_bytes(void)
 		if (execution->state != EXECUTION_FREE && !sandbox_lasts(execution->sandbox))
 			sum += execution_profile(execution)->memory_bytes;
 	}
-	for (uint32_t i = EXECUTIONS_MAX; i < supervisor.sandboxes_used; i++) {
+	for (uint32_t i = EPHEMERAL_MAX; i < supervisor.sandboxes_used; i++) {
 		const struct sandbox *sandbox = &supervisor.sandboxes[i];
 
 		if (sandbox->state == SANDBOX_LIVE || sandbox->state == SANDBOX_ENDING)

@@ -37,6 +37,13 @@ static bool is_live(const struct execution *execution)
 	return execution->state == EXECUTION_LIVE || execution->state == EXECUTION_ENDING;
 }
 
+void execution_set_deadline(struct execution *execution, uint64_t deadline_us)
+{
+	execution->deadline_us = deadline_us;
+	if (deadline_us < supervisor.due_us)
+		supervisor.due_us = deadline_us;
+}
+
 struct execution *execution_find(const struct frontend *frontend, uint64_t request)
 {
 	for (size_t i = 0; i < supervisor.slots_used; i++) {
@@ -79,15 +86,19 @@ static void try_free(struct execution *execution)
 	if (!is_gone(execution))
 		return;
 	if (!clear(execution)) {
-		execution->deadline_us = loop_now_us() + RETRY_US;
+		execution_set_deadline(execution, loop_now_us() + RETRY_US);
 		return;
 	}
 	if (sandbox_lasts(execution->sandbox))
 		sandbox_leave(execution->sandbox, execution->leaf);
 	execution->state = EXECUTION_FREE;
+	if (execution->slot < supervisor.slots_taken)
+		supervisor.slots_taken = execution->slot;
 	while (supervisor.slots_used > 0 &&
 	       supervisor.executions[supervisor.slots_used - 1].state == EXECUTION_FREE)
 		supervisor.slots_used--;
+	if (supervisor.slots_used == 0)
+		supervisor.due_us = UINT64_MAX;
 }
 
 /* A frontend that does not read until its channel is full is no longer served. */
@@ -383,8 +394,9 @@ void execution_kill(struct execution *execution, uint32_t verdict)
 		return;
 	execution->state = EXECUTION_ENDING;
 	execution->verdict = verdict;
-	execution->deadline_us =
-		loop_now_us() + (sandbox_lasts(execution->sandbox) ? GRACE_SHARED_US : GRACE_US);
+	execution_set_deadline(
+		execution,
+		loop_now_us() + (sandbox_lasts(execution->sandbox) ? GRACE_SHARED_US : GRACE_US));
 	if (supervisor.cgroup >= 0)
 		cgroup_kill(execution->sandbox->slot, execution->leaf);
 	/* An init that cannot take it is killed when the grace is over. */
@@ -418,20 +430,23 @@ void execution_abandon(const struct frontend *frontend)
 
 void execution_lose_all(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 {
+	if (!sandbox_lasts(sandbox) && sandbox->execution && is_live(sandbox->execution))
+		report_internal(sandbox->execution, stage, error);
+	if (!sandbox_lasts(sandbox))
+		return;
 	for (uint32_t slot = 0; slot < supervisor.slots_used; slot++) {
 		struct execution *execution = find_in(sandbox, slot);
 
 		if (execution)
 			report_internal(execution, stage, error);
 	}
-	if (sandbox_lasts(sandbox))
-		sandbox_end(sandbox);
+	sandbox_end(sandbox);
 }
 
 void execution_free(const struct sandbox *sandbox)
 {
 	if (!sandbox_lasts(sandbox)) /* others are looked at when all of them are */
-		try_free(&supervisor.executions[sandbox->slot]);
+		try_free(sandbox->execution);
 }
 
 void execution_kill_all(const struct sandbox *sandbox, uint32_t verdict)
@@ -448,7 +463,7 @@ static bool is_waiting(const struct execution *execution)
 	return is_live(execution) || is_gone(execution);
 }
 
-uint64_t execution_deadline_us(void)
+static uint64_t find_earliest(void)
 {
 	uint64_t earliest = UINT64_MAX;
 
@@ -461,10 +476,17 @@ uint64_t execution_deadline_us(void)
 	return earliest;
 }
 
+/* What ended before its time may have left an earlier one than there is: looking then is all that
+ * comes of it, where looking at all of them in each turn would make many slow down each. */
+uint64_t execution_deadline_us(void)
+{
+	return supervisor.due_us;
+}
+
 uint32_t execution_longest_wait_ms(void)
 {
 	const uint64_t now = loop_now_us();
-	const uint64_t deadline = execution_deadline_us();
+	const uint64_t deadline = find_earliest();
 
 	return deadline > now && deadline != UINT64_MAX ? (uint32_t)((deadline - now) / 1000) : 0;
 }
@@ -473,6 +495,8 @@ void execution_expire(void)
 {
 	const uint64_t now = loop_now_us();
 
+	if (supervisor.due_us > now)
+		return;
 	for (size_t i = 0; i < supervisor.slots_used; i++) {
 		struct execution *execution = &supervisor.executions[i];
 
@@ -485,6 +509,7 @@ void execution_expire(void)
 		else
 			try_free(execution);
 	}
+	supervisor.due_us = find_earliest();
 }
 
 void execution_report_stop(void)

@@ -54,7 +54,10 @@ void execution_lose_all(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 /* An ephemeral sandbox's init is gone: its execution need not wait for that any more. */
 void execution_free(const struct sandbox *sandbox);
 
-/* The earliest time at which execution_expire() has something to do; UINT64_MAX: none. */
+/* When execution_expire() has to look at it next. */
+void execution_set_deadline(struct execution *execution, uint64_t deadline_us);
+
+/* No earlier has execution_expire() something to do; UINT64_MAX: it has nothing. */
 uint64_t execution_deadline_us(void);
 
 /* In how many milliseconds a place is free at the latest, by the earliest time limit. */

@@ -17,9 +17,9 @@
 
 static struct execution *find_free(void)
 {
-	for (uint32_t i = 0; i < EXECUTIONS_MAX; i++) {
+	for (uint32_t i = supervisor.slots_taken; i < EXECUTIONS_MAX; i++) {
 		if (supervisor.executions[i].state == EXECUTION_FREE) {
-			supervisor.executions[i].slot = i;
+			supervisor.slots_taken = supervisor.executions[i].slot = i;
 			return &supervisor.executions[i];
 		}
 	}
@@ -173,7 +173,7 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 	if (!execution)
 		return -EAGAIN;
 	if (!sandbox)
-		sandbox = sandbox_ephemeral(execution->slot);
+		sandbox = sandbox_ephemeral();
 	if (!is_running(sandbox))
 		sandbox_renew(sandbox, request->profile);
 	*execution = (struct execution){ .state = EXECUTION_FREE,
@@ -191,12 +191,14 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 		unmake_parts(execution, &parts);
 	} else {
 		execution->state = EXECUTION_LIVE;
+		execution_set_deadline(execution, execution->deadline_us);
 		supervisor.executions_live++;
 		supervisor.executions_started += frontend != NULL;
 		if (execution->slot >= supervisor.slots_used)
 			supervisor.slots_used = execution->slot + 1;
 		if (!is_running(sandbox)) {
 			execution->asked_us = loop_now_us();
+			sandbox->execution = execution;
 			sandbox_launch(sandbox, execution->probe, &parts.sandbox);
 		}
 	}

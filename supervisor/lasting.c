@@ -39,7 +39,7 @@ static struct store_meta metas[SANDBOXES_MAX];
 /* The next one that is ours, behind that one or (NULL) the first; NULL: there is none. */
 static struct sandbox *next_of(const struct sandbox *sandbox)
 {
-	uint32_t slot = sandbox ? sandbox->slot + 1 : EXECUTIONS_MAX;
+	uint32_t slot = sandbox ? sandbox->slot + 1 : EPHEMERAL_MAX;
 
 	while (slot < supervisor.sandboxes_used && supervisor.sandboxes[slot].state == SANDBOX_FREE)
 		slot++;
@@ -76,7 +76,7 @@ static void look_back(struct sandbox *sandbox)
 
 static int take(const char *id, struct sandbox **ret)
 {
-	uint32_t slot = EXECUTIONS_MAX;
+	uint32_t slot = EPHEMERAL_MAX;
 	struct sandbox *sandbox;
 	int directory;
 
@@ -84,7 +84,7 @@ static int take(const char *id, struct sandbox **ret)
 		slot++;
 	if (slot == SANDBOX_SLOTS)
 		return -EMFILE;
-	directory = store_take(id, &metas[slot - EXECUTIONS_MAX]);
+	directory = store_take(id, &metas[slot - EPHEMERAL_MAX]);
 	if (directory < 0)
 		return directory;
 	sandbox = &supervisor.sandboxes[slot];
@@ -92,7 +92,8 @@ static int take(const char *id, struct sandbox **ret)
 				     .slot = slot,
 				     .init.fd = -1,
 				     .pidfd = -1,
-				     .meta = &metas[slot - EXECUTIONS_MAX],
+				     .leaf = -1,
+				     .meta = &metas[slot - EPHEMERAL_MAX],
 				     .directory = directory,
 				     .workspace = -1 };
 	memcpy(sandbox->id, id, sizeof(sandbox->id));
@@ -141,7 +142,7 @@ void sandbox_disown(struct sandbox *sandbox)
 	fd_close(&sandbox->workspace);
 	fd_close(&sandbox->directory);
 	sandbox->state = SANDBOX_FREE;
-	while (supervisor.sandboxes_used > EXECUTIONS_MAX &&
+	while (supervisor.sandboxes_used > EPHEMERAL_MAX &&
 	       supervisor.sandboxes[supervisor.sandboxes_used - 1].state == SANDBOX_FREE)
 		supervisor.sandboxes_used--;
 	layers_job_empty_trash();

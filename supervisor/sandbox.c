@@ -31,12 +31,18 @@ const struct plan_profile *sandbox_profile(const struct sandbox *sandbox)
 	return plan_profile(sandbox_plan(sandbox), sandbox->profile);
 }
 
-struct sandbox *sandbox_ephemeral(uint32_t slot)
+struct sandbox *sandbox_ephemeral(void)
 {
-	struct sandbox *sandbox = &supervisor.sandboxes[slot];
+	uint32_t slot = supervisor.ephemeral_taken;
+	struct sandbox *sandbox;
 
-	*sandbox =
-		(struct sandbox){ .state = SANDBOX_FREE, .slot = slot, .init.fd = -1, .pidfd = -1 };
+	while (slot < EPHEMERAL_MAX - 1 && supervisor.sandboxes[slot].state != SANDBOX_FREE)
+		slot++;
+	supervisor.ephemeral_taken = slot;
+	sandbox = &supervisor.sandboxes[slot];
+	*sandbox = (struct sandbox){
+		.state = SANDBOX_FREE, .slot = slot, .init.fd = -1, .pidfd = -1, .leaf = -1
+	};
 	return sandbox;
 }
 
@@ -183,6 +189,8 @@ bool sandbox_clear(struct sandbox *sandbox)
 	if (supervisor.cgroup >= 0 && !cgroup_remove(supervisor.cgroup, sandbox->slot))
 		return false;
 	sandbox->state = sandbox_lasts(sandbox) ? SANDBOX_COLD : SANDBOX_FREE;
+	if (!sandbox_lasts(sandbox) && sandbox->slot < supervisor.ephemeral_taken)
+		supervisor.ephemeral_taken = sandbox->slot;
 	generation_release(sandbox->generation);
 	return true;
 }

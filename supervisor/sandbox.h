@@ -28,8 +28,8 @@ struct sandbox_parts {
 const struct plan *sandbox_plan(const struct sandbox *sandbox);
 const struct plan_profile *sandbox_profile(const struct sandbox *sandbox);
 
-/* A new one for the execution in `slot`. */
-struct sandbox *sandbox_ephemeral(uint32_t slot);
+/* A free slot for a new one: there are as many as executions and waiting ones can be. */
+struct sandbox *sandbox_ephemeral(void);
 
 /* It shall be made, of this profile of the policy in force. */
 void sandbox_renew(struct sandbox *sandbox, uint32_t profile);

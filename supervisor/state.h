@@ -15,15 +15,20 @@
 #include "common/plan.h"
 #include "loop.h"
 
-/* Slots of the factory's messages: of ephemeral sandboxes, one for each execution; of those that
- * last; of brokers; of msp-layers. */
-#define SANDBOX_SLOTS (EXECUTIONS_MAX + SANDBOXES_MAX)
+/* Slots of the factory's messages: of ephemeral sandboxes, one for each execution and those that
+ * wait for one (pool.h); of those that last; of brokers; of msp-layers. */
+#define EPHEMERAL_MAX (EXECUTIONS_MAX + POOL_MAX)
+#define SANDBOX_SLOTS (EPHEMERAL_MAX + SANDBOXES_MAX)
 #define BROKER_SLOT SANDBOX_SLOTS
 #define LAYERS_SLOT (BROKER_SLOT + FRONTENDS_MAX)
 #define SLOTS (LAYERS_SLOT + LAYERS_JOBS_MAX)
 
 /* Pieces of work of msp-layers at once, each a process. */
 #define LAYERS_JOBS_MAX 16
+
+/* Sandboxes that were made ahead, or are ending without having been used. A ready one takes about
+ * 400 kB of kernel and user memory (docs/performance.md), so all of them 13 MB. */
+#define POOL_MAX 32
 
 enum frontend_state {
 	FRONTEND_FREE,
@@ -65,10 +70,10 @@ enum sandbox_state {
 
 struct store_meta;
 struct layers_job;
+struct execution;
 
-/* An init and its cgroup. The table index is the slot in the factory's messages. An ephemeral one,
- * below EXECUTIONS_MAX, has the slot of its execution; those that last come behind, with what of
- * them is in the store. */
+/* An init and its cgroup. The table index is the slot in the factory's messages. The ephemeral ones
+ * are below EPHEMERAL_MAX; those that last come behind, with what of them is in the store. */
 struct sandbox {
 	enum sandbox_state state;
 	uint32_t slot;
@@ -79,6 +84,11 @@ struct sandbox {
 	bool has_answer;     /* the factory answered */
 	struct loop_watch init_watch;
 	struct loop_watch pid_watch;
+
+	/* Of an ephemeral one. */
+	struct execution *execution; /* its one; NULL: it has none yet, or ends without */
+	int leaf;                    /* made ahead for that; -1: none */
+	struct sandbox *next;        /* in the pool's list */
 
 	/* Of one that lasts. */
 	struct store_meta *meta; /* NULL: it is ephemeral */
@@ -163,9 +173,12 @@ struct supervisor {
 	bool is_persons; /* the launcher is the frontend: somebody waits for our end */
 	bool is_ending;
 	int exit_status;
-	uint32_t executions_max; /* the operator's budget */
-	uint64_t memory_bytes;   /* the same; 0: none */
-	uint32_t slots_used;     /* no execution of a higher slot is live */
+	uint32_t executions_max;  /* the operator's budget */
+	uint64_t memory_bytes;    /* the same; 0: none */
+	uint32_t slots_used;      /* no execution of a higher slot is live */
+	uint32_t slots_taken;     /* no execution of a lower slot is free */
+	uint32_t ephemeral_taken; /* no ephemeral sandbox of a lower slot is */
+	uint64_t due_us;          /* execution_expire() has nothing to do before */
 	uint32_t executions_live;
 	uint32_t starts_pending; /* asked of the factory, not answered */
 	bool is_holding;         /* no frontend is heard until the factory has caught up */

@@ -30,7 +30,7 @@ static void close_rig(void)
 
 TestSuite(sandbox_cgroup, .init = open_rig, .fini = close_rig, .timeout = 60);
 
-#define CGROUP "s1024" /* of the first that lasts */
+#define CGROUP "s1056" /* of the first that lasts */
 
 static struct rig_sandbox begin_in_cgroup(void)
 {

@@ -78,7 +78,7 @@ Test(sandbox, the_first_execution_has_its_places_made)
 		cr_assert_eq(message->body.sandbox_layer.role, roles[i % 3]);
 	}
 	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
-	cr_assert_eq(message->body.sandbox_create.slot, EXECUTIONS_MAX);
+	cr_assert_eq(message->body.sandbox_create.slot, EPHEMERAL_MAX);
 	cr_assert_eq(message->body.sandbox_create.profile, 0);
 	cr_assert_eq(message->body.sandbox_create.layers, 6);
 	cr_assert_not(lasting_is_free("box"));
@@ -220,7 +220,7 @@ Test(sandbox, one_that_cannot_be_made_is_reported)
 	lasting_make("box", &meta);
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	rig_fail(&rig, EXECUTIONS_MAX, STAGE_BASE, EINVAL);
+	rig_fail(&rig, EPHEMERAL_MAX, STAGE_BASE, EINVAL);
 	done = rig_take_done(&rig, 1);
 	cr_assert_eq(done->verdict, VERDICT_INTERNAL);
 	cr_assert_eq(done->stage, STAGE_BASE);
@@ -236,7 +236,7 @@ Test(sandbox, an_execution_that_does_not_die_ends_the_sandbox)
 	first = lasting_begin(&rig, 1, "box");
 	second = lasting_join(&rig, 2, "box", &first);
 	rig_send(&rig.frontend, IPC_TYPE_execution_end, &end, NULL);
-	supervisor.executions[second.slot].deadline_us = loop_now_us();
+	execution_set_deadline(&supervisor.executions[second.slot], loop_now_us());
 	rig_turn();
 	cr_assert_eq(rig_take_done(&rig, 1)->verdict, VERDICT_INTERNAL);
 	cr_assert_eq(rig_take_done(&rig, 2)->verdict, VERDICT_CANCELLED);
@@ -247,13 +247,14 @@ Test(sandbox, an_execution_that_does_not_die_ends_the_sandbox)
 
 Test(sandbox, an_init_may_not_speak_of_anothers)
 {
+	struct ipc_spawn_done report = { .status = 0 };
 	struct rig_sandbox first, other;
 
 	lasting_make("box", &meta);
 	first = lasting_begin(&rig, 1, "box");
 	other = rig_begin(&rig, 2);
-	rig_send(&first.init, IPC_TYPE_spawn_done, &(struct ipc_spawn_done){ .slot = other.slot },
-		 NULL);
+	report.slot = execution_find(RIG_FRONTEND, 2)->slot;
+	rig_send(&first.init, IPC_TYPE_spawn_done, &report, NULL);
 	cr_assert_eq(rig_take_done(&rig, 1)->verdict, VERDICT_INTERNAL);
 	rig_take_nothing(&rig.frontend);
 	rig_end(&other);
@@ -412,7 +413,7 @@ Test(sandbox, what_was_killed_is_noted_later)
 	fd_close(&fd);
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	rig_fail(&rig, EXECUTIONS_MAX, STAGE_BASE, EINVAL);
+	rig_fail(&rig, EPHEMERAL_MAX, STAGE_BASE, EINVAL);
 	for (int i = 0; i < 6; i++)
 		(void)rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
 	(void)rig_take(&rig.factory, IPC_TYPE_sandbox_create);
