@@ -5,6 +5,7 @@
 
 #include "cgroup.h"
 #include "execution.h"
+#include "pool.h"
 #include "sandbox.h"
 #include "state.h"
 
@@ -42,6 +43,18 @@ void budget_describe(uint64_t used, uint64_t max, const char *what, char detail[
 		       (unsigned long long)max, what);
 }
 
+/* What is ready for a request to come can be ended at once: it stands in nobody's way. */
+static bool is_memory_short(uint64_t needs)
+{
+	const uint64_t used = supervisor.memory_bytes > 0 ? budget_memory_used() : 0;
+	const uint64_t ready = supervisor.cgroup >= 0 ? pool_bytes() : 0; /* else not counted */
+
+	if (supervisor.memory_bytes == 0 || used + needs <= supervisor.memory_bytes)
+		return false;
+	pool_drop_all();
+	return used + needs > supervisor.memory_bytes + ready;
+}
+
 enum refusal budget_check(const struct plan_profile *profile, const struct sandbox *joins,
 			  char detail[IPC_LIST_MAX], uint32_t *ret_retry_ms)
 {
@@ -54,8 +67,7 @@ enum refusal budget_check(const struct plan_profile *profile, const struct sandb
 		budget_describe(supervisor.executions_live, supervisor.executions_max, "executions",
 				detail);
 		refusal = REFUSAL_BUSY;
-	} else if (supervisor.memory_bytes > 0 &&
-		   budget_memory_used() + needs > supervisor.memory_bytes) {
+	} else if (is_memory_short(needs)) {
 		budget_describe(budget_memory_used() >> 20, supervisor.memory_bytes >> 20, "MiB",
 				detail);
 		refusal = REFUSAL_MEMORY;

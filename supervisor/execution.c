@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "denials.h"
 #include "frontend.h"
+#include "pool.h"
 #include "posture.h"
 #include "sandbox.h"
 
@@ -177,6 +178,7 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 	tell_frontend(execution, IPC_TYPE_execution_done, done, NULL);
 	if (is_killed)
 		kill_rest(execution);
+	pool_reported();
 	denials_note(execution, done);
 	audit_execution_end(execution->id, execution->sandbox, done);
 	try_free(execution);
@@ -430,10 +432,13 @@ void execution_abandon(const struct frontend *frontend)
 
 void execution_lose_all(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 {
-	if (!sandbox_lasts(sandbox) && sandbox->execution && is_live(sandbox->execution))
-		report_internal(sandbox->execution, stage, error);
-	if (!sandbox_lasts(sandbox))
+	if (!sandbox_lasts(sandbox)) {
+		if (!sandbox->execution)
+			pool_lost(sandbox);
+		else if (is_live(sandbox->execution))
+			report_internal(sandbox->execution, stage, error);
 		return;
+	}
 	for (uint32_t slot = 0; slot < supervisor.slots_used; slot++) {
 		struct execution *execution = find_in(sandbox, slot);
 
@@ -445,8 +450,12 @@ void execution_lose_all(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 
 void execution_free(const struct sandbox *sandbox)
 {
-	if (!sandbox_lasts(sandbox)) /* others are looked at when all of them are */
+	if (sandbox_lasts(sandbox)) /* they are looked at when all of them are */
+		return;
+	if (sandbox->execution)
 		try_free(sandbox->execution);
+	else
+		pool_clear();
 }
 
 void execution_kill_all(const struct sandbox *sandbox, uint32_t verdict)

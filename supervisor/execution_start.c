@@ -12,6 +12,7 @@
 #include "cgroup.h"
 #include "common/fd.h"
 #include "execution.h"
+#include "pool.h"
 #include "posture.h"
 #include "sandbox.h"
 
@@ -73,12 +74,11 @@ static int make_leaf(struct execution *execution, struct parts *parts)
 	return parts->sandbox.leaf < 0 ? parts->sandbox.leaf : 0;
 }
 
-static int make_parts(struct execution *execution, const struct request *request,
-		      struct parts *parts)
+static int make_parts(struct execution *execution, struct parts *parts)
 {
-	int error = request->spawn->use_tty ? 0 : make_pipes(parts);
+	int error = 0;
 
-	if (!error && sandbox_lasts(execution->sandbox)) {
+	if (sandbox_lasts(execution->sandbox)) {
 		error = sandbox_join(execution->sandbox, &execution->leaf);
 		parts->has_joined = !error;
 	}
@@ -89,16 +89,21 @@ static int make_parts(struct execution *execution, const struct request *request
 	return error ? error : posture_check_limits(execution);
 }
 
-static void unmake_parts(struct execution *execution, const struct parts *parts)
+static void unmake_parts(struct execution *execution, struct parts *parts)
 {
 	struct sandbox *sandbox = execution->sandbox;
 
+	if (!sandbox)
+		return;
 	if (!is_running(sandbox))
 		sandbox_unmake(sandbox, &parts->sandbox);
+	else if (!sandbox_lasts(sandbox))
+		pool_drop(sandbox); /* with what may run in it by now */
 	else if (parts->sandbox.leaf >= 0)
 		(void)cgroup_remove_leaf(sandbox->slot, execution->leaf); /* unused */
 	if (parts->has_joined)
 		sandbox_leave(sandbox, execution->leaf);
+	parts->has_joined = false;
 }
 
 /* All of it waits in the init's channel before the init exists. */
@@ -150,35 +155,86 @@ static int tell_started(const struct execution *execution, const struct request 
 			    parts->stdio_ours, MSG_DONTWAIT);
 }
 
+/* In one that was made ahead. False: there is none, or it has ended; in that nothing has run, since
+ * the spawn is the last that it is sent. */
+static bool enter_ready(struct execution *execution, const struct request *request, int code,
+			struct parts *parts)
+{
+	struct sandbox *sandbox =
+		execution->probe == PROBE_NONE ? pool_take(request->profile) : NULL;
+
+	if (!sandbox)
+		return false;
+	execution->sandbox = sandbox;
+	parts->sandbox.leaf = sandbox->leaf;
+	sandbox->leaf = -1;
+	if (ask_init(execution, request, code, parts) == 0) {
+		sandbox->execution = execution;
+		return true;
+	}
+	fd_close(&parts->sandbox.leaf);
+	pool_drop(sandbox);
+	return false;
+}
+
 /* Everything but asking the factory: nothing runs yet that would have to be undone. */
+static int enter_own(struct execution *execution, const struct request *request, int code,
+		     struct parts *parts)
+{
+	int error;
+
+	execution->sandbox = request->sandbox ? request->sandbox : sandbox_ephemeral();
+	if (!is_running(execution->sandbox))
+		sandbox_renew(execution->sandbox, request->profile);
+	error = make_parts(execution, parts);
+	if (!error && !is_running(execution->sandbox))
+		error = sandbox_watch(execution->sandbox);
+	return error ? error : ask_init(execution, request, code, parts);
+}
+
 static int prepare(struct execution *execution, const struct request *request, int code,
 		   struct parts *parts)
 {
-	int error = make_parts(execution, request, parts);
+	int error = request->spawn->use_tty ? 0 : make_pipes(parts);
 
-	if (!error && !is_running(execution->sandbox))
-		error = sandbox_watch(execution->sandbox);
+	execution->sandbox = NULL;
+	if (!error && (request->sandbox || !enter_ready(execution, request, code, parts)))
+		error = enter_own(execution, request, code, parts);
 	if (!error)
-		error = ask_init(execution, request, code, parts);
-	return error ? error : tell_started(execution, request, parts);
+		error = tell_started(execution, request, parts);
+	if (error) {
+		unmake_parts(execution, parts);
+		close_parts(parts);
+	}
+	return error;
+}
+
+static void launch(struct execution *execution, const struct parts *parts)
+{
+	execution->state = EXECUTION_LIVE;
+	execution_set_deadline(execution, execution->deadline_us);
+	supervisor.executions_live++;
+	supervisor.executions_started += execution->frontend != NULL;
+	if (execution->slot >= supervisor.slots_used)
+		supervisor.slots_used = execution->slot + 1;
+	pool_begun();
+	if (!is_running(execution->sandbox)) {
+		execution->asked_us = loop_now_us();
+		execution->sandbox->execution = execution;
+		sandbox_launch(execution->sandbox, execution->probe, &parts->sandbox);
+	}
 }
 
 int execution_begin(struct frontend *frontend, const struct request *request, int code)
 {
 	struct execution *execution = find_free();
-	struct sandbox *sandbox = request->sandbox;
 	struct parts parts = { { -1, -1, -1 }, { -1, -1, -1 }, SANDBOX_PARTS_NONE, false };
 	int error;
 
 	if (!execution)
 		return -EAGAIN;
-	if (!sandbox)
-		sandbox = sandbox_ephemeral();
-	if (!is_running(sandbox))
-		sandbox_renew(sandbox, request->profile);
 	*execution = (struct execution){ .state = EXECUTION_FREE,
 					 .slot = execution->slot,
-					 .sandbox = sandbox,
 					 .frontend = frontend,
 					 .request = request->number,
 					 .id = request->id,
@@ -187,21 +243,13 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 					 .started_us = request->heard_us };
 	execution->deadline_us = execution->started_us + (uint64_t)request->timeout_ms * 1000;
 	error = prepare(execution, request, code, &parts);
-	if (error) {
-		unmake_parts(execution, &parts);
-	} else {
-		execution->state = EXECUTION_LIVE;
-		execution_set_deadline(execution, execution->deadline_us);
-		supervisor.executions_live++;
-		supervisor.executions_started += frontend != NULL;
-		if (execution->slot >= supervisor.slots_used)
-			supervisor.slots_used = execution->slot + 1;
-		if (!is_running(sandbox)) {
-			execution->asked_us = loop_now_us();
-			sandbox->execution = execution;
-			sandbox_launch(sandbox, execution->probe, &parts.sandbox);
-		}
+	if ((error == -EMFILE || error == -ENFILE) && pool_bytes() > 0) {
+		pool_drop_all(); /* what is ready for others has some of them */
+		error = prepare(execution, request, code, &parts);
 	}
+	if (error)
+		return error;
+	launch(execution, &parts);
 	close_parts(&parts);
-	return error;
+	return 0;
 }

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "frontend.h"
 #include "handlers.h"
+#include "pool.h"
 #include "posture.h"
 #include "state.h"
 #include "workspace.h"
@@ -154,6 +155,7 @@ static void enforce(uint32_t slot, const struct plan *plan, int fd)
 	supervisor.default_profile = (uint32_t)find_default(plan);
 	supervisor.generation++;
 	posture_forget_told();
+	pool_forget();
 }
 
 bool generation_open(int fd)

@@ -49,6 +49,7 @@
 #include "handlers.h"
 #include "handlers_list.h"
 #include "layers_job.h"
+#include "pool.h"
 #include "posture.h"
 #include "sandbox.h"
 #include "service.h"
@@ -144,10 +145,12 @@ static void serve(void)
 		const uint64_t sandboxes_us = sandbox_deadline_us();
 		const uint64_t service_us = service_deadline_us();
 		const uint64_t lasting_us = handlers_list_deadline_us();
+		const uint64_t pool_us = pool_deadline_us();
 		const uint64_t first_us =
 			executions_us < sandboxes_us ? executions_us : sandboxes_us;
 		const uint64_t second_us = lasting_us < service_us ? lasting_us : service_us;
-		const int error = loop_turn(first_us < second_us ? first_us : second_us);
+		const uint64_t third_us = pool_us < second_us ? pool_us : second_us;
+		const int error = loop_turn(first_us < third_us ? first_us : third_us);
 
 		if (error)
 			log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", strerror(-error));
@@ -156,6 +159,7 @@ static void serve(void)
 		handlers_list_tick();
 		frontend_regulate();
 		service_tick();
+		pool_tick();
 	}
 }
 
@@ -173,8 +177,9 @@ static bool is_removing(void)
 static bool end_sandboxes(void)
 {
 	const bool are_executions_over = execution_end_all();
+	const bool is_pool_over = pool_end_all();
 
-	return sandbox_end_all() && are_executions_over && !is_removing();
+	return sandbox_end_all() && are_executions_over && is_pool_over && !is_removing();
 }
 
 /* How long sandboxes are waited for at the end, by what is being done now. */
@@ -275,8 +280,10 @@ int main(void)
 	/* The factory makes itself ready meanwhile. */
 	if (!error && audit_policy(&supervisor.plan, 1, detail) != 0)
 		log_fatal(MSP_EXIT_REFUSED, "nothing could be audited: %s", detail);
-	if (!error && start.frontend != FRONTEND_LAUNCHER) /* its one sandbox is probed anyway */
+	if (!error && start.frontend != FRONTEND_LAUNCHER) { /* its one sandbox is probed anyway */
 		error = posture_begin();
+		pool_open();
+	}
 	frontend_regulate();
 	if (!error)
 		error = confine_supervisor(supervisor.cgroup, audit_directory(), store_directory(),

@@ -39,6 +39,12 @@ uint32_t posture_probe(const struct frontend *frontend, uint32_t profile)
 	return PROBE_NONE;
 }
 
+bool posture_is_known(uint32_t profile)
+{
+	(void)profile;
+	return true;
+}
+
 int posture_begin(void)
 {
 	return 0;
@@ -48,9 +54,12 @@ uint32_t posture_probe(const struct frontend *frontend, uint32_t profile)
 {
 	if (!frontend)
 		return PROBE_ALONE;
-	return supervisor.generations[supervisor.plan.slot].postures[profile].is_measured
-		       ? PROBE_NONE
-		       : PROBE_FIRST;
+	return posture_is_known(profile) ? PROBE_NONE : PROBE_FIRST;
+}
+
+bool posture_is_known(uint32_t profile)
+{
+	return supervisor.generations[supervisor.plan.slot].postures[profile].is_measured != 0;
 }
 
 int posture_begin(void)

@@ -13,6 +13,9 @@
  * (NULL), that is all. Those that are asked for before the answer to the first are all to. */
 uint32_t posture_probe(const struct frontend *frontend, uint32_t profile);
 
+/* Need no sandbox of this profile of the policy in force be probed? */
+bool posture_is_known(uint32_t profile);
+
 /* Have the default profile's layers tried at once, in a sandbox that runs nothing else: until the
  * answer posture_is_pending(), and no frontend shall be heard. 0 or -errno. */
 int posture_begin(void);

@@ -89,6 +89,7 @@ struct sandbox {
 	struct execution *execution; /* its one; NULL: it has none yet, or ends without */
 	int leaf;                    /* made ahead for that; -1: none */
 	struct sandbox *next;        /* in the pool's list */
+	uint64_t made_us;            /* when the pool asked for it */
 
 	/* Of one that lasts. */
 	struct store_meta *meta; /* NULL: it is ephemeral */

@@ -240,9 +240,34 @@ def text_of(result):
 KEEPER = "msp-keeper"
 
 
-def descendants(pid, with_keeper=False):
+def _is_child_init(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().startswith(b"msp-child-init\0")
+    except OSError:
+        return False
+
+
+def _is_first(pid):
+    """Has it a PID namespace of its own?"""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+            return re.search(r"^NSpid:.*\s1$", file.read(), re.M) is not None
+    except OSError:
+        return False
+
+
+def ready(pid):
+    """The inits below `pid` in whose sandboxes nothing runs: factories have them made ahead."""
+    return [child for child in descendants(pid, with_ready=True)
+            if _is_child_init(child) and _is_first(child)
+            and not descendants(child, with_ready=True)]
+
+
+def descendants(pid, with_keeper=False, with_ready=False):
     """Every process below `pid`, by the parents that /proc tells; without the part of the launcher
-    that stays, which has nothing to do with what is asked of the others."""
+    that stays, and without inits that a factory has ready, which both have nothing to do with what
+    is asked of the others."""
     children = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -257,7 +282,11 @@ def descendants(pid, with_keeper=False):
             children.setdefault(parent, []).append(int(entry))
     found, waiting = [], [pid]
     while waiting:
-        for child in children.get(waiting.pop(), []):
+        parent = waiting.pop()
+        for child in children.get(parent, []):
+            if not with_ready and child not in children and _is_child_init(child) \
+                    and _is_child_init(parent) and _is_first(child):
+                continue
             found.append(child)
             waiting.append(child)
     return found

@@ -19,6 +19,7 @@
 #include "frontend.h"
 #include "handlers.h"
 #include "loop.h"
+#include "pool.h"
 #include "sandbox.h"
 
 /* More than any test has messages waiting in one channel. */
@@ -101,6 +102,7 @@ void rig_turn(void)
 		execution_expire();
 		sandbox_tick();
 		frontend_regulate();
+		pool_tick();
 	}
 }
 
@@ -111,11 +113,14 @@ void rig_run_ms(uint64_t ms)
 	while (loop_now_us() < end) {
 		const uint64_t execution = execution_deadline_us();
 		const uint64_t sandbox = sandbox_deadline_us();
-		const uint64_t next = execution < sandbox ? execution : sandbox;
+		const uint64_t pool = pool_deadline_us();
+		const uint64_t first = execution < sandbox ? execution : sandbox;
+		const uint64_t next = first < pool ? first : pool;
 
 		cr_assert_eq(loop_turn(next < end ? next : end), 0);
 		execution_expire();
 		sandbox_tick();
+		pool_tick();
 	}
 }
 

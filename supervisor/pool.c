@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pool.h"
+
+#include "budget.h"
+#include "common/fd.h"
+#include "posture.h"
+#include "sandbox.h"
+
+/* Until a cgroup that is still occupied by dying processes is removed again. */
+#define RETRY_US 2000
+
+#define DOUBLINGS_MAX 9
+
+/* Of a profile of the policy in force. */
+static struct pool {
+	struct sandbox *first, *last; /* that are ready or being made, the oldest first */
+	uint32_t count;
+	uint32_t wanted;
+	uint64_t used_us;
+} pools[PLAN_PROFILES_MAX];
+
+static struct sandbox *ending; /* that were not used */
+static uint32_t total;         /* of those that are ready, being made or ending */
+static uint32_t ready;
+static uint32_t failures; /* since one was taken */
+static bool is_open;
+static bool is_empty; /* the last one of a profile was taken, and none was made since */
+static uint64_t fill_us = UINT64_MAX; /* these: when it is looked at next */
+static uint64_t shrink_us = UINT64_MAX;
+static uint64_t clear_us = UINT64_MAX;
+
+static uint64_t earlier(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
+/* --- those that end --------------------------------------------------------------------------- */
+
+static void add_ending(struct sandbox *sandbox)
+{
+	fd_close(&sandbox->leaf);
+	sandbox->execution = NULL;
+	sandbox->next = ending;
+	ending = sandbox;
+	sandbox_end(sandbox);
+	if (sandbox_is_over(sandbox))
+		clear_us = loop_now_us();
+}
+
+/* What is left of them is removed when their inits are gone. */
+void pool_clear(void)
+{
+	struct sandbox **at = &ending;
+
+	clear_us = UINT64_MAX;
+	while (*at) {
+		struct sandbox *sandbox = *at;
+
+		if (sandbox_is_over(sandbox) && sandbox_clear(sandbox)) {
+			*at = sandbox->next;
+			total--;
+			continue;
+		}
+		if (sandbox_is_over(sandbox))
+			clear_us = loop_now_us() + RETRY_US;
+		at = &sandbox->next;
+	}
+}
+
+void pool_drop(struct sandbox *sandbox)
+{
+	total++;
+	add_ending(sandbox);
+}
+
+/* --- those that are ready --------------------------------------------------------------------- */
+
+static void add(struct pool *pool, struct sandbox *sandbox)
+{
+	*(pool->last ? &pool->last->next : &pool->first) = sandbox;
+	pool->last = sandbox;
+	pool->count++;
+	ready++;
+	total++;
+}
+
+static void take_out(struct pool *pool, struct sandbox *sandbox)
+{
+	struct sandbox *before = NULL;
+	struct sandbox **at = &pool->first;
+
+	while (*at != sandbox) {
+		before = *at;
+		at = &before->next;
+	}
+	*at = sandbox->next;
+	if (pool->last == sandbox)
+		pool->last = before;
+	sandbox->next = NULL;
+	pool->count--;
+	ready--;
+}
+
+static void end_first(struct pool *pool)
+{
+	struct sandbox *sandbox = pool->first;
+
+	take_out(pool, sandbox);
+	add_ending(sandbox);
+}
+
+void pool_drop_all(void)
+{
+	for (uint32_t profile = 0; profile < PLAN_PROFILES_MAX; profile++) {
+		while (pools[profile].first)
+			end_first(&pools[profile]);
+	}
+}
+
+static uint32_t least(uint32_t profile)
+{
+	return profile == supervisor.default_profile;
+}
+
+void pool_forget(void)
+{
+	pool_drop_all();
+	for (uint32_t profile = 0; profile < PLAN_PROFILES_MAX; profile++)
+		pools[profile] = (struct pool){ .wanted = least(profile) ? POOL_START : 0,
+						.used_us = loop_now_us() };
+	failures = 0;
+}
+
+void pool_open(void)
+{
+	is_open = true;
+	pool_forget();
+	fill_us = shrink_us = loop_now_us() + POOL_PAUSE_US;
+}
+
+uint64_t pool_bytes(void)
+{
+	return ready * POOL_SANDBOX_BYTES;
+}
+
+/* Who found none ready is a sign of more to come. */
+static void grow(struct pool *pool)
+{
+	pool->wanted = pool->wanted > 0 ? pool->wanted * 2 : 1;
+	if (pool->wanted > POOL_PROFILE_MAX)
+		pool->wanted = POOL_PROFILE_MAX;
+	if (shrink_us == UINT64_MAX)
+		shrink_us = pool->used_us + POOL_IDLE_US;
+}
+
+struct sandbox *pool_take(uint32_t profile)
+{
+	struct pool *pool = &pools[profile];
+	struct sandbox *sandbox = pool->first;
+
+	if (!is_open)
+		return NULL;
+	pool->used_us = loop_now_us();
+	if (!sandbox || sandbox->made_us + POOL_MAKING_US > pool->used_us)
+		grow(pool);
+	if (sandbox) {
+		take_out(pool, sandbox);
+		total--;
+		failures = 0;
+	}
+	is_empty |= pool->count == 0;
+	return sandbox;
+}
+
+/* --- when more are made ----------------------------------------------------------------------- */
+
+static void delay(void)
+{
+	fill_us = loop_now_us() + (POOL_AGAIN_US << failures);
+	if (failures < DOUBLINGS_MAX)
+		failures++;
+}
+
+void pool_lost(struct sandbox *sandbox)
+{
+	take_out(&pools[sandbox->profile], sandbox);
+	add_ending(sandbox);
+	delay();
+}
+
+static bool has_room(void)
+{
+	const uint64_t bytes = (ready + 1) * POOL_SANDBOX_BYTES;
+
+	if (total >= POOL_MAX || supervisor.starts_pending >= POOL_STARTS_MAX ||
+	    supervisor.executions_live + ready >= supervisor.executions_max)
+		return false;
+	return supervisor.memory_bytes == 0 ||
+	       (bytes <= supervisor.memory_bytes / POOL_MEMORY_PART &&
+		budget_memory_used() + bytes <= supervisor.memory_bytes / 2);
+}
+
+/* The one with the fewest of those that lack some; NULL: none does. */
+static struct pool *find_short(void)
+{
+	struct pool *found = NULL;
+
+	for (uint32_t profile = 0; profile < PLAN_PROFILES_MAX; profile++) {
+		struct pool *pool = &pools[profile];
+
+		if (pool->count < pool->wanted && posture_is_known(profile) &&
+		    (!found || pool->count < found->count))
+			found = pool;
+	}
+	return found;
+}
+
+/* As an execution's own is made, with nothing to be probed. 0 or -errno. */
+static int make(struct pool *pool)
+{
+	struct sandbox *sandbox = sandbox_ephemeral();
+	struct sandbox_parts parts = SANDBOX_PARTS_NONE;
+	int error;
+
+	sandbox_renew(sandbox, (uint32_t)(pool - pools));
+	error = sandbox_make(sandbox, &parts);
+	if (!error)
+		error = sandbox_watch(sandbox);
+	if (error) {
+		sandbox_unmake(sandbox, &parts);
+		fd_close(&parts.leaf);
+	} else {
+		sandbox->leaf = parts.leaf;
+		sandbox->made_us = loop_now_us();
+		add(pool, sandbox);
+		sandbox_launch(sandbox, PROBE_NONE, &parts);
+	}
+	fd_close(&parts.init_end);
+	fd_close(&parts.cgroup);
+	return error;
+}
+
+/* One at a time while some are left; where the last one was taken half of them at once, so that
+ * the next requests do not find the same. */
+static void fill(uint64_t now)
+{
+	struct pool *pool = find_short();
+	uint32_t most = pool && pool->count == 0 ? (pool->wanted + 1) / 2 : 1;
+
+	fill_us = pool ? now + POOL_PAUSE_US : UINT64_MAX;
+	is_empty = false;
+	for (; pool && most > 0 && has_room(); most--) {
+		if (make(pool) != 0)
+			delay();
+		if (fill_us > now + POOL_PAUSE_US) /* it failed */
+			return;
+	}
+	if (pool && most > 0) /* there is no room: the next report may make some */
+		fill_us = UINT64_MAX;
+}
+
+void pool_begun(void)
+{
+	const uint64_t due_us = loop_now_us() + POOL_LONG_US;
+
+	if (is_open && failures == 0)
+		fill_us = is_empty ? earlier(fill_us, due_us) : due_us;
+}
+
+void pool_reported(void)
+{
+	const uint64_t now = loop_now_us();
+
+	if (!is_open || failures > 0)
+		return;
+	if (is_empty)
+		fill_us = now;
+	else if (supervisor.executions_live == 0)
+		fill_us = earlier(fill_us, now + POOL_PAUSE_US);
+}
+
+static void shrink(uint64_t now)
+{
+	shrink_us = UINT64_MAX;
+	for (uint32_t profile = 0; profile < PLAN_PROFILES_MAX; profile++) {
+		struct pool *pool = &pools[profile];
+
+		if (pool->wanted <= least(profile))
+			continue;
+		if (pool->used_us + POOL_IDLE_US <= now) {
+			pool->wanted /= 2;
+			pool->used_us = now;
+		}
+		while (pool->count > pool->wanted)
+			end_first(pool);
+		if (pool->wanted > least(profile))
+			shrink_us = earlier(shrink_us, pool->used_us + POOL_IDLE_US);
+	}
+}
+
+void pool_tick(void)
+{
+	const uint64_t now = loop_now_us();
+
+	if (clear_us <= now)
+		pool_clear();
+	if (shrink_us <= now)
+		shrink(now);
+	if (fill_us <= now)
+		fill(now);
+}
+
+uint64_t pool_deadline_us(void)
+{
+	return earlier(fill_us, earlier(shrink_us, clear_us));
+}
+
+bool pool_end_all(void)
+{
+	is_open = false;
+	fill_us = shrink_us = UINT64_MAX;
+	pool_drop_all();
+	pool_clear();
+	return total == 0;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sandboxes made ahead: which are made and when, who gets one, and that none is used twice.
+ */
+#include "pool.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "budget.h"
+#include "common/fd.h"
+#include "execution.h"
+#include "fake_cgroup.h"
+#include "handlers.h"
+#include "loop.h"
+#include "rig.h"
+
+/* In which all that is due is done. */
+#define MOMENT_MS 20
+#define AWAIT_MS 5000
+
+#define MIB ((uint64_t)1 << 20)
+
+static struct rig rig;
+
+static void open_rig(void)
+{
+	rig_open_welcomed(&rig);
+	pool_open();
+}
+
+static void close_rig(void)
+{
+	rig_close(&rig);
+}
+
+TestSuite(pool, .init = open_rig, .fini = close_rig, .timeout = 60);
+
+/* A busy machine may not come to it sooner. */
+static void await_asking(void)
+{
+	struct pollfd factory = { .fd = rig.factory.fd, .events = POLLIN };
+
+	for (int i = 0; i < AWAIT_MS && poll(&factory, 1, 0) == 0; i++)
+		rig_run_ms(1);
+}
+
+/* The next that the factory is asked for, although nobody waits for it. */
+static struct rig_sandbox take_asked(void)
+{
+	struct rig_sandbox sandbox = { .stdio = { -1, -1, -1 } };
+	struct channel_message *message;
+
+	await_asking();
+	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
+	sandbox.slot = message->body.sandbox_create.slot;
+	sandbox.generation = message->body.sandbox_create.generation;
+	cr_assert_eq(message->body.sandbox_create.probe, PROBE_NONE);
+	cr_assert_eq(message->body.sandbox_create.lasts, 0);
+	sandbox.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	message->fds[0] = -1;
+	return sandbox;
+}
+
+static void make_ready(struct rig_sandbox sandboxes[POOL_START])
+{
+	for (int i = 0; i < POOL_START; i++) {
+		sandboxes[i] = take_asked();
+		rig_answer(&rig, &sandboxes[i]);
+	}
+	rig_take_nothing(&rig.factory);
+}
+
+static void end_both(struct rig_sandbox sandboxes[POOL_START])
+{
+	for (int i = 0; i < POOL_START; i++)
+		rig_end(&sandboxes[i]);
+}
+
+/* Begin an execution in what is ready: its slot, as the init hears it. */
+static uint32_t begin_in(struct rig_sandbox *sandbox, uint64_t number)
+{
+	uint32_t slot;
+
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(number), NULL);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	(void)rig_take(&sandbox->init, IPC_TYPE_spawn_stdio);
+	slot = rig_take(&sandbox->init, IPC_TYPE_spawn)->body.spawn.slot;
+	rig_release();
+	return slot;
+}
+
+static void report(const struct rig_sandbox *sandbox, uint32_t slot)
+{
+	rig_send(&sandbox->init, IPC_TYPE_spawn_done, &(struct ipc_spawn_done){ .slot = slot },
+		 NULL);
+}
+
+Test(pool, the_default_profile_has_some_before_anybody_asks)
+{
+	struct rig_sandbox ready[POOL_START];
+
+	make_ready(ready);
+	for (int i = 0; i < POOL_START; i++) {
+		rig_take_nothing(&ready[i].init);
+		cr_assert_null(supervisor.sandboxes[ready[i].slot].execution);
+	}
+	cr_assert_eq(supervisor.executions_live, 0);
+	cr_assert_eq(supervisor.executions_started, 0);
+	rig_run_ms(MOMENT_MS);
+	cr_assert_gt(pool_deadline_us(), loop_now_us() + POOL_IDLE_US / 2, "an idle one sleeps");
+	end_both(ready);
+}
+
+Test(pool, one_that_only_answers_a_person_has_none)
+{
+	(void)pool_end_all();
+	rig_run_ms(MOMENT_MS);
+	rig_take_nothing(&rig.factory);
+}
+
+Test(pool, an_execution_takes_the_oldest)
+{
+	struct rig_sandbox ready[POOL_START];
+	const uint64_t before_us = loop_now_us();
+	uint32_t slot;
+
+	make_ready(ready);
+	rig_run_ms(MOMENT_MS);
+	slot = begin_in(&ready[0], 7);
+	rig_take_nothing(&rig.factory);
+	rig_take_nothing(&ready[1].init);
+	cr_assert_geq(supervisor.executions[slot].started_us, before_us + MOMENT_MS * 1000,
+		      "its time begins with the request");
+	report(&ready[0], slot);
+	cr_assert_eq(rig_take_done(&rig, 7)->verdict, VERDICT_EXITED);
+	cr_assert(rig_is_killed(&ready[0]));
+	rig_turn();
+	cr_assert_eq(supervisor.executions[slot].state, EXECUTION_FREE);
+	end_both(ready);
+}
+
+Test(pool, each_is_used_once)
+{
+	struct rig_sandbox ready[POOL_START], third;
+	uint32_t slots[POOL_START];
+
+	make_ready(ready);
+	for (uint32_t i = 0; i < POOL_START; i++)
+		slots[i] = begin_in(&ready[i], i);
+	third = rig_begin(&rig, 9);
+	cr_assert_neq(third.slot, ready[0].slot);
+	cr_assert_neq(third.slot, ready[1].slot);
+	for (int i = 0; i < POOL_START; i++) {
+		report(&ready[i], slots[i]);
+		(void)rig_take(&rig.frontend, IPC_TYPE_execution_done);
+		cr_assert(rig_is_killed(&ready[i]));
+	}
+	rig_end(&third);
+	end_both(ready);
+}
+
+Test(pool, what_was_taken_is_replaced_after_the_report)
+{
+	struct rig_sandbox ready[POOL_START], more;
+	uint32_t slot;
+
+	make_ready(ready);
+	slot = begin_in(&ready[0], 7);
+	rig_take_nothing(&rig.factory);
+	report(&ready[0], slot);
+	(void)rig_take_done(&rig, 7);
+	more = take_asked();
+	rig_take_nothing(&rig.factory);
+	rig_end(&more);
+	end_both(ready);
+}
+
+Test(pool, a_long_execution_does_not_keep_others_from_being_made)
+{
+	struct rig_sandbox ready[POOL_START], more;
+
+	make_ready(ready);
+	(void)begin_in(&ready[0], 7);
+	more = take_asked();
+	rig_end(&more);
+	end_both(ready);
+}
+
+Test(pool, who_finds_none_ready_has_more_made)
+{
+	struct rig_sandbox ready[POOL_START], third;
+
+	make_ready(ready);
+	(void)begin_in(&ready[0], 1);
+	(void)begin_in(&ready[1], 2);
+	third = rig_begin(&rig, 3);
+	for (int i = 0; i < 2 * POOL_START; i++) {
+		struct rig_sandbox more = take_asked();
+
+		rig_end(&more);
+	}
+	rig_end(&third);
+	end_both(ready);
+}
+
+static void end_init(struct rig_sandbox *sandbox)
+{
+	cr_assert_eq(kill(sandbox->pid, SIGKILL), 0);
+	cr_assert_eq(waitpid(sandbox->pid, NULL, 0), sandbox->pid);
+	sandbox->pid = 0;
+	fd_close(&sandbox->init.fd);
+}
+
+Test(pool, one_that_ended_unseen_is_not_noticed_by_who_takes_it)
+{
+	struct rig_sandbox ready[POOL_START], own = { .stdio = { -1, -1, -1 } };
+	struct channel_message *message;
+
+	make_ready(ready);
+	end_init(&ready[0]);
+	cr_assert_eq(channel_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL, 0),
+		     0);
+	handlers_on_frontend(RIG_FRONTEND); /* before the loop sees the end */
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
+	own.slot = message->body.sandbox_create.slot;
+	own.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	message->fds[0] = -1;
+	rig_answer(&rig, &own);
+	rig_take_nothing(&ready[1].init);
+	report(&own, execution_find(RIG_FRONTEND, 7)->slot);
+	cr_assert_eq(rig_take_done(&rig, 7)->verdict, VERDICT_EXITED);
+	rig_end(&own);
+	end_both(ready);
+}
+
+Test(pool, one_that_ends_is_made_anew_later)
+{
+	struct rig_sandbox ready[POOL_START], again;
+
+	make_ready(ready);
+	end_init(&ready[0]);
+	rig_run_ms(MOMENT_MS);
+	rig_take_nothing(&rig.factory);
+	cr_assert_eq(supervisor.sandboxes[ready[0].slot].state, SANDBOX_FREE);
+	again = take_asked();
+	rig_fail(&rig, again.slot, STAGE_CLONE, ENOMEM);
+	cr_assert_gt(pool_deadline_us(), loop_now_us() + POOL_AGAIN_US, "twice as late");
+	rig_end(&again);
+	again = take_asked();
+	rig_end(&again);
+	end_both(ready);
+}
+
+Test(pool, one_that_speaks_unasked_ends)
+{
+	struct rig_sandbox ready[POOL_START];
+
+	make_ready(ready);
+	report(&ready[0], 0);
+	cr_assert(rig_is_killed(&ready[0]));
+	rig_turn();
+	cr_assert_eq(supervisor.sandboxes[ready[0].slot].state, SANDBOX_FREE);
+	end_both(ready);
+}
+
+Test(pool, none_is_made_before_the_posture_is_known)
+{
+	supervisor.generations[0].postures[0].is_measured = 0;
+	rig_run_ms(MOMENT_MS);
+	rig_take_nothing(&rig.factory);
+}
+
+Test(pool, another_policy_ends_all_of_the_one_before)
+{
+	struct rig_sandbox ready[POOL_START];
+
+	make_ready(ready);
+	supervisor.generations[0].postures[0].is_measured = 0; /* of the new one nothing is known */
+	pool_forget();
+	for (int i = 0; i < POOL_START; i++)
+		cr_assert(rig_is_killed(&ready[i]));
+	rig_turn();
+	cr_assert_eq(supervisor.generations[0].users, 0);
+	cr_assert_eq(pool_bytes(), 0);
+	end_both(ready);
+}
+
+Test(pool, there_are_none_more_than_executions_may_begin)
+{
+	struct rig_sandbox only;
+
+	supervisor.executions_max = 1;
+	only = take_asked();
+	rig_answer(&rig, &only);
+	rig_take_nothing(&rig.factory);
+	(void)begin_in(&only, 7);
+	rig_run_ms(POOL_LONG_US / 1000 + MOMENT_MS);
+	rig_take_nothing(&rig.factory);
+	rig_end(&only);
+}
+
+Test(pool, memory_is_a_requests_before_it_is_the_pools)
+{
+	struct rig_sandbox ready[POOL_START];
+	char detail[IPC_LIST_MAX];
+	uint32_t retry_ms;
+
+	supervisor.cgroup = fake_cgroup_open();
+	supervisor.memory_bytes = 64 * MIB;
+	fake_cgroup_say("memory.stat", "anon 0\n");
+	for (int i = 0; i < POOL_START; i++) {
+		await_asking();
+		(void)rig_take(&rig.factory, IPC_TYPE_sandbox_cgroup);
+		ready[i] = take_asked();
+		rig_answer(&rig, &ready[i]);
+	}
+	fake_cgroup_say("memory.stat", "anon 59244544\n"); /* 56.5 MiB */
+	cr_assert_eq(budget_check(&small_plan.profiles[0], NULL, detail, &retry_ms), REFUSAL_NONE);
+	for (int i = 0; i < POOL_START; i++)
+		cr_assert(rig_is_killed(&ready[i]));
+	cr_assert_eq(budget_check(&small_plan.profiles[0], NULL, detail, &retry_ms), REFUSAL_MEMORY,
+		     "what was ready cannot be given up twice");
+	rig_run_ms(MOMENT_MS);
+	rig_take_nothing(&rig.factory);
+	end_both(ready);
+	fake_cgroup_close();
+}
+
+Test(pool, the_end_leaves_none)
+{
+	struct rig_sandbox ready[POOL_START];
+
+	make_ready(ready);
+	cr_assert_not(pool_end_all());
+	for (int i = 0; i < POOL_START; i++)
+		cr_assert(rig_is_killed(&ready[i]));
+	rig_turn();
+	cr_assert(pool_end_all());
+	end_both(ready);
+}
