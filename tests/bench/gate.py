@@ -112,22 +112,29 @@ def suspects(reference, measured):
     return [key for key in sorted(measured) if key in known and measured[key] > limit(known[key])]
 
 
+def stage_rows(reference, measured, launcher=None):
+    """[(growth, is it beyond its limit, what, ratio, the reference's)] of the stages of a launcher,
+    or of all, most grown first."""
+    rows = []
+    for key, ratio in measured.items():
+        name, _, stage = key.split("/", 1)[1].rpartition(": ")
+        values = reference["stages"].get(key)
+        if values and launcher in (None, name):
+            middle = stats.median(values)
+            rows.append((ratio - middle, ratio > limit(values),
+                         stage if launcher else f"{stage} of {name}", ratio, middle))
+    return sorted(rows, reverse=True)
+
+
 def slower_stages(reference, key, measured):
-    """(lines on the stages of this launcher that are slower, most grown first)"""
-    name, rows = key.split("/", 1)[1], []
-    for stage, ratio in measured.items():
-        launcher, _, what = stage.split("/", 1)[1].rpartition(": ")
-        values = reference["stages"].get(stage)
-        if values and launcher == name:
-            rows.append((ratio - stats.median(values), ratio > limit(values), what, ratio,
-                         stats.median(values)))
-    rows.sort(reverse=True)
+    """Lines on the stages that are slower: of this launcher where its stages are known."""
+    rows = (stage_rows(reference, measured, key.split("/", 1)[1]) or
+            stage_rows(reference, measured))
     if not rows:
-        return ["  no stages are known of it"]
-    beyond = [row for row in rows if row[1]]
+        return ["  no stages were measured"]
     lines = [f"  stage {what}: {ratio:.3f} x bare, in the reference {middle:.3f}"
-             for _, _, what, ratio, middle in beyond]
-    if not beyond:
+             for _, is_beyond, what, ratio, middle in rows if is_beyond]
+    if not lines:
         _, _, what, ratio, middle = rows[0]
         lines = [f"  in no stage more than usual; most in {what}: {ratio:.3f} x bare, in the "
                  f"reference {middle:.3f}"]

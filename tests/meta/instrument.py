@@ -102,6 +102,11 @@ class Gate(unittest.TestCase):
         _, lines = gate.compare(reference(), Measures(launches(1.8, sandbox=0.205)))
         self.assertRegex(lines[1], "^  in no stage more than usual; most in ")
 
+    def test_of_what_has_no_stages_those_of_others_are_named(self):
+        _, lines = gate.compare(reference(), Measures(launches(sandbox=0.7, rate=0.2)))
+        self.assertRegex(lines[0], "^slower: stream/msp run")
+        self.assertRegex(lines[1], r"^  stage sandbox of MCP run_command: 0\.\d+ x bare")
+
     def test_a_slower_stage_alone_does_not_fail(self):
         self.assertTrue(gate.compare(reference(), Measures(launches(1.3, sandbox=0.9)))[0])
 
