@@ -93,7 +93,7 @@ class Asker:
         answer, = self.receive()
         return answer, (time.perf_counter_ns() - start) / 1000
 
-    def tool(self, name, **arguments):
+    def tool(self, name, /, **arguments):
         """The same of a tool's call, which must succeed."""
         answer, elapsed = self.ask(call(1, name, arguments))
         if not is_good(answer):
