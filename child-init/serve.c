@@ -151,7 +151,8 @@ static int handle_spawn(void *context, struct channel_message *message)
 		return send_report(IPC_TYPE_spawn_done, &failed, -1);
 	}
 	execution->done.executed_us = now_us();
-	running++;
+	if (running++ == 0) /* nothing of it can be beyond the limits yet */
+		look_ms = now_ms() + WATCH_LEAST_MS;
 	error = send_report(execution->workload.terminal < 0 ? IPC_TYPE_spawned
 							     : IPC_TYPE_spawned_tty,
 			    &spawned, execution->workload.terminal);

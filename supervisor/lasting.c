@@ -27,6 +27,10 @@
 /* Between two counts of what a sandbox takes while something runs in it. */
 #define NOTE_US 2000000
 
+/* From the end of an execution to a note: longer than a client takes for the next call of a series,
+ * with which msp-layers would compete. Who asks for what is noted has it noted at once. */
+#define SETTLED_US 300000
+
 /* Until what could not be begun is tried again. */
 #define LATER_US 100000
 
@@ -67,7 +71,7 @@ static void look_back(struct sandbox *sandbox)
 	struct stat is;
 
 	sandbox->is_marked = fstatat(sandbox->directory, MARK, &is, AT_SYMLINK_NOFOLLOW) == 0;
-	sandbox->is_dirty = sandbox->is_marked;
+	sandbox->is_dirty = sandbox->has_mark = sandbox->is_marked;
 	if (sandbox->is_marked)
 		sandbox->since_us =
 			(uint64_t)is.st_mtim.tv_sec * 1000000 + (uint64_t)is.st_mtim.tv_nsec / 1000;
@@ -162,14 +166,21 @@ enum refusal sandbox_own_idle(const char *owner, const char *name, struct sandbo
 	return running > 0 ? REFUSAL_SANDBOX_BUSY : refusal;
 }
 
-static bool is_note_due(const struct sandbox *sandbox)
+/* Has it to be noted first? That is not put off any longer, then. */
+static bool needs_note(struct sandbox *sandbox)
 {
-	return sandbox->is_dirty && !sandbox->is_unnoted && sandbox->note_us <= loop_now_us();
+	const uint64_t now = loop_now_us();
+
+	if (!sandbox->is_dirty || sandbox->is_unnoted)
+		return false;
+	if (sandbox->executions == 0 && sandbox->note_us > now)
+		sandbox->note_us = sandbox->due_us = now;
+	return sandbox->note_us <= now;
 }
 
 bool sandbox_stop(struct sandbox *sandbox)
 {
-	if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 && !is_note_due(sandbox))
+	if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 && !needs_note(sandbox))
 		return true;
 	sandbox->is_stopping = true;
 	execution_kill_all(sandbox, VERDICT_STOPPED);
@@ -333,7 +344,7 @@ enum sandbox_answer sandbox_prepare(struct sandbox *sandbox, struct frontend *fr
 				      "its changes are being applied or merged", detail);
 		return SANDBOX_REFUSED;
 	}
-	return sandbox->writer || is_note_due(sandbox) ? SANDBOX_WAIT : SANDBOX_READY;
+	return sandbox->writer || needs_note(sandbox) ? SANDBOX_WAIT : SANDBOX_READY;
 }
 
 /* --- their executions ------------------------------------------------------------------------- */
@@ -342,16 +353,34 @@ static void set_mark(struct sandbox *sandbox)
 {
 	int fd;
 
+	if (!sandbox->is_dirty)
+		sandbox->dirty_us = loop_now_us();
 	sandbox->is_dirty = true;
 	sandbox->is_unnoted = false;
 	if (sandbox->is_marked)
 		return;
 	sandbox->is_marked = true;
 	sandbox->since_us = sandbox_real_us();
+	if (sandbox->has_mark)
+		return;
+	sandbox->has_mark = true;
 	/* Without it a crash would let too much count as known; nothing else needs it. */
 	fd = openat(sandbox->directory, MARK, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	fd_close(&fd);
 	store_touch(sandbox->directory);
+}
+
+/* All is noted. One that lives keeps the file for its next execution: that it says an earlier time
+ * than it could only makes a crash let less count as known. */
+static void clear_mark(struct sandbox *sandbox)
+{
+	sandbox->is_marked = false;
+	if (sandbox->state == SANDBOX_LIVE) {
+		(void)utimensat(sandbox->directory, MARK, NULL, 0);
+		return;
+	}
+	sandbox->has_mark = false;
+	(void)unlinkat(sandbox->directory, MARK, 0); /* a mark more is no fault */
 }
 
 int sandbox_join(struct sandbox *sandbox, uint32_t *ret_leaf)
@@ -359,11 +388,10 @@ int sandbox_join(struct sandbox *sandbox, uint32_t *ret_leaf)
 	for (uint32_t leaf = 0; leaf < SANDBOX_EXECUTIONS_MAX; leaf++) {
 		if (sandbox->leaves & 1U << leaf)
 			continue;
-		if (sandbox->executions == 0)
-			sandbox->note_us = loop_now_us() + NOTE_US;
 		sandbox->leaves |= 1U << leaf;
 		sandbox->executions++;
 		set_mark(sandbox);
+		sandbox->note_us = sandbox->dirty_us + NOTE_US;
 		*ret_leaf = leaf;
 		return 0;
 	}
@@ -379,7 +407,9 @@ void sandbox_leave(struct sandbox *sandbox, uint32_t leaf)
 {
 	sandbox->leaves &= ~(1U << leaf);
 	sandbox->executions--;
-	sandbox->idle_us = sandbox->note_us = loop_now_us();
+	sandbox->idle_us = loop_now_us();
+	if (sandbox->idle_us + SETTLED_US < sandbox->note_us)
+		sandbox->note_us = sandbox->idle_us + SETTLED_US;
 	sandbox->is_changed = true;
 }
 
@@ -396,10 +426,8 @@ void sandbox_noted(struct sandbox *sandbox, uint64_t began_us, int error,
 	}
 	sandbox->since_us = began_us;
 	store_count(sandbox->directory, sandbox->meta, done->bytes, done->inodes);
-	if (!sandbox->is_dirty) {
-		sandbox->is_marked = false;
-		(void)unlinkat(sandbox->directory, MARK, 0); /* a mark more is no fault */
-	}
+	if (!sandbox->is_dirty)
+		clear_mark(sandbox);
 	store_touch(sandbox->directory);
 	if (sandbox->state == SANDBOX_LIVE && is_over_disk(sandbox, sandbox_profile(sandbox)))
 		execution_kill_all(sandbox, VERDICT_DISK);
@@ -414,6 +442,7 @@ static bool can_note(const struct sandbox *sandbox)
 static void note(struct sandbox *sandbox)
 {
 	sandbox->is_dirty = sandbox->executions > 0;
+	sandbox->dirty_us = loop_now_us();
 	if (begin_job(sandbox, LAYERS_NOTE) == 0)
 		return;
 	sandbox->is_dirty = true;
@@ -444,6 +473,13 @@ static uint64_t idle_end_us(const struct sandbox *sandbox)
 	return sandbox->idle_us + (uint64_t)sandbox_profile(sandbox)->idle_s * 1000000;
 }
 
+/* Nobody will call again, or wants to wait. */
+static bool is_at_rest(const struct sandbox *sandbox)
+{
+	return sandbox->executions == 0 &&
+	       (sandbox->state != SANDBOX_LIVE || sandbox->is_stopping || supervisor.is_ending);
+}
+
 static void settle(struct sandbox *sandbox, uint64_t now)
 {
 	sandbox->due_us = UINT64_MAX;
@@ -457,10 +493,12 @@ static void settle(struct sandbox *sandbox, uint64_t now)
 		sandbox->is_changed |= sandbox_clear(sandbox);
 		sandbox->due_us = now + RETRY_US;
 	}
+	if (sandbox->state == SANDBOX_COLD && sandbox->has_mark && !sandbox->is_marked)
+		clear_mark(sandbox);
 	if (sandbox->is_dirty && !sandbox->is_unnoted && !can_note(sandbox))
 		sandbox->is_unnoted = sandbox->is_changed = true;
 	if (sandbox->is_dirty && !sandbox->is_unnoted && !sandbox->writer) {
-		if (sandbox->note_us <= now)
+		if (sandbox->note_us <= now || is_at_rest(sandbox))
 			note(sandbox);
 		else if (sandbox->note_us < sandbox->due_us)
 			sandbox->due_us = sandbox->note_us;

@@ -102,12 +102,14 @@ struct sandbox {
 	struct layers_job *writer; /* the one of them that changes something; NULL: none */
 	bool is_stopping;          /* it shall be cold */
 	bool is_interrupted;       /* an apply was, and is not taken care of yet */
-	bool is_marked;            /* on disk: what ran since `since_us` may not be noted */
+	bool is_marked;            /* what ran since `since_us` may not be noted */
+	bool has_mark;             /* and the file that says so is there */
 	bool is_dirty;             /* something ran since the last note began */
 	bool is_unnoted;           /* and that cannot be noted now */
 	bool is_merged;            /* so far as it can be */
 	bool is_changed;           /* who waits for it shall look again */
 	uint64_t since_us;         /* real clock */
+	uint64_t dirty_us;         /* when `is_dirty` became so */
 	uint64_t note_us; /* these: when the next note, the end for idleness, or the next */
 	uint64_t idle_us; /* look at it is due */
 	uint64_t due_us;

@@ -38,6 +38,9 @@ static void close_rig(void)
 
 TestSuite(sandbox, .init = open_rig, .fini = close_rig, .timeout = 60);
 
+/* Until a note begins after an execution, and a little more. */
+#define SETTLED_MS 320
+
 static void finish(const struct rig_sandbox *live, const struct rig_sandbox *execution)
 {
 	const struct ipc_spawn_done done = { .slot = execution->slot };
@@ -124,8 +127,11 @@ Test(sandbox, executions_run_side_by_side)
 	cr_assert_eq(execution_count(the_one()), 2);
 	finish(&first, &first);
 	cr_assert_eq(execution_count(the_one()), 1);
+	rig_take_nothing(&rig.factory);
+	rig_run_ms(SETTLED_MS);
 	lasting_note(&rig);
 	finish(&first, &second);
+	rig_run_ms(SETTLED_MS);
 	lasting_note(&rig);
 	rig_take_nothing(&rig.factory);
 	cr_assert_eq(the_one()->state, SANDBOX_LIVE, "it waits for the next");
@@ -388,6 +394,7 @@ Test(sandbox, a_mark_is_there_until_all_is_noted)
 	only = lasting_begin(&rig, 1, "box");
 	cr_assert_eq(access(path, F_OK), 0);
 	finish(&only, &only);
+	rig_run_ms(SETTLED_MS);
 	helper = lasting_take_helper(&rig, LAYERS_NOTE);
 	cr_assert_gt(helper.ask.since_us, 0);
 	cr_assert_leq(helper.ask.since_us, sandbox_real_us());
@@ -396,7 +403,13 @@ Test(sandbox, a_mark_is_there_until_all_is_noted)
 	cr_assert_eq(access(path, F_OK), 0);
 	lasting_start_helper(&rig, &helper);
 	lasting_finish(&helper, &(struct ipc_layers_done){ .bytes = 1, .inodes = 1 });
-	cr_assert_neq(access(path, F_OK), 0);
+	cr_assert_not(the_one()->is_marked);
+	cr_assert_eq(access(path, F_OK), 0, "it is kept for the next execution");
+	cr_assert_not(sandbox_stop(sandbox_find(id)));
+	sandbox_tick();
+	cr_assert(rig_is_killed(&only));
+	rig_turn();
+	cr_assert_neq(access(path, F_OK), 0, "cold, there is nothing to be noted");
 	rig_end(&only);
 }
 
@@ -507,6 +520,7 @@ Test(sandbox, another_policy_holds_for_the_next_execution)
 	change_policy();
 	expect_refused("box", REFUSAL_SANDBOX_BUSY);
 	finish(&only, &only);
+	rig_run_ms(SETTLED_MS);
 	lasting_note(&rig);
 	supervisor.generations[0].users++; /* its plan is the test's */
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
