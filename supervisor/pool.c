@@ -24,7 +24,8 @@ static uint32_t total;         /* of those that are ready, being made or ending 
 static uint32_t ready;
 static uint32_t failures; /* since one was taken */
 static bool is_open;
-static bool is_empty; /* the last one of a profile was taken, and none was made since */
+static bool is_empty;     /* the last one of a profile was taken, and none was made since */
+static uint64_t again_us; /* none is made before */
 static uint64_t fill_us = UINT64_MAX; /* these: when it is looked at next */
 static uint64_t shrink_us = UINT64_MAX;
 static uint64_t clear_us = UINT64_MAX;
@@ -174,9 +175,15 @@ struct sandbox *pool_take(uint32_t profile)
 
 /* --- when more are made ----------------------------------------------------------------------- */
 
+/* What goes wrong meanwhile goes wrong with it. */
 static void delay(void)
 {
-	fill_us = loop_now_us() + (POOL_AGAIN_US << failures);
+	const uint64_t now = loop_now_us();
+
+	fill_us = earlier(fill_us, now);
+	if (again_us > now)
+		return;
+	again_us = now + (POOL_AGAIN_US << failures);
 	if (failures < DOUBLINGS_MAX)
 		failures++;
 }
@@ -247,23 +254,22 @@ static void fill(uint64_t now)
 	struct pool *pool = find_short();
 	uint32_t most = pool && pool->count == 0 ? (pool->wanted + 1) / 2 : 1;
 
-	fill_us = pool ? now + POOL_PAUSE_US : UINT64_MAX;
 	is_empty = false;
-	for (; pool && most > 0 && has_room(); most--) {
+	for (; pool && most > 0 && again_us <= now && has_room(); most--) {
 		if (make(pool) != 0)
 			delay();
-		if (fill_us > now + POOL_PAUSE_US) /* it failed */
-			return;
 	}
-	if (pool && most > 0) /* there is no room: the next report may make some */
-		fill_us = UINT64_MAX;
+	/* Where there is no room the next report may make some. */
+	fill_us = pool && most == 0 ? now + POOL_PAUSE_US : UINT64_MAX;
+	if (again_us > now)
+		fill_us = again_us;
 }
 
 void pool_begun(void)
 {
 	const uint64_t due_us = loop_now_us() + POOL_LONG_US;
 
-	if (is_open && failures == 0)
+	if (is_open)
 		fill_us = is_empty ? earlier(fill_us, due_us) : due_us;
 }
 
@@ -271,7 +277,7 @@ void pool_reported(void)
 {
 	const uint64_t now = loop_now_us();
 
-	if (!is_open || failures > 0)
+	if (!is_open)
 		return;
 	if (is_empty)
 		fill_us = now;

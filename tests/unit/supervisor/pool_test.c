@@ -251,6 +251,7 @@ Test(pool, one_that_ends_is_made_anew_later)
 	cr_assert_eq(supervisor.sandboxes[ready[0].slot].state, SANDBOX_FREE);
 	again = take_asked();
 	rig_fail(&rig, again.slot, STAGE_CLONE, ENOMEM);
+	rig_turn();
 	cr_assert_gt(pool_deadline_us(), loop_now_us() + POOL_AGAIN_US, "twice as late");
 	rig_end(&again);
 	again = take_asked();
