@@ -35,11 +35,12 @@ static const struct execution nothing = { .spawn = SPAWN_EMPTY, .workload = WORK
 
 static const struct init *init;
 static struct execution executions[SANDBOX_EXECUTIONS_MAX];
-static uint32_t executions_max; /* 1, unless the sandbox lasts */
-static uint32_t running;        /* how many have a first process */
-static bool is_watched;         /* no cgroup limits it */
-static bool is_ending;          /* its one execution ended, and what that left is being killed */
-static int64_t look_ms;         /* when the fallback's limits are to be looked at next */
+static uint32_t executions_max;  /* 1, unless the sandbox lasts */
+static uint32_t executions_used; /* none behind these was ever used: their pages are not touched */
+static uint32_t running;         /* how many have a first process */
+static bool is_watched;          /* no cgroup limits it */
+static bool is_ending;           /* its one execution ended, and what that left is being killed */
+static int64_t look_ms;          /* when the fallback's limits are to be looked at next */
 
 static uint64_t now_us(void)
 {
@@ -62,7 +63,7 @@ static int send_report(uint32_t type, const void *report, int fd)
 /* By its slot, or where `first` is not 0 by its first process; NULL: there is none. */
 static struct execution *find(uint32_t slot, pid_t first)
 {
-	for (uint32_t i = 0; i < executions_max; i++) {
+	for (uint32_t i = 0; i < executions_used; i++) {
 		struct execution *execution = &executions[i];
 
 		if (first != 0 ? execution->workload.pid == first
@@ -83,6 +84,7 @@ static struct execution *prepare(uint32_t slot)
 			executions[i] = nothing;
 			executions[i].is_used = true;
 			executions[i].spawn.slot = slot;
+			executions_used = i < executions_used ? executions_used : i + 1;
 		}
 	}
 	return !execution || execution->workload.pid != 0 || is_ending ? NULL : execution;
@@ -232,7 +234,7 @@ static void look(uint32_t ended)
 
 	/* A page of a file that is mapped as well counts twice rather than not at all. */
 	usage.bytes += look_at_files().bytes;
-	for (uint32_t i = 0; i < executions_max; i++) {
+	for (uint32_t i = 0; i < executions_used; i++) {
 		struct ipc_spawn_done *done = &executions[i].done;
 
 		if (executions[i].workload.pid == 0)
@@ -325,19 +327,17 @@ void serve_run(const struct init *own)
 
 	init = own;
 	executions_max = own->factory->lasts ? SANDBOX_EXECUTIONS_MAX : 1;
-	for (uint32_t i = 0; i < executions_max; i++)
-		executions[i] = nothing;
 	is_watched = own->factory->limits == LIMITS_FALLBACK;
 	error = children < 0 || (is_watched && watch_open() != 0) ? -1 : 0;
 	while (!error) {
 		const bool watch_now = is_watched && running > 0;
 		struct signalfd_siginfo ignored;
 
-		for (uint32_t i = 0; i < executions_max; i++)
+		for (uint32_t i = 0; i < executions_used; i++)
 			listeners[i] =
 				(struct pollfd){ .fd = executions[i].workload.observed.listener,
 						 .events = POLLIN };
-		const int ready = poll(polls, 2 + executions_max,
+		const int ready = poll(polls, 2 + executions_used,
 				       is_ending   ? ENDING_MS
 				       : watch_now ? left_ms()
 						   : -1);
@@ -346,7 +346,7 @@ void serve_run(const struct init *own)
 		/* Not at each refused call: a flood of them would be a flood of looks. */
 		if (watch_now && left_ms() == 0)
 			look(0);
-		for (uint32_t i = 0; i < executions_max; i++)
+		for (uint32_t i = 0; i < executions_used; i++)
 			observe_answer(&executions[i].workload.observed, init,
 				       listeners[i].revents);
 		if (polls[1].revents)
