@@ -27,6 +27,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include "common/confine/relro.h"
 #include "common/kernel.h"
 #include "common/limits.h"
 #include "factory.h"
@@ -51,7 +52,7 @@ int main(void)
 	/* Modes in the plan are meant as they are written. */
 	(void)umask(0);
 	/* Children are reaped by the kernel: the supervisor watches them through pidfds. */
-	if (kernel_close_range(CHANNEL_FD + 1, ~0U) != 0 || signal(SIGCHLD, SIG_IGN) == SIG_ERR ||
+	if (relro_protect() != 0 || kernel_close_range(CHANNEL_FD + 1, ~0U) != 0 || signal(SIGCHLD, SIG_IGN) == SIG_ERR ||
 	    leave_terminal() != 0)
 		return MSP_EXIT_SOFTWARE;
 	return factory_run(CHANNEL_FD);

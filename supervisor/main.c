@@ -38,6 +38,7 @@
 #include <unistd.h>
 
 #include "audit.h"
+#include "common/confine/relro.h"
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/log.h"
@@ -262,6 +263,9 @@ int main(void)
 	int error;
 
 	log_set_name("msp-supervisor");
+	error = relro_protect();
+	if (error)
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot protect its own tables: %s", strerror(-error));
 	keep_tables_small();
 	if (fcntl(LAUNCHER_FD, F_SETFD, FD_CLOEXEC) != 0)
 		log_fatal(MSP_EXIT_USAGE,

@@ -3,8 +3,10 @@
 """What each built program is linked with, what it may call, and how it is hardened."""
 import os
 import re
+import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 import tree
@@ -120,6 +122,34 @@ class Linkage(unittest.TestCase):
                     self.assertFalse(names & (FORBIDDEN | HEAP | {"getenv"}))
 
 
+def rights_when_waiting(program):
+    """{page's address in the file: rights} of a process that waits at its descriptor 3."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        child = subprocess.Popen(["/bin/sh", "-c", f"exec {program} 3<&{theirs.fileno()}"],
+                                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        try:
+            deadline = time.monotonic() + 30
+            while call_of(child.pid) != "47":  # recvmsg
+                if time.monotonic() > deadline or child.poll() is not None:
+                    raise AssertionError(f"{program} does not wait")
+                time.sleep(0.005)
+            with open(f"/proc/{child.pid}/maps", encoding="ascii") as file:
+                rows = [row.split() for row in file if program in row]
+        finally:
+            child.kill()
+            child.wait()
+    spans = [[int(end, 16) for end in row[0].split("-")] for row in rows]
+    return {page - spans[0][0]: row[1] for row, span in zip(rows, spans)
+            for page in range(*span, 4096)}
+
+
+def call_of(pid):
+    """The number of the system call that a process is in."""
+    with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
+        return file.read().split()[0]
+
+
 class Hardening(unittest.TestCase):
     def test_position_independent(self):
         for name in tree.PROGRAMS:
@@ -133,6 +163,20 @@ class Hardening(unittest.TestCase):
                 self.assertIn("GNU_RELRO", text)
                 self.assertRegex(text, r"GNU_STACK.*\bRW\b\s")
                 self.assertNotRegex(text, r"LOAD.*\bRWE\b")
+
+    def test_relro_holds_where_nothing_loads(self):
+        """Of a static program: as its process has it, when it waits for its first message."""
+        for name in ("msp-supervisor", "msp-child-init"):
+            with self.subTest(program=name):
+                found = re.search(r"GNU_RELRO +0x\w+ (0x\w+) 0x\w+ 0x\w+ (0x\w+)",
+                                  tree.readelf("-lW", tree.program(name)))
+                begin = int(found[1], 16) & -4096
+                end = (int(found[1], 16) + int(found[2], 16)) & -4096
+                self.assertLess(begin, end)
+                rights = rights_when_waiting(tree.program(name))
+                for page in range(begin, end, 4096):
+                    self.assertEqual(rights[page], "r--p")
+                self.assertIn("rw-p", rights.values())
 
     def test_bound_at_start(self):
         for name in tree.PROGRAMS:
