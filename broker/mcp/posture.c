@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/posture.h"
 
+#include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,8 +119,7 @@ void posture_put(struct json_writer *writer, const struct posture *posture, cons
 
 	if (index == posture->measured_count)
 		return;
-	for (size_t i = 0; i < IPC_SCHEMA_BYTES; i++)
-		(void)snprintf(hash + 2 * i, 3, "%02x", is->filter_hash[i]);
+	(void)sodium_bin2hex(hash, sizeof(hash), is->filter_hash, IPC_SCHEMA_BYTES);
 	json_open_object(writer, "posture");
 	json_put_number(writer, "layers", (uint64_t)__builtin_popcount(is->measured.layers_closed));
 	put_sets(writer, is);
