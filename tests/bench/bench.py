@@ -86,18 +86,23 @@ def measure_here(names, place, arguments, meter):
         return run_jobs(names, given)
 
 
+def measure(names, place, arguments):
+    if os.geteuid() != 0:
+        return measure_here(names, place, arguments, context.read_pss)
+    return account.run_as(pwd.getpwnam(arguments.account), place,
+                          lambda meter: measure_here(names, place, arguments, meter))
+
+
 def run(names, arguments):
     """A whole result, and its groups."""
     start = time.monotonic()
     known = facts.gather(context.ROOT, arguments.bin)
     with tempfile.TemporaryDirectory(prefix="msp-bench-", dir="/var/tmp") as place:
         context.prepare(arguments.bin, place)
-        if os.geteuid() == 0:
-            entry = pwd.getpwnam(arguments.account)
-            found = account.run_as(entry, place, lambda meter: measure_here(
-                names, place, arguments, meter))
-        else:
-            found = measure_here(names, place, arguments, context.read_pss)
+        try:
+            found = measure(names, place, arguments)
+        finally:
+            context.end_left(place)
     known |= {"load_after": round(os.getloadavg()[0], 2), "limits": found["limits"],
               "user": found["user"]}
     measured = groups.from_json(found["groups"])

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -45,6 +46,22 @@ def filter_with(place, tool, source, target):
                                 capture_output=True, check=True)
     with open(target, "wb") as file:
         file.write(result.stdout)
+
+
+def end_left(place):
+    """Ends what peers left behind: podman keeps a process that holds its namespace."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if f"XDG_RUNTIME_DIR={home_in(place)}\0".encode() in file.read():
+                    os.kill(int(pid), signal.SIGKILL)
+        except OSError:  # not ours, or gone
+            continue
+
+
+def home_in(place):
+    """Where peers keep what they keep."""
+    return os.path.join(place, "home")
 
 
 def read_pss(pids):
@@ -100,7 +117,7 @@ class Context:
 
     def peer_environment(self):
         """Some want a home, which an account for msp does not have."""
-        home = os.path.join(self.place, "home")
+        home = home_in(self.place)
         os.makedirs(home, mode=0o700, exist_ok=True)
         return {**programs.ENVIRONMENT, "PATH": peers.SEARCH, "HOME": home,
                 "XDG_RUNTIME_DIR": home}
