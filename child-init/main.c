@@ -52,8 +52,8 @@ int main(void)
 	/* Modes in the plan are meant as they are written. */
 	(void)umask(0);
 	/* Children are reaped by the kernel: the supervisor watches them through pidfds. */
-	if (relro_protect() != 0 || kernel_close_range(CHANNEL_FD + 1, ~0U) != 0 || signal(SIGCHLD, SIG_IGN) == SIG_ERR ||
-	    leave_terminal() != 0)
+	if (relro_protect() != 0 || kernel_close_range(CHANNEL_FD + 1, ~0U) != 0 ||
+	    signal(SIGCHLD, SIG_IGN) == SIG_ERR || leave_terminal() != 0)
 		return MSP_EXIT_SOFTWARE;
 	return factory_run(CHANNEL_FD);
 }
