@@ -334,6 +334,27 @@ Test(pool, memory_is_a_requests_before_it_is_the_pools)
 	fake_cgroup_close();
 }
 
+Test(pool, its_leaf_is_the_executions)
+{
+	struct rig_sandbox ready;
+
+	supervisor.cgroup = fake_cgroup_open();
+	supervisor.executions_max = 1;
+	await_asking();
+	(void)rig_take(&rig.factory, IPC_TYPE_sandbox_cgroup);
+	ready = take_asked();
+	rig_answer(&rig, &ready);
+	cr_assert(fake_cgroup_has("s0/e0"));
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	(void)rig_take(&ready.init, IPC_TYPE_spawn_stdio);
+	(void)rig_take(&ready.init, IPC_TYPE_spawn_cgroup);
+	(void)rig_take(&ready.init, IPC_TYPE_spawn);
+	cr_assert_eq(supervisor.sandboxes[0].leaf, -1, "the init's alone");
+	rig_end(&ready);
+	fake_cgroup_close();
+}
+
 Test(pool, the_end_leaves_none)
 {
 	struct rig_sandbox ready[POOL_START];
