@@ -21,8 +21,10 @@ int probe_note_namespaces(const char *path, struct probe_namespaces *ret);
 /* Forget what was found, and begin with the namespaces that the init has noted. */
 void probe_begin(const struct init *init);
 
-/* The acts, in the order in which the confinement has to stand: before Landlock, then behind it,
- * then without descriptors, then behind the filter. 0 each: what is found is kept. */
+/* The acts, in the order in which the confinement has to stand: when the limits are set, before
+ * Landlock, then behind it, then without descriptors, then behind the filter. 0 each: what is found
+ * is kept. */
+int probe_rlimits(void);
 int probe_before_landlock(void);
 int probe_landlock(void);
 int probe_descriptors(void);

@@ -127,27 +127,28 @@ static int handle_spawn(void *context, struct channel_message *message)
 	struct ipc_spawn_done failed = { .slot = request->slot };
 	struct ipc_posture posture = { .slot = request->slot };
 	const struct ipc_spawned spawned = { .slot = request->slot };
-	bool is_proven = request->probe == PROBE_NONE;
-	int error = 0;
+	const bool is_alone = request->probe == PROBE_ALONE;
+	bool is_probed;
+	int error;
 
 	if (!execution)
 		return -EPROTO;
 	execution->done.taken_us = now_us();
-	if (!is_proven) {
-		error = spawn_probe(init, &execution->spawn, &failed.stage);
-		is_proven = !error && probe_tell(&posture.measured);
-		if (!error && (!is_proven || request->probe == PROBE_ALONE)) {
+	error = is_alone ? spawn_probe(init, &execution->spawn, &failed.stage)
+			 : spawn_start(init, &execution->spawn, request, &execution->workload,
+				       &failed.stage);
+	is_probed = is_alone ? !error : execution->workload.is_probed;
+	failed.error = (uint32_t)-error;
+	spawn_done(&execution->spawn);
+	if (is_probed) {
+		const bool is_proven = probe_tell(&posture.measured);
+
+		if (is_alone || !is_proven) {
 			forget(execution);
 			return send_report(IPC_TYPE_posture, &posture, -1);
 		}
-	}
-	if (!error)
-		error = spawn_start(init, &execution->spawn, request, &execution->workload,
-				    &failed.stage);
-	failed.error = (uint32_t)-error;
-	spawn_done(&execution->spawn);
-	if (is_proven && request->probe != PROBE_NONE)
 		(void)send_report(IPC_TYPE_posture, &posture, -1); /* the next one tells */
+	}
 	if (error) {
 		forget(execution);
 		return send_report(IPC_TYPE_spawn_done, &failed, -1);

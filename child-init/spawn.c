@@ -35,7 +35,7 @@ static struct attempt {
 	int terminal;      /* the workload's side of its terminal, or -1 */
 	int to_init;       /* where its filter's listener is sent, or -1: it has none */
 	struct text image; /* a name of spawn->image, if there is one */
-	bool is_over;      /* a probe came to its end */
+	bool is_probed;    /* all acts of the probe are done */
 	uint32_t stage;
 	int error;
 } attempt;
@@ -207,7 +207,28 @@ static int execute(void)
 	return -errno;
 }
 
-/* Whose steps: what confines is everybody's, so that a probe is confined as a workload is. */
+/* A limit that is set late is tried late: a call for that is one that such a filter allows. */
+static int probe_early_limits(void)
+{
+	return attempt.to_init >= 0 ? 0 : probe_rlimits();
+}
+
+static int probe_late_limits(void)
+{
+	return attempt.to_init >= 0 ? probe_rlimits() : 0;
+}
+
+/* Behind an open layer nothing is executed. */
+static int end_probe(void)
+{
+	struct ipc_posture_measured found;
+
+	attempt.is_probed = true;
+	return probe_tell(&found) ? 0 : -ECANCELED;
+}
+
+/* Whose steps: what confines is everybody's. The first workload under a profile is the probe as
+ * well, and passes all of them. */
 enum part {
 	WORKLOAD = 1,
 	PROBE = 2,
@@ -224,6 +245,7 @@ static const struct step {
 	{ STAGE_STDIO, attach_stdio, WORKLOAD },
 	LAYER_RLIMITS(STAGE_RLIMITS, set_rlimits, EACH)
 	{ STAGE_CAPABILITIES, LAYER_CAPABILITIES(drop_capabilities), EACH },
+	{ STAGE_PROBE, probe_early_limits, PROBE },
 	{ STAGE_PROBE, probe_before_landlock, PROBE },
 	LAYER_LANDLOCK(STAGE_RESTRICT, enter_landlock, EACH)
 	{ STAGE_PROBE, probe_landlock, PROBE },
@@ -235,7 +257,9 @@ static const struct step {
 	{ STAGE_SIGNALS, reset_signals, EACH },
 	LAYER_SECCOMP(STAGE_SECCOMP, install_filter, EACH)
 	LAYER_RLIMITS(STAGE_RLIMITS, set_late_rlimits, WORKLOAD)
+	{ STAGE_PROBE, probe_late_limits, PROBE },
 	{ STAGE_PROBE, probe_filter, PROBE },
+	{ STAGE_PROBE, end_probe, PROBE },
 	{ STAGE_EXEC, execute, WORKLOAD },
 };
 /* clang-format on */
@@ -252,8 +276,7 @@ static void child(void)
 		if (attempt.error)
 			_exit(MSP_EXIT_SANDBOX);
 	}
-	attempt.is_over = true;
-	_exit(MSP_EXIT_SANDBOX);
+	_exit(MSP_EXIT_SANDBOX); /* a probe that is no workload */
 }
 
 /*
@@ -300,10 +323,11 @@ int spawn_probe(const struct init *init, struct spawn *spawn, uint32_t *ret_stag
 	};
 	probe_begin(init);
 	pid = start_child(spawn, ret_stage);
-	if (pid < 0 || attempt.is_over)
-		return pid < 0 ? (int)pid : 0;
-	*ret_stage = STAGE_PROBE;
-	return -ECANCELED;
+	if (attempt.is_probed)
+		return 0;
+	if (pid >= 0)
+		*ret_stage = STAGE_PROBE;
+	return pid < 0 ? (int)pid : -ECANCELED;
 }
 
 /* A terminal of the sandbox's own devpts, with its size from the first moment on: the workload may
@@ -387,11 +411,12 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 	attempt = (struct attempt){ .init = init,
 				    .spawn = spawn,
 				    .request = request,
-				    .part = WORKLOAD,
+				    .part = request->probe == PROBE_NONE ? WORKLOAD : EACH,
 				    .terminal = -1,
 				    .to_init = -1 };
 	*ret = (struct workload)WORKLOAD_NONE;
 	*ret_stage = STAGE_STDIO;
+	probe_begin(init);
 	error = prepare(request);
 	if (!error && request->use_tty) {
 		*ret_stage = STAGE_TERMINAL;
@@ -404,6 +429,7 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 	}
 	if (!error)
 		error = run_child(ends, ret, ret_stage);
+	ret->is_probed = attempt.is_probed;
 	fd_close_all(ends, 2);
 	fd_close(&attempt.terminal);
 	if (error)

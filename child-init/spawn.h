@@ -28,6 +28,7 @@ struct spawn {
 struct workload {
 	pid_t pid;    /* its first process; 0: none */
 	int terminal; /* the master of its terminal, or -1 */
+	bool is_probed;
 	struct observed observed;
 };
 
@@ -40,12 +41,16 @@ struct workload {
  * Run the workload that `request` describes, and observe it. 0: *ret says what runs, and its
  * descriptors are the caller's. Else -errno with the stage that failed; then nothing runs
  * (LISTENER: it was killed at once), and *ret says so. What *ret held before is not looked at.
+ *
+ * Where the request wants a probe, the workload's process tries the layers before it executes
+ * anything (probe.h): with is_probed probe_tell() says what was found, and that none is open is a
+ * condition of the start (PROBE).
  */
 int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_spawn *request,
 		struct workload *ret, uint32_t *ret_stage);
 
 /*
- * Try the layers in a process that is confined as the workload will be (probe.h). 0 and
+ * Try the layers in a process that is confined as a workload is, and executes nothing. 0 and
  * probe_tell() says what was found; else -errno with the stage that failed. The process is the
  * caller's to reap.
  */

@@ -22,7 +22,7 @@ INJECT = faults.tool("inject")
 # child each at the same time, which come in either order.
 BESIDE = ("factory or broker", "broker or factory")
 ROLES = ("supervisor", "keeper", *BESIDE, "prover", "probe", "init", "workload")
-RUN_ROLES = ("msp", "supervisor", "factory", "init", "probe", "workload")
+RUN_ROLES = ("msp", "supervisor", "factory", "init", "workload")
 GAP_S = 3
 END_S = 1.0
 shared = {}

@@ -139,7 +139,7 @@ class Kind:
 
 
 class Run(Kind, unittest.TestCase):
-    ROLES = ("msp", "supervisor", "factory", "init", "probe", WORKLOAD)
+    ROLES = ("msp", "supervisor", "factory", "init", WORKLOAD)
 
     def command(self):
         return ["run", *support.limits(), "--", "/bin/sh", "-c", "cat; exit 7"]

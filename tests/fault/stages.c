@@ -106,8 +106,7 @@ static bool has_been(enum role role)
 
 /* The first child of a server is what stays of its launcher, which may have become the supervisor
  * before that is seen. A helper is the first child of a serving supervisor's factory, the init of a
- * sandbox for a probe the second; everything after it is an init. Where there is no such sandbox,
- * the first child of the init is a probe. What works with a sandbox that lasts has a keeper after
+ * sandbox for a probe the second; everything after it is an init. What works with a sandbox that lasts has a keeper after
  * its supervisor. */
 static enum role role_below(const struct process *parent)
 {
@@ -126,7 +125,7 @@ static enum role role_below(const struct process *parent)
 	case ROLE_PROVER:
 		return ROLE_PROBE;
 	case ROLE_INIT:
-		return is_serve || has_been(ROLE_PROBE) ? ROLE_WORKLOAD : ROLE_PROBE;
+		return ROLE_WORKLOAD;
 	default:
 		return ROLE_OTHER;
 	}

@@ -286,3 +286,29 @@ Test(probe, a_step_that_fails_is_told)
 	cr_assert_eq(spawn_probe(&init, &spawn, &stage), -EBADF);
 	cr_assert_eq(stage, STAGE_RESTRICT);
 }
+
+/* Here hardly a layer is closed. */
+Test(probe, behind_an_open_layer_nothing_is_executed)
+{
+	static const char command[] = "/bin/false";
+	struct ipc_spawn request = { .probe = PROBE_FIRST,
+				     .cwd = "/",
+				     .argv_size = sizeof(command) };
+	struct workload workload;
+	uint32_t stage = STAGE_NONE;
+	int status;
+
+	memcpy(request.argv, command, sizeof(command));
+	for (int i = 0; i < 3; i++)
+		spawn.stdio[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+	hide_openat2(SECCOMP_RET_ERRNO | ENOSYS);
+	cr_assert_eq(spawn_start(&init, &spawn, &request, &workload, &stage), -ECANCELED);
+	cr_assert_eq(stage, STAGE_PROBE);
+	cr_assert(workload.is_probed);
+	cr_assert_eq(workload.pid, 0);
+	cr_assert_not(probe_tell(&found));
+	spawn_done(&spawn);
+	cr_assert_gt(waitpid(-1, &status, 0), 0);
+	cr_assert(WIFEXITED(status));
+	cr_assert_eq(WEXITSTATUS(status), MSP_EXIT_SANDBOX, "it was not the program that ended");
+}
