@@ -128,27 +128,34 @@ static int handle_factory_pin(void *context, struct channel_message *message)
 	return fstat(pin->fd, &pin->meant) == 0 ? 0 : -errno;
 }
 
-static int handle_factory_serve(void *context, struct channel_message *message)
+/* Nothing of it needs to be told: it is done while the supervisor still learns what to start from.
+ */
+static void get_ready(void)
 {
-	struct ipc_factory_ready ready = { .stage = STAGE_NAMESPACES };
-	int error;
+	int error = enter_namespaces();
 
-	if (!factory.plans[0].bytes ||
-	    message->body.factory_serve.binds != factory.shown.bind_count)
-		return -EPROTO;
-	error = enter_namespaces();
+	factory.ready.stage = STAGE_NAMESPACES;
 	if (!error)
 		error = probe_note_namespaces("/proc/self/ns", &factory.namespaces);
 	if (!error) {
 		STAGE_HOOK(STEP, STAGE_STAGING);
 		factory.host = mounts_stage();
 		error = factory.host < 0 ? factory.host : 0;
-		ready.stage = error ? STAGE_STAGING : STAGE_NONE;
+		factory.ready.stage = error ? STAGE_STAGING : STAGE_NONE;
 	}
-	ready.error = (uint32_t)-error;
+	factory.ready.error = (uint32_t)-error;
+}
+
+static int handle_factory_serve(void *context, struct channel_message *message)
+{
+	int error;
+
+	if (!factory.plans[0].bytes ||
+	    message->body.factory_serve.binds != factory.shown.bind_count)
+		return -EPROTO;
 	factory.channel.phase = IPC_SERVE;
-	error = channel_send(&factory.channel, IPC_TYPE_factory_ready, &ready, NULL, 0);
-	return ready.stage == STAGE_NONE ? error : -ECANCELED;
+	error = channel_send(&factory.channel, IPC_TYPE_factory_ready, &factory.ready, NULL, 0);
+	return factory.ready.stage == STAGE_NONE ? error : -ECANCELED;
 }
 
 static int handle_sandbox_cgroup(void *context, struct channel_message *message)
@@ -166,13 +173,31 @@ static int handle_sandbox_layer(void *context, struct channel_message *message)
 /* The base tree of a profile is built when it is first needed. */
 static int need_base(uint32_t profile, uint32_t *ret_stage)
 {
-	int error;
+	int error = factory.ahead.profile == profile ? factory.ahead.error : 0;
 
 	if (factory.is_built[factory.plan.slot][profile])
 		return 0;
+	if (error) {
+		*ret_stage = factory.ahead.stage;
+		factory.ahead.error = 0; /* told; the next one tries it anew */
+		return error;
+	}
 	error = mounts_build_base(&factory.plan, profile, factory.host, &factory.shown, ret_stage);
 	factory.is_built[factory.plan.slot][profile] = error == 0;
 	return error;
+}
+
+static int handle_factory_prepare(void *context, struct channel_message *message)
+{
+	const uint32_t profile = message->body.factory_prepare.profile;
+
+	factory.plan = factory.plans[factory.newest];
+	if (profile >= plan_profile_count(&factory.plan))
+		return -EPROTO;
+	factory.ahead.error = 0;
+	factory.ahead.profile = profile;
+	factory.ahead.error = need_base(profile, &factory.ahead.stage);
+	return 0;
 }
 
 /* Returns 0 in the child, the child's pid here, or -errno. */
@@ -261,6 +286,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_factory_bind] = handle_factory_bind,
 	[IPC_TYPE_factory_pin] = handle_factory_pin,
 	[IPC_TYPE_factory_serve] = handle_factory_serve,
+	[IPC_TYPE_factory_prepare] = handle_factory_prepare,
 	[IPC_TYPE_factory_policy] = handle_factory_policy,
 	[IPC_TYPE_factory_forget] = handle_factory_forget,
 	[IPC_TYPE_sandbox_cgroup] = handle_sandbox_cgroup,
@@ -285,6 +311,7 @@ int factory_run(int channel_fd)
 
 	factory.host = factory.cgroup = factory.next_cgroup = -1;
 	factory.channel = (struct channel){ channel_fd, IPC_FACTORY, IPC_SUPERVISOR, IPC_SETUP };
+	get_ready();
 	while (status == 1)
 		status = dispatch_one(&factory.channel, &message, 0, handlers, NULL, &wrong);
 	await_children();

@@ -33,12 +33,18 @@ struct factory {
 	int cgroup;      /* directory of all sandbox cgroups, or -1 */
 	int next_cgroup; /* for the next sandbox_create, or -1 */
 	uint32_t cgroup_slots;
+	struct ipc_factory_ready ready;     /* what became of the own set-up */
 	struct probe_namespaces namespaces; /* its own: no sandbox may have one of them */
 	bool is_probed;                     /* the next sandbox shall note which it has */
 	bool lasts;                         /* the next sandbox does */
 	uint32_t helper;                    /* enum helper_kind of the next one */
 	struct places places;               /* for the next sandbox */
 	struct shown shown;
+	struct {
+		uint32_t profile;
+		uint32_t stage;
+		int error; /* that its first sandbox is told */
+	} ahead;           /* the base tree that was built before it was needed */
 	bool is_built[GENERATIONS_MAX][PLAN_PROFILES_MAX];
 	struct plan plans[GENERATIONS_MAX]; /* `plan` is the one that is being started from */
 	uint32_t newest;

@@ -31,8 +31,10 @@
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 /* clang-format off */
+static const struct ipc_field ipc_supervisor_image_fields[] = {
+	FIELD(RAW, ipc_supervisor_image, schema),
+};
 static const struct ipc_field ipc_supervisor_start_fields[] = {
-	FIELD(RAW, ipc_supervisor_start, schema),
 	FIELD(U32, ipc_supervisor_start, frontend),
 	FIELD(U32, ipc_supervisor_start, limits),
 	FIELD(U32, ipc_supervisor_start, executions),
@@ -95,6 +97,8 @@ static const struct ipc_field ipc_status_fields[] = {
 static const struct ipc_field ipc_supervisor_run_fields[] = {
 	FIELD(U32, ipc_supervisor_run, binds),
 	FIELD(U32, ipc_supervisor_run, pins),
+	FIELD(U32, ipc_supervisor_run, is_expected),
+	FIELD(OPT, ipc_supervisor_run, profile),
 };
 static const struct ipc_field ipc_policy_ask_fields[] = {
 	FIELD(U32, ipc_policy_ask, generation),
@@ -220,6 +224,9 @@ static const struct ipc_field ipc_factory_pin_fields[] = {
 };
 static const struct ipc_field ipc_factory_serve_fields[] = {
 	FIELD(U32, ipc_factory_serve, binds),
+};
+static const struct ipc_field ipc_factory_prepare_fields[] = {
+	FIELD(U32, ipc_factory_prepare, profile),
 };
 static const struct ipc_field ipc_factory_policy_fields[] = {
 	FIELD(U32, ipc_factory_policy, slot),

@@ -16,9 +16,14 @@ enum frontend_mode {
 	FRONTEND_SERVICE,    /* many: each connection to the socket of supervisor_listen */
 };
 
-/* fds: sealed policy blob, msp-child-init, msp-broker */
-struct ipc_supervisor_start {
+/* The first message. fd: msp-child-init, sealed: what a sandbox's /proc/1/exe names can never be
+ * written, by nobody. The factory makes itself ready while the launcher finds out the rest. */
+struct ipc_supervisor_image {
 	uint8_t schema[IPC_SCHEMA_BYTES];
+};
+
+/* fds: sealed policy blob, msp-broker */
+struct ipc_supervisor_start {
 	uint32_t frontend;     /* enum frontend_mode */
 	uint32_t limits;       /* enum limits_mode that the operator accepts */
 	uint32_t executions;   /* most at once, 1 to EXECUTIONS_MAX */
@@ -86,8 +91,10 @@ struct ipc_supervisor_notify {
 
 /* The launcher said everything: start. */
 struct ipc_supervisor_run {
-	uint32_t binds; /* how many supervisor_bind came before */
-	uint32_t pins;  /* and supervisor_pin */
+	uint32_t binds;             /* how many supervisor_bind came before */
+	uint32_t pins;              /* and supervisor_pin */
+	uint32_t is_expected;       /* 1: an execution of the launcher's is the next thing */
+	char profile[IPC_NAME_MAX]; /* of it; empty: the default one */
 };
 
 /* The operator's file may have changed: compile it again. One of the next two answers. */

@@ -24,7 +24,6 @@
 
 static struct start start = {
 	.policy = -1,
-	.child_init = -1,
 	.cgroup = -1,
 	.state = -1,
 	.keeper = -1,
@@ -39,16 +38,66 @@ static struct {
 } binds[BINDS_MAX];
 static uint32_t bind_count;
 
+static void refuse_root(void)
+{
+	if (geteuid() == 0 || getuid() != geteuid())
+		log_fatal(MSP_EXIT_REFUSED, "will not run as root: start msp, which changes to the "
+					    "account 'msp' first");
+}
+
+/* In the child, which has our memory, until its exec. */
+static void become_factory(int image, int channel)
+{
+	static char name[] = "msp-child-init";
+	static const int places[] = { 0, 1, 2, CHANNEL_FD, 4 };
+	char *const arguments[] = { name, NULL };
+	char *const environment[] = { NULL };
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const int fds[] = { null, null, STDERR_FILENO, channel, image };
+
+	/* All stay open but the image. */
+	if (null < 0 || fd_place(fds, places, 5, 0xf) != 0)
+		_exit(MSP_EXIT_SOFTWARE);
+	(void)syscall(SYS_execveat, places[4], "", arguments, environment, AT_EMPTY_PATH);
+	_exit(MSP_EXIT_SOFTWARE);
+}
+
+/* The only fork of the supervisor's life, before anything else: the factory makes itself ready
+ * meanwhile. It does nothing for anybody before it is told to serve, and ends with us. */
+static int handle_supervisor_image(void *context, struct channel_message *message)
+{
+	const struct ipc_supervisor_image *from = &message->body.supervisor_image;
+	int ends[2];
+	int error;
+
+	if (supervisor.factory_pid != 0 ||
+	    memcmp(from->schema, ipc_schema_hash, sizeof(from->schema)) != 0)
+		return -EPROTO;
+	refuse_root();
+	error = channel_pair(ends);
+	if (error)
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot prepare the factory: %s", strerror(-error));
+	supervisor.factory_pid = vfork();
+	if (supervisor.factory_pid == 0)
+		become_factory(message->fds[0], ends[1]);
+	if (supervisor.factory_pid > 0)
+		supervisor.factory_pidfd = kernel_pidfd_open(supervisor.factory_pid);
+	if (supervisor.factory_pid < 0 || supervisor.factory_pidfd < 0)
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot start the factory: %s", strerror(errno));
+	fd_close(&ends[1]);
+	supervisor.factory = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_FACTORY, IPC_SETUP };
+	return 0;
+}
+
 static int handle_supervisor_start(void *context, struct channel_message *message)
 {
 	const struct ipc_supervisor_start *from = &message->body.supervisor_start;
 
-	if (start.policy >= 0 || memcmp(from->schema, ipc_schema_hash, sizeof(from->schema)) != 0 ||
-	    from->executions == 0 || from->executions > EXECUTIONS_MAX)
+	if (start.policy >= 0 || supervisor.factory_pid == 0 || from->executions == 0 ||
+	    from->executions > EXECUTIONS_MAX)
 		return -EPROTO;
 	start.policy = channel_take_fd(message, 0);
-	start.child_init = channel_take_fd(message, 1);
-	supervisor.broker = channel_take_fd(message, 2);
+	supervisor.broker = channel_take_fd(message, 1);
 	supervisor.executions_max = from->executions;
 	supervisor.memory_bytes = from->memory_bytes;
 	supervisor.is_service = from->frontend == FRONTEND_SERVICE;
@@ -151,6 +200,7 @@ static int handle_supervisor_run(void *context, struct channel_message *message)
 {
 	bool *is_complete = context;
 
+	start.run = message->body.supervisor_run;
 	*is_complete = start.policy >= 0 && message->body.supervisor_run.binds == bind_count &&
 		       message->body.supervisor_run.pins == generation_pins() &&
 		       supervisor.is_service == (start.service.listener >= 0);
@@ -158,6 +208,7 @@ static int handle_supervisor_run(void *context, struct channel_message *message)
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_supervisor_image] = handle_supervisor_image,
 	[IPC_TYPE_supervisor_start] = handle_supervisor_start,
 	[IPC_TYPE_supervisor_cgroup] = handle_supervisor_cgroup,
 	[IPC_TYPE_supervisor_bind] = handle_supervisor_bind,
@@ -183,8 +234,8 @@ static void receive_launcher(int launcher_fd)
 
 	while (status == 1 && !is_complete)
 		status = dispatch_one(&launcher, &message, 0, handlers, &is_complete, &wrong);
-	if (status == 0)
-		log_fatal(MSP_EXIT_SOFTWARE, "the launcher ended before it said everything");
+	if (status == 0) /* it found something wrong meanwhile and has said so, or was killed */
+		exit(MSP_EXIT_SOFTWARE);
 	if (status < 0)
 		log_fatal(MSP_EXIT_SOFTWARE,
 			  "descriptor %d is not a launcher of this version (%s): start msp instead",
@@ -193,9 +244,6 @@ static void receive_launcher(int launcher_fd)
 
 static void check_requirements(void)
 {
-	if (geteuid() == 0 || getuid() != geteuid())
-		log_fatal(MSP_EXIT_REFUSED, "will not run as root: start msp, which changes to the "
-					    "account 'msp' first");
 	supervisor.landlock_abi = landlock_abi();
 	supervisor.cgroup = start.cgroup;
 	supervisor.limits = start.cgroup >= 0 ? LIMITS_CGROUP : LIMITS_FALLBACK;
@@ -204,46 +252,6 @@ static void check_requirements(void)
 		exit(MSP_EXIT_REFUSED);
 	supervisor.uid = geteuid();
 	supervisor.pid = (uint32_t)getpid();
-}
-
-/* In the child, until its exec. */
-static void become_factory(int image, int channel)
-{
-	static char name[] = "msp-child-init";
-	static const int places[] = { 0, 1, 2, CHANNEL_FD, 4 };
-	char *const arguments[] = { name, NULL };
-	char *const environment[] = { NULL };
-	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	const int fds[] = { null, null, STDERR_FILENO, channel, image };
-
-	(void)signal(SIGXFSZ, SIG_DFL); /* it is ours alone to ignore */
-	/* All stay open but the image. */
-	if (null < 0 || fd_place(fds, places, 5, 0xf) != 0)
-		_exit(MSP_EXIT_SOFTWARE);
-	(void)syscall(SYS_execveat, places[4], "", arguments, environment, AT_EMPTY_PATH);
-	_exit(MSP_EXIT_SOFTWARE);
-}
-
-/* The only fork of the supervisor's life. The image is a sealed copy: what a sandbox's
- * /proc/1/exe names can never be written, by nobody. */
-static void spawn_factory(void)
-{
-	int image = fd_sealed_from_file("msp-child-init", start.child_init);
-	int ends[2];
-	int error = image < 0 ? image : channel_pair(ends);
-
-	if (error)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot prepare the factory: %s", strerror(-error));
-	supervisor.factory_pid = fork();
-	if (supervisor.factory_pid == 0)
-		become_factory(image, ends[1]);
-	if (supervisor.factory_pid > 0)
-		supervisor.factory_pidfd = kernel_pidfd_open(supervisor.factory_pid);
-	if (supervisor.factory_pid < 0 || supervisor.factory_pidfd < 0)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot start the factory: %s", strerror(errno));
-	fd_close(&image);
-	fd_close(&ends[1]);
-	supervisor.factory = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_FACTORY, IPC_SETUP };
 }
 
 /* A bind whose mount point lies in a tree that each sandbox mounts for itself can only be made
@@ -265,6 +273,19 @@ static uint32_t bind_phase(const char *inside)
 		}
 	}
 	return PLAN_PHASE_BASE;
+}
+
+/* A profile that there is not is refused when it is asked for. */
+static int prepare_profile(void)
+{
+	const char *name = start.run.profile;
+	const int found = name[0] ? plan_profile_find(&supervisor.plan, name)
+				  : (int)supervisor.default_profile;
+	const struct ipc_factory_prepare prepare = { .profile = (uint32_t)found };
+
+	if (found < 0 || !start.run.is_expected)
+		return 0;
+	return channel_send(&supervisor.factory, IPC_TYPE_factory_prepare, &prepare, NULL, 0);
 }
 
 static int tell_factory(void)
@@ -289,7 +310,9 @@ static int tell_factory(void)
 	if (!error)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_serve, &serve, NULL, 0);
 	supervisor.factory.phase = IPC_SERVE;
-	return error ? error : generation_send_pins();
+	if (!error)
+		error = generation_send_pins();
+	return error ? error : prepare_profile();
 }
 
 /* Where sandboxes last, and what is handed to msp-layers. Without it they do not, and everything
@@ -315,17 +338,14 @@ void start_supervisor(int launcher_fd, struct start *ret)
 	int error;
 
 	supervisor.layers = supervisor.file_image = supervisor.null = supervisor.nothing = -1;
+	fd_raise_limit(); /* each execution costs up to five for a moment */
 	receive_launcher(launcher_fd);
 	check_requirements();
-	open_state();
-	audit_open(&start.audit, start.frontend);
-	fd_raise_limit(); /* each execution costs up to five for a moment */
-	spawn_factory();
 	error = tell_factory();
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot talk to the factory: %s", strerror(-error));
-	supervisor.factory.phase = IPC_SERVE;
+	open_state();
+	audit_open(&start.audit, start.frontend);
 	start.policy = -1;
-	fd_close(&start.child_init);
 	*ret = start;
 }

@@ -14,7 +14,6 @@
 /* What the launcher handed over. Descriptors are owned by this struct, -1 when absent. */
 struct start {
 	int policy;
-	int child_init;
 	int cgroup;
 	int state;
 	int keeper;        /* channel to the part of the launcher that stays */
@@ -22,11 +21,12 @@ struct start {
 	uint32_t limits;   /* what the operator accepts */
 	struct audit_place audit;
 	struct service service;
+	struct ipc_supervisor_run run;
 };
 
-/* Receive the launcher's messages on `launcher_fd`, check them and this machine against the plan's
- * requirements, and start the factory, which is then setting itself up. Fills `supervisor`. Ends
- * the process with a message and exit code 78 or 70 when it cannot. */
+/* Receive the launcher's messages on `launcher_fd`, start the factory with the first of them, check
+ * them and this machine against the plan's requirements, and tell the factory what it serves from.
+ * Fills `supervisor`. Ends the process with a message and exit code 78 or 70 when it cannot. */
 void start_supervisor(int launcher_fd, struct start *ret);
 
 #endif

@@ -100,19 +100,16 @@ bool attach_is_service(const struct attachment *attachment)
 	return attachment->service.state == SERVICE_HERE;
 }
 
-/* Where nothing runs there is nothing to limit. */
-static int enter_cgroup(struct attachment *attachment)
+/* Where nothing runs there is nothing to limit. Whether weaker limits are accepted is not known
+ * yet. */
+static void enter_cgroup(struct attachment *attachment)
 {
-	char text[LAUNCH_TEXT_MAX];
-
-	if (attachment->runs_nothing) {
+	if (attachment->runs_nothing)
 		budget_complete(&attachment->budget, -1);
-		return 0;
-	}
-	if (launch_enter_cgroup(&attachment->images, attachment->limits, &attachment->budget,
-				&attachment->home, text) != 0)
-		return refuse(text, MSP_EXIT_REFUSED);
-	return 0;
+	else
+		attachment->is_unlimited =
+			launch_enter_cgroup(&attachment->images, LIMITS_CGROUP, &attachment->budget,
+					    &attachment->home, attachment->unlimited) != 0;
 }
 
 int attach_prepare(struct attachment *attachment)
@@ -130,12 +127,21 @@ int attach_prepare(struct attachment *attachment)
 	if (launch_drop_root(attachment->options->run_as, &attachment->config, &code, text) != 0)
 		return refuse(text, code);
 	code = may_use_service(attachment) ? join_service(attachment) : 0;
-	if (code || attach_is_service(attachment))
-		return code;
-	code = read_config(attachment);
+	if (!code && !attach_is_service(attachment))
+		enter_cgroup(attachment);
+	return code;
+}
+
+/* What it starts from, while it already runs. 0, or the exit code. */
+static int find_out(struct attachment *attachment)
+{
+	int code = read_config(attachment);
+
 	if (!code)
 		code = open_shown(attachment);
-	return code ? code : enter_cgroup(attachment);
+	if (!code && attachment->is_unlimited && attachment->limits != LIMITS_FALLBACK)
+		code = refuse(attachment->unlimited, MSP_EXIT_REFUSED);
+	return code;
 }
 
 /* The part of the launcher that stays opens directories for the supervisor: beside us, over a
@@ -156,8 +162,8 @@ static int send_keeper(const struct launch *launch, int channel_fd)
 	return error;
 }
 
-/* The supervisor runs and knows what it starts from; our end of its channel, or -errno. */
-static int start_supervisor(struct attachment *attachment, const sigset_t *mask)
+/* 0 or -errno. */
+static int tell_supervisor(struct attachment *attachment)
 {
 	const struct launch launch = { .images = &attachment->images,
 				       .config = &attachment->config,
@@ -166,7 +172,16 @@ static int start_supervisor(struct attachment *attachment, const sigset_t *mask)
 				       .pins = &pins,
 				       .budget = attachment->budget,
 				       .frontend = FRONTEND_LAUNCHER,
-				       .limits = wanted_limits(attachment) };
+				       .limits = wanted_limits(attachment),
+				       .expected_profile = attachment->expected_profile };
+	int error = attachment->is_lasting ? send_keeper(&launch, attachment->channel) : 0;
+
+	return error ? error : launch_send(&launch, attachment->channel);
+}
+
+/* Its first process, which begins with what needs nothing else. 0 or -errno. */
+static int start_supervisor(struct attachment *attachment, const sigset_t *mask)
+{
 	int ends[2];
 	int error = channel_pair(ends);
 
@@ -175,32 +190,38 @@ static int start_supervisor(struct attachment *attachment, const sigset_t *mask)
 	error = launch_spawn(&attachment->images, ends[1], attachment->null, mask,
 			     &attachment->supervisor);
 	fd_close(&ends[1]);
-	if (!error && attachment->is_lasting)
-		error = send_keeper(&launch, ends[0]);
-	if (!error)
-		error = launch_send(&launch, ends[0]);
-	/* A supervisor that has ended already has said why; its exit code is found at the end. */
-	if (error && error != -EPIPE && error != -ECONNRESET) {
-		fd_close(&ends[0]);
-		return error;
-	}
-	return ends[0];
+	attachment->channel = ends[0];
+	return error ? error : launch_send_image(&attachment->images, attachment->channel);
+}
+
+/* A supervisor that has ended already has said why; its exit code is found at the end. */
+static int check_start(int error)
+{
+	if (!error || error == -EPIPE || error == -ECONNRESET)
+		return 0;
+	log_line("the supervisor cannot be started: %s%s", strerror(-error),
+		 error == -EACCES ? " (its file must be readable and executable for the account "
+				    "that msp runs as)"
+				  : "");
+	return MSP_EXIT_SANDBOX;
 }
 
 int attach_open(struct attachment *attachment, const sigset_t *mask)
 {
-	const int channel = attach_is_service(attachment) ? attachment->service.fd
-							  : start_supervisor(attachment, mask);
+	int code;
 
-	if (channel < 0) {
-		log_line("the supervisor cannot be started: %s%s", strerror(-channel),
-			 channel == -EACCES ? " (its file must be readable and executable for "
-					      "the account that msp runs as)"
-					    : "");
-		return MSP_EXIT_SANDBOX;
+	if (attach_is_service(attachment)) {
+		attachment->channel = attachment->service.fd;
+		return 0;
 	}
-	attachment->channel = channel;
-	return 0;
+	code = check_start(start_supervisor(attachment, mask));
+	if (!code)
+		code = find_out(attachment);
+	if (!code)
+		code = check_start(tell_supervisor(attachment));
+	if (code)
+		(void)attach_close(attachment); /* the reason is known */
+	return code;
 }
 
 int attach_close(struct attachment *attachment)

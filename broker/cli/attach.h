@@ -65,12 +65,15 @@ struct attachment {
 	const struct attach_options *options;
 	const struct bind_words *binds; /* NULL: none */
 	bool runs_nothing;              /* no workload will run, so that limits are of no use */
+	const char *expected_profile;   /* as in struct launch */
 	bool is_lasting;                /* it is about sandboxes that last, and directories of the
 					 * host that they show */
 	/* What came of it. */
 	struct images images;
 	struct config config;
-	uint32_t limits; /* that are accepted */
+	uint32_t limits;                 /* that are accepted */
+	bool is_unlimited;               /* there is no cgroup */
+	char unlimited[LAUNCH_TEXT_MAX]; /* and why */
 	struct cgroup_home home;
 	struct budget budget;
 	int null;
@@ -84,11 +87,11 @@ struct attachment {
 	.home = { .parent = -1, .own = -1, .directory = -1 }, .null = -1,                          \
 	.service = { .state = SERVICE_ABSENT, .fd = -1 }, .channel = -1
 
-/* Find the service, or open what a supervisor starts from. 0, or the exit code. */
+/* Find the service, or a place for a supervisor of our own. 0, or the exit code. */
 int attach_prepare(struct attachment *attachment);
 
-/* Have the channel, on which nothing was said yet. `mask`: the signals that a supervisor is started
- * with. 0, or the exit code. */
+/* Have the channel, on which nothing was said yet as a frontend. `mask`: the signals that a
+ * supervisor is started with. 0, or the exit code. */
 int attach_open(struct attachment *attachment, const sigset_t *mask);
 
 bool attach_is_service(const struct attachment *attachment);

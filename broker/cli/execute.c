@@ -143,6 +143,7 @@ int execute(const struct execute *what)
 	struct attachment attachment = { .options = &what->options->attach,
 					 .binds = what->binds,
 					 .is_lasting = what->sandbox != NULL,
+					 .expected_profile = what->sandbox ? NULL : what->profile,
 					 ATTACHMENT_NONE };
 	const bool use_tty =
 		!what->options->is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);

@@ -261,10 +261,8 @@ static int send_start(const struct launch *launch, const struct channel *channel
 								: launch->limits,
 					      .executions = launch->budget.executions,
 					      .memory_bytes = launch->budget.memory_bytes };
-	const int fds[] = { launch->config->plan_fd, launch->images->child_init,
-			    launch->images->broker };
+	const int fds[] = { launch->config->plan_fd, launch->images->broker };
 
-	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
 	if (launch->default_profile)
 		format_text(start.default_profile, sizeof(start.default_profile), "%s",
 			    launch->default_profile);
@@ -347,18 +345,38 @@ static int send_state(const struct images *images, const struct channel *channel
 	return error;
 }
 
+int launch_send_image(const struct images *images, int channel_fd)
+{
+	const struct channel channel = {
+		.fd = channel_fd, .self = IPC_LAUNCHER, .peer = IPC_SUPERVISOR, .phase = IPC_SETUP
+	};
+	struct ipc_supervisor_image message;
+	int image = fd_sealed_from_file("msp-child-init", images->child_init);
+	int error;
+
+	if (image < 0)
+		return image;
+	memcpy(message.schema, ipc_schema_hash, sizeof(message.schema));
+	error = channel_send(&channel, IPC_TYPE_supervisor_image, &message, &image, 0);
+	fd_close(&image);
+	return error;
+}
+
 int launch_send(const struct launch *launch, int channel_fd)
 {
 	const struct channel channel = {
 		.fd = channel_fd, .self = IPC_LAUNCHER, .peer = IPC_SUPERVISOR, .phase = IPC_SETUP
 	};
 	const struct ipc_supervisor_cgroup cgroup = { .has_io = launch->home->has_io };
-	const struct ipc_supervisor_run run = {
+	struct ipc_supervisor_run run = {
 		.binds = launch->binds ? launch->binds->count : 0,
 		.pins = launch->pins ? launch->pins->count : 0,
+		.is_expected = launch->expected_profile != NULL,
 	};
 	int error = send_start(launch, &channel);
 
+	if (launch->expected_profile)
+		format_text(run.profile, sizeof(run.profile), "%s", launch->expected_profile);
 	if (!error)
 		error = send_audit(&channel);
 	if (!error)

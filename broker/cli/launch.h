@@ -90,10 +90,15 @@ struct launch {
 	struct budget budget;                  /* complete */
 	uint32_t frontend;                     /* enum frontend_mode */
 	uint32_t limits;                       /* that the command line accepts, or LIMITS_UNSAID */
-	const struct workspaces *workspaces;   /* of the keeper's own clients; NULL: none */
+	const char *expected_profile; /* that something runs under at once; "": the default one;
+				       * NULL: nothing does */
+	const struct workspaces *workspaces; /* of the keeper's own clients; NULL: none */
 };
 
-/* Say everything that a supervisor starts from on `channel`. 0 or -errno. */
+/* Say on `channel` what has to be said first: a supervisor begins with it at once. 0 or -errno. */
+int launch_send_image(const struct images *images, int channel);
+
+/* Say everything else that a supervisor starts from on `channel`. 0 or -errno. */
 int launch_send(const struct launch *launch, int channel);
 
 /* Of that, what was opened for a plan. 0 or -errno. */

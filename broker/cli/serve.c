@@ -254,6 +254,8 @@ static int become_supervisor(const struct launch *launch)
 
 	/* The messages wait in the socket until the supervisor that we become reads them. */
 	if (!error)
+		error = launch_send_image(launch->images, ends[0]);
+	if (!error)
 		error = launch_send(launch, ends[0]);
 	if (!error)
 		error = keeper_start(launch, ends[0]);

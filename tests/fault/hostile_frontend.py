@@ -336,8 +336,10 @@ class Floods(Hostile):
 class Launchers(Hostile):
     """Before the frontend speaks: what the launcher says decides what is enforced."""
 
-    def start(self, data, fds=(), codes=(SOFTWARE,)):
+    def start(self, data, fds=(), codes=(SOFTWARE,), has_image=True):
         with ipc.Peer() as peer:
+            if has_image:
+                peer.send_image()
             for part, part_fds in zip(data, fds or [()] * len(data)):
                 try:
                     peer.send(part, part_fds)
@@ -345,12 +347,16 @@ class Launchers(Hostile):
                     break  # it ended on the part before
             return self.assert_ended(peer, *codes)
 
-    def images(self):
-        fds = [os.open(os.path.join(support.BIN, name), os.O_RDONLY)
-               for name in ("msp-child-init", "msp-broker")]
-        for fd in fds:
-            self.addCleanup(os.close, fd)
-        return fds
+    def broker(self):
+        fd = os.open(os.path.join(support.BIN, "msp-broker"), os.O_RDONLY)
+        self.addCleanup(os.close, fd)
+        return fd
+
+    def sealed_file(self, path):
+        with open(path, "rb") as file:
+            fd = ipc.sealed(file.read())
+        self.addCleanup(os.close, fd)
+        return fd
 
     def policy(self, change=None):
         with open(os.path.join(support.BIN, "builtin.policy"), "rb") as file:
@@ -361,9 +367,10 @@ class Launchers(Hostile):
         self.addCleanup(os.close, fd)
         return fd
 
-    START = ipc.message("supervisor_start", schema=ipc.SCHEMA, frontend=ipc.FRONTEND_LAUNCHER,
+    START = ipc.message("supervisor_start", frontend=ipc.FRONTEND_LAUNCHER,
                         limits=ipc.LIMITS_FALLBACK, executions=128)
     RUN = ipc.message("supervisor_run")
+    IMAGE = ipc.message("supervisor_image", schema=ipc.SCHEMA)
 
     def audit(self, path):
         """The message, and its descriptor."""
@@ -373,7 +380,7 @@ class Launchers(Hostile):
 
     def test_no_place_for_the_audit_log(self):
         """Or one that is not to be written to, or has something else in the log's place."""
-        fds = [self.policy(), *self.images()]
+        fds = [self.policy(), self.broker()]
         self.start([self.START, self.RUN], [fds, ()], (REFUSED,))
         self.start([self.START, ipc.message("supervisor_unaudited", problem="x"), self.RUN],
                    [fds, (), ()], (REFUSED,))
@@ -386,10 +393,14 @@ class Launchers(Hostile):
         self.start([self.START, message, self.RUN], [fds, [fds[0]], ()])
 
     def test_order(self):
-        fds = [self.policy(), *self.images()]
+        fds = [self.policy(), self.broker()]
         self.start([self.RUN])
         self.start([ipc.hello()])
         self.start([self.START, self.START], [fds, fds])
+        self.start([self.START, self.RUN], [fds, ()], has_image=False)
+        image = self.sealed_file(os.path.join(support.BIN, "msp-child-init"))
+        self.start([self.IMAGE, self.START, self.RUN], [[image], fds, ()])
+        self.start([ipc.message("supervisor_image", schema=bytes(32))], [[image]], has_image=False)
         self.start([self.START, ipc.message("supervisor_run", binds=1)], [fds, ()])
 
     def test_a_policy_that_is_not_sealed(self):
@@ -397,7 +408,7 @@ class Launchers(Hostile):
         self.addCleanup(os.close, fd)
         with open(os.path.join(support.BIN, "builtin.policy"), "rb") as file:
             os.write(fd, file.read())
-        self.start([self.START], [[fd, *self.images()]])
+        self.start([self.START], [[fd, self.broker()]])
 
     def test_a_policy_of_few_bytes(self):
         size = os.path.getsize(os.path.join(support.BIN, "builtin.policy"))
@@ -405,7 +416,7 @@ class Launchers(Hostile):
             def cut(data, keep=keep):
                 del data[keep:]
             with self.subTest(bytes=keep):
-                self.start([self.START, self.RUN], [[self.policy(cut), *self.images()], ()],
+                self.start([self.START, self.RUN], [[self.policy(cut), self.broker()], ()],
                            (REFUSED, SOFTWARE))
 
     def test_a_policy_with_changed_bytes(self):
@@ -415,9 +426,10 @@ class Launchers(Hostile):
             def change(data):
                 for _ in range(4):
                     data[numbers.randrange(min(len(data), 4096))] = numbers.randrange(256)
-            fds = [self.policy(change), *self.images()]
+            fds = [self.policy(change), self.broker()]
             with ipc.Peer() as peer:
                 try:
+                    peer.send_image()
                     peer.send(self.START, fds)
                     peer.send_audit()
                     for part in (self.RUN, ipc.hello(), ipc.execution_start(1, ["true"])):
@@ -437,16 +449,20 @@ class Launchers(Hostile):
             self.addCleanup(os.close, fd)
         for image in (folder, null):
             with self.subTest(image=image):
-                self.start([self.START, self.RUN], [[policy, image, image], ()])
+                self.start([self.START, self.RUN], [[policy, image], ()])
+                self.start([self.IMAGE], [[image]], has_image=False)
+        self.start([self.IMAGE], [[text]], has_image=False)  # it is not sealed
         message, directory = self.audit(tempfile.mkdtemp(dir=os.environ["MSP_STATE_DIR"]))
-        self.start([self.START, message, self.RUN], [[policy, text, text], directory, ()])
+        self.start([self.IMAGE, self.START, message, self.RUN],
+                   [[self.sealed_file(__file__)], [policy, text], directory, ()], has_image=False)
 
     def test_a_folder_that_is_no_cgroup(self):
         """Limits that cannot be set refuse the execution; it never runs without them."""
         folder = os.open("/tmp", os.O_RDONLY | os.O_DIRECTORY)
         self.addCleanup(os.close, folder)
         with ipc.Peer() as peer:
-            peer.send(self.START, [self.policy(), *self.images()])
+            peer.send_image()
+            peer.send(self.START, [self.policy(), self.broker()])
             peer.send(ipc.message("supervisor_cgroup"), [folder])
             peer.send_audit()
             peer.send(self.RUN)

@@ -180,17 +180,24 @@ class Peer:
     def launch(self, frontend=FRONTEND_LAUNCHER, limits=LIMITS_FALLBACK, binds=0, executions=128,
                audit=None):
         """What msp says before it becomes a frontend. `audit`: the log's directory."""
+        self.send_image()
         with open(os.path.join(self.programs, "builtin.policy"), "rb") as file:
             fds = [sealed(file.read())]
-        fds += [os.open(os.path.join(self.programs, name), os.O_RDONLY)
-                for name in ("msp-child-init", "msp-broker")]
-        self.send(message("supervisor_start", schema=SCHEMA, frontend=frontend, limits=limits,
+        fds.append(os.open(os.path.join(self.programs, "msp-broker"), os.O_RDONLY))
+        self.send(message("supervisor_start", frontend=frontend, limits=limits,
                           executions=executions), fds)
         for fd in fds:
             os.close(fd)
         self.send_audit(audit)
         if binds is not None:
             self.send(message("supervisor_run", binds=binds))
+
+    def send_image(self):
+        """What is said first: the factory's program."""
+        with open(os.path.join(self.programs, "msp-child-init"), "rb") as file:
+            fd = sealed(file.read())
+        self.send(message("supervisor_image", schema=SCHEMA), [fd])
+        os.close(fd)
 
     def send_audit(self, path=None):
         """The audit log's directory: that of the tests, or `path`."""

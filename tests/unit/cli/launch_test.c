@@ -103,6 +103,24 @@ static void receive(const struct channel *channel, uint32_t type)
 	cr_assert_eq(message.type, type);
 }
 
+Test(launch, says_first_what_the_factory_is)
+{
+	const struct images images = { .child_init = file_with("c") };
+	struct channel supervisor = { -1, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
+	char image[8] = "";
+	int ends[2];
+
+	cr_assert_eq(channel_pair(ends), 0);
+	supervisor.fd = ends[1];
+	cr_assert_eq(launch_send_image(&images, ends[0]), 0);
+	receive(&supervisor, IPC_TYPE_supervisor_image);
+	cr_expect_eq(memcmp(message.body.supervisor_image.schema, ipc_schema_hash,
+			    sizeof(ipc_schema_hash)),
+		     0);
+	cr_expect_eq(pread(message.fds[0], image, sizeof(image), 0), 1);
+	cr_expect_eq(image[0], 'c');
+}
+
 Test(launch, says_everything_in_order)
 {
 	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1,
@@ -188,6 +206,7 @@ Test(launch, as_many_pins_as_there_may_be_fit_into_the_socket)
 		pins.list[i] = (struct pin){ .fd = usr, .profile = i, .mount = i };
 	cr_assert_eq(channel_pair(ends), 0);
 	cr_assert_eq(fd_set_nonblocking(ends[0], true), 0);
+	cr_expect_eq(launch_send_image(&images, ends[0]), 0);
 	cr_expect_eq(launch_send(&launch, ends[0]), 0);
 }
 
@@ -199,7 +218,11 @@ Test(launch, without_a_cgroup_none_is_sent)
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .parent = -1, .directory = -1 };
 	const struct launch launch = {
-		.images = &images, .config = &config, .home = &home, .frontend = FRONTEND_LAUNCHER
+		.images = &images,
+		.config = &config,
+		.home = &home,
+		.frontend = FRONTEND_LAUNCHER,
+		.expected_profile = "strict",
 	};
 	struct channel supervisor = { -1, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
 	int ends[2];
@@ -214,6 +237,8 @@ Test(launch, without_a_cgroup_none_is_sent)
 	cr_expect(strstr(message.body.supervisor_stateless.problem, "msp-layers is missing"));
 	receive(&supervisor, IPC_TYPE_supervisor_run);
 	cr_expect_eq(message.body.supervisor_run.binds, 0U);
+	cr_expect_eq(message.body.supervisor_run.is_expected, 1U);
+	cr_expect_str_eq(message.body.supervisor_run.profile, "strict");
 }
 
 Test(launch, a_service_gets_its_sockets)

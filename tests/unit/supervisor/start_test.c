@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@ static uint32_t frontend_mode = FRONTEND_LAUNCHER;
 static uint32_t executions = EXECUTIONS_DEFAULT;
 static const char *default_profile = "";
 static uint32_t default_index;
+static uint32_t is_expected;
 
 static char audit_place[] = "/tmp/msp-test-XXXXXX";
 static bool is_audited = true;
@@ -73,20 +75,36 @@ static void say(uint32_t type, const void *message, const int *fds)
 }
 
 /* The factory is a program that runs until it is killed and takes no arguments. */
-static void say_start(uint8_t change, const void *plan, size_t size, uint32_t limits)
+static void say_image(uint8_t change)
+{
+	struct ipc_supervisor_image message;
+	int program = open("/usr/bin/yes", O_RDONLY | O_CLOEXEC);
+	int image = fd_sealed_from_file("factory", program);
+
+	cr_assert_geq(image, 0);
+	memcpy(message.schema, ipc_schema_hash, sizeof(message.schema));
+	message.schema[0] ^= change;
+	say(IPC_TYPE_supervisor_image, &message, &image);
+	fd_close(&image);
+	fd_close(&program);
+}
+
+static void say_plan(const void *plan, size_t size, uint32_t limits)
 {
 	struct ipc_supervisor_start start = { .frontend = frontend_mode,
 					      .limits = limits,
 					      .executions = executions };
-	int fds[3] = { fd_sealed_from_bytes("plan", plan, size),
-		       open("/usr/bin/yes", O_RDONLY | O_CLOEXEC), fd_of_kind('f') };
+	int fds[2] = { fd_sealed_from_bytes("plan", plan, size), fd_of_kind('f') };
 
-	cr_assert_geq(fds[1], 0);
-	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
 	strncpy(start.default_profile, default_profile, sizeof(start.default_profile) - 1);
-	start.schema[0] ^= change;
 	say(IPC_TYPE_supervisor_start, &start, fds);
-	fd_close_all(fds, 3);
+	fd_close_all(fds, 2);
+}
+
+static void say_start(const void *plan, size_t size, uint32_t limits)
+{
+	say_image(0);
+	say_plan(plan, size, limits);
 }
 
 static void say_audit(void)
@@ -103,7 +121,10 @@ static void say_run_with(uint32_t binds, uint32_t pins)
 {
 	if (is_audited)
 		say_audit();
-	say(IPC_TYPE_supervisor_run, &(struct ipc_supervisor_run){ binds, pins }, NULL);
+	say(IPC_TYPE_supervisor_run,
+	    &(struct ipc_supervisor_run){
+		    .binds = binds, .pins = pins, .is_expected = is_expected },
+	    NULL);
 }
 
 static void say_run(uint32_t binds)
@@ -129,9 +150,16 @@ static void say_bind(void)
 	fd_close(&fd);
 }
 
+/* What a start that is refused leaves of its factory ends by itself in the product. */
+static pid_t *group;
+
 static int start(void *is_root)
 {
 	struct start start;
+
+	if (setpgid(0, 0) != 0)
+		return WRONG;
+	*group = getpid();
 
 	if (!is_root && geteuid() == 0 &&
 	    (setgroups(0, NULL) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0 ||
@@ -145,9 +173,7 @@ static int start(void *is_root)
 	    supervisor.factory.phase != IPC_SERVE || start.frontend != frontend_mode ||
 	    supervisor.executions_max != executions || supervisor.default_profile != default_index)
 		return WRONG;
-	return fd_is_kind(supervisor.broker, 'f') && start.policy < 0 && start.child_init < 0
-		       ? STARTED
-		       : WRONG;
+	return fd_is_kind(supervisor.broker, 'f') && start.policy < 0 ? STARTED : WRONG;
 }
 
 static int outcome_as(bool is_root)
@@ -155,7 +181,11 @@ static int outcome_as(bool is_root)
 	int status;
 
 	fd_close(&launcher.fd); /* what was said waits in the channel */
+	group = mmap(NULL, sizeof(*group), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	cr_assert_neq(group, MAP_FAILED);
 	status = run_forked(start, is_root ? &launcher : NULL);
+	(void)kill(-*group, SIGKILL); /* ESRCH: nothing was left */
 	cr_assert(WIFEXITED(status));
 	return WEXITSTATUS(status);
 }
@@ -167,7 +197,7 @@ static int outcome(void)
 
 static int outcome_of_plan(void)
 {
-	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say_run(0);
 	return outcome();
 }
@@ -181,7 +211,7 @@ Test(start, without_a_place_for_what_lasts)
 {
 	static const struct ipc_supervisor_stateless missing = { "there is no room" };
 
-	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say(IPC_TYPE_supervisor_stateless, &missing, NULL);
 	say_run(0);
 	cr_assert_eq(outcome(), STARTED);
@@ -191,6 +221,12 @@ Test(start, a_default_profile_of_the_launchers)
 {
 	default_profile = "strict";
 	default_index = 1;
+	cr_assert_eq(outcome_of_plan(), STARTED);
+}
+
+Test(start, what_is_expected_is_prepared)
+{
+	is_expected = 1;
 	cr_assert_eq(outcome_of_plan(), STARTED);
 }
 
@@ -220,7 +256,7 @@ Test(start, a_launcher_that_goes_away)
 
 Test(start, a_launcher_that_stops_halfway)
 {
-	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
 }
 
@@ -232,22 +268,38 @@ Test(start, running_without_a_start)
 
 Test(start, another_protocol)
 {
-	say_start(1, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_image(1);
+	say_plan(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say_run(0);
 	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
 }
 
 Test(start, two_starts)
 {
-	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
-	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
+	say_plan(&changed, sizeof(changed), LIMITS_FALLBACK);
+	say_run(0);
+	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
+}
+
+Test(start, two_factories)
+{
+	say_image(0);
+	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
+	say_run(0);
+	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
+}
+
+Test(start, a_plan_without_a_factory)
+{
+	say_plan(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say_run(0);
 	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
 }
 
 Test(start, binds_are_counted)
 {
-	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say_bind();
 	say_run(2);
 	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
@@ -255,7 +307,7 @@ Test(start, binds_are_counted)
 
 Test(start, binds_are_passed)
 {
-	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say_bind();
 	say_run(1);
 	cr_assert_eq(outcome(), STARTED);
@@ -263,7 +315,7 @@ Test(start, binds_are_passed)
 
 Test(start, there_is_a_most_of_binds)
 {
-	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	for (int i = 0; i < BINDS_MAX + 1; i++)
 		say_bind();
 	say_run(BINDS_MAX + 1);
@@ -272,7 +324,7 @@ Test(start, there_is_a_most_of_binds)
 
 Test(start, pins_are_counted)
 {
-	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say_pins(1);
 	say_run_with(0, 2);
 	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
@@ -280,7 +332,7 @@ Test(start, pins_are_counted)
 
 Test(start, pins_are_passed)
 {
-	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say_pins(PINS_MAX);
 	say_run_with(0, PINS_MAX);
 	cr_assert_eq(outcome(), STARTED);
@@ -288,7 +340,7 @@ Test(start, pins_are_passed)
 
 Test(start, there_is_a_most_of_pins)
 {
-	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say_pins(PINS_MAX + 1);
 	say_run_with(0, PINS_MAX + 1);
 	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
@@ -298,7 +350,7 @@ Test(start, root_is_refused)
 {
 	if (geteuid() != 0)
 		cr_skip("not started by root");
-	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say_run(0);
 	cr_assert_eq(outcome_as(true), MSP_EXIT_REFUSED);
 }
@@ -317,7 +369,7 @@ Test(start, a_kernel_that_is_too_old_for_one_profile_is_refused)
 
 Test(start, weaker_limits_must_be_accepted)
 {
-	say_start(0, &changed, sizeof(changed), LIMITS_CGROUP);
+	say_start(&changed, sizeof(changed), LIMITS_CGROUP);
 	say_run(0);
 	cr_assert_eq(outcome(), MSP_EXIT_REFUSED);
 }
@@ -325,7 +377,7 @@ Test(start, weaker_limits_must_be_accepted)
 Test(start, weaker_limits_must_be_accepted_by_every_profile)
 {
 	changed.profiles[0].limits_fallback = changed.profiles[1].limits_fallback = 1;
-	say_start(0, &changed, sizeof(changed), LIMITS_CGROUP);
+	say_start(&changed, sizeof(changed), LIMITS_CGROUP);
 	say_run(0);
 	cr_assert_eq(outcome(), MSP_EXIT_REFUSED);
 }
@@ -334,7 +386,7 @@ Test(start, the_operators_policy_can_accept_weaker_limits)
 {
 	for (int i = 0; i < SMALL_PROFILES; i++)
 		changed.profiles[i].limits_fallback = 1;
-	say_start(0, &changed, sizeof(changed), LIMITS_CGROUP);
+	say_start(&changed, sizeof(changed), LIMITS_CGROUP);
 	say_run(0);
 	cr_assert_eq(outcome(), STARTED);
 }
@@ -400,7 +452,7 @@ static void say_listen(void)
 Test(start, a_service_with_its_socket)
 {
 	frontend_mode = FRONTEND_SERVICE;
-	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say_listen();
 	say_run(0);
 	cr_assert_eq(outcome(), STARTED);
@@ -408,7 +460,7 @@ Test(start, a_service_with_its_socket)
 
 Test(start, only_a_service_has_a_socket)
 {
-	say_start(0, &changed, sizeof(changed), LIMITS_FALLBACK);
+	say_start(&changed, sizeof(changed), LIMITS_FALLBACK);
 	say_listen();
 	say_run(0);
 	cr_assert_eq(outcome(), MSP_EXIT_SOFTWARE);
