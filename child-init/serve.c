@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "ahead.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/names.h"
@@ -119,38 +120,17 @@ static int handle_attachment(void *context, struct channel_message *message)
 	return 0;
 }
 
-/* What was found of the layers is told with what comes next: one reason to wake up, not two. */
-static int handle_spawn(void *context, struct channel_message *message)
+/* Its workload runs, or a stage of its start failed. */
+static int tell_begun(struct execution *execution, uint32_t stage, int error)
 {
-	const struct ipc_spawn *request = &message->body.spawn;
-	struct execution *execution = prepare(request->slot);
-	struct ipc_spawn_done failed = { .slot = request->slot };
-	struct ipc_posture posture = { .slot = request->slot };
-	const struct ipc_spawned spawned = { .slot = request->slot };
-	const bool is_alone = request->probe == PROBE_ALONE;
-	bool is_probed;
-	int error;
+	const struct ipc_spawned spawned = { .slot = execution->spawn.slot };
+	const struct ipc_spawn_done failed = { .slot = spawned.slot,
+					       .stage = stage,
+					       .error = (uint32_t)-error };
 
-	if (!execution)
-		return -EPROTO;
-	execution->done.taken_us = now_us();
-	error = is_alone ? spawn_probe(init, &execution->spawn, &failed.stage)
-			 : spawn_start(init, &execution->spawn, request, &execution->workload,
-				       &failed.stage);
-	is_probed = is_alone ? !error : execution->workload.is_probed;
-	failed.error = (uint32_t)-error;
-	spawn_done(&execution->spawn);
-	if (is_probed) {
-		const bool is_proven = probe_tell(&posture.measured);
-
-		if (is_alone || !is_proven) {
-			forget(execution);
-			return send_report(IPC_TYPE_posture, &posture, -1);
-		}
-		(void)send_report(IPC_TYPE_posture, &posture, -1); /* the next one tells */
-	}
 	if (error) {
 		forget(execution);
+		execution->workload.pid = 0;
 		return send_report(IPC_TYPE_spawn_done, &failed, -1);
 	}
 	execution->done.executed_us = now_us();
@@ -161,6 +141,82 @@ static int handle_spawn(void *context, struct channel_message *message)
 			    &spawned, execution->workload.terminal);
 	fd_close(&execution->workload.terminal);
 	return error;
+}
+
+/* What was found of the layers is told with what comes next: one reason to wake up, not two. */
+static int handle_spawn(void *context, struct channel_message *message)
+{
+	const struct ipc_spawn *request = &message->body.spawn;
+	struct execution *execution = prepare(request->slot);
+	uint32_t stage = STAGE_NONE;
+	struct ipc_posture posture = { .slot = request->slot };
+	const bool is_alone = request->probe == PROBE_ALONE;
+	bool is_probed;
+	int error;
+
+	if (!execution)
+		return -EPROTO;
+	execution->done.taken_us = now_us();
+	if (execution->spawn.cgroup < 0)
+		execution->spawn.cgroup = ahead_take_leaf();
+	error = is_alone ? spawn_probe(init, &execution->spawn, &stage)
+			 : spawn_start(init, &execution->spawn, request, &execution->workload,
+				       &stage);
+	is_probed = is_alone ? !error : execution->workload.is_probed;
+	spawn_done(&execution->spawn);
+	if (is_probed) {
+		const bool is_proven = probe_tell(&posture.measured);
+
+		if (is_alone || !is_proven) {
+			forget(execution);
+			return send_report(IPC_TYPE_posture, &posture, -1);
+		}
+		(void)send_report(IPC_TYPE_posture, &posture, -1); /* the next one tells */
+	}
+	return tell_begun(execution, stage, error);
+}
+
+/* In the process that waited. */
+static int handle_spawn_in_it(void *context, struct channel_message *message)
+{
+	struct execution *execution = prepare(message->body.spawn.slot);
+
+	if (!execution)
+		return -EPROTO;
+	ahead_become(&execution->spawn, &message->body.spawn);
+}
+
+static const dispatch_handler handlers_ahead[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_spawn_stdio] = handle_attachment,
+	[IPC_TYPE_spawn_image] = handle_attachment,
+	[IPC_TYPE_spawn_code] = handle_attachment,
+	[IPC_TYPE_spawn] = handle_spawn_in_it,
+};
+
+static int handle_spawn_ahead(void *context, struct channel_message *message)
+{
+	if (init->factory->lasts || executions_used > 0 || ahead_pid() != 0)
+		return -EPROTO;
+	if (ahead_fork(message->fd_count > 0 ? channel_take_fd(message, 0) : -1) == 0)
+		ahead_wait(init, handlers_ahead);
+	return 0; /* where there is none the spawn clones one */
+}
+
+/* How the process that waited is: it is the workload now, or the channel is ours again. */
+static int hear_ahead(void)
+{
+	struct execution *execution;
+	struct workload workload;
+	struct spawn_told told;
+
+	if (ahead_look(&workload, &told) != AHEAD_RUNS)
+		return 0;
+	execution = prepare(told.slot);
+	if (!execution)
+		return -EPROTO;
+	execution->workload = workload;
+	execution->done.taken_us = told.taken_us;
+	return tell_begun(execution, told.stage, told.error);
 }
 
 /* A group that the first process was made the leader of, or made anew: of its own sandbox in any
@@ -200,6 +256,8 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_spawn_code] = handle_attachment,
 	[IPC_TYPE_spawn_cgroup] = handle_attachment,
 	[IPC_TYPE_spawn] = handle_spawn,
+	[IPC_TYPE_spawn_ahead] = handle_spawn_ahead,
+	[IPC_TYPE_spawn_ahead_leaf] = handle_spawn_ahead,
 	[IPC_TYPE_spawn_signal] = handle_spawn_signal,
 	[IPC_TYPE_spawn_kill] = handle_spawn_kill,
 };
@@ -285,9 +343,12 @@ static int reap(bool is_late)
 	pid_t pid;
 
 	while (!error && (pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
-		struct execution *execution = find(0, pid);
+		struct execution *execution;
 
-		if (execution)
+		if (pid == ahead_pid())
+			error = hear_ahead();
+		execution = find(0, pid);
+		if (!error && execution)
 			error = end_execution(execution, status, &usage);
 	}
 	if (error || !is_ending || (pid == 0 && !is_late))
@@ -319,11 +380,11 @@ static int receive(void)
 void serve_run(const struct init *own)
 {
 	const int children = block_sigchld();
-	struct pollfd polls[2 + SANDBOX_EXECUTIONS_MAX] = {
+	struct pollfd polls[3 + SANDBOX_EXECUTIONS_MAX] = {
 		{ .fd = own->channel.fd, .events = POLLIN },
 		{ .fd = children, .events = POLLIN },
 	};
-	struct pollfd *listeners = polls + 2;
+	struct pollfd *listeners = polls + 3;
 	int error;
 
 	init = own;
@@ -334,11 +395,13 @@ void serve_run(const struct init *own)
 		const bool watch_now = is_watched && running > 0;
 		struct signalfd_siginfo ignored;
 
+		polls[0].fd = ahead_fd() < 0 ? init->channel.fd : -1;
+		polls[2] = (struct pollfd){ .fd = ahead_fd(), .events = POLLIN };
 		for (uint32_t i = 0; i < executions_used; i++)
 			listeners[i] =
 				(struct pollfd){ .fd = executions[i].workload.observed.listener,
 						 .events = POLLIN };
-		const int ready = poll(polls, 2 + executions_used,
+		const int ready = poll(polls, 3 + executions_used,
 				       is_ending   ? ENDING_MS
 				       : watch_now ? left_ms()
 						   : -1);
@@ -350,9 +413,11 @@ void serve_run(const struct init *own)
 		for (uint32_t i = 0; i < executions_used; i++)
 			observe_answer(&executions[i].workload.observed, init,
 				       listeners[i].revents);
+		if (polls[2].revents)
+			error = hear_ahead();
 		if (polls[1].revents)
 			(void)!read(children, &ignored, sizeof(ignored)); /* wait4 tells more */
-		if (polls[1].revents || is_ending)
+		if (!error && (polls[1].revents || is_ending))
 			error = reap(ready == 0);
 		if (!error && polls[0].revents)
 			error = receive();

@@ -33,12 +33,15 @@ static struct attempt {
 	const struct ipc_spawn *request;
 	unsigned int part; /* of the steps: enum part */
 	int terminal;      /* the workload's side of its terminal, or -1 */
-	int to_init;       /* where its filter's listener is sent, or -1: it has none */
+	bool is_observed;  /* its filter has a listener */
+	int to_init;       /* where that is sent, and what tells of the exec by its end; or -1 */
 	struct text image; /* a name of spawn->image, if there is one */
 	bool is_probed;    /* all acts of the probe are done */
-	uint32_t stage;
-	int error;
+	struct spawn_told *told;
 } attempt;
+
+/* Of a process that shares the init's memory. */
+static struct spawn_told told_here;
 
 /* Point `list` at each string of `bytes`, which has a NUL after each. */
 static int split(uint8_t *bytes, uint32_t size, char **list, size_t room)
@@ -102,16 +105,19 @@ static int set_limits(bool on_descriptors)
 
 /* Against the limit on descriptors the kernel counts what all processes of the user have on its way
  * in messages, those of other sandboxes too: while a message is still to be sent, it waits. */
-static int set_rlimits(void)
+static int set_descriptor_limit(void)
 {
-	const int error = set_limits(false);
-
-	return error || attempt.to_init >= 0 ? error : set_limits(true);
+	return attempt.is_observed ? 0 : set_limits(true);
 }
 
-static int set_late_rlimits(void)
+static int set_late_descriptor_limit(void)
 {
-	return attempt.to_init >= 0 ? set_limits(true) : 0;
+	return attempt.is_observed ? set_limits(true) : 0;
+}
+
+static int set_rlimits(void)
+{
+	return set_limits(false);
 }
 
 static int drop_capabilities(void)
@@ -184,7 +190,7 @@ static int install_filter(void)
 	const struct channel to_init = { CHANNEL_FD, IPC_WORKLOAD, IPC_INIT, IPC_SERVE };
 	const struct ipc_spawn_listener message = { .slot = attempt.spawn->slot };
 
-	if (attempt.to_init < 0)
+	if (!attempt.is_observed)
 		return seccomp_install(filter, profile->filter_count);
 	const int listener = seccomp_install_observed(filter, profile->filter_count);
 	/* Nobody answers for the filter yet, and the init waits for the exec: until then every call
@@ -210,12 +216,12 @@ static int execute(void)
 /* A limit that is set late is tried late: a call for that is one that such a filter allows. */
 static int probe_early_limits(void)
 {
-	return attempt.to_init >= 0 ? 0 : probe_rlimits();
+	return attempt.is_observed ? 0 : probe_rlimits();
 }
 
 static int probe_late_limits(void)
 {
-	return attempt.to_init >= 0 ? probe_rlimits() : 0;
+	return attempt.is_observed ? probe_rlimits() : 0;
 }
 
 /* Behind an open layer nothing is executed. */
@@ -229,25 +235,33 @@ static int end_probe(void)
 
 /* Whose steps: what confines is everybody's. The first workload under a profile is the probe as
  * well, and passes all of them. */
+enum spawn_phase {
+	SPAWN_WHOLE,
+	SPAWN_AHEAD, /* what is marked so */
+	SPAWN_REST,
+};
+
 enum part {
 	WORKLOAD = 1,
 	PROBE = 2,
 	EACH = WORKLOAD | PROBE,
+	AHEAD = 4, /* needs nothing of a request: a process that waits for one has it behind it */
 };
 
 /* clang-format off */
 static const struct step {
 	uint32_t stage;
 	int (*run)(void);
-	enum part part;
+	unsigned int part;
 } steps[] = {
 	{ STAGE_TERMINAL, become_leader, WORKLOAD },
 	{ STAGE_STDIO, attach_stdio, WORKLOAD },
-	LAYER_RLIMITS(STAGE_RLIMITS, set_rlimits, EACH)
-	{ STAGE_CAPABILITIES, LAYER_CAPABILITIES(drop_capabilities), EACH },
+	LAYER_RLIMITS(STAGE_RLIMITS, set_rlimits, EACH | AHEAD)
+	LAYER_RLIMITS(STAGE_RLIMITS, set_descriptor_limit, EACH)
+	{ STAGE_CAPABILITIES, LAYER_CAPABILITIES(drop_capabilities), EACH | AHEAD },
 	{ STAGE_PROBE, probe_early_limits, PROBE },
 	{ STAGE_PROBE, probe_before_landlock, PROBE },
-	LAYER_LANDLOCK(STAGE_RESTRICT, enter_landlock, EACH)
+	LAYER_LANDLOCK(STAGE_RESTRICT, enter_landlock, EACH | AHEAD)
 	{ STAGE_PROBE, probe_landlock, PROBE },
 	{ STAGE_CODE, write_code, WORKLOAD },
 	{ STAGE_DESCRIPTORS, close_descriptors, EACH },
@@ -256,7 +270,7 @@ static const struct step {
 	{ STAGE_CWD, change_directory, WORKLOAD },
 	{ STAGE_SIGNALS, reset_signals, EACH },
 	LAYER_SECCOMP(STAGE_SECCOMP, install_filter, EACH)
-	LAYER_RLIMITS(STAGE_RLIMITS, set_late_rlimits, WORKLOAD)
+	LAYER_RLIMITS(STAGE_RLIMITS, set_late_descriptor_limit, WORKLOAD)
 	{ STAGE_PROBE, probe_late_limits, PROBE },
 	{ STAGE_PROBE, probe_filter, PROBE },
 	{ STAGE_PROBE, end_probe, PROBE },
@@ -264,19 +278,30 @@ static const struct step {
 };
 /* clang-format on */
 
+static bool is_in_phase(const struct step *step, enum spawn_phase phase)
+{
+	return phase == SPAWN_WHOLE || (phase == SPAWN_AHEAD) == ((step->part & AHEAD) != 0);
+}
+
+static int run_steps(enum spawn_phase phase)
+{
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (!(steps[i].part & attempt.part) || !is_in_phase(&steps[i], phase))
+			continue;
+		STAGE_HOOK(STEP, steps[i].stage);
+		attempt.told->error = steps[i].run();
+		attempt.told->stage = steps[i].stage;
+		if (attempt.told->error)
+			return attempt.told->error;
+	}
+	return 0;
+}
+
 static void child(void) __attribute__((noreturn));
 static void child(void)
 {
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		if (!(steps[i].part & attempt.part))
-			continue;
-		STAGE_HOOK(STEP, steps[i].stage);
-		attempt.error = steps[i].run();
-		attempt.stage = steps[i].stage;
-		if (attempt.error)
-			_exit(MSP_EXIT_SANDBOX);
-	}
-	_exit(MSP_EXIT_SANDBOX); /* a probe that is no workload */
+	(void)run_steps(SPAWN_WHOLE);
+	_exit(MSP_EXIT_SANDBOX); /* a step failed, or it is a probe that is no workload */
 }
 
 /*
@@ -309,8 +334,8 @@ static long start_child(const struct spawn *spawn, uint32_t *ret_stage)
 		args.cgroup = (uint64_t)spawn->cgroup;
 	}
 	pid = clone_child(&args);
-	*ret_stage = pid < 0 ? STAGE_CLONE : attempt.stage;
-	return pid < 0 || !attempt.error ? pid : attempt.error;
+	*ret_stage = pid < 0 ? STAGE_CLONE : told_here.stage;
+	return pid < 0 || !told_here.error ? pid : told_here.error;
 }
 
 /* Like any other child it is reaped when it is gone: it has said everything by now. */
@@ -318,9 +343,13 @@ int spawn_probe(const struct init *init, struct spawn *spawn, uint32_t *ret_stag
 {
 	long pid;
 
-	attempt = (struct attempt){
-		.init = init, .spawn = spawn, .part = PROBE, .terminal = -1, .to_init = -1
-	};
+	attempt = (struct attempt){ .init = init,
+				    .spawn = spawn,
+				    .part = PROBE,
+				    .terminal = -1,
+				    .to_init = -1,
+				    .told = &told_here };
+	told_here = (struct spawn_told){ 0 };
 	probe_begin(init);
 	pid = start_child(spawn, ret_stage);
 	if (attempt.is_probed)
@@ -370,17 +399,16 @@ static int prepare(const struct ipc_spawn *request)
 	return error;
 }
 
-/* What the new process sent; 0 or -errno. One that was killed before it could has not executed
- * anything either. */
-static int take_listener(int from, struct observed *observed)
+int spawn_hear(int from, int flags, struct observed *observed)
 {
 	static struct channel_message message;
 	const struct channel channel = { from, IPC_INIT, IPC_WORKLOAD, IPC_SERVE };
 	enum ipc_error wrong;
-	const int status = from < 0 ? 0 : channel_receive(&channel, &message, 0, &wrong);
+	const int status = channel_receive(&channel, &message, flags, &wrong);
 
-	observe_begin(observed, status == 1 ? channel_take_fd(&message, 0) : -1);
-	return status < 0 ? status : 0;
+	if (status == 1)
+		observe_begin(observed, channel_take_fd(&message, 0));
+	return status;
 }
 
 static int run_child(int ends[2], struct workload *ret, uint32_t *ret_stage)
@@ -394,7 +422,8 @@ static int run_child(int ends[2], struct workload *ret, uint32_t *ret_stage)
 	if (pid < 0)
 		return (int)pid;
 	*ret_stage = STAGE_LISTENER;
-	error = take_listener(ends[0], &ret->observed);
+	error = ends[0] < 0 ? 0 : spawn_hear(ends[0], 0, &ret->observed);
+	error = error < 0 ? error : 0; /* killed before it could, it has not executed anything */
 	if (error)
 		(void)kill((pid_t)pid, SIGKILL); /* not reaped yet, so it is that process */
 	ret->pid = error ? 0 : (pid_t)pid;
@@ -413,7 +442,10 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 				    .request = request,
 				    .part = request->probe == PROBE_NONE ? WORKLOAD : EACH,
 				    .terminal = -1,
-				    .to_init = -1 };
+				    .is_observed = LAYER_OBSERVES(init->profile),
+				    .to_init = -1,
+				    .told = &told_here };
+	told_here = (struct spawn_told){ 0 };
 	*ret = (struct workload)WORKLOAD_NONE;
 	*ret_stage = STAGE_STDIO;
 	probe_begin(init);
@@ -423,7 +455,7 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 		attempt.terminal = open_terminal(request, &ret->terminal);
 		error = attempt.terminal < 0 ? attempt.terminal : 0;
 	}
-	if (!error && LAYER_OBSERVES(init->profile)) {
+	if (!error && attempt.is_observed) {
 		*ret_stage = STAGE_LISTENER;
 		error = channel_pair(ends);
 	}
@@ -435,6 +467,31 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 	if (error)
 		fd_close(&ret->terminal);
 	return error;
+}
+
+int spawn_ahead(const struct init *init, int to_init, struct spawn_told *told)
+{
+	attempt = (struct attempt){ .init = init,
+				    .part = WORKLOAD,
+				    .terminal = -1,
+				    .is_observed = LAYER_OBSERVES(init->profile),
+				    .to_init = to_init,
+				    .told = told };
+	return run_steps(SPAWN_AHEAD);
+}
+
+void spawn_become(struct spawn *spawn, const struct ipc_spawn *request)
+{
+	spawn->slot = request->slot;
+	attempt.spawn = spawn;
+	attempt.request = request;
+	attempt.told->stage = STAGE_STDIO;
+	/* A process that waits has no terminal, and was not probed. */
+	attempt.told->error =
+		request->use_tty || request->probe != PROBE_NONE ? -EPROTO : prepare(request);
+	if (!attempt.told->error)
+		(void)run_steps(SPAWN_REST);
+	_exit(MSP_EXIT_SANDBOX);
 }
 
 void spawn_done(struct spawn *spawn)

@@ -32,6 +32,15 @@ struct workload {
 	struct observed observed;
 };
 
+/* How far a process came on its way to the exec; written by it, read by the init. */
+struct spawn_told {
+	bool is_taken; /* a process that waited has a request: the one of this slot, */
+	uint32_t slot;
+	uint64_t taken_us; /* since then, by the monotonic clock */
+	uint32_t stage;    /* of the last step that began */
+	int error;         /* of that step: it is the last one */
+};
+
 #define WORKLOAD_NONE                                                                              \
 	{                                                                                          \
 		.terminal = -1, .observed = OBSERVED_NOTHING                                       \
@@ -55,6 +64,19 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
  * caller's to reap.
  */
 int spawn_probe(const struct init *init, struct spawn *spawn, uint32_t *ret_stage);
+
+/*
+ * The same in two parts, for a process that the init forked ahead (ahead.h), which calls both.
+ * Through the first it becomes what a workload is as far as no request is needed: 0, or -errno of
+ * the step in *told. The second is its exec, or its end with that in *told. `to_init` is an end of
+ * a socketpair; the other end gets the filter's listener, if it has one, and is over with the exec.
+ */
+int spawn_ahead(const struct init *init, int to_init, struct spawn_told *told);
+void spawn_become(struct spawn *spawn, const struct ipc_spawn *request) __attribute__((noreturn));
+
+/* Take what such a process sends on the other end: 1: a listener, which is observed from now on; 0:
+ * nothing more comes. Else -errno. */
+int spawn_hear(int from, int flags, struct observed *observed);
 
 /* Close what is still open. */
 void spawn_done(struct spawn *spawn);

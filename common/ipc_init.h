@@ -51,6 +51,19 @@ struct ipc_spawn {
 	uint8_t environment[IPC_ENVIRONMENT_MAX];
 };
 
+/* Have a process ready that the next spawn needs no other for: it takes the messages of that one
+ * itself. Only before the first one, in a sandbox that does not last; a request for a terminal or a
+ * probe must not follow. */
+struct ipc_spawn_ahead {
+	uint32_t sandbox; /* its slot */
+};
+
+/* The same where there are cgroups. fd: the leaf of the execution to come, which needs no
+ * spawn_cgroup then */
+struct ipc_spawn_ahead_leaf {
+	uint32_t sandbox;
+};
+
 /* For the workload's first process and its group, while it lives. */
 struct ipc_spawn_signal {
 	uint32_t slot;

@@ -284,6 +284,12 @@ static const struct ipc_field ipc_spawn_fields[] = {
 	BYTES(ipc_spawn, argv),
 	BYTES(ipc_spawn, environment),
 };
+static const struct ipc_field ipc_spawn_ahead_fields[] = {
+	FIELD(U32, ipc_spawn_ahead, sandbox),
+};
+static const struct ipc_field ipc_spawn_ahead_leaf_fields[] = {
+	FIELD(U32, ipc_spawn_ahead_leaf, sandbox),
+};
 static const struct ipc_field ipc_spawn_signal_fields[] = {
 	FIELD(U32, ipc_spawn_signal, slot),
 	FIELD(U32, ipc_spawn_signal, signal),

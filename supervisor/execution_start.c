@@ -160,19 +160,17 @@ static int tell_started(const struct execution *execution, const struct request 
 static bool enter_ready(struct execution *execution, const struct request *request, int code,
 			struct parts *parts)
 {
-	struct sandbox *sandbox =
-		execution->probe == PROBE_NONE ? pool_take(request->profile) : NULL;
+	struct sandbox *sandbox = execution->probe == PROBE_NONE && !request->spawn->use_tty
+					  ? pool_take(request->profile)
+					  : NULL;
 
 	if (!sandbox)
 		return false;
 	execution->sandbox = sandbox;
-	parts->sandbox.leaf = sandbox->leaf;
-	sandbox->leaf = -1;
 	if (ask_init(execution, request, code, parts) == 0) {
 		sandbox->execution = execution;
 		return true;
 	}
-	fd_close(&parts->sandbox.leaf);
 	pool_drop(sandbox);
 	return false;
 }

@@ -96,7 +96,6 @@ static int take(const char *id, struct sandbox **ret)
 				     .slot = slot,
 				     .init.fd = -1,
 				     .pidfd = -1,
-				     .leaf = -1,
 				     .meta = &metas[slot - EPHEMERAL_MAX],
 				     .directory = directory,
 				     .workspace = -1 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pool.h"
 
+#include <sys/socket.h>
+
 #include "budget.h"
 #include "common/fd.h"
 #include "posture.h"
@@ -39,7 +41,6 @@ static uint64_t earlier(uint64_t one, uint64_t other)
 
 static void add_ending(struct sandbox *sandbox)
 {
-	fd_close(&sandbox->leaf);
 	sandbox->execution = NULL;
 	sandbox->next = ending;
 	ending = sandbox;
@@ -222,7 +223,20 @@ static struct pool *find_short(void)
 	return found;
 }
 
-/* As an execution's own is made, with nothing to be probed. 0 or -errno. */
+/* It waits in the init's channel, like what comes later. 0 or -errno. */
+static int ask_ahead(const struct sandbox *sandbox, const struct sandbox_parts *parts)
+{
+	const struct ipc_spawn_ahead ahead = { .sandbox = sandbox->slot };
+	const struct ipc_spawn_ahead_leaf in_leaf = { .sandbox = sandbox->slot };
+
+	return parts->leaf < 0 ? channel_send(&sandbox->init, IPC_TYPE_spawn_ahead, &ahead, NULL,
+					      MSG_DONTWAIT)
+			       : channel_send(&sandbox->init, IPC_TYPE_spawn_ahead_leaf, &in_leaf,
+					      &parts->leaf, MSG_DONTWAIT);
+}
+
+/* As an execution's own is made, with nothing to be probed, and with a process that waits for the
+ * request. 0 or -errno. */
 static int make(struct pool *pool)
 {
 	struct sandbox *sandbox = sandbox_ephemeral();
@@ -233,17 +247,18 @@ static int make(struct pool *pool)
 	error = sandbox_make(sandbox, &parts);
 	if (!error)
 		error = sandbox_watch(sandbox);
+	if (!error)
+		error = ask_ahead(sandbox, &parts);
 	if (error) {
 		sandbox_unmake(sandbox, &parts);
-		fd_close(&parts.leaf);
 	} else {
-		sandbox->leaf = parts.leaf;
 		sandbox->made_us = loop_now_us();
 		add(pool, sandbox);
 		sandbox_launch(sandbox, PROBE_NONE, &parts);
 	}
 	fd_close(&parts.init_end);
 	fd_close(&parts.cgroup);
+	fd_close(&parts.leaf);
 	return error;
 }
 

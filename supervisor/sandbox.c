@@ -40,9 +40,8 @@ struct sandbox *sandbox_ephemeral(void)
 		slot++;
 	supervisor.ephemeral_taken = slot;
 	sandbox = &supervisor.sandboxes[slot];
-	*sandbox = (struct sandbox){
-		.state = SANDBOX_FREE, .slot = slot, .init.fd = -1, .pidfd = -1, .leaf = -1
-	};
+	*sandbox =
+		(struct sandbox){ .state = SANDBOX_FREE, .slot = slot, .init.fd = -1, .pidfd = -1 };
 	return sandbox;
 }
 

@@ -87,7 +87,6 @@ struct sandbox {
 
 	/* Of an ephemeral one. */
 	struct execution *execution; /* its one; NULL: it has none yet, or ends without */
-	int leaf;                    /* made ahead for that; -1: none */
 	struct sandbox *next;        /* in the pool's list */
 	uint64_t made_us;            /* when the pool asked for it */
 

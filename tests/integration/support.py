@@ -261,13 +261,13 @@ def ready(pid):
     """The inits below `pid` in whose sandboxes nothing runs: factories have them made ahead."""
     return [child for child in descendants(pid, with_ready=True)
             if _is_child_init(child) and _is_first(child)
-            and not descendants(child, with_ready=True)]
+            and all(map(_is_child_init, descendants(child, with_ready=True)))]
 
 
 def descendants(pid, with_keeper=False, with_ready=False):
     """Every process below `pid`, by the parents that /proc tells; without the part of the launcher
-    that stays, and without inits that a factory has ready, which both have nothing to do with what
-    is asked of the others."""
+    that stays, and without inits that a factory has ready, with the processes that wait in them: all
+    these have nothing to do with what is asked of the others."""
     children = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -284,8 +284,9 @@ def descendants(pid, with_keeper=False, with_ready=False):
     while waiting:
         parent = waiting.pop()
         for child in children.get(parent, []):
-            if not with_ready and child not in children and _is_child_init(child) \
-                    and _is_child_init(parent) and _is_first(child):
+            if not with_ready and _is_child_init(child) and _is_child_init(parent) \
+                    and _is_first(child) \
+                    and all(map(_is_child_init, children.get(child, []))):
                 continue
             found.append(child)
             waiting.append(child)

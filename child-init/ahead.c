@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ahead.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "common/channel.h"
+#include "common/fd.h"
+#include "common/names.h"
+
+static struct {
+	pid_t pid; /* 0: none */
+	int from;  /* what it sends, and whether it has executed; in it: where to */
+	int leaf;
+	struct spawn_told *told; /* on a page that both have, until it executes */
+	struct workload workload;
+} ahead = { .from = -1, .leaf = -1, .workload = WORKLOAD_NONE };
+
+static long clone_copy(int leaf)
+{
+	struct kernel_clone_args args = { .exit_signal = SIGCHLD };
+
+	if (leaf >= 0) {
+		args.flags = KERNEL_CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)leaf;
+	}
+	return syscall(SYS_clone3, &args, sizeof(args));
+}
+
+pid_t ahead_fork(int leaf)
+{
+	int ends[2];
+	int error = channel_pair(ends);
+	void *page = error ? MAP_FAILED
+			   : mmap(NULL, sizeof(*ahead.told), PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	long pid;
+
+	ahead.leaf = leaf;
+	if (error)
+		return error;
+	pid = page == MAP_FAILED ? -1 : clone_copy(leaf);
+	error = -errno;
+	ahead.told = page == MAP_FAILED ? NULL : page;
+	ahead.from = pid == 0 ? ends[1] : ends[0];
+	fd_close(pid == 0 ? &ends[0] : &ends[1]);
+	if (pid < 0)
+		fd_close(&ahead.from);
+	ahead.pid = pid > 0 ? (pid_t)pid : 0;
+	return pid < 0 ? error : (pid_t)pid;
+}
+
+void ahead_wait(const struct init *init, const dispatch_handler handlers[IPC_TYPE_COUNT])
+{
+	static struct channel_message message;
+	enum ipc_error wrong;
+	int status = spawn_ahead(init, ahead.from, ahead.told) == 0 ? 1 : -ECANCELED;
+
+	while (status == 1)
+		status = dispatch_one(&init->channel, &message, 0, handlers, NULL, &wrong);
+	_exit(MSP_EXIT_SANDBOX);
+}
+
+void ahead_become(struct spawn *spawn, const struct ipc_spawn *request)
+{
+	struct timespec now = { .tv_sec = 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* this clock is always there */
+	ahead.told->taken_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	ahead.told->slot = request->slot;
+	ahead.told->is_taken = true;
+	spawn_become(spawn, request);
+}
+
+int ahead_fd(void)
+{
+	return ahead.from;
+}
+
+pid_t ahead_pid(void)
+{
+	return ahead.pid;
+}
+
+int ahead_take_leaf(void)
+{
+	const int leaf = ahead.leaf;
+
+	ahead.leaf = -1;
+	return leaf;
+}
+
+enum ahead_state ahead_look(struct workload *ret, struct spawn_told *ret_told)
+{
+	int status;
+
+	if (ahead.from < 0)
+		return AHEAD_NONE;
+	do
+		status = spawn_hear(ahead.from, MSG_DONTWAIT, &ahead.workload.observed);
+	while (status == 1);
+	if (status == -EAGAIN)
+		return AHEAD_WAITING;
+	*ret_told = *ahead.told;
+	*ret = ahead.workload;
+	ret->pid = ahead.pid;
+	if (status < 0) { /* nothing can be told of what it does */
+		(void)kill(ahead.pid, SIGKILL);
+		ret_told->stage = STAGE_LISTENER;
+		ret_told->error = status;
+	}
+	ahead.pid = 0;
+	fd_close(&ahead.from);
+	(void)munmap(ahead.told, sizeof(*ahead.told));
+	return ret_told->is_taken ? AHEAD_RUNS : AHEAD_GONE;
+}
