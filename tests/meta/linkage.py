@@ -123,10 +123,12 @@ class Linkage(unittest.TestCase):
 
 
 def rights_when_waiting(program):
-    """{page's address in the file: rights} of a process that waits at its descriptor 3."""
+    """{page's address in the file: rights} of a process that waits at its descriptor 3. It hides
+    itself from its user; who made the user namespace that it runs in may look all the same."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
-        child = subprocess.Popen(["/bin/sh", "-c", f"exec {program} 3<&{theirs.fileno()}"],
+        child = subprocess.Popen(["/bin/sh", "-c", f"exec unshare --user --map-root-user "
+                                  f"{program} 3<&{theirs.fileno()}"],
                                  pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
         try:
             deadline = time.monotonic() + 30
