@@ -140,7 +140,9 @@ class Options(unittest.TestCase):
         together = parts.pop("together")
         self.assertEqual(tuple(parts), STAGES)
         self.assertEqual(sum(parts.values()), together)
-        self.assertGreaterEqual(parts["run"], 200000)
+        self.assertGreater(parts["run"], 100000)
+        # An init sees a little late that it runs.
+        self.assertGreaterEqual(parts["start"] + parts["run"], 200000)
 
     def test_no_timings_of_what_did_not_run(self):
         result = run("/nothing", options=["--timings"])
@@ -191,7 +193,9 @@ class Json(unittest.TestCase):
         wall_us = (time.monotonic() - begun) * 1000000
         timings = value["timings_us"]
         self.assertEqual(tuple(timings), STAGES)
-        self.assertGreaterEqual(timings["run"], 200000)
+        self.assertGreater(timings["run"], 100000)
+        # An init sees a little late that it runs.
+        self.assertGreaterEqual(timings["start"] + timings["run"], 200000)
         self.assertLessEqual(sum(timings.values()), wall_us)
         told = sum(timings[name] for name in STAGES[2:-1])
         self.assertEqual(told // 1000, value["wall_ms"])

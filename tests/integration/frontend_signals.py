@@ -13,7 +13,8 @@ import leftovers
 import support
 
 SECONDS = 20
-# Says "ready" when its handlers are there, then each signal's number as it comes.
+# Says "ready" when its handlers are there, then each signal's number as it comes. Python runs a
+# handler between two steps of its own: for one that comes just before a sleep, after that.
 LISTENER = """
 import os, signal, time
 def heard(number, frame):
@@ -22,7 +23,7 @@ for number in {numbers}:
     signal.signal(number, heard)
 print("ready", flush=True)
 while True:
-    time.sleep(60)
+    time.sleep(0.1)
 """
 # A shell hears of a signal at once while it waits for what runs beside it.
 SHELL = "exec 2>/dev/null; trap 'echo heard; exit 7' {}; sleep 60 & echo ready; wait"

@@ -61,7 +61,9 @@ class Tools(unittest.TestCase):
         wall_us = (time.monotonic() - begun) * 1000000
         timings = facts["timings_us"]
         self.assertEqual(list(timings), names)
-        self.assertGreaterEqual(timings["run"], 200000)
+        self.assertGreater(timings["run"], 100000)
+        # An init sees a little late that it runs.
+        self.assertGreaterEqual(timings["start"] + timings["run"], 200000)
         self.assertLessEqual(sum(timings.values()), wall_us)
         told = sum(timings[name] for name in names[1:-1])
         self.assertEqual((told + 500) // 1000, facts["wall_ms"])
