@@ -262,7 +262,8 @@ static struct server *start(struct event_base *base, int channel)
 	if (fd_set_nonblocking(channel, true) != 0 ||
 	    event_add(server->supervisor_readable, NULL) != 0)
 		give_up("watching the supervisor's channel");
-	if (supervisor_hello(&server->supervisor) != 0)
+	/* Whoever started us has seen to the limits. */
+	if (supervisor_hello(&server->supervisor, LIMITS_FALLBACK) != 0)
 		lose_supervisor(server, "is gone");
 	return server;
 }

@@ -93,9 +93,9 @@ static int send_or_queue(struct supervisor_client *client, uint32_t type, const 
 	return error;
 }
 
-int supervisor_hello(struct supervisor_client *client)
+int supervisor_hello(struct supervisor_client *client, uint32_t limits)
 {
-	struct ipc_hello hello;
+	struct ipc_hello hello = { .limits = limits };
 	int error;
 
 	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
@@ -216,6 +216,12 @@ static void take_welcome(struct supervisor_client *client, struct channel_messag
 					     channel_take_fd(message, 0));
 }
 
+static void take_client_end(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_turned_away)
+		client->handlers->on_turned_away(client->context, message->body.client_end.reason);
+}
+
 static void take_policy(struct supervisor_client *client, struct channel_message *message)
 {
 	if (client->handlers->on_policy)
@@ -315,7 +321,7 @@ static take *const takers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_profile_posture] = take_posture,   [IPC_TYPE_sandbox_info] = take_sandbox,
 	[IPC_TYPE_sandbox_more] = take_more,         [IPC_TYPE_checkpoint_info] = take_checkpoint,
 	[IPC_TYPE_request_done] = take_request_done, [IPC_TYPE_changes_started] = take_changes,
-	[IPC_TYPE_changes_done] = take_changes_done,
+	[IPC_TYPE_changes_done] = take_changes_done, [IPC_TYPE_client_end] = take_client_end,
 };
 
 int supervisor_receive(struct supervisor_client *client)

@@ -23,6 +23,8 @@
 struct supervisor_handlers {
 	/* The sealed plan, for plan_open_fd(): the handler owns it. */
 	void (*on_welcome)(void *context, const struct ipc_welcome *welcome, int plan);
+	/* Instead of it, and nothing was done: enum client_end_reason. */
+	void (*on_turned_away)(void *context, uint32_t reason);
 	/* The plan that holds from now on, in the same way. */
 	void (*on_policy)(void *context, const struct ipc_policy_changed *changed, int plan);
 	void (*on_refused)(void *context, const struct ipc_execution_refused *refused);
@@ -68,8 +70,9 @@ void supervisor_client_init(struct supervisor_client *client, int fd,
 /* Forget the queue and close what it held; the channel's descriptor stays open. */
 void supervisor_client_done(struct supervisor_client *client);
 
-/* Say hello; requests may follow at once. 0 or -errno. */
-int supervisor_hello(struct supervisor_client *client);
+/* Say hello, and which limits are accepted (enum limits_mode); requests may follow at once. 0 or
+ * -errno. */
+int supervisor_hello(struct supervisor_client *client, uint32_t limits);
 
 /*
  * Ask for an execution. Sent at once or queued: 0; -ENOBUFS when so much is queued already that a

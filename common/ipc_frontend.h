@@ -79,6 +79,7 @@ struct ipc_status {
 
 struct ipc_hello {
 	uint8_t schema[IPC_SCHEMA_BYTES];
+	uint32_t limits; /* enum limits_mode that is accepted; else client_end is the answer */
 };
 
 /* fd: the sealed plan; what it says of helpers' profiles is not for clients. With it the posture,

@@ -112,6 +112,7 @@ static const struct ipc_field ipc_policy_bad_fields[] = {
 };
 static const struct ipc_field ipc_hello_fields[] = {
 	FIELD(RAW, ipc_hello, schema),
+	FIELD(U32, ipc_hello, limits),
 };
 static const struct ipc_field ipc_welcome_fields[] = {
 	FIELD(RAW, ipc_welcome, schema),

@@ -63,6 +63,15 @@ static bool is_this_version(const uint8_t schema[IPC_SCHEMA_BYTES])
 	return memcmp(schema, ipc_schema_hash, IPC_SCHEMA_BYTES) == 0;
 }
 
+/* Someone whose operator accepts no weaker limits hears of it; what they asked for is not read. */
+static int check_limits(const struct frontend *frontend, uint32_t accepted)
+{
+	if (supervisor.limits != LIMITS_FALLBACK || accepted == LIMITS_FALLBACK)
+		return 0;
+	frontend_tell_client_end(&frontend->channel, CLIENT_END_LIMITS);
+	return -ECANCELED;
+}
+
 int handlers_answer(const struct frontend *frontend, uint32_t type, const void *message)
 {
 	return channel_send(&frontend->channel, type, message, NULL, MSG_DONTWAIT);
@@ -76,6 +85,9 @@ static int handle_hello(void *context, struct channel_message *message)
 
 	if (!is_this_version(message->body.hello.schema))
 		return -EPROTO;
+	error = check_limits(frontend, message->body.hello.limits);
+	if (error)
+		return error;
 	news = posture_news(frontend, supervisor.plan.slot, supervisor.default_profile);
 	if (news) {
 		memcpy(welcome.posture_profile, news->profile, sizeof(welcome.posture_profile));
@@ -120,11 +132,9 @@ static int handle_client_start(void *context, struct channel_message *message)
 
 	if (!is_this_version(from->schema) || !frontend->is_connection)
 		return -EPROTO;
-	if (supervisor.limits == LIMITS_FALLBACK && from->limits != LIMITS_FALLBACK) {
-		frontend_tell_client_end(&frontend->channel, CLIENT_END_LIMITS);
-		return -ECANCELED;
-	}
-	error = handlers_answer(frontend, IPC_TYPE_client_started, &started);
+	error = check_limits(frontend, from->limits);
+	if (!error)
+		error = handlers_answer(frontend, IPC_TYPE_client_started, &started);
 	if (!error)
 		error = frontend_hand_over(frontend, message->fds);
 	if (!error)

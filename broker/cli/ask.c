@@ -424,7 +424,7 @@ static int begin(struct asking *asking, const struct attach_options *options, bo
 	if (code)
 		return code;
 	supervisor_client_init(&asking->client, asking->attachment.channel, &handlers, asking);
-	error = supervisor_hello(&asking->client);
+	error = supervisor_hello(&asking->client, asking->attachment.limits);
 	/* One that has ended already has said why: the first question finds that out. */
 	asking->outcome.is_supervisor_gone = error == -EPIPE || error == -ECONNRESET;
 	if (!error || asking->outcome.is_supervisor_gone)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/channel.h"
 #include "common/fd.h"
@@ -58,41 +59,76 @@ static uint32_t wanted_limits(const struct attachment *attachment)
 	return attachment->runs_nothing ? LIMITS_FALLBACK : attachment->options->limits;
 }
 
+/* Not before they are needed: what the service runs, we need not find. */
+static int open_images(struct attachment *attachment)
+{
+	char text[LAUNCH_TEXT_MAX];
+
+	if (attachment->images.supervisor >= 0)
+		return 0;
+	if (launch_open_images(&attachment->images, text) != 0)
+		return refuse(text, MSP_EXIT_SANDBOX);
+	attachment->config.builtin = attachment->images.policy;
+	return 0;
+}
+
 static int read_config(struct attachment *attachment)
 {
 	char text[LAUNCH_TEXT_MAX];
-	const int code = config_read(&attachment->config, text);
+	int code = open_images(attachment);
 
+	if (code)
+		return code;
+	code = config_read(&attachment->config, text);
 	if (code)
 		return refuse(text, code);
 	attachment->limits = config_limits(&attachment->config, wanted_limits(attachment));
 	return 0;
 }
 
-/* Go through the service if it answers and enforces enough; 0, or the exit code. */
-static int join_service(struct attachment *attachment)
+/* It is known what comes of the service: 0, or the exit code. */
+static int explain_service(const struct attachment *attachment)
 {
-	const char *socket = attachment->options->socket;
+	const struct service *service = &attachment->service;
+
+	if (service->state == SERVICE_FULL || service->state == SERVICE_STOPPING)
+		return refuse(service->text, MSP_EXIT_AGAIN);
+	/* That there is none is the usual case, unless somebody named it. */
+	if (service->state != SERVICE_HERE &&
+	    (service->state != SERVICE_ABSENT || attachment->options->socket))
+		log_line("%s; this command gets a supervisor of its own", service->text);
+	return 0;
+}
+
+/* Ask it how it is; 0, or the exit code. */
+static int ask_service(struct attachment *attachment)
+{
 	const uint32_t limits = wanted_limits(attachment);
-	struct service *service = &attachment->service;
 	struct ipc_status status = { 0 };
 	int code = 0;
 
-	*service = service_connect(socket);
-	service_ask(service, &status);
+	service_ask(&attachment->service, &status);
 	/* What a configuration accepts matters for a service with weaker limits alone. */
 	if (status.limits != LIMITS_CGROUP && limits == LIMITS_UNSAID)
 		code = read_config(attachment);
 	if (code)
 		return code;
 	attachment->limits = config_limits(&attachment->config, limits);
-	service_check_limits(service, &status, attachment->limits);
-	if (service->state == SERVICE_FULL || service->state == SERVICE_STOPPING)
-		return refuse(service->text, MSP_EXIT_AGAIN);
-	/* That there is none is the usual case, unless somebody named it. */
-	if (service->state != SERVICE_HERE && (service->state != SERVICE_ABSENT || socket))
-		log_line("%s; this command gets a supervisor of its own", service->text);
+	service_check_limits(&attachment->service, &status, attachment->limits);
 	return 0;
+}
+
+/* Go through the service if it answers and enforces enough; 0, or the exit code. */
+static int join_service(struct attachment *attachment)
+{
+	int code = 0;
+
+	attachment->service = service_connect(attachment->options->socket);
+	if (attachment->is_piped)
+		attachment->limits = wanted_limits(attachment); /* the service judges */
+	else
+		code = ask_service(attachment);
+	return code ? code : explain_service(attachment);
 }
 
 bool attach_is_service(const struct attachment *attachment)
@@ -100,16 +136,21 @@ bool attach_is_service(const struct attachment *attachment)
 	return attachment->service.state == SERVICE_HERE;
 }
 
-/* Where nothing runs there is nothing to limit. Whether weaker limits are accepted is not known
- * yet. */
-static void enter_cgroup(struct attachment *attachment)
+/* The place of a supervisor of our own. Where nothing runs there is nothing to limit. Whether
+ * weaker limits are accepted is not known yet. 0, or the exit code. */
+static int find_place(struct attachment *attachment)
 {
+	const int code = open_images(attachment);
+
+	if (code)
+		return code;
 	if (attachment->runs_nothing)
 		budget_complete(&attachment->budget, -1);
 	else
 		attachment->is_unlimited =
 			launch_enter_cgroup(&attachment->images, LIMITS_CGROUP, &attachment->budget,
 					    &attachment->home, attachment->unlimited) != 0;
+	return 0;
 }
 
 int attach_prepare(struct attachment *attachment)
@@ -120,16 +161,14 @@ int attach_prepare(struct attachment *attachment)
 	attachment->null = launch_standard_fds();
 	if (attachment->null < 0)
 		return refuse("/dev/null cannot be opened", MSP_EXIT_SANDBOX);
-	if (launch_open_images(&attachment->images, text) != 0)
-		return refuse(text, MSP_EXIT_SANDBOX);
 	attachment->config.given = attachment->options->config;
-	attachment->config.builtin = attachment->images.policy;
+	code = geteuid() == 0 ? open_images(attachment) : 0; /* who it becomes may be configured */
+	if (code)
+		return code;
 	if (launch_drop_root(attachment->options->run_as, &attachment->config, &code, text) != 0)
 		return refuse(text, code);
 	code = may_use_service(attachment) ? join_service(attachment) : 0;
-	if (!code && !attach_is_service(attachment))
-		enter_cgroup(attachment);
-	return code;
+	return code || attach_is_service(attachment) ? code : find_place(attachment);
 }
 
 /* What it starts from, while it already runs. 0, or the exit code. */
@@ -222,6 +261,36 @@ int attach_open(struct attachment *attachment, const sigset_t *mask)
 	if (code)
 		(void)attach_close(attachment); /* the reason is known */
 	return code;
+}
+
+/* A configuration may accept weaker limits where nobody said otherwise: then ask again. 0, or the
+ * exit code. */
+static int accept_weaker(struct attachment *attachment)
+{
+	int code;
+
+	if (attachment->limits != LIMITS_UNSAID)
+		return 0;
+	code = read_config(attachment);
+	if (!code && attachment->limits == LIMITS_FALLBACK)
+		attachment->service = service_connect(attachment->options->socket);
+	return code;
+}
+
+int attach_fall_back(struct attachment *attachment, const sigset_t *mask, uint32_t reason,
+		     bool is_closed)
+{
+	int code = 0;
+
+	service_leave_unwelcomed(&attachment->service, reason, is_closed);
+	attachment->channel = -1; /* it was the same descriptor */
+	if (attachment->service.state == SERVICE_WEAKER)
+		code = accept_weaker(attachment);
+	if (!code)
+		code = explain_service(attachment);
+	if (!code && !attach_is_service(attachment))
+		code = find_place(attachment);
+	return code ? code : attach_open(attachment, mask);
 }
 
 int attach_close(struct attachment *attachment)

@@ -64,6 +64,8 @@ struct attachment {
 	/* What is wanted. */
 	const struct attach_options *options;
 	const struct bind_words *binds; /* NULL: none */
+	bool is_piped;                  /* the first request is sent with the hello; without a
+					 * welcome attach_fall_back() is called */
 	bool runs_nothing;              /* no workload will run, so that limits are of no use */
 	const char *expected_profile;   /* as in struct launch */
 	bool is_lasting;                /* it is about sandboxes that last, and directories of the
@@ -93,6 +95,12 @@ int attach_prepare(struct attachment *attachment);
 /* Have the channel, on which nothing was said yet as a frontend. `mask`: the signals that a
  * supervisor is started with. 0, or the exit code. */
 int attach_open(struct attachment *attachment, const sigset_t *mask);
+
+/* The service did not welcome us, for `reason` (enum client_end_reason, or 0), and closed its end
+ * or not: go on with a supervisor of our own, or with the service's weaker limits where they turn
+ * out to be accepted. As attach_open(). */
+int attach_fall_back(struct attachment *attachment, const sigset_t *mask, uint32_t reason,
+		     bool is_closed);
 
 bool attach_is_service(const struct attachment *attachment);
 

@@ -102,6 +102,29 @@ static int finish(const struct execute *what, const struct outcome *outcome,
 	return code;
 }
 
+/* Ask whom we are attached to; and, as long as a service does not welcome us, whoever comes instead
+ * of it. 0, or the exit code. */
+static int run_attached(struct attachment *attachment, const sigset_t *mask, int signals,
+			struct session_options *options, const struct outcome_request *request,
+			struct outcome *ret)
+{
+	int code = attach_open(attachment, mask);
+
+	while (!code) {
+		const bool is_service = attach_is_service(attachment);
+
+		options->limits = attachment->limits;
+		options->answer_ms = is_service ? SERVICE_ANSWER_MS : 0;
+		*ret = session_run(options, attachment->channel, signals, &start, request);
+		ret->is_service = is_service;
+		if (!is_service || ret->is_welcome || ret->signal || ret->relay_name)
+			break;
+		code = attach_fall_back(attachment, mask, ret->turned_away,
+					ret->is_supervisor_gone);
+	}
+	return code;
+}
+
 static int follow(const struct execute *what, struct attachment *attachment, bool use_tty,
 		  uint64_t launched_us)
 {
@@ -122,16 +145,14 @@ static int follow(const struct execute *what, struct attachment *attachment, boo
 
 	if (signals < 0)
 		return refuse(strerror(-signals), MSP_EXIT_SANDBOX);
-	code = attach_open(attachment, &before);
-	if (code)
-		return code;
 	if (what->options->is_json) {
 		capture_init(&captures[0]);
 		capture_init(&captures[1]);
 		options.captures = captures;
 	}
-	outcome = session_run(&options, attachment->channel, signals, &start, &request);
-	outcome.is_service = attach_is_service(attachment);
+	code = run_attached(attachment, &before, signals, &options, &request, &outcome);
+	if (code)
+		return code;
 	outcome.supervisor_status = attach_close(attachment);
 	code = finish(what, &outcome, &request, options.captures);
 	fd_close(&outcome.plan);
@@ -142,6 +163,7 @@ int execute(const struct execute *what)
 {
 	struct attachment attachment = { .options = &what->options->attach,
 					 .binds = what->binds,
+					 .is_piped = true,
 					 .is_lasting = what->sandbox != NULL,
 					 .expected_profile = what->sandbox ? NULL : what->profile,
 					 ATTACHMENT_NONE };

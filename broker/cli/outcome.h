@@ -22,6 +22,8 @@ struct outcome {
 
 	char profile[IPC_NAME_MAX]; /* of the sandbox that lasts it ran in; empty: not known */
 
+	uint32_t turned_away; /* instead of the welcome: enum client_end_reason; 0: not */
+
 	bool is_done;
 	struct ipc_execution_done done;
 	struct timings timings; /* once that and all of its output came */

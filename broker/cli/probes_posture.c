@@ -69,7 +69,10 @@ static void converse(int channel, struct trial *trial)
 	memcpy(start.argv, "true", sizeof("true"));
 	start.argv_size = sizeof("true");
 	supervisor_client_init(&client, channel, &handlers, trial);
-	result = supervisor_hello(&client) || supervisor_execution_start(&client, &start) ? 0 : 1;
+	result = supervisor_hello(&client, LIMITS_FALLBACK) ||
+				 supervisor_execution_start(&client, &start)
+			 ? 0
+			 : 1;
 	while (result == 1 && !trial->is_done)
 		result = supervisor_receive(&client);
 	supervisor_client_done(&client);

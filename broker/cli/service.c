@@ -135,6 +135,20 @@ struct service service_connect(const char *given)
 	return service;
 }
 
+static void leave_silent(struct service *service)
+{
+	LEAVE(service, SERVICE_SILENT, "the service did not answer for %d s",
+	      SERVICE_ANSWER_MS / 1000);
+}
+
+/* Or it ended just now, which looks the same. */
+static void leave_other_version(struct service *service)
+{
+	LEAVE(service, SERVICE_OTHER_VERSION,
+	      "the service gave no answer of this version: 'systemctl --user restart "
+	      "msp.service' renews it");
+}
+
 int service_receive(struct service *service, struct channel_message *ret)
 {
 	const struct channel channel = { service->fd, IPC_FRONTEND, IPC_SUPERVISOR, IPC_SETUP };
@@ -142,12 +156,9 @@ int service_receive(struct service *service, struct channel_message *ret)
 	const int result = channel_receive(&channel, ret, 0, &wrong);
 
 	if (result == -EAGAIN)
-		LEAVE(service, SERVICE_SILENT, "the service did not answer for %d s",
-		      SERVICE_ANSWER_MS / 1000);
-	else if (result == 0 || result == -EPROTO) /* or it ended just now, which looks the same */
-		LEAVE(service, SERVICE_OTHER_VERSION,
-		      "the service gave no answer of this version: 'systemctl --user restart "
-		      "msp.service' renews it");
+		leave_silent(service);
+	else if (result == 0 || result == -EPROTO)
+		leave_other_version(service);
 	else if (result < 0)
 		LEAVE(service, SERVICE_FAILED, "the service cannot be asked: %s",
 		      strerror(-result));
@@ -182,6 +193,16 @@ void service_leave_for(struct service *service, uint32_t reason)
 		LEAVE(service, SERVICE_FAILED, "the service refused (%u)", reason);
 		break;
 	}
+}
+
+void service_leave_unwelcomed(struct service *service, uint32_t reason, bool is_closed)
+{
+	if (reason)
+		service_leave_for(service, reason);
+	else if (is_closed)
+		leave_other_version(service);
+	else
+		leave_silent(service);
 }
 
 void service_ask(struct service *service, struct ipc_status *ret)

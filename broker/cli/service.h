@@ -66,6 +66,10 @@ struct service service_connect(const char *given);
  * closed. */
 void service_ask(struct service *service, struct ipc_status *ret);
 
+/* Leave it, since it did not welcome us: `reason` as it said (enum client_end_reason), or 0; then
+ * it has closed the connection, or has not, within SERVICE_ANSWER_MS. */
+void service_leave_unwelcomed(struct service *service, uint32_t reason, bool is_closed);
+
 /* Leave it if it enforces less than `limits` (enum limits_mode) accepts. */
 void service_check_limits(struct service *service, const struct ipc_status *status,
 			  uint32_t limits);

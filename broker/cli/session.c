@@ -67,7 +67,7 @@ struct session {
 	uint64_t captured_bytes;
 	uint64_t output_bytes; /* the profile's limit, 0: none */
 	bool is_ending;
-	uint64_t deadline_ms;
+	uint64_t deadline_ms; /* of the end, or before it of the welcome */
 };
 
 static uint8_t buffers[STREAM_COUNT][RELAY_BUFFER_BYTES];
@@ -145,6 +145,8 @@ static void on_welcome(void *context, const struct ipc_welcome *welcome, int pla
 
 	session->outcome.plan = plan;
 	session->outcome.is_welcome = true;
+	if (!session->is_ending)
+		session->deadline_ms = NO_DEADLINE;
 	session->outcome.landlock_abi = welcome->landlock_abi;
 	session->outcome.limits = welcome->limits;
 	memcpy(session->outcome.default_profile, welcome->default_profile,
@@ -159,6 +161,13 @@ static void on_welcome(void *context, const struct ipc_welcome *welcome, int pla
 						   ? session->request->profile
 						   : welcome->default_profile) == 0)
 		take_posture(session, &session->known);
+}
+
+static void on_turned_away(void *context, uint32_t reason)
+{
+	struct session *session = context;
+
+	session->outcome.turned_away = reason;
 }
 
 static void on_posture(void *context, const struct ipc_profile_posture *posture)
@@ -329,6 +338,7 @@ static void on_done(void *context, const struct ipc_execution_done *done)
 
 static const struct supervisor_handlers handlers = {
 	.on_welcome = on_welcome,
+	.on_turned_away = on_turned_away,
 	.on_refused = on_refused,
 	.on_started = on_started,
 	.on_tty = on_tty,
@@ -494,19 +504,21 @@ static bool is_over(const struct session *session)
 {
 	const struct outcome *outcome = &session->outcome;
 
-	if (outcome->is_supervisor_gone || outcome->is_refused)
+	if (outcome->is_supervisor_gone || outcome->is_refused || outcome->turned_away)
 		return true;
-	if (session->is_ending)
-		return outcome->is_done || now_ms() >= session->deadline_ms;
+	if (session->is_ending && outcome->is_done)
+		return true;
+	if (session->deadline_ms != NO_DEADLINE)
+		return now_ms() >= session->deadline_ms;
 	return outcome->is_done && session->listing == LISTING_NONE &&
 	       session->fds[STREAM_STDOUT] < 0 && session->fds[STREAM_STDERR] < 0;
 }
 
 static int wait_ms(const struct session *session)
 {
-	const uint64_t now = session->is_ending ? now_ms() : 0;
+	const uint64_t now = now_ms();
 
-	if (!session->is_ending)
+	if (session->deadline_ms == NO_DEADLINE)
 		return -1;
 	return session->deadline_ms > now ? (int)(session->deadline_ms - now) : 0;
 }
@@ -534,7 +546,7 @@ static void turn(struct session *session)
 
 static void ask(struct session *session)
 {
-	int error = supervisor_hello(&session->client);
+	int error = supervisor_hello(&session->client, session->options->limits);
 
 	if (!error)
 		error = supervisor_execution_start(&session->client, session->start);
@@ -560,6 +572,8 @@ struct outcome session_run(const struct session_options *options, int channel, i
 				   .deadline_ms = NO_DEADLINE };
 	const uint64_t asked_us = timings_now_us();
 
+	if (options->answer_ms > 0)
+		session.deadline_ms = now_ms() + options->answer_ms;
 	supervisor_client_init(&session.client, channel, &handlers, &session);
 	ask(&session);
 	if (options->use_tty && !session.is_ending)

@@ -14,7 +14,9 @@
 #include "outcome.h"
 
 struct session_options {
-	bool use_tty; /* the caller's stdin and stdout are a terminal */
+	bool use_tty;       /* the caller's stdin and stdout are a terminal */
+	uint32_t limits;    /* enum limits_mode that is accepted */
+	uint32_t answer_ms; /* the longest wait for the supervisor's welcome; 0: for ever */
 	bool is_verbose;
 	uint64_t launched_us;     /* when msp began with it, by timings_now_us() */
 	struct capture *captures; /* two, stdout and stderr; NULL: they go to the caller */
@@ -29,8 +31,9 @@ int session_block_signals(bool use_tty, sigset_t *ret_before);
 
 /*
  * Ask the supervisor on `channel` for the execution and see it through. The outcome is complete
- * when this returns, but for supervisor_status; the supervisor may still be clearing up. The
- * sandbox in `start` may be the beginning of an id, which is completed there.
+ * when this returns, but for supervisor_status; the supervisor may still be clearing up. Without
+ * a welcome in it nothing was started, and nothing read of the caller's input. The sandbox in
+ * `start` may be the beginning of an id, which is completed there.
  */
 struct outcome session_run(const struct session_options *options, int channel, int signals,
 			   struct ipc_execution_start *start,

@@ -386,7 +386,7 @@ static void act_packet(void)
 
 static void act_hello(void)
 {
-	struct ipc_hello hello;
+	struct ipc_hello hello = { .limits = LIMITS_FALLBACK };
 	const struct channel channel = { play.rig.frontend.fd, IPC_FRONTEND, IPC_SUPERVISOR,
 					 IPC_SETUP };
 
@@ -408,7 +408,7 @@ static void act_other(void)
 {
 	struct ipc_client_start start;
 	struct ipc_status_ask ask;
-	struct ipc_hello hello;
+	struct ipc_hello hello = { .limits = LIMITS_FALLBACK };
 	const int fds[] = { sealed_code(), sealed_code(), sealed_code() };
 	const uint8_t what = input_byte(&play.input);
 

@@ -154,7 +154,44 @@ class OtherVersion(Folder):
 
     def test_it_answers_what_was_not_asked(self):
         with Fake(self.socket, say(WELCOME)):
-            self.assert_standalone("what was not asked")
+            result = msp("serve", LIMITS, "--socket=" + self.socket)
+            self.assertEqual(result.returncode, 0)
+            self.assertRegex(result.stderr, rf"what was not asked.*{OWN}")
+        os.unlink(self.socket)
+        with Fake(self.socket, say(ipc.message("status"))):
+            result = self.run_msp("echo", "works")
+            self.assertEqual((result.returncode, result.stdout), (0, "works\n"))
+            self.assertRegex(result.stderr, rf"no answer of this version.*{OWN}")
+
+    def test_it_turns_a_command_away(self):
+        """Which was asked for already; whoever runs it instead gets all of its input."""
+        for reason, code in ((3, 75), (5, 75), (4, 0), (77, 0)):
+            with self.subTest(reason=reason), \
+                    Fake(self.socket, say(ipc.message("client_end", reason=reason))):
+                result = self.run_msp("cat", input="all of it\n")
+                self.assertEqual(result.returncode, code, result.stderr)
+                self.assertEqual(result.stdout, "" if code else "all of it\n")
+                self.assertEqual(OWN in result.stderr, code == 0)
+            os.unlink(self.socket)
+
+    def test_weaker_limits_that_a_configuration_accepts(self):
+        """It is read when the service turns the command away for them, which is then said."""
+        def weaker(connection):
+            heard.append(receive(connection)[-4:])
+            connection.send(ipc.message("client_end", reason=4))
+
+        heard = []
+        folder = os.path.join(self.folder, ".config", "msp")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "config.yaml"), "w", encoding="ascii") as file:
+            file.write("limits: fallback\n")
+        with Fake(self.socket, weaker):
+            result = msp("run", "--socket=" + self.socket, "--", "echo", "works",
+                         env={**os.environ, "HOME": self.folder})
+            self.assertEqual((result.returncode, result.stdout), (0, "works\n"), result.stderr)
+        self.assertEqual(len(heard), 2)
+        self.assertNotEqual(heard[0], struct.pack("I", ipc.LIMITS_FALLBACK))
+        self.assertEqual(heard[1], struct.pack("I", ipc.LIMITS_FALLBACK))
 
     def test_it_stops(self):
         with Fake(self.socket, say(ipc.message("client_end", reason=5))):
@@ -208,8 +245,8 @@ class OtherVersion(Folder):
 
     def test_it_hangs(self):
         def hang(connection):
-            receive(connection)
-            connection.recv(1)  # until the other side gives up
+            while connection.recv(1):  # until the other side gives up
+                pass
 
         with Fake(self.socket, hang):
             self.assert_standalone("not answer")

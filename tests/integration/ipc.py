@@ -81,8 +81,8 @@ def message(name, /, **values):
                                       for kind, field in rows))
 
 
-def hello(schema=SCHEMA):
-    return message("hello", schema=schema)
+def hello(schema=SCHEMA, limits=LIMITS_FALLBACK):
+    return message("hello", schema=schema, limits=limits)
 
 
 def execution_start(request, argv, profile="default", **values):

@@ -34,7 +34,7 @@ static void open_all(void)
 	cr_assert_not_null(base);
 	cr_assert_eq(channel_pair(channel), 0);
 	supervisor_client_init(&client, channel[1], &none, NULL);
-	cr_assert_eq(supervisor_hello(&client), 0);
+	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
 	cr_assert_eq(fd_set_nonblocking(channel[1], true), 0);
 	executions = executions_new(base, &client, on_queued, NULL);
 }

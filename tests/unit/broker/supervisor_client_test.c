@@ -119,7 +119,7 @@ static int start(uint64_t request, uint32_t argv_size)
 
 Test(supervisor_client, pipes_requests_behind_hello)
 {
-	cr_assert_eq(supervisor_hello(&client), 0);
+	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
 	cr_assert_eq(start(5, 4), 0);
 	(void)take(IPC_TYPE_hello);
 	cr_assert_eq(take(IPC_TYPE_execution_start)->body.execution_start.request, 5);
@@ -136,7 +136,7 @@ Test(supervisor_client, hands_messages_to_handlers)
 	const struct ipc_execution_done done = { .request = 9 };
 	int pipes[4];
 
-	cr_assert_eq(supervisor_hello(&client), 0);
+	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
 	(void)take(IPC_TYPE_hello);
 	send_welcome(ipc_schema_hash);
 	cr_assert_eq(pipe(pipes), 0);
@@ -185,7 +185,7 @@ Test(supervisor_client, asks_for_a_signal)
 {
 	const struct ipc_execution_signal *asked;
 
-	cr_assert_eq(supervisor_hello(&client), 0);
+	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
 	cr_assert_eq(supervisor_execution_signal(&client, 5, SIGTERM), 0);
 	(void)take(IPC_TYPE_hello);
 	asked = &take(IPC_TYPE_execution_signal)->body.execution_signal;
@@ -200,7 +200,7 @@ Test(supervisor_client, asks_for_the_rest_of_a_list)
 	};
 	const struct ipc_sandbox_list *asked;
 
-	cr_assert_eq(supervisor_hello(&client), 0);
+	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
 	(void)take(IPC_TYPE_hello);
 	send_welcome(ipc_schema_hash);
 	cr_assert_eq(channel_send(&supervisor, IPC_TYPE_sandbox_more, &more, NULL, 0), 0);
@@ -245,7 +245,7 @@ Test(supervisor_client, queues_what_the_socket_does_not_take)
 	uint64_t asked = 0, taken = 0, signals = 0;
 	int error = 0;
 
-	cr_assert_eq(supervisor_hello(&client), 0);
+	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
 	while (error == 0 && asked < 100000)
 		error = start(++asked, 60000);
 	cr_assert_eq(error, -ENOBUFS);
@@ -278,7 +278,7 @@ Test(supervisor_client, takes_the_code_descriptor_whatever_happens)
 	int code = fd_sealed_from_bytes("code", "print(1)", 8);
 	struct channel_message *received;
 
-	cr_assert_eq(supervisor_hello(&client), 0);
+	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
 	cr_assert_eq(supervisor_code_start(&client, &message, code), 0);
 	(void)take(IPC_TYPE_hello);
 	received = take(IPC_TYPE_code_start);
@@ -295,7 +295,7 @@ Test(supervisor_client, says_when_a_request_cannot_be_encoded)
 {
 	static struct ipc_execution_start message;
 
-	cr_assert_eq(supervisor_hello(&client), 0);
+	cr_assert_eq(supervisor_hello(&client, LIMITS_FALLBACK), 0);
 	message.argv_size = IPC_ARGV_MAX + 1;
 	cr_assert_eq(supervisor_execution_start(&client, &message), -EPROTO);
 }

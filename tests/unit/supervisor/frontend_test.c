@@ -50,7 +50,7 @@ static struct frontend *connect_other(void)
 
 static void welcome_other(void)
 {
-	struct ipc_hello hello;
+	struct ipc_hello hello = { .limits = LIMITS_FALLBACK };
 
 	(void)connect_other();
 	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
@@ -204,7 +204,7 @@ static void take_client_end(enum client_end_reason reason)
 /* A client, and its broker, which has its welcome. */
 static struct broker open_broker(struct rig_sandbox *process)
 {
-	struct ipc_hello hello;
+	struct ipc_hello hello = { .limits = LIMITS_FALLBACK };
 	struct broker broker;
 
 	hand_over(LIMITS_FALLBACK);
@@ -362,6 +362,25 @@ Test(frontend, weaker_limits_than_the_client_accepts_are_said)
 	cr_assert_eq(rig_take(&other, IPC_TYPE_client_end)->body.client_end.reason,
 		     CLIENT_END_LIMITS);
 	rig_take_nothing(&rig.factory);
+	cr_assert_eq(supervisor.frontends[1].state, FRONTEND_FREE);
+}
+
+Test(frontend, what_a_hello_asks_for_with_better_limits_is_not_begun)
+{
+	static struct ipc_execution_start start = { .request = 1 };
+	struct ipc_hello hello = { .limits = LIMITS_CGROUP };
+
+	(void)connect_other();
+	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
+	cr_assert_eq(channel_send(&other, IPC_TYPE_hello, &hello, NULL, 0), 0);
+	other.phase = IPC_SERVE;
+	cr_assert_eq(channel_send(&other, IPC_TYPE_execution_start, &start, NULL, 0), 0);
+	other.phase = IPC_SETUP;
+	rig_turn();
+	cr_assert_eq(rig_take(&other, IPC_TYPE_client_end)->body.client_end.reason,
+		     CLIENT_END_LIMITS);
+	rig_take_nothing(&rig.factory);
+	cr_assert_eq(supervisor.executions_started, 0);
 	cr_assert_eq(supervisor.frontends[1].state, FRONTEND_FREE);
 }
 

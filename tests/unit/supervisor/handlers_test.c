@@ -32,7 +32,7 @@ TestSuite(handlers, .init = open_rig, .fini = close_rig, .timeout = 60);
 
 static void say_hello(uint8_t change)
 {
-	struct ipc_hello hello;
+	struct ipc_hello hello = { .limits = LIMITS_FALLBACK };
 
 	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
 	hello.schema[IPC_SCHEMA_BYTES - 1] ^= change;
@@ -121,7 +121,7 @@ Test(handlers, a_request_before_hello_ends_it)
 
 Test(handlers, a_request_may_wait_behind_hello)
 {
-	struct ipc_hello hello;
+	struct ipc_hello hello = { .limits = LIMITS_FALLBACK };
 
 	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
 	cr_assert_eq(channel_send(&rig.frontend, IPC_TYPE_hello, &hello, NULL, 0), 0);

@@ -216,7 +216,7 @@ static void begin_alone(struct rig_sandbox *sandbox)
 
 static void say_hello(void)
 {
-	struct ipc_hello hello;
+	struct ipc_hello hello = { .limits = LIMITS_FALLBACK };
 
 	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
 	rig_send(&rig.frontend, IPC_TYPE_hello, &hello, NULL);

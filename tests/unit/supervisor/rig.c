@@ -65,7 +65,7 @@ void rig_open(struct rig *rig)
 
 void rig_open_welcomed(struct rig *rig)
 {
-	struct ipc_hello hello;
+	struct ipc_hello hello = { .limits = LIMITS_FALLBACK };
 
 	rig_open(rig);
 	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));

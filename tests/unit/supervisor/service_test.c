@@ -79,7 +79,7 @@ static const char *heard(void)
 
 Test(service, a_connection_becomes_a_frontend)
 {
-	struct ipc_hello hello;
+	struct ipc_hello hello = { .limits = LIMITS_FALLBACK };
 
 	client.fd = connect_once();
 	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
@@ -97,7 +97,7 @@ Test(service, it_says_how_it_is)
 	struct ipc_status_ask ask;
 	const struct ipc_status *status;
 	struct rig_sandbox sandbox;
-	struct ipc_hello hello;
+	struct ipc_hello hello = { .limits = LIMITS_FALLBACK };
 
 	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
 	rig_send(&rig.frontend, IPC_TYPE_hello, &hello, NULL);
