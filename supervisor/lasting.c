@@ -165,12 +165,13 @@ enum refusal sandbox_own_idle(const char *owner, const char *name, struct sandbo
 	return running > 0 ? REFUSAL_SANDBOX_BUSY : refusal;
 }
 
-/* Has it to be noted first? That is not put off any longer, then. */
+/* Has it to be noted first? That is not put off any longer, then; nor is it waited for where it
+ * cannot be begun. */
 static bool needs_note(struct sandbox *sandbox)
 {
 	const uint64_t now = loop_now_us();
 
-	if (!sandbox->is_dirty || sandbox->is_unnoted)
+	if (!sandbox->is_dirty || sandbox->is_unnoted || sandbox->is_overdue)
 		return false;
 	if (sandbox->executions == 0 && sandbox->note_us > now)
 		sandbox->note_us = sandbox->due_us = now;
@@ -438,14 +439,30 @@ static bool can_note(const struct sandbox *sandbox)
 	return sandbox->meta->workspace_mode != WORKSPACE_COPY || sandbox->workspace >= 0;
 }
 
+/* Nobody will call again, or wants to wait. */
+static bool is_at_rest(const struct sandbox *sandbox)
+{
+	return sandbox->executions == 0 &&
+	       (sandbox->state != SANDBOX_LIVE || sandbox->is_stopping || supervisor.is_ending);
+}
+
 static void note(struct sandbox *sandbox)
 {
+	int error;
+
 	sandbox->is_dirty = sandbox->executions > 0;
 	sandbox->dirty_us = loop_now_us();
-	if (begin_job(sandbox, LAYERS_NOTE) == 0)
+	error = begin_job(sandbox, LAYERS_NOTE);
+	sandbox->is_overdue = error && error != -EAGAIN;
+	if (!error)
 		return;
 	sandbox->is_dirty = true;
+	/* One that ends is noted when it is used the next time. */
+	sandbox->is_unnoted = sandbox->is_overdue && is_at_rest(sandbox);
+	sandbox->is_changed |= sandbox->is_overdue; /* who waits goes on without it */
 	sandbox->note_us = loop_now_us() + LATER_US;
+	if (sandbox->note_us < sandbox->due_us)
+		sandbox->due_us = sandbox->note_us;
 }
 
 static bool is_awaited(const struct sandbox *sandbox)
@@ -470,13 +487,6 @@ static uint64_t idle_end_us(const struct sandbox *sandbox)
 	if (sandbox->is_stopping || supervisor.is_ending)
 		return 0;
 	return sandbox->idle_us + (uint64_t)sandbox_profile(sandbox)->idle_s * 1000000;
-}
-
-/* Nobody will call again, or wants to wait. */
-static bool is_at_rest(const struct sandbox *sandbox)
-{
-	return sandbox->executions == 0 &&
-	       (sandbox->state != SANDBOX_LIVE || sandbox->is_stopping || supervisor.is_ending);
 }
 
 static void settle(struct sandbox *sandbox, uint64_t now)

@@ -105,6 +105,7 @@ struct sandbox {
 	bool has_mark;             /* and the file that says so is there */
 	bool is_dirty;             /* something ran since the last note began */
 	bool is_unnoted;           /* and that cannot be noted now */
+	bool is_overdue;           /* its note could not be begun, and is tried again */
 	bool is_merged;            /* so far as it can be */
 	bool is_changed;           /* who waits for it shall look again */
 	uint64_t since_us;         /* real clock */
