@@ -43,7 +43,9 @@ struct ipc_sandbox_list {
 	uint64_t request;
 	uint32_t is_everybody; /* 1: of every owner; not for brokers */
 	char owner[IPC_NAME_MAX];
-	char after[IPC_ID_MAX]; /* only those behind this id; empty: from the first one on */
+	char after[IPC_ID_MAX];    /* only those behind this id; empty: from the first one on */
+	char called[IPC_NAME_MAX]; /* only the one with this id or name; empty: whatever they are
+				    * called. Not of everybody's */
 };
 
 /* There may be more: who wants them asks again, with just these words. */

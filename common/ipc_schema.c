@@ -382,6 +382,7 @@ static const struct ipc_field ipc_sandbox_list_fields[] = {
 	FIELD(U32, ipc_sandbox_list, is_everybody),
 	FIELD(OPT, ipc_sandbox_list, owner),
 	FIELD(OPT, ipc_sandbox_list, after),
+	FIELD(OPT, ipc_sandbox_list, called),
 };
 static const struct ipc_field ipc_sandbox_more_fields[] = {
 	FIELD(U64, ipc_sandbox_more, request),

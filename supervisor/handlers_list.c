@@ -152,6 +152,22 @@ static int tell_piece(const struct frontend *frontend, const struct ipc_sandbox_
 	return told;
 }
 
+/* One that went meanwhile was not there. */
+static int tell_called(const struct frontend *frontend, const struct ipc_sandbox_list *from)
+{
+	char id[IPC_ID_MAX];
+	struct sight sight;
+	int error =
+		sandbox_look_up(from->owner, from->called, id) ? sight_look(id, &sight) : -ENOENT;
+	int told = 0;
+
+	if (!error)
+		told = sight_tell(frontend, from->request, &sight);
+	else if (error == -ENOENT)
+		error = 0;
+	return told ? told : request_finish(frontend, from->request, error);
+}
+
 int handle_sandbox_list(void *context, struct channel_message *message)
 {
 	const struct ipc_sandbox_list *from = &message->body.sandbox_list;
@@ -162,11 +178,13 @@ int handle_sandbox_list(void *context, struct channel_message *message)
 	int error;
 	int told;
 
-	if (from->is_everybody && frontend->is_broker)
+	if (from->is_everybody && (frontend->is_broker || from->called[0]))
 		return -EPROTO;
 	if (supervisor.stateless[0])
 		return handlers_refuse(frontend, from->request, REFUSAL_STATE, supervisor.stateless,
 				       0);
+	if (from->called[0])
+		return tell_called(frontend, from);
 	if (!from->after[0])
 		(void)sweep_noted(); /* what is over and still there is told of */
 	error = store_each(add_id, &piece);

@@ -16,6 +16,7 @@
 #include "common/fd.h"
 #include "execution.h"
 #include "handlers.h"
+#include "lasting_rest.h"
 #include "layers_job.h"
 #include "sandbox.h"
 #include "store.h"
@@ -38,6 +39,11 @@
 
 static struct store_meta metas[SANDBOXES_MAX];
 
+/* By these one is found without a look at the metas, which are far from one another. */
+static struct {
+	uint32_t id, name;
+} keys[SANDBOXES_MAX];
+
 /* --- whose they are --------------------------------------------------------------------------- */
 
 /* The next one that is ours, behind that one or (NULL) the first; NULL: there is none. */
@@ -50,19 +56,52 @@ static struct sandbox *next_of(const struct sandbox *sandbox)
 	return slot < supervisor.sandboxes_used ? &supervisor.sandboxes[slot] : NULL;
 }
 
-struct sandbox *sandbox_find(const char *id)
+static uint32_t key_of(const char *text)
 {
-	struct sandbox *sandbox = next_of(NULL);
+	uint32_t key = 2166136261U; /* FNV-1a; who makes two alike only makes them slower to find */
 
-	while (sandbox && strcmp(sandbox->id, id) != 0)
-		sandbox = next_of(sandbox);
-	return sandbox;
+	for (; *text; text++)
+		key = (key ^ (uint8_t)*text) * 16777619U;
+	return key;
 }
 
-static bool is_called(const struct sandbox *sandbox, const char *owner, const char *name)
+struct sandbox *sandbox_find(const char *id)
 {
-	return strcmp(sandbox->meta->owner, owner) == 0 &&
-	       (strcmp(sandbox->id, name) == 0 || strcmp(sandbox->meta->name, name) == 0);
+	const uint32_t key = key_of(id);
+
+	for (uint32_t slot = EPHEMERAL_MAX; slot < supervisor.sandboxes_used; slot++) {
+		struct sandbox *sandbox = &supervisor.sandboxes[slot];
+
+		if (keys[slot - EPHEMERAL_MAX].id == key && sandbox->state != SANDBOX_FREE &&
+		    strcmp(sandbox->id, id) == 0)
+			return sandbox;
+	}
+	return NULL;
+}
+
+static struct sandbox *find_called(const char *owner, const char *name)
+{
+	const uint32_t key = key_of(name);
+
+	for (uint32_t slot = EPHEMERAL_MAX; slot < supervisor.sandboxes_used; slot++) {
+		struct sandbox *sandbox = &supervisor.sandboxes[slot];
+		const uint32_t at = slot - EPHEMERAL_MAX;
+
+		if ((keys[at].id == key || keys[at].name == key) &&
+		    sandbox->state != SANDBOX_FREE && strcmp(sandbox->meta->owner, owner) == 0 &&
+		    (strcmp(sandbox->id, name) == 0 || strcmp(sandbox->meta->name, name) == 0))
+			return sandbox;
+	}
+	return NULL;
+}
+
+bool sandbox_look_up(const char *owner, const char *name, char ret[IPC_ID_MAX])
+{
+	const struct sandbox *sandbox = find_called(owner, name);
+
+	if (sandbox)
+		memcpy(ret, sandbox->id, IPC_ID_MAX);
+	return sandbox || store_find(owner, name, ret);
 }
 
 /* What a crash left: files of which nobody noted what they are made from, and half an apply. */
@@ -100,6 +139,8 @@ static int take(const char *id, struct sandbox **ret)
 				     .directory = directory,
 				     .workspace = -1 };
 	memcpy(sandbox->id, id, sizeof(sandbox->id));
+	keys[slot - EPHEMERAL_MAX].id = key_of(id);
+	keys[slot - EPHEMERAL_MAX].name = key_of(sandbox->meta->name);
 	if (slot >= supervisor.sandboxes_used)
 		supervisor.sandboxes_used = slot + 1;
 	look_back(sandbox);
@@ -116,12 +157,10 @@ enum refusal sandbox_refuse(enum refusal reason, const char *text, char detail[I
 enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **ret,
 			 char detail[IPC_LIST_MAX])
 {
-	struct sandbox *sandbox = next_of(NULL);
+	struct sandbox *sandbox = find_called(owner, name);
 	char id[IPC_ID_MAX];
 	int error = 0;
 
-	while (sandbox && !is_called(sandbox, owner, name))
-		sandbox = next_of(sandbox);
 	if (!sandbox && supervisor.stateless[0])
 		return sandbox_refuse(REFUSAL_STATE, supervisor.stateless, detail);
 	if (!sandbox)
@@ -136,6 +175,7 @@ enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **r
 				      detail);
 	if (error)
 		return sandbox_refuse(REFUSAL_RESOURCES, strerror(-error), detail);
+	sandbox_stir(sandbox);
 	*ret = sandbox;
 	return REFUSAL_NONE;
 }
@@ -183,6 +223,7 @@ bool sandbox_stop(struct sandbox *sandbox)
 	if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 && !needs_note(sandbox))
 		return true;
 	sandbox->is_stopping = true;
+	sandbox_stir(sandbox);
 	execution_kill_all(sandbox, VERDICT_STOPPED);
 	return false;
 }
@@ -392,6 +433,7 @@ int sandbox_join(struct sandbox *sandbox, uint32_t *ret_leaf)
 		sandbox->executions++;
 		set_mark(sandbox);
 		sandbox->note_us = sandbox->dirty_us + NOTE_US;
+		sandbox_stir(sandbox);
 		*ret_leaf = leaf;
 		return 0;
 	}
@@ -411,6 +453,7 @@ void sandbox_leave(struct sandbox *sandbox, uint32_t leaf)
 	if (sandbox->idle_us + SETTLED_US < sandbox->note_us)
 		sandbox->note_us = sandbox->idle_us + SETTLED_US;
 	sandbox->is_changed = true;
+	sandbox_stir(sandbox);
 }
 
 /* --- what is due ------------------------------------------------------------------------------ */
@@ -523,25 +566,25 @@ static void settle(struct sandbox *sandbox, uint64_t now)
 	}
 }
 
+/* Nothing but the time, or who stirs it, changes anything about it. */
+static bool may_rest(const struct sandbox *sandbox, uint64_t now)
+{
+	return sandbox->state == SANDBOX_LIVE && sandbox->jobs == 0 && !sandbox->is_changed &&
+	       !sandbox->is_stopping && sandbox->due_us > now;
+}
+
 void sandbox_tick(void)
 {
 	const uint64_t now = loop_now_us();
-	struct sandbox *sandbox = next_of(NULL);
+	struct sandbox *sandbox;
 
-	for (; sandbox; sandbox = next_of(sandbox))
-		settle(sandbox, now);
-}
-
-uint64_t sandbox_deadline_us(void)
-{
-	const struct sandbox *sandbox = next_of(NULL);
-	uint64_t earliest = UINT64_MAX;
-
-	for (; sandbox; sandbox = next_of(sandbox)) {
-		if (sandbox->due_us < earliest)
-			earliest = sandbox->due_us;
+	rest_end_due(now);
+	for (sandbox = rest_next(NULL); sandbox; sandbox = rest_next(sandbox)) {
+		if (sandbox->state != SANDBOX_FREE)
+			settle(sandbox, now);
+		if (sandbox->state == SANDBOX_FREE || may_rest(sandbox, now))
+			rest_begin(sandbox);
 	}
-	return earliest;
 }
 
 bool sandbox_is_working(void)
@@ -555,6 +598,7 @@ bool sandbox_is_working(void)
 
 bool sandbox_end_all(void)
 {
+	rest_end_due(UINT64_MAX);
 	sandbox_tick();
 	return next_of(NULL) == NULL;
 }

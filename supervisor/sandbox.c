@@ -172,6 +172,8 @@ int sandbox_failed(uint32_t slot, uint32_t stage, uint32_t error)
 void sandbox_end(struct sandbox *sandbox)
 {
 	sandbox->state = SANDBOX_ENDING;
+	if (sandbox_lasts(sandbox))
+		sandbox_stir(sandbox);
 	loop_remove(&sandbox->init_watch);
 	fd_close(&sandbox->init.fd);
 	if (sandbox->pidfd >= 0) /* ESRCH: it went by itself when its channel ended */

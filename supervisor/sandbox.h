@@ -81,6 +81,9 @@ enum refusal sandbox_refuse(enum refusal reason, const char *text, char detail[I
 /* The owned one with this id; NULL: this supervisor does not have it. */
 struct sandbox *sandbox_find(const char *id);
 
+/* The id of the owner's sandbox with this id or name, ours or not; false: there is none. */
+bool sandbox_look_up(const char *owner, const char *name, char ret[IPC_ID_MAX]);
+
 /* Own the sandbox `name` (id or name) of `owner`: find it in the store and lock it. REFUSAL_NONE
  * with *ret set, or the reason with its detail. */
 enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **ret,
@@ -129,6 +132,10 @@ int sandbox_send_layers(const struct sandbox *sandbox, uint32_t *ret_count);
 /* For its jobs: what one found out, or 0 and -errno. */
 void sandbox_noted(struct sandbox *sandbox, uint64_t began_us, int error,
 		   const struct ipc_layers_done *done);
+
+/* Something about one that lasts is other than it was: sandbox_tick() looks at it again. Whoever
+ * owns it by sandbox_own() need not say so. */
+void sandbox_stir(const struct sandbox *sandbox);
 
 /* Do what is due, and when that is. */
 void sandbox_tick(void);

@@ -163,6 +163,7 @@ void sandbox_search_begin(struct sandbox_search *search, struct call *call,
 	search->is_found = false;
 	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
 		      sizeof(wanted.owner) - 1);
+	memcpy(wanted.called, search->wanted, sizeof(wanted.called));
 	(void)errand_is_asked(
 		&search->errand,
 		requests_sandbox_list(session->host->requests, &wanted, &search->errand.asked));

@@ -109,6 +109,39 @@ Test(handlers_list, a_list_is_of_ones_own)
 	rig_take_nothing(&rig.frontend);
 }
 
+static void send_called(const char *owner, const char *name, uint32_t is_everybody)
+{
+	struct ipc_sandbox_list ask = { .request = 5, .is_everybody = is_everybody };
+
+	strncpy(ask.owner, owner, sizeof(ask.owner) - 1);
+	strncpy(ask.called, name, sizeof(ask.called) - 1);
+	rig_send(&rig.frontend, IPC_TYPE_sandbox_list, &ask, NULL);
+}
+
+Test(handlers_list, one_is_asked_for_by_what_it_is_called)
+{
+	char id[IPC_ID_MAX];
+
+	lasting_make("one", &meta);
+	lasting_make("two", &meta);
+	store_id_text(meta.id, id);
+	send_called("", "two", 0);
+	cr_expect_str_eq(take_info(5)->id, id);
+	take_done(5);
+	send_called("", id, 0);
+	cr_expect_str_eq(take_info(5)->name, "two");
+	take_done(5);
+	send_called("", "three", 0);
+	take_done(5);
+	send_called("token", "two", 0);
+	take_done(5);
+	send_called("token", id, 0);
+	take_done(5);
+	rig_take_nothing(&rig.frontend);
+	send_called("", "two", 1);
+	rig_take_end(&rig.frontend);
+}
+
 Test(handlers_list, a_broker_does_not_see_everybodys)
 {
 	RIG_FRONTEND->is_broker = true;
