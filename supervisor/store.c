@@ -39,7 +39,7 @@ struct entry {
 	char name[];
 };
 
-struct store_places store_places = { -1, -1, -1, -1, -1 };
+struct store_places store_places = { -1, -1, -1, -1, -1, -1 };
 
 static struct store_meta other; /* of whoever is looked at */
 
@@ -66,6 +66,8 @@ int store_lock(void)
 	if (store_places.lock >= 0)
 		error = lock(store_places.lock, LOCK_EX, is_stuck ? TAKE_STEPS : LOCK_STEPS);
 	is_stuck = error == -EBUSY;
+	if (!error)
+		store_survey_begin();
 	return is_stuck ? -EAGAIN : error;
 }
 
@@ -95,7 +97,7 @@ static int open_place(const struct store_places *places, const char *name)
 
 int store_open(int directory)
 {
-	struct store_places places = { directory, -1, -1, -1, -1 };
+	struct store_places places = { directory, -1, -1, -1, -1, -1 };
 	int *const fds[] = { &places.sandboxes, &places.layers, &places.trash };
 	static const char *const names[] = { "sandboxes", "layers", "trash" };
 	int error = 0;
@@ -108,6 +110,9 @@ int store_open(int directory)
 		error = *fds[i] < 0 ? *fds[i] : 0;
 	}
 	if (!error) {
+		/* Without it nothing is taken for known. */
+		places.stamp = openat(directory, "stamp", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+				      S_IRUSR | S_IWUSR);
 		store_places = places;
 		return 0;
 	}
@@ -374,6 +379,7 @@ int store_plant(struct store_meta *meta, uint32_t base)
 		store_remove_layer(meta->layers[meta->upper].id);
 		return error;
 	}
+	store_survey_add(meta);
 	return fd;
 }
 
@@ -394,6 +400,7 @@ int store_create(struct store_meta *meta, struct store_census *census)
 
 static int throw_away(const char *id)
 {
+	store_survey_forget();
 	return renameat(store_places.sandboxes, id, store_places.trash, id) == 0 ? 0 : -errno;
 }
 

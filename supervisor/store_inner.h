@@ -16,6 +16,7 @@ struct store_places {
 	int sandboxes;
 	int layers;
 	int trash;
+	int stamp; /* a file: random bits of whoever had the lock last; or -1 */
 };
 
 extern struct store_places store_places;
@@ -62,8 +63,14 @@ int store_settle(int sandbox);
 
 int store_random(uint8_t ret[STORE_ID_BYTES]);
 
-/* Find out what store_create() does, under the lock: 0 or its errors. */
+/* Find out what store_create() does, under the lock: 0 or its errors. What was found last is known
+ * for a while, if only we had the lock since: call these when it was got, when a sandbox was made,
+ * before one goes, and when what a layer takes was counted. */
 int store_survey(struct store_census *census, const char *owner, const char *name);
+void store_survey_begin(void);
+void store_survey_add(const struct store_meta *meta);
+void store_survey_forget(void);
+void store_survey_count(uint64_t before, uint64_t bytes);
 
 /* Make it on disk, on the layers that `meta` has, the highest of them `base`: its directory,
  * locked, or -errno. Under the lock. */

@@ -306,12 +306,14 @@ void store_write_count(int sandbox, const struct store_meta *meta)
 void store_count(int sandbox, struct store_meta *meta, uint64_t bytes, uint64_t inodes)
 {
 	struct store_layer *upper = &meta->layers[meta->upper];
+	const uint64_t before = upper->bytes;
 	uint64_t below_bytes, below_inodes;
 
 	store_sum(meta, upper->parent, &below_bytes, &below_inodes);
 	upper->bytes = bytes > below_bytes ? bytes - below_bytes : 0;
 	upper->inodes = inodes > below_inodes ? inodes - below_inodes : 0;
 	store_sum_all(meta);
+	store_survey_count(before, upper->bytes);
 	store_write_count(sandbox, meta);
 }
 

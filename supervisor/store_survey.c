@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "store_inner.h"
 
@@ -46,6 +48,89 @@ static bool remember(const uint8_t id[STORE_ID_BYTES])
 	return is_new;
 }
 
+/* --- what is known of the last survey --------------------------------------------------------- */
+
+/* How long: what sandboxes take others may count meanwhile, as often as that. */
+#define KNOWN_S 2
+
+#define NAMES_ROOM (2U * SANDBOXES_MAX)
+static struct {
+	bool is_valid;
+	uint64_t stamp; /* that we left with the lock */
+	uint64_t since_s;
+	uint32_t sandboxes;
+	uint64_t bytes;
+	uint64_t names[NAMES_ROOM]; /* of owner and name; 0: free. An open hash */
+} known;
+
+void store_survey_forget(void)
+{
+	known.is_valid = false;
+}
+
+void store_survey_begin(void)
+{
+	uint64_t found;
+	uint64_t next = 0;
+
+	if (pread(store_places.stamp, &found, sizeof(found), 0) != sizeof(found) ||
+	    found != known.stamp || store_now_s() - known.since_s >= KNOWN_S)
+		known.is_valid = false;
+	if (getrandom(&next, sizeof(next), 0) != sizeof(next) ||
+	    pwrite(store_places.stamp, &next, sizeof(next), 0) != sizeof(next))
+		known.is_valid = false;
+	known.stamp = next;
+}
+
+/* The place of the key, or where it belongs. There are fewer names than places. */
+static uint64_t *find_name(const char *owner, const char *name, uint64_t *ret_key)
+{
+	const char *const texts[] = { owner, name };
+	uint64_t key = 14695981039346656037U; /* FNV-1a; two alike cost a survey */
+	uint32_t at;
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *text = texts[i];
+
+		do
+			key = (key ^ (uint8_t)*text) * 1099511628211U;
+		while (*text++);
+	}
+	*ret_key = key + (key == 0);
+	at = (uint32_t)(*ret_key % NAMES_ROOM);
+	while (known.names[at] && known.names[at] != *ret_key)
+		at = (at + 1) % NAMES_ROOM;
+	return &known.names[at];
+}
+
+void store_survey_add(const struct store_meta *meta)
+{
+	uint64_t key;
+
+	known.sandboxes++;
+	if (known.sandboxes >= SANDBOXES_MAX)
+		known.is_valid = false;
+	else if (meta->name[0]) {
+		uint64_t *at = find_name(meta->owner, meta->name, &key);
+
+		*at = key;
+	}
+}
+
+void store_survey_count(uint64_t before, uint64_t bytes)
+{
+	known.bytes += bytes - before;
+}
+
+static bool is_known(const char *owner, const char *name)
+{
+	uint64_t key;
+
+	return known.is_valid && (!name[0] || *find_name(owner, name, &key) == 0);
+}
+
+/* --- what it finds ---------------------------------------------------------------------------- */
+
 struct survey {
 	struct store_census *census;
 	const char *owner, *name;
@@ -60,6 +145,7 @@ static int survey_one(void *context, const char id[IPC_ID_MAX])
 	census->sandboxes++;
 	if (error)
 		return 0;
+	store_survey_add(&other);
 	for (uint32_t i = 0; i < other.layer_count; i++)
 		census->bytes += remember(other.layers[i].id) ? other.layers[i].bytes : 0;
 	if (survey->name[0] && strcmp(other.name, survey->name) == 0 &&
@@ -68,15 +154,34 @@ static int survey_one(void *context, const char id[IPC_ID_MAX])
 	return 0;
 }
 
-int store_survey(struct store_census *census, const char *owner, const char *name)
+static int survey_all(struct store_census *census, const char *owner, const char *name)
 {
 	int error;
 
 	memset(&named, 0, sizeof(named));
+	memset(&known.names, 0, sizeof(known.names));
+	known.sandboxes = 0;
+	known.is_valid = true;
 	census->sandboxes = 0;
 	census->bytes = 0;
 	census->id[0] = '\0';
 	error = store_each(survey_one, &(struct survey){ census, owner, name });
+	known.is_valid = known.is_valid && !error;
+	known.since_s = store_now_s();
+	known.sandboxes = census->sandboxes;
+	known.bytes = census->bytes;
+	return error;
+}
+
+int store_survey(struct store_census *census, const char *owner, const char *name)
+{
+	int error = 0;
+
+	census->sandboxes = known.sandboxes;
+	census->bytes = known.bytes;
+	census->id[0] = '\0';
+	if (!is_known(owner, name))
+		error = survey_all(census, owner, name);
 	if (error)
 		return error;
 	if (census->id[0])
