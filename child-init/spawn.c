@@ -163,6 +163,8 @@ static int close_descriptors(void)
 			return -errno;
 		next += kept[i] >= 0;
 	}
+	if (attempt.to_init >= 0)
+		attempt.to_init = CHANNEL_FD;
 	text_add(&attempt.image, "/proc/self/fd/");
 	text_add_number(&attempt.image, (uint64_t)next - 1);
 	return layer_close_descriptors((unsigned int)next);
@@ -187,8 +189,9 @@ static int install_filter(void)
 {
 	const struct plan_profile *profile = attempt.init->profile;
 	const struct sock_filter *filter = plan_filter(&attempt.init->factory->plan, profile);
-	const struct channel to_init = { CHANNEL_FD, IPC_WORKLOAD, IPC_INIT, IPC_SERVE };
-	const struct ipc_spawn_listener message = { .slot = attempt.spawn->slot };
+	const struct channel to_init = { attempt.to_init, IPC_WORKLOAD, IPC_INIT, IPC_SERVE };
+	const struct ipc_spawn_listener message = { .slot = attempt.spawn ? attempt.spawn->slot
+									  : 0 };
 
 	if (!attempt.is_observed)
 		return seccomp_install(filter, profile->filter_count);
@@ -245,7 +248,8 @@ enum part {
 	WORKLOAD = 1,
 	PROBE = 2,
 	EACH = WORKLOAD | PROBE,
-	AHEAD = 4, /* needs nothing of a request: a process that waits for one has it behind it */
+	AHEAD = 4,  /* needs nothing of a request: a process that waits for one has it behind it */
+	FILTER = 8, /* the same where the filter allows what is left to do */
 };
 
 /* clang-format off */
@@ -269,7 +273,7 @@ static const struct step {
 	/* With nothing left that /proc/self/fd could lead to, a cgroup of the host's least of all. */
 	{ STAGE_CWD, change_directory, WORKLOAD },
 	{ STAGE_SIGNALS, reset_signals, EACH },
-	LAYER_SECCOMP(STAGE_SECCOMP, install_filter, EACH)
+	LAYER_SECCOMP(STAGE_SECCOMP, install_filter, EACH | FILTER)
 	LAYER_RLIMITS(STAGE_RLIMITS, set_late_descriptor_limit, WORKLOAD)
 	{ STAGE_PROBE, probe_late_limits, PROBE },
 	{ STAGE_PROBE, probe_filter, PROBE },
@@ -280,7 +284,10 @@ static const struct step {
 
 static bool is_in_phase(const struct step *step, enum spawn_phase phase)
 {
-	return phase == SPAWN_WHOLE || (phase == SPAWN_AHEAD) == ((step->part & AHEAD) != 0);
+	const unsigned int ahead =
+		attempt.init->profile->filters_ahead ? AHEAD | FILTER : (unsigned int)AHEAD;
+
+	return phase == SPAWN_WHOLE || (phase == SPAWN_AHEAD) == ((step->part & ahead) != 0);
 }
 
 static int run_steps(enum spawn_phase phase)

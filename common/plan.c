@@ -233,7 +233,7 @@ static bool is_profile(const struct plan *plan, const struct plan_profile *profi
 	    !is_list(plan, profile->environment, profile->environment_size))
 		return false;
 	/* An empty filter would allow everything. */
-	if (profile->observes > 1 || profile->filter_count == 0 ||
+	if (profile->observes > 1 || profile->filters_ahead > 1 || profile->filter_count == 0 ||
 	    !is_array(plan, profile->filter, profile->filter_count, BPF_MAXINSNS,
 		      sizeof(struct sock_filter)))
 		return false;

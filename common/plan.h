@@ -205,7 +205,7 @@ struct plan_profile {
 	struct plan_origin refuse_origin;     /* of `refuse` */
 	uint8_t filter_hash[PLAN_HASH_BYTES]; /* SHA-256 of the filter's bytes */
 	uint32_t observes; /* 1: what the filter refuses it asks its listener about, the init */
-	uint32_t reserved;
+	uint32_t filters_ahead; /* 1: it allows what a process needs that waits for a request */
 
 	uint32_t landlock_abi_min; /* requirement */
 	uint32_t limits_fallback;  /* 1: the operator's file accepts LIMITS_FALLBACK */

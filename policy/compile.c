@@ -246,6 +246,7 @@ static int put_filter(struct writer *writer, const struct profile *profile,
 
 	/* A helper of ours has no init that would answer. */
 	out->observes = profile->name[0] != '_' && seccomp_can_observe(&profile->seccomp);
+	out->filters_ahead = seccomp_can_wait(&profile->seccomp);
 	if (seccomp_compile(&profile->seccomp, out->observes != 0, &program) != 0)
 		return -1;
 	sha256(program.instructions, program.count * size, out->filter_hash);

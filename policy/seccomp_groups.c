@@ -193,6 +193,16 @@ uint32_t seccomp_allowed_count(const struct seccomp_policy *policy)
 	return allowed;
 }
 
+static bool allows_all(const struct seccomp_policy *policy, const char *const *calls, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!policy->is_allowed[seccomp_group_of(calls[i])] ||
+		    seccomp_is_refused(policy, (uint32_t)seccomp_number(calls[i])))
+			return false;
+	}
+	return true;
+}
+
 /* Between the filter and the exec nobody answers for the init, which waits for that exec: a call
  * that is needed there must not be one that it would be asked about. `write` names a stage in a
  * build for tests. */
@@ -201,12 +211,21 @@ bool seccomp_can_observe(const struct seccomp_policy *policy)
 	static const char *const needed[] = { "sendmsg", "prlimit64", "execve", "exit_group",
 					      "write" };
 
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-		if (!policy->is_allowed[seccomp_group_of(needed[i])] ||
-		    seccomp_is_refused(policy, (uint32_t)seccomp_number(needed[i])))
-			return false;
-	}
-	return true;
+	return allows_all(policy, needed, sizeof(needed) / sizeof(needed[0]));
+}
+
+/* Taking the request, its streams and its code, and what the exec needs; where there are conditions
+ * on these, this fulfils them. */
+bool seccomp_can_wait(const struct seccomp_policy *policy)
+{
+	static const char *const needed[] = {
+		"recvmsg",        "fcntl",    "fstat",      "close",       "clock_gettime",
+		"setpgid",        "dup2",     "dup3",       "prlimit64",   "mkdir",
+		"open",           "sendfile", "chdir",      "close_range", "umask",
+		"rt_sigprocmask", "execve",   "exit_group", "write",
+	};
+
+	return allows_all(policy, needed, sizeof(needed) / sizeof(needed[0]));
 }
 
 int seccomp_compile(const struct seccomp_policy *policy, bool observes, struct filter_program *ret)

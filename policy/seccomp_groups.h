@@ -72,6 +72,10 @@ uint32_t seccomp_allowed_count(const struct seccomp_policy *policy);
 /* Does it leave a new workload what it needs to hand its filter's listener over and to execute? */
 bool seccomp_can_observe(const struct seccomp_policy *policy);
 
+/* And to a process that waits for its request, has the filter in force already and becomes the
+ * workload (child-init/ahead.h), what that takes? */
+bool seccomp_can_wait(const struct seccomp_policy *policy);
+
 /* Build the program of a policy: 0, or -EINVAL or -E2BIG for a fault in our own tables. With
  * `observes`, what is refused is FILTER_NOTIFY instead of FILTER_EPERM. */
 int seccomp_compile(const struct seccomp_policy *policy, bool observes, struct filter_program *ret);

@@ -143,6 +143,26 @@ Test(ahead, it_is_confined_while_it_waits)
 	cr_expect_neq(is.st_uid, geteuid(), "it can be looked into");
 }
 
+/* Only of a profile whose filter leaves it what it needs. */
+Test(ahead, its_filter_is_there_while_it_waits_where_that_can_be)
+{
+	static const char *const modes[] = { "0", "2" };
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct channel init;
+		struct streams streams;
+
+		hand_plan.profile.filters_ahead = i;
+		init = begin(false);
+		ask_ahead(&init);
+		cr_expect_str_eq(line_of(await_waiting(), "status", "Seccomp:\t"), modes[i]);
+		streams = supervised_spawn(&init, EXECUTION, "grep Seccomp: /proc/self/status");
+		cr_assert_eq(supervised_await(&init, EXECUTION)->status, 0);
+		cr_expect_str_eq(supervised_read(&streams.out), "Seccomp:\t2\n");
+		supervised_end();
+	}
+}
+
 Test(ahead, one_that_was_killed_is_not_missed)
 {
 	const struct channel init = begin(false);

@@ -375,6 +375,32 @@ Test(builtin, who_can_send_is_observed_but_for_helpers)
 	}
 }
 
+/* Of who is not told so, the filter is installed later. */
+Test(builtin, a_workload_that_waits_has_what_it_needs)
+{
+	static const uint64_t zeros[6];
+	static const char *const calls[] = {
+		"recvmsg",     "fcntl",     "fstat",          "close",  "dup2",     "dup3",
+		"setpgid",     "prlimit64", "mkdir",          "open",   "sendfile", "chdir",
+		"close_range", "umask",     "rt_sigprocmask", "execve",
+	};
+	bool can_default = false;
+
+	for (uint32_t i = 0; i < plan_profile_count(&builtin.plan); i++) {
+		const struct plan_profile *profile = plan_profile(&builtin.plan, i);
+		const char *name = plan_string(&builtin.plan, profile->name);
+		bool can = true;
+
+		for (size_t j = 0; j < COUNT(calls); j++)
+			can = can && builtin_answer(&builtin.plan, name,
+						    (uint32_t)seccomp_number(calls[j]),
+						    zeros) == SECCOMP_RET_ALLOW;
+		cr_expect_eq(profile->filters_ahead, can, "%s", name);
+		can_default |= can && strcmp(name, "default") == 0;
+	}
+	cr_expect(can_default);
+}
+
 /* Between the filter and the exec nobody answers. */
 Test(builtin, what_starts_an_observed_workload_is_allowed)
 {
