@@ -587,15 +587,6 @@ void sandbox_tick(void)
 	}
 }
 
-bool sandbox_is_working(void)
-{
-	const struct sandbox *sandbox = next_of(NULL);
-
-	while (sandbox && sandbox->jobs == 0)
-		sandbox = next_of(sandbox);
-	return sandbox != NULL;
-}
-
 bool sandbox_end_all(void)
 {
 	rest_end_due(UINT64_MAX);

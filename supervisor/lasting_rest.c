@@ -60,3 +60,13 @@ uint64_t sandbox_deadline_us(void)
 	}
 	return earliest;
 }
+
+/* What a job is on does not rest. */
+bool sandbox_is_working(void)
+{
+	const struct sandbox *sandbox = rest_next(NULL);
+
+	while (sandbox && (sandbox->state == SANDBOX_FREE || sandbox->jobs == 0))
+		sandbox = rest_next(sandbox);
+	return sandbox != NULL;
+}
