@@ -121,8 +121,8 @@ void ipc_clear(uint32_t type, void *message);
 
 /*
  * Read one whole message into the struct of its type. `message` must hold
- * ipc_message(type)->struct_size bytes and is cleared first, as by ipc_clear(); pass sizeof of a union of the structs
- * that may come as `room`. On an error the struct's content is not to be used.
+ * ipc_message(type)->struct_size bytes and is cleared first, as by ipc_clear(); pass sizeof of a
+ * union of the structs that may come as `room`. On an error the struct's content is not to be used.
  */
 enum ipc_error ipc_decode(const uint8_t *buffer, size_t size, void *message, size_t room,
 			  uint32_t *ret_type);

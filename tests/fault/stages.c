@@ -106,8 +106,8 @@ static bool has_been(enum role role)
 
 /* The first child of a server is what stays of its launcher, which may have become the supervisor
  * before that is seen. A helper is the first child of a serving supervisor's factory, the init of a
- * sandbox for a probe the second; everything after it is an init. What works with a sandbox that lasts has a keeper after
- * its supervisor. */
+ * sandbox for a probe the second; everything after it is an init. What works with a sandbox that
+ * lasts has a keeper after its supervisor. */
 static enum role role_below(const struct process *parent)
 {
 	if (!parent)
