@@ -24,10 +24,18 @@
  * for that. */
 #define ENDING_MS 100
 
+/* How long one may have waited for its code: well below fs.lease-break-time, 45 s, after which the
+ * kernel lets it read what is there. */
+#define WAITED_MOST_MS 35000
+
+/* Of one that waited and is being killed: no message is about it. */
+#define DISCARDED_SLOT (AHEAD_SLOT + 1)
+
 /* From the first message that names its slot to its report. */
 struct execution {
 	bool is_used;
 	struct spawn spawn; /* its slot, and what its workload is started with */
+	int64_t since_ms;   /* it has waited */
 	struct workload workload;
 	struct ipc_spawn_done done;
 };
@@ -35,10 +43,11 @@ struct execution {
 static const struct execution nothing = { .spawn = SPAWN_EMPTY, .workload = WORKLOAD_NONE };
 
 static const struct init *init;
-static struct execution executions[SANDBOX_EXECUTIONS_MAX];
-static uint32_t executions_max;  /* 1, unless the sandbox lasts */
+static struct execution executions[SANDBOX_EXECUTIONS_MAX + 1]; /* and one that waits */
+static uint32_t executions_max;                                 /* 1, unless the sandbox lasts */
 static uint32_t executions_used; /* none behind these was ever used: their pages are not touched */
-static uint32_t running;         /* how many have a first process */
+static uint32_t running;         /* how many have a first process, but for one that waits */
+static bool is_waiting;          /* one that waits has one, and none else: nothing is running */
 static bool is_watched;          /* no cgroup limits it */
 static bool is_ending;           /* its one execution ended, and what that left is being killed */
 static int64_t look_ms;          /* when the fallback's limits are to be looked at next */
@@ -74,12 +83,24 @@ static struct execution *find(uint32_t slot, pid_t first)
 	return NULL;
 }
 
+/* One that waits, or did, is beyond what there may be. */
+static bool is_full(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < executions_used; i++)
+		count += executions[i].is_used && executions[i].spawn.slot < AHEAD_SLOT;
+	return count >= executions_max;
+}
+
 /* One whose workload does not run yet; NULL: there cannot be. */
 static struct execution *prepare(uint32_t slot)
 {
 	struct execution *execution = find(slot, 0);
 
-	for (uint32_t i = 0; i < executions_max && !execution; i++) {
+	if (!execution && slot < AHEAD_SLOT && is_full())
+		return NULL;
+	for (uint32_t i = 0; i < SANDBOX_EXECUTIONS_MAX + 1 && !execution; i++) {
 		if (!executions[i].is_used) {
 			execution = &executions[i];
 			executions[i] = nothing;
@@ -95,8 +116,81 @@ static void forget(struct execution *execution)
 {
 	spawn_done(&execution->spawn);
 	fd_close(&execution->workload.observed.listener);
+	fd_close(&execution->workload.held);
 	execution->is_used = false;
 }
+
+/* Everything in the pid namespace but this process. */
+static void kill_all(void)
+{
+	(void)kill(-1, SIGKILL); /* ESRCH: nothing was left */
+}
+
+/* --- one that waits --------------------------------------------------------------------------- */
+
+/* There is nothing but it and what it began. */
+static void discard(void)
+{
+	struct execution *waiting = find(AHEAD_SLOT, 0);
+
+	if (!is_waiting || !waiting)
+		return;
+	is_waiting = false;
+	kill_all();
+	spawn_remove_code(&waiting->spawn);
+	fd_close(&waiting->workload.held);
+	waiting->spawn.slot = DISCARDED_SLOT; /* until it is reaped */
+}
+
+static int report_gone(void)
+{
+	const struct ipc_spawn_done gone = { .slot = AHEAD_SLOT };
+
+	return send_report(IPC_TYPE_spawn_done, &gone, -1);
+}
+
+/* Beside anything that an execution left, one could be spoken to. */
+static int begin_waiting(struct execution *execution, const struct ipc_spawn *request)
+{
+	struct ipc_spawn_done failed = { .slot = AHEAD_SLOT };
+	siginfo_t child;
+	int error = running == 0 && waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 &&
+				    errno == ECHILD
+			    ? 0
+			    : -EBUSY;
+
+	if (!error)
+		error = spawn_start(init, &execution->spawn, request, &execution->workload,
+				    &failed.stage);
+	spawn_done(&execution->spawn);
+	if (!error) {
+		is_waiting = true;
+		execution->since_ms = now_ms();
+		look_ms = execution->since_ms + WATCH_LEAST_MS;
+		return 0;
+	}
+	if (error != -EEXIST)
+		spawn_remove_code(&execution->spawn);
+	forget(execution);
+	return report_gone();
+}
+
+/* Is `execution` the one that waited? Else nothing of that is left. */
+static bool take_waiting(struct execution *execution)
+{
+	struct execution *waiting = find(AHEAD_SLOT, 0);
+
+	if (!is_waiting || !waiting || now_ms() - waiting->since_ms > WAITED_MOST_MS ||
+	    spawn_feed(&execution->spawn, &waiting->workload) != 0)
+		return false;
+	is_waiting = false;
+	execution->workload = waiting->workload;
+	waiting->workload = (struct workload)WORKLOAD_NONE;
+	forget(waiting);
+	return true;
+}
+
+/* --- what the supervisor says ----------------------------------------------------------------- */
 
 /* What comes before a spawn: each of these messages begins with the slot. */
 static int handle_attachment(void *context, struct channel_message *message)
@@ -152,16 +246,21 @@ static int handle_spawn(void *context, struct channel_message *message)
 	struct ipc_posture posture = { .slot = request->slot };
 	const bool is_alone = request->probe == PROBE_ALONE;
 	bool is_probed;
-	int error;
+	int error = 0;
 
 	if (!execution)
 		return -EPROTO;
+	if (request->feed == FEED_WAIT)
+		return begin_waiting(execution, request);
 	execution->done.taken_us = now_us();
 	if (execution->spawn.cgroup < 0)
 		execution->spawn.cgroup = ahead_take_leaf();
-	error = is_alone ? spawn_probe(init, &execution->spawn, &stage)
-			 : spawn_start(init, &execution->spawn, request, &execution->workload,
-				       &stage);
+	if (request->feed != FEED_TAKE || !take_waiting(execution)) {
+		discard();
+		error = is_alone ? spawn_probe(init, &execution->spawn, &stage)
+				 : spawn_start(init, &execution->spawn, request,
+					       &execution->workload, &stage);
+	}
 	is_probed = is_alone ? !error : execution->workload.is_probed;
 	spawn_done(&execution->spawn);
 	if (is_probed) {
@@ -231,19 +330,15 @@ static int handle_spawn_signal(void *context, struct channel_message *message)
 	return 0;
 }
 
-/* Everything in the pid namespace but this process. */
-static void kill_all(void)
-{
-	(void)kill(-1, SIGKILL); /* ESRCH: nothing was left */
-}
-
 /* With cgroups the supervisor does the same to the leaf. */
 static int handle_spawn_kill(void *context, struct channel_message *message)
 {
 	const struct execution *execution = find(message->body.spawn_kill.slot, 0);
 	const pid_t first = execution ? execution->workload.pid : 0;
 
-	if (!init->factory->lasts || (first != 0 && running == 1))
+	if (message->body.spawn_kill.slot == AHEAD_SLOT)
+		discard();
+	else if (!init->factory->lasts || (first != 0 && running == 1))
 		kill_all();
 	else if (first != 0)
 		watch_kill_family(first);
@@ -316,6 +411,15 @@ static int left_ms(void)
 	return left <= 0 || left > WATCH_MOST_MS ? 0 : (int)left;
 }
 
+/* It ended before it had its code, or was discarded. */
+static int end_waiting(struct execution *execution)
+{
+	execution->workload.pid = 0;
+	discard();
+	forget(execution);
+	return report_gone();
+}
+
 /* Its first process ended, which used this; see serve.h for what it left behind. */
 static int end_execution(struct execution *execution, int status, const struct rusage *usage)
 {
@@ -348,7 +452,9 @@ static int reap(bool is_late)
 		if (pid == ahead_pid())
 			error = hear_ahead();
 		execution = find(0, pid);
-		if (!error && execution)
+		if (!error && execution && execution->spawn.slot >= AHEAD_SLOT)
+			error = end_waiting(execution);
+		else if (!error && execution)
 			error = end_execution(execution, status, &usage);
 	}
 	if (error || !is_ending || (pid == 0 && !is_late))
@@ -380,7 +486,7 @@ static int receive(void)
 void serve_run(const struct init *own)
 {
 	const int children = block_sigchld();
-	struct pollfd polls[3 + SANDBOX_EXECUTIONS_MAX] = {
+	struct pollfd polls[3 + SANDBOX_EXECUTIONS_MAX + 1] = {
 		{ .fd = own->channel.fd, .events = POLLIN },
 		{ .fd = children, .events = POLLIN },
 	};
@@ -392,7 +498,7 @@ void serve_run(const struct init *own)
 	is_watched = own->factory->limits == LIMITS_FALLBACK;
 	error = children < 0 || (is_watched && watch_open() != 0) ? -1 : 0;
 	while (!error) {
-		const bool watch_now = is_watched && running > 0;
+		const bool watch_now = is_watched && (running > 0 || is_waiting);
 		struct signalfd_siginfo ignored;
 
 		polls[0].fd = ahead_fd() < 0 ? init->channel.fd : -1;

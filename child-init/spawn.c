@@ -18,6 +18,7 @@
 #include "common/confine/capabilities.h"
 #include "common/confine/seccomp.h"
 #include "common/fd.h"
+#include "common/kernel.h"
 #include "common/names.h"
 #include "common/text.h"
 #include "layers.h"
@@ -130,6 +131,20 @@ static int enter_landlock(void)
 	return landlock_enter(attempt.init->ruleset);
 }
 
+/* Whoever opens the file now waits until the lease ends, by spawn_feed() or, after
+ * fs.lease-break-time, by the kernel; it is granted only where nobody else has the file open. Of
+ * the end of the lease the kernel would tell this process, which is the workload by then, by a
+ * signal. */
+static int hold_code(int fd)
+{
+	const struct channel to_init = { attempt.to_init, IPC_WORKLOAD, IPC_INIT, IPC_SERVE };
+	const struct ipc_spawn_held message = { .slot = attempt.spawn->slot };
+
+	if (fcntl(fd, F_SETLEASE, F_WRLCK) != 0 || fcntl(fd, F_SETOWN, 0) != 0)
+		return -errno;
+	return channel_send(&to_init, IPC_TYPE_spawn_held, &message, &fd, 0);
+}
+
 /* With the workload's own rights: it could do the same, and nothing more. */
 static int write_code(void)
 {
@@ -146,7 +161,12 @@ static int write_code(void)
 		*slash = '/';
 	}
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	error = fd < 0 ? -errno : fd_copy(attempt.spawn->code, fd);
+	if (fd < 0)
+		error = -errno;
+	else if (attempt.request->feed == FEED_WAIT)
+		error = hold_code(fd);
+	else
+		error = fd_copy(attempt.spawn->code, fd);
 	fd_close(&fd);
 	return error;
 }
@@ -406,6 +426,21 @@ static int prepare(const struct ipc_spawn *request)
 	return error;
 }
 
+/* The file that one waits to open, which comes before its listener; 0 or -errno. */
+static int take_held(int from, int *ret)
+{
+	static struct channel_message message;
+	const struct channel channel = { from, IPC_INIT, IPC_WORKLOAD, IPC_SERVE };
+	enum ipc_error wrong;
+	const int status = channel_receive(&channel, &message, 0, &wrong);
+
+	*ret = status == 1 && message.type == IPC_TYPE_spawn_held ? channel_take_fd(&message, 0)
+								  : -1;
+	if (status == 1)
+		channel_message_done(&message);
+	return status < 0 ? status : 0;
+}
+
 int spawn_hear(int from, int flags, struct observed *observed)
 {
 	static struct channel_message message;
@@ -420,8 +455,8 @@ int spawn_hear(int from, int flags, struct observed *observed)
 
 static int run_child(int ends[2], struct workload *ret, uint32_t *ret_stage)
 {
+	int error = 0;
 	long pid;
-	int error;
 
 	attempt.to_init = ends[1];
 	pid = start_child(attempt.spawn, ret_stage);
@@ -429,7 +464,10 @@ static int run_child(int ends[2], struct workload *ret, uint32_t *ret_stage)
 	if (pid < 0)
 		return (int)pid;
 	*ret_stage = STAGE_LISTENER;
-	error = ends[0] < 0 ? 0 : spawn_hear(ends[0], 0, &ret->observed);
+	if (attempt.request->feed == FEED_WAIT)
+		error = take_held(ends[0], &ret->held);
+	if (!error && ends[0] >= 0)
+		error = spawn_hear(ends[0], 0, &ret->observed);
 	error = error < 0 ? error : 0; /* killed before it could, it has not executed anything */
 	if (error)
 		(void)kill((pid_t)pid, SIGKILL); /* not reaped yet, so it is that process */
@@ -471,8 +509,10 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 	ret->is_probed = attempt.is_probed;
 	fd_close_all(ends, 2);
 	fd_close(&attempt.terminal);
-	if (error)
+	if (error) {
 		fd_close(&ret->terminal);
+		fd_close(&ret->held);
+	}
 	return error;
 }
 
@@ -499,6 +539,35 @@ void spawn_become(struct spawn *spawn, const struct ipc_spawn *request)
 	if (!attempt.told->error)
 		(void)run_steps(SPAWN_REST);
 	_exit(MSP_EXIT_SANDBOX);
+}
+
+int spawn_feed(const struct spawn *spawn, struct workload *waiting)
+{
+	int error =
+		waiting->held < 0 || spawn->code < 0 ? -ESRCH : fd_copy(spawn->code, waiting->held);
+
+	/* EAGAIN: the lease is over, and less may have been read. */
+	if (!error && fcntl(waiting->held, F_SETLEASE, F_UNLCK) != 0)
+		error = -errno;
+	fd_close(&waiting->held);
+	return error;
+}
+
+/* Where a link leads is not looked at: by it a workload, whose rights are narrower than this
+ * process's, could have another file removed. */
+void spawn_remove_code(struct spawn *spawn)
+{
+	char *name = strrchr(spawn->code_path, '/');
+	int folder;
+
+	if (!name)
+		return;
+	*name = '\0';
+	folder = kernel_openat2(AT_FDCWD, spawn->code_path, O_PATH | O_DIRECTORY | O_CLOEXEC,
+				RESOLVE_NO_SYMLINKS);
+	if (folder >= 0 && unlinkat(folder, name + 1, 0) == 0)
+		(void)rmdir(spawn->code_path); /* it may have got more than that file */
+	fd_close(&folder);
 }
 
 void spawn_done(struct spawn *spawn)

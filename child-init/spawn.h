@@ -28,6 +28,7 @@ struct spawn {
 struct workload {
 	pid_t pid;    /* its first process; 0: none */
 	int terminal; /* the master of its terminal, or -1 */
+	int held;     /* the file that it waits to open, under a lease, or -1 */
 	bool is_probed;
 	struct observed observed;
 };
@@ -43,7 +44,7 @@ struct spawn_told {
 
 #define WORKLOAD_NONE                                                                              \
 	{                                                                                          \
-		.terminal = -1, .observed = OBSERVED_NOTHING                                       \
+		.terminal = -1, .held = -1, .observed = OBSERVED_NOTHING                           \
 	}
 
 /*
@@ -77,6 +78,15 @@ void spawn_become(struct spawn *spawn, const struct ipc_spawn *request) __attrib
 /* Take what such a process sends on the other end: 1: a listener, which is observed from now on; 0:
  * nothing more comes. Else -errno. */
 int spawn_hear(int from, int flags, struct observed *observed);
+
+/*
+ * Give the workload that waits its code, after which it is one like any other. 0, or -errno: it did
+ * not wait any more; what it is then the caller kills. Closes the held file.
+ */
+int spawn_feed(const struct spawn *spawn, struct workload *waiting);
+
+/* Remove the file, and the folder, that one waited for in vain. */
+void spawn_remove_code(struct spawn *spawn);
 
 /* Close what is still open. */
 void spawn_done(struct spawn *spawn);

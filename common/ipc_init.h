@@ -38,12 +38,23 @@ enum probe_mode {
 	PROBE_ALONE, /* there is no workload */
 };
 
+/* Whether a workload waits for its code. In a sandbox one at most does, while nothing else runs. */
+enum feed_mode {
+	FEED_NONE = 0, /* one that waits is killed */
+	FEED_WAIT,     /* it shall wait where it opens its code, which its attachments leave empty */
+	FEED_TAKE,     /* the one that waits is this one, if it can still have the code */
+};
+
+/* Of one that waits. Its spawn_done says that it is gone, and what of it was cannot be taken. */
+#define AHEAD_SLOT EXECUTIONS_MAX
+
 struct ipc_spawn {
 	uint32_t slot;
 	uint32_t probe; /* enum probe_mode */
 	uint32_t use_tty;
 	uint32_t tty_rows;
 	uint32_t tty_columns;
+	uint32_t feed; /* enum feed_mode */
 	char cwd[IPC_PATH_MAX];
 	uint32_t argv_size;
 	uint8_t argv[IPC_ARGV_MAX];
@@ -83,6 +94,12 @@ struct ipc_init_failed {
 
 /* fd: the listener of the new workload's system call filter. Over a socketpair of the two. */
 struct ipc_spawn_listener {
+	uint32_t slot;
+};
+
+/* fd: the file that a new workload waits to read its code from, open for writing and under a lease.
+ * Over the same socketpair, before the listener. */
+struct ipc_spawn_held {
 	uint32_t slot;
 };
 

@@ -281,6 +281,7 @@ static const struct ipc_field ipc_spawn_fields[] = {
 	FIELD(U32, ipc_spawn, use_tty),
 	FIELD(U32, ipc_spawn, tty_rows),
 	FIELD(U32, ipc_spawn, tty_columns),
+	FIELD(U32, ipc_spawn, feed),
 	FIELD(STR, ipc_spawn, cwd),
 	BYTES(ipc_spawn, argv),
 	BYTES(ipc_spawn, environment),
@@ -304,6 +305,9 @@ static const struct ipc_field ipc_init_failed_fields[] = {
 };
 static const struct ipc_field ipc_spawn_listener_fields[] = {
 	FIELD(U32, ipc_spawn_listener, slot),
+};
+static const struct ipc_field ipc_spawn_held_fields[] = {
+	FIELD(U32, ipc_spawn_held, slot),
 };
 static const struct ipc_field ipc_posture_fields[] = {
 	FIELD(U32, ipc_posture, slot),

@@ -140,7 +140,7 @@ static bool is_language(const struct plan *plan, const struct plan_language *lan
 {
 	return is_string(plan, language->name) && is_path(plan, language->program) &&
 	       is_path(plan, language->file) && language->argv_size > 0 &&
-	       is_list(plan, language->argv, language->argv_size) &&
+	       is_list(plan, language->argv, language->argv_size) && language->ahead <= 1 &&
 	       is_list(plan, language->aliases, language->aliases_size);
 }
 

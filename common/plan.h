@@ -158,7 +158,7 @@ struct plan_language {
 	uint32_t program;               /* absolute path that must exist in the sandbox */
 	uint32_t file;                  /* absolute path where the code is put */
 	uint32_t argv, argv_size;       /* arguments with a NUL after each; the caller's follow */
-	uint32_t reserved;
+	uint32_t ahead;                 /* 1: in a sandbox that lasts, one may wait for its code */
 };
 
 /* A resource limit of every workload process, soft and hard. */

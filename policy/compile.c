@@ -204,6 +204,7 @@ static void put_languages(struct writer *writer, const struct profile *profile,
 		record->name = put_text(writer, language->name);
 		record->program = put_text(writer, language->program);
 		record->file = put_text(writer, language->file);
+		record->ahead = language->ahead;
 		record->aliases = put_list(writer, &language->aliases, NULL, &record->aliases_size);
 		record->argv = put_list(writer, &language->run, language->file, &record->argv_size);
 	}

@@ -317,6 +317,7 @@ static void add_languages(struct facts *facts, const struct profile *profile)
 		buffer_printf(&draft.text, " %s", language->program);
 		buffer_printf(&draft.detail, ", code in %s: ", language->file);
 		put_words(&draft.detail, &language->run);
+		buffer_printf(&draft.detail, "%s", language->ahead ? ", ahead" : "");
 		add(facts, &draft);
 	}
 }

@@ -67,6 +67,9 @@ static int check_entry(const struct reading *reading, uint32_t index)
 	if (said->run_count == 0 || said->run[0][0] != '/')
 		return fail(reading, index, "run",
 			    "expected a command line that begins with an absolute path");
+	if (said->ahead != NULL && strcmp(said->ahead, "true") != 0 &&
+	    strcmp(said->ahead, "false") != 0)
+		return fail(reading, index, "ahead", "expected true or false");
 	if (count_marks(said) != 1)
 		return fail(reading, index, "run", "expected exactly one argument \"{file}\"");
 	return check_twins(reading, index);
@@ -92,6 +95,7 @@ static int put(const struct reading *reading, uint32_t index)
 		.file = said->file,
 		.aliases = { said->aliases, said->aliases_count },
 		.run = { said->run, said->run_count },
+		.ahead = said->ahead != NULL && strcmp(said->ahead, "true") == 0,
 		.origin = reading_origin(reading, reading_key(key, "languages", index, "name")),
 	};
 	if (place == profile->language_count)
@@ -143,6 +147,12 @@ static int check_place(const struct reading *reading, const struct profile_langu
 			reading, "languages",
 			"%s: %s is not inside a tmpfs of this profile; expected a file in "
 			"one",
+			language->name, language->file);
+	if (language->ahead && around->place != NULL)
+		return reading_fail(
+			reading, "languages",
+			"%s: %s lasts, and what waits for its code leaves a file there; "
+			"expected a file in another tmpfs, or ahead: false",
 			language->name, language->file);
 	return 0;
 }

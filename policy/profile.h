@@ -61,6 +61,7 @@ struct profile_language {
 	const char *file;
 	struct strings aliases;
 	struct strings run;
+	bool ahead;
 	struct origin origin;
 };
 

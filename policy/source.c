@@ -54,6 +54,7 @@ static const struct cyaml_schema_field language_fields[] = {
 	ONE(source_language, name),
 	ONE(source_language, program),
 	ONE(source_language, file),
+	ONE(source_language, ahead),
 	MANY(source_language, aliases, &string_entry, STRINGS_MAX),
 	MANY(source_language, run, &string_entry, STRINGS_MAX),
 	CYAML_FIELD_END

@@ -27,7 +27,7 @@ struct source_rule {
 };
 
 struct source_language {
-	char *name, *program, *file;
+	char *name, *program, *file, *ahead;
 	char **aliases;
 	char **run;
 	uint32_t aliases_count, run_count;

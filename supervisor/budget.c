@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "ahead.h"
 #include "cgroup.h"
 #include "execution.h"
 #include "pool.h"
@@ -52,6 +53,7 @@ static bool is_memory_short(uint64_t needs)
 	if (supervisor.memory_bytes == 0 || used + needs <= supervisor.memory_bytes)
 		return false;
 	pool_drop_all();
+	ahead_drop_all();
 	return used + needs > supervisor.memory_bytes + ready;
 }
 

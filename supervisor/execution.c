@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "ahead.h"
 #include "audit.h"
 #include "cgroup.h"
 #include "common/cgroup.h"
@@ -283,6 +284,10 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 	struct ipc_execution_done done = { .cpu_us = from->cpu_us, .peak_bytes = from->peak_bytes };
 	struct cgroup_usage usage = { .cpu_us = 0 };
 
+	if (from->slot == AHEAD_SLOT) {
+		ahead_gone(context);
+		return 0;
+	}
 	if (!execution)
 		return -EPROTO;
 	if (from->stage != STAGE_NONE) {

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "ahead.h"
 #include "cgroup.h"
 #include "common/fd.h"
 #include "execution.h"
@@ -33,6 +34,7 @@ struct parts {
 	int stdio_workload[3]; /* the other ends */
 	struct sandbox_parts sandbox;
 	bool has_joined; /* a sandbox that lasts */
+	bool is_taken;   /* what waits there */
 };
 
 static void close_parts(struct parts *parts)
@@ -82,7 +84,7 @@ static int make_parts(struct execution *execution, struct parts *parts)
 		error = sandbox_join(execution->sandbox, &execution->leaf);
 		parts->has_joined = !error;
 	}
-	if (!error)
+	if (!error && !parts->is_taken)
 		error = is_running(execution->sandbox)
 				? make_leaf(execution, parts)
 				: sandbox_make(execution->sandbox, &parts->sandbox);
@@ -99,7 +101,7 @@ static void unmake_parts(struct execution *execution, struct parts *parts)
 		sandbox_unmake(sandbox, &parts->sandbox);
 	else if (!sandbox_lasts(sandbox))
 		pool_drop(sandbox); /* with what may run in it by now */
-	else if (parts->sandbox.leaf >= 0)
+	else if (parts->sandbox.leaf >= 0 && !parts->is_taken)
 		(void)cgroup_remove_leaf(sandbox->slot, execution->leaf); /* unused */
 	if (parts->has_joined)
 		sandbox_leave(sandbox, execution->leaf);
@@ -135,6 +137,7 @@ static int ask_init(struct execution *execution, const struct request *request, 
 		return error;
 	request->spawn->slot = execution->slot;
 	request->spawn->probe = execution->probe;
+	request->spawn->feed = parts->is_taken ? FEED_TAKE : FEED_NONE;
 	execution->asked_us = loop_now_us();
 	return channel_send(init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
 }
@@ -190,11 +193,30 @@ static int enter_own(struct execution *execution, const struct request *request,
 	return error ? error : ask_init(execution, request, code, parts);
 }
 
+/* What waits in its sandbox, and what that was begun with. */
+static void take_waiting(struct execution *execution, const struct request *request,
+			 struct parts *parts)
+{
+	struct ahead_parts waiting;
+
+	parts->is_taken =
+		request->sandbox && execution->probe == PROBE_NONE && ahead_take(request, &waiting);
+	if (!parts->is_taken)
+		return;
+	memcpy(parts->stdio_ours, waiting.stdio_ours, sizeof(parts->stdio_ours));
+	memcpy(parts->stdio_workload, waiting.stdio_workload, sizeof(parts->stdio_workload));
+	parts->sandbox.leaf = waiting.leaf;
+	execution->before = waiting.before;
+}
+
 static int prepare(struct execution *execution, const struct request *request, int code,
 		   struct parts *parts)
 {
-	int error = request->spawn->use_tty ? 0 : make_pipes(parts);
+	int error = 0;
 
+	take_waiting(execution, request, parts);
+	if (!request->spawn->use_tty && !parts->is_taken)
+		error = make_pipes(parts);
 	execution->sandbox = NULL;
 	if (!error && (request->sandbox || !enter_ready(execution, request, code, parts)))
 		error = enter_own(execution, request, code, parts);
@@ -204,6 +226,8 @@ static int prepare(struct execution *execution, const struct request *request, i
 		unmake_parts(execution, parts);
 		close_parts(parts);
 	}
+	if (parts->is_taken)
+		ahead_taken(request, !error);
 	return error;
 }
 
@@ -226,7 +250,7 @@ static void launch(struct execution *execution, const struct parts *parts)
 int execution_begin(struct frontend *frontend, const struct request *request, int code)
 {
 	struct execution *execution = find_free();
-	struct parts parts = { { -1, -1, -1 }, { -1, -1, -1 }, SANDBOX_PARTS_NONE, false };
+	struct parts parts = { { -1, -1, -1 }, { -1, -1, -1 }, SANDBOX_PARTS_NONE, false, false };
 	int error;
 
 	if (!execution)
@@ -248,6 +272,8 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 	if (error)
 		return error;
 	launch(execution, &parts);
+	if (request->sandbox)
+		ahead_note(request);
 	close_parts(&parts);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ahead.h"
 #include "audit.h"
 #include "budget.h"
 #include "execution.h"
@@ -42,6 +43,8 @@ static int begin(const struct target *target, uint64_t number, enum refusal refu
 	else if (!refusal)
 		refusal = budget_check(plan_profile(&supervisor.plan, request->profile),
 				       request->sandbox, detail, &retry_ms);
+	if (!refusal)
+		ahead_align(request);
 	if (!refusal && audit_execution_begin(frontend, request, code, detail) != 0)
 		refusal = REFUSAL_AUDIT;
 	if (refusal)

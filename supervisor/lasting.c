@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ahead.h"
 #include "cgroup.h"
 #include "common/fd.h"
 #include "execution.h"
@@ -283,7 +284,8 @@ static enum sandbox_answer make_room(struct sandbox *sandbox, const struct plan_
 		*ret = REFUSAL_DISK;
 		return SANDBOX_REFUSED;
 	}
-	if (sandbox->executions == SANDBOX_EXECUTIONS_MAX)
+	if (sandbox->executions == SANDBOX_EXECUTIONS_MAX ||
+	    (sandbox->leaves == (1U << SANDBOX_EXECUTIONS_MAX) - 1 && !ahead_is_clear(sandbox)))
 		return SANDBOX_WAIT;
 	if (sandbox->state == SANDBOX_LIVE && (is_older || sandbox->init.fd < 0)) {
 		sandbox->is_stopping = true;
@@ -368,6 +370,8 @@ enum sandbox_answer sandbox_prepare(struct sandbox *sandbox, struct frontend *fr
 	if (*ret)
 		return SANDBOX_REFUSED;
 	if (sandbox->is_stopping || sandbox->state == SANDBOX_ENDING)
+		return SANDBOX_WAIT;
+	if (!execute && !ahead_is_clear(sandbox))
 		return SANDBOX_WAIT;
 	if (execute)
 		answer = layers_job_writes_host(sandbox->writer)
@@ -454,6 +458,7 @@ void sandbox_leave(struct sandbox *sandbox, uint32_t leaf)
 		sandbox->note_us = sandbox->idle_us + SETTLED_US;
 	sandbox->is_changed = true;
 	sandbox_stir(sandbox);
+	ahead_rest(sandbox);
 }
 
 /* --- what is due ------------------------------------------------------------------------------ */

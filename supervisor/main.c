@@ -37,6 +37,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ahead.h"
 #include "audit.h"
 #include "common/confine/relro.h"
 #include "common/fd.h"
@@ -151,11 +152,14 @@ static void serve(void)
 			executions_us < sandboxes_us ? executions_us : sandboxes_us;
 		const uint64_t second_us = lasting_us < service_us ? lasting_us : service_us;
 		const uint64_t third_us = pool_us < second_us ? pool_us : second_us;
-		const int error = loop_turn(first_us < third_us ? first_us : third_us);
+		const uint64_t ahead_us = ahead_deadline_us();
+		const uint64_t fourth_us = ahead_us < third_us ? ahead_us : third_us;
+		const int error = loop_turn(first_us < fourth_us ? first_us : fourth_us);
 
 		if (error)
 			log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", strerror(-error));
 		execution_expire();
+		ahead_tick();
 		sandbox_tick();
 		handlers_list_tick();
 		frontend_regulate();

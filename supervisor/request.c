@@ -257,7 +257,7 @@ static enum refusal find_language(const struct plan_profile *profile, const char
 
 /* Where the code is written. A sandbox that lasts keeps what was written before, and another
  * execution may not have read its own yet: each has a folder there. */
-static const char *place_code(const char *file, bool lasts)
+const char *request_place_code(const char *file, bool lasts)
 {
 	static char path[IPC_PATH_MAX];
 	static uint64_t number;
@@ -303,8 +303,10 @@ enum refusal request_code(const struct ipc_code_start *from, struct request *ret
 	refusal = find_language(profile, from->language, &language, detail);
 	if (refusal)
 		return refusal;
-	ret->code_path =
-		place_code(plan_string(&supervisor.plan, language->file), from->sandbox[0] != '\0');
+	ret->code_path = request_place_code(plan_string(&supervisor.plan, language->file),
+					    from->sandbox[0] != '\0');
+	if (language->ahead)
+		ret->ahead_file = plan_string(&supervisor.plan, language->file);
 	return ret->code_path && compose_code(language, ret->code_path, from) &&
 			       compose_environment(profile, from->environment,
 						   from->environment_size)

@@ -19,7 +19,8 @@ struct request {
 	uint32_t profile;
 	uint32_t timeout_ms;
 	struct ipc_spawn *spawn;
-	const char *code_path;   /* NULL without code */
+	const char *code_path;  /* NULL without code */
+	const char *ahead_file; /* of a language that may wait for its code, in the plan; or NULL */
 	struct sandbox *sandbox; /* that lasts, in which it shall run; NULL: a new one */
 	bool is_file;            /* msp-file is executed */
 };
@@ -33,6 +34,10 @@ enum refusal request_code(const struct ipc_code_start *from, struct request *ret
 /* The same for msp-file in a sandbox of this profile. */
 enum refusal request_file(const struct ipc_file_start *from, const char *profile,
 			  struct request *ret, char detail[IPC_LIST_MAX]);
+
+/* Where the next code of a language with this file is put, in a sandbox that lasts or not; in
+ * static storage until the next one is. NULL: there is no room for the path. */
+const char *request_place_code(const char *file, bool lasts);
 
 /* The index of the profile that a request names; empty: the default one. */
 enum refusal request_profile(const char *name, uint32_t *ret, char detail[IPC_LIST_MAX]);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "ahead.h"
 #include "cgroup.h"
 #include "common/cgroup.h"
 #include "common/fd.h"
@@ -172,8 +173,10 @@ int sandbox_failed(uint32_t slot, uint32_t stage, uint32_t error)
 void sandbox_end(struct sandbox *sandbox)
 {
 	sandbox->state = SANDBOX_ENDING;
-	if (sandbox_lasts(sandbox))
+	if (sandbox_lasts(sandbox)) {
+		ahead_lost(sandbox);
 		sandbox_stir(sandbox);
+	}
 	loop_remove(&sandbox->init_watch);
 	fd_close(&sandbox->init.fd);
 	if (sandbox->pidfd >= 0) /* ESRCH: it went by itself when its channel ended */

@@ -411,7 +411,7 @@ Test(config, diff_names_each_change_once_in_order)
 		"+ environment: LANG=C (mine.yaml:9)\n"
 		"+ environment: EXTRA=1 (mine.yaml:9)\n"
 		"- languages: bash        /usr/bin/bash, code in /tmp/msp-code/main.sh: "
-		"/usr/bin/bash {file} (default.yaml:237)\n"
+		"/usr/bin/bash {file} (default.yaml:239)\n"
 		"+ languages: bash        /usr/bin/bash, code in /tmp/x.sh: /usr/bin/bash -e "
 		"{file} "
 		"(mine.yaml:18)\n"

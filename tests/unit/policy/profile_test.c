@@ -197,6 +197,9 @@ static const struct mistake mistakes[] = {
 	{ "file: /site/code/main.sh", "file: /usr/code/main.sh", { "languages: sh: /usr/code/main.sh is not inside a tmpfs" } },
 	{ "[/usr/bin/sh, \"{file}\"]", "[/usr/bin/sh]", { "mine.yaml:34: profiles[0].languages[0].run: expected exactly one argument \"{file}\"" } },
 	{ "[/usr/bin/sh, \"{file}\"]", "[sh, \"{file}\"]", { "mine.yaml:34: profiles[0].languages[0].run: expected a command line that begins with an absolute path" } },
+	{ "    program: /usr/bin/sh\n", "    program: /usr/bin/sh\n    ahead: yes\n", { "mine.yaml:33: profiles[0].languages[0].ahead: expected true or false" } },
+	{ "    program: /usr/bin/sh\n", "    program: /usr/bin/sh\n    ahead: \"1\"\n", { "mine.yaml:33: profiles[0].languages[0].ahead: expected true or false" } },
+	{ "    program: /usr/bin/sh\n", "    program: /usr/bin/sh\n    ahead: [true]\n", { "languages[0].ahead: expected a value, not a list" } },
 	{ "    program: /usr/bin/sh\n", "    program: /usr/bin/sh\n    aliases: [B C]\n", { "mine.yaml:33: profiles[0].languages[0].aliases: expected short names" } },
 };
 /* clang-format on */

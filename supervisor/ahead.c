@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ahead.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "budget.h"
+#include "cgroup.h"
+#include "common/fd.h"
+#include "execution.h"
+#include "sandbox.h"
+
+/* Until a cgroup that is still occupied by dying processes is removed again. */
+#define RETRY_US 2000
+
+/* How long an init may take to say that what it was to kill is gone. */
+#define GRACE_US 2000000
+
+/* Of one sandbox. Its leaf is the first: it begins where there is no other. */
+#define LEAF 0
+
+static struct ahead {
+	struct sandbox *sandbox; /* NULL: the place is free */
+	bool is_noted;           /* `spawn` and `code` are what may wait, with another path */
+	bool is_waiting;         /* it does */
+	bool is_dropped;         /* it did, and its leaf is not gone */
+	bool is_gone;            /* but it is, as the init said */
+	uint32_t left;           /* how often it may still begin */
+	uint64_t due_us;         /* it begins, is dropped, or is looked for */
+	uint64_t dropped_us;
+	const char *file; /* of the language, in the plan that the sandbox holds */
+	struct ahead_parts parts;
+	struct ipc_spawn_code code;
+	struct ipc_spawn spawn;
+} all[AHEAD_MAX];
+
+static const struct ahead_parts no_parts = { { -1, -1, -1 }, { -1, -1, -1 }, -1, { 0 } };
+
+static struct ahead *find(const struct sandbox *sandbox)
+{
+	for (uint32_t i = 0; i < AHEAD_MAX; i++) {
+		if (all[i].sandbox == sandbox)
+			return &all[i];
+	}
+	return NULL;
+}
+
+static void close_parts(struct ahead_parts *parts)
+{
+	fd_close_all(parts->stdio_ours, 3);
+	fd_close_all(parts->stdio_workload, 3);
+	fd_close(&parts->leaf);
+}
+
+static void release(struct ahead *ahead)
+{
+	if (!ahead->is_noted && !ahead->is_waiting && !ahead->is_dropped)
+		ahead->sandbox = NULL;
+}
+
+static void drop(struct ahead *ahead)
+{
+	const struct ipc_spawn_kill kill = { .slot = AHEAD_SLOT };
+
+	if (!ahead->is_waiting)
+		return;
+	ahead->is_waiting = ahead->is_gone = false;
+	ahead->is_dropped = true;
+	ahead->dropped_us = ahead->due_us = loop_now_us();
+	close_parts(&ahead->parts);
+	if (supervisor.cgroup >= 0)
+		cgroup_kill(ahead->sandbox->slot, LEAF);
+	/* An init that cannot take it is ended when the grace is over. */
+	(void)channel_send(&ahead->sandbox->init, IPC_TYPE_spawn_kill, &kill, NULL, MSG_DONTWAIT);
+}
+
+static void forget(struct ahead *ahead)
+{
+	ahead->is_noted = false;
+	drop(ahead);
+	release(ahead);
+}
+
+/* --- what it is ------------------------------------------------------------------------------- */
+
+/* What an execution left is killed after its report: when one was refused for that, and when one
+ * ended by itself, the next is tried later. */
+static uint64_t pause_us(const struct ahead *ahead)
+{
+	return (uint64_t)AHEAD_PAUSE_US << (AHEAD_AGAIN - ahead->left);
+}
+
+static const char *next_word(const uint8_t *list, uint32_t size, uint32_t *at)
+{
+	const char *word = (const char *)list + *at;
+
+	if (*at >= size)
+		return NULL;
+	*at += (uint32_t)strlen(word) + 1;
+	return word;
+}
+
+/* The same words but for the path, which is in both once and at the same place. */
+static bool are_same_words(const struct ahead *ahead, const struct request *request)
+{
+	const struct ipc_spawn *one = &ahead->spawn;
+	const struct ipc_spawn *other = request->spawn;
+	uint32_t one_at = 0;
+	uint32_t other_at = 0;
+	uint32_t paths = 0;
+
+	for (;;) {
+		const char *a = next_word(one->argv, one->argv_size, &one_at);
+		const char *b = next_word(other->argv, other->argv_size, &other_at);
+
+		if (!a || !b)
+			return !a && !b && paths == 1;
+		const bool is_path = strcmp(a, ahead->code.path) == 0;
+
+		if (is_path != (strcmp(b, request->code_path) == 0) ||
+		    (!is_path && strcmp(a, b) != 0))
+			return false;
+		paths += is_path;
+	}
+}
+
+static bool fits(const struct ahead *ahead, const struct request *request)
+{
+	const struct ipc_spawn *one = &ahead->spawn;
+	const struct ipc_spawn *other = request->spawn;
+
+	return request->ahead_file && !other->use_tty && strcmp(one->cwd, other->cwd) == 0 &&
+	       one->environment_size == other->environment_size &&
+	       memcmp(one->environment, other->environment, one->environment_size) == 0 &&
+	       are_same_words(ahead, request);
+}
+
+/* Put the path of a new file in the place of the one there is. */
+static bool renew_path(struct ahead *ahead)
+{
+	static uint8_t argv[IPC_ARGV_MAX];
+	const char *path = request_place_code(ahead->file, true);
+	const char *word;
+	uint32_t size = 0;
+	uint32_t at = 0;
+
+	while (path && (word = next_word(ahead->spawn.argv, ahead->spawn.argv_size, &at))) {
+		const char *put = strcmp(word, ahead->code.path) == 0 ? path : word;
+		const size_t length = strlen(put) + 1;
+
+		if (length > sizeof(argv) - size)
+			return false;
+		memcpy(argv + size, put, length);
+		size += (uint32_t)length;
+	}
+	if (!path)
+		return false;
+	memcpy(ahead->spawn.argv, argv, size);
+	ahead->spawn.argv_size = size;
+	strncpy(ahead->code.path, path, sizeof(ahead->code.path) - 1);
+	return true;
+}
+
+void ahead_note(const struct request *request)
+{
+	const struct ipc_spawn *from = request->spawn;
+	struct ahead *ahead = find(request->sandbox);
+
+	if (!request->ahead_file || from->use_tty) {
+		if (ahead)
+			forget(ahead);
+		return;
+	}
+	if (!ahead)
+		ahead = find(NULL);
+	if (!ahead)
+		return;
+	ahead->sandbox = request->sandbox;
+	ahead->is_noted = true;
+	ahead->left = AHEAD_AGAIN;
+	ahead->due_us = ahead->is_dropped ? ahead->due_us : UINT64_MAX;
+	ahead->file = request->ahead_file;
+	ahead->code = (struct ipc_spawn_code){ .slot = AHEAD_SLOT };
+	strncpy(ahead->code.path, request->code_path, sizeof(ahead->code.path) - 1);
+	ahead->spawn.slot = AHEAD_SLOT;
+	ahead->spawn.feed = FEED_WAIT;
+	memcpy(ahead->spawn.cwd, from->cwd, sizeof(from->cwd));
+	ahead->spawn.argv_size = from->argv_size;
+	memcpy(ahead->spawn.argv, from->argv, from->argv_size);
+	ahead->spawn.environment_size = from->environment_size;
+	memcpy(ahead->spawn.environment, from->environment, from->environment_size);
+}
+
+/* --- its life --------------------------------------------------------------------------------- */
+
+static int make_pipes(struct ahead_parts *parts)
+{
+	for (int i = 0; i < 3; i++) {
+		int ends[2];
+
+		if (pipe2(ends, O_CLOEXEC) != 0)
+			return -errno;
+		parts->stdio_ours[i] = i == 0 ? ends[1] : ends[0];
+		parts->stdio_workload[i] = i == 0 ? ends[0] : ends[1];
+	}
+	return 0;
+}
+
+static int ask_init(struct ahead *ahead)
+{
+	const struct channel *init = &ahead->sandbox->init;
+	const struct ipc_spawn_stdio stdio = { .slot = AHEAD_SLOT };
+	const struct ipc_spawn_cgroup cgroup = { .slot = AHEAD_SLOT };
+	int error = channel_send(init, IPC_TYPE_spawn_stdio, &stdio, ahead->parts.stdio_workload,
+				 MSG_DONTWAIT);
+
+	if (!error)
+		error = channel_send(init, IPC_TYPE_spawn_code, &ahead->code, &supervisor.nothing,
+				     MSG_DONTWAIT);
+	if (!error && ahead->parts.leaf >= 0)
+		error = channel_send(init, IPC_TYPE_spawn_cgroup, &cgroup, &ahead->parts.leaf,
+				     MSG_DONTWAIT);
+	return error ? error
+		     : channel_send(init, IPC_TYPE_spawn, &ahead->spawn, NULL, MSG_DONTWAIT);
+}
+
+static int make(struct ahead *ahead)
+{
+	struct sandbox *sandbox = ahead->sandbox;
+	int error = make_pipes(&ahead->parts);
+
+	if (!error && supervisor.cgroup >= 0) {
+		cgroup_read(sandbox->slot, &ahead->parts.before);
+		ahead->parts.leaf = cgroup_add_leaf(sandbox->slot, LEAF);
+		error = ahead->parts.leaf < 0 ? ahead->parts.leaf : 0;
+	}
+	if (error)
+		return error;
+	error = ask_init(ahead);
+	if (error && supervisor.cgroup >= 0)
+		(void)cgroup_remove_leaf(sandbox->slot, LEAF); /* unused */
+	return error;
+}
+
+/* A sandbox of an older policy is not asked anything more. */
+static bool may_wait(const struct sandbox *sandbox)
+{
+	return sandbox->state == SANDBOX_LIVE && sandbox->has_answer && sandbox->init.fd >= 0 &&
+	       sandbox->leaves == 0 && !sandbox->is_stopping &&
+	       sandbox->generation == supervisor.plan.slot && !supervisor.is_ending &&
+	       (supervisor.memory_bytes == 0 ||
+		budget_memory_used() <= supervisor.memory_bytes / 2);
+}
+
+static void begin(struct ahead *ahead)
+{
+	ahead->parts = no_parts;
+	ahead->due_us = UINT64_MAX;
+	if (ahead->left-- > 0 && may_wait(ahead->sandbox) && renew_path(ahead) &&
+	    make(ahead) == 0) {
+		ahead->is_waiting = true;
+		ahead->sandbox->leaves |= 1U << LEAF;
+		ahead->due_us = loop_now_us() + AHEAD_WAIT_US;
+		return;
+	}
+	close_parts(&ahead->parts);
+	ahead->is_noted = false;
+	release(ahead);
+}
+
+static void look_for(struct ahead *ahead, uint64_t now)
+{
+	struct sandbox *sandbox = ahead->sandbox;
+
+	if (ahead->is_gone && sandbox_clear_leaf(sandbox, LEAF)) {
+		ahead->is_dropped = false;
+		ahead->due_us = sandbox->executions == 0 ? now + pause_us(ahead) : UINT64_MAX;
+		sandbox->leaves &= ~(1U << LEAF);
+		sandbox->is_changed = true;
+		sandbox_stir(sandbox);
+		release(ahead);
+	} else if (ahead->dropped_us + GRACE_US <= now) {
+		execution_lose_all(sandbox, STAGE_CHANNEL, ETIMEDOUT);
+	} else {
+		ahead->due_us = now + RETRY_US;
+	}
+}
+
+void ahead_align(struct request *request)
+{
+	static char path[IPC_PATH_MAX];
+	const struct ahead *ahead = request->sandbox ? find(request->sandbox) : NULL;
+
+	if (!ahead || !ahead->is_waiting || !fits(ahead, request))
+		return;
+	memcpy(path, ahead->code.path, sizeof(path));
+	request->code_path = path;
+	request->spawn->argv_size = ahead->spawn.argv_size;
+	memcpy(request->spawn->argv, ahead->spawn.argv, ahead->spawn.argv_size);
+}
+
+bool ahead_take(const struct request *request, struct ahead_parts *ret)
+{
+	struct ahead *ahead = find(request->sandbox);
+
+	if (!ahead)
+		return false;
+	if (!ahead->is_waiting || !fits(ahead, request)) {
+		forget(ahead);
+		return false;
+	}
+	*ret = ahead->parts;
+	ahead->parts = no_parts;
+	request->sandbox->leaves &= ~(1U << LEAF); /* which it gets next */
+	return true;
+}
+
+void ahead_taken(const struct request *request, bool is_asked)
+{
+	struct ahead *ahead = find(request->sandbox);
+
+	if (!ahead || !ahead->is_waiting)
+		return;
+	if (!is_asked)
+		request->sandbox->leaves |= 1U << LEAF;
+	ahead->is_waiting = !is_asked;
+	forget(ahead);
+}
+
+void ahead_rest(const struct sandbox *sandbox)
+{
+	struct ahead *ahead = find(sandbox);
+
+	if (ahead && sandbox->executions == 0 && ahead->is_noted && !ahead->is_dropped)
+		ahead->due_us = loop_now_us() + pause_us(ahead);
+}
+
+void ahead_gone(struct sandbox *sandbox)
+{
+	struct ahead *ahead = find(sandbox);
+
+	if (!ahead)
+		return; /* it had been taken, and the init had to begin another */
+	drop(ahead);    /* and then it begins again, later each time */
+	ahead->is_gone = true;
+}
+
+void ahead_lost(struct sandbox *sandbox)
+{
+	struct ahead *ahead = find(sandbox);
+
+	if (!ahead)
+		return;
+	if (ahead->is_waiting || ahead->is_dropped) {
+		(void)sandbox_clear_leaf(sandbox, LEAF); /* else its cgroup is removed with it */
+		sandbox->leaves &= ~(1U << LEAF);
+	}
+	if (ahead->is_waiting)
+		close_parts(&ahead->parts);
+	ahead->is_noted = ahead->is_waiting = ahead->is_dropped = false;
+	release(ahead);
+}
+
+bool ahead_is_clear(const struct sandbox *sandbox)
+{
+	struct ahead *ahead = find(sandbox);
+
+	if (ahead)
+		forget(ahead);
+	return !ahead || !ahead->is_dropped;
+}
+
+void ahead_drop_all(void)
+{
+	for (uint32_t i = 0; i < AHEAD_MAX; i++) {
+		if (all[i].sandbox)
+			forget(&all[i]);
+	}
+}
+
+void ahead_tick(void)
+{
+	const uint64_t now = loop_now_us();
+
+	for (uint32_t i = 0; i < AHEAD_MAX; i++) {
+		struct ahead *ahead = &all[i];
+
+		if (!ahead->sandbox || ahead->due_us > now)
+			continue;
+		if (ahead->is_waiting)
+			drop(ahead); /* and then it begins again */
+		else if (ahead->is_dropped)
+			look_for(ahead, now);
+		else
+			begin(ahead);
+	}
+}
+
+uint64_t ahead_deadline_us(void)
+{
+	uint64_t earliest = UINT64_MAX;
+
+	for (uint32_t i = 0; i < AHEAD_MAX; i++) {
+		if (all[i].sandbox && all[i].due_us < earliest)
+			earliest = all[i].due_us;
+	}
+	return earliest;
+}

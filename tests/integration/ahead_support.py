@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seeing what waits in a sandbox from the host. Nothing here is a test."""
+import os
+import re
+import shutil
+import tempfile
+import time
+import unittest
+
+import support
+
+PLACE = re.compile(rb"/tmp/msp-code/\d+/main\.py")
+CONFIG = """profiles:
+  - name: cold
+    description: a test
+    extends: default
+    languages:
+      - name: python
+        aliases: [python3, py]
+        program: {python}
+        file: /tmp/msp-code/main.py
+        run: [{python}, -u, "{{file}}"]
+"""
+
+
+def parents():
+    found = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+                found[int(name)] = int(file.read().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            pass
+    return found
+
+
+def below(process):
+    """The descendants of a process."""
+    all_of, found = parents(), {process}
+    while True:
+        more = {pid for pid, parent in all_of.items() if parent in found} - found
+        if not more:
+            return found - {process}
+        found |= more
+
+
+def interpreters(process):
+    """{pid: path of its code} of what runs code below a process."""
+    found = {}
+    for pid in below(process):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                path = PLACE.search(file.read())
+        except OSError:
+            continue
+        if path:
+            found[pid] = path.group().decode()
+    return found
+
+
+def wait_for(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.005)
+    raise AssertionError(f"not within {seconds} s")
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="msp-ahead-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.state = os.path.join(self.folder, "state")
+        os.mkdir(self.state, 0o700)
+        config = os.path.join(self.folder, "config.yaml")
+        local = "/usr/local/bin/python3"
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(CONFIG.format(python=local if os.access(local, os.X_OK)
+                                     else "/usr/bin/python3"))
+        self.server = support.Server(env={**os.environ, "MSP_STATE_DIR": self.state,
+                                          "MSP_CONFIG": config})
+        self.addCleanup(self.server.close)
+        self.server.initialize()
+
+    def create(self, **arguments):
+        result = self.server.call("create_sandbox", 60, **arguments)
+        self.assertFalse(result["isError"], result["content"])
+        return result["structuredContent"]["id"]
+
+    def run_code(self, sandbox, code, **arguments):
+        return self.server.call("run_code", 60, sandbox=sandbox, language="python", code=code,
+                                **arguments)
+
+    def run_in(self, sandbox, command):
+        result = self.server.call("run_command", 60, sandbox=sandbox, command=command)
+        return support.text_of(result).rsplit("[", 1)[0]
+
+    def waiting(self):
+        """(pid, path) of the one that waits, where nothing else runs, when it is there."""
+        def blocked():
+            for pid, path in interpreters(self.server.process.pid).items():
+                try:
+                    with open(f"/proc/{pid}/wchan", encoding="utf-8") as file:
+                        where = file.read()
+                    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                        state = file.read().rsplit(")", 1)[1].split()[0]
+                except OSError:
+                    continue
+                if where == "__break_lease" or (where in ("", "0") and state == "S"):
+                    return pid, path
+            return None
+        return wait_for(blocked)
+
+    def no_waiting(self):
+        wait_for(lambda: not interpreters(self.server.process.pid))
