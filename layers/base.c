@@ -259,14 +259,19 @@ static bool is_said(const struct base_record *said, const struct base_record *no
 static bool find_new(const struct base_table *table, int host, const struct base_change *change,
 		     struct base_record *ret)
 {
-	struct base_record said;
+	struct base_record said, now;
 	const bool is_known = base_table_history(table, change->path, &said, ret);
 
+	look(host, change->path, true, &now);
 	if (!change->was) {
-		look(host, change->path, true, ret);
-		return !is_known || !is_said(&said, ret);
+		*ret = now;
+		return !is_known || !is_said(&said, &now);
 	}
 	if (!is_known || !is_of_apply(&said, change->was))
+		return false;
+	/* An undo that was killed right behind that said it, of a file with the number of an inode
+	 * that came again. */
+	if (said.mode == now.mode && has_same_content(&said, &now))
 		return false;
 	if (ret->kind == 0) {
 		look(host, change->path, false, ret);

@@ -329,6 +329,30 @@ Test(base, an_apply_that_was_killed_and_finished_is_undone)
 	scene_end(&scene);
 }
 
+Test(base, an_undo_that_was_killed_and_finished_of_a_file_with_the_same_number)
+{
+	const struct base_change applied = { "a", NULL };
+	struct journal_side made = { .mode = 0 };
+	const struct base_change undone = { "a", &made };
+	const uint64_t since = begin_changes();
+	struct stat before, status;
+
+	cr_assert_eq(base_note(&scene.directories, since), 0);
+	cr_assert_eq(fstatat(HOST, "a", &before, 0), 0);
+	put_file(HOST, "a", "second");
+	cr_assert_eq(base_renew(&scene.directories, &applied, 1), 0);
+	cr_assert_eq(fstatat(HOST, "a", &status, 0), 0);
+	cr_assert_eq(status.st_ino, before.st_ino);
+	files_side(&status, &made);
+	put_file(HOST, "a", "first");
+	cr_assert_eq(base_renew(&scene.directories, &undone, 1), 0);
+	cr_assert_eq(base_renew(&scene.directories, &undone, 1), 0); /* whoever recovers */
+	checks("a same\ngone same\n");
+	put_file(HOST, "a", "theirs");
+	checks("a changed\ngone same\n");
+	scene_end(&scene);
+}
+
 Test(base, a_renamed_file_has_two_names)
 {
 	uint64_t since;
