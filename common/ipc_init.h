@@ -41,8 +41,8 @@ enum probe_mode {
 /* Whether a workload waits for its code. In a sandbox one at most does, while nothing else runs. */
 enum feed_mode {
 	FEED_NONE = 0, /* one that waits is killed */
-	FEED_WAIT,     /* it shall wait where it opens its code, which its attachments leave empty */
-	FEED_TAKE,     /* the one that waits is this one, if it can still have the code */
+	FEED_WAIT, /* it shall wait where it opens its code, which its attachments leave empty */
+	FEED_TAKE, /* the one that waits is this one, if it can still have the code */
 };
 
 /* Of one that waits. Its spawn_done says that it is gone, and what of it was cannot be taken. */
