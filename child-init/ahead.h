@@ -14,7 +14,7 @@
 enum ahead_state {
 	AHEAD_NONE,    /* no process waits, and none ever did or its end is known */
 	AHEAD_WAITING, /* the channel is its to read */
-	AHEAD_GONE,    /* it ended without a request: the channel is the init's again */
+	AHEAD_GONE,    /* it ended, and nobody knows what it had read of a request */
 	AHEAD_RUNS,    /* it executed, or ended on the way to it: *ret has the workload */
 };
 

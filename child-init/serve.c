@@ -301,15 +301,22 @@ static int handle_spawn_ahead(void *context, struct channel_message *message)
 	return 0; /* where there is none the spawn clones one */
 }
 
-/* How the process that waited is: it is the workload now, or the channel is ours again. */
+/* How the process that waited is: it is the workload now, or all is over. A request that it had
+ * read and that nobody answers would wait for its deadline. */
 static int hear_ahead(void)
 {
 	struct execution *execution;
 	struct workload workload;
 	struct spawn_told told;
 
-	if (ahead_look(&workload, &told) != AHEAD_RUNS)
+	switch (ahead_look(&workload, &told)) {
+	case AHEAD_GONE:
+		return -ECANCELED;
+	case AHEAD_RUNS:
+		break;
+	default:
 		return 0;
+	}
 	execution = prepare(told.slot);
 	if (!execution)
 		return -EPROTO;

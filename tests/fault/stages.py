@@ -201,7 +201,9 @@ class Run(Walk):
 
 
 class Serve(Walk):
-    SURVIVED = ("init", "workload")  # they end one execution
+    # They end one execution: verdict, isError. What was made ahead is no workload before its exec.
+    SURVIVED = {"init": [("internal", True)],
+                "workload": [("signalled", False), ("internal", True)]}
     replaced = {"launcher"}  # it becomes the supervisor
 
     def command(self):
@@ -234,13 +236,14 @@ class Serve(Walk):
         if result.victim in self.SURVIVED:
             self.assertEqual(result.code, 0, result)
             self.assertEqual(set(result.output), {1, 2}, result)
-            first = result.output[1]["result"]
-            if not self.is_answer(result.output, 1, "one"):
-                verdict = first["_meta"]["msp/execution"]["verdict"]
-                self.assertEqual((verdict, first["isError"]),
-                                 ("internal", True) if result.victim == "init" else
-                                 ("signalled", False), result)
-            self.assertTrue(self.is_answer(result.output, 2, "two"), result)
+            failed = [number for number, word in enumerate(("one", "two"), 1)
+                      if not self.is_answer(result.output, number, word)]
+            # One process was killed, which may have been ready for the second.
+            self.assertLessEqual(len(failed), 1, result)
+            for number in failed:
+                answer = result.output[number]["result"]
+                said = answer["_meta"]["msp/execution"]["verdict"], answer["isError"]
+                self.assertIn(said, self.SURVIVED[result.victim], result)
             return
         # The server is gone: its client reads its end, after whole answers or errors.
         for number, word in enumerate(("one", "two"), 1):
