@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pool.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "budget.h"
@@ -26,8 +29,9 @@ static uint32_t total;         /* of those that are ready, being made or ending 
 static uint32_t ready;
 static uint32_t failures; /* since one was taken */
 static bool is_open;
-static bool is_empty;     /* the last one of a profile was taken, and none was made since */
-static uint64_t again_us; /* none is made before */
+static int descriptors_most; /* whoever asks for something has the rest of them */
+static bool is_empty;        /* the last one of a profile was taken, and none was made since */
+static uint64_t again_us;    /* none is made before */
 static uint64_t fill_us = UINT64_MAX; /* these: when it is looked at next */
 static uint64_t shrink_us = UINT64_MAX;
 static uint64_t clear_us = UINT64_MAX;
@@ -135,6 +139,10 @@ void pool_forget(void)
 
 void pool_open(void)
 {
+	struct rlimit limit = { 0, 0 };
+
+	(void)getrlimit(RLIMIT_NOFILE, &limit); /* then none is made */
+	descriptors_most = limit.rlim_cur / 2 > INT_MAX ? INT_MAX : (int)(limit.rlim_cur / 2);
 	is_open = true;
 	pool_forget();
 	fill_us = shrink_us = loop_now_us() + POOL_PAUSE_US;
@@ -245,6 +253,9 @@ static int make(struct pool *pool)
 
 	sandbox_renew(sandbox, (uint32_t)(pool - pools));
 	error = sandbox_make(sandbox, &parts);
+	/* The lowest that is free is given. */
+	if (!error && sandbox->init.fd >= descriptors_most)
+		error = -EMFILE;
 	if (!error)
 		error = sandbox_watch(sandbox);
 	if (!error)
