@@ -284,6 +284,8 @@ int main(void)
 		error = handlers_watch_factory();
 	if (!error)
 		error = attach_frontends(&start);
+	if (error == -EPIPE) /* whoever has ended, the loop hears of it, and why */
+		error = 0;
 	handlers_prepare();
 	/* The factory makes itself ready meanwhile. */
 	if (!error && audit_policy(&supervisor.plan, 1, detail) != 0)

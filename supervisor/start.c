@@ -342,7 +342,7 @@ void start_supervisor(int launcher_fd, struct start *ret)
 	receive_launcher(launcher_fd);
 	check_requirements();
 	error = tell_factory();
-	if (error)
+	if (error && error != -EPIPE) /* it has ended, and why waits in its channel */
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot talk to the factory: %s", strerror(-error));
 	open_state();
 	audit_open(&start.audit, start.frontend);
