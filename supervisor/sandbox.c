@@ -109,7 +109,9 @@ void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbo
 	generation_hold(sandbox->generation);
 	supervisor.starts_pending++;
 	error = ask_factory(sandbox, probe, parts);
-	if (error) /* no answer comes: what it heard of this one it forgets with the next */
+	/* No answer comes: what it heard of this one it forgets with the next. Where it has ended,
+	 * why waits in its channel, and ends us. */
+	if (error && error != -EPIPE)
 		(void)sandbox_failed(sandbox->slot, STAGE_CLONE, (uint32_t)-error);
 }
 
