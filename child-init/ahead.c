@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "common/channel.h"
 #include "common/fd.h"
@@ -64,12 +63,9 @@ void ahead_wait(const struct init *init, const dispatch_handler handlers[IPC_TYP
 	_exit(MSP_EXIT_SANDBOX);
 }
 
-void ahead_become(struct spawn *spawn, const struct ipc_spawn *request)
+void ahead_become(struct spawn *spawn, const struct ipc_spawn *request, uint64_t now_us)
 {
-	struct timespec now = { .tv_sec = 0 };
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* this clock is always there */
-	ahead.told->taken_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	ahead.told->taken_us = now_us;
 	ahead.told->slot = request->slot;
 	ahead.told->is_taken = true;
 	spawn_become(spawn, request);
@@ -114,6 +110,7 @@ enum ahead_state ahead_look(struct workload *ret, struct spawn_told *ret_told)
 	}
 	ahead.pid = 0;
 	fd_close(&ahead.from);
+	fd_close(&ahead.leaf); /* it is in it */
 	(void)munmap(ahead.told, sizeof(*ahead.told));
 	return ret_told->is_taken ? AHEAD_RUNS : AHEAD_GONE;
 }

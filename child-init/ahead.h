@@ -29,7 +29,8 @@ pid_t ahead_fork(int leaf);
  * ahead_become(). */
 void ahead_wait(const struct init *init, const dispatch_handler handlers[IPC_TYPE_COUNT])
 	__attribute__((noreturn));
-void ahead_become(struct spawn *spawn, const struct ipc_spawn *request) __attribute__((noreturn));
+void ahead_become(struct spawn *spawn, const struct ipc_spawn *request, uint64_t now_us)
+	__attribute__((noreturn));
 
 /* In the init. To be polled for POLLIN while it is not -1. */
 int ahead_fd(void);

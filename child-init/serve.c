@@ -282,7 +282,7 @@ static int handle_spawn_in_it(void *context, struct channel_message *message)
 
 	if (!execution)
 		return -EPROTO;
-	ahead_become(&execution->spawn, &message->body.spawn);
+	ahead_become(&execution->spawn, &message->body.spawn, now_us());
 }
 
 static const dispatch_handler handlers_ahead[IPC_TYPE_COUNT] = {

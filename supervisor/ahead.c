@@ -2,10 +2,8 @@
 #include "ahead.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "budget.h"
 #include "cgroup.h"
@@ -196,19 +194,6 @@ void ahead_note(const struct request *request)
 
 /* --- its life --------------------------------------------------------------------------------- */
 
-static int make_pipes(struct ahead_parts *parts)
-{
-	for (int i = 0; i < 3; i++) {
-		int ends[2];
-
-		if (pipe2(ends, O_CLOEXEC) != 0)
-			return -errno;
-		parts->stdio_ours[i] = i == 0 ? ends[1] : ends[0];
-		parts->stdio_workload[i] = i == 0 ? ends[0] : ends[1];
-	}
-	return 0;
-}
-
 static int ask_init(struct ahead *ahead)
 {
 	const struct channel *init = &ahead->sandbox->init;
@@ -230,7 +215,7 @@ static int ask_init(struct ahead *ahead)
 static int make(struct ahead *ahead)
 {
 	struct sandbox *sandbox = ahead->sandbox;
-	int error = make_pipes(&ahead->parts);
+	int error = execution_make_pipes(ahead->parts.stdio_ours, ahead->parts.stdio_workload);
 
 	if (!error && supervisor.cgroup >= 0) {
 		cgroup_read(sandbox->slot, &ahead->parts.before);

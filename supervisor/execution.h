@@ -19,6 +19,10 @@
  */
 int execution_begin(struct frontend *frontend, const struct request *request, int code);
 
+/* The pipes of a workload: the frontend's ends (stdin's to write, the others' to read) and the
+ * workload's own. 0 or -errno; what is there by then is the caller's to close in any case. */
+int execution_make_pipes(int ours[3], int workload[3]);
+
 /* The frontend's live execution with this number, or NULL. */
 struct execution *execution_find(const struct frontend *frontend, uint64_t request);
 

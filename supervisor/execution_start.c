@@ -46,15 +46,15 @@ static void close_parts(struct parts *parts)
 	fd_close(&parts->sandbox.leaf);
 }
 
-static int make_pipes(struct parts *parts)
+int execution_make_pipes(int ours[3], int workload[3])
 {
 	for (int i = 0; i < 3; i++) {
 		int ends[2];
 
 		if (pipe2(ends, O_CLOEXEC) != 0)
 			return -errno;
-		parts->stdio_ours[i] = i == 0 ? ends[1] : ends[0];
-		parts->stdio_workload[i] = i == 0 ? ends[0] : ends[1];
+		ours[i] = i == 0 ? ends[1] : ends[0];
+		workload[i] = i == 0 ? ends[0] : ends[1];
 	}
 	return 0;
 }
@@ -216,7 +216,7 @@ static int prepare(struct execution *execution, const struct request *request, i
 
 	take_waiting(execution, request, parts);
 	if (!request->spawn->use_tty && !parts->is_taken)
-		error = make_pipes(parts);
+		error = execution_make_pipes(parts->stdio_ours, parts->stdio_workload);
 	execution->sandbox = NULL;
 	if (!error && (request->sandbox || !enter_ready(execution, request, code, parts)))
 		error = enter_own(execution, request, code, parts);

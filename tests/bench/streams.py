@@ -37,22 +37,22 @@ def group(context, name, title, ways, rounds, ours):
                         base="bare", ours=ours, rate=True)
 
 
+def through_pipe(context, msp, name, title, size, block):
+    command = dd(size, block)
+    ways = {"bare": piped(command, size), **{way: piped([*words, *command], size)
+                                             for way, words in msp.items()}}
+    return group(context, name, title, ways, context.rounds(9, 5), list(msp))
+
+
 def one(context, msp):
     size = context.rounds(1024, 256) * MB
-    command = dd(size, 128 * 1024)
-    ways = {"bare": piped(command, size), **{name: piped([*words, *command], size)
-                                             for name, words in msp.items()}}
-    return group(context, "stream", f"Output, {size // MB} MB through a pipe", ways,
-                 context.rounds(9, 5), list(msp))
+    return through_pipe(context, msp, "stream", f"Output, {size // MB} MB through a pipe", size,
+                        128 * 1024)
 
 
 def small(context, msp):
-    size = context.rounds(16, 8) * MB
-    command = dd(size, SMALL)
-    ways = {"bare": piped(command, size), **{name: piped([*words, *command], size)
-                                             for name, words in msp.items()}}
-    return group(context, "stream-small", f"Output in writes of {SMALL} bytes", ways,
-                 context.rounds(9, 5), list(msp))
+    return through_pipe(context, msp, "stream-small", f"Output in writes of {SMALL} bytes",
+                        context.rounds(16, 8) * MB, SMALL)
 
 
 def several(context, msp):
