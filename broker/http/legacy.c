@@ -98,12 +98,13 @@ static bool is_idle(const struct legacy *legacy)
 	return !legacy->posts && !legacy->listener && !runs_something(legacy);
 }
 
+/* The newest come first: of those used in one millisecond the last. */
 static struct legacy *oldest_idle(const struct http *http)
 {
 	struct legacy *oldest = NULL;
 
 	for (struct legacy *legacy = http->sessions; legacy; legacy = legacy->next) {
-		if (is_idle(legacy) && (!oldest || legacy->used_ms < oldest->used_ms))
+		if (is_idle(legacy) && (!oldest || legacy->used_ms <= oldest->used_ms))
 			oldest = legacy;
 	}
 	return oldest;

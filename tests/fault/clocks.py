@@ -138,7 +138,9 @@ class Jumps(Clocked):
         Which one it is differs from run to run."""
         _, report, _ = self.session()
         count = self.looks(report, ROLES)["supervisor", "monotonic"]
-        for number in range(count // 2, 0, -max(1, count // 128)):
+        step = max(1, count // 128)
+        for number in (number for first in range(step)
+                       for number in range(count // 2 + first, 0, -step)):
             answers, _, _ = self.session(ROLES.index("supervisor") + 1, "monotonic", number)
             try:
                 self.assert_right(answers)

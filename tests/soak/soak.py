@@ -78,7 +78,7 @@ class Client:
                           "broker": below[1]}
         self.lock = threading.Lock()
         self.waiting = {}
-        self.idle = None
+        self.idle = self.descriptors()
         threading.Thread(target=self.distribute, daemon=True).start()
 
     def distribute(self):
@@ -115,17 +115,19 @@ class Client:
         return None if kind.is_right(mark, text) else f"{name} {mark}: {text[:500]}"
 
     def descriptors(self):
-        return [leftovers.descriptor_count(pid) for pid in self.processes.values()]
+        return {role: leftovers.idle_descriptor_count(pid, role == "supervisor")
+                for role, pid in self.processes.items()}
 
     def sample(self):
         """Each process's memory and descriptors when nothing runs."""
         known = set(self.processes.values())
         if not support.wait_until(lambda: set(leftovers.living()) <= known, 5):
             raise AssertionError(f"still there: {leftovers.describe(leftovers.living(known))}")
-        # The last pidfds and pipes are closed when their ends are seen.
-        support.wait_until(lambda: self.idle in (None, self.descriptors()), 1)
-        self.idle = self.idle or self.descriptors()
-        return {role: (leftovers.resident_kib(pid), leftovers.descriptor_count(pid))
+        # The last pidfds and pipes are closed when their ends are seen, and what is made ahead is
+        # ready then.
+        support.wait_until(lambda: self.idle == self.descriptors(), 2)
+        descriptors = self.descriptors()
+        return {role: (leftovers.resident_kib(pid), descriptors[role])
                 for role, pid in self.processes.items()}
 
 
