@@ -113,8 +113,9 @@ class Lines(Asker):
     os.read: a reader thread would add its own wake-up."""
 
     def __init__(self, command, environment=None):
+        self.errors = tempfile.TemporaryFile()  # a pipe that nobody reads holds up who fills it
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, bufsize=0, env=environment)
+                                        stderr=self.errors, bufsize=0, env=environment)
         self.name = os.path.basename(command[0])
         self.input, self.output = self.process.stdin.fileno(), self.process.stdout.fileno()
         self.rest = b""
@@ -127,7 +128,8 @@ class Lines(Asker):
         while b"\n" not in self.rest:
             part = os.read(self.output, 1 << 18)
             if not part:
-                raise Failed(f"{self.name} ended")
+                self.errors.seek(0)
+                raise Failed(f"{self.name} ended: {self.errors.read(400).decode()}")
             self.rest += part
         *lines, self.rest = self.rest.split(b"\n")
         return lines
@@ -135,6 +137,7 @@ class Lines(Asker):
     def close(self):
         self.process.stdin.close()
         self.process.stdout.close()
+        self.errors.close()
         self.process.wait(10)
 
 

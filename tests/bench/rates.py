@@ -46,11 +46,12 @@ def rates(context):
     found = []
     support = context.support
     with contextlib.ExitStack() as stack:
-        service = "--socket=" + context.start_service(stack)
+        # One each: a service has a most of clients, which both would reach together.
+        service, other = ("--socket=" + context.start_service(stack) for _ in range(2))
         ours = {"MCP run_command, a session each":
                 ("serve", [support.MSP, "serve", *support.limits(), service], None),
                 "msp run, service":
-                ("spawn", [support.MSP, "run", *support.limits(), service, "--", "/bin/true"],
+                ("spawn", [support.MSP, "run", *support.limits(), other, "--", "/bin/true"],
                  None)}
         commands = {"bare": ("spawn", ["/bin/true"], None), **ours}
         left_out = peers.Peers(context, peers.DEFAULT).left_out
