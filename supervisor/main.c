@@ -140,31 +140,38 @@ static int attach_frontends(const struct start *start)
 	return error ? error : service_open(&start->service, handlers_on_frontend);
 }
 
+/* What is due at a time, in the order in which it is done. */
+static const struct {
+	uint64_t (*deadline_us)(void);
+	void (*tick)(void);
+} parts[] = {
+	{ execution_deadline_us, execution_expire },
+	{ ahead_deadline_us, ahead_tick },
+	{ sandbox_deadline_us, sandbox_tick },
+	{ handlers_list_deadline_us, handlers_list_tick },
+	{ service_deadline_us, service_tick },
+	{ pool_deadline_us, pool_tick },
+};
+
+#define PARTS (sizeof(parts) / sizeof(parts[0]))
+
 static void serve(void)
 {
 	while (!supervisor.is_ending) {
-		const uint64_t executions_us = execution_deadline_us();
-		const uint64_t sandboxes_us = sandbox_deadline_us();
-		const uint64_t service_us = service_deadline_us();
-		const uint64_t lasting_us = handlers_list_deadline_us();
-		const uint64_t pool_us = pool_deadline_us();
-		const uint64_t first_us =
-			executions_us < sandboxes_us ? executions_us : sandboxes_us;
-		const uint64_t second_us = lasting_us < service_us ? lasting_us : service_us;
-		const uint64_t third_us = pool_us < second_us ? pool_us : second_us;
-		const uint64_t ahead_us = ahead_deadline_us();
-		const uint64_t fourth_us = ahead_us < third_us ? ahead_us : third_us;
-		const int error = loop_turn(first_us < fourth_us ? first_us : fourth_us);
+		uint64_t first_us = UINT64_MAX;
+		int error;
 
+		for (size_t i = 0; i < PARTS; i++) {
+			const uint64_t due_us = parts[i].deadline_us();
+
+			first_us = due_us < first_us ? due_us : first_us;
+		}
+		error = loop_turn(first_us);
 		if (error)
 			log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", strerror(-error));
-		execution_expire();
-		ahead_tick();
-		sandbox_tick();
-		handlers_list_tick();
+		for (size_t i = 0; i < PARTS; i++)
+			parts[i].tick();
 		frontend_regulate();
-		service_tick();
-		pool_tick();
 	}
 }
 

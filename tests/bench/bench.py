@@ -173,8 +173,11 @@ def read_reference(path):
     try:
         with open(path, encoding="utf-8") as file:
             return gate.parse(file.read())
-    except (OSError, UnicodeDecodeError) as problem:
-        raise gate.Refused(f"there is no reference: {problem}") from None
+    except OSError as problem:
+        raise gate.Refused(f"no reference in {path} ({problem.strerror}): "
+                           "'./dev bench --reference' takes one") from None
+    except UnicodeDecodeError as problem:
+        raise gate.Refused(f"the reference is not text: {problem}") from None
 
 
 def pass_gate(arguments, names):
