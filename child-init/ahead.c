@@ -5,18 +5,21 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 
 #include "common/channel.h"
 #include "common/fd.h"
 #include "common/names.h"
+#include "watch.h"
 
 static struct {
 	pid_t pid; /* 0: none */
 	int from;  /* what it sends, and whether it has executed; in it: where to */
+	int clock; /* both have it */
 	int leaf;
 	struct spawn_told *told; /* on a page that both have, until it executes */
 	struct workload workload;
-} ahead = { .from = -1, .leaf = -1, .workload = WORKLOAD_NONE };
+} ahead = { .from = -1, .clock = -1, .leaf = -1, .workload = WORKLOAD_NONE };
 
 static long clone_copy(int leaf)
 {
@@ -27,6 +30,15 @@ static long clone_copy(int leaf)
 		args.cgroup = (uint64_t)leaf;
 	}
 	return syscall(SYS_clone3, &args, sizeof(args));
+}
+
+/* What it executed is looked at after as long as nothing is watched for anyway; an exec or an end
+ * that the init heard of at once would cost a short workload a part of the CPU. */
+static int set_clock(void)
+{
+	const struct itimerspec in = { .it_value.tv_nsec = WATCH_LEAST_MS * 1000000L };
+
+	return timerfd_settime(ahead.clock, 0, &in, NULL) == 0 ? 0 : -errno;
 }
 
 pid_t ahead_fork(int leaf)
@@ -41,13 +53,16 @@ pid_t ahead_fork(int leaf)
 	ahead.leaf = leaf;
 	if (error)
 		return error;
-	pid = page == MAP_FAILED ? -1 : clone_copy(leaf);
+	ahead.clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	pid = page == MAP_FAILED || ahead.clock < 0 ? -1 : clone_copy(leaf);
 	error = -errno;
 	ahead.told = page == MAP_FAILED ? NULL : page;
 	ahead.from = pid == 0 ? ends[1] : ends[0];
 	fd_close(pid == 0 ? &ends[0] : &ends[1]);
-	if (pid < 0)
+	if (pid < 0) {
 		fd_close(&ahead.from);
+		fd_close(&ahead.clock);
+	}
 	ahead.pid = pid > 0 ? (pid_t)pid : 0;
 	return pid < 0 ? error : (pid_t)pid;
 }
@@ -63,9 +78,11 @@ void ahead_wait(const struct init *init, const dispatch_handler handlers[IPC_TYP
 	_exit(MSP_EXIT_SANDBOX);
 }
 
-void ahead_become(struct spawn *spawn, const struct ipc_spawn *request, uint64_t now_us)
+void ahead_become(struct spawn *spawn, const struct ipc_spawn *request)
 {
-	ahead.told->taken_us = now_us;
+	ahead.told->taken_us = spawn_now_us();
+	if (set_clock() != 0)
+		_exit(MSP_EXIT_SANDBOX); /* nobody would watch it */
 	ahead.told->slot = request->slot;
 	ahead.told->is_taken = true;
 	spawn_become(spawn, request);
@@ -73,7 +90,14 @@ void ahead_become(struct spawn *spawn, const struct ipc_spawn *request, uint64_t
 
 int ahead_fd(void)
 {
-	return ahead.from;
+	const int listener = ahead.workload.observed.listener;
+
+	return ahead.pid != 0 && listener >= 0 ? listener : ahead.from;
+}
+
+int ahead_clock(void)
+{
+	return ahead.clock;
 }
 
 pid_t ahead_pid(void)
@@ -98,11 +122,12 @@ enum ahead_state ahead_look(struct workload *ret, struct spawn_told *ret_told)
 	do
 		status = spawn_hear(ahead.from, MSG_DONTWAIT, &ahead.workload.observed);
 	while (status == 1);
-	if (status == -EAGAIN)
+	if (status == -EAGAIN && (!ahead.told->is_taken || set_clock() == 0))
 		return AHEAD_WAITING;
 	*ret_told = *ahead.told;
 	*ret = ahead.workload;
 	ret->pid = ahead.pid;
+	ret->executed_us = ret_told->executed_us;
 	if (status < 0) { /* nothing can be told of what it does */
 		(void)kill(ahead.pid, SIGKILL);
 		ret_told->stage = STAGE_LISTENER;
@@ -110,6 +135,7 @@ enum ahead_state ahead_look(struct workload *ret, struct spawn_told *ret_told)
 	}
 	ahead.pid = 0;
 	fd_close(&ahead.from);
+	fd_close(&ahead.clock);
 	fd_close(&ahead.leaf); /* it is in it */
 	(void)munmap(ahead.told, sizeof(*ahead.told));
 	return ret_told->is_taken ? AHEAD_RUNS : AHEAD_GONE;

@@ -29,11 +29,12 @@ pid_t ahead_fork(int leaf);
  * ahead_become(). */
 void ahead_wait(const struct init *init, const dispatch_handler handlers[IPC_TYPE_COUNT])
 	__attribute__((noreturn));
-void ahead_become(struct spawn *spawn, const struct ipc_spawn *request, uint64_t now_us)
-	__attribute__((noreturn));
+void ahead_become(struct spawn *spawn, const struct ipc_spawn *request) __attribute__((noreturn));
 
-/* In the init. To be polled for POLLIN while it is not -1. */
+/* In the init. To be polled for POLLIN while they are not -1: what it has to be asked, or answered,
+ * at once, and when it shall be looked at else. */
 int ahead_fd(void);
+int ahead_clock(void);
 
 /* Its pid while it waits; 0: none does. */
 pid_t ahead_pid(void);

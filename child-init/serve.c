@@ -9,7 +9,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "ahead.h"
 #include "common/dispatch.h"
@@ -52,17 +51,9 @@ static bool is_watched;          /* no cgroup limits it */
 static bool is_ending;           /* its one execution ended, and what that left is being killed */
 static int64_t look_ms;          /* when the fallback's limits are to be looked at next */
 
-static uint64_t now_us(void)
-{
-	struct timespec now = { .tv_sec = 0 };
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* this clock is always there */
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static int64_t now_ms(void)
 {
-	return (int64_t)(now_us() / 1000);
+	return (int64_t)(spawn_now_us() / 1000);
 }
 
 static int send_report(uint32_t type, const void *report, int fd)
@@ -185,6 +176,7 @@ static bool take_waiting(struct execution *execution)
 		return false;
 	is_waiting = false;
 	execution->workload = waiting->workload;
+	execution->workload.executed_us = spawn_now_us();
 	waiting->workload = (struct workload)WORKLOAD_NONE;
 	forget(waiting);
 	return true;
@@ -217,7 +209,7 @@ static int handle_attachment(void *context, struct channel_message *message)
 /* Its workload runs, or a stage of its start failed. */
 static int tell_begun(struct execution *execution, uint32_t stage, int error)
 {
-	const struct ipc_spawned spawned = { .slot = execution->spawn.slot };
+	const struct ipc_spawned_tty spawned = { .slot = execution->spawn.slot };
 	const struct ipc_spawn_done failed = { .slot = spawned.slot,
 					       .stage = stage,
 					       .error = (uint32_t)-error };
@@ -227,12 +219,11 @@ static int tell_begun(struct execution *execution, uint32_t stage, int error)
 		execution->workload.pid = 0;
 		return send_report(IPC_TYPE_spawn_done, &failed, -1);
 	}
-	execution->done.executed_us = now_us();
-	if (running++ == 0) /* nothing of it can be beyond the limits yet */
-		look_ms = now_ms() + WATCH_LEAST_MS;
-	error = send_report(execution->workload.terminal < 0 ? IPC_TYPE_spawned
-							     : IPC_TYPE_spawned_tty,
-			    &spawned, execution->workload.terminal);
+	execution->done.executed_us = execution->workload.executed_us;
+	if (running++ == 0) /* nothing of it can be beyond the limits before */
+		look_ms = (int64_t)(execution->done.executed_us / 1000) + WATCH_LEAST_MS;
+	if (execution->workload.terminal >= 0)
+		error = send_report(IPC_TYPE_spawned_tty, &spawned, execution->workload.terminal);
 	fd_close(&execution->workload.terminal);
 	return error;
 }
@@ -252,7 +243,7 @@ static int handle_spawn(void *context, struct channel_message *message)
 		return -EPROTO;
 	if (request->feed == FEED_WAIT)
 		return begin_waiting(execution, request);
-	execution->done.taken_us = now_us();
+	execution->done.taken_us = spawn_now_us();
 	if (execution->spawn.cgroup < 0)
 		execution->spawn.cgroup = ahead_take_leaf();
 	if (request->feed != FEED_TAKE || !take_waiting(execution)) {
@@ -282,7 +273,7 @@ static int handle_spawn_in_it(void *context, struct channel_message *message)
 
 	if (!execution)
 		return -EPROTO;
-	ahead_become(&execution->spawn, &message->body.spawn, now_us());
+	ahead_become(&execution->spawn, &message->body.spawn);
 }
 
 static const dispatch_handler handlers_ahead[IPC_TYPE_COUNT] = {
@@ -431,7 +422,7 @@ static int end_waiting(struct execution *execution)
 static int end_execution(struct execution *execution, int status, const struct rusage *usage)
 {
 	execution->done.status = (uint32_t)status;
-	execution->done.ended_us = now_us();
+	execution->done.ended_us = spawn_now_us();
 	if (status != 0 && is_watched)
 		look(1);
 	if (status != 0)
@@ -493,11 +484,11 @@ static int receive(void)
 void serve_run(const struct init *own)
 {
 	const int children = block_sigchld();
-	struct pollfd polls[3 + SANDBOX_EXECUTIONS_MAX + 1] = {
+	struct pollfd polls[4 + SANDBOX_EXECUTIONS_MAX + 1] = {
 		{ .fd = own->channel.fd, .events = POLLIN },
 		{ .fd = children, .events = POLLIN },
 	};
-	struct pollfd *listeners = polls + 3;
+	struct pollfd *listeners = polls + 4;
 	int error;
 
 	init = own;
@@ -508,13 +499,14 @@ void serve_run(const struct init *own)
 		const bool watch_now = is_watched && (running > 0 || is_waiting);
 		struct signalfd_siginfo ignored;
 
-		polls[0].fd = ahead_fd() < 0 ? init->channel.fd : -1;
+		polls[0].fd = ahead_pid() == 0 ? init->channel.fd : -1;
 		polls[2] = (struct pollfd){ .fd = ahead_fd(), .events = POLLIN };
+		polls[3] = (struct pollfd){ .fd = ahead_clock(), .events = POLLIN };
 		for (uint32_t i = 0; i < executions_used; i++)
 			listeners[i] =
 				(struct pollfd){ .fd = executions[i].workload.observed.listener,
 						 .events = POLLIN };
-		const int ready = poll(polls, 3 + executions_used,
+		const int ready = poll(polls, 4 + executions_used,
 				       is_ending   ? ENDING_MS
 				       : watch_now ? left_ms()
 						   : -1);
@@ -526,7 +518,7 @@ void serve_run(const struct init *own)
 		for (uint32_t i = 0; i < executions_used; i++)
 			observe_answer(&executions[i].workload.observed, init,
 				       listeners[i].revents);
-		if (polls[2].revents)
+		if (polls[2].revents || polls[3].revents)
 			error = hear_ahead();
 		if (polls[1].revents)
 			(void)!read(children, &ignored, sizeof(ignored)); /* wait4 tells more */

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <termios.h>
+#include <time.h>
 
 #include "common/confine/capabilities.h"
 #include "common/confine/seccomp.h"
@@ -43,6 +44,14 @@ static struct attempt {
 
 /* Of a process that shares the init's memory. */
 static struct spawn_told told_here;
+
+uint64_t spawn_now_us(void)
+{
+	struct timespec now = { .tv_sec = 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* this clock is always there */
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
 
 /* Point `list` at each string of `bytes`, which has a NUL after each. */
 static int split(uint8_t *bytes, uint32_t size, char **list, size_t room)
@@ -229,6 +238,7 @@ static int install_filter(void)
 static int execute(void)
 {
 	environ = environment;
+	attempt.told->executed_us = spawn_now_us();
 	if (attempt.spawn->image >= 0)
 		(void)execve(attempt.image.bytes, arguments, environment);
 	else
@@ -472,6 +482,7 @@ static int run_child(int ends[2], struct workload *ret, uint32_t *ret_stage)
 	if (error)
 		(void)kill((pid_t)pid, SIGKILL); /* not reaped yet, so it is that process */
 	ret->pid = error ? 0 : (pid_t)pid;
+	ret->executed_us = told_here.executed_us;
 	return error;
 }
 

@@ -24,12 +24,13 @@ struct spawn {
 		.stdio = { -1, -1, -1 }, .cgroup = -1, .image = -1, .code = -1                     \
 	}
 
-/* What runs then. */
+/* What runs then. Times are by the monotonic clock. */
 struct workload {
 	pid_t pid;    /* its first process; 0: none */
 	int terminal; /* the master of its terminal, or -1 */
 	int held;     /* the file that it waits to open, under a lease, or -1 */
 	bool is_probed;
+	uint64_t executed_us; /* when the kernel was asked to execute it */
 	struct observed observed;
 };
 
@@ -37,15 +38,19 @@ struct workload {
 struct spawn_told {
 	bool is_taken; /* a process that waited has a request: the one of this slot, */
 	uint32_t slot;
-	uint64_t taken_us; /* since then, by the monotonic clock */
-	uint32_t stage;    /* of the last step that began */
-	int error;         /* of that step: it is the last one */
+	uint64_t taken_us;    /* since then */
+	uint64_t executed_us; /* the last step began */
+	uint32_t stage;       /* of the last step that began */
+	int error;            /* of that step: it is the last one */
 };
 
 #define WORKLOAD_NONE                                                                              \
 	{                                                                                          \
 		.terminal = -1, .held = -1, .observed = OBSERVED_NOTHING                           \
 	}
+
+/* The time by that clock, in microseconds. */
+uint64_t spawn_now_us(void);
 
 /*
  * Run the workload that `request` describes, and observe it. 0: *ret says what runs, and its

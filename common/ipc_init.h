@@ -103,10 +103,6 @@ struct ipc_spawn_held {
 	uint32_t slot;
 };
 
-struct ipc_spawned {
-	uint32_t slot;
-};
-
 struct ipc_spawned_tty {
 	uint32_t slot;
 };
@@ -122,7 +118,7 @@ struct ipc_spawn_done {
 	uint64_t cpu_us;
 	uint64_t peak_bytes;
 	uint64_t taken_us;    /* these: when, by the monotonic clock. The spawn was taken up, */
-	uint64_t executed_us; /* its workload executed, */
+	uint64_t executed_us; /* the kernel asked to execute its workload, */
 	uint64_t ended_us;    /* and its first process reaped */
 	uint32_t denials_size;
 	uint8_t denials[IPC_DENIALS_MAX]; /* struct denial[] */

@@ -313,9 +313,6 @@ static const struct ipc_field ipc_posture_fields[] = {
 	FIELD(U32, ipc_posture, slot),
 	MEASURED(ipc_posture, measured),
 };
-static const struct ipc_field ipc_spawned_fields[] = {
-	FIELD(U32, ipc_spawned, slot),
-};
 static const struct ipc_field ipc_spawned_tty_fields[] = {
 	FIELD(U32, ipc_spawned_tty, slot),
 };

@@ -222,7 +222,7 @@ bool seccomp_can_wait(const struct seccomp_policy *policy)
 		"recvmsg",        "fcntl",    "fstat",      "close",       "clock_gettime",
 		"setpgid",        "dup2",     "dup3",       "prlimit64",   "mkdir",
 		"open",           "sendfile", "chdir",      "close_range", "umask",
-		"rt_sigprocmask", "execve",   "exit_group", "write",
+		"rt_sigprocmask", "execve",   "exit_group", "write",       "timerfd_settime",
 	};
 
 	return allows_all(policy, needed, sizeof(needed) / sizeof(needed[0]));

@@ -319,11 +319,6 @@ static int handle_init_failed(void *context, struct channel_message *message)
 	return 0;
 }
 
-static int handle_spawned(void *context, struct channel_message *message)
-{
-	return 0; /* its pipes are on their way since the request came */
-}
-
 /* Until it is killed; 0 would say that nobody knows. */
 uint64_t execution_left_ms(const struct execution *execution)
 {
@@ -349,8 +344,9 @@ static int handle_spawned_tty(void *context, struct channel_message *message)
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_init_failed] = handle_init_failed, [IPC_TYPE_posture] = handle_posture,
-	[IPC_TYPE_spawned] = handle_spawned,         [IPC_TYPE_spawned_tty] = handle_spawned_tty,
+	[IPC_TYPE_init_failed] = handle_init_failed,
+	[IPC_TYPE_posture] = handle_posture,
+	[IPC_TYPE_spawned_tty] = handle_spawned_tty,
 	[IPC_TYPE_spawn_done] = handle_spawn_done,
 };
 

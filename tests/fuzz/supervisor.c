@@ -351,12 +351,10 @@ static void act_init(void)
 					     .cpu_us = what >> 4 & 1 ? UINT64_MAX : 0 };
 	const int tty = terminal();
 
-	if (what % 4 == 0)
+	if (what % 3 == 0)
 		tell(init, IPC_TYPE_spawn_done, &done, NULL);
-	else if (what % 4 == 1)
+	else if (what % 3 == 1)
 		tell(init, IPC_TYPE_init_failed, &failed, NULL);
-	else if (what % 4 == 2)
-		tell(init, IPC_TYPE_spawned, &(struct ipc_spawned){ slot }, NULL);
 	else if (tty >= 0)
 		tell(init, IPC_TYPE_spawned_tty, &(struct ipc_spawned_tty){ slot }, &tty);
 }

@@ -41,6 +41,7 @@ static void prepare(void)
 	hand_plan_add(PLAN_SYMLINK, BASE, "/lib", "usr/lib");
 	hand_plan_add(PLAN_SYMLINK, BASE, "/lib64", "usr/lib64");
 	hand_plan_add(PLAN_DEVICE, BASE, "/dev/null", "/dev/null")->device = makedev(1, 3);
+	hand_plan_add(PLAN_DEVICE, BASE, "/dev/zero", "/dev/zero")->device = makedev(1, 5);
 	hand_plan_add(PLAN_DIRECTORY, BASE, "/proc", NULL);
 	hand_plan_add(PLAN_PROC, SANDBOX, "/proc", "proc");
 	hand_plan_allow("/");
@@ -190,6 +191,60 @@ Test(ahead, what_fails_in_it_is_told_with_its_stage)
 	cr_expect_str_eq(supervised_read(&streams.out), "");
 }
 
+static bool was_killed(const struct ipc_spawn_done *done, int signal)
+{
+	return WIFSIGNALED((int)done->status) && WTERMSIG((int)done->status) == signal;
+}
+
+/* Of its exec nobody is told: these say that the init looks at what runs all the same. */
+
+Test(ahead, what_it_is_now_can_be_signalled)
+{
+	const struct ipc_spawn_signal message = { EXECUTION, SIGTERM };
+	const struct channel init = begin(false);
+	struct streams streams;
+	char line[6];
+
+	ask_ahead(&init);
+	(void)await_waiting();
+	streams = supervised_spawn(&init, EXECUTION, "echo begun; exec sleep 1000");
+	cr_assert_eq(read(streams.out, line, sizeof(line)), (ssize_t)sizeof(line));
+	cr_assert_eq(channel_send(&init, IPC_TYPE_spawn_signal, &message, NULL, 0), 0);
+	cr_expect(was_killed(supervised_await(&init, EXECUTION), SIGTERM));
+}
+
+Test(ahead, what_it_is_now_has_the_fallbacks_limits)
+{
+	const struct ipc_spawn_done *done;
+	struct channel init;
+
+	hand_plan.profile.memory_bytes = (uint64_t)64 << 20;
+	init = begin(false);
+	ask_ahead(&init);
+	(void)await_waiting();
+	(void)supervised_spawn(&init, EXECUTION, "exec tail /dev/zero");
+	done = supervised_await(&init, EXECUTION);
+	cr_expect_eq(done->over_memory, 1);
+	cr_expect(was_killed(done, SIGKILL));
+}
+
+/* Whenever its filter was installed. */
+Test(ahead, what_it_is_refused_is_answered_and_counted)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		struct channel init;
+
+		hand_plan_ask_about_sync();
+		hand_plan.profile.filters_ahead = i;
+		init = begin(false);
+		ask_ahead(&init);
+		(void)await_waiting();
+		(void)supervised_spawn(&init, EXECUTION, "sync; exit 0");
+		cr_expect_eq(supervised_denials(supervised_await(&init, EXECUTION)), 1);
+		supervised_end();
+	}
+}
+
 /* There is one way for a workload to come to a terminal or to be probed. */
 Test(ahead, a_probe_is_refused_in_it)
 {
@@ -212,7 +267,6 @@ Test(ahead, none_waits_beside_an_execution)
 	const struct channel init = begin(false);
 
 	(void)supervised_spawn(&init, EXECUTION, "sleep 100");
-	(void)supervised_take(&init, IPC_TYPE_spawned);
 	ask_ahead(&init);
 	cr_expect(supervised_ends(&init));
 }

@@ -3,7 +3,9 @@
 
 #include <criterion/criterion.h>
 #include <linux/seccomp.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "common/confine/landlock.h"
 #include "common/ipc.h"
@@ -80,6 +82,20 @@ void hand_plan_allow(const char *path)
 	rule->path = hand_plan_put(path, strlen(path) + 1);
 	rule->rights = LANDLOCK_FS_ALL;
 	hand_plan.profile.landlock_fs = LANDLOCK_FS_ALL;
+}
+
+void hand_plan_ask_about_sync(void)
+{
+	static const struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sync, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	memcpy(hand_plan.filter, filter, sizeof(filter));
+	hand_plan.profile.filter_count = sizeof(filter) / sizeof(filter[0]);
+	hand_plan.profile.observes = 1;
 }
 
 void hand_plan_open(struct plan *plan)

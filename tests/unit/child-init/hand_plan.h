@@ -36,6 +36,9 @@ struct plan_mount *hand_plan_add(uint32_t kind, uint32_t phase, const char *targ
 /* One more rule: all rights at the path. */
 void hand_plan_allow(const char *path);
 
+/* Its filter asks about sync(2) from now on. */
+void hand_plan_ask_about_sync(void);
+
 /* Check it and open it as `plan`. */
 void hand_plan_open(struct plan *plan);
 

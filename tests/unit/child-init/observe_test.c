@@ -39,20 +39,10 @@ static int status;
 	(memcpy(request.field, text, sizeof(text)), request.field##_size = sizeof(text))
 #define SHELL(command) SET_BYTES(argv, "sh\0-c\0" command)
 
-/* The filter of the plan asks about sync(2) and allows the rest. */
 static void prepare(void)
 {
-	static const struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sync, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-
 	hand_plan_begin();
-	memcpy(hand_plan.filter, filter, sizeof(filter));
-	hand_plan.profile.filter_count = sizeof(filter) / sizeof(filter[0]);
-	hand_plan.profile.observes = 1;
+	hand_plan_ask_about_sync();
 	hand_plan_open(&factory.plan);
 	init.profile = &hand_plan.profile;
 	init.landlock = (struct kernel_landlock_ruleset){ .scoped = LANDLOCK_SCOPE_SIGNAL };

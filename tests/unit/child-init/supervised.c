@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/denial.h"
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/names.h"
@@ -200,8 +201,6 @@ const struct ipc_spawn_done *supervised_await(const struct channel *init, uint32
 {
 	const struct channel_message *message = receive(init);
 
-	while (message && message->type == IPC_TYPE_spawned)
-		message = receive(init);
 	cr_assert_not_null(message, "the init ended");
 	cr_assert_eq(message->type, IPC_TYPE_spawn_done, "%s came",
 		     ipc_message(message->type)->name);
@@ -214,11 +213,15 @@ const struct ipc_spawn_done *supervised_await(const struct channel *init, uint32
 
 bool supervised_ends(const struct channel *channel)
 {
-	const struct channel_message *message = receive(channel);
+	return !receive(channel);
+}
 
-	while (message && message->type == IPC_TYPE_spawned)
-		message = receive(channel);
-	return !message;
+uint32_t supervised_denials(const struct ipc_spawn_done *done)
+{
+	struct denials denials;
+
+	cr_assert(denials_take(&denials, done->denials, done->denials_size));
+	return denials.size == 0 ? 0 : denials.records[0].count;
 }
 
 const char *supervised_read(int *fd)

@@ -48,6 +48,9 @@ const struct ipc_spawn_done *supervised_await(const struct channel *init, uint32
 /* Whoever is at the other end ends, and says nothing before that but what is skipped above. */
 bool supervised_ends(const struct channel *channel);
 
+/* How many calls were refused, by the first record. */
+uint32_t supervised_denials(const struct ipc_spawn_done *done);
+
 /* All that is said on the stream until its end, closed then. Static storage. */
 const char *supervised_read(int *fd);
 

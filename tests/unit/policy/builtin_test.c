@@ -380,9 +380,10 @@ Test(builtin, a_workload_that_waits_has_what_it_needs)
 {
 	static const uint64_t zeros[6];
 	static const char *const calls[] = {
-		"recvmsg",     "fcntl",     "fstat",          "close",  "dup2",     "dup3",
-		"setpgid",     "prlimit64", "mkdir",          "open",   "sendfile", "chdir",
-		"close_range", "umask",     "rt_sigprocmask", "execve",
+		"recvmsg",  "fcntl",           "fstat",       "close", "dup2",
+		"dup3",     "setpgid",         "prlimit64",   "mkdir", "open",
+		"sendfile", "chdir",           "close_range", "umask", "rt_sigprocmask",
+		"execve",   "timerfd_settime",
 	};
 	bool can_default = false;
 

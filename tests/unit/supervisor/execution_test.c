@@ -202,8 +202,6 @@ Test(execution, an_end_is_reported_once)
 
 	rig_answer(&rig, &sandbox);
 	rig_take_nothing(&rig.frontend);
-	rig_send(&sandbox.init, IPC_TYPE_spawned, &(struct ipc_spawned){ sandbox.slot }, NULL);
-	rig_take_nothing(&rig.frontend);
 	rig_run_ms(2);
 	rig_report(&sandbox, 7 << 8);
 	cr_assert_geq(rig_take_done(&rig, 7)->wall_us, 2000);
