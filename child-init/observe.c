@@ -11,16 +11,24 @@ void observe_begin(struct observed *observed, int listener)
 {
 	fd_close(&observed->listener);
 	observed->listener = listener;
+	observed->is_over = false;
 	observed->refused.size = 0;
 	seccomp_hasten(listener); /* -1: there is nothing to hasten */
 }
 
+int observe_fd(const struct observed *observed)
+{
+	return observed->is_over ? -1 : observed->listener;
+}
+
+/* Where nobody is left its last process is about to be reaped: the kernel's work with the end of a
+ * listener can wait until that is reported. */
 void observe_answer(struct observed *observed, const struct init *init, short revents)
 {
 	struct seccomp_notif call;
 
-	if (revents && !(revents & POLLIN)) /* nobody is left that the filter is for */
-		fd_close(&observed->listener);
+	if (revents && !(revents & POLLIN))
+		observed->is_over = true;
 	else if (revents && seccomp_refuse(observed->listener, &call) == 1)
 		denials_add_call(&observed->refused, &init->factory->plan, init->profile, &call);
 }

@@ -12,7 +12,8 @@
 
 /* What one workload asks and was refused. */
 struct observed {
-	int listener; /* to be polled for POLLIN; -1: there is none */
+	int listener; /* -1: there is none */
+	bool is_over; /* nobody is left to ask */
 	struct denials refused;
 };
 
@@ -23,6 +24,9 @@ struct observed {
 
 /* Answer from now on for this listener, -1: there is none. Takes the descriptor. */
 void observe_begin(struct observed *observed, int listener);
+
+/* To be polled for POLLIN while it is not -1. */
+int observe_fd(const struct observed *observed);
 
 /* After a poll that gave the listener these `revents`: answer one call, if there is one. */
 void observe_answer(struct observed *observed, const struct init *init, short revents);

@@ -111,10 +111,20 @@ static void forget(struct execution *execution)
 	execution->is_used = false;
 }
 
-/* Everything in the pid namespace but this process. */
+/* Who has lost its parent is a child of PID 1, so that without one nothing else is there. */
+static bool has_children(void)
+{
+	siginfo_t child;
+
+	return waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
+/* Everything in the pid namespace but this process, for which the kernel looks at all that the
+ * machine runs. */
 static void kill_all(void)
 {
-	(void)kill(-1, SIGKILL); /* ESRCH: nothing was left */
+	if (has_children())
+		(void)kill(-1, SIGKILL); /* ESRCH: what is left is dead */
 }
 
 /* --- one that waits --------------------------------------------------------------------------- */
@@ -144,11 +154,7 @@ static int report_gone(void)
 static int begin_waiting(struct execution *execution, const struct ipc_spawn *request)
 {
 	struct ipc_spawn_done failed = { .slot = AHEAD_SLOT };
-	siginfo_t child;
-	int error = running == 0 && waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 &&
-				    errno == ECHILD
-			    ? 0
-			    : -EBUSY;
+	int error = running > 0 || has_children() ? -EBUSY : 0;
 
 	if (!error)
 		error = spawn_start(init, &execution->spawn, request, &execution->workload,
@@ -504,7 +510,7 @@ void serve_run(const struct init *own)
 		polls[3] = (struct pollfd){ .fd = ahead_clock(), .events = POLLIN };
 		for (uint32_t i = 0; i < executions_used; i++)
 			listeners[i] =
-				(struct pollfd){ .fd = executions[i].workload.observed.listener,
+				(struct pollfd){ .fd = observe_fd(&executions[i].workload.observed),
 						 .events = POLLIN };
 		const int ready = poll(polls, 4 + executions_used,
 				       is_ending   ? ENDING_MS

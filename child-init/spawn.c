@@ -288,7 +288,7 @@ static const struct step {
 	int (*run)(void);
 	unsigned int part;
 } steps[] = {
-	{ STAGE_TERMINAL, become_leader, WORKLOAD },
+	{ STAGE_TERMINAL, become_leader, WORKLOAD | AHEAD },
 	{ STAGE_STDIO, attach_stdio, WORKLOAD },
 	LAYER_RLIMITS(STAGE_RLIMITS, set_rlimits, EACH | AHEAD)
 	LAYER_RLIMITS(STAGE_RLIMITS, set_descriptor_limit, EACH)
@@ -302,7 +302,7 @@ static const struct step {
 	{ STAGE_PROBE, probe_descriptors, PROBE },
 	/* With nothing left that /proc/self/fd could lead to, a cgroup of the host's least of all. */
 	{ STAGE_CWD, change_directory, WORKLOAD },
-	{ STAGE_SIGNALS, reset_signals, EACH },
+	{ STAGE_SIGNALS, reset_signals, EACH | AHEAD },
 	LAYER_SECCOMP(STAGE_SECCOMP, install_filter, EACH | FILTER)
 	LAYER_RLIMITS(STAGE_RLIMITS, set_late_descriptor_limit, WORKLOAD)
 	{ STAGE_PROBE, probe_late_limits, PROBE },

@@ -140,12 +140,15 @@ Test(observe, a_filters_end_ends_it)
 	struct pollfd entry = { .events = POLLIN };
 
 	cr_assert_eq(start_silently(), 0, "%s", stage_text(stage));
-	entry.fd = workload.observed.listener;
+	entry.fd = observe_fd(&workload.observed);
+	cr_assert_geq(entry.fd, 0);
 	cr_assert_eq(waitpid(workload.pid, &status, 0), workload.pid);
 	cr_assert_eq(poll(&entry, 1, 10000), 1);
 	cr_assert_not(entry.revents & POLLIN);
 	observe_answer(&workload.observed, &init, entry.revents);
-	cr_assert_eq(workload.observed.listener, -1);
+	cr_expect_eq(observe_fd(&workload.observed), -1);
+	observe_begin(&workload.observed, -1);
+	cr_expect_eq(workload.observed.listener, -1);
 }
 
 Test(observe, the_workload_has_its_standard_streams_alone)
