@@ -25,6 +25,7 @@ struct tree {
 	const struct plan *plan;
 	uint32_t profile;
 	int root; /* O_PATH of the tree's root */
+	struct tree_parent parent;
 	int host; /* O_PATH of the host's root */
 	const struct shown *shown;
 	const struct places *places;
@@ -63,26 +64,25 @@ static int leave_out(const struct plan_mount *mount, int error)
 static int make_symlink(struct tree *tree, const struct plan_mount *mount)
 {
 	const char *name;
-	int parent = tree_parent(tree->root, plan_string(tree->plan, mount->target), &name);
-	int error = 0;
+	const int parent =
+		tree_parent(&tree->parent, plan_string(tree->plan, mount->target), &name);
 
 	if (parent < 0)
 		return parent;
-	if (symlinkat(plan_string(tree->plan, mount->source), parent, name) != 0)
-		error = -errno;
-	fd_close(&parent);
-	return error;
+	return symlinkat(plan_string(tree->plan, mount->source), parent, name) == 0 ? 0 : -errno;
 }
 
 static int make_directory(struct tree *tree, const struct plan_mount *mount)
 {
-	return tree_make_directory(tree->root, plan_string(tree->plan, mount->target), mount->mode);
+	return tree_make_directory(&tree->parent, plan_string(tree->plan, mount->target),
+				   mount->mode);
 }
 
 static int make_file(struct tree *tree, const struct plan_mount *mount)
 {
 	const char *text = plan_string(tree->plan, mount->source);
-	int fd = tree_create_file(tree->root, plan_string(tree->plan, mount->target), mount->mode);
+	int fd = tree_create_file(&tree->parent, plan_string(tree->plan, mount->target),
+				  mount->mode);
 	const int error = fd < 0 ? fd : fd_write_all(fd, text, strlen(text));
 
 	fd_close(&fd);
@@ -98,34 +98,33 @@ static int copy_file(struct tree *tree, const struct plan_mount *mount)
 
 	if (from < 0)
 		return leave_out(mount, from);
-	to = tree_create_file(tree->root, plan_string(tree->plan, mount->target), mount->mode);
+	to = tree_create_file(&tree->parent, plan_string(tree->plan, mount->target), mount->mode);
 	error = to < 0 ? to : fd_copy(from, to);
 	fd_close(&to);
 	fd_close(&from);
 	return error;
 }
 
-/* Attach a detached mount over the target, which is made when it does not exist. */
-static int attach(const struct tree *tree, int mount, const char *target)
+/* Attach a detached mount over the target, which is made when it does not exist. It lies below the
+ * parent that is kept, so it covers none. */
+static int attach(struct tree *tree, int mount, const char *target)
 {
 	const char *name;
 	struct stat status;
-	int error = 0;
 	int parent;
 	int made;
 
 	if (fstat(mount, &status) != 0)
 		return -errno;
-	parent = tree_parent(tree->root, target, &name);
+	parent = tree_parent(&tree->parent, target, &name);
 	if (parent < 0)
 		return parent;
 	made = S_ISDIR(status.st_mode) ? mkdirat(parent, name, 0755)
 				       : mknodat(parent, name, S_IFREG | 0444, 0);
 	if ((made != 0 && errno != EEXIST) ||
 	    kernel_move_mount(mount, parent, name, MOVE_MOUNT_F_EMPTY_PATH) != 0)
-		error = -errno;
-	fd_close(&parent);
-	return error;
+		return -errno;
+	return 0;
 }
 
 /* The same with a mount of its own, which is the target's from then on; one that may be written
@@ -239,6 +238,7 @@ static int mask(struct tree *tree, const struct plan_mount *mount)
 
 	if (at < 0)
 		return leave_out(mount, at);
+	tree_leave_parent(&tree->parent);
 	if (fstat(at, &status) == 0)
 		copy = kernel_open_tree(tree->root,
 					S_ISDIR(status.st_mode) ? EMPTY_DIRECTORY : NULL_DEVICE,
@@ -305,6 +305,7 @@ static int build(struct tree *tree, uint32_t phase, uint32_t *ret_stage)
 /* The tree is complete, or given up. */
 static int open_writable(struct tree *tree, int error)
 {
+	tree_leave_parent(&tree->parent);
 	for (uint32_t i = 0; i < tree->writable_count; i++) {
 		if (!error)
 			error = mount_make_writable(tree->writable[i]);
@@ -343,7 +344,7 @@ static void base_path(struct text *path, const struct plan *plan, uint32_t index
 int mounts_build_base(const struct plan *plan, uint32_t index, int host, const struct shown *shown,
 		      uint32_t *ret_stage)
 {
-	struct tree tree = { plan, index, -1, host, shown, NULL, { -1 }, 0 };
+	struct tree tree = { .plan = plan, .profile = index, .host = host, .shown = shown };
 	struct text path = { .used = 0 };
 	int error = 0;
 
@@ -352,6 +353,7 @@ int mounts_build_base(const struct plan *plan, uint32_t index, int host, const s
 	tree.root = new_small_tmpfs();
 	if (tree.root < 0)
 		return tree.root;
+	tree.parent = TREE_PARENT(tree.root);
 	const int made = mkdir(path.bytes, 0755);
 	if (made != 0 ||
 	    kernel_move_mount(tree.root, AT_FDCWD, path.bytes, MOVE_MOUNT_F_EMPTY_PATH) != 0 ||
@@ -406,12 +408,17 @@ static int take_base(const struct plan *plan, uint32_t index)
 int mounts_enter(const struct plan *plan, uint32_t index, const struct shown *shown,
 		 const struct places *places, uint32_t *ret_stage)
 {
-	struct tree tree = { plan, index, take_base(plan, index), -1, shown, places, { -1 }, 0 };
+	struct tree tree = { .plan = plan,
+			     .profile = index,
+			     .root = take_base(plan, index),
+			     .shown = shown,
+			     .places = places };
 	int error;
 
 	*ret_stage = STAGE_MOUNTS;
 	if (tree.root < 0)
 		return tree.root;
+	tree.parent = TREE_PARENT(tree.root);
 	tree.host = open("/" STAGING_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (tree.host < 0)
 		return -errno;

@@ -31,53 +31,65 @@ int tree_open_meant(int root, const char *path, uint64_t flags, const struct sta
 	return -ESTALE;
 }
 
-int tree_parent(int root, const char *path, const char **ret_name)
+static int open_parent(int root, const char *path, size_t size)
 {
+	struct tree_parent above = TREE_PARENT(root);
 	char prefix[IPC_PATH_MAX] = "/";
-	const char *slash = strrchr(path, '/');
-	const size_t size = slash ? (size_t)(slash - path) : 0;
 	int parent;
 	int error;
 
-	if (!slash || slash[1] == '\0' || size >= sizeof(prefix))
+	memcpy(prefix, path, size);
+	parent = tree_open(root, prefix);
+	if (parent != -ENOENT)
+		return parent;
+	error = tree_make_directory(&above, prefix, 0755); /* as deep as what is missing */
+	tree_leave_parent(&above);
+	return error ? error : tree_open(root, prefix);
+}
+
+int tree_parent(struct tree_parent *parent, const char *path, const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+	const size_t size = slash ? (size_t)(slash - path) : 0;
+
+	if (!slash || slash[1] == '\0' || size >= IPC_PATH_MAX)
 		return -EINVAL;
 	/* The last component is used as it is, not resolved: ".." of the root would be outside. */
 	if (strcmp(slash, "/.") == 0 || strcmp(slash, "/..") == 0)
 		return -EINVAL;
-	memcpy(prefix, path, size);
 	*ret_name = slash + 1;
-	parent = tree_open(root, prefix);
-	if (parent != -ENOENT)
-		return parent;
-	error = tree_make_directory(root, prefix, 0755); /* as deep as what is missing */
-	return error ? error : tree_open(root, prefix);
+	if (parent->fd >= 0 && size == parent->size && memcmp(path, parent->path, size) == 0)
+		return parent->fd;
+	fd_close(&parent->fd);
+	parent->path = path;
+	parent->size = size;
+	parent->fd = open_parent(parent->root, path, size);
+	return parent->fd;
 }
 
-int tree_make_directory(int root, const char *path, uint32_t mode)
+void tree_leave_parent(struct tree_parent *parent)
 {
-	const char *name;
-	int parent = tree_parent(root, path, &name);
-	int error = 0;
-
-	if (parent < 0)
-		return parent;
-	if (mkdirat(parent, name, mode) != 0 && errno != EEXIST)
-		error = -errno;
-	fd_close(&parent);
-	return error;
+	fd_close(&parent->fd);
 }
 
-int tree_create_file(int root, const char *path, uint32_t mode)
+int tree_make_directory(struct tree_parent *parent, const char *path, uint32_t mode)
 {
 	const char *name;
-	int parent = tree_parent(root, path, &name);
+	const int at = tree_parent(parent, path, &name);
+
+	if (at < 0)
+		return at;
+	return mkdirat(at, name, mode) == 0 || errno == EEXIST ? 0 : -errno;
+}
+
+int tree_create_file(struct tree_parent *parent, const char *path, uint32_t mode)
+{
+	const char *name;
+	const int at = tree_parent(parent, path, &name);
 	int fd;
 
-	if (parent < 0)
-		return parent;
-	fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-	if (fd < 0)
-		fd = -errno;
-	fd_close(&parent);
-	return fd;
+	if (at < 0)
+		return at;
+	fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	return fd < 0 ? -errno : fd;
 }

@@ -6,6 +6,7 @@
 #ifndef CHILD_INIT_TREE_H
 #define CHILD_INIT_TREE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -19,14 +20,29 @@ int tree_open(int root, const char *path);
  */
 int tree_open_meant(int root, const char *path, uint64_t flags, const struct stat *meant);
 
+/*
+ * The directory that something was last made in: of neighbours most have the same, which is then
+ * not looked for again. Whoever covers it, or a directory above it, leaves it first.
+ */
+struct tree_parent {
+	int root;
+	int fd;           /* O_PATH; negative: none */
+	const char *path; /* the caller's, which stays as it is; its first `size` bytes */
+	size_t size;
+};
+
+#define TREE_PARENT(root) ((struct tree_parent){ (root), -1, NULL, 0 })
+
 /* O_PATH descriptor of the path's parent directory, made with mode 0755 where it is missing, or
- * -errno. *ret_name points to the last component within `path`. */
-int tree_parent(int root, const char *path, const char **ret_name);
+ * -errno. It stays `parent`'s. *ret_name points to the last component within `path`. */
+int tree_parent(struct tree_parent *parent, const char *path, const char **ret_name);
+
+void tree_leave_parent(struct tree_parent *parent);
 
 /* Make a directory; one that exists keeps its mode. 0 or -errno. */
-int tree_make_directory(int root, const char *path, uint32_t mode);
+int tree_make_directory(struct tree_parent *parent, const char *path, uint32_t mode);
 
 /* A new file with this mode, open for writing; -EEXIST when there is one. */
-int tree_create_file(int root, const char *path, uint32_t mode);
+int tree_create_file(struct tree_parent *parent, const char *path, uint32_t mode);
 
 #endif

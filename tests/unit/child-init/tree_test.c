@@ -22,6 +22,7 @@
 static char folder[] = "/tmp/msp-tree-test-XXXXXX";
 static int outside;
 static int root;
+static struct tree_parent parent;
 
 static void make_tree(void)
 {
@@ -32,6 +33,7 @@ static void make_tree(void)
 	cr_assert_eq(mkdirat(outside, "secret", 0755), 0);
 	root = openat(outside, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cr_assert_geq(root, 0);
+	parent = TREE_PARENT(root);
 }
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *where)
@@ -126,27 +128,45 @@ Test(tree, what_is_not_there_is_an_error)
 	expect_error(tree_open(root, "/a"), -ENOENT, "/a");
 	expect_error(tree_open(root, "/file/a"), -ENOTDIR, "/file/a");
 	expect_error(tree_open(-1, "/a"), -EBADF, "no root");
-	expect_error(tree_make_directory(root, "/file/a/b", 0755), -ENOTDIR, "/file/a/b");
+	expect_error(tree_make_directory(&parent, "/file/a/b", 0755), -ENOTDIR, "/file/a/b");
 }
 
 Test(tree, missing_parents_are_made)
 {
 	const char path[] = "/a/b/c/name";
 	const char *name = NULL;
-	int parent = tree_parent(root, path, &name);
+	const int made_in = tree_parent(&parent, path, &name);
 	struct stat found;
 	struct stat meant;
 
-	cr_assert_geq(parent, 0);
+	cr_assert_geq(made_in, 0);
 	cr_assert_eq(name, path + strlen("/a/b/c/"));
 	cr_assert_eq(mode_of(root, "a"), S_IFDIR | 0755);
 	cr_assert_eq(mode_of(root, "a/b"), S_IFDIR | 0755);
 	cr_assert_eq(mode_of(root, "a/b/c"), S_IFDIR | 0755);
 	cr_assert_eq(mode_of(root, "a/b/c/name"), 0, "the last is not");
-	cr_assert_eq(fstat(parent, &found), 0);
+	cr_assert_eq(fstat(made_in, &found), 0);
 	cr_assert_eq(fstatat(root, "a/b/c", &meant, 0), 0);
 	cr_assert_eq(found.st_ino, meant.st_ino);
-	fd_close(&parent);
+}
+
+Test(tree, a_parent_is_kept_for_its_neighbours_alone)
+{
+	const char *name;
+	const int first = tree_parent(&parent, "/a/one", &name);
+
+	cr_assert_geq(first, 0);
+	cr_assert_eq(renameat(root, "a", root, "moved"), 0);
+	cr_assert_eq(tree_make_directory(&parent, "/a/two", 0755), 0);
+	cr_assert_eq(mode_of(root, "moved/two"), S_IFDIR | 0755, "it was not looked for again");
+	cr_assert_eq(tree_make_directory(&parent, "/ab/one", 0755), 0);
+	cr_assert_eq(mode_of(root, "ab/one"), S_IFDIR | 0755, "another name that begins alike");
+	cr_assert_eq(tree_make_directory(&parent, "/a/three", 0755), 0);
+	cr_assert_eq(mode_of(root, "a/three"), S_IFDIR | 0755, "after another it is");
+	cr_assert_eq(renameat(root, "a", root, "gone"), 0);
+	tree_leave_parent(&parent);
+	cr_assert_eq(tree_make_directory(&parent, "/a/four", 0755), 0);
+	cr_assert_eq(mode_of(root, "a/four"), S_IFDIR | 0755, "and when it was left");
 }
 
 Test(tree, a_path_without_a_name_is_refused)
@@ -157,18 +177,18 @@ Test(tree, a_path_without_a_name_is_refused)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const char *name;
 
-		expect_error(tree_parent(root, bad[i], &name), -EINVAL, bad[i]);
-		expect_error(tree_make_directory(root, bad[i], 0755), -EINVAL, bad[i]);
-		expect_error(tree_create_file(root, bad[i], 0644), -EINVAL, bad[i]);
+		expect_error(tree_parent(&parent, bad[i], &name), -EINVAL, bad[i]);
+		expect_error(tree_make_directory(&parent, bad[i], 0755), -EINVAL, bad[i]);
+		expect_error(tree_create_file(&parent, bad[i], 0644), -EINVAL, bad[i]);
 	}
 	cr_assert_eq(mode_of(root, "a"), 0, "nothing was made");
 }
 
 Test(tree, names_that_only_look_special_are_names)
 {
-	cr_assert_eq(tree_make_directory(root, "/...", 0755), 0);
-	cr_assert_eq(tree_make_directory(root, "/..a", 0755), 0);
-	cr_assert_eq(tree_make_directory(root, "/a..", 0755), 0);
+	cr_assert_eq(tree_make_directory(&parent, "/...", 0755), 0);
+	cr_assert_eq(tree_make_directory(&parent, "/..a", 0755), 0);
+	cr_assert_eq(tree_make_directory(&parent, "/a..", 0755), 0);
 	cr_assert_eq(mode_of(root, "..."), S_IFDIR | 0755);
 	cr_assert_eq(mode_of(root, "a.."), S_IFDIR | 0755);
 }
@@ -180,18 +200,18 @@ Test(tree, a_path_that_is_too_long_is_refused)
 
 	memset(path, '/', sizeof(path) - 1);
 	path[sizeof(path) - 2] = 'n';
-	expect_error(tree_parent(root, path, &name), -EINVAL, "4097 before the name");
+	expect_error(tree_parent(&parent, path, &name), -EINVAL, "4097 before the name");
 	cr_assert_eq(name = path + 2, path + 2);
-	cr_assert_geq(tree_parent(root, path + 2, &name), 0, "4095");
+	cr_assert_geq(tree_parent(&parent, path + 2, &name), 0, "4095");
 }
 
 Test(tree, a_directory_has_its_mode)
 {
-	cr_assert_eq(tree_make_directory(root, "/a", 0700), 0);
+	cr_assert_eq(tree_make_directory(&parent, "/a", 0700), 0);
 	cr_assert_eq(mode_of(root, "a"), S_IFDIR | 0700);
-	cr_assert_eq(tree_make_directory(root, "/a", 0755), 0, "there already");
+	cr_assert_eq(tree_make_directory(&parent, "/a", 0755), 0, "there already");
 	cr_assert_eq(mode_of(root, "a"), S_IFDIR | 0700, "which it keeps");
-	cr_assert_eq(tree_make_directory(root, "/b/c", 0500), 0);
+	cr_assert_eq(tree_make_directory(&parent, "/b/c", 0500), 0);
 	cr_assert_eq(mode_of(root, "b"), S_IFDIR | 0755);
 	cr_assert_eq(mode_of(root, "b/c"), S_IFDIR | 0500);
 }
@@ -199,26 +219,26 @@ Test(tree, a_directory_has_its_mode)
 Test(tree, nothing_is_made_through_a_link_that_leads_out)
 {
 	cr_assert_eq(symlinkat("../secret", root, "link"), 0);
-	expect_error(tree_make_directory(root, "/link/made", 0755), -ENOENT, "directory");
-	expect_error(tree_create_file(root, "/link/made", 0644), -ENOENT, "file");
+	expect_error(tree_make_directory(&parent, "/link/made", 0755), -ENOENT, "directory");
+	expect_error(tree_create_file(&parent, "/link/made", 0644), -ENOENT, "file");
 	cr_assert_eq(mode_of(outside, "secret/made"), 0);
 	cr_assert_eq(mkdirat(root, "secret", 0755), 0);
-	cr_assert_eq(tree_make_directory(root, "/link/made", 0755), 0);
+	cr_assert_eq(tree_make_directory(&parent, "/link/made", 0755), 0);
 	cr_assert_eq(mode_of(root, "secret/made"), S_IFDIR | 0755);
 	cr_assert_eq(mode_of(outside, "secret/made"), 0);
 }
 
 Test(tree, a_file_is_new)
 {
-	int fd = tree_create_file(root, "/etc/file", 0440);
+	int fd = tree_create_file(&parent, "/etc/file", 0440);
 
 	cr_assert_geq(fd, 0);
 	cr_assert_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
 	cr_assert_eq(fd_write_all(fd, "text", 4), 0);
 	fd_close(&fd);
 	cr_assert_eq(mode_of(root, "etc/file"), S_IFREG | 0440);
-	expect_error(tree_create_file(root, "/etc/file", 0644), -EEXIST, "a file");
-	expect_error(tree_create_file(root, "/etc", 0644), -EEXIST, "a directory");
+	expect_error(tree_create_file(&parent, "/etc/file", 0644), -EEXIST, "a file");
+	expect_error(tree_create_file(&parent, "/etc", 0644), -EEXIST, "a directory");
 	cr_assert_eq(mode_of(root, "etc/file"), S_IFREG | 0440);
 }
 
@@ -227,8 +247,8 @@ Test(tree, a_file_is_not_made_where_a_link_points)
 	cr_assert_eq(mknodat(root, "there", S_IFREG | 0600, 0), 0);
 	cr_assert_eq(symlinkat("there", root, "link"), 0);
 	cr_assert_eq(symlinkat("missing", root, "dangling"), 0);
-	expect_error(tree_create_file(root, "/link", 0644), -EEXIST, "/link");
-	expect_error(tree_create_file(root, "/dangling", 0644), -EEXIST, "/dangling");
+	expect_error(tree_create_file(&parent, "/link", 0644), -EEXIST, "/link");
+	expect_error(tree_create_file(&parent, "/dangling", 0644), -EEXIST, "/dangling");
 	cr_assert_eq(mode_of(root, "missing"), 0);
 	cr_assert_eq(mode_of(root, "there"), S_IFREG | 0600);
 }
@@ -238,9 +258,10 @@ Test(tree, nothing_is_left_open)
 	const size_t before = fd_count_open();
 	const char *name;
 
-	cr_assert_eq(tree_make_directory(root, "/a/b/c/d", 0755), 0);
-	(void)tree_create_file(root, "/a", 0644);
-	(void)tree_parent(root, "/a/", &name);
+	cr_assert_eq(tree_make_directory(&parent, "/a/b/c/d", 0755), 0);
+	(void)tree_create_file(&parent, "/a", 0644);
+	(void)tree_parent(&parent, "/a/", &name);
 	(void)tree_open(root, "/missing");
+	tree_leave_parent(&parent);
 	cr_assert_eq(fd_count_open(), before);
 }
