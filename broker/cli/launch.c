@@ -379,7 +379,7 @@ int launch_send(const struct launch *launch, int channel_fd)
 		format_text(run.profile, sizeof(run.profile), "%s", launch->expected_profile);
 	if (!error)
 		error = send_audit(&channel);
-	if (!error)
+	if (!error && !launch->expected_profile) /* what it runs lasts no longer than it */
 		error = send_state(launch->images, &channel);
 	if (!error && launch->home->directory >= 0)
 		error = channel_send(&channel, IPC_TYPE_supervisor_cgroup, &cgroup,

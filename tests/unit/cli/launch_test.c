@@ -210,11 +210,15 @@ Test(launch, as_many_pins_as_there_may_be_fit_into_the_socket)
 	cr_expect_eq(launch_send(&launch, ends[0]), 0);
 }
 
-Test(launch, without_a_cgroup_none_is_sent)
+Test(launch, one_command_needs_no_cgroup_and_no_state)
 {
-	const struct images images = {
-		file_with("s"), file_with("c"), file_with("b"), -1, -1, -1, -1
-	};
+	const struct images images = { .supervisor = file_with("s"),
+				       .child_init = file_with("c"),
+				       .broker = file_with("b"),
+				       .policy = -1,
+				       .scope = -1,
+				       .layers = file_with("l"),
+				       .file = file_with("f") };
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .parent = -1, .directory = -1 };
 	const struct launch launch = {
@@ -233,8 +237,6 @@ Test(launch, without_a_cgroup_none_is_sent)
 	receive(&supervisor, IPC_TYPE_supervisor_start);
 	cr_expect_str_eq(message.body.supervisor_start.default_profile, "");
 	receive(&supervisor, IPC_TYPE_supervisor_unaudited);
-	receive(&supervisor, IPC_TYPE_supervisor_stateless);
-	cr_expect(strstr(message.body.supervisor_stateless.problem, "msp-layers is missing"));
 	receive(&supervisor, IPC_TYPE_supervisor_run);
 	cr_expect_eq(message.body.supervisor_run.binds, 0U);
 	cr_expect_eq(message.body.supervisor_run.is_expected, 1U);
@@ -266,6 +268,7 @@ Test(launch, a_service_gets_its_sockets)
 	receive(&supervisor, IPC_TYPE_supervisor_start);
 	receive(&supervisor, IPC_TYPE_supervisor_unaudited);
 	receive(&supervisor, IPC_TYPE_supervisor_stateless);
+	cr_expect(strstr(message.body.supervisor_stateless.problem, "msp-layers is missing"));
 	receive(&supervisor, IPC_TYPE_supervisor_listen);
 	cr_expect_eq(message.body.supervisor_listen.is_activated, 1U);
 	receive(&supervisor, IPC_TYPE_supervisor_run);
