@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,6 +46,24 @@ static void refuse_root(void)
 					    "account 'msp' first");
 }
 
+/* The factory's work is what a start takes longest for: it keeps the CPU that it was started on,
+ * and we go on on another one, if there is any. The scheduler would see to it only after a while.
+ */
+static void leave_cpu(void)
+{
+	cpu_set_t all;
+	cpu_set_t others;
+	const int cpu = sched_getcpu();
+
+	if (sched_getaffinity(0, sizeof(all), &all) != 0 || cpu < 0)
+		return;
+	others = all;
+	CPU_CLR((size_t)cpu, &others);
+	/* EINVAL: there is none. */
+	if (sched_setaffinity(0, sizeof(others), &others) == 0)
+		(void)sched_setaffinity(0, sizeof(all), &all);
+}
+
 /* In the child, which has our memory, until its exec. */
 static void become_factory(int image, int channel)
 {
@@ -80,6 +99,7 @@ static int handle_supervisor_image(void *context, struct channel_message *messag
 	supervisor.factory_pid = vfork();
 	if (supervisor.factory_pid == 0)
 		become_factory(message->fds[0], ends[1]);
+	leave_cpu();
 	if (supervisor.factory_pid > 0)
 		supervisor.factory_pidfd = kernel_pidfd_open(supervisor.factory_pid);
 	if (supervisor.factory_pid < 0 || supervisor.factory_pidfd < 0)
