@@ -13,13 +13,12 @@
 #include "watch.h"
 
 static struct {
-	pid_t pid; /* 0: none */
-	int from;  /* what it sends, and whether it has executed; in it: where to */
-	int clock; /* both have it */
-	int leaf;
+	pid_t pid;               /* 0: none */
+	int from;                /* what it sends, and whether it has executed; in it: where to */
+	int clock;               /* both have it */
 	struct spawn_told *told; /* on a page that both have, until it executes */
 	struct workload workload;
-} ahead = { .from = -1, .clock = -1, .leaf = -1, .workload = WORKLOAD_NONE };
+} ahead = { .from = -1, .clock = -1, .workload = WORKLOAD_NONE };
 
 static long clone_copy(int leaf)
 {
@@ -50,31 +49,34 @@ pid_t ahead_fork(int leaf)
 				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	long pid;
 
-	ahead.leaf = leaf;
 	if (error)
 		return error;
 	ahead.clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	pid = page == MAP_FAILED || ahead.clock < 0 ? -1 : clone_copy(leaf);
 	error = -errno;
 	ahead.told = page == MAP_FAILED ? NULL : page;
+	ahead.workload = (struct workload)WORKLOAD_NONE;
 	ahead.from = pid == 0 ? ends[1] : ends[0];
 	fd_close(pid == 0 ? &ends[0] : &ends[1]);
 	if (pid < 0) {
 		fd_close(&ahead.from);
 		fd_close(&ahead.clock);
+		if (ahead.told)
+			(void)munmap(ahead.told, sizeof(*ahead.told));
 	}
 	ahead.pid = pid > 0 ? (pid_t)pid : 0;
 	return pid < 0 ? error : (pid_t)pid;
 }
 
-void ahead_wait(const struct init *init, const dispatch_handler handlers[IPC_TYPE_COUNT])
+void ahead_wait(const struct init *init, int from, const dispatch_handler handlers[IPC_TYPE_COUNT])
 {
 	static struct channel_message message;
+	const struct channel channel = { from, IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	enum ipc_error wrong;
 	int status = spawn_ahead(init, ahead.from, ahead.told) == 0 ? 1 : -ECANCELED;
 
 	while (status == 1)
-		status = dispatch_one(&init->channel, &message, 0, handlers, NULL, &wrong);
+		status = dispatch_one(&channel, &message, 0, handlers, NULL, &wrong);
 	_exit(MSP_EXIT_SANDBOX);
 }
 
@@ -105,12 +107,10 @@ pid_t ahead_pid(void)
 	return ahead.pid;
 }
 
-int ahead_take_leaf(void)
+void ahead_signal(int signal)
 {
-	const int leaf = ahead.leaf;
-
-	ahead.leaf = -1;
-	return leaf;
+	if (ahead.pid != 0)
+		(void)kill(ahead.pid, signal); /* not reaped yet, so it is that process */
 }
 
 enum ahead_state ahead_look(struct workload *ret, struct spawn_told *ret_told)
@@ -129,14 +129,15 @@ enum ahead_state ahead_look(struct workload *ret, struct spawn_told *ret_told)
 	ret->pid = ahead.pid;
 	ret->executed_us = ret_told->executed_us;
 	if (status < 0) { /* nothing can be told of what it does */
-		(void)kill(ahead.pid, SIGKILL);
+		ahead_signal(SIGKILL);
 		ret_told->stage = STAGE_LISTENER;
 		ret_told->error = status;
 	}
 	ahead.pid = 0;
 	fd_close(&ahead.from);
 	fd_close(&ahead.clock);
-	fd_close(&ahead.leaf); /* it is in it */
+	if (!ret_told->is_taken)
+		fd_close(&ahead.workload.observed.listener);
 	(void)munmap(ahead.told, sizeof(*ahead.told));
 	return ret_told->is_taken ? AHEAD_RUNS : AHEAD_GONE;
 }

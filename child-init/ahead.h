@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A process that waits in a sandbox that was made ahead, to be its workload: a copy of the init
+ * A process that waits in a sandbox where nothing runs, to be the next workload: a copy of the init
  * that has behind it what of a workload's steps needs no request (spawn.c). It takes the request
- * off the supervisor's channel itself, and does the rest; the init leaves the channel alone until
- * then.
+ * off a channel of its own, and does the rest.
  */
 #ifndef CHILD_INIT_AHEAD_H
 #define CHILD_INIT_AHEAD_H
@@ -13,21 +12,18 @@
 
 enum ahead_state {
 	AHEAD_NONE,    /* no process waits, and none ever did or its end is known */
-	AHEAD_WAITING, /* the channel is its to read */
-	AHEAD_GONE,    /* it ended, and nobody knows what it had read of a request */
+	AHEAD_WAITING, /* or is on its way */
+	AHEAD_GONE,    /* it ended before it had a request, of which it may have read a part */
 	AHEAD_RUNS,    /* it executed, or ended on the way to it: *ret has the workload */
 };
 
-/*
- * Fork it, into the cgroup `leaf` (-1: the init's), which is taken. Returns 0 in the new process,
- * which goes on with ahead_wait(); else its pid, or -errno: then the next spawn goes the way
- * without one, and in that leaf too.
- */
+/* Fork it, into the cgroup `leaf` (-1: the init's). Returns 0 in the new process, which goes on
+ * with ahead_wait(); else its pid, or -errno. */
 pid_t ahead_fork(int leaf);
 
-/* In the new process: read the channel with these handlers, of which the one for `spawn` ends in
- * ahead_become(). */
-void ahead_wait(const struct init *init, const dispatch_handler handlers[IPC_TYPE_COUNT])
+/* In the new process: read the channel `from` with these handlers, of which the one for `spawn`
+ * ends in ahead_become(). */
+void ahead_wait(const struct init *init, int from, const dispatch_handler handlers[IPC_TYPE_COUNT])
 	__attribute__((noreturn));
 void ahead_become(struct spawn *spawn, const struct ipc_spawn *request) __attribute__((noreturn));
 
@@ -36,11 +32,11 @@ void ahead_become(struct spawn *spawn, const struct ipc_spawn *request) __attrib
 int ahead_fd(void);
 int ahead_clock(void);
 
-/* Its pid while it waits; 0: none does. */
+/* Its pid while it waits or is on its way to the exec; 0: there is none. */
 pid_t ahead_pid(void);
 
-/* The leaf that it was given, for a workload in its place: the caller's from now on. -1: none */
-int ahead_take_leaf(void);
+/* Send it this, if there is one: it has no handler for any, as a program has none at its start. */
+void ahead_signal(int signal);
 
 /* After a poll, or its end: how is it? With AHEAD_RUNS *ret_told says how far it came. */
 enum ahead_state ahead_look(struct workload *ret, struct spawn_told *ret_told);

@@ -154,7 +154,7 @@ static int report_gone(void)
 static int begin_waiting(struct execution *execution, const struct ipc_spawn *request)
 {
 	struct ipc_spawn_done failed = { .slot = AHEAD_SLOT };
-	int error = running > 0 || has_children() ? -EBUSY : 0;
+	int error = has_children() ? -EBUSY : 0;
 
 	if (!error)
 		error = spawn_start(init, &execution->spawn, request, &execution->workload,
@@ -250,8 +250,6 @@ static int handle_spawn(void *context, struct channel_message *message)
 	if (request->feed == FEED_WAIT)
 		return begin_waiting(execution, request);
 	execution->done.taken_us = spawn_now_us();
-	if (execution->spawn.cgroup < 0)
-		execution->spawn.cgroup = ahead_take_leaf();
 	if (request->feed != FEED_TAKE || !take_waiting(execution)) {
 		discard();
 		error = is_alone ? spawn_probe(init, &execution->spawn, &stage)
@@ -291,15 +289,22 @@ static const dispatch_handler handlers_ahead[IPC_TYPE_COUNT] = {
 
 static int handle_spawn_ahead(void *context, struct channel_message *message)
 {
-	if (init->factory->lasts || executions_used > 0 || ahead_pid() != 0)
+	const struct ipc_spawn_waits waits = { message->body.spawn_ahead.sandbox };
+	const bool lasts = init->factory->lasts;
+	pid_t pid;
+
+	if (ahead_pid() != 0 || (!lasts && executions_used > 0))
 		return -EPROTO;
-	if (ahead_fork(message->fd_count > 0 ? channel_take_fd(message, 0) : -1) == 0)
-		ahead_wait(init, handlers_ahead);
-	return 0; /* where there is none the spawn clones one */
+	pid = has_children() ? -EBUSY : ahead_fork(message->fd_count > 1 ? message->fds[1] : -1);
+	if (pid == 0)
+		ahead_wait(init, message->fds[0], handlers_ahead);
+	if (!lasts)
+		return pid < 0 ? pid : 0;
+	return pid < 0 ? report_gone() : send_report(IPC_TYPE_spawn_waits, &waits, -1);
 }
 
-/* How the process that waited is: it is the workload now, or all is over. A request that it had
- * read and that nobody answers would wait for its deadline. */
+/* How the process that waited is: it is the workload now, or gone. A request that it had read and
+ * that nobody answers would wait for its deadline. */
 static int hear_ahead(void)
 {
 	struct execution *execution;
@@ -308,7 +313,7 @@ static int hear_ahead(void)
 
 	switch (ahead_look(&workload, &told)) {
 	case AHEAD_GONE:
-		return -ECANCELED;
+		return init->factory->lasts ? report_gone() : -ECANCELED;
 	case AHEAD_RUNS:
 		break;
 	default:
@@ -322,14 +327,17 @@ static int hear_ahead(void)
 	return tell_begun(execution, told.stage, told.error);
 }
 
-/* A group that the first process was made the leader of, or made anew: of its own sandbox in any
+/* Of one that the init knows nothing of the process that waited has the request, or will. A group
+ * that the first process was made the leader of, or made anew: of its own sandbox in any
  * case, since no other process has a number in this pid namespace. */
 static int handle_spawn_signal(void *context, struct channel_message *message)
 {
 	const struct execution *execution = find(message->body.spawn_signal.slot, 0);
 
 	/* It keeps its number, also of the group, until it is reaped. ESRCH: it left the group. */
-	if (execution && execution->workload.pid != 0)
+	if (!execution)
+		ahead_signal((int)message->body.spawn_signal.signal);
+	else if (execution->workload.pid != 0)
 		(void)kill(-execution->workload.pid, (int)message->body.spawn_signal.signal);
 	return 0;
 }
@@ -340,9 +348,11 @@ static int handle_spawn_kill(void *context, struct channel_message *message)
 	const struct execution *execution = find(message->body.spawn_kill.slot, 0);
 	const pid_t first = execution ? execution->workload.pid : 0;
 
-	if (message->body.spawn_kill.slot == AHEAD_SLOT)
+	if (!execution)
+		ahead_signal(SIGKILL);
+	else if (execution->spawn.slot == AHEAD_SLOT)
 		discard();
-	else if (!init->factory->lasts || (first != 0 && running == 1))
+	else if (!init->factory->lasts || (first != 0 && running == 1 && ahead_pid() == 0))
 		kill_all();
 	else if (first != 0)
 		watch_kill_family(first);
@@ -436,7 +446,7 @@ static int end_execution(struct execution *execution, int status, const struct r
 	execution->workload.pid = 0;
 	running--;
 	is_ending = !init->factory->lasts;
-	if (is_ending || (is_watched && running == 0))
+	if (is_ending || (is_watched && running == 0 && ahead_pid() == 0))
 		kill_all();
 	return is_ending ? 0 : report_done(execution, usage);
 }
@@ -481,9 +491,11 @@ static int receive(void)
 {
 	static struct channel_message message;
 	enum ipc_error wrong;
-	const int status =
-		dispatch_one(&init->channel, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
+	int status = hear_ahead(); /* the message may be about what runs by now */
 
+	if (status)
+		return status;
+	status = dispatch_one(&init->channel, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
 	return status == 1 || status == -EAGAIN ? 0 : -ESHUTDOWN;
 }
 
@@ -505,7 +517,6 @@ void serve_run(const struct init *own)
 		const bool watch_now = is_watched && (running > 0 || is_waiting);
 		struct signalfd_siginfo ignored;
 
-		polls[0].fd = ahead_pid() == 0 ? init->channel.fd : -1;
 		polls[2] = (struct pollfd){ .fd = ahead_fd(), .events = POLLIN };
 		polls[3] = (struct pollfd){ .fd = ahead_clock(), .events = POLLIN };
 		for (uint32_t i = 0; i < executions_used; i++)

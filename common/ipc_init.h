@@ -45,7 +45,8 @@ enum feed_mode {
 	FEED_TAKE, /* the one that waits is this one, if it can still have the code */
 };
 
-/* Of one that waits. Its spawn_done says that it is gone, and what of it was cannot be taken. */
+/* Of one that waits, for its code or for a request. Its spawn_done says that it is gone, and that
+ * nothing of it can be taken or was; a spawn_kill, that it is not needed. */
 #define AHEAD_SLOT EXECUTIONS_MAX
 
 struct ipc_spawn {
@@ -62,15 +63,16 @@ struct ipc_spawn {
 	uint8_t environment[IPC_ENVIRONMENT_MAX];
 };
 
-/* Have a process ready that the next spawn needs no other for: it takes the messages of that one
- * itself. Only before the first one, in a sandbox that does not last; a request for a terminal or a
- * probe must not follow. */
+/* Have a process wait to be a workload: it reads a spawn, and what comes before it, from a channel
+ * of its own. Only while nothing else runs in the sandbox; a request for a terminal or a probe is
+ * not for it. One that lasts answers with spawn_waits, or says that it is gone; another ends with
+ * it. fd: its end of that channel */
 struct ipc_spawn_ahead {
 	uint32_t sandbox; /* its slot */
 };
 
-/* The same where there are cgroups. fd: the leaf of the execution to come, which needs no
- * spawn_cgroup then */
+/* The same where there are cgroups. fds: that, and the leaf of the execution to come, which needs
+ * no spawn_cgroup then */
 struct ipc_spawn_ahead_leaf {
 	uint32_t sandbox;
 };
@@ -105,6 +107,10 @@ struct ipc_spawn_held {
 
 struct ipc_spawned_tty {
 	uint32_t slot;
+};
+
+struct ipc_spawn_waits {
+	uint32_t sandbox; /* as it was asked */
 };
 
 struct ipc_spawn_done {

@@ -316,6 +316,9 @@ static const struct ipc_field ipc_posture_fields[] = {
 static const struct ipc_field ipc_spawned_tty_fields[] = {
 	FIELD(U32, ipc_spawned_tty, slot),
 };
+static const struct ipc_field ipc_spawn_waits_fields[] = {
+	FIELD(U32, ipc_spawn_waits, sandbox),
+};
 static const struct ipc_field ipc_spawn_done_fields[] = {
 	FIELD(U32, ipc_spawn_done, slot),
 	FIELD(U32, ipc_spawn_done, stage),

@@ -11,19 +11,20 @@
 #include "execution.h"
 #include "sandbox.h"
 
-/* Until a cgroup that is still occupied by dying processes is removed again. */
-#define RETRY_US 2000
-
 /* How long an init may take to say that what it was to kill is gone. */
 #define GRACE_US 2000000
 
 /* Of one sandbox. Its leaf is the first: it begins where there is no other. */
 #define LEAF 0
 
+struct words;
+
 static struct ahead {
 	struct sandbox *sandbox; /* NULL: the place is free */
-	bool is_noted;           /* `spawn` and `code` are what may wait, with another path */
+	bool is_noted;           /* what may wait is known: */
+	bool is_bare;            /* a process for any execution; else `words`, with another path */
 	bool is_waiting;         /* it does */
+	bool is_ready;           /* that process is there, as the init said */
 	bool is_dropped;         /* it did, and its leaf is not gone */
 	bool is_gone;            /* but it is, as the init said */
 	uint32_t left;           /* how often it may still begin */
@@ -31,9 +32,14 @@ static struct ahead {
 	uint64_t dropped_us;
 	const char *file; /* of the language, in the plan that the sandbox holds */
 	struct ahead_parts parts;
+	struct words *words;
+} all[AHEAD_MAX];
+
+/* They are large, and all of those are looked at in each turn of the loop. */
+static struct words {
 	struct ipc_spawn_code code;
 	struct ipc_spawn spawn;
-} all[AHEAD_MAX];
+} words[AHEAD_MAX];
 
 static const struct ahead_parts no_parts = { { -1, -1, -1 }, { -1, -1, -1 }, -1, { 0 } };
 
@@ -69,6 +75,7 @@ static void drop(struct ahead *ahead)
 	ahead->is_dropped = true;
 	ahead->dropped_us = ahead->due_us = loop_now_us();
 	close_parts(&ahead->parts);
+	fd_close(&ahead->sandbox->ahead.fd);
 	if (supervisor.cgroup >= 0)
 		cgroup_kill(ahead->sandbox->slot, LEAF);
 	/* An init that cannot take it is ended when the grace is over. */
@@ -104,7 +111,7 @@ static const char *next_word(const uint8_t *list, uint32_t size, uint32_t *at)
 /* The same words but for the path, which is in both once and at the same place. */
 static bool are_same_words(const struct ahead *ahead, const struct request *request)
 {
-	const struct ipc_spawn *one = &ahead->spawn;
+	const struct ipc_spawn *one = &ahead->words->spawn;
 	const struct ipc_spawn *other = request->spawn;
 	uint32_t one_at = 0;
 	uint32_t other_at = 0;
@@ -116,7 +123,7 @@ static bool are_same_words(const struct ahead *ahead, const struct request *requ
 
 		if (!a || !b)
 			return !a && !b && paths == 1;
-		const bool is_path = strcmp(a, ahead->code.path) == 0;
+		const bool is_path = strcmp(a, ahead->words->code.path) == 0;
 
 		if (is_path != (strcmp(b, request->code_path) == 0) ||
 		    (!is_path && strcmp(a, b) != 0))
@@ -127,9 +134,11 @@ static bool are_same_words(const struct ahead *ahead, const struct request *requ
 
 static bool fits(const struct ahead *ahead, const struct request *request)
 {
-	const struct ipc_spawn *one = &ahead->spawn;
+	const struct ipc_spawn *one = &ahead->words->spawn;
 	const struct ipc_spawn *other = request->spawn;
 
+	if (ahead->is_bare)
+		return ahead->is_ready && !other->use_tty;
 	return request->ahead_file && !other->use_tty && strcmp(one->cwd, other->cwd) == 0 &&
 	       one->environment_size == other->environment_size &&
 	       memcmp(one->environment, other->environment, one->environment_size) == 0 &&
@@ -145,8 +154,9 @@ static bool renew_path(struct ahead *ahead)
 	uint32_t size = 0;
 	uint32_t at = 0;
 
-	while (path && (word = next_word(ahead->spawn.argv, ahead->spawn.argv_size, &at))) {
-		const char *put = strcmp(word, ahead->code.path) == 0 ? path : word;
+	while (path &&
+	       (word = next_word(ahead->words->spawn.argv, ahead->words->spawn.argv_size, &at))) {
+		const char *put = strcmp(word, ahead->words->code.path) == 0 ? path : word;
 		const size_t length = strlen(put) + 1;
 
 		if (length > sizeof(argv) - size)
@@ -156,40 +166,44 @@ static bool renew_path(struct ahead *ahead)
 	}
 	if (!path)
 		return false;
-	memcpy(ahead->spawn.argv, argv, size);
-	ahead->spawn.argv_size = size;
-	strncpy(ahead->code.path, path, sizeof(ahead->code.path) - 1);
+	memcpy(ahead->words->spawn.argv, argv, size);
+	ahead->words->spawn.argv_size = size;
+	strncpy(ahead->words->code.path, path, sizeof(ahead->words->code.path) - 1);
 	return true;
+}
+
+static void note_code(struct ahead *ahead, const struct request *request)
+{
+	const struct ipc_spawn *from = request->spawn;
+
+	ahead->words = &words[ahead - all];
+	ahead->file = request->ahead_file;
+	ahead->words->code = (struct ipc_spawn_code){ .slot = AHEAD_SLOT };
+	strncpy(ahead->words->code.path, request->code_path, sizeof(ahead->words->code.path) - 1);
+	ahead->words->spawn.slot = AHEAD_SLOT;
+	ahead->words->spawn.feed = FEED_WAIT;
+	memcpy(ahead->words->spawn.cwd, from->cwd, sizeof(from->cwd));
+	ahead->words->spawn.argv_size = from->argv_size;
+	memcpy(ahead->words->spawn.argv, from->argv, from->argv_size);
+	ahead->words->spawn.environment_size = from->environment_size;
+	memcpy(ahead->words->spawn.environment, from->environment, from->environment_size);
 }
 
 void ahead_note(const struct request *request)
 {
-	const struct ipc_spawn *from = request->spawn;
 	struct ahead *ahead = find(request->sandbox);
 
-	if (!request->ahead_file || from->use_tty) {
-		if (ahead)
-			forget(ahead);
-		return;
-	}
 	if (!ahead)
 		ahead = find(NULL);
 	if (!ahead)
 		return;
 	ahead->sandbox = request->sandbox;
 	ahead->is_noted = true;
+	ahead->is_bare = !request->ahead_file || request->spawn->use_tty;
 	ahead->left = AHEAD_AGAIN;
 	ahead->due_us = ahead->is_dropped ? ahead->due_us : UINT64_MAX;
-	ahead->file = request->ahead_file;
-	ahead->code = (struct ipc_spawn_code){ .slot = AHEAD_SLOT };
-	strncpy(ahead->code.path, request->code_path, sizeof(ahead->code.path) - 1);
-	ahead->spawn.slot = AHEAD_SLOT;
-	ahead->spawn.feed = FEED_WAIT;
-	memcpy(ahead->spawn.cwd, from->cwd, sizeof(from->cwd));
-	ahead->spawn.argv_size = from->argv_size;
-	memcpy(ahead->spawn.argv, from->argv, from->argv_size);
-	ahead->spawn.environment_size = from->environment_size;
-	memcpy(ahead->spawn.environment, from->environment, from->environment_size);
+	if (!ahead->is_bare)
+		note_code(ahead, request);
 }
 
 /* --- its life --------------------------------------------------------------------------------- */
@@ -203,19 +217,21 @@ static int ask_init(struct ahead *ahead)
 				 MSG_DONTWAIT);
 
 	if (!error)
-		error = channel_send(init, IPC_TYPE_spawn_code, &ahead->code, &supervisor.nothing,
-				     MSG_DONTWAIT);
+		error = channel_send(init, IPC_TYPE_spawn_code, &ahead->words->code,
+				     &supervisor.nothing, MSG_DONTWAIT);
 	if (!error && ahead->parts.leaf >= 0)
 		error = channel_send(init, IPC_TYPE_spawn_cgroup, &cgroup, &ahead->parts.leaf,
 				     MSG_DONTWAIT);
 	return error ? error
-		     : channel_send(init, IPC_TYPE_spawn, &ahead->spawn, NULL, MSG_DONTWAIT);
+		     : channel_send(init, IPC_TYPE_spawn, &ahead->words->spawn, NULL, MSG_DONTWAIT);
 }
 
 static int make(struct ahead *ahead)
 {
 	struct sandbox *sandbox = ahead->sandbox;
-	int error = execution_make_pipes(ahead->parts.stdio_ours, ahead->parts.stdio_workload);
+	int error = ahead->is_bare ? 0
+				   : execution_make_pipes(ahead->parts.stdio_ours,
+							  ahead->parts.stdio_workload);
 
 	if (!error && supervisor.cgroup >= 0) {
 		cgroup_read(sandbox->slot, &ahead->parts.before);
@@ -224,31 +240,51 @@ static int make(struct ahead *ahead)
 	}
 	if (error)
 		return error;
-	error = ask_init(ahead);
+	error = ahead->is_bare ? sandbox_ask_ahead(sandbox, ahead->parts.leaf) : ask_init(ahead);
+	if (ahead->is_bare)
+		fd_close(&ahead->parts.leaf);
 	if (error && supervisor.cgroup >= 0)
 		(void)cgroup_remove_leaf(sandbox->slot, LEAF); /* unused */
 	return error;
 }
 
-/* A sandbox of an older policy is not asked anything more. */
-static bool may_wait(const struct sandbox *sandbox)
+static bool is_interpreter(const struct ahead *ahead)
 {
+	return ahead->is_waiting && !ahead->is_bare;
+}
+
+static bool has_room(const struct ahead *ahead)
+{
+	uint32_t interpreters = 0;
+
+	for (uint32_t i = 0; i < AHEAD_MAX; i++)
+		interpreters += is_interpreter(&all[i]);
+	return ahead->is_bare || interpreters < AHEAD_INTERPRETERS_MAX;
+}
+
+/* A sandbox of an older policy is not asked anything more. */
+static bool may_wait(struct ahead *ahead)
+{
+	const struct sandbox *sandbox = ahead->sandbox;
+
 	return sandbox->state == SANDBOX_LIVE && sandbox->has_answer && sandbox->init.fd >= 0 &&
 	       sandbox->leaves == 0 && !sandbox->is_stopping &&
 	       sandbox->generation == supervisor.plan.slot && !supervisor.is_ending &&
 	       (supervisor.memory_bytes == 0 ||
-		budget_memory_used() <= supervisor.memory_bytes / 2);
+		budget_memory_used() <= supervisor.memory_bytes / 2) &&
+	       has_room(ahead) && (ahead->is_bare || renew_path(ahead));
 }
 
 static void begin(struct ahead *ahead)
 {
 	ahead->parts = no_parts;
 	ahead->due_us = UINT64_MAX;
-	if (ahead->left-- > 0 && may_wait(ahead->sandbox) && renew_path(ahead) &&
-	    make(ahead) == 0) {
+	if (ahead->left-- > 0 && may_wait(ahead) && make(ahead) == 0) {
 		ahead->is_waiting = true;
+		ahead->is_ready = false;
 		ahead->sandbox->leaves |= 1U << LEAF;
-		ahead->due_us = loop_now_us() + AHEAD_WAIT_US;
+		ahead->due_us =
+			loop_now_us() + (ahead->is_bare ? AHEAD_BARE_WAIT_US : AHEAD_WAIT_US);
 		return;
 	}
 	close_parts(&ahead->parts);
@@ -270,7 +306,7 @@ static void look_for(struct ahead *ahead, uint64_t now)
 	} else if (ahead->dropped_us + GRACE_US <= now) {
 		execution_lose_all(sandbox, STAGE_CHANNEL, ETIMEDOUT);
 	} else {
-		ahead->due_us = now + RETRY_US;
+		ahead->due_us = now + SANDBOX_RETRY_US;
 	}
 }
 
@@ -279,21 +315,21 @@ void ahead_align(struct request *request)
 	static char path[IPC_PATH_MAX];
 	const struct ahead *ahead = request->sandbox ? find(request->sandbox) : NULL;
 
-	if (!ahead || !ahead->is_waiting || !fits(ahead, request))
+	if (!ahead || !is_interpreter(ahead) || !fits(ahead, request))
 		return;
-	memcpy(path, ahead->code.path, sizeof(path));
+	memcpy(path, ahead->words->code.path, sizeof(path));
 	request->code_path = path;
-	request->spawn->argv_size = ahead->spawn.argv_size;
-	memcpy(request->spawn->argv, ahead->spawn.argv, ahead->spawn.argv_size);
+	request->spawn->argv_size = ahead->words->spawn.argv_size;
+	memcpy(request->spawn->argv, ahead->words->spawn.argv, ahead->words->spawn.argv_size);
 }
 
-bool ahead_take(const struct request *request, struct ahead_parts *ret)
+bool ahead_take(const struct request *request, uint32_t probe, struct ahead_parts *ret)
 {
 	struct ahead *ahead = find(request->sandbox);
 
 	if (!ahead)
 		return false;
-	if (!ahead->is_waiting || !fits(ahead, request)) {
+	if (!ahead->is_waiting || probe != PROBE_NONE || !fits(ahead, request)) {
 		forget(ahead);
 		return false;
 	}
@@ -323,14 +359,23 @@ void ahead_rest(const struct sandbox *sandbox)
 		ahead->due_us = loop_now_us() + pause_us(ahead);
 }
 
-void ahead_gone(struct sandbox *sandbox)
+void ahead_ready(const struct sandbox *sandbox)
 {
 	struct ahead *ahead = find(sandbox);
 
-	if (!ahead)
-		return; /* it had been taken, and the init had to begin another */
-	drop(ahead);    /* and then it begins again, later each time */
+	if (ahead)
+		ahead->is_ready = true;
+}
+
+bool ahead_gone(struct sandbox *sandbox)
+{
+	struct ahead *ahead = find(sandbox);
+
+	if (!ahead || !(ahead->is_waiting || ahead->is_dropped))
+		return false;
+	drop(ahead); /* and then it begins again, later each time */
 	ahead->is_gone = true;
+	return true;
 }
 
 void ahead_lost(struct sandbox *sandbox)
@@ -375,7 +420,9 @@ void ahead_tick(void)
 
 		if (!ahead->sandbox || ahead->due_us > now)
 			continue;
-		if (ahead->is_waiting)
+		if (ahead->is_waiting && ahead->is_bare)
+			forget(ahead);
+		else if (ahead->is_waiting)
 			drop(ahead); /* and then it begins again */
 		else if (ahead->is_dropped)
 			look_for(ahead, now);

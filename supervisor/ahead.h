@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An interpreter that waits in a live sandbox that lasts: what the last code was run with is
- * started once more, on a file that is still empty, as soon as nothing runs there. The next request
- * for the same with other code takes it; anything else that is asked of the sandbox has it killed
- * first. It is nobody's execution until then: it is not counted, listed or audited.
+ * What waits in a live sandbox that lasts, as soon as nothing runs there. An interpreter, where
+ * code ran last: what that was run with is started once more, on a file that is still empty, and
+ * the next request for the same with other code takes it. Else a process that has executed nothing,
+ * which any request without a terminal takes. Anything else that is asked of the sandbox has it
+ * killed first. It is nobody's execution until then: it is not counted, listed or audited.
  */
 #ifndef SUPERVISOR_AHEAD_H
 #define SUPERVISOR_AHEAD_H
@@ -13,19 +14,22 @@
 #include "request.h"
 #include "state.h"
 
-/* Most at once, in all sandboxes: each takes 5 to 10 MB. None is begun while half of the operator's
- * budget of memory is used. */
-#define AHEAD_MAX 16
+/* Most at once, in all sandboxes: an interpreter takes 5 to 10 MB, a process 100 kB. None is begun
+ * while half of the operator's budget of memory is used. */
+#define AHEAD_MAX 32
+#define AHEAD_INTERPRETERS_MAX 16
 
 /* From an execution's end until one begins: a client that has its answer and asks again has sent
  * its request by then. */
 #define AHEAD_PAUSE_US 1500
 
-/* How long one waits, and how often one is begun without being taken, after twice the pause each
- * time. What it waits by
- * the kernel ends after fs.lease-break-time, 45 s. */
+/* How long an interpreter waits, and how often what was not taken, or ended, is begun anew, after
+ * twice the pause each time. What it waits by the kernel ends after fs.lease-break-time, 45 s. */
 #define AHEAD_WAIT_US 30000000
 #define AHEAD_AGAIN 10
+
+/* How long a process waits; then nobody seems to need it. */
+#define AHEAD_BARE_WAIT_US 60000000
 
 /* What an execution takes over: descriptors are its own then. */
 struct ahead_parts {
@@ -39,9 +43,10 @@ struct ahead_parts {
  * the audit log says of it is what runs. */
 void ahead_align(struct request *request);
 
-/* Does what waits in its sandbox fit this request? Then *ret is the caller's, who says what came of
- * it: whether the init was asked to give it the code. False: nothing waits there any more. */
-bool ahead_take(const struct request *request, struct ahead_parts *ret);
+/* Does what waits in its sandbox fit this request, with that probe? Then *ret is the caller's, who
+ * says what came of it: whether it was asked for. An interpreter has its streams; a process is
+ * asked by the sandbox's channel `ahead`. False: nothing waits there any more. */
+bool ahead_take(const struct request *request, uint32_t probe, struct ahead_parts *ret);
 void ahead_taken(const struct request *request, bool is_asked);
 
 /* This began in a sandbox: what may wait there when it has ended. */
@@ -50,8 +55,10 @@ void ahead_note(const struct request *request);
 /* An execution left it: maybe nothing runs in it any more. */
 void ahead_rest(const struct sandbox *sandbox);
 
-/* Its init says that what waited is gone. */
-void ahead_gone(struct sandbox *sandbox);
+/* Its init says that the process waits, or that what waited is gone. False: nothing does, it had
+ * been taken. */
+void ahead_ready(const struct sandbox *sandbox);
+bool ahead_gone(struct sandbox *sandbox);
 
 /* Its init ends. */
 void ahead_lost(struct sandbox *sandbox);

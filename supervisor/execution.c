@@ -31,9 +31,6 @@
  * whole ticks, the report the exact time, and a virtual machine is not always given its ticks. */
 #define CPU_TOLD_US 750000
 
-/* Until a cgroup that is still occupied by dying processes is removed again. */
-#define RETRY_US 2000
-
 static bool is_live(const struct execution *execution)
 {
 	return execution->state == EXECUTION_LIVE || execution->state == EXECUTION_ENDING;
@@ -88,7 +85,7 @@ static void try_free(struct execution *execution)
 	if (!is_gone(execution))
 		return;
 	if (!clear(execution)) {
-		execution_set_deadline(execution, loop_now_us() + RETRY_US);
+		execution_set_deadline(execution, loop_now_us() + SANDBOX_RETRY_US);
 		return;
 	}
 	if (sandbox_lasts(execution->sandbox))
@@ -276,6 +273,23 @@ static int handle_posture(void *context, struct channel_message *message)
 	return 0;
 }
 
+/* What waited there ended on its way to the exec. */
+static void lose_given(const struct sandbox *sandbox)
+{
+	for (uint32_t slot = 0; slot < supervisor.slots_used; slot++) {
+		struct execution *execution = find_in(sandbox, slot);
+
+		if (execution && execution->is_given)
+			report_internal(execution, STAGE_CHANNEL, EPIPE);
+	}
+}
+
+static int handle_spawn_waits(void *context, struct channel_message *message)
+{
+	ahead_ready(context);
+	return 0;
+}
+
 static int handle_spawn_done(void *context, struct channel_message *message)
 {
 	const struct ipc_spawn_done *from = &message->body.spawn_done;
@@ -285,7 +299,8 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 	struct cgroup_usage usage = { .cpu_us = 0 };
 
 	if (from->slot == AHEAD_SLOT) {
-		ahead_gone(context);
+		if (!ahead_gone(context))
+			lose_given(context);
 		return 0;
 	}
 	if (!execution)
@@ -344,9 +359,8 @@ static int handle_spawned_tty(void *context, struct channel_message *message)
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_init_failed] = handle_init_failed,
-	[IPC_TYPE_posture] = handle_posture,
-	[IPC_TYPE_spawned_tty] = handle_spawned_tty,
+	[IPC_TYPE_init_failed] = handle_init_failed, [IPC_TYPE_posture] = handle_posture,
+	[IPC_TYPE_spawned_tty] = handle_spawned_tty, [IPC_TYPE_spawn_waits] = handle_spawn_waits,
 	[IPC_TYPE_spawn_done] = handle_spawn_done,
 };
 

@@ -34,7 +34,8 @@ struct parts {
 	int stdio_workload[3]; /* the other ends */
 	struct sandbox_parts sandbox;
 	bool has_joined; /* a sandbox that lasts */
-	bool is_taken;   /* what waits there */
+	bool is_taken;   /* what waits there, with its leaf: */
+	bool is_fed;     /* an interpreter */
 };
 
 static void close_parts(struct parts *parts)
@@ -108,7 +109,7 @@ static void unmake_parts(struct execution *execution, struct parts *parts)
 	parts->has_joined = false;
 }
 
-/* All of it waits in the init's channel before the init exists. */
+/* Or the process that waits in its place. All of it waits in the channel before the init exists. */
 static int ask_init(struct execution *execution, const struct request *request, int code,
 		    const struct parts *parts)
 {
@@ -116,7 +117,8 @@ static int ask_init(struct execution *execution, const struct request *request, 
 	const struct ipc_spawn_stdio stdio = { .slot = execution->slot };
 	const struct ipc_spawn_image image = { .slot = execution->slot };
 	const struct ipc_spawn_cgroup cgroup = { .slot = execution->slot };
-	const struct channel *init = &execution->sandbox->init;
+	struct sandbox *sandbox = execution->sandbox;
+	const struct channel *init = sandbox->ahead.fd >= 0 ? &sandbox->ahead : &sandbox->init;
 	int error = 0;
 
 	if (!request->spawn->use_tty)
@@ -137,9 +139,12 @@ static int ask_init(struct execution *execution, const struct request *request, 
 		return error;
 	request->spawn->slot = execution->slot;
 	request->spawn->probe = execution->probe;
-	request->spawn->feed = parts->is_taken ? FEED_TAKE : FEED_NONE;
+	request->spawn->feed = parts->is_fed ? FEED_TAKE : FEED_NONE;
 	execution->asked_us = loop_now_us();
-	return channel_send(init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
+	error = channel_send(init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
+	execution->is_given = !error && init == &sandbox->ahead;
+	fd_close(&sandbox->ahead.fd); /* it is for one */
+	return error;
 }
 
 static int tell_started(const struct execution *execution, const struct request *request,
@@ -178,7 +183,8 @@ static bool enter_ready(struct execution *execution, const struct request *reque
 	return false;
 }
 
-/* Everything but asking the factory: nothing runs yet that would have to be undone. */
+/* Everything but asking the factory: nothing runs yet that would have to be undone. -ECONNRESET:
+ * what was to run it has ended. */
 static int enter_own(struct execution *execution, const struct request *request, int code,
 		     struct parts *parts)
 {
@@ -190,7 +196,9 @@ static int enter_own(struct execution *execution, const struct request *request,
 	error = make_parts(execution, parts);
 	if (!error && !is_running(execution->sandbox))
 		error = sandbox_watch(execution->sandbox);
-	return error ? error : ask_init(execution, request, code, parts);
+	if (!error)
+		error = ask_init(execution, request, code, parts);
+	return error && parts->is_taken && !parts->is_fed ? -ECONNRESET : error;
 }
 
 /* What waits in its sandbox, and what that was begun with. */
@@ -199,10 +207,11 @@ static void take_waiting(struct execution *execution, const struct request *requ
 {
 	struct ahead_parts waiting;
 
-	parts->is_taken =
-		request->sandbox && execution->probe == PROBE_NONE && ahead_take(request, &waiting);
-	if (!parts->is_taken)
+	parts->is_taken = parts->is_fed = false;
+	if (!request->sandbox || !ahead_take(request, execution->probe, &waiting))
 		return;
+	parts->is_taken = true;
+	parts->is_fed = waiting.stdio_ours[0] >= 0;
 	memcpy(parts->stdio_ours, waiting.stdio_ours, sizeof(parts->stdio_ours));
 	memcpy(parts->stdio_workload, waiting.stdio_workload, sizeof(parts->stdio_workload));
 	parts->sandbox.leaf = waiting.leaf;
@@ -215,7 +224,7 @@ static int prepare(struct execution *execution, const struct request *request, i
 	int error = 0;
 
 	take_waiting(execution, request, parts);
-	if (!request->spawn->use_tty && !parts->is_taken)
+	if (!request->spawn->use_tty && !parts->is_fed)
 		error = execution_make_pipes(parts->stdio_ours, parts->stdio_workload);
 	execution->sandbox = NULL;
 	if (!error && (request->sandbox || !enter_ready(execution, request, code, parts)))
@@ -250,7 +259,9 @@ static void launch(struct execution *execution, const struct parts *parts)
 int execution_begin(struct frontend *frontend, const struct request *request, int code)
 {
 	struct execution *execution = find_free();
-	struct parts parts = { { -1, -1, -1 }, { -1, -1, -1 }, SANDBOX_PARTS_NONE, false, false };
+	struct parts parts = { .stdio_ours = { -1, -1, -1 },
+			       .stdio_workload = { -1, -1, -1 },
+			       .sandbox = SANDBOX_PARTS_NONE };
 	int error;
 
 	if (!execution)
@@ -269,6 +280,8 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 		pool_drop_all(); /* what is ready for others has some of them */
 		error = prepare(execution, request, code, &parts);
 	}
+	if (error == -ECONNRESET)
+		error = prepare(execution, request, code, &parts);
 	if (error)
 		return error;
 	launch(execution, &parts);

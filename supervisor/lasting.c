@@ -23,9 +23,6 @@
 #include "store.h"
 #include "workspace.h"
 
-/* Until a cgroup that is still occupied by dying processes is removed again. */
-#define RETRY_US 2000
-
 /* Between two counts of what a sandbox takes while something runs in it. */
 #define NOTE_US 2000000
 
@@ -135,6 +132,7 @@ static int take(const char *id, struct sandbox **ret)
 	*sandbox = (struct sandbox){ .state = SANDBOX_COLD,
 				     .slot = slot,
 				     .init.fd = -1,
+				     .ahead.fd = -1,
 				     .pidfd = -1,
 				     .meta = &metas[slot - EPHEMERAL_MAX],
 				     .directory = directory,
@@ -548,7 +546,7 @@ static void settle(struct sandbox *sandbox, uint64_t now)
 	if (sandbox->state == SANDBOX_ENDING && sandbox->executions == 0 &&
 	    sandbox_is_over(sandbox)) {
 		sandbox->is_changed |= sandbox_clear(sandbox);
-		sandbox->due_us = now + RETRY_US;
+		sandbox->due_us = now + SANDBOX_RETRY_US;
 	}
 	if (sandbox->state == SANDBOX_COLD && sandbox->has_mark && !sandbox->is_marked)
 		clear_mark(sandbox);

@@ -11,9 +11,6 @@
 #include "posture.h"
 #include "sandbox.h"
 
-/* Until a cgroup that is still occupied by dying processes is removed again. */
-#define RETRY_US 2000
-
 #define DOUBLINGS_MAX 9
 
 /* Of a profile of the policy in force. */
@@ -68,7 +65,7 @@ void pool_clear(void)
 			continue;
 		}
 		if (sandbox_is_over(sandbox))
-			clear_us = loop_now_us() + RETRY_US;
+			clear_us = loop_now_us() + SANDBOX_RETRY_US;
 		at = &sandbox->next;
 	}
 }
@@ -231,18 +228,6 @@ static struct pool *find_short(void)
 	return found;
 }
 
-/* It waits in the init's channel, like what comes later. 0 or -errno. */
-static int ask_ahead(const struct sandbox *sandbox, const struct sandbox_parts *parts)
-{
-	const struct ipc_spawn_ahead ahead = { .sandbox = sandbox->slot };
-	const struct ipc_spawn_ahead_leaf in_leaf = { .sandbox = sandbox->slot };
-
-	return parts->leaf < 0 ? channel_send(&sandbox->init, IPC_TYPE_spawn_ahead, &ahead, NULL,
-					      MSG_DONTWAIT)
-			       : channel_send(&sandbox->init, IPC_TYPE_spawn_ahead_leaf, &in_leaf,
-					      &parts->leaf, MSG_DONTWAIT);
-}
-
 /* As an execution's own is made, with nothing to be probed, and with a process that waits for the
  * request. 0 or -errno. */
 static int make(struct pool *pool)
@@ -259,7 +244,7 @@ static int make(struct pool *pool)
 	if (!error)
 		error = sandbox_watch(sandbox);
 	if (!error)
-		error = ask_ahead(sandbox, &parts);
+		error = sandbox_ask_ahead(sandbox, parts.leaf);
 	if (error) {
 		sandbox_unmake(sandbox, &parts);
 	} else {

@@ -41,8 +41,9 @@ struct sandbox *sandbox_ephemeral(void)
 		slot++;
 	supervisor.ephemeral_taken = slot;
 	sandbox = &supervisor.sandboxes[slot];
-	*sandbox =
-		(struct sandbox){ .state = SANDBOX_FREE, .slot = slot, .init.fd = -1, .pidfd = -1 };
+	*sandbox = (struct sandbox){
+		.state = SANDBOX_FREE, .slot = slot, .init.fd = -1, .ahead.fd = -1, .pidfd = -1
+	};
 	return sandbox;
 }
 
@@ -77,6 +78,7 @@ void sandbox_unmake(struct sandbox *sandbox, const struct sandbox_parts *parts)
 {
 	loop_remove(&sandbox->init_watch);
 	fd_close(&sandbox->init.fd);
+	fd_close(&sandbox->ahead.fd);
 	if (parts->cgroup >= 0)
 		(void)cgroup_remove(supervisor.cgroup, sandbox->slot); /* unused */
 }
@@ -113,6 +115,29 @@ void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbo
 	 * why waits in its channel, and ends us. */
 	if (error && error != -EPIPE)
 		(void)sandbox_failed(sandbox->slot, STAGE_CLONE, (uint32_t)-error);
+}
+
+/* It waits in the init's channel, like what comes later. */
+int sandbox_ask_ahead(struct sandbox *sandbox, int leaf)
+{
+	const struct ipc_spawn_ahead ahead = { .sandbox = sandbox->slot };
+	const struct ipc_spawn_ahead_leaf in_leaf = { .sandbox = sandbox->slot };
+	int ends[2];
+	int error = channel_pair(ends);
+
+	if (error)
+		return error;
+	const int fds[] = { ends[1], leaf };
+
+	sandbox->ahead = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
+	error = leaf < 0 ? channel_send(&sandbox->init, IPC_TYPE_spawn_ahead, &ahead, fds,
+					MSG_DONTWAIT)
+			 : channel_send(&sandbox->init, IPC_TYPE_spawn_ahead_leaf, &in_leaf, fds,
+					MSG_DONTWAIT);
+	fd_close(&ends[1]);
+	if (error)
+		fd_close(&sandbox->ahead.fd);
+	return error;
 }
 
 static void on_pid(void *context)
@@ -181,6 +206,7 @@ void sandbox_end(struct sandbox *sandbox)
 	}
 	loop_remove(&sandbox->init_watch);
 	fd_close(&sandbox->init.fd);
+	fd_close(&sandbox->ahead.fd);
 	if (sandbox->pidfd >= 0) /* ESRCH: it went by itself when its channel ended */
 		(void)kernel_pidfd_send_signal(sandbox->pidfd, SIGKILL);
 }

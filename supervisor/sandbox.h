@@ -12,6 +12,9 @@
 #include "state.h"
 #include "store.h"
 
+/* Until a cgroup that is still occupied by dying processes is removed again. */
+#define SANDBOX_RETRY_US 2000
+
 /* Descriptors of a start, which stay the starter's; -1: none. */
 struct sandbox_parts {
 	int init_end; /* of its channel */
@@ -45,6 +48,10 @@ void sandbox_unmake(struct sandbox *sandbox, const struct sandbox_parts *parts);
 
 /* Have the factory make its init. What goes wrong its executions are told. */
 void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbox_parts *parts);
+
+/* Have a process wait in it for the next execution, in that leaf of its cgroup (-1: there are
+ * none). It is asked in the place of the init then. 0 or -errno. */
+int sandbox_ask_ahead(struct sandbox *sandbox, int leaf);
 
 /* What the factory answered. A pidfd becomes the sandbox's. 0, or -EPROTO for a slot that did not
  * ask. */

@@ -79,9 +79,10 @@ struct sandbox {
 	uint32_t slot;
 	uint32_t generation; /* slot of the policy that it began under */
 	uint32_t profile;
-	struct channel init; /* fd -1 when ended */
-	int pidfd;           /* of the init; -1 until the factory answered */
-	bool has_answer;     /* the factory answered */
+	struct channel init;  /* fd -1 when ended */
+	struct channel ahead; /* to the process that waits in it for an execution; fd -1: none */
+	int pidfd;            /* of the init; -1 until the factory answered */
+	bool has_answer;      /* the factory answered */
 	struct loop_watch init_watch;
 	struct loop_watch pid_watch;
 
@@ -138,6 +139,7 @@ struct execution {
 
 	/* In a sandbox that lasts: its leaf, and what was counted before it. */
 	uint32_t leaf;
+	bool is_given; /* to a process that waited there */
 	struct cgroup_usage before;
 };
 

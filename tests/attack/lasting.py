@@ -4,6 +4,7 @@
 brought to the host by others. Each attack has its control beside it: the same way with what is
 harmless works, so that a refusal is known to be about the attack."""
 import os
+import re
 import shutil
 import stat
 import sys
@@ -35,6 +36,42 @@ class Case(LastingCase):
     def outside(self, name):
         """A path on the host beside the project."""
         return os.path.join(os.path.dirname(self.project), name)
+
+
+class Beside(Case):
+    """What runs in a sandbox beside another execution, which a process may have waited for."""
+
+    # Notes every process that there is by its number, and whether its environment can be read.
+    WATCH = """
+sleep 300 &
+for i in $(seq 300); do
+  for number in $(seq 80); do
+    read -r name < /proc/$number/comm &&
+      echo "$number $name $(head -c 1 /proc/$number/environ | wc -c)"
+  done
+  sleep 0.005
+done 2>/dev/null | sort -u > seen
+kill $!
+"""
+
+    def test_nobody_sees_one_that_waits(self):
+        """The control: its own child is seen, and can be looked into."""
+        with support.Server("--workspace", self.project, env=dict(os.environ)) as server:
+            server.initialize()
+            for _ in range(3):
+                self.assertFalse(server.call("run_command", sandbox=self.id,
+                                             command="true")["isError"])
+                time.sleep(0.02)
+            server.call("run_command", sandbox=self.id, command=self.WATCH, yield_ms=0)
+            for _ in range(8):
+                server.call("run_command", sandbox=self.id, argv=["sleep", "0.05"])
+                time.sleep(0.02)
+            seen = support.text_of(server.call(
+                "run_command", sandbox=self.id, timeout_ms=30000,
+                command="until [ -s seen ]; do sleep 0.1; done; cat seen"))
+        looks = [line.split() for line in seen.splitlines() if re.match(r"\d+ \S+ [01]$", line)]
+        self.assertIn(["sleep", "1"], [look[1:] for look in looks], seen)
+        self.assertFalse([look for look in looks if re.search("child|init|memfd", look[1])], seen)
 
 
 class Held(Case):

@@ -86,13 +86,19 @@ static pid_t first_child(pid_t pid)
 	return (pid_t)strtol(line_of(pid, file, ""), NULL, 10);
 }
 
-/* The process that waits: the factory's init's one child, once it sleeps without a capability. */
+/* The factory's init's first child; 0: it has none. */
+static pid_t waiting(void)
+{
+	return first_child(first_child(first_child(getpid())));
+}
+
+/* The process that waits, once it sleeps without a capability. */
 static pid_t await_waiting(void)
 {
 	pid_t pid = 0;
 
 	for (int waited = 0; waited < PATIENCE_US; waited += STEP_US) {
-		pid = first_child(first_child(first_child(getpid())));
+		pid = waiting();
 		if (pid > 0 && line_of(pid, "status", "State:\t")[0] == 'S' &&
 		    strtoull(line_of(pid, "status", "CapEff:\t"), NULL, 16) == 0)
 			return pid;
@@ -102,11 +108,16 @@ static pid_t await_waiting(void)
 	return 0;
 }
 
-static void ask_ahead(const struct channel *init)
+/* The channel that one waits at. */
+static struct channel ask_ahead(const struct channel *init)
 {
 	const struct ipc_spawn_ahead message = { .sandbox = SLOT };
+	int ends[2];
 
-	cr_assert_eq(channel_send(init, IPC_TYPE_spawn_ahead, &message, NULL, 0), 0);
+	cr_assert_eq(channel_pair(ends), 0);
+	cr_assert_eq(channel_send(init, IPC_TYPE_spawn_ahead, &message, &ends[1], 0), 0);
+	fd_close(&ends[1]);
+	return (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
 }
 
 static struct channel begin(bool lasts)
@@ -115,33 +126,81 @@ static struct channel begin(bool lasts)
 	return supervised_create(SLOT, lasts);
 }
 
+/* One that lasts says when it waits. */
+static struct channel begin_waiting(const struct channel *init, bool lasts)
+{
+	const struct channel channel = ask_ahead(init);
+
+	if (lasts)
+		cr_assert_eq(supervised_take(init, IPC_TYPE_spawn_waits)->body.spawn_waits.sandbox,
+			     SLOT);
+	(void)await_waiting();
+	return channel;
+}
+
+static void kill_slot(const struct channel *init, uint32_t slot)
+{
+	const struct ipc_spawn_kill message = { .slot = slot };
+
+	cr_assert_eq(channel_send(init, IPC_TYPE_spawn_kill, &message, NULL, 0), 0);
+}
+
+/* Said, and reaped: the next one is alone. */
+static void expect_gone(const struct channel *init)
+{
+	cr_expect_eq(supervised_take(init, IPC_TYPE_spawn_done)->body.spawn_done.slot, AHEAD_SLOT);
+	for (int waited = 0; waited < PATIENCE_US && waiting() > 0; waited += STEP_US)
+		(void)usleep(STEP_US);
+}
+
 Test(ahead, the_one_that_waits_is_the_workload)
 {
-	const struct channel init = begin(false);
-	struct streams streams;
+	for (int lasts = 0; lasts < 2; lasts++) {
+		const struct channel init = begin(lasts != 0);
+		const struct channel ahead = begin_waiting(&init, lasts != 0);
+		struct streams streams = supervised_spawn(&ahead, EXECUTION, "echo $$; exit 7");
 
-	ask_ahead(&init);
-	(void)await_waiting();
-	streams = supervised_spawn(&init, EXECUTION, "echo $$; exit 7");
-	cr_assert_eq(WEXITSTATUS(supervised_await(&init, EXECUTION)->status), 7);
-	cr_expect_str_eq(supervised_read(&streams.out), "2\n");
+		cr_assert_eq(WEXITSTATUS(supervised_await(&init, EXECUTION)->status), 7);
+		cr_expect_str_eq(supervised_read(&streams.out), "2\n");
+		supervised_end();
+	}
+}
+
+Test(ahead, each_is_of_one_execution)
+{
+	const struct channel init = begin(true);
+	char before[64] = "";
+
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct channel ahead = begin_waiting(&init, true);
+		struct streams streams = supervised_spawn(&ahead, EXECUTION + i, "echo $$");
+		const char *number;
+
+		cr_assert_eq(supervised_await(&init, EXECUTION + i)->status, 0);
+		number = supervised_read(&streams.out);
+		cr_expect_str_neq(number, before);
+		(void)strncpy(before, number, sizeof(before) - 1);
+	}
 }
 
 Test(ahead, it_is_confined_while_it_waits)
 {
-	const struct channel init = begin(false);
-	struct stat is;
-	char path[64];
-	pid_t pid;
+	for (int lasts = 0; lasts < 2; lasts++) {
+		const struct channel init = begin(lasts != 0);
+		struct stat is;
+		char path[64];
+		pid_t pid;
 
-	ask_ahead(&init);
-	pid = await_waiting();
-	cr_expect_str_eq(line_of(pid, "status", "CapPrm:\t"), "0000000000000000");
-	cr_expect_str_eq(line_of(pid, "status", "CapBnd:\t"), "0000000000000000");
-	cr_expect_str_eq(line_of(pid, "status", "NoNewPrivs:\t"), "1");
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	cr_assert_eq(stat(path, &is), 0);
-	cr_expect_neq(is.st_uid, geteuid(), "it can be looked into");
+		(void)begin_waiting(&init, lasts != 0);
+		pid = await_waiting();
+		cr_expect_str_eq(line_of(pid, "status", "CapPrm:\t"), "0000000000000000");
+		cr_expect_str_eq(line_of(pid, "status", "CapBnd:\t"), "0000000000000000");
+		cr_expect_str_eq(line_of(pid, "status", "NoNewPrivs:\t"), "1");
+		(void)snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+		cr_assert_eq(stat(path, &is), 0);
+		cr_expect_neq(is.st_uid, geteuid(), "it can be looked into");
+		supervised_end();
+	}
 }
 
 /* Only of a profile whose filter leaves it what it needs. */
@@ -151,13 +210,14 @@ Test(ahead, its_filter_is_there_while_it_waits_where_that_can_be)
 
 	for (uint32_t i = 0; i < 2; i++) {
 		struct channel init;
+		struct channel ahead;
 		struct streams streams;
 
 		hand_plan.profile.filters_ahead = i;
 		init = begin(false);
-		ask_ahead(&init);
+		ahead = ask_ahead(&init);
 		cr_expect_str_eq(line_of(await_waiting(), "status", "Seccomp:\t"), modes[i]);
-		streams = supervised_spawn(&init, EXECUTION, "grep Seccomp: /proc/self/status");
+		streams = supervised_spawn(&ahead, EXECUTION, "grep Seccomp: /proc/self/status");
 		cr_assert_eq(supervised_await(&init, EXECUTION)->status, 0);
 		cr_expect_str_eq(supervised_read(&streams.out), "Seccomp:\t2\n");
 		supervised_end();
@@ -165,26 +225,82 @@ Test(ahead, its_filter_is_there_while_it_waits_where_that_can_be)
 }
 
 /* Of a request that is lost with it nobody else knows. */
-Test(ahead, the_sandbox_ends_with_the_one_that_waits)
+Test(ahead, an_ephemeral_sandbox_ends_with_the_one_that_waits)
 {
 	const struct channel init = begin(false);
 
-	ask_ahead(&init);
+	(void)begin_waiting(&init, false);
 	cr_assert_eq(kill(await_waiting(), SIGKILL), 0);
 	cr_expect(supervised_ends(&init));
+}
+
+Test(ahead, one_that_lasts_goes_on_without_it)
+{
+	const struct channel init = begin(true);
+	struct streams streams;
+
+	(void)begin_waiting(&init, true);
+	cr_assert_eq(kill(await_waiting(), SIGKILL), 0);
+	expect_gone(&init);
+	(void)begin_waiting(&init, true);
+	kill_slot(&init, AHEAD_SLOT);
+	expect_gone(&init);
+	streams = supervised_spawn(&init, EXECUTION, "echo here");
+	cr_assert_eq(supervised_await(&init, EXECUTION)->status, 0);
+	cr_expect_str_eq(supervised_read(&streams.out), "here\n");
+}
+
+/* Nobody asks it for anything any more. */
+Test(ahead, it_ends_with_its_channel)
+{
+	const struct channel init = begin(true);
+	struct channel ahead = begin_waiting(&init, true);
+
+	fd_close(&ahead.fd);
+	expect_gone(&init);
+}
+
+/* The init may be told to before it knows whose it is. */
+Test(ahead, what_is_on_its_way_can_be_killed)
+{
+	const struct channel init = begin(true);
+	const struct channel ahead = begin_waiting(&init, true);
+
+	(void)supervised_attach(&ahead, EXECUTION);
+	kill_slot(&init, EXECUTION);
+	expect_gone(&init);
+}
+
+/* They are of one user. Of another execution's process, the control, all of it can be read. */
+Test(ahead, what_is_on_its_way_cannot_be_looked_into)
+{
+	static const char looks[] =
+		"exec 2>/dev/null; sleep 100 & for p in 2 $!; do for f in environ maps mem; do "
+		"( : </proc/$p/$f ) && echo $f || echo no; done; ls /proc/$p/fd | wc -l; done; "
+		"kill $!";
+	const struct channel init = begin(true);
+	const struct channel ahead = begin_waiting(&init, true);
+	struct streams mine = supervised_attach(&ahead, EXECUTION);
+	struct streams streams = supervised_spawn(&init, EXECUTION + 1, looks);
+	const char *seen;
+
+	(void)supervised_await(&init, EXECUTION + 1);
+	seen = supervised_read(&streams.out);
+	cr_expect_str_eq(seen, "no\nno\nno\n0\nenviron\nmaps\nmem\n3\n");
+	supervised_run(&ahead, EXECUTION, "/bin/true", sizeof("/bin/true"));
+	cr_expect_eq(supervised_await(&init, EXECUTION)->status, 0, "it was killed with the other");
+	cr_expect_str_eq(supervised_read(&mine.out), "");
 }
 
 Test(ahead, what_fails_in_it_is_told_with_its_stage)
 {
 	static const char argv[] = "/nowhere";
 	const struct channel init = begin(false);
+	const struct channel ahead = begin_waiting(&init, false);
+	struct streams streams = supervised_attach(&ahead, EXECUTION);
 	const struct ipc_spawn_done *done;
-	struct streams streams;
 
-	ask_ahead(&init);
-	(void)await_waiting();
-	streams = supervised_attach(&init, EXECUTION);
-	supervised_run(&init, EXECUTION, argv, sizeof(argv));
+	supervised_run(&ahead, EXECUTION, argv, sizeof(argv));
 	done = &supervised_take(&init, IPC_TYPE_spawn_done)->body.spawn_done;
 	cr_expect_eq(done->stage, STAGE_EXEC);
 	cr_expect_eq(done->error, ENOENT);
@@ -201,28 +317,31 @@ static bool was_killed(const struct ipc_spawn_done *done, int signal)
 Test(ahead, what_it_is_now_can_be_signalled)
 {
 	const struct ipc_spawn_signal message = { EXECUTION, SIGTERM };
-	const struct channel init = begin(false);
-	struct streams streams;
-	char line[6];
 
-	ask_ahead(&init);
-	(void)await_waiting();
-	streams = supervised_spawn(&init, EXECUTION, "echo begun; exec sleep 1000");
-	cr_assert_eq(read(streams.out, line, sizeof(line)), (ssize_t)sizeof(line));
-	cr_assert_eq(channel_send(&init, IPC_TYPE_spawn_signal, &message, NULL, 0), 0);
-	cr_expect(was_killed(supervised_await(&init, EXECUTION), SIGTERM));
+	for (int lasts = 0; lasts < 2; lasts++) {
+		const struct channel init = begin(lasts != 0);
+		const struct channel ahead = begin_waiting(&init, lasts != 0);
+		struct streams streams =
+			supervised_spawn(&ahead, EXECUTION, "echo begun; exec sleep 1000");
+		char line[6];
+
+		cr_assert_eq(read(streams.out, line, sizeof(line)), (ssize_t)sizeof(line));
+		cr_assert_eq(channel_send(&init, IPC_TYPE_spawn_signal, &message, NULL, 0), 0);
+		cr_expect(was_killed(supervised_await(&init, EXECUTION), SIGTERM));
+		supervised_end();
+	}
 }
 
 Test(ahead, what_it_is_now_has_the_fallbacks_limits)
 {
 	const struct ipc_spawn_done *done;
 	struct channel init;
+	struct channel ahead;
 
 	hand_plan.profile.memory_bytes = (uint64_t)64 << 20;
-	init = begin(false);
-	ask_ahead(&init);
-	(void)await_waiting();
-	(void)supervised_spawn(&init, EXECUTION, "exec tail /dev/zero");
+	init = begin(true);
+	ahead = begin_waiting(&init, true);
+	(void)supervised_spawn(&ahead, EXECUTION, "exec tail /dev/zero");
 	done = supervised_await(&init, EXECUTION);
 	cr_expect_eq(done->over_memory, 1);
 	cr_expect(was_killed(done, SIGKILL));
@@ -233,13 +352,13 @@ Test(ahead, what_it_is_refused_is_answered_and_counted)
 {
 	for (uint32_t i = 0; i < 2; i++) {
 		struct channel init;
+		struct channel ahead;
 
 		hand_plan_ask_about_sync();
 		hand_plan.profile.filters_ahead = i;
-		init = begin(false);
-		ask_ahead(&init);
-		(void)await_waiting();
-		(void)supervised_spawn(&init, EXECUTION, "sync; exit 0");
+		init = begin(true);
+		ahead = begin_waiting(&init, true);
+		(void)supervised_spawn(&ahead, EXECUTION, "sync; exit 0");
 		cr_expect_eq(supervised_denials(supervised_await(&init, EXECUTION)), 1);
 		supervised_end();
 	}
@@ -250,23 +369,27 @@ Test(ahead, a_probe_is_refused_in_it)
 {
 	static struct ipc_spawn spawn = { .slot = EXECUTION, .probe = PROBE_FIRST, .cwd = "/" };
 	const struct channel init = begin(false);
+	const struct channel ahead = begin_waiting(&init, false);
 	const struct ipc_spawn_done *done;
 
-	ask_ahead(&init);
-	(void)await_waiting();
-	(void)supervised_attach(&init, EXECUTION);
+	(void)supervised_attach(&ahead, EXECUTION);
 	memcpy(spawn.argv, "/bin/true", sizeof("/bin/true"));
 	spawn.argv_size = sizeof("/bin/true");
-	cr_assert_eq(channel_send(&init, IPC_TYPE_spawn, &spawn, NULL, 0), 0);
+	cr_assert_eq(channel_send(&ahead, IPC_TYPE_spawn, &spawn, NULL, 0), 0);
 	done = &supervised_take(&init, IPC_TYPE_spawn_done)->body.spawn_done;
 	cr_expect_eq(done->error, EPROTO);
 }
 
 Test(ahead, none_waits_beside_an_execution)
 {
-	const struct channel init = begin(false);
+	struct channel init = begin(false);
 
 	(void)supervised_spawn(&init, EXECUTION, "sleep 100");
-	ask_ahead(&init);
+	(void)ask_ahead(&init);
 	cr_expect(supervised_ends(&init));
+	supervised_end();
+	init = begin(true);
+	(void)supervised_spawn(&init, EXECUTION, "sleep 100");
+	(void)ask_ahead(&init);
+	cr_expect_eq(supervised_take(&init, IPC_TYPE_spawn_done)->body.spawn_done.slot, AHEAD_SLOT);
 }

@@ -64,8 +64,7 @@ static struct rig_sandbox take_asked(void)
 	cr_assert_eq(message->body.sandbox_create.lasts, 0);
 	sandbox.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	message->fds[0] = -1;
-	(void)rig_take(&sandbox.init,
-		       supervisor.cgroup >= 0 ? IPC_TYPE_spawn_ahead_leaf : IPC_TYPE_spawn_ahead);
+	rig_take_ahead(&sandbox);
 	return sandbox;
 }
 
@@ -91,8 +90,8 @@ static uint32_t begin_in(struct rig_sandbox *sandbox, uint64_t number)
 
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(number), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	(void)rig_take(&sandbox->init, IPC_TYPE_spawn_stdio);
-	slot = rig_take(&sandbox->init, IPC_TYPE_spawn)->body.spawn.slot;
+	(void)rig_take(&sandbox->ahead, IPC_TYPE_spawn_stdio);
+	slot = rig_take(&sandbox->ahead, IPC_TYPE_spawn)->body.spawn.slot;
 	rig_release();
 	return slot;
 }
@@ -217,6 +216,7 @@ static void end_init(struct rig_sandbox *sandbox)
 	cr_assert_eq(waitpid(sandbox->pid, NULL, 0), sandbox->pid);
 	sandbox->pid = 0;
 	fd_close(&sandbox->init.fd);
+	fd_close(&sandbox->ahead.fd);
 }
 
 Test(pool, one_that_ended_unseen_is_not_noticed_by_who_takes_it)
@@ -349,8 +349,8 @@ Test(pool, its_leaf_is_the_executions)
 	cr_assert(fake_cgroup_has("s0/e0"));
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	(void)rig_take(&ready.init, IPC_TYPE_spawn_stdio);
-	(void)rig_take(&ready.init, IPC_TYPE_spawn);
+	(void)rig_take(&ready.ahead, IPC_TYPE_spawn_stdio);
+	(void)rig_take(&ready.ahead, IPC_TYPE_spawn);
 	rig_end(&ready);
 	fake_cgroup_close();
 }

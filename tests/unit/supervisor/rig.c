@@ -290,5 +290,17 @@ void rig_end(struct rig_sandbox *sandbox)
 	}
 	fd_close_all(sandbox->stdio, 3);
 	fd_close(&sandbox->init.fd);
+	if (sandbox->ahead.fd > 0)
+		fd_close(&sandbox->ahead.fd);
 	rig_turn();
+}
+
+void rig_take_ahead(struct rig_sandbox *sandbox)
+{
+	struct channel_message *message =
+		rig_take(&sandbox->init,
+			 supervisor.cgroup >= 0 ? IPC_TYPE_spawn_ahead_leaf : IPC_TYPE_spawn_ahead);
+
+	sandbox->ahead = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	message->fds[0] = -1;
 }
