@@ -30,7 +30,7 @@ TARGETS = (
     Target("execution in a live sandbox, by bare", "true", LIVE, "bare", 1.15),
     Target("`run_code` python, by bare `python3 -c`", "python", "MCP run_code", "bare", 1.10),
     Target("`run_code` python with a waiting interpreter, by bare", "python",
-           "MCP run_code, waiting interpreter", "bare", 0.20),
+           launch.WAITING, "bare", 0.20),
     Target("launches per second of 2 clients, by bwrap's", "rates-2",
            "MCP run_command, a session each", SECCOMP, 4, least=True),
     Target("p50 with 1,000 sandboxes alive, by that with none", "alive",
