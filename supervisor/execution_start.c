@@ -33,10 +33,18 @@ struct parts {
 	int stdio_ours[3];     /* stdin write end, stdout and stderr read ends: the frontend's */
 	int stdio_workload[3]; /* the other ends */
 	struct sandbox_parts sandbox;
-	bool has_joined; /* a sandbox that lasts */
-	bool is_taken;   /* what waits there, with its leaf: */
-	bool is_fed;     /* an interpreter */
+	struct sandbox *ready; /* one that was made ahead, and has the streams */
+	bool has_joined;       /* a sandbox that lasts */
+	bool is_taken;         /* what waits there, with its leaf: */
+	bool is_fed;           /* an interpreter */
 };
+
+static const struct parts no_parts = { .stdio_ours = { -1, -1, -1 },
+				       .stdio_workload = { -1, -1, -1 },
+				       .sandbox = SANDBOX_PARTS_NONE };
+
+/* For the start that comes next. */
+static struct parts offered = no_parts;
 
 static void close_parts(struct parts *parts)
 {
@@ -45,6 +53,7 @@ static void close_parts(struct parts *parts)
 	fd_close(&parts->sandbox.init_end);
 	fd_close(&parts->sandbox.cgroup);
 	fd_close(&parts->sandbox.leaf);
+	parts->ready = NULL;
 }
 
 int execution_make_pipes(int ours[3], int workload[3])
@@ -109,21 +118,32 @@ static void unmake_parts(struct execution *execution, struct parts *parts)
 	parts->has_joined = false;
 }
 
+static const struct channel *channel_to(const struct sandbox *sandbox)
+{
+	return sandbox->ahead.fd >= 0 ? &sandbox->ahead : &sandbox->init;
+}
+
+static int send_streams(const struct sandbox *sandbox, uint32_t slot, const struct parts *parts)
+{
+	const struct ipc_spawn_stdio stdio = { .slot = slot };
+
+	return channel_send(channel_to(sandbox), IPC_TYPE_spawn_stdio, &stdio,
+			    parts->stdio_workload, MSG_DONTWAIT);
+}
+
 /* Or the process that waits in its place. All of it waits in the channel before the init exists. */
 static int ask_init(struct execution *execution, const struct request *request, int code,
 		    const struct parts *parts)
 {
 	static struct ipc_spawn_code where;
-	const struct ipc_spawn_stdio stdio = { .slot = execution->slot };
 	const struct ipc_spawn_image image = { .slot = execution->slot };
 	const struct ipc_spawn_cgroup cgroup = { .slot = execution->slot };
 	struct sandbox *sandbox = execution->sandbox;
-	const struct channel *init = sandbox->ahead.fd >= 0 ? &sandbox->ahead : &sandbox->init;
+	const struct channel *init = channel_to(sandbox);
 	int error = 0;
 
-	if (!request->spawn->use_tty)
-		error = channel_send(init, IPC_TYPE_spawn_stdio, &stdio, parts->stdio_workload,
-				     MSG_DONTWAIT);
+	if (!request->spawn->use_tty && !parts->ready)
+		error = send_streams(sandbox, execution->slot, parts);
 	if (!error && code >= 0) {
 		where.slot = execution->slot;
 		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
@@ -168,9 +188,7 @@ static int tell_started(const struct execution *execution, const struct request 
 static bool enter_ready(struct execution *execution, const struct request *request, int code,
 			struct parts *parts)
 {
-	struct sandbox *sandbox = execution->probe == PROBE_NONE && !request->spawn->use_tty
-					  ? pool_take(request->profile)
-					  : NULL;
+	struct sandbox *sandbox = parts->ready;
 
 	if (!sandbox)
 		return false;
@@ -180,6 +198,7 @@ static bool enter_ready(struct execution *execution, const struct request *reque
 		return true;
 	}
 	pool_drop(sandbox);
+	parts->ready = NULL;
 	return false;
 }
 
@@ -224,7 +243,7 @@ static int prepare(struct execution *execution, const struct request *request, i
 	int error = 0;
 
 	take_waiting(execution, request, parts);
-	if (!request->spawn->use_tty && !parts->is_fed)
+	if (!request->spawn->use_tty && !parts->is_fed && !parts->ready)
 		error = execution_make_pipes(parts->stdio_ours, parts->stdio_workload);
 	execution->sandbox = NULL;
 	if (!error && (request->sandbox || !enter_ready(execution, request, code, parts)))
@@ -256,14 +275,33 @@ static void launch(struct execution *execution, const struct parts *parts)
 	}
 }
 
+void execution_withdraw(void)
+{
+	if (offered.ready)
+		pool_drop(offered.ready);
+	close_parts(&offered);
+}
+
+void execution_offer(const struct frontend *frontend, const struct request *request)
+{
+	const struct execution *execution = find_free();
+
+	if (execution && !request->sandbox && !request->spawn->use_tty &&
+	    posture_probe(frontend, request->profile) == PROBE_NONE)
+		offered.ready = pool_take(request->profile);
+	if (offered.ready &&
+	    (execution_make_pipes(offered.stdio_ours, offered.stdio_workload) != 0 ||
+	     send_streams(offered.ready, execution->slot, &offered) != 0))
+		execution_withdraw();
+}
+
 int execution_begin(struct frontend *frontend, const struct request *request, int code)
 {
 	struct execution *execution = find_free();
-	struct parts parts = { .stdio_ours = { -1, -1, -1 },
-			       .stdio_workload = { -1, -1, -1 },
-			       .sandbox = SANDBOX_PARTS_NONE };
+	struct parts parts = offered;
 	int error;
 
+	offered = no_parts;
 	if (!execution)
 		return -EAGAIN;
 	*execution = (struct execution){ .state = EXECUTION_FREE,
