@@ -244,8 +244,15 @@ static int start(uint32_t profile, uint32_t slot, uint32_t type, struct channel_
 	}
 	fd_close(&factory.next_cgroup);
 	places_clear(&factory.places);
-	if (pid > 0)
-		return answer(type, slot, pidfd);
+	if (pid > 0) {
+		const int error = answer(type, slot, pidfd);
+
+		if (factory.is_last) {
+			factory.is_built[factory.plan.slot][profile] = false;
+			mounts_leave(&factory.plan, profile, &factory.host);
+		}
+		return error;
+	}
 	failed.error = (uint32_t)-pid;
 	return channel_send(&factory.channel, IPC_TYPE_sandbox_failed, &failed, NULL, 0);
 }
@@ -263,6 +270,7 @@ static int handle_sandbox_create(void *context, struct channel_message *message)
 		return -EPROTO;
 	factory.is_probed = from->probe != PROBE_NONE;
 	factory.lasts = from->lasts != 0;
+	factory.is_last = from->is_last != 0;
 	return start(from->profile, from->slot, IPC_TYPE_sandbox_created, message, init_run);
 }
 

@@ -37,6 +37,7 @@ struct factory {
 	struct probe_namespaces namespaces; /* its own: no sandbox may have one of them */
 	bool is_probed;                     /* the next sandbox shall note which it has */
 	bool lasts;                         /* the next sandbox does */
+	bool is_last;                       /* it is the last one, of everything */
 	uint32_t helper;                    /* enum helper_kind of the next one */
 	struct places places;               /* for the next sandbox */
 	struct shown shown;

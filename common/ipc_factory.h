@@ -89,6 +89,7 @@ struct ipc_sandbox_create {
 	uint32_t layers;     /* how many sandbox_layer are for it */
 	uint32_t lasts;      /* 0: it ends with the first process of its one execution; 1: it has
 			      * SANDBOX_EXECUTIONS_MAX at once, and goes on without any */
+	uint32_t is_last;    /* 1: the factory is asked for no other, and for no helper */
 };
 
 /* fd: pidfd of the init */

@@ -249,6 +249,7 @@ static const struct ipc_field ipc_sandbox_create_fields[] = {
 	FIELD(U32, ipc_sandbox_create, probe),
 	FIELD(U32, ipc_sandbox_create, layers),
 	FIELD(U32, ipc_sandbox_create, lasts),
+	FIELD(U32, ipc_sandbox_create, is_last),
 };
 static const struct ipc_field ipc_sandbox_created_fields[] = {
 	FIELD(U32, ipc_sandbox_created, slot),

@@ -91,9 +91,9 @@ struct ipc_supervisor_notify {
 
 /* The launcher said everything: start. */
 struct ipc_supervisor_run {
-	uint32_t binds;             /* how many supervisor_bind came before */
-	uint32_t pins;              /* and supervisor_pin */
-	uint32_t is_expected;       /* 1: an execution of the launcher's is the next thing */
+	uint32_t binds;       /* how many supervisor_bind came before */
+	uint32_t pins;        /* and supervisor_pin */
+	uint32_t is_expected; /* 1: an execution of the launcher's is the next thing, and all */
 	char profile[IPC_NAME_MAX]; /* of it; empty: the default one */
 };
 

@@ -91,7 +91,8 @@ static int ask_factory(const struct sandbox *sandbox, uint32_t probe,
 					     .profile = sandbox->profile,
 					     .generation = sandbox->generation,
 					     .probe = probe,
-					     .lasts = sandbox_lasts(sandbox) };
+					     .lasts = sandbox_lasts(sandbox),
+					     .is_last = supervisor.is_for_one };
 	int error = create.lasts ? sandbox_send_layers(sandbox, &create.layers) : 0;
 
 	if (!error && parts->cgroup >= 0)

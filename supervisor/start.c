@@ -360,6 +360,7 @@ void start_supervisor(int launcher_fd, struct start *ret)
 	supervisor.layers = supervisor.file_image = supervisor.null = supervisor.nothing = -1;
 	fd_raise_limit(); /* each execution costs up to five for a moment */
 	receive_launcher(launcher_fd);
+	supervisor.is_for_one = start.run.is_expected != 0;
 	check_requirements();
 	error = tell_factory();
 	if (error && error != -EPIPE) /* it has ended, and why waits in its channel */

@@ -176,6 +176,7 @@ struct supervisor {
 	int factory_pidfd;
 	bool is_service; /* the end of a frontend is not ours */
 	bool is_persons; /* the launcher is the frontend: somebody waits for our end */
+	bool is_for_one; /* execution, in an ephemeral sandbox: no other is made */
 	bool is_ending;
 	int exit_status;
 	uint32_t executions_max;  /* the operator's budget */
