@@ -75,6 +75,10 @@ void ahead_wait(const struct init *init, int from, const dispatch_handler handle
 	enum ipc_error wrong;
 	int status = spawn_ahead(init, ahead.from, ahead.told) == 0 ? 1 : -ECANCELED;
 
+	/* The pages in which a request's words will be, and the clock's, are there before one
+	 * comes. */
+	message.body.spawn.argv[0] = message.body.spawn.environment[0] = '\0';
+	ahead.told->taken_us = spawn_now_us();
 	while (status == 1)
 		status = dispatch_one(&channel, &message, 0, handlers, NULL, &wrong);
 	_exit(MSP_EXIT_SANDBOX);

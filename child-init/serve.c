@@ -296,6 +296,9 @@ static int handle_spawn_ahead(void *context, struct channel_message *message)
 	if (ahead_pid() != 0 || (!lasts && executions_used > 0))
 		return -EPROTO;
 	pid = has_children() ? -EBUSY : ahead_fork(message->fd_count > 1 ? message->fds[1] : -1);
+	/* After a fork each has to get its pages anew, which no request need wait for. */
+	if (!executions[0].is_used)
+		executions[0] = nothing;
 	if (pid == 0)
 		ahead_wait(init, message->fds[0], handlers_ahead);
 	if (!lasts)

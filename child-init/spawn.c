@@ -535,6 +535,7 @@ int spawn_ahead(const struct init *init, int to_init, struct spawn_told *told)
 				    .is_observed = LAYER_OBSERVES(init->profile),
 				    .to_init = to_init,
 				    .told = told };
+	arguments[0] = environment[0] = NULL;
 	return run_steps(SPAWN_AHEAD);
 }
 
