@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "utf8.h"
 
 static void append_string(struct buffer *out, const char *text, size_t size);
@@ -116,10 +117,18 @@ void json_put_text(struct json_writer *writer, const char *key, const char *text
 	json_put_string(writer, key, text, strlen(text));
 }
 
+static void append_number(struct buffer *out, uint64_t number)
+{
+	struct text text = { .used = 0 };
+
+	text_add_number(&text, number);
+	buffer_append(out, text.bytes, text.used);
+}
+
 void json_put_number(struct json_writer *writer, const char *key, uint64_t number)
 {
 	begin_value(writer, key);
-	buffer_format(writer->out, "%" PRIu64, number);
+	append_number(writer->out, number);
 }
 
 void json_put_signed(struct json_writer *writer, const char *key, int64_t number)
