@@ -158,6 +158,59 @@ class Beside(ahead_support.Case):
         self.assertIn("x", self.run_in(box, "cat made"))
 
 
+OPENS = """
+import os, sys
+path = sys.orig_argv[-1]
+if path.endswith("/main.py") and os.fork() == 0:
+    try:
+        os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        seen = "there"
+    except BlockingIOError:
+        seen = "not yet"
+    with open(path) as file:
+        text = file.read()
+    with open("/workspace/seen.new", "w") as file:
+        file.write(seen + ":" + text)
+    os.rename("/workspace/seen.new", "/workspace/seen")
+    os._exit(0)
+"""
+
+
+class Broken(ahead_support.Case):
+    """Its own start-up file is the one thing that can open the file of an interpreter that waits,
+    and so break the lease that it waits by."""
+
+    def start_with(self, box, text):
+        self.run_code(box, "import os, site\nfolder = site.getusersitepackages()\n"
+                           "os.makedirs(folder, exist_ok=True)\n"
+                           f"open(folder + '/usercustomize.py', 'w').write({text!r})\n")
+        return self.waiting()[1]
+
+    def test_who_opens_the_file_gets_all_of_the_code(self):
+        code = WHERE + "import time\nwhile not os.path.exists('seen'): time.sleep(0.005)\n"
+        box = self.create()
+        path = self.start_with(box, OPENS)
+        wait_for = ahead_support.wait_for
+        wait_for(lambda: len(ahead_support.interpreters(self.server.process.pid)) == 2)
+        time.sleep(0.1)  # both have asked for it
+        told = support.text_of(self.run_code(box, code))
+        self.assertIn(path, told)
+        self.assertIn("[exit 0", told)
+        self.assertEqual(self.run_in(box, "cat seen"), "not yet:" + code)
+
+    def test_a_file_that_was_taken_away(self):
+        """As with a start of its own, there is nothing to run then."""
+        box = self.create()
+        self.run_code(box, "import os, site\nfolder = site.getusersitepackages()\n"
+                           "os.makedirs(folder, exist_ok=True)\n"
+                           "open(folder + '/usercustomize.py', 'w').write("
+                           "'import os, sys; os.unlink(sys.orig_argv[-1])')\n")
+        told = support.text_of(self.run_code(box, WHERE))
+        self.assertIn("can't open file", told)
+        self.assertIn("[exit 2", told)
+        self.no_waiting()
+
+
 class Faults(ahead_support.Case):
     def waits(self):
         box = self.create()
