@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/text.h"
 #include "utf8.h"
 
 static void append_string(struct buffer *out, const char *text, size_t size);
@@ -119,10 +118,14 @@ void json_put_text(struct json_writer *writer, const char *key, const char *text
 
 static void append_number(struct buffer *out, uint64_t number)
 {
-	struct text text = { .used = 0 };
+	char digits[20]; /* of 2^64 */
+	size_t at = sizeof(digits);
 
-	text_add_number(&text, number);
-	buffer_append(out, text.bytes, text.used);
+	do {
+		digits[--at] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	buffer_append(out, digits + at, sizeof(digits) - at);
 }
 
 void json_put_number(struct json_writer *writer, const char *key, uint64_t number)
