@@ -102,6 +102,11 @@ static struct execution *find(const struct executions *executions, uint64_t requ
 	return execution;
 }
 
+static void set_handle(struct execution_info *info)
+{
+	(void)snprintf(info->handle, sizeof(info->handle), "%s-%u", info->sandbox, info->number);
+}
+
 /* In a sandbox that lasts no number comes twice, nor in two of them: none need be remembered. */
 static void name_execution(struct executions *executions, const struct execution_order *order,
 			   struct execution_info *info)
@@ -119,7 +124,19 @@ static void name_execution(struct executions *executions, const struct execution
 		random_id_make(info->sandbox);
 		info->number = 1; /* it has the sandbox for itself */
 	}
-	(void)snprintf(info->handle, sizeof(info->handle), "%s-%u", info->sandbox, info->number);
+	set_handle(info);
+}
+
+/* It was asked for by a name that another sandbox had when that was looked up. Nobody was given its
+ * handle yet. */
+static void correct_sandbox(struct execution_info *info,
+			    const struct ipc_execution_started *started)
+{
+	if (!started->sandbox[0] || strcmp(info->sandbox, started->sandbox) == 0)
+		return;
+	memcpy(info->sandbox, started->sandbox, sizeof(info->sandbox));
+	memcpy(info->label.profile, started->profile, sizeof(started->profile));
+	set_handle(info);
 }
 
 static struct execution *create(struct executions *executions, const struct execution_order *order)
@@ -472,6 +489,7 @@ bool executions_on_started(struct executions *executions,
 		fd_close_all(copy, 3);
 		return false;
 	}
+	correct_sandbox(&execution->info, started);
 	set_started(execution, started->output_bytes, started->log_bytes, started->wall_ms);
 	if (execution->is_abandoned) { /* nobody reads */
 		fd_close_all(copy, 3);

@@ -174,6 +174,8 @@ struct ipc_execution_started {
 	uint64_t output_bytes; /* the profile's limit; beyond it the frontend ends it. 0: none */
 	uint64_t log_bytes;    /* how much of its output the frontend keeps for reading later */
 	uint64_t wall_ms;      /* it is killed when it runs that long from now on; 0: not known */
+	char sandbox[IPC_ID_MAX]; /* id of the one that lasts in which it runs; empty: a new one */
+	char profile[IPC_NAME_MAX]; /* of that one */
 };
 
 /* fd: the terminal's master side */

@@ -175,6 +175,8 @@ static const struct ipc_field ipc_execution_started_fields[] = {
 	FIELD(U64, ipc_execution_started, output_bytes),
 	FIELD(U64, ipc_execution_started, log_bytes),
 	FIELD(U64, ipc_execution_started, wall_ms),
+	FIELD(OPT, ipc_execution_started, sandbox),
+	FIELD(OPT, ipc_execution_started, profile),
 };
 static const struct ipc_field ipc_execution_tty_fields[] = {
 	FIELD(U64, ipc_execution_tty, request),

@@ -170,13 +170,18 @@ static int ask_init(struct execution *execution, const struct request *request, 
 static int tell_started(const struct execution *execution, const struct request *request,
 			const struct parts *parts)
 {
-	const struct ipc_execution_started started = {
+	const struct sandbox *sandbox = execution->sandbox;
+	struct ipc_execution_started started = {
 		.request = execution->request,
 		.output_bytes = execution_profile(execution)->output_bytes,
 		.log_bytes = execution_profile(execution)->log_bytes,
 		.wall_ms = execution_left_ms(execution),
 	};
 
+	if (sandbox_lasts(sandbox)) {
+		memcpy(started.sandbox, sandbox->id, sizeof(started.sandbox));
+		memcpy(started.profile, sandbox->meta->profile, sizeof(started.profile));
+	}
 	if (request->spawn->use_tty) /* execution_tty comes when the terminal is there */
 		return 0;
 	return channel_send(&execution->frontend->channel, IPC_TYPE_execution_started, &started,

@@ -54,13 +54,27 @@ static void fail_profile(struct call *call, const char *asked, const char *has)
 	buffer_done(&text);
 }
 
+/* In the one that is called so, by its id or its name, and was when it was looked up last. */
+static void start_called(struct call *call, struct execution_order *order,
+			 struct execution_label *label, const char *called, const char *id,
+			 const char *profile, uint32_t limit_ms)
+{
+	const struct place place = place_of(order);
+	const struct session *session = call->session;
+
+	copy_name(place.sandbox, called);
+	copy_name(place.owner, sandboxes_owner(session->host, session->principal));
+	copy_name(label->profile, profile);
+	order->sandbox = id;
+	run_start(call, order, limit_ms);
+}
+
 /* Where it is to run is known. */
 static void start_in(struct call *call, struct execution_order *order,
 		     struct execution_label *label, const char *id, const char *profile,
 		     uint32_t limit_ms)
 {
 	const struct place place = place_of(order);
-	const struct session *session = call->session;
 
 	if (place.profile[0] && strcmp(place.profile, profile) != 0) {
 		if (order->code)
@@ -69,11 +83,7 @@ static void start_in(struct call *call, struct execution_order *order,
 		return;
 	}
 	copy_name(place.profile, profile);
-	copy_name(place.sandbox, id);
-	copy_name(place.owner, sandboxes_owner(session->host, session->principal));
-	(void)memcpy(label->profile, place.profile, IPC_NAME_MAX);
-	order->sandbox = id;
-	run_start(call, order, limit_ms);
+	start_called(call, order, label, id, id, profile, limit_ms);
 }
 
 static void free_held(struct errand *errand)
@@ -126,6 +136,18 @@ static void hold(struct call *call, const struct execution_order *order,
 	sandbox_search_begin(&held->search, call, &rules);
 }
 
+/* A name may be another one's by now. The supervisor knows, and says with the start which one it
+ * is; where something else hangs on it, it is asked first. */
+static const struct known_sandbox *find_named(const struct session *session,
+					      const struct execution_order *order, const char *name)
+{
+	const char *id = place_of(order).profile[0] || (order->command && order->command->use_tty)
+				 ? NULL
+				 : sandboxes_id_of(session->host, session->principal, name);
+
+	return id ? sandboxes_known(session->host, session->principal, id) : NULL;
+}
+
 void run_in_sandbox(struct call *call, struct execution_order *order, struct execution_label *label,
 		    const struct json_value *sandbox, uint32_t limit_ms)
 {
@@ -146,6 +168,8 @@ void run_in_sandbox(struct call *call, struct execution_order *order, struct exe
 	known = sandboxes_known(session->host, session->principal, wanted);
 	if (known)
 		start_in(call, order, label, known->id, known->profile, limit_ms);
+	else if ((known = find_named(session, order, wanted)))
+		start_called(call, order, label, wanted, known->id, known->profile, limit_ms);
 	else
 		hold(call, order, label, wanted, limit_ms);
 }

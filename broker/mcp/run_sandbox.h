@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A run in a sandbox that lasts: which one is meant, and under which profile, is known before the
- * execution is asked for, because its handle and its texts say both.
+ * A run in a sandbox that lasts: which one is meant, and under which profile, is known before
+ * anybody is told of the execution, because its handle and its texts say both. Of an id it never
+ * changes; of a name that is known the supervisor says with the start which one it means by now.
  */
 #ifndef BROKER_MCP_RUN_SANDBOX_H
 #define BROKER_MCP_RUN_SANDBOX_H

@@ -2,8 +2,8 @@
  *
  * The sandboxes that last, as far as this broker knows of them: what the supervisor said of each
  * when one of their owner's calls was about it. The supervisor has the truth and is asked; what is
- * kept here serves what cannot wait for its answer (lists of resources, subscriptions) and what
- * never changes (the profile of an id).
+ * kept here serves what cannot wait for its answer (lists of resources, subscriptions), what never
+ * changes (the profile of an id), and runs by a name, which the supervisor corrects.
  */
 #ifndef BROKER_MCP_SANDBOXES_H
 #define BROKER_MCP_SANDBOXES_H

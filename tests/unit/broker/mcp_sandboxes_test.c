@@ -266,13 +266,12 @@ Test(mcp_sandboxes, runs_in_one_that_is_known)
 	rig_workload_end(&workload);
 }
 
-/* By a name, the supervisor says which is meant, each time. */
+/* By a name that is not known, the supervisor is asked. */
 Test(mcp_sandboxes, runs_in_one_by_its_name)
 {
 	const struct ipc_sandbox_info info = named();
 	struct ipc_execution_start start;
 
-	create_named();
 	lasting_say(&rig, "run_command",
 		    "\"command\":\"cat\",\"stdin\":\"words\",\"yield_ms\":0,\"sandbox\":\"build\"");
 	(void)lasting_answer_list(&rig, &info);
@@ -288,13 +287,66 @@ Test(mcp_sandboxes, runs_in_one_by_its_name)
 	cr_assert_str_eq(bytes, "words");
 	rig_workload_end(&workload);
 	lasting_say(&rig, "run_code",
-		    "\"language\":\"python\",\"code\":\"print(1)\",\"sandbox\":\"build\"");
+		    "\"language\":\"python\",\"code\":\"print(1)\",\"sandbox\":\"build\","
+		    "\"profile\":\"default\"");
 	(void)lasting_answer_list(&rig, &info);
 	struct channel_message *message = rig_take(&rig, IPC_TYPE_code_start);
 
 	cr_assert_str_eq(message->body.code_start.sandbox, BOX_ID);
 	cr_assert_eq(pread(message->fds[0], bytes, sizeof(bytes) - 1, 0), 8);
 	channel_message_done(message);
+}
+
+/* By one that is known it says with the start which one was meant: it may be another's by now. */
+Test(mcp_sandboxes, runs_in_one_by_a_name_that_is_known)
+{
+	static const char *const ids[] = { BOX_ID, OTHER_ID };
+	static const char *const profiles[] = { "default", "strict" };
+
+	create_named();
+	for (unsigned int i = 0; i < 2; i++) {
+		struct rig_workload workload;
+		struct ipc_execution_start start;
+		char part[128];
+
+		lasting_say(&rig, "run_command",
+			    "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"build\"");
+		start = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start;
+		cr_assert_str_eq(start.sandbox, "build");
+		cr_assert_str_eq(start.profile, "");
+		workload = rig_start_in(&rig, start.request, ids[i], profiles[i]);
+		(void)snprintf(part, sizeof(part), "handle %s-%u ", ids[i], i + 1);
+		expect_part(rig_hear(&rig), part);
+		(void)snprintf(part, sizeof(part), "\"profile\":\"%s\"", profiles[i]);
+		expect_part(rig.line, part);
+		rig_workload_end(&workload);
+	}
+	lasting_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"build\"");
+	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request,
+		       REFUSAL_SANDBOX_UNKNOWN, "");
+	expect_part(rig_hear(&rig), "There is no sandbox \\\"build\\\".");
+	lasting_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"build\"");
+	(void)rig_take(&rig, IPC_TYPE_sandbox_list); /* it is known no longer */
+}
+
+/* What would be said of its profile, or of its terminal, hangs on which one it is. */
+Test(mcp_sandboxes, asks_for_a_name_with_a_profile_or_a_terminal)
+{
+	static const char *const with[] = { "\"profile\":\"default\"", "\"tty\":true" };
+	const struct ipc_sandbox_info info = named();
+
+	create_named();
+	for (unsigned int i = 0; i < 2; i++) {
+		char arguments[128];
+
+		(void)snprintf(arguments, sizeof(arguments),
+			       "\"command\":\"true\",\"sandbox\":\"build\",%s", with[i]);
+		lasting_say(&rig, "run_command", arguments);
+		(void)lasting_answer_list(&rig, &info);
+		cr_assert_str_eq(
+			rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.sandbox,
+			BOX_ID);
+	}
 }
 
 Test(mcp_sandboxes, runs_in_none_that_is_not_there)

@@ -275,13 +275,21 @@ void rig_send(struct rig *rig, uint32_t type, const void *message, const int *fd
 
 struct rig_workload rig_start(struct rig *rig, uint64_t request)
 {
-	const struct ipc_execution_started started = { .request = request,
-						       .log_bytes = rig->log_bytes ? rig->log_bytes
-										   : RIG_LOG_BYTES,
-						       .wall_ms = 60000 };
+	return rig_start_in(rig, request, "", "");
+}
+
+struct rig_workload rig_start_in(struct rig *rig, uint64_t request, const char *sandbox,
+				 const char *profile)
+{
+	struct ipc_execution_started started = { .request = request,
+						 .log_bytes = rig->log_bytes ? rig->log_bytes
+									     : RIG_LOG_BYTES,
+						 .wall_ms = 60000 };
 	struct rig_workload workload = { .request = request };
 	int theirs[3];
 
+	(void)strncpy(started.sandbox, sandbox, sizeof(started.sandbox) - 1);
+	(void)strncpy(started.profile, profile, sizeof(started.profile) - 1);
 	make_pipe(&workload.in, &theirs[0]);
 	make_pipe(&theirs[1], &workload.out);
 	make_pipe(&theirs[2], &workload.err);
