@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +157,8 @@ static pid_t *group;
 static int start(void *is_root)
 {
 	struct start start;
+	cpu_set_t before;
+	cpu_set_t after;
 
 	if (setpgid(0, 0) != 0)
 		return WRONG;
@@ -165,7 +168,13 @@ static int start(void *is_root)
 	    (setgroups(0, NULL) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0 ||
 	     setresuid(NOBODY, NOBODY, NOBODY) != 0))
 		return WRONG;
+	if (sched_getaffinity(0, sizeof(before), &before) != 0)
+		return WRONG;
 	start_supervisor(supervisor_end, &start);
+	if (sched_getaffinity(0, sizeof(after), &after) != 0 || !CPU_EQUAL(&before, &after))
+		return WRONG;
+	if (supervisor.is_for_one != (is_expected != 0))
+		return WRONG;
 	if (kill(supervisor.factory_pid, SIGKILL) != 0 ||
 	    waitpid(supervisor.factory_pid, NULL, 0) != supervisor.factory_pid)
 		return WRONG;
