@@ -66,12 +66,12 @@ void buffer_done(struct buffer *text)
 	*text = (struct buffer){ .bytes = NULL };
 }
 
-uint32_t text_hash(const char *text)
+uint32_t bytes_hash(const char *bytes, size_t size)
 {
 	uint32_t hash = 2166136261U;
 
-	for (; *text != '\0'; text++)
-		hash = (hash ^ (uint8_t)*text) * 16777619U;
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ (uint8_t)bytes[i]) * 16777619U;
 	return hash;
 }
 

@@ -32,8 +32,8 @@ void buffer_vprintf(struct buffer *text, const char *format, va_list arguments)
 	__attribute__((format(printf, 2, 0)));
 void buffer_done(struct buffer *text);
 
-/* FNV-1a of a text. */
-uint32_t text_hash(const char *text);
+/* FNV-1a. */
+uint32_t bytes_hash(const char *bytes, size_t size);
 
 /* Zeroed memory, the same memory as an array of `count`, and a copy of `size` bytes with a NUL
  * behind. Never NULL; the caller's. */

@@ -14,46 +14,72 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define TEXTS_MAX 4096U
+#define PARTS_MAX 4096U
+#define ALIGNMENT 8U
 #define FILE_MARK "{file}"
 
 struct writer {
 	struct buffer *blob;
-	uint32_t text_count;
-	uint32_t texts[TEXTS_MAX];  /* offsets of texts that can be used again */
-	uint32_t hashes[TEXTS_MAX]; /* of these texts */
+	uint32_t part_count;
+	/* What can be used again: most of a profile is as in the one that it extends. */
+	struct part {
+		uint32_t offset, size, hash;
+	} parts[PARTS_MAX];
 	uint32_t call_count;
 	struct plan_call calls[PLAN_CALLS_MAX];
 };
 
-static uint32_t put_array(struct writer *writer, const void *data, size_t size)
+/* Takes back what lies at the blob's end, from `offset` on, when the same is there already, at a
+ * multiple of `alignment`. Returns where it is. */
+static uint32_t share(struct writer *writer, uint32_t offset, uint32_t alignment)
 {
-	static const char zeros[8];
+	const char *bytes = writer->blob->bytes;
+	const uint32_t size = (uint32_t)writer->blob->size - offset;
+	const uint32_t hash = bytes_hash(bytes + offset, size);
+
+	for (uint32_t i = 0; i < writer->part_count; i++) {
+		const struct part *part = &writer->parts[i];
+
+		if (part->hash == hash && part->size == size && part->offset % alignment == 0 &&
+		    memcmp(bytes + part->offset, bytes + offset, size) == 0) {
+			writer->blob->size = offset;
+			return part->offset;
+		}
+	}
+	if (writer->part_count < PARTS_MAX)
+		writer->parts[writer->part_count++] = (struct part){ offset, size, hash };
+	return offset;
+}
+
+static uint32_t put_records(struct buffer *blob, const void *data, size_t size)
+{
+	static const char zeros[ALIGNMENT];
 	uint32_t offset;
 
-	buffer_add(writer->blob, zeros, (8 - writer->blob->size % 8) % 8);
-	offset = (uint32_t)writer->blob->size;
-	buffer_add(writer->blob, data, size);
+	buffer_add(blob, zeros, (ALIGNMENT - blob->size % ALIGNMENT) % ALIGNMENT);
+	offset = (uint32_t)blob->size;
+	buffer_add(blob, data, size);
 	return offset;
+}
+
+static uint32_t put_array(struct writer *writer, const void *data, size_t size)
+{
+	return share(writer, put_records(writer->blob, data, size), ALIGNMENT);
 }
 
 static uint32_t put_text(struct writer *writer, const char *text)
 {
-	const uint32_t hash = text_hash(text);
-	uint32_t offset;
+	const uint32_t offset = (uint32_t)writer->blob->size;
 
-	for (uint32_t i = 0; i < writer->text_count; i++) {
-		if (writer->hashes[i] == hash &&
-		    strcmp(writer->blob->bytes + writer->texts[i], text) == 0)
-			return writer->texts[i];
-	}
-	offset = (uint32_t)writer->blob->size;
 	buffer_add(writer->blob, text, strlen(text) + 1);
-	if (writer->text_count < TEXTS_MAX) {
-		writer->hashes[writer->text_count] = hash;
-		writer->texts[writer->text_count++] = offset;
-	}
-	return offset;
+	return share(writer, offset, 1);
+}
+
+/* What was added from `offset` on; 0 when that is nothing. */
+static uint32_t end_list(struct writer *writer, uint32_t offset, uint32_t *ret_size)
+{
+	*ret_size = (uint32_t)writer->blob->size - offset;
+	return *ret_size > 0 ? share(writer, offset, 1) : 0;
 }
 
 static struct plan_origin put_origin(struct writer *writer, const struct origin *origin)
@@ -74,18 +100,18 @@ static uint32_t put_list(struct writer *writer, const struct strings *list, cons
 
 		buffer_add(writer->blob, text, strlen(text) + 1);
 	}
-	*ret_size = (uint32_t)writer->blob->size - offset;
-	return *ret_size > 0 ? offset : 0;
+	return end_list(writer, offset, ret_size);
 }
 
 static void put_environment(struct writer *writer, const struct profile *profile,
 			    struct plan_profile *out)
 {
-	out->environment = (uint32_t)writer->blob->size;
+	const uint32_t offset = (uint32_t)writer->blob->size;
+
 	for (uint32_t i = 0; i < profile->environment_count; i++)
 		buffer_add(writer->blob, profile->environment[i],
 			   strlen(profile->environment[i]) + 1);
-	out->environment_size = (uint32_t)writer->blob->size - out->environment;
+	out->environment = end_list(writer, offset, &out->environment_size);
 }
 
 static void put_option(struct writer *writer, const char *key, uint64_t value, bool is_octal)
@@ -101,7 +127,8 @@ static void put_option(struct writer *writer, const char *key, uint64_t value, b
 static void put_options(struct writer *writer, const struct profile_mount *mount,
 			struct plan_mount *out)
 {
-	out->options = (uint32_t)writer->blob->size;
+	const uint32_t offset = (uint32_t)writer->blob->size;
+
 	if (mount->kind == PLAN_TMPFS || mount->kind == PLAN_OVERLAY) {
 		put_option(writer, "size", mount->size_bytes, false);
 		put_option(writer, "nr_inodes", mount->inodes, false);
@@ -113,7 +140,7 @@ static void put_options(struct writer *writer, const struct profile_mount *mount
 		put_option(writer, "mode", 0600, true);
 		put_option(writer, "ptmxmode", 0666, true);
 	}
-	out->options_size = (uint32_t)writer->blob->size - out->options;
+	out->options = end_list(writer, offset, &out->options_size);
 }
 
 static uint64_t mount_attributes(const struct profile_mount *mount)
@@ -335,11 +362,11 @@ static void put_answers(struct writer *writer, const struct profile *profile,
 
 static void put_held(struct writer *writer, const struct profile *profile, struct plan_profile *out)
 {
-	if (profile->held_count > 0)
-		out->held = (uint32_t)writer->blob->size;
+	const uint32_t offset = (uint32_t)writer->blob->size;
+
 	for (uint32_t i = 0; i < profile->held_count; i++)
 		buffer_add(writer->blob, profile->held[i], strlen(profile->held[i]) + 1);
-	out->held_size = profile->held_count > 0 ? (uint32_t)writer->blob->size - out->held : 0;
+	out->held = end_list(writer, offset, &out->held_size);
 }
 
 static int put_profile(struct writer *writer, const struct profile *profile,
@@ -420,7 +447,7 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 	const size_t size = header.profile_count * sizeof(profiles[0]);
 
 	buffer_add(blob, &header, sizeof(header));
-	header.profiles = put_array(&writer, profiles, size);
+	header.profiles = put_records(blob, profiles, size); /* filled in at the end */
 	put_settings(&writer, policy_settings(policy), &header);
 	put_groups(&writer, &header);
 	put_calls(&writer, &header);

@@ -54,7 +54,7 @@ static int next_event(struct reader *reader)
 /* Where the path's index is, or the free slot for it. */
 static uint32_t *slot_of(const struct places *places, const char *path)
 {
-	for (uint32_t hash = text_hash(path);; hash++) {
+	for (uint32_t hash = bytes_hash(path, strlen(path));; hash++) {
 		uint32_t *slot = &places->slots[hash & (places->slot_count - 1)];
 
 		if (*slot == 0 || strcmp(places->items[*slot - 1].path, path) == 0)

@@ -132,6 +132,25 @@ Test(config, nothing_said_is_what_is_built_in)
 	}
 }
 
+Test(config, what_profiles_have_in_common_is_there_once)
+{
+	struct loaded loaded = load("profiles:\n"
+				    "  - {name: twin, extends: default}\n"
+				    "  - {name: other, extends: default, environment: [A=1]}\n");
+	const struct plan_profile *first = find(&loaded, "default");
+	const struct plan_profile *twin = find(&loaded, "twin");
+	const struct plan_profile *other = find(&loaded, "other");
+
+	cr_expect_eq(twin->mounts, first->mounts);
+	cr_expect_eq(twin->filter, first->filter);
+	cr_expect_eq(twin->environment, first->environment);
+	cr_expect_eq(other->mounts, first->mounts);
+	cr_expect_neq(other->environment, first->environment);
+	cr_expect_neq(other->text, first->text);
+	cr_expect_eq(twin->mounts % 8, 0);
+	unload(&loaded);
+}
+
 Test(config, profiles_that_make_more_than_a_plan_holds_are_refused)
 {
 	struct buffer text = { .bytes = NULL }, blob = { .bytes = NULL };
@@ -139,9 +158,9 @@ Test(config, profiles_that_make_more_than_a_plan_holds_are_refused)
 	struct policy_error error = { .text = "" };
 
 	buffer_printf(&text, "audit: required\nprofiles:\n");
-	for (int i = 0; i < 50; i++)
+	for (int i = 0; i < 54; i++)
 		buffer_printf(&text,
-			      "  - {name: number%d, extends: default, environment: [A=%04000d]}\n",
+			      "  - {name: number%d, extends: default, environment: [A=%04700d]}\n",
 			      i, i);
 	cr_assert_eq(policy_add_builtin(policy, &error), 0, "%s", error.text);
 	cr_assert_eq(policy_add(policy, "mine.yaml", text.bytes, text.size, &error), 0, "%s",
