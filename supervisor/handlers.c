@@ -38,7 +38,8 @@ void handlers_prepare(void)
 	welcome.landlock_abi = (uint32_t)supervisor.landlock_abi;
 	welcome.limits = supervisor.limits;
 	welcome.profiles_size = request_list_profiles(welcome.profiles);
-	welcome.languages_size = request_list_languages(profile, welcome.languages);
+	if (!supervisor.is_for_one) /* who asks knows what to execute */
+		welcome.languages_size = request_list_languages(profile, welcome.languages);
 	/* The start saw to it that the name fits. */
 	strncpy(welcome.default_profile, plan_string(&supervisor.plan, profile->name),
 		sizeof(welcome.default_profile) - 1);
