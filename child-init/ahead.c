@@ -31,6 +31,24 @@ static long clone_copy(int leaf)
 	return syscall(SYS_clone3, &args, sizeof(args));
 }
 
+/* What both have is made once, and stays as long as the init. 0 or -errno */
+static int share(void)
+{
+	static const struct itimerspec never;
+	void *page = ahead.told;
+
+	if (!page)
+		page = mmap(NULL, sizeof(*ahead.told), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	ahead.told = page;
+	*ahead.told = (struct spawn_told){ 0 };
+	if (ahead.clock < 0)
+		ahead.clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return ahead.clock >= 0 && timerfd_settime(ahead.clock, 0, &never, NULL) == 0 ? 0 : -errno;
+}
+
 /* What it executed is looked at after as long as nothing is watched for anyway; an exec or an end
  * that the init heard of at once would cost a short workload a part of the CPU. */
 static int set_clock(void)
@@ -43,27 +61,20 @@ static int set_clock(void)
 pid_t ahead_fork(int leaf)
 {
 	int ends[2];
-	int error = channel_pair(ends);
-	void *page = error ? MAP_FAILED
-			   : mmap(NULL, sizeof(*ahead.told), PROT_READ | PROT_WRITE,
-				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int error = share();
 	long pid;
 
+	if (!error)
+		error = channel_pair(ends);
 	if (error)
 		return error;
-	ahead.clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	pid = page == MAP_FAILED || ahead.clock < 0 ? -1 : clone_copy(leaf);
+	pid = clone_copy(leaf);
 	error = -errno;
-	ahead.told = page == MAP_FAILED ? NULL : page;
 	ahead.workload = (struct workload)WORKLOAD_NONE;
 	ahead.from = pid == 0 ? ends[1] : ends[0];
 	fd_close(pid == 0 ? &ends[0] : &ends[1]);
-	if (pid < 0) {
+	if (pid < 0)
 		fd_close(&ahead.from);
-		fd_close(&ahead.clock);
-		if (ahead.told)
-			(void)munmap(ahead.told, sizeof(*ahead.told));
-	}
 	ahead.pid = pid > 0 ? (pid_t)pid : 0;
 	return pid < 0 ? error : (pid_t)pid;
 }
@@ -75,10 +86,8 @@ void ahead_wait(const struct init *init, int from, const dispatch_handler handle
 	enum ipc_error wrong;
 	int status = spawn_ahead(init, ahead.from, ahead.told) == 0 ? 1 : -ECANCELED;
 
-	/* The pages in which a request's words will be, and the clock's, are there before one
-	 * comes. */
+	/* The pages in which a request's words will be are its own before one comes. */
 	message.body.spawn.argv[0] = message.body.spawn.environment[0] = '\0';
-	ahead.told->taken_us = spawn_now_us();
 	while (status == 1)
 		status = dispatch_one(&channel, &message, 0, handlers, NULL, &wrong);
 	_exit(MSP_EXIT_SANDBOX);
@@ -103,7 +112,7 @@ int ahead_fd(void)
 
 int ahead_clock(void)
 {
-	return ahead.clock;
+	return ahead.pid != 0 ? ahead.clock : -1;
 }
 
 pid_t ahead_pid(void)
@@ -139,9 +148,7 @@ enum ahead_state ahead_look(struct workload *ret, struct spawn_told *ret_told)
 	}
 	ahead.pid = 0;
 	fd_close(&ahead.from);
-	fd_close(&ahead.clock);
 	if (!ret_told->is_taken)
 		fd_close(&ahead.workload.observed.listener);
-	(void)munmap(ahead.told, sizeof(*ahead.told));
 	return ret_told->is_taken ? AHEAD_RUNS : AHEAD_GONE;
 }

@@ -296,7 +296,9 @@ static int handle_spawn_ahead(void *context, struct channel_message *message)
 	if (ahead_pid() != 0 || (!lasts && executions_used > 0))
 		return -EPROTO;
 	pid = has_children() ? -EBUSY : ahead_fork(message->fd_count > 1 ? message->fds[1] : -1);
-	/* After a fork each has to get its pages anew, which no request need wait for. */
+	/* After a fork each has to get its pages anew, the clock's too, which no request need wait
+	 * for. */
+	(void)now_ms();
 	if (!executions[0].is_used)
 		executions[0] = nothing;
 	if (pid == 0)
