@@ -33,10 +33,12 @@ struct parts {
 	int stdio_ours[3];     /* stdin write end, stdout and stderr read ends: the frontend's */
 	int stdio_workload[3]; /* the other ends */
 	struct sandbox_parts sandbox;
-	struct sandbox *ready; /* one that was made ahead, and has the streams */
+	struct sandbox *ready; /* one that was made ahead */
 	bool has_joined;       /* a sandbox that lasts */
 	bool is_taken;         /* what waits there, with its leaf: */
 	bool is_fed;           /* an interpreter */
+	bool is_told;          /* who waits has the streams */
+	struct cgroup_usage before;
 };
 
 static const struct parts no_parts = { .stdio_ours = { -1, -1, -1 },
@@ -54,6 +56,7 @@ static void close_parts(struct parts *parts)
 	fd_close(&parts->sandbox.cgroup);
 	fd_close(&parts->sandbox.leaf);
 	parts->ready = NULL;
+	parts->is_taken = parts->is_fed = parts->is_told = false;
 }
 
 int execution_make_pipes(int ours[3], int workload[3])
@@ -142,7 +145,7 @@ static int ask_init(struct execution *execution, const struct request *request, 
 	const struct channel *init = channel_to(sandbox);
 	int error = 0;
 
-	if (!request->spawn->use_tty && !parts->ready)
+	if (!request->spawn->use_tty && !parts->is_told)
 		error = send_streams(sandbox, execution->slot, parts);
 	if (!error && code >= 0) {
 		where.slot = execution->slot;
@@ -204,6 +207,7 @@ static bool enter_ready(struct execution *execution, const struct request *reque
 	}
 	pool_drop(sandbox);
 	parts->ready = NULL;
+	parts->is_told = false;
 	return false;
 }
 
@@ -225,32 +229,16 @@ static int enter_own(struct execution *execution, const struct request *request,
 	return error && parts->is_taken && !parts->is_fed ? -ECONNRESET : error;
 }
 
-/* What waits in its sandbox, and what that was begun with. */
-static void take_waiting(struct execution *execution, const struct request *request,
-			 struct parts *parts)
-{
-	struct ahead_parts waiting;
-
-	parts->is_taken = parts->is_fed = false;
-	if (!request->sandbox || !ahead_take(request, execution->probe, &waiting))
-		return;
-	parts->is_taken = true;
-	parts->is_fed = waiting.stdio_ours[0] >= 0;
-	memcpy(parts->stdio_ours, waiting.stdio_ours, sizeof(parts->stdio_ours));
-	memcpy(parts->stdio_workload, waiting.stdio_workload, sizeof(parts->stdio_workload));
-	parts->sandbox.leaf = waiting.leaf;
-	execution->before = waiting.before;
-}
-
 static int prepare(struct execution *execution, const struct request *request, int code,
 		   struct parts *parts)
 {
+	const bool is_taken = parts->is_taken;
 	int error = 0;
 
-	take_waiting(execution, request, parts);
-	if (!request->spawn->use_tty && !parts->is_fed && !parts->ready)
+	if (!request->spawn->use_tty && parts->stdio_ours[0] < 0)
 		error = execution_make_pipes(parts->stdio_ours, parts->stdio_workload);
 	execution->sandbox = NULL;
+	execution->before = parts->before;
 	if (!error && (request->sandbox || !enter_ready(execution, request, code, parts)))
 		error = enter_own(execution, request, code, parts);
 	if (!error)
@@ -259,7 +247,7 @@ static int prepare(struct execution *execution, const struct request *request, i
 		unmake_parts(execution, parts);
 		close_parts(parts);
 	}
-	if (parts->is_taken)
+	if (is_taken)
 		ahead_taken(request, !error);
 	return error;
 }
@@ -280,24 +268,50 @@ static void launch(struct execution *execution, const struct parts *parts)
 	}
 }
 
-void execution_withdraw(void)
+void execution_withdraw(const struct request *request)
 {
 	if (offered.ready)
 		pool_drop(offered.ready);
+	if (offered.is_taken)
+		ahead_taken(request, false);
 	close_parts(&offered);
+}
+
+/* What waits in its sandbox, and what that was begun with. */
+static void take_waiting(const struct request *request, uint32_t probe)
+{
+	struct ahead_parts waiting;
+
+	if (!ahead_take(request, probe, &waiting))
+		return;
+	memcpy(offered.stdio_ours, waiting.stdio_ours, sizeof(offered.stdio_ours));
+	memcpy(offered.stdio_workload, waiting.stdio_workload, sizeof(offered.stdio_workload));
+	offered.sandbox.leaf = waiting.leaf;
+	offered.before = waiting.before;
+	offered.is_taken = true;
+	offered.is_fed = waiting.stdio_ours[0] >= 0;
 }
 
 void execution_offer(const struct frontend *frontend, const struct request *request)
 {
 	const struct execution *execution = find_free();
+	const uint32_t probe = posture_probe(frontend, request->profile);
+	const struct sandbox *sandbox = NULL;
 
-	if (execution && !request->sandbox && !request->spawn->use_tty &&
-	    posture_probe(frontend, request->profile) == PROBE_NONE)
-		offered.ready = pool_take(request->profile);
-	if (offered.ready &&
-	    (execution_make_pipes(offered.stdio_ours, offered.stdio_workload) != 0 ||
-	     send_streams(offered.ready, execution->slot, &offered) != 0))
-		execution_withdraw();
+	if (!execution)
+		return;
+	if (request->sandbox)
+		take_waiting(request, probe);
+	else if (!request->spawn->use_tty && probe == PROBE_NONE)
+		sandbox = offered.ready = pool_take(request->profile);
+	if (offered.is_taken && !offered.is_fed)
+		sandbox = request->sandbox;
+	if (!sandbox)
+		return;
+	offered.is_told = execution_make_pipes(offered.stdio_ours, offered.stdio_workload) == 0 &&
+			  send_streams(sandbox, execution->slot, &offered) == 0;
+	if (!offered.is_told)
+		execution_withdraw(request);
 }
 
 int execution_begin(struct frontend *frontend, const struct request *request, int code)

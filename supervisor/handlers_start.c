@@ -48,7 +48,7 @@ static int begin(const struct target *target, uint64_t number, enum refusal refu
 		execution_offer(frontend, request);
 	}
 	if (!refusal && audit_execution_begin(frontend, request, code, detail) != 0) {
-		execution_withdraw();
+		execution_withdraw(request);
 		refusal = REFUSAL_AUDIT;
 	}
 	if (refusal)

@@ -255,7 +255,7 @@ Test(pool, one_that_was_woken_in_vain_ends)
 	execution_offer(RIG_FRONTEND, &request);
 	(void)rig_take(&ready[0].ahead, IPC_TYPE_spawn_stdio);
 	rig_take_nothing(&ready[0].ahead);
-	execution_withdraw();
+	execution_withdraw(&request);
 	rig_take_end(&ready[0].ahead);
 	cr_assert(rig_is_killed(&ready[0]));
 	cr_assert_eq(pool_take(request.profile)->slot, ready[1].slot, "it is not the pool's");
