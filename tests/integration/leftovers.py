@@ -135,9 +135,9 @@ def descriptor_count(pid):
 
 
 def idle_descriptor_count(pid, is_supervisor):
-    """Without what is ready: a supervisor has of each such sandbox the init's channel and pidfd
-    and, with cgroups, its leaf."""
-    each = (2 if support.limits() else 3) if is_supervisor else 0
+    """Without what is ready: a supervisor has of each such sandbox the init's channel and pidfd,
+    and the channel of the process that waits in it."""
+    each = 3 if is_supervisor else 0
     count = descriptor_count(pid)
     return count and count - each * len(support.ready(pid))
 
