@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 
+os.umask(0o022)  # a configuration that others can write is refused
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BIN = os.environ.get("MSP_BIN") or os.path.join(ROOT, "build", "release", "bin")
 MSP = os.path.join(BIN, "msp")
