@@ -41,13 +41,13 @@ class Case(LastingCase):
 class Beside(Case):
     """What runs in a sandbox beside another execution, which a process may have waited for."""
 
-    # Notes every process that there is by its number, and whether its environment can be read.
+    # Notes every process that there is, and whether its environment can be read, until told.
     WATCH = """
 sleep 300 &
-for i in $(seq 300); do
-  for number in $(seq 80); do
-    read -r name < /proc/$number/comm &&
-      echo "$number $name $(head -c 1 /proc/$number/environ | wc -c)"
+until [ -e stop ]; do
+  for folder in /proc/[0-9]*; do
+    read -r name < $folder/comm &&
+      echo "${folder#/proc/} $name $(head -c 1 $folder/environ | wc -c)"
   done
   sleep 0.005
 done 2>/dev/null | sort -u > seen
@@ -68,7 +68,7 @@ kill $!
                 time.sleep(0.02)
             seen = support.text_of(server.call(
                 "run_command", sandbox=self.id, timeout_ms=30000,
-                command="until [ -s seen ]; do sleep 0.1; done; cat seen"))
+                command="touch stop; until [ -s seen ]; do sleep 0.1; done; cat seen"))
         looks = [line.split() for line in seen.splitlines() if re.match(r"\d+ \S+ [01]$", line)]
         self.assertIn(["sleep", "1"], [look[1:] for look in looks], seen)
         self.assertFalse([look for look in looks if re.search("child|init|memfd", look[1])], seen)
