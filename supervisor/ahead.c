@@ -132,17 +132,21 @@ static bool are_same_words(const struct ahead *ahead, const struct request *requ
 	}
 }
 
-static bool fits(const struct ahead *ahead, const struct request *request)
+static bool fits_interpreter(const struct ahead *ahead, const struct request *request)
 {
 	const struct ipc_spawn *one = &ahead->words->spawn;
 	const struct ipc_spawn *other = request->spawn;
 
-	if (ahead->is_bare)
-		return ahead->is_ready && !other->use_tty;
-	return request->ahead_file && !other->use_tty && strcmp(one->cwd, other->cwd) == 0 &&
+	return request->ahead_file && strcmp(one->cwd, other->cwd) == 0 &&
 	       one->environment_size == other->environment_size &&
 	       memcmp(one->environment, other->environment, one->environment_size) == 0 &&
 	       are_same_words(ahead, request);
+}
+
+static bool fits(const struct ahead *ahead, const struct request *request)
+{
+	return !request->spawn->use_tty &&
+	       (ahead->is_bare ? ahead->is_ready : fits_interpreter(ahead, request));
 }
 
 /* Put the path of a new file in the place of the one there is. */
