@@ -41,12 +41,14 @@ struct parts {
 	struct cgroup_usage before;
 };
 
-static const struct parts no_parts = { .stdio_ours = { -1, -1, -1 },
-				       .stdio_workload = { -1, -1, -1 },
-				       .sandbox = SANDBOX_PARTS_NONE };
+#define PARTS_NONE                                                                                 \
+	{                                                                                          \
+		.stdio_ours = { -1, -1, -1 }, .stdio_workload = { -1, -1, -1 },                    \
+		.sandbox = SANDBOX_PARTS_NONE                                                      \
+	}
 
 /* For the start that comes next. */
-static struct parts offered = no_parts;
+static struct parts offered = PARTS_NONE;
 
 static void close_parts(struct parts *parts)
 {
@@ -320,7 +322,7 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 	struct parts parts = offered;
 	int error;
 
-	offered = no_parts;
+	offered = (struct parts)PARTS_NONE;
 	if (!execution)
 		return -EAGAIN;
 	*execution = (struct execution){ .state = EXECUTION_FREE,
