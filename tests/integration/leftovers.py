@@ -80,13 +80,21 @@ def mounts():
         return sorted(line.split(" - ")[0].split(" ", 3)[3] for line in file)
 
 
+SUPERVISOR = re.compile(r"/msp\.(\d+)$")
+
+
 def cgroups():
-    """Every directory of the cgroup v2 hierarchies, where there are any."""
+    """Every directory of the cgroup v2 hierarchies, where there are any, but for what is below a
+    supervisor that lives: which sandboxes it has ready changes."""
     found = set()
     with open("/proc/self/mounts", encoding="utf-8") as file:
         roots = [line.split()[1] for line in file if line.split()[2] == "cgroup2"]
     for root in roots:
-        found.update(folder for folder, _, _ in os.walk(root))
+        for folder, folders, _ in os.walk(root):
+            found.add(folder)
+            own = SUPERVISOR.search(folder)
+            if own and support.is_alive(int(own.group(1))):
+                folders.clear()
     return found
 
 
