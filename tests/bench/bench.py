@@ -240,6 +240,8 @@ def parse():
     parser.add_argument("--out", default="build", metavar="DIR", help="where to write (build)")
     parser.add_argument("--account", default="msp", help="who measures when root starts it (msp)")
     arguments = parser.parse_args()
+    if os.path.exists(arguments.out) and not os.path.isdir(arguments.out):
+        parser.error(f"--out: '{arguments.out}' is not a folder: name one, or a new one")
     if arguments.gate and arguments.reference:
         parser.error("--gate and --reference exclude each other")
     if (arguments.gate or arguments.reference) and (arguments.source or arguments.docs or
