@@ -36,6 +36,9 @@ static bool is_unix_socket(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
 }
 
+/* Each waits up to 75 ms. */
+#define SEAL_TRIES 20
+
 /* What cannot be sealed at all has -1 for its seals, which has every bit. */
 static bool is_sealed(int fd)
 {
@@ -105,11 +108,16 @@ int fd_write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
+/* EBUSY: the kernel moves or counts one of its pages, for whose end it has waited. */
 static int seal(int fd)
 {
-	if (fcntl(fd, F_ADD_SEALS, FD_SEALS) == 0)
-		return fd;
-	const int error = errno;
+	int error = EBUSY;
+
+	for (int i = 0; i < SEAL_TRIES && error == EBUSY; i++) {
+		if (fcntl(fd, F_ADD_SEALS, FD_SEALS) == 0)
+			return fd;
+		error = errno;
+	}
 	(void)close(fd); /* already failing */
 	return -error;
 }
