@@ -13,6 +13,9 @@ import time
 import support
 
 PR_SET_CHILD_SUBREAPER = 36
+SETTLED_LOOKS = 4  # alike, one after another
+SETTLING_LOOKS_MAX = 100
+SETTLING_STEP_S = 0.02
 
 
 def become_reaper():
@@ -144,10 +147,17 @@ def descriptor_count(pid):
 
 def idle_descriptor_count(pid, is_supervisor):
     """Without what is ready: a supervisor has of each such sandbox the init's channel and pidfd,
-    and the channel of the process that waits in it."""
+    and the channel of the process that waits in it. What is being made has others for a moment, so
+    the count is one that stays."""
     each = 3 if is_supervisor else 0
-    count = descriptor_count(pid)
-    return count and count - each * len(support.ready(pid))
+    looks = []
+    for _ in range(SETTLING_LOOKS_MAX):
+        count = descriptor_count(pid)
+        looks.append(count and count - each * len(support.ready(pid)))
+        if len(looks) >= SETTLED_LOOKS and len(set(looks[-SETTLED_LOOKS:])) == 1:
+            break
+        time.sleep(SETTLING_STEP_S)
+    return looks[-1]
 
 
 def resident_kib(pid):
