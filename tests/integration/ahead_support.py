@@ -2,7 +2,6 @@
 """Seeing what waits in a sandbox from the host. Nothing here is a test."""
 import os
 import re
-import shutil
 import tempfile
 import time
 import unittest
@@ -71,7 +70,7 @@ def wait_for(condition, seconds=20):
 class Case(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="msp-ahead-")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.addCleanup(support.remove_folder, self.folder)
         self.state = os.path.join(self.folder, "state")
         os.mkdir(self.state, 0o700)
         config = os.path.join(self.folder, "config.yaml")

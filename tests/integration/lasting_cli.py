@@ -15,7 +15,7 @@ import unittest
 import leftovers
 from cli_support import LIMITS, MSP, msp
 from service import Service
-from support import BIN, Server, has_patches, text_of, wait_until
+from support import BIN, Server, has_patches, remove_folder, text_of, wait_until
 
 
 def setUpModule():
@@ -43,7 +43,7 @@ class Lasting(unittest.TestCase):
     def setUp(self):
         self.made = []
         self.folder = os.path.realpath(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.addCleanup(remove_folder, self.folder)
         self.addCleanup(lambda: self.made and msp("destroy", *self.made))
 
     def good(self, *words, code=0, **keywords):

@@ -4,7 +4,6 @@
 what reaches the host, and with whose word."""
 import os
 import re
-import shutil
 import tempfile
 import unittest
 
@@ -57,7 +56,7 @@ class Case(unittest.TestCase):
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="msp-lasting-")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.addCleanup(support.remove_folder, self.folder)
         self.project = self.make("project/")
         self.write("main.c", "int main(void)\n{\n\treturn 1;\n}\n")
         self.write("README", "old\n")
@@ -535,7 +534,7 @@ class Owners(unittest.TestCase):
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="msp-owners-")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.addCleanup(support.remove_folder, self.folder)
         self.environment = {**os.environ, "MSP_STATE_DIR": self.folder}
 
     def result(self, client, tool, **arguments):

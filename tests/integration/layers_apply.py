@@ -3,7 +3,6 @@
 """The jobs of msp-layers that change something, as the process they are: confined, and killed for
 real. Each system call of theirs as the last one is in tests/unit/layers/apply_faults_test.c."""
 import os
-import shutil
 import signal
 import stat
 import tempfile
@@ -11,6 +10,7 @@ import time
 import unittest
 
 import layers_support as layers
+import support
 
 LATER_US = layers.now_us() + 3_600_000_000  # nothing of the host changed since then
 KILLS = 12
@@ -21,7 +21,7 @@ class Scene(unittest.TestCase):
     def setUp(self):
         memory = "/dev/shm"  # jobs sync whole file systems
         self.root = tempfile.mkdtemp(dir=memory if os.access(memory, os.W_OK) else None)
-        self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
+        self.addCleanup(support.remove_folder, self.root)
         for name in ("host", "journal", "target", "0/workspace", "1/workspace"):
             os.makedirs(os.path.join(self.root, name))
 

@@ -2,7 +2,6 @@
 """A user's service in a folder of its own, and what the tests ask of it. Nothing here is a test."""
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 import unittest
@@ -64,7 +63,7 @@ class Folder(unittest.TestCase):
 
     def setUp(self):
         self.folder = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.addCleanup(support.remove_folder, self.folder)
         self.socket = os.path.join(self.folder, "s.sock")
         self.known = leftovers.living()
         self.addCleanup(self.check_leftovers)
