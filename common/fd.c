@@ -109,32 +109,31 @@ int fd_write_all(int fd, const void *data, size_t size)
 }
 
 /* EBUSY: the kernel moves or counts one of its pages, for whose end it has waited. */
-static int seal(int fd)
+int fd_seal(int fd)
 {
 	int error = EBUSY;
 
-	for (int i = 0; i < SEAL_TRIES && error == EBUSY; i++) {
-		if (fcntl(fd, F_ADD_SEALS, FD_SEALS) == 0)
-			return fd;
-		error = errno;
-	}
-	(void)close(fd); /* already failing */
+	for (int i = 0; i < SEAL_TRIES && error == EBUSY; i++)
+		error = fcntl(fd, F_ADD_SEALS, FD_SEALS) == 0 ? 0 : errno;
 	return -error;
+}
+
+/* What was written to a new one, with or without success, is final. */
+static int finish(int fd, int error)
+{
+	if (!error)
+		error = fd_seal(fd);
+	if (!error)
+		return fd;
+	fd_close(&fd);
+	return error;
 }
 
 int fd_sealed_from_bytes(const char *name, const void *data, size_t size)
 {
-	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int error;
+	const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (fd < 0)
-		return -errno;
-	error = fd_write_all(fd, data, size);
-	if (error) {
-		fd_close(&fd);
-		return error;
-	}
-	return seal(fd);
+	return fd < 0 ? -errno : finish(fd, fd_write_all(fd, data, size));
 }
 
 int fd_copy(int from, int to)
@@ -159,17 +158,9 @@ int fd_copy(int from, int to)
 
 int fd_sealed_from_file(const char *name, int file)
 {
-	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int error;
+	const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (fd < 0)
-		return -errno;
-	error = fd_copy(file, fd);
-	if (error) {
-		fd_close(&fd);
-		return error;
-	}
-	return seal(fd);
+	return fd < 0 ? -errno : finish(fd, fd_copy(file, fd));
 }
 
 int fd_set_nonblocking(int fd, bool on)

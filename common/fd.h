@@ -26,6 +26,10 @@ int fd_write_all(int fd, const void *data, size_t size);
 /* Copy the whole of a regular file, from its start, to the end of `to`; 0 or -errno. */
 int fd_copy(int from, int to);
 
+/* Make a memfd one that nobody can change any more (FD_SEALS): 0 or -errno; EBUSY: somebody has it
+ * mapped for writing. */
+int fd_seal(int fd);
+
 /*
  * A memfd that nobody can change any more (F_SEAL_WRITE, GROW, SHRINK, SEAL), close-on-exec,
  * holding a copy of `data`. Returns the descriptor, owned by the caller, or -errno.

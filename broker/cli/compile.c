@@ -191,15 +191,6 @@ static int run(const struct child *child, int output, char *path, char text[CONF
 	return status == 0 ? 0 : explain_end(status, path, text);
 }
 
-/* From here on nobody can change it. */
-static int seal(int plan)
-{
-	return fcntl(plan, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) ==
-			       0
-		       ? 0
-		       : -1;
-}
-
 int compile_config(char *path, char text[CONFIG_TEXT_MAX])
 {
 	int ends[2] = { -1, -1 };
@@ -216,9 +207,11 @@ int compile_config(char *path, char text[CONFIG_TEXT_MAX])
 		error = run(&child, ends[0], path, text);
 		fd_close(&ends[0]);
 	}
-	if (!error && (!is_ready || seal(child.plan) != 0)) {
-		format_text(text, CONFIG_TEXT_MAX, PROGRAM ": descriptors: %s", strerror(errno));
-		error = -1;
+	if (!error) {
+		error = is_ready ? fd_seal(child.plan) : -errno;
+		if (error)
+			format_text(text, CONFIG_TEXT_MAX, PROGRAM ": descriptors: %s",
+				    strerror(-error));
 	}
 	fd_close(&child.image);
 	fd_close(&child.null);

@@ -136,6 +136,23 @@ Test(fd, sealed_bytes_cannot_be_changed)
 	fd_close(&fd);
 }
 
+Test(fd, what_is_mapped_for_writing_is_not_sealed)
+{
+	const int fd = memfd_create("t", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+	void *bytes;
+
+	cr_assert_eq(ftruncate(fd, 1), 0);
+	bytes = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	cr_assert_neq(bytes, MAP_FAILED);
+	cr_assert_eq(fd_seal(fd), -EBUSY);
+	cr_assert(!fd_is_kind(fd, 'm'));
+	cr_assert_eq(munmap(bytes, 1), 0);
+	cr_assert_eq(fd_seal(fd), 0);
+	check_sealed(fd, "", 1);
+	(void)close(fd);
+	cr_assert_eq(fd_seal(fd), -EBADF);
+}
+
 Test(fd, sealed_file_is_a_copy_of_the_whole)
 {
 	char name[] = "/tmp/msp-fd-test-XXXXXX";
