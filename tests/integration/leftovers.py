@@ -149,11 +149,12 @@ def idle_descriptor_count(pid, is_supervisor):
     """Without what is ready: a supervisor has of each such sandbox the init's channel and pidfd,
     and the channel of the process that waits in it. What is being made has others for a moment, so
     the count is one that stays."""
-    each = 3 if is_supervisor else 0
     looks = []
     for _ in range(SETTLING_LOOKS_MAX):
         count = descriptor_count(pid)
-        looks.append(count and count - each * len(support.ready(pid)))
+        if count and is_supervisor:
+            count -= 3 * len(support.ready(pid))
+        looks.append(count)
         if len(looks) >= SETTLED_LOOKS and len(set(looks[-SETTLED_LOOKS:])) == 1:
             break
         time.sleep(SETTLING_STEP_S)

@@ -258,17 +258,8 @@ def _is_first(pid):
         return False
 
 
-def ready(pid):
-    """The inits below `pid` in whose sandboxes nothing runs: factories have them made ahead."""
-    return [child for child in descendants(pid, with_ready=True)
-            if _is_child_init(child) and _is_first(child)
-            and all(map(_is_child_init, descendants(child, with_ready=True)))]
-
-
-def descendants(pid, with_keeper=False, with_ready=False):
-    """Every process below `pid`, by the parents that /proc tells; without the part of the launcher
-    that stays, and without inits that a factory has ready, with the processes that wait in them: all
-    these have nothing to do with what is asked of the others."""
+def _children(with_keeper):
+    """Every process's, by the parents that /proc tells."""
     children = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -278,20 +269,41 @@ def descendants(pid, with_keeper=False, with_ready=False):
                 parent = int(after.split()[1])
             except (OSError, IndexError, ValueError):
                 continue
-            if before.endswith("(" + KEEPER) and not with_keeper:
-                continue
-            children.setdefault(parent, []).append(int(entry))
+            if with_keeper or not before.endswith("(" + KEEPER):
+                children.setdefault(parent, []).append(int(entry))
+    return children
+
+
+def _below(pid, children, is_left_out):
     found, waiting = [], [pid]
     while waiting:
         parent = waiting.pop()
-        for child in children.get(parent, []):
-            if not with_ready and _is_child_init(child) and _is_child_init(parent) \
-                    and _is_first(child) \
-                    and all(map(_is_child_init, children.get(child, []))):
-                continue
-            found.append(child)
-            waiting.append(child)
+        below = [child for child in children.get(parent, []) if not is_left_out(parent, child)]
+        found += below
+        waiting += below
     return found
+
+
+def _is_ready(pid, children):
+    """Is it an init in whose sandbox nothing runs? Factories have them made ahead."""
+    return (_is_child_init(pid) and _is_first(pid)
+            and all(map(_is_child_init, children.get(pid, []))))
+
+
+def ready(pid):
+    """The inits below `pid` in whose sandboxes nothing runs."""
+    children = _children(False)
+    return [child for child in _below(pid, children, lambda parent, child: False)
+            if _is_ready(child, children)]
+
+
+def descendants(pid, with_keeper=False, with_ready=False):
+    """Every process below `pid`; without the part of the launcher that stays, and without inits
+    that a factory has ready, with the processes that wait in them: all these have nothing to do
+    with what is asked of the others."""
+    children = _children(with_keeper)
+    return _below(pid, children, lambda parent, child: not with_ready and _is_child_init(parent)
+                  and _is_ready(child, children))
 
 
 def is_alive(pid):

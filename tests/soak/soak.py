@@ -78,7 +78,6 @@ class Client:
                           "broker": below[1]}
         self.lock = threading.Lock()
         self.waiting = {}
-        self.idle = self.descriptors()
         threading.Thread(target=self.distribute, daemon=True).start()
 
     def distribute(self):
@@ -123,9 +122,6 @@ class Client:
         known = set(self.processes.values())
         if not support.wait_until(lambda: set(leftovers.living()) <= known, 5):
             raise AssertionError(f"still there: {leftovers.describe(leftovers.living(known))}")
-        # The last pidfds and pipes are closed when their ends are seen, and what is made ahead is
-        # ready then.
-        support.wait_until(lambda: self.idle == self.descriptors(), 2)
         descriptors = self.descriptors()
         return {role: (leftovers.resident_kib(pid), descriptors[role])
                 for role, pid in self.processes.items()}
