@@ -31,10 +31,8 @@
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 /* clang-format off */
-static const struct ipc_field ipc_supervisor_image_fields[] = {
-	FIELD(RAW, ipc_supervisor_image, schema),
-};
 static const struct ipc_field ipc_supervisor_start_fields[] = {
+	FIELD(RAW, ipc_supervisor_start, schema),
 	FIELD(U32, ipc_supervisor_start, frontend),
 	FIELD(U32, ipc_supervisor_start, limits),
 	FIELD(U32, ipc_supervisor_start, executions),

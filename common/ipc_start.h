@@ -16,14 +16,18 @@ enum frontend_mode {
 	FRONTEND_SERVICE,    /* many: each connection to the socket of supervisor_listen */
 };
 
-/* The first message. fd: msp-child-init, sealed: what a sandbox's /proc/1/exe names can never be
- * written, by nobody. The factory makes itself ready while the launcher finds out the rest. */
-struct ipc_supervisor_image {
-	uint8_t schema[IPC_SCHEMA_BYTES];
+/* The descriptors that the supervisor is executed with, beside its standard ones. The launcher
+ * started the factory before, as a child of the process that becomes the supervisor. */
+enum start_fd {
+	START_FD_LAUNCHER = 3,  /* channel */
+	START_FD_FACTORY,       /* channel, of which this process made both ends */
+	START_FD_FACTORY_PIDFD, /* of its child */
+	START_FD_END,
 };
 
-/* fds: sealed policy blob, msp-broker */
+/* The first message. fds: sealed policy blob, msp-broker */
 struct ipc_supervisor_start {
+	uint8_t schema[IPC_SCHEMA_BYTES];
 	uint32_t frontend;     /* enum frontend_mode */
 	uint32_t limits;       /* enum limits_mode that the operator accepts */
 	uint32_t executions;   /* most at once, 1 to EXECUTIONS_MAX */

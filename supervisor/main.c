@@ -5,11 +5,10 @@
  * The supervisor decides; it neither reads text from anybody but the kernel nor sees a byte that a
  * workload wrote. It is a static program without a heap.
  *
- * It starts with one channel on descriptor 3, on which a launcher (msp) has said what to start
- * from: the sealed plan, the images of our other processes, perhaps a cgroup directory (start.c).
- * It starts the factory, which alone clones, and then confines itself: Landlock with nothing but
- * that cgroup directory and the audit log's, and its own system call list (confine.c). It never
- * forks again.
+ * It starts with a channel on which a launcher (msp) says what to start from: the sealed plan, the
+ * images of our other processes, perhaps a cgroup directory (start.c); and with another one to a
+ * child, the factory, which alone clones. It never forks, and confines itself: Landlock with
+ * nothing but that cgroup directory and the audit log's, and its own system call list (confine.c).
  *
  * From then on it is a loop over channels (handlers.c): a frontend, msp-broker or the msp that
  * launched it, asks for executions; each gets an ephemeral sandbox (execution.c, sandbox.c), or
@@ -58,8 +57,6 @@
 #include "start.h"
 #include "state.h"
 #include "store.h"
-
-#define LAUNCHER_FD 3
 
 /* Longest wait for killed sandboxes at the end: clients give 50 to 450 ms in all. A service manager
  * gives seconds, and there may be a thousand sandboxes to clear away. */
@@ -123,7 +120,7 @@ static int attach_client(void)
 
 static int attach_frontends(const struct start *start)
 {
-	int launcher = LAUNCHER_FD;
+	int launcher = START_FD_LAUNCHER;
 	int error;
 
 	supervisor.is_persons = start->frontend == FRONTEND_LAUNCHER;
@@ -227,7 +224,7 @@ static void end(void)
 	static struct loop_watch factory_end;
 	uint64_t deadline;
 	bool was_forced = false;
-	int status = 0;
+	siginfo_t factory = { 0 };
 
 	service_tell_stopping();
 	if (supervisor.exit_status >= MSP_EXIT_SIGNAL_BASE) /* else it is a fault that ends us */
@@ -237,7 +234,8 @@ static void end(void)
 	/* It ends with its channel; one that was stopped does not. */
 	fd_close(&supervisor.factory.fd);
 	(void)loop_add(&factory_end, supervisor.factory_pidfd, on_factory_end, NULL);
-	while (waitpid(supervisor.factory_pid, &status, WNOHANG) == 0) {
+	while (waitid(P_PIDFD, (id_t)supervisor.factory_pidfd, &factory, WEXITED | WNOHANG) == 0 &&
+	       factory.si_pid == 0) {
 		if (loop_now_us() >= deadline) {
 			was_forced = true;
 			(void)kernel_pidfd_send_signal(supervisor.factory_pidfd, SIGKILL);
@@ -246,7 +244,7 @@ static void end(void)
 		(void)loop_turn(deadline);
 	}
 	/* The broker dies with it, and may be seen to end first. */
-	if (status == 0 || was_forced)
+	if (factory.si_status == 0 || was_forced)
 		return;
 	log_line("the factory ended");
 	if (supervisor.exit_status == 0)
@@ -278,12 +276,9 @@ int main(void)
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot protect its own tables: %s", strerror(-error));
 	keep_tables_small();
-	if (fcntl(LAUNCHER_FD, F_SETFD, FD_CLOEXEC) != 0)
-		log_fatal(MSP_EXIT_USAGE,
-			  "descriptor %d is missing: this program is started by msp", LAUNCHER_FD);
-	if (kernel_close_range(LAUNCHER_FD + 1, ~0U) != 0)
+	if (kernel_close_range(START_FD_END, ~0U) != 0)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot close descriptors: %s", strerror(errno));
-	start_supervisor(LAUNCHER_FD, &start);
+	start_supervisor(&start);
 	error = loop_open();
 	if (!error)
 		error = watch_signals();

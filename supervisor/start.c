@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,8 +20,6 @@
 #include "generation.h"
 #include "state.h"
 #include "store.h"
-
-#define CHANNEL_FD 3
 
 static struct start start = {
 	.policy = -1,
@@ -46,75 +44,37 @@ static void refuse_root(void)
 					    "account 'msp' first");
 }
 
-/* The factory's work is what a start takes longest for: it keeps the CPU that it was started on,
- * and we go on on another one, if there is any. The scheduler would see to it only after a while.
- */
-static void leave_cpu(void)
+/* The launcher has started it, as our child, before we were executed: it makes itself ready
+ * meanwhile, and does nothing for anybody before it is told to serve. */
+static void take_factory(void)
 {
-	cpu_set_t all;
-	cpu_set_t others;
-	const int cpu = sched_getcpu();
+	struct ucred maker;
+	socklen_t size = sizeof(maker);
+	siginfo_t end;
 
-	if (sched_getaffinity(0, sizeof(all), &all) != 0 || cpu < 0)
-		return;
-	others = all;
-	CPU_CLR((size_t)cpu, &others);
-	/* EINVAL: there is none. */
-	if (sched_setaffinity(0, sizeof(others), &others) == 0)
-		(void)sched_setaffinity(0, sizeof(all), &all);
-}
-
-/* In the child, which has our memory, until its exec. */
-static void become_factory(int image, int channel)
-{
-	static char name[] = "msp-child-init";
-	static const int places[] = { 0, 1, 2, CHANNEL_FD, 4 };
-	char *const arguments[] = { name, NULL };
-	char *const environment[] = { NULL };
-	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	const int fds[] = { null, null, STDERR_FILENO, channel, image };
-
-	/* All stay open but the image. */
-	if (null < 0 || fd_place(fds, places, 5, 0xf) != 0)
-		_exit(MSP_EXIT_SOFTWARE);
-	(void)syscall(SYS_execveat, places[4], "", arguments, environment, AT_EMPTY_PATH);
-	_exit(MSP_EXIT_SOFTWARE);
-}
-
-/* The only fork of the supervisor's life, before anything else: the factory makes itself ready
- * meanwhile. It does nothing for anybody before it is told to serve, and ends with us. */
-static int handle_supervisor_image(void *context, struct channel_message *message)
-{
-	const struct ipc_supervisor_image *from = &message->body.supervisor_image;
-	int ends[2];
-	int error;
-
-	if (supervisor.factory_pid != 0 ||
-	    memcmp(from->schema, ipc_schema_hash, sizeof(from->schema)) != 0)
-		return -EPROTO;
-	refuse_root();
-	error = channel_pair(ends);
-	if (error)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot prepare the factory: %s", strerror(-error));
-	supervisor.factory_pid = vfork();
-	if (supervisor.factory_pid == 0)
-		become_factory(message->fds[0], ends[1]);
-	leave_cpu();
-	if (supervisor.factory_pid > 0)
-		supervisor.factory_pidfd = kernel_pidfd_open(supervisor.factory_pid);
-	if (supervisor.factory_pid < 0 || supervisor.factory_pidfd < 0)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot start the factory: %s", strerror(errno));
-	fd_close(&ends[1]);
-	supervisor.factory = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_FACTORY, IPC_SETUP };
-	return 0;
+	for (int fd = START_FD_LAUNCHER; fd < START_FD_END; fd++) {
+		if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+			log_fatal(MSP_EXIT_USAGE,
+				  "descriptor %d is missing: this program is started by msp", fd);
+	}
+	if (!fd_is_kind(START_FD_FACTORY, 's') ||
+	    getsockopt(START_FD_FACTORY, SOL_SOCKET, SO_PEERCRED, &maker, &size) != 0 ||
+	    maker.pid != getpid() ||
+	    waitid(P_PIDFD, START_FD_FACTORY_PIDFD, &end, WEXITED | WNOHANG | WNOWAIT) != 0)
+		log_fatal(MSP_EXIT_USAGE,
+			  "descriptors %d and %d are no factory's: this program is started by msp",
+			  START_FD_FACTORY, START_FD_FACTORY_PIDFD);
+	supervisor.factory_pidfd = START_FD_FACTORY_PIDFD;
+	supervisor.factory =
+		(struct channel){ START_FD_FACTORY, IPC_SUPERVISOR, IPC_FACTORY, IPC_SETUP };
 }
 
 static int handle_supervisor_start(void *context, struct channel_message *message)
 {
 	const struct ipc_supervisor_start *from = &message->body.supervisor_start;
 
-	if (start.policy >= 0 || supervisor.factory_pid == 0 || from->executions == 0 ||
-	    from->executions > EXECUTIONS_MAX)
+	if (start.policy >= 0 || from->executions == 0 || from->executions > EXECUTIONS_MAX ||
+	    memcmp(from->schema, ipc_schema_hash, sizeof(from->schema)) != 0)
 		return -EPROTO;
 	start.policy = channel_take_fd(message, 0);
 	supervisor.broker = channel_take_fd(message, 1);
@@ -228,7 +188,6 @@ static int handle_supervisor_run(void *context, struct channel_message *message)
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_supervisor_image] = handle_supervisor_image,
 	[IPC_TYPE_supervisor_start] = handle_supervisor_start,
 	[IPC_TYPE_supervisor_cgroup] = handle_supervisor_cgroup,
 	[IPC_TYPE_supervisor_bind] = handle_supervisor_bind,
@@ -244,9 +203,10 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_run] = handle_supervisor_run,
 };
 
-static void receive_launcher(int launcher_fd)
+static void receive_launcher(void)
 {
-	const struct channel launcher = { launcher_fd, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
+	const struct channel launcher = { START_FD_LAUNCHER, IPC_SUPERVISOR, IPC_LAUNCHER,
+					  IPC_SETUP };
 	static struct channel_message message;
 	enum ipc_error wrong = IPC_OK;
 	bool is_complete = false;
@@ -259,7 +219,7 @@ static void receive_launcher(int launcher_fd)
 	if (status < 0)
 		log_fatal(MSP_EXIT_SOFTWARE,
 			  "descriptor %d is not a launcher of this version (%s): start msp instead",
-			  CHANNEL_FD, wrong ? ipc_error_text(wrong) : strerror(-status));
+			  START_FD_LAUNCHER, wrong ? ipc_error_text(wrong) : strerror(-status));
 }
 
 static void check_requirements(void)
@@ -353,13 +313,15 @@ static void open_state(void)
 			       strerror(-error));
 }
 
-void start_supervisor(int launcher_fd, struct start *ret)
+void start_supervisor(struct start *ret)
 {
 	int error;
 
 	supervisor.layers = supervisor.file_image = supervisor.null = supervisor.nothing = -1;
 	fd_raise_limit(); /* each execution costs up to five for a moment */
-	receive_launcher(launcher_fd);
+	refuse_root();
+	take_factory();
+	receive_launcher();
 	supervisor.is_for_one = start.run.is_expected != 0;
 	check_requirements();
 	error = tell_factory();

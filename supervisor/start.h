@@ -24,9 +24,10 @@ struct start {
 	struct ipc_supervisor_run run;
 };
 
-/* Receive the launcher's messages on `launcher_fd`, start the factory with the first of them, check
- * them and this machine against the plan's requirements, and tell the factory what it serves from.
- * Fills `supervisor`. Ends the process with a message and exit code 78 or 70 when it cannot. */
-void start_supervisor(int launcher_fd, struct start *ret);
+/* Check the descriptors that this process was executed with (enum start_fd), receive the launcher's
+ * messages, check them and this machine against the plan's requirements, and tell the factory what
+ * it serves from. Fills `supervisor`. Ends the process with a message and exit code 78, 70 or 64
+ * when it cannot. */
+void start_supervisor(struct start *ret);
 
 #endif

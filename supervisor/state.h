@@ -172,7 +172,6 @@ struct supervisor {
 	int null;       /* /dev/null */
 	int nothing;    /* an empty file, sealed */
 	struct channel factory;
-	pid_t factory_pid;
 	int factory_pidfd;
 	bool is_service; /* the end of a frontend is not ours */
 	bool is_persons; /* the launcher is the frontend: somebody waits for our end */

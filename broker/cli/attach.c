@@ -218,7 +218,7 @@ static int tell_supervisor(struct attachment *attachment)
 	return error ? error : launch_send(&launch, attachment->channel);
 }
 
-/* Its first process, which begins with what needs nothing else. 0 or -errno. */
+/* Its processes, which begin with what needs nothing else. 0 or -errno. */
 static int start_supervisor(struct attachment *attachment, const sigset_t *mask)
 {
 	int ends[2];
@@ -230,7 +230,7 @@ static int start_supervisor(struct attachment *attachment, const sigset_t *mask)
 			     &attachment->supervisor);
 	fd_close(&ends[1]);
 	attachment->channel = ends[0];
-	return error ? error : launch_send_image(&attachment->images, attachment->channel);
+	return error;
 }
 
 /* A supervisor that has ended already has said why; its exit code is found at the end. */

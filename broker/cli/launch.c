@@ -3,11 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "account.h"
@@ -17,8 +14,6 @@
 #include "format.h"
 #include "scope.h"
 #include "state_place.h"
-
-#define SUPERVISOR_CHANNEL 3
 
 #define PROGRAM_PATH_MAX (IPC_PATH_MAX + 32)
 
@@ -263,6 +258,7 @@ static int send_start(const struct launch *launch, const struct channel *channel
 					      .memory_bytes = launch->budget.memory_bytes };
 	const int fds[] = { launch->config->plan_fd, launch->images->broker };
 
+	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
 	if (launch->default_profile)
 		format_text(start.default_profile, sizeof(start.default_profile), "%s",
 			    launch->default_profile);
@@ -345,23 +341,6 @@ static int send_state(const struct images *images, const struct channel *channel
 	return error;
 }
 
-int launch_send_image(const struct images *images, int channel_fd)
-{
-	const struct channel channel = {
-		.fd = channel_fd, .self = IPC_LAUNCHER, .peer = IPC_SUPERVISOR, .phase = IPC_SETUP
-	};
-	struct ipc_supervisor_image message;
-	int image = fd_sealed_from_file("msp-child-init", images->child_init);
-	int error;
-
-	if (image < 0)
-		return image;
-	memcpy(message.schema, ipc_schema_hash, sizeof(message.schema));
-	error = channel_send(&channel, IPC_TYPE_supervisor_image, &message, &image, 0);
-	fd_close(&image);
-	return error;
-}
-
 int launch_send(const struct launch *launch, int channel_fd)
 {
 	const struct channel channel = {
@@ -393,75 +372,4 @@ int launch_send(const struct launch *launch, int channel_fd)
 	if (!error)
 		error = channel_send(&channel, IPC_TYPE_supervisor_run, &run, NULL, 0);
 	return error;
-}
-
-/* `image` is executed by descriptor: after a change of account its path may be out of reach. */
-static int execute(int image)
-{
-	static char name[] = "msp-supervisor";
-	char *const arguments[] = { name, NULL };
-	char *const environment[] = { NULL };
-
-	(void)syscall(SYS_execveat, image, "", arguments, environment, AT_EMPTY_PATH);
-	return -errno;
-}
-
-#define IMAGE_PLACE (SUPERVISOR_CHANNEL + 1)
-
-int launch_exec(const struct images *images, int channel)
-{
-	const int fds[] = { channel, images->supervisor };
-	const int places[] = { SUPERVISOR_CHANNEL, IMAGE_PLACE };
-	const int error = fd_place(fds, places, 2, 1U << 0);
-
-	return error ? error : execute(IMAGE_PLACE);
-}
-
-/* In the child: the same, without the caller's stdin and stdout. */
-static int become_child(const struct images *images, int channel, int null, const sigset_t *mask)
-{
-	const int fds[] = { null, null, channel, images->supervisor };
-	const int places[] = { STDIN_FILENO, STDOUT_FILENO, SUPERVISOR_CHANNEL, IMAGE_PLACE };
-	int error = fd_place(fds, places, 4, 1U << 0 | 1U << 1 | 1U << 2);
-
-	if (!error && sigprocmask(SIG_SETMASK, mask, NULL) != 0)
-		error = -errno;
-	return error ? error : execute(IMAGE_PLACE);
-}
-
-int launch_spawn(const struct images *images, int channel, int null, const sigset_t *mask,
-		 pid_t *ret)
-{
-	volatile int error = 0;
-	const pid_t pid = vfork();
-
-	/* The child runs in our memory until its exec: it calls the system and touches `error`,
-	 * nothing else. */
-	if (pid == 0) {
-		error = become_child(images, channel, null, mask);
-		_exit(MSP_EXIT_SOFTWARE);
-	}
-	if (pid < 0)
-		return -errno;
-	if (error)
-		return error; /* the child is a zombie, which our own end clears */
-	*ret = pid;
-	return 0;
-}
-
-int launch_await(pid_t pid, int wait_ms)
-{
-	int status = MSP_EXIT_SOFTWARE << 8;
-	struct pollfd entry = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
-	int ready;
-
-	do {
-		ready = entry.fd < 0 ? 1 : poll(&entry, 1, wait_ms);
-	} while (ready < 0 && errno == EINTR);
-	if (ready == 0)
-		(void)kill(pid, SIGKILL); /* our child, not reaped yet: nobody else's number */
-	fd_close(&entry.fd);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
 }

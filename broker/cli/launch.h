@@ -95,18 +95,29 @@ struct launch {
 	const struct workspaces *workspaces; /* of the keeper's own clients; NULL: none */
 };
 
-/* Say on `channel` what has to be said first: a supervisor begins with it at once. 0 or -errno. */
-int launch_send_image(const struct images *images, int channel);
-
-/* Say everything else that a supervisor starts from on `channel`. 0 or -errno. */
+/* Say everything that a supervisor starts from on `channel`. 0 or -errno. */
 int launch_send(const struct launch *launch, int channel);
 
 /* Of that, what was opened for a plan. 0 or -errno. */
 int launch_send_pins(const struct pins *pins, const struct channel *channel);
 
+/* A process that makes itself ready to make sandboxes, and ends with its channel. */
+struct factory {
+	int channel;
+	int pidfd;
+};
+
+/* Start one as a child of this process, which has to become its supervisor; `null` becomes its
+ * stdin and stdout. 0 or -errno. */
+int launch_factory(const struct images *images, int null, struct factory *ret);
+
+/* Become the supervisor, with `channel` to the launcher. Returns only on failure: -errno. */
+int launch_exec(const struct images *images, int channel, const struct factory *factory);
+
 /*
- * Start the supervisor as a child with `channel` as its descriptor 3 and `null` as its stdin and
- * stdout; `mask` is the signal mask it gets. 0 or -errno; then the pid is in *ret.
+ * Start the supervisor as a child that has started a factory, with `channel` to us and `null` as
+ * its stdin and stdout; `mask` is the signal mask that both get. 0 or -errno; then the pid is in
+ * *ret.
  */
 int launch_spawn(const struct images *images, int channel, int null, const sigset_t *mask,
 		 pid_t *ret);
@@ -119,8 +130,5 @@ int launch_spawn(const struct images *images, int channel, int null, const sigse
 /* Wait until the supervisor, whose channel is closed, has ended; it is killed if it takes longer
  * than this. Its status as wait(2) gives it. */
 int launch_await(pid_t pid, int wait_ms);
-
-/* Become the supervisor, with `channel` as descriptor 3. Returns only on failure: -errno. */
-int launch_exec(const struct images *images, int channel);
 
 #endif

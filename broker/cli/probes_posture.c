@@ -93,9 +93,7 @@ static int try_sandbox(const struct images *images, struct launch *launch, struc
 	error = launch_spawn(images, ends[1], null, &mask, &pid);
 	fd_close(&ends[1]);
 	if (!error) {
-		/* If it is gone, its status says why. */
-		(void)launch_send_image(images, ends[0]);
-		(void)launch_send(launch, ends[0]);
+		(void)launch_send(launch, ends[0]); /* if it is gone, its status says why */
 		converse(ends[0], trial);
 	}
 	fd_close(&ends[0]);

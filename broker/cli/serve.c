@@ -247,26 +247,27 @@ static int try_service(const struct serve_options *options, struct config *confi
 }
 
 /* Become the supervisor; returns only when that fails. */
-static int become_supervisor(const struct launch *launch)
+static int become_supervisor(const struct launch *launch, int null)
 {
+	struct factory factory = { -1, -1 };
 	int ends[2];
 	int error = channel_pair(ends);
 
-	/* The messages wait in the socket until the supervisor that we become reads them. */
 	if (!error)
-		error = launch_send_image(launch->images, ends[0]);
+		error = launch_factory(launch->images, null, &factory);
+	/* The messages wait in the socket until the supervisor that we become reads them. */
 	if (!error)
 		error = launch_send(launch, ends[0]);
 	if (!error)
 		error = keeper_start(launch, ends[0]);
 	if (!error)
-		error = launch_exec(launch->images, ends[1]);
+		error = launch_exec(launch->images, ends[1], &factory);
 	log_line("serve: the supervisor cannot be started: %s", strerror(-error));
 	return MSP_EXIT_SANDBOX;
 }
 
 static int start_supervisor(struct serve_options *options, const struct images *images,
-			    struct config *config, const struct workspaces *workspaces)
+			    struct config *config, const struct workspaces *workspaces, int null)
 {
 	static struct pins pins;
 	const struct plan *plan;
@@ -301,7 +302,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 		.limits = options->limits,
 		.workspaces = workspaces,
 	};
-	return become_supervisor(&launch);
+	return become_supervisor(&launch, null);
 }
 
 /* What the requests of this client may name. Nobody may name the service's own directory: clients
@@ -362,8 +363,9 @@ static int serve(const struct command *command, int argc, char *argv[])
 		return give_up(text, code);
 	code = may_hand_over(&options, &config) ? try_service(&options, &config, &workspaces, null)
 						: HAND_OVER_NOT;
-	return code == HAND_OVER_NOT ? start_supervisor(&options, &images, &config, &workspaces)
-				     : code;
+	return code == HAND_OVER_NOT
+		       ? start_supervisor(&options, &images, &config, &workspaces, null)
+		       : code;
 }
 
 const struct command command_serve = {

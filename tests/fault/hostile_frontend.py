@@ -19,7 +19,7 @@ import ipc  # noqa: E402  (their folder is known from here on)
 import leftovers  # noqa: E402
 import support  # noqa: E402
 
-SOFTWARE, REFUSED = 70, 78
+USAGE, SOFTWARE, REFUSED = 64, 70, 78
 FRONTEND_ROWS = ("hello", "execution_start", "code_start", "execution_end", "execution_signal",
                  "goodbye")
 EXECUTIONS_MAX = 128  # the budget where the launcher says nothing else
@@ -336,10 +336,8 @@ class Floods(Hostile):
 class Launchers(Hostile):
     """Before the frontend speaks: what the launcher says decides what is enforced."""
 
-    def start(self, data, fds=(), codes=(SOFTWARE,), has_image=True):
-        with ipc.Peer() as peer:
-            if has_image:
-                peer.send_image()
+    def start(self, data, fds=(), codes=(SOFTWARE,), factory=None):
+        with ipc.Peer(factory=factory) as peer:
             for part, part_fds in zip(data, fds or [()] * len(data)):
                 try:
                     peer.send(part, part_fds)
@@ -352,12 +350,6 @@ class Launchers(Hostile):
         self.addCleanup(os.close, fd)
         return fd
 
-    def sealed_file(self, path):
-        with open(path, "rb") as file:
-            fd = ipc.sealed(file.read())
-        self.addCleanup(os.close, fd)
-        return fd
-
     def policy(self, change=None):
         with open(os.path.join(support.BIN, "builtin.policy"), "rb") as file:
             data = bytearray(file.read())
@@ -367,10 +359,9 @@ class Launchers(Hostile):
         self.addCleanup(os.close, fd)
         return fd
 
-    START = ipc.message("supervisor_start", frontend=ipc.FRONTEND_LAUNCHER,
+    START = ipc.message("supervisor_start", schema=ipc.SCHEMA, frontend=ipc.FRONTEND_LAUNCHER,
                         limits=ipc.LIMITS_FALLBACK, executions=128)
     RUN = ipc.message("supervisor_run")
-    IMAGE = ipc.message("supervisor_image", schema=ipc.SCHEMA)
 
     def audit(self, path):
         """The message, and its descriptor."""
@@ -397,10 +388,9 @@ class Launchers(Hostile):
         self.start([self.RUN])
         self.start([ipc.hello()])
         self.start([self.START, self.START], [fds, fds])
-        self.start([self.START, self.RUN], [fds, ()], has_image=False)
-        image = self.sealed_file(os.path.join(support.BIN, "msp-child-init"))
-        self.start([self.IMAGE, self.START, self.RUN], [[image], fds, ()])
-        self.start([ipc.message("supervisor_image", schema=bytes(32))], [[image]], has_image=False)
+        other = ipc.message("supervisor_start", schema=bytes(32), frontend=ipc.FRONTEND_LAUNCHER,
+                            limits=ipc.LIMITS_FALLBACK, executions=128)
+        self.start([other, self.RUN], [fds, ()])
         self.start([self.START, ipc.message("supervisor_run", binds=1)], [fds, ()])
 
     def test_a_policy_that_is_not_sealed(self):
@@ -429,7 +419,6 @@ class Launchers(Hostile):
             fds = [self.policy(change), self.broker()]
             with ipc.Peer() as peer:
                 try:
-                    peer.send_image()
                     peer.send(self.START, fds)
                     peer.send_audit()
                     for part in (self.RUN, ipc.hello(), ipc.execution_start(1, ["true"])):
@@ -450,18 +439,49 @@ class Launchers(Hostile):
         for image in (folder, null):
             with self.subTest(image=image):
                 self.start([self.START, self.RUN], [[policy, image], ()])
-                self.start([self.IMAGE], [[image]], has_image=False)
-        self.start([self.IMAGE], [[text]], has_image=False)  # it is not sealed
         message, directory = self.audit(tempfile.mkdtemp(dir=os.environ["MSP_STATE_DIR"]))
-        self.start([self.IMAGE, self.START, message, self.RUN],
-                   [[self.sealed_file(__file__)], [policy, text], directory, ()], has_image=False)
+        parts = [self.START, message, self.RUN], [[policy, text], directory, ()]
+        self.start(*parts, factory=lambda _: ipc.start_factory("/usr/bin/true"))
+
+    def test_factories_that_are_none(self):
+        """At its descriptors is nothing, something else, or somebody else's."""
+        def copy(fd):
+            return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 16)
+
+        def put(channel=None, pidfd=None):
+            for fd, place in ((channel, ipc.FACTORY_FD), (pidfd, ipc.FACTORY_PIDFD)):
+                if fd is not None:
+                    os.dup2(fd, place)
+
+        def start_and_put(program, **others):
+            ipc.start_factory(program)
+            put(**others)
+
+        null = copy(os.open("/dev/null", os.O_RDWR))
+        self.addCleanup(os.close, null)
+        ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        foreign = copy(ends[0].fileno())  # made by another process
+        self.addCleanup(os.close, foreign)
+        factories = {
+            "nothing": lambda _: os.closerange(ipc.FACTORY_FD, 64),
+            "no process": lambda program: (ipc.start_factory(program),
+                                           os.close(ipc.FACTORY_PIDFD)),
+            "null": lambda _: put(null, null),
+            "a factory and null": lambda program: start_and_put(program, channel=null),
+            "a foreign channel": lambda program: start_and_put(program, channel=foreign),
+            "null as process": lambda program: start_and_put(program, pidfd=null),
+            "a foreign process": lambda program: start_and_put(
+                program, pidfd=os.pidfd_open(os.getppid())),
+        }
+        for what, factory in factories.items():
+            with self.subTest(found=what):
+                self.start([self.RUN], codes=(USAGE,), factory=factory)
 
     def test_a_folder_that_is_no_cgroup(self):
         """Limits that cannot be set refuse the execution; it never runs without them."""
         folder = os.open("/tmp", os.O_RDONLY | os.O_DIRECTORY)
         self.addCleanup(os.close, folder)
         with ipc.Peer() as peer:
-            peer.send_image()
             peer.send(self.START, [self.policy(), self.broker()])
             peer.send(ipc.message("supervisor_cgroup"), [folder])
             peer.send_audit()

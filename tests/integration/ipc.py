@@ -19,7 +19,7 @@ import support
 
 FRONTEND_BROKER, FRONTEND_LAUNCHER = 1, 2
 LIMITS_FALLBACK = 1
-CHANNEL_FD = 3
+CHANNEL_FD, FACTORY_FD, FACTORY_PIDFD = 3, 4, 5
 F_ADD_SEALS, ALL_SEALS = 1033, 15
 
 Message = collections.namedtuple("Message", "name body fds")
@@ -124,21 +124,41 @@ def sealed(data):
     return fd
 
 
+def start_factory(program):
+    """In the process that becomes the supervisor: start its factory as msp does."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with open(program, "rb") as file:
+        image = sealed(file.read())
+    child = os.fork()
+    if child == 0:
+        os.dup2(theirs.fileno(), CHANNEL_FD)
+        os.execve(image, ["msp-child-init"], {})
+    pidfd = fcntl.fcntl(os.pidfd_open(child), fcntl.F_DUPFD_CLOEXEC, FACTORY_PIDFD + 1)
+    os.dup2(ours.detach(), FACTORY_FD)
+    os.dup2(pidfd, FACTORY_PIDFD)
+
+
 class Peer:
     """A supervisor, and this test at the other end of its channel."""
 
-    def __init__(self, stderr=subprocess.PIPE, programs=support.BIN, preexec=None):
+    def __init__(self, stderr=subprocess.PIPE, programs=support.BIN, preexec=None, factory=None):
+        """`factory`: a function that puts something else at its descriptors."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         self.channel = ours
         self.postures = []
         self.programs = programs
+
+        def prepare():
+            if preexec:
+                preexec()
+            os.dup2(theirs.fileno(), CHANNEL_FD)
+            (factory or start_factory)(os.path.join(programs, "msp-child-init"))
+
         self.process = subprocess.Popen(
-            ["/bin/bash", "-c", f'exec "$0" {CHANNEL_FD}<&{theirs.fileno()}',
-             os.path.join(programs, "msp-supervisor")],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, env={},
-            pass_fds=[theirs.fileno()], preexec_fn=preexec)
+            [os.path.join(programs, "msp-supervisor")], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=stderr, env={}, close_fds=False, preexec_fn=prepare)
         theirs.close()
 
     def __enter__(self):
@@ -180,24 +200,16 @@ class Peer:
     def launch(self, frontend=FRONTEND_LAUNCHER, limits=LIMITS_FALLBACK, binds=0, executions=128,
                audit=None):
         """What msp says before it becomes a frontend. `audit`: the log's directory."""
-        self.send_image()
         with open(os.path.join(self.programs, "builtin.policy"), "rb") as file:
             fds = [sealed(file.read())]
         fds.append(os.open(os.path.join(self.programs, "msp-broker"), os.O_RDONLY))
-        self.send(message("supervisor_start", frontend=frontend, limits=limits,
+        self.send(message("supervisor_start", schema=SCHEMA, frontend=frontend, limits=limits,
                           executions=executions), fds)
         for fd in fds:
             os.close(fd)
         self.send_audit(audit)
         if binds is not None:
             self.send(message("supervisor_run", binds=binds))
-
-    def send_image(self):
-        """What is said first: the factory's program."""
-        with open(os.path.join(self.programs, "msp-child-init"), "rb") as file:
-            fd = sealed(file.read())
-        self.send(message("supervisor_image", schema=SCHEMA), [fd])
-        os.close(fd)
 
     def send_audit(self, path=None):
         """The audit log's directory: that of the tests, or `path`."""

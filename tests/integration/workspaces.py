@@ -291,7 +291,7 @@ class Process(Asked):
         self.assertIn("supervisor_audit", keeper.heard)
         self.assertEqual(("supervisor_state" in keeper.heard) +
                          ("supervisor_stateless" in keeper.heard), 1)
-        pid, = children(keeper.process.pid)
+        _, pid = children(keeper.process.pid)  # the first one is the factory
         self.assertEqual(name_of(pid), "msp-keeper")
         held = {name: os.readlink(f"/proc/{pid}/fd/{name}")
                 for name in os.listdir(f"/proc/{pid}/fd")}

@@ -103,24 +103,6 @@ static void receive(const struct channel *channel, uint32_t type)
 	cr_assert_eq(message.type, type);
 }
 
-Test(launch, says_first_what_the_factory_is)
-{
-	const struct images images = { .child_init = file_with("c") };
-	struct channel supervisor = { -1, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
-	char image[8] = "";
-	int ends[2];
-
-	cr_assert_eq(channel_pair(ends), 0);
-	supervisor.fd = ends[1];
-	cr_assert_eq(launch_send_image(&images, ends[0]), 0);
-	receive(&supervisor, IPC_TYPE_supervisor_image);
-	cr_expect_eq(memcmp(message.body.supervisor_image.schema, ipc_schema_hash,
-			    sizeof(ipc_schema_hash)),
-		     0);
-	cr_expect_eq(pread(message.fds[0], image, sizeof(image), 0), 1);
-	cr_expect_eq(image[0], 'c');
-}
-
 Test(launch, says_everything_in_order)
 {
 	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1,
@@ -206,7 +188,6 @@ Test(launch, as_many_pins_as_there_may_be_fit_into_the_socket)
 		pins.list[i] = (struct pin){ .fd = usr, .profile = i, .mount = i };
 	cr_assert_eq(channel_pair(ends), 0);
 	cr_assert_eq(fd_set_nonblocking(ends[0], true), 0);
-	cr_expect_eq(launch_send_image(&images, ends[0]), 0);
 	cr_expect_eq(launch_send(&launch, ends[0]), 0);
 }
 
@@ -236,6 +217,9 @@ Test(launch, one_command_needs_no_cgroup_and_no_state)
 	cr_assert_eq(launch_send(&launch, ends[0]), 0);
 	receive(&supervisor, IPC_TYPE_supervisor_start);
 	cr_expect_str_eq(message.body.supervisor_start.default_profile, "");
+	cr_expect_eq(memcmp(message.body.supervisor_start.schema, ipc_schema_hash,
+			    sizeof(ipc_schema_hash)),
+		     0);
 	receive(&supervisor, IPC_TYPE_supervisor_unaudited);
 	receive(&supervisor, IPC_TYPE_supervisor_run);
 	cr_expect_eq(message.body.supervisor_run.binds, 0U);
@@ -283,16 +267,96 @@ Test(launch, a_service_gets_its_sockets)
 	receive(&supervisor, IPC_TYPE_supervisor_run);
 }
 
-Test(launch, a_supervisor_that_cannot_be_executed)
+/* How a start ends of which one program is none. */
+static int spawn(const char *supervisor, const char *factory)
 {
-	const struct images images = { .supervisor = file_with("no program") };
+	const struct images images = { .supervisor = open(supervisor, O_RDONLY | O_CLOEXEC),
+				       .child_init = open(factory, O_RDONLY | O_CLOEXEC) };
 	sigset_t mask;
 	pid_t pid = 0;
 	int ends[2];
+	int error;
 
 	(void)sigemptyset(&mask);
 	cr_assert_eq(channel_pair(ends), 0);
-	cr_expect_eq(launch_spawn(&images, ends[1], launch_standard_fds(), &mask, &pid), -ENOEXEC);
+	error = launch_spawn(&images, ends[1], launch_standard_fds(), &mask, &pid);
+	if (!error)
+		cr_expect_eq(waitpid(pid, NULL, 0), pid);
+	return error;
+}
+
+Test(launch, programs_that_cannot_be_executed)
+{
+	cr_expect_eq(spawn("/usr/bin/true", "/usr/bin/true"), 0);
+	cr_expect_eq(spawn("/etc/passwd", "/usr/bin/true"), -EACCES);
+	cr_expect_eq(spawn("/usr/bin/true", "/etc/passwd"), -ENOEXEC);
+	cr_expect_eq(spawn("/usr/bin/true", "/usr"), -EINVAL);
+}
+
+/* What `process` has at its descriptors from 0 on, as /proc shows it. */
+static void expect_descriptors(pid_t process, const char *const *expected)
+{
+	char path[64];
+	char link[64];
+	ssize_t size;
+
+	for (int fd = 0; fd < 8; fd++) {
+		format_text(path, sizeof(path), "/proc/%d/fd/%d", (int)process, fd);
+		size = readlink(path, link, sizeof(link) - 1);
+		if (!*expected) {
+			cr_expect_eq(size, -1, "descriptor %d", fd);
+			continue;
+		}
+		cr_assert_gt(size, 0, "descriptor %d", fd);
+		link[size] = '\0';
+		cr_expect_eq(strncmp(link, *expected, strlen(*expected)), 0, "%d: %s", fd, link);
+		expected++;
+	}
+}
+
+static pid_t only_child(pid_t process)
+{
+	char path[64];
+	char text[32] = "";
+	int fd;
+
+	format_text(path, sizeof(path), "/proc/%d/task/%d/children", (int)process, (int)process);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	cr_assert_gt(read(fd, text, sizeof(text) - 1), 0);
+	fd_close(&fd);
+	cr_expect_eq(strchr(text, ' ')[1], '\0', "%s", text);
+	return (pid_t)strtol(text, NULL, 10);
+}
+
+/* yes(1) runs until it is killed, and takes no arguments. */
+Test(launch, starts_a_factory_and_its_supervisor)
+{
+	static const char *const supervisors[] = { "/dev/null", "/dev/null", "",
+						   "socket:",   "socket:",   "anon_inode:[pidfd]",
+						   NULL };
+	static const char *const factorys[] = { "/dev/null", "/dev/null", "", "socket:", NULL };
+	const struct images images = { .supervisor = open("/usr/bin/yes", O_RDONLY | O_CLOEXEC),
+				       .child_init = open("/usr/bin/yes", O_RDONLY | O_CLOEXEC) };
+	char path[64];
+	sigset_t mask;
+	pid_t factory;
+	pid_t pid = 0;
+	int ends[2];
+	int image;
+
+	(void)sigemptyset(&mask);
+	cr_assert_eq(channel_pair(ends), 0);
+	cr_assert_eq(launch_spawn(&images, ends[1], launch_standard_fds(), &mask, &pid), 0);
+	expect_descriptors(pid, supervisors);
+	factory = only_child(pid);
+	expect_descriptors(factory, factorys);
+	format_text(path, sizeof(path), "/proc/%d/exe", (int)factory);
+	image = open(path, O_RDONLY | O_CLOEXEC);
+	cr_expect(fd_is_kind(image, 'm'));
+	fd_close(&image);
+	cr_expect_eq(kill(factory, SIGKILL), 0);
+	cr_expect_eq(kill(pid, SIGKILL), 0);
+	cr_expect_eq(waitpid(pid, NULL, 0), pid);
 }
 
 Test(launch, awaits_an_end)

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The supervisor and its factory, started (see launch.h). The factory comes first, and of the
+ * process that becomes the supervisor: it needs longest, and needs nothing but its program to begin
+ * with. What it is executed from is a sealed copy: what a sandbox's /proc/1/exe names can never be
+ * written, by nobody.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/channel.h"
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "launch.h"
+
+/* Behind the descriptors that a program gets its own is put. */
+#define FACTORY_IMAGE (START_FD_LAUNCHER + 1)
+#define SUPERVISOR_IMAGE START_FD_END
+
+/* `image` is executed by descriptor: after a change of account its path may be out of reach. */
+static int execute(int image, char *name)
+{
+	char *const arguments[] = { name, NULL };
+	char *const environment[] = { NULL };
+
+	(void)syscall(SYS_execveat, image, "", arguments, environment, AT_EMPTY_PATH);
+	return -errno;
+}
+
+/* What the process that becomes the factory has to itself in our memory until its exec. It waits
+ * for nobody, but whoever waits for it may be killed, and we go on. */
+static struct {
+	int image;
+	int channel;
+	int null;
+	volatile int error;
+	char stack[16384] __attribute__((aligned(16)));
+} new_factory;
+
+static int become_factory(void *context)
+{
+	static char name[] = "msp-child-init";
+	static const int places[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, START_FD_LAUNCHER,
+				      FACTORY_IMAGE };
+	const int fds[] = { new_factory.null, new_factory.null, STDERR_FILENO, new_factory.channel,
+			    new_factory.image };
+	const int error = fd_place(fds, places, 5, 0xf);
+
+	(void)context;
+	new_factory.error = error ? error : execute(FACTORY_IMAGE, name);
+	return MSP_EXIT_SOFTWARE;
+}
+
+int launch_factory(const struct images *images, int null, struct factory *ret)
+{
+	int ends[2] = { -1, -1 };
+	int pidfd = -1;
+	int error = channel_pair(ends);
+
+	if (error)
+		return error;
+	new_factory.image = fd_sealed_from_file("msp-child-init", images->child_init);
+	new_factory.channel = ends[1];
+	new_factory.null = null;
+	new_factory.error = new_factory.image < 0 ? new_factory.image : 0;
+	if (!new_factory.error &&
+	    clone(become_factory, new_factory.stack + sizeof(new_factory.stack),
+		  CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, NULL, &pidfd) < 0)
+		new_factory.error = -errno;
+	fd_close(&new_factory.image);
+	fd_close(&ends[1]);
+	*ret = (struct factory){ ends[0], pidfd };
+	if (new_factory.error) { /* it has ended */
+		fd_close(&ret->channel);
+		fd_close(&ret->pidfd);
+	}
+	return new_factory.error;
+}
+
+int launch_exec(const struct images *images, int channel, const struct factory *factory)
+{
+	static char name[] = "msp-supervisor";
+	const int fds[] = { channel, factory->channel, factory->pidfd, images->supervisor };
+	const int places[] = { START_FD_LAUNCHER, START_FD_FACTORY, START_FD_FACTORY_PIDFD,
+			       SUPERVISOR_IMAGE };
+	const int error = fd_place(fds, places, 4, 0x7);
+
+	return error ? error : execute(SUPERVISOR_IMAGE, name);
+}
+
+/* In the child: the same, without the caller's stdin and stdout. */
+static int become_child(const struct images *images, int channel, int null, const sigset_t *mask)
+{
+	struct factory factory = { -1, -1 };
+	int error = sigprocmask(SIG_SETMASK, mask, NULL) == 0 ? 0 : -errno;
+
+	if (!error)
+		error = launch_factory(images, null, &factory);
+	if (!error && (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0))
+		error = -errno;
+	return error ? error : launch_exec(images, channel, &factory);
+}
+
+int launch_spawn(const struct images *images, int channel, int null, const sigset_t *mask,
+		 pid_t *ret)
+{
+	volatile int error = 0;
+	const pid_t pid = vfork();
+
+	/* The child runs in our memory until its exec: it calls the system, and touches `error` and
+	 * what is the factory's. */
+	if (pid == 0) {
+		error = become_child(images, channel, null, mask);
+		_exit(MSP_EXIT_SOFTWARE);
+	}
+	if (pid < 0)
+		return -errno;
+	if (error)
+		return error; /* the child is a zombie, which our own end clears */
+	*ret = pid;
+	return 0;
+}
+
+int launch_await(pid_t pid, int wait_ms)
+{
+	int status = MSP_EXIT_SOFTWARE << 8;
+	struct pollfd entry = { .fd = kernel_pidfd_open(pid), .events = POLLIN };
+	int ready;
+
+	do {
+		ready = entry.fd < 0 ? 1 : poll(&entry, 1, wait_ms);
+	} while (ready < 0 && errno == EINTR);
+	if (ready == 0)
+		(void)kill(pid, SIGKILL); /* our child, not reaped yet: nobody else's number */
+	fd_close(&entry.fd);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
