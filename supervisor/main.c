@@ -33,7 +33,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ahead.h"
@@ -234,8 +233,7 @@ static void end(void)
 	/* It ends with its channel; one that was stopped does not. */
 	fd_close(&supervisor.factory.fd);
 	(void)loop_add(&factory_end, supervisor.factory_pidfd, on_factory_end, NULL);
-	while (waitid(P_PIDFD, (id_t)supervisor.factory_pidfd, &factory, WEXITED | WNOHANG) == 0 &&
-	       factory.si_pid == 0) {
+	while (start_ask_factory(0, &factory) == 0 && factory.si_pid == 0) {
 		if (loop_now_us() >= deadline) {
 			was_forced = true;
 			(void)kernel_pidfd_send_signal(supervisor.factory_pidfd, SIGKILL);

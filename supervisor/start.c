@@ -44,6 +44,16 @@ static void refuse_root(void)
 					    "account 'msp' first");
 }
 
+int start_ask_factory(int flags, siginfo_t *ret)
+{
+	int result;
+
+	do {
+		result = waitid(P_PIDFD, START_FD_FACTORY_PIDFD, ret, WEXITED | WNOHANG | flags);
+	} while (result != 0 && errno == EINTR);
+	return result == 0 ? 0 : -errno;
+}
+
 /* The launcher has started it, as our child, before we were executed: it makes itself ready
  * meanwhile, and does nothing for anybody before it is told to serve. */
 static void take_factory(void)
@@ -59,8 +69,7 @@ static void take_factory(void)
 	}
 	if (!fd_is_kind(START_FD_FACTORY, 's') ||
 	    getsockopt(START_FD_FACTORY, SOL_SOCKET, SO_PEERCRED, &maker, &size) != 0 ||
-	    maker.pid != getpid() ||
-	    waitid(P_PIDFD, START_FD_FACTORY_PIDFD, &end, WEXITED | WNOHANG | WNOWAIT) != 0)
+	    maker.pid != getpid() || start_ask_factory(WNOWAIT, &end) != 0)
 		log_fatal(MSP_EXIT_USAGE,
 			  "descriptors %d and %d are no factory's: this program is started by msp",
 			  START_FD_FACTORY, START_FD_FACTORY_PIDFD);

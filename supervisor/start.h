@@ -6,6 +6,7 @@
 #ifndef SUPERVISOR_START_H
 #define SUPERVISOR_START_H
 
+#include <signal.h>
 #include <stdint.h>
 
 #include "audit.h"
@@ -29,5 +30,9 @@ struct start {
  * it serves from. Fills `supervisor`. Ends the process with a message and exit code 78, 70 or 64
  * when it cannot. */
 void start_supervisor(struct start *ret);
+
+/* Has the factory ended? As waitid(2) answers with these flags besides, without waiting. 0 or
+ * -errno. */
+int start_ask_factory(int flags, siginfo_t *ret);
 
 #endif

@@ -30,13 +30,13 @@ static int execute(int image, char *name)
 	return -errno;
 }
 
-/* What the process that becomes the factory has to itself in our memory until its exec. It waits
- * for nobody, but whoever waits for it may be killed, and we go on. */
+/* The process that becomes the factory is in our memory until its exec, and nobody waits for it, so
+ * that its parent can execute the supervisor meanwhile. What it uses there is its own and is not
+ * written by others any more: that parent may be killed, and we go on. */
 static struct {
 	int image;
 	int channel;
 	int null;
-	volatile int error;
 	char stack[16384] __attribute__((aligned(16)));
 } new_factory;
 
@@ -47,37 +47,35 @@ static int become_factory(void *context)
 				      FACTORY_IMAGE };
 	const int fds[] = { new_factory.null, new_factory.null, STDERR_FILENO, new_factory.channel,
 			    new_factory.image };
-	const int error = fd_place(fds, places, 5, 0xf);
 
 	(void)context;
-	new_factory.error = error ? error : execute(FACTORY_IMAGE, name);
-	return MSP_EXIT_SOFTWARE;
+	if (fd_place(fds, places, 5, 0xf) == 0)
+		(void)execute(FACTORY_IMAGE, name);
+	return MSP_EXIT_SOFTWARE; /* whoever talks to it finds out */
 }
 
 int launch_factory(const struct images *images, int null, struct factory *ret)
 {
+	int image = fd_sealed_from_file("msp-child-init", images->child_init);
+	int error = image < 0 ? image : 0;
 	int ends[2] = { -1, -1 };
 	int pidfd = -1;
-	int error = channel_pair(ends);
 
-	if (error)
-		return error;
-	new_factory.image = fd_sealed_from_file("msp-child-init", images->child_init);
+	if (!error)
+		error = channel_pair(ends);
+	new_factory.image = image;
 	new_factory.channel = ends[1];
 	new_factory.null = null;
-	new_factory.error = new_factory.image < 0 ? new_factory.image : 0;
-	if (!new_factory.error &&
-	    clone(become_factory, new_factory.stack + sizeof(new_factory.stack),
-		  CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, NULL, &pidfd) < 0)
-		new_factory.error = -errno;
-	fd_close(&new_factory.image);
+	if (!error && clone(become_factory, new_factory.stack + sizeof(new_factory.stack),
+			    CLONE_VM | CLONE_PIDFD | SIGCHLD, NULL, &pidfd) < 0)
+		error = -errno;
+	fd_close(&image);
 	fd_close(&ends[1]);
-	*ret = (struct factory){ ends[0], pidfd };
-	if (new_factory.error) { /* it has ended */
-		fd_close(&ret->channel);
-		fd_close(&ret->pidfd);
-	}
-	return new_factory.error;
+	if (error)
+		fd_close(&ends[0]);
+	else
+		*ret = (struct factory){ ends[0], pidfd };
+	return error;
 }
 
 int launch_exec(const struct images *images, int channel, const struct factory *factory)
@@ -111,7 +109,7 @@ int launch_spawn(const struct images *images, int channel, int null, const sigse
 	const pid_t pid = vfork();
 
 	/* The child runs in our memory until its exec: it calls the system, and touches `error` and
-	 * what is the factory's. */
+	 * what the factory is started from. */
 	if (pid == 0) {
 		error = become_child(images, channel, null, mask);
 		_exit(MSP_EXIT_SOFTWARE);

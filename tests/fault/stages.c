@@ -104,20 +104,21 @@ static bool has_been(enum role role)
 	return has;
 }
 
-/* The first child of a server is what stays of its launcher, which may have become the supervisor
- * before that is seen. A helper is the first child of a serving supervisor's factory, the init of a
- * sandbox for a probe the second; everything after it is an init. What works with a sandbox that
- * lasts has a keeper after its supervisor. */
+/* The first child of a server is its factory, the second what stays of its launcher, which may have
+ * become the supervisor before that is seen. A helper is the first child of a serving supervisor's
+ * factory, the init of a sandbox for a probe the second; everything after it is an init. What works
+ * with a sandbox that lasts has a keeper after its supervisor. */
 static enum role role_below(const struct process *parent)
 {
 	if (!parent)
 		return process_count == 0 ? ROLE_LAUNCHER : ROLE_OTHER;
+	if (is_serve && (parent->role == ROLE_LAUNCHER || parent->role == ROLE_SUPERVISOR))
+		return has_been(ROLE_FACTORY) ? ROLE_KEEPER : ROLE_FACTORY;
 	switch (parent->role) {
 	case ROLE_LAUNCHER:
-		return is_serve || (is_lasting && has_been(ROLE_SUPERVISOR)) ? ROLE_KEEPER
-									     : ROLE_SUPERVISOR;
+		return is_lasting && has_been(ROLE_SUPERVISOR) ? ROLE_KEEPER : ROLE_SUPERVISOR;
 	case ROLE_SUPERVISOR:
-		return is_serve && !has_been(ROLE_KEEPER) ? ROLE_KEEPER : ROLE_FACTORY;
+		return ROLE_FACTORY;
 	case ROLE_FACTORY:
 		if (is_serve && !has_been(ROLE_BROKER))
 			return ROLE_BROKER;
