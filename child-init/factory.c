@@ -20,10 +20,9 @@
 #include "layers.h"
 #include "probe.h"
 
-/* Everything a sandbox has for itself. CLONE_NEWCGROUP makes the cgroup it starts in its root. */
-#define NAMESPACES                                                                                 \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |                \
-	 CLONE_NEWCGROUP | LAYER_NETWORK_NAMESPACE)
+/* What a sandbox has for itself from its first moment on; the rest it enters itself, in init.c,
+ * beside us. CLONE_NEWCGROUP makes the cgroup it starts in its root. */
+#define NAMESPACES (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWCGROUP)
 
 /* How long inits and helpers may take to end by themselves: clients give 50 to 450 ms in all. */
 #define CHILDREN_END_MS 100
@@ -173,31 +172,14 @@ static int handle_sandbox_layer(void *context, struct channel_message *message)
 /* The base tree of a profile is built when it is first needed. */
 static int need_base(uint32_t profile, uint32_t *ret_stage)
 {
-	int error = factory.ahead.profile == profile ? factory.ahead.error : 0;
+	int error;
 
 	if (factory.is_built[factory.plan.slot][profile])
 		return 0;
-	if (error) {
-		*ret_stage = factory.ahead.stage;
-		factory.ahead.error = 0; /* told; the next one tries it anew */
-		return error;
-	}
+	STAGE_HOOK(STEP, STAGE_BASE);
 	error = mounts_build_base(&factory.plan, profile, factory.host, &factory.shown, ret_stage);
 	factory.is_built[factory.plan.slot][profile] = error == 0;
 	return error;
-}
-
-static int handle_factory_prepare(void *context, struct channel_message *message)
-{
-	const uint32_t profile = message->body.factory_prepare.profile;
-
-	factory.plan = factory.plans[factory.newest];
-	if (profile >= plan_profile_count(&factory.plan))
-		return -EPROTO;
-	factory.ahead.error = 0;
-	factory.ahead.profile = profile;
-	factory.ahead.error = need_base(profile, &factory.ahead.stage);
-	return 0;
 }
 
 /* Returns 0 in the child, the child's pid here, or -errno. */
@@ -228,33 +210,75 @@ static int answer(uint32_t type, uint32_t slot, int pidfd)
 	return error;
 }
 
-/* Clone a child that goes on in `run`, and tell the supervisor how it went. */
+/* Have the child that waits for its base go on beside us: it would stay where its parent is, on a
+ * CPU that is busy with that base. Nothing depends on it, so nothing is said when it fails. */
+static void part_from(pid_t child)
+{
+	cpu_set_t all;
+	cpu_set_t others;
+	const int cpu = sched_getcpu();
+
+	if (cpu < 0 || sched_getaffinity(child, sizeof(all), &all) != 0)
+		return;
+	others = all;
+	CPU_CLR((size_t)cpu, &others);
+	/* EINVAL: there is none. */
+	if (sched_setaffinity(child, sizeof(others), &others) == 0)
+		(void)sched_setaffinity(child, sizeof(all), &all);
+}
+
+/* What was cloned for it has not begun to serve: it waits for its base. */
+static int answer_failed(struct ipc_sandbox_failed *failed, int error, int pidfd)
+{
+	if (pidfd >= 0) /* ESRCH: it has ended by itself */
+		(void)kernel_pidfd_send_signal(pidfd, SIGKILL);
+	fd_close(&pidfd);
+	failed->error = (uint32_t)-error;
+	return channel_send(&factory.channel, IPC_TYPE_sandbox_failed, failed, NULL, 0);
+}
+
+/* Sandboxes are made from nothing of this any more once the last one has mounts of its own: then,
+ * or when it ends, nobody reads what is told of its base. */
+static void leave(uint32_t profile)
+{
+	struct pollfd base = { .fd = factory.base[1] };
+
+	(void)poll(&base, 1, -1);
+	factory.is_built[factory.plan.slot][profile] = false;
+	mounts_leave(&factory.plan, profile, &factory.host);
+}
+
+/* Clone a child that goes on in `run`, and tell the supervisor how it went. While the child enters
+ * the namespaces that take longest, the base that it needs then is built here. */
 static int start(uint32_t profile, uint32_t slot, uint32_t type, struct channel_message *message,
 		 void (*run)(const struct factory *, uint32_t, const int *))
 {
-	struct ipc_sandbox_failed failed = { .slot = slot, .stage = STAGE_BASE };
+	const bool is_built = factory.is_built[factory.plan.slot][profile];
+	struct ipc_sandbox_failed failed = { .slot = slot, .stage = STAGE_NAMESPACES };
 	int pidfd = -1;
-	int pid = need_base(profile, &failed.stage);
+	int error = 0;
 
-	if (!pid) {
-		failed.stage = STAGE_NAMESPACES;
-		pid = clone_isolated(&pidfd);
-		if (pid == 0)
-			run(&factory, profile, message->fds);
-	}
+	if ((!is_built || factory.is_last) && pipe2(factory.base, O_CLOEXEC) != 0)
+		error = -errno;
+	const int pid = error ? error : clone_isolated(&pidfd);
+
+	if (pid == 0)
+		run(&factory, profile, message->fds);
+	if (pid > 0 && !is_built)
+		part_from(pid);
 	fd_close(&factory.next_cgroup);
 	places_clear(&factory.places);
-	if (pid > 0) {
-		const int error = answer(type, slot, pidfd);
+	error = pid < 0 ? pid : need_base(profile, &failed.stage);
+	/* Our own end for reading is there: this finds room and a reader. */
+	if (!error && factory.base[1] >= 0 && write(factory.base[1], "", 1) != 1)
+		error = -errno;
+	fd_close(&factory.base[0]);
+	const int status = error ? answer_failed(&failed, error, pidfd) : answer(type, slot, pidfd);
 
-		if (factory.is_last) {
-			factory.is_built[factory.plan.slot][profile] = false;
-			mounts_leave(&factory.plan, profile, &factory.host);
-		}
-		return error;
-	}
-	failed.error = (uint32_t)-pid;
-	return channel_send(&factory.channel, IPC_TYPE_sandbox_failed, &failed, NULL, 0);
+	if (!error && factory.is_last)
+		leave(profile);
+	fd_close(&factory.base[1]);
+	return status;
 }
 
 static int handle_sandbox_create(void *context, struct channel_message *message)
@@ -294,7 +318,6 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_factory_bind] = handle_factory_bind,
 	[IPC_TYPE_factory_pin] = handle_factory_pin,
 	[IPC_TYPE_factory_serve] = handle_factory_serve,
-	[IPC_TYPE_factory_prepare] = handle_factory_prepare,
 	[IPC_TYPE_factory_policy] = handle_factory_policy,
 	[IPC_TYPE_factory_forget] = handle_factory_forget,
 	[IPC_TYPE_sandbox_cgroup] = handle_sandbox_cgroup,
@@ -317,7 +340,8 @@ int factory_run(int channel_fd)
 	enum ipc_error wrong;
 	int status = 1;
 
-	factory.host = factory.cgroup = factory.next_cgroup = -1;
+	factory.host = factory.cgroup = factory.next_cgroup = factory.base[0] = factory.base[1] =
+		-1;
 	factory.channel = (struct channel){ channel_fd, IPC_FACTORY, IPC_SUPERVISOR, IPC_SETUP };
 	get_ready();
 	while (status == 1)

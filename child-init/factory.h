@@ -32,6 +32,7 @@ struct factory {
 	int host;        /* O_PATH of the host's tree */
 	int cgroup;      /* directory of all sandbox cgroups, or -1 */
 	int next_cgroup; /* for the next sandbox_create, or -1 */
+	int base[2];     /* pipe that tells a child that its base is there; -1: it was before */
 	uint32_t cgroup_slots;
 	struct ipc_factory_ready ready;     /* what became of the own set-up */
 	struct probe_namespaces namespaces; /* its own: no sandbox may have one of them */
@@ -41,11 +42,6 @@ struct factory {
 	uint32_t helper;                    /* enum helper_kind of the next one */
 	struct places places;               /* for the next sandbox */
 	struct shown shown;
-	struct {
-		uint32_t profile;
-		uint32_t stage;
-		int error; /* that its first sandbox is told */
-	} ahead;           /* the base tree that was built before it was needed */
 	bool is_built[GENERATIONS_MAX][PLAN_PROFILES_MAX];
 	struct plan plans[GENERATIONS_MAX]; /* `plan` is the one that is being started from */
 	uint32_t newest;

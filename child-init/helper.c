@@ -10,7 +10,8 @@
 #include "common/limits.h"
 #include "init.h"
 
-static const int places[] = { 4, 0, 1, 2, 3 };
+/* The image, what the helper finds there, and what tells of its base. */
+static const int places[] = { 4, 0, 1, 2, 3, 5 };
 #define OPEN_AFTER_EXEC 0x1e
 
 void helper_run(const struct factory *factory, uint32_t profile, const int *fds)
@@ -19,12 +20,16 @@ void helper_run(const struct factory *factory, uint32_t profile, const int *fds)
 	static char names[HELPER_KIND_COUNT][sizeof("msp-broker")] = { "msp-broker", "msp-layers" };
 	char *const arguments[] = { names[factory->helper], NULL };
 	char *const environment[] = { NULL };
+	const int all[] = { fds[0], fds[1], fds[2], fds[3], fds[4], factory->base[0] };
+	const bool awaits_base = all[5] >= 0;
 	uint32_t stage;
 
 	/* The supervisor sees the helper's channel end: a failure here needs no words. */
-	if (signal(SIGCHLD, SIG_DFL) == SIG_ERR || fd_place(fds, places, 5, OPEN_AFTER_EXEC) != 0 ||
-	    init_isolate(factory, profile, &stage) != 0 || capabilities_drop(0) != 0 ||
-	    init_protect() != 0)
+	if (signal(SIGCHLD, SIG_DFL) == SIG_ERR ||
+	    fd_place(all, places, awaits_base ? 6 : 5, OPEN_AFTER_EXEC) != 0 ||
+	    init_isolate(&stage) != 0 ||
+	    init_enter(factory, profile, awaits_base ? places[5] : -1, NULL, &stage) != 0 ||
+	    capabilities_drop(0) != 0 || init_protect() != 0)
 		_exit(MSP_EXIT_SANDBOX);
 	(void)syscall(SYS_execveat, places[0], "", arguments, environment, AT_EMPTY_PATH);
 	_exit(MSP_EXIT_SANDBOX);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <net/if.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -22,7 +23,12 @@
 #include "probe.h"
 #include "serve.h"
 
+/* Those that the factory has not cloned it into. The kernel takes longest for a network. */
+#define NAMESPACES (CLONE_NEWIPC | CLONE_NEWUTS | LAYER_NETWORK_NAMESPACE)
+
 static struct init init = { .ruleset = -1 };
+static uint32_t profile_index;
+static uint32_t stage; /* of what is being done */
 
 #define NONE_KEPT (~0U)
 
@@ -30,8 +36,11 @@ static struct init init = { .ruleset = -1 };
 static unsigned int next_kept(unsigned int first)
 {
 	const struct places *places = &init.factory->places;
+	/* -1 is never the lowest. */
+	const unsigned int base = (unsigned int)init.factory->base[0];
 	unsigned int lowest = first <= CHANNEL_FD ? CHANNEL_FD : NONE_KEPT;
 
+	lowest = base >= first && base < lowest ? base : lowest;
 	for (uint32_t i = 0; i < places->count; i++) {
 		const unsigned int fd = (unsigned int)places->layers[i].fd;
 
@@ -40,8 +49,8 @@ static unsigned int next_kept(unsigned int first)
 	return lowest;
 }
 
-/* Must: leave open the channel, and until the tree is complete what its places are made from. Must
- * not: keep any descriptor of the factory. */
+/* Must: leave open the channel, and until the tree is complete what that is made from. Must not:
+ * keep any other descriptor of the factory. */
 static int close_descriptors(void)
 {
 	if (dup3(init.channel.fd, CHANNEL_FD, O_CLOEXEC) < 0)
@@ -52,7 +61,8 @@ static int close_descriptors(void)
 		if (kept > first && kernel_close_range(first, kept - 1) != 0)
 			return -errno;
 	}
-	return 0;
+	/* PID 1 of a pid namespace: signals without a handler do nothing to it from inside. */
+	return signal(SIGCHLD, SIG_DFL) == SIG_ERR ? -errno : 0;
 }
 
 /* /proc/self of a process that is not dumpable belongs to root, and it could not write its own
@@ -73,7 +83,7 @@ int init_protect(void)
 	return 0;
 }
 
-int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_stage)
+int init_isolate(uint32_t *ret_stage)
 {
 	int error;
 
@@ -85,8 +95,41 @@ int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_
 	error = init_protect();
 	if (error)
 		return error;
+	STAGE_HOOK(STEP, STAGE_NAMESPACES);
+	*ret_stage = STAGE_NAMESPACES;
+	return unshare(NAMESPACES) == 0 ? 0 : -errno;
+}
+
+int init_enter(const struct factory *factory, uint32_t profile, int base,
+	       struct probe_namespaces *ret_namespaces, uint32_t *ret_stage)
+{
+	char told;
+	int error = 0;
+
+	*ret_stage = STAGE_BASE;
+	if (base >= 0 && read(base, &told, 1) != 1)
+		return -EPIPE; /* the factory ended; one that cannot build it ends us */
+	*ret_stage = STAGE_NAMESPACES;
+	if (unshare(CLONE_NEWNS) != 0)
+		return -errno;
+	*ret_stage = STAGE_PROBE; /* while the host's /proc is there */
+	if (ret_namespaces)
+		error = probe_note_namespaces("/" STAGING_HOST "/proc/self/ns", ret_namespaces);
 	STAGE_HOOK(STEP, STAGE_MOUNTS);
-	return mounts_enter(&factory->plan, profile, &factory->shown, &factory->places, ret_stage);
+	return error ? error
+		     : mounts_enter(&factory->plan, profile, &factory->shown, &factory->places,
+				    ret_stage);
+}
+
+static int isolate(void)
+{
+	return init_isolate(&stage);
+}
+
+static int enter_tree(void)
+{
+	return init_enter(init.factory, profile_index, init.factory->base[0],
+			  init.factory->is_probed ? &init.namespaces : NULL, &stage);
 }
 
 /* The tree is complete. Descriptors 0 to 2 exist, so that no other can take their numbers. */
@@ -183,8 +226,11 @@ static const struct step {
 	uint32_t stage;
 	int (*run)(void);
 } steps[] = {
+	{ STAGE_DESCRIPTORS, close_descriptors },
+	{ STAGE_IDENTITY, isolate },
 	LAYER_NETWORK(STAGE_NETWORK, raise_loopback)
 	{ STAGE_HOSTNAME, set_hostname },
+	{ STAGE_BASE, enter_tree },
 	{ STAGE_DESCRIPTORS, settle_descriptors },
 	LAYER_LANDLOCK(STAGE_LANDLOCK, build_ruleset)
 	{ STAGE_CAPABILITIES, LAYER_CAPABILITIES(drop_capabilities) },
@@ -193,7 +239,7 @@ static const struct step {
 };
 /* clang-format on */
 
-static void fail(uint32_t stage, int error)
+static void fail(int error)
 {
 	const struct ipc_init_failed failed = { stage, (uint32_t)-error };
 
@@ -204,30 +250,18 @@ static void fail(uint32_t stage, int error)
 
 void init_run(const struct factory *factory, uint32_t profile, const int *fds)
 {
-	uint32_t stage = STAGE_DESCRIPTORS;
-	int error;
-
 	init.factory = factory;
+	profile_index = profile;
 	init.profile = plan_profile(&factory->plan, profile);
 	init.channel = (struct channel){ fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	fit_ruleset();
-	error = close_descriptors();
-	/* PID 1 of a pid namespace: signals without a handler do nothing to it from inside. */
-	if (!error && signal(SIGCHLD, SIG_DFL) == SIG_ERR)
-		error = -errno;
-	if (!error && factory->is_probed) {
-		stage = STAGE_PROBE; /* while the host's /proc is there */
-		error = probe_note_namespaces("/" STAGING_HOST "/proc/self/ns", &init.namespaces);
-	}
-	if (!error)
-		error = init_isolate(factory, profile, &stage);
-	if (error)
-		fail(stage, error);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		STAGE_HOOK(STEP, steps[i].stage);
-		error = steps[i].run();
+		stage = steps[i].stage;
+		const int error = steps[i].run();
+
 		if (error)
-			fail(steps[i].stage, error);
+			fail(error);
 	}
 	serve_run(&init);
 }

@@ -27,8 +27,15 @@ void init_run(const struct factory *factory, uint32_t profile, const int *fds)
 /* Die with the parent; not readable by others; no privileges through exec. 0 or -errno. */
 int init_protect(void);
 
-/* Become a new process's own identity in its own tree: what inits and helpers have in common.
- * 0 or -errno, with the stage. */
-int init_isolate(const struct factory *factory, uint32_t profile, uint32_t *ret_stage);
+/* What inits and helpers have in common. 0 or -errno, with the stage. */
+
+/* Become a new process's own identity, in namespaces of its own but for the mounts, which are the
+ * factory's: nothing may be changed there. */
+int init_isolate(uint32_t *ret_stage);
+
+/* Once the base is there, of which `base` tells (-1: it is), enter a tree made from it. `base` is
+ * closed when that is no longer needed. *ret_namespaces says which ones it has got; or NULL. */
+int init_enter(const struct factory *factory, uint32_t profile, int base,
+	       struct probe_namespaces *ret_namespaces, uint32_t *ret_stage);
 
 #endif

@@ -38,12 +38,6 @@ struct ipc_factory_serve {
 	uint32_t binds;
 };
 
-/* A sandbox of the newest blob's profile will be asked for: what such sandboxes share may be made
- * meanwhile. No answer: what failed is told when the first is asked for. */
-struct ipc_factory_prepare {
-	uint32_t profile;
-};
-
 /* fd: sealed policy blob, which sandboxes and helpers come from unless they say another */
 struct ipc_factory_policy {
 	uint32_t slot; /* under which it is kept, below GENERATIONS_MAX; not in use */

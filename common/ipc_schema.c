@@ -226,9 +226,6 @@ static const struct ipc_field ipc_factory_pin_fields[] = {
 static const struct ipc_field ipc_factory_serve_fields[] = {
 	FIELD(U32, ipc_factory_serve, binds),
 };
-static const struct ipc_field ipc_factory_prepare_fields[] = {
-	FIELD(U32, ipc_factory_prepare, profile),
-};
 static const struct ipc_field ipc_factory_policy_fields[] = {
 	FIELD(U32, ipc_factory_policy, slot),
 };

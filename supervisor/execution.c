@@ -449,7 +449,7 @@ void execution_lose_all(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 {
 	if (!sandbox_lasts(sandbox)) {
 		if (!sandbox->execution)
-			pool_lost(sandbox);
+			pool_lost(sandbox, stage, error);
 		else if (is_live(sandbox->execution))
 			report_internal(sandbox->execution, stage, error);
 		return;

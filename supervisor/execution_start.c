@@ -193,24 +193,35 @@ static int tell_started(const struct execution *execution, const struct request 
 			    parts->stdio_ours, MSG_DONTWAIT);
 }
 
-/* In one that was made ahead. False: there is none, or it has ended; in that nothing has run, since
- * the spawn is the last that it is sent. */
-static bool enter_ready(struct execution *execution, const struct request *request, int code,
-			struct parts *parts)
+/* In one that was made ahead. -ENOENT: there is none, or one of several has ended; in that nothing
+ * has run, since the spawn is the last that it is sent. */
+static int enter_ready(struct execution *execution, const struct request *request, int code,
+		       struct parts *parts)
 {
 	struct sandbox *sandbox = parts->ready;
+	int error;
 
 	if (!sandbox)
-		return false;
+		return -ENOENT;
 	execution->sandbox = sandbox;
-	if (ask_init(execution, request, code, parts) == 0) {
+	error = posture_check_limits(execution);
+	if (!error)
+		error = sandbox->init.fd < 0 ? -EPIPE : ask_init(execution, request, code, parts);
+	if (!supervisor.is_for_one && error)
+		error = -ENOENT;
+	/* Of the only one's end the factory's answer or its channel says, or has said, why. */
+	if (error == -EPIPE)
+		error = 0;
+	if (!error) {
 		sandbox->execution = execution;
-		return true;
+		return 0;
 	}
+	execution->sandbox = NULL;
 	pool_drop(sandbox);
+	fd_close(&parts->sandbox.leaf);
 	parts->ready = NULL;
 	parts->is_told = false;
-	return false;
+	return error;
 }
 
 /* Everything but asking the factory: nothing runs yet that would have to be undone. -ECONNRESET:
@@ -241,7 +252,9 @@ static int prepare(struct execution *execution, const struct request *request, i
 		error = execution_make_pipes(parts->stdio_ours, parts->stdio_workload);
 	execution->sandbox = NULL;
 	execution->before = parts->before;
-	if (!error && (request->sandbox || !enter_ready(execution, request, code, parts)))
+	if (!error)
+		error = enter_ready(execution, request, code, parts);
+	if (error == -ENOENT)
 		error = enter_own(execution, request, code, parts);
 	if (!error)
 		error = tell_started(execution, request, parts);
@@ -256,6 +269,8 @@ static int prepare(struct execution *execution, const struct request *request, i
 
 static void launch(struct execution *execution, const struct parts *parts)
 {
+	struct sandbox *sandbox = execution->sandbox;
+
 	execution->state = EXECUTION_LIVE;
 	execution_set_deadline(execution, execution->deadline_us);
 	supervisor.executions_live++;
@@ -263,10 +278,12 @@ static void launch(struct execution *execution, const struct parts *parts)
 	if (execution->slot >= supervisor.slots_used)
 		supervisor.slots_used = execution->slot + 1;
 	pool_begun();
-	if (!is_running(execution->sandbox)) {
+	if (!is_running(sandbox)) {
 		execution->asked_us = loop_now_us();
-		execution->sandbox->execution = execution;
-		sandbox_launch(execution->sandbox, execution->probe, &parts->sandbox);
+		sandbox->execution = execution;
+		sandbox_launch(sandbox, execution->probe, &parts->sandbox);
+	} else if (sandbox->lost_stage != STAGE_NONE) {
+		execution_lose_all(sandbox, sandbox->lost_stage, sandbox->lost_error);
 	}
 }
 
@@ -304,8 +321,10 @@ void execution_offer(const struct frontend *frontend, const struct request *requ
 		return;
 	if (request->sandbox)
 		take_waiting(request, probe);
+	else if (supervisor.is_for_one)
+		offered.ready = pool_take(request->profile, &offered.sandbox.leaf);
 	else if (!request->spawn->use_tty && probe == PROBE_NONE)
-		sandbox = offered.ready = pool_take(request->profile);
+		sandbox = offered.ready = pool_take(request->profile, &offered.sandbox.leaf);
 	if (offered.is_taken && !offered.is_fed)
 		sandbox = request->sandbox;
 	if (!sandbox)

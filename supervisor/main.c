@@ -276,10 +276,11 @@ int main(void)
 	keep_tables_small();
 	if (kernel_close_range(START_FD_END, ~0U) != 0)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot close descriptors: %s", strerror(errno));
-	start_supervisor(&start);
 	error = loop_open();
-	if (!error)
-		error = watch_signals();
+	if (error)
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", strerror(-error));
+	start_supervisor(&start);
+	error = watch_signals();
 	if (!error)
 		error = handlers_watch_factory();
 	if (!error)

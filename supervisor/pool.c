@@ -26,6 +26,7 @@ static uint32_t total;         /* of those that are ready, being made or ending 
 static uint32_t ready;
 static uint32_t failures; /* since one was taken */
 static bool is_open;
+static int only_leaf = -1;   /* of the only one of a supervisor for one command */
 static int descriptors_most; /* whoever asks for something has the rest of them */
 static bool is_empty;        /* the last one of a profile was taken, and none was made since */
 static uint64_t again_us;    /* none is made before */
@@ -160,20 +161,21 @@ static void grow(struct pool *pool)
 		shrink_us = pool->used_us + POOL_IDLE_US;
 }
 
-struct sandbox *pool_take(uint32_t profile)
+struct sandbox *pool_take(uint32_t profile, int *ret_leaf)
 {
 	struct pool *pool = &pools[profile];
 	struct sandbox *sandbox = pool->first;
 
-	if (!is_open)
-		return NULL;
 	pool->used_us = loop_now_us();
-	if (!sandbox || sandbox->made_us + POOL_MAKING_US > pool->used_us)
+	if (is_open && (!sandbox || sandbox->made_us + POOL_MAKING_US > pool->used_us))
 		grow(pool);
 	if (sandbox) {
 		take_out(pool, sandbox);
 		total--;
 		failures = 0;
+		if (only_leaf >= 0)
+			*ret_leaf = only_leaf;
+		only_leaf = -1;
 	}
 	is_empty |= pool->count == 0;
 	return sandbox;
@@ -194,8 +196,15 @@ static void delay(void)
 		failures++;
 }
 
-void pool_lost(struct sandbox *sandbox)
+void pool_lost(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 {
+	if (supervisor.is_for_one) {
+		if (sandbox->lost_stage == STAGE_NONE) {
+			sandbox->lost_stage = stage;
+			sandbox->lost_error = error;
+		}
+		return;
+	}
 	take_out(&pools[sandbox->profile], sandbox);
 	add_ending(sandbox);
 	delay();
@@ -228,34 +237,46 @@ static struct pool *find_short(void)
 	return found;
 }
 
-/* As an execution's own is made, with nothing to be probed, and with a process that waits for the
- * request. 0 or -errno. */
+/* As an execution's own is made. 0 or -errno. Where it is not the only one there is nothing to be
+ * probed, and a process waits in it for the request. */
 static int make(struct pool *pool)
 {
+	const uint32_t profile = (uint32_t)(pool - pools);
+	const bool is_only = supervisor.is_for_one;
 	struct sandbox *sandbox = sandbox_ephemeral();
 	struct sandbox_parts parts = SANDBOX_PARTS_NONE;
 	int error;
 
-	sandbox_renew(sandbox, (uint32_t)(pool - pools));
+	sandbox_renew(sandbox, profile);
 	error = sandbox_make(sandbox, &parts);
 	/* The lowest that is free is given. */
-	if (!error && sandbox->init.fd >= descriptors_most)
+	if (!error && !is_only && sandbox->init.fd >= descriptors_most)
 		error = -EMFILE;
 	if (!error)
 		error = sandbox_watch(sandbox);
-	if (!error)
+	if (!error && !is_only)
 		error = sandbox_ask_ahead(sandbox, parts.leaf);
 	if (error) {
 		sandbox_unmake(sandbox, &parts);
 	} else {
 		sandbox->made_us = loop_now_us();
 		add(pool, sandbox);
-		sandbox_launch(sandbox, PROBE_NONE, &parts);
+		sandbox_launch(sandbox, posture_is_known(profile) ? PROBE_NONE : PROBE_FIRST,
+			       &parts);
+	}
+	if (!error && is_only) {
+		only_leaf = parts.leaf;
+		parts.leaf = -1;
 	}
 	fd_close(&parts.init_end);
 	fd_close(&parts.cgroup);
 	fd_close(&parts.leaf);
 	return error;
+}
+
+int pool_make_only(uint32_t profile)
+{
+	return make(&pools[profile]);
 }
 
 /* One at a time while some are left; where the last one was taken half of them at once, so that

@@ -54,9 +54,15 @@
 /* Keep sandboxes ready from now on. */
 void pool_open(void);
 
+/* A supervisor for one command has its sandbox made as soon as the factory can, before the request
+ * has come; nothing waits in it but its init. It is taken like any other. What becomes of it until
+ * then its execution is told. 0 or -errno: it could not be asked for. */
+int pool_make_only(uint32_t profile);
+
 /* A ready one of this profile of the policy in force, which is the caller's now: to be given an
- * execution, or to pool_drop(). NULL: there is none. */
-struct sandbox *pool_take(uint32_t profile);
+ * execution, or to pool_drop(). NULL: there is none. *ret_leaf is of its cgroup, for its execution,
+ * and the caller's; as it was where there is none, or what waits there has it. */
+struct sandbox *pool_take(uint32_t profile, int *ret_leaf);
 
 /* One that was taken, and in which no execution begins. */
 void pool_drop(struct sandbox *sandbox);
@@ -75,7 +81,7 @@ void pool_reported(void);
 
 /* Of sandboxes without an execution: its init ended by itself, or never was; one that ends is gone.
  */
-void pool_lost(struct sandbox *sandbox);
+void pool_lost(struct sandbox *sandbox, uint32_t stage, uint32_t error);
 void pool_clear(void);
 
 /* Do what is due, and when that is; UINT64_MAX: never. */

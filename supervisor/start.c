@@ -18,6 +18,7 @@
 #include "common/kernel.h"
 #include "common/log.h"
 #include "generation.h"
+#include "pool.h"
 #include "state.h"
 #include "store.h"
 
@@ -265,16 +266,13 @@ static uint32_t bind_phase(const char *inside)
 }
 
 /* A profile that there is not is refused when it is asked for. */
-static int prepare_profile(void)
+static int make_only(void)
 {
 	const char *name = start.run.profile;
 	const int found = name[0] ? plan_profile_find(&supervisor.plan, name)
 				  : (int)supervisor.default_profile;
-	const struct ipc_factory_prepare prepare = { .profile = (uint32_t)found };
 
-	if (found < 0 || !start.run.is_expected)
-		return 0;
-	return channel_send(&supervisor.factory, IPC_TYPE_factory_prepare, &prepare, NULL, 0);
+	return found >= 0 && supervisor.is_for_one ? pool_make_only((uint32_t)found) : 0;
 }
 
 static int tell_factory(void)
@@ -301,7 +299,7 @@ static int tell_factory(void)
 	supervisor.factory.phase = IPC_SERVE;
 	if (!error)
 		error = generation_send_pins();
-	return error ? error : prepare_profile();
+	return error;
 }
 
 /* Where sandboxes last, and what is handed to msp-layers. Without it they do not, and everything
@@ -336,6 +334,9 @@ void start_supervisor(struct start *ret)
 	error = tell_factory();
 	if (error && error != -EPIPE) /* it has ended, and why waits in its channel */
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot talk to the factory: %s", strerror(-error));
+	error = make_only();
+	if (error)
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot prepare the sandbox: %s", strerror(-error));
 	open_state();
 	audit_open(&start.audit, start.frontend);
 	start.policy = -1;

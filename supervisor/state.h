@@ -90,6 +90,8 @@ struct sandbox {
 	struct execution *execution; /* its one; NULL: it has none yet, or ends without */
 	struct sandbox *next;        /* in the pool's list */
 	uint64_t made_us;            /* when the pool asked for it */
+	uint32_t lost_stage;         /* these: what its execution is told of it when that comes; */
+	uint32_t lost_error;         /* STAGE_NONE: nothing */
 
 	/* Of one that lasts. */
 	struct store_meta *meta; /* NULL: it is ephemeral */

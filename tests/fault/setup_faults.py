@@ -34,11 +34,11 @@ MUST = {
     "supervisor": """memfd_create socketpair vfork pidfd_open epoll_create1 signalfd4 prctl capset
         landlock_create_ruleset landlock_restrict_self seccomp pipe2 sendfile mmap
         close_range""",
-    "factory": """unshare clone3 mount fsopen fsconfig fsmount open_tree move_mount mount_setattr
+    "factory": """unshare clone3 pipe2 mount fsopen fsconfig fsmount open_tree move_mount mount_setattr
         pivot_root fchdir chdir mkdir mkdirat symlinkat openat2 openat dup3 write mmap execveat
         setpgid prctl mknodat close_range""",
-    "init": """fsopen fsconfig fsmount open_tree move_mount pivot_root umount2 fchdir chdir mkdirat
-        openat2 openat write socket ioctl sethostname prctl capset landlock_create_ruleset
+    "init": """unshare fsopen fsconfig fsmount open_tree move_mount pivot_root umount2 fchdir chdir
+        mkdirat openat2 openat write socket ioctl sethostname prctl capset landlock_create_ruleset
         landlock_add_rule clone3 signalfd4 rt_sigprocmask dup3 close_range socketpair""",
     "workload": """setpgid dup2 prlimit64 capset prctl landlock_restrict_self dup3 close_range
         chdir seccomp sendmsg rt_sigprocmask utimensat sethostname setresuid connect""",

@@ -50,20 +50,28 @@ static void await_asking(void)
 		rig_run_ms(1);
 }
 
+static struct rig_sandbox take_created(uint32_t probe, uint32_t is_last)
+{
+	struct rig_sandbox sandbox = { .stdio = { -1, -1, -1 } };
+	struct channel_message *message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
+
+	sandbox.slot = message->body.sandbox_create.slot;
+	sandbox.generation = message->body.sandbox_create.generation;
+	cr_assert_eq(message->body.sandbox_create.probe, probe);
+	cr_assert_eq(message->body.sandbox_create.lasts, 0);
+	cr_assert_eq(message->body.sandbox_create.is_last, is_last);
+	sandbox.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	message->fds[0] = -1;
+	return sandbox;
+}
+
 /* The next that the factory is asked for, although nobody waits for it. */
 static struct rig_sandbox take_asked(void)
 {
-	struct rig_sandbox sandbox = { .stdio = { -1, -1, -1 } };
-	struct channel_message *message;
+	struct rig_sandbox sandbox;
 
 	await_asking();
-	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
-	sandbox.slot = message->body.sandbox_create.slot;
-	sandbox.generation = message->body.sandbox_create.generation;
-	cr_assert_eq(message->body.sandbox_create.probe, PROBE_NONE);
-	cr_assert_eq(message->body.sandbox_create.lasts, 0);
-	sandbox.init = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
-	message->fds[0] = -1;
+	sandbox = take_created(PROBE_NONE, 0);
 	rig_take_ahead(&sandbox);
 	return sandbox;
 }
@@ -249,6 +257,7 @@ Test(pool, one_that_was_woken_in_vain_ends)
 	struct rig_sandbox ready[POOL_START];
 	char detail[IPC_LIST_MAX] = "";
 	struct request request;
+	int leaf = -1;
 
 	make_ready(ready);
 	cr_assert_eq(request_command(from, &request, detail), REFUSAL_NONE);
@@ -258,7 +267,8 @@ Test(pool, one_that_was_woken_in_vain_ends)
 	execution_withdraw(&request);
 	rig_take_end(&ready[0].ahead);
 	cr_assert(rig_is_killed(&ready[0]));
-	cr_assert_eq(pool_take(request.profile)->slot, ready[1].slot, "it is not the pool's");
+	cr_assert_eq(pool_take(request.profile, &leaf)->slot, ready[1].slot,
+		     "it is not the pool's");
 	pool_drop(&supervisor.sandboxes[ready[1].slot]);
 	end_both(ready);
 }
@@ -387,4 +397,146 @@ Test(pool, the_end_leaves_none)
 	rig_turn();
 	cr_assert(pool_end_all());
 	end_both(ready);
+}
+
+/* --- the only one of a supervisor for one command --------------------------------------------- */
+
+static struct rig_sandbox make_only(void)
+{
+	(void)pool_end_all(); /* nothing is kept ready there */
+	supervisor.is_for_one = true;
+	supervisor.generations[supervisor.plan.slot]
+		.postures[supervisor.default_profile]
+		.is_measured = 0;
+	cr_assert_eq(pool_make_only(supervisor.default_profile), 0);
+	return take_created(PROBE_FIRST, 1);
+}
+
+static void ask(void)
+{
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
+}
+
+Test(pool, the_only_one_is_made_before_the_request_and_runs_it)
+{
+	struct rig_sandbox only = make_only();
+	const struct ipc_spawn *spawn;
+
+	rig_answer(&rig, &only);
+	rig_take_nothing(&only.init);
+	ask();
+	rig_take_nothing(&rig.factory);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	(void)rig_take(&only.init, IPC_TYPE_spawn_stdio);
+	spawn = &rig_take(&only.init, IPC_TYPE_spawn)->body.spawn;
+	cr_expect_eq(spawn->probe, PROBE_FIRST, "it is proven by what runs in it");
+	cr_expect_eq(supervisor.sandboxes[only.slot].execution,
+		     &supervisor.executions[spawn->slot]);
+	rig_end(&only);
+}
+
+Test(pool, the_only_one_is_given_before_the_factory_has_answered)
+{
+	struct rig_sandbox only = make_only();
+
+	ask();
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	(void)rig_take(&only.init, IPC_TYPE_spawn_stdio);
+	(void)rig_take(&only.init, IPC_TYPE_spawn);
+	rig_fail(&rig, only.slot, STAGE_BASE, ENOENT);
+	cr_expect_eq(rig_take_done(&rig, 7)->stage, STAGE_BASE);
+	rig_end(&only);
+}
+
+Test(pool, what_became_of_the_only_one_its_execution_is_told)
+{
+	const struct ipc_execution_done *done;
+	struct rig_sandbox only = make_only();
+
+	rig_answer(&rig, &only);
+	rig_send(&only.init, IPC_TYPE_init_failed,
+		 &(struct ipc_init_failed){ STAGE_NETWORK, EPERM }, NULL);
+	fd_close(&only.init.fd); /* which is no news */
+	rig_turn();
+	ask();
+	rig_take_nothing(&rig.factory);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	done = rig_take_done(&rig, 7);
+	cr_expect_eq(done->verdict, VERDICT_INTERNAL);
+	cr_expect_eq(done->stage, STAGE_NETWORK);
+	cr_expect_eq(done->error, EPERM);
+	cr_expect(rig_is_killed(&only));
+	rig_end(&only);
+}
+
+/* The init was killed since its base could not be built; that is heard first. */
+Test(pool, an_only_one_that_has_ended_is_not_made_anew)
+{
+	struct rig_sandbox only = make_only();
+
+	fd_close(&only.init.fd);
+	rig_turn();
+	ask();
+	rig_take_nothing(&rig.factory);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	rig_take_nothing(&rig.frontend);
+	rig_fail(&rig, only.slot, STAGE_BASE, EPERM);
+	cr_expect_eq(rig_take_done(&rig, 7)->stage, STAGE_BASE);
+	rig_end(&only);
+}
+
+Test(pool, an_only_one_that_nobody_asks_for_ends)
+{
+	struct ipc_execution_start *from = rig_request(7);
+	struct rig_sandbox only = make_only();
+
+	rig_answer(&rig, &only);
+	strcpy(from->profile, "nobody's");
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, from, NULL);
+	rig_take_refused(&rig, 7, REFUSAL_PROFILE_UNKNOWN);
+	rig_take_nothing(&only.init);
+	cr_assert_not(pool_end_all());
+	cr_expect(rig_is_killed(&only));
+	rig_turn();
+	cr_expect(pool_end_all());
+	rig_end(&only);
+}
+
+Test(pool, an_only_one_of_another_profile_is_not_taken)
+{
+	struct ipc_execution_start *from = rig_request(7);
+	struct rig_sandbox only = make_only();
+	struct rig_sandbox other;
+
+	rig_answer(&rig, &only);
+	strcpy(from->profile, "strict");
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, from, NULL);
+	other = take_created(PROBE_NONE, 1); /* which the factory will refuse */
+	rig_take_nothing(&only.init);
+	rig_fail(&rig, other.slot, STAGE_BASE, ENOENT);
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	(void)rig_take(&rig.frontend, IPC_TYPE_profile_posture);
+	cr_expect_eq(rig_take_done(&rig, 7)->stage, STAGE_BASE);
+	rig_end(&other);
+	rig_end(&only);
+}
+
+Test(pool, the_leaf_of_the_only_one_is_its_executions)
+{
+	struct rig_sandbox only;
+
+	supervisor.cgroup = fake_cgroup_open();
+	(void)pool_end_all();
+	supervisor.is_for_one = true;
+	cr_assert_eq(pool_make_only(supervisor.default_profile), 0);
+	(void)rig_take(&rig.factory, IPC_TYPE_sandbox_cgroup);
+	only = take_created(PROBE_NONE, 1);
+	rig_answer(&rig, &only);
+	ask();
+	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
+	(void)rig_take(&only.init, IPC_TYPE_spawn_stdio);
+	(void)rig_take(&only.init, IPC_TYPE_spawn_cgroup);
+	(void)rig_take(&only.init, IPC_TYPE_spawn);
+	rig_end(&only);
+	fake_cgroup_close();
 }

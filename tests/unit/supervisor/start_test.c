@@ -173,6 +173,8 @@ static int start(void *is_root)
 	factory = start_factory();
 	if (factory < 0)
 		return WRONG;
+	if (loop_open() != 0)
+		return WRONG;
 	start_supervisor(&start);
 	if (supervisor.is_for_one != (is_expected != 0))
 		return WRONG;
