@@ -218,6 +218,14 @@ static uint64_t wait_for_sandboxes(void)
 	return deadline;
 }
 
+/* Of one command in an ephemeral sandbox all is reported: the launcher sees to the end of the
+ * processes below us, beside our own, and to the cgroups. */
+static bool is_all_told(void)
+{
+	return supervisor.is_for_one && supervisor.executions_live == 0 &&
+	       supervisor.starts_pending == 0 && supervisor.factory.fd >= 0;
+}
+
 static void end(void)
 {
 	static struct loop_watch factory_end;
@@ -229,6 +237,10 @@ static void end(void)
 	if (supervisor.exit_status >= MSP_EXIT_SIGNAL_BASE) /* else it is a fault that ends us */
 		execution_report_stop();
 	frontend_let_all_go(); /* brokers end with their channels */
+	if (is_all_told()) {
+		(void)end_sandboxes();
+		return;
+	}
 	deadline = wait_for_sandboxes();
 	/* It ends with its channel; one that was stopped does not. */
 	fd_close(&supervisor.factory.fd);

@@ -227,7 +227,7 @@ static int start_supervisor(struct attachment *attachment, const sigset_t *mask)
 	if (error)
 		return error;
 	error = launch_spawn(&attachment->images, ends[1], attachment->null, mask,
-			     &attachment->supervisor);
+			     &attachment->launched);
 	fd_close(&ends[1]);
 	attachment->channel = ends[0];
 	return error;
@@ -299,8 +299,8 @@ int attach_close(struct attachment *attachment)
 
 	fd_close(&attachment->channel);
 	/* The supervisor empties the cgroups that are given back here. */
-	if (!attach_is_service(attachment) && attachment->supervisor > 0)
-		status = launch_await(attachment->supervisor,
+	if (!attach_is_service(attachment) && attachment->launched.supervisor > 0)
+		status = launch_await(&attachment->launched,
 				      attachment->is_lasting ? LAUNCH_WORK_END_MS : LAUNCH_END_MS);
 	/* The keeper ends with it. */
 	while (attachment->is_lasting && waitpid(-1, NULL, 0) > 0)

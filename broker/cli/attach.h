@@ -80,7 +80,7 @@ struct attachment {
 	struct budget budget;
 	int null;
 	struct service service; /* HERE: it is the service; else a supervisor of our own */
-	pid_t supervisor;
+	struct launched launched;
 	int channel; /* to it; -1 for none */
 };
 

@@ -101,6 +101,12 @@ int launch_send(const struct launch *launch, int channel);
 /* Of that, what was opened for a plan. 0 or -errno. */
 int launch_send_pins(const struct pins *pins, const struct channel *channel);
 
+/* The processes of a start; 0: none. */
+struct launched {
+	pid_t supervisor;
+	pid_t factory; /* its child, and with its inits a process group */
+};
+
 /* A process that makes itself ready to make sandboxes, and ends with its channel. */
 struct factory {
 	int channel;
@@ -116,19 +122,19 @@ int launch_exec(const struct images *images, int channel, const struct factory *
 
 /*
  * Start the supervisor as a child that has started a factory, with `channel` to us and `null` as
- * its stdin and stdout; `mask` is the signal mask that both get. 0 or -errno; then the pid is in
- * *ret.
+ * its stdin and stdout; `mask` is the signal mask that both get. What they leave becomes ours to
+ * reap. 0 or -errno.
  */
 int launch_spawn(const struct images *images, int channel, int null, const sigset_t *mask,
-		 pid_t *ret);
+		 struct launched *ret);
 
 /* Far beyond what ending takes: 150 ms when every sandbox must be killed; and beyond what a
  * supervisor gives an apply, which would else have to be recovered. */
 #define LAUNCH_END_MS 1000
 #define LAUNCH_WORK_END_MS 65000
 
-/* Wait until the supervisor, whose channel is closed, has ended; it is killed if it takes longer
- * than this. Its status as wait(2) gives it. */
-int launch_await(pid_t pid, int wait_ms);
+/* Wait until the supervisor, whose channel is closed, and what it left have ended; what takes
+ * longer than this is killed. The supervisor's status as wait(2) gives it. */
+int launch_await(const struct launched *launched, int wait_ms);
 
 #endif

@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/channel.h"
@@ -37,6 +40,7 @@ static struct {
 	int image;
 	int channel;
 	int null;
+	pid_t pid; /* for the launcher, whose memory it is */
 	char stack[16384] __attribute__((aligned(16)));
 } new_factory;
 
@@ -66,8 +70,11 @@ int launch_factory(const struct images *images, int null, struct factory *ret)
 	new_factory.image = image;
 	new_factory.channel = ends[1];
 	new_factory.null = null;
-	if (!error && clone(become_factory, new_factory.stack + sizeof(new_factory.stack),
-			    CLONE_VM | CLONE_PIDFD | SIGCHLD, NULL, &pidfd) < 0)
+	if (!error)
+		new_factory.pid =
+			clone(become_factory, new_factory.stack + sizeof(new_factory.stack),
+			      CLONE_VM | CLONE_PIDFD | SIGCHLD, NULL, &pidfd);
+	if (!error && new_factory.pid < 0)
 		error = -errno;
 	fd_close(&image);
 	fd_close(&ends[1]);
@@ -103,11 +110,13 @@ static int become_child(const struct images *images, int channel, int null, cons
 }
 
 int launch_spawn(const struct images *images, int channel, int null, const sigset_t *mask,
-		 pid_t *ret)
+		 struct launched *ret)
 {
 	volatile int error = 0;
-	const pid_t pid = vfork();
+	pid_t pid;
 
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* else others reap what it leaves */
+	pid = vfork();
 	/* The child runs in our memory until its exec: it calls the system, and touches `error` and
 	 * what the factory is started from. */
 	if (pid == 0) {
@@ -118,23 +127,45 @@ int launch_spawn(const struct images *images, int channel, int null, const sigse
 		return -errno;
 	if (error)
 		return error; /* the child is a zombie, which our own end clears */
-	*ret = pid;
+	*ret = (struct launched){ pid, new_factory.pid };
 	return 0;
 }
 
-int launch_await(pid_t pid, int wait_ms)
+/* A supervisor that has reported all leaves its factory and its sandbox's init to us. They are one
+ * process group, whose number is not given to others while one of them is our child. */
+static void end_group(pid_t group, int wait_ms)
+{
+	const struct timespec most = { .tv_sec = wait_ms / 1000 };
+	siginfo_t end = { 0 };
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	(void)signal(SIGCHLD, SIG_DFL); /* the caller may ignore it */
+	if (group <= 0 || sigprocmask(SIG_BLOCK, &set, NULL) != 0 ||
+	    waitid(P_PGID, (id_t)group, &end, WEXITED | WNOHANG | WNOWAIT) != 0)
+		return;
+	(void)kill(-group, SIGKILL);
+	while (waitid(P_PGID, (id_t)group, &end, WEXITED | WNOHANG) == 0) {
+		if (end.si_pid == 0 && sigtimedwait(&set, NULL, &most) < 0 && errno == EAGAIN)
+			return;
+	}
+}
+
+int launch_await(const struct launched *launched, int wait_ms)
 {
 	int status = MSP_EXIT_SOFTWARE << 8;
-	struct pollfd entry = { .fd = kernel_pidfd_open(pid), .events = POLLIN };
+	struct pollfd entry = { .fd = kernel_pidfd_open(launched->supervisor), .events = POLLIN };
 	int ready;
 
 	do {
 		ready = entry.fd < 0 ? 1 : poll(&entry, 1, wait_ms);
 	} while (ready < 0 && errno == EINTR);
-	if (ready == 0)
-		(void)kill(pid, SIGKILL); /* our child, not reaped yet: nobody else's number */
+	if (ready == 0) /* our child, not reaped yet: nobody else's number */
+		(void)kill(launched->supervisor, SIGKILL);
 	fd_close(&entry.fd);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	while (waitpid(launched->supervisor, &status, 0) < 0 && errno == EINTR)
 		;
+	end_group(launched->factory, wait_ms);
 	return status;
 }

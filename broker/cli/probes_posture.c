@@ -83,21 +83,21 @@ static int try_sandbox(const struct images *images, struct launch *launch, struc
 {
 	const int null = launch_standard_fds();
 	sigset_t mask;
-	pid_t pid;
+	struct launched launched;
 	int ends[2];
 	int error = null < 0 ? null : channel_pair(ends);
 
 	if (error)
 		return error;
 	(void)sigprocmask(SIG_SETMASK, NULL, &mask); /* only asks */
-	error = launch_spawn(images, ends[1], null, &mask, &pid);
+	error = launch_spawn(images, ends[1], null, &mask, &launched);
 	fd_close(&ends[1]);
 	if (!error) {
 		(void)launch_send(launch, ends[0]); /* if it is gone, its status says why */
 		converse(ends[0], trial);
 	}
 	fd_close(&ends[0]);
-	return error ? error : launch_await(pid, LAUNCH_END_MS);
+	return error ? error : launch_await(&launched, LAUNCH_END_MS);
 }
 
 static void judge(const struct trial *trial, int status, struct finding *ret)

@@ -5,11 +5,13 @@ import base64
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 import unittest
 
-from cli_support import MSP, command, msp, run
+import leftovers
+from cli_support import MSP, children, command, msp, run, start, wait_until_alone
 
 # Where the time of a command goes, in order.
 STAGES = ("launch", "queue", "prepare", "sandbox", "start", "run", "report", "answer")
@@ -63,6 +65,61 @@ class ExitCodes(unittest.TestCase):
         self.assertIn("cpu, memory", result.stderr)
         self.assertIn("--limits=fallback", result.stderr)
         self.assertIn("loginctl enable-linger", result.stderr)
+
+
+class Ends(unittest.TestCase):
+    """What msp started is gone and reaped when it ends: its caller may be nobody who collects the
+    children of others."""
+
+    def setUp(self):
+        leftovers.become_reaper()
+        self.addCleanup(wait_until_alone, 5)
+        self.addCleanup(leftovers.end_all)
+
+    def assert_alone(self):
+        self.assertEqual(children(), [])
+
+    def test_nothing_is_left(self):
+        for words, code in ((("true",), 0), (("sh", "-c", "sleep 60 & exit 3"), 3),
+                            (("sh", "-c", "kill -9 $$"), 137), (("no-such-program",), 127)):
+            with self.subTest(words=words):
+                self.assertEqual(run(*words).returncode, code)
+                self.assert_alone()
+
+    def test_of_a_caller_that_ignores_its_children(self):
+        result = run("true", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(result.returncode, 0)
+        self.assert_alone()
+
+    def test_children_of_before_are_left_alone(self):
+        """A shell that executes msp may have started something."""
+        line = 'sleep 60 <&- >&- 2>&- & exec "$0" "$@"'
+        result = subprocess.run(["/bin/sh", "-c", line, MSP, *command("true")], timeout=30,
+                                capture_output=True, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        left, = children()
+        with open(f"/proc/{left}/cmdline", "rb") as file:
+            self.assertEqual(file.read(), b"sleep\x0060\0")
+
+    def test_a_factory_that_is_stopped(self):
+        process = start("sh", "-c", "echo ready; read line", stdin=subprocess.PIPE)
+        with process:
+            self.assertEqual(process.stdout.readline(), b"ready\n")
+            supervisor, = children(process.pid)
+            factory, = children(supervisor)
+            os.kill(factory, signal.SIGSTOP)
+            process.communicate(b"\n", timeout=30)
+        self.assertEqual(process.returncode, 0)
+        self.assert_alone()
+
+    def test_a_supervisor_that_is_killed(self):
+        process = start("sh", "-c", "echo ready; sleep 60")
+        with process:
+            self.assertEqual(process.stdout.readline(), b"ready\n")
+            supervisor, = children(process.pid)
+            os.kill(supervisor, signal.SIGKILL)
+            process.communicate(timeout=30)
+        self.assert_alone()
 
 
 class Streams(unittest.TestCase):

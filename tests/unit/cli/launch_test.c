@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -274,15 +275,15 @@ static int spawn(const char *supervisor, const char *factory)
 	const struct images images = { .supervisor = open(supervisor, O_RDONLY | O_CLOEXEC),
 				       .child_init = open(factory, O_RDONLY | O_CLOEXEC) };
 	sigset_t mask;
-	pid_t pid = 0;
+	struct launched launched;
 	int ends[2];
 	int error;
 
 	(void)sigemptyset(&mask);
 	cr_assert_eq(channel_pair(ends), 0);
-	error = launch_spawn(&images, ends[1], launch_standard_fds(), &mask, &pid);
+	error = launch_spawn(&images, ends[1], launch_standard_fds(), &mask, &launched);
 	if (!error)
-		cr_expect_eq(waitpid(pid, NULL, 0), pid);
+		(void)launch_await(&launched, LAUNCH_END_MS);
 	return error;
 }
 
@@ -353,41 +354,67 @@ Test(launch, starts_a_factory_and_its_supervisor)
 	const struct images images = { .supervisor = open("/usr/bin/yes", O_RDONLY | O_CLOEXEC),
 				       .child_init = open("/usr/bin/yes", O_RDONLY | O_CLOEXEC) };
 	sigset_t mask;
-	pid_t factory;
-	pid_t pid = 0;
+	struct launched launched;
 	int ends[2];
 	int image;
 
 	(void)sigemptyset(&mask);
 	cr_assert_eq(channel_pair(ends), 0);
-	cr_assert_eq(launch_spawn(&images, ends[1], launch_standard_fds(), &mask, &pid), 0);
-	expect_descriptors(pid, supervisors);
-	factory = only_child(pid);
-	image = executed_by(factory);
+	cr_assert_eq(launch_spawn(&images, ends[1], launch_standard_fds(), &mask, &launched), 0);
+	expect_descriptors(launched.supervisor, supervisors);
+	cr_expect_eq(only_child(launched.supervisor), launched.factory);
+	image = executed_by(launched.factory);
 	cr_expect(fd_is_kind(image, 'm'));
 	fd_close(&image);
-	expect_descriptors(factory, factorys);
-	cr_expect_eq(kill(factory, SIGKILL), 0);
-	cr_expect_eq(kill(pid, SIGKILL), 0);
-	cr_expect_eq(waitpid(pid, NULL, 0), pid);
+	expect_descriptors(launched.factory, factorys);
+	cr_expect_eq(kill(launched.factory, SIGKILL), 0);
+	cr_expect_eq(kill(launched.supervisor, SIGKILL), 0);
+	cr_expect_eq(WTERMSIG(launch_await(&launched, LAUNCH_END_MS)), SIGKILL);
+}
+
+/* A supervisor that has ended, whose factory runs, and stopped, as only a kill can end it. */
+Test(launch, ends_what_a_supervisor_leaves)
+{
+	struct launched launched = { 0 };
+	int ends[2];
+
+	cr_assert_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	cr_assert_eq(pipe(ends), 0);
+	launched.supervisor = fork();
+	if (launched.supervisor == 0) {
+		const pid_t factory = fork();
+
+		if (factory == 0) {
+			(void)raise(SIGSTOP);
+			_exit(0);
+		}
+		if (setpgid(factory, 0) == 0)
+			(void)write(ends[1], &factory, sizeof(factory));
+		_exit(7);
+	}
+	cr_assert_eq(read(ends[0], &launched.factory, sizeof(launched.factory)),
+		     sizeof(launched.factory));
+	cr_expect_eq(WEXITSTATUS(launch_await(&launched, LAUNCH_END_MS)), 7);
+	cr_expect_eq(kill(launched.factory, 0), -1);
+	cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
 
 Test(launch, awaits_an_end)
 {
-	pid_t pid = fork();
+	const struct launched launched = { .supervisor = fork() };
 
-	if (pid == 0)
+	if (launched.supervisor == 0)
 		_exit(7);
-	cr_expect_eq(WEXITSTATUS(launch_await(pid, LAUNCH_END_MS)), 7);
+	cr_expect_eq(WEXITSTATUS(launch_await(&launched, LAUNCH_END_MS)), 7);
 }
 
 Test(launch, does_not_wait_for_ever)
 {
-	pid_t pid = fork();
+	const struct launched launched = { .supervisor = fork() };
 
-	if (pid == 0) {
+	if (launched.supervisor == 0) {
 		(void)pause();
 		_exit(0);
 	}
-	cr_expect_eq(WTERMSIG(launch_await(pid, LAUNCH_END_MS)), SIGKILL);
+	cr_expect_eq(WTERMSIG(launch_await(&launched, LAUNCH_END_MS)), SIGKILL);
 }
