@@ -210,20 +210,23 @@ static int answer(uint32_t type, uint32_t slot, int pidfd)
 	return error;
 }
 
-/* Have the child that waits for its base go on beside us: it would stay where its parent is, on a
- * CPU that is busy with that base. Nothing depends on it, so nothing is said when it fails. */
-static void part_from(pid_t child)
+/* Where the child goes on that waits for its base: beside us while we build that, since it would
+ * stay with its parent; then in our place, since who is beside us, or was woken there, has
+ * something to do as well. Nothing depends on it, so nothing is said when it fails. */
+static void place(pid_t child, bool is_beside)
 {
 	cpu_set_t all;
-	cpu_set_t others;
+	cpu_set_t its;
 	const int cpu = sched_getcpu();
 
 	if (cpu < 0 || sched_getaffinity(child, sizeof(all), &all) != 0)
 		return;
-	others = all;
-	CPU_CLR((size_t)cpu, &others);
-	/* EINVAL: there is none. */
-	if (sched_setaffinity(child, sizeof(others), &others) == 0)
+	CPU_ZERO(&its);
+	CPU_SET((size_t)cpu, &its);
+	if (is_beside)
+		CPU_XOR(&its, &its, &all);
+	/* EINVAL: there is no other. */
+	if (sched_setaffinity(child, sizeof(its), &its) == 0)
 		(void)sched_setaffinity(child, sizeof(all), &all);
 }
 
@@ -237,17 +240,6 @@ static int answer_failed(struct ipc_sandbox_failed *failed, int error, int pidfd
 	return channel_send(&factory.channel, IPC_TYPE_sandbox_failed, failed, NULL, 0);
 }
 
-/* Sandboxes are made from nothing of this any more once the last one has mounts of its own: then,
- * or when it ends, nobody reads what is told of its base. */
-static void leave(uint32_t profile)
-{
-	struct pollfd base = { .fd = factory.base[1] };
-
-	(void)poll(&base, 1, -1);
-	factory.is_built[factory.plan.slot][profile] = false;
-	mounts_leave(&factory.plan, profile, &factory.host);
-}
-
 /* Clone a child that goes on in `run`, and tell the supervisor how it went. While the child enters
  * the namespaces that take longest, the base that it needs then is built here. */
 static int start(uint32_t profile, uint32_t slot, uint32_t type, struct channel_message *message,
@@ -258,25 +250,25 @@ static int start(uint32_t profile, uint32_t slot, uint32_t type, struct channel_
 	int pidfd = -1;
 	int error = 0;
 
-	if ((!is_built || factory.is_last) && pipe2(factory.base, O_CLOEXEC) != 0)
+	if (!is_built && pipe2(factory.base, O_CLOEXEC) != 0)
 		error = -errno;
 	const int pid = error ? error : clone_isolated(&pidfd);
 
 	if (pid == 0)
 		run(&factory, profile, message->fds);
 	if (pid > 0 && !is_built)
-		part_from(pid);
+		place(pid, true);
 	fd_close(&factory.next_cgroup);
 	places_clear(&factory.places);
 	error = pid < 0 ? pid : need_base(profile, &failed.stage);
+	if (!error && !is_built)
+		place(pid, false);
 	/* Our own end for reading is there: this finds room and a reader. */
 	if (!error && factory.base[1] >= 0 && write(factory.base[1], "", 1) != 1)
 		error = -errno;
 	fd_close(&factory.base[0]);
 	const int status = error ? answer_failed(&failed, error, pidfd) : answer(type, slot, pidfd);
 
-	if (!error && factory.is_last)
-		leave(profile);
 	fd_close(&factory.base[1]);
 	return status;
 }

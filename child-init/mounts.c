@@ -381,17 +381,6 @@ void mounts_forget_base(const struct plan *plan, uint32_t index)
 	(void)rmdir(path.bytes);
 }
 
-void mounts_leave(const struct plan *plan, uint32_t index, int *host)
-{
-	struct text path = { .used = 0 };
-
-	base_path(&path, plan, index);
-	fd_close(host);
-	(void)umount2("/" STAGING_HOST, MNT_DETACH);
-	/* The directory stays: the sandbox has yet to look for its base there. */
-	(void)umount2(path.bytes, MNT_DETACH);
-}
-
 static int change_root(int root)
 {
 	if (fchdir(root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 ||

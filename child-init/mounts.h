@@ -46,11 +46,6 @@ struct shown {
  */
 int mounts_stage(void);
 
-/* Once the last sandbox has been cloned, with mounts of its own: detach those that it was made
- * from, the host's tree and the base, and close *host. It does not wait for our end then; what
- * cannot be detached goes with that. */
-void mounts_leave(const struct plan *plan, uint32_t index, int *host);
-
 /*
  * Build the base tree of profile number `index` at /base/<number>: everything of phase BASE, the
  * mount points of phase SANDBOX and of the binds, then read-only as a whole but for what the plan

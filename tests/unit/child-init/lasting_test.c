@@ -497,28 +497,6 @@ Test(lasting, fewer_layers_than_came)
 	cr_expect(supervised_ends(&init));
 }
 
-Test(lasting, after_the_last_one_there_is_nothing_to_make_another_from)
-{
-	const struct ipc_sandbox_create last = { .slot = SLOT, .is_last = 1 };
-	struct channel init;
-	struct streams streams;
-	int ends[2];
-
-	supervised_begin(LIMITS_CGROUP);
-	init = supervised_create(SLOT + 1, false); /* control: not after this one */
-	fd_close(&init.fd);
-	cr_assert_eq(channel_pair(ends), 0);
-	init = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
-	send(supervised_factory(), IPC_TYPE_sandbox_create, &last, &ends[1]);
-	fd_close(&ends[1]);
-	(void)supervised_take(supervised_factory(), IPC_TYPE_sandbox_created);
-	(void)supervised_ask(SLOT + 1, false);
-	(void)supervised_take(supervised_factory(), IPC_TYPE_sandbox_failed);
-	streams = supervised_spawn(&init, SLOT, "ls -d /usr/bin");
-	cr_expect_eq(supervised_await(&init, SLOT)->status, 0);
-	cr_expect_str_eq(supervised_read(&streams.out), "/usr/bin\n", "it has its own");
-}
-
 Test(lasting, layers_of_a_record_without_a_place)
 {
 	supervised_begin(LIMITS_CGROUP);

@@ -511,7 +511,7 @@ Test(pool, an_only_one_of_another_profile_is_not_taken)
 	rig_answer(&rig, &only);
 	strcpy(from->profile, "strict");
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, from, NULL);
-	other = take_created(PROBE_NONE, 1); /* which the factory will refuse */
+	other = take_created(PROBE_NONE, 1);
 	rig_take_nothing(&only.init);
 	rig_fail(&rig, other.slot, STAGE_BASE, ENOENT);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
