@@ -27,6 +27,9 @@
  * kernel lets it read what is there. */
 #define WAITED_MOST_MS 35000
 
+/* With a listener the kernel throws away a filter, on the CPU that the report's readers need. */
+#define SPENT_MS 1
+
 /* Of one that waited and is being killed: no message is about it. */
 #define DISCARDED_SLOT (AHEAD_SLOT + 1)
 
@@ -49,6 +52,7 @@ static uint32_t running;         /* how many have a first process, but for one t
 static bool is_waiting;          /* one that waits has one, and none else: nothing is running */
 static bool is_watched;          /* no cgroup limits it */
 static bool is_ending;           /* its one execution ended, and what that left is being killed */
+static int spent = -1;           /* a listener, to be closed when nothing else is to be done */
 static int64_t look_ms;          /* when the fallback's limits are to be looked at next */
 
 static int64_t now_ms(void)
@@ -389,6 +393,9 @@ static int report_done(struct execution *execution, const struct rusage *usage)
 		done->peak_bytes = (uint64_t)usage->ru_maxrss * 1024;
 	observe_report(&execution->workload.observed, done);
 	error = send_report(IPC_TYPE_spawn_done, done, -1);
+	fd_close(&spent);
+	spent = execution->workload.observed.listener;
+	execution->workload.observed.listener = -1;
 	forget(execution);
 	return error;
 }
@@ -515,6 +522,7 @@ void serve_run(const struct init *own)
 	struct pollfd *listeners = polls + 4;
 	int error;
 
+	spawn_give_way();
 	init = own;
 	executions_max = own->factory->lasts ? SANDBOX_EXECUTIONS_MAX : 1;
 	is_watched = own->factory->limits == LIMITS_FALLBACK;
@@ -530,11 +538,14 @@ void serve_run(const struct init *own)
 				(struct pollfd){ .fd = observe_fd(&executions[i].workload.observed),
 						 .events = POLLIN };
 		const int ready = poll(polls, 4 + executions_used,
-				       is_ending   ? ENDING_MS
-				       : watch_now ? left_ms()
-						   : -1);
+				       is_ending    ? ENDING_MS
+				       : spent >= 0 ? SPENT_MS
+				       : watch_now  ? left_ms()
+						    : -1);
 		if (ready < 0 && errno != EINTR)
 			break;
+		if (ready == 0)
+			fd_close(&spent);
 		/* Not at each refused call: a flood of them would be a flood of looks. */
 		if (watch_now && left_ms() == 0)
 			look(0);

@@ -14,7 +14,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <termios.h>
-#include <time.h>
 
 #include "common/confine/capabilities.h"
 #include "common/confine/seccomp.h"
@@ -42,15 +41,16 @@ static struct attempt {
 	struct spawn_told *told;
 } attempt;
 
+static bool gives_way; /* the init, which is in SCHED_BATCH */
+
 /* Of a process that shares the init's memory. */
 static struct spawn_told told_here;
 
-uint64_t spawn_now_us(void)
+/* It is woken when the workload begins to end, and would hold that up. */
+void spawn_give_way(void)
 {
-	struct timespec now = { .tv_sec = 0 };
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* this clock is always there */
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	gives_way = syscall(SYS_sched_getscheduler, 0) == SCHED_OTHER &&
+		    kernel_set_scheduler(SCHED_BATCH) == 0;
 }
 
 /* Point `list` at each string of `bytes`, which has a NUL after each. */
@@ -204,12 +204,14 @@ static int change_directory(void)
 	return chdir(attempt.request->cwd) == 0 ? 0 : -errno;
 }
 
+/* And what else an init has for itself. */
 static int reset_signals(void)
 {
 	sigset_t none;
 
 	(void)umask(022);
-	if (sigemptyset(&none) != 0 || sigprocmask(SIG_SETMASK, &none, NULL) != 0)
+	if (sigemptyset(&none) != 0 || sigprocmask(SIG_SETMASK, &none, NULL) != 0 ||
+	    (gives_way && kernel_set_scheduler(SCHED_OTHER) != 0))
 		return -errno;
 	return 0;
 }

@@ -6,6 +6,8 @@
 #ifndef CHILD_INIT_SPAWN_H
 #define CHILD_INIT_SPAWN_H
 
+#include <time.h>
+
 #include "init.h"
 #include "observe.h"
 
@@ -50,7 +52,17 @@ struct spawn_told {
 	}
 
 /* The time by that clock, in microseconds. */
-uint64_t spawn_now_us(void);
+static inline uint64_t spawn_now_us(void)
+{
+	struct timespec now = { .tv_sec = 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* this clock is always there */
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* From now on the caller, an init, does not take the CPU from what runs when it is woken; what it
+ * spawns does as ever. Nothing where it is scheduled in another than the usual way. */
+void spawn_give_way(void);
 
 /*
  * Run the workload that `request` describes, and observe it. 0: *ret says what runs, and its

@@ -107,6 +107,14 @@ static inline int kernel_pidfd_send_signal(int pidfd, int signal)
 	return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
 }
 
+/* Among the policies that know no priority. Of this call musl has but the name. */
+static inline int kernel_set_scheduler(int policy)
+{
+	const int no_priority = 0; /* the whole of struct sched_param */
+
+	return (int)syscall(SYS_sched_setscheduler, 0, policy, &no_priority);
+}
+
 static inline int kernel_close_range(unsigned int first, unsigned int last)
 {
 	return (int)syscall(SYS_close_range, first, last, 0);

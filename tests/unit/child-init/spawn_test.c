@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 
 #include "common/confine/landlock.h"
 #include "common/fd.h"
+#include "common/kernel.h"
 #include "common/names.h"
 #include "hand_plan.h"
 #include "support.h"
@@ -341,6 +343,26 @@ Test(spawn, signals_start_afresh)
 	      "done; }; read_line </proc/$$/status");
 	cr_assert_eq(run(), 0);
 	cr_assert_str_eq(output, "0000000000000000\n");
+}
+
+/* The policy is the 41st field of the line, the state behind the name the third. */
+#define SHOW_POLICY "read -r line </proc/$$/stat; set -- ${line##*) }; shift 38; echo $1"
+
+Test(spawn, its_init_gives_way_and_it_does_not)
+{
+	spawn_give_way();
+	cr_assert_eq(syscall(SYS_sched_getscheduler, 0), SCHED_BATCH);
+	SHELL(SHOW_POLICY);
+	expect_output("0\n");
+}
+
+Test(spawn, who_started_us_to_run_when_nothing_else_does_is_obeyed)
+{
+	cr_assert_eq(kernel_set_scheduler(SCHED_IDLE), 0);
+	spawn_give_way();
+	cr_assert_eq(syscall(SYS_sched_getscheduler, 0), SCHED_IDLE);
+	SHELL(SHOW_POLICY);
+	expect_output("5\n");
 }
 
 Test(spawn, files_are_not_for_others_to_write)
