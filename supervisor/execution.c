@@ -27,6 +27,9 @@
 /* The same where one that does not ends others with it. */
 #define GRACE_SHARED_US 2000000
 
+/* From a report until a sandbox is torn down: who has the answer and asks again has done so. */
+#define TEARDOWN_PAUSE_US 1000
+
 /* What of a second of CPU time is told at least when the kernel's limit was reached: it counts
  * whole ticks, the report the exact time, and a virtual machine is not always given its ticks. */
 #define CPU_TOLD_US 750000
@@ -158,7 +161,7 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 	const uint64_t parts_us =
 		done->prepare_us + done->sandbox_us + done->start_us + done->run_us;
 	/* An init that ends with its execution has killed all but itself before it reported: that
-	 * can wait until the news are out, which its end would only take the CPU from. */
+	 * can wait, since its end would only take the CPU from the news and the next request. */
 	const bool is_killed = parts_us > 0 && !sandbox_lasts(execution->sandbox);
 
 	done->request = execution->request;
@@ -175,7 +178,7 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 		      NULL);
 	tell_frontend(execution, IPC_TYPE_execution_done, done, NULL);
 	if (is_killed)
-		kill_rest(execution);
+		execution_set_deadline(execution, loop_now_us() + TEARDOWN_PAUSE_US);
 	pool_reported();
 	denials_note(execution, done);
 	audit_execution_end(execution->id, execution->sandbox, done);
@@ -452,6 +455,8 @@ void execution_lose_all(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 			pool_lost(sandbox, stage, error);
 		else if (is_live(sandbox->execution))
 			report_internal(sandbox->execution, stage, error);
+		else
+			execution_free(sandbox);
 		return;
 	}
 	for (uint32_t slot = 0; slot < supervisor.slots_used; slot++) {
@@ -463,10 +468,19 @@ void execution_lose_all(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 	sandbox_end(sandbox);
 }
 
+/* Reported, and its sandbox is to be torn down. */
+static bool is_left(const struct execution *execution)
+{
+	return execution->state == EXECUTION_DONE && !sandbox_lasts(execution->sandbox) &&
+	       execution->sandbox->state == SANDBOX_LIVE;
+}
+
 void execution_free(const struct sandbox *sandbox)
 {
 	if (sandbox_lasts(sandbox)) /* they are looked at when all of them are */
 		return;
+	if (sandbox->execution && is_left(sandbox->execution))
+		kill_rest(sandbox->execution); /* it ended by itself */
 	if (sandbox->execution)
 		try_free(sandbox->execution);
 	else
@@ -484,7 +498,7 @@ void execution_kill_all(const struct sandbox *sandbox, uint32_t verdict)
 /* Is time an event for it? */
 static bool is_waiting(const struct execution *execution)
 {
-	return is_live(execution) || is_gone(execution);
+	return is_live(execution) || is_gone(execution) || is_left(execution);
 }
 
 static uint64_t find_earliest(void)
@@ -530,6 +544,8 @@ void execution_expire(void)
 			execution_kill(execution, VERDICT_TIMEOUT);
 		else if (execution->state == EXECUTION_ENDING)
 			execution_lose_all(execution->sandbox, STAGE_CHANNEL, ETIMEDOUT);
+		else if (is_left(execution))
+			kill_rest(execution);
 		else
 			try_free(execution);
 	}

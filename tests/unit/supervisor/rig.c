@@ -277,6 +277,7 @@ bool rig_is_killed(struct rig_sandbox *sandbox)
 			return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 		}
 		(void)poll(NULL, 0, 10); /* time passes */
+		execution_expire();      /* and its end is due */
 	}
 	return false;
 }
