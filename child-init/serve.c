@@ -277,7 +277,7 @@ static int handle_spawn(void *context, struct channel_message *message)
 /* In the process that waited. */
 static int handle_spawn_in_it(void *context, struct channel_message *message)
 {
-	struct execution *execution = prepare(message->body.spawn.slot);
+	struct execution *execution = prepare(AHEAD_SLOT);
 
 	if (!execution)
 		return -EPROTO;

@@ -46,7 +46,8 @@ enum feed_mode {
 };
 
 /* Of one that waits, for its code or for a request. Its spawn_done says that it is gone, and that
- * nothing of it can be taken or was; a spawn_kill, that it is not needed. */
+ * nothing of it can be taken or was; a spawn_kill, that it is not needed. By this number a process
+ * that waits is handed what comes before its spawn. */
 #define AHEAD_SLOT EXECUTIONS_MAX
 
 struct ipc_spawn {

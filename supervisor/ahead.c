@@ -75,7 +75,7 @@ static void drop(struct ahead *ahead)
 	ahead->is_dropped = true;
 	ahead->dropped_us = ahead->due_us = loop_now_us();
 	close_parts(&ahead->parts);
-	fd_close(&ahead->sandbox->ahead.fd);
+	sandbox_forget_ahead(ahead->sandbox);
 	if (supervisor.cgroup >= 0)
 		cgroup_kill(ahead->sandbox->slot, LEAF);
 	/* An init that cannot take it is ended when the grace is over. */
@@ -339,6 +339,8 @@ bool ahead_take(const struct request *request, uint32_t probe, struct ahead_part
 	}
 	*ret = ahead->parts;
 	ahead->parts = no_parts;
+	if (ahead->is_bare)
+		sandbox_take_streams(request->sandbox, ret->stdio_ours);
 	request->sandbox->leaves &= ~(1U << LEAF); /* which it gets next */
 	return true;
 }

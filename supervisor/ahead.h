@@ -34,8 +34,8 @@
 /* What an execution takes over: descriptors are its own then. */
 struct ahead_parts {
 	int stdio_ours[3];
-	int stdio_workload[3];
-	int leaf; /* -1: there are no cgroups */
+	int stdio_workload[3]; /* -1: the process has them */
+	int leaf;              /* -1: there are no cgroups */
 	struct cgroup_usage before;
 };
 

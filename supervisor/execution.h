@@ -12,14 +12,6 @@
 #include "state.h"
 
 /*
- * Where a process waits for a request that is about to be begun, hand it the streams: it wakes
- * up while something else is done first, and has nothing to run yet. execution_begin() takes it
- * over, execution_withdraw() ends it.
- */
-void execution_offer(const struct frontend *frontend, const struct request *request);
-void execution_withdraw(const struct request *request);
-
-/*
  * Start what passed request.h, for `frontend`; for nobody (NULL): the probe of its profile alone.
  * In a sandbox of its own, or in request->sandbox, which is ready for it (sandbox_prepare()).
  * `code` is a sealed memfd or -1 and stays the caller's. Returns 0, after which execution_done will

@@ -37,7 +37,6 @@ struct parts {
 	bool has_joined;       /* a sandbox that lasts */
 	bool is_taken;         /* what waits there, with its leaf: */
 	bool is_fed;           /* an interpreter */
-	bool is_told;          /* who waits has the streams */
 	struct cgroup_usage before;
 };
 
@@ -47,9 +46,6 @@ struct parts {
 		.sandbox = SANDBOX_PARTS_NONE                                                      \
 	}
 
-/* For the start that comes next. */
-static struct parts offered = PARTS_NONE;
-
 static void close_parts(struct parts *parts)
 {
 	fd_close_all(parts->stdio_ours, 3);
@@ -58,7 +54,7 @@ static void close_parts(struct parts *parts)
 	fd_close(&parts->sandbox.cgroup);
 	fd_close(&parts->sandbox.leaf);
 	parts->ready = NULL;
-	parts->is_taken = parts->is_fed = parts->is_told = false;
+	parts->is_taken = parts->is_fed = false;
 }
 
 int execution_make_pipes(int ours[3], int workload[3])
@@ -72,6 +68,14 @@ int execution_make_pipes(int ours[3], int workload[3])
 		workload[i] = i == 0 ? ends[0] : ends[1];
 	}
 	return 0;
+}
+
+/* Of a request that has some, and for which none wait. */
+static int make_streams(const struct request *request, struct parts *parts)
+{
+	return request->spawn->use_tty || parts->stdio_ours[0] >= 0
+		       ? 0
+		       : execution_make_pipes(parts->stdio_ours, parts->stdio_workload);
 }
 
 static bool is_running(const struct sandbox *sandbox)
@@ -128,29 +132,25 @@ static const struct channel *channel_to(const struct sandbox *sandbox)
 	return sandbox->ahead.fd >= 0 ? &sandbox->ahead : &sandbox->init;
 }
 
-static int send_streams(const struct sandbox *sandbox, uint32_t slot, const struct parts *parts)
-{
-	const struct ipc_spawn_stdio stdio = { .slot = slot };
-
-	return channel_send(channel_to(sandbox), IPC_TYPE_spawn_stdio, &stdio,
-			    parts->stdio_workload, MSG_DONTWAIT);
-}
-
-/* Or the process that waits in its place. All of it waits in the channel before the init exists. */
+/* Or the process that waits in its place, which has its streams and hears of one execution. All of
+ * it waits in the channel before the init exists. */
 static int ask_init(struct execution *execution, const struct request *request, int code,
 		    const struct parts *parts)
 {
 	static struct ipc_spawn_code where;
-	const struct ipc_spawn_image image = { .slot = execution->slot };
-	const struct ipc_spawn_cgroup cgroup = { .slot = execution->slot };
 	struct sandbox *sandbox = execution->sandbox;
 	const struct channel *init = channel_to(sandbox);
+	const uint32_t slot = init == &sandbox->ahead ? AHEAD_SLOT : execution->slot;
+	const struct ipc_spawn_stdio stdio = { .slot = slot };
+	const struct ipc_spawn_image image = { .slot = slot };
+	const struct ipc_spawn_cgroup cgroup = { .slot = slot };
 	int error = 0;
 
-	if (!request->spawn->use_tty && !parts->is_told)
-		error = send_streams(sandbox, execution->slot, parts);
+	if (parts->stdio_workload[0] >= 0)
+		error = channel_send(init, IPC_TYPE_spawn_stdio, &stdio, parts->stdio_workload,
+				     MSG_DONTWAIT);
 	if (!error && code >= 0) {
-		where.slot = execution->slot;
+		where.slot = slot;
 		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
 		error = channel_send(init, IPC_TYPE_spawn_code, &where, &code, MSG_DONTWAIT);
 	}
@@ -220,7 +220,7 @@ static int enter_ready(struct execution *execution, const struct request *reques
 	pool_drop(sandbox);
 	fd_close(&parts->sandbox.leaf);
 	parts->ready = NULL;
-	parts->is_told = false;
+	fd_close_all(parts->stdio_ours, 3);
 	return error;
 }
 
@@ -234,7 +234,9 @@ static int enter_own(struct execution *execution, const struct request *request,
 	execution->sandbox = request->sandbox ? request->sandbox : sandbox_ephemeral();
 	if (!is_running(execution->sandbox))
 		sandbox_renew(execution->sandbox, request->profile);
-	error = make_parts(execution, parts);
+	error = make_streams(request, parts);
+	if (!error)
+		error = make_parts(execution, parts);
 	if (!error && !is_running(execution->sandbox))
 		error = sandbox_watch(execution->sandbox);
 	if (!error)
@@ -246,10 +248,8 @@ static int prepare(struct execution *execution, const struct request *request, i
 		   struct parts *parts)
 {
 	const bool is_taken = parts->is_taken;
-	int error = 0;
+	int error = make_streams(request, parts);
 
-	if (!request->spawn->use_tty && parts->stdio_ours[0] < 0)
-		error = execution_make_pipes(parts->stdio_ours, parts->stdio_workload);
 	execution->sandbox = NULL;
 	execution->before = parts->before;
 	if (!error)
@@ -287,61 +287,34 @@ static void launch(struct execution *execution, const struct parts *parts)
 	}
 }
 
-void execution_withdraw(const struct request *request)
-{
-	if (offered.ready)
-		pool_drop(offered.ready);
-	if (offered.is_taken)
-		ahead_taken(request, false);
-	close_parts(&offered);
-}
-
-/* What waits in its sandbox, and what that was begun with. */
-static void take_waiting(const struct request *request, uint32_t probe)
+/* In its sandbox, with what that was begun with, or a sandbox that was made ahead. */
+static void take_waiting(const struct request *request, uint32_t probe, struct parts *parts)
 {
 	struct ahead_parts waiting;
 
-	if (!ahead_take(request, probe, &waiting))
-		return;
-	memcpy(offered.stdio_ours, waiting.stdio_ours, sizeof(offered.stdio_ours));
-	memcpy(offered.stdio_workload, waiting.stdio_workload, sizeof(offered.stdio_workload));
-	offered.sandbox.leaf = waiting.leaf;
-	offered.before = waiting.before;
-	offered.is_taken = true;
-	offered.is_fed = waiting.stdio_ours[0] >= 0;
-}
-
-void execution_offer(const struct frontend *frontend, const struct request *request)
-{
-	const struct execution *execution = find_free();
-	const uint32_t probe = posture_probe(frontend, request->profile);
-	const struct sandbox *sandbox = NULL;
-
-	if (!execution)
-		return;
-	if (request->sandbox)
-		take_waiting(request, probe);
-	else if (supervisor.is_for_one)
-		offered.ready = pool_take(request->profile, &offered.sandbox.leaf);
-	else if (!request->spawn->use_tty && probe == PROBE_NONE)
-		sandbox = offered.ready = pool_take(request->profile, &offered.sandbox.leaf);
-	if (offered.is_taken && !offered.is_fed)
-		sandbox = request->sandbox;
-	if (!sandbox)
-		return;
-	offered.is_told = execution_make_pipes(offered.stdio_ours, offered.stdio_workload) == 0 &&
-			  send_streams(sandbox, execution->slot, &offered) == 0;
-	if (!offered.is_told)
-		execution_withdraw(request);
+	if (request->sandbox) {
+		if (!ahead_take(request, probe, &waiting))
+			return;
+		memcpy(parts->stdio_ours, waiting.stdio_ours, sizeof(parts->stdio_ours));
+		memcpy(parts->stdio_workload, waiting.stdio_workload,
+		       sizeof(parts->stdio_workload));
+		parts->sandbox.leaf = waiting.leaf;
+		parts->before = waiting.before;
+		parts->is_taken = true;
+		parts->is_fed = waiting.stdio_workload[0] >= 0;
+	} else if (supervisor.is_for_one || (!request->spawn->use_tty && probe == PROBE_NONE)) {
+		parts->ready = pool_take(request->profile, &parts->sandbox.leaf);
+		if (parts->ready)
+			sandbox_take_streams(parts->ready, parts->stdio_ours);
+	}
 }
 
 int execution_begin(struct frontend *frontend, const struct request *request, int code)
 {
 	struct execution *execution = find_free();
-	struct parts parts = offered;
+	struct parts parts = PARTS_NONE;
 	int error;
 
-	offered = (struct parts)PARTS_NONE;
 	if (!execution)
 		return -EAGAIN;
 	*execution = (struct execution){ .state = EXECUTION_FREE,
@@ -353,6 +326,7 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 					 .verdict = VERDICT_EXITED,
 					 .started_us = request->heard_us };
 	execution->deadline_us = execution->started_us + (uint64_t)request->timeout_ms * 1000;
+	take_waiting(request, execution->probe, &parts);
 	error = prepare(execution, request, code, &parts);
 	if ((error == -EMFILE || error == -ENFILE) && pool_bytes() > 0) {
 		pool_drop_all(); /* what is ready for others has some of them */

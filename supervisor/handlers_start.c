@@ -43,14 +43,10 @@ static int begin(const struct target *target, uint64_t number, enum refusal refu
 	else if (!refusal)
 		refusal = budget_check(plan_profile(&supervisor.plan, request->profile),
 				       request->sandbox, detail, &retry_ms);
-	if (!refusal) {
+	if (!refusal)
 		ahead_align(request);
-		execution_offer(frontend, request);
-	}
-	if (!refusal && audit_execution_begin(frontend, request, code, detail) != 0) {
-		execution_withdraw(request);
+	if (!refusal && audit_execution_begin(frontend, request, code, detail) != 0)
 		refusal = REFUSAL_AUDIT;
-	}
 	if (refusal)
 		return handlers_refuse(frontend, number, refusal, detail, retry_ms);
 	error = execution_begin(frontend, request, code);

@@ -133,6 +133,7 @@ static int take(const char *id, struct sandbox **ret)
 				     .slot = slot,
 				     .init.fd = -1,
 				     .ahead.fd = -1,
+				     .ahead_stdio = { -1, -1, -1 },
 				     .pidfd = -1,
 				     .meta = &metas[slot - EPHEMERAL_MAX],
 				     .directory = directory,

@@ -41,9 +41,12 @@ struct sandbox *sandbox_ephemeral(void)
 		slot++;
 	supervisor.ephemeral_taken = slot;
 	sandbox = &supervisor.sandboxes[slot];
-	*sandbox = (struct sandbox){
-		.state = SANDBOX_FREE, .slot = slot, .init.fd = -1, .ahead.fd = -1, .pidfd = -1
-	};
+	*sandbox = (struct sandbox){ .state = SANDBOX_FREE,
+				     .slot = slot,
+				     .init.fd = -1,
+				     .ahead.fd = -1,
+				     .ahead_stdio = { -1, -1, -1 },
+				     .pidfd = -1 };
 	return sandbox;
 }
 
@@ -78,7 +81,7 @@ void sandbox_unmake(struct sandbox *sandbox, const struct sandbox_parts *parts)
 {
 	loop_remove(&sandbox->init_watch);
 	fd_close(&sandbox->init.fd);
-	fd_close(&sandbox->ahead.fd);
+	sandbox_forget_ahead(sandbox);
 	if (parts->cgroup >= 0)
 		(void)cgroup_remove(supervisor.cgroup, sandbox->slot); /* unused */
 }
@@ -118,6 +121,34 @@ void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbo
 		(void)sandbox_failed(sandbox->slot, STAGE_CLONE, (uint32_t)-error);
 }
 
+void sandbox_take_streams(struct sandbox *sandbox, int ret[3])
+{
+	for (int i = 0; i < 3; i++) {
+		ret[i] = sandbox->ahead_stdio[i];
+		sandbox->ahead_stdio[i] = -1;
+	}
+}
+
+void sandbox_forget_ahead(struct sandbox *sandbox)
+{
+	fd_close(&sandbox->ahead.fd);
+	fd_close_all(sandbox->ahead_stdio, 3);
+}
+
+/* They need not wait for a request, and are there before the process is. */
+static int hand_streams(struct sandbox *sandbox)
+{
+	const struct ipc_spawn_stdio stdio = { .slot = AHEAD_SLOT };
+	int workload[3] = { -1, -1, -1 };
+	int error = execution_make_pipes(sandbox->ahead_stdio, workload);
+
+	if (!error)
+		error = channel_send(&sandbox->ahead, IPC_TYPE_spawn_stdio, &stdio, workload,
+				     MSG_DONTWAIT);
+	fd_close_all(workload, 3);
+	return error;
+}
+
 /* It waits in the init's channel, like what comes later. */
 int sandbox_ask_ahead(struct sandbox *sandbox, int leaf)
 {
@@ -131,13 +162,15 @@ int sandbox_ask_ahead(struct sandbox *sandbox, int leaf)
 	const int fds[] = { ends[1], leaf };
 
 	sandbox->ahead = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
-	error = leaf < 0 ? channel_send(&sandbox->init, IPC_TYPE_spawn_ahead, &ahead, fds,
-					MSG_DONTWAIT)
-			 : channel_send(&sandbox->init, IPC_TYPE_spawn_ahead_leaf, &in_leaf, fds,
-					MSG_DONTWAIT);
+	error = hand_streams(sandbox);
+	if (!error)
+		error = leaf < 0 ? channel_send(&sandbox->init, IPC_TYPE_spawn_ahead, &ahead, fds,
+						MSG_DONTWAIT)
+				 : channel_send(&sandbox->init, IPC_TYPE_spawn_ahead_leaf, &in_leaf,
+						fds, MSG_DONTWAIT);
 	fd_close(&ends[1]);
 	if (error)
-		fd_close(&sandbox->ahead.fd);
+		sandbox_forget_ahead(sandbox);
 	return error;
 }
 
@@ -207,7 +240,7 @@ void sandbox_end(struct sandbox *sandbox)
 	}
 	loop_remove(&sandbox->init_watch);
 	fd_close(&sandbox->init.fd);
-	fd_close(&sandbox->ahead.fd);
+	sandbox_forget_ahead(sandbox);
 	if (sandbox->pidfd >= 0) /* ESRCH: it went by itself when its channel ended */
 		(void)kernel_pidfd_send_signal(sandbox->pidfd, SIGKILL);
 }

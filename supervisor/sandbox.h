@@ -50,8 +50,14 @@ void sandbox_unmake(struct sandbox *sandbox, const struct sandbox_parts *parts);
 void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbox_parts *parts);
 
 /* Have a process wait in it for the next execution, in that leaf of its cgroup (-1: there are
- * none). It is asked in the place of the init then. 0 or -errno. */
+ * none), with pipes as its streams. It is asked in the place of the init then. 0 or -errno. */
 int sandbox_ask_ahead(struct sandbox *sandbox, int leaf);
+
+/* The frontend's ends of these pipes are the caller's now. */
+void sandbox_take_streams(struct sandbox *sandbox, int ret[3]);
+
+/* Close the channel to it, which it does not outlive before its request, and what was not taken. */
+void sandbox_forget_ahead(struct sandbox *sandbox);
 
 /* What the factory answered. A pidfd becomes the sandbox's. 0, or -EPROTO for a slot that did not
  * ask. */

@@ -81,6 +81,7 @@ struct sandbox {
 	uint32_t profile;
 	struct channel init;  /* fd -1 when ended */
 	struct channel ahead; /* to the process that waits in it for an execution; fd -1: none */
+	int ahead_stdio[3];   /* the frontend's ends of that one's streams */
 	int pidfd;            /* of the init; -1 until the factory answered */
 	bool has_answer;      /* the factory answered */
 	struct loop_watch init_watch;

@@ -146,14 +146,14 @@ def descriptor_count(pid):
 
 
 def idle_descriptor_count(pid, is_supervisor):
-    """Without what is ready: a supervisor has of each such sandbox the init's channel and pidfd,
-    and the channel of the process that waits in it. What is being made has others for a moment, so
-    the count is one that stays."""
+    """Without what is ready: a supervisor has of each such sandbox the init's channel and pidfd, and
+    the channel and three pipes of the process that waits in it. What is being made has others for a
+    moment, so the count is one that stays."""
     looks = []
     for _ in range(SETTLING_LOOKS_MAX):
         count = descriptor_count(pid)
         if count and is_supervisor:
-            count -= 3 * len(support.ready(pid))
+            count -= 6 * len(support.ready(pid))
         looks.append(count)
         if len(looks) >= SETTLED_LOOKS and len(set(looks[-SETTLED_LOOKS:])) == 1:
             break

@@ -126,6 +126,17 @@ static struct channel begin(bool lasts)
 	return supervised_create(SLOT, lasts);
 }
 
+/* Have what waits run a shell's command. */
+static struct streams give(const struct channel *ahead, uint32_t slot, const char *command)
+{
+	const struct streams streams = supervised_attach(ahead, AHEAD_SLOT);
+	char argv[256];
+	const int size = snprintf(argv, sizeof(argv), "sh%c-c%c%s", 0, 0, command) + 1;
+
+	supervised_run(ahead, slot, argv, (size_t)size);
+	return streams;
+}
+
 /* One that lasts says when it waits. */
 static struct channel begin_waiting(const struct channel *init, bool lasts)
 {
@@ -158,7 +169,7 @@ Test(ahead, the_one_that_waits_is_the_workload)
 	for (int lasts = 0; lasts < 2; lasts++) {
 		const struct channel init = begin(lasts != 0);
 		const struct channel ahead = begin_waiting(&init, lasts != 0);
-		struct streams streams = supervised_spawn(&ahead, EXECUTION, "echo $$; exit 7");
+		struct streams streams = give(&ahead, EXECUTION, "echo $$; exit 7");
 
 		cr_assert_eq(WEXITSTATUS(supervised_await(&init, EXECUTION)->status), 7);
 		cr_expect_str_eq(supervised_read(&streams.out), "2\n");
@@ -173,7 +184,7 @@ Test(ahead, each_is_of_one_execution)
 
 	for (uint32_t i = 0; i < 3; i++) {
 		const struct channel ahead = begin_waiting(&init, true);
-		struct streams streams = supervised_spawn(&ahead, EXECUTION + i, "echo $$");
+		struct streams streams = give(&ahead, EXECUTION + i, "echo $$");
 		const char *number;
 
 		cr_assert_eq(supervised_await(&init, EXECUTION + i)->status, 0);
@@ -217,7 +228,7 @@ Test(ahead, its_filter_is_there_while_it_waits_where_that_can_be)
 		init = begin(false);
 		ahead = ask_ahead(&init);
 		cr_expect_str_eq(line_of(await_waiting(), "status", "Seccomp:\t"), modes[i]);
-		streams = supervised_spawn(&ahead, EXECUTION, "grep Seccomp: /proc/self/status");
+		streams = give(&ahead, EXECUTION, "grep Seccomp: /proc/self/status");
 		cr_assert_eq(supervised_await(&init, EXECUTION)->status, 0);
 		cr_expect_str_eq(supervised_read(&streams.out), "Seccomp:\t2\n");
 		supervised_end();
@@ -266,7 +277,7 @@ Test(ahead, what_is_on_its_way_can_be_killed)
 	const struct channel init = begin(true);
 	const struct channel ahead = begin_waiting(&init, true);
 
-	(void)supervised_attach(&ahead, EXECUTION);
+	(void)supervised_attach(&ahead, AHEAD_SLOT);
 	kill_slot(&init, EXECUTION);
 	expect_gone(&init);
 }
@@ -280,7 +291,7 @@ Test(ahead, what_is_on_its_way_cannot_be_looked_into)
 		"kill $!";
 	const struct channel init = begin(true);
 	const struct channel ahead = begin_waiting(&init, true);
-	struct streams mine = supervised_attach(&ahead, EXECUTION);
+	struct streams mine = supervised_attach(&ahead, AHEAD_SLOT);
 	struct streams streams = supervised_spawn(&init, EXECUTION + 1, looks);
 	const char *seen;
 
@@ -297,7 +308,7 @@ Test(ahead, what_fails_in_it_is_told_with_its_stage)
 	static const char argv[] = "/nowhere";
 	const struct channel init = begin(false);
 	const struct channel ahead = begin_waiting(&init, false);
-	struct streams streams = supervised_attach(&ahead, EXECUTION);
+	struct streams streams = supervised_attach(&ahead, AHEAD_SLOT);
 	const struct ipc_spawn_done *done;
 
 	supervised_run(&ahead, EXECUTION, argv, sizeof(argv));
@@ -321,8 +332,7 @@ Test(ahead, what_it_is_now_can_be_signalled)
 	for (int lasts = 0; lasts < 2; lasts++) {
 		const struct channel init = begin(lasts != 0);
 		const struct channel ahead = begin_waiting(&init, lasts != 0);
-		struct streams streams =
-			supervised_spawn(&ahead, EXECUTION, "echo begun; exec sleep 1000");
+		struct streams streams = give(&ahead, EXECUTION, "echo begun; exec sleep 1000");
 		char line[6];
 
 		cr_assert_eq(read(streams.out, line, sizeof(line)), (ssize_t)sizeof(line));
@@ -341,7 +351,7 @@ Test(ahead, what_it_is_now_has_the_fallbacks_limits)
 	hand_plan.profile.memory_bytes = (uint64_t)64 << 20;
 	init = begin(true);
 	ahead = begin_waiting(&init, true);
-	(void)supervised_spawn(&ahead, EXECUTION, "exec tail /dev/zero");
+	(void)give(&ahead, EXECUTION, "exec tail /dev/zero");
 	done = supervised_await(&init, EXECUTION);
 	cr_expect_eq(done->over_memory, 1);
 	cr_expect(was_killed(done, SIGKILL));
@@ -358,7 +368,7 @@ Test(ahead, what_it_is_refused_is_answered_and_counted)
 		hand_plan.profile.filters_ahead = i;
 		init = begin(true);
 		ahead = begin_waiting(&init, true);
-		(void)supervised_spawn(&ahead, EXECUTION, "sync; exit 0");
+		(void)give(&ahead, EXECUTION, "sync; exit 0");
 		cr_expect_eq(supervised_denials(supervised_await(&init, EXECUTION)), 1);
 		supervised_end();
 	}
@@ -372,7 +382,7 @@ Test(ahead, a_probe_is_refused_in_it)
 	const struct channel ahead = begin_waiting(&init, false);
 	const struct ipc_spawn_done *done;
 
-	(void)supervised_attach(&ahead, EXECUTION);
+	(void)supervised_attach(&ahead, AHEAD_SLOT);
 	memcpy(spawn.argv, "/bin/true", sizeof("/bin/true"));
 	spawn.argv_size = sizeof("/bin/true");
 	cr_assert_eq(channel_send(&ahead, IPC_TYPE_spawn, &spawn, NULL, 0), 0);

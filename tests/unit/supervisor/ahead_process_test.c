@@ -176,27 +176,3 @@ Test(ahead_process, it_is_gone_before_files_are_worked_on)
 	cr_assert(ahead_is_clear(sandbox_find(id)));
 	rig_end(&box);
 }
-
-/* It wakes up for a request that may be refused yet. */
-Test(ahead_process, one_that_was_woken_in_vain_ends)
-{
-	struct rig_sandbox box = live();
-	char detail[IPC_LIST_MAX] = "";
-	char id[IPC_ID_MAX];
-	struct request request;
-
-	say_ready(&box);
-	store_id_text(meta.id, id);
-	cr_assert_eq(request_command(rig_request(2), &request, detail), REFUSAL_NONE);
-	request.sandbox = sandbox_find(id);
-	execution_offer(RIG_FRONTEND, &request);
-	(void)rig_take(&box.ahead, IPC_TYPE_spawn_stdio);
-	rig_take_nothing(&box.ahead);
-	execution_withdraw(&request);
-	take_kill(&box);
-	say_gone(&box);
-	ask(3);
-	lasting_take_spawn(&box, &box.init);
-	finish(&box, box.slot, 3);
-	rig_end(&box);
-}

@@ -68,10 +68,12 @@ struct ipc_execution_start *lasting_request(uint64_t number, const char *name)
 
 void lasting_take_spawn(struct rig_sandbox *sandbox, const struct channel *init)
 {
-	const struct ipc_spawn *spawn;
+	if (init != &sandbox->ahead)
+		sandbox->slot = rig_take(init, IPC_TYPE_spawn_stdio)->body.spawn_stdio.slot;
+	const struct ipc_spawn *spawn = &rig_take(init, IPC_TYPE_spawn)->body.spawn;
 
-	sandbox->slot = rig_take(init, IPC_TYPE_spawn_stdio)->body.spawn_stdio.slot;
-	spawn = &rig_take(init, IPC_TYPE_spawn)->body.spawn;
+	if (init == &sandbox->ahead)
+		sandbox->slot = spawn->slot;
 	cr_assert_eq(spawn->slot, sandbox->slot);
 }
 

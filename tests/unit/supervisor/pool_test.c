@@ -98,7 +98,6 @@ static uint32_t begin_in(struct rig_sandbox *sandbox, uint64_t number)
 
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(number), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	(void)rig_take(&sandbox->ahead, IPC_TYPE_spawn_stdio);
 	slot = rig_take(&sandbox->ahead, IPC_TYPE_spawn)->body.spawn.slot;
 	rig_release();
 	return slot;
@@ -250,29 +249,6 @@ Test(pool, one_that_ended_unseen_is_not_noticed_by_who_takes_it)
 	end_both(ready);
 }
 
-/* It wakes up for a request that may be refused yet: what runs in it comes after that. */
-Test(pool, one_that_was_woken_in_vain_ends)
-{
-	struct ipc_execution_start *from = rig_request(7);
-	struct rig_sandbox ready[POOL_START];
-	char detail[IPC_LIST_MAX] = "";
-	struct request request;
-	int leaf = -1;
-
-	make_ready(ready);
-	cr_assert_eq(request_command(from, &request, detail), REFUSAL_NONE);
-	execution_offer(RIG_FRONTEND, &request);
-	(void)rig_take(&ready[0].ahead, IPC_TYPE_spawn_stdio);
-	rig_take_nothing(&ready[0].ahead);
-	execution_withdraw(&request);
-	rig_take_end(&ready[0].ahead);
-	cr_assert(rig_is_killed(&ready[0]));
-	cr_assert_eq(pool_take(request.profile, &leaf)->slot, ready[1].slot,
-		     "it is not the pool's");
-	pool_drop(&supervisor.sandboxes[ready[1].slot]);
-	end_both(ready);
-}
-
 Test(pool, one_that_ends_is_made_anew_later)
 {
 	struct rig_sandbox ready[POOL_START], again;
@@ -380,7 +356,6 @@ Test(pool, its_leaf_is_the_executions)
 	cr_assert(fake_cgroup_has("s0/e0"));
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	(void)rig_take(&ready.ahead, IPC_TYPE_spawn_stdio);
 	(void)rig_take(&ready.ahead, IPC_TYPE_spawn);
 	rig_end(&ready);
 	fake_cgroup_close();

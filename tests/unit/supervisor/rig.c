@@ -304,4 +304,7 @@ void rig_take_ahead(struct rig_sandbox *sandbox)
 
 	sandbox->ahead = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	message->fds[0] = -1;
+	/* It has its streams before it has a request. */
+	message = rig_take(&sandbox->ahead, IPC_TYPE_spawn_stdio);
+	cr_assert_eq(message->body.spawn_stdio.slot, AHEAD_SLOT);
 }
