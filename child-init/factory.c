@@ -264,8 +264,8 @@ static int start(uint32_t profile, uint32_t slot, uint32_t type, struct channel_
 	if (!error && !is_built)
 		place(pid, false);
 	/* Our own end for reading is there: this finds room and a reader. */
-	if (!error && factory.base[1] >= 0 && write(factory.base[1], "", 1) != 1)
-		error = -errno;
+	if (!error && factory.base[1] >= 0)
+		error = fd_write_all(factory.base[1], "", 1);
 	fd_close(&factory.base[0]);
 	const int status = error ? answer_failed(&failed, error, pidfd) : answer(type, slot, pidfd);
 

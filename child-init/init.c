@@ -104,10 +104,15 @@ int init_enter(const struct factory *factory, uint32_t profile, int base,
 	       struct probe_namespaces *ret_namespaces, uint32_t *ret_stage)
 {
 	char told;
+	ssize_t got = 1;
 	int error = 0;
 
 	*ret_stage = STAGE_BASE;
-	if (base >= 0 && read(base, &told, 1) != 1)
+	do {
+		if (base >= 0)
+			got = read(base, &told, 1);
+	} while (got < 0 && errno == EINTR);
+	if (got != 1)
 		return -EPIPE; /* the factory ended; one that cannot build it ends us */
 	*ret_stage = STAGE_NAMESPACES;
 	if (unshare(CLONE_NEWNS) != 0)
