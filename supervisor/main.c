@@ -218,8 +218,8 @@ static uint64_t wait_for_sandboxes(void)
 	return deadline;
 }
 
-/* Of one command in an ephemeral sandbox all is reported: the launcher sees to the end of the
- * processes below us, beside our own, and to the cgroups. */
+/* Of one command in an ephemeral sandbox all is reported: the launcher waits for the processes
+ * below us beside our own end, and sees to the cgroups. */
 static bool is_all_told(void)
 {
 	return supervisor.is_for_one && supervisor.executions_live == 0 &&
@@ -238,6 +238,7 @@ static void end(void)
 		execution_report_stop();
 	frontend_let_all_go(); /* brokers end with their channels */
 	if (is_all_told()) {
+		(void)kernel_pidfd_send_signal(supervisor.factory_pidfd, SIGKILL);
 		(void)end_sandboxes();
 		return;
 	}

@@ -148,8 +148,8 @@ static int find_place(struct attachment *attachment)
 		budget_complete(&attachment->budget, -1);
 	else
 		attachment->is_unlimited =
-			launch_enter_cgroup(&attachment->images, LIMITS_CGROUP, &attachment->budget,
-					    &attachment->home, attachment->unlimited) != 0;
+			launch_enter_cgroup(&attachment->images, &attachment->budget,
+					    &attachment->home, &attachment->unlimited) != 0;
 	return 0;
 }
 
@@ -174,12 +174,15 @@ int attach_prepare(struct attachment *attachment)
 /* What it starts from, while it already runs. 0, or the exit code. */
 static int find_out(struct attachment *attachment)
 {
+	char text[LAUNCH_TEXT_MAX];
 	int code = read_config(attachment);
 
 	if (!code)
 		code = open_shown(attachment);
-	if (!code && attachment->is_unlimited && attachment->limits != LIMITS_FALLBACK)
-		code = refuse(attachment->unlimited, MSP_EXIT_REFUSED);
+	if (!code && attachment->is_unlimited && attachment->limits != LIMITS_FALLBACK) {
+		launch_explain_cgroup(&attachment->unlimited, text);
+		code = refuse(text, MSP_EXIT_REFUSED);
+	}
 	return code;
 }
 

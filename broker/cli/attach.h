@@ -73,9 +73,9 @@ struct attachment {
 	/* What came of it. */
 	struct images images;
 	struct config config;
-	uint32_t limits;                 /* that are accepted */
-	bool is_unlimited;               /* there is no cgroup */
-	char unlimited[LAUNCH_TEXT_MAX]; /* and why */
+	uint32_t limits;            /* that are accepted */
+	bool is_unlimited;          /* there is no cgroup */
+	struct no_cgroup unlimited; /* and why */
 	struct cgroup_home home;
 	struct budget budget;
 	int null;

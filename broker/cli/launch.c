@@ -201,50 +201,47 @@ int launch_drop_root(const char *run_as, struct config *config, int *ret_exit,
 	return -1;
 }
 
-/* What was tried and what helps, when no cgroup could be had. */
-static void explain_cgroup(const struct cgroup_state *state, const char *scope,
-			   char text[LAUNCH_TEXT_MAX])
+void launch_explain_cgroup(const struct no_cgroup *why, char text[LAUNCH_TEXT_MAX])
 {
 	char what[CGROUP_TEXT_MAX];
 	char fix[CGROUP_TEXT_MAX];
 
-	cgroup_describe(state, what);
-	cgroup_describe_fix(state, fix);
+	cgroup_describe(&why->state, what);
+	cgroup_describe_fix(&why->state, fix);
 	format_text(text, LAUNCH_TEXT_MAX,
 		    "the policy requires cgroup v2 with cpu, memory and pids: %.400s. ", what);
-	if (scope[0])
-		format_append(text, LAUNCH_TEXT_MAX, "No scope of its own either: %.300s. ", scope);
+	if (why->scope[0])
+		format_append(text, LAUNCH_TEXT_MAX, "No scope of its own either: %.300s. ",
+			      why->scope);
 	format_append(text, LAUNCH_TEXT_MAX, "To fix it, %s", fix);
 }
 
-int launch_enter_cgroup(const struct images *images, uint32_t limits, struct budget *budget,
-			struct cgroup_home *home, char text[LAUNCH_TEXT_MAX])
+int launch_enter_cgroup(const struct images *images, struct budget *budget,
+			struct cgroup_home *home, struct no_cgroup *ret)
 {
-	struct cgroup_state state = cgroup_examine();
-	char scope[SCOPE_TEXT_MAX] = "";
+	struct cgroup_state *state = &ret->state;
 
 	*home = (struct cgroup_home){ .parent = -1, .own = -1, .directory = -1 };
-	if (scope_can_help(state.problem) && scope_enter(images->scope, scope) == 0) {
-		fd_close(&state.directory);
-		state = cgroup_examine();
+	ret->scope[0] = '\0';
+	*state = cgroup_examine();
+	if (scope_can_help(state->problem) && scope_enter(images->scope, ret->scope) == 0) {
+		fd_close(&state->directory);
+		*state = cgroup_examine();
 	}
-	if (state.problem == CGROUP_USABLE) {
+	if (state->problem == CGROUP_USABLE) {
 		const struct budget wish = *budget;
 		int error;
 
-		budget_complete(budget, state.directory);
-		error = cgroup_enter(&state, budget->memory_bytes, home);
+		budget_complete(budget, state->directory);
+		error = cgroup_enter(state, budget->memory_bytes, home);
 		if (!error)
 			return 0;
 		*budget = wish;
-		state.problem = CGROUP_FAILED;
-		state.error = -error;
+		state->problem = CGROUP_FAILED;
+		state->error = -error;
 	}
-	fd_close(&state.directory);
+	fd_close(&state->directory);
 	budget_complete(budget, -1);
-	if (limits == LIMITS_FALLBACK)
-		return 0;
-	explain_cgroup(&state, scope, text);
 	return -1;
 }
 

@@ -17,6 +17,7 @@
 #include "common/ipc.h"
 #include "config.h"
 #include "pins.h"
+#include "scope.h"
 #include "service_socket.h"
 #include "workspace.h"
 
@@ -71,13 +72,22 @@ const char *launch_choose_account(const char *run_as, struct config *config);
 int launch_drop_root(const char *run_as, struct config *config, int *ret_exit,
 		     char text[LAUNCH_TEXT_MAX]);
 
+/* Why there is none, and what was tried. */
+struct no_cgroup {
+	struct cgroup_state state;
+	char scope[SCOPE_TEXT_MAX];
+};
+
 /*
  * Enter a cgroup of our own (home->directory >= 0), asking the user's systemd for one where ours
- * cannot be used, or, when `limits` accepts it, go without (home->directory -1); and complete the
- * budget by what is there. 0, or -1 with a line in `text`.
+ * cannot be used; and complete the budget by what is there. 0; or -1 with the reason in *ret, where
+ * weaker limits have to be accepted to go on (home->directory -1).
  */
-int launch_enter_cgroup(const struct images *images, uint32_t limits, struct budget *budget,
-			struct cgroup_home *home, char text[LAUNCH_TEXT_MAX]);
+int launch_enter_cgroup(const struct images *images, struct budget *budget,
+			struct cgroup_home *home, struct no_cgroup *ret);
+
+/* What it was, and what helps, for people. */
+void launch_explain_cgroup(const struct no_cgroup *why, char text[LAUNCH_TEXT_MAX]);
 
 struct launch {
 	const struct images *images;

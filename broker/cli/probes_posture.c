@@ -131,6 +131,7 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 				 .frontend = FRONTEND_LAUNCHER,
 				 .limits = limits };
 	struct trial trial = { .is_done = false };
+	struct no_cgroup unlimited;
 	char text[LAUNCH_TEXT_MAX];
 
 	format_text(ret->tried, sizeof(ret->tried),
@@ -146,7 +147,9 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 		format_text(ret->happened, sizeof(ret->happened), "%s", text);
 		return;
 	}
-	if (launch_enter_cgroup(&machine->images, limits, &launch.budget, &home, text) != 0) {
+	if (launch_enter_cgroup(&machine->images, &launch.budget, &home, &unlimited) != 0 &&
+	    limits != LIMITS_FALLBACK) {
+		launch_explain_cgroup(&unlimited, text);
 		format_text(ret->happened, sizeof(ret->happened), "%s", text);
 		return;
 	}

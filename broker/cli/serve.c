@@ -272,6 +272,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	static struct pins pins;
 	const struct plan *plan;
 	struct cgroup_home home;
+	struct no_cgroup unlimited;
 	struct service_sockets sockets;
 	char text[LAUNCH_TEXT_MAX];
 	int code = config_read(config, text);
@@ -285,9 +286,11 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	plan = launch_open_plan(config, text);
 	if (!plan || pins_open(plan, &pins, text) != 0)
 		return give_up(text, MSP_EXIT_REFUSED);
-	if (launch_enter_cgroup(images, config_limits(config, options->limits), &options->budget,
-				&home, text) != 0)
+	if (launch_enter_cgroup(images, &options->budget, &home, &unlimited) != 0 &&
+	    config_limits(config, options->limits) != LIMITS_FALLBACK) {
+		launch_explain_cgroup(&unlimited, text);
 		return give_up(text, MSP_EXIT_REFUSED);
+	}
 	if (!options->is_service)
 		greet(options);
 	const struct launch launch = {
