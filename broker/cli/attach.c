@@ -188,16 +188,18 @@ static int find_out(struct attachment *attachment)
 
 /* The part of the launcher that stays opens directories for the supervisor: beside us, over a
  * channel of its own, since we go on as the frontend. 0 or -errno. */
-static int send_keeper(const struct launch *launch, int channel_fd)
+static int send_keeper(const struct launch *launch, struct attachment *attachment)
 {
-	const struct channel channel = { channel_fd, IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP };
+	const struct channel channel = { attachment->channel, IPC_LAUNCHER, IPC_SUPERVISOR,
+					 IPC_SETUP };
 	const struct ipc_supervisor_keeper message = { .reserved = 0 };
 	int ends[2];
 	int error = channel_pair(ends);
 
 	if (error)
 		return error;
-	error = keeper_start(launch, ends[0]);
+	attachment->keeper = keeper_start(launch, ends[0]);
+	error = attachment->keeper < 0 ? attachment->keeper : 0;
 	if (!error)
 		error = channel_send(&channel, IPC_TYPE_supervisor_keeper, &message, &ends[1], 0);
 	fd_close_all(ends, 2);
@@ -216,7 +218,7 @@ static int tell_supervisor(struct attachment *attachment)
 				       .frontend = FRONTEND_LAUNCHER,
 				       .limits = wanted_limits(attachment),
 				       .expected_profile = attachment->expected_profile };
-	int error = attachment->is_lasting ? send_keeper(&launch, attachment->channel) : 0;
+	int error = attachment->is_lasting ? send_keeper(&launch, attachment) : 0;
 
 	return error ? error : launch_send(&launch, attachment->channel);
 }
@@ -305,8 +307,8 @@ int attach_close(struct attachment *attachment)
 	if (!attach_is_service(attachment) && attachment->launched.supervisor > 0)
 		status = launch_await(&attachment->launched,
 				      attachment->is_lasting ? LAUNCH_WORK_END_MS : LAUNCH_END_MS);
-	/* The keeper ends with it. */
-	while (attachment->is_lasting && waitpid(-1, NULL, 0) > 0)
+	/* It ends with the supervisor. */
+	while (attachment->keeper > 0 && waitpid(attachment->keeper, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (attachment->home.directory >= 0)
 		cgroup_leave(&attachment->home);

@@ -81,7 +81,8 @@ struct attachment {
 	int null;
 	struct service service; /* HERE: it is the service; else a supervisor of our own */
 	struct launched launched;
-	int channel; /* to it; -1 for none */
+	pid_t keeper; /* 0: none */
+	int channel;  /* to it; -1 for none */
 };
 
 #define ATTACHMENT_NONE                                                                            \

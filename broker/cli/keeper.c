@@ -177,5 +177,5 @@ int keeper_start(const struct launch *launch, int channel)
 
 	if (pid == 0)
 		keep(launch, channel);
-	return pid < 0 ? -errno : 0;
+	return pid < 0 ? -errno : pid;
 }

@@ -13,7 +13,7 @@
 /*
  * Leave a process behind that answers policy_ask and workspace_ask on `channel` until the
  * supervisor, which the caller becomes, ends. `launch` says what it compiles, and what the requests
- * of its clients may name. 0 or -errno; `channel` stays the caller's.
+ * of its clients may name. Its pid or -errno; `channel` stays the caller's.
  */
 int keeper_start(const struct launch *launch, int channel);
 

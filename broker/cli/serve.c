@@ -251,6 +251,7 @@ static int become_supervisor(const struct launch *launch, int null)
 {
 	struct factory factory = { -1, -1 };
 	int ends[2];
+	int keeper = 0;
 	int error = channel_pair(ends);
 
 	if (!error)
@@ -259,7 +260,9 @@ static int become_supervisor(const struct launch *launch, int null)
 	if (!error)
 		error = launch_send(launch, ends[0]);
 	if (!error)
-		error = keeper_start(launch, ends[0]);
+		keeper = keeper_start(launch, ends[0]);
+	if (keeper < 0)
+		error = keeper;
 	if (!error)
 		error = launch_exec(launch->images, ends[1], &factory);
 	log_line("serve: the supervisor cannot be started: %s", strerror(-error));
