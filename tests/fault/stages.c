@@ -148,17 +148,6 @@ static struct process *add(pid_t pid)
 	return process;
 }
 
-/* The keeper executes nothing: of a server's first two children the one that was seen first was the
- * factory. */
-static void exchange_with_factory(struct process *process)
-{
-	struct process *other = find_role(ROLE_FACTORY);
-
-	if (other)
-		other->role = ROLE_KEEPER;
-	process->role = ROLE_FACTORY;
-}
-
 static void kill_victim(void)
 {
 	const struct process *process = find_role(victim);
@@ -220,8 +209,6 @@ static bool handle(pid_t pid, enum tracer_stop stop)
 	case TRACER_EXEC:
 		if (is_serve && process->role == ROLE_LAUNCHER && process->is_in_call)
 			process->role = ROLE_SUPERVISOR; /* it was msp that executed it */
-		else if (is_serve && process->role == ROLE_KEEPER)
-			exchange_with_factory(process);
 		else if (process->role == ROLE_INIT)
 			process->role = ROLE_LAYERS; /* an init executes nothing */
 		reach(process->role, KIND_LIFE, LIFE_EXECUTED);
@@ -229,6 +216,11 @@ static bool handle(pid_t pid, enum tracer_stop stop)
 	case TRACER_EXIT:
 		reach(process->role, KIND_LIFE, LIFE_ENDS);
 		process->is_gone = true;
+		break;
+	case TRACER_FORK:
+		/* It has no second child before this: they are known in the order of their forks,
+		 * in whatever order they are seen. */
+		(void)add(tracer_child(pid));
 		break;
 	case TRACER_OTHER:
 		break;

@@ -31,6 +31,13 @@ pid_t tracer_parent(pid_t pid)
 	return parent;
 }
 
+pid_t tracer_child(pid_t pid)
+{
+	unsigned long child = 0;
+
+	return ptrace(PTRACE_GETEVENTMSG, pid, NULL, &child) == 0 ? (pid_t)child : 0;
+}
+
 /* The new stack begins with argc, then come argv, the environment, each with a NULL after it, and
  * pairs of the auxiliary vector. */
 void tracer_hide_vdso(pid_t pid)
@@ -63,6 +70,10 @@ static enum tracer_stop kind_of(int status)
 		return TRACER_EXEC;
 	case PTRACE_EVENT_EXIT:
 		return TRACER_EXIT;
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+	case PTRACE_EVENT_CLONE:
+		return TRACER_FORK;
 	case 0:
 		break;
 	default:

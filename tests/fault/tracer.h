@@ -13,7 +13,8 @@ enum tracer_stop {
 	TRACER_CALL,  /* it enters or leaves a system call */
 	TRACER_EXEC,  /* it has executed another program */
 	TRACER_EXIT,  /* it is about to be gone */
-	TRACER_OTHER, /* a signal, a fork */
+	TRACER_FORK,  /* it has a new child, which may have been seen before */
+	TRACER_OTHER, /* a signal */
 };
 
 /* Called at each stop. Returns whether the process shall stop at its system calls too. */
@@ -25,6 +26,9 @@ int tracer_run(char **command, tracer_handler *handler);
 
 /* The parent of a process, 0 when it cannot be read. */
 pid_t tracer_parent(pid_t pid);
+
+/* At TRACER_FORK: the child, 0 when it cannot be read. */
+pid_t tracer_child(pid_t pid);
 
 /* At TRACER_EXEC: the program will not find the calls that need no kernel. */
 void tracer_hide_vdso(pid_t pid);
