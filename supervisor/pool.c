@@ -191,7 +191,7 @@ static void delay(void)
 	fill_us = earlier(fill_us, now);
 	if (again_us > now)
 		return;
-	again_us = now + (POOL_AGAIN_US << failures);
+	again_us = now + ((uint64_t)POOL_AGAIN_US << failures);
 	if (failures < DOUBLINGS_MAX)
 		failures++;
 }
