@@ -141,7 +141,6 @@ static void end_group(pid_t group, int wait_ms)
 
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGCHLD);
-	(void)signal(SIGCHLD, SIG_DFL); /* the caller may ignore it */
 	if (group <= 0 || sigprocmask(SIG_BLOCK, &set, NULL) != 0 ||
 	    waitid(P_PGID, (id_t)group, &end, WEXITED | WNOHANG | WNOWAIT) != 0)
 		return;

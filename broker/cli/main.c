@@ -14,6 +14,7 @@
  * Started by root, all that start or ask a supervisor, and token and doctor, become an ordinary
  * account first (account.c).
  */
+#include <signal.h>
 #include <string.h>
 
 #include "command.h"
@@ -49,6 +50,9 @@ int main(int argc, char *argv[])
 	const char *word;
 
 	log_set_name("msp");
+	/* Whoever started us may ignore it, and then the kernel tells nobody how what we start
+	 * ends. */
+	(void)signal(SIGCHLD, SIG_DFL);
 	/* The kernel counts the descriptors that wait in sockets for all processes of a user
 	 * together, and lets nobody send more who allows himself fewer: a workload that keeps a
 	 * thousand of them there would stop every later start. */
