@@ -339,10 +339,12 @@ int factory_run(int channel_fd)
 	while (status == 1)
 		status = dispatch_one(&factory.channel, &message, 0, handlers, NULL, &wrong);
 	await_children();
+	const bool is_over = status == 0 || status == -EPIPE; /* perhaps before we are ready */
+
 	/* A supervisor that was killed could not do this itself. Its inits see the end of their
-	 * channels and our death; what remains is the directories. */
-	if (factory.cgroup >= 0)
+	 * channels and our death; what remains is the directories. One that is there makes some for
+	 * a sandbox meanwhile, which it takes away again when it hears of our end. */
+	if (is_over && factory.cgroup >= 0)
 		cgroup_empty(factory.cgroup, factory.cgroup_slots);
-	return status == 0 || status == -EPIPE ? 0
-					       : 1; /* a supervisor may end before we are ready */
+	return is_over ? 0 : 1;
 }

@@ -177,8 +177,10 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 				   execution->sandbox->profile),
 		      NULL);
 	tell_frontend(execution, IPC_TYPE_execution_done, done, NULL);
-	if (is_killed)
+	if (is_killed && pool_may_hold(execution->sandbox->init.fd))
 		execution_set_deadline(execution, loop_now_us() + TEARDOWN_PAUSE_US);
+	else if (is_killed)
+		kill_rest(execution);
 	pool_reported();
 	denials_note(execution, done);
 	audit_execution_end(execution->id, execution->sandbox, done);

@@ -237,6 +237,20 @@ static struct pool *find_short(void)
 	return found;
 }
 
+bool pool_may_hold(int fd)
+{
+	return fd < descriptors_most;
+}
+
+static int highest_fd(const struct sandbox *sandbox)
+{
+	int highest = sandbox->init.fd > sandbox->ahead.fd ? sandbox->init.fd : sandbox->ahead.fd;
+
+	for (int i = 0; i < 3; i++)
+		highest = sandbox->ahead_stdio[i] > highest ? sandbox->ahead_stdio[i] : highest;
+	return highest;
+}
+
 /* As an execution's own is made. 0 or -errno. Where it is not the only one there is nothing to be
  * probed, and a process waits in it for the request. */
 static int make(struct pool *pool)
@@ -249,13 +263,13 @@ static int make(struct pool *pool)
 
 	sandbox_renew(sandbox, profile);
 	error = sandbox_make(sandbox, &parts);
-	/* The lowest that is free is given. */
-	if (!error && !is_only && sandbox->init.fd >= descriptors_most)
-		error = -EMFILE;
 	if (!error)
 		error = sandbox_watch(sandbox);
 	if (!error && !is_only)
 		error = sandbox_ask_ahead(sandbox, parts.leaf);
+	/* The lowest that is free is given. */
+	if (!error && !is_only && !pool_may_hold(highest_fd(sandbox)))
+		error = -EMFILE;
 	if (error) {
 		sandbox_unmake(sandbox, &parts);
 	} else {

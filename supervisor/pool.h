@@ -72,6 +72,10 @@ void pool_drop(struct sandbox *sandbox);
 void pool_drop_all(void);
 void pool_forget(void);
 
+/* Whether a descriptor of this number may be held for what nobody has asked for: the upper half of
+ * those that we may have is for who asks. */
+bool pool_may_hold(int fd);
+
 /* What those that are ready take at most, bytes. */
 uint64_t pool_bytes(void);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -128,8 +129,8 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_workspace_ask] = handle_workspace_ask,
 };
 
-/* The locks and sockets of the service are not ours to keep, nor a client's streams: while we held
- * one, nobody at its other end would see its end. */
+/* The locks and sockets of the service are not ours to keep, nor a client's streams, nor what tells
+ * that all of them are closed: while we held one, nobody at its other end would see its end. */
 static int place_all(const struct launch *launch, int channel, struct keeper *keeper)
 {
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -171,11 +172,25 @@ static void keep(const struct launch *launch, int channel)
 	_exit(0);
 }
 
+/* A service that ends is followed by the next one, which finds its lock held for as long as anybody
+ * holds it: what is not the keeper's is closed when this returns. */
 int keeper_start(const struct launch *launch, int channel)
 {
-	const pid_t pid = fork();
+	struct pollfd placed = { .fd = -1 };
+	int ends[2];
+	pid_t pid;
 
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return -errno;
+	pid = fork();
 	if (pid == 0)
 		keep(launch, channel);
-	return pid < 0 ? -errno : pid;
+	if (pid < 0)
+		pid = -errno;
+	fd_close(&ends[1]);
+	placed.fd = ends[0];
+	while (pid > 0 && poll(&placed, 1, -1) < 0 && errno == EINTR)
+		;
+	fd_close(&ends[0]);
+	return pid;
 }

@@ -251,6 +251,17 @@ class Stopped(Folder):
             self.assertEqual(end_of(client)[0], 75)
 
 
+    def test_one_that_is_refused_leaves_nobody_listening(self):
+        """The next one, begun at once, would take the rest of it for a service."""
+        nowhere = {**os.environ, "MSP_STATE_DIR": "/usr/none"}
+        often = ('for i in $(seq 100); do "$0" "$@" </dev/null 2>/dev/null; code=$?; '
+                 '[ $code = 78 ] || exit $code; done; exit 78')
+        shells = [subprocess.Popen(["/bin/sh", "-c", often, MSP, "serve", "--service", LIMITS,
+                                    "--socket=" + self.socket + place], env=nowhere)
+                  for place in "ab"]  # some have to wait for a processor
+        self.assertEqual([shell.wait(SECONDS) for shell in shells], [78, 78])
+
+
 class Run(Folder):
     def test_it_goes_through_the_service(self):
         service = self.service()
