@@ -3,6 +3,7 @@
 """Dying well: whichever process of the chain ends, however and whenever, everything below it is
 gone at once, and the next start works. MSP_KILLS: how many kills at random moments of a start."""
 import collections
+import contextlib
 import os
 import random
 import signal
@@ -197,7 +198,8 @@ class Run(Killed):
         process, chain = self.running()
         start = time.monotonic()
         for role in ("init", "supervisor", "factory", "msp"):
-            os.kill(chain[role], signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it has ended with one before
+                os.kill(chain[role], signal.SIGKILL)
         self.assert_gone("run, all", start)
 
 
