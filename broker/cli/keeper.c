@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -172,25 +171,11 @@ static void keep(const struct launch *launch, int channel)
 	_exit(0);
 }
 
-/* A service that ends is followed by the next one, which finds its lock held for as long as anybody
- * holds it: what is not the keeper's is closed when this returns. */
 int keeper_start(const struct launch *launch, int channel)
 {
-	struct pollfd placed = { .fd = -1 };
-	int ends[2];
-	pid_t pid;
+	const pid_t pid = fork();
 
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return -errno;
-	pid = fork();
 	if (pid == 0)
 		keep(launch, channel);
-	if (pid < 0)
-		pid = -errno;
-	fd_close(&ends[1]);
-	placed.fd = ends[0];
-	while (pid > 0 && poll(&placed, 1, -1) < 0 && errno == EINTR)
-		;
-	fd_close(&ends[0]);
-	return pid;
+	return pid < 0 ? -errno : pid;
 }

@@ -246,23 +246,46 @@ static int try_service(const struct serve_options *options, struct config *confi
 	return HAND_OVER_NOT;
 }
 
+/* A service that ends is followed by the next one, which takes a listener that anybody still holds
+ * for a service: the factory and the keeper have closed what is not their own when this returns.
+ * Both hold `ends[1]` for as long as they hold that. */
+static void await_closed(int ends[2])
+{
+	char none;
+
+	fd_close(&ends[1]);
+	while (read(ends[0], &none, 1) < 0 && errno == EINTR)
+		;
+	fd_close(&ends[0]);
+}
+
+static int start_beside(const struct launch *launch, int channel, int null, struct factory *ret)
+{
+	int ends[2];
+	int error = pipe2(ends, O_CLOEXEC) == 0 ? 0 : -errno;
+	int keeper = 0;
+
+	if (error)
+		return error;
+	error = launch_factory(launch->images, null, ret);
+	/* The messages wait in the socket until the supervisor that we become reads them. */
+	if (!error)
+		error = launch_send(launch, channel);
+	if (!error)
+		keeper = keeper_start(launch, channel);
+	await_closed(ends);
+	return keeper < 0 ? keeper : error;
+}
+
 /* Become the supervisor; returns only when that fails. */
 static int become_supervisor(const struct launch *launch, int null)
 {
 	struct factory factory = { -1, -1 };
 	int ends[2];
-	int keeper = 0;
 	int error = channel_pair(ends);
 
 	if (!error)
-		error = launch_factory(launch->images, null, &factory);
-	/* The messages wait in the socket until the supervisor that we become reads them. */
-	if (!error)
-		error = launch_send(launch, ends[0]);
-	if (!error)
-		keeper = keeper_start(launch, ends[0]);
-	if (keeper < 0)
-		error = keeper;
+		error = start_beside(launch, ends[0], null, &factory);
 	if (!error)
 		error = launch_exec(launch->images, ends[1], &factory);
 	log_line("serve: the supervisor cannot be started: %s", strerror(-error));
