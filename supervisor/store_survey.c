@@ -53,7 +53,7 @@ static bool remember(const uint8_t id[STORE_ID_BYTES])
 /* How long: what sandboxes take others may count meanwhile, as often as that. */
 #define KNOWN_S 2
 
-#define NAMES_ROOM (2U * SANDBOXES_MAX)
+#define NAMES_ROOM ((size_t)2 * SANDBOXES_MAX)
 static struct {
 	bool is_valid;
 	uint64_t stamp; /* that we left with the lock */
@@ -87,7 +87,7 @@ static uint64_t *find_name(const char *owner, const char *name, uint64_t *ret_ke
 {
 	const char *const texts[] = { owner, name };
 	uint64_t key = 14695981039346656037U; /* FNV-1a; two alike cost a survey */
-	uint32_t at;
+	size_t at;
 
 	for (size_t i = 0; i < 2; i++) {
 		const char *text = texts[i];
@@ -97,7 +97,7 @@ static uint64_t *find_name(const char *owner, const char *name, uint64_t *ret_ke
 		while (*text++);
 	}
 	*ret_key = key + (key == 0);
-	at = (uint32_t)(*ret_key % NAMES_ROOM);
+	at = *ret_key % NAMES_ROOM;
 	while (known.names[at] && known.names[at] != *ret_key)
 		at = (at + 1) % NAMES_ROOM;
 	return &known.names[at];

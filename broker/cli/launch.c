@@ -344,8 +344,9 @@ int launch_send(const struct launch *launch, int channel_fd)
 		.fd = channel_fd, .self = IPC_LAUNCHER, .peer = IPC_SUPERVISOR, .phase = IPC_SETUP
 	};
 	const struct ipc_supervisor_cgroup cgroup = { .has_io = launch->home->has_io };
+	const uint32_t binds = launch->binds ? launch->binds->count : 0;
 	struct ipc_supervisor_run run = {
-		.binds = launch->binds ? launch->binds->count : 0,
+		.binds = binds,
 		.pins = launch->pins ? launch->pins->count : 0,
 		.is_expected = launch->expected_profile != NULL,
 	};
@@ -360,7 +361,7 @@ int launch_send(const struct launch *launch, int channel_fd)
 	if (!error && launch->home->directory >= 0)
 		error = channel_send(&channel, IPC_TYPE_supervisor_cgroup, &cgroup,
 				     &launch->home->directory, 0);
-	for (uint32_t i = 0; !error && i < run.binds; i++)
+	for (uint32_t i = 0; !error && i < binds; i++)
 		error = send_bind(&launch->binds->list[i], &channel);
 	if (!error && launch->pins)
 		error = launch_send_pins(launch->pins, &channel);

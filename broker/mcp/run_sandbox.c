@@ -55,16 +55,14 @@ static void fail_profile(struct call *call, const char *asked, const char *has)
 }
 
 /* In the one that is called so, by its id or its name, and was when it was looked up last. */
-static void start_called(struct call *call, struct execution_order *order,
-			 struct execution_label *label, const char *called, const char *id,
-			 const char *profile, uint32_t limit_ms)
+static void start_called(struct call *call, struct execution_order *order, const char *called,
+			 const char *id, uint32_t limit_ms)
 {
 	const struct place place = place_of(order);
 	const struct session *session = call->session;
 
 	copy_name(place.sandbox, called);
 	copy_name(place.owner, sandboxes_owner(session->host, session->principal));
-	copy_name(label->profile, profile);
 	order->sandbox = id;
 	run_start(call, order, limit_ms);
 }
@@ -83,7 +81,8 @@ static void start_in(struct call *call, struct execution_order *order,
 		return;
 	}
 	copy_name(place.profile, profile);
-	start_called(call, order, label, id, id, profile, limit_ms);
+	copy_name(label->profile, profile);
+	start_called(call, order, id, id, limit_ms);
 }
 
 static void free_held(struct errand *errand)
@@ -166,10 +165,12 @@ void run_in_sandbox(struct call *call, struct execution_order *order, struct exe
 	label->sandbox[shown.size] = '\0';
 	buffer_done(&shown);
 	known = sandboxes_known(session->host, session->principal, wanted);
-	if (known)
+	if (known) {
 		start_in(call, order, label, known->id, known->profile, limit_ms);
-	else if ((known = find_named(session, order, wanted)))
-		start_called(call, order, label, wanted, known->id, known->profile, limit_ms);
-	else
+	} else if ((known = find_named(session, order, wanted))) {
+		copy_name(label->profile, known->profile);
+		start_called(call, order, wanted, known->id, limit_ms);
+	} else {
 		hold(call, order, label, wanted, limit_ms);
+	}
 }
