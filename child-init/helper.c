@@ -31,6 +31,6 @@ void helper_run(const struct factory *factory, uint32_t profile, const int *fds)
 	    init_enter(factory, profile, awaits_base ? places[5] : -1, NULL, &stage) != 0 ||
 	    capabilities_drop(0) != 0 || init_protect() != 0)
 		_exit(MSP_EXIT_SANDBOX);
-	(void)syscall(SYS_execveat, places[0], "", arguments, environment, AT_EMPTY_PATH);
+	(void)kernel_execute(places[0], arguments, environment);
 	_exit(MSP_EXIT_SANDBOX);
 }

@@ -115,6 +115,12 @@ static inline int kernel_set_scheduler(int policy)
 	return (int)syscall(SYS_sched_setscheduler, 0, policy, &no_priority);
 }
 
+/* Execute the program that is open as `image`, whose path may be out of reach. */
+static inline int kernel_execute(int image, char *const *arguments, char *const *environment)
+{
+	return (int)syscall(SYS_execveat, image, "", arguments, environment, AT_EMPTY_PATH);
+}
+
 static inline int kernel_close_range(unsigned int first, unsigned int last)
 {
 	return (int)syscall(SYS_close_range, first, last, 0);

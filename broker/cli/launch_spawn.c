@@ -29,7 +29,7 @@ static int execute(int image, char *name)
 	char *const arguments[] = { name, NULL };
 	char *const environment[] = { NULL };
 
-	(void)syscall(SYS_execveat, image, "", arguments, environment, AT_EMPTY_PATH);
+	(void)kernel_execute(image, arguments, environment);
 	return -errno;
 }
 

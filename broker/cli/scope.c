@@ -6,11 +6,11 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/kernel.h"
 #include "format.h"
 
 #define ADDRESS "DBUS_SESSION_BUS_ADDRESS"
@@ -69,7 +69,7 @@ static void become_scope(int image, int output, const char *argument)
 	format_text(variable, sizeof(variable), ADDRESS "=%s", address ? address : "");
 	if (null < 0 || fd_place(fds, places, 4, 1U << 0 | 1U << 1 | 1U << 2) != 0)
 		_exit(EXIT_NOT_STARTED);
-	(void)syscall(SYS_execveat, places[3], "", arguments, environment, AT_EMPTY_PATH);
+	(void)kernel_execute(places[3], arguments, environment);
 	_exit(EXIT_NOT_STARTED);
 }
 
