@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/names.h"
@@ -423,7 +424,7 @@ static void finish(struct execution *execution)
 	output_log_close(&info->log);
 	info->refused = execution->refused;
 	info->done = execution->refused ? NULL : &execution->done;
-	timings_set(&info->timings, &execution->done, 0, execution->asked_us, timings_now_us());
+	timings_set(&info->timings, &execution->done, 0, execution->asked_us, clock_now_us());
 	info->state = EXECUTION_OVER;
 	info->over_ms = execution->used_ms = clock_steady_ms();
 	executions->live_count--;

@@ -121,7 +121,7 @@ struct execution_order {
 	bool keeps_input;    /* its input stays open after that; with a terminal it always does */
 	const char *sandbox; /* id of the one that lasts; NULL: a new one, gone with it; copied */
 	struct execution_owner owner;
-	uint64_t asked_us;                   /* when the client did, by timings_now_us() */
+	uint64_t asked_us;                   /* when the client did, by clock_now_us() */
 	const struct execution_label *label; /* copied */
 };
 

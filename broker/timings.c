@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "timings.h"
 
-#include <time.h>
-
 static const char *const names[TIMING_COUNT] = {
 	[TIMING_LAUNCH] = "launch",   [TIMING_QUEUE] = "queue",   [TIMING_PREPARE] = "prepare",
 	[TIMING_SANDBOX] = "sandbox", [TIMING_START] = "start",   [TIMING_RUN] = "run",
@@ -41,12 +39,4 @@ void timings_set(struct timings *ret, const struct ipc_execution_done *done, uin
 			[TIMING_REPORT] = done->report_us,
 			[TIMING_ANSWER] = between(done->heard_us + done->wall_us, known_us) },
 	};
-}
-
-uint64_t timings_now_us(void)
-{
-	struct timespec now = { .tv_sec = 0 };
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* this clock is always there */
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }

@@ -41,7 +41,4 @@ const char *timing_name(enum timing timing);
 /* Has it this one? */
 bool timings_have(const struct timings *timings, enum timing timing);
 
-/* Microseconds on the clock that never goes back. */
-uint64_t timings_now_us(void);
-
 #endif

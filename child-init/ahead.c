@@ -95,7 +95,7 @@ void ahead_wait(const struct init *init, int from, const dispatch_handler handle
 
 void ahead_become(struct spawn *spawn, const struct ipc_spawn *request)
 {
-	ahead.told->taken_us = spawn_now_us();
+	ahead.told->taken_us = clock_now_us();
 	if (set_clock() != 0)
 		_exit(MSP_EXIT_SANDBOX); /* nobody would watch it */
 	ahead.told->slot = request->slot;

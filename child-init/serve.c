@@ -57,7 +57,7 @@ static int64_t look_ms;          /* when the fallback's limits are to be looked 
 
 static int64_t now_ms(void)
 {
-	return (int64_t)(spawn_now_us() / 1000);
+	return (int64_t)(clock_now_us() / 1000);
 }
 
 static int send_report(uint32_t type, const void *report, int fd)
@@ -186,7 +186,7 @@ static bool take_waiting(struct execution *execution)
 		return false;
 	is_waiting = false;
 	execution->workload = waiting->workload;
-	execution->workload.executed_us = spawn_now_us();
+	execution->workload.executed_us = clock_now_us();
 	waiting->workload = (struct workload)WORKLOAD_NONE;
 	forget(waiting);
 	return true;
@@ -253,7 +253,7 @@ static int handle_spawn(void *context, struct channel_message *message)
 		return -EPROTO;
 	if (request->feed == FEED_WAIT)
 		return begin_waiting(execution, request);
-	execution->done.taken_us = spawn_now_us();
+	execution->done.taken_us = clock_now_us();
 	if (request->feed != FEED_TAKE || !take_waiting(execution)) {
 		discard();
 		error = is_alone ? spawn_probe(init, &execution->spawn, &stage)
@@ -450,7 +450,7 @@ static int end_waiting(struct execution *execution)
 static int end_execution(struct execution *execution, int status, const struct rusage *usage)
 {
 	execution->done.status = (uint32_t)status;
-	execution->done.ended_us = spawn_now_us();
+	execution->done.ended_us = clock_now_us();
 	if (status != 0 && is_watched)
 		look(1);
 	if (status != 0)

@@ -240,7 +240,7 @@ static int install_filter(void)
 static int execute(void)
 {
 	environ = environment;
-	attempt.told->executed_us = spawn_now_us();
+	attempt.told->executed_us = clock_now_us();
 	if (attempt.spawn->image >= 0)
 		(void)execve(attempt.image.bytes, arguments, environment);
 	else

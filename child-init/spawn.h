@@ -6,8 +6,7 @@
 #ifndef CHILD_INIT_SPAWN_H
 #define CHILD_INIT_SPAWN_H
 
-#include <time.h>
-
+#include "common/clock.h"
 #include "init.h"
 #include "observe.h"
 
@@ -26,7 +25,7 @@ struct spawn {
 		.stdio = { -1, -1, -1 }, .cgroup = -1, .image = -1, .code = -1                     \
 	}
 
-/* What runs then. Times are by the monotonic clock. */
+/* What runs then. Times are by clock_now_us(). */
 struct workload {
 	pid_t pid;    /* its first process; 0: none */
 	int terminal; /* the master of its terminal, or -1 */
@@ -50,17 +49,6 @@ struct spawn_told {
 	{                                                                                          \
 		.terminal = -1, .held = -1, .observed = OBSERVED_NOTHING                           \
 	}
-
-/* The time by that clock, in microseconds. It leaves nothing on the stack: a process that shares
- * its parent's asks right before its exec, after which that part of the stack is the parent's
- * again. */
-static inline uint64_t spawn_now_us(void)
-{
-	static struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* this clock is always there */
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 /* From now on the caller, an init, does not take the CPU from what runs when it is woken; what it
  * spawns does as ever. Nothing where it is scheduled in another than the usual way. */

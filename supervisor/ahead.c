@@ -73,7 +73,7 @@ static void drop(struct ahead *ahead)
 		return;
 	ahead->is_waiting = ahead->is_gone = false;
 	ahead->is_dropped = true;
-	ahead->dropped_us = ahead->due_us = loop_now_us();
+	ahead->dropped_us = ahead->due_us = clock_now_us();
 	close_parts(&ahead->parts);
 	sandbox_forget_ahead(ahead->sandbox);
 	if (supervisor.cgroup >= 0)
@@ -288,7 +288,7 @@ static void begin(struct ahead *ahead)
 		ahead->is_ready = false;
 		ahead->sandbox->leaves |= 1U << LEAF;
 		ahead->due_us =
-			loop_now_us() + (ahead->is_bare ? AHEAD_BARE_WAIT_US : AHEAD_WAIT_US);
+			clock_now_us() + (ahead->is_bare ? AHEAD_BARE_WAIT_US : AHEAD_WAIT_US);
 		return;
 	}
 	close_parts(&ahead->parts);
@@ -362,7 +362,7 @@ void ahead_rest(const struct sandbox *sandbox)
 	struct ahead *ahead = find(sandbox);
 
 	if (ahead && sandbox->executions == 0 && ahead->is_noted && !ahead->is_dropped)
-		ahead->due_us = loop_now_us() + pause_us(ahead);
+		ahead->due_us = clock_now_us() + pause_us(ahead);
 }
 
 void ahead_ready(const struct sandbox *sandbox)
@@ -419,7 +419,7 @@ void ahead_drop_all(void)
 
 void ahead_tick(void)
 {
-	const uint64_t now = loop_now_us();
+	const uint64_t now = clock_now_us();
 
 	for (uint32_t i = 0; i < AHEAD_MAX; i++) {
 		struct ahead *ahead = &all[i];

@@ -90,12 +90,12 @@ static int lock(uint64_t wait_us)
 {
 	const struct timespec step = { .tv_nsec = LOCK_STEP_US * 1000L };
 	const uint64_t most_us = file.is_stuck && wait_us > LOCK_STUCK_US ? LOCK_STUCK_US : wait_us;
-	const uint64_t end = loop_now_us() + most_us;
+	const uint64_t end = clock_now_us() + most_us;
 
 	while (flock(file.head, LOCK_EX | LOCK_NB) != 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return -errno;
-		if (loop_now_us() >= end) {
+		if (clock_now_us() >= end) {
 			file.is_stuck = true;
 			return -ETIMEDOUT;
 		}

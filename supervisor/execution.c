@@ -88,7 +88,7 @@ static void try_free(struct execution *execution)
 	if (!is_gone(execution))
 		return;
 	if (!clear(execution)) {
-		execution_set_deadline(execution, loop_now_us() + SANDBOX_RETRY_US);
+		execution_set_deadline(execution, clock_now_us() + SANDBOX_RETRY_US);
 		return;
 	}
 	if (sandbox_lasts(execution->sandbox))
@@ -141,7 +141,7 @@ static void kill_rest(const struct execution *execution)
 static void put_parts(const struct execution *execution, const struct ipc_spawn_done *from,
 		      struct ipc_execution_done *done)
 {
-	const uint64_t now = loop_now_us();
+	const uint64_t now = clock_now_us();
 	const uint64_t ends[] = { execution->asked_us, from->taken_us, from->executed_us,
 				  from->ended_us };
 	uint64_t *const parts[] = { &done->prepare_us, &done->sandbox_us, &done->start_us,
@@ -166,7 +166,7 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 
 	done->request = execution->request;
 	done->heard_us = execution->started_us;
-	done->wall_us = loop_now_us() - execution->started_us;
+	done->wall_us = clock_now_us() - execution->started_us;
 	if (parts_us > 0)
 		done->report_us = done->wall_us - parts_us;
 	set_done(execution);
@@ -178,7 +178,7 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 		      NULL);
 	tell_frontend(execution, IPC_TYPE_execution_done, done, NULL);
 	if (is_killed && pool_may_hold(execution->sandbox->init.fd))
-		execution_set_deadline(execution, loop_now_us() + TEARDOWN_PAUSE_US);
+		execution_set_deadline(execution, clock_now_us() + TEARDOWN_PAUSE_US);
 	else if (is_killed)
 		kill_rest(execution);
 	pool_reported();
@@ -342,7 +342,7 @@ static int handle_init_failed(void *context, struct channel_message *message)
 /* Until it is killed; 0 would say that nobody knows. */
 uint64_t execution_left_ms(const struct execution *execution)
 {
-	const uint64_t now = loop_now_us();
+	const uint64_t now = clock_now_us();
 
 	return execution->deadline_us > now ? (execution->deadline_us - now + 999) / 1000 : 1;
 }
@@ -418,7 +418,7 @@ void execution_kill(struct execution *execution, uint32_t verdict)
 	execution->verdict = verdict;
 	execution_set_deadline(
 		execution,
-		loop_now_us() + (sandbox_lasts(execution->sandbox) ? GRACE_SHARED_US : GRACE_US));
+		clock_now_us() + (sandbox_lasts(execution->sandbox) ? GRACE_SHARED_US : GRACE_US));
 	if (supervisor.cgroup >= 0)
 		cgroup_kill(execution->sandbox->slot, execution->leaf);
 	/* An init that cannot take it is killed when the grace is over. */
@@ -525,7 +525,7 @@ uint64_t execution_deadline_us(void)
 
 uint32_t execution_longest_wait_ms(void)
 {
-	const uint64_t now = loop_now_us();
+	const uint64_t now = clock_now_us();
 	const uint64_t deadline = find_earliest();
 
 	return deadline > now && deadline != UINT64_MAX ? (uint32_t)((deadline - now) / 1000) : 0;
@@ -533,7 +533,7 @@ uint32_t execution_longest_wait_ms(void)
 
 void execution_expire(void)
 {
-	const uint64_t now = loop_now_us();
+	const uint64_t now = clock_now_us();
 
 	if (supervisor.due_us > now)
 		return;
@@ -573,7 +573,7 @@ static void note_killed(const struct execution *execution)
 		.verdict = execution->verdict == VERDICT_EXITED ? VERDICT_CLIENT_GONE
 								: execution->verdict,
 		.signal = SIGKILL,
-		.wall_us = loop_now_us() - execution->started_us,
+		.wall_us = clock_now_us() - execution->started_us,
 	};
 
 	audit_execution_end(execution->id, execution->sandbox, &done);

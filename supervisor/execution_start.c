@@ -165,7 +165,7 @@ static int ask_init(struct execution *execution, const struct request *request, 
 	request->spawn->slot = execution->slot;
 	request->spawn->probe = execution->probe;
 	request->spawn->feed = parts->is_fed ? FEED_TAKE : FEED_NONE;
-	execution->asked_us = loop_now_us();
+	execution->asked_us = clock_now_us();
 	error = channel_send(init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
 	execution->is_given = !error && init == &sandbox->ahead;
 	fd_close(&sandbox->ahead.fd); /* it is for one */
@@ -279,7 +279,7 @@ static void launch(struct execution *execution, const struct parts *parts)
 		supervisor.slots_used = execution->slot + 1;
 	pool_begun();
 	if (!is_running(sandbox)) {
-		execution->asked_us = loop_now_us();
+		execution->asked_us = clock_now_us();
 		sandbox->execution = execution;
 		sandbox_launch(sandbox, execution->probe, &parts->sandbox);
 	} else if (sandbox->lost_stage != STAGE_NONE) {

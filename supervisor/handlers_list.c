@@ -200,7 +200,7 @@ int handle_sandbox_list(void *context, struct channel_message *message)
 
 void handlers_list_tick(void)
 {
-	const uint64_t now = loop_now_us();
+	const uint64_t now = clock_now_us();
 
 	if (sweep_us == 0)
 		sweep_us = now + SWEEP_FIRST_US;

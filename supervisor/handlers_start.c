@@ -37,7 +37,7 @@ static int begin(const struct target *target, uint64_t number, enum refusal refu
 	int error;
 
 	request->sandbox = target->sandbox;
-	request->heard_us = loop_now_us();
+	request->heard_us = clock_now_us();
 	if (execution_find(frontend, number))
 		refusal = REFUSAL_REQUEST_IN_USE;
 	else if (!refusal)

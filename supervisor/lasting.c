@@ -209,7 +209,7 @@ enum refusal sandbox_own_idle(const char *owner, const char *name, struct sandbo
  * cannot be begun. */
 static bool needs_note(struct sandbox *sandbox)
 {
-	const uint64_t now = loop_now_us();
+	const uint64_t now = clock_now_us();
 
 	if (!sandbox->is_dirty || sandbox->is_unnoted || sandbox->is_overdue)
 		return false;
@@ -398,7 +398,7 @@ static void set_mark(struct sandbox *sandbox)
 	int fd;
 
 	if (!sandbox->is_dirty)
-		sandbox->dirty_us = loop_now_us();
+		sandbox->dirty_us = clock_now_us();
 	sandbox->is_dirty = true;
 	sandbox->is_unnoted = false;
 	if (sandbox->is_marked)
@@ -452,7 +452,7 @@ void sandbox_leave(struct sandbox *sandbox, uint32_t leaf)
 {
 	sandbox->leaves &= ~(1U << leaf);
 	sandbox->executions--;
-	sandbox->idle_us = loop_now_us();
+	sandbox->idle_us = clock_now_us();
 	if (sandbox->idle_us + SETTLED_US < sandbox->note_us)
 		sandbox->note_us = sandbox->idle_us + SETTLED_US;
 	sandbox->is_changed = true;
@@ -465,7 +465,7 @@ void sandbox_leave(struct sandbox *sandbox, uint32_t leaf)
 void sandbox_noted(struct sandbox *sandbox, uint64_t began_us, int error,
 		   const struct ipc_layers_done *done)
 {
-	sandbox->note_us = loop_now_us() + NOTE_US;
+	sandbox->note_us = clock_now_us() + NOTE_US;
 	if (error) {
 		sandbox->is_dirty = true;
 		sandbox->is_unnoted = sandbox->executions == 0;
@@ -498,7 +498,7 @@ static void note(struct sandbox *sandbox)
 	int error;
 
 	sandbox->is_dirty = sandbox->executions > 0;
-	sandbox->dirty_us = loop_now_us();
+	sandbox->dirty_us = clock_now_us();
 	error = begin_job(sandbox, LAYERS_NOTE);
 	sandbox->is_overdue = error && error != -EAGAIN;
 	if (!error)
@@ -507,7 +507,7 @@ static void note(struct sandbox *sandbox)
 	/* One that ends is noted when it is used the next time. */
 	sandbox->is_unnoted = sandbox->is_overdue && is_at_rest(sandbox);
 	sandbox->is_changed |= sandbox->is_overdue; /* who waits goes on without it */
-	sandbox->note_us = loop_now_us() + LATER_US;
+	sandbox->note_us = clock_now_us() + LATER_US;
 	if (sandbox->note_us < sandbox->due_us)
 		sandbox->due_us = sandbox->note_us;
 }
@@ -579,7 +579,7 @@ static bool may_rest(const struct sandbox *sandbox, uint64_t now)
 
 void sandbox_tick(void)
 {
-	const uint64_t now = loop_now_us();
+	const uint64_t now = clock_now_us();
 	struct sandbox *sandbox;
 
 	rest_end_due(now);

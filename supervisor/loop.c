@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 #define EVENTS_MAX 64
@@ -44,17 +43,9 @@ void loop_remove(struct loop_watch *watch)
 	watch->on_ready = NULL;
 }
 
-uint64_t loop_now_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static int timeout_ms(uint64_t deadline_us)
 {
-	const uint64_t now = loop_now_us();
+	const uint64_t now = clock_now_us();
 	const uint64_t rest_ms = deadline_us > now ? (deadline_us - now + 999) / 1000 : 0;
 
 	if (deadline_us == UINT64_MAX)

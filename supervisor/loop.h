@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The event loop: epoll, one callback per descriptor, and the time.
+ * The event loop: epoll, and one callback per descriptor.
  */
 #ifndef SUPERVISOR_LOOP_H
 #define SUPERVISOR_LOOP_H
 
 #include <stdint.h>
+
+#include "common/clock.h"
 
 /* Embedded in what is watched; must stay where it is while it is watched. */
 struct loop_watch {
@@ -26,11 +28,8 @@ int loop_add_end(struct loop_watch *watch, int fd, void (*on_end)(void *), void 
 /* Before its descriptor is closed. Harmless when it is not watched. */
 void loop_remove(struct loop_watch *watch);
 
-/* Wait until something is ready or `deadline_us` (loop_now_us() time; UINT64_MAX: never) and call
+/* Wait until something is ready or `deadline_us` (clock_now_us() time; UINT64_MAX: never) and call
  * back. 0 or -errno. */
 int loop_turn(uint64_t deadline_us);
-
-/* Microseconds of CLOCK_MONOTONIC. */
-uint64_t loop_now_us(void);
 
 #endif

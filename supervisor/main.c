@@ -202,16 +202,16 @@ static uint64_t wait_us(void)
 /* The time does not run while files of the host are changed. Until when the rest may take. */
 static uint64_t wait_for_sandboxes(void)
 {
-	const uint64_t host_us = loop_now_us() + HOST_WORK_END_US;
-	uint64_t began_us = loop_now_us();
+	const uint64_t host_us = clock_now_us() + HOST_WORK_END_US;
+	uint64_t began_us = clock_now_us();
 	uint64_t deadline = began_us + wait_us();
 
-	while (!end_sandboxes() && loop_now_us() < deadline) {
+	while (!end_sandboxes() && clock_now_us() < deadline) {
 		/* The deadline ends it whatever happens. */
 		(void)loop_turn(sandbox_deadline_us() < deadline ? sandbox_deadline_us()
 								 : deadline);
-		if (layers_job_is_writing_host() && loop_now_us() < host_us)
-			began_us = loop_now_us();
+		if (layers_job_is_writing_host() && clock_now_us() < host_us)
+			began_us = clock_now_us();
 		if (began_us + wait_us() > deadline)
 			deadline = began_us + wait_us();
 	}
@@ -247,10 +247,10 @@ static void end(void)
 	fd_close(&supervisor.factory.fd);
 	(void)loop_add(&factory_end, supervisor.factory_pidfd, on_factory_end, NULL);
 	while (start_ask_factory(0, &factory) == 0 && factory.si_pid == 0) {
-		if (loop_now_us() >= deadline) {
+		if (clock_now_us() >= deadline) {
 			was_forced = true;
 			(void)kernel_pidfd_send_signal(supervisor.factory_pidfd, SIGKILL);
-			deadline = loop_now_us() + END_STEP_US;
+			deadline = clock_now_us() + END_STEP_US;
 		}
 		(void)loop_turn(deadline);
 	}

@@ -48,7 +48,7 @@ static void add_ending(struct sandbox *sandbox)
 	ending = sandbox;
 	sandbox_end(sandbox);
 	if (sandbox_is_over(sandbox))
-		clear_us = loop_now_us();
+		clear_us = clock_now_us();
 }
 
 /* What is left of them is removed when their inits are gone. */
@@ -66,7 +66,7 @@ void pool_clear(void)
 			continue;
 		}
 		if (sandbox_is_over(sandbox))
-			clear_us = loop_now_us() + SANDBOX_RETRY_US;
+			clear_us = clock_now_us() + SANDBOX_RETRY_US;
 		at = &sandbox->next;
 	}
 }
@@ -131,7 +131,7 @@ void pool_forget(void)
 	pool_drop_all();
 	for (uint32_t profile = 0; profile < PLAN_PROFILES_MAX; profile++)
 		pools[profile] = (struct pool){ .wanted = least(profile) ? POOL_START : 0,
-						.used_us = loop_now_us() };
+						.used_us = clock_now_us() };
 	failures = 0;
 }
 
@@ -143,7 +143,7 @@ void pool_open(void)
 	descriptors_most = limit.rlim_cur / 2 > INT_MAX ? INT_MAX : (int)(limit.rlim_cur / 2);
 	is_open = true;
 	pool_forget();
-	fill_us = shrink_us = loop_now_us() + POOL_PAUSE_US;
+	fill_us = shrink_us = clock_now_us() + POOL_PAUSE_US;
 }
 
 uint64_t pool_bytes(void)
@@ -166,7 +166,7 @@ struct sandbox *pool_take(uint32_t profile, int *ret_leaf)
 	struct pool *pool = &pools[profile];
 	struct sandbox *sandbox = pool->first;
 
-	pool->used_us = loop_now_us();
+	pool->used_us = clock_now_us();
 	if (is_open && (!sandbox || sandbox->made_us + POOL_MAKING_US > pool->used_us))
 		grow(pool);
 	if (sandbox) {
@@ -186,7 +186,7 @@ struct sandbox *pool_take(uint32_t profile, int *ret_leaf)
 /* What goes wrong meanwhile goes wrong with it. */
 static void delay(void)
 {
-	const uint64_t now = loop_now_us();
+	const uint64_t now = clock_now_us();
 
 	fill_us = earlier(fill_us, now);
 	if (again_us > now)
@@ -273,7 +273,7 @@ static int make(struct pool *pool)
 	if (error) {
 		sandbox_unmake(sandbox, &parts);
 	} else {
-		sandbox->made_us = loop_now_us();
+		sandbox->made_us = clock_now_us();
 		add(pool, sandbox);
 		sandbox_launch(sandbox, posture_is_known(profile) ? PROBE_NONE : PROBE_FIRST,
 			       &parts);
@@ -313,7 +313,7 @@ static void fill(uint64_t now)
 
 void pool_begun(void)
 {
-	const uint64_t due_us = loop_now_us() + POOL_LONG_US;
+	const uint64_t due_us = clock_now_us() + POOL_LONG_US;
 
 	if (is_open)
 		fill_us = is_empty ? earlier(fill_us, due_us) : due_us;
@@ -321,7 +321,7 @@ void pool_begun(void)
 
 void pool_reported(void)
 {
-	const uint64_t now = loop_now_us();
+	const uint64_t now = clock_now_us();
 
 	if (!is_open)
 		return;
@@ -352,7 +352,7 @@ static void shrink(uint64_t now)
 
 void pool_tick(void)
 {
-	const uint64_t now = loop_now_us();
+	const uint64_t now = clock_now_us();
 
 	if (clear_us <= now)
 		pool_clear();

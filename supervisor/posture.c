@@ -67,7 +67,7 @@ int posture_begin(void)
 	static struct ipc_spawn spawn; /* too large for the stack */
 	const struct request request = { .profile = supervisor.default_profile,
 					 .timeout_ms = PROBE_MS,
-					 .heard_us = loop_now_us(),
+					 .heard_us = clock_now_us(),
 					 .spawn = &spawn };
 
 	int error;

@@ -49,7 +49,7 @@ static void on_connection(void *context)
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
 		log_line("no client can connect now: %s", strerror(errno));
 		loop_remove(&listen_watch);
-		listen_due_us = loop_now_us() + PAUSE_US;
+		listen_due_us = clock_now_us() + PAUSE_US;
 	}
 	if (fd < 0) /* or it went again before we looked */
 		return;
@@ -71,7 +71,7 @@ int service_open(const struct service *from, frontend_callback *on_message)
 {
 	service = *from;
 	on_frontend = on_message;
-	opened_us = loop_now_us();
+	opened_us = clock_now_us();
 	return service.listener < 0
 		       ? 0
 		       : loop_add(&listen_watch, service.listener, on_connection, NULL);
@@ -88,7 +88,7 @@ void service_tell_ready(void)
 {
 	tell("READY=1");
 	if (service.watchdog_us > 0)
-		sign_due_us = loop_now_us() + sign_interval_us();
+		sign_due_us = clock_now_us() + sign_interval_us();
 }
 
 void service_tell_stopping(void)
@@ -104,7 +104,7 @@ uint64_t service_deadline_us(void)
 
 void service_tick(void)
 {
-	const uint64_t now = loop_now_us();
+	const uint64_t now = clock_now_us();
 
 	if (sign_due_us <= now) {
 		tell("WATCHDOG=1");
@@ -132,7 +132,7 @@ void service_status(struct ipc_status *ret)
 		.memory_max_bytes = supervisor.memory_bytes,
 		.generation = supervisor.generation,
 		.reload_failed = supervisor.is_reload_failed,
-		.uptime_us = loop_now_us() - opened_us,
+		.uptime_us = clock_now_us() - opened_us,
 		.posture = *posture_default(),
 	};
 }

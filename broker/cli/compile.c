@@ -8,11 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "format.h"
@@ -53,7 +52,7 @@ static int become_child(const struct child *child, char *path)
 
 	if (error)
 		return error;
-	(void)syscall(SYS_execveat, IMAGE_PLACE, "", words, environment, AT_EMPTY_PATH);
+	(void)kernel_execute(IMAGE_PLACE, words, environment);
 	return -errno;
 }
 
@@ -74,10 +73,7 @@ static int spawn(const struct child *child, char *path, pid_t *ret)
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)(clock_now_us() / 1000);
 }
 
 /* Is there something before the deadline? */
@@ -227,7 +223,7 @@ int compile_become(char *const words[], char text[CONFIG_TEXT_MAX])
 
 	if (image < 0)
 		return MSP_EXIT_SOFTWARE;
-	(void)syscall(SYS_execveat, image, "", words, environment, AT_EMPTY_PATH);
+	(void)kernel_execute(image, words, environment);
 	format_text(text, CONFIG_TEXT_MAX, PROGRAM " cannot be started: %s", strerror(errno));
 	return MSP_EXIT_SOFTWARE;
 }

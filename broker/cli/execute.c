@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "format.h"
@@ -169,7 +170,7 @@ int execute(const struct execute *what)
 					 ATTACHMENT_NONE };
 	const bool use_tty =
 		!what->options->is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-	const uint64_t launched_us = timings_now_us();
+	const uint64_t launched_us = clock_now_us();
 	int code;
 
 	if (fill_start(what, use_tty) != 0)

@@ -12,9 +12,9 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "format.h"
@@ -74,10 +74,7 @@ static uint8_t buffers[STREAM_COUNT][RELAY_BUFFER_BYTES];
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return clock_now_us() / 1000;
 }
 
 int session_block_signals(bool use_tty, sigset_t *ret_before)
@@ -570,7 +567,7 @@ struct outcome session_run(const struct session_options *options, int channel, i
 				   .own = { -1, -1, -1 },
 				   .outcome = { .plan = -1 },
 				   .deadline_ms = NO_DEADLINE };
-	const uint64_t asked_us = timings_now_us();
+	const uint64_t asked_us = clock_now_us();
 
 	if (options->answer_ms > 0)
 		session.deadline_ms = now_ms() + options->answer_ms;
@@ -581,7 +578,7 @@ struct outcome session_run(const struct session_options *options, int channel, i
 	while (!is_over(&session))
 		turn(&session);
 	timings_set(&session.outcome.timings, &session.outcome.done, options->launched_us, asked_us,
-		    timings_now_us());
+		    clock_now_us());
 	terminal_restore(&session.terminal);
 	fd_close_all(session.fds, STREAM_COUNT);
 	fd_close_all(session.own, STREAM_COUNT);

@@ -18,7 +18,7 @@ struct session_options {
 	uint32_t limits;    /* enum limits_mode that is accepted */
 	uint32_t answer_ms; /* the longest wait for the supervisor's welcome; 0: for ever */
 	bool is_verbose;
-	uint64_t launched_us;     /* when msp began with it, by timings_now_us() */
+	uint64_t launched_us;     /* when msp began with it, by clock_now_us() */
 	struct capture *captures; /* two, stdout and stderr; NULL: they go to the caller */
 };
 

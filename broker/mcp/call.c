@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "common/clock.h"
 #include "mcp/ask.h"
 #include "mcp/tasks.h"
 #include "memory.h"
@@ -50,7 +51,7 @@ struct call *call_new(const struct request *request)
 	call->id = request->message->id;
 	request->message->id = (struct rpc_id){ 0 };
 	call->era = request->era;
-	call->begun_us = timings_now_us();
+	call->begun_us = clock_now_us();
 	call->log_level = threshold(request);
 	call->abilities = request_abilities(request);
 	call->progress.last = -1;

@@ -30,7 +30,7 @@ struct call {
 	enum era era;
 	enum log_level log_level; /* nothing below it is said */
 	unsigned int abilities;   /* of the client */
-	uint64_t begun_us;        /* by timings_now_us() */
+	uint64_t begun_us;        /* by clock_now_us() */
 	struct call_progress progress;
 	struct ask *ask;                   /* NULL: it may not ask the client anything */
 	struct task *task;                 /* what it became; NULL: none */

@@ -95,9 +95,9 @@ static void run_ms(int ms)
 static bool is_asked_within(const struct channel *init, int ms)
 {
 	struct pollfd poll_init = { .fd = init->fd, .events = POLLIN };
-	const uint64_t end = loop_now_us() + (uint64_t)ms * 1000;
+	const uint64_t end = clock_now_us() + (uint64_t)ms * 1000;
 
-	while (poll(&poll_init, 1, 0) == 0 && loop_now_us() < end)
+	while (poll(&poll_init, 1, 0) == 0 && clock_now_us() < end)
 		run_ms(1);
 	return poll(&poll_init, 1, 0) == 1;
 }

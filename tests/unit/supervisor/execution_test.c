@@ -224,7 +224,7 @@ static uint64_t sum_of(const struct ipc_execution_done *done)
 Test(execution, its_time_is_told_in_parts)
 {
 	struct rig_sandbox sandbox = rig_begin(&rig, 7);
-	const uint64_t taken_us = loop_now_us();
+	const uint64_t taken_us = clock_now_us();
 	const struct ipc_spawn_done from = { .slot = sandbox.slot,
 					     .taken_us = taken_us,
 					     .executed_us = taken_us + 1000,
@@ -263,7 +263,7 @@ Test(execution, an_init_cannot_tell_times_that_were_not)
 		rig_run_ms(2);
 		rig_send(&sandbox.init, IPC_TYPE_spawn_done, &from, NULL);
 		done = rig_take_done(&rig, i);
-		cr_expect_leq(done->heard_us + done->wall_us, loop_now_us(), "%zu", i);
+		cr_expect_leq(done->heard_us + done->wall_us, clock_now_us(), "%zu", i);
 		cr_expect_eq(sum_of(done), done->wall_us, "%zu", i);
 		rig_end(&sandbox);
 	}
@@ -293,7 +293,7 @@ Test(execution, a_slot_is_free_when_the_init_is_gone)
 	(void)rig_take_done(&rig, 1);
 	cr_assert(rig_is_killed(&first));
 	cr_assert_eq(state_of(&first), EXECUTION_DONE);
-	cr_assert_gt(execution_deadline_us(), loop_now_us() + 1000000,
+	cr_assert_gt(execution_deadline_us(), clock_now_us() + 1000000,
 		     "nobody asks again and again");
 	cr_assert_null(execution_find(RIG_FRONTEND, 1), "it cannot be ended any more");
 	rig_turn();

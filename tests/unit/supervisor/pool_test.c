@@ -121,7 +121,7 @@ Test(pool, the_default_profile_has_some_before_anybody_asks)
 	cr_assert_eq(supervisor.executions_live, 0);
 	cr_assert_eq(supervisor.executions_started, 0);
 	rig_run_ms(MOMENT_MS);
-	cr_assert_gt(pool_deadline_us(), loop_now_us() + POOL_IDLE_US / 2, "an idle one sleeps");
+	cr_assert_gt(pool_deadline_us(), clock_now_us() + POOL_IDLE_US / 2, "an idle one sleeps");
 	end_both(ready);
 }
 
@@ -135,7 +135,7 @@ Test(pool, one_that_only_answers_a_person_has_none)
 Test(pool, an_execution_takes_the_oldest)
 {
 	struct rig_sandbox ready[POOL_START];
-	const uint64_t before_us = loop_now_us();
+	const uint64_t before_us = clock_now_us();
 	uint32_t slot;
 
 	make_ready(ready);
@@ -261,7 +261,7 @@ Test(pool, one_that_ends_is_made_anew_later)
 	again = take_asked();
 	rig_fail(&rig, again.slot, STAGE_CLONE, ENOMEM);
 	rig_turn();
-	cr_assert_gt(pool_deadline_us(), loop_now_us() + POOL_AGAIN_US, "twice as late");
+	cr_assert_gt(pool_deadline_us(), clock_now_us() + POOL_AGAIN_US, "twice as late");
 	rig_end(&again);
 	again = take_asked();
 	rig_end(&again);

@@ -108,9 +108,9 @@ void rig_turn(void)
 
 void rig_run_ms(uint64_t ms)
 {
-	const uint64_t end = loop_now_us() + ms * 1000;
+	const uint64_t end = clock_now_us() + ms * 1000;
 
-	while (loop_now_us() < end) {
+	while (clock_now_us() < end) {
 		const uint64_t execution = execution_deadline_us();
 		const uint64_t sandbox = sandbox_deadline_us();
 		const uint64_t pool = pool_deadline_us();

@@ -242,7 +242,7 @@ Test(sandbox, an_execution_that_does_not_die_ends_the_sandbox)
 	first = lasting_begin(&rig, 1, "box");
 	second = lasting_join(&rig, 2, "box", &first);
 	rig_send(&rig.frontend, IPC_TYPE_execution_end, &end, NULL);
-	execution_set_deadline(&supervisor.executions[second.slot], loop_now_us());
+	execution_set_deadline(&supervisor.executions[second.slot], clock_now_us());
 	rig_turn();
 	cr_assert_eq(rig_take_done(&rig, 1)->verdict, VERDICT_INTERNAL);
 	cr_assert_eq(rig_take_done(&rig, 2)->verdict, VERDICT_CANCELLED);
