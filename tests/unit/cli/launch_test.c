@@ -269,29 +269,26 @@ Test(launch, a_service_gets_its_sockets)
 	receive(&supervisor, IPC_TYPE_supervisor_run);
 }
 
-/* How a start ends of which one program is none. */
-static int spawn(const char *supervisor, const char *factory)
+static int spawn(const char *supervisor, const char *factory, struct launched *ret)
 {
 	const struct images images = { .supervisor = open(supervisor, O_RDONLY | O_CLOEXEC),
 				       .child_init = open(factory, O_RDONLY | O_CLOEXEC) };
 	sigset_t mask;
-	struct launched launched;
 	int ends[2];
-	int error;
 
 	(void)sigemptyset(&mask);
 	cr_assert_eq(channel_pair(ends), 0);
-	error = launch_spawn(&images, ends[1], launch_standard_fds(), &mask, &launched);
-	if (!error)
-		(void)launch_await(&launched, LAUNCH_END_MS);
-	return error;
+	return launch_spawn(&images, ends[1], launch_standard_fds(), &mask, ret);
 }
 
 Test(launch, programs_that_cannot_be_executed)
 {
-	cr_expect_eq(spawn("/usr/bin/true", "/usr/bin/true"), 0);
-	cr_expect_eq(spawn("/etc/passwd", "/usr/bin/true"), -EACCES);
-	cr_expect_eq(spawn("/usr/bin/true", "/usr"), -EINVAL);
+	struct launched launched;
+
+	cr_assert_eq(spawn("/usr/bin/true", "/usr/bin/true", &launched), 0);
+	(void)launch_await(&launched, LAUNCH_END_MS);
+	cr_expect_eq(spawn("/etc/passwd", "/usr/bin/true", &launched), -EACCES);
+	cr_expect_eq(spawn("/usr/bin/true", "/usr", &launched), -EINVAL);
 }
 
 /* What `process` has at its descriptors from 0 on, as /proc shows it. */
@@ -351,16 +348,10 @@ Test(launch, starts_a_factory_and_its_supervisor)
 						   "socket:",   "socket:",   "anon_inode:[pidfd]",
 						   NULL };
 	static const char *const factorys[] = { "/dev/null", "/dev/null", "", "socket:", NULL };
-	const struct images images = { .supervisor = open("/usr/bin/yes", O_RDONLY | O_CLOEXEC),
-				       .child_init = open("/usr/bin/yes", O_RDONLY | O_CLOEXEC) };
-	sigset_t mask;
 	struct launched launched;
-	int ends[2];
 	int image;
 
-	(void)sigemptyset(&mask);
-	cr_assert_eq(channel_pair(ends), 0);
-	cr_assert_eq(launch_spawn(&images, ends[1], launch_standard_fds(), &mask, &launched), 0);
+	cr_assert_eq(spawn("/usr/bin/yes", "/usr/bin/yes", &launched), 0);
 	expect_descriptors(launched.supervisor, supervisors);
 	cr_expect_eq(only_child(launched.supervisor), launched.factory);
 	image = executed_by(launched.factory);

@@ -79,7 +79,6 @@ Test(execution_edge, what_cannot_be_started_is_refused_and_leaves_nothing)
 
 Test(execution_edge, a_factory_that_takes_nothing_more_is_no_end)
 {
-	const struct ipc_execution_done *done;
 	const int least = 0;
 	int count = 0;
 
@@ -94,11 +93,7 @@ Test(execution_edge, a_factory_that_takes_nothing_more_is_no_end)
 			break;
 	}
 	cr_assert_lt(count, EXECUTIONS_DEFAULT, "its channel was never full");
-	done = &rig_take(&rig.frontend, IPC_TYPE_execution_done)->body.execution_done;
-	cr_assert_eq(done->request, (uint64_t)count);
-	cr_assert_eq(done->verdict, VERDICT_INTERNAL);
-	cr_assert_eq(done->stage, STAGE_CLONE);
-	cr_assert_eq(done->error, EAGAIN);
+	rig_take_internal(&rig, (uint64_t)count, STAGE_CLONE, EAGAIN);
 	cr_assert_not(supervisor.is_ending);
 }
 

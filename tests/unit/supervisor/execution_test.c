@@ -337,13 +337,9 @@ Test(execution, a_slot_is_free_when_the_factory_failed_after_the_end)
 Test(execution, a_failed_sandbox_is_reported_with_its_stage)
 {
 	struct rig_sandbox sandbox = rig_begin(&rig, 7);
-	const struct ipc_execution_done *done;
 
 	rig_fail(&rig, sandbox.slot, STAGE_NAMESPACES, ENOSPC);
-	done = rig_take_done(&rig, 7);
-	cr_assert_eq(done->verdict, VERDICT_INTERNAL);
-	cr_assert_eq(done->stage, STAGE_NAMESPACES);
-	cr_assert_eq(done->error, ENOSPC);
+	rig_take_internal(&rig, 7, STAGE_NAMESPACES, ENOSPC);
 	cr_assert_eq(state_of(&sandbox), EXECUTION_FREE, "no init was made");
 	rig_end(&sandbox);
 }
@@ -351,15 +347,11 @@ Test(execution, a_failed_sandbox_is_reported_with_its_stage)
 Test(execution, an_init_that_goes_away_is_internal)
 {
 	struct rig_sandbox sandbox = rig_begin(&rig, 7);
-	const struct ipc_execution_done *done;
 
 	rig_answer(&rig, &sandbox);
 	fd_close(&sandbox.init.fd);
 	rig_turn();
-	done = rig_take_done(&rig, 7);
-	cr_assert_eq(done->verdict, VERDICT_INTERNAL);
-	cr_assert_eq(done->stage, STAGE_CHANNEL);
-	cr_assert_eq(done->error, EPIPE);
+	rig_take_internal(&rig, 7, STAGE_CHANNEL, EPIPE);
 	cr_assert(rig_is_killed(&sandbox));
 	rig_end(&sandbox);
 }

@@ -425,7 +425,6 @@ Test(pool, the_only_one_is_given_before_the_factory_has_answered)
 
 Test(pool, what_became_of_the_only_one_its_execution_is_told)
 {
-	const struct ipc_execution_done *done;
 	struct rig_sandbox only = make_only();
 
 	rig_answer(&rig, &only);
@@ -436,10 +435,7 @@ Test(pool, what_became_of_the_only_one_its_execution_is_told)
 	ask();
 	rig_take_nothing(&rig.factory);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	done = rig_take_done(&rig, 7);
-	cr_expect_eq(done->verdict, VERDICT_INTERNAL);
-	cr_expect_eq(done->stage, STAGE_NETWORK);
-	cr_expect_eq(done->error, EPERM);
+	rig_take_internal(&rig, 7, STAGE_NETWORK, EPERM);
 	cr_expect(rig_is_killed(&only));
 	rig_end(&only);
 }

@@ -175,6 +175,15 @@ const struct ipc_execution_done *rig_take_done(const struct rig *rig, uint64_t r
 	return done;
 }
 
+void rig_take_internal(const struct rig *rig, uint64_t request, uint32_t stage, uint32_t error)
+{
+	const struct ipc_execution_done *done = rig_take_done(rig, request);
+
+	cr_assert_eq(done->verdict, VERDICT_INTERNAL);
+	cr_assert_eq(done->stage, stage);
+	cr_assert_eq(done->error, error);
+}
+
 void rig_take_refused(const struct rig *rig, uint64_t request, enum refusal reason)
 {
 	const struct ipc_execution_refused *refused =

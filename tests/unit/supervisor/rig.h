@@ -67,6 +67,9 @@ void rig_take_end(const struct channel *channel);
 /* The execution's end, as the frontend hears it. */
 const struct ipc_execution_done *rig_take_done(const struct rig *rig, uint64_t request);
 
+/* The same of one that failed on our side, with the stage and errno. */
+void rig_take_internal(const struct rig *rig, uint64_t request, uint32_t stage, uint32_t error);
+
 /* The request's refusal, as the frontend hears it. */
 void rig_take_refused(const struct rig *rig, uint64_t request, enum refusal reason);
 

@@ -153,14 +153,10 @@ Test(verdict, a_failed_init_is_internal_with_its_stage)
 {
 	const struct ipc_init_failed failed = { STAGE_ROOT, EPERM };
 	struct rig_sandbox sandbox = rig_begin(&rig, 7);
-	const struct ipc_execution_done *done;
 
 	rig_answer(&rig, &sandbox);
 	rig_send(&sandbox.init, IPC_TYPE_init_failed, &failed, NULL);
-	done = rig_take_done(&rig, 7);
-	cr_assert_eq(done->verdict, VERDICT_INTERNAL);
-	cr_assert_eq(done->stage, STAGE_ROOT);
-	cr_assert_eq(done->error, EPERM);
+	rig_take_internal(&rig, 7, STAGE_ROOT, EPERM);
 	rig_end(&sandbox);
 }
 
