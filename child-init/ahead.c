@@ -24,10 +24,7 @@ static long clone_copy(int leaf)
 {
 	struct kernel_clone_args args = { .exit_signal = SIGCHLD };
 
-	if (leaf >= 0) {
-		args.flags = KERNEL_CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)leaf;
-	}
+	kernel_clone_into(&args, leaf);
 	return syscall(SYS_clone3, &args, sizeof(args));
 }
 

@@ -193,10 +193,7 @@ static int clone_isolated(int *ret_pidfd)
 	};
 	long pid;
 
-	if (factory.next_cgroup >= 0) {
-		args.flags |= KERNEL_CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)factory.next_cgroup;
-	}
+	kernel_clone_into(&args, factory.next_cgroup);
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	return pid < 0 ? -errno : (int)pid;
 }

@@ -63,6 +63,16 @@ struct kernel_clone_args {
 	uint64_t cgroup;
 };
 
+/* Have the new process begin in `cgroup`, the directory of one, or, if that is -1, in the caller's.
+ */
+static inline void kernel_clone_into(struct kernel_clone_args *args, int cgroup)
+{
+	if (cgroup < 0)
+		return;
+	args->flags |= KERNEL_CLONE_INTO_CGROUP;
+	args->cgroup = (uint64_t)cgroup;
+}
+
 /* linux/seccomp.h, Linux 6.6 */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS _IOW('!', 4, uint64_t)
