@@ -490,12 +490,13 @@ static int reap(bool is_late)
 	return report_done(&executions[0], &usage) != 0 || init->factory->is_last;
 }
 
-static int block_sigchld(void)
+/* All, so that a process that waits has them blocked as well; read is the end of a child. */
+static int block_signals(void)
 {
 	sigset_t set;
 
-	if (sigemptyset(&set) != 0 || sigaddset(&set, SIGCHLD) != 0 ||
-	    sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+	if (sigfillset(&set) != 0 || sigprocmask(SIG_BLOCK, &set, NULL) != 0 ||
+	    sigemptyset(&set) != 0 || sigaddset(&set, SIGCHLD) != 0)
 		return -errno;
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -514,7 +515,7 @@ static int receive(void)
 
 void serve_run(const struct init *own)
 {
-	const int children = block_sigchld();
+	const int children = block_signals();
 	struct pollfd polls[4 + SANDBOX_EXECUTIONS_MAX + 1] = {
 		{ .fd = own->channel.fd, .events = POLLIN },
 		{ .fd = children, .events = POLLIN },

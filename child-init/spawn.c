@@ -204,16 +204,19 @@ static int change_directory(void)
 	return chdir(attempt.request->cwd) == 0 ? 0 : -errno;
 }
 
-/* And what else an init has for itself. */
-static int reset_signals(void)
+/* What an init has for itself. */
+static int reset_own(void)
+{
+	(void)umask(022);
+	return gives_way && kernel_set_scheduler(SCHED_OTHER) != 0 ? -errno : 0;
+}
+
+/* What is for the workload reaches a process that waits once that has its request. */
+static int take_signals(void)
 {
 	sigset_t none;
 
-	(void)umask(022);
-	if (sigemptyset(&none) != 0 || sigprocmask(SIG_SETMASK, &none, NULL) != 0 ||
-	    (gives_way && kernel_set_scheduler(SCHED_OTHER) != 0))
-		return -errno;
-	return 0;
+	return sigemptyset(&none) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0 ? 0 : -errno;
 }
 
 static int install_filter(void)
@@ -304,7 +307,8 @@ static const struct step {
 	{ STAGE_PROBE, probe_descriptors, PROBE },
 	/* With nothing left that /proc/self/fd could lead to, a cgroup of the host's least of all. */
 	{ STAGE_CWD, change_directory, WORKLOAD },
-	{ STAGE_SIGNALS, reset_signals, EACH | AHEAD },
+	{ STAGE_SIGNALS, reset_own, EACH | AHEAD },
+	{ STAGE_SIGNALS, take_signals, EACH },
 	LAYER_SECCOMP(STAGE_SECCOMP, install_filter, EACH | FILTER)
 	LAYER_RLIMITS(STAGE_RLIMITS, set_late_descriptor_limit, WORKLOAD)
 	{ STAGE_PROBE, probe_late_limits, PROBE },
@@ -368,10 +372,7 @@ static long start_child(const struct spawn *spawn, uint32_t *ret_stage)
 	struct kernel_clone_args args = { .flags = CLONE_VM | CLONE_VFORK, .exit_signal = SIGCHLD };
 	long pid;
 
-	if (spawn->cgroup >= 0) {
-		args.flags |= KERNEL_CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)spawn->cgroup;
-	}
+	kernel_clone_into(&args, spawn->cgroup);
 	pid = clone_child(&args);
 	*ret_stage = pid < 0 ? STAGE_CLONE : told_here.stage;
 	return pid < 0 || !told_here.error ? pid : told_here.error;

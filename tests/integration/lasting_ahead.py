@@ -115,6 +115,19 @@ class Ahead(Case):
             self.assertTrue(support.wait_until(lambda: not self.find_long(), SECONDS))
             self.assertIn("here", self.sh("echo here"))
 
+    def test_a_signal_waits_until_it_has_its_request(self):
+        """As long as it has none it is stopped here; a busy machine does the same."""
+        pid = self.await_waiting()
+        os.kill(pid, signal.SIGSTOP)
+        text = self.text("run_command", sandbox=self.box, argv=LONG.split(), yield_ms=0)
+        handle = HANDLE.search(text).group()
+        self.text("kill_execution", handle=handle, signal="TERM")
+        os.kill(pid, signal.SIGCONT)
+        support.wait_until(lambda: "still running" not in self.text("read_output", handle=handle),
+                           SECONDS)
+        self.assertIn("killed by signal 15", self.text("read_output", handle=handle))
+        self.assertIn("here", self.sh("echo here"))
+
     def test_it_is_no_execution_and_holds_no_layer(self):
         self.sh("echo one > file")
         self.await_waiting()

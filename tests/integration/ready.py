@@ -10,6 +10,7 @@ import unittest
 import leftovers
 import support
 from cli_support import SECONDS
+from lasting_mcp import HANDLE
 from service import Folder
 
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
@@ -93,6 +94,22 @@ class Ready(Folder):
             self.assertIn("here", self.run_text(client, "echo here"))
         self.wait_ready(service)
         self.assertIsNone(service.process.poll())
+
+    def test_a_signal_waits_until_there_is_a_workload(self):
+        """What waits in them is stopped here before it has its request."""
+        service = self.service()
+        client = self.client()
+        pids = [int(child) for pid in self.wait_ready(service, 2)
+                for child in read(f"/proc/{pid}/task/{pid}/children").split()]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        text = support.text_of(client.call("run_command", argv=["sleep", "100"], yield_ms=0))
+        handle = HANDLE.search(text).group()
+        client.call("kill_execution", handle=handle, signal="TERM")
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+        self.assertTrue(support.wait_until(lambda: "killed by signal 15" in support.text_of(
+            client.call("read_output", handle=handle)), SECONDS))
 
     def test_a_new_policy_ends_them(self):
         service = self.service()
