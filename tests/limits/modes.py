@@ -47,7 +47,7 @@ MODES = (
     same("sparse", 1 << 20, "file_size", "disk"),
     same("large-file", 16, "file_size", "disk", profile="small-files"),
 
-    same("output", 4, "output", "output"),
+    same("output", 32, "output", "output"),  # on a busy machine some of it comes before the end
 
     # No verdict of their own: the call fails, and what the program makes of it is its own.
     same("descriptors", 200, "open_files", "exited", "refused EMFILE"),
