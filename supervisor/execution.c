@@ -268,13 +268,12 @@ static struct execution *find_in(const struct sandbox *sandbox, uint32_t slot)
 static int handle_posture(void *context, struct channel_message *message)
 {
 	struct execution *execution = find_in(context, message->body.posture.slot);
+	struct ipc_execution_done nothing = { .verdict = VERDICT_INTERNAL, .stage = STAGE_PROBE };
 
 	if (!execution || execution->probe == PROBE_NONE)
 		return -EPROTO;
 	if (!posture_take(execution, &message->body.posture.measured))
-		execution->frontend = NULL; /* our own end tells it */
-	if (!execution->frontend)
-		report(execution, &(struct ipc_execution_done){ .verdict = VERDICT_EXITED });
+		report(execution, &nothing);
 	return 0;
 }
 

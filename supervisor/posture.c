@@ -151,8 +151,11 @@ bool posture_take(struct execution *execution, const struct ipc_posture_measured
 	const uint32_t open =
 		POSTURE_ALL & ~(measured->layers_closed | measured->layers_untried | cgroup);
 
+	const bool is_alone = execution->probe == PROBE_ALONE;
+
 	execution->probe = PROBE_NONE;
 	if (open) {
+		execution->frontend = NULL; /* our own end tells it */
 		explain(execution, open, (int)measured->error);
 		end(MSP_EXIT_REFUSED);
 		return false;
@@ -165,11 +168,11 @@ bool posture_take(struct execution *execution, const struct ipc_posture_measured
 	*(supervisor.limits == LIMITS_FALLBACK ? &posture->measured.layers_untried
 					       : &posture->measured.layers_closed) |= cgroup;
 	note(execution, posture);
-	if (is_pending && !execution->frontend) {
+	if (is_alone) {
 		is_pending = false;
 		service_tell_ready();
 	}
-	return true;
+	return !is_alone;
 }
 
 void posture_fail(const struct execution *execution, uint32_t stage, uint32_t error)

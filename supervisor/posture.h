@@ -25,8 +25,8 @@ bool posture_is_pending(void);
  * when we end. */
 int posture_check_limits(const struct execution *execution);
 
-/* What the probe of an execution found, which is over with that. True and noted when every layer is
- * closed; else we end. */
+/* What the probe of an execution found; noted when every layer is closed, else we end. True when
+ * the probe becomes a workload, of which more is to come; false when nothing is executed. */
 bool posture_take(struct execution *execution, const struct ipc_posture_measured *measured);
 
 /* An execution failed at a stage. If it is the one that posture_begin() began, we end. */

@@ -2,6 +2,8 @@
  *
  * What is proven before anything runs, and who is told.
  */
+#include <signal.h>
+
 #include "posture.h"
 
 #include <criterion/criterion.h>
@@ -188,6 +190,9 @@ Test(posture, it_comes_too_late_for_a_frontend_that_is_gone)
 	fd_close(&rig.frontend.fd);
 	rig_turn();
 	say_posture(&sandbox, 0);
+	cr_assert_eq(supervisor.executions_live, 1, "how it ended is still to be told");
+	rig_report(&sandbox, SIGKILL);
+	cr_assert_eq(supervisor.executions_live, 0);
 	cr_assert(rig_is_killed(&sandbox));
 	cr_assert_not(supervisor.is_ending);
 	rig_end(&sandbox);
