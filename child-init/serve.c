@@ -119,8 +119,12 @@ static void forget(struct execution *execution)
 static bool has_children(void)
 {
 	siginfo_t child;
+	int status;
 
-	return waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+	do
+		status = waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT);
+	while (status != 0 && errno == EINTR);
+	return status == 0 || errno != ECHILD;
 }
 
 /* Everything in the pid namespace but this process, for which the kernel looks at all that the
