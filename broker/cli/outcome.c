@@ -169,7 +169,7 @@ static void describe(const struct outcome *outcome, const struct outcome_request
 /* The lines that an agent reads as well. */
 static void explain_denials(const struct outcome *outcome, const struct outcome_request *request)
 {
-	struct denial_views views;
+	static struct denial_views views; /* too large to be cleared each time */
 	char lines[DENIALS_TEXT_MAX];
 	char *second;
 
@@ -319,7 +319,7 @@ static void write_denials(struct json *json, const struct outcome *outcome,
 {
 	const int last = errors->sizes[1] > 0;
 	const size_t size = errors->sizes[last] < HINT_BYTES ? errors->sizes[last] : HINT_BYTES;
-	struct denial_views views;
+	static struct denial_views views; /* too large to be cleared each time */
 
 	describe(outcome, request, errors->parts[last] + errors->sizes[last] - size, size, &views);
 	json_array(json, "denials");

@@ -162,7 +162,7 @@ static void describe_denials(const struct execution_info *info, const struct pla
 	const enum output_stream stream = info->is_terminal ? OUTPUT_OUT : OUTPUT_ERR;
 	const struct output *output = stream_of(info, stream);
 	const uint64_t from = output->total > HINT_BYTES ? output->total - HINT_BYTES : 0;
-	char tail[HINT_BYTES];
+	static char tail[HINT_BYTES];
 
 	denials_describe(plan, info->label.profile, info->done, ret);
 	if (denial_hints_apply(info->done))
@@ -174,7 +174,7 @@ static void describe_denials(const struct execution_info *info, const struct pla
 /* In at most two lines. */
 static void put_denials(const struct execution_info *info, struct result *ret)
 {
-	struct denial_views views;
+	static struct denial_views views; /* too large to be cleared each time */
 	char lines[DENIALS_TEXT_MAX];
 
 	/* What a command does without and ends well is for programs to know. */
@@ -278,7 +278,7 @@ void result_of_stream(const struct execution_info *info, enum output_stream stre
 static void put_denials_meta(struct json_writer *writer, const struct result *result,
 			     const struct execution_info *info)
 {
-	struct denial_views views;
+	static struct denial_views views; /* too large to be cleared each time */
 
 	describe_denials(info, result->plan, &views);
 	if (views.other[0])
