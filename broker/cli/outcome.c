@@ -145,36 +145,37 @@ static const char *profile_name(const struct outcome *outcome,
 
 /* Reading the plan costs a start more than all the rest that is done here: only where there is
  * something to say. `tail`: of what it wrote to stderr, as far as that is known. */
-static void describe(const struct outcome *outcome, const struct outcome_request *request,
-		     const void *tail, size_t size, struct denial_views *ret)
+static const struct denial_views *describe(const struct outcome *outcome,
+					   const struct outcome_request *request, const void *tail,
+					   size_t size)
 {
+	static struct denial_views views; /* too large to be cleared each time */
 	struct plan plan = { 0 };
 
-	ret->count = 0;
-	ret->other[0] = '\0';
+	views.count = 0;
+	views.other[0] = '\0';
 	if (!denial_hints_apply(&outcome->done))
 		size = 0;
 	if (outcome->done.denials_size == 0 && size == 0)
-		return;
+		return &views;
 	/* Without it what was refused has hardly any words, and everything else is as it was. */
 	if (outcome->plan < 0 || plan_open_fd(outcome->plan, &plan) != 0)
 		plan = (struct plan){ 0 };
-	denials_describe(&plan, profile_name(outcome, request), &outcome->done, ret);
+	denials_describe(&plan, profile_name(outcome, request), &outcome->done, &views);
 	if (size > 0)
 		denial_hints_add(&plan, profile_name(outcome, request), request->cwd, tail, size,
-				 ret);
+				 &views);
 	plan_close(&plan);
+	return &views;
 }
 
 /* The lines that an agent reads as well. */
 static void explain_denials(const struct outcome *outcome, const struct outcome_request *request)
 {
-	static struct denial_views views; /* too large to be cleared each time */
 	char lines[DENIALS_TEXT_MAX];
 	char *second;
 
-	describe(outcome, request, NULL, 0, &views);
-	denials_put_lines(&views, lines);
+	denials_put_lines(describe(outcome, request, NULL, 0), lines);
 	second = strchr(lines, '\n');
 	if (second)
 		*second++ = '\0';
@@ -319,12 +320,12 @@ static void write_denials(struct json *json, const struct outcome *outcome,
 {
 	const int last = errors->sizes[1] > 0;
 	const size_t size = errors->sizes[last] < HINT_BYTES ? errors->sizes[last] : HINT_BYTES;
-	static struct denial_views views; /* too large to be cleared each time */
+	const struct denial_views *views =
+		describe(outcome, request, errors->parts[last] + errors->sizes[last] - size, size);
 
-	describe(outcome, request, errors->parts[last] + errors->sizes[last] - size, size, &views);
 	json_array(json, "denials");
-	for (uint32_t i = 0; i < views.count; i++) {
-		const struct denial_view *view = &views.items[i];
+	for (uint32_t i = 0; i < views->count; i++) {
+		const struct denial_view *view = &views->items[i];
 
 		json_object(json, NULL);
 		json_string(json, "layer", view->layer);
@@ -338,8 +339,8 @@ static void write_denials(struct json *json, const struct outcome *outcome,
 		json_object_end(json);
 	}
 	json_array_end(json);
-	if (views.other[0])
-		json_string(json, "not_the_sandbox", views.other);
+	if (views->other[0])
+		json_string(json, "not_the_sandbox", views->other);
 }
 
 static void write_done(struct json *json, const struct ipc_execution_done *done)

@@ -156,32 +156,32 @@ static bool has_printed(const struct execution_info *info)
 }
 
 /* What was refused, and, of one that failed, what its last errors hint at. */
-static void describe_denials(const struct execution_info *info, const struct plan *plan,
-			     struct denial_views *ret)
+static const struct denial_views *describe_denials(const struct execution_info *info,
+						   const struct plan *plan)
 {
+	static struct denial_views views; /* too large to be cleared each time */
 	const enum output_stream stream = info->is_terminal ? OUTPUT_OUT : OUTPUT_ERR;
 	const struct output *output = stream_of(info, stream);
 	const uint64_t from = output->total > HINT_BYTES ? output->total - HINT_BYTES : 0;
 	static char tail[HINT_BYTES];
 
-	denials_describe(plan, info->label.profile, info->done, ret);
+	denials_describe(plan, info->label.profile, info->done, &views);
 	if (denial_hints_apply(info->done))
 		denial_hints_add(plan, info->label.profile,
 				 info->label.cwd[0] ? info->label.cwd : NULL, tail,
-				 output_read(output, from, tail, sizeof(tail)), ret);
+				 output_read(output, from, tail, sizeof(tail)), &views);
+	return &views;
 }
 
 /* In at most two lines. */
 static void put_denials(const struct execution_info *info, struct result *ret)
 {
-	static struct denial_views views; /* too large to be cleared each time */
 	char lines[DENIALS_TEXT_MAX];
 
 	/* What a command does without and ends well is for programs to know. */
 	if (info->done->verdict == VERDICT_EXITED && info->done->exit_code == 0)
 		return;
-	describe_denials(info, ret->plan, &views);
-	denials_put_lines(&views, lines);
+	denials_put_lines(describe_denials(info, ret->plan), lines);
 	if (!lines[0])
 		return;
 	buffer_append_text(&ret->text, "[");
@@ -278,16 +278,15 @@ void result_of_stream(const struct execution_info *info, enum output_stream stre
 static void put_denials_meta(struct json_writer *writer, const struct result *result,
 			     const struct execution_info *info)
 {
-	static struct denial_views views; /* too large to be cleared each time */
+	const struct denial_views *views = describe_denials(info, result->plan);
 
-	describe_denials(info, result->plan, &views);
-	if (views.other[0])
-		json_put_text(writer, "not_the_sandbox", views.other);
-	if (views.count == 0)
+	if (views->other[0])
+		json_put_text(writer, "not_the_sandbox", views->other);
+	if (views->count == 0)
 		return;
 	json_open_array(writer, "denials");
-	for (uint32_t i = 0; i < views.count; i++) {
-		const struct denial_view *view = &views.items[i];
+	for (uint32_t i = 0; i < views->count; i++) {
+		const struct denial_view *view = &views->items[i];
 
 		json_open_object(writer, NULL);
 		json_put_text(writer, "layer", view->layer);
