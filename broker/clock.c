@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "memory.h"
 
 #define DAY_MS INT64_C(86400000)
@@ -12,23 +13,18 @@
 /* From 0000-03-01, where a year ends with its leap day, to 1970-01-01. */
 #define DAYS_TO_1970 719468
 
-static int64_t read_clock(clockid_t clock)
-{
-	struct timespec now;
-
-	if (clock_gettime(clock, &now) != 0)
-		bug("a clock that cannot be read");
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 int64_t clock_steady_ms(void)
 {
-	return read_clock(CLOCK_MONOTONIC);
+	return (int64_t)(clock_now_us() / 1000);
 }
 
 int64_t clock_date_ms(void)
 {
-	return read_clock(CLOCK_REALTIME);
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_REALTIME, &now) != 0)
+		bug("a clock that cannot be read");
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 struct date {

@@ -401,8 +401,7 @@ void probe_seccomp(const struct machine *machine, struct finding *ret)
 /* Clone into a fresh cgroup below ours; the child's only act is to end. */
 static struct step clone_into(int parent, const char *name)
 {
-	struct kernel_clone_args arguments = { .flags = KERNEL_CLONE_INTO_CGROUP,
-					       .exit_signal = SIGCHLD };
+	struct kernel_clone_args arguments = { .exit_signal = SIGCHLD };
 	struct step step = all_done;
 	long pid;
 	int folder;
@@ -413,7 +412,7 @@ static struct step clone_into(int parent, const char *name)
 	if (folder < 0) {
 		step = failed("opening it");
 	} else {
-		arguments.cgroup = (uint64_t)folder;
+		kernel_clone_into(&arguments, folder);
 		pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
 		if (pid == 0)
 			_exit(0);
