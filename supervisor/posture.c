@@ -147,11 +147,10 @@ bool posture_take(struct execution *execution, const struct ipc_posture_measured
 {
 	const struct plan_profile *profile = execution_profile(execution);
 	struct ipc_posture_full *posture = posture_of(execution);
+	const bool is_alone = execution->probe == PROBE_ALONE;
 	const uint32_t cgroup = POSTURE_BIT(POSTURE_CGROUP);
 	const uint32_t open =
 		POSTURE_ALL & ~(measured->layers_closed | measured->layers_untried | cgroup);
-
-	const bool is_alone = execution->probe == PROBE_ALONE;
 
 	execution->probe = PROBE_NONE;
 	if (open) {

@@ -250,7 +250,6 @@ class Stopped(Folder):
             service.end()
             self.assertEqual(end_of(client)[0], 75)
 
-
     def test_one_that_is_refused_leaves_nobody_listening(self):
         """The next one, begun at once, would take the rest of it for a service."""
         nowhere = {**os.environ, "MSP_STATE_DIR": "/usr/none"}

@@ -99,8 +99,8 @@ class Ready(Folder):
         """What waits in them is stopped here before it has its request."""
         service = self.service()
         client = self.client()
-        pids = [int(child) for pid in self.wait_ready(service, 2)
-                for child in read(f"/proc/{pid}/task/{pid}/children").split()]
+        pids = [child for pid in self.wait_ready(service, 2)
+                for child in support.descendants(pid, with_ready=True)]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
         text = support.text_of(client.call("run_command", argv=["sleep", "100"], yield_ms=0))

@@ -2,12 +2,11 @@
  *
  * What is proven before anything runs, and who is told.
  */
-#include <signal.h>
-
 #include "posture.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "common/fd.h"
