@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 
+import floors
 import groups
 import peers
 import programs
@@ -83,8 +84,9 @@ def true(context):
         ours = {"msp run, alone": msp.cold(TRUE), "msp run, service": msp.served(TRUE),
                 "MCP run_command": msp.call(argv=TRUE),
                 "MCP run_command, live sandbox": msp.live(argv=TRUE)}
+        relay = stack.enter_context(contextlib.closing(floors.Relay(context, TRUE)))
         ways = {"bare": lambda: programs.spawn(TRUE), **ours,
-                UNOBSERVED: msp.cold(TRUE, context.unobserved()),
+                UNOBSERVED: msp.cold(TRUE, context.unobserved()), floors.RELAY: relay.way,
                 **others.ways(TRUE)}
         return [measure(context, "true", "Launch of `/bin/true`", ways, context.rounds(400, 80),
                         others.left_out, ours=list(ours))]
@@ -114,7 +116,9 @@ def python(context):
                 "MCP run_command": msp.call(argv=command), "MCP run_code": msp.call(**code),
                 "MCP run_code, live sandbox": never_ahead(context, stack, code),
                 WAITING: waiting(msp, code)}
-        ways = {"bare": lambda: programs.spawn(command), **ours, **others.ways(command)}
+        leased = stack.enter_context(contextlib.closing(floors.Leased(context, PYTHON, CODE, READY)))
+        ways = {"bare": lambda: programs.spawn(command), **ours, floors.LEASE: leased.way,
+                **others.ways(command)}
         return [measure(context, "python", f"`{CODE}` in python", ways, context.rounds(100, 24),
                         others.left_out, ours=list(ours))]
 

@@ -47,13 +47,18 @@ def spawn(argv, environment=None, filter_path=None):
     return elapsed / 1000
 
 
-def spawn_to(argv, environment, filter_path, errors):
+def begin(argv, environment=None, filter_path=None, errors="/dev/null"):
+    """The pid of a command that reads nothing and writes to nobody."""
     actions = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
                (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
                (os.POSIX_SPAWN_OPEN, 2, errors, os.O_WRONLY, 0)]
     if filter_path:
         actions.append((os.POSIX_SPAWN_OPEN, FILTER_FD, filter_path, os.O_RDONLY, 0))
-    pid = os.posix_spawn(argv[0], argv, environment or ENVIRONMENT, file_actions=actions)
+    return os.posix_spawn(argv[0], argv, environment or ENVIRONMENT, file_actions=actions)
+
+
+def spawn_to(argv, environment, filter_path, errors):
+    pid = begin(argv, environment, filter_path, errors)
     try:
         return os.waitpid(pid, 0)[1]
     except Failed:  # too late

@@ -5,6 +5,7 @@ would take a part of the processors that it measures."""
 import contextlib
 import os
 
+import floors
 import groups
 import peers
 import programs
@@ -13,11 +14,13 @@ CLIENTS = (1, 2, 8, 32)
 
 
 class Client(programs.Lines):
-    """client.c, which answers a number of milliseconds with what it did in that time."""
+    """client.c or floor.c, which answer a number of milliseconds with what they did in that
+    time."""
 
     def __init__(self, context, mode, count, argv, filter_path=None):
         environment = {**os.environ, "CLIENT_FILTER": filter_path} if filter_path else None
-        super().__init__([context.tool("client"), mode, str(count), *argv], environment)
+        tool = context.tool("floor" if mode == "namespaces" else "client")
+        super().__init__([tool, mode, str(count), *argv], environment)
 
     def turn(self, milliseconds):
         """(how many ended, seconds)"""
@@ -53,7 +56,8 @@ def rates(context):
                 "msp run, service":
                 ("spawn", [support.MSP, "run", *support.limits(), other, "--", "/bin/true"],
                  None)}
-        commands = {"bare": ("spawn", ["/bin/true"], None), **ours}
+        commands = {"bare": ("spawn", ["/bin/true"], None), **ours,
+                    floors.NAMESPACES: ("namespaces", ["/bin/true"], None)}
         left_out = peers.Peers(context, peers.DEFAULT).left_out
         if not left_out:
             commands["bwrap, seccomp"] = ("spawn", [*peers.bwrap(context, True), "/bin/true"],

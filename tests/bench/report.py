@@ -9,6 +9,10 @@ What takes turns in a group is shuffled anew in each round. **Ratios are of each
 median is told with its 95 % interval**: only they mean something on another machine.
 """
 
+FLOOR = """The floor is measured in the same rounds: what takes the same processes, namespaces or
+interpreter and nothing else, in which nobody reads a request, checks, records, mounts or confines
+anything. A target below its floor is below what this machine's kernel, or python, takes."""
+
 
 def number(value):
     """With as many digits as say something."""
@@ -39,9 +43,10 @@ def facts_lines(result):
 def target_rows(rows):
     words = {True: "met", False: "**missed**", None: "not measured"}
     for row in rows:
+        beyond = ", as by the floor" if row["met"] is False and row["floor_met"] is False else ""
         span = f" ({number(row['low'])} to {number(row['high'])})" if row["low"] is not None else ""
         yield (row["what"], f"{'at least' if row['least'] else 'at most'} {row['bound']:,}",
-               number(row["value"]) + span, words[row["met"]])
+               number(row["value"]) + span, number(row["floor"]), words[row["met"]] + beyond)
 
 
 def ratio_cell(group, name, base):
@@ -83,8 +88,8 @@ def page(result, groups, plot=""):
     """`plot`: the path of an image for the page."""
     lines = [HEAD]
     if result["targets"]:
-        lines += ["## Targets", "", *table(["what", "target", "measured", ""],
-                                           target_rows(result["targets"])), ""]
+        lines += ["## Targets", "", *table(["what", "target", "measured", "floor", ""],
+                                           target_rows(result["targets"])), "", FLOOR, ""]
     if plot:
         lines += [f"![Distributions of the launch times]({plot})", ""]
     lines += facts_lines(result)

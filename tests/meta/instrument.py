@@ -208,13 +208,24 @@ class Figures(unittest.TestCase):
         self.assertEqual([judged(True, 1.4), judged(True, 1.6)], [False, True])
         self.assertIsNone(targets.judge(targets.TARGETS[0], [])["met"])
 
+    def test_floors_are_judged_by_the_same_rule(self):
+        def floor(bound, least, series=CALL):
+            target = targets.Target("t", "true", CALL, "bare", bound, least, floor=series)
+            return targets.judge(target, launches(1.4, wobble=(1.0,) * 8))["floor_met"]
+
+        self.assertEqual([floor(1.3, False), floor(1.5, False)], [False, True])
+        self.assertEqual([floor(1.3, True), floor(1.5, True)], [True, False])
+        self.assertIsNone(floor(1.5, False, series=""))
+        self.assertIsNone(floor(1.5, False, series="nowhere"))
+
     def test_targets_name_what_there_is(self):
         """A series that was renamed would be "not measured" for ever."""
         text = "".join(tree.read(f"tests/bench/{name}") for name in os.listdir(BENCH)
                        if name.endswith(".py") and name != "targets.py")
         for target in targets.TARGETS:
             for name in filter(None, (target.series.rpartition(", 1000")[0] or target.series,
-                                      target.base.rpartition(", none")[0] or target.base)):
+                                      target.base.rpartition(", none")[0] or target.base,
+                                      target.floor)):
                 self.assertIn(f'"{name}', text, target)
 
     def test_calls_are_found_in_what_msp_policy_prints(self):
@@ -236,9 +247,18 @@ class Pages(unittest.TestCase):
         target = targets.Target("t|t", "true", CALL, "bare", 0.1)
         self.result["targets"] = [targets.judge(target, self.groups)]
         page = report.page(self.result, self.groups, "x.svg")
-        self.assertRegex(page, r"\| t\\\|t \| at most 0\.1 \| 1\.3\d \(.* to .*\) \| "
+        self.assertRegex(page, r"\| t\\\|t \| at most 0\.1 \| 1\.3\d \(.* to .*\) \| - \| "
                                r"\*\*missed\*\* \|")
         self.assertIn("(x.svg)", page)
+
+    def test_the_page_tells_what_no_launcher_could_meet(self):
+        for floor, words in ((CALL, "**missed**, as by the floor"), ("bare", "**missed**")):
+            target = targets.Target("t", "true", CALL, "bare", 1.0, floor=floor)
+            self.result["targets"] = [targets.judge(target, self.groups)]
+            self.assertIn(f" | {words} |", report.page(self.result, self.groups, "x.svg"))
+
+    def test_the_page_has_a_row_for_each_series(self):
+        page = report.page(self.result, self.groups, "x.svg")
         self.assertIn("| MCP run_command: sandbox |", page)
 
     def test_the_image_is_xml_with_a_row_for_each(self):
