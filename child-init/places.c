@@ -2,14 +2,13 @@
 #include "places.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/mount.h"
-#include "common/text.h"
 #include "layers.h"
-#include "mounts.h"
 #include "tree.h"
 
 #define OVERLAY (PLACE_ROLE(LAYER_LOWER) | PLACE_ROLE(LAYER_UPPER) | PLACE_ROLE(LAYER_WORK))
@@ -59,22 +58,25 @@ uint32_t places_roles(const struct places *places, uint32_t mount)
 	return roles;
 }
 
-/* The kernel knows where the directory lies; what is there in this mount namespace must be the
- * same one. */
+/* The kernel knows where the directory lies, by way of the working directory: a name in /proc would
+ * stay in memory as long as this process. What is there in this mount namespace must be the same
+ * one. */
 static int open_here(int host, int fd)
 {
-	struct text link = { .used = 0 };
-	char path[IPC_PATH_MAX];
+	static const char elsewhere[] =
+		"(unreachable)"; /* it was opened in another mount namespace */
+	char path[sizeof(elsewhere) + IPC_PATH_MAX];
+	const char *name = path;
 	struct stat meant;
-	ssize_t size;
 
-	text_add(&link, "/" STAGING_HOST "/proc/self/fd/");
-	text_add_number(&link, (uint64_t)fd);
-	size = readlink(link.bytes, path, sizeof(path) - 1);
-	if (size < 0 || fstat(fd, &meant) != 0)
+	if (fchdir(fd) != 0 || fstat(fd, &meant) != 0)
 		return -errno;
-	path[size] = '\0';
-	return tree_open_meant(host, path, O_PATH | O_DIRECTORY, &meant);
+	/* The library's would take that for no directory. */
+	if (syscall(SYS_getcwd, path, sizeof(path)) < 0)
+		return errno == ENOENT ? -ESTALE : -errno;
+	if (strncmp(path, elsewhere, sizeof(elsewhere) - 1) == 0)
+		name += sizeof(elsewhere) - 1;
+	return tree_open_meant(host, name, O_PATH | O_DIRECTORY, &meant);
 }
 
 int places_mount(const struct places *places, uint32_t mount, uint64_t attributes, int host,

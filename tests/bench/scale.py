@@ -10,7 +10,7 @@ import programs
 
 ALIVE = (200, 1000)
 NONE = "none alive"
-BATCH = 25
+BATCH = 50
 SETTLE = 0.3
 TRUE = ["/bin/true"]
 # Parts of what the kernel takes, by the names of /proc/meminfo.
@@ -44,19 +44,15 @@ class Alive:
         return parts if ours is None else {"ours (PSS)": ours, **parts}
 
 
-def measure_memory(alive, count):
-    """{part: [kB per sandbox, of each batch]} while so many are made."""
-    rows = {}
-    alive.grow(BATCH)  # what the first ones take once is not theirs
+def measure_memory(alive, count, rows):
+    """Add to {part: [kB per sandbox, of each batch]} while they become so many."""
     before = alive.memory()
     while len(alive.made) < count:
-        alive.grow(min(count, len(alive.made) + BATCH))
+        alive.grow(len(alive.made) + BATCH)
         now = alive.memory()
         for part, value in now.items():
             rows.setdefault(part, []).append((value - before[part]) / BATCH)
         before = now
-    rows["in all"] = [sum(values) for values in zip(*rows.values())]
-    return rows
 
 
 def measure_launch(context, store, rounds):
@@ -66,7 +62,7 @@ def measure_launch(context, store, rounds):
 
 
 def scale(context):
-    series, rounds = {}, context.rounds(120, 40)
+    series, memory, rounds = {}, {}, context.rounds(120, 40)
 
     def add(name):
         for way, values in measure_launch(context, store, rounds).items():
@@ -75,12 +71,13 @@ def scale(context):
     with contextlib.closing(programs.Store(context.support, context.memory)) as store:
         add(NONE)
         alive = Alive(context, store)
-        memory = measure_memory(alive, ALIVE[0])
+        alive.grow(BATCH)  # what the first ones take once is not theirs
         for count in ALIVE:
-            alive.grow(count)
+            measure_memory(alive, count, memory)
             add(f"{count} alive")
     with contextlib.closing(programs.Store(context.support, context.memory)) as store:
         add(NONE)
+    memory["in all"] = [sum(values) for values in zip(*memory.values())]
     return [launch_group(series), memory_group(memory)]
 
 
@@ -96,7 +93,7 @@ def launch_group(series):
 
 
 def memory_group(rows):
-    notes = [f"Growth per sandbox while {ALIVE[0]} are made, by batches of {BATCH}; something has "
+    notes = [f"Growth per sandbox while {ALIVE[-1]} are made, by batches of {BATCH}; something has "
              "run in each, and they are idle. The kernel's parts are of the whole machine."]
     left_out = {} if "ours (PSS)" in rows else {
         "ours (PSS)": "only root may read it: start as root"}
