@@ -26,6 +26,7 @@ SLOTS=$((2 * $(nproc))) # tests/CMakeLists.txt says how many a test takes
 STEPS=$RESULTS/steps-$(tr -c 'a-z0-9\n' - <<<"${1:-}" | sed 's/^-*//').tsv
 FUZZ_SECONDS=${FUZZ_SECONDS:-10}
 VM_SECONDS=1800
+MACHINES=$(($(nproc) > 1 ? 2 : 1)) # a test machine has one processor
 FAILED=0
 
 # Run a step; its outcome is a line in $STEPS, its output goes to the terminal and a log.
@@ -88,12 +89,44 @@ run_root_start() {
 	done
 }
 
+# The machine's own limit is a little longer: what was found until then shall come back.
+in_machine() { # K/N BUILD TEST...
+	local share=$1 build=$2
+	shift 2
+	tests/system/vm/start "$build" --out "$RESULTS/machine-${share%/*}" \
+		--seconds $((VM_SECONDS + 60)) -- tests/system/guest.py --vm --seconds "$VM_SECONDS" \
+		--share "$share" --build build --out out "$@" 2>&1 | sed -u "s/^/${share%/*}: /"
+}
+
+# What a machine left, among what the others did.
+gather() { # K
+	local folder=$RESULTS/machine-$1 file
+
+	[ -d "$folder" ] || return 0 # it says why
+	mkdir -p "$RESULTS/system"
+	for file in "$folder"/system/*.jsonl; do
+		[ ! -e "$file" ] || cat "$file" >>"$RESULTS/system/${file##*/}"
+	done
+	mv "$folder/system.xml" "$RESULTS/system-$1.xml"
+	mv "$folder"/*.log "$RESULTS"
+	rm -r "$folder"
+}
+
+# Those that were named are for one machine; all of them are shared out.
 system_in_vm() { # BUILD TEST...
-	local build=$1
-	shift
-	# The machine's own limit is a little longer: what was found until then shall come back.
-	tests/system/vm/start "$build" --out "$RESULTS" --seconds $((VM_SECONDS + 60)) -- \
-		tests/system/guest.py --vm --seconds "$VM_SECONDS" --build build --out out "$@"
+	local count=$MACHINES code=0 machines=() k
+
+	[ $# -eq 1 ] || count=1
+	tests/system/vm/build >/dev/null || return # for all of them
+	for ((k = 1; k <= count; k++)); do
+		in_machine "$k/$count" "$@" &
+		machines+=($!)
+	done
+	for ((k = 1; k <= count; k++)); do
+		wait "${machines[k - 1]}" || code=$?
+		gather "$k"
+	done
+	return "$code"
 }
 
 system_on_host() { # BUILD TEST...

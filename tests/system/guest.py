@@ -128,6 +128,13 @@ def chosen(name, wanted):
     return not wanted or any(name == one.replace("/", "-").removesuffix(".py") for one in wanted)
 
 
+def share(text):
+    number, _, count = text.partition("/")
+    if not 1 <= int(number) <= int(count):
+        raise ValueError
+    return int(number), int(count)
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -135,6 +142,8 @@ def parse():
     parser.add_argument("--out", required=True)
     parser.add_argument("--list", action="store_true", help="only name what would run")
     parser.add_argument("--vm", action="store_true", help="this is the test machine")
+    parser.add_argument("--share", type=share, default=(1, 1), metavar="K/N",
+                        help="of the tests the K-th and every N-th after it")
     parser.add_argument("--seconds", type=float, default=1200, help="for all tests (1200)")
     parser.add_argument("tests", nargs="*", metavar="TEST")
     return parser.parse_args()
@@ -153,9 +162,9 @@ def main():
     os.makedirs(os.path.join(options.out, FIGURES), exist_ok=True)
     environment["MSP_RESULTS"] = os.path.abspath(os.path.join(options.out, FIGURES))
     results = []
-    for name, command in find_tests(build):
-        if not chosen(name, options.tests):
-            continue
+    tests = [test for test in find_tests(build) if chosen(test[0], options.tests)]
+    first, step = options.share
+    for name, command in tests[first - 1::step]:
         left = deadline - time.monotonic()
         if options.vm and name in LEFT_OUT_OF_VM:
             result = Result(name, "notrun", LEFT_OUT_OF_VM[name])
