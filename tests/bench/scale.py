@@ -68,14 +68,14 @@ def scale(context):
         for way, values in measure_launch(context, store, rounds).items():
             series.setdefault(f"{way}, {name}", []).extend(values)
 
-    with contextlib.closing(programs.Store(context.support, context.memory)) as store:
+    with contextlib.closing(programs.Store(context.support, context.place)) as store:
         add(NONE)
         alive = Alive(context, store)
         alive.grow(BATCH)  # what the first ones take once is not theirs
         for count in ALIVE:
             measure_memory(alive, count, memory)
             add(f"{count} alive")
-    with contextlib.closing(programs.Store(context.support, context.memory)) as store:
+    with contextlib.closing(programs.Store(context.support, context.place)) as store:
         add(NONE)
     memory["in all"] = [sum(values) for values in zip(*memory.values())]
     return [launch_group(series), memory_group(memory)]
