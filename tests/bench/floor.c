@@ -60,9 +60,11 @@ static void await(pid_t pid)
 {
 	int status;
 
-	if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0) {
-		errno = pid < 0 ? errno : ECHILD;
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
 		fail(command[0]);
+	if (status != 0) {
+		(void)fprintf(stderr, "floor: %s: ended with status %#x\n", command[0], status);
+		_exit(1);
 	}
 }
 
