@@ -91,7 +91,8 @@ static void compress_plain(uint32_t state[8], const uint8_t block[BLOCK_BYTES])
 
 /*
  * The same with the instructions that most processors have for it: they keep the state as A B E F
- * and C D G H, do two rounds at once, and four words of the schedule.
+ * and C D G H, do two rounds at once, and four words of the schedule. Unrolled, these stay in
+ * registers.
  */
 __attribute__((target("sha,ssse3,sse4.1"))) static void
 compress_by_instructions(uint32_t state[8], const uint8_t block[BLOCK_BYTES])
@@ -108,6 +109,7 @@ compress_by_instructions(uint32_t state[8], const uint8_t block[BLOCK_BYTES])
 	for (size_t i = 0; i < 4; i++)
 		w[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)block + i),
 					swap);
+#pragma GCC unroll 16
 	for (size_t t = 0; t < ROUNDS / 4; t++) {
 		__m128i *now = &w[t % 4];
 		const __m128i first = w[(t + 1) % 4];
@@ -136,13 +138,18 @@ compress_by_instructions(uint32_t state[8], const uint8_t block[BLOCK_BYTES])
 	state[7] = (uint32_t)_mm_extract_epi32(cdgh, 0);
 }
 
-/* Has the processor these? */
+/* Has the processor these? In a virtual machine each time it is asked is dear. */
 static bool has_instructions(void)
 {
 	unsigned int a, b, c, d;
 
-	return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_SSSE3) && (c & bit_SSE4_1) &&
-	       __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_SHA);
+	if (__get_cpuid_max(0, NULL) < 7)
+		return false;
+	__cpuid(1, a, b, c, d);
+	if (!(c & bit_SSSE3) || !(c & bit_SSE4_1))
+		return false;
+	__cpuid_count(7, 0, a, b, c, d);
+	return (b & bit_SHA) != 0;
 }
 
 static void compress(uint32_t state[8], const uint8_t block[BLOCK_BYTES])
