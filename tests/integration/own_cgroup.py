@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A delegated cgroup v2 of a test program's own: looked at, and asked of the user's systemd. Nothing
 here is a test."""
+import errno
 import os
 import subprocess
 import sys
@@ -12,6 +13,16 @@ IN_SCOPE = "MSP_TEST_IN_SCOPE"
 def read(path):
     with open(path, encoding="ascii") as file:
         return file.read()
+
+
+def pids_in(cgroup):
+    """What runs there; nothing where it is gone, or goes at this moment."""
+    try:
+        return read(cgroup + "/cgroup.procs").split()
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENODEV):
+            raise
+        return []
 
 
 def write(path, text):

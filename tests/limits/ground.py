@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import leftovers  # noqa: E402  (its folder is known from here on)
 import support  # noqa: E402
 from own_cgroup import (  # noqa: E402
-    CONTROLLERS, enter_scope, is_delegated, is_ours, own_cgroup, read, write)
+    CONTROLLERS, enter_scope, is_delegated, is_ours, own_cgroup, pids_in, read, write)
 
 BUILD = os.environ.get("MSP_BUILD") or os.path.dirname(support.BIN)
 HOG_FOLDER = os.path.join(BUILD, "limits")
@@ -164,7 +164,7 @@ def remove(folder, limit=5.0):
     process in it is a failure."""
     end = time.monotonic() + limit
     folders = sorted((path for path, _, _ in os.walk(folder)), reverse=True)
-    while any(read(path + "/cgroup.procs") for path in folders if os.path.exists(path)):
+    while any(pids_in(path) for path in folders):
         if time.monotonic() > end:
             raise AssertionError("processes are left in " + folder)
         time.sleep(0.01)
