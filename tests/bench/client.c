@@ -4,6 +4,9 @@
  * client serve N PROGRAM ARGUMENT...   N sessions of an MCP server, each with one call of /bin/true
  *                                      at a time
  * client bytes N PROGRAM ARGUMENT...   N at once of a command whose output is read and thrown away
+ * client namespaces N PROGRAM ARGUMENT...
+ *                                      as spawn, each in namespaces of its own and nothing else, by
+ *                                      N processes, since who starts one makes its namespaces
  *
  * Each line of its input is a number of milliseconds, 0 for "each once"; it answers with how many
  * ended and in how many nanoseconds, and waits for the next. Each command has the file that
@@ -13,6 +16,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +30,9 @@
 
 #define MOST 64
 #define FILTER_FD 9
+#define NAMESPACES                                                                                 \
+	(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
+	 CLONE_NEWCGROUP)
 #define INITIALIZE                                                                                 \
 	"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":" \
 	"\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}" \
@@ -230,6 +238,56 @@ static unsigned long run_bytes(uint64_t end)
 	return (unsigned long)count;
 }
 
+static int execute(void *context)
+{
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	(void)context;
+	if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0)
+		(void)execv(command[0], command);
+	_exit(127);
+}
+
+static _Noreturn void work(uint64_t end, int to)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	unsigned long done = 0;
+
+	do {
+		if (clone(execute, stack + sizeof(stack),
+			  NAMESPACES | CLONE_VM | CLONE_VFORK | SIGCHLD, NULL) < 0)
+			fail(command[0]);
+		reap();
+		done++;
+	} while (now_ns() < end);
+	_exit(write(to, &done, sizeof(done)) == (ssize_t)sizeof(done) ? 0 : 1);
+}
+
+static unsigned long run_namespaces(uint64_t end)
+{
+	unsigned long done = 0;
+	unsigned long one;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		fail("pipe");
+	for (int i = 0; i < count; i++) {
+		const pid_t pid = fork();
+
+		if (pid < 0)
+			fail("fork");
+		if (pid == 0)
+			work(end, ends[1]);
+	}
+	(void)close(ends[1]);
+	for (; read(ends[0], &one, sizeof(one)) == (ssize_t)sizeof(one); done += one) {
+	}
+	(void)close(ends[0]);
+	for (int i = 0; i < count; i++)
+		reap();
+	return done;
+}
+
 static const struct mode {
 	const char *name;
 	bool has_sessions;
@@ -238,6 +296,7 @@ static const struct mode {
 	{ "spawn", false, run_spawn },
 	{ "serve", true, run_calls },
 	{ "bytes", false, run_bytes },
+	{ "namespaces", false, run_namespaces },
 };
 
 int main(int argc, char **argv)

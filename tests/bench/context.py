@@ -13,7 +13,8 @@ import programs
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.join(ROOT, "tests", "bench")
 # Tools in C, and what of the project each is linked with.
-TOOLS = {"client": (), "echo": (), "floor": (), "filter": ("common/plan.c",), "unobserved": ("common/plan.c",),
+TOOLS = {"client": (), "echo": (), "relay": (), "filter": ("common/plan.c",),
+         "unobserved": ("common/plan.c",),
          "filter_cost": ("common/plan.c", "common/confine/seccomp.c")}
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an execution cannot take less than on this machine: the same processes, namespaces and
 interpreter, where nobody reads a request, checks, records, mounts or confines anything. A target
-below that is beyond what msp could do; see floor.c."""
+below that is beyond what msp could do; see relay.c, and the namespaces of client.c."""
 import fcntl
 import os
 import signal
@@ -19,7 +19,7 @@ class Relay(programs.Lines):
     """The command once for each line, through as many processes as msp has on the way."""
 
     def __init__(self, context, command):
-        super().__init__([context.tool("floor"), "relay", *command])
+        super().__init__([context.tool("relay"), *command])
 
     def way(self):
         return self.ask(b"\n")[1]

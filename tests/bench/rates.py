@@ -14,13 +14,11 @@ CLIENTS = (1, 2, 8, 32)
 
 
 class Client(programs.Lines):
-    """client.c or floor.c, which answer a number of milliseconds with what they did in that
-    time."""
+    """client.c, which answers a number of milliseconds with what it did in that time."""
 
     def __init__(self, context, mode, count, argv, filter_path=None):
         environment = {**os.environ, "CLIENT_FILTER": filter_path} if filter_path else None
-        tool = context.tool("floor" if mode == "namespaces" else "client")
-        super().__init__([tool, mode, str(count), *argv], environment)
+        super().__init__([context.tool("client"), mode, str(count), *argv], environment)
 
     def turn(self, milliseconds):
         """(how many ended, seconds)"""
