@@ -63,8 +63,8 @@ uint32_t places_roles(const struct places *places, uint32_t mount)
  * one. */
 static int open_here(int host, int fd)
 {
-	static const char elsewhere[] =
-		"(unreachable)"; /* it was opened in another mount namespace */
+	/* It was opened in another mount namespace; getcwd(2). */
+	static const char elsewhere[] = "(unreachable)";
 	char path[sizeof(elsewhere) + IPC_PATH_MAX];
 	const char *name = path;
 	struct stat meant;

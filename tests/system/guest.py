@@ -129,6 +129,7 @@ def chosen(name, wanted):
 
 
 def share(text):
+    """(K, N) of `K/N`."""
     number, _, count = text.partition("/")
     if not 1 <= int(number) <= int(count):
         raise ValueError

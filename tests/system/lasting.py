@@ -11,7 +11,7 @@ import unittest
 import units
 from units import support
 
-import own_cgroup  # noqa: E402  (units knows where that is)
+import own_cgroup  # whose folder is known by now
 
 SECONDS = 60
 EPHEMERAL_MAX = 1024 + 32  # supervisor/state.h: their slots, some of them made ahead, are below
