@@ -40,7 +40,8 @@ class Alive:
         time.sleep(SETTLE)
         parts = kernel_kb()
         pid = self.store.server.process.pid
-        ours = self.context.meter([pid, *self.context.support.descendants(pid)])
+        below = self.context.support.descendants(pid, with_ready=True)
+        ours = self.context.meter([pid, *below])
         return parts if ours is None else {"ours (PSS)": ours, **parts}
 
 
