@@ -39,7 +39,7 @@ static int enter_namespaces(void)
 		return -EPERM;
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
 		return -errno;
-	error = identity_map("/proc", WORKLOAD_ID, uid, gid);
+	error = identity_map("/proc", false, WORKLOAD_ID, uid, gid);
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		error = -errno;
 	return error;

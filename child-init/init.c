@@ -71,7 +71,7 @@ static int map_identity(void)
 {
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
 		return -errno;
-	return identity_map("/" STAGING_HOST "/proc", WORKLOAD_ID, WORKLOAD_ID, WORKLOAD_ID);
+	return identity_map("/" STAGING_HOST "/proc", true, WORKLOAD_ID, WORKLOAD_ID, WORKLOAD_ID);
 }
 
 int init_protect(void)

@@ -90,7 +90,7 @@ static struct step enter_namespaces(int more)
 
 	if (unshare(CLONE_NEWUSER | more) != 0)
 		return failed("unshare of the user namespace");
-	error = identity_map("/proc", 0, uid, gid);
+	error = identity_map("/proc", false, 0, uid, gid);
 	errno = -error;
 	return error ? failed("writing the maps of the user namespace") : all_done;
 }

@@ -31,11 +31,13 @@ static int write_map(int proc, const char *path, uint64_t inside, uint64_t outsi
 	return write_file(proc, path, line.bytes);
 }
 
-int identity_map(const char *path, uid_t inside, uid_t outside_uid, gid_t outside_gid)
+int identity_map(const char *path, bool denies, uid_t inside, uid_t outside_uid, gid_t outside_gid)
 {
 	int proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int error = proc < 0 ? -errno : write_file(proc, "self/setgroups", "deny");
+	int error = proc < 0 ? -errno : 0;
 
+	if (!error && !denies)
+		error = write_file(proc, "self/setgroups", "deny");
 	if (!error)
 		error = write_map(proc, "self/uid_map", inside, outside_uid);
 	if (!error)

@@ -60,6 +60,26 @@ Test(namespaces, setgroups_stays_denied)
 		     "a workload cannot get setgroups back");
 }
 
+static int read_setgroups_below(void)
+{
+	char text[8] = "";
+	int status = -1;
+	const pid_t pid = clone_with(CLONE_NEWUSER, NULL);
+
+	if (pid == 0) {
+		const int fd = open("/proc/self/setgroups", O_RDONLY | O_CLOEXEC);
+
+		_exit(read(fd, text, sizeof(text) - 1) < 0 || strcmp(text, "deny\n") != 0);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid ? exit_code_of(status) : UNPREPARED;
+}
+
+Test(namespaces, setgroups_is_denied_below_where_it_is)
+{
+	cr_assert_eq(exit_of(CLONE_NEWUSER, read_setgroups_below), 0,
+		     "the factory's denial is each sandbox's");
+}
+
 static int write_map_again(void)
 {
 	return write_text("/proc/self/uid_map", "0 0 2");

@@ -84,7 +84,7 @@ static int nest(void)
 	pid_t pid;
 
 	CHECK(unshare(NESTED) == 0);
-	CHECK(identity_map("/host/proc", uid, uid, gid) == 0);
+	CHECK(identity_map("/host/proc", true, uid, uid, gid) == 0);
 	pid = fork();
 	if (pid == 0)
 		_exit(enter());

@@ -41,7 +41,7 @@ static int enter(int namespaces)
 
 	if (unshare(namespaces) != 0)
 		return -errno;
-	return identity_map("/proc", uid, uid, gid);
+	return identity_map("/proc", false, uid, uid, gid);
 }
 
 static int run(int namespaces, int (*act)(void *), void *argument)

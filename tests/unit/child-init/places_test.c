@@ -124,7 +124,7 @@ static int stage_and_nest(void *unused)
 	CHECK(mounts_build_base(&plan, 0, host, &shown, &stage) == 0);
 	fd_close(&host);
 	CHECK(unshare(NESTED) == 0);
-	CHECK(identity_map("/host/proc", uid, uid, gid) == 0);
+	CHECK(identity_map("/host/proc", true, uid, uid, gid) == 0);
 	pid = fork();
 	if (pid == 0)
 		_exit(enter());
