@@ -30,6 +30,9 @@
 /* Longest that a system keeps what was written to itself; some seconds are usual. */
 #define UNSETTLED_S 120
 
+/* A part of a meta that is compared, and copied, as one. */
+#define SPARSE_BYTES 512
+
 /* getdents64(2); the C library's readdir would need a heap */
 struct entry {
 	uint64_t inode;
@@ -244,17 +247,30 @@ static bool has_layers(const struct store_meta *meta)
 	return true;
 }
 
+/* Most of a meta is nothing, and a page of a table that was never written to takes no memory. */
+static void copy_sparsely(struct store_meta *to, const struct store_meta *from)
+{
+	for (size_t at = 0, size; at < sizeof(*to); at += size) {
+		size = sizeof(*to) - at < SPARSE_BYTES ? sizeof(*to) - at : SPARSE_BYTES;
+		if (memcmp((char *)to + at, (const char *)from + at, size) != 0)
+			memcpy((char *)to + at, (const char *)from + at, size);
+	}
+}
+
 int store_take(const char *id, struct store_meta *ret)
 {
+	static struct store_meta taken;
 	int fd = own(id);
-	int error = fd < 0 ? fd : store_read(fd, id, true, ret);
+	int error = fd < 0 ? fd : store_read(fd, id, true, &taken);
 
-	if (!error && !has_layers(ret))
+	if (!error && !has_layers(&taken))
 		error = -EBADMSG;
-	if (!error && store_now_s() < ret->created_s + UNSETTLED_S)
+	if (!error && store_now_s() < taken.created_s + UNSETTLED_S)
 		error = store_settle(fd);
 	if (error && fd >= 0)
 		fd_close(&fd);
+	if (!error)
+		copy_sparsely(ret, &taken);
 	return error ? error : fd;
 }
 
