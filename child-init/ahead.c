@@ -10,6 +10,7 @@
 #include "common/channel.h"
 #include "common/fd.h"
 #include "common/names.h"
+#include "memory.h"
 #include "watch.h"
 
 static struct {
@@ -28,7 +29,7 @@ static long clone_copy(int leaf)
 	return syscall(SYS_clone3, &args, sizeof(args));
 }
 
-/* What both have is made once, and stays as long as the init. 0 or -errno */
+/* What both have stays as long as the init does not rest. 0 or -errno */
 static int share(void)
 {
 	static const struct itimerspec never;
@@ -78,15 +79,14 @@ pid_t ahead_fork(int leaf)
 
 void ahead_wait(const struct init *init, int from, const dispatch_handler handlers[IPC_TYPE_COUNT])
 {
-	static struct channel_message message;
 	const struct channel channel = { from, IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	enum ipc_error wrong;
 	int status = spawn_ahead(init, ahead.from, ahead.told) == 0 ? 1 : -ECANCELED;
 
 	/* The pages in which a request's words will be are its own before one comes. */
-	message.body.spawn.argv[0] = message.body.spawn.environment[0] = '\0';
+	scratch.request.body.spawn.argv[0] = scratch.request.body.spawn.environment[0] = '\0';
 	while (status == 1)
-		status = dispatch_one(&channel, &message, 0, handlers, NULL, &wrong);
+		status = dispatch_one(&channel, &scratch.request, 0, handlers, NULL, &wrong);
 	_exit(MSP_EXIT_SANDBOX);
 }
 
@@ -98,6 +98,12 @@ void ahead_become(struct spawn *spawn, const struct ipc_spawn *request)
 	ahead.told->slot = request->slot;
 	ahead.told->is_taken = true;
 	spawn_become(spawn, request);
+}
+
+void ahead_rest(void)
+{
+	if (ahead.told && munmap(ahead.told, sizeof(*ahead.told)) == 0)
+		ahead.told = NULL;
 }
 
 int ahead_fd(void)

@@ -27,6 +27,9 @@ void ahead_wait(const struct init *init, int from, const dispatch_handler handle
 	__attribute__((noreturn));
 void ahead_become(struct spawn *spawn, const struct ipc_spawn *request) __attribute__((noreturn));
 
+/* In the init, when none waits: give back what one would be told by. */
+void ahead_rest(void);
+
 /* In the init. To be polled for POLLIN while they are not -1: what it has to be asked, or answered,
  * at once, and when it shall be looked at else. */
 int ahead_fd(void);

@@ -18,6 +18,7 @@
 #include "helper.h"
 #include "init.h"
 #include "layers.h"
+#include "memory.h"
 #include "probe.h"
 
 /* What a sandbox has for itself from its first moment on; the rest it enters itself, in init.c,
@@ -28,6 +29,9 @@
 #define CHILDREN_END_MS 100
 
 static struct factory factory;
+
+/* Apart from what changes with each sandbox: all of them share its pages. */
+static MEMORY_APART struct shown shown;
 
 static int enter_namespaces(void)
 {
@@ -86,8 +90,8 @@ static int handle_factory_forget(void *context, struct channel_message *message)
 			mounts_forget_base(&factory.plans[slot], i);
 		factory.is_built[slot][i] = false;
 	}
-	while (factory.shown.pin_counts[slot] > 0)
-		fd_close(&factory.shown.pins[slot][--factory.shown.pin_counts[slot]].fd);
+	while (shown.pin_counts[slot] > 0)
+		fd_close(&shown.pins[slot][--shown.pin_counts[slot]].fd);
 	plan_close(&factory.plans[slot]);
 	return 0;
 }
@@ -101,15 +105,15 @@ static int handle_factory_cgroup(void *context, struct channel_message *message)
 
 static int handle_factory_bind(void *context, struct channel_message *message)
 {
-	struct bind *bind = &factory.shown.binds[factory.shown.bind_count];
+	struct bind *bind = &shown.binds[shown.bind_count];
 
-	if (factory.shown.bind_count == BINDS_MAX)
+	if (shown.bind_count == BINDS_MAX)
 		return -EPROTO;
 	/* Kept open, so that the inode's number is not given to another. */
 	if (fstat(channel_take_fd(message, 0), &bind->meant) != 0)
 		return -errno;
 	bind->is = message->body.factory_bind;
-	factory.shown.bind_count++;
+	shown.bind_count++;
 	return 0;
 }
 
@@ -118,10 +122,9 @@ static int handle_factory_pin(void *context, struct channel_message *message)
 	const struct ipc_factory_pin *from = &message->body.factory_pin;
 	struct pin *pin;
 
-	if (from->generation >= GENERATIONS_MAX ||
-	    factory.shown.pin_counts[from->generation] == PINS_MAX)
+	if (from->generation >= GENERATIONS_MAX || shown.pin_counts[from->generation] == PINS_MAX)
 		return -EPROTO;
-	pin = &factory.shown.pins[from->generation][factory.shown.pin_counts[from->generation]++];
+	pin = &shown.pins[from->generation][shown.pin_counts[from->generation]++];
 	pin->is = *from;
 	pin->fd = channel_take_fd(message, 0);
 	return fstat(pin->fd, &pin->meant) == 0 ? 0 : -errno;
@@ -149,8 +152,7 @@ static int handle_factory_serve(void *context, struct channel_message *message)
 {
 	int error;
 
-	if (!factory.plans[0].bytes ||
-	    message->body.factory_serve.binds != factory.shown.bind_count)
+	if (!factory.plans[0].bytes || message->body.factory_serve.binds != shown.bind_count)
 		return -EPROTO;
 	factory.channel.phase = IPC_SERVE;
 	error = channel_send(&factory.channel, IPC_TYPE_factory_ready, &factory.ready, NULL, 0);
@@ -177,7 +179,7 @@ static int need_base(uint32_t profile, uint32_t *ret_stage)
 	if (factory.is_built[factory.plan.slot][profile])
 		return 0;
 	STAGE_HOOK(STEP, STAGE_BASE);
-	error = mounts_build_base(&factory.plan, profile, factory.host, &factory.shown, ret_stage);
+	error = mounts_build_base(&factory.plan, profile, factory.host, &shown, ret_stage);
 	factory.is_built[factory.plan.slot][profile] = error == 0;
 	return error;
 }
@@ -325,16 +327,17 @@ static void await_children(void)
 
 int factory_run(int channel_fd)
 {
-	static struct channel_message message;
 	enum ipc_error wrong;
 	int status = 1;
 
 	factory.host = factory.cgroup = factory.next_cgroup = factory.base[0] = factory.base[1] =
 		-1;
+	factory.shown = &shown;
 	factory.channel = (struct channel){ channel_fd, IPC_FACTORY, IPC_SUPERVISOR, IPC_SETUP };
 	get_ready();
 	while (status == 1)
-		status = dispatch_one(&factory.channel, &message, 0, handlers, NULL, &wrong);
+		status =
+			dispatch_one(&factory.channel, &scratch.request, 0, handlers, NULL, &wrong);
 	await_children();
 	const bool is_over = status == 0 || status == -EPIPE; /* perhaps before we are ready */
 

@@ -41,7 +41,7 @@ struct factory {
 	bool is_last;                       /* it is the last one, of everything */
 	uint32_t helper;                    /* enum helper_kind of the next one */
 	struct places places;               /* for the next sandbox */
-	struct shown shown;
+	const struct shown *shown;
 	bool is_built[GENERATIONS_MAX][PLAN_PROFILES_MAX];
 	struct plan plans[GENERATIONS_MAX]; /* `plan` is the one that is being started from */
 	uint32_t newest;

@@ -122,7 +122,7 @@ int init_enter(const struct factory *factory, uint32_t profile, int base,
 		error = probe_note_namespaces("/" STAGING_HOST "/proc/self/ns", ret_namespaces);
 	STAGE_HOOK(STEP, STAGE_MOUNTS);
 	return error ? error
-		     : mounts_enter(&factory->plan, profile, &factory->shown, &factory->places,
+		     : mounts_enter(&factory->plan, profile, factory->shown, &factory->places,
 				    ret_stage);
 }
 
@@ -143,7 +143,7 @@ static int settle_descriptors(void)
 	if (kernel_close_range(CHANNEL_FD + 1, ~0U) != 0)
 		return -errno;
 	for (int fd = 0; fd < CHANNEL_FD; fd++) {
-		if (open("/dev/null", O_RDWR) != fd)
+		if ((fd == 0 ? open("/dev/null", O_RDWR) : dup(0)) != fd)
 			return -EBADF;
 	}
 	return 0;
@@ -212,8 +212,8 @@ static int build_ruleset(void)
 		init.root_rights |= strcmp(path, "/") == 0 ? rules[i].rights : 0;
 		error = add_rule(path, rules[i].rights);
 	}
-	for (uint32_t i = 0; i < init.factory->shown.bind_count && !error; i++)
-		error = add_rule(init.factory->shown.binds[i].is.inside_path,
+	for (uint32_t i = 0; i < init.factory->shown->bind_count && !error; i++)
+		error = add_rule(init.factory->shown->binds[i].is.inside_path,
 				 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
 					 LANDLOCK_ACCESS_FS_EXECUTE);
 	return error;

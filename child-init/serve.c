@@ -14,6 +14,7 @@
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/names.h"
+#include "memory.h"
 #include "observe.h"
 #include "probe.h"
 #include "spawn.h"
@@ -30,6 +31,9 @@
 /* With a listener the kernel throws away a filter, on the CPU that the report's readers need. */
 #define SPENT_MS 1
 
+/* Until nothing seems to come after an execution. */
+#define REST_MS 100
+
 /* Of one that waited and is being killed: no message is about it. */
 #define DISCARDED_SLOT (AHEAD_SLOT + 1)
 
@@ -45,14 +49,16 @@ struct execution {
 static const struct execution nothing = { .spawn = SPAWN_EMPTY, .workload = WORKLOAD_NONE };
 
 static const struct init *init;
-static struct execution executions[SANDBOX_EXECUTIONS_MAX + 1]; /* and one that waits */
-static uint32_t executions_max;                                 /* 1, unless the sandbox lasts */
+/* And one that waits. */
+static MEMORY_APART struct execution executions[SANDBOX_EXECUTIONS_MAX + 1];
+static uint32_t executions_max;  /* 1, unless the sandbox lasts */
 static uint32_t executions_used; /* none behind these was ever used: their pages are not touched */
 static uint32_t running;         /* how many have a first process, but for one that waits */
 static bool is_waiting;          /* one that waits has one, and none else: nothing is running */
 static bool is_watched;          /* no cgroup limits it */
 static bool is_ending;           /* its one execution ended, and what that left is being killed */
 static int spent = -1;           /* a listener, to be closed when nothing else is to be done */
+static bool has_rested;          /* no request came since it gave back memory */
 static int64_t look_ms;          /* when the fallback's limits are to be looked at next */
 
 static int64_t now_ms(void)
@@ -101,6 +107,8 @@ static struct execution *prepare(uint32_t slot)
 			executions[i] = nothing;
 			executions[i].is_used = true;
 			executions[i].spawn.slot = slot;
+			executions[i].spawn.code_path = scratch.code_paths[i];
+			scratch.code_paths[i][0] = '\0';
 			executions_used = i < executions_used ? executions_used : i + 1;
 		}
 	}
@@ -212,7 +220,7 @@ static int handle_attachment(void *context, struct channel_message *message)
 	       : message->type == IPC_TYPE_spawn_cgroup ? &spawn->cgroup
 							: &spawn->code;
 	if (into == &spawn->code)
-		memcpy(spawn->code_path, message->body.spawn_code.path, sizeof(spawn->code_path));
+		memcpy(spawn->code_path, message->body.spawn_code.path, IPC_PATH_MAX);
 	for (unsigned int i = 0; i < message->fd_count; i++) {
 		fd_close(&into[i]);
 		into[i] = channel_take_fd(message, i);
@@ -507,14 +515,32 @@ static int block_signals(void)
 
 static int receive(void)
 {
-	static struct channel_message message;
 	enum ipc_error wrong;
 	int status = hear_ahead(); /* the message may be about what runs by now */
 
+	has_rested = false;
 	if (status)
 		return status;
-	status = dispatch_one(&init->channel, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
+	status = dispatch_one(&init->channel, &scratch.request, MSG_DONTWAIT, handlers, NULL,
+			      &wrong);
 	return status == 1 || status == -EAGAIN ? 0 : -ESHUTDOWN;
+}
+
+/* Nothing runs, waits or comes to be. */
+static bool can_rest(void)
+{
+	bool is_idle = !has_rested && ahead_pid() == 0;
+
+	for (uint32_t i = 0; i < executions_used && is_idle; i++)
+		is_idle = !executions[i].is_used;
+	return is_idle;
+}
+
+static void rest(void)
+{
+	ahead_rest();
+	memory_rest();
+	has_rested = true;
 }
 
 void serve_run(const struct init *own)
@@ -546,9 +572,12 @@ void serve_run(const struct init *own)
 				       is_ending    ? ENDING_MS
 				       : spent >= 0 ? SPENT_MS
 				       : watch_now  ? left_ms()
+				       : can_rest() ? REST_MS
 						    : -1);
 		if (ready < 0 && errno != EINTR)
 			break;
+		if (ready == 0 && spent < 0 && can_rest())
+			rest();
 		if (ready == 0)
 			fd_close(&spent);
 		/* Not at each refused call: a flood of them would be a flood of looks. */

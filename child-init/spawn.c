@@ -22,11 +22,8 @@
 #include "common/names.h"
 #include "common/text.h"
 #include "layers.h"
+#include "memory.h"
 #include "probe.h"
-
-/* A one-byte argument and its NUL take two bytes. */
-static char *arguments[IPC_ARGV_MAX / 2 + 2];
-static char *environment[IPC_ENVIRONMENT_MAX / 2 + 2];
 
 static struct attempt {
 	const struct init *init;
@@ -242,12 +239,12 @@ static int install_filter(void)
  * of Landlock is about a sealed memory file. */
 static int execute(void)
 {
-	environ = environment;
+	environ = scratch.environment;
 	attempt.told->executed_us = clock_now_us();
 	if (attempt.spawn->image >= 0)
-		(void)execve(attempt.image.bytes, arguments, environment);
+		(void)execve(attempt.image.bytes, scratch.arguments, scratch.environment);
 	else
-		(void)execvpe(arguments[0], arguments, environment);
+		(void)execvpe(scratch.arguments[0], scratch.arguments, scratch.environment);
 	return -errno;
 }
 
@@ -426,14 +423,13 @@ static int prepare(const struct ipc_spawn *request)
 		const uint8_t *in;
 		uint8_t *out;
 	} argv = { .in = request->argv }, env = { .in = request->environment };
-	int error = split(argv.out, request->argv_size, arguments,
-			  sizeof(arguments) / sizeof(arguments[0]));
+	int error = split(argv.out, request->argv_size, scratch.arguments, ARGUMENTS_MAX);
 
-	if (!error && !arguments[0])
+	if (!error && !scratch.arguments[0])
 		error = -EINVAL;
 	if (!error)
-		error = split(env.out, request->environment_size, environment,
-			      sizeof(environment) / sizeof(environment[0]));
+		error = split(env.out, request->environment_size, scratch.environment,
+			      ENVIRONMENT_MAX);
 	if (!error && !request->use_tty && attempt.spawn->stdio[0] < 0)
 		error = -EBADF;
 	return error;
@@ -442,27 +438,26 @@ static int prepare(const struct ipc_spawn *request)
 /* The file that one waits to open, which comes before its listener; 0 or -errno. */
 static int take_held(int from, int *ret)
 {
-	static struct channel_message message;
 	const struct channel channel = { from, IPC_INIT, IPC_WORKLOAD, IPC_SERVE };
 	enum ipc_error wrong;
-	const int status = channel_receive(&channel, &message, 0, &wrong);
+	const int status = channel_receive(&channel, &scratch.told, 0, &wrong);
 
-	*ret = status == 1 && message.type == IPC_TYPE_spawn_held ? channel_take_fd(&message, 0)
-								  : -1;
+	*ret = status == 1 && scratch.told.type == IPC_TYPE_spawn_held
+		       ? channel_take_fd(&scratch.told, 0)
+		       : -1;
 	if (status == 1)
-		channel_message_done(&message);
+		channel_message_done(&scratch.told);
 	return status < 0 ? status : 0;
 }
 
 int spawn_hear(int from, int flags, struct observed *observed)
 {
-	static struct channel_message message;
 	const struct channel channel = { from, IPC_INIT, IPC_WORKLOAD, IPC_SERVE };
 	enum ipc_error wrong;
-	const int status = channel_receive(&channel, &message, flags, &wrong);
+	const int status = channel_receive(&channel, &scratch.told, flags, &wrong);
 
 	if (status == 1)
-		observe_begin(observed, channel_take_fd(&message, 0));
+		observe_begin(observed, channel_take_fd(&scratch.told, 0));
 	return status;
 }
 
@@ -538,7 +533,7 @@ int spawn_ahead(const struct init *init, int to_init, struct spawn_told *told)
 				    .is_observed = LAYER_OBSERVES(init->profile),
 				    .to_init = to_init,
 				    .told = told };
-	arguments[0] = environment[0] = NULL;
+	scratch.arguments[0] = scratch.environment[0] = NULL;
 	return run_steps(SPAWN_AHEAD);
 }
 

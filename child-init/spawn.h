@@ -17,7 +17,7 @@ struct spawn {
 	int cgroup;
 	int image; /* to be executed in place of what argv[0] names */
 	int code;
-	char code_path[IPC_PATH_MAX];
+	char *code_path; /* of IPC_PATH_MAX bytes */
 };
 
 #define SPAWN_EMPTY                                                                                \

@@ -16,9 +16,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
-
-/* Of one execution's processes, those that are found by their parents. */
-#define FAMILY_MAX 1024
+#include "memory.h"
 
 /* getdents64(2); the C library's readdir would need a heap */
 struct entry {
@@ -57,16 +55,12 @@ static void add_process(const char *pid, struct watch_usage *usage)
 static void each_process(void (*visit)(const char *, struct watch_usage *),
 			 struct watch_usage *usage)
 {
-	static union {
-		char bytes[8192];
-		struct entry first; /* for its alignment */
-	} buffer;
 	long size;
 
 	(void)lseek(proc, 0, SEEK_SET); /* a directory's start is always there */
-	while ((size = syscall(SYS_getdents64, proc, buffer.bytes, sizeof(buffer.bytes))) > 0) {
+	while ((size = syscall(SYS_getdents64, proc, scratch.directory, DIRECTORY_BYTES)) > 0) {
 		for (long at = 0; at < size;) {
-			const void *here = buffer.bytes + at;
+			const void *here = scratch.directory + at;
 			const struct entry *entry = here;
 
 			at += entry->size;
@@ -87,13 +81,12 @@ struct watch_usage watch_processes(void)
 
 /* Who is to be killed. None of them runs, so they do not become more; a parent that is gone would
  * leave nothing to know its children by, so all are found before one is killed. */
-static pid_t family[FAMILY_MAX];
 static uint32_t family_count;
 
 static bool is_of_family(uint64_t pid)
 {
 	for (uint32_t i = 0; i < family_count; i++) {
-		if ((uint64_t)family[i] == pid)
+		if ((uint64_t)scratch.family[i] == pid)
 			return true;
 	}
 	return false;
@@ -102,7 +95,7 @@ static bool is_of_family(uint64_t pid)
 static void add_member(pid_t pid)
 {
 	(void)kill(pid, SIGSTOP); /* ESRCH: it ended */
-	family[family_count++] = pid;
+	scratch.family[family_count++] = pid;
 }
 
 static void add_child(const char *name, struct watch_usage *unused)
@@ -131,7 +124,7 @@ void watch_kill_family(pid_t first)
 	} while (family_count > known);
 	(void)kill(-first, SIGKILL); /* ESRCH: it left */
 	for (uint32_t i = 0; i < family_count; i++)
-		(void)kill(family[i], SIGKILL);
+		(void)kill(scratch.family[i], SIGKILL);
 }
 
 struct watch_store watch_files(const struct plan *plan, const struct plan_profile *profile,

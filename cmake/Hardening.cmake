@@ -43,7 +43,7 @@ target_compile_options(msp_musl INTERFACE -specs=${MSP_MUSL_SPECS}
 # The spec file knows no static PIE: it is static linking with musl's self-relocating start file.
 set(MSP_MUSL_LIBRARIES /usr/lib/x86_64-linux-musl)
 target_link_options(msp_musl INTERFACE -specs=${MSP_MUSL_SPECS} -static -nostartfiles
-	-Wl,-pie,--no-dynamic-linker,-z,text,--gc-sections
+	-Wl,-pie,--no-dynamic-linker,-z,text,--gc-sections,--sort-section=alignment
 	$<$<CONFIG:Release>:-Wl,-s> ${MSP_MUSL_LIBRARIES}/rcrt1.o ${MSP_MUSL_LIBRARIES}/crti.o)
 target_link_libraries(msp_musl INTERFACE ${MSP_MUSL_LIBRARIES}/crtn.o)
 if(MSP_STATIC AND NOT EXISTS ${MSP_MUSL_SPECS})

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "common/fd.h"
@@ -13,13 +14,16 @@
  * room for one more than any row has and count what came. */
 #define CONTROL_FDS (IPC_FDS_MAX + 1)
 
+/* Whole pages of its own. */
+#define WIRE_PAGE 4096
+
 union control {
 	struct cmsghdr header;
 	char room[CMSG_SPACE(sizeof(int) * CONTROL_FDS)];
 };
 
 /* Our processes have one thread each, so one buffer serves every channel of a process. */
-static uint8_t wire[IPC_MESSAGE_MAX];
+static _Alignas(WIRE_PAGE) uint8_t wire[(IPC_MESSAGE_MAX + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE];
 
 int channel_pair(int ret_fds[2])
 {
@@ -46,7 +50,7 @@ int channel_send(const struct channel *channel, uint32_t type, const void *messa
 	if (!row || row->sender != channel->self || row->receiver != channel->peer ||
 	    row->phase != channel->phase)
 		return -EPROTO;
-	if (ipc_encode(type, message, wire, sizeof(wire), &part.iov_len) != IPC_OK)
+	if (ipc_encode(type, message, wire, IPC_MESSAGE_MAX, &part.iov_len) != IPC_OK)
 		return -EPROTO;
 	fd_count = strlen(row->fds);
 	if (fd_count > 0) {
@@ -136,7 +140,7 @@ int channel_receive(const struct channel *channel, struct channel_message *ret, 
 		    enum ipc_error *ret_error)
 {
 	union control control;
-	struct iovec part = { .iov_base = wire, .iov_len = sizeof(wire) };
+	struct iovec part = { .iov_base = wire, .iov_len = IPC_MESSAGE_MAX };
 	struct msghdr header = { .msg_iov = &part,
 				 .msg_iovlen = 1,
 				 .msg_control = control.room,
@@ -177,6 +181,11 @@ int channel_take_fd(struct channel_message *message, unsigned int index)
 
 	message->fds[index] = -1;
 	return fd;
+}
+
+void channel_rest(void)
+{
+	(void)madvise(wire, sizeof(wire), MADV_DONTNEED); /* it can go on as it is */
 }
 
 void channel_message_done(struct channel_message *message)

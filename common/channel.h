@@ -49,6 +49,9 @@ int channel_receive(const struct channel *channel, struct channel_message *ret, 
 /* The message's descriptor number `index`, the caller's from now on. */
 int channel_take_fd(struct channel_message *message, unsigned int index);
 
+/* Give back the memory that messages of this process pass through, until the next one. */
+void channel_rest(void);
+
 /* Close what is left of a message's descriptors. */
 void channel_message_done(struct channel_message *message);
 

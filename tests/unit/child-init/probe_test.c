@@ -30,6 +30,7 @@
 static struct factory factory;
 static struct init init = { .factory = &factory, .ruleset = -1 };
 static struct spawn spawn = SPAWN_EMPTY;
+static char code_path[] = "/nonexistent/code";
 static struct ipc_posture_measured found;
 static bool is_closed;
 
@@ -270,7 +271,7 @@ Test(probe, it_does_nothing_of_the_workloads)
 	int status;
 
 	spawn.code = fd_sealed_from_bytes("code", "x", 1);
-	memcpy(spawn.code_path, "/nonexistent/code", sizeof("/nonexistent/code"));
+	spawn.code_path = code_path;
 	look(); /* neither streams nor a directory nor a program are there */
 	spawn_done(&spawn);
 	cr_assert_eq(fd_count_open(), before);

@@ -36,6 +36,7 @@
 static struct factory factory;
 static struct init init = { .factory = &factory, .ruleset = -1 };
 static struct spawn spawn = SPAWN_EMPTY;
+static char code_path[IPC_PATH_MAX];
 static struct ipc_spawn request;
 static char folder[] = "/tmp/msp-spawn-test-XXXXXX";
 
@@ -394,7 +395,8 @@ static void set_code(const char *text, const char *name)
 {
 	spawn.code = fd_sealed_from_bytes("code", text, strlen(text));
 	cr_assert_geq(spawn.code, 0);
-	(void)snprintf(spawn.code_path, sizeof(spawn.code_path), "%s/%s", folder, name);
+	spawn.code_path = code_path;
+	(void)snprintf(code_path, sizeof(code_path), "%s/%s", folder, name);
 }
 
 static void run_code(void)

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a process of the factory's program keeps resident. Each init is a copy of the factory, and
+ * there may be a thousand that do nothing: what it touches lies together, and what holds nothing
+ * between two requests is given back while none comes.
+ */
+#ifndef CHILD_INIT_MEMORY_H
+#define CHILD_INIT_MEMORY_H
+
+#include <sys/types.h>
+
+#include "common/channel.h"
+
+/* A one-byte argument and its NUL take two bytes. */
+#define ARGUMENTS_MAX (IPC_ARGV_MAX / 2 + 2)
+#define ENVIRONMENT_MAX (IPC_ENVIRONMENT_MAX / 2 + 2)
+
+/* Of one execution's processes, those that are found by their parents. */
+#define FAMILY_MAX 1024
+
+#define DIRECTORY_BYTES 8192
+
+/* Pages of its own, away from the rest, which lies together (--sort-section). */
+#define MEMORY_PAGE 4096
+#define MEMORY_APART _Alignas(MEMORY_PAGE)
+
+/* Used while an execution is there, or comes to be. */
+struct scratch {
+	struct channel_message request;
+	struct channel_message told; /* by a process that begins, meanwhile */
+	pid_t family[FAMILY_MAX];
+	char directory[DIRECTORY_BYTES];
+	char code_paths[SANDBOX_EXECUTIONS_MAX + 1][IPC_PATH_MAX];
+	char *environment[ENVIRONMENT_MAX];
+	char *arguments[ARGUMENTS_MAX];
+};
+
+extern struct scratch scratch;
+
+/* Go on in `run`, whose result the process exits with, on a stack beside the program: the kernel's
+ * is so far from it that it takes each copy two page tables. That one goes, if the kernel can be
+ * told where the name is now that is shown for the process. */
+void memory_begin(int (*run)(void)) __attribute__((noreturn));
+
+/* Give back what is not in use, since there is no execution. */
+void memory_rest(void);
+
+#endif
