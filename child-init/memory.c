@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/limits.h"
 
 /* What memory_rest() and what it calls take of it, with room to spare. */
 #define OWN_FRAMES 512
@@ -19,12 +20,12 @@
 /* What is shown for the process. */
 #define NAME "msp-child-init"
 
-/* The deepest that any role goes is below 40 kB (-fstack-usage). */
-#define STACK_BYTES (128U * 1024)
+/* The frames of the deepest calls add up to some 20 kB (-fstack-usage). */
+#define STACK_BYTES (128UL * 1024)
 #define STACK_TOP (STACK_BYTES - 16) /* above it lies the name; aligned as calls need it */
 
 /* What the kernel's may have grown to, at its usual limit. */
-#define KERNEL_STACK_BYTES (8U << 20)
+#define KERNEL_STACK_BYTES (8UL << 20)
 
 MEMORY_APART struct scratch scratch;
 
@@ -91,7 +92,7 @@ void memory_begin(int (*run)(void))
 
 	stack = low + MEMORY_PAGE; /* what grows beyond it ends the process */
 	if (low == MAP_FAILED || mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE) != 0)
-		exit(EXIT_FAILURE);
+		exit(MSP_EXIT_SOFTWARE);
 	entry = run;
 	__asm__ volatile("mov %0, %%rsp\n\t"
 			 "xor %%ebp, %%ebp\n\t"
