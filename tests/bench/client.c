@@ -7,6 +7,8 @@
  * client namespaces N PROGRAM ARGUMENT...
  *                                      as spawn, each in namespaces of its own and nothing else, by
  *                                      N processes, since who starts one makes its namespaces
+ * client rest N                        for each line N more processes in such namespaces, which do
+ *                                      nothing until the client ends
  *
  * Each line of its input is a number of milliseconds, 0 for "each once"; it answers with how many
  * ended and in how many nanoseconds, and waits for the next. Each command has the file that
@@ -24,6 +26,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -288,15 +292,31 @@ static unsigned long run_namespaces(uint64_t end)
 	return done;
 }
 
+static unsigned long run_rest(uint64_t end)
+{
+	(void)end;
+	for (int i = 0; i < count; i++) {
+		const long pid = syscall(SYS_clone, NAMESPACES | SIGCHLD, NULL, NULL, NULL, 0UL);
+
+		if (pid < 0)
+			fail("clone");
+		if (pid == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
+			(void)pause();
+		if (pid == 0)
+			_exit(1);
+	}
+	return (unsigned long)count;
+}
+
 static const struct mode {
 	const char *name;
 	bool has_sessions;
+	int arguments;
 	unsigned long (*run)(uint64_t end);
 } modes[] = {
-	{ "spawn", false, run_spawn },
-	{ "serve", true, run_calls },
-	{ "bytes", false, run_bytes },
-	{ "namespaces", false, run_namespaces },
+	{ "spawn", false, 4, run_spawn }, { "serve", true, 4, run_calls },
+	{ "bytes", false, 4, run_bytes }, { "namespaces", false, 4, run_namespaces },
+	{ "rest", false, 3, run_rest },
 };
 
 int main(int argc, char **argv)
@@ -304,11 +324,11 @@ int main(int argc, char **argv)
 	const struct mode *mode = NULL;
 	char line[64];
 
-	count = argc >= 4 ? atoi(argv[2]) : 0;
-	for (size_t i = 0; argc >= 4 && i < sizeof(modes) / sizeof(modes[0]); i++)
+	for (size_t i = 0; argc >= 3 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (strcmp(argv[1], modes[i].name) == 0)
 			mode = &modes[i];
-	if (!mode || count < 1 || count > MOST)
+	count = mode && argc >= mode->arguments ? atoi(argv[2]) : 0;
+	if (count < 1 || count > MOST)
 		return 64;
 	command = argv + 3;
 	for (int i = 0; mode->has_sessions && i < count; i++)

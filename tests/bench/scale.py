@@ -5,13 +5,17 @@ import contextlib
 import re
 import time
 
+import floors
 import groups
 import programs
+import rates
 
 ALIVE = (200, 1000)
 NONE = "none alive"
 BATCH = 50
+FLOOR_BATCHES = 5
 SETTLE = 0.3
+OURS = "ours (PSS)"
 TRUE = ["/bin/true"]
 # Parts of what the kernel takes, by the names of /proc/meminfo.
 KERNEL = {"slab": ("Slab",), "page tables": ("PageTables", "SecPageTables"), "percpu": ("Percpu",),
@@ -30,30 +34,59 @@ class Alive:
     def __init__(self, context, store):
         self.context, self.store, self.made = context, store, []
 
-    def grow(self, count):
-        while len(self.made) < count:
+    def grow(self):
+        for _ in range(BATCH):
             self.made.append(self.store.create()[0])
             self.store.server.run(sandbox=self.made[-1], argv=TRUE)
 
     def memory(self):
-        """{part: kB} now; ours only where somebody may read it."""
-        time.sleep(SETTLE)
-        parts = kernel_kb()
-        pid = self.store.server.process.pid
-        below = self.context.support.descendants(pid, with_ready=True)
-        ours = self.context.meter([pid, *below])
-        return parts if ours is None else {"ours (PSS)": ours, **parts}
+        return memory_below(self.context, self.store.server.process.pid)
 
 
-def measure_memory(alive, count, rows):
-    """Add to {part: [kB per sandbox, of each batch]} while they become so many."""
-    before = alive.memory()
-    while len(alive.made) < count:
-        alive.grow(len(alive.made) + BATCH)
-        now = alive.memory()
+class Resting:
+    """Processes in namespaces of their own, and nothing else."""
+
+    def __init__(self, context):
+        self.context, self.client = context, rates.Client(context, "rest", BATCH, [])
+        self.close = self.client.close
+
+    def grow(self):
+        self.client.turn(0)
+
+    def memory(self):
+        return memory_below(self.context, self.client.process.pid)
+
+
+def memory_below(context, pid):
+    """{part: kB} now, with the memory of these processes where somebody may read it."""
+    time.sleep(SETTLE)
+    parts = kernel_kb()
+    ours = context.meter([pid, *context.support.descendants(pid, with_ready=True)])
+    return parts if ours is None else {OURS: ours, **parts}
+
+
+def measure_memory(growing, batches, rows):
+    """Add to {part: [kB for each, of each batch]}."""
+    before = growing.memory()
+    for _ in range(batches):
+        growing.grow()
+        now = growing.memory()
         for part, value in now.items():
             rows.setdefault(part, []).append((value - before[part]) / BATCH)
         before = now
+
+
+def in_all(rows):
+    return [sum(values) for values in zip(*rows.values())]
+
+
+def floor(context):
+    """Beside what is alive: what that took and gave back would be used first."""
+    rows = {}
+    with contextlib.closing(Resting(context)) as resting:
+        resting.grow()
+        measure_memory(resting, FLOOR_BATCHES, rows)
+    return in_all(rows)
 
 
 def measure_launch(context, store, rounds):
@@ -72,13 +105,15 @@ def scale(context):
     with contextlib.closing(programs.Store(context.support, context.place)) as store:
         add(NONE)
         alive = Alive(context, store)
-        alive.grow(BATCH)  # what the first ones take once is not theirs
+        alive.grow()  # what the first ones take once is not theirs
         for count in ALIVE:
-            measure_memory(alive, count, memory)
+            measure_memory(alive, (count - len(alive.made)) // BATCH, memory)
             add(f"{count} alive")
+        beside = floor(context)
     with contextlib.closing(programs.Store(context.support, context.place)) as store:
         add(NONE)
-    memory["in all"] = [sum(values) for values in zip(*memory.values())]
+    memory["in all"] = in_all(memory)
+    memory[floors.NAMESPACES] = beside
     return [launch_group(series), memory_group(memory)]
 
 
@@ -95,9 +130,10 @@ def launch_group(series):
 
 def memory_group(rows):
     notes = [f"Growth per sandbox while {ALIVE[-1]} are made, by batches of {BATCH}; something has "
-             "run in each, and they are idle. The kernel's parts are of the whole machine."]
-    left_out = {} if "ours (PSS)" in rows else {
-        "ours (PSS)": "only root may read it: start as root"}
+             "run in each, and they are idle. The kernel's parts are of the whole machine. At last, "
+             f"beside all: a process in a sandbox's seven namespaces that sleeps, {FLOOR_BATCHES} "
+             "batches."]
+    left_out = {} if OURS in rows else {OURS: "only root may read it: start as root"}
     if left_out:
         notes.append("'in all' lacks ours.")
     return groups.Group("memory", "Memory of an idle sandbox", "kB", rows, notes=notes,
