@@ -7,6 +7,7 @@
 #ifndef CHILD_INIT_MEMORY_H
 #define CHILD_INIT_MEMORY_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/channel.h"
@@ -29,7 +30,7 @@ struct scratch {
 	struct channel_message request;
 	struct channel_message told; /* by a process that begins, meanwhile */
 	pid_t family[FAMILY_MAX];
-	char directory[DIRECTORY_BYTES];
+	_Alignas(uint64_t) char directory[DIRECTORY_BYTES]; /* the kernel's entries */
 	char code_paths[SANDBOX_EXECUTIONS_MAX + 1][IPC_PATH_MAX];
 	char *environment[ENVIRONMENT_MAX];
 	char *arguments[ARGUMENTS_MAX];

@@ -26,8 +26,8 @@
 /* Pieces of work of msp-layers at once, each a process. */
 #define LAYERS_JOBS_MAX 16
 
-/* Sandboxes that were made ahead, or are ending without having been used. A ready one takes about
- * 400 kB of kernel and user memory (docs/performance.md), so all of them 13 MB. */
+/* Sandboxes that were made ahead, or are ending without having been used. A ready one, with the
+ * process that waits in it, takes about 500 kB of kernel and user memory, so all of them 16 MB. */
 #define POOL_MAX 32
 
 enum frontend_state {
