@@ -57,6 +57,7 @@ OTHER_ERRORS = {"clone3": "EAGAIN", "landlock_create_ruleset": "ENOSYS", "seccom
 TOLERATED = {
     ("supervisor", "mmap"): "its C library's start asks for more than it needs",
     ("supervisor", "memfd_create", 2): "no sandbox lasts then, and this one is not to",
+    ("factory", "prctl", 1): "the kernel's stack stays, with the name that is shown",
     ("init", "prctl"): "EINVAL is how the end of the bounding set is found",
     ("init", "openat"): "a process that ended before its memory was looked at",
     ("init", "ioctl", 2): "answers for refused calls come later; the first is for the loopback",
