@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reader.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "open.h"
+#include "refs.h"
+#include "walk.h"
+
+/* A loose ref has 41 bytes; git reads no more than 256. */
+#define REF_BYTES_MAX 256
+
+struct reader {
+	int answers;
+	int gits[OBJECTS_SOURCES_MAX];
+	size_t count;
+	bool has_objects; /* `objects` is open, with this error: */
+	int objects_error;
+	struct objects objects;
+};
+
+static int tell(const struct reader *reader, const struct reader_tell *what, const void *bytes)
+{
+	int error = fd_write_all(reader->answers, what, sizeof(*what));
+
+	return error || what->size == 0 ? error : fd_write_all(reader->answers, bytes, what->size);
+}
+
+/* Read a whole file. The text is malloc()ed. */
+static int read_text(int git, const char *path, size_t most, char **ret, size_t *ret_size)
+{
+	int file = git < 0 ? -ENOENT : open_beneath(git, path);
+	struct stat status;
+	char *text = NULL;
+	ssize_t size = -1;
+	int error = file < 0 ? file : fstat(file, &status) != 0 ? -errno : 0;
+
+	if (!error && (uint64_t)status.st_size > most)
+		error = -EFBIG;
+	if (!error && !(text = malloc((size_t)status.st_size + 1)))
+		error = -ENOMEM;
+	if (!error) {
+		size = pread(file, text, (size_t)status.st_size, 0);
+		error = size < 0 ? -errno : 0;
+	}
+	fd_close(&file);
+	if (error) {
+		free(text);
+		return error;
+	}
+	text[size] = '\0';
+	*ret = text;
+	*ret_size = (size_t)size;
+	return 0;
+}
+
+static int answer_ref(const struct reader *reader, const struct reader_ask *ask)
+{
+	struct reader_tell found = { .kind = READER_FOUND };
+	char *text;
+	size_t size;
+	int error = read_text(reader->gits[ask->source], ask->path, REF_BYTES_MAX, &text, &size);
+
+	if (error)
+		return error;
+	error = refs_parse(text, size, found.id);
+	free(text);
+	return error ? error : tell(reader, &found, NULL);
+}
+
+/* --- packed-refs ------------------------------------------------------------------------------ */
+
+struct named {
+	const char *name; /* in the text */
+	uint8_t id[OBJECT_ID_BYTES];
+};
+
+struct packed {
+	char *text;
+	struct named *all;
+	size_t count;
+};
+
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(((const struct named *)left)->name, ((const struct named *)right)->name);
+}
+
+static void free_packed(struct packed *packed)
+{
+	free(packed->text);
+	free(packed->all);
+}
+
+static int read_packed(int git, struct packed *ret)
+{
+	size_t size, room = 0;
+	char *at;
+	struct named next;
+	int error = read_text(git, "packed-refs", REFS_PACKED_MAX, &ret->text, &size);
+
+	if (error)
+		return error == -ENOENT ? 0 : error;
+	at = ret->text;
+	while (refs_next(&at, ret->text + size, &next.name, next.id)) {
+		if (ret->count == room) {
+			struct named *grown;
+
+			room = room ? 2 * room : 64;
+			grown = reallocarray(ret->all, room, sizeof(*grown));
+			if (!grown)
+				return -ENOMEM;
+			ret->all = grown;
+		}
+		ret->all[ret->count++] = next;
+	}
+	if (ret->count > 0)
+		qsort(ret->all, ret->count, sizeof(*ret->all), compare_names);
+	return 0;
+}
+
+static bool has_same(const struct packed *packed, const struct named *named)
+{
+	const struct named *found = packed->count == 0
+					    ? NULL
+					    : bsearch(named, packed->all, packed->count,
+						      sizeof(*packed->all), compare_names);
+
+	return found && memcmp(found->id, named->id, sizeof(named->id)) == 0;
+}
+
+static int answer_packed(const struct reader *reader, const struct reader_ask *ask)
+{
+	struct packed now = { 0 }, host = { 0 };
+	int error = read_packed(reader->gits[ask->source], &now);
+
+	if (!error)
+		error = read_packed(reader->gits[reader->count - 1], &host);
+	for (size_t i = 0; i < now.count && !error; i++) {
+		struct reader_tell named = { .kind = READER_NAMED,
+					     .size = (uint32_t)strlen(now.all[i].name) };
+
+		if (named.size >= IPC_PATH_MAX || has_same(&host, &now.all[i]))
+			continue;
+		memcpy(named.id, now.all[i].id, sizeof(named.id));
+		error = tell(reader, &named, now.all[i].name);
+	}
+	free_packed(&now);
+	free_packed(&host);
+	return error;
+}
+
+/* --- commits ---------------------------------------------------------------------------------- */
+
+static int tell_object(void *context, const uint8_t id[OBJECT_ID_BYTES],
+		       const struct object *object)
+{
+	struct reader_tell told = { .kind = READER_OBJECT,
+				    .count = object->type,
+				    .size = (uint32_t)object->size };
+
+	memcpy(told.id, id, sizeof(told.id));
+	return tell(context, &told, object->bytes);
+}
+
+static int tell_path(void *context, const char *path, const char *target)
+{
+	static char text[2 * IPC_PATH_MAX];
+	const size_t size = strlen(path), more = target ? strlen(target) + 1 : 0;
+	const struct reader_tell told = { .kind = READER_PATH, .size = (uint32_t)(size + more) };
+
+	if (size + more > sizeof(text))
+		return -ENAMETOOLONG;
+	memcpy(text, path, size);
+	if (target) {
+		text[size] = '\0';
+		memcpy(text + size + 1, target, more - 1);
+	}
+	return tell(context, &told, text);
+}
+
+static int open_objects(struct reader *reader)
+{
+	if (reader->has_objects)
+		return reader->objects_error;
+	reader->has_objects = true;
+	for (size_t i = 0; i < reader->count && !reader->objects_error; i++) {
+		const int directory =
+			reader->gits[i] < 0 ? -1 : open_directory(reader->gits[i], "objects");
+
+		reader->objects_error =
+			objects_add(&reader->objects, directory < 0 ? -1 : directory);
+	}
+	return reader->objects_error;
+}
+
+static int answer_walk(struct reader *reader, const struct reader_ask *ask, uint32_t *ret_commits)
+{
+	static struct walk walk;
+	int error = open_objects(reader);
+
+	walk = (struct walk){ .objects = &reader->objects,
+			      .context = reader,
+			      .found = ask->kind == READER_BRING ? tell_object : NULL,
+			      .changed = tell_path };
+	if (!error)
+		error = walk_run(&walk, ask->id);
+	*ret_commits = walk.commits;
+	return error;
+}
+
+static int answer(struct reader *reader, const struct reader_ask *ask, uint32_t *ret_count)
+{
+	switch (ask->kind) {
+	case READER_REF:
+		return answer_ref(reader, ask);
+	case READER_PACKED:
+		return answer_packed(reader, ask);
+	default:
+		return answer_walk(reader, ask, ret_count);
+	}
+}
+
+/* True: a whole request came. */
+static bool receive(int requests, struct reader_ask *ret)
+{
+	size_t used = 0;
+
+	while (used < sizeof(*ret)) {
+		const ssize_t size = read(requests, (uint8_t *)ret + used, sizeof(*ret) - used);
+
+		if (size < 0 && errno == EINTR)
+			continue;
+		if (size <= 0)
+			return false;
+		used += (size_t)size;
+	}
+	return true;
+}
+
+void reader_serve(int requests, int answers, const int *gits, size_t count)
+{
+	static struct reader reader;
+	static struct reader_ask ask;
+
+	reader.answers = answers;
+	reader.count = count;
+	memcpy(reader.gits, gits, count * sizeof(*gits));
+	while (receive(requests, &ask)) {
+		struct reader_tell end = { .kind = READER_END };
+
+		end.error = answer(&reader, &ask, &end.count);
+		if (tell(&reader, &end, NULL) != 0)
+			break;
+	}
+	objects_close(&reader.objects);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A process that reads repositories, for one that may write to the host: formats that a workload
+ * wrote (compressed data, deltas, trees) are parsed by a process that can change nothing. It
+ * answers requests over a pair of pipes until the first one ends.
+ */
+#ifndef COMMITS_READER_H
+#define COMMITS_READER_H
+
+#include "objects.h"
+
+enum reader_ask_kind {
+	READER_REF = 1, /* the id in `path`; TELL_REF */
+	READER_PACKED,  /* packed-refs in `source`, but for what the host's says too; TELL_NAMED */
+	READER_WALK,    /* what a commit would bring; TELL_PATH */
+	READER_BRING,   /* the same, and the objects; TELL_PATH and TELL_OBJECT */
+};
+
+struct reader_ask {
+	uint32_t kind; /* enum reader_ask_kind */
+	uint32_t source;
+	uint8_t id[OBJECT_ID_BYTES]; /* WALK, BRING */
+	char path[IPC_PATH_MAX];     /* REF: in .git */
+};
+
+/* The answer to a request is any number of these, the last one READER_END. */
+enum reader_tell_kind {
+	READER_END = 1, /* with the error, and for WALK how many commits are new */
+	READER_FOUND,   /* the id of REF */
+	READER_NAMED,   /* a ref of PACKED: the name follows */
+	READER_PATH,    /* that a commit changes; a NUL and a link's target may follow */
+	READER_OBJECT,  /* its bytes follow */
+};
+
+struct reader_tell {
+	uint32_t kind;  /* enum reader_tell_kind */
+	int32_t error;  /* END: 0 or -errno, as of walk_run() */
+	uint32_t count; /* END: commits; OBJECT: enum object_type */
+	uint32_t size;  /* bytes that follow, at most OBJECT_BYTES_MAX */
+	uint8_t id[OBJECT_ID_BYTES];
+};
+
+/* Serve until `requests` ends. `gits`: the directories .git of each source (-1: there is none), the
+ * host's last; they are the reader's. */
+void reader_serve(int requests, int answers, const int *gits, size_t count);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The texts that name commits: a loose ref, HEAD, and packed-refs.
+ */
+#ifndef COMMITS_REFS_H
+#define COMMITS_REFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "library.h"
+
+/* packed-refs of more bytes is refused. */
+#define REFS_PACKED_MAX ((size_t)64 << 20)
+
+/* Return whether git accepts the text as a ref's name, as git-check-ref-format(1) says, and it is a
+ * branch or a tag. */
+bool refs_is_name(const char *name);
+
+/* Parse the content of a loose ref or of HEAD. 0; -ENOTSUP: it names another ref, or its id is not
+ * a SHA-1; -EBADMSG. */
+int refs_parse(const char *text, size_t size, uint8_t ret[OBJECT_ID_BYTES]);
+
+/* Read the next branch or tag of packed-refs at *at and move on. The name is terminated in place.
+ * True: there is one. Lines of any other form are passed over. */
+bool refs_next(char **at, char *end, const char **ret_name, uint8_t ret_id[OBJECT_ID_BYTES]);
+
+#endif

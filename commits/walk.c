@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A commit is compared with its parents: what differs from all of them is what it changes. A path
+ * that a commit changes is told of even when the host has the content, since a known blob at the
+ * name of a hook is as good as a new one.
+ */
+#include "walk.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tree_names.h"
+
+/* An octopus of more is not made by people. */
+#define PARENTS_MAX 64
+
+/* Directories in one another; each takes a stack frame. */
+#define DEPTH_MAX 512
+
+struct commit {
+	uint8_t tree[OBJECT_ID_BYTES];
+	uint8_t parents[PARENTS_MAX][OBJECT_ID_BYTES];
+	size_t parent_count;
+};
+
+/* --- sets of ids ------------------------------------------------------------------------------ */
+
+static bool is_zero(const uint8_t id[OBJECT_ID_BYTES])
+{
+	static const uint8_t zero[OBJECT_ID_BYTES];
+
+	return memcmp(id, zero, sizeof(zero)) == 0;
+}
+
+static size_t find_slot(uint8_t (*seen)[OBJECT_ID_BYTES], size_t room,
+			const uint8_t id[OBJECT_ID_BYTES])
+{
+	uint64_t start;
+	size_t slot;
+
+	memcpy(&start, id, sizeof(start));
+	slot = (size_t)start & (room - 1);
+	while (!is_zero(seen[slot]) && memcmp(seen[slot], id, OBJECT_ID_BYTES) != 0)
+		slot = (slot + 1) & (room - 1);
+	return slot;
+}
+
+static int grow_seen(struct walk *walk)
+{
+	const size_t room = walk->seen_room ? 2 * walk->seen_room : 1024;
+	uint8_t(*seen)[OBJECT_ID_BYTES] = calloc(room, OBJECT_ID_BYTES);
+
+	if (!seen)
+		return -ENOMEM;
+	for (size_t i = 0; i < walk->seen_room; i++) {
+		if (!is_zero(walk->seen[i]))
+			memcpy(seen[find_slot(seen, room, walk->seen[i])], walk->seen[i],
+			       OBJECT_ID_BYTES);
+	}
+	free(walk->seen);
+	walk->seen = seen;
+	walk->seen_room = room;
+	return 0;
+}
+
+/* 1: it was seen before; 0: now it is; or -errno. */
+static int see(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
+{
+	size_t slot;
+
+	if (2 * (walk->seen_count + 1) > walk->seen_room) {
+		const int error = grow_seen(walk);
+
+		if (error)
+			return error;
+	}
+	slot = find_slot(walk->seen, walk->seen_room, id);
+	if (!is_zero(walk->seen[slot]))
+		return 1;
+	memcpy(walk->seen[slot], id, OBJECT_ID_BYTES);
+	walk->seen_count++;
+	return walk->seen_count > WALK_OBJECTS_MAX ? -E2BIG : 0;
+}
+
+static int add_waiting(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
+{
+	if (walk->waiting_count == walk->waiting_room) {
+		const size_t room = walk->waiting_room ? 2 * walk->waiting_room : 64;
+		uint8_t(*grown)[OBJECT_ID_BYTES] =
+			reallocarray(walk->waiting, room, OBJECT_ID_BYTES);
+
+		if (!grown)
+			return -ENOMEM;
+		walk->waiting = grown;
+		walk->waiting_room = room;
+	}
+	memcpy(walk->waiting[walk->waiting_count++], id, OBJECT_ID_BYTES);
+	return 0;
+}
+
+/* Tell of an object once, unless the host has it. */
+static int bring_object(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES],
+			const struct object *object)
+{
+	const int is_hosts = objects_is_hosts(walk->objects, id);
+	int status = is_hosts ? is_hosts : see(walk, id);
+
+	if (status == 0 && walk->found)
+		status = walk->found(walk->context, id, object);
+	return status < 0 ? status : 0;
+}
+
+/* --- what a commit says ----------------------------------------------------------------------- */
+
+static int parse_digit(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+/* "WORD ID" and a line's end at *at. */
+static bool parse_line(const char **at, const char *word, uint8_t ret[OBJECT_ID_BYTES])
+{
+	const size_t size = strlen(word);
+	const char *text = *at;
+
+	if (strncmp(text, word, size) != 0 || text[size] != ' ')
+		return false;
+	text += size + 1;
+	for (size_t i = 0; i < OBJECT_ID_BYTES; i++, text += 2) {
+		const int high = parse_digit(text[0]);
+		const int low = high < 0 ? -1 : parse_digit(text[1]);
+
+		if (low < 0)
+			return false;
+		ret[i] = (uint8_t)(16 * high + low);
+	}
+	if (*text != '\n')
+		return false;
+	*at = text + 1;
+	return true;
+}
+
+static int parse_commit(const struct object *object, struct commit *ret)
+{
+	const char *at = (const char *)object->bytes;
+
+	ret->parent_count = 0;
+	if (object->type != OBJECT_COMMIT || !parse_line(&at, "tree", ret->tree))
+		return -EBADMSG;
+	while (strncmp(at, "parent ", 7) == 0) {
+		if (ret->parent_count == PARENTS_MAX)
+			return -E2BIG;
+		if (!parse_line(&at, "parent", ret->parents[ret->parent_count++]))
+			return -EBADMSG;
+	}
+	return strncmp(at, "author ", 7) == 0 ? 0 : -EBADMSG;
+}
+
+static int read_commit(const struct walk *walk, const uint8_t id[OBJECT_ID_BYTES],
+		       struct object *ret_object, struct commit *ret)
+{
+	int error = objects_read(walk->objects, id, ret_object);
+
+	if (error)
+		return error;
+	error = parse_commit(ret_object, ret);
+	if (error)
+		object_free(ret_object);
+	return error;
+}
+
+/* --- trees ------------------------------------------------------------------------------------ */
+
+/* A tree of one side, and the entry that is next. */
+struct side {
+	struct object object;
+	const uint8_t *at;
+	struct tree_entry entry;
+	bool has_entry;
+};
+
+/* The directory of all sides that is looked at. The parents' ids are NULL where they have none. */
+struct directory {
+	const uint8_t *now;
+	const uint8_t *old[PARENTS_MAX];
+	size_t old_count;
+};
+
+static int next_entry(struct walk *walk, struct side *side)
+{
+	const struct tree_entry before = side->entry;
+	const bool had_entry = side->has_entry;
+	const int status =
+		tree_entry_read(&side->at, side->object.bytes + side->object.size, &side->entry);
+
+	side->has_entry = status == 1;
+	if (status < 0)
+		return status;
+	if (++walk->entries > WALK_ENTRIES_MAX)
+		return -E2BIG;
+	return status == 1 && had_entry && tree_entry_compare(&before, &side->entry) >= 0 ? -EBADMSG
+											  : 0;
+}
+
+static int open_side(struct walk *walk, const uint8_t *id, struct side *ret)
+{
+	int error;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!id)
+		return 0;
+	error = objects_read(walk->objects, id, &ret->object);
+	if (error)
+		return error;
+	if (ret->object.type != OBJECT_TREE)
+		return -EBADMSG;
+	ret->at = ret->object.bytes;
+	return next_entry(walk, ret);
+}
+
+static int compare_directory(struct walk *walk, const struct directory *directory, size_t length,
+			     unsigned int depth);
+
+static int tell_leaf(struct walk *walk, const struct tree_entry *entry, const struct object *object)
+{
+	const char *target = NULL;
+
+	if (entry && entry->mode == TREE_LINK && object->bytes) {
+		target = (const char *)object->bytes;
+		if (object->size == 0 || memchr(target, '\0', object->size))
+			return -EBADMSG;
+	}
+	return walk->changed(walk->context, walk->path, target);
+}
+
+/* A file, link or submodule that differs from every parent's. */
+static int look_at_leaf(struct walk *walk, const struct tree_entry *entry)
+{
+	struct object object = { 0 };
+	/* A submodule's commit is in its own repository. */
+	const int is_known =
+		entry->mode == TREE_COMMIT ? 1 : objects_is_hosts(walk->objects, entry->id);
+	int error = is_known < 0 ? is_known : 0;
+
+	if (!error && (!is_known || entry->mode == TREE_LINK)) {
+		error = objects_read(walk->objects, entry->id, &object);
+		if (!error && object.type != OBJECT_BLOB)
+			error = -EBADMSG;
+		if (!error)
+			error = bring_object(walk, entry->id, &object);
+	}
+	if (!error)
+		error = tell_leaf(walk, entry, &object);
+	object_free(&object);
+	return error;
+}
+
+/* Append a name to the path. Returns its new length, or -ENAMETOOLONG. */
+static int add_name(struct walk *walk, size_t length, const struct tree_entry *entry)
+{
+	const size_t start = length > 0 ? length + 1 : 0;
+
+	if (start + entry->name_size >= sizeof(walk->path))
+		return -ENAMETOOLONG;
+	if (length > 0)
+		walk->path[length] = '/';
+	memcpy(walk->path + start, entry->name, entry->name_size);
+	walk->path[start + entry->name_size] = '\0';
+	return (int)(start + entry->name_size);
+}
+
+static bool is_same_entry(const struct tree_entry *left, const struct tree_entry *right)
+{
+	return left->mode == right->mode && memcmp(left->id, right->id, OBJECT_ID_BYTES) == 0;
+}
+
+/* Look at one name: `now` NULL, the commit does not have it; `old`, the parents that do. */
+static int compare_name(struct walk *walk, const struct tree_entry *now,
+			const struct tree_entry *const *old, size_t old_count, size_t length,
+			unsigned int depth)
+{
+	const struct tree_entry *any = now ? now : old[0];
+	struct directory below = { .now = now ? now->id : NULL };
+	int end;
+
+	for (size_t i = 0; now && i < old_count; i++) {
+		if (is_same_entry(now, old[i]))
+			return 0; /* that parent's own walk, or the host, has it */
+	}
+	end = add_name(walk, length, any);
+	if (end < 0)
+		return end;
+	if (any->mode != TREE_DIRECTORY)
+		return now ? look_at_leaf(walk, now) : tell_leaf(walk, NULL, NULL);
+	for (size_t i = 0; i < old_count; i++)
+		below.old[below.old_count++] = old[i]->id;
+	return compare_directory(walk, &below, (size_t)end, depth + 1);
+}
+
+/* The first name in order that a side has. */
+static const struct tree_entry *find_first(const struct side *sides, size_t count)
+{
+	const struct tree_entry *first = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (sides[i].has_entry &&
+		    (!first || tree_entry_compare(&sides[i].entry, first) < 0))
+			first = &sides[i].entry;
+	}
+	return first;
+}
+
+/* sides[0] is the commit's, the others are the parents'. */
+static int compare_first(struct walk *walk, struct side *sides, size_t count, size_t length,
+			 unsigned int depth)
+{
+	const struct tree_entry *old[PARENTS_MAX];
+	const struct tree_entry first = *find_first(sides, count);
+	bool has_it[PARENTS_MAX + 1] = { false };
+	size_t old_count = 0;
+	int error = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		has_it[i] = sides[i].has_entry && tree_entry_compare(&sides[i].entry, &first) == 0;
+		if (i > 0 && has_it[i])
+			old[old_count++] = &sides[i].entry;
+	}
+	/* What only some parents have, a merge has chosen between two that were there. */
+	if (has_it[0] || old_count == count - 1)
+		error = compare_name(walk, has_it[0] ? &sides[0].entry : NULL, old, old_count,
+				     length, depth);
+	walk->path[length] = '\0';
+	for (size_t i = 0; i < count && !error; i++)
+		error = has_it[i] ? next_entry(walk, &sides[i]) : 0;
+	return error;
+}
+
+static int compare_directory(struct walk *walk, const struct directory *directory, size_t length,
+			     unsigned int depth)
+{
+	const size_t count = directory->old_count + 1;
+	struct side *sides = depth < DEPTH_MAX ? calloc(count, sizeof(*sides)) : NULL;
+	int error = depth < DEPTH_MAX ? 0 : -ENAMETOOLONG;
+
+	if (!sides)
+		return error ? error : -ENOMEM;
+	for (size_t i = 0; i < count && !error; i++)
+		error = open_side(walk, i ? directory->old[i - 1] : directory->now, &sides[i]);
+	while (!error && find_first(sides, count))
+		error = compare_first(walk, sides, count, length, depth);
+	if (!error && directory->now)
+		error = bring_object(walk, directory->now, &sides[0].object);
+	for (size_t i = 0; i < count; i++)
+		object_free(&sides[i].object);
+	free(sides);
+	return error;
+}
+
+/* --- commits ---------------------------------------------------------------------------------- */
+
+static int compare_commit(struct walk *walk, const struct commit *commit)
+{
+	struct directory directory = { .now = commit->tree, .old_count = commit->parent_count };
+	static struct commit parents[PARENTS_MAX];
+
+	for (size_t i = 0; i < commit->parent_count; i++) {
+		struct object object;
+		const int error = read_commit(walk, commit->parents[i], &object, &parents[i]);
+
+		if (error)
+			return error;
+		object_free(&object);
+		if (memcmp(parents[i].tree, commit->tree, OBJECT_ID_BYTES) == 0)
+			return 0;
+		directory.old[i] = parents[i].tree;
+	}
+	walk->path[0] = '\0';
+	return compare_directory(walk, &directory, 0, 0);
+}
+
+static int look_at_commit(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
+{
+	static struct commit commit;
+	struct object object;
+	int error = read_commit(walk, id, &object, &commit);
+
+	if (error)
+		return error;
+	error = compare_commit(walk, &commit);
+	if (!error)
+		error = bring_object(walk, id, &object);
+	object_free(&object);
+	walk->commits++;
+	for (size_t i = 0; i < commit.parent_count && !error; i++) {
+		const int is_hosts = objects_is_hosts(walk->objects, commit.parents[i]);
+
+		error = is_hosts < 0 ? is_hosts
+			: is_hosts   ? 0
+				     : add_waiting(walk, commit.parents[i]);
+	}
+	return error;
+}
+
+/* A tag, and what it is of, until that is none. */
+static int peel_tags(struct walk *walk, uint8_t id[OBJECT_ID_BYTES])
+{
+	for (;;) {
+		struct object object;
+		const char *at;
+		int error = objects_read(walk->objects, id, &object);
+
+		if (error)
+			return error;
+		if (object.type != OBJECT_TAG) {
+			error = object.type == OBJECT_COMMIT ? 0 : -ENOTSUP;
+			object_free(&object);
+			return error;
+		}
+		error = bring_object(walk, id, &object);
+		at = (const char *)object.bytes;
+		if (!error && !parse_line(&at, "object", id))
+			error = -EBADMSG;
+		object_free(&object);
+		if (error)
+			return error;
+	}
+}
+
+int walk_run(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
+{
+	uint8_t next[OBJECT_ID_BYTES];
+	int error;
+
+	memcpy(next, id, sizeof(next));
+	error = peel_tags(walk, next);
+	if (!error)
+		error = objects_is_hosts(walk->objects, next);
+	if (error == 0)
+		error = add_waiting(walk, next);
+	while (walk->waiting_count > 0 && error == 0) {
+		memcpy(next, walk->waiting[--walk->waiting_count], sizeof(next));
+		/* A commit of two children waits twice. */
+		if (walk->seen_count == 0 ||
+		    is_zero(walk->seen[find_slot(walk->seen, walk->seen_room, next)]))
+			error = look_at_commit(walk, next);
+	}
+	free(walk->seen);
+	free(walk->waiting);
+	walk->seen = walk->waiting = NULL;
+	walk->seen_count = walk->seen_room = walk->waiting_count = walk->waiting_room = 0;
+	return error < 0 ? error : 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The commits that a ref would bring: every object that the host does not have, and every path at
+ * which one of them changes a file that the host executes by itself.
+ */
+#ifndef COMMITS_WALK_H
+#define COMMITS_WALK_H
+
+#include "objects.h"
+
+/* Bounds of one walk; beyond them it ends with -E2BIG. */
+#define WALK_OBJECTS_MAX 200000U
+#define WALK_ENTRIES_MAX 20000000U
+
+struct walk {
+	const struct objects *objects;
+	void *context;
+	/* Called for each object that the host does not have, a commit's contents before the
+	 * commit. NULL: the caller wants none. 0 or -errno, which ends the walk. */
+	int (*found)(void *context, const uint8_t id[OBJECT_ID_BYTES], const struct object *object);
+	/* Called for each path that a commit changes, relative to the work tree, with a symbolic
+	 * link's target (else NULL). 0 or -errno. */
+	int (*changed)(void *context, const char *path, const char *target);
+	uint32_t commits; /* that the host does not have */
+	/* The walk's own: */
+	uint8_t (*seen)[OBJECT_ID_BYTES]; /* an open hash; all zero: free */
+	size_t seen_count, seen_room;
+	uint8_t (*waiting)[OBJECT_ID_BYTES];
+	size_t waiting_count, waiting_room;
+	uint32_t entries;
+	char path[IPC_PATH_MAX];
+};
+
+/* Walk from the object that a ref names. 0; -ENOENT: an object is missing; -EBADMSG: one is
+ * damaged, or git would refuse it; -E2BIG, -EFBIG: there is too much of it; -ENOTSUP: the ref names
+ * no commit; -ENAMETOOLONG; -ENOMEM; another -errno. */
+int walk_run(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES]);
+
+#endif
