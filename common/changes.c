@@ -33,12 +33,10 @@ static bool is_record(const struct change_record *record)
 	       (record->kind == CHANGE_RENAMED) == (record->old_path_size > 0);
 }
 
-/* A path with a NUL would be two to whoever prints it. */
+/* A path with a NUL would be two to whoever prints it. The three texts follow one another. */
 static bool are_paths(const struct change *change)
 {
-	return !memchr(change->path, 0, change->is.path_size) &&
-	       !memchr(change->old_path, 0, change->is.old_path_size) &&
-	       !memchr(change->link, 0, change->is.link_size);
+	return !memchr(change->path, 0, (size_t)(change->patch - change->path));
 }
 
 long changes_read(const uint8_t *bytes, size_t size, struct change *ret)

@@ -33,7 +33,9 @@ enum change_flag {
 	CHANGE_IS_APPLIED = 128,
 	CHANGE_IS_UNDONE = 256,
 	CHANGE_IS_UNREADABLE = 512, /* one side cannot be looked into: it is never applied */
-	CHANGE_FLAGS = 1023,
+	CHANGE_IS_GITS = 1024,      /* in a repository, where it stays: it is never applied */
+	CHANGE_IS_COMMITS = 2048,   /* a ref with its commits; `link` says what it brings */
+	CHANGE_FLAGS = 4095,
 };
 
 /* A file of which a patch is made, and a patch, at most. */

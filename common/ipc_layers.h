@@ -46,6 +46,7 @@ struct ipc_layers_do {
 	uint64_t since_us; /* real clock; NOTE: a file of the host that changed later has no
 			    * known base */
 	uint8_t expected[IPC_DIGEST_BYTES]; /* as in changes_start */
+	char name[IPC_NAME_MAX];            /* of the sandbox, or its id: part of its refs' names */
 	uint32_t held_size;         /* patterns that the operator adds to what is held back */
 	uint8_t held[IPC_LIST_MAX]; /* NUL after each */
 };

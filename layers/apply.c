@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base.h"
+#include "beneath.h"
+#include "commits.h"
 #include "common/changes.h"
 #include "common/fd.h"
 #include "digest.h"
@@ -29,15 +31,20 @@ struct gathering {
 	struct items items; /* all differences, in the order of their paths */
 	struct items olds;  /* where the renamed ones were */
 	uint8_t *fates;     /* enum fate of each */
+	uint8_t *ref_fates; /* of each ref, as commits.h numbers them */
+	uint32_t *ref_flags;
 	struct journal journal;
 };
 
 static int remember(void *context, const struct difference *difference)
 {
 	struct gathering *gathering = context;
-	struct item *item = items_add(&gathering->items, difference->path);
-	struct item *old = item;
+	const enum commits_fate fate = commits_judge(difference);
+	struct item *item, *old;
 
+	if (fate == COMMITS_DATA)
+		return 0;
+	item = old = items_add(&gathering->items, difference->path);
 	if (item && difference->kind == CHANGE_RENAMED) {
 		old = items_add(&gathering->olds, difference->old_path);
 		item->from = old;
@@ -47,7 +54,7 @@ static int remember(void *context, const struct difference *difference)
 	if (journal_check_path(item->path) != 0 || journal_check_path(old->path) != 0)
 		return -EBADMSG;
 	item->kind = difference->kind;
-	item->flags = difference->flags;
+	item->flags = difference->flags | (fate == COMMITS_STAYS ? CHANGE_IS_GITS : 0);
 	item->layer = (int16_t)difference->layer;
 	item->now = difference->now;
 	old->old_layer = (int16_t)difference->old_layer;
@@ -92,8 +99,8 @@ static uint32_t reason_of(const struct gathering *gathering, const struct item *
 	static struct difference difference;
 	const struct job *job = gathering->job;
 
-	if (item->flags & CHANGE_IS_REFUSED)
-		return CHANGE_IS_REFUSED;
+	if (item->flags & (CHANGE_IS_REFUSED | CHANGE_IS_GITS))
+		return item->flags & (CHANGE_IS_REFUSED | CHANGE_IS_GITS);
 	if (item->flags & CHANGE_IS_UNREADABLE)
 		return CHANGE_IS_CONFLICT; /* nobody knows */
 	items_show(item, &difference);
@@ -177,9 +184,137 @@ static int enter_taken(struct gathering *gathering)
 			error = enter(gathering, i, item->path, item->from ? &nothing : &item->old,
 				      &item->now);
 	}
-	journal_sort(&gathering->journal);
 	return error;
 }
+
+/* --- commits ---------------------------------------------------------------------------------- */
+
+/* Decide on every ref, and fetch what the taken ones need. */
+static int choose_refs(struct gathering *gathering)
+{
+	static struct difference difference;
+	char text[IPC_PATH_MAX];
+	struct job *job = gathering->job;
+	int error = 0;
+
+	for (size_t i = 0; i < commits_count() && !error; i++) {
+		commits_show(i, &difference, text);
+		gathering->ref_flags[i] = difference.flags;
+		job->done.held += (difference.flags & CHANGE_IS_HELD) != 0;
+		gathering->ref_fates[i] = FATE_LEFT;
+		if ((difference.flags & CHANGE_IS_GITS) ||
+		    ((difference.flags & CHANGE_IS_HELD) && !(job->ask->flags & CHANGES_HELD_TOO)))
+			continue;
+		gathering->ref_fates[i] = FATE_TAKEN;
+		error = commits_bring(i);
+	}
+	return error;
+}
+
+/* Numbers of entries that are no item's: the refs', then the objects', then directories. */
+static size_t number_of_ref(const struct gathering *gathering, size_t ref)
+{
+	return gathering->items.count + ref;
+}
+
+static size_t number_of_object(const struct gathering *gathering, size_t object)
+{
+	return gathering->items.count + commits_count() + object;
+}
+
+static bool has_entry(const struct journal *journal, const char *path, size_t size)
+{
+	for (size_t i = journal->count; i-- > 0;) {
+		if (strncmp(journal->entries[i].path, path, size) == 0 &&
+		    journal->entries[i].path[size] == '\0')
+			return true;
+	}
+	return false;
+}
+
+/* Directories in .git that the host does not have yet. */
+static int enter_directories(struct gathering *gathering, const char *path)
+{
+	const struct job *job = gathering->job;
+	char above[IPC_PATH_MAX];
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		const size_t size = (size_t)(slash - path);
+		struct journal_entry *entry;
+		struct stat status;
+		int error;
+
+		memcpy(above, path, size);
+		above[size] = '\0';
+		error = beneath_look(job->directories.host, above, &status);
+		if (error)
+			return error;
+		if (status.st_mode != 0 || has_entry(&gathering->journal, above, size))
+			continue;
+		entry = journal_add(&gathering->journal, above);
+		if (!entry)
+			return -ENOMEM;
+		entry->to.mode = S_IFDIR | commits_directory_mode();
+		entry->change = SIZE_MAX;
+	}
+	return 0;
+}
+
+static int enter_file(struct gathering *gathering, const char *path, const struct stat *old,
+		      uint32_t mode, size_t number)
+{
+	struct journal_entry *entry;
+	const int error = enter_directories(gathering, path);
+
+	if (error)
+		return error;
+	entry = journal_add(&gathering->journal, path);
+	if (!entry)
+		return -ENOMEM;
+	files_side(old, &entry->from);
+	entry->to.mode = S_IFREG | mode;
+	entry->changed = old->st_ctim;
+	entry->is_linked = old->st_nlink > 1;
+	entry->change = number;
+	return 0;
+}
+
+/* Objects are added, never replaced: one that is there already is the host's. */
+static int enter_objects(struct gathering *gathering)
+{
+	static const struct stat nothing;
+	char path[IPC_PATH_MAX];
+	int error = 0;
+
+	for (size_t i = 0; i < commits_object_count() && !error; i++) {
+		struct stat status;
+
+		commits_object_path(i, path);
+		error = beneath_look(gathering->job->directories.host, path, &status);
+		if (!error && status.st_mode == 0)
+			error = enter_file(gathering, path, &nothing, 0444,
+					   number_of_object(gathering, i));
+	}
+	return error;
+}
+
+static int enter_commits(struct gathering *gathering)
+{
+	static struct difference difference;
+	char text[IPC_PATH_MAX];
+	int error = enter_objects(gathering);
+
+	for (size_t i = 0; i < commits_count() && !error; i++) {
+		if (gathering->ref_fates[i] != FATE_TAKEN)
+			continue;
+		commits_show(i, &difference, text);
+		error = enter_file(gathering, difference.path, &difference.old, 0644,
+				   number_of_ref(gathering, i));
+	}
+	return error;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
 
 /* Is it what was agreed to? */
 static bool is_expected(const struct gathering *gathering)
@@ -198,8 +333,12 @@ static bool is_expected(const struct gathering *gathering)
 			continue;
 		items_show(gathering->items.all[i], &difference);
 		digest_add(&digest, &job->directories, &difference,
-			   difference.flags | digest_flags(job, &difference), NULL);
+			   difference.flags | (difference.flags & CHANGE_IS_GITS
+						       ? 0
+						       : digest_flags(job, &difference)),
+			   NULL);
 	}
+	commits_add_to_digest(&job->directories, &digest);
 	digest_end(&digest, found);
 	return memcmp(found, job->ask->expected, sizeof(found)) == 0;
 }
@@ -211,8 +350,13 @@ static int gather(struct gathering *gathering)
 	if (error)
 		return error;
 	items_sort(&gathering->items);
+	error = commits_find(gathering->job);
+	if (error)
+		return error;
 	gathering->fates = calloc(gathering->items.count + 1, sizeof(*gathering->fates));
-	if (!gathering->fates)
+	gathering->ref_fates = calloc(commits_count() + 1, sizeof(*gathering->ref_fates));
+	gathering->ref_flags = calloc(commits_count() + 1, sizeof(*gathering->ref_flags));
+	if (!gathering->fates || !gathering->ref_fates || !gathering->ref_flags)
 		return -ENOMEM;
 	if (!is_expected(gathering)) {
 		gathering->job->done.step = CHANGES_STEP_CONFIRMED;
@@ -222,7 +366,13 @@ static int gather(struct gathering *gathering)
 		if (is_chosen(gathering, gathering->items.all[i]))
 			choose(gathering, i);
 	}
-	return enter_taken(gathering);
+	error = choose_refs(gathering);
+	if (!error)
+		error = enter_taken(gathering);
+	if (!error)
+		error = enter_commits(gathering);
+	journal_sort(&gathering->journal);
+	return error;
 }
 
 static const struct difference *show(const void *context, const struct journal_entry *entry)
@@ -238,6 +388,10 @@ static int source_open(const void *context, const struct journal_entry *entry)
 {
 	const struct gathering *gathering = context;
 
+	if (entry->change >= number_of_object(gathering, 0))
+		return commits_open_object(entry->change - number_of_object(gathering, 0));
+	if (entry->change >= number_of_ref(gathering, 0))
+		return commits_open_ref(entry->change - number_of_ref(gathering, 0));
 	return tree_open_now(&gathering->job->directories, show(context, entry));
 }
 
@@ -249,23 +403,48 @@ static int source_link(const void *context, const struct journal_entry *entry,
 	return tree_link_now(&gathering->job->directories, show(context, entry), ret);
 }
 
+/* The flags of the item or ref that an entry is of; NULL: of an object or a directory for one. */
+static uint32_t *flags_of(const struct gathering *gathering, const struct journal_entry *entry)
+{
+	if (entry->change < gathering->items.count)
+		return &gathering->items.all[entry->change]->flags;
+	return entry->change < number_of_object(gathering, 0)
+		       ? &gathering->ref_flags[entry->change - number_of_ref(gathering, 0)]
+		       : NULL;
+}
+
 /* After a run: what became of each. */
 static void note_result(struct gathering *gathering, const struct apply_run *run, int error)
 {
 	gathering->job->done.conflicts += run->conflicts;
 	for (size_t i = 0; i < run->journal.count; i++) {
 		const struct journal_entry *entry = &run->journal.entries[i];
-		struct item *item = gathering->items.all[entry->change];
+		uint32_t *flags = flags_of(gathering, entry);
 
-		if (error == -ESTALE && entry == run->failed) {
-			item->flags |= CHANGE_IS_CONFLICT;
+		if (flags && error == -ESTALE && entry == run->failed) {
+			*flags |= CHANGE_IS_CONFLICT;
 			gathering->job->done.conflicts++;
 		}
-		if (error || entry->is_skipped || item->flags & CHANGE_IS_APPLIED)
+		if (!flags || error || entry->is_skipped || *flags & CHANGE_IS_APPLIED)
 			continue;
-		item->flags |= CHANGE_IS_APPLIED;
+		*flags |= CHANGE_IS_APPLIED;
 		gathering->job->done.applied++;
 	}
+}
+
+static int tell_refs(struct gathering *gathering)
+{
+	static struct difference difference;
+	char text[IPC_PATH_MAX];
+	int error = 0;
+
+	for (size_t i = 0; i < commits_count() && error == 0; i++) {
+		gathering->job->done.total++;
+		commits_show(i, &difference, text);
+		difference.flags = gathering->ref_flags[i];
+		error = job_tell(gathering->job, &difference, text, NULL, 0);
+	}
+	return error;
 }
 
 static int tell(struct gathering *gathering)
@@ -285,7 +464,7 @@ static int tell(struct gathering *gathering)
 			link[0] = '\0';
 		error = job_tell(gathering->job, &difference, link, NULL, 0);
 	}
-	return error;
+	return error ? error : tell_refs(gathering);
 }
 
 static int run(struct gathering *gathering)
@@ -344,7 +523,10 @@ static int apply(struct job *job)
 	journal_free(&gathering.journal);
 	items_free(&gathering.items);
 	items_free(&gathering.olds);
+	commits_end();
 	free(gathering.fates);
+	free(gathering.ref_fates);
+	free(gathering.ref_flags);
 	return error;
 }
 

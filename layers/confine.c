@@ -59,6 +59,9 @@ static const struct rights {
 	[LAYERS_REMOVE] = { 0, 0, 0, 0, WRITE, true },
 };
 
+/* A history of 200,000 objects takes a few seconds. */
+#define READER_CPU_S 60
+
 static void require(int error, const char *step)
 {
 	if (error)
@@ -130,10 +133,8 @@ static void enter_landlock(const struct job_directories *directories, const stru
 	fd_close(&ruleset);
 }
 
-void confine_job(const struct job *job)
+static void confine(const struct job *job, const struct rights *wanted)
 {
-	const struct rights *wanted = &rights[job->ask->operation];
-
 	require(signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -errno : 0, "ignoring SIGPIPE");
 	require(result(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)), "no_new_privs");
 	require(result(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)), "not dumpable");
@@ -145,4 +146,19 @@ void confine_job(const struct job *job)
 			: seccomp_install(seccomp_filter,
 					  sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
 		"installing the system call filter");
+}
+
+void confine_job(const struct job *job)
+{
+	confine(job, &rights[job->ask->operation]);
+}
+
+void confine_reader(const struct job *job)
+{
+	const struct rlimit time = { READER_CPU_S, READER_CPU_S };
+
+	require(result(kernel_close_range(CONFINE_CHANNEL, CONFINE_CHANNEL)),
+		"closing the supervisor's channel");
+	require(result(setrlimit(RLIMIT_CPU, &time)), "limiting its processor time");
+	confine(job, &rights[LAYERS_PREVIEW]);
 }

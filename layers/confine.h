@@ -16,4 +16,8 @@ void confine_descriptors(void);
  * a step fails. */
 void confine_job(const struct job *job);
 
+/* Allow the process that reads repositories for a job nothing but to read the job's directories,
+ * and a bound of processor time. Ends the process when a step fails. */
+void confine_reader(const struct job *job);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
+#include "commits.h"
 #include "common/changes.h"
 #include "digest.h"
 #include "files.h"
@@ -51,6 +52,8 @@ static int look_closer(struct telling *telling, const struct difference *differe
 			files_hash((const uint8_t *)link, (size_t)size, patch->hash);
 		patch->has_hash = size >= 0;
 	}
+	if (shown->flags & CHANGE_IS_GITS)
+		return 0;
 	if (!(flags & CHANGES_TEXT) &&
 	    !((flags & CHANGES_TEXT_HELD) && (shown->flags & CHANGE_IS_HELD)))
 		return 0;
@@ -66,15 +69,18 @@ static int tell_one(void *context, const struct difference *difference)
 	const struct patch *patch = &telling->patch;
 	struct difference shown;
 	char link[IPC_PATH_MAX] = "";
+	const enum commits_fate fate = commits_judge(difference);
 	uint32_t flags;
 	bool is_shown;
 	int error;
 
+	if (fate == COMMITS_DATA)
+		return 0;
 	if (!job_is_chosen(job, difference->path) &&
 	    !(difference->old_path[0] && job_is_chosen(job, difference->old_path)))
 		return 0;
 	shown = *difference;
-	shown.flags |= more_flags(job, difference);
+	shown.flags |= fate == COMMITS_STAYS ? CHANGE_IS_GITS : more_flags(job, difference);
 	flags = shown.flags;
 	job->done.total++;
 	is_shown = is_on_page(job);
@@ -92,11 +98,35 @@ static int tell_one(void *context, const struct difference *difference)
 	return error;
 }
 
+static int tell_refs(struct telling *telling)
+{
+	static struct difference difference;
+	struct job *job = telling->job;
+	char text[IPC_PATH_MAX];
+	int error = commits_find(job);
+
+	for (size_t i = 0; i < commits_count() && !error; i++) {
+		commits_show(i, &difference, text);
+		job->done.held += (difference.flags & CHANGE_IS_HELD) != 0;
+		job->done.total++;
+		if (!is_on_page(job))
+			continue;
+		error = job_tell(job, &difference, text, NULL, 0);
+		telling->step = error ? CHANGES_STEP_OUTPUT : telling->step;
+	}
+	if (!error && telling->digest)
+		commits_add_to_digest(&job->directories, telling->digest);
+	commits_end();
+	return error;
+}
+
 static int list(struct job *job, struct digest *digest)
 {
 	struct telling telling = { .job = job, .step = CHANGES_STEP_READ, .digest = digest };
-	const int error = tree_compare(&job->directories, tell_one, &telling);
+	int error = tree_compare(&job->directories, tell_one, &telling);
 
+	if (!error)
+		error = tell_refs(&telling);
 	patch_free(&telling.patch);
 	job->done.error = (uint32_t)-error;
 	job->done.step = error ? telling.step : CHANGES_STEP_NONE;

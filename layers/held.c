@@ -18,12 +18,6 @@ static const char *const patterns[] = {
 #undef HELD
 };
 
-static const char *const free_in_git[] = {
-#define FREE(pattern, reason) pattern,
-#include "held_git.def"
-#undef FREE
-};
-
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Characters without a shape (Unicode: Default_Ignorable_Code_Point), as they are in UTF-8: first
@@ -122,34 +116,13 @@ static const char *match_beginning(const char *pattern, const char *path)
 	return fnmatch(pattern, part, FNM_PATHNAME) == 0 ? end : NULL;
 }
 
-static bool is_free_in_git(const char *path)
-{
-	for (size_t i = 0; i < COUNT(free_in_git); i++) {
-		if (match_beginning(free_in_git[i], path))
-			return true;
-	}
-	return false;
-}
-
-/* What held_git.def lists, as long as no other repository's name is in it. */
-static bool is_data_of_git(const char *path, const char *rest)
-{
-	static const char name[] = ".git/";
-
-	return strncmp(path, name, sizeof(name) - 1) == 0 && *rest == '/' &&
-	       is_free_in_git(rest + 1) && !strstr(rest, "/.git") && !strstr(rest, ".git/");
-}
-
 /* From a name on that begins at `path`. */
 static bool is_held_from(const char *path)
 {
 	for (size_t i = 0; i < COUNT(patterns); i++) {
 		const char first = patterns[i][0];
-		const char *rest = first == '*' || first == path[0]
-					   ? match_beginning(patterns[i], path)
-					   : NULL;
 
-		if (rest && !is_data_of_git(path, rest))
+		if ((first == '*' || first == path[0]) && match_beginning(patterns[i], path))
 			return true;
 	}
 	return false;
@@ -158,14 +131,9 @@ static bool is_held_from(const char *path)
 static bool is_in_table(const char *path)
 {
 	for (const char *name = path; name; name = strchr(name, '/')) {
-		const char *rest;
-
 		name += *name == '/';
 		if (is_held_from(name))
 			return true;
-		rest = match_beginning(".git", name);
-		if (rest && is_data_of_git(name, rest))
-			return false; /* a name of a branch is no name of a file */
 	}
 	return false;
 }
@@ -205,6 +173,26 @@ bool held_is_path(const char *path, const char *operators, size_t size)
 	return false;
 }
 
+bool held_is_called(const char *name, size_t size, const char *wanted)
+{
+	char part[IPC_PATH_MAX], folded[IPC_PATH_MAX];
+
+	if (size >= sizeof(part))
+		return false;
+	memcpy(part, name, size);
+	part[size] = '\0';
+	fold(part, folded);
+	return strcmp(folded, wanted) == 0;
+}
+
+bool held_is_below(const char *pattern, const char *path)
+{
+	char folded[IPC_PATH_MAX];
+
+	fold(path, folded);
+	return match_beginning(pattern, folded) != NULL;
+}
+
 static bool is_path_of_job(const struct job *job, const char *path)
 {
 	return held_is_path(path, (const char *)job->ask->held, job->ask->held_size) ||
@@ -212,13 +200,25 @@ static bool is_path_of_job(const struct job *job, const char *path)
 }
 
 /* To write to such a link is to write to where it leads. */
+static bool is_held_target(const struct job *job, const char *path, const char *target)
+{
+	char joined[IPC_PATH_MAX];
+
+	return !held_links_join(path, target, joined) || is_path_of_job(job, joined);
+}
+
 static bool is_held_link(const struct job *job, const struct difference *difference)
 {
-	char target[IPC_PATH_MAX], joined[IPC_PATH_MAX];
+	char target[IPC_PATH_MAX];
 
 	return S_ISLNK(difference->now.st_mode) &&
 	       (tree_link_now(&job->directories, difference, target) < 0 ||
-		!held_links_join(difference->path, target, joined) || is_path_of_job(job, joined));
+		is_held_target(job, difference->path, target));
+}
+
+bool held_is_entry(const struct job *job, const char *path, const char *target)
+{
+	return is_path_of_job(job, path) || (target && is_held_target(job, path, target));
 }
 
 bool held_is(const struct job *job, const struct difference *difference)

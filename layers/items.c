@@ -8,6 +8,7 @@
 #include "beneath.h"
 #include "common/changes.h"
 #include "common/fd.h"
+#include "gitpath.h"
 
 /* How many of the same size and content are looked at for one of the same name. */
 #define CANDIDATES_MAX 256
@@ -68,16 +69,17 @@ void items_show(const struct item *item, struct difference *ret)
 	ret->old_path[sizeof(ret->old_path) - 1] = '\0';
 }
 
+/* A file of a repository and one outside are never one file: neither is the other's to apply. */
 static bool is_gone(const struct item *item)
 {
 	return item->kind == CHANGE_DELETED && S_ISREG(item->old.st_mode) &&
-	       !(item->flags & CHANGE_IS_UNREADABLE);
+	       !(item->flags & CHANGE_IS_UNREADABLE) && gitpath_repository(item->path) == 0;
 }
 
 static bool is_new(const struct item *item)
 {
 	return item->kind == CHANGE_ADDED && S_ISREG(item->now.st_mode) &&
-	       !(item->flags & CHANGE_IS_UNREADABLE);
+	       !(item->flags & CHANGE_IS_UNREADABLE) && gitpath_repository(item->path) == 0;
 }
 
 static int compare_sizes(const void *left, const void *right)

@@ -21,6 +21,8 @@ struct job {
 	uint8_t *buffer;    /* JOB_BUFFER_BYTES for what is told; NULL: it is written at once */
 	size_t buffered;
 	struct ipc_layers_done done;
+	/* Confines the process that reads repositories; NULL: a test, which has nothing to lose. */
+	void (*confine_reader)(const struct job *job);
 };
 
 /* Each sets `job->done`; 0 or -errno, which is set there too. */

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "commits.h"
 #include "common/changes.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
@@ -147,6 +148,10 @@ int main(void)
 		job.output = STDOUT_FILENO;
 	if (ask.flags & (CHANGES_TEXT | CHANGES_TEXT_HELD))
 		error = gitdiff_load();
+	job.confine_reader = confine_reader;
+	if (!error && (ask.operation == LAYERS_DIFF || ask.operation == LAYERS_PREVIEW ||
+		       ask.operation == LAYERS_APPLY))
+		error = commits_begin(&job);
 	confine_job(&job);
 	if (error) {
 		job.done.error = (uint32_t)-error;

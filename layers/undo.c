@@ -12,6 +12,7 @@
 #include "common/changes.h"
 #include "common/fd.h"
 #include "files.h"
+#include "gitpath.h"
 
 enum now {
 	NOW_NEW, /* as the apply left it */
@@ -114,28 +115,13 @@ static int look_at(struct undoing *undoing, size_t number)
 	return enter(undoing, was, &status);
 }
 
-/* Up to the end of the first name ".git" in a path: 0: there is none. */
-static size_t repository_of(const char *path)
-{
-	static const char name[] = ".git";
-	const char *at = path;
-
-	for (; at; at = strchr(at, '/')) {
-		at += *at == '/';
-		if (strncmp(at, name, sizeof(name) - 1) == 0 &&
-		    (at[sizeof(name) - 1] == '/' || at[sizeof(name) - 1] == '\0'))
-			return (size_t)(at - path) + sizeof(name) - 1;
-	}
-	return 0;
-}
-
 /* What stays in one keeps all that the apply changed in it: half of them name what is gone. */
 static void keep_repository(struct undoing *undoing, const char *path, size_t size)
 {
 	for (size_t i = 0; i < undoing->done.count; i++) {
 		const char *other = undoing->done.entries[i].path;
 
-		if (undoing->flags[i] & CHANGE_IS_UNDONE && repository_of(other) == size &&
+		if (undoing->flags[i] & CHANGE_IS_UNDONE && gitpath_repository(other) == size &&
 		    memcmp(other, path, size) == 0) {
 			undoing->flags[i] = CHANGE_IS_CONFLICT;
 			undoing->job->done.conflicts++;
@@ -151,10 +137,10 @@ static void keep_repositories(struct undoing *undoing)
 
 	for (size_t i = 0; i < undoing->done.count; i++) {
 		const char *path = undoing->done.entries[i].path;
-		const size_t size = repository_of(path);
+		const size_t size = gitpath_repository(path);
 
 		if (undoing->flags[i] != CHANGE_IS_CONFLICT || size == 0 ||
-		    (repository_of(last) == size && memcmp(last, path, size) == 0))
+		    (gitpath_repository(last) == size && memcmp(last, path, size) == 0))
 			continue;
 		keep_repository(undoing, path, size);
 		last = path;
@@ -251,6 +237,16 @@ static void show_side(const struct journal_side *side, struct stat *ret)
 	ret->st_size = (off_t)side->size;
 }
 
+/* Return whether an entry is a part of a ref that is told of: an object, or a directory in .git. */
+static bool is_part_of_commits(const struct journal_entry *entry)
+{
+	static const char refs[] = ".git/refs/";
+	const size_t repository = gitpath_repository(entry->path);
+
+	return repository > 0 &&
+	       !(S_ISREG(entry->to.mode) && strncmp(entry->path, refs, sizeof(refs) - 1) == 0);
+}
+
 /* The apply's changes, with what became of each. */
 static int tell(struct undoing *undoing)
 {
@@ -262,7 +258,7 @@ static int tell(struct undoing *undoing)
 		const bool is_directory =
 			S_ISDIR(entry->from.mode ? entry->from.mode : entry->to.mode);
 
-		if (undoing->flags[i] == 0)
+		if (undoing->flags[i] == 0 || is_part_of_commits(entry))
 			continue;
 		undoing->job->done.total++;
 		undoing->job->done.applied += (undoing->flags[i] & CHANGE_IS_UNDONE) != 0;

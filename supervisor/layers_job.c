@@ -132,6 +132,10 @@ static int ask_for(const struct layers_job *job, const struct layers_ask *ask)
 	memset(&message, 0, sizeof(message));
 	memcpy(message.schema, ipc_schema_hash, sizeof(message.schema));
 	message.operation = job->operation;
+	if (job->sandbox)
+		strncpy(message.name,
+			job->sandbox->meta->name[0] ? job->sandbox->meta->name : job->sandbox->id,
+			sizeof(message.name) - 1);
 	message.since_us = ask->since_us;
 	if (changes) {
 		message.conflict = changes->conflict;

@@ -77,11 +77,11 @@ static const char apply_help[] =
 	"is done is shown, a line for each file. It is done as a whole or not at all,\n"
 	"and 'msp undo' takes it back.\n"
 	"\n"
-	"What this machine may execute by itself is held back: git hooks and\n"
-	"configuration, files of CI, editors, agents and shells, and what the policy\n"
-	"adds. In a terminal it is shown, and applied if you say so; else it is left out\n"
-	"and named. Set-ID bits and capabilities never go along; devices, sockets and\n"
-	"FIFOs are never applied.\n"
+	"Files that this machine may execute by itself are held back: those of CI,\n"
+	"editors, agents and shells, and what the policy adds. In a terminal they are\n"
+	"shown, and applied if you say so; else they are left out and named. Set-ID bits\n"
+	"and capabilities never go along; devices, sockets and FIFOs are never applied.\n"
+	"Commits arrive as refs/msp/SANDBOX/BRANCH; nothing else of a .git does.\n"
 	"\n"
 	"A file is in conflict when this machine's is no longer what the sandbox's was\n"
 	"made from. SANDBOX is the name, the id, or the first four or more characters of\n"
@@ -173,6 +173,7 @@ static void say_rest(const struct telling *telling, const struct change *change)
 		 (flags & CHANGE_IS_HELD)       ? " (held back: --held applies it)"
 		 : (flags & CHANGE_IS_CONFLICT) ? " (in conflict)"
 		 : (flags & CHANGE_IS_REFUSED)  ? " (a device, socket or FIFO)"
+		 : (flags & CHANGE_IS_GITS)     ? " (stays in the sandbox's repository)"
 						: "");
 }
 
@@ -196,7 +197,8 @@ static void on_change(void *context, const struct change *change)
 		return;
 	}
 	telling->left_out++;
-	telling->never += (flags & (CHANGE_IS_REFUSED | CHANGE_IS_UNREADABLE)) != 0;
+	telling->never +=
+		(flags & (CHANGE_IS_REFUSED | CHANGE_IS_UNREADABLE | CHANGE_IS_GITS)) != 0;
 	if (telling->says_rest)
 		say_rest(telling, change);
 }

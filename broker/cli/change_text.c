@@ -23,6 +23,8 @@ static const struct {
 	{ CHANGE_IS_STRIPPED, "stripped", "without set-ID bits and capabilities" },
 	{ CHANGE_IS_REFUSED, "refused", "never applied: a device, socket or FIFO" },
 	{ CHANGE_IS_UNREADABLE, "unreadable", "never applied: it cannot be read" },
+	{ CHANGE_IS_GITS, "repository", "stays in the sandbox's repository" },
+	{ CHANGE_IS_COMMITS, "commits", NULL },
 	{ CHANGE_IS_APPLIED, "applied", NULL },
 	{ CHANGE_IS_UNDONE, "undone", NULL },
 };
@@ -53,6 +55,11 @@ void change_print_line(const struct change *change)
 	if (change->is.kind == CHANGE_MODE) {
 		(void)printf("  (mode %o -> %o", change->is.old_mode & 07777,
 			     change->is.new_mode & 07777);
+		is_first = false;
+	}
+	if (change->is.flags & CHANGE_IS_COMMITS) {
+		(void)fputs("  (", stdout);
+		quote_print(change->link, change->is.link_size);
 		is_first = false;
 	}
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {

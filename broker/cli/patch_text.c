@@ -192,8 +192,9 @@ static bool is_all_head(const struct change_record *is)
 
 bool patch_print(const struct patch_style *style, const struct change *change)
 {
-	/* git knows no directories: those that are new come with what is in them. */
-	if (change->is.flags & CHANGE_IS_DIRECTORY)
+	/* git knows no directories: those that are new come with what is in them. Of a repository a
+	 * patch brings nothing. */
+	if (change->is.flags & (CHANGE_IS_DIRECTORY | CHANGE_IS_GITS | CHANGE_IS_COMMITS))
 		return true;
 	if (change->is.patch_size > 0)
 		print_patch(style, change);

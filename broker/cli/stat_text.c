@@ -60,6 +60,10 @@ static void note(struct entry *entry, const struct change_record *is)
 {
 	if (is->flags & CHANGE_IS_REFUSED)
 		format_text(entry->note, sizeof(entry->note), "a device, socket or FIFO");
+	else if (is->flags & CHANGE_IS_GITS)
+		format_text(entry->note, sizeof(entry->note), "stays in the sandbox's repository");
+	else if (is->flags & CHANGE_IS_COMMITS)
+		format_text(entry->note, sizeof(entry->note), "commits");
 	else if (is->flags & CHANGE_IS_UNREADABLE)
 		format_text(entry->note, sizeof(entry->note), "cannot be read");
 	else if (is->flags & (CHANGE_IS_BINARY | CHANGE_IS_LARGE))

@@ -91,6 +91,7 @@ static const struct {
 	  "the host may execute it by itself, and it is applied only when the user says so" },
 	{ CHANGE_IS_STRIPPED, "stripped", "set-ID bits and capabilities do not go along" },
 	{ CHANGE_IS_REFUSED, "refused", "a device, socket or FIFO, which is never applied" },
+	{ CHANGE_IS_GITS, "repository", "stays in the sandbox's repository, and is never applied" },
 	{ CHANGE_IS_APPLIED, "applied", NULL },
 	{ CHANGE_IS_UNDONE, "undone", NULL },
 };
@@ -212,7 +213,7 @@ void change_page_add(struct change_page *page, const struct change *change)
 
 	page->held += (change->is.flags & CHANGE_IS_HELD) != 0;
 	page->conflicts += (change->is.flags & CHANGE_IS_CONFLICT) != 0;
-	page->refused += (change->is.flags & CHANGE_IS_REFUSED) != 0;
+	page->refused += (change->is.flags & (CHANGE_IS_REFUSED | CHANGE_IS_GITS)) != 0;
 	if (page->is_full)
 		return;
 	put_line(&line, change);

@@ -397,7 +397,7 @@ const struct tool tool_apply_changes = {
 		"host: all of it or chosen paths. Look with diff_changes first, and with `preview` "
 		"for conflicts. The operator's policy says whether the user is asked, or has to do "
 		"it themselves with `msp apply`; the result then says so. Files that the host may "
-		"execute by itself, such as git hooks, editor and CI configuration or shell "
+		"execute by itself, such as editor and CI configuration or shell "
 		"start-up files, are held back until the user agrees to them. Nothing is applied "
 		"half: each file is the old or the new one, and `msp undo` takes an apply back.",
 	.params = params,

@@ -15,6 +15,7 @@ def case(title, *elsewhere, absent=None):
 
 FAULT, INTEGRATION, UNIT = "tests/fault/", "tests/integration/", "tests/unit/"
 LASTING, TOOLS = "tests/attack/lasting.py: ", "tests/attack/file_tools.py: "
+COMMITS = "tests/attack/commits.py: "
 LAYERS = UNIT + "layers/"
 LIMITS = INTEGRATION + "sandbox_limits.py: "
 YAML = UNIT + "policy/profile_test.c: "
@@ -70,7 +71,7 @@ CASES = {
     "T18": case("files that the host executes, made or changed inside",
                 LASTING + "test_created", LASTING + "test_renamed_into_place",
                 LASTING + "test_linked", LASTING + "test_a_file_that_is_linked_to_later",
-                LASTING + "test_case_is_folded", LASTING + "test_a_gitdir_file",
+                LASTING + "test_case_is_folded",
                 LASTING + "test_changes_of_what_is_there",
                 LAYERS + "held_test.c: what_the_host_executes_by_itself",
                 LAYERS + "held_test.c: as_a_second_name_of_a_file",
@@ -114,6 +115,24 @@ CASES = {
     "T24": case("the control interface, reached from inside",
                 INTEGRATION + "http_ladder.py: test_none",
                 INTEGRATION + "http_ladder.py: test_hosts"),
+    "T25": case("an index of a sandbox that names files in .git, above the project, or anywhere",
+                COMMITS + "test_an_index_that_names_a_hook",
+                COMMITS + "test_nothing_else_of_a_repository",
+                LAYERS + "apply_test.c: leaves_a_repository_in_the_sandbox"),
+    "T26": case("files that the host executes, in commits",
+                COMMITS + "test_added_and_gone_from_the_work_tree",
+                COMMITS + "test_only_between_two_commits",
+                COMMITS + "test_in_a_side_that_is_merged", COMMITS + "test_in_the_merge_itself",
+                COMMITS + "test_content_that_the_host_has", COMMITS + "test_a_root_commit",
+                COMMITS + "test_a_link_to_such_a_file", COMMITS + "test_packed",
+                COMMITS + "test_a_tag_alone"),
+    "T32": case("objects that are not what their names say, and trees that git refuses",
+                COMMITS + "test_an_object_of_the_hosts_is_replaced",
+                COMMITS + "test_a_new_object_with_another_content",
+                COMMITS + "test_an_index_of_a_pack_that_lies", COMMITS + "test_a_missing_object",
+                COMMITS + "test_names_that_git_would_refuse",
+                COMMITS + "test_modes_and_orders_that_git_would_refuse",
+                COMMITS + "test_what_is_no_file", COMMITS + "test_a_bomb"),
     # Faults of earlier systems of this design.
     "F1": case("Landlock as far as it goes, which may be nowhere",
                FAULT + "setup_faults.py: test_a_kernel_without_landlock",

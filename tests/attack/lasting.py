@@ -18,10 +18,10 @@ import support  # noqa: E402  (a folder of its own)
 from lasting_support import LastingCase, git, msp  # noqa: E402
 
 # What a host may execute by itself, as a project or an editor would have it.
-HELD = (".git/hooks/post-checkout", ".git/config", ".envrc", ".github/workflows/ci.yml",
+HELD = (".envrc", ".github/workflows/ci.yml",
         ".gitlab-ci.yml", ".vscode/tasks.json", ".idea/workspace.xml", ".cursor/mcp.json",
         ".claude/settings.json", ".mcp.json", ".bashrc", ".profile", ".husky/pre-commit",
-        ".pre-commit-config.yaml", ".npmrc", "nested/deeper/.envrc", "nested/.git/hooks/pre-push")
+        ".pre-commit-config.yaml", ".npmrc", "nested/deeper/.envrc")
 
 
 class Case(LastingCase):
@@ -95,8 +95,8 @@ class Held(Case):
 
     def test_renamed_into_place(self):
         self.sh(self.id, "cd /workspace; echo control > control; echo evil > x; mv x .envrc; "
-                "mkdir y; mkdir y/hooks; echo evil > y/hooks/pre-push; mv y .git")
-        self.assert_held(".envrc", ".git/hooks/pre-push")
+                "mkdir y; echo evil > y/pre-push; mv y .husky")
+        self.assert_held(".envrc", ".husky/pre-push")
 
     def test_linked(self):
         self.sh(self.id, "cd /workspace; echo control > control; echo evil > x; ln x .envrc; "
@@ -110,14 +110,9 @@ class Held(Case):
         self.assert_held(".profile")
 
     def test_case_is_folded(self):
-        self.sh(self.id, "cd /workspace; echo control > control; mkdir -p .GIT/Hooks .Vscode; "
-                "echo evil > .GIT/Hooks/pre-push; echo evil > .ENVRC; echo evil > .Vscode/TASKS.json")
-        self.assert_held(".GIT/Hooks/pre-push", ".ENVRC", ".Vscode/TASKS.json")
-
-    def test_a_gitdir_file(self):
-        self.sh(self.id, "cd /workspace; echo control > control; mkdir sub; "
-                "echo 'gitdir: ../elsewhere' > sub/.git")
-        self.assert_held("sub/.git")
+        self.sh(self.id, "cd /workspace; echo control > control; mkdir -p .Husky .Vscode; "
+                "echo evil > .Husky/pre-push; echo evil > .ENVRC; echo evil > .Vscode/TASKS.json")
+        self.assert_held(".Husky/pre-push", ".ENVRC", ".Vscode/TASKS.json")
 
     @unittest.skipUnless(shutil.which("git"), "git is not installed")
     def test_changes_of_what_is_there(self):

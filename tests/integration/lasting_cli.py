@@ -383,6 +383,7 @@ class Changes(Lasting):
     def test_what_the_host_executes_is_held_back(self):
         self.exec(self.sandbox, "echo evil > .git/hooks/post-checkout; chmod +x "
                                 ".git/hooks/post-checkout; echo 'x=1' > .envrc; echo ok > fine.txt")
+        self.assertIn("stays in the sandbox's repository", self.good("diff", self.sandbox, "--stat"))
         result = msp("apply", self.sandbox)
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertIn(".git/hooks/post-checkout", result.stderr)

@@ -13,7 +13,7 @@ from http_support import HttpServer, ModernClient, META, MODERN
 ID = re.compile(r"^[0-9a-hjkmnp-tv-z]{26}$")
 HANDLE = re.compile(r"\b([0-9a-hjkmnp-tv-z]{26})-(\d+)\b")
 NOBODYS = "0" * 26
-HOOK = ".git/hooks/pre-commit"
+HOOK = ".husky/pre-commit"
 
 
 def setUpModule():
@@ -406,7 +406,7 @@ class Asked(Case):
     def setUp(self):
         super().setUp()
         self.box = self.create(name="build")
-        self.run_in("build", "echo new > README; mkdir -p .git/hooks; echo evil > " + HOOK)
+        self.run_in("build", "echo new > README; mkdir -p .husky; echo evil > " + HOOK)
 
     def asked(self, reply, **arguments):
         """apply_changes by a client whose user replies so."""
@@ -521,7 +521,7 @@ class Agent(Case):
 
     def test_all_but_what_the_host_executes(self):
         box = self.create(name="build")
-        self.run_in("build", "echo new > README; mkdir -p .git/hooks; echo evil > " + HOOK)
+        self.run_in("build", "echo new > README; mkdir -p .husky; echo evil > " + HOOK)
         text = self.text("apply_changes", sandbox="build")
         self.assertIn("1 held back", text)
         self.assertIn(f"`msp undo {box}`", text)

@@ -350,7 +350,7 @@ class Overlay(unittest.TestCase):
                         "-C", self.path(at), *arguments], check=True, capture_output=True,
                        env={"PATH": os.environ["PATH"], "HOME": self.root})
 
-    def test_a_commit_needs_no_word_and_a_hook_does(self):
+    def test_a_commit_is_a_ref_and_a_hook_stays(self):
         self.git("host", "init", "-q")
         with open(self.path("host", "file"), "w", encoding="utf-8") as file:
             file.write("host\n")
@@ -370,13 +370,16 @@ class Overlay(unittest.TestCase):
                 file.write("#!/bin/sh\n")
             self.git("merged", "config", "core.pager", "evil")
 
-        for act, held in ((commit, []), (hook, [b".git/config", b".git/hooks/pre-push"])):
+        ours = b".git/refs/msp/box/"
+        for act, stays in ((commit, []), (hook, [b".git/config", b".git/hooks/pre-push"])):
             with self.subTest(act.__name__):
                 self.disturb_by(act)
-                done, changes = layers.run("DIFF", self.path("host"), self.layers)
-                self.assertGreater(len(changes), 10)
-                self.assertEqual([c.path for c in changes if "held" in c.flags], held)
-                self.assertEqual(done.held, len(held))
+                done, changes = layers.run("DIFF", self.path("host"), self.layers, name=b"box")
+                self.assertEqual([c.path for c in changes if "gits" in c.flags], stays)
+                self.assertEqual([c.path for c in changes if "commits" in c.flags],
+                                 [ours + b"feature/x", ours + b"master"])
+                self.assertEqual(len(changes), 3 + len(stays))
+                self.assertEqual(done.held, 0)
 
 
 def main():

@@ -159,19 +159,43 @@ Test(apply, is_the_base_of_what_the_sandbox_changes_next)
 Test(apply, holds_back_what_the_host_executes)
 {
 	rig_begin(&rig, 1);
-	put_folder(HOST, ".git/hooks");
-	put_file(UPPER, ".git/hooks/pre-commit", "#!/bin/sh\n");
+	put_folder(HOST, ".husky");
+	put_file(UPPER, ".husky/pre-commit", "#!/bin/sh\n");
 	put_file(UPPER, "file", "file");
 	rig_note(&rig);
 	rig_apply_all(&rig);
 	cr_assert_eq(rig.job.done.held, 1);
-	told_is("added .git/hooks/pre-commit held\nadded file applied\n");
-	host_is(".git 40755\n.git/hooks 40755\nfile 100644 file\n");
+	told_is("added .husky/pre-commit held\nadded file applied\n");
+	host_is(".husky 40755\nfile 100644 file\n");
 	rig.ask.flags = CHANGES_HELD_TOO;
 	rig_apply_all(&rig);
 	cr_assert_eq(rig.job.done.held, 0);
-	host_is(".git 40755\n.git/hooks 40755\n.git/hooks/pre-commit 100644 #!/bin/sh\n\n"
-		"file 100644 file\n");
+	host_is(".husky 40755\n.husky/pre-commit 100644 #!/bin/sh\n\nfile 100644 file\n");
+	rig_end(&rig);
+}
+
+/* Even a word does not bring it; of git's own data nothing is said, as the commits say it. */
+Test(apply, leaves_a_repository_in_the_sandbox)
+{
+	rig_begin(&rig, 1);
+	put_folder(HOST, ".git/hooks");
+	put_file(HOST, ".git/index", "old");
+	put_file(HOST, ".git/sample", "sample");
+	put_file(UPPER, ".git/hooks/pre-commit", "#!/bin/sh\n");
+	put_file(UPPER, ".git/index", "new");
+	put_whiteout(UPPER, ".git/sample");
+	put_file(UPPER, "copied", "sample");
+	put_file(UPPER, "sub/.git/config", "[core]\n");
+	put_file(UPPER, "sub/file", "file");
+	rig_note(&rig);
+	rig.ask.flags = CHANGES_HELD_TOO;
+	rig_apply_all(&rig);
+	told_is("added .git/hooks/pre-commit repository\ndeleted .git/sample repository\n"
+		"added copied applied\nadded sub applied\nadded sub/.git repository\n"
+		"added sub/file applied\n");
+	host_is(".git 40755\n.git/hooks 40755\n.git/index 100644 old\n"
+		".git/sample 100644 sample\ncopied 100644 sample\nsub 40755\n"
+		"sub/file 100644 file\n");
 	rig_end(&rig);
 }
 

@@ -70,7 +70,9 @@ static void note_flags(uint32_t flags, char **text, const char *end)
 		      { CHANGE_IS_APPLIED, " applied" },
 		      { CHANGE_IS_UNDONE, " undone" },
 		      { CHANGE_IS_STRIPPED, " stripped" },
-		      { CHANGE_IS_UNREADABLE, " unreadable" } };
+		      { CHANGE_IS_UNREADABLE, " unreadable" },
+		      { CHANGE_IS_GITS, " repository" },
+		      { CHANGE_IS_COMMITS, " commits" } };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (flags & names[i].flag)

@@ -59,30 +59,3 @@ Test(undo, leaves_permissions_in_conflict_what_they_were)
 	host_is("file 100600 same\n");
 	rig_end(&rig);
 }
-
-/* An index that git wrote anew names objects that have to stay, and so does what is beside it. */
-Test(undo, takes_back_all_of_a_repository_or_nothing)
-{
-	rig_begin(&rig, 1);
-	put_file(HOST, ".git/index", "old");
-	put_file(HOST, "sub/.git/index", "old");
-	put_file(HOST, "file", "old");
-	put_file(UPPER, ".git/index", "new");
-	put_file(UPPER, ".git/objects/aa/1", "object");
-	put_file(UPPER, "sub/.git/index", "new");
-	put_file(UPPER, "file", "new");
-	rig_note(&rig);
-	rig.ask.flags = CHANGES_HELD_TOO;
-	rig_apply_all(&rig);
-	rig_touch_host(&rig, ".git/index", "git's");
-	rig.ask.conflict = CONFLICT_THEIRS;
-	cr_assert_eq(rig_do(&rig, job_undo, NULL), 0);
-	host_is(".git 40755\n.git/index 100644 git's\n.git/objects 40755\n"
-		".git/objects/aa 40755\n.git/objects/aa/1 100644 object\n"
-		"file 100644 old\nsub 40755\nsub/.git 40755\nsub/.git/index 100644 old\n");
-	rig_touch_host(&rig, ".git/index", "new");
-	rig_undo_all(&rig);
-	host_is(".git 40755\n.git/index 100644 old\nfile 100644 old\nsub 40755\n"
-		"sub/.git 40755\nsub/.git/index 100644 old\n");
-	rig_end(&rig);
-}

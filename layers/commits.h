@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Commits of the sandbox's repository, on their way to the host's. A ref of the sandbox becomes
+ * `.git/refs/msp/SANDBOX/NAME`, and every object that it needs and the host lacks becomes a loose
+ * object there. The host's own refs, its index and its configuration stay as they are.
+ * docs/decisions/0067-commits-cross-as-objects.md
+ */
+#ifndef LAYERS_COMMITS_H
+#define LAYERS_COMMITS_H
+
+#include "digest.h"
+#include "job.h"
+
+/* Refs of one apply, at most; more are not looked at, which the last one says. */
+#define COMMITS_REFS_MAX 256
+
+/* Fork the reader, before the process gives up its rights: 0 or -errno. */
+int commits_begin(struct job *job);
+
+enum commits_fate {
+	COMMITS_ELSEWHERE, /* the difference is in no repository */
+	COMMITS_DATA,      /* git's data: not listed; a ref that changed is remembered */
+	COMMITS_STAYS,     /* listed, and never applied */
+};
+
+/* Judge a difference, in the order of the paths. */
+enum commits_fate commits_judge(const struct difference *difference);
+
+/* Find what the remembered refs would bring, among the chosen paths, after the last difference. 0
+ * or -errno; a ref whose commits cannot be read is refused by itself. */
+int commits_find(struct job *job);
+
+/* Return how many refs there are, in the order of their paths. */
+size_t commits_count(void);
+
+/* Show a ref as a difference: CHANGE_IS_COMMITS and, where it is so, HELD or GITS. `ret_text`:
+ * what it brings, for people. */
+void commits_show(size_t number, struct difference *ret, char ret_text[IPC_PATH_MAX]);
+
+/* Add the refs to what somebody agrees to. */
+void commits_add_to_digest(const struct job_directories *directories, struct digest *digest);
+
+/* Fetch the objects of a ref, each once over all calls. 0 or -errno. */
+int commits_bring(size_t number);
+
+/* Return how many objects were fetched: each becomes a file of the host. */
+size_t commits_object_count(void);
+void commits_object_path(size_t number, char ret[IPC_PATH_MAX]);
+
+/* Return the permissions of a new directory in the host's .git: those that .git itself has. */
+uint32_t commits_directory_mode(void);
+
+/* Open the content of a fetched object, or of a ref: a memfd, or -errno. */
+int commits_open_object(size_t number);
+int commits_open_ref(size_t number);
+
+/* End the reader and forget all. */
+void commits_end(void);
+
+#endif

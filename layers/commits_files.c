@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Refs and objects as the files that they become. Nothing of the reader's word is believed: an
+ * object is hashed again, and compressed by this process.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "commits/library.h"
+#include "commits_state.h"
+#include "common/changes.h"
+#include "common/fd.h"
+
+#define MODE_REF (S_IFREG | 0644U)
+#define HEX_BYTES ((size_t)2 * OBJECT_ID_BYTES)
+#define SHORT_DIGITS 12
+
+/* "commit 134217728" and a NUL. */
+#define HEAD_MAX 32
+
+/* zlib's fastest: what is stored is repacked by git some day. */
+#define LEVEL 1
+
+/* All objects of one apply, compressed. */
+#define SPOOL_MAX ((off_t)4 << 30)
+
+static void write_id(const uint8_t id[OBJECT_ID_BYTES], char ret[HEX_BYTES + 1])
+{
+	for (size_t i = 0; i < OBJECT_ID_BYTES; i++)
+		(void)snprintf(ret + 2 * i, 3, "%02x", id[i]);
+}
+
+size_t commits_count(void)
+{
+	return commits_state()->ref_count;
+}
+
+static const char *refusal_of(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return "an object is missing";
+	case -EBADMSG:
+		return "an object is damaged, or git would refuse it";
+	case -E2BIG:
+	case -EFBIG:
+	case -ENAMETOOLONG:
+		return "there is too much in them";
+	case -ENOTSUP:
+		return "it names no commit";
+	default:
+		return "they cannot be read";
+	}
+}
+
+static void describe(const struct commits_ref *ref, char ret[IPC_PATH_MAX])
+{
+	char id[HEX_BYTES + 1];
+	int used;
+
+	write_id(ref->id, id);
+	used = snprintf(ret, IPC_PATH_MAX, "%.*s", SHORT_DIGITS, id);
+	if (ref->error) {
+		(void)snprintf(ret + used, IPC_PATH_MAX - (size_t)used, ": %s",
+			       refusal_of(ref->error));
+		return;
+	}
+	used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used, ", %u new commit%s", ref->commits,
+			 ref->commits == 1 ? "" : "s");
+	if (ref->held == 0)
+		return;
+	used += snprintf(ret + used, IPC_PATH_MAX - (size_t)used, ", which change %s",
+			 ref->named_size ? ref->named : "files");
+	if (ref->unnamed > 0)
+		(void)snprintf(ret + used, IPC_PATH_MAX - (size_t)used, " and %u more",
+			       ref->unnamed);
+}
+
+void commits_show(size_t number, struct difference *ret, char ret_text[IPC_PATH_MAX])
+{
+	const struct commits_ref *ref = &commits_state()->refs[number];
+
+	memset(ret, 0, sizeof(*ret));
+	ret->kind = ref->old.st_mode ? CHANGE_MODIFIED : CHANGE_ADDED;
+	ret->flags = CHANGE_IS_COMMITS | (ref->error ? CHANGE_IS_GITS : 0) |
+		     (ref->held > 0 ? CHANGE_IS_HELD : 0);
+	(void)snprintf(ret->path, sizeof(ret->path), "%s", ref->path);
+	ret->old = ref->old;
+	ret->now.st_mode = MODE_REF;
+	ret->now.st_size = HEX_BYTES + 1;
+	ret->layer = ret->old_layer = -1;
+	describe(ref, ret_text);
+}
+
+void commits_add_to_digest(const struct job_directories *directories, struct digest *digest)
+{
+	static struct difference difference;
+	char text[IPC_PATH_MAX];
+	uint8_t shown[SHA256_BYTES];
+
+	for (size_t i = 0; i < commits_count(); i++) {
+		memset(shown, 0, sizeof(shown));
+		memcpy(shown, commits_state()->refs[i].id, OBJECT_ID_BYTES);
+		commits_show(i, &difference, text);
+		digest_add(digest, directories, &difference, difference.flags, shown);
+	}
+}
+
+/* --- objects ---------------------------------------------------------------------------------- */
+
+static const char *const type_names[OBJECT_TYPE_COUNT] = { NULL, "commit", "tree", "blob", "tag" };
+
+static int spool(struct commits *state, const uint8_t *bytes, size_t size)
+{
+	if (state->spool < 0)
+		state->spool = memfd_create("objects", MFD_CLOEXEC);
+	if (state->spool < 0)
+		return -errno;
+	if (state->spooled > SPOOL_MAX - (off_t)size)
+		return -E2BIG;
+	return fd_write_all(state->spool, bytes, size);
+}
+
+static int add_object(struct commits *state, const uint8_t id[OBJECT_ID_BYTES], size_t size)
+{
+	struct commits_object *object;
+
+	if (state->object_count == state->object_room) {
+		const size_t room = state->object_room ? 2 * state->object_room : 64;
+		struct commits_object *grown = reallocarray(state->objects, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		state->objects = grown;
+		state->object_room = room;
+	}
+	object = &state->objects[state->object_count++];
+	memcpy(object->id, id, sizeof(object->id));
+	object->at = state->spooled;
+	object->size = size;
+	state->spooled += (off_t)size;
+	return 0;
+}
+
+/* As git stores a loose object: a head and the content, compressed together. */
+static int store_object(uint32_t type, const uint8_t id[OBJECT_ID_BYTES], const uint8_t *bytes,
+			size_t size)
+{
+	const struct library_zlib *zlib = library_zlib();
+	char head[HEAD_MAX];
+	const size_t length =
+		(size_t)snprintf(head, sizeof(head), "%s %zu", type_names[type], size) + 1;
+	uLongf packed_size = zlib->compressBound(length + size);
+	uint8_t *plain = malloc(length + size), *packed = malloc(packed_size);
+	int error = plain && packed ? 0 : -ENOMEM;
+
+	if (!error) {
+		memcpy(plain, head, length);
+		memcpy(plain + length, bytes, size);
+		if (zlib->compress2(packed, &packed_size, plain, length + size, LEVEL) != Z_OK)
+			error = -ENOMEM;
+	}
+	if (!error)
+		error = spool(commits_state(), packed, packed_size);
+	if (!error)
+		error = add_object(commits_state(), id, packed_size);
+	free(plain);
+	free(packed);
+	return error;
+}
+
+static int hear_object(void *context, const struct reader_tell *tell, uint8_t *bytes)
+{
+	uint8_t id[OBJECT_ID_BYTES];
+	int error;
+
+	(void)context;
+	if (tell->kind == READER_PATH)
+		return 0;
+	if (tell->kind != READER_OBJECT || tell->count == 0 || tell->count >= OBJECT_TYPE_COUNT)
+		return -EPROTO;
+	error = library_hash(tell->count, bytes, tell->size, id);
+	return error ? error : store_object(tell->count, id, bytes, tell->size);
+}
+
+static int compare_objects(const void *left, const void *right)
+{
+	return memcmp(((const struct commits_object *)left)->id,
+		      ((const struct commits_object *)right)->id, OBJECT_ID_BYTES);
+}
+
+/* Two refs may need the same objects. */
+static void drop_doubles(struct commits *state)
+{
+	size_t count = 0;
+
+	if (state->object_count == 0)
+		return;
+	qsort(state->objects, state->object_count, sizeof(*state->objects), compare_objects);
+	for (size_t i = 0; i < state->object_count; i++) {
+		if (count == 0 || compare_objects(&state->objects[i], &state->objects[count - 1]))
+			state->objects[count++] = state->objects[i];
+	}
+	state->object_count = count;
+}
+
+int commits_bring(size_t number)
+{
+	static struct reader_ask ask;
+	int error;
+
+	ask = (struct reader_ask){ .kind = READER_BRING };
+	memcpy(ask.id, commits_state()->refs[number].id, sizeof(ask.id));
+	error = commits_ask(&ask, hear_object, NULL, NULL);
+	drop_doubles(commits_state());
+	return error;
+}
+
+size_t commits_object_count(void)
+{
+	return commits_state()->object_count;
+}
+
+void commits_object_path(size_t number, char ret[IPC_PATH_MAX])
+{
+	char id[HEX_BYTES + 1];
+
+	write_id(commits_state()->objects[number].id, id);
+	(void)snprintf(ret, IPC_PATH_MAX, ".git/objects/%.2s/%s", id, id + 2);
+}
+
+uint32_t commits_directory_mode(void)
+{
+	return (uint32_t)commits_state()->mode;
+}
+
+/* --- their content ---------------------------------------------------------------------------- */
+
+static int open_bytes(const void *bytes, size_t size)
+{
+	int file = memfd_create("content", MFD_CLOEXEC);
+	int error = file < 0 ? -errno : fd_write_all(file, bytes, size);
+
+	if (error)
+		fd_close(&file);
+	return error ? error : file;
+}
+
+int commits_open_object(size_t number)
+{
+	const struct commits_object *object = &commits_state()->objects[number];
+	uint8_t *bytes = malloc(object->size);
+	int file = -EIO;
+
+	if (!bytes)
+		return -ENOMEM;
+	if (pread(commits_state()->spool, bytes, object->size, object->at) == (ssize_t)object->size)
+		file = open_bytes(bytes, object->size);
+	free(bytes);
+	return file;
+}
+
+int commits_open_ref(size_t number)
+{
+	char text[HEX_BYTES + 2];
+
+	write_id(commits_state()->refs[number].id, text);
+	text[HEX_BYTES] = '\n';
+	return open_bytes(text, HEX_BYTES + 1);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The state that commits.c finds and commits_files.c turns into files. Part of commits.h.
+ */
+#ifndef LAYERS_COMMITS_STATE_H
+#define LAYERS_COMMITS_STATE_H
+
+#include <sys/types.h>
+
+#include "commits.h"
+#include "commits/reader.h"
+
+/* Host-executed files that the text of a ref names. */
+#define COMMITS_NAMED_MAX 8
+
+/* A file of git's that differs: relative to .git. */
+struct commits_change {
+	char *path;
+	int source; /* as reader_ask.source; -1: it was deleted */
+};
+
+struct commits_packed {
+	char *name;
+	uint8_t id[OBJECT_ID_BYTES];
+	bool is_deleted; /* the sandbox removed its loose ref */
+};
+
+struct commits_ref {
+	char *path; /* on the host, relative to the workspace */
+	uint8_t id[OBJECT_ID_BYTES];
+	struct stat old; /* st_mode 0: there is none */
+	int error;       /* -errno: it cannot be taken over */
+	uint32_t commits;
+	uint32_t held; /* host-executed files that its commits change */
+	uint32_t unnamed;
+	size_t named_size;
+	char named[512];
+	char last[IPC_PATH_MAX]; /* held: commits in a row change the same file */
+};
+
+struct commits_object {
+	uint8_t id[OBJECT_ID_BYTES];
+	off_t at; /* in the spool */
+	size_t size;
+};
+
+struct commits {
+	pid_t reader;
+	int requests, answers; /* -1: there is no reader */
+	mode_t mode;           /* of the host's .git */
+	bool is_lost;          /* for want of memory */
+	char stays[IPC_PATH_MAX];
+	struct commits_change *changes;
+	size_t change_count;
+	struct commits_packed *packed;
+	size_t packed_count;
+	struct commits_ref *refs; /* by path */
+	size_t ref_count;
+	struct commits_object *objects;
+	size_t object_count, object_room;
+	int spool; /* -1 until the first object */
+	off_t spooled;
+};
+
+struct commits *commits_state(void);
+
+/* Hear one answer; `bytes` has a NUL behind it. 0 or -errno, with which the request fails. */
+typedef int (*commits_heard)(void *context, const struct reader_tell *tell, uint8_t *bytes);
+
+/* Ask the reader, and hear every answer but the last. Returns the error of that one; -EIO: the
+ * reader has died, as it does where its limits end. */
+int commits_ask(const struct reader_ask *ask, commits_heard heard, void *context,
+		uint32_t *ret_count);
+
+#endif
