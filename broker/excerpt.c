@@ -62,8 +62,9 @@ size_t excerpt_text_size(const struct excerpt *excerpt, size_t most)
 	size_t taken;
 	char *bytes = take(excerpt, excerpt->from, RAW_PER_TEXT * most + 1, &taken);
 
-	if (excerpt->from + taken == excerpt->to && text_fit_first(bytes, taken, most) == taken) {
-		text_append(&text, bytes, taken);
+	if (excerpt->from + taken == excerpt->to &&
+	    text_fit_first(bytes, taken, most, TEXT_CONTENTS) == taken) {
+		text_append(&text, bytes, taken, TEXT_CONTENTS);
 		size = text.size;
 		buffer_done(&text);
 	}
@@ -94,8 +95,8 @@ static uint64_t append_last(const struct excerpt *excerpt, uint64_t from, size_t
 	while (start > from && skipped < size && skipped < CHARACTER_BYTES_MAX - 1 &&
 	       ((unsigned char)bytes[skipped] & 0xc0) == 0x80)
 		skipped++;
-	last = text_fit_last(bytes + skipped, size - skipped, room);
-	text_append(text, bytes + size - last, last);
+	last = text_fit_last(bytes + skipped, size - skipped, room, TEXT_CONTENTS);
+	text_append(text, bytes + size - last, last, TEXT_CONTENTS);
 	free(bytes);
 	return excerpt->to - last;
 }
@@ -108,17 +109,17 @@ bool excerpt_append(const struct excerpt *excerpt, size_t room, struct buffer *t
 	uint64_t gap, last;
 	char *bytes = take(excerpt, excerpt->from, RAW_PER_TEXT * room + 1, &size);
 
-	first = text_fit_first(bytes, size, room);
+	first = text_fit_first(bytes, size, room, TEXT_CONTENTS);
 	if (excerpt->from + first == excerpt->to) {
-		text_append(text, bytes, first);
+		text_append(text, bytes, first, TEXT_CONTENTS);
 		free(bytes);
 		return false;
 	}
-	first = text_fit_first(bytes, size, room / 2);
+	first = text_fit_first(bytes, size, room / 2, TEXT_CONTENTS);
 	first -= unfinished(bytes, first);
 	gap = excerpt->from + first;
 	last = append_last(excerpt, gap, room / 2, &end);
-	text_append(text, bytes, first);
+	text_append(text, bytes, first, TEXT_CONTENTS);
 	end_line(text);
 	buffer_format(text, "[... %" PRIu64 " bytes omitted ...]\n", last - gap);
 	buffer_append(text, end.bytes, end.size);
@@ -136,10 +137,10 @@ void excerpt_append_first(const struct excerpt *excerpt, size_t room, struct buf
 	size_t size, first;
 	char *bytes = take(excerpt, from, RAW_PER_TEXT * room, &size);
 
-	first = text_fit_first(bytes, size, room);
+	first = text_fit_first(bytes, size, room, TEXT_CONTENTS);
 	if (from + first < excerpt->to && first > unfinished(bytes, first))
 		first -= unfinished(bytes, first);
-	text_append(text, bytes, first);
+	text_append(text, bytes, first, TEXT_CONTENTS);
 	free(bytes);
 	*ret_from = from;
 	*ret_to = from + first;

@@ -6,7 +6,8 @@
 
 #include "utf8.h"
 
-#define SHOWN_MAX 8
+/* "\\U000e0041" */
+#define SHOWN_MAX 12
 
 /* What one character, or one byte that is none, is shown as. */
 struct shown {
@@ -43,8 +44,26 @@ static void show_ascii_control(struct shown *shown, const char *bytes, size_t si
 	}
 }
 
+/* \uNNNN, or \UNNNNNNNN beyond four digits. */
+static void show_hidden(struct shown *shown, const char *bytes, size_t length)
+{
+	const uint32_t code_point = utf8_read(bytes, length);
+	const unsigned int digits = code_point > 0xffff ? 8 : 4;
+
+	shown->text[shown->size++] = '\\';
+	shown->text[shown->size++] = digits == 8 ? 'U' : 'u';
+	for (unsigned int i = digits; i-- > 0;)
+		shown->text[shown->size++] = hex_digits[code_point >> (4 * i) & 15];
+}
+
+/* C1 controls are obeyed by terminals, so that no text has them. */
+static bool is_c1(const char *bytes, size_t length)
+{
+	return length == 2 && (uint8_t)bytes[0] == 0xc2 && (uint8_t)bytes[1] < 0xa0;
+}
+
 /* `size` is at least 1. */
-static struct shown show(const char *bytes, size_t size)
+static struct shown show(const char *bytes, size_t size, enum text_use use)
 {
 	const uint8_t first = (uint8_t)bytes[0];
 	const size_t length = utf8_length(bytes, size);
@@ -55,8 +74,8 @@ static struct shown show(const char *bytes, size_t size)
 	} else if (length == 1 && (first < ' ' || first == 0x7f) && first != '\n' &&
 		   first != '\t') {
 		show_ascii_control(&shown, bytes, size);
-	} else if (length == 2 && first == 0xc2 && (uint8_t)bytes[1] < 0xa0) {
-		show_hex(&shown, "\\u00", (uint8_t)bytes[1]);
+	} else if (is_c1(bytes, length) || (use == TEXT_JUDGED && utf8_is_hidden(bytes, length))) {
+		show_hidden(&shown, bytes, length);
 	} else {
 		memcpy(shown.text, bytes, length);
 		shown.size = length;
@@ -64,10 +83,10 @@ static struct shown show(const char *bytes, size_t size)
 	return shown;
 }
 
-void text_append(struct buffer *buffer, const char *bytes, size_t size)
+void text_append(struct buffer *buffer, const char *bytes, size_t size, enum text_use use)
 {
 	for (size_t at = 0; at < size;) {
-		const struct shown shown = show(bytes + at, size - at);
+		const struct shown shown = show(bytes + at, size - at, use);
 
 		buffer_append(buffer, shown.text, shown.size);
 		at += shown.taken;
@@ -76,10 +95,10 @@ void text_append(struct buffer *buffer, const char *bytes, size_t size)
 
 void text_quote(struct buffer *buffer, const char *bytes, size_t size, size_t room)
 {
-	const size_t fits = text_fit_first(bytes, size, room);
+	const size_t fits = text_fit_first(bytes, size, room, TEXT_JUDGED);
 	const size_t start = buffer->size;
 
-	text_append(buffer, bytes, fits);
+	text_append(buffer, bytes, fits, TEXT_JUDGED);
 	for (size_t i = start; i < buffer->size; i++) {
 		if (buffer->bytes[i] == '\n' || buffer->bytes[i] == '\t')
 			buffer->bytes[i] = ' ';
@@ -88,12 +107,12 @@ void text_quote(struct buffer *buffer, const char *bytes, size_t size, size_t ro
 		buffer_append_text(buffer, "...");
 }
 
-size_t text_fit_first(const char *bytes, size_t size, size_t room)
+size_t text_fit_first(const char *bytes, size_t size, size_t room, enum text_use use)
 {
 	size_t at = 0;
 
 	while (at < size) {
-		const struct shown shown = show(bytes + at, size - at);
+		const struct shown shown = show(bytes + at, size - at, use);
 
 		if (shown.size > room)
 			break;
@@ -103,19 +122,19 @@ size_t text_fit_first(const char *bytes, size_t size, size_t room)
 	return at;
 }
 
-size_t text_fit_last(const char *bytes, size_t size, size_t room)
+size_t text_fit_last(const char *bytes, size_t size, size_t room, enum text_use use)
 {
 	size_t total = 0;
 	size_t at = 0;
 
 	for (size_t i = 0; i < size;) {
-		const struct shown shown = show(bytes + i, size - i);
+		const struct shown shown = show(bytes + i, size - i, use);
 
 		total += shown.size;
 		i += shown.taken;
 	}
 	while (total > room) {
-		const struct shown shown = show(bytes + at, size - at);
+		const struct shown shown = show(bytes + at, size - at, use);
 
 		total -= shown.size;
 		at += shown.taken;

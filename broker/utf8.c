@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "utf8.h"
 
+#include <string.h>
+
 /* The lead bytes and what may follow them (Unicode, table 3-7). The second byte's range is what
  * keeps overlong forms and surrogates out; the others are 80..BF. */
 struct lead {
@@ -88,4 +90,71 @@ size_t utf8_write(uint32_t code_point, char ret[4])
 	ret[2] = continuation(code_point, 6);
 	ret[3] = continuation(code_point, 0);
 	return 4;
+}
+
+uint32_t utf8_read(const char *bytes, size_t length)
+{
+	static const uint8_t lead_bits[5] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t code_point = (uint8_t)bytes[0] & lead_bits[length];
+
+	for (size_t i = 1; i < length; i++)
+		code_point = code_point << 6 | ((uint8_t)bytes[i] & 0x3f);
+	return code_point;
+}
+
+/* In ascending order. */
+static const struct {
+	uint32_t first, last;
+} hidden[] = {
+	{ 0x80, 0x9f },       /* C1 controls */
+	{ 0xad, 0xad },       /* soft hyphen */
+	{ 0x34f, 0x34f },     /* combining grapheme joiner */
+	{ 0x61c, 0x61c },     /* Arabic letter mark */
+	{ 0x115f, 0x1160 },   /* Hangul fillers */
+	{ 0x17b4, 0x17b5 },   /* Khmer inherent vowels */
+	{ 0x180b, 0x180f },   /* Mongolian variation selectors */
+	{ 0x200b, 0x200f },   /* zero-width characters, direction marks */
+	{ 0x2028, 0x202e },   /* line and paragraph separators, embeddings, overrides */
+	{ 0x2060, 0x206f },   /* word joiner, invisible operators, isolates */
+	{ 0x3164, 0x3164 },   /* Hangul filler */
+	{ 0xfe00, 0xfe0f },   /* variation selectors */
+	{ 0xfeff, 0xfeff },   /* byte order mark */
+	{ 0xffa0, 0xffa0 },   /* half-width Hangul filler */
+	{ 0xfff0, 0xfffb },   /* unassigned ignorable, interlinear marks */
+	{ 0x1bca0, 0x1bca3 }, /* shorthand format controls */
+	{ 0x1d173, 0x1d17a }, /* musical format controls */
+	{ 0xe0000, 0xe0fff }, /* tags, variation selectors supplement */
+};
+
+bool utf8_is_hidden(const char *bytes, size_t length)
+{
+	const uint32_t code_point = length > 1 ? utf8_read(bytes, length) : 0;
+
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+		if (code_point <= hidden[i].last)
+			return code_point >= hidden[i].first;
+	}
+	return false;
+}
+
+void utf8_make_line(char *text)
+{
+	const size_t size = strlen(text);
+	size_t used = 0;
+	size_t length;
+
+	for (size_t at = 0; at < size; at += length) {
+		const size_t found = utf8_length(text + at, size - at);
+		const bool is_control =
+			found == 1 && ((uint8_t)text[at] < ' ' || (uint8_t)text[at] == 0x7f);
+
+		length = found ? found : 1;
+		if (found == 0 || is_control || utf8_is_hidden(text + at, length)) {
+			text[used++] = '?';
+			continue;
+		}
+		memmove(text + used, text + at, length);
+		used += length;
+	}
+	text[used] = '\0';
 }

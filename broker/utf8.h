@@ -18,4 +18,20 @@ bool utf8_is_valid(const char *bytes, size_t size);
  * of the four bytes it took. */
 size_t utf8_write(uint32_t code_point, char ret[4]);
 
+/* The code point of one character, whose `length` utf8_length() gave. */
+uint32_t utf8_read(const char *bytes, size_t length);
+
+/*
+ * Is this character beyond ASCII one that nobody sees, that ends a line, or that changes the order
+ * in which others are shown? Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt,
+ * version 15.0): bidirectional controls, zero-width characters, variation selectors, tags; the C1
+ * controls; the line and paragraph separators; the interlinear marks. Letters of any script,
+ * combining marks and emoji are none.
+ */
+bool utf8_is_hidden(const char *bytes, size_t length);
+
+/* Make the text one line that can be shown: each control character, hidden character and byte
+ * outside UTF-8 becomes a '?'. */
+void utf8_make_line(char *text);
+
 #endif

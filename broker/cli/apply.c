@@ -16,7 +16,6 @@
 #include "format.h"
 #include "json.h"
 #include "patch_text.h"
-#include "quote.h"
 
 /* Something of what was asked for was left out. */
 #define EXIT_PARTLY 1
@@ -111,7 +110,7 @@ static const char undo_help[] =
 	"  78  the configuration is wrong\n"
 	"  125 the sandbox is damaged, or what was to be done could not be recorded\n";
 
-/* Paths that are held back, with a NUL behind each. */
+/* The names of what is held back, to be shown, with a NUL behind each. */
 struct held {
 	char *bytes;
 	size_t size, room;
@@ -149,7 +148,8 @@ struct telling {
 
 static void keep_held(struct held *held, const struct change *change)
 {
-	const size_t size = change->is.path_size;
+	const char *name = change_name(change);
+	const size_t size = strlen(name);
 
 	held->count++;
 	if (held->size + size + 1 > held->room) {
@@ -158,8 +158,7 @@ static void keep_held(struct held *held, const struct change *change)
 		if (!held->bytes)
 			log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a path");
 	}
-	memcpy(held->bytes + held->size, change->path, size);
-	held->bytes[held->size + size] = '\0';
+	memcpy(held->bytes + held->size, name, size + 1);
 	held->size += size + 1;
 }
 
@@ -169,7 +168,7 @@ static void say_rest(const struct telling *telling, const struct change *change)
 
 	if (telling->left_out > REST_NAMED)
 		return;
-	log_line("left out: %.*s%s", (int)change->is.path_size, (const char *)change->path,
+	log_line("left out: %s%s", change_name(change),
 		 (flags & CHANGE_IS_HELD)       ? " (held back: --held applies it)"
 		 : (flags & CHANGE_IS_CONFLICT) ? " (in conflict)"
 		 : (flags & CHANGE_IS_REFUSED)  ? " (a device, socket or FIFO)"
@@ -285,12 +284,8 @@ static void print_held(const struct held *held)
 
 	(void)printf("\nThis machine may execute these by itself:\n");
 	for (size_t at = 0; at < held->size && shown < HELD_SHOWN; shown++) {
-		const size_t size = strlen(held->bytes + at);
-
-		(void)fputs("  ", stdout);
-		quote_print(held->bytes + at, size);
-		(void)putchar('\n');
-		at += size + 1;
+		(void)printf("  %s\n", held->bytes + at);
+		at += strlen(held->bytes + at) + 1;
 	}
 	if (held->count > shown)
 		(void)printf("  and %llu more\n", (unsigned long long)(held->count - shown));

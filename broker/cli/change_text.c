@@ -29,7 +29,7 @@ static const struct {
 	{ CHANGE_IS_UNDONE, "undone", NULL },
 };
 
-void change_print_path(const struct change *change)
+const char *change_path(const struct change *change)
 {
 	static char text[QUOTE_MAX(IPC_PATH_MAX)];
 	static char path[IPC_PATH_MAX + 1];
@@ -39,7 +39,21 @@ void change_print_path(const struct change *change)
 	if (change->is.flags & CHANGE_IS_DIRECTORY)
 		path[size++] = '/';
 	(void)quote_path("", path, size, text, sizeof(text));
-	(void)fputs(text, stdout);
+	return text;
+}
+
+const char *change_name(const struct change *change)
+{
+	static char text[2 * QUOTE_MAX(IPC_PATH_MAX) + 4];
+	size_t used;
+
+	format_text(text, sizeof(text), "%s", change_path(change));
+	if (change->is.link_size == 0)
+		return text;
+	format_append(text, sizeof(text), " -> ");
+	used = strlen(text);
+	(void)quote_path("", change->link, change->is.link_size, text + used, sizeof(text) - used);
+	return text;
 }
 
 void change_print_line(const struct change *change)
@@ -49,9 +63,9 @@ void change_print_line(const struct change *change)
 	(void)printf("%c  ", change_kind_letter(change->is.kind));
 	if (change->is.kind == CHANGE_RENAMED) {
 		quote_print(change->old_path, change->is.old_path_size);
-		(void)fputs(" -> ", stdout);
+		(void)fputs(" => ", stdout);
 	}
-	change_print_path(change);
+	(void)fputs(change_name(change), stdout);
 	if (change->is.kind == CHANGE_MODE) {
 		(void)printf("  (mode %o -> %o", change->is.old_mode & 07777,
 			     change->is.new_mode & 07777);

@@ -11,8 +11,11 @@
 #include "common/ipc.h"
 #include "json.h"
 
-/* Its path as git writes it, with a slash behind a directory's, on stdout; no newline. */
-void change_print_path(const struct change *change);
+/* The path as git writes it, with a slash behind a directory's. Valid until the next call. */
+const char *change_path(const struct change *change);
+
+/* The same, and behind a symbolic link's " -> " and where it leads. Valid until the next call. */
+const char *change_name(const struct change *change);
 
 /* A line: letter, path, and in brackets what is to be known of it. */
 void change_print_line(const struct change *change);

@@ -62,8 +62,7 @@ static int take(void *context, const uint8_t *bytes, size_t size)
 		       : 0;
 }
 
-/* "SANDBOX:PATH" as one line. */
-static const char *shown(const struct copy *copy, const char *path)
+const char *copy_shown(const char *path)
 {
 	static char text[QUOTE_MAX(IPC_PATH_MAX)];
 	const size_t size = strlen(path);
@@ -83,13 +82,13 @@ static int explain_ended(const struct copy *copy, const char *path)
 			 strerror(-pipes->error));
 	else if (ended->stage != STAGE_NONE)
 		log_line("%s:%s: msp-file could not be started in the sandbox: %s", copy->sandbox,
-			 shown(copy, path), strerror((int)ended->error));
+			 copy_shown(path), strerror((int)ended->error));
 	else if (ended->verdict != VERDICT_EXITED)
 		log_line("%s:%s: msp-file was ended in the sandbox: %s", copy->sandbox,
-			 shown(copy, path), verdict_name(ended->verdict));
+			 copy_shown(path), verdict_name(ended->verdict));
 	else
 		log_line("%s:%s: what came from the sandbox is no answer that can be used",
-			 copy->sandbox, shown(copy, path));
+			 copy->sandbox, copy_shown(path));
 	return COPY_FAILED;
 }
 
@@ -119,14 +118,14 @@ int copy_explain(struct copy *copy, const char *path)
 	char problem[FILE_PROBLEM_TEXT_MAX];
 
 	file_problem_text(&copy->answer, problem);
-	log_line("%s:%s %s", copy->sandbox, shown(copy, path), problem);
+	log_line("%s:%s %s", copy->sandbox, copy_shown(path), problem);
 	return COPY_FAILED;
 }
 
 void copy_leave_out(struct copy *copy, const char *where, const char *path, const char *why)
 {
 	copy->left_out++;
-	log_line("left out: %s%s: %s", where, shown(copy, path), why);
+	log_line("left out: %s%s: %s", where, copy_shown(path), why);
 }
 
 static void *need(void *memory)

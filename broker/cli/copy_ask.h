@@ -40,6 +40,9 @@ void copy_word(struct copy *copy, const char *word);
 int copy_ask(struct copy *copy, const char *path, int source,
 	     int (*body)(void *context, const uint8_t *bytes, size_t size), void *context);
 
+/* Return a path as one line that can be shown. Valid until the next call. */
+const char *copy_shown(const char *path);
+
 /* Say what the answer's problem is. Returns COPY_FAILED. */
 int copy_explain(struct copy *copy, const char *path);
 

@@ -84,13 +84,14 @@ static int read_remote(struct copy *copy, const char *path, struct incoming *inc
 	copy_number(copy, INT64_MAX);
 	code = copy_ask(copy, path, -1, on_bytes, incoming);
 	if (!code && copy->answer.is.problem == FILE_NOT_REGULAR && S_ISDIR(copy->answer.is.mode)) {
-		log_line("%s:%s is a directory: copy it with -r", copy->sandbox, path);
+		log_line("%s:%s is a directory: copy it with -r", copy->sandbox, copy_shown(path));
 		code = COPY_FAILED;
 	}
 	if (!code && copy->answer.is.problem != FILE_DONE)
 		code = copy_explain(copy, path);
 	if (!code && incoming->written != copy->answer.is.count) {
-		log_line("%s:%s changed while it was read: copy it again", copy->sandbox, path);
+		log_line("%s:%s changed while it was read: copy it again", copy->sandbox,
+			 copy_shown(path));
 		code = COPY_FAILED;
 	}
 	return code;
@@ -105,13 +106,13 @@ static int get_file(struct copy *copy, const char *path, int folder, const char 
 	int code;
 
 	if (error) {
-		log_line("%s: %s", local, strerror(-error));
+		log_line("%s: %s", copy_shown(local), strerror(-error));
 		return COPY_FAILED;
 	}
 	code = read_remote(copy, path, &incoming);
 	if (!code && (fchmod(incoming.file, copy->answer.is.mode & 0777 & ~mask()) != 0 ||
 		      renameat(folder, incoming.beside, folder, name) != 0)) {
-		log_line("%s: %s", local, strerror(errno));
+		log_line("%s: %s", copy_shown(local), strerror(errno));
 		code = COPY_FAILED;
 	}
 	if (code)

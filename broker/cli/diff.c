@@ -56,10 +56,12 @@ static const char help[] =
 	"PATH is relative to the workspace, and means all that is in it. Where the\n"
 	"workspace is empty at first, all of it is new. Nothing is changed by this.\n"
 	"\n"
-	"Without an option the changes are printed to be read: with a word about files\n"
+	"Without an option the changes are printed to be read, with a word about files\n"
 	"that are no text or larger than 4 MiB, and without anything that a terminal\n"
-	"would obey. Paths with characters beyond ASCII are quoted as git does. As in\n"
-	"git, folders alone are not shown but by --name-only and --json.\n"
+	"would obey. In a terminal, and with --color=always, characters that nobody sees\n"
+	"or that turn the text around are made visible, such as <U+202E>. Paths with\n"
+	"characters beyond ASCII are quoted as git does. As in git, folders alone are\n"
+	"not shown but by --name-only and --json.\n"
 	"\n"
 	"SANDBOX is the name, the id, or the first four or more characters of the id.\n"
 	"The exit code is\n"
@@ -116,8 +118,7 @@ static enum view choose_view(const struct diff_options *options)
 static void leave_out(struct showing *showing, const struct change *change)
 {
 	if (showing->omitted++ < OMITTED_NAMED)
-		log_line("left out, it is no text or too large: %.*s", (int)change->is.path_size,
-			 (const char *)change->path);
+		log_line("left out, it is no text or too large: %s", change_path(change));
 }
 
 static void on_change(void *context, const struct change *change)
@@ -135,8 +136,7 @@ static void on_change(void *context, const struct change *change)
 		stat_text_add(showing->stat, change);
 		break;
 	case VIEW_NAMES:
-		change_print_path(change);
-		(void)putchar('\n');
+		(void)puts(change_path(change));
 		break;
 	case VIEW_JSON:
 		change_write(&showing->json, change, showing->has_patch);

@@ -52,6 +52,20 @@ static void put_character(struct json *json, unsigned char c)
 	put_text(json, escape);
 }
 
+/* As \u escapes, of which a reader makes the same character. */
+static void put_hidden(struct json *json, uint32_t code_point)
+{
+	const uint32_t rest = code_point - 0x10000;
+	char escape[16];
+
+	if (code_point < 0x10000)
+		format_text(escape, sizeof(escape), "\\u%04x", code_point);
+	else
+		format_text(escape, sizeof(escape), "\\u%04x\\u%04x", 0xd800 | rest >> 10,
+			    0xdc00 | (rest & 0x3ff));
+	put_text(json, escape);
+}
+
 static bool is_plain(unsigned char c)
 {
 	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
@@ -72,7 +86,9 @@ static void put_escaped(struct json *json, const uint8_t *bytes, size_t size)
 		if (at == size)
 			break;
 		sequence = utf8_length((const char *)bytes + at, size - at);
-		if (sequence > 1)
+		if (sequence > 1 && utf8_is_hidden((const char *)bytes + at, sequence))
+			put_hidden(json, utf8_read((const char *)bytes + at, sequence));
+		else if (sequence > 1)
 			put(json, bytes + at, sequence);
 		else if (sequence == 1)
 			put_character(json, bytes[at]);

@@ -44,9 +44,12 @@ struct patch_style patch_style(enum patch_color color, bool is_shown)
 {
 	const bool has_color =
 		color == PATCH_COLOR_ALWAYS || (color == PATCH_COLOR_AUTO && wants_color());
+	/* With colors a terminal is behind it. */
+	const bool is_terminal = has_color || isatty(STDOUT_FILENO);
 
 	return (struct patch_style){ .has_color = has_color,
-				     .is_shown = is_shown || has_color || isatty(STDOUT_FILENO) };
+				     .is_shown = is_shown || is_terminal,
+				     .is_terminal = is_terminal };
 }
 
 /* One line without its newline. */
@@ -56,7 +59,7 @@ static void print_line(const struct patch_style *style, const char *color, const
 	if (style->has_color && color[0])
 		(void)fputs(color, stdout);
 	if (style->is_shown)
-		quote_print_text(line, size);
+		quote_print_text(line, size, style->is_terminal);
 	else
 		(void)fwrite(line, 1, size, stdout);
 	(void)fputs(style->has_color && color[0] ? COLOR_NONE "\n" : "\n", stdout);
@@ -73,9 +76,9 @@ static void print_hunk(const struct patch_style *style, const uint8_t *line, siz
 		return;
 	}
 	(void)fputs(COLOR_HUNK, stdout);
-	quote_print_text(line, part);
+	quote_print_text(line, part, true);
 	(void)fputs(COLOR_NONE, stdout);
-	quote_print_text(line + part, size - part);
+	quote_print_text(line + part, size - part, true);
 	(void)putchar('\n');
 }
 

@@ -13,6 +13,7 @@ struct patch_style {
 	bool has_color;
 	bool is_shown; /* to a person: nothing that a terminal would obey, and a word about what is
 			* no text */
+	bool is_terminal; /* in a terminal: hidden characters are made visible, too */
 };
 
 /* --color=WHEN: "auto", "always" or "never". */
@@ -25,7 +26,8 @@ enum patch_color {
 /* For --color=WHEN: an enum patch_color. */
 const char *patch_set_color(void *member, const char *value);
 
-/* How to print to standard output. `is_shown`: for a person, also where it is no terminal. */
+/* How to print to standard output. `is_shown`: to a person, also where it is no terminal;
+ * `git apply` still takes the text then, unless it has control characters. */
 struct patch_style patch_style(enum patch_color color, bool is_shown);
 
 /* Print one change. False: it has content that cannot be said here. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "quote.h"
 
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,25 +67,32 @@ void quote_print(const void *path, size_t size)
 }
 
 /* U+0080 to U+009F, which some terminals obey. */
-static bool is_c1(const uint8_t *bytes, size_t length)
+static bool is_c1(uint32_t code_point)
 {
-	return length == 2 && bytes[0] == 0xc2 && bytes[1] < 0xa0;
+	return code_point >= 0x80 && code_point < 0xa0;
 }
 
-void quote_print_text(const void *text, size_t size)
+void quote_print_text(const void *text, size_t size, bool is_judged)
 {
-	const uint8_t *bytes = text;
+	const char *bytes = text;
 	size_t length;
 
 	for (size_t i = 0; i < size; i += length) {
-		length = utf8_length((const char *)bytes + i, size - i);
-		if (length == 0 || is_c1(bytes + i, length)) {
-			length = length ? length : 1;
-			for (size_t at = 0; at < length; at++)
-				(void)printf("<%02X>", bytes[i + at]);
-		} else if (length == 1 && bytes[i] != '\t' && (bytes[i] < ' ' || bytes[i] == 0x7f))
-			(void)printf("^%c", bytes[i] ^ 0x40);
+		const char *at = bytes + i;
+		const unsigned char first = (unsigned char)*at;
+		uint32_t code_point = 0;
+
+		length = utf8_length(at, size - i);
+		if (length > 1)
+			code_point = utf8_read(at, length);
+		if (length == 0)
+			(void)printf("<%02X>", first);
+		else if (is_c1(code_point) || (is_judged && utf8_is_hidden(at, length)))
+			(void)printf("<U+%04" PRIX32 ">", code_point);
+		else if (length == 1 && first != '\t' && (first < ' ' || first == 0x7f))
+			(void)printf("^%c", first ^ 0x40);
 		else
-			(void)fwrite(bytes + i, 1, length, stdout);
+			(void)fwrite(at, 1, length, stdout);
+		length = length ? length : 1;
 	}
 }

@@ -22,8 +22,9 @@ size_t quote_path(const char *prefix, const void *path, size_t size, char *ret, 
 /* The same on stdout. Paths are shorter than IPC_PATH_MAX. */
 void quote_print(const void *path, size_t size);
 
-/* Text for a terminal on stdout: control characters but tab as ^X, bytes that are no UTF-8 and
- * control characters beyond ASCII as <XX>. No newline is expected. */
-void quote_print_text(const void *text, size_t size);
+/* Text on stdout of which a terminal obeys nothing: control characters but tab as ^X or <U+00XX>,
+ * bytes that are no UTF-8 as <XX>. With `is_judged` hidden characters (utf8_is_hidden()) as
+ * <U+XXXX>, too. No newline is expected. */
+void quote_print_text(const void *text, size_t size, bool is_judged);
 
 #endif

@@ -2,6 +2,7 @@
 #include "refusal.h"
 
 #include "common/log.h"
+#include "utf8.h"
 
 int refusal_exit_code(uint32_t reason)
 {
@@ -229,8 +230,12 @@ static explain *const explainers[REFUSAL_COUNT] = {
 
 void refusal_explain(const struct ipc_execution_refused *refused, const struct refusal_words *words)
 {
-	if (refused->reason < REFUSAL_COUNT && explainers[refused->reason])
-		explainers[refused->reason](refused, words);
+	static struct ipc_execution_refused shown; /* too large for the stack; one thread */
+
+	shown = *refused;
+	utf8_make_line(shown.detail); /* it may quote a path, which can hold anything */
+	if (shown.reason < REFUSAL_COUNT && explainers[shown.reason])
+		explainers[shown.reason](&shown, words);
 	else
-		explain_other(refused);
+		explain_other(&shown);
 }

@@ -155,7 +155,7 @@ static void print_workspace(const struct ipc_sandbox_info *info)
 		(void)puts("-");
 		return;
 	}
-	quote_print_text(info->workspace, strlen(info->workspace));
+	quote_print_text(info->workspace, strlen(info->workspace), true);
 	if (info->workspace_mode != WORKSPACE_COPY)
 		(void)printf(" (%s)", sandbox_mode_name(info->workspace_mode));
 	(void)putchar('\n');

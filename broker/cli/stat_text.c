@@ -39,7 +39,7 @@ struct stat_text *stat_text_new(unsigned int columns)
 
 static char *copy_name(const struct change *change)
 {
-	static char text[2 * QUOTE_MAX(IPC_PATH_MAX) + 4];
+	static char text[3 * QUOTE_MAX(IPC_PATH_MAX) + 8];
 	size_t used = 0;
 	char *copy;
 
@@ -49,7 +49,7 @@ static char *copy_name(const struct change *change)
 		memcpy(text + used, " => ", sizeof(" => "));
 		used += 4;
 	}
-	(void)quote_path("", change->path, change->is.path_size, text + used, sizeof(text) - used);
+	format_text(text + used, sizeof(text) - used, "%s", change_name(change));
 	copy = strdup(text);
 	if (!copy)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a path");

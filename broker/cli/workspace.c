@@ -30,21 +30,6 @@ struct question {
 	char *text;
 };
 
-/* A path may hold anything; the line goes to people and models. */
-static void make_line(char *text)
-{
-	const size_t size = strlen(text);
-	size_t length;
-
-	for (size_t at = 0; at < size; at += length) {
-		length = utf8_length(text + at, size - at);
-		if (length <= 1 &&
-		    (length == 0 || (unsigned char)text[at] < ' ' || text[at] == 0x7f))
-			text[at] = '?';
-		length = length == 0 ? 1 : length;
-	}
-}
-
 static int refuse(const struct question *question, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 static int refuse(const struct question *question, const char *format, ...)
@@ -58,7 +43,7 @@ static int refuse(const struct question *question, const char *format, ...)
 	va_end(arguments);
 	format_text(question->text, WORKSPACE_TEXT_MAX, "'%.300s' is refused: %s", question->path,
 		    rule);
-	make_line(question->text);
+	utf8_make_line(question->text); /* a path may hold anything */
 	return -1;
 }
 
@@ -363,7 +348,7 @@ static int check_asked(const struct question *question, int fd, char ret[IPC_PAT
 		return refuse(question, "it has no path of its own any more: %s", strerror(-error));
 	if (check_shown(fd, ret, question->plan, problem) != 0) {
 		format_text(question->text, WORKSPACE_TEXT_MAX, "%s", problem);
-		make_line(question->text);
+		utf8_make_line(question->text);
 		return -1;
 	}
 	if (faccessat(fd, ".", R_OK | X_OK, 0) != 0)

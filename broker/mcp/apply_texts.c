@@ -38,7 +38,7 @@ void apply_view_add(struct apply_view *view, const struct change *change)
 	if ((change->is.flags & CHANGE_IS_HELD) == 0 || (change->is.flags & CHANGE_IS_APPLIED) != 0)
 		return;
 	buffer_append_text(&view->held, "  ");
-	change_put_path(&view->held, change->path, change->is.path_size);
+	change_put_name(&view->held, change);
 	buffer_append_text(&view->held, "\n");
 	if (view->held.size <= QUESTION_HELD_BYTES)
 		view->held_shown++;

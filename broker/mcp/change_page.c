@@ -9,25 +9,13 @@
 
 /* --- names ---------------------------------------------------------------------------------- */
 
-/* Characters that are not seen, end a line or turn its direction: U+200B to U+200F, U+2028 to
- * U+202E, U+2060 to U+206F, U+FEFF. */
-static bool is_unseen(const unsigned char *bytes)
-{
-	if (bytes[0] == 0xe2 && bytes[1] == 0x80)
-		return (bytes[2] >= 0x8b && bytes[2] <= 0x8f) ||
-		       (bytes[2] >= 0xa8 && bytes[2] <= 0xae);
-	return (bytes[0] == 0xe2 && bytes[1] == 0x81 && bytes[2] >= 0xa0 && bytes[2] <= 0xaf) ||
-	       (bytes[0] == 0xef && bytes[1] == 0xbb && bytes[2] == 0xbf);
-}
-
 /* Would it end the line, the quotation, or be shown as something else than it is? */
 static bool is_odd(const char *text, size_t length)
 {
 	const unsigned char *bytes = (const unsigned char *)text;
 
 	return length == 0 || bytes[0] < ' ' || bytes[0] == 0x7f || bytes[0] == '"' ||
-	       bytes[0] == '\\' || (length == 2 && bytes[0] == 0xc2 && bytes[1] < 0xa0) ||
-	       (length == 3 && is_unseen(bytes));
+	       bytes[0] == '\\' || utf8_is_hidden(text, length);
 }
 
 static bool has_odd(const char *path, size_t size)
@@ -76,6 +64,19 @@ void change_put_path(struct buffer *text, const uint8_t *path, size_t size)
 		}
 	}
 	buffer_append_text(text, "\"");
+}
+
+void change_put_name(struct buffer *text, const struct change *change)
+{
+	const struct change_record *is = &change->is;
+
+	change_put_path(text, change->path, is->path_size);
+	if ((is->flags & CHANGE_IS_DIRECTORY) != 0)
+		buffer_append_text(text, "/");
+	if (is->link_size > 0) {
+		buffer_append_text(text, " -> ");
+		change_put_path(text, change->link, is->link_size);
+	}
 }
 
 /* --- a line of the list --------------------------------------------------------------------- */
@@ -165,13 +166,7 @@ static void put_line(struct buffer *text, const struct change *change)
 		change_put_path(text, change->old_path, is->old_path_size);
 		buffer_append_text(text, " => ");
 	}
-	change_put_path(text, change->path, is->path_size);
-	if ((is->flags & CHANGE_IS_DIRECTORY) != 0)
-		buffer_append_text(text, "/");
-	if (is->link_size > 0) {
-		buffer_append_text(text, " -> ");
-		change_put_path(text, change->link, is->link_size);
-	}
+	change_put_name(text, change);
 	if (is->kind == CHANGE_MODE || is->kind == CHANGE_TYPE)
 		buffer_format(text, " (%s %" PRIo32 " -> %" PRIo32 ")", change_kind_name(is->kind),
 			      is->old_mode, is->new_mode);
@@ -186,7 +181,7 @@ static void put_line(struct buffer *text, const struct change *change)
 static void put_beginning(struct change_page *page, const struct change *change, size_t room)
 {
 	const char *patch = (const char *)change->patch;
-	size_t fits = text_fit_first(patch, change->is.patch_size, room);
+	size_t fits = text_fit_first(patch, change->is.patch_size, room, TEXT_JUDGED);
 	size_t whole = fits;
 
 	if (fits < change->is.patch_size) {
@@ -196,7 +191,7 @@ static void put_beginning(struct change_page *page, const struct change *change,
 			fits = whole;
 		page->is_cut = true;
 	}
-	text_append(&page->diffs, patch, fits);
+	text_append(&page->diffs, patch, fits, TEXT_JUDGED);
 	buffer_end_line(&page->diffs);
 	if (page->is_cut)
 		buffer_format(&page->diffs, "[%zu bytes more of this diff]\n",
@@ -217,8 +212,9 @@ void change_page_add(struct change_page *page, const struct change *change)
 	if (page->is_full)
 		return;
 	put_line(&line, change);
-	if (page->count > 0 && (line.size > left ||
-				text_fit_first(patch, patch_size, left - line.size) < patch_size)) {
+	if (page->count > 0 &&
+	    (line.size > left ||
+	     text_fit_first(patch, patch_size, left - line.size, TEXT_JUDGED) < patch_size)) {
 		page->is_full = true;
 	} else {
 		page->count++;

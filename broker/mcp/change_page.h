@@ -34,4 +34,8 @@ void change_page_done(struct change_page *page);
 /* A path as one line: as it is, or in quotation marks as git prints those with odd bytes. */
 void change_put_path(struct buffer *text, const uint8_t *path, size_t size);
 
+/* The path that a change has now: with a slash behind a directory's, and behind a symbolic link's
+ * " -> " and where it leads. */
+void change_put_name(struct buffer *text, const struct change *change);
+
 #endif

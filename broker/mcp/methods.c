@@ -76,7 +76,7 @@ static void refuse_version(const struct request *request, const struct json_valu
 	json_open_object(&writer, NULL);
 	era_put_versions(&writer, "supported");
 	json_put_string(&writer, "requested", version->text,
-			text_fit_first(version->text, version->size, QUOTE_BYTES));
+			text_fit_first(version->text, version->size, QUOTE_BYTES, TEXT_JUDGED));
 	json_close_object(&writer);
 	request_refuse_with(request, RPC_UNSUPPORTED_VERSION, &text, &data);
 	buffer_done(&text);

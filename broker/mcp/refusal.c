@@ -123,7 +123,7 @@ void refusal_put(struct buffer *text, const struct ipc_execution_refused *refuse
 		text_quote(text, subject, strlen(subject), SUBJECT_BYTES);
 	}
 	buffer_append_text(text, parts->middle);
-	text_append(text, refused->detail, strlen(refused->detail));
+	text_append(text, refused->detail, strlen(refused->detail), TEXT_JUDGED);
 	if (refused->reason == REFUSAL_CHECKPOINT_UNKNOWN && !refused->detail[0])
 		buffer_append_text(text, "none");
 	/* a detail may be sentences of its own */

@@ -169,8 +169,8 @@ static void put_stream(const struct execution_info *info, enum output_stream str
 		if (kept == output->total)
 			return;
 		span = read_span(output, kept, room);
-		fits = text_fit_first(span.bytes, span.size, room);
-		text_append(text, span.bytes, fits);
+		fits = text_fit_first(span.bytes, span.size, room, TEXT_CONTENTS);
+		text_append(text, span.bytes, fits, TEXT_CONTENTS);
 		buffer_done(&span);
 		offset = kept + fits;
 		room -= text->size - start < room ? text->size - start : room;

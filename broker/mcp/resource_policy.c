@@ -75,7 +75,8 @@ static void read_policy(struct call *call, const struct resource *resource)
 		bug("a profile that was there is gone");
 	whole = plan_string(plan, profile->text);
 	/* one that is cut is far beyond what anybody writes */
-	buffer_append(&text, whole, text_fit_first(whole, strlen(whole), RESOURCE_BYTES_MAX));
+	buffer_append(&text, whole,
+		      text_fit_first(whole, strlen(whole), RESOURCE_BYTES_MAX, TEXT_CONTENTS));
 	resources_answer(call, resource, NULL, &text);
 	buffer_done(&text);
 }

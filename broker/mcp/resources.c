@@ -187,7 +187,8 @@ static void describe_unknown(const struct session *session, const char *uri, siz
 		buffer_append_text(text, all[i]->uri_template);
 	}
 	json_open_object(&writer, NULL);
-	json_put_string(&writer, "uri", uri, text_fit_first(uri, size, RESOURCE_URI_SHOWN));
+	json_put_string(&writer, "uri", uri,
+			text_fit_first(uri, size, RESOURCE_URI_SHOWN, TEXT_JUDGED));
 	json_close_object(&writer);
 }
 

@@ -106,9 +106,10 @@ static void put_text(const struct file_reading *work, struct buffer *text)
 	const char *bytes = (const char *)work->job.rest;
 	const size_t there = work->job.rest_size < work->limit ? work->job.rest_size : work->limit;
 	const bool is_end = work->offset + there >= work->job.answer.is.size;
-	const size_t size = text_fit_first(bytes, whole(bytes, there, is_end), RESULT_TEXT_BYTES);
+	const size_t size = text_fit_first(bytes, whole(bytes, there, is_end), RESULT_TEXT_BYTES,
+					   TEXT_CONTENTS);
 
-	text_append(text, bytes, size);
+	text_append(text, bytes, size, TEXT_CONTENTS);
 	buffer_end_line(text);
 	put_range(work, text, size);
 	if (!utf8_is_valid(bytes, size) || memchr(bytes, '\0', size))

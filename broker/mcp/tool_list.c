@@ -74,7 +74,7 @@ static void put_execution(struct json_writer *writer, const struct execution_inf
 	if (info->state != EXECUTION_OVER && info->ends_ms > 0)
 		put_milliseconds(writer, "left_ms", info->ends_ms - now_ms);
 	json_put_string(writer, "command", command,
-			text_fit_first(command, strlen(command), COMMAND_BYTES));
+			text_fit_first(command, strlen(command), COMMAND_BYTES, TEXT_JUDGED));
 	json_put_number(writer, "stdout_bytes", info->log.streams[OUTPUT_OUT].total);
 	json_put_number(writer, "stderr_bytes", info->log.streams[OUTPUT_ERR].total);
 	json_close_object(writer);

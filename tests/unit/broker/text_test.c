@@ -10,7 +10,7 @@ static void expect(const char *bytes, size_t size, const char *shown)
 {
 	struct buffer text = { 0 };
 
-	text_append(&text, bytes, size);
+	text_append(&text, bytes, size, TEXT_CONTENTS);
 	cr_assert_eq(text.size, strlen(shown), "%.*s", (int)text.size, text.bytes);
 	cr_assert_eq(memcmp(text.bytes, shown, text.size), 0, "%.*s", (int)text.size, text.bytes);
 	cr_assert(utf8_is_valid(text.bytes, text.size));
@@ -47,14 +47,61 @@ Test(text, escapes_what_is_no_utf8)
 
 Test(text, fits_without_cutting_characters)
 {
-	cr_assert_eq(text_fit_first("abcdef", 6, 4), 4);
-	cr_assert_eq(text_fit_first("ab\xc3\xa9", 4, 3), 2);
-	cr_assert_eq(text_fit_first("\xff\xff", 2, 7), 1);
-	cr_assert_eq(text_fit_last("abcdef", 6, 4), 4);
-	cr_assert_eq(text_fit_last("\xc3\xa9z", 3, 2), 1);
-	cr_assert_eq(text_fit_last("abc", 3, 100), 3);
-	cr_assert_eq(text_fit_first("", 0, 10), 0);
-	cr_assert_eq(text_fit_last("abc", 3, 0), 0);
+	cr_assert_eq(text_fit_first("abcdef", 6, 4, TEXT_CONTENTS), 4);
+	cr_assert_eq(text_fit_first("ab\xc3\xa9", 4, 3, TEXT_CONTENTS), 2);
+	cr_assert_eq(text_fit_first("\xff\xff", 2, 7, TEXT_CONTENTS), 1);
+	cr_assert_eq(text_fit_last("abcdef", 6, 4, TEXT_CONTENTS), 4);
+	cr_assert_eq(text_fit_last("\xc3\xa9z", 3, 2, TEXT_CONTENTS), 1);
+	cr_assert_eq(text_fit_last("abc", 3, 100, TEXT_CONTENTS), 3);
+	cr_assert_eq(text_fit_first("", 0, 10, TEXT_CONTENTS), 0);
+	cr_assert_eq(text_fit_last("abc", 3, 0, TEXT_CONTENTS), 0);
+}
+
+static void expect_judged(const char *bytes, const char *expected)
+{
+	struct buffer text = { 0 };
+
+	text_append(&text, bytes, strlen(bytes), TEXT_JUDGED);
+	cr_assert_eq(text.size, strlen(expected), "%.*s", (int)text.size, text.bytes);
+	cr_expect_arr_eq(text.bytes, expected, text.size);
+	cr_expect_eq(text_fit_first(bytes, strlen(bytes), text.size, TEXT_JUDGED), strlen(bytes));
+	cr_expect_lt(text_fit_first(bytes, strlen(bytes), text.size - 1, TEXT_JUDGED),
+		     strlen(bytes));
+	cr_expect_eq(text_fit_last(bytes, strlen(bytes), text.size, TEXT_JUDGED), strlen(bytes));
+	buffer_done(&text);
+}
+
+#define TAG "\xf3\xa0\x81\x81"
+
+Test(text, shows_hidden_characters_where_it_is_judged)
+{
+	expect_judged("a\xe2\x80\xae"
+		      "b",
+		      "a\\u202eb");
+	expect_judged("\xe2\x81\xa6", "\\u2066");
+	expect_judged("x\xe2\x80\x8bx\xef\xbb\xbf", "x\\u200bx\\ufeff");
+	expect_judged(TAG TAG, "\\U000e0041\\U000e0041");
+	expect_judged("\xc2\x9b", "\\u009b");
+	expect_judged("\xd7\xa9\xd9\x85 e\xcc\x81 \xe4\xb8\xad",
+		      "\xd7\xa9\xd9\x85 e\xcc\x81 \xe4\xb8\xad");
+}
+
+Test(text, keeps_hidden_characters_in_contents)
+{
+	expect("a\xe2\x80\xae\xe2\x80\x8b" TAG, 11, "a\xe2\x80\xae\xe2\x80\x8b" TAG);
+}
+
+Test(text, quotes_hidden_characters)
+{
+	struct buffer text = { 0 };
+
+	text_quote(&text,
+		   "a\xe2\x80\xae"
+		   "b",
+		   5, 100);
+	cr_assert_eq(text.size, 8);
+	cr_assert_arr_eq(text.bytes, "a\\u202eb", 8);
+	buffer_done(&text);
 }
 
 Test(text, quotes_on_one_line)

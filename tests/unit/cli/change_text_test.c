@@ -67,9 +67,31 @@ Test(patch_text, for_a_person_nothing_is_obeyed, .init = cr_redirect_stdout)
 	expect_output("@@ -0,0 +1 @@\n+a^[[31mb^M\n");
 }
 
+#define TURNED "@@ -0,0 +1 @@\n+if (x\xe2\x80\xae) /* \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d */\n"
+
+Test(patch_text, hidden_characters_are_shown_to_a_person, .init = cr_redirect_stdout)
+{
+	const struct patch_style style = { .is_shown = true, .is_terminal = true };
+	const struct change made = change(CHANGE_MODIFIED, "x.c", TURNED);
+
+	cr_expect(patch_print(&style, &made));
+	expect_output("@@ -0,0 +1 @@\n+if (x<U+202E>) /* \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d */\n");
+}
+
+Test(patch_text, hidden_characters_stay_for_git, .init = cr_redirect_stdout)
+{
+	const struct patch_style style = { .is_shown = true };
+	const struct change made = change(CHANGE_MODIFIED, "x.c", TURNED);
+
+	cr_expect(patch_print(&style, &made));
+	expect_output(TURNED);
+}
+
 Test(patch_text, colors, .init = cr_redirect_stdout)
 {
-	const struct patch_style style = { .has_color = true, .is_shown = true };
+	const struct patch_style style = { .has_color = true,
+					   .is_shown = true,
+					   .is_terminal = true };
 	const struct change made = change(CHANGE_MODIFIED, "x.c", PATCH);
 
 	cr_expect(patch_print(&style, &made));
@@ -87,7 +109,9 @@ Test(patch_text, colors, .init = cr_redirect_stdout)
 
 Test(patch_text, two_files_in_one_patch, .init = cr_redirect_stdout)
 {
-	const struct patch_style style = { .has_color = true, .is_shown = true };
+	const struct patch_style style = { .has_color = true,
+					   .is_shown = true,
+					   .is_terminal = true };
 	const struct change made = change(CHANGE_TYPE, "x",
 					  "diff --git a/x b/x\n@@ -1 +0,0 @@\n-a\n"
 					  "diff --git a/x b/x\n--- /dev/null\n");
@@ -148,9 +172,11 @@ Test(patch_text, when_to_color)
 	cr_expect_eq(color, PATCH_COLOR_ALWAYS);
 	cr_expect_not_null(patch_set_color(&color, "yes"));
 	cr_expect(patch_style(PATCH_COLOR_ALWAYS, false).has_color);
-	cr_expect(patch_style(PATCH_COLOR_ALWAYS, false).is_shown, "a terminal may be behind it");
+	cr_expect(patch_style(PATCH_COLOR_ALWAYS, false).is_terminal, "one may be behind it");
 	cr_expect_not(patch_style(PATCH_COLOR_AUTO, false).has_color);
 	cr_expect_not(patch_style(PATCH_COLOR_AUTO, false).is_shown);
+	cr_expect(patch_style(PATCH_COLOR_AUTO, true).is_shown);
+	cr_expect_not(patch_style(PATCH_COLOR_AUTO, true).is_terminal, "git apply may be");
 	cr_expect_not(patch_style(PATCH_COLOR_NEVER, true).has_color);
 }
 
@@ -176,9 +202,46 @@ Test(change_text, lines, .init = cr_redirect_stdout)
 	expect_output("M  src/x.c\n"
 		      "M  src/x.c  (conflict: the host's has changed too; this machine may "
 		      "execute it by itself)\n"
-		      "R  \"\\377\" -> new\n"
+		      "R  \"\\377\" => new\n"
 		      "A  folder/\n"
 		      "M  run.sh  (mode 644 -> 755)\n");
+}
+
+static struct change change_of_link(const char *path, const char *target)
+{
+	struct change made = change(CHANGE_ADDED, path, "");
+
+	made.is.new_mode = 0120777;
+	made.link = (const uint8_t *)target;
+	made.is.link_size = (uint32_t)strlen(target);
+	return made;
+}
+
+Test(change_text, a_link_says_where_it_leads, .init = cr_redirect_stdout)
+{
+	struct change made = change_of_link("logo.png", "/home/user/.ssh/id_rsa");
+
+	change_print_line(&made);
+	made = change_of_link("a\xe2\x80\xae", "../b\xe2\x80\x8b");
+	made.is.flags = CHANGE_IS_HELD;
+	change_print_line(&made);
+	made = change_of_link("new", "c");
+	made.is.kind = CHANGE_RENAMED;
+	made.old_path = (const uint8_t *)"old";
+	made.is.old_path_size = 3;
+	change_print_line(&made);
+	expect_output("A  logo.png -> /home/user/.ssh/id_rsa\n"
+		      "A  \"a\\342\\200\\256\" -> \"../b\\342\\200\\213\"  "
+		      "(this machine may execute it by itself)\n"
+		      "R  old => new -> c\n");
+}
+
+Test(change_text, a_path_alone_has_no_target)
+{
+	const struct change made = change_of_link("link", "target");
+
+	cr_expect_str_eq(change_path(&made), "link");
+	cr_expect_str_eq(change_name(&made), "link -> target");
 }
 
 Test(change_text, lines_of_a_patch_are_counted)

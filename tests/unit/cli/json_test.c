@@ -57,6 +57,12 @@ Test(json, nesting)
 				   "    {}\n  ],\n  \"empty\": []\n}\n");
 }
 
+Test(json, hidden_characters_are_escapes)
+{
+	json_string(&json, NULL, "a\xe2\x80\xae\xc2\x9b\xf3\xa0\x81\x81\xd7\xa9");
+	cr_expect_str_eq(finish(), "\"a\\u202e\\u009b\\udb40\\udc41\xd7\xa9\"\n");
+}
+
 Test(json, escapes)
 {
 	json_string(&json, NULL, "\"\\/\b\n\t\x01\x1b[31m\x7f");

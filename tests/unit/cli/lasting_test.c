@@ -240,9 +240,32 @@ Test(quote, nothing_that_a_terminal_obeys, .init = cr_redirect_stdout)
 {
 	static const char bytes[] = "a\tb\x1b[31m\r\x7f\xc2\x9b\xff\xc3\xa4\0z";
 
-	quote_print_text(bytes, sizeof(bytes) - 1);
+	quote_print_text(bytes, sizeof(bytes) - 1, true);
 	(void)fflush(stdout);
-	cr_assert_stdout_eq_str("a\tb^[[31m^M^?<C2><9B><FF>\xc3\xa4^@z");
+	cr_assert_stdout_eq_str("a\tb^[[31m^M^?<U+009B><FF>\xc3\xa4^@z");
+}
+
+Test(quote, nothing_that_nobody_sees, .init = cr_redirect_stdout)
+{
+	static const char bytes[] = "a\xe2\x80\xae"     /* override */
+				    "b\xe2\x81\xa6"     /* isolate */
+				    "c\xe2\x80\x8b"     /* zero-width space */
+				    "d\xf3\xa0\x81\x81" /* a tag */
+				    "e\xd7\xa9\xe4\xb8\xad\xcc\x81";
+
+	quote_print_text(bytes, sizeof(bytes) - 1, true);
+	(void)fflush(stdout);
+	cr_assert_stdout_eq_str("a<U+202E>b<U+2066>c<U+200B>d<U+E0041>"
+				"e\xd7\xa9\xe4\xb8\xad\xcc\x81");
+}
+
+Test(quote, for_a_program_hidden_characters_stay, .init = cr_redirect_stdout)
+{
+	static const char bytes[] = "a\xe2\x80\xae\xef\xbb\xbf\xc2\x9b";
+
+	quote_print_text(bytes, sizeof(bytes) - 1, false);
+	(void)fflush(stdout);
+	cr_assert_stdout_eq_str("a\xe2\x80\xae\xef\xbb\xbf<U+009B>");
 }
 
 /* --- figures -------------------------------------------------------------------------------- */
