@@ -13,7 +13,7 @@
 #include "common/ipc.h"
 #include "common/kernel.h"
 
-_Static_assert(sizeof(struct plan_header) == 88, "no padding");
+_Static_assert(sizeof(struct plan_header) == 96, "no padding");
 _Static_assert(sizeof(struct plan_mount) == 64, "no padding");
 _Static_assert(sizeof(struct plan_rule) == 24, "no padding");
 _Static_assert(sizeof(struct plan_language) == 32, "no padding");
@@ -47,9 +47,8 @@ static bool is_string(const struct plan *plan, uint32_t offset)
 /* Strings with a NUL after each: empty, or its last byte is NUL. */
 static bool is_list(const struct plan *plan, uint32_t offset, uint32_t size)
 {
-	if (size == 0)
-		return true;
-	return is_range(plan, offset, size, 1) && plan->bytes[offset + size - 1] == '\0';
+	return size == 0 ||
+	       (is_range(plan, offset, size, 1) && plan->bytes[offset + size - 1] == '\0');
 }
 
 /* The same with an even number of strings. */
@@ -284,6 +283,7 @@ static bool is_operators(const struct plan *plan)
 	       is_optional(plan, head->run_as) &&
 	       is_list(plan, head->workspaces, head->workspaces_size) &&
 	       is_list(plan, head->protect, head->protect_size) &&
+	       is_list(plan, head->unprotect, head->unprotect_size) &&
 	       head->sandboxes_max <= SANDBOXES_MAX;
 }
 

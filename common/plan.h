@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC 0x4e4c504dU /* "MPLN" */
-#define PLAN_VERSION 4U
+#define PLAN_VERSION 5U
 #define PLAN_SIZE_MAX (1U << 20)
 #define PLAN_PROFILES_MAX 64U
 #define PLAN_MOUNTS_MAX 128U
@@ -46,6 +46,7 @@ struct plan_header {
 	uint32_t run_as;                      /* the account that root changes to; 0: not said */
 	uint32_t workspaces, workspaces_size; /* what may be shown of the host; nothing: anything */
 	uint32_t protect, protect_size;       /* what must not be, beyond the usual */
+	uint32_t unprotect, unprotect_size;   /* hidden files of a home that may be, too */
 	uint32_t limits_fallback;             /* 1: LIMITS_FALLBACK is accepted */
 	uint32_t audit_optional;              /* 1: what cannot be audited may run */
 	uint32_t sandboxes_max;               /* that last, of the user; at most SANDBOXES_MAX */

@@ -406,6 +406,7 @@ static void put_settings(struct writer *writer, const struct policy_settings *se
 	header->workspaces =
 		put_list(writer, &settings->workspaces, NULL, &header->workspaces_size);
 	header->protect = put_list(writer, &settings->protect, NULL, &header->protect_size);
+	header->unprotect = put_list(writer, &settings->unprotect, NULL, &header->unprotect_size);
 	header->limits_fallback = settings->accepts_fallback ? 1 : 0;
 	header->audit_optional = settings->is_audit_optional ? 1 : 0;
 	header->sandboxes_max = settings->sandboxes_max;

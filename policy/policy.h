@@ -19,6 +19,7 @@ struct policy_settings {
 	const char *run_as;
 	struct strings workspaces;
 	struct strings protect;
+	struct strings unprotect;
 	bool accepts_fallback;
 	bool is_audit_optional;
 	uint32_t sandboxes_max; /* these: of sandboxes that last, all together; 0: none */

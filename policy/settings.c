@@ -140,6 +140,7 @@ int settings_read(const struct source *source, struct policy_settings *ret,
 								 : ret->default_profile,
 		.workspaces = { said->workspaces, said->workspaces_count },
 		.protect = { said->protect, said->protect_count },
+		.unprotect = { said->unprotect, said->unprotect_count },
 		.sandboxes_max = ret->sandboxes_max,
 		.sandboxes_bytes = ret->sandboxes_bytes,
 	};
@@ -148,6 +149,7 @@ int settings_read(const struct source *source, struct policy_settings *ret,
 	    read_words(source, &settings, error) != 0 ||
 	    read_paths(source, "workspaces", &settings.workspaces, error) != 0 ||
 	    read_paths(source, "protect", &settings.protect, error) != 0 ||
+	    read_paths(source, "unprotect", &settings.unprotect, error) != 0 ||
 	    read_sandboxes(source, &settings, error) != 0)
 		return -1;
 	*ret = settings;

@@ -126,6 +126,7 @@ static const struct cyaml_schema_field config_fields[] = {
 	ONE(source_config, audit),
 	MANY(source_config, workspaces, &string_entry, STRINGS_MAX),
 	MANY(source_config, protect, &string_entry, STRINGS_MAX),
+	MANY(source_config, unprotect, &string_entry, STRINGS_MAX),
 	KEYS(source_config, sandboxes, sandboxes_fields),
 	MANY(source_config, profiles, &profile_entry, PLAN_PROFILES_MAX),
 	CYAML_FIELD_END

@@ -80,9 +80,10 @@ struct source_config {
 	char *default_profile, *run_as, *limits, *audit;
 	char **workspaces;
 	char **protect;
+	char **unprotect;
 	struct source_sandboxes *sandboxes;
 	struct source_profile *profiles;
-	uint32_t workspaces_count, protect_count, profiles_count;
+	uint32_t workspaces_count, protect_count, unprotect_count, profiles_count;
 };
 
 /* A line of a file; NULL and 0: none. */

@@ -122,7 +122,7 @@ static int open_one(const char *word, const struct mounts *mounts, const struct 
 	}
 	if (open_host(bind, text) != 0)
 		return -1;
-	if (shown_check(bind->fd, bind->host, mounts, set, problem) != 0) {
+	if (shown_check(bind->fd, bind->host, PROTECTED_READ, mounts, set, problem) != 0) {
 		format_text(text, BIND_TEXT_MAX, "--ro: %s", problem);
 		return -1;
 	}

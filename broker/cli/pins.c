@@ -84,6 +84,25 @@ static int refuse_error(const struct opening *opening, const struct record *reco
 	return refuse(opening, record, text);
 }
 
+/* By the kernel's own name for it: what is written may have ".." in it. */
+static int check_path(const struct opening *opening, int fd, const char *path,
+		      enum protected_use use, char problem[SHOWN_TEXT_MAX])
+{
+	char real[IPC_PATH_MAX];
+	const int error = shown_real_path(fd, real);
+
+	if (!error)
+		return shown_check(fd, real, use, &opening->mounts, &opening->set, problem);
+	format_text(problem, SHOWN_TEXT_MAX, "'%.300s' has no path of its own: %s", path,
+		    strerror(-error));
+	return -1;
+}
+
+static bool is_writable(const struct plan_mount *mount)
+{
+	return mount->kind == PLAN_BIND && !(mount->attributes & MOUNT_ATTR_RDONLY);
+}
+
 /* What this record is to do with a file that may be shown. */
 static int check_use(const struct opening *opening, const struct record *record, int fd)
 {
@@ -102,10 +121,12 @@ static int check_use(const struct opening *opening, const struct record *record,
 		rule = "only a regular file can be copied: for a folder, use kind bind";
 	else if (mount->place != 0 && !S_ISDIR(status.st_mode))
 		rule = "only a folder can be a place: for a file, leave out 'place'";
-	else if (mount->kind == PLAN_BIND && !(mount->attributes & MOUNT_ATTR_RDONLY) &&
-		 (system.f_flag & ST_RDONLY))
+	else if (is_writable(mount) && (system.f_flag & ST_RDONLY))
 		rule = "it cannot be writable, since its file system is mounted read-only: use "
 		       "copy-on-write, or mount it writable";
+	if (!rule && is_writable(mount) &&
+	    check_path(opening, fd, record->path, PROTECTED_WRITTEN, text) != 0)
+		return refuse(opening, record, text);
 	if (!rule)
 		return 0;
 	format_text(text, sizeof(text), "'%.300s' is refused: %s", record->path, rule);
@@ -129,20 +150,6 @@ static int prepare(struct opening *opening, char problem[SHOWN_TEXT_MAX])
 	return 0;
 }
 
-/* By the kernel's own name for it: what is written may have ".." in it. */
-static int check_path(const struct opening *opening, int fd, const char *path,
-		      char problem[SHOWN_TEXT_MAX])
-{
-	char real[IPC_PATH_MAX];
-	const int error = shown_real_path(fd, real);
-
-	if (!error)
-		return shown_check(fd, real, &opening->mounts, &opening->set, problem);
-	format_text(problem, SHOWN_TEXT_MAX, "'%.300s' has no path of its own: %s", path,
-		    strerror(-error));
-	return -1;
-}
-
 /* The first record that shows this path opens and checks it. Its descriptor; -1 with the line;
  * -ENOENT when there is nothing, which is for the caller to judge. */
 static int open_path(struct opening *opening, const struct record *record)
@@ -152,7 +159,8 @@ static int open_path(struct opening *opening, const struct record *record)
 
 	if (fd < 0)
 		return errno == ENOENT ? -ENOENT : refuse_error(opening, record, errno);
-	if (prepare(opening, problem) == 0 && check_path(opening, fd, record->path, problem) == 0)
+	if (prepare(opening, problem) == 0 &&
+	    check_path(opening, fd, record->path, PROTECTED_READ, problem) == 0)
 		return fd;
 	fd_close(&fd);
 	return refuse(opening, record, problem);

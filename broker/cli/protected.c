@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One walk answers every question: from an opened folder up to the root by "..", noting each
- * (device, inode). A candidate lies inside a protected path when the candidate's walk meets it,
+ * A candidate lies inside a protected path when the candidate's walk (protected_walk.h) meets it,
  * and contains it when the protected path's walk meets the candidate. Walks start from every name
  * that a file has through bind mounts.
  */
 #include "protected.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -19,325 +19,105 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "format.h"
+#include "protected_walk.h"
 #include "state_place.h"
 
-/* Folders above one path, over all of its names; with more it is refused. */
-#define STEPS_MAX 1024
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-struct identity {
-	dev_t device;
-	ino_t inode;
+/* What a rule refuses, beside the protected path itself. */
+static const struct {
+	bool is_inside_free;
+	bool is_around_free; /* what contains it may be shown */
+	bool is_for_writing; /* nothing that is only read */
+	const char *why;
+} rules[] = {
+	[PROTECTED_SECRET] = { .why = "which holds what no sandbox may see (keys, tokens, "
+				      "histories, the system's own state). Name a folder that "
+				      "keeps "
+				      "clear of it, or copy what is needed into one" },
+	[PROTECTED_HOME] = { .is_inside_free = true,
+			     .why = "which holds what no sandbox may see (keys, tokens, "
+				    "histories). Name a folder in it that is not hidden" },
+	[PROTECTED_SHARED] = { .is_inside_free = true,
+			       .why = "which all programs share. Make a folder in it, and name "
+				      "that" },
+	[PROTECTED_HIDDEN] = { .why = "and hidden files of a home are settings, credentials and "
+				      "what starts by itself. Copy what is needed into another "
+				      "folder, or name this one under 'unprotect' in the "
+				      "configuration" },
+	[PROTECTED_STARTED] = { .is_for_writing = true,
+				.why = "from where this machine starts programs. Work on another "
+				       "folder, and install from there" },
+	[PROTECTED_SEARCHED] = { .is_around_free = true,
+				 .is_for_writing = true,
+				 .why = "where this machine looks for programs (PATH). Work on "
+					"another folder, and install from there" },
 };
 
-struct walk {
-	struct identity steps[STEPS_MAX];
-	size_t count;
+struct place {
+	const char *path;
+	enum protected_rule rule;
 };
 
-/* Everything at or below these. */
-static const char *const system_paths[] = {
-	"/etc/shadow",
-	"/etc/shadow-",
-	"/etc/gshadow",
-	"/etc/gshadow-",
-	"/etc/sudoers",
-	"/etc/sudoers.d",
-	"/etc/ssh",
-	"/etc/ssl/private",
-	"/etc/krb5.keytab",
-	"/etc/NetworkManager/system-connections",
-	"/etc/wireguard",
-	"/root",
-	"/run",
-	"/var/run",
-	"/var/run/docker.sock",
-	"/var/spool/cron",
-	"/var/lib/docker",
-	"/var/lib/containerd",
-	"/var/lib/containers",
-	"/boot",
-	"/proc",
-	"/sys",
-	"/dev",
+static const struct place system_places[] = {
+#define SYSTEM(path, rule) { path, PROTECTED_##rule },
+#include "protected.def"
 };
 
-/* The same below each home directory. The home itself is protected too, but not what else is in
- * it. */
-static const char *const home_paths[] = {
-	".ssh",
-	".gnupg",
-	".pki",
-	".aws",
-	".azure",
-	".oci",
-	".config/gcloud",
-	".config/gh",
-	".config/glab-cli",
-	".config/hub",
-	".config/op",
-	".config/doctl",
-	".config/rclone",
-	".config/sops",
-	".config/msp",
-	".kube",
-	".docker",
-	".podman",
-	".config/containers",
-	".terraform.d",
-	".vault-token",
-	".netrc",
-	".git-credentials",
-	".config/git/credentials",
-	".npmrc",
-	".yarnrc.yml",
-	".pypirc",
-	".gem/credentials",
-	".cargo/credentials",
-	".cargo/credentials.toml",
-	".m2/settings.xml",
-	".gradle/gradle.properties",
-	".pgpass",
-	".my.cnf",
-	".local/share/keyrings",
-	".local/share/kwalletd",
-	".password-store",
-	".mozilla",
-	".thunderbird",
-	".config/google-chrome",
-	".config/chromium",
-	".config/BraveSoftware",
-	".config/microsoft-edge",
-	".var/app",
-	"snap",
-	".claude",
-	".claude.json",
-	".codex",
-	".gemini",
-	".cursor",
-	".copilot",
-	".config/github-copilot",
-	".config/claude",
-	".bash_history",
-	".zsh_history",
-	".python_history",
-	".psql_history",
-	".mysql_history",
-	".node_repl_history",
-	".lesshst",
-	".viminfo",
-	".local/share/fish/fish_history",
-	".local/state/msp",
-	".Xauthority",
-	".ICEauthority",
+static const struct place home_places[] = {
+#define HOME(path, rule) { path, PROTECTED_##rule },
+#include "protected.def"
 };
 
-static int identify(int fd, struct identity *ret)
-{
-	struct stat status;
+static const char *const readable[] = {
+#define READABLE(path) path,
+#include "protected.def"
+};
 
-	if (fstat(fd, &status) != 0)
-		return -errno;
-	ret->device = status.st_dev;
-	ret->inode = status.st_ino;
-	return 0;
-}
-
-static bool is_same(const struct identity *a, const struct identity *b)
-{
-	return a->device == b->device && a->inode == b->inode;
-}
-
-static bool steps_meet(const struct walk *walk, size_t count, const struct identity *identity)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (is_same(&walk->steps[i], identity))
-			return true;
-	}
-	return false;
-}
-
-static bool walk_meets(const struct walk *walk, const struct identity *identity)
-{
-	return steps_meet(walk, walk->count, identity);
-}
-
-static int walk_note(struct walk *walk, const struct stat *status)
-{
-	if (walk->count == STEPS_MAX)
-		return -ELOOP;
-	walk->steps[walk->count++] =
-		(struct identity){ .device = status->st_dev, .inode = status->st_ino };
-	return 0;
-}
-
-/* Note every folder from `folder` (taken) up to the root, which is its own parent. */
-static int walk_up(int folder, struct walk *walk)
-{
-	struct stat last = { 0 };
-	int error = 0;
-
-	for (;;) {
-		struct stat here;
-		int parent;
-
-		if (fstat(folder, &here) != 0) {
-			error = -errno;
-			break;
-		}
-		if (here.st_dev == last.st_dev && here.st_ino == last.st_ino)
-			break;
-		last = here;
-		error = walk_note(walk, &here);
-		parent = error ? -1 : openat(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (!error && parent < 0)
-			error = -errno;
-		if (error)
-			break;
-		fd_close(&folder);
-		folder = parent;
-	}
-	fd_close(&folder);
-	return error;
-}
-
-/* The folder that holds `path`; for "/" that is "/". */
-static int open_parent(const char *path)
-{
-	char parent[4096];
-	const char *slash = strrchr(path, '/');
-	size_t size = slash > path ? (size_t)(slash - path) : 1;
-	int fd;
-
-	if (size >= sizeof(parent))
-		return -ENAMETOOLONG;
-	memcpy(parent, path, size);
-	parent[size] = '\0';
-	fd = kernel_openat2(AT_FDCWD, parent, O_PATH | O_DIRECTORY | O_CLOEXEC,
-			    RESOLVE_NO_MAGICLINKS);
-	return fd < 0 ? -errno : fd;
-}
-
-/* Add the walk from `fd` (not taken), known as `path`, to what `walk` has. It starts above what has
- * no ".." to go by: a file, or a folder that we may not search. */
-static int walk_from(int fd, const char *path, struct walk *walk)
-{
-	struct stat status;
-	bool has_parent;
-	int error = 0;
-	int start;
-
-	if (fstat(fd, &status) != 0)
-		return -errno;
-	has_parent = S_ISDIR(status.st_mode) && faccessat(fd, ".", X_OK, 0) == 0;
-	if (has_parent) {
-		start = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-		return start < 0 ? -errno : walk_up(start, walk);
-	}
-	error = walk_note(walk, &status);
-	if (error)
-		return error;
-	start = open_parent(path);
-	return start < 0 ? start : walk_up(start, walk);
-}
-
-/* Add the walks from every other name of `fd`. */
-static int walk_from_others(int fd, const char *path, const struct mounts *mounts,
-			    struct walk *walk)
-{
-	struct identity wanted = { 0 };
-	int error = identify(fd, &wanted);
-
-	for (size_t i = 0; !error && i < mounts->count; i++) {
-		char name[4096];
-		struct identity found = { 0 };
-		int other;
-
-		if (!mounts_other_name(mounts, i, path, name, sizeof(name)))
-			continue;
-		other = kernel_openat2(AT_FDCWD, name, O_PATH | O_NOFOLLOW | O_CLOEXEC,
-				       RESOLVE_NO_MAGICLINKS);
-		/* What does not open is covered by another mount, or out of our reach. */
-		if (other >= 0 && identify(other, &found) == 0 && is_same(&found, &wanted))
-			error = walk_from(other, name, walk);
-		fd_close(&other);
-	}
-	return error;
-}
-
-/*
- * Open `path`, or the nearest folder above it that exists and can be reached. *ret_is_exact says
- * which. What cannot be reached cannot be shown either; what does not exist may come to exist.
- */
-static int open_nearest(const char *path, char nearest[4096], bool *ret_is_exact)
-{
-	format_text(nearest, 4096, "%s", path);
-	*ret_is_exact = true;
-	for (;;) {
-		const int fd = kernel_openat2(AT_FDCWD, nearest, O_PATH | O_CLOEXEC,
-					      RESOLVE_NO_MAGICLINKS);
-		char *slash = strrchr(nearest, '/');
-
-		if (fd >= 0)
-			return fd;
-		if ((errno != ENOENT && errno != EACCES && errno != ENOTDIR && errno != ELOOP) ||
-		    !slash)
-			return -errno;
-		if (slash == nearest && nearest[1] == '\0')
-			return -ENOENT; /* not even the root */
-		slash[slash == nearest ? 1 : 0] = '\0';
-		*ret_is_exact = false;
-	}
-}
-
-/* The kernel's own name for what is open: protected files may be links to where they really are. */
-static int real_name(int fd, char name[4096])
-{
-	char link[64];
-	ssize_t size;
-
-	format_text(link, sizeof(link), "/proc/self/fd/%d", fd);
-	size = readlink(link, name, 4095);
-	if (size < 0)
-		return -errno;
-	name[size] = '\0';
-	return 0;
-}
+/* Directories of settings and data that need not be in a home, as the XDG base directory
+ * specification and systemd name them. */
+static const char *const variables[PROTECTED_HIDDEN_MAX] = {
+	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR",
+};
 
 struct candidate {
 	int fd;
+	enum protected_use use;
 	const struct mounts *mounts;
 	struct identity identity;
 	struct walk above; /* it and every folder above it, by all of its names */
 	size_t own_steps;  /* those of them by the name that it was asked for by */
+	bool is_opened;    /* an exception holds for it: hidden files are as others */
 };
 
-/* `is_inside_free`: only the path itself is protected, not what lies inside. */
-static int compare(const struct candidate *candidate, const char *path, bool is_inside_free,
+static int compare(const struct candidate *candidate, const char *path, enum protected_rule rule,
 		   enum protected_verdict *ret)
 {
 	static struct walk walk; /* too large for the stack; one thread */
 	char nearest[4096];
 	struct identity identity = { 0 };
 	bool is_exact;
-	int fd __attribute__((cleanup(fd_cleanup))) = open_nearest(path, nearest, &is_exact);
+	int fd __attribute__((cleanup(fd_cleanup))) = walk_open_nearest(path, nearest, &is_exact);
 	int error;
 
 	*ret = PROTECTED_FREE;
 	if (fd < 0)
 		return fd;
-	error = identify(fd, &identity);
+	error = walk_identify(fd, &identity);
 	if (error)
 		return error;
-	if (is_exact && is_same(&identity, &candidate->identity)) {
+	if (is_exact && walk_is_same(&identity, &candidate->identity)) {
 		*ret = PROTECTED_IS;
 		return 0;
 	}
-	if (is_exact && !is_inside_free && walk_meets(&candidate->above, &identity)) {
+	if (is_exact && !rules[rule].is_inside_free && walk_meets(&candidate->above, &identity)) {
 		*ret = PROTECTED_INSIDE;
 		return 0;
 	}
+	if (rules[rule].is_around_free)
+		return 0;
 	walk.count = 0;
-	error = real_name(fd, nearest);
+	error = walk_real_name(fd, nearest);
 	if (!error)
 		error = walk_from(fd, nearest, &walk);
 	if (!error)
@@ -348,30 +128,37 @@ static int compare(const struct candidate *candidate, const char *path, bool is_
 }
 
 /* Compare with one path and put what is found into the answer; false ends the search. */
-static bool compare_into(const struct candidate *candidate, const char *path, bool is_inside_free,
-			 struct protected_answer *answer)
+static bool compare_into(const struct candidate *candidate, const char *path,
+			 enum protected_rule rule, struct protected_answer *answer)
 {
-	const int error = compare(candidate, path, is_inside_free, &answer->verdict);
+	int error;
 
+	if (rules[rule].is_for_writing && candidate->use != PROTECTED_WRITTEN)
+		return true;
+	error = compare(candidate, path, rule, &answer->verdict);
 	if (error) {
 		answer->verdict = PROTECTED_ERROR;
 		answer->error = -error;
 	}
+	answer->rule = rule;
 	format_text(answer->path, sizeof(answer->path), "%s", path);
 	return answer->verdict == PROTECTED_FREE;
 }
 
-static bool compare_home(const struct candidate *candidate, const char *home,
-			 struct protected_answer *answer)
+static bool compare_places(const struct candidate *candidate, const char *home,
+			   const struct place *places, size_t count, bool is_secret,
+			   struct protected_answer *answer)
 {
-	for (size_t i = 0; i < sizeof(home_paths) / sizeof(home_paths[0]); i++) {
+	for (size_t i = 0; i < count; i++) {
 		char path[4096];
 
-		format_text(path, sizeof(path), "%s/%s", home, home_paths[i]);
-		if (!compare_into(candidate, path, false, answer))
+		if ((places[i].rule == PROTECTED_SECRET) != is_secret)
+			continue;
+		format_text(path, sizeof(path), "%s%s%s", home, home[0] ? "/" : "", places[i].path);
+		if (!compare_into(candidate, path, places[i].rule, answer))
 			return false;
 	}
-	return compare_into(candidate, home, true, answer);
+	return true;
 }
 
 /* The path after this one in a list. */
@@ -386,40 +173,198 @@ static bool compare_list(const struct candidate *candidate, const struct protect
 	const char *end = set->protect + set->protect_size;
 
 	for (const char *path = set->protect; path < end; path = next_path(path)) {
-		if (!compare_into(candidate, path, false, answer))
+		if (!compare_into(candidate, path, PROTECTED_SECRET, answer))
 			return false;
 	}
 	return true;
 }
 
-/* By its own name alone: that it can be reached from a workspace through another mount does not
- * make it a part of that. A workspace that cannot be opened holds nothing. */
-static bool is_in_workspace(const struct candidate *candidate, const struct protected_set *set)
+/* --- hidden files ----------------------------------------------------------------------------- */
+
+/* Is it this path or inside, by its own name alone? That another mount leads there does not make it
+ * a part of that. A path that cannot be opened holds nothing. */
+static bool is_in(const struct candidate *candidate, const char *path)
 {
-	const char *end = set->workspaces + set->workspaces_size;
+	struct identity identity = { 0 };
+	int fd = kernel_openat2(AT_FDCWD, path, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
+	const bool is_there = fd >= 0 && walk_identify(fd, &identity) == 0;
 
-	for (const char *path = set->workspaces; path < end; path = next_path(path)) {
-		struct identity identity = { 0 };
-		int fd = kernel_openat2(AT_FDCWD, path, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
-		const bool is_there = fd >= 0 && identify(fd, &identity) == 0;
+	fd_close(&fd);
+	return is_there && walk_steps_meet(&candidate->above, candidate->own_steps, &identity);
+}
 
-		fd_close(&fd);
-		if (is_there && steps_meet(&candidate->above, candidate->own_steps, &identity))
+static bool is_in_any(const struct candidate *candidate, const char *list, uint32_t size)
+{
+	for (const char *path = list; path < list + size; path = next_path(path)) {
+		if (is_in(candidate, path))
 			return true;
 	}
 	return false;
 }
 
-static bool compare_system(const struct candidate *candidate, struct protected_answer *answer)
+static bool is_in_home(const struct candidate *candidate, const struct protected_set *set,
+		       const char *name)
 {
-	for (size_t i = 0; i < sizeof(system_paths) / sizeof(system_paths[0]); i++) {
-		if (!compare_into(candidate, system_paths[i], false, answer))
+	for (size_t i = 0; i < PROTECTED_HOMES_MAX; i++) {
+		char path[4096];
+
+		format_text(path, sizeof(path), "%s/%s", set->homes[i] ? set->homes[i] : "", name);
+		if (set->homes[i] && is_in(candidate, path))
+			return true;
+	}
+	return false;
+}
+
+static bool is_readable(const struct candidate *candidate, const struct protected_set *set)
+{
+	for (size_t i = 0; i < COUNT(readable); i++) {
+		if (readable[i][0] == '/' ? is_in(candidate, readable[i])
+					  : is_in_home(candidate, set, readable[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A home whose names we may not read: what lies in it may be hidden. */
+static bool fail_unlisted(const struct candidate *candidate, const char *home, int error,
+			  struct protected_answer *answer)
+{
+	struct identity identity = { 0 };
+	int fd = kernel_openat2(AT_FDCWD, home, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
+	const bool is_there = fd >= 0 && walk_identify(fd, &identity) == 0;
+
+	fd_close(&fd);
+	if (!is_there || !walk_meets(&candidate->above, &identity))
+		return true;
+	answer->verdict = PROTECTED_ERROR;
+	answer->error = error;
+	format_text(answer->path, sizeof(answer->path), "%s", home);
+	return false;
+}
+
+/* Is it a file or folder of this directory: no link, and nothing that is mounted there? */
+static bool identify_own(int directory, const char *name, struct identity *ret)
+{
+	int fd = kernel_openat2(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC, RESOLVE_NO_XDEV);
+	struct stat status;
+	const bool is_own = fd >= 0 && fstat(fd, &status) == 0 && !S_ISLNK(status.st_mode);
+
+	fd_close(&fd);
+	if (is_own)
+		*ret = (struct identity){ status.st_dev, status.st_ino };
+	return is_own;
+}
+
+/* Compare with an entry of a home. What contains the home's own contains the home, which has been
+ * compared with. */
+static bool compare_entry(const struct candidate *candidate, const char *home, int directory,
+			  const char *name, struct protected_answer *answer)
+{
+	struct identity identity = { 0 };
+	char path[4096];
+
+	format_text(path, sizeof(path), "%s/%s", home, name);
+	if (!identify_own(directory, name, &identity))
+		return compare_into(candidate, path, PROTECTED_HIDDEN, answer);
+	if (!walk_meets(&candidate->above, &identity))
+		return true;
+	answer->verdict =
+		walk_is_same(&identity, &candidate->identity) ? PROTECTED_IS : PROTECTED_INSIDE;
+	answer->rule = PROTECTED_HIDDEN;
+	format_text(answer->path, sizeof(answer->path), "%s", path);
+	return false;
+}
+
+/* Each entry counts as what it leads to, so that a link makes that hidden, too. */
+static bool compare_hidden(const struct candidate *candidate, const char *home,
+			   struct protected_answer *answer)
+{
+	DIR *directory = opendir(home);
+	const struct dirent *entry;
+	bool is_free = true;
+
+	if (!directory)
+		return fail_unlisted(candidate, home, errno, answer);
+	for (errno = 0; is_free && (entry = readdir(directory)); errno = 0) {
+		const char *name = entry->d_name;
+
+		if (name[0] == '.' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+			is_free = compare_entry(candidate, home, dirfd(directory), name, answer);
+	}
+	if (is_free && errno)
+		is_free = fail_unlisted(candidate, home, errno, answer);
+	(void)closedir(directory);
+	return is_free;
+}
+
+static bool compare_all_hidden(const struct candidate *candidate, const struct protected_set *set,
+			       struct protected_answer *answer)
+{
+	if (candidate->is_opened)
+		return true;
+	for (size_t i = 0; i < PROTECTED_HOMES_MAX; i++) {
+		if (set->homes[i] && !compare_hidden(candidate, set->homes[i], answer))
+			return false;
+	}
+	for (size_t i = 0; i < PROTECTED_HIDDEN_MAX; i++) {
+		if (set->hidden[i] &&
+		    !compare_into(candidate, set->hidden[i], PROTECTED_HIDDEN, answer))
 			return false;
 	}
 	return true;
 }
 
-struct protected_answer protected_check(int fd, const char *path, const struct mounts *mounts,
+/* --- the whole set ---------------------------------------------------------------------------- */
+
+/* "/a:/b"; what is not absolute is wherever a program is. */
+static bool compare_searched(const struct candidate *candidate, const char *search,
+			     struct protected_answer *answer)
+{
+	while (search && *search) {
+		const size_t size = strcspn(search, ":");
+		char path[4096];
+
+		format_text(path, sizeof(path), "%.*s", (int)size, search);
+		if (path[0] == '/' && !compare_into(candidate, path, PROTECTED_SEARCHED, answer))
+			return false;
+		search += size + (search[size] == ':');
+	}
+	return true;
+}
+
+/* With `is_secret` what no exception opens, and which is the better reason where both hold. */
+static bool compare_fixed(const struct candidate *candidate, const struct protected_set *set,
+			  bool is_secret, struct protected_answer *answer)
+{
+	for (size_t i = 0; i < PROTECTED_HOMES_MAX; i++) {
+		const char *home = set->homes[i];
+
+		if (!home)
+			continue;
+		if ((is_secret && !compare_into(candidate, home, PROTECTED_HOME, answer)) ||
+		    !compare_places(candidate, home, home_places, COUNT(home_places), is_secret,
+				    answer))
+			return false;
+	}
+	return compare_places(candidate, "", system_places, COUNT(system_places), is_secret,
+			      answer);
+}
+
+static int begin(struct candidate *candidate, const char *path)
+{
+	int error = walk_identify(candidate->fd, &candidate->identity);
+
+	candidate->above.count = 0;
+	if (!error)
+		error = walk_from(candidate->fd, path, &candidate->above);
+	candidate->own_steps = candidate->above.count;
+	if (!error)
+		error = walk_from_others(candidate->fd, path, candidate->mounts, &candidate->above);
+	return error;
+}
+
+struct protected_answer protected_check(int fd, const char *path, enum protected_use use,
+					const struct mounts *mounts,
 					const struct protected_set *set)
 {
 	static struct candidate candidate; /* too large for the stack; one thread */
@@ -427,28 +372,28 @@ struct protected_answer protected_check(int fd, const char *path, const struct m
 	int error;
 
 	candidate.fd = fd;
+	candidate.use = use;
 	candidate.mounts = mounts;
-	candidate.above.count = 0;
-	error = identify(fd, &candidate.identity);
-	if (!error)
-		error = walk_from(fd, path, &candidate.above);
-	candidate.own_steps = candidate.above.count;
-	if (!error)
-		error = walk_from_others(fd, path, mounts, &candidate.above);
+	error = begin(&candidate, path);
 	if (error) {
 		answer.verdict = PROTECTED_ERROR;
 		answer.error = -error;
 		format_text(answer.path, sizeof(answer.path), "/");
 		return answer;
 	}
-	for (size_t i = 0; i < PROTECTED_HOMES_MAX; i++) {
-		if (set->homes[i] && !compare_home(&candidate, set->homes[i], &answer))
-			return answer;
-	}
-	if (!compare_system(&candidate, &answer) || !compare_list(&candidate, set, &answer) ||
-	    (set->state && !compare_into(&candidate, set->state, false, &answer)))
+	candidate.is_opened = is_in_any(&candidate, set->unprotect, set->unprotect_size) ||
+			      (use == PROTECTED_READ && is_readable(&candidate, set));
+	if (!compare_fixed(&candidate, set, true, &answer) ||
+	    !compare_list(&candidate, set, &answer) ||
+	    (set->state && !compare_into(&candidate, set->state, PROTECTED_SECRET, &answer)) ||
+	    !compare_fixed(&candidate, set, false, &answer) ||
+	    (set->temporary &&
+	     !compare_into(&candidate, set->temporary, PROTECTED_SHARED, &answer)) ||
+	    !compare_searched(&candidate, set->search, &answer) ||
+	    !compare_all_hidden(&candidate, set, &answer))
 		return answer;
-	if (set->workspaces_size > 0 && !is_in_workspace(&candidate, set))
+	if (set->workspaces_size > 0 &&
+	    !is_in_any(&candidate, set->workspaces, set->workspaces_size))
 		answer.verdict = PROTECTED_OUTSIDE;
 	return answer;
 }
@@ -460,10 +405,10 @@ bool protected_lies_in(int fd, const int *directories, size_t count)
 	char path[4096];
 
 	walk.count = 0;
-	if (real_name(fd, path) != 0 || walk_from(fd, path, &walk) != 0)
+	if (walk_real_name(fd, path) != 0 || walk_from(fd, path, &walk) != 0)
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		if (identify(directories[i], &identity) == 0 && walk_meets(&walk, &identity))
+		if (walk_identify(directories[i], &identity) == 0 && walk_meets(&walk, &identity))
 			return true;
 	}
 	return false;
@@ -500,12 +445,16 @@ void protected_describe(const struct protected_answer *answer, const char *path,
 			    "this one to 'workspaces'",
 			    path, workspaces);
 	} else {
-		format_text(text, PROTECTED_TEXT_MAX,
-			    "'%.300s' is refused: it %s %.300s, which holds what no sandbox may "
-			    "see (keys, tokens, histories, the system's own state). Name a folder "
-			    "that keeps clear of it, or copy what is needed into one",
-			    path, relations[answer->verdict], answer->path);
+		format_text(text, PROTECTED_TEXT_MAX, "'%.300s' is refused: it %s %.300s, %s", path,
+			    relations[answer->verdict], answer->path, rules[answer->rule].why);
 	}
+}
+
+static const char *absolute_variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && value[0] == '/' ? value : NULL;
 }
 
 struct protected_set protected_set_of(const struct plan *plan)
@@ -519,12 +468,18 @@ struct protected_set protected_set_of(const struct plan *plan)
 		.protect_size = header->protect_size,
 		.workspaces = plan_string(plan, header->workspaces),
 		.workspaces_size = header->workspaces_size,
+		.unprotect = plan_string(plan, header->unprotect),
+		.unprotect_size = header->unprotect_size,
+		.search = getenv("PATH"),
+		.temporary = absolute_variable("TMPDIR"),
 	};
 	const char *environment = getenv("HOME");
 	const char *sudo_user = getenv("SUDO_USER");
 	const struct passwd *entry = getpwuid(geteuid());
 	size_t count = 0;
 
+	for (size_t i = 0; i < PROTECTED_HIDDEN_MAX; i++)
+		set.hidden[i] = absolute_variable(variables[i]);
 	set.state = state_place_find(STATE_PLACE_ALL, state, problem) ? state : NULL;
 	format_text(store[0], sizeof(store[0]), "%s", environment ? environment : "");
 	format_text(store[1], sizeof(store[1]), "%s", entry && entry->pw_dir ? entry->pw_dir : "");

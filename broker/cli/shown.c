@@ -35,7 +35,7 @@ int shown_real_path(int fd, char ret[IPC_PATH_MAX])
 	return error;
 }
 
-int shown_check(int fd, const char *path, const struct mounts *mounts,
+int shown_check(int fd, const char *path, enum protected_use use, const struct mounts *mounts,
 		const struct protected_set *set, char text[SHOWN_TEXT_MAX])
 {
 	struct protected_answer answer;
@@ -49,7 +49,7 @@ int shown_check(int fd, const char *path, const struct mounts *mounts,
 			    path);
 		return -1;
 	}
-	answer = protected_check(fd, path, mounts, set);
+	answer = protected_check(fd, path, use, mounts, set);
 	if (answer.verdict != PROTECTED_FREE) {
 		protected_describe(&answer, path, set, text);
 		return -1;

@@ -20,7 +20,7 @@ int shown_real_path(int fd, char ret[IPC_PATH_MAX]);
  * folder, in which nothing else is mounted, and only what protected_check() lets pass. 0, or -1
  * with one line for a person in `text`, with the path, the rule and what helps.
  */
-int shown_check(int fd, const char *path, const struct mounts *mounts,
+int shown_check(int fd, const char *path, enum protected_use use, const struct mounts *mounts,
 		const struct protected_set *set, char text[SHOWN_TEXT_MAX]);
 
 #endif

@@ -117,7 +117,7 @@ static int check_shown(int fd, const char *path, const struct plan *plan, char t
 			    path, strerror(-result));
 		return -1;
 	}
-	result = shown_check(fd, path, &mounts, &set, text);
+	result = shown_check(fd, path, PROTECTED_WRITTEN, &mounts, &set, text);
 	mounts_done(&mounts);
 	return result;
 }

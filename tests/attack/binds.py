@@ -180,8 +180,8 @@ class Protected(probes.Attack):
     @evidence.attack("M2", "a path that only begins like an allowed one", "checks")
     def test_no_prefixes(self):
         """And none that begins like a protected one is refused for that."""
-        os.mkdir(os.path.join(self.home, ".ssh-evil"))
-        self.assertEqual(self.code_of(os.path.join(self.home, ".ssh-evil")), 0)
+        os.mkdir(os.path.join(self.home, "snap-evil"))
+        self.assertEqual(self.code_of(os.path.join(self.home, "snap-evil")), 0)
         self.prove_by(lambda _: self.cwd_outcome("/workspace-evil"), (125,),
                       lambda: self.cwd_outcome("/workspace"))
 

@@ -130,7 +130,7 @@ class Home(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.home = folder.name
         os.chmod(self.home, 0o755)
-        for name in (".ssh", ".aws", ".config/gcloud", "project/.ssh", "tokenizer", ".sshx"):
+        for name in (".ssh", ".aws", ".config/gcloud", "project/.ssh", "tokenizer", ".sshx", "snapx"):
             os.makedirs(os.path.join(self.home, name))
         with open(os.path.join(self.home, ".netrc"), "w", encoding="utf-8") as file:
             file.write("secret\n")
@@ -146,12 +146,20 @@ class Home(unittest.TestCase):
                 self.assertEqual(result.returncode, 64, result.stderr)
                 self.assertIn("no sandbox may see", result.stderr)
 
+    def test_hidden(self):
+        for path in (".sshx", ".config/editor"):
+            os.makedirs(os.path.join(self.home, path), exist_ok=True)
+            with self.subTest(path=path):
+                result = self.bind(path)
+                self.assertEqual(result.returncode, 64, result.stderr)
+                self.assertIn("hidden files of a home", result.stderr)
+
     def test_through_a_link(self):
         os.symlink("../.ssh", os.path.join(self.home, "project", "link"))
         self.assertEqual(self.bind("project/link").returncode, 64)
 
     def test_allowed(self):
-        for path in ("project", "tokenizer", ".sshx", "project/.ssh"):
+        for path in ("project", "tokenizer", "snapx", "project/.ssh"):
             with self.subTest(path=path):
                 result = self.bind(path)
                 self.assertEqual(result.returncode, 0, result.stderr)

@@ -266,7 +266,7 @@ class Options(Asked):
         file = self.write("")
         config = self.write(f"workspaces: [{self.project}]\n", "ws.yaml")
         for words, code, says in (
-                (("--workspace", self.home), 78, "--workspace: '.*' is refused: it contains"),
+                (("--workspace", self.home), 78, "--workspace: '.*' is refused: it is"),
                 (("--workspace=/",), 78, "--workspace: '/' is refused: it contains"),
                 (("--workspace", self.state), 78, "is refused: it is "),
                 (("--workspace", file), 78, "cannot be opened: Not a directory"),
@@ -346,8 +346,8 @@ class HandedOver(Folder):
         self.assertEqual(self.told(cwd="/usr/lib"), [(1, "/usr/lib")])
 
     def test_what_it_was_given(self):
-        self.assertEqual(self.told("--workspace=/usr/lib", "--workspace=/usr/share"),
-                         [(0, "/usr/lib"), (0, "/usr/share")])
+        self.assertEqual(self.told("--workspace=/usr/include", "--workspace=/usr/share"),
+                         [(0, "/usr/include"), (0, "/usr/share")])
 
 
 if __name__ == "__main__":

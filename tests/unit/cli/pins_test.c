@@ -150,7 +150,24 @@ Test(pins, records_that_are_not_the_operators_are_left_alone)
 Test(pins, what_is_protected)
 {
 	show(PLAN_BIND, in("home"));
-	expect_refused("contains", "/home/.ssh, which holds what no sandbox may see");
+	expect_refused("it is /tmp/", "/home, which holds what no sandbox may see");
+	hand_plan_begin();
+	show(PLAN_BIND, top);
+	expect_refused("contains", "/home, which holds what no sandbox may see");
+}
+
+Test(pins, from_where_programs_are_started)
+{
+	cr_assert_eq(setenv("PATH", in("data/sub"), 1), 0);
+	show(PLAN_BIND, in("data/sub"));
+	show(PLAN_OVERLAY, in("data/sub"));
+	cr_assert_eq(open_all(), 0, "%s", text);
+	pins_close(&pins);
+	show(PLAN_BIND, in("data/sub"))->attributes = WRITABLE;
+	expect_refused("data/sub' is refused: it is ",
+		       "where this machine looks for programs (PATH)");
+	cr_assert_eq(setenv("PATH", "/usr/bin", 1), 0);
+	cr_assert_eq(open_all(), 0, "%s", text);
 }
 
 Test(pins, a_part_of_what_is_protected_by_another_spelling)
@@ -370,7 +387,7 @@ Test(pins, a_mount_of_what_is_protected)
 Test(pins, a_mount_of_what_contains_it)
 {
 	show(PLAN_BIND, in("data/sub"));
-	expect_with_mount(NULL, in("home"), "data/sub", MS_BIND, "/home/.ssh, which holds");
+	expect_with_mount(NULL, in("home"), "data/sub", MS_BIND, "/home, which holds");
 }
 
 Test(pins, another_file_system_over_what_is_protected)

@@ -1,142 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A home directory is built in a temporary folder, with what one holds; the bind mounts are made in
- * a user namespace of a child.
+ * What is protected, by whatever name; the bind mounts are made in a user namespace of a child.
  */
-#include "protected.h"
+#include "protected_support.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/kernel.h"
-#include "format.h"
-
-static char top[64]; /* the temporary folder, canonical */
-static char home[96];
-
-static void path_of(const char *name, char path[4096])
-{
-	format_text(path, 4096, "%s/%s", top, name);
-}
-
-static void make_folder(const char *name)
-{
-	char path[4096];
-
-	path_of(name, path);
-	cr_assert_eq(mkdir(path, 0755), 0, "%s", path);
-}
-
-static void make_file(const char *name)
-{
-	char path[4096];
-	int fd;
-
-	path_of(name, path);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	cr_assert_geq(fd, 0);
-	(void)close(fd);
-}
-
-static void make_link(const char *text, const char *name)
-{
-	char path[4096];
-
-	path_of(name, path);
-	cr_assert_eq(symlink(text, path), 0);
-}
-
-static void begin(void)
-{
-	format_text(top, sizeof(top), "/tmp/msp-protected-XXXXXX");
-	cr_assert_not_null(mkdtemp(top));
-	format_text(home, sizeof(home), "%s/home/user", top);
-	make_folder("home");
-	make_folder("home/user");
-	make_folder("home/user/.ssh");
-	make_folder("home/user/.ssh/deep");
-	make_file("home/user/.ssh/id_rsa");
-	make_folder("home/user/.sshfs");
-	make_folder("home/user/tokenizer");
-	make_folder("home/user/project");
-	make_folder("home/user/project/.ssh");
-	make_file("home/user/project/netrc");
-	make_folder("home/user/.config");
-	make_folder("home/user/.config/gcloud");
-	make_folder("home/user/.config/editor");
-	make_file("home/user/.netrc");
-	make_folder("vault");
-	make_folder("vault/keys");
-	make_link("../../vault/keys", "home/user/.gnupg");
-	make_link("home/user/.ssh", "shortcut");
-	make_folder("home-evil");
-	make_folder("mnt");
-	make_folder("mnt/a");
-}
-
-static void end(void)
-{
-	char command[128];
-
-	format_text(command, sizeof(command), "%s", top);
-	if (fork() == 0) {
-		(void)execl("/bin/rm", "rm", "-rf", command, (char *)NULL);
-		_exit(1);
-	}
-	(void)wait(NULL);
-}
-
-TestSuite(protected, .init = begin, .fini = end);
-
-static struct protected_set set;
-
-/* A list of the set: paths of the folder, NULL at the end. */
-static uint32_t make_list(char room[512], const char *const names[])
-{
-	uint32_t size = 0;
-
-	for (; *names; names++)
-		size += (uint32_t)snprintf(room + size, 512 - size, "%s/%s", top, *names) + 1;
-	return size;
-}
-
-static struct protected_answer ask_path(const char *given)
-{
-	const int fd = kernel_openat2(AT_FDCWD, given, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
-	struct protected_answer answer;
-	struct mounts mounts;
-	char link[64];
-	char path[4096];
-	ssize_t size;
-
-	cr_assert_geq(fd, 0, "%s", given);
-	format_text(link, sizeof(link), "/proc/self/fd/%d", fd);
-	size = readlink(link, path, sizeof(path) - 1);
-	cr_assert_gt(size, 0);
-	path[size] = '\0';
-	cr_assert_eq(mounts_read(&mounts), 0);
-	set.homes[0] = home;
-	answer = protected_check(fd, path, &mounts, &set);
-	mounts_done(&mounts);
-	(void)close(fd);
-	return answer;
-}
-
-static enum protected_verdict ask(const char *name)
-{
-	char path[4096];
-
-	path_of(name, path);
-	return ask_path(path).verdict;
-}
+TestSuite(protected, .init = protected_begin, .fini = protected_end);
 
 Test(protected, itself)
 {
@@ -166,11 +42,9 @@ Test(protected, the_home_itself)
 Test(protected, near_names_are_free)
 {
 	cr_expect_eq(ask("home/user/tokenizer"), PROTECTED_FREE);
-	cr_expect_eq(ask("home/user/.sshfs"), PROTECTED_FREE);
 	cr_expect_eq(ask("home/user/project"), PROTECTED_FREE);
 	cr_expect_eq(ask("home/user/project/.ssh"), PROTECTED_FREE, "not the home's");
 	cr_expect_eq(ask("home/user/project/netrc"), PROTECTED_FREE);
-	cr_expect_eq(ask("home/user/.config/editor"), PROTECTED_FREE);
 	cr_expect_eq(ask("home-evil"), PROTECTED_FREE);
 	cr_expect_eq(ask("mnt"), PROTECTED_FREE);
 }
@@ -213,10 +87,10 @@ Test(protected, what_does_not_exist_yet)
 {
 	/* .aws may be made while the sandbox runs; only the home would show it. */
 	cr_expect_neq(ask("home/user"), PROTECTED_FREE);
-	make_folder("home/user/.mozilla-like");
-	cr_expect_eq(ask("home/user/.mozilla-like"), PROTECTED_FREE);
 	make_folder("home/user/.local");
 	cr_expect_eq(ask("home/user/.local"), PROTECTED_CONTAINS, "it would hold share/keyrings");
+	make_folder("home/user/go");
+	cr_expect_eq(ask("home/user/go"), PROTECTED_CONTAINS, "it would hold bin");
 }
 
 Test(protected, the_system)
@@ -231,7 +105,12 @@ Test(protected, the_system)
 	cr_expect_eq(ask_path("/dev/shm").verdict, PROTECTED_INSIDE);
 	cr_expect_eq(ask_path("/sys/kernel").verdict, PROTECTED_INSIDE);
 	cr_expect_eq(ask_path("/usr/share").verdict, PROTECTED_FREE);
+	cr_expect_neq(ask_path("/tmp").verdict, PROTECTED_FREE);
+	cr_expect_eq(ask_path("/var/tmp").verdict, PROTECTED_IS);
+	use = PROTECTED_READ;
 	cr_expect_eq(ask_path("/etc/passwd").verdict, PROTECTED_FREE);
+	cr_expect_eq(ask_path("/etc/shadow").verdict, PROTECTED_IS);
+	cr_expect_neq(ask_path("/tmp").verdict, PROTECTED_FREE);
 }
 
 Test(protected, the_answer_names_the_path)
@@ -250,7 +129,8 @@ Test(protected, without_homes_only_the_system_counts)
 	const int fd = open(home, O_PATH | O_CLOEXEC);
 
 	cr_assert_eq(mounts_read(&mounts), 0);
-	cr_expect_eq(protected_check(fd, home, &mounts, &set).verdict, PROTECTED_FREE);
+	cr_expect_eq(protected_check(fd, home, PROTECTED_WRITTEN, &mounts, &set).verdict,
+		     PROTECTED_FREE);
 	mounts_done(&mounts);
 	(void)close(fd);
 }
@@ -384,6 +264,17 @@ Test(protected, where_a_protected_folder_is_mounted_from)
 	/* .ssh shows vault/keys: whoever sees vault sees the keys. */
 	expect_with_bind("vault/keys", "home/user/.ssh", "vault", PROTECTED_CONTAINS);
 	expect_with_bind("vault/keys", "home/user/.ssh", "vault/keys", PROTECTED_IS);
+}
+
+Test(protected, where_a_hidden_folder_is_mounted_from)
+{
+	make_folder("outer");
+	make_folder("outer/inner");
+	expect_with_bind("outer/inner", "home/user/.sshfs", "outer", PROTECTED_CONTAINS);
+	expect_with_bind("outer/inner", "home/user/.sshfs", "outer/inner", PROTECTED_IS);
+	expect_with_bind("outer/inner", "home/user/project", "outer", PROTECTED_FREE);
+	expect_with_bind("home/user/.sshfs", "mnt/a", "mnt/a", PROTECTED_IS);
+	expect_with_bind("home/user/.config", "mnt/a", "mnt/a/editor", PROTECTED_INSIDE);
 }
 
 Test(protected, a_mount_in_a_workspace_does_not_widen_it)

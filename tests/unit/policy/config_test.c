@@ -88,7 +88,8 @@ Test(config, what_is_said_of_all_profiles_is_in_the_plan)
 				    "limits: fallback\n"
 				    "audit: optional\n"
 				    "workspaces: [/srv/projects, /srv/more]\n"
-				    "protect: [/srv/secrets]\n");
+				    "protect: [/srv/secrets]\n"
+				    "unprotect: [/home/user/.dotfiles]\n");
 	const struct plan_header *header = plan_header(&loaded.plan);
 
 	cr_expect_str_eq(string(&loaded, header->file), "mine.yaml");
@@ -100,6 +101,8 @@ Test(config, what_is_said_of_all_profiles_is_in_the_plan)
 		     0);
 	cr_expect_eq(header->protect_size, sizeof("/srv/secrets"));
 	cr_expect_str_eq(string(&loaded, header->protect), "/srv/secrets");
+	cr_expect_eq(header->unprotect_size, sizeof("/home/user/.dotfiles"));
+	cr_expect_str_eq(string(&loaded, header->unprotect), "/home/user/.dotfiles");
 	cr_expect_eq(header->limits_fallback, 1);
 	cr_expect_eq(header->audit_optional, 1);
 	for (uint32_t i = 0; i < plan_profile_count(&loaded.plan); i++) {
@@ -125,6 +128,7 @@ Test(config, nothing_said_is_what_is_built_in)
 		cr_expect_eq(header->run_as, 0);
 		cr_expect_eq(header->workspaces_size, 0);
 		cr_expect_eq(header->protect_size, 0);
+		cr_expect_eq(header->unprotect_size, 0);
 		cr_expect_eq(header->limits_fallback, 0);
 		cr_expect_eq(header->audit_optional, 0);
 		cr_expect_eq(find(&loaded, "default")->limits_fallback, 0);
@@ -187,7 +191,7 @@ static const struct {
 	const char *text;
 	const char *expected;
 } mistakes[] = {
-	{ "profile: []\n", "mine.yaml:1: profile: unknown key; expected one of: default_profile, run_as, limits, audit, workspaces, protect, sandboxes, profiles" },
+	{ "profile: []\n", "mine.yaml:1: profile: unknown key; expected one of: default_profile, run_as, limits, audit, workspaces, protect, unprotect, sandboxes, profiles" },
 	{ "audit: required\naudit: required\n", "mine.yaml:2: audit: given twice" },
 	{ "audit: maybe\n", "mine.yaml:1: audit: \"maybe\" is not known; expected required or optional" },
 	{ "audit:\n", "mine.yaml:1: audit: \"\" is not known" },
@@ -205,6 +209,7 @@ static const struct {
 	{ "workspaces: []\n", "mine.yaml:1: workspaces: empty; expected absolute paths" },
 	{ "workspaces: /a\n", "mine.yaml:1: workspaces: expected a list, not a value" },
 	{ "protect: []\n", "mine.yaml:1: protect: empty" },
+	{ "unprotect: [~/x]\n", "mine.yaml:1: unprotect[0]: \"~/x\" is not a path" },
 	{ "protect: [a]\n", "mine.yaml:1: protect[0]: \"a\" is not a path" },
 	{ "default_profile: mine\n", "mine.yaml:1: default_profile: there is no profile \"mine\"" },
 	{ "default_profile: _helper\n", "mine.yaml:1: default_profile: there is no profile \"_helper\"" },

@@ -338,11 +338,11 @@ static void expect_all_refused(size_t base, const struct field *fields, size_t c
 Test(plan, an_offset_that_leads_outside_is_refused)
 {
 	static const struct field in_header[] = {
-		FIELD(plan_header, magic),       FIELD(plan_header, version),
-		FIELD(plan_header, profiles),    FIELD(plan_header, profile_count),
-		FIELD(plan_header, file),        FIELD(plan_header, default_profile),
-		FIELD(plan_header, run_as),      FIELD(plan_header, workspaces_size),
-		FIELD(plan_header, protect_size)
+		FIELD(plan_header, magic),        FIELD(plan_header, version),
+		FIELD(plan_header, profiles),     FIELD(plan_header, profile_count),
+		FIELD(plan_header, file),         FIELD(plan_header, default_profile),
+		FIELD(plan_header, run_as),       FIELD(plan_header, workspaces_size),
+		FIELD(plan_header, protect_size), FIELD(plan_header, unprotect_size)
 	};
 	static const struct field in_profile[] = {
 		FIELD(plan_profile, name),
