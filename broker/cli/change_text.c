@@ -71,11 +71,6 @@ void change_print_line(const struct change *change)
 			     change->is.new_mode & 07777);
 		is_first = false;
 	}
-	if (change->is.flags & CHANGE_IS_COMMITS) {
-		(void)fputs("  (", stdout);
-		quote_print(change->link, change->is.link_size);
-		is_first = false;
-	}
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		if (!flags[i].text || !(change->is.flags & flags[i].flag))
 			continue;
