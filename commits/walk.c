@@ -266,8 +266,8 @@ static int add_name(struct walk *walk, size_t length, const struct tree_entry *e
 
 	if (start + entry->name_size >= sizeof(walk->path))
 		return -ENAMETOOLONG;
-	if (length > 0)
-		walk->path[length] = '/';
+	if (start > 0)
+		walk->path[start - 1] = '/';
 	memcpy(walk->path + start, entry->name, entry->name_size);
 	walk->path[start + entry->name_size] = '\0';
 	return (int)(start + entry->name_size);

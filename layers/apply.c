@@ -98,9 +98,10 @@ static uint32_t reason_of(const struct gathering *gathering, const struct item *
 {
 	static struct difference difference;
 	const struct job *job = gathering->job;
+	const uint32_t never = item->flags & (CHANGE_IS_REFUSED | CHANGE_IS_GITS);
 
-	if (item->flags & (CHANGE_IS_REFUSED | CHANGE_IS_GITS))
-		return item->flags & (CHANGE_IS_REFUSED | CHANGE_IS_GITS);
+	if (never)
+		return never;
 	if (item->flags & CHANGE_IS_UNREADABLE)
 		return CHANGE_IS_CONFLICT; /* nobody knows */
 	items_show(item, &difference);
