@@ -2,19 +2,20 @@
  *
  * evhttp of libevent 2.1.12 makes a bufferevent for each connection through a function of ours,
  * and after that it calls us for a whole request only. The bufferevent's input tells us of every
- * byte before evhttp looks at it, which is where limits are enforced: a connection that breaks one
- * is taken over by giving its bufferevent callbacks of our own. Its evhttp_connection, which
- * evhttp keeps to itself until there is a request, is the argument of the callbacks that it sets.
+ * byte before evhttp looks at it, which is where the guard stands (connection_intake.c): a
+ * connection that breaks a rule is taken over by giving its bufferevent callbacks of our own. Its
+ * evhttp_connection, which evhttp keeps to itself until there is a request, is the argument of the
+ * callbacks that it sets.
  *
  * While a request is in our hands evhttp does not read. We do, with callbacks of our own, to see
- * the client's end; what it sends too early is kept, up to a limit. As soon as an answer begins
- * evhttp reads again by itself, and reports an end through the close callback.
+ * the client's end. As soon as an answer begins evhttp reads again by itself, and reports an end
+ * through the close callback.
  */
 #include "http/connection.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
-#include <event2/http_struct.h>
+#include <event2/http.h>
 #include <event2/listener.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -25,67 +26,22 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "http/connection_parts.h"
 #include "memory.h"
 
-/* From the first byte of a request to its last. */
-#define REQUEST_MS 30000
-/* Without any request: clients keep a connection for later for less. */
-#define IDLE_MS 60000
-/* For a refusal to be read, by a client that goes on sending what nobody takes. */
-#define LINGER_MS 3000
-/* While something waits to be sent and nothing can be. */
-#define STUCK_MS 30000
-#define KEEP_ALIVE_MS 15000
-
-/* What may wait: of all requests that are arriving, of one answer, of all answers. */
-#define TAKEN_BYTES_MAX ((size_t)64 << 20)
-#define QUEUE_BYTES_MAX ((size_t)4 << 20)
-#define QUEUES_BYTES_MAX ((size_t)128 << 20)
 /* Above this, who can wait with saying something should. */
 #define QUEUE_HIGH_BYTES ((size_t)256 << 10)
-/* What a client may send while its last request is being answered. */
-#define EARLY_BYTES_MAX ((size_t)64 << 10)
 
-/* A request that announces so much is not worth being read for the sake of its client, which hears
- * of a refusal only when it has been. */
-#define HOPELESS_BYTES (16 * HTTP_BODY_BYTES_MAX)
+/* Accepted before those that are there already have their turn: each of them is read from at least
+ * once before newer ones can push it out. */
+#define ACCEPT_BATCH (HTTP_UNKNOWN_MAX / 4)
 
-#define METHOD_BYTES_MAX 8
-
-enum phase {
-	PHASE_NEW,       /* accepted, not looked at yet */
-	PHASE_READING,   /* between requests or within one */
-	PHASE_PENDING,   /* a request is in our hands */
-	PHASE_STREAMING, /* its answer has begun */
-	PHASE_FLUSHING,  /* its answer is complete, but not sent */
-	PHASE_REFUSED,   /* taken over: what comes is thrown away */
-};
-
-struct connection {
-	struct connection *next;
-	struct connections *connections;
-	struct bufferevent *bufferevent;
-	struct evhttp_connection *evcon;
-	struct evhttp_request *request; /* pending or streaming */
-	enum phase phase;
-	bool is_doomed;
-	bool is_checked;  /* the beginning of its request is one that evhttp can answer */
-	size_t taken;     /* bytes of the request so far */
-	int64_t since_ms; /* when the phase began; of a request, its first byte */
-	int64_t said_ms;  /* when anything was sent last */
-	int64_t moved_ms; /* when what waits to be sent became less, or nothing did */
-	size_t queued;    /* bytes that waited at the last look */
-	uint32_t principal;
-	void (*gone)(void *owner);
-	void *owner;
-};
-
-static size_t queued(const struct connection *connection)
+size_t connection_queued(const struct connection *connection)
 {
 	return evbuffer_get_length(bufferevent_get_output(connection->bufferevent));
 }
 
-static void look_soon(struct connections *connections)
+void connections_look_soon(struct connections *connections)
 {
 	event_active(connections->deferred, 0, 0);
 }
@@ -98,7 +54,7 @@ static void set_phase(struct connection *connection, enum phase phase)
 	connection->queued = 0;
 }
 
-static void forget_taken(struct connection *connection)
+void connection_forget_taken(struct connection *connection)
 {
 	connection->connections->taken -= connection->taken;
 	connection->taken = 0;
@@ -113,12 +69,12 @@ static void drop(struct connection *connection)
 	while (*link != connection)
 		link = &(*link)->next;
 	*link = connection->next;
-	connections->count--;
-	forget_taken(connection);
+	connection_forget_taken(connection);
 	if (connection->gone)
 		connection->gone(connection->owner);
+	buffer_done(&connection->held);
 	free(connection);
-	look_soon(connections); /* another one may be accepted */
+	connections_look_soon(connections); /* another one may be accepted */
 }
 
 /* evhttp is about to free the connection. A request of which it does not know whether we still use
@@ -158,86 +114,29 @@ static void on_refusal_written(struct bufferevent *bufferevent, void *argument)
 	(void)shutdown(bufferevent_getfd(bufferevent), SHUT_WR); /* else it is closed later */
 }
 
-/* Take the connection over from evhttp, which has not answered this request and never will. */
-static void refuse(struct connection *connection, enum trouble trouble, const char *status,
-		   const char *text)
+void connection_refuse(struct connection *connection, const struct fault *fault)
 {
+	struct evbuffer *input = bufferevent_get_input(connection->bufferevent);
 	struct evbuffer *output = bufferevent_get_output(connection->bufferevent);
 	char body[256];
 	const int size = snprintf(body, sizeof(body),
 				  "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,"
 				  "\"message\":\"%s\"}}",
-				  text);
+				  fault->text);
 
 	set_phase(connection, PHASE_REFUSED);
-	trouble_note(&connection->connections->troubles, trouble);
+	connection_forget_taken(connection);
+	buffer_done(&connection->held);
+	(void)evbuffer_drain(input, evbuffer_get_length(input));
+	trouble_note(&connection->connections->troubles, fault->trouble);
 	bufferevent_setcb(connection->bufferevent, on_refused_input, on_refusal_written, on_end,
 			  connection);
 	(void)evbuffer_add_printf(output,
 				  "HTTP/1.1 %s\r\nContent-Type: application/json\r\n"
 				  "Content-Length: %d\r\nCache-Control: no-store\r\n"
-				  "Connection: close\r\n\r\n%s",
-				  status, size, body);
+				  "Connection: close\r\n%s\r\n%s",
+				  fault->status, size, fault->header ? fault->header : "", body);
 	(void)bufferevent_enable(connection->bufferevent, EV_READ | EV_WRITE);
-}
-
-/* evhttp answers a method that it does not know with the status 0. Is what has arrived the start
- * of a request with one that it knows, or not enough to say? */
-static bool begins_well(struct evbuffer *input)
-{
-	static const char *const methods[] = { "GET ",     "POST ",  "DELETE ",  "HEAD ", "PUT ",
-					       "OPTIONS ", "TRACE ", "CONNECT ", "PATCH " };
-	char start[METHOD_BYTES_MAX];
-	const ev_ssize_t got = evbuffer_copyout(input, start, sizeof(start));
-
-	for (size_t i = 0; got >= 0 && i < sizeof(methods) / sizeof(methods[0]); i++) {
-		const size_t size = strlen(methods[i]);
-
-		if (memcmp(start, methods[i], (size_t)got < size ? (size_t)got : size) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void check_request(struct connection *connection)
-{
-	struct connections *connections = connection->connections;
-	struct evbuffer *input = bufferevent_get_input(connection->bufferevent);
-
-	if (!connection->is_checked && !begins_well(input))
-		refuse(connection, TROUBLE_NOT_HTTP, "501 Not Implemented",
-		       "This is no method of HTTP");
-	else if (connection->taken > HTTP_BODY_BYTES_MAX + 2 * HTTP_HEADER_BYTES_MAX)
-		refuse(connection, TROUBLE_TOO_LARGE, "413 Content Too Large",
-		       "The request is longer than 4194304 bytes");
-	else if (connections->taken > TAKEN_BYTES_MAX)
-		refuse(connection, TROUBLE_FULL, "503 Service Unavailable",
-		       "Too many long requests at once; try again");
-	connection->is_checked = evbuffer_get_length(input) >= METHOD_BYTES_MAX;
-	if (connection->phase == PHASE_REFUSED)
-		forget_taken(connection);
-}
-
-/* Each piece that arrives, before evhttp sees it. */
-static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *info, void *argument)
-{
-	struct connection *connection = argument;
-
-	if (info->n_added == 0)
-		return;
-	if (connection->phase == PHASE_READING || connection->phase == PHASE_NEW) {
-		if (connection->taken == 0) {
-			connection->since_ms = clock_steady_ms();
-			connection->is_checked = false;
-		}
-		connection->taken += info->n_added;
-		connection->connections->taken += info->n_added;
-		if (connection->phase == PHASE_READING)
-			check_request(connection);
-	} else if (connection->phase != PHASE_REFUSED &&
-		   evbuffer_get_length(input) > EARLY_BYTES_MAX) {
-		connection_doom(connection);
-	}
 }
 
 /* Called by evhttp for each connection that it accepts. */
@@ -249,14 +148,17 @@ static struct bufferevent *make_bufferevent(struct event_base *base, void *argum
 	connection->connections = connections;
 	connection->bufferevent = bufferevent_socket_new(base, -1, 0);
 	if (!connection->bufferevent ||
-	    !evbuffer_add_cb(bufferevent_get_input(connection->bufferevent), on_input, connection))
+	    !evbuffer_add_cb(bufferevent_get_input(connection->bufferevent), connection_on_input,
+			     connection))
 		give_up("memory for a connection");
 	set_phase(connection, PHASE_NEW);
+	connection->unknown_ms = connection->since_ms;
 	connection->next = connections->first;
 	connections->first = connection;
-	if (++connections->count >= HTTP_CONNECTIONS_MAX)
+	room_for_unknown(connections);
+	if (++connections->batch == ACCEPT_BATCH)
 		(void)evconnlistener_disable(connections->listener);
-	look_soon(connections);
+	connections_look_soon(connections);
 	return connection->bufferevent;
 }
 
@@ -271,6 +173,8 @@ static bool is_peer_us(int fd)
 
 static void greet(struct connection *connection)
 {
+	static const struct fault stranger = { TROUBLE_PEER, "403 Forbidden",
+					       "This socket belongs to another user", NULL };
 	const int fd = bufferevent_getfd(connection->bufferevent);
 	const int yes = 1;
 	void *evcon = NULL;
@@ -284,8 +188,21 @@ static void greet(struct connection *connection)
 	if (!connection->connections->is_unix) /* events are small; it may fail */
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	else if (!is_peer_us(fd))
-		refuse(connection, TROUBLE_PEER, "403 Forbidden",
-		       "This socket belongs to another user");
+		connection_refuse(connection, &stranger);
+}
+
+/* Look at one; false: others may have ended with it. */
+static bool look_at(struct connection *connection)
+{
+	if (connection->is_doomed) {
+		evhttp_connection_free(connection->evcon);
+		return false;
+	}
+	if (connection->phase == PHASE_NEW)
+		greet(connection);
+	if (connection->phase == PHASE_READING && connection_continue(connection))
+		bufferevent_trigger(connection->bufferevent, EV_READ, BEV_TRIG_DEFER_CALLBACKS);
+	return true;
 }
 
 /* New connections have their evhttp_connection now, and nobody is in the middle of using one. */
@@ -293,40 +210,35 @@ static void on_deferred(evutil_socket_t fd, short what, void *argument)
 {
 	struct connections *connections = argument;
 	struct connection *connection = connections->first;
-	bool again = false;
 
 	(void)fd;
 	(void)what;
 	while (connection) {
 		struct connection *next = connection->next;
 
-		if (connection->phase == PHASE_NEW)
-			greet(connection);
-		if (connection->phase == PHASE_READING && connection->taken > 0 &&
-		    !connection->is_checked)
-			check_request(connection);
-		if (connection->is_doomed) {
-			evhttp_connection_free(connection->evcon);
-			again = true; /* that may have ended others */
-			break;
+		if (!look_at(connection)) {
+			connections_look_soon(connections);
+			return;
 		}
 		connection = next;
 	}
-	if (again)
-		look_soon(connections);
-	else if (connections->count < HTTP_CONNECTIONS_MAX)
-		(void)evconnlistener_enable(connections->listener);
+	connections->batch = 0;
+	(void)evconnlistener_enable(connections->listener);
 }
 
-/* Most likely no descriptor is left: wait for the next look. */
+/* The argument of the listener's callbacks is evhttp's. */
+static struct connections *accepting;
+
+/* Most likely no descriptor is left: wait for the next look, and make room. */
 static void on_accept_error(struct evconnlistener *listener, void *argument)
 {
 	(void)argument;
 	(void)evconnlistener_disable(listener);
+	room_for_descriptor(accepting);
 }
 
 void connections_init(struct connections *connections, struct event_base *base, int listener,
-		      void (*handle)(struct evhttp_request *request, void *context), void *context)
+		      const struct connection_rules *rules, void *context)
 {
 	const int every_method = EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD |
 				 EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS |
@@ -335,7 +247,10 @@ void connections_init(struct connections *connections, struct event_base *base, 
 	socklen_t size = sizeof(domain);
 
 	memset(connections, 0, sizeof(*connections));
+	accepting = connections;
 	connections->base = base;
+	connections->rules = rules;
+	connections->context = context;
 	if (getsockopt(listener, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0)
 		bug("a listener that is no socket");
 	connections->is_unix = domain == AF_UNIX;
@@ -348,10 +263,10 @@ void connections_init(struct connections *connections, struct event_base *base, 
 	evconnlistener_set_error_cb(connections->listener, on_accept_error);
 	evhttp_set_allowed_methods(connections->evhttp, (ev_uint16_t)every_method);
 	evhttp_set_max_headers_size(connections->evhttp, (ev_ssize_t)HTTP_HEADER_BYTES_MAX);
-	evhttp_set_max_body_size(connections->evhttp, (ev_ssize_t)HOPELESS_BYTES);
+	evhttp_set_max_body_size(connections->evhttp, (ev_ssize_t)HTTP_BODY_BYTES_MAX);
 	evhttp_set_default_content_type(connections->evhttp, NULL);
 	evhttp_set_bevcb(connections->evhttp, make_bufferevent, connections);
-	evhttp_set_gencb(connections->evhttp, handle, context);
+	evhttp_set_gencb(connections->evhttp, rules->handle, context);
 	if (!evhttp_bind_listener(connections->evhttp, connections->listener))
 		give_up("memory for the HTTP server");
 }
@@ -367,62 +282,6 @@ void connections_done(struct connections *connections)
 	event_free(connections->deferred);
 }
 
-/* How long the connection may stay as it is; 0: as long as it likes. */
-static int64_t patience(const struct connection *connection)
-{
-	switch (connection->phase) {
-	case PHASE_READING:
-		return connection->taken > 0 ? REQUEST_MS : IDLE_MS;
-	case PHASE_REFUSED:
-		return LINGER_MS;
-	default:
-		return 0;
-	}
-}
-
-/* What waits must become less in a while. */
-static bool is_stuck(struct connection *connection, int64_t now)
-{
-	const size_t waiting = queued(connection);
-
-	if (connection->phase != PHASE_FLUSHING || waiting == 0 || waiting < connection->queued)
-		connection->moved_ms = now;
-	connection->queued = waiting;
-	return now - connection->moved_ms > STUCK_MS;
-}
-
-static void sweep(struct connection *connection, int64_t now)
-{
-	static const char comment[] = ": keep-alive\n\n";
-	const int64_t limit = patience(connection);
-
-	if (limit > 0 && now - connection->since_ms > limit) {
-		if (connection->phase == PHASE_READING && connection->taken > 0)
-			refuse(connection, TROUBLE_SLOW, "408 Request Timeout",
-			       "The request took longer than 30 s to arrive");
-		else
-			connection_doom(connection);
-	} else if (is_stuck(connection, now)) {
-		trouble_note(&connection->connections->troubles, TROUBLE_NOT_READING);
-		connection_doom(connection);
-	} else if (connection->phase == PHASE_STREAMING &&
-		   now - connection->said_ms >= KEEP_ALIVE_MS) {
-		connection_stream(connection, comment, sizeof(comment) - 1);
-	}
-}
-
-void connections_sweep(struct connections *connections)
-{
-	const int64_t now = clock_steady_ms();
-
-	connections->queued = 0;
-	for (struct connection *c = connections->first; c; c = c->next) {
-		sweep(c, now);
-		connections->queued += queued(c);
-	}
-	look_soon(connections);
-}
-
 struct connection *connection_take(struct connections *connections, struct evhttp_request *request)
 {
 	struct evhttp_connection *evcon = evhttp_request_get_connection(request);
@@ -432,7 +291,7 @@ struct connection *connection_take(struct connections *connections, struct evhtt
 		connection = connection->next;
 	if (!connection)
 		bug("a request of no connection");
-	forget_taken(connection);
+	connection_forget_taken(connection);
 	set_phase(connection, PHASE_PENDING);
 	connection->request = request;
 	bufferevent_setcb(connection->bufferevent, NULL, NULL, on_end, connection);
@@ -446,9 +305,9 @@ void connection_set_owner(struct connection *connection, void (*gone)(void *owne
 	connection->owner = owner;
 }
 
-void connection_set_principal(struct connection *connection, uint32_t principal)
+bool connection_is_known(const struct connection *connection)
 {
-	connection->principal = principal;
+	return connection->is_known;
 }
 
 uint32_t connection_principal(const struct connection *connection)
@@ -469,18 +328,18 @@ void connection_add_header(struct connection *connection, const char *name, cons
 		bug("a header that cannot be written");
 }
 
-/* The answer is sent: the next request, of which something may have arrived already. */
+/* The answer is sent, and evhttp is about to read the next request or to close the connection. */
 static void on_complete(struct evhttp_request *request, void *argument)
 {
 	struct connection *connection = argument;
-	const struct evbuffer *input = bufferevent_get_input(connection->bufferevent);
 
 	(void)request;
 	set_phase(connection, PHASE_READING);
-	connection->is_checked = false;
-	connection->taken = evbuffer_get_length(input);
+	connection->intake = INTAKE_HEAD;
+	connection->seen = 0;
+	connection->taken = connection->held.size;
 	connection->connections->taken += connection->taken;
-	look_soon(connection->connections);
+	connections_look_soon(connection->connections);
 }
 
 /* The answer is complete; evhttp keeps the request until it is sent. */
@@ -495,15 +354,11 @@ static struct evhttp_request *let_go(struct connection *connection)
 	return request;
 }
 
-/* One answer that is complete may be as long as it is; not all answers together. */
 static void refuse_growth(struct connection *connection)
 {
-	struct connections *connections = connection->connections;
-
-	if ((connection->phase != PHASE_STREAMING || queued(connection) <= QUEUE_BYTES_MAX) &&
-	    connections->queued <= QUEUES_BYTES_MAX)
+	if (!room_is_exceeded(connection))
 		return;
-	trouble_note(&connections->troubles, TROUBLE_NOT_READING);
+	trouble_note(&connection->connections->troubles, TROUBLE_NOT_READING);
 	connection_doom(connection);
 }
 
@@ -522,6 +377,8 @@ void connection_reply(struct connection *connection, int status, const char *con
 	struct evbuffer *content = NULL;
 
 	connection_add_header(connection, "Cache-Control", "no-store");
+	if (status == 400 || status == 401) /* nothing that follows is read */
+		connection_add_header(connection, "Connection", "close");
 	if (body && evhttp_request_get_command(connection->request) != EVHTTP_REQ_HEAD) {
 		connection_add_header(connection, "Content-Type", content_type);
 		content = copy(body->bytes, body->size);
@@ -560,11 +417,11 @@ void connection_end_stream(struct connection *connection)
 
 bool connection_is_behind(const struct connection *connection)
 {
-	return queued(connection) > QUEUE_HIGH_BYTES;
+	return connection_queued(connection) > QUEUE_HIGH_BYTES;
 }
 
 void connection_doom(struct connection *connection)
 {
 	connection->is_doomed = true;
-	look_soon(connection->connections);
+	connections_look_soon(connection->connections);
 }

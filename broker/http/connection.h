@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The connections of the HTTP server. evhttp reads requests and frames answers; what it leaves open
- * is here: how many connections there are, how long a request may take to arrive, how much of one
- * may wait, who may connect, that a client is gone while its answer is awaited, and how much may
- * wait to be sent. See docs/decisions/0027-evhttp-behind-a-guard.md.
+ * is here: the strict form of a request, how many connections there are and whose, how long a
+ * request may take to arrive, how much of one may wait, who may connect, that a client is gone
+ * while its answer is awaited, and how much may wait to be sent. See
+ * docs/decisions/0027-evhttp-behind-a-guard.md and 0062-one-request-at-a-time.md.
  */
 #ifndef BROKER_HTTP_CONNECTION_H
 #define BROKER_HTTP_CONNECTION_H
@@ -16,23 +17,30 @@
 #include "buffer.h"
 #include "http/trouble.h"
 
-/* Of one request; what reference implementations take, below what a line over stdio may be. */
-#define HTTP_BODY_BYTES_MAX ((size_t)4 << 20)
-#define HTTP_HEADER_BYTES_MAX ((size_t)16 << 10)
-
-/* At once; the next ones wait in the listener's backlog. */
+/* At once; of them, those whose client has not proved yet who it is. */
 #define HTTP_CONNECTIONS_MAX 500U
+#define HTTP_UNKNOWN_MAX 100U
 
-struct http;
 struct connection;
+
+/* Of whoever serves; `context` is that of connections_init(). */
+struct connection_rules {
+	/* A whole request: connection_take() it. */
+	void (*handle)(struct evhttp_request *request, void *context);
+	/* The head of a request has come with this Authorization (NULL: none): whose is it? False:
+	 * nobody's that is known. */
+	bool (*identify)(void *context, const char *authorization, uint32_t *ret_principal);
+};
 
 struct connections {
 	struct event_base *base;
 	struct evhttp *evhttp;
 	struct evconnlistener *listener;
 	struct connection *first;
-	struct event *deferred; /* looks at new and doomed connections soon */
-	uint32_t count;
+	struct event *deferred; /* looks at new, continued and doomed connections soon */
+	const struct connection_rules *rules;
+	void *context;
+	uint32_t batch; /* accepted since the last look */
 	bool is_unix;
 	size_t taken;  /* bytes of requests that are not handed over yet, of all */
 	size_t queued; /* bytes that wait to be sent, of all, at the last look */
@@ -40,9 +48,9 @@ struct connections {
 };
 
 /* `listener` is listening, nonblocking and stays the caller's; nothing is accepted before
- * connections_open(). Requests are given to `handle`. */
+ * connections_open(). */
 void connections_init(struct connections *connections, struct event_base *base, int listener,
-		      void (*handle)(struct evhttp_request *request, void *context), void *context);
+		      const struct connection_rules *rules, void *context);
 void connections_open(struct connections *connections);
 void connections_done(struct connections *connections);
 
@@ -56,7 +64,8 @@ struct connection *connection_take(struct connections *connections, struct evhtt
  * any more then. */
 void connection_set_owner(struct connection *connection, void (*gone)(void *owner), void *owner);
 
-void connection_set_principal(struct connection *connection, uint32_t principal);
+/* Whose its newest request is; false, and principal 0: nobody's that is known. */
+bool connection_is_known(const struct connection *connection);
 uint32_t connection_principal(const struct connection *connection);
 struct connection *connection_next(struct connections *connections, struct connection *after);
 

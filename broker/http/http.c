@@ -8,6 +8,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "http/headers.h"
 #include "http/ladder.h"
 #include "http/legacy.h"
 #include "http/post.h"
@@ -42,6 +43,21 @@ static void on_request(struct evhttp_request *request, void *context)
 	else
 		legacy_delete(&inbound);
 }
+
+/* Where no token is needed, everybody who can connect is principal 0. */
+static bool identify(void *context, const char *authorization, uint32_t *ret_principal)
+{
+	struct http *http = context;
+	const char *token = authorization ? header_bearer(authorization) : NULL;
+
+	*ret_principal = 0;
+	tokens_refresh(&http->tokens);
+	if (!http->tokens.are_needed)
+		return true;
+	return token && tokens_find(&http->tokens, token, ret_principal);
+}
+
+static const struct connection_rules rules = { on_request, identify };
 
 /* Whose token was revoked is served no longer, and nothing runs for them. */
 static void end_revoked(struct http *http)
@@ -85,7 +101,7 @@ struct http *http_new(struct host *host, int listener, int tokens)
 	http->host = host;
 	host->name_principal = name_principal;
 	host->principals = &http->tokens;
-	connections_init(&http->connections, host->base, listener, on_request, http);
+	connections_init(&http->connections, host->base, listener, &rules, http);
 	if (tokens_open(&http->tokens, tokens) != 0)
 		log_line("descriptor 1 is neither a token file nor /dev/null");
 	else if (!http->tokens.are_needed && !http->connections.is_unix)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/ladder.h"
 
-#include <event2/buffer.h>
 #include <event2/http_struct.h>
 #include <event2/keyvalq_struct.h>
 #include <string.h>
@@ -11,16 +10,6 @@
 #include "mcp/message.h"
 
 #define REALM "Bearer realm=\"msp\""
-
-/* Headers of which a second one would make two readers of a request disagree. */
-static const char *const single_headers[] = {
-	"Host",           "Origin",
-	"Authorization",  "Content-Length",
-	"Content-Type",   "Transfer-Encoding",
-	"Last-Event-ID",  "MCP-Protocol-Version",
-	"Mcp-Session-Id", "Mcp-Method",
-	"Mcp-Name",
-};
 
 struct rejection {
 	int status; /* 0: none */
@@ -62,36 +51,6 @@ void inbound_refuse(const struct inbound *inbound, int status, const char *text)
 	answer(inbound, &one);
 }
 
-static unsigned int count_headers(const struct inbound *inbound, const char *name)
-{
-	const struct evkeyval *header;
-	unsigned int count = 0;
-
-	for (header = inbound->headers->tqh_first; header; header = header->next.tqe_next)
-		count += strcasecmp(header->key, name) == 0;
-	return count;
-}
-
-/* What evhttp reads more generously than others do. */
-static struct rejection check_framing(struct inbound *inbound)
-{
-	static const struct rejection closing = { 400, "Ambiguous headers", "Connection", "close" };
-	const char *length = inbound_header(inbound, "Content-Length");
-	const char *encoding = inbound_header(inbound, "Transfer-Encoding");
-
-	for (size_t i = 0; i < sizeof(single_headers) / sizeof(single_headers[0]); i++) {
-		if (count_headers(inbound, single_headers[i]) > 1)
-			return closing;
-	}
-	if (length && strspn(length, "0123456789") != strlen(length))
-		return closing;
-	if (encoding && (length || strcasecmp(encoding, "chunked") != 0))
-		return closing;
-	if (inbound->request->major != 1)
-		return rejection(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here");
-	return passed;
-}
-
 /* A web page can make a browser send requests here, and can have a name of its own resolved to
  * this machine's address; neither can make it hide that. */
 static struct rejection check_names(struct inbound *inbound)
@@ -120,17 +79,14 @@ static struct rejection check_token(struct inbound *inbound)
 						REALM ", error=\"invalid_token\"" };
 	struct http *http = inbound->http;
 	const char *value = inbound_header(inbound, "Authorization");
-	const char *token = value ? header_bearer(value) : NULL;
 
-	tokens_refresh(&http->tokens);
-	if (!http->tokens.are_needed)
+	tokens_refresh(&http->tokens); /* it may have been revoked while the body was coming */
+	inbound->principal = connection_principal(inbound->connection);
+	if (connection_is_known(inbound->connection) &&
+	    tokens_admit(&http->tokens, inbound->principal))
 		return passed;
-	if (token && tokens_find(&http->tokens, token, &inbound->principal)) {
-		connection_set_principal(inbound->connection, inbound->principal);
-		return passed;
-	}
 	trouble_note(&http->connections.troubles, TROUBLE_TOKEN);
-	return token ? wrong : missing;
+	return value && header_bearer(value) ? wrong : missing;
 }
 
 static struct rejection check_path(struct inbound *inbound)
@@ -167,17 +123,6 @@ static struct rejection check_type(struct inbound *inbound)
 	return rejection(415, "Content-Type must be " HTTP_JSON);
 }
 
-static struct rejection check_size(struct inbound *inbound)
-{
-	const struct evbuffer *body = evhttp_request_get_input_buffer(inbound->request);
-
-	_Static_assert(HTTP_BODY_BYTES_MAX == 4194304, "the text below names it");
-	if (evbuffer_get_length(body) <= HTTP_BODY_BYTES_MAX)
-		return passed;
-	trouble_note(&inbound->http->connections.troubles, TROUBLE_TOO_LARGE);
-	return rejection(413, "The body is longer than 4194304 bytes");
-}
-
 static bool accepts(const struct inbound *inbound, const char *type, const char *subtype)
 {
 	const struct evkeyval *header;
@@ -203,8 +148,7 @@ static struct rejection check_accept(struct inbound *inbound)
 }
 
 static struct rejection (*const checks[])(struct inbound *inbound) = {
-	check_framing, check_names, check_token, check_path,
-	check_method,  check_type,  check_size,  check_accept,
+	check_names, check_token, check_path, check_method, check_type, check_accept,
 };
 
 bool ladder_pass(struct inbound *inbound)

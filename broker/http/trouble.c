@@ -18,6 +18,7 @@ void trouble_note(struct troubles *troubles, enum trouble trouble)
 		[TROUBLE_FULL] = "while too much waited to be taken",
 		[TROUBLE_NOT_READING] = "whose client did not read the answer",
 		[TROUBLE_SESSIONS] = "for a session more than there can be",
+		[TROUBLE_CONNECTIONS] = "for a connection more than there can be",
 	};
 	const int64_t now = clock_steady_ms();
 
