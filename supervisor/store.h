@@ -105,12 +105,15 @@ int store_look(const char *id, struct store_meta *ret, uint64_t *ret_used_s, boo
  * does not say whose it is, is the user's own. */
 bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX]);
 
-/* What one more sandbox has to fit into, where 0 is room for none; and what was found of all. */
+/* What one more sandbox has to fit into, where 0 is room for none; and what was found of all. An
+ * owner with a name has a share: three times what is left. */
 struct store_census {
 	uint32_t sandboxes_max;
 	uint64_t bytes_max;
 	uint32_t sandboxes;
-	uint64_t bytes;      /* each layer once */
+	uint64_t bytes; /* each layer once */
+	uint32_t owned; /* of the sandboxes, the owner's; counted where it has a name */
+	uint64_t owned_bytes;
 	char id[IPC_ID_MAX]; /* of the owner's that has the name already */
 };
 

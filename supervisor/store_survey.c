@@ -106,27 +106,17 @@ static uint64_t *find_name(const char *owner, const char *name, uint64_t *ret_ke
 void store_survey_add(const struct store_meta *meta)
 {
 	uint64_t key;
+	uint64_t *at = find_name(meta->owner, meta->name, &key);
 
-	known.sandboxes++;
-	if (known.sandboxes >= SANDBOXES_MAX)
+	if (++known.sandboxes >= SANDBOXES_MAX)
 		known.is_valid = false;
-	else if (meta->name[0]) {
-		uint64_t *at = find_name(meta->owner, meta->name, &key);
-
+	else if (meta->name[0])
 		*at = key;
-	}
 }
 
 void store_survey_count(uint64_t before, uint64_t bytes)
 {
 	known.bytes += bytes - before;
-}
-
-static bool is_known(const char *owner, const char *name)
-{
-	uint64_t key;
-
-	return known.is_valid && (!name[0] || *find_name(owner, name, &key) == 0);
 }
 
 /* --- what it finds ---------------------------------------------------------------------------- */
@@ -141,6 +131,7 @@ static int survey_one(void *context, const char id[IPC_ID_MAX])
 	const struct survey *survey = context;
 	struct store_census *census = survey->census;
 	const int error = store_peek(id, false, &other);
+	const uint64_t before = census->bytes;
 
 	census->sandboxes++;
 	if (error)
@@ -148,8 +139,11 @@ static int survey_one(void *context, const char id[IPC_ID_MAX])
 	store_survey_add(&other);
 	for (uint32_t i = 0; i < other.layer_count; i++)
 		census->bytes += remember(other.layers[i].id) ? other.layers[i].bytes : 0;
-	if (survey->name[0] && strcmp(other.name, survey->name) == 0 &&
-	    strcmp(other.owner, survey->owner) == 0)
+	if (strcmp(other.owner, survey->owner) != 0)
+		return 0;
+	census->owned++;
+	census->owned_bytes += census->bytes - before;
+	if (survey->name[0] && strcmp(other.name, survey->name) == 0)
 		memcpy(census->id, id, IPC_ID_MAX);
 	return 0;
 }
@@ -162,9 +156,8 @@ static int survey_all(struct store_census *census, const char *owner, const char
 	memset(&known.names, 0, sizeof(known.names));
 	known.sandboxes = 0;
 	known.is_valid = true;
-	census->sandboxes = 0;
-	census->bytes = 0;
-	census->id[0] = '\0';
+	*census = (struct store_census){ .sandboxes_max = census->sandboxes_max,
+					 .bytes_max = census->bytes_max };
 	error = store_each(survey_one, &(struct survey){ census, owner, name });
 	known.is_valid = known.is_valid && !error;
 	known.since_s = store_now_s();
@@ -173,22 +166,27 @@ static int survey_all(struct store_census *census, const char *owner, const char
 	return error;
 }
 
+/* The name of an owner may hold three times what is left; the user shares with nobody. */
+static bool is_full(const char *owner, uint64_t owned, uint64_t used, uint64_t max)
+{
+	return used >= max || (owner[0] && owned / 3 >= max - used);
+}
+
 int store_survey(struct store_census *census, const char *owner, const char *name)
 {
+	uint64_t key;
 	int error = 0;
 
+	census->id[0] = '\0';
+	if (owner[0] || !known.is_valid || (name[0] && *find_name(owner, name, &key) != 0))
+		error = survey_all(census, owner, name);
+	if (error || census->id[0])
+		return error ? error : -EEXIST;
 	census->sandboxes = known.sandboxes;
 	census->bytes = known.bytes;
-	census->id[0] = '\0';
-	if (!is_known(owner, name))
-		error = survey_all(census, owner, name);
-	if (error)
-		return error;
-	if (census->id[0])
-		return -EEXIST;
-	if (census->sandboxes >= census->sandboxes_max)
+	if (is_full(owner, census->owned, census->sandboxes, census->sandboxes_max))
 		return -EUSERS;
-	return census->bytes >= census->bytes_max ? -EDQUOT : 0;
+	return is_full(owner, census->owned_bytes, census->bytes, census->bytes_max) ? -EDQUOT : 0;
 }
 
 static int name_layers(void *context, const char id[IPC_ID_MAX])

@@ -69,14 +69,17 @@ static const struct refusal_text refusals[REFUSAL_COUNT] = {
 	[REFUSAL_SANDBOX_PROFILE] = { NULL, 0, "No sandbox can last under the profile ",
 				      ": it keeps no files, or is not there any more. Create one "
 				      "under another profile, or run without `sandbox`." },
-	[REFUSAL_SANDBOXES] = { NULL, 0, "There are as many sandboxes as the operator allows: ",
+	[REFUSAL_SANDBOXES] = { NULL, 0,
+				"There are as many sandboxes as the operator allows, or as "
+				"this client's share of them allows: ",
 				". Destroy one that nobody needs any more (list_sandboxes, "
 				"destroy_sandbox), and call again." },
-	[REFUSAL_DISK] = { NULL, 0, "The files of sandboxes take all the disk that they may: ",
+	[REFUSAL_DISK] = { NULL, 0,
+			   "The files of sandboxes take all the disk that they may, or that "
+			   "this client's share allows: ",
 			   ". Go back to a checkpoint that has less, or delete others (checkpoint, "
 			   "action: \"rollback\" or \"delete\"), destroy a sandbox that nobody "
-			   "needs "
-			   "any more, or go on in a new one." },
+			   "needs any more, or go on in a new one." },
 	/* the detail names it, the rule and the remedy */
 	[REFUSAL_WORKSPACE] = { NULL, 0, "The workspace cannot be used: ", "." },
 	[REFUSAL_CHECKPOINT_UNKNOWN] = { "There is no checkpoint \"", SUBJECT(checkpoint),

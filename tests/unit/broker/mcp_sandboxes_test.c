@@ -118,8 +118,8 @@ static const struct {
 } refusals[] = {
 	{ REFUSAL_SANDBOX_NAME, BOX_ID,
 	  "There is a sandbox named \\\"build\\\" already, with the id " BOX_ID ". Use that one" },
-	{ REFUSAL_SANDBOXES, "64", "as many sandboxes as the operator allows: 64. Destroy one" },
-	{ REFUSAL_DISK, "20 GiB", "all the disk that they may: 20 GiB." },
+	{ REFUSAL_SANDBOXES, "64", "share of them allows: 64. Destroy one" },
+	{ REFUSAL_DISK, "20 GiB", "share allows: 20 GiB." },
 	{ REFUSAL_WORKSPACE, "/home/user is protected. Choose a directory beneath it.",
 	  "The workspace cannot be used: /home/user is protected. Choose a directory beneath it. "
 	  "Nothing was done." },
