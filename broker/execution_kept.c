@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "execution_parts.h"
+#include "share.h"
 
 static bool is_kept(const struct execution *execution)
 {
@@ -12,21 +13,44 @@ static bool has_same_owner(const struct execution *execution, const struct execu
 	       execution->info.owner.session == other->info.owner.session;
 }
 
+static bool has_same_principal(const struct execution *execution, const struct execution *other)
+{
+	return execution->info.owner.principal == other->info.owner.principal;
+}
+
 static struct execution *older(struct execution *a, struct execution *b)
 {
 	return !a || b->used_ms < a->used_ms ? b : a;
 }
 
-/* Logs of what is over go as a whole, those that were asked for longest ago first; then what runs
- * and keeps most loses the oldest of it. */
-static bool make_room(struct executions *executions)
+static size_t log_bytes(const struct execution *execution)
+{
+	return execution->info.log.head_bytes + execution->info.log.tail_bytes;
+}
+
+static bool has_log_share(const struct executions *executions, const struct execution *newest)
+{
+	size_t own = 0;
+
+	if (share_is_plenty(output_memory(), OUTPUT_MEMORY_MAX))
+		return true;
+	for (const struct execution *e = executions->first; e; e = e->next)
+		own += has_same_principal(e, newest) ? log_bytes(e) : 0;
+	return share_allows(newest->info.owner.principal, own, output_memory(), OUTPUT_MEMORY_MAX,
+			    0);
+}
+
+/* Of the principal whose log has grown: logs of what is over go as a whole, those that were asked
+ * for longest ago first; then what runs and keeps most loses the oldest of it. */
+static bool make_room(struct executions *executions, const struct execution *newest)
 {
 	struct execution *oldest = NULL;
 	struct execution *largest = NULL;
 
 	for (struct execution *e = executions->first; e; e = e->next) {
-		if (is_kept(e) && !e->info.is_log_dropped &&
-		    e->info.log.head_bytes + e->info.log.tail_bytes > 0)
+		if (!has_same_principal(e, newest))
+			continue;
+		if (is_kept(e) && !e->info.is_log_dropped && log_bytes(e) > 0)
 			oldest = older(oldest, e);
 		if (!is_kept(e) &&
 		    (!largest || e->info.log.tail_bytes > largest->info.log.tail_bytes))
@@ -40,20 +64,22 @@ static bool make_room(struct executions *executions)
 	return largest && output_log_shrink(&largest->info.log);
 }
 
-void executions_fit_logs(struct executions *executions)
+void executions_fit_logs(struct executions *executions, const struct execution *newest)
 {
-	while (output_memory() > OUTPUT_MEMORY_MAX && make_room(executions))
+	while (!has_log_share(executions, newest) && make_room(executions, newest))
 		;
 }
 
-static struct execution *find_oldest(struct executions *executions,
-				     const struct execution *owned_like, size_t *ret_count)
+static struct execution *find_oldest(struct executions *executions, const struct execution *newest,
+				     bool (*belongs)(const struct execution *execution,
+						     const struct execution *other),
+				     size_t *ret_count)
 {
 	struct execution *oldest = NULL;
 
 	*ret_count = 0;
 	for (struct execution *e = executions->first; e; e = e->next) {
-		if (!is_kept(e) || (owned_like && !has_same_owner(e, owned_like)))
+		if (!is_kept(e) || !belongs(e, newest))
 			continue;
 		oldest = older(oldest, e);
 		++*ret_count;
@@ -68,10 +94,11 @@ void executions_fit_kept(struct executions *executions, const struct execution *
 
 	if (executions->kept_count <= KEPT_PER_OWNER)
 		return;
-	oldest = find_oldest(executions, newest, &count);
+	oldest = find_oldest(executions, newest, has_same_owner, &count);
 	if (count <= KEPT_PER_OWNER) {
-		oldest = find_oldest(executions, NULL, &count);
-		if (count <= KEPT_MAX)
+		oldest = find_oldest(executions, newest, has_same_principal, &count);
+		if (share_allows(newest->info.owner.principal, count, executions->kept_count,
+				 KEPT_MAX, 0))
 			return;
 	}
 	execution_discard(oldest);

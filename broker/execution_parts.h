@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the files of the executions share: executions.c (the table and the supervisor's answers),
- * execution_streams.c (pipes and terminals), execution_kept.c (what is kept, and for how long).
+ * execution_streams.c (pipes and terminals), execution_kept.c (what is kept, and for how long),
+ * execution_room.c (how many there may be).
  * Nobody else includes this.
  */
 #ifndef BROKER_EXECUTION_PARTS_H
@@ -60,6 +61,7 @@ struct executions {
 	void *context;
 	uint32_t last_number; /* of the executions in sandboxes that last, all together */
 	size_t input_bytes;
+	size_t live_max;
 	size_t live_count;
 	size_t kept_count;
 	struct execution *first, *last;
@@ -91,8 +93,18 @@ void execution_close_input(struct execution *execution);
 
 /* --- execution_kept.c --- */
 
-/* Make room for what came last: logs, and executions that are over. */
-void executions_fit_logs(struct executions *executions);
+/* Make room for what came last, among what its principal has: logs, and executions that are over.
+ */
+void executions_fit_logs(struct executions *executions, const struct execution *newest);
 void executions_fit_kept(struct executions *executions, const struct execution *newest);
+
+/* --- execution_room.c --- */
+
+/* May the order's principal have one more? DONE, or why not. */
+enum execution_start execution_room(const struct executions *executions,
+				    const struct execution_order *order);
+
+/* May so much more wait for the inputs of this principal's executions? */
+bool execution_room_for_input(const struct executions *executions, uint32_t principal, size_t size);
 
 #endif

@@ -108,7 +108,7 @@ static void on_output(evutil_socket_t fd, short what, void *argument)
 	(void)what;
 	if (size > 0) {
 		output_add(&execution->info.log, stream->which, bytes, (size_t)size);
-		executions_fit_logs(execution->executions);
+		executions_fit_logs(execution->executions, execution);
 		count_output(execution, (uint64_t)size);
 		execution_notify(execution, EXECUTION_PRINTED);
 		return;
@@ -210,7 +210,7 @@ enum execution_write execution_write(struct execution *execution, const char *by
 {
 	if (!execution->info.is_input_open || is_refused(execution))
 		return EXECUTION_WRITE_CLOSED;
-	if (size > INPUT_BYTES_MAX - execution->executions->input_bytes)
+	if (!execution_room_for_input(execution->executions, execution->info.owner.principal, size))
 		return EXECUTION_WRITE_FULL;
 	append_input(execution, bytes, size);
 	if (is_last && execution->info.is_terminal) {

@@ -35,6 +35,7 @@ struct executions *executions_new(struct event_base *base, struct supervisor_cli
 	struct executions *executions = memory_get_zeroed(1, sizeof(*executions));
 
 	executions->base = base;
+	executions->live_max = EXECUTIONS_MAX;
 	executions->client = client;
 	executions->queued = queued;
 	executions->context = context;
@@ -272,17 +273,14 @@ enum execution_start executions_start(struct executions *executions,
 				      const struct execution_order *order,
 				      struct execution **ret_execution)
 {
+	const enum execution_start room = execution_room(executions, order);
 	int code_fd = order->code ? order->code_fd : -1;
 	struct execution *execution;
 	int error;
 
-	if (executions->live_count >= EXECUTIONS_MAX) {
+	if (room != EXECUTION_START_DONE) {
 		fd_close(&code_fd);
-		return EXECUTION_START_TOO_MANY;
-	}
-	if (order->input_size > INPUT_BYTES_MAX - executions->input_bytes) {
-		fd_close(&code_fd);
-		return EXECUTION_START_INPUT_FULL;
+		return room;
 	}
 	execution = create(executions, order);
 	error = ask(executions, order, execution->request);

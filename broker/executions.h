@@ -28,7 +28,8 @@
 /* What all executions together may hold for their standard inputs. */
 #define INPUT_BYTES_MAX ((size_t)12 << 20)
 
-/* What is kept of executions that are over: so many of each owner, of all owners, for so long. */
+/* What is kept of executions that are over: so many of each owner, of all owners (which principals
+ * share, see share.h), for so long. */
 #define KEPT_PER_OWNER 256U
 #define KEPT_MAX 2048U
 #define KEPT_MS ((int64_t)60 * 60 * 1000)
@@ -128,7 +129,8 @@ struct execution_order {
 enum execution_start {
 	EXECUTION_START_DONE,
 	EXECUTION_START_TOO_MANY,   /* EXECUTIONS_MAX are alive */
-	EXECUTION_START_INPUT_FULL, /* INPUT_BYTES_MAX are waiting */
+	EXECUTION_START_SHARE,      /* as many of this principal are (share.h) */
+	EXECUTION_START_INPUT_FULL, /* INPUT_BYTES_MAX are waiting, or its share of them */
 	EXECUTION_START_QUEUE_FULL, /* the supervisor is behind */
 	EXECUTION_START_TOO_LONG,   /* arguments beyond the message's room */
 	EXECUTION_START_LOST,       /* the supervisor cannot be reached */
@@ -137,7 +139,7 @@ enum execution_start {
 enum execution_write {
 	EXECUTION_WRITE_DONE,   /* written, or it will be */
 	EXECUTION_WRITE_CLOSED, /* it has no input any more */
-	EXECUTION_WRITE_FULL,   /* INPUT_BYTES_MAX are waiting */
+	EXECUTION_WRITE_FULL,   /* INPUT_BYTES_MAX are waiting, or its principal's share */
 };
 
 /* `queued` is called when the supervisor's socket was full: wait until it is writable. */
@@ -146,6 +148,9 @@ struct executions *executions_new(struct event_base *base, struct supervisor_cli
 
 /* Close everything; nobody is notified any more. Returns NULL. */
 struct executions *executions_free(struct executions *executions);
+
+/* The supervisor runs at most so many at once; EXECUTIONS_MAX until this is called. */
+void executions_set_most(struct executions *executions, size_t most);
 
 /* Takes `order->code_fd` whatever it returns. Nothing of the execution happens before the event
  * loop goes on. */

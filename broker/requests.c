@@ -6,12 +6,14 @@
 
 #include "common/fd.h"
 #include "memory.h"
+#include "share.h"
 
 struct request_pending {
 	struct request_pending *next;
 	uint64_t number;
 	unsigned int answers; /* that may come: a bit for each enum answer_kind */
 	unsigned int last;    /* those of them after which nothing comes */
+	uint32_t principal;   /* who asked, whether or not somebody waits still */
 	struct asked *asked;  /* NULL: nobody waits */
 };
 
@@ -72,10 +74,25 @@ struct requests *requests_free(struct requests *requests)
 
 /* --- what is asked -------------------------------------------------------------------------- */
 
-static bool has_room(const struct requests *requests, unsigned int last)
+/* Of the principal's; `changes`: only those about changes. */
+static unsigned int count_own(const struct requests *requests, uint32_t principal, bool changes)
 {
-	return requests->count < REQUESTS_MAX &&
-	       ((last & BIT(CHANGES_DONE)) == 0 || requests->changes_count < REQUESTS_CHANGES_MAX);
+	unsigned int count = 0;
+
+	for (const struct request_pending *p = requests->first; p; p = p->next)
+		count += p->principal == principal && (!changes || is_about_changes(p));
+	return count;
+}
+
+static bool has_room(const struct requests *requests, const struct asked *asked, unsigned int last)
+{
+	const uint32_t principal = asked->principal;
+
+	return share_allows(principal, count_own(requests, principal, false), requests->count,
+			    REQUESTS_MAX, 1) &&
+	       ((last & BIT(CHANGES_DONE)) == 0 ||
+		share_allows(principal, count_own(requests, principal, true),
+			     requests->changes_count, REQUESTS_CHANGES_MAX, 1));
 }
 
 static uint64_t next_number(struct requests *requests)
@@ -95,6 +112,7 @@ static enum asking note(struct requests *requests, struct asked *asked, unsigned
 	pending->number = requests->client->last_request;
 	pending->answers = answers | last | ENDS;
 	pending->last = last | ENDS;
+	pending->principal = asked->principal;
 	pending->asked = asked;
 	pending->next = requests->first;
 	requests->first = pending;
@@ -109,7 +127,7 @@ static enum asking note(struct requests *requests, struct asked *asked, unsigned
 enum asking requests_sandbox_new(struct requests *requests, struct ipc_sandbox_new *wanted,
 				 struct asked *asked)
 {
-	if (!has_room(requests, 0))
+	if (!has_room(requests, asked, 0))
 		return ASKING_TOO_MANY;
 	wanted->request = next_number(requests);
 	return note(requests, asked, 0, BIT(SANDBOX),
@@ -119,7 +137,7 @@ enum asking requests_sandbox_new(struct requests *requests, struct ipc_sandbox_n
 enum asking requests_sandbox_list(struct requests *requests, struct ipc_sandbox_list *wanted,
 				  struct asked *asked)
 {
-	if (!has_room(requests, 0))
+	if (!has_room(requests, asked, 0))
 		return ASKING_TOO_MANY;
 	wanted->request = next_number(requests);
 	return note(requests, asked, BIT(SANDBOX), BIT(DONE),
@@ -129,7 +147,7 @@ enum asking requests_sandbox_list(struct requests *requests, struct ipc_sandbox_
 enum asking requests_sandbox_end(struct requests *requests, struct ipc_sandbox_end *wanted,
 				 struct asked *asked)
 {
-	if (!has_room(requests, 0))
+	if (!has_room(requests, asked, 0))
 		return ASKING_TOO_MANY;
 	wanted->request = next_number(requests);
 	return note(requests, asked, 0, BIT(DONE),
@@ -150,7 +168,7 @@ static const struct {
 enum asking requests_checkpoint_do(struct requests *requests, struct ipc_checkpoint_do *wanted,
 				   struct asked *asked)
 {
-	if (!has_room(requests, 0))
+	if (!has_room(requests, asked, 0))
 		return ASKING_TOO_MANY;
 	wanted->request = next_number(requests);
 	return note(requests, asked, checkpoint_answers[wanted->operation].answers,
@@ -161,7 +179,7 @@ enum asking requests_checkpoint_do(struct requests *requests, struct ipc_checkpo
 enum asking requests_changes_start(struct requests *requests, struct ipc_changes_start *wanted,
 				   int chosen, struct asked *asked)
 {
-	if (!has_room(requests, BIT(CHANGES_DONE))) {
+	if (!has_room(requests, asked, BIT(CHANGES_DONE))) {
 		fd_close(&chosen);
 		return ASKING_TOO_MANY;
 	}

@@ -7,6 +7,7 @@
 #define BROKER_REQUESTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "supervisor_client.h"
 
@@ -46,12 +47,14 @@ struct supervisor_answer {
  * thing. */
 struct asked {
 	void (*answered)(struct asked *asked, const struct supervisor_answer *answer);
+	uint32_t principal;              /* for whom, see share.h */
 	struct request_pending *pending; /* NULL: nothing is asked */
 };
 
 enum asking {
 	ASKING_DONE,
-	ASKING_TOO_MANY,   /* REQUESTS_MAX or REQUESTS_CHANGES_MAX are unanswered */
+	ASKING_TOO_MANY,   /* REQUESTS_MAX or REQUESTS_CHANGES_MAX are unanswered, or its share of
+			      them */
 	ASKING_QUEUE_FULL, /* the supervisor is behind */
 	ASKING_LOST,       /* the supervisor cannot be reached */
 };

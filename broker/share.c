@@ -10,3 +10,8 @@ bool share_allows(uint32_t principal, size_t own, size_t used, size_t total, siz
 	/* the one that is added is what lets a newcomer have the last */
 	return principal == 0 || own + wanted <= RATIO * (total - used - wanted + 1);
 }
+
+bool share_is_plenty(size_t used, size_t total)
+{
+	return used <= total / (RATIO + 1);
+}

@@ -18,4 +18,7 @@
  */
 bool share_allows(uint32_t principal, size_t own, size_t used, size_t total, size_t wanted);
 
+/* With this little used of a total, nobody can have too much of it. */
+bool share_is_plenty(size_t used, size_t total);
+
 #endif

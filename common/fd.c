@@ -84,10 +84,8 @@ bool fd_is_kind(int fd, char kind)
 		return !is_opened(fd);
 	case 't':
 		return S_ISCHR(status.st_mode) && isatty(fd);
-	case 'a':
-		return true;
 	default:
-		return false;
+		return kind == 'a'; /* any */
 	}
 }
 

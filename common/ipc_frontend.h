@@ -87,7 +87,8 @@ struct ipc_hello {
 struct ipc_welcome {
 	uint8_t schema[IPC_SCHEMA_BYTES];
 	uint32_t landlock_abi;
-	uint32_t limits; /* enum limits_mode in force */
+	uint32_t limits;         /* enum limits_mode in force */
+	uint32_t executions_max; /* alive at once, of all frontends */
 	char default_profile[IPC_NAME_MAX];
 	uint32_t profiles_size;
 	uint8_t profiles[IPC_LIST_MAX];

@@ -116,6 +116,7 @@ static const struct ipc_field ipc_welcome_fields[] = {
 	FIELD(RAW, ipc_welcome, schema),
 	FIELD(U32, ipc_welcome, landlock_abi),
 	FIELD(U32, ipc_welcome, limits),
+	FIELD(U32, ipc_welcome, executions_max),
 	FIELD(STR, ipc_welcome, default_profile),
 	BYTES(ipc_welcome, profiles),
 	BYTES(ipc_welcome, languages),

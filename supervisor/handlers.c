@@ -33,10 +33,10 @@ void handlers_prepare(void)
 	const struct plan_profile *profile =
 		plan_profile(&supervisor.plan, supervisor.default_profile);
 
-	memset(&welcome, 0, sizeof(welcome));
+	welcome = (struct ipc_welcome){ .landlock_abi = (uint32_t)supervisor.landlock_abi,
+					.limits = supervisor.limits,
+					.executions_max = supervisor.executions_max };
 	memcpy(welcome.schema, ipc_schema_hash, sizeof(welcome.schema));
-	welcome.landlock_abi = (uint32_t)supervisor.landlock_abi;
-	welcome.limits = supervisor.limits;
 	welcome.profiles_size = request_list_profiles(welcome.profiles);
 	if (!supervisor.is_for_one) /* who asks knows what to execute */
 		welcome.languages_size = request_list_languages(profile, welcome.languages);

@@ -126,7 +126,7 @@ static bool is_exceeded(const struct connection *connection, size_t used, size_t
 {
 	size_t own = 0, all = 0;
 
-	if (used <= total / 4)
+	if (share_is_plenty(used, total))
 		return false;
 	for (const struct connection *c = connection->connections->first; c; c = c->next) {
 		all += bytes_of(c);

@@ -11,6 +11,7 @@
 #include "http/post.h"
 #include "mcp/era.h"
 #include "memory.h"
+#include "share.h"
 
 /* Without a request, a stream or anything that runs. */
 #define IDLE_MS ((int64_t)30 * 60 * 1000)
@@ -20,6 +21,37 @@
 static struct legacy *legacy_of(struct exchange *channel)
 {
 	return (struct legacy *)(void *)((char *)channel - offsetof(struct legacy, channel));
+}
+
+/* What is kept for streams that are lost, of all sessions: each principal's oldest go first when it
+ * has more than its share. */
+static void fit_replays(const struct legacy *newest)
+{
+	const uint32_t principal = newest->session.principal;
+	struct legacy *largest;
+	size_t own, all;
+
+	do {
+		own = all = 0;
+		largest = NULL;
+		for (struct legacy *l = newest->http->sessions; l; l = l->next) {
+			all += l->replay.bytes;
+			if (l->session.principal != principal)
+				continue;
+			own += l->replay.bytes;
+			if (!largest || l->replay.bytes > largest->replay.bytes)
+				largest = l;
+		}
+		if (share_allows(principal, own, all, LEGACY_REPLAY_BYTES_MAX, 0))
+			return;
+		replay_drop_oldest(&largest->replay);
+	} while (own > 0);
+}
+
+void legacy_keep(struct legacy *legacy, const struct replay_id *id, const struct buffer *message)
+{
+	replay_keep(&legacy->replay, id, message);
+	fit_replays(legacy);
 }
 
 /* Send what is kept of a stream after `id`; the last one's id. */
@@ -52,7 +84,7 @@ static void say_on_channel(struct exchange *channel, const struct buffer *messag
 	struct legacy *legacy = legacy_of(channel);
 	const struct replay_id id = { .number = ++legacy->said };
 
-	replay_keep(&legacy->replay, &id, message);
+	legacy_keep(legacy, &id, message);
 	if (legacy->listener)
 		flush_channel(legacy);
 }
@@ -99,27 +131,44 @@ static bool is_idle(const struct legacy *legacy)
 }
 
 /* The newest come first: of those used in one millisecond the last. */
-static struct legacy *oldest_idle(const struct http *http)
+static struct legacy *older(struct legacy *a, struct legacy *b)
 {
-	struct legacy *oldest = NULL;
+	return !a || b->used_ms <= a->used_ms ? b : a;
+}
 
+static size_t count_own(const struct http *http, uint32_t principal)
+{
+	size_t own = 0;
+
+	for (const struct legacy *legacy = http->sessions; legacy; legacy = legacy->next)
+		own += legacy->session.principal == principal;
+	return own;
+}
+
+/* True: the principal may have one more session; if need be an idle one of its own ended for it.
+ * Who has none may end anybody's. */
+static bool make_room(struct http *http, uint32_t principal)
+{
+	const size_t own = count_own(http, principal);
+	struct legacy *goes = NULL;
+
+	if (share_allows(principal, own, http->session_count, LEGACY_SESSIONS_MAX, 1))
+		return true;
 	for (struct legacy *legacy = http->sessions; legacy; legacy = legacy->next) {
-		if (is_idle(legacy) && (!oldest || legacy->used_ms <= oldest->used_ms))
-			oldest = legacy;
+		if ((own == 0 || legacy->session.principal == principal) && is_idle(legacy))
+			goes = older(goes, legacy);
 	}
-	return oldest;
+	if (goes)
+		legacy_end(goes);
+	return goes != NULL;
 }
 
 struct legacy *legacy_new(struct http *http, uint32_t principal)
 {
 	unsigned char random[LEGACY_ID_CHARS / 2];
-	struct legacy *legacy = NULL;
+	struct legacy *legacy;
 
-	if (http->session_count >= LEGACY_SESSIONS_MAX)
-		legacy = oldest_idle(http);
-	if (legacy)
-		legacy_end(legacy);
-	if (http->session_count >= LEGACY_SESSIONS_MAX)
+	if (!make_room(http, principal))
 		return NULL;
 	legacy = memory_get_zeroed(1, sizeof(*legacy));
 	legacy->http = http;

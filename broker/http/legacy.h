@@ -14,7 +14,9 @@
 #include "http/replay.h"
 #include "mcp/session.h"
 
+/* Principals share both (share.h). */
 #define LEGACY_SESSIONS_MAX 256U
+#define LEGACY_REPLAY_BYTES_MAX ((size_t)64 << 20)
 
 /* 256 random bits in hexadecimal. */
 #define LEGACY_ID_CHARS 64
@@ -39,8 +41,11 @@ struct legacy {
 	int64_t used_ms; /* when it was of use last */
 };
 
-/* A new one; NULL: there are too many, all in use. */
+/* A new one; NULL: the principal has its share, all in use. */
 struct legacy *legacy_new(struct http *http, uint32_t principal);
+
+/* Keep an event for a client that lost its stream. */
+void legacy_keep(struct legacy *legacy, const struct replay_id *id, const struct buffer *message);
 
 /* Cancel what is in flight, end its streams, free it. */
 void legacy_end(struct legacy *legacy);

@@ -54,7 +54,7 @@ static void say(struct exchange *exchange, const struct buffer *message)
 	number_stream(post);
 	id = (struct replay_id){ post->stream, ++post->last_event };
 	if (post->legacy)
-		replay_keep(&post->legacy->replay, &id, message);
+		legacy_keep(post->legacy, &id, message);
 	if (!post->connection)
 		return;
 	if (!post->is_streaming)
@@ -232,7 +232,10 @@ static void take_initialize(struct post *post, const struct inbound *inbound,
 
 	if (!legacy) {
 		trouble_note(&inbound->http->connections.troubles, TROUBLE_SESSIONS);
-		inbound_refuse(inbound, 503, "There are too many sessions; try again later");
+		inbound_refuse(
+			inbound, 503,
+			"This name has its share of the 256 sessions, all in use; end one with "
+			"DELETE, or wait");
 		(void)leave(post);
 		return;
 	}

@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-static void drop_first(struct replay *replay)
+void replay_drop_oldest(struct replay *replay)
 {
 	struct replay_event *first = replay->first;
 
@@ -27,7 +27,7 @@ void replay_keep(struct replay *replay, const struct replay_id *id, const struct
 		return;
 	while (replay->bytes + message->size > REPLAY_BYTES_MAX ||
 	       replay->count == REPLAY_EVENTS_MAX)
-		drop_first(replay);
+		replay_drop_oldest(replay);
 	event = memory_get(sizeof(*event) + message->size);
 	event->next = NULL;
 	event->id = *id;
@@ -45,7 +45,7 @@ void replay_keep(struct replay *replay, const struct replay_id *id, const struct
 void replay_done(struct replay *replay)
 {
 	while (replay->first)
-		drop_first(replay);
+		replay_drop_oldest(replay);
 }
 
 const struct replay_event *replay_after(const struct replay *replay, const struct replay_id *id)

@@ -39,6 +39,9 @@ struct replay {
 void replay_keep(struct replay *replay, const struct replay_id *id, const struct buffer *message);
 void replay_done(struct replay *replay);
 
+/* Forget the oldest event; there is one. */
+void replay_drop_oldest(struct replay *replay);
+
 /* The first kept event of the stream after this one; NULL: none. */
 const struct replay_event *replay_after(const struct replay *replay, const struct replay_id *id);
 

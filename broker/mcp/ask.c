@@ -11,8 +11,10 @@
 
 #include "clock.h"
 #include "mcp/ask_parts.h"
+#include "mcp/session.h"
 #include "mcp/tasks.h"
 #include "memory.h"
+#include "share.h"
 #include "text.h"
 
 bool ask_is_open(const struct call *call)
@@ -39,11 +41,28 @@ void ask_done(struct host *host)
 	host->sealed_key = NULL;
 }
 
+/* Kept by the calls of the principal. */
+static size_t bytes_of(const struct host *host, uint32_t principal)
+{
+	size_t bytes = 0;
+
+	for (const struct session *session = host->sessions; session; session = session->next) {
+		const struct call *call = session->principal == principal ? session->calls : NULL;
+
+		for (; call; call = call->next)
+			bytes += call->ask ? call->ask->bytes : 0;
+	}
+	return bytes;
+}
+
 bool ask_count(struct call *call, size_t bytes)
 {
 	struct host *host = call->session->host;
+	const uint32_t principal = call->session->principal;
 
-	if (bytes > ASK_BYTES_MAX - host->ask_bytes)
+	if (!share_is_plenty(host->ask_bytes + bytes, ASK_BYTES_MAX) &&
+	    !share_allows(principal, bytes_of(host, principal), host->ask_bytes, ASK_BYTES_MAX,
+			  bytes))
 		return false;
 	host->ask_bytes += bytes;
 	call->ask->bytes += bytes;

@@ -20,7 +20,7 @@
 #define ASK_QUESTIONS_MAX 8U
 #define ASK_ROUNDS_MAX 8U
 
-/* All calls that may ask: what is kept of their arguments and answers. */
+/* All calls that may ask: what is kept of their arguments and answers. Principals share it. */
 #define ASK_BYTES_MAX ((size_t)64 << 20)
 /* One answer that comes by itself. */
 #define ASK_ANSWER_BYTES_MAX ((size_t)1 << 20)

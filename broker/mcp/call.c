@@ -9,6 +9,7 @@
 #include "mcp/ask.h"
 #include "mcp/tasks.h"
 #include "memory.h"
+#include "share.h"
 
 #define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
 
@@ -41,6 +42,28 @@ static enum log_level threshold(const struct request *request)
 	return level;
 }
 
+static void link_call(struct call *call)
+{
+	struct session *session = call->session;
+
+	call->next = session->calls;
+	session->calls = call;
+	session->call_count++;
+	session->host->call_count++;
+}
+
+bool call_has_room(const struct session *session)
+{
+	const struct host *host = session->host;
+	size_t own = 0;
+
+	if (share_is_plenty(host->call_count, CALLS_MAX))
+		return true;
+	for (const struct session *s = host->sessions; s; s = s->next)
+		own += s->principal == session->principal ? s->call_count : 0;
+	return share_allows(session->principal, own, host->call_count, CALLS_MAX, 1);
+}
+
 struct call *call_new(const struct request *request)
 {
 	struct session *session = request->session;
@@ -57,8 +80,7 @@ struct call *call_new(const struct request *request)
 	call->progress.last = -1;
 	keep_token(call, request);
 	exchange_hold(call->exchange);
-	call->next = session->calls;
-	session->calls = call;
+	link_call(call);
 	return call;
 }
 
@@ -69,6 +91,8 @@ static void unlink_call(struct call *call)
 	while (*link != call)
 		link = &(*link)->next;
 	*link = call->next;
+	call->session->call_count--;
+	call->session->host->call_count--;
 }
 
 static void forget_token(struct call *call)
@@ -99,8 +123,7 @@ void call_move(struct call *call, struct session *session, struct exchange *exch
 	call->log_level = LOG_LEVEL_NONE;
 	call->exchange = exchange;
 	call->session = session;
-	call->next = session->calls;
-	session->calls = call;
+	link_call(call);
 }
 
 struct call *call_find(struct session *session, const struct rpc_id *id)

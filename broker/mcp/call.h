@@ -39,6 +39,12 @@ struct call {
 	struct execution *execution;       /* that it waits for; NULL: none */
 };
 
+/* In flight at once, of all sessions; principals share them (share.h). */
+#define CALLS_MAX 4096U
+
+/* May this session's principal have one more? */
+bool call_has_room(const struct session *session);
+
 /* The request becomes a call; its id goes over to it. */
 struct call *call_new(const struct request *request);
 

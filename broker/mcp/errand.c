@@ -65,8 +65,10 @@ void errand_refuse(struct errand *errand, const struct ipc_execution_refused *re
 }
 
 static const char *const problems[] = {
-	[ASKING_TOO_MANY] = "Too many calls about sandboxes are waiting. Nothing was done. Wait "
-			    "until one of them is answered, and call again.",
+	[ASKING_TOO_MANY] =
+		"Too many calls about sandboxes are waiting: 64 of all clients, 8 of them about "
+		"changes, or this client's share of these. Nothing was done. Wait until one of "
+		"them is answered, and call again.",
 	[ASKING_QUEUE_FULL] = "Too many requests are waiting for the supervisor. Nothing was done. "
 			      "Wait a moment and call again.",
 	[ASKING_LOST] = "The supervisor cannot be reached. Nothing was done. The server ends; have "
@@ -98,7 +100,8 @@ static void on_answer(struct asked *asked, const struct supervisor_answer *answe
 
 void errand_begin(struct errand *errand, struct call *call, const struct errand_rules *rules)
 {
-	errand->asked = (struct asked){ .answered = on_answer };
+	errand->asked =
+		(struct asked){ .answered = on_answer, .principal = call->session->principal };
 	errand->call = call;
 	errand->rules = rules;
 	call->cancel = cancel;

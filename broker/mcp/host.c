@@ -21,6 +21,7 @@ static void take_plan(struct host *host, int plan)
 void host_take_welcome(struct host *host, const struct ipc_welcome *welcome, int plan)
 {
 	posture_from_welcome(welcome, &host->posture);
+	executions_set_most(host->executions, welcome->executions_max);
 	take_plan(host, plan);
 }
 

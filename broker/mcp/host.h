@@ -56,6 +56,7 @@ struct host {
 	struct execution_watch diff_watch;   /* see resource_diff_watch() */
 	struct known_sandbox *sandboxes;     /* see sandboxes.h */
 	struct session *sessions;
+	size_t call_count;             /* in flight, of all sessions */
 	uint64_t last_session;         /* number of the newest */
 	struct sealed_key *sealed_key; /* made when it is first needed */
 	size_t ask_bytes;              /* kept by all calls that may ask the client */

@@ -124,6 +124,11 @@ static void take_request(struct request *request)
 	else if (method->is_alone && request->is_batched)
 		request_refuse(request, RPC_INVALID_REQUEST,
 			       "Invalid request: not allowed in a batch", request->message->method);
+	else if (!call_has_room(request->session))
+		request_refuse(request, RPC_INVALID_REQUEST,
+			       "This client's name has its share of the 4096 requests that may be "
+			       "in flight; wait for an answer or cancel one, and ask again",
+			       NULL);
 	else
 		method->run(request);
 }

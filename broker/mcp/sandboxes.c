@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "share.h"
 #include "text.h"
 
 /* Digits of an id: random_id.h. */
@@ -46,14 +47,21 @@ static void drop(struct known_sandbox **link)
 	free(known);
 }
 
-static void drop_oldest(struct host *host)
+/* Forget the principal's oldest if it has more than its share. */
+static void fit_known(struct host *host, uint32_t principal)
 {
-	struct known_sandbox **link = &host->sandboxes;
+	struct known_sandbox **oldest = NULL;
+	size_t own = 0, all = 0;
 
-	for (unsigned int i = 0; i < SANDBOXES_KNOWN_MAX && *link; i++)
-		link = &(*link)->next;
-	if (*link)
-		drop(link);
+	for (struct known_sandbox **link = &host->sandboxes; *link; link = &(*link)->next) {
+		all++;
+		if ((*link)->principal != principal)
+			continue;
+		own++;
+		oldest = link;
+	}
+	if (oldest && !share_allows(principal, own, all, SANDBOXES_KNOWN_MAX, 0))
+		drop(oldest);
 }
 
 void sandboxes_learn(struct host *host, uint32_t principal, const struct ipc_sandbox_info *info)
@@ -67,7 +75,7 @@ void sandboxes_learn(struct host *host, uint32_t principal, const struct ipc_san
 	memcpy(known->profile, info->profile, sizeof(known->profile));
 	known->next = host->sandboxes;
 	host->sandboxes = known;
-	drop_oldest(host);
+	fit_known(host, principal);
 }
 
 void sandboxes_forget(struct host *host, uint32_t principal, const char *id)

@@ -14,7 +14,8 @@
 /* An id and the NUL. */
 _Static_assert(IPC_ID_MAX == SANDBOX_ID_CHARS + 1, "one form of an id");
 
-/* Known of all principals together: beyond it, those heard of longest ago are forgotten. */
+/* Known of all principals together, who share it (share.h): beyond its share, those of a principal
+ * that were heard of longest ago are forgotten. */
 #define SANDBOXES_KNOWN_MAX 1024U
 
 struct known_sandbox {

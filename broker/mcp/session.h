@@ -24,6 +24,7 @@ struct session {
 	struct exchange *channel; /* for what belongs to no request; NULL: there is no way */
 	const char *version;      /* negotiated by the last initialize; NULL before one */
 	struct call *calls;       /* in flight */
+	size_t call_count;
 	unsigned int abilities;   /* of the legacy era's client, as its initialize declared them */
 	uint64_t last_question;   /* number of our newest request */
 	enum log_level log_level; /* of the legacy era: nothing below it is said */

@@ -6,6 +6,7 @@
 
 #include "mcp/subscribers.h"
 #include "memory.h"
+#include "share.h"
 
 static const char *list_method(enum host_list list)
 {
@@ -199,17 +200,19 @@ static const char *check_filter(const struct request *request, const struct json
 static const char *check_room(const struct session *session)
 {
 	const struct subscriptions *all = session->host->subscriptions;
-	size_t own = 0;
+	size_t own = 0, principals = 0;
 
 	_Static_assert(LISTENS_PER_SESSION_MAX == 16 && LISTENS_MAX == 1024, "texts name them");
-	for (const struct subscriber *s = all ? all->listens : NULL; s; s = s->next_listen)
+	for (const struct subscriber *s = all ? all->listens : NULL; s; s = s->next_listen) {
 		own += s->call->session == session;
+		principals += s->call->session->principal == session->principal;
+	}
 	if (own >= LISTENS_PER_SESSION_MAX)
 		return "16 subscriptions/listen are open, which is the most for one client; cancel "
 		       "one, or ask for more in one of them";
-	if (all && all->listen_count >= LISTENS_MAX)
-		return "1024 subscriptions/listen are open, which is the most for this server; try "
-		       "again when other clients have gone";
+	if (all && !share_allows(session->principal, principals, all->listen_count, LISTENS_MAX, 1))
+		return "1024 subscriptions/listen are the most for this server, and this client's "
+		       "name has its share of them; cancel one, or ask for more in one of them";
 	return NULL;
 }
 

@@ -323,6 +323,10 @@ static const char *const start_problems[] = {
 	[EXECUTION_START_TOO_MANY] =
 		"Too many executions are running: 1024 at once is the most. Nothing was run. Wait "
 		"until one ends, or end one with kill_execution, and call again.",
+	[EXECUTION_START_SHARE] =
+		"This client's name has its share of the executions that may run at once; the "
+		"rest is for other names. Nothing was run. Wait until one ends, or end one with "
+		"kill_execution, and call again.",
 	[EXECUTION_START_INPUT_FULL] =
 		"The `stdin` of all running calls together is limited to 12 MiB. Nothing was "
 		"run. Wait until one ends, or pass less, and call again.",

@@ -59,21 +59,30 @@ static void drain(void)
 		;
 }
 
-static struct execution *start(uint32_t principal, uint64_t session)
+static enum execution_start try_start(uint32_t principal, uint64_t session,
+				      struct execution **ret_execution)
 {
 	static const struct execution_label label = { .profile = "p", .command = "c" };
 	static struct ipc_execution_start command;
 	struct execution_order order = { .command = &command,
 					 .owner = { principal, session },
 					 .label = &label };
-	struct execution *execution = NULL;
+	enum execution_start started;
 
 	memcpy(command.profile, "p", 2);
 	memcpy(command.argv, "a", 2);
 	command.argv_size = 2;
-	cr_assert_eq(executions_start(executions, &order, &execution), EXECUTION_START_DONE);
+	started = executions_start(executions, &order, ret_execution);
 	last_request = command.request;
 	drain();
+	return started;
+}
+
+static struct execution *start(uint32_t principal, uint64_t session)
+{
+	struct execution *execution = NULL;
+
+	cr_assert_eq(try_start(principal, session, &execution), EXECUTION_START_DONE);
 	return execution;
 }
 
@@ -227,10 +236,44 @@ Test(kept, only_so_many_of_all)
 	size_t total = 0;
 
 	for (uint32_t i = 0; i < KEPT_MAX + 500; i++)
-		(void)start_and_end(i % 20, 0);
+		(void)start_and_end(0, i % 20);
 	for (uint32_t i = 0; i < 20; i++)
-		total += count(i, 0);
+		total += count(0, i);
 	cr_assert_eq(total, KEPT_MAX);
+}
+
+/* Its sessions together have a share, which leaves room for others. */
+Test(kept, a_principal_pushes_out_its_own)
+{
+	size_t total = 0;
+
+	(void)start_and_end(2, 0);
+	(void)usleep(2000);
+	for (uint32_t i = 0; i < 9 * KEPT_PER_OWNER; i++)
+		(void)start_and_end(1, i % 9);
+	for (uint32_t i = 0; i < 9; i++)
+		total += count(1, i);
+	cr_assert_eq(total, KEPT_MAX / 4 * 3);
+	cr_assert_eq(count(2, 0), 1);
+	for (uint32_t i = 0; i < 50; i++)
+		(void)start_and_end(2, 0);
+	cr_assert_eq(count(2, 0), 51);
+}
+
+Test(kept, principals_share_what_may_be_alive)
+{
+	struct execution *execution;
+
+	executions_set_most(executions, 128);
+	for (uint32_t i = 0; i < 96; i++)
+		(void)start(1, i);
+	cr_assert_eq(try_start(1, 500, &execution), EXECUTION_START_SHARE);
+	for (uint32_t i = 0; i < 24; i++)
+		(void)start(2, i);
+	cr_assert_eq(try_start(2, 500, &execution), EXECUTION_START_SHARE);
+	(void)start(3, 0);
+	for (uint32_t i = 0; i < 128; i++)
+		(void)start(0, i); /* shares with nobody: the supervisor counts */
 }
 
 Test(kept, only_for_so_long)
@@ -423,20 +466,40 @@ Test(kept, old_logs_make_room)
 	for (size_t i = 0; i < 10; i++) {
 		int out;
 
-		old[i] = start(1, 0);
+		old[i] = start(0, 0);
 		out = run_open(last_request, size);
 		flood(out, size);
 		(void)close(out);
 		end(last_request);
 		(void)usleep(2000);
 		if (i == 6)
-			cr_assert_eq(find(1, execution_info(old[0])->handle), old[0]);
+			cr_assert_eq(find(0, execution_info(old[0])->handle), old[0]);
 	}
 	cr_assert_leq(output_memory(), OUTPUT_MEMORY_MAX);
 	cr_assert_gt(output_memory(), OUTPUT_MEMORY_MAX / 2);
 	for (size_t i = 0; i < 10; i++)
 		cr_assert_eq(execution_info(old[i])->is_log_dropped, i == 1 || i == 2, "%zu", i);
 	cr_assert_geq(execution_info(old[1])->log.streams[OUTPUT_OUT].total, size - 60000);
+}
+
+Test(kept, logs_of_a_principal_make_room_for_its_own)
+{
+	const size_t size = OUTPUT_MEMORY_MAX / 8;
+	struct execution *other = NULL;
+
+	for (uint32_t i = 0; i < 12; i++) {
+		struct execution *execution = start(i == 0 ? 2 : 1, 0);
+		const int out = run_open(last_request, size);
+
+		if (i == 0)
+			other = execution;
+		flood(out, size);
+		(void)close(out);
+		end(last_request);
+		(void)usleep(2000);
+	}
+	cr_assert_not(execution_info(other)->is_log_dropped);
+	cr_assert_leq(output_memory(), OUTPUT_MEMORY_MAX / 8 * 7);
 }
 
 /* Nothing is over, and all of them print more than there is room for. */

@@ -70,6 +70,7 @@ void rig_welcome(struct rig *rig)
 	memcpy(welcome.schema, ipc_schema_hash, IPC_SCHEMA_BYTES);
 	welcome.landlock_abi = 7;
 	welcome.limits = LIMITS_FALLBACK;
+	welcome.executions_max = EXECUTIONS_MAX;
 	memcpy(welcome.default_profile, "default", sizeof("default"));
 	welcome.profiles_size = sizeof(profiles);
 	memcpy(welcome.profiles, profiles, sizeof(profiles));
