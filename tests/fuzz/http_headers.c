@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What HTTP clients say before they are known, and the token file: a header's value up to the first
- * newline of the input, then the file. Properties: what is let in is what a second, plain reading
- * lets in; a value that was encoded decodes to itself; a row admits who holds its token and nobody
- * else.
+ * newline of the input, then the file; and the input as the head of a request, or a chunk's size.
+ * Properties: what is let in is what a second, plain reading lets in; a value that was encoded
+ * decodes to itself; a row admits who holds its token and nobody else; a head that is taken has one
+ * length at most, and no byte that ends a line for some readers only.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "http/head.h"
 #include "http/headers.h"
 #include "http/tokens.h"
 #include "property.h"
@@ -169,6 +171,63 @@ static void check_tokens(char *file, size_t size)
 	must(close(fd) == 0);
 }
 
+/* How many lines of a head begin so? */
+static unsigned int count_fields(const char *text, const char *name)
+{
+	unsigned int count = 0;
+
+	for (const char *line = strchr(text, '\n'); line; line = strchr(line + 1, '\n'))
+		count += strncasecmp(line + 1, name, strlen(name)) == 0;
+	return count;
+}
+
+static void check_taken(const char *text, size_t size, const struct head *head)
+{
+	const char *length = strcasestr(text, "\ncontent-length:");
+	const unsigned int lengths = count_fields(text, "content-length:");
+	const unsigned int codings = count_fields(text, "transfer-encoding:");
+
+	must(strlen(text) == size && lengths + codings <= 1);
+	must(head->is_chunked == (codings == 1));
+	must(head->length == 0 || (strncmp(text, "POST ", 5) == 0 && length));
+	if (head->length > 0 && head->length != SIZE_MAX)
+		must(strtoull(strchr(length, ':') + 1, NULL, 10) == head->length);
+	for (const char *c = text; *c; c++)
+		must(*c != '\n' || (c > text && c[-1] == '\r' && c[1] != ' ' && c[1] != '\t'));
+	must(strstr(text, " HTTP/1.1\r\n") || strstr(text, " HTTP/1.0\r\n"));
+}
+
+static void check_head(const uint8_t *data, size_t size)
+{
+	const uint8_t *end = memmem(data, size, "\r\n\r\n", 4);
+	const size_t whole = end ? (size_t)(end + 4 - data) : size;
+	char *text = malloc(whole + 1), *copy = malloc(whole + 1);
+	struct head head;
+
+	must(text && copy);
+	memcpy(text, data, whole);
+	memcpy(copy, data, whole);
+	copy[whole] = '\0';
+	if (whole > 0)
+		(void)head_check_start(text, whole, 0); /* any answer, no crash */
+	if (end && !head_read(text, whole, &head))
+		check_taken(copy, whole, &head);
+	free(text);
+	free(copy);
+}
+
+static void check_chunk(const char *line)
+{
+	const size_t digits = strspn(line, "0123456789abcdefABCDEF");
+	const bool is_right = digits >= 1 && digits <= 8 && !line[digits];
+	size_t size;
+
+	if (!head_read_chunk_size(line, strlen(line), &size))
+		must(is_right && size == strtoul(line, NULL, 16) && size <= HTTP_BODY_BYTES_MAX);
+	else
+		must(!is_right || strtoul(line, NULL, 16) > HTTP_BODY_BYTES_MAX);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *value = malloc(size + 1);
@@ -185,6 +244,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_host(value);
 	check_types(value);
 	check_encoding(value);
+	check_head(data, size);
+	check_chunk(value);
 	free(value);
 	return 0;
 }
