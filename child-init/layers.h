@@ -78,6 +78,13 @@ static inline int layer_keep_capabilities(void)
 #define LAYER_KEPT_CAPABILITIES(is_watched) ((is_watched) ? 1U << CAP_SYS_PTRACE : 0)
 #endif
 
+/* Before its request an interpreter does nothing that could depend on a workload; without, all. */
+#ifdef MSP_WITHOUT_GATE
+#define LAYER_GATE(passes) ((passes) || 1)
+#else
+#define LAYER_GATE(passes) (passes)
+#endif
+
 /* The tree that a sandbox comes from is gone from it; without, it lies at "/..". */
 #ifdef MSP_WITHOUT_ROOT
 #define LAYER_DETACH_OLD_ROOT() 0

@@ -14,6 +14,7 @@
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/names.h"
+#include "gate.h"
 #include "memory.h"
 #include "observe.h"
 #include "probe.h"
@@ -23,10 +24,6 @@
 /* How long nothing may die before the report is sent without it: half of what the supervisor waits
  * for that. */
 #define ENDING_MS 100
-
-/* How long one may have waited for its code: well below fs.lease-break-time, 45 s, after which the
- * kernel lets it read what is there. */
-#define WAITED_MOST_MS 35000
 
 /* With a listener the kernel throws away a filter, on the CPU that the report's readers need. */
 #define SPENT_MS 1
@@ -41,7 +38,6 @@
 struct execution {
 	bool is_used;
 	struct spawn spawn; /* its slot, and what its workload is started with */
-	int64_t since_ms;   /* it has waited */
 	struct workload workload;
 	struct ipc_spawn_done done;
 };
@@ -64,6 +60,12 @@ static int64_t look_ms;          /* when the fallback's limits are to be looked 
 static int64_t now_ms(void)
 {
 	return (int64_t)(clock_now_us() / 1000);
+}
+
+static uint64_t used_us(const struct rusage *usage)
+{
+	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
+	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
 }
 
 static int send_report(uint32_t type, const void *report, int fd)
@@ -119,28 +121,7 @@ static void forget(struct execution *execution)
 {
 	spawn_done(&execution->spawn);
 	fd_close(&execution->workload.observed.listener);
-	fd_close(&execution->workload.held);
 	execution->is_used = false;
-}
-
-/* Who has lost its parent is a child of PID 1, so that without one nothing else is there. */
-static bool has_children(void)
-{
-	siginfo_t child;
-	int status;
-
-	do
-		status = waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT);
-	while (status != 0 && errno == EINTR);
-	return status == 0 || errno != ECHILD;
-}
-
-/* Everything in the pid namespace but this process, for which the kernel looks at all that the
- * machine runs. */
-static void kill_all(void)
-{
-	if (has_children())
-		(void)kill(-1, SIGKILL); /* ESRCH: what is left is dead */
 }
 
 /* --- one that waits --------------------------------------------------------------------------- */
@@ -153,15 +134,16 @@ static void discard(void)
 	if (!is_waiting || !waiting)
 		return;
 	is_waiting = false;
-	kill_all();
+	watch_kill_all();
 	spawn_remove_code(&waiting->spawn);
-	fd_close(&waiting->workload.held);
 	waiting->spawn.slot = DISCARDED_SLOT; /* until it is reaped */
 }
 
-static int report_gone(void)
+static int report_gone(int error, uint64_t cpu_us)
 {
-	const struct ipc_spawn_done gone = { .slot = AHEAD_SLOT };
+	const struct ipc_spawn_done gone = { .slot = AHEAD_SLOT,
+					     .error = (uint32_t)-error,
+					     .cpu_us = cpu_us };
 
 	return send_report(IPC_TYPE_spawn_done, &gone, -1);
 }
@@ -169,23 +151,19 @@ static int report_gone(void)
 /* Beside anything that an execution left, one could be spoken to. */
 static int begin_waiting(struct execution *execution, const struct ipc_spawn *request)
 {
-	struct ipc_spawn_done failed = { .slot = AHEAD_SLOT };
-	int error = has_children() ? -EBUSY : 0;
+	uint32_t stage;
+	const int error = watch_has_children() ? -EBUSY
+					       : spawn_start(init, &execution->spawn, request,
+							     &execution->workload, &stage);
 
-	if (!error)
-		error = spawn_start(init, &execution->spawn, request, &execution->workload,
-				    &failed.stage);
 	spawn_done(&execution->spawn);
-	if (!error) {
-		is_waiting = true;
-		execution->since_ms = now_ms();
-		look_ms = execution->since_ms + WATCH_LEAST_MS;
+	is_waiting = !error;
+	if (!error)
 		return 0;
-	}
 	if (error != -EEXIST)
 		spawn_remove_code(&execution->spawn);
 	forget(execution);
-	return report_gone();
+	return report_gone(error, 0);
 }
 
 /* Is `execution` the one that waited? Else nothing of that is left. */
@@ -193,8 +171,8 @@ static bool take_waiting(struct execution *execution)
 {
 	struct execution *waiting = find(AHEAD_SLOT, 0);
 
-	if (!is_waiting || !waiting || now_ms() - waiting->since_ms > WAITED_MOST_MS ||
-	    spawn_feed(&execution->spawn, &waiting->workload) != 0)
+	if (!is_waiting || !waiting ||
+	    !spawn_feed(&execution->spawn, &waiting->spawn, waiting->workload.pid))
 		return false;
 	is_waiting = false;
 	execution->workload = waiting->workload;
@@ -311,7 +289,8 @@ static int handle_spawn_ahead(void *context, struct channel_message *message)
 
 	if (ahead_pid() != 0 || (!lasts && executions_used > 0))
 		return -EPROTO;
-	pid = has_children() ? -EBUSY : ahead_fork(message->fd_count > 1 ? message->fds[1] : -1);
+	pid = watch_has_children() ? -EBUSY
+				   : ahead_fork(message->fd_count > 1 ? message->fds[1] : -1);
 	/* After a fork each has to get its pages anew, the clock's too, which no request need wait
 	 * for. */
 	(void)now_ms();
@@ -321,7 +300,7 @@ static int handle_spawn_ahead(void *context, struct channel_message *message)
 		ahead_wait(init, message->fds[0], handlers_ahead);
 	if (!lasts)
 		return pid < 0 ? pid : 0;
-	return pid < 0 ? report_gone() : send_report(IPC_TYPE_spawn_waits, &waits, -1);
+	return pid < 0 ? report_gone(pid, 0) : send_report(IPC_TYPE_spawn_waits, &waits, -1);
 }
 
 /* How the process that waited is: it is the workload now, or gone. A request that it had read and
@@ -334,7 +313,7 @@ static int hear_ahead(void)
 
 	switch (ahead_look(&workload, &told)) {
 	case AHEAD_GONE:
-		return init->factory->lasts ? report_gone() : -ECANCELED;
+		return init->factory->lasts ? report_gone(-ECHILD, 0) : -ECANCELED;
 	case AHEAD_RUNS:
 		break;
 	default:
@@ -374,7 +353,7 @@ static int handle_spawn_kill(void *context, struct channel_message *message)
 	else if (execution->spawn.slot == AHEAD_SLOT)
 		discard();
 	else if (!init->factory->lasts || (first != 0 && running == 1 && ahead_pid() == 0))
-		kill_all();
+		watch_kill_all();
 	else if (first != 0)
 		watch_kill_family(first);
 	return 0;
@@ -399,8 +378,7 @@ static int report_done(struct execution *execution, const struct rusage *usage)
 
 	is_ending = false;
 	done->slot = execution->spawn.slot;
-	done->cpu_us = (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
-		       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+	done->cpu_us = used_us(usage);
 	if ((uint64_t)usage->ru_maxrss * 1024 > done->peak_bytes)
 		done->peak_bytes = (uint64_t)usage->ru_maxrss * 1024;
 	observe_report(&execution->workload.observed, done);
@@ -438,7 +416,7 @@ static void look(uint32_t ended)
 	}
 	look_ms = now_ms() + watch_pause_ms(usage.bytes, profile->memory_bytes);
 	if (usage.bytes > profile->memory_bytes)
-		kill_all();
+		watch_kill_all();
 }
 
 /* Until the next look; by no clock is it longer than between any two. */
@@ -450,12 +428,22 @@ static int left_ms(void)
 }
 
 /* It ended before it had its code, or was discarded. */
-static int end_waiting(struct execution *execution)
+static int end_waiting(struct execution *execution, const struct rusage *usage)
 {
 	execution->workload.pid = 0;
 	discard();
 	forget(execution);
-	return report_gone();
+	return report_gone(-ECHILD, used_us(usage));
+}
+
+/* A traced process stopped; the one that waits is traced, until it is found stopped and has its
+ * code. */
+static void hold(struct execution *execution, pid_t pid, int status)
+{
+	if (!execution || execution->spawn.slot != AHEAD_SLOT)
+		gate_release(pid, status);
+	else if (!gate_step(pid, status))
+		discard();
 }
 
 /* Its first process ended, which used this; see serve.h for what it left behind. */
@@ -471,7 +459,7 @@ static int end_execution(struct execution *execution, int status, const struct r
 	running--;
 	is_ending = !init->factory->lasts;
 	if (is_ending || (is_watched && running == 0 && ahead_pid() == 0))
-		kill_all();
+		watch_kill_all();
 	return is_ending ? 0 : report_done(execution, usage);
 }
 
@@ -487,11 +475,13 @@ static int reap(bool is_late)
 	while (!error && (pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
 		struct execution *execution;
 
-		if (pid == ahead_pid())
+		if (!WIFSTOPPED(status) && pid == ahead_pid())
 			error = hear_ahead();
 		execution = find(0, pid);
-		if (!error && execution && execution->spawn.slot >= AHEAD_SLOT)
-			error = end_waiting(execution);
+		if (WIFSTOPPED(status))
+			hold(execution, pid, status);
+		else if (!error && execution && execution->spawn.slot >= AHEAD_SLOT)
+			error = end_waiting(execution, &usage);
 		else if (!error && execution)
 			error = end_execution(execution, status, &usage);
 	}
@@ -559,7 +549,7 @@ void serve_run(const struct init *own)
 	is_watched = own->factory->limits == LIMITS_FALLBACK;
 	error = children < 0 || (is_watched && watch_open() != 0) ? -1 : 0;
 	while (!error) {
-		const bool watch_now = is_watched && (running > 0 || is_waiting);
+		const bool watch_now = is_watched && running > 0;
 		struct signalfd_siginfo ignored;
 
 		polls[2] = (struct pollfd){ .fd = ahead_fd(), .events = POLLIN };

@@ -21,6 +21,7 @@
 #include "common/kernel.h"
 #include "common/names.h"
 #include "common/text.h"
+#include "gate.h"
 #include "layers.h"
 #include "memory.h"
 #include "probe.h"
@@ -110,16 +111,11 @@ static int set_limits(bool on_descriptors)
 	return 0;
 }
 
-/* Against the limit on descriptors the kernel counts what all processes of the user have on its way
- * in messages, those of other sandboxes too: while a message is still to be sent, it waits. */
+/* Against it the kernel counts what all processes of the user have on its way in messages, those of
+ * other sandboxes too: while a message is still to be sent, it waits. */
 static int set_descriptor_limit(void)
 {
-	return attempt.is_observed ? 0 : set_limits(true);
-}
-
-static int set_late_descriptor_limit(void)
-{
-	return attempt.is_observed ? set_limits(true) : 0;
+	return set_limits(true);
 }
 
 static int set_rlimits(void)
@@ -135,20 +131,6 @@ static int drop_capabilities(void)
 static int enter_landlock(void)
 {
 	return landlock_enter(attempt.init->ruleset);
-}
-
-/* Whoever opens the file now waits until the lease ends, by spawn_feed() or, after
- * fs.lease-break-time, by the kernel; it is granted only where nobody else has the file open. Of
- * the end of the lease the kernel would tell this process, which is the workload by then, by a
- * signal. */
-static int hold_code(int fd)
-{
-	const struct channel to_init = { attempt.to_init, IPC_WORKLOAD, IPC_INIT, IPC_SERVE };
-	const struct ipc_spawn_held message = { .slot = attempt.spawn->slot };
-
-	if (fcntl(fd, F_SETLEASE, F_WRLCK) != 0 || fcntl(fd, F_SETOWN, 0) != 0)
-		return -errno;
-	return channel_send(&to_init, IPC_TYPE_spawn_held, &message, &fd, 0);
 }
 
 /* With the workload's own rights: it could do the same, and nothing more. */
@@ -170,7 +152,7 @@ static int write_code(void)
 	if (fd < 0)
 		error = -errno;
 	else if (attempt.request->feed == FEED_WAIT)
-		error = hold_code(fd);
+		error = gate_enter(scratch.arguments[0]);
 	else
 		error = fd_copy(attempt.spawn->code, fd);
 	fd_close(&fd);
@@ -248,17 +230,6 @@ static int execute(void)
 	return -errno;
 }
 
-/* A limit that is set late is tried late: a call for that is one that such a filter allows. */
-static int probe_early_limits(void)
-{
-	return attempt.is_observed ? 0 : probe_rlimits();
-}
-
-static int probe_late_limits(void)
-{
-	return attempt.is_observed ? probe_rlimits() : 0;
-}
-
 /* Behind an open layer nothing is executed. */
 static int end_probe(void)
 {
@@ -282,6 +253,8 @@ enum part {
 	EACH = WORKLOAD | PROBE,
 	AHEAD = 4,  /* needs nothing of a request: a process that waits for one has it behind it */
 	FILTER = 8, /* the same where the filter allows what is left to do */
+	EARLY = 16, /* where nothing is observed; and where something is, by a call that such a */
+	LATE = 32,  /* filter allows */
 };
 
 /* clang-format off */
@@ -293,9 +266,9 @@ static const struct step {
 	{ STAGE_TERMINAL, become_leader, WORKLOAD | AHEAD },
 	{ STAGE_STDIO, attach_stdio, WORKLOAD },
 	LAYER_RLIMITS(STAGE_RLIMITS, set_rlimits, EACH | AHEAD)
-	LAYER_RLIMITS(STAGE_RLIMITS, set_descriptor_limit, EACH)
+	LAYER_RLIMITS(STAGE_RLIMITS, set_descriptor_limit, EACH | EARLY)
 	{ STAGE_CAPABILITIES, LAYER_CAPABILITIES(drop_capabilities), EACH | AHEAD },
-	{ STAGE_PROBE, probe_early_limits, PROBE },
+	{ STAGE_PROBE, probe_rlimits, PROBE | EARLY },
 	{ STAGE_PROBE, probe_before_landlock, PROBE },
 	LAYER_LANDLOCK(STAGE_RESTRICT, enter_landlock, EACH | AHEAD)
 	{ STAGE_PROBE, probe_landlock, PROBE },
@@ -307,8 +280,8 @@ static const struct step {
 	{ STAGE_SIGNALS, reset_own, EACH | AHEAD },
 	{ STAGE_SIGNALS, take_signals, EACH },
 	LAYER_SECCOMP(STAGE_SECCOMP, install_filter, EACH | FILTER)
-	LAYER_RLIMITS(STAGE_RLIMITS, set_late_descriptor_limit, WORKLOAD)
-	{ STAGE_PROBE, probe_late_limits, PROBE },
+	LAYER_RLIMITS(STAGE_RLIMITS, set_descriptor_limit, WORKLOAD | LATE)
+	{ STAGE_PROBE, probe_rlimits, PROBE | LATE },
 	{ STAGE_PROBE, probe_filter, PROBE },
 	{ STAGE_PROBE, end_probe, PROBE },
 	{ STAGE_EXEC, execute, WORKLOAD },
@@ -320,7 +293,8 @@ static bool is_in_phase(const struct step *step, enum spawn_phase phase)
 	const unsigned int ahead =
 		attempt.init->profile->filters_ahead ? AHEAD | FILTER : (unsigned int)AHEAD;
 
-	return phase == SPAWN_WHOLE || (phase == SPAWN_AHEAD) == ((step->part & ahead) != 0);
+	return !(step->part & (attempt.is_observed ? EARLY : LATE)) &&
+	       (phase == SPAWN_WHOLE || (phase == SPAWN_AHEAD) == ((step->part & ahead) != 0));
 }
 
 static int run_steps(enum spawn_phase phase)
@@ -435,21 +409,6 @@ static int prepare(const struct ipc_spawn *request)
 	return error;
 }
 
-/* The file that one waits to open, which comes before its listener; 0 or -errno. */
-static int take_held(int from, int *ret)
-{
-	const struct channel channel = { from, IPC_INIT, IPC_WORKLOAD, IPC_SERVE };
-	enum ipc_error wrong;
-	const int status = channel_receive(&channel, &scratch.told, 0, &wrong);
-
-	*ret = status == 1 && scratch.told.type == IPC_TYPE_spawn_held
-		       ? channel_take_fd(&scratch.told, 0)
-		       : -1;
-	if (status == 1)
-		channel_message_done(&scratch.told);
-	return status < 0 ? status : 0;
-}
-
 int spawn_hear(int from, int flags, struct observed *observed)
 {
 	const struct channel channel = { from, IPC_INIT, IPC_WORKLOAD, IPC_SERVE };
@@ -472,9 +431,7 @@ static int run_child(int ends[2], struct workload *ret, uint32_t *ret_stage)
 	if (pid < 0)
 		return (int)pid;
 	*ret_stage = STAGE_LISTENER;
-	if (attempt.request->feed == FEED_WAIT)
-		error = take_held(ends[0], &ret->held);
-	if (!error && ends[0] >= 0)
+	if (ends[0] >= 0)
 		error = spawn_hear(ends[0], 0, &ret->observed);
 	error = error < 0 ? error : 0; /* killed before it could, it has not executed anything */
 	if (error)
@@ -518,10 +475,8 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 	ret->is_probed = attempt.is_probed;
 	fd_close_all(ends, 2);
 	fd_close(&attempt.terminal);
-	if (error) {
+	if (error)
 		fd_close(&ret->terminal);
-		fd_close(&ret->held);
-	}
 	return error;
 }
 
@@ -551,16 +506,14 @@ void spawn_become(struct spawn *spawn, const struct ipc_spawn *request)
 	_exit(MSP_EXIT_SANDBOX);
 }
 
-int spawn_feed(const struct spawn *spawn, struct workload *waiting)
+bool spawn_feed(const struct spawn *spawn, const struct spawn *waiting, pid_t pid)
 {
-	int error =
-		waiting->held < 0 || spawn->code < 0 ? -ESRCH : fd_copy(spawn->code, waiting->held);
+	int file = kernel_openat2(AT_FDCWD, waiting->code_path, O_WRONLY | O_CLOEXEC,
+				  RESOLVE_NO_SYMLINKS);
+	const bool is_there = file >= 0 && fd_copy(spawn->code, file) == 0;
 
-	/* EAGAIN: the lease is over, and less may have been read. */
-	if (!error && fcntl(waiting->held, F_SETLEASE, F_UNLCK) != 0)
-		error = -errno;
-	fd_close(&waiting->held);
-	return error;
+	fd_close(&file);
+	return is_there && gate_open(pid);
 }
 
 /* Where a link leads is not looked at: by it a workload, whose rights are narrower than this

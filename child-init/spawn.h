@@ -29,7 +29,6 @@ struct spawn {
 struct workload {
 	pid_t pid;    /* its first process; 0: none */
 	int terminal; /* the master of its terminal, or -1 */
-	int held;     /* the file that it waits to open, under a lease, or -1 */
 	bool is_probed;
 	uint64_t executed_us; /* when the kernel was asked to execute it */
 	struct observed observed;
@@ -47,7 +46,7 @@ struct spawn_told {
 
 #define WORKLOAD_NONE                                                                              \
 	{                                                                                          \
-		.terminal = -1, .held = -1, .observed = OBSERVED_NOTHING                           \
+		.terminal = -1, .observed = OBSERVED_NOTHING                                       \
 	}
 
 /* From now on the caller, an init, does not take the CPU from what runs when it is woken; what it
@@ -86,11 +85,9 @@ void spawn_become(struct spawn *spawn, const struct ipc_spawn *request) __attrib
  * nothing more comes. Else -errno. */
 int spawn_hear(int from, int flags, struct observed *observed);
 
-/*
- * Give the workload that waits its code, after which it is one like any other. 0, or -errno: it did
- * not wait any more; what it is then the caller kills. Closes the held file.
- */
-int spawn_feed(const struct spawn *spawn, struct workload *waiting);
+/* Give the process `pid`, which waits for the code of `waiting`, that of `spawn`, and let it go on
+ * as a workload like any other. Returns false when it is to be killed. */
+bool spawn_feed(const struct spawn *spawn, const struct spawn *waiting, pid_t pid);
 
 /* Remove the file, and the folder, that one waited for in vain. */
 void spawn_remove_code(struct spawn *spawn);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/text.h"
@@ -125,6 +126,24 @@ void watch_kill_family(pid_t first)
 	(void)kill(-first, SIGKILL); /* ESRCH: it left */
 	for (uint32_t i = 0; i < family_count; i++)
 		(void)kill(scratch.family[i], SIGKILL);
+}
+
+bool watch_has_children(void)
+{
+	siginfo_t child;
+	int status;
+
+	do
+		status = waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT);
+	while (status != 0 && errno == EINTR);
+	return status == 0 || errno != ECHILD;
+}
+
+/* The kernel looks at all that the machine runs for it. */
+void watch_kill_all(void)
+{
+	if (watch_has_children())
+		(void)kill(-1, SIGKILL); /* ESRCH: what is left is dead */
 }
 
 struct watch_store watch_files(const struct plan *plan, const struct plan_profile *profile,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a sandbox uses, as its init sees it: the limits of the fallback, where there is no cgroup,
- * and whether its files reached theirs.
+ * What runs in a sandbox and what it uses, as its init sees it: the limits of the fallback, where
+ * there is no cgroup, and whether its files reached theirs.
  */
 #ifndef CHILD_INIT_WATCH_H
 #define CHILD_INIT_WATCH_H
@@ -37,6 +37,13 @@ struct watch_usage watch_processes(void);
  * told by their parents: whose parent is gone belongs to nobody.
  */
 void watch_kill_family(pid_t first);
+
+/* Return whether PID 1, the caller, has a child. Orphans become its children: without one nothing
+ * else is in this pid namespace. */
+bool watch_has_children(void);
+
+/* Kill everything in this pid namespace but the caller. */
+void watch_kill_all(void);
 
 struct watch_store {
 	uint64_t bytes; /* in memory: what lasts is not */

@@ -41,12 +41,13 @@ enum probe_mode {
 /* Whether a workload waits for its code. In a sandbox one at most does, while nothing else runs. */
 enum feed_mode {
 	FEED_NONE = 0, /* one that waits is killed */
-	FEED_WAIT, /* it shall wait where it opens its code, which its attachments leave empty */
-	FEED_TAKE, /* the one that waits is this one, if it can still have the code */
+	FEED_WAIT,     /* it shall wait before it looks at what a workload could have left */
+	FEED_TAKE,     /* the one that waits is this one */
 };
 
 /* Of one that waits, for its code or for a request. Its spawn_done says that it is gone, and that
- * nothing of it can be taken or was; a spawn_kill, that it is not needed. By this number a process
+ * nothing of it can be taken or was, with the error: EBUSY: another time it may come to be; ECHILD:
+ * it ended, and took cpu_us; a spawn_kill, that it is not needed. By this number a process
  * that waits is handed what comes before its spawn. */
 #define AHEAD_SLOT EXECUTIONS_MAX
 
@@ -97,12 +98,6 @@ struct ipc_init_failed {
 
 /* fd: the listener of the new workload's system call filter. Over a socketpair of the two. */
 struct ipc_spawn_listener {
-	uint32_t slot;
-};
-
-/* fd: the file that a new workload waits to read its code from, open for writing and under a lease.
- * Over the same socketpair, before the listener. */
-struct ipc_spawn_held {
 	uint32_t slot;
 };
 

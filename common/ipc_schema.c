@@ -305,9 +305,6 @@ static const struct ipc_field ipc_init_failed_fields[] = {
 static const struct ipc_field ipc_spawn_listener_fields[] = {
 	FIELD(U32, ipc_spawn_listener, slot),
 };
-static const struct ipc_field ipc_spawn_held_fields[] = {
-	FIELD(U32, ipc_spawn_held, slot),
-};
 static const struct ipc_field ipc_posture_fields[] = {
 	FIELD(U32, ipc_posture, slot),
 	MEASURED(ipc_posture, measured),

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "audit.h"
 #include "budget.h"
 #include "cgroup.h"
 #include "common/fd.h"
@@ -30,7 +31,6 @@ static struct ahead {
 	uint32_t left;           /* how often it may still begin */
 	uint64_t due_us;         /* it begins, is dropped, or is looked for */
 	uint64_t dropped_us;
-	const char *file; /* of the language, in the plan that the sandbox holds */
 	struct ahead_parts parts;
 	struct words *words;
 } all[AHEAD_MAX];
@@ -149,48 +149,37 @@ static bool fits(const struct ahead *ahead, const struct request *request)
 	       (ahead->is_bare ? ahead->is_ready : fits_interpreter(ahead, request));
 }
 
-/* Put the path of a new file in the place of the one there is. */
-static bool renew_path(struct ahead *ahead)
+/* Its own words but for the path, which is one of a new file; false: there is no room. */
+static bool note_code(struct ahead *ahead, const struct request *request)
 {
-	static uint8_t argv[IPC_ARGV_MAX];
-	const char *path = request_place_code(ahead->file, true);
+	struct ipc_spawn *spawn = &words[ahead - all].spawn;
+	struct ipc_spawn_code *code = &words[ahead - all].code;
+	const struct ipc_spawn *from = request->spawn;
+	const char *path;
 	const char *word;
-	uint32_t size = 0;
 	uint32_t at = 0;
 
-	while (path &&
-	       (word = next_word(ahead->words->spawn.argv, ahead->words->spawn.argv_size, &at))) {
-		const char *put = strcmp(word, ahead->words->code.path) == 0 ? path : word;
+	ahead->words = &words[ahead - all];
+	spawn->slot = code->slot = AHEAD_SLOT;
+	spawn->feed = FEED_WAIT;
+	memcpy(spawn->cwd, from->cwd, sizeof(from->cwd));
+	spawn->environment_size = from->environment_size;
+	memcpy(spawn->environment, from->environment, from->environment_size);
+	strncpy(code->path, request->code_path, sizeof(code->path) - 1);
+	path = request_place_code(request->ahead_file, true); /* which the request's may lie at */
+	spawn->argv_size = 0;
+	while (path && (word = next_word(from->argv, from->argv_size, &at))) {
+		const char *put = strcmp(word, code->path) == 0 ? path : word;
 		const size_t length = strlen(put) + 1;
 
-		if (length > sizeof(argv) - size)
+		if (length > sizeof(spawn->argv) - spawn->argv_size)
 			return false;
-		memcpy(argv + size, put, length);
-		size += (uint32_t)length;
+		memcpy(spawn->argv + spawn->argv_size, put, length);
+		spawn->argv_size += (uint32_t)length;
 	}
-	if (!path)
-		return false;
-	memcpy(ahead->words->spawn.argv, argv, size);
-	ahead->words->spawn.argv_size = size;
-	strncpy(ahead->words->code.path, path, sizeof(ahead->words->code.path) - 1);
-	return true;
-}
-
-static void note_code(struct ahead *ahead, const struct request *request)
-{
-	const struct ipc_spawn *from = request->spawn;
-
-	ahead->words = &words[ahead - all];
-	ahead->file = request->ahead_file;
-	ahead->words->code = (struct ipc_spawn_code){ .slot = AHEAD_SLOT };
-	strncpy(ahead->words->code.path, request->code_path, sizeof(ahead->words->code.path) - 1);
-	ahead->words->spawn.slot = AHEAD_SLOT;
-	ahead->words->spawn.feed = FEED_WAIT;
-	memcpy(ahead->words->spawn.cwd, from->cwd, sizeof(from->cwd));
-	ahead->words->spawn.argv_size = from->argv_size;
-	memcpy(ahead->words->spawn.argv, from->argv, from->argv_size);
-	ahead->words->spawn.environment_size = from->environment_size;
-	memcpy(ahead->words->spawn.environment, from->environment, from->environment_size);
+	if (path)
+		strncpy(code->path, path, sizeof(code->path) - 1);
+	return path;
 }
 
 void ahead_note(const struct request *request)
@@ -202,12 +191,10 @@ void ahead_note(const struct request *request)
 	if (!ahead)
 		return;
 	ahead->sandbox = request->sandbox;
-	ahead->is_noted = true;
 	ahead->is_bare = !request->ahead_file || request->spawn->use_tty;
+	ahead->is_noted = ahead->is_bare || note_code(ahead, request);
 	ahead->left = AHEAD_AGAIN;
 	ahead->due_us = ahead->is_dropped ? ahead->due_us : UINT64_MAX;
-	if (!ahead->is_bare)
-		note_code(ahead, request);
 }
 
 /* --- its life --------------------------------------------------------------------------------- */
@@ -267,7 +254,7 @@ static bool has_room(const struct ahead *ahead)
 }
 
 /* A sandbox of an older policy is not asked anything more. */
-static bool may_wait(struct ahead *ahead)
+static bool may_wait(const struct ahead *ahead)
 {
 	const struct sandbox *sandbox = ahead->sandbox;
 
@@ -276,7 +263,7 @@ static bool may_wait(struct ahead *ahead)
 	       sandbox->generation == supervisor.plan.slot && !supervisor.is_ending &&
 	       (supervisor.memory_bytes == 0 ||
 		budget_memory_used() <= supervisor.memory_bytes / 2) &&
-	       has_room(ahead) && (ahead->is_bare || renew_path(ahead));
+	       has_room(ahead);
 }
 
 static void begin(struct ahead *ahead)
@@ -373,13 +360,17 @@ void ahead_ready(const struct sandbox *sandbox)
 		ahead->is_ready = true;
 }
 
-bool ahead_gone(struct sandbox *sandbox)
+bool ahead_gone(struct sandbox *sandbox, const struct ipc_spawn_done *from)
 {
 	struct ahead *ahead = find(sandbox);
 
 	if (!ahead || !(ahead->is_waiting || ahead->is_dropped))
 		return false;
-	drop(ahead); /* and then it begins again, later each time */
+	if (is_interpreter(ahead) && from->error != EBUSY) {
+		audit_standby_end(sandbox, from);
+		ahead->is_noted = false;
+	}
+	drop(ahead); /* and then it begins again if it is noted, later each time */
 	ahead->is_gone = true;
 	return true;
 }
@@ -426,10 +417,8 @@ void ahead_tick(void)
 
 		if (!ahead->sandbox || ahead->due_us > now)
 			continue;
-		if (ahead->is_waiting && ahead->is_bare)
+		if (ahead->is_waiting)
 			forget(ahead);
-		else if (ahead->is_waiting)
-			drop(ahead); /* and then it begins again */
 		else if (ahead->is_dropped)
 			look_for(ahead, now);
 		else

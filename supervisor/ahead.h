@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What waits in a live sandbox that lasts, as soon as nothing runs there. An interpreter, where
- * code ran last: what that was run with is started once more, on a file that is still empty, and
- * the next request for the same with other code takes it. Else a process that has executed nothing,
- * which any request without a terminal takes. Anything else that is asked of the sandbox has it
- * killed first. It is nobody's execution until then: it is not counted, listed or audited.
+ * code ran last: what that was run with is started once more, as far as nothing in it depends on
+ * what a workload left (child-init/gate.h); the next request for the same with other code takes it.
+ * Else a process that has executed nothing, which any request without a terminal takes. Anything
+ * else that is asked of the sandbox has it killed first. It is nobody's execution until then: it is
+ * not counted or listed, and audited only when an interpreter ends before its request.
  */
 #ifndef SUPERVISOR_AHEAD_H
 #define SUPERVISOR_AHEAD_H
@@ -23,9 +24,12 @@
  * its request by then. */
 #define AHEAD_PAUSE_US 1500
 
-/* How long an interpreter waits, and how often what was not taken, or ended, is begun anew, after
- * twice the pause each time. What it waits by the kernel ends after fs.lease-break-time, 45 s. */
-#define AHEAD_WAIT_US 30000000
+/* How long an interpreter waits. */
+#define AHEAD_WAIT_US 300000000
+
+/* How often a process is begun anew that ended, or that its init could not begin beside what an
+ * execution left, after twice the pause each time. An interpreter that ended is begun again after
+ * the next execution alone. */
 #define AHEAD_AGAIN 10
 
 /* How long a process waits; then nobody seems to need it. */
@@ -55,10 +59,12 @@ void ahead_note(const struct request *request);
 /* An execution left it: maybe nothing runs in it any more. */
 void ahead_rest(const struct sandbox *sandbox);
 
-/* Its init says that the process waits, or that what waited is gone. False: nothing does, it had
- * been taken. */
+/* Note that the process waits, as its init says. */
 void ahead_ready(const struct sandbox *sandbox);
-bool ahead_gone(struct sandbox *sandbox);
+
+/* Note that what waited is gone, and record an interpreter that ended by itself. Returns false when
+ * nothing waited: it had been taken. */
+bool ahead_gone(struct sandbox *sandbox, const struct ipc_spawn_done *from);
 
 /* Its init ends. */
 void ahead_lost(struct sandbox *sandbox);

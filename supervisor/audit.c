@@ -362,6 +362,17 @@ void audit_sandbox_end(const char *id, const char *why)
 	note(AUDIT_SANDBOX_END, fields, COUNT(fields));
 }
 
+void audit_standby_end(const struct sandbox *sandbox, const struct ipc_spawn_done *done)
+{
+	const struct audit_field fields[] = {
+		AUDIT_TEXT("sandbox", lasting_id(sandbox)),
+		AUDIT_NUMBER("error", done->error),
+		AUDIT_NUMBER("cpu_us", done->cpu_us),
+	};
+
+	note(AUDIT_STANDBY_END, fields, COUNT(fields));
+}
+
 int audit_apply_begin(const struct frontend *frontend, const char *id,
 		      const struct ipc_changes_start *from, char detail[IPC_LIST_MAX])
 {

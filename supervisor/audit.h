@@ -64,6 +64,9 @@ void audit_sandbox_change(const struct frontend *frontend, const char *id, const
 			  uint32_t checkpoint);
 void audit_sandbox_end(const char *id, const char *why);
 
+/* Record that an interpreter ended before a request took it: its start met its limit, for one. */
+void audit_standby_end(const struct sandbox *sandbox, const struct ipc_spawn_done *done);
+
 /* What was changed in a sandbox is brought to the host, or taken back: 0: it may, or -errno and
  * `detail` as above. And what became of it. */
 int audit_apply_begin(const struct frontend *frontend, const char *id,

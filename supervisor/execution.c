@@ -303,7 +303,7 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 	struct cgroup_usage usage = { .cpu_us = 0 };
 
 	if (from->slot == AHEAD_SLOT) {
-		if (!ahead_gone(context))
+		if (!ahead_gone(context, from))
 			lose_given(context);
 		return 0;
 	}

@@ -136,14 +136,16 @@ class Waiting(ahead_support.Case):
             self.assertEqual(self.run_in(self.box, look), "self\n")
 
     def test_what_it_begins_itself_cannot_trace_it(self):
-        """A start-up file of the workload's runs in it, confined as it is, before the code comes."""
+        """A start-up file of the workload's runs in it, confined as it is, when its code is there,
+        and the init that held it up until then does not help."""
         self.run_code(self.box, "import os, site\nos.makedirs(site.getusersitepackages())\n"
                                 "open(site.getusersitepackages() + '/usercustomize.py', 'w')"
                                 f".write({BEGUN!r})\n")
         _, path = self.waiting()
-        ahead_support.wait_for(lambda: len(ahead_support.interpreters(
-            self.server.process.pid)) == 1)
-        told = support.text_of(self.run_code(self.box, "print(__file__)"))
+        told = support.text_of(self.run_code(
+            self.box, "import os, time\nprint(__file__)\n"
+            "while not os.path.exists('/workspace/begun') or "
+            "not os.path.getsize('/workspace/begun'): time.sleep(0.01)\n"))
         self.assertIn(path, told)
         self.assertEqual(self.read("begun"), INSIDE)
 

@@ -26,8 +26,8 @@ class Relay(programs.Lines):
 
 
 class Leased:
-    """An interpreter that waits for its code on a write lease (decision 52), started here by nobody
-    but us, in no sandbox. Measured is from the code to the interpreter's end."""
+    """An interpreter that waits for its code on a write lease, the least that can hold one up, started
+    here by nobody but us, in no sandbox. Measured is from the code to the interpreter's end."""
 
     def __init__(self, context, program, code, ready):
         self.folder = tempfile.TemporaryDirectory(dir=context.memory)

@@ -122,8 +122,8 @@ class Beside(ahead_support.Case):
         self.assertIn("[exit 0", told)
         self.assertRegex(self.run_in(box, "cat /workspace/alive"), r"\d+")  # it did live
 
-    def test_code_at_its_start_is_confined_and_ends_with_it(self):
-        """What a user's own start-up file begins is not there any more when something else runs."""
+    def test_code_at_its_start_ends_with_it(self):
+        """What a user's own start-up file begins is begun by the execution, and ends with it."""
         box = self.create()
         count = "ls -d /proc/[0-9]* | wc -l"
         before = self.run_in(box, count)
@@ -131,8 +131,12 @@ class Beside(ahead_support.Case):
                            "open(site.getusersitepackages() + '/usercustomize.py', 'w').write('''\n"
                            "import os, time\nif os.fork() == 0:\n    os.setsid()\n"
                            "    time.sleep(1000)\n    os._exit(0)\n''')\n")
+        self.waiting()
+        self.assertEqual(len(ahead_support.interpreters(self.server.process.pid)), 1)
+        told = support.text_of(self.run_code(
+            box, "import os; print(len([n for n in os.listdir('/proc') if n.isdigit()]))"))
+        self.assertIn("2\n", told)
         wait_for = ahead_support.wait_for
-        wait_for(lambda: len(ahead_support.interpreters(self.server.process.pid)) == 2)
         wait_for(lambda: self.run_in(box, count) == before)  # it is seen until it is reaped
         self.no_waiting()
 
@@ -161,54 +165,40 @@ class Beside(ahead_support.Case):
 OPENS = """
 import os, sys
 path = sys.orig_argv[-1]
-if path.endswith("/main.py") and os.fork() == 0:
-    try:
-        os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        seen = "there"
-    except BlockingIOError:
-        seen = "not yet"
-    with open(path) as file:
-        text = file.read()
-    with open("/workspace/seen.new", "w") as file:
-        file.write(seen + ":" + text)
-    os.rename("/workspace/seen.new", "/workspace/seen")
-    os._exit(0)
+if path.endswith("/main.py"):
+    with open("/workspace/seen", "w") as file:
+        file.write(open(path).read())
 """
 
 
-class Broken(ahead_support.Case):
-    """Its own start-up file is the one thing that can open the file of an interpreter that waits,
-    and so break the lease that it waits by."""
+class StartFiles(ahead_support.Case):
+    """What a user's own start-up file does at the start, it does when the code is there."""
 
-    def start_with(self, box, text):
-        self.run_code(box, "import os, site\nfolder = site.getusersitepackages()\n"
-                           "os.makedirs(folder, exist_ok=True)\n"
-                           f"open(folder + '/usercustomize.py', 'w').write({text!r})\n")
+    def start_with(self, text):
+        self.box = self.create()
+        self.run_code(self.box, "import os, site\nfolder = site.getusersitepackages()\n"
+                                "os.makedirs(folder, exist_ok=True)\n"
+                                f"open(folder + '/usercustomize.py', 'w').write({text!r})\n")
         return self.waiting()[1]
 
     def test_who_opens_the_file_gets_all_of_the_code(self):
-        code = WHERE + "import time\nwhile not os.path.exists('seen'): time.sleep(0.005)\n"
-        box = self.create()
-        path = self.start_with(box, OPENS)
-        wait_for = ahead_support.wait_for
-        wait_for(lambda: len(ahead_support.interpreters(self.server.process.pid)) == 2)
-        time.sleep(0.1)  # both have asked for it
-        told = support.text_of(self.run_code(box, code))
+        path = self.start_with(OPENS)
+        told = support.text_of(self.run_code(self.box, WHERE))
         self.assertIn(path, told)
         self.assertIn("[exit 0", told)
-        self.assertEqual(self.run_in(box, "cat seen"), "not yet:" + code)
+        self.assertEqual(self.run_in(self.box, "cat seen"), WHERE)
 
     def test_a_file_that_was_taken_away(self):
         """As with a start of its own, there is nothing to run then."""
-        box = self.create()
-        self.run_code(box, "import os, site\nfolder = site.getusersitepackages()\n"
-                           "os.makedirs(folder, exist_ok=True)\n"
-                           "open(folder + '/usercustomize.py', 'w').write("
-                           "'import os, sys; os.unlink(sys.orig_argv[-1])')\n")
-        told = support.text_of(self.run_code(box, WHERE))
+        self.start_with("import os, sys; os.unlink(sys.orig_argv[-1])")
+        told = support.text_of(self.run_code(self.box, WHERE))
         self.assertIn("can't open file", told)
         self.assertIn("[exit 2", told)
-        self.no_waiting()
+
+    def test_what_is_installed_for_the_user_is_found(self):
+        path = self.start_with("import builtins; builtins.left = 'found'")
+        told = support.text_of(self.run_code(self.box, "import os; print(left, __file__)"))
+        self.assertIn(f"found {path}", told)
 
 
 class Faults(ahead_support.Case):

@@ -57,6 +57,17 @@ def interpreters(process):
     return found
 
 
+def stopped(pid):
+    """How often a traced process has stopped, if it is now; None: it runs, or is gone."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+            found = re.search(r"^State:\tt.*^voluntary_ctxt_switches:\t(\d+)$", file.read(),
+                              re.M | re.S)
+    except OSError:
+        return None
+    return int(found.group(1)) if found else None
+
+
 def wait_for(condition, seconds=20):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -68,6 +79,9 @@ def wait_for(condition, seconds=20):
 
 
 class Case(unittest.TestCase):
+    config = CONFIG
+    program = None  # the one under test
+
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="msp-ahead-")
         self.addCleanup(support.remove_folder, self.folder)
@@ -76,9 +90,9 @@ class Case(unittest.TestCase):
         config = os.path.join(self.folder, "config.yaml")
         local = "/usr/local/bin/python3"
         with open(config, "w", encoding="utf-8") as file:
-            file.write(CONFIG.format(python=local if os.access(local, os.X_OK)
+            file.write(self.config.format(python=local if os.access(local, os.X_OK)
                                      else "/usr/bin/python3"))
-        self.server = support.Server(env={**os.environ, "MSP_STATE_DIR": self.state,
+        self.server = support.Server(program=self.program, env={**os.environ, "MSP_STATE_DIR": self.state,
                                           "MSP_CONFIG": config})
         self.addCleanup(self.server.close)
         self.server.initialize()
@@ -98,19 +112,14 @@ class Case(unittest.TestCase):
 
     def waiting(self):
         """(pid, path) of the one that waits, where nothing else runs, when it is there."""
-        def blocked():
+        def held():
             for pid, path in interpreters(self.server.process.pid).items():
-                try:
-                    with open(f"/proc/{pid}/wchan", encoding="utf-8") as file:
-                        where = file.read()
-                    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-                        state = file.read().rsplit(")", 1)[1].split()[0]
-                except OSError:
-                    continue
-                if where == "__break_lease" or (where in ("", "0") and state == "S"):
+                stops = stopped(pid)
+                time.sleep(0.02)
+                if stops and stops == stopped(pid):
                     return pid, path
             return None
-        return wait_for(blocked)
+        return wait_for(held)
 
     def no_waiting(self):
         wait_for(lambda: not interpreters(self.server.process.pid))

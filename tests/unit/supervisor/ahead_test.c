@@ -6,6 +6,7 @@
 #include "ahead.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -161,11 +162,16 @@ static void finish(const struct channel *init, uint32_t slot, uint64_t request)
 	(void)rig_take_done(&rig, request);
 }
 
-static void say_gone(const struct channel *init)
+static void say_gone_for(const struct channel *init, uint32_t error)
 {
-	const struct ipc_spawn_done gone = { .slot = AHEAD_SLOT };
+	const struct ipc_spawn_done gone = { .slot = AHEAD_SLOT, .error = error, .cpu_us = 1234 };
 
 	rig_send(init, IPC_TYPE_spawn_done, &gone, NULL);
+}
+
+static void say_gone(const struct channel *init)
+{
+	say_gone_for(init, ECHILD);
 }
 
 /* A live sandbox in which code ran last. */
@@ -331,17 +337,37 @@ Test(ahead, a_process_that_was_not_told_of_is_asked_nothing)
 	expect_killed_by(&box, code_request(4));
 }
 
-Test(ahead, one_that_ends_by_itself_is_begun_so_often)
+Test(ahead, one_that_cannot_be_yet_is_begun_so_often)
 {
 	struct rig_sandbox box = live();
 	uint32_t begun = 0;
 
 	for (; is_asked_within(&box.init, LONGEST_MS); begun++) {
 		(void)take_waiting(&box.init);
-		say_gone(&box.init);
+		say_gone_for(&box.init, EBUSY);
 		take_kill(&box.init, AHEAD_SLOT); /* with what it may have left */
 	}
 	cr_assert_eq(begun, AHEAD_AGAIN);
+	rig_end(&box);
+}
+
+/* Its start is the same each time: it would end again. */
+Test(ahead, one_that_ends_by_itself_is_begun_after_an_execution)
+{
+	struct rig_sandbox box = live();
+	struct told told;
+	int output;
+
+	(void)take_waiting(&box.init);
+	say_gone(&box.init);
+	take_kill(&box.init, AHEAD_SLOT);
+	cr_assert_not(is_asked_within(&box.init, LONGEST_MS));
+	told = ask(&box.init, code_request(3), &output);
+	cr_assert_eq(told.feed, FEED_NONE);
+	fd_close(&told.output);
+	fd_close(&output);
+	finish(&box.init, told.slot, 3);
+	(void)take_waiting(&box.init);
 	rig_end(&box);
 }
 
