@@ -31,7 +31,6 @@
 #include "common/kernel.h"
 #include "common/limits.h"
 #include "factory.h"
-#include "memory.h"
 
 /* The caller's terminal is none of a workload's business: no way to it through /dev/tty, and no
  * signals from its keys. A new session would do that too, but would cost every launch its share of
@@ -48,7 +47,7 @@ static int leave_terminal(void)
 	return error;
 }
 
-static int run(void)
+int main(void)
 {
 	/* Modes in the plan are meant as they are written. */
 	(void)umask(0);
@@ -57,9 +56,4 @@ static int run(void)
 	    signal(SIGCHLD, SIG_IGN) == SIG_ERR || leave_terminal() != 0)
 		return MSP_EXIT_SOFTWARE;
 	return factory_run(CHANNEL_FD);
-}
-
-int main(void)
-{
-	memory_begin(run);
 }

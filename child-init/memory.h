@@ -38,11 +38,6 @@ struct scratch {
 
 extern struct scratch scratch;
 
-/* Go on in `run`, whose result the process exits with, on a stack beside the program: the kernel's
- * is so far from it that it takes each copy two page tables. That one goes, if the kernel can be
- * told where the name is now that is shown for the process. */
-void memory_begin(int (*run)(void)) __attribute__((noreturn));
-
 /* Give back what is not in use, since there is no execution. */
 void memory_rest(void);
 

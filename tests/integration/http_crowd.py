@@ -64,7 +64,13 @@ class Crowd(unittest.TestCase):
     def expect_quick_answer(self, name="alice"):
         client = self.client(name=name)
         begun = time.monotonic()
-        answer = client.say(client.message("server/discover"))
+        answer = None
+        while not answer:
+            try:
+                answer = client.say(client.message("server/discover"))
+            except BlockingIOError:  # the kernel's queue of a socket file is full: not our answer
+                self.assertLess(time.monotonic() - begun, ANSWER_SECONDS)
+                client.close()
         self.assertEqual(answer.status, 200)
         self.assertLess(time.monotonic() - begun, ANSWER_SECONDS)
 
@@ -92,6 +98,7 @@ class Silent(Crowd):
                     mine.append(self.server.connect())
                 except OSError:  # the listener's queue is full
                     time.sleep(0.001)
+                    continue
                 if len(mine) > SILENT:
                     mine.pop(0).close()
             for sock in mine:
