@@ -51,9 +51,17 @@ struct ipc_layers_do {
 	uint8_t held[IPC_LIST_MAX]; /* NUL after each */
 };
 
+/* How a NOTE failed, in the place of a step. */
+enum layers_note_step {
+	LAYERS_NOTE_TREE =
+		100,         /* these files cannot be counted, whoever tries; `bytes` is a part */
+	LAYERS_NOTE_MACHINE, /* they could not be counted now, or not all */
+	LAYERS_NOTE_BASES,   /* all is counted; what files were made from is not noted */
+};
+
 struct ipc_layers_done {
 	uint32_t error;
-	uint32_t step; /* enum changes_step */
+	uint32_t step; /* enum changes_step; NOTE: enum layers_note_step */
 	uint32_t conflicts;
 	uint32_t held;
 	uint32_t applied;

@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
@@ -17,6 +16,7 @@
 #include "base.h"
 #include "beneath.h"
 #include "common/fd.h"
+#include "descent.h"
 #include "files.h"
 #include "job.h"
 
@@ -28,35 +28,41 @@
 #define XATTR_NAMES_MAX 4096
 #define XATTR_VALUE_MAX 65536
 
+/* Of each layer and of the target: nothing is moved in them meanwhile. */
+#define KEPT_OPEN 4
+
 /* A directory to be merged, of these layers. */
 struct part {
-	struct part *next;
+	struct part *above;
+	struct part *next;     /* beside it */
+	struct part *children; /* that wait */
+	uint32_t first;        /* the highest layer that has it */
 	bool layers[LAYERS_MAX];
 	bool is_opaque;
 	struct stat status; /* of the highest layer's */
-	char path[];
+	char name[];
 };
 
 struct merging {
 	struct job *job;
-	struct part *first, *last; /* that wait */
-	struct part *closed;       /* done but for permissions that would lock us out */
+	struct descent layers[LAYERS_MAX];
+	struct descent target;
 };
 
-static struct part *add_part(struct merging *merging, const char *parent, const char *name)
+static int add_part(struct part *above, const char *name, uint32_t first, const struct stat *status)
 {
-	const size_t size = strlen(parent) + strlen(name) + 2;
+	const size_t size = strlen(name) + 1;
 	struct part *part = calloc(1, sizeof(*part) + size);
 
 	if (!part)
-		return NULL;
-	(void)snprintf(part->path, size, "%s%s%s", parent, parent[0] && name[0] ? "/" : "", name);
-	if (merging->last)
-		merging->last->next = part;
-	else
-		merging->first = part;
-	merging->last = part;
-	return part;
+		return -ENOMEM;
+	memcpy(part->name, name, size);
+	part->above = above;
+	part->next = above->children;
+	part->first = first;
+	part->status = *status;
+	above->children = part;
+	return 0;
 }
 
 static bool is_whiteout(const struct stat *status)
@@ -75,40 +81,42 @@ static int is_opaque(int directory)
 	return value == 'x' ? -ENOTSUP : value == 'y';
 }
 
-/* Which layers, from `first` down, have a part in the directory. */
-static int find_layers(const struct merging *merging, const struct part *parent, uint32_t first,
-		       struct part *part)
+/* Enter the directory in a layer, which may have none. */
+static int enter_layer(struct merging *merging, struct part *part, uint32_t layer)
 {
-	const struct job_directories *directories = &merging->job->directories;
+	struct descent *descent = &merging->layers[layer];
+	struct stat status;
+	int opaque;
+	int error;
 
-	for (uint32_t i = first; i < directories->layer_count && !part->is_opaque; i++) {
-		struct stat status;
-		int fd;
-		int opaque;
-		int error;
-
-		if (!parent->layers[i])
-			continue;
-		error = beneath_look(directories->layers[i], part->path, &status);
-		if (error)
-			return error;
-		if (status.st_mode == 0)
-			continue;
-		if (!S_ISDIR(status.st_mode)) {
-			part->is_opaque = true; /* it hides what lies below it */
-			break;
-		}
-		fd = beneath_directory(directories->layers[i], part->path);
-		opaque = fd < 0 ? fd : is_opaque(fd);
-		fd_close(&fd);
-		if (opaque < 0)
-			return opaque;
-		if (i == first)
-			part->status = status;
-		part->layers[i] = true;
-		part->is_opaque = opaque == 1;
+	if (fstatat(descent_here(descent), part->name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISDIR(status.st_mode)) {
+		part->is_opaque = true; /* it hides what lies below it */
+		return 0;
 	}
-	return 0;
+	error = descent_enter(descent, part->name, true);
+	if (error)
+		return error;
+	part->layers[layer] = true;
+	opaque = is_opaque(descent_here(descent));
+	part->is_opaque = opaque == 1;
+	return opaque < 0 ? opaque : 0;
+}
+
+/* Enter a directory in the target and in all layers that have a part in it. */
+static int enter_part(struct merging *merging, struct part *part)
+{
+	int error = descent_enter(&merging->target, part->name, false);
+
+	for (uint32_t i = part->first;
+	     i < merging->job->directories.layer_count && !error && !part->is_opaque; i++) {
+		if (part->above->layers[i])
+			error = enter_layer(merging, part, i);
+	}
+	if (!error && !part->layers[part->first])
+		error = -ESTALE; /* somebody removes it */
+	return error;
 }
 
 /* As the layer has it, when it cannot be linked. */
@@ -142,10 +150,10 @@ static int bring_file(int from, const char *name, int to, const struct stat *sta
 }
 
 /* A name of a layer's directory, unless a higher layer has said what is there. */
-static int bring(struct merging *merging, const struct part *part, uint32_t layer, int from,
-		 const char *name, int to)
+static int bring(struct merging *merging, struct part *part, uint32_t layer, const char *name)
 {
-	struct part *below;
+	const int from = descent_here(&merging->layers[layer]);
+	const int to = descent_here(&merging->target);
 	struct stat status;
 	int error;
 
@@ -159,33 +167,28 @@ static int bring(struct merging *merging, const struct part *part, uint32_t laye
 		return error == -EEXIST ? 0 : error;
 	merging->job->done.inodes++;
 	merging->job->done.bytes += (uint64_t)status.st_blocks * 512;
-	if (!S_ISDIR(status.st_mode))
-		return 0;
-	below = add_part(merging, part->path, name);
-	return below ? find_layers(merging, part, layer, below) : -ENOMEM;
+	return S_ISDIR(status.st_mode) ? add_part(part, name, layer, &status) : 0;
 }
 
 /* Beside the places there are things of a layer's own. */
 static bool is_own(const struct part *part, const char *name)
 {
-	return !part->path[0] &&
+	return !part->above &&
 	       (strcmp(name, BASE_NAME) == 0 || strncmp(name, WORK, strlen(WORK)) == 0);
 }
 
-static int bring_all(struct merging *merging, const struct part *part, uint32_t layer, int to)
+static int bring_all(struct merging *merging, struct part *part, uint32_t layer)
 {
-	int from = beneath_directory(merging->job->directories.layers[layer], part->path);
 	struct beneath_names names = { 0 };
-	int error = from < 0 ? from : beneath_names_add(&names, from);
+	int error = beneath_names_add(&names, descent_here(&merging->layers[layer]));
 
 	if (error == 0)
 		error = beneath_names_sort(&names);
 	for (size_t i = 0; i < names.count && error == 0; i++) {
 		if (!is_own(part, names.names[i]))
-			error = bring(merging, part, layer, from, names.names[i], to);
+			error = bring(merging, part, layer, names.names[i]);
 	}
 	beneath_names_free(&names);
-	fd_close(&from);
 	return error;
 }
 
@@ -211,21 +214,12 @@ static int copy_xattrs(int from, int to)
 }
 
 /* What the directory itself is, as the highest layer has it. */
-static int dress(const struct merging *merging, const struct part *part, int to)
+static int dress(const struct merging *merging, const struct part *part)
 {
-	const struct job_directories *directories = &merging->job->directories;
 	const struct timespec times[2] = { part->status.st_atim, part->status.st_mtim };
-	uint32_t highest = 0;
-	int from;
-	int error;
+	const int to = descent_here(&merging->target);
+	int error = copy_xattrs(descent_here(&merging->layers[part->first]), to);
 
-	while (highest < directories->layer_count && !part->layers[highest])
-		highest++;
-	if (highest == directories->layer_count)
-		return -ESTALE; /* somebody removes it */
-	from = beneath_directory(directories->layers[highest], part->path);
-	error = from < 0 ? from : copy_xattrs(from, to);
-	fd_close(&from);
 	/* It may have whiteouts over nothing; only in a directory that was copied up from somewhere
 	 * overlayfs leaves them out when it lists names. */
 	if (error == 0 && fsetxattr(to, ORIGIN, "", 0, 0) != 0)
@@ -239,66 +233,84 @@ static int dress(const struct merging *merging, const struct part *part, int to)
 	return error;
 }
 
-static int merge_part(struct merging *merging, const struct part *part)
+static int merge_part(struct merging *merging, struct part *part)
 {
-	const struct job_directories *directories = &merging->job->directories;
-	int to = beneath_directory(directories->target, part->path);
-	int error = to < 0 ? to : 0;
+	int error = 0;
 
-	for (uint32_t i = 0; i < directories->layer_count && error == 0; i++) {
+	for (uint32_t i = 0; i < merging->job->directories.layer_count && error == 0; i++) {
 		if (part->layers[i])
-			error = bring_all(merging, part, i, to);
+			error = bring_all(merging, part, i);
 	}
-	if (error == 0 && part->path[0])
-		error = dress(merging, part, to);
-	fd_close(&to);
-	return error;
+	return error || !part->above ? error : dress(merging, part);
 }
 
-/* The children first: they were put in front of their parents. */
-static int close_part(const struct merging *merging, const struct part *part)
+/* All that is in it is merged. Permissions that would have locked us out come last. */
+static int leave_part(struct merging *merging, const struct part *part)
 {
-	const char *name;
-	int parent = files_parent(merging->job->directories.target, part->path, &name);
-	int error;
+	int error = descent_leave(&merging->target);
 
-	if (parent < 0)
-		return parent;
-	error = files_chmod(parent, name, part->status.st_mode & 07777);
-	fd_close(&parent);
+	for (uint32_t i = 0; i < merging->job->directories.layer_count && error == 0; i++) {
+		if (part->layers[i])
+			error = descent_leave(&merging->layers[i]);
+	}
+	if (error || !part->above || (part->status.st_mode & 0700) == 0700)
+		return error;
+	return files_chmod(descent_here(&merging->target), part->name,
+			   part->status.st_mode & 07777);
+}
+
+/* Each directory, then what is in it, and then it is left. */
+static int merge_parts(struct merging *merging, struct part *part)
+{
+	int error = merge_part(merging, part);
+
+	while (part) {
+		struct part *child = part->children;
+
+		if (child && error == 0) {
+			error = enter_part(merging, child);
+			if (error == 0)
+				error = merge_part(merging, child);
+			part = child;
+			continue;
+		}
+		if (child) { /* nothing more is done with them */
+			part->children = child->next;
+			free(child);
+			continue;
+		}
+		if (error == 0)
+			error = leave_part(merging, part);
+		child = part;
+		part = part->above;
+		if (part)
+			part->children = child->next;
+		free(child);
+	}
 	return error;
 }
 
 static int merge_all(struct merging *merging)
 {
-	struct part *top = add_part(merging, "", "");
-	int error = top ? 0 : -ENOMEM;
+	const struct job_directories *directories = &merging->job->directories;
+	struct part *top = calloc(1, sizeof(*top) + 1);
+	int error = descent_begin(&merging->target, directories->target, KEPT_OPEN);
 
-	for (uint32_t i = 0; top && i < merging->job->directories.layer_count; i++)
+	for (uint32_t i = 0; i < directories->layer_count; i++) {
+		const int other =
+			descent_begin(&merging->layers[i], directories->layers[i], KEPT_OPEN);
+
+		error = error ? error : other;
+	}
+	for (uint32_t i = 0; top && i < directories->layer_count; i++)
 		top->layers[i] = true;
-	while (merging->first) {
-		struct part *part = merging->first;
-
-		merging->first = part->next;
-		if (!merging->first)
-			merging->last = NULL;
-		if (error == 0)
-			error = merge_part(merging, part);
-		if (error || !part->path[0] || (part->status.st_mode & 0700) == 0700) {
-			free(part);
-			continue;
-		}
-		part->next = merging->closed;
-		merging->closed = part;
-	}
-	while (merging->closed) {
-		struct part *part = merging->closed;
-
-		merging->closed = part->next;
-		if (error == 0)
-			error = close_part(merging, part);
-		free(part);
-	}
+	if (error == 0)
+		error = top ? merge_parts(merging, top) : -ENOMEM;
+	else
+		free(top);
+	for (uint32_t i = 0; i < directories->layer_count; i++)
+		descent_end(&merging->layers[i]);
+	descent_end(&merging->target);
 	return error;
 }
 

@@ -1,62 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bases, and how much of the disk the layers take. What cannot be counted is an error: a workload
- * that can hide what it uses has no limit. Not seen are files that were deleted and are still open.
+ * How much of the disk the layers take, and the bases of new files. The count needs no path and a
+ * bounded amount of memory, because a workload that makes it fail has no limit: a tree that cannot
+ * be counted is told apart from a machine that cannot count now. Files without a name that a
+ * process has open are not seen.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base.h"
 #include "beneath.h"
 #include "common/fd.h"
+#include "descent.h"
 #include "job.h"
 
 #define BLOCK_BYTES 512 /* of st_blocks */
 #define FIRST_SLOTS 256
+#define ALLOCATION_BYTES 32 /* of the C library, for the shortest */
+
+/* 8 bytes each: half as many files with several names can be counted. */
+#define SLOTS_MAX ((size_t)32 << 20)
+
+/* Names of directories that are still to be entered. With what a descent and the slots take all
+ * fits into the memory that confine.c leaves: what does not fit is the tree's fault. */
+#define WAITING_BYTES_MAX ((size_t)256 << 20)
+
+/* Begin again so often when directories are moved while they are counted. */
+#define ATTEMPTS 3
 
 /* Where overlayfs prepares files, beside the place. The kernel makes directories without any
  * permissions in there, for which the workload has no name. */
 #define WORK_PREFIX "work-"
 
-struct waiting {
-	struct waiting *next;
-	char path[];
-};
-
-/* A directory that its owner shut against itself, opened for the time of the count. */
-struct shut {
-	struct shut *next;
-	int directory; /* O_PATH */
-	mode_t mode;
+/* A directory that was entered: what is read of it, and what of that is to be entered. */
+struct level {
+	char *names; /* with a NUL after each */
+	uint32_t used, next;
+	long position; /* behind what was read */
 };
 
 struct counting {
-	int layer;
-	struct waiting *waiting;
+	struct descent descent;
+	struct level *levels;
+	size_t room;
+	size_t waiting_bytes;
+	bool is_work; /* inside what overlayfs prepares */
 	uint64_t bytes, inodes;
 	ino_t *seen; /* of files with several names; 0: free. A layer is on one file system. */
 	size_t seen_count, seen_room;
-	struct shut *shut;
 	int error; /* the first */
 };
-
-static int wait_for(struct counting *counting, const char *directory, const char *name)
-{
-	const size_t size = strlen(directory), length = strlen(name);
-	struct waiting *waiting = malloc(sizeof(*waiting) + size + length + 2);
-
-	if (!waiting)
-		return -ENOMEM;
-	(void)snprintf(waiting->path, size + length + 2, "%s%s%s", directory, size > 0 ? "/" : "",
-		       name);
-	waiting->next = counting->waiting;
-	counting->waiting = waiting;
-	return 0;
-}
 
 static size_t slot_of(const ino_t *seen, size_t room, ino_t inode)
 {
@@ -67,13 +66,13 @@ static size_t slot_of(const ino_t *seen, size_t room, ino_t inode)
 	return slot;
 }
 
-static int grow(struct counting *counting)
+static int grow_seen(struct counting *counting)
 {
 	const size_t room = counting->seen_room ? 2 * counting->seen_room : FIRST_SLOTS;
-	ino_t *seen = calloc(room, sizeof(*seen));
+	ino_t *seen = room > SLOTS_MAX ? NULL : calloc(room, sizeof(*seen));
 
 	if (!seen)
-		return -ENOMEM;
+		return room > SLOTS_MAX ? -EFBIG : -ENOMEM;
 	for (size_t i = 0; i < counting->seen_room; i++) {
 		if (counting->seen[i] != 0)
 			seen[slot_of(seen, room, counting->seen[i])] = counting->seen[i];
@@ -92,7 +91,7 @@ static int is_seen(struct counting *counting, const struct stat *status)
 	if (S_ISDIR(status->st_mode) || status->st_nlink < 2)
 		return 0;
 	if (2 * (counting->seen_count + 1) > counting->seen_room) {
-		const int error = grow(counting);
+		const int error = grow_seen(counting);
 
 		if (error)
 			return error;
@@ -105,142 +104,187 @@ static int is_seen(struct counting *counting, const struct stat *status)
 	return 0;
 }
 
-static int count_name(struct counting *counting, int directory, const char *path, const char *name)
+/* Have it entered later. */
+static int add_waiting(struct counting *counting, struct level *level, const char *name)
+{
+	const uint32_t size = (uint32_t)strlen(name) + 1;
+	char *names;
+
+	if (counting->waiting_bytes + size > WAITING_BYTES_MAX)
+		return -EFBIG;
+	/* Grows in steps of the allocator, and is never larger than a buffer of entries. */
+	names = realloc(level->names, level->used + size);
+	if (!names)
+		return -ENOMEM;
+	memcpy(names + level->used, name, size);
+	counting->waiting_bytes += size + (level->names ? 0 : ALLOCATION_BYTES);
+	level->names = names;
+	level->used += size;
+	return 0;
+}
+
+static int count_name(struct counting *counting, struct level *level, const char *name)
 {
 	struct stat status;
 	int seen;
 
-	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0)
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return 0;
+	if (fstatat(descent_here(&counting->descent), name, &status,
+		    AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0)
 		return errno == ENOENT ? 0 : -errno;
 	seen = is_seen(counting, &status);
 	if (seen != 0)
 		return seen < 0 ? seen : 0;
 	counting->bytes += (uint64_t)status.st_blocks * BLOCK_BYTES;
 	counting->inodes++;
-	return S_ISDIR(status.st_mode) ? wait_for(counting, path, name) : 0;
+	return S_ISDIR(status.st_mode) ? add_waiting(counting, level, name) : 0;
 }
 
-/* Permissions of what a descriptor names, which is no link and nobody can put another in its place.
- */
-static int set_mode(int directory, mode_t mode)
+static void drop_names(struct counting *counting, struct level *level)
 {
-	char path[32];
-
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", directory);
-	return fchmodat(AT_FDCWD, path, mode & 07777, 0) == 0 ? 0 : -errno;
+	counting->waiting_bytes -= level->used + (level->names ? ALLOCATION_BYTES : 0);
+	free(level->names);
+	*level = (struct level){ .position = level->position };
 }
 
-/* The files are ours, and what is in them counts, whatever the workload says of them. */
-static int open_shut(struct counting *counting, const char *path)
+/* Count the next names of the present directory. 1; 0: there are no more; or -errno. */
+static int read_names(struct counting *counting, struct level *level)
 {
-	struct shut *shut = calloc(1, sizeof(*shut));
-	struct stat status = { .st_mode = 0 };
+	static _Alignas(struct dirent64) char buffer[32 << 10];
+	const int here = descent_here(&counting->descent);
+	ssize_t size;
+
+	drop_names(counting, level);
+	if (lseek(here, level->position, SEEK_SET) < 0)
+		return -errno;
+	size = getdents64(here, buffer, sizeof(buffer));
+	if (size <= 0)
+		return size == 0 || errno == ENOENT ? 0 : -errno; /* it has just been removed */
+	for (ssize_t at = 0; at < size;) {
+		const struct dirent64 *entry = (const void *)(buffer + at);
+		const int error = count_name(counting, level, entry->d_name);
+
+		counting->error = counting->error ? counting->error : error;
+		level->position = entry->d_off;
+		at += entry->d_reclen;
+	}
+	return 1;
+}
+
+/* A level for the directory that was entered last. */
+static int add_level(struct counting *counting)
+{
+	const size_t depth = counting->descent.depth;
+
+	if (depth > counting->room) {
+		const size_t room = counting->room ? 2 * counting->room : 64;
+		struct level *levels;
+
+		levels = reallocarray(counting->levels, room, sizeof(*levels));
+		if (!levels)
+			return -ENOMEM;
+		counting->levels = levels;
+		counting->room = room;
+	}
+	counting->levels[depth - 1] = (struct level){ .position = 0 };
+	return 0;
+}
+
+static int enter(struct counting *counting, const char *name)
+{
 	int error;
 
-	if (!shut)
-		return -ENOMEM;
-	shut->directory = beneath_path(counting->layer, path);
-	error = shut->directory < 0 ? shut->directory : 0;
-	if (!error && fstat(shut->directory, &status) != 0)
-		error = -errno;
-	if (!error && !S_ISDIR(status.st_mode))
-		error = -ESTALE;
-	if (!error && (status.st_mode & S_IRWXU) == S_IRWXU)
-		error = -EACCES; /* it is something else */
-	if (!error)
-		error = set_mode(shut->directory, status.st_mode | S_IRWXU);
-	if (error) {
-		fd_close(&shut->directory);
-		free(shut);
-		return error;
-	}
-	shut->mode = status.st_mode;
-	shut->next = counting->shut;
-	counting->shut = shut;
-	return beneath_directory(counting->layer, path);
-}
-
-/* The last one first: it may be in the one before. What was changed meanwhile stays so. */
-static void shut_again(struct counting *counting)
-{
-	while (counting->shut) {
-		struct shut *shut = counting->shut;
-		struct stat status;
-
-		counting->shut = shut->next;
-		if (fstat(shut->directory, &status) == 0 &&
-		    status.st_mode == (shut->mode | S_IRWXU))
-			(void)set_mode(shut->directory, shut->mode); /* it has just worked */
-		fd_close(&shut->directory);
-		free(shut);
-	}
-}
-
-static int open_counted(struct counting *counting, const char *path)
-{
-	int directory = beneath_directory(counting->layer, path);
-	struct stat status;
-	bool is_shut = directory == -EACCES;
-
-	if (directory >= 0) /* its names may be readable, and what is behind them not */
-		is_shut = fstat(directory, &status) == 0 && !(status.st_mode & S_IXUSR);
-	if (!is_shut || strncmp(path, WORK_PREFIX, strlen(WORK_PREFIX)) == 0)
-		return directory;
-	fd_close(&directory);
-	return open_shut(counting, path);
-}
-
-static int count_directory(struct counting *counting, const char *path)
-{
-	struct beneath_names names = { 0 };
-	int directory = open_counted(counting, path);
-	int error = directory < 0 ? directory : beneath_names_add(&names, directory);
-
-	if (error == -ENOENT || error == -ESTALE)
-		error = 0; /* it has just gone */
-	if (error == -EACCES && strncmp(path, WORK_PREFIX, strlen(WORK_PREFIX)) == 0)
-		error = 0;
-	if (!error)
-		error = beneath_names_sort(&names);
-	for (size_t i = 0; i < names.count && !error; i++)
-		error = count_name(counting, directory, path, names.names[i]);
-	beneath_names_free(&names);
-	fd_close(&directory);
+	if (counting->descent.depth == 1)
+		counting->is_work = strncmp(name, WORK_PREFIX, strlen(WORK_PREFIX)) == 0;
+	/* The files are ours, and what is in them counts, whatever the workload says of them. */
+	error = descent_enter(&counting->descent, name, !counting->is_work);
+	if (error == -ENOENT || error == -ESTALE || (error == -EACCES && counting->is_work))
+		return 0; /* it has just gone, or is nobody's */
+	if (!error && (error = add_level(counting)) != 0)
+		(void)descent_leave(&counting->descent); /* the level above was just left */
 	return error;
 }
 
-/* All of a layer, in spite of what cannot be counted. */
+/* One directory after another, in spite of what cannot be counted. 0, or -errno where nothing more
+ * can be. */
+static int walk(struct counting *counting)
+{
+	while (counting->descent.depth > 0) {
+		struct level *level = &counting->levels[counting->descent.depth - 1];
+		int status = 1;
+
+		if (level->next < level->used) {
+			const char *name = level->names + level->next;
+
+			level->next += (uint32_t)strlen(name) + 1;
+			status = enter(counting, name);
+			counting->error = counting->error ? counting->error : status;
+			if (status == -ENOMEM || status == -EFBIG)
+				return status;
+			continue;
+		}
+		status = read_names(counting, level);
+		if (status < 0)
+			counting->error = counting->error ? counting->error : status;
+		if (status <= 0 && (status = descent_leave(&counting->descent)) != 0)
+			return status;
+	}
+	return 0;
+}
+
+static int count_once(int layer, struct counting *counting)
+{
+	int error = descent_begin(&counting->descent, layer, DESCENT_OPEN_MAX);
+
+	if (!error)
+		error = add_level(counting);
+	if (!error)
+		error = walk(counting);
+	for (size_t depth = counting->descent.depth; counting->levels && depth-- > 0;)
+		drop_names(counting, &counting->levels[depth]);
+	descent_end(&counting->descent);
+	free(counting->levels);
+	free(counting->seen);
+	return error ? error : counting->error;
+}
+
 static int count_layer(int layer, struct job *job)
 {
-	struct counting counting = { .layer = layer, .inodes = 1 };
+	struct counting counting;
+	int error = -ESTALE;
 
-	counting.error = wait_for(&counting, "", "");
-	while (counting.waiting) {
-		struct waiting *waiting = counting.waiting;
-		int error;
-
-		counting.waiting = waiting->next;
-		error = count_directory(&counting, waiting->path);
-		counting.error = counting.error ? counting.error : error;
-		free(waiting);
+	for (int i = 0; i < ATTEMPTS && error == -ESTALE; i++) {
+		counting = (struct counting){ .inodes = 1 };
+		error = count_once(layer, &counting);
 	}
-	shut_again(&counting);
-	free(counting.seen);
 	job->done.bytes += counting.bytes;
 	job->done.inodes += counting.inodes;
-	return counting.error;
+	return error;
+}
+
+/* Does the error say something about this machine now, and not about the tree? */
+static bool is_passing(int error)
+{
+	return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -EIO;
 }
 
 int job_note(struct job *job)
 {
-	int error = base_note(&job->directories, job->ask->since_us);
+	const int unnoted = base_note(&job->directories, job->ask->since_us);
+	int error = 0;
 
+	(void)malloc_trim(0); /* what bases take is no reason not to count */
 	for (uint32_t i = 0; i < job->directories.layer_count; i++) {
 		const int other = count_layer(job->directories.layers[i], job);
 
-		error = error ? error : other;
+		error = error && !is_passing(error) ? error : other ? other : error;
 	}
+	job->done.step = !error && !unnoted  ? CHANGES_STEP_NONE
+			 : !error            ? LAYERS_NOTE_BASES
+			 : is_passing(error) ? LAYERS_NOTE_MACHINE
+					     : LAYERS_NOTE_TREE;
+	error = error ? error : unnoted;
 	job->done.error = (uint32_t)-error;
-	job->done.step = error ? CHANGES_STEP_READ : CHANGES_STEP_NONE;
 	return error;
 }

@@ -211,6 +211,16 @@ static int compare_name(struct walk *walk, const struct pending *directory, cons
 	return add_pending(walk, item, &now.below, &old.below);
 }
 
+/* Does each of the names have a path of less than IPC_PATH_MAX bytes behind that many? */
+static bool have_paths(const struct beneath_names *names, size_t start)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		if (start + strlen(names->names[i]) >= IPC_PATH_MAX)
+			return false;
+	}
+	return true;
+}
+
 /* Its names, each with its path in `walk->path`. */
 static int compare_entered(struct walk *walk, const struct pending *directory)
 {
@@ -222,28 +232,24 @@ static int compare_entered(struct walk *walk, const struct pending *directory)
 	memcpy(walk->path, directory->path, size);
 	if (size > 0)
 		walk->path[size] = '/';
+	if (!error && !have_paths(&names, start))
+		error = -ENAMETOOLONG;
 	for (size_t i = 0; i < names.count && !error; i++) {
-		const size_t length = strlen(names.names[i]);
-
-		if (start + length >= sizeof(walk->path)) {
-			error = -ENAMETOOLONG;
-			break;
-		}
-		memcpy(walk->path + start, names.names[i], length + 1);
+		memcpy(walk->path + start, names.names[i], strlen(names.names[i]) + 1);
 		error = compare_name(walk, directory, names.names[i]);
 	}
 	beneath_names_free(&names);
 	return error;
 }
 
-/* It cannot be looked into, or is another file system's: that is told of itself, not of the whole.
- */
+/* A directory that cannot be looked into, is another file system's, or has names whose paths are
+ * too long, is told of itself; the rest is told as ever. */
 static int mark_unreadable(struct walk *walk, const struct pending *directory, int error)
 {
 	struct item *item = directory->item;
 
-	if (directory->path[0] == '\0' ||
-	    (error != -EACCES && error != -EPERM && error != -EXDEV && error != -EIO))
+	if (directory->path[0] == '\0' || (error != -EACCES && error != -EPERM && error != -EXDEV &&
+					   error != -EIO && error != -ENAMETOOLONG))
 		return error;
 	if (!item)
 		item = items_add(&walk->items, directory->path);

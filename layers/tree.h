@@ -50,8 +50,8 @@ typedef int (*tree_found)(void *context, const struct difference *difference);
  * Call `found` for each, in the order of the paths' bytes, so a directory before what is in it,
  * until it returns other than 0. What was in a deleted or replaced directory is told of too. Costs
  * what the layers hold and, for directories that hide those below, what those hold; never the whole
- * workspace. 0, what `found` returned, or -errno; -ENAMETOOLONG: there is a path of IPC_PATH_MAX
- * bytes or more.
+ * workspace. A directory with a name whose path has IPC_PATH_MAX bytes or more is told of as one
+ * that cannot be looked into. 0, what `found` returned, or -errno.
  */
 int tree_compare(const struct job_directories *directories, tree_found found, void *context);
 

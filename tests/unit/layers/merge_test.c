@@ -211,6 +211,82 @@ Test(merge, joins_the_bases_lowest_first)
 	rig_end(&rig);
 }
 
+/* How deep a chain of directories with that name goes; `name` of a file in the last one. */
+static int depth_of(int directory, const char *name, const char *file)
+{
+	int depth = 0;
+	int below;
+
+	directory = dup(directory);
+	while ((below = openat(directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0) {
+		(void)close(directory);
+		directory = below;
+		depth++;
+	}
+	cr_assert_eq(faccessat(directory, file, F_OK, 0), 0, "%s", file);
+	(void)close(directory);
+	return depth;
+}
+
+static void put_chain(int directory, const char *name, int levels, const char *file)
+{
+	directory = dup(directory);
+	for (int i = 0; i < levels; i++) {
+		int below;
+
+		cr_assert_eq(mkdirat(directory, name, 0755), 0);
+		below = openat(directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		(void)close(directory);
+		directory = below;
+	}
+	put_file(directory, file, "content");
+	(void)close(directory);
+}
+
+Test(merge, goes_as_deep_as_the_layers)
+{
+	char name[201], command[128];
+
+	memset(name, 'd', 200);
+	name[200] = '\0';
+	rig_begin(&rig, 3);
+	put_chain(LOWEST, name, 400, "lowest"); /* 80 kB of path */
+	put_chain(LOWER, name, 100, "lower");
+	put_chain(LOWER, "short", 100, "lower");
+	cr_assert_eq(rig_do(&rig, job_merge, NULL), 0, "%s", strerror((int)rig.job.done.error));
+	int workspace = openat(TARGET, "workspace", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	cr_assert_eq(depth_of(workspace, name, "lowest"), 400);
+	cr_assert_eq(depth_of(workspace, "short", "lower"), 100);
+	(void)close(workspace);
+	(void)snprintf(command, sizeof(command), "rm -rf %s/*", rig.scene.root);
+	cr_assert_eq(system(command), 0); /* nftw(3) cannot name it */
+	end();
+}
+
+Test(merge, takes_what_its_owner_shut)
+{
+	struct stat status;
+
+	rig_begin(&rig, 3);
+	put_file(LOWEST, "shut/deeper/file", "lowest");
+	put_mode(LOWEST, "shut/deeper", 0);
+	put_mode(LOWEST, "shut", 0);
+	cr_assert_eq(rig_do(&rig, job_merge, NULL), 0, "%s", strerror((int)rig.job.done.error));
+	cr_assert_eq(fstatat(TARGET, "workspace/shut", &status, 0), 0);
+	cr_assert_eq(status.st_mode & 07777, 0);
+	put_mode(TARGET, "workspace/shut", 0700);
+	cr_assert_eq(fstatat(TARGET, "workspace/shut/deeper", &status, 0), 0);
+	cr_assert_eq(status.st_mode & 07777, 0);
+	cr_assert_eq(fstatat(LOWEST, "shut", &status, 0), 0);
+	cr_assert_eq(status.st_mode & 07777, 0, "the layer is as it was");
+	put_mode(LOWEST, "shut", 0700);
+	put_mode(TARGET, "workspace/shut/deeper", 0700);
+	put_mode(LOWEST, "shut/deeper", 0700);
+	cr_assert_eq(faccessat(TARGET, "workspace/shut/deeper/file", F_OK, 0), 0);
+	end();
+}
+
 Test(merge, refuses_what_only_tools_make)
 {
 	rig_begin(&rig, 2);

@@ -369,6 +369,12 @@ Test(tree, what_cannot_be_looked_into_is_told_of_and_the_rest_compared)
 	scene_end(&scene);
 }
 
+static int count_readable(void *context, const struct difference *difference)
+{
+	*(int *)context += !(difference->flags & CHANGE_IS_UNREADABLE);
+	return 0;
+}
+
 static int count(void *context, const struct difference *difference)
 {
 	(void)difference;
@@ -376,7 +382,7 @@ static int count(void *context, const struct difference *difference)
 	return 0;
 }
 
-Test(tree, deep_trees_cost_no_stack_and_end_with_a_clear_error)
+Test(tree, deep_trees_cost_no_stack_and_what_has_no_path_is_told_of)
 {
 	char path[IPC_PATH_MAX] = "";
 	int directory, counted = 0;
@@ -399,8 +405,11 @@ Test(tree, deep_trees_cost_no_stack_and_end_with_a_clear_error)
 		directory = below;
 	}
 	fd_close(&directory);
-	(void)snprintf(path, sizeof(path), "error %d\n", -ENAMETOOLONG);
-	tells(path);
+	put_file(UPPER, "other", "content");
+	counted = 0;
+	cr_assert_eq(tree_compare(&scene.directories, count_readable, &counted), 0);
+	cr_assert_eq(counted, 2000 + 12 + 1, "the last with a path is flagged");
+	cr_assert_eq(tree_walk(&scene.directories, count, &counted), 0);
 	(void)snprintf(path, sizeof(path), "rm -rf %s", scene.root);
 	cr_assert_eq(system(path), 0); /* nftw(3) cannot name it */
 	scene_begin(&scene, 0);
