@@ -148,6 +148,14 @@ static void drop_names(struct counting *counting, struct level *level)
 	*level = (struct level){ .position = level->position };
 }
 
+/* Has the directory been removed? Its names were as well: the kernel lets only an empty one go. */
+static bool is_removed(int directory)
+{
+	struct stat status;
+
+	return fstat(directory, &status) == 0 && status.st_nlink == 0;
+}
+
 /* Count the next names of the present directory. 1; 0: there are no more; or -errno. */
 static int read_names(struct counting *counting, struct level *level)
 {
@@ -156,11 +164,12 @@ static int read_names(struct counting *counting, struct level *level)
 	ssize_t size;
 
 	drop_names(counting, level);
+	/* A removed directory of ext4 has no longer the positions that it had. */
 	if (lseek(here, level->position, SEEK_SET) < 0)
-		return -errno;
+		return is_removed(here) ? 0 : -errno;
 	size = getdents64(here, buffer, sizeof(buffer));
 	if (size <= 0)
-		return size == 0 || errno == ENOENT ? 0 : -errno; /* it has just been removed */
+		return size == 0 || is_removed(here) ? 0 : -errno;
 	for (ssize_t at = 0; at < size;) {
 		const struct dirent64 *entry = (const void *)(buffer + at);
 		const int error = count_name(counting, level, entry->d_name);
