@@ -127,13 +127,6 @@ static int add_id(void *context, const char id[IPC_ID_MAX])
 	return 0;
 }
 
-/* One that is damaged does not say whose it is: the user's own, then. */
-static bool is_theirs(const struct sight *sight, const struct ipc_sandbox_list *from)
-{
-	return from->is_everybody ||
-	       strcmp(sight->meta ? sight->meta->owner : "", from->owner) == 0;
-}
-
 /* One that went meanwhile is left out. What cannot be looked at goes to *ret_error; returns 0 or
  * -errno of the channel. */
 static int tell_piece(const struct frontend *frontend, const struct ipc_sandbox_list *from,
@@ -144,7 +137,9 @@ static int tell_piece(const struct frontend *frontend, const struct ipc_sandbox_
 
 	for (uint32_t i = 0; i < piece->count && !told && !*ret_error; i++) {
 		*ret_error = sight_look(piece->ids[i], &sight);
-		if (!*ret_error && is_theirs(&sight, from))
+		/* One that is damaged does not say whose it is: the user's own, then. */
+		if (!*ret_error && (from->is_everybody ||
+				    strcmp(sight.meta ? sight.meta->owner : "", from->owner) == 0))
 			told = sight_tell(frontend, from->request, &sight);
 		else if (*ret_error == -ENOENT)
 			*ret_error = 0;

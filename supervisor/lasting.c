@@ -17,23 +17,12 @@
 #include "common/fd.h"
 #include "execution.h"
 #include "handlers.h"
+#include "lasting_note.h"
 #include "lasting_rest.h"
 #include "layers_job.h"
 #include "sandbox.h"
 #include "store.h"
 #include "workspace.h"
-
-/* Between two counts of what a sandbox takes while something runs in it. */
-#define NOTE_US 2000000
-
-/* From the end of an execution to a note: longer than a client takes for the next call of a series,
- * with which msp-layers would compete. Who asks for what is noted has it noted at once. */
-#define SETTLED_US 300000
-
-/* Until what could not be begun is tried again. */
-#define LATER_US 100000
-
-#define MARK "unnoted"
 
 static struct store_meta metas[SANDBOXES_MAX];
 
@@ -44,16 +33,6 @@ static struct {
 
 /* --- whose they are --------------------------------------------------------------------------- */
 
-/* The next one that is ours, behind that one or (NULL) the first; NULL: there is none. */
-static struct sandbox *next_of(const struct sandbox *sandbox)
-{
-	uint32_t slot = sandbox ? sandbox->slot + 1 : EPHEMERAL_MAX;
-
-	while (slot < supervisor.sandboxes_used && supervisor.sandboxes[slot].state == SANDBOX_FREE)
-		slot++;
-	return slot < supervisor.sandboxes_used ? &supervisor.sandboxes[slot] : NULL;
-}
-
 static uint32_t key_of(const char *text)
 {
 	uint32_t key = 2166136261U; /* FNV-1a; who makes two alike only makes them slower to find */
@@ -63,20 +42,7 @@ static uint32_t key_of(const char *text)
 	return key;
 }
 
-struct sandbox *sandbox_find(const char *id)
-{
-	const uint32_t key = key_of(id);
-
-	for (uint32_t slot = EPHEMERAL_MAX; slot < supervisor.sandboxes_used; slot++) {
-		struct sandbox *sandbox = &supervisor.sandboxes[slot];
-
-		if (keys[slot - EPHEMERAL_MAX].id == key && sandbox->state != SANDBOX_FREE &&
-		    strcmp(sandbox->id, id) == 0)
-			return sandbox;
-	}
-	return NULL;
-}
-
+/* Find the sandbox with this id, or, of this owner (NULL: of anybody), with this id or name. */
 static struct sandbox *find_called(const char *owner, const char *name)
 {
 	const uint32_t key = key_of(name);
@@ -85,12 +51,20 @@ static struct sandbox *find_called(const char *owner, const char *name)
 		struct sandbox *sandbox = &supervisor.sandboxes[slot];
 		const uint32_t at = slot - EPHEMERAL_MAX;
 
-		if ((keys[at].id == key || keys[at].name == key) &&
-		    sandbox->state != SANDBOX_FREE && strcmp(sandbox->meta->owner, owner) == 0 &&
-		    (strcmp(sandbox->id, name) == 0 || strcmp(sandbox->meta->name, name) == 0))
+		if ((keys[at].id != key && keys[at].name != key) || sandbox->state == SANDBOX_FREE)
+			continue;
+		if (owner ? strcmp(sandbox->meta->owner, owner) == 0 &&
+				    (strcmp(sandbox->id, name) == 0 ||
+				     strcmp(sandbox->meta->name, name) == 0)
+			  : strcmp(sandbox->id, name) == 0)
 			return sandbox;
 	}
 	return NULL;
+}
+
+struct sandbox *sandbox_find(const char *id)
+{
+	return find_called(NULL, id);
 }
 
 bool sandbox_look_up(const char *owner, const char *name, char ret[IPC_ID_MAX])
@@ -100,19 +74,6 @@ bool sandbox_look_up(const char *owner, const char *name, char ret[IPC_ID_MAX])
 	if (sandbox)
 		memcpy(ret, sandbox->id, IPC_ID_MAX);
 	return sandbox || store_find(owner, name, ret);
-}
-
-/* What a crash left: files of which nobody noted what they are made from, and half an apply. */
-static void look_back(struct sandbox *sandbox)
-{
-	struct stat is;
-
-	sandbox->is_marked = fstatat(sandbox->directory, MARK, &is, AT_SYMLINK_NOFOLLOW) == 0;
-	sandbox->is_dirty = sandbox->has_mark = sandbox->is_marked;
-	if (sandbox->is_marked)
-		sandbox->since_us =
-			(uint64_t)is.st_mtim.tv_sec * 1000000 + (uint64_t)is.st_mtim.tv_nsec / 1000;
-	sandbox->is_interrupted = store_is_interrupted(sandbox->directory);
 }
 
 static int take(const char *id, struct sandbox **ret)
@@ -128,22 +89,17 @@ static int take(const char *id, struct sandbox **ret)
 	directory = store_take(id, &metas[slot - EPHEMERAL_MAX]);
 	if (directory < 0)
 		return directory;
-	sandbox = &supervisor.sandboxes[slot];
-	*sandbox = (struct sandbox){ .state = SANDBOX_COLD,
-				     .slot = slot,
-				     .init.fd = -1,
-				     .ahead.fd = -1,
-				     .ahead_stdio = { -1, -1, -1 },
-				     .pidfd = -1,
-				     .meta = &metas[slot - EPHEMERAL_MAX],
-				     .directory = directory,
-				     .workspace = -1 };
+	sandbox = sandbox_reset(slot);
+	sandbox->state = SANDBOX_COLD;
+	sandbox->meta = &metas[slot - EPHEMERAL_MAX];
+	sandbox->directory = directory;
 	memcpy(sandbox->id, id, sizeof(sandbox->id));
 	keys[slot - EPHEMERAL_MAX].id = key_of(id);
 	keys[slot - EPHEMERAL_MAX].name = key_of(sandbox->meta->name);
 	if (slot >= supervisor.sandboxes_used)
 		supervisor.sandboxes_used = slot + 1;
-	look_back(sandbox);
+	note_recall(sandbox);
+	sandbox->is_interrupted = store_is_interrupted(directory);
 	*ret = sandbox;
 	return 0;
 }
@@ -205,22 +161,9 @@ enum refusal sandbox_own_idle(const char *owner, const char *name, struct sandbo
 	return running > 0 ? REFUSAL_SANDBOX_BUSY : refusal;
 }
 
-/* Has it to be noted first? That is not put off any longer, then; nor is it waited for where it
- * cannot be begun. */
-static bool needs_note(struct sandbox *sandbox)
-{
-	const uint64_t now = clock_now_us();
-
-	if (!sandbox->is_dirty || sandbox->is_unnoted || sandbox->is_overdue)
-		return false;
-	if (sandbox->executions == 0 && sandbox->note_us > now)
-		sandbox->note_us = sandbox->due_us = now;
-	return sandbox->note_us <= now;
-}
-
 bool sandbox_stop(struct sandbox *sandbox)
 {
-	if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 && !needs_note(sandbox))
+	if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 && !note_is_needed(sandbox))
 		return true;
 	sandbox->is_stopping = true;
 	sandbox_stir(sandbox);
@@ -233,12 +176,6 @@ int sandbox_await(const struct sandbox *sandbox, struct frontend *frontend,
 {
 	frontend->awaits = sandbox;
 	return handlers_later(frontend, message);
-}
-
-static bool is_over_disk(const struct sandbox *sandbox, const struct plan_profile *profile)
-{
-	return sandbox->meta->disk_bytes > profile->disk_bytes ||
-	       sandbox->meta->disk_inodes > profile->disk_inodes;
 }
 
 static enum refusal find_profile(const struct sandbox *sandbox, uint32_t *ret,
@@ -274,7 +211,7 @@ static enum sandbox_answer make_room(struct sandbox *sandbox, const struct plan_
 		*ret = REFUSAL_SANDBOX_BUSY;
 		return SANDBOX_REFUSED;
 	}
-	if (is_over_disk(sandbox, profile)) {
+	if (note_is_over(sandbox, profile)) {
 		(void)snprintf(detail, IPC_LIST_MAX, "%llu of %llu MiB, %llu of %llu files",
 			       (unsigned long long)sandbox->meta->disk_bytes >> 20,
 			       (unsigned long long)profile->disk_bytes >> 20,
@@ -293,14 +230,6 @@ static enum sandbox_answer make_room(struct sandbox *sandbox, const struct plan_
 	return SANDBOX_READY;
 }
 
-static bool is_meant(const struct store_meta *meta, int fd, const char *path)
-{
-	struct stat is;
-
-	return strcmp(path, meta->workspace) == 0 && fstat(fd, &is) == 0 &&
-	       is.st_dev == meta->workspace_device && is.st_ino == meta->workspace_inode;
-}
-
 /* What the path leads to has to be what the sandbox was made on; see is_persons for who asks. Where
  * a broker made it, each other one has to have it open, too, also while it is live. */
 static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct frontend *frontend,
@@ -308,6 +237,7 @@ static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct fronte
 {
 	const struct store_meta *meta = sandbox->meta;
 	static char path[IPC_PATH_MAX];
+	struct stat is;
 	int fd;
 
 	if (meta->workspace_mode == WORKSPACE_NONE ||
@@ -318,7 +248,8 @@ static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct fronte
 			    path, detail);
 	if (fd == -EINPROGRESS)
 		return SANDBOX_WAIT;
-	if (fd >= 0 && is_meant(meta, fd, path)) {
+	if (fd >= 0 && strcmp(path, meta->workspace) == 0 && fstat(fd, &is) == 0 &&
+	    is.st_dev == meta->workspace_device && is.st_ino == meta->workspace_inode) {
 		fd_close(&sandbox->workspace);
 		sandbox->workspace = fd;
 		memcpy(frontend->opened, sandbox->id, IPC_ID_MAX);
@@ -335,17 +266,6 @@ static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct fronte
 	return SANDBOX_REFUSED;
 }
 
-/* What nobody asks for. */
-static int begin_job(struct sandbox *sandbox, uint32_t operation)
-{
-	const struct layers_ask ask = { .sandbox = sandbox,
-					.operation = operation,
-					.since_us = sandbox->since_us,
-					.chosen = -1 };
-
-	return layers_job_begin(&ask);
-}
-
 /* Half an apply is made a whole one or none. What that fails for, the next apply will say. */
 static enum sandbox_answer recover(struct sandbox *sandbox)
 {
@@ -353,7 +273,7 @@ static enum sandbox_answer recover(struct sandbox *sandbox)
 		return SANDBOX_READY;
 	if (!sandbox->writer) {
 		sandbox->is_interrupted = false;
-		if (begin_job(sandbox, LAYERS_RECOVER) != 0)
+		if (layers_job_begin_own(sandbox, LAYERS_RECOVER) != 0)
 			return SANDBOX_READY;
 	}
 	return SANDBOX_WAIT;
@@ -381,6 +301,8 @@ enum sandbox_answer sandbox_prepare(struct sandbox *sandbox, struct frontend *fr
 		answer = open_workspace(sandbox, frontend, ret, detail);
 	if (answer == SANDBOX_READY)
 		answer = recover(sandbox);
+	if (answer == SANDBOX_READY && execute)
+		answer = note_await_count(sandbox, ret, detail);
 	if (answer != SANDBOX_READY || execute)
 		return answer;
 	if (layers_job_is_long(sandbox->writer)) {
@@ -388,59 +310,21 @@ enum sandbox_answer sandbox_prepare(struct sandbox *sandbox, struct frontend *fr
 				      "its changes are being applied or merged", detail);
 		return SANDBOX_REFUSED;
 	}
-	return sandbox->writer || needs_note(sandbox) ? SANDBOX_WAIT : SANDBOX_READY;
+	return sandbox->writer || note_is_needed(sandbox) ? SANDBOX_WAIT : SANDBOX_READY;
 }
 
 /* --- their executions ------------------------------------------------------------------------- */
 
-static void set_mark(struct sandbox *sandbox)
-{
-	int fd;
-
-	if (!sandbox->is_dirty)
-		sandbox->dirty_us = clock_now_us();
-	sandbox->is_dirty = true;
-	sandbox->is_unnoted = false;
-	if (sandbox->is_marked)
-		return;
-	sandbox->is_marked = true;
-	sandbox->since_us = sandbox_real_us();
-	if (sandbox->has_mark)
-		return;
-	sandbox->has_mark = true;
-	/* Without it a crash would let too much count as known; nothing else needs it. */
-	fd = openat(sandbox->directory, MARK, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	fd_close(&fd);
-	store_touch(sandbox->directory);
-}
-
-/* All is noted. One that lives keeps the file for its next execution: that it says an earlier time
- * than it could only makes a crash let less count as known. */
-static void clear_mark(struct sandbox *sandbox)
-{
-	sandbox->is_marked = false;
-	if (sandbox->state == SANDBOX_LIVE) {
-		(void)utimensat(sandbox->directory, MARK, NULL, 0);
-		return;
-	}
-	sandbox->has_mark = false;
-	(void)unlinkat(sandbox->directory, MARK, 0); /* a mark more is no fault */
-}
-
 int sandbox_join(struct sandbox *sandbox, uint32_t *ret_leaf)
 {
-	for (uint32_t leaf = 0; leaf < SANDBOX_EXECUTIONS_MAX; leaf++) {
-		if (sandbox->leaves & 1U << leaf)
-			continue;
-		sandbox->leaves |= 1U << leaf;
-		sandbox->executions++;
-		set_mark(sandbox);
-		sandbox->note_us = sandbox->dirty_us + NOTE_US;
-		sandbox_stir(sandbox);
-		*ret_leaf = leaf;
-		return 0;
-	}
-	return -EBUSY;
+	*ret_leaf = (uint32_t)__builtin_ctz(~sandbox->leaves); /* they are fewer than its bits */
+	if (*ret_leaf >= SANDBOX_EXECUTIONS_MAX)
+		return -EBUSY;
+	sandbox->leaves |= 1U << *ret_leaf;
+	sandbox->executions++;
+	note_execution_begin(sandbox);
+	sandbox_stir(sandbox);
+	return 0;
 }
 
 bool sandbox_clear_leaf(const struct sandbox *sandbox, uint32_t leaf)
@@ -453,64 +337,14 @@ void sandbox_leave(struct sandbox *sandbox, uint32_t leaf)
 	sandbox->leaves &= ~(1U << leaf);
 	sandbox->executions--;
 	sandbox->idle_us = clock_now_us();
-	if (sandbox->idle_us + SETTLED_US < sandbox->note_us)
-		sandbox->note_us = sandbox->idle_us + SETTLED_US;
 	sandbox->is_changed = true;
+	if (sandbox->idle_us + NOTE_SETTLED_US < sandbox->note_us)
+		sandbox->note_us = sandbox->idle_us + NOTE_SETTLED_US;
 	sandbox_stir(sandbox);
 	ahead_rest(sandbox);
 }
 
 /* --- what is due ------------------------------------------------------------------------------ */
-
-void sandbox_noted(struct sandbox *sandbox, uint64_t began_us, int error,
-		   const struct ipc_layers_done *done)
-{
-	sandbox->note_us = clock_now_us() + NOTE_US;
-	if (error) {
-		sandbox->is_dirty = true;
-		sandbox->is_unnoted = sandbox->executions == 0;
-		return;
-	}
-	sandbox->since_us = began_us;
-	store_count(sandbox->directory, sandbox->meta, done->bytes, done->inodes);
-	if (!sandbox->is_dirty)
-		clear_mark(sandbox);
-	store_touch(sandbox->directory);
-	if (sandbox->state == SANDBOX_LIVE && is_over_disk(sandbox, sandbox_profile(sandbox)))
-		execution_kill_all(sandbox, VERDICT_DISK);
-}
-
-/* What the host's files were is told only by them. */
-static bool can_note(const struct sandbox *sandbox)
-{
-	return sandbox->meta->workspace_mode != WORKSPACE_COPY || sandbox->workspace >= 0;
-}
-
-/* Nobody will call again, or wants to wait. */
-static bool is_at_rest(const struct sandbox *sandbox)
-{
-	return sandbox->executions == 0 &&
-	       (sandbox->state != SANDBOX_LIVE || sandbox->is_stopping || supervisor.is_ending);
-}
-
-static void note(struct sandbox *sandbox)
-{
-	int error;
-
-	sandbox->is_dirty = sandbox->executions > 0;
-	sandbox->dirty_us = clock_now_us();
-	error = begin_job(sandbox, LAYERS_NOTE);
-	sandbox->is_overdue = error && error != -EAGAIN;
-	if (!error)
-		return;
-	sandbox->is_dirty = true;
-	/* One that ends is noted when it is used the next time. */
-	sandbox->is_unnoted = sandbox->is_overdue && is_at_rest(sandbox);
-	sandbox->is_changed |= sandbox->is_overdue; /* who waits goes on without it */
-	sandbox->note_us = clock_now_us() + LATER_US;
-	if (sandbox->note_us < sandbox->due_us)
-		sandbox->due_us = sandbox->note_us;
-}
 
 static bool is_awaited(const struct sandbox *sandbox)
 {
@@ -526,22 +360,16 @@ static bool merge(struct sandbox *sandbox)
 	if ((supervisor.is_ending && !supervisor.is_persons) || sandbox->is_merged)
 		return false;
 	sandbox->is_merged = true; /* or will be, when it is owned the next time */
-	return begin_job(sandbox, LAYERS_MERGE) == 0;
-}
-
-static uint64_t idle_end_us(const struct sandbox *sandbox)
-{
-	if (sandbox->is_stopping || supervisor.is_ending)
-		return 0;
-	return sandbox->idle_us + (uint64_t)sandbox_profile(sandbox)->idle_s * 1000000;
+	return layers_job_begin_own(sandbox, LAYERS_MERGE) == 0;
 }
 
 static void settle(struct sandbox *sandbox, uint64_t now)
 {
 	sandbox->due_us = UINT64_MAX;
 	if (sandbox->state == SANDBOX_LIVE && sandbox->executions == 0) {
-		sandbox->due_us = idle_end_us(sandbox);
-		if (sandbox->due_us <= now)
+		sandbox->due_us =
+			sandbox->idle_us + (uint64_t)sandbox_profile(sandbox)->idle_s * 1000000;
+		if (sandbox->due_us <= now || sandbox->is_stopping || supervisor.is_ending)
 			sandbox_end(sandbox);
 	}
 	if (sandbox->state == SANDBOX_ENDING && sandbox->executions == 0 &&
@@ -549,16 +377,7 @@ static void settle(struct sandbox *sandbox, uint64_t now)
 		sandbox->is_changed |= sandbox_clear(sandbox);
 		sandbox->due_us = now + SANDBOX_RETRY_US;
 	}
-	if (sandbox->state == SANDBOX_COLD && sandbox->has_mark && !sandbox->is_marked)
-		clear_mark(sandbox);
-	if (sandbox->is_dirty && !sandbox->is_unnoted && !can_note(sandbox))
-		sandbox->is_unnoted = sandbox->is_changed = true;
-	if (sandbox->is_dirty && !sandbox->is_unnoted && !sandbox->writer) {
-		if (sandbox->note_us <= now || is_at_rest(sandbox))
-			note(sandbox);
-		else if (sandbox->note_us < sandbox->due_us)
-			sandbox->due_us = sandbox->note_us;
-	}
+	note_settle(sandbox, now);
 	if (sandbox->is_changed) {
 		sandbox->is_changed = false;
 		sandbox->due_us = now; /* who is woken may change anything */
@@ -570,13 +389,6 @@ static void settle(struct sandbox *sandbox, uint64_t now)
 	}
 }
 
-/* Nothing but the time, or who stirs it, changes anything about it. */
-static bool may_rest(const struct sandbox *sandbox, uint64_t now)
-{
-	return sandbox->state == SANDBOX_LIVE && sandbox->jobs == 0 && !sandbox->is_changed &&
-	       !sandbox->is_stopping && sandbox->due_us > now;
-}
-
 void sandbox_tick(void)
 {
 	const uint64_t now = clock_now_us();
@@ -586,7 +398,10 @@ void sandbox_tick(void)
 	for (sandbox = rest_next(NULL); sandbox; sandbox = rest_next(sandbox)) {
 		if (sandbox->state != SANDBOX_FREE)
 			settle(sandbox, now);
-		if (sandbox->state == SANDBOX_FREE || may_rest(sandbox, now))
+		/* Nothing but the time, or who stirs it, changes anything about one that rests. */
+		if (sandbox->state == SANDBOX_FREE ||
+		    (sandbox->state == SANDBOX_LIVE && sandbox->jobs == 0 && !sandbox->is_changed &&
+		     !sandbox->is_stopping && sandbox->due_us > now))
 			rest_begin(sandbox);
 	}
 }
@@ -595,5 +410,6 @@ bool sandbox_end_all(void)
 {
 	rest_end_due(UINT64_MAX);
 	sandbox_tick();
-	return next_of(NULL) == NULL;
+	return supervisor.sandboxes_used ==
+	       EPHEMERAL_MAX; /* the last that is used is no free one */
 }

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lasting_rest.h"
 
+#include <string.h>
+
 #include "sandbox.h"
 
-static uint64_t restless[(SANDBOXES_MAX + 63) / 64]; /* a bit for each */
-static uint64_t rested_us = UINT64_MAX;              /* none that rests is due before */
+static bool restless[SANDBOXES_MAX];
+static uint64_t rested_us = UINT64_MAX; /* none that rests is due before */
 
 void sandbox_stir(const struct sandbox *sandbox)
 {
-	const uint32_t at = sandbox->slot - EPHEMERAL_MAX;
-
-	restless[at / 64] |= 1ULL << at % 64;
+	restless[sandbox->slot - EPHEMERAL_MAX] = true;
 }
 
 void rest_begin(const struct sandbox *sandbox)
 {
-	const uint32_t at = sandbox->slot - EPHEMERAL_MAX;
-
-	restless[at / 64] &= ~(1ULL << at % 64);
+	restless[sandbox->slot - EPHEMERAL_MAX] = false;
 	if (supervisor.sandboxes_used == EPHEMERAL_MAX)
 		rested_us = UINT64_MAX;
 	else if (sandbox->state != SANDBOX_FREE && sandbox->due_us < rested_us)
@@ -37,16 +35,10 @@ void rest_end_due(uint64_t now)
 
 struct sandbox *rest_next(const struct sandbox *sandbox)
 {
-	uint32_t at = sandbox ? sandbox->slot - EPHEMERAL_MAX + 1 : 0;
+	const uint32_t at = sandbox ? sandbox->slot - EPHEMERAL_MAX + 1 : 0;
+	const bool *next = memchr(restless + at, true, SANDBOXES_MAX - at);
 
-	for (; at < SANDBOXES_MAX; at = (at / 64 + 1) * 64) {
-		const uint64_t left = restless[at / 64] >> at % 64;
-
-		if (left)
-			return &supervisor.sandboxes[EPHEMERAL_MAX + at +
-						     (uint32_t)__builtin_ctzll(left)];
-	}
-	return NULL;
+	return next ? &supervisor.sandboxes[EPHEMERAL_MAX + (next - restless)] : NULL;
 }
 
 uint64_t sandbox_deadline_us(void)

@@ -199,18 +199,11 @@ static void end_work(struct layers_job *job, const struct ipc_layers_done *done)
 	if (job->operation == LAYERS_APPLY || job->operation == LAYERS_UNDO)
 		sandbox->is_interrupted = store_is_interrupted(sandbox->directory); /* killed */
 	if (job->operation == LAYERS_NOTE)
-		sandbox_noted(sandbox, job->began_us, (int)done->error, done);
+		sandbox_noted(sandbox, job->began_us, done);
 	/* What was used meanwhile is merged another time. */
 	if (job->operation == LAYERS_MERGE && !done->error && sandbox->state == SANDBOX_COLD)
 		(void)store_merge_done(sandbox->directory, sandbox->meta, &job->merge, done->bytes,
 				       done->inodes);
-}
-
-static void end_removal(const struct ipc_layers_done *done)
-{
-	remover = NULL;
-	if (!done->error && is_more)
-		layers_job_empty_trash();
 }
 
 static void finish(struct layers_job *job, const struct ipc_layers_done *done)
@@ -224,7 +217,9 @@ static void finish(struct layers_job *job, const struct ipc_layers_done *done)
 		tell_frontend(job, done);
 		end_work(job, done);
 	} else {
-		end_removal(done);
+		remover = NULL;
+		if (!done->error && is_more)
+			layers_job_empty_trash();
 	}
 	try_free(job);
 }
@@ -324,9 +319,12 @@ bool layers_job_is_removing(void)
 
 /* --- how it begins ---------------------------------------------------------------------------- */
 
+/* Some are kept for notes: what nobody counts has no limit. */
 static struct layers_job *find_free(const struct layers_ask *ask)
 {
-	for (uint32_t i = 0; i < LAYERS_JOBS_MAX; i++) {
+	const bool is_note = ask->operation == LAYERS_NOTE;
+
+	for (uint32_t i = is_note ? 0 : LAYERS_JOBS_FOR_NOTES; i < LAYERS_JOBS_MAX; i++) {
 		if (jobs[i].state != JOB_FREE)
 			continue;
 		jobs[i] = (struct layers_job){ .slot = LAYERS_SLOT + i,
@@ -409,6 +407,16 @@ int layers_job_begin(const struct layers_ask *ask)
 	if (!is_reader(ask->operation))
 		ask->sandbox->writer = job;
 	return 0;
+}
+
+int layers_job_begin_own(struct sandbox *sandbox, uint32_t operation)
+{
+	const struct layers_ask ask = { .sandbox = sandbox,
+					.operation = operation,
+					.since_us = sandbox->since_us,
+					.chosen = -1 };
+
+	return layers_job_begin(&ask);
 }
 
 void layers_job_empty_trash(void)

@@ -29,6 +29,9 @@ struct layers_ask {
  * The sandbox has no other job that changes something; MERGE: -ENOENT when there is nothing to. */
 int layers_job_begin(const struct layers_ask *ask);
 
+/* Begin a job of the supervisor's own: NOTE, MERGE or RECOVER. As above. */
+int layers_job_begin_own(struct sandbox *sandbox, uint32_t operation);
+
 /* Does it change files for as long as that takes? Not NOTE; not NULL. */
 bool layers_job_is_long(const struct layers_job *job);
 

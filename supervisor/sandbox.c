@@ -32,22 +32,25 @@ const struct plan_profile *sandbox_profile(const struct sandbox *sandbox)
 	return plan_profile(sandbox_plan(sandbox), sandbox->profile);
 }
 
+struct sandbox *sandbox_reset(uint32_t slot)
+{
+	supervisor.sandboxes[slot] = (struct sandbox){ .slot = slot,
+						       .init.fd = -1,
+						       .ahead.fd = -1,
+						       .ahead_stdio = { -1, -1, -1 },
+						       .pidfd = -1,
+						       .workspace = -1 };
+	return &supervisor.sandboxes[slot];
+}
+
 struct sandbox *sandbox_ephemeral(void)
 {
 	uint32_t slot = supervisor.ephemeral_taken;
-	struct sandbox *sandbox;
 
 	while (slot < EPHEMERAL_MAX - 1 && supervisor.sandboxes[slot].state != SANDBOX_FREE)
 		slot++;
 	supervisor.ephemeral_taken = slot;
-	sandbox = &supervisor.sandboxes[slot];
-	*sandbox = (struct sandbox){ .state = SANDBOX_FREE,
-				     .slot = slot,
-				     .init.fd = -1,
-				     .ahead.fd = -1,
-				     .ahead_stdio = { -1, -1, -1 },
-				     .pidfd = -1 };
-	return sandbox;
+	return sandbox_reset(slot);
 }
 
 void sandbox_renew(struct sandbox *sandbox, uint32_t profile)

@@ -31,6 +31,9 @@ struct sandbox_parts {
 const struct plan *sandbox_plan(const struct sandbox *sandbox);
 const struct plan_profile *sandbox_profile(const struct sandbox *sandbox);
 
+/* Make the slot one of a free sandbox that has nothing. */
+struct sandbox *sandbox_reset(uint32_t slot);
+
 /* A free slot for a new one: there are as many as executions and waiting ones can be. */
 struct sandbox *sandbox_ephemeral(void);
 
@@ -142,9 +145,8 @@ void sandbox_leave(struct sandbox *sandbox, uint32_t leaf);
  * many were sent. */
 int sandbox_send_layers(const struct sandbox *sandbox, uint32_t *ret_count);
 
-/* For its jobs: what one found out, or 0 and -errno. */
-void sandbox_noted(struct sandbox *sandbox, uint64_t began_us, int error,
-		   const struct ipc_layers_done *done);
+/* Take what a NOTE found that began then, by the real clock. */
+void sandbox_noted(struct sandbox *sandbox, uint64_t began_us, const struct ipc_layers_done *done);
 
 /* Something about one that lasts is other than it was: sandbox_tick() looks at it again. Whoever
  * owns it by sandbox_own() need not say so. */

@@ -7,6 +7,7 @@
 #define SUPERVISOR_STATE_H
 
 #include <stdbool.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 
 #include "cgroup.h"
@@ -25,6 +26,7 @@
 
 /* Pieces of work of msp-layers at once, each a process. */
 #define LAYERS_JOBS_MAX 16
+#define LAYERS_JOBS_FOR_NOTES 4 /* of these, for nothing else */
 
 /* Sandboxes that were made ahead, or are ending without having been used. A ready one, with the
  * process that waits in it, takes about 500 kB of kernel and user memory, so all of them 16 MB. */
@@ -105,15 +107,17 @@ struct sandbox {
 	struct layers_job *writer; /* the one of them that changes something; NULL: none */
 	bool is_stopping;          /* it shall be cold */
 	bool is_interrupted;       /* an apply was, and is not taken care of yet */
-	bool is_marked;            /* what ran since `since_us` may not be noted */
-	bool has_mark;             /* and the file that says so is there */
+	bool has_mark;             /* the file that says so is there */
 	bool is_dirty;             /* something ran since the last note began */
 	bool is_unnoted;           /* and that cannot be noted now */
-	bool is_overdue;           /* its note could not be begun, and is tried again */
 	bool is_merged;            /* so far as it can be */
 	bool is_changed;           /* who waits for it shall look again */
-	uint64_t since_us;         /* real clock */
+	uint64_t since_us;         /* real clock: what ran since may not be noted; 0: all is */
 	uint64_t dirty_us;         /* when `is_dirty` became so */
+	uint64_t noted_us;         /* when the last note began */
+	uint64_t pause_us;         /* no note need begin before */
+	uint64_t failed_us;        /* since when counts fail for this machine's sake; 0: none did */
+	struct statvfs room;       /* of its file system, when the last note began */
 	uint64_t note_us; /* these: when the next note, the end for idleness, or the next */
 	uint64_t idle_us; /* look at it is due */
 	uint64_t due_us;

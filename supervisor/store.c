@@ -211,22 +211,16 @@ int store_peek(const char *id, bool is_whole, struct store_meta *ret)
 	return error;
 }
 
-/* Before it was locked it may have been destroyed. */
-static bool is_still_there(int fd, const char *id)
-{
-	struct stat own, found;
-
-	return fstat(fd, &own) == 0 &&
-	       fstatat(store_places.sandboxes, id, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       own.st_ino == found.st_ino;
-}
-
 static int own(const char *id)
 {
 	int fd = store_open_sandbox(id);
 	int error = fd < 0 ? fd : lock(fd, LOCK_EX, TAKE_STEPS);
+	struct stat ours, found;
 
-	if (!error && !is_still_there(fd, id))
+	/* Before it was locked it may have been destroyed. */
+	if (!error && (fstat(fd, &ours) != 0 ||
+		       fstatat(store_places.sandboxes, id, &found, AT_SYMLINK_NOFOLLOW) != 0 ||
+		       ours.st_ino != found.st_ino))
 		error = -ENOENT;
 	if (error && fd >= 0)
 		fd_close(&fd);
@@ -362,14 +356,6 @@ void store_remove_layer(const uint8_t id[STORE_ID_BYTES])
 	(void)unlinkat(store_places.layers, text, AT_REMOVEDIR); /* or it is found as left over */
 }
 
-/* Nothing of it is needed, and no room to say so: it is not moved. */
-static void uproot(const char *id, int *fd)
-{
-	(void)unlinkat(*fd, "meta", 0); /* these: what is there is gone, or left over */
-	(void)unlinkat(store_places.sandboxes, id, AT_REMOVEDIR);
-	fd_close(fd);
-}
-
 int store_plant(struct store_meta *meta, uint32_t base)
 {
 	char id[IPC_ID_MAX];
@@ -391,7 +377,10 @@ int store_plant(struct store_meta *meta, uint32_t base)
 		error = fd < 0 ? fd : store_write(fd, meta, false);
 	}
 	if (error) {
-		uproot(id, &fd);
+		/* Nothing of it is needed, and no room to say so: it is not moved. */
+		(void)unlinkat(fd, "meta", 0); /* these: what is there is gone, or left over */
+		(void)unlinkat(store_places.sandboxes, id, AT_REMOVEDIR);
+		fd_close(&fd);
 		store_remove_layer(meta->layers[meta->upper].id);
 		return error;
 	}

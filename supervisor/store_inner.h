@@ -86,10 +86,6 @@ void store_remove_layer(const uint8_t id[STORE_ID_BYTES]);
 /* How many layers a stack has with this one at the top; 0 for STORE_NO_LAYER. */
 uint32_t store_depth(const struct store_meta *meta, uint32_t layer);
 
-/* What these take together, from `layer` down. */
-void store_sum(const struct store_meta *meta, uint32_t layer, uint64_t *ret_bytes,
-	       uint64_t *ret_inodes);
-
 /* What all take, into the meta: also those that the upper is not built on. */
 void store_sum_all(struct store_meta *meta);
 

@@ -87,17 +87,6 @@ uint32_t store_depth(const struct store_meta *meta, uint32_t layer)
 	return depth;
 }
 
-void store_sum(const struct store_meta *meta, uint32_t layer, uint64_t *ret_bytes,
-	       uint64_t *ret_inodes)
-{
-	*ret_bytes = 0;
-	*ret_inodes = 0;
-	for (; layer != STORE_NO_LAYER; layer = meta->layers[layer].parent) {
-		*ret_bytes += meta->layers[layer].bytes;
-		*ret_inodes += meta->layers[layer].inodes;
-	}
-}
-
 void store_sum_all(struct store_meta *meta)
 {
 	meta->disk_bytes = 0;
@@ -268,20 +257,14 @@ int store_save(int sandbox, struct store_meta *meta)
 
 /* A meta from the beginning of time is one that was synced. Nothing else looks at that time, and a
  * new meta has another. */
-static bool is_settled(int fd)
-{
-	struct stat status;
-
-	return fstat(fd, &status) == 0 && status.st_mtim.tv_sec == 0;
-}
-
 int store_settle(int sandbox)
 {
 	static const struct timespec settled[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 0 } };
 	int fd = openat(sandbox, "meta", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	int error = fd < 0 ? -errno : 0;
+	struct stat status;
+	int error = fd < 0 || fstat(fd, &status) != 0 ? -errno : 0;
 
-	if (!error && !is_settled(fd)) {
+	if (!error && status.st_mtim.tv_sec != 0) {
 		if (sync_new(fd) != 0 || fsync(sandbox) != 0 || fsync(store_places.sandboxes) != 0)
 			error = -errno;
 		else
@@ -307,11 +290,15 @@ void store_count(int sandbox, struct store_meta *meta, uint64_t bytes, uint64_t 
 {
 	struct store_layer *upper = &meta->layers[meta->upper];
 	const uint64_t before = upper->bytes;
-	uint64_t below_bytes, below_inodes;
 
-	store_sum(meta, upper->parent, &below_bytes, &below_inodes);
-	upper->bytes = bytes > below_bytes ? bytes - below_bytes : 0;
-	upper->inodes = inodes > below_inodes ? inodes - below_inodes : 0;
+	for (uint32_t i = upper->parent; i != STORE_NO_LAYER; i = meta->layers[i].parent) {
+		const struct store_layer *below = &meta->layers[i];
+
+		bytes -= below->bytes < bytes ? below->bytes : bytes;
+		inodes -= below->inodes < inodes ? below->inodes : inodes;
+	}
+	upper->bytes = bytes;
+	upper->inodes = inodes;
 	store_sum_all(meta);
 	store_survey_count(before, upper->bytes);
 	store_write_count(sandbox, meta);

@@ -22,16 +22,21 @@ static struct {
 
 static struct store_meta other; /* of whoever is looked at */
 
+/* The place of the key, or where it belongs. */
+static uint64_t *find_key(uint64_t *keys, size_t room, uint64_t key)
+{
+	size_t at = key % room;
+
+	while (keys[at] && keys[at] != key)
+		at = (at + 1) % room;
+	return &keys[at];
+}
+
 static uint64_t *find_named(const uint8_t id[STORE_ID_BYTES], uint64_t *ret_key)
 {
-	uint32_t at;
-
 	memcpy(ret_key, id, sizeof(*ret_key));
 	*ret_key += *ret_key == 0;
-	at = (uint32_t)*ret_key % NAMED_ROOM;
-	while (named.keys[at] && named.keys[at] != *ret_key)
-		at = (at + 1) % NAMED_ROOM;
-	return &named.keys[at];
+	return find_key(named.keys, NAMED_ROOM, *ret_key);
 }
 
 /* True when it was not there before; it may not be now: when there are NAMED_MOST. */
@@ -82,12 +87,11 @@ void store_survey_begin(void)
 	known.stamp = next;
 }
 
-/* The place of the key, or where it belongs. There are fewer names than places. */
+/* There are fewer names than places. */
 static uint64_t *find_name(const char *owner, const char *name, uint64_t *ret_key)
 {
 	const char *const texts[] = { owner, name };
 	uint64_t key = 14695981039346656037U; /* FNV-1a; two alike cost a survey */
-	size_t at;
 
 	for (size_t i = 0; i < 2; i++) {
 		const char *text = texts[i];
@@ -97,10 +101,7 @@ static uint64_t *find_name(const char *owner, const char *name, uint64_t *ret_ke
 		while (*text++);
 	}
 	*ret_key = key + (key == 0);
-	at = *ret_key % NAMES_ROOM;
-	while (known.names[at] && known.names[at] != *ret_key)
-		at = (at + 1) % NAMES_ROOM;
-	return &known.names[at];
+	return find_key(known.names, NAMES_ROOM, *ret_key);
 }
 
 void store_survey_add(const struct store_meta *meta)
