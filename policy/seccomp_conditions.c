@@ -129,8 +129,15 @@ static const struct filter_clause seccomp_clauses[] = {
 
 #define TYPE_BITS 0xfU /* SOCK_TYPE_MASK, linux/net.h */
 
+/* SOCK_STREAM is 1, SOCK_SEQPACKET 5. Datagrams, which SOCK_RAW means here too, are refused: a
+ * sender that waits for room at a datagram socket has passed the kernel's check of descriptors in
+ * flight and is not counted yet, so that many senders exceed the limit together
+ * (unix_dgram_sendmsg(), net/unix/af_unix.c). */
+#define UNIX_CONNECTED                                                                             \
+	ALLOW_WHEN(INT_IS(0, AF_UNIX), IS(1, TYPE_BITS & ~4U, SOCK_STREAM))
+
 static const struct filter_clause socket_clauses[] = {
-	ALLOW_WHEN(INT_IS(0, AF_UNIX)),
+	UNIX_CONNECTED,
 	ALLOW_WHEN(INT_IS(0, AF_NETLINK), INT_IS(2, 0)), /* NETLINK_ROUTE: getifaddrs(3) */
 	REFUSE_WHEN(INT_NOT(0, AF_INET), INT_NOT(0, AF_INET6)),
 	REFUSE_WHEN(NOT(1, TYPE_BITS, SOCK_STREAM), NOT(1, TYPE_BITS, SOCK_DGRAM)),
@@ -140,7 +147,7 @@ static const struct filter_clause socket_clauses[] = {
 };
 
 static const struct filter_clause socketpair_clauses[] = {
-	ALLOW_WHEN(INT_IS(0, AF_UNIX)),
+	UNIX_CONNECTED,
 };
 
 #define FAST_OPEN 0x20000000U /* MSG_FASTOPEN, linux/socket.h */
@@ -196,8 +203,9 @@ static const struct seccomp_condition conditions[] = {
 		  "no moving of the memory map, no claim on whole processor cores"),
 	CONDITION("seccomp", seccomp_clauses, ALLOW, "no listeners: a filter cannot be a servant"),
 	CONDITION("socket", socket_clauses, EPERM,
-		  "unix, IPv4 and IPv6 with TCP or UDP, and NETLINK_ROUTE; no MPTCP, SCTP, raw"),
-	CONDITION("socketpair", socketpair_clauses, EPERM, "unix only"),
+		  "unix without datagrams, IPv4 and IPv6 with TCP or UDP, NETLINK_ROUTE; no MPTCP, "
+		  "SCTP, raw"),
+	CONDITION("socketpair", socketpair_clauses, EPERM, "unix only, without datagrams"),
 	CONDITION("sendto", flags_3_clauses, ALLOW, fast_open_reason),
 	CONDITION("sendmsg", flags_2_clauses, ALLOW, fast_open_reason),
 	CONDITION("sendmmsg", flags_3_clauses, ALLOW, fast_open_reason),

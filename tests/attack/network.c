@@ -261,9 +261,7 @@ static int act_unix_datagram(char **arguments)
 	const socklen_t size = unix_address(arguments[0], &address);
 	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0)
-		return UNPREPARED;
-	return outcome(sendto(fd, "probe", 5, 0, (struct sockaddr *)&address, size));
+	return outcome(fd < 0 ? -1 : sendto(fd, "probe", 5, 0, (struct sockaddr *)&address, size));
 }
 
 static const struct act list[] = {

@@ -183,7 +183,7 @@ static int take_in_flight(long amount)
 	while (hog_taken < amount && (!error || error == EAGAIN)) {
 		int ends[2];
 
-		if (socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) != 0)
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0)
 			return errno;
 		for (error = 0; !error && hog_taken < amount; hog_taken += !error)
 			error = send_itself(ends[0], ends[1]);

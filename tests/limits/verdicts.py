@@ -230,7 +230,7 @@ class OfTheUser(Limits):
                 "pairs = []\n"
                 "try:\n"
                 "    while True:\n"
-                "        pairs.append(socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))\n"
+                "        pairs.append(socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))\n"
                 "        for _ in range(9):\n"
                 "            socket.send_fds(pairs[-1][0], [b'x'], [1] * 200)\n"
                 "except OSError as error:\n"

@@ -83,7 +83,7 @@ Test(denials, what_is_refused_for_its_argument)
 	(void)lines_under("default");
 	cr_expect_str_eq(views.items[0].target, "argument 1 = 0x28");
 	cr_expect_str_eq(views.items[0].rule, "the condition on socket");
-	cr_expect_not_null(strstr(views.items[0].reason, "unix, IPv4 and IPv6"));
+	cr_expect_not_null(strstr(views.items[0].reason, "unix without datagrams, IPv4 and IPv6"));
 	cr_expect_str_eq(views.items[1].target, "argument 2 = 0x5412");
 }
 

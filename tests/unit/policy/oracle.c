@@ -136,7 +136,7 @@ static bool socket_may(const uint32_t a[6])
 	const uint32_t family = a[0], type = a[1] & 15U, protocol = a[2];
 
 	if (family == 1)
-		return true;
+		return type == 1 || type == 5;
 	if (family == 16)
 		return protocol == 0;
 	return (family == 2 || family == 10) && (type == 1 || type == 2) &&
@@ -145,7 +145,7 @@ static bool socket_may(const uint32_t a[6])
 
 static bool socketpair_may(const uint32_t a[6])
 {
-	return a[0] == 1;
+	return a[0] == 1 && ((a[1] & 15U) == 1 || (a[1] & 15U) == 5);
 }
 
 static bool flags_2_may(const uint32_t a[6])

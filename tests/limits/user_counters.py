@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel counts some things for all processes of a user together. One sandbox must not use up
+what msp itself, the other sandboxes and the user's own programs need of them."""
+import os
+import resource
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+import leftovers  # noqa: E402  (its folder is known from here on)
+import support  # noqa: E402
+from cli_support import SECONDS  # noqa: E402
+from service import Folder  # noqa: E402
+
+# Of the service: less than many machines give, so that the attacks below could exceed it.
+SERVICE_FILES = 8192
+
+# Descriptors on their way in messages: pairs of sockets that are never read from.
+HOLD = """
+import socket, sys, time
+pairs = []
+sent = 0
+try:
+    while sent < 12000:
+        pairs.append(socket.socketpair())
+        for _ in range(9):
+            socket.send_fds(pairs[-1][0], [b"x"], [1] * 200)
+            sent += 200
+except OSError as error:
+    print(error.errno, end=" ")
+print(sent, flush=True)
+time.sleep(60)
+"""
+
+# Senders that wait for room: each has passed the kernel's check by then.
+PARK = """
+import os, socket, sys, tempfile, threading, time
+folder = tempfile.mkdtemp()
+receivers, kept, sent = [], [], []
+def park(path):
+    sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    kept.append(sender)
+    sender.connect(path)
+    socket.send_fds(sender, [b"x"], [1] * 250)
+    sent.append(250)
+for number in range(6):
+    path = os.path.join(folder, str(number))
+    receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    filler = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    receivers.append(receiver)
+    kept.append(filler)
+    receiver.bind(path)
+    filler.connect(path)
+    filler.setblocking(False)
+    try:
+        while True:
+            filler.send(b"x")
+    except BlockingIOError:
+        pass
+    for _ in range(10):
+        threading.Thread(target=park, args=(path,), daemon=True).start()
+time.sleep(1)
+for receiver in receivers:
+    receiver.settimeout(0.01)
+    try:
+        for _ in range(11):
+            receiver.recv(1)
+    except OSError:
+        pass
+time.sleep(0.5)
+print(sum(sent), flush=True)
+time.sleep(60)
+"""
+
+
+def setUpModule():
+    leftovers.become_reaper()
+
+
+def files_of(count):
+    """For Popen: both limits on descriptors, in the child."""
+    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
+
+
+def can_send():
+    """A process of this user with the limit that most programs have sends a descriptor."""
+    code = "import socket; a, b = socket.socketpair(); socket.send_fds(a, [b'x'], [1])"
+    return subprocess.run([sys.executable, "-c", code], preexec_fn=files_of(1024), check=False,
+                          stderr=subprocess.DEVNULL, timeout=SECONDS).returncode == 0
+
+
+@unittest.skipIf(os.geteuid() == 0, "root's descriptors in flight are not counted")
+class InFlight(Folder):
+    def attack(self, profile, code):
+        """Start it in a sandbox of the service's; what it says, which client stays."""
+        self.service(preexec_fn=files_of(SERVICE_FILES))
+        client = self.client()
+        client.call("run_command", command="true")
+        attacker = self.start_run("python3", "-c", code,
+                                  options=["--profile=" + profile, "--timeout=50"])
+        return attacker, attacker.stdout.readline(), client
+
+    def assert_all_are_served(self, client):
+        result = client.call("run_command", command="echo served")
+        self.assertFalse(result["isError"], result)
+        self.assertIn("served", support.text_of(result))
+        newcomer = self.client().call("run_command", command="echo new")
+        self.assertIn("new", support.text_of(newcomer))
+        result = self.run_msp("echo", "alone")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "alone\n", ""))
+
+    def test_senders_cannot_wait_past_the_limit(self):
+        attacker, told, client = self.attack("default", PARK)
+        self.assertEqual(told, "")
+        self.assertIn("PermissionError", attacker.communicate()[1])
+        self.assert_all_are_served(client)
+        self.assertTrue(can_send())
+
+    def test_control_senders_that_wait_pass_the_limit(self):
+        """The same program without a sandbox: more than its limit is in flight, and a process with
+        that limit sends nothing any more."""
+        attacker = subprocess.Popen([sys.executable, "-c", PARK], stdout=subprocess.PIPE, text=True,
+                                    preexec_fn=files_of(1024))
+        try:
+            self.assertGreater(int(attacker.stdout.readline()), 10_000)
+            self.assertFalse(can_send())
+        finally:
+            attacker.kill()
+            attacker.communicate()
+        self.assertTrue(support.wait_until(can_send, SECONDS))
+
+    def test_ordinary_sockets_work(self):
+        code = ("import socket\n"
+                "for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):\n"
+                "    a, b = socket.socketpair(socket.AF_UNIX, kind)\n"
+                "    socket.send_fds(a, [b'x'], [1])\n"
+                "    print(len(socket.recv_fds(b, 1, 1)[1]))\n")
+        result = support.run_python(code)
+        self.assertEqual((result.returncode, result.stdout), (0, "1\n1\n"), result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
