@@ -90,7 +90,9 @@ static int attach_stdio(void)
 	return 0;
 }
 
-/* All but the one on descriptors, or that one. */
+/* All but the one on descriptors, or that one. Of descriptors a workload gets half of what this
+ * process has, at most: the kernel compares all that a user's processes have in flight with the
+ * sender's own limit, so that msp can still send when a workload cannot. */
 static int set_limits(bool on_descriptors)
 {
 	const struct plan_profile *profile = attempt.init->profile;
@@ -103,6 +105,7 @@ static int set_limits(bool on_descriptors)
 			continue;
 		if (getrlimit(limits[i].resource, &now) != 0)
 			return -errno;
+		now.rlim_max /= on_descriptors ? 2 : 1;
 		now.rlim_max = limits[i].value < now.rlim_max ? limits[i].value : now.rlim_max;
 		now.rlim_cur = now.rlim_max;
 		if (setrlimit(limits[i].resource, &now) != 0)

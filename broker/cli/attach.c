@@ -9,6 +9,7 @@
 #include "common/channel.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "descriptors.h"
 #include "keeper.h"
 #include "pins.h"
 #include "protected.h"
@@ -37,6 +38,8 @@ static int open_shown(struct attachment *attachment)
 
 	if (!plan)
 		return refuse(text, MSP_EXIT_REFUSED);
+	if (!attachment->runs_nothing)
+		descriptors_warn(plan, attachment->expected_profile);
 	if (has_binds(attachment)) {
 		set = protected_set_of(plan);
 		if (binds_open(attachment->binds, &set, &binds, text) != 0)

@@ -5,6 +5,7 @@
 #include "probes.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "common/confine/landlock.h"
 #include "common/fd.h"
 #include "common/plan.h"
+#include "descriptors.h"
 #include "format.h"
 
 #define LANDLOCK_NEEDED 6
@@ -237,6 +239,20 @@ static void probe_languages(const struct machine *machine, struct finding *ret)
 		format_text(ret->happened, sizeof(ret->happened), "none is installed");
 }
 
+static void probe_descriptors(const struct machine *machine, struct finding *ret)
+{
+	const struct plan *plan = config_plan(machine->config);
+	const uint64_t limit = descriptors_limit();
+
+	format_text(ret->tried, sizeof(ret->tried), "the hard limit of descriptors");
+	ret->status = FINDING_OK;
+	if (plan && descriptors_explain(plan, NULL, limit, ret->happened))
+		ret->status = FINDING_MISSING;
+	else
+		format_text(ret->happened, sizeof(ret->happened),
+			    "%" PRIu64 ", at least twice the open_files of every profile", limit);
+}
+
 #define FIX_KERNEL "run a kernel that has it: Linux 6.12 or newer, as distributions build it"
 #define FIX_CONTAINER                                                                              \
 	"inside a container, start the container with this allowed (podman and docker: "           \
@@ -268,6 +284,11 @@ const struct probe probes[] = {
 	  "not required: io bounds what a sandbox reads and writes on disks, cpuset which "
 	  "processors it uses",
 	  FIX_DELEGATION },
+	{ "descriptors", PROBE_INFORMATION, probe_descriptors,
+	  "not required: a workload gets half of msp's at most, so that what it has in flight "
+	  "between sockets, which the kernel counts per user, never stops msp",
+	  "raise it: LimitNOFILE=524288 in a unit, 'hard nofile 524288' in "
+	  "/etc/security/limits.conf for logins" },
 	{ "service", PROBE_INFORMATION, probe_service,
 	  "not required: it starts commands faster and bounds all clients together",
 	  "renew it: systemctl --user restart msp.service" },

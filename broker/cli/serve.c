@@ -21,6 +21,7 @@
 #include "common/fd.h"
 #include "common/ipc.h"
 #include "common/log.h"
+#include "descriptors.h"
 #include "format.h"
 #include "hand_over.h"
 #include "keeper.h"
@@ -317,6 +318,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 		launch_explain_cgroup(&unlimited, text);
 		return give_up(text, MSP_EXIT_REFUSED);
 	}
+	descriptors_warn(plan, options->default_profile);
 	if (!options->is_service)
 		greet(options);
 	const struct launch launch = {

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernel counts some things for all processes of a user together. One sandbox must not use up
 what msp itself, the other sandboxes and the user's own programs need of them."""
+import errno
+import json
 import os
 import resource
 import subprocess
@@ -11,7 +13,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 import leftovers  # noqa: E402  (its folder is known from here on)
 import support  # noqa: E402
-from cli_support import SECONDS  # noqa: E402
+from cli_support import SECONDS, msp  # noqa: E402
 from service import Folder  # noqa: E402
 
 # Of the service: less than many machines give, so that the attacks below could exceed it.
@@ -130,6 +132,39 @@ class InFlight(Folder):
             attacker.kill()
             attacker.communicate()
         self.assertTrue(support.wait_until(can_send, SECONDS))
+
+    def test_what_a_workload_may_have_stops_nobody_else(self):
+        """Its profile allows more than the service has."""
+        attacker, told, client = self.attack("node-dev", HOLD)
+        error, sent = map(int, told.split())
+        self.assertEqual(error, errno.ETOOMANYREFS)
+        self.assertGreater(sent, SERVICE_FILES // 2)
+        self.assert_all_are_served(client)
+        # The control: a process that may have fewer than are in flight sends none.
+        self.assertFalse(can_send())
+        attacker.kill()
+        self.assertTrue(support.wait_until(can_send, SECONDS))
+
+    def test_the_share_is_half_and_is_said(self):
+        result = support.run_python(
+            "import resource; print(*resource.getrlimit(resource.RLIMIT_NOFILE))",
+            options=["--profile=node-dev"], preexec_fn=files_of(SERVICE_FILES))
+        self.assertEqual((result.returncode, result.stdout),
+                         (0, f"{SERVICE_FILES // 2} {SERVICE_FILES // 2}\n"))
+        self.assertIn(f"profile node-dev gets open_files: {SERVICE_FILES // 2} instead of 16384",
+                      result.stderr)
+        self.assertIn("raise the hard limit of descriptors to 32768", result.stderr)
+        result = support.run_python("", preexec_fn=files_of(SERVICE_FILES))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_the_doctor_compares_the_limits(self):
+        for limit, status in ((SERVICE_FILES, "missing"), (1 << 15, "ok")):
+            if limit > resource.getrlimit(resource.RLIMIT_NOFILE)[1]:
+                continue
+            result = msp("doctor", "--json", preexec_fn=files_of(limit))
+            probe, = [one for one in json.loads(result.stdout)["probes"]
+                      if one["name"] == "descriptors"]
+            self.assertEqual(probe["status"], status, probe)
 
     def test_ordinary_sockets_work(self):
         code = ("import socket\n"

@@ -293,14 +293,24 @@ Test(spawn, resource_limits_are_set_soft_and_hard)
 	expect_output("17\n17\n0\n");
 }
 
-Test(spawn, a_resource_limit_is_never_raised)
+Test(spawn, a_workload_gets_half_of_the_inits_descriptors)
 {
 	const struct rlimit low = { 30, 40 };
 
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
 	add_rlimit(RLIMIT_NOFILE, 100);
 	SHELL("ulimit -S -n; ulimit -H -n");
-	expect_output("40\n40\n");
+	expect_output("20\n20\n");
+}
+
+Test(spawn, a_resource_limit_is_never_raised)
+{
+	const struct rlimit low = { 1 << 20, 1 << 20 };
+
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &low), 0);
+	add_rlimit(RLIMIT_FSIZE, 1 << 30);
+	SHELL("ulimit -S -f; ulimit -H -f");
+	expect_output("2048\n2048\n");
 }
 
 Test(spawn, a_resource_that_does_not_exist_is_an_error)
