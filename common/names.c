@@ -57,16 +57,11 @@ const char *posture_namespace_name(uint32_t kind)
 
 const char *posture_controller_name(uint32_t bit)
 {
-	switch (bit) {
-	case POSTURE_CONTROLLER_CPU:
-		return "cpu";
-	case POSTURE_CONTROLLER_MEMORY:
-		return "memory";
-	case POSTURE_CONTROLLER_PIDS:
-		return "pids";
-	case POSTURE_CONTROLLER_IO:
-		return "io";
-	default:
-		return NULL;
+	static const char *const names[] = { "cpu", "memory", "pids", "io" };
+
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (bit == 1U << i)
+			return names[i];
 	}
+	return NULL;
 }

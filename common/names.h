@@ -37,7 +37,7 @@ enum posture_namespace {
 	POSTURE_NAMESPACE_COUNT
 };
 
-/* Controllers of cgroup v2, as bits. */
+/* Controllers of cgroup v2, as bits; their names in names.c follow the same order. */
 enum posture_controller {
 	POSTURE_CONTROLLER_CPU = 1,
 	POSTURE_CONTROLLER_MEMORY = 2,

@@ -196,23 +196,18 @@ static bool are_records(const struct plan *plan, const struct plan_profile *prof
 	return true;
 }
 
-static const struct plan_header *header(const struct plan *plan)
-{
-	return (const struct plan_header *)(const void *)plan->bytes;
-}
-
 static bool are_answers(const struct plan *plan, const struct plan_profile *profile)
 {
-	if ((header(plan)->call_count > 0 &&
-	     !is_range(plan, profile->answers, header(plan)->call_count, 1)) ||
-	    !is_array(plan, profile->group_origins, header(plan)->group_count, PLAN_GROUPS_MAX,
+	if ((plan_header(plan)->call_count > 0 &&
+	     !is_range(plan, profile->answers, plan_header(plan)->call_count, 1)) ||
+	    !is_array(plan, profile->group_origins, plan_header(plan)->group_count, PLAN_GROUPS_MAX,
 		      sizeof(struct plan_origin)))
 		return false;
-	for (uint32_t i = 0; i < header(plan)->call_count; i++) {
+	for (uint32_t i = 0; i < plan_header(plan)->call_count; i++) {
 		if (plan->bytes[profile->answers + i] >= PLAN_ANSWER_COUNT)
 			return false;
 	}
-	for (uint32_t i = 0; i < header(plan)->group_count; i++) {
+	for (uint32_t i = 0; i < plan_header(plan)->group_count; i++) {
 		if (!is_optional(plan, plan_group_origins(plan, profile)[i].file))
 			return false;
 	}
@@ -250,7 +245,7 @@ static bool is_profile(const struct plan *plan, const struct plan_profile *profi
 
 static bool are_calls(const struct plan *plan)
 {
-	const struct plan_header *head = header(plan);
+	const struct plan_header *head = plan_header(plan);
 
 	if (!is_array(plan, head->groups, head->group_count, PLAN_GROUPS_MAX,
 		      sizeof(struct plan_group)) ||
@@ -277,7 +272,7 @@ static bool are_calls(const struct plan *plan)
 
 static bool is_operators(const struct plan *plan)
 {
-	const struct plan_header *head = header(plan);
+	const struct plan_header *head = plan_header(plan);
 
 	return is_optional(plan, head->file) && is_string(plan, head->default_profile) &&
 	       is_optional(plan, head->run_as) &&
@@ -293,15 +288,16 @@ int plan_open(const void *bytes, size_t size, struct plan *ret)
 
 	if (size < sizeof(struct plan_header) || size > PLAN_SIZE_MAX || (uintptr_t)bytes % 8 != 0)
 		return -EBADMSG;
-	if (header(&plan)->magic != PLAN_MAGIC || header(&plan)->version != PLAN_VERSION ||
-	    header(&plan)->size != size || plan.bytes[size - 1] != '\0')
+	if (plan_header(&plan)->magic != PLAN_MAGIC ||
+	    plan_header(&plan)->version != PLAN_VERSION || plan_header(&plan)->size != size ||
+	    plan.bytes[size - 1] != '\0')
 		return -EBADMSG;
-	if (header(&plan)->profile_count == 0 ||
-	    !is_array(&plan, header(&plan)->profiles, header(&plan)->profile_count,
+	if (plan_header(&plan)->profile_count == 0 ||
+	    !is_array(&plan, plan_header(&plan)->profiles, plan_header(&plan)->profile_count,
 		      PLAN_PROFILES_MAX, sizeof(struct plan_profile)) ||
 	    !are_calls(&plan) || !is_operators(&plan))
 		return -EBADMSG;
-	for (uint32_t i = 0; i < header(&plan)->profile_count; i++) {
+	for (uint32_t i = 0; i < plan_header(&plan)->profile_count; i++) {
 		if (!is_profile(&plan, plan_profile(&plan, i)))
 			return -EBADMSG;
 	}
@@ -342,7 +338,7 @@ void plan_close(struct plan *plan)
 
 uint32_t plan_profile_count(const struct plan *plan)
 {
-	return header(plan)->profile_count;
+	return plan_header(plan)->profile_count;
 }
 
 const uint8_t *plan_bytes(const struct plan *plan, uint32_t offset)
@@ -357,7 +353,7 @@ const char *plan_string(const struct plan *plan, uint32_t offset)
 
 const struct plan_profile *plan_profile(const struct plan *plan, uint32_t index)
 {
-	const void *first = plan->bytes + header(plan)->profiles;
+	const void *first = plan->bytes + plan_header(plan)->profiles;
 
 	return (const struct plan_profile *)first + index;
 }
@@ -402,65 +398,49 @@ bool plan_lasts(const struct plan *plan, const struct plan_profile *profile)
 
 const struct plan_mount *plan_mounts(const struct plan *plan, const struct plan_profile *profile)
 {
-	const void *first = plan->bytes + profile->mounts;
-
-	return first;
+	return (const void *)(plan->bytes + profile->mounts);
 }
 
 const struct plan_rule *plan_rules(const struct plan *plan, const struct plan_profile *profile)
 {
-	const void *first = plan->bytes + profile->rules;
-
-	return first;
+	return (const void *)(plan->bytes + profile->rules);
 }
 
 const struct plan_language *plan_languages(const struct plan *plan,
 					   const struct plan_profile *profile)
 {
-	const void *first = plan->bytes + profile->languages;
-
-	return first;
+	return (const void *)(plan->bytes + profile->languages);
 }
 
 const struct plan_rlimit *plan_rlimits(const struct plan *plan, const struct plan_profile *profile)
 {
-	const void *first = plan->bytes + profile->rlimits;
-
-	return first;
+	return (const void *)(plan->bytes + profile->rlimits);
 }
 
 const struct sock_filter *plan_filter(const struct plan *plan, const struct plan_profile *profile)
 {
-	const void *first = plan->bytes + profile->filter;
-
-	return first;
+	return (const void *)(plan->bytes + profile->filter);
 }
 
 const struct plan_origin *plan_group_origins(const struct plan *plan,
 					     const struct plan_profile *profile)
 {
-	const void *first = plan->bytes + profile->group_origins;
-
-	return first;
+	return (const void *)(plan->bytes + profile->group_origins);
 }
 
 const struct plan_header *plan_header(const struct plan *plan)
 {
-	return header(plan);
+	return (const void *)plan->bytes;
 }
 
 const struct plan_group *plan_groups(const struct plan *plan)
 {
-	const void *first = plan->bytes + header(plan)->groups;
-
-	return first;
+	return (const void *)(plan->bytes + plan_header(plan)->groups);
 }
 
 const struct plan_call *plan_calls(const struct plan *plan)
 {
-	const void *first = plan->bytes + header(plan)->calls;
-
-	return first;
+	return (const void *)(plan->bytes + plan_header(plan)->calls);
 }
 
 const struct plan_call *plan_call_find(const struct plan *plan, uint32_t number)
