@@ -30,18 +30,6 @@ void cgroup_leaf_path(struct text *path, uint32_t slot, uint32_t leaf, const cha
 	text_add(path, suffix);
 }
 
-int cgroup_write(int dir, const char *path, const char *value)
-{
-	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
-	int error;
-
-	if (fd < 0)
-		return -errno;
-	error = fd_write_all(fd, value, strlen(value));
-	fd_close(&fd);
-	return error;
-}
-
 bool cgroup_remove(int dir, uint32_t slot)
 {
 	struct text path;
@@ -57,7 +45,7 @@ static void kill_and_remove(int dir, uint32_t slot)
 	struct text path;
 
 	cgroup_path(&path, slot, "/cgroup.kill");
-	if (cgroup_write(dir, path.bytes, "1") == -ENOENT) /* no such sandbox */
+	if (text_write_file(dir, path.bytes, "1") == -ENOENT) /* no such sandbox */
 		return;
 	for (uint32_t leaf = 1; leaf < SANDBOX_EXECUTIONS_MAX; leaf++) {
 		cgroup_leaf_path(&path, slot, leaf, "");

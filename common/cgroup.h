@@ -20,9 +20,6 @@ void cgroup_path(struct text *path, uint32_t slot, const char *suffix);
 /* "s<slot>/e<leaf>" and `suffix`. */
 void cgroup_leaf_path(struct text *path, uint32_t slot, uint32_t leaf, const char *suffix);
 
-/* Write `value` to the file `path` beneath `dir`; 0 or -errno. */
-int cgroup_write(int dir, const char *path, const char *value);
-
 /* Remove a sandbox's cgroups but for other leaves than the first; true when they are gone, false
  * while a process is left in them. */
 bool cgroup_remove(int dir, uint32_t slot);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/text.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,4 +51,16 @@ uint64_t text_read_number(int dir, const char *path, const char *key)
 	for (at += strspn(at, " "); *at >= '0' && *at <= '9'; at++)
 		number = number * 10 + (uint64_t)(*at - '0');
 	return number;
+}
+
+int text_write_file(int dir, const char *path, const char *value)
+{
+	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	error = fd_write_all(fd, value, strlen(value));
+	fd_close(&fd);
+	return error;
 }

@@ -24,4 +24,7 @@ void text_add_number(struct text *text, uint64_t number);
  * ""; spaces in between are skipped. 0 when there is none. */
 uint64_t text_read_number(int dir, const char *path, const char *key);
 
+/* Write `value` to the file `path` beneath `dir`, which is there; 0 or -errno. */
+int text_write_file(int dir, const char *path, const char *value);
+
 #endif

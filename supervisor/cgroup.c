@@ -20,7 +20,7 @@ static int write_number(uint32_t slot, const char *file, uint64_t number)
 
 	cgroup_path(&path, slot, file);
 	text_add_number(&value, number);
-	return cgroup_write(supervisor.cgroup, path.bytes, value.bytes);
+	return text_write_file(supervisor.cgroup, path.bytes, value.bytes);
 }
 
 static int write_cpu(uint32_t slot, const struct plan_profile *profile)
@@ -35,7 +35,7 @@ static int write_cpu(uint32_t slot, const struct plan_profile *profile)
 	text_add(&value, " ");
 	text_add_number(&value, CPU_PERIOD_US);
 	cgroup_path(&path, slot, "/cpu.max");
-	return cgroup_write(supervisor.cgroup, path.bytes, value.bytes);
+	return text_write_file(supervisor.cgroup, path.bytes, value.bytes);
 }
 
 static int write_limits(uint32_t slot, const struct plan_profile *profile)
@@ -110,7 +110,7 @@ void cgroup_kill(uint32_t slot, uint32_t leaf)
 	struct text path;
 
 	cgroup_leaf_path(&path, slot, leaf, "/cgroup.kill");
-	(void)cgroup_write(supervisor.cgroup, path.bytes, "1"); /* the init is asked as well */
+	(void)text_write_file(supervisor.cgroup, path.bytes, "1"); /* the init is asked as well */
 }
 
 static uint64_t read_slot(uint32_t slot, const char *file, const char *key)

@@ -71,7 +71,7 @@ static bool remove_tree(int parent, const char *name, int folder)
 {
 	const struct timespec wait = { .tv_nsec = WAIT_NS };
 
-	(void)cgroup_write(folder, "cgroup.kill", "1"); /* rmdir below tells whether it helped */
+	(void)text_write_file(folder, "cgroup.kill", "1"); /* rmdir below tells whether it helped */
 	for (int i = 0; i < WAITS_MAX; i++) {
 		const int list = open_folder(parent, name);
 
@@ -163,20 +163,20 @@ static int make_home(struct cgroup_home *home)
 
 static int enable(int directory, uint32_t has_io)
 {
-	return cgroup_write(directory, "cgroup.subtree_control",
-			    has_io ? "+cpu +memory +pids +io" : "+cpu +memory +pids");
+	return text_write_file(directory, "cgroup.subtree_control",
+			       has_io ? "+cpu +memory +pids +io" : "+cpu +memory +pids");
 }
 
 static void disable(int directory)
 {
 	/* One that is not enabled is no error. */
-	(void)cgroup_write(directory, "cgroup.subtree_control", "-cpu -memory -pids -io");
+	(void)text_write_file(directory, "cgroup.subtree_control", "-cpu -memory -pids -io");
 }
 
 /* "0" is the writing process. */
 static int move_self(int directory, const char *file)
 {
-	return cgroup_write(directory, file, "0");
+	return text_write_file(directory, file, "0");
 }
 
 /* What stands in each file, in the order of writing. */
@@ -192,15 +192,15 @@ static int set_limits(const struct cgroup_home *home, uint64_t memory_bytes)
 	int error = 0;
 
 	for (size_t i = 0; !error && i < sizeof(files) / sizeof(files[0]); i++)
-		error = cgroup_write(home->own, files[i][0], files[i][1]);
+		error = text_write_file(home->own, files[i][0], files[i][1]);
 	if (!error)
-		error = cgroup_write(home->own, SANDBOXES "/memory.swap.max", "0");
+		error = text_write_file(home->own, SANDBOXES "/memory.swap.max", "0");
 	if (error == -ENOENT) /* a kernel without swap accounting has no swap to limit */
 		error = 0;
 	if (error || memory_bytes == 0)
 		return error;
 	format_text(number, sizeof(number), "%llu", (unsigned long long)memory_bytes);
-	return cgroup_write(home->own, SANDBOXES "/memory.max", number);
+	return text_write_file(home->own, SANDBOXES "/memory.max", number);
 }
 
 /* The first process to go is ours; only an empty cgroup hands controllers on. */

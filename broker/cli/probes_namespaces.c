@@ -92,7 +92,7 @@ static struct step enter_namespaces(int more)
 		return failed("unshare of the user namespace");
 	error = identity_map("/proc", false, 0, uid, gid);
 	errno = -error;
-	return error ? failed("writing the maps of the user namespace") : all_done;
+	return error ? failed("writing the maps and bounds of the user namespace") : all_done;
 }
 
 /* Attach what mount_new() made. */

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -78,6 +79,43 @@ Test(namespaces, setgroups_is_denied_below_where_it_is)
 {
 	cr_assert_eq(exit_of(CLONE_NEWUSER, read_setgroups_below), 0,
 		     "the factory's denial is each sandbox's");
+}
+
+/* With room for two, and a namespace below that asks for ten: the third is refused there too. */
+static int take_inotify_below(void)
+{
+	static const char path[] = "/proc/sys/user/max_inotify_instances";
+
+	if (write_text(path, "2") != 0 || unshare(CLONE_NEWUSER) != 0 ||
+	    write_text(path, "10") != 0)
+		return UNPREPARED;
+	for (int i = 0; i < 2; i++) {
+		if (inotify_init1(IN_CLOEXEC) < 0)
+			return UNPREPARED;
+	}
+	return inotify_init1(IN_CLOEXEC) < 0 ? errno : 0;
+}
+
+Test(namespaces, inotify_instances_are_bounded_for_all_below)
+{
+	cr_assert_eq(exit_of(CLONE_NEWUSER, take_inotify_below), EMFILE,
+		     "the factory's bound is one of all sandboxes together");
+}
+
+static int raise_without_capability(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct none[2] = { 0 };
+
+	if (syscall(SYS_capset, &header, none) != 0)
+		return UNPREPARED;
+	return write_text("/proc/sys/user/max_inotify_instances", "1000");
+}
+
+Test(namespaces, a_bound_is_raised_with_a_capability_only)
+{
+	cr_assert_eq(exit_of(CLONE_NEWUSER, raise_without_capability), EACCES,
+		     "a workload cannot raise what its sandbox may have");
 }
 
 static int write_map_again(void)

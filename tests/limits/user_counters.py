@@ -77,6 +77,18 @@ time.sleep(60)
 """
 
 
+# Inotify instances, as many as there are; a number says how many that was.
+WATCHERS = """
+import ctypes, time
+libc = ctypes.CDLL(None, use_errno=True)
+taken = 0
+while taken < 5000 and libc.inotify_init() >= 0:
+    taken += 1
+print(taken, ctypes.get_errno(), flush=True)
+time.sleep(60)
+"""
+
+
 def setUpModule():
     leftovers.become_reaper()
 
@@ -174,6 +186,81 @@ class InFlight(Folder):
                 "    print(len(socket.recv_fds(b, 1, 1)[1]))\n")
         result = support.run_python(code)
         self.assertEqual((result.returncode, result.stdout), (0, "1\n1\n"), result.stderr)
+
+
+def inotify_limit(name):
+    with open("/proc/sys/fs/inotify/max_user_" + name, encoding="ascii") as file:
+        return int(file.read())
+
+
+@unittest.skipIf(os.geteuid() == 0, "root is another user than a sandbox")
+class Inotify(Folder):
+    def begin(self, command, **keywords):
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   text=True, **keywords)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        taken, error = map(int, process.stdout.readline().split())
+        return process, taken, error
+
+    def attack(self):
+        return self.begin([support.MSP, "run", *support.limits(), "--", "python3", "-c", WATCHERS])
+
+    def has_room(self):
+        """Takes the user one, outside of any sandbox."""
+        code = "import ctypes, sys; sys.exit(ctypes.CDLL(None).inotify_init() < 0)"
+        return subprocess.run([sys.executable, "-c", code], check=False,
+                              timeout=SECONDS).returncode == 0
+
+    def test_a_sandbox_has_a_quarter(self):
+        _, taken, error = self.attack()
+        self.assertEqual((taken, error), (inotify_limit("instances") // 4, errno.EMFILE))
+        self.assertTrue(self.has_room())
+        _, taken, _ = self.attack()
+        self.assertEqual(taken, inotify_limit("instances") // 4)
+
+    def test_all_sandboxes_of_a_service_have_half(self):
+        self.service()
+        taken = [self.begin([support.MSP, "run", *support.limits(), "--socket=" + self.socket,
+                             "--", "python3", "-c", WATCHERS])[1] for _ in range(3)]
+        self.assertEqual(sum(taken), inotify_limit("instances") // 2, taken)
+        self.assertTrue(self.has_room())
+
+    def test_control_without_a_sandbox_nothing_is_left(self):
+        process, taken, error = self.begin([sys.executable, "-c", WATCHERS])
+        self.assertGreater(taken, inotify_limit("instances") // 2)
+        self.assertEqual(error, errno.EMFILE)
+        self.assertFalse(self.has_room())
+        process.kill()
+        process.wait()
+        self.assertTrue(support.wait_until(self.has_room, SECONDS))
+
+    def test_the_bounds_stay(self):
+        code = ("for name in ('instances', 'watches'):\n"
+                "    path = '/proc/sys/user/max_inotify_' + name\n"
+                "    print(open(path).read().strip())\n"
+                "    try:\n"
+                "        open(path, 'w')\n"
+                "    except PermissionError:\n"
+                "        print('refused')\n")
+        result = support.run_python(code)
+        self.assertEqual(result.stdout.split(), [
+            str(inotify_limit("instances") // 4), "refused",
+            str(inotify_limit("watches") // 4), "refused"], result.stderr)
+
+    def test_a_development_server_can_watch(self):
+        code = ("import ctypes, os\n"
+                "libc = ctypes.CDLL(None)\n"
+                "for _ in range(8):\n"
+                "    instance = libc.inotify_init()\n"
+                "    for number in range(250):\n"
+                "        path = f'/tmp/{number}'\n"
+                "        os.makedirs(path, exist_ok=True)\n"
+                "        assert libc.inotify_add_watch(instance, path.encode(), 0xfff) > 0\n"
+                "os.mkdir('/tmp/0/new')\n"
+                "print(len(os.read(instance, 4096)) > 0)\n")
+        result = support.run_python(code)
+        self.assertEqual((result.returncode, result.stdout), (0, "True\n"), result.stderr)
 
 
 if __name__ == "__main__":

@@ -44,18 +44,6 @@ Test(cgroup, paths_are_slot_and_suffix)
 	cr_assert_str_eq(path.bytes, "s7/e15/cgroup.kill");
 }
 
-Test(cgroup, values_are_written_whole)
-{
-	char content[16] = { 0 };
-	int fd = openat(dir, "file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-	cr_assert_eq(cgroup_write(dir, "file", "max 100"), 0);
-	cr_assert_eq(read(fd, content, sizeof(content)), 7);
-	cr_assert_str_eq(content, "max 100");
-	(void)close(fd);
-	cr_assert_eq(cgroup_write(dir, "missing", "1"), -ENOENT);
-}
-
 Test(cgroup, removal_takes_the_leaf_too)
 {
 	cr_assert_eq(mkdirat(dir, "s7", 0700), 0);

@@ -5,6 +5,7 @@
 #include "common/text.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -97,4 +98,19 @@ Test(text, numbers_are_read_behind_their_key)
 	cr_expect_eq(number_in("oom 1\n", "oom_kill "), 0);
 	cr_expect_eq(number_in("", ""), 0);
 	cr_expect_eq(text_read_number(AT_FDCWD, "/nonexistent", ""), 0);
+}
+
+Test(text, values_are_written_whole)
+{
+	char path[] = "/tmp/msp-text-test-XXXXXX";
+	char content[16] = { 0 };
+	const int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	cr_expect_eq(text_write_file(AT_FDCWD, path, "max 100"), 0);
+	cr_expect_eq(read(fd, content, sizeof(content)), 7);
+	cr_expect_str_eq(content, "max 100");
+	(void)close(fd); /* read */
+	cr_assert_eq(unlink(path), 0);
+	cr_expect_eq(text_write_file(AT_FDCWD, path, "1"), -ENOENT);
 }
