@@ -123,6 +123,10 @@ static void put_option(struct writer *writer, const char *key, uint64_t value, b
 	buffer_add(writer->blob, text, strlen(text) + 1);
 }
 
+/* Terminals of one sandbox: four for each of 16 executions. All sandboxes of all users share some
+ * 3,072: kernel.pty.max without kernel.pty.reserve. */
+#define TERMINALS 64
+
 /* How a new file system is made, as fsconfig(2) takes it. */
 static void put_options(struct writer *writer, const struct profile_mount *mount,
 			struct plan_mount *out)
@@ -139,6 +143,7 @@ static void put_options(struct writer *writer, const struct profile_mount *mount
 	} else if (mount->kind == PLAN_DEVPTS) {
 		put_option(writer, "mode", 0600, true);
 		put_option(writer, "ptmxmode", 0666, true);
+		put_option(writer, "max", TERMINALS, false);
 	}
 	out->options = end_list(writer, offset, &out->options_size);
 }

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import unittest
@@ -261,6 +262,50 @@ class Inotify(Folder):
                 "print(len(os.read(instance, 4096)) > 0)\n")
         result = support.run_python(code)
         self.assertEqual((result.returncode, result.stdout), (0, "True\n"), result.stderr)
+
+
+# Terminals, in more processes than one may have descriptors for.
+TERMINALS = """
+import os, time
+taken = 0
+for _ in range(4):
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        count = 0
+        try:
+            while True:
+                os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY)
+                count += 1
+        except OSError:
+            os.write(writing, str(count).encode())
+        time.sleep(60)
+    taken += int(os.read(reading, 100))
+print(taken, flush=True)
+time.sleep(60)
+"""
+SANDBOX_TERMINALS = 64
+
+
+class Terminals(Folder):
+    """Counted for all sandboxes of a machine; the host has some for itself."""
+
+    def test_a_sandbox_has_its_share(self):
+        attacker = subprocess.Popen([support.MSP, "run", *support.limits(), "--", "python3", "-c",
+                                     TERMINALS], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.addCleanup(attacker.communicate)
+        self.addCleanup(attacker.kill)
+        self.assertEqual(int(attacker.stdout.readline()), SANDBOX_TERMINALS)
+        result = support.run_python("import pty; print(len(pty.openpty()))")
+        self.assertEqual((result.returncode, result.stdout), (0, "2\n"), result.stderr)
+
+    def test_control_without_a_sandbox_there_are_more(self):
+        result = subprocess.Popen([sys.executable, "-c", TERMINALS], stdout=subprocess.PIPE,
+                                  preexec_fn=files_of(40), start_new_session=True)
+        try:
+            self.assertGreater(int(result.stdout.readline()), SANDBOX_TERMINALS)
+        finally:
+            os.killpg(result.pid, signal.SIGKILL)
+            result.communicate()
 
 
 if __name__ == "__main__":

@@ -146,6 +146,7 @@ Test(plan, mounts_of_default)
 	cr_expect_str_eq(option_of(tmp, "mode"), "1777");
 	cr_expect_str_eq(option_of(proc, "hidepid"), "invisible");
 	cr_expect_str_eq(option_of(pts, "ptmxmode"), "0666");
+	cr_expect_str_eq(option_of(pts, "max"), "64");
 	cr_expect_eq(keys->flags, PLAN_OPTIONAL);
 	tmp = find_mount(find("strict"), "/tmp", PLAN_TMPFS);
 	cr_expect_str_eq(option_of(tmp, "size"), "67108864");
