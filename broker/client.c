@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -123,7 +122,7 @@ static void end(struct client *client)
 static void log_failure(const char *what)
 {
 	if (errno != EPIPE && errno != ECONNRESET)
-		log_line("%s: %s", what, strerror(errno));
+		log_line("%s: %s", what, errno_text(errno));
 }
 
 static void set_timer(struct client *client, const struct timeval *time)

@@ -32,7 +32,8 @@
 static void require(bool is_done, const char *step)
 {
 	if (!is_done)
-		log_fatal(MSP_EXIT_REFUSED, "cannot confine itself: %s: %s", step, strerror(errno));
+		log_fatal(MSP_EXIT_REFUSED, "cannot confine itself: %s: %s", step,
+			  errno_text(errno));
 }
 
 static bool is_channel(int fd)

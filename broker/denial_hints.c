@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/log.h"
 #include "common/names.h"
 #include "policy/decide.h"
 
@@ -223,7 +224,7 @@ static void add_decision(const struct search *search, const struct operation *op
 	if (!view)
 		return;
 	(void)snprintf(view->reason, sizeof(view->reason), "%s",
-		       decision->error ? strerror(decision->error) : "refused");
+		       decision->error ? errno_text(decision->error) : "refused");
 	if (decision->origin.file != 0)
 		(void)snprintf(view->rule, sizeof(view->rule), "%.180s (%.60s:%" PRIu32 ")",
 			       decision->rule, plan_string(search->plan, decision->origin.file),
@@ -323,7 +324,7 @@ static void judge_limit(const struct search *search, const struct phrase *phrase
 
 	if (!view)
 		return;
-	(void)snprintf(view->reason, sizeof(view->reason), "%s", strerror(phrase->error));
+	(void)snprintf(view->reason, sizeof(view->reason), "%s", errno_text(phrase->error));
 	(void)snprintf(view->remedy, sizeof(view->remedy),
 		       "use less, or raise it in the operator's profile");
 	if (phrase->error == ENOMEM)

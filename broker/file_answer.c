@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "file_answer.h"
+#include "common/log.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -137,7 +138,7 @@ static const char *error_text(uint32_t error, char *room, size_t size)
 		if ((uint32_t)errors[i].error == error)
 			return errors[i].text;
 	}
-	(void)snprintf(room, size, "cannot be used: %s", strerror((int)error));
+	(void)snprintf(room, size, "cannot be used: %s", errno_text((int)error));
 	return room;
 }
 

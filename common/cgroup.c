@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/fd.h"
 #include "common/limits.h"
 
 /* Killed processes leave a cgroup when they are scheduled to. */

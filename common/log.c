@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/log.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+static const char *const errno_texts[] = {
+#define ERRNO(name, text) [name] = text " (" #name ")",
+#include "common/errno.def"
+#undef ERRNO
+};
 
 static const char *log_name = "msp";
 
@@ -51,4 +58,15 @@ void log_fatal(int code, const char *format, ...)
 	write_line(format, arguments);
 	va_end(arguments);
 	_exit(code);
+}
+
+const char *errno_text(int error)
+{
+	static char other[sizeof("error -2147483648")];
+
+	if (error > 0 && error < (int)(sizeof(errno_texts) / sizeof(errno_texts[0])) &&
+	    errno_texts[error])
+		return errno_texts[error];
+	(void)snprintf(other, sizeof(other), "error %d", error);
+	return other;
 }

@@ -17,4 +17,9 @@ void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A line, then _exit(code). */
 void log_fatal(int code, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 
+/* Return the words for a number of errno and its name, as all messages use them: "Too many open
+ * files (EMFILE)". For a number without a name: "error 524", in storage that the next call uses
+ * again. */
+const char *errno_text(int error);
+
 #endif

@@ -115,18 +115,17 @@ int mount_overlay(int lower, int place, const char *options, uint32_t size, uint
 int mount_set_attributes(int mount, uint64_t attributes)
 {
 	struct mount_attr attr = { .attr_set = attributes };
+	const long result = syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH | AT_RECURSIVE,
+				    &attr, sizeof(attr));
 
-	if (syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr,
-		    sizeof(attr)) != 0)
-		return -errno;
-	return 0;
+	return result == 0 ? 0 : -errno;
 }
 
 int mount_make_writable(int mount)
 {
 	struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
+	const long result =
+		syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attr, sizeof(attr));
 
-	if (syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attr, sizeof(attr)) != 0)
-		return -errno;
-	return 0;
+	return result == 0 ? 0 : -errno;
 }

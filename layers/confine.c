@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -66,7 +65,7 @@ static void require(int error, const char *step)
 {
 	if (error)
 		log_fatal(MSP_EXIT_REFUSED, "cannot confine itself: %s: %s", step,
-			  strerror(-error));
+			  errno_text(-error));
 }
 
 static int result(int status)

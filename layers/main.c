@@ -121,7 +121,7 @@ static void receive(const struct channel *channel)
 			_exit(0); /* the supervisor is gone, and nobody asks any more */
 		if (status < 0)
 			log_fatal(MSP_EXIT_SOFTWARE, "the supervisor's message is wrong: %s",
-				  error ? ipc_error_text(error) : strerror(-status));
+				  error ? ipc_error_text(error) : errno_text(-status));
 	}
 	if (!job_is_right(&job))
 		log_fatal(MSP_EXIT_SOFTWARE, "the supervisor asks for what it cannot have");

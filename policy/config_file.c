@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/config_file.h"
 
+#include "common/log.h"
 #include "policy/source.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static int fail_reading(const char *path, struct policy_error *error)
 {
 	(void)snprintf(error->text, sizeof(error->text),
 		       "%s:1: cannot be read: %s; expected a file that user %ld can read", path,
-		       strerror(errno), (long)geteuid());
+		       errno_text(errno), (long)geteuid());
 	policy_error_tidy(error);
 	return -1;
 }

@@ -99,7 +99,7 @@ static int write_stdout(const struct buffer *text)
 	if (text->size == 0)
 		return 0;
 	if (fwrite(text->bytes, 1, text->size, stdout) != text->size || fflush(stdout) != 0) {
-		log_line("standard output: %s", strerror(errno));
+		log_line("standard output: %s", errno_text(errno));
 		return MSP_EXIT_SOFTWARE;
 	}
 	return 0;
@@ -118,7 +118,7 @@ static int write_file(const char *path, const struct buffer *blob)
 	is_written = file != NULL && fclose(file) == 0 && is_written;
 	is_written = is_written && rename(neighbour.bytes, path) == 0;
 	if (!is_written) {
-		log_line("%s: %s", path, strerror(errno));
+		log_line("%s: %s", path, errno_text(errno));
 		if (file != NULL)
 			(void)unlink(neighbour.bytes);
 	}
@@ -163,7 +163,7 @@ static int write_fd(const char *text, const struct buffer *blob)
 		if (size < 0 && errno == EINTR)
 			continue;
 		if (size < 0) {
-			log_line("descriptor %d: %s", fd, strerror(errno));
+			log_line("descriptor %d: %s", fd, errno_text(errno));
 			return MSP_EXIT_SOFTWARE;
 		}
 		done += (size_t)size;

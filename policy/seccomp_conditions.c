@@ -133,8 +133,7 @@ static const struct filter_clause seccomp_clauses[] = {
  * sender that waits for room at a datagram socket has passed the kernel's check of descriptors in
  * flight and is not counted yet, so that many senders exceed the limit together
  * (unix_dgram_sendmsg(), net/unix/af_unix.c). */
-#define UNIX_CONNECTED                                                                             \
-	ALLOW_WHEN(INT_IS(0, AF_UNIX), IS(1, TYPE_BITS & ~4U, SOCK_STREAM))
+#define UNIX_CONNECTED ALLOW_WHEN(INT_IS(0, AF_UNIX), IS(1, TYPE_BITS & ~4U, SOCK_STREAM))
 
 static const struct filter_clause socket_clauses[] = {
 	UNIX_CONNECTED,

@@ -62,7 +62,7 @@ static int record(enum audit_event event, const struct audit_field *fields, size
 
 static const char *why(int error)
 {
-	return error == -ETIMEDOUT ? "another process keeps its lock" : strerror(-error);
+	return error == -ETIMEDOUT ? "another process keeps its lock" : errno_text(-error);
 }
 
 /* Go on without a record. */
@@ -151,7 +151,7 @@ void audit_open(struct audit_place *place, uint32_t frontend)
 	}
 	/* A write beyond the limit for files is an error like others. */
 	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR)
-		log_fatal(MSP_EXIT_SOFTWARE, "signals cannot be set: %s", strerror(errno));
+		log_fatal(MSP_EXIT_SOFTWARE, "signals cannot be set: %s", errno_text(errno));
 	audit.is_on = true;
 	error = audit_file_open(place->directory, supervisor.pid);
 	place->directory = -1;

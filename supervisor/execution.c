@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -114,7 +113,7 @@ static void tell_frontend(const struct execution *execution, uint32_t type, cons
 		error = channel_send(&frontend->channel, type, message, fds, MSG_DONTWAIT);
 	if (!error || error == -EPIPE) /* gone, as its own channel will say, behind a goodbye */
 		return;
-	log_line("a frontend cannot be told of its execution: %s", strerror(-error));
+	log_line("a frontend cannot be told of its execution: %s", errno_text(-error));
 	if (!supervisor.is_service && supervisor.exit_status == 0)
 		supervisor.exit_status = MSP_EXIT_SOFTWARE;
 	frontend_end(frontend, CLIENT_END_FAILED);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "common/fd.h"
@@ -229,7 +228,7 @@ void frontend_hear(struct frontend *frontend)
 	error = loop_add(&frontend->watch, frontend->channel.fd, frontend->on_message, frontend);
 	if (!error)
 		return;
-	log_line("a frontend cannot be heard: %s", strerror(-error));
+	log_line("a frontend cannot be heard: %s", errno_text(-error));
 	if (!supervisor.is_service && supervisor.exit_status == 0)
 		supervisor.exit_status = MSP_EXIT_SOFTWARE;
 	frontend_end(frontend, CLIENT_END_FAILED);

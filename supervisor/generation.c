@@ -166,7 +166,7 @@ bool generation_open(int fd)
 	if (error)
 		log_line("the compiled policy is not of this version (%s): compile it again with "
 			 "msp-policy",
-			 strerror(-error));
+			 errno_text(-error));
 	if (error || !generation_is_possible(&plan)) {
 		fd_close(&fd);
 		return false;
@@ -241,7 +241,7 @@ static bool replace(int *fd)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_policy, &message, fd,
 				     MSG_DONTWAIT);
 	if (error)
-		return give_up(&plan, strerror(-error));
+		return give_up(&plan, errno_text(-error));
 	enforce(message.slot, &plan, *fd);
 	*fd = -1;
 	forget_unused(old);
@@ -302,7 +302,7 @@ static void on_launcher(void *context)
 		return;
 	if (status < 0)
 		log_line("the launcher cannot be heard: %s",
-			 wrong ? ipc_error_text(wrong) : strerror(-status));
+			 wrong ? ipc_error_text(wrong) : errno_text(-status));
 	drop_pins();
 	if (is_asked)
 		refuse("the launcher that compiles it has ended");

@@ -215,7 +215,7 @@ static int handle_factory_ready(void *context, struct channel_message *message)
 		return 0;
 	}
 	log_line("cannot make sandboxes on this machine: %s: %s; 'msp doctor' says what is missing",
-		 stage_text(from->stage), strerror((int)from->error));
+		 stage_text(from->stage), errno_text((int)from->error));
 	supervisor.exit_status = MSP_EXIT_REFUSED;
 	return -ECANCELED;
 }
@@ -238,7 +238,7 @@ static int handle_sandbox_failed(void *context, struct channel_message *message)
 	if (error)
 		return error;
 	log_line("cannot start msp-broker: %s: %s", stage_text(from->stage),
-		 strerror((int)from->error));
+		 errno_text((int)from->error));
 	if (!supervisor.is_service)
 		supervisor.exit_status = MSP_EXIT_SANDBOX;
 	return 0;
@@ -284,7 +284,7 @@ static bool explain(const char *name, int status, enum ipc_error wrong)
 	if (wrong)
 		log_line("%s broke the protocol: %s", name, ipc_error_text(wrong));
 	else if (status < 0 && status != -ECANCELED && status != -EPIPE)
-		log_line("%s cannot be served: %s", name, strerror(-status));
+		log_line("%s cannot be served: %s", name, errno_text(-status));
 	else
 		return false;
 	return true;

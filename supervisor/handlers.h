@@ -6,6 +6,7 @@
 #define SUPERVISOR_HANDLERS_H
 
 #include "common/channel.h"
+#include "common/log.h" /* errno_text(), for what a refusal says */
 #include "frontend.h"
 
 /* Put together what a welcome says. */

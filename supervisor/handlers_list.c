@@ -29,7 +29,7 @@ int request_finish(const struct frontend *frontend, uint64_t request, int error)
 {
 	const struct ipc_request_done done = { .request = request };
 
-	return error ? handlers_refuse(frontend, request, REFUSAL_RESOURCES, strerror(-error), 0)
+	return error ? handlers_refuse(frontend, request, REFUSAL_RESOURCES, errno_text(-error), 0)
 		     : handlers_answer(frontend, IPC_TYPE_request_done, &done);
 }
 

@@ -54,7 +54,7 @@ static int begin(const struct target *target, uint64_t number, enum refusal refu
 		return 0;
 	done.error = (uint32_t)-error;
 	audit_execution_end(request->id, request->sandbox, &done);
-	return handlers_refuse(frontend, number, REFUSAL_RESOURCES, strerror(-error), 0);
+	return request_finish(frontend, number, error);
 }
 
 static enum sandbox_answer find_target(struct target *target, enum refusal *ret,
@@ -240,7 +240,7 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 	done.error = (uint32_t)-error;
 	if (changes_host(from->operation))
 		audit_apply_end(target->sandbox->id, &done);
-	return sandbox_refuse(REFUSAL_RESOURCES, strerror(-error), detail);
+	return sandbox_refuse(REFUSAL_RESOURCES, errno_text(-error), detail);
 }
 
 int handle_changes_start(void *context, struct channel_message *message)

@@ -130,7 +130,7 @@ enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **r
 				      "its meta is not as it was written, or a layer is missing",
 				      detail);
 	if (error)
-		return sandbox_refuse(REFUSAL_RESOURCES, strerror(-error), detail);
+		return sandbox_refuse(REFUSAL_RESOURCES, errno_text(-error), detail);
 	sandbox_stir(sandbox);
 	*ret = sandbox;
 	return REFUSAL_NONE;

@@ -30,7 +30,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -164,7 +163,8 @@ static void serve(void)
 		}
 		error = loop_turn(first_us);
 		if (error)
-			log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s", strerror(-error));
+			log_fatal(MSP_EXIT_SOFTWARE, "the event loop failed: %s",
+				  errno_text(-error));
 		for (size_t i = 0; i < PARTS; i++)
 			parts[i].tick();
 		frontend_regulate();
@@ -285,13 +285,14 @@ int main(void)
 	log_set_name("msp-supervisor");
 	error = relro_protect();
 	if (error)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot protect its own tables: %s", strerror(-error));
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot protect its own tables: %s",
+			  errno_text(-error));
 	keep_tables_small();
 	if (kernel_close_range(START_FD_END, ~0U) != 0)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot close descriptors: %s", strerror(errno));
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot close descriptors: %s", errno_text(errno));
 	error = loop_open();
 	if (error)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", strerror(-error));
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", errno_text(-error));
 	start_supervisor(&start);
 	error = watch_signals();
 	if (!error)
@@ -313,7 +314,7 @@ int main(void)
 		error = confine_supervisor(supervisor.cgroup, audit_directory(), store_directory(),
 					   supervisor.landlock_abi);
 	if (error)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", strerror(-error));
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", errno_text(-error));
 	STAGE_HOOK(POINT, STAGE_POINT_CONFINED);
 	serve();
 	STAGE_HOOK(POINT, STAGE_POINT_ENDING);

@@ -105,7 +105,7 @@ static void explain(const struct execution *execution, uint32_t open, int answer
 			 stage_text(STAGE_PROBE), name, posture_layer_name(layer),
 			 posture_layer_act(layer),
 			 answer ? "what refused it is not this layer: " : "succeeded",
-			 answer ? strerror(answer) : "");
+			 answer ? errno_text(answer) : "");
 		answer = 0;
 	}
 }
@@ -182,7 +182,7 @@ void posture_fail(const struct execution *execution, uint32_t stage, uint32_t er
 	log_line(
 		"a sandbox of the default profile cannot be set up: %s: %s; 'msp doctor' says what "
 		"is missing",
-		stage_text(stage), strerror((int)error));
+		stage_text(stage), errno_text((int)error));
 	end(MSP_EXIT_SANDBOX);
 }
 

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "common/log.h" /* errno_text(), for what a refusal says */
 #include "state.h"
 #include "store.h"
 

@@ -29,7 +29,7 @@ static void tell(const char *text)
 {
 	/* A manager that does not listen ends us by its watchdog. */
 	if (service.notify >= 0 && write(service.notify, text, strlen(text)) < 0)
-		log_line("the service manager cannot be told %s: %s", text, strerror(errno));
+		log_line("the service manager cannot be told %s: %s", text, errno_text(errno));
 }
 
 /* The socket's folder is the user's alone; this is the second check, and the one that counts. */
@@ -47,7 +47,7 @@ static void on_connection(void *context)
 	int fd = accept4(service.listener, NULL, NULL, SOCK_CLOEXEC);
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-		log_line("no client can connect now: %s", strerror(errno));
+		log_line("no client can connect now: %s", errno_text(errno));
 		loop_remove(&listen_watch);
 		listen_due_us = clock_now_us() + PAUSE_US;
 	}

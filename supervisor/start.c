@@ -229,7 +229,7 @@ static void receive_launcher(void)
 	if (status < 0)
 		log_fatal(MSP_EXIT_SOFTWARE,
 			  "descriptor %d is not a launcher of this version (%s): start msp instead",
-			  START_FD_LAUNCHER, wrong ? ipc_error_text(wrong) : strerror(-status));
+			  START_FD_LAUNCHER, wrong ? ipc_error_text(wrong) : errno_text(-status));
 }
 
 static void check_requirements(void)
@@ -317,7 +317,7 @@ static void open_state(void)
 		(void)snprintf(supervisor.stateless, sizeof(supervisor.stateless),
 			       start.state < 0 ? "the launcher named no place for what lasts"
 					       : "the place for what lasts cannot be used: %s",
-			       strerror(-error));
+			       errno_text(-error));
 }
 
 void start_supervisor(struct start *ret)
@@ -333,10 +333,10 @@ void start_supervisor(struct start *ret)
 	check_requirements();
 	error = tell_factory();
 	if (error && error != -EPIPE) /* it has ended, and why waits in its channel */
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot talk to the factory: %s", strerror(-error));
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot talk to the factory: %s", errno_text(-error));
 	error = make_only();
 	if (error)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot prepare the sandbox: %s", strerror(-error));
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot prepare the sandbox: %s", errno_text(-error));
 	open_state();
 	audit_open(&start.audit, start.frontend);
 	start.policy = -1;

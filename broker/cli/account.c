@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/limits.h"
+#include "common/log.h"
 #include "format.h"
 #include "state_place.h"
 
@@ -160,7 +161,7 @@ int account_become(const char *name, int *ret_exit, char text[ACCOUNT_TEXT_MAX])
 	if (error) {
 		format_text(text, ACCOUNT_TEXT_MAX,
 			    "cannot change from root to the account '%s': %s", name,
-			    strerror(-error));
+			    errno_text(-error));
 		return -1;
 	}
 	return 0;

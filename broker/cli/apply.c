@@ -257,7 +257,7 @@ static int run_json(struct work *work, uint32_t operation)
 	json_object_end(&work->json);
 	error = json_finish(&work->json);
 	if (error) {
-		log_line("standard output: %s", strerror(-error));
+		log_line("standard output: %s", errno_text(-error));
 		return MSP_EXIT_SOFTWARE;
 	}
 	if (code)
@@ -272,7 +272,7 @@ static int check_output(int code)
 
 	if (!error)
 		return code;
-	log_line("standard output: %s", strerror(-error));
+	log_line("standard output: %s", errno_text(-error));
 	return MSP_EXIT_SOFTWARE;
 }
 

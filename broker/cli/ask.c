@@ -347,7 +347,7 @@ static int judge(struct asking *asking, const struct question *question)
 	}
 	if (asking->records_error) {
 		log_line("the records of the changes cannot be read: %s",
-			 strerror(-asking->records_error));
+			 errno_text(-asking->records_error));
 		return MSP_EXIT_SOFTWARE;
 	}
 	return 0;
@@ -415,7 +415,7 @@ static int begin(struct asking *asking, const struct attach_options *options, bo
 	asking->outcome.plan = -1;
 	asking->signals = session_block_signals(false, &before);
 	if (asking->signals < 0) {
-		log_line("%s", strerror(-asking->signals));
+		log_line("%s", errno_text(-asking->signals));
 		return MSP_EXIT_SOFTWARE;
 	}
 	code = attach_prepare(&asking->attachment);
@@ -429,7 +429,7 @@ static int begin(struct asking *asking, const struct attach_options *options, bo
 	asking->outcome.is_supervisor_gone = error == -EPIPE || error == -ECONNRESET;
 	if (!error || asking->outcome.is_supervisor_gone)
 		return 0;
-	log_line("asking the supervisor: %s", strerror(-error));
+	log_line("asking the supervisor: %s", errno_text(-error));
 	return MSP_EXIT_SOFTWARE;
 }
 

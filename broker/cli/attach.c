@@ -2,7 +2,6 @@
 #include "attach.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -246,7 +245,7 @@ static int check_start(int error)
 {
 	if (!error || error == -EPIPE || error == -ECONNRESET)
 		return 0;
-	log_line("the supervisor cannot be started: %s%s", strerror(-error),
+	log_line("the supervisor cannot be started: %s%s", errno_text(-error),
 		 error == -EACCES ? " (its file must be readable and executable for the account "
 				    "that msp runs as)"
 				  : "");

@@ -96,7 +96,7 @@ static int run_follow(const struct audit_options *options, const struct audit_lo
 	(void)print_last(options, log, FOLLOW_LAST);
 	error = audit_follow(log, &taker);
 	return error == -EPIPE ? MSP_EXIT_SIGNAL_BASE + 13
-			       : give_up("follow", strerror(-error), MSP_EXIT_SOFTWARE);
+			       : give_up("follow", errno_text(-error), MSP_EXIT_SOFTWARE);
 }
 
 static int run_verify(const struct audit_options *options, const struct audit_log *log)

@@ -102,7 +102,7 @@ bool audit_log_find(struct audit_log *ret, char text[STATE_PLACE_TEXT_MAX])
 		return true;
 	fd_close(&directory);
 	format_text(text, STATE_PLACE_TEXT_MAX, "the log in %.500s cannot be opened: %s", path,
-		    strerror(-error));
+		    errno_text(-error));
 	return false;
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "common/log.h"
 #include "format.h"
 #include "mounts.h"
 #include "shown.h"
@@ -97,13 +98,13 @@ static int open_host(struct bind *bind, char *text)
 		format_text(text, BIND_TEXT_MAX,
 			    "--ro: '%.300s' cannot be opened: %s. HOST must be an existing file "
 			    "or folder, and INSIDE, after a colon, an absolute path",
-			    bind->host, strerror(errno));
+			    bind->host, errno_text(errno));
 		return -1;
 	}
 	error = shown_real_path(bind->fd, bind->host);
 	if (error) {
 		format_text(text, BIND_TEXT_MAX, "--ro: '%.300s' has no path of its own: %s",
-			    bind->host, strerror(-error));
+			    bind->host, errno_text(-error));
 		return -1;
 	}
 	return 0;
@@ -167,7 +168,7 @@ int binds_open(const struct bind_words *words, const struct protected_set *set, 
 		format_text(text, BIND_TEXT_MAX,
 			    "--ro: the mount table cannot be read (/proc/self/mountinfo: %s), so "
 			    "nothing can be compared with the protected paths",
-			    strerror(-result));
+			    errno_text(-result));
 		return -1;
 	}
 	for (uint32_t i = 0; result == 0 && i < words->count; i++) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/log.h"
 #include "format.h"
 #include "mounts.h"
 
@@ -244,7 +245,7 @@ void cgroup_describe(const struct cgroup_state *state, char text[CGROUP_TEXT_MAX
 		break;
 	case CGROUP_FAILED:
 		format_text(text, CGROUP_TEXT_MAX, "%.300s could not be prepared: %s", state->path,
-			    strerror(state->error));
+			    errno_text(state->error));
 		break;
 	}
 }

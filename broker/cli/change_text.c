@@ -170,7 +170,7 @@ static const char *explain_errno(int error)
 		return "read-only file system. The service's unit keeps this machine's files "
 		       "read-only: 'msp stop' the sandbox and use --standalone, or name the "
 		       "project in ReadWritePaths= ('systemctl --user edit msp.service')";
-	return strerror(error);
+	return errno_text(error);
 }
 
 int change_explain_error(const struct ipc_changes_done *done)

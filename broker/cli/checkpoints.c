@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -127,7 +126,7 @@ static int check_output(int error)
 {
 	if (!error)
 		return 0;
-	log_line("standard output: %s", strerror(-error));
+	log_line("standard output: %s", errno_text(-error));
 	return MSP_EXIT_SOFTWARE;
 }
 

@@ -300,12 +300,12 @@ static int client_config(const struct command *command, int argc, char *argv[])
 	if (!launch_own_path(path)) {
 		log_line("client-config: the path of msp itself cannot be read from "
 			 "/proc/self/exe: %s",
-			 strerror(errno));
+			 errno_text(errno));
 		return MSP_EXIT_SOFTWARE;
 	}
 	error = client->servers ? print_json(client, path, &options) : print_toml(path, &options);
 	if (error) {
-		log_line("client-config: standard output: %s", strerror(-error));
+		log_line("client-config: standard output: %s", errno_text(-error));
 		return MSP_EXIT_SOFTWARE;
 	}
 	say_place(client, &options);

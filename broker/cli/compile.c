@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "common/log.h"
 #include "format.h"
 #include "launch.h"
 
@@ -177,7 +178,7 @@ static int run(const struct child *child, int output, char *path, char text[CONF
 	fd_close(&writer); /* its end is to be seen */
 	if (error) {
 		format_text(text, CONFIG_TEXT_MAX, PROGRAM " cannot be started: %s",
-			    strerror(-error));
+			    errno_text(-error));
 		if (pid > 0)
 			(void)collect(pid, deadline_ms);
 		return -1;
@@ -207,7 +208,7 @@ int compile_config(char *path, char text[CONFIG_TEXT_MAX])
 		error = is_ready ? fd_seal(child.plan) : -errno;
 		if (error)
 			format_text(text, CONFIG_TEXT_MAX, PROGRAM ": descriptors: %s",
-				    strerror(-error));
+				    errno_text(-error));
 	}
 	fd_close(&child.image);
 	fd_close(&child.null);
@@ -224,6 +225,6 @@ int compile_become(char *const words[], char text[CONFIG_TEXT_MAX])
 	if (image < 0)
 		return MSP_EXIT_SOFTWARE;
 	(void)kernel_execute(image, words, environment);
-	format_text(text, CONFIG_TEXT_MAX, PROGRAM " cannot be started: %s", strerror(errno));
+	format_text(text, CONFIG_TEXT_MAX, PROGRAM " cannot be started: %s", errno_text(errno));
 	return MSP_EXIT_SOFTWARE;
 }

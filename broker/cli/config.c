@@ -11,6 +11,7 @@
 
 #include "account.h"
 #include "common/fd.h"
+#include "common/log.h"
 #include "compile.h"
 #include "format.h"
 #include "options.h"
@@ -32,15 +33,15 @@ static int try_file(const char *path)
 	return error;
 }
 
-static const char *error_text(int error)
+static const char *explain_open(int error)
 {
-	return error == -EINVAL ? "it is no regular file" : strerror(-error);
+	return error == -EINVAL ? "it is no regular file" : errno_text(-error);
 }
 
 static int explain(const char *path, const char *who, int error, char text[CONFIG_TEXT_MAX])
 {
 	format_text(text, CONFIG_TEXT_MAX, "the configuration %.900s%s cannot be read: %s", path,
-		    who, error_text(error));
+		    who, explain_open(error));
 	return -1;
 }
 
@@ -154,7 +155,7 @@ static int take_compiled(struct config *config, char text[CONFIG_TEXT_MAX])
 	format_text(text, CONFIG_TEXT_MAX,
 		    "msp-policy is not of this version (%s): install all of msp's programs "
 		    "together",
-		    strerror(-error));
+		    errno_text(-error));
 	return MSP_EXIT_REFUSED;
 }
 
@@ -164,7 +165,7 @@ static int take_builtin(struct config *config, char text[CONFIG_TEXT_MAX])
 
 	if (fd < 0) {
 		format_text(text, CONFIG_TEXT_MAX, "builtin.policy cannot be read: %s",
-			    strerror(-fd));
+			    errno_text(-fd));
 		return MSP_EXIT_SANDBOX;
 	}
 	config->plan_fd = fd;

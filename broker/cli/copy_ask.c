@@ -79,10 +79,10 @@ static int explain_ended(const struct copy *copy, const char *path)
 
 	if (pipes->error && pipes->error != -EBADMSG)
 		log_line("%s: %s", pipes->is_source ? "what is to be copied" : copy->local,
-			 strerror(-pipes->error));
+			 errno_text(-pipes->error));
 	else if (ended->stage != STAGE_NONE)
 		log_line("%s:%s: msp-file could not be started in the sandbox: %s", copy->sandbox,
-			 copy_shown(path), strerror((int)ended->error));
+			 copy_shown(path), errno_text((int)ended->error));
 	else if (ended->verdict != VERDICT_EXITED)
 		log_line("%s:%s: msp-file was ended in the sandbox: %s", copy->sandbox,
 			 copy_shown(path), verdict_name(ended->verdict));

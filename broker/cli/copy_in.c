@@ -86,7 +86,7 @@ static int walk_file(const char *local, const char *path)
 
 	if (source < 0 || !S_ISREG(status.st_mode)) {
 		copy_leave_out(walk.copy, "", local,
-			       source < 0 ? strerror(errno) : "it is no regular file any more");
+			       source < 0 ? errno_text(errno) : "it is no regular file any more");
 		fd_close(&source);
 		return 0;
 	}
@@ -157,7 +157,7 @@ static int put_folder(struct copy *copy)
 	walk.prefix = strlen(copy->local);
 	walk.to = to;
 	if (!code && nftw(copy->local, on_found, FOLDERS_OPEN, FTW_PHYS) != 0 && !walk.code) {
-		log_line("%s: %s", copy->local, strerror(errno));
+		log_line("%s: %s", copy->local, errno_text(errno));
 		walk.code = COPY_FAILED;
 	}
 	free(to);
@@ -174,7 +174,7 @@ int copy_in(struct copy *copy)
 		return put_file(copy, STDIN_FILENO, 0644);
 	source = open_source(copy->local, 0, &status);
 	if (source < 0) {
-		log_line("%s: %s", copy->local, strerror(errno));
+		log_line("%s: %s", copy->local, errno_text(errno));
 		return COPY_FAILED;
 	}
 	if (S_ISDIR(status.st_mode) && copy->is_recursive) {

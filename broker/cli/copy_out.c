@@ -106,13 +106,13 @@ static int get_file(struct copy *copy, const char *path, int folder, const char 
 	int code;
 
 	if (error) {
-		log_line("%s: %s", copy_shown(local), strerror(-error));
+		log_line("%s: %s", copy_shown(local), errno_text(-error));
 		return COPY_FAILED;
 	}
 	code = read_remote(copy, path, &incoming);
 	if (!code && (fchmod(incoming.file, copy->answer.is.mode & 0777 & ~mask()) != 0 ||
 		      renameat(folder, incoming.beside, folder, name) != 0)) {
-		log_line("%s: %s", copy_shown(local), strerror(errno));
+		log_line("%s: %s", copy_shown(local), errno_text(errno));
 		code = COPY_FAILED;
 	}
 	if (code)
@@ -289,7 +289,7 @@ static int get_entry(struct copy *copy, const struct entry *entry, int root)
 	if (!error && S_ISDIR(entry->mode))
 		error = make_folder(folder, name, entry->mode);
 	if (error)
-		copy_leave_out(copy, "", entry->path, strerror(-error));
+		copy_leave_out(copy, "", entry->path, errno_text(-error));
 	else if (S_ISLNK(entry->mode))
 		copy_leave_out(copy, "", entry->path, "it is a symbolic link");
 	else if (!S_ISDIR(entry->mode) && !S_ISREG(entry->mode))
@@ -315,7 +315,7 @@ static int get_entries(struct copy *copy, const struct listing *listing)
 	int code = 0;
 
 	if (root < 0) {
-		log_line("%s: %s", copy->local, strerror(error ? -error : errno));
+		log_line("%s: %s", copy->local, errno_text(error ? -error : errno));
 		code = COPY_FAILED;
 	}
 	for (size_t i = 0; !code && i < listing->count; i++)
@@ -349,7 +349,7 @@ static int get_one(struct copy *copy)
 	int code = COPY_FAILED;
 
 	if (folder < 0)
-		log_line("%s: %s", copy->local, strerror(errno));
+		log_line("%s: %s", copy->local, errno_text(errno));
 	else
 		code = get_file(copy, copy->remote, folder, name, copy->local);
 	fd_close(&folder);

@@ -124,7 +124,7 @@ static int fill(const struct create_options *options, struct question *question)
 	if (options->workspace)
 		error = make_absolute(options->workspace, ask_new->workspace);
 	if (error) {
-		log_line("--workspace=%s: %s", options->workspace, strerror(-error));
+		log_line("--workspace=%s: %s", options->workspace, errno_text(-error));
 		return MSP_EXIT_USAGE;
 	}
 	ask_new->workspace_mode = options->mode        ? options->mode
@@ -159,7 +159,7 @@ static int show(const struct create_options *options, const struct ipc_sandbox_i
 	}
 	if (error) {
 		log_line("sandbox %s was made, but standard output: %s", info->id,
-			 strerror(-error));
+			 errno_text(-error));
 		return MSP_EXIT_SOFTWARE;
 	}
 	if (!options->workspace && isatty(STDERR_FILENO))

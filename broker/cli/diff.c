@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -186,7 +185,7 @@ static int finish(struct showing *showing, const struct ipc_changes_done *done)
 	if (error == -EPIPE) /* whoever read it had enough */
 		return MSP_EXIT_SIGNAL_BASE + SIGPIPE;
 	if (error) {
-		log_line("standard output: %s", strerror(-error));
+		log_line("standard output: %s", errno_text(-error));
 		return MSP_EXIT_SOFTWARE;
 	}
 	if (showing->omitted > OMITTED_NAMED)

@@ -243,13 +243,13 @@ static int doctor(const struct command *command, int argc, char *argv[])
 		error = examine(&options, &machine);
 	if (error) {
 		log_line("doctor: cannot become an ordinary account: %s. msp must not be setuid",
-			 strerror(-error));
+			 errno_text(-error));
 		return MSP_EXIT_REFUSED;
 	}
 	all.accepts_fallback = config_limits(machine.config, LIMITS_UNSAID) == LIMITS_FALLBACK;
 	error = options.is_json ? print_json(&machine, &all) : print_report(&machine, &all);
 	if (error) {
-		log_line("doctor: standard output: %s", strerror(-error));
+		log_line("doctor: standard output: %s", errno_text(-error));
 		return MSP_EXIT_SOFTWARE;
 	}
 	return all.is_fit ? 0 : MSP_EXIT_REFUSED;

@@ -98,7 +98,7 @@ static int finish(const struct execute *what, const struct outcome *outcome,
 		if (error == -EPIPE)
 			code = MSP_EXIT_SIGNAL_BASE + SIGPIPE;
 		else if (error)
-			code = refuse(strerror(-error), MSP_EXIT_SOFTWARE);
+			code = refuse(errno_text(-error), MSP_EXIT_SOFTWARE);
 	}
 	return code;
 }
@@ -145,7 +145,7 @@ static int follow(const struct execute *what, struct attachment *attachment, boo
 	int code;
 
 	if (signals < 0)
-		return refuse(strerror(-signals), MSP_EXIT_SANDBOX);
+		return refuse(errno_text(-signals), MSP_EXIT_SANDBOX);
 	if (what->options->is_json) {
 		capture_init(&captures[0]);
 		capture_init(&captures[1]);

@@ -81,7 +81,7 @@ static int await_end(struct service *service, int null)
 
 	if (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
 	    setsockopt(service->fd, SOL_SOCKET, SO_RCVTIMEO, &never, sizeof(never)) != 0)
-		return give_up(strerror(errno), MSP_EXIT_SOFTWARE);
+		return give_up(errno_text(errno), MSP_EXIT_SOFTWARE);
 	if (service_receive(service, &message) != 1)
 		return give_up("the service ended without a word, and what ran for this client "
 			       "with it: start this server again",

@@ -11,6 +11,7 @@
 #include "common/channel.h"
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "common/log.h"
 #include "format.h"
 #include "scope.h"
 #include "state_place.h"
@@ -82,7 +83,7 @@ static int open_programs(char path[PROGRAM_PATH_MAX], char text[LAUNCH_TEXT_MAX]
 			text, LAUNCH_TEXT_MAX,
 			"the path of msp itself cannot be read from /proc/self/exe: %s. Is /proc "
 			"mounted?",
-			strerror(errno));
+			errno_text(errno));
 		return -1;
 	}
 	slash = strrchr(own, '/');
@@ -100,7 +101,7 @@ static void explain_image(const char *path, const char *name, char text[LAUNCH_T
 {
 	format_text(text, LAUNCH_TEXT_MAX,
 		    "%.900s/%s cannot be opened: %s. Install all of msp's programs together", path,
-		    name, strerror(errno));
+		    name, errno_text(errno));
 }
 
 int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/log.h"
 #include "format.h"
 
 /* Clients that may wait to be accepted: the broker serves 500, and all may come at once after it
@@ -211,7 +212,7 @@ static int explain(const struct listen_address *address, int error, char text[LI
 			    "this machine has no address %s: name 127.0.0.1 in place of it", where);
 	else
 		format_text(text, LISTEN_TEXT_MAX, "cannot listen on %s: %s", where,
-			    strerror(error));
+			    errno_text(error));
 	return error == EADDRINUSE ? MSP_EXIT_AGAIN : MSP_EXIT_REFUSED;
 }
 

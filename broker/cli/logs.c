@@ -163,7 +163,7 @@ static int find_sandbox(const struct logs_options *options, const struct audit_l
 
 static int give_up(int error)
 {
-	log_line("standard output: %s", strerror(-error));
+	log_line("standard output: %s", errno_text(-error));
 	return error == -EPIPE ? MSP_EXIT_SIGNAL_BASE + SIGPIPE : MSP_EXIT_SOFTWARE;
 }
 
@@ -201,7 +201,7 @@ static int show(const struct logs_options *options, const struct audit_log *log,
 	if (!error)
 		error = audit_log_each(log, 0, &taker, &bad);
 	if (error) {
-		log_line("the audit log cannot be read: %s", strerror(-error));
+		log_line("the audit log cannot be read: %s", errno_text(-error));
 		return MSP_EXIT_SOFTWARE;
 	}
 	if (history.records == 0) {

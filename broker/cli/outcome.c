@@ -72,7 +72,7 @@ int outcome_exit_code(const struct outcome *outcome)
 static void explain_internal(const struct ipc_execution_done *done,
 			     const struct outcome_request *request)
 {
-	const char *text = strerror((int)done->error);
+	const char *text = errno_text((int)done->error);
 
 	if (done->stage == STAGE_EXEC && done->error == ENOENT)
 		log_line("%s: not found in the sandbox: only /usr, --ro paths and the "
@@ -228,7 +228,7 @@ void outcome_explain(const struct outcome *outcome, const struct outcome_request
 	if (outcome->signal || outcome->is_reader_gone)
 		return; /* whoever did that knows */
 	if (outcome->relay_name)
-		log_line("%s: %s", outcome->relay_name, strerror(outcome->relay_error));
+		log_line("%s: %s", outcome->relay_name, errno_text(outcome->relay_error));
 	else if (is_service_stop(outcome))
 		log_line("the service stops, and the command was ended with it: try again");
 	else if (outcome->is_done)
@@ -348,7 +348,7 @@ static void write_done(struct json *json, const struct ipc_execution_done *done)
 	if (done->verdict == VERDICT_INTERNAL) {
 		json_object(json, "error");
 		json_string(json, "stage", stage_text(done->stage));
-		json_string(json, "message", strerror((int)done->error));
+		json_string(json, "message", errno_text((int)done->error));
 		json_object_end(json);
 	}
 	if (done->signal)

@@ -10,6 +10,7 @@
 
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "common/log.h"
 #include "format.h"
 #include "mounts.h"
 #include "shown.h"
@@ -80,7 +81,7 @@ static int refuse_error(const struct opening *opening, const struct record *reco
 	if (error == ELOOP)
 		return refuse_link(opening, record);
 	format_text(text, sizeof(text), "'%.300s' cannot be opened: %s%s", record->path,
-		    strerror(error), remedy);
+		    errno_text(error), remedy);
 	return refuse(opening, record, text);
 }
 
@@ -141,7 +142,7 @@ static int prepare(struct opening *opening, char problem[SHOWN_TEXT_MAX])
 		format_text(problem, SHOWN_TEXT_MAX,
 			    "the mount table cannot be read (/proc/self/mountinfo: %s), so nothing "
 			    "can be compared with the protected paths",
-			    strerror(-error));
+			    errno_text(-error));
 		return -1;
 	}
 	if (!opening->is_prepared)

@@ -12,6 +12,7 @@
 
 #include "common/confine/landlock.h"
 #include "common/fd.h"
+#include "common/log.h"
 #include "common/plan.h"
 #include "descriptors.h"
 #include "format.h"
@@ -50,7 +51,7 @@ static void probe_landlock(const struct machine *machine, struct finding *ret)
 		format_text(ret->happened, sizeof(ret->happened), "ABI %d, needed is %d", abi,
 			    LANDLOCK_NEEDED);
 	else
-		format_text(ret->happened, sizeof(ret->happened), "%s", strerror(error));
+		format_text(ret->happened, sizeof(ret->happened), "%s", errno_text(error));
 	if (abi == 0 && error == EOPNOTSUPP)
 		format_text(
 			ret->fix, sizeof(ret->fix),
@@ -128,7 +129,7 @@ static void probe_files(const struct machine *machine, struct finding *ret)
 	fd_close(&fd);
 	if (error) {
 		format_text(ret->happened, sizeof(ret->happened),
-			    "builtin.policy is not of this version: %s", strerror(-error));
+			    "builtin.policy is not of this version: %s", errno_text(-error));
 		return;
 	}
 	ret->status = FINDING_OK;

@@ -23,6 +23,7 @@
 #include "common/confine/seccomp.h"
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "common/log.h"
 #include "common/mount.h"
 #include "format.h"
 #include "probes.h"
@@ -76,7 +77,7 @@ static void report(struct finding *ret, const struct step *step, const char *suc
 	ret->status = step->failed ? FINDING_MISSING : FINDING_OK;
 	if (step->failed)
 		format_text(ret->happened, sizeof(ret->happened), "%s: %s", step->failed,
-			    strerror(step->error));
+			    errno_text(step->error));
 	else
 		format_text(ret->happened, sizeof(ret->happened), "%s", success);
 }
@@ -322,7 +323,7 @@ static void report_lasting(int place, const char *path, struct finding *ret)
 	if (fstatvfs(place, &system) != 0) {
 		ret->status = FINDING_MISSING;
 		format_text(ret->happened, sizeof(ret->happened), "%.400s: %s", path,
-			    strerror(errno));
+			    errno_text(errno));
 		return;
 	}
 	format_text(text, sizeof(text), "%.400s; %llu MiB are free there", path,

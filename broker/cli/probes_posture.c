@@ -10,6 +10,7 @@
 
 #include "budget.h"
 #include "common/fd.h"
+#include "common/log.h"
 #include "format.h"
 #include "measured.h"
 #include "pins.h"
@@ -104,7 +105,7 @@ static void judge(const struct trial *trial, int status, struct finding *ret)
 {
 	if (status < 0)
 		format_text(ret->happened, sizeof(ret->happened),
-			    "the supervisor cannot be started: %s", strerror(-status));
+			    "the supervisor cannot be started: %s", errno_text(-status));
 	else if (!trial->is_done || !trial->posture.is_measured)
 		format_text(ret->happened, sizeof(ret->happened),
 			    "msp refuses to run it, and says why above (the supervisor ended with "

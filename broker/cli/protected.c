@@ -18,6 +18,7 @@
 
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "common/log.h"
 #include "format.h"
 #include "protected_walk.h"
 #include "state_place.h"
@@ -436,7 +437,7 @@ void protected_describe(const struct protected_answer *answer, const char *path,
 		format_text(text, PROTECTED_TEXT_MAX,
 			    "'%.300s' is refused: it could not be compared with the protected "
 			    "path %.300s: %s",
-			    path, answer->path, strerror(answer->error));
+			    path, answer->path, errno_text(answer->error));
 	} else if (answer->verdict == PROTECTED_OUTSIDE) {
 		join(set->workspaces, set->workspaces_size, workspaces, sizeof(workspaces));
 		format_text(text, PROTECTED_TEXT_MAX,

@@ -2,9 +2,9 @@
 #include "sandbox_log.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/names.h"
 #include "figures.h"
 #include "format.h"
@@ -182,7 +182,7 @@ static void add_verdict(const struct record *record, char detail[DETAIL_MAX])
 	else if (has(record, "verdict", verdict_name(VERDICT_INTERNAL)))
 		format_text(detail, DETAIL_MAX, "not run: %.100s: %s",
 			    text_of(record, "stage", text),
-			    strerror((int)number_of(record, "error")));
+			    errno_text((int)number_of(record, "error")));
 	else
 		format_text(detail, DETAIL_MAX, "%.100s", text_of(record, "verdict", text));
 }
@@ -319,7 +319,7 @@ static void take_apply_end(struct sandbox_log *log, const struct record *record)
 		format_append(detail, sizeof(detail), ", %llu held back",
 			      (unsigned long long)number_of(record, "held"));
 	if (error > 0)
-		format_text(detail, sizeof(detail), "failed: %s", strerror((int)error));
+		format_text(detail, sizeof(detail), "failed: %s", errno_text((int)error));
 	if (open && open->text[0])
 		format_append(detail, sizeof(detail), "; %s", open->text);
 	print(log, record->time_us, open ? open->seq : record->seq, open ? open->event : "apply",

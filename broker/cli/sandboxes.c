@@ -86,7 +86,7 @@ static int show_list(struct listing *listing)
 	}
 	if (!error)
 		return 0;
-	log_line("standard output: %s", strerror(-error));
+	log_line("standard output: %s", errno_text(-error));
 	return MSP_EXIT_SOFTWARE;
 }
 

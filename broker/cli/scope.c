@@ -11,6 +11,7 @@
 
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "common/log.h"
 #include "format.h"
 
 #define ADDRESS "DBUS_SESSION_BUS_ADDRESS"
@@ -125,7 +126,7 @@ static int ask(int image, const char *argument, char text[SCOPE_TEXT_MAX])
 		return -1;
 	}
 	if (pipe2(ends, O_CLOEXEC) != 0) {
-		format_text(text, SCOPE_TEXT_MAX, "msp-scope: %s", strerror(errno));
+		format_text(text, SCOPE_TEXT_MAX, "msp-scope: %s", errno_text(errno));
 		return -1;
 	}
 	pid = fork();

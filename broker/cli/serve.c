@@ -13,7 +13,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -177,7 +176,7 @@ static int open_tokens(const char *given, char text[LAUNCH_TEXT_MAX])
 	fd_close(&fd);
 	if (error)
 		format_text(text, LAUNCH_TEXT_MAX, "the file of tokens, %.500s: %s", path,
-			    strerror(-error));
+			    errno_text(-error));
 	else if (count > 0)
 		format_text(text, LAUNCH_TEXT_MAX,
 			    "the file of tokens, %.500s, holds %zu tokens, and %d are the most: "
@@ -218,7 +217,7 @@ static int open_http(const struct serve_options *options, char text[LAUNCH_TEXT_
 	}
 	if (put_at(STDIN_FILENO, &listener) && put_at(STDOUT_FILENO, &tokens))
 		return 0;
-	format_text(text, LAUNCH_TEXT_MAX, "descriptors: %s", strerror(errno));
+	format_text(text, LAUNCH_TEXT_MAX, "descriptors: %s", errno_text(errno));
 	return MSP_EXIT_SOFTWARE;
 }
 
@@ -289,7 +288,7 @@ static int become_supervisor(const struct launch *launch, int null)
 		error = start_beside(launch, ends[0], null, &factory);
 	if (!error)
 		error = launch_exec(launch->images, ends[1], &factory);
-	log_line("serve: the supervisor cannot be started: %s", strerror(-error));
+	log_line("serve: the supervisor cannot be started: %s", errno_text(-error));
 	return MSP_EXIT_SANDBOX;
 }
 

@@ -12,6 +12,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
+#include "common/log.h"
 #include "format.h"
 
 #define RUN_FOLDER "/run/user"
@@ -93,7 +94,7 @@ static void leave_unconnected(struct service *service, const struct service_plac
 		      place->name);
 	else
 		LEAVE(service, SERVICE_FAILED, "%.500s/%s cannot be connected to: %s",
-		      place->folder, place->name, strerror(error));
+		      place->folder, place->name, errno_text(error));
 }
 
 static void connect_in(struct service *service, const struct service_place *place, int folder)
@@ -107,7 +108,7 @@ static void connect_in(struct service *service, const struct service_place *plac
 	fd = open_socket();
 	service->fd = fd;
 	if (fd < 0)
-		LEAVE(service, SERVICE_FAILED, "no socket: %s", strerror(-fd));
+		LEAVE(service, SERVICE_FAILED, "no socket: %s", errno_text(-fd));
 	else if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
 		leave_unconnected(service, place, errno);
 	else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
@@ -161,7 +162,7 @@ int service_receive(struct service *service, struct channel_message *ret)
 		leave_other_version(service);
 	else if (result < 0)
 		LEAVE(service, SERVICE_FAILED, "the service cannot be asked: %s",
-		      strerror(-result));
+		      errno_text(-result));
 	return result == 1 ? 1 : 0;
 }
 

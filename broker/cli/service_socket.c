@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/log.h"
 #include "format.h"
 #include "unix_socket.h"
 
@@ -60,7 +61,7 @@ static int take_passed(struct service_sockets *sockets, char text[SERVICE_TEXT_M
 	}
 	if (fcntl(FIRST_PASSED_FD, F_SETFD, FD_CLOEXEC) != 0) {
 		format_text(text, SERVICE_TEXT_MAX, "descriptor %d: %s", FIRST_PASSED_FD,
-			    strerror(errno));
+			    errno_text(errno));
 		return -1;
 	}
 	sockets->listener = FIRST_PASSED_FD;
@@ -96,7 +97,7 @@ static int make_listener(const struct service_place *place, const char *given, i
 	}
 	if (fd != -EADDRINUSE) {
 		format_text(text, SERVICE_TEXT_MAX, "cannot listen on %.500s/%s: %s", place->folder,
-			    place->name, strerror(-fd));
+			    place->name, errno_text(-fd));
 		return MSP_EXIT_REFUSED;
 	}
 	if (other.service.state != SERVICE_HERE && other.service.state != SERVICE_SILENT) {
@@ -121,7 +122,7 @@ static int listen_ourselves(const char *given, struct service_sockets *sockets,
 		return MSP_EXIT_REFUSED;
 	if (mkdir(place.folder, S_IRWXU) != 0 && errno != EEXIST) {
 		format_text(text, SERVICE_TEXT_MAX, "the folder %.500s cannot be made: %s",
-			    place.folder, strerror(errno));
+			    place.folder, errno_text(errno));
 		return MSP_EXIT_REFUSED;
 	}
 	folder = unix_socket_open_folder(place.folder, text);
@@ -170,7 +171,7 @@ static int open_notify(struct service_sockets *sockets, char text[SERVICE_TEXT_M
 	if (error) {
 		format_text(text, SERVICE_TEXT_MAX,
 			    "NOTIFY_SOCKET=%.300s cannot be connected to: %s", name,
-			    strerror(-error));
+			    errno_text(-error));
 		return MSP_EXIT_REFUSED;
 	}
 	if (getenv("WATCHDOG_PID") &&

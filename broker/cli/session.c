@@ -415,7 +415,7 @@ static void step_stdin(struct session *session, const struct pollfd entries[2])
 	 * it. A terminal that is gone is a hang-up. */
 	close_stream(session, STREAM_STDIN);
 	if (relay->state == RELAY_FAILED && relay->error != EBADF) /* EBADF: nohup's way */
-		log_line("reading standard input: %s", strerror(relay->error));
+		log_line("reading standard input: %s", errno_text(relay->error));
 	if (relay->state == RELAY_ENDED && session->options->use_tty && !session->is_ending) {
 		session->outcome.signal = SIGHUP;
 		begin_end(session);

@@ -10,6 +10,7 @@
 
 #include "account.h"
 #include "common/fd.h"
+#include "common/log.h"
 #include "format.h"
 
 #define SYSTEM_PLACE "/var/lib/msp"
@@ -117,7 +118,7 @@ int state_place_open(const char *path, bool is_made, char text[STATE_PLACE_TEXT_
 			    "%.500s is no directory, or a symbolic link to one", path);
 	else if (error)
 		format_text(text, STATE_PLACE_TEXT_MAX, "%.500s cannot be %s: %s", path,
-			    is_made ? "made" : "opened", strerror(-error));
+			    is_made ? "made" : "opened", errno_text(-error));
 	else
 		error = check(path, fd, text);
 	if (error)

@@ -63,7 +63,7 @@ static int give_up(const char *action, const char *text, int code)
 
 static int fail(const char *action, const struct work *work, int error)
 {
-	log_line("token %s: %s: %s", action, work->path, strerror(-error));
+	log_line("token %s: %s: %s", action, work->path, errno_text(-error));
 	return MSP_EXIT_REFUSED;
 }
 
@@ -114,7 +114,7 @@ static int show(const struct work *work, const char *name, const char *token)
 			 name, name);
 		return 0;
 	}
-	log_line("token create: standard output: %s", strerror(-error));
+	log_line("token create: standard output: %s", errno_text(-error));
 	if (token_file_read(work->fd, &now) != 0 || !tokens_find(&now, name, &line) ||
 	    token_file_revoke(work->fd, &line) != 0)
 		log_line("token create: the token that nobody saw stays: 'msp token revoke %s' "
@@ -255,7 +255,7 @@ static int run_list(const struct token_options *options, const char *name)
 	say_wrong_lines(&work);
 	fd_close(&work.fd);
 	if (written)
-		log_line("token list: standard output: %s", strerror(-written));
+		log_line("token list: standard output: %s", errno_text(-written));
 	else if (tokens_count(&work.tokens) == 0)
 		log_line("nobody has a token: 'msp token create NAME' makes one");
 	return written ? MSP_EXIT_SOFTWARE : 0;

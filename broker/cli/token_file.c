@@ -11,6 +11,7 @@
 
 #include "account.h"
 #include "common/fd.h"
+#include "common/log.h"
 #include "format.h"
 
 /* Everything but the owner's rights. */
@@ -32,7 +33,7 @@ static bool go_into(const char *name, bool is_made, char path[IPC_PATH_MAX],
 	if (!is_made || mkdir(path, S_IRWXU) == 0 || errno == EEXIST)
 		return true;
 	format_text(text, TOKEN_FILE_TEXT_MAX, "the folder %.500s cannot be made: %s", path,
-		    strerror(errno));
+		    errno_text(errno));
 	return false;
 }
 
@@ -73,7 +74,7 @@ static void explain_open(const char *path, enum token_file_use use, int error,
 	else
 		format_text(text, TOKEN_FILE_TEXT_MAX,
 			    "the file of tokens, %.500s, cannot be opened: %s", path,
-			    strerror(error));
+			    errno_text(error));
 }
 
 /* 0, or -errno with a line in `text`. */

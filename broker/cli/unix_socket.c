@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/log.h"
 #include "format.h"
 #include "options.h"
 
@@ -27,7 +27,7 @@ int unix_socket_open_folder(const char *path, char text[UNIX_SOCKET_TEXT_MAX])
 		format_text(text, UNIX_SOCKET_TEXT_MAX, "%.500s is no folder, or a symbolic link",
 			    path);
 	else if (error)
-		format_text(text, UNIX_SOCKET_TEXT_MAX, "%.500s: %s", path, strerror(-error));
+		format_text(text, UNIX_SOCKET_TEXT_MAX, "%.500s: %s", path, errno_text(-error));
 	else if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
 		format_text(text, UNIX_SOCKET_TEXT_MAX,
 			    "the folder of the socket, %.500s, belongs to user %u with mode %04o: "

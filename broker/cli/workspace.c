@@ -12,6 +12,7 @@
 
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "common/log.h"
 #include "format.h"
 #include "mounts.h"
 #include "protected.h"
@@ -81,7 +82,7 @@ int workspaces_open(const struct workspace_words *words, struct workspaces *ret,
 			format_text(text, WORKSPACE_TEXT_MAX,
 				    "--workspace: '%.300s' cannot be opened: %s. It must be an "
 				    "existing directory",
-				    words->words[i], strerror(errno));
+				    words->words[i], errno_text(errno));
 			workspaces_close(ret);
 			return -1;
 		}
@@ -114,7 +115,7 @@ static int check_shown(int fd, const char *path, const struct plan *plan, char t
 			    "'%.300s' is refused: the mount table cannot be read "
 			    "(/proc/self/mountinfo: %s), so nothing can be compared with the "
 			    "protected paths",
-			    path, strerror(-result));
+			    path, errno_text(-result));
 		return -1;
 	}
 	result = shown_check(fd, path, PROTECTED_WRITTEN, &mounts, &set, text);
@@ -315,7 +316,7 @@ static int explain_error(const struct question *question, int error)
 		return refuse(question, "a link of /proc, or one that leads back to itself, is "
 					"part of it: write the path that it leads to");
 	default:
-		return refuse(question, "it cannot be opened: %s", strerror(error));
+		return refuse(question, "it cannot be opened: %s", errno_text(error));
 	}
 }
 
@@ -345,7 +346,8 @@ static int check_asked(const struct question *question, int fd, char ret[IPC_PAT
 		return refuse(question, "the path that it leads to is longer than %d bytes",
 			      IPC_PATH_MAX - 1);
 	if (error)
-		return refuse(question, "it has no path of its own any more: %s", strerror(-error));
+		return refuse(question, "it has no path of its own any more: %s",
+			      errno_text(-error));
 	if (check_shown(fd, ret, question->plan, problem) != 0) {
 		format_text(question->text, WORKSPACE_TEXT_MAX, "%s", problem);
 		utf8_make_line(question->text);
@@ -355,7 +357,7 @@ static int check_asked(const struct question *question, int fd, char ret[IPC_PAT
 		return refuse(question,
 			      "the user that msp runs as (%u) cannot read it (%s): change its "
 			      "mode, or name another directory",
-			      geteuid(), strerror(errno));
+			      geteuid(), errno_text(errno));
 	return 0;
 }
 

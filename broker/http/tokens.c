@@ -127,7 +127,7 @@ static void read_file(struct tokens *tokens)
 	}
 	if (got < 0) {
 		tokens->count = 0;
-		log_line("reading the token file: %s; nobody is admitted", strerror(errno));
+		log_line("reading the token file: %s; nobody is admitted", errno_text(errno));
 		return;
 	}
 	text[size] = '\0';

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "common/log.h"
 #include "memory.h"
 #include "text.h"
 
@@ -140,11 +141,10 @@ static const char *const step_texts[CHANGES_STEP_COUNT] = {
 void changes_job_put_problem(const struct changes_job *job, struct buffer *text)
 {
 	const uint32_t step = job->done.step < CHANGES_STEP_COUNT ? job->done.step : 0;
-	const char *error = strerrordesc_np((int)job->done.error);
 
 	if (job->done.error != 0)
-		buffer_format(text, "It failed with \"%s\" in %s.", error ? error : "an error",
-			      step_texts[step]);
+		buffer_format(text, "It failed with \"%s\" in %s.",
+			      errno_text((int)job->done.error), step_texts[step]);
 	if (job->done.error == EROFS)
 		buffer_append_text(text, " The service that sandboxes run in may not write there. "
 					 "Ask the user to run `msp stop` and `msp apply "

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "common/log.h"
 #include "common/names.h"
 #include "mcp/refusal.h"
 
@@ -92,13 +93,7 @@ static const struct verdict_text verdicts[VERDICT_COUNT] = {
 
 static void append_error(struct buffer *text, uint32_t error)
 {
-	const char *name = strerrorname_np((int)error);
-	const char *description = strerrordesc_np((int)error);
-
-	if (name && description)
-		buffer_format(text, "%s (%s)", description, name);
-	else
-		buffer_format(text, "error %" PRIu32, error);
+	buffer_append_text(text, errno_text((int)error));
 }
 
 /* The command itself could not be started, the sandbox could. */

@@ -74,9 +74,10 @@ int landlock_allow(int ruleset, const struct kernel_landlock_ruleset *attr, int 
 	if (rights == 0)
 		return 0;
 	rule.allowed_access = rights;
-	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)
-		return -errno;
-	return 0;
+	const long result =
+		syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+
+	return result == 0 ? 0 : -errno;
 }
 
 int landlock_enter(int ruleset)

@@ -170,7 +170,7 @@ class Search(WithFolder):
             result = self.run_msp("true", options=options, **variables)
             self.assertEqual((result.returncode, result.stdout), (78, ""))
             self.assertRegex(result.stderr, rf"^msp: run: the configuration {nowhere}.*"
-                                            r"cannot be read: No such file or directory\n$")
+                                            r"cannot be read: No such file or directory \(ENOENT\)\n$")
 
     def test_what_is_there_is_never_passed_over(self):
         path = self.write(OWN, "home/.config/msp/config.yaml")

@@ -245,7 +245,7 @@ class Hints(unittest.TestCase):
             server.initialize()
             refused = support.text_of(server.call("run_command", command="touch /usr/x"))
             self.assertRegex(refused, r"\n\[denied \(inferred\): create /usr/x by mounts: "
-                                      r"Read-only file system \(files: /usr, .*\)\]\n\[exit 1 ")
+                                      r"Read-only file system \(EROFS\) \(files: /usr, .*\)\]\n\[exit 1 ")
             other = server.call("run_command", command="cat missing")
             self.assertRegex(support.text_of(other), r"\n\[not the sandbox: .*\]\n\[exit 1 ")
             self.assertIn("not_the_sandbox", other["_meta"]["msp/execution"])

@@ -179,6 +179,25 @@ class InFlight(Folder):
                       if one["name"] == "descriptors"]
             self.assertEqual(probe["status"], status, probe)
 
+    def test_a_client_is_told_by_name_what_is_used_up(self):
+        """By a program of the user's, outside of any sandbox, that may have more than the service."""
+        self.service(preexec_fn=files_of(SERVICE_FILES // 4))
+        client = self.client()
+        client.call("run_command", command="true")
+        other = subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True,
+                                 preexec_fn=files_of(SERVICE_FILES // 2))
+        try:
+            self.assertGreater(int(other.stdout.readline().split()[1]), SERVICE_FILES // 4)
+            result = client.call("run_command", command="true")
+        finally:
+            other.kill()
+            other.communicate()
+        self.assertTrue(result["isError"], result)
+        self.assertIn("Too many descriptors of this user are in flight between sockets "
+                      "(ETOOMANYREFS)", support.text_of(result))
+        self.assertTrue(support.wait_until(can_send, SECONDS))
+        self.assertFalse(client.call("run_command", command="true")["isError"])
+
     def test_ordinary_sockets_work(self):
         code = ("import socket\n"
                 "for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):\n"

@@ -103,6 +103,13 @@ class Files(unittest.TestCase):
             with self.subTest(path=path):
                 self.assertNotRegex(tree.read(path), MACHINE_PATHS)
 
+    def test_an_errno_is_named_in_our_own_words(self):
+        """musl has none for some. msp-scope has nothing of common/ and a C library that does."""
+        for path in tree.sources("common", *tree.PROCESS_FOLDERS):
+            if not path.startswith("scope/"):
+                with self.subTest(path=path):
+                    self.assertNotRegex(tree.read(path), r"\bstrerror\w*\s*\(")
+
     def test_no_open_ends(self):
         for path in tree.sources():
             with self.subTest(path=path):

@@ -174,7 +174,7 @@ class StartByOthers(RootConfig):
         self.write(self.OWN, mode=0o600)
         result = self.msp("run", "--", "true", prefix=self.AS_OTHER, HOME="/nonexistent")
         self.assertEqual(result.returncode, 78)
-        self.assertRegex(result.stderr, rf"^msp: run: .*{FILE} cannot be read: Permission denied\n$")
+        self.assertRegex(result.stderr, rf"^msp: run: .*{FILE} cannot be read: Permission denied \(EACCES\)\n$")
 
     def test_where_root_has_no_number(self):
         """As in msp.service, whose PrivateUsers= leaves its user alone in a user namespace."""

@@ -562,9 +562,9 @@ Test(mcp_apply, what_fails_is_said)
 	done.request = take_start(CHANGES_APPLY, "").request;
 	records = lasting_changes(&rig, done.request);
 	lasting_changes_done(&rig, records, &done);
-	expect_refused(
-		"It failed with \\\"No space left on device\\\" in changing the host's files; "
-		"what was begun was taken back.");
+	expect_refused("It failed with \\\"No space left on device (ENOSPC)\\\" in changing the "
+		       "host's files; "
+		       "what was begun was taken back.");
 	done.error = EROFS;
 	say_apply("");
 	find_sandbox();

@@ -276,7 +276,7 @@ Test(mcp_changes, what_fails_is_said)
 	lasting_tell(&rig, records, CHANGE_ADDED, 0, "seen", NULL);
 	lasting_changes_done(&rig, records, &done);
 	expect_part(rig_hear(&rig),
-		    " A seen | 20 bytes\\nIt failed with \\\"Input/output error\\\" "
+		    " A seen | 20 bytes\\nIt failed with \\\"Input/output error (EIO)\\\" "
 		    "in reading the sandbox's or the host's files.");
 	expect_part(rig.line, "\"isError\":true");
 	records = begin("", &request);

@@ -5,6 +5,7 @@
 #include "common/log.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -97,4 +98,26 @@ Test(log, fatal_ends_with_its_code)
 	cr_assert(WIFEXITED(status));
 	cr_assert_eq(WEXITSTATUS(status), 78);
 	cr_assert_str_eq(text, "msp-test: no?good\n");
+}
+
+Test(log, an_errno_has_words_and_a_name)
+{
+	cr_expect_str_eq(errno_text(ENOENT), "No such file or directory (ENOENT)");
+	cr_expect_str_eq(errno_text(EMFILE), "Too many open files (EMFILE)");
+	cr_expect_str_eq(errno_text(ETOOMANYREFS), "Too many descriptors of this user are in "
+						   "flight between sockets (ETOOMANYREFS)");
+	cr_expect_str_eq(errno_text(0), "error 0");
+	cr_expect_str_eq(errno_text(524), "error 524");
+	cr_expect_str_eq(errno_text(-1), "error -1");
+}
+
+Test(log, every_errno_of_the_c_library_has_a_row)
+{
+	for (int number = 1; number < 200; number++) {
+		const char *name = strerrorname_np(number);
+
+		if (name)
+			cr_expect(strstr(errno_text(number), name), "%d: %s", number,
+				  errno_text(number));
+	}
 }
