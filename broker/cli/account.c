@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "account.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <pwd.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "common/limits.h"
 #include "common/log.h"
 #include "format.h"
+#include "service_socket.h"
 #include "state_place.h"
 
 bool account_owns_folder(const char *path, uid_t uid)
@@ -71,6 +74,35 @@ bool account_is_setuid(void)
 	       real_gid != saved_gid;
 }
 
+/* Close descriptors that root's shell or manager left open over our exec: each may lead to what
+ * only root can open. Our own are close-on-exec. The socket of a service manager stays. */
+static int close_inherited(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	const int passed = service_sockets_passed() ? SERVICE_SOCKETS_FD : -1;
+	const struct dirent *entry;
+
+	if (!folder)
+		return -errno;
+	while ((entry = readdir(folder))) {
+		int fd = (int)strtol(entry->d_name, NULL, 10); /* "." and "..": 0 */
+
+		if (fd > STDERR_FILENO && fd != passed && (fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0)
+			fd_close(&fd);
+	}
+	(void)closedir(folder); /* only read */
+	return 0;
+}
+
+/* Leave root's session keyring for an empty one: who is in it may use its keys, with any uid. Where
+ * the call is not there, or a container refuses it, nobody can use keys. */
+static int leave_keyring(void)
+{
+	const long keyring = syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+
+	return keyring >= 0 || errno == ENOSYS || errno == EPERM ? 0 : -errno;
+}
+
 /* Nothing may be left with which the change could be undone. */
 static int drop_capabilities(void)
 {
@@ -95,6 +127,11 @@ int account_drop(uid_t uid, gid_t gid, const char *name)
 
 	if (uid == 0 || gid == 0)
 		return -EPERM;
+	error = close_inherited();
+	if (!error)
+		error = leave_keyring(); /* still at root's quota of keys */
+	if (error)
+		return error;
 	if (name ? initgroups(name, gid) != 0 : setgroups(0, NULL) != 0)
 		return -errno;
 	if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)

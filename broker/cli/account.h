@@ -41,7 +41,11 @@ bool account_is_setuid(void);
  */
 int account_become(const char *name, int *ret_exit, char text[ACCOUNT_TEXT_MAX]);
 
-/* Lose root for good in favour of these ids; 0 or -errno, -EPERM when a way back is left. */
+/*
+ * Lose root for good in favour of these ids: with its groups, its session keyring and every
+ * descriptor that was open at our start, but 0 to 2 and what a service manager passed
+ * (sd_listen_fds(3)). 0 or -errno, -EPERM when a way back is left.
+ */
 int account_drop(uid_t uid, gid_t gid, const char *name);
 
 #endif

@@ -15,9 +15,6 @@
 #include "format.h"
 #include "unix_socket.h"
 
-/* Where sd_listen_fds(3) begins. */
-#define FIRST_PASSED_FD 3
-
 /* Clients that may wait to be accepted; systemd's own default is beyond what clients come to. */
 #define BACKLOG 128
 
@@ -42,29 +39,42 @@ static bool has_option(int fd, int option, int wanted)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 && value == wanted;
 }
 
+static bool read_passed(uint64_t *ret_count)
+{
+	uint64_t pid;
+
+	return read_number("LISTEN_PID", &pid) && read_number("LISTEN_FDS", ret_count) &&
+	       pid == (uint64_t)getpid() && *ret_count > 0;
+}
+
+bool service_sockets_passed(void)
+{
+	uint64_t count;
+
+	return read_passed(&count);
+}
+
 /* The manager's socket, if it passed any: 1. 0: it did not. -1 with a line in `text`. */
 static int take_passed(struct service_sockets *sockets, char text[SERVICE_TEXT_MAX])
 {
-	uint64_t pid;
 	uint64_t count;
 
-	if (!read_number("LISTEN_PID", &pid) || !read_number("LISTEN_FDS", &count) ||
-	    pid != (uint64_t)getpid() || count == 0)
+	if (!read_passed(&count))
 		return 0;
-	if (count != 1 || !has_option(FIRST_PASSED_FD, SO_DOMAIN, AF_UNIX) ||
-	    !has_option(FIRST_PASSED_FD, SO_TYPE, SOCK_SEQPACKET) ||
-	    !has_option(FIRST_PASSED_FD, SO_ACCEPTCONN, 1)) {
+	if (count != 1 || !has_option(SERVICE_SOCKETS_FD, SO_DOMAIN, AF_UNIX) ||
+	    !has_option(SERVICE_SOCKETS_FD, SO_TYPE, SOCK_SEQPACKET) ||
+	    !has_option(SERVICE_SOCKETS_FD, SO_ACCEPTCONN, 1)) {
 		format_text(text, SERVICE_TEXT_MAX,
 			    "what the service manager passes must be one listening unix socket of "
 			    "the kind SOCK_SEQPACKET: ListenSequentialPacket= in msp.socket");
 		return -1;
 	}
-	if (fcntl(FIRST_PASSED_FD, F_SETFD, FD_CLOEXEC) != 0) {
-		format_text(text, SERVICE_TEXT_MAX, "descriptor %d: %s", FIRST_PASSED_FD,
+	if (fcntl(SERVICE_SOCKETS_FD, F_SETFD, FD_CLOEXEC) != 0) {
+		format_text(text, SERVICE_TEXT_MAX, "descriptor %d: %s", SERVICE_SOCKETS_FD,
 			    errno_text(errno));
 		return -1;
 	}
-	sockets->listener = FIRST_PASSED_FD;
+	sockets->listener = SERVICE_SOCKETS_FD;
 	sockets->is_activated = 1;
 	return 1;
 }

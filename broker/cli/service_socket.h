@@ -6,6 +6,7 @@
 #ifndef CLI_SERVICE_SOCKET_H
 #define CLI_SERVICE_SOCKET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "service.h"
@@ -17,6 +18,12 @@ struct service_sockets {
 	int notify;
 	uint64_t watchdog_us; /* 0: the manager does not watch */
 };
+
+/* The first descriptor that a service manager passes, by sd_listen_fds(3). */
+#define SERVICE_SOCKETS_FD 3
+
+/* Did a manager pass descriptors to this process? */
+bool service_sockets_passed(void);
 
 /*
  * Take the listening socket of the manager, or make one at `given` (NULL: our user's place), and

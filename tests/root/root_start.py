@@ -5,8 +5,10 @@ this is not one of ctest's: `./dev test` runs it as root. Nothing of the checkou
 for the account."""
 import os
 import pwd
+import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
@@ -19,6 +21,23 @@ def status_of(pid):
     """Uid, gid, groups and capabilities of a process, as /proc tells."""
     with open(f"/proc/{pid}/status", encoding="utf-8") as file:
         return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+
+def identities_in(pid):
+    """(device, inode) of each descriptor of a process."""
+    found = set()
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            status = os.stat(f"/proc/{pid}/fd/{name}")
+        except OSError:  # closed meanwhile
+            continue
+        found.add((status.st_dev, status.st_ino))
+    return found
+
+
+def identity_of(descriptor):
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
@@ -57,6 +76,44 @@ class RootStart(unittest.TestCase):
                 with self.subTest(pid=pid):
                     self.assert_is_the_account(pid)
             server.notify("notifications/cancelled", {"requestId": number})
+
+    def test_no_descriptor_of_root_comes_along(self):
+        """A file that only root can open, and a socket, open in root's shell: in none of the
+        processes, the frontend first of all."""
+        secret = tempfile.TemporaryFile()  # pylint: disable=consider-using-with
+        secret.write(b"root's")
+        ours, theirs = socket.socketpair()
+        with secret, ours, theirs:
+            inherited = {identity_of(one.fileno()) for one in (secret, theirs)}
+            # What a service manager passed to another process is nothing to keep.
+            with support.Server(
+                    pass_fds=(secret.fileno(), theirs.fileno()),
+                    env={**os.environ, "LISTEN_FDS": "1", "LISTEN_PID": "1"}) as server:
+                server.initialize()
+                self.assert_none_has(server.process.pid, inherited)
+            process = subprocess.Popen(
+                [support.MSP, "run", *support.limits(), "--", "sleep", "20"],
+                stdin=subprocess.DEVNULL, pass_fds=(secret.fileno(), theirs.fileno()))
+            try:
+                support.wait_until(lambda: len(support.descendants(process.pid)) >= 3)
+                self.assert_none_has(process.pid, inherited)
+                # The control: a program that root starts the same way has them.
+                with subprocess.Popen(["sleep", "20"], stdin=subprocess.DEVNULL,
+                                      pass_fds=(secret.fileno(), theirs.fileno())) as other:
+                    try:
+                        self.assertEqual(identities_in(other.pid) & inherited, inherited)
+                    finally:
+                        other.kill()
+            finally:
+                process.terminate()
+                process.wait()
+
+    def assert_none_has(self, pid, inherited):
+        chain = [pid, *support.descendants(pid)]
+        self.assertGreater(len(chain), 2)
+        for one in chain:
+            with self.subTest(pid=one):
+                self.assertEqual(identities_in(one) & inherited, set(), status_of(one)["Name"])
 
     def test_doctor_works(self):
         result = subprocess.run([support.MSP, "doctor"], capture_output=True, text=True,

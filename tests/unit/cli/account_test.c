@@ -3,7 +3,10 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/keyctl.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,6 +70,35 @@ Test(account, drop)
 	if (geteuid() != 0)
 		cr_skip("needs root");
 	cr_expect_eq(drop_in_child(drop_for_good), 0);
+}
+
+/* One that a shell left open, ours, and a key of root's session. */
+static int drop_what_was_inherited(void)
+{
+	static const char name[] = "msp-account-test";
+	const int inherited = open("/", O_RDONLY);
+	const int ours = open("/", O_RDONLY | O_CLOEXEC);
+
+	if (inherited < 0 || ours < 0 ||
+	    syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 ||
+	    syscall(SYS_add_key, "user", name, "secret", (size_t)6, KEY_SPEC_SESSION_KEYRING) < 0)
+		return 1;
+	if (syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user", name, 0) < 0)
+		return 2;
+	if (account_drop(12345, 23456, NULL) != 0)
+		return 3;
+	if (fcntl(inherited, F_GETFD) >= 0 || fcntl(ours, F_GETFD) < 0)
+		return 4;
+	return syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user", name, 0) < 0
+		       ? 0
+		       : 5;
+}
+
+Test(account, what_was_inherited_stays_behind)
+{
+	if (geteuid() != 0)
+		cr_skip("needs root");
+	cr_expect_eq(drop_in_child(drop_what_was_inherited), 0);
 }
 
 static int is_setuid_now(void)
