@@ -220,7 +220,7 @@ class Files(Limits):
                         "    while True: os.dup(0); count += 1\n"
                         "except OSError as error:\n"
                         "    print(error.errno, count)\n")
-        self.assertEqual(told["stdout"], "24 1024\n")
+        self.assertEqual(told["stdout"], "24 768\n")
 
     def test_limits_cannot_be_raised(self):
         told = run_code("import resource as r\n"

@@ -179,6 +179,14 @@ class InFlight(Folder):
                       if one["name"] == "descriptors"]
             self.assertEqual(probe["status"], status, probe)
 
+    def test_the_default_profile_leaves_room_for_ordinary_programs(self):
+        """They may have 1,024 descriptors, by an old convention, and send some."""
+        attacker, told, _ = self.attack("default", HOLD)
+        error, sent = map(int, told.split())
+        self.assertEqual(error, errno.ETOOMANYREFS)
+        self.assertGreater(sent, 768)
+        self.assertTrue(can_send())
+
     def test_a_client_is_told_by_name_what_is_used_up(self):
         """By a program of the user's, outside of any sandbox, that may have more than the service."""
         self.service(preexec_fn=files_of(SERVICE_FILES // 4))

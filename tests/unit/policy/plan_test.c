@@ -68,7 +68,7 @@ Test(plan, numbers_of_default)
 	cr_expect_eq(profile->output_bytes, 0);
 	cr_expect_eq(profile->log_bytes, 8U << 20);
 	cr_expect_eq(profile->pids, 256);
-	cr_expect_eq(profile->open_files, 1024);
+	cr_expect_eq(profile->open_files, 768);
 	cr_expect_eq(profile->cpu_percent, 200);
 	cr_expect_eq(profile->cpu_weight, 100);
 	cr_expect_eq(profile->cpu_seconds, 0);
