@@ -95,7 +95,7 @@ static int check_path(const struct opening *opening, int fd, const char *path,
 	if (!error)
 		return shown_check(fd, real, use, &opening->mounts, &opening->set, problem);
 	format_text(problem, SHOWN_TEXT_MAX, "'%.300s' has no path of its own: %s", path,
-		    strerror(-error));
+		    errno_text(-error));
 	return -1;
 }
 
