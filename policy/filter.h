@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define FILTER_RULES_MAX 512U
-#define FILTER_CLAUSES_MAX 12U
+#define FILTER_CLAUSES_MAX 16U
 #define FILTER_COMPARES_MAX 4U
 #define FILTER_PROGRAM_MAX 1024U
 

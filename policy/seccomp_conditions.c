@@ -102,12 +102,60 @@ static const struct filter_clause renameat2_clauses[] = {
 	REFUSE_WHEN(ANY_OF(4, 1U << 2)), /* RENAME_WHITEOUT, linux/fs.h */
 };
 
-/* asm-generic/ioctls.h */
+/* A request names its subsystem in bits 8 to 15 (asm-generic/ioctl.h). */
+#define REQUEST_TYPE 0xff00U
+
+/* asm-generic/ioctls.h, linux/fs.h, linux/sockios.h. Requests to a device that a profile shows
+ * pass: of the file systems and of the sockets only those that ordinary programs make. */
 static const struct filter_clause ioctl_clauses[] = {
-	REFUSE_WHEN(INT_IS(1, 0x5412)), /* TIOCSTI */
-	REFUSE_WHEN(INT_IS(1, 0x541c)), /* TIOCLINUX */
-	REFUSE_WHEN(INT_IS(1, 0x541d)), /* TIOCCONS */
-	REFUSE_WHEN(INT_IS(1, 0x5423)), /* TIOCSETD */
+	REFUSE_WHEN(INT_IS(1, 0x5412)),           /* TIOCSTI */
+	REFUSE_WHEN(INT_IS(1, 0x541c)),           /* TIOCLINUX */
+	REFUSE_WHEN(INT_IS(1, 0x541d)),           /* TIOCCONS */
+	REFUSE_WHEN(INT_IS(1, 0x5423)),           /* TIOCSETD */
+	ALLOW_WHEN(INT_IS(1, 0x80086601U)),       /* FS_IOC_GETFLAGS: lsattr */
+	ALLOW_WHEN(INT_IS(1, 0xc020660bU)),       /* FS_IOC_FIEMAP: filefrag */
+	ALLOW_WHEN(INT_IS(1, 0x801c581fU)),       /* FS_IOC_FSGETXATTR: lsattr -p */
+	ALLOW_WHEN(INT_IS(1, 0x40049409)),        /* FICLONE: cp */
+	ALLOW_WHEN(INT_IS(1, 0x4020940d)),        /* FICLONERANGE */
+	REFUSE_WHEN(IS(1, REQUEST_TYPE, 0x6600)), /* flags, encryption, verity, ext4's own */
+	REFUSE_WHEN(IS(1, REQUEST_TYPE, 0x5800)), /* project ids, freezing, XFS's own */
+	REFUSE_WHEN(IS(1, REQUEST_TYPE, 0x9400)), /* FIDEDUPERANGE, Btrfs's own */
+	REFUSE_WHEN(IS(1, REQUEST_TYPE, 0xf500)), /* F2FS's own */
+	REFUSE_WHEN(IS(1, 0xff80U, 0x8980)),      /* VLAN, bridge, bond, a driver's own */
+	REFUSE_WHEN(IS(1, 0xfffffffeU, 0x8940)),  /* SIOCGIFBR, SIOCSIFBR: load a module */
+};
+
+#define FCNTL_BITS(bits) (0xffffffffU & ~(bits))
+
+/* linux/fcntl.h: leases, delegations and notices let one process hold up or watch whoever opens the
+ * file, also its host. Commands that no kernel has yet are none that a program needs. */
+static const struct filter_clause fcntl_clauses[] = {
+	REFUSE_WHEN(IS(1, FCNTL_BITS(3U), 0x400)), /* F_SETLEASE, F_GETLEASE, F_NOTIFY */
+	REFUSE_WHEN(INT_IS(1, 0x40f)),             /* F_GETDELEG; F_SETDELEG is 0x410 */
+	ALLOW_WHEN(IS(1, FCNTL_BITS(0x40fU), 0)),  /* POSIX's, and Linux's up to 0x40e */
+	ALLOW_WHEN(INT_IS(1, 16)),                 /* F_GETOWN_EX */
+	ALLOW_WHEN(IS(1, FCNTL_BITS(3U), 36)),     /* locks of open files */
+};
+
+/* linux/mman.h */
+static const struct filter_clause madvise_clauses[] = {
+	REFUSE_WHEN(INT_IS(2, 12)), /* MADV_MERGEABLE */
+};
+
+/* linux/ipc.h, linux/shm.h */
+static const struct filter_clause shmget_clauses[] = {
+	REFUSE_WHEN(ANY_OF(2, 04000)), /* SHM_HUGETLB */
+};
+
+/* linux/resource.h, linux/ioprio.h: of all processes of the user PID 1 is one. */
+static const struct filter_clause setpriority_clauses[] = {
+	REFUSE_WHEN(INT_IS(0, 2)), /* PRIO_USER */
+	REFUSE_WHEN(INT_IS(1, 1)),
+};
+
+static const struct filter_clause ioprio_set_clauses[] = {
+	REFUSE_WHEN(INT_IS(0, 3)), /* IOPRIO_WHO_USER */
+	REFUSE_WHEN(INT_IS(1, 1)),
 };
 
 /* linux/personality.h: 0xffffffff asks, 0 is the ordinary one, 0x40000 ADDR_NO_RANDOMIZE. */
@@ -117,10 +165,21 @@ static const struct filter_clause personality_clauses[] = {
 	ALLOW_WHEN(INT_IS(0, 0x40000)),
 };
 
-/* linux/prctl.h */
+#define PRCTL_BITS(bits) (0xffffffffU & ~(bits))
+
+/* linux/prctl.h: what programs of x86_64 are known to ask for. Among the others are PR_SET_MM,
+ * PR_SCHED_CORE, PR_SET_MEMORY_MERGE, PR_SET_IO_FLUSHER and whatever comes with the next kernel. */
 static const struct filter_clause prctl_clauses[] = {
-	REFUSE_WHEN(INT_IS(0, 35)), /* PR_SET_MM */
-	REFUSE_WHEN(INT_IS(0, 62)), /* PR_SCHED_CORE */
+	ALLOW_WHEN(IS(0, PRCTL_BITS(31U), 0)), /* 1 to 31: names, signals, filters, bounds */
+	ALLOW_WHEN(IS(0, PRCTL_BITS(3U), 36)), /* PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS */
+	ALLOW_WHEN(IS(0, PRCTL_BITS(7U), 40)), /* PR_SET_THP_DISABLE, PR_CAP_AMBIENT */
+	ALLOW_WHEN(INT_IS(0, 52)),             /* PR_GET_SPECULATION_CTRL */
+	ALLOW_WHEN(INT_IS(0, 53), IS(2, 1U << 1, 0)), /* PR_SET_SPECULATION_CTRL, not _ENABLE */
+	ALLOW_WHEN(INT_IS(0, 65)),                    /* PR_SET_MDWE */
+	ALLOW_WHEN(INT_IS(0, 66)),                    /* PR_GET_MDWE */
+	ALLOW_WHEN(INT_IS(0, 0x53564d41)),            /* PR_SET_VMA */
+	ALLOW_WHEN(INT_IS(0, 0x59616d61)),            /* PR_SET_PTRACER */
+	ALLOW_WHEN(INT_IS(0, 0x41555856)),            /* PR_GET_AUXV */
 };
 
 static const struct filter_clause seccomp_clauses[] = {
@@ -159,12 +218,18 @@ static const struct filter_clause flags_3_clauses[] = {
 	REFUSE_WHEN(ANY_OF(3, FAST_OPEN)),
 };
 
-/* linux/tcp.h */
+/* asm-generic/socket.h, linux/tcp.h, linux/udp.h. One list for three levels: what it names of one
+ * of them, the other two do not have or only tell. */
 static const struct filter_clause setsockopt_clauses[] = {
-	ALLOW_WHEN(INT_NOT(1, 6)),  /* not IPPROTO_TCP */
-	REFUSE_WHEN(INT_IS(2, 23)), /* TCP_FASTOPEN */
-	REFUSE_WHEN(INT_IS(2, 30)), /* TCP_FASTOPEN_CONNECT */
-	REFUSE_WHEN(INT_IS(2, 31)), /* TCP_ULP */
+	ALLOW_WHEN(INT_NOT(1, 1), INT_NOT(1, 6), INT_NOT(1, 17)), /* SOL_SOCKET, TCP, UDP */
+	REFUSE_WHEN(INT_IS(2, 23)),                               /* TCP_FASTOPEN */
+	REFUSE_WHEN(INT_IS(2, 30)),                               /* TCP_FASTOPEN_CONNECT */
+	REFUSE_WHEN(INT_IS(2, 31)),                               /* TCP_ULP */
+	REFUSE_WHEN(INT_IS(2, 26)),                               /* SO_ATTACH_FILTER */
+	REFUSE_WHEN(INT_IS(2, 50)),                               /* SO_ATTACH_BPF */
+	REFUSE_WHEN(INT_IS(2, 51)),                               /* SO_ATTACH_REUSEPORT_CBPF */
+	REFUSE_WHEN(INT_IS(2, 52)),                               /* SO_ATTACH_REUSEPORT_EBPF */
+	REFUSE_WHEN(INT_IS(2, 100)),                              /* UDP_ENCAP */
 };
 
 #define CONDITION(name, clauses, otherwise, reason)                                                \
@@ -194,12 +259,24 @@ static const struct seccomp_condition conditions[] = {
 	CONDITION("mknod", mknod_clauses, ALLOW, node_reason),
 	CONDITION("mknodat", mknodat_clauses, ALLOW, node_reason),
 	CONDITION("renameat2", renameat2_clauses, ALLOW, "no whiteouts"),
+	CONDITION("shmget", shmget_clauses, ALLOW, huge_reason),
+	CONDITION("madvise", madvise_clauses, ALLOW,
+		  "no merging of equal pages: it tells what other sandboxes hold"),
+	CONDITION("fcntl", fcntl_clauses, EPERM,
+		  "no leases, delegations and notices: they hold up whoever opens the file"),
+	CONDITION("setpriority", setpriority_clauses, ALLOW, not_init_reason),
+	CONDITION("sched_setscheduler", not_init_clauses, ALLOW, not_init_reason),
+	CONDITION("sched_setparam", not_init_clauses, ALLOW, not_init_reason),
+	CONDITION("sched_setattr", not_init_clauses, ALLOW, not_init_reason),
+	CONDITION("ioprio_set", ioprio_set_clauses, ALLOW, not_init_reason),
 	CONDITION("ioctl", ioctl_clauses, ALLOW,
-		  "no input pushed into a terminal, no console taken, no line discipline loaded"),
+		  "no input pushed into a terminal, no console taken, no module loaded, "
+		  "no flags, keys or volumes of a file system"),
 	CONDITION("personality", personality_clauses, EPERM,
 		  "ask, ordinary, or without address randomisation; nothing else"),
-	CONDITION("prctl", prctl_clauses, ALLOW,
-		  "no moving of the memory map, no claim on whole processor cores"),
+	CONDITION("prctl", prctl_clauses, EPERM,
+		  "what programs are known to need: no moving of the memory map, no claim on whole "
+		  "processor cores, no merging of equal pages, no weaker speculation"),
 	CONDITION("seccomp", seccomp_clauses, ALLOW, "no listeners: a filter cannot be a servant"),
 	CONDITION("socket", socket_clauses, EPERM,
 		  "unix without datagrams, IPv4 and IPv6 with TCP or UDP, NETLINK_ROUTE; no MPTCP, "
@@ -208,8 +285,9 @@ static const struct seccomp_condition conditions[] = {
 	CONDITION("sendto", flags_3_clauses, ALLOW, fast_open_reason),
 	CONDITION("sendmsg", flags_2_clauses, ALLOW, fast_open_reason),
 	CONDITION("sendmmsg", flags_3_clauses, ALLOW, fast_open_reason),
-	CONDITION("setsockopt", setsockopt_clauses, ALLOW,
-		  "no TCP Fast Open and no TCP upper-layer modules"),
+	CONDITION(
+		"setsockopt", setsockopt_clauses, ALLOW,
+		"no TCP Fast Open, no TCP upper-layer modules, no packet filters, no UDP tunnels"),
 };
 
 /* clang-format on */

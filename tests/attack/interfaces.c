@@ -8,10 +8,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
+#include <linux/filter.h>
 #include <linux/io_uring.h>
+#include <netinet/in.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/fanotify.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -140,6 +147,81 @@ static int act_remap(char **arguments)
 	return outcome(syscall(SYS_remap_file_pages, 0, 0, 0, 0, 0));
 }
 
+/* --- requests of calls that are allowed otherwise -------------------------------------------- */
+
+static int new_file(void)
+{
+	char name[] = "/tmp/probe-XXXXXX";
+	const int fd = mkstemp(name);
+
+	if (fd >= 0)
+		(void)unlink(name);
+	return fd;
+}
+
+static int act_prctl(char **arguments)
+{
+	const long option = number_of(arguments);
+	const long first = arguments[1] ? number_of(arguments + 1) : 0;
+	const long second = arguments[1] && arguments[2] ? number_of(arguments + 2) : 0;
+
+	return outcome(prctl((int)option, first, second, 0, 0));
+}
+
+static int act_fcntl(char **arguments)
+{
+	const int command = (int)number_of(arguments);
+	const int fd = command == F_NOTIFY ? open("/tmp", O_RDONLY) : new_file();
+
+	return fd < 0 ? UNPREPARED : outcome(fcntl(fd, command, (long)number_of(arguments + 1)));
+}
+
+/* A request to a file system, with room for what the largest reads and writes. */
+static int act_file_request(char **arguments)
+{
+	static char room[8192];
+	const int fd = new_file();
+
+	return fd < 0 ? UNPREPARED : outcome(ioctl(fd, (unsigned long)number_of(arguments), room));
+}
+
+static int act_merge_pages(char **arguments)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)arguments;
+	return page == MAP_FAILED ? UNPREPARED : outcome(madvise(page, 4096, MADV_MERGEABLE));
+}
+
+static int act_packet_filter(char **arguments)
+{
+	struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, 0xffff);
+	const struct sock_fprog filter = { 1, &all };
+	const int option = (int)number_of(arguments);
+	const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	return fd < 0 ? UNPREPARED
+		      : outcome(setsockopt(fd, SOL_SOCKET, option, &filter, sizeof(filter)));
+}
+
+static int act_udp_tunnel(char **arguments)
+{
+	const int kind = 2; /* UDP_ENCAP_ESPINUDP, linux/udp.h */
+	const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	(void)arguments;
+	return fd < 0 ? UNPREPARED : outcome(setsockopt(fd, IPPROTO_UDP, 100, &kind, sizeof(kind)));
+}
+
+/* The kernel leaves the priority as it is, where it lets it be set. */
+static int act_renice(char **arguments)
+{
+	const int now = getpriority(PRIO_PROCESS, 1);
+
+	(void)arguments;
+	return outcome(setpriority(PRIO_PROCESS, 1, now));
+}
+
 static const struct act list[] = {
 	{ "io-uring-setup", act_io_uring_setup },
 	{ "io-uring-enter", act_io_uring_enter },
@@ -151,6 +233,13 @@ static const struct act list[] = {
 	{ "secret-memory", act_secret_memory },
 	{ "fanotify", act_fanotify },
 	{ "remap", act_remap },
+	{ "prctl", act_prctl },
+	{ "fcntl", act_fcntl },
+	{ "file-request", act_file_request },
+	{ "merge-pages", act_merge_pages },
+	{ "packet-filter", act_packet_filter },
+	{ "udp-tunnel", act_udp_tunnel },
+	{ "renice", act_renice },
 };
 
 const struct acts interface_acts = ACTS(list);

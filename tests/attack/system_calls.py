@@ -182,6 +182,69 @@ class Kernel(probes.Attack):
             self.prove("open-by-handle", reached=True)
 
 
+class Requests(probes.Attack):
+    """Calls that every program makes, with requests that none needs."""
+
+    @evidence.attack("K1", "settings of the process that no program needs", "seccomp")
+    def test_prctl(self):
+        for name, numbers in {"PR_SET_MEMORY_MERGE": (67, 1), "PR_MCE_KILL": (33, 0),
+                              "PR_TASK_PERF_EVENTS_ENABLE": (32,),
+                              "PR_TIMER_CREATE_RESTORE_IDS": (77, 0),
+                              "PR_FUTEX_HASH": (78, 2),
+                              "PR_SPEC_ENABLE": (53, 0, 2)}.items():
+            with self.subTest(option=name):
+                self.prove("prctl", *numbers, reached=True)
+        with self.subTest(option="the own name, a control"):
+            self.assert_succeeded(probes.in_sandbox("prctl", 4, 1))
+
+    @evidence.attack("K1", "equal pages merged with those of other sandboxes", "seccomp")
+    def test_merging(self):
+        if not os.path.exists("/sys/kernel/mm/ksm"):
+            self.assert_refused(probes.in_sandbox("merge-pages"), "EPERM")
+            self.not_here("this kernel cannot merge pages")
+        self.prove("merge-pages")
+
+    @evidence.attack("K1", "leases and notices: whoever opens the file is held up", "seccomp")
+    def test_leases(self):
+        for name, numbers in {"F_SETLEASE, F_RDLCK": (1024, 1), "F_SETLEASE, F_WRLCK": (1024, 1),
+                              "F_NOTIFY": (1026, 1)}.items():
+            with self.subTest(command=name):
+                self.prove("fcntl", *numbers, reached=True)
+        with self.subTest(command="F_SETDELEG"):  # Linux 6.19; EINVAL before
+            self.prove("fcntl", 1040, 0, reached=True)
+        with self.subTest(command="F_GETFL, a control"):
+            self.assert_succeeded(probes.in_sandbox("fcntl", 3, 0))
+
+    @evidence.attack("K1", "flags, keys and volumes of the file system", "seccomp")
+    def test_file_systems(self):
+        for name, number in {"FS_IOC_SETFLAGS": 0x40086602, "FS_IOC_ENABLE_VERITY": 0x40806685,
+                             "FS_IOC_SET_ENCRYPTION_POLICY": 0x800c6613,
+                             "FIDEDUPERANGE": 0xc0189436,
+                             "BTRFS_IOC_SUBVOL_CREATE": 0x5000940e}.items():
+            with self.subTest(request=name):
+                self.prove("file-request", number, reached=True)
+        with self.subTest(request="FIGETBSZ, a control"):
+            self.assert_succeeded(probes.in_sandbox("file-request", 2))
+
+    @evidence.attack("K2", "programs that the kernel runs on packets, tunnels", "seccomp")
+    def test_packets(self):
+        self.prove("packet-filter", 26)  # SO_ATTACH_FILTER
+        for option in (50, 51, 52):
+            with self.subTest(option=option):
+                if option == 50 and probes.on_host("packet-filter", option).error == "EPERM":
+                    self.assert_refused(probes.in_sandbox("packet-filter", option), "EPERM")
+                else:
+                    self.prove("packet-filter", option, reached=True)
+        self.prove("udp-tunnel", reached=True)
+
+    @evidence.attack("R2", "the priority of the init", "seccomp")
+    def test_priority(self):
+        if support.limits():  # there the init has a capability that the workload lacks
+            self.assert_refused(probes.in_sandbox("renice"), "EPERM")
+            self.not_here("without cgroups the kernel refuses it as well")
+        self.prove("renice")
+
+
 class Debugging(probes.Attack):
     @evidence.attack("T2", "tracing, reading memory and descriptors of processes", "seccomp")
     def test_other_processes(self):

@@ -15,6 +15,7 @@ import sys
 # asm/unistd_64.h, those that the test asks about.
 NUMBERS = {
     "openat": 257, "mmap": 9, "ioctl": 16, "socket": 41, "sendto": 44, "socketpair": 53,
+    "fcntl": 72, "madvise": 28, "setpriority": 141,
     "setsockopt": 54, "clone": 56, "chmod": 90, "ptrace": 101, "syslog": 103, "mknod": 133,
     "personality": 135, "prctl": 157, "chroot": 161, "mount": 165, "init_module": 175,
     "inotify_init": 253, "mbind": 237, "keyctl": 250, "unshare": 272, "perf_event_open": 298,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/seccomp.md from the groups' table and from what `msp-policy` says of each shipped profile.
+"""docs/seccomp.md from the groups' table and from what `msp-policy` says of each shipped profile; the
+conditions from what it says of a profile that allows every group.
 
     seccomp_page.py          write the page to standard output
     seccomp_page.py --check  say where the page in docs/ is another one"""
@@ -8,6 +9,7 @@ import difflib
 import re
 import subprocess
 import sys
+import tempfile
 import textwrap
 
 import tree
@@ -57,17 +59,26 @@ def profiles():
     return [line.split()[0] for line in policy("list").splitlines()]
 
 
-def said_of(profile):
+def said_of(profile, *options):
     """({group: answer}, {call: condition}) of a profile."""
-    text = policy("seccomp", profile)
+    text = policy("seccomp", *options, profile)
     answers = dict(re.findall(r"^(\w+): (allowed|EPERM|ENOSYS)(?: \(.*\))?$", text, re.M))
     return answers, dict(re.findall(r"^    (\w+): (.*)$", text, re.M))
 
 
+def conditions_of_all():
+    """{call: condition} of every call that a profile can allow."""
+    names = [name for name, kind, *_ in groups() if kind == "ALLOWABLE"]
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as config:
+        config.write("profiles:\n  - name: all\n    extends: default\n"
+                     f"    seccomp: {{allow: [{', '.join(names)}]}}\n")
+        config.flush()
+        return said_of("all", "--config", config.name)[1]
+
+
 def page():
     said = {profile: said_of(profile) for profile in profiles()}
-    conditions = {call: reason for _, exceptions in said.values()
-                  for call, reason in exceptions.items() if reason != "EPERM"}
+    conditions = conditions_of_all()
     lines = [HEAD, "## Groups by profile", "",
              "| group | " + " | ".join(said) + " |", "|---|" + "---|" * len(said)]
     allowable = [group for group in groups() if group[1] == "ALLOWABLE"]

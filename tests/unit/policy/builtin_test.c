@@ -141,12 +141,15 @@ Test(builtin, arguments_decide_as_the_oracle_says, .timeout = 100)
 	for (uint32_t number = 0; number <= 600; number++) {
 		char *call = seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, (int)number);
 		uint32_t counts[2] = { 0 };
+		bool is_in_a_profile = false;
 
 		if (call != NULL && oracle_is_conditional(call)) {
-			for (size_t i = 0; i < oracle_profile_count; i++)
+			for (size_t i = 0; i < oracle_profile_count; i++) {
+				is_in_a_profile |= oracle_has_group_of(&oracle_profiles[i], call);
 				try_call(i, number, counts);
-			cr_expect(counts[0] > 50 && counts[1] > 50, "%s: %u to %u", call,
-				  counts[0], counts[1]);
+			}
+			cr_expect(counts[0] > 50 && (counts[1] > 50 || !is_in_a_profile),
+				  "%s: %u to %u", call, counts[0], counts[1]);
 		}
 		free(call);
 	}
@@ -230,13 +233,49 @@ static const struct call_case cases[] = {
 	{ "ioctl", { 0, 0x5401 }, OK }, { "ioctl", { 0, 0x5413 }, OK }, { "ioctl", { 0, 0x5421 }, OK },
 	{ "ioctl", { 0, 0x5412 }, NO }, { "ioctl", { 0, 0x541c }, NO },
 	{ "ioctl", { 0, 0x541d }, NO }, { "ioctl", { 0, 0x5423 }, NO },
+	/* FS_IOC_GETFLAGS, FIEMAP, FSGETXATTR, FICLONE, FICLONERANGE, FIGETBSZ */
+	{ "ioctl", { 0, 0x80086601 }, OK }, { "ioctl", { 0, 0xc020660b }, OK },
+	{ "ioctl", { 0, 0x801c581f }, OK }, { "ioctl", { 0, 0x40049409 }, OK },
+	{ "ioctl", { 0, 0x4020940d }, OK }, { "ioctl", { 0, 2 }, OK },
+	/* SIOCGIFCONF, SIOCGIFINDEX; a GPU's, as a profile may show one */
+	{ "ioctl", { 0, 0x8912 }, OK }, { "ioctl", { 0, 0x8933 }, OK },
+	{ "ioctl", { 0, 0xc0406400 }, OK },
+	/* FS_IOC_SETFLAGS, _SET_ENCRYPTION_POLICY, _ENABLE_VERITY, _FSSETXATTR, FIFREEZE */
+	{ "ioctl", { 0, 0x40086602 }, NO }, { "ioctl", { 0, 0x800c6613 }, NO },
+	{ "ioctl", { 0, 0x40806685 }, NO }, { "ioctl", { 0, 0x401c5820 }, NO },
+	{ "ioctl", { 0, 0xc0045877 }, NO },
+	/* FIDEDUPERANGE, a subvolume of Btrfs, F2FS; SIOCGIFVLAN, SIOCBRADDBR, SIOCSIFBR */
+	{ "ioctl", { 0, 0xc0189436 }, NO }, { "ioctl", { 0, 0x5000940e }, NO },
+	{ "ioctl", { 0, 0xf501 }, NO }, { "ioctl", { 0, 0x8982 }, NO },
+	{ "ioctl", { 0, 0x89a0 }, NO }, { "ioctl", { 0, 0x8941 }, NO },
+	/* F_DUPFD, F_SETLKW, F_SETOWN_EX, F_GETOWN_EX, F_OFD_SETLK, F_DUPFD_CLOEXEC, F_GET_SEALS */
+	{ "fcntl", { 0, 0 }, OK }, { "fcntl", { 0, 7 }, OK }, { "fcntl", { 0, 15 }, OK },
+	{ "fcntl", { 0, 16 }, OK }, { "fcntl", { 0, 37 }, OK }, { "fcntl", { 0, 1030 }, OK },
+	{ "fcntl", { 0, 1034 }, OK }, { "fcntl", { 0, 1038 }, OK },
+	/* F_SETLEASE, F_GETLEASE, F_NOTIFY, F_GETDELEG, F_SETDELEG; of no kernel yet */
+	{ "fcntl", { 0, 1024 }, NO }, { "fcntl", { 0, 1025 }, NO }, { "fcntl", { 0, 1026 }, NO },
+	{ "fcntl", { 0, 1039 }, NO }, { "fcntl", { 0, 1040 }, NO }, { "fcntl", { 0, 17 }, NO },
+	{ "fcntl", { 0, 40 }, NO }, { "fcntl", { 0, 1055 }, NO }, { "fcntl", { 0, 0x100400 }, NO },
+	{ "madvise", { 0, 0, 4 }, OK }, { "madvise", { 0, 0, 14 }, OK },
+	{ "madvise", { 0, 0, 12 }, NO },
+	{ "setpriority", { 0, 0, 19 }, OK }, { "setpriority", { 0, 1, 19 }, NO },
+	{ "setpriority", { 1, 1, 19 }, NO }, { "setpriority", { 2, 0, 19 }, NO },
 	{ "personality", { 0xffffffff }, OK }, { "personality", { 0 }, OK },
 	{ "personality", { 0x40000 }, OK },
 	{ "personality", { 0x400000 }, NO }, { "personality", { 8 }, NO },
 	{ "personality", { 0x440000 }, NO }, { "personality", { 0x20000 }, NO },
 	/* PR_SET_NAME, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP; PR_SET_MM, PR_SCHED_CORE */
 	{ "prctl", { 15 }, OK }, { "prctl", { 38 }, OK }, { "prctl", { 22 }, OK },
+	{ "prctl", { 36 }, OK }, { "prctl", { 41 }, OK }, { "prctl", { 47 }, OK },
+	{ "prctl", { 0x53564d41 }, OK }, { "prctl", { 0x59616d61 }, OK },
 	{ "prctl", { 35 }, NO }, { "prctl", { 62 }, NO },
+	/* PR_SPEC_DISABLE, _FORCE_DISABLE; _ENABLE of store bypass, of L1D flushing */
+	{ "prctl", { 53, 0, 4 }, OK }, { "prctl", { 53, 1, 8 }, OK },
+	{ "prctl", { 53, 0, 2 }, NO }, { "prctl", { 53, 2, 2 }, NO },
+	/* events, machine checks, IO_FLUSHER, dispatch, MEMORY_MERGE, timers, FUTEX_HASH, later ones */
+	{ "prctl", { 32 }, NO }, { "prctl", { 33 }, NO }, { "prctl", { 57 }, NO },
+	{ "prctl", { 59 }, NO }, { "prctl", { 67 }, NO }, { "prctl", { 68 }, NO },
+	{ "prctl", { 77 }, NO }, { "prctl", { 78 }, NO }, { "prctl", { 1000 }, NO },
 	{ "seccomp", { 1, 0 }, OK }, { "seccomp", { 1, 1 }, OK }, { "seccomp", { 2, 0 }, OK },
 	{ "seccomp", { 1, 8 }, NO }, { "seccomp", { 1, 9 }, NO },
 	/* AF_UNIX; TCP, UDP over both; netlink route */
@@ -267,9 +306,15 @@ static const struct call_case cases[] = {
 	{ "sendmmsg", { 0, 0, 1, 0 }, OK }, { "sendmmsg", { 0, 0, 1, 0x20000000 }, NO },
 	/* SO_REUSEADDR, TCP_NODELAY, IP option 23; TCP_FASTOPEN, _CONNECT, TCP_ULP */
 	{ "setsockopt", { 0, 1, 2 }, OK }, { "setsockopt", { 0, 6, 1 }, OK },
-	{ "setsockopt", { 0, 0, 23 }, OK }, { "setsockopt", { 0, 1, 30 }, OK },
+	{ "setsockopt", { 0, 0, 23 }, OK }, { "setsockopt", { 0, 41, 30 }, OK },
 	{ "setsockopt", { 0, 6, 23 }, NO }, { "setsockopt", { 0, 6, 30 }, NO },
 	{ "setsockopt", { 0, 6, 31 }, NO },
+	/* the same numbers of other levels; SO_ATTACH_FILTER, _BPF, _REUSEPORT_CBPF, _EBPF, UDP_ENCAP */
+	{ "setsockopt", { 0, 41, 26 }, OK }, { "setsockopt", { 0, 0, 50 }, OK },
+	{ "setsockopt", { 0, 1, 27 }, OK }, { "setsockopt", { 0, 17, 1 }, OK },
+	{ "setsockopt", { 0, 1, 26 }, NO }, { "setsockopt", { 0, 1, 50 }, NO },
+	{ "setsockopt", { 0, 1, 51 }, NO }, { "setsockopt", { 0, 1, 52 }, NO },
+	{ "setsockopt", { 0, 17, 100 }, NO },
 	/* Refused and hidden whatever the arguments are. */
 	{ "unshare", { 0 }, NO }, { "setns", { 0 }, NO }, { "ptrace", { 0 }, NO },
 	{ "mount", { 0 }, NO }, { "bpf", { 0 }, NO }, { "io_uring_setup", { 0 }, NO },

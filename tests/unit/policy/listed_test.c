@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define NUMBERS 601U
-#define VALUES 12U
+#define VALUES 13U
 
 enum said { UNSAID = 0, ALLOWED, CONDITIONAL, REFUSED, HIDDEN };
 
@@ -116,7 +116,7 @@ static void read_listing(struct listing *listing, char *text)
 /* What the filter does with a number, over arguments that the conditions know. */
 static enum said done_by(const struct oracle_profile *profile, uint32_t number)
 {
-	static const uint64_t values[VALUES] = { 0,  1,    4,     6,      8,       23,
+	static const uint64_t values[VALUES] = { 0,  1,    4,     6,      8,       12,        23,
 						 35, 0100, 02000, 0x5412, 0x40000, 0x20000000 };
 	uint32_t allowed = 0, refused = 0, hidden = 0;
 

@@ -113,6 +113,17 @@ static bool renameat2_may(const uint32_t a[6])
 
 static bool ioctl_may(const uint32_t a[6])
 {
+	static const uint32_t kept[] = { 0x80086601, 0xc020660b, 0x801c581f, 0x40049409,
+					 0x4020940d };
+	const uint32_t type = a[1] >> 8 & 0xffU;
+
+	for (size_t i = 0; i < COUNT(kept); i++) {
+		if (a[1] == kept[i])
+			return true;
+	}
+	if (type == 'f' || type == 'X' || type == 0x94 || type == 0xf5 ||
+	    (type == 0x89 && (a[1] & 0x80U) != 0) || a[1] == 0x8940 || a[1] == 0x8941)
+		return false;
 	return a[1] != 0x5412 && a[1] != 0x541c && a[1] != 0x541d && a[1] != 0x5423;
 }
 
@@ -123,7 +134,41 @@ static bool personality_may(const uint32_t a[6])
 
 static bool prctl_may(const uint32_t a[6])
 {
-	return a[0] != 35 && a[0] != 62;
+	const uint32_t option = a[0];
+
+	if (option == 53)
+		return (a[2] & 2U) == 0;
+	return option < 32 || (option >= 36 && option < 48) || option == 52 || option == 65 ||
+	       option == 66 || option == 0x53564d41 || option == 0x59616d61 || option == 0x41555856;
+}
+
+static bool fcntl_may(const uint32_t a[6])
+{
+	const uint32_t command = a[1];
+
+	if (command >= 1024)
+		return command >= 1028 && command <= 1038;
+	return command <= 16 || (command >= 36 && command <= 39);
+}
+
+static bool madvise_may(const uint32_t a[6])
+{
+	return a[2] != 12;
+}
+
+static bool shmget_may(const uint32_t a[6])
+{
+	return (a[2] & 04000U) == 0;
+}
+
+static bool setpriority_may(const uint32_t a[6])
+{
+	return a[0] != 2 && a[1] != 1;
+}
+
+static bool ioprio_set_may(const uint32_t a[6])
+{
+	return a[0] != 3 && a[1] != 1;
 }
 
 static bool seccomp_may(const uint32_t a[6])
@@ -160,7 +205,12 @@ static bool flags_3_may(const uint32_t a[6])
 
 static bool setsockopt_may(const uint32_t a[6])
 {
-	return a[1] != 6 || (a[2] != 23 && a[2] != 30 && a[2] != 31);
+	const uint32_t level = a[1], option = a[2];
+
+	if (level != 1 && level != 6 && level != 17)
+		return true;
+	return option != 23 && option != 26 && option != 30 && option != 31 && option != 100 &&
+	       (option < 50 || option > 52);
 }
 
 static const struct {
@@ -181,6 +231,14 @@ static const struct {
 	{ "mmap", mmap_may },
 	{ "memfd_create", memfd_create_may },
 	{ "renameat2", renameat2_may },
+	{ "sched_setscheduler", not_init_may },
+	{ "sched_setparam", not_init_may },
+	{ "sched_setattr", not_init_may },
+	{ "setpriority", setpriority_may },
+	{ "ioprio_set", ioprio_set_may },
+	{ "madvise", madvise_may },
+	{ "shmget", shmget_may },
+	{ "fcntl", fcntl_may },
 	{ "ioctl", ioctl_may },
 	{ "personality", personality_may },
 	{ "prctl", prctl_may },
