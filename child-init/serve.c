@@ -400,10 +400,9 @@ static struct watch_store look_at_files(void)
 static void look(uint32_t ended)
 {
 	const struct plan_profile *profile = init->profile;
-	struct watch_usage usage = watch_processes();
-
 	/* A page of a file that is mapped as well counts twice rather than not at all. */
-	usage.bytes += look_at_files().bytes;
+	struct watch_usage usage = watch_processes(look_at_files().bytes, profile->memory_bytes);
+
 	for (uint32_t i = 0; i < executions_used; i++) {
 		struct ipc_spawn_done *done = &executions[i].done;
 

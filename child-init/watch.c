@@ -1,34 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The text read here is the kernel's: directory names of /proc that are numbers, the line "Pss:" of
- * smaps_rollup, and "Pid:" and "PPid:" of status, where a newline in a process's name is escaped.
- * Nothing in it can be chosen by a workload.
+ * The text read here is the kernel's: directory names of /proc that are numbers, the numbers of
+ * statm, the lines "Pss:" of smaps_rollup and "MemAvailable:" of meminfo, and "Threads:", "Pid:"
+ * and "PPid:" of status, where a newline in a process's name is escaped. Nothing in it can be
+ * chosen by a workload.
  */
 #include "watch.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/text.h"
 #include "memory.h"
 
-/* getdents64(2); the C library's readdir would need a heap */
-struct entry {
-	uint64_t inode;
-	int64_t offset;
-	uint16_t size;
-	uint8_t type;
-	char name[];
-};
+#define AVAILABLE "\nMemAvailable:" /* of /proc/meminfo, which is the machine's */
 
 static int proc = -1;
+/* Of the machine, in KiB, by the look before this one: with less, the sandbox took the difference,
+ * or a neighbour did. */
+static int64_t least_available;
 
 int watch_open(void)
 {
@@ -36,23 +34,34 @@ int watch_open(void)
 	return proc < 0 ? -errno : 0;
 }
 
-/* A process that ended meanwhile counts as nothing. */
-static void add_process(const char *pid, struct watch_usage *usage)
+/* The number behind `key` in a process's file; 0 once the process has ended. */
+static uint64_t read_number(const char *pid, const char *file, const char *key)
 {
-	struct text memory = { .used = 0 };
-	struct text tasks = { .used = 0 };
-	struct stat found;
+	struct text path = { .used = 0 };
 
-	text_add(&memory, pid);
-	text_add(&memory, "/smaps_rollup");
-	usage->bytes += text_read_number(proc, memory.bytes, "\nPss:") * 1024;
-	text_add(&tasks, pid);
-	text_add(&tasks, "/task");
-	if (fstatat(proc, tasks.bytes, &found, 0) == 0)
-		usage->tasks += found.st_nlink - 2; /* a subdirectory for each */
+	text_add(&path, pid);
+	text_add(&path, file);
+	return text_read_number(proc, path.bytes, key);
 }
 
-/* All but PID 1; `visit` gets the name in /proc. */
+static void add_process(const char *pid, struct watch_usage *usage)
+{
+	usage->bytes += read_number(pid, "/statm", " ") * MEMORY_PAGE; /* the second: resident */
+	usage->tasks += read_number(pid, "/status", "\nThreads:\t");
+}
+
+/* Nothing more is measured once the time is up, or too much memory is gone. */
+static void add_share(const char *pid, struct watch_usage *usage)
+{
+	const bool is_late = clock_now_us() >= usage->late_us ||
+			     (int64_t)read_number("meminfo", "", AVAILABLE) < least_available;
+
+	usage->late_us = is_late ? 0 : usage->late_us;
+	usage->shares += is_late ? 0 : read_number(pid, "/smaps_rollup", "\nPss:") * 1024;
+}
+
+/* All but PID 1; `visit` gets the name in /proc. The C library's readdir would need a heap; its
+ * struct dirent is what getdents64(2) writes. */
 static void each_process(void (*visit)(const char *, struct watch_usage *),
 			 struct watch_usage *usage)
 {
@@ -61,22 +70,29 @@ static void each_process(void (*visit)(const char *, struct watch_usage *),
 	(void)lseek(proc, 0, SEEK_SET); /* a directory's start is always there */
 	while ((size = syscall(SYS_getdents64, proc, scratch.directory, DIRECTORY_BYTES)) > 0) {
 		for (long at = 0; at < size;) {
-			const void *here = scratch.directory + at;
-			const struct entry *entry = here;
+			const struct dirent *entry = (const void *)(scratch.directory + at);
+			const char *name = entry->d_name;
 
-			at += entry->size;
-			if (entry->name[0] >= '1' && entry->name[0] <= '9' &&
-			    strcmp(entry->name, "1") != 0)
-				visit(entry->name, usage);
+			at += entry->d_reclen;
+			if (name[0] >= '1' && name[0] <= '9' && strcmp(name, "1") != 0)
+				visit(name, usage);
 		}
 	}
 }
 
-struct watch_usage watch_processes(void)
+/* A mapping costs the reader of smaps_rollup up to a microsecond, and a process can have 65,530 of
+ * them or more; statm costs the same for every process. */
+struct watch_usage watch_processes(uint64_t files, uint64_t limit)
 {
-	struct watch_usage usage = { .bytes = 0 };
+	const int64_t available = (int64_t)read_number("meminfo", "", AVAILABLE);
+	struct watch_usage usage = { .bytes = files, .shares = files };
 
 	each_process(add_process, &usage);
+	usage.late_us = clock_now_us() + (usage.bytes > limit ? WATCH_LOOK_US : WATCH_GLANCE_US);
+	each_process(add_share, &usage);
+	if (clock_now_us() < usage.late_us)
+		usage.bytes = usage.shares;
+	least_available = available - (int64_t)(limit + limit / 4 - usage.bytes) / 1024;
 	return usage;
 }
 
@@ -86,11 +102,11 @@ static uint32_t family_count;
 
 static bool is_of_family(uint64_t pid)
 {
-	for (uint32_t i = 0; i < family_count; i++) {
-		if ((uint64_t)scratch.family[i] == pid)
-			return true;
-	}
-	return false;
+	uint32_t i = 0;
+
+	while (i < family_count && (uint64_t)scratch.family[i] != pid)
+		i++;
+	return i < family_count;
 }
 
 static void add_member(pid_t pid)
@@ -101,15 +117,10 @@ static void add_member(pid_t pid)
 
 static void add_child(const char *name, struct watch_usage *unused)
 {
-	struct text status = { .used = 0 };
-	uint64_t pid;
+	const uint64_t pid = read_number(name, "/status", "\nPid:\t");
 
-	(void)unused;
-	text_add(&status, name);
-	text_add(&status, "/status");
-	pid = text_read_number(proc, status.bytes, "\nPid:\t");
 	if (family_count < FAMILY_MAX && !is_of_family(pid) &&
-	    is_of_family(text_read_number(proc, status.bytes, "\nPPid:\t")))
+	    is_of_family(read_number(name, "/status", "\nPPid:\t")))
 		add_member((pid_t)pid);
 }
 

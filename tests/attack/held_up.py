@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A workload that holds up the start of another execution: the init waits until a program's file
-is open, so that no process may make that wait long. The control is a sandbox without the filter,
-where a lease does."""
+"""A workload that holds up the init of its sandbox, which starts, watches and ends the executions
+beside it: by a program whose opening waits, and by memory whose measuring takes long. The controls
+are a sandbox without the filter, where a lease holds it up, and the time that the measuring takes
+when nothing bounds it."""
 import os
 import time
 import unittest
@@ -40,6 +41,30 @@ printf '#!/workspace/fifo\n' > of-fifo; printf '#!/dev/tty\n' > of-terminal
 printf '#!/proc/self/fd/0\n' > of-stdin; ln -s /proc/1/exe of-init
 cp /bin/true own && chmod 755 own; exec 9>>own
 chmod 755 of-fifo of-terminal of-stdin; echo made; sleep 60
+"""
+# Processes with as many mappings as the kernel lets them have; "mapped" says how long a reader of
+# them all takes. Without cgroups the init is one.
+MAPPED = r"""
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+base = libc.mmap(None, ctypes.c_size_t(60000 * 4096), 1, 0x22, -1, ctypes.c_long(0))
+for page in range(0, 60000, 2):
+    assert libc.mprotect(base + page * 4096, 4096, 0) == 0
+children = []
+for _ in range(80):
+    children.append(os.fork())
+    if children[-1] == 0:
+        time.sleep(100)
+start = time.monotonic()
+for child in children:
+    with open(f"/proc/{child}/smaps_rollup") as file:
+        file.read()
+with open("/workspace/mapped.new", "w") as file:
+    file.write(str(time.monotonic() - start))
+os.rename("/workspace/mapped.new", "/workspace/mapped")
+time.sleep(100)
 """
 
 
@@ -99,6 +124,23 @@ class Held(unittest.TestCase):
                 text, took, beside = self.start_both(server, "/workspace/" + program)
                 self.assertNotIn("timeout", text)
                 self.assert_not_held(took, beside)
+
+    def test_memory_that_takes_long_to_measure(self):
+        server = self.serve()
+        server.answer(self.begin(server, "/usr/bin/python3", "-c", MAPPED, yield_ms=0,
+                                 timeout_ms=120000))
+        waiting = server.post("tools/call", {"name": "run_command", "arguments": {
+            "sandbox": "box", "yield_ms": support.YIELD_MS, "timeout_ms": 90000,
+            "command": "until [ -e mapped ]; do sleep 0.1; done; cat mapped"}})
+        measured = float(support.text_of(server.answer(waiting, 120)).splitlines()[0])
+        self.assertGreater(measured, 0.3, "the control")
+        start = time.monotonic()
+        text = support.text_of(server.answer(self.begin(server, "sleep", "30",
+                                                        timeout_ms=SHORT_MS)))
+        took = time.monotonic() - start - SHORT_MS / 1000
+        self.assertIn("timeout", text)
+        print(f"\nmeasured in {measured:.2f} s; the end came {took:.2f} s late")
+        self.assertLess(took, 0.3 + measured / 2)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,15 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+#include "common/text.h"
 #include "hand_plan.h"
 #include "isolated.h"
 
@@ -23,6 +26,14 @@
 
 /* What a process uses beside what it was told to: more in a sanitizer's build. */
 #define SLACK (24 * MIB)
+
+/* A limit that nothing comes near. */
+#define ENOUGH (1ULL << 62)
+
+/* Processes that take a reader of their mappings far more than one look may take. */
+#define MAPPED_PROCESSES 24
+#define MAPPINGS 60000
+#define MAPPED_PAGE 4096
 
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWPID)
 
@@ -78,20 +89,20 @@ static int watch_two_processes(void *unused)
 	if (prepare() != 0)
 		return ACT_UNPREPARED;
 	CHECK(watch_open() == 0);
-	CHECK(watch_processes().bytes == 0);
+	CHECK(watch_processes(0, ENOUGH).bytes == 0);
 	first = start_user(USED);
 	CHECK(first > 1);
-	sum = watch_processes().bytes;
+	sum = watch_processes(0, ENOUGH).bytes;
 	CHECK(sum >= USED && sum < USED + SLACK);
 	second = start_user(USED);
 	CHECK(second > 1);
-	sum = watch_processes().bytes;
+	sum = watch_processes(0, ENOUGH).bytes;
 	CHECK(sum >= 2 * USED && sum < 2 * (USED + SLACK));
 	CHECK(kill(first, SIGKILL) == 0 && waitpid(first, NULL, 0) == first);
-	sum = watch_processes().bytes;
+	sum = watch_processes(0, ENOUGH).bytes;
 	CHECK(sum >= USED && sum < USED + SLACK);
 	CHECK(kill(second, SIGKILL) == 0 && waitpid(second, NULL, 0) == second);
-	CHECK(watch_processes().bytes == 0);
+	CHECK(watch_processes(0, ENOUGH).bytes == 0);
 	return ACT_PASSED;
 }
 
@@ -106,13 +117,71 @@ static int watch_itself(void *unused)
 		return ACT_UNPREPARED;
 	CHECK(watch_open() == 0);
 	CHECK(touch(USED) != NULL);
-	CHECK(watch_processes().bytes == 0);
+	CHECK(watch_processes(0, ENOUGH).bytes == 0);
 	return ACT_PASSED;
 }
 
 Test(watch, the_init_does_not_count)
 {
 	isolated_test(NAMESPACES, watch_itself, NULL);
+}
+
+/* Neighbours whose rights differ are mappings of their own. */
+static bool map_many(void)
+{
+	char *memory = mmap(NULL, (uint64_t)MAPPINGS * MAPPED_PAGE, PROT_READ,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return false;
+	for (long i = 0; i < MAPPINGS; i += 2) {
+		if (mprotect(memory + i * MAPPED_PAGE, MAPPED_PAGE, PROT_NONE) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* How long it takes to read the shares of all of them. */
+static uint64_t read_all_us(void)
+{
+	const uint64_t start = clock_now_us();
+	uint64_t read_count = 0;
+
+	for (int pid = 2; pid < 2 + MAPPED_PROCESSES; pid++) {
+		char path[64];
+
+		(void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
+		read_count += text_read_number(AT_FDCWD, path, "\nPss:") > 0;
+	}
+	return read_count == MAPPED_PROCESSES ? clock_now_us() - start : 0;
+}
+
+/* What they have resident decides where their shares cannot be measured in time. */
+static int watch_many_mappings(void *unused)
+{
+	struct watch_usage usage;
+	uint64_t start;
+	uint64_t took;
+
+	if (prepare() != 0)
+		return ACT_UNPREPARED;
+	CHECK(watch_open() == 0);
+	CHECK(map_many() && touch(USED) != NULL);
+	for (int i = 0; i < MAPPED_PROCESSES; i++)
+		CHECK(start_user(MAPPED_PAGE) > 1);
+	start = clock_now_us();
+	usage = watch_processes(0, ENOUGH);
+	took = clock_now_us() - start;
+	CHECK(usage.tasks == MAPPED_PROCESSES);
+	CHECK(usage.bytes > MAPPED_PROCESSES * USED);
+	CHECK(usage.bytes < MAPPED_PROCESSES * (USED + SLACK));
+	CHECK(read_all_us() > 2 * took); /* the control */
+	return ACT_PASSED;
+}
+
+Test(watch, many_mappings_do_not_hold_a_look_up)
+{
+	isolated_test(NAMESPACES, watch_many_mappings, NULL);
 }
 
 /* Shared pages are shared out: two processes with the same pages use them once. */
@@ -129,10 +198,10 @@ static int watch_shared(void *unused)
 	CHECK(memory != NULL);
 	user = start_user(MIB);
 	CHECK(user > 1);
-	sum = watch_processes().bytes;
+	sum = watch_processes(0, ENOUGH).bytes;
 	CHECK(sum >= USED / 2 && sum < USED / 2 + SLACK);
 	CHECK(munmap(memory, USED) == 0);
-	sum = watch_processes().bytes;
+	sum = watch_processes(0, ENOUGH).bytes;
 	CHECK(sum >= USED && sum < USED + SLACK);
 	return ACT_PASSED;
 }
@@ -153,11 +222,11 @@ static int watch_many(void *unused)
 	CHECK(watch_open() == 0);
 	for (int i = 0; i < COUNT; i++)
 		CHECK(start_user(1) > 1);
-	before = watch_processes().bytes;
+	before = watch_processes(0, ENOUGH).bytes;
 	CHECK(before > 0);
 	CHECK(start_user(USED) > COUNT);
 	/* Shares of pages that other tests have too come and go with these. */
-	CHECK(watch_processes().bytes >= before + USED / 2);
+	CHECK(watch_processes(0, ENOUGH).bytes >= before + USED / 2);
 	return ACT_PASSED;
 }
 
@@ -168,8 +237,8 @@ Test(watch, no_process_is_left_out)
 
 Test(watch, without_a_proc_nothing_is_known)
 {
-	cr_assert_eq(watch_processes().bytes, 0);
-	cr_assert_eq(watch_processes().tasks, 0);
+	cr_assert_eq(watch_processes(0, ENOUGH).bytes, 0);
+	cr_assert_eq(watch_processes(0, ENOUGH).tasks, 0);
 }
 
 static void *wait_for_ever(void *unused)
@@ -215,19 +284,19 @@ static int watch_tasks(void *unused)
 	if (prepare() != 0)
 		return ACT_UNPREPARED;
 	CHECK(watch_open() == 0);
-	CHECK(watch_processes().tasks == 0);
+	CHECK(watch_processes(0, ENOUGH).tasks == 0);
 	CHECK(start_threads(5) > 1);
-	CHECK(watch_processes().tasks == 6);
+	CHECK(watch_processes(0, ENOUGH).tasks == 6);
 	user = start_user(1);
 	CHECK(user > 1);
-	CHECK(watch_processes().tasks == 7);
+	CHECK(watch_processes(0, ENOUGH).tasks == 7);
 	CHECK(kill(user, SIGSTOP) == 0);
-	CHECK(watch_processes().tasks == 7);
+	CHECK(watch_processes(0, ENOUGH).tasks == 7);
 	CHECK(kill(user, SIGKILL) == 0);
 	CHECK(waitid(P_PID, (id_t)user, &ended, WEXITED | WNOWAIT) == 0);
-	CHECK(watch_processes().tasks == 7); /* a zombie still has its number */
+	CHECK(watch_processes(0, ENOUGH).tasks == 7); /* a zombie still has its number */
 	CHECK(waitpid(user, NULL, 0) == user);
-	CHECK(watch_processes().tasks == 6);
+	CHECK(watch_processes(0, ENOUGH).tasks == 6);
 	return ACT_PASSED;
 }
 
@@ -342,7 +411,7 @@ static uint64_t count_tasks(uint64_t wanted)
 
 	for (int i = 0; i < 10000 && tasks != wanted; i++) {
 		(void)usleep(1000);
-		tasks = watch_processes().tasks;
+		tasks = watch_processes(0, ENOUGH).tasks;
 	}
 	return tasks;
 }
@@ -365,11 +434,11 @@ static int kill_one_of_two(void *unused)
 	second = start_family();
 	CHECK(second > 0 && count_tasks(12) == 12);
 	watch_kill_family(first);
-	for (int i = 0; i < 10000 && watch_processes().tasks > 6; i++) {
+	for (int i = 0; i < 10000 && watch_processes(0, ENOUGH).tasks > 6; i++) {
 		(void)usleep(1000);
 		reap_all();
 	}
-	CHECK(watch_processes().tasks == 6);
+	CHECK(watch_processes(0, ENOUGH).tasks == 6);
 	CHECK(kill(first, 0) != 0 && kill(second, 0) == 0);
 	CHECK(kill(-1, SIGKILL) == 0);
 	return ACT_PASSED;
