@@ -94,7 +94,7 @@ Test(groups, budget)
 	cr_expect_lt(seccomp_allowed_count(&strict->seccomp),
 		     seccomp_allowed_count(&normal->seccomp));
 	for (uint32_t i = 0; i < plan_profile_count(&builtin.plan); i++)
-		cr_expect_leq(plan_profile(&builtin.plan, i)->filter_count, 240);
+		cr_expect_leq(plan_profile(&builtin.plan, i)->filter_count, 256);
 	builtin_close(&builtin);
 }
 
