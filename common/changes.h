@@ -35,7 +35,9 @@ enum change_flag {
 	CHANGE_IS_UNREADABLE = 512, /* one side cannot be looked into: it is never applied */
 	CHANGE_IS_GITS = 1024,      /* in a repository, where it stays: it is never applied */
 	CHANGE_IS_COMMITS = 2048,   /* a ref with its commits; `link` says what it brings */
-	CHANGE_FLAGS = 4095,
+	CHANGE_IS_TOOL = 4096,      /* a tool executes it when somebody starts that, and no sooner */
+	CHANGE_LEADS_OUT = 8192,    /* a link out of the project, or nobody can tell: it is HELD */
+	CHANGE_FLAGS = 16383,
 };
 
 /* A file of which a patch is made, and a patch, at most. */

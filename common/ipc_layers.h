@@ -35,7 +35,8 @@ struct ipc_layers_directory {
 	uint32_t role; /* enum layers_role */
 };
 
-/* fd: the chosen paths, as in changes_start. The directories came before; it does this and ends. */
+/* fds: the chosen paths, as in changes_start; what git names, as in workspace_open. The directories
+ * came before; it does this and ends. */
 struct ipc_layers_do {
 	uint8_t schema[IPC_SCHEMA_BYTES];
 	uint32_t operation; /* enum layers_operation */
@@ -47,6 +48,7 @@ struct ipc_layers_do {
 			    * known base */
 	uint8_t expected[IPC_DIGEST_BYTES]; /* as in changes_start */
 	char name[IPC_NAME_MAX];            /* of the sandbox, or its id: part of its refs' names */
+	char workspace[IPC_PATH_MAX];       /* the kernel's name of HOST; empty: there is none */
 	uint32_t held_size;         /* patterns that the operator adds to what is held back */
 	uint8_t held[IPC_LIST_MAX]; /* NUL after each */
 };

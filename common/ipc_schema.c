@@ -481,6 +481,7 @@ static const struct ipc_field ipc_layers_do_fields[] = {
 	FIELD(U64, ipc_layers_do, since_us),
 	FIELD(RAW, ipc_layers_do, expected),
 	FIELD(OPT, ipc_layers_do, name),
+	FIELD(OPT, ipc_layers_do, workspace),
 	BYTES(ipc_layers_do, held),
 };
 static const struct ipc_field ipc_layers_done_fields[] = {

@@ -133,7 +133,8 @@ struct ipc_workspace_ask {
 	char path[IPC_PATH_MAX];
 };
 
-/* fd: O_PATH of it */
+/* fds: O_PATH of it; sealed: absolute paths, NUL after each, that may lead to a file in it which
+ * the host's git executes or obeys. The directory itself among them: any file may. */
 struct ipc_workspace_open {
 	uint32_t number;
 	char path[IPC_PATH_MAX]; /* canonical */

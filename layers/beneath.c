@@ -161,7 +161,20 @@ static int add_name(struct beneath_names *names, const char *name)
 	return 0;
 }
 
-int beneath_names_add(struct beneath_names *names, int directory)
+static bool is_any(unsigned char type)
+{
+	(void)type;
+	return true;
+}
+
+/* A file system need not tell a type. */
+static bool is_leading(unsigned char type)
+{
+	return type == DT_DIR || type == DT_LNK || type == DT_UNKNOWN;
+}
+
+static int add_names(struct beneath_names *names, int directory,
+		     bool (*is_wanted)(unsigned char type))
 {
 	static _Alignas(struct dirent64) char buffer[BLOCK_BYTES];
 
@@ -176,13 +189,24 @@ int beneath_names_add(struct beneath_names *names, int directory)
 			const struct dirent64 *entry = (const void *)(buffer + at);
 			int error = 0;
 
-			if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+			    is_wanted(entry->d_type))
 				error = add_name(names, entry->d_name);
 			if (error)
 				return error;
 			at += entry->d_reclen;
 		}
 	}
+}
+
+int beneath_names_add(struct beneath_names *names, int directory)
+{
+	return add_names(names, directory, is_any);
+}
+
+int beneath_names_add_leading(struct beneath_names *names, int directory)
+{
+	return add_names(names, directory, is_leading);
 }
 
 static int compare_names(const void *left, const void *right)

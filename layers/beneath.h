@@ -49,6 +49,10 @@ struct beneath_names {
 
 /* Add those of an open directory. 0 or -errno. */
 int beneath_names_add(struct beneath_names *names, int directory);
+
+/* Add those that are or may be directories and symbolic links. 0 or -errno. */
+int beneath_names_add_leading(struct beneath_names *names, int directory);
+
 int beneath_names_sort(struct beneath_names *names);
 void beneath_names_free(struct beneath_names *names);
 

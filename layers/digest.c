@@ -18,10 +18,8 @@ void digest_begin(struct digest *digest)
 
 uint32_t digest_flags(const struct job *job, const struct difference *difference)
 {
-	uint32_t flags = 0;
+	uint32_t flags = held_flags(job, difference);
 
-	if (held_is(job, difference))
-		flags |= CHANGE_IS_HELD;
 	/* An earlier state is nobody's to be in conflict with. */
 	if (job->directories.since_count == 0 &&
 	    base_check(&job->directories, difference) == BASE_CHANGED)

@@ -16,7 +16,7 @@ struct digest {
 
 void digest_begin(struct digest *digest);
 
-/* Is it held back, and is the host's side another one than it was? CHANGE_IS_HELD and CONFLICT. */
+/* What held_flags() says, and CHANGE_IS_CONFLICT if the host's side is another one than it was. */
 uint32_t digest_flags(const struct job *job, const struct difference *difference);
 
 /* The next difference, in the order of tree_compare(), with these flags. `shown`: files_hash() of

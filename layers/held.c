@@ -9,9 +9,6 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "common/changes.h"
-#include "held_links.h"
-
 static const char *const patterns[] = {
 #define HELD(pattern, reason) pattern,
 #include "held.def"
@@ -74,7 +71,7 @@ static unsigned char fold_character(uint32_t character)
 }
 
 /* It becomes no longer. */
-static void fold(const char *path, char ret[IPC_PATH_MAX])
+void held_fold(const char *path, char ret[IPC_PATH_MAX])
 {
 	const unsigned char *bytes = (const unsigned char *)path;
 	size_t used = 0;
@@ -146,7 +143,7 @@ static bool is_pattern_of(const char *pattern, const char *path)
 	const char *plain = strncmp(pattern, "**/", 3) == 0 ? pattern + 3 : pattern;
 	char folded[IPC_PATH_MAX];
 
-	fold(plain, folded);
+	held_fold(plain, folded);
 	for (size_t size = strlen(folded); size > 1 && folded[size - 1] == '/'; size--)
 		folded[size - 1] = '\0';
 	for (const char *name = path; name; name = strchr(name, '/')) {
@@ -159,13 +156,23 @@ static bool is_pattern_of(const char *pattern, const char *path)
 	return false;
 }
 
-bool held_is_path(const char *path, const char *operators, size_t size)
+bool held_matches_any(const char *const *any, size_t count, const char *folded)
+{
+	for (const char *name = folded; name; name = strchr(name, '/')) {
+		name += *name == '/';
+		for (size_t i = 0; i < count; i++) {
+			if (match_beginning(any[i], name))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool held_is_operators(const char *path, const char *operators, size_t size)
 {
 	char folded[IPC_PATH_MAX];
 
-	fold(path, folded);
-	if (is_in_table(folded))
-		return true;
+	held_fold(path, folded);
 	for (size_t at = 0; at < size; at += strlen(operators + at) + 1) {
 		if (is_pattern_of(operators + at, folded))
 			return true;
@@ -181,7 +188,7 @@ bool held_is_called(const char *name, size_t size, const char *wanted)
 		return false;
 	memcpy(part, name, size);
 	part[size] = '\0';
-	fold(part, folded);
+	held_fold(part, folded);
 	return strcmp(folded, wanted) == 0;
 }
 
@@ -189,41 +196,14 @@ bool held_is_below(const char *pattern, const char *path)
 {
 	char folded[IPC_PATH_MAX];
 
-	fold(path, folded);
+	held_fold(path, folded);
 	return match_beginning(pattern, folded) != NULL;
 }
 
-static bool is_path_of_job(const struct job *job, const char *path)
+bool held_is_path(const char *path, const char *operators, size_t size)
 {
-	return held_is_path(path, (const char *)job->ask->held, job->ask->held_size) ||
-	       held_links_lead_to(job, path);
-}
+	char folded[IPC_PATH_MAX];
 
-/* To write to such a link is to write to where it leads. */
-static bool is_held_target(const struct job *job, const char *path, const char *target)
-{
-	char joined[IPC_PATH_MAX];
-
-	return !held_links_join(path, target, joined) || is_path_of_job(job, joined);
-}
-
-static bool is_held_link(const struct job *job, const struct difference *difference)
-{
-	char target[IPC_PATH_MAX];
-
-	return S_ISLNK(difference->now.st_mode) &&
-	       (tree_link_now(&job->directories, difference, target) < 0 ||
-		is_held_target(job, difference->path, target));
-}
-
-bool held_is_entry(const struct job *job, const char *path, const char *target)
-{
-	return is_path_of_job(job, path) || (target && is_held_target(job, path, target));
-}
-
-bool held_is(const struct job *job, const struct difference *difference)
-{
-	return is_path_of_job(job, difference->path) ||
-	       (difference->old_path[0] && is_path_of_job(job, difference->old_path)) ||
-	       is_held_link(job, difference);
+	held_fold(path, folded);
+	return is_in_table(folded) || held_is_operators(path, operators, size);
 }

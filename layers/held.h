@@ -8,19 +8,34 @@
 
 #include "job.h"
 
-/* Is this change one? By its path, by its old path, and by where a link points; by our table and
- * the operator's patterns. */
-bool held_is(const struct job *job, const struct difference *difference);
+/* Return what a change is, by its path, by its old path, and by where a link leads: CHANGE_IS_HELD,
+ * if it waits for that word; CHANGE_IS_TOOL, if a tool executes it when somebody starts that, and
+ * it is nothing worse; CHANGE_LEADS_OUT. */
+uint32_t held_flags(const struct job *job, const struct difference *difference);
 
-/* Return whether a file at this path is one, as a commit names it; `target`: a symbolic link's. */
-bool held_is_entry(const struct job *job, const char *path, const char *target);
+/* Return the same of a file at this path. `target`: of a symbolic link; NULL: it is none. */
+uint32_t held_entry_flags(const struct job *job, const char *path, const char *target);
+
+/* Does the change wait for a word? */
+bool held_is(const struct job *job, const struct difference *difference);
 
 /* Compare a name, or the beginning of a path with one of our patterns, as a file system that does
  * not tell upper from lower case would. */
 bool held_is_called(const char *name, size_t size, const char *wanted);
 bool held_is_below(const char *pattern, const char *path);
 
-/* The same of a path alone. `patterns`: those of the operator, NUL after each. */
+/* Is a path one that the host obeys by itself, by our table or the operator's patterns? `patterns`:
+ * these, NUL after each. */
 bool held_is_path(const char *path, const char *patterns, size_t patterns_size);
+
+/* Does one of the operator's patterns describe it? */
+bool held_is_operators(const char *path, const char *patterns, size_t patterns_size);
+
+/* Does one of these patterns, as in held.def, describe a part of a folded path? */
+bool held_matches_any(const char *const *patterns, size_t count, const char *folded);
+
+/* Write a path as names are compared: as a file system that does not tell upper from lower case
+ * would. */
+void held_fold(const char *path, char ret[IPC_PATH_MAX]);
 
 #endif

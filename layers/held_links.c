@@ -1,6 +1,12 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A path is walked name by name in its absolute form, so that ".." is what the kernel takes it for
+ * and a way that leaves the workspace may come back. Links outside of the workspace are out of
+ * sight: a way out that has the workspace's own name in it is taken to come back there.
+ */
 #include "held_links.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,129 +15,322 @@
 #include "common/fd.h"
 #include "held.h"
 
-/* Names that are looked at in all, in one directory, and how deep: settings and hooks are few, and
- * a directory with more of them holds data (.svn, .hg/store). */
-#define LOOKS_MAX 4096
-#define NAMES_MAX 256
-#define DEPTH_MAX 4
+/* Links in one path that the kernel follows: MAXSYMLINKS of include/linux/namei.h. */
+#define FOLLOWED_MAX 40
+
+/* Directories and links in held directories, and bytes of the paths that links lead to: a second of
+ * work, and 10,000 links of a hundred bytes. Beyond them all is held. */
+#define NAMES_MAX (1U << 18)
+#define TARGETS_MAX (1U << 20)
+
+/* The workspace's name in the sandbox, where it has none on the host. */
+#define NO_WORKSPACE "/workspace"
+
+/* Stores of other version control systems: hundreds of thousands of files, none executed. */
+static const char *const stores[] = { ".git/objects", ".hg/store", ".svn/pristine" };
+
+/* Paths with a NUL after each. */
+struct list {
+	char *bytes;
+	size_t size;
+};
 
 static struct {
 	bool is_read;
-	bool is_lost; /* for want of memory */
-	size_t looks;
-	char *targets; /* NUL after each */
-	size_t size;
+	bool is_lost; /* for want of memory, or beyond a bound */
+	size_t names;
+	struct list targets;     /* folded */
+	struct list directories; /* still to be searched */
 } links;
 
-bool held_links_join(const char *path, const char *target, char ret[IPC_PATH_MAX])
+struct way {
+	const struct job *job;
+	bool keeps; /* what is passed is a target */
+	unsigned followed;
+	char at[IPC_PATH_MAX]; /* absolute, no link in it that can be seen; empty: the root */
+	char rest[2 * IPC_PATH_MAX];
+};
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+/* The search cannot be told to be whole. */
+static bool is_lack(int error)
 {
-	const char *slash = strrchr(path, '/');
-	size_t used = target[0] == '/' || !slash ? 0 : (size_t)(slash - path);
-
-	memcpy(ret, path, used);
-	for (const char *name = target; *name;) {
-		const size_t size = strcspn(name, "/");
-
-		if (used + size + 2 > IPC_PATH_MAX)
-			return false;
-		if (size == 2 && strncmp(name, "..", 2) == 0) {
-			while (used > 0 && ret[--used] != '/')
-				;
-		} else if (size > 0 && !(size == 1 && name[0] == '.')) {
-			if (used > 0)
-				ret[used++] = '/';
-			memcpy(ret + used, name, size);
-			used += size;
-		}
-		name += size + (name[size] == '/');
-	}
-	ret[used] = '\0';
-	return true;
+	return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
-static bool is_held(const struct job *job, const char *path)
+static void append(struct list *list, const char *path)
 {
-	return held_is_path(path, (const char *)job->ask->held, job->ask->held_size);
-}
+	const size_t size = strlen(path) + 1;
+	char *grown = realloc(list->bytes, list->size + size);
 
-/* An absolute one leads somewhere that only the host knows. */
-static void add_link(const struct job *job, const char *path)
-{
-	char target[IPC_PATH_MAX], joined[IPC_PATH_MAX];
-	const int size = beneath_link(job->directories.host, path, target);
-	size_t length;
-	char *grown;
-
-	if (size <= 0 || target[0] == '/' || !held_links_join(path, target, joined) || !joined[0])
-		return;
-	length = strlen(joined) + 1;
-	grown = realloc(links.targets, links.size + length);
 	if (!grown) {
 		links.is_lost = true;
 		return;
 	}
-	memcpy(grown + links.size, joined, length);
-	links.targets = grown;
-	links.size += length;
+	memcpy(grown + list->size, path, size);
+	list->bytes = grown;
+	list->size += size;
 }
 
-static void look_into(const struct job *job, const char *path, int depth);
-
-static void look_at(const struct job *job, const char *path, int depth)
+/* Is one of the list's paths this one, or above it? */
+static bool has_above(const struct list *list, const char *path)
 {
-	struct stat status;
+	for (size_t at = 0; at < list->size; at += strlen(list->bytes + at) + 1) {
+		const char *above = list->bytes + at;
+		const size_t size = strlen(above);
 
-	if (!is_held(job, path))
+		if (strncmp(path, above, size) == 0 && (path[size] == '\0' || path[size] == '/'))
+			return true;
+	}
+	return false;
+}
+
+static bool is_target(const char *path)
+{
+	char folded[IPC_PATH_MAX];
+
+	held_fold(path, folded);
+	return has_above(&links.targets, folded);
+}
+
+static void add_target(const char *path)
+{
+	char folded[IPC_PATH_MAX];
+
+	if (is_target(path))
 		return;
-	if (++links.looks > LOOKS_MAX)
+	/* To the workspace itself: then any name in it may be the hook. */
+	if (!path[0] || links.targets.size > TARGETS_MAX)
+		links.is_lost = true;
+	if (links.is_lost)
 		return;
-	if (beneath_look(job->directories.host, path, &status) != 0)
-		return;
+	held_fold(path, folded);
+	append(&links.targets, folded);
+	append(&links.directories, path);
+}
+
+/* --- one way ---------------------------------------------------------------------------------- */
+
+static const char *workspace_of(const struct job *job)
+{
+	return job->ask->workspace[0] ? job->ask->workspace : NO_WORKSPACE;
+}
+
+/* The part of an absolute path beneath the workspace; NULL: it lies elsewhere. */
+static const char *find_inside(const struct job *job, const char *at)
+{
+	const char *workspace = workspace_of(job);
+	const size_t size = strlen(workspace);
+
+	if (strncmp(at, workspace, size) != 0 || (at[size] != '\0' && at[size] != '/'))
+		return NULL;
+	return at + size + (at[size] == '/');
+}
+
+static void leave_name(struct way *way)
+{
+	char *slash = strrchr(way->at, '/');
+
+	if (slash)
+		*slash = '\0';
+}
+
+/* Replace the last name by where it leads, if it is a link. */
+static int follow(struct way *way)
+{
+	const char *inside = find_inside(way->job, way->at);
+	char target[IPC_PATH_MAX], rest[sizeof(way->rest)];
+	int size;
+
+	if (!inside || !*inside || way->job->directories.host < 0)
+		return 0;
+	size = beneath_link(way->job->directories.host, inside, target);
+	if (is_lack(size) || size == -ENAMETOOLONG)
+		return size;
+	if (size <= 0)
+		return 0; /* no link, or out of the reach of the host's user, too */
+	if (way->keeps)
+		add_target(inside);
+	if (++way->followed > FOLLOWED_MAX)
+		return -ELOOP;
+	size = snprintf(rest, sizeof(rest), "%s/%s", target, way->rest);
+	if (size < 0 || (size_t)size >= sizeof(rest))
+		return -ENAMETOOLONG;
+	memcpy(way->rest, rest, (size_t)size + 1);
+	if (target[0] == '/')
+		way->at[0] = '\0';
+	else
+		leave_name(way);
+	return 0;
+}
+
+/* 0 with the end in `at`; -ELOOP, -ENAMETOOLONG, or what the system lacks. */
+static int walk(struct way *way)
+{
+	int error = 0;
+
+	while (error == 0 && way->rest[0]) {
+		char name[256];
+		const size_t size = strcspn(way->rest, "/");
+		const size_t used = strlen(way->at);
+
+		if (size >= sizeof(name) || used + size + 2 > sizeof(way->at))
+			return -ENAMETOOLONG;
+		memcpy(name, way->rest, size);
+		name[size] = '\0';
+		memmove(way->rest, way->rest + size + (way->rest[size] == '/'),
+			strlen(way->rest + size + (way->rest[size] == '/')) + 1);
+		if (strcmp(name, "..") == 0) {
+			leave_name(way);
+		} else if (size > 0 && strcmp(name, ".") != 0) {
+			(void)snprintf(way->at + used, sizeof(way->at) - used, "/%s", name);
+			error = follow(way);
+		}
+	}
+	return error;
+}
+
+static int walk_link(struct way *way, const char *path, const char *target)
+{
+	const char *slash = target[0] == '/' ? NULL : strrchr(path, '/');
+	const int size = snprintf(way->rest, sizeof(way->rest), "%.*s/%s",
+				  slash ? (int)(slash - path) : 0, path, target);
+
+	if (size < 0 || (size_t)size >= sizeof(way->rest))
+		return -ENAMETOOLONG;
+	if (target[0] != '/')
+		(void)snprintf(way->at, sizeof(way->at), "%s", workspace_of(way->job));
+	return walk(way);
+}
+
+bool held_links_follow(const struct job *job, const char *path, const char *target,
+		       char ret[IPC_PATH_MAX])
+{
+	struct way way = { .job = job };
+	const int error = walk_link(&way, path, target);
+	const char *inside = error ? NULL : find_inside(job, way.at);
+
+	if (inside)
+		(void)snprintf(ret, IPC_PATH_MAX, "%s", inside);
+	return inside != NULL;
+}
+
+/* --- the host's links ------------------------------------------------------------------------- */
+
+/* The workspace under another name, through a link or a mount outside of it. */
+static void add_aliases(const struct job *job, const char *at)
+{
+	const char *name = strrchr(workspace_of(job), '/') + 1;
+	const size_t size = strlen(name);
+
+	for (; at; at = strchr(at + 1, '/')) {
+		if (*at == '/' && strncmp(at + 1, name, size) == 0 && at[1 + size] == '/')
+			add_target(at + 1 + size + 1);
+	}
+}
+
+static void add_link(const struct job *job, const char *path)
+{
+	struct way way = { .job = job, .keeps = true };
+	/* The link itself is walked, too, so that it is one of those that are passed. */
+	const int error = walk_link(&way, "", path);
+	const char *inside = find_inside(job, way.at);
+
+	if (error && error != -ELOOP)
+		links.is_lost = true;
+	else if (!error && inside)
+		add_target(inside);
+	else if (!error)
+		add_aliases(job, way.at);
+}
+
+static bool is_in_zone(const struct job *job, const char *path)
+{
+	for (size_t i = 0; i < sizeof(stores) / sizeof(stores[0]); i++) {
+		if (strcmp(path, stores[i]) == 0)
+			return false;
+	}
+	return held_is_path(path, (const char *)job->ask->held, job->ask->held_size) ||
+	       is_target(path);
+}
+
+static void search_name(const struct job *job, const char *directory, const char *name)
+{
+	char path[IPC_PATH_MAX];
+	struct stat status = { 0 };
+	const int size =
+		snprintf(path, sizeof(path), "%s%s%s", directory, *directory ? "/" : "", name);
+
+	if (size < 0 || (size_t)size >= sizeof(path) || ++links.names > NAMES_MAX)
+		links.is_lost = true;
+	else if (is_in_zone(job, path) &&
+		 is_lack(beneath_look(job->directories.host, path, &status)))
+		links.is_lost = true;
 	if (S_ISLNK(status.st_mode))
 		add_link(job, path);
-	else if (S_ISDIR(status.st_mode) && depth < DEPTH_MAX)
-		look_into(job, path, depth + 1);
+	else if (S_ISDIR(status.st_mode))
+		append(&links.directories, path);
 }
 
-static void look_into(const struct job *job, const char *path, int depth)
+/* A target that is no directory has no names. */
+static void search_directory(const struct job *job, const char *path)
 {
 	struct beneath_names names = { 0 };
 	int directory = beneath_directory(job->directories.host, path);
-	const size_t size = strlen(path);
-	char below[IPC_PATH_MAX];
 
-	if (directory >= 0 && beneath_names_add(&names, directory) == 0 &&
-	    beneath_names_sort(&names) == 0 && (size == 0 || names.count <= NAMES_MAX)) {
-		for (size_t i = 0; i < names.count; i++) {
-			const int length = snprintf(below, sizeof(below), "%s%s%s", path,
-						    size > 0 ? "/" : "", names.names[i]);
-
-			if (length < 0 || (size_t)length >= sizeof(below))
-				continue;
-			look_at(job, below, depth);
-		}
+	if (directory >= 0 && beneath_names_add_leading(&names, directory) == 0 &&
+	    beneath_names_sort(&names) == 0) {
+		for (size_t i = 0; i < names.count && !links.is_lost; i++)
+			search_name(job, path, names.names[i]);
+	} else if (directory >= 0 || is_lack(directory)) {
+		links.is_lost = true;
 	}
 	beneath_names_free(&names);
 	fd_close(&directory);
 }
 
+static void search(const struct job *job)
+{
+	char path[IPC_PATH_MAX];
+
+	search_directory(job, "");
+	for (size_t at = 0; at < links.directories.size && !links.is_lost;) {
+		const size_t size = strlen(links.directories.bytes + at) + 1;
+
+		memcpy(path, links.directories.bytes + at, size); /* the list moves as it grows */
+		search_directory(job, path);
+		at += size;
+	}
+}
+
+/* What the configuration of git names is followed like a link. */
+static void add_named(const struct job *job)
+{
+	for (size_t at = 0; at < job->named_size; at += strlen(job->named + at) + 1) {
+		struct way way = { .job = job, .keeps = true };
+		const int error = walk_link(&way, "", job->named + at);
+		const char *inside = error ? NULL : find_inside(job, way.at);
+
+		if (inside)
+			add_target(inside);
+		links.is_lost |= is_lack(error);
+	}
+}
+
 bool held_links_lead_to(const struct job *job, const char *path)
 {
-	if (!links.is_read && job->directories.host >= 0)
-		look_into(job, "", 0);
-	links.is_read = true;
-	for (size_t at = 0; at < links.size; at += strlen(links.targets + at) + 1) {
-		const char *target = links.targets + at;
-		const size_t size = strlen(target);
-
-		if (strncmp(path, target, size) == 0 && (path[size] == '\0' || path[size] == '/'))
-			return true;
+	if (!links.is_read && job->directories.host >= 0) {
+		add_named(job);
+		search(job);
 	}
-	return links.is_lost;
+	links.is_read = true;
+	return links.is_lost || is_target(path);
 }
 
 void held_links_forget(void)
 {
-	free(links.targets);
+	free(links.targets.bytes);
+	free(links.directories.bytes);
 	memset(&links, 0, sizeof(links));
 }

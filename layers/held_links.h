@@ -8,15 +8,18 @@
 
 #include "job.h"
 
-/* Where a link at `path` leads, as far as its text says, beneath the workspace; an absolute one
- * from there. false: too far to be told. */
-bool held_links_join(const char *path, const char *target, char ret[IPC_PATH_MAX]);
+/* Follow `target`, the text of a link at `path`, through the links that the host has, as the kernel
+ * would. Return the end's path beneath the workspace, empty for the workspace itself; it need not
+ * exist. False: it lies outside, or cannot be told. */
+bool held_links_follow(const struct job *job, const char *path, const char *target,
+		       char ret[IPC_PATH_MAX]);
 
-/* Does one of the host's links, whose own name is held, lead to this path or above it? Reads them
- * when it is asked first. */
+/* Does a link of the host whose own name is held lead to this path, or above it? True for any path
+ * if there are more names to search than a bound allows, or memory is short. Searches once, and
+ * remembers. */
 bool held_links_lead_to(const struct job *job, const char *path);
 
-/* Forget what was read. */
+/* Forget what was found. */
 void held_links_forget(void);
 
 #endif

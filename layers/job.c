@@ -58,7 +58,7 @@ bool job_is_right(const struct job *job)
 	       ask->conflict < CONFLICT_COUNT && (ask->flags & ~(uint32_t)FLAGS_KNOWN) == 0 &&
 	       (operations[ask->operation].needs & ~has) == 0 &&
 	       is_list((const char *)ask->held, ask->held_size) &&
-	       is_list(job->chosen, job->chosen_size);
+	       is_list(job->chosen, job->chosen_size) && is_list(job->named, job->named_size);
 }
 
 static int flush(struct job *job)

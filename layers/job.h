@@ -17,8 +17,10 @@ struct job {
 	const struct ipc_layers_do *ask;
 	const char *chosen; /* paths with a NUL after each */
 	size_t chosen_size; /* 0: all */
-	int output;         /* change records; -1: nobody reads */
-	uint8_t *buffer;    /* JOB_BUFFER_BYTES for what is told; NULL: it is written at once */
+	const char *named;  /* paths that the host's git names, as in workspace_open */
+	size_t named_size;
+	int output;      /* change records; -1: nobody reads */
+	uint8_t *buffer; /* JOB_BUFFER_BYTES for what is told; NULL: it is written at once */
 	size_t buffered;
 	struct ipc_layers_done done;
 	/* Confines the process that reads repositories; NULL: a test, which has nothing to lose. */

@@ -25,8 +25,8 @@
 #include "gitdiff.h"
 #include "job.h"
 
-/* Of the list of chosen paths. */
-#define CHOSEN_BYTES_MAX (16 << 20)
+/* Of a list of paths. */
+#define LIST_BYTES_MAX (16 << 20)
 
 static struct ipc_layers_do ask;
 static uint8_t buffer[JOB_BUFFER_BYTES];
@@ -72,26 +72,28 @@ static int handle_directory(void *context, struct channel_message *message)
 	}
 }
 
-static int read_chosen(int file)
+/* A list of paths; `ret` is for the rest of the process. */
+static int read_list(int file, const char **ret, size_t *ret_size)
 {
 	struct stat status;
 	char *bytes;
 
 	if (fstat(file, &status) != 0)
 		return -errno;
-	if (status.st_size > CHOSEN_BYTES_MAX)
+	if (status.st_size > LIST_BYTES_MAX)
 		return -EFBIG;
 	bytes = malloc((size_t)status.st_size + 1);
 	if (!bytes)
 		return -ENOMEM;
-	job.chosen = bytes; /* for the rest of the process */
-	job.chosen_size = (size_t)status.st_size;
-	return pread(file, bytes, job.chosen_size, 0) == (ssize_t)job.chosen_size ? 0 : -EIO;
+	*ret = bytes;
+	*ret_size = (size_t)status.st_size;
+	return pread(file, bytes, *ret_size, 0) == (ssize_t)*ret_size ? 0 : -EIO;
 }
 
 static int handle_do(void *context, struct channel_message *message)
 {
 	const struct ipc_layers_do *wanted = &message->body.layers_do;
+	int error;
 
 	(void)context;
 	if (memcmp(wanted->schema, ipc_schema_hash, sizeof(ipc_schema_hash)) != 0) {
@@ -100,7 +102,8 @@ static int handle_do(void *context, struct channel_message *message)
 	}
 	ask = *wanted;
 	is_asked = true;
-	return read_chosen(message->fds[0]);
+	error = read_list(message->fds[0], &job.chosen, &job.chosen_size);
+	return error ? error : read_list(message->fds[1], &job.named, &job.named_size);
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {

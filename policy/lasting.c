@@ -115,6 +115,11 @@ static int hold(const struct reading *reading, uint32_t index)
 				    "without / at its start, empty parts, . and .., such as "
 				    "scripts/*.sh",
 				    pattern);
+	if (pattern[0] == '@' && strcmp(pattern, "@tools") != 0)
+		return reading_fail(reading, key,
+				    "\"%s\" is no group; expected \"@tools\", or [@] where a "
+				    "name begins with @",
+				    pattern);
 	for (uint32_t i = 0; i < profile->held_count; i++) {
 		if (strcmp(profile->held[i], pattern) == 0)
 			return reading_fail(reading, key, "%s is held already; expected it once",

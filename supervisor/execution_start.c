@@ -127,11 +127,6 @@ static void unmake_parts(struct execution *execution, struct parts *parts)
 	parts->has_joined = false;
 }
 
-static const struct channel *channel_to(const struct sandbox *sandbox)
-{
-	return sandbox->ahead.fd >= 0 ? &sandbox->ahead : &sandbox->init;
-}
-
 /* Or the process that waits in its place, which has its streams and hears of one execution. All of
  * it waits in the channel before the init exists. */
 static int ask_init(struct execution *execution, const struct request *request, int code,
@@ -139,7 +134,7 @@ static int ask_init(struct execution *execution, const struct request *request, 
 {
 	static struct ipc_spawn_code where;
 	struct sandbox *sandbox = execution->sandbox;
-	const struct channel *init = channel_to(sandbox);
+	const struct channel *init = sandbox->ahead.fd >= 0 ? &sandbox->ahead : &sandbox->init;
 	const uint32_t slot = init == &sandbox->ahead ? AHEAD_SLOT : execution->slot;
 	const struct ipc_spawn_stdio stdio = { .slot = slot };
 	const struct ipc_spawn_image image = { .slot = slot };

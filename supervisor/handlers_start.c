@@ -17,6 +17,7 @@
 #include "request.h"
 #include "sandbox.h"
 #include "store.h"
+#include "workspace.h"
 
 /* The sandbox that lasts which a request is for. */
 struct target {
@@ -222,6 +223,7 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 		.profile = plan_profile(&supervisor.plan, target->profile),
 		.since = STORE_NO_LAYER,
 		.chosen = target->message->fds[0],
+		.named = workspace_named(target->frontend),
 	};
 	struct ipc_changes_done done = { .request = from->request, .step = CHANGES_STEP_HELPER };
 	enum refusal refusal = REFUSAL_NONE;

@@ -231,9 +231,11 @@ static enum sandbox_answer make_room(struct sandbox *sandbox, const struct plan_
 }
 
 /* What the path leads to has to be what the sandbox was made on; see is_persons for who asks. Where
- * a broker made it, each other one has to have it open, too, also while it is live. */
+ * a broker made it, each other one has to have it open, too, also while it is live. For a request
+ * that is no execution it is asked for anew: what git names in it may be other by now. */
 static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct frontend *frontend,
-					  enum refusal *ret, char detail[IPC_LIST_MAX])
+					  bool execute, enum refusal *ret,
+					  char detail[IPC_LIST_MAX])
 {
 	const struct store_meta *meta = sandbox->meta;
 	static char path[IPC_PATH_MAX];
@@ -241,8 +243,9 @@ static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct fronte
 	int fd;
 
 	if (meta->workspace_mode == WORKSPACE_NONE ||
-	    (sandbox->workspace >= 0 && (meta->is_persons || !frontend->is_broker ||
-					 strcmp(frontend->opened, sandbox->id) == 0)))
+	    (execute && sandbox->workspace >= 0 &&
+	     (meta->is_persons || !frontend->is_broker ||
+	      strcmp(frontend->opened, sandbox->id) == 0)))
 		return SANDBOX_READY;
 	fd = workspace_find(frontend, meta->workspace, meta->is_persons || !frontend->is_broker,
 			    path, detail);
@@ -298,7 +301,7 @@ enum sandbox_answer sandbox_prepare(struct sandbox *sandbox, struct frontend *fr
 				 : make_room(sandbox, plan_profile(&supervisor.plan, *ret_profile),
 					     ret, detail);
 	if (answer == SANDBOX_READY)
-		answer = open_workspace(sandbox, frontend, ret, detail);
+		answer = open_workspace(sandbox, frontend, execute, ret, detail);
 	if (answer == SANDBOX_READY)
 		answer = recover(sandbox);
 	if (answer == SANDBOX_READY && execute)

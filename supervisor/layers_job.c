@@ -128,6 +128,8 @@ static int ask_for(const struct layers_job *job, const struct layers_ask *ask)
 {
 	static struct ipc_layers_do message;
 	const struct ipc_changes_start *changes = ask->changes;
+	const int fds[] = { ask->chosen < 0 ? supervisor.nothing : ask->chosen,
+			    ask->named && *ask->named > 0 ? *ask->named : supervisor.nothing };
 
 	memset(&message, 0, sizeof(message));
 	memcpy(message.schema, ipc_schema_hash, sizeof(message.schema));
@@ -137,6 +139,8 @@ static int ask_for(const struct layers_job *job, const struct layers_ask *ask)
 			job->sandbox->meta->name[0] ? job->sandbox->meta->name : job->sandbox->id,
 			sizeof(message.name) - 1);
 	message.since_us = ask->since_us;
+	if (job->sandbox)
+		memcpy(message.workspace, job->sandbox->meta->workspace, sizeof(message.workspace));
 	if (changes) {
 		message.conflict = changes->conflict;
 		message.flags = changes->flags;
@@ -149,8 +153,7 @@ static int ask_for(const struct layers_job *job, const struct layers_ask *ask)
 		memcpy(message.held, plan_bytes(&supervisor.plan, ask->profile->held),
 		       message.held_size);
 	}
-	return channel_send(&job->channel, IPC_TYPE_layers_do, &message,
-			    ask->chosen < 0 ? &supervisor.nothing : &ask->chosen, MSG_DONTWAIT);
+	return channel_send(&job->channel, IPC_TYPE_layers_do, &message, fds, MSG_DONTWAIT);
 }
 
 /* --- how it ends ------------------------------------------------------------------------------ */

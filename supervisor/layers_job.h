@@ -23,6 +23,7 @@ struct layers_ask {
 	const struct plan_profile *profile; /* of the policy in force: what it holds back */
 	uint32_t since;                     /* with CHANGES_FROM_CHECKPOINT: that layer */
 	int chosen;                         /* stays the caller's */
+	const int *named; /* what the host's git names in the workspace; NULL or 0: nothing */
 };
 
 /* 0, and then the sandbox and the frontend are told how it ends, or -errno when nothing was begun.

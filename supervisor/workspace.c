@@ -16,6 +16,7 @@ static struct question {
 	uint32_t number;
 	bool is_person;
 	int fd;
+	int named; /* the last answer's; 0: none yet */
 	char asked[IPC_PATH_MAX];
 	char answer[IPC_PATH_MAX]; /* the canonical path, or why not */
 } questions[FRONTENDS_MAX];
@@ -26,6 +27,8 @@ static void forget(struct question *question)
 {
 	if (question->state == QUESTION_OPENED)
 		fd_close(&question->fd);
+	if (question->named > 0)
+		fd_close(&question->named);
 	question->state = QUESTION_NONE;
 }
 
@@ -38,16 +41,14 @@ static void refuse(struct question *question, const char *why)
 static void ask(const struct frontend *frontend, struct question *question)
 {
 	static struct ipc_workspace_ask message;
-	int error;
 
 	message.number = question->number = ++number;
 	message.generation = supervisor.generation;
 	message.is_person = question->is_person;
 	memcpy(message.path, question->asked, sizeof(message.path));
-	error = generation_ask_launcher(question->is_person ? NULL : frontend,
-					IPC_TYPE_workspace_ask, &message);
 	question->state = QUESTION_ASKED;
-	if (error)
+	if (generation_ask_launcher(question->is_person ? NULL : frontend, IPC_TYPE_workspace_ask,
+				    &message) != 0)
 		refuse(question, "nobody is there who could open a directory of the host");
 }
 
@@ -56,9 +57,9 @@ int workspace_find(struct frontend *frontend, const char *path, bool is_person,
 {
 	struct question *question = &questions[frontend - supervisor.frontends];
 
-	if (question->is_person != is_person || strcmp(question->asked, path) != 0)
+	if (question->state == QUESTION_NONE || question->is_person != is_person ||
+	    strcmp(question->asked, path) != 0) {
 		forget(question);
-	if (question->state == QUESTION_NONE) {
 		question->is_person = is_person;
 		(void)snprintf(question->asked, sizeof(question->asked), "%s", path);
 		ask(frontend, question);
@@ -75,6 +76,11 @@ int workspace_find(struct frontend *frontend, const char *path, bool is_person,
 	return question->fd;
 }
 
+const int *workspace_named(const struct frontend *frontend)
+{
+	return &questions[frontend - supervisor.frontends].named;
+}
+
 void workspace_forget(const struct frontend *frontend)
 {
 	forget(&questions[frontend - supervisor.frontends]);
@@ -89,11 +95,6 @@ static struct question *find(uint32_t asked)
 	return NULL;
 }
 
-static void go_on(const struct question *question)
-{
-	handlers_go_on(&supervisor.frontends[question - questions]);
-}
-
 int workspace_opened(void *context, struct channel_message *message)
 {
 	struct question *question = find(message->body.workspace_open.number);
@@ -102,8 +103,9 @@ int workspace_opened(void *context, struct channel_message *message)
 		return 0;
 	question->state = QUESTION_OPENED;
 	question->fd = channel_take_fd(message, 0);
+	question->named = channel_take_fd(message, 1);
 	memcpy(question->answer, message->body.workspace_open.path, sizeof(question->answer));
-	go_on(question);
+	handlers_go_on(&supervisor.frontends[question - questions]);
 	return 0;
 }
 
@@ -114,7 +116,7 @@ int workspace_refused(void *context, struct channel_message *message)
 	if (!question)
 		return 0;
 	refuse(question, message->body.workspace_bad.text);
-	go_on(question);
+	handlers_go_on(&supervisor.frontends[question - questions]);
 	return 0;
 }
 
@@ -124,6 +126,6 @@ void workspace_lost(void)
 		if (questions[i].state != QUESTION_ASKED)
 			continue;
 		refuse(&questions[i], "who opens directories of the host has ended");
-		go_on(&questions[i]);
+		handlers_go_on(&supervisor.frontends[i]);
 	}
 }

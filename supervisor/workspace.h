@@ -17,6 +17,10 @@
 int workspace_find(struct frontend *frontend, const char *path, bool is_person,
 		   char ret[IPC_PATH_MAX], char detail[IPC_LIST_MAX]);
 
+/* The list that came with the last directory of this frontend's requests, as in workspace_open; 0:
+ * there was none. Stays here. */
+const int *workspace_named(const struct frontend *frontend);
+
 /* The frontend has ended. */
 void workspace_forget(const struct frontend *frontend);
 

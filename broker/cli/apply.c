@@ -76,9 +76,10 @@ static const char apply_help[] =
 	"is done is shown, a line for each file. It is done as a whole or not at all,\n"
 	"and 'msp undo' takes it back.\n"
 	"\n"
-	"Files that this machine may execute by itself are held back: those of CI,\n"
-	"editors, agents and shells, and what the policy adds. In a terminal they are\n"
-	"shown, and applied if you say so; else they are left out and named. Set-ID bits\n"
+	"What this machine may execute by itself is held back: files of CI, editors,\n"
+	"agents and shells, what links and git's configuration lead to, and what the\n"
+	"policy adds; and links that lead out of the project. In a terminal it is\n"
+	"shown, and applied if you say so; else it is left out and named. Set-ID bits\n"
 	"and capabilities never go along; devices, sockets and FIFOs are never applied.\n"
 	"Commits arrive as refs/msp/SANDBOX/BRANCH; nothing else of a .git does.\n"
 	"\n"
@@ -117,6 +118,15 @@ struct held {
 	uint64_t count;
 };
 
+/* Kinds of them, the riskiest first. */
+enum held_kind { HELD_BY_ITSELF, HELD_WAY_OUT, HELD_TOOL, HELD_KIND_COUNT };
+
+static const char *const held_heads[HELD_KIND_COUNT] = {
+	[HELD_BY_ITSELF] = "This machine may execute these by itself:",
+	[HELD_WAY_OUT] = "These links lead out of the project:",
+	[HELD_TOOL] = "These are executed when somebody starts their tools:",
+};
+
 /* One `msp apply` or `msp undo`. */
 struct work {
 	struct apply_options options;
@@ -124,7 +134,7 @@ struct work {
 	struct chosen chosen;
 	struct asking asking;
 	struct question question;
-	struct held held;
+	struct held held[HELD_KIND_COUNT];
 	struct json json;
 	bool is_bound; /* the question says what is expected */
 };
@@ -162,6 +172,13 @@ static void keep_held(struct held *held, const struct change *change)
 	held->size += size + 1;
 }
 
+static enum held_kind held_kind(const struct change *change)
+{
+	if (change->is.flags & CHANGE_IS_TOOL)
+		return HELD_TOOL;
+	return change->is.flags & CHANGE_LEADS_OUT ? HELD_WAY_OUT : HELD_BY_ITSELF;
+}
+
 static void say_rest(const struct telling *telling, const struct change *change)
 {
 	const uint32_t flags = change->is.flags;
@@ -184,7 +201,7 @@ static void on_change(void *context, const struct change *change)
 	telling->count++;
 	chosen_meet(&telling->work->chosen, change);
 	if (telling->keeps_held && (flags & CHANGE_IS_HELD))
-		keep_held(&telling->work->held, change);
+		keep_held(&telling->work->held[held_kind(change)], change);
 	if (telling->is_json)
 		change_write(&telling->work->json, change, false);
 	else if (telling->style && (flags & CHANGE_IS_HELD))
@@ -278,18 +295,19 @@ static int check_output(int code)
 
 /* --- for a person --------------------------------------------------------------------------- */
 
-static void print_held(const struct held *held)
+static void print_held(const struct held *held, const char *head)
 {
 	uint64_t shown = 0;
 
-	(void)printf("\nThis machine may execute these by itself:\n");
+	if (held->count == 0)
+		return;
+	(void)printf("\n%s\n", head);
 	for (size_t at = 0; at < held->size && shown < HELD_SHOWN; shown++) {
 		(void)printf("  %s\n", held->bytes + at);
 		at += strlen(held->bytes + at) + 1;
 	}
 	if (held->count > shown)
 		(void)printf("  and %llu more\n", (unsigned long long)(held->count - shown));
-	(void)putchar('\n');
 }
 
 /* What is shown now must be what an apply will find: all of it, contents too. */
@@ -314,7 +332,9 @@ static int ask_about_held(struct work *work, uint32_t *ret_flags)
 	bool is_yes = false;
 	int code;
 
-	print_held(&work->held);
+	for (int kind = 0; kind < HELD_KIND_COUNT; kind++)
+		print_held(&work->held[kind], held_heads[kind]);
+	(void)putchar('\n');
 	code = ask_changes(work, CHANGES_PREVIEW, CHANGES_TEXT_HELD, &contents);
 	if (!code)
 		code = expect_shown(work);
@@ -350,7 +370,7 @@ static int apply_shown(struct work *work)
 			 conflicts, conflicts == 1 ? "" : "s");
 		return EXIT_PARTLY;
 	}
-	if (work->held.count > 0 && can_ask && !work->options.is_held)
+	if (work->asking.done.held > 0 && can_ask && !work->options.is_held)
 		code = ask_about_held(work, &flags);
 	if (!code)
 		code = ask_changes(work, CHANGES_APPLY, flags, &telling);
@@ -429,7 +449,8 @@ static int run_with(const struct command *command, int argc, char *argv[], int m
 	code = ask_begin(&work.asking, &work.options.attach);
 	if (!code)
 		code = run(&work);
-	free(work.held.bytes);
+	for (int kind = 0; kind < HELD_KIND_COUNT; kind++)
+		free(work.held[kind].bytes);
 	return ask_end(&work.asking, code);
 }
 

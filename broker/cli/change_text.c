@@ -20,6 +20,8 @@ static const struct {
 	{ CHANGE_IS_LARGE, "large", NULL },
 	{ CHANGE_IS_CONFLICT, "conflict", "conflict: the host's has changed too" },
 	{ CHANGE_IS_HELD, "held", "this machine may execute it by itself" },
+	{ CHANGE_LEADS_OUT, "leads_out", "it leads out of the project" },
+	{ CHANGE_IS_TOOL, "tool", "executed when its tool is started" },
 	{ CHANGE_IS_STRIPPED, "stripped", "without set-ID bits and capabilities" },
 	{ CHANGE_IS_REFUSED, "refused", "never applied: a device, socket or FIFO" },
 	{ CHANGE_IS_UNREADABLE, "unreadable", "never applied: it cannot be read" },
@@ -58,8 +60,11 @@ const char *change_name(const struct change *change)
 
 void change_print_line(const struct change *change)
 {
+	uint32_t said = change->is.flags;
 	bool is_first = true;
 
+	if (said & (CHANGE_LEADS_OUT | CHANGE_IS_TOOL))
+		said &= ~(uint32_t)CHANGE_IS_HELD; /* for another reason */
 	(void)printf("%c  ", change_kind_letter(change->is.kind));
 	if (change->is.kind == CHANGE_RENAMED) {
 		quote_print(change->old_path, change->is.old_path_size);
@@ -72,7 +77,7 @@ void change_print_line(const struct change *change)
 		is_first = false;
 	}
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		if (!flags[i].text || !(change->is.flags & flags[i].flag))
+		if (!flags[i].text || !(said & flags[i].flag))
 			continue;
 		(void)printf("%s%s", is_first ? "  (" : "; ", flags[i].text);
 		is_first = false;

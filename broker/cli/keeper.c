@@ -11,6 +11,7 @@
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "format.h"
+#include "git_named.h"
 #include "workspace.h"
 
 /* Where its descriptors are put, behind /dev/null three times, so that all others can be closed. */
@@ -104,20 +105,27 @@ static int handle_workspace_ask(void *context, struct channel_message *message)
 	const struct ipc_workspace_ask *ask = &message->body.workspace_ask;
 	struct keeper *keeper = context;
 	const struct plan *plan;
+	int fds[2] = { -1, -1 };
 	int error;
-	int fd;
 
 	note_generation(keeper, ask->generation);
 	plan = config_plan(keeper->config);
 	if (!plan)
 		return -EBADMSG;
 	opened.number = bad.number = ask->number;
-	fd = workspace_open(ask->path, ask->is_person != 0, plan,
-			    keeper->within.count > 0 ? &keeper->within : &keeper->own, opened.path,
-			    bad.text);
-	error = fd < 0 ? channel_send(&keeper->channel, IPC_TYPE_workspace_bad, &bad, NULL, 0)
-		       : channel_send(&keeper->channel, IPC_TYPE_workspace_open, &opened, &fd, 0);
-	fd_close(&fd);
+	fds[0] = workspace_open(ask->path, ask->is_person != 0, plan,
+				keeper->within.count > 0 ? &keeper->within : &keeper->own,
+				opened.path, bad.text);
+	if (fds[0] >= 0)
+		fds[1] = git_named_open(opened.path);
+	if (fds[0] >= 0 && fds[1] < 0)
+		format_text(bad.text, sizeof(bad.text),
+			    "'%.300s' is refused: what git executes in it cannot be told: %s",
+			    opened.path, strerror(-fds[1]));
+	error = fds[1] < 0
+			? channel_send(&keeper->channel, IPC_TYPE_workspace_bad, &bad, NULL, 0)
+			: channel_send(&keeper->channel, IPC_TYPE_workspace_open, &opened, fds, 0);
+	fd_close_all(fds, 2);
 	workspaces_close(&keeper->within);
 	return error;
 }

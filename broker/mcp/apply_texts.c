@@ -27,23 +27,25 @@ void apply_view_done(struct apply_view *view)
 {
 	change_page_done(&view->page);
 	buffer_done(&view->held);
+	buffer_done(&view->tools);
 }
 
 void apply_view_add(struct apply_view *view, const struct change *change)
 {
-	const size_t before = view->held.size;
+	struct buffer *held = change->is.flags & CHANGE_IS_TOOL ? &view->tools : &view->held;
+	const size_t before = held->size;
 
 	view->total++;
 	change_page_add(&view->page, change);
 	if ((change->is.flags & CHANGE_IS_HELD) == 0 || (change->is.flags & CHANGE_IS_APPLIED) != 0)
 		return;
-	buffer_append_text(&view->held, "  ");
-	change_put_name(&view->held, change);
-	buffer_append_text(&view->held, "\n");
-	if (view->held.size <= QUESTION_HELD_BYTES)
+	buffer_append_text(held, "  ");
+	change_put_name(held, change);
+	buffer_append_text(held, "\n");
+	if (view->held.size + view->tools.size <= QUESTION_HELD_BYTES)
 		view->held_shown++;
 	else
-		view->held.size = before;
+		held->size = before;
 }
 
 static void put_count(struct buffer *text, uint64_t count)
@@ -77,6 +79,9 @@ static void put_held(const struct apply_view *view, bool offers_held, struct buf
 		      "CI):\n",
 		      held);
 	buffer_append(text, view->held.bytes, view->held.size);
+	if (view->tools.size > 0)
+		buffer_append_text(text, "and, when somebody starts their tools:\n");
+	buffer_append(text, view->tools.bytes, view->tools.size);
 	if (offers_held)
 		buffer_append_text(text, "They stay out unless you tick them below.\n");
 	else
@@ -216,7 +221,7 @@ void apply_put_applied(const struct apply_view *view, const struct ipc_sandbox_i
 	put_project(text, info);
 	if (done->conflicts > 0)
 		buffer_format(text, " · %u in conflict", done->conflicts);
-	if (view->held.size > 0)
+	if (view->held.size + view->tools.size > 0)
 		buffer_format(
 			text,
 			" · %" PRIu64

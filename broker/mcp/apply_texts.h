@@ -15,7 +15,8 @@
 struct apply_view {
 	struct change_page page; /* a list */
 	uint64_t total;
-	struct buffer held; /* names of the held ones, a line each */
+	struct buffer held;  /* names of the held ones, a line each */
+	struct buffer tools; /* of those that wait for their tool: they come last */
 	uint64_t held_shown;
 };
 

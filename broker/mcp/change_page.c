@@ -89,7 +89,10 @@ static const struct {
 	{ CHANGE_IS_CONFLICT, "conflict",
 	  "the host's file is not what the sandbox's was made from" },
 	{ CHANGE_IS_HELD, "held",
-	  "the host may execute it by itself, and it is applied only when the user says so" },
+	  "the host may execute it by itself, or as marked, and it is applied only when the user "
+	  "says so" },
+	{ CHANGE_LEADS_OUT, "leads out", "a link out of the project" },
+	{ CHANGE_IS_TOOL, "tool", "executed when somebody starts its tool" },
 	{ CHANGE_IS_STRIPPED, "stripped", "set-ID bits and capabilities do not go along" },
 	{ CHANGE_IS_REFUSED, "refused", "a device, socket or FIFO, which is never applied" },
 	{ CHANGE_IS_GITS, "repository", "stays in the sandbox's repository, and is never applied" },

@@ -90,12 +90,13 @@ class Job:
         if not isinstance(path, int):
             os.close(fd)
 
-    def ask(self, operation, chosen=b"", **values):
+    def ask(self, operation, chosen=b"", named=b"", **values):
         values.setdefault("schema", ipc.SCHEMA)
-        fd = ipc.sealed(chosen)
+        fds = [ipc.sealed(chosen), ipc.sealed(named)]
         self.send(ipc.message("layers_do", operation=OPERATIONS[f"LAYERS_{operation}"], **values),
-                  [fd])
-        os.close(fd)
+                  fds)
+        for fd in fds:
+            os.close(fd)
 
     def end(self):
         """(exit code, layers_done or None, what it told of, stderr)"""

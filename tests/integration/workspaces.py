@@ -87,7 +87,8 @@ class Keeper:
             raise AssertionError(f"an answer to another question: {answer}")
         if answer.name == "workspace_bad":
             return None, text
-        fd, = answer.fds
+        fd, named = answer.fds
+        os.close(named)
         with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as file:
             flags = int(next(line for line in file if line.startswith("flags:")).split()[1], 8)
         found = os.fstat(fd)

@@ -162,9 +162,9 @@ Test(held, links_that_lead_to_such_a_name)
 	put_link(scene.uppers[0], "b/d", "../x/./../.ENVRC");
 	put_link(scene.uppers[0], "b/e", "/home/agent/.bashrc");
 	put_link(scene.uppers[0], "b/f", "x/y");
-	put_link(scene.uppers[0], "b/g", "../../../..");
+	put_link(scene.uppers[0], "b/g", "/workspace/b/f");
 	put_link(scene.uppers[0], "z", ".git/../main.c");
-	cr_assert_str_eq(held_of_scene(), "a\nb/c\nb/d\nb/e\n");
+	cr_assert_str_eq(held_of_scene(), "a\nb/c\nb/d\nb/e\nz\n");
 	scene_end(&scene);
 }
 
@@ -212,15 +212,106 @@ Test(held, what_links_of_the_host_at_such_names_lead_to)
 	scene_end(&scene);
 }
 
-Test(held, directories_of_data_are_not_searched_for_links)
+static void set_workspace(const char *path)
+{
+	(void)snprintf(ask.workspace, sizeof(ask.workspace), "%s", path);
+}
+
+Test(held, links_of_the_host_are_followed_as_the_kernel_does)
+{
+	scene_begin(&scene, 1);
+	set_workspace("/home/user/project");
+	put_link(scene.directories.host, ".git/hooks/absolute", "/home/user/project/scripts/a");
+	put_link(scene.directories.host, ".git/hooks/back", "../../../project/scripts/b");
+	put_link(scene.directories.host, ".git/hooks/chain", "../../first");
+	put_link(scene.directories.host, "first", "folder/second");
+	put_link(scene.directories.host, "folder", "real/deep");
+	put_link(scene.directories.host, "real/deep/second", "../c");
+	put_link(scene.directories.host, ".git/hooks/alias", "/mnt/x/project/scripts/d");
+	put_link(scene.directories.host, ".git/hooks/away", "/home/user/project2/scripts/e");
+	put_link(scene.directories.host, ".git/hooks/up", "../../folder/../f");
+	for (const char *name = "abcdef"; *name; name++) {
+		put_file(scene.uppers[0],
+			 (const char[]){ 's', 'c', 'r', 'i', 'p', 't', 's', '/', *name, '\0' },
+			 "x");
+	}
+	put_file(scene.uppers[0], "real/c", "the end of the chain");
+	put_file(scene.uppers[0], "real/f", "above a directory that a link leads to");
+	put_file(scene.uppers[0], "f", "what the text alone says");
+	put_file(scene.uppers[0], "real/deep/second", "a link of the chain becomes a file");
+	cr_assert_str_eq(held_of_scene(), "real/c\nreal/deep/second\nreal/f\nscripts/a\n"
+					  "scripts/b\nscripts/d\n");
+	scene_end(&scene);
+}
+
+Test(held, directories_that_links_lead_to_are_searched_too)
+{
+	scene_begin(&scene, 1);
+	set_workspace("/home/user/project");
+	put_link(scene.directories.host, ".husky", "dev/hooks");
+	put_link(scene.directories.host, "dev/hooks/a", "/home/user/project/scripts/a");
+	put_link(scene.directories.host, "dev/hooks/round", "round");
+	put_link(scene.directories.host, "dev/hooks/again", "../../.husky");
+	put_file(scene.uppers[0], "scripts/a", "x");
+	put_file(scene.uppers[0], "scripts/b", "x");
+	put_file(scene.uppers[0], "Dev/Hooks/b", "where upper and lower case are the same");
+	cr_assert_str_eq(held_of_scene(), "Dev/Hooks\nDev/Hooks/b\nscripts/a\n");
+	scene_end(&scene);
+}
+
+Test(held, a_link_to_the_whole_workspace_holds_all_of_it)
+{
+	scene_begin(&scene, 1);
+	set_workspace("/home/user/project");
+	put_file(scene.uppers[0], "pre-commit", "x");
+	cr_assert_str_eq(held_of_scene(), "", "the control");
+	put_link(scene.directories.host, ".git/hooks", "../../project");
+	cr_assert_str_eq(held_of_scene(), "pre-commit\n");
+	scene_end(&scene);
+}
+
+Test(held, beyond_the_bound_all_is_held)
+{
+	char path[4096];
+
+	scene_begin(&scene, 1);
+	put_file(scene.uppers[0], "main.c", "x");
+	put_folder(scene.directories.host, ".husky");
+	cr_assert_str_eq(held_of_scene(), "", "the control");
+	for (int i = 0; i < 300; i++) { /* so many bytes of targets that a megabyte is reached */
+		const int used = snprintf(path, sizeof(path), "../%d/", i);
+		char name[64];
+
+		memset(path + used, 'x', sizeof(path) - (size_t)used);
+		for (size_t at = (size_t)used + 200; at < sizeof(path); at += 200)
+			path[at] = '/';
+		path[4000] = '\0';
+		(void)snprintf(name, sizeof(name), ".husky/%d", i);
+		put_link(scene.directories.host, name, path);
+	}
+	cr_assert_str_eq(held_of_scene(), "main.c\n");
+	scene_end(&scene);
+}
+
+Test(held, many_names_hide_no_link)
 {
 	char name[64];
 
 	scene_begin(&scene, 1);
-	for (int i = 0; i < 300; i++) {
-		(void)snprintf(name, sizeof(name), ".hg/store/%d", i);
+	for (int i = 0; i < 5000; i++) {
+		(void)snprintf(name, sizeof(name), ".git/hooks/%d.sample", i);
 		put_file(scene.directories.host, name, "");
 	}
+	put_link(scene.directories.host, ".git/hooks/pre-commit", "../../bin/hook");
+	put_file(scene.uppers[0], "bin/hook", "x");
+	put_file(scene.uppers[0], "main.c", "x");
+	cr_assert_str_eq(held_of_scene(), "bin/hook\n");
+	scene_end(&scene);
+}
+
+Test(held, stores_are_not_searched_for_links)
+{
+	scene_begin(&scene, 1);
 	put_link(scene.directories.host, ".hg/store/link", "../../src");
 	put_link(scene.directories.host, ".hg/hook", "../bin/hook");
 	put_file(scene.uppers[0], "src/main.c", "x");

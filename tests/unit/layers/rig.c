@@ -72,7 +72,9 @@ static void note_flags(uint32_t flags, char **text, const char *end)
 		      { CHANGE_IS_STRIPPED, " stripped" },
 		      { CHANGE_IS_UNREADABLE, " unreadable" },
 		      { CHANGE_IS_GITS, " repository" },
-		      { CHANGE_IS_COMMITS, " commits" } };
+		      { CHANGE_IS_COMMITS, " commits" },
+		      { CHANGE_IS_TOOL, " tool" },
+		      { CHANGE_LEADS_OUT, " out" } };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (flags & names[i].flag)
@@ -234,7 +236,7 @@ static void fill_upper(int upper)
 	put_mode(upper, "a/new", 04755);
 	put_link(upper, "link", "there");
 	put_whiteout(upper, "link-gone");
-	put_link(upper, "link-new", "/etc/passwd");
+	put_link(upper, "link-new", "anywhere");
 	put_file(upper, "mode", "mode");
 	put_mode(upper, "mode", 0755);
 	put_file(upper, "folder-to-file", "file");

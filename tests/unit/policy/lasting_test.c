@@ -195,6 +195,8 @@ static const struct {
 	{ PROFILE "lasting: {workspace: none}}]", "profiles[0].lasting.workspace: \"none\" is not known; expected copy-on-write, read-only or read-write" },
 	{ PROFILE "lasting: {apply: yes}}]", "profiles[0].lasting.apply: \"yes\" is not known; expected person, ask or agent" },
 	{ PROFILE "lasting: {hold: a}}]", "profiles[0].lasting.hold: expected a list, not a value" },
+	{ PROFILE "lasting: {hold: [\"@tool\"]}}]",
+	  "profiles[0].lasting.hold[0]: \"@tool\" is no group" },
 	{ PROFILE "lasting: {hold: [a, a]}}]", "profiles[0].lasting.hold[1]: a is held already" },
 	{ PROFILE "lasting: {hold: [/etc]}}]", "profiles[0].lasting.hold[0]: \"/etc\" is not a pattern" },
 	{ PROFILE "lasting: {hold: ['']}}]", "profiles[0].lasting.hold[0]: \"\" is not a pattern" },

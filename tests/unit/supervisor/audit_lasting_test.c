@@ -264,7 +264,7 @@ static void open_workspace(void)
 	int fd = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	answer.number = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
-	rig_send(&launcher, IPC_TYPE_workspace_open, &answer, &fd);
+	lasting_open_workspace(&launcher, &answer, fd);
 	fd_close(&fd);
 }
 
@@ -274,11 +274,11 @@ Test(audit_lasting, an_apply_that_cannot_begin_has_an_end)
 	have_workspace();
 	for (uint64_t i = 0; i < LAYERS_JOBS_MAX - LAYERS_JOBS_FOR_NOTES; i++) {
 		send_changes(i, CHANGES_DIFF);
-		if (i == 0)
-			open_workspace();
+		open_workspace();
 		(void)rig_take(&rig.frontend, IPC_TYPE_changes_started);
 	}
 	send_changes(50, CHANGES_APPLY);
+	open_workspace();
 	rig_take_refused(&rig, 50, REFUSAL_RESOURCES);
 	(void)expect("apply_begin", "\"request\":50,\"operation\":\"apply\"");
 	(void)expect("apply_end", ",\"sandbox\":\"%s\",\"request\":50,\"error\":%d,", id, EAGAIN);

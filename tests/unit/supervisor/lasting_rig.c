@@ -35,6 +35,16 @@ void lasting_close(struct rig *rig, struct channel *launcher)
 	place_remove();
 }
 
+void lasting_open_workspace(const struct channel *launcher, const struct ipc_workspace_open *answer,
+			    int fd)
+{
+	int fds[] = { fd, fd_sealed_from_bytes("named", "", 0) };
+
+	cr_assert_geq(fds[1], 0);
+	rig_send(launcher, IPC_TYPE_workspace_open, answer, fds);
+	fd_close(&fds[1]);
+}
+
 void lasting_make(const char *name, struct store_meta *meta)
 {
 	int fd = place_create(name, meta);

@@ -23,6 +23,11 @@ struct rig_helper {
 void lasting_open(struct rig *rig, struct channel *launcher);
 void lasting_close(struct rig *rig, struct channel *launcher);
 
+/* Answer as the launcher does who has opened it; git names nothing in it. `fd` stays the caller's.
+ */
+void lasting_open_workspace(const struct channel *launcher, const struct ipc_workspace_open *answer,
+			    int fd);
+
 /* Make one, cold and nobody's. */
 void lasting_make(const char *name, struct store_meta *meta);
 

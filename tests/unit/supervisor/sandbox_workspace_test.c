@@ -64,7 +64,7 @@ static void answer_workspace(const char *path)
 	cr_assert_eq(ask->is_person, 1);
 	answer.number = ask->number;
 	(void)snprintf(answer.path, sizeof(answer.path), "%s", path);
-	rig_send(&launcher, IPC_TYPE_workspace_open, &answer, &fd);
+	lasting_open_workspace(&launcher, &answer, fd);
 	fd_close(&fd);
 }
 
@@ -122,7 +122,7 @@ static uint32_t asked_as(void)
 	int fd = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	answer.number = ask->number;
-	rig_send(&launcher, IPC_TYPE_workspace_open, &answer, &fd);
+	lasting_open_workspace(&launcher, &answer, fd);
 	fd_close(&fd);
 	return is_person;
 }

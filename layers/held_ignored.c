@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gitignore(5). The rules of a file nearer to the path come after those of one above, and the last
+ * that matches decides; nothing beneath an ignored directory is looked at again. In doubt a path is
+ * not ignored. Where the rules can be changed, by an apply of .gitignore that nobody is asked
+ * about, is why an ignored name alone lifts nothing that is obeyed by itself: the directory's name
+ * must be one of `trees`, too.
+ */
+#include "held_ignored.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "beneath.h"
+#include "common/fd.h"
+#include "held.h"
+
+/* A file of rules, and files that are remembered; behind them none is read, so nothing ignored. */
+#define RULES_BYTES_MAX (1 << 20)
+#define FILES_MAX 512
+
+static const char *const trees[] = {
+	".gradle", ".next", ".nox",           ".nuxt",        ".terraform",
+	".tox",    ".venv", "__pypackages__", "_build",       "bower_components",
+	"build",   "deps",  "dist",           "node_modules", "obj",
+	"out",     "pods",  "target",         "vendor",       "venv",
+};
+
+/* Names that a shell, its prompt or git obeys as soon as somebody is in the directory. */
+static const char *const entered[] = {
+	".git",      "*.git",  "head",   ".envrc",         ".env",   ".env.*leave",
+	".autoenv*", ".mise*", "mise.*", ".tool-versions", ".rvmrc", ".direnv",
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct {
+	struct {
+		char *path, *text; /* text NULL: there are no rules */
+	} files[FILES_MAX];
+	size_t count;
+} rules;
+
+/* --- one pattern ------------------------------------------------------------------------------ */
+
+static bool match_name(const char *pattern, size_t size, const char *name, size_t length)
+{
+	char left[256], right[256];
+
+	if (size >= sizeof(left) || length >= sizeof(right))
+		return false;
+	memcpy(left, pattern, size);
+	left[size] = '\0';
+	memcpy(right, name, length);
+	right[length] = '\0';
+	return fnmatch(left, right, 0) == 0;
+}
+
+/* Name by name; two stars are any number of names. `budget`: looks that are left. */
+static bool match_names(const char *pattern, const char *path, unsigned *budget)
+{
+	while (*budget > 0) {
+		const size_t size = strcspn(pattern, "/");
+		const size_t length = strcspn(path, "/");
+
+		--*budget;
+		if (size == 2 && strncmp(pattern, "**", 2) == 0) {
+			if (pattern[size] == '\0')
+				return *path != '\0';
+			if (match_names(pattern + 3, path, budget))
+				return true;
+			if (path[length] == '\0')
+				return false;
+			path += length + 1;
+			continue;
+		}
+		if (!match_name(pattern, size, path, length))
+			return false;
+		if (pattern[size] == '\0' || path[length] == '\0')
+			return pattern[size] == path[length];
+		pattern += size + 1;
+		path += length + 1;
+	}
+	return false;
+}
+
+bool held_ignored_match(const char *pattern, const char *path)
+{
+	const char *name = strrchr(path, '/');
+	unsigned budget = 1000;
+
+	if (!strchr(pattern, '/'))
+		return match_name(pattern, strlen(pattern), name ? name + 1 : path,
+				  strlen(name ? name + 1 : path));
+	return match_names(pattern + (*pattern == '/'), path, &budget);
+}
+
+/* --- files of rules --------------------------------------------------------------------------- */
+
+static char *read_rules(const struct job *job, const char *path)
+{
+	struct stat status;
+	int file = beneath_file(job->directories.host, path, &status);
+	char *text = NULL;
+	ssize_t size = -1;
+
+	if (file >= 0 && status.st_size <= RULES_BYTES_MAX)
+		text = malloc((size_t)status.st_size + 1);
+	if (text)
+		size = pread(file, text, (size_t)status.st_size, 0);
+	fd_close(&file);
+	if (size < 0 || memchr(text, '\0', (size_t)size)) {
+		free(text);
+		return NULL;
+	}
+	text[size] = '\0';
+	return text;
+}
+
+/* Its text, remembered; NULL: none. */
+static const char *rules_of(const struct job *job, const char *path)
+{
+	for (size_t i = 0; i < rules.count; i++) {
+		if (strcmp(rules.files[i].path, path) == 0)
+			return rules.files[i].text;
+	}
+	if (rules.count == FILES_MAX)
+		return NULL;
+	rules.files[rules.count].path = strdup(path);
+	if (!rules.files[rules.count].path)
+		return NULL;
+	rules.files[rules.count].text = read_rules(job, path);
+	return rules.files[rules.count++].text;
+}
+
+/* One line, of `size` bytes: does it decide, and for what? */
+static void try_line(const char *line, size_t size, const char *path, bool is_directory,
+		     bool *ret_ignored)
+{
+	char pattern[IPC_PATH_MAX];
+	bool is_negative = false;
+
+	if (size > 0 && line[size - 1] == '\r')
+		size--;
+	while (size > 0 && line[size - 1] == ' ' && !(size > 1 && line[size - 2] == '\\'))
+		size--;
+	if (size == 0 || *line == '#')
+		return;
+	if (*line == '!') {
+		is_negative = true;
+		line++;
+		size--;
+	}
+	if (size > 0 && line[size - 1] == '/') {
+		if (!is_directory)
+			return;
+		size--;
+	}
+	if (size == 0 || size >= sizeof(pattern))
+		return;
+	memcpy(pattern, line, size);
+	pattern[size] = '\0';
+	if (held_ignored_match(pattern, path))
+		*ret_ignored = !is_negative;
+}
+
+static void try_file(const char *text, const char *path, bool is_directory, bool *ret_ignored)
+{
+	while (text && *text) {
+		const size_t size = strcspn(text, "\n");
+
+		try_line(text, size, path, is_directory, ret_ignored);
+		text += size + (text[size] == '\n');
+	}
+}
+
+/* --- a path ----------------------------------------------------------------------------------- */
+
+/* One path, when nothing above it is ignored. */
+static bool is_ignored_itself(const struct job *job, const char *path, bool is_directory)
+{
+	char file[IPC_PATH_MAX];
+	bool is_ignored = false;
+
+	try_file(rules_of(job, ".git/info/exclude"), path, is_directory, &is_ignored);
+	try_file(rules_of(job, ".gitignore"), path, is_directory, &is_ignored);
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		const size_t size = (size_t)(slash + 1 - path);
+
+		if (size + sizeof(".gitignore") > sizeof(file))
+			return false;
+		memcpy(file, path, size);
+		memcpy(file + size, ".gitignore", sizeof(".gitignore"));
+		try_file(rules_of(job, file), slash + 1, is_directory, &is_ignored);
+	}
+	return is_ignored;
+}
+
+/* The length of the highest ignored directory above the path; 0: there is none. */
+static size_t find_directory(const struct job *job, const char *path)
+{
+	char above[IPC_PATH_MAX];
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		memcpy(above, path, (size_t)(slash - path));
+		above[slash - path] = '\0';
+		if (is_ignored_itself(job, above, true))
+			return (size_t)(slash - path);
+	}
+	return 0;
+}
+
+bool held_ignored(const struct job *job, const char *path)
+{
+	return job->directories.host >= 0 &&
+	       (find_directory(job, path) > 0 || is_ignored_itself(job, path, false));
+}
+
+static bool is_any_of(const char *const *names, size_t count, const char *name, size_t size)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (match_name(names[i], strlen(names[i]), name, size))
+			return true;
+	}
+	return false;
+}
+
+size_t held_ignored_tree(const struct job *job, const char *path)
+{
+	char folded[IPC_PATH_MAX];
+	const char *name;
+	size_t size = job->directories.host < 0 ? 0 : find_directory(job, path);
+	bool is_tree;
+
+	if (size == 0)
+		return 0;
+	memcpy(folded, path, size);
+	folded[size] = '\0';
+	name = strrchr(folded, '/');
+	is_tree = is_any_of(trees, COUNT(trees), name ? name + 1 : folded,
+			    strlen(name ? name + 1 : folded));
+	held_fold(path + size + 1, folded);
+	for (name = folded; is_tree && name; name = strchr(name, '/')) {
+		name += *name == '/';
+		is_tree = !is_any_of(entered, COUNT(entered), name, strcspn(name, "/"));
+	}
+	return is_tree ? size : 0;
+}
+
+void held_ignored_forget(void)
+{
+	for (size_t i = 0; i < rules.count; i++) {
+		free(rules.files[i].path);
+		free(rules.files[i].text);
+	}
+	memset(&rules, 0, sizeof(rules));
+}

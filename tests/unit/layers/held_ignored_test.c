@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layers/held_ignored.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "common/changes.h"
+#include "layers/held.h"
+#include "layers/held_links.h"
+#include "scene.h"
+
+Test(held_ignored, patterns_as_git_reads_them)
+{
+	static const struct {
+		const char *pattern, *path;
+		bool matches;
+	} rows[] = {
+		{ "a", "a", true },        { "a", "b/a", true },
+		{ "a", "ab", false },      { "/a", "a", true },
+		{ "/a", "b/a", false },    { "a/b", "a/b", true },
+		{ "a/b", "c/a/b", false }, { "*.o", "x/y.o", true },
+		{ "a/*", "a/b", true },    { "a/*", "a/b/c", false },
+		{ "**/b", "a/x/b", true }, { "**/b", "b", true },
+		{ "a/**", "a/b/c", true }, { "a/**", "a", false },
+		{ "a/**/b", "a/b", true }, { "a/**/b", "a/x/y/b", true },
+		{ "[a-c]", "b", true },    { "\\*", "*", true },
+		{ "\\*", "x", false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect_eq(held_ignored_match(rows[i].pattern, rows[i].path), rows[i].matches,
+			     "%s %s", rows[i].pattern, rows[i].path);
+}
+
+Test(held_ignored, no_pattern_takes_for_ever)
+{
+	cr_expect_not(held_ignored_match("**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/b",
+					 "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a"));
+}
+
+static struct scene scene;
+static struct ipc_layers_do ask;
+static struct job job = { .ask = &ask, .output = -1 };
+
+static void begin(const char *rules, const char *hold, size_t size)
+{
+	scene_begin(&scene, 1);
+	put_file(scene.directories.host, ".gitignore", rules);
+	job.directories = scene.directories;
+	memcpy(ask.held, hold, size);
+	ask.held_size = (uint32_t)size;
+}
+
+TestSuite(held_ignored, .timeout = 60);
+
+static uint32_t flags(const char *path)
+{
+	return held_entry_flags(&job, path, NULL);
+}
+
+Test(held_ignored, rules_are_the_last_that_match)
+{
+	begin("# x\n\n*.log\n!keep.log\nout/\n/top\ntrailing \n!out/kept\n", "", 0);
+	put_file(scene.directories.host, "sub/.gitignore", "!deep.log\nlocal\n");
+	put_file(scene.directories.host, ".git/info/exclude", "mine\n");
+	cr_expect(held_ignored(&job, "a.log"));
+	cr_expect(held_ignored(&job, "x/a.log"));
+	cr_expect_not(held_ignored(&job, "keep.log"));
+	cr_expect_not(held_ignored(&job, "sub/deep.log"));
+	cr_expect(held_ignored(&job, "sub/x/local"));
+	cr_expect_not(held_ignored(&job, "local"));
+	cr_expect(held_ignored(&job, "out/kept"), "beneath what is ignored");
+	cr_expect_not(held_ignored(&job, "out"), "a file");
+	cr_expect(held_ignored(&job, "top"));
+	cr_expect_not(held_ignored(&job, "x/top"));
+	cr_expect(held_ignored(&job, "trailing"));
+	cr_expect(held_ignored(&job, "mine"));
+	scene_end(&scene);
+}
+
+Test(held_ignored, what_it_lifts_and_what_not)
+{
+	begin("node_modules/\n.envrc\n.vscode/\nsrc/\neslint.config.js\n.env\n", "@tools", 7);
+	cr_expect_eq(flags("node_modules/x/.vscode/tasks.json"), 0);
+	cr_expect_eq(flags("node_modules/x/AGENTS.md"), 0);
+	cr_expect_eq(flags("a/node_modules/x/.github/workflows/x.yml"), 0);
+	cr_expect_eq(held_entry_flags(&job, "node_modules/x/y", "/usr/bin/python3"), 0);
+	/* Obeyed by whoever is in the directory. */
+	cr_expect_eq(flags("node_modules/x/.git/config"), CHANGE_IS_HELD);
+	cr_expect_eq(flags("node_modules/x/.ENVRC"), CHANGE_IS_HELD);
+	cr_expect_eq(flags("node_modules/HEAD"), CHANGE_IS_HELD);
+	/* The names that are ignored themselves, and a tree that is beneath one. */
+	cr_expect_eq(flags(".envrc"), CHANGE_IS_HELD);
+	cr_expect_eq(flags(".env"), CHANGE_IS_HELD);
+	cr_expect_eq(flags(".vscode/tasks.json"), CHANGE_IS_HELD);
+	cr_expect_eq(flags(".husky/node_modules/x/.vscode/y"), CHANGE_IS_HELD);
+	/* A rule that an apply may have brought lifts nothing but trees. */
+	cr_expect_eq(flags("src/.vscode/tasks.json"), CHANGE_IS_HELD);
+	cr_expect_eq(flags("vendor/x/.vscode/tasks.json"), CHANGE_IS_HELD, "not ignored");
+	cr_expect_eq(held_entry_flags(&job, "node_modules", "/tmp"),
+		     CHANGE_IS_HELD | CHANGE_LEADS_OUT, "a link in its place");
+	/* Tools. */
+	cr_expect_eq(flags("eslint.config.js"), 0);
+	cr_expect_eq(flags("vite.config.ts"), CHANGE_IS_HELD | CHANGE_IS_TOOL);
+	cr_expect_eq(flags(".gitignore"), CHANGE_IS_HELD | CHANGE_IS_TOOL);
+	scene_end(&scene);
+}
+
+Test(held_ignored, tools_are_marked_and_wait_where_the_operator_says_so)
+{
+	begin("", "", 0);
+	cr_expect_eq(flags("build.rs"), CHANGE_IS_TOOL);
+	cr_expect_eq(flags("a/.venv/bin/python"), CHANGE_IS_TOOL);
+	cr_expect_eq(flags("lefthook.json"), CHANGE_IS_HELD, "obeyed by itself is worse");
+	cr_expect_eq(flags("lint-staged.config.js"), CHANGE_IS_HELD);
+	cr_expect_eq(flags("main.rs"), 0);
+	scene_end(&scene);
+	begin("", "Makefile\0@tools", 16);
+	cr_expect_eq(flags("build.rs"), CHANGE_IS_TOOL | CHANGE_IS_HELD);
+	cr_expect_eq(flags("Makefile"), CHANGE_IS_HELD);
+	cr_expect_eq(flags("main.rs"), 0);
+	scene_end(&scene);
+}
+
+Test(held_ignored, links_that_lead_out_are_marked)
+{
+	static const char *const out[] = { "/etc/passwd", "..",        "../x",         "a/../b",
+					   "x/../../y",   "../../p/x", "/workspace2/x" };
+
+	begin("", "", 0);
+	put_link(scene.directories.host, "away", "/opt");
+	for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++)
+		cr_expect_eq(held_entry_flags(&job, "link", out[i]),
+			     CHANGE_IS_HELD | CHANGE_LEADS_OUT, "%s", out[i]);
+	cr_expect_eq(held_entry_flags(&job, "link", "away/x"), CHANGE_IS_HELD | CHANGE_LEADS_OUT);
+	cr_expect_eq(held_entry_flags(&job, "link", "a/b"), 0);
+	cr_expect_eq(held_entry_flags(&job, "a/link", "../b/./c"), 0);
+	cr_expect_eq(held_entry_flags(&job, "link", "/workspace/b"), 0);
+	cr_expect_eq(held_entry_flags(&job, "link", "/workspace/.git/hooks"), CHANGE_IS_HELD);
+	scene_end(&scene);
+}
