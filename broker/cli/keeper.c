@@ -10,6 +10,7 @@
 
 #include "common/dispatch.h"
 #include "common/fd.h"
+#include "common/log.h"
 #include "format.h"
 #include "git_named.h"
 #include "workspace.h"
@@ -121,7 +122,7 @@ static int handle_workspace_ask(void *context, struct channel_message *message)
 	if (fds[0] >= 0 && fds[1] < 0)
 		format_text(bad.text, sizeof(bad.text),
 			    "'%.300s' is refused: what git executes in it cannot be told: %s",
-			    opened.path, strerror(-fds[1]));
+			    opened.path, errno_text(-fds[1]));
 	error = fds[1] < 0
 			? channel_send(&keeper->channel, IPC_TYPE_workspace_bad, &bad, NULL, 0)
 			: channel_send(&keeper->channel, IPC_TYPE_workspace_open, &opened, fds, 0);

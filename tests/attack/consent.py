@@ -157,7 +157,7 @@ class Links(Case):
     def test_in_the_question(self):
         self.links()
         text = in_terminal("apply", self.id, answer=b"n\n")[1]
-        self.assertRegex(text, r"execute these by itself:(\r?\n  .*)*\r?\n  \.envrc -> /etc/shadow")
+        self.assertRegex(text, r"lead out of the project:(\r?\n  .*)*\r?\n  \.envrc -> /etc/shadow")
 
     def test_renamed(self):
         os.symlink("main.c", os.path.join(self.project, "old"))
