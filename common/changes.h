@@ -35,8 +35,8 @@ enum change_flag {
 	CHANGE_IS_UNREADABLE = 512, /* one side cannot be looked into: it is never applied */
 	CHANGE_IS_GITS = 1024,      /* in a repository, where it stays: it is never applied */
 	CHANGE_IS_COMMITS = 2048,   /* a ref with its commits; `link` says what it brings */
-	CHANGE_IS_TOOL = 4096,      /* a tool executes it when somebody starts that, and no sooner */
-	CHANGE_LEADS_OUT = 8192,    /* a link out of the project, or nobody can tell: it is HELD */
+	CHANGE_IS_TOOL = 4096,   /* a tool executes it when somebody starts that, and no sooner */
+	CHANGE_LEADS_OUT = 8192, /* a link out of the project, or nobody can tell: it is HELD */
 	CHANGE_FLAGS = 16383,
 };
 

@@ -340,7 +340,8 @@ static int hear_path(void *context, const struct reader_tell *tell, uint8_t *byt
 		return tell->kind == READER_OBJECT ? 0 : -EPROTO;
 	if (gitpath_repository(path) > 0) /* as a file system spells it that ignores characters */
 		return -EBADMSG;
-	if (!(held_entry_flags(looking->job, path, target) & CHANGE_IS_HELD) || strcmp(ref->last, path) == 0)
+	if (!(held_entry_flags(looking->job, path, target) & CHANGE_IS_HELD) ||
+	    strcmp(ref->last, path) == 0)
 		return 0;
 	(void)snprintf(ref->last, sizeof(ref->last), "%s", path);
 	if (ref->held++ < COMMITS_NAMED_MAX && ref->named_size + size + 3 < sizeof(ref->named))

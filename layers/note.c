@@ -260,10 +260,10 @@ static int count_once(int layer, struct counting *counting)
 
 static int count_layer(int layer, struct job *job)
 {
-	struct counting counting;
-	int error = -ESTALE;
+	struct counting counting = { .inodes = 1 };
+	int error = count_once(layer, &counting);
 
-	for (int i = 0; i < ATTEMPTS && error == -ESTALE; i++) {
+	for (int i = 1; i < ATTEMPTS && error == -ESTALE; i++) {
 		counting = (struct counting){ .inodes = 1 };
 		error = count_once(layer, &counting);
 	}

@@ -36,7 +36,7 @@ void rest_end_due(uint64_t now)
 struct sandbox *rest_next(const struct sandbox *sandbox)
 {
 	const uint32_t at = sandbox ? sandbox->slot - EPHEMERAL_MAX + 1 : 0;
-	const bool *next = memchr(restless + at, true, SANDBOXES_MAX - at);
+	const bool *next = memchr(restless + at, 1, SANDBOXES_MAX - at);
 
 	return next ? &supervisor.sandboxes[EPHEMERAL_MAX + (next - restless)] : NULL;
 }

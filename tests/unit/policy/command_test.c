@@ -230,14 +230,16 @@ Test(command, a_file_that_is_not_the_operators_is_refused)
 Test(command, a_file_that_cannot_be_read_is_refused)
 {
 	cr_expect_eq(run("check", "--config", "missing.yaml"), 78);
-	expect_in("error", "missing.yaml:1: cannot be read: No such file or directory (ENOENT); expected");
+	expect_in("error",
+		  "missing.yaml:1: cannot be read: No such file or directory (ENOENT); expected");
 	if (geteuid() == 0)
 		return; /* who reads everything */
 	write_config("closed.yaml", good_profile);
 	cr_assert_eq(chmod("closed.yaml", 0), 0);
 	cr_expect_eq(run("check", "--config", "closed.yaml"), 78);
-	expect_in("error",
-		  "closed.yaml:1: cannot be read: Permission denied (EACCES); expected a file that");
+	expect_in(
+		"error",
+		"closed.yaml:1: cannot be read: Permission denied (EACCES); expected a file that");
 }
 
 Test(command, mistakes_in_use_are_64)
