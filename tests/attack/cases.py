@@ -16,6 +16,9 @@ def case(title, *elsewhere, absent=None):
 FAULT, INTEGRATION, UNIT = "tests/fault/", "tests/integration/", "tests/unit/"
 LASTING, TOOLS = "tests/attack/lasting.py: ", "tests/attack/file_tools.py: "
 COMMITS = "tests/attack/commits.py: "
+STANDBY, HELD = "tests/attack/standby.py: ", "tests/attack/held_paths.py: "
+CONSENT = "tests/attack/consent.py: "
+COUNTS, COUNTERS = "tests/limits/counts.py: ", "tests/limits/user_counters.py: "
 LAYERS = UNIT + "layers/"
 LIMITS = INTEGRATION + "sandbox_limits.py: "
 YAML = UNIT + "policy/profile_test.c: "
@@ -126,6 +129,26 @@ CASES = {
                 COMMITS + "test_content_that_the_host_has", COMMITS + "test_a_root_commit",
                 COMMITS + "test_a_link_to_such_a_file", COMMITS + "test_packed",
                 COMMITS + "test_a_tag_alone"),
+    "T27": case("files planted for the next interpreter, run between executions",
+                STANDBY + "test_nothing_that_was_planted_runs_between_executions",
+                STANDBY + "test_a_variable_does_not_lead_there",
+                STANDBY + "test_a_link_does_not_lead_there",
+                STANDBY + "test_a_start_that_computes", STANDBY + "test_a_start_that_forks",
+                STANDBY + "test_a_start_that_writes"),
+    "T28": case("a tree that cannot be counted has no limit",
+                COUNTS + "test_path_beyond_a_page", COUNTS + "test_path_beyond_64_kib",
+                COUNTS + "test_chains_put_together_by_renaming", COUNTS + "test_never_named",
+                LAYERS + "note_test.c: no_depth_is_too_deep",
+                LAYERS + "note_test.c: more_is_shut_than_descriptors_can_hold"),
+    "T29": case("files of the project that the host's links and git's configuration lead to",
+                HELD + "test_chains_and_ways_back", HELD + "test_filters_and_drivers",
+                LAYERS + "held_test.c: links_of_the_host_are_followed_as_the_kernel_does"),
+    "T31": case("what the kernel counts per user, used up by one sandbox",
+                COUNTERS + "test_senders_cannot_wait_past_the_limit",
+                COUNTERS + "test_what_a_workload_may_have_stops_nobody_else",
+                COUNTERS + "test_a_sandbox_has_a_quarter",
+                COUNTERS + "test_all_sandboxes_of_a_service_have_half",
+                COUNTERS + "test_a_sandbox_has_its_share"),
     "T32": case("objects that are not what their names say, and trees that git refuses",
                 COMMITS + "test_an_object_of_the_hosts_is_replaced",
                 COMMITS + "test_a_new_object_with_another_content",
@@ -133,6 +156,10 @@ CASES = {
                 COMMITS + "test_names_that_git_would_refuse",
                 COMMITS + "test_modes_and_orders_that_git_would_refuse",
                 COMMITS + "test_what_is_no_file", COMMITS + "test_a_bomb"),
+    "T33": case("consent made unreadable: long lists, hidden characters, links without a target",
+                CONSENT + "test_the_question", CONSENT + "test_in_the_question",
+                CONSENT + "test_in_lists", HELD + "test_tools_are_marked",
+                LAYERS + "held_ignored_test.c: what_it_lifts_and_what_not"),
     # Faults of earlier systems of this design.
     "F1": case("Landlock as far as it goes, which may be nowhere",
                FAULT + "setup_faults.py: test_a_kernel_without_landlock",
