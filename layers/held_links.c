@@ -262,10 +262,8 @@ static void search_name(const struct job *job, const char *directory, const char
 	const int size =
 		snprintf(path, sizeof(path), "%s%s%s", directory, *directory ? "/" : "", name);
 
-	if (size < 0 || (size_t)size >= sizeof(path) || ++links.names > NAMES_MAX)
-		links.is_lost = true;
-	else if (is_in_zone(job, path) &&
-		 is_lack(beneath_look(job->directories.host, path, &status)))
+	if (size < 0 || (size_t)size >= sizeof(path) || ++links.names > NAMES_MAX ||
+	    (is_in_zone(job, path) && is_lack(beneath_look(job->directories.host, path, &status))))
 		links.is_lost = true;
 	if (S_ISLNK(status.st_mode))
 		add_link(job, path);

@@ -386,6 +386,7 @@ static void read_files(struct named *named, git_config_found found)
 		}
 		free(text);
 	}
+	named->file = NULL;
 }
 
 static void add_file(struct named *named, const char *directory, const char *name)
