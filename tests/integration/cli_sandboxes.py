@@ -408,7 +408,7 @@ class Diff(unittest.TestCase):
     def test_what_fails(self):
         result = self.diff(done={"error": 5, "step": 1})
         self.assertEqual(result.returncode, 70)
-        self.assertRegex(result.stderr, r"\Amsp: diff: [^\n]*(I/O|Input/output) error\n\Z")
+        self.assertRegex(result.stderr, r"\Amsp: diff: [^\n]*Input/output error \(EIO\)\n\Z")
         result = self.diff(records=[record("ADDED", "x")[:-1]])
         self.assertEqual(result.returncode, 70)
         self.assertRegex(result.stderr, r"\Amsp: diff: the records [^\n]*\n\Z")
