@@ -64,7 +64,6 @@ TOLERATED = {
     ("factory", "openat", 6): "the user's number of inotify watches",
     ("init", "openat"): "a process that ended before its memory was looked at",
     ("init", "ioctl", 2): "answers for refused calls come later; the first is for the loopback",
-    ("init", "ioctl", 3): "answers for refused calls come later",
     # After the sixteen calls that set the limits of the default profile come the acts.
     **{("workload", "prlimit64", number): "EPERM is the right answer to an act"
        for number in range(17, 24)},
