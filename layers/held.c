@@ -94,11 +94,16 @@ void held_fold(const char *path, char ret[IPC_PATH_MAX])
 	ret[used] = '\0';
 }
 
-/* Does the pattern describe the beginning of `path`, up to a "/" or all of it? Returns where the
- * rest begins; NULL: it does not. */
-static const char *match_beginning(const char *pattern, const char *path)
+/* Nearly never, so that the rest is rarely done. */
+static bool may_match(const char *pattern, const char *path)
 {
-	char part[IPC_PATH_MAX];
+	return pattern[0] == path[0] || strchr("*?[\\", pattern[0]);
+}
+
+/* As match_beginning(), for a pattern whose first character may match. */
+static const char *match_part(const char *pattern, const char *path)
+{
+	static char part[IPC_PATH_MAX]; /* one that is not static is cleared each time */
 	const char *end = path + strcspn(path, "/");
 	size_t size;
 
@@ -113,13 +118,43 @@ static const char *match_beginning(const char *pattern, const char *path)
 	return fnmatch(pattern, part, FNM_PATHNAME) == 0 ? end : NULL;
 }
 
+/* Does the pattern describe the beginning of `path`, up to a "/" or all of it? Returns where the
+ * rest begins; NULL: it does not. */
+static const char *match_beginning(const char *pattern, const char *path)
+{
+	return may_match(pattern, path) ? match_part(pattern, path) : NULL;
+}
+
+/* Do the first names of the pattern, not all, describe the whole of `path`? */
+static bool is_above(const char *pattern, const char *path)
+{
+	const char *slash = strchr(pattern, '/');
+	const char *end;
+
+	if (!slash || !may_match(pattern, path))
+		return false;
+	for (; slash; slash = strchr(slash + 1, '/')) {
+		char part[IPC_PATH_MAX];
+
+		memcpy(part, pattern, (size_t)(slash - pattern));
+		part[slash - pattern] = '\0';
+		end = match_part(part, path);
+		if (end && *end == '\0')
+			return true;
+	}
+	return false;
+}
+
+static bool matches(const char *pattern, const char *path, bool is_below)
+{
+	return is_below ? is_above(pattern, path) : match_beginning(pattern, path) != NULL;
+}
+
 /* From a name on that begins at `path`. */
 static bool is_held_from(const char *path)
 {
 	for (size_t i = 0; i < COUNT(patterns); i++) {
-		const char first = patterns[i][0];
-
-		if ((first == '*' || first == path[0]) && match_beginning(patterns[i], path))
+		if (match_beginning(patterns[i], path))
 			return true;
 	}
 	return false;
@@ -136,8 +171,8 @@ static bool is_in_table(const char *path)
 }
 
 /* The operator's: with a "/" it is about the whole path, or after two stars about its end; without,
- * about each name. */
-static bool is_pattern_of(const char *pattern, const char *path)
+ * about each name. `is_below`: is it about something below the path? */
+static bool is_pattern_of(const char *pattern, const char *path, bool is_below)
 {
 	const bool is_anywhere = strncmp(pattern, "**/", 3) == 0 || !strchr(pattern, '/');
 	const char *plain = strncmp(pattern, "**/", 3) == 0 ? pattern + 3 : pattern;
@@ -148,7 +183,7 @@ static bool is_pattern_of(const char *pattern, const char *path)
 		folded[size - 1] = '\0';
 	for (const char *name = path; name; name = strchr(name, '/')) {
 		name += *name == '/';
-		if (match_beginning(folded, name))
+		if (matches(folded, name, is_below))
 			return true;
 		if (!is_anywhere)
 			return false;
@@ -156,14 +191,23 @@ static bool is_pattern_of(const char *pattern, const char *path)
 	return false;
 }
 
-bool held_matches_any(const char *const *any, size_t count, const char *folded)
+bool held_matches_any(const char *const *any, size_t count, const char *folded, bool is_below)
 {
 	for (const char *name = folded; name; name = strchr(name, '/')) {
 		name += *name == '/';
 		for (size_t i = 0; i < count; i++) {
-			if (match_beginning(any[i], name))
+			if (matches(any[i], name, is_below))
 				return true;
 		}
+	}
+	return false;
+}
+
+static bool is_any_operators(const char *folded, const char *operators, size_t size, bool is_below)
+{
+	for (size_t at = 0; at < size; at += strlen(operators + at) + 1) {
+		if (is_pattern_of(operators + at, folded, is_below))
+			return true;
 	}
 	return false;
 }
@@ -173,11 +217,16 @@ bool held_is_operators(const char *path, const char *operators, size_t size)
 	char folded[IPC_PATH_MAX];
 
 	held_fold(path, folded);
-	for (size_t at = 0; at < size; at += strlen(operators + at) + 1) {
-		if (is_pattern_of(operators + at, folded))
-			return true;
-	}
-	return false;
+	return is_any_operators(folded, operators, size, false);
+}
+
+bool held_is_above(const char *path, const char *operators, size_t size)
+{
+	char folded[IPC_PATH_MAX];
+
+	held_fold(path, folded);
+	return held_matches_any(patterns, COUNT(patterns), folded, true) ||
+	       is_any_operators(folded, operators, size, true);
 }
 
 bool held_is_called(const char *name, size_t size, const char *wanted)

@@ -31,8 +31,12 @@ bool held_is_path(const char *path, const char *patterns, size_t patterns_size);
 /* Does one of the operator's patterns describe it? */
 bool held_is_operators(const char *path, const char *patterns, size_t patterns_size);
 
-/* Does one of these patterns, as in held.def, describe a part of a folded path? */
-bool held_matches_any(const char *const *patterns, size_t count, const char *folded);
+/* Can a path below this one be described by our table or the operator's patterns? */
+bool held_is_above(const char *path, const char *patterns, size_t patterns_size);
+
+/* Does one of these patterns, as in held.def, describe a part of a folded path? `is_below`: can one
+ * describe a path below it? */
+bool held_matches_any(const char *const *patterns, size_t count, const char *folded, bool is_below);
 
 /* Write a path as names are compared: as a file system that does not tell upper from lower case
  * would. */

@@ -42,12 +42,12 @@ static bool holds_tools(const struct job *job)
 	return pattern < end;
 }
 
-static bool is_tool(const char *path)
+static bool is_tool(const char *path, bool is_below)
 {
 	char folded[IPC_PATH_MAX];
 
 	held_fold(path, folded);
-	return held_matches_any(tools, sizeof(tools) / sizeof(tools[0]), folded);
+	return held_matches_any(tools, sizeof(tools) / sizeof(tools[0]), folded, is_below);
 }
 
 /* In a tree that is ignored, and no name above or at that tree is held itself. */
@@ -67,7 +67,7 @@ static unsigned judge_path(const struct job *job, const char *path)
 	    held_is_operators(path, patterns_of(job), job->ask->held_size) ||
 	    (held_is_path(path, "", 0) && !is_lifted(job, path)))
 		return BY_ITSELF;
-	return is_tool(path) && !held_ignored(job, path) ? BY_TOOL : 0;
+	return is_tool(path, false) && !held_ignored(job, path) ? BY_TOOL : 0;
 }
 
 /* To write to a link is to write to where it leads, and to read it is to read from there. Names on
@@ -88,13 +88,29 @@ static bool leads_back(const char *target)
 	return false;
 }
 
+/* A link above a name that is obeyed puts another directory in its place, whose files have names
+ * that nobody holds. One that the host has at that name keeps the link out; else it comes. */
+static unsigned judge_above(const struct job *job, const char *path)
+{
+	if (held_links_lead_below(job, path) ||
+	    held_is_above(path, patterns_of(job), job->ask->held_size))
+		return BY_ITSELF;
+	return is_tool(path, true) && !held_ignored(job, path) ? BY_TOOL : 0;
+}
+
+/* Links in an ignored tree may lead out unasked, so one that leads there from elsewhere may, too.
+ */
 static unsigned judge_link(const struct job *job, const char *path, const char *target)
 {
+	unsigned found;
 	char end[IPC_PATH_MAX];
 
+	found = judge_above(job, path);
 	if (leads_back(target) || !held_links_follow(job, path, target, end))
-		return is_lifted(job, path) ? 0 : WAY_OUT;
-	return judge_path(job, end);
+		return found | (is_lifted(job, path) ? 0 : WAY_OUT);
+	if (is_lifted(job, end) && !is_lifted(job, path))
+		found |= WAY_OUT;
+	return found | judge_path(job, end);
 }
 
 static uint32_t flags_of(const struct job *job, unsigned found)

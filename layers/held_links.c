@@ -316,14 +316,35 @@ static void add_named(const struct job *job)
 	}
 }
 
-bool held_links_lead_to(const struct job *job, const char *path)
+static void read_once(const struct job *job)
 {
 	if (!links.is_read && job->directories.host >= 0) {
 		add_named(job);
 		search(job);
 	}
 	links.is_read = true;
+}
+
+bool held_links_lead_to(const struct job *job, const char *path)
+{
+	read_once(job);
 	return links.is_lost || is_target(path);
+}
+
+bool held_links_lead_below(const struct job *job, const char *path)
+{
+	char folded[IPC_PATH_MAX];
+	size_t size;
+
+	read_once(job);
+	held_fold(path, folded);
+	size = strlen(folded);
+	for (size_t at = 0; at < links.targets.size; at += strlen(links.targets.bytes + at) + 1) {
+		if (strncmp(links.targets.bytes + at, folded, size) == 0 &&
+		    links.targets.bytes[at + size] == '/')
+			return true;
+	}
+	return links.is_lost;
 }
 
 void held_links_forget(void)

@@ -19,6 +19,9 @@ bool held_links_follow(const struct job *job, const char *path, const char *targ
  * remembers. */
 bool held_links_lead_to(const struct job *job, const char *path);
 
+/* Does such a link, or git's configuration, lead to something below this path? */
+bool held_links_lead_below(const struct job *job, const char *path);
+
 /* Forget what was found. */
 void held_links_forget(void);
 

@@ -64,6 +64,22 @@ class Case(LastingCase):
         for name in names:
             self.assertEqual(self.get(name), EVIL.encode(), "the word of a person brings it")
 
+    def assert_link_held(self, held, free, *files):
+        """Neither the link nor anything else runs before a person's word; a twin is applied."""
+        sandbox = self.create(*self.profile)
+        self.sh(sandbox, f"cd /workspace; mkdir evil; ln -s evil {held}; ln -s evil {free}; " +
+                "; ".join(f"mkdir -p evil/$(dirname {name}); printf '#!/bin/sh\ntouch ran\n' > "
+                          f"evil/{name}; chmod 755 evil/{name}" for name in files))
+        result = msp("apply", sandbox, code=1)
+        self.assertFalse(os.path.lexists(os.path.join(self.project, held)), result.stdout)
+        self.assertTrue(os.path.islink(os.path.join(self.project, free)), result.stdout)
+        return sandbox
+
+    def commit(self):
+        """True: the hook ran."""
+        git(self.project, "commit", "--allow-empty", "-qm", "message")
+        return os.path.exists(os.path.join(self.project, "ran"))
+
     def assert_applied(self, *names):
         _, result = self.attack(*names)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -107,6 +123,26 @@ class HostLinks(Case):
         self.link(".git/hooks/pre-commit", "../../scripts/pc")
         self.assert_held("scripts/pc")
 
+    def test_a_link_above_a_hook_that_is_not_there(self):
+        self.link(".git/hooks/pre-commit", "../../own/deep/pc")
+        sandbox = self.assert_link_held("own", "owned", "deep/pc")
+        self.assertFalse(self.commit())
+        msp("apply", sandbox, "--held")
+        self.assertTrue(self.commit(), "the control: with a word the attack succeeds")
+
+    def test_a_link_above_a_name_of_the_table(self):
+        self.assert_link_held(".yarn", "yarn", "releases/yarn.cjs")
+
+    def test_a_link_into_a_tree_where_links_are_free(self):
+        self.put(".gitignore", "node_modules/\n")
+        sandbox = self.create()
+        self.sh(sandbox, "cd /workspace; mkdir node_modules; ln -s /etc node_modules/a; "
+                         "ln -s node_modules/a docs; ln -s scripts control2")
+        msp("apply", sandbox, code=1)
+        self.assertEqual([os.path.lexists(os.path.join(self.project, name))
+                          for name in ("docs", "control2", "node_modules/a")],
+                         [False, True, True])
+
     def test_a_link_elsewhere_holds_nothing(self):
         self.link(".git/hooks/pre-commit", "/usr/bin/true")
         self.assert_applied("scripts/pc")
@@ -137,6 +173,14 @@ class Configuration(Case):
 
     def test_the_users_hooks(self):
         self.assert_named("[core] HooksPath = ./tools/hooks # all\n", "tools/hooks/pre-push")
+
+    def test_a_link_above_hooks_that_are_not_there(self):
+        self.config(self.get(".git/config").decode() + "[core]\n\thooksPath = own/hooks\n",
+                    path=".git/config", folder=self.project)
+        sandbox = self.assert_link_held("own", "owned", "hooks/pre-commit")
+        self.assertFalse(self.commit())
+        msp("apply", sandbox, "--held")
+        self.assertTrue(self.commit(), "the control: with a word the attack succeeds")
 
     def test_what_a_status_runs(self):
         self.own("[core]\n\tfsmonitor = ./tools/monitor -v\n", "tools/monitor")

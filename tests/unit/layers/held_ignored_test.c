@@ -139,3 +139,14 @@ Test(held_ignored, links_that_lead_out_are_marked)
 	cr_expect_eq(held_entry_flags(&job, "link", "/workspace/.git/hooks"), CHANGE_IS_HELD);
 	scene_end(&scene);
 }
+
+Test(held_ignored, links_that_lead_into_a_tree_where_links_are_free)
+{
+	begin("node_modules/\n", "", 0);
+	cr_expect_eq(held_entry_flags(&job, "node_modules/a", "/etc"), 0);
+	cr_expect_eq(held_entry_flags(&job, "node_modules/a", "b"), 0, "the control");
+	cr_expect_eq(held_entry_flags(&job, "docs", "node_modules/a"),
+		     CHANGE_IS_HELD | CHANGE_LEADS_OUT);
+	cr_expect_eq(held_entry_flags(&job, "docs", "modules/a"), 0, "the control");
+	scene_end(&scene);
+}

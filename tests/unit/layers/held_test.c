@@ -168,6 +168,23 @@ Test(held, links_that_lead_to_such_a_name)
 	scene_end(&scene);
 }
 
+Test(held, a_path_above_such_a_name)
+{
+	static const char own[] = "ci/*/run\0**/deploy/run.sh\0top/\0plain";
+
+	cr_assert(held_is_above(".yarn", "", 0));
+	cr_assert(held_is_above("sub/.YARN", "", 0));
+	cr_assert_not(held_is_above("yarn", "", 0));
+	cr_assert_not(held_is_above(".yarn/sdks", "", 0), "it is held itself");
+	cr_assert_not(held_is_above("ci", "", 0), "the control");
+	cr_assert(held_is_above("ci", own, sizeof(own)));
+	cr_assert(held_is_above("ci/x", own, sizeof(own)));
+	cr_assert_not(held_is_above("a/ci", own, sizeof(own)));
+	cr_assert(held_is_above("a/b/deploy", own, sizeof(own)));
+	cr_assert_not(held_is_above("top", own, sizeof(own)));
+	cr_assert_not(held_is_above("plain", own, sizeof(own)));
+}
+
 Test(held, by_a_rename_either_way_and_by_a_deletion)
 {
 	scene_begin(&scene, 1);
@@ -256,6 +273,19 @@ Test(held, directories_that_links_lead_to_are_searched_too)
 	put_file(scene.uppers[0], "scripts/b", "x");
 	put_file(scene.uppers[0], "Dev/Hooks/b", "where upper and lower case are the same");
 	cr_assert_str_eq(held_of_scene(), "Dev/Hooks\nDev/Hooks/b\nscripts/a\n");
+	scene_end(&scene);
+}
+
+Test(held, a_link_above_where_links_lead)
+{
+	scene_begin(&scene, 1);
+	set_workspace("/home/user/project");
+	put_link(scene.uppers[0], "own", "other");
+	put_link(scene.uppers[0], "owner", "other");
+	put_file(scene.uppers[0], "other/hook", "x");
+	cr_assert_str_eq(held_of_scene(), "", "the control");
+	put_link(scene.directories.host, ".git/hooks/pre-commit", "/home/user/project/own/hook");
+	cr_assert_str_eq(held_of_scene(), "own\n");
 	scene_end(&scene);
 }
 
