@@ -15,6 +15,9 @@
 /* The operator's word for all of held_tools.def, among his patterns. */
 #define TOOLS_WORD "@tools"
 
+/* Directories in one another; what lies deeper is held, as no project needs it. */
+#define DEPTH_MAX 64
+
 enum {
 	BY_ITSELF = 1,
 	BY_TOOL = 2,
@@ -61,9 +64,19 @@ static bool is_lifted(const struct job *job, const char *path)
 	return size > 0 && !held_is_path(tree, "", 0);
 }
 
+/* The time to judge a path grows with the names in it, and a workload makes as many as it likes. */
+static bool is_too_deep(const char *path)
+{
+	unsigned depth = 0;
+
+	for (; *path; path++)
+		depth += *path == '/';
+	return depth > DEPTH_MAX;
+}
+
 static unsigned judge_path(const struct job *job, const char *path)
 {
-	if (held_links_lead_to(job, path) ||
+	if (is_too_deep(path) || held_links_lead_to(job, path) ||
 	    held_is_operators(path, patterns_of(job), job->ask->held_size) ||
 	    (held_is_path(path, "", 0) && !is_lifted(job, path)))
 		return BY_ITSELF;
@@ -105,6 +118,8 @@ static unsigned judge_link(const struct job *job, const char *path, const char *
 	unsigned found;
 	char end[IPC_PATH_MAX];
 
+	if (is_too_deep(path) || is_too_deep(target))
+		return BY_ITSELF;
 	found = judge_above(job, path);
 	if (leads_back(target) || !held_links_follow(job, path, target, end))
 		return found | (is_lifted(job, path) ? 0 : WAY_OUT);

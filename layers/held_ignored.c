@@ -43,6 +43,12 @@ static struct {
 	size_t count;
 } rules;
 
+/* The directories above the last path, with a "/" after each; the last one is ignored, or none. */
+static struct {
+	char path[IPC_PATH_MAX];
+	size_t ignored;
+} above;
+
 /* --- one pattern ------------------------------------------------------------------------------ */
 
 static bool match_name(const char *pattern, size_t size, const char *name, size_t length)
@@ -178,6 +184,15 @@ static void try_file(const char *text, const char *path, bool is_directory, bool
 
 /* --- a path ----------------------------------------------------------------------------------- */
 
+static bool is_hosts_directory(const struct job *job, const char *path)
+{
+	int directory = beneath_directory(job->directories.host, path);
+	const bool ret = directory >= 0;
+
+	fd_close(&directory);
+	return ret;
+}
+
 /* One path, when nothing above it is ignored. */
 static bool is_ignored_itself(const struct job *job, const char *path, bool is_directory)
 {
@@ -192,23 +207,38 @@ static bool is_ignored_itself(const struct job *job, const char *path, bool is_d
 		if (size + sizeof(".gitignore") > sizeof(file))
 			return false;
 		memcpy(file, path, size);
-		memcpy(file + size, ".gitignore", sizeof(".gitignore"));
+		file[size - 1] = '\0';
+		if (!is_hosts_directory(job, file))
+			return is_ignored; /* nor is any below it */
+		memcpy(file + size - 1, "/.gitignore", sizeof("/.gitignore"));
 		try_file(rules_of(job, file), slash + 1, is_directory, &is_ignored);
 	}
 	return is_ignored;
 }
 
-/* The length of the highest ignored directory above the path; 0: there is none. */
+/* The length of the highest ignored directory above the path; 0: there is none. Paths come in
+ * order, so that most directories were asked about for the one before. */
 static size_t find_directory(const struct job *job, const char *path)
 {
-	char above[IPC_PATH_MAX];
+	size_t known = 0;
 
-	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-		memcpy(above, path, (size_t)(slash - path));
-		above[slash - path] = '\0';
-		if (is_ignored_itself(job, above, true))
-			return (size_t)(slash - path);
+	for (size_t i = 0; above.path[i] && above.path[i] == path[i]; i++)
+		known = path[i] == '/' ? i + 1 : known;
+	if (above.ignored > 0 && known > above.ignored)
+		return above.ignored;
+	above.ignored = 0;
+	for (const char *slash = strchr(path + known, '/'); slash; slash = strchr(slash + 1, '/')) {
+		const size_t size = (size_t)(slash - path);
+
+		memcpy(above.path + known, path + known, size - known);
+		above.path[size] = '\0';
+		above.ignored = is_ignored_itself(job, above.path, true) ? size : 0;
+		memcpy(above.path + size, "/", sizeof("/"));
+		if (above.ignored > 0)
+			return size;
+		known = size + 1;
 	}
+	above.path[known] = '\0';
 	return 0;
 }
 
@@ -256,4 +286,5 @@ void held_ignored_forget(void)
 		free(rules.files[i].text);
 	}
 	memset(&rules, 0, sizeof(rules));
+	memset(&above, 0, sizeof(above));
 }

@@ -6,6 +6,7 @@ unasked. Each case has its control: a harmless twin beside it is applied."""
 import os
 import shutil
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
@@ -348,6 +349,21 @@ class Ranks(Case):
         self.sh(sandbox, "cd /workspace; echo 'src/' > .gitignore")
         msp("apply", sandbox)
         self.assert_held("src/.vscode/tasks.json", "src/.envrc")
+
+
+class Depth(Case):
+    def test_deep_directories_take_no_time(self):
+        """A directory of a held name with 1,900 in one another: without a bound it takes minutes."""
+        sandbox = self.create()
+        self.sh(sandbox, "cd /workspace; echo after > control; "
+                         "mkdir -p .vscode/$(printf 'a/%.0s' $(seq 1900)) ok/$(printf 'a/%.0s' "
+                         "$(seq 50)); touch ok/$(printf 'a/%.0s' $(seq 50))control")
+        begin = time.monotonic()
+        msp("apply", sandbox, code=1, timeout=60)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual(self.get("control"), b"after\n", "the control")
+        self.assertEqual(self.get("ok/" + 50 * "a/" + "control"), b"", "the control")
+        self.assertFalse(os.path.exists(os.path.join(self.project, ".vscode")))
 
 
 if __name__ == "__main__":

@@ -150,3 +150,58 @@ Test(held_ignored, links_that_lead_into_a_tree_where_links_are_free)
 	cr_expect_eq(held_entry_flags(&job, "docs", "modules/a"), 0, "the control");
 	scene_end(&scene);
 }
+
+/* The directories above one path are remembered for the next. */
+Test(held_ignored, paths_in_any_order)
+{
+	static const struct {
+		const char *path;
+		uint32_t flags;
+	} rows[] = {
+		{ "node_modules/x/.vscode/a", 0 },
+		{ "node_modules/x/.vscode/b", 0 },
+		{ "node_modules/.vscode/b", 0 },
+		{ "node_module/.vscode/b", CHANGE_IS_HELD },
+		{ "a/b/.vscode/b", CHANGE_IS_HELD },
+		{ "a/build/.vscode/b", 0 },
+		{ "a/buildx/.vscode/b", CHANGE_IS_HELD },
+		{ "a/b/build/.vscode/b", CHANGE_IS_HELD },
+		{ "a/build/.vscode", 0 },
+		{ "a/.vscode", CHANGE_IS_HELD },
+	};
+
+	begin("node_modules/\n", "", 0);
+	put_file(scene.directories.host, "a/.gitignore", "/build/\n");
+	for (int times = 0; times < 2; times++) {
+		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+			cr_expect_eq(flags(rows[i].path), rows[i].flags, "%s", rows[i].path);
+	}
+	for (size_t i = sizeof(rows) / sizeof(rows[0]); i-- > 0;)
+		cr_expect_eq(flags(rows[i].path), rows[i].flags, "%s", rows[i].path);
+	scene_end(&scene);
+}
+
+/* Directories in one another, and a name. */
+static const char *put_deep(char *path, const char *start, unsigned depth)
+{
+	char *at = stpcpy(path, start);
+
+	for (unsigned i = 0; i < depth; i++)
+		at = stpcpy(at, "/a");
+	return path;
+}
+
+Test(held_ignored, deep_paths_take_no_time, .timeout = 20)
+{
+	char path[4096], target[4096];
+
+	begin("*.x\n", "", 0);
+	cr_expect_eq(flags(put_deep(path, "a", 64)), 0, "the control");
+	cr_expect_eq(flags(put_deep(path, "a", 65)), CHANGE_IS_HELD);
+	for (unsigned depth = 1; depth < 1900; depth++) {
+		cr_expect_eq(flags(put_deep(path, ".vscode", depth)), CHANGE_IS_HELD);
+		cr_expect_eq(held_entry_flags(&job, "link", put_deep(target, "b", depth)),
+			     depth > 64 ? CHANGE_IS_HELD : 0);
+	}
+	scene_end(&scene);
+}
