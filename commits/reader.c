@@ -23,6 +23,7 @@ struct reader {
 	bool has_objects; /* `objects` is open, with this error: */
 	int objects_error;
 	struct objects objects;
+	uint64_t paths_bytes; /* told so far */
 };
 
 static int tell(const struct reader *reader, const struct reader_tell *what, const void *bytes)
@@ -171,18 +172,22 @@ static int tell_object(void *context, const uint8_t id[OBJECT_ID_BYTES],
 
 static int tell_path(void *context, const char *path, const char *target)
 {
+	struct reader *reader = context;
 	static char text[2 * IPC_PATH_MAX];
 	const size_t size = strlen(path), more = target ? strlen(target) + 1 : 0;
 	const struct reader_tell told = { .kind = READER_PATH, .size = (uint32_t)(size + more) };
 
 	if (size + more > sizeof(text))
 		return -ENAMETOOLONG;
+	reader->paths_bytes += size + more;
+	if (reader->paths_bytes > READER_PATHS_BYTES_MAX)
+		return -E2BIG;
 	memcpy(text, path, size);
 	if (target) {
 		text[size] = '\0';
 		memcpy(text + size + 1, target, more - 1);
 	}
-	return tell(context, &told, text);
+	return tell(reader, &told, text);
 }
 
 static int open_objects(struct reader *reader)
@@ -208,7 +213,7 @@ static int answer_walk(struct reader *reader, const struct reader_ask *ask, uint
 	walk = (struct walk){ .objects = &reader->objects,
 			      .context = reader,
 			      .found = ask->kind == READER_BRING ? tell_object : NULL,
-			      .changed = tell_path };
+			      .changed = ask->kind == READER_WALK ? tell_path : NULL };
 	if (!error)
 		error = walk_run(&walk, ask->id);
 	*ret_commits = walk.commits;

@@ -9,11 +9,15 @@
 
 #include "objects.h"
 
+/* Paths of all answers together; beyond them a walk ends with -E2BIG. A few trees within one
+ * another have any number of paths, and whoever asks judges each of them. */
+#define READER_PATHS_BYTES_MAX ((uint64_t)32 << 20)
+
 enum reader_ask_kind {
 	READER_REF = 1, /* the id in `path`; TELL_REF */
 	READER_PACKED,  /* packed-refs in `source`, but for what the host's says too; TELL_NAMED */
 	READER_WALK,    /* what a commit would bring; TELL_PATH */
-	READER_BRING,   /* the same, and the objects; TELL_PATH and TELL_OBJECT */
+	READER_BRING,   /* its objects; TELL_OBJECT */
 };
 
 struct reader_ask {

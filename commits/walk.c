@@ -107,6 +107,8 @@ static int bring_object(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES],
 	const int is_hosts = objects_is_hosts(walk->objects, id);
 	int status = is_hosts ? is_hosts : see(walk, id);
 
+	if (status == 0 && (walk->bytes += object->size) > WALK_BYTES_MAX)
+		return -E2BIG;
 	if (status == 0 && walk->found)
 		status = walk->found(walk->context, id, object);
 	return status < 0 ? status : 0;
@@ -234,7 +236,7 @@ static int tell_leaf(struct walk *walk, const struct tree_entry *entry, const st
 		if (object->size == 0 || memchr(target, '\0', object->size))
 			return -EBADMSG;
 	}
-	return walk->changed(walk->context, walk->path, target);
+	return walk->changed ? walk->changed(walk->context, walk->path, target) : 0;
 }
 
 /* A file, link or submodule that differs from every parent's. */

@@ -12,6 +12,10 @@
 #define WALK_OBJECTS_MAX 200000U
 #define WALK_ENTRIES_MAX 20000000U
 
+/* All new objects together. A delta of some bytes makes an object of any size, so what lies in a
+ * sandbox says nothing about what a ref would bring. */
+#define WALK_BYTES_MAX ((uint64_t)512 << 20)
+
 struct walk {
 	const struct objects *objects;
 	void *context;
@@ -19,7 +23,7 @@ struct walk {
 	 * commit. NULL: the caller wants none. 0 or -errno, which ends the walk. */
 	int (*found)(void *context, const uint8_t id[OBJECT_ID_BYTES], const struct object *object);
 	/* Called for each path that a commit changes, relative to the work tree, with a symbolic
-	 * link's target (else NULL). 0 or -errno. */
+	 * link's target (else NULL). NULL: the caller wants none. 0 or -errno. */
 	int (*changed)(void *context, const char *path, const char *target);
 	uint32_t commits; /* that the host does not have */
 	/* The walk's own: */
@@ -28,6 +32,7 @@ struct walk {
 	uint8_t (*waiting)[OBJECT_ID_BYTES];
 	size_t waiting_count, waiting_room;
 	uint32_t entries;
+	uint64_t bytes;
 	char path[IPC_PATH_MAX];
 };
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "commits/library.h"
+#include "commits/walk.h"
 #include "commits_state.h"
 #include "common/changes.h"
 #include "common/fd.h"
@@ -25,8 +26,8 @@
 /* zlib's fastest: what is stored is repacked by git some day. */
 #define LEVEL 1
 
-/* All objects of one apply, compressed. */
-#define SPOOL_MAX ((off_t)4 << 30)
+/* All objects of one apply, compressed; they are in memory. */
+#define SPOOL_MAX ((off_t)WALK_BYTES_MAX)
 
 static void write_id(const uint8_t id[OBJECT_ID_BYTES], char ret[HEX_BYTES + 1])
 {
@@ -173,27 +174,37 @@ static int store_object(uint32_t type, const uint8_t id[OBJECT_ID_BYTES], const 
 	return error;
 }
 
-static int hear_object(void *context, const struct reader_tell *tell, uint8_t *bytes)
-{
-	uint8_t id[OBJECT_ID_BYTES];
-	int error;
-
-	(void)context;
-	if (tell->kind == READER_PATH)
-		return 0;
-	if (tell->kind != READER_OBJECT || tell->count == 0 || tell->count >= OBJECT_TYPE_COUNT)
-		return -EPROTO;
-	error = library_hash(tell->count, bytes, tell->size, id);
-	return error ? error : store_object(tell->count, id, bytes, tell->size);
-}
-
 static int compare_objects(const void *left, const void *right)
 {
 	return memcmp(((const struct commits_object *)left)->id,
 		      ((const struct commits_object *)right)->id, OBJECT_ID_BYTES);
 }
 
-/* Two refs may need the same objects. */
+/* Was it fetched for another ref? */
+static bool has_object(const struct commits *state, const uint8_t id[OBJECT_ID_BYTES])
+{
+	struct commits_object wanted;
+
+	memcpy(wanted.id, id, sizeof(wanted.id));
+	return state->sorted_count > 0 && bsearch(&wanted, state->objects, state->sorted_count,
+						  sizeof(wanted), compare_objects);
+}
+
+static int hear_object(void *context, const struct reader_tell *tell, uint8_t *bytes)
+{
+	uint8_t id[OBJECT_ID_BYTES];
+	int error;
+
+	(void)context;
+	if (tell->kind != READER_OBJECT || tell->count == 0 || tell->count >= OBJECT_TYPE_COUNT)
+		return -EPROTO;
+	error = library_hash(tell->count, bytes, tell->size, id);
+	if (error || has_object(commits_state(), id))
+		return error;
+	return store_object(tell->count, id, bytes, tell->size);
+}
+
+/* The reader is not believed to tell each object once. */
 static void drop_doubles(struct commits *state)
 {
 	size_t count = 0;
@@ -205,7 +216,7 @@ static void drop_doubles(struct commits *state)
 		if (count == 0 || compare_objects(&state->objects[i], &state->objects[count - 1]))
 			state->objects[count++] = state->objects[i];
 	}
-	state->object_count = count;
+	state->object_count = state->sorted_count = count;
 }
 
 int commits_bring(size_t number)

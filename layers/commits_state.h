@@ -58,7 +58,8 @@ struct commits {
 	size_t ref_count;
 	struct commits_object *objects;
 	size_t object_count, object_room;
-	int spool; /* -1 until the first object */
+	size_t sorted_count; /* the first so many are in the order of their ids */
+	int spool;           /* -1 until the first object */
 	off_t spooled;
 };
 

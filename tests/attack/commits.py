@@ -9,6 +9,7 @@ import os
 import shutil
 import struct
 import sys
+import time
 import unittest
 import zlib
 
@@ -42,6 +43,52 @@ def index_with(path, blob):
     entry += b"\0" * (8 - len(entry) % 8)
     head = b"DIRC" + struct.pack(">II", 2, 1) + entry
     return head + hashlib.sha1(head).digest()
+
+
+# A pack of a MiB at random and of deltas of a few bytes, each of which repeats it; the tree on stdout.
+DELTAS = """
+import hashlib, os, struct, sys, zlib
+def number(n):
+    out = b""
+    while n >> 7:
+        out += bytes([n & 127 | 128]); n >>= 7
+    return out + bytes([n])
+def head(kind, n):
+    first, n = kind << 4 | n & 15, n >> 4
+    return bytes([first | 128]) + number(n) if n else bytes([first])
+def blob(data): return hashlib.sha1(b"blob %d\\0" % len(data) + data).digest()
+base = os.urandom(1 << 20)
+count, times = int(sys.argv[1]), int(sys.argv[2])
+pack = b"PACK" + struct.pack(">II", 2, count + 1)
+rows = [(blob(base), len(pack))]
+pack += head(3, len(base)) + zlib.compress(base, 0)
+for i in range(count):
+    delta = number(len(base)) + number(1 + times * len(base)) + bytes([1, i]) + b"\\xc0\\x10" * times
+    rows.append((blob(bytes([i]) + base * times), len(pack)))
+    print("100644 blob %s\\tf%d" % (rows[-1][0].hex(), i))
+    pack += head(7, len(delta)) + rows[0][0] + zlib.compress(delta)
+pack += hashlib.sha1(pack).digest()
+rows.sort()
+index = b"\\xfftOc" + struct.pack(">I", 2) + b"".join(
+    struct.pack(">I", sum(row[0][0] <= i for row in rows)) for i in range(256))
+index += b"".join(row[0] for row in rows) + bytes(4 * len(rows))
+index += b"".join(struct.pack(">I", row[1]) for row in rows) + pack[-20:]
+for name, data in (("pack", pack), ("idx", index + hashlib.sha1(index).digest())):
+    with open(".git/objects/pack/pack-%s.%s" % (pack[-20:].hex(), name), "wb") as file:
+        file.write(data)
+"""
+
+# Trees in one another, each with the next one five times: 5 ** levels paths.
+TREES = """
+import subprocess, sys
+def run(*words, text=b""):
+    return subprocess.run(["git", *words], input=text, capture_output=True, check=True).stdout.strip()
+tree = run("mktree", text=b"100644 blob %s\\tx\\n" % run("rev-parse", "HEAD:file"))
+for level in range(int(sys.argv[1])):
+    tree = run("mktree", text=b"".join(b"040000 tree %s\\t%d%s\\n" % (tree, i, 200 * b"b")
+                                       for i in range(5)))
+print(tree.decode())
+"""
 
 
 @unittest.skipUnless(shutil.which("git"), "git is not installed")
@@ -408,6 +455,49 @@ open(path, "wb").write(data)
                     f"tree=$(printf '100644 blob {name}\\tfile\\n' | git mktree --missing)\n"
                     + self.commit_by_hand("$tree"))
         self.assert_refused()
+
+
+class Amounts(Case):
+    """Few bytes in the sandbox that are many on the host."""
+
+    def crossed(self, program, *numbers, tree="cat"):
+        """Did a commit of what the program makes cross? The sandbox has some 2 MiB."""
+        self.inside(f"cat > /tmp/make.py <<'E'\n{program}\nE\n"
+                    f"python3 /tmp/make.py {' '.join(map(str, numbers))} | {tree} > /tmp/tree\n" +
+                    self.commit_by_hand("$(cat /tmp/tree)"))
+        begin = time.monotonic()
+        result = self.apply(code=None)
+        self.assertLess(time.monotonic() - begin, 60)
+        crossed = any(line.startswith(MAIN) for line in self.host_refs())
+        if not crossed:
+            self.assertIn("there is too much in them", result.stdout)
+        return crossed
+
+    def test_deltas_that_grow(self):
+        self.assertFalse(self.crossed(DELTAS, 6, 100, tree="git mktree"))
+        self.assert_nothing_crossed()
+
+    def test_deltas_that_grow_little(self):
+        """The control."""
+        self.assertTrue(self.crossed(DELTAS, 2, 10, tree="git mktree"))
+        self.git("fsck", "--strict")
+        self.assertEqual(self.git("cat-file", "-s", f"{MAIN}:f1"), str(1 + (10 << 20)))
+
+    def test_trees_that_grow(self):
+        self.assertFalse(self.crossed(TREES, 12))
+        self.assert_nothing_crossed()
+
+    def test_trees_that_grow_little(self):
+        """The control: 125 paths."""
+        self.assertTrue(self.crossed(TREES, 3))
+
+    def test_what_two_refs_need_is_fetched_once(self):
+        self.inside("echo two >> file; git commit -qam second; git branch other; git branch third")
+        before = int(self.git("count-objects").split()[0])
+        self.apply()
+        self.assertEqual(len(self.host_refs()), 4)
+        self.assertEqual(int(self.git("count-objects").split()[0]), before + 3)
+        self.git("fsck", "--strict")
 
 
 if __name__ == "__main__":
