@@ -13,6 +13,10 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
+/* A note ends then, with what it has. The next one goes on; until then the rest counts as changed.
+ * A count comes with it, and must not wait for as long as a workload likes. */
+#define NOTE_MOST_NS (5 * NS_PER_S)
+
 /* A file's times are those of the last timer tick: up to so much before the clock. */
 #define TICK_NS UINT64_C(10000000)
 
@@ -21,11 +25,11 @@ static uint64_t ns_of(const struct timespec *time)
 	return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_nsec;
 }
 
-static uint64_t now_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now = { 0 };
 
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* it cannot fail */
+	(void)clock_gettime(clock, &now); /* it cannot fail */
 	return ns_of(&now);
 }
 
@@ -71,7 +75,7 @@ static void look(int host, const char *path, bool is_hashed, struct base_record 
 	int error = beneath_look(host, path, &status);
 
 	memset(ret, 0, sizeof(*ret));
-	ret->noted_ns = now_ns();
+	ret->noted_ns = clock_ns(CLOCK_REALTIME);
 	ret->kind = error ? BASE_UNKNOWN : kind_of(status.st_mode);
 	if (is_hashed && ret->kind == BASE_FILE)
 		error = hash_content(host, path, &status, ret->hash);
@@ -92,7 +96,8 @@ struct note {
 	const struct job_directories *directories;
 	struct base_table table;
 	uint64_t since_ns;
-	int host_layer; /* `old_layer` of what the host shows */
+	uint64_t until_ns; /* monotonic */
+	int host_layer;    /* `old_layer` of what the host shows */
 };
 
 /* Has the host taken something out of the directory of a path, or put in, since the beginning? */
@@ -133,6 +138,8 @@ static int note_one(void *context, const struct difference *difference)
 	struct note *note = context;
 	struct base_record record, known;
 
+	if (clock_ns(CLOCK_MONOTONIC) > note->until_ns)
+		return -ETIME;
 	if (base_table_find(&note->table, difference->path, strlen(difference->path), &known))
 		return 0;
 	look(note->directories->host, difference->path, true, &record);
@@ -144,7 +151,7 @@ static int note_one(void *context, const struct difference *difference)
 		record.kind = BASE_UNKNOWN;
 	if (record.kind == BASE_ABSENT &&
 	    (difference->old.st_mode != 0 ||
-	     (has_parent_changed(note, difference->path) && is_copy(note, difference))))
+	     (is_copy(note, difference) && has_parent_changed(note, difference->path))))
 		record.kind = BASE_UNKNOWN;
 	return base_table_add(&note->table, &record, difference->path);
 }
@@ -152,7 +159,9 @@ static int note_one(void *context, const struct difference *difference)
 int base_note(const struct job_directories *directories, uint64_t since_us)
 {
 	struct job_directories stack = *directories;
-	struct note note = { .directories = directories, .since_ns = since_us * 1000 };
+	struct note note = { .directories = directories,
+			     .since_ns = since_us * 1000,
+			     .until_ns = clock_ns(CLOCK_MONOTONIC) + NOTE_MOST_NS };
 	int error, written;
 
 	if (directories->host < 0 || directories->layer_count == 0)

@@ -69,20 +69,19 @@ bool base_is_head(const struct base_head *head, size_t size)
 	       head->used <= size;
 }
 
-/* FNV-1a: the paths are a workload's, but what it can make slow is its own note. */
-static uint64_t hash_path(const char *path, size_t size)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+/* FNV-1a: the paths are a workload's, but what it can make slow is its own note, which has a time.
+ */
+#define HASH_START UINT64_C(0xcbf29ce484222325)
 
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ (uint8_t)path[i]) * UINT64_C(0x100000001b3);
-	return hash;
+static uint64_t hash_more(uint64_t hash, char byte)
+{
+	return (hash ^ (uint8_t)byte) * UINT64_C(0x100000001b3);
 }
 
-/* The slot of a path, or the free one where it belongs. */
-static size_t slot_of(const struct base_table *table, const char *path, size_t size)
+/* The slot of a path with this hash, or the free one where it belongs. */
+static size_t slot_at(const struct base_table *table, uint64_t hash, const char *path, size_t size)
 {
-	size_t slot = hash_path(path, size) & (table->slot_count - 1);
+	size_t slot = hash & (table->slot_count - 1);
 
 	for (; table->slots[slot].bytes; slot = (slot + 1) & (table->slot_count - 1)) {
 		const uint8_t *bytes = table->slots[slot].bytes;
@@ -93,6 +92,15 @@ static size_t slot_of(const struct base_table *table, const char *path, size_t s
 			break;
 	}
 	return slot;
+}
+
+static size_t slot_of(const struct base_table *table, const char *path, size_t size)
+{
+	uint64_t hash = HASH_START;
+
+	for (size_t i = 0; i < size; i++)
+		hash = hash_more(hash, path[i]);
+	return slot_at(table, hash, path, size);
 }
 
 static int grow(struct base_table *table)
@@ -240,22 +248,21 @@ void base_table_free(struct base_table *table)
 bool base_table_find(const struct base_table *table, const char *path, size_t path_size,
 		     struct base_record *ret)
 {
-	const uint8_t *bytes = table->slots[slot_of(table, path, path_size)].bytes;
+	const uint8_t *nearest = NULL, *bytes = NULL;
+	uint64_t hash = HASH_START;
 
-	if (bytes) {
-		memcpy(ret, bytes, sizeof(*ret));
-		return true;
+	for (size_t i = 0; i <= path_size; i++) {
+		if (i == path_size || path[i] == '/') {
+			bytes = table->slots[slot_at(table, hash, path, i)].bytes;
+			nearest = bytes ? bytes : nearest;
+		}
+		if (i < path_size)
+			hash = hash_more(hash, path[i]);
 	}
-	for (size_t size = path_size; size-- > 1;) {
-		if (path[size] != '/')
-			continue;
-		bytes = table->slots[slot_of(table, path, size)].bytes;
-		if (!bytes)
-			continue;
-		memcpy(ret, bytes, sizeof(*ret));
-		return ret->kind == BASE_ABSENT;
-	}
-	return false;
+	if (!nearest)
+		return false;
+	memcpy(ret, nearest, sizeof(*ret));
+	return bytes || ret->kind == BASE_ABSENT;
 }
 
 bool base_table_history(const struct base_table *table, const char *path, struct base_record *ret,

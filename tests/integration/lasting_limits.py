@@ -98,5 +98,47 @@ class Disk(LimitCase):
         self.assertEqual(self.msp("exec", self.box, "--", "ls").stdout, "first\n")
 
 
+# Deep directories with many files, whose bases take long to be noted, and then the disk. A command
+# that is not ended says so.
+SLOW_TREE = """
+import os, sys, time
+os.chdir("/workspace"); os.mkdir("tree"); os.chdir("tree")
+for level in range(int(sys.argv[1])):
+    os.mkdir("a"); os.chdir("a")
+for number in range(int(sys.argv[2])):
+    os.close(os.open("f%d" % number, os.O_CREAT | os.O_WRONLY))
+os.chdir("/workspace")
+begin = time.monotonic()
+with open("big", "wb", 0) as file:
+    while time.monotonic() - begin < 40:
+        file.write(os.urandom(1 << 20)); time.sleep(0.2)
+print("not ended")
+"""
+
+
+class Slow(LimitCase):
+    """A count must not wait for what a workload makes slow."""
+
+    def run_beyond(self, *numbers):
+        """How many bytes a command of 8 MiB wrote until it was ended."""
+        self.configure(SMALL.replace("4M", "8M"))
+        box = self.msp("create", "--profile=small", "--workspace", self.project).stdout.strip()
+        self.addCleanup(msp, "destroy", box, code=None)
+        result = self.msp("exec", box, "--", "python3", "-c", SLOW_TREE, *map(str, numbers),
+                          code=None, timeout=150)
+        self.assertNotIn("not ended", result.stdout)
+        self.assertIn("disk", result.stderr)
+        layers = os.path.join(self.state, "layers")
+        return sum(os.lstat(os.path.join(folder, "big")).st_size
+                   for folder, _, names in os.walk(layers) if "big" in names)
+
+    def test_a_deep_tree(self):
+        self.assertLess(self.run_beyond(900, 20000), 64 << 20)
+
+    def test_a_flat_one(self):
+        """The control."""
+        self.assertLess(self.run_beyond(0, 10), 64 << 20)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -10,7 +10,7 @@ import tree
 # Lines of C per part: of the .c files whose paths begin so, what is neither blank nor comment.
 # Raising one is a change of its own, with a reason.
 BUDGETS = {"child-init": 2525, "supervisor": 7930, "supervisor/store": 1260, "common": 2385,
-           "layers": 6568, "commits": 1410}
+           "layers": 6578, "commits": 1410}
 FILE_LINES = 600
 FUNCTION_LINES = 65
 
