@@ -37,19 +37,23 @@ static const char *const refusal_names[REFUSAL_COUNT] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* 0 or -errno: nothing is said yet. */
+/* 0 or -errno: nothing is said yet. A field without a key is none. */
 static int record(enum audit_event event, const struct audit_field *fields, size_t count,
 		  uint64_t wait_us)
 {
 	struct audit_field all[AUDIT_FIELDS_MAX];
+	size_t used = 0;
 	int error;
 
 	if (!audit.is_on)
 		return 0;
-	memcpy(all, fields, count * sizeof(fields[0]));
+	for (size_t i = 0; i < count; i++) {
+		if (fields[i].key)
+			all[used++] = fields[i];
+	}
 	if (audit.lost > 0)
-		all[count++] = AUDIT_NUMBER("lost", audit.lost);
-	error = audit_file_add(event, all, count, wait_us);
+		all[used++] = AUDIT_NUMBER("lost", audit.lost);
+	error = audit_file_add(event, all, used, wait_us);
 	if (error)
 		return error;
 	if (audit.is_told)
@@ -82,6 +86,12 @@ static void note(enum audit_event event, const struct audit_field *fields, size_
 	if (error)
 		lose(error);
 }
+
+#define NOTE(event, ...)                                                                           \
+	do {                                                                                       \
+		const struct audit_field fields[] = { __VA_ARGS__ };                               \
+		note((event), fields, COUNT(fields));                                              \
+	} while (0)
 
 static void explain(int error, char detail[IPC_LIST_MAX])
 {
@@ -179,28 +189,19 @@ int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_
 		AUDIT_SHA256("sha256", hash),
 	};
 
-	if (!audit.is_on)
-		return 0;
 	sha256(plan->bytes, plan->size, hash);
 	return require(AUDIT_POLICY, fields, COUNT(fields), detail);
 }
 
-void audit_posture(const char *profile, const struct audit_field *fields, size_t count)
+void audit_posture(const struct audit_field *fields, size_t count)
 {
-	struct audit_field all[AUDIT_FIELDS_MAX] = { AUDIT_TEXT("profile", profile) };
-
-	memcpy(all + 1, fields, count * sizeof(fields[0]));
-	note(AUDIT_POSTURE, all, count + 1);
+	note(AUDIT_POSTURE, fields, count);
 }
 
 void audit_client(const struct frontend *frontend)
 {
-	const struct audit_field fields[] = {
-		AUDIT_NUMBER("frontend", frontend->number),
-		AUDIT_TEXT("asks", frontend->is_broker ? "through a broker" : "for itself"),
-	};
-
-	note(AUDIT_CLIENT, fields, COUNT(fields));
+	NOTE(AUDIT_CLIENT, AUDIT_NUMBER("frontend", frontend->number),
+	     AUDIT_TEXT("asks", frontend->is_broker ? "through a broker" : "for itself"));
 }
 
 /* Of a sealed memfd: what is read here cannot change before it runs, and reading cannot fail. */
@@ -219,10 +220,11 @@ static void hash_code(int code, uint64_t *ret_size, uint8_t ret_hash[SHA256_BYTE
 	sha256_end(&state, ret_hash);
 }
 
-/* NULL: it is gone with its one execution. */
-static const char *lasting_id(const struct sandbox *sandbox)
+/* None for one that is gone with its one execution. */
+static struct audit_field lasting(const struct sandbox *sandbox)
 {
-	return sandbox && sandbox_lasts(sandbox) ? sandbox->id : NULL;
+	return sandbox && sandbox_lasts(sandbox) ? AUDIT_TEXT("sandbox", sandbox->id)
+						 : (struct audit_field){ 0 };
 }
 
 static uint32_t count_strings(const uint8_t *list, uint32_t size)
@@ -261,10 +263,9 @@ int audit_execution_begin(const struct frontend *frontend, struct request *reque
 	fields[count++] = AUDIT_NUMBER("environment_bytes", spawn->environment_size);
 	fields[count++] = AUDIT_NUMBER("timeout_ms", request->timeout_ms);
 	fields[count++] = AUDIT_NUMBER("tty", spawn->use_tty);
-	if (lasting_id(request->sandbox)) {
-		fields[count++] = AUDIT_TEXT("sandbox", request->sandbox->id);
+	fields[count++] = lasting(request->sandbox);
+	if (fields[count - 1].key)
 		fields[count++] = AUDIT_NUMBER("file_tool", request->is_file);
-	}
 	if (code >= 0) {
 		hash_code(code, &code_size, code_hash);
 		fields[count++] = AUDIT_NUMBER("code_bytes", code_size);
@@ -276,46 +277,25 @@ int audit_execution_begin(const struct frontend *frontend, struct request *reque
 void audit_execution_end(uint64_t id, const struct sandbox *sandbox,
 			 const struct ipc_execution_done *done)
 {
-	const char *lasting = lasting_id(sandbox);
-	const struct audit_field limit[] = {
-		AUDIT_NUMBER("execution", id),
-		AUDIT_TEXT("limit", verdict_name(done->verdict)),
-		AUDIT_TEXT("sandbox", lasting),
-	};
-	const struct audit_field fields[] = {
-		AUDIT_NUMBER("execution", id),
-		AUDIT_TEXT("verdict", verdict_name(done->verdict)),
-		AUDIT_NUMBER("exit_code", done->exit_code),
-		AUDIT_NUMBER("signal", done->signal),
-		AUDIT_TEXT("stage", stage_text(done->stage)),
-		AUDIT_NUMBER("error", done->error),
-		AUDIT_NUMBER("wall_us", done->wall_us),
-		AUDIT_NUMBER("cpu_us", done->cpu_us),
-		AUDIT_NUMBER("peak_bytes", done->peak_bytes),
-		AUDIT_TEXT("sandbox", lasting),
-	};
-
 	if (id == 0) /* nobody asked for it: it tried the layers, which is a record of its own */
 		return;
 	if (done->verdict >= VERDICT_TIMEOUT && done->verdict <= VERDICT_OUTPUT)
-		note(AUDIT_LIMIT, limit, COUNT(limit) - !lasting);
-	note(AUDIT_EXECUTION_END, fields, COUNT(fields) - !lasting);
+		NOTE(AUDIT_LIMIT, AUDIT_NUMBER("execution", id),
+		     AUDIT_TEXT("limit", verdict_name(done->verdict)), lasting(sandbox));
+	NOTE(AUDIT_EXECUTION_END, AUDIT_NUMBER("execution", id),
+	     AUDIT_TEXT("verdict", verdict_name(done->verdict)),
+	     AUDIT_NUMBER("exit_code", done->exit_code), AUDIT_NUMBER("signal", done->signal),
+	     AUDIT_TEXT("stage", stage_text(done->stage)), AUDIT_NUMBER("error", done->error),
+	     AUDIT_NUMBER("wall_us", done->wall_us), AUDIT_NUMBER("cpu_us", done->cpu_us),
+	     AUDIT_NUMBER("peak_bytes", done->peak_bytes), lasting(sandbox));
 }
 
 void audit_denial(const struct execution *execution, const char *layer, const char *operation,
 		  uint64_t argument, uint32_t count)
 {
-	const char *lasting = lasting_id(execution->sandbox);
-	const struct audit_field fields[] = {
-		AUDIT_NUMBER("execution", execution->id),
-		AUDIT_TEXT("layer", layer),
-		AUDIT_TEXT("operation", operation),
-		AUDIT_NUMBER("argument", argument),
-		AUDIT_NUMBER("count", count),
-		AUDIT_TEXT("sandbox", lasting),
-	};
-
-	note(AUDIT_DENIAL, fields, COUNT(fields) - !lasting);
+	NOTE(AUDIT_DENIAL, AUDIT_NUMBER("execution", execution->id), AUDIT_TEXT("layer", layer),
+	     AUDIT_TEXT("operation", operation), AUDIT_NUMBER("argument", argument),
+	     AUDIT_NUMBER("count", count), lasting(execution->sandbox));
 }
 
 void audit_sandbox_begin(const struct frontend *frontend, const char *id,
@@ -342,35 +322,20 @@ void audit_sandbox_begin(const struct frontend *frontend, const char *id,
 void audit_sandbox_change(const struct frontend *frontend, const char *id, const char *operation,
 			  uint32_t checkpoint)
 {
-	const struct audit_field fields[] = {
-		AUDIT_TEXT("sandbox", id),
-		AUDIT_NUMBER("frontend", frontend->number),
-		AUDIT_TEXT("operation", operation),
-		AUDIT_NUMBER("checkpoint", checkpoint),
-	};
-
-	note(AUDIT_SANDBOX_CHANGE, fields, COUNT(fields));
+	NOTE(AUDIT_SANDBOX_CHANGE, AUDIT_TEXT("sandbox", id),
+	     AUDIT_NUMBER("frontend", frontend->number), AUDIT_TEXT("operation", operation),
+	     AUDIT_NUMBER("checkpoint", checkpoint));
 }
 
 void audit_sandbox_end(const char *id, const char *why)
 {
-	const struct audit_field fields[] = {
-		AUDIT_TEXT("sandbox", id),
-		AUDIT_TEXT("reason", why),
-	};
-
-	note(AUDIT_SANDBOX_END, fields, COUNT(fields));
+	NOTE(AUDIT_SANDBOX_END, AUDIT_TEXT("sandbox", id), AUDIT_TEXT("reason", why));
 }
 
 void audit_standby_end(const struct sandbox *sandbox, const struct ipc_spawn_done *done)
 {
-	const struct audit_field fields[] = {
-		AUDIT_TEXT("sandbox", lasting_id(sandbox)),
-		AUDIT_NUMBER("error", done->error),
-		AUDIT_NUMBER("cpu_us", done->cpu_us),
-	};
-
-	note(AUDIT_STANDBY_END, fields, COUNT(fields));
+	NOTE(AUDIT_STANDBY_END, lasting(sandbox), AUDIT_NUMBER("error", done->error),
+	     AUDIT_NUMBER("cpu_us", done->cpu_us));
 }
 
 int audit_apply_begin(const struct frontend *frontend, const char *id,
@@ -395,39 +360,22 @@ int audit_apply_begin(const struct frontend *frontend, const char *id,
 
 void audit_apply_end(const char *id, const struct ipc_changes_done *done)
 {
-	const struct audit_field fields[] = {
-		AUDIT_TEXT("sandbox", id),
-		AUDIT_NUMBER("request", done->request),
-		AUDIT_NUMBER("error", done->error),
-		AUDIT_NUMBER("step", done->step),
-		AUDIT_NUMBER("total", done->total),
-		AUDIT_NUMBER("applied", done->applied),
-		AUDIT_NUMBER("conflicts", done->conflicts),
-		AUDIT_NUMBER("held", done->held),
-	};
-
-	note(AUDIT_APPLY_END, fields, COUNT(fields));
+	NOTE(AUDIT_APPLY_END, AUDIT_TEXT("sandbox", id), AUDIT_NUMBER("request", done->request),
+	     AUDIT_NUMBER("error", done->error), AUDIT_NUMBER("step", done->step),
+	     AUDIT_NUMBER("total", done->total), AUDIT_NUMBER("applied", done->applied),
+	     AUDIT_NUMBER("conflicts", done->conflicts), AUDIT_NUMBER("held", done->held));
 }
 
 void audit_refused(const struct frontend *frontend, enum refusal reason)
 {
-	const struct audit_field fields[] = {
-		AUDIT_NUMBER("frontend", frontend->number),
-		AUDIT_TEXT("reason", refusal_names[reason]),
-	};
-
-	note(AUDIT_REFUSED, fields, COUNT(fields));
+	NOTE(AUDIT_REFUSED, AUDIT_NUMBER("frontend", frontend->number),
+	     AUDIT_TEXT("reason", refusal_names[reason]));
 }
 
 void audit_violation(const char *peer, uint64_t number, const char *problem)
 {
-	const struct audit_field fields[] = {
-		AUDIT_TEXT("peer", peer),
-		AUDIT_NUMBER("number", number),
-		AUDIT_TEXT("problem", problem),
-	};
-
-	note(AUDIT_VIOLATION, fields, COUNT(fields));
+	NOTE(AUDIT_VIOLATION, AUDIT_TEXT("peer", peer), AUDIT_NUMBER("number", number),
+	     AUDIT_TEXT("problem", problem));
 }
 
 void audit_stranger(uid_t uid)
@@ -437,10 +385,6 @@ void audit_stranger(uid_t uid)
 
 void audit_stop(void)
 {
-	const struct audit_field fields[] = {
-		AUDIT_NUMBER("exit_status", (uint64_t)supervisor.exit_status),
-		AUDIT_NUMBER("executions", audit.executions),
-	};
-
-	note(AUDIT_STOP, fields, COUNT(fields));
+	NOTE(AUDIT_STOP, AUDIT_NUMBER("exit_status", (uint64_t)supervisor.exit_status),
+	     AUDIT_NUMBER("executions", audit.executions));
 }

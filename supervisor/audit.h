@@ -34,8 +34,8 @@ int audit_directory(void);
  * or -errno: it could not be recorded, and must be; `detail` says why. */
 int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_MAX]);
 
-/* What is in force in a profile's sandboxes, as measured. At most AUDIT_FIELDS_MAX - 2 fields. */
-void audit_posture(const char *profile, const struct audit_field *fields, size_t count);
+/* What is in force in a profile's sandboxes, as measured. At most AUDIT_FIELDS_MAX - 1 fields. */
+void audit_posture(const struct audit_field *fields, size_t count);
 
 /* A client of the service: it asks for itself, or was handed over to a broker. */
 void audit_client(const struct frontend *frontend);

@@ -8,11 +8,10 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "deferred.h"
 #include "execution.h"
-#include "handlers.h"
 #include "layers_job.h"
 #include "posture.h"
-#include "workspace.h"
 
 static uint32_t slot_of(const struct frontend *frontend)
 {
@@ -189,8 +188,7 @@ void frontend_end(struct frontend *frontend, enum client_end_reason reason)
 	frontend->state = FRONTEND_CLOSED;
 	execution_abandon(frontend);
 	layers_job_abandon(frontend);
-	handlers_forget(frontend);
-	workspace_forget(frontend);
+	deferred_forget(frontend);
 	loop_remove(&frontend->watch);
 	loop_remove(&frontend->client_watch);
 	fd_close(&frontend->channel.fd);
@@ -219,13 +217,11 @@ uint32_t frontend_count(bool with_silent)
 	return count;
 }
 
-void frontend_hear(struct frontend *frontend)
+static void hear(struct frontend *frontend)
 {
-	int error;
+	const int error =
+		loop_add(&frontend->watch, frontend->channel.fd, frontend->on_message, frontend);
 
-	if (frontend->channel.fd < 0) /* it was let go while it waited */
-		return;
-	error = loop_add(&frontend->watch, frontend->channel.fd, frontend->on_message, frontend);
 	if (!error)
 		return;
 	log_line("a frontend cannot be heard: %s", errno_text(-error));
@@ -246,12 +242,12 @@ void frontend_regulate(void)
 	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
 		struct frontend *frontend = &supervisor.frontends[i];
 
-		if (frontend->state != FRONTEND_OPEN || frontend->is_waiting)
+		if (frontend->state != FRONTEND_OPEN || frontend->channel.fd < 0)
 			continue;
 		if (hold)
 			loop_remove(&frontend->watch);
 		else if (!frontend->watch.on_ready)
-			frontend_hear(frontend);
+			hear(frontend);
 	}
 }
 
@@ -276,6 +272,7 @@ void frontend_let_all_go(void)
 			continue;
 		if (frontend->client.fd >= 0)
 			frontend_tell_client_end(&frontend->client, CLIENT_END_STOPPING);
+		deferred_forget(frontend);
 		fd_close(&frontend->channel.fd);
 	}
 }

@@ -43,9 +43,6 @@ void frontend_tell_client_end(const struct channel *client, enum client_end_reas
 /* Stop serving it and end what it asked for. Its client, if it has one, is told `reason`. */
 void frontend_end(struct frontend *frontend, enum client_end_reason reason);
 
-/* Hear it again after it was not. */
-void frontend_hear(struct frontend *frontend);
-
 /* To be called before the first turn of the loop and in each: while the factory is behind, or the
  * default profile's layers are not proven yet, no frontend is heard; what it asks waits in its own
  * channel. */

@@ -15,6 +15,7 @@
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "deferred.h"
 #include "execution.h"
 #include "handlers_lasting.h"
 #include "handlers_list.h"
@@ -168,9 +169,11 @@ static int handle_execution_end(void *context, struct channel_message *message)
 
 	if (from->reason < END_CANCELLED || from->reason > END_CLIENT_GONE)
 		return -EPROTO;
-	if (execution) /* else it ended while this was on its way */
+	if (execution)
 		execution_kill(execution, verdicts[from->reason]);
-	return 0;
+	else if (deferred_cancel(context, from->request))
+		return handlers_refuse(context, from->request, REFUSAL_CANCELLED, "", 0);
+	return 0; /* or it ended while this was on its way */
 }
 
 static bool is_sendable(uint32_t signal)
@@ -319,7 +322,7 @@ static void hear_last_word(struct frontend *frontend)
 
 /* A frontend may go at any time, but one that never said hello has failed. A connection need not
  * have said it. */
-static void lose_frontend(struct frontend *frontend, int status, enum ipc_error wrong)
+void handlers_lose(struct frontend *frontend, int status, enum ipc_error wrong)
 {
 	const bool is_unready = !frontend->is_connection && frontend->channel.phase == IPC_SETUP;
 	bool is_fault = explain("a frontend", status, wrong);
@@ -343,10 +346,8 @@ static void lose_frontend(struct frontend *frontend, int status, enum ipc_error 
 /* There was no room for what came with a message: that one request fails. */
 static int take_without_fds(const struct frontend *frontend, const struct channel_message *message)
 {
-	if (message->type == IPC_TYPE_code_start)
-		return request_finish(frontend, message->body.code_start.request, -EMFILE);
-	if (message->type == IPC_TYPE_changes_start)
-		return request_finish(frontend, message->body.changes_start.request, -EMFILE);
+	if (message->type == IPC_TYPE_code_start || message->type == IPC_TYPE_changes_start)
+		return request_finish(frontend, message->body.request_done.request, -EMFILE);
 	if (message->type == IPC_TYPE_client_start)
 		frontend_tell_client_end(&frontend->channel, CLIENT_END_FULL);
 	return -EMFILE;
@@ -364,66 +365,9 @@ static int take_without_pidfd(const struct channel_message *message)
 	return layers_job_failed(message->body.helper_started.slot, EMFILE);
 }
 
-/* Those that wait, one of each frontend. */
-static struct channel_message kept[FRONTENDS_MAX];
-
-static void on_end_of_waiting(void *context)
+int handlers_run(struct frontend *frontend, struct channel_message *message)
 {
-	lose_frontend(context, 0, IPC_OK);
-}
-
-int handlers_later(struct frontend *frontend, struct channel_message *message)
-{
-	struct channel_message *place = &kept[frontend - supervisor.frontends];
-
-	frontend->is_waiting = true;
-	if (place == message) /* again */
-		return 0;
-	loop_remove(&frontend->watch);
-	/* Without it that is seen when there is an answer. */
-	(void)loop_add_end(&frontend->watch, frontend->channel.fd, on_end_of_waiting, frontend);
-	place->type = message->type;
-	place->fd_count = message->fd_count;
-	for (uint32_t i = 0; i < IPC_FDS_MAX; i++)
-		place->fds[i] = channel_take_fd(message, i);
-	memcpy(&place->body, &message->body, ipc_message(message->type)->struct_size);
-	return 0;
-}
-
-void handlers_go_on(struct frontend *frontend)
-{
-	struct channel_message *message = &kept[frontend - supervisor.frontends];
-	int error;
-
-	if (!frontend->is_waiting)
-		return;
-	frontend->is_waiting = false;
-	frontend->awaits = NULL;
-	error = frontend_handlers[message->type](frontend, message);
-	if (frontend->is_waiting)
-		return;
-	loop_remove(&frontend->watch);
-	channel_message_done(message);
-	if (error)
-		lose_frontend(frontend, error, IPC_OK);
-	else if (!supervisor.is_holding)
-		frontend_hear(frontend);
-}
-
-void handlers_wake(const void *awaited)
-{
-	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
-		if (supervisor.frontends[i].awaits == awaited)
-			handlers_go_on(&supervisor.frontends[i]);
-	}
-}
-
-void handlers_forget(struct frontend *frontend)
-{
-	if (frontend->is_waiting)
-		channel_message_done(&kept[frontend - supervisor.frontends]);
-	frontend->is_waiting = false;
-	frontend->awaits = NULL;
+	return frontend_handlers[message->type](frontend, message);
 }
 
 void handlers_on_frontend(void *context)
@@ -436,7 +380,7 @@ void handlers_on_frontend(void *context)
 	if (status == -EMFILE && take_without_fds(frontend, &received) == 0)
 		status = 1;
 	if (status != 1 && status != -EAGAIN)
-		lose_frontend(frontend, status, wrong);
+		handlers_lose(frontend, status, wrong);
 }
 
 static void on_factory(void *context)

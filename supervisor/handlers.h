@@ -27,17 +27,11 @@ int handlers_answer(const struct frontend *frontend, uint32_t type, const void *
 int handlers_refuse(const struct frontend *frontend, uint64_t request, enum refusal reason,
 		    const char *detail, uint32_t retry_ms);
 
-/* Keep a message that cannot be answered yet, with its descriptors, and hear nothing more of its
- * frontend until handlers_go_on(), which calls the handler again. Returns 0, as the handler shall.
- */
-int handlers_later(struct frontend *frontend, struct channel_message *message);
-void handlers_go_on(struct frontend *frontend);
+/* Run the handler of a request that was deferred. 0 or -errno, with which its frontend is lost. */
+int handlers_run(struct frontend *frontend, struct channel_message *message);
 
-/* Go on with all that wait for the same. */
-void handlers_wake(const void *awaited);
-
-/* The frontend has ended. */
-void handlers_forget(struct frontend *frontend);
+/* Stop serving a frontend. `status`: the -errno of a handler or of its channel; 0: it is gone. */
+void handlers_lose(struct frontend *frontend, int status, enum ipc_error wrong);
 
 /* Watch the factory's channel. 0 or -errno. */
 int handlers_watch_factory(void);

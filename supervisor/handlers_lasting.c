@@ -9,6 +9,7 @@
 #include "audit.h"
 #include "budget.h"
 #include "common/fd.h"
+#include "deferred.h"
 #include "handlers.h"
 #include "handlers_list.h"
 #include "request.h"
@@ -187,7 +188,7 @@ int handle_sandbox_new(void *context, struct channel_message *message)
 	if (!refusal)
 		error = open_workspace(frontend, from, detail);
 	if (error == -EINPROGRESS)
-		return handlers_later(frontend, message);
+		return deferred_add(frontend, message, from->owner, NULL);
 	if (error)
 		refusal = REFUSAL_WORKSPACE;
 	return refusal ? handlers_refuse(frontend, from->request, refusal, detail, 0)
@@ -222,26 +223,25 @@ static int discard(const struct frontend *frontend, const struct ipc_sandbox_end
 
 /* May its files be changed now? An apply that was interrupted comes first: what it displaced of the
  * host's is with them. And what becomes a layer is noted before. */
-static enum sandbox_answer prepare(struct sandbox *sandbox, struct frontend *frontend, bool is_kept,
-				   enum refusal *ret, char detail[IPC_LIST_MAX])
+static enum refusal prepare(struct sandbox *sandbox, struct frontend *frontend, bool is_kept,
+			    char detail[IPC_LIST_MAX])
 {
-	enum sandbox_answer answer = SANDBOX_READY;
+	enum refusal refusal = REFUSAL_NONE;
 	uint32_t profile;
 
 	if (sandbox->is_interrupted || (is_kept && sandbox->is_unnoted))
-		answer = sandbox_prepare(sandbox, frontend, false, &profile, ret, detail);
-	if (answer == SANDBOX_REFUSED && !sandbox->is_interrupted)
-		answer = SANDBOX_READY; /* what nobody noted counts as changed */
-	if (answer == SANDBOX_READY && !sandbox_stop(sandbox))
-		answer = SANDBOX_WAIT;
-	return answer;
+		refusal = sandbox_prepare(sandbox, frontend, false, &profile, detail);
+	if (refusal && (refusal == REFUSAL_DEFERRED || sandbox->is_interrupted))
+		return refusal;
+	/* What nobody noted counts as changed. */
+	return deferred_is_behind(frontend, sandbox) || !sandbox_stop(sandbox) ? REFUSAL_DEFERRED
+									       : REFUSAL_NONE;
 }
 
 int handle_sandbox_end(void *context, struct channel_message *message)
 {
 	const struct ipc_sandbox_end *from = &message->body.sandbox_end;
 	const bool is_destroyed = from->how == SANDBOX_END_DESTROY;
-	enum sandbox_answer answer = SANDBOX_REFUSED;
 	struct frontend *frontend = context;
 	char detail[IPC_LIST_MAX] = "";
 	struct sandbox *sandbox;
@@ -253,12 +253,12 @@ int handle_sandbox_end(void *context, struct channel_message *message)
 	if (refusal == REFUSAL_SANDBOX_DAMAGED && is_destroyed)
 		return discard(frontend, from, detail);
 	if (!refusal && is_destroyed)
-		answer = prepare(sandbox, frontend, false, &refusal, detail);
-	else if (!refusal)
-		answer = sandbox_stop(sandbox) ? SANDBOX_READY : SANDBOX_WAIT;
-	if (answer == SANDBOX_WAIT)
-		return sandbox_await(sandbox, frontend, message);
-	if (answer == SANDBOX_REFUSED)
+		refusal = prepare(sandbox, frontend, false, detail);
+	else if (!refusal && (!sandbox_stop(sandbox) || deferred_is_behind(frontend, sandbox)))
+		refusal = REFUSAL_DEFERRED;
+	if (refusal == REFUSAL_DEFERRED)
+		return deferred_add(frontend, message, from->owner, sandbox);
+	if (refusal)
 		return handlers_refuse(frontend, from->request, refusal, detail, 0);
 	if (is_destroyed)
 		return request_finish(frontend, from->request, destroy(sandbox));
@@ -372,7 +372,6 @@ static int act(const struct frontend *frontend, const struct ipc_checkpoint_do *
 int handle_checkpoint_do(void *context, struct channel_message *message)
 {
 	const struct ipc_checkpoint_do *from = &message->body.checkpoint_do;
-	enum sandbox_answer answer = SANDBOX_REFUSED;
 	struct frontend *frontend = context;
 	char detail[IPC_LIST_MAX] = "";
 	enum refusal refusal = REFUSAL_SANDBOX_NAME;
@@ -385,13 +384,12 @@ int handle_checkpoint_do(void *context, struct channel_message *message)
 	if (!from->name[0] || store_is_name(from->name))
 		refusal = sandbox_own_idle(from->owner, from->sandbox, &sandbox, detail);
 	if (!refusal)
-		answer = prepare(sandbox, frontend,
-				 from->operation == CHECKPOINT_SAVE ||
-					 from->operation == CHECKPOINT_FORK,
-				 &refusal, detail);
-	if (answer == SANDBOX_WAIT)
-		return sandbox_await(sandbox, frontend, message);
-	return answer == SANDBOX_READY
-		       ? act(frontend, from, sandbox)
-		       : handlers_refuse(frontend, from->request, refusal, detail, 0);
+		refusal = prepare(sandbox, frontend,
+				  from->operation == CHECKPOINT_SAVE ||
+					  from->operation == CHECKPOINT_FORK,
+				  detail);
+	if (refusal == REFUSAL_DEFERRED)
+		return deferred_add(frontend, message, from->owner, sandbox);
+	return refusal ? handlers_refuse(frontend, from->request, refusal, detail, 0)
+		       : act(frontend, from, sandbox);
 }

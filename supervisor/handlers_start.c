@@ -10,6 +10,7 @@
 #include "ahead.h"
 #include "audit.h"
 #include "budget.h"
+#include "deferred.h"
 #include "execution.h"
 #include "handlers.h"
 #include "handlers_list.h"
@@ -28,6 +29,16 @@ struct target {
 	struct sandbox *sandbox; /* these: when it is ready */
 	uint32_t profile;
 };
+
+/* Refuse or defer. */
+static int put_off(const struct target *target, uint64_t request, enum refusal refusal,
+		   const char *detail, uint32_t retry_ms)
+{
+	return refusal == REFUSAL_DEFERRED
+		       ? deferred_add(target->frontend, target->message, target->owner,
+				      target->sandbox)
+		       : handlers_refuse(target->frontend, request, refusal, detail, retry_ms);
+}
 
 static int begin(const struct target *target, uint64_t number, enum refusal refusal,
 		 struct request *request, int code, char detail[IPC_LIST_MAX])
@@ -49,7 +60,7 @@ static int begin(const struct target *target, uint64_t number, enum refusal refu
 	if (!refusal && audit_execution_begin(frontend, request, code, detail) != 0)
 		refusal = REFUSAL_AUDIT;
 	if (refusal)
-		return handlers_refuse(frontend, number, refusal, detail, retry_ms);
+		return put_off(target, number, refusal, detail, retry_ms);
 	error = execution_begin(frontend, request, code);
 	if (!error || supervisor.is_ending) /* then it has been said why */
 		return 0;
@@ -58,44 +69,39 @@ static int begin(const struct target *target, uint64_t number, enum refusal refu
 	return request_finish(frontend, number, error);
 }
 
-static enum sandbox_answer find_target(struct target *target, enum refusal *ret,
-				       char detail[IPC_LIST_MAX])
+static enum refusal find_target(struct target *target, char detail[IPC_LIST_MAX])
 {
-	*ret = sandbox_own(target->owner, target->name, &target->sandbox, detail);
-	return *ret ? SANDBOX_REFUSED
-		    : sandbox_prepare(target->sandbox, target->frontend, target->execute,
-				      &target->profile, ret, detail);
+	const enum refusal refusal =
+		sandbox_own(target->owner, target->name, &target->sandbox, detail);
+
+	return refusal ? refusal
+		       : sandbox_prepare(target->sandbox, target->frontend, target->execute,
+					 &target->profile, detail);
 }
 
 /* The profile of a request for a sandbox that lasts is the sandbox's. */
-static enum sandbox_answer enter(struct target *target, char profile[IPC_NAME_MAX],
-				 enum refusal *ret, char detail[IPC_LIST_MAX])
+static enum refusal enter(struct target *target, char profile[IPC_NAME_MAX],
+			  char detail[IPC_LIST_MAX])
 {
-	enum sandbox_answer answer = SANDBOX_READY;
+	const enum refusal refusal = target->name[0] ? find_target(target, detail) : REFUSAL_NONE;
 
-	if (target->name[0])
-		answer = find_target(target, ret, detail);
-	if (!target->name[0] || answer != SANDBOX_READY)
-		return answer;
-	if (profile[0] && strcmp(profile, target->sandbox->meta->profile) != 0) {
-		(void)snprintf(detail, IPC_LIST_MAX, "%s", target->sandbox->meta->profile);
-		*ret = REFUSAL_SANDBOX_PROFILE;
-		return SANDBOX_REFUSED;
-	}
+	if (!target->name[0] || refusal)
+		return refusal;
+	if (profile[0] && strcmp(profile, target->sandbox->meta->profile) != 0)
+		return sandbox_refuse(REFUSAL_SANDBOX_PROFILE, target->sandbox->meta->profile,
+				      detail);
 	memcpy(profile, target->sandbox->meta->profile, IPC_NAME_MAX);
-	return SANDBOX_READY;
+	return REFUSAL_NONE;
 }
 
 int handle_execution_start(void *context, struct channel_message *message)
 {
 	struct ipc_execution_start *from = &message->body.execution_start;
 	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
-	enum refusal refusal = REFUSAL_NONE;
 	char detail[IPC_LIST_MAX] = "";
+	enum refusal refusal = enter(&target, from->profile, detail);
 	struct request request;
 
-	if (enter(&target, from->profile, &refusal, detail) == SANDBOX_WAIT)
-		return sandbox_await(target.sandbox, context, message);
 	if (!refusal)
 		refusal = request_command(from, &request, detail);
 	return begin(&target, from->request, refusal, &request, -1, detail);
@@ -105,12 +111,10 @@ int handle_code_start(void *context, struct channel_message *message)
 {
 	struct ipc_code_start *from = &message->body.code_start;
 	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
-	enum refusal refusal = REFUSAL_NONE;
 	char detail[IPC_LIST_MAX] = "";
+	enum refusal refusal = enter(&target, from->profile, detail);
 	struct request request;
 
-	if (enter(&target, from->profile, &refusal, detail) == SANDBOX_WAIT)
-		return sandbox_await(target.sandbox, context, message);
 	if (!refusal)
 		refusal = request_code(from, &request, detail);
 	return begin(&target, from->request, refusal, &request, message->fds[0], detail);
@@ -128,8 +132,7 @@ int handle_file_start(void *context, struct channel_message *message)
 		return handlers_refuse(
 			context, from->request, REFUSAL_STATE,
 			supervisor.stateless[0] ? supervisor.stateless : "msp-file is missing", 0);
-	if (find_target(&target, &refusal, detail) == SANDBOX_WAIT)
-		return sandbox_await(target.sandbox, context, message);
+	refusal = find_target(&target, detail);
 	if (!refusal)
 		refusal = request_file(from, target.sandbox->meta->profile, &request, detail);
 	return begin(&target, from->request, refusal, &request, -1, detail);
@@ -154,17 +157,15 @@ static enum refusal find_checkpoint(const struct store_meta *meta, uint32_t numb
 }
 
 /* What runs in it changes what would be brought to the host. */
-static enum sandbox_answer find_alone(struct target *target, enum refusal *ret,
-				      char detail[IPC_LIST_MAX])
+static enum refusal find_alone(struct target *target, char detail[IPC_LIST_MAX])
 {
-	enum sandbox_answer answer;
+	enum refusal refusal =
+		sandbox_own_idle(target->owner, target->name, &target->sandbox, detail);
 
-	*ret = sandbox_own_idle(target->owner, target->name, &target->sandbox, detail);
-	if (*ret)
-		return SANDBOX_REFUSED;
-	answer = find_target(target, ret, detail);
+	if (!refusal)
+		refusal = find_target(target, detail);
 	/* What the last execution left is being killed. */
-	return answer == SANDBOX_READY && target->sandbox->executions > 0 ? SANDBOX_WAIT : answer;
+	return !refusal && target->sandbox->executions > 0 ? REFUSAL_DEFERRED : refusal;
 }
 
 /* A broker speaks for a model. That a person said yes passes through it, so what can be held here
@@ -223,7 +224,7 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 		.profile = plan_profile(&supervisor.plan, target->profile),
 		.since = STORE_NO_LAYER,
 		.chosen = target->message->fds[0],
-		.named = workspace_named(target->frontend),
+		.named = workspace_named(),
 	};
 	struct ipc_changes_done done = { .request = from->request, .step = CHANGES_STEP_HELPER };
 	enum refusal refusal = REFUSAL_NONE;
@@ -255,12 +256,10 @@ int handle_changes_start(void *context, struct channel_message *message)
 	if (from->operation == 0 || from->operation >= CHANGES_OPERATION_COUNT ||
 	    from->conflict >= CONFLICT_COUNT)
 		return -EPROTO;
-	if ((changes_host(from->operation) ? find_alone : find_target)(&target, &refusal, detail) ==
-	    SANDBOX_WAIT)
-		return sandbox_await(target.sandbox, context, message);
+	refusal = (changes_host(from->operation) ? find_alone : find_target)(&target, detail);
 	if (!refusal)
 		refusal = check_changes(from, &target, detail);
 	if (!refusal)
 		refusal = begin_changes(from, &target, detail);
-	return refusal ? handlers_refuse(context, from->request, refusal, detail, 0) : 0;
+	return refusal ? put_off(&target, from->request, refusal, detail, 0) : 0;
 }

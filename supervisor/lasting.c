@@ -15,8 +15,8 @@
 #include "ahead.h"
 #include "cgroup.h"
 #include "common/fd.h"
+#include "deferred.h"
 #include "execution.h"
-#include "handlers.h"
 #include "lasting_note.h"
 #include "lasting_rest.h"
 #include "layers_job.h"
@@ -33,7 +33,7 @@ static struct {
 
 /* --- whose they are --------------------------------------------------------------------------- */
 
-static uint32_t key_of(const char *text)
+uint32_t sandbox_key(const char *text)
 {
 	uint32_t key = 2166136261U; /* FNV-1a; who makes two alike only makes them slower to find */
 
@@ -45,7 +45,7 @@ static uint32_t key_of(const char *text)
 /* Find the sandbox with this id, or, of this owner (NULL: of anybody), with this id or name. */
 static struct sandbox *find_called(const char *owner, const char *name)
 {
-	const uint32_t key = key_of(name);
+	const uint32_t key = sandbox_key(name);
 
 	for (uint32_t slot = EPHEMERAL_MAX; slot < supervisor.sandboxes_used; slot++) {
 		struct sandbox *sandbox = &supervisor.sandboxes[slot];
@@ -94,8 +94,8 @@ static int take(const char *id, struct sandbox **ret)
 	sandbox->meta = &metas[slot - EPHEMERAL_MAX];
 	sandbox->directory = directory;
 	memcpy(sandbox->id, id, sizeof(sandbox->id));
-	keys[slot - EPHEMERAL_MAX].id = key_of(id);
-	keys[slot - EPHEMERAL_MAX].name = key_of(sandbox->meta->name);
+	keys[slot - EPHEMERAL_MAX].id = sandbox_key(id);
+	keys[slot - EPHEMERAL_MAX].name = sandbox_key(sandbox->meta->name);
 	if (slot >= supervisor.sandboxes_used)
 		supervisor.sandboxes_used = slot + 1;
 	note_recall(sandbox);
@@ -145,7 +145,7 @@ void sandbox_disown(struct sandbox *sandbox)
 	       supervisor.sandboxes[supervisor.sandboxes_used - 1].state == SANDBOX_FREE)
 		supervisor.sandboxes_used--;
 	layers_job_empty_trash();
-	handlers_wake(sandbox);
+	deferred_wake(sandbox);
 }
 
 /* --- what may be asked of them ---------------------------------------------------------------- */
@@ -171,13 +171,6 @@ bool sandbox_stop(struct sandbox *sandbox)
 	return false;
 }
 
-int sandbox_await(const struct sandbox *sandbox, struct frontend *frontend,
-		  struct channel_message *message)
-{
-	frontend->awaits = sandbox;
-	return handlers_later(frontend, message);
-}
-
 static enum refusal find_profile(const struct sandbox *sandbox, uint32_t *ret,
 				 char detail[IPC_LIST_MAX])
 {
@@ -198,8 +191,8 @@ static enum refusal find_profile(const struct sandbox *sandbox, uint32_t *ret,
 }
 
 /* Can it have one more execution? */
-static enum sandbox_answer make_room(struct sandbox *sandbox, const struct plan_profile *profile,
-				     enum refusal *ret, char detail[IPC_LIST_MAX])
+static enum refusal make_room(struct sandbox *sandbox, const struct plan_profile *profile,
+			      char detail[IPC_LIST_MAX])
 {
 	const uint32_t running = execution_count(sandbox);
 	const bool is_older = sandbox->generation != supervisor.plan.slot;
@@ -208,8 +201,7 @@ static enum sandbox_answer make_room(struct sandbox *sandbox, const struct plan_
 	    (sandbox->state == SANDBOX_LIVE && is_older && running > 0)) {
 		(void)snprintf(detail, IPC_LIST_MAX, "%u executions%s", running,
 			       is_older ? " that began under an older policy" : "");
-		*ret = REFUSAL_SANDBOX_BUSY;
-		return SANDBOX_REFUSED;
+		return REFUSAL_SANDBOX_BUSY;
 	}
 	if (note_is_over(sandbox, profile)) {
 		(void)snprintf(detail, IPC_LIST_MAX, "%llu of %llu MiB, %llu of %llu files",
@@ -217,25 +209,22 @@ static enum sandbox_answer make_room(struct sandbox *sandbox, const struct plan_
 			       (unsigned long long)profile->disk_bytes >> 20,
 			       (unsigned long long)sandbox->meta->disk_inodes,
 			       (unsigned long long)profile->disk_inodes);
-		*ret = REFUSAL_DISK;
-		return SANDBOX_REFUSED;
+		return REFUSAL_DISK;
 	}
 	if (sandbox->executions == SANDBOX_EXECUTIONS_MAX ||
 	    (sandbox->leaves == (1U << SANDBOX_EXECUTIONS_MAX) - 1 && !ahead_is_clear(sandbox)))
-		return SANDBOX_WAIT;
-	if (sandbox->state == SANDBOX_LIVE && (is_older || sandbox->init.fd < 0)) {
-		sandbox->is_stopping = true;
-		return SANDBOX_WAIT;
-	}
-	return SANDBOX_READY;
+		return REFUSAL_DEFERRED;
+	if (sandbox->state != SANDBOX_LIVE || (!is_older && sandbox->init.fd >= 0))
+		return REFUSAL_NONE;
+	sandbox->is_stopping = true;
+	return REFUSAL_DEFERRED;
 }
 
 /* What the path leads to has to be what the sandbox was made on; see is_persons for who asks. Where
  * a broker made it, each other one has to have it open, too, also while it is live. For a request
  * that is no execution it is asked for anew: what git names in it may be other by now. */
-static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct frontend *frontend,
-					  bool execute, enum refusal *ret,
-					  char detail[IPC_LIST_MAX])
+static enum refusal open_workspace(struct sandbox *sandbox, struct frontend *frontend, bool execute,
+				   char detail[IPC_LIST_MAX])
 {
 	const struct store_meta *meta = sandbox->meta;
 	static char path[IPC_PATH_MAX];
@@ -246,74 +235,64 @@ static enum sandbox_answer open_workspace(struct sandbox *sandbox, struct fronte
 	    (execute && sandbox->workspace >= 0 &&
 	     (meta->is_persons || !frontend->is_broker ||
 	      strcmp(frontend->opened, sandbox->id) == 0)))
-		return SANDBOX_READY;
+		return REFUSAL_NONE;
 	fd = workspace_find(frontend, meta->workspace, meta->is_persons || !frontend->is_broker,
 			    path, detail);
 	if (fd == -EINPROGRESS)
-		return SANDBOX_WAIT;
+		return REFUSAL_DEFERRED;
 	if (fd >= 0 && strcmp(path, meta->workspace) == 0 && fstat(fd, &is) == 0 &&
 	    is.st_dev == meta->workspace_device && is.st_ino == meta->workspace_inode) {
 		fd_close(&sandbox->workspace);
 		sandbox->workspace = fd;
 		memcpy(frontend->opened, sandbox->id, IPC_ID_MAX);
 		sandbox->is_unnoted = false;
-		return SANDBOX_READY;
+		return REFUSAL_NONE;
 	}
-	*ret = REFUSAL_WORKSPACE;
 	if (fd >= 0)
 		(void)snprintf(detail, IPC_LIST_MAX,
 			       "%.400s is another directory (%.400s) than the sandbox was made on: "
 			       "put that back in its place",
 			       meta->workspace, path);
 	fd_close(&fd);
-	return SANDBOX_REFUSED;
+	return REFUSAL_WORKSPACE;
 }
 
 /* Half an apply is made a whole one or none. What that fails for, the next apply will say. */
-static enum sandbox_answer recover(struct sandbox *sandbox)
+static enum refusal recover(struct sandbox *sandbox)
 {
 	if (!sandbox->is_interrupted || sandbox->meta->workspace_mode != WORKSPACE_COPY)
-		return SANDBOX_READY;
-	if (!sandbox->writer) {
-		sandbox->is_interrupted = false;
-		if (layers_job_begin_own(sandbox, LAYERS_RECOVER) != 0)
-			return SANDBOX_READY;
-	}
-	return SANDBOX_WAIT;
+		return REFUSAL_NONE;
+	if (sandbox->writer)
+		return REFUSAL_DEFERRED;
+	sandbox->is_interrupted = false;
+	return layers_job_begin_own(sandbox, LAYERS_RECOVER) == 0 ? REFUSAL_DEFERRED : REFUSAL_NONE;
 }
 
-enum sandbox_answer sandbox_prepare(struct sandbox *sandbox, struct frontend *frontend,
-				    bool execute, uint32_t *ret_profile, enum refusal *ret,
-				    char detail[IPC_LIST_MAX])
+enum refusal sandbox_prepare(struct sandbox *sandbox, struct frontend *frontend, bool execute,
+			     uint32_t *ret_profile, char detail[IPC_LIST_MAX])
 {
-	enum sandbox_answer answer = SANDBOX_READY;
+	enum refusal refusal = find_profile(sandbox, ret_profile, detail);
 
-	*ret = find_profile(sandbox, ret_profile, detail);
-	if (*ret)
-		return SANDBOX_REFUSED;
-	if (sandbox->is_stopping || sandbox->state == SANDBOX_ENDING)
-		return SANDBOX_WAIT;
-	if (!execute && !ahead_is_clear(sandbox))
-		return SANDBOX_WAIT;
+	if (refusal)
+		return refusal;
+	if (sandbox->is_stopping || sandbox->state == SANDBOX_ENDING ||
+	    deferred_is_behind(frontend, sandbox) ||
+	    (execute ? layers_job_writes_host(sandbox->writer) : !ahead_is_clear(sandbox)))
+		return REFUSAL_DEFERRED;
 	if (execute)
-		answer = layers_job_writes_host(sandbox->writer)
-				 ? SANDBOX_WAIT
-				 : make_room(sandbox, plan_profile(&supervisor.plan, *ret_profile),
-					     ret, detail);
-	if (answer == SANDBOX_READY)
-		answer = open_workspace(sandbox, frontend, execute, ret, detail);
-	if (answer == SANDBOX_READY)
-		answer = recover(sandbox);
-	if (answer == SANDBOX_READY && execute)
-		answer = note_await_count(sandbox, ret, detail);
-	if (answer != SANDBOX_READY || execute)
-		return answer;
-	if (layers_job_is_long(sandbox->writer)) {
-		*ret = sandbox_refuse(REFUSAL_SANDBOX_BUSY,
+		refusal = make_room(sandbox, plan_profile(&supervisor.plan, *ret_profile), detail);
+	if (!refusal)
+		refusal = open_workspace(sandbox, frontend, execute, detail);
+	if (!refusal)
+		refusal = recover(sandbox);
+	if (!refusal && execute)
+		refusal = note_await_count(sandbox, detail);
+	if (refusal || execute)
+		return refusal;
+	if (layers_job_is_long(sandbox->writer))
+		return sandbox_refuse(REFUSAL_SANDBOX_BUSY,
 				      "its changes are being applied or merged", detail);
-		return SANDBOX_REFUSED;
-	}
-	return sandbox->writer || note_is_needed(sandbox) ? SANDBOX_WAIT : SANDBOX_READY;
+	return sandbox->writer || note_is_needed(sandbox) ? REFUSAL_DEFERRED : REFUSAL_NONE;
 }
 
 /* --- their executions ------------------------------------------------------------------------- */
@@ -349,15 +328,6 @@ void sandbox_leave(struct sandbox *sandbox, uint32_t leaf)
 
 /* --- what is due ------------------------------------------------------------------------------ */
 
-static bool is_awaited(const struct sandbox *sandbox)
-{
-	size_t i = 0;
-
-	while (i < FRONTENDS_MAX && supervisor.frontends[i].awaits != sandbox)
-		i++;
-	return i < FRONTENDS_MAX;
-}
-
 static bool merge(struct sandbox *sandbox)
 {
 	if ((supervisor.is_ending && !supervisor.is_persons) || sandbox->is_merged)
@@ -385,9 +355,10 @@ static void settle(struct sandbox *sandbox, uint64_t now)
 		sandbox->is_changed = false;
 		sandbox->due_us = now; /* who is woken may change anything */
 		sandbox->is_stopping &= sandbox->state != SANDBOX_COLD;
-		handlers_wake(sandbox);
-	} else if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 && !is_awaited(sandbox) &&
-		   !(sandbox->is_dirty && !sandbox->is_unnoted) && !merge(sandbox)) {
+		deferred_wake(sandbox);
+	} else if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 &&
+		   !deferred_is_awaited(sandbox) && !(sandbox->is_dirty && !sandbox->is_unnoted) &&
+		   !merge(sandbox)) {
 		sandbox_disown(sandbox);
 	}
 }

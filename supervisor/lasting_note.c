@@ -113,16 +113,14 @@ bool note_is_over(const struct sandbox *sandbox, const struct plan_profile *prof
 	       sandbox->meta->disk_inodes > profile->disk_inodes;
 }
 
-enum sandbox_answer note_await_count(struct sandbox *sandbox, enum refusal *ret,
-				     char detail[IPC_LIST_MAX])
+enum refusal note_await_count(struct sandbox *sandbox, char detail[IPC_LIST_MAX])
 {
 	if (!sandbox->failed_us)
-		return SANDBOX_READY;
+		return REFUSAL_NONE;
 	sandbox->is_unnoted &= sandbox->note_us > clock_now_us(); /* else it is tried again */
 	if (note_is_needed(sandbox))
-		return SANDBOX_WAIT;
-	*ret = sandbox_refuse(REFUSAL_DISK, "its files cannot be counted now", detail);
-	return SANDBOX_REFUSED;
+		return REFUSAL_DEFERRED;
+	return sandbox_refuse(REFUSAL_DISK, "its files cannot be counted now", detail);
 }
 
 /* Who waits goes on without it; what runs is noted later, the rest when it is used. */

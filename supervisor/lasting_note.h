@@ -29,9 +29,9 @@ bool note_is_needed(struct sandbox *sandbox);
 /* Return whether the last count was beyond the limits of the profile. */
 bool note_is_over(const struct sandbox *sandbox, const struct plan_profile *profile);
 
-/* Refuse an execution, or have it wait, while the last count of the sandbox failed. */
-enum sandbox_answer note_await_count(struct sandbox *sandbox, enum refusal *ret,
-				     char detail[IPC_LIST_MAX]);
+/* Refuse an execution, or have it wait (REFUSAL_DEFERRED), while the last count of the sandbox
+ * failed. */
+enum refusal note_await_count(struct sandbox *sandbox, char detail[IPC_LIST_MAX]);
 
 /* Begin a note that is due, and end executions that cannot be counted. */
 void note_settle(struct sandbox *sandbox, uint64_t now);

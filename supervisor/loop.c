@@ -15,25 +15,14 @@ int loop_open(void)
 	return epoll < 0 ? -errno : 0;
 }
 
-static int add(struct loop_watch *watch, uint32_t events, int fd, void (*on_ready)(void *),
-	       void *context)
+int loop_add(struct loop_watch *watch, int fd, void (*on_ready)(void *), void *context)
 {
-	struct epoll_event event = { .events = events, .data.ptr = watch };
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = watch };
 
 	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0)
 		return -errno;
 	*watch = (struct loop_watch){ fd, on_ready, context };
 	return 0;
-}
-
-int loop_add(struct loop_watch *watch, int fd, void (*on_ready)(void *), void *context)
-{
-	return add(watch, EPOLLIN, fd, on_ready, context);
-}
-
-int loop_add_end(struct loop_watch *watch, int fd, void (*on_end)(void *), void *context)
-{
-	return add(watch, EPOLLRDHUP, fd, on_end, context);
 }
 
 void loop_remove(struct loop_watch *watch)

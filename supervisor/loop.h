@@ -22,9 +22,6 @@ int loop_open(void);
 /* Call on_ready(context) whenever `fd` is readable or its peer is gone. 0 or -errno. */
 int loop_add(struct loop_watch *watch, int fd, void (*on_ready)(void *), void *context);
 
-/* The same only when its peer says nothing more, whatever is there to be read. */
-int loop_add_end(struct loop_watch *watch, int fd, void (*on_end)(void *), void *context);
-
 /* Before its descriptor is closed. Harmless when it is not watched. */
 void loop_remove(struct loop_watch *watch);
 

@@ -42,6 +42,7 @@
 #include "common/log.h"
 #include "common/stage_hook.h"
 #include "confine.h"
+#include "deferred.h"
 #include "execution.h"
 #include "frontend.h"
 #include "generation.h"
@@ -142,6 +143,7 @@ static const struct {
 } parts[] = {
 	{ execution_deadline_us, execution_expire },
 	{ ahead_deadline_us, ahead_tick },
+	{ deferred_deadline_us, deferred_tick },
 	{ sandbox_deadline_us, sandbox_tick },
 	{ handlers_list_deadline_us, handlers_list_tick },
 	{ service_deadline_us, service_tick },

@@ -125,8 +125,9 @@ int posture_check_limits(const struct execution *execution)
 
 static void note(const struct execution *execution, const struct ipc_posture_full *posture)
 {
-	const struct plan *plan = execution_plan(execution);
+	const struct plan_profile *profile = execution_profile(execution);
 	const struct audit_field fields[] = {
+		AUDIT_TEXT("profile", plan_string(execution_plan(execution), profile->name)),
 		AUDIT_TEXT("limits", posture->limits == LIMITS_CGROUP ? "cgroup" : "fallback"),
 		AUDIT_NUMBER("controllers", posture->controllers),
 		AUDIT_NUMBER("namespaces", posture->measured.namespaces),
@@ -139,8 +140,7 @@ static void note(const struct execution *execution, const struct ipc_posture_ful
 		AUDIT_SHA256("filter_sha256", posture->filter_hash),
 	};
 
-	audit_posture(plan_string(plan, execution_profile(execution)->name), fields,
-		      sizeof(fields) / sizeof(fields[0]));
+	audit_posture(fields, sizeof(fields) / sizeof(fields[0]));
 }
 
 bool posture_take(struct execution *execution, const struct ipc_posture_measured *measured)

@@ -88,12 +88,15 @@ static inline bool sandbox_lasts(const struct sandbox *sandbox)
  *
  * One that is used is ours: its directory is locked. It is disowned by itself when nothing of it
  * runs, nothing has to be noted of it, and nobody waits for it; so a handler that has done what it
- * wanted does nothing more. What cannot be done yet a handler returns sandbox_await() for, and is
- * called again with the same message.
+ * wanted does nothing more. A handler that cannot do its work yet returns deferred_add(), and runs
+ * again with the same message.
  */
 
 /* The reason, with its detail. */
 enum refusal sandbox_refuse(enum refusal reason, const char *text, char detail[IPC_LIST_MAX]);
+
+/* A number for a name or id: different ones for most different texts. */
+uint32_t sandbox_key(const char *text);
 
 /* The owned one with this id; NULL: this supervisor does not have it. */
 struct sandbox *sandbox_find(const char *id);
@@ -110,25 +113,17 @@ enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **r
 enum refusal sandbox_own_idle(const char *owner, const char *name, struct sandbox **ret,
 			      char detail[IPC_LIST_MAX]);
 
-/* What may be asked of it now? */
-enum sandbox_answer {
-	SANDBOX_READY,
-	SANDBOX_WAIT,    /* return sandbox_await() */
-	SANDBOX_REFUSED, /* for the reason in *ret */
-};
+/* No reason: the request has to wait, and its handler shall return deferred_add(). */
+#define REFUSAL_DEFERRED REFUSAL_COUNT
 
 /*
- * May work on its files begin (`execute`: an execution in it), for `frontend`? The index of its
- * profile in the policy in force goes to *ret_profile. Its workspace is open then, and an apply
- * that was interrupted has been taken care of.
+ * May work on its files begin (`execute`: an execution in it), for `frontend`? REFUSAL_NONE,
+ * REFUSAL_DEFERRED, or the reason with its detail. The index of its profile in the policy in force
+ * goes to *ret_profile. Its workspace is open then, and an apply that was interrupted has been
+ * taken care of.
  */
-enum sandbox_answer sandbox_prepare(struct sandbox *sandbox, struct frontend *frontend,
-				    bool execute, uint32_t *ret_profile, enum refusal *ret,
-				    char detail[IPC_LIST_MAX]);
-
-/* What a handler returns when it has to wait for the sandbox: it is called again. */
-int sandbox_await(const struct sandbox *sandbox, struct frontend *frontend,
-		  struct channel_message *message);
+enum refusal sandbox_prepare(struct sandbox *sandbox, struct frontend *frontend, bool execute,
+			     uint32_t *ret_profile, char detail[IPC_LIST_MAX]);
 
 /* End its init and what runs in it, and let what has to be noted be noted; its files stay. What is
  * asked of it next makes it live again. False: that has to be waited for. */

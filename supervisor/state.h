@@ -54,8 +54,6 @@ struct frontend {
 	int workspaces[CLIENT_WORKSPACES_MAX]; /* that its client brought */
 	uint32_t workspace_count;
 	bool is_workspace_start; /* nobody named them */
-	bool is_waiting;         /* its last message is kept until it can be answered */
-	const void *awaits;      /* what for */
 	char opened[IPC_ID_MAX]; /* sandbox whose workspace was found open to it last */
 	void (*on_message)(void *frontend);
 	struct loop_watch watch;

@@ -11,18 +11,15 @@
 
 /*
  * The directory at `path`, for the frontend's request: O_PATH, the caller's, with its canonical
- * path in `ret`. -EINPROGRESS: it was asked for, and the handler shall wait (handlers_later()); it
- * is called again when the answer is there. Another -errno with the reason in `detail`.
+ * path in `ret`. -EINPROGRESS: it was asked for, and the handler shall wait (deferred_add()); it
+ * runs again when the answer is there. Another -errno with the reason in `detail`.
  */
-int workspace_find(struct frontend *frontend, const char *path, bool is_person,
+int workspace_find(const struct frontend *frontend, const char *path, bool is_person,
 		   char ret[IPC_PATH_MAX], char detail[IPC_LIST_MAX]);
 
-/* The list that came with the last directory of this frontend's requests, as in workspace_open; 0:
- * there was none. Stays here. */
-const int *workspace_named(const struct frontend *frontend);
-
-/* The frontend has ended. */
-void workspace_forget(const struct frontend *frontend);
+/* Return the list that came with the directory of the request that a handler runs for, as in
+ * workspace_open; -1: there is none. Stays here. */
+const int *workspace_named(void);
 
 /* What the launcher answered; a question that nobody asks any more is none. */
 int workspace_opened(void *context, struct channel_message *message);

@@ -36,6 +36,11 @@
  * 2 MiB, 64 brokers half a MiB each. */
 #define PROTECTED_BYTES "33554432"
 
+/* Most that supervisor, factory and brokers take: 64 brokers with 64 MiB of kept output, and as
+ * much again as the address space of one that was taken over, whose memfds no other limit bounds.
+ */
+#define SUPERVISOR_BYTES "5368709120"
+
 static int open_folder(int parent, const char *name)
 {
 	const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -185,6 +190,7 @@ static int set_limits(const struct cgroup_home *home, uint64_t memory_bytes)
 	static const char *const files[][2] = {
 		{ "memory.min", PROTECTED_BYTES },
 		{ SUPERVISOR "/memory.min", PROTECTED_BYTES },
+		{ SUPERVISOR "/memory.max", SUPERVISOR_BYTES },
 		{ SUPERVISOR "/cpu.weight", WEIGHT_SUPERVISOR },
 		{ SANDBOXES "/cpu.weight", WEIGHT_SANDBOXES },
 	};

@@ -13,11 +13,13 @@ int refusal_exit_code(uint32_t reason)
 	case REFUSAL_SANDBOX_ELSEWHERE:
 	case REFUSAL_SANDBOXES:
 	case REFUSAL_DISK:
+	case REFUSAL_WAITING:
 		return MSP_EXIT_AGAIN;
 	case REFUSAL_RESOURCES:
 	case REFUSAL_AUDIT:
 	case REFUSAL_REQUEST_IN_USE:
 	case REFUSAL_SANDBOX_DAMAGED:
+	case REFUSAL_CANCELLED:
 		return MSP_EXIT_SANDBOX;
 	case REFUSAL_APPLY:
 	case REFUSAL_STATE:
@@ -189,6 +191,10 @@ static void explain_execution(const struct ipc_execution_refused *refused,
 		explain_budget(refused, "are taken, and the command needs more than the rest",
 			       "--max-memory of 'msp serve' bounds it");
 		break;
+	case REFUSAL_WAITING:
+		log_line("too many requests wait for sandboxes and directories already, and "
+			 "nothing was done: try again when some of them are answered");
+		break;
 	case REFUSAL_RESOURCES:
 		log_line("nothing was done, since this machine or the place where sandboxes are "
 			 "kept has no room or right for it: %s. 'msp doctor' checks both",
@@ -211,6 +217,7 @@ static explain *const explainers[REFUSAL_COUNT] = {
 	[REFUSAL_BUSY] = explain_execution,
 	[REFUSAL_MEMORY] = explain_execution,
 	[REFUSAL_RESOURCES] = explain_execution,
+	[REFUSAL_WAITING] = explain_execution,
 	[REFUSAL_AUDIT] = explain_execution,
 	[REFUSAL_SANDBOX_UNKNOWN] = explain_sandbox,
 	[REFUSAL_SANDBOX_BUSY] = explain_sandbox,

@@ -91,7 +91,10 @@ static const struct refusal_text refusals[REFUSAL_COUNT] = {
 			    SUBJECT(sandbox), "\" to the host. ",
 			    "Ask the user to look at them with `msp diff` and to run `msp "
 			    "apply`." },
-	[REFUSAL_UNDO] = { NULL, 0, "There is nothing to take back. ", "" },
+	[REFUSAL_UNDO] = { NULL, 0, "There is nothing to take back.", "" },
+	[REFUSAL_WAITING] = { NULL, 0, "Too many requests are waiting. ",
+			      "Wait until earlier calls are answered, and call again." },
+	[REFUSAL_CANCELLED] = { NULL, 0, "It was cancelled before it began.", "" },
 	[REFUSAL_STATE] = { NULL, 0, "There is no place for files that last: ",
 			    ". Tell the user; runs without `sandbox` work." },
 };

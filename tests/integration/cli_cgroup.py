@@ -79,6 +79,7 @@ class Cgroups(unittest.TestCase):
         self.assertGreaterEqual(int(self.number(home + "/supervisor/cpu.weight")),
                                 10 * int(self.number(sandboxes + "/cpu.weight")))
         self.assertGreater(int(self.number(home + "/supervisor/memory.min")), 0)
+        self.assertEqual(self.number(home + "/supervisor/memory.max"), str(5 << 30))
         self.assertGreater(int(self.number(home + "/memory.min")), 0)
         self.assertEqual(self.number(sandboxes + "/memory.min"), "0")
         process.terminate()

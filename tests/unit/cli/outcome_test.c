@@ -67,6 +67,7 @@ Test(outcome, refusals)
 	cr_expect_eq(refused(REFUSAL_ARGV), 64);
 	cr_expect_eq(refused(REFUSAL_BUSY), 75, "later it may work");
 	cr_expect_eq(refused(REFUSAL_MEMORY), 75);
+	cr_expect_eq(refused(REFUSAL_WAITING), 75);
 	cr_expect_eq(refused(REFUSAL_RESOURCES), 125);
 	cr_expect_eq(refused(REFUSAL_AUDIT), 125);
 }

@@ -284,7 +284,7 @@ Test(handlers_lasting, a_workspace_is_opened_by_the_launcher)
 	cr_expect_str_eq(info->workspace, "/project");
 	cr_expect_eq(info->workspace_mode, WORKSPACE_COPY);
 	fd_close(&fd);
-	cr_expect_eq(fd_count_open(), open + 1, "what git names, until the next question");
+	cr_expect_eq(fd_count_open(), open, "what git names goes with its request");
 	fd = place_take("one", &meta);
 	cr_expect_eq(meta.workspace_device, is.st_dev);
 	cr_expect_eq(meta.workspace_inode, is.st_ino);
@@ -315,14 +315,14 @@ Test(handlers_lasting, a_launcher_that_is_gone_refuses)
 	(void)take_refused(1, REFUSAL_WORKSPACE);
 }
 
-/* Its end is seen while it waits, with what it still said. */
-Test(handlers_lasting, who_waits_and_is_gone_is_not_served_any_more)
+/* A frontend is heard while a request of it waits. */
+Test(handlers_lasting, a_frontend_that_waits_says_goodbye)
 {
 	(void)ask_workspace(1, 1);
 	supervisor.is_service = true;
 	RIG_FRONTEND->is_broker = true;
 	rig_send(&rig.frontend, IPC_TYPE_goodbye, &(struct ipc_goodbye){ .exit_code = 0 }, NULL);
-	cr_expect(RIG_FRONTEND->is_waiting, "what it says meanwhile is read later");
+	cr_expect(RIG_FRONTEND->has_said_goodbye);
 	fd_close(&rig.frontend.fd);
 	rig_turn();
 	cr_expect_eq(RIG_FRONTEND->state, FRONTEND_FREE);

@@ -538,5 +538,5 @@ Test(layers_job, everything_is_closed_in_the_end)
 		fd_close(&records);
 	}
 	rig_release();
-	cr_assert_eq(fd_count_open(), before + 1, "what git names, until the next question");
+	cr_assert_eq(fd_count_open(), before, "what git names goes with its request");
 }

@@ -15,6 +15,7 @@
 
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "deferred.h"
 #include "execution.h"
 #include "frontend.h"
 #include "handlers.h"
@@ -100,6 +101,7 @@ void rig_turn(void)
 	for (int i = 0; i < TURNS; i++) {
 		cr_assert_eq(loop_turn(0), 0);
 		execution_expire();
+		deferred_tick();
 		sandbox_tick();
 		frontend_regulate();
 		pool_tick();
@@ -117,8 +119,12 @@ void rig_run_ms(uint64_t ms)
 		const uint64_t first = execution < sandbox ? execution : sandbox;
 		const uint64_t next = first < pool ? first : pool;
 
-		cr_assert_eq(loop_turn(next < end ? next : end), 0);
+		cr_assert_eq(loop_turn(deferred_deadline_us() == 0 ? 0
+				       : next < end                ? next
+								   : end),
+			     0);
 		execution_expire();
+		deferred_tick();
 		sandbox_tick();
 		pool_tick();
 	}

@@ -196,7 +196,6 @@ Test(sandbox_workspace, what_waits_goes_with_its_frontend)
 	make_working(WORKSPACE_READ, "/usr");
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
 	cr_assert_not(lasting_is_free("box"));
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(2), NULL);
 	rig_take_nothing(&rig.factory);
 	frontend_end(RIG_FRONTEND, CLIENT_END_DONE);
 	rig_turn();

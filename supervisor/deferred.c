@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "deferred.h"
+
+#include <string.h>
+
+#include "common/fd.h"
+#include "handlers.h"
+#include "sandbox.h"
+
+/* Messages such as a kill are heard after that many. */
+#define RUNS_PER_TICK 4
+
+static struct deferred {
+	struct frontend *frontend; /* NULL: the entry is free */
+	const struct sandbox *sandbox;
+	uint64_t request;
+	uint64_t order; /* greater than those of earlier ones */
+	uint32_t owner; /* hash of the name */
+	bool is_woken;
+	bool is_kept; /* its handler has deferred it again */
+	struct question question;
+	int fd;
+	size_t size; /* of the encoded message */
+} table[DEFERRED_MAX];
+
+/* Apart from the table, which is searched. */
+static uint8_t messages[DEFERRED_MAX][IPC_MESSAGE_MAX];
+static char answers[DEFERRED_MAX + 1][IPC_PATH_MAX];
+
+static struct deferred *running;
+static uint64_t last_order;
+
+/* Of a request that is not deferred yet. */
+static struct question fresh = { .fd = -1, .named = -1, .answer = answers[DEFERRED_MAX] };
+
+#define EACH(entry) for (struct deferred *entry = table; entry < table + DEFERRED_MAX; entry++)
+
+/* An entry that may be used for one more; NULL: there is none, or others need it. */
+static struct deferred *find_free(const struct frontend *frontend, uint32_t owner)
+{
+	struct deferred *ret = NULL;
+	size_t held = 0, room = 0;
+
+	EACH(entry)
+	{
+		if (!entry->frontend)
+			ret = entry;
+		room += !entry->frontend;
+		if (entry->frontend == frontend)
+			held += entry->owner == owner ? 2 : 1;
+	}
+	return held < 3 * room ? ret : NULL;
+}
+
+int deferred_add(struct frontend *frontend, struct channel_message *message, const char *owner,
+		 const struct sandbox *sandbox)
+{
+	const uint64_t request = message->body.request_done.request;
+	const uint32_t key = sandbox_key(owner);
+	struct deferred *entry = running ? running : find_free(frontend, key);
+
+	if (entry && !running) {
+		*entry = (struct deferred){ .frontend = frontend,
+					    .request = request,
+					    .order = ++last_order,
+					    .owner = key,
+					    .question = fresh,
+					    .fd = channel_take_fd(message, 0) };
+		entry->question.answer = answers[entry - table];
+		(void)ipc_encode(message->type, &message->body, messages[entry - table],
+				 IPC_MESSAGE_MAX, &entry->size); /* it was decoded here */
+	}
+	fresh.state = QUESTION_NONE;
+	if (!entry)
+		return handlers_refuse(frontend, request, REFUSAL_WAITING, "", 0);
+	entry->sandbox = sandbox;
+	entry->is_kept = true;
+	return 0;
+}
+
+struct question *deferred_question(void)
+{
+	return running ? &running->question : &fresh;
+}
+
+struct question *deferred_asked(uint32_t number)
+{
+	EACH(entry)
+	{
+		if (entry->frontend && entry->question.state == QUESTION_ASKED &&
+		    (number == 0 || entry->question.number == number)) {
+			entry->is_woken = true;
+			return &entry->question;
+		}
+	}
+	return NULL;
+}
+
+/* `frontend`: NULL: any. */
+static bool is_awaited(const struct frontend *frontend, const struct sandbox *sandbox,
+		       uint64_t before)
+{
+	EACH(entry)
+	{
+		if (entry->frontend && (!frontend || entry->frontend == frontend) &&
+		    entry->sandbox == sandbox && entry->order < before)
+			return true;
+	}
+	return false;
+}
+
+bool deferred_is_behind(const struct frontend *frontend, const struct sandbox *sandbox)
+{
+	return is_awaited(frontend, sandbox, running ? running->order : UINT64_MAX);
+}
+
+bool deferred_is_awaited(const struct sandbox *sandbox)
+{
+	return is_awaited(NULL, sandbox, UINT64_MAX);
+}
+
+void deferred_wake(const struct sandbox *sandbox)
+{
+	EACH(entry)
+	entry->is_woken |= entry->sandbox == sandbox;
+}
+
+/* Look again at the requests behind it, and at a sandbox that nobody waits for any more. */
+static void finish(struct deferred *entry)
+{
+	entry->frontend = NULL;
+	fd_close(&entry->fd);
+	fd_close(&entry->question.fd);
+	fd_close(&entry->question.named);
+	if (!entry->sandbox)
+		return;
+	deferred_wake(entry->sandbox);
+	sandbox_stir(entry->sandbox);
+}
+
+bool deferred_cancel(const struct frontend *frontend, uint64_t request)
+{
+	EACH(entry)
+	{
+		if (entry->frontend == frontend && entry->request == request) {
+			finish(entry);
+			return true;
+		}
+	}
+	return false;
+}
+
+void deferred_forget(const struct frontend *frontend)
+{
+	EACH(entry)
+	{
+		if (entry->frontend == frontend)
+			finish(entry);
+	}
+}
+
+/* The woken one that has waited longest; NULL: there is none. */
+static struct deferred *find_due(void)
+{
+	struct deferred *due = NULL;
+
+	EACH(entry)
+	{
+		if (entry->frontend && entry->is_woken && (!due || entry->order < due->order))
+			due = entry;
+	}
+	return due;
+}
+
+static void run_again(struct deferred *entry)
+{
+	static struct channel_message message;
+	struct frontend *frontend = entry->frontend;
+	int error;
+
+	(void)ipc_decode(messages[entry - table], entry->size, &message.body, sizeof(message.body),
+			 &message.type); /* it was encoded here */
+	memset(message.fds, -1, sizeof(message.fds));
+	message.fds[0] = entry->fd;
+	entry->fd = -1;
+	entry->is_woken = entry->is_kept = false;
+	running = entry;
+	error = handlers_run(frontend, &message);
+	running = NULL;
+	entry->fd = message.fds[0]; /* the handler may have taken it */
+	if (!entry->is_kept)
+		finish(entry);
+	if (error)
+		handlers_lose(frontend, error, IPC_OK);
+}
+
+void deferred_tick(void)
+{
+	for (int i = 0; i < RUNS_PER_TICK && find_due() && !supervisor.is_holding; i++)
+		run_again(find_due());
+}
+
+uint64_t deferred_deadline_us(void)
+{
+	return find_due() && !supervisor.is_holding ? 0 : UINT64_MAX;
+}
