@@ -68,7 +68,9 @@ class Crowd(unittest.TestCase):
         while not answer:
             try:
                 answer = client.say(client.message("server/discover"))
-            except BlockingIOError:  # the kernel's queue of a socket file is full: not our answer
+            # The kernel's queue of a socket file is full; or, on a busy machine, a hundred others
+            # came between this connection and its first byte. A client tries again.
+            except (BlockingIOError, ConnectionError):
                 self.assertLess(time.monotonic() - begun, ANSWER_SECONDS)
                 client.close()
         self.assertEqual(answer.status, 200)
