@@ -48,9 +48,10 @@ static const char *refusal_of(int error)
 	case -EBADMSG:
 		return "an object is damaged, or git would refuse it";
 	case -E2BIG:
+		return "more than 512 MiB, 200,000 objects or 32 MiB of changed paths";
 	case -EFBIG:
 	case -ENAMETOOLONG:
-		return "there is too much in them";
+		return "an object or a path is too large";
 	case -ENOTSUP:
 		return "it names no commit";
 	default:

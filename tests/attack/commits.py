@@ -470,7 +470,7 @@ class Amounts(Case):
         self.assertLess(time.monotonic() - begin, 60)
         crossed = any(line.startswith(MAIN) for line in self.host_refs())
         if not crossed:
-            self.assertIn("there is too much in them", result.stdout)
+            self.assertIn("more than 512 MiB, 200,000 objects or 32 MiB", result.stdout)
         return crossed
 
     def test_deltas_that_grow(self):
