@@ -160,9 +160,10 @@ _WHOLE = [
     "print('alive')\n",
     "class D:\n    def __del__(self):\n        print('deleted')\n\n\nd = D()\n",
     "import sys\nsys.excepthook = lambda *a: print('hook', a[0].__name__)\nraise ValueError\n",
-    "import unittest\n\n\nclass T(unittest.TestCase):\n    def test(self):\n"
-    "        self.assertIn('main.py', __file__)\n\n\nprint(unittest.main(exit=False, "
-    "argv=['t'], verbosity=0).result.wasSuccessful())\n",
+    # Into a text: what it prints has the time that it took.
+    "import io\nimport unittest\n\n\nclass T(unittest.TestCase):\n    def test(self):\n"
+    "        self.assertIn('main.py', __file__)\n\n\nprint(unittest.main(exit=False, argv=['t'], "
+    "testRunner=unittest.TextTestRunner(io.StringIO())).result.wasSuccessful())\n",
     "import dataclasses\n\n\n@dataclasses.dataclass\nclass P:\n    x: int\n\n\nprint(P(1))\n",
     "x = 1\n" * 3000 + "raise ValueError('far down')\n",
     "print('a long file')\n" + "# filling\n" * 60000,
