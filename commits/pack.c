@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -45,9 +46,10 @@ static int read_at(int file, void *ret, size_t size, uint64_t at)
 
 static int read_number(int file, uint64_t at, uint32_t *ret)
 {
-	const int error = read_at(file, ret, sizeof(*ret), at);
+	uint32_t number = 0;
+	const int error = read_at(file, &number, sizeof(number), at);
 
-	*ret = be32toh(*ret);
+	*ret = be32toh(number);
 	return error;
 }
 
@@ -83,8 +85,8 @@ static int open_pack(int directory, const char *index_name, struct pack *ret)
 	const size_t stem = strlen(index_name) - strlen(".idx");
 	int error;
 
-	memcpy(name, index_name, stem);
-	memcpy(name + stem, ".pack", sizeof(".pack")); /* it fits: see is_index() */
+	/* It fits: see is_index(). */
+	(void)snprintf(name, sizeof(name), "%.*s.pack", (int)stem, index_name);
 	ret->index = open_beneath(directory, index_name);
 	ret->file = open_beneath(directory, name);
 	error = ret->index < 0 ? ret->index : ret->file < 0 ? ret->file : check_index(ret);
@@ -183,7 +185,7 @@ static int find_offset(const struct pack *pack, uint32_t number, uint64_t *ret)
 	const uint64_t offsets =
 		INDEX_HEAD + FANOUT_BYTES + (uint64_t)pack->count * (OBJECT_ID_BYTES + 4);
 	uint32_t small;
-	uint64_t large;
+	uint64_t large = 0;
 	int error = read_number(pack->index, offsets + 4 * (uint64_t)number, &small);
 
 	*ret = small;
