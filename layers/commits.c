@@ -193,7 +193,7 @@ enum commits_fate commits_judge(const struct difference *difference)
 	return COMMITS_STAYS;
 }
 
-static int keep_id(void *context, const struct reader_tell *tell, uint8_t *bytes)
+static int keep_id(void *context, const struct reader_tell *tell, const uint8_t *bytes)
 {
 	(void)bytes;
 	memcpy(context, tell->id, OBJECT_ID_BYTES);
@@ -267,7 +267,7 @@ static const struct commits_change *find_change(const char *name)
 
 /* A line of packed-refs counts where no loose ref of the sandbox hides it, and the host's loose one
  * is another. */
-static int hear_packed(void *context, const struct reader_tell *tell, uint8_t *bytes)
+static int hear_packed(void *context, const struct reader_tell *tell, const uint8_t *bytes)
 {
 	const struct commits_change *change = find_change((const char *)bytes);
 
@@ -278,7 +278,7 @@ static int hear_packed(void *context, const struct reader_tell *tell, uint8_t *b
 	(void)context;
 	if (!state.packed)
 		state.packed = calloc(COMMITS_REFS_MAX, sizeof(*state.packed));
-	if (!state.packed || !(state.packed[state.packed_count].name = strdup((char *)bytes)))
+	if (!state.packed || !(state.packed[state.packed_count].name = strdup((const char *)bytes)))
 		return -ENOMEM;
 	memcpy(state.packed[state.packed_count].id, tell->id, OBJECT_ID_BYTES);
 	state.packed[state.packed_count++].is_deleted = change != NULL;
@@ -327,7 +327,7 @@ struct looking {
 	struct commits_ref *ref;
 };
 
-static int hear_path(void *context, const struct reader_tell *tell, uint8_t *bytes)
+static int hear_path(void *context, const struct reader_tell *tell, const uint8_t *bytes)
 {
 	const struct looking *looking = context;
 	struct commits_ref *ref = looking->ref;

@@ -184,14 +184,14 @@ static int compare_objects(const void *left, const void *right)
 /* Was it fetched for another ref? */
 static bool has_object(const struct commits *state, const uint8_t id[OBJECT_ID_BYTES])
 {
-	struct commits_object wanted;
+	struct commits_object wanted = { 0 };
 
 	memcpy(wanted.id, id, sizeof(wanted.id));
 	return state->sorted_count > 0 && bsearch(&wanted, state->objects, state->sorted_count,
 						  sizeof(wanted), compare_objects);
 }
 
-static int hear_object(void *context, const struct reader_tell *tell, uint8_t *bytes)
+static int hear_object(void *context, const struct reader_tell *tell, const uint8_t *bytes)
 {
 	uint8_t id[OBJECT_ID_BYTES];
 	int error;

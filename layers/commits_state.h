@@ -66,7 +66,7 @@ struct commits {
 struct commits *commits_state(void);
 
 /* Hear one answer; `bytes` has a NUL behind it. 0 or -errno, with which the request fails. */
-typedef int (*commits_heard)(void *context, const struct reader_tell *tell, uint8_t *bytes);
+typedef int (*commits_heard)(void *context, const struct reader_tell *tell, const uint8_t *bytes);
 
 /* Ask the reader, and hear every answer but the last. Returns the error of that one; -EIO: the
  * reader has died, as it does where its limits end. */

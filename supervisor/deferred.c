@@ -33,7 +33,7 @@ static uint64_t last_order;
 /* Of a request that is not deferred yet. */
 static struct question fresh = { .fd = -1, .named = -1, .answer = answers[DEFERRED_MAX] };
 
-#define EACH(entry) for (struct deferred *entry = table; entry < table + DEFERRED_MAX; entry++)
+#define EACH_ENTRY for (struct deferred *entry = table; entry < table + DEFERRED_MAX; entry++)
 
 /* An entry that may be used for one more; NULL: there is none, or others need it. */
 static struct deferred *find_free(const struct frontend *frontend, uint32_t owner)
@@ -41,7 +41,7 @@ static struct deferred *find_free(const struct frontend *frontend, uint32_t owne
 	struct deferred *ret = NULL;
 	size_t held = 0, room = 0;
 
-	EACH(entry)
+	EACH_ENTRY
 	{
 		if (!entry->frontend)
 			ret = entry;
@@ -85,7 +85,7 @@ struct question *deferred_question(void)
 
 struct question *deferred_asked(uint32_t number)
 {
-	EACH(entry)
+	EACH_ENTRY
 	{
 		if (entry->frontend && entry->question.state == QUESTION_ASKED &&
 		    (number == 0 || entry->question.number == number)) {
@@ -100,7 +100,7 @@ struct question *deferred_asked(uint32_t number)
 static bool is_awaited(const struct frontend *frontend, const struct sandbox *sandbox,
 		       uint64_t before)
 {
-	EACH(entry)
+	EACH_ENTRY
 	{
 		if (entry->frontend && (!frontend || entry->frontend == frontend) &&
 		    entry->sandbox == sandbox && entry->order < before)
@@ -121,7 +121,7 @@ bool deferred_is_awaited(const struct sandbox *sandbox)
 
 void deferred_wake(const struct sandbox *sandbox)
 {
-	EACH(entry)
+	EACH_ENTRY
 	entry->is_woken |= entry->sandbox == sandbox;
 }
 
@@ -140,7 +140,7 @@ static void finish(struct deferred *entry)
 
 bool deferred_cancel(const struct frontend *frontend, uint64_t request)
 {
-	EACH(entry)
+	EACH_ENTRY
 	{
 		if (entry->frontend == frontend && entry->request == request) {
 			finish(entry);
@@ -152,7 +152,7 @@ bool deferred_cancel(const struct frontend *frontend, uint64_t request)
 
 void deferred_forget(const struct frontend *frontend)
 {
-	EACH(entry)
+	EACH_ENTRY
 	{
 		if (entry->frontend == frontend)
 			finish(entry);
@@ -164,7 +164,7 @@ static struct deferred *find_due(void)
 {
 	struct deferred *due = NULL;
 
-	EACH(entry)
+	EACH_ENTRY
 	{
 		if (entry->frontend && entry->is_woken && (!due || entry->order < due->order))
 			due = entry;

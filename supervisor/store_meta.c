@@ -261,7 +261,7 @@ int store_settle(int sandbox)
 {
 	static const struct timespec settled[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 0 } };
 	int fd = openat(sandbox, "meta", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat status;
+	struct stat status = { 0 };
 	int error = fd < 0 || fstat(fd, &status) != 0 ? -errno : 0;
 
 	if (!error && status.st_mtim.tv_sec != 0) {

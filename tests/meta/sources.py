@@ -10,7 +10,7 @@ import tree
 # Lines of C per part: of the .c files whose paths begin so, what is neither blank nor comment.
 # Raising one is a change of its own, with a reason.
 BUDGETS = {"child-init": 2524, "supervisor": 7929, "supervisor/store": 1238, "common": 2380,
-           "layers": 6577, "commits": 1407}
+           "layers": 6577, "commits": 1408}
 FILE_LINES = 600
 FUNCTION_LINES = 65
 
