@@ -6,12 +6,12 @@
 
 #include "common/fd.h"
 #include "common/log.h"
-#include "executions.h"
+#include "executions/executions.h"
 #include "http/http.h"
+#include "io/memory.h"
 #include "mcp/resource_diff.h"
 #include "mcp/resource_log.h"
 #include "mcp/subscriptions.h"
-#include "memory.h"
 #include "stdio_server.h"
 
 /* Messages taken from the supervisor before others have their turn. */

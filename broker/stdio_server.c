@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "client.h"
+#include "io/client.h"
+#include "io/memory.h"
 #include "mcp/session.h"
-#include "memory.h"
 
 struct stdio {
 	void (*ended)(void *context);

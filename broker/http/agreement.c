@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "http/headers.h"
+#include "io/memory.h"
 #include "mcp/era.h"
 #include "mcp/request.h"
 #include "mcp/tools.h"
-#include "memory.h"
 
 #define VERSION_HEADER "MCP-Protocol-Version"
 #define PARAM_HEADER "Mcp-Param-"

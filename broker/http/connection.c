@@ -25,9 +25,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "http/connection_parts.h"
-#include "memory.h"
+#include "io/clock.h"
+#include "io/memory.h"
 
 /* Above this, who can wait with saying something should. */
 #define QUEUE_HIGH_BYTES ((size_t)256 << 10)

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "buffer.h"
 #include "http/trouble.h"
+#include "io/buffer.h"
 
 /* At once; of them, those whose client has not proved yet who it is. */
 #define HTTP_CONNECTIONS_MAX 500U

@@ -7,9 +7,9 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 
-#include "clock.h"
+#include "executions/share.h"
 #include "http/connection_parts.h"
-#include "share.h"
+#include "io/clock.h"
 
 #define UNKNOWN_MAX HTTP_UNKNOWN_MAX
 #define KNOWN_MAX (HTTP_CONNECTIONS_MAX - HTTP_UNKNOWN_MAX)

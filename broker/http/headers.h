@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "buffer.h"
+#include "io/buffer.h"
 
 /* Is this Host (host, or host:port) one under which only this machine is reached? */
 bool header_host_is_local(const char *value);

@@ -12,7 +12,7 @@
 #include "http/ladder.h"
 #include "http/legacy.h"
 #include "http/post.h"
-#include "memory.h"
+#include "io/memory.h"
 
 static const struct timeval sweep_time = { .tv_sec = 1 };
 

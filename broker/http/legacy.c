@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "executions/share.h"
 #include "http/ladder.h"
 #include "http/post.h"
+#include "io/clock.h"
+#include "io/memory.h"
 #include "mcp/era.h"
-#include "memory.h"
-#include "share.h"
 
 /* Without a request, a stream or anything that runs. */
 #define IDLE_MS ((int64_t)30 * 60 * 1000)

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
 #include "http/agreement.h"
 #include "http/ladder.h"
 #include "http/legacy.h"
+#include "io/clock.h"
+#include "io/memory.h"
 #include "mcp/call.h"
 #include "mcp/message.h"
-#include "memory.h"
 
 /* An answer that takes longer becomes a stream, so that the client and what is between sees that
  * it is being worked on. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "io/memory.h"
 
 void replay_drop_oldest(struct replay *replay)
 {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "buffer.h"
+#include "io/buffer.h"
 
 /* The oldest events make room for new ones beyond this. */
 #define REPLAY_BYTES_MAX ((size_t)1 << 20)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/trouble.h"
 
-#include "clock.h"
 #include "common/log.h"
+#include "io/clock.h"
 
 #define SAID_MS 60000
 

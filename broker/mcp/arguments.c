@@ -6,10 +6,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "frontend/utf8.h"
+#include "io/memory.h"
+#include "io/text.h"
 #include "mcp/tools.h"
-#include "memory.h"
-#include "text.h"
-#include "utf8.h"
 
 static const char *const kind_names[] = {
 	[JSON_NULL] = "null",        [JSON_TRUE] = "true",       [JSON_FALSE] = "false",

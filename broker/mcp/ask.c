@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "executions/share.h"
+#include "io/clock.h"
+#include "io/memory.h"
+#include "io/text.h"
 #include "mcp/ask_parts.h"
 #include "mcp/session.h"
 #include "mcp/tasks.h"
-#include "memory.h"
-#include "share.h"
-#include "text.h"
 
 bool ask_is_open(const struct call *call)
 {

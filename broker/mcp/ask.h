@@ -12,9 +12,9 @@
 #ifndef BROKER_MCP_ASK_H
 #define BROKER_MCP_ASK_H
 
-#include "json_copy.h"
 #include "mcp/ask_state.h"
 #include "mcp/call.h"
+#include "json/copy.h"
 
 /* Per round, and rounds per call. */
 #define ASK_QUESTIONS_MAX 8U

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/text.h"
 #include "mcp/ask_parts.h"
-#include "text.h"
 
 static const struct {
 	const char *method;

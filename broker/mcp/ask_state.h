@@ -7,8 +7,8 @@
 #ifndef BROKER_MCP_ASK_STATE_H
 #define BROKER_MCP_ASK_STATE_H
 
-#include "json_copy.h"
 #include "mcp/sealed.h"
+#include "json/copy.h"
 
 #define ASK_STATE_MS INT64_C(600000) /* ten minutes */
 

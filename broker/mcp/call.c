@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
 #include "common/clock.h"
+#include "executions/share.h"
+#include "io/clock.h"
+#include "io/memory.h"
 #include "mcp/ask.h"
 #include "mcp/tasks.h"
-#include "memory.h"
-#include "share.h"
 
 #define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
 

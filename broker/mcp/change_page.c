@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "text.h"
-#include "utf8.h"
+#include "frontend/utf8.h"
+#include "io/text.h"
 
 /* --- names ---------------------------------------------------------------------------------- */
 

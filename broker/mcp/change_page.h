@@ -7,8 +7,8 @@
 #ifndef BROKER_MCP_CHANGE_PAGE_H
 #define BROKER_MCP_CHANGE_PAGE_H
 
-#include "buffer.h"
 #include "common/changes.h"
+#include "io/buffer.h"
 
 struct change_page {
 	size_t room;  /* for the list and the diffs together */

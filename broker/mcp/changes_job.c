@@ -6,8 +6,8 @@
 
 #include "common/fd.h"
 #include "common/log.h"
-#include "memory.h"
-#include "text.h"
+#include "io/memory.h"
+#include "io/text.h"
 
 static void stop_reading(struct changes_job *job)
 {

@@ -8,7 +8,7 @@
 
 #include <event2/event.h>
 
-#include "change_stream.h"
+#include "frontend/change_stream.h"
 #include "mcp/errand.h"
 
 struct changes_rules {

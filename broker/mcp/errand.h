@@ -6,9 +6,9 @@
 #ifndef BROKER_MCP_ERRAND_H
 #define BROKER_MCP_ERRAND_H
 
+#include "executions/requests.h"
 #include "mcp/call.h"
 #include "mcp/refusal.h"
-#include "requests.h"
 
 struct errand;
 

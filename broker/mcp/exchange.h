@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "buffer.h"
+#include "io/buffer.h"
 
 struct exchange;
 

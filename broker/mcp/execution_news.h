@@ -6,7 +6,7 @@
 #ifndef BROKER_MCP_EXECUTION_NEWS_H
 #define BROKER_MCP_EXECUTION_NEWS_H
 
-#include "executions.h"
+#include "executions/executions.h"
 #include "mcp/call.h"
 
 void execution_news_say(struct call *call, const struct execution *execution,

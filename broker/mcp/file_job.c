@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "common/names.h"
+#include "io/memory.h"
 #include "mcp/change_page.h"
 #include "mcp/refusal.h"
 #include "mcp/result.h"
 #include "mcp/sandboxes.h"
 #include "mcp/session.h"
-#include "memory.h"
 
 struct file_job *file_job_new(size_t size, const struct file_job_rules *rules, struct call *call,
 			      const char sandbox[IPC_NAME_MAX])

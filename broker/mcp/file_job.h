@@ -6,7 +6,7 @@
 #ifndef BROKER_MCP_FILE_JOB_H
 #define BROKER_MCP_FILE_JOB_H
 
-#include "file_answer.h"
+#include "frontend/file_answer.h"
 #include "mcp/waiting.h"
 
 struct file_job;

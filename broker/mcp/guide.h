@@ -5,7 +5,7 @@
 #ifndef BROKER_MCP_GUIDE_H
 #define BROKER_MCP_GUIDE_H
 
-#include "buffer.h"
+#include "io/buffer.h"
 #include "mcp/posture.h"
 
 void guide_append(struct buffer *text, const struct posture *posture);

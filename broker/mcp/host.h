@@ -9,10 +9,10 @@
 #include <event2/event.h>
 
 #include "common/plan.h"
-#include "executions.h"
+#include "executions/executions.h"
+#include "executions/requests.h"
 #include "mcp/posture.h"
 #include "mcp/sealed.h"
-#include "requests.h"
 
 struct known_sandbox;
 struct prompt;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "buffer.h"
-#include "json_string.h"
+#include "io/buffer.h"
+#include "json/string.h"
 
 static void keep(struct buffer *buffer, char **ret, size_t *ret_size)
 {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "json_read.h"
+#include "json/read.h"
 
 /* Echoed, so it is bounded; kept for every request in flight. */
 #define RPC_ID_BYTES_MAX 65536U

@@ -5,6 +5,7 @@
  */
 #include "mcp/methods.h"
 
+#include "io/text.h"
 #include "mcp/ask.h"
 #include "mcp/call.h"
 #include "mcp/completion.h"
@@ -15,7 +16,6 @@
 #include "mcp/subscriptions.h"
 #include "mcp/tasks.h"
 #include "mcp/tools.h"
-#include "text.h"
 
 struct method {
 	const char *name;

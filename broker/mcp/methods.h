@@ -5,8 +5,8 @@
 #ifndef BROKER_MCP_METHODS_H
 #define BROKER_MCP_METHODS_H
 
-#include "json_read.h"
 #include "mcp/session.h"
+#include "json/read.h"
 
 /* Classify one message, carry it out, answer it through `exchange` if it is a request. */
 void methods_take(struct session *session, struct exchange *exchange, bool is_batched,

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "io/text.h"
 #include "mcp/ask.h"
 #include "mcp/page.h"
-#include "text.h"
 
 static const struct prompt *const *rows(const struct session *session)
 {

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "io/text.h"
 #include "mcp/result.h"
-#include "text.h"
 
 /* Parts of a refusal's sentence: `before`, the subject, `middle`, the supervisor's detail, `after`.
  */

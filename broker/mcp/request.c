@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "io/text.h"
 #include "mcp/ability.h"
-#include "text.h"
 
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/memory.h"
 #include "mcp/change_page.h"
 #include "mcp/changes_job.h"
 #include "mcp/sandboxes.h"
 #include "mcp/subscriptions.h"
-#include "memory.h"
 
 #define DIFF_URI "sandbox://{id}/diff"
 

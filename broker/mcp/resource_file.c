@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/memory.h"
 #include "mcp/file_job.h"
 #include "mcp/sandboxes.h"
-#include "memory.h"
 
 enum file_variable {
 	FILE_SANDBOX,

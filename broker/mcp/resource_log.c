@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "frontend/utf8.h"
+#include "io/clock.h"
+#include "io/memory.h"
+#include "io/text.h"
 #include "mcp/subscriptions.h"
-#include "memory.h"
-#include "text.h"
-#include "utf8.h"
 
 /* A log for reading: what both streams together show, with room for the lines around them. */
 #define TEXT_BYTES (RESOURCE_BYTES_MAX - 4096)

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "io/memory.h"
+#include "io/text.h"
 #include "mcp/subscriptions.h"
-#include "memory.h"
-#include "text.h"
 
 /* The visible profile at `place`; NULL behind the last. */
 static const struct plan_profile *profile_at(const struct session *session, size_t place)

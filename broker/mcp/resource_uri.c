@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "memory.h"
-#include "utf8.h"
+#include "frontend/utf8.h"
+#include "io/memory.h"
 
 static const char hex_digits[] = "0123456789ABCDEF";
 

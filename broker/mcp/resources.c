@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#include "base64.h"
-#include "clock.h"
+#include "frontend/utf8.h"
+#include "io/base64.h"
+#include "io/clock.h"
+#include "io/memory.h"
+#include "io/text.h"
 #include "mcp/page.h"
-#include "memory.h"
-#include "text.h"
-#include "utf8.h"
 
 static const struct resource_provider *const *rows(const struct session *session)
 {

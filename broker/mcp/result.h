@@ -8,9 +8,9 @@
 #define BROKER_MCP_RESULT_H
 
 #include "common/plan.h"
-#include "executions.h"
-#include "json_write.h"
+#include "executions/executions.h"
 #include "mcp/posture.h"
+#include "json/write.h"
 
 /* Of both streams together, unless the client says otherwise. With the lines around them a result
  * stays below the 10,000 characters at which agents cut by themselves. */

@@ -6,11 +6,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "clock.h"
 #include "common/names.h"
-#include "denial_hints.h"
-#include "denials.h"
-#include "excerpt.h"
+#include "frontend/denial_hints.h"
+#include "frontend/denials.h"
+#include "io/clock.h"
+#include "io/excerpt.h"
 #include "mcp/result.h"
 
 const char *result_stream_name(enum output_stream stream)

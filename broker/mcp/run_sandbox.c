@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "io/memory.h"
+#include "io/text.h"
 #include "mcp/sandboxes.h"
-#include "memory.h"
-#include "text.h"
 
 /* An order while the supervisor is asked which sandbox is meant. */
 struct held_order {

@@ -7,7 +7,7 @@
 #ifndef BROKER_MCP_RUN_SANDBOX_H
 #define BROKER_MCP_RUN_SANDBOX_H
 
-#include "executions.h"
+#include "executions/executions.h"
 #include "mcp/call.h"
 
 /* Find the sandbox and start the order in it; `label` is the order's, and both are copied if the

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "clock.h"
-#include "text.h"
+#include "io/clock.h"
+#include "io/text.h"
 
 #define MINUTE_S UINT64_C(60)
 #define HOUR_S (60 * MINUTE_S)

@@ -6,7 +6,7 @@
 #define BROKER_MCP_SANDBOX_VIEW_H
 
 #include "common/ipc.h"
-#include "json_write.h"
+#include "json/write.h"
 
 /* Names of enum workspace_mode as arguments and results have them; of NONE, "none". */
 const char *sandbox_mode_name(uint32_t mode);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
-#include "share.h"
-#include "text.h"
+#include "executions/share.h"
+#include "io/memory.h"
+#include "io/text.h"
 
 /* Digits of an id: random_id.h. */
 #define ID_DIGITS "0123456789abcdefghjkmnpqrstvwxyz"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lines.h"
+#include "io/lines.h"
 #include "mcp/call.h"
 #include "mcp/message.h"
 #include "mcp/methods.h"

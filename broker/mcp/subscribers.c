@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "memory.h"
+#include "io/clock.h"
+#include "io/memory.h"
 
 /* Between two notifications of one resource, and between two looks at what waits. */
 #define UPDATE_MS 500

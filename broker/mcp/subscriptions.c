@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "executions/share.h"
+#include "io/memory.h"
 #include "mcp/subscribers.h"
-#include "memory.h"
-#include "share.h"
 
 static const char *list_method(enum host_list list)
 {

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "io/clock.h"
+#include "io/memory.h"
+#include "io/random_id.h"
+#include "io/text.h"
 #include "mcp/ask.h"
 #include "mcp/session.h"
 #include "mcp/subscriptions.h"
-#include "memory.h"
-#include "random_id.h"
-#include "text.h"
 
 enum task_status {
 	TASK_WORKING,

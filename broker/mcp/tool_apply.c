@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/memory.h"
 #include "mcp/apply_texts.h"
 #include "mcp/ask.h"
 #include "mcp/changes_job.h"
 #include "mcp/resource_diff.h"
 #include "mcp/tool_sandbox.h"
-#include "memory.h"
 
 enum apply_param {
 	APPLY_SANDBOX,

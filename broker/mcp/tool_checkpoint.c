@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "io/clock.h"
+#include "io/memory.h"
+#include "io/text.h"
 #include "mcp/checkpoints.h"
 #include "mcp/errand.h"
 #include "mcp/resource_diff.h"
 #include "mcp/sandbox_view.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_sandbox.h"
-#include "memory.h"
-#include "text.h"
 
 enum checkpoint_param {
 	CHECKPOINT_PARAM_SANDBOX,

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "io/clock.h"
+#include "io/memory.h"
+#include "io/text.h"
 #include "mcp/errand.h"
 #include "mcp/sandbox_view.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_sandbox.h"
-#include "memory.h"
-#include "text.h"
 
 enum create_param {
 	CREATE_PROFILE,

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/memory.h"
+#include "io/text.h"
 #include "mcp/errand.h"
 #include "mcp/resource_diff.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_sandbox.h"
-#include "memory.h"
-#include "text.h"
 
 static const struct tool_param params[] = { SANDBOX_PARAM(true, SANDBOX_TEXT) };
 

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json_copy.h"
+#include "io/memory.h"
+#include "io/text.h"
 #include "mcp/change_page.h"
 #include "mcp/changes_job.h"
 #include "mcp/checkpoints.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_sandbox.h"
-#include "memory.h"
-#include "text.h"
+#include "json/copy.h"
 
 enum diff_param {
 	DIFF_SANDBOX,

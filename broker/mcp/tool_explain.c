@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/memory.h"
 #include "mcp/call.h"
-#include "memory.h"
 #include "policy/decide.h"
 
 enum explain_param {

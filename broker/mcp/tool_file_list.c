@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "clock.h"
+#include "io/clock.h"
 #include "mcp/change_page.h"
 #include "mcp/file_job.h"
 #include "mcp/sandboxes.h"

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base64.h"
+#include "frontend/utf8.h"
+#include "io/base64.h"
+#include "io/text.h"
 #include "mcp/file_job.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_file.h"
-#include "text.h"
-#include "utf8.h"
 
 enum read_param {
 	READ_SANDBOX,

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "text.h"
+#include "io/text.h"
 
 struct execution *handle_find(struct call *call, const struct json_value *handle)
 {

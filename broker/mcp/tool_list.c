@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
 #include "common/names.h"
+#include "io/clock.h"
+#include "io/memory.h"
+#include "io/text.h"
 #include "mcp/errand.h"
 #include "mcp/sandbox_view.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_execution.h"
-#include "memory.h"
-#include "text.h"
 
 /* What is shown at once, the newest: a result stays of a size that models are given whole. */
 #define LISTED_MAX 100U

@@ -4,10 +4,10 @@
  */
 #include <stdlib.h>
 
+#include "io/memory.h"
 #include "mcp/tool_execution.h"
 #include "mcp/tool_handle.h"
 #include "mcp/waiting.h"
-#include "memory.h"
 
 enum read_param {
 	READ_HANDLE,

@@ -6,14 +6,14 @@
 
 #include "common/fd.h"
 #include "common/limits.h"
+#include "io/memory.h"
+#include "io/text.h"
 #include "mcp/call.h"
 #include "mcp/run_sandbox.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tasks.h"
 #include "mcp/tool_handle.h"
 #include "mcp/waiting.h"
-#include "memory.h"
-#include "text.h"
 
 /* Places of the parameters in the tools' tables. */
 enum run_command_param {

@@ -2,10 +2,10 @@
  *
  * write_stdin: type to an execution, and see what it says.
  */
+#include "io/memory.h"
 #include "mcp/tool_execution.h"
 #include "mcp/tool_handle.h"
 #include "mcp/waiting.h"
-#include "memory.h"
 
 enum write_param {
 	WRITE_HANDLE,

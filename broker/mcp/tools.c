@@ -7,9 +7,9 @@
 
 #include <string.h>
 
+#include "io/text.h"
 #include "mcp/ask.h"
 #include "mcp/page.h"
-#include "text.h"
 
 static const char *name_in_list(const char *list, size_t index, size_t *ret_size)
 {

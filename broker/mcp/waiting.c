@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "clock.h"
+#include "io/clock.h"
+#include "io/memory.h"
 #include "mcp/execution_news.h"
-#include "memory.h"
 
 /* Between two words of progress. */
 #define PROGRESS_MS 1000U

@@ -6,7 +6,7 @@
 #ifndef BROKER_MCP_WAITING_H
 #define BROKER_MCP_WAITING_H
 
-#include "executions.h"
+#include "executions/executions.h"
 #include "mcp/call.h"
 
 struct waiting;

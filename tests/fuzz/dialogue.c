@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json_read.h"
 #include "mcp/id.h"
 #include "property.h"
+#include "json/read.h"
 
 #define NAMES_MAX 4096
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file_answer.h"
+#include "frontend/file_answer.h"
 #include "property.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

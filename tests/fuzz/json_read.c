@@ -4,17 +4,17 @@
  * into a JSON-RPC message. Properties: the tree is whole and lies in the text; with more behind it
  * the text is none; a string that is written back reads as the same bytes.
  */
-#include "json_read.h"
+#include "json/read.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "json_write.h"
-#include "lines.h"
+#include "frontend/utf8.h"
+#include "io/lines.h"
 #include "mcp/era.h"
 #include "mcp/message.h"
 #include "property.h"
-#include "utf8.h"
+#include "json/write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,19 +10,19 @@ import tree
 
 ROW = re.compile(r'^IPC\((\w+),\s*(\w+),\s*(\w+),\s*(\w+),\s*"(\w*)"\)', re.M)
 # Where the receiver of a role reads its messages.
-RECEIVERS = {"SUPERVISOR": "supervisor", "FACTORY": "child-init", "INIT": "child-init",
-             "FRONTEND": "broker", "LAUNCHER": "broker", "LAYERS": "layers"}
+RECEIVERS = {"SUPERVISOR": ["supervisor"], "FACTORY": ["child-init"], "INIT": ["child-init"],
+             "FRONTEND": ["frontend", "cli", "broker"], "LAUNCHER": ["cli"], "LAYERS": ["layers"]}
 
 
 def rows():
     return ROW.findall(tree.read("common/ipc_messages.def"))
 
 
-def mentions(folder, name):
-    """Is the message's number used in the folder's sources? Type names may be made by a macro
+def mentions(folders, name):
+    """Is the message's number used in the folders' sources? Type names may be made by a macro
     from a table row such as HANDLER(name, ...)."""
     pattern = re.compile(rf"\bIPC_TYPE_{name}\b|\b[A-Z_]+\(\s*{name}\s*[,)]")
-    return any(pattern.search(tree.read(path)) for path in tree.sources(folder))
+    return any(pattern.search(tree.read(path)) for path in tree.sources(*folders))
 
 
 class Table(unittest.TestCase):
@@ -36,7 +36,7 @@ class Table(unittest.TestCase):
                 self.assertTrue(mentions(RECEIVERS[receiver], name))
 
     def test_each_message_is_sent_by_its_sender(self):
-        folders = dict(RECEIVERS, WORKLOAD="child-init")
+        folders = dict(RECEIVERS, WORKLOAD=["child-init"])
         for name, sender, _, _, _ in rows():
             with self.subTest(message=name, sender=sender):
                 self.assertTrue(mentions(folders[sender], name))

@@ -8,8 +8,10 @@ BUILD = os.environ.get("MSP_BUILD") or os.path.join(ROOT, "build", "dev")
 BIN = os.environ.get("MSP_BIN") or os.path.join(BUILD, "bin")
 
 # Each process's sources and the program they become.
-PROCESS_FOLDERS = ("broker", "supervisor", "child-init", "policy", "scope", "layers",
+PROCESS_FOLDERS = ("cli", "broker", "supervisor", "child-init", "policy", "scope", "layers",
                    "file")
+# Its library is of those that ask a supervisor for something.
+FRONTENDS = ("cli", "broker")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope",
             "msp-layers", "msp-file")
 STATIC_PROGRAMS = ("msp", "msp-supervisor", "msp-child-init", "msp-file")

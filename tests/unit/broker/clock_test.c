@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "clock.h"
+#include "io/clock.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * Parts of an output as text: what is left out is said, nothing is torn apart.
  */
-#include "excerpt.h"
+#include "io/excerpt.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "common/channel.h"
 #include "common/fd.h"
 #include "common/names.h"
-#include "executions.h"
+#include "executions/executions.h"
+#include "io/clock.h"
 #include "server.h"
 
 static struct event_base *base;

@@ -2,7 +2,7 @@
  *
  * Executions as the broker sees them, with the test as supervisor and workload.
  */
-#include "executions.h"
+#include "executions/executions.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

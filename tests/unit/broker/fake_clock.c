@@ -7,7 +7,7 @@
 int64_t fake_clock_ahead_ms;
 
 #define clock_steady_ms real_steady_ms
-#include "../../../broker/clock.c"
+#include "../../../broker/io/clock.c"
 #undef clock_steady_ms
 
 int64_t clock_steady_ms(void);

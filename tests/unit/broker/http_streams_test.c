@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "frontend/supervisor_client.h"
 #include "http/legacy.h"
 #include "server.h"
-#include "supervisor_client.h"
 
 #define HEAD                                                                                       \
 	"Host: localhost\r\nContent-Type: application/json\r\n"                                    \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "json_copy.h"
+#include "json/copy.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "json_write.h"
+#include "json/write.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "json_read.h"
-#include "utf8.h"
+#include "frontend/utf8.h"
+#include "json/read.h"
 
 static struct buffer out;
 

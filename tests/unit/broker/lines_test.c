@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lines.h"
+#include "io/lines.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

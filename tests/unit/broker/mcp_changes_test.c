@@ -13,8 +13,8 @@
 
 #include "common/fd.h"
 #include "common/names.h"
+#include "executions/requests.h"
 #include "lasting.h"
-#include "requests.h"
 
 static struct rig rig;
 

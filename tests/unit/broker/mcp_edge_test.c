@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/names.h"
-#include "lines.h"
+#include "io/lines.h"
 #include "mcp/id.h"
 #include "rig.h"
 

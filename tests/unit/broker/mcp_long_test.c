@@ -16,7 +16,7 @@
 
 #include "common/fd.h"
 #include "common/names.h"
-#include "executions.h"
+#include "executions/executions.h"
 #include "lasting.h"
 #include "rig.h"
 

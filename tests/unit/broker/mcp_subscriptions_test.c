@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/memory.h"
 #include "mcp/resources.h"
 #include "mcp/session.h"
 #include "mcp/subscriptions.h"
-#include "memory.h"
 #include "rig.h"
 
 #define META                                                                                       \

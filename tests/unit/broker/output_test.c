@@ -2,7 +2,7 @@
  *
  * What logs keep, and that they stay within their bounds.
  */
-#include "output.h"
+#include "io/output.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 #include "common/channel.h"
-#include "json_read.h"
 #include "server.h"
+#include "json/read.h"
 
 #ifndef RIG_LINE_MAX /* the fuzz target has short ones */
 #define RIG_LINE_MAX ((size_t)4 << 20)

@@ -4,7 +4,7 @@
  */
 #include <criterion/criterion.h>
 
-#include "share.h"
+#include "executions/share.h"
 
 #define PRINCIPALS 300U
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "text.h"
+#include "io/text.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "utf8.h"
+#include "frontend/utf8.h"
 
 static void expect(const char *bytes, size_t size, const char *shown)
 {

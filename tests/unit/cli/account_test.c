@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "account.h"
+#include "host/account.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "audit_read.h"
+#include "audit/audit_read.h"
 #include "common/fd.h"
-#include "format.h"
-#include "state_place.h"
+#include "host/state_place.h"
+#include "show/format.h"
 
 static char root[] = "/tmp/msp-test-XXXXXX";
 static char text[STATE_PLACE_TEXT_MAX];

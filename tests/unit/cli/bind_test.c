@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bind.h"
+#include "host/bind.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format.h"
-#include "protected.h"
+#include "host/protected.h"
+#include "show/format.h"
 
 static char host[IPC_PATH_MAX];
 static char inside[IPC_PATH_MAX];

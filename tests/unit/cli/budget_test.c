@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "budget.h"
+#include "host/budget.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

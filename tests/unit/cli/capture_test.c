@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "capture.h"
+#include "show/capture.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

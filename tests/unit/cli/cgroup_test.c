@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cgroup.h"
+#include "host/cgroup.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

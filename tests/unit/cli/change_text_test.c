@@ -2,7 +2,7 @@
  *
  * Changes as lines, patches, figures and JSON.
  */
-#include "change_text.h"
+#include "show/change_text.h"
 
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "patch_text.h"
-#include "stat_text.h"
+#include "show/patch_text.h"
+#include "show/stat_text.h"
 
 static struct change change(uint32_t kind, const char *path, const char *patch)
 {

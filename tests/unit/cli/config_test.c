@@ -3,7 +3,7 @@
  * Which configuration is in force: the order of the places, and that nothing that is there is
  * passed over.
  */
-#include "config.h"
+#include "launch/config.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "format.h"
-#include "options.h"
+#include "options/options.h"
+#include "show/format.h"
 
 #define NOBODY 65534
 

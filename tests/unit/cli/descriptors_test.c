@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "descriptors.h"
+#include "host/descriptors.h"
 
 #include <criterion/criterion.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "git_config.h"
+#include "host/git_config.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

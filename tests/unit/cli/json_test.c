@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "json.h"
+#include "show/json.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "chosen.h"
+#include "commands/chosen.h"
 #include "common/ipc.h"
-#include "figures.h"
-#include "options.h"
-#include "quote.h"
-#include "refusal.h"
-#include "sandbox_search.h"
-#include "sandbox_text.h"
+#include "options/options.h"
+#include "options/sandbox_search.h"
+#include "show/figures.h"
+#include "show/quote.h"
+#include "show/refusal.h"
+#include "show/sandbox_text.h"
 
 /* --- options -------------------------------------------------------------------------------- */
 

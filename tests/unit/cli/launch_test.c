@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launch.h"
+#include "launch/launch.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
-#include "format.h"
+#include "show/format.h"
 
 /* No place for an audit log, but where a test says so. */
 static void name_no_place(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "listen.h"
+#include "launch/listen.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "format.h"
+#include "show/format.h"
 
 static char root[64];
 static char text[LISTEN_TEXT_MAX];

@@ -2,7 +2,7 @@
  *
  * A posture in words and in JSON.
  */
-#include "measured.h"
+#include "show/measured.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

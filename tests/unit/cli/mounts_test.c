@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mounts.h"
+#include "host/mounts.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "options.h"
+#include "options/options.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
 #include "common/ipc.h"
+#include "table.h"
 
 struct target {
 	bool is_loud;

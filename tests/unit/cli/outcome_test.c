@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "outcome.h"
+#include "show/outcome.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  *
  * A home directory and data beside it in a temporary folder, and plans made by hand that show them.
  */
-#include "pins.h"
+#include "host/pins.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

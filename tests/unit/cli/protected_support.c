@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/kernel.h"
-#include "format.h"
+#include "show/format.h"
 
 char top[64];
 char home[96];

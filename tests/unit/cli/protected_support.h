@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "protected.h"
+#include "host/protected.h"
 
 extern char top[64]; /* the temporary folder, canonical */
 extern char home[96];

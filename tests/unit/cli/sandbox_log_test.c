@@ -3,12 +3,12 @@
  * Which records make a line of a sandbox's log, also where begins or ends are missing. What the
  * lines say is tried on real logs (tests/integration/lasting_logs.py).
  */
-#include "sandbox_log.h"
+#include "audit/sandbox_log.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "format.h"
+#include "show/format.h"
 
 #define ID "2rgbftc2erh915t6ckfprby7fr"
 #define OTHER "2rgbvqk90000000000000000aa"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "scope.h"
+#include "host/scope.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service_socket.h"
+#include "host/service_socket.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "format.h"
+#include "show/format.h"
 
 static char root[64];
 static char path[128];

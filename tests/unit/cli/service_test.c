@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service.h"
+#include "host/service.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "common/channel.h"
 #include "common/fd.h"
-#include "format.h"
+#include "show/format.h"
 
 static char root[64];
 static char text[SERVICE_TEXT_MAX];

@@ -3,7 +3,7 @@
  * A session in a child, with pipes for the caller's streams; this process plays the supervisor and
  * the caller. The child's exit code is what `msp run` would exit with.
  */
-#include "session.h"
+#include "launch/session.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "suggest.h"
+#include "options/suggest.h"
 
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>

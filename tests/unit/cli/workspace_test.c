@@ -4,7 +4,7 @@
  * directory with two projects lies in a temporary folder; plans are made by hand. The keeper is
  * asked over its channel, as the supervisor asks it.
  */
-#include "workspace.h"
+#include "host/workspace.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "common/channel.h"
 #include "common/fd.h"
 #include "hand_plan.h"
-#include "keeper.h"
+#include "launch/keeper.h"
 
 static char top[64];
 static struct plan plan;

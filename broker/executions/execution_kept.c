@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "executions/execution_parts.h"
+#include "executions/share.h"
+
+static bool is_kept(const struct execution *execution)
+{
+	return execution->info.state == EXECUTION_OVER;
+}
+
+static bool has_same_owner(const struct execution *execution, const struct execution *other)
+{
+	return execution->info.owner.principal == other->info.owner.principal &&
+	       execution->info.owner.session == other->info.owner.session;
+}
+
+static bool has_same_principal(const struct execution *execution, const struct execution *other)
+{
+	return execution->info.owner.principal == other->info.owner.principal;
+}
+
+static struct execution *older(struct execution *a, struct execution *b)
+{
+	return !a || b->used_ms < a->used_ms ? b : a;
+}
+
+static size_t log_bytes(const struct execution *execution)
+{
+	return execution->info.log.head_bytes + execution->info.log.tail_bytes;
+}
+
+static bool has_log_share(const struct executions *executions, const struct execution *newest)
+{
+	size_t own = 0;
+
+	if (share_is_plenty(output_memory(), OUTPUT_MEMORY_MAX))
+		return true;
+	for (const struct execution *e = executions->first; e; e = e->next)
+		own += has_same_principal(e, newest) ? log_bytes(e) : 0;
+	return share_allows(newest->info.owner.principal, own, output_memory(), OUTPUT_MEMORY_MAX,
+			    0);
+}
+
+/* Of the principal whose log has grown: logs of what is over go as a whole, those that were asked
+ * for longest ago first; then what runs and keeps most loses the oldest of it. */
+static bool make_room(struct executions *executions, const struct execution *newest)
+{
+	struct execution *oldest = NULL;
+	struct execution *largest = NULL;
+
+	for (struct execution *e = executions->first; e; e = e->next) {
+		if (!has_same_principal(e, newest))
+			continue;
+		if (is_kept(e) && !e->info.is_log_dropped && log_bytes(e) > 0)
+			oldest = older(oldest, e);
+		if (!is_kept(e) &&
+		    (!largest || e->info.log.tail_bytes > largest->info.log.tail_bytes))
+			largest = e;
+	}
+	if (oldest) {
+		output_log_drop(&oldest->info.log);
+		oldest->info.is_log_dropped = true;
+		return true;
+	}
+	return largest && output_log_shrink(&largest->info.log);
+}
+
+void executions_fit_logs(struct executions *executions, const struct execution *newest)
+{
+	while (!has_log_share(executions, newest) && make_room(executions, newest))
+		;
+}
+
+static struct execution *find_oldest(struct executions *executions, const struct execution *newest,
+				     bool (*belongs)(const struct execution *execution,
+						     const struct execution *other),
+				     size_t *ret_count)
+{
+	struct execution *oldest = NULL;
+
+	*ret_count = 0;
+	for (struct execution *e = executions->first; e; e = e->next) {
+		if (!is_kept(e) || !belongs(e, newest))
+			continue;
+		oldest = older(oldest, e);
+		++*ret_count;
+	}
+	return oldest;
+}
+
+void executions_fit_kept(struct executions *executions, const struct execution *newest)
+{
+	size_t count;
+	struct execution *oldest;
+
+	if (executions->kept_count <= KEPT_PER_OWNER)
+		return;
+	oldest = find_oldest(executions, newest, has_same_owner, &count);
+	if (count <= KEPT_PER_OWNER) {
+		oldest = find_oldest(executions, newest, has_same_principal, &count);
+		if (share_allows(newest->info.owner.principal, count, executions->kept_count,
+				 KEPT_MAX, 0))
+			return;
+	}
+	execution_discard(oldest);
+}
+
+static struct execution *find_expired(const struct executions *executions, int64_t now_ms)
+{
+	struct execution *execution = executions->first;
+
+	while (execution && !(is_kept(execution) && now_ms - execution->used_ms > KEPT_MS))
+		execution = execution->next;
+	return execution;
+}
+
+void executions_expire(struct executions *executions, int64_t now_ms)
+{
+	struct execution *expired;
+
+	while ((expired = find_expired(executions, now_ms)))
+		execution_discard(expired);
+}

@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "executions/executions.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "common/names.h"
+#include "executions/execution_parts.h"
+#include "io/clock.h"
+#include "io/memory.h"
+#include "io/random_id.h"
+
+/* Pipes close when the sandbox dies, which is before or right after execution_done. */
+static const struct timeval drain_time = { .tv_usec = 500000 };
+
+/* How often those that were kept for long enough are looked for. */
+static const struct timeval expiry_time = { .tv_sec = 60 };
+
+static void on_expiry(evutil_socket_t fd, short what, void *argument)
+{
+	(void)fd;
+	(void)what;
+	executions_expire(argument, clock_steady_ms());
+}
+
+struct executions *executions_new(struct event_base *base, struct supervisor_client *client,
+				  void (*queued)(void *context), void *context)
+{
+	struct executions *executions = memory_get_zeroed(1, sizeof(*executions));
+
+	executions->base = base;
+	executions->live_max = EXECUTIONS_MAX;
+	executions->client = client;
+	executions->queued = queued;
+	executions->context = context;
+	executions->expiry = event_new(base, -1, EV_PERSIST, on_expiry, executions);
+	if (!executions->expiry || event_add(executions->expiry, &expiry_time) != 0)
+		give_up("a timer");
+	return executions;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static void free_execution(struct execution *execution)
+{
+	free(execution->refused);
+	free(execution);
+}
+
+void execution_remove(struct execution *execution)
+{
+	struct executions *executions = execution->executions;
+
+	execution_close_streams(execution);
+	execution_close_input(execution);
+	if (execution->drain_timer)
+		event_free(execution->drain_timer);
+	output_log_drop(&execution->info.log);
+	while (execution->watches.first)
+		execution_unwatch(execution->watches.first);
+	if (execution->info.state == EXECUTION_OVER)
+		executions->kept_count--;
+	else
+		executions->live_count--;
+	if (execution->previous)
+		execution->previous->next = execution->next;
+	else
+		executions->first = execution->next;
+	if (execution->next)
+		execution->next->previous = execution->previous;
+	else
+		executions->last = execution->previous;
+	execution->is_removed = true;
+	if (execution->notifying == 0)
+		free_execution(execution);
+}
+
+struct executions *executions_free(struct executions *executions)
+{
+	if (!executions)
+		return NULL;
+	while (executions->first)
+		execution_remove(executions->first);
+	while (executions->watches.first)
+		execution_unwatch(executions->watches.first);
+	event_free(executions->expiry);
+	free(executions);
+	return NULL;
+}
+
+static struct execution *find(const struct executions *executions, uint64_t request)
+{
+	struct execution *execution = executions->last;
+
+	while (execution &&
+	       (execution->request != request || execution->info.state == EXECUTION_OVER))
+		execution = execution->previous;
+	return execution;
+}
+
+static void set_handle(struct execution_info *info)
+{
+	(void)snprintf(info->handle, sizeof(info->handle), "%s-%u", info->sandbox, info->number);
+}
+
+/* In a sandbox that lasts no number comes twice, nor in two of them: none need be remembered. */
+static void name_execution(struct executions *executions, const struct execution_order *order,
+			   struct execution_info *info)
+{
+	info->is_file = order->file != NULL;
+	info->is_lasting = order->sandbox != NULL;
+	if (info->is_file) { /* has no name of its own */
+		(void)snprintf(info->sandbox, sizeof(info->sandbox), "%s", order->sandbox);
+		return;
+	}
+	if (order->sandbox) {
+		info->number = ++executions->last_number;
+		(void)snprintf(info->sandbox, sizeof(info->sandbox), "%s", order->sandbox);
+	} else {
+		random_id_make(info->sandbox);
+		info->number = 1; /* it has the sandbox for itself */
+	}
+	set_handle(info);
+}
+
+/* It was asked for by a name that another sandbox had when that was looked up. Nobody was given its
+ * handle yet. */
+static void correct_sandbox(struct execution_info *info,
+			    const struct ipc_execution_started *started)
+{
+	if (!started->sandbox[0] || strcmp(info->sandbox, started->sandbox) == 0)
+		return;
+	memcpy(info->sandbox, started->sandbox, sizeof(info->sandbox));
+	memcpy(info->label.profile, started->profile, sizeof(started->profile));
+	set_handle(info);
+}
+
+static struct execution *create(struct executions *executions, const struct execution_order *order)
+{
+	struct execution *execution = memory_get_zeroed(1, sizeof(*execution));
+
+	execution->executions = executions;
+	execution->request = ++executions->client->last_request;
+	execution->info.owner = order->owner;
+	execution->info.label = *order->label;
+	execution->asked_us = order->asked_us;
+	execution->info.started_ms = execution->used_ms = clock_steady_ms();
+	name_execution(executions, order, &execution->info);
+	execution_streams_init(execution, order);
+	execution->previous = executions->last;
+	if (executions->last)
+		executions->last->next = execution;
+	else
+		executions->first = execution;
+	executions->last = execution;
+	executions->live_count++;
+	return execution;
+}
+
+/* --- who wants to know ------------------------------------------------------------------------ */
+
+static void set_watch(struct execution_watches *watches, struct execution_watch *watch)
+{
+	watch->list = watches;
+	watch->next = watches->first;
+	watches->first = watch;
+}
+
+void execution_watch(struct execution *execution, struct execution_watch *watch)
+{
+	set_watch(&execution->watches, watch);
+}
+
+void executions_watch(struct executions *executions, struct execution_watch *watch)
+{
+	set_watch(&executions->watches, watch);
+}
+
+/* The walks in progress stand on the stack; there are few. */
+static struct execution_walk *walks;
+
+void execution_unwatch(struct execution_watch *watch)
+{
+	struct execution_watch **link;
+
+	if (!watch->list)
+		return;
+	for (struct execution_walk *walk = walks; walk; walk = walk->outer) {
+		if (walk->next == watch)
+			walk->next = watch->next;
+	}
+	link = &watch->list->first;
+	while (*link != watch)
+		link = &(*link)->next;
+	*link = watch->next;
+	watch->list = NULL;
+}
+
+static void notify(const struct execution_watches *watches, struct execution *execution,
+		   enum execution_event event)
+{
+	struct execution_walk walk = { watches->first, walks };
+
+	walks = &walk;
+	while (walk.next) {
+		struct execution_watch *watch = walk.next;
+
+		walk.next = watch->next;
+		watch->notify(watch, execution, event);
+	}
+	walks = walk.outer;
+}
+
+/* Whoever is told may remove it; it stays in memory for the caller. */
+static void announce(struct execution *execution, enum execution_event event)
+{
+	execution->notifying++;
+	notify(&execution->watches, execution, event);
+	notify(&execution->executions->watches, execution, event);
+	execution->notifying--;
+}
+
+static void free_removed(struct execution *execution)
+{
+	if (execution->is_removed && execution->notifying == 0)
+		free_execution(execution);
+}
+
+void execution_notify(struct execution *execution, enum execution_event event)
+{
+	announce(execution, event);
+	free_removed(execution);
+}
+
+/* --- what is asked of the supervisor ---------------------------------------------------------- */
+
+static int ask(struct executions *executions, const struct execution_order *order, uint64_t request)
+{
+	if (order->code) {
+		order->code->request = request;
+		return supervisor_code_start(executions->client, order->code, order->code_fd);
+	}
+	if (order->file) {
+		order->file->request = request;
+		return supervisor_file_start(executions->client, order->file);
+	}
+	if (!order->command)
+		bug("an order for nothing");
+	order->command->request = request;
+	return supervisor_execution_start(executions->client, order->command);
+}
+
+static enum execution_start start_error(int error)
+{
+	if (error == -ENOBUFS)
+		return EXECUTION_START_QUEUE_FULL;
+	return error == -EPROTO ? EXECUTION_START_TOO_LONG : EXECUTION_START_LOST;
+}
+
+static void tell_queued(struct executions *executions)
+{
+	if (supervisor_has_queued(executions->client))
+		executions->queued(executions->context);
+}
+
+enum execution_start executions_start(struct executions *executions,
+				      const struct execution_order *order,
+				      struct execution **ret_execution)
+{
+	const enum execution_start room = execution_room(executions, order);
+	int code_fd = order->code ? order->code_fd : -1;
+	struct execution *execution;
+	int error;
+
+	if (room != EXECUTION_START_DONE) {
+		fd_close(&code_fd);
+		return room;
+	}
+	execution = create(executions, order);
+	error = ask(executions, order, execution->request);
+	if (error) {
+		execution_remove(execution);
+		return start_error(error);
+	}
+	*ret_execution = execution;
+	tell_queued(executions);
+	return EXECUTION_START_DONE;
+}
+
+void execution_ask_end(struct execution *execution, enum end_reason reason)
+{
+	struct executions *executions = execution->executions;
+
+	if (execution->is_end_asked || execution->is_draining)
+		return;
+	execution->is_end_asked = true;
+	/* when the supervisor is gone, everything ends anyway */
+	(void)supervisor_execution_end(executions->client, execution->request, reason);
+	tell_queued(executions);
+}
+
+void execution_kill(struct execution *execution)
+{
+	if (execution->info.state != EXECUTION_OVER)
+		execution_ask_end(execution, END_CANCELLED);
+}
+
+bool execution_signal(struct execution *execution, uint32_t signal)
+{
+	struct executions *executions = execution->executions;
+
+	if (execution->info.state != EXECUTION_RUNNING || execution->is_draining ||
+	    supervisor_execution_signal(executions->client, execution->request, signal) != 0)
+		return false;
+	tell_queued(executions);
+	return true;
+}
+
+/* --- looking at them -------------------------------------------------------------------------- */
+
+struct execution *executions_find(struct executions *executions, uint32_t principal,
+				  const char *handle, size_t size)
+{
+	for (struct execution *e = executions->last; e; e = e->previous) {
+		if (e->is_abandoned || e->info.is_file || e->info.owner.principal != principal ||
+		    strlen(e->info.handle) != size ||
+		    sodium_memcmp(e->info.handle, handle, size) != 0)
+			continue;
+		e->used_ms = clock_steady_ms();
+		return e;
+	}
+	return NULL;
+}
+
+static bool belongs(const struct execution *execution, const struct execution_owner *owner)
+{
+	return !execution->is_abandoned && execution->info.owner.principal == owner->principal &&
+	       execution->info.owner.session == owner->session;
+}
+
+/* The next before `newer` of this owner's. */
+static struct execution *older_of(const struct executions *executions,
+				  const struct execution_owner *owner,
+				  const struct execution *newer)
+{
+	struct execution *execution = newer ? newer->previous : executions->last;
+
+	while (execution && !belongs(execution, owner))
+		execution = execution->previous;
+	return execution;
+}
+
+struct execution *executions_older(const struct executions *executions,
+				   const struct execution_owner *owner,
+				   const struct execution *newer)
+{
+	struct execution *execution = older_of(executions, owner, newer);
+
+	while (execution && execution->info.is_file)
+		execution = older_of(executions, owner, execution);
+	return execution;
+}
+
+const struct execution_info *execution_info(const struct execution *execution)
+{
+	return &execution->info;
+}
+
+void execution_set_cursor(struct execution *execution, enum output_stream stream, uint64_t offset)
+{
+	execution->info.cursor[stream] = offset;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+void execution_discard(struct execution *execution)
+{
+	if (execution->is_removed || execution->is_abandoned)
+		return;
+	execution->is_abandoned = true;
+	announce(execution, EXECUTION_GONE);
+	if (execution->info.state == EXECUTION_OVER || execution->is_draining) {
+		execution_remove(execution);
+		return;
+	}
+	while (execution->watches.first)
+		execution_unwatch(execution->watches.first);
+	execution_ask_end(execution, END_CANCELLED);
+	execution_close_streams(execution);
+	execution_close_input(execution);
+	output_log_drop(&execution->info.log);
+}
+
+void executions_end_owner(struct executions *executions, const struct execution_owner *owner)
+{
+	struct execution *execution;
+
+	while ((execution = older_of(executions, owner, NULL)))
+		execution_discard(execution);
+}
+
+static void finish(struct execution *execution)
+{
+	struct executions *executions = execution->executions;
+	struct execution_info *info = &execution->info;
+
+	if (execution->is_abandoned) {
+		execution_remove(execution);
+		return;
+	}
+	execution_close_streams(execution);
+	execution_close_input(execution);
+	if (execution->drain_timer)
+		event_free(execution->drain_timer);
+	execution->drain_timer = NULL;
+	output_log_close(&info->log);
+	info->refused = execution->refused;
+	info->done = execution->refused ? NULL : &execution->done;
+	timings_set(&info->timings, &execution->done, 0, execution->asked_us, clock_now_us());
+	info->state = EXECUTION_OVER;
+	info->over_ms = execution->used_ms = clock_steady_ms();
+	executions->live_count--;
+	executions->kept_count++;
+	announce(execution, EXECUTION_ENDED);
+	if (execution->is_removed)
+		free_removed(execution);
+	else
+		executions_fit_kept(executions, execution);
+}
+
+void execution_streams_changed(struct execution *execution)
+{
+	if (execution->is_draining && execution_streams_closed(execution))
+		finish(execution);
+}
+
+static void on_drain_time(evutil_socket_t fd, short what, void *argument)
+{
+	(void)fd;
+	(void)what;
+	finish(argument);
+}
+
+/* --- the supervisor's answers ----------------------------------------------------------------- */
+
+static bool is_asked(const struct execution *execution, bool is_terminal)
+{
+	return execution && execution->info.state == EXECUTION_ASKED &&
+	       execution->info.is_terminal == is_terminal;
+}
+
+static void set_started(struct execution *execution, uint64_t output_bytes, uint64_t log_bytes,
+			uint64_t wall_ms)
+{
+	struct execution_info *info = &execution->info;
+
+	info->state = EXECUTION_RUNNING;
+	execution->output_left = output_bytes > 0 ? output_bytes : UINT64_MAX;
+	info->log.bytes_max = log_bytes < OUTPUT_MEMORY_MAX ? (size_t)log_bytes : OUTPUT_MEMORY_MAX;
+	if (info->is_file)
+		info->log.bytes_max = FILE_OUTPUT_MAX;
+	if (wall_ms > 0)
+		info->ends_ms = clock_steady_ms() + (int64_t)wall_ms;
+}
+
+/* What it does without them is nobody's result: it is ended, and said to have failed. */
+static void lose_streams(struct execution *execution)
+{
+	log_line("no room for the streams of an execution: it is ended");
+	execution->is_lost = true;
+	execution_close_input(execution);
+	execution_ask_end(execution, END_CANCELLED);
+}
+
+bool executions_on_started(struct executions *executions,
+			   const struct ipc_execution_started *started, const int fds[3])
+{
+	struct execution *execution = find(executions, started->request);
+	int copy[3] = { fds[0], fds[1], fds[2] };
+
+	if (!is_asked(execution, false)) {
+		fd_close_all(copy, 3);
+		return false;
+	}
+	correct_sandbox(&execution->info, started);
+	set_started(execution, started->output_bytes, started->log_bytes, started->wall_ms);
+	if (execution->is_abandoned) { /* nobody reads */
+		fd_close_all(copy, 3);
+		return true;
+	}
+	if (fds[0] < 0)
+		lose_streams(execution);
+	else
+		execution_open_pipes(execution, fds);
+	execution_notify(execution, EXECUTION_STARTED);
+	return true;
+}
+
+bool executions_on_tty(struct executions *executions, const struct ipc_execution_tty *tty,
+		       int terminal)
+{
+	struct execution *execution = find(executions, tty->request);
+
+	if (!is_asked(execution, true)) {
+		fd_close(&terminal);
+		return false;
+	}
+	set_started(execution, tty->output_bytes, tty->log_bytes, tty->wall_ms);
+	if (execution->is_abandoned) {
+		fd_close(&terminal);
+		return true;
+	}
+	if (terminal < 0)
+		lose_streams(execution);
+	else
+		execution_open_terminal(execution, terminal);
+	execution_notify(execution, EXECUTION_STARTED);
+	return true;
+}
+
+bool executions_on_refused(struct executions *executions,
+			   const struct ipc_execution_refused *refused)
+{
+	struct execution *execution = find(executions, refused->request);
+
+	if (!execution || execution->info.state != EXECUTION_ASKED)
+		return false;
+	execution->refused = memory_get(sizeof(*refused));
+	*execution->refused = *refused;
+	finish(execution);
+	return true;
+}
+
+/* With a terminal, the end may come before it: it is made by what failed. */
+static bool can_be_done(const struct execution *execution)
+{
+	return execution && !execution->is_draining &&
+	       (execution->info.state == EXECUTION_RUNNING || is_asked(execution, true));
+}
+
+bool executions_on_done(struct executions *executions, const struct ipc_execution_done *done)
+{
+	struct execution *execution = find(executions, done->request);
+
+	if (!can_be_done(execution))
+		return false;
+	execution->is_draining = true;
+	execution->info.state = EXECUTION_RUNNING;
+	execution->done = *done;
+	if (execution->is_lost)
+		execution->done = (struct ipc_execution_done){ .request = done->request,
+							       .verdict = VERDICT_INTERNAL,
+							       .wall_us = done->wall_us };
+	execution_close_input(execution);
+	if (execution->is_abandoned || execution_streams_closed(execution)) {
+		finish(execution);
+		return true;
+	}
+	execution->drain_timer = evtimer_new(executions->base, on_drain_time, execution);
+	if (!execution->drain_timer || event_add(execution->drain_timer, &drain_time) != 0)
+		give_up("a timer");
+	return true;
+}
+
+static struct execution *find_live(const struct executions *executions)
+{
+	struct execution *execution = executions->first;
+
+	while (execution && execution->info.state == EXECUTION_OVER)
+		execution = execution->next;
+	return execution;
+}
+
+void executions_lose(struct executions *executions)
+{
+	struct execution *live;
+
+	while ((live = find_live(executions))) {
+		if (!live->is_draining)
+			live->done = (struct ipc_execution_done){ .verdict = VERDICT_INTERNAL };
+		finish(live);
+	}
+}

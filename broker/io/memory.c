@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/memory.h"
+
+#include <stdlib.h>
+
+#include "common/limits.h"
+#include "common/log.h"
+
+void bug(const char *what)
+{
+	log_line("bug: %s", what);
+	abort();
+}
+
+void give_up(const char *missing)
+{
+	log_fatal(MSP_EXIT_SOFTWARE,
+		  "cannot go on without %s: everything that runs for this client "
+		  "ends",
+		  missing);
+}
+
+static void *checked(void *memory)
+{
+	if (!memory)
+		give_up("more memory");
+	return memory;
+}
+
+void *memory_get(size_t size)
+{
+	return checked(malloc(size ? size : 1));
+}
+
+void *memory_get_zeroed(size_t count, size_t size)
+{
+	return checked(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *memory_resize(void *memory, size_t size)
+{
+	return checked(realloc(memory, size ? size : 1));
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/text.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "frontend/utf8.h"
+
+/* "\\U000e0041" */
+#define SHOWN_MAX 12
+
+/* What one character, or one byte that is none, is shown as. */
+struct shown {
+	size_t taken; /* of the input */
+	size_t size;
+	char text[SHOWN_MAX];
+};
+
+static const char hex_digits[] = "0123456789abcdef";
+
+static void show_hex(struct shown *shown, const char *prefix, uint8_t byte)
+{
+	const size_t length = strlen(prefix);
+
+	memcpy(shown->text, prefix, length);
+	shown->text[length] = hex_digits[byte >> 4];
+	shown->text[length + 1] = hex_digits[byte & 15];
+	shown->size = length + 2;
+}
+
+static void show_ascii_control(struct shown *shown, const char *bytes, size_t size)
+{
+	const uint8_t byte = (uint8_t)bytes[0];
+
+	if (byte == '\r' && size > 1 && bytes[1] == '\n') {
+		shown->taken = 2;
+		shown->text[0] = '\n';
+		shown->size = 1;
+	} else if (byte == '\r') {
+		memcpy(shown->text, "\\r", 2);
+		shown->size = 2;
+	} else {
+		show_hex(shown, "\\x", byte);
+	}
+}
+
+/* \uNNNN, or \UNNNNNNNN beyond four digits. */
+static void show_hidden(struct shown *shown, const char *bytes, size_t length)
+{
+	const uint32_t code_point = utf8_read(bytes, length);
+	const unsigned int digits = code_point > 0xffff ? 8 : 4;
+
+	shown->text[shown->size++] = '\\';
+	shown->text[shown->size++] = digits == 8 ? 'U' : 'u';
+	for (unsigned int i = digits; i-- > 0;)
+		shown->text[shown->size++] = hex_digits[code_point >> (4 * i) & 15];
+}
+
+/* C1 controls are obeyed by terminals, so that no text has them. */
+static bool is_c1(const char *bytes, size_t length)
+{
+	return length == 2 && (uint8_t)bytes[0] == 0xc2 && (uint8_t)bytes[1] < 0xa0;
+}
+
+/* `size` is at least 1. */
+static struct shown show(const char *bytes, size_t size, enum text_use use)
+{
+	const uint8_t first = (uint8_t)bytes[0];
+	const size_t length = utf8_length(bytes, size);
+	struct shown shown = { .taken = length ? length : 1 };
+
+	if (length == 0) {
+		show_hex(&shown, "\\x", first);
+	} else if (length == 1 && (first < ' ' || first == 0x7f) && first != '\n' &&
+		   first != '\t') {
+		show_ascii_control(&shown, bytes, size);
+	} else if (is_c1(bytes, length) || (use == TEXT_JUDGED && utf8_is_hidden(bytes, length))) {
+		show_hidden(&shown, bytes, length);
+	} else {
+		memcpy(shown.text, bytes, length);
+		shown.size = length;
+	}
+	return shown;
+}
+
+void text_append(struct buffer *buffer, const char *bytes, size_t size, enum text_use use)
+{
+	for (size_t at = 0; at < size;) {
+		const struct shown shown = show(bytes + at, size - at, use);
+
+		buffer_append(buffer, shown.text, shown.size);
+		at += shown.taken;
+	}
+}
+
+void text_quote(struct buffer *buffer, const char *bytes, size_t size, size_t room)
+{
+	const size_t fits = text_fit_first(bytes, size, room, TEXT_JUDGED);
+	const size_t start = buffer->size;
+
+	text_append(buffer, bytes, fits, TEXT_JUDGED);
+	for (size_t i = start; i < buffer->size; i++) {
+		if (buffer->bytes[i] == '\n' || buffer->bytes[i] == '\t')
+			buffer->bytes[i] = ' ';
+	}
+	if (fits < size)
+		buffer_append_text(buffer, "...");
+}
+
+size_t text_fit_first(const char *bytes, size_t size, size_t room, enum text_use use)
+{
+	size_t at = 0;
+
+	while (at < size) {
+		const struct shown shown = show(bytes + at, size - at, use);
+
+		if (shown.size > room)
+			break;
+		room -= shown.size;
+		at += shown.taken;
+	}
+	return at;
+}
+
+size_t text_fit_last(const char *bytes, size_t size, size_t room, enum text_use use)
+{
+	size_t total = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < size;) {
+		const struct shown shown = show(bytes + i, size - i, use);
+
+		total += shown.size;
+		i += shown.taken;
+	}
+	while (total > room) {
+		const struct shown shown = show(bytes + at, size - at, use);
+
+		total -= shown.size;
+		at += shown.taken;
+	}
+	return size - at;
+}

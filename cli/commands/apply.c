@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp apply` and `msp undo`: a sandbox's changes taken over, and taken back.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands/chosen.h"
+#include "common/log.h"
+#include "launch/ask.h"
+#include "options/command.h"
+#include "show/change_text.h"
+#include "show/format.h"
+#include "show/json.h"
+#include "show/patch_text.h"
+
+/* Something of what was asked for was left out. */
+#define EXIT_PARTLY 1
+
+/* Paths that are named one by one; the rest is counted. */
+#define HELD_SHOWN 50
+#define REST_NAMED 50
+
+struct apply_options {
+	struct attach_options attach;
+	uint32_t conflict; /* enum changes_conflict */
+	bool is_preview;
+	bool is_held;
+	bool is_json;
+};
+
+static const char *set_conflict(void *member, const char *value)
+{
+	static const char *const names[CONFLICT_COUNT] = {
+		[CONFLICT_REFUSE] = "refuse", [CONFLICT_OURS] = "ours", [CONFLICT_THEIRS] = "theirs"
+	};
+
+	for (uint32_t i = 0; i < CONFLICT_COUNT; i++) {
+		if (strcmp(value, names[i]) != 0)
+			continue;
+		*(uint32_t *)member = i;
+		return NULL;
+	}
+	return "'refuse' (nothing is applied while there is one), 'ours' (the sandbox's wins) or "
+	       "'theirs' (this machine's stays, and the rest is applied)";
+}
+
+#define ROW(option, value, setter, member, text)                                                   \
+	{                                                                                          \
+		.name = (option), .argument = (value), .set = (setter),                            \
+		.offset = offsetof(struct apply_options, member), .help = (text)                   \
+	}
+
+static const struct option_row apply_rows[] = {
+	ROW("preview", NULL, option_set_flag, is_preview,
+	    "show what would be done, and do nothing"),
+	ROW("conflict", "refuse|ours|theirs", set_conflict, conflict,
+	    "where this machine's file has changed too: 'refuse' (the default): apply nothing; "
+	    "'ours': the sandbox's wins; 'theirs': this machine's stays, and the rest is applied"),
+	ROW("held", NULL, option_set_flag, is_held, "apply what is held back too, and do not ask"),
+	ROW("json", NULL, option_set_flag, is_json, "print one JSON object, and do not ask"),
+	ATTACH_ROWS(struct apply_options, attach),
+};
+
+static const struct option_row undo_rows[] = {
+	ROW("json", NULL, option_set_flag, is_json, "print one JSON object"),
+	ATTACH_ROWS(struct apply_options, attach),
+};
+
+static const char apply_help[] =
+	"Take over what SANDBOX has changed in its copy-on-write workspace: all of it,\n"
+	"or what is in the PATHs, into the directory of this machine that it shows. What\n"
+	"is done is shown, a line for each file. It is done as a whole or not at all,\n"
+	"and 'msp undo' takes it back.\n"
+	"\n"
+	"What this machine may execute by itself is held back: files of CI, editors,\n"
+	"agents and shells, what links and git's configuration lead to, and what the\n"
+	"policy adds; and links that lead out of the project. In a terminal it is\n"
+	"shown, and applied if you say so; else it is left out and named. Set-ID bits\n"
+	"and capabilities never go along; devices, sockets and FIFOs are never applied.\n"
+	"Commits arrive as refs/msp/SANDBOX/BRANCH; nothing else of a .git does.\n"
+	"\n"
+	"A file is in conflict when this machine's is no longer what the sandbox's was\n"
+	"made from. SANDBOX is the name, the id, or the first four or more characters of\n"
+	"the id. The exit code is\n"
+	"  0   all of it was applied, or with --preview would be\n"
+	"  1   something was left out: held back, in conflict, or of a kind that is never\n"
+	"      applied; with conflicts and --conflict=refuse, everything\n"
+	"  64  the command line is wrong, there is no such sandbox, or its directory is\n"
+	"      not the one it was\n"
+	"  70  it failed, and this machine's files are as they were\n"
+	"  75  another msp has the sandbox, or something runs in it\n"
+	"  78  the configuration is wrong\n"
+	"  125 the sandbox is damaged, or what was to be done could not be recorded\n";
+
+static const char undo_help[] =
+	"Take back what the last 'msp apply' of SANDBOX did to the directory of this\n"
+	"machine. Files that were changed there since then stay as they are, and are\n"
+	"named. The sandbox keeps its files.\n"
+	"\n"
+	"The exit code is\n"
+	"  0   all of it was taken back\n"
+	"  1   some files were changed since then, and stay\n"
+	"  64  there is no such sandbox, its directory is not the one it was, or there is\n"
+	"      nothing to take back\n"
+	"  70  it failed\n"
+	"  75  another msp has the sandbox, or something runs in it\n"
+	"  78  the configuration is wrong\n"
+	"  125 the sandbox is damaged, or what was to be done could not be recorded\n";
+
+/* The names of what is held back, to be shown, with a NUL behind each. */
+struct held {
+	char *bytes;
+	size_t size, room;
+	uint64_t count;
+};
+
+/* Kinds of them, the riskiest first. */
+enum held_kind { HELD_BY_ITSELF, HELD_WAY_OUT, HELD_TOOL, HELD_KIND_COUNT };
+
+static const char *const held_heads[HELD_KIND_COUNT] = {
+	[HELD_BY_ITSELF] = "This machine may execute these by itself:",
+	[HELD_WAY_OUT] = "These links lead out of the project:",
+	[HELD_TOOL] = "These are executed when somebody starts their tools:",
+};
+
+/* One `msp apply` or `msp undo`. */
+struct work {
+	struct apply_options options;
+	struct command_words words;
+	struct chosen chosen;
+	struct asking asking;
+	struct question question;
+	struct held held[HELD_KIND_COUNT];
+	struct json json;
+	bool is_bound; /* the question says what is expected */
+};
+
+/* What is done with one answer's records. */
+struct telling {
+	struct work *work;
+	bool is_json;
+	bool is_shown;                   /* a line for each */
+	bool keeps_held;                 /* those paths are collected */
+	bool says_rest;                  /* what was left out is named on stderr */
+	const struct patch_style *style; /* contents of what is held back; NULL: none */
+	uint64_t count, done, left_out;
+	uint64_t never; /* of those that are left out: of a kind that is never applied */
+};
+
+/* gcc 12's analyzer loses sight of what is reachable through memory that realloc() moved. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
+static void keep_held(struct held *held, const struct change *change)
+{
+	const char *name = change_name(change);
+	const size_t size = strlen(name);
+
+	held->count++;
+	if (held->size + size + 1 > held->room) {
+		held->room = 2 * (held->size + size + 1);
+		held->bytes = realloc(held->bytes, held->room);
+		if (!held->bytes)
+			log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a path");
+	}
+	memcpy(held->bytes + held->size, name, size + 1);
+	held->size += size + 1;
+}
+
+static enum held_kind held_kind(const struct change *change)
+{
+	if (change->is.flags & CHANGE_IS_TOOL)
+		return HELD_TOOL;
+	return change->is.flags & CHANGE_LEADS_OUT ? HELD_WAY_OUT : HELD_BY_ITSELF;
+}
+
+static void say_rest(const struct telling *telling, const struct change *change)
+{
+	const uint32_t flags = change->is.flags;
+
+	if (telling->left_out > REST_NAMED)
+		return;
+	log_line("left out: %s%s", change_name(change),
+		 (flags & CHANGE_IS_HELD)       ? " (held back: --held applies it)"
+		 : (flags & CHANGE_IS_CONFLICT) ? " (in conflict)"
+		 : (flags & CHANGE_IS_REFUSED)  ? " (a device, socket or FIFO)"
+		 : (flags & CHANGE_IS_GITS)     ? " (stays in the sandbox's repository)"
+						: "");
+}
+
+static void on_change(void *context, const struct change *change)
+{
+	struct telling *telling = context;
+	const uint32_t flags = change->is.flags;
+
+	telling->count++;
+	chosen_meet(&telling->work->chosen, change);
+	if (telling->keeps_held && (flags & CHANGE_IS_HELD))
+		keep_held(&telling->work->held[held_kind(change)], change);
+	if (telling->is_json)
+		change_write(&telling->work->json, change, false);
+	else if (telling->style && (flags & CHANGE_IS_HELD))
+		(void)patch_print(telling->style, change);
+	else if (telling->is_shown)
+		change_print_line(change);
+	if (flags & (CHANGE_IS_APPLIED | CHANGE_IS_UNDONE)) {
+		telling->done++;
+		return;
+	}
+	telling->left_out++;
+	telling->never +=
+		(flags & (CHANGE_IS_REFUSED | CHANGE_IS_UNREADABLE | CHANGE_IS_GITS)) != 0;
+	if (telling->says_rest)
+		say_rest(telling, change);
+}
+
+/* Ask one question about the changes. 0, or the exit code, and a line was said. */
+static int ask_changes(struct work *work, uint32_t operation, uint32_t flags,
+		       struct telling *telling)
+{
+	static const struct ask_handlers handlers = { .on_change = on_change };
+	int code;
+
+	work->question.is.changes.operation = operation;
+	work->question.is.changes.flags = flags;
+	telling->work = work;
+	code = ask(&work->asking, &work->question, &handlers, telling);
+	return code ? code : change_explain_error(&work->asking.done);
+}
+
+static uint32_t held_flag(const struct work *work)
+{
+	return work->options.is_held ? CHANGES_HELD_TOO : 0;
+}
+
+/* Does a preview say that nothing is left out? */
+static bool is_whole(const struct work *work, const struct telling *preview)
+{
+	const struct ipc_changes_done *done = &work->asking.done;
+
+	return (done->held == 0 || work->options.is_held) && preview->never == 0 &&
+	       (done->conflicts == 0 || work->options.conflict == CONFLICT_OURS);
+}
+
+/* --- as JSON -------------------------------------------------------------------------------- */
+
+static int run_json(struct work *work, uint32_t operation)
+{
+	const bool is_preview = operation == CHANGES_PREVIEW;
+	struct telling telling = { .is_json = true };
+	const struct ipc_changes_done *done = &work->asking.done;
+	int error;
+	int code;
+
+	json_init(&work->json, STDOUT_FILENO);
+	json_object(&work->json, NULL);
+	json_array(&work->json, "changes");
+	code = ask_changes(work, operation, held_flag(work), &telling);
+	if (code && work->asking.outcome.is_refused)
+		return code; /* nothing was told */
+	if (!code)
+		chosen_explain_unmet(&work->chosen, work->words.list[0]);
+	json_array_end(&work->json);
+	json_number(&work->json, "total", done->total);
+	json_number(&work->json, "held", done->held);
+	json_number(&work->json, "conflicts", done->conflicts);
+	json_number(&work->json, "done", telling.done);
+	json_bool(&work->json, "complete", code == 0);
+	json_object_end(&work->json);
+	error = json_finish(&work->json);
+	if (error) {
+		log_line("standard output: %s", errno_text(-error));
+		return MSP_EXIT_SOFTWARE;
+	}
+	if (code)
+		return code;
+	return (is_preview ? is_whole(work, &telling) : telling.left_out == 0) ? 0 : EXIT_PARTLY;
+}
+
+/* The exit code of what was done, unless it could not be said. */
+static int check_output(int code)
+{
+	const int error = format_flush();
+
+	if (!error)
+		return code;
+	log_line("standard output: %s", errno_text(-error));
+	return MSP_EXIT_SOFTWARE;
+}
+
+/* --- for a person --------------------------------------------------------------------------- */
+
+static void print_held(const struct held *held, const char *head)
+{
+	uint64_t shown = 0;
+
+	if (held->count == 0)
+		return;
+	(void)printf("\n%s\n", head);
+	for (size_t at = 0; at < held->size && shown < HELD_SHOWN; shown++) {
+		(void)printf("  %s\n", held->bytes + at);
+		at += strlen(held->bytes + at) + 1;
+	}
+	if (held->count > shown)
+		(void)printf("  and %llu more\n", (unsigned long long)(held->count - shown));
+}
+
+/* What is shown now must be what an apply will find: all of it, contents too. */
+static int expect_shown(struct work *work)
+{
+	struct ipc_changes_start *wanted = &work->question.is.changes;
+	const uint8_t *digest = work->asking.done.digest;
+
+	if (work->is_bound && memcmp(wanted->expected, digest, sizeof(wanted->expected)) != 0)
+		return change_explain_others();
+	memcpy(wanted->expected, digest, sizeof(wanted->expected));
+	work->is_bound = true;
+	return 0;
+}
+
+/* Show what is held back with its contents and ask. 0, or the exit code; *ret_flags has
+ * CHANGES_HELD_TOO after a yes. */
+static int ask_about_held(struct work *work, uint32_t *ret_flags)
+{
+	const struct patch_style style = patch_style(PATCH_COLOR_AUTO, true);
+	struct telling contents = { .style = &style };
+	bool is_yes = false;
+	int code;
+
+	for (int kind = 0; kind < HELD_KIND_COUNT; kind++)
+		print_held(&work->held[kind], held_heads[kind]);
+	(void)putchar('\n');
+	code = ask_changes(work, CHANGES_PREVIEW, CHANGES_TEXT_HELD, &contents);
+	if (!code)
+		code = expect_shown(work);
+	if (!code)
+		code = ask_person(&work->asking, "Apply these too?", &is_yes);
+	if (is_yes)
+		*ret_flags |= CHANGES_HELD_TOO;
+	return code;
+}
+
+static int finish(const struct telling *telling, const char *what)
+{
+	(void)printf("%llu %s", (unsigned long long)telling->done, what);
+	if (telling->left_out > 0)
+		(void)printf(", %llu left out", (unsigned long long)telling->left_out);
+	(void)putchar('\n');
+	return check_output(telling->left_out > 0 ? EXIT_PARTLY : 0);
+}
+
+static int apply_shown(struct work *work)
+{
+	const bool can_ask = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	const uint32_t conflicts = work->asking.done.conflicts;
+	struct telling telling = { .says_rest = true };
+	uint32_t flags = held_flag(work);
+	int code = expect_shown(work);
+
+	if (code)
+		return code;
+	if (conflicts > 0 && work->options.conflict == CONFLICT_REFUSE) {
+		log_line("nothing was applied: this machine's side of %u change%s is not what the "
+			 "sandbox began with. Choose PATHs, or --conflict=ours or theirs",
+			 conflicts, conflicts == 1 ? "" : "s");
+		return EXIT_PARTLY;
+	}
+	if (work->asking.done.held > 0 && can_ask && !work->options.is_held)
+		code = ask_about_held(work, &flags);
+	if (!code)
+		code = ask_changes(work, CHANGES_APPLY, flags, &telling);
+	return code ? code : finish(&telling, "applied");
+}
+
+static int run_apply(struct work *work)
+{
+	struct telling preview = { .is_shown = true, .keeps_held = true };
+	int code;
+
+	if (work->options.is_json)
+		return run_json(work, work->options.is_preview ? CHANGES_PREVIEW : CHANGES_APPLY);
+	code = ask_changes(work, CHANGES_PREVIEW, held_flag(work), &preview);
+	if (code)
+		return code;
+	(void)fflush(stdout); /* the list comes before what is said of it */
+	chosen_explain_unmet(&work->chosen, work->words.list[0]);
+	if (preview.count == 0) {
+		log_line("there is nothing to apply");
+		return 0;
+	}
+	if (!work->options.is_preview)
+		return apply_shown(work);
+	return check_output(is_whole(work, &preview) ? 0 : EXIT_PARTLY);
+}
+
+static int run_undo(struct work *work)
+{
+	struct telling telling = { .is_shown = true };
+	int code;
+
+	work->question.is.changes.conflict = CONFLICT_THEIRS; /* what was changed since stays */
+	if (work->options.is_json)
+		return run_json(work, CHANGES_UNDO);
+	code = ask_changes(work, CHANGES_UNDO, 0, &telling);
+	if (code)
+		return code;
+	code = finish(&telling, "taken back");
+	if (telling.left_out > 0)
+		log_line("what was left out was changed since then, or is in one '.git' with "
+			 "what was. Where this machine has again "
+			 "what was applied ('msp cp' brings it), 'msp undo' takes it back");
+	return code;
+}
+
+/* --- the commands --------------------------------------------------------------------------- */
+
+static int run_with(const struct command *command, int argc, char *argv[], int most,
+		    int (*run)(struct work *work))
+{
+	static struct work work;
+	struct ipc_changes_start *wanted = &work.question.is.changes;
+	char text[OPTIONS_TEXT_MAX];
+	int code;
+
+	work.options.attach.limits = LIMITS_UNSAID;
+	work.words.most = most;
+	if (!command_parse_words(command, argc, argv, &work.options, &work.words, &code))
+		return code;
+	if (work.words.count == 0) {
+		format_text(text, sizeof(text), "a sandbox is missing: msp %s %s", command->name,
+			    command->operands);
+		return command_usage_error(command, text);
+	}
+	if (!command_check_sandbox(command, work.words.list[0], &code) ||
+	    !chosen_add_words(&work.chosen, command, &work.words, &code))
+		return code;
+	command_name_lines(command);
+	work.question.kind = ASK_CHANGES;
+	work.question.words.sandbox = work.words.list[0];
+	work.question.paths = work.chosen.bytes;
+	work.question.paths_size = work.chosen.size;
+	wanted->conflict = work.options.conflict;
+	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", work.words.list[0]);
+	code = ask_begin(&work.asking, &work.options.attach);
+	if (!code)
+		code = run(&work);
+	for (int kind = 0; kind < HELD_KIND_COUNT; kind++)
+		free(work.held[kind].bytes);
+	return ask_end(&work.asking, code);
+}
+
+static int apply(const struct command *command, int argc, char *argv[])
+{
+	return run_with(command, argc, argv, COMMAND_WORDS_MAX, run_apply);
+}
+
+static int undo(const struct command *command, int argc, char *argv[])
+{
+	return run_with(command, argc, argv, 1, run_undo);
+}
+
+const struct command command_apply = {
+	.name = "apply",
+	.operands = "SANDBOX [PATH]...",
+	.summary = "take over what a sandbox has changed",
+	.help = apply_help,
+	.options = { .rows = apply_rows,
+		     .count = sizeof(apply_rows) / sizeof(apply_rows[0]),
+		     .has_operands = true },
+	.run = apply,
+};
+
+const struct command command_undo = {
+	.name = "undo",
+	.operands = "SANDBOX",
+	.summary = "take back the last apply",
+	.help = undo_help,
+	.options = { .rows = undo_rows,
+		     .count = sizeof(undo_rows) / sizeof(undo_rows[0]),
+		     .has_operands = true },
+	.run = undo,
+};

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp checkpoint`, `checkpoints`, `rollback`, `fork` and `forget`: states of a sandbox's files.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "launch/ask.h"
+#include "options/command.h"
+#include "show/figures.h"
+#include "show/format.h"
+#include "show/json.h"
+#include "show/sandbox_text.h"
+
+struct checkpoint_options {
+	struct attach_options attach;
+	const char *name; /* fork: of the new sandbox */
+	bool is_json;
+};
+
+static const struct option_row plain_rows[] = {
+	ATTACH_ROWS(struct checkpoint_options, attach),
+};
+
+#define JSON_ROW                                                                                   \
+	{                                                                                          \
+		.name = "json", .set = option_set_flag,                                            \
+		.offset = offsetof(struct checkpoint_options, is_json),                            \
+		.help = "print one JSON object"                                                    \
+	}
+
+static const struct option_row json_rows[] = {
+	JSON_ROW,
+	ATTACH_ROWS(struct checkpoint_options, attach),
+};
+
+static const struct option_row fork_rows[] = {
+	{ .name = "name",
+	  .argument = "NAME",
+	  .set = option_set_sandbox_name,
+	  .offset = offsetof(struct checkpoint_options, name),
+	  .help = "what to call the new sandbox" },
+	JSON_ROW,
+	ATTACH_ROWS(struct checkpoint_options, attach),
+};
+
+/* What the five have in common. */
+struct work {
+	struct checkpoint_options options;
+	struct command_words words;
+	struct asking asking;
+	struct question question;
+	struct json json;
+	size_t count;
+	int written; /* -errno of standard output */
+	struct ipc_sandbox_info sandbox;
+};
+
+/* What a command asks for, how many words it takes, and what is missing when there are fewer. */
+struct shape {
+	uint32_t operation; /* enum checkpoint_operation */
+	int least, most;
+	const char *missing;
+};
+
+/* Up to a question that can be asked. True: go on; false: *ret_exit. */
+static bool prepare(const struct command *command, int argc, char *argv[],
+		    const struct shape *shape, struct work *work, int *ret_exit)
+{
+	struct ipc_checkpoint_do *wanted = &work->question.is.checkpoint;
+
+	work->options.attach.limits = LIMITS_UNSAID;
+	work->words.most = shape->most;
+	if (!command_parse_words(command, argc, argv, &work->options, &work->words, ret_exit))
+		return false;
+	if (work->words.count < shape->least) {
+		*ret_exit = command_usage_error(command, shape->missing);
+		return false;
+	}
+	if (!command_check_sandbox(command, work->words.list[0], ret_exit))
+		return false;
+	work->question.kind = ASK_CHECKPOINT;
+	work->question.words.sandbox = work->words.list[0];
+	wanted->operation = shape->operation;
+	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", work->words.list[0]);
+	return true;
+}
+
+/* The second word is a checkpoint that there is. */
+static bool choose_checkpoint(const struct command *command, struct work *work, int *ret_exit)
+{
+	struct ipc_checkpoint_do *wanted = &work->question.is.checkpoint;
+	const char *word = work->words.list[1];
+	const char *taken;
+	const char *rule = word ? option_set_checkpoint(&taken, word) : NULL;
+	char text[OPTIONS_TEXT_MAX];
+
+	if (rule) {
+		format_text(text, sizeof(text), "'%.100s' is no checkpoint: it must be %s", word,
+			    rule);
+		*ret_exit = command_usage_error(command, text);
+		return false;
+	}
+	work->question.words.checkpoint = word;
+	if (word && !ask_is_number(word, &wanted->number))
+		format_text(wanted->of, sizeof(wanted->of), "%s", word);
+	return true;
+}
+
+static int converse(const struct command *command, struct work *work,
+		    const struct ask_handlers *handlers)
+{
+	int code;
+
+	command_name_lines(command);
+	code = ask_begin(&work->asking, &work->options.attach);
+	if (!code)
+		code = ask(&work->asking, &work->question, handlers, work);
+	return ask_end(&work->asking, code);
+}
+
+static int check_output(int error)
+{
+	if (!error)
+		return 0;
+	log_line("standard output: %s", errno_text(-error));
+	return MSP_EXIT_SOFTWARE;
+}
+
+static void write_checkpoint(struct json *json, const struct ipc_checkpoint_info *info)
+{
+	json_number(json, "number", info->number);
+	json_string(json, "name", info->name);
+	if (info->parent)
+		json_number(json, "parent", info->parent);
+	else
+		json_null(json, "parent");
+	json_bool(json, "current", info->is_current != 0);
+	json_number(json, "created_s", info->created_s);
+}
+
+/* --- checkpoint ----------------------------------------------------------------------------- */
+
+static const char save_help[] =
+	"Keep the files of SANDBOX as they are now, and print the number of the\n"
+	"checkpoint; with NAME, it can be called that too. It costs next to nothing, and\n"
+	"holds files, not what runs: while something runs in the sandbox it is refused.\n"
+	"'msp rollback' goes back to it, 'msp fork' begins another sandbox from it.\n"
+	"\n"
+	"SANDBOX is the name, the id, or the first four or more characters of the id. A\n"
+	"NAME is made of letters, digits, '-', '_' and '.', and is no number. The exit\n"
+	"code is 0; 64 where there is no such sandbox or the command line is wrong; 75\n"
+	"while something runs in it or another msp has it.\n";
+
+static void on_saved(void *context, const struct ipc_checkpoint_info *info)
+{
+	struct work *work = context;
+
+	if (work->options.is_json) {
+		json_init(&work->json, STDOUT_FILENO);
+		json_object(&work->json, NULL);
+		write_checkpoint(&work->json, info);
+		json_object_end(&work->json);
+		work->written = json_finish(&work->json);
+		return;
+	}
+	(void)printf("%u\n", info->number);
+	work->written = format_flush();
+}
+
+static int save(const struct command *command, int argc, char *argv[])
+{
+	static const struct ask_handlers handlers = { .on_checkpoint = on_saved };
+	static const struct shape shape = { CHECKPOINT_SAVE, 1, 2,
+					    "a sandbox is missing: msp checkpoint SANDBOX [NAME]" };
+	static struct work work;
+	struct ipc_checkpoint_do *wanted = &work.question.is.checkpoint;
+	char text[OPTIONS_TEXT_MAX];
+	const char *name;
+	const char *rule = NULL;
+	int code;
+
+	if (!prepare(command, argc, argv, &shape, &work, &code))
+		return code;
+	name = work.words.list[1];
+	if (name)
+		rule = option_set_label(&name, name);
+	if (rule) {
+		format_text(text, sizeof(text), "the name '%.100s' is refused: it must be %s", name,
+			    rule);
+		return command_usage_error(command, text);
+	}
+	if (name)
+		format_text(wanted->name, sizeof(wanted->name), "%s", name);
+	work.question.words.name = name;
+	code = converse(command, &work, &handlers);
+	return code ? code : check_output(work.written);
+}
+
+const struct command command_checkpoint = {
+	.name = "checkpoint",
+	.operands = "SANDBOX [NAME]",
+	.summary = "keep a sandbox's files as they are now",
+	.help = save_help,
+	.options = { .rows = json_rows,
+		     .count = sizeof(json_rows) / sizeof(json_rows[0]),
+		     .has_operands = true },
+	.run = save,
+};
+
+/* --- checkpoints ---------------------------------------------------------------------------- */
+
+static const char list_help[] =
+	"Show the checkpoints of SANDBOX: their numbers, which are never given again,\n"
+	"when they were made, the checkpoint that each was made on, and their names. A\n"
+	"'*' marks the one that the present files are built on.\n"
+	"\n"
+	"The exit code is 0; 64 where there is no such sandbox; 75 where another msp has\n"
+	"it.\n";
+
+static void on_listed(void *context, const struct ipc_checkpoint_info *info)
+{
+	struct work *work = context;
+	char when[FIGURES_TEXT_MAX];
+	char parent[16] = "-";
+
+	work->count++;
+	if (work->options.is_json) {
+		json_object(&work->json, NULL);
+		write_checkpoint(&work->json, info);
+		json_object_end(&work->json);
+		return;
+	}
+	if (work->count == 1)
+		(void)puts("  NUMBER  CREATED       ON      NAME");
+	if (info->parent)
+		format_text(parent, sizeof(parent), "%u", info->parent);
+	(void)printf("%c %-6u  %-12s  %-6s  %s\n", info->is_current ? '*' : ' ', info->number,
+		     figures_moment(info->created_s, (uint64_t)time(NULL), when), parent,
+		     info->name[0] ? info->name : "-");
+}
+
+static int list(const struct command *command, int argc, char *argv[])
+{
+	static const struct ask_handlers handlers = { .on_checkpoint = on_listed };
+	static const struct shape shape = { CHECKPOINT_LIST, 1, 1,
+					    "a sandbox is missing: msp checkpoints SANDBOX" };
+	static struct work work;
+	int code;
+
+	if (!prepare(command, argc, argv, &shape, &work, &code))
+		return code;
+	if (work.options.is_json) {
+		json_init(&work.json, STDOUT_FILENO);
+		json_object(&work.json, NULL);
+		json_array(&work.json, "checkpoints");
+	}
+	code = converse(command, &work, &handlers);
+	if (code)
+		return code;
+	if (!work.options.is_json) {
+		if (work.count == 0)
+			log_line("there is none: 'msp checkpoint %s' makes one",
+				 work.words.list[0]);
+		return check_output(format_flush());
+	}
+	json_array_end(&work.json);
+	json_object_end(&work.json);
+	return check_output(json_finish(&work.json));
+}
+
+const struct command command_checkpoints = {
+	.name = "checkpoints",
+	.operands = "SANDBOX",
+	.summary = "show a sandbox's checkpoints",
+	.help = list_help,
+	.options = { .rows = json_rows,
+		     .count = sizeof(json_rows) / sizeof(json_rows[0]),
+		     .has_operands = true },
+	.run = list,
+};
+
+/* --- rollback, forget ----------------------------------------------------------------------- */
+
+static const char rollback_help[] =
+	"Make the files of SANDBOX what they were at CHECKPOINT, a number or a name.\n"
+	"What was done since and is in no checkpoint is gone; nothing asks again.\n"
+	"Checkpoints that were made later stay, and can be gone back to as well. The\n"
+	"directory that the sandbox shows is not touched: where the host has changed it,\n"
+	"that is seen.\n"
+	"\n"
+	"The exit code is 0; 64 where there is no such sandbox or checkpoint; 75 while\n"
+	"something runs in the sandbox or another msp has it.\n";
+
+static const char forget_help[] =
+	"Forget CHECKPOINT, a number or a name, of SANDBOX. Files that nothing else\n"
+	"needs are removed; the sandbox's present files, other checkpoints and forks are\n"
+	"as they were.\n"
+	"\n"
+	"The exit code is 0; 64 where there is no such sandbox or checkpoint; 75 while\n"
+	"something runs in the sandbox or another msp has it.\n";
+
+static int change(const struct command *command, int argc, char *argv[], uint32_t operation)
+{
+	static struct work work;
+	char text[OPTIONS_TEXT_MAX];
+	const struct shape shape = { operation, 2, 2, text };
+	int code;
+
+	format_text(text, sizeof(text), "a sandbox and a checkpoint must be named: msp %s %s",
+		    command->name, command->operands);
+	if (!prepare(command, argc, argv, &shape, &work, &code) ||
+	    !choose_checkpoint(command, &work, &code))
+		return code;
+	return converse(command, &work, NULL);
+}
+
+static int rollback(const struct command *command, int argc, char *argv[])
+{
+	return change(command, argc, argv, CHECKPOINT_ROLLBACK);
+}
+
+static int forget(const struct command *command, int argc, char *argv[])
+{
+	return change(command, argc, argv, CHECKPOINT_DELETE);
+}
+
+const struct command command_rollback = {
+	.name = "rollback",
+	.operands = "SANDBOX CHECKPOINT",
+	.summary = "make a sandbox's files what they were",
+	.help = rollback_help,
+	.options = { .rows = plain_rows,
+		     .count = sizeof(plain_rows) / sizeof(plain_rows[0]),
+		     .has_operands = true },
+	.run = rollback,
+};
+
+const struct command command_forget = {
+	.name = "forget",
+	.operands = "SANDBOX CHECKPOINT",
+	.summary = "forget a checkpoint",
+	.help = forget_help,
+	.options = { .rows = plain_rows,
+		     .count = sizeof(plain_rows) / sizeof(plain_rows[0]),
+		     .has_operands = true },
+	.run = forget,
+};
+
+/* --- fork ----------------------------------------------------------------------------------- */
+
+static const char fork_help[] =
+	"Make another sandbox with the files of SANDBOX as they are now, or as they were\n"
+	"at CHECKPOINT, a number or a name, and print its id. The two share what is the\n"
+	"same and are independent from then on. Nothing is copied.\n"
+	"\n"
+	"The exit code is 0; 64 where there is no such sandbox or checkpoint, or the\n"
+	"name is taken; 75 while something runs in the sandbox, another msp has it, or\n"
+	"there are as many sandboxes as the operator allows.\n";
+
+static void on_forked(void *context, const struct ipc_sandbox_info *info)
+{
+	struct work *work = context;
+
+	work->sandbox = *info;
+}
+
+static int show_forked(struct work *work)
+{
+	if (!work->options.is_json) {
+		(void)puts(work->sandbox.id);
+		return format_flush();
+	}
+	json_init(&work->json, STDOUT_FILENO);
+	json_object(&work->json, NULL);
+	sandbox_write(&work->json, &work->sandbox);
+	json_object_end(&work->json);
+	return json_finish(&work->json);
+}
+
+static int fork_sandbox(const struct command *command, int argc, char *argv[])
+{
+	static const struct ask_handlers handlers = { .on_sandbox = on_forked };
+	static const struct shape shape = { CHECKPOINT_FORK, 1, 2,
+					    "a sandbox is missing: msp fork SANDBOX [CHECKPOINT]" };
+	static struct work work;
+	struct ipc_checkpoint_do *wanted = &work.question.is.checkpoint;
+	int code;
+
+	if (!prepare(command, argc, argv, &shape, &work, &code) ||
+	    !choose_checkpoint(command, &work, &code))
+		return code;
+	work.question.words.name = work.options.name;
+	if (work.options.name)
+		format_text(wanted->name, sizeof(wanted->name), "%s", work.options.name);
+	code = converse(command, &work, &handlers);
+	if (code)
+		return code;
+	code = check_output(show_forked(&work));
+	if (code)
+		log_line("sandbox %s was made", work.sandbox.id);
+	return code;
+}
+
+const struct command command_fork = {
+	.name = "fork",
+	.operands = "SANDBOX [CHECKPOINT]",
+	.summary = "make another sandbox with the files of one",
+	.help = fork_help,
+	.options = { .rows = fork_rows,
+		     .count = sizeof(fork_rows) / sizeof(fork_rows[0]),
+		     .has_operands = true },
+	.run = fork_sandbox,
+};

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp cp`: files between this machine and a sandbox that lasts.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/copy_ask.h"
+#include "common/log.h"
+#include "options/command.h"
+#include "show/format.h"
+
+struct copy_options {
+	struct attach_options attach;
+	bool is_recursive;
+};
+
+static const struct option_row rows[] = {
+	{ .name = "recursive",
+	  .letter = 'r',
+	  .set = option_set_flag,
+	  .offset = offsetof(struct copy_options, is_recursive),
+	  .help = "copy a directory with what is in it" },
+	ATTACH_ROW_LIMITS(struct copy_options, attach),
+	ATTACH_ROWS(struct copy_options, attach),
+};
+
+static const char help[] =
+	"Copy a file out of SANDBOX, or into it. A PATH that is not absolute is below\n"
+	"/workspace. LOCAL '-' is standard output or input. Where the second word is a\n"
+	"directory, the file comes into it under its own name. A LOCAL with a colon in\n"
+	"its name is written with a slash before it, as in ./a:b.\n"
+	"\n"
+	"The files of the sandbox are read and written in it, under its limits, by what\n"
+	"may do no more than any program there. A file is the old one or the new one: it\n"
+	"takes its name when all of it has come. One that is there keeps its mode in the\n"
+	"sandbox; on this machine it gets that of the original without set-ID bits, less\n"
+	"the umask.\n"
+	"\n"
+	"With -r symbolic links, devices, sockets and FIFOs are left out, each with a\n"
+	"line on stderr, and no link on this machine is followed beneath LOCAL. Unlike\n"
+	"'msp apply', nothing is compared, held back or kept for 'msp undo'.\n"
+	"\n"
+	"The exit code is 0; 1 if something was not copied; 64 where the command line is\n"
+	"wrong or there is no such sandbox; 75 where another msp has it or its disk\n"
+	"space is used up.\n";
+
+/* SANDBOX:PATH has a colon before any slash. NULL: it is local. */
+static char *remote_part(char *word)
+{
+	char *colon = strchr(word, ':');
+	const char *slash = strchr(word, '/');
+
+	if (!colon || (slash && slash < colon))
+		return NULL;
+	*colon = '\0';
+	return colon + 1;
+}
+
+/* False: *ret_code, after a usage error was explained. */
+static bool choose(const struct command *command, struct command_words *words, struct copy *copy,
+		   bool *ret_is_in, int *ret_code)
+{
+	char *from = words->count == 2 ? remote_part(words->list[0]) : NULL;
+	char *to = words->count == 2 && !from ? remote_part(words->list[1]) : NULL;
+
+	if (words->count != 2 || (!from && !to) ||
+	    (from && strchr(words->list[1], ':') && remote_part(words->list[1]))) {
+		*ret_code = command_usage_error(
+			command, words->count != 2
+					 ? "two words are needed: msp cp SANDBOX:PATH LOCAL, or "
+					   "msp cp LOCAL SANDBOX:PATH"
+					 : "one of the two must be SANDBOX:PATH, and the other a "
+					   "path of this machine");
+		return false;
+	}
+	*ret_is_in = to != NULL;
+	copy->sandbox = words->list[to ? 1 : 0];
+	copy->remote = to ? to : from;
+	copy->local = words->list[to ? 0 : 1];
+	if (!command_check_sandbox(command, copy->sandbox, ret_code))
+		return false;
+	if (copy->remote[0] == '\0' && !copy->is_recursive && from) {
+		*ret_code = command_usage_error(command, "without a path it is all of /workspace, "
+							 "a directory: copy it with -r");
+		return false;
+	}
+	if (copy->remote[0] == '\0')
+		copy->remote = ".";
+	if (copy->local[0] != '\0' && !(copy->is_recursive && strcmp(copy->local, "-") == 0))
+		return true;
+	*ret_code = command_usage_error(command, copy->local[0] == '\0'
+							 ? "the path of this machine is empty"
+							 : "a directory cannot be copied to or "
+							   "from '-': leave -r out");
+	return false;
+}
+
+static int cp(const struct command *command, int argc, char *argv[])
+{
+	static struct copy_options options = { .attach.limits = LIMITS_UNSAID };
+	static struct command_words words = { .most = 2 };
+	static struct copy copy;
+	bool is_in;
+	int code;
+
+	if (!command_parse_words(command, argc, argv, &options, &words, &code))
+		return code;
+	copy.is_recursive = options.is_recursive;
+	if (!choose(command, &words, &copy, &is_in, &code))
+		return code;
+	command_name_lines(command);
+	code = ask_begin_files(&copy.asking, &options.attach);
+	if (!code)
+		code = is_in ? copy_in(&copy) : copy_out(&copy);
+	code = ask_end(&copy.asking, code);
+	return code ? code : copy.left_out > 0 ? COPY_FAILED : 0;
+}
+
+const struct command command_cp = {
+	.name = "cp",
+	.operands = "SANDBOX:PATH LOCAL | LOCAL SANDBOX:PATH",
+	.summary = "copy files between this machine and a sandbox",
+	.help = help,
+	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.run = cp,
+};

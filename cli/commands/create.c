@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp create`: a sandbox that keeps its files.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "launch/ask.h"
+#include "options/command.h"
+#include "show/format.h"
+#include "show/json.h"
+#include "show/sandbox_text.h"
+
+struct create_options {
+	struct attach_options attach;
+	const char *name;
+	const char *profile;
+	const char *workspace;
+	uint32_t mode; /* enum workspace_mode; NONE: not said */
+	uint32_t ttl_s;
+	bool is_json;
+};
+
+static const char *set_workspace(void *member, const char *value)
+{
+	if (value[0] == '\0' || strlen(value) >= IPC_PATH_MAX)
+		return "the path of a directory, such as '.', shorter than 4096 bytes";
+	*(const char **)member = value;
+	return NULL;
+}
+
+static const char *set_mode(void *member, const char *value)
+{
+	for (uint32_t mode = WORKSPACE_COPY; mode < WORKSPACE_MODE_COUNT; mode++) {
+		if (strcmp(value, sandbox_mode_name(mode)) != 0)
+			continue;
+		*(uint32_t *)member = mode;
+		return NULL;
+	}
+	return "'copy-on-write', 'read-only' or 'read-write'";
+}
+
+#define ROW(option, value, setter, member, text)                                                   \
+	{                                                                                          \
+		.name = (option), .argument = (value), .set = (setter),                            \
+		.offset = offsetof(struct create_options, member), .help = (text)                  \
+	}
+
+static const struct option_row rows[] = {
+	ROW("name", "NAME", option_set_sandbox_name, name,
+	    "what to call it: letters, digits, '-', '_' and '.'; no other sandbox of yours may "
+	    "have that name"),
+	ROW("profile", "NAME", option_set_profile, profile,
+	    "the policy to run under (the default: MSP_DEFAULT_PROFILE, else what the "
+	    "configuration says, else 'default')"),
+	ROW("workspace", "DIR", set_workspace, workspace,
+	    "show this directory at /workspace, such as '.'; without it /workspace is empty"),
+	ROW("mode", "MODE", set_mode, mode,
+	    "how --workspace is shown: 'copy-on-write' (the default): what is written stays in "
+	    "the sandbox until 'msp apply'; 'read-only'; 'read-write': the directory itself, where "
+	    "the profile allows it"),
+	ROW("ttl", "TIME", option_set_duration, ttl_s,
+	    "remove it so long after its last use, such as 12h or 7d; never more than the profile "
+	    "allows (the default: the profile's)"),
+	ROW("json", NULL, option_set_flag, is_json, "print one JSON object in place of the id"),
+	ATTACH_ROWS(struct create_options, attach),
+};
+
+static const char help[] =
+	"Make a sandbox that keeps its files, and print its id. 'msp exec' runs commands\n"
+	"in it; what they write to /workspace and to their home stays, on disk, until\n"
+	"'msp destroy' or until it was not used for as long as --ttl says. No process\n"
+	"stays when none of its commands runs for a while.\n"
+	"\n"
+	"With --workspace=DIR, /workspace shows DIR of this machine, and nothing of it\n"
+	"is changed: 'msp diff' shows what the sandbox made of it, 'msp apply' takes it\n"
+	"over. Nothing is shown that was not named: without --workspace, /workspace is\n"
+	"empty, also when msp is started in a project. Homes as a whole and places of\n"
+	"keys are refused.\n"
+	"\n"
+	"The exit code is\n"
+	"  0        it is made\n"
+	"  64       the command line is wrong, the name is taken, or DIR may not be shown\n"
+	"  75       there are as many sandboxes, or they take as much disk space, as the\n"
+	"           operator allows; or the service stopped\n"
+	"  78       the configuration is wrong, or there is no place to keep files in\n";
+
+/* Of what msp was started in: the supervisor and its helpers have another working directory. */
+static int make_absolute(const char *given, char ret[IPC_PATH_MAX])
+{
+	size_t used = 0;
+
+	ret[0] = '\0';
+	if (given[0] != '/') {
+		if (!getcwd(ret, IPC_PATH_MAX))
+			return -errno;
+		used = strlen(ret);
+		format_append(ret, IPC_PATH_MAX, "/");
+	}
+	if (used + 1 + strlen(given) >= IPC_PATH_MAX)
+		return -ENAMETOOLONG;
+	format_append(ret, IPC_PATH_MAX, "%s", given);
+	return 0;
+}
+
+static int fill(const struct create_options *options, struct question *question)
+{
+	struct ipc_sandbox_new *ask_new = &question->is.new_one;
+	char text[OPTIONS_TEXT_MAX];
+	int error = 0;
+
+	question->words =
+		(struct refusal_words){ .name = options->name,
+					.workspace = options->workspace,
+					.profile = options->profile ? options->profile : "",
+					.is_variable = !options->profile };
+	if (!options->profile && !option_read_default_profile(&question->words.profile, text)) {
+		log_line("%s", text);
+		return MSP_EXIT_USAGE;
+	}
+	if (options->workspace)
+		error = make_absolute(options->workspace, ask_new->workspace);
+	if (error) {
+		log_line("--workspace=%s: %s", options->workspace, errno_text(-error));
+		return MSP_EXIT_USAGE;
+	}
+	ask_new->workspace_mode = options->mode        ? options->mode
+				  : options->workspace ? WORKSPACE_COPY
+						       : WORKSPACE_NONE;
+	ask_new->ttl_s = options->ttl_s;
+	format_text(ask_new->profile, sizeof(ask_new->profile), "%s", question->words.profile);
+	format_text(ask_new->name, sizeof(ask_new->name), "%s", options->name ? options->name : "");
+	return 0;
+}
+
+static void on_made(void *context, const struct ipc_sandbox_info *info)
+{
+	*(struct ipc_sandbox_info *)context = *info;
+}
+
+/* One that nobody hears of would stay until its time is over: its id is said in any case. */
+static int show(const struct create_options *options, const struct ipc_sandbox_info *info)
+{
+	static struct json json;
+	int error;
+
+	if (options->is_json) {
+		json_init(&json, STDOUT_FILENO);
+		json_object(&json, NULL);
+		sandbox_write(&json, info);
+		json_object_end(&json);
+		error = json_finish(&json);
+	} else {
+		(void)puts(info->id);
+		error = format_flush();
+	}
+	if (error) {
+		log_line("sandbox %s was made, but standard output: %s", info->id,
+			 errno_text(-error));
+		return MSP_EXIT_SOFTWARE;
+	}
+	if (!options->workspace && isatty(STDERR_FILENO))
+		log_line("its /workspace is empty; --workspace=. would show this directory there, "
+			 "copy-on-write");
+	return 0;
+}
+
+static int create(const struct command *command, int argc, char *argv[])
+{
+	static const struct ask_handlers handlers = { .on_sandbox = on_made };
+	static struct create_options options = { .attach.limits = LIMITS_UNSAID };
+	static struct question question = { .kind = ASK_NEW };
+	static struct ipc_sandbox_info info;
+	static struct asking asking;
+	int rest;
+	int code;
+
+	if (!command_parse(command, argc, argv, &options, &rest, &code))
+		return code;
+	if (options.mode && !options.workspace)
+		return command_usage_error(command, "--mode is for --workspace");
+	command_name_lines(command);
+	code = fill(&options, &question);
+	if (code)
+		return code;
+	code = ask_begin(&asking, &options.attach);
+	if (!code)
+		code = ask(&asking, &question, &handlers, &info);
+	code = ask_end(&asking, code);
+	return code ? code : show(&options, &info);
+}
+
+const struct command command_create = {
+	.name = "create",
+	.operands = "",
+	.summary = "make a sandbox that keeps its files",
+	.help = help,
+	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
+	.run = create,
+};

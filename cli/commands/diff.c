@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp diff`: what a sandbox has changed.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "commands/chosen.h"
+#include "common/log.h"
+#include "launch/ask.h"
+#include "options/command.h"
+#include "show/change_text.h"
+#include "show/format.h"
+#include "show/json.h"
+#include "show/patch_text.h"
+#include "show/stat_text.h"
+
+#define COLUMNS 80
+
+struct diff_options {
+	struct attach_options attach;
+	const char *since;
+	enum patch_color color;
+	bool is_stat;
+	bool is_names;
+	bool is_patch;
+	bool is_json;
+};
+
+#define ROW(option, value, setter, member, text)                                                   \
+	{                                                                                          \
+		.name = (option), .argument = (value), .set = (setter),                            \
+		.offset = offsetof(struct diff_options, member), .help = (text)                    \
+	}
+
+static const struct option_row rows[] = {
+	ROW("stat", NULL, option_set_flag, is_stat, "print how many lines changed in each file"),
+	ROW("name-only", NULL, option_set_flag, is_names, "print the paths alone"),
+	ROW("patch", NULL, option_set_flag, is_patch,
+	    "print what 'git apply' takes, and nothing else; what is no text is named on stderr"),
+	ROW("json", NULL, option_set_flag, is_json,
+	    "print one JSON object; with --patch, the patches are in it"),
+	ROW("since", "CHECKPOINT", option_set_checkpoint, since,
+	    "compare with this checkpoint, by number or name, in place of this machine's files"),
+	ROW("color", "WHEN", patch_set_color, color,
+	    "'auto' (the default): colors in a terminal; 'always'; 'never'"),
+	ATTACH_ROWS(struct diff_options, attach),
+};
+
+static const char help[] =
+	"Show what SANDBOX has changed in its workspace, compared with the directory of\n"
+	"this machine that it shows, as 'git diff' would; with PATHs, there alone. A\n"
+	"PATH is relative to the workspace, and means all that is in it. Where the\n"
+	"workspace is empty at first, all of it is new. Nothing is changed by this.\n"
+	"\n"
+	"Without an option the changes are printed to be read, with a word about files\n"
+	"that are no text or larger than 4 MiB, and without anything that a terminal\n"
+	"would obey. In a terminal, and with --color=always, characters that nobody sees\n"
+	"or that turn the text around are made visible, such as <U+202E>. Paths with\n"
+	"characters beyond ASCII are quoted as git does. As in git, folders alone are\n"
+	"not shown but by --name-only and --json.\n"
+	"\n"
+	"SANDBOX is the name, the id, or the first four or more characters of the id.\n"
+	"The exit code is\n"
+	"  0   all of it was shown, also when there is nothing to show\n"
+	"  1   --patch: some of it is no text and was left out\n"
+	"  64  the command line is wrong, there is no such sandbox or checkpoint, or its\n"
+	"      directory is not the one it was\n"
+	"  70  the files cannot be read\n"
+	"  75  another msp has the sandbox\n"
+	"  78  the configuration is wrong\n"
+	"  125 the sandbox is damaged\n";
+
+/* How it is shown. */
+enum view {
+	VIEW_READ,
+	VIEW_PATCH,
+	VIEW_STAT,
+	VIEW_NAMES,
+	VIEW_JSON,
+};
+
+#define OMITTED_NAMED 20
+
+struct showing {
+	enum view view;
+	bool has_patch; /* JSON: with patches */
+	struct patch_style style;
+	struct stat_text *stat;
+	struct json json;
+	struct chosen *chosen;
+	uint64_t omitted;
+};
+
+static const char *find_conflict(const struct diff_options *options)
+{
+	if (options->is_stat + options->is_names + options->is_patch > 1)
+		return "--stat, --name-only and --patch exclude each other";
+	if (options->is_json && (options->is_stat || options->is_names))
+		return "--json says all that --stat and --name-only do: leave those out";
+	return NULL;
+}
+
+static enum view choose_view(const struct diff_options *options)
+{
+	if (options->is_json)
+		return VIEW_JSON;
+	if (options->is_stat)
+		return VIEW_STAT;
+	if (options->is_names)
+		return VIEW_NAMES;
+	return options->is_patch ? VIEW_PATCH : VIEW_READ;
+}
+
+static void leave_out(struct showing *showing, const struct change *change)
+{
+	if (showing->omitted++ < OMITTED_NAMED)
+		log_line("left out, it is no text or too large: %s", change_path(change));
+}
+
+static void on_change(void *context, const struct change *change)
+{
+	struct showing *showing = context;
+
+	chosen_meet(showing->chosen, change);
+	switch (showing->view) {
+	case VIEW_READ:
+	case VIEW_PATCH:
+		if (!patch_print(&showing->style, change))
+			leave_out(showing, change);
+		break;
+	case VIEW_STAT:
+		stat_text_add(showing->stat, change);
+		break;
+	case VIEW_NAMES:
+		(void)puts(change_path(change));
+		break;
+	case VIEW_JSON:
+		change_write(&showing->json, change, showing->has_patch);
+		break;
+	}
+}
+
+static unsigned int terminal_columns(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+		return COLUMNS;
+	return size.ws_col;
+}
+
+static void begin(const struct diff_options *options, struct showing *showing)
+{
+	showing->view = choose_view(options);
+	showing->has_patch = options->is_patch;
+	showing->style = patch_style(options->color, showing->view == VIEW_READ);
+	if (showing->view == VIEW_STAT)
+		showing->stat = stat_text_new(terminal_columns());
+	if (showing->view != VIEW_JSON)
+		return;
+	json_init(&showing->json, STDOUT_FILENO);
+	json_object(&showing->json, NULL);
+	json_array(&showing->json, "changes");
+}
+
+/* The exit code. */
+static int finish(struct showing *showing, const struct ipc_changes_done *done)
+{
+	int code = change_explain_error(done);
+	int error = 0;
+
+	if (showing->stat)
+		stat_text_finish(showing->stat);
+	if (showing->view == VIEW_JSON) {
+		json_array_end(&showing->json);
+		json_number(&showing->json, "total", done->total);
+		json_bool(&showing->json, "complete", code == 0);
+		json_object_end(&showing->json);
+		error = json_finish(&showing->json);
+	} else
+		error = format_flush();
+	if (error == -EPIPE) /* whoever read it had enough */
+		return MSP_EXIT_SIGNAL_BASE + SIGPIPE;
+	if (error) {
+		log_line("standard output: %s", errno_text(-error));
+		return MSP_EXIT_SOFTWARE;
+	}
+	if (showing->omitted > OMITTED_NAMED)
+		log_line("%llu files in all were left out", (unsigned long long)showing->omitted);
+	return code ? code : showing->omitted > 0;
+}
+
+static int diff_with(const struct diff_options *options, const char *sandbox, struct chosen *chosen,
+		     struct asking *asking)
+{
+	static const struct ask_handlers handlers = { .on_change = on_change };
+	static struct question question = { .kind = ASK_CHANGES };
+	static struct showing showing;
+	struct ipc_changes_start *wanted = &question.is.changes;
+	int code = 0;
+
+	question.words = (struct refusal_words){ .sandbox = sandbox, .checkpoint = options->since };
+	question.paths = chosen->bytes;
+	question.paths_size = chosen->size;
+	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", sandbox);
+	wanted->operation = CHANGES_DIFF;
+	begin(options, &showing);
+	showing.chosen = chosen;
+	if (showing.view == VIEW_READ || showing.view == VIEW_PATCH || showing.view == VIEW_STAT ||
+	    showing.has_patch)
+		wanted->flags |= CHANGES_TEXT;
+	if (options->since) {
+		wanted->flags |= CHANGES_FROM_CHECKPOINT;
+		code = ask_for_checkpoint(asking, sandbox, options->since, &wanted->number);
+	}
+	if (!code)
+		code = ask(asking, &question, &handlers, &showing);
+	if (code)
+		return code;
+	code = finish(&showing, &asking->done);
+	if (!code)
+		chosen_explain_unmet(chosen, sandbox);
+	return code;
+}
+
+static int diff(const struct command *command, int argc, char *argv[])
+{
+	static struct diff_options options = { .attach.limits = LIMITS_UNSAID };
+	static struct command_words words = { .most = COMMAND_WORDS_MAX };
+	static struct chosen chosen;
+	static struct asking asking;
+	const char *conflict;
+	int code;
+
+	if (!command_parse_words(command, argc, argv, &options, &words, &code))
+		return code;
+	conflict = find_conflict(&options);
+	if (!conflict && words.count == 0)
+		conflict = "a sandbox is missing: msp diff SANDBOX [PATH]...";
+	if (conflict)
+		return command_usage_error(command, conflict);
+	if (!command_check_sandbox(command, words.list[0], &code) ||
+	    !chosen_add_words(&chosen, command, &words, &code))
+		return code;
+	command_name_lines(command);
+	code = ask_begin(&asking, &options.attach);
+	if (!code)
+		code = diff_with(&options, words.list[0], &chosen, &asking);
+	return ask_end(&asking, code);
+}
+
+const struct command command_diff = {
+	.name = "diff",
+	.operands = "SANDBOX [PATH]...",
+	.summary = "show what a sandbox has changed",
+	.help = help,
+	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.run = diff,
+};

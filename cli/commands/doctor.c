@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp doctor`: does this machine have what the sandboxes need, and if not, what exactly helps?
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "doctor/probes.h"
+#include "host/state_place.h"
+#include "options/command.h"
+#include "show/format.h"
+#include "show/json.h"
+
+/* The kernel's overflow id: nobody's, and never root's. */
+#define NOBODY 65534
+
+#define TEXT_COLUMN 27
+#define COLUMNS 100
+
+struct doctor_options {
+	const char *config;
+	const char *run_as;
+	bool is_json;
+};
+
+static const struct option_row rows[] = {
+	{ .name = "json",
+	  .set = option_set_flag,
+	  .offset = offsetof(struct doctor_options, is_json),
+	  .help = "print one JSON object" },
+	OPTION_CONFIG(struct doctor_options, config),
+	{ .name = "run-as",
+	  .argument = "USER",
+	  .set = option_set_account,
+	  .offset = offsetof(struct doctor_options, run_as),
+	  .help = "when root starts msp: the account to become (the default: MSP_RUN_AS, else "
+		  "what the configuration says, else 'msp')" },
+};
+
+struct verdict_of_all {
+	bool accepts_fallback; /* the configuration says so */
+	bool is_fit;           /* everything required holds */
+	bool is_fit_fallback;  /* with --limits=fallback it would */
+	bool is_weaker;        /* limits would be weaker */
+};
+
+/* Without an account the probes must still not run as root: it would pass all of them. */
+static int leave_root(struct machine *machine, const char *run_as)
+{
+	const char *name = launch_choose_account(run_as, machine->config);
+
+	machine->was_root = true;
+	machine->has_account = account_find(name, &machine->account) == 0 &&
+			       machine->account.uid != 0 && machine->account.gid != 0;
+	if (machine->has_account) {
+		state_place_prepare(machine->account.uid, machine->account.gid,
+				    machine->account.home);
+		return account_drop(machine->account.uid, machine->account.gid,
+				    machine->account.name);
+	}
+	format_text(machine->account.name, sizeof(machine->account.name), "%s", name);
+	machine->account.uid = NOBODY;
+	machine->account.gid = NOBODY;
+	return account_drop(NOBODY, NOBODY, NULL);
+}
+
+static int examine(const struct doctor_options *options, struct machine *machine)
+{
+	static struct config config = CONFIG_UNREAD;
+	char *slash;
+	int error = 0;
+
+	machine->images = (struct images)IMAGES_NONE;
+	if (launch_own_path(machine->own_folder)) {
+		slash = strrchr(machine->own_folder, '/');
+		*slash = '\0';
+	}
+	(void)launch_open_images(&machine->images, machine->images_text); /* a probe reports it */
+	if (account_is_setuid())
+		return -EPERM;
+	config.given = options->config;
+	config.builtin = machine->images.policy;
+	machine->config = &config;
+	(void)config_read(&config, machine->config_text); /* the same */
+	if (geteuid() == 0)
+		error = leave_root(machine, options->run_as);
+	if (!error)
+		machine->cgroup = cgroup_examine();
+	machine->has_scope =
+		!error && scope_can_help(machine->cgroup.problem) &&
+		scope_examine(machine->images.scope, &machine->scope, machine->scope_text) == 0;
+	return error;
+}
+
+static void note(struct verdict_of_all *all, const struct probe *probe,
+		 const struct finding *finding)
+{
+	if (finding->status != FINDING_MISSING || probe->level == PROBE_INFORMATION)
+		return;
+	if (probe->level == PROBE_REQUIRED)
+		all->is_fit_fallback = false;
+	if (probe->level == PROBE_REQUIRED || !all->accepts_fallback)
+		all->is_fit = false;
+	all->is_weaker = all->is_weaker || probe->level == PROBE_LIMITS;
+}
+
+static const char *fix_of(const struct probe *probe, const struct finding *finding)
+{
+	return finding->fix[0] ? finding->fix : probe->fix;
+}
+
+/* --- for a person --------------------------------------------------------------------------- */
+
+static const struct {
+	const char *word;
+	const char *color;
+} status_words[] = {
+	[FINDING_OK] = { "ok", "\033[32m" },
+	[FINDING_MISSING] = { "missing", "\033[1;31m" },
+	[FINDING_NOTE] = { "note", "" },
+	[FINDING_SKIPPED] = { "skipped", "" },
+};
+
+static bool use_color(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && !(no_color && no_color[0] != '\0');
+}
+
+static void print_finding(const struct probe *probe, const struct finding *finding, bool has_color)
+{
+	const char *color = has_color ? status_words[finding->status].color : "";
+	char text[sizeof(finding->tried) + sizeof(finding->happened) + 4];
+
+	(void)printf("  %s%-8s%s %-*s", color, status_words[finding->status].word,
+		     color[0] ? "\033[0m" : "", TEXT_COLUMN - 11, probe->name);
+	format_text(text, sizeof(text), "%s: %s", finding->tried, finding->happened);
+	format_print(text, TEXT_COLUMN, COLUMNS);
+	if (finding->status != FINDING_MISSING)
+		return;
+	(void)printf("%*swhy: ", TEXT_COLUMN, "");
+	format_print(probe->why, TEXT_COLUMN + 5, COLUMNS);
+	(void)printf("%*sfix: ", TEXT_COLUMN, "");
+	format_print(fix_of(probe, finding), TEXT_COLUMN + 5, COLUMNS);
+}
+
+static void print_conclusion(const struct verdict_of_all *all)
+{
+	if (all->is_fit && all->is_weaker)
+		(void)puts("\nmsp can run here, with weaker limits of memory, processes and CPU "
+			   "time, which the\nconfiguration accepts.");
+	else if (all->is_fit)
+		(void)puts("\nmsp can run here, with everything that the policy requires.");
+	else if (all->is_fit_fallback)
+		(void)puts("\nmsp refuses to start here, because the policy requires cgroup v2.\n"
+			   "It would start with --limits=fallback: weaker limits of memory, "
+			   "processes and CPU\ntime; everything else stays as it is.");
+	else
+		(void)puts("\nmsp cannot run here until what is missing has been fixed.");
+}
+
+static int print_report(const struct machine *machine, struct verdict_of_all *all)
+{
+	const bool has_color = use_color();
+
+	(void)puts("msp " MSP_VERSION " on this machine:\n");
+	for (size_t i = 0; i < probe_count; i++) {
+		struct finding finding = { .status = FINDING_MISSING };
+
+		probes[i].run(machine, &finding);
+		note(all, &probes[i], &finding);
+		print_finding(&probes[i], &finding, has_color);
+		(void)fflush(stdout); /* before the next probe forks; the last flush tells */
+	}
+	print_conclusion(all);
+	return fflush(stdout) == 0 ? 0 : -errno;
+}
+
+/* --- for a program -------------------------------------------------------------------------- */
+
+static void write_finding(struct json *json, const struct probe *probe,
+			  const struct finding *finding)
+{
+	static const char *const levels[] = {
+		[PROBE_REQUIRED] = "required",
+		[PROBE_LIMITS] = "limits",
+		[PROBE_INFORMATION] = "information",
+	};
+
+	json_object(json, NULL);
+	json_string(json, "name", probe->name);
+	json_string(json, "status", status_words[finding->status].word);
+	json_string(json, "level", levels[probe->level]);
+	json_string(json, "tried", finding->tried);
+	json_string(json, "happened", finding->happened);
+	json_string(json, "why", probe->why);
+	if (finding->status == FINDING_MISSING)
+		json_string(json, "fix", fix_of(probe, finding));
+	json_object_end(json);
+}
+
+static int print_json(const struct machine *machine, struct verdict_of_all *all)
+{
+	static struct json json;
+
+	json_init(&json, STDOUT_FILENO);
+	json_object(&json, NULL);
+	json_string(&json, "version", MSP_VERSION);
+	json_array(&json, "probes");
+	for (size_t i = 0; i < probe_count; i++) {
+		struct finding finding = { .status = FINDING_MISSING };
+
+		probes[i].run(machine, &finding);
+		note(all, &probes[i], &finding);
+		write_finding(&json, &probes[i], &finding);
+	}
+	json_array_end(&json);
+	json_bool(&json, "ok", all->is_fit);
+	json_bool(&json, "ok_with_limits_fallback", all->is_fit_fallback);
+	json_object_end(&json);
+	return json_finish(&json);
+}
+
+static int doctor(const struct command *command, int argc, char *argv[])
+{
+	static struct machine machine;
+	struct doctor_options options = { 0 };
+	struct verdict_of_all all = { .is_fit = true, .is_fit_fallback = true };
+	int error;
+	int rest;
+	int code;
+
+	if (!command_parse(command, argc, argv, &options, &rest, &code))
+		return code;
+	error = launch_standard_fds();
+	if (error >= 0)
+		error = examine(&options, &machine);
+	if (error) {
+		log_line("doctor: cannot become an ordinary account: %s. msp must not be setuid",
+			 errno_text(-error));
+		return MSP_EXIT_REFUSED;
+	}
+	all.accepts_fallback = config_limits(machine.config, LIMITS_UNSAID) == LIMITS_FALLBACK;
+	error = options.is_json ? print_json(&machine, &all) : print_report(&machine, &all);
+	if (error) {
+		log_line("doctor: standard output: %s", errno_text(-error));
+		return MSP_EXIT_SOFTWARE;
+	}
+	return all.is_fit ? 0 : MSP_EXIT_REFUSED;
+}
+
+const struct command command_doctor = {
+	.name = "doctor",
+	.operands = "",
+	.summary = "check what this machine has and lacks",
+	.help = "Try everything that the sandboxes need on this machine and say what\n"
+		"happened: one line for each, and for what is missing why it is needed and\n"
+		"how to fix it. The exit code is 0 when nothing required is missing, else 78.\n",
+	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
+	.run = doctor,
+};

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp profile` and `msp policy`: what the operator's configuration amounts to. msp-policy answers,
+ * in the place of msp; what is found here is the configuration that a start would use.
+ */
+#include <string.h>
+
+#include "common/log.h"
+#include "host/account.h"
+#include "launch/compile.h"
+#include "launch/config.h"
+#include "launch/launch.h"
+#include "options/command.h"
+
+/* Of msp-policy: the operands, its name, --config, its value, and the end. */
+#define POLICY_WORDS_MAX (COMMAND_WORDS_MAX + 4)
+
+struct profile_options {
+	const char *config;
+};
+
+static const struct option_row rows[] = {
+	OPTION_CONFIG(struct profile_options, config),
+};
+
+/* Of one command, at most. */
+#define ACTIONS_MAX 4
+
+struct action {
+	const char *name;
+	int least, most; /* operands */
+	const char *rule;
+	bool is_bare; /* it is not about a configuration */
+};
+
+static int give_up(const struct command *command, const char *text, int code)
+{
+	log_line("%s: %s", command->name, text);
+	return code;
+}
+
+/* Have msp-policy do it. It has the same names for what it does. */
+static int become(const struct command *command, char *path, char *words[], int count)
+{
+	static char program[] = "msp-policy";
+	static char option[] = "--config";
+	char *all[POLICY_WORDS_MAX] = { program, words[0] };
+	char text[CONFIG_TEXT_MAX];
+	int used = 2;
+	int code;
+
+	if (path[0]) {
+		all[used++] = option;
+		all[used++] = path;
+	}
+	for (int i = 1; i < count; i++)
+		all[used++] = words[i];
+	code = compile_become(all, text);
+	return give_up(command, text, code);
+}
+
+static int run(const struct command *command, const struct action *action, const char *given,
+	       char *words[], int count)
+{
+	static char path[IPC_PATH_MAX];
+	const bool is_check = strcmp(action->name, "check") == 0;
+	char text[CONFIG_TEXT_MAX];
+
+	if (is_check && count == 2)
+		given = words[--count];
+	if (!action->is_bare && config_find(given, path, text) != 0)
+		return give_up(command, text, MSP_EXIT_REFUSED);
+	if (strcmp(action->name, "list") == 0 || (is_check && !path[0]))
+		log_line("configuration: %s", path[0] ? path : "built-in");
+	/* The built-in profiles were checked when msp was built. */
+	return is_check && !path[0] ? 0 : become(command, path, words, count);
+}
+
+static int choose(const struct command *command, const struct action *actions, size_t action_count,
+		  int argc, char *argv[])
+{
+	struct profile_options options = { 0 };
+	const struct action *action = actions;
+	struct command_words words = { .most = COMMAND_WORDS_MAX };
+	const char *names[ACTIONS_MAX];
+	int code;
+
+	if (!command_parse_words(command, argc, argv, &options, &words, &code))
+		return code;
+	for (size_t i = 0; i < action_count; i++)
+		names[i] = actions[i].name;
+	while (words.count > 0 && action < actions + action_count &&
+	       strcmp(action->name, words.list[0]) != 0)
+		action++;
+	if (words.count == 0 || action == actions + action_count)
+		return command_refuse_action(command, words.list[0], names, action_count);
+	if (words.count - 1 < action->least || words.count - 1 > action->most ||
+	    (options.config && (action->is_bare || (action->least == 0 && words.count > 1))))
+		return command_usage_error(command, action->rule);
+	if (launch_standard_fds() < 0)
+		return give_up(command, "/dev/null cannot be opened", MSP_EXIT_SOFTWARE);
+	if (account_is_setuid())
+		return give_up(command, "msp must not be setuid or setgid", MSP_EXIT_REFUSED);
+	return run(command, action, options.config, words.list, words.count);
+}
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static int profile(const struct command *command, int argc, char *argv[])
+{
+	static const struct action actions[] = {
+		{ "list", 0, 0, "list takes no name", false },
+		{ "show", 1, 1, "show takes the name of one profile: show NAME", false },
+		{ "check", 0, 1, "check takes one file, or --config, or none of the two", false },
+		{ "diff", 2, 2, "diff takes the names of two profiles: diff NAME NAME", false },
+	};
+
+	return choose(command, actions, LENGTH(actions), argc, argv);
+}
+
+static int policy(const struct command *command, int argc, char *argv[])
+{
+	static const struct action actions[] = {
+		{ "seccomp", 1, 1, "seccomp takes the name of one profile: seccomp NAME", false },
+		{ "groups", 0, 0, "groups takes no name and no --config", true },
+		{ "explain", 2, COMMAND_WORDS_MAX,
+		  "explain takes a profile and an operation: explain NAME 'read /etc/passwd'",
+		  false },
+	};
+
+	return choose(command, actions, LENGTH(actions), argc, argv);
+}
+
+const struct command command_profile = {
+	.name = "profile",
+	.operands = "list | show NAME | check [FILE] | diff NAME NAME",
+	.summary = "show and check the profiles of the configuration",
+	.help = "What sandboxes are: a profile says what one may see, do and use. The built-in\n"
+		"profiles are there always; the operator's configuration has others, and says\n"
+		"which one is meant by who names none.\n"
+		"\n"
+		"  list             the profiles, and on standard error which file is in force\n"
+		"  show NAME        what a profile amounts to, with all that it inherits\n"
+		"  check [FILE]     say what is wrong with a configuration, if anything\n"
+		"  diff NAME NAME   in what two profiles differ\n"
+		"\n"
+		"Root sees the configuration that a start by root reads. The exit code is 0, 64\n"
+		"when the command line is wrong, and 78 when the configuration is.\n",
+	.options = { .rows = rows, .count = LENGTH(rows), .has_operands = true },
+	.run = profile,
+};
+
+const struct command command_policy = {
+	.name = "policy",
+	.operands = "seccomp NAME | groups | explain NAME OPERATION",
+	.summary = "explain what a profile allows and refuses",
+	.help = "What a profile decides, and where that is said.\n"
+		"\n"
+		"  seccomp NAME     its system calls, by group, with reasons\n"
+		"  groups           the groups of system calls that a profile can name\n"
+		"  explain NAME OPERATION\n"
+		"                   whether a workload may do it, and by which rule: 'read PATH',\n"
+		"                   'write PATH', 'create PATH', 'delete PATH', 'list PATH',\n"
+		"                   'exec PATH', 'connect HOST:PORT', 'connect unix:PATH',\n"
+		"                   'bind PORT' or 'syscall NAME'\n"
+		"\n"
+		"The exit code is 0, 64 when the command line is wrong, and 78 when the\n"
+		"configuration is.\n",
+	.options = { .rows = rows, .count = LENGTH(rows), .has_operands = true },
+	.run = policy,
+};

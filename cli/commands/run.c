@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp run`: one command in a sandbox of its own, its streams live.
+ */
+#include "common/log.h"
+#include "launch/execute.h"
+#include "options/command.h"
+
+struct run_options {
+	struct execute_options execute;
+	const char *profile;
+	struct bind_words binds;
+};
+
+static const struct option_row rows[] = {
+	{ .name = "profile",
+	  .argument = "NAME",
+	  .set = option_set_profile,
+	  .offset = offsetof(struct run_options, profile),
+	  .help = "the policy to run under: 'strict', ...; 'msp profile list' shows them (the "
+		  "default: MSP_DEFAULT_PROFILE, else what the configuration says, else "
+		  "'default')" },
+	{ .name = "ro",
+	  .argument = "HOST[:INSIDE]",
+	  .set = option_set_bind,
+	  .offset = offsetof(struct run_options, binds),
+	  .help = "show this file or folder, read-only, at INSIDE (the default: the same path); "
+		  "may be given up to 32 times. Refused for what holds keys or tokens, and for "
+		  "your home" },
+	EXECUTE_ROWS(struct run_options, execute),
+};
+
+static const char help[] =
+	"Run CMD in a sandbox of its own that is gone when it ends. It sees the system's\n"
+	"/usr read-only, an empty writable /workspace, and nothing else of this machine:\n"
+	"no home, no network, no other processes. Standard input, output and error are\n"
+	"passed on live; when input and output are a terminal, CMD gets one of its own.\n"
+	"For a sandbox that keeps its files, see 'msp help create'.\n"
+	"\n"
+	"Where the user's service answers, it runs CMD, by its own configuration, unless\n"
+	"--standalone, --ro, --run-as, --config or MSP_CONFIG is given; else msp starts\n"
+	"a supervisor for CMD alone.\n"
+	"\n"
+	"Options end at '--' or at the first word that is none. The exit code is CMD's\n"
+	"own, or\n"
+	"  124      it was ended by the timeout\n"
+	"  125      the sandbox could not be made\n"
+	"  126,127  CMD could not be executed, or was not found in the sandbox\n"
+	"  128+N    it was ended by signal N\n"
+	"  64       the command line is wrong\n"
+	"  75       too much runs already, or the service stopped; later it may work\n"
+	"  78       this machine does not fulfil the policy, or the configuration is\n"
+	"           wrong; 'msp doctor' says why\n";
+
+static int run(const struct command *command, int argc, char *argv[])
+{
+	static struct run_options options = { .execute.attach.limits = LIMITS_UNSAID };
+	struct execute what = { .options = &options.execute, .binds = &options.binds };
+	char text[OPTIONS_TEXT_MAX];
+	int rest;
+	int code;
+
+	if (!command_parse(command, argc, argv, &options, &rest, &code))
+		return code;
+	if (rest == argc)
+		return command_usage_error(command,
+					   "a command is missing: msp run -- CMD [ARG]...");
+	command_name_lines(command);
+	what.words = argv + rest;
+	what.profile = options.profile ? options.profile : "";
+	what.is_variable = !options.profile;
+	if (what.is_variable && !option_read_default_profile(&what.profile, text)) {
+		log_line("%s", text);
+		return MSP_EXIT_USAGE;
+	}
+	return execute(&what);
+}
+
+const struct command command_run = {
+	.name = "run",
+	.operands = "[--] CMD [ARG]...",
+	.summary = "run one command in a sandbox",
+	.help = help,
+	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.run = run,
+};

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp list`, `msp stop` and `msp destroy`: the sandboxes that last.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "launch/ask.h"
+#include "options/command.h"
+#include "show/format.h"
+#include "show/json.h"
+#include "show/sandbox_text.h"
+
+/* --- list ----------------------------------------------------------------------------------- */
+
+struct list_options {
+	struct attach_options attach;
+	bool is_all;
+	bool is_json;
+};
+
+static const struct option_row list_rows[] = {
+	{ .name = "all",
+	  .set = option_set_flag,
+	  .offset = offsetof(struct list_options, is_all),
+	  .help = "those of the clients of an HTTP server too, with who owns them" },
+	{ .name = "json",
+	  .set = option_set_flag,
+	  .offset = offsetof(struct list_options, is_json),
+	  .help = "print one JSON object" },
+	ATTACH_ROWS(struct list_options, attach),
+};
+
+static const char list_help[] =
+	"Show the sandboxes that last: those of yours and of clients that you start,\n"
+	"those used last first. STATE is\n"
+	"  cold       files only\n"
+	"  live       its processes are ready, and none of its commands runs\n"
+	"  running N  so many commands run in it\n"
+	"  elsewhere  another msp has it\n"
+	"  damaged    its files cannot be used; the others are not touched by that\n"
+	"\n"
+	"DISK is what its own layers take, as last counted; EXPIRES is when it is\n"
+	"removed, if it is not used before. WORKSPACE is the directory that it shows,\n"
+	"copy-on-write where nothing else is said. --json has times in seconds of the\n"
+	"real clock.\n";
+
+struct listing {
+	struct json json;
+	struct sandbox_table *table; /* NULL: JSON */
+	size_t count;
+};
+
+static void on_listed(void *context, const struct ipc_sandbox_info *info)
+{
+	struct listing *listing = context;
+
+	listing->count++;
+	if (listing->table) {
+		sandbox_table_add(listing->table, info);
+		return;
+	}
+	json_object(&listing->json, NULL);
+	sandbox_write(&listing->json, info);
+	json_object_end(&listing->json);
+}
+
+static int show_list(struct listing *listing)
+{
+	int error;
+
+	if (!listing->table) {
+		json_array_end(&listing->json);
+		json_object_end(&listing->json);
+		error = json_finish(&listing->json);
+	} else if (listing->count == 0) {
+		log_line("there is none: 'msp create' makes one");
+		return 0;
+	} else {
+		sandbox_table_print(listing->table, (uint64_t)time(NULL));
+		error = format_flush();
+	}
+	if (!error)
+		return 0;
+	log_line("standard output: %s", errno_text(-error));
+	return MSP_EXIT_SOFTWARE;
+}
+
+static int list(const struct command *command, int argc, char *argv[])
+{
+	static const struct ask_handlers handlers = { .on_sandbox = on_listed };
+	static struct list_options options = { .attach.limits = LIMITS_UNSAID };
+	static struct question question = { .kind = ASK_LIST };
+	static struct listing listing;
+	static struct asking asking;
+	int rest;
+	int code;
+
+	if (!command_parse(command, argc, argv, &options, &rest, &code))
+		return code;
+	command_name_lines(command);
+	question.is.list.is_everybody = options.is_all;
+	if (options.is_json) {
+		json_init(&listing.json, STDOUT_FILENO);
+		json_object(&listing.json, NULL);
+		json_array(&listing.json, "sandboxes");
+	} else
+		listing.table = sandbox_table_new(options.is_all);
+	code = ask_begin(&asking, &options.attach);
+	if (!code)
+		code = ask(&asking, &question, &handlers, &listing);
+	code = ask_end(&asking, code);
+	return code ? code : show_list(&listing);
+}
+
+const struct command command_list = {
+	.name = "list",
+	.operands = "",
+	.summary = "show the sandboxes that last",
+	.help = list_help,
+	.options = { .rows = list_rows, .count = sizeof(list_rows) / sizeof(list_rows[0]) },
+	.run = list,
+};
+
+/* --- stop, destroy -------------------------------------------------------------------------- */
+
+struct end_options {
+	struct attach_options attach;
+};
+
+static const struct option_row end_rows[] = {
+	ATTACH_ROWS(struct end_options, attach),
+};
+
+static const char stop_help[] =
+	"End what runs in each SANDBOX. Its files stay, and the next 'msp exec' goes on\n"
+	"with them. What an agent runs in it is ended too.\n"
+	"\n"
+	"SANDBOX is the name, the id, or the first four or more characters of the id.\n"
+	"The exit code is 0; 64 where there is no such sandbox; 75 where another msp has\n"
+	"it. With several, each is tried, and the exit code is that of the first\n"
+	"failure.\n";
+
+static const char destroy_help[] =
+	"End what runs in each SANDBOX and remove it with its files and checkpoints.\n"
+	"What was not taken over with 'msp apply' is gone; nothing asks again. The\n"
+	"directory that it showed is not touched, and sandboxes that were forked from it\n"
+	"stay.\n"
+	"\n"
+	"SANDBOX is the name, the id, or the first four or more characters of the id.\n"
+	"The exit code is 0; 64 where there is no such sandbox; 75 where another msp has\n"
+	"it. With several, each is tried, and the exit code is that of the first\n"
+	"failure.\n";
+
+static int end_each(const struct command_words *words, const struct attach_options *attach,
+		    uint32_t how)
+{
+	static struct question question;
+	static struct asking asking;
+	int first = 0;
+	int code = ask_begin(&asking, attach);
+
+	if (code)
+		return ask_end(&asking, code);
+	for (int i = 0; i < words->count && !ask_is_over(&asking); i++) {
+		memset(&question, 0, sizeof(question));
+		question.kind = ASK_END;
+		question.words.sandbox = words->list[i];
+		question.is.end.how = how;
+		format_text(question.is.end.sandbox, sizeof(question.is.end.sandbox), "%s",
+			    words->list[i]);
+		code = ask(&asking, &question, NULL, NULL);
+		if (!first)
+			first = code;
+	}
+	return ask_end(&asking, first);
+}
+
+static int end_with(const struct command *command, int argc, char *argv[], uint32_t how)
+{
+	static struct end_options options = { .attach.limits = LIMITS_UNSAID };
+	static struct command_words words = { .most = COMMAND_WORDS_MAX };
+	char text[OPTIONS_TEXT_MAX];
+	int code;
+
+	if (!command_parse_words(command, argc, argv, &options, &words, &code))
+		return code;
+	if (words.count == 0) {
+		format_text(text, sizeof(text), "a sandbox is missing: msp %s SANDBOX...",
+			    command->name);
+		return command_usage_error(command, text);
+	}
+	for (int i = 0; i < words.count; i++) {
+		if (!command_check_sandbox(command, words.list[i], &code))
+			return code;
+	}
+	command_name_lines(command);
+	return end_each(&words, &options.attach, how);
+}
+
+static int stop(const struct command *command, int argc, char *argv[])
+{
+	return end_with(command, argc, argv, SANDBOX_END_STOP);
+}
+
+static int destroy(const struct command *command, int argc, char *argv[])
+{
+	return end_with(command, argc, argv, SANDBOX_END_DESTROY);
+}
+
+#define END_OPTIONS                                                                                \
+	{                                                                                          \
+		.rows = end_rows, .count = sizeof(end_rows) / sizeof(end_rows[0]),                 \
+		.has_operands = true                                                               \
+	}
+
+const struct command command_stop = {
+	.name = "stop",
+	.operands = "SANDBOX...",
+	.summary = "end what runs in a sandbox; its files stay",
+	.help = stop_help,
+	.options = END_OPTIONS,
+	.run = stop,
+};
+
+const struct command command_destroy = {
+	.name = "destroy",
+	.operands = "SANDBOX...",
+	.summary = "remove a sandbox with its files",
+	.help = destroy_help,
+	.options = END_OPTIONS,
+	.run = destroy,
+};

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `msp status`: how is the user's service?
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "host/service.h"
+#include "launch/launch.h"
+#include "options/command.h"
+#include "show/format.h"
+#include "show/json.h"
+#include "show/measured.h"
+
+#define COLUMN 14
+#define COLUMNS 100
+
+struct status_options {
+	const char *socket;
+	bool is_json;
+};
+
+static const struct option_row rows[] = {
+	{ .name = "json",
+	  .set = option_set_flag,
+	  .offset = offsetof(struct status_options, is_json),
+	  .help = "print one JSON object" },
+	{ .name = "socket",
+	  .argument = "PATH",
+	  .set = option_set_socket,
+	  .offset = offsetof(struct status_options, socket),
+	  .help = "ask the service on this socket" },
+};
+
+/* What each state is called in JSON, and what msp exits with. */
+static const struct {
+	const char *name;
+	int code;
+} states[] = {
+	[SERVICE_HERE] = { "running", 0 },
+	[SERVICE_ABSENT] = { "not_running", MSP_EXIT_NOT_RUNNING },
+	[SERVICE_UNTRUSTED] = { "untrusted", MSP_EXIT_REFUSED },
+	[SERVICE_OTHER_VERSION] = { "other_version", MSP_EXIT_AGAIN },
+	[SERVICE_FULL] = { "full", MSP_EXIT_AGAIN },
+	[SERVICE_STOPPING] = { "stopping", MSP_EXIT_AGAIN },
+	[SERVICE_WEAKER] = { "weaker", MSP_EXIT_REFUSED }, /* nothing was asked for here */
+	[SERVICE_SILENT] = { "silent", MSP_EXIT_AGAIN },
+	[SERVICE_FAILED] = { "failed", MSP_EXIT_SOFTWARE },
+};
+
+static const char *limits_name(uint32_t limits)
+{
+	return limits == LIMITS_CGROUP ? "cgroup" : "fallback";
+}
+
+static void print_row(const char *name, const char *text)
+{
+	(void)printf("  %-*s%s\n", COLUMN - 2, name, text);
+}
+
+static void format_uptime(uint64_t seconds, char *text, size_t room)
+{
+	const unsigned long long minutes = seconds / 60;
+
+	if (minutes == 0)
+		format_text(text, room, "%llu s", (unsigned long long)seconds);
+	else if (minutes < 24ULL * 60)
+		format_text(text, room, "%llu h %llu min", minutes / 60, minutes % 60);
+	else
+		format_text(text, room, "%llu days %llu h", minutes / (24ULL * 60),
+			    minutes / 60 % 24);
+}
+
+static void print_status(const struct ipc_status *status)
+{
+	char text[1024];
+
+	format_uptime(status->uptime_us / 1000000, text, sizeof(text));
+	(void)printf("the service is running, process %u, for %s\n", status->pid, text);
+	format_text(text, sizeof(text), "%u of at most %u", status->clients, status->clients_max);
+	print_row("clients", text);
+	format_text(text, sizeof(text), "%u of at most %u; %llu were started, %llu refused",
+		    status->executions, status->executions_max,
+		    (unsigned long long)status->executions_started,
+		    (unsigned long long)status->executions_refused);
+	print_row("executions", text);
+	format_text(text, sizeof(text), "%llu MiB", (unsigned long long)status->memory_bytes >> 20);
+	if (status->memory_max_bytes > 0)
+		format_append(text, sizeof(text), " of at most %llu MiB for all together",
+			      (unsigned long long)status->memory_max_bytes >> 20);
+	else
+		format_append(text, sizeof(text), ", without a bound for all together");
+	if (status->limits != LIMITS_CGROUP)
+		format_append(text, sizeof(text), " (reserved, not measured)");
+	print_row("memory", text);
+	print_row("limits", status->limits == LIMITS_CGROUP
+				    ? "cgroup"
+				    : "fallback: weaker ones; 'msp doctor' says what is missing");
+	format_text(text, sizeof(text), "Landlock ABI %u", status->landlock_abi);
+	print_row("kernel", text);
+	format_text(text, sizeof(text), "generation %u%s", status->generation,
+		    status->reload_failed ? "; the file has changed since and cannot be used: "
+					    "'msp profile check' says why"
+					  : "");
+	print_row("policy", text);
+	if (!status->posture.is_measured)
+		return;
+	measured_describe(&status->posture, text, sizeof(text));
+	(void)printf("  %-*s", COLUMN - 2, "posture");
+	format_print(text, COLUMN, COLUMNS);
+}
+
+static void write_status(struct json *json, const struct ipc_status *status)
+{
+	json_number(json, "pid", status->pid);
+	json_number(json, "uptime_ms", status->uptime_us / 1000);
+	json_number(json, "clients", status->clients);
+	json_number(json, "clients_max", status->clients_max);
+	json_object(json, "executions");
+	json_number(json, "now", status->executions);
+	json_number(json, "max", status->executions_max);
+	json_number(json, "started", status->executions_started);
+	json_number(json, "refused", status->executions_refused);
+	json_object_end(json);
+	json_object(json, "memory");
+	json_number(json, "bytes", status->memory_bytes);
+	if (status->memory_max_bytes > 0)
+		json_number(json, "max_bytes", status->memory_max_bytes);
+	else
+		json_null(json, "max_bytes");
+	json_object_end(json);
+	json_object(json, "policy");
+	json_number(json, "generation", status->generation);
+	json_bool(json, "reload_failed", status->reload_failed != 0);
+	json_object_end(json);
+	json_object(json, "posture");
+	json_string(json, "limits", limits_name(status->limits));
+	json_number(json, "landlock_abi", status->landlock_abi);
+	measured_write(json, &status->posture);
+	json_object_end(json);
+}
+
+static int print_json(const struct service *service, const struct ipc_status *status)
+{
+	static struct json json;
+
+	json_init(&json, STDOUT_FILENO);
+	json_object(&json, NULL);
+	json_string(&json, "version", MSP_VERSION);
+	json_string(&json, "state", states[service->state].name);
+	if (service->state == SERVICE_HERE)
+		write_status(&json, status);
+	else
+		json_string(&json, "message", service->text);
+	json_object_end(&json);
+	return json_finish(&json);
+}
+
+static int status(const struct command *command, int argc, char *argv[])
+{
+	struct status_options options = { 0 };
+	struct ipc_status answer = { 0 };
+	struct config config = CONFIG_UNREAD;
+	struct service service;
+	char text[LAUNCH_TEXT_MAX];
+	int error = 0;
+	int rest;
+	int code;
+
+	if (!command_parse(command, argc, argv, &options, &rest, &code))
+		return code;
+	if (launch_standard_fds() < 0) {
+		log_line("status: /dev/null cannot be opened");
+		return MSP_EXIT_SOFTWARE;
+	}
+	if (launch_drop_root(NULL, &config, &code, text) != 0) {
+		log_line("status: %s", text);
+		return code;
+	}
+	service = service_connect(options.socket);
+	service_ask(&service, &answer);
+	fd_close(&service.fd);
+	if (options.is_json)
+		error = print_json(&service, &answer);
+	else if (service.state == SERVICE_HERE)
+		print_status(&answer);
+	else
+		log_line("status: %s%s", service.text,
+			 service.state == SERVICE_ABSENT
+				 ? ". 'systemctl --user start msp.service' starts the service; "
+				   "without it, each client gets a supervisor of its own"
+				 : "");
+	if (error || fflush(stdout) != 0) {
+		log_line("status: standard output cannot be written");
+		return MSP_EXIT_SOFTWARE;
+	}
+	return states[service.state].code;
+}
+
+const struct command command_status = {
+	.name = "status",
+	.operands = "",
+	.summary = "show how the user's service is",
+	.help = "Ask the user's service, which 'msp serve' and 'msp run' go through where it\n"
+		"answers, how it is: its process, clients, executions and memory, and what it\n"
+		"enforces. The exit code is 0 when it runs, 3 when it does not, 75 when it is\n"
+		"of another version, hangs, or is full, and 78 when it cannot be trusted.\n",
+	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
+	.run = status,
+};

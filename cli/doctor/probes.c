@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of probes, and those that only look.
+ */
+#include "doctor/probes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "common/confine/landlock.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "common/plan.h"
+#include "host/descriptors.h"
+#include "show/format.h"
+
+#define LANDLOCK_NEEDED 6
+
+static void probe_architecture(const struct machine *machine, struct finding *ret)
+{
+	struct utsname name;
+
+	format_text(ret->tried, sizeof(ret->tried), "uname");
+	if (uname(&name) != 0)
+		return;
+	ret->status = strcmp(name.machine, "x86_64") == 0 ? FINDING_OK : FINDING_MISSING;
+	format_text(ret->happened, sizeof(ret->happened), "%s", name.machine);
+}
+
+static void probe_kernel(const struct machine *machine, struct finding *ret)
+{
+	struct utsname name;
+
+	ret->status = FINDING_NOTE;
+	format_text(ret->tried, sizeof(ret->tried), "uname");
+	if (uname(&name) == 0)
+		format_text(ret->happened, sizeof(ret->happened), "Linux %s", name.release);
+}
+
+static void probe_landlock(const struct machine *machine, struct finding *ret)
+{
+	const int abi = landlock_abi();
+	const int error = errno;
+
+	format_text(ret->tried, sizeof(ret->tried), "landlock_create_ruleset(NULL, 0, VERSION)");
+	ret->status = abi >= LANDLOCK_NEEDED ? FINDING_OK : FINDING_MISSING;
+	if (abi > 0)
+		format_text(ret->happened, sizeof(ret->happened), "ABI %d, needed is %d", abi,
+			    LANDLOCK_NEEDED);
+	else
+		format_text(ret->happened, sizeof(ret->happened), "%s", errno_text(error));
+	if (abi == 0 && error == EOPNOTSUPP)
+		format_text(
+			ret->fix, sizeof(ret->fix),
+			"Landlock is built in but off: add 'landlock' to the list after lsm= on "
+			"the kernel command line");
+}
+
+/* A scope has what the manager's cgroup has. */
+static const char *controllers_to_come(const struct machine *machine)
+{
+	if (machine->cgroup.problem == CGROUP_USABLE)
+		return machine->cgroup.controllers;
+	return machine->has_scope ? machine->scope.controllers : "";
+}
+
+static void probe_cgroup(const struct machine *machine, struct finding *ret)
+{
+	char missing[64];
+
+	format_text(ret->tried, sizeof(ret->tried),
+		    "a writable cgroup of its own with cpu, memory and pids");
+	cgroup_list_controllers(CGROUP_REQUIRED &
+					~cgroup_parse_controllers(controllers_to_come(machine)),
+				missing, sizeof(missing));
+	ret->status = missing[0] ? FINDING_MISSING : FINDING_OK;
+	cgroup_describe(&machine->cgroup, ret->happened);
+	if (machine->has_scope)
+		format_append(ret->happened, sizeof(ret->happened),
+			      "; msp asks the user's systemd %.60s for a scope of its own, which "
+			      "would have the controllers \"%s\"",
+			      machine->scope.version, machine->scope.controllers);
+	else if (machine->scope_text[0])
+		format_append(ret->happened, sizeof(ret->happened),
+			      "; the user's systemd cannot give it a scope: %s",
+			      machine->scope_text);
+	if (ret->status == FINDING_MISSING)
+		cgroup_describe_fix(&machine->cgroup, ret->fix);
+}
+
+static void probe_delegation(const struct machine *machine, struct finding *ret)
+{
+	const char *controllers = controllers_to_come(machine);
+	char missing[64];
+
+	format_text(ret->tried, sizeof(ret->tried), "io and cpuset in that cgroup");
+	if (!controllers[0]) {
+		ret->status = FINDING_SKIPPED;
+		format_text(ret->happened, sizeof(ret->happened), "there is no such cgroup");
+		return;
+	}
+	cgroup_list_controllers((CGROUP_IO | CGROUP_CPUSET) &
+					~cgroup_parse_controllers(controllers),
+				missing, sizeof(missing));
+	ret->status = missing[0] ? FINDING_MISSING : FINDING_OK;
+	format_text(ret->happened, sizeof(ret->happened), "both are there");
+	if (missing[0])
+		format_text(ret->happened, sizeof(ret->happened), "not there: %s", missing);
+}
+
+static void probe_files(const struct machine *machine, struct finding *ret)
+{
+	int fd = fd_sealed_from_file("msp-policy", machine->images.policy);
+	struct plan plan;
+	int error;
+
+	format_text(
+		ret->tried, sizeof(ret->tried),
+		"opening msp-supervisor, msp-child-init, msp-broker, msp-scope and builtin.policy");
+	ret->status = FINDING_MISSING;
+	if (machine->images.policy < 0) {
+		format_text(ret->happened, sizeof(ret->happened), "%.600s", machine->images_text);
+		return;
+	}
+	error = fd < 0 ? fd : plan_open_fd(fd, &plan);
+	fd_close(&fd);
+	if (error) {
+		format_text(ret->happened, sizeof(ret->happened),
+			    "builtin.policy is not of this version: %s", errno_text(-error));
+		return;
+	}
+	ret->status = FINDING_OK;
+	format_text(ret->happened, sizeof(ret->happened), "all there");
+}
+
+static void probe_configuration(const struct machine *machine, struct finding *ret)
+{
+	const struct config *config = machine->config;
+
+	format_text(ret->tried, sizeof(ret->tried), "reading %.200s",
+		    config->path[0] ? config->path : "the operator's configuration");
+	ret->status = config->is_read ? FINDING_OK : FINDING_MISSING;
+	if (!config->is_read)
+		format_text(ret->happened, sizeof(ret->happened), "%.900s", machine->config_text);
+	else if (config->path[0])
+		format_text(ret->happened, sizeof(ret->happened), "nothing is wrong with it");
+	else
+		format_text(ret->happened, sizeof(ret->happened),
+			    "there is none, so the built-in profiles are in force");
+}
+
+/* What a request without a name means, or NULL; `text` names it. */
+static const struct plan_profile *find_default_profile(const struct plan *plan,
+						       char text[OPTIONS_TEXT_MAX])
+{
+	const char *name = plan_string(plan, plan_header(plan)->default_profile);
+	int index;
+
+	if (!option_read_default_profile(&name, text))
+		return NULL;
+	index = plan_profile_find(plan, name);
+	if (index >= 0 && !plan_is_internal(plan, plan_profile(plan, (uint32_t)index))) {
+		format_text(text, OPTIONS_TEXT_MAX, "'%s'", name);
+		return plan_profile(plan, (uint32_t)index);
+	}
+	format_text(text, OPTIONS_TEXT_MAX, "'%s' does not exist", name);
+	return NULL;
+}
+
+static void probe_profile(const struct machine *machine, struct finding *ret)
+{
+	const struct plan *plan = config_plan(machine->config);
+	char text[OPTIONS_TEXT_MAX];
+
+	format_text(ret->tried, sizeof(ret->tried), "the profile of who names none");
+	ret->status = FINDING_SKIPPED;
+	format_text(ret->happened, sizeof(ret->happened), "no configuration could be read");
+	if (!plan)
+		return;
+	ret->status = find_default_profile(plan, text) ? FINDING_OK : FINDING_MISSING;
+	format_text(ret->happened, sizeof(ret->happened), "%.300s; there are:", text);
+	for (uint32_t i = 0; i < plan_profile_count(plan); i++) {
+		const struct plan_profile *profile = plan_profile(plan, i);
+
+		if (!plan_is_internal(plan, profile))
+			format_append(ret->happened, sizeof(ret->happened), " %s",
+				      plan_string(plan, profile->name));
+	}
+}
+
+static void probe_account(const struct machine *machine, struct finding *ret)
+{
+	format_text(ret->tried, sizeof(ret->tried), "becoming the account '%s'",
+		    machine->account.name);
+	if (!machine->was_root) {
+		ret->status = FINDING_SKIPPED;
+		format_text(ret->tried, sizeof(ret->tried), "becoming an ordinary account");
+		format_text(ret->happened, sizeof(ret->happened),
+			    "not needed: msp was not started by root");
+		return;
+	}
+	ret->status = machine->has_account ? FINDING_OK : FINDING_MISSING;
+	if (machine->has_account) {
+		format_text(ret->happened, sizeof(ret->happened), "uid %u; the probes ran as it",
+			    machine->account.uid);
+		return;
+	}
+	format_text(ret->happened, sizeof(ret->happened),
+		    "there is no such account, or it is root's; the other probes ran as uid %u",
+		    machine->account.uid);
+	account_format_useradd(machine->account.name, ret->fix, sizeof(ret->fix));
+}
+
+static void probe_languages(const struct machine *machine, struct finding *ret)
+{
+	const struct plan *plan = config_plan(machine->config);
+	const struct plan_language *languages;
+	const struct plan_profile *profile;
+	char name[OPTIONS_TEXT_MAX];
+
+	ret->status = FINDING_NOTE;
+	format_text(ret->tried, sizeof(ret->tried), "the programs of the default profile");
+	profile = plan ? find_default_profile(plan, name) : NULL;
+	if (!profile)
+		return;
+	format_text(ret->tried, sizeof(ret->tried), "the programs of the profile %.200s", name);
+	languages = plan_languages(plan, profile);
+	for (uint32_t i = 0; i < profile->language_count; i++) {
+		const char *program = plan_string(plan, languages[i].program);
+
+		if (access(program, X_OK) == 0)
+			format_append(ret->happened, sizeof(ret->happened), "%s%s (%s)",
+				      ret->happened[0] ? ", " : "",
+				      plan_string(plan, languages[i].name), program);
+	}
+	if (!ret->happened[0])
+		format_text(ret->happened, sizeof(ret->happened), "none is installed");
+}
+
+static void probe_descriptors(const struct machine *machine, struct finding *ret)
+{
+	const struct plan *plan = config_plan(machine->config);
+	const uint64_t limit = descriptors_limit();
+
+	format_text(ret->tried, sizeof(ret->tried), "the hard limit of descriptors");
+	ret->status = FINDING_OK;
+	if (plan && descriptors_explain(plan, NULL, limit, ret->happened))
+		ret->status = FINDING_MISSING;
+	else
+		format_text(ret->happened, sizeof(ret->happened),
+			    "%" PRIu64 ", at least twice the open_files of every profile", limit);
+}
+
+#define FIX_KERNEL "run a kernel that has it: Linux 6.12 or newer, as distributions build it"
+#define FIX_CONTAINER                                                                              \
+	"inside a container, start the container with this allowed (podman and docker: "           \
+	"--security-opt seccomp=unconfined --security-opt systempaths=unconfined); "               \
+	"else " FIX_KERNEL
+
+#define FIX_DELEGATION "as root " CGROUP_DROP_IN
+
+const struct probe probes[] = {
+	{ "architecture", PROBE_REQUIRED, probe_architecture,
+	  "the system call filters are written for it", "use an x86_64 machine" },
+	{ "kernel", PROBE_INFORMATION, probe_kernel, "for information: the probes decide", "" },
+	{ "landlock", PROBE_REQUIRED, probe_landlock,
+	  "the second wall around files, TCP, signals and abstract sockets", FIX_KERNEL },
+	{ "user-namespace", PROBE_REQUIRED, probe_user_namespace,
+	  "every sandbox lives in its own, so that nothing of ours needs root", FIX_CONTAINER },
+	{ "namespaces", PROBE_REQUIRED, probe_other_namespaces,
+	  "what a sandbox cannot see it cannot touch", FIX_CONTAINER },
+	{ "proc", PROBE_REQUIRED, probe_proc, "programs need a /proc, and only their own",
+	  FIX_CONTAINER },
+	{ "overlay", PROBE_REQUIRED, probe_overlay, "copy-on-write folders",
+	  "load it: modprobe overlay; else " FIX_KERNEL },
+	{ "seccomp", PROBE_REQUIRED, probe_seccomp, "the list of system calls", FIX_KERNEL },
+	{ "cgroup", PROBE_LIMITS, probe_cgroup, "hard limits of memory, processes and CPU time",
+	  "" },
+	{ "cgroup-clone", PROBE_LIMITS, probe_cgroup_clone,
+	  "a process is inside its limits from its first instruction", FIX_KERNEL },
+	{ "delegation", PROBE_INFORMATION, probe_delegation,
+	  "not required: io bounds what a sandbox reads and writes on disks, cpuset which "
+	  "processors it uses",
+	  FIX_DELEGATION },
+	{ "descriptors", PROBE_INFORMATION, probe_descriptors,
+	  "not required: a workload gets half of msp's at most, so that what it has in flight "
+	  "between sockets, which the kernel counts per user, never stops msp",
+	  "raise it: LimitNOFILE=524288 in a unit, 'hard nofile 524288' in "
+	  "/etc/security/limits.conf for logins" },
+	{ "service", PROBE_INFORMATION, probe_service,
+	  "not required: it starts commands faster and bounds all clients together",
+	  "renew it: systemctl --user restart msp.service" },
+	{ "audit", PROBE_REQUIRED, probe_audit,
+	  "what runs is recorded before it does, unless the operator's configuration says 'audit: "
+	  "optional'",
+	  "name another place with MSP_STATE_DIR=DIR, an absolute path" },
+	{ "lasting", PROBE_INFORMATION, probe_lasting,
+	  "not required: sandboxes that last have their files there",
+	  "name another place with MSP_STATE_DIR=DIR, an absolute path, on ext4, xfs, btrfs or "
+	  "tmpfs" },
+	{ "files", PROBE_REQUIRED, probe_files, "msp is six programs and a compiled policy",
+	  "install all of msp's programs together, of one version" },
+	{ "configuration", PROBE_REQUIRED, probe_configuration,
+	  "what the operator says is enforced, or nothing runs",
+	  "correct the file, or name another one with --config or MSP_CONFIG; 'msp profile "
+	  "check' tries it" },
+	{ "default-profile", PROBE_REQUIRED, probe_profile, "clients rarely name one",
+	  "name one of these: default_profile in the configuration, or "
+	  "MSP_DEFAULT_PROFILE" },
+	{ "account", PROBE_REQUIRED, probe_account, "nothing of ours runs as root", "" },
+	{ "posture", PROBE_REQUIRED, probe_posture, "nothing is run where a layer does not hold",
+	  "a layer that is open on a machine that has everything else is a fault of msp: report "
+	  "it" },
+	{ "languages", PROBE_INFORMATION, probe_languages, "what run_code can run",
+	  "install what is wanted, for example: apt install python3 nodejs gcc" },
+};
+const size_t probe_count = sizeof(probes) / sizeof(probes[0]);

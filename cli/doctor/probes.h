@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a machine must have, as a table of probes. A probe tries the thing itself: a version number
+ * says nothing about what a distribution, a container or an administrator has turned off.
+ */
+#ifndef CLI_DOCTOR_PROBES_H
+#define CLI_DOCTOR_PROBES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "host/account.h"
+#include "host/cgroup.h"
+#include "host/scope.h"
+#include "launch/config.h"
+#include "launch/launch.h"
+
+enum finding_status {
+	FINDING_OK,
+	FINDING_MISSING,
+	FINDING_NOTE,    /* for information */
+	FINDING_SKIPPED, /* cannot be tried here */
+};
+
+struct finding {
+	enum finding_status status;
+	char tried[256];
+	char happened[CGROUP_TEXT_MAX];
+	char fix[CGROUP_TEXT_MAX]; /* empty: the probe's own */
+};
+
+/* What was found out before the probes ran. */
+struct machine {
+	struct images images; /* -1: not opened */
+	char images_text[LAUNCH_TEXT_MAX];
+	struct config *config; /* read, if it could be */
+	char config_text[CONFIG_TEXT_MAX];
+	bool was_root;
+	struct account account; /* when was_root: who we became; uid 65534 without an account */
+	bool has_account;
+	struct cgroup_state cgroup;
+	bool has_scope; /* the user's systemd would give us one */
+	struct scope_manager scope;
+	char scope_text[SCOPE_TEXT_MAX]; /* why not; empty: nobody was asked */
+	char own_folder[IPC_PATH_MAX];
+};
+
+enum probe_level {
+	PROBE_REQUIRED,
+	PROBE_LIMITS, /* required unless --limits=fallback is accepted */
+	PROBE_INFORMATION,
+};
+
+struct probe {
+	const char *name;
+	enum probe_level level;
+	void (*run)(const struct machine *machine, struct finding *ret);
+	const char *why;
+	const char *fix;
+};
+
+extern const struct probe probes[];
+extern const size_t probe_count;
+
+/* The probes that need namespaces (probes_namespaces.c). */
+void probe_user_namespace(const struct machine *machine, struct finding *ret);
+void probe_other_namespaces(const struct machine *machine, struct finding *ret);
+void probe_proc(const struct machine *machine, struct finding *ret);
+void probe_overlay(const struct machine *machine, struct finding *ret);
+void probe_lasting(const struct machine *machine, struct finding *ret);
+void probe_seccomp(const struct machine *machine, struct finding *ret);
+void probe_cgroup_clone(const struct machine *machine, struct finding *ret);
+
+/* The probes around the user's service and what is recorded (probes_service.c). */
+void probe_service(const struct machine *machine, struct finding *ret);
+void probe_audit(const struct machine *machine, struct finding *ret);
+
+/* The probe of all of it together (probes_posture.c). */
+void probe_posture(const struct machine *machine, struct finding *ret);
+
+#endif

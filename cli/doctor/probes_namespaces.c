@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The probes that change a process: each runs in a child of its own, which reports the first step
+ * that failed.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/confine/identity.h"
+#include "common/confine/seccomp.h"
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "common/log.h"
+#include "common/mount.h"
+#include "doctor/probes.h"
+#include "host/state_place.h"
+#include "show/format.h"
+
+/* What a child reports: NULL when every step worked. The text is a constant of this program, which
+ * the child shares. */
+struct step {
+	const char *failed;
+	int error;
+};
+
+typedef struct step probe_steps(void);
+
+static const struct step all_done = { .failed = NULL };
+
+static struct step failed(const char *text)
+{
+	return (struct step){ .failed = text, .error = errno };
+}
+
+static struct step in_child(probe_steps *steps)
+{
+	struct step step = { .failed = "starting a process", .error = EIO };
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return failed("making a pipe");
+	pid = fork();
+	if (pid == 0) {
+		/* After the change from root the child's /proc files would be root's. */
+		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+		step = steps();
+		_exit(write(ends[1], &step, sizeof(step)) == (ssize_t)sizeof(step) ? 0 : 1);
+	}
+	if (pid < 0)
+		step = failed("fork");
+	fd_close(&ends[1]);
+	if (pid > 0) {
+		if (read(ends[0], &step, sizeof(step)) != (ssize_t)sizeof(step))
+			step = (struct step){ .failed = "the probing process", .error = EPIPE };
+		(void)waitpid(pid, NULL, 0); /* it has reported */
+	}
+	fd_close(&ends[0]);
+	return step;
+}
+
+static void report(struct finding *ret, const struct step *step, const char *success)
+{
+	ret->status = step->failed ? FINDING_MISSING : FINDING_OK;
+	if (step->failed)
+		format_text(ret->happened, sizeof(ret->happened), "%s: %s", step->failed,
+			    errno_text(step->error));
+	else
+		format_text(ret->happened, sizeof(ret->happened), "%s", success);
+}
+
+/* A user namespace with `more` namespaces, in which we are uid and gid 0. */
+static struct step enter_namespaces(int more)
+{
+	const uid_t uid = geteuid();
+	const gid_t gid = getegid();
+	int error;
+
+	if (unshare(CLONE_NEWUSER | more) != 0)
+		return failed("unshare of the user namespace");
+	error = identity_map("/proc", false, 0, uid, gid);
+	errno = -error;
+	return error ? failed("writing the maps and bounds of the user namespace") : all_done;
+}
+
+/* Attach what mount_new() made. */
+static struct step attach(int mount, const char *path, const char *text)
+{
+	if (mount < 0) {
+		errno = -mount;
+		return failed(text);
+	}
+	return kernel_move_mount(mount, AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0 ? failed(text)
+										      : all_done;
+}
+
+/* A mount namespace whose changes stay in it, with an empty tmpfs over /usr: that folder exists on
+ * every machine on which anything runs. */
+static struct step enter_mounts(void)
+{
+	static const char options[] = "size\0"
+				      "64k";
+	const struct step step = enter_namespaces(CLONE_NEWNS);
+
+	if (step.failed)
+		return step;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		return failed("making the mounts private");
+	return attach(
+		mount_new("tmpfs", options, sizeof(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+		"/usr", "mounting a tmpfs inside it");
+}
+
+static bool reads_as(const char *path, const char *expected)
+{
+	char text[32];
+
+	return read_text_file(AT_FDCWD, path, text, sizeof(text)) >= 0 &&
+	       strcmp(text, expected) == 0;
+}
+
+/* Three ways in which distributions turn user namespaces off; each has its own way back. */
+static void fix_user_namespace(const struct machine *machine, struct finding *ret)
+{
+	if (reads_as("/proc/sys/user/max_user_namespaces", "0"))
+		format_text(ret->fix, sizeof(ret->fix), "sysctl -w user.max_user_namespaces=10000");
+	else if (reads_as("/proc/sys/kernel/unprivileged_userns_clone", "0"))
+		format_text(ret->fix, sizeof(ret->fix),
+			    "sysctl -w kernel.unprivileged_userns_clone=1");
+	else if (reads_as("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
+		format_text(ret->fix, sizeof(ret->fix),
+			    "allow it for msp: put 'abi <abi/4.0>, profile msp "
+			    "%.300s/msp flags=(unconfined) { userns, }' into "
+			    "/etc/apparmor.d/msp and run apparmor_parser -r /etc/apparmor.d/msp",
+			    machine->own_folder);
+}
+
+void probe_user_namespace(const struct machine *machine, struct finding *ret)
+{
+	const struct step step = in_child(enter_mounts);
+
+	format_text(ret->tried, sizeof(ret->tried),
+		    "a user namespace, and a tmpfs mounted inside it");
+	report(ret, &step, "both work");
+	if (step.failed)
+		fix_user_namespace(machine, ret);
+}
+
+static struct step enter_others(void)
+{
+	return enter_namespaces(CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
+				CLONE_NEWCGROUP);
+}
+
+void probe_other_namespaces(const struct machine *machine, struct finding *ret)
+{
+	const struct step step = in_child(enter_others);
+
+	format_text(ret->tried, sizeof(ret->tried), "pid, net, ipc, uts and cgroup namespaces");
+	report(ret, &step, "all work");
+}
+
+static struct step mount_proc(void)
+{
+	static const char options[] = "hidepid\0"
+				      "invisible";
+
+	return attach(mount_new("proc", options, sizeof(options),
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC),
+		      "/proc", "mounting proc");
+}
+
+static struct step enter_proc(void)
+{
+	const struct step step = enter_namespaces(CLONE_NEWNS | CLONE_NEWPID);
+
+	/* Only a child is in the new pid namespace. */
+	return step.failed ? step : in_child(mount_proc);
+}
+
+void probe_proc(const struct machine *machine, struct finding *ret)
+{
+	const struct step step = in_child(enter_proc);
+
+	format_text(ret->tried, sizeof(ret->tried),
+		    "a fresh /proc with hidepid=invisible in a new pid namespace");
+	report(ret, &step, "works");
+}
+
+static struct step make_overlay(void)
+{
+	static const char options[] = "mode\0"
+				      "0755";
+	const struct step step = enter_mounts();
+	int lower;
+	int place;
+
+	if (step.failed)
+		return step;
+	if (mkdir("/usr/lower", 0755) != 0 || mkdir("/usr/place", 0755) != 0)
+		return failed("making a folder");
+	lower = open("/usr/lower", O_PATH | O_CLOEXEC);
+	place = open("/usr/place", O_PATH | O_CLOEXEC);
+	return attach(mount_overlay(lower, place, options, sizeof(options),
+				    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+		      "/usr/lower", "mounting an overlay with userxattr");
+}
+
+void probe_overlay(const struct machine *machine, struct finding *ret)
+{
+	const struct step step = in_child(make_overlay);
+
+	format_text(ret->tried, sizeof(ret->tried), "an overlay with userxattr on a tmpfs");
+	report(ret, &step, "works");
+}
+
+/* The folder that the next probe works in, which a child has to open in its own mount namespace. */
+static char trial_path[IPC_PATH_MAX];
+
+/* As for a sandbox that lasts: layers in the state directory, a file made and one removed. */
+static struct step make_lasting_overlay(void)
+{
+	static const char options[] = "lowerdir\0"
+				      "lower\0"
+				      "upperdir\0"
+				      "upper\0"
+				      "workdir\0"
+				      "work\0"
+				      "userxattr\0";
+	struct step step = enter_namespaces(CLONE_NEWNS);
+	int file;
+
+	if (step.failed)
+		return step;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		return failed("making the mounts private");
+	if (chdir(trial_path) != 0 || mkdir("lower", 0700) != 0 || mkdir("upper", 0700) != 0 ||
+	    mkdir("work", 0700) != 0)
+		return failed("making folders in it");
+	file = open("lower/gone", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	if (file < 0)
+		return failed("making a file in it");
+	fd_close(&file);
+	step = attach(mount_new("overlay", options, sizeof(options),
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+		      "/usr", "mounting an overlay with userxattr on it");
+	if (step.failed)
+		return step;
+	file = open("/usr/made", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	if (file < 0)
+		return failed("making a file through that overlay");
+	return unlink("/usr/gone") == 0 ? all_done : failed("removing a file through that overlay");
+}
+
+/* What an overlay left in its own folder, which it closed to everybody: whiteouts, for the most,
+ * which are files to their owner. */
+static void empty_work(int folder)
+{
+	const struct dirent *entry;
+	DIR *work;
+	int fd;
+
+	(void)fchmodat(folder, "work/work", S_IRWXU, 0); /* or it is not there */
+	fd = openat(folder, "work/work", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	work = fd < 0 ? NULL : fdopendir(fd);
+	if (!work) {
+		fd_close(&fd);
+		return;
+	}
+	while ((entry = readdir(work)) != NULL)
+		(void)unlinkat(fd, entry->d_name, 0);
+	(void)closedir(work);
+}
+
+/* Whatever is there of what that made. */
+static void remove_trial(void)
+{
+	static const char *const files[] = { "lower/gone", "upper/gone", "upper/made" };
+	static const char *const folders[] = { "work/work", "work", "upper", "lower" };
+
+	int folder = open(trial_path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		(void)unlinkat(folder, files[i], 0);
+	empty_work(folder);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		(void)unlinkat(folder, folders[i], AT_REMOVEDIR);
+	fd_close(&folder);
+	(void)rmdir(trial_path); /* else it is empty, and ours alone */
+}
+
+static struct step try_lasting(const char *place)
+{
+	struct step step;
+
+	format_text(trial_path, sizeof(trial_path), "%s/probe.%d", place, (int)getpid());
+	if (mkdir(trial_path, S_IRWXU) != 0)
+		return failed("making a folder in it");
+	step = in_child(make_lasting_overlay);
+	remove_trial();
+	return step;
+}
+
+static void report_lasting(int place, const char *path, struct finding *ret)
+{
+	const struct step step = try_lasting(path);
+	struct statvfs system;
+	char text[IPC_PATH_MAX + 128];
+
+	if (fstatvfs(place, &system) != 0) {
+		ret->status = FINDING_MISSING;
+		format_text(ret->happened, sizeof(ret->happened), "%.400s: %s", path,
+			    errno_text(errno));
+		return;
+	}
+	format_text(text, sizeof(text), "%.400s; %llu MiB are free there", path,
+		    (unsigned long long)system.f_bavail * system.f_frsize >> 20);
+	report(ret, &step, text);
+	if (step.failed)
+		format_append(ret->happened, sizeof(ret->happened), " (%.400s)", path);
+}
+
+void probe_lasting(const struct machine *machine, struct finding *ret)
+{
+	char path[IPC_PATH_MAX];
+	char text[STATE_PLACE_TEXT_MAX];
+	int place = -1;
+
+	format_text(ret->tried, sizeof(ret->tried),
+		    "opening the state directory, and an overlay with userxattr on it");
+	if (machine->was_root && !machine->has_account) {
+		ret->status = FINDING_SKIPPED;
+		format_text(ret->happened, sizeof(ret->happened), "it is the account's");
+		return;
+	}
+	if (state_place_find(STATE_PLACE_ALL, path, text))
+		place = state_place_open(path, true, text);
+	if (place < 0) {
+		ret->status = FINDING_MISSING;
+		format_text(ret->happened, sizeof(ret->happened), "%.*s",
+			    (int)sizeof(ret->happened) - 1, text);
+		return;
+	}
+	report_lasting(place, path, ret);
+	fd_close(&place);
+	if (ret->status == FINDING_OK && machine->images.layers < 0) {
+		ret->status = FINDING_MISSING;
+		format_append(ret->happened, sizeof(ret->happened), "; but msp-layers is missing");
+		format_text(ret->fix, sizeof(ret->fix),
+			    "install all of msp's programs together, of one version");
+	}
+}
+
+static struct step install_filter(void)
+{
+	static const uint32_t actions[] = { SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ERRNO,
+					    SECCOMP_RET_ALLOW };
+	static const struct sock_filter filter[] = {
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	int error;
+
+	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+		if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &actions[i]) != 0)
+			return failed("asking for the actions kill_process, errno and allow");
+	}
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return failed("setting no_new_privs");
+	error = seccomp_install(filter, 1);
+	errno = -error;
+	return error ? failed("installing a filter") : all_done;
+}
+
+void probe_seccomp(const struct machine *machine, struct finding *ret)
+{
+	const struct step step = in_child(install_filter);
+	char actions[128];
+	char text[192];
+
+	format_text(ret->tried, sizeof(ret->tried),
+		    "the actions kill_process, errno and allow, and a filter");
+	if (read_text_file(AT_FDCWD, "/proc/sys/kernel/seccomp/actions_avail", actions,
+			   sizeof(actions)) < 0)
+		format_text(actions, sizeof(actions), "unknown");
+	format_text(text, sizeof(text), "works; the kernel offers: %s", actions);
+	report(ret, &step, text);
+}
+
+/* Clone into a fresh cgroup below ours; the child's only act is to end. */
+static struct step clone_into(int parent, const char *name)
+{
+	struct kernel_clone_args arguments = { .exit_signal = SIGCHLD };
+	struct step step = all_done;
+	long pid;
+	int folder;
+
+	if (mkdirat(parent, name, 0755) != 0)
+		return failed("making a cgroup");
+	folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0) {
+		step = failed("opening it");
+	} else {
+		kernel_clone_into(&arguments, folder);
+		pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
+		if (pid == 0)
+			_exit(0);
+		if (pid < 0)
+			step = failed("clone3 with CLONE_INTO_CGROUP");
+		else
+			(void)waitpid((pid_t)pid, NULL, 0); /* it can only have ended */
+		fd_close(&folder);
+	}
+	if (unlinkat(parent, name, AT_REMOVEDIR) != 0 && !step.failed)
+		step = failed("removing it");
+	return step;
+}
+
+void probe_cgroup_clone(const struct machine *machine, struct finding *ret)
+{
+	struct step step;
+	char name[64];
+
+	format_text(ret->tried, sizeof(ret->tried), "clone3 into a fresh cgroup below ours");
+	if (machine->cgroup.problem != CGROUP_USABLE) {
+		ret->status = FINDING_SKIPPED;
+		format_text(ret->happened, sizeof(ret->happened),
+			    "there is no cgroup to try it in");
+		return;
+	}
+	format_text(name, sizeof(name), "msp.probe.%d", (int)getpid());
+	step = clone_into(machine->cgroup.directory, name);
+	report(ret, &step, "works");
+}

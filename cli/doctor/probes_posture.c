@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The probe of everything together: a real sandbox of the profile that requests without a name get,
+ * in which each layer is tried before its command runs.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "doctor/probes.h"
+#include "frontend/supervisor_client.h"
+#include "host/budget.h"
+#include "host/pins.h"
+#include "show/format.h"
+#include "show/measured.h"
+
+struct trial {
+	struct ipc_posture_full posture;
+	bool is_done;
+	struct ipc_execution_done done;
+};
+
+static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
+{
+	(void)context;
+	(void)welcome;
+	fd_close(&plan);
+}
+
+/* It neither reads nor writes. */
+static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
+{
+	int own[3] = { fds[0], fds[1], fds[2] };
+
+	(void)context;
+	(void)started;
+	fd_close_all(own, 3);
+}
+
+static void on_posture(void *context, const struct ipc_profile_posture *posture)
+{
+	struct trial *trial = context;
+
+	trial->posture = posture->posture;
+}
+
+static void on_done(void *context, const struct ipc_execution_done *done)
+{
+	struct trial *trial = context;
+
+	trial->is_done = true;
+	trial->done = *done;
+}
+
+/* Until it is done or the supervisor, which has a time limit for it, is gone. */
+static void converse(int channel, struct trial *trial)
+{
+	static const struct supervisor_handlers handlers = { .on_welcome = on_welcome,
+							     .on_started = on_started,
+							     .on_done = on_done,
+							     .on_posture = on_posture };
+	static struct ipc_execution_start start; /* too large for the stack */
+	struct supervisor_client client;
+	int result;
+
+	start.request = 1;
+	memcpy(start.argv, "true", sizeof("true"));
+	start.argv_size = sizeof("true");
+	supervisor_client_init(&client, channel, &handlers, trial);
+	result = supervisor_hello(&client, LIMITS_FALLBACK) ||
+				 supervisor_execution_start(&client, &start)
+			 ? 0
+			 : 1;
+	while (result == 1 && !trial->is_done)
+		result = supervisor_receive(&client);
+	supervisor_client_done(&client);
+}
+
+/* The supervisor's status as wait(2) gives it, or -errno. */
+static int try_sandbox(const struct images *images, struct launch *launch, struct trial *trial)
+{
+	const int null = launch_standard_fds();
+	sigset_t mask;
+	struct launched launched;
+	int ends[2];
+	int error = null < 0 ? null : channel_pair(ends);
+
+	if (error)
+		return error;
+	(void)sigprocmask(SIG_SETMASK, NULL, &mask); /* only asks */
+	error = launch_spawn(images, ends[1], null, &mask, &launched);
+	fd_close(&ends[1]);
+	if (!error) {
+		(void)launch_send(launch, ends[0]); /* if it is gone, its status says why */
+		converse(ends[0], trial);
+	}
+	fd_close(&ends[0]);
+	return error ? error : launch_await(&launched, LAUNCH_END_MS);
+}
+
+static void judge(const struct trial *trial, int status, struct finding *ret)
+{
+	if (status < 0)
+		format_text(ret->happened, sizeof(ret->happened),
+			    "the supervisor cannot be started: %s", errno_text(-status));
+	else if (!trial->is_done || !trial->posture.is_measured)
+		format_text(ret->happened, sizeof(ret->happened),
+			    "msp refuses to run it, and says why above (the supervisor ended with "
+			    "code %d)",
+			    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	else
+		ret->status = FINDING_OK;
+	if (ret->status == FINDING_OK)
+		measured_describe(&trial->posture, ret->happened, sizeof(ret->happened));
+}
+
+void probe_posture(const struct machine *machine, struct finding *ret)
+{
+	struct cgroup_home home = { .parent = -1, .own = -1, .directory = -1 };
+	const bool has_cgroup = machine->cgroup.problem == CGROUP_USABLE || machine->has_scope;
+	const uint32_t limits = has_cgroup ? LIMITS_CGROUP : LIMITS_FALLBACK;
+	static struct pins pins;
+	const struct plan *plan = config_plan(machine->config);
+	struct launch launch = { .images = &machine->images,
+				 .config = machine->config,
+				 .home = &home,
+				 .pins = &pins,
+				 .budget = { .memory_bytes = BUDGET_MEMORY_DEFAULT },
+				 .frontend = FRONTEND_LAUNCHER,
+				 .limits = limits };
+	struct trial trial = { .is_done = false };
+	struct no_cgroup unlimited;
+	char text[LAUNCH_TEXT_MAX];
+
+	format_text(ret->tried, sizeof(ret->tried),
+		    "one act against each layer, in a sandbox of the default profile%s",
+		    has_cgroup ? "" : " with limits: fallback");
+	if (machine->images.supervisor < 0 || !plan) {
+		ret->status = FINDING_SKIPPED;
+		format_text(ret->happened, sizeof(ret->happened),
+			    "not all of msp's files, or no usable configuration, are there");
+		return;
+	}
+	if (pins_open(plan, &pins, text) != 0) {
+		format_text(ret->happened, sizeof(ret->happened), "%s", text);
+		return;
+	}
+	if (launch_enter_cgroup(&machine->images, &launch.budget, &home, &unlimited) != 0 &&
+	    limits != LIMITS_FALLBACK) {
+		launch_explain_cgroup(&unlimited, text);
+		format_text(ret->happened, sizeof(ret->happened), "%s", text);
+		return;
+	}
+	judge(&trial, try_sandbox(&machine->images, &launch, &trial), ret);
+	pins_close(&pins);
+	if (home.directory >= 0)
+		cgroup_leave(&home);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The probes of the user's service, does it run, and is it of this version? and of the place for
+ * the audit log.
+ */
+#include "common/fd.h"
+#include "doctor/probes.h"
+#include "host/service.h"
+#include "host/state_place.h"
+#include "show/format.h"
+
+void probe_service(const struct machine *machine, struct finding *ret)
+{
+	struct service service = service_connect(NULL);
+	struct ipc_status status = { 0 };
+
+	ret->status = FINDING_NOTE;
+	format_text(ret->tried, sizeof(ret->tried), "asking the user's service");
+	service_ask(&service, &status);
+	if (service.state == SERVICE_HERE) {
+		ret->status = FINDING_OK;
+		format_text(ret->happened, sizeof(ret->happened),
+			    "process %u runs, of this version (" MSP_VERSION
+			    "), with limits: %s, Landlock ABI %u; 'msp status' says more",
+			    status.pid, status.limits == LIMITS_CGROUP ? "cgroup" : "fallback",
+			    status.landlock_abi);
+	} else if (service.state == SERVICE_ABSENT) {
+		format_text(ret->happened, sizeof(ret->happened),
+			    "it is not running: each client gets a supervisor of its own. "
+			    "'systemctl --user enable --now msp.socket' has one serve all");
+	} else {
+		ret->status = FINDING_MISSING;
+		format_text(ret->happened, sizeof(ret->happened), "%s", service.text);
+	}
+	fd_close(&service.fd);
+}
+
+void probe_audit(const struct machine *machine, struct finding *ret)
+{
+	char path[IPC_PATH_MAX];
+	char text[STATE_PLACE_TEXT_MAX];
+	int fd = -1;
+
+	format_text(ret->tried, sizeof(ret->tried), "opening the audit log's directory");
+	if (machine->was_root && !machine->has_account) {
+		ret->status = FINDING_SKIPPED;
+		format_text(ret->happened, sizeof(ret->happened), "it is the account's");
+		return;
+	}
+	if (state_place_find(STATE_PLACE_AUDIT, path, text))
+		fd = state_place_open(path, true, text);
+	ret->status = fd >= 0 ? FINDING_OK : FINDING_MISSING;
+	format_text(ret->happened, sizeof(ret->happened), "%.*s", (int)sizeof(ret->happened) - 1,
+		    fd >= 0 ? path : text);
+	fd_close(&fd);
+}

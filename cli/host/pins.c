@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/pins.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "common/log.h"
+#include "host/mounts.h"
+#include "host/shown.h"
+#include "show/format.h"
+
+/* What one walk over the plan needs. */
+struct opening {
+	const struct plan *plan;
+	bool is_prepared; /* for the first pin: most plans have none */
+	struct protected_set set;
+	struct mounts mounts;
+	struct pins *pins;
+	char *text;
+};
+
+/* One record of a profile. */
+struct record {
+	uint32_t profile;
+	uint32_t index;
+	const struct plan_mount *mount;
+	const char *path;
+};
+
+/* The line: where it was said, and what is wrong. */
+static int refuse(const struct opening *opening, const struct record *record, const char *problem)
+{
+	const struct plan *plan = opening->plan;
+	const struct plan_origin *origin = &record->mount->origin;
+
+	if (origin->file)
+		format_text(opening->text, PINS_TEXT_MAX, "%.300s:%u: files: %s",
+			    plan_string(plan, origin->file), origin->line, problem);
+	else
+		format_text(opening->text, PINS_TEXT_MAX, "profile %s: files: %s",
+			    plan_string(plan, plan_profile(plan, record->profile)->name), problem);
+	return -1;
+}
+
+/* There is a link in the path: say what it leads to. */
+static int refuse_link(const struct opening *opening, const struct record *record)
+{
+	char text[SHOWN_TEXT_MAX];
+	char real[IPC_PATH_MAX] = "";
+	int fd = kernel_openat2(AT_FDCWD, record->path, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
+
+	if (fd >= 0 && shown_real_path(fd, real) == 0)
+		format_text(
+			text, sizeof(text),
+			"'%.300s' is refused: a symbolic link is part of it, and can be made to "
+			"lead elsewhere. Write the real path, '%.300s'",
+			record->path, real);
+	else
+		format_text(text, sizeof(text),
+			    "'%.300s' is refused: a symbolic link is part of it, which leads "
+			    "nowhere now. Write the path of an existing file or folder",
+			    record->path);
+	fd_close(&fd);
+	return refuse(opening, record, text);
+}
+
+static int refuse_error(const struct opening *opening, const struct record *record, int error)
+{
+	char text[SHOWN_TEXT_MAX];
+	const char *remedy = error == ENOENT || error == ENOTDIR
+				     ? ". Make it, or add 'optional: true' to the entry"
+			     : error == EACCES ? ". The account that msp runs as must reach it"
+					       : "";
+
+	if (error == ELOOP)
+		return refuse_link(opening, record);
+	format_text(text, sizeof(text), "'%.300s' cannot be opened: %s%s", record->path,
+		    errno_text(error), remedy);
+	return refuse(opening, record, text);
+}
+
+/* By the kernel's own name for it: what is written may have ".." in it. */
+static int check_path(const struct opening *opening, int fd, const char *path,
+		      enum protected_use use, char problem[SHOWN_TEXT_MAX])
+{
+	char real[IPC_PATH_MAX];
+	const int error = shown_real_path(fd, real);
+
+	if (!error)
+		return shown_check(fd, real, use, &opening->mounts, &opening->set, problem);
+	format_text(problem, SHOWN_TEXT_MAX, "'%.300s' has no path of its own: %s", path,
+		    errno_text(-error));
+	return -1;
+}
+
+static bool is_writable(const struct plan_mount *mount)
+{
+	return mount->kind == PLAN_BIND && !(mount->attributes & MOUNT_ATTR_RDONLY);
+}
+
+/* What this record is to do with a file that may be shown. */
+static int check_use(const struct opening *opening, const struct record *record, int fd)
+{
+	const struct plan_mount *mount = record->mount;
+	struct stat status;
+	struct statvfs system;
+	const char *rule = NULL;
+	char text[SHOWN_TEXT_MAX];
+
+	if (fstat(fd, &status) != 0 || fstatvfs(fd, &system) != 0)
+		return refuse_error(opening, record, errno);
+	if (mount->kind == PLAN_OVERLAY && !S_ISDIR(status.st_mode))
+		rule = "only a folder can be copy-on-write: for a file, show the folder that it is "
+		       "in, or make it read-only";
+	else if (mount->kind == PLAN_COPY && !S_ISREG(status.st_mode))
+		rule = "only a regular file can be copied: for a folder, use kind bind";
+	else if (mount->place != 0 && !S_ISDIR(status.st_mode))
+		rule = "only a folder can be a place: for a file, leave out 'place'";
+	else if (is_writable(mount) && (system.f_flag & ST_RDONLY))
+		rule = "it cannot be writable, since its file system is mounted read-only: use "
+		       "copy-on-write, or mount it writable";
+	if (!rule && is_writable(mount) &&
+	    check_path(opening, fd, record->path, PROTECTED_WRITTEN, text) != 0)
+		return refuse(opening, record, text);
+	if (!rule)
+		return 0;
+	format_text(text, sizeof(text), "'%.300s' is refused: %s", record->path, rule);
+	return refuse(opening, record, text);
+}
+
+static int prepare(struct opening *opening, char problem[SHOWN_TEXT_MAX])
+{
+	const int error = opening->is_prepared ? 0 : mounts_read(&opening->mounts);
+
+	if (error) {
+		format_text(problem, SHOWN_TEXT_MAX,
+			    "the mount table cannot be read (/proc/self/mountinfo: %s), so nothing "
+			    "can be compared with the protected paths",
+			    errno_text(-error));
+		return -1;
+	}
+	if (!opening->is_prepared)
+		opening->set = protected_set_of(opening->plan);
+	opening->is_prepared = true;
+	return 0;
+}
+
+/* The first record that shows this path opens and checks it. Its descriptor; -1 with the line;
+ * -ENOENT when there is nothing, which is for the caller to judge. */
+static int open_path(struct opening *opening, const struct record *record)
+{
+	char problem[SHOWN_TEXT_MAX];
+	int fd = kernel_openat2(AT_FDCWD, record->path, O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS);
+
+	if (fd < 0)
+		return errno == ENOENT ? -ENOENT : refuse_error(opening, record, errno);
+	if (prepare(opening, problem) == 0 &&
+	    check_path(opening, fd, record->path, PROTECTED_READ, problem) == 0)
+		return fd;
+	fd_close(&fd);
+	return refuse(opening, record, problem);
+}
+
+static int find_opened(const struct opening *opening, const char *path)
+{
+	const struct plan *plan = opening->plan;
+
+	for (uint32_t i = 0; i < opening->pins->count; i++) {
+		const struct pin *pin = &opening->pins->list[i];
+		const struct plan_mount *mount =
+			&plan_mounts(plan, plan_profile(plan, pin->profile))[pin->mount];
+
+		if (strcmp(plan_string(plan, mount->source), path) == 0)
+			return pin->fd;
+	}
+	return -1;
+}
+
+static int open_record(struct opening *opening, const struct record *record)
+{
+	struct pins *pins = opening->pins;
+	char problem[64];
+	int fd = find_opened(opening, record->path);
+	const bool is_new = fd < 0;
+
+	if (is_new)
+		fd = open_path(opening, record);
+	if (fd == -ENOENT && (record->mount->flags & PLAN_OPTIONAL))
+		return 0;
+	if (fd == -ENOENT)
+		return refuse_error(opening, record, ENOENT);
+	if (fd < 0)
+		return -1;
+	if (pins->count == PINS_MAX) {
+		format_text(problem, sizeof(problem), "more than %d of them in all profiles",
+			    PINS_MAX);
+		(void)refuse(opening, record, problem);
+	} else if (check_use(opening, record, fd) == 0) {
+		pins->list[pins->count++] = (struct pin){ fd, record->profile, record->index };
+		return 0;
+	}
+	if (is_new)
+		fd_close(&fd);
+	return -1;
+}
+
+static int open_profile(struct opening *opening, uint32_t index)
+{
+	const struct plan_profile *profile = plan_profile(opening->plan, index);
+	const struct plan_mount *mounts = plan_mounts(opening->plan, profile);
+	int result = 0;
+
+	for (uint32_t i = 0; i < profile->mount_count && result == 0; i++) {
+		const struct record record = { index, i, &mounts[i],
+					       plan_string(opening->plan, mounts[i].source) };
+
+		if (mounts[i].flags & PLAN_PINNED)
+			result = open_record(opening, &record);
+	}
+	return result;
+}
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written through `opening` */
+int pins_open(const struct plan *plan, struct pins *ret, char text[PINS_TEXT_MAX])
+{
+	struct opening opening = { .plan = plan, .pins = ret, .text = text };
+	int result = 0;
+
+	ret->count = 0;
+	for (uint32_t i = 0; i < plan_profile_count(plan) && result == 0; i++)
+		result = open_profile(&opening, i);
+	if (opening.is_prepared)
+		mounts_done(&opening.mounts);
+	if (result != 0)
+		pins_close(ret);
+	return result;
+}
+
+void pins_close(struct pins *pins)
+{
+	for (uint32_t i = 0; i < pins->count; i++) {
+		int fd = pins->list[i].fd;
+
+		for (uint32_t j = i; j < pins->count; j++) {
+			if (pins->list[j].fd == fd)
+				pins->list[j].fd = -1;
+		}
+		fd_close(&fd);
+	}
+	pins->count = 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The paths of the host that the operator's profiles show, opened once and checked. The factory
+ * mounts such a record only if its path then still leads to what was opened here.
+ */
+#ifndef CLI_HOST_PINS_H
+#define CLI_HOST_PINS_H
+
+#include <stdint.h>
+
+#include "common/limits.h"
+#include "common/plan.h"
+
+struct pin {
+	int fd;           /* O_PATH; pins of one path share it */
+	uint32_t profile; /* index in the plan */
+	uint32_t mount;   /* index in the profile */
+};
+
+struct pins {
+	uint32_t count;
+	struct pin list[PINS_MAX];
+};
+
+#define PINS_TEXT_MAX 1536
+
+/*
+ * Open and check (protected_set_of()) the source of every record with PLAN_PINNED. An optional
+ * record whose path does not exist has no pin. 0 with the descriptors in *ret; -1 with one line for
+ * a person in `text`: where it was said, the path, the rule and what helps; then nothing is left
+ * open.
+ */
+int pins_open(const struct plan *plan, struct pins *ret, char text[PINS_TEXT_MAX]);
+
+void pins_close(struct pins *pins);
+
+#endif

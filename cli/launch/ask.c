@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/ask.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "launch/session.h"
+#include "show/format.h"
+
+enum poll_slot {
+	SLOT_CHANNEL,
+	SLOT_SIGNALS,
+	SLOT_RECORDS,
+	SLOT_PIPES,
+	SLOT_COUNT = SLOT_PIPES + FILE_PIPES_SLOTS,
+};
+
+/* --- what the supervisor says --------------------------------------------------------------- */
+
+static void answer(struct asking *asking, uint64_t request, uint32_t type)
+{
+	if (request == asking->request && type == asking->ends_with)
+		asking->is_answered = true;
+}
+
+static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
+{
+	fd_close(&plan); /* nothing runs here, so that nothing is explained by it */
+}
+
+static void on_refused(void *context, const struct ipc_execution_refused *refused)
+{
+	struct asking *asking = context;
+
+	if (refused->request != asking->request)
+		return;
+	asking->outcome.is_refused = true;
+	asking->outcome.refused = *refused;
+	asking->is_answered = true;
+}
+
+static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
+{
+	struct asking *asking = context;
+
+	if (asking->is_searching)
+		sandbox_search_add(&asking->search, info);
+	else if (asking->handlers && asking->handlers->on_sandbox)
+		asking->handlers->on_sandbox(asking->context, info);
+	answer(asking, info->request, IPC_TYPE_sandbox_info);
+}
+
+static void on_checkpoint(void *context, const struct ipc_checkpoint_info *info)
+{
+	struct asking *asking = context;
+
+	if (asking->handlers && asking->handlers->on_checkpoint)
+		asking->handlers->on_checkpoint(asking->context, info);
+	answer(asking, info->request, IPC_TYPE_checkpoint_info);
+}
+
+static void on_request_done(void *context, const struct ipc_request_done *done)
+{
+	answer(context, done->request, IPC_TYPE_request_done);
+}
+
+static void on_changes(void *context, const struct ipc_changes_started *started, int records)
+{
+	struct asking *asking = context;
+
+	if (records < 0)
+		asking->records_error = -EMFILE;
+	else
+		change_stream_init(&asking->records, records);
+}
+
+static void on_changes_done(void *context, const struct ipc_changes_done *done)
+{
+	struct asking *asking = context;
+
+	asking->done = *done;
+	answer(asking, done->request, IPC_TYPE_changes_done);
+}
+
+static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
+{
+	struct asking *asking = context;
+
+	if (fds[0] >= 0) {
+		file_pipes_open(&asking->pipes, fds);
+		return;
+	}
+	asking->outcome.relay_name = "taking the streams of msp-file";
+	asking->outcome.relay_error = EMFILE;
+	asking->is_answered = true;
+}
+
+static void on_done(void *context, const struct ipc_execution_done *done)
+{
+	struct asking *asking = context;
+
+	asking->ended = *done;
+	file_pipes_drain(&asking->pipes);
+	answer(asking, done->request, IPC_TYPE_execution_done);
+}
+
+static const struct supervisor_handlers handlers = {
+	.on_welcome = on_welcome,
+	.on_refused = on_refused,
+	.on_sandbox = on_sandbox,
+	.on_checkpoint = on_checkpoint,
+	.on_request_done = on_request_done,
+	.on_changes = on_changes,
+	.on_changes_done = on_changes_done,
+	.on_started = on_started,
+	.on_done = on_done,
+};
+
+static void receive(struct asking *asking)
+{
+	const int result = supervisor_receive(&asking->client);
+
+	if (result == 1 || result == -EAGAIN)
+		return;
+	asking->outcome.is_supervisor_gone = true;
+	if (result == -EPROTO)
+		asking->outcome.wrong = asking->client.error;
+}
+
+/* --- the loop ------------------------------------------------------------------------------- */
+
+static void on_record(void *context, const struct change *change)
+{
+	struct asking *asking = context;
+
+	if (asking->handlers && asking->handlers->on_change)
+		asking->handlers->on_change(asking->context, change);
+}
+
+static void read_records(struct asking *asking)
+{
+	const int result = change_stream_read(&asking->records, on_record, asking);
+
+	if (result < 0)
+		asking->records_error = result;
+}
+
+static void read_signal(struct asking *asking)
+{
+	struct signalfd_siginfo info;
+
+	if (read(asking->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		asking->outcome.signal = (int)info.ssi_signo;
+}
+
+static bool is_over(const struct asking *asking)
+{
+	return asking->outcome.signal != 0 || asking->outcome.is_supervisor_gone ||
+	       (asking->is_answered && asking->records.fd < 0);
+}
+
+/* Nobody takes what it says: have it ended, once. */
+static void give_up_file(struct asking *asking)
+{
+	if (asking->pipes.error == 0 || asking->pipes.is_given_up)
+		return;
+	asking->pipes.is_given_up = true;
+	(void)supervisor_execution_end(&asking->client, asking->request, END_CANCELLED);
+}
+
+static void turn(struct asking *asking)
+{
+	struct pollfd entries[SLOT_COUNT] = {
+		[SLOT_CHANNEL] = { .fd = asking->client.sending.fd, .events = POLLIN },
+		[SLOT_SIGNALS] = { .fd = asking->signals, .events = POLLIN },
+		[SLOT_RECORDS] = { .fd = asking->records.fd, .events = POLLIN },
+	};
+
+	file_pipes_poll(&asking->pipes, entries + SLOT_PIPES);
+	if (poll(entries, SLOT_COUNT, -1) < 0)
+		return; /* EINTR; the next turn sees the same */
+	if (entries[SLOT_SIGNALS].revents)
+		read_signal(asking);
+	/* Before the channel: what it hands over was not polled. */
+	if (entries[SLOT_RECORDS].revents)
+		read_records(asking);
+	file_pipes_turn(&asking->pipes, entries + SLOT_PIPES);
+	give_up_file(asking);
+	if (entries[SLOT_CHANNEL].revents)
+		receive(asking);
+}
+
+/* --- questions ------------------------------------------------------------------------------ */
+
+static int send_changes(struct asking *asking, const struct question *question)
+{
+	const int chosen = fd_sealed_from_bytes("chosen", question->paths, question->paths_size);
+
+	return chosen < 0
+		       ? chosen
+		       : supervisor_changes_start(&asking->client, &question->is.changes, chosen);
+}
+
+static uint32_t end_of_checkpoint(uint32_t operation)
+{
+	switch (operation) {
+	case CHECKPOINT_SAVE:
+		return IPC_TYPE_checkpoint_info;
+	case CHECKPOINT_FORK:
+		return IPC_TYPE_sandbox_info;
+	default:
+		return IPC_TYPE_request_done;
+	}
+}
+
+static int send_question(struct asking *asking, struct question *question)
+{
+	const uint64_t request = ++asking->request;
+
+	switch (question->kind) {
+	case ASK_NEW:
+		asking->ends_with = IPC_TYPE_sandbox_info;
+		question->is.new_one.request = request;
+		return supervisor_sandbox_new(&asking->client, &question->is.new_one);
+	case ASK_LIST:
+		asking->ends_with = IPC_TYPE_request_done;
+		question->is.list.request = request;
+		return supervisor_sandbox_list(&asking->client, &question->is.list);
+	case ASK_END:
+		asking->ends_with = IPC_TYPE_request_done;
+		question->is.end.request = request;
+		return supervisor_sandbox_end(&asking->client, &question->is.end);
+	case ASK_CHECKPOINT:
+		asking->ends_with = end_of_checkpoint(question->is.checkpoint.operation);
+		question->is.checkpoint.request = request;
+		return supervisor_checkpoint_do(&asking->client, &question->is.checkpoint);
+	case ASK_CHANGES:
+		asking->ends_with = IPC_TYPE_changes_done;
+		question->is.changes.request = request;
+		return send_changes(asking, question);
+	case ASK_FILE:
+		asking->ends_with = IPC_TYPE_execution_done;
+		question->is.file.request = request;
+		file_pipes_init(&asking->pipes, &question->file);
+		return supervisor_file_start(&asking->client, &question->is.file);
+	}
+	return -EINVAL;
+}
+
+/* Send it and wait for what ends its answer. */
+static void exchange(struct asking *asking, struct question *question)
+{
+	int error;
+
+	asking->is_answered = false;
+	asking->records_error = 0;
+	asking->outcome.is_refused = false;
+	memset(&asking->done, 0, sizeof(asking->done));
+	memset(&asking->ended, 0, sizeof(asking->ended));
+	if (is_over(asking))
+		return;
+	error = send_question(asking, question);
+	/* A supervisor that has ended is seen when the channel is read. */
+	if (error && error != -EPIPE && error != -ECONNRESET) {
+		asking->outcome.relay_name = "asking the supervisor";
+		asking->outcome.relay_error = -error;
+		return;
+	}
+	while (!is_over(asking))
+		turn(asking);
+	change_stream_done(&asking->records);
+	file_pipes_done(&asking->pipes);
+}
+
+/* Where the question names its sandbox, and its owner; NULL: it names none. */
+static char *sandbox_of(struct question *question, char **ret_owner)
+{
+	switch (question->kind) {
+	case ASK_END:
+		*ret_owner = question->is.end.owner;
+		return question->is.end.sandbox;
+	case ASK_CHECKPOINT:
+		*ret_owner = question->is.checkpoint.owner;
+		return question->is.checkpoint.sandbox;
+	case ASK_CHANGES:
+		*ret_owner = question->is.changes.owner;
+		return question->is.changes.sandbox;
+	case ASK_FILE:
+		*ret_owner = question->is.file.owner;
+		return question->is.file.sandbox;
+	default:
+		return NULL;
+	}
+}
+
+/* The word was no id or name: it may be the beginning of an id. True: the question names it now. */
+static bool complete(struct asking *asking, struct question *question)
+{
+	struct question list = { .kind = ASK_LIST, .is.list.is_everybody = 1 };
+	char *owner = NULL;
+	char *sandbox = sandbox_of(question, &owner);
+	char word[IPC_NAME_MAX];
+
+	if (!sandbox || asking->outcome.refused.reason != REFUSAL_SANDBOX_UNKNOWN)
+		return false;
+	format_text(word, sizeof(word), "%s", sandbox);
+	if (!sandbox_search_begin(&asking->search, word))
+		return false;
+	asking->is_searching = true;
+	exchange(asking, &list);
+	asking->is_searching = false;
+	if (asking->outcome.is_refused || asking->search.found != 1) {
+		if (!asking->outcome.is_refused)
+			sandbox_search_explain(&asking->search, &asking->outcome.refused);
+		asking->outcome.is_refused = true;
+		return false;
+	}
+	format_text(sandbox, IPC_NAME_MAX, "%s", asking->search.id);
+	format_text(owner, IPC_NAME_MAX, "%s", asking->search.owner);
+	return true;
+}
+
+/* What became of it, in an exit code and, where it is no success, in a line. */
+static int judge(struct asking *asking, const struct question *question)
+{
+	static const struct outcome_request nothing = { .command = "", .profile = "" };
+	struct outcome *outcome = &asking->outcome;
+
+	if (outcome->signal || outcome->relay_name || outcome->is_supervisor_gone) {
+		outcome->is_refused = false;
+		outcome->is_service = attach_is_service(&asking->attachment);
+		outcome->supervisor_status = attach_close(&asking->attachment);
+		outcome_explain(outcome, &nothing);
+		return outcome_exit_code(outcome);
+	}
+	if (outcome->is_refused) {
+		refusal_explain(&outcome->refused, &question->words);
+		return refusal_exit_code(outcome->refused.reason);
+	}
+	if (asking->records_error) {
+		log_line("the records of the changes cannot be read: %s",
+			 errno_text(-asking->records_error));
+		return MSP_EXIT_SOFTWARE;
+	}
+	return 0;
+}
+
+int ask(struct asking *asking, struct question *question, const struct ask_handlers *wanted,
+	void *context)
+{
+	asking->handlers = wanted;
+	asking->context = context;
+	exchange(asking, question);
+	if (asking->outcome.is_refused && complete(asking, question))
+		exchange(asking, question);
+	return judge(asking, question);
+}
+
+/* A line of the terminal, which is in its canonical mode: 0, or -errno; empty at its end. */
+static int read_answer(struct asking *asking, char *text, size_t room)
+{
+	struct pollfd entries[] = { { .fd = STDIN_FILENO, .events = POLLIN },
+				    { .fd = asking->signals, .events = POLLIN } };
+	ssize_t got;
+
+	do {
+		if (poll(entries, 2, -1) < 0 && errno != EINTR)
+			return -errno;
+		if (entries[1].revents)
+			read_signal(asking);
+	} while (!asking->outcome.signal && !entries[0].revents);
+	got = asking->outcome.signal ? 0 : read(STDIN_FILENO, text, room - 1);
+	text[got > 0 ? got : 0] = '\0';
+	return 0;
+}
+
+int ask_person(struct asking *asking, const char *text, bool *ret_is_yes)
+{
+	char line[64] = "";
+
+	*ret_is_yes = false;
+	(void)fflush(stdout);
+	(void)fprintf(stderr, "%s [y/N] ", text);
+	if (read_answer(asking, line, sizeof(line)) != 0 || asking->outcome.signal) {
+		(void)fputc('\n', stderr);
+		return MSP_EXIT_SIGNAL_BASE + asking->outcome.signal;
+	}
+	line[strcspn(line, "\r\n")] = '\0';
+	*ret_is_yes = strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
+	return 0;
+}
+
+static int begin(struct asking *asking, const struct attach_options *options, bool runs_nothing)
+{
+	const struct attachment none = { .options = options,
+					 .runs_nothing = runs_nothing,
+					 .is_lasting = true,
+					 ATTACHMENT_NONE };
+	sigset_t before;
+	int code;
+	int error;
+
+	memset(asking, 0, sizeof(*asking));
+	asking->attachment = none;
+	asking->records.fd = -1;
+	file_pipes_init(&asking->pipes, NULL);
+	asking->outcome.plan = -1;
+	asking->signals = session_block_signals(false, &before);
+	if (asking->signals < 0) {
+		log_line("%s", errno_text(-asking->signals));
+		return MSP_EXIT_SOFTWARE;
+	}
+	code = attach_prepare(&asking->attachment);
+	if (!code)
+		code = attach_open(&asking->attachment, &before);
+	if (code)
+		return code;
+	supervisor_client_init(&asking->client, asking->attachment.channel, &handlers, asking);
+	error = supervisor_hello(&asking->client, asking->attachment.limits);
+	/* One that has ended already has said why: the first question finds that out. */
+	asking->outcome.is_supervisor_gone = error == -EPIPE || error == -ECONNRESET;
+	if (!error || asking->outcome.is_supervisor_gone)
+		return 0;
+	log_line("asking the supervisor: %s", errno_text(-error));
+	return MSP_EXIT_SOFTWARE;
+}
+
+int ask_begin(struct asking *asking, const struct attach_options *options)
+{
+	return begin(asking, options, true);
+}
+
+int ask_begin_files(struct asking *asking, const struct attach_options *options)
+{
+	return begin(asking, options, false);
+}
+
+int ask_end(struct asking *asking, int code)
+{
+	supervisor_client_done(&asking->client);
+	change_stream_done(&asking->records);
+	if (asking->attachment.channel >= 0)
+		(void)attach_close(&asking->attachment);
+	fd_close(&asking->signals);
+	return code;
+}
+
+bool ask_is_over(const struct asking *asking)
+{
+	return asking->attachment.channel < 0;
+}
+
+/* --- a checkpoint by its name --------------------------------------------------------------- */
+
+struct named {
+	const char *name;
+	uint32_t number;
+};
+
+static void on_named(void *context, const struct ipc_checkpoint_info *info)
+{
+	struct named *named = context;
+
+	if (strcmp(info->name, named->name) == 0)
+		named->number = info->number;
+}
+
+bool ask_is_number(const char *word, uint32_t *ret)
+{
+	uint64_t number = 0;
+
+	for (const char *c = word; *c != '\0'; c++) {
+		if (*c < '0' || *c > '9' || number > UINT32_MAX)
+			return false;
+		number = number * 10 + (uint64_t)(*c - '0');
+	}
+	*ret = (uint32_t)number;
+	return number > 0 && number <= UINT32_MAX;
+}
+
+int ask_for_checkpoint(struct asking *asking, const char *sandbox, const char *checkpoint,
+		       uint32_t *ret)
+{
+	static const struct ask_handlers list_handlers = { .on_checkpoint = on_named };
+	static struct question question = { .kind = ASK_CHECKPOINT };
+	struct named named = { .name = checkpoint, .number = 0 };
+	int code;
+
+	if (ask_is_number(checkpoint, ret))
+		return 0;
+	question.is.checkpoint.operation = CHECKPOINT_LIST;
+	question.words = (struct refusal_words){ .sandbox = sandbox };
+	format_text(question.is.checkpoint.sandbox, sizeof(question.is.checkpoint.sandbox), "%s",
+		    sandbox);
+	code = ask(asking, &question, &list_handlers, &named);
+	if (code)
+		return code;
+	if (named.number == 0) {
+		log_line("sandbox '%s' has no checkpoint '%s': 'msp checkpoints %s' shows those "
+			 "that there are",
+			 sandbox, checkpoint, sandbox);
+		return MSP_EXIT_USAGE;
+	}
+	*ret = named.number;
+	return 0;
+}

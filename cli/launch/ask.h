@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Questions of a command about sandboxes that last, one after the other, and their answers.
+ */
+#ifndef CLI_LAUNCH_ASK_H
+#define CLI_LAUNCH_ASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "frontend/change_stream.h"
+#include "frontend/supervisor_client.h"
+#include "launch/attach.h"
+#include "launch/file_pipes.h"
+#include "options/sandbox_search.h"
+#include "show/outcome.h"
+#include "show/refusal.h"
+
+/* Called for each part of an answer, which is only valid during the call. NULL: of no interest. */
+struct ask_handlers {
+	void (*on_sandbox)(void *context, const struct ipc_sandbox_info *info);
+	void (*on_checkpoint)(void *context, const struct ipc_checkpoint_info *info);
+	void (*on_change)(void *context, const struct change *change);
+};
+
+enum ask_kind {
+	ASK_NEW,
+	ASK_LIST,
+	ASK_END,
+	ASK_CHECKPOINT,
+	ASK_CHANGES,
+	ASK_FILE,
+};
+
+/* `request` is filled in here; `sandbox` and `owner` too, where the beginning of an id was given.
+ */
+struct question {
+	enum ask_kind kind;
+	union {
+		struct ipc_sandbox_new new_one;
+		struct ipc_sandbox_list list;
+		struct ipc_sandbox_end end;
+		struct ipc_checkpoint_do checkpoint;
+		struct ipc_changes_start changes;
+		struct ipc_file_start file;
+	} is;
+	const char *paths; /* CHANGES: the chosen ones, with a NUL after each */
+	size_t paths_size;
+	struct file_stream file;    /* FILE: what it is told and says */
+	struct refusal_words words; /* for the line that explains a refusal */
+};
+
+struct asking {
+	struct attachment attachment;
+	struct supervisor_client client;
+	int signals;
+	uint64_t request;   /* of the question that waits */
+	uint32_t ends_with; /* enum ipc_type of what ends its answer, besides a refusal */
+	const struct ask_handlers *handlers;
+	void *context;
+	bool is_answered;
+	bool is_searching;
+	struct sandbox_search search;
+	struct change_stream records;
+	int records_error;               /* -errno */
+	struct ipc_changes_done done;    /* of the last question about changes */
+	struct file_pipes pipes;         /* of the last question about a file */
+	struct ipc_execution_done ended; /* how that ended */
+	struct outcome outcome; /* what ended the conversation, or refused the last question */
+};
+
+/* Find a supervisor. 0, or the exit code, and a line was said. Whatever it is, ask_end() follows.
+ */
+int ask_begin(struct asking *asking, const struct attach_options *options);
+
+/* The same where questions about files will be asked: something runs for them. */
+int ask_begin_files(struct asking *asking, const struct attach_options *options);
+
+/*
+ * Ask and wait for the whole answer. 0; or the exit code, and a line was said. After a refusal
+ * (is_refused of the outcome) the next question can be asked.
+ */
+int ask(struct asking *asking, struct question *question, const struct ask_handlers *handlers,
+	void *context);
+
+/* Ask the person at the terminal of standard input, who answers with y or yes, or does not. 0, or
+ * the exit code of a signal. */
+int ask_person(struct asking *asking, const char *text, bool *ret_is_yes);
+
+/* Be done with it. Returns `code`, or what is worse. */
+int ask_end(struct asking *asking, int code);
+
+/* Is the conversation over, so that nothing more can be asked? */
+bool ask_is_over(const struct asking *asking);
+
+/* Is this word the number of a checkpoint? */
+bool ask_is_number(const char *word, uint32_t *ret);
+
+/* A checkpoint of a sandbox by its number or name. 0 with the number in `ret`, or the
+ * exit code, and a line was said. */
+int ask_for_checkpoint(struct asking *asking, const char *sandbox, const char *checkpoint,
+		       uint32_t *ret);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/execute.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "launch/session.h"
+#include "show/format.h"
+
+static struct ipc_execution_start start;
+
+static int refuse(const char *text, int code)
+{
+	log_line("%s", text);
+	return code;
+}
+
+/* The workload's terminal is of the caller's kind. */
+static void add_term(struct environment *environment)
+{
+	const char *term = getenv("TERM");
+	char entry[80];
+
+	if (!term || strlen(term) > 64)
+		return;
+	format_text(entry, sizeof(entry), "TERM=%s", term);
+	/* Refused when --env has one already: that is the one to use. */
+	(void)option_set_environment(environment, entry);
+}
+
+/* The workload may ask for its terminal's size before we hold its master side. */
+static void add_size(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+		return;
+	start.tty_rows = size.ws_row;
+	start.tty_columns = size.ws_col;
+}
+
+/* The request; -1 with a message when the command line is too long. */
+static int fill_start(const struct execute *what, bool use_tty)
+{
+	struct execute_options *options = what->options;
+
+	if (use_tty) {
+		add_term(&options->environment);
+		add_size();
+	}
+	start.request = 1;
+	start.timeout_ms = options->timeout_ms;
+	start.use_tty = use_tty ? 1 : 0;
+	format_text(start.profile, sizeof(start.profile), "%s", what->profile);
+	format_text(start.sandbox, sizeof(start.sandbox), "%s", what->sandbox ? what->sandbox : "");
+	format_text(start.cwd, sizeof(start.cwd), "%s", options->cwd ? options->cwd : "");
+	for (char *const *word = what->words; *word; word++) {
+		const size_t size = strlen(*word) + 1;
+
+		if (size > sizeof(start.argv) - start.argv_size) {
+			log_line("the command line is longer than %d bytes: pass large data "
+				 "through standard input or a file%s",
+				 IPC_ARGV_MAX, what->sandbox ? "" : " with --ro");
+			return -1;
+		}
+		memcpy(start.argv + start.argv_size, *word, size);
+		start.argv_size += (uint32_t)size;
+	}
+	memcpy(start.environment, options->environment.bytes, options->environment.size);
+	start.environment_size = options->environment.size;
+	return 0;
+}
+
+static int finish(const struct execute *what, const struct outcome *outcome,
+		  const struct outcome_request *request, struct capture *captures)
+{
+	int code = outcome_exit_code(outcome);
+
+	outcome_explain(outcome, request);
+	if (what->options->is_verbose) {
+		if (what->sandbox && outcome->is_done) { /* whose profile is known by now */
+			outcome_print_posture(outcome, request);
+			outcome_print_measured(outcome);
+		}
+		outcome_print_end(outcome);
+	}
+	if (what->options->has_timings)
+		outcome_print_timings(outcome);
+	if (captures && outcome->is_done && !outcome->signal) {
+		const int error = outcome_print_json(outcome, request, captures);
+
+		if (error == -EPIPE)
+			code = MSP_EXIT_SIGNAL_BASE + SIGPIPE;
+		else if (error)
+			code = refuse(errno_text(-error), MSP_EXIT_SOFTWARE);
+	}
+	return code;
+}
+
+/* Ask whom we are attached to; and, as long as a service does not welcome us, whoever comes instead
+ * of it. 0, or the exit code. */
+static int run_attached(struct attachment *attachment, const sigset_t *mask, int signals,
+			struct session_options *options, const struct outcome_request *request,
+			struct outcome *ret)
+{
+	int code = attach_open(attachment, mask);
+
+	while (!code) {
+		const bool is_service = attach_is_service(attachment);
+
+		options->limits = attachment->limits;
+		options->answer_ms = is_service ? SERVICE_ANSWER_MS : 0;
+		*ret = session_run(options, attachment->channel, signals, &start, request);
+		ret->is_service = is_service;
+		if (!is_service || ret->is_welcome || ret->signal || ret->relay_name)
+			break;
+		code = attach_fall_back(attachment, mask, ret->turned_away,
+					ret->is_supervisor_gone);
+	}
+	return code;
+}
+
+static int follow(const struct execute *what, struct attachment *attachment, bool use_tty,
+		  uint64_t launched_us)
+{
+	static struct capture captures[2];
+	struct session_options options = { .use_tty = use_tty,
+					   .launched_us = launched_us,
+					   .is_verbose = what->options->is_verbose };
+	const struct outcome_request request = { .command = what->words[0],
+						 .profile = what->profile,
+						 .is_variable = what->is_variable,
+						 .sandbox = what->sandbox,
+						 .cwd = what->options->cwd,
+						 .timeout_ms = what->options->timeout_ms };
+	struct outcome outcome;
+	sigset_t before;
+	const int signals = session_block_signals(use_tty, &before);
+	int code;
+
+	if (signals < 0)
+		return refuse(errno_text(-signals), MSP_EXIT_SANDBOX);
+	if (what->options->is_json) {
+		capture_init(&captures[0]);
+		capture_init(&captures[1]);
+		options.captures = captures;
+	}
+	code = run_attached(attachment, &before, signals, &options, &request, &outcome);
+	if (code)
+		return code;
+	outcome.supervisor_status = attach_close(attachment);
+	code = finish(what, &outcome, &request, options.captures);
+	fd_close(&outcome.plan);
+	return code;
+}
+
+int execute(const struct execute *what)
+{
+	struct attachment attachment = { .options = &what->options->attach,
+					 .binds = what->binds,
+					 .is_piped = true,
+					 .is_lasting = what->sandbox != NULL,
+					 .expected_profile = what->sandbox ? NULL : what->profile,
+					 ATTACHMENT_NONE };
+	const bool use_tty =
+		!what->options->is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	const uint64_t launched_us = clock_now_us();
+	int code;
+
+	if (fill_start(what, use_tty) != 0)
+		return MSP_EXIT_USAGE;
+	code = attach_prepare(&attachment);
+	return code ? code : follow(what, &attachment, use_tty, launched_us);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One command of the caller's in a sandbox, from its options to an exit code: what `msp run` and
+ * `msp exec` share.
+ */
+#ifndef CLI_LAUNCH_EXECUTE_H
+#define CLI_LAUNCH_EXECUTE_H
+
+#include "launch/attach.h"
+#include "options/options.h"
+
+struct execute_options {
+	struct attach_options attach;
+	const char *cwd;
+	uint32_t timeout_ms;
+	bool is_json;
+	bool is_verbose;
+	bool has_timings;
+	struct environment environment;
+};
+
+/* NOLINTBEGIN(bugprone-macro-parentheses): `member` is a part of a name. */
+/* Rows of the options of both, for a struct whose `member` is a struct execute_options. */
+#define EXECUTE_ROWS(type, member)                                                                 \
+	ATTACH_ROW_LIMITS(type, member.attach),                                                    \
+		{ .name = "timeout",                                                               \
+		  .argument = "SECONDS",                                                           \
+		  .set = option_set_seconds,                                                       \
+		  .offset = offsetof(type, member.timeout_ms),                                     \
+		  .help = "end the command after this time, such as 10 or 0.5; never more than "   \
+			  "the profile allows" },                                                  \
+		{ .name = "env",                                                                   \
+		  .argument = "NAME=VALUE",                                                        \
+		  .set = option_set_environment,                                                   \
+		  .offset = offsetof(type, member.environment),                                    \
+		  .help = "set a variable; your own environment is not passed on" },               \
+		{ .name = "cwd",                                                                   \
+		  .argument = "DIR",                                                               \
+		  .set = option_set_inside_path,                                                   \
+		  .offset = offsetof(type, member.cwd),                                            \
+		  .help = "where to start, inside the sandbox (the default: /workspace)" },        \
+		{ .name = "json",                                                                  \
+		  .set = option_set_flag,                                                          \
+		  .offset = offsetof(type, member.is_json),                                        \
+		  .help = "print one JSON object at the end, with what the command wrote, "        \
+			  "instead of its streams" },                                              \
+		{ .name = "timings",                                                               \
+		  .set = option_set_flag,                                                          \
+		  .offset = offsetof(type, member.has_timings),                                    \
+		  .help = "say on stderr where the time went, in microseconds" },                  \
+		{ .name = "verbose",                                                               \
+		  .set = option_set_flag,                                                          \
+		  .offset = offsetof(type, member.is_verbose),                                     \
+		  .help = "say on stderr what is enforced and how the command ended" },            \
+		ATTACH_ROWS(type, member.attach)
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+struct execute {
+	struct execute_options *options;
+	const struct bind_words *binds; /* NULL: none */
+	const char *profile;            /* empty: the default one, or the sandbox's */
+	bool is_variable;               /* MSP_DEFAULT_PROFILE named it */
+	const char *sandbox;            /* one that lasts; NULL: a new one */
+	char *const *words;             /* the command, with NULL behind it */
+};
+
+/* Do it, with the caller's streams; the exit code of msp. */
+int execute(const struct execute *what);
+
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/channel.h"
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "common/log.h"
+#include "host/account.h"
+#include "host/scope.h"
+#include "host/state_place.h"
+#include "show/format.h"
+
+#define PROGRAM_PATH_MAX (IPC_PATH_MAX + 32)
+
+int launch_standard_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+		if (fd < 0)
+			return -errno;
+	} while (fd <= STDERR_FILENO);
+	return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? fd : -errno;
+}
+
+bool launch_own_path(char ret[IPC_PATH_MAX])
+{
+	const ssize_t size = readlink("/proc/self/exe", ret, IPC_PATH_MAX - 1);
+
+	if (size <= 0)
+		return false;
+	ret[size] = '\0';
+	return ret[0] == '/';
+}
+
+static const struct {
+	const char *name;
+	size_t offset;
+	bool is_optional;
+} image_files[] = {
+	{ "msp-supervisor", offsetof(struct images, supervisor), false },
+	{ "msp-child-init", offsetof(struct images, child_init), false },
+	{ "msp-broker", offsetof(struct images, broker), false },
+	{ "builtin.policy", offsetof(struct images, policy), false },
+	{ "msp-scope", offsetof(struct images, scope), true }, /* one of several ways to a cgroup */
+	{ "msp-layers", offsetof(struct images, layers), true }, /* without it nothing lasts */
+	{ "msp-file", offsetof(struct images, file), true },     /* without it no file tools */
+};
+
+/* The folder that the first of them is in. */
+static int open_folder(const char *own_folder, char *ret_path, size_t room)
+{
+	static const char *const places[] = { "", "/../libexec/msp" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		int folder;
+
+		format_text(ret_path, room, "%s%s", own_folder, places[i]);
+		folder = open(ret_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (folder >= 0 && faccessat(folder, image_files[0].name, F_OK, 0) == 0)
+			return folder;
+		fd_close(&folder);
+	}
+	return -1;
+}
+
+/* The folder that msp's programs are in, or -1 with a line in `text`. */
+static int open_programs(char path[PROGRAM_PATH_MAX], char text[LAUNCH_TEXT_MAX])
+{
+	char own[IPC_PATH_MAX];
+	char *slash;
+	int folder;
+
+	if (!launch_own_path(own)) {
+		format_text(
+			text, LAUNCH_TEXT_MAX,
+			"the path of msp itself cannot be read from /proc/self/exe: %s. Is /proc "
+			"mounted?",
+			errno_text(errno));
+		return -1;
+	}
+	slash = strrchr(own, '/');
+	*slash = '\0';
+	folder = open_folder(own, path, PROGRAM_PATH_MAX);
+	if (folder < 0)
+		format_text(text, LAUNCH_TEXT_MAX,
+			    "msp-supervisor is neither in %.500s nor in %.500s/../libexec/msp: "
+			    "install all of msp's programs together",
+			    own, own);
+	return folder;
+}
+
+static void explain_image(const char *path, const char *name, char text[LAUNCH_TEXT_MAX])
+{
+	format_text(text, LAUNCH_TEXT_MAX,
+		    "%.900s/%s cannot be opened: %s. Install all of msp's programs together", path,
+		    name, errno_text(errno));
+}
+
+int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX])
+{
+	struct images images = IMAGES_NONE;
+	char path[PROGRAM_PATH_MAX];
+	int folder = open_programs(path, text);
+
+	if (folder < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(image_files) / sizeof(image_files[0]); i++) {
+		const int fd = openat(folder, image_files[i].name, O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0 && !image_files[i].is_optional) {
+			explain_image(path, image_files[i].name, text);
+			fd_close(&folder);
+			launch_close_images(&images);
+			return -1;
+		}
+		memcpy((char *)&images + image_files[i].offset, &fd, sizeof(fd));
+	}
+	fd_close(&folder);
+	*ret = images;
+	return 0;
+}
+
+int launch_open_program(const char *name, char text[LAUNCH_TEXT_MAX])
+{
+	char path[PROGRAM_PATH_MAX];
+	int folder = open_programs(path, text);
+	int fd;
+
+	if (folder < 0)
+		return -1;
+	fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		explain_image(path, name, text);
+	fd_close(&folder);
+	return fd;
+}
+
+void launch_close_images(struct images *images)
+{
+	fd_close(&images->supervisor);
+	fd_close(&images->child_init);
+	fd_close(&images->broker);
+	fd_close(&images->policy);
+	fd_close(&images->scope);
+	fd_close(&images->layers);
+	fd_close(&images->file);
+}
+
+const struct plan *launch_open_plan(struct config *config, char text[LAUNCH_TEXT_MAX])
+{
+	const struct plan *plan = config_plan(config);
+
+	if (!plan)
+		format_text(text, LAUNCH_TEXT_MAX,
+			    "builtin.policy is not of this version: install all of msp's programs "
+			    "together");
+	return plan;
+}
+
+const char *launch_choose_account(const char *run_as, struct config *config)
+{
+	const char *wish = getenv("MSP_RUN_AS");
+
+	if (!run_as && wish && *wish)
+		run_as = wish;
+	if (!run_as)
+		run_as = config_run_as(config);
+	return run_as ? run_as : ACCOUNT_DEFAULT;
+}
+
+int launch_drop_root(const char *run_as, struct config *config, int *ret_exit,
+		     char text[LAUNCH_TEXT_MAX])
+{
+	*ret_exit = MSP_EXIT_REFUSED;
+	if (account_is_setuid()) {
+		format_text(
+			text, LAUNCH_TEXT_MAX,
+			"the real and effective users differ: msp must not be setuid or setgid; "
+			"chmod ug-s the program");
+		return -1;
+	}
+	if (geteuid() == 0) {
+		*ret_exit = config_read(config, text);
+		return *ret_exit ? -1
+				 : account_become(launch_choose_account(run_as, config), ret_exit,
+						  text);
+	}
+	if (!run_as)
+		return 0;
+	*ret_exit = MSP_EXIT_USAGE;
+	format_text(text, LAUNCH_TEXT_MAX,
+		    "--run-as=%s is refused: only root can become another account; leave it out",
+		    run_as);
+	return -1;
+}
+
+void launch_explain_cgroup(const struct no_cgroup *why, char text[LAUNCH_TEXT_MAX])
+{
+	char what[CGROUP_TEXT_MAX];
+	char fix[CGROUP_TEXT_MAX];
+
+	cgroup_describe(&why->state, what);
+	cgroup_describe_fix(&why->state, fix);
+	format_text(text, LAUNCH_TEXT_MAX,
+		    "the policy requires cgroup v2 with cpu, memory and pids: %.400s. ", what);
+	if (why->scope[0])
+		format_append(text, LAUNCH_TEXT_MAX, "No scope of its own either: %.300s. ",
+			      why->scope);
+	format_append(text, LAUNCH_TEXT_MAX, "To fix it, %s", fix);
+}
+
+int launch_enter_cgroup(const struct images *images, struct budget *budget,
+			struct cgroup_home *home, struct no_cgroup *ret)
+{
+	struct cgroup_state *state = &ret->state;
+
+	*home = (struct cgroup_home){ .parent = -1, .own = -1, .directory = -1 };
+	ret->scope[0] = '\0';
+	*state = cgroup_examine();
+	if (scope_can_help(state->problem) && scope_enter(images->scope, ret->scope) == 0) {
+		fd_close(&state->directory);
+		*state = cgroup_examine();
+	}
+	if (state->problem == CGROUP_USABLE) {
+		const struct budget wish = *budget;
+		int error;
+
+		budget_complete(budget, state->directory);
+		error = cgroup_enter(state, budget->memory_bytes, home);
+		if (!error)
+			return 0;
+		*budget = wish;
+		state->problem = CGROUP_FAILED;
+		state->error = -error;
+	}
+	fd_close(&state->directory);
+	budget_complete(budget, -1);
+	return -1;
+}
+
+static int send_start(const struct launch *launch, const struct channel *channel)
+{
+	struct ipc_supervisor_start start = { .frontend = launch->frontend,
+					      .limits = launch->limits == LIMITS_UNSAID
+								? LIMITS_CGROUP
+								: launch->limits,
+					      .executions = launch->budget.executions,
+					      .memory_bytes = launch->budget.memory_bytes };
+	const int fds[] = { launch->config->plan_fd, launch->images->broker };
+
+	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
+	if (launch->default_profile)
+		format_text(start.default_profile, sizeof(start.default_profile), "%s",
+			    launch->default_profile);
+	return channel_send(channel, IPC_TYPE_supervisor_start, &start, fds, 0);
+}
+
+static int send_bind(const struct bind *bind, const struct channel *channel)
+{
+	static struct ipc_supervisor_bind message;
+
+	memcpy(message.host_path, bind->host, sizeof(message.host_path));
+	memcpy(message.inside_path, bind->inside, sizeof(message.inside_path));
+	return channel_send(channel, IPC_TYPE_supervisor_bind, &message, &bind->fd, 0);
+}
+
+int launch_send_pins(const struct pins *pins, const struct channel *channel)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; !error && i < pins->count; i++) {
+		const struct pin *pin = &pins->list[i];
+		const struct ipc_supervisor_pin message = { pin->profile, pin->mount };
+
+		error = channel_send(channel, IPC_TYPE_supervisor_pin, &message, &pin->fd, 0);
+	}
+	return error;
+}
+
+static int send_sockets(const struct service_sockets *sockets, const struct channel *channel)
+{
+	const struct ipc_supervisor_listen listen = { .is_activated = sockets->is_activated };
+	const struct ipc_supervisor_notify notify = { .watchdog_us = sockets->watchdog_us };
+	int error =
+		channel_send(channel, IPC_TYPE_supervisor_listen, &listen, &sockets->listener, 0);
+
+	if (!error && sockets->notify >= 0)
+		error = channel_send(channel, IPC_TYPE_supervisor_notify, &notify, &sockets->notify,
+				     0);
+	return error;
+}
+
+/* Whether it must be is not ours to say. */
+static int send_audit(const struct channel *channel)
+{
+	static struct ipc_supervisor_unaudited missing;
+	static struct ipc_supervisor_audit audit;
+	int fd = -1;
+	int error;
+
+	if (state_place_find(STATE_PLACE_AUDIT, audit.path, missing.problem))
+		fd = state_place_open(audit.path, true, missing.problem);
+	if (fd < 0)
+		return channel_send(channel, IPC_TYPE_supervisor_unaudited, &missing, NULL, 0);
+	error = channel_send(channel, IPC_TYPE_supervisor_audit, &audit, &fd, 0);
+	fd_close(&fd);
+	return error;
+}
+
+/* Where what lasts is. Without such a place sandboxes do not last, and everything else works. */
+static int send_state(const struct images *images, const struct channel *channel)
+{
+	static struct ipc_supervisor_stateless missing;
+	static struct ipc_supervisor_state state;
+	static const struct ipc_supervisor_file file;
+	int fds[] = { -1, images->layers };
+	int error;
+
+	if (images->layers < 0)
+		format_text(missing.problem, sizeof(missing.problem),
+			    "the program msp-layers is missing: install all of msp's programs "
+			    "together");
+	else if (state_place_find(STATE_PLACE_ALL, state.path, missing.problem))
+		fds[0] = state_place_open(state.path, true, missing.problem);
+	if (fds[0] < 0)
+		return channel_send(channel, IPC_TYPE_supervisor_stateless, &missing, NULL, 0);
+	error = channel_send(channel, IPC_TYPE_supervisor_state, &state, fds, 0);
+	fd_close(&fds[0]);
+	if (!error && images->file >= 0)
+		error = channel_send(channel, IPC_TYPE_supervisor_file, &file, &images->file, 0);
+	return error;
+}
+
+int launch_send(const struct launch *launch, int channel_fd)
+{
+	const struct channel channel = {
+		.fd = channel_fd, .self = IPC_LAUNCHER, .peer = IPC_SUPERVISOR, .phase = IPC_SETUP
+	};
+	const struct ipc_supervisor_cgroup cgroup = { .has_io = launch->home->has_io };
+	const uint32_t binds = launch->binds ? launch->binds->count : 0;
+	struct ipc_supervisor_run run = {
+		.binds = binds,
+		.pins = launch->pins ? launch->pins->count : 0,
+		.is_expected = launch->expected_profile != NULL,
+	};
+	int error = send_start(launch, &channel);
+
+	if (launch->expected_profile)
+		format_text(run.profile, sizeof(run.profile), "%s", launch->expected_profile);
+	if (!error)
+		error = send_audit(&channel);
+	if (!error && !launch->expected_profile) /* what it runs lasts no longer than it */
+		error = send_state(launch->images, &channel);
+	if (!error && launch->home->directory >= 0)
+		error = channel_send(&channel, IPC_TYPE_supervisor_cgroup, &cgroup,
+				     &launch->home->directory, 0);
+	for (uint32_t i = 0; !error && i < binds; i++)
+		error = send_bind(&launch->binds->list[i], &channel);
+	if (!error && launch->pins)
+		error = launch_send_pins(launch->pins, &channel);
+	if (!error && launch->sockets)
+		error = send_sockets(launch->sockets, &channel);
+	if (!error)
+		error = channel_send(&channel, IPC_TYPE_supervisor_run, &run, NULL, 0);
+	return error;
+}

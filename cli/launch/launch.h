@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From an opened set of programs to a running supervisor: what `msp run` and `msp serve` share.
+ */
+#ifndef CLI_LAUNCH_LAUNCH_H
+#define CLI_LAUNCH_LAUNCH_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/channel.h"
+#include "common/ipc.h"
+#include "host/bind.h"
+#include "host/budget.h"
+#include "host/cgroup.h"
+#include "host/pins.h"
+#include "host/scope.h"
+#include "host/service_socket.h"
+#include "host/workspace.h"
+#include "launch/config.h"
+
+/* Our own programs and the compiled policy, opened for reading. -1: not opened. */
+struct images {
+	int supervisor;
+	int child_init;
+	int broker;
+	int policy;
+	int scope;  /* these may be missing */
+	int layers; /* then nothing lasts */
+	int file;   /* then there are no file tools */
+};
+
+#define IMAGES_NONE                                                                                \
+	{                                                                                          \
+		-1, -1, -1, -1, -1, -1, -1                                                         \
+	}
+
+#define LAUNCH_TEXT_MAX CONFIG_TEXT_MAX
+
+/*
+ * See to it that descriptors 0, 1 and 2 exist (what is missing becomes /dev/null), so that nothing
+ * opened later is taken for one of them. Returns a descriptor of /dev/null, or -errno.
+ */
+int launch_standard_fds(void);
+
+/* Open everything beside this program, or in ../libexec/msp. 0, or -1 with a line in `text`. */
+int launch_open_images(struct images *ret, char text[LAUNCH_TEXT_MAX]);
+
+/* Open one more program of the same place, which most starts do not need. A descriptor, or -1 with
+ * a line in `text`. */
+int launch_open_program(const char *name, char text[LAUNCH_TEXT_MAX]);
+
+void launch_close_images(struct images *images);
+
+/* The folder of this program's own file, and its full path. False when the kernel does not say. */
+bool launch_own_path(char ret[IPC_PATH_MAX]);
+
+/* The plan of a configuration that was read, or NULL with a line in `text`. */
+const struct plan *launch_open_plan(struct config *config, char text[LAUNCH_TEXT_MAX]);
+
+/* The account that a start by root becomes: `run_as`, else MSP_RUN_AS, else what the configuration,
+ * which was read, says, else ACCOUNT_DEFAULT. */
+const char *launch_choose_account(const char *run_as, struct config *config);
+
+/*
+ * As root, become an ordinary account; refuse a setuid start. 0, or -1 with the line and the exit
+ * code. `run_as` is --run-as or NULL. Root reads the configuration first: the account may not be
+ * able to, and it may name the account.
+ */
+int launch_drop_root(const char *run_as, struct config *config, int *ret_exit,
+		     char text[LAUNCH_TEXT_MAX]);
+
+/* Why there is none, and what was tried. */
+struct no_cgroup {
+	struct cgroup_state state;
+	char scope[SCOPE_TEXT_MAX];
+};
+
+/*
+ * Enter a cgroup of our own (home->directory >= 0), asking the user's systemd for one where ours
+ * cannot be used; and complete the budget by what is there. 0; or -1 with the reason in *ret, where
+ * weaker limits have to be accepted to go on (home->directory -1).
+ */
+int launch_enter_cgroup(const struct images *images, struct budget *budget,
+			struct cgroup_home *home, struct no_cgroup *ret);
+
+/* What it was, and what helps, for people. */
+void launch_explain_cgroup(const struct no_cgroup *why, char text[LAUNCH_TEXT_MAX]);
+
+struct launch {
+	const struct images *images;
+	struct config *config;       /* read, and its plan is open */
+	const char *default_profile; /* NULL: the configuration's */
+	const struct cgroup_home *home;
+	const struct binds *binds;             /* NULL: none */
+	const struct pins *pins;               /* NULL: none */
+	const struct service_sockets *sockets; /* FRONTEND_SERVICE, else NULL */
+	struct budget budget;                  /* complete */
+	uint32_t frontend;                     /* enum frontend_mode */
+	uint32_t limits;                       /* that the command line accepts, or LIMITS_UNSAID */
+	const char *expected_profile; /* that something runs under at once; "": the default one;
+				       * NULL: nothing does */
+	const struct workspaces *workspaces; /* of the keeper's own clients; NULL: none */
+};
+
+/* Say everything that a supervisor starts from on `channel`. 0 or -errno. */
+int launch_send(const struct launch *launch, int channel);
+
+/* Of that, what was opened for a plan. 0 or -errno. */
+int launch_send_pins(const struct pins *pins, const struct channel *channel);
+
+/* The processes of a start; 0: none. */
+struct launched {
+	pid_t supervisor;
+	pid_t factory; /* its child, and with its inits a process group */
+};
+
+/* A process that makes itself ready to make sandboxes, and ends with its channel. */
+struct factory {
+	int channel;
+	int pidfd;
+};
+
+/* Start one as a child of this process, which has to become its supervisor; `null` becomes its
+ * stdin and stdout. 0 or -errno. */
+int launch_factory(const struct images *images, int null, struct factory *ret);
+
+/* Become the supervisor, with `channel` to the launcher. Returns only on failure: -errno. */
+int launch_exec(const struct images *images, int channel, const struct factory *factory);
+
+/*
+ * Start the supervisor as a child that has started a factory, with `channel` to us and `null` as
+ * its stdin and stdout; `mask` is the signal mask that both get. What they leave becomes ours to
+ * reap. 0 or -errno.
+ */
+int launch_spawn(const struct images *images, int channel, int null, const sigset_t *mask,
+		 struct launched *ret);
+
+/* Far beyond what ending takes: 150 ms when every sandbox must be killed; and beyond what a
+ * supervisor gives an apply, which would else have to be recovered. */
+#define LAUNCH_END_MS 1000
+#define LAUNCH_WORK_END_MS 65000
+
+/* Wait until the supervisor, whose channel is closed, and what it left have ended; what takes
+ * longer than this is killed. The supervisor's status as wait(2) gives it. */
+int launch_await(const struct launched *launched, int wait_ms);
+
+#endif

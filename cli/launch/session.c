@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A poll loop over the supervisor's channel, a signalfd and three streams. It ends when the
+ * supervisor has reported the end and both output streams are drained; or when the supervisor is
+ * gone; or, after a signal or the loss of our reader, when the execution is reported ended or
+ * END_MS have passed: our own end then ends everything anyway.
+ */
+#include "launch/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "frontend/supervisor_client.h"
+#include "launch/relay.h"
+#include "launch/terminal.h"
+#include "options/sandbox_search.h"
+#include "show/format.h"
+
+#define REQUEST 1
+#define LIST_REQUEST 2
+#define END_MS 200
+#define NO_DEADLINE UINT64_MAX
+
+enum stream {
+	STREAM_STDIN,
+	STREAM_STDOUT,
+	STREAM_STDERR,
+	STREAM_COUNT,
+};
+
+enum poll_slot {
+	SLOT_CHANNEL,
+	SLOT_SIGNALS,
+	SLOT_STREAMS, /* two for each stream */
+	SLOT_COUNT = SLOT_STREAMS + 2 * STREAM_COUNT,
+};
+
+/* Why the sandboxes that there are were asked for. */
+enum listing {
+	LISTING_NONE,
+	LISTING_SEARCH,  /* which one is meant */
+	LISTING_PROFILE, /* under which profile it is */
+};
+
+struct session {
+	const struct session_options *options;
+	const struct outcome_request *request;
+	struct ipc_execution_start *start;
+	enum listing listing;
+	bool is_searched;
+	struct sandbox_search search;
+	struct ipc_profile_posture known; /* what the welcome said of a profile; may be none */
+	struct supervisor_client client;
+	struct outcome outcome;
+	struct terminal terminal;
+	int signals;
+	int fds[STREAM_COUNT]; /* the workload's ends that we hold, or -1 */
+	int own[STREAM_COUNT]; /* own openings of the caller's terminal, or -1 */
+	struct relay relays[STREAM_COUNT];
+	uint64_t captured_bytes;
+	uint64_t output_bytes; /* the profile's limit, 0: none */
+	bool is_ending;
+	uint64_t deadline_ms; /* of the end, or before it of the welcome */
+};
+
+static uint8_t buffers[STREAM_COUNT][RELAY_BUFFER_BYTES];
+
+static uint64_t now_ms(void)
+{
+	return clock_now_us() / 1000;
+}
+
+int session_block_signals(bool use_tty, sigset_t *ret_before)
+{
+	static const int always[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	static const int terminal[] = { SIGWINCH, SIGTSTP, SIGCONT };
+	struct sigaction action;
+	sigset_t handled;
+	sigset_t blocked;
+	int fd;
+
+	(void)sigemptyset(&handled);
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
+		/* What the caller ignores (nohup, a shell's background job) stays ignored. */
+		if (sigaction(always[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			(void)sigaddset(&handled, always[i]);
+	}
+	for (size_t i = 0; use_tty && i < sizeof(terminal) / sizeof(terminal[0]); i++)
+		(void)sigaddset(&handled, terminal[i]);
+	blocked = handled;
+	/* Blocked and never taken: a write without a reader is an error like others. */
+	(void)sigaddset(&blocked, SIGPIPE);
+	if (sigprocmask(SIG_BLOCK, &blocked, ret_before) != 0)
+		return -errno;
+	fd = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Have the execution killed and wait a little for the report. */
+static void begin_end(struct session *session)
+{
+	if (session->is_ending)
+		return;
+	session->is_ending = true;
+	session->deadline_ms = now_ms() + END_MS;
+	/* If the channel is broken, the supervisor ends everything by itself. */
+	(void)supervisor_execution_end(&session->client, REQUEST, END_CANCELLED);
+}
+
+/* --- what the supervisor says --------------------------------------------------------------- */
+
+/* Of a sandbox that lasts it is not known at first what its profile is. */
+static bool has_sandbox(const struct session *session)
+{
+	return session->start->sandbox[0] != '\0';
+}
+
+static void take_posture(struct session *session, const struct ipc_profile_posture *posture)
+{
+	session->outcome.posture = posture->posture;
+	if (session->options->is_verbose && !has_sandbox(session))
+		outcome_print_measured(&session->outcome);
+}
+
+static void take_profile(struct session *session, const char *profile)
+{
+	format_text(session->outcome.profile, sizeof(session->outcome.profile), "%s", profile);
+	if (strcmp(session->known.profile, profile) == 0)
+		take_posture(session, &session->known);
+}
+
+static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
+{
+	struct session *session = context;
+
+	session->outcome.plan = plan;
+	session->outcome.is_welcome = true;
+	if (!session->is_ending)
+		session->deadline_ms = NO_DEADLINE;
+	session->outcome.landlock_abi = welcome->landlock_abi;
+	session->outcome.limits = welcome->limits;
+	memcpy(session->outcome.default_profile, welcome->default_profile,
+	       sizeof(session->outcome.default_profile));
+	memcpy(session->known.profile, welcome->posture_profile, sizeof(session->known.profile));
+	session->known.posture = welcome->posture;
+	if (has_sandbox(session))
+		return;
+	if (session->options->is_verbose)
+		outcome_print_posture(&session->outcome, session->request);
+	if (strcmp(session->known.profile, session->request->profile[0]
+						   ? session->request->profile
+						   : welcome->default_profile) == 0)
+		take_posture(session, &session->known);
+}
+
+static void on_turned_away(void *context, uint32_t reason)
+{
+	struct session *session = context;
+
+	session->outcome.turned_away = reason;
+}
+
+static void on_posture(void *context, const struct ipc_profile_posture *posture)
+{
+	struct session *session = context;
+
+	take_posture(session, posture);
+	if (has_sandbox(session))
+		take_profile(session, posture->profile);
+}
+
+static bool ask_for_sandboxes(struct session *session, enum listing listing, bool is_everybody)
+{
+	struct ipc_sandbox_list list = { .request = LIST_REQUEST, .is_everybody = is_everybody };
+
+	memcpy(list.owner, session->start->owner, sizeof(list.owner));
+	if (supervisor_sandbox_list(&session->client, &list) != 0)
+		return false;
+	session->listing = listing;
+	return true;
+}
+
+/* The word was no id or name: it may be the beginning of an id. */
+static bool begin_search(struct session *session)
+{
+	if (session->is_searched ||
+	    !sandbox_search_begin(&session->search, session->request->sandbox))
+		return false;
+	session->is_searched = true;
+	return ask_for_sandboxes(session, LISTING_SEARCH, true);
+}
+
+static void end_search(struct session *session)
+{
+	const struct sandbox_search *search = &session->search;
+
+	if (search->found == 1) {
+		format_text(session->start->sandbox, sizeof(session->start->sandbox), "%s",
+			    search->id);
+		memcpy(session->start->owner, search->owner, sizeof(session->start->owner));
+		/* Else the end of the channel says it. */
+		(void)supervisor_execution_start(&session->client, session->start);
+		return;
+	}
+	session->outcome.is_refused = true;
+	sandbox_search_explain(search, &session->outcome.refused);
+}
+
+static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
+{
+	struct session *session = context;
+
+	if (session->listing == LISTING_SEARCH)
+		sandbox_search_add(&session->search, info);
+	else if (strcmp(info->id, session->start->sandbox) == 0 ||
+		 strcmp(info->name, session->start->sandbox) == 0)
+		take_profile(session, info->profile);
+}
+
+static void on_listed(void *context, const struct ipc_request_done *done)
+{
+	struct session *session = context;
+	const enum listing listing = session->listing;
+
+	session->listing = LISTING_NONE;
+	if (listing == LISTING_SEARCH)
+		end_search(session);
+}
+
+static void on_refused(void *context, const struct ipc_execution_refused *refused)
+{
+	struct session *session = context;
+
+	if (refused->request == LIST_REQUEST && session->listing == LISTING_PROFILE) {
+		session->listing = LISTING_NONE;
+		return; /* texts do without it */
+	}
+	if (refused->reason == REFUSAL_SANDBOX_UNKNOWN && begin_search(session))
+		return;
+	session->outcome.is_refused = true;
+	session->outcome.refused = *refused;
+}
+
+static void attach_input(struct session *session, int own)
+{
+	struct relay *relay = &session->relays[STREAM_STDIN];
+
+	(void)fd_set_nonblocking(own, true); /* cannot fail on a pipe or terminal of ours */
+	session->fds[STREAM_STDIN] = own;
+	relay_init(relay, STDIN_FILENO, relay_end_of(STDIN_FILENO), own, RELAY_OWN);
+	relay->buffer = buffers[STREAM_STDIN];
+}
+
+static void attach_output(struct session *session, enum stream stream, int own, int callers)
+{
+	struct relay *relay = &session->relays[stream];
+	const enum relay_end end = relay_end_of(callers);
+	int again = -1;
+
+	(void)fd_set_nonblocking(own, true); /* cannot fail on a pipe or terminal of ours */
+	session->fds[stream] = own;
+	/* A terminal is written through an opening of our own, which never makes us wait. */
+	if (end == RELAY_TERMINAL)
+		again = terminal_reopen(callers, O_WRONLY);
+	if (again >= 0)
+		session->own[stream] = again;
+	relay_init(relay, own, RELAY_OWN, again >= 0 ? again : callers, end);
+	if (again >= 0)
+		relay->sink_end = RELAY_OWN;
+	relay->buffer = buffers[stream];
+}
+
+static void lose_streams(struct session *session)
+{
+	session->outcome.relay_name = "taking the command's streams";
+	session->outcome.relay_error = EMFILE;
+	begin_end(session);
+}
+
+static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
+{
+	struct session *session = context;
+
+	if (fds[0] < 0) {
+		lose_streams(session);
+		return;
+	}
+	session->output_bytes = started->output_bytes;
+	attach_input(session, fds[0]);
+	if (session->options->captures) {
+		session->fds[STREAM_STDOUT] = fds[1];
+		session->fds[STREAM_STDERR] = fds[2];
+		(void)fd_set_nonblocking(fds[1], true); /* pipes of ours */
+		(void)fd_set_nonblocking(fds[2], true);
+		return;
+	}
+	attach_output(session, STREAM_STDOUT, fds[1], STDOUT_FILENO);
+	attach_output(session, STREAM_STDERR, fds[2], STDERR_FILENO);
+}
+
+static void on_tty(void *context, const struct ipc_execution_tty *tty, int terminal)
+{
+	struct session *session = context;
+	int copy;
+
+	if (terminal < 0) {
+		lose_streams(session);
+		return;
+	}
+	copy = fcntl(terminal, F_DUPFD_CLOEXEC, 3);
+	session->output_bytes = tty->output_bytes;
+	terminal_copy_size(STDOUT_FILENO, terminal);
+	attach_output(session, STREAM_STDOUT, terminal, STDOUT_FILENO);
+	if (copy >= 0)
+		attach_input(session, copy);
+}
+
+static void on_done(void *context, const struct ipc_execution_done *done)
+{
+	struct session *session = context;
+
+	session->outcome.is_done = true;
+	session->outcome.done = *done;
+	if (has_sandbox(session) && !session->outcome.profile[0] &&
+	    (done->denials_size > 0 || session->options->is_verbose || session->options->captures))
+		(void)ask_for_sandboxes(session, LISTING_PROFILE, false);
+}
+
+static const struct supervisor_handlers handlers = {
+	.on_welcome = on_welcome,
+	.on_turned_away = on_turned_away,
+	.on_refused = on_refused,
+	.on_started = on_started,
+	.on_tty = on_tty,
+	.on_done = on_done,
+	.on_posture = on_posture,
+	.on_sandbox = on_sandbox,
+	.on_request_done = on_listed,
+};
+
+static void receive(struct session *session)
+{
+	const int result = supervisor_receive(&session->client);
+
+	if (result == 1 || result == -EAGAIN)
+		return;
+	session->outcome.is_supervisor_gone = true;
+	if (result == -EPROTO)
+		session->outcome.wrong = session->client.error;
+}
+
+/* --- what the caller says ------------------------------------------------------------------- */
+
+/* Stopped from outside (the keys go to the workload): give the terminal back for that time. */
+static void stop_ourselves(struct session *session)
+{
+	terminal_restore(&session->terminal);
+	(void)kill(getpid(), SIGSTOP);
+}
+
+static void take_signal(struct session *session, int signal)
+{
+	switch (signal) {
+	case SIGWINCH:
+		if (session->fds[STREAM_STDOUT] >= 0)
+			terminal_copy_size(STDOUT_FILENO, session->fds[STREAM_STDOUT]);
+		break;
+	case SIGTSTP:
+		stop_ourselves(session);
+		break;
+	case SIGCONT: /* the shell has had the terminal in between */
+		if (!session->is_ending)
+			(void)terminal_make_raw(&session->terminal, STDIN_FILENO);
+		break;
+	default:
+		if (session->outcome.signal) /* a second one: do not wait any longer */
+			session->deadline_ms = 0;
+		session->outcome.signal = signal;
+		begin_end(session);
+		break;
+	}
+}
+
+static void read_signal(struct session *session)
+{
+	struct signalfd_siginfo info;
+
+	if (read(session->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		take_signal(session, (int)info.ssi_signo);
+}
+
+/* --- the streams ---------------------------------------------------------------------------- */
+
+static void close_stream(struct session *session, enum stream stream)
+{
+	fd_close(&session->fds[stream]);
+}
+
+static void step_stdin(struct session *session, const struct pollfd entries[2])
+{
+	struct relay *relay = &session->relays[STREAM_STDIN];
+
+	if (!relay_is_over(relay))
+		(void)relay_step(relay, entries);
+	if (!relay_is_over(relay))
+		return;
+	/* The workload sees end of file, also when our stdin cannot be read: it may never ask for
+	 * it. A terminal that is gone is a hang-up. */
+	close_stream(session, STREAM_STDIN);
+	if (relay->state == RELAY_FAILED && relay->error != EBADF) /* EBADF: nohup's way */
+		log_line("reading standard input: %s", errno_text(relay->error));
+	if (relay->state == RELAY_ENDED && session->options->use_tty && !session->is_ending) {
+		session->outcome.signal = SIGHUP;
+		begin_end(session);
+	}
+}
+
+static void step_output(struct session *session, enum stream stream, const struct pollfd entries[2])
+{
+	struct relay *relay = &session->relays[stream];
+
+	(void)relay_step(relay, entries);
+	if (!relay_is_over(relay))
+		return;
+	close_stream(session, stream);
+	if (session->is_ending)
+		return;
+	if (relay->state == RELAY_BROKEN) {
+		session->outcome.is_reader_gone = true;
+		begin_end(session);
+	} else if (relay->state == RELAY_FAILED) {
+		session->outcome.relay_name = stream == STREAM_STDOUT ? "writing standard output"
+								      : "writing standard error";
+		session->outcome.relay_error = relay->error;
+		begin_end(session);
+	}
+}
+
+static void step_capture(struct session *session, enum stream stream, const struct pollfd *entry)
+{
+	ssize_t size;
+
+	if (entry->revents == 0)
+		return;
+	size = read(session->fds[stream], buffers[stream], RELAY_BUFFER_BYTES);
+	if (size > 0) {
+		capture_add(&session->options->captures[stream - STREAM_STDOUT], buffers[stream],
+			    (size_t)size);
+		session->captured_bytes += (uint64_t)size;
+	} else if (size == 0 || (errno != EAGAIN && errno != EINTR))
+		close_stream(session, stream);
+}
+
+static void fill_stream(const struct session *session, enum stream stream, struct pollfd entries[2])
+{
+	entries[0] = (struct pollfd){ .fd = -1 };
+	entries[1] = (struct pollfd){ .fd = -1 };
+	if (session->fds[stream] < 0)
+		return;
+	if (session->options->captures && stream != STREAM_STDIN)
+		entries[0] = (struct pollfd){ .fd = session->fds[stream], .events = POLLIN };
+	else
+		relay_poll(&session->relays[stream],
+			   stream == STREAM_STDIN && !session->options->use_tty, entries);
+}
+
+static void step_stream(struct session *session, enum stream stream, const struct pollfd entries[2])
+{
+	if (session->fds[stream] < 0)
+		return;
+	if (stream == STREAM_STDIN)
+		step_stdin(session, entries);
+	else if (session->options->captures)
+		step_capture(session, stream, &entries[0]);
+	else
+		step_output(session, stream, entries);
+}
+
+static void check_output(struct session *session)
+{
+	const uint64_t taken = session->captured_bytes + session->relays[STREAM_STDOUT].taken +
+			       session->relays[STREAM_STDERR].taken;
+
+	if (session->output_bytes == 0 || taken <= session->output_bytes)
+		return;
+	session->output_bytes = 0; /* asked for once */
+	/* If the channel is broken, the supervisor ends everything by itself. */
+	(void)supervisor_execution_end(&session->client, REQUEST, END_OUTPUT);
+}
+
+/* --- the loop ------------------------------------------------------------------------------- */
+
+static bool is_over(const struct session *session)
+{
+	const struct outcome *outcome = &session->outcome;
+
+	if (outcome->is_supervisor_gone || outcome->is_refused || outcome->turned_away)
+		return true;
+	if (session->is_ending && outcome->is_done)
+		return true;
+	if (session->deadline_ms != NO_DEADLINE)
+		return now_ms() >= session->deadline_ms;
+	return outcome->is_done && session->listing == LISTING_NONE &&
+	       session->fds[STREAM_STDOUT] < 0 && session->fds[STREAM_STDERR] < 0;
+}
+
+static int wait_ms(const struct session *session)
+{
+	const uint64_t now = now_ms();
+
+	if (session->deadline_ms == NO_DEADLINE)
+		return -1;
+	return session->deadline_ms > now ? (int)(session->deadline_ms - now) : 0;
+}
+
+static void turn(struct session *session)
+{
+	struct pollfd entries[SLOT_COUNT];
+
+	entries[SLOT_CHANNEL] =
+		(struct pollfd){ .fd = session->client.sending.fd, .events = POLLIN };
+	entries[SLOT_SIGNALS] = (struct pollfd){ .fd = session->signals, .events = POLLIN };
+	for (int i = 0; i < STREAM_COUNT; i++)
+		fill_stream(session, (enum stream)i, &entries[SLOT_STREAMS + 2 * i]);
+	if (poll(entries, SLOT_COUNT, wait_ms(session)) < 0)
+		return; /* EINTR; the next turn sees the same */
+	if (entries[SLOT_SIGNALS].revents)
+		read_signal(session);
+	/* Before the channel: what it attaches was not polled. */
+	for (int i = 0; i < STREAM_COUNT; i++)
+		step_stream(session, (enum stream)i, &entries[SLOT_STREAMS + 2 * i]);
+	check_output(session);
+	if (entries[SLOT_CHANNEL].revents)
+		receive(session);
+}
+
+static void ask(struct session *session)
+{
+	int error = supervisor_hello(&session->client, session->options->limits);
+
+	if (!error)
+		error = supervisor_execution_start(&session->client, session->start);
+	/* Anything else is seen when the channel is read: the supervisor has ended. */
+	if (error && error != -EPIPE && error != -ECONNRESET) {
+		session->outcome.relay_name = "asking the supervisor";
+		session->outcome.relay_error = -error;
+		session->is_ending = true;
+		session->deadline_ms = 0;
+	}
+}
+
+struct outcome session_run(const struct session_options *options, int channel, int signals,
+			   struct ipc_execution_start *start, const struct outcome_request *request)
+{
+	struct session session = { .options = options,
+				   .request = request,
+				   .start = start,
+				   .signals = signals,
+				   .fds = { -1, -1, -1 },
+				   .own = { -1, -1, -1 },
+				   .outcome = { .plan = -1 },
+				   .deadline_ms = NO_DEADLINE };
+	const uint64_t asked_us = clock_now_us();
+
+	if (options->answer_ms > 0)
+		session.deadline_ms = now_ms() + options->answer_ms;
+	supervisor_client_init(&session.client, channel, &handlers, &session);
+	ask(&session);
+	if (options->use_tty && !session.is_ending)
+		(void)terminal_make_raw(&session.terminal, STDIN_FILENO); /* else as it is */
+	while (!is_over(&session))
+		turn(&session);
+	timings_set(&session.outcome.timings, &session.outcome.done, options->launched_us, asked_us,
+		    clock_now_us());
+	terminal_restore(&session.terminal);
+	fd_close_all(session.fds, STREAM_COUNT);
+	fd_close_all(session.own, STREAM_COUNT);
+	supervisor_client_done(&session.client);
+	return session.outcome;
+}

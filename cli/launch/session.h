@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One execution from the frontend's side, live: the workload's streams between the sandbox and the
+ * caller, the caller's signals and terminal, until the end.
+ */
+#ifndef CLI_LAUNCH_SESSION_H
+#define CLI_LAUNCH_SESSION_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "common/ipc.h"
+#include "show/capture.h"
+#include "show/outcome.h"
+
+struct session_options {
+	bool use_tty;       /* the caller's stdin and stdout are a terminal */
+	uint32_t limits;    /* enum limits_mode that is accepted */
+	uint32_t answer_ms; /* the longest wait for the supervisor's welcome; 0: for ever */
+	bool is_verbose;
+	uint64_t launched_us;     /* when msp began with it, by clock_now_us() */
+	struct capture *captures; /* two, stdout and stderr; NULL: they go to the caller */
+};
+
+/*
+ * Block the signals that a session handles and open the descriptor they come through, which is the
+ * caller's; or -errno. *ret_before is the mask as it was, for children. Call it before anything
+ * that must be undone exists.
+ */
+int session_block_signals(bool use_tty, sigset_t *ret_before);
+
+/*
+ * Ask the supervisor on `channel` for the execution and see it through. The outcome is complete
+ * when this returns, but for supervisor_status; the supervisor may still be clearing up. Without
+ * a welcome in it nothing was started, and nothing read of the caller's input. The sandbox in
+ * `start` may be the beginning of an id, which is completed there.
+ */
+struct outcome session_run(const struct session_options *options, int channel, int signals,
+			   struct ipc_execution_start *start,
+			   const struct outcome_request *request);
+
+#endif

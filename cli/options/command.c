@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "options/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "options/suggest.h"
+#include "show/format.h"
+
+#define COLUMNS 80
+#define HELP_COLUMN 26
+
+int command_usage_error(const struct command *command, const char *text)
+{
+	if (command)
+		log_line("%s: %s. 'msp help %s' shows its use", command->name, text, command->name);
+	else
+		log_line("%s. 'msp help' shows the commands", text);
+	return MSP_EXIT_USAGE;
+}
+
+bool command_check_sandbox(const struct command *command, const char *word, int *ret_exit)
+{
+	const char *taken;
+	const char *rule = option_set_sandbox(&taken, word);
+	char text[OPTIONS_TEXT_MAX];
+
+	if (!rule)
+		return true;
+	format_text(text, sizeof(text), "'%.100s' is no sandbox: it must be %s", word, rule);
+	*ret_exit = command_usage_error(command, text);
+	return false;
+}
+
+void command_name_lines(const struct command *command)
+{
+	static char name[32];
+
+	format_text(name, sizeof(name), "msp: %s", command->name);
+	log_set_name(name);
+}
+
+bool command_parse(const struct command *command, int argc, char *argv[], void *target,
+		   int *ret_rest, int *ret_exit)
+{
+	char text[OPTIONS_TEXT_MAX] = "";
+
+	switch (options_parse(&command->options, argc, argv, target, ret_rest, text)) {
+	case OPTIONS_OK:
+		return true;
+	case OPTIONS_HELP:
+		*ret_exit = command_print_help(command);
+		return false;
+	case OPTIONS_WRONG:
+		break;
+	}
+	*ret_exit = command_usage_error(command, text);
+	return false;
+}
+
+bool command_parse_words(const struct command *command, int argc, char *argv[], void *target,
+			 struct command_words *words, int *ret_exit)
+{
+	char text[OPTIONS_TEXT_MAX];
+	int rest;
+
+	for (;;) {
+		if (!command_parse(command, argc, argv, target, &rest, ret_exit))
+			return false;
+		argc -= rest;
+		argv += rest;
+		if (argc == 0)
+			return true;
+		if (words->count == words->most) {
+			format_text(text, sizeof(text), "'%s' is one word too many", argv[0]);
+			*ret_exit = command_usage_error(command, text);
+			return false;
+		}
+		words->list[words->count++] = argv[0];
+	}
+}
+
+int command_refuse_action(const struct command *command, const char *word,
+			  const char *const names[], size_t count)
+{
+	const char *near = word ? suggest_nearest(word, names, count) : NULL;
+	char text[OPTIONS_TEXT_MAX];
+
+	format_text(text, sizeof(text), "it must be said what to do: %s", command->operands);
+	if (word)
+		format_text(text, sizeof(text), "'%s' is none of", word);
+	for (size_t i = 0; word && i < count; i++)
+		format_append(text, sizeof(text), "%s %s",
+			      i == 0          ? ""
+			      : i + 1 < count ? ","
+					      : " and",
+			      names[i]);
+	if (near)
+		format_append(text, sizeof(text), " (did you mean '%s'?)", near);
+	return command_usage_error(command, text);
+}
+
+static void print_option(const struct option_row *row)
+{
+	const int used = row->argument ? printf("  --%s=%s", row->name, row->argument)
+				       : printf("  --%s", row->name);
+
+	if (used + 2 > HELP_COLUMN)
+		(void)printf("\n%*s", HELP_COLUMN, "");
+	else
+		(void)printf("%*s", HELP_COLUMN - used, "");
+	format_print(row->help, HELP_COLUMN, COLUMNS);
+}
+
+int command_print_help(const struct command *command)
+{
+	(void)printf("usage: msp %s%s%s%s\n\n%s", command->name,
+		     command->options.count > 0 ? " [OPTIONS]" : "",
+		     command->operands[0] ? " " : "", command->operands, command->help);
+	if (command->options.count > 0)
+		(void)fputs("\noptions:\n", stdout);
+	for (size_t i = 0; i < command->options.count; i++)
+		print_option(&command->options.rows[i]);
+	return fflush(stdout) == 0 ? 0 : MSP_EXIT_SOFTWARE;
+}

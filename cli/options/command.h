@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A command of msp as data: its name, options and help; and what all commands do with their words.
+ */
+#ifndef CLI_OPTIONS_COMMAND_H
+#define CLI_OPTIONS_COMMAND_H
+
+#include <stddef.h>
+
+#include "options/options.h"
+
+struct command {
+	const char *name;
+	const char *operands; /* what follows the options, for the usage line */
+	const char *summary;  /* one line */
+	const char *help;     /* paragraphs, each line at most 78 columns */
+	struct option_table options;
+	/* argv[0] is the command's name. Returns the exit code of msp. */
+	int (*run)(const struct command *command, int argc, char *argv[]);
+};
+
+/*
+ * Read a command's options into `target`. True: go on with argv[*ret_rest]. False: help was shown,
+ * or a usage error explained; *ret_exit is what to exit with.
+ */
+bool command_parse(const struct command *command, int argc, char *argv[], void *target,
+		   int *ret_rest, int *ret_exit);
+
+#define COMMAND_WORDS_MAX 256
+
+/* Operands. */
+struct command_words {
+	int most; /* that the command takes, at most COMMAND_WORDS_MAX */
+	int count;
+	char *list[COMMAND_WORDS_MAX + 1]; /* NULL behind the last one */
+};
+
+/* The same with operands, which may stand before, between and behind the options. */
+bool command_parse_words(const struct command *command, int argc, char *argv[], void *target,
+			 struct command_words *words, int *ret_exit);
+
+/* A usage error: `word`, the first operand or NULL, is not what a command of several can do.
+ * Returns its exit code. */
+int command_refuse_action(const struct command *command, const char *word,
+			  const char *const names[], size_t count);
+
+/* Is `word` what a sandbox can be called? False: *ret_exit, after a usage error was explained. */
+bool command_check_sandbox(const struct command *command, const char *word, int *ret_exit);
+
+/* From now on lines on stderr begin with the command's name. */
+void command_name_lines(const struct command *command);
+
+/* A usage error of `command` (NULL: of msp itself) on stderr. Returns its exit code. */
+int command_usage_error(const struct command *command, const char *text);
+
+/* Print the help of a command on stdout. Returns the exit code of msp. */
+int command_print_help(const struct command *command);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "options/sandbox_search.h"
+
+#include <string.h>
+
+#include "show/format.h"
+
+bool sandbox_search_begin(struct sandbox_search *search, const char *word)
+{
+	static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz"; /* Crockford's */
+	const size_t size = strlen(word);
+
+	memset(search, 0, sizeof(*search));
+	search->word = word;
+	return size >= SANDBOX_SEARCH_MIN && size < IPC_ID_MAX && strspn(word, digits) == size;
+}
+
+void sandbox_search_add(struct sandbox_search *search, const struct ipc_sandbox_info *info)
+{
+	if (strncmp(info->id, search->word, strlen(search->word)) != 0)
+		return;
+	search->found++;
+	format_text(search->id, sizeof(search->id), "%s", info->id);
+	format_text(search->owner, sizeof(search->owner), "%s", info->owner);
+	format_text(search->profile, sizeof(search->profile), "%s", info->profile);
+}
+
+void sandbox_search_explain(const struct sandbox_search *search, struct ipc_execution_refused *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->reason = REFUSAL_SANDBOX_UNKNOWN;
+	if (search->found > 1)
+		format_text(ret->detail, sizeof(ret->detail),
+			    "%u ids begin with it: type more of the one that is meant",
+			    search->found);
+}

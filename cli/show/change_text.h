@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Changes of a workspace as lines and as JSON.
+ */
+#ifndef CLI_SHOW_CHANGE_TEXT_H
+#define CLI_SHOW_CHANGE_TEXT_H
+
+#include <stdbool.h>
+
+#include "common/changes.h"
+#include "common/ipc.h"
+#include "show/json.h"
+
+/* The path as git writes it, with a slash behind a directory's. Valid until the next call. */
+const char *change_path(const struct change *change);
+
+/* The same, and behind a symbolic link's " -> " and where it leads. Valid until the next call. */
+const char *change_name(const struct change *change);
+
+/* A line: letter, path, and in brackets what is to be known of it. */
+void change_print_line(const struct change *change);
+
+/* An object with all that is known; the patch only with `has_patch`. */
+void change_write(struct json *json, const struct change *change, bool has_patch);
+
+/* The lines that a patch adds and removes. */
+void change_count_lines(const struct change *change, uint64_t *ret_added, uint64_t *ret_removed);
+
+/* The changes are others than those that were shown: say so. The exit code. */
+int change_explain_others(void);
+
+/* What went wrong, in a line on stderr. The exit code: 0 when nothing did. */
+int change_explain_error(const struct ipc_changes_done *done);
+
+#endif

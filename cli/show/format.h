@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Short texts in fixed buffers.
+ */
+#ifndef CLI_SHOW_FORMAT_H
+#define CLI_SHOW_FORMAT_H
+
+#include <stddef.h>
+
+/* As snprintf, cut to fit and always terminated. */
+void format_text(char *text, size_t room, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The same behind what `text` already holds. */
+void format_append(char *text, size_t room, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Print to stdout from column `column` on, wrapped at spaces before column `width`; further lines
+ * begin at `column` too. */
+void format_print(const char *text, int column, int width);
+
+/* Was everything printed to stdout written? 0 or -errno: -EPIPE when nobody reads it any more. */
+int format_flush(void);
+
+/* Read at most room-1 bytes of a file beneath `directory` (AT_FDCWD for none) and terminate them;
+ * a trailing newline is taken off. How many, or -errno. */
+int read_text_file(int directory, const char *path, char *text, size_t room);
+
+#endif

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "show/outcome.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/names.h"
+#include "frontend/denial_hints.h"
+#include "frontend/denials.h"
+#include "show/format.h"
+#include "show/json.h"
+#include "show/measured.h"
+#include "show/refusal.h"
+
+static int failed_start_code(const struct ipc_execution_done *done)
+{
+	if (done->stage != STAGE_EXEC)
+		return MSP_EXIT_SANDBOX;
+	return done->error == ENOENT ? MSP_EXIT_NOT_FOUND : MSP_EXIT_NOT_EXECUTABLE;
+}
+
+static int done_code(const struct ipc_execution_done *done)
+{
+	switch (done->verdict) {
+	case VERDICT_EXITED:
+		return (int)(done->exit_code & 0xff);
+	case VERDICT_TIMEOUT:
+		return MSP_EXIT_TIMEOUT;
+	case VERDICT_INTERNAL:
+		return failed_start_code(done);
+	default: /* killed for it, but for what failed by itself at a limit */
+		if (!done->signal && done->exit_code)
+			return (int)(done->exit_code & 0xff);
+		return MSP_EXIT_SIGNAL_BASE + (int)(done->signal ? done->signal & 0x7f : SIGKILL);
+	}
+}
+
+/* Nobody here had it cancelled, so the service did, because it stops itself. */
+static bool is_service_stop(const struct outcome *outcome)
+{
+	return outcome->is_service && outcome->is_done &&
+	       outcome->done.verdict == VERDICT_CANCELLED;
+}
+
+int outcome_exit_code(const struct outcome *outcome)
+{
+	if (outcome->signal)
+		return MSP_EXIT_SIGNAL_BASE + outcome->signal;
+	if (outcome->is_reader_gone)
+		return MSP_EXIT_SIGNAL_BASE + SIGPIPE;
+	if (outcome->relay_name)
+		return MSP_EXIT_SANDBOX;
+	if (is_service_stop(outcome))
+		return MSP_EXIT_AGAIN;
+	if (outcome->is_done)
+		return done_code(&outcome->done);
+	if (outcome->is_refused)
+		return refusal_exit_code(outcome->refused.reason);
+	if (outcome->is_service)
+		return MSP_EXIT_AGAIN;
+	/* It has said why on stderr. */
+	if (WIFEXITED(outcome->supervisor_status) &&
+	    WEXITSTATUS(outcome->supervisor_status) == MSP_EXIT_REFUSED)
+		return MSP_EXIT_REFUSED;
+	return MSP_EXIT_SANDBOX;
+}
+
+static void explain_internal(const struct ipc_execution_done *done,
+			     const struct outcome_request *request)
+{
+	const char *text = errno_text((int)done->error);
+
+	if (done->stage == STAGE_EXEC && done->error == ENOENT)
+		log_line("%s: not found in the sandbox: only /usr, --ro paths and the "
+			 "sandbox's own files are there, and PATH is the profile's",
+			 request->command);
+	else if (done->stage == STAGE_EXEC)
+		log_line("%s: cannot be executed in the sandbox: %s", request->command, text);
+	else if (done->stage == STAGE_CWD)
+		log_line("the working directory %s cannot be entered in the sandbox: %s. Name "
+			 "one that exists inside, such as /workspace, with --cwd",
+			 request->cwd ? request->cwd : "of the profile", text);
+	else
+		log_line("the sandbox could not be set up: %s: %s. 'msp doctor' checks this "
+			 "machine",
+			 stage_text(done->stage), text);
+}
+
+static void explain_done(const struct ipc_execution_done *done,
+			 const struct outcome_request *request)
+{
+	const unsigned long long wall_ms = done->wall_us / 1000;
+
+	switch (done->verdict) {
+	case VERDICT_EXITED:
+	case VERDICT_SIGNALLED:
+		break; /* the exit code says it all */
+	case VERDICT_TIMEOUT:
+		log_line("timeout: stopped after %llu.%03llu s%s", wall_ms / 1000, wall_ms % 1000,
+			 request->timeout_ms ? "" : " (the profile's limit; see --timeout)");
+		break;
+	case VERDICT_CPU_TIME:
+		log_line("cpu_time: killed, the profile's CPU time was used up");
+		break;
+	case VERDICT_MEMORY:
+		log_line("memory: killed at the profile's memory limit, peak %llu MiB",
+			 (unsigned long long)done->peak_bytes >> 20);
+		break;
+	case VERDICT_PIDS:
+		log_line("pids: the profile's number of processes was reached");
+		break;
+	case VERDICT_DISK:
+		log_line("disk: the sandbox's files reached their limit");
+		break;
+	case VERDICT_OUTPUT:
+		log_line("output: killed at the profile's output limit");
+		break;
+	case VERDICT_DENIED:
+		log_line("denied: killed by the system call filter");
+		break;
+	case VERDICT_STOPPED:
+		log_line("stopped: sandbox '%s' was stopped or destroyed, and with it the command",
+			 request->sandbox ? request->sandbox : "");
+		break;
+	case VERDICT_INTERNAL:
+		explain_internal(done, request);
+		break;
+	default:
+		log_line("%s: the execution was ended", verdict_name(done->verdict));
+		break;
+	}
+}
+
+static const char *profile_name(const struct outcome *outcome,
+				const struct outcome_request *request)
+{
+	if (outcome->profile[0])
+		return outcome->profile;
+	return request->profile[0] ? request->profile : outcome->default_profile;
+}
+
+/* Reading the plan costs a start more than all the rest that is done here: only where there is
+ * something to say. `tail`: of what it wrote to stderr, as far as that is known. */
+static const struct denial_views *describe(const struct outcome *outcome,
+					   const struct outcome_request *request, const void *tail,
+					   size_t size)
+{
+	static struct denial_views views; /* too large to be cleared each time */
+	struct plan plan = { 0 };
+
+	views.count = 0;
+	views.other[0] = '\0';
+	if (!denial_hints_apply(&outcome->done))
+		size = 0;
+	if (outcome->done.denials_size == 0 && size == 0)
+		return &views;
+	/* Without it what was refused has hardly any words, and everything else is as it was. */
+	if (outcome->plan < 0 || plan_open_fd(outcome->plan, &plan) != 0)
+		plan = (struct plan){ 0 };
+	denials_describe(&plan, profile_name(outcome, request), &outcome->done, &views);
+	if (size > 0)
+		denial_hints_add(&plan, profile_name(outcome, request), request->cwd, tail, size,
+				 &views);
+	plan_close(&plan);
+	return &views;
+}
+
+/* The lines that an agent reads as well. */
+static void explain_denials(const struct outcome *outcome, const struct outcome_request *request)
+{
+	char lines[DENIALS_TEXT_MAX];
+	char *second;
+
+	denials_put_lines(describe(outcome, request, NULL, 0), lines);
+	second = strchr(lines, '\n');
+	if (second)
+		*second++ = '\0';
+	if (lines[0])
+		log_line("%s", lines);
+	if (second)
+		log_line("%s", second);
+}
+
+/* What a command does without and ends well is not worth a word. */
+static void explain_ended(const struct outcome *outcome, const struct outcome_request *request)
+{
+	explain_done(&outcome->done, request);
+	if (outcome_exit_code(outcome) != 0)
+		explain_denials(outcome, request);
+}
+
+static void explain_gone(const struct outcome *outcome)
+{
+	const int status = outcome->supervisor_status;
+
+	if (outcome->wrong)
+		log_line("the supervisor broke the protocol (%s): are all of msp's programs "
+			 "of one build?",
+			 ipc_error_text(outcome->wrong));
+	else if (outcome->is_service)
+		log_line("the service ended before the command did; everything it ran is "
+			 "gone: try again");
+	else if (WIFSIGNALED(status))
+		log_line("the supervisor was killed by signal %d (%s) before the command "
+			 "ended; everything it ran is gone",
+			 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status) != MSP_EXIT_REFUSED)
+		log_line("the supervisor ended with code %d before the command did",
+			 WEXITSTATUS(status));
+}
+
+static void explain_refusal(const struct outcome *outcome, const struct outcome_request *request)
+{
+	const struct refusal_words words = { .profile = request->profile,
+					     .is_variable = request->is_variable,
+					     .cwd = request->cwd,
+					     .sandbox = request->sandbox };
+
+	refusal_explain(&outcome->refused, &words);
+}
+
+void outcome_explain(const struct outcome *outcome, const struct outcome_request *request)
+{
+	if (outcome->signal || outcome->is_reader_gone)
+		return; /* whoever did that knows */
+	if (outcome->relay_name)
+		log_line("%s: %s", outcome->relay_name, errno_text(outcome->relay_error));
+	else if (is_service_stop(outcome))
+		log_line("the service stops, and the command was ended with it: try again");
+	else if (outcome->is_done)
+		explain_ended(outcome, request);
+	else if (outcome->is_refused)
+		explain_refusal(outcome, request);
+	else
+		explain_gone(outcome);
+}
+
+static const char *limits_name(uint32_t limits)
+{
+	return limits == LIMITS_CGROUP ? "cgroup" : "fallback";
+}
+
+void outcome_print_posture(const struct outcome *outcome, const struct outcome_request *request)
+{
+	log_line("profile %s, Landlock ABI %u, limits: %s", profile_name(outcome, request),
+		 outcome->landlock_abi, limits_name(outcome->limits));
+}
+
+void outcome_print_measured(const struct outcome *outcome)
+{
+	char text[1024];
+
+	measured_describe(&outcome->posture, text, sizeof(text));
+	log_line("%s", text);
+}
+
+void outcome_print_end(const struct outcome *outcome)
+{
+	const struct ipc_execution_done *done = &outcome->done;
+	char how[64];
+
+	if (!outcome->is_done)
+		return;
+	format_text(how, sizeof(how), "%s", verdict_name(done->verdict));
+	if (done->verdict == VERDICT_EXITED)
+		format_append(how, sizeof(how), " %u", done->exit_code);
+	else if (done->signal)
+		format_append(how, sizeof(how), ", signal %u", done->signal);
+	log_line("%s; %llu ms wall, %llu ms CPU, peak %llu KiB", how,
+		 (unsigned long long)done->wall_us / 1000, (unsigned long long)done->cpu_us / 1000,
+		 (unsigned long long)done->peak_bytes / 1024);
+}
+
+void outcome_print_timings(const struct outcome *outcome)
+{
+	char text[256] = "";
+	uint64_t sum = 0;
+
+	if (!outcome->timings.is_known)
+		return;
+	for (enum timing timing = 0; timing < TIMING_COUNT; timing++) {
+		if (!timings_have(&outcome->timings, timing))
+			continue;
+		format_append(text, sizeof(text), " %s %llu,", timing_name(timing),
+			      (unsigned long long)outcome->timings.us[timing]);
+		sum += outcome->timings.us[timing];
+	}
+	log_line("microseconds:%s together %llu", text, (unsigned long long)sum);
+}
+
+static struct capture_parts write_stream(struct json *json, const char *name,
+					 struct capture *capture)
+{
+	const struct capture_parts parts = capture_finish(capture);
+	char member[32];
+
+	if (parts.is_utf8)
+		json_string_parts(json, name, parts.parts, parts.sizes);
+	else
+		json_base64(json, name, parts.parts, parts.sizes);
+	format_text(member, sizeof(member), "%s_encoding", name);
+	json_string(json, member, parts.is_utf8 ? "utf-8" : "base64");
+	format_text(member, sizeof(member), "%s_bytes", name);
+	json_number(json, member, capture->total);
+	format_text(member, sizeof(member), "%s_omitted_bytes", name);
+	json_number(json, member, parts.omitted);
+	if (parts.omitted > 0) {
+		format_text(member, sizeof(member), "%s_omitted_at", name);
+		json_number(json, member, parts.sizes[0]);
+	}
+	return parts;
+}
+
+static void write_denials(struct json *json, const struct outcome *outcome,
+			  const struct outcome_request *request, const struct capture_parts *errors)
+{
+	const int last = errors->sizes[1] > 0;
+	const size_t size = errors->sizes[last] < HINT_BYTES ? errors->sizes[last] : HINT_BYTES;
+	const struct denial_views *views =
+		describe(outcome, request, errors->parts[last] + errors->sizes[last] - size, size);
+
+	json_array(json, "denials");
+	for (uint32_t i = 0; i < views->count; i++) {
+		const struct denial_view *view = &views->items[i];
+
+		json_object(json, NULL);
+		json_string(json, "layer", view->layer);
+		json_string(json, "operation", view->operation);
+		json_string(json, "target", view->target);
+		json_string(json, "reason", view->reason);
+		json_string(json, "rule", view->rule);
+		json_string(json, "remedy", view->remedy);
+		json_number(json, "count", view->count);
+		json_bool(json, "inferred", view->is_inferred);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	if (views->other[0])
+		json_string(json, "not_the_sandbox", views->other);
+}
+
+static void write_done(struct json *json, const struct ipc_execution_done *done)
+{
+	if (done->verdict == VERDICT_INTERNAL) {
+		json_object(json, "error");
+		json_string(json, "stage", stage_text(done->stage));
+		json_string(json, "message", errno_text((int)done->error));
+		json_object_end(json);
+	}
+	if (done->signal)
+		json_number(json, "signal", done->signal);
+	else
+		json_null(json, "signal");
+	json_number(json, "wall_ms", done->wall_us / 1000);
+	json_number(json, "cpu_ms", done->cpu_us / 1000);
+	json_number(json, "peak_bytes", done->peak_bytes);
+}
+
+static void write_timings(struct json *json, const struct timings *timings)
+{
+	if (!timings->is_known)
+		return;
+	json_object(json, "timings_us");
+	for (enum timing timing = 0; timing < TIMING_COUNT; timing++) {
+		if (timings_have(timings, timing))
+			json_number(json, timing_name(timing), timings->us[timing]);
+	}
+	json_object_end(json);
+}
+
+int outcome_print_json(const struct outcome *outcome, const struct outcome_request *request,
+		       struct capture captures[2])
+{
+	static struct json json;
+	struct capture_parts errors;
+
+	json_init(&json, STDOUT_FILENO);
+	json_object(&json, NULL);
+	json_string(&json, "verdict",
+		    outcome->is_done ? verdict_name(outcome->done.verdict) : "internal");
+	json_number(&json, "exit_code", (uint64_t)outcome_exit_code(outcome));
+	if (outcome->is_done)
+		write_done(&json, &outcome->done);
+	write_timings(&json, &outcome->timings);
+	(void)write_stream(&json, "stdout", &captures[0]);
+	errors = write_stream(&json, "stderr", &captures[1]);
+	if (outcome->is_done)
+		write_denials(&json, outcome, request, &errors);
+	json_object(&json, "posture");
+	json_string(&json, "limits", limits_name(outcome->limits));
+	json_number(&json, "landlock_abi", outcome->landlock_abi);
+	measured_write(&json, &outcome->posture);
+	json_object_end(&json);
+	json_string(&json, "profile", profile_name(outcome, request));
+	json_object_end(&json);
+	return json_finish(&json);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What became of one `msp run` or `msp exec`, and how a person, a shell and a program are told.
+ */
+#ifndef CLI_SHOW_OUTCOME_H
+#define CLI_SHOW_OUTCOME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/ipc.h"
+#include "frontend/timings.h"
+#include "show/capture.h"
+
+struct outcome {
+	bool is_welcome; /* these three are known */
+	char default_profile[IPC_NAME_MAX];
+	uint32_t landlock_abi;
+	uint32_t limits;                 /* enum limits_mode */
+	int plan;                        /* sealed, the caller's to close; -1 for none */
+	struct ipc_posture_full posture; /* of the profile, once a sandbox of it was probed */
+
+	char profile[IPC_NAME_MAX]; /* of the sandbox that lasts it ran in; empty: not known */
+
+	uint32_t turned_away; /* instead of the welcome: enum client_end_reason; 0: not */
+
+	bool is_done;
+	struct ipc_execution_done done;
+	struct timings timings; /* once that and all of its output came */
+
+	bool is_refused;
+	struct ipc_execution_refused refused;
+
+	int signal;             /* the signal that ended msp itself, 0 for none */
+	bool is_reader_gone;    /* nobody reads our stdout or stderr any more */
+	const char *relay_name; /* the stream that failed, NULL for none */
+	int relay_error;
+	bool is_supervisor_gone; /* it ended before the rest */
+	bool is_service;         /* it is the user's, not a child of ours */
+	int supervisor_status;   /* of a child that is gone: as wait(2) gives it */
+	enum ipc_error wrong;    /* how the supervisor broke the protocol */
+};
+
+/* What was asked for, as far as the texts need it. */
+struct outcome_request {
+	const char *command;
+	const char *profile; /* empty: the default one */
+	bool is_variable;    /* MSP_DEFAULT_PROFILE named it */
+	const char *sandbox; /* one that lasts; NULL: a new one, gone with the command */
+	const char *cwd;     /* NULL: the profile's */
+	uint32_t timeout_ms; /* 0: the profile's */
+};
+
+int outcome_exit_code(const struct outcome *outcome);
+
+/* One line on stderr when there is something unusual to say. */
+void outcome_explain(const struct outcome *outcome, const struct outcome_request *request);
+
+/* --verbose: what is enforced, and how it ended. */
+void outcome_print_posture(const struct outcome *outcome, const struct outcome_request *request);
+void outcome_print_measured(const struct outcome *outcome);
+void outcome_print_end(const struct outcome *outcome);
+
+/* --timings: one line, if there is something to tell. */
+void outcome_print_timings(const struct outcome *outcome);
+
+/* --json: one object on stdout. 0 or -errno. `captures`: stdout and stderr. */
+int outcome_print_json(const struct outcome *outcome, const struct outcome_request *request,
+		       struct capture captures[2]);
+
+#endif

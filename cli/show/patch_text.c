@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "show/patch_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "show/quote.h"
+
+/* git's own. */
+#define COLOR_HEAD "\033[1m"
+#define COLOR_HUNK "\033[36m"
+#define COLOR_REMOVED "\033[31m"
+#define COLOR_ADDED "\033[32m"
+#define COLOR_NONE "\033[m"
+
+const char *patch_set_color(void *member, const char *value)
+{
+	static const char *const names[] = {
+		[PATCH_COLOR_AUTO] = "auto",
+		[PATCH_COLOR_ALWAYS] = "always",
+		[PATCH_COLOR_NEVER] = "never",
+	};
+
+	for (int i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++) {
+		if (strcmp(value, names[i]) != 0)
+			continue;
+		*(enum patch_color *)member = (enum patch_color)i;
+		return NULL;
+	}
+	return "'auto' (in a terminal), 'always' or 'never'";
+}
+
+static bool wants_color(void)
+{
+	const char *no = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no && no[0] != '\0') && term && strcmp(term, "dumb") != 0;
+}
+
+struct patch_style patch_style(enum patch_color color, bool is_shown)
+{
+	const bool has_color =
+		color == PATCH_COLOR_ALWAYS || (color == PATCH_COLOR_AUTO && wants_color());
+	/* With colors a terminal is behind it. */
+	const bool is_terminal = has_color || isatty(STDOUT_FILENO);
+
+	return (struct patch_style){ .has_color = has_color,
+				     .is_shown = is_shown || is_terminal,
+				     .is_terminal = is_terminal };
+}
+
+/* One line without its newline. */
+static void print_line(const struct patch_style *style, const char *color, const uint8_t *line,
+		       size_t size)
+{
+	if (style->has_color && color[0])
+		(void)fputs(color, stdout);
+	if (style->is_shown)
+		quote_print_text(line, size, style->is_terminal);
+	else
+		(void)fwrite(line, 1, size, stdout);
+	(void)fputs(style->has_color && color[0] ? COLOR_NONE "\n" : "\n", stdout);
+}
+
+/* "@@ -1,2 +1,3 @@ function()": only the first part is coloured. */
+static void print_hunk(const struct patch_style *style, const uint8_t *line, size_t size)
+{
+	const uint8_t *second = size > 2 ? memmem(line + 2, size - 2, "@@", 2) : NULL;
+	const size_t part = second ? (size_t)(second - line) + 2 : size;
+
+	if (!style->has_color) {
+		print_line(style, "", line, size);
+		return;
+	}
+	(void)fputs(COLOR_HUNK, stdout);
+	quote_print_text(line, part, true);
+	(void)fputs(COLOR_NONE, stdout);
+	quote_print_text(line + part, size - part, true);
+	(void)putchar('\n');
+}
+
+/* A patch may be of two files: a deletion and an addition of another type. */
+static void print_patch(const struct patch_style *style, const struct change *change)
+{
+	const uint8_t *at = change->patch;
+	const uint8_t *end = at + change->is.patch_size;
+	bool is_hunk = false;
+
+	while (at < end) {
+		const uint8_t *newline = memchr(at, '\n', (size_t)(end - at));
+		const size_t size = (size_t)((newline ? newline : end) - at);
+
+		if (size > 0 && *at == '@')
+			is_hunk = true;
+		else if (size > 0 && *at == 'd')
+			is_hunk = false;
+		if (size > 0 && *at == '@')
+			print_hunk(style, at, size);
+		else if (!is_hunk)
+			print_line(style, COLOR_HEAD, at, size);
+		else
+			print_line(style,
+				   size > 0 && *at == '+'   ? COLOR_ADDED
+				   : size > 0 && *at == '-' ? COLOR_REMOVED
+							    : "",
+				   at, size);
+		at = newline ? newline + 1 : end;
+	}
+}
+
+static void put_head_line(const struct patch_style *style, const char *text)
+{
+	print_line(style, COLOR_HEAD, (const uint8_t *)text, strlen(text));
+}
+
+static char old_name[QUOTE_MAX(IPC_PATH_MAX)];
+static char new_name[QUOTE_MAX(IPC_PATH_MAX)];
+static char line[2 * QUOTE_MAX(IPC_PATH_MAX) + 64];
+
+static void put_renamed(const struct patch_style *style, const struct change *change)
+{
+	static char from[QUOTE_MAX(IPC_PATH_MAX)];
+
+	(void)quote_path("", change->old_path, change->is.old_path_size, from, sizeof(from));
+	(void)snprintf(line, sizeof(line), "rename from %s", from);
+	put_head_line(style, line);
+	(void)quote_path("", change->path, change->is.path_size, from, sizeof(from));
+	(void)snprintf(line, sizeof(line), "rename to %s", from);
+	put_head_line(style, line);
+}
+
+/* What git prints before the content. */
+static void put_head(const struct patch_style *style, const struct change *change)
+{
+	const struct change_record *is = &change->is;
+	const bool is_renamed = is->kind == CHANGE_RENAMED;
+
+	(void)quote_path("a/", is_renamed ? change->old_path : change->path,
+			 is_renamed ? is->old_path_size : is->path_size, old_name,
+			 sizeof(old_name));
+	(void)quote_path("b/", change->path, is->path_size, new_name, sizeof(new_name));
+	(void)snprintf(line, sizeof(line), "diff --git %s %s", old_name, new_name);
+	put_head_line(style, line);
+	line[0] = '\0';
+	if (is->old_mode == 0)
+		(void)snprintf(line, sizeof(line), "new file mode %06o", is->new_mode);
+	else if (is->new_mode == 0)
+		(void)snprintf(line, sizeof(line), "deleted file mode %06o", is->old_mode);
+	else if (is->old_mode != is->new_mode)
+		(void)snprintf(line, sizeof(line), "old mode %06o\nnew mode %06o", is->old_mode,
+			       is->new_mode);
+	if (line[0] != '\0') {
+		char *second = strchr(line, '\n');
+
+		if (second)
+			*second++ = '\0';
+		put_head_line(style, line);
+		if (second)
+			put_head_line(style, second);
+	}
+	if (is_renamed)
+		put_renamed(style, change);
+}
+
+/* A change whose content is not told: a word about it. */
+static void put_untold(const struct patch_style *style, const struct change *change)
+{
+	const struct change_record *is = &change->is;
+	const char *what = (is->flags & CHANGE_IS_REFUSED)  ? "Special files"
+			   : (is->flags & CHANGE_IS_BINARY) ? "Binary files"
+			   : (is->flags & CHANGE_IS_LARGE)  ? "Large files"
+							    : "Files";
+
+	put_head(style, change);
+	(void)snprintf(line, sizeof(line), "%s %s and %s differ", what,
+		       is->old_mode == 0 ? "/dev/null" : old_name,
+		       is->new_mode == 0 ? "/dev/null" : new_name);
+	print_line(style, "", (const uint8_t *)line, strlen(line));
+}
+
+/* A head says all of it. */
+static bool is_all_head(const struct change_record *is)
+{
+	const bool is_empty = is->old_size == 0 && is->new_size == 0;
+
+	if (is->flags &
+	    (CHANGE_IS_BINARY | CHANGE_IS_LARGE | CHANGE_IS_REFUSED | CHANGE_IS_UNREADABLE))
+		return false;
+	return is->kind == CHANGE_MODE || is->kind == CHANGE_RENAMED ||
+	       (is_empty && (is->kind == CHANGE_ADDED || is->kind == CHANGE_DELETED));
+}
+
+bool patch_print(const struct patch_style *style, const struct change *change)
+{
+	/* git knows no directories: those that are new come with what is in them. Of a repository a
+	 * patch brings nothing. */
+	if (change->is.flags & (CHANGE_IS_DIRECTORY | CHANGE_IS_GITS | CHANGE_IS_COMMITS))
+		return true;
+	if (change->is.patch_size > 0)
+		print_patch(style, change);
+	else if (is_all_head(&change->is))
+		put_head(style, change);
+	else if (style->is_shown)
+		put_untold(style, change);
+	else
+		return false;
+	return true;
+}

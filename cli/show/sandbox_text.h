@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A sandbox that lasts as text: a line of a table, or JSON.
+ */
+#ifndef CLI_SHOW_SANDBOX_TEXT_H
+#define CLI_SHOW_SANDBOX_TEXT_H
+
+#include <stdbool.h>
+
+#include "common/ipc.h"
+#include "show/json.h"
+
+/* "cold", "live", "running 2", "elsewhere" or "damaged". */
+const char *sandbox_state(const struct ipc_sandbox_info *info, char text[IPC_NAME_MAX]);
+
+/* "copy-on-write", ... as --mode takes it. */
+const char *sandbox_mode_name(uint32_t mode);
+
+void sandbox_write(struct json *json, const struct ipc_sandbox_info *info);
+
+/* Lines of a table, which is printed when all of them are known. */
+struct sandbox_table;
+
+struct sandbox_table *sandbox_table_new(bool has_owner);
+void sandbox_table_add(struct sandbox_table *table, const struct ipc_sandbox_info *info);
+
+/* Those used last come first. Frees the table. */
+void sandbox_table_print(struct sandbox_table *table, uint64_t now_s);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The commands of msp.
+ */
+#ifndef CLI_TABLE_H
+#define CLI_TABLE_H
+
+#include "options/command.h"
+
+extern const struct command command_run;
+extern const struct command command_create;
+extern const struct command command_exec;
+extern const struct command command_cp;
+extern const struct command command_list;
+extern const struct command command_logs;
+extern const struct command command_stop;
+extern const struct command command_destroy;
+extern const struct command command_checkpoint;
+extern const struct command command_checkpoints;
+extern const struct command command_rollback;
+extern const struct command command_fork;
+extern const struct command command_forget;
+extern const struct command command_diff;
+extern const struct command command_apply;
+extern const struct command command_undo;
+extern const struct command command_serve;
+extern const struct command command_token;
+extern const struct command command_profile;
+extern const struct command command_policy;
+extern const struct command command_status;
+extern const struct command command_audit;
+extern const struct command command_doctor;
+extern const struct command command_client_config;
+extern const struct command command_version;
+extern const struct command command_help;
+
+/* All of them, in the order of the help. */
+extern const struct command *const commands[];
+extern const size_t command_count;
+
+/* By name, or NULL. */
+const struct command *command_find(const char *name);
+
+/* The name that is meant by a name that does not exist, or NULL. */
+const char *command_suggest(const char *name);
+
+#endif

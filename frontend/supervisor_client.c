@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/supervisor_client.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fd.h"
+#include "common/limits.h"
+#include "common/log.h"
+
+/* A queued start is up to 128 KiB; what does not fit in here waits at the client. */
+#define QUEUE_BYTES_MAX ((size_t)4 << 20)
+
+struct supervisor_queued {
+	struct supervisor_queued *next;
+	uint32_t type;
+	int fd;
+	size_t size;
+	_Alignas(8) uint8_t message[];
+};
+
+static struct channel frontend_channel(int fd, enum ipc_phase phase)
+{
+	const struct channel channel = {
+		.fd = fd, .self = IPC_FRONTEND, .peer = IPC_SUPERVISOR, .phase = phase
+	};
+
+	return channel;
+}
+
+void supervisor_client_init(struct supervisor_client *client, int fd,
+			    const struct supervisor_handlers *handlers, void *context)
+{
+	memset(client, 0, sizeof(*client));
+	client->handlers = handlers;
+	client->context = context;
+	client->sending = frontend_channel(fd, IPC_SETUP);
+	client->receiving = frontend_channel(fd, IPC_SETUP);
+}
+
+static void drop_first(struct supervisor_client *client)
+{
+	struct supervisor_queued *first = client->queue_first;
+
+	client->queue_first = first->next;
+	if (!client->queue_first)
+		client->queue_last = NULL;
+	client->queue_bytes -= first->size;
+	fd_close(&first->fd);
+	free(first);
+}
+
+void supervisor_client_done(struct supervisor_client *client)
+{
+	while (client->queue_first)
+		drop_first(client);
+}
+
+static void enqueue(struct supervisor_client *client, uint32_t type, const void *message, int fd)
+{
+	const size_t size = ipc_message(type)->struct_size;
+	struct supervisor_queued *queued = malloc(sizeof(*queued) + size);
+
+	if (!queued)
+		log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a message");
+	queued->next = NULL;
+	queued->type = type;
+	queued->fd = fd;
+	queued->size = size;
+	memcpy(queued->message, message, size);
+	if (client->queue_last)
+		client->queue_last->next = queued;
+	else
+		client->queue_first = queued;
+	client->queue_last = queued;
+	client->queue_bytes += size;
+}
+
+/* Takes `fd`. Order is kept: nothing overtakes the queue. */
+static int send_or_queue(struct supervisor_client *client, uint32_t type, const void *message,
+			 int fd)
+{
+	int error = -EAGAIN;
+
+	if (!client->queue_first)
+		error = channel_send(&client->sending, type, message, &fd, 0);
+	if (error == -EAGAIN) {
+		enqueue(client, type, message, fd);
+		return 0;
+	}
+	fd_close(&fd);
+	return error;
+}
+
+int supervisor_hello(struct supervisor_client *client, uint32_t limits)
+{
+	struct ipc_hello hello = { .limits = limits };
+	int error;
+
+	memcpy(hello.schema, ipc_schema_hash, sizeof(hello.schema));
+	error = channel_send(&client->sending, IPC_TYPE_hello, &hello, NULL, 0);
+	if (!error)
+		client->sending.phase = IPC_SERVE;
+	return error;
+}
+
+static bool has_room(const struct supervisor_client *client, size_t size)
+{
+	return !client->queue_first || client->queue_bytes + size <= QUEUE_BYTES_MAX;
+}
+
+/* Takes `fd`. */
+static int ask(struct supervisor_client *client, uint32_t type, const void *message, int fd)
+{
+	if (!has_room(client, ipc_message(type)->struct_size)) {
+		fd_close(&fd);
+		return -ENOBUFS;
+	}
+	return send_or_queue(client, type, message, fd);
+}
+
+int supervisor_execution_start(struct supervisor_client *client,
+			       const struct ipc_execution_start *start)
+{
+	return ask(client, IPC_TYPE_execution_start, start, -1);
+}
+
+int supervisor_code_start(struct supervisor_client *client, const struct ipc_code_start *start,
+			  int code)
+{
+	return ask(client, IPC_TYPE_code_start, start, code);
+}
+
+int supervisor_file_start(struct supervisor_client *client, const struct ipc_file_start *start)
+{
+	return ask(client, IPC_TYPE_file_start, start, -1);
+}
+
+int supervisor_sandbox_new(struct supervisor_client *client, const struct ipc_sandbox_new *wanted)
+{
+	return ask(client, IPC_TYPE_sandbox_new, wanted, -1);
+}
+
+int supervisor_sandbox_list(struct supervisor_client *client, const struct ipc_sandbox_list *wanted)
+{
+	return ask(client, IPC_TYPE_sandbox_list, wanted, -1);
+}
+
+int supervisor_sandbox_end(struct supervisor_client *client, const struct ipc_sandbox_end *wanted)
+{
+	return ask(client, IPC_TYPE_sandbox_end, wanted, -1);
+}
+
+int supervisor_checkpoint_do(struct supervisor_client *client,
+			     const struct ipc_checkpoint_do *wanted)
+{
+	return ask(client, IPC_TYPE_checkpoint_do, wanted, -1);
+}
+
+int supervisor_changes_start(struct supervisor_client *client,
+			     const struct ipc_changes_start *wanted, int chosen)
+{
+	return ask(client, IPC_TYPE_changes_start, wanted, chosen);
+}
+
+int supervisor_execution_end(struct supervisor_client *client, uint64_t request,
+			     enum end_reason reason)
+{
+	const struct ipc_execution_end end = { .request = request, .reason = reason };
+
+	return send_or_queue(client, IPC_TYPE_execution_end, &end, -1);
+}
+
+int supervisor_execution_signal(struct supervisor_client *client, uint64_t request, uint32_t signal)
+{
+	const struct ipc_execution_signal message = { .request = request, .signal = signal };
+
+	return ask(client, IPC_TYPE_execution_signal, &message, -1);
+}
+
+void supervisor_goodbye(struct supervisor_client *client)
+{
+	const struct ipc_goodbye goodbye = { .exit_code = 0 };
+
+	/* One who is gone, or does not listen, hears of our end anyway. */
+	(void)channel_send(&client->sending, IPC_TYPE_goodbye, &goodbye, NULL, 0);
+}
+
+bool supervisor_has_queued(const struct supervisor_client *client)
+{
+	return client->queue_first != NULL;
+}
+
+int supervisor_flush(struct supervisor_client *client)
+{
+	while (client->queue_first) {
+		const struct supervisor_queued *first = client->queue_first;
+		const int error =
+			channel_send(&client->sending, first->type, first->message, &first->fd, 0);
+
+		if (error == -EAGAIN)
+			return 0;
+		if (error)
+			return error;
+		drop_first(client);
+	}
+	return 0;
+}
+
+static void take_welcome(struct supervisor_client *client, struct channel_message *message)
+{
+	client->receiving.phase = IPC_SERVE;
+	if (client->handlers->on_welcome)
+		client->handlers->on_welcome(client->context, &message->body.welcome,
+					     channel_take_fd(message, 0));
+}
+
+static void take_client_end(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_turned_away)
+		client->handlers->on_turned_away(client->context, message->body.client_end.reason);
+}
+
+static void take_policy(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_policy)
+		client->handlers->on_policy(client->context, &message->body.policy_changed,
+					    channel_take_fd(message, 0));
+}
+
+static void take_refused(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_refused)
+		client->handlers->on_refused(client->context, &message->body.execution_refused);
+}
+
+static void take_started(struct supervisor_client *client, struct channel_message *message)
+{
+	if (!client->handlers->on_started)
+		return;
+	const int fds[3] = { message->fds[0], message->fds[1], message->fds[2] };
+
+	memset(message->fds, -1, sizeof(message->fds));
+	client->handlers->on_started(client->context, &message->body.execution_started, fds);
+}
+
+static void take_tty(struct supervisor_client *client, struct channel_message *message)
+{
+	if (!client->handlers->on_tty)
+		return;
+	const int terminal = message->fds[0];
+
+	message->fds[0] = -1;
+	client->handlers->on_tty(client->context, &message->body.execution_tty, terminal);
+}
+
+static void take_done(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_done)
+		client->handlers->on_done(client->context, &message->body.execution_done);
+}
+
+static void take_posture(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_posture)
+		client->handlers->on_posture(client->context, &message->body.profile_posture);
+}
+
+static void take_sandbox(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_sandbox)
+		client->handlers->on_sandbox(client->context, &message->body.sandbox_info);
+}
+
+static void take_more(struct supervisor_client *client, struct channel_message *message)
+{
+	const struct ipc_sandbox_more *more = &message->body.sandbox_more;
+	struct ipc_sandbox_list next = { .request = more->request,
+					 .is_everybody = more->is_everybody };
+
+	memcpy(next.owner, more->owner, sizeof(next.owner));
+	memcpy(next.after, more->after, sizeof(next.after));
+	/* Whom it cannot be sent to has ended, as the channel will say. */
+	(void)send_or_queue(client, IPC_TYPE_sandbox_list, &next, -1);
+}
+
+static void take_checkpoint(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_checkpoint)
+		client->handlers->on_checkpoint(client->context, &message->body.checkpoint_info);
+}
+
+static void take_request_done(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_request_done)
+		client->handlers->on_request_done(client->context, &message->body.request_done);
+}
+
+static void take_changes(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_changes)
+		client->handlers->on_changes(client->context, &message->body.changes_started,
+					     message->fd_count > 0 ? channel_take_fd(message, 0)
+								   : -1);
+}
+
+static void take_changes_done(struct supervisor_client *client, struct channel_message *message)
+{
+	if (client->handlers->on_changes_done)
+		client->handlers->on_changes_done(client->context, &message->body.changes_done);
+}
+
+typedef void take(struct supervisor_client *client, struct channel_message *message);
+
+/* Every message that the table allows from the supervisor to a frontend. */
+static take *const takers[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_welcome] = take_welcome,           [IPC_TYPE_execution_refused] = take_refused,
+	[IPC_TYPE_execution_started] = take_started, [IPC_TYPE_execution_tty] = take_tty,
+	[IPC_TYPE_execution_done] = take_done,       [IPC_TYPE_policy_changed] = take_policy,
+	[IPC_TYPE_profile_posture] = take_posture,   [IPC_TYPE_sandbox_info] = take_sandbox,
+	[IPC_TYPE_sandbox_more] = take_more,         [IPC_TYPE_checkpoint_info] = take_checkpoint,
+	[IPC_TYPE_request_done] = take_request_done, [IPC_TYPE_changes_started] = take_changes,
+	[IPC_TYPE_changes_done] = take_changes_done, [IPC_TYPE_client_end] = take_client_end,
+};
+
+int supervisor_receive(struct supervisor_client *client)
+{
+	static struct channel_message message; /* too large for the stack; one thread */
+	int result = channel_receive(&client->receiving, &message, 0, &client->error);
+
+	/* One execution that cannot be followed is no reason to lose the others. */
+	if (result == -EMFILE &&
+	    (message.type == IPC_TYPE_execution_started || message.type == IPC_TYPE_execution_tty ||
+	     message.type == IPC_TYPE_changes_started))
+		result = 1;
+	if (result != 1)
+		return result;
+	if (message.type == IPC_TYPE_welcome &&
+	    memcmp(message.body.welcome.schema, ipc_schema_hash, IPC_SCHEMA_BYTES) != 0) {
+		client->error = IPC_ERROR_TYPE; /* another build's protocol */
+		return -EPROTO;
+	}
+	if (!takers[message.type]) {
+		channel_message_done(&message);
+		client->error = IPC_ERROR_DIRECTION;
+		return -EPROTO;
+	}
+	takers[message.type](client, &message);
+	channel_message_done(&message);
+	return 1;
+}

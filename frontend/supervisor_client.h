@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The frontend's side of the conversation with the supervisor: supervisor_execution_start() asks,
+ * handle_execution_start() in the supervisor answers. Used by msp-broker and by `msp run`.
+ *
+ * There is no event loop in here and nothing blocks unless the descriptor does: the caller waits
+ * for the descriptor to become readable and calls supervisor_receive(), or, while
+ * supervisor_has_queued() says so, for it to become writable and calls supervisor_flush().
+ *
+ * Aborts when memory runs out.
+ */
+#ifndef FRONTEND_SUPERVISOR_CLIENT_H
+#define FRONTEND_SUPERVISOR_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/channel.h"
+
+/* Called from supervisor_receive(), one call per message. A NULL handler drops the message (and
+ * closes its descriptors). The structs are only valid during the call. */
+struct supervisor_handlers {
+	/* The sealed plan, for plan_open_fd(): the handler owns it. */
+	void (*on_welcome)(void *context, const struct ipc_welcome *welcome, int plan);
+	/* Instead of it, and nothing was done: enum client_end_reason. */
+	void (*on_turned_away)(void *context, uint32_t reason);
+	/* The plan that holds from now on, in the same way. */
+	void (*on_policy)(void *context, const struct ipc_policy_changed *changed, int plan);
+	void (*on_refused)(void *context, const struct ipc_execution_refused *refused);
+	/* The workload's stdin (write end), stdout and stderr (read ends): the handler owns them.
+	 * All -1 when this process has no room for them. */
+	void (*on_started)(void *context, const struct ipc_execution_started *started,
+			   const int fds[3]);
+	/* The terminal's master side: the handler owns it. -1 when there is no room for it. */
+	void (*on_tty)(void *context, const struct ipc_execution_tty *tty, int terminal);
+	void (*on_done)(void *context, const struct ipc_execution_done *done);
+	/* Of a profile whose posture the welcome did not say, before the end of the first execution
+	 * in it. */
+	void (*on_posture)(void *context, const struct ipc_profile_posture *posture);
+	/* What answers a request about sandboxes that last; on_refused answers too. */
+	void (*on_sandbox)(void *context, const struct ipc_sandbox_info *info);
+	void (*on_checkpoint)(void *context, const struct ipc_checkpoint_info *info);
+	void (*on_request_done)(void *context, const struct ipc_request_done *done);
+	/* The read end of the records' pipe (common/changes.h): the handler owns it. -1 when there
+	 * is no room for it. */
+	void (*on_changes)(void *context, const struct ipc_changes_started *started, int records);
+	void (*on_changes_done)(void *context, const struct ipc_changes_done *done);
+};
+
+struct supervisor_queued;
+
+struct supervisor_client {
+	const struct supervisor_handlers *handlers;
+	void *context;
+	struct channel sending;   /* its phase may be ahead of `receiving`: requests may be piped */
+	struct channel receiving; /* behind the hello before the welcome came */
+	struct supervisor_queued *queue_first; /* messages the socket had no room for, in order */
+	struct supervisor_queued *queue_last;
+	size_t queue_bytes;
+	uint64_t last_request; /* the newest number that a frontend with many requests gave one */
+	enum ipc_error error;  /* after -EPROTO: what the supervisor did wrong */
+};
+
+/* Speak over `fd`, one end of a channel_pair(), which stays the caller's; `handlers` and `context`
+ * must outlive the client. Sends nothing. */
+void supervisor_client_init(struct supervisor_client *client, int fd,
+			    const struct supervisor_handlers *handlers, void *context);
+
+/* Forget the queue and close what it held; the channel's descriptor stays open. */
+void supervisor_client_done(struct supervisor_client *client);
+
+/* Say hello, and which limits are accepted (enum limits_mode); requests may follow at once. 0 or
+ * -errno. */
+int supervisor_hello(struct supervisor_client *client, uint32_t limits);
+
+/*
+ * Ask for an execution. Sent at once or queued: 0; -ENOBUFS when so much is queued already that a
+ * further request is not taken (try again after a flush); -EPROTO when the struct cannot be
+ * encoded (an argument over its room); another -errno from the socket.
+ */
+int supervisor_execution_start(struct supervisor_client *client,
+			       const struct ipc_execution_start *start);
+
+/* The same for code. `code`, from fd_sealed_from_bytes(), belongs to the client from this call on,
+ * whatever it returns. */
+int supervisor_code_start(struct supervisor_client *client, const struct ipc_code_start *start,
+			  int code);
+
+/* Work on a file of a sandbox. It is an execution from then on. */
+int supervisor_file_start(struct supervisor_client *client, const struct ipc_file_start *start);
+
+/* Ask about sandboxes that last: see the messages in ipc.h, whose numbers are from the same range
+ * as those of executions. Errors as in supervisor_execution_start(). `chosen`, a sealed memfd,
+ * belongs to the client from this call on. */
+int supervisor_sandbox_new(struct supervisor_client *client, const struct ipc_sandbox_new *ask);
+int supervisor_sandbox_list(struct supervisor_client *client, const struct ipc_sandbox_list *ask);
+int supervisor_sandbox_end(struct supervisor_client *client, const struct ipc_sandbox_end *ask);
+int supervisor_checkpoint_do(struct supervisor_client *client, const struct ipc_checkpoint_do *ask);
+int supervisor_changes_start(struct supervisor_client *client, const struct ipc_changes_start *ask,
+			     int chosen);
+
+/* Have an execution killed; execution_done still follows. Never refused for lack of room in the
+ * queue: say it once per execution. */
+int supervisor_execution_end(struct supervisor_client *client, uint64_t request,
+			     enum end_reason reason);
+
+/* Send a signal of IPC_SIGNALS to an execution's first process and its group; nothing answers, and
+ * one that has just ended is left alone. -ENOBUFS as in supervisor_execution_start(). */
+int supervisor_execution_signal(struct supervisor_client *client, uint64_t request,
+				uint32_t signal);
+
+/* Our clean end, as far as the socket has room for it. */
+void supervisor_goodbye(struct supervisor_client *client);
+
+/* Is anything waiting for the descriptor to become writable? */
+bool supervisor_has_queued(const struct supervisor_client *client);
+
+/* Send what is queued until the socket is full. 0 (also when some is left) or -errno. */
+int supervisor_flush(struct supervisor_client *client);
+
+/*
+ * Receive one message and call its handler. 1: done, there may be more; 0: the supervisor is gone;
+ * -EAGAIN: nothing there (nonblocking descriptors only); -EPROTO: it broke the protocol, see
+ * client->error; another -errno from the system. After 0 or an error other than -EAGAIN the
+ * client is of no further use.
+ */
+int supervisor_receive(struct supervisor_client *client);
+
+#endif

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Which file calls which, by the symbols of the linked objects: includes do not show it. Files call
+downward. A circle of files can only be read as a whole."""
+import collections
+import os
+import subprocess
+import unittest
+
+import tree
+
+# Objects of each program that is looked at, by the target that compiles them.
+TARGETS = {"cli": ("msp",), "broker": ("broker_core", "msp-broker"), "frontend": ("msp_frontend",),
+           "supervisor": ("msp-supervisor",), "child-init": ("msp-child-init",),
+           "policy": ("msp_policy_lib", "msp-policy"), "decide": ("msp_decide",),
+           "layers": ("layers_core", "msp-layers"), "commits": ("commits_core",),
+           "file": ("msp-file",), "scope": ("msp-scope",), "common": ("msp_common",)}
+CIRCLE_MAX = 4
+# Ceilings that only fall, to CIRCLE_MAX.
+LARGER_CIRCLES = {"supervisor": 27, "broker": 13, "policy": 7, "layers": 6}
+
+
+def symbols(paths):
+    """Object to its (defined, used) names."""
+    result = {path: (set(), set()) for path in paths}
+    text = subprocess.run(["nm", "-A", *paths], capture_output=True, check=True, text=True).stdout
+    for line in text.splitlines():
+        path, _, rest = line.partition(":")
+        fields = rest.split()
+        if fields[-2] == "U":
+            result[path][1].add(fields[-1])
+        elif fields[-2] in "TDBRVWC":
+            result[path][0].add(fields[-1])
+    return result
+
+
+def objects(part, targets):
+    """File of ours to its object, for files that these targets compile."""
+    found = {}
+    source = {"decide": "policy"}.get(part, part)
+    for target in targets:
+        top = os.path.join(tree.BUILD, source, "CMakeFiles", target + ".dir")
+        for folder, _, names in os.walk(top):
+            inside = os.path.join(source, os.path.relpath(folder, top))
+            found.update((os.path.normpath(os.path.join(inside, name[:-4])),
+                          os.path.join(folder, name)) for name in names if name.endswith(".c.o"))
+    return found
+
+
+def calls(found):
+    """File to the files whose symbols it uses."""
+    owner, uses = {}, {}
+    names = symbols(found.values())
+    for name, path in found.items():
+        defined, uses[name] = names[path]
+        owner.update(dict.fromkeys(defined, name))
+    return {name: {owner[symbol] for symbol in used if owner.get(symbol, name) != name}
+            for name, used in uses.items()}
+
+
+def rooms(graph):
+    """Folder to the folders that its files call."""
+    result = collections.defaultdict(set)
+    for name, others in graph.items():
+        result[os.path.dirname(name)] |= {os.path.dirname(other) for other in others} - \
+            {os.path.dirname(name)}
+    return result
+
+
+def reach(graph, name):
+    seen, rest = set(), [name]
+    while rest:
+        for other in graph.get(rest.pop(), ()):
+            if other not in seen:
+                seen.add(other)
+                rest.append(other)
+    return seen
+
+
+def circles(graph):
+    """Sets of nodes that reach one another, each set once."""
+    below = {name: reach(graph, name) for name in graph}
+    return {frozenset(other for other in below[name] if name in below.get(other, ()))
+            for name in graph if name in below[name]}
+
+
+class Graph(unittest.TestCase):
+    def test_circles_are_found(self):
+        graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "x/e": {"y/f"},
+                 "y/f": {"x/g"}, "x/g": set()}
+        self.assertEqual(circles(graph), {frozenset("abc")})
+        self.assertEqual(circles(rooms(graph)), {frozenset("xy")})
+
+    def test_files_call_downward(self):
+        for part, targets in TARGETS.items():
+            found = objects(part, targets)
+            with self.subTest(part=part):
+                self.assertTrue(found, "nothing is built of it")
+                largest = max(map(len, circles(calls(found))), default=1)
+                self.assertLessEqual(largest, LARGER_CIRCLES.get(part, CIRCLE_MAX))
+
+    def test_rooms_call_one_way(self):
+        for part, targets in TARGETS.items():
+            with self.subTest(part=part):
+                self.assertEqual([sorted(circle) for circle in
+                                  circles(rooms(calls(objects(part, targets))))], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
