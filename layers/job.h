@@ -43,6 +43,12 @@ bool job_is_right(const struct job *job);
 /* Do what is asked for, and write what is left to be told. */
 int job_run(struct job *job);
 
+/* --- for the operations (job_records.c)
+ * ------------------------------------------------------------ */
+
+/* Write what is buffered. 0 or -errno. */
+int job_flush(struct job *job);
+
 /* Write a record with its texts, and count it as told. 0 or -errno. */
 struct difference;
 int job_tell(struct job *job, const struct difference *difference, const char *link,
