@@ -41,11 +41,12 @@ time.sleep(60)
 PARK = """
 import os, socket, sys, tempfile, threading, time
 folder = tempfile.mkdtemp()
-receivers, kept, sent = [], [], []
+receivers, kept, begun, sent = [], [], [], []
 def park(path):
     sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     kept.append(sender)
     sender.connect(path)
+    begun.append(path)
     socket.send_fds(sender, [b"x"], [1] * 250)
     sent.append(250)
 for number in range(6):
@@ -64,6 +65,8 @@ for number in range(6):
         pass
     for _ in range(10):
         threading.Thread(target=park, args=(path,), daemon=True).start()
+while len(begun) < 60:
+    time.sleep(0.01)
 time.sleep(1)
 for receiver in receivers:
     receiver.settimeout(0.01)
@@ -139,7 +142,10 @@ class InFlight(Folder):
         attacker = subprocess.Popen([sys.executable, "-c", PARK], stdout=subprocess.PIPE, text=True,
                                     preexec_fn=files_of(1024))
         try:
-            self.assertGreater(int(attacker.stdout.readline()), 10_000)
+            told = int(attacker.stdout.readline())
+            if told <= 1024 + 250:
+                self.skipTest("this kernel counts what senders that wait have attached")
+            self.assertGreater(told, 10_000)
             self.assertFalse(can_send())
         finally:
             attacker.kill()
