@@ -242,8 +242,7 @@ int audit_execution_begin(const struct frontend *frontend, struct request *reque
 	const struct plan_profile *profile = plan_profile(&supervisor.plan, request->profile);
 	const struct ipc_spawn *spawn = request->spawn;
 	struct audit_field fields[AUDIT_FIELDS_MAX];
-	uint8_t argv_hash[SHA256_BYTES];
-	uint8_t code_hash[SHA256_BYTES];
+	uint8_t argv_hash[SHA256_BYTES], code_hash[SHA256_BYTES];
 	uint64_t code_size;
 	size_t count = 0;
 

@@ -150,6 +150,7 @@ int handlers_refuse(const struct frontend *frontend, uint64_t request, enum refu
 	static struct ipc_execution_refused refused;
 
 	audit_refused(frontend, reason);
+	deferred_question()->state = QUESTION_NONE; /* or the next request would get its answer */
 	refused.request = request;
 	refused.reason = reason;
 	refused.retry_ms = retry_ms;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fd.h"
@@ -154,6 +155,30 @@ Test(deferred, what_was_asked_for_a_refused_one_is_nobodys)
 	rig_take_nothing(&rig.frontend);
 	answer(defer(SHARE, "one"));
 	take_info(SHARE);
+}
+
+/* Or the next request would get the answer, and with it a directory that it may not name. */
+Test(deferred, a_question_ends_with_its_request)
+{
+	struct rig_sandbox live = rig_begin(&rig, 1);
+	uint32_t first;
+	struct stat is;
+	int fd = place_create("one", &meta);
+
+	cr_assert_eq(stat("/usr", &is), 0);
+	meta.workspace_mode = WORKSPACE_COPY;
+	meta.workspace_device = is.st_dev;
+	meta.workspace_inode = is.st_ino;
+	memcpy(meta.workspace, "/usr", sizeof("/usr"));
+	cr_assert_eq(store_save(fd, &meta), 0);
+	fd_close(&fd);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "one"), NULL);
+	rig_take_refused(&rig, 1, REFUSAL_REQUEST_IN_USE);
+	first = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
+	cr_expect_neq(defer(2, ""), first);
+	answer(first);
+	rig_take_nothing(&rig.frontend);
+	rig_end(&live);
 }
 
 Test(deferred, one_that_is_cancelled_never_runs)
