@@ -27,14 +27,7 @@ lint_man() {
 }
 
 lint_format() {
-	local path differs=0
-
-	while IFS= read -r -d '' path; do
-		clang-format "$path" | cmp -s - "$path" && continue
-		echo "not as clang-format writes it: $path"
-		differs=1
-	done < <(sources c h)
-	return "$differs"
+	sources c h | xargs -0 clang-format --dry-run --Werror
 }
 
 # With the compile commands of a build by clang: gcc's flags are not all known to it. The whole is

@@ -77,6 +77,8 @@ run_checks() {
 		--steps "$STEPS" || FAILED=1
 	step 'lint: shell' tests/lint.sh shell
 	step 'lint: man pages' tests/lint.sh man
+	step 'lint: format' tests/lint.sh format
+	step 'lint: cppcheck' tests/lint.sh cppcheck
 	step 'lint: analyze' tests/lint.sh analyze
 }
 
