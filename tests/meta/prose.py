@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The mechanical rules of HACKING.md ("Language"), with ceilings that only fall to nothing.
+tests/prose.py shows the lines."""
+import importlib.util
+import os
+import unittest
+
+import tree
+
+SPEC = importlib.util.spec_from_file_location("prose", os.path.join(tree.ROOT, "tests/prose.py"))
+prose = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(prose)
+
+# Of each folder: comments without a subject, static functions that are one bare word.
+CEILINGS = {"cli": (210, 137), "frontend": (22, 9), "broker": (227, 134), "supervisor": (187, 84),
+            "child-init": (87, 24), "policy": (64, 42), "layers": (86, 64), "commits": (7, 4),
+            "file": (9, 6), "scope": (2, 1), "common": (96, 14)}
+
+
+class Prose(unittest.TestCase):
+    def test_faults_are_found(self):
+        text = ("/* SPDX-License-Identifier: Apache-2.0\n *\n * What it is.\n */\n"
+                "/* Where it ends. */\n/* Whatever. */ /* Return it. */\n/* --- of this --- */\n"
+                "static int find(int a)\n{\n}\nstatic int find_it(int a)\n{\n}\n")
+        found = [words for _, words in prose.comments(text) if prose.NO_SUBJECT.match(words)]
+        self.assertEqual(found, ["What it is.", "Where it ends.", "Whatever."])
+        self.assertEqual(prose.FUNCTION.findall(text), ["find", "find_it"])
+
+    def test_folders_stay_under_their_ceilings(self):
+        self.assertEqual(sorted(CEILINGS), sorted(prose.FOLDERS))
+        for folder, most in CEILINGS.items():
+            with self.subTest(folder=folder):
+                for count, ceiling in zip(prose.count(folder), most):
+                    self.assertLessEqual(count, ceiling)
+
+    def test_the_changelog_says_what_changed(self):
+        self.assertEqual(prose.changelog_faults(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
