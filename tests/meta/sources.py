@@ -5,14 +5,8 @@ import os
 import re
 import unittest
 
+import ceilings
 import tree
-
-# Lines of C per part: of the .c files whose paths begin so, what is neither blank nor comment.
-# Raising one is a change of its own, with a reason.
-BUDGETS = {"child-init": 2524, "supervisor": 7929, "supervisor/store": 1238, "common": 2380,
-           "layers": 6577, "commits": 1408}
-FILE_LINES = 600
-FUNCTION_LINES = 65
 
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 SPDX_ENDINGS = (".c", ".h", ".def", ".py", ".sh", ".cmake", ".yaml", ".yml", "CMakeLists.txt",
@@ -52,7 +46,7 @@ class Sizes(unittest.TestCase):
         self.assertEqual(code_lines("/* a\n b */\nint x; /* c */\n\n/* d */ int y;\n"), 2)
 
     def test_trusted_parts_stay_within_their_budgets(self):
-        for part, budget in BUDGETS.items():
+        for part, budget in ceilings.CODE_LINES.items():
             with self.subTest(part=part):
                 paths = [path for path in tree.sources(part.split("/")[0])
                          if path.startswith(part) and path.endswith(".c")]
@@ -64,7 +58,7 @@ class Sizes(unittest.TestCase):
         for path in tree.files():
             if path.endswith((".c", ".h", ".def", ".py", ".sh", ".cmake")) or path == "dev":
                 with self.subTest(path=path):
-                    self.assertLessEqual(len(tree.read(path).splitlines()), FILE_LINES)
+                    self.assertLessEqual(len(tree.read(path).splitlines()), ceilings.FILE_LINES)
 
     def test_functions_are_short(self):
         seen = 0
@@ -72,7 +66,7 @@ class Sizes(unittest.TestCase):
             for name, lines in functions(tree.read(path)):
                 seen += 1
                 with self.subTest(path=path, function=name):
-                    self.assertLessEqual(lines, FUNCTION_LINES)
+                    self.assertLessEqual(lines, ceilings.FUNCTION_LINES)
         self.assertGreater(seen, 100, "the heuristic finds functions")
 
     def test_the_heuristic_measures(self):

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may not grow: each number is what there is, or less, and only falls. Whoever has to raise one
+says in a decision what for."""
+
+# Lines of C that are neither blank nor comment, of the .c files whose paths begin so.
+CODE_LINES = {"child-init": 2524, "supervisor": 7929, "supervisor/store": 1238, "common": 2380,
+              "layers": 6576, "commits": 1408}
+
+# Of each file, and of each function.
+FILE_LINES = 600
+FUNCTION_LINES = 65
+
+# The installed program.
+CHILD_INIT_BYTES = 116 * 1024
+
+# Files that reach one another by calls (graph.py): a circle of more is larger than CIRCLE_MAX.
+CIRCLE_MAX = 4
+LARGER_CIRCLES = {"supervisor": 27, "broker": 13}
+
+# Comments without a subject, and static functions that are one bare word (tests/prose.py).
+PROSE_FAULTS = {"cli": (210, 137), "frontend": (22, 9), "broker": (227, 134),
+                "supervisor": (187, 84), "child-init": (87, 24), "policy": (64, 42),
+                "layers": (86, 64), "commits": (7, 4), "file": (9, 6), "scope": (2, 1),
+                "common": (96, 14)}
