@@ -41,7 +41,7 @@ static int print_overview(void)
 	(void)fputs("\n"
 		    "examples:\n"
 		    "  msp run -- python3 -c 'print(6 * 7)'\n"
-		    "  msp run --ro=/srv/data:/data --timeout=10 -- sh -c 'wc -l /data/*'\n"
+		    "  msp run --ro=/srv/data:/data --timeout=10s -- sh -c 'wc -l /data/*'\n"
 		    "  msp create --name=try --workspace=. && msp exec try make && msp diff try\n"
 		    "  msp client-config claude > .mcp.json\n"
 		    "\n"

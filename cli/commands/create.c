@@ -62,7 +62,7 @@ static const struct option_row rows[] = {
 	    "how --workspace is shown: 'copy-on-write' (the default): what is written stays in "
 	    "the sandbox until 'msp apply'; 'read-only'; 'read-write': the directory itself, where "
 	    "the profile allows it"),
-	ROW("ttl", "TIME", option_set_duration, ttl_s,
+	ROW("ttl", "TIME", option_set_long_time, ttl_s,
 	    "remove it so long after its last use, such as 12h or 7d; never more than the profile "
 	    "allows (the default: the profile's)"),
 	ROW("json", NULL, option_set_flag, is_json, "print one JSON object in place of the id"),

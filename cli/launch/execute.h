@@ -24,10 +24,11 @@ struct execute_options {
 #define EXECUTE_ROWS(type, member)                                                                 \
 	ATTACH_ROW_LIMITS(type, member.attach),                                                    \
 		{ .name = "timeout",                                                               \
-		  .argument = "SECONDS",                                                           \
-		  .set = option_set_seconds,                                                       \
+		  .argument = "TIME",                                                              \
+		  .set = option_set_time,                                                          \
 		  .offset = offsetof(type, member.timeout_ms),                                     \
-		  .help = "end the command after this time, such as 10 or 0.5; never more than "   \
+		  .help = "end the command after this time, such as 10s or 500ms; never more "     \
+			  "than "                                                                  \
 			  "the profile allows" },                                                  \
 		{ .name = "env",                                                                   \
 		  .argument = "NAME=VALUE",                                                        \

@@ -58,43 +58,65 @@ static bool parse_number(const char **text, uint64_t *ret)
 	return true;
 }
 
-/* Digits, and after a point at most three that count: milliseconds, rounded up. */
-static bool parse_milliseconds(const char *value, uint64_t *ret)
+/* The digits behind a point at *text, which is moved behind them, in 1e-9; rounded up. */
+static uint64_t parse_fraction(const char **text)
 {
-	uint64_t total = 0;
-	uint64_t unit = 1000;
-	bool is_fraction = false;
-	bool has_digit = false;
+	const char *c = *text;
+	uint64_t unit = 1000000000;
+	uint64_t billionths = 0;
 	bool has_rest = false;
 
-	for (const char *c = value; *c != '\0'; c++) {
-		if (*c == '.' && !is_fraction) {
-			is_fraction = true;
-			continue;
-		}
-		if (*c < '0' || *c > '9' || total > UINT32_MAX)
-			return false;
-		has_digit = true;
-		if (!is_fraction) {
-			total = total * 10 + (uint64_t)(*c - '0') * 1000;
-		} else {
-			unit /= 10;
-			total += unit * (uint64_t)(*c - '0');
-			has_rest = has_rest || (unit == 0 && *c != '0');
-		}
+	for (; *c >= '0' && *c <= '9'; c++) {
+		unit /= 10;
+		billionths += unit * (uint64_t)(*c - '0');
+		has_rest = has_rest || (unit == 0 && *c != '0');
 	}
-	*ret = total + (has_rest ? 1 : 0);
-	return has_digit;
+	*text = c;
+	return billionths + (has_rest ? 1 : 0);
 }
 
-const char *option_set_seconds(void *member, const char *value)
+/* Parse a time: a number, which may have a fraction, and a unit or none. Milliseconds, rounded up.
+ */
+static bool parse_time(const char *value, uint64_t *ret_ms)
 {
-	uint64_t milliseconds;
+	static const struct {
+		const char *word;
+		uint64_t ms;
+	} units[] = { { "", 1000 },   { "s", 1000 },    { "ms", 1 },
+		      { "m", 60000 }, { "h", 3600000 }, { "d", 86400000 } };
+	const char *c = value;
+	uint64_t number = 0;
+	uint64_t fraction = 0;
+	const bool has_whole = parse_number(&c, &number);
 
-	if (!parse_milliseconds(value, &milliseconds) || milliseconds == 0 ||
-	    milliseconds > UINT32_MAX)
-		return "a number of seconds above 0 and at most 4294967, such as 10 or 0.5";
-	*(uint32_t *)member = (uint32_t)milliseconds;
+	if (*c == '.') {
+		const char *point = c++;
+
+		fraction = parse_fraction(&c);
+		if (!has_whole && c == point + 1)
+			return false;
+	} else if (!has_whole) {
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(c, units[i].word) != 0)
+			continue;
+		if (number > UINT32_MAX)
+			return false;
+		*ret_ms = number * units[i].ms + (fraction * units[i].ms + 999999999) / 1000000000;
+		return true;
+	}
+	return false;
+}
+
+const char *option_set_time(void *member, const char *value)
+{
+	uint64_t ms;
+
+	if (!parse_time(value, &ms) || ms == 0 || ms > UINT32_MAX)
+		return "a time such as 10s, 500ms, 5m or 1h (without a unit: seconds), above 0 and "
+		       "at most 49 days";
+	*(uint32_t *)member = (uint32_t)ms;
 	return NULL;
 }
 
@@ -185,29 +207,16 @@ const char *option_set_label(void *member, const char *value)
 	return option_set_sandbox(member, value);
 }
 
-#define DURATION_RULE                                                                              \
-	"a time of at least 1 second, such as 30m, 12h or 7d (s, m, h, d; without one: seconds), " \
-	"and at most 49710 days"
-
-const char *option_set_duration(void *member, const char *value)
+const char *option_set_long_time(void *member, const char *value)
 {
-	static const struct {
-		char letter;
-		uint32_t seconds;
-	} units[] = { { '\0', 1 }, { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
-	uint64_t number;
+	uint64_t ms;
 
-	if (!parse_number(&value, &number) || number == 0)
-		return DURATION_RULE;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (*value != units[i].letter || (*value != '\0' && value[1] != '\0'))
-			continue;
-		if (number > UINT32_MAX / units[i].seconds)
-			break;
-		*(uint32_t *)member = (uint32_t)number * units[i].seconds;
-		return NULL;
-	}
-	return DURATION_RULE;
+	if (!parse_time(value, &ms) || ms < 1000 || ms / 1000 > UINT32_MAX)
+		return "a time such as 30m, 12h or 7d (without a unit: seconds), at least 1s and "
+		       "at "
+		       "most 49710d";
+	*(uint32_t *)member = (uint32_t)((ms + 999) / 1000);
+	return NULL;
 }
 
 const char *option_set_config(void *member, const char *value)

@@ -69,7 +69,7 @@ struct bind_words {
 
 option_set option_set_flag;    /* bool */
 option_set option_set_limits;  /* uint32_t, enum limits_mode: what the operator accepts */
-option_set option_set_seconds; /* uint32_t, milliseconds above 0 */
+option_set option_set_time;    /* uint32_t, milliseconds above 0 */
 option_set option_set_profile; /* const char * */
 option_set option_set_account; /* const char * */
 option_set option_set_config;  /* const char *, the path of a file */
@@ -94,7 +94,7 @@ option_set option_set_sandbox;      /* const char *, a name or an id */
 option_set option_set_sandbox_name; /* const char *, of a new one */
 option_set option_set_checkpoint;   /* const char *, a name or a number */
 option_set option_set_label;        /* const char *, a checkpoint's name, which is no number */
-option_set option_set_duration;     /* uint32_t, seconds above 0 */
+option_set option_set_long_time;    /* uint32_t, seconds above 0 */
 option_set option_set_inside_path;  /* const char *, an absolute path */
 option_set option_set_environment;  /* struct environment, appended */
 option_set option_set_bind;         /* struct bind_words, appended */

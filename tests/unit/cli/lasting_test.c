@@ -23,7 +23,7 @@ static uint32_t duration(const char *value)
 {
 	uint32_t seconds = 0;
 
-	return option_set_duration(&seconds, value) ? 0 : seconds;
+	return option_set_long_time(&seconds, value) ? 0 : seconds;
 }
 
 Test(lasting_options, durations)
@@ -34,6 +34,8 @@ Test(lasting_options, durations)
 	cr_expect_eq(duration("12h"), 43200U);
 	cr_expect_eq(duration("7d"), 604800U);
 	cr_expect_eq(duration("49710d"), 4294944000U);
+	cr_expect_eq(duration("1.5h"), 5400U);
+	cr_expect_eq(duration("1500ms"), 2U, "rounded up");
 }
 
 Test(lasting_options, what_is_no_duration)
@@ -45,7 +47,7 @@ Test(lasting_options, what_is_no_duration)
 					     "-1",
 					     "1w",
 					     "7D",
-					     "1.5h",
+					     "1.h.",
 					     "1 h",
 					     "7dd",
 					     "7d ",

@@ -19,7 +19,7 @@ struct target {
 
 static const struct option_row rows[] = {
 	{ "loud", NULL, option_set_flag, offsetof(struct target, is_loud), "", 0 },
-	{ "timeout", "SECONDS", option_set_seconds, offsetof(struct target, timeout_ms), "", 0 },
+	{ "timeout", "SECONDS", option_set_time, offsetof(struct target, timeout_ms), "", 0 },
 	{ "limits", "MODE", option_set_limits, offsetof(struct target, limits), "", 0 },
 	{ "profile", "NAME", option_set_profile, offsetof(struct target, profile), "", 0 },
 	{ "env", "K=V", option_set_environment, offsetof(struct target, environment), "", 0 },
@@ -158,7 +158,7 @@ static uint32_t seconds(const char *value)
 {
 	uint32_t milliseconds = 0;
 
-	return option_set_seconds(&milliseconds, value) ? 0 : milliseconds;
+	return option_set_time(&milliseconds, value) ? 0 : milliseconds;
 }
 
 Test(option_values, seconds)
@@ -172,14 +172,22 @@ Test(option_values, seconds)
 	cr_expect_eq(seconds("1.0000"), 1000U);
 	cr_expect_eq(seconds("4294967"), 4294967000U);
 	cr_expect_eq(seconds("007"), 7000U);
+	cr_expect_eq(seconds("10s"), 10000U);
+	cr_expect_eq(seconds("500ms"), 500U);
+	cr_expect_eq(seconds("0.5ms"), 1U, "rounded up");
+	cr_expect_eq(seconds("1.5m"), 90000U);
+	cr_expect_eq(seconds("2h"), 7200000U);
+	cr_expect_eq(seconds("49d"), 4233600000U);
+	cr_expect_eq(seconds("4294967295ms"), UINT32_MAX);
 }
 
 Test(option_values, seconds_refused)
 {
 	static const char *const bad[] = {
-		"",    "0",   "0.0",  ".",    "-1",    "+1",      " 1",
-		"1 ",  "1e3", "1s",   "1..2", "1.2.3", "4294968", "99999999999999999999999",
-		"inf", "nan", "0x10", "1,5"
+		"",    "0",   "0.0",  ".",    "-1",          "+1",      " 1",
+		"1 ",  "1e3", "1S",   "1..2", "1.2.3",       "4294968", "99999999999999999999999",
+		"inf", "nan", "0x10", "1,5",  "s",           ".s",      "1 s",
+		"1sm", "0ms", "50d",  "1w",   "4294967296ms"
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
