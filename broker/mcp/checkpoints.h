@@ -13,6 +13,6 @@
 bool checkpoints_take(struct call *call, const struct json_value *value, uint32_t *ret_number,
 		      char ret_name[IPC_NAME_MAX]);
 
-#define CHECKPOINT_TEXT "Number or name of a checkpoint, as action \"list\" shows them."
+#define CHECKPOINT_TEXT "Number or name of a checkpoint, as \"list\" shows it."
 
 #endif

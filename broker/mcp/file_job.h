@@ -49,8 +49,7 @@ void file_job_start(struct file_job *job, const struct buffer *input);
 		.name = "path", .kind = PARAM_TEXT, .is_required = (required),                     \
 		.bytes_max = IPC_PATH_MAX - 1, .description = (text)                               \
 	}
-#define FILE_PATH_TEXT                                                                             \
-	"Path in the sandbox: relative to /workspace, such as src/main.c, or absolute."
+#define FILE_PATH_TEXT "Relative to /workspace, such as src/main.c, or absolute."
 
 /* Name the operation and the path; NULL: the workspace. False: the call has failed, and the job is
  * gone. */

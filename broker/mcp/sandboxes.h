@@ -57,7 +57,7 @@ const struct known_sandbox *sandboxes_next(const struct host *host, uint32_t pri
 		.name = "sandbox", .kind = PARAM_TEXT, .is_required = (required),                  \
 		.bytes_max = IPC_NAME_MAX - 1, .description = (text)                               \
 	}
-#define SANDBOX_TEXT "Id or name of a sandbox that create_sandbox made, exactly."
+#define SANDBOX_TEXT "Id or name of a persistent sandbox."
 
 /* A checked value of it: its text, which is never empty. False: the call has failed. */
 bool sandboxes_take(struct call *call, const struct json_value *value, char ret[IPC_NAME_MAX]);

@@ -34,23 +34,20 @@ static const struct tool_param params[APPLY_PARAMS] = {
 	[APPLY_PATHS] = { .name = "paths",
 			  .kind = PARAM_LIST,
 			  .bytes_max = CHANGES_PATHS_MAX,
-			  .description =
-				  "Files and directories to apply, relative to the workspace; "
-				  "all changes if left out." },
+			  .description = "Files and directories, relative to /workspace. Omitted: "
+					 "all changes." },
 	[APPLY_PREVIEW] = { .name = "preview",
 			    .kind = PARAM_BOOLEAN,
 			    .standard = "false",
 			    .description =
-				    "Say what would be done, with conflicts, and do nothing." },
+				    "Say what would be done, with conflicts; change nothing." },
 	[APPLY_CONFLICT] = { .name = "conflict",
 			     .kind = PARAM_NAME,
 			     .names = conflict_names,
 			     .standard = "\"refuse\"",
-			     .description =
-				     "For files that also changed on the host meanwhile. "
-				     "refuse: apply nothing. ours: the sandbox's replaces the "
-				     "host's. theirs: the host's stays, and the rest is "
-				     "applied." },
+			     .description = "For files that the host changed meanwhile. refuse: "
+					    "apply nothing. ours: the sandbox's version wins. "
+					    "theirs: the host's stays, and the rest is applied." },
 };
 
 /* The question's name. */
@@ -392,14 +389,11 @@ static void apply_changes(struct call *call, const struct json_document *documen
 const struct tool tool_apply_changes = {
 	.name = "apply_changes",
 	.title = "Apply a sandbox's changes to the project",
-	.description =
-		"Bring what changed in the /workspace of a sandbox to the user's project on the "
-		"host: all of it or chosen paths. Look with diff_changes first, and with `preview` "
-		"for conflicts. The operator's policy says whether the user is asked, or has to do "
-		"it themselves with `msp apply`; the result then says so. Files that the host may "
-		"execute by itself, such as editor and CI configuration or shell "
-		"start-up files, are held back until the user agrees to them. Nothing is applied "
-		"half: each file is the old or the new one, and `msp undo` takes an apply back.",
+	.description = "Bring changes in /workspace of a persistent sandbox to the user's project: "
+		       "all, or chosen `paths`. Look with diff_changes first. The policy says "
+		       "whether the user is asked or has to run `msp apply`. Files that the host "
+		       "executes by itself, such as editor and CI configuration, wait until the "
+		       "user agrees. An apply is done as a whole or not at all.",
 	.params = params,
 	.param_count = APPLY_PARAMS,
 	.is_destructive = true,

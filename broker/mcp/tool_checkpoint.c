@@ -34,16 +34,11 @@ static const struct tool_param params[CHECKPOINT_PARAMS] = {
 				      .kind = PARAM_NAME,
 				      .is_required = true,
 				      .names = action_names,
-				      .description =
-					      "save: keep the files as they are now. list: what "
-					      "was "
-					      "saved. rollback: make the files what they were at "
-					      "`checkpoint`; what changed since and was not saved "
-					      "is "
-					      "lost. fork: a new sandbox with the files of "
-					      "`checkpoint`, or of now. delete: forget "
-					      "`checkpoint`; "
-					      "the files of now stay." },
+				      .description = "save: keep the present files. list: show "
+						     "checkpoints. rollback: restore the files of "
+						     "`checkpoint`; unsaved changes are lost. "
+						     "fork: make a new sandbox from `checkpoint` "
+						     "or from now. delete: forget `checkpoint`." },
 	[CHECKPOINT_PARAM_WHICH] = { .name = "checkpoint",
 				     .kind = PARAM_TEXT,
 				     .bytes_max = IPC_NAME_MAX - 1,
@@ -51,10 +46,8 @@ static const struct tool_param params[CHECKPOINT_PARAMS] = {
 	[CHECKPOINT_PARAM_NAME] = { .name = "name",
 				    .kind = PARAM_TEXT,
 				    .bytes_max = IPC_NAME_MAX - 1,
-				    .description =
-					    "With save: a name for the checkpoint. With fork: "
-					    "one for the new sandbox. Of letters, digits, "
-					    "'.', '_' and '-'." },
+				    .description = "Name for the checkpoint (save) or the new "
+						   "sandbox (fork)." },
 };
 
 struct checkpointing {
@@ -311,12 +304,9 @@ static void checkpoint(struct call *call, const struct json_document *document,
 const struct tool tool_checkpoint = {
 	.name = "checkpoint",
 	.title = "Save, restore or fork a sandbox's files",
-	.description =
-		"Save the files of a sandbox that lasts, and go back to them: before a risky step, "
-		"action \"save\"; if it went wrong, \"rollback\"; to try two ways from one state, "
-		"\"fork\". Saving takes about a millisecond, whatever the size. Only files are "
-		"saved, /workspace and /home/agent, and not processes, /tmp or memory. Nothing may "
-		"run in the sandbox meanwhile, except for \"list\".",
+	.description = "Save the files of a persistent sandbox and return to them: \"save\" before "
+		       "a risky step, \"rollback\" if it went wrong, \"fork\" to try two ways. "
+		       "Processes and /tmp are not saved, and nothing may run meanwhile.",
 	.params = params,
 	.param_count = CHECKPOINT_PARAMS,
 	.handler = checkpoint,

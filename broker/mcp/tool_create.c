@@ -33,38 +33,32 @@ static const struct tool_param params[CREATE_PARAMS] = {
 			     .kind = PARAM_NAME,
 			     .source = NAMES_PROFILES,
 			     .bytes_max = IPC_NAME_MAX,
-			     .description = "Name of the policy that everything in it runs under; "
-					    "leave it out unless the user asked for one." },
+			     .description =
+				     "Policy for everything in it; omit unless the user asks." },
 	[CREATE_WORKSPACE] = { .name = "workspace",
 			       .kind = PARAM_TEXT,
 			       .bytes_max = IPC_PATH_MAX - 1,
-			       .description =
-				       "Absolute path of the user's project directory, to be "
-				       "seen as /workspace. The operator says which "
-				       "directories may be; usual is the one that the "
-				       "client was started in. Left out: /workspace begins "
-				       "empty." },
+			       .description = "Absolute path of the user's project, shown at "
+					      "/workspace; usually the directory that the client "
+					      "was started in. Omitted: /workspace begins empty." },
 	[CREATE_MODE] = { .name = "workspace_mode",
 			  .kind = PARAM_NAME,
 			  .names = mode_names,
 			  .standard = "\"copy-on-write\"",
-			  .description = "copy-on-write: changes stay in the sandbox, where "
-					 "diff_changes shows them and apply_changes brings them "
-					 "to the project. read-only: it cannot be changed. "
-					 "read-write: changes are the project's at once, if the "
-					 "operator allows that." },
+			  .description = "copy-on-write: changes stay in the sandbox until "
+					 "apply_changes. read-write: they reach the project at "
+					 "once, if the operator allows it." },
 	[CREATE_NAME] = { .name = "name",
 			  .kind = PARAM_TEXT,
 			  .bytes_max = IPC_NAME_MAX - 1,
-			  .description = "A short name to call it by, of letters, digits, '.', '_' "
-					 "and '-'. Left out: it goes by its id." },
+			  .description = "A short name: letters, digits, '.', '_', '-'. Omitted: "
+					 "use its id." },
 	[CREATE_TTL] = { .name = "ttl_s",
 			 .kind = PARAM_INTEGER,
 			 .minimum = 1,
 			 .maximum = TTL_S_MAX,
-			 .description = "Seconds after its last use at which it is removed with "
-					"its files; the profile's usual time if left out, and its "
-					"longest at most." },
+			 .description = "Seconds after its last use until it is removed. The "
+					"profile has the default and the maximum." },
 };
 
 /* --- the answer ----------------------------------------------------------------------------- */
@@ -79,10 +73,9 @@ static const char next_step[] =
 	"its files; diff_changes shows what changed in /workspace; destroy_sandbox removes it.";
 
 static const char schema[] =
-	"{\"type\":\"object\",\"properties\":{" SANDBOX_SCHEMA
-	",\"next\":{\"type\":\"string\",\"description\":\"What to do with it\"}},"
-	"\"required\":[\"id\",\"profile\",\"state\",\"workspace_mode\",\"next\"],"
-	"\"additionalProperties\":false}";
+	"{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\"},\"name\":{\"type\":"
+	"\"string\"},\"profile\":{\"type\":\"string\"},\"state\":{\"type\":\"string\"},\"next\":{"
+	"\"type\":\"string\"}},\"required\":[\"id\",\"profile\",\"state\",\"next\"]}";
 
 static void put_text(struct buffer *text, const struct ipc_sandbox_info *info)
 {
@@ -216,16 +209,12 @@ static void create_sandbox(struct call *call, const struct json_document *docume
 
 const struct tool tool_create_sandbox = {
 	.name = "create_sandbox",
-	.title = "Create a sandbox that lasts",
-	.description =
-		"Create a sandbox that keeps its files between runs, for work of several steps: "
-		"editing a project, installing packages, building and testing. run_command and "
-		"run_code run in it when they are given its id or name as `sandbox`. With "
-		"`workspace` its /workspace is the user's project, copy-on-write: nothing on the "
-		"host changes until apply_changes or the user brings changes over. /workspace and "
-		"/home/agent last; /tmp and processes do not last beyond an idle while. It is "
-		"removed when it has not been used for its time, which the result says; each use "
-		"extends it.",
+	.title = "Create a persistent sandbox",
+	.description = "Create a persistent sandbox for work of several steps: its files in "
+		       "/workspace and /home/agent stay between runs. Give its id or name as "
+		       "`sandbox` to other tools. With `workspace`, /workspace shows the user's "
+		       "project copy-on-write: the host changes only through apply_changes or the "
+		       "user. It is removed some time after its last use, as the result says.",
 	.params = params,
 	.param_count = CREATE_PARAMS,
 	.output_schema = schema,

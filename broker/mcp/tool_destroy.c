@@ -78,13 +78,10 @@ static void destroy_sandbox(struct call *call, const struct json_document *docum
 
 const struct tool tool_destroy_sandbox = {
 	.name = "destroy_sandbox",
-	.title = "Destroy a sandbox that lasts",
+	.title = "Destroy a persistent sandbox",
 	.description =
-		"Remove a sandbox that create_sandbox or a fork made: what runs in it is ended, "
-		"and its files and checkpoints are deleted. What was changed in it and not applied "
-		"is lost, so look with diff_changes first if that may be wanted. Nothing on the "
-		"host changes. Sandboxes that nobody uses are removed by themselves after their "
-		"time; the operator limits how many there are.",
+		"Remove a persistent sandbox with its files and checkpoints, and end what runs in "
+		"it. Changes that were not applied are lost; look with diff_changes first.",
 	.params = params,
 	.param_count = 1,
 	.is_destructive = true,

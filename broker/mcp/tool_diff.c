@@ -35,31 +35,28 @@ static const struct tool_param params[DIFF_PARAMS] = {
 	[DIFF_PATHS] = { .name = "paths",
 			 .kind = PARAM_LIST,
 			 .bytes_max = CHANGES_PATHS_MAX,
-			 .description = "Files and directories to look at, relative to the "
-					"workspace; all of it if left out." },
+			 .description =
+				 "Files and directories, relative to /workspace. Omitted: all." },
 	[DIFF_SINCE] = { .name = "since",
 			 .kind = PARAM_TEXT,
 			 .bytes_max = IPC_NAME_MAX - 1,
-			 .description =
-				 "Number or name of a checkpoint to compare with; the user's "
-				 "project if left out." },
+			 .description = "Number or name of a checkpoint to compare with. Omitted: "
+					"the user's project." },
 	[DIFF_TEXT] = { .name = "text",
 			.kind = PARAM_BOOLEAN,
 			.standard = "true",
-			.description = "With unified diffs. false lists the names only, many more "
-				       "at once." },
+			.description = "false: list names only, many more at once." },
 	[DIFF_OFFSET] = { .name = "offset",
 			  .kind = PARAM_INTEGER,
 			  .maximum = OFFSET_MAX,
 			  .standard = "0",
-			  .description = "How many changes to leave out at the beginning: what the "
-					 "last line of a result says, to see more." },
+			  .description = "Changes to skip." },
 	[DIFF_LIMIT] = { .name = "limit",
 			 .kind = PARAM_INTEGER,
 			 .minimum = 1,
 			 .maximum = LIMIT_MAX,
 			 .standard = TEXT_OF(LIMIT_DEFAULT),
-			 .description = "Most changes in one result; its size is limited too." },
+			 .description = "Most changes in one result." },
 };
 
 struct diffing {
@@ -268,13 +265,10 @@ static void diff_changes(struct call *call, const struct json_document *document
 const struct tool tool_diff_changes = {
 	.name = "diff_changes",
 	.title = "Show what changed in a sandbox",
-	.description =
-		"Show what the /workspace of a sandbox that lasts has that the user's project on "
-		"the host has not: a list of added (A), modified (M), deleted (D) and renamed (R) "
-		"files, then unified diffs of the text files. Use it to review your work before "
-		"apply_changes, and `since` to see what changed after a checkpoint. Nothing is "
-		"changed by looking. What does not fit is left for the next call: the last line "
-		"says with which offset.",
+	.description = "Show how /workspace of a persistent sandbox differs from the user's "
+		       "project: added (A), modified (M), deleted (D) and renamed (R) files, then "
+		       "unified diffs. Use it before apply_changes. The last line says with which "
+		       "offset to see the rest.",
 	.params = params,
 	.param_count = DIFF_PARAMS,
 	.is_read_only = true,

@@ -25,37 +25,20 @@ static const struct tool_param params[EXPLAIN_PARAMS] = {
 				.description = "One of: read PATH, write PATH, create PATH, delete "
 					       "PATH, list PATH, exec PATH, connect HOST:PORT, "
 					       "connect unix:PATH, connect unix:@NAME, bind PORT, "
-					       "syscall NAME. Paths are absolute, inside the "
-					       "sandbox." },
+					       "syscall NAME. Paths are absolute." },
 	[EXPLAIN_PROFILE] = { .name = "profile",
 			      .kind = PARAM_NAME,
 			      .source = NAMES_PROFILES,
 			      .bytes_max = IPC_NAME_MAX,
-			      .description = "Name of the policy to ask about; the usual one if "
-					     "left out." },
+			      .description = "The policy to ask about. Omitted: the usual one." },
 };
 
 /* What is true of some answers only is not required. */
 static const char schema[] =
-	"{\"type\":\"object\",\"properties\":{"
-	"\"profile\":{\"type\":\"string\"},"
-	"\"operation\":{\"type\":\"string\"},"
-	"\"answer\":{\"type\":\"string\",\"enum\":[\"allowed\",\"conditional\",\"refused\","
-	"\"absent\"],\"description\":\"conditional: allowed if `condition` is true; absent: "
-	"there is nothing of that name in the sandbox\"},"
-	"\"condition\":{\"type\":\"string\"},"
-	"\"layer\":{\"type\":\"string\",\"enum\":[\"mounts\",\"landlock\",\"seccomp\","
-	"\"network\"]},"
-	"\"error\":{\"type\":\"string\",\"description\":\"The errno that a program gets, such as "
-	"EROFS\"},"
-	"\"rule\":{\"type\":\"string\",\"description\":\"What of the policy says so\"},"
-	"\"origin\":{\"type\":\"object\",\"properties\":{\"file\":{\"type\":\"string\"},"
-	"\"line\":{\"type\":\"integer\"}},\"required\":[\"file\",\"line\"],"
-	"\"additionalProperties\":false,\"description\":\"Where that stands\"},"
-	"\"remedy\":{\"type\":\"string\",\"description\":\"What the operator can write into a "
-	"profile; no request can do it\"}},"
-	"\"required\":[\"profile\",\"operation\",\"answer\",\"layer\",\"rule\"],"
-	"\"additionalProperties\":false}";
+	"{\"type\":\"object\",\"properties\":{\"answer\":{\"type\":\"string\",\"enum\":["
+	"\"allowed\",\"conditional\",\"refused\",\"absent\"]},\"rule\":{\"type\":\"string\"},"
+	"\"error\":{\"type\":\"string\"},\"remedy\":{\"type\":\"string\"}},\"required\":["
+	"\"answer\",\"rule\"]}";
 
 static void put_if(struct json_writer *writer, const char *key, const char *text)
 {
@@ -148,13 +131,10 @@ static void explain_policy(struct call *call, const struct json_document *docume
 const struct tool tool_explain_policy = {
 	.name = "explain_policy",
 	.title = "Explain what a sandbox allows",
-	.description =
-		"Say whether a program in a sandbox may do something, without doing it. The answer "
-		"is allowed, refused or absent, with the error that a program gets, the rule of "
-		"the policy with its file and line, and what the operator could change. Use it "
-		"when something was refused, before you look for a way around it. What is refused "
-		"in one run is refused in every run under the same profile, and no argument of a "
-		"tool changes it.",
+	.description = "Say whether a program in a sandbox may do something, without doing it: "
+		       "allowed, refused or absent, with the program's error, the policy's rule "
+		       "with file and line, and what the operator could change. Use it when "
+		       "something was refused. No argument of a tool changes the policy.",
 	.params = params,
 	.param_count = EXPLAIN_PARAMS,
 	.output_schema = schema,

@@ -31,14 +31,13 @@ enum list_param {
 
 static const struct tool_param params[LIST_PARAMS] = {
 	[LIST_SANDBOX] = SANDBOX_PARAM(true, SANDBOX_TEXT),
-	[LIST_PATH] = FILE_PATH_PARAM(false, "Directory in the sandbox: relative to /workspace, or "
-					     "absolute; /workspace itself if left out."),
+	[LIST_PATH] = FILE_PATH_PARAM(
+		false, "Directory, relative to /workspace or absolute. Omitted: /workspace."),
 	[LIST_DEPTH] = { .name = "depth",
 			 .kind = PARAM_INTEGER,
 			 .minimum = 1,
 			 .maximum = FILE_DEPTH_MAX,
-			 .description = "Levels of directories to go down: 1, the directory "
-					"itself, if left out; 16 with a pattern." },
+			 .description = "Levels to go down. Omitted: 1, or 16 with a pattern." },
 	[LIST_PATTERN] = { .name = "pattern",
 			   .kind = PARAM_TEXT,
 			   .bytes_max = PATTERN_MAX,
@@ -48,14 +47,13 @@ static const struct tool_param params[LIST_PARAMS] = {
 			  .kind = PARAM_INTEGER,
 			  .maximum = OFFSET_MAX,
 			  .standard = "0",
-			  .description = "How many entries to leave out at the beginning: what the "
-					 "last line of a result says, to see more." },
+			  .description = "Entries to skip." },
 	[LIST_LIMIT] = { .name = "limit",
 			 .kind = PARAM_INTEGER,
 			 .minimum = 1,
 			 .maximum = LIMIT_MAX,
 			 .standard = TEXT_OF(LIMIT_DEFAULT),
-			 .description = "Most entries in one result; its size is limited too." },
+			 .description = "Most entries in one result." },
 };
 
 struct file_listing {
@@ -201,12 +199,9 @@ static void list_files(struct call *call, const struct json_document *document,
 const struct tool tool_list_files = {
 	.name = "list_files",
 	.title = "List files of a sandbox",
-	.description =
-		"List what is in a directory of a sandbox that lasts: mode, size, time and path of "
-		"each entry, directories with a slash at the end, symbolic links with what they "
-		"point to; links are not followed. It sees what a program in the sandbox sees, no "
-		"more. Use `depth` and `pattern` to look further down. "
-		"The last line says whether there is more, and with which offset.",
+	.description = "List a directory of a persistent sandbox: mode, size, time and path of "
+		       "each entry, directories with a slash, links with their target. `depth` and "
+		       "`pattern` look further down.",
 	.params = params,
 	.param_count = LIST_PARAMS,
 	.is_read_only = true,

@@ -40,20 +40,19 @@ static const struct tool_param params[READ_PARAMS] = {
 			  .kind = PARAM_INTEGER,
 			  .maximum = OFFSET_MAX,
 			  .standard = "0",
-			  .description = "The first byte to return: what the last line of a result "
-					 "says, to read on." },
+			  .description = "First byte to return." },
 	[READ_LIMIT] = { .name = "limit",
 			 .kind = PARAM_INTEGER,
 			 .minimum = 1,
 			 .maximum = RESULT_TEXT_BYTES,
 			 .standard = TEXT_OF(RESULT_TEXT_BYTES),
-			 .description = "Most bytes of the file in one result." },
+			 .description = "Most bytes to return." },
 	[READ_ENCODING] = { .name = "encoding",
 			    .kind = PARAM_NAME,
 			    .names = encodings,
 			    .standard = "\"text\"",
-			    .description = "How to return it. text shows bytes that are none as "
-					   "\\xNN; base64 has every byte exactly." },
+			    .description = "text: bytes that are no text appear as \\xNN. base64: "
+					   "every byte exactly." },
 };
 
 struct file_reading {
@@ -175,12 +174,9 @@ static void read_file(struct call *call, const struct json_document *document,
 const struct tool tool_read_file = {
 	.name = "read_file",
 	.title = "Read a file of a sandbox",
-	.description =
-		"Return the content of a file in a sandbox that lasts, or a part of it, as plain "
-		"text; the last line says how large it is and, when that was not all, with which "
-		"offset to read on. It sees what a program in the sandbox sees, no more. Only "
-		"regular files are read. Use it to look at files without a shell; for a search "
-		"over many, run_command with grep is better.",
+	.description = "Return a file of a persistent sandbox, or a part of it, as text; the last "
+		       "line says its size and the offset to read on. To search many files, use "
+		       "run_command with grep.",
 	.params = params,
 	.param_count = READ_PARAMS,
 	.is_read_only = true,

@@ -30,34 +30,31 @@ static const char *const modes[] = { "overwrite", "create", "append", NULL };
 
 static const struct tool_param params[WRITE_PARAMS] = {
 	[WRITE_SANDBOX] = SANDBOX_PARAM(true, SANDBOX_TEXT),
-	[WRITE_PATH] = FILE_PATH_PARAM(true, FILE_PATH_TEXT " Directories that are missing are "
-							    "made."),
+	[WRITE_PATH] = FILE_PATH_PARAM(true, FILE_PATH_TEXT " Missing directories are made."),
 	[WRITE_CONTENT] = { .name = "content",
 			    .kind = PARAM_BYTES,
 			    .bytes_max = CONTENT_MAX,
-			    .description = "What to write. Give either this or old_text and "
-					   "new_text." },
+			    .description = "The content. Give this, or old_text and new_text." },
 	[WRITE_ENCODING] = { .name = "encoding",
 			     .kind = PARAM_NAME,
 			     .names = encodings,
 			     .standard = "\"text\"",
-			     .description = "How `content` is given: text as it is, or base64 of "
-					    "any bytes." },
+			     .description = "How `content` is given." },
 	[WRITE_MODE] = { .name = "mode",
 			 .kind = PARAM_NAME,
 			 .names = modes,
 			 .standard = "\"overwrite\"",
-			 .description = "overwrite replaces a file that is there, or makes one; "
-					"create only makes a new one; append adds to its end." },
+			 .description = "overwrite: replace the file or make it. create: only make "
+					"a new one. append: add to its end." },
 	[WRITE_OLD] = { .name = "old_text",
 			.kind = PARAM_BYTES,
 			.bytes_max = CONTENT_MAX,
-			.description = "To edit: the text to replace, exactly as it is in the "
-				       "file. It must occur once; give some lines around it." },
+			.description =
+				"Text to replace, exactly as in the file. It must occur once." },
 	[WRITE_NEW] = { .name = "new_text",
 			.kind = PARAM_BYTES,
 			.bytes_max = CONTENT_MAX,
-			.description = "What comes in place of old_text; may be empty." },
+			.description = "The text in its place; may be empty." },
 };
 
 struct file_writing {
@@ -172,12 +169,9 @@ static void write_file(struct call *call, const struct json_document *document,
 const struct tool tool_write_file = {
 	.name = "write_file",
 	.title = "Write a file of a sandbox",
-	.description =
-		"Write a file in a sandbox that lasts: its whole `content`, or, with `old_text` "
-		"and `new_text`, one exact replacement in it. The file is the old one or the new "
-		"one, never a part of it; its mode stays. Use it to create and change files "
-		"without a shell's quoting. In a copy-on-write sandbox the user's project is as it "
-		"was until apply_changes.",
+	.description = "Write a file in a persistent sandbox: its whole `content`, or one exact "
+		       "replacement of `old_text` by `new_text`. It is written as a whole or not "
+		       "at all, and keeps its mode.",
 	.params = params,
 	.param_count = WRITE_PARAMS,
 	.is_destructive_here = true,

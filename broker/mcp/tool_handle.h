@@ -15,7 +15,7 @@
 #define HANDLE_PARAM                                                                               \
 	{                                                                                          \
 		.name = "handle", .kind = PARAM_TEXT, .is_required = true, .bytes_max = 64,        \
-		.description = "The handle that run_command or run_code returned, exactly."        \
+		.description = "The handle that run_command or run_code returned."                 \
 	}
 
 /* The execution that the call means; NULL: the call has failed with what to do. */

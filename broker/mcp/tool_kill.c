@@ -30,9 +30,8 @@ static const struct tool_param params[KILL_PARAMS] = {
 			  .kind = PARAM_NAME,
 			  .names = signal_names,
 			  .standard = "\"KILL\"",
-			  .description = "KILL ends every process of the execution. The others go "
-					 "to the program and its process group, which may handle "
-					 "them." },
+			  .description = "KILL ends every process; the others go to the program "
+					 "and its process group." },
 };
 
 static const struct waiting_rules rules = { .ended = handle_waiting_ended,
@@ -76,13 +75,9 @@ static void kill_execution(struct call *call, const struct json_document *docume
 const struct tool tool_kill_execution = {
 	.name = "kill_execution",
 	.title = "End an execution, or send it a signal",
-	.description =
-		"End an execution that was started by run_command or run_code, with every process "
-		"of it, and return the last of its output and how it ended. Use it for "
-		"what runs in the background or takes too long. With `signal` it sends one of the "
-		"gentler signals to the program instead, for example INT to interrupt it like "
-		"Ctrl-C, or TERM to let it clean up; read_output then shows what came of it. One "
-		"that is over already is left as it is.",
+	.description = "End an execution with all its processes and return the last of its output "
+		       "and how it ended. With `signal`, send a gentler signal to the program "
+		       "instead, such as INT (Ctrl-C) or TERM; read_output then shows the effect.",
 	.params = params,
 	.param_count = KILL_PARAMS,
 	.handler = kill_execution,

@@ -26,30 +26,9 @@
 #define COMMAND_BYTES 100U
 
 /* What is true of some only is not required: a verdict, an exit code, the time that is left. */
-static const char schema[] =
-	"{\"type\":\"object\",\"properties\":{"
-	"\"sandboxes\":{\"type\":\"array\",\"description\":\"Those that last, then the "
-	"others, newest first\",\"items\":{"
-	"\"type\":\"object\",\"properties\":{"
-	"\"kind\":{\"type\":\"string\",\"enum\":[\"lasting\",\"ephemeral\"],\"description\":"
-	"\"lasting: create_sandbox or a fork made it; ephemeral: it vanishes with its "
-	"execution\"}," SANDBOX_SCHEMA
-	",\"executions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
-	"\"handle\":{\"type\":\"string\"},"
-	"\"state\":{\"type\":\"string\",\"enum\":[\"running\",\"ended\"]},"
-	"\"verdict\":{\"type\":\"string\",\"description\":\"How it ended\"},"
-	"\"exit_code\":{\"type\":\"integer\"},"
-	"\"age_ms\":{\"type\":\"integer\",\"description\":\"Since its start\"},"
-	"\"left_ms\":{\"type\":\"integer\",\"description\":\"Until it is killed\"},"
-	"\"command\":{\"type\":\"string\",\"description\":\"Its beginning\"},"
-	"\"stdout_bytes\":{\"type\":\"integer\"},\"stderr_bytes\":{\"type\":\"integer\"}},"
-	"\"required\":[\"handle\",\"state\",\"age_ms\",\"command\",\"stdout_bytes\","
-	"\"stderr_bytes\"],\"additionalProperties\":false}}},"
-	"\"required\":[\"id\",\"kind\",\"profile\",\"executions\"],"
-	"\"additionalProperties\":false}},"
-	"\"omitted\":{\"type\":\"integer\",\"description\":\"How many sandboxes and executions "
-	"there are besides\"}},"
-	"\"required\":[\"sandboxes\",\"omitted\"],\"additionalProperties\":false}";
+static const char schema[] = "{\"type\":\"object\",\"properties\":{\"sandboxes\":{\"type\":"
+			     "\"array\",\"items\":{\"type\":\"object\"}},\"omitted\":{\"type\":"
+			     "\"integer\"}},\"required\":[\"sandboxes\",\"omitted\"]}";
 
 static void put_milliseconds(struct json_writer *writer, const char *key, int64_t ms)
 {
@@ -132,7 +111,7 @@ static void put_lasting(struct listing *listing, const struct ipc_sandbox_info *
 	if (is_omitted(listing))
 		return;
 	json_open_object(&listing->writer, NULL);
-	json_put_text(&listing->writer, "kind", "lasting");
+	json_put_text(&listing->writer, "kind", "persistent");
 	sandbox_put(&listing->writer, info);
 	put_executions(listing, info->id);
 	json_close_object(&listing->writer);
@@ -158,7 +137,7 @@ static void put_other(struct listing *listing, const struct execution_info *info
 		return;
 	json_open_object(writer, NULL);
 	json_put_text(writer, "id", info->sandbox);
-	json_put_text(writer, "kind", info->is_lasting ? "lasting" : "ephemeral");
+	json_put_text(writer, "kind", info->is_lasting ? "persistent" : "ephemeral");
 	json_put_text(writer, "profile", info->label.profile);
 	if (info->is_lasting)
 		json_put_text(writer, "state", "gone");
@@ -250,12 +229,9 @@ const struct tool tool_list_sandboxes = {
 	.name = "list_sandboxes",
 	.title = "List sandboxes and executions",
 	.description =
-		"List your sandboxes and the executions in them: the sandboxes that last, with "
-		"their state, workspace and time of removal; executions that run, and those that "
-		"are over and whose output is still kept. Use it to find a sandbox or a handle "
-		"again, and to see what still runs in the background. Each execution has its "
-		"handle, its state, how it ended, its age and the beginning of its command. What "
-		"belongs to other clients is not shown.",
+		"List your persistent sandboxes (state, workspace, time of removal) and your "
+		"executions: those that run, and those that are over but whose output is kept. Use "
+		"it to find a sandbox or a handle again. Other clients' are not shown.",
 	.output_schema = schema,
 	.is_read_only = true,
 	.is_idempotent = true,

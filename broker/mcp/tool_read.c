@@ -32,20 +32,18 @@ static const struct tool_param params[READ_PARAMS] = {
 	[READ_OFFSET] = { .name = "offset",
 			  .kind = PARAM_INTEGER,
 			  .maximum = OFFSET_MAX,
-			  .description = "Read one stream in order from this byte on, 0 being the "
-					 "first. Leave it out for what is new since the last "
-					 "read." },
+			  .description = "Read one stream from this byte on, 0 being the first. "
+					 "Omitted: what is new." },
 	[READ_WAIT] = { .name = "wait_ms",
 			.kind = PARAM_INTEGER,
 			.maximum = WAIT_MS_MAX,
 			.standard = TEXT_OF(WAIT_MS_DEFAULT),
-			.description = "Milliseconds to wait at most until there is something new, "
-				       "or the end." },
+			.description = "Milliseconds to wait for something new or the end." },
 	[READ_STREAM] = { .name = "stream",
 			  .kind = PARAM_NAME,
 			  .names = stream_names,
-			  .description = "Which stream to read. Without it both, and stdout when "
-					 "an offset is given." },
+			  .description =
+				  "The stream to read. Omitted: both, or stdout with an offset." },
 	[READ_BYTES] = { .name = "max_bytes",
 			 .kind = PARAM_INTEGER,
 			 .minimum = 1,
@@ -139,15 +137,11 @@ static void read_output(struct call *call, const struct json_document *document,
 const struct tool tool_read_output = {
 	.name = "read_output",
 	.title = "Read an execution's output",
-	.description =
-		"Return what an execution has printed since the last look at it, waiting up to "
-		"`wait_ms` until there is something new or it ends; the last line says whether it "
-		"still runs or how it ended. Use it with the handle of a call that yielded or ran "
-		"in the background, again and again until the last line is a verdict such as "
-		"[exit 0 · 31.2 s]. With `offset` it reads one stream in order from that byte on, "
-		"which is how to get the middle of an output that was cut; each result names the "
-		"next offset. The output is kept while the execution runs and for an hour after "
-		"its last use, of very long ones the beginning and the end.",
+	.description = "Return what an execution has printed since the last look, waiting up to "
+		       "`wait_ms` for something new or the end. Call it again until the last line "
+		       "is a verdict such as [exit 0 · 31.2 s]. With `offset` it reads one stream "
+		       "from that byte on, for example the middle of a cut output. Output is kept "
+		       "while the execution runs and for an hour after its last use.",
 	.params = params,
 	.param_count = READ_PARAMS,
 	.is_read_only = true,

@@ -58,79 +58,62 @@ _Static_assert(RUN_COMMAND_PARAMS <= TOOL_PARAMS_MAX, "a place for each");
 #define PROFILE                                                                                    \
 	{                                                                                          \
 		.name = "profile", .kind = PARAM_NAME, .source = NAMES_PROFILES,                   \
-		.bytes_max = IPC_NAME_MAX,                                                         \
-		.description = "Name of the policy to run under; leave it out unless the user "    \
-			       "asked for one. A sandbox that lasts has its own."                  \
+		.bytes_max = IPC_NAME_MAX, .description = "Policy; omit unless the user asks."     \
 	}
 #define SANDBOX                                                                                    \
-	SANDBOX_PARAM(false, "Id or name of a sandbox that create_sandbox made: the run sees its " \
-			     "files and what it changes stays. Left out: a fresh sandbox that "    \
-			     "vanishes with the run.")
+	SANDBOX_PARAM(false, "Persistent sandbox to run in (id or name). Omitted: a "              \
+			     "fresh one.")
 #define STDIN                                                                                      \
 	{                                                                                          \
 		.name = "stdin", .kind = PARAM_BYTES, .bytes_max = INPUT_MAX,                      \
-		.description = "Text for the program's standard input, which ends after it; "      \
-			       "without it the input is empty. With interactive or tty it stays "  \
-			       "open for write_stdin."                                             \
+		.description = "Text for standard input, which then ends."                         \
 	}
 #define INTERACTIVE                                                                                \
 	{                                                                                          \
 		.name = "interactive", .kind = PARAM_BOOLEAN, .standard = "false",                 \
-		.description = "Keep standard input open, to be typed to with write_stdin. Only "  \
-			       "for programs that you want to talk to: one that reads to the end " \
-			       "of its input waits for it."                                        \
+		.description = "Keep standard input open for write_stdin."                         \
 	}
 #define YIELD                                                                                      \
 	{                                                                                          \
 		.name = "yield_ms", .kind = PARAM_INTEGER, .maximum = WAIT_MS_MAX,                 \
 		.standard = TEXT_OF(WAIT_MS_DEFAULT),                                              \
-		.description = "Milliseconds to wait for the end. What runs longer goes on, and "  \
-			       "the call returns the output so far with a handle. 0 returns the "  \
-			       "handle at once, for servers and other background work."            \
+		.description = "Milliseconds to wait for the end before the call returns a "       \
+			       "handle; 0: at once, for servers and background work."              \
 	}
 #define TIMEOUT                                                                                    \
 	{                                                                                          \
 		.name = "timeout_ms", .kind = PARAM_INTEGER, .minimum = 1, .maximum = UINT32_MAX,  \
-		.description = "Milliseconds after which every process of the execution is "       \
-			       "killed, whether it has yielded or not. If this is left out, the "  \
-			       "profile's usual limit applies, and its longest one to what is "    \
-			       "interactive or starts in the background (yield_ms 0); none is "    \
-			       "longer than that."                                                 \
+		.description = "Milliseconds until the execution is killed. The profile "          \
+			       "has the default and the maximum."                                  \
 	}
 
 static const struct tool_param command_params[RUN_COMMAND_PARAMS] = {
 	[RUN_COMMAND_COMMAND] = { .name = "command",
 				  .kind = PARAM_TEXT,
 				  .bytes_max = IPC_ARGV_MAX - 1,
-				  .description = "Command line for the shell (bash). Give either "
-						 "this or argv." },
+				  .description =
+					  "Command line for the shell (bash). Give this or argv." },
 	[RUN_COMMAND_ARGV] = { .name = "argv",
 			       .kind = PARAM_LIST,
 			       .bytes_max = IPC_ARGV_MAX,
-			       .description = "A program and its arguments, run without a shell "
-					      "and without any "
-					      "quoting. Give either this or command." },
+			       .description =
+				       "A program and its arguments; no shell, no quoting." },
 	[RUN_COMMAND_CWD] = { .name = "cwd",
 			      .kind = PARAM_TEXT,
 			      .bytes_max = IPC_PATH_MAX - 1,
-			      .description = "Directory inside the sandbox to start in, as an "
-					     "absolute path; "
-					     "/workspace if left out." },
+			      .description =
+				      "Absolute directory in the sandbox; default /workspace." },
 	[RUN_COMMAND_ENV] = { .name = "env",
 			      .kind = PARAM_MAP,
 			      .bytes_max = IPC_ENVIRONMENT_MAX,
-			      .description =
-				      "Environment variables to add to the sandbox's own few." },
+			      .description = "Environment variables to add." },
 	[RUN_COMMAND_STDIN] = STDIN,
 	[RUN_COMMAND_INTERACTIVE] = INTERACTIVE,
 	[RUN_COMMAND_TTY] = { .name = "tty",
 			      .kind = PARAM_BOOLEAN,
 			      .standard = "false",
-			      .description = "Run it in a terminal, for programs that want one "
-					     "(prompts, job "
-					     "control, Ctrl-C); stderr is then part of the output, "
-					     "and input "
-					     "stays open." },
+			      .description = "Run in a terminal (prompts, job control, Ctrl-C); "
+					     "stderr is part of the output." },
 	[RUN_COMMAND_ROWS] = { .name = "tty_rows",
 			       .kind = PARAM_INTEGER,
 			       .minimum = 1,
@@ -155,19 +138,17 @@ static const struct tool_param code_params[RUN_CODE_PARAMS] = {
 				.is_required = true,
 				.source = NAMES_LANGUAGES,
 				.bytes_max = IPC_NAME_MAX,
-				.description = "The language that `code` is written in; these are "
-					       "installed." },
+				.description = "Language of `code`; these are installed." },
 	[RUN_CODE_CODE] = { .name = "code",
 			    .kind = PARAM_TEXT,
 			    .is_required = true,
 			    .bytes_max = CODE_BYTES_MAX,
-			    .description = "The whole source text of the program. Print what you "
-					   "want to see." },
+			    .description = "The whole source text. Print what you want to see." },
 	[RUN_CODE_STDIN] = STDIN,
 	[RUN_CODE_ARGS] = { .name = "args",
 			    .kind = PARAM_LIST,
 			    .bytes_max = IPC_ARGV_MAX,
-			    .description = "Arguments for the program, as it sees them in argv." },
+			    .description = "Arguments for the program." },
 	[RUN_CODE_INTERACTIVE] = INTERACTIVE,
 	[RUN_CODE_YIELD] = YIELD,
 	[RUN_CODE_TIMEOUT] = TIMEOUT,
@@ -488,18 +469,14 @@ static void run_code(struct call *call, const struct json_document *document,
 const struct tool tool_run_command = {
 	.name = "run_command",
 	.title = "Run a command in a sandbox",
-	.description =
-		"Run a shell command, or with `argv` one program without a shell, in a "
-		"sandbox on the user's Linux machine and return its output. The command starts in "
-		"a writable /workspace with the machine's installed programs, but no network and "
-		"none of the user's files. In a `sandbox` that create_sandbox made, files last; "
-		"without one /workspace is empty and everything vanishes when the command ends, so "
-		"do dependent steps in one (`a && b`, here-documents). The result is stdout, "
-		"then stderr under [stderr] if there is any, then one line such as "
-		"[exit 0 · 0.02 s]; a non-zero exit code is a result, not an error of this tool. "
-		"What runs longer than `yield_ms` goes on, and the result ends with a handle for "
-		"read_output, write_stdin and kill_execution; use `tty` or `interactive` for "
-		"programs that you want to type to.",
+	.description = "Run a shell command (`command`) or a program without a shell (`argv`) in a "
+		       "sandbox on the user's Linux machine and return its output. It starts in a "
+		       "writable /workspace with the machine's programs, without network or the "
+		       "user's files. With `sandbox`, files persist; without it everything "
+		       "vanishes at the end, so put dependent steps in one call. The result is "
+		       "stdout, stderr under [stderr], then a line such as [exit 0 · 0.02 s]; a "
+		       "non-zero exit code is no tool error. A command that outlasts `yield_ms` "
+		       "goes on; its handle is for read_output, write_stdin and kill_execution.",
 	.params = command_params,
 	.param_count = RUN_COMMAND_PARAMS,
 	.is_destructive_here = true,
@@ -509,17 +486,10 @@ const struct tool tool_run_command = {
 const struct tool tool_run_code = {
 	.name = "run_code",
 	.title = "Run code in a sandbox",
-	.description =
-		"Run a program given as source text in a sandbox on the user's Linux "
-		"machine and return what it prints. Use it to compute, to parse or transform "
-		"data, and to check whether code works; unlike with run_command, no shell "
-		"quoting is needed. The program sees the language's standard library and the "
-		"packages installed on the machine, a writable /workspace as its current "
-		"directory, no network and none of the user's files; without a `sandbox` that "
-		"create_sandbox made, /workspace is empty and everything vanishes when it ends. "
-		"The result has the same form as run_command's, with a handle when it runs "
-		"longer than `yield_ms`; an exception in the program is a result, not an error of "
-		"this tool.",
+	.description = "Run a program given as source text in a sandbox like run_command's and "
+		       "return what it prints: to compute, to transform data, to check code, "
+		       "without shell quoting. It sees the language's standard library and the "
+		       "machine's packages. An exception in the program is no tool error.",
 	.params = code_params,
 	.param_count = RUN_CODE_PARAMS,
 	.is_destructive_here = true,

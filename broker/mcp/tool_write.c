@@ -30,29 +30,26 @@ static const struct tool_param params[WRITE_PARAMS] = {
 	[WRITE_DATA] = { .name = "data",
 			 .kind = PARAM_BYTES,
 			 .bytes_max = DATA_BYTES_MAX,
-			 .description = "What to type; a line ends with \\n. In a terminal \\u0003 "
-					"is Ctrl-C, \\u0004 Ctrl-D." },
+			 .description = "What to type." },
 	[WRITE_EOF] = { .name = "eof",
 			.kind = PARAM_BOOLEAN,
 			.standard = "false",
-			.description = "End the input after that. In a terminal, Ctrl-D is typed, "
-				       "which is the end of input at the beginning of a line." },
+			.description = "End the input after that (in a terminal: type Ctrl-D)." },
 	[WRITE_WAIT] = { .name = "wait_ms",
 			 .kind = PARAM_INTEGER,
 			 .maximum = WAIT_MS_MAX,
 			 .standard = TEXT_OF(WAIT_MS_WRITE),
-			 .description = "Milliseconds to wait at most for the answer; raise it "
-					"for what takes long." },
+			 .description = "Milliseconds to wait for the answer." },
 	[WRITE_ROWS] = { .name = "tty_rows",
 			 .kind = PARAM_INTEGER,
 			 .minimum = 1,
 			 .maximum = UINT16_MAX,
-			 .description = "New height of the terminal, together with tty_columns." },
+			 .description = "New height of the terminal, with tty_columns." },
 	[WRITE_COLUMNS] = { .name = "tty_columns",
 			    .kind = PARAM_INTEGER,
 			    .minimum = 1,
 			    .maximum = UINT16_MAX,
-			    .description = "New width of the terminal, together with tty_rows." },
+			    .description = "New width of the terminal, with tty_rows." },
 };
 
 static bool has_news(const struct waiting *waiting)
@@ -133,13 +130,9 @@ const struct tool tool_write_stdin = {
 	.name = "write_stdin",
 	.title = "Type to an execution",
 	.description =
-		"Type text to the standard input of an execution that was started with "
-		"`interactive` or `tty`, then wait up to `wait_ms` for its answer and return what "
-		"is new, like read_output. Use it to talk to interpreters, shells and programs "
-		"that ask questions: end a line with \\n, send Ctrl-C to a terminal as \\u0003, "
-		"and set `eof` when the program shall see the end of its input. It can also change "
-		"the size of the terminal. It returns when the program has been silent for a "
-		"moment; what comes later is there for read_output.",
+		"Type to an execution that was started with `interactive` or `tty`, wait up to "
+		"`wait_ms` and return what is new; read_output shows what comes later. End a line "
+		"with \\n; in a terminal \\u0003 is Ctrl-C; `eof` ends the input.",
 	.params = params,
 	.param_count = WRITE_PARAMS,
 	.handler = write_stdin,

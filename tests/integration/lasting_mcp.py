@@ -151,7 +151,7 @@ class Life(Case):
         self.assertIn("2 h after its last use", support.text_of(result))
         (box,) = self.listed()
         self.assertEqual((box["id"], box["name"], box["kind"], box["executions"]),
-                         (data["id"], "build", "lasting", []))
+                         (data["id"], "build", "persistent", []))
         self.assertIn(box["state"], ("cold", "live"))
         self.run_in("build", "true")
         self.assertEqual(self.listed()[0]["state"], "live")
@@ -173,7 +173,7 @@ class Life(Case):
         gone, never = (self.problem("run_command", sandbox=name, command="true")
                        for name in (box, NOBODYS))
         self.assertEqual(gone.replace(box, NOBODYS), never)
-        self.assertEqual([entry["state"] for entry in self.listed() if entry["kind"] == "lasting"],
+        self.assertEqual([entry["state"] for entry in self.listed() if entry["kind"] == "persistent"],
                          ["gone"])  # for its log
         self.assertEqual(self.read("README"), "old\n")
 

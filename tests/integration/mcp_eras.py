@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Both eras of the protocol through the real server, and what their answers must carry."""
+import json
 import unittest
 
 import support
@@ -44,9 +45,12 @@ class Eras(unittest.TestCase):
 
     def check_tools(self, tools):
         self.assertEqual([tool["name"] for tool in tools], list(TOOLS))
+        # What each session of a model pays for.
+        self.assertLessEqual(sum(len(json.dumps(tool, separators=(",", ":"), ensure_ascii=False)
+                                     .encode()) for tool in tools), 18000)
         for tool in tools:
             self.assertRegex(tool["name"], r"^[A-Za-z0-9_-]{1,64}$")
-            self.assertGreater(tool["description"].count(". "), 2)
+            self.assertGreaterEqual(tool["description"].count(". "), 1)
             schema = tool["inputSchema"]
             self.assertEqual((schema["type"], schema["additionalProperties"]), ("object", False))
             for name, entry in schema["properties"].items():
@@ -54,12 +58,12 @@ class Eras(unittest.TestCase):
                               name)
                 self.assertTrue(entry["description"])
             self.assertLessEqual(set(schema.get("required", [])), set(schema["properties"]))
-            hints = {key: value for key, value in tool["annotations"].items()
-                     if key.endswith("Hint")}
+            hints = {"readOnlyHint": False, "idempotentHint": False, **tool["annotations"]}
             is_read_only, is_idempotent = TOOLS[tool["name"]]
             self.assertEqual(hints, {"readOnlyHint": is_read_only,
                                      "destructiveHint": tool["name"] in DESTRUCTIVE,
-                                     "idempotentHint": is_idempotent, "openWorldHint": False})
+                                     "idempotentHint": is_idempotent and not is_read_only,
+                                     "openWorldHint": False})
             self.assertEqual("outputSchema" in tool, tool["name"] in STRUCTURED)
 
     def check_modern(self, result):

@@ -158,8 +158,9 @@ Test(mcp_sandboxes, lists_those_that_last_before_the_others)
 	rig_hear_nothing(&rig);
 	list = lasting_answer_list(&rig, &info);
 	cr_assert_str_eq(list.owner, "");
-	expect_part(rig_hear(&rig), "\"structuredContent\":{\"sandboxes\":[{\"kind\":\"lasting\","
-				    "\"id\":\"" BOX_ID "\",\"name\":\"build\"");
+	expect_part(rig_hear(&rig),
+		    "\"structuredContent\":{\"sandboxes\":[{\"kind\":\"persistent\","
+		    "\"id\":\"" BOX_ID "\",\"name\":\"build\"");
 	expect_part(rig.line, "\"state\":\"live\"");
 	expect_part(rig.line, "\"executions\":[]},{\"id\":\"");
 	expect_part(rig.line, "\"kind\":\"ephemeral\",\"profile\":\"default\"");
@@ -441,11 +442,10 @@ Test(mcp_sandboxes, executions_are_listed_with_their_sandbox)
 	/* destroyed by another: its logs are still there */
 	lasting_say(&rig, "list_sandboxes", "");
 	(void)lasting_answer_list(&rig, NULL);
-	expect_part(
-		rig_hear(&rig),
-		"{\"sandboxes\":[{\"id\":\"" BOX_ID
-		"\",\"kind\":\"lasting\",\"profile\":\"default\",\"state\":\"gone\",\"executions\":"
-		"[{\"handle\":\"" BOX_ID "-2\"");
+	expect_part(rig_hear(&rig), "{\"sandboxes\":[{\"id\":\"" BOX_ID
+				    "\",\"kind\":\"persistent\",\"profile\":\"default\",\"state\":"
+				    "\"gone\",\"executions\":"
+				    "[{\"handle\":\"" BOX_ID "-2\"");
 	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":"
 		      "{\"uri\":\"sandbox://" BOX_ID "/log/1\"}}");
 	expect_part(rig_hear(&rig), "[exit 0");

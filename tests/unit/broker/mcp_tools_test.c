@@ -94,11 +94,10 @@ Test(mcp_tools, the_list)
 		"{\"name\":\"list_sandboxes\",",
 		"\"inputSchema\":{\"type\":\"object\",\"properties\":{},"
 		"\"additionalProperties\":false},\"outputSchema\":{\"type\":\"object\",",
-		"\"readOnlyHint\":true,\"destructiveHint\":false,\"idempotentHint\":true,"
+		"\"annotations\":{\"readOnlyHint\":true,\"destructiveHint\":false,"
 		"\"openWorldHint\":false}",
 		"\"required\":[\"language\",\"code\"],\"additionalProperties\":false}",
-		"\"readOnlyHint\":false,\"destructiveHint\":false,\"idempotentHint\":false,"
-		"\"openWorldHint\":false}",
+		"\"annotations\":{\"destructiveHint\":false,\"openWorldHint\":false}",
 	};
 
 	const char *at;
