@@ -4,11 +4,8 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "handlers.h"
+#include "reply.h"
 #include "sandbox.h"
-
-/* Messages such as a kill are heard after that many. */
-#define RUNS_PER_TICK 4
 
 static struct deferred {
 	struct frontend *frontend; /* NULL: the entry is free */
@@ -70,9 +67,8 @@ int deferred_add(struct frontend *frontend, struct channel_message *message, con
 		(void)ipc_encode(message->type, &message->body, messages[entry - table],
 				 IPC_MESSAGE_MAX, &entry->size); /* it was decoded here */
 	}
-	fresh.state = QUESTION_NONE;
 	if (!entry)
-		return handlers_refuse(frontend, request, REFUSAL_WAITING, "", 0);
+		return reply_refuse(frontend, request, REFUSAL_WAITING, "", 0);
 	entry->sandbox = sandbox;
 	entry->is_kept = true;
 	return 0;
@@ -172,32 +168,33 @@ static struct deferred *find_due(void)
 	return due;
 }
 
-static void run_again(struct deferred *entry)
+struct frontend *deferred_begin(struct channel_message *ret)
 {
-	static struct channel_message message;
-	struct frontend *frontend = entry->frontend;
-	int error;
-
-	(void)ipc_decode(messages[entry - table], entry->size, &message.body, sizeof(message.body),
-			 &message.type); /* it was encoded here */
-	memset(message.fds, -1, sizeof(message.fds));
-	message.fds[0] = entry->fd;
-	entry->fd = -1;
-	entry->is_woken = entry->is_kept = false;
-	running = entry;
-	error = handlers_run(frontend, &message);
-	running = NULL;
-	entry->fd = message.fds[0]; /* the handler may have taken it */
-	if (!entry->is_kept)
-		finish(entry);
-	if (error)
-		handlers_lose(frontend, error, IPC_OK);
+	running = find_due();
+	if (!running)
+		return NULL;
+	(void)ipc_decode(messages[running - table], running->size, &ret->body, sizeof(ret->body),
+			 &ret->type); /* it was encoded here */
+	memset(ret->fds, -1, sizeof(ret->fds));
+	ret->fds[0] = running->fd;
+	running->fd = -1;
+	running->is_woken = running->is_kept = false;
+	return running->frontend;
 }
 
-void deferred_tick(void)
+void deferred_end(const struct channel_message *message)
 {
-	for (int i = 0; i < RUNS_PER_TICK && find_due() && !supervisor.is_holding; i++)
-		run_again(find_due());
+	struct deferred *entry = running;
+
+	running = NULL;
+	entry->fd = message->fds[0]; /* the handler may have taken it */
+	if (!entry->is_kept)
+		finish(entry);
+}
+
+void deferred_end_question(void)
+{
+	fresh.state = QUESTION_NONE;
 }
 
 uint64_t deferred_deadline_us(void)

@@ -71,9 +71,15 @@ bool deferred_cancel(const struct frontend *frontend, uint64_t request);
 /* Drop all requests of a frontend that has ended. */
 void deferred_forget(const struct frontend *frontend);
 
-/* Run some of the woken requests again. Before sandbox_tick(), which looks at the sandboxes that
- * they used. */
-void deferred_tick(void);
+/* Begin to run the woken request that has waited longest: *ret is its message, and its frontend is
+ * returned. NULL: none is due. deferred_end() follows the handler. */
+struct frontend *deferred_begin(struct channel_message *ret);
+void deferred_end(const struct channel_message *message);
+
+/* End the question of a request that was not deferred: the next one must not get its answer. */
+void deferred_end_question(void);
+
+/* When a request is to be run again. */
 uint64_t deferred_deadline_us(void);
 
 #endif

@@ -103,17 +103,6 @@ int frontend_hand_over(struct frontend *frontend, const int stdio[3])
 	return error;
 }
 
-int frontend_send_workspaces(const struct frontend *frontend, const struct channel *launcher)
-{
-	const struct ipc_workspace_within message = { .is_start = frontend->is_workspace_start };
-	int error = 0;
-
-	for (uint32_t i = 0; i < frontend->workspace_count && !error; i++)
-		error = channel_send(launcher, IPC_TYPE_workspace_within, &message,
-				     &frontend->workspaces[i], MSG_DONTWAIT);
-	return error;
-}
-
 static void try_free(struct frontend *frontend)
 {
 	if (frontend->state == FRONTEND_CLOSED && !frontend->awaits_broker && frontend->broker < 0)
@@ -234,7 +223,7 @@ static void hear(struct frontend *frontend)
 void frontend_regulate(void)
 {
 	const uint32_t most = supervisor.is_holding ? STARTS_MAX / 2 : STARTS_MAX;
-	const bool hold = supervisor.starts_pending >= most || posture_is_pending();
+	const bool hold = supervisor.starts_pending >= most || supervisor.is_probing;
 
 	if (hold == supervisor.is_holding)
 		return;

@@ -27,10 +27,6 @@ int frontend_add_broker(const int stdio[3], frontend_callback *on_message);
  * -errno, after which it is to be ended. */
 int frontend_hand_over(struct frontend *frontend, const int stdio[3]);
 
-/* Say on `launcher` what the requests of this frontend may name, for the workspace_ask to come. 0
- * or -errno. */
-int frontend_send_workspaces(const struct frontend *frontend, const struct channel *launcher);
-
 /* What the factory answered about the broker of `slot`. The pidfd is taken. 0, or -EPROTO for a
  * slot that did not ask. */
 int frontend_broker_started(uint32_t slot, int *pidfd);

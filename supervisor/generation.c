@@ -7,20 +7,9 @@
 #include <sys/socket.h>
 
 #include "audit.h"
-#include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "frontend.h"
-#include "handlers.h"
-#include "pool.h"
-#include "posture.h"
 #include "state.h"
-#include "workspace.h"
-
-static struct channel launcher = { .fd = -1 };
-static struct loop_watch launcher_watch;
-static bool is_asked;    /* and has not answered */
-static bool is_outdated; /* what it reads may be older than the last wish */
 
 /* They wait here for their plan. */
 static struct {
@@ -46,7 +35,7 @@ uint32_t generation_pins(void)
 	return pin_count;
 }
 
-static void drop_pins(void)
+void generation_drop_pins(void)
 {
 	while (pin_count > 0)
 		fd_close(&pins[--pin_count].fd);
@@ -61,7 +50,7 @@ static int send_pins(uint32_t slot, int flags)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_pin, &pins[i].at,
 				     &pins[i].fd, flags);
 	}
-	drop_pins();
+	generation_drop_pins();
 	return error;
 }
 
@@ -154,8 +143,6 @@ static void enforce(uint32_t slot, const struct plan *plan, int fd)
 	supervisor.plan_fd = fd;
 	supervisor.default_profile = (uint32_t)find_default(plan);
 	supervisor.generation++;
-	posture_forget_told();
-	pool_forget();
 }
 
 bool generation_open(int fd)
@@ -200,7 +187,7 @@ void generation_release(uint32_t slot)
 	forget_unused(slot);
 }
 
-static void refuse(const char *why)
+void generation_stay(const char *why)
 {
 	supervisor.is_reload_failed = true;
 	log_line("the policy stays as it is (generation %u): %s", supervisor.generation, why);
@@ -209,12 +196,12 @@ static void refuse(const char *why)
 static bool give_up(struct plan *plan, const char *why)
 {
 	plan_close(plan);
-	refuse(why);
+	generation_stay(why);
 	return false;
 }
 
 /* The factory first: what it cannot take shall not hold. */
-static bool replace(int *fd)
+bool generation_replace(int *fd)
 {
 	const uint32_t old = supervisor.plan.slot;
 	const struct ipc_factory_policy message = { .slot = find_unused() };
@@ -245,100 +232,7 @@ static bool replace(int *fd)
 	enforce(message.slot, &plan, *fd);
 	*fd = -1;
 	forget_unused(old);
+	supervisor.is_reload_failed = false;
+	log_line("policy generation %u is in force", supervisor.generation);
 	return true;
-}
-
-static void take_answer(void)
-{
-	is_asked = false;
-	if (is_outdated)
-		generation_reload();
-}
-
-static int handle_policy_new(void *context, struct channel_message *message)
-{
-	if (!is_asked || message->body.policy_new.pins != pin_count)
-		return -EPROTO;
-	if (replace(&message->fds[0])) {
-		supervisor.is_reload_failed = false;
-		log_line("policy generation %u is in force", supervisor.generation);
-		handlers_tell_policy();
-	}
-	drop_pins();
-	take_answer();
-	return 0;
-}
-
-static int handle_policy_bad(void *context, struct channel_message *message)
-{
-	if (!is_asked)
-		return -EPROTO;
-	drop_pins();
-	refuse(message->body.policy_bad.text);
-	take_answer();
-	return 0;
-}
-
-static int handle_supervisor_pin(void *context, struct channel_message *message)
-{
-	return is_asked ? generation_take_pin(message) : -EPROTO;
-}
-
-static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
-	[IPC_TYPE_supervisor_pin] = handle_supervisor_pin,
-	[IPC_TYPE_policy_new] = handle_policy_new,
-	[IPC_TYPE_policy_bad] = handle_policy_bad,
-	[IPC_TYPE_workspace_open] = workspace_opened,
-	[IPC_TYPE_workspace_bad] = workspace_refused,
-};
-
-static void on_launcher(void *context)
-{
-	static struct channel_message message;
-	enum ipc_error wrong = IPC_OK;
-	const int status = dispatch_one(&launcher, &message, MSG_DONTWAIT, handlers, NULL, &wrong);
-
-	if (status == 1 || status == -EAGAIN)
-		return;
-	if (status < 0)
-		log_line("the launcher cannot be heard: %s",
-			 wrong ? ipc_error_text(wrong) : errno_text(-status));
-	drop_pins();
-	if (is_asked)
-		refuse("the launcher that compiles it has ended");
-	is_asked = false;
-	loop_remove(&launcher_watch);
-	fd_close(&launcher.fd);
-	workspace_lost();
-}
-
-int generation_keep_launcher(int fd)
-{
-	launcher = (struct channel){ fd, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
-	return loop_add(&launcher_watch, fd, on_launcher, NULL);
-}
-
-int generation_ask_launcher(const struct frontend *frontend, uint32_t type, const void *message)
-{
-	int error = launcher.fd < 0 ? -ENOTCONN : 0;
-
-	if (!error && frontend)
-		error = frontend_send_workspaces(frontend, &launcher);
-	return error ? error : channel_send(&launcher, type, message, NULL, MSG_DONTWAIT);
-}
-
-void generation_reload(void)
-{
-	const struct ipc_policy_ask ask = { .generation = supervisor.generation };
-	int error;
-
-	is_outdated = is_asked;
-	if (is_asked)
-		return;
-	error = launcher.fd < 0
-			? -ENOTCONN
-			: channel_send(&launcher, IPC_TYPE_policy_ask, &ask, NULL, MSG_DONTWAIT);
-	if (error)
-		refuse("nobody is there to compile it: restart the service");
-	is_asked = error == 0;
 }

@@ -26,6 +26,9 @@ bool generation_open(int fd);
 int generation_take_pin(struct channel_message *message);
 uint32_t generation_pins(void);
 
+/* Close those that came. */
+void generation_drop_pins(void);
+
 /* Hand them on to the factory, for the plan in force. 0 or -errno. */
 int generation_send_pins(void);
 
@@ -33,16 +36,11 @@ int generation_send_pins(void);
 void generation_hold(uint32_t slot);
 void generation_release(uint32_t slot);
 
-/* The part of the launcher that stays, on `fd`, which is taken: it compiles the operator's file
- * when it is asked. 0 or -errno. */
-int generation_keep_launcher(int fd);
+/* Put the sealed plan `fd` in force, which is taken then, with the pins that came for it. False
+ * after a line, and nothing has changed. */
+bool generation_replace(int *fd);
 
-/* Ask it something else, with what the requests of a frontend (NULL: a person's) may name. 0 or
- * -errno. */
-struct frontend;
-int generation_ask_launcher(const struct frontend *frontend, uint32_t type, const void *message);
-
-/* Ask it. What is wrong is said in a line, and nothing has changed then. */
-void generation_reload(void);
+/* Say that the policy stays as it is, and why. */
+void generation_stay(const char *why);
 
 #endif

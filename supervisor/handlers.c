@@ -22,9 +22,13 @@
 #include "handlers_start.h"
 #include "layers_job.h"
 #include "posture.h"
+#include "reply.h"
 #include "request.h"
 #include "sandbox.h"
 #include "service.h"
+
+/* Kills and other messages are heard after so many runs of deferred requests. */
+#define RUNS_PER_TICK 4
 
 static struct ipc_welcome welcome;
 static struct loop_watch factory_watch;
@@ -74,11 +78,6 @@ static int check_limits(const struct frontend *frontend, uint32_t accepted)
 	return -ECANCELED;
 }
 
-int handlers_answer(const struct frontend *frontend, uint32_t type, const void *message)
-{
-	return channel_send(&frontend->channel, type, message, NULL, MSG_DONTWAIT);
-}
-
 static int handle_hello(void *context, struct channel_message *message)
 {
 	struct frontend *frontend = context;
@@ -110,7 +109,7 @@ static int handle_status_ask(void *context, struct channel_message *message)
 	if (!is_this_version(message->body.status_ask.schema))
 		return -EPROTO;
 	service_status(&status);
-	return handlers_answer(context, IPC_TYPE_status, &status);
+	return reply_send(context, IPC_TYPE_status, &status);
 }
 
 static int handle_client_workspace(void *context, struct channel_message *message)
@@ -136,26 +135,12 @@ static int handle_client_start(void *context, struct channel_message *message)
 		return -EPROTO;
 	error = check_limits(frontend, from->limits);
 	if (!error)
-		error = handlers_answer(frontend, IPC_TYPE_client_started, &started);
+		error = reply_send(frontend, IPC_TYPE_client_started, &started);
 	if (!error)
 		error = frontend_hand_over(frontend, message->fds);
 	if (!error)
 		audit_client(frontend);
 	return error;
-}
-
-int handlers_refuse(const struct frontend *frontend, uint64_t request, enum refusal reason,
-		    const char *detail, uint32_t retry_ms)
-{
-	static struct ipc_execution_refused refused;
-
-	audit_refused(frontend, reason);
-	deferred_question()->state = QUESTION_NONE; /* or the next request would get its answer */
-	refused.request = request;
-	refused.reason = reason;
-	refused.retry_ms = retry_ms;
-	strncpy(refused.detail, detail, sizeof(refused.detail) - 1);
-	return handlers_answer(frontend, IPC_TYPE_execution_refused, &refused);
 }
 
 static int handle_execution_end(void *context, struct channel_message *message)
@@ -173,7 +158,7 @@ static int handle_execution_end(void *context, struct channel_message *message)
 	if (execution)
 		execution_kill(execution, verdicts[from->reason]);
 	else if (deferred_cancel(context, from->request))
-		return handlers_refuse(context, from->request, REFUSAL_CANCELLED, "", 0);
+		return reply_refuse(context, from->request, REFUSAL_CANCELLED, "", 0);
 	return 0; /* or it ended while this was on its way */
 }
 
@@ -214,7 +199,7 @@ static int handle_factory_ready(void *context, struct channel_message *message)
 	const struct ipc_factory_ready *from = &message->body.factory_ready;
 
 	if (from->stage == STAGE_NONE) {
-		if (!posture_is_pending())
+		if (!supervisor.is_probing)
 			service_tell_ready();
 		return 0;
 	}
@@ -323,7 +308,7 @@ static void hear_last_word(struct frontend *frontend)
 
 /* A frontend may go at any time, but one that never said hello has failed. A connection need not
  * have said it. */
-void handlers_lose(struct frontend *frontend, int status, enum ipc_error wrong)
+static void lose_frontend(struct frontend *frontend, int status, enum ipc_error wrong)
 {
 	const bool is_unready = !frontend->is_connection && frontend->channel.phase == IPC_SETUP;
 	bool is_fault = explain("a frontend", status, wrong);
@@ -348,7 +333,7 @@ void handlers_lose(struct frontend *frontend, int status, enum ipc_error wrong)
 static int take_without_fds(const struct frontend *frontend, const struct channel_message *message)
 {
 	if (message->type == IPC_TYPE_code_start || message->type == IPC_TYPE_changes_start)
-		return request_finish(frontend, message->body.request_done.request, -EMFILE);
+		return reply_done(frontend, message->body.request_done.request, -EMFILE);
 	if (message->type == IPC_TYPE_client_start)
 		frontend_tell_client_end(&frontend->channel, CLIENT_END_FULL);
 	return -EMFILE;
@@ -366,9 +351,21 @@ static int take_without_pidfd(const struct channel_message *message)
 	return layers_job_failed(message->body.helper_started.slot, EMFILE);
 }
 
-int handlers_run(struct frontend *frontend, struct channel_message *message)
+void handlers_tick(void)
 {
-	return frontend_handlers[message->type](frontend, message);
+	static struct channel_message message;
+	struct frontend *frontend;
+	int error;
+
+	for (int i = 0; i < RUNS_PER_TICK && !supervisor.is_holding; i++) {
+		frontend = deferred_begin(&message);
+		if (!frontend)
+			return;
+		error = frontend_handlers[message.type](frontend, &message);
+		deferred_end(&message);
+		if (error)
+			lose_frontend(frontend, error, IPC_OK);
+	}
 }
 
 void handlers_on_frontend(void *context)
@@ -378,10 +375,11 @@ void handlers_on_frontend(void *context)
 	int status = dispatch_one(&frontend->channel, &received, MSG_DONTWAIT, frontend_handlers,
 				  frontend, &wrong);
 
+	deferred_end_question();
 	if (status == -EMFILE && take_without_fds(frontend, &received) == 0)
 		status = 1;
 	if (status != 1 && status != -EAGAIN)
-		handlers_lose(frontend, status, wrong);
+		lose_frontend(frontend, status, wrong);
 }
 
 static void on_factory(void *context)

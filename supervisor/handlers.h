@@ -6,7 +6,6 @@
 #define SUPERVISOR_HANDLERS_H
 
 #include "common/channel.h"
-#include "common/log.h" /* errno_text(), for what a refusal says */
 #include "frontend.h"
 
 /* Put together what a welcome says. */
@@ -18,20 +17,9 @@ void handlers_tell_policy(void);
 /* A frontend has said something, or is gone: what frontend.h calls back. */
 void handlers_on_frontend(void *frontend);
 
-/*
- * For handlers of requests.
- *
- * Answer, or refuse the request. 0 or -errno.
- */
-int handlers_answer(const struct frontend *frontend, uint32_t type, const void *message);
-int handlers_refuse(const struct frontend *frontend, uint64_t request, enum refusal reason,
-		    const char *detail, uint32_t retry_ms);
-
-/* Run the handler of a request that was deferred. 0 or -errno, with which its frontend is lost. */
-int handlers_run(struct frontend *frontend, struct channel_message *message);
-
-/* Stop serving a frontend. `status`: the -errno of a handler or of its channel; 0: it is gone. */
-void handlers_lose(struct frontend *frontend, int status, enum ipc_error wrong);
+/* Run some of the woken deferred requests (deferred.h) again. Before sandbox_tick(), which looks at
+ * the sandboxes that they used. */
+void handlers_tick(void);
 
 /* Watch the factory's channel. 0 or -errno. */
 int handlers_watch_factory(void);

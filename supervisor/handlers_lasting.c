@@ -10,8 +10,8 @@
 #include "budget.h"
 #include "common/fd.h"
 #include "deferred.h"
-#include "handlers.h"
 #include "handlers_list.h"
+#include "reply.h"
 #include "request.h"
 #include "sandbox.h"
 #include "store.h"
@@ -169,7 +169,7 @@ static int create(const struct frontend *frontend, uint64_t request)
 	if (fd >= 0)
 		return tell_made(frontend, request, fd, NULL, 0);
 	refusal = explain(fd, &census, &meta, detail);
-	return handlers_refuse(frontend, request, refusal, detail, 0);
+	return reply_refuse(frontend, request, refusal, detail, 0);
 }
 
 int handle_sandbox_new(void *context, struct channel_message *message)
@@ -191,7 +191,7 @@ int handle_sandbox_new(void *context, struct channel_message *message)
 		return deferred_add(frontend, message, from->owner, NULL);
 	if (error)
 		refusal = REFUSAL_WORKSPACE;
-	return refusal ? handlers_refuse(frontend, from->request, refusal, detail, 0)
+	return refusal ? reply_refuse(frontend, from->request, refusal, detail, 0)
 		       : create(frontend, from->request);
 }
 
@@ -215,10 +215,10 @@ static int discard(const struct frontend *frontend, const struct ipc_sandbox_end
 	const int error = store_is_id(from->sandbox) ? store_discard(from->sandbox) : -EBADMSG;
 
 	if (error == -EBADMSG)
-		return handlers_refuse(frontend, from->request, REFUSAL_SANDBOX_DAMAGED, damage, 0);
+		return reply_refuse(frontend, from->request, REFUSAL_SANDBOX_DAMAGED, damage, 0);
 	if (!error)
 		audit_sandbox_end(from->sandbox, "damaged");
-	return request_finish(frontend, from->request, error);
+	return reply_done(frontend, from->request, error);
 }
 
 /* May its files be changed now? An apply that was interrupted comes first: what it displaced of the
@@ -259,11 +259,11 @@ int handle_sandbox_end(void *context, struct channel_message *message)
 	if (refusal == REFUSAL_DEFERRED)
 		return deferred_add(frontend, message, from->owner, sandbox);
 	if (refusal)
-		return handlers_refuse(frontend, from->request, refusal, detail, 0);
+		return reply_refuse(frontend, from->request, refusal, detail, 0);
 	if (is_destroyed)
-		return request_finish(frontend, from->request, destroy(sandbox));
+		return reply_done(frontend, from->request, destroy(sandbox));
 	audit_sandbox_change(frontend, sandbox->id, "stop", 0);
-	return request_finish(frontend, from->request, 0);
+	return reply_done(frontend, from->request, 0);
 }
 
 /* --- checkpoints ------------------------------------------------------------------------------ */
@@ -280,7 +280,7 @@ static int tell_checkpoint(const struct frontend *frontend, uint64_t request,
 	};
 
 	memcpy(info.name, at->name, sizeof(info.name));
-	return handlers_answer(frontend, IPC_TYPE_checkpoint_info, &info);
+	return reply_send(frontend, IPC_TYPE_checkpoint_info, &info);
 }
 
 static int list_checkpoints(const struct frontend *frontend, const struct ipc_checkpoint_do *from)
@@ -290,21 +290,21 @@ static int list_checkpoints(const struct frontend *frontend, const struct ipc_ch
 	int error = -ENOENT;
 
 	if (supervisor.stateless[0])
-		return handlers_refuse(frontend, from->request, REFUSAL_STATE, supervisor.stateless,
-				       0);
+		return reply_refuse(frontend, from->request, REFUSAL_STATE, supervisor.stateless,
+				    0);
 	if (store_find(from->owner, from->sandbox, id))
 		error = sight_look(id, &sight);
 	if (error == -ENOENT)
-		return handlers_refuse(frontend, from->request, REFUSAL_SANDBOX_UNKNOWN, "", 0);
+		return reply_refuse(frontend, from->request, REFUSAL_SANDBOX_UNKNOWN, "", 0);
 	if (error)
-		return request_finish(frontend, from->request, error);
+		return reply_done(frontend, from->request, error);
 	if (!sight.meta)
-		return handlers_refuse(frontend, from->request, REFUSAL_SANDBOX_DAMAGED,
-				       "its meta is not as it was written", 0);
+		return reply_refuse(frontend, from->request, REFUSAL_SANDBOX_DAMAGED,
+				    "its meta is not as it was written", 0);
 	for (uint32_t i = 0; i < sight.meta->checkpoint_count && !error; i++)
 		error = tell_checkpoint(frontend, from->request, sight.meta,
 					&sight.meta->checkpoints[i]);
-	return error ? error : request_finish(frontend, from->request, 0);
+	return error ? error : reply_done(frontend, from->request, 0);
 }
 
 /* The one that is meant, the newest of a name; 0: none. */
@@ -357,7 +357,7 @@ static int act(const struct frontend *frontend, const struct ipc_checkpoint_do *
 		result = store_forget(sandbox->directory, sandbox->meta, number);
 	if (result < 0) {
 		refusal = explain(result, &census, sandbox->meta, detail);
-		return handlers_refuse(frontend, from->request, refusal, detail, 0);
+		return reply_refuse(frontend, from->request, refusal, detail, 0);
 	}
 	if (from->operation == CHECKPOINT_FORK)
 		return tell_made(frontend, from->request, result, sandbox->id, number);
@@ -366,7 +366,7 @@ static int act(const struct frontend *frontend, const struct ipc_checkpoint_do *
 	audit_sandbox_change(frontend, sandbox->id, words[from->operation], number);
 	return from->operation == CHECKPOINT_SAVE
 		       ? tell_checkpoint(frontend, from->request, sandbox->meta, &made)
-		       : request_finish(frontend, from->request, 0);
+		       : reply_done(frontend, from->request, 0);
 }
 
 int handle_checkpoint_do(void *context, struct channel_message *message)
@@ -390,6 +390,6 @@ int handle_checkpoint_do(void *context, struct channel_message *message)
 				  detail);
 	if (refusal == REFUSAL_DEFERRED)
 		return deferred_add(frontend, message, from->owner, sandbox);
-	return refusal ? handlers_refuse(frontend, from->request, refusal, detail, 0)
+	return refusal ? reply_refuse(frontend, from->request, refusal, detail, 0)
 		       : act(frontend, from, sandbox);
 }

@@ -11,7 +11,7 @@
 
 #include "audit.h"
 #include "execution.h"
-#include "handlers.h"
+#include "reply.h"
 
 /* So many are looked at for a piece. What is told of them leaves room in the channel for other
  * messages. */
@@ -24,14 +24,6 @@
 static struct store_meta meta; /* of whoever is looked at */
 
 static uint64_t sweep_us;
-
-int request_finish(const struct frontend *frontend, uint64_t request, int error)
-{
-	const struct ipc_request_done done = { .request = request };
-
-	return error ? handlers_refuse(frontend, request, REFUSAL_RESOURCES, errno_text(-error), 0)
-		     : handlers_answer(frontend, IPC_TYPE_request_done, &done);
-}
 
 int sight_look(const char *id, struct sight *ret)
 {
@@ -76,7 +68,7 @@ int sight_tell(const struct frontend *frontend, uint64_t request, const struct s
 		info.is_live = sight->sandbox->state == SANDBOX_LIVE;
 		info.executions = execution_count(sight->sandbox);
 	}
-	return handlers_answer(frontend, IPC_TYPE_sandbox_info, &info);
+	return reply_send(frontend, IPC_TYPE_sandbox_info, &info);
 }
 
 enum refusal sight_no_checkpoint(const struct store_meta *of, char detail[IPC_LIST_MAX])
@@ -160,7 +152,7 @@ static int tell_called(const struct frontend *frontend, const struct ipc_sandbox
 		told = sight_tell(frontend, from->request, &sight);
 	else if (error == -ENOENT)
 		error = 0;
-	return told ? told : request_finish(frontend, from->request, error);
+	return told ? told : reply_done(frontend, from->request, error);
 }
 
 int handle_sandbox_list(void *context, struct channel_message *message)
@@ -176,8 +168,8 @@ int handle_sandbox_list(void *context, struct channel_message *message)
 	if (from->is_everybody && (frontend->is_broker || from->called[0]))
 		return -EPROTO;
 	if (supervisor.stateless[0])
-		return handlers_refuse(frontend, from->request, REFUSAL_STATE, supervisor.stateless,
-				       0);
+		return reply_refuse(frontend, from->request, REFUSAL_STATE, supervisor.stateless,
+				    0);
 	if (from->called[0])
 		return tell_called(frontend, from);
 	if (!from->after[0])
@@ -187,10 +179,10 @@ int handle_sandbox_list(void *context, struct channel_message *message)
 	if (told)
 		return told;
 	if (error || piece.count < PIECE)
-		return request_finish(frontend, from->request, error);
+		return reply_done(frontend, from->request, error);
 	memcpy(more.owner, from->owner, sizeof(more.owner));
 	memcpy(more.after, piece.ids[PIECE - 1], sizeof(more.after));
-	return handlers_answer(frontend, IPC_TYPE_sandbox_more, &more);
+	return reply_send(frontend, IPC_TYPE_sandbox_more, &more);
 }
 
 void handlers_list_tick(void)

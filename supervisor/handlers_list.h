@@ -26,9 +26,6 @@ int sight_tell(const struct frontend *frontend, uint64_t request, const struct s
 /* That it has not this checkpoint, and which it has, for people. */
 enum refusal sight_no_checkpoint(const struct store_meta *of, char detail[IPC_LIST_MAX]);
 
-/* What was asked for is done, or (`error` is -errno) was not for the system's reasons. */
-int request_finish(const struct frontend *frontend, uint64_t request, int error);
-
 /* store_sweep(), with a record of each that goes. */
 int sweep_noted(void);
 

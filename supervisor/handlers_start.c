@@ -12,9 +12,9 @@
 #include "budget.h"
 #include "deferred.h"
 #include "execution.h"
-#include "handlers.h"
 #include "handlers_list.h"
 #include "layers_job.h"
+#include "reply.h"
 #include "request.h"
 #include "sandbox.h"
 #include "store.h"
@@ -37,7 +37,7 @@ static int put_off(const struct target *target, uint64_t request, enum refusal r
 	return refusal == REFUSAL_DEFERRED
 		       ? deferred_add(target->frontend, target->message, target->owner,
 				      target->sandbox)
-		       : handlers_refuse(target->frontend, request, refusal, detail, retry_ms);
+		       : reply_refuse(target->frontend, request, refusal, detail, retry_ms);
 }
 
 static int begin(const struct target *target, uint64_t number, enum refusal refusal,
@@ -66,7 +66,7 @@ static int begin(const struct target *target, uint64_t number, enum refusal refu
 		return 0;
 	done.error = (uint32_t)-error;
 	audit_execution_end(request->id, request->sandbox, &done);
-	return request_finish(frontend, number, error);
+	return reply_done(frontend, number, error);
 }
 
 static enum refusal find_target(struct target *target, char detail[IPC_LIST_MAX])
@@ -129,7 +129,7 @@ int handle_file_start(void *context, struct channel_message *message)
 	struct request request;
 
 	if (supervisor.file_image < 0)
-		return handlers_refuse(
+		return reply_refuse(
 			context, from->request, REFUSAL_STATE,
 			supervisor.stateless[0] ? supervisor.stateless : "msp-file is missing", 0);
 	refusal = find_target(&target, detail);

@@ -51,6 +51,7 @@
 #include "layers_job.h"
 #include "pool.h"
 #include "posture.h"
+#include "reload.h"
 #include "sandbox.h"
 #include "service.h"
 #include "start.h"
@@ -71,8 +72,6 @@
 #define HOST_WORK_END_US 60000000
 #define END_STEP_US 1000
 
-struct supervisor supervisor;
-
 static struct loop_watch signal_watch;
 
 static void on_signal(void *context)
@@ -83,7 +82,7 @@ static void on_signal(void *context)
 	if (read(*fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (supervisor.is_service && info.ssi_signo == SIGHUP) {
-		generation_reload();
+		reload_policy();
 		return;
 	}
 	supervisor.exit_status = MSP_EXIT_SIGNAL_BASE + (int)info.ssi_signo;
@@ -125,12 +124,12 @@ static int attach_frontends(const struct start *start)
 	supervisor.is_persons = start->frontend == FRONTEND_LAUNCHER;
 	if (supervisor.is_persons) {
 		fd_close(&supervisor.broker);
-		error = start->keeper < 0 ? 0 : generation_keep_launcher(start->keeper);
+		error = start->keeper < 0 ? 0 : reload_keep_launcher(start->keeper);
 		if (!error && !frontend_add(launcher, false, handlers_on_frontend))
 			error = -ENFILE;
 		return error;
 	}
-	error = generation_keep_launcher(launcher);
+	error = reload_keep_launcher(launcher);
 	if (!error && start->frontend == FRONTEND_BROKER)
 		return attach_client();
 	return error ? error : service_open(&start->service, handlers_on_frontend);
@@ -143,7 +142,7 @@ static const struct {
 } parts[] = {
 	{ execution_deadline_us, execution_expire },
 	{ ahead_deadline_us, ahead_tick },
-	{ deferred_deadline_us, deferred_tick },
+	{ deferred_deadline_us, handlers_tick },
 	{ sandbox_deadline_us, sandbox_tick },
 	{ handlers_list_deadline_us, handlers_list_tick },
 	{ service_deadline_us, service_tick },

@@ -14,11 +14,6 @@
 #include "loop.h"
 #include "service.h"
 
-/* A sandbox is there in milliseconds; an emulated machine under load needs a hundred times that. */
-#define PROBE_MS 20000
-
-static bool is_pending;
-
 static struct ipc_posture_full *posture_of(const struct execution *execution)
 {
 	return &supervisor.generations[execution->sandbox->generation]
@@ -28,61 +23,6 @@ static struct ipc_posture_full *posture_of(const struct execution *execution)
 const struct ipc_posture_full *posture_default(void)
 {
 	return &supervisor.generations[supervisor.plan.slot].postures[supervisor.default_profile];
-}
-
-/* In a build for tests of single layers nothing is tried: their sandboxes are to run. */
-#ifdef MSP_WITHOUT_PROBE
-uint32_t posture_probe(const struct frontend *frontend, uint32_t profile)
-{
-	(void)frontend;
-	(void)profile;
-	return PROBE_NONE;
-}
-
-bool posture_is_known(uint32_t profile)
-{
-	(void)profile;
-	return true;
-}
-
-int posture_begin(void)
-{
-	return 0;
-}
-#else
-uint32_t posture_probe(const struct frontend *frontend, uint32_t profile)
-{
-	if (!frontend)
-		return PROBE_ALONE;
-	return posture_is_known(profile) ? PROBE_NONE : PROBE_FIRST;
-}
-
-bool posture_is_known(uint32_t profile)
-{
-	return supervisor.generations[supervisor.plan.slot].postures[profile].is_measured != 0;
-}
-
-int posture_begin(void)
-{
-	static struct ipc_spawn spawn; /* too large for the stack */
-	const struct request request = { .profile = supervisor.default_profile,
-					 .timeout_ms = PROBE_MS,
-					 .heard_us = clock_now_us(),
-					 .spawn = &spawn };
-
-	int error;
-
-	spawn.use_tty = 1; /* no pipes */
-	spawn.cwd[0] = '/';
-	is_pending = true;
-	error = execution_begin(NULL, &request, -1);
-	return supervisor.is_ending ? 0 : error; /* then it has been said why */
-}
-#endif
-
-bool posture_is_pending(void)
-{
-	return is_pending;
 }
 
 static void end(int exit_status)
@@ -168,7 +108,7 @@ bool posture_take(struct execution *execution, const struct ipc_posture_measured
 					       : &posture->measured.layers_closed) |= cgroup;
 	note(execution, posture);
 	if (is_alone) {
-		is_pending = false;
+		supervisor.is_probing = false;
 		service_tell_ready();
 	}
 	return !is_alone;
@@ -178,7 +118,7 @@ void posture_fail(const struct execution *execution, uint32_t stage, uint32_t er
 {
 	if (execution->probe != PROBE_ALONE)
 		return;
-	is_pending = false;
+	supervisor.is_probing = false;
 	log_line(
 		"a sandbox of the default profile cannot be set up: %s: %s; 'msp doctor' says what "
 		"is missing",

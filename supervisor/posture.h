@@ -17,9 +17,8 @@ uint32_t posture_probe(const struct frontend *frontend, uint32_t profile);
 bool posture_is_known(uint32_t profile);
 
 /* Have the default profile's layers tried at once, in a sandbox that runs nothing else: until the
- * answer posture_is_pending(), and no frontend shall be heard. 0 or -errno. */
+ * answer supervisor.is_probing, and no frontend shall be heard. 0 or -errno. */
 int posture_begin(void);
-bool posture_is_pending(void);
 
 /* Before the probe of an execution: does its cgroup say what the profile says? 0, or -ECANCELED
  * when we end. */

@@ -74,6 +74,7 @@ static void take_factory(void)
 		log_fatal(MSP_EXIT_USAGE,
 			  "descriptors %d and %d are no factory's: this program is started by msp",
 			  START_FD_FACTORY, START_FD_FACTORY_PIDFD);
+	supervisor.launcher.fd = -1;
 	supervisor.factory_pidfd = START_FD_FACTORY_PIDFD;
 	supervisor.factory =
 		(struct channel){ START_FD_FACTORY, IPC_SUPERVISOR, IPC_FACTORY, IPC_SETUP };

@@ -170,17 +170,19 @@ struct supervisor {
 	int landlock_abi;
 	uid_t uid;
 	uint32_t pid;
-	int cgroup;     /* directory with our sandboxes' cgroups, or -1 */
-	int broker;     /* msp-broker's image, or -1 when no more is started */
-	int layers;     /* msp-layers' */
-	int file_image; /* msp-file's, sealed, or -1: there are no file tools */
-	int null;       /* /dev/null */
-	int nothing;    /* an empty file, sealed */
+	int cgroup;              /* directory with our sandboxes' cgroups, or -1 */
+	int broker;              /* msp-broker's image, or -1 when no more is started */
+	int layers;              /* msp-layers' */
+	int file_image;          /* msp-file's, sealed, or -1: there are no file tools */
+	int null;                /* /dev/null */
+	int nothing;             /* an empty file, sealed */
+	struct channel launcher; /* its part that stays; fd -1: it is gone */
 	struct channel factory;
 	int factory_pidfd;
 	bool is_service; /* the end of a frontend is not ours */
 	bool is_persons; /* the launcher is the frontend: somebody waits for our end */
 	bool is_for_one; /* execution, in an ephemeral sandbox: no other is made */
+	bool is_probing; /* the default profile, before any frontend is heard */
 	bool is_ending;
 	int exit_status;
 	uint32_t executions_max;  /* the operator's budget */

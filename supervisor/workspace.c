@@ -4,12 +4,33 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "common/fd.h"
 #include "deferred.h"
-#include "generation.h"
 
 static uint32_t last_number;
+
+static int send_workspaces(const struct frontend *frontend)
+{
+	const struct ipc_workspace_within message = { .is_start = frontend->is_workspace_start };
+	int error = 0;
+
+	for (uint32_t i = 0; i < frontend->workspace_count && !error; i++)
+		error = channel_send(&supervisor.launcher, IPC_TYPE_workspace_within, &message,
+				     &frontend->workspaces[i], MSG_DONTWAIT);
+	return error;
+}
+
+int launcher_ask(const struct frontend *frontend, uint32_t type, const void *message)
+{
+	int error = supervisor.launcher.fd < 0 ? -ENOTCONN : 0;
+
+	if (!error && frontend)
+		error = send_workspaces(frontend);
+	return error ? error
+		     : channel_send(&supervisor.launcher, type, message, NULL, MSG_DONTWAIT);
+}
 
 static void refuse(struct question *question, const char *why)
 {
@@ -29,8 +50,7 @@ static void ask(const struct frontend *frontend, struct question *question, cons
 	message.generation = supervisor.generation;
 	message.is_person = is_person;
 	(void)snprintf(message.path, sizeof(message.path), "%s", path);
-	if (generation_ask_launcher(is_person ? NULL : frontend, IPC_TYPE_workspace_ask,
-				    &message) != 0)
+	if (launcher_ask(is_person ? NULL : frontend, IPC_TYPE_workspace_ask, &message) != 0)
 		refuse(question, "nobody is there who could open a directory of the host");
 }
 

@@ -9,6 +9,10 @@
 #include "common/channel.h"
 #include "state.h"
 
+/* Send the launcher a question, after the directories that the requests of a frontend may name
+ * (NULL: a person's, who may name any). 0 or -errno. */
+int launcher_ask(const struct frontend *frontend, uint32_t type, const void *message);
+
 /*
  * The directory at `path`, for the frontend's request: O_PATH, the caller's, with its canonical
  * path in `ret`. -EINPROGRESS: it was asked for, and the handler shall wait (deferred_add()); it

@@ -17,6 +17,7 @@
 #include "handlers.h"
 #include "rig.h"
 #include "support.h"
+#include "workspace.h"
 
 static struct rig rig; /* its frontend is the first */
 static struct channel other;
@@ -263,7 +264,7 @@ Test(frontend, what_a_client_brings_is_said_to_the_keeper_until_it_ends)
 {
 	struct frontend *frontend = connect_other();
 	struct channel keeper = { -1, IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP };
-	struct channel launcher = { -1, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
+	static struct ipc_workspace_ask ask = { .path = "/project" };
 	struct rig_sandbox process = { .stdio = { -1, -1, -1 }, .init.fd = -1 };
 	const size_t before = fd_count_open();
 	struct broker broker;
@@ -273,15 +274,17 @@ Test(frontend, what_a_client_brings_is_said_to_the_keeper_until_it_ends)
 	cr_assert_eq(fd_count_open(), before + CLIENT_WORKSPACES_MAX);
 	broker = open_broker(&process);
 	cr_assert_eq(channel_pair(ends), 0);
-	launcher.fd = ends[0];
+	supervisor.launcher = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
 	keeper.fd = ends[1];
-	cr_assert_eq(frontend_send_workspaces(frontend, &launcher), 0);
+	cr_assert_eq(launcher_ask(frontend, IPC_TYPE_workspace_ask, &ask), 0);
 	for (uint32_t i = 0; i < CLIENT_WORKSPACES_MAX; i++)
 		cr_expect_eq(rig_take(&keeper, IPC_TYPE_workspace_within)
 				     ->body.workspace_within.is_start,
 			     0);
-	cr_assert_eq(frontend_send_workspaces(&supervisor.frontends[0], &launcher), 0);
-	fd_close(&launcher.fd);
+	(void)rig_take(&keeper, IPC_TYPE_workspace_ask);
+	cr_assert_eq(launcher_ask(&supervisor.frontends[0], IPC_TYPE_workspace_ask, &ask), 0);
+	(void)rig_take(&keeper, IPC_TYPE_workspace_ask);
+	fd_close(&supervisor.launcher.fd);
 	rig_take_end(&keeper);
 	fd_close(&keeper.fd);
 	fd_close(&broker.channel.fd);

@@ -3,6 +3,7 @@
  * The policy is replaced while executions run; the test plays the launcher that compiles it.
  */
 #include "generation.h"
+#include "reload.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static void open_service(void)
 	supervisor.generations[0].users = 1; /* it lies in static memory, and is never forgotten */
 	cr_assert_eq(channel_pair(ends), 0);
 	launcher.fd = ends[0];
-	cr_assert_eq(generation_keep_launcher(ends[1]), 0);
+	cr_assert_eq(reload_keep_launcher(ends[1]), 0);
 }
 
 static void close_service(void)
@@ -71,7 +72,7 @@ static uint32_t take_slot(void)
 
 static uint32_t reload(void)
 {
-	generation_reload();
+	reload_policy();
 	expect_question(supervisor.generation);
 	answer();
 	return take_slot();
@@ -141,7 +142,7 @@ Test(generation, a_bad_file_changes_nothing)
 	const struct ipc_policy_bad bad = { .text = "config.yaml:3: limits: unknown key" };
 	struct rig_sandbox sandbox;
 
-	generation_reload();
+	reload_policy();
 	expect_question(1);
 	rig_send(&launcher, IPC_TYPE_policy_bad, &bad, NULL);
 	expect_unchanged();
@@ -155,7 +156,7 @@ Test(generation, a_bad_file_changes_nothing)
 Test(generation, what_the_machine_cannot_do_changes_nothing)
 {
 	small_plan.profiles[0].landlock_abi_min = 60;
-	generation_reload();
+	reload_policy();
 	expect_question(1);
 	answer();
 	expect_unchanged();
@@ -164,7 +165,7 @@ Test(generation, what_the_machine_cannot_do_changes_nothing)
 Test(generation, limits_that_are_required_and_not_there_change_nothing)
 {
 	supervisor.accepts_fallback = false;
-	generation_reload();
+	reload_policy();
 	expect_question(1);
 	answer();
 	expect_unchanged();
@@ -183,7 +184,7 @@ Test(generation, brings_its_default_profile)
 	const struct ipc_policy_changed *changed;
 
 	small_plan.header.default_profile = small_plan.profiles[1].name;
-	generation_reload();
+	reload_policy();
 	expect_question(1);
 	answer();
 	(void)rig_take(&rig.factory, IPC_TYPE_factory_forget); /* what may have been in its slot */
@@ -203,7 +204,7 @@ Test(generation, the_launchers_default_profile_comes_first)
 Test(generation, one_without_the_default_profile_changes_nothing)
 {
 	memcpy(supervisor.default_name, "stricter", sizeof("stricter"));
-	generation_reload();
+	reload_policy();
 	expect_question(1);
 	answer();
 	expect_unchanged();
@@ -212,7 +213,7 @@ Test(generation, one_without_the_default_profile_changes_nothing)
 Test(generation, what_is_no_plan_changes_nothing)
 {
 	small_plan.header.magic = 0;
-	generation_reload();
+	reload_policy();
 	expect_question(1);
 	answer();
 	expect_unchanged();
@@ -220,8 +221,8 @@ Test(generation, what_is_no_plan_changes_nothing)
 
 Test(generation, a_wish_during_an_answer_is_asked_again)
 {
-	generation_reload();
-	generation_reload();
+	reload_policy();
+	reload_policy();
 	expect_question(1);
 	rig_take_nothing(&launcher);
 	answer();
@@ -240,12 +241,12 @@ Test(generation, an_answer_to_nothing_ends_the_launchers_channel)
 
 Test(generation, a_launcher_that_is_gone_changes_nothing)
 {
-	generation_reload();
+	reload_policy();
 	fd_close(&launcher.fd);
 	rig_turn();
 	expect_unchanged();
 	supervisor.is_reload_failed = false;
-	generation_reload();
+	reload_policy();
 	expect_unchanged();
 }
 
@@ -258,7 +259,7 @@ Test(generation, there_are_only_so_many_at_once)
 		if (i + 1 < GENERATIONS_MAX)
 			cr_assert_eq(reload(), i + 1);
 	}
-	generation_reload();
+	reload_policy();
 	expect_question(GENERATIONS_MAX);
 	answer();
 	cr_assert(supervisor.is_reload_failed);

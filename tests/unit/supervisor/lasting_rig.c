@@ -13,6 +13,7 @@
 
 #include "common/fd.h"
 #include "generation.h"
+#include "reload.h"
 
 void lasting_open(struct rig *rig, struct channel *launcher)
 {
@@ -24,7 +25,7 @@ void lasting_open(struct rig *rig, struct channel *launcher)
 	supervisor.null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	supervisor.nothing = fd_sealed_from_bytes("nothing", "", 0);
 	cr_assert_eq(channel_pair(ends), 0);
-	cr_assert_eq(generation_keep_launcher(ends[0]), 0);
+	cr_assert_eq(reload_keep_launcher(ends[0]), 0);
 	*launcher = (struct channel){ ends[1], IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP };
 }
 

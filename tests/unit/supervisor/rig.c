@@ -26,8 +26,6 @@
 /* More than any test has messages waiting in one channel. */
 #define TURNS 8
 
-struct supervisor supervisor;
-
 static struct channel_message taken;
 
 void rig_open(struct rig *rig)
@@ -36,6 +34,7 @@ void rig_open(struct rig *rig)
 	int factory[2];
 
 	supervisor = (struct supervisor){ .cgroup = -1,
+					  .launcher.fd = -1,
 					  .limits = LIMITS_FALLBACK,
 					  .landlock_abi = 6,
 					  .executions_max = EXECUTIONS_DEFAULT,
@@ -101,7 +100,7 @@ void rig_turn(void)
 	for (int i = 0; i < TURNS; i++) {
 		cr_assert_eq(loop_turn(0), 0);
 		execution_expire();
-		deferred_tick();
+		handlers_tick();
 		sandbox_tick();
 		frontend_regulate();
 		pool_tick();
@@ -124,7 +123,7 @@ void rig_run_ms(uint64_t ms)
 								   : end),
 			     0);
 		execution_expire();
-		deferred_tick();
+		handlers_tick();
 		sandbox_tick();
 		pool_tick();
 	}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reply.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#include "audit.h"
+
+int reply_send(const struct frontend *frontend, uint32_t type, const void *message)
+{
+	return channel_send(&frontend->channel, type, message, NULL, MSG_DONTWAIT);
+}
+
+int reply_refuse(const struct frontend *frontend, uint64_t request, enum refusal reason,
+		 const char *detail, uint32_t retry_ms)
+{
+	static struct ipc_execution_refused refused;
+
+	audit_refused(frontend, reason);
+	refused.request = request;
+	refused.reason = reason;
+	refused.retry_ms = retry_ms;
+	strncpy(refused.detail, detail, sizeof(refused.detail) - 1);
+	return reply_send(frontend, IPC_TYPE_execution_refused, &refused);
+}
+
+int reply_done(const struct frontend *frontend, uint64_t request, int error)
+{
+	const struct ipc_request_done done = { .request = request };
+
+	return error ? reply_refuse(frontend, request, REFUSAL_RESOURCES, errno_text(-error), 0)
+		     : reply_send(frontend, IPC_TYPE_request_done, &done);
+}
