@@ -221,8 +221,8 @@ static int make(struct ahead *ahead)
 {
 	struct sandbox *sandbox = ahead->sandbox;
 	int error = ahead->is_bare ? 0
-				   : execution_make_pipes(ahead->parts.stdio_ours,
-							  ahead->parts.stdio_workload);
+				   : sandbox_make_pipes(ahead->parts.stdio_ours,
+							ahead->parts.stdio_workload);
 
 	if (!error && supervisor.cgroup >= 0) {
 		cgroup_read(sandbox->slot, &ahead->parts.before);

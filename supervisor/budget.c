@@ -22,7 +22,7 @@ static uint64_t reserved_bytes(void)
 		const struct execution *execution = &supervisor.executions[i];
 
 		if (execution->state != EXECUTION_FREE && !sandbox_lasts(execution->sandbox))
-			sum += execution_profile(execution)->memory_bytes;
+			sum += sandbox_profile(execution->sandbox)->memory_bytes;
 	}
 	for (uint32_t i = EPHEMERAL_MAX; i < supervisor.sandboxes_used; i++) {
 		const struct sandbox *sandbox = &supervisor.sandboxes[i];

@@ -53,7 +53,7 @@ int deferred_add(struct frontend *frontend, struct channel_message *message, con
 		 const struct sandbox *sandbox)
 {
 	const uint64_t request = message->body.request_done.request;
-	const uint32_t key = sandbox_key(owner);
+	const uint32_t key = state_key(owner);
 	struct deferred *entry = running ? running : find_free(frontend, key);
 
 	if (entry && !running) {

@@ -5,7 +5,7 @@
 
 #include "audit.h"
 #include "common/denial.h"
-#include "execution.h"
+#include "sandbox.h"
 
 static void add_limit(struct denials *denials, uint32_t layer, uint64_t count)
 {
@@ -36,7 +36,7 @@ static const char *name_of(const struct plan *plan, uint32_t number)
 
 void denials_note(const struct execution *execution, const struct ipc_execution_done *done)
 {
-	const struct plan *plan = execution_plan(execution);
+	const struct plan *plan = sandbox_plan(execution->sandbox);
 	struct denials denials;
 
 	if (!denials_take(&denials, done->denials, done->denials_size))

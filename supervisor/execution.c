@@ -15,9 +15,9 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "denials.h"
-#include "frontend.h"
 #include "pool.h"
 #include "posture.h"
+#include "reply.h"
 #include "sandbox.h"
 
 /* How long an init may take to report after it was told to kill. */
@@ -55,16 +55,6 @@ struct execution *execution_find(const struct frontend *frontend, uint64_t reque
 			return execution;
 	}
 	return NULL;
-}
-
-const struct plan *execution_plan(const struct execution *execution)
-{
-	return sandbox_plan(execution->sandbox);
-}
-
-const struct plan_profile *execution_profile(const struct execution *execution)
-{
-	return sandbox_profile(execution->sandbox);
 }
 
 /* Reported, and its init is gone, if that is its own: only a cgroup may be left. */
@@ -116,7 +106,7 @@ static void tell_frontend(const struct execution *execution, uint32_t type, cons
 	log_line("a frontend cannot be told of its execution: %s", errno_text(-error));
 	if (!supervisor.is_service && supervisor.exit_status == 0)
 		supervisor.exit_status = MSP_EXIT_SOFTWARE;
-	frontend_end(frontend, CLIENT_END_FAILED);
+	reply_give_up(frontend);
 }
 
 static void set_done(struct execution *execution)
@@ -230,7 +220,7 @@ static void report_internal(struct execution *execution, uint32_t stage, uint32_
 static uint32_t judge_signal(const struct execution *execution, int signal,
 			     const struct ipc_spawn_done *from)
 {
-	const uint64_t cpu_seconds = execution_profile(execution)->cpu_seconds;
+	const uint64_t cpu_seconds = sandbox_profile(execution->sandbox)->cpu_seconds;
 
 	if (signal == SIGSYS)
 		return VERDICT_DENIED;
@@ -354,8 +344,9 @@ static int handle_spawned_tty(void *context, struct channel_message *message)
 		return -EPROTO;
 	tty = (struct ipc_execution_tty){ .request = execution->request,
 					  .output_bytes =
-						  execution_profile(execution)->output_bytes,
-					  .log_bytes = execution_profile(execution)->log_bytes,
+						  sandbox_profile(execution->sandbox)->output_bytes,
+					  .log_bytes =
+						  sandbox_profile(execution->sandbox)->log_bytes,
 					  .wall_ms = execution_left_ms(execution) };
 	tell_frontend(execution, IPC_TYPE_execution_tty, &tty, message->fds);
 	return 0;

@@ -19,10 +19,6 @@
  */
 int execution_begin(struct frontend *frontend, const struct request *request, int code);
 
-/* The pipes of a workload: the frontend's ends (stdin's to write, the others' to read) and the
- * workload's own. 0 or -errno; what is there by then is the caller's to close in any case. */
-int execution_make_pipes(int ours[3], int workload[3]);
-
 /* The frontend's live execution with this number, or NULL. */
 struct execution *execution_find(const struct frontend *frontend, uint64_t request);
 
@@ -31,10 +27,6 @@ uint32_t execution_count(const struct sandbox *sandbox);
 
 /* How long it may still run, in milliseconds and never 0, which would say that nobody knows. */
 uint64_t execution_left_ms(const struct execution *execution);
-
-/* The policy that it began under, and its profile in there. */
-const struct plan *execution_plan(const struct execution *execution);
-const struct plan_profile *execution_profile(const struct execution *execution);
 
 /* Kill its processes; `verdict` is what will be reported. */
 void execution_kill(struct execution *execution, uint32_t verdict);

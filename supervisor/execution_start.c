@@ -4,10 +4,8 @@
  * channel, and then the factory is asked for the init.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "ahead.h"
 #include "cgroup.h"
@@ -57,25 +55,12 @@ static void close_parts(struct parts *parts)
 	parts->is_taken = parts->is_fed = false;
 }
 
-int execution_make_pipes(int ours[3], int workload[3])
-{
-	for (int i = 0; i < 3; i++) {
-		int ends[2];
-
-		if (pipe2(ends, O_CLOEXEC) != 0)
-			return -errno;
-		ours[i] = i == 0 ? ends[1] : ends[0];
-		workload[i] = i == 0 ? ends[0] : ends[1];
-	}
-	return 0;
-}
-
 /* Of a request that has some, and for which none wait. */
 static int make_streams(const struct request *request, struct parts *parts)
 {
 	return request->spawn->use_tty || parts->stdio_ours[0] >= 0
 		       ? 0
-		       : execution_make_pipes(parts->stdio_ours, parts->stdio_workload);
+		       : sandbox_make_pipes(parts->stdio_ours, parts->stdio_workload);
 }
 
 static bool is_running(const struct sandbox *sandbox)
@@ -173,8 +158,8 @@ static int tell_started(const struct execution *execution, const struct request 
 	const struct sandbox *sandbox = execution->sandbox;
 	struct ipc_execution_started started = {
 		.request = execution->request,
-		.output_bytes = execution_profile(execution)->output_bytes,
-		.log_bytes = execution_profile(execution)->log_bytes,
+		.output_bytes = sandbox_profile(execution->sandbox)->output_bytes,
+		.log_bytes = sandbox_profile(execution->sandbox)->log_bytes,
 		.wall_ms = execution_left_ms(execution),
 	};
 

@@ -32,6 +32,7 @@
 
 static struct ipc_welcome welcome;
 static struct loop_watch factory_watch;
+static bool is_factory_ready;
 
 void handlers_prepare(void)
 {
@@ -198,11 +199,9 @@ static int handle_factory_ready(void *context, struct channel_message *message)
 {
 	const struct ipc_factory_ready *from = &message->body.factory_ready;
 
-	if (from->stage == STAGE_NONE) {
-		if (!supervisor.is_probing)
-			service_tell_ready();
+	is_factory_ready = from->stage == STAGE_NONE;
+	if (is_factory_ready)
 		return 0;
-	}
 	log_line("cannot make sandboxes on this machine: %s: %s; 'msp doctor' says what is missing",
 		 stage_text(from->stage), errno_text((int)from->error));
 	supervisor.exit_status = MSP_EXIT_REFUSED;
@@ -357,6 +356,10 @@ void handlers_tick(void)
 	struct frontend *frontend;
 	int error;
 
+	if (is_factory_ready && !supervisor.is_probing) {
+		is_factory_ready = false; /* it is said once */
+		service_tell_ready();
+	}
 	for (int i = 0; i < RUNS_PER_TICK && !supervisor.is_holding; i++) {
 		frontend = deferred_begin(&message);
 		if (!frontend)

@@ -50,7 +50,7 @@ static enum refusal explain(int error, const struct store_census *census,
 		describe_limit(of, detail);
 		return REFUSAL_CHECKPOINT_LIMIT;
 	default:
-		return sandbox_refuse(REFUSAL_RESOURCES, errno_text(-error), detail);
+		return reply_reason(REFUSAL_RESOURCES, errno_text(-error), detail);
 	}
 }
 

@@ -14,6 +14,7 @@
 #include "execution.h"
 #include "handlers_list.h"
 #include "layers_job.h"
+#include "posture.h"
 #include "reply.h"
 #include "request.h"
 #include "sandbox.h"
@@ -29,6 +30,9 @@ struct target {
 	struct sandbox *sandbox; /* these: when it is ready */
 	uint32_t profile;
 };
+
+/* A sandbox is there in milliseconds; an emulated machine under load needs a hundred times that. */
+#define PROBE_MS 20000
 
 /* Refuse or defer. */
 static int put_off(const struct target *target, uint64_t request, enum refusal refusal,
@@ -88,8 +92,8 @@ static enum refusal enter(struct target *target, char profile[IPC_NAME_MAX],
 	if (!target->name[0] || refusal)
 		return refusal;
 	if (profile[0] && strcmp(profile, target->sandbox->meta->profile) != 0)
-		return sandbox_refuse(REFUSAL_SANDBOX_PROFILE, target->sandbox->meta->profile,
-				      detail);
+		return reply_reason(REFUSAL_SANDBOX_PROFILE, target->sandbox->meta->profile,
+				    detail);
 	memcpy(profile, target->sandbox->meta->profile, IPC_NAME_MAX);
 	return REFUSAL_NONE;
 }
@@ -136,6 +140,24 @@ int handle_file_start(void *context, struct channel_message *message)
 	if (!refusal)
 		refusal = request_file(from, target.sandbox->meta->profile, &request, detail);
 	return begin(&target, from->request, refusal, &request, -1, detail);
+}
+
+int handlers_start_probe(void)
+{
+	static struct ipc_spawn spawn; /* too large for the stack */
+	const struct request request = { .profile = supervisor.default_profile,
+					 .timeout_ms = PROBE_MS,
+					 .heard_us = clock_now_us(),
+					 .spawn = &spawn };
+	int error;
+
+	if (posture_probe(NULL, request.profile) == PROBE_NONE)
+		return 0;
+	spawn.use_tty = 1; /* no pipes */
+	spawn.cwd[0] = '/';
+	supervisor.is_probing = true;
+	error = execution_begin(NULL, &request, -1);
+	return supervisor.is_ending ? 0 : error; /* then it has been said why */
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -189,11 +211,10 @@ static enum refusal check_changes(const struct ipc_changes_start *from, const st
 
 	if (mode == WORKSPACE_READ || mode == WORKSPACE_WRITE ||
 	    (mode == WORKSPACE_NONE && from->operation != CHANGES_DIFF))
-		return sandbox_refuse(
-			REFUSAL_WORKSPACE,
-			"there is no copy-on-write directory of the host in it, whose "
-			"changes could be shown or applied",
-			detail);
+		return reply_reason(REFUSAL_WORKSPACE,
+				    "there is no copy-on-write directory of the host in it, whose "
+				    "changes could be shown or applied",
+				    detail);
 	if (changes_host(from->operation) && target->frontend->is_broker &&
 	    !may_change_host(from, profile->apply))
 		return REFUSAL_APPLY;
@@ -243,7 +264,7 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 	done.error = (uint32_t)-error;
 	if (changes_host(from->operation))
 		audit_apply_end(target->sandbox->id, &done);
-	return sandbox_refuse(REFUSAL_RESOURCES, errno_text(-error), detail);
+	return reply_reason(REFUSAL_RESOURCES, errno_text(-error), detail);
 }
 
 int handle_changes_start(void *context, struct channel_message *message)

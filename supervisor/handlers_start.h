@@ -8,6 +8,10 @@
 
 #include "common/dispatch.h"
 
+/* Have the default profile's layers tried at once, in a sandbox that runs nothing else: until the
+ * answer supervisor.is_probing, and no frontend shall be heard. 0 or -errno. */
+int handlers_start_probe(void);
+
 /* The context is the frontend. */
 int handle_execution_start(void *context, struct channel_message *message);
 int handle_code_start(void *context, struct channel_message *message);

@@ -20,6 +20,7 @@
 #include "lasting_note.h"
 #include "lasting_rest.h"
 #include "layers_job.h"
+#include "reply.h"
 #include "sandbox.h"
 #include "store.h"
 #include "workspace.h"
@@ -33,19 +34,10 @@ static struct {
 
 /* --- whose they are --------------------------------------------------------------------------- */
 
-uint32_t sandbox_key(const char *text)
-{
-	uint32_t key = 2166136261U; /* FNV-1a; who makes two alike only makes them slower to find */
-
-	for (; *text; text++)
-		key = (key ^ (uint8_t)*text) * 16777619U;
-	return key;
-}
-
 /* Find the sandbox with this id, or, of this owner (NULL: of anybody), with this id or name. */
 static struct sandbox *find_called(const char *owner, const char *name)
 {
-	const uint32_t key = sandbox_key(name);
+	const uint32_t key = state_key(name);
 
 	for (uint32_t slot = EPHEMERAL_MAX; slot < supervisor.sandboxes_used; slot++) {
 		struct sandbox *sandbox = &supervisor.sandboxes[slot];
@@ -94,20 +86,14 @@ static int take(const char *id, struct sandbox **ret)
 	sandbox->meta = &metas[slot - EPHEMERAL_MAX];
 	sandbox->directory = directory;
 	memcpy(sandbox->id, id, sizeof(sandbox->id));
-	keys[slot - EPHEMERAL_MAX].id = sandbox_key(id);
-	keys[slot - EPHEMERAL_MAX].name = sandbox_key(sandbox->meta->name);
+	keys[slot - EPHEMERAL_MAX].id = state_key(id);
+	keys[slot - EPHEMERAL_MAX].name = state_key(sandbox->meta->name);
 	if (slot >= supervisor.sandboxes_used)
 		supervisor.sandboxes_used = slot + 1;
 	note_recall(sandbox);
 	sandbox->is_interrupted = store_is_interrupted(directory);
 	*ret = sandbox;
 	return 0;
-}
-
-enum refusal sandbox_refuse(enum refusal reason, const char *text, char detail[IPC_LIST_MAX])
-{
-	(void)snprintf(detail, IPC_LIST_MAX, "%s", text);
-	return reason;
 }
 
 enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **ret,
@@ -118,7 +104,7 @@ enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **r
 	int error = 0;
 
 	if (!sandbox && supervisor.stateless[0])
-		return sandbox_refuse(REFUSAL_STATE, supervisor.stateless, detail);
+		return reply_reason(REFUSAL_STATE, supervisor.stateless, detail);
 	if (!sandbox)
 		error = store_find(owner, name, id) ? take(id, &sandbox) : -ENOENT;
 	if (error == -ENOENT)
@@ -126,11 +112,11 @@ enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **r
 	if (error == -EBUSY)
 		return REFUSAL_SANDBOX_ELSEWHERE;
 	if (error == -EBADMSG)
-		return sandbox_refuse(REFUSAL_SANDBOX_DAMAGED,
-				      "its meta is not as it was written, or a layer is missing",
-				      detail);
+		return reply_reason(REFUSAL_SANDBOX_DAMAGED,
+				    "its meta is not as it was written, or a layer is missing",
+				    detail);
 	if (error)
-		return sandbox_refuse(REFUSAL_RESOURCES, errno_text(-error), detail);
+		return reply_reason(REFUSAL_RESOURCES, errno_text(-error), detail);
 	sandbox_stir(sandbox);
 	*ret = sandbox;
 	return REFUSAL_NONE;
@@ -180,11 +166,11 @@ static enum refusal find_profile(const struct sandbox *sandbox, uint32_t *ret,
 
 	if (!profile || plan_is_internal(&supervisor.plan, profile) ||
 	    !plan_lasts(&supervisor.plan, profile))
-		return sandbox_refuse(REFUSAL_SANDBOX_PROFILE, sandbox->meta->profile, detail);
+		return reply_reason(REFUSAL_SANDBOX_PROFILE, sandbox->meta->profile, detail);
 	*ret = (uint32_t)index;
 	if (plan_may_work(profile, sandbox->meta->workspace_mode))
 		return REFUSAL_NONE;
-	return sandbox_refuse(
+	return reply_reason(
 		REFUSAL_WORKSPACE,
 		"its profile no longer allows to work on a directory of the host in this way",
 		detail);
@@ -290,8 +276,8 @@ enum refusal sandbox_prepare(struct sandbox *sandbox, struct frontend *frontend,
 	if (refusal || execute)
 		return refusal;
 	if (layers_job_is_long(sandbox->writer))
-		return sandbox_refuse(REFUSAL_SANDBOX_BUSY,
-				      "its changes are being applied or merged", detail);
+		return reply_reason(REFUSAL_SANDBOX_BUSY, "its changes are being applied or merged",
+				    detail);
 	return sandbox->writer || note_is_needed(sandbox) ? REFUSAL_DEFERRED : REFUSAL_NONE;
 }
 

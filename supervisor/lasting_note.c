@@ -10,6 +10,7 @@
 #include "common/fd.h"
 #include "execution.h"
 #include "layers_job.h"
+#include "reply.h"
 
 /* Between two looks at a sandbox while something runs in it. */
 #define LOOK_US 2000000
@@ -120,7 +121,7 @@ enum refusal note_await_count(struct sandbox *sandbox, char detail[IPC_LIST_MAX]
 	sandbox->is_unnoted &= sandbox->note_us > clock_now_us(); /* else it is tried again */
 	if (note_is_needed(sandbox))
 		return REFUSAL_DEFERRED;
-	return sandbox_refuse(REFUSAL_DISK, "its files cannot be counted now", detail);
+	return reply_reason(REFUSAL_DISK, "its files cannot be counted now", detail);
 }
 
 /* Who waits goes on without it; what runs is noted later, the rest when it is used. */

@@ -12,7 +12,7 @@
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/kernel.h"
-#include "frontend.h"
+#include "reply.h"
 #include "sandbox.h"
 #include "store.h"
 
@@ -188,7 +188,7 @@ static void tell_frontend(const struct layers_job *job, const struct ipc_layers_
 	/* One that does not read until its channel is full is no longer served. */
 	if (job->frontend && channel_send(&job->frontend->channel, IPC_TYPE_changes_done, &done,
 					  NULL, MSG_DONTWAIT) == -EAGAIN)
-		frontend_end(job->frontend, CLIENT_END_FAILED);
+		reply_give_up(job->frontend);
 }
 
 static void end_work(struct layers_job *job, const struct ipc_layers_done *done)

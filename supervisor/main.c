@@ -48,9 +48,9 @@
 #include "generation.h"
 #include "handlers.h"
 #include "handlers_list.h"
+#include "handlers_start.h"
 #include "layers_job.h"
 #include "pool.h"
-#include "posture.h"
 #include "reload.h"
 #include "sandbox.h"
 #include "service.h"
@@ -307,7 +307,7 @@ int main(void)
 	if (!error && audit_policy(&supervisor.plan, 1, detail) != 0)
 		log_fatal(MSP_EXIT_REFUSED, "nothing could be audited: %s", detail);
 	if (!error && start.frontend != FRONTEND_LAUNCHER) { /* its one sandbox is probed anyway */
-		error = posture_begin();
+		error = handlers_start_probe();
 		pool_open();
 	}
 	frontend_regulate();

@@ -10,9 +10,8 @@
 #include "cgroup.h"
 #include "common/log.h"
 #include "common/text.h"
-#include "execution.h"
 #include "loop.h"
-#include "service.h"
+#include "sandbox.h"
 
 static struct ipc_posture_full *posture_of(const struct execution *execution)
 {
@@ -35,8 +34,8 @@ static void end(int exit_status)
 /* `answer` is to the act against the first of the open layers. */
 static void explain(const struct execution *execution, uint32_t open, int answer)
 {
-	const char *name =
-		plan_string(execution_plan(execution), execution_profile(execution)->name);
+	const char *name = plan_string(sandbox_plan(execution->sandbox),
+				       sandbox_profile(execution->sandbox)->name);
 
 	for (uint32_t layer = 0; layer < POSTURE_COUNT; layer++) {
 		if (!(open & POSTURE_BIT(layer)))
@@ -52,7 +51,7 @@ static void explain(const struct execution *execution, uint32_t open, int answer
 
 int posture_check_limits(const struct execution *execution)
 {
-	const struct plan_profile *profile = execution_profile(execution);
+	const struct plan_profile *profile = sandbox_profile(execution->sandbox);
 	struct ipc_posture_full *posture = posture_of(execution);
 
 	if (supervisor.limits == LIMITS_FALLBACK || execution->probe == PROBE_NONE ||
@@ -65,9 +64,9 @@ int posture_check_limits(const struct execution *execution)
 
 static void note(const struct execution *execution, const struct ipc_posture_full *posture)
 {
-	const struct plan_profile *profile = execution_profile(execution);
+	const struct plan_profile *profile = sandbox_profile(execution->sandbox);
 	const struct audit_field fields[] = {
-		AUDIT_TEXT("profile", plan_string(execution_plan(execution), profile->name)),
+		AUDIT_TEXT("profile", plan_string(sandbox_plan(execution->sandbox), profile->name)),
 		AUDIT_TEXT("limits", posture->limits == LIMITS_CGROUP ? "cgroup" : "fallback"),
 		AUDIT_NUMBER("controllers", posture->controllers),
 		AUDIT_NUMBER("namespaces", posture->measured.namespaces),
@@ -85,7 +84,7 @@ static void note(const struct execution *execution, const struct ipc_posture_ful
 
 bool posture_take(struct execution *execution, const struct ipc_posture_measured *measured)
 {
-	const struct plan_profile *profile = execution_profile(execution);
+	const struct plan_profile *profile = sandbox_profile(execution->sandbox);
 	struct ipc_posture_full *posture = posture_of(execution);
 	const bool is_alone = execution->probe == PROBE_ALONE;
 	const uint32_t cgroup = POSTURE_BIT(POSTURE_CGROUP);
@@ -107,10 +106,7 @@ bool posture_take(struct execution *execution, const struct ipc_posture_measured
 	*(supervisor.limits == LIMITS_FALLBACK ? &posture->measured.layers_untried
 					       : &posture->measured.layers_closed) |= cgroup;
 	note(execution, posture);
-	if (is_alone) {
-		supervisor.is_probing = false;
-		service_tell_ready();
-	}
+	supervisor.is_probing &= !is_alone;
 	return !is_alone;
 }
 

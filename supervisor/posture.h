@@ -16,10 +16,6 @@ uint32_t posture_probe(const struct frontend *frontend, uint32_t profile);
 /* Need no sandbox of this profile of the policy in force be probed? */
 bool posture_is_known(uint32_t profile);
 
-/* Have the default profile's layers tried at once, in a sandbox that runs nothing else: until the
- * answer supervisor.is_probing, and no frontend shall be heard. 0 or -errno. */
-int posture_begin(void);
-
 /* Before the probe of an execution: does its cgroup say what the profile says? 0, or -ECANCELED
  * when we end. */
 int posture_check_limits(const struct execution *execution);
@@ -28,7 +24,7 @@ int posture_check_limits(const struct execution *execution);
  * the probe becomes a workload, of which more is to come; false when nothing is executed. */
 bool posture_take(struct execution *execution, const struct ipc_posture_measured *measured);
 
-/* An execution failed at a stage. If it is the one that posture_begin() began, we end. */
+/* An execution failed at a stage. If it is the start's probe, we end. */
 void posture_fail(const struct execution *execution, uint32_t stage, uint32_t error);
 
 /* What a frontend is to be told of a profile of the policy in force, once; NULL: it knows, nobody

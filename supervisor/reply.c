@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reply.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -22,6 +23,17 @@ int reply_refuse(const struct frontend *frontend, uint64_t request, enum refusal
 	refused.retry_ms = retry_ms;
 	strncpy(refused.detail, detail, sizeof(refused.detail) - 1);
 	return reply_send(frontend, IPC_TYPE_execution_refused, &refused);
+}
+
+enum refusal reply_reason(enum refusal reason, const char *text, char detail[IPC_LIST_MAX])
+{
+	(void)snprintf(detail, IPC_LIST_MAX, "%s", text);
+	return reason;
+}
+
+void reply_give_up(const struct frontend *frontend)
+{
+	(void)shutdown(frontend->channel.fd, SHUT_RDWR);
 }
 
 int reply_done(const struct frontend *frontend, uint64_t request, int error)

@@ -16,6 +16,12 @@ int reply_send(const struct frontend *frontend, uint32_t type, const void *messa
 int reply_refuse(const struct frontend *frontend, uint64_t request, enum refusal reason,
 		 const char *detail, uint32_t retry_ms);
 
+/* Return the reason, with `text` as its detail. */
+enum refusal reply_reason(enum refusal reason, const char *text, char detail[IPC_LIST_MAX]);
+
+/* End the channel of a frontend that does not read: the loop sees that it is gone. */
+void reply_give_up(const struct frontend *frontend);
+
 /* Say that a request is done, or refuse it for the system's `error` (-errno). */
 int reply_done(const struct frontend *frontend, uint64_t request, int error);
 

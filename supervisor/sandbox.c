@@ -2,9 +2,11 @@
 #include "sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "ahead.h"
 #include "cgroup.h"
@@ -138,12 +140,25 @@ void sandbox_forget_ahead(struct sandbox *sandbox)
 	fd_close_all(sandbox->ahead_stdio, 3);
 }
 
+int sandbox_make_pipes(int ours[3], int workload[3])
+{
+	for (int i = 0; i < 3; i++) {
+		int ends[2];
+
+		if (pipe2(ends, O_CLOEXEC) != 0)
+			return -errno;
+		ours[i] = i == 0 ? ends[1] : ends[0];
+		workload[i] = i == 0 ? ends[0] : ends[1];
+	}
+	return 0;
+}
+
 /* They need not wait for a request, and are there before the process is. */
 static int hand_streams(struct sandbox *sandbox)
 {
 	const struct ipc_spawn_stdio stdio = { .slot = AHEAD_SLOT };
 	int workload[3] = { -1, -1, -1 };
-	int error = execution_make_pipes(sandbox->ahead_stdio, workload);
+	int error = sandbox_make_pipes(sandbox->ahead_stdio, workload);
 
 	if (!error)
 		error = channel_send(&sandbox->ahead, IPC_TYPE_spawn_stdio, &stdio, workload,

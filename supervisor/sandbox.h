@@ -53,6 +53,10 @@ void sandbox_unmake(struct sandbox *sandbox, const struct sandbox_parts *parts);
 /* Have the factory make its init. What goes wrong its executions are told. */
 void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbox_parts *parts);
 
+/* The pipes of a workload: the frontend's ends (stdin's to write, the others' to read) and the
+ * workload's own. 0 or -errno; what is there by then is the caller's to close in any case. */
+int sandbox_make_pipes(int ours[3], int workload[3]);
+
 /* Have a process wait in it for the next execution, in that leaf of its cgroup (-1: there are
  * none), with pipes as its streams. It is asked in the place of the init then. 0 or -errno. */
 int sandbox_ask_ahead(struct sandbox *sandbox, int leaf);
@@ -91,12 +95,6 @@ static inline bool sandbox_lasts(const struct sandbox *sandbox)
  * wanted does nothing more. A handler that cannot do its work yet returns deferred_add(), and runs
  * again with the same message.
  */
-
-/* The reason, with its detail. */
-enum refusal sandbox_refuse(enum refusal reason, const char *text, char detail[IPC_LIST_MAX]);
-
-/* A number for a name or id: different ones for most different texts. */
-uint32_t sandbox_key(const char *text);
 
 /* The owned one with this id; NULL: this supervisor does not have it. */
 struct sandbox *sandbox_find(const char *id);

@@ -205,4 +205,7 @@ struct supervisor {
 
 extern struct supervisor supervisor;
 
+/* Return a number for a name or id: different ones for most different texts. */
+uint32_t state_key(const char *text);
+
 #endif

@@ -16,8 +16,3 @@ bool posture_is_known(uint32_t profile)
 	(void)profile;
 	return true;
 }
-
-int posture_begin(void)
-{
-	return 0;
-}

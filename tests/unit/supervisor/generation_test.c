@@ -12,6 +12,7 @@
 #include "execution.h"
 #include "handlers.h"
 #include "rig.h"
+#include "sandbox.h"
 
 static struct rig rig;
 static struct channel launcher = { -1, IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP };
@@ -110,9 +111,10 @@ Test(generation, limits_are_those_that_it_began_under)
 	small_plan.profiles[0].memory_bytes = 32 << 20;
 	(void)reload();
 	after = rig_begin(&rig, 2);
-	cr_assert_eq(execution_profile(&supervisor.executions[after.slot])->memory_bytes, 32 << 20);
+	cr_assert_eq(sandbox_profile(supervisor.executions[after.slot].sandbox)->memory_bytes,
+		     32 << 20);
 	small_plan.profiles[0].memory_bytes = 64 << 20; /* the first one is this memory */
-	cr_assert_eq(execution_profile(&supervisor.executions[before.slot])->memory_bytes,
+	cr_assert_eq(sandbox_profile(supervisor.executions[before.slot].sandbox)->memory_bytes,
 		     64 << 20);
 	rig_end(&before);
 	rig_end(&after);

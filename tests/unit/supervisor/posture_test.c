@@ -12,6 +12,7 @@
 #include "common/fd.h"
 #include "fake_cgroup.h"
 #include "handlers.h"
+#include "handlers_start.h"
 #include "loop.h"
 #include "rig.h"
 #include "support.h"
@@ -204,7 +205,7 @@ static void begin_alone(struct rig_sandbox *sandbox)
 {
 	struct channel_message *message;
 
-	cr_assert_eq(posture_begin(), 0);
+	cr_assert_eq(handlers_start_probe(), 0);
 	frontend_regulate();
 	message = rig_take(&rig.factory, IPC_TYPE_sandbox_create);
 	cr_assert_eq(message->body.sandbox_create.probe, PROBE_ALONE);
@@ -300,7 +301,7 @@ Test(posture, nobody_is_served_without_an_answer)
 
 Test(posture, nor_when_its_sandbox_cannot_be_made)
 {
-	cr_assert_eq(posture_begin(), 0);
+	cr_assert_eq(handlers_start_probe(), 0);
 	rig_fail(&rig, 0, STAGE_BASE, ENOSPC);
 	cr_assert(supervisor.is_ending);
 	cr_assert_eq(supervisor.exit_status, MSP_EXIT_SANDBOX);
