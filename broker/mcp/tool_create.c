@@ -72,11 +72,6 @@ static const char next_step[] =
 	"Pass `sandbox` to run_command and run_code to run in it; checkpoint saves and rolls back "
 	"its files; diff_changes shows what changed in /workspace; destroy_sandbox removes it.";
 
-static const char schema[] =
-	"{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\"},\"name\":{\"type\":"
-	"\"string\"},\"profile\":{\"type\":\"string\"},\"state\":{\"type\":\"string\"},\"next\":{"
-	"\"type\":\"string\"}},\"required\":[\"id\",\"profile\",\"state\",\"next\"]}";
-
 static void put_text(struct buffer *text, const struct ipc_sandbox_info *info)
 {
 	const uint64_t now_s = (uint64_t)clock_date_ms() / 1000;
@@ -217,6 +212,5 @@ const struct tool tool_create_sandbox = {
 		       "user. It is removed some time after its last use, as the result says.",
 	.params = params,
 	.param_count = CREATE_PARAMS,
-	.output_schema = schema,
 	.handler = create_sandbox,
 };

@@ -33,13 +33,6 @@ static const struct tool_param params[EXPLAIN_PARAMS] = {
 			      .description = "The policy to ask about. Omitted: the usual one." },
 };
 
-/* What is true of some answers only is not required. */
-static const char schema[] =
-	"{\"type\":\"object\",\"properties\":{\"answer\":{\"type\":\"string\",\"enum\":["
-	"\"allowed\",\"conditional\",\"refused\",\"absent\"]},\"rule\":{\"type\":\"string\"},"
-	"\"error\":{\"type\":\"string\"},\"remedy\":{\"type\":\"string\"}},\"required\":["
-	"\"answer\",\"rule\"]}";
-
 static void put_if(struct json_writer *writer, const char *key, const char *text)
 {
 	if (text[0] != '\0')
@@ -137,7 +130,6 @@ const struct tool tool_explain_policy = {
 		       "something was refused. No argument of a tool changes the policy.",
 	.params = params,
 	.param_count = EXPLAIN_PARAMS,
-	.output_schema = schema,
 	.is_read_only = true,
 	.is_idempotent = true,
 	.handler = explain_policy,

@@ -25,11 +25,6 @@
 /* Of a command, to know it again by. */
 #define COMMAND_BYTES 100U
 
-/* What is true of some only is not required: a verdict, an exit code, the time that is left. */
-static const char schema[] = "{\"type\":\"object\",\"properties\":{\"sandboxes\":{\"type\":"
-			     "\"array\",\"items\":{\"type\":\"object\"}},\"omitted\":{\"type\":"
-			     "\"integer\"}},\"required\":[\"sandboxes\",\"omitted\"]}";
-
 static void put_milliseconds(struct json_writer *writer, const char *key, int64_t ms)
 {
 	json_put_number(writer, key, ms > 0 ? (uint64_t)ms : 0);
@@ -232,7 +227,6 @@ const struct tool tool_list_sandboxes = {
 		"List your persistent sandboxes (state, workspace, time of removal) and your "
 		"executions: those that run, and those that are over but whose output is kept. Use "
 		"it to find a sandbox or a handle again. Other clients' are not shown.",
-	.output_schema = schema,
 	.is_read_only = true,
 	.is_idempotent = true,
 	.handler = list_sandboxes,

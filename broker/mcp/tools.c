@@ -137,16 +137,10 @@ static void put_tool(struct json_writer *writer, const struct tool *tool, const 
 	json_put_text(writer, "title", tool->title);
 	json_put_text(writer, "description", tool->description);
 	put_schema(writer, tool, posture);
-	if (tool->output_schema)
-		json_put_raw(writer, "outputSchema", tool->output_schema,
-			     strlen(tool->output_schema));
-	/* A hint that is left out is false, but for these two; what only reads is idempotent. */
 	json_open_object(writer, "annotations");
-	if (tool->is_read_only)
-		json_put_bool(writer, "readOnlyHint", true);
+	json_put_bool(writer, "readOnlyHint", tool->is_read_only);
 	json_put_bool(writer, "destructiveHint", is_destructive);
-	if (tool->is_idempotent && !tool->is_read_only)
-		json_put_bool(writer, "idempotentHint", true);
+	json_put_bool(writer, "idempotentHint", tool->is_idempotent);
 	json_put_bool(writer, "openWorldHint", tool->is_open_world);
 	json_close_object(writer);
 	json_close_object(writer);

@@ -63,7 +63,6 @@ struct tool {
 	const char *description;
 	const struct tool_param *params;
 	size_t param_count;
-	const char *output_schema; /* JSON; NULL: its results are text */
 	const char *schema; /* JSON, in place of params: the handler is given the arguments as they
 			     * came, an object or NULL, in values[0] */
 	unsigned int needs; /* what the client has to be able to (enum ability) */

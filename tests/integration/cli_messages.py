@@ -45,7 +45,7 @@ class Wrong(unittest.TestCase):
 
     def test_values(self):
         self.wrong("run", "--timeout=0", "true", says=r"--timeout: '0' is refused.*above 0")
-        self.wrong("run", "--timeout=soon", "true", says=r"'soon' is refused.*such as 10 or 0\.5")
+        self.wrong("run", "--timeout=soon", "true", says=r"'soon' is refused.*such as 10s, 500ms")
         self.wrong("run", "--limits=none", "true", says=r"'none'.*'required'.*'fallback'")
         self.wrong("run", "--env=1A=2", "true", says=r"'1A=2'.*NAME=VALUE")
         self.wrong("run", "--env=A=1", "--env=A=2", "true", says=r"not given before")

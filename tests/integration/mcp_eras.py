@@ -25,7 +25,6 @@ TOOLS = {"run_command": (False, False), "run_code": (False, False), "read_output
          "explain_policy": (True, True)}
 DESTRUCTIVE = ("destroy_sandbox", "apply_changes")
 # Whose results are data.
-STRUCTURED = ("list_sandboxes", "create_sandbox", "explain_policy")
 
 
 class Eras(unittest.TestCase):
@@ -58,13 +57,11 @@ class Eras(unittest.TestCase):
                               name)
                 self.assertTrue(entry["description"])
             self.assertLessEqual(set(schema.get("required", [])), set(schema["properties"]))
-            hints = {"readOnlyHint": False, "idempotentHint": False, **tool["annotations"]}
             is_read_only, is_idempotent = TOOLS[tool["name"]]
-            self.assertEqual(hints, {"readOnlyHint": is_read_only,
-                                     "destructiveHint": tool["name"] in DESTRUCTIVE,
-                                     "idempotentHint": is_idempotent and not is_read_only,
-                                     "openWorldHint": False})
-            self.assertEqual("outputSchema" in tool, tool["name"] in STRUCTURED)
+            self.assertEqual(tool["annotations"],
+                             {"readOnlyHint": is_read_only,
+                              "destructiveHint": tool["name"] in DESTRUCTIVE,
+                              "idempotentHint": is_idempotent, "openWorldHint": False})
 
     def check_modern(self, result):
         self.assertEqual(result["resultType"], "complete")

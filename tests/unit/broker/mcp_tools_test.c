@@ -93,23 +93,17 @@ Test(mcp_tools, the_list)
 		"\"profile\":{\"type\":\"string\",\"enum\":[\"strict\",\"default\"],",
 		"{\"name\":\"list_sandboxes\",",
 		"\"inputSchema\":{\"type\":\"object\",\"properties\":{},"
-		"\"additionalProperties\":false},\"outputSchema\":{\"type\":\"object\",",
+		"\"additionalProperties\":false},\"annotations\":{",
 		"\"annotations\":{\"readOnlyHint\":true,\"destructiveHint\":false,"
-		"\"openWorldHint\":false}",
+		"\"idempotentHint\":true,\"openWorldHint\":false}",
 		"\"required\":[\"language\",\"code\"],\"additionalProperties\":false}",
-		"\"annotations\":{\"destructiveHint\":false,\"openWorldHint\":false}",
+		"\"annotations\":{\"readOnlyHint\":false,\"destructiveHint\":false,"
+		"\"idempotentHint\":false,\"openWorldHint\":false}",
 	};
-
-	const char *at;
-	int schemas = 0;
 
 	(void)rig_ask(&rig, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		expect_part(rig.line, parts[i]);
-	/* what is a text for a model has no schema: three of the tools answer with data */
-	for (at = rig.line; (at = strstr(at, "outputSchema")); at++)
-		schemas++;
-	cr_assert_eq(schemas, 3);
 }
 
 /* Where a sandbox may write to the host's own directory, so may what runs in it. */
