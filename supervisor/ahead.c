@@ -15,14 +15,15 @@
 /* How long an init may take to say that what it was to kill is gone. */
 #define GRACE_US 2000000
 
-/* Of one sandbox. Its leaf is the first: it begins where there is no other. */
+/* One standby process per sandbox. It uses leaf 0, because it starts only when nothing else runs.
+ */
 #define LEAF 0
 
 struct words;
 
 static struct ahead {
 	struct sandbox *sandbox; /* NULL: the place is free */
-	bool is_noted;           /* what may wait is known: */
+	bool is_noted;           /* the next standby process is known: */
 	bool is_bare;            /* a process for any execution; else `words`, with another path */
 	bool is_waiting;         /* it does */
 	bool is_ready;           /* that process is there, as the init said */
@@ -43,7 +44,7 @@ static struct words {
 
 static const struct ahead_parts no_parts = { { -1, -1, -1 }, { -1, -1, -1 }, -1, { 0 } };
 
-static struct ahead *find(const struct sandbox *sandbox)
+static struct ahead *find_standby(const struct sandbox *sandbox)
 {
 	for (uint32_t i = 0; i < AHEAD_MAX; i++) {
 		if (all[i].sandbox == sandbox)
@@ -59,13 +60,13 @@ static void close_parts(struct ahead_parts *parts)
 	fd_close(&parts->leaf);
 }
 
-static void release(struct ahead *ahead)
+static void release_parts(struct ahead *ahead)
 {
 	if (!ahead->is_noted && !ahead->is_waiting && !ahead->is_dropped)
 		ahead->sandbox = NULL;
 }
 
-static void drop(struct ahead *ahead)
+static void drop_standby(struct ahead *ahead)
 {
 	const struct ipc_spawn_kill kill = { .slot = AHEAD_SLOT };
 
@@ -82,17 +83,17 @@ static void drop(struct ahead *ahead)
 	(void)channel_send(&ahead->sandbox->init, IPC_TYPE_spawn_kill, &kill, NULL, MSG_DONTWAIT);
 }
 
-static void forget(struct ahead *ahead)
+static void forget_standby(struct ahead *ahead)
 {
 	ahead->is_noted = false;
-	drop(ahead);
-	release(ahead);
+	drop_standby(ahead);
+	release_parts(ahead);
 }
 
 /* --- what it is ------------------------------------------------------------------------------- */
 
-/* What an execution left is killed after its report: when one was refused for that, and when one
- * ended by itself, the next is tried later. */
+/* The processes that an execution left are killed after its report. If a standby process was
+ * refused for them, or ended by itself, the next is tried later. */
 static uint64_t pause_us(const struct ahead *ahead)
 {
 	return (uint64_t)AHEAD_PAUSE_US << (AHEAD_AGAIN - ahead->left);
@@ -108,7 +109,7 @@ static const char *next_word(const uint8_t *list, uint32_t size, uint32_t *at)
 	return word;
 }
 
-/* The same words but for the path, which is in both once and at the same place. */
+/* Compare the arguments without the path, which is in both once and at the same place. */
 static bool are_same_words(const struct ahead *ahead, const struct request *request)
 {
 	const struct ipc_spawn *one = &ahead->words->spawn;
@@ -143,7 +144,7 @@ static bool fits_interpreter(const struct ahead *ahead, const struct request *re
 	       are_same_words(ahead, request);
 }
 
-static bool fits(const struct ahead *ahead, const struct request *request)
+static bool fits_request(const struct ahead *ahead, const struct request *request)
 {
 	return !request->spawn->use_tty &&
 	       (ahead->is_bare ? ahead->is_ready : fits_interpreter(ahead, request));
@@ -184,10 +185,10 @@ static bool note_code(struct ahead *ahead, const struct request *request)
 
 void ahead_note(const struct request *request)
 {
-	struct ahead *ahead = find(request->sandbox);
+	struct ahead *ahead = find_standby(request->sandbox);
 
 	if (!ahead)
-		ahead = find(NULL);
+		ahead = find_standby(NULL);
 	if (!ahead)
 		return;
 	ahead->sandbox = request->sandbox;
@@ -217,7 +218,7 @@ static int ask_init(struct ahead *ahead)
 		     : channel_send(init, IPC_TYPE_spawn, &ahead->words->spawn, NULL, MSG_DONTWAIT);
 }
 
-static int make(struct ahead *ahead)
+static int make_standby(struct ahead *ahead)
 {
 	struct sandbox *sandbox = ahead->sandbox;
 	int error = ahead->is_bare ? 0
@@ -266,11 +267,11 @@ static bool may_wait(const struct ahead *ahead)
 	       has_room(ahead);
 }
 
-static void begin(struct ahead *ahead)
+static void begin_standby(struct ahead *ahead)
 {
 	ahead->parts = no_parts;
 	ahead->due_us = UINT64_MAX;
-	if (ahead->left-- > 0 && may_wait(ahead) && make(ahead) == 0) {
+	if (ahead->left-- > 0 && may_wait(ahead) && make_standby(ahead) == 0) {
 		ahead->is_waiting = true;
 		ahead->is_ready = false;
 		ahead->sandbox->leaves |= 1U << LEAF;
@@ -280,7 +281,7 @@ static void begin(struct ahead *ahead)
 	}
 	close_parts(&ahead->parts);
 	ahead->is_noted = false;
-	release(ahead);
+	release_parts(ahead);
 }
 
 static void look_for(struct ahead *ahead, uint64_t now)
@@ -293,7 +294,7 @@ static void look_for(struct ahead *ahead, uint64_t now)
 		sandbox->leaves &= ~(1U << LEAF);
 		sandbox->is_changed = true;
 		sandbox_stir(sandbox);
-		release(ahead);
+		release_parts(ahead);
 	} else if (ahead->dropped_us + GRACE_US <= now) {
 		execution_lose_all(sandbox, STAGE_CHANNEL, ETIMEDOUT);
 	} else {
@@ -304,9 +305,9 @@ static void look_for(struct ahead *ahead, uint64_t now)
 void ahead_align(struct request *request)
 {
 	static char path[IPC_PATH_MAX];
-	const struct ahead *ahead = request->sandbox ? find(request->sandbox) : NULL;
+	const struct ahead *ahead = request->sandbox ? find_standby(request->sandbox) : NULL;
 
-	if (!ahead || !is_interpreter(ahead) || !fits(ahead, request))
+	if (!ahead || !is_interpreter(ahead) || !fits_request(ahead, request))
 		return;
 	memcpy(path, ahead->words->code.path, sizeof(path));
 	request->code_path = path;
@@ -316,12 +317,12 @@ void ahead_align(struct request *request)
 
 bool ahead_take(const struct request *request, uint32_t probe, struct ahead_parts *ret)
 {
-	struct ahead *ahead = find(request->sandbox);
+	struct ahead *ahead = find_standby(request->sandbox);
 
 	if (!ahead)
 		return false;
-	if (!ahead->is_waiting || probe != PROBE_NONE || !fits(ahead, request)) {
-		forget(ahead);
+	if (!ahead->is_waiting || probe != PROBE_NONE || !fits_request(ahead, request)) {
+		forget_standby(ahead);
 		return false;
 	}
 	*ret = ahead->parts;
@@ -334,19 +335,19 @@ bool ahead_take(const struct request *request, uint32_t probe, struct ahead_part
 
 void ahead_taken(const struct request *request, bool is_asked)
 {
-	struct ahead *ahead = find(request->sandbox);
+	struct ahead *ahead = find_standby(request->sandbox);
 
 	if (!ahead || !ahead->is_waiting)
 		return;
 	if (!is_asked)
 		request->sandbox->leaves |= 1U << LEAF;
 	ahead->is_waiting = !is_asked;
-	forget(ahead);
+	forget_standby(ahead);
 }
 
 void ahead_rest(const struct sandbox *sandbox)
 {
-	struct ahead *ahead = find(sandbox);
+	struct ahead *ahead = find_standby(sandbox);
 
 	if (ahead && sandbox->executions == 0 && ahead->is_noted && !ahead->is_dropped)
 		ahead->due_us = clock_now_us() + pause_us(ahead);
@@ -354,7 +355,7 @@ void ahead_rest(const struct sandbox *sandbox)
 
 void ahead_ready(const struct sandbox *sandbox)
 {
-	struct ahead *ahead = find(sandbox);
+	struct ahead *ahead = find_standby(sandbox);
 
 	if (ahead)
 		ahead->is_ready = true;
@@ -362,7 +363,7 @@ void ahead_ready(const struct sandbox *sandbox)
 
 bool ahead_gone(struct sandbox *sandbox, const struct ipc_spawn_done *from)
 {
-	struct ahead *ahead = find(sandbox);
+	struct ahead *ahead = find_standby(sandbox);
 
 	if (!ahead || !(ahead->is_waiting || ahead->is_dropped))
 		return false;
@@ -370,14 +371,14 @@ bool ahead_gone(struct sandbox *sandbox, const struct ipc_spawn_done *from)
 		audit_standby_end(sandbox, from);
 		ahead->is_noted = false;
 	}
-	drop(ahead); /* and then it begins again if it is noted, later each time */
+	drop_standby(ahead); /* and then it begins again if it is noted, later each time */
 	ahead->is_gone = true;
 	return true;
 }
 
 void ahead_lost(struct sandbox *sandbox)
 {
-	struct ahead *ahead = find(sandbox);
+	struct ahead *ahead = find_standby(sandbox);
 
 	if (!ahead)
 		return;
@@ -388,15 +389,15 @@ void ahead_lost(struct sandbox *sandbox)
 	if (ahead->is_waiting)
 		close_parts(&ahead->parts);
 	ahead->is_noted = ahead->is_waiting = ahead->is_dropped = false;
-	release(ahead);
+	release_parts(ahead);
 }
 
 bool ahead_is_clear(const struct sandbox *sandbox)
 {
-	struct ahead *ahead = find(sandbox);
+	struct ahead *ahead = find_standby(sandbox);
 
 	if (ahead)
-		forget(ahead);
+		forget_standby(ahead);
 	return !ahead || !ahead->is_dropped;
 }
 
@@ -404,7 +405,7 @@ void ahead_drop_all(void)
 {
 	for (uint32_t i = 0; i < AHEAD_MAX; i++) {
 		if (all[i].sandbox)
-			forget(&all[i]);
+			forget_standby(&all[i]);
 	}
 }
 
@@ -418,11 +419,11 @@ void ahead_tick(void)
 		if (!ahead->sandbox || ahead->due_us > now)
 			continue;
 		if (ahead->is_waiting)
-			forget(ahead);
+			forget_standby(ahead);
 		else if (ahead->is_dropped)
 			look_for(ahead, now);
 		else
-			begin(ahead);
+			begin_standby(ahead);
 	}
 }
 

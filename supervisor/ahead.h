@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What waits in a live sandbox that lasts, as soon as nothing runs there. An interpreter, where
- * code ran last: what that was run with is started once more, as far as nothing in it depends on
- * what a workload left (child-init/gate.h); the next request for the same with other code takes it.
- * Else a process that has executed nothing, which any request without a terminal takes. Anything
- * else that is asked of the sandbox has it killed first. It is nobody's execution until then: it is
- * not counted or listed, and audited only when an interpreter ends before its request.
+ * The standby process of a live persistent sandbox, begun as soon as nothing runs there. If code
+ * ran last, it is that code's interpreter, started again as far as nothing in it depends on files
+ * that a workload left (child-init/gate.h). The next request for the same with other code takes it.
+ * Else it is a process that has executed nothing, which any request without a terminal takes. Any
+ * other request for the sandbox kills it first. A standby process is not an execution: it is not
+ * counted or listed, and audited only if an interpreter ends before its request.
  */
 #ifndef SUPERVISOR_AHEAD_H
 #define SUPERVISOR_AHEAD_H
@@ -15,8 +15,8 @@
 #include "request.h"
 #include "state.h"
 
-/* Most at once, in all sandboxes: an interpreter takes 5 to 10 MB, a process 100 kB. None is begun
- * while half of the operator's budget of memory is used. */
+/* Most standby processes at once, in all sandboxes: an interpreter takes 5 to 10 MB, a process 100
+ * kB. None is begun while half of the operator's budget of memory is used. */
 #define AHEAD_MAX 32
 #define AHEAD_INTERPRETERS_MAX 16
 
@@ -32,10 +32,10 @@
  * the next execution alone. */
 #define AHEAD_AGAIN 10
 
-/* How long a process waits; then nobody seems to need it. */
+/* How long a process that has executed nothing waits; then it seems unneeded. */
 #define AHEAD_BARE_WAIT_US 60000000
 
-/* What an execution takes over: descriptors are its own then. */
+/* The parts that an execution takes over from a standby process, with their descriptors. */
 struct ahead_parts {
 	int stdio_ours[3];
 	int stdio_workload[3]; /* -1: the process has them */
@@ -43,20 +43,20 @@ struct ahead_parts {
 	struct cgroup_usage before;
 };
 
-/* Where what waits in its sandbox fits this request, let that name the file that it waits for: what
- * the audit log says of it is what runs. */
+/* If the standby interpreter fits this request, set the request's code path to the file that the
+ * interpreter waits for, so that the audit log names the file that runs. */
 void ahead_align(struct request *request);
 
-/* Does what waits in its sandbox fit this request, with that probe? Then *ret is the caller's, who
- * says what came of it: whether it was asked for. An interpreter has its streams; a process is
- * asked by the sandbox's channel `ahead`. False: nothing waits there any more. */
+/* Take the standby process of the request's sandbox if it fits the request and the probe; else kill
+ * it and return false. True: *ret is the caller's, who then calls ahead_taken(). An interpreter has
+ * its streams; a process that has executed nothing is asked by the sandbox's channel `ahead`. */
 bool ahead_take(const struct request *request, uint32_t probe, struct ahead_parts *ret);
 void ahead_taken(const struct request *request, bool is_asked);
 
-/* This began in a sandbox: what may wait there when it has ended. */
+/* Note the request whose execution began: it decides which standby process may follow. */
 void ahead_note(const struct request *request);
 
-/* An execution left it: maybe nothing runs in it any more. */
+/* Plan a standby process after an execution left the sandbox, if nothing else runs there. */
 void ahead_rest(const struct sandbox *sandbox);
 
 /* Note that the process waits, as its init says. */
@@ -66,17 +66,17 @@ void ahead_ready(const struct sandbox *sandbox);
  * nothing waited: it had been taken. */
 bool ahead_gone(struct sandbox *sandbox, const struct ipc_spawn_done *from);
 
-/* Its init ends. */
+/* Forget the standby process of a sandbox whose init ends. */
 void ahead_lost(struct sandbox *sandbox);
 
-/* Does nothing wait in it, or what did is gone? False: it is being killed, and who waits for the
- * sandbox is woken. */
+/* Return whether the sandbox has no standby process. False: it is being killed, and the deferred
+ * requests for the sandbox run again when it has gone. */
 bool ahead_is_clear(const struct sandbox *sandbox);
 
-/* Kill all that wait: what they take is needed. */
+/* Kill all standby processes: their memory is needed. */
 void ahead_drop_all(void);
 
-/* Do what is due, and when that is; UINT64_MAX: never. */
+/* Do what is due; ahead_deadline_us() returns when that is; UINT64_MAX: never. */
 void ahead_tick(void);
 uint64_t ahead_deadline_us(void);
 

@@ -12,9 +12,10 @@
 #include "common/log.h"
 #include "sandbox.h"
 
-/* How long somebody is waited for who has the log's lock: where the execution is refused else, and
- * where the record is only counted as lost. All that happens under the lock takes microseconds, but
- * a hundred supervisors that share two busy processors may come in turn after a second. */
+/* Longest waits for another holder of the log's lock: for a record without which the execution is
+ * refused, and for a record that is only counted as lost. All that happens under the lock takes
+ * microseconds, but a hundred supervisors that share two busy processors may come in turn after a
+ * second. */
 #define MUST_WAIT_US 2000000
 #define MAY_WAIT_US 200000
 
@@ -38,8 +39,8 @@ static const char *const refusal_names[REFUSAL_COUNT] = {
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* 0 or -errno: nothing is said yet. A field without a key is none. */
-static int record(enum audit_event event, const struct audit_field *fields, size_t count,
-		  uint64_t wait_us)
+static int add_record(enum audit_event event, const struct audit_field *fields, size_t count,
+		      uint64_t wait_us)
 {
 	struct audit_field all[AUDIT_FIELDS_MAX];
 	size_t used = 0;
@@ -64,53 +65,53 @@ static int record(enum audit_event event, const struct audit_field *fields, size
 	return 0;
 }
 
-static const char *why(int error)
+static const char *why_lost(int error)
 {
 	return error == -ETIMEDOUT ? "another process keeps its lock" : errno_text(-error);
 }
 
 /* Go on without a record. */
-static void lose(int error)
+static void lose_record(int error)
 {
 	audit.lost++;
 	if (!audit.is_told)
-		log_line("the audit log in %s cannot be written: %s", audit.path, why(error));
+		log_line("the audit log in %s cannot be written: %s", audit.path, why_lost(error));
 	audit.is_told = true;
 }
 
 /* A record of what has happened anyway. */
-static void note(enum audit_event event, const struct audit_field *fields, size_t count)
+static void note_event(enum audit_event event, const struct audit_field *fields, size_t count)
 {
-	const int error = record(event, fields, count, MAY_WAIT_US);
+	const int error = add_record(event, fields, count, MAY_WAIT_US);
 
 	if (error)
-		lose(error);
+		lose_record(error);
 }
 
 #define NOTE(event, ...)                                                                           \
 	do {                                                                                       \
 		const struct audit_field fields[] = { __VA_ARGS__ };                               \
-		note((event), fields, COUNT(fields));                                              \
+		note_event((event), fields, COUNT(fields));                                        \
 	} while (0)
 
-static void explain(int error, char detail[IPC_LIST_MAX])
+static void explain_error(int error, char detail[IPC_LIST_MAX])
 {
 	(void)snprintf(detail, IPC_LIST_MAX, "the audit log in %.600s cannot be written: %s",
-		       audit.path, why(error));
+		       audit.path, why_lost(error));
 }
 
 /* A record of what must not happen without it; the operator can say otherwise. */
-static int require(enum audit_event event, const struct audit_field *fields, size_t count,
-		   char detail[IPC_LIST_MAX])
+static int require_record(enum audit_event event, const struct audit_field *fields, size_t count,
+			  char detail[IPC_LIST_MAX])
 {
-	const int error = record(event, fields, count, MUST_WAIT_US);
+	const int error = add_record(event, fields, count, MUST_WAIT_US);
 
 	if (error && audit.is_optional) {
-		lose(error);
+		lose_record(error);
 		return 0;
 	}
 	if (error)
-		explain(error, detail);
+		explain_error(error, detail);
 	return error;
 }
 
@@ -145,7 +146,7 @@ static int record_start(uint32_t frontend)
 		AUDIT_NUMBER("memory_max", supervisor.memory_bytes),
 	};
 
-	return record(AUDIT_START, fields, COUNT(fields), MUST_WAIT_US);
+	return add_record(AUDIT_START, fields, COUNT(fields), MUST_WAIT_US);
 }
 
 void audit_open(struct audit_place *place, uint32_t frontend)
@@ -169,7 +170,7 @@ void audit_open(struct audit_place *place, uint32_t frontend)
 		error = record_start(frontend);
 	if (!error)
 		return;
-	explain(error, problem);
+	explain_error(error, problem);
 	go_without(problem);
 }
 
@@ -190,12 +191,12 @@ int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_
 	};
 
 	sha256(plan->bytes, plan->size, hash);
-	return require(AUDIT_POLICY, fields, COUNT(fields), detail);
+	return require_record(AUDIT_POLICY, fields, COUNT(fields), detail);
 }
 
 void audit_posture(const struct audit_field *fields, size_t count)
 {
-	note(AUDIT_POSTURE, fields, count);
+	note_event(AUDIT_POSTURE, fields, count);
 }
 
 void audit_client(const struct frontend *frontend)
@@ -204,7 +205,7 @@ void audit_client(const struct frontend *frontend)
 	     AUDIT_TEXT("asks", frontend->is_broker ? "through a broker" : "for itself"));
 }
 
-/* Of a sealed memfd: what is read here cannot change before it runs, and reading cannot fail. */
+/* Hash a sealed memfd: its code cannot change before it runs, and reading cannot fail. */
 static void hash_code(int code, uint64_t *ret_size, uint8_t ret_hash[SHA256_BYTES])
 {
 	static uint8_t bytes[CODE_STEP];
@@ -220,8 +221,8 @@ static void hash_code(int code, uint64_t *ret_size, uint8_t ret_hash[SHA256_BYTE
 	sha256_end(&state, ret_hash);
 }
 
-/* None for one that is gone with its one execution. */
-static struct audit_field lasting(const struct sandbox *sandbox)
+/* Return the id of a persistent sandbox; an ephemeral one goes with its execution and has none. */
+static struct audit_field sandbox_field(const struct sandbox *sandbox)
 {
 	return sandbox && sandbox_lasts(sandbox) ? AUDIT_TEXT("sandbox", sandbox->id)
 						 : (struct audit_field){ 0 };
@@ -262,7 +263,7 @@ int audit_execution_begin(const struct frontend *frontend, struct request *reque
 	fields[count++] = AUDIT_NUMBER("environment_bytes", spawn->environment_size);
 	fields[count++] = AUDIT_NUMBER("timeout_ms", request->timeout_ms);
 	fields[count++] = AUDIT_NUMBER("tty", spawn->use_tty);
-	fields[count++] = lasting(request->sandbox);
+	fields[count++] = sandbox_field(request->sandbox);
 	if (fields[count - 1].key)
 		fields[count++] = AUDIT_NUMBER("file_tool", request->is_file);
 	if (code >= 0) {
@@ -270,23 +271,23 @@ int audit_execution_begin(const struct frontend *frontend, struct request *reque
 		fields[count++] = AUDIT_NUMBER("code_bytes", code_size);
 		fields[count++] = AUDIT_SHA256("code_sha256", code_hash);
 	}
-	return require(AUDIT_EXECUTION_BEGIN, fields, count, detail);
+	return require_record(AUDIT_EXECUTION_BEGIN, fields, count, detail);
 }
 
 void audit_execution_end(uint64_t id, const struct sandbox *sandbox,
 			 const struct ipc_execution_done *done)
 {
-	if (id == 0) /* nobody asked for it: it tried the layers, which is a record of its own */
+	if (id == 0) /* a probe for no frontend: its posture is a record of its own */
 		return;
 	if (done->verdict >= VERDICT_TIMEOUT && done->verdict <= VERDICT_OUTPUT)
 		NOTE(AUDIT_LIMIT, AUDIT_NUMBER("execution", id),
-		     AUDIT_TEXT("limit", verdict_name(done->verdict)), lasting(sandbox));
+		     AUDIT_TEXT("limit", verdict_name(done->verdict)), sandbox_field(sandbox));
 	NOTE(AUDIT_EXECUTION_END, AUDIT_NUMBER("execution", id),
 	     AUDIT_TEXT("verdict", verdict_name(done->verdict)),
 	     AUDIT_NUMBER("exit_code", done->exit_code), AUDIT_NUMBER("signal", done->signal),
 	     AUDIT_TEXT("stage", stage_text(done->stage)), AUDIT_NUMBER("error", done->error),
 	     AUDIT_NUMBER("wall_us", done->wall_us), AUDIT_NUMBER("cpu_us", done->cpu_us),
-	     AUDIT_NUMBER("peak_bytes", done->peak_bytes), lasting(sandbox));
+	     AUDIT_NUMBER("peak_bytes", done->peak_bytes), sandbox_field(sandbox));
 }
 
 void audit_denial(const struct execution *execution, const char *layer, const char *operation,
@@ -294,7 +295,7 @@ void audit_denial(const struct execution *execution, const char *layer, const ch
 {
 	NOTE(AUDIT_DENIAL, AUDIT_NUMBER("execution", execution->id), AUDIT_TEXT("layer", layer),
 	     AUDIT_TEXT("operation", operation), AUDIT_NUMBER("argument", argument),
-	     AUDIT_NUMBER("count", count), lasting(execution->sandbox));
+	     AUDIT_NUMBER("count", count), sandbox_field(execution->sandbox));
 }
 
 void audit_sandbox_begin(const struct frontend *frontend, const char *id,
@@ -315,7 +316,7 @@ void audit_sandbox_begin(const struct frontend *frontend, const char *id,
 		AUDIT_NUMBER("checkpoint", checkpoint),
 	};
 
-	note(AUDIT_SANDBOX_BEGIN, fields, origin ? COUNT(fields) : COUNT(fields) - 2);
+	note_event(AUDIT_SANDBOX_BEGIN, fields, origin ? COUNT(fields) : COUNT(fields) - 2);
 }
 
 void audit_sandbox_change(const struct frontend *frontend, const char *id, const char *operation,
@@ -333,7 +334,7 @@ void audit_sandbox_end(const char *id, const char *why)
 
 void audit_standby_end(const struct sandbox *sandbox, const struct ipc_spawn_done *done)
 {
-	NOTE(AUDIT_STANDBY_END, lasting(sandbox), AUDIT_NUMBER("error", done->error),
+	NOTE(AUDIT_STANDBY_END, sandbox_field(sandbox), AUDIT_NUMBER("error", done->error),
 	     AUDIT_NUMBER("cpu_us", done->cpu_us));
 }
 
@@ -354,7 +355,7 @@ int audit_apply_begin(const struct frontend *frontend, const char *id,
 		AUDIT_NUMBER("held_too", (from->flags & CHANGES_HELD_TOO) != 0),
 	};
 
-	return require(AUDIT_APPLY_BEGIN, fields, COUNT(fields), detail);
+	return require_record(AUDIT_APPLY_BEGIN, fields, COUNT(fields), detail);
 }
 
 void audit_apply_end(const char *id, const struct ipc_changes_done *done)
@@ -379,7 +380,7 @@ void audit_violation(const char *peer, uint64_t number, const char *problem)
 
 void audit_stranger(uid_t uid)
 {
-	note(AUDIT_STRANGER, (struct audit_field[]){ AUDIT_NUMBER("uid", uid) }, 1);
+	note_event(AUDIT_STRANGER, (struct audit_field[]){ AUDIT_NUMBER("uid", uid) }, 1);
 }
 
 void audit_stop(void)

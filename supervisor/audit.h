@@ -15,10 +15,10 @@
 #include "request.h"
 #include "state.h"
 
-/* What the launcher handed over. */
+/* The log's directory, from the launcher. */
 struct audit_place {
 	int directory;              /* -1: there is none */
-	char path[IPC_PATH_MAX];    /* of it, for messages */
+	char path[IPC_PATH_MAX];    /* for messages */
 	char problem[IPC_LIST_MAX]; /* why there is none */
 };
 
@@ -34,24 +34,23 @@ int audit_directory(void);
  * or -errno: it could not be recorded, and must be; `detail` says why. */
 int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_MAX]);
 
-/* What is in force in a profile's sandboxes, as measured. At most AUDIT_FIELDS_MAX - 1 fields. */
+/* Record the measured posture of a profile's sandboxes. At most AUDIT_FIELDS_MAX - 1 fields. */
 void audit_posture(const struct audit_field *fields, size_t count);
 
-/* A client of the service: it asks for itself, or was handed over to a broker. */
+/* Record a client of the service: it asks for itself, or was handed over to a broker. */
 void audit_client(const struct frontend *frontend);
 
-/* An execution begins: gives it its number, request->id. 0: it may; -errno: it must not, and
+/* Record the begin of an execution and set its number, request->id. -errno: it must not begin, and
  * `detail` says why. */
 int audit_execution_begin(const struct frontend *frontend, struct request *request, int code,
 			  char detail[IPC_LIST_MAX]);
 
-/* It ended, with what its frontend is told; `sandbox` is the one it was in, or NULL. A limit that
- * it met is a record of its own. */
+/* Record the end of an execution as reported to its frontend; `sandbox` is its sandbox, or NULL. A
+ * limit that it met is a record of its own. */
 void audit_execution_end(uint64_t id, const struct sandbox *sandbox,
 			 const struct ipc_execution_done *done);
 
-/* Something was refused to its workload, `count` times: the layer, what was tried, and a number
- * that says with what. */
+/* Record a denial, met `count` times: the layer, the operation, and a number for its argument. */
 void audit_denial(const struct execution *execution, const char *layer, const char *operation,
 		  uint64_t argument, uint32_t count);
 
@@ -67,22 +66,23 @@ void audit_sandbox_end(const char *id, const char *why);
 /* Record that an interpreter ended before a request took it: its start met its limit, for one. */
 void audit_standby_end(const struct sandbox *sandbox, const struct ipc_spawn_done *done);
 
-/* What was changed in a sandbox is brought to the host, or taken back: 0: it may, or -errno and
- * `detail` as above. And what became of it. */
+/* Record that an apply of a sandbox's changes to the host, or its undo, begins. -errno: it must not
+ * begin, and `detail` says why. audit_apply_end() records its result. */
 int audit_apply_begin(const struct frontend *frontend, const char *id,
 		      const struct ipc_changes_start *from, char detail[IPC_LIST_MAX]);
 void audit_apply_end(const char *id, const struct ipc_changes_done *done);
 
-/* A request was refused. */
+/* Record a refused request. */
 void audit_refused(const struct frontend *frontend, enum refusal reason);
 
-/* A peer of ours broke the protocol: "frontend", "factory" or "init", with its number. */
+/* Record that a peer of ours broke the protocol: "frontend", "factory" or "init", with its number.
+ */
 void audit_violation(const char *peer, uint64_t number, const char *problem);
 
-/* Another user connected to the service. */
+/* Record that another user connected to the service. */
 void audit_stranger(uid_t uid);
 
-/* We end. */
+/* Record the end of the supervisor. */
 void audit_stop(void);
 
 #endif

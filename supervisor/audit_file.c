@@ -19,13 +19,13 @@
 /* A holder needs it for microseconds; on a busy machine it may not run for milliseconds. */
 #define LOCK_STEP_US 200
 
-/* What is waited for a lock that could not be had the last time. */
+/* Longest wait for a lock that could not be had the last time. */
 #define LOCK_STUCK_US 1000
 
 /* How the end of the log was found. */
 enum found {
 	FOUND_WHOLE,
-	FOUND_OPEN, /* nothing is missing but the last newline */
+	FOUND_OPEN, /* only the last newline is missing */
 	FOUND_TORN,
 	FOUND_EDITED,  /* the last record is not the one that was written */
 	FOUND_SHORT,   /* it ends before it did */
@@ -44,7 +44,7 @@ static struct {
 	int directory;
 	int head;
 	int log;
-	ino_t inode; /* of the log */
+	ino_t inode; /* the log's */
 	uint32_t pid;
 	bool is_checked; /* its last record was looked at */
 	bool is_stuck;   /* the lock could not be had */
@@ -86,7 +86,7 @@ int audit_file_directory(void)
 	return file.directory;
 }
 
-static int lock(uint64_t wait_us)
+static int lock_log(uint64_t wait_us)
 {
 	const struct timespec step = { .tv_nsec = LOCK_STEP_US * 1000L };
 	const uint64_t most_us = file.is_stuck && wait_us > LOCK_STUCK_US ? LOCK_STUCK_US : wait_us;
@@ -180,7 +180,7 @@ static bool take_next(struct audit_head *head, size_t line_size)
 	return true;
 }
 
-/* What stands between the end that the head knows, `from`, and that of the file. */
+/* Examine the bytes between `from`, the end that the head knows, and the end of the file. */
 static enum found examine_rest(struct audit_head *head, uint64_t from, uint64_t size)
 {
 	const size_t rest = (size_t)(size - from);
@@ -213,7 +213,7 @@ static enum found examine_first(struct audit_head *head, uint64_t size)
 }
 
 /* Read the head, and compare the log with it. */
-static enum found examine(struct audit_head *head, uint64_t size)
+static enum found examine_log(struct audit_head *head, uint64_t size)
 {
 	const ssize_t got = pread(file.head, buffer, AUDIT_HEAD_BYTES, 0);
 	struct audit_link last;
@@ -251,8 +251,8 @@ static int write_at(int fd, uint64_t at, const char *bytes, size_t size)
 }
 
 /* A record at the end that `head` says; moves it. After an error the log ends where it did. */
-static int put(struct audit_head *head, enum audit_event event, const struct audit_field *fields,
-	       size_t count)
+static int put_line(struct audit_head *head, enum audit_event event,
+		    const struct audit_field *fields, size_t count)
 {
 	struct timespec now;
 	struct audit_head next = { .seq = head->seq + 1 };
@@ -293,10 +293,10 @@ static int close_off(struct audit_head *head, uint64_t size)
 	sha256(buffer, torn, hash); /* examine_rest() left it there */
 	error = end_line(head, size);
 	return error ? error
-		     : put(head, AUDIT_TORN,
-			   (struct audit_field[]){ AUDIT_NUMBER("bytes", torn),
-						   AUDIT_SHA256("sha256", hash) },
-			   2);
+		     : put_line(head, AUDIT_TORN,
+				(struct audit_field[]){ AUDIT_NUMBER("bytes", torn),
+							AUDIT_SHA256("sha256", hash) },
+				2);
 }
 
 /* Go on from what is there. */
@@ -320,17 +320,17 @@ static int tell_broken(struct audit_head *head, enum found found, uint64_t size)
 	if (is_open)
 		error = end_line(head, size);
 	return error ? error
-		     : put(head, AUDIT_CHAIN_BROKEN,
-			   (struct audit_field[]){ AUDIT_TEXT("reason", found_names[found]),
-						   AUDIT_NUMBER("expected_seq", expected.seq),
-						   AUDIT_TEXT("expected_hash", expected.hash),
-						   AUDIT_NUMBER("found_seq", last.seq) },
-			   4);
+		     : put_line(head, AUDIT_CHAIN_BROKEN,
+				(struct audit_field[]){ AUDIT_TEXT("reason", found_names[found]),
+							AUDIT_NUMBER("expected_seq", expected.seq),
+							AUDIT_TEXT("expected_hash", expected.hash),
+							AUDIT_NUMBER("found_seq", last.seq) },
+				4);
 }
 
-/* Numbers are given anew from the highest one that is not taken: whoever was killed half-way left a
- * gap, which this closes. The oldest file goes when there is none. */
-static int rotate(struct audit_head *head)
+/* Numbers are given anew from the highest one that is not taken: a supervisor that was killed
+ * half-way left a gap, which this closes. The oldest file goes when there is none. */
+static int rotate_log(struct audit_head *head)
 {
 	char from[AUDIT_NAME_MAX];
 	char to[AUDIT_NAME_MAX];
@@ -355,7 +355,7 @@ static int rotate(struct audit_head *head)
 	return error;
 }
 
-static int add(enum audit_event event, const struct audit_field *fields, size_t count)
+static int add_record(enum audit_event event, const struct audit_field *fields, size_t count)
 {
 	struct audit_head head;
 	enum found found;
@@ -364,7 +364,7 @@ static int add(enum audit_event event, const struct audit_field *fields, size_t 
 
 	if (error)
 		return error;
-	found = examine(&head, size);
+	found = examine_log(&head, size);
 	if (found == FOUND_OPEN)
 		error = end_line(&head, size);
 	else if (found == FOUND_TORN)
@@ -372,9 +372,9 @@ static int add(enum audit_event event, const struct audit_field *fields, size_t 
 	else if (found != FOUND_WHOLE)
 		error = tell_broken(&head, found, size);
 	if (!error && head.size > AUDIT_FILE_BYTES - AUDIT_LINE_MAX)
-		error = rotate(&head);
+		error = rotate_log(&head);
 	if (!error)
-		error = put(&head, event, fields, count);
+		error = put_line(&head, event, fields, count);
 	file.is_checked = file.is_checked || !error;
 	return error;
 }
@@ -382,11 +382,11 @@ static int add(enum audit_event event, const struct audit_field *fields, size_t 
 int audit_file_add(enum audit_event event, const struct audit_field *fields, size_t count,
 		   uint64_t wait_us)
 {
-	int error = lock(wait_us);
+	int error = lock_log(wait_us);
 
 	if (error)
 		return error;
-	error = add(event, fields, count);
-	(void)flock(file.head, LOCK_UN); /* of a lock that is held */
+	error = add_record(event, fields, count);
+	(void)flock(file.head, LOCK_UN); /* cannot fail: the lock is held */
 	return error;
 }

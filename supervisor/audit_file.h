@@ -16,7 +16,7 @@
 /* Take `directory`, which is ours from now on, and open what is in it. 0 or -errno. */
 int audit_file_open(int directory, uint32_t pid);
 
-/* What audit_file_open() took, or -1. */
+/* Return the directory that audit_file_open() took, or -1. */
 int audit_file_directory(void);
 
 /*

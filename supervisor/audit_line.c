@@ -6,8 +6,8 @@
 
 #include "common/text.h"
 
-/* What does not fit is a bug: a full set of longest fields does. */
-static void add(struct audit_line *line, const char *bytes, size_t size)
+/* An overflow is a bug: a full set of longest fields fits. */
+static void add_bytes(struct audit_line *line, const char *bytes, size_t size)
 {
 	if (size > sizeof(line->bytes) - line->used)
 		abort();
@@ -17,7 +17,7 @@ static void add(struct audit_line *line, const char *bytes, size_t size)
 
 static void add_string(struct audit_line *line, const char *string)
 {
-	add(line, string, strlen(string));
+	add_bytes(line, string, strlen(string));
 }
 
 static void add_number(struct audit_line *line, uint64_t number)
@@ -25,7 +25,7 @@ static void add_number(struct audit_line *line, uint64_t number)
 	struct text text = { .used = 0 };
 
 	text_add_number(&text, number);
-	add(line, text.bytes, text.used);
+	add_bytes(line, text.bytes, text.used);
 }
 
 /* A reader need not know of escapes: what would need one becomes a '?'. */
@@ -35,7 +35,7 @@ static void add_text(struct audit_line *line, const char *text)
 		const char byte = text[i];
 		const bool is_plain = byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
 
-		add(line, is_plain ? &text[i] : "?", 1);
+		add_bytes(line, is_plain ? &text[i] : "?", 1);
 	}
 }
 

@@ -36,7 +36,7 @@ struct audit_field {
 #define AUDIT_FIELD_TEXT_MAX 200
 #define AUDIT_FIELDS_MAX 16
 
-/* What is the same in every record. */
+/* The fields of every record. */
 struct audit_stamp {
 	uint64_t seq;
 	uint64_t time_us;

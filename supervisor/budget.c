@@ -10,8 +10,8 @@
 #include "sandbox.h"
 #include "state.h"
 
-/* What a new sandbox needs in any case, its init and page tables: with less left, starting it would
- * only have the kernel choose which sandbox is to end. */
+/* Least memory of a new sandbox, for its init and page tables. With less left, starting it would
+ * only make the kernel's OOM killer choose which sandbox ends. */
 #define HEADROOM_BYTES ((uint64_t)8 << 20)
 
 static uint64_t reserved_bytes(void)
@@ -44,7 +44,7 @@ void budget_describe(uint64_t used, uint64_t max, const char *what, char detail[
 		       (unsigned long long)max, what);
 }
 
-/* What is ready for a request to come can be ended at once: it stands in nobody's way. */
+/* Ready sandboxes and standby processes can be ended at once: they make room for a request. */
 static bool is_memory_short(uint64_t needs)
 {
 	const uint64_t used = supervisor.memory_bytes > 0 ? budget_memory_used() : 0;
@@ -60,7 +60,7 @@ static bool is_memory_short(uint64_t needs)
 enum refusal budget_check(const struct plan_profile *profile, const struct sandbox *joins,
 			  char detail[IPC_LIST_MAX], uint32_t *ret_retry_ms)
 {
-	/* What a live one may have counts already, whatever runs in it. */
+	/* A live sandbox's limit counts already, whatever runs in it. */
 	const uint64_t reserves = joins && joins->state == SANDBOX_LIVE ? 0 : profile->memory_bytes;
 	const uint64_t needs = supervisor.cgroup >= 0 ? HEADROOM_BYTES : reserves;
 	enum refusal refusal = REFUSAL_NONE;

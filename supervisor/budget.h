@@ -11,17 +11,17 @@
 
 struct sandbox;
 
-/* May an execution of this profile start now, in a sandbox that lasts (NULL: in one of its own)?
- * REFUSAL_NONE, or the reason, with what is used and
- * what is allowed in `detail` and the longest wait in *ret_retry_ms. */
+/* Return REFUSAL_NONE if an execution of this profile may start now in the persistent sandbox
+ * `joins` (NULL: in an ephemeral one). Else the reason, with use and limit in `detail` and the
+ * longest wait in *ret_retry_ms. */
 enum refusal budget_check(const struct plan_profile *profile, const struct sandbox *joins,
 			  char detail[IPC_LIST_MAX], uint32_t *ret_retry_ms);
 
 /* "3 of 4 sandboxes" */
 void budget_describe(uint64_t used, uint64_t max, const char *what, char detail[IPC_LIST_MAX]);
 
-/* What all sandboxes use now, in bytes: measured by the kernel with cgroups; in the fallback, what
- * their profiles allow them. */
+/* Return the memory of all sandboxes now, in bytes: measured by the kernel with cgroups; in the
+ * fallback, the sum of their profiles' limits. */
 uint64_t budget_memory_used(void);
 
 #endif

@@ -54,7 +54,7 @@ static int write_limits(uint32_t slot, const struct plan_profile *profile)
 	return error ? error : write_cpu(slot, profile);
 }
 
-static int make(const struct text *path)
+static int make_group(const struct text *path)
 {
 	int fd;
 
@@ -69,7 +69,7 @@ int cgroup_add_leaf(uint32_t slot, uint32_t leaf)
 	struct text path;
 
 	cgroup_leaf_path(&path, slot, leaf, "");
-	return make(&path);
+	return make_group(&path);
 }
 
 bool cgroup_remove_leaf(uint32_t slot, uint32_t leaf)
@@ -89,7 +89,7 @@ int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sa
 	int error;
 
 	cgroup_path(&path, slot, "");
-	sandbox = make(&path);
+	sandbox = make_group(&path);
 	error = sandbox < 0 ? sandbox : write_limits(slot, profile);
 	if (!error) {
 		leaf = cgroup_add_leaf(slot, 0);
@@ -97,7 +97,7 @@ int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sa
 	}
 	if (error) {
 		fd_close(&sandbox);
-		(void)cgroup_remove(supervisor.cgroup, slot); /* nothing ran in it */
+		(void)cgroup_remove(supervisor.cgroup, slot); /* empty, as no process ran in it */
 		return error;
 	}
 	*ret_sandbox = sandbox;

@@ -24,7 +24,7 @@ struct cgroup_usage {
 int cgroup_create(uint32_t slot, const struct plan_profile *profile, int *ret_sandbox,
 		  int *ret_leaf);
 
-/* Does the kernel say of them what the profile does? With the controllers that they have. */
+/* Return whether the kernel's limits are the profile's; *ret_controllers: those that they have. */
 bool cgroup_check(uint32_t slot, const struct plan_profile *profile, uint32_t *ret_controllers);
 
 /* One more leaf: its descriptor, the caller's, or -errno; and it is gone again: true, or false
@@ -35,11 +35,11 @@ bool cgroup_remove_leaf(uint32_t slot, uint32_t leaf);
 /* Kill every process in a leaf, whatever it does. */
 void cgroup_kill(uint32_t slot, uint32_t leaf);
 
-/* What the sandbox used until now; and the CPU time of a leaf alone. */
+/* Read the sandbox's usage until now; cgroup_read_cpu() returns the CPU time of a leaf alone. */
 void cgroup_read(uint32_t slot, struct cgroup_usage *ret);
 uint64_t cgroup_read_cpu(uint32_t slot, uint32_t leaf);
 
-/* What all sandboxes together use now, bytes. */
+/* Return the memory of all sandboxes together now, in bytes. */
 uint64_t cgroup_memory_used(void);
 
 #endif

@@ -10,19 +10,19 @@
 #include "common/fd.h"
 #include "seccomp_filter.h"
 
-/* What cgroup_create() and cgroup_read() do. */
+/* The rights that cgroup_create() and cgroup_read() need. */
 #define CGROUP_RIGHTS                                                                              \
 	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |                            \
 	 LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR |                               \
 	 LANDLOCK_ACCESS_FS_REMOVE_DIR)
 
-/* What audit_file_add() does; to rename is to make a file and to remove one. */
+/* The rights that audit_file_add() needs; to rename is to make a file and to remove one. */
 #define AUDIT_RIGHTS                                                                               \
 	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |                            \
 	 LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_MAKE_REG |                               \
 	 LANDLOCK_ACCESS_FS_REMOVE_FILE)
 
-/* What the store does: sandboxes and layers are made, and moved to the trash. */
+/* The rights that the store needs to make sandboxes and layers and move them to the trash. */
 #define STATE_RIGHTS                                                                               \
 	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |                            \
 	 LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR | \

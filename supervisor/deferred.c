@@ -17,7 +17,7 @@ static struct deferred {
 	bool is_kept; /* its handler has deferred it again */
 	struct question question;
 	int fd;
-	size_t size; /* of the encoded message */
+	size_t size; /* the encoded message's */
 } table[DEFERRED_MAX];
 
 /* Apart from the table, which is searched. */
@@ -27,7 +27,7 @@ static char answers[DEFERRED_MAX + 1][IPC_PATH_MAX];
 static struct deferred *running;
 static uint64_t last_order;
 
-/* Of a request that is not deferred yet. */
+/* The question of a request that is not deferred yet. */
 static struct question fresh = { .fd = -1, .named = -1, .answer = answers[DEFERRED_MAX] };
 
 #define EACH_ENTRY for (struct deferred *entry = table; entry < table + DEFERRED_MAX; entry++)
@@ -121,8 +121,8 @@ void deferred_wake(const struct sandbox *sandbox)
 	entry->is_woken |= entry->sandbox == sandbox;
 }
 
-/* Look again at the requests behind it, and at a sandbox that nobody waits for any more. */
-static void finish(struct deferred *entry)
+/* Look again at the requests behind it, and at a sandbox that no request waits for any more. */
+static void finish_entry(struct deferred *entry)
 {
 	entry->frontend = NULL;
 	fd_close(&entry->fd);
@@ -139,7 +139,7 @@ bool deferred_cancel(const struct frontend *frontend, uint64_t request)
 	EACH_ENTRY
 	{
 		if (entry->frontend == frontend && entry->request == request) {
-			finish(entry);
+			finish_entry(entry);
 			return true;
 		}
 	}
@@ -151,11 +151,11 @@ void deferred_forget(const struct frontend *frontend)
 	EACH_ENTRY
 	{
 		if (entry->frontend == frontend)
-			finish(entry);
+			finish_entry(entry);
 	}
 }
 
-/* The woken one that has waited longest; NULL: there is none. */
+/* Return the woken request that has waited longest; NULL: there is none. */
 static struct deferred *find_due(void)
 {
 	struct deferred *due = NULL;
@@ -189,7 +189,7 @@ void deferred_end(const struct channel_message *message)
 	running = NULL;
 	entry->fd = message->fds[0]; /* the handler may have taken it */
 	if (!entry->is_kept)
-		finish(entry);
+		finish_entry(entry);
 }
 
 void deferred_end_question(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deferred requests: those that cannot be answered yet, because they wait for a sandbox or for the
- * directory of a workspace. The request is kept, and its frontend is heard further. The handler
- * runs again when what the request waits for has changed, until it answers.
+ * Deferred requests: they wait for a sandbox or for the directory of a workspace. The request is
+ * kept, and its frontend is heard further. The handler runs again when the sandbox or the answer
+ * about the directory has changed, until it answers.
  */
 #ifndef SUPERVISOR_DEFERRED_H
 #define SUPERVISOR_DEFERRED_H
@@ -55,11 +55,11 @@ struct question *deferred_question(void);
  * tick. NULL: nobody asks it any more. */
 struct question *deferred_asked(uint32_t number);
 
-/* Does an earlier request of this frontend wait for the sandbox? Then the one that a handler runs
- * for has to wait as well. */
+/* Return whether an earlier request of this frontend waits for the sandbox. If so, the request that
+ * a handler runs for has to wait as well. */
 bool deferred_is_behind(const struct frontend *frontend, const struct sandbox *sandbox);
 
-/* Does any request wait for it? */
+/* Return whether any deferred request waits for the sandbox. */
 bool deferred_is_awaited(const struct sandbox *sandbox);
 
 /* Run all requests that wait for the sandbox again, with the next tick. */

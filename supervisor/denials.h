@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an execution was refused, put together for its frontend: what its init counted and what its
- * cgroup tells.
+ * The denials of an execution, put together for its frontend from the counts of its init and of
+ * its cgroup.
  */
 #ifndef SUPERVISOR_DENIALS_H
 #define SUPERVISOR_DENIALS_H
@@ -12,11 +12,11 @@
 #include "common/ipc.h"
 #include "state.h"
 
-/* False, and nothing is put, when the init's records are none. */
+/* Put the denials into `done`. False, and nothing is put, if the init's records are malformed. */
 bool denials_put(struct ipc_execution_done *done, const struct ipc_spawn_done *from,
 		 const struct cgroup_usage *usage);
 
-/* Have the audit log say what the execution was refused, in the words of its plan. */
+/* Record the execution's denials in the audit log, in the words of its plan. */
 void denials_note(const struct execution *execution, const struct ipc_execution_done *done);
 
 #endif

@@ -23,14 +23,16 @@
 /* How long an init may take to report after it was told to kill. */
 #define GRACE_US 200000
 
-/* The same where one that does not ends others with it. */
+/* As above, for a sandbox that is shared: if its init does not report, other executions end too. */
 #define GRACE_SHARED_US 2000000
 
-/* From a report until a sandbox is torn down: who has the answer and asks again has done so. */
+/* From a report until a sandbox is torn down: a client that asks again has sent its request by
+ * then. */
 #define TEARDOWN_PAUSE_US 1000
 
-/* What of a second of CPU time is told at least when the kernel's limit was reached: it counts
- * whole ticks, the report the exact time, and a virtual machine is not always given its ticks. */
+/* Least reported CPU time, for each second of the limit, of a process that SIGKILL ended at the
+ * limit of CPU time. The kernel counts whole ticks, the report the exact time, and a virtual
+ * machine is not always given its ticks. */
 #define CPU_TOLD_US 750000
 
 static bool is_live(const struct execution *execution)
@@ -64,7 +66,7 @@ static bool is_gone(const struct execution *execution)
 	       (sandbox_lasts(execution->sandbox) || sandbox_is_over(execution->sandbox));
 }
 
-static bool clear(const struct execution *execution)
+static bool clear_parts(const struct execution *execution)
 {
 	return sandbox_lasts(execution->sandbox)
 		       ? sandbox_clear_leaf(execution->sandbox, execution->leaf)
@@ -76,7 +78,7 @@ static void try_free(struct execution *execution)
 {
 	if (!is_gone(execution))
 		return;
-	if (!clear(execution)) {
+	if (!clear_parts(execution)) {
 		execution_set_deadline(execution, clock_now_us() + SANDBOX_RETRY_US);
 		return;
 	}
@@ -116,7 +118,7 @@ static void set_done(struct execution *execution)
 	execution->state = EXECUTION_DONE;
 }
 
-/* What it left behind, and with its own sandbox all of that. */
+/* Kill the processes that it left behind; in an ephemeral sandbox, end the sandbox. */
 static void kill_rest(const struct execution *execution)
 {
 	if (!sandbox_lasts(execution->sandbox))
@@ -125,8 +127,8 @@ static void kill_rest(const struct execution *execution)
 		cgroup_kill(execution->sandbox->slot, execution->leaf);
 }
 
-/* Its time in parts, of which the last is report()'s. Whatever an init says, each begins where the
- * one before ended, and none ends later than now. */
+/* Its time in parts, of which the last is send_report()'s. Whatever an init says, each begins where
+ * the one before ended, and none ends later than now. */
 static void put_parts(const struct execution *execution, const struct ipc_spawn_done *from,
 		      struct ipc_execution_done *done)
 {
@@ -145,7 +147,7 @@ static void put_parts(const struct execution *execution, const struct ipc_spawn_
 	}
 }
 
-static void report(struct execution *execution, struct ipc_execution_done *done)
+static void send_report(struct execution *execution, struct ipc_execution_done *done)
 {
 	const uint64_t parts_us =
 		done->prepare_us + done->sandbox_us + done->start_us + done->run_us;
@@ -176,9 +178,9 @@ static void report(struct execution *execution, struct ipc_execution_done *done)
 	try_free(execution);
 }
 
-/* What the kernel counted of it. Of a sandbox that it shares only the CPU time is its own: memory
- * is told where the sandbox had never taken as much before. */
-static void measure(const struct execution *execution, struct cgroup_usage *ret)
+/* Read the kernel's counts of it. In a shared sandbox only the CPU time is its own: memory is
+ * reported if the sandbox had never taken as much before. */
+static void measure_usage(const struct execution *execution, struct cgroup_usage *ret)
 {
 	const struct sandbox *sandbox = execution->sandbox;
 	const struct cgroup_usage *before = &execution->before;
@@ -204,7 +206,7 @@ static void report_internal(struct execution *execution, uint32_t stage, uint32_
 	struct cgroup_usage usage = { .cpu_us = 0 };
 
 	posture_fail(execution, stage, error);
-	measure(execution, &usage);
+	measure_usage(execution, &usage);
 	if (execution->verdict != VERDICT_EXITED ||
 	    usage.oom_kills > 0) /* it was killed for that */
 		done = (struct ipc_execution_done){ .verdict = execution->verdict,
@@ -213,8 +215,8 @@ static void report_internal(struct execution *execution, uint32_t stage, uint32_
 		done.verdict = VERDICT_MEMORY;
 	done.cpu_us = usage.cpu_us;
 	done.peak_bytes = usage.peak_bytes;
-	(void)denials_put(&done, &nothing, &usage); /* of nothing, there is nothing wrong */
-	report(execution, &done);
+	(void)denials_put(&done, &nothing, &usage); /* cannot fail: there are no records */
+	send_report(execution, &done);
 }
 
 static uint32_t judge_signal(const struct execution *execution, int signal,
@@ -230,8 +232,8 @@ static uint32_t judge_signal(const struct execution *execution, int signal,
 	return signal == SIGXFSZ || from->over_disk ? VERDICT_DISK : VERDICT_SIGNALLED;
 }
 
-static uint32_t judge(const struct execution *execution, const struct ipc_spawn_done *from,
-		      const struct cgroup_usage *usage)
+static uint32_t judge_end(const struct execution *execution, const struct ipc_spawn_done *from,
+			  const struct cgroup_usage *usage)
 {
 	const int status = (int)from->status;
 
@@ -262,11 +264,11 @@ static int handle_posture(void *context, struct channel_message *message)
 	if (!execution || execution->probe == PROBE_NONE)
 		return -EPROTO;
 	if (!posture_take(execution, &message->body.posture.measured))
-		report(execution, &nothing);
+		send_report(execution, &nothing);
 	return 0;
 }
 
-/* What waited there ended on its way to the exec. */
+/* Report as failed an execution whose standby process ended on its way to the exec. */
 static void lose_given(const struct sandbox *sandbox)
 {
 	for (uint32_t slot = 0; slot < supervisor.slots_used; slot++) {
@@ -305,7 +307,7 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 	if (execution->probe != PROBE_NONE) /* it has to come first */
 		return -EPROTO;
 	put_parts(execution, from, &done);
-	measure(execution, &usage);
+	measure_usage(execution, &usage);
 	if (supervisor.cgroup >= 0) {
 		done.cpu_us = usage.cpu_us;
 		if (usage.peak_bytes > 0)
@@ -313,10 +315,10 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 	}
 	if (!denials_put(&done, from, &usage))
 		return -EPROTO;
-	done.verdict = judge(execution, from, &usage);
+	done.verdict = judge_end(execution, from, &usage);
 	done.exit_code = WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0;
 	done.signal = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
-	report(execution, &done);
+	send_report(execution, &done);
 	return 0;
 }
 
@@ -327,7 +329,7 @@ static int handle_init_failed(void *context, struct channel_message *message)
 	return 0;
 }
 
-/* Until it is killed; 0 would say that nobody knows. */
+/* The time until it is killed; 0 would mean unknown. */
 uint64_t execution_left_ms(const struct execution *execution)
 {
 	const uint64_t now = clock_now_us();
@@ -358,7 +360,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_spawn_done] = handle_spawn_done,
 };
 
-/* Of the first one that runs in it; 0: none does. */
+/* Return the number of the first execution in it; 0: none runs. */
 static uint64_t number_in(const struct sandbox *sandbox)
 {
 	const struct execution *execution = NULL;
@@ -421,8 +423,8 @@ void execution_signal(const struct execution *execution, uint32_t signal)
 
 	if (execution->state != EXECUTION_LIVE)
 		return;
-	/* Whoever sends more than an init takes loses some: his own. An init that takes none any
-	 * more is at its end. */
+	/* A frontend that sends more than an init takes loses signals of its own. An init that
+	 * takes none any more is at its end. */
 	(void)channel_send(&execution->sandbox->init, IPC_TYPE_spawn_signal, &message, NULL,
 			   MSG_DONTWAIT);
 }
@@ -505,8 +507,8 @@ static uint64_t find_earliest(void)
 	return earliest;
 }
 
-/* What ended before its time may have left an earlier one than there is: looking then is all that
- * comes of it, where looking at all of them in each turn would make many slow down each. */
+/* The time may be that of an execution that has ended, and so too early. That costs one look in
+ * vain; a look at all executions in each turn would slow down each of them. */
 uint64_t execution_deadline_us(void)
 {
 	return supervisor.due_us;
@@ -555,7 +557,7 @@ void execution_report_stop(void)
 	}
 }
 
-/* Nobody is there any more who could be told. */
+/* Record the end of a killed execution that no frontend can be told of any more. */
 static void note_killed(const struct execution *execution)
 {
 	const struct ipc_execution_done done = {

@@ -19,13 +19,13 @@
  */
 int execution_begin(struct frontend *frontend, const struct request *request, int code);
 
-/* The frontend's live execution with this number, or NULL. */
+/* Return the frontend's live execution with this number, or NULL. */
 struct execution *execution_find(const struct frontend *frontend, uint64_t request);
 
-/* How many run in a sandbox. */
+/* Return the number of executions in a sandbox. */
 uint32_t execution_count(const struct sandbox *sandbox);
 
-/* How long it may still run, in milliseconds and never 0, which would say that nobody knows. */
+/* Return how long it may still run, in milliseconds; never 0, which means unknown. */
 uint64_t execution_left_ms(const struct execution *execution);
 
 /* Kill its processes; `verdict` is what will be reported. */
@@ -34,13 +34,13 @@ void execution_kill(struct execution *execution, uint32_t verdict);
 /* Send a signal to its first process and that one's group, if it lives by the time. */
 void execution_signal(const struct execution *execution, uint32_t signal);
 
-/* The same for all that run in a sandbox. */
+/* Kill all executions in a sandbox; `verdict` is what will be reported. */
 void execution_kill_all(const struct sandbox *sandbox, uint32_t verdict);
 
-/* Kill what a frontend that is gone had asked for. */
+/* Kill the executions of a frontend that has gone. */
 void execution_abandon(const struct frontend *frontend);
 
-/* What an init says, or its end; the context is its sandbox. */
+/* Handle the messages of an init, or its end; the context is its sandbox. */
 void execution_on_init(void *sandbox);
 
 /* Report what runs in a sandbox as failed at a stage: it has no init, or none that works, and is at
@@ -50,16 +50,16 @@ void execution_lose_all(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 /* An ephemeral sandbox's init is gone: its execution need not wait for that any more. */
 void execution_free(const struct sandbox *sandbox);
 
-/* When execution_expire() has to look at it next. */
+/* Set when execution_expire() has to look at it next. */
 void execution_set_deadline(struct execution *execution, uint64_t deadline_us);
 
-/* No earlier has execution_expire() something to do; UINT64_MAX: it has nothing. */
+/* Return the time before which execution_expire() does nothing; UINT64_MAX: never. */
 uint64_t execution_deadline_us(void);
 
-/* In how many milliseconds a place is free at the latest, by the earliest time limit. */
+/* Return in how many milliseconds a place is free at the latest, by the earliest time limit. */
 uint32_t execution_longest_wait_ms(void);
 
-/* Kill what is over its time. */
+/* Kill the executions that are over their time. */
 void execution_expire(void);
 
 /* Report every live execution as cancelled, by our own end. */

@@ -29,11 +29,11 @@ static struct execution *find_free(void)
 /* Descriptors of a start; everything left in it is closed at the end of it. */
 struct parts {
 	int stdio_ours[3];     /* stdin write end, stdout and stderr read ends: the frontend's */
-	int stdio_workload[3]; /* the other ends */
+	int stdio_workload[3]; /* the workload's ends */
 	struct sandbox_parts sandbox;
-	struct sandbox *ready; /* one that was made ahead */
-	bool has_joined;       /* a sandbox that lasts */
-	bool is_taken;         /* what waits there, with its leaf: */
+	struct sandbox *ready; /* a ready sandbox */
+	bool has_joined;       /* a persistent sandbox */
+	bool is_taken;         /* the standby process, with its leaf: */
 	bool is_fed;           /* an interpreter */
 	struct cgroup_usage before;
 };
@@ -55,7 +55,7 @@ static void close_parts(struct parts *parts)
 	parts->is_taken = parts->is_fed = false;
 }
 
-/* Of a request that has some, and for which none wait. */
+/* Make the pipes of a request that has streams, if no standby process brought them. */
 static int make_streams(const struct request *request, struct parts *parts)
 {
 	return request->spawn->use_tty || parts->stdio_ours[0] >= 0
@@ -173,8 +173,8 @@ static int tell_started(const struct execution *execution, const struct request 
 			    parts->stdio_ours, MSG_DONTWAIT);
 }
 
-/* In one that was made ahead. -ENOENT: there is none, or one of several has ended; in that nothing
- * has run, since the spawn is the last that it is sent. */
+/* Start it in a ready sandbox. -ENOENT: there is none, or one of several has ended; nothing has run
+ * in that, since the spawn is the last that it is sent. */
 static int enter_ready(struct execution *execution, const struct request *request, int code,
 		       struct parts *parts)
 {
@@ -189,7 +189,7 @@ static int enter_ready(struct execution *execution, const struct request *reques
 		error = sandbox->init.fd < 0 ? -EPIPE : ask_init(execution, request, code, parts);
 	if (!supervisor.is_for_one && error)
 		error = -ENOENT;
-	/* Of the only one's end the factory's answer or its channel says, or has said, why. */
+	/* The factory's answer or its channel says why the only sandbox ended, or has said so. */
 	if (error == -EPIPE)
 		error = 0;
 	if (!error) {
@@ -224,8 +224,8 @@ static int enter_own(struct execution *execution, const struct request *request,
 	return error && parts->is_taken && !parts->is_fed ? -ECONNRESET : error;
 }
 
-static int prepare(struct execution *execution, const struct request *request, int code,
-		   struct parts *parts)
+static int prepare_parts(struct execution *execution, const struct request *request, int code,
+			 struct parts *parts)
 {
 	const bool is_taken = parts->is_taken;
 	int error = make_streams(request, parts);
@@ -247,7 +247,7 @@ static int prepare(struct execution *execution, const struct request *request, i
 	return error;
 }
 
-static void launch(struct execution *execution, const struct parts *parts)
+static void launch_init(struct execution *execution, const struct parts *parts)
 {
 	struct sandbox *sandbox = execution->sandbox;
 
@@ -307,16 +307,16 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 					 .started_us = request->heard_us };
 	execution->deadline_us = execution->started_us + (uint64_t)request->timeout_ms * 1000;
 	take_waiting(request, execution->probe, &parts);
-	error = prepare(execution, request, code, &parts);
+	error = prepare_parts(execution, request, code, &parts);
 	if ((error == -EMFILE || error == -ENFILE) && pool_bytes() > 0) {
-		pool_drop_all(); /* what is ready for others has some of them */
-		error = prepare(execution, request, code, &parts);
+		pool_drop_all(); /* ready sandboxes hold some of them */
+		error = prepare_parts(execution, request, code, &parts);
 	}
 	if (error == -ECONNRESET)
-		error = prepare(execution, request, code, &parts);
+		error = prepare_parts(execution, request, code, &parts);
 	if (error)
 		return error;
-	launch(execution, &parts);
+	launch_init(execution, &parts);
 	if (request->sandbox)
 		ahead_note(request);
 	close_parts(&parts);

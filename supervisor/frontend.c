@@ -206,7 +206,7 @@ uint32_t frontend_count(bool with_silent)
 	return count;
 }
 
-static void hear(struct frontend *frontend)
+static void hear_frontend(struct frontend *frontend)
 {
 	const int error =
 		loop_add(&frontend->watch, frontend->channel.fd, frontend->on_message, frontend);
@@ -219,7 +219,7 @@ static void hear(struct frontend *frontend)
 	frontend_end(frontend, CLIENT_END_FAILED);
 }
 
-/* Nothing tells when the factory's channel has room again but its answers. */
+/* Only the factory's answers tell that its channel has room again. */
 void frontend_regulate(void)
 {
 	const uint32_t most = supervisor.is_holding ? STARTS_MAX / 2 : STARTS_MAX;
@@ -236,7 +236,7 @@ void frontend_regulate(void)
 		if (hold)
 			loop_remove(&frontend->watch);
 		else if (!frontend->watch.on_ready)
-			hear(frontend);
+			hear_frontend(frontend);
 	}
 }
 
@@ -245,7 +245,7 @@ void frontend_tell_all(uint32_t type, const void *message, const int *fds)
 	for (size_t i = 0; i < FRONTENDS_MAX; i++) {
 		struct frontend *frontend = &supervisor.frontends[i];
 
-		/* One that does not read until its channel is full is no longer served. */
+		/* A frontend that does not read until its channel is full is no longer served. */
 		if (frontend->state == FRONTEND_OPEN && frontend->channel.phase == IPC_SERVE &&
 		    channel_send(&frontend->channel, type, message, fds, MSG_DONTWAIT) == -EAGAIN)
 			frontend_end(frontend, CLIENT_END_FAILED);

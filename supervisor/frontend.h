@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Those who ask for executions. `msp run` and a broker of `msp serve` are the only frontend of
- * their supervisor, which ends with them; the service has many, and the end of one ends what it
- * asked for and nothing else.
+ * Frontends: the peers that ask for executions. `msp run` and a broker of `msp serve` are the only
+ * frontend of their supervisor, which ends with them. The service has many: the end of one ends
+ * only its own executions and jobs.
  */
 #ifndef SUPERVISOR_FRONTEND_H
 #define SUPERVISOR_FRONTEND_H
@@ -27,8 +27,8 @@ int frontend_add_broker(const int stdio[3], frontend_callback *on_message);
  * -errno, after which it is to be ended. */
 int frontend_hand_over(struct frontend *frontend, const int stdio[3]);
 
-/* What the factory answered about the broker of `slot`. The pidfd is taken. 0, or -EPROTO for a
- * slot that did not ask. */
+/* Take the factory's answer about the broker of `slot`, with its pidfd. 0, or -EPROTO for a slot
+ * that did not ask. */
 int frontend_broker_started(uint32_t slot, int *pidfd);
 int frontend_broker_failed(uint32_t slot);
 
@@ -44,7 +44,7 @@ void frontend_end(struct frontend *frontend, enum client_end_reason reason);
  * channel. */
 void frontend_regulate(void);
 
-/* Send a message to everybody who has said hello. One that does not read is no longer served. */
+/* Send a message to each frontend that has said hello; stop serving one that does not read. */
 void frontend_tell_all(uint32_t type, const void *message, const int *fds);
 
 /* At our own end: each sees the end of its channel and ends by itself, with what it still has to

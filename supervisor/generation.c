@@ -135,7 +135,7 @@ static uint32_t find_unused(void)
 }
 
 /* Keep it under `slot` and have it hold from now on. */
-static void enforce(uint32_t slot, const struct plan *plan, int fd)
+static void enforce_plan(uint32_t slot, const struct plan *plan, int fd)
 {
 	supervisor.generations[slot] = (struct generation){ .plan = *plan, .fd = fd };
 	supervisor.generations[slot].plan.slot = slot;
@@ -158,7 +158,7 @@ bool generation_open(int fd)
 		fd_close(&fd);
 		return false;
 	}
-	enforce(0, &plan, fd);
+	enforce_plan(0, &plan, fd);
 	return true;
 }
 
@@ -218,7 +218,7 @@ bool generation_replace(int *fd)
 		return give_up(&plan, "this machine does not offer what the new one requires");
 	if (!error && audit_policy(&plan, supervisor.generation + 1, detail) != 0)
 		return give_up(&plan, detail);
-	/* What an attempt before may have left there. */
+	/* Have the factory forget pins that an earlier attempt may have left. */
 	if (!error)
 		error = channel_send(&supervisor.factory, IPC_TYPE_factory_forget, &forget, NULL,
 				     MSG_DONTWAIT);
@@ -229,7 +229,7 @@ bool generation_replace(int *fd)
 				     MSG_DONTWAIT);
 	if (error)
 		return give_up(&plan, errno_text(-error));
-	enforce(message.slot, &plan, *fd);
+	enforce_plan(message.slot, &plan, *fd);
 	*fd = -1;
 	forget_unused(old);
 	supervisor.is_reload_failed = false;

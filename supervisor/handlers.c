@@ -44,7 +44,7 @@ void handlers_prepare(void)
 					.executions_max = supervisor.executions_max };
 	memcpy(welcome.schema, ipc_schema_hash, sizeof(welcome.schema));
 	welcome.profiles_size = request_list_profiles(welcome.profiles);
-	if (!supervisor.is_for_one) /* who asks knows what to execute */
+	if (!supervisor.is_for_one) /* else the frontend has its command */
 		welcome.languages_size = request_list_languages(profile, welcome.languages);
 	/* The start saw to it that the name fits. */
 	strncpy(welcome.default_profile, plan_string(&supervisor.plan, profile->name),
@@ -124,7 +124,7 @@ static int handle_client_workspace(void *context, struct channel_message *messag
 	return 0;
 }
 
-/* A broker has nobody to hand over, and one client per connection is enough. */
+/* A broker has no client to hand over, and one client per connection is enough. */
 static int handle_client_start(void *context, struct channel_message *message)
 {
 	const struct ipc_client_start *from = &message->body.client_start;
@@ -267,7 +267,7 @@ static const dispatch_handler factory_handlers[IPC_TYPE_COUNT] = {
 
 /* Why nothing more is received: `status` is 0 when the peer is gone, -ECANCELED when a handler has
  * said it, else -errno. True when it was a fault. */
-static bool explain(const char *name, int status, enum ipc_error wrong)
+static bool explain_loss(const char *name, int status, enum ipc_error wrong)
 {
 	if (wrong)
 		log_line("%s broke the protocol: %s", name, ipc_error_text(wrong));
@@ -293,7 +293,7 @@ static void set_exit_status(int status)
 
 static struct channel_message received;
 
-/* What one that is gone asked for it will not hear of: only its last word counts. */
+/* A frontend that has gone hears no answers: of its messages only the last word counts. */
 static void hear_last_word(struct frontend *frontend)
 {
 	enum ipc_error wrong;
@@ -310,7 +310,7 @@ static void hear_last_word(struct frontend *frontend)
 static void lose_frontend(struct frontend *frontend, int status, enum ipc_error wrong)
 {
 	const bool is_unready = !frontend->is_connection && frontend->channel.phase == IPC_SETUP;
-	bool is_fault = explain("a frontend", status, wrong);
+	bool is_fault = explain_loss("a frontend", status, wrong);
 
 	if (!is_fault)
 		hear_last_word(frontend);
@@ -338,7 +338,7 @@ static int take_without_fds(const struct frontend *frontend, const struct channe
 	return -EMFILE;
 }
 
-/* The same for a pidfd. What it was of ends with its channel. */
+/* Take an answer whose pidfd found no room as a failed start. Its process ends with its channel. */
 static int take_without_pidfd(const struct channel_message *message)
 {
 	if (message->type == IPC_TYPE_sandbox_created)
@@ -396,7 +396,7 @@ static void on_factory(void *context)
 	if (status == 1 || status == -EAGAIN)
 		return;
 	note_breach("factory", 0, status, wrong);
-	(void)explain("the factory", status, wrong);
+	(void)explain_loss("the factory", status, wrong);
 	set_exit_status(MSP_EXIT_SOFTWARE);
 	loop_remove(&factory_watch);
 	fd_close(&supervisor.factory.fd);

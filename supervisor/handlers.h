@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a frontend may ask and the factory may answer.
+ * Handlers of the frontends' requests and of the factory's answers.
  */
 #ifndef SUPERVISOR_HANDLERS_H
 #define SUPERVISOR_HANDLERS_H
@@ -8,10 +8,10 @@
 #include "common/channel.h"
 #include "frontend.h"
 
-/* Put together what a welcome says. */
+/* Put together the welcome message. */
 void handlers_prepare(void);
 
-/* Tell everybody of the policy that is in force from now on. */
+/* Tell all frontends of the policy that is in force from now on. */
 void handlers_tell_policy(void);
 
 /* A frontend has said something, or is gone: what frontend.h calls back. */

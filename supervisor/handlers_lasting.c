@@ -17,7 +17,7 @@
 #include "store.h"
 #include "workspace.h"
 
-static struct store_meta meta; /* of what is made */
+static struct store_meta meta; /* the new sandbox's */
 
 static void describe_limit(const struct store_meta *of, char detail[IPC_LIST_MAX])
 {
@@ -30,9 +30,9 @@ static void describe_limit(const struct store_meta *of, char detail[IPC_LIST_MAX
 				"layers on one another, until they are merged", detail);
 }
 
-/* What the store said, for the client. */
-static enum refusal explain(int error, const struct store_census *census,
-			    const struct store_meta *of, char detail[IPC_LIST_MAX])
+/* Explain an error of the store to the client. */
+static enum refusal explain_error(int error, const struct store_census *census,
+				  const struct store_meta *of, char detail[IPC_LIST_MAX])
 {
 	switch (error) {
 	case -EEXIST:
@@ -54,7 +54,7 @@ static enum refusal explain(int error, const struct store_census *census,
 	}
 }
 
-static struct store_census limits(void)
+static struct store_census census_limits(void)
 {
 	const struct plan_header *header = plan_header(&supervisor.plan);
 
@@ -62,8 +62,8 @@ static struct store_census limits(void)
 				      .bytes_max = header->sandboxes_bytes };
 }
 
-/* One that was just made is nobody's until somebody uses it: it is given back. One that nobody
- * hears of any more is not to be there. */
+/* Tell of a sandbox that was just made, and unlock it: it has no owner until its first use. If its
+ * frontend cannot be told, destroy it. */
 static int tell_made(const struct frontend *frontend, uint64_t request, int fd, const char *origin,
 		     uint32_t checkpoint)
 {
@@ -95,8 +95,8 @@ static bool has_workspace(const struct plan_profile *profile)
 	return false;
 }
 
-/* What the policy says of it, and into the meta. */
-static enum refusal compose(const struct ipc_sandbox_new *from, char detail[IPC_LIST_MAX])
+/* Check it against the policy and fill in the meta. */
+static enum refusal compose_meta(const struct ipc_sandbox_new *from, char detail[IPC_LIST_MAX])
 {
 	const struct plan_profile *profile;
 	const char *name;
@@ -157,9 +157,9 @@ static int open_workspace(struct frontend *frontend, const struct ipc_sandbox_ne
 	return error;
 }
 
-static int create(const struct frontend *frontend, uint64_t request)
+static int create_sandbox(const struct frontend *frontend, uint64_t request)
 {
-	struct store_census census = limits();
+	struct store_census census = census_limits();
 	char detail[IPC_LIST_MAX] = "";
 	enum refusal refusal;
 	int fd = store_create(&meta, &census);
@@ -168,7 +168,7 @@ static int create(const struct frontend *frontend, uint64_t request)
 		fd = store_create(&meta, &census);
 	if (fd >= 0)
 		return tell_made(frontend, request, fd, NULL, 0);
-	refusal = explain(fd, &census, &meta, detail);
+	refusal = explain_error(fd, &census, &meta, detail);
 	return reply_refuse(frontend, request, refusal, detail, 0);
 }
 
@@ -184,7 +184,7 @@ int handle_sandbox_new(void *context, struct channel_message *message)
 		return -EPROTO;
 	(void)snprintf(detail, sizeof(detail), "%s", supervisor.stateless);
 	if (!detail[0])
-		refusal = compose(from, detail);
+		refusal = compose_meta(from, detail);
 	if (!refusal)
 		error = open_workspace(frontend, from, detail);
 	if (error == -EINPROGRESS)
@@ -192,12 +192,12 @@ int handle_sandbox_new(void *context, struct channel_message *message)
 	if (error)
 		refusal = REFUSAL_WORKSPACE;
 	return refusal ? reply_refuse(frontend, from->request, refusal, detail, 0)
-		       : create(frontend, from->request);
+		       : create_sandbox(frontend, from->request);
 }
 
 /* --- the end of one --------------------------------------------------------------------------- */
 
-static int destroy(struct sandbox *sandbox)
+static int destroy_sandbox(struct sandbox *sandbox)
 {
 	const int error = store_destroy(sandbox->meta);
 
@@ -208,9 +208,9 @@ static int destroy(struct sandbox *sandbox)
 	return 0;
 }
 
-/* One that is damaged can be got rid of by whoever knows its id. */
-static int discard(const struct frontend *frontend, const struct ipc_sandbox_end *from,
-		   const char *damage)
+/* Discard a damaged sandbox for any client that knows its id. */
+static int discard_damaged(const struct frontend *frontend, const struct ipc_sandbox_end *from,
+			   const char *damage)
 {
 	const int error = store_is_id(from->sandbox) ? store_discard(from->sandbox) : -EBADMSG;
 
@@ -223,8 +223,8 @@ static int discard(const struct frontend *frontend, const struct ipc_sandbox_end
 
 /* May its files be changed now? An apply that was interrupted comes first: what it displaced of the
  * host's is with them. And what becomes a layer is noted before. */
-static enum refusal prepare(struct sandbox *sandbox, struct frontend *frontend, bool is_kept,
-			    char detail[IPC_LIST_MAX])
+static enum refusal let_change(struct sandbox *sandbox, struct frontend *frontend, bool is_kept,
+			       char detail[IPC_LIST_MAX])
 {
 	enum refusal refusal = REFUSAL_NONE;
 	uint32_t profile;
@@ -233,7 +233,7 @@ static enum refusal prepare(struct sandbox *sandbox, struct frontend *frontend, 
 		refusal = sandbox_prepare(sandbox, frontend, false, &profile, detail);
 	if (refusal && (refusal == REFUSAL_DEFERRED || sandbox->is_interrupted))
 		return refusal;
-	/* What nobody noted counts as changed. */
+	/* Files that were not noted count as changed. */
 	return deferred_is_behind(frontend, sandbox) || !sandbox_stop(sandbox) ? REFUSAL_DEFERRED
 									       : REFUSAL_NONE;
 }
@@ -251,9 +251,9 @@ int handle_sandbox_end(void *context, struct channel_message *message)
 		return -EPROTO;
 	refusal = sandbox_own(from->owner, from->sandbox, &sandbox, detail);
 	if (refusal == REFUSAL_SANDBOX_DAMAGED && is_destroyed)
-		return discard(frontend, from, detail);
+		return discard_damaged(frontend, from, detail);
 	if (!refusal && is_destroyed)
-		refusal = prepare(sandbox, frontend, false, detail);
+		refusal = let_change(sandbox, frontend, false, detail);
 	else if (!refusal && (!sandbox_stop(sandbox) || deferred_is_behind(frontend, sandbox)))
 		refusal = REFUSAL_DEFERRED;
 	if (refusal == REFUSAL_DEFERRED)
@@ -261,7 +261,7 @@ int handle_sandbox_end(void *context, struct channel_message *message)
 	if (refusal)
 		return reply_refuse(frontend, from->request, refusal, detail, 0);
 	if (is_destroyed)
-		return reply_done(frontend, from->request, destroy(sandbox));
+		return reply_done(frontend, from->request, destroy_sandbox(sandbox));
 	audit_sandbox_change(frontend, sandbox->id, "stop", 0);
 	return reply_done(frontend, from->request, 0);
 }
@@ -307,7 +307,7 @@ static int list_checkpoints(const struct frontend *frontend, const struct ipc_ch
 	return error ? error : reply_done(frontend, from->request, 0);
 }
 
-/* The one that is meant, the newest of a name; 0: none. */
+/* Return the checkpoint that is meant, the newest of a name; 0: none. */
 static uint32_t find_number(const struct store_meta *of, const struct ipc_checkpoint_do *from)
 {
 	uint32_t number = from->of[0] ? 0 : from->number;
@@ -333,15 +333,15 @@ static int fork_at(const struct ipc_checkpoint_do *from, struct sandbox *sandbox
 	return fd;
 }
 
-/* Nothing runs in it, and nothing of it is mounted. */
-static int act(const struct frontend *frontend, const struct ipc_checkpoint_do *from,
-	       struct sandbox *sandbox)
+/* Change checkpoints: no execution runs in the sandbox, and none of its layers is mounted. */
+static int act_on(const struct frontend *frontend, const struct ipc_checkpoint_do *from,
+		  struct sandbox *sandbox)
 {
 	static const char *const words[] = { [CHECKPOINT_SAVE] = "save",
 					     [CHECKPOINT_ROLLBACK] = "rollback",
 					     [CHECKPOINT_DELETE] = "delete" };
 	uint32_t number = find_number(sandbox->meta, from);
-	struct store_census census = limits();
+	struct store_census census = census_limits();
 	struct store_checkpoint made;
 	char detail[IPC_LIST_MAX] = "";
 	enum refusal refusal;
@@ -356,7 +356,7 @@ static int act(const struct frontend *frontend, const struct ipc_checkpoint_do *
 	else
 		result = store_forget(sandbox->directory, sandbox->meta, number);
 	if (result < 0) {
-		refusal = explain(result, &census, sandbox->meta, detail);
+		refusal = explain_error(result, &census, sandbox->meta, detail);
 		return reply_refuse(frontend, from->request, refusal, detail, 0);
 	}
 	if (from->operation == CHECKPOINT_FORK)
@@ -384,12 +384,12 @@ int handle_checkpoint_do(void *context, struct channel_message *message)
 	if (!from->name[0] || store_is_name(from->name))
 		refusal = sandbox_own_idle(from->owner, from->sandbox, &sandbox, detail);
 	if (!refusal)
-		refusal = prepare(sandbox, frontend,
-				  from->operation == CHECKPOINT_SAVE ||
-					  from->operation == CHECKPOINT_FORK,
-				  detail);
+		refusal = let_change(sandbox, frontend,
+				     from->operation == CHECKPOINT_SAVE ||
+					     from->operation == CHECKPOINT_FORK,
+				     detail);
 	if (refusal == REFUSAL_DEFERRED)
 		return deferred_add(frontend, message, from->owner, sandbox);
 	return refusal ? reply_refuse(frontend, from->request, refusal, detail, 0)
-		       : act(frontend, from, sandbox);
+		       : act_on(frontend, from, sandbox);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests about sandboxes that last: that there be one, that one end, and their checkpoints.
+ * Requests about persistent sandboxes: to make one, to end one, and their checkpoints.
  */
 #ifndef SUPERVISOR_HANDLERS_LASTING_H
 #define SUPERVISOR_HANDLERS_LASTING_H

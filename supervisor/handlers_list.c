@@ -17,11 +17,11 @@
  * messages. */
 #define PIECE 8
 
-/* The first look for what nobody uses any more is after the start of what ends at once. */
+/* The first sweep of unused sandboxes comes after the start, so that short runs do without it. */
 #define SWEEP_FIRST_US 1000000
 #define SWEEP_US 60000000
 
-static struct store_meta meta; /* of whoever is looked at */
+static struct store_meta meta; /* scratch: of the sandbox that is looked at */
 
 static uint64_t sweep_us;
 
@@ -119,8 +119,8 @@ static int add_id(void *context, const char id[IPC_ID_MAX])
 	return 0;
 }
 
-/* One that went meanwhile is left out. What cannot be looked at goes to *ret_error; returns 0 or
- * -errno of the channel. */
+/* Leave out a sandbox that went meanwhile. A failed look goes to *ret_error; returns 0 or -errno of
+ * the channel. */
 static int tell_piece(const struct frontend *frontend, const struct ipc_sandbox_list *from,
 		      const struct piece *piece, int *ret_error)
 {
@@ -129,7 +129,7 @@ static int tell_piece(const struct frontend *frontend, const struct ipc_sandbox_
 
 	for (uint32_t i = 0; i < piece->count && !told && !*ret_error; i++) {
 		*ret_error = sight_look(piece->ids[i], &sight);
-		/* One that is damaged does not say whose it is: the user's own, then. */
+		/* A damaged sandbox does not say its owner: it counts as the user's own. */
 		if (!*ret_error && (from->is_everybody ||
 				    strcmp(sight.meta ? sight.meta->owner : "", from->owner) == 0))
 			told = sight_tell(frontend, from->request, &sight);
@@ -139,7 +139,7 @@ static int tell_piece(const struct frontend *frontend, const struct ipc_sandbox_
 	return told;
 }
 
-/* One that went meanwhile was not there. */
+/* Answer for a sandbox that went meanwhile as for one that never was. */
 static int tell_called(const struct frontend *frontend, const struct ipc_sandbox_list *from)
 {
 	char id[IPC_ID_MAX];
@@ -173,7 +173,7 @@ int handle_sandbox_list(void *context, struct channel_message *message)
 	if (from->called[0])
 		return tell_called(frontend, from);
 	if (!from->after[0])
-		(void)sweep_noted(); /* what is over and still there is told of */
+		(void)sweep_noted(); /* on an error an expired sandbox stays and is listed */
 	error = store_each(add_id, &piece);
 	told = tell_piece(frontend, from, &piece, &error);
 	if (told)

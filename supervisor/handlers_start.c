@@ -21,13 +21,13 @@
 #include "store.h"
 #include "workspace.h"
 
-/* The sandbox that lasts which a request is for. */
+/* The persistent sandbox that a request is for. */
 struct target {
 	struct frontend *frontend;
 	struct channel_message *message;
 	const char *owner, *name;
 	bool execute;
-	struct sandbox *sandbox; /* these: when it is ready */
+	struct sandbox *sandbox; /* this and `profile`: when it is ready */
 	uint32_t profile;
 };
 
@@ -44,8 +44,8 @@ static int put_off(const struct target *target, uint64_t request, enum refusal r
 		       : reply_refuse(target->frontend, request, refusal, detail, retry_ms);
 }
 
-static int begin(const struct target *target, uint64_t number, enum refusal refusal,
-		 struct request *request, int code, char detail[IPC_LIST_MAX])
+static int begin_in(const struct target *target, uint64_t number, enum refusal refusal,
+		    struct request *request, int code, char detail[IPC_LIST_MAX])
 {
 	struct frontend *frontend = target->frontend;
 	struct ipc_execution_done done = { .verdict = VERDICT_INTERNAL };
@@ -83,9 +83,9 @@ static enum refusal find_target(struct target *target, char detail[IPC_LIST_MAX]
 					 &target->profile, detail);
 }
 
-/* The profile of a request for a sandbox that lasts is the sandbox's. */
-static enum refusal enter(struct target *target, char profile[IPC_NAME_MAX],
-			  char detail[IPC_LIST_MAX])
+/* The profile of a request for a persistent sandbox is the sandbox's. */
+static enum refusal enter_sandbox(struct target *target, char profile[IPC_NAME_MAX],
+				  char detail[IPC_LIST_MAX])
 {
 	const enum refusal refusal = target->name[0] ? find_target(target, detail) : REFUSAL_NONE;
 
@@ -103,12 +103,12 @@ int handle_execution_start(void *context, struct channel_message *message)
 	struct ipc_execution_start *from = &message->body.execution_start;
 	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
 	char detail[IPC_LIST_MAX] = "";
-	enum refusal refusal = enter(&target, from->profile, detail);
+	enum refusal refusal = enter_sandbox(&target, from->profile, detail);
 	struct request request;
 
 	if (!refusal)
 		refusal = request_command(from, &request, detail);
-	return begin(&target, from->request, refusal, &request, -1, detail);
+	return begin_in(&target, from->request, refusal, &request, -1, detail);
 }
 
 int handle_code_start(void *context, struct channel_message *message)
@@ -116,12 +116,12 @@ int handle_code_start(void *context, struct channel_message *message)
 	struct ipc_code_start *from = &message->body.code_start;
 	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
 	char detail[IPC_LIST_MAX] = "";
-	enum refusal refusal = enter(&target, from->profile, detail);
+	enum refusal refusal = enter_sandbox(&target, from->profile, detail);
 	struct request request;
 
 	if (!refusal)
 		refusal = request_code(from, &request, detail);
-	return begin(&target, from->request, refusal, &request, message->fds[0], detail);
+	return begin_in(&target, from->request, refusal, &request, message->fds[0], detail);
 }
 
 int handle_file_start(void *context, struct channel_message *message)
@@ -139,7 +139,7 @@ int handle_file_start(void *context, struct channel_message *message)
 	refusal = find_target(&target, detail);
 	if (!refusal)
 		refusal = request_file(from, target.sandbox->meta->profile, &request, detail);
-	return begin(&target, from->request, refusal, &request, -1, detail);
+	return begin_in(&target, from->request, refusal, &request, -1, detail);
 }
 
 int handlers_start_probe(void)
@@ -178,7 +178,7 @@ static enum refusal find_checkpoint(const struct store_meta *meta, uint32_t numb
 	return REFUSAL_NONE;
 }
 
-/* What runs in it changes what would be brought to the host. */
+/* An execution in it would change the files that are brought to the host. */
 static enum refusal find_alone(struct target *target, char detail[IPC_LIST_MAX])
 {
 	enum refusal refusal =
@@ -186,12 +186,12 @@ static enum refusal find_alone(struct target *target, char detail[IPC_LIST_MAX])
 
 	if (!refusal)
 		refusal = find_target(target, detail);
-	/* What the last execution left is being killed. */
+	/* The last execution's processes are being killed. */
 	return !refusal && target->sandbox->executions > 0 ? REFUSAL_DEFERRED : refusal;
 }
 
-/* A broker speaks for a model. That a person said yes passes through it, so what can be held here
- * is who may at all, and that a yes is one to something: to what a preview found. */
+/* A broker speaks for a model. A person's consent passes through it, so two things can be checked
+ * here: that this client may ask at all, and that the consent is to the result of a preview. */
 static bool may_change_host(const struct ipc_changes_start *from, uint32_t apply)
 {
 	static const uint8_t none[IPC_DIGEST_BYTES];
@@ -201,7 +201,7 @@ static bool may_change_host(const struct ipc_changes_start *from, uint32_t apply
 	       (!needs_word || memcmp(from->expected, none, sizeof(none)) != 0);
 }
 
-/* What the profile and the sandbox's workspace let this frontend ask. */
+/* Check that the profile and the sandbox's workspace let this frontend ask for it. */
 static enum refusal check_changes(const struct ipc_changes_start *from, const struct target *target,
 				  char detail[IPC_LIST_MAX])
 {

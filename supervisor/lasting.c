@@ -68,7 +68,7 @@ bool sandbox_look_up(const char *owner, const char *name, char ret[IPC_ID_MAX])
 	return sandbox || store_find(owner, name, ret);
 }
 
-static int take(const char *id, struct sandbox **ret)
+static int take_sandbox(const char *id, struct sandbox **ret)
 {
 	uint32_t slot = EPHEMERAL_MAX;
 	struct sandbox *sandbox;
@@ -106,7 +106,7 @@ enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **r
 	if (!sandbox && supervisor.stateless[0])
 		return reply_reason(REFUSAL_STATE, supervisor.stateless, detail);
 	if (!sandbox)
-		error = store_find(owner, name, id) ? take(id, &sandbox) : -ENOENT;
+		error = store_find(owner, name, id) ? take_sandbox(id, &sandbox) : -ENOENT;
 	if (error == -ENOENT)
 		return REFUSAL_SANDBOX_UNKNOWN;
 	if (error == -EBUSY)
@@ -206,9 +206,9 @@ static enum refusal make_room(struct sandbox *sandbox, const struct plan_profile
 	return REFUSAL_DEFERRED;
 }
 
-/* What the path leads to has to be what the sandbox was made on; see is_persons for who asks. Where
- * a broker made it, each other one has to have it open, too, also while it is live. For a request
- * that is no execution it is asked for anew: what git names in it may be other by now. */
+/* Open the workspace, which must be the directory that the sandbox was made on; is_persons says who
+ * asks. If a broker made the sandbox, each other one has to have it open, too, also while it is
+ * live. A request that is no execution asks for it anew: git may name other paths in it by now. */
 static enum refusal open_workspace(struct sandbox *sandbox, struct frontend *frontend, bool execute,
 				   char detail[IPC_LIST_MAX])
 {
@@ -244,7 +244,7 @@ static enum refusal open_workspace(struct sandbox *sandbox, struct frontend *fro
 }
 
 /* Half an apply is made a whole one or none. What that fails for, the next apply will say. */
-static enum refusal recover(struct sandbox *sandbox)
+static enum refusal recover_apply(struct sandbox *sandbox)
 {
 	if (!sandbox->is_interrupted || sandbox->meta->workspace_mode != WORKSPACE_COPY)
 		return REFUSAL_NONE;
@@ -270,7 +270,7 @@ enum refusal sandbox_prepare(struct sandbox *sandbox, struct frontend *frontend,
 	if (!refusal)
 		refusal = open_workspace(sandbox, frontend, execute, detail);
 	if (!refusal)
-		refusal = recover(sandbox);
+		refusal = recover_apply(sandbox);
 	if (!refusal && execute)
 		refusal = note_await_count(sandbox, detail);
 	if (refusal || execute)
@@ -314,7 +314,7 @@ void sandbox_leave(struct sandbox *sandbox, uint32_t leaf)
 
 /* --- what is due ------------------------------------------------------------------------------ */
 
-static bool merge(struct sandbox *sandbox)
+static bool merge_layers(struct sandbox *sandbox)
 {
 	if ((supervisor.is_ending && !supervisor.is_persons) || sandbox->is_merged)
 		return false;
@@ -322,7 +322,7 @@ static bool merge(struct sandbox *sandbox)
 	return layers_job_begin_own(sandbox, LAYERS_MERGE) == 0;
 }
 
-static void settle(struct sandbox *sandbox, uint64_t now)
+static void settle_sandbox(struct sandbox *sandbox, uint64_t now)
 {
 	sandbox->due_us = UINT64_MAX;
 	if (sandbox->state == SANDBOX_LIVE && sandbox->executions == 0) {
@@ -339,12 +339,12 @@ static void settle(struct sandbox *sandbox, uint64_t now)
 	note_settle(sandbox, now);
 	if (sandbox->is_changed) {
 		sandbox->is_changed = false;
-		sandbox->due_us = now; /* who is woken may change anything */
+		sandbox->due_us = now; /* a woken request may change anything */
 		sandbox->is_stopping &= sandbox->state != SANDBOX_COLD;
 		deferred_wake(sandbox);
 	} else if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 &&
 		   !deferred_is_awaited(sandbox) && !(sandbox->is_dirty && !sandbox->is_unnoted) &&
-		   !merge(sandbox)) {
+		   !merge_layers(sandbox)) {
 		sandbox_disown(sandbox);
 	}
 }
@@ -357,8 +357,8 @@ void sandbox_tick(void)
 	rest_end_due(now);
 	for (sandbox = rest_next(NULL); sandbox; sandbox = rest_next(sandbox)) {
 		if (sandbox->state != SANDBOX_FREE)
-			settle(sandbox, now);
-		/* Nothing but the time, or who stirs it, changes anything about one that rests. */
+			settle_sandbox(sandbox, now);
+		/* Only the time or sandbox_stir() changes anything about a sandbox that rests. */
 		if (sandbox->state == SANDBOX_FREE ||
 		    (sandbox->state == SANDBOX_LIVE && sandbox->jobs == 0 && !sandbox->is_changed &&
 		     !sandbox->is_stopping && sandbox->due_us > now))

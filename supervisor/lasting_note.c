@@ -28,16 +28,17 @@
 #define UNCOUNTED_US 10000000
 #define FAILED_TREE 1
 
-/* Where less than this part of the file system is left, and fewer bytes than that, executions end:
- * files without a name that are open are seen by no count. */
+/* If less than this part of the file system is left, and fewer bytes than that, executions end: no
+ * count sees open files without a name. */
 #define LOW_PART 32
 #define LOW_BYTES ((uint64_t)1 << 30)
 
 #define MARK "unnoted"
 
-/* End what runs where nobody can tell what it takes. Returns whether the sandbox may have passed
- * its limit since the last count: whatever the file system lost may be in it. */
-static bool look(struct sandbox *sandbox, uint64_t now)
+/* End executions if their files cannot be counted, or the file system is nearly full. Return
+ * whether the sandbox may have passed its limit since the last count: whatever the file system lost
+ * may be in it. */
+static bool look_at_room(struct sandbox *sandbox, uint64_t now)
 {
 	const struct plan_profile *profile = sandbox_profile(sandbox);
 	const struct statvfs *then = &sandbox->room;
@@ -62,7 +63,7 @@ void note_recall(struct sandbox *sandbox)
 	if (fstatat(sandbox->directory, MARK, &is, AT_SYMLINK_NOFOLLOW) != 0)
 		return;
 	sandbox->is_dirty = sandbox->has_mark = true;
-	sandbox->failed_us = clock_now_us(); /* nobody counted what ran */
+	sandbox->failed_us = clock_now_us(); /* the files of what ran are not counted */
 	sandbox->since_us =
 		(uint64_t)is.st_mtim.tv_sec * 1000000 + (uint64_t)is.st_mtim.tv_nsec / 1000;
 }
@@ -124,7 +125,8 @@ enum refusal note_await_count(struct sandbox *sandbox, char detail[IPC_LIST_MAX]
 	return reply_reason(REFUSAL_DISK, "its files cannot be counted now", detail);
 }
 
-/* Who waits goes on without it; what runs is noted later, the rest when it is used. */
+/* Let waiting requests go on without the note. A sandbox that runs is noted later, others when they
+ * are used. */
 static void fail_note(struct sandbox *sandbox, uint64_t now)
 {
 	sandbox->is_dirty = sandbox->is_unnoted = sandbox->is_changed = true;
@@ -159,7 +161,7 @@ void sandbox_noted(struct sandbox *sandbox, uint64_t began_us, const struct ipc_
 		execution_kill_all(sandbox, VERDICT_DISK);
 }
 
-/* Nobody will call again, or wants to wait. */
+/* Return whether no next call is expected, or no caller may wait. */
 static bool is_at_rest(const struct sandbox *sandbox)
 {
 	return sandbox->executions == 0 &&
@@ -191,13 +193,13 @@ void note_settle(struct sandbox *sandbox, uint64_t now)
 
 	if (sandbox->state == SANDBOX_COLD && sandbox->has_mark && !sandbox->since_us)
 		clear_mark(sandbox);
-	/* What the host's files were is told only by them. */
+	/* Only the workspace tells what the host's files were. */
 	if (sandbox->is_dirty && !sandbox->is_unnoted && sandbox->workspace < 0 &&
 	    sandbox->meta->workspace_mode == WORKSPACE_COPY)
 		sandbox->is_unnoted = sandbox->is_changed = true;
 	if (!sandbox->is_dirty || (sandbox->is_unnoted && !runs))
 		return;
-	if (is_due && runs && look(sandbox, now))
+	if (is_due && runs && look_at_room(sandbox, now))
 		sandbox->pause_us = now;
 	if (is_due && !sandbox->writer && (sandbox->pause_us <= now || is_at_rest(sandbox)))
 		begin_note(sandbox, now);

@@ -22,7 +22,7 @@ void note_recall(struct sandbox *sandbox);
 /* Mark the sandbox, in which an execution begins, and set when the next note is due. */
 void note_execution_begin(struct sandbox *sandbox);
 
-/* Return whether a note has to be waited for, which is then not put off any longer; one that cannot
+/* Return whether a note has to be waited for; it is then not put off any longer. A note that cannot
  * be begun is not waited for. */
 bool note_is_needed(struct sandbox *sandbox);
 

@@ -53,7 +53,7 @@ uint64_t sandbox_deadline_us(void)
 	return earliest;
 }
 
-/* What a job is on does not rest. */
+/* A sandbox with a job does not rest, so this list has all of them. */
 bool sandbox_is_working(void)
 {
 	const struct sandbox *sandbox = rest_next(NULL);

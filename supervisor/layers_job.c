@@ -70,7 +70,7 @@ bool layers_job_is_long(const struct layers_job *job)
 /* --- what it is handed ------------------------------------------------------------------------ */
 
 /* Takes the descriptor; -ENOENT in its place is none. */
-static int hand(const struct layers_job *job, uint32_t role, int fd)
+static int hand_fd(const struct layers_job *job, uint32_t role, int fd)
 {
 	const struct ipc_layers_directory message = { .role = role };
 	const int error = fd < 0 ? fd
@@ -88,11 +88,11 @@ static int hand_chain(const struct layers_job *job, uint32_t role, uint32_t high
 
 	for (uint32_t layer = highest; layer != STORE_NO_LAYER && !error;
 	     layer = meta->layers[layer].parent)
-		error = hand(job, role, store_layer(meta, layer, NULL, false));
+		error = hand_fd(job, role, store_layer(meta, layer, NULL, false));
 	return error;
 }
 
-/* What the plan names: all below the upper. */
+/* Hand over the layers that the merge plan names: all below the upper. */
 static int hand_merged(struct layers_job *job)
 {
 	const struct store_meta *meta = job->sandbox->meta;
@@ -101,7 +101,7 @@ static int hand_merged(struct layers_job *job)
 				  : -ENOENT;
 
 	return error ? error
-		     : hand(job, LAYERS_TARGET, store_merge_target(job->sandbox->directory));
+		     : hand_fd(job, LAYERS_TARGET, store_merge_target(job->sandbox->directory));
 }
 
 static int hand_all(struct layers_job *job, const struct layers_ask *ask)
@@ -110,17 +110,17 @@ static int hand_all(struct layers_job *job, const struct layers_ask *ask)
 	int error = 0;
 
 	if (job->operation == LAYERS_REMOVE)
-		return hand(job, LAYERS_TARGET, store_trash());
+		return hand_fd(job, LAYERS_TARGET, store_trash());
 	if (job->operation == LAYERS_MERGE)
 		return hand_merged(job);
 	if (sandbox->workspace >= 0 && sandbox->meta->workspace_mode == WORKSPACE_COPY)
-		error = hand(job, LAYERS_HOST, fcntl(sandbox->workspace, F_DUPFD_CLOEXEC, 0));
+		error = hand_fd(job, LAYERS_HOST, fcntl(sandbox->workspace, F_DUPFD_CLOEXEC, 0));
 	if (!error)
 		error = hand_chain(job, LAYERS_LAYER, sandbox->meta->upper);
 	if (!error && ask->changes && ask->changes->flags & CHANGES_FROM_CHECKPOINT)
 		error = hand_chain(job, LAYERS_SINCE, ask->since);
 	if (!error && job->operation != LAYERS_NOTE && job->operation != LAYERS_DIFF)
-		error = hand(job, LAYERS_JOURNAL, store_journal(sandbox->directory));
+		error = hand_fd(job, LAYERS_JOURNAL, store_journal(sandbox->directory));
 	return error;
 }
 
@@ -185,7 +185,7 @@ static void tell_frontend(const struct layers_job *job, const struct ipc_layers_
 	memcpy(done.digest, from->digest, sizeof(done.digest));
 	if (job->operation == LAYERS_APPLY || job->operation == LAYERS_UNDO)
 		audit_apply_end(job->sandbox->id, &done);
-	/* One that does not read until its channel is full is no longer served. */
+	/* A frontend that does not read until its channel is full is no longer served. */
 	if (job->frontend && channel_send(&job->frontend->channel, IPC_TYPE_changes_done, &done,
 					  NULL, MSG_DONTWAIT) == -EAGAIN)
 		reply_give_up(job->frontend);
@@ -203,13 +203,13 @@ static void end_work(struct layers_job *job, const struct ipc_layers_done *done)
 		sandbox->is_interrupted = store_is_interrupted(sandbox->directory); /* killed */
 	if (job->operation == LAYERS_NOTE)
 		sandbox_noted(sandbox, job->began_us, done);
-	/* What was used meanwhile is merged another time. */
+	/* A sandbox that was used meanwhile is merged another time. */
 	if (job->operation == LAYERS_MERGE && !done->error && sandbox->state == SANDBOX_COLD)
 		(void)store_merge_done(sandbox->directory, sandbox->meta, &job->merge, done->bytes,
 				       done->inodes);
 }
 
-static void finish(struct layers_job *job, const struct ipc_layers_done *done)
+static void finish_job(struct layers_job *job, const struct ipc_layers_done *done)
 {
 	if (job->state != JOB_LIVE)
 		return;
@@ -227,17 +227,17 @@ static void finish(struct layers_job *job, const struct ipc_layers_done *done)
 	try_free(job);
 }
 
-static void fail(struct layers_job *job, uint32_t error)
+static void fail_job(struct layers_job *job, uint32_t error)
 {
 	const struct ipc_layers_done done = { .error = error, .step = CHANGES_STEP_HELPER };
 
-	finish(job, &done);
+	finish_job(job, &done);
 	kill_process(job);
 }
 
 static int handle_done(void *context, struct channel_message *message)
 {
-	finish(context, &message->body.layers_done);
+	finish_job(context, &message->body.layers_done);
 	return 0;
 }
 
@@ -257,7 +257,7 @@ static void on_channel(void *context)
 		return;
 	if (status == -EPROTO)
 		audit_violation("layers", job->slot - LAYERS_SLOT, ipc_error_text(wrong));
-	fail(job, EPIPE);
+	fail_job(job, EPIPE);
 }
 
 static void on_pid(void *context)
@@ -297,7 +297,7 @@ int layers_job_failed(uint32_t slot, uint32_t error)
 	if (!job)
 		return -EPROTO;
 	job->has_answer = true;
-	fail(job, error);
+	fail_job(job, error);
 	try_free(job);
 	return 0;
 }
@@ -311,7 +311,7 @@ void layers_job_abandon(const struct frontend *frontend)
 			continue;
 		job->frontend = NULL;
 		if (is_reader(job->operation))
-			fail(job, ECANCELED);
+			fail_job(job, ECANCELED);
 	}
 }
 
@@ -322,7 +322,7 @@ bool layers_job_is_removing(void)
 
 /* --- how it begins ---------------------------------------------------------------------------- */
 
-/* Some are kept for notes: what nobody counts has no limit. */
+/* Some are kept for notes: without a count there is no disk limit. */
 static struct layers_job *find_free(const struct layers_ask *ask)
 {
 	const bool is_note = ask->operation == LAYERS_NOTE;
@@ -343,7 +343,7 @@ static struct layers_job *find_free(const struct layers_ask *ask)
 	return NULL;
 }
 
-static int launch(struct layers_job *job, int helper_end, int output)
+static int launch_job(struct layers_job *job, int helper_end, int output)
 {
 	const struct ipc_helper_start message = { .slot = job->slot, .kind = HELPER_LAYERS };
 	const int fds[] = { supervisor.layers, supervisor.null, output, STDERR_FILENO, helper_end };
@@ -357,7 +357,7 @@ static int launch(struct layers_job *job, int helper_end, int output)
 	return error;
 }
 
-/* Whoever reads has his end of the pipe before there is anything in it. */
+/* Send the frontend its end of the pipe before anything is written to it. */
 static int tell_started(const struct layers_job *job, int pipe_ends[2])
 {
 	const struct ipc_changes_started started = { .request = job->request };
@@ -371,7 +371,7 @@ static int tell_started(const struct layers_job *job, int pipe_ends[2])
 }
 
 /* All that it is to do waits in its channel before it exists. */
-static int begin(const struct layers_ask *ask, struct layers_job **ret)
+static int begin_job(const struct layers_ask *ask, struct layers_job **ret)
 {
 	struct layers_job *job = find_free(ask);
 	int pipe_ends[2] = { -1, -1 };
@@ -387,7 +387,7 @@ static int begin(const struct layers_ask *ask, struct layers_job **ret)
 	if (!error)
 		error = tell_started(job, pipe_ends);
 	if (!error)
-		error = launch(job, ends[1], job->frontend ? pipe_ends[1] : supervisor.null);
+		error = launch_job(job, ends[1], job->frontend ? pipe_ends[1] : supervisor.null);
 	if (error) {
 		loop_remove(&job->watch);
 		fd_close(&job->channel.fd);
@@ -402,7 +402,7 @@ static int begin(const struct layers_ask *ask, struct layers_job **ret)
 int layers_job_begin(const struct layers_ask *ask)
 {
 	struct layers_job *job;
-	const int error = begin(ask, &job);
+	const int error = begin_job(ask, &job);
 
 	if (error)
 		return error;
@@ -427,6 +427,6 @@ void layers_job_empty_trash(void)
 	const struct layers_ask ask = { .operation = LAYERS_REMOVE, .chosen = -1 };
 
 	is_more = remover != NULL;
-	if (!remover) /* what stays for an error the next one that is disowned brings up again */
-		(void)begin(&ask, &remover);
+	if (!remover) /* after an error, the next disowned sandbox has the trash emptied */
+		(void)begin_job(&ask, &remover);
 }

@@ -16,14 +16,14 @@ struct layers_ask {
 	uint32_t operation; /* enum layers_operation; not REMOVE */
 	uint64_t since_us;  /* NOTE */
 
-	/* For somebody: changes_started and changes_done answer. */
-	struct frontend *frontend; /* NULL: for nobody */
+	/* For a frontend: changes_started and changes_done answer. */
+	struct frontend *frontend; /* NULL: the supervisor's own job */
 	uint64_t request;
 	const struct ipc_changes_start *changes;
-	const struct plan_profile *profile; /* of the policy in force: what it holds back */
+	const struct plan_profile *profile; /* in the policy in force: its held files */
 	uint32_t since;                     /* with CHANGES_FROM_CHECKPOINT: that layer */
 	int chosen;                         /* stays the caller's */
-	const int *named; /* what the host's git names in the workspace; NULL or 0: nothing */
+	const int *named; /* paths that the host's git names in the workspace; NULL or 0: none */
 };
 
 /* 0, and then the sandbox and the frontend are told how it ends, or -errno when nothing was begun.
@@ -39,17 +39,17 @@ bool layers_job_is_long(const struct layers_job *job);
 /* Does it change the host's files? What it reads of the sandbox must stay as it is. NULL: no. */
 bool layers_job_writes_host(const struct layers_job *job);
 
-/* Does any job? */
+/* Return whether any job changes the host's files. */
 bool layers_job_is_writing_host(void);
 
-/* What the factory answered; a pidfd is taken. 0, or -EPROTO for a slot that did not ask. */
+/* Take the factory's answer and its pidfd. 0, or -EPROTO for a slot that did not ask. */
 int layers_job_started(uint32_t slot, int *pidfd);
 int layers_job_failed(uint32_t slot, uint32_t error);
 
 /* The frontend is gone: what it only wanted to look at ends. What changes files does not. */
 void layers_job_abandon(const struct frontend *frontend);
 
-/* Have what is in the trash removed. */
+/* Have the contents of the trash removed. */
 void layers_job_empty_trash(void);
 bool layers_job_is_removing(void);
 

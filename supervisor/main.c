@@ -63,7 +63,7 @@
 #define END_US 150000
 #define SERVICE_END_US 5000000
 
-/* The same for work on files, which a client does not wait for, but a person does. */
+/* Longest wait for work on files: a client does not wait for it, but a person does. */
 #define WORK_END_US 5000000
 #define PERSONS_WORK_END_US 60000000
 
@@ -135,7 +135,7 @@ static int attach_frontends(const struct start *start)
 	return error ? error : service_open(&start->service, handlers_on_frontend);
 }
 
-/* What is due at a time, in the order in which it is done. */
+/* The tasks with a deadline, in the order in which they are done. */
 static const struct {
 	uint64_t (*deadline_us)(void);
 	void (*tick)(void);
@@ -151,7 +151,7 @@ static const struct {
 
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
-static void serve(void)
+static void serve_loop(void)
 {
 	while (!supervisor.is_ending) {
 		uint64_t first_us = UINT64_MAX;
@@ -174,7 +174,7 @@ static void serve(void)
 
 static void on_factory_end(void *context)
 {
-	(void)context; /* end() collects it */
+	(void)context; /* end_all() collects it */
 }
 
 /* A person who had something removed waits for that; a client does not. */
@@ -219,15 +219,15 @@ static uint64_t wait_for_sandboxes(void)
 	return deadline;
 }
 
-/* Of one command in an ephemeral sandbox all is reported: the launcher waits for the processes
- * below us beside our own end, and sees to the cgroups. */
+/* Return whether all is reported of one command in an ephemeral sandbox: the launcher waits for the
+ * processes below us beside our own end, and removes the cgroups. */
 static bool is_all_told(void)
 {
 	return supervisor.is_for_one && supervisor.executions_live == 0 &&
 	       supervisor.starts_pending == 0 && supervisor.factory.fd >= 0;
 }
 
-static void end(void)
+static void end_all(void)
 {
 	static struct loop_watch factory_end;
 	uint64_t deadline;
@@ -244,7 +244,7 @@ static void end(void)
 		return;
 	}
 	deadline = wait_for_sandboxes();
-	/* It ends with its channel; one that was stopped does not. */
+	/* It ends with its channel, unless it was stopped. */
 	fd_close(&supervisor.factory.fd);
 	(void)loop_add(&factory_end, supervisor.factory_pidfd, on_factory_end, NULL);
 	while (start_ask_factory(0, &factory) == 0 && factory.si_pid == 0) {
@@ -263,7 +263,7 @@ static void end(void)
 		supervisor.exit_status = MSP_EXIT_SOFTWARE;
 }
 
-/* Where the linker has the tables begin and end. */
+/* The linker's symbols for the begin and the end of the tables. */
 /* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): its own names */
 extern char __bss_start[], _end[];
 
@@ -300,7 +300,7 @@ int main(void)
 		error = handlers_watch_factory();
 	if (!error)
 		error = attach_frontends(&start);
-	if (error == -EPIPE) /* whoever has ended, the loop hears of it, and why */
+	if (error == -EPIPE) /* a peer has ended: the loop hears of it, and why */
 		error = 0;
 	handlers_prepare();
 	/* The factory makes itself ready meanwhile. */
@@ -317,9 +317,9 @@ int main(void)
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", errno_text(-error));
 	STAGE_HOOK(POINT, STAGE_POINT_CONFINED);
-	serve();
+	serve_loop();
 	STAGE_HOOK(POINT, STAGE_POINT_ENDING);
-	end();
+	end_all();
 	audit_stop();
 	return supervisor.exit_status;
 }

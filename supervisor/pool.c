@@ -13,7 +13,7 @@
 
 #define DOUBLINGS_MAX 9
 
-/* Of a profile of the policy in force. */
+/* The pool of each profile of the policy in force. */
 static struct pool {
 	struct sandbox *first, *last; /* that are ready or being made, the oldest first */
 	uint32_t count;
@@ -22,24 +22,24 @@ static struct pool {
 } pools[PLAN_PROFILES_MAX];
 
 static struct sandbox *ending; /* that were not used */
-static uint32_t total;         /* of those that are ready, being made or ending */
+static uint32_t total;         /* sandboxes that are ready, being made or ending */
 static uint32_t ready;
 static uint32_t failures; /* since one was taken */
 static bool is_open;
-static int only_leaf = -1;   /* of the only one of a supervisor for one command */
-static int descriptors_most; /* whoever asks for something has the rest of them */
+static int only_leaf = -1;   /* the only sandbox's, of a supervisor for one command */
+static int descriptors_most; /* the rest of them is for requests */
 static bool is_empty;        /* the last one of a profile was taken, and none was made since */
 static uint64_t again_us;    /* none is made before */
-static uint64_t fill_us = UINT64_MAX; /* these: when it is looked at next */
+static uint64_t fill_us = UINT64_MAX; /* all three: when it is looked at next */
 static uint64_t shrink_us = UINT64_MAX;
 static uint64_t clear_us = UINT64_MAX;
 
-static uint64_t earlier(uint64_t one, uint64_t other)
+static uint64_t earlier_us(uint64_t one, uint64_t other)
 {
 	return one < other ? one : other;
 }
 
-/* --- those that end --------------------------------------------------------------------------- */
+/* --- sandboxes that end ----------------------------------------------------------------------- */
 
 static void add_ending(struct sandbox *sandbox)
 {
@@ -51,7 +51,7 @@ static void add_ending(struct sandbox *sandbox)
 		clear_us = clock_now_us();
 }
 
-/* What is left of them is removed when their inits are gone. */
+/* Ended sandboxes are cleared when their inits have gone. */
 void pool_clear(void)
 {
 	struct sandbox **at = &ending;
@@ -77,9 +77,9 @@ void pool_drop(struct sandbox *sandbox)
 	add_ending(sandbox);
 }
 
-/* --- those that are ready --------------------------------------------------------------------- */
+/* --- ready sandboxes -------------------------------------------------------------------------- */
 
-static void add(struct pool *pool, struct sandbox *sandbox)
+static void add_sandbox(struct pool *pool, struct sandbox *sandbox)
 {
 	*(pool->last ? &pool->last->next : &pool->first) = sandbox;
 	pool->last = sandbox;
@@ -121,7 +121,7 @@ void pool_drop_all(void)
 	}
 }
 
-static uint32_t least(uint32_t profile)
+static uint32_t least_ready(uint32_t profile)
 {
 	return profile == supervisor.default_profile;
 }
@@ -130,7 +130,7 @@ void pool_forget(void)
 {
 	pool_drop_all();
 	for (uint32_t profile = 0; profile < PLAN_PROFILES_MAX; profile++)
-		pools[profile] = (struct pool){ .wanted = least(profile) ? POOL_START : 0,
+		pools[profile] = (struct pool){ .wanted = least_ready(profile) ? POOL_START : 0,
 						.used_us = clock_now_us() };
 	failures = 0;
 }
@@ -151,8 +151,8 @@ uint64_t pool_bytes(void)
 	return ready * POOL_SANDBOX_BYTES;
 }
 
-/* Who found none ready is a sign of more to come. */
-static void grow(struct pool *pool)
+/* A miss means that demand exceeds the pool: double its size. */
+static void grow_pool(struct pool *pool)
 {
 	pool->wanted = pool->wanted > 0 ? pool->wanted * 2 : 1;
 	if (pool->wanted > POOL_PROFILE_MAX)
@@ -168,7 +168,7 @@ struct sandbox *pool_take(uint32_t profile, int *ret_leaf)
 
 	pool->used_us = clock_now_us();
 	if (is_open && (!sandbox || sandbox->made_us + POOL_MAKING_US > pool->used_us))
-		grow(pool);
+		grow_pool(pool);
 	if (sandbox) {
 		take_out(pool, sandbox);
 		total--;
@@ -183,12 +183,13 @@ struct sandbox *pool_take(uint32_t profile, int *ret_leaf)
 
 /* --- when more are made ----------------------------------------------------------------------- */
 
-/* What goes wrong meanwhile goes wrong with it. */
-static void delay(void)
+/* Double the delay after a failure. Failures during the delay have the same cause: they do not
+ * count. */
+static void delay_next(void)
 {
 	const uint64_t now = clock_now_us();
 
-	fill_us = earlier(fill_us, now);
+	fill_us = earlier_us(fill_us, now);
 	if (again_us > now)
 		return;
 	again_us = now + ((uint64_t)POOL_AGAIN_US << failures);
@@ -207,7 +208,7 @@ void pool_lost(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 	}
 	take_out(&pools[sandbox->profile], sandbox);
 	add_ending(sandbox);
-	delay();
+	delay_next();
 }
 
 static bool has_room(void)
@@ -222,7 +223,7 @@ static bool has_room(void)
 		budget_memory_used() + bytes <= supervisor.memory_bytes / 2);
 }
 
-/* The one with the fewest of those that lack some; NULL: none does. */
+/* Return the pool with the fewest ready of those that lack some; NULL: none does. */
 static struct pool *find_short(void)
 {
 	struct pool *found = NULL;
@@ -253,7 +254,7 @@ static int highest_fd(const struct sandbox *sandbox)
 
 /* As an execution's own is made. 0 or -errno. Where it is not the only one there is nothing to be
  * probed, and a process waits in it for the request. */
-static int make(struct pool *pool)
+static int make_ready(struct pool *pool)
 {
 	const uint32_t profile = (uint32_t)(pool - pools);
 	const bool is_only = supervisor.is_for_one;
@@ -274,7 +275,7 @@ static int make(struct pool *pool)
 		sandbox_unmake(sandbox, &parts);
 	} else {
 		sandbox->made_us = clock_now_us();
-		add(pool, sandbox);
+		add_sandbox(pool, sandbox);
 		sandbox_launch(sandbox, posture_is_known(profile) ? PROBE_NONE : PROBE_FIRST,
 			       &parts);
 	}
@@ -290,22 +291,22 @@ static int make(struct pool *pool)
 
 int pool_make_only(uint32_t profile)
 {
-	return make(&pools[profile]);
+	return make_ready(&pools[profile]);
 }
 
 /* One at a time while some are left; where the last one was taken half of them at once, so that
  * the next requests do not find the same. */
-static void fill(uint64_t now)
+static void fill_pools(uint64_t now)
 {
 	struct pool *pool = find_short();
 	uint32_t most = pool && pool->count == 0 ? (pool->wanted + 1) / 2 : 1;
 
 	is_empty = false;
 	for (; pool && most > 0 && again_us <= now && has_room(); most--) {
-		if (make(pool) != 0)
-			delay();
+		if (make_ready(pool) != 0)
+			delay_next();
 	}
-	/* Where there is no room the next report may make some. */
+	/* If there is no room, the next report may make some. */
 	fill_us = pool && most == 0 ? now + POOL_PAUSE_US : UINT64_MAX;
 	if (again_us > now)
 		fill_us = again_us;
@@ -316,7 +317,7 @@ void pool_begun(void)
 	const uint64_t due_us = clock_now_us() + POOL_LONG_US;
 
 	if (is_open)
-		fill_us = is_empty ? earlier(fill_us, due_us) : due_us;
+		fill_us = is_empty ? earlier_us(fill_us, due_us) : due_us;
 }
 
 void pool_reported(void)
@@ -328,16 +329,16 @@ void pool_reported(void)
 	if (is_empty)
 		fill_us = now;
 	else if (supervisor.executions_live == 0)
-		fill_us = earlier(fill_us, now + POOL_PAUSE_US);
+		fill_us = earlier_us(fill_us, now + POOL_PAUSE_US);
 }
 
-static void shrink(uint64_t now)
+static void shrink_pools(uint64_t now)
 {
 	shrink_us = UINT64_MAX;
 	for (uint32_t profile = 0; profile < PLAN_PROFILES_MAX; profile++) {
 		struct pool *pool = &pools[profile];
 
-		if (pool->wanted <= least(profile))
+		if (pool->wanted <= least_ready(profile))
 			continue;
 		if (pool->used_us + POOL_IDLE_US <= now) {
 			pool->wanted /= 2;
@@ -345,8 +346,8 @@ static void shrink(uint64_t now)
 		}
 		while (pool->count > pool->wanted)
 			end_first(pool);
-		if (pool->wanted > least(profile))
-			shrink_us = earlier(shrink_us, pool->used_us + POOL_IDLE_US);
+		if (pool->wanted > least_ready(profile))
+			shrink_us = earlier_us(shrink_us, pool->used_us + POOL_IDLE_US);
 	}
 }
 
@@ -357,14 +358,14 @@ void pool_tick(void)
 	if (clear_us <= now)
 		pool_clear();
 	if (shrink_us <= now)
-		shrink(now);
+		shrink_pools(now);
 	if (fill_us <= now)
-		fill(now);
+		fill_pools(now);
 }
 
 uint64_t pool_deadline_us(void)
 {
-	return earlier(fill_us, earlier(shrink_us, clear_us));
+	return earlier_us(fill_us, earlier_us(shrink_us, clear_us));
 }
 
 bool pool_end_all(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ephemeral sandboxes that were made ahead: each complete, with its init, its cgroup and the leaf
+ * Ready sandboxes: ephemeral ones, each complete, with its init, its cgroup and the leaf
  * of the execution to come, and with nothing that ever ran in it. An execution of the same profile
  * and policy takes one and has only to be asked of its init; where none is ready it has one made,
  * as any does without a pool. Each is used once: what was taken ends with its execution, and what
@@ -18,13 +18,13 @@
 
 #include "state.h"
 
-/* Most that are kept ready of one profile. */
+/* Most ready sandboxes of one profile. */
 #define POOL_PROFILE_MAX 16
 
 /* Ready at first of the default profile: agents ask for two things at once now and then. */
 #define POOL_START 2
 
-/* What a ready one takes at most, bytes, before anything ran in it: tests/bench measures it. All of
+/* Most memory of a ready sandbox, bytes, before anything ran in it: tests/bench measures it. All of
  * them together take at most this part of the operator's budget of memory, and none is made while
  * half of that is used. */
 #define POOL_SANDBOX_BYTES ((uint64_t)512 << 10)
@@ -34,8 +34,8 @@
  * its request by then. */
 #define POOL_PAUSE_US 1000
 
-/* One that was taken sooner after it was asked for than this was hardly complete: there should have
- * been more. */
+/* If a sandbox is taken within this time of being asked for, it was hardly complete: the pool was
+ * too small. */
 #define POOL_MAKING_US 3000
 
 /* From a start until one is made although its execution runs on. */
@@ -48,7 +48,7 @@
 /* Until one is made again after one could not be made, or ended unused; doubled each time. */
 #define POOL_AGAIN_US 100000
 
-/* Those the factory was asked for and has not answered; with more it is the requests' turn. */
+/* Most starts that the factory has not answered; with more it is the requests' turn. */
 #define POOL_STARTS_MAX 16
 
 /* Keep sandboxes ready from now on. */
@@ -64,7 +64,7 @@ int pool_make_only(uint32_t profile);
  * and the caller's; as it was where there is none, or what waits there has it. */
 struct sandbox *pool_take(uint32_t profile, int *ret_leaf);
 
-/* One that was taken, and in which no execution begins. */
+/* End a sandbox that was taken and in which no execution begins. */
 void pool_drop(struct sandbox *sandbox);
 
 /* End all that are ready: what they take is needed, or they are of a policy that no longer holds
@@ -72,20 +72,21 @@ void pool_drop(struct sandbox *sandbox);
 void pool_drop_all(void);
 void pool_forget(void);
 
-/* Whether a descriptor of this number may be held for what nobody has asked for: the upper half of
- * those that we may have is for who asks. */
+/* Return whether a ready sandbox may hold a descriptor of this number: the upper half of our limit
+ * of descriptors is for requests. */
 bool pool_may_hold(int fd);
 
-/* What those that are ready take at most, bytes. */
+/* Return the most memory that the ready sandboxes take, bytes. */
 uint64_t pool_bytes(void);
 
-/* An execution was begun; one was reported. */
+/* Note that an execution was begun, or that one was reported. */
 void pool_begun(void);
 void pool_reported(void);
 
-/* Of sandboxes without an execution: its init ended by itself, or never was; one that ends is gone.
- */
+/* Take note that the init of a sandbox without an execution ended by itself or failed to start. */
 void pool_lost(struct sandbox *sandbox, uint32_t stage, uint32_t error);
+
+/* Free the slots of ended sandboxes without an execution whose init has gone. */
 void pool_clear(void);
 
 /* Do what is due, and when that is; UINT64_MAX: never. */

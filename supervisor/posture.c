@@ -24,7 +24,7 @@ const struct ipc_posture_full *posture_default(void)
 	return &supervisor.generations[supervisor.plan.slot].postures[supervisor.default_profile];
 }
 
-static void end(int exit_status)
+static void end_self(int exit_status)
 {
 	if (supervisor.exit_status == 0)
 		supervisor.exit_status = exit_status;
@@ -32,7 +32,7 @@ static void end(int exit_status)
 }
 
 /* `answer` is to the act against the first of the open layers. */
-static void explain(const struct execution *execution, uint32_t open, int answer)
+static void explain_open(const struct execution *execution, uint32_t open, int answer)
 {
 	const char *name = plan_string(sandbox_plan(execution->sandbox),
 				       sandbox_profile(execution->sandbox)->name);
@@ -57,12 +57,12 @@ int posture_check_limits(const struct execution *execution)
 	if (supervisor.limits == LIMITS_FALLBACK || execution->probe == PROBE_NONE ||
 	    cgroup_check(execution->sandbox->slot, profile, &posture->controllers))
 		return 0;
-	explain(execution, POSTURE_BIT(POSTURE_CGROUP), 0);
-	end(MSP_EXIT_REFUSED);
+	explain_open(execution, POSTURE_BIT(POSTURE_CGROUP), 0);
+	end_self(MSP_EXIT_REFUSED);
 	return -ECANCELED;
 }
 
-static void note(const struct execution *execution, const struct ipc_posture_full *posture)
+static void note_posture(const struct execution *execution, const struct ipc_posture_full *posture)
 {
 	const struct plan_profile *profile = sandbox_profile(execution->sandbox);
 	const struct audit_field fields[] = {
@@ -94,8 +94,8 @@ bool posture_take(struct execution *execution, const struct ipc_posture_measured
 	execution->probe = PROBE_NONE;
 	if (open) {
 		execution->frontend = NULL; /* our own end tells it */
-		explain(execution, open, (int)measured->error);
-		end(MSP_EXIT_REFUSED);
+		explain_open(execution, open, (int)measured->error);
+		end_self(MSP_EXIT_REFUSED);
 		return false;
 	}
 	posture->is_measured = 1;
@@ -105,7 +105,7 @@ bool posture_take(struct execution *execution, const struct ipc_posture_measured
 	posture->measured = *measured;
 	*(supervisor.limits == LIMITS_FALLBACK ? &posture->measured.layers_untried
 					       : &posture->measured.layers_closed) |= cgroup;
-	note(execution, posture);
+	note_posture(execution, posture);
 	supervisor.is_probing &= !is_alone;
 	return !is_alone;
 }
@@ -119,7 +119,7 @@ void posture_fail(const struct execution *execution, uint32_t stage, uint32_t er
 		"a sandbox of the default profile cannot be set up: %s: %s; 'msp doctor' says what "
 		"is missing",
 		stage_text(stage), errno_text((int)error));
-	end(MSP_EXIT_SANDBOX);
+	end_self(MSP_EXIT_SANDBOX);
 }
 
 const struct ipc_profile_posture *posture_news(struct frontend *frontend, uint32_t generation,

@@ -15,7 +15,7 @@
 
 static struct loop_watch launcher_watch;
 static bool is_asked;    /* and has not answered */
-static bool is_outdated; /* the answer to come may be older than the last wish */
+static bool is_outdated; /* the answer to come may be older than the last request to reload */
 
 static void take_answer(void)
 {

@@ -11,7 +11,7 @@
 static struct ipc_spawn spawn;
 
 /* Append to `list`, which holds `*used` of `room` bytes; false when there is no room. */
-static bool append(uint8_t *list, uint32_t room, uint32_t *used, const void *bytes, size_t size)
+static bool put_item(uint8_t *list, uint32_t room, uint32_t *used, const void *bytes, size_t size)
 {
 	if (size > room - *used)
 		return false;
@@ -35,7 +35,7 @@ static bool has_name(const uint8_t *list, uint32_t size, const char *name)
 }
 
 /* The names as one text for people: NULs between them become ", ". */
-static void describe(const uint8_t *list, uint32_t size, char detail[IPC_LIST_MAX])
+static void describe_list(const uint8_t *list, uint32_t size, char detail[IPC_LIST_MAX])
 {
 	uint32_t used = 0;
 
@@ -59,7 +59,7 @@ uint32_t request_list_profiles(uint8_t list[IPC_LIST_MAX])
 		const char *name = plan_string(&supervisor.plan, profile->name);
 
 		if (!plan_is_internal(&supervisor.plan, profile) &&
-		    !append(list, IPC_LIST_MAX, &used, name, strlen(name) + 1))
+		    !put_item(list, IPC_LIST_MAX, &used, name, strlen(name) + 1))
 			break;
 	}
 	return used;
@@ -82,7 +82,7 @@ static uint32_t list_languages(const struct plan_profile *profile, bool installe
 
 		if (has_name(list, used, name) || (installed_only && !is_installed(&languages[i])))
 			continue;
-		if (!append(list, IPC_LIST_MAX, &used, name, strlen(name) + 1))
+		if (!put_item(list, IPC_LIST_MAX, &used, name, strlen(name) + 1))
 			break;
 	}
 	return used;
@@ -100,7 +100,7 @@ static enum refusal find_profile(const char *name, uint32_t *ret, char detail[IP
 
 	if (index < 0 ||
 	    plan_is_internal(&supervisor.plan, plan_profile(&supervisor.plan, (uint32_t)index))) {
-		describe(list, request_list_profiles(list), detail);
+		describe_list(list, request_list_profiles(list), detail);
 		return REFUSAL_PROFILE_UNKNOWN;
 	}
 	*ret = (uint32_t)index;
@@ -144,7 +144,7 @@ static bool compose_environment(const struct plan_profile *profile, const uint8_
 
 	spawn.environment_size = 0;
 	if (!is_list(extra, size) || !are_variables(extra, size) ||
-	    !append(spawn.environment, IPC_ENVIRONMENT_MAX, &spawn.environment_size, extra, size))
+	    !put_item(spawn.environment, IPC_ENVIRONMENT_MAX, &spawn.environment_size, extra, size))
 		return false;
 	for (uint32_t at = 0; at < profile->environment_size;) {
 		const char *entry = (const char *)own + at;
@@ -153,8 +153,8 @@ static bool compose_environment(const struct plan_profile *profile, const uint8_
 		at += (uint32_t)length;
 		if (has_variable(extra, size, entry))
 			continue;
-		if (!append(spawn.environment, IPC_ENVIRONMENT_MAX, &spawn.environment_size, entry,
-			    length))
+		if (!put_item(spawn.environment, IPC_ENVIRONMENT_MAX, &spawn.environment_size,
+			      entry, length))
 			return false;
 	}
 	return true;
@@ -165,8 +165,8 @@ static bool compose_arguments(const uint8_t *first, uint32_t first_size, const u
 {
 	spawn.argv_size = 0;
 	return is_list(rest, rest_size) && first_size + rest_size > 0 &&
-	       append(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, first, first_size) &&
-	       append(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, rest, rest_size);
+	       put_item(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, first, first_size) &&
+	       put_item(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, rest, rest_size);
 }
 
 static enum refusal compose_cwd(const struct plan_profile *profile, const char *cwd)
@@ -190,9 +190,9 @@ static uint32_t narrow_timeout(const struct plan_profile *profile, uint32_t want
 	return wanted < profile->wall_max_ms ? wanted : profile->wall_max_ms;
 }
 
-/* What all requests have. */
-static enum refusal compose(uint64_t number, const char *name, uint32_t timeout_ms, const char *cwd,
-			    struct request *ret, char detail[IPC_LIST_MAX])
+/* Fill in the fields that all requests have. */
+static enum refusal fill_spawn(uint64_t number, const char *name, uint32_t timeout_ms,
+			       const char *cwd, struct request *ret, char detail[IPC_LIST_MAX])
 {
 	const struct plan_profile *profile;
 	enum refusal refusal;
@@ -212,7 +212,7 @@ enum refusal request_command(const struct ipc_execution_start *from, struct requ
 {
 	const struct plan_profile *profile;
 	enum refusal refusal =
-		compose(from->request, from->profile, from->timeout_ms, from->cwd, ret, detail);
+		fill_spawn(from->request, from->profile, from->timeout_ms, from->cwd, ret, detail);
 
 	if (refusal)
 		return refusal;
@@ -251,11 +251,11 @@ static enum refusal find_language(const struct plan_profile *profile, const char
 			return REFUSAL_NONE;
 		}
 	}
-	describe(list, list_languages(profile, is_known, list), detail);
+	describe_list(list, list_languages(profile, is_known, list), detail);
 	return is_known ? REFUSAL_LANGUAGE_MISSING : REFUSAL_LANGUAGE_UNKNOWN;
 }
 
-/* Where the code is written. A sandbox that lasts keeps what was written before, and another
+/* The code's path. A persistent sandbox keeps the code that was written before, and another
  * execution may not have read its own yet: each has a folder there. */
 const char *request_place_code(const char *file, bool lasts)
 {
@@ -282,11 +282,11 @@ static bool compose_code(const struct plan_language *language, const char *path,
 	for (uint32_t at = 0; at < language->argv_size; at += (uint32_t)strlen(words + at) + 1) {
 		const char *word = strcmp(words + at, file) == 0 ? path : words + at;
 
-		if (!append(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, word, strlen(word) + 1))
+		if (!put_item(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, word, strlen(word) + 1))
 			return false;
 	}
 	return is_list(from->argv, from->argv_size) &&
-	       append(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, from->argv, from->argv_size);
+	       put_item(spawn.argv, IPC_ARGV_MAX, &spawn.argv_size, from->argv, from->argv_size);
 }
 
 enum refusal request_code(const struct ipc_code_start *from, struct request *ret,
@@ -295,7 +295,7 @@ enum refusal request_code(const struct ipc_code_start *from, struct request *ret
 	const struct plan_language *language;
 	const struct plan_profile *profile;
 	enum refusal refusal =
-		compose(from->request, from->profile, from->timeout_ms, from->cwd, ret, detail);
+		fill_spawn(from->request, from->profile, from->timeout_ms, from->cwd, ret, detail);
 
 	if (refusal)
 		return refusal;
@@ -318,7 +318,7 @@ enum refusal request_file(const struct ipc_file_start *from, const char *name, s
 			  char detail[IPC_LIST_MAX])
 {
 	static const uint8_t program[] = "msp-file";
-	enum refusal refusal = compose(from->request, name, 0, "", ret, detail);
+	enum refusal refusal = fill_spawn(from->request, name, 0, "", ret, detail);
 
 	if (refusal)
 		return refusal;

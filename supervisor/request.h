@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a frontend asked for, checked against the plan, as a spawn message. A request can only
- * narrow what its profile says.
+ * A frontend's request, checked against the plan, as a spawn message. A request can only narrow
+ * what its profile says.
  */
 #ifndef SUPERVISOR_REQUEST_H
 #define SUPERVISOR_REQUEST_H
@@ -14,32 +14,32 @@
 /* A request that passed. The spawn message is in static storage until the next request. */
 struct request {
 	uint64_t number;
-	uint64_t id; /* of the execution, among all of this supervisor */
+	uint64_t id; /* the execution's, unique in this supervisor */
 	uint64_t heard_us;
 	uint32_t profile;
 	uint32_t timeout_ms;
 	struct ipc_spawn *spawn;
-	const char *code_path;  /* NULL without code */
-	const char *ahead_file; /* of a language that may wait for its code, in the plan; or NULL */
+	const char *code_path;   /* NULL without code */
+	const char *ahead_file;  /* file of a language with a standby interpreter, or NULL */
 	struct sandbox *sandbox; /* that lasts, in which it shall run; NULL: a new one */
 	bool is_file;            /* msp-file is executed */
 };
 
-/* REFUSAL_NONE and *ret filled, or the reason, with its detail in `detail`. */
+/* Check a request: REFUSAL_NONE and *ret filled, or the reason, with its detail in `detail`. */
 enum refusal request_command(const struct ipc_execution_start *from, struct request *ret,
 			     char detail[IPC_LIST_MAX]);
 enum refusal request_code(const struct ipc_code_start *from, struct request *ret,
 			  char detail[IPC_LIST_MAX]);
 
-/* The same for msp-file in a sandbox of this profile. */
+/* Check a request for msp-file, in a sandbox of this profile, as above. */
 enum refusal request_file(const struct ipc_file_start *from, const char *profile,
 			  struct request *ret, char detail[IPC_LIST_MAX]);
 
-/* Where the next code of a language with this file is put, in a sandbox that lasts or not; in
- * static storage until the next one is. NULL: there is no room for the path. */
+/* Return the path for the next code of a language with this file, in a persistent sandbox or not;
+ * in static storage until the next call. NULL: there is no room for the path. */
 const char *request_place_code(const char *file, bool lasts);
 
-/* The index of the profile that a request names; empty: the default one. */
+/* Find the index of the profile that a request names; empty: the default one. */
 enum refusal request_profile(const char *name, uint32_t *ret, char detail[IPC_LIST_MAX]);
 
 /* Names of all profiles, and of a profile's installed languages, with a NUL after each. Return the

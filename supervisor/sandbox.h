@@ -18,9 +18,9 @@
 
 /* Descriptors of a start, which stay the starter's; -1: none. */
 struct sandbox_parts {
-	int init_end; /* of its channel */
-	int cgroup;   /* these: where there are cgroups */
-	int leaf;     /* of the execution to come */
+	int init_end; /* the init's end of the channel */
+	int cgroup;   /* with its leaf, if there are cgroups */
+	int leaf;     /* for the execution to come */
 };
 
 #define SANDBOX_PARTS_NONE                                                                         \
@@ -47,7 +47,7 @@ int sandbox_make(struct sandbox *sandbox, struct sandbox_parts *ret);
 /* Hear what its init will say. 0 or -errno. */
 int sandbox_watch(struct sandbox *sandbox);
 
-/* Undo these two. */
+/* Undo sandbox_make() and sandbox_watch(). */
 void sandbox_unmake(struct sandbox *sandbox, const struct sandbox_parts *parts);
 
 /* Have the factory make its init. What goes wrong its executions are told. */
@@ -67,7 +67,7 @@ void sandbox_take_streams(struct sandbox *sandbox, int ret[3]);
 /* Close the channel to it, which it does not outlive before its request, and what was not taken. */
 void sandbox_forget_ahead(struct sandbox *sandbox);
 
-/* What the factory answered. A pidfd becomes the sandbox's. 0, or -EPROTO for a slot that did not
+/* Take the factory's answer; a pidfd becomes the sandbox's. 0, or -EPROTO for a slot that did not
  * ask. */
 int sandbox_created(uint32_t slot, int *pidfd);
 int sandbox_failed(uint32_t slot, uint32_t stage, uint32_t error);
@@ -78,7 +78,7 @@ void sandbox_end(struct sandbox *sandbox);
 /* Is its init gone? */
 bool sandbox_is_over(const struct sandbox *sandbox);
 
-/* The slot is free: its init is gone, and its cgroups are removed. False: try again. */
+/* Free the slot if the init is gone and the cgroups are removed. False: try again. */
 bool sandbox_clear(struct sandbox *sandbox);
 
 /* Does it outlive its executions? */
@@ -88,12 +88,12 @@ static inline bool sandbox_lasts(const struct sandbox *sandbox)
 }
 
 /*
- * Those that last (lasting.c).
+ * Persistent sandboxes (lasting.c).
  *
- * One that is used is ours: its directory is locked. It is disowned by itself when nothing of it
- * runs, nothing has to be noted of it, and nobody waits for it; so a handler that has done what it
- * wanted does nothing more. A handler that cannot do its work yet returns deferred_add(), and runs
- * again with the same message.
+ * A sandbox in use is ours: its directory is locked. It is disowned without a call when nothing of
+ * it runs, nothing has to be noted of it, and nobody waits for it; so a handler that has done what
+ * it wanted does nothing more. A handler that cannot do its work yet returns deferred_add(), and
+ * runs again with the same message.
  */
 
 /* The owned one with this id; NULL: this supervisor does not have it. */
@@ -107,7 +107,7 @@ bool sandbox_look_up(const char *owner, const char *name, char ret[IPC_ID_MAX]);
 enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **ret,
 			 char detail[IPC_LIST_MAX]);
 
-/* The same where nothing may run in it. */
+/* Own a sandbox as sandbox_own() does, if nothing runs in it. */
 enum refusal sandbox_own_idle(const char *owner, const char *name, struct sandbox **ret,
 			      char detail[IPC_LIST_MAX]);
 
@@ -130,9 +130,13 @@ bool sandbox_stop(struct sandbox *sandbox);
 /* Give it back to the store at once: it was destroyed. Only when sandbox_stop() said true. */
 void sandbox_disown(struct sandbox *sandbox);
 
-/* For its executions: one begins, with the leaf in *ret, or -EBUSY; is what it left gone; it is. */
+/* Reserve a cgroup leaf for an execution that begins; -EBUSY when none is free. */
 int sandbox_join(struct sandbox *sandbox, uint32_t *ret_leaf);
+
+/* Return true once the processes that an execution left, and its leaf, are gone. */
 bool sandbox_clear_leaf(const struct sandbox *sandbox, uint32_t leaf);
+
+/* Release the leaf of an execution that is gone. */
 void sandbox_leave(struct sandbox *sandbox, uint32_t leaf);
 
 /* For its start: send the directories that its places are made of. 0 or -errno; *ret_count is how
@@ -142,15 +146,15 @@ int sandbox_send_layers(const struct sandbox *sandbox, uint32_t *ret_count);
 /* Take what a NOTE found that began then, by the real clock. */
 void sandbox_noted(struct sandbox *sandbox, uint64_t began_us, const struct ipc_layers_done *done);
 
-/* Something about one that lasts is other than it was: sandbox_tick() looks at it again. Whoever
- * owns it by sandbox_own() need not say so. */
+/* Make sandbox_tick() look again at a persistent sandbox that has changed. A caller that owns it by
+ * sandbox_own() need not. */
 void sandbox_stir(const struct sandbox *sandbox);
 
 /* Do what is due, and when that is. */
 void sandbox_tick(void);
 uint64_t sandbox_deadline_us(void);
 
-/* At our own end: true when nothing of those that last is ours any more. Call until true. */
+/* At our own end: true when no persistent sandbox is ours any more. Call until true. */
 bool sandbox_end_all(void);
 
 /* Is there work on files that should not be cut short? */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What makes a supervisor the user's service: the socket that clients connect to, and the service
- * manager that wants to hear from it. Without either, everything in here does nothing.
+ * The user's service: the socket that clients connect to, and the messages to the service manager.
+ * Without either, everything in here does nothing.
  */
 #ifndef SUPERVISOR_SERVICE_H
 #define SUPERVISOR_SERVICE_H
@@ -25,10 +25,10 @@ void service_tell_stopping(void);
 /* When service_tick() has something to do; UINT64_MAX: never. */
 uint64_t service_deadline_us(void);
 
-/* What is due: a sign of life, or listening again after descriptors had run out. */
+/* Do what is due: a sign of life, or listening again after descriptors had run out. */
 void service_tick(void);
 
-/* How the service is. */
+/* Fill in the state of the service. */
 void service_status(struct ipc_status *ret);
 
 #endif

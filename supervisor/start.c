@@ -146,7 +146,7 @@ static int handle_supervisor_state(void *context, struct channel_message *messag
 	return 0;
 }
 
-/* A sandbox is handed a copy that nobody can write, as with child-init. */
+/* A sandbox is handed a sealed copy, as with child-init. */
 static int handle_supervisor_file(void *context, struct channel_message *message)
 {
 	int image = channel_take_fd(message, 0);
@@ -303,8 +303,8 @@ static int tell_factory(void)
 	return error;
 }
 
-/* Where sandboxes last, and what is handed to msp-layers. Without it they do not, and everything
- * else goes on. */
+/* Open the store of persistent sandboxes and the files that msp-layers is handed. Without them no
+ * sandbox is persistent, and everything else goes on. */
 static void open_state(void)
 {
 	int error = start.state < 0 ? -ENOENT : store_open(start.state);

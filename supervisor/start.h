@@ -12,14 +12,14 @@
 #include "audit.h"
 #include "service.h"
 
-/* What the launcher handed over. Descriptors are owned by this struct, -1 when absent. */
+/* The launcher's messages and descriptors. Descriptors are owned by this struct, -1 when absent. */
 struct start {
 	int policy;
 	int cgroup;
 	int state;
 	int keeper;        /* channel to the part of the launcher that stays */
 	uint32_t frontend; /* enum frontend_mode */
-	uint32_t limits;   /* what the operator accepts */
+	uint32_t limits;   /* the operator's choice */
 	struct audit_place audit;
 	struct service service;
 	struct ipc_supervisor_run run;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the supervisor knows. Everything is in fixed tables: there is no allocation after start and
+ * The supervisor's state. Everything is in fixed tables: there is no allocation after start and
  * so no path on which memory could run out.
  */
 #ifndef SUPERVISOR_STATE_H
@@ -26,9 +26,9 @@
 
 /* Pieces of work of msp-layers at once, each a process. */
 #define LAYERS_JOBS_MAX 16
-#define LAYERS_JOBS_FOR_NOTES 4 /* of these, for nothing else */
+#define LAYERS_JOBS_FOR_NOTES 4 /* reserved, included above */
 
-/* Sandboxes that were made ahead, or are ending without having been used. A ready one, with the
+/* Ready sandboxes, and sandboxes that are ending without having been used. A ready one, with the
  * process that waits in it, takes about 500 kB of kernel and user memory, so all of them 16 MB. */
 #define POOL_MAX 32
 
@@ -38,22 +38,22 @@ enum frontend_state {
 	FRONTEND_CLOSED, /* it ended; its broker is not gone yet */
 };
 
-/* Somebody who asks for executions: a broker that we started, or an msp that was here before us or
+/* A peer that asks for executions: a broker that we started, or an msp that was here before us or
  * connected to the service. */
 struct frontend {
 	enum frontend_state state;
 	uint32_t number;        /* never given again */
 	struct channel channel; /* on which it asks; fd -1 when ended */
-	struct channel client;  /* of the msp whose client the broker serves; fd -1: none */
+	struct channel client;  /* to the msp whose client the broker serves; fd -1: none */
 	bool is_connection;     /* it came through the service's socket, and asks for itself */
 	bool is_broker;         /* we started it: its end without a goodbye is a crash */
 	bool has_said_goodbye;
 	bool awaits_broker;     /* the factory was asked for its broker and has not answered */
 	int broker;             /* pidfd, -1: none */
-	uint64_t postures_told; /* of which profiles: a bit for each */
+	uint64_t postures_told; /* a bit for each profile */
 	int workspaces[CLIENT_WORKSPACES_MAX]; /* that its client brought */
 	uint32_t workspace_count;
-	bool is_workspace_start; /* nobody named them */
+	bool is_workspace_start; /* the client did not name them */
 	char opened[IPC_ID_MAX]; /* sandbox whose workspace was found open to it last */
 	void (*on_message)(void *frontend);
 	struct loop_watch watch;
@@ -63,7 +63,7 @@ struct frontend {
 
 enum sandbox_state {
 	SANDBOX_FREE,
-	SANDBOX_COLD,   /* one that lasts: it is ours, and nothing of it runs */
+	SANDBOX_COLD,   /* persistent: it is ours, and nothing of it runs */
 	SANDBOX_LIVE,   /* its init is asked for, or there */
 	SANDBOX_ENDING, /* its init is to end; waits until nothing of it is left */
 };
@@ -82,26 +82,26 @@ struct sandbox {
 	struct channel init;  /* fd -1 when ended */
 	struct channel ahead; /* to the process that waits in it for an execution; fd -1: none */
 	int ahead_stdio[3];   /* the frontend's ends of that one's streams */
-	int pidfd;            /* of the init; -1 until the factory answered */
+	int pidfd;            /* the init's; -1 until the factory answered */
 	bool has_answer;      /* the factory answered */
 	struct loop_watch init_watch;
 	struct loop_watch pid_watch;
 
-	/* Of an ephemeral one. */
+	/* Fields of an ephemeral sandbox. */
 	struct execution *execution; /* its one; NULL: it has none yet, or ends without */
 	struct sandbox *next;        /* in the pool's list */
 	uint64_t made_us;            /* when the pool asked for it */
-	uint32_t lost_stage;         /* these: what its execution is told of it when that comes; */
+	uint32_t lost_stage;         /* both: reported to its execution when that comes; */
 	uint32_t lost_error;         /* STAGE_NONE: nothing */
 
-	/* Of one that lasts. */
+	/* Fields of a persistent sandbox. */
 	struct store_meta *meta; /* NULL: it is ephemeral */
 	char id[IPC_ID_MAX];
 	int directory;             /* in the store: the lock on it */
 	int workspace;             /* O_PATH of the host's; -1: none, or not asked for yet */
 	uint32_t executions;       /* in it that are not gone */
-	uint32_t leaves;           /* of its cgroup that they have: a bit for each */
-	uint32_t jobs;             /* of msp-layers on it */
+	uint32_t leaves;           /* cgroup leaves of its executions: a bit for each */
+	uint32_t jobs;             /* msp-layers jobs on it */
 	struct layers_job *writer; /* the one of them that changes something; NULL: none */
 	bool is_stopping;          /* it shall be cold */
 	bool is_interrupted;       /* an apply was, and is not taken care of yet */
@@ -109,14 +109,14 @@ struct sandbox {
 	bool is_dirty;             /* something ran since the last note began */
 	bool is_unnoted;           /* and that cannot be noted now */
 	bool is_merged;            /* so far as it can be */
-	bool is_changed;           /* who waits for it shall look again */
+	bool is_changed;           /* its deferred requests shall run again */
 	uint64_t since_us;         /* real clock: what ran since may not be noted; 0: all is */
 	uint64_t dirty_us;         /* when `is_dirty` became so */
 	uint64_t noted_us;         /* when the last note began */
 	uint64_t pause_us;         /* no note need begin before */
 	uint64_t failed_us;        /* since when counts fail for this machine's sake; 0: none did */
-	struct statvfs room;       /* of its file system, when the last note began */
-	uint64_t note_us; /* these: when the next note, the end for idleness, or the next */
+	struct statvfs room;       /* on its file system, when the last note began */
+	uint64_t note_us; /* all three: when the next note, the end for idleness, or the next */
 	uint64_t idle_us; /* look at it is due */
 	uint64_t due_us;
 };
@@ -151,17 +151,18 @@ struct execution {
 /* A policy that executions run under. */
 struct generation {
 	struct plan plan; /* bytes NULL: the slot is free */
-	int fd;           /* of the same, sealed */
+	int fd;           /* the plan's memfd, sealed */
 	uint32_t users;   /* sandboxes that began under it and are not gone */
 	struct ipc_posture_full postures[PLAN_PROFILES_MAX]; /* by profile */
 };
 
 struct supervisor {
 	struct plan plan;                /* the one in force, in one of the generations */
-	int plan_fd;                     /* of the same, sealed: for frontends */
+	int plan_fd;                     /* the plan's memfd, sealed: for frontends */
 	uint32_t generation;             /* how many there have been, with it */
 	uint32_t default_profile;        /* index in it: what a request without a profile means */
-	char default_name[IPC_NAME_MAX]; /* which one that shall be; empty: as each says itself */
+	char default_name[IPC_NAME_MAX]; /* the default profile to take; empty: as each policy says
+					  */
 	bool is_reload_failed;
 	char stateless[IPC_LIST_MAX]; /* why no sandbox lasts; empty: they can */
 	bool accepts_fallback;        /* LIMITS_FALLBACK, whatever a policy says */
@@ -186,7 +187,7 @@ struct supervisor {
 	bool is_ending;
 	int exit_status;
 	uint32_t executions_max;  /* the operator's budget */
-	uint64_t memory_bytes;    /* the same; 0: none */
+	uint64_t memory_bytes;    /* the operator's budget of memory; 0: none */
 	uint32_t slots_used;      /* no execution of a higher slot is live */
 	uint32_t slots_taken;     /* no execution of a lower slot is free */
 	uint32_t ephemeral_taken; /* no ephemeral sandbox of a lower slot is */

@@ -18,8 +18,8 @@
 #include "common/fd.h"
 #include "store_inner.h"
 
-/* Who looks at a sandbox has its lock for microseconds; who changes layers has that of all of them
- * for a few syncs of the disk. */
+/* A look at a sandbox holds its lock for microseconds; a change of layers holds the lock of the
+ * state directory for a few syncs of the disk. */
 #define LOCK_STEP_US 200
 #define TAKE_STEPS 10
 #define LOCK_STEPS 2500
@@ -44,9 +44,9 @@ struct entry {
 
 struct store_places store_places = { -1, -1, -1, -1, -1, -1 };
 
-static struct store_meta other; /* of whoever is looked at */
+static struct store_meta other; /* scratch: of the sandbox that is looked at */
 
-static int lock(int fd, int operation, int steps)
+static int lock_dir(int fd, int operation, int steps)
 {
 	const struct timespec step = { .tv_nsec = LOCK_STEP_US * 1000L };
 
@@ -60,14 +60,14 @@ static int lock(int fd, int operation, int steps)
 	return 0;
 }
 
-/* One that was stopped while it had the lock is waited for once. */
+/* A holder that was stopped while it had the lock is waited for once. */
 int store_lock(void)
 {
 	static bool is_stuck;
 	int error = -ENOTCONN;
 
 	if (store_places.lock >= 0)
-		error = lock(store_places.lock, LOCK_EX, is_stuck ? TAKE_STEPS : LOCK_STEPS);
+		error = lock_dir(store_places.lock, LOCK_EX, is_stuck ? TAKE_STEPS : LOCK_STEPS);
 	is_stuck = error == -EBUSY;
 	if (!error)
 		store_survey_begin();
@@ -76,7 +76,7 @@ int store_lock(void)
 
 void store_unlock(void)
 {
-	(void)flock(store_places.lock, LOCK_UN); /* of a lock that is held */
+	(void)flock(store_places.lock, LOCK_UN); /* cannot fail: the lock is held */
 }
 
 uint64_t store_now_s(void)
@@ -94,7 +94,8 @@ static int open_place(const struct store_places *places, const char *name)
 		made == 0 || errno == EEXIST ? openat(places->state, name, STORE_DIRECTORY) : -1;
 
 	if (made == 0)
-		(void)fsync(places->lock); /* what is lost with it is lost with its first one */
+		(void)fsync(places->lock); /* if it fails, a crash loses the place with its first
+					      entry */
 	return fd < 0 ? -errno : fd;
 }
 
@@ -160,14 +161,14 @@ int store_each_name(int dir, const char *name, int (*each)(void *context, const 
 	return result;
 }
 
-static int found(void *context, const char *name)
+static int found_name(void *context, const char *name)
 {
 	return 1;
 }
 
 int store_has_any(int dir, const char *name)
 {
-	return store_each_name(dir, name, found, NULL);
+	return store_each_name(dir, name, found_name, NULL);
 }
 
 struct each {
@@ -211,10 +212,10 @@ int store_peek(const char *id, bool is_whole, struct store_meta *ret)
 	return error;
 }
 
-static int own(const char *id)
+static int own_directory(const char *id)
 {
 	int fd = store_open_sandbox(id);
-	int error = fd < 0 ? fd : lock(fd, LOCK_EX, TAKE_STEPS);
+	int error = fd < 0 ? fd : lock_dir(fd, LOCK_EX, TAKE_STEPS);
 	struct stat ours, found;
 
 	/* Before it was locked it may have been destroyed. */
@@ -254,7 +255,7 @@ static void copy_sparsely(struct store_meta *to, const struct store_meta *from)
 int store_take(const char *id, struct store_meta *ret)
 {
 	static struct store_meta taken;
-	int fd = own(id);
+	int fd = own_directory(id);
 	int error = fd < 0 ? fd : store_read(fd, id, true, &taken);
 
 	if (!error && !has_layers(&taken))
@@ -277,14 +278,14 @@ int store_look(const char *id, struct store_meta *ret, uint64_t *ret_used_s, boo
 		return fd;
 	error = store_read(fd, id, true, ret);
 	*ret_used_s = store_used_s(fd);
-	*ret_is_taken = lock(fd, LOCK_SH, 0) != 0;
+	*ret_is_taken = lock_dir(fd, LOCK_SH, 0) != 0;
 	fd_close(&fd);
 	return error;
 }
 
 void store_touch(int sandbox)
 {
-	(void)futimens(sandbox, NULL); /* of a directory that is ours */
+	(void)futimens(sandbox, NULL); /* cannot fail: the directory is ours */
 }
 
 uint64_t store_used_s(int sandbox)
@@ -373,12 +374,12 @@ int store_plant(struct store_meta *meta, uint32_t base)
 	if (mkdirat(store_places.sandboxes, id, S_IRWXU) != 0)
 		error = -errno;
 	if (!error) {
-		fd = own(id);
+		fd = own_directory(id);
 		error = fd < 0 ? fd : store_write(fd, meta, false);
 	}
 	if (error) {
-		/* Nothing of it is needed, and no room to say so: it is not moved. */
-		(void)unlinkat(fd, "meta", 0); /* these: what is there is gone, or left over */
+		/* The disk may be full: remove the useless directory, do not move it to trash/. */
+		(void)unlinkat(fd, "meta", 0); /* both: a failure leaves a leftover */
 		(void)unlinkat(store_places.sandboxes, id, AT_REMOVEDIR);
 		fd_close(&fd);
 		store_remove_layer(meta->layers[meta->upper].id);
@@ -410,13 +411,13 @@ static int throw_away(const char *id)
 }
 
 /* Under the lock: what is said of the layers comes after what is said of the sandboxes. */
-static void tidy(void)
+static void tidy_layers(void)
 {
 	if (fsync(store_places.sandboxes) == 0 && fsync(store_places.trash) == 0)
-		(void)store_collect(); /* what stays is found by the next one */
+		(void)store_collect(); /* on an error the next call finds the layers */
 }
 
-static int destroy(const char *id)
+static int destroy_id(const char *id)
 {
 	int error = store_lock();
 
@@ -424,7 +425,7 @@ static int destroy(const char *id)
 		return error;
 	error = throw_away(id);
 	if (!error)
-		tidy();
+		tidy_layers();
 	store_unlock();
 	return error;
 }
@@ -434,17 +435,17 @@ int store_destroy(const struct store_meta *meta)
 	char id[IPC_ID_MAX];
 
 	store_id_text(meta->id, id);
-	return destroy(id);
+	return destroy_id(id);
 }
 
 int store_discard(const char *id)
 {
-	int fd = own(id);
+	int fd = own_directory(id);
 	int error;
 
 	if (fd < 0)
 		return fd;
-	error = destroy(id);
+	error = destroy_id(id);
 	fd_close(&fd);
 	return error;
 }
@@ -469,8 +470,8 @@ bool store_is_interrupted(int sandbox)
 	return false;
 }
 
-/* One that is damaged stays: somebody may still want to look; and so does what an interrupted apply
- * displaced. */
+/* A damaged sandbox stays, as somebody may still want to look; so do the files that an interrupted
+ * apply displaced. */
 static bool is_over(int fd, const char *id, uint64_t now_s, bool *ret_is_finished)
 {
 	const uint64_t used_s = store_used_s(fd);
@@ -489,8 +490,8 @@ static int sweep_one(void *context, const char id[IPC_ID_MAX])
 	bool is_finished;
 	int fd = store_open_sandbox(id);
 
-	if (fd >= 0 && lock(fd, LOCK_EX, 0) == 0 && is_over(fd, id, sweep->now_s, &is_finished) &&
-	    throw_away(id) == 0) {
+	if (fd >= 0 && lock_dir(fd, LOCK_EX, 0) == 0 &&
+	    is_over(fd, id, sweep->now_s, &is_finished) && throw_away(id) == 0) {
 		sweep->is_left_over = true;
 		sweep->count += is_finished;
 		if (is_finished && sweep->destroyed)
@@ -510,7 +511,7 @@ int store_sweep(void (*destroyed)(const char id[IPC_ID_MAX]))
 		return error;
 	error = store_each(sweep_one, &sweep);
 	if (sweep.is_left_over || !is_swept)
-		tidy();
+		tidy_layers();
 	is_swept = true;
 	store_unlock();
 	return error ? error : sweep.count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sandboxes that last, as they are on disk: `sandboxes/ID/meta` and `layers/ID/PLACE` below the
+ * Persistent sandboxes on disk: `sandboxes/ID/meta` and `layers/ID/PLACE` below the
  * state directory, all of it 0700 and named through descriptors only. A layer is never written to
  * again once another is built on it, and so can be of several sandboxes. Of what a workload wrote
  * nothing is read in here but whether a directory of it is empty: layers' directories are made,
@@ -61,7 +61,7 @@ struct store_meta {
 	uint32_t workspace_mode; /* enum workspace_mode */
 	uint32_t ttl_s;
 	uint64_t created_s;
-	uint64_t disk_bytes, disk_inodes; /* of all layers, when last counted */
+	uint64_t disk_bytes, disk_inodes; /* all layers, when last counted */
 	uint32_t next_checkpoint;
 	uint32_t upper; /* index of the layer that is written to */
 	uint32_t layer_count;
@@ -81,7 +81,7 @@ struct store_meta {
 int store_open(int directory);
 int store_directory(void);
 
-/* An id as text; is a text one; may a sandbox or checkpoint be called so? */
+/* Write an id as text; return whether a text is an id, or may name a sandbox or checkpoint. */
 void store_id_text(const uint8_t id[STORE_ID_BYTES], char ret[IPC_ID_MAX]);
 bool store_is_id(const char *text);
 bool store_is_name(const char *text);
@@ -105,16 +105,16 @@ int store_look(const char *id, struct store_meta *ret, uint64_t *ret_used_s, boo
  * does not say whose it is, is the user's own. */
 bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX]);
 
-/* What one more sandbox has to fit into, where 0 is room for none; and what was found of all. An
- * owner with a name has a share: three times what is left. */
+/* The limits that one more sandbox has to fit into, where 0 is room for none, and the sums over all
+ * sandboxes. An owner with a name has a share: three times what is left. */
 struct store_census {
 	uint32_t sandboxes_max;
 	uint64_t bytes_max;
 	uint32_t sandboxes;
 	uint64_t bytes; /* each layer once */
-	uint32_t owned; /* of the sandboxes, the owner's; counted where it has a name */
+	uint32_t owned; /* sandboxes of the owner; counted if it has a name */
 	uint64_t owned_bytes;
-	char id[IPC_ID_MAX]; /* of the owner's that has the name already */
+	char id[IPC_ID_MAX]; /* the owner's sandbox that has the name already */
 };
 
 /*
@@ -130,13 +130,18 @@ int store_save(int sandbox, struct store_meta *meta);
  * may lose this alone. What else the sandbox has is known from when it was written to. */
 void store_count(int sandbox, struct store_meta *meta, uint64_t bytes, uint64_t inodes);
 
-/* Note that it was used now; and when it was used last, in seconds of the real clock. */
+/* Note that the sandbox was used now. */
 void store_touch(int sandbox);
+
+/* Return when the sandbox was used last, in seconds of the real clock. */
 uint64_t store_used_s(int sandbox);
 
-/* It is gone from `sandboxes/`, with the layers that nobody else has. 0 or -errno, and then it is
- * as it was. The second is for one that nobody can take because it is damaged: -EBUSY else. */
+/* Remove a sandbox from `sandboxes/`, with the layers that no other sandbox has. 0, or -errno and
+ * then it is as it was. */
 int store_destroy(const struct store_meta *meta);
+
+/* Remove a damaged sandbox, which cannot be taken, as store_destroy() does; the caller checks that
+ * it is damaged. -EBUSY if another supervisor has it. */
 int store_discard(const char *id);
 
 /*
@@ -155,7 +160,7 @@ int store_forget(int sandbox, struct store_meta *meta, uint32_t number);
 int store_fork(int sandbox, struct store_meta *meta, uint32_t number, const char *name,
 	       struct store_census *census, struct store_meta *ret);
 
-/* The checkpoint of this number; NULL: there is none. */
+/* Return the checkpoint of this number; NULL: there is none. */
 const struct store_checkpoint *store_checkpoint_find(const struct store_meta *meta,
 						     uint32_t number);
 
@@ -164,11 +169,12 @@ const struct store_checkpoint *store_checkpoint_find(const struct store_meta *me
 uint32_t store_checkpoint_of(const struct store_meta *meta, uint32_t layer, uint32_t number);
 
 /*
- * What makes a chain short again: the layers below the upper, the highest first, when they are more
- * than STORE_CHAIN_MAX. msp-layers makes one of them all in the directory store_merge_target(),
- * O_PATH and the caller's, and syncs it. store_merge_done() puts it in their place where nothing
- * else is based on them, and counts what it takes: 0, -ESTALE (they are no longer there), another
- * -errno. Only when nothing of the sandbox is mounted; it may have changed since the plan.
+ * A merge makes a chain short again: the layers below the upper, the highest first, when they are
+ * more than STORE_CHAIN_MAX. msp-layers makes one of them all in the directory
+ * store_merge_target(), O_PATH and the caller's, and syncs it. store_merge_done() puts it in their
+ * place where nothing else is based on them, and counts what it takes: 0, -ESTALE (they are no
+ * longer there), another -errno. Only when nothing of the sandbox is mounted; it may have changed
+ * since the plan.
  */
 #define STORE_CHAIN_MAX 16
 struct store_merge {
@@ -184,8 +190,8 @@ int store_merge_done(int sandbox, struct store_meta *meta, const struct store_me
  * -ENOENT where it is not there. */
 int store_layer(const struct store_meta *meta, uint32_t layer, const char *place, bool is_made);
 
-/* The same of the work directory that overlayfs wants beside a place of the upper, of the sandbox's
- * directory for journals, and of a directory that is always empty. The first two are made. */
+/* Open as O_PATH the work directory that overlayfs wants beside a place of the upper, the sandbox's
+ * directory for journals, or a directory that is always empty. The first two are made. */
 int store_work(const struct store_meta *meta, const char *place);
 int store_journal(int sandbox);
 int store_empty(void);
@@ -194,11 +200,12 @@ int store_empty(void);
  * returned. */
 int store_each(int (*each)(void *context, const char id[IPC_ID_MAX]), void *context);
 
-/* Was an apply of its changes interrupted? Its journal has what that displaced of the host's. */
+/* Return whether an apply of its changes was interrupted. Its journal has the host's files that the
+ * apply displaced. */
 bool store_is_interrupted(int sandbox);
 
-/* Destroy what nobody has taken and nobody used for its time to live, and what a crash left over.
- * How many sandboxes it were, or -errno; `destroyed`, where it is one, is called for each. */
+/* Destroy sandboxes that nobody has taken or used for their time to live, and a crash's leftovers.
+ * Return the number of sandboxes, or -errno; `destroyed`, if not NULL, is called for each. */
 int store_sweep(void (*destroyed)(const char id[IPC_ID_MAX]));
 
 /* O_PATH of the directory whose contents shall be removed, or -ENOENT: there is nothing in it. */

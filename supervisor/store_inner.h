@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the parts of the store share. store_meta.c knows what a meta may say, store.c the
- * directories and who has them, store_survey.c what all of them have, store_layers.c what changes
- * of layers.
+ * The inner interface of the store's parts: store_meta.c checks metas, store.c has the directories
+ * and their locks, store_survey.c the sums over all sandboxes, store_layers.c the changes of
+ * layers.
  */
 #ifndef SUPERVISOR_STORE_INNER_H
 #define SUPERVISOR_STORE_INNER_H
@@ -12,11 +12,11 @@
 /* Directories of the state directory, open for reading; -1 before store_open(). */
 struct store_places {
 	int state;
-	int lock; /* the same directory, opened for its lock alone */
+	int lock; /* `state`, opened again for its lock alone */
 	int sandboxes;
 	int layers;
 	int trash;
-	int stamp; /* a file: random bits of whoever had the lock last; or -1 */
+	int stamp; /* a file: random bits of the last holder of the lock; or -1 */
 };
 
 extern struct store_places store_places;
@@ -33,7 +33,7 @@ void store_unlock(void);
 int store_each_name(int dir, const char *name, int (*each)(void *context, const char *name),
 		    void *context);
 
-/* Is there a name in it? 1, 0, or -errno. */
+/* Return whether a directory has an entry: 1, 0, or -errno. */
 int store_has_any(int dir, const char *name);
 
 /* Open a sandbox's directory for reading: it or -errno. */
@@ -44,7 +44,7 @@ int store_open_sandbox(const char *id);
  * `is_whole` also its hash. */
 int store_read(int dir, const char *id, bool is_whole, struct store_meta *ret);
 
-/* The same of the sandbox `id`, whose directory is opened for that. */
+/* Read the meta of the sandbox `id` as store_read() does; its directory is opened for that. */
 int store_peek(const char *id, bool is_whole, struct store_meta *ret);
 
 /* An id's bytes; false: the text is none. */
@@ -53,7 +53,7 @@ bool store_id_bytes(const char *text, uint8_t ret[STORE_ID_BYTES]);
 /* The index of a layer of the meta; STORE_NO_LAYER: it has none with this id. */
 uint32_t store_layer_find(const struct store_meta *meta, const uint8_t id[STORE_ID_BYTES]);
 
-/* The real clock. */
+/* Return the real clock, in seconds. */
 uint64_t store_now_s(void);
 
 /* Replace the meta, as store_save() does, or where not `is_synced` so that a crash of the machine
@@ -83,16 +83,16 @@ int store_collect(void);
 int store_add_layer(struct store_meta *meta, uint32_t base);
 void store_remove_layer(const uint8_t id[STORE_ID_BYTES]);
 
-/* How many layers a stack has with this one at the top; 0 for STORE_NO_LAYER. */
+/* Return how many layers a stack has with this one at the top; 0 for STORE_NO_LAYER. */
 uint32_t store_depth(const struct store_meta *meta, uint32_t layer);
 
-/* What all take, into the meta: also those that the upper is not built on. */
+/* Sum up what all layers take, into the meta: also those that the upper is not built on. */
 void store_sum_all(struct store_meta *meta);
 
 /* Note on disk what the upper takes. */
 void store_write_count(int sandbox, const struct store_meta *meta);
 
-/* Forget layers that neither the upper nor a checkpoint is built on. How many. */
+/* Forget layers that neither the upper nor a checkpoint is built on. Return how many. */
 uint32_t store_prune(struct store_meta *meta);
 
 #endif

@@ -91,7 +91,7 @@ int store_empty(void)
 
 /* --- what becomes a layer --------------------------------------------------------------------- */
 
-/* One that cannot be read is one that a workload closed; what is no directory is no place. */
+/* An unreadable directory was closed by a workload; a name that is no directory is no place. */
 static int found_in_place(void *context, const char *name)
 {
 	const int *layer = context;
@@ -110,9 +110,9 @@ static bool is_upper_empty(const struct store_meta *meta)
 	return is_empty;
 }
 
-/* The upper becomes a layer that nobody writes to, and a new one is on top of it; an empty one
- * stays. 1: there is a new one, 0: there is not; or -errno. */
-static int freeze(struct store_meta *meta)
+/* Make the upper a read-only layer and put a new upper on top of it; an empty upper stays as it
+ * is. 1: there is a new one, 0: there is not; or -errno. */
+static int freeze_upper(struct store_meta *meta)
 {
 	int error;
 
@@ -126,7 +126,7 @@ static int freeze(struct store_meta *meta)
 }
 
 /* `next` is the meta from now on; else a new layer is not needed. */
-static int commit(int sandbox, struct store_meta *meta, bool has_new_upper)
+static int commit_meta(int sandbox, struct store_meta *meta, bool has_new_upper)
 {
 	int error;
 
@@ -151,13 +151,13 @@ const struct store_checkpoint *store_checkpoint_find(const struct store_meta *me
 }
 
 /* Under the lock; the time is that of the file that says it. */
-static int checkpoint(int sandbox, struct store_meta *meta, const char *name)
+static int checkpoint_upper(int sandbox, struct store_meta *meta, const char *name)
 {
 	struct store_checkpoint *at = &next.checkpoints[meta->checkpoint_count];
 	int made;
 
 	next = *meta;
-	made = freeze(&next);
+	made = freeze_upper(&next);
 	if (made < 0)
 		return made;
 	*at = (struct store_checkpoint){ .number = next.next_checkpoint++,
@@ -165,7 +165,7 @@ static int checkpoint(int sandbox, struct store_meta *meta, const char *name)
 					 .created_s = store_now_s() };
 	strncpy(at->name, name, sizeof(at->name) - 1);
 	next.checkpoint_count++;
-	return commit(sandbox, meta, made == 1);
+	return commit_meta(sandbox, meta, made == 1);
 }
 
 int store_checkpoint(int sandbox, struct store_meta *meta, const char *name,
@@ -178,7 +178,7 @@ int store_checkpoint(int sandbox, struct store_meta *meta, const char *name,
 	error = store_lock();
 	if (error)
 		return error;
-	error = checkpoint(sandbox, meta, name);
+	error = checkpoint_upper(sandbox, meta, name);
 	store_unlock();
 	if (!error)
 		*ret = meta->checkpoints[meta->checkpoint_count - 1];
@@ -195,8 +195,8 @@ static void throw_away(const uint8_t id[STORE_ID_BYTES])
 	(void)renameat(store_places.layers, text, store_places.trash, text); /* or left over */
 }
 
-/* An upper is of nobody else: for it alone nobody has to be asked. */
-static int rollback(int sandbox, struct store_meta *meta, uint32_t layer)
+/* An upper belongs to one sandbox: to drop it, no other meta need be read. */
+static int roll_back_to(int sandbox, struct store_meta *meta, uint32_t layer)
 {
 	const struct store_layer old = meta->layers[meta->upper];
 	uint32_t pruned;
@@ -212,7 +212,7 @@ static int rollback(int sandbox, struct store_meta *meta, uint32_t layer)
 	if (error)
 		return error;
 	next.upper = next.layer_count - 1;
-	error = commit(sandbox, meta, true);
+	error = commit_meta(sandbox, meta, true);
 	if (error)
 		return error;
 	throw_away(old.id);
@@ -228,7 +228,7 @@ int store_rollback(int sandbox, struct store_meta *meta, uint32_t number)
 
 	if (error)
 		return error;
-	error = rollback(sandbox, meta, at->layer);
+	error = roll_back_to(sandbox, meta, at->layer);
 	store_unlock();
 	return error;
 }
@@ -250,7 +250,7 @@ int store_forget(int sandbox, struct store_meta *meta, uint32_t number)
 	memset(to + rest, 0, sizeof(*to));
 	next.checkpoint_count--;
 	pruned = store_prune(&next);
-	error = commit(sandbox, meta, false);
+	error = commit_meta(sandbox, meta, false);
 	if (!error && pruned > 0)
 		(void)store_collect(); /* or the next one does */
 	store_unlock();
@@ -289,19 +289,19 @@ static int fork_at(const struct store_meta *meta, uint32_t layer, const char *na
 	return store_plant(ret, depth == 0 ? STORE_NO_LAYER : depth - 1);
 }
 
-/* Of the present: what is in the upper has to be a layer first. Nobody loses anything by that if
- * the fork then fails. */
+/* Make the upper a layer, as a fork of the present needs. Nothing is lost by that if the fork then
+ * fails. */
 static int freeze_present(int sandbox, struct store_meta *meta, uint32_t *ret_layer)
 {
 	int made;
 	int error = 0;
 
 	next = *meta;
-	made = freeze(&next);
+	made = freeze_upper(&next);
 	if (made < 0)
 		return made;
 	if (made == 1)
-		error = commit(sandbox, meta, true);
+		error = commit_meta(sandbox, meta, true);
 	*ret_layer = meta->layers[meta->upper].parent;
 	return error;
 }
@@ -384,7 +384,7 @@ static uint32_t find_stack(const struct store_meta *meta, const struct store_mer
 }
 
 /* In place of the highest, so that what was based on that is based on it. */
-static int replace(int sandbox, struct store_meta *meta, uint32_t top, const struct store_layer *by)
+static int put_top(int sandbox, struct store_meta *meta, uint32_t top, const struct store_layer *by)
 {
 	char text[IPC_ID_MAX];
 	int error;
@@ -395,7 +395,7 @@ static int replace(int sandbox, struct store_meta *meta, uint32_t top, const str
 	next = *meta;
 	next.layers[top] = *by;
 	(void)store_prune(&next); /* the highest is gone in any case */
-	error = fsync(store_places.layers) == 0 ? commit(sandbox, meta, false) : -errno;
+	error = fsync(store_places.layers) == 0 ? commit_meta(sandbox, meta, false) : -errno;
 	if (error) {
 		throw_away(by->id);
 		return error;
@@ -419,7 +419,7 @@ int store_merge_done(int sandbox, struct store_meta *meta, const struct store_me
 		error = store_lock();
 	if (error)
 		return error;
-	error = replace(sandbox, meta, top, &merged);
+	error = put_top(sandbox, meta, top, &merged);
 	store_unlock();
 	return error;
 }

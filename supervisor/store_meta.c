@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a meta may say. It comes from a disk: a crash, another version of msp or the user may have
+ * Checks of a meta. It comes from a disk: a crash, another version of msp or the user may have
  * left anything there, and a walk along its layers must end. A parent's index is smaller than that
  * of its child, so there are no circles.
  */
@@ -20,7 +20,7 @@
 #define ID_DIGITS "0123456789abcdefghjkmnpqrstvwxyz"
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-/* The hash is over all before it: there may be no gap that nobody sets. */
+/* The hash is over all before it: there may be no unset gap. */
 _Static_assert(sizeof(struct store_layer) == 40 && sizeof(struct store_checkpoint) == 80 &&
 		       offsetof(struct store_meta, layers) ==
 			       2 * 4 + STORE_ID_BYTES + 3 * IPC_NAME_MAX + IPC_PATH_MAX + 5 * 8 +
@@ -161,7 +161,7 @@ bool store_is_sound(const struct store_meta *meta)
 	       are_checkpoints_sound(meta);
 }
 
-static void hash(const struct store_meta *meta, uint8_t ret[SHA256_BYTES])
+static void hash_meta(const struct store_meta *meta, uint8_t ret[SHA256_BYTES])
 {
 	sha256(meta, offsetof(struct store_meta, hash), ret);
 }
@@ -170,11 +170,11 @@ bool store_is_intact(const struct store_meta *meta)
 {
 	uint8_t found[SHA256_BYTES];
 
-	hash(meta, found);
+	hash_meta(meta, found);
 	return memcmp(found, meta->hash, sizeof(found)) == 0 && store_is_sound(meta);
 }
 
-/* What store_count() noted last; what is in the meta is from when that was written. */
+/* Read the count that store_count() noted last; the meta's own is from when that was written. */
 static void read_count(int dir, struct store_meta *meta)
 {
 	uint64_t counts[2];
@@ -228,8 +228,8 @@ int store_write(int sandbox, struct store_meta *meta, bool is_synced)
 
 	meta->magic = STORE_MAGIC;
 	meta->version = STORE_VERSION;
-	hash(meta, meta->hash);
-	if (!store_is_sound(meta)) /* nobody could read it again */
+	hash_meta(meta, meta->hash);
+	if (!store_is_sound(meta)) /* no reader would accept it */
 		return -EINVAL;
 	fd = openat(sandbox, "meta.new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 		    S_IRUSR | S_IWUSR);
@@ -255,7 +255,7 @@ int store_save(int sandbox, struct store_meta *meta)
 	return error;
 }
 
-/* A meta from the beginning of time is one that was synced. Nothing else looks at that time, and a
+/* A meta with the time 0 was synced. Nothing else looks at that time, and a
  * new meta has another. */
 int store_settle(int sandbox)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What all sandboxes together have: how many they are, what they take, and which layers somebody
- * names, so that the others can go.
+ * A survey of all sandboxes: their number, the bytes they take, and the layers that metas name, so
+ * that the others can go.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static struct {
 	uint32_t count;
 } named;
 
-static struct store_meta other; /* of whoever is looked at */
+static struct store_meta other; /* scratch: of the sandbox that is looked at */
 
 /* The place of the key, or where it belongs. */
 static uint64_t *find_key(uint64_t *keys, size_t room, uint64_t key)
@@ -40,7 +40,7 @@ static uint64_t *find_named(const uint8_t id[STORE_ID_BYTES], uint64_t *ret_key)
 }
 
 /* True when it was not there before; it may not be now: when there are NAMED_MOST. */
-static bool remember(const uint8_t id[STORE_ID_BYTES])
+static bool remember_layer(const uint8_t id[STORE_ID_BYTES])
 {
 	uint64_t key;
 	uint64_t *at = find_named(id, &key);
@@ -65,7 +65,7 @@ static struct {
 	uint64_t since_s;
 	uint32_t sandboxes;
 	uint64_t bytes;
-	uint64_t names[NAMES_ROOM]; /* of owner and name; 0: free. An open hash */
+	uint64_t names[NAMES_ROOM]; /* hashes of owner and name; 0: free. An open hash */
 } known;
 
 void store_survey_forget(void)
@@ -139,7 +139,7 @@ static int survey_one(void *context, const char id[IPC_ID_MAX])
 		return 0;
 	store_survey_add(&other);
 	for (uint32_t i = 0; i < other.layer_count; i++)
-		census->bytes += remember(other.layers[i].id) ? other.layers[i].bytes : 0;
+		census->bytes += remember_layer(other.layers[i].id) ? other.layers[i].bytes : 0;
 	if (strcmp(other.owner, survey->owner) != 0)
 		return 0;
 	census->owned++;
@@ -197,7 +197,7 @@ static int name_layers(void *context, const char id[IPC_ID_MAX])
 	if (error) /* one without a meta names nothing */
 		return error == -ENOENT ? 0 : error;
 	for (uint32_t i = 0; i < other.layer_count; i++)
-		(void)remember(other.layers[i].id); /* it may be there already */
+		(void)remember_layer(other.layers[i].id); /* it may be there already */
 	return named.count < NAMED_MOST ? 0 : -E2BIG;
 }
 

@@ -32,14 +32,14 @@ int launcher_ask(const struct frontend *frontend, uint32_t type, const void *mes
 		     : channel_send(&supervisor.launcher, type, message, NULL, MSG_DONTWAIT);
 }
 
-static void refuse(struct question *question, const char *why)
+static void refuse_question(struct question *question, const char *why)
 {
 	question->state = QUESTION_REFUSED;
 	(void)snprintf(question->answer, IPC_PATH_MAX, "%s", why);
 }
 
-static void ask(const struct frontend *frontend, struct question *question, const char *path,
-		bool is_person)
+static void ask_launcher(const struct frontend *frontend, struct question *question,
+			 const char *path, bool is_person)
 {
 	static struct ipc_workspace_ask message;
 
@@ -51,7 +51,7 @@ static void ask(const struct frontend *frontend, struct question *question, cons
 	message.is_person = is_person;
 	(void)snprintf(message.path, sizeof(message.path), "%s", path);
 	if (launcher_ask(is_person ? NULL : frontend, IPC_TYPE_workspace_ask, &message) != 0)
-		refuse(question, "nobody is there who could open a directory of the host");
+		refuse_question(question, "nobody is there who could open a directory of the host");
 }
 
 int workspace_find(const struct frontend *frontend, const char *path, bool is_person,
@@ -61,7 +61,7 @@ int workspace_find(const struct frontend *frontend, const char *path, bool is_pe
 	int fd = -EACCES;
 
 	if (question->state == QUESTION_NONE)
-		ask(frontend, question, path, is_person);
+		ask_launcher(frontend, question, path, is_person);
 	if (question->state == QUESTION_ASKED)
 		return -EINPROGRESS;
 	if (question->state == QUESTION_REFUSED) {
@@ -100,7 +100,7 @@ int workspace_refused(void *context, struct channel_message *message)
 	struct question *question = deferred_asked(from->number);
 
 	if (question)
-		refuse(question, from->text);
+		refuse_question(question, from->text);
 	return 0;
 }
 
@@ -109,5 +109,5 @@ void workspace_lost(void)
 	struct question *question = deferred_asked(0);
 
 	for (; question; question = deferred_asked(0))
-		refuse(question, "who opens directories of the host has ended");
+		refuse_question(question, "who opens directories of the host has ended");
 }

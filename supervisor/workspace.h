@@ -25,7 +25,7 @@ int workspace_find(const struct frontend *frontend, const char *path, bool is_pe
  * workspace_open; -1: there is none. Stays here. */
 const int *workspace_named(void);
 
-/* What the launcher answered; a question that nobody asks any more is none. */
+/* Take the launcher's answer; ignore one to a question that no request asks any more. */
 int workspace_opened(void *context, struct channel_message *message);
 int workspace_refused(void *context, struct channel_message *message);
 

@@ -19,6 +19,6 @@ LARGER_CIRCLES = {"supervisor": 10, "broker": 13}
 
 # Comments without a subject, and static functions that are one bare word (tests/prose.py).
 PROSE_FAULTS = {"cli": (210, 137), "frontend": (22, 9), "broker": (227, 134),
-                "supervisor": (187, 84), "child-init": (87, 24), "policy": (64, 42),
+                "supervisor": (0, 0), "child-init": (87, 24), "policy": (64, 42),
                 "layers": (86, 64), "commits": (7, 4), "file": (9, 6), "scope": (2, 1),
                 "common": (96, 14)}
