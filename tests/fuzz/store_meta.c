@@ -56,10 +56,7 @@ static void patch(struct input *input)
 
 static void walk(uint32_t layer)
 {
-	uint64_t bytes, inodes;
-
 	must(store_depth(&meta, layer) <= LAYERS_DEEP_MAX);
-	store_sum(&meta, layer, &bytes, &inodes);
 	must(store_checkpoint_of(&meta, layer, UINT32_MAX) < meta.next_checkpoint);
 }
 
