@@ -3,16 +3,16 @@
  * msp-scope: have the user's systemd put msp into a cgroup of its own.
  *
  *   msp-scope PID      make a transient, delegated scope, and have the process PID, our parent,
- *                      moved into it. It is made around ourselves: systemd removes a scope when
- *                      its last process ends, but keeps the cgroup of one that could not start
- *                      because the process meant for it had been killed
+ *                      moved into it. The scope starts with msp-scope itself in it: systemd
+ *                      removes a scope when its last process ends, but keeps the cgroup of a
+ *                      scope whose intended process was killed before the scope started
  *   msp-scope --check  change nothing; print "VERSION CGROUP" of the user's systemd
  *
- * msp starts it before there is a supervisor, so that libsystemd is in no process that has anything
- * to do with sandboxes. Exit code 0, or 1 and one line on standard error that says what was tried.
+ * msp starts it before there is a supervisor, so that no process that handles sandboxes loads
+ * libsystemd. Exit code 0, or 1 and one line on standard error that says what was tried.
  *
- * The manager is asked through the session bus, and where there is none, through the manager's own
- * socket. Environment: DBUS_SESSION_BUS_ADDRESS; without it the bus of /run/user/UID.
+ * The program asks the manager through the session bus, or, if there is none, through the manager's
+ * own socket. Environment: DBUS_SESSION_BUS_ADDRESS; without it the bus of /run/user/UID.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,13 +32,14 @@
 #define OBJECT "/org/freedesktop/systemd1"
 #define MANAGER "org.freedesktop.systemd1.Manager"
 
-/* For everything together. A manager that is busy starting a session takes some hundred
- * milliseconds; msp waits for some seconds, and a scope that comes later must find us. */
+/* The limit of all calls together. A manager that is busy starting a session takes some hundred
+ * milliseconds. msp waits for some seconds; a scope that comes later must still find this process.
+ */
 #define DEADLINE_US 60000000ULL
 
 #define ADDRESS_MAX 512
 
-/* Where systemd has cgroup v2 when it hands anything to users. */
+/* systemd mounts cgroup v2 here whenever it delegates cgroups to users. */
 #define CGROUP_ROOT "/sys/fs/cgroup"
 
 /* A scope gets its process within milliseconds of its cgroup. */
@@ -78,7 +79,7 @@ static uint64_t left_us(void)
 	return now < deadline_us ? deadline_us - now : 1;
 }
 
-/* A connection to a bus, or, when `is_direct`, to the manager without a bus between. */
+/* Connect to a bus, or, if `is_direct`, to the manager without a bus between. */
 static int connect_to(const char *address, int is_direct, sd_bus **ret)
 {
 	sd_bus *bus = NULL;
@@ -128,7 +129,7 @@ static int append_properties(sd_bus_message *message)
 	/* Each sandbox has a limit of its own; one for all of them would let one disturb others. */
 	if (error >= 0)
 		error = sd_bus_message_append(message, "(sv)", "TasksMax", "t", UINT64_MAX);
-	/* A scope that failed, because of a signal, say, is not kept for anybody to look at. */
+	/* Let systemd remove a failed scope too, such as one ended by a signal. */
 	if (error >= 0)
 		error = sd_bus_message_append(message, "(sv)", "CollectMode", "s",
 					      "inactive-or-failed");
@@ -153,7 +154,7 @@ static int ask_for_scope(sd_bus *bus, const char *name, sd_bus_error *wrong, sd_
 	return error;
 }
 
-static int await(sd_bus *bus, struct job *job)
+static int await_job(sd_bus *bus, struct job *job)
 {
 	while (!job->result[0]) {
 		int error = sd_bus_process(bus, NULL);
@@ -168,7 +169,7 @@ static int await(sd_bus *bus, struct job *job)
 	return 0;
 }
 
-/* The cgroup that our scope lies in, with a file system's path; false when it cannot be told. */
+/* Open the cgroup directory that contains our scope. False if it cannot be found. */
 static bool open_slice(DIR **ret)
 {
 	FILE *file = fopen("/proc/self/cgroup", "re");
@@ -190,8 +191,8 @@ static bool open_slice(DIR **ret)
 	return *ret != NULL;
 }
 
-/* What systemd kept of starts in which this program was killed: cgroups of scopes without a
- * process. One that is new may be about to get its first; one that is in use cannot be removed. */
+/* Remove empty cgroups that systemd keeps if msp-scope is killed while it starts a scope. A new
+ * cgroup may be about to get its first process, so it stays; rmdir() refuses a cgroup in use. */
 static void remove_empty_scopes(void)
 {
 	const time_t latest = time(NULL) - EMPTY_S;
@@ -223,8 +224,8 @@ static int make_scope(sd_bus *bus, uint32_t pid, sd_bus_error *wrong)
 	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
 		return -EIO;
 	(void)snprintf(name, sizeof(name), "msp-%u-%016llx.scope", pid, (unsigned long long)number);
-	/* Before the job exists, or its end could be missed. The manager sends no signals to who
-	 * did not subscribe. */
+	/* Subscribe before the job exists, or its end could be missed: the manager sends signals to
+	 * subscribers only. */
 	error = sd_bus_match_signal(bus, NULL, NULL, OBJECT, MANAGER, "JobRemoved", on_job_removed,
 				    &job);
 	if (error >= 0)
@@ -235,7 +236,7 @@ static int make_scope(sd_bus *bus, uint32_t pid, sd_bus_error *wrong)
 	if (error >= 0)
 		error = sd_bus_message_read(reply, "o", &job.path);
 	if (error >= 0)
-		error = await(bus, &job);
+		error = await_job(bus, &job);
 	(void)sd_bus_message_unref(reply);
 	if (error >= 0 && strcmp(job.result, "done") != 0)
 		return sd_bus_error_setf(wrong, SD_BUS_ERROR_FAILED, "the job for %s ended with %s",
@@ -266,7 +267,7 @@ static int print_manager(sd_bus *bus, sd_bus_error *wrong)
 	return error;
 }
 
-/* 0 when it was done; else what went wrong is noted. `pid` 0: only look. */
+/* Use one address. 0, or an error that is added to `tried`. `pid` 0: only print the manager. */
 static int try_address(const char *address, int is_direct, uint32_t pid)
 {
 	sd_bus_error wrong = SD_BUS_ERROR_NULL;
@@ -300,8 +301,7 @@ static int try_all(uint32_t pid)
 	return error ? try_address(address, 1, pid) : 0;
 }
 
-/* The number of our parent, and nobody else's: without it another process would be moved. 0 when it
- * is not that. */
+/* Parse the PID of our parent. 0 for any other number, so that no other process is moved. */
 static uint32_t parse_parent(const char *word)
 {
 	char *end = NULL;
