@@ -12,7 +12,7 @@
 void answer_bytes(const void *bytes, size_t size)
 {
 	if (fd_write_all(STDOUT_FILENO, bytes, size) != 0)
-		_exit(1); /* nobody is there to be told */
+		_exit(1); /* the reader is gone */
 }
 
 void answer_begin(struct file_head head)
@@ -37,7 +37,7 @@ void answer_problem(enum file_problem problem)
 	answer_end(head, "");
 }
 
-/* Of the standard input, without interruptions. */
+/* Read from the standard input, without interruptions. */
 static ssize_t read_input(void *room, size_t size)
 {
 	ssize_t got;
@@ -65,7 +65,7 @@ static bool next_piece(uint32_t *ret)
 
 long answer_input(void *room, size_t size)
 {
-	static uint32_t left; /* of the piece */
+	static uint32_t left; /* bytes of the piece */
 	static bool is_over;
 	ssize_t got;
 
@@ -95,7 +95,7 @@ uint64_t answer_number(const char *text)
 	return number;
 }
 
-/* Why a path leads to nothing. */
+/* Answer why a path leads to nothing, and end. */
 static void explain_missing(const char *path) __attribute__((noreturn));
 static void explain_missing(const char *path)
 {
@@ -123,7 +123,7 @@ int answer_open(const char *path, struct stat *ret)
 	if (!S_ISREG(ret->st_mode))
 		answer_end((struct file_head){ .problem = FILE_NOT_REGULAR, .mode = ret->st_mode },
 			   "");
-	/* What it is may have changed: a FIFO in its place does not block. */
+	/* The file may have been replaced since stat(): O_NONBLOCK keeps a FIFO from blocking. */
 	file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (file < 0 || fstat(file, ret) != 0)
 		answer_problem(FILE_ERROR);

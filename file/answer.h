@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What msp-file answers (common/file_record.h), and how numbers come to it.
+ * The answers of msp-file (common/file_record.h), and how it reads numbers and its input.
  */
 #ifndef FILE_ANSWER_H
 #define FILE_ANSWER_H
@@ -12,25 +12,25 @@
 
 #include "common/file_record.h"
 
-/* Say the head with a text and end: the exit code is 0 if somebody could be told. */
+/* Write the head with a text and exit: with 0, or 1 if the reader is gone. */
 void answer_end(struct file_head head, const char *text) __attribute__((noreturn));
 
-/* The same for a problem; errno is told with FILE_ERROR. */
+/* Write a problem and exit. With FILE_ERROR the answer has errno. */
 void answer_problem(enum file_problem problem) __attribute__((noreturn));
 
-/* Say the head, behind which something follows. */
+/* Write the head; the caller writes more behind it. */
 void answer_begin(struct file_head head);
 
-/* Write to the standard output, or end. */
+/* Write to the standard output, or exit if the reader is gone. */
 void answer_bytes(const void *bytes, size_t size);
 
-/* The next bytes of what is to be written: how many; 0: that was all; -1: it was cut off. */
+/* Read the next bytes of the file's new content. Their number; 0: the end; -1: it was cut off. */
 long answer_input(void *room, size_t size);
 
-/* A number without a sign, as digits only; ends with FILE_MISUSED. */
+/* Parse a number of digits without a sign. On any other text, answer FILE_MISUSED and exit. */
 uint64_t answer_number(const char *text);
 
-/* The commands: main.c's table has their arguments. */
+/* Run a command. The table in main.c has the arguments. */
 void command_read(char **arguments);
 void command_write(char **arguments);
 void command_put(char **arguments);
@@ -39,8 +39,8 @@ void command_mkdir(char **arguments);
 void command_list(char **arguments);
 
 /*
- * Open a regular file for reading, or end with what it is instead. Never blocks, and opens nothing
- * that opening would change: what it is is looked at first.
+ * Open a regular file for reading; for any other file answer its type and exit. It never blocks.
+ * It checks the type before open(), because opening a device can have effects.
  */
 int answer_open(const char *path, struct stat *ret);
 

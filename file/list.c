@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * list PATH DEPTH SKIP MOST PATTERN: what is in a directory, and in those below it. Symbolic links
- * are told of, not followed. The order is fixed, so that a list can be gone on with.
+ * list PATH DEPTH SKIP MOST PATTERN: the entries of a directory, and of the directories below it.
+ * Symbolic links are listed, not followed. The order is fixed, so that a later call can continue.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@ static struct {
 	uint64_t most;
 	const char *pattern; /* NULL: everything */
 	bool is_more;
-	char path[PATH_MAX]; /* of what is looked at, below the listed directory */
+	char path[PATH_MAX]; /* the current entry, below the listed directory */
 } list;
 
 struct names {
@@ -29,7 +29,7 @@ struct names {
 	size_t count;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -39,12 +39,12 @@ static int compare(const void *a, const void *b)
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
 
-static void add(struct names *names, const char *name)
+static void add_name(struct names *names, const char *name)
 {
 	if ((names->count & (names->count + 1)) == 0 || !names->list) { /* 0, 1, 3, 7, ... */
 		names->list = realloc(names->list, (2 * names->count + 2) * sizeof(char *));
 		if (!names->list)
-			_exit(1); /* the head is said; a list without its last entry is cut off */
+			_exit(1); /* the reader sees that the last entry is missing */
 	}
 	names->list[names->count] = strdup(name);
 	if (!names->list[names->count++])
@@ -56,7 +56,7 @@ static bool is_dot(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Takes `folder`. False: it could not be read. */
+/* Read the names and close `folder`. False: it could not be read. */
 static bool read_names(int folder, struct names *ret)
 {
 	DIR *stream = fdopendir(folder);
@@ -68,11 +68,11 @@ static bool read_names(int folder, struct names *ret)
 	}
 	while ((entry = readdir(stream))) {
 		if (!is_dot(entry->d_name))
-			add(ret, entry->d_name);
+			add_name(ret, entry->d_name);
 	}
 	(void)closedir(stream);
 	if (ret->count > 0)
-		qsort(ret->list, ret->count, sizeof(char *), compare);
+		qsort(ret->list, ret->count, sizeof(char *), compare_names);
 	return true;
 }
 
@@ -83,7 +83,7 @@ static void free_names(struct names *names)
 	free(names->list);
 }
 
-/* A pattern without '/' is of the last name; ** stands for any number of directories. */
+/* Match the pattern: without "/" the last name; ** stands for any number of directories. */
 static bool is_wanted(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -97,7 +97,7 @@ static bool is_wanted(const char *path)
 	return fnmatch(list.pattern, path, strstr(list.pattern, "**") ? 0 : FNM_PATHNAME) == 0;
 }
 
-static void tell(int folder, const char *name, const struct stat *status, uint32_t flags)
+static void tell_entry(int folder, const char *name, const struct stat *status, uint32_t flags)
 {
 	static char link[PATH_MAX];
 	struct file_entry entry = { .mode = status->st_mode,
@@ -115,7 +115,7 @@ static void tell(int folder, const char *name, const struct stat *status, uint32
 	answer_bytes(link, entry.link_size);
 }
 
-/* Is it this page's? */
+/* Count an entry. True if it belongs to this page. */
 static bool count_one(void)
 {
 	if (list.skip > 0) {
@@ -130,7 +130,7 @@ static bool count_one(void)
 	return true;
 }
 
-static void walk(int folder, uint64_t depth);
+static void list_folder(int folder, uint64_t depth);
 
 static void look_at(int folder, const char *name, uint64_t depth)
 {
@@ -138,20 +138,21 @@ static void look_at(int folder, const char *name, uint64_t depth)
 	int below = -1;
 
 	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-		return; /* it is gone meanwhile */
+		return; /* it was removed meanwhile */
 	if (S_ISDIR(status.st_mode))
 		below = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (is_wanted(list.path) && count_one())
-		tell(folder, name, &status,
-		     S_ISDIR(status.st_mode) && below < 0 ? FILE_ENTRY_UNREADABLE : 0);
+		tell_entry(folder, name, &status,
+			   S_ISDIR(status.st_mode) && below < 0 ? FILE_ENTRY_UNREADABLE : 0);
 	if (below >= 0 && depth > 1 && !list.is_more)
-		walk(below, depth - 1);
+		list_folder(below, depth - 1);
 	else
 		fd_close(&below);
 }
 
-/* Takes `folder`, and one descriptor more for each level below it: FILE_DEPTH_MAX bounds them. */
-static void walk(int folder, uint64_t depth)
+/* List the entries of `folder` and close it. Each level below needs one more descriptor;
+ * FILE_DEPTH_MAX bounds them. */
+static void list_folder(int folder, uint64_t depth)
 {
 	const size_t length = strlen(list.path);
 	struct names names = { NULL, 0 };
@@ -166,7 +167,7 @@ static void walk(int folder, uint64_t depth)
 		const size_t size = strlen(names.list[i]);
 
 		if (length + size + 2 > sizeof(list.path))
-			continue; /* no path can name it either */
+			continue; /* the path would be longer than PATH_MAX */
 		list.path[length] = '/';
 		memcpy(list.path + length + (length > 0), names.list[i], size + 1);
 		look_at(own, names.list[i], depth);
@@ -195,7 +196,7 @@ void command_list(char **arguments)
 		answer_problem(FILE_ERROR);
 	head.mode = status.st_mode;
 	answer_begin(head);
-	walk(folder, list.depth);
+	list_folder(folder, list.depth);
 	end.flags = list.is_more ? FILE_ENTRY_MORE : 0;
 	answer_bytes(&end, sizeof(end));
 }

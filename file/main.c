@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * msp-file: works on one file or directory inside a sandbox, as any other workload of it: what it
- * may not, the tools that ask for it may not. common/file_record.h has what it answers.
+ * msp-file: works on one file or directory inside a sandbox. It is a workload like any other, so
+ * the tools that use it have no more rights than a workload. common/file_record.h has its answers.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ static const struct {
 	{ "write", 2, command_write }, /* PATH create|overwrite|append */
 	{ "put", 2, command_put },     /* PATH MODE: overwrite; a new file gets the mode */
 	{ "edit", 2, command_edit },   /* PATH OLD_SIZE; old and new text on the standard input */
-	{ "mkdir", 1, command_mkdir }, /* PATH, with those above it; it may be there */
+	{ "mkdir", 1, command_mkdir }, /* PATH, with its parents; it may exist */
 	{ "list", 5, command_list },   /* PATH DEPTH SKIP MOST PATTERN */
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * write PATH create|overwrite|append, put PATH MODE, edit PATH OLD_SIZE: the file is the old one or
- * the new one, never in between. The new one has no name while it is written, where the file system
- * can do that, so that nothing of it is left when we are killed; then one beside, and then its own.
+ * the new one, never in between. While it is written, the new file has no name if the file system
+ * has O_TMPFILE, so that nothing is left if this process is killed. Then it gets a temporary name
+ * beside the target, and is renamed to the target.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,17 +20,17 @@
 
 #define NOREPLACE 1U /* RENAME_NOREPLACE of linux/fs.h, since Linux 3.15 */
 
-/* The mode of a file that was not there; the umask takes of it. */
+/* The mode of a file that did not exist, before the umask. */
 #define NEW_MODE 0666
 
-/* Where the new file lies until it takes its name. */
+/* The file to write, and the temporary file beside it. */
 static struct {
-	char path[PATH_MAX];   /* that it will have: of what a symbolic link leads to */
-	char beside[PATH_MAX]; /* empty: there is none */
-	bool is_unnamed;       /* nor yet, though it has its name */
+	char path[PATH_MAX];   /* the final path, with symbolic links resolved */
+	char beside[PATH_MAX]; /* the temporary file's path; empty: there is none */
+	bool is_unnamed;       /* no file has the name `beside` yet: it is an O_TMPFILE */
 	struct stat old;
 	bool was_there;
-	bool has_mode; /* `old` has that of the new file */
+	bool has_mode; /* `old` has the mode of the new file */
 } target;
 
 static void give_up(enum file_problem problem) __attribute__((noreturn));
@@ -38,19 +39,19 @@ static void give_up(enum file_problem problem)
 	const int error = errno;
 
 	if (target.beside[0] && !target.is_unnamed)
-		(void)unlink(target.beside); /* it is nobody's but ours */
+		(void)unlink(target.beside); /* the name is random, so the file is ours */
 	errno = error;
 	answer_problem(problem);
 }
 
-/* Directories that the path needs. */
+/* Make the directories that the path needs. */
 static void make_parents(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(path, 0777) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
 			answer_problem(FILE_ERROR);
-		*slash = '/'; /* one that is missing still is told by who opens the file */
+		*slash = '/'; /* if a directory is still missing, open() of the file reports it */
 	}
 }
 
@@ -74,11 +75,11 @@ static void find_target(const char *path)
 		answer_problem(FILE_ERROR);
 	(void)snprintf(target.path, sizeof(target.path), "%s", path);
 	if (lstat(path, &target.old) == 0)
-		(void)answer_open(path, &target.old); /* a link to nothing: it says so and ends */
+		(void)answer_open(path, &target.old); /* a dangling link: answers so and exits */
 	make_parents(target.path);
 }
 
-/* In the directory that is so much of the path. Not every file system can. */
+/* Open an unnamed file in the first `folder` bytes of the path. Some file systems cannot. */
 static int open_unnamed(int folder)
 {
 	char path[PATH_MAX];
@@ -167,9 +168,9 @@ static bool take_name(int file, bool is_new)
 		       is_new ? NOREPLACE : 0) == 0;
 }
 
-/* Let the new file take the name. */
-static void finish(int file, uint64_t count, bool is_new) __attribute__((noreturn));
-static void finish(int file, uint64_t count, bool is_new)
+/* Give the new file its mode and its name, answer, and exit. */
+static void finish_file(int file, uint64_t count, bool is_new) __attribute__((noreturn));
+static void finish_file(int file, uint64_t count, bool is_new)
 {
 	struct file_head head = { .problem = FILE_DONE, .count = count };
 	struct stat status;
@@ -202,7 +203,7 @@ void command_write(char **arguments)
 		copy_old(old, file);
 		fd_close(&old);
 	}
-	finish(file, copy_input(file), is_new);
+	finish_file(file, copy_input(file), is_new);
 }
 
 void command_put(char **arguments)
@@ -216,7 +217,7 @@ void command_put(char **arguments)
 		target.old.st_mode = (mode_t)(mode & 0777);
 		target.has_mode = true;
 	}
-	finish(file, copy_input(file), false);
+	finish_file(file, copy_input(file), false);
 }
 
 void command_mkdir(char **arguments)
@@ -240,7 +241,7 @@ void command_mkdir(char **arguments)
 	answer_end((struct file_head){ .problem = FILE_DONE, .mode = status.st_mode }, "");
 }
 
-/* All of a file, or, without one, of what is to be written, with a NUL behind it. */
+/* Read a whole file, or the whole input if `from` is -1, with a NUL behind it. */
 static char *read_all(int from, size_t *ret_size)
 {
 	size_t size = 0;
@@ -267,7 +268,7 @@ static char *read_all(int from, size_t *ret_size)
 	return bytes;
 }
 
-/* How often `old` occurs, and where first; occurrences may overlap. */
+/* Count the occurrences of `old`, which may overlap, and find the first. */
 static uint64_t find_all(const char *text, size_t size, const char *old, size_t old_size,
 			 const char **ret_first)
 {
@@ -308,5 +309,5 @@ void command_edit(char **arguments)
 	write_beside(file, text, (size_t)(at - text));
 	write_beside(file, given + old_size, given_size - old_size);
 	write_beside(file, at + old_size, size - (size_t)(at - text) - old_size);
-	finish(file, given_size - old_size, false);
+	finish_file(file, given_size - old_size, false);
 }
