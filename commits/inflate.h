@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Compressed bytes of a file, from an offset on: a loose object, or an entry of a pack.
+ * Decompress bytes of a file from an offset: a loose object, or an entry of a pack.
  */
 #ifndef COMMITS_INFLATE_H
 #define COMMITS_INFLATE_H

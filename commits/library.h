@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two libraries that read git's objects: zlib for what is compressed, libgit2 for a SHA-1 that
+ * The two libraries that read git's objects: zlib for decompression, libgit2 for a SHA-1 that
  * detects collisions. Both are loaded on demand, because few jobs need them, and before the job is
  * confined, because a confined job opens no file of the system.
  */
@@ -26,7 +26,7 @@ struct library_zlib {
 	uLong (*compressBound)(uLong size);
 };
 
-/* Load both. 0 or -ELIBACC: one is not installed. A second call does nothing. */
+/* Load both libraries. 0, or -ELIBACC: one is not installed. A second call does nothing. */
 int library_load(void);
 
 /* Return zlib's functions; only after library_load(). */

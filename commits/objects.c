@@ -45,7 +45,7 @@ int objects_add(struct objects *objects, int directory)
 
 /* --- loose objects ---------------------------------------------------------------------------- */
 
-/* Split "TYPE SIZE" and a NUL. Returns the length with the NUL. */
+/* Split "TYPE SIZE" and a NUL. Return the length with the NUL. */
 static int parse_loose_head(const char *head, size_t size, struct object *ret)
 {
 	const char *end = memchr(head, '\0', size);
@@ -172,7 +172,7 @@ int objects_read(const struct objects *objects, const uint8_t id[OBJECT_ID_BYTES
 	int error = -ENOENT;
 
 	memset(ret, 0, sizeof(*ret));
-	/* The host's own first: a workload's copy of what the host has is of no interest. */
+	/* The host's own first: a workload's copy of a host's object is not needed. */
 	for (size_t i = objects->count; i-- > 0 && error;) {
 		const int status = objects->sources[i].directory < 0
 					   ? -ENOENT

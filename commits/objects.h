@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * git's objects in several directories: those of a sandbox's layers, which a workload wrote, and
- * the host's own. An object is returned only if its bytes have the id that was asked for, so it
+ * git's objects in several directories: the directories of a sandbox's layers, which a workload
+ * wrote, and the host's own. An object is returned only if its bytes have the requested id, so it
  * does not matter which directory has it, or what else lies there.
  */
 #ifndef COMMITS_OBJECTS_H
@@ -10,7 +10,7 @@
 #include "common/limits.h"
 #include "pack.h"
 
-/* An object of more bytes is refused: it is in memory as a whole, twice where it is compressed. */
+/* A larger object is refused: memory holds it as a whole, twice while it is decompressed. */
 #define OBJECT_BYTES_MAX ((size_t)128 << 20)
 
 #define OBJECTS_SOURCES_MAX (LAYERS_MAX + 1)
@@ -36,8 +36,8 @@ int objects_add(struct objects *objects, int directory);
 /* Return whether the host has the object: 1, 0 or -errno. Its content is not looked at. */
 int objects_is_hosts(const struct objects *objects, const uint8_t id[OBJECT_ID_BYTES]);
 
-/* Read an object, to be freed with object_free(). 0; -ENOENT: nobody has it; -EBADMSG: what has
- * that name is something else; -EFBIG; -ENOMEM; another -errno. */
+/* Read an object; free it with object_free(). 0; -ENOENT: no source has it; -EBADMSG: the bytes
+ * found under the id do not have it; -EFBIG; -ENOMEM; another -errno. */
 int objects_read(const struct objects *objects, const uint8_t id[OBJECT_ID_BYTES],
 		 struct object *ret);
 

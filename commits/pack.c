@@ -85,7 +85,7 @@ static int open_pack(int directory, const char *index_name, struct pack *ret)
 	const size_t stem = strlen(index_name) - strlen(".idx");
 	int error;
 
-	/* It fits: see is_index(). */
+	/* is_index() has checked that it fits. */
 	(void)snprintf(name, sizeof(name), "%.*s.pack", (int)stem, index_name);
 	ret->index = open_beneath(directory, index_name);
 	ret->file = open_beneath(directory, name);
@@ -148,7 +148,7 @@ void packs_close(struct packs *packs)
 	memset(packs, 0, sizeof(*packs));
 }
 
-/* The number of the id, or -ENOENT. */
+/* Return the index of the id, or -ENOENT. */
 static int64_t find_number(const struct pack *pack, const uint8_t id[OBJECT_ID_BYTES])
 {
 	uint32_t low = 0, high;
@@ -223,12 +223,12 @@ int packs_find(const struct packs *packs, const uint8_t id[OBJECT_ID_BYTES],
 
 struct entry {
 	uint32_t type;
-	uint64_t size; /* of what is compressed */
-	uint64_t data; /* where that begins */
-	uint64_t base; /* of a delta: the offset of what it is of */
+	uint64_t size; /* decompressed */
+	uint64_t data; /* the offset of the compressed bytes */
+	uint64_t base; /* a delta's: the offset of its base */
 };
 
-/* An entry's head, which is a few bytes; the rest of `bytes` is zero. */
+/* Parse an entry's head, which is a few bytes; the rest of `bytes` is zero. */
 static int parse_head(const struct pack *pack, const uint8_t *bytes, size_t most, uint64_t offset,
 		      struct entry *ret)
 {
@@ -265,7 +265,7 @@ static int parse_head(const struct pack *pack, const uint8_t *bytes, size_t most
 
 static int read_head(const struct pack *pack, uint64_t offset, struct entry *ret)
 {
-	uint8_t bytes[48] = { 0 }; /* at most 10 of the size, and 20 of an id */
+	uint8_t bytes[48] = { 0 }; /* at most 10 for the size, and 20 for an id */
 	ssize_t size;
 
 	if (offset > INT64_MAX)
@@ -306,7 +306,7 @@ struct delta {
 	const uint8_t *at, *end;
 };
 
-/* A size at the head of a delta. */
+/* Read a size at the head of a delta. */
 static int delta_size_of(struct delta *delta, size_t *ret)
 {
 	uint64_t size = 0;
@@ -323,7 +323,7 @@ static int delta_size_of(struct delta *delta, size_t *ret)
 	return -EBADMSG;
 }
 
-/* The offset (4 bytes at most) and size (3 bytes at most) of a copy; absent bytes are zero. */
+/* Read a copy's offset (at most 4 bytes) and size (at most 3 bytes); absent bytes are zero. */
 static int parse_copy(struct delta *delta, uint8_t code, size_t *ret_offset, size_t *ret_size)
 {
 	uint64_t value = 0;
@@ -386,7 +386,7 @@ int pack_apply_delta(const uint8_t *base, size_t base_size, const uint8_t *bytes
 	return 0;
 }
 
-/* The deltas of an object, the last one first, down to an entry that is none. */
+/* List the deltas of an object, the last one first, down to an entry that is no delta. */
 static int find_chain(const struct pack *pack, uint64_t offset, struct entry *chain, size_t *ret)
 {
 	for (size_t count = 0; count < CHAIN_MAX; count++) {

@@ -12,7 +12,7 @@
 
 #include "library.h"
 
-/* Of one directory; git itself repacks beyond 50. */
+/* The limit of one directory; git itself repacks beyond 50. */
 #define PACKS_MAX 4096
 
 struct pack {
@@ -37,7 +37,7 @@ void packs_close(struct packs *packs);
 int packs_find(const struct packs *packs, const uint8_t id[OBJECT_ID_BYTES],
 	       const struct pack **ret_pack, uint64_t *ret_offset);
 
-/* Read the object at an offset, with all that it is a delta of. 0, -EBADMSG, -EFBIG, -ENOMEM or
+/* Read the object at an offset, and apply its deltas. 0, -EBADMSG, -EFBIG, -ENOMEM or
  * another -errno. */
 int pack_read(const struct pack *pack, uint64_t offset, struct object *ret);
 

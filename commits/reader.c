@@ -20,13 +20,13 @@ struct reader {
 	int answers;
 	int gits[OBJECTS_SOURCES_MAX];
 	size_t count;
-	bool has_objects; /* `objects` is open, with this error: */
+	bool has_objects; /* `objects` was opened, with `error`: */
 	int objects_error;
 	struct objects objects;
 	uint64_t paths_bytes; /* told so far */
 };
 
-static int tell(const struct reader *reader, const struct reader_tell *what, const void *bytes)
+static int send_tell(const struct reader *reader, const struct reader_tell *what, const void *bytes)
 {
 	int error = fd_write_all(reader->answers, what, sizeof(*what));
 
@@ -72,7 +72,7 @@ static int answer_ref(const struct reader *reader, const struct reader_ask *ask)
 		return error;
 	error = refs_parse(text, size, found.id);
 	free(text);
-	return error ? error : tell(reader, &found, NULL);
+	return error ? error : send_tell(reader, &found, NULL);
 }
 
 /* --- packed-refs ------------------------------------------------------------------------------ */
@@ -150,7 +150,7 @@ static int answer_packed(const struct reader *reader, const struct reader_ask *a
 		if (named.size >= IPC_PATH_MAX || has_same(&host, &now.all[i]))
 			continue;
 		memcpy(named.id, now.all[i].id, sizeof(named.id));
-		error = tell(reader, &named, now.all[i].name);
+		error = send_tell(reader, &named, now.all[i].name);
 	}
 	free_packed(&now);
 	free_packed(&host);
@@ -167,7 +167,7 @@ static int tell_object(void *context, const uint8_t id[OBJECT_ID_BYTES],
 				    .size = (uint32_t)object->size };
 
 	memcpy(told.id, id, sizeof(told.id));
-	return tell(context, &told, object->bytes);
+	return send_tell(context, &told, object->bytes);
 }
 
 static int tell_path(void *context, const char *path, const char *target)
@@ -187,7 +187,7 @@ static int tell_path(void *context, const char *path, const char *target)
 		text[size] = '\0';
 		memcpy(text + size + 1, target, more - 1);
 	}
-	return tell(reader, &told, text);
+	return send_tell(reader, &told, text);
 }
 
 static int open_objects(struct reader *reader)
@@ -220,7 +220,7 @@ static int answer_walk(struct reader *reader, const struct reader_ask *ask, uint
 	return error;
 }
 
-static int answer(struct reader *reader, const struct reader_ask *ask, uint32_t *ret_count)
+static int answer_ask(struct reader *reader, const struct reader_ask *ask, uint32_t *ret_count)
 {
 	switch (ask->kind) {
 	case READER_REF:
@@ -232,8 +232,8 @@ static int answer(struct reader *reader, const struct reader_ask *ask, uint32_t 
 	}
 }
 
-/* True: a whole request came. */
-static bool receive(int requests, struct reader_ask *ret)
+/* Receive a whole request. False: the pipe ended. */
+static bool receive_ask(int requests, struct reader_ask *ret)
 {
 	size_t used = 0;
 
@@ -257,11 +257,11 @@ void reader_serve(int requests, int answers, const int *gits, size_t count)
 	reader.answers = answers;
 	reader.count = count;
 	memcpy(reader.gits, gits, count * sizeof(*gits));
-	while (receive(requests, &ask)) {
+	while (receive_ask(requests, &ask)) {
 		struct reader_tell end = { .kind = READER_END };
 
-		end.error = answer(&reader, &ask, &end.count);
-		if (tell(&reader, &end, NULL) != 0)
+		end.error = answer_ask(&reader, &ask, &end.count);
+		if (send_tell(&reader, &end, NULL) != 0)
 			break;
 	}
 	objects_close(&reader.objects);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A process that reads repositories, for one that may write to the host: formats that a workload
- * wrote (compressed data, deltas, trees) are parsed by a process that can change nothing. It
- * answers requests over a pair of pipes until the first one ends.
+ * The reader: a process that reads repositories for the job, which may write to the host. Formats
+ * that a workload wrote (compressed data, deltas, trees) are parsed by a process that can change
+ * nothing. It answers requests over a pair of pipes until the request pipe ends.
  */
 #ifndef COMMITS_READER_H
 #define COMMITS_READER_H
 
 #include "objects.h"
 
-/* Paths of all answers together; beyond them a walk ends with -E2BIG. A few trees within one
- * another have any number of paths, and whoever asks judges each of them. */
+/* The bytes of paths in all answers together; beyond them a walk ends with -E2BIG. A few nested
+ * trees can have any number of paths, and the job judges each of them. */
 #define READER_PATHS_BYTES_MAX ((uint64_t)32 << 20)
 
 enum reader_ask_kind {
-	READER_REF = 1, /* the id in `path`; TELL_REF */
-	READER_PACKED,  /* packed-refs in `source`, but for what the host's says too; TELL_NAMED */
-	READER_WALK,    /* what a commit would bring; TELL_PATH */
-	READER_BRING,   /* its objects; TELL_OBJECT */
+	READER_REF = 1, /* the id in `path`; READER_FOUND */
+	READER_PACKED,  /* packed-refs in `source` without the host's own; READER_NAMED */
+	READER_WALK,    /* the paths that a commit would bring; READER_PATH */
+	READER_BRING,   /* the objects that a commit would bring; READER_OBJECT */
 };
 
 struct reader_ask {
@@ -27,12 +27,12 @@ struct reader_ask {
 	char path[IPC_PATH_MAX];     /* REF: in .git */
 };
 
-/* The answer to a request is any number of these, the last one READER_END. */
+/* The answer to a request is any number of messages, the last one READER_END. */
 enum reader_tell_kind {
 	READER_END = 1, /* with the error, and for WALK how many commits are new */
 	READER_FOUND,   /* the id of REF */
 	READER_NAMED,   /* a ref of PACKED: the name follows */
-	READER_PATH,    /* that a commit changes; a NUL and a link's target may follow */
+	READER_PATH,    /* a changed path follows; behind it a NUL and a link's target may */
 	READER_OBJECT,  /* its bytes follow */
 };
 
@@ -45,7 +45,7 @@ struct reader_tell {
 };
 
 /* Serve until `requests` ends. `gits`: the directories .git of each source (-1: there is none), the
- * host's last; they are the reader's. */
+ * host's last; the reader owns them. */
 void reader_serve(int requests, int answers, const int *gits, size_t count);
 
 #endif

@@ -25,7 +25,7 @@ static bool parse_id(const char *text, uint8_t ret[OBJECT_ID_BYTES])
 	return true;
 }
 
-/* A part between slashes. */
+/* Check a part between slashes. */
 static bool is_good_part(const char *part, size_t size)
 {
 	static const char refused[] = "\177~^:?*[\\";

@@ -11,7 +11,7 @@
 
 #include "library.h"
 
-/* packed-refs of more bytes is refused. */
+/* A larger packed-refs is refused. */
 #define REFS_PACKED_MAX ((size_t)64 << 20)
 
 /* Return whether git accepts the text as a ref's name, as git-check-ref-format(1) says, and it is a

@@ -15,7 +15,7 @@
 enum tree_mode {
 	TREE_DIRECTORY = 0040000,
 	TREE_FILE = 0100644,
-	TREE_FILE_OLD = 0100664, /* of repositories from before 2006 */
+	TREE_FILE_OLD = 0100664, /* in repositories from before 2006 */
 	TREE_PROGRAM = 0100755,
 	TREE_LINK = 0120000,
 	TREE_COMMIT = 0160000, /* a submodule's */
@@ -29,9 +29,9 @@ struct tree_entry {
 	const uint8_t *id;
 };
 
-/* Read the entry at *at and move on. 1; 0: there is none; -EBADMSG: it is malformed, its name is
- * one that git refuses (".", "..", ".git" as any file system may spell it, with "/" or "\"), or its
- * mode is none of enum tree_mode. */
+/* Read the entry at *at and move on. 1; 0: there is none; -EBADMSG: it is malformed, git refuses
+ * its name (".", "..", ".git" as any file system may spell it, with "/" or "\"), or its mode is
+ * none of enum tree_mode. */
 int tree_entry_read(const uint8_t **at, const uint8_t *end, struct tree_entry *ret);
 
 /* Compare as git sorts: a directory as if its name ended with "/". */

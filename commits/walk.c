@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A commit is compared with its parents: what differs from all of them is what it changes. A path
- * that a commit changes is told of even when the host has the content, since a known blob at the
- * name of a hook is as good as a new one.
+ * A commit is compared with its parents; it changes a path if the path differs from all of them. A
+ * changed path is reported even if the host has the content: a known blob under the name of a hook
+ * is as dangerous as a new blob.
  */
 #include "walk.h"
 
@@ -13,10 +13,10 @@
 
 #include "tree_names.h"
 
-/* An octopus of more is not made by people. */
+/* People make no merge of more parents. */
 #define PARENTS_MAX 64
 
-/* Directories in one another; each takes a stack frame. */
+/* Nested directories; each takes a stack frame. */
 #define DEPTH_MAX 512
 
 struct commit {
@@ -65,8 +65,8 @@ static int grow_seen(struct walk *walk)
 	return 0;
 }
 
-/* 1: it was seen before; 0: now it is; or -errno. */
-static int see(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
+/* Add an id to the seen ids. 1: it was there; 0: it is new; or -errno. */
+static int mark_seen(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 {
 	size_t slot;
 
@@ -100,12 +100,12 @@ static int add_waiting(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 	return 0;
 }
 
-/* Tell of an object once, unless the host has it. */
+/* Report an object once, unless the host has it. */
 static int bring_object(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES],
 			const struct object *object)
 {
 	const int is_hosts = objects_is_hosts(walk->objects, id);
-	int status = is_hosts ? is_hosts : see(walk, id);
+	int status = is_hosts ? is_hosts : mark_seen(walk, id);
 
 	if (status == 0 && (walk->bytes += object->size) > WALK_BYTES_MAX)
 		return -E2BIG;
@@ -123,7 +123,7 @@ static int parse_digit(char digit)
 	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
-/* "WORD ID" and a line's end at *at. */
+/* Parse "WORD ID" and a newline at *at, and move on. */
 static bool parse_line(const char **at, const char *word, uint8_t ret[OBJECT_ID_BYTES])
 {
 	const size_t size = strlen(word);
@@ -177,7 +177,7 @@ static int read_commit(const struct walk *walk, const uint8_t id[OBJECT_ID_BYTES
 
 /* --- trees ------------------------------------------------------------------------------------ */
 
-/* A tree of one side, and the entry that is next. */
+/* A tree of one side, and its next entry. */
 struct side {
 	struct object object;
 	const uint8_t *at;
@@ -185,7 +185,7 @@ struct side {
 	bool has_entry;
 };
 
-/* The directory of all sides that is looked at. The parents' ids are NULL where they have none. */
+/* The current directory on all sides. An id is NULL if that side has no such directory. */
 struct directory {
 	const uint8_t *now;
 	const uint8_t *old[PARENTS_MAX];
@@ -239,7 +239,7 @@ static int tell_leaf(struct walk *walk, const struct tree_entry *entry, const st
 	return walk->changed ? walk->changed(walk->context, walk->path, target) : 0;
 }
 
-/* A file, link or submodule that differs from every parent's. */
+/* Report a file, link or submodule that differs from every parent's, and bring its object. */
 static int look_at_leaf(struct walk *walk, const struct tree_entry *entry)
 {
 	struct object object = { 0 };
@@ -261,7 +261,7 @@ static int look_at_leaf(struct walk *walk, const struct tree_entry *entry)
 	return error;
 }
 
-/* Append a name to the path. Returns its new length, or -ENAMETOOLONG. */
+/* Append a name to the path. Return its new length, or -ENAMETOOLONG. */
 static int add_name(struct walk *walk, size_t length, const struct tree_entry *entry)
 {
 	const size_t start = length > 0 ? length + 1 : 0;
@@ -280,7 +280,7 @@ static bool is_same_entry(const struct tree_entry *left, const struct tree_entry
 	return left->mode == right->mode && memcmp(left->id, right->id, OBJECT_ID_BYTES) == 0;
 }
 
-/* Look at one name: `now` NULL, the commit does not have it; `old`, the parents that do. */
+/* Compare one name. `now` NULL: the commit lacks it; `old`: the parents' entries with it. */
 static int compare_name(struct walk *walk, const struct tree_entry *now,
 			const struct tree_entry *const *old, size_t old_count, size_t length,
 			unsigned int depth)
@@ -291,7 +291,7 @@ static int compare_name(struct walk *walk, const struct tree_entry *now,
 
 	for (size_t i = 0; now && i < old_count; i++) {
 		if (is_same_entry(now, old[i]))
-			return 0; /* that parent's own walk, or the host, has it */
+			return 0; /* the parent's own walk covers it, or the host has it */
 	}
 	end = add_name(walk, length, any);
 	if (end < 0)
@@ -303,7 +303,7 @@ static int compare_name(struct walk *walk, const struct tree_entry *now,
 	return compare_directory(walk, &below, (size_t)end, depth + 1);
 }
 
-/* The first name in order that a side has. */
+/* Find the entry with the first name in order; NULL: no side has more. */
 static const struct tree_entry *find_first(const struct side *sides, size_t count)
 {
 	const struct tree_entry *first = NULL;
@@ -316,7 +316,7 @@ static const struct tree_entry *find_first(const struct side *sides, size_t coun
 	return first;
 }
 
-/* sides[0] is the commit's, the others are the parents'. */
+/* Compare the first name and move on. sides[0] is the commit's, the others are the parents'. */
 static int compare_first(struct walk *walk, struct side *sides, size_t count, size_t length,
 			 unsigned int depth)
 {
@@ -331,7 +331,7 @@ static int compare_first(struct walk *walk, struct side *sides, size_t count, si
 		if (i > 0 && has_it[i])
 			old[old_count++] = &sides[i].entry;
 	}
-	/* What only some parents have, a merge has chosen between two that were there. */
+	/* If only some parents have the name, a merge chose between two existing states. */
 	if (has_it[0] || old_count == count - 1)
 		error = compare_name(walk, has_it[0] ? &sides[0].entry : NULL, old, old_count,
 				     length, depth);
@@ -407,7 +407,7 @@ static int look_at_commit(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 	return error;
 }
 
-/* A tag, and what it is of, until that is none. */
+/* Replace a tag's id by its object's id until that is no tag; bring the tags. */
 static int peel_tags(struct walk *walk, uint8_t id[OBJECT_ID_BYTES])
 {
 	for (;;) {
@@ -445,7 +445,7 @@ int walk_run(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 		error = add_waiting(walk, next);
 	while (walk->waiting_count > 0 && error == 0) {
 		memcpy(next, walk->waiting[--walk->waiting_count], sizeof(next));
-		/* A commit of two children waits twice. */
+		/* A commit of two children was added twice. */
 		if (walk->seen_count == 0 ||
 		    is_zero(walk->seen[find_slot(walk->seen, walk->seen_room, next)]))
 			error = look_at_commit(walk, next);

@@ -12,8 +12,8 @@
 #define WALK_OBJECTS_MAX 200000U
 #define WALK_ENTRIES_MAX 20000000U
 
-/* All new objects together. A delta of some bytes makes an object of any size, so what lies in a
- * sandbox says nothing about what a ref would bring. */
+/* The bytes of all new objects. A delta of some bytes makes an object of any size, so the size of a
+ * sandbox's repository does not bound them. */
 #define WALK_BYTES_MAX ((uint64_t)512 << 20)
 
 struct walk {
@@ -25,8 +25,8 @@ struct walk {
 	/* Called for each path that a commit changes, relative to the work tree, with a symbolic
 	 * link's target (else NULL). NULL: the caller wants none. 0 or -errno. */
 	int (*changed)(void *context, const char *path, const char *target);
-	uint32_t commits; /* that the host does not have */
-	/* The walk's own: */
+	uint32_t commits; /* commits that the host does not have */
+	/* private: */
 	uint8_t (*seen)[OBJECT_ID_BYTES]; /* an open hash; all zero: free */
 	size_t seen_count, seen_room;
 	uint8_t (*waiting)[OBJECT_ID_BYTES];
