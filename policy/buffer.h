@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A growing buffer, and errors as people read them. Running out of memory aborts: msp-policy is
+ * A growing buffer, and error messages for people. Running out of memory aborts: msp-policy is
  * short-lived and has nothing to save.
  */
 #ifndef POLICY_BUFFER_H
@@ -10,19 +10,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero-initialised is empty. `bytes` has a NUL behind its `size` bytes once something was added. */
+/* Zero-initialised is empty. After the first addition `bytes` has a NUL behind its `size` bytes. */
 struct buffer {
 	char *bytes;
 	size_t size;
 	size_t room;
 };
 
-/* One sentence: where, what, what was expected. */
+/* One sentence: the place, the fault, the expected value. */
 struct policy_error {
 	char text[1024];
 };
 
-/* What is quoted from a file may hold anything; the sentence stays one line of text. */
+/* Replace control characters that were quoted from a file, so that the error stays one line. */
 void policy_error_tidy(struct policy_error *error);
 
 void buffer_add(struct buffer *text, const void *data, size_t size);
@@ -32,11 +32,11 @@ void buffer_vprintf(struct buffer *text, const char *format, va_list arguments)
 	__attribute__((format(printf, 2, 0)));
 void buffer_done(struct buffer *text);
 
-/* FNV-1a. */
+/* Compute the FNV-1a hash. */
 uint32_t bytes_hash(const char *bytes, size_t size);
 
-/* Zeroed memory, the same memory as an array of `count`, and a copy of `size` bytes with a NUL
- * behind. Never NULL; the caller's. */
+/* Allocate zeroed memory, resize an array to `count` items, or copy `size` bytes with a NUL behind.
+ * Never NULL; the caller owns the memory. */
 void *memory_zeroed(size_t count, size_t size);
 void *memory_resized(void *memory, size_t count, size_t size);
 char *memory_text(const char *bytes, size_t size);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The YAML files of policy/profiles/ as the build put them into the program, those with
- * parents first.
+ * The YAML files of policy/profiles/ as the build put them into the program, parents first.
  */
 #ifndef POLICY_BUILTIN_H
 #define POLICY_BUILTIN_H

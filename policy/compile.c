@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writes the plan. Offsets are counted from the blob's first byte, arrays are 8-byte aligned,
- * equal texts are stored once. Nothing in it depends on time, place or addresses.
+ * Write the plan. Offsets are counted from the blob's first byte, arrays are 8-byte aligned,
+ * equal texts are stored once. The plan depends on no time, path or address of the build.
  */
 #include "policy/policy.h"
 
@@ -21,7 +21,7 @@
 struct writer {
 	struct buffer *blob;
 	uint32_t part_count;
-	/* What can be used again: most of a profile is as in the one that it extends. */
+	/* The parts to use again: a profile shares most of them with its parent. */
 	struct part {
 		uint32_t offset, size, hash;
 	} parts[PARTS_MAX];
@@ -29,9 +29,9 @@ struct writer {
 	struct plan_call calls[PLAN_CALLS_MAX];
 };
 
-/* Takes back what lies at the blob's end, from `offset` on, when the same is there already, at a
- * multiple of `alignment`. Returns where it is. */
-static uint32_t share(struct writer *writer, uint32_t offset, uint32_t alignment)
+/* Remove the bytes from `offset` to the blob's end if the blob has an equal part at a multiple of
+ * `alignment`. Return the offset of the part. */
+static uint32_t share_part(struct writer *writer, uint32_t offset, uint32_t alignment)
 {
 	const char *bytes = writer->blob->bytes;
 	const uint32_t size = (uint32_t)writer->blob->size - offset;
@@ -64,7 +64,7 @@ static uint32_t put_records(struct buffer *blob, const void *data, size_t size)
 
 static uint32_t put_array(struct writer *writer, const void *data, size_t size)
 {
-	return share(writer, put_records(writer->blob, data, size), ALIGNMENT);
+	return share_part(writer, put_records(writer->blob, data, size), ALIGNMENT);
 }
 
 static uint32_t put_text(struct writer *writer, const char *text)
@@ -72,14 +72,14 @@ static uint32_t put_text(struct writer *writer, const char *text)
 	const uint32_t offset = (uint32_t)writer->blob->size;
 
 	buffer_add(writer->blob, text, strlen(text) + 1);
-	return share(writer, offset, 1);
+	return share_part(writer, offset, 1);
 }
 
-/* What was added from `offset` on; 0 when that is nothing. */
+/* End a list that began at `offset`. Return its offset, or 0 if it is empty. */
 static uint32_t end_list(struct writer *writer, uint32_t offset, uint32_t *ret_size)
 {
 	*ret_size = (uint32_t)writer->blob->size - offset;
-	return *ret_size > 0 ? share(writer, offset, 1) : 0;
+	return *ret_size > 0 ? share_part(writer, offset, 1) : 0;
 }
 
 static struct plan_origin put_origin(struct writer *writer, const struct origin *origin)
@@ -88,7 +88,7 @@ static struct plan_origin put_origin(struct writer *writer, const struct origin 
 				     origin->line };
 }
 
-/* Texts with a NUL after each; "{file}" becomes `file` when there is one. */
+/* Put texts, each with a NUL; "{file}" becomes `file` unless it is NULL. */
 static uint32_t put_list(struct writer *writer, const struct strings *list, const char *file,
 			 uint32_t *ret_size)
 {
@@ -123,11 +123,11 @@ static void put_option(struct writer *writer, const char *key, uint64_t value, b
 	buffer_add(writer->blob, text, strlen(text) + 1);
 }
 
-/* Terminals of one sandbox: four for each of 16 executions. All sandboxes of all users share some
+/* Terminals of one sandbox: four for each of 16 executions. All sandboxes of all users share about
  * 3,072: kernel.pty.max without kernel.pty.reserve. */
 #define TERMINALS 64
 
-/* How a new file system is made, as fsconfig(2) takes it. */
+/* Put the options of a new file system, as fsconfig(2) takes them. */
 static void put_options(struct writer *writer, const struct profile_mount *mount,
 			struct plan_mount *out)
 {
@@ -138,7 +138,7 @@ static void put_options(struct writer *writer, const struct profile_mount *mount
 		put_option(writer, "nr_inodes", mount->inodes, false);
 		put_option(writer, "mode", mount->mode, true);
 	} else if (mount->kind == PLAN_PROC) {
-		/* Others' processes, and PID 1, are not there. */
+		/* Other users' processes, and PID 1, are invisible. */
 		buffer_add(writer->blob, "hidepid\0invisible", sizeof("hidepid\0invisible"));
 	} else if (mount->kind == PLAN_DEVPTS) {
 		put_option(writer, "mode", 0600, true);
@@ -168,7 +168,7 @@ static uint64_t mount_attributes(const struct profile_mount *mount)
 	return attributes;
 }
 
-/* What the record's `source` says; a file system's is its type. */
+/* Return the record's `source`; for a file system, its type. */
 static const char *mount_source(const struct profile_mount *mount)
 {
 	switch (mount->kind) {
@@ -246,7 +246,7 @@ static void put_languages(struct writer *writer, const struct profile *profile,
 			put_array(writer, records, profile->language_count * sizeof(records[0]));
 }
 
-/* What a Go or Java program with a timer for each thread needs several times. */
+/* Several times the need of a Go or Java program with one timer per thread. */
 #define SIGNALS_PENDING 1024
 
 static void put_rlimits(struct writer *writer, struct plan_profile *out)
@@ -254,14 +254,14 @@ static void put_rlimits(struct writer *writer, struct plan_profile *out)
 	const struct plan_rlimit records[] = {
 		{ .resource = RLIMIT_CORE, .value = 0 },
 		{ .resource = RLIMIT_MEMLOCK, .value = 64 << 10 },
-		/* Timers and queued signals: counted for the host's user, too, in whose limit
-		 * others have to find room. */
+		/* Timers and queued signals: the kernel also counts them for the host's user, who
+		 * needs room for other programs. */
 		{ .resource = RLIMIT_SIGPENDING, .value = SIGNALS_PENDING },
 		{ .resource = RLIMIT_NOFILE, .value = out->open_files },
 		{ .resource = RLIMIT_FSIZE, .value = out->file_bytes },
 		{ .resource = RLIMIT_STACK, .value = out->stack_bytes },
-		/* Counted in the sandbox's own user namespace, where the init is one of them. A
-		 * cgroup tells when its limit is reached: it shall be reached first. */
+		/* Counted in the sandbox's own user namespace, with the init. Two more than the
+		 * cgroup's limit, which must be reached first because a cgroup reports that. */
 		{ .resource = RLIMIT_NPROC, .value = (uint64_t)out->pids + 2 },
 		{ .resource = RLIMIT_CPU,
 		  .value = out->cpu_seconds > 0 ? out->cpu_seconds : RLIM_INFINITY },
@@ -277,7 +277,7 @@ static int put_filter(struct writer *writer, const struct profile *profile,
 	static const size_t size = sizeof(struct sock_filter);
 	struct filter_program program;
 
-	/* A helper of ours has no init that would answer. */
+	/* An internal helper has no init to answer for its filter. */
 	out->observes = profile->name[0] != '_' && seccomp_can_observe(&profile->seccomp);
 	out->filters_ahead = seccomp_can_wait(&profile->seccomp);
 	if (seccomp_compile(&profile->seccomp, out->observes != 0, &program) != 0)

@@ -12,14 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where root's own is, for all accounts. */
+/* The file of root, for all accounts. */
 #define SYSTEM_FILE "/etc/msp/config.yaml"
 
-/* Whoever has no number in a user namespace has this one. */
+/* The uid of every account that is not mapped into the user namespace. */
 #define OVERFLOW_UID 65534
 
-/* Line 1 stands for the file as a whole. */
-static int fail(const char *path, struct policy_error *error, const char *problem)
+/* Set an error of the file as a whole: line 1. */
+static int fail_file(const char *path, struct policy_error *error, const char *problem)
 {
 	(void)snprintf(error->text, sizeof(error->text), "%s:1: %s", path, problem);
 	policy_error_tidy(error);
@@ -35,7 +35,7 @@ static int fail_reading(const char *path, struct policy_error *error)
 	return -1;
 }
 
-/* An access list shows in the group's bits of the mode, as the most that it gives. */
+/* An access list shows in the group's bits of the mode, as the most rights that it gives. */
 const char *config_file_problem(mode_t mode, uid_t owner, uid_t caller)
 {
 	if (!S_ISREG(mode))
@@ -68,8 +68,8 @@ static int read_all(int fd, const char *path, struct buffer *ret, struct policy_
 	return 0;
 }
 
-/* Is there a root in our user namespace? Where that cannot be told there is: then its files are
- * seen to be its own. */
+/* Return whether our user namespace maps root. If that is unknown, true: root's files must then
+ * show uid 0. */
 static bool is_root_mapped(void)
 {
 	FILE *map = fopen("/proc/self/uid_map", "re");
@@ -83,8 +83,8 @@ static bool is_root_mapped(void)
 	return is_mapped;
 }
 
-/* Without a root, as in a unit with PrivateUsers, the files of root and of all others belong to
- * OVERFLOW_UID. Into the system's folder only root can have put one. */
+/* Return whether the file is root's. Without a mapped root, as in a unit with PrivateUsers, the
+ * files of root and of others show OVERFLOW_UID; only root can put one into the system's folder. */
 static bool is_roots(const char *path, const struct stat *status)
 {
 	struct stat entry;
@@ -110,7 +110,7 @@ int config_file_read(const char *path, struct buffer *ret, struct policy_error *
 	} else {
 		problem = config_file_problem(
 			status.st_mode, is_roots(path, &status) ? 0 : status.st_uid, geteuid());
-		result = problem != NULL ? fail(path, error, problem)
+		result = problem != NULL ? fail_file(path, error, problem)
 					 : read_all(fd, path, ret, error);
 	}
 	(void)close(fd); /* it was only read */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The way of a question to its part, and the text of an answer.
+ * Pass a question to the part that decides it, and print the answer.
  */
 #include "policy/decide.h"
 
@@ -108,7 +108,7 @@ const char *decision_error_name(int error)
 	return find_error(error)->name;
 }
 
-static void PRINTF_LIKE(3, 4) add(char *text, size_t *used, const char *format, ...)
+static void PRINTF_LIKE(3, 4) add_text(char *text, size_t *used, const char *format, ...)
 {
 	va_list arguments;
 	int length;
@@ -118,7 +118,7 @@ static void PRINTF_LIKE(3, 4) add(char *text, size_t *used, const char *format, 
 	va_end(arguments);
 	if (length > 0)
 		*used += (size_t)length;
-	if (*used >= DECISION_TEXT_MAX) /* the name of a file of an absurd length */
+	if (*used >= DECISION_TEXT_MAX) /* a file name of absurd length */
 		*used = DECISION_TEXT_MAX - 1;
 }
 
@@ -129,17 +129,17 @@ void decision_print(const struct plan *plan, const struct operation *operation,
 	const bool is_allowed = decision->answer <= DECISION_CONDITIONAL;
 	size_t used = 0;
 
-	add(text, &used, "%s: %s",
-	    is_allowed ? answer_names[DECISION_ALLOWED] : answer_names[decision->answer],
-	    operation->text);
+	add_text(text, &used, "%s: %s",
+		 is_allowed ? answer_names[DECISION_ALLOWED] : answer_names[decision->answer],
+		 operation->text);
 	if (decision->condition[0] != '\0')
-		add(text, &used, ", %s", decision->condition);
+		add_text(text, &used, ", %s", decision->condition);
 	if (error->error != 0)
-		add(text, &used, ": %s (%s)", error->text, error->name);
-	add(text, &used, "\nrule: %s", decision->rule);
+		add_text(text, &used, ": %s (%s)", error->text, error->name);
+	add_text(text, &used, "\nrule: %s", decision->rule);
 	if (decision->origin.file != 0)
-		add(text, &used, " (%s:%u)", plan_string(plan, decision->origin.file),
-		    decision->origin.line);
+		add_text(text, &used, " (%s:%u)", plan_string(plan, decision->origin.file),
+			 decision->origin.line);
 	if (decision->remedy[0] != '\0')
-		add(text, &used, "; remedy: %s", decision->remedy);
+		add_text(text, &used, "; remedy: %s", decision->remedy);
 }

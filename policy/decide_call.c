@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * System calls, as the plan's table answers them: it says in words what the filter does.
+ * System calls, answered from the plan's table, which describes the filter in words.
  */
 #include "policy/decide_parts.h"
 
@@ -16,8 +16,9 @@ static bool is_number(const char *name)
 	return name[0] >= '0' && name[0] <= '9';
 }
 
-/* The call of a name or number; NULL: the plan has none. */
-static const struct plan_call *find(const struct plan *plan, const char *name, uint32_t *ret_index)
+/* Find the call of a name or number; NULL: it is not in the plan. */
+static const struct plan_call *find_call(const struct plan *plan, const char *name,
+					 uint32_t *ret_index)
 {
 	const struct plan_call *calls = plan_calls(plan);
 
@@ -61,7 +62,7 @@ static void refuse_group(const struct question *question, const struct plan_grou
 	decision_refuse(ret, "seccomp", group->kind == PLAN_GROUP_HIDDEN ? ENOSYS : EPERM);
 }
 
-static void answer(const struct question *question, const struct plan_call *call, uint8_t said)
+static void answer_call(const struct question *question, const struct plan_call *call, uint8_t said)
 {
 	const struct plan *plan = question->plan;
 	const struct plan_group *group = &plan_groups(plan)[call->group];
@@ -98,10 +99,11 @@ static uint8_t answer_to(const struct question *question, uint32_t index)
 void decide_call(const struct question *question)
 {
 	uint32_t index = 0;
-	const struct plan_call *call = find(question->plan, question->operation->target, &index);
+	const struct plan_call *call =
+		find_call(question->plan, question->operation->target, &index);
 
 	if (call != NULL)
-		answer(question, call, answer_to(question, index));
+		answer_call(question, call, answer_to(question, index));
 	else
 		refuse_unknown(question, question->operation->target);
 }
@@ -109,7 +111,7 @@ void decide_call(const struct question *question)
 bool decide_refused_call(const struct question *question, const char *name)
 {
 	uint32_t index = 0;
-	const struct plan_call *call = find(question->plan, name, &index);
+	const struct plan_call *call = find_call(question->plan, name, &index);
 
 	if (call == NULL) {
 		refuse_unknown(question, name);
@@ -117,6 +119,6 @@ bool decide_refused_call(const struct question *question, const char *name)
 	}
 	if (answer_to(question, index) <= PLAN_CONDITIONAL)
 		return false;
-	answer(question, call, answer_to(question, index));
+	answer_call(question, call, answer_to(question, index));
 	return true;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Acts on files. The checks stand in the kernel's order, which decides what errno a workload sees:
- * the system call filter, the way to the file, the kind of the file, read-only and noexec mounts,
- * Landlock, and last what only the file itself can say. (fs/namei.c, fs/open.c; opening a file for
- * writing asks for write access to the mount before Landlock is asked.)
+ * Acts on files. The checks follow the kernel's order, which decides the errno that a workload
+ * sees: the system call filter, the way to the file, the kind of the file, read-only and noexec
+ * mounts, Landlock, and last the checks of the file itself. (fs/namei.c, fs/open.c; opening a file
+ * for writing asks for write access to the mount before Landlock.)
  */
 #include "policy/decide_parts.h"
 
@@ -35,7 +35,7 @@ struct act_kind {
 	bool is_of_parent; /* it changes the directory */
 	bool (*check)(const struct act *act);
 	uint64_t rights;
-	const char *word; /* of a rule, that allows it */
+	const char *word; /* the word of a rule that allows it */
 };
 
 static const char *text_of(const struct act *act, uint32_t offset)
@@ -43,7 +43,7 @@ static const char *text_of(const struct act *act, uint32_t offset)
 	return plan_string(act->question->plan, offset);
 }
 
-/* The record that says what a mount is; NULL: the base. */
+/* Return the record of the mount; NULL: the base. */
 static const struct plan_mount *mount_of(const struct act *act)
 {
 	return act->kind->is_of_parent ? act->place.parent : act->place.cover;
@@ -66,7 +66,7 @@ static bool is_directory(const struct plan_mount *record)
 	       record->kind == PLAN_OVERLAY;
 }
 
-/* The root, or what a record makes, as a directory. */
+/* Return whether the place is the root or a directory that a record makes. */
 static bool is_known_directory(const struct place *place)
 {
 	return place->state == PLACE_THERE &&
@@ -85,8 +85,8 @@ static bool is_device(const struct place *place)
 	       place->record->kind == PLAN_DEVICE;
 }
 
-/* Name the record that makes it what it is. */
-static void cite(const struct act *act, const struct plan_mount *record, const char *problem)
+/* Name the record that causes the problem. */
+static void cite_record(const struct act *act, const struct plan_mount *record, const char *problem)
 {
 	struct decision *ret = act->question->ret;
 
@@ -100,23 +100,23 @@ static void cite(const struct act *act, const struct plan_mount *record, const c
 		     mount_kind_name(record), problem[0] != '\0' ? ", " : "", problem);
 }
 
-/* The entry that is around the place: the mount, or in the base what made it. */
+/* Name the entry around the place: the mount, or in the base the record that made it. */
 static void cite_around(const struct act *act, const char *problem)
 {
 	const struct plan_mount *mount = mount_of(act);
 	const struct plan_mount *record =
 		act->kind->is_of_parent ? act->place.directory : act->place.record;
 
-	cite(act, mount != NULL ? mount : record, problem);
+	cite_record(act, mount != NULL ? mount : record, problem);
 }
 
-static bool refuse(const struct act *act, int error)
+static bool refuse_mount(const struct act *act, int error)
 {
 	decision_refuse(act->question->ret, "mounts", error);
 	return true;
 }
 
-/* The directory of the place, which is canonical. */
+/* Copy the path of the place's directory, which is canonical. */
 static void parent_path(const struct act *act, char parent[PLACE_PATH_MAX])
 {
 	char *slash;
@@ -127,7 +127,7 @@ static void parent_path(const struct act *act, char parent[PLACE_PATH_MAX])
 		slash[slash == parent] = '\0';
 }
 
-/* Does an entry stand in this directory? Then no file system can be mounted over it. */
+/* Return whether an entry is in the directory: then no file system can be mounted over it. */
 static bool has_entries(const struct act *act, const char *directory)
 {
 	const struct question *question = act->question;
@@ -178,7 +178,7 @@ static bool refuse_read_only(const struct act *act)
 			     text_of(act, mount->target));
 	else
 		DECISION_SAY(ret->remedy, "none: no profile can allow it");
-	return refuse(act, EROFS);
+	return refuse_mount(act, EROFS);
 }
 
 static bool refuse_absent(const struct act *act)
@@ -186,7 +186,7 @@ static bool refuse_absent(const struct act *act)
 	struct decision *ret = act->question->ret;
 
 	if (act->place.cover != NULL && act->place.cover->kind == PLAN_MASK) {
-		cite(act, act->place.cover, "");
+		cite_record(act, act->place.cover, "");
 		DECISION_SAY(ret->remedy, "none: no profile can take a mask away that it inherits");
 	} else {
 		DECISION_SAY(ret->rule, "files: no entry makes %s", act->place.path);
@@ -195,10 +195,10 @@ static bool refuse_absent(const struct act *act)
 			     "is not protected; landlock: [{path: %s, rights: [read]}] opens it",
 			     act->question->operation->target, act->question->operation->target);
 	}
-	return refuse(act, ENOENT);
+	return refuse_mount(act, ENOENT);
 }
 
-/* The way to the place, and whether there is anything. */
+/* Refuse if the way to the place is closed, or the place does not exist. */
 static bool refuse_way(const struct act *act)
 {
 	struct decision *ret = act->question->ret;
@@ -209,17 +209,17 @@ static bool refuse_way(const struct act *act)
 	case PLACE_ABSENT:
 		return act->kind->is_of_parent ? false : refuse_absent(act);
 	case PLACE_NOT_DIRECTORY:
-		cite(act, act->place.record, "");
-		return refuse(act, ENOTDIR);
+		cite_record(act, act->place.record, "");
+		return refuse_mount(act, ENOTDIR);
 	case PLACE_CLOSED:
-		cite(act, act->place.record, "its mode lets nobody through");
+		cite_record(act, act->place.record, "its mode lets nobody through");
 		DECISION_SAY(ret->remedy, "in a profile, files: [{at: %s, mode: 0755, ...}]",
 			     act->place.path);
-		return refuse(act, EACCES);
+		return refuse_mount(act, EACCES);
 	case PLACE_LOOP:
 		DECISION_SAY(ret->rule,
 			     "files: the links on the way lead in a circle, or too deep");
-		return refuse(act, ELOOP);
+		return refuse_mount(act, ELOOP);
 	default:
 		return false;
 	}
@@ -230,11 +230,11 @@ static bool refuse_kind(const struct act *act, int error)
 	if (act->place.record == NULL)
 		DECISION_SAY(act->question->ret->rule, "files: the root of the sandbox");
 	else
-		cite(act, act->place.record, "");
-	return refuse(act, error);
+		cite_record(act, act->place.record, "");
+	return refuse_mount(act, error);
 }
 
-/* A mode of the plan's that keeps its owner out, who is the workload. */
+/* Refuse if a mode in the plan keeps its owner out, who is the workload. */
 static bool refuse_mode(const struct act *act, const struct plan_mount *record, uint32_t bit)
 {
 	struct decision *ret = act->question->ret;
@@ -243,10 +243,10 @@ static bool refuse_mode(const struct act *act, const struct plan_mount *record, 
 	    (record->kind != PLAN_FILE && record->kind != PLAN_COPY &&
 	     record->kind != PLAN_DIRECTORY && record->kind != PLAN_TMPFS))
 		return false;
-	cite(act, record, "its mode does not let it");
+	cite_record(act, record, "its mode does not let it");
 	DECISION_SAY(ret->remedy, "in a profile, files: [{at: %s, mode: ..., ...}]",
 		     text_of(act, record->target));
-	return refuse(act, EACCES);
+	return refuse_mount(act, EACCES);
 }
 
 static bool check_read(const struct act *act)
@@ -267,7 +267,7 @@ static bool check_write(const struct act *act)
 
 	if (is_known_directory(place))
 		return refuse_kind(act, EISDIR);
-	/* nothing of a device is in the mount that shows it */
+	/* writing to a device does not write to the mount that shows it */
 	if (is_device(place) || (place->record != NULL && place->record->kind == PLAN_MASK))
 		return false;
 	if (!is_read_only(place->cover))
@@ -279,7 +279,7 @@ static bool check_write(const struct act *act)
 	return true;
 }
 
-/* In procfs and devpts the kernel makes the files, and no right helps. */
+/* Return whether only the kernel makes files in the mount (procfs, devpts), whatever the rights. */
 static bool is_kernels(const struct plan_mount *mount)
 {
 	return mount != NULL && (mount->kind == PLAN_PROC || mount->kind == PLAN_DEVPTS);
@@ -289,7 +289,7 @@ static bool refuse_kernels(const struct act *act)
 {
 	cite_around(act, "");
 	DECISION_SAY(act->question->ret->remedy, "none: what is there is made by the kernel");
-	return refuse(act, 0);
+	return refuse_mount(act, 0);
 }
 
 static bool check_create(const struct act *act)
@@ -326,7 +326,7 @@ static bool check_exec(const struct act *act)
 			     text_of(act, cover->target));
 	else
 		DECISION_SAY(ret->remedy, "none: no profile can allow it");
-	return refuse(act, EACCES);
+	return refuse_mount(act, EACCES);
 }
 
 static const struct act_kind kinds[] = {
@@ -339,7 +339,7 @@ static const struct act_kind kinds[] = {
 			     "execute" },
 };
 
-/* What Landlock asks for; less where the kernel knows that the rest does not apply. */
+/* Return the Landlock rights that the act needs; the kernel drops the rights that do not apply. */
 static uint64_t rights_needed(const struct act *act)
 {
 	const struct plan_mount *record = act->place.record;
@@ -410,12 +410,12 @@ static bool refuse_landlock(const struct act *act)
 	parent_path(act, parent);
 	if (refuse_landlock_at(act, parent, act->kind->rights, act->kind->word))
 		return true;
-	/* what was made is opened */
+	/* the new file is opened for writing */
 	return act->question->operation->kind == OPERATION_CREATE &&
 	       refuse_landlock_at(act, parent, LANDLOCK_ACCESS_FS_WRITE_FILE, "write");
 }
 
-/* What nothing but the file can refuse. */
+/* Refuse for reasons of the file itself. */
 static bool refuse_file(const struct act *act)
 {
 	const struct place *place = &act->place;
@@ -446,7 +446,7 @@ static bool is_process_one(const struct act *act)
 	return strcmp(inside, "/1") == 0 || strncmp(inside, "/1/", 3) == 0;
 }
 
-/* Is the name a link of procfs that leads where a process has something open? */
+/* Return whether the name is a link of procfs to an open file or directory of a process. */
 static bool is_magic(const char *name, size_t length, const char *before, size_t before_length)
 {
 	static const char *const links[] = { "exe", "cwd", "root" };
@@ -464,7 +464,7 @@ static bool is_magic(const char *name, size_t length, const char *before, size_t
 	return false;
 }
 
-/* Does the way go through such a link? Where that leads, no plan knows. */
+/* Return whether the way goes through a magic link, whose target no plan knows. */
 static bool leads_away(const struct act *act)
 {
 	const struct place *place = &act->place;
@@ -488,7 +488,7 @@ static bool leads_away(const struct act *act)
 
 static void allow_away(const struct act *act)
 {
-	cite(act, act->place.cover, "a link of a process");
+	cite_record(act, act->place.cover, "a link of a process");
 	DECISION_SAY(act->question->ret->condition, "if it is allowed where the link leads");
 	decision_allow(act->question->ret, "mounts");
 }
@@ -515,7 +515,7 @@ static const char *condition_of(const struct act *act)
 	return place->is_optional ? "if the host has it" : "";
 }
 
-static void allow(const struct act *act)
+static void allow_act(const struct act *act)
 {
 	const struct plan_mount *record =
 		act->place.record != NULL && !act->kind->is_of_parent ? act->place.record : NULL;
@@ -524,7 +524,7 @@ static void allow(const struct act *act)
 	if (record == NULL && mount_of(act) == NULL)
 		DECISION_SAY(act->question->ret->rule, "files: the root of the sandbox");
 	else
-		cite(act, record != NULL ? record : mount_of(act), "");
+		cite_record(act, record != NULL ? record : mount_of(act), "");
 	decision_allow(act->question->ret, "mounts");
 }
 
@@ -539,12 +539,13 @@ void decide_file(const struct question *question)
 	if (refuse_way(&act))
 		return;
 	if (is_process_one(&act)) {
-		cite(&act, act.place.cover, "without the processes of others, such as the init");
+		cite_record(&act, act.place.cover,
+			    "without the processes of others, such as the init");
 		DECISION_SAY(question->ret->remedy, "none: no profile can allow it");
-		(void)refuse(&act, ENOENT);
+		(void)refuse_mount(&act, ENOENT);
 	} else if (leads_away(&act)) {
 		allow_away(&act);
 	} else if (!act.kind->check(&act) && !refuse_landlock(&act) && !refuse_file(&act)) {
-		allow(&act);
+		allow_act(&act);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sockets. A sandbox's network namespace holds its own loopback and nothing else; Landlock, where
- * the profile says `network: none`, refuses TCP before the address is looked at.
+ * Sockets. A sandbox's network namespace has only its own loopback; if the profile says
+ * `network: none`, Landlock refuses TCP before the address is looked at.
  */
 #include "policy/decide_parts.h"
 
@@ -14,7 +14,7 @@
 
 #include "common/kernel.h"
 
-/* In each new network namespace (net.ipv4.ip_unprivileged_port_start). */
+/* The first port for all users in a new network namespace (net.ipv4.ip_unprivileged_port_start). */
 #define PORT_UNPRIVILEGED 1024U
 #define HOSTS "/etc/hosts"
 
@@ -23,7 +23,7 @@ enum reach {
 	REACH_LOOPBACK_IPV6,
 	REACH_OUTSIDE,
 	REACH_NO_NAME,
-	REACH_HOSTS_NAME, /* what the host's file says */
+	REACH_HOSTS_NAME, /* the host's own /etc/hosts decides */
 };
 
 static enum reach reach_of_ipv4(const struct in_addr *address)
@@ -34,7 +34,7 @@ static enum reach reach_of_ipv4(const struct in_addr *address)
 								      : REACH_OUTSIDE;
 }
 
-/* Whether it is an address, and where it leads. */
+/* Parse an address, and set how far it reaches. False: it is none. */
 static bool read_address(const char *text, enum reach *ret)
 {
 	struct in6_addr ipv6;
@@ -55,7 +55,7 @@ static bool read_address(const char *text, enum reach *ret)
 	return true;
 }
 
-/* One word of a line of hosts(5), and the text moved behind it; false: none is left. */
+/* Read a word of a line of hosts(5) and move behind it. False: none is left. */
 static bool next_word(const char **line, char *word, size_t size)
 {
 	const char *start = *line + strspn(*line, " \t");
@@ -69,7 +69,7 @@ static bool next_word(const char **line, char *word, size_t size)
 	return true;
 }
 
-/* The first line of `text` that has the name. */
+/* Find the address of the first line of `text` that has the name. */
 static enum reach find_name(const char *text, const char *name)
 {
 	for (const char *line = text; *line != '\0'; line += *line == '\n') {
@@ -144,7 +144,7 @@ static const char outside[] = "none: this version has no way out of a sandbox; b
 static void decide_address(const struct question *question)
 {
 	const bool is_udp = question->operation->transport == OPERATION_UDP;
-	/* the name comes first: nothing is connected before */
+	/* the name is resolved before anything is connected */
 	const enum reach reach = find_host(question);
 
 	if (reach == REACH_NO_NAME) {
@@ -171,7 +171,7 @@ static void decide_address(const struct question *question)
 		allow_if(question, is_udp ? "" : "if something of this sandbox listens there");
 }
 
-/* unix(7): what is there has to be a socket, and connecting to it is writing to it. */
+/* unix(7): the file must be a socket, and connect() needs the right to write to it. */
 static void decide_known_file(const struct question *question, const struct place *place)
 {
 	static const uint32_t modes =
@@ -248,7 +248,7 @@ static void decide_bind(const struct question *question)
 	allow_if(question, port == 0 ? "" : "if nothing of this sandbox has the port");
 }
 
-/* The group alone would not be enough, or nothing is. */
+/* Replace the advice if allowing the group is not enough. */
 static void advise_group(const struct question *question)
 {
 	const struct operation *operation = question->operation;

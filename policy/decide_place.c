@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a path leads in the tree that a plan describes, and which Landlock rules lie on the way.
+ * Follow a path in the tree that a plan describes, and find the Landlock rules on the way.
  *
- * A name is looked for among the mounts that were made after the one around it, because a mount
- * hides what was below its place before; then, in the base alone, among what records make there.
- * Landlock goes the same way upwards, and knows inodes: a rule on a directory of the host counts
- * wherever that directory is shown.
+ * A mount hides older mounts below its target, so a name is looked up among the mounts that are
+ * newer than the mount around it; then, in the base alone, among the files that records make there.
+ * Landlock walks up the mounts to the root and compares inodes: a rule on a directory of the host
+ * counts wherever that directory is shown.
  */
 #include "policy/decide_parts.h"
 
@@ -19,11 +19,11 @@
 #define DEPTH_MAX 512U
 #define LINKS_MAX 40U /* linux/namei.h: MAXSYMLINKS */
 
-/* A directory on the way, or what the path leads to. */
+/* A directory on the way, or the end of the path. */
 struct level {
 	const struct plan_mount *cover;
 	const struct plan_mount *record;
-	uint32_t order; /* of the cover; 0: the base */
+	uint32_t order; /* the cover's; 0: the base */
 	uint32_t length;
 	bool is_optional;
 };
@@ -33,10 +33,10 @@ struct walk {
 	const struct plan_profile *profile;
 	enum place_state state;
 	uint32_t links;
-	uint32_t depth; /* of the level that was reached; 0: the root */
+	uint32_t depth; /* the current level's; 0: the root */
 	struct level levels[DEPTH_MAX];
 	char path[PLACE_PATH_MAX];
-	char left[PLACE_PATH_MAX]; /* what is still to go */
+	char left[PLACE_PATH_MAX]; /* the rest of the path */
 };
 
 static const char *const kind_names[PLAN_MOUNT_KIND_COUNT] = {
@@ -72,7 +72,7 @@ bool mount_is_host(const struct plan_mount *mount)
 	return mount->kind == PLAN_BIND || mount->kind == PLAN_OVERLAY;
 }
 
-/* The others make something in the tree that is there. */
+/* Return whether the record mounts something; the others make a file in an existing tree. */
 static bool is_mounted(const struct plan_mount *mount)
 {
 	return mount->kind >= PLAN_BIND;
@@ -83,13 +83,13 @@ static bool is_file(const struct plan_mount *mount)
 	return mount->kind == PLAN_FILE || mount->kind == PLAN_COPY || mount->kind == PLAN_DEVICE;
 }
 
-/* 1 and up, in the order in which mounts are made. */
+/* Return the position in the order in which mounts are made, from 1. */
 static uint32_t order_of(const struct plan_mount *mount, uint32_t index)
 {
 	return 1 + mount->phase * PLAN_MOUNTS_MAX + index;
 }
 
-/* Give `level` what is at the path that was reached; false: no record is about it. */
+/* Set `level` to the record of the current path. False: no record makes it. */
 static bool find_record(const struct walk *walk, struct level *level)
 {
 	const struct plan_mount *mounts = plan_mounts(walk->plan, walk->profile);
@@ -114,8 +114,8 @@ static bool find_record(const struct walk *walk, struct level *level)
 	return is_found;
 }
 
-/* May the level that was reached be gone through? */
-static enum place_state enter(const struct walk *walk)
+/* Check whether the walk can go on below the current level. */
+static enum place_state check_level(const struct walk *walk)
 {
 	const struct level *level = &walk->levels[walk->depth];
 	const struct plan_mount *record = level->record;
@@ -133,7 +133,7 @@ static enum place_state enter(const struct walk *walk)
 }
 
 /* Go down to a name of `length` bytes. */
-static enum place_state descend(struct walk *walk, const char *name, size_t length)
+static enum place_state descend_to(struct walk *walk, const char *name, size_t length)
 {
 	struct level level = walk->levels[walk->depth];
 	const size_t used = level.length;
@@ -155,7 +155,7 @@ static enum place_state descend(struct walk *walk, const char *name, size_t leng
 	return walk->state;
 }
 
-static void ascend(struct walk *walk)
+static void ascend_level(struct walk *walk)
 {
 	if (walk->depth > 0)
 		walk->depth--;
@@ -164,7 +164,7 @@ static void ascend(struct walk *walk)
 										  : PLACE_THERE;
 }
 
-/* Replace the link that was reached by its text, before what is left. */
+/* Replace the link at the current level by its target, in front of the rest. */
 static enum place_state follow_link(struct walk *walk)
 {
 	const char *text = plan_string(walk->plan, walk->levels[walk->depth].record->source);
@@ -175,9 +175,9 @@ static enum place_state follow_link(struct walk *walk)
 	memmove(walk->left + length + 1, walk->left, left + 1);
 	memcpy(walk->left, text, length);
 	walk->left[length] = '/';
-	ascend(walk);
+	ascend_level(walk);
 	while (text[0] == '/' && walk->depth > 0)
-		ascend(walk);
+		ascend_level(walk);
 	return PLACE_THERE;
 }
 
@@ -188,13 +188,13 @@ static bool is_link(const struct walk *walk)
 	return record != NULL && record->kind == PLAN_SYMLINK;
 }
 
-/* The next name and the slashes behind it are taken from what is left. */
-static enum place_state step(struct walk *walk, bool follow)
+/* Take the next name, and the slashes behind it, from the rest of the path. */
+static enum place_state take_step(struct walk *walk, bool follow)
 {
 	const size_t length = strcspn(walk->left, "/");
 	const char *rest = walk->left + length + strspn(walk->left + length, "/");
 	char name[PLACE_PATH_MAX];
-	enum place_state state = enter(walk);
+	enum place_state state = check_level(walk);
 	bool is_last;
 
 	memcpy(name, walk->left, length);
@@ -203,10 +203,10 @@ static enum place_state step(struct walk *walk, bool follow)
 	if (state != PLACE_THERE || length == 0 || (length == 1 && name[0] == '.'))
 		return state;
 	if (length == 2 && name[0] == '.' && name[1] == '.') {
-		ascend(walk);
+		ascend_level(walk);
 		return walk->state;
 	}
-	state = descend(walk, name, length);
+	state = descend_to(walk, name, length);
 	if (state == PLACE_THERE && is_link(walk) && (follow || !is_last))
 		return follow_link(walk);
 	return state;
@@ -231,7 +231,7 @@ static void walk_path(struct walk *walk, const struct plan *plan,
 	walk->path[0] = '\0';
 	(void)snprintf(walk->left, sizeof(walk->left), "%s", start); /* see the callers' bounds */
 	while (walk->left[0] != '\0' && !is_end(state))
-		state = step(walk, follow);
+		state = take_step(walk, follow);
 	if (is_end(state))
 		walk->state = state;
 }
@@ -257,11 +257,11 @@ void place_find(const struct plan *plan, const struct plan_profile *profile, con
 	       walk.path[0] != '\0' ? strlen(walk.path) + 1 : 2);
 }
 
-/* What an inode is called where it comes from: the host's path, or, of the sandbox's own, its path
- * there behind a ':', with which no path of the host's begins. What is shown copy-on-write has
- * inodes of its own. */
-static void identify(const struct walk *walk, const struct level *level,
-		     char name[2 * PLACE_PATH_MAX])
+/* Print a name for the inode: its path on the host, or ':' and its path in the sandbox if the inode
+ * is the sandbox's own; no path of the host begins with ':'. Copy-on-write mounts have inodes of
+ * their own. */
+static void print_inode(const struct walk *walk, const struct level *level,
+			char name[2 * PLACE_PATH_MAX])
 {
 	const char *source = ":", *target = "";
 
@@ -274,7 +274,7 @@ static void identify(const struct walk *walk, const struct level *level,
 		       (int)(level->length - strlen(target)), walk->path + strlen(target));
 }
 
-/* Rules are made when a sandbox's own file systems are still empty. */
+/* Return whether the rule exists: rules are made while the sandbox's file systems are empty. */
 static bool is_rule_made(const struct walk *rule)
 {
 	const struct plan_mount *cover = rule->levels[rule->depth].cover;
@@ -283,16 +283,16 @@ static bool is_rule_made(const struct walk *rule)
 	       (rule->state == PLACE_INSIDE && cover->kind != PLAN_TMPFS);
 }
 
-/* The depth at which a rule lies on the way, or -1. */
+/* Return the depth at which a rule lies on the way, or -1. */
 static int depth_of(const struct walk *rule, const struct walk *way)
 {
 	char wanted[2 * PLACE_PATH_MAX], found[2 * PLACE_PATH_MAX];
 
 	if (!is_rule_made(rule))
 		return -1;
-	identify(rule, &rule->levels[rule->depth], wanted);
+	print_inode(rule, &rule->levels[rule->depth], wanted);
 	for (uint32_t depth = way->depth + 1; depth > 0; depth--) {
-		identify(way, &way->levels[depth - 1], found);
+		print_inode(way, &way->levels[depth - 1], found);
 		if (strcmp(wanted, found) == 0)
 			return (int)depth - 1;
 	}
@@ -331,7 +331,7 @@ void rights_print(uint64_t bits, char text[RIGHTS_TEXT_MAX])
 
 	text[0] = '\0';
 	for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
-		/* who may read files may list directories in the profiles' words */
+		/* in profiles, the right to read files includes the right to list directories */
 		const bool is_said = i == 0 && (bits & LANDLOCK_ACCESS_FS_READ_FILE) != 0;
 
 		if ((bits & rights[i].bit) == 0 || is_said)

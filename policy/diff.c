@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one profile changes against another: "-" and the first one's value, "+" and the second's.
+ * Compare two profiles: "-" and the value of the first, "+" and the value of the second.
  */
 #include "policy/facts.h"
 #include "policy/policy.h"
 
 #include <string.h>
 
-static const struct fact *find(const struct facts *facts, const struct fact *like)
+static const struct fact *find_fact(const struct facts *facts, const struct fact *like)
 {
 	for (uint32_t i = 0; i < facts->count; i++) {
 		const struct fact *fact = &facts->items[i];
@@ -24,7 +24,7 @@ static bool is_same(const struct fact *a, const struct fact *b)
 	return strcmp(a->text, b->text) == 0 && strcmp(a->detail, b->detail) == 0;
 }
 
-static void print(char sign, const struct fact *fact, struct buffer *text)
+static void print_fact(char sign, const struct fact *fact, struct buffer *text)
 {
 	buffer_printf(text, "%c %s: %s%s", sign, fact_section_name(fact->section), fact->text,
 		      fact->detail);
@@ -32,7 +32,7 @@ static void print(char sign, const struct fact *fact, struct buffer *text)
 	buffer_printf(text, "\n");
 }
 
-/* What is not the same in `b`, each old value followed by the new one. */
+/* Print the values that differ in `b`, each old value followed by the new value. */
 static void print_changes(const struct facts *a, const struct facts *b, enum fact_section section,
 			  struct buffer *text)
 {
@@ -42,12 +42,12 @@ static void print_changes(const struct facts *a, const struct facts *b, enum fac
 
 		if (old->section != section || old->is_implied)
 			continue;
-		new = find(b, old);
+		new = find_fact(b, old);
 		if (new != NULL && is_same(old, new))
 			continue;
-		print('-', old, text);
+		print_fact('-', old, text);
 		if (new != NULL)
-			print('+', new, text);
+			print_fact('+', new, text);
 	}
 }
 
@@ -57,8 +57,8 @@ static void print_additions(const struct facts *a, const struct facts *b, enum f
 	for (uint32_t i = 0; i < b->count; i++) {
 		const struct fact *new = &b->items[i];
 
-		if (new->section == section && !new->is_implied && find(a, new) == NULL)
-			print('+', new, text);
+		if (new->section == section && !new->is_implied && find_fact(a, new) == NULL)
+			print_fact('+', new, text);
 	}
 }
 

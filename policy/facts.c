@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-/* The hexadecimal digits of a hash that tell two texts apart for people. */
+/* The hexadecimal digits of a hash; enough for people to tell two texts apart. */
 #define HASH_DIGITS_BYTES 8
 
 /* A fact while it is written. */
@@ -45,7 +45,7 @@ void fact_print_origin(const struct origin *origin, struct buffer *text)
 		buffer_printf(text, " (%s:%u)", origin->file, origin->line);
 }
 
-/* A text as one line that a terminal can show. */
+/* Return a text as one line that a terminal can show. */
 static char *line_of(const struct buffer *text)
 {
 	struct buffer line = { .bytes = NULL };
@@ -62,7 +62,7 @@ static char *line_of(const struct buffer *text)
 	return line.bytes;
 }
 
-static void add(struct facts *facts, struct draft *draft)
+static void add_fact(struct facts *facts, struct draft *draft)
 {
 	if (facts->count == facts->room) {
 		const uint32_t room = facts->room == 0 ? 256 : 2 * facts->room;
@@ -79,17 +79,17 @@ static void add(struct facts *facts, struct draft *draft)
 	buffer_done(&draft->detail);
 }
 
-/* A fact whose text is known already. */
+/* Add a fact whose text is complete. */
 static void add_text(struct facts *facts, enum fact_section section, const char *text,
 		     const struct origin *origin)
 {
 	struct draft draft = { .fact = { .section = section, .origin = *origin } };
 
 	buffer_printf(&draft.text, "%s", text);
-	add(facts, &draft);
+	add_fact(facts, &draft);
 }
 
-/* Words of a command line, so that no two of them read the same. */
+/* Put the words of a command line, quoted so that different lists read differently. */
 static void put_words(struct buffer *text, const struct strings *list)
 {
 	for (uint32_t i = 0; i < list->count; i++) {
@@ -114,7 +114,7 @@ static void put_file_system(const struct profile_mount *mount, struct buffer *te
 	put_size(text, ", inodes ", mount->inodes);
 }
 
-/* What the file's text is, in a few digits. */
+/* Put the hash of the file's text. */
 static void put_hash(struct buffer *text, const char *content)
 {
 	uint8_t hash[SHA256_BYTES];
@@ -170,7 +170,7 @@ static void add_files(struct facts *facts, const struct profile *profile)
 		buffer_printf(&draft.text, "%-9s %s", profile_mount_kind_name(mount->kind),
 			      mount->target);
 		put_mount(mount, &draft);
-		add(facts, &draft);
+		add_fact(facts, &draft);
 	}
 }
 
@@ -197,7 +197,7 @@ static void add_landlock(struct facts *facts, const struct profile *profile)
 			if (is_among(&rule->words, word))
 				buffer_printf(&draft.text, " %s", word);
 		}
-		add(facts, &draft);
+		add_fact(facts, &draft);
 	}
 }
 
@@ -216,7 +216,7 @@ static void add_seccomp(struct facts *facts, const struct profile *profile)
 		buffer_printf(&draft.key, "group %s", seccomp_group_at(i)->name);
 		buffer_printf(&draft.text, "%-7s %s", policy->is_allowed[i] ? "allowed" : "refused",
 			      seccomp_group_at(i)->name);
-		add(facts, &draft);
+		add_fact(facts, &draft);
 	}
 	for (uint32_t i = 0; i < policy->refused_count; i++) {
 		struct draft draft = { .fact = { .section = FACT_SECCOMP,
@@ -225,7 +225,7 @@ static void add_seccomp(struct facts *facts, const struct profile *profile)
 		seccomp_call_name(policy->refused[i], call);
 		buffer_printf(&draft.key, "call %s", call);
 		buffer_printf(&draft.text, "refused call %s", call);
-		add(facts, &draft);
+		add_fact(facts, &draft);
 	}
 }
 
@@ -240,7 +240,7 @@ static void add_limits(struct facts *facts, const struct profile *profile)
 
 		buffer_printf(&draft.key, "%s", key);
 		buffer_printf(&draft.text, "%-13s %s", key, value);
-		add(facts, &draft);
+		add_fact(facts, &draft);
 	}
 }
 
@@ -253,11 +253,11 @@ static void add_requirements(struct facts *facts, const struct profile *profile)
 
 	buffer_printf(&abi.key, "landlock");
 	buffer_printf(&abi.text, "%-13s %u", "landlock", profile->numbers.landlock_abi_min);
-	add(facts, &abi);
+	add_fact(facts, &abi);
 	buffer_printf(&mode.key, "limits");
 	buffer_printf(&mode.text, "%-13s %s", "limits",
 		      profile->numbers.limits_fallback != 0 ? "fallback" : "required");
-	add(facts, &mode);
+	add_fact(facts, &mode);
 }
 
 static void add_lasting(struct facts *facts, const struct profile *profile)
@@ -275,7 +275,7 @@ static void add_lasting(struct facts *facts, const struct profile *profile)
 			continue;
 		buffer_printf(&draft.key, "%s", key);
 		buffer_printf(&draft.text, "%-13s %s", key, value);
-		add(facts, &draft);
+		add_fact(facts, &draft);
 	}
 	for (uint32_t i = 0; i < profile->held_count; i++) {
 		struct draft draft = { .fact = { .section = FACT_LASTING,
@@ -283,7 +283,7 @@ static void add_lasting(struct facts *facts, const struct profile *profile)
 
 		buffer_printf(&draft.key, "hold %s", profile->held[i]);
 		buffer_printf(&draft.text, "%-13s %s", "hold", profile->held[i]);
-		add(facts, &draft);
+		add_fact(facts, &draft);
 	}
 }
 
@@ -296,7 +296,7 @@ static void add_environment(struct facts *facts, const struct profile *profile)
 
 		buffer_add(&draft.key, variable, strcspn(variable, "="));
 		buffer_printf(&draft.text, "%s", variable);
-		add(facts, &draft);
+		add_fact(facts, &draft);
 	}
 }
 
@@ -318,7 +318,7 @@ static void add_languages(struct facts *facts, const struct profile *profile)
 		buffer_printf(&draft.detail, ", code in %s: ", language->file);
 		put_words(&draft.detail, &language->run);
 		buffer_printf(&draft.detail, "%s", language->ahead ? ", ahead" : "");
-		add(facts, &draft);
+		add_fact(facts, &draft);
 	}
 }
 
@@ -332,7 +332,7 @@ static void add_texts(struct facts *facts, const struct profile *profile)
 	add_text(facts, FACT_HOSTNAME, profile->hostname, &origins->hostname);
 	add_text(facts, FACT_CWD, profile->cwd, &origins->cwd);
 	put_words(&shell.text, &profile->shell);
-	add(facts, &shell);
+	add_fact(facts, &shell);
 	add_text(facts, FACT_DESCRIPTION, profile->description, &origins->description);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The values of a profile as texts, one fact for each: what `show` prints and `diff` compares.
+ * The values of a profile as texts, one fact for each: `show` prints them and `diff` compares them.
  */
 #ifndef POLICY_FACTS_H
 #define POLICY_FACTS_H
@@ -8,7 +8,7 @@
 #include "policy/buffer.h"
 #include "policy/profile.h"
 
-/* In the order in which `diff` prints them. */
+/* Sections in the order in which `diff` prints them. */
 enum fact_section {
 	FACT_FILES,
 	FACT_LANDLOCK,
@@ -29,10 +29,10 @@ enum fact_section {
 struct fact {
 	enum fact_section section;
 	bool is_implied; /* follows from others: not compared */
-	bool is_quiet;   /* compared, and shown only where it differs */
-	char *key;       /* of all facts of a section one only has it, but for implied ones */
+	bool is_quiet;   /* compared, and shown only if it differs */
+	char *key;       /* unique in its section, except for implied facts */
 	char *text;      /* one line */
-	char *detail;    /* the rest of the line, where that is compared; "" for most */
+	char *detail;    /* the rest of the line, if it is compared; "" for most */
 	struct origin origin;
 };
 
@@ -42,14 +42,14 @@ struct facts {
 	struct fact *items;
 };
 
-/* All of a profile, sections in order. To be freed with facts_done(). */
+/* Return all facts of a profile, sections in order. Free them with facts_done(). */
 struct facts facts_of(const struct profile *profile);
 void facts_done(struct facts *facts);
 
-/* "files", "landlock", ... */
+/* Return a section's name: "files", "landlock", ... */
 const char *fact_section_name(enum fact_section section);
 
-/* " (FILE:LINE)", or nothing where there is no origin. */
+/* Append " (FILE:LINE)", or nothing if there is no origin. */
 void fact_print_origin(const struct origin *origin, struct buffer *text);
 
 #endif

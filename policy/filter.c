@@ -31,8 +31,7 @@ struct builder {
 /* Two comparisons would cut a single number out of a range; one is enough for an exception. */
 #define EXCEPTIONS_MAX 3U
 
-/* Numbers from `first` to the next range's first have this rule's answer, but for the exceptions.
- */
+/* Numbers from `first` to the next range's first have this rule's answer, except the exceptions. */
 struct range {
 	uint32_t first;
 	struct filter_rule rule;
@@ -40,7 +39,7 @@ struct range {
 	const struct range *exceptions[EXCEPTIONS_MAX];
 };
 
-static uint32_t append(struct builder *builder, struct node node)
+static uint32_t append_node(struct builder *builder, struct node node)
 {
 	if (builder->count == FILTER_PROGRAM_MAX) {
 		builder->is_full = true;
@@ -61,27 +60,27 @@ static bool is_same(const struct node *a, const struct node *b)
 	       a->on_false == b->on_false;
 }
 
-/* An equal instruction that exists already, or a new one. */
-static uint32_t share(struct builder *builder, struct node node)
+/* Return an equal existing instruction, or append a new one. */
+static uint32_t share_node(struct builder *builder, struct node node)
 {
 	for (uint32_t i = builder->count; i > 0 && is_near(builder, i - 1); i--) {
 		if (is_same(&builder->nodes[i - 1], &node))
 			return i - 1;
 	}
-	return append(builder, node);
+	return append_node(builder, node);
 }
 
 static uint32_t emit_return(struct builder *builder, uint32_t action)
 {
-	return share(builder, (struct node){ .code = BPF_RET | BPF_K, .k = action });
+	return share_node(builder, (struct node){ .code = BPF_RET | BPF_K, .k = action });
 }
 
 static uint32_t emit_long_jump(struct builder *builder, uint32_t target)
 {
-	return append(builder, (struct node){ .code = BPF_JMP | BPF_JA, .on_true = target });
+	return append_node(builder, (struct node){ .code = BPF_JMP | BPF_JA, .on_true = target });
 }
 
-/* Jump to `on_true` when (A `code` k), else to `on_false`. */
+/* Emit a jump to `on_true` if (A `code` k), else to `on_false`. */
 static uint32_t emit_jump(struct builder *builder, uint16_t code, uint32_t k, uint32_t on_true,
 			  uint32_t on_false)
 {
@@ -93,13 +92,13 @@ static uint32_t emit_jump(struct builder *builder, uint16_t code, uint32_t k, ui
 		if (!is_near(builder, on_false))
 			on_false = emit_long_jump(builder, on_false);
 	}
-	return share(builder, (struct node){ .code = (uint16_t)(BPF_JMP | BPF_K | code),
-					     .k = k,
-					     .on_true = on_true,
-					     .on_false = on_false });
+	return share_node(builder, (struct node){ .code = (uint16_t)(BPF_JMP | BPF_K | code),
+						  .k = k,
+						  .on_true = on_true,
+						  .on_false = on_false });
 }
 
-/* An instruction that falls through to `next`, which therefore has to be the newest one. */
+/* Emit an instruction that falls through to `next`, which must be the newest one. */
 static uint32_t emit_before(struct builder *builder, uint16_t code, uint32_t k, uint32_t next)
 {
 	const struct node node = { .code = code, .k = k, .on_true = next };
@@ -108,10 +107,10 @@ static uint32_t emit_before(struct builder *builder, uint16_t code, uint32_t k, 
 		return next + 1;
 	if (next != builder->count - 1)
 		next = emit_long_jump(builder, next);
-	return append(builder, (struct node){ .code = code, .k = k, .on_true = next });
+	return append_node(builder, (struct node){ .code = code, .k = k, .on_true = next });
 }
 
-/* `target`, or what follows it when all it does is load the word that A holds already. */
+/* Return `target`, or its successor if `target` only loads the word that A has already. */
 static uint32_t skip_load(const struct builder *builder, uint32_t target, uint32_t offset)
 {
 	const struct node *node = &builder->nodes[target];
@@ -121,7 +120,7 @@ static uint32_t skip_load(const struct builder *builder, uint32_t target, uint32
 	return target;
 }
 
-/* One 32-bit half: load, mask, compare. */
+/* Emit the test of one 32-bit half: load, mask, compare. */
 static uint32_t emit_half(struct builder *builder, uint32_t offset, uint32_t mask, uint32_t value,
 			  const uint32_t targets[2])
 {
@@ -136,14 +135,14 @@ static uint32_t emit_half(struct builder *builder, uint32_t offset, uint32_t mas
 	} else if (value == mask && (mask & (mask - 1)) == 0) {
 		entry = emit_jump(builder, BPF_JSET, mask, equal, differs);
 	} else {
-		/* The mask destroys A: the targets have to load again. */
+		/* The mask destroys A: the targets must load again. */
 		entry = emit_jump(builder, BPF_JEQ, value, targets[0], targets[1]);
 		entry = emit_before(builder, BPF_ALU | BPF_AND | BPF_K, mask, entry);
 	}
 	return emit_before(builder, BPF_LD | BPF_W | BPF_ABS, offset, entry);
 }
 
-/* Go to `holds` when the comparison holds, else to `fails`. */
+/* Emit a jump to `holds` if the comparison holds, else to `fails`. */
 static uint32_t emit_compare(struct builder *builder, const struct filter_compare *compare,
 			     uint32_t holds, uint32_t fails)
 {
@@ -252,7 +251,7 @@ static uint32_t merge_ranges(const struct filter_rule *rules, uint32_t count, ui
 	return used;
 }
 
-/* Is ranges[1] a single number between two ranges of the same answer? */
+/* Return whether ranges[1] is a single number between two ranges of the same answer. */
 static bool is_exception(const struct range *ranges, const struct range *outer)
 {
 	return outer->exception_count < EXCEPTIONS_MAX && ranges[2].first == ranges[1].first + 1 &&
@@ -273,7 +272,7 @@ static uint32_t fold_exceptions(const struct range *ranges, uint32_t count, stru
 	return used;
 }
 
-/* A value with bits outside its mask would never match: a mistake in a table. */
+/* Check a rule. A value with bits outside its mask would never match: a mistake in a table. */
 static bool is_sound(const struct filter_rule *rule)
 {
 	if (rule->number >= X32_BIT || rule->clause_count > FILTER_CLAUSES_MAX)
@@ -289,7 +288,7 @@ static bool is_sound(const struct filter_rule *rule)
 	return true;
 }
 
-/* skip_load() leaves loads behind that nothing leads to. Targets are always older than jumps. */
+/* Drop the unreachable loads that skip_load() leaves. Targets are always older than jumps. */
 static void drop_unreachable(struct builder *builder)
 {
 	uint32_t renumbered[FILTER_PROGRAM_MAX] = { 0 };

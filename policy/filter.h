@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Compiles rules about system calls into a seccomp program. Its shape is a binary tree over merged
- * ranges of numbers with the same answer: the kernel's cost is the length of one path, and the
+ * Compile rules about system calls into a seccomp program: a binary tree over merged ranges of
+ * numbers with the same answer. The kernel's cost is the length of one path, and the
  * program stays short enough to be installed in tens of microseconds.
  *
  * Before the tree, every program kills the process for a foreign architecture (i386 and others)
@@ -20,14 +20,14 @@
 #define FILTER_COMPARES_MAX 4U
 #define FILTER_PROGRAM_MAX 1024U
 
-/* What a program returns (SECCOMP_RET_*). */
+/* The values that a program returns (SECCOMP_RET_*). */
 #define FILTER_ALLOW SECCOMP_RET_ALLOW
 #define FILTER_KILL SECCOMP_RET_KILL_PROCESS
 #define FILTER_EPERM (SECCOMP_RET_ERRNO | 1U)
-#define FILTER_NOTIFY SECCOMP_RET_USER_NOTIF /* EPERM, said by who holds the listener */
+#define FILTER_NOTIFY SECCOMP_RET_USER_NOTIF /* the holder of the listener answers EPERM */
 #define FILTER_ENOSYS (SECCOMP_RET_ERRNO | 38U)
 
-/* For arguments that the kernel reads as int, unsigned int or shorter: upper bits do not count. */
+/* The mask of arguments that the kernel reads as int, unsigned int or shorter. */
 #define FILTER_INT 0xffffffffULL
 #define FILTER_LONG 0xffffffffffffffffULL
 
@@ -43,13 +43,13 @@ struct filter_compare {
 	uint64_t value;
 };
 
-/* The action is taken when all its comparisons hold. */
+/* Take the action if all comparisons hold. */
 struct filter_clause {
 	uint32_t action;
 	struct filter_compare compare[FILTER_COMPARES_MAX];
 };
 
-/* The first clause that holds decides; if none does, `action`. */
+/* The first clause that holds decides; if none holds, `action`. */
 struct filter_rule {
 	uint32_t number;
 	uint32_t action;
@@ -64,8 +64,8 @@ struct filter_program {
 
 /*
  * Compile `count` rules, which are sorted by number without repetition; `otherwise` is for all
- * other numbers. 0 and *ret set; -EINVAL for rules out of order or malformed; -E2BIG when the
- * program would be too long.
+ * other numbers. 0 with *ret set; -EINVAL for rules out of order or malformed; -E2BIG if the
+ * program is too long.
  */
 int filter_compile(const struct filter_rule *rules, uint32_t count, uint32_t otherwise,
 		   struct filter_program *ret);

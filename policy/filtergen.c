@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Build tool: turns a process's own system call list into a C header with its seccomp program, so
+ * Build tool: turn a process's own system call list into a C header with its seccomp program, so
  * that the process links no library for it. Compiled once per list; FILTER_LIST names the file,
  * which consists of
  *
  *   ALLOW(name, "reason")
  *   ALLOW_IF(name, argument, mask, value, "reason")    allowed when (argument & mask) == value
  *
- * A name may have several ALLOW_IF lines: one that holds is enough. Everything else kills the
+ * A name may have several ALLOW_IF lines: one match is enough. Every other call kills the
  * process. The only argument is the path of the header to write.
  */
 #include "policy/filter.h"
@@ -64,7 +64,7 @@ static const struct line lines[] = {
 static struct filter_rule rules[LINES_MAX];
 static struct filter_clause clauses[LINES_MAX][FILTER_CLAUSES_MAX];
 
-static _Noreturn void fail(const char *name, const char *problem)
+static _Noreturn void fail_list(const char *name, const char *problem)
 {
 	(void)fprintf(stderr, "%s: %s: %s\n", FILTER_LIST, name, problem);
 	exit(1);
@@ -75,7 +75,7 @@ static uint32_t number_of(const char *name)
 	const int number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_X86_64, name);
 
 	if (number < 0)
-		fail(name, "not a system call of x86_64");
+		fail_list(name, "not a system call of x86_64");
 	return (uint32_t)number;
 }
 
@@ -98,13 +98,13 @@ static void add_line(const struct line *line, uint32_t *count)
 	struct filter_rule *rule = &rules[index];
 
 	if (index < before && (!line->has_condition || rule->action == FILTER_ALLOW))
-		fail(line->name, "listed twice");
+		fail_list(line->name, "listed twice");
 	if (!line->has_condition) {
 		rule->action = FILTER_ALLOW;
 		return;
 	}
 	if (rule->clause_count == FILTER_CLAUSES_MAX)
-		fail(line->name, "too many ALLOW_IF lines");
+		fail_list(line->name, "too many ALLOW_IF lines");
 	clauses[index][rule->clause_count++] =
 		(struct filter_clause){ .action = FILTER_ALLOW, .compare = { line->compare } };
 }
@@ -158,6 +158,6 @@ int main(int argc, char **argv)
 		add_line(&lines[i], &count);
 	qsort(rules, count, sizeof(rules[0]), compare_rules);
 	if (filter_compile(rules, count, FILTER_KILL, &program) != 0)
-		fail("list", "a value has bits outside its mask, or the list is too long");
+		fail_list("list", "a value has bits outside its mask, or the list is too long");
 	return write_header(argv[1], &program);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The entries of `languages`: ways to run code that comes as text.
+ * The entries of `languages`: commands that run code given as text.
  */
 #include "common/limits.h"
 #include "common/plan.h"
@@ -11,7 +11,8 @@
 #define FILE_MARK "{file}"
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789+#._-"
 
-static int fail(const struct reading *reading, uint32_t index, const char *key, const char *problem)
+static int fail_entry(const struct reading *reading, uint32_t index, const char *key,
+		      const char *problem)
 {
 	char path[KEY_MAX];
 
@@ -34,7 +35,7 @@ static uint32_t count_marks(const struct source_language *said)
 	return marks;
 }
 
-/* An entry before this one that this one would replace. */
+/* Refuse an entry that would replace an earlier one of the file. */
 static int check_twins(const struct reading *reading, uint32_t index)
 {
 	const struct source_language *all = reading->said->languages;
@@ -42,8 +43,8 @@ static int check_twins(const struct reading *reading, uint32_t index)
 	for (uint32_t i = 0; i < index; i++) {
 		if (strcmp(all[i].name, all[index].name) == 0 &&
 		    strcmp(all[i].program, all[index].program) == 0)
-			return fail(reading, index, "name",
-				    "given twice with this program; expected once");
+			return fail_entry(reading, index, "name",
+					  "given twice with this program; expected once");
 	}
 	return 0;
 }
@@ -53,29 +54,31 @@ static int check_entry(const struct reading *reading, uint32_t index)
 	const struct source_language *said = &reading->said->languages[index];
 
 	if (said->name == NULL || !is_name(said->name))
-		return fail(reading, index, "name", "expected a short name such as python");
+		return fail_entry(reading, index, "name", "expected a short name such as python");
 	for (uint32_t i = 0; i < said->aliases_count; i++) {
 		if (!is_name(said->aliases[i]))
-			return fail(reading, index, "aliases", "expected short names such as py");
+			return fail_entry(reading, index, "aliases",
+					  "expected short names such as py");
 	}
 	if (said->program == NULL || !reading_is_path(said->program))
-		return fail(reading, index, "program",
-			    "expected the absolute path of the interpreter or compiler");
+		return fail_entry(reading, index, "program",
+				  "expected the absolute path of the interpreter or compiler");
 	if (said->file == NULL || !reading_is_path(said->file))
-		return fail(reading, index, "file",
-			    "expected the absolute path where the code is put");
+		return fail_entry(reading, index, "file",
+				  "expected the absolute path where the code is put");
 	if (said->run_count == 0 || said->run[0][0] != '/')
-		return fail(reading, index, "run",
-			    "expected a command line that begins with an absolute path");
+		return fail_entry(reading, index, "run",
+				  "expected a command line that begins with an absolute path");
 	if (said->ahead != NULL && strcmp(said->ahead, "true") != 0 &&
 	    strcmp(said->ahead, "false") != 0)
-		return fail(reading, index, "ahead", "expected true or false");
+		return fail_entry(reading, index, "ahead", "expected true or false");
 	if (count_marks(said) != 1)
-		return fail(reading, index, "run", "expected exactly one argument \"{file}\"");
+		return fail_entry(reading, index, "run",
+				  "expected exactly one argument \"{file}\"");
 	return check_twins(reading, index);
 }
 
-static int put(const struct reading *reading, uint32_t index)
+static int put_language(const struct reading *reading, uint32_t index)
 {
 	const struct source_language *said = &reading->said->languages[index];
 	struct profile *profile = reading->profile;
@@ -106,13 +109,13 @@ static int put(const struct reading *reading, uint32_t index)
 int languages_apply(const struct reading *reading)
 {
 	for (uint32_t i = 0; i < reading->said->languages_count; i++) {
-		if (check_entry(reading, i) != 0 || put(reading, i) != 0)
+		if (check_entry(reading, i) != 0 || put_language(reading, i) != 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* Does `language` answer to `name`? */
+/* Return whether `name` is the name or an alias of `language`. */
 static bool answers_to(const struct profile_language *language, const char *name)
 {
 	if (strcmp(language->name, name) == 0)

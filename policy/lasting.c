@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a profile says of sandboxes that last: its places, which `files` names, and the keys of
- * `lasting`.
+ * The settings of persistent sandboxes: the persistent mounts (places), which `files` names, and
+ * the keys of `lasting`.
  */
 #include "policy/numbers.h"
 
@@ -25,9 +25,9 @@ static const struct number numbers[] = {
 /* clang-format on */
 #define NUMBER_COUNT (sizeof(numbers) / sizeof(numbers[0]))
 
-/* In the order of enum workspace_mode, from its second one on. */
+/* Words in the order of enum workspace_mode, from its second value. */
 static const char *const workspace_words[] = { "copy-on-write", "read-only", "read-write" };
-/* In the order of enum plan_apply. */
+/* Words in the order of enum plan_apply. */
 static const char *const apply_words[] = { "person", "ask", "agent" };
 
 #define WORD_COUNT 3
@@ -46,7 +46,7 @@ enum said {
 
 _Static_assert(NUMBER_COUNT + 2 == PROFILE_LASTING, "as many origins");
 
-/* The index of the word, or -1 with the error set. */
+/* Return the index of the word, or -1 with the error set. */
 static int read_word(const struct reading *reading, const char *key, const char *said,
 		     const char *const words[WORD_COUNT])
 {
@@ -101,7 +101,7 @@ static bool is_pattern(const char *text)
 	return reading_is_path(path);
 }
 
-static int hold(const struct reading *reading, uint32_t index)
+static int add_held(const struct reading *reading, uint32_t index)
 {
 	struct profile *profile = reading->profile;
 	const char *pattern = reading->said->lasting->hold[index];
@@ -147,7 +147,7 @@ int lasting_apply(const struct reading *reading)
 	    apply_words_said(reading, said) != 0)
 		return -1;
 	for (uint32_t i = 0; i < said->hold_count; i++) {
-		if (hold(reading, i) != 0)
+		if (add_held(reading, i) != 0)
 			return -1;
 	}
 	return 0;
@@ -162,7 +162,7 @@ bool profile_lasts(const struct profile *profile)
 	return false;
 }
 
-/* Is another entry before this one of the same place? */
+/* Return whether an earlier entry has the same place. */
 static bool is_again(const struct profile *profile, uint32_t index)
 {
 	for (uint32_t i = 0; i < index; i++) {

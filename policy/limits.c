@@ -55,8 +55,8 @@ static int require_landlock(const struct reading *reading, const char *said)
 	return 0;
 }
 
-/* `limits: fallback` of the whole file holds for each profile; one that says the opposite in the
- * same file would not get what it says. */
+/* Read `requirements.limits`. Refuse "required" if the file says `limits: fallback`, which holds
+ * for each of its profiles. */
 static int require_limits(const struct reading *reading, const char *said)
 {
 	static const char key[] = "requirements.limits";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * msp-policy: compiles, checks, compares and shows profiles. Reads the one file it is given, writes
- * one file, a descriptor or standard output, and ends.
+ * msp-policy: compiles, checks, compares and shows profiles. It reads one given file, writes one
+ * file, a descriptor or standard output, and exits.
  */
 #include "common/limits.h"
 #include "common/log.h"
@@ -35,7 +35,7 @@ static const char usage[] =
 	"\n"
 	"The format of the file: msp-policy(5).\n";
 
-/* Of `explain`, which answers many questions at once for scripts; no other takes as many. */
+/* The bound of `explain`, which scripts ask many questions at once; other commands take fewer. */
 #define ARGUMENTS_MAX 1024
 
 /* The command line behind the command. */
@@ -49,12 +49,12 @@ struct request {
 
 struct command {
 	const char *name;
-	int least, most; /* arguments that are no options */
+	int least, most; /* number of arguments without options */
 	bool writes;     /* takes -o and --fd */
 	int (*run)(const struct request *request);
 };
 
-static int refuse(const char *problem)
+static int refuse_request(const char *problem)
 {
 	log_line("%s", problem);
 	return MSP_EXIT_REFUSED;
@@ -74,19 +74,19 @@ static int add_config(struct policy *policy, const char *path)
 
 	if (config_file_read(path, &text, &error) != 0 ||
 	    policy_add(policy, path, text.bytes, text.size, &error) != 0)
-		result = refuse(error.text);
+		result = refuse_request(error.text);
 	buffer_done(&text);
 	return result;
 }
 
-/* The built-in profiles and the configuration, when there is one; NULL after a message. */
-static struct policy *load(const struct request *request)
+/* Load the built-in profiles, and the configuration if one is given. NULL after a message. */
+static struct policy *load_policy(const struct request *request)
 {
 	struct policy *policy = policy_new();
 	struct policy_error error = { .text = "" };
 
 	if (policy_add_builtin(policy, &error) != 0) {
-		(void)refuse(error.text);
+		(void)refuse_request(error.text);
 		return policy_free(policy);
 	}
 	if (request->config != NULL && add_config(policy, request->config) != 0)
@@ -105,7 +105,7 @@ static int write_stdout(const struct buffer *text)
 	return 0;
 }
 
-/* Through a neighbour and rename(2), so that nobody ever reads half a plan. */
+/* Write a temporary file beside `path` and rename it, so that no reader sees half a plan. */
 static int write_file(const char *path, const struct buffer *blob)
 {
 	struct buffer neighbour = { .bytes = NULL };
@@ -127,13 +127,13 @@ static int write_file(const char *path, const struct buffer *blob)
 }
 
 /* Compile, and read the result as the supervisor will. */
-static int compile(const struct policy *policy, struct buffer *blob)
+static int compile_policy(const struct policy *policy, struct buffer *blob)
 {
 	struct policy_error error = { .text = "" };
 	struct plan plan;
 
 	if (policy_compile(policy, blob, &error) != 0)
-		return refuse(error.text);
+		return refuse_request(error.text);
 	if (plan_open(blob->bytes, blob->size, &plan) != 0) {
 		log_line("the compiled plan does not pass its own check");
 		return MSP_EXIT_SOFTWARE;
@@ -141,7 +141,7 @@ static int compile(const struct policy *policy, struct buffer *blob)
 	return 0;
 }
 
-/* A number as a shell writes it, or -1. */
+/* Parse a descriptor's number as a shell writes it, or return -1. */
 static int read_fd(const char *text)
 {
 	uint64_t number;
@@ -149,7 +149,7 @@ static int read_fd(const char *text)
 	return units_number(text, &number) && number <= INT_MAX ? (int)number : -1;
 }
 
-/* All of it, to a descriptor that the caller opened and keeps. */
+/* Write the whole plan to a descriptor, which stays the caller's. */
 static int write_fd(const char *text, const struct buffer *blob)
 {
 	const int fd = read_fd(text);
@@ -189,10 +189,10 @@ static int run_compile(const struct request *request)
 	if (request->output == NULL && request->fd == NULL && isatty(STDOUT_FILENO) != 0)
 		return refuse_usage("a plan is binary and this is a terminal: name a file with ",
 				    "-o");
-	policy = load(request);
+	policy = load_policy(request);
 	if (policy == NULL)
 		return MSP_EXIT_REFUSED;
-	result = compile(policy, &blob);
+	result = compile_policy(policy, &blob);
 	if (result == 0)
 		result = write_plan(request, &blob);
 	buffer_done(&blob);
@@ -200,7 +200,7 @@ static int run_compile(const struct request *request)
 	return result;
 }
 
-/* How many profiles are the file's. */
+/* Count the profiles of the configuration. */
 static uint32_t count_own(const struct policy *policy)
 {
 	const char *file = policy_settings(policy)->file;
@@ -220,10 +220,10 @@ static int run_check(const struct request *request)
 
 	if (request->config == NULL)
 		return refuse_usage("nothing to check: name a file with ", "--config");
-	policy = load(request);
+	policy = load_policy(request);
 	if (policy == NULL)
 		return MSP_EXIT_REFUSED;
-	result = compile(policy, &blob);
+	result = compile_policy(policy, &blob);
 	own = count_own(policy);
 	buffer_printf(&text, "%s: ok, %u profile%s\n", request->config, own, own == 1 ? "" : "s");
 	if (result == 0)
@@ -234,9 +234,9 @@ static int run_check(const struct request *request)
 	return result;
 }
 
-/* The profile that argument `index` names; NULL after a message. */
-static const struct profile *find(const struct policy *policy, const struct request *request,
-				  int index)
+/* Find the profile that argument `index` names; NULL after a message. */
+static const struct profile *find_profile(const struct policy *policy,
+					  const struct request *request, int index)
 {
 	const struct profile *profile = policy_find(policy, request->arguments[index]);
 
@@ -249,13 +249,13 @@ static int show_with(const struct request *request,
 		     void (*show)(const struct profile *, struct buffer *))
 {
 	struct buffer text = { .bytes = NULL };
-	struct policy *policy = load(request);
+	struct policy *policy = load_policy(request);
 	const struct profile *profile;
 	int result = MSP_EXIT_USAGE;
 
 	if (policy == NULL)
 		return MSP_EXIT_REFUSED;
-	profile = find(policy, request, 0);
+	profile = find_profile(policy, request, 0);
 	if (profile != NULL) {
 		show(profile, &text);
 		result = write_stdout(&text);
@@ -275,18 +275,18 @@ static int run_seccomp(const struct request *request)
 	return show_with(request, policy_show_seccomp);
 }
 
-/* As diff(1): 0 when they amount to the same, 1 when not. */
+/* Print the differences. The exit code is as of diff(1): 0 if there are none, else 1. */
 static int run_diff(const struct request *request)
 {
 	struct buffer text = { .bytes = NULL };
-	struct policy *policy = load(request);
+	struct policy *policy = load_policy(request);
 	const struct profile *a, *b;
 	int result = MSP_EXIT_USAGE;
 
 	if (policy == NULL)
 		return MSP_EXIT_REFUSED;
-	a = find(policy, request, 0);
-	b = a != NULL ? find(policy, request, 1) : NULL;
+	a = find_profile(policy, request, 0);
+	b = a != NULL ? find_profile(policy, request, 1) : NULL;
 	if (a != NULL && b != NULL) {
 		policy_diff(a, b, &text);
 		result = write_stdout(&text);
@@ -310,8 +310,9 @@ static int run_groups(const struct request *request)
 	return result;
 }
 
-/* One operation of one argument, or of all the words that are left. */
-static int explain(const struct plan *plan, const struct plan_profile *profile, const char *text)
+/* Print the answer to one operation: one argument, or all remaining words. */
+static int explain_text(const struct plan *plan, const struct plan_profile *profile,
+			const char *text)
 {
 	char problem[OPERATION_PROBLEM_MAX], lines[DECISION_TEXT_MAX];
 	struct operation operation;
@@ -337,28 +338,29 @@ static int explain_all(const struct plan *plan, const struct request *request)
 	if (index < 0 || plan_is_internal(plan, plan_profile(plan, (uint32_t)index)))
 		return refuse_usage("there is no profile ", request->arguments[0]);
 	if (strchr(request->arguments[1], ' ') ==
-	    NULL) { /* a word for itself: the next belong to it */
+	    NULL) { /* a single word: the next arguments belong to it */
 		for (int i = 1; i < request->count; i++)
 			buffer_printf(&words, "%s%s", i > 1 ? " " : "", request->arguments[i]);
-		result = explain(plan, plan_profile(plan, (uint32_t)index), words.bytes);
+		result = explain_text(plan, plan_profile(plan, (uint32_t)index), words.bytes);
 		buffer_done(&words);
 		return result;
 	}
 	for (int i = 1; i < request->count && result == 0; i++)
-		result = explain(plan, plan_profile(plan, (uint32_t)index), request->arguments[i]);
+		result = explain_text(plan, plan_profile(plan, (uint32_t)index),
+				      request->arguments[i]);
 	return result;
 }
 
 static int run_explain(const struct request *request)
 {
 	struct buffer blob = { .bytes = NULL };
-	struct policy *policy = load(request);
+	struct policy *policy = load_policy(request);
 	struct plan plan;
 	int result;
 
 	if (policy == NULL)
 		return MSP_EXIT_REFUSED;
-	result = compile(policy, &blob);
+	result = compile_policy(policy, &blob);
 	if (result == 0 && plan_open(blob.bytes, blob.size, &plan) == 0)
 		result = explain_all(&plan, request);
 	if (result == 0 && fflush(stdout) != 0)
@@ -371,7 +373,7 @@ static int run_explain(const struct request *request)
 static int run_list(const struct request *request)
 {
 	struct buffer text = { .bytes = NULL };
-	struct policy *policy = load(request);
+	struct policy *policy = load_policy(request);
 	int result;
 
 	if (policy == NULL)
@@ -426,7 +428,7 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-/* Where the value of an option belongs; NULL: `word` is no option of this command. */
+/* Return where to store an option's value; NULL: `word` is no option of this command. */
 static const char **place_of(const struct command *command, const char *word,
 			     struct request *request)
 {

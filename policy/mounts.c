@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The entries of `files`: which keys each kind has, and whether the whole can be built. The init
- * makes the entries in order and makes no parents, so every directory on the way is in the plan:
- * those that a file does not mention are added here.
+ * The entries of `files`: the keys of each kind, and a check that the tree can be built. The init
+ * makes the entries in order and makes no parents, so the plan has every directory on the way: the
+ * directories that a file does not mention are added here.
  */
 #include "common/plan.h"
 #include "policy/profile_parts.h"
@@ -32,7 +32,7 @@ struct key {
 	size_t offset; /* in struct source_mount */
 };
 
-/* A tmpfs of less is a mistake in the unit. */
+/* A smaller tmpfs is a mistake in the unit. */
 #define SIZE_LEAST 65536U
 
 #define KEY(name, bit)                                                                             \
@@ -53,7 +53,7 @@ struct kind {
 	uint32_t phase;
 	unsigned int needed;
 	unsigned int allowed;
-	uint32_t mode; /* when the file says none */
+	uint32_t mode; /* the default */
 };
 
 /* clang-format off */
@@ -87,7 +87,8 @@ struct entry {
 	struct profile_mount mount;
 };
 
-static int fail(const struct entry *entry, const char *key, const char *problem, const char *value)
+static int fail_key(const struct entry *entry, const char *key, const char *problem,
+		    const char *value)
 {
 	char path[KEY_MAX];
 
@@ -126,10 +127,10 @@ static int read_target(struct entry *entry)
 	if (at == NULL)
 		return fail_plainly(entry, "at", "missing; expected a path in the sandbox");
 	if (!reading_is_path(at))
-		return fail(entry, "at", "is not a path; expected " READING_PATH, at);
+		return fail_key(entry, "at", "is not a path; expected " READING_PATH, at);
 	for (uint32_t i = 0; i < entry->index; i++) {
 		if (strcmp(entry->reading->said->files[i].at, at) == 0)
-			return fail(entry, "at", "has an entry already; expected one", at);
+			return fail_key(entry, "at", "has an entry already; expected one", at);
 	}
 	entry->mount.target = at;
 	entry->mount.origin =
@@ -144,7 +145,7 @@ static void set_kind(struct entry *entry, uint32_t kind)
 	entry->mount.mode = kinds[kind].mode;
 }
 
-/* The host's file or directory, as much of it as the operator gives. */
+/* Read `access`: the rights that the operator gives to a file or directory of the host. */
 static int read_access(struct entry *entry)
 {
 	const char *access = entry->said->access;
@@ -183,7 +184,7 @@ static int read_kind(struct entry *entry)
 			    name != NULL ? name : "", kind_names);
 }
 
-/* For messages about keys that depend on it. */
+/* Return the access for messages about keys that depend on it. */
 static const char *access_of(const struct entry *entry)
 {
 	if (entry->mount.kind == PLAN_OVERLAY)
@@ -220,7 +221,8 @@ static int read_source(struct entry *entry)
 
 	if (kind == PLAN_SYMLINK) {
 		if (said->to[0] == '\0')
-			return fail(entry, "to", "is empty; expected the link's text", said->to);
+			return fail_key(entry, "to", "is empty; expected the link's text",
+					said->to);
 		entry->mount.source = said->to;
 	} else if (kind == PLAN_FILE) {
 		entry->mount.source = said->text;
@@ -228,8 +230,8 @@ static int read_source(struct entry *entry)
 		   kind == PLAN_OVERLAY) {
 		entry->mount.source = said->from != NULL ? said->from : said->at;
 		if (!reading_is_path(entry->mount.source))
-			return fail(entry, "from", "is not a path; expected " READING_PATH,
-				    entry->mount.source);
+			return fail_key(entry, "from", "is not a path; expected " READING_PATH,
+					entry->mount.source);
 	}
 	return 0;
 }
@@ -248,8 +250,8 @@ static int read_device(struct entry *entry)
 	if (colon == NULL || !units_number(front, &major_number) ||
 	    !units_number(colon + 1, &minor_number) || major_number > 4095 ||
 	    minor_number > 1048575)
-		return fail(entry, "device",
-			    "is not a device number; expected MAJOR:MINOR, such as 1:3", text);
+		return fail_key(entry, "device",
+				"is not a device number; expected MAJOR:MINOR, such as 1:3", text);
 	entry->mount.device = makedev((unsigned int)major_number, (unsigned int)minor_number);
 	return 0;
 }
@@ -259,7 +261,7 @@ static int read_flag(struct entry *entry, const char *key, const char *text, boo
 	if (text == NULL || strcmp(text, "false") == 0)
 		return 0;
 	if (strcmp(text, "true") != 0)
-		return fail(entry, key, "is not known; expected true or false", text);
+		return fail_key(entry, key, "is not known; expected true or false", text);
 	*ret = true;
 	return 0;
 }
@@ -270,26 +272,26 @@ static int read_sizes(struct entry *entry)
 	struct profile_mount *mount = &entry->mount;
 
 	if (said->mode != NULL && !units_mode(said->mode, &mount->mode))
-		return fail(entry, "mode", "is not a mode; expected octal digits, such as 0755",
-			    said->mode);
+		return fail_key(entry, "mode", "is not a mode; expected octal digits, such as 0755",
+				said->mode);
 	if ((mount->mode & 06000) != 0)
-		return fail(entry, "mode",
-			    "has set-ID bits, which no file of a sandbox has; expected at "
-			    "most 1777",
-			    said->mode);
+		return fail_key(entry, "mode",
+				"has set-ID bits, which no file of a sandbox has; expected at "
+				"most 1777",
+				said->mode);
 	if (said->size != NULL &&
 	    (!units_size(said->size, &mount->size_bytes) || mount->size_bytes < SIZE_LEAST))
-		return fail(entry, "size",
-			    "is not understood or too small; expected a size of at least "
-			    "64K, such as 256M",
-			    said->size);
+		return fail_key(entry, "size",
+				"is not understood or too small; expected a size of at least "
+				"64K, such as 256M",
+				said->size);
 	/* 0 would mean "no limit" to the kernel. */
 	if (said->inodes != NULL &&
 	    (!units_size(said->inodes, &mount->inodes) || mount->inodes < 16))
-		return fail(entry, "inodes",
-			    "is not understood or too small; expected a number of at least "
-			    "16, such as 64K",
-			    said->inodes);
+		return fail_key(entry, "inodes",
+				"is not understood or too small; expected a number of at least "
+				"16, such as 64K",
+				said->inodes);
 	return 0;
 }
 
@@ -301,29 +303,29 @@ static int read_place(struct entry *entry)
 	if (place == NULL)
 		return 0;
 	if (!plan_is_place(place))
-		return fail(entry, "place",
-			    "is not the name of a place; expected up to 31 of a-z, 0-9 and -, "
-			    "beginning with a letter, other than base and work-...",
-			    place);
+		return fail_key(entry, "place",
+				"is not the name of a place; expected up to 31 of a-z, 0-9 and -, "
+				"beginning with a letter, other than base and work-...",
+				place);
 	if (entry->mount.is_writable)
-		return fail(entry, "place",
-			    "keeps nothing where the host's files are changed; expected access "
-			    "read-only, or no place",
-			    place);
+		return fail_key(entry, "place",
+				"keeps nothing where the host's files are changed; expected access "
+				"read-only, or no place",
+				place);
 	if ((entry->mount.flags & PLAN_OPTIONAL) != 0)
-		return fail(entry, "place",
-			    "cannot be where the entry is optional; expected one of the two",
-			    place);
+		return fail_key(entry, "place",
+				"cannot be where the entry is optional; expected one of the two",
+				place);
 	if (is_bind && strcmp(place, PLAN_PLACE_WORKSPACE) == 0)
-		return fail(entry, "place",
-			    "is where a directory of the host is shown that a request names; "
-			    "expected kind tmpfs, or another name",
-			    place);
+		return fail_key(entry, "place",
+				"is where a directory of the host is shown that a request names; "
+				"expected kind tmpfs, or another name",
+				place);
 	entry->mount.place = place;
 	return 0;
 }
 
-static int put(const struct entry *entry)
+static int put_entry(const struct entry *entry)
 {
 	struct profile *profile = entry->reading->profile;
 	uint32_t place = 0;
@@ -332,16 +334,16 @@ static int put(const struct entry *entry)
 	       strcmp(profile->mounts[place].target, entry->mount.target) != 0)
 		place++;
 	if (place == PLAN_MOUNTS_MAX)
-		return fail(entry, "at", "is one entry too many; expected at most 128",
-			    entry->mount.target);
+		return fail_key(entry, "at", "is one entry too many; expected at most 128",
+				entry->mount.target);
 	profile->mounts[place] = entry->mount;
 	if (place == profile->mount_count)
 		profile->mount_count++;
 	return 0;
 }
 
-/* Does the operator's file, and not the program itself, name a path of the host here? Then the
- * path is checked again on the machine, before anything is mounted. */
+/* Return whether the operator's file, not a built-in profile, names a path of the host. Such a path
+ * is checked again on the machine, before anything is mounted. */
 static bool is_operators(const struct entry *entry)
 {
 	const uint32_t kind = entry->mount.kind;
@@ -362,7 +364,7 @@ static int apply_entry(struct entry *entry)
 	entry->mount.flags = is_optional ? PLAN_OPTIONAL : 0;
 	if (is_operators(entry))
 		entry->mount.flags |= PLAN_PINNED;
-	return read_place(entry) != 0 ? -1 : put(entry);
+	return read_place(entry) != 0 ? -1 : put_entry(entry);
 }
 
 int mounts_apply(const struct reading *reading)
@@ -378,7 +380,7 @@ int mounts_apply(const struct reading *reading)
 	return 0;
 }
 
-/* The last entry there: what is mounted last is what is seen. */
+/* Find the last entry of the path: the last mount hides the earlier ones. */
 static const struct profile_mount *find_length(const struct profile_mount *mounts, uint32_t count,
 					       const char *path, size_t length)
 {
@@ -402,7 +404,7 @@ const struct profile_mount *mounts_around(const struct profile *profile, const c
 	return found;
 }
 
-/* The entries in the order in which they will be made. */
+/* The entries in the order in which the init makes them. */
 struct building {
 	const struct reading *reading;
 	uint32_t count;
@@ -423,7 +425,7 @@ static int fail_build(const struct building *building, const struct profile_moun
 	return reading_fail(building->reading, key, "%s: %s%s", mount->target, problem, other);
 }
 
-static int append(struct building *building, const struct profile_mount *mount)
+static int append_mount(struct building *building, const struct profile_mount *mount)
 {
 	if (building->count == PLAN_MOUNTS_MAX)
 		return fail_build(building, mount,
@@ -445,14 +447,14 @@ static int append_directory(struct building *building, const struct profile_moun
 				  "too many implied directories; expected at most 128", "");
 	path = memory_text(mount->target, length);
 	profile->owned[profile->owned_count++] = path;
-	return append(building, &(struct profile_mount){ .kind = PLAN_DIRECTORY,
-							 .phase = PLAN_PHASE_BASE,
-							 .mode = 0755,
-							 .target = path,
-							 .is_implied = true });
+	return append_mount(building, &(struct profile_mount){ .kind = PLAN_DIRECTORY,
+							       .phase = PLAN_PHASE_BASE,
+							       .mode = 0755,
+							       .target = path,
+							       .is_implied = true });
 }
 
-/* May `mount` be put into something that `outer` made? */
+/* Return whether `mount` may be put into the directory or mount that `outer` makes. */
 static bool is_fit(const struct profile_mount *outer, const struct profile_mount *mount)
 {
 	if (mount->kind == PLAN_MASK)
@@ -486,24 +488,24 @@ static int build_parents(struct building *building, const struct profile_mount *
 				    "nothing to mask; expected a place inside proc or a bind", "");
 }
 
-static int build(struct building *building, const struct profile_mount *mount)
+static int build_entry(struct building *building, const struct profile_mount *mount)
 {
 	if (build_parents(building, mount) != 0)
 		return -1;
 	if (mount->phase == PLAN_PHASE_SANDBOX && mount->kind != PLAN_MASK &&
 	    append_directory(building, mount, strlen(mount->target)) != 0)
 		return -1;
-	return append(building, mount);
+	return append_mount(building, mount);
 }
 
-/* The base is read-only when a sandbox is made: its mount points are made with the base. */
+/* The base is read-only when a sandbox is made, so its mount points are made with the base. */
 int mounts_check(const struct reading *reading)
 {
 	struct profile *profile = reading->profile;
 	struct building building = { .reading = reading };
 
 	for (uint32_t i = 0; i < profile->mount_count; i++) {
-		if (build(&building, &profile->mounts[i]) != 0)
+		if (build_entry(&building, &profile->mounts[i]) != 0)
 			return -1;
 	}
 	memcpy(profile->mounts, building.made, sizeof(profile->mounts));

@@ -87,7 +87,7 @@ bool number_read(const struct number *number, const char *text, uint64_t *ret,
 	return true;
 }
 
-static void store(struct plan_profile *numbers, const struct number *number, uint64_t value)
+static void store_number(struct plan_profile *numbers, const struct number *number, uint64_t value)
 {
 	uint8_t *place = (uint8_t *)numbers + number->kept;
 	const uint32_t half = (uint32_t)value;
@@ -98,7 +98,7 @@ static void store(struct plan_profile *numbers, const struct number *number, uin
 		memcpy(place, &value, sizeof(value));
 }
 
-static uint64_t fetch(const struct plan_profile *numbers, const struct number *number)
+static uint64_t fetch_number(const struct plan_profile *numbers, const struct number *number)
 {
 	const uint8_t *place = (const uint8_t *)numbers + number->kept;
 	uint32_t half;
@@ -126,7 +126,7 @@ int numbers_apply(const struct reading *reading, const struct number *numbers, u
 			continue;
 		if (!number_read(&numbers[i], text, &value, problem))
 			return reading_fail(reading, numbers[i].key, "%s", problem);
-		store(&reading->profile->numbers, &numbers[i], value);
+		store_number(&reading->profile->numbers, &numbers[i], value);
 		origins[i] = reading_origin(reading, numbers[i].key);
 		*ret_said |= 1U << i;
 	}
@@ -146,6 +146,6 @@ int numbers_check(const struct reading *reading, const struct number *numbers, u
 
 const char *number_value(const struct profile *profile, const struct number *number, char ret[32])
 {
-	print_value(number->unit, fetch(&profile->numbers, number), ret);
+	print_value(number->unit, fetch_number(&profile->numbers, number), ret);
 	return strchr(number->key, '.') + 1;
 }

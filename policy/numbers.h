@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keys whose values are numbers with a unit and a range, and their places in the plan.
+ * Keys whose values are numbers with a unit and a range, and their fields in the plan.
  */
 #ifndef POLICY_NUMBERS_H
 #define POLICY_NUMBERS_H
@@ -13,13 +13,13 @@ enum number_unit {
 	UNIT_SIZE,
 	UNIT_DURATION,
 	UNIT_SECONDS, /* written as a duration, kept in whole seconds; 0: no limit */
-	UNIT_SPAN,    /* the same; 0 has no meaning of its own */
+	UNIT_SPAN,    /* as UNIT_SECONDS, but 0 has no special meaning */
 	UNIT_NUMBER,
-	UNIT_AMOUNT, /* a number that may be written as a size is */
+	UNIT_AMOUNT, /* a number that may be written like a size */
 };
 
 struct number {
-	const char *key; /* of the profile, such as "limits.memory" */
+	const char *key; /* in the profile, such as "limits.memory" */
 	size_t said;     /* offset of its text in the struct of the source */
 	size_t kept;     /* offset in struct plan_profile */
 	size_t kept_bytes;
@@ -43,22 +43,22 @@ struct number {
 
 #define NUMBER_PROBLEM_MAX 256
 
-/* Read the text of such a value. True and *ret, or what is wrong with it. */
+/* Parse a value's text. True with *ret set, or false with a problem. */
 bool number_read(const struct number *number, const char *text, uint64_t *ret,
 		 char problem[NUMBER_PROBLEM_MAX]);
 
 /*
- * Take over what the file says of `count` numbers: `said` is the struct of the source, or NULL. For
- * each that is said, `origins` gets where, and *ret_said a bit. 0, or -1 with the error set.
+ * Take over the file's values of `count` numbers: `said` is the struct of the source, or NULL. For
+ * each given number, set its `origins` entry and a bit in *ret_said. 0, or -1 with the error set.
  */
 int numbers_apply(const struct reading *reading, const struct number *numbers, uint32_t count,
 		  const void *said, struct origin *origins, uint32_t *ret_said);
 
-/* All of them have been given: a bit in `said` for each. 0, or -1 with the error set. */
+/* Check that all numbers are given: a bit in `said` for each. 0, or -1 with the error set. */
 int numbers_check(const struct reading *reading, const struct number *numbers, uint32_t count,
 		  uint32_t said);
 
-/* The value as a file says it, and its key behind the dot. */
+/* Print the value as a file has it. Return the key behind its dot. */
 const char *number_value(const struct profile *profile, const struct number *number, char ret[32]);
 
 #endif

@@ -29,13 +29,13 @@ const char *operation_kind_name(enum operation_kind kind)
 	return kind_names[kind];
 }
 
-static int fail(char problem[OPERATION_PROBLEM_MAX], const char *text)
+static int fail_text(char problem[OPERATION_PROBLEM_MAX], const char *text)
 {
 	(void)snprintf(problem, OPERATION_PROBLEM_MAX, "%s", text);
 	return -EINVAL;
 }
 
-/* It is printed again on terminals: neither C0, DEL nor C1, which UTF-8 writes as C2 80 to 9F. */
+/* Refuse what terminals interpret: C0, DEL and C1, which UTF-8 writes as C2 80 to 9F. */
 static bool is_printable(const char *text)
 {
 	const unsigned char *byte = (const unsigned char *)text;
@@ -51,13 +51,14 @@ static bool is_printable(const char *text)
 static int check_path(const char *path, char problem[OPERATION_PROBLEM_MAX])
 {
 	if (path[0] != '/')
-		return fail(problem, "a path is needed that begins with /, such as /workspace/x");
+		return fail_text(problem,
+				 "a path is needed that begins with /, such as /workspace/x");
 	if (path[1] != '\0' && path[strlen(path) - 1] == '/')
-		return fail(problem, "write the path without a slash at its end");
+		return fail_text(problem, "write the path without a slash at its end");
 	for (const char *name = path; *name != '\0'; name += strcspn(name, "/")) {
 		name += strspn(name, "/");
 		if (strcspn(name, "/") > NAME_BYTES_MAX)
-			return fail(problem, "a name in a path has at most 255 bytes");
+			return fail_text(problem, "a name in a path has at most 255 bytes");
 	}
 	return 0;
 }
@@ -70,13 +71,13 @@ static int read_port(const char *text, uint16_t least, uint16_t *ret,
 
 	if (length == 0 || length > 5 || strspn(text, "0123456789") != length || port < least ||
 	    port > UINT16_MAX)
-		return fail(problem, least == 0 ? "a port is a number from 0 to 65535"
-						: "a port is a number from 1 to 65535");
+		return fail_text(problem, least == 0 ? "a port is a number from 0 to 65535"
+						     : "a port is a number from 1 to 65535");
 	*ret = (uint16_t)port;
 	return 0;
 }
 
-/* "HOST:PORT" of `ret->target` becomes a host and a port. */
+/* Split "HOST:PORT" in `ret->target` into host and port. */
 static int split_host(struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
 {
 	char *host = ret->target;
@@ -84,7 +85,8 @@ static int split_host(struct operation *ret, char problem[OPERATION_PROBLEM_MAX]
 	const bool has_brackets = host[0] == '[';
 
 	if (colon == NULL || colon == host || (has_brackets && colon[-1] != ']'))
-		return fail(problem, "expected HOST:PORT, [IPV6]:PORT, unix:PATH or unix:@NAME");
+		return fail_text(problem,
+				 "expected HOST:PORT, [IPV6]:PORT, unix:PATH or unix:@NAME");
 	if (read_port(colon + 1, 1, &ret->port, problem) != 0)
 		return -EINVAL;
 	*colon = '\0';
@@ -93,14 +95,14 @@ static int split_host(struct operation *ret, char problem[OPERATION_PROBLEM_MAX]
 		memmove(host, host + 1, strlen(host));
 	}
 	if (!has_brackets && strchr(host, ':') != NULL)
-		return fail(problem, "an IPv6 address stands in brackets: [::1]:80");
+		return fail_text(problem, "an IPv6 address stands in brackets: [::1]:80");
 	if (host[0] == '\0' || strchr(host, ' ') != NULL)
-		return fail(problem, "a host is an address or a name");
+		return fail_text(problem, "a host is an address or a name");
 	return 0;
 }
 
-/* Take `prefix` from the front of the target. */
-static bool take(struct operation *ret, const char *prefix)
+/* Remove `prefix` from the front of the target. False: it is not there. */
+static bool take_prefix(struct operation *ret, const char *prefix)
 {
 	const size_t length = strlen(prefix);
 
@@ -112,27 +114,27 @@ static bool take(struct operation *ret, const char *prefix)
 
 static int parse_connect(struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
 {
-	if (take(ret, "unix:@"))
+	if (take_prefix(ret, "unix:@"))
 		ret->transport = OPERATION_ABSTRACT;
-	else if (take(ret, "unix:"))
+	else if (take_prefix(ret, "unix:"))
 		ret->transport = OPERATION_UNIX;
-	else if (take(ret, "udp:"))
+	else if (take_prefix(ret, "udp:"))
 		ret->transport = OPERATION_UDP;
 	else
-		(void)take(ret, "tcp:");
+		(void)take_prefix(ret, "tcp:");
 	if (ret->transport < OPERATION_UNIX)
 		return split_host(ret, problem);
 	if (ret->target[0] == '\0' || strlen(ret->target) > UNIX_BYTES_MAX)
-		return fail(problem, "a unix socket has a path or a name of 1 to 107 bytes");
+		return fail_text(problem, "a unix socket has a path or a name of 1 to 107 bytes");
 	return ret->transport == OPERATION_UNIX ? check_path(ret->target, problem) : 0;
 }
 
 static int parse_bind(struct operation *ret, char problem[OPERATION_PROBLEM_MAX])
 {
-	if (take(ret, "udp:"))
+	if (take_prefix(ret, "udp:"))
 		ret->transport = OPERATION_UDP;
 	else
-		(void)take(ret, "tcp:");
+		(void)take_prefix(ret, "tcp:");
 	return read_port(ret->target, 0, &ret->port, problem);
 }
 
@@ -141,11 +143,11 @@ static int parse_call(const struct operation *ret, char problem[OPERATION_PROBLE
 	const size_t length = strlen(ret->target);
 
 	if (length > 31 || strspn(ret->target, "abcdefghijklmnopqrstuvwxyz0123456789_") != length)
-		return fail(problem, "a system call is a name such as openat, or a number");
+		return fail_text(problem, "a system call is a name such as openat, or a number");
 	if (ret->target[0] >= '0' && ret->target[0] <= '9' &&
 	    (length > 10 || strspn(ret->target, "0123456789") != length ||
 	     strtoull(ret->target, NULL, 10) > UINT32_MAX))
-		return fail(problem, "a number of a system call is from 0 to 4294967295");
+		return fail_text(problem, "a number of a system call is from 0 to 4294967295");
 	return 0;
 }
 
@@ -174,11 +176,11 @@ int operation_parse(const char *text, struct operation *ret, char problem[OPERAT
 	       (strlen(kind_names[kind]) != length || strncmp(kind_names[kind], word, length) != 0))
 		kind++;
 	if (kind == OPERATION_KIND_COUNT || target[0] == '\0')
-		return fail(problem, known_kinds);
+		return fail_text(problem, known_kinds);
 	if (strlen(target) >= OPERATION_TARGET_MAX)
-		return fail(problem, "what an operation is about has at most 1023 bytes");
+		return fail_text(problem, "what an operation is about has at most 1023 bytes");
 	if (!is_printable(target))
-		return fail(problem, "an operation has no control characters");
+		return fail_text(problem, "an operation has no control characters");
 	*ret = (struct operation){ .kind = (enum operation_kind)kind };
 	(void)snprintf(ret->target, sizeof(ret->target), "%s", target);
 	(void)snprintf(ret->text, sizeof(ret->text), "%s %s", kind_names[kind], target);

@@ -18,7 +18,7 @@
 #define OPERATION_TEXT_MAX (OPERATION_TARGET_MAX + 16U)
 #define OPERATION_PROBLEM_MAX 256U
 
-/* What each stands for is said exactly in decide.h. */
+/* decide.h says exactly what each operation stands for. */
 enum operation_kind {
 	OPERATION_READ = 0,
 	OPERATION_WRITE,
@@ -32,7 +32,7 @@ enum operation_kind {
 	OPERATION_KIND_COUNT
 };
 
-/* Of CONNECT and BIND. */
+/* The transport of CONNECT and BIND. */
 enum operation_transport {
 	OPERATION_TCP = 0,
 	OPERATION_UDP,
@@ -45,13 +45,13 @@ struct operation {
 	enum operation_transport transport;
 	uint16_t port;
 	char target[OPERATION_TARGET_MAX]; /* path, host without brackets, name of a call */
-	char text[OPERATION_TEXT_MAX];     /* all of it, with one space after the first word */
+	char text[OPERATION_TEXT_MAX];     /* the whole, with one space after the first word */
 };
 
-/* 0 and *ret set, or -EINVAL and what is wrong, with the remedy, in `problem`. */
+/* Parse an operation. 0 with *ret set, or -EINVAL with the fault and its remedy in `problem`. */
 int operation_parse(const char *text, struct operation *ret, char problem[OPERATION_PROBLEM_MAX]);
 
-/* The word that an operation begins with. */
+/* Return the first word of an operation. */
 const char *operation_kind_name(enum operation_kind kind);
 
 #endif

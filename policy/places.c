@@ -21,7 +21,7 @@ static uint32_t line_of_event(const struct reader *reader)
 	return (uint32_t)reader->event.start_mark.line + 1;
 }
 
-static int fail(struct reader *reader, const char *path, const char *problem)
+static int fail_at(struct reader *reader, const char *path, const char *problem)
 {
 	(void)snprintf(reader->error->text, sizeof(reader->error->text), "%s:%u: %s%s%s",
 		       reader->file, line_of_event(reader), path, *path != '\0' ? ": " : "",
@@ -44,14 +44,14 @@ static int fail_syntax(struct reader *reader)
 	return -1;
 }
 
-/* The event before is gone after this. */
+/* Read the next event; the previous event is freed. */
 static int next_event(struct reader *reader)
 {
 	yaml_event_delete(&reader->event);
 	return yaml_parser_parse(&reader->parser, &reader->event) != 0 ? 0 : fail_syntax(reader);
 }
 
-/* Where the path's index is, or the free slot for it. */
+/* Return the slot of the path, or the free slot for it. */
 static uint32_t *slot_of(const struct places *places, const char *path)
 {
 	for (uint32_t hash = bytes_hash(path, strlen(path));; hash++) {
@@ -62,14 +62,14 @@ static uint32_t *slot_of(const struct places *places, const char *path)
 	}
 }
 
-static const struct place *find(const struct places *places, const char *path)
+static const struct place *find_place(const struct places *places, const char *path)
 {
 	const uint32_t *slot = places->slot_count > 0 ? slot_of(places, path) : NULL;
 
 	return slot != NULL && *slot != 0 ? &places->items[*slot - 1] : NULL;
 }
 
-static void grow(struct places *places)
+static void grow_places(struct places *places)
 {
 	const uint32_t room = places->room == 0 ? 64 : 2 * places->room;
 
@@ -82,11 +82,11 @@ static void grow(struct places *places)
 		*slot_of(places, places->items[i].path) = i + 1;
 }
 
-/* `path` is not there yet. */
-static void add(struct places *places, const char *path, uint32_t line)
+/* Add a path, which must be new. */
+static void add_place(struct places *places, const char *path, uint32_t line)
 {
 	if (places->count == places->room)
-		grow(places);
+		grow_places(places);
 	places->items[places->count++] =
 		(struct place){ .path = memory_text(path, strlen(path)), .line = line };
 	*slot_of(places, path) = places->count;
@@ -98,28 +98,29 @@ static int check_scalar(struct reader *reader, const char *path)
 	const size_t length = reader->event.data.scalar.length;
 
 	if (memchr(value, '\0', length) != NULL)
-		return fail(reader, path, "holds a NUL character; expected text");
+		return fail_at(reader, path, "holds a NUL character; expected text");
 	if (reader->event.data.scalar.anchor != NULL || reader->event.data.scalar.tag != NULL)
-		return fail(reader, path, "has an anchor or a tag; expected the value written out");
+		return fail_at(reader, path,
+			       "has an anchor or a tag; expected the value written out");
 	return 0;
 }
 
-/* A key and its value; the event is the key. */
+/* Read a key and its value; the current event is the key. */
 static int read_pair(struct reader *reader, const char *path, uint32_t depth)
 {
 	struct buffer inner = { .bytes = NULL };
 	int result;
 
 	if (reader->event.type != YAML_SCALAR_EVENT)
-		return fail(reader, path, "a key is no single value; expected a word");
+		return fail_at(reader, path, "a key is no single value; expected a word");
 	if (check_scalar(reader, path) != 0)
 		return -1;
 	buffer_printf(&inner, "%s%s%s", path, *path != '\0' ? "." : "",
 		      (const char *)reader->event.data.scalar.value);
-	if (find(reader->places, inner.bytes) != NULL) {
-		result = fail(reader, inner.bytes, "given twice; expected once");
+	if (find_place(reader->places, inner.bytes) != NULL) {
+		result = fail_at(reader, inner.bytes, "given twice; expected once");
 	} else {
-		add(reader->places, inner.bytes, line_of_event(reader));
+		add_place(reader->places, inner.bytes, line_of_event(reader));
 		result = next_event(reader) != 0 ? -1 : read_node(reader, inner.bytes, depth);
 	}
 	buffer_done(&inner);
@@ -146,7 +147,7 @@ static int read_sequence(struct reader *reader, const char *path, uint32_t depth
 		if (reader->event.type == YAML_SEQUENCE_END_EVENT)
 			return 0;
 		buffer_printf(&inner, "%s[%u]", path, i);
-		add(reader->places, inner.bytes, line_of_event(reader));
+		add_place(reader->places, inner.bytes, line_of_event(reader));
 		result = read_node(reader, inner.bytes, depth);
 		buffer_done(&inner);
 		if (result != 0)
@@ -163,18 +164,20 @@ static bool has_properties(const yaml_event_t *event)
 	return event->data.mapping_start.anchor != NULL || event->data.mapping_start.tag != NULL;
 }
 
-/* The node whose first event is the current one. */
+/* Read the node whose first event is the current event. */
 static int read_node(struct reader *reader, const char *path, uint32_t depth)
 {
 	if (reader->event.type == YAML_SCALAR_EVENT)
 		return check_scalar(reader, path);
 	if (reader->event.type != YAML_SEQUENCE_START_EVENT &&
 	    reader->event.type != YAML_MAPPING_START_EVENT)
-		return fail(reader, path, "stands for an anchor; expected the value written out");
+		return fail_at(reader, path,
+			       "stands for an anchor; expected the value written out");
 	if (has_properties(&reader->event))
-		return fail(reader, path, "has an anchor or a tag; expected the value written out");
+		return fail_at(reader, path,
+			       "has an anchor or a tag; expected the value written out");
 	if (depth == PLACES_DEPTH_MAX)
-		return fail(reader, path, "nested too deeply; expected fewer brackets");
+		return fail_at(reader, path, "nested too deeply; expected fewer brackets");
 	return reader->event.type == YAML_MAPPING_START_EVENT
 		       ? read_mapping(reader, path, depth + 1)
 		       : read_sequence(reader, path, depth + 1);
@@ -187,17 +190,17 @@ static int read_stream(struct reader *reader)
 	if (next_event(reader) != 0)
 		return -1;
 	if (reader->event.type == YAML_STREAM_END_EVENT)
-		return fail(reader, "", "empty; " PLACES_EXPECTED);
+		return fail_at(reader, "", "empty; " PLACES_EXPECTED);
 	if (next_event(reader) != 0)
 		return -1;
 	if (reader->event.type != YAML_MAPPING_START_EVENT)
-		return fail(reader, "", "no set of keys; " PLACES_EXPECTED);
+		return fail_at(reader, "", "no set of keys; " PLACES_EXPECTED);
 	if (read_node(reader, "", 0) != 0 || next_event(reader) != 0) /* the document's end */
 		return -1;
 	if (next_event(reader) != 0)
 		return -1;
 	if (reader->event.type != YAML_STREAM_END_EVENT)
-		return fail(reader, "", "a second document; expected one in a file");
+		return fail_at(reader, "", "a second document; expected one in a file");
 	return 0;
 }
 
@@ -219,7 +222,7 @@ int places_read(const char *file, const char *text, size_t size, struct places *
 
 bool places_have(const struct places *places, const char *path)
 {
-	return find(places, path) != NULL;
+	return find_place(places, path) != NULL;
 }
 
 uint32_t places_line(const struct places *places, const char *path)
@@ -228,7 +231,7 @@ uint32_t places_line(const struct places *places, const char *path)
 	uint32_t line = 1;
 
 	while (*outer != '\0') {
-		const struct place *place = find(places, outer);
+		const struct place *place = find_place(places, outer);
 		char *dot = strrchr(outer, '.'), *bracket = strrchr(outer, '[');
 
 		if (place != NULL) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where each key of a YAML text stands, so that an error found long after parsing can still name
- * its line. The same pass refuses what a policy has no use for: several documents, anchors, tags,
- * keys given twice, keys that are not plain words, NUL characters, deep nesting.
+ * The line of each key of a YAML text, so that an error found long after parsing can still name
+ * its line. The same pass refuses features that a policy does not need: several documents, anchors,
+ * tags, keys given twice, keys that are not plain words, NUL characters, deep nesting.
  */
 #ifndef POLICY_PLACES_H
 #define POLICY_PLACES_H
@@ -14,7 +14,7 @@
 
 #define PLACES_DEPTH_MAX 8U
 
-/* What a file has to be, for the messages of those that are something else. */
+/* The expected shape of a file, for error messages. */
 #define PLACES_EXPECTED "expected keys, such as profiles"
 
 /* "profiles[1].files[3].size" and its line, counted from 1. */
@@ -32,16 +32,16 @@ struct places {
 };
 
 /*
- * Read `size` bytes of YAML; `file` is only for the message. 0, or -1 and *error set. `*ret` is
- * the caller's and has to be freed in both cases.
+ * Read `size` bytes of YAML; `file` is only for the message. 0, or -1 with *error set. The caller
+ * frees `*ret` in both cases.
  */
 int places_read(const char *file, const char *text, size_t size, struct places *ret,
 		struct policy_error *error);
 
-/* Is there such a path? */
+/* Return whether the text has the path. */
 bool places_have(const struct places *places, const char *path);
 
-/* Line of a path, or of the nearest enclosing path that is there; 1 for the whole file. */
+/* Return the line of a path, or of the nearest enclosing path; 1 for the whole file. */
 uint32_t places_line(const struct places *places, const char *path);
 
 void places_done(struct places *places);

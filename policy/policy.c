@@ -12,12 +12,12 @@
 #define SOURCES_MAX (PLAN_PROFILES_MAX + 1)
 
 struct policy {
-	bool is_builtin; /* while the program's own profiles are added */
+	bool is_builtin; /* while the built-in profiles are added */
 	uint32_t source_count;
 	uint32_t count;
 	struct policy_settings settings;
 	struct source *sources[SOURCES_MAX];
-	struct profile *profiles[PLAN_PROFILES_MAX]; /* NULL: of the file that is being added */
+	struct profile *profiles[PLAN_PROFILES_MAX]; /* NULL: not made yet */
 };
 
 struct policy *policy_new(void)
@@ -64,7 +64,7 @@ const struct profile *policy_find(const struct policy *policy, const char *name)
 	return NULL;
 }
 
-/* A file's profiles while they are made: those of it stand behind `first` ones of other files. */
+/* A file whose profiles are being made; they follow the `first` profiles of earlier files. */
 struct adding {
 	struct policy *policy;
 	const struct source *source;
@@ -77,11 +77,11 @@ static const struct source_profile *said_at(const struct adding *adding, uint32_
 	return &adding->source->config->profiles[index];
 }
 
-static int fail(const struct adding *adding, uint32_t index, const char *key, const char *format,
-		...) __attribute__((format(printf, 4, 5)));
+static int fail_profile(const struct adding *adding, uint32_t index, const char *key,
+			const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static int fail(const struct adding *adding, uint32_t index, const char *key, const char *format,
-		...)
+static int fail_profile(const struct adding *adding, uint32_t index, const char *key,
+			const char *format, ...)
 {
 	char full[KEY_MAX];
 	va_list arguments;
@@ -93,7 +93,7 @@ static int fail(const struct adding *adding, uint32_t index, const char *key, co
 	return -1;
 }
 
-/* Index of a profile of the file, or -1. */
+/* Return the index of a profile of the file, or -1. */
 static int find_in_file(const struct adding *adding, const char *name, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -120,14 +120,15 @@ static int check_name(const struct adding *adding, uint32_t index)
 		return -1;
 	twin = find_in_file(adding, said_at(adding, index)->name, index);
 	if (twin >= 0)
-		return fail(adding, index, "name",
-			    "there is a profile \"%s\" in line %u already; expected another name",
-			    said_at(adding, index)->name, line_of(adding, (uint32_t)twin));
+		return fail_profile(
+			adding, index, "name",
+			"there is a profile \"%s\" in line %u already; expected another name",
+			said_at(adding, index)->name, line_of(adding, (uint32_t)twin));
 	other = policy_find(adding->policy, said_at(adding, index)->name);
 	if (other != NULL)
-		return fail(adding, index, "name",
-			    "there is a built-in profile \"%s\"; expected another name",
-			    other->name);
+		return fail_profile(adding, index, "name",
+				    "there is a built-in profile \"%s\"; expected another name",
+				    other->name);
 	return 0;
 }
 
@@ -146,7 +147,7 @@ static int check_names(const struct adding *adding)
 	return 0;
 }
 
-/* What keeps a profile from being made. */
+/* Reasons why a profile cannot be made. */
 enum obstacle {
 	OBSTACLE_NONE,
 	OBSTACLE_WAITS, /* its parent has not been made yet */
@@ -166,12 +167,13 @@ static enum obstacle find_parent(const struct adding *adding, uint32_t index,
 		return OBSTACLE_NONE;
 	if (find_in_file(adding, name, adding->source->config->profiles_count) >= 0)
 		return OBSTACLE_WAITS;
-	(void)fail(adding, index, "extends",
-		   "there is no profile \"%s\"; expected a built-in one or one of this file", name);
+	(void)fail_profile(
+		adding, index, "extends",
+		"there is no profile \"%s\"; expected a built-in one or one of this file", name);
 	return OBSTACLE_MISTAKE;
 }
 
-static enum obstacle make(const struct adding *adding, uint32_t index)
+static enum obstacle make_profile(const struct adding *adding, uint32_t index)
 {
 	const struct profile_place place = { adding->source, index, adding->policy->is_builtin };
 	struct profile **slot = &adding->policy->profiles[adding->first + index];
@@ -184,7 +186,7 @@ static enum obstacle make(const struct adding *adding, uint32_t index)
 	return *slot != NULL ? OBSTACLE_NONE : OBSTACLE_MISTAKE;
 }
 
-/* None of the profiles that are left can be made: from any of them, one comes to a cycle. */
+/* Report a cycle. No remaining profile can be made, so the parents of any of them lead to one. */
 static int fail_cycle(const struct adding *adding)
 {
 	const uint32_t count = adding->source->config->profiles_count;
@@ -200,14 +202,14 @@ static int fail_cycle(const struct adding *adding)
 		buffer_printf(&chain, "%s -> ", said_at(adding, at)->name);
 		at = (uint32_t)find_in_file(adding, said_at(adding, at)->extends, count);
 	} while (at != start);
-	(void)fail(adding, start, "extends",
-		   "leads back to itself, %s%s; expected a profile that does not", chain.bytes,
-		   said_at(adding, start)->name);
+	(void)fail_profile(adding, start, "extends",
+			   "leads back to itself, %s%s; expected a profile that does not",
+			   chain.bytes, said_at(adding, start)->name);
 	buffer_done(&chain);
 	return -1;
 }
 
-/* One pass over those that are left. The number of profiles that were made, or -1. */
+/* Try once to make each remaining profile. Return how many were made, or -1. */
 static int make_some(const struct adding *adding)
 {
 	int made = 0;
@@ -217,7 +219,7 @@ static int make_some(const struct adding *adding)
 
 		if (adding->policy->profiles[adding->first + i] != NULL)
 			continue;
-		obstacle = make(adding, i);
+		obstacle = make_profile(adding, i);
 		if (obstacle == OBSTACLE_MISTAKE)
 			return -1;
 		made += obstacle == OBSTACLE_NONE;

@@ -69,9 +69,9 @@ int profile_check_name(const struct profile_place *place, struct policy_error *e
 	return 0;
 }
 
-/* Take over a text that the file says. */
-static void take(const struct reading *reading, const char *key, const char *said,
-		 const char **text, struct origin *origin)
+/* Take over a text and its origin if the file has it. */
+static void take_text(const struct reading *reading, const char *key, const char *said,
+		      const char **text, struct origin *origin)
 {
 	if (said == NULL)
 		return;
@@ -99,10 +99,10 @@ static int apply_names(const struct reading *reading)
 	profile->name = said->name;
 	origins->name = reading_origin(reading, "name");
 	origins->extends = reading_origin(reading, "extends");
-	take(reading, "description", said->description, &profile->description,
-	     &origins->description);
-	take(reading, "hostname", said->hostname, &profile->hostname, &origins->hostname);
-	take(reading, "cwd", said->cwd, &profile->cwd, &origins->cwd);
+	take_text(reading, "description", said->description, &profile->description,
+		  &origins->description);
+	take_text(reading, "hostname", said->hostname, &profile->hostname, &origins->hostname);
+	take_text(reading, "cwd", said->cwd, &profile->cwd, &origins->cwd);
 	return 0;
 }
 
@@ -144,7 +144,7 @@ static bool is_variable(const char *text)
 	return length > 0 && text[length] == '=' && (text[0] < '0' || text[0] > '9');
 }
 
-/* Is the list's entry `index` of the same name as one before it? */
+/* Return whether an earlier entry of the list has the name of entry `index`. */
 static bool is_again(char *const *variables, uint32_t index)
 {
 	const size_t length = strcspn(variables[index], "=") + 1;
@@ -194,7 +194,7 @@ static int apply_environment(const struct reading *reading)
 	}
 	for (uint32_t i = 0; i < reading->profile->environment_count; i++)
 		bytes += strlen(reading->profile->environment[i]) + 1;
-	/* Half of what one execution may have; the rest is the caller's. */
+	/* Half of the bytes of an execution; the rest is for the request. */
 	if (bytes > IPC_ENVIRONMENT_MAX / 2)
 		return reading_fail(reading, "environment",
 				    "too long; expected at most %d bytes in all",

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A profile with its values understood, after inheritance: what goes into the plan and what
- * `msp-policy show` prints. All texts belong to the sources it was made from, which have to live
- * as long as it does.
+ * A profile with its values parsed, after inheritance: the plan gets them and `msp-policy show`
+ * prints them. All texts belong to the sources of the profile, which must live as long as it does.
  */
 #ifndef POLICY_PROFILE_H
 #define POLICY_PROFILE_H
@@ -27,10 +26,10 @@ struct strings {
 enum profile_network {
 	NETWORK_UNSAID = 0,
 	NETWORK_NONE,     /* no TCP at all: Landlock handles it and allows no port */
-	NETWORK_LOOPBACK, /* the network namespace, with nothing but loopback, is the wall */
+	NETWORK_LOOPBACK, /* only the network namespace, which has just loopback, confines */
 };
 
-/* As struct plan_mount, with texts. */
+/* An entry like struct plan_mount, with texts. */
 struct profile_mount {
 	uint32_t kind;
 	uint32_t phase;
@@ -38,14 +37,14 @@ struct profile_mount {
 	uint32_t mode;
 	const char *source;
 	const char *target;
-	const char *place; /* NULL: what is written there does not last */
+	const char *place; /* the place; NULL: changes do not persist */
 	uint64_t size_bytes;
 	uint64_t inodes;
 	uint64_t device;
 	bool is_noexec;
-	bool is_writable; /* a bind through which the host's files are changed */
+	bool is_writable; /* a bind that can change the host's files */
 	struct origin origin;
-	bool is_implied; /* a parent or mount point that the file did not have to mention */
+	bool is_implied; /* a parent or mount point that the file omits */
 };
 
 struct profile_rule {
@@ -65,21 +64,21 @@ struct profile_language {
 	struct origin origin;
 };
 
-/* Where the values of a profile that have no records of their own were said. */
+/* The origins of those values of a profile that have no records of their own. */
 struct profile_origins {
 	struct origin name, extends, description, hostname, cwd, shell, network, refuse;
 	struct origin landlock_abi, limits_mode;
-	struct origin limits[PROFILE_LIMITS_MAX]; /* in the order of the table in limits.c */
+	struct origin limits[PROFILE_LIMITS_MAX]; /* in the table's order in limits.c */
 	struct origin lasting[PROFILE_LASTING];   /* numbers first, as lasting.c has them */
 	struct origin held[PROFILE_HELD_MAX];
 	struct origin environment[PROFILE_ENVIRONMENT_MAX];
-	struct origin groups[SECCOMP_GROUPS_MAX]; /* as struct plan_profile has them */
-	struct origin refused[SECCOMP_CALLS_MAX]; /* of seccomp.refused, one for each */
+	struct origin groups[SECCOMP_GROUPS_MAX]; /* indexed as in struct plan_profile */
+	struct origin refused[SECCOMP_CALLS_MAX]; /* one for each seccomp.refused */
 };
 
 struct profile {
 	const char *name;
-	const struct profile *parent; /* what it extends; NULL: nothing */
+	const struct profile *parent; /* the extended profile; NULL: none */
 	const char *description;
 	const char *hostname;
 	const char *cwd;
@@ -87,10 +86,10 @@ struct profile {
 	struct strings shell;
 	struct seccomp_policy seccomp;
 	struct profile_origins origins;
-	struct plan_profile numbers; /* limits, requirements, Landlock, what lasts; its offsets stay
+	struct plan_profile numbers; /* limits, requirements, Landlock, `lasting`; its offsets stay
 				      * 0 */
-	uint32_t said;               /* which limits and requirements have been given */
-	uint32_t said_lasting;       /* which keys of `lasting` */
+	uint32_t said;               /* bits of the given limits and requirements */
+	uint32_t said_lasting;       /* bits of the given keys of `lasting` */
 	uint32_t environment_count, mount_count, rule_count, language_count, owned_count,
 		held_count;
 	const char *environment[PROFILE_ENVIRONMENT_MAX];
@@ -101,37 +100,37 @@ struct profile {
 	char *owned[PLAN_MOUNTS_MAX];       /* paths of implied directories */
 };
 
-/* Where a profile is said: an entry of `profiles` in a file. */
+/* The entry of a profile in `profiles` of a file. */
 struct profile_place {
 	const struct source *source;
 	uint32_t index;
-	bool is_builtin; /* the file is one of the program's own */
+	bool is_builtin; /* the file is built-in */
 };
 
-/* Is the name one that a profile of that file can have? 0, or -1 with *error set. */
+/* Check that a profile of the file can have its name. 0, or -1 with *error set. */
 int profile_check_name(const struct profile_place *place, struct policy_error *error);
 
 /*
- * Make a profile of what is said there on top of `parent` (NULL: nothing), which has to live as
- * long, and check that it is complete and that its parts fit together. NULL and *error set on a
- * mistake. The caller's.
+ * Make a profile from its entry on top of `parent` (NULL: none), which must live as long, and check
+ * that it is complete and consistent. Free it with profile_free(). NULL with *error set on a
+ * mistake.
  */
 struct profile *profile_new(const struct profile_place *place, const struct profile *parent,
 			    struct policy_error *error);
 
-/* Do its sandboxes keep anything? */
+/* Return whether the profile has a place, so that its sandboxes can be persistent. */
 bool profile_lasts(const struct profile *profile);
 
-/* Accept limits without cgroups, because `origin` says so of all profiles. */
+/* Accept limits without cgroups; `origin` is the setting for all profiles that says so. */
 void profile_accept_fallback(struct profile *profile, const struct origin *origin);
 
-/* Frees it and returns NULL. */
+/* Free the profile and return NULL. */
 struct profile *profile_free(struct profile *profile);
 
-/* "list", "read", ...; NULL behind the last. */
+/* Return a right's name: "list", "read", ...; NULL behind the last. */
 const char *profile_right_name(uint32_t index);
 
-/* As a file says it: "bind", "tmpfs", ... */
+/* Return a mount's kind in the word of a file: "bind", "tmpfs", ... */
 const char *profile_mount_kind_name(uint32_t kind);
 
 #endif

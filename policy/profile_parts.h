@@ -8,37 +8,37 @@
 #include "policy/profile.h"
 #include "policy/reading.h"
 
-/* Take over what the file says about `limits` and `requirements`. */
+/* Take over `limits` and `requirements` of the file. */
 int limits_apply(const struct reading *reading);
 
-/* Every limit has been given, and they fit together. */
+/* Check that every limit is given and that they are consistent. */
 int limits_check(const struct reading *reading);
 
-/* The limit at `index` as a file says it, and its key without "limits."; NULL behind the last. */
+/* Print limit `index` as a file has it. Return its key without "limits."; NULL behind the last. */
 const char *limits_value(const struct profile *profile, uint32_t index, char ret[32]);
 
-/* Take over what the file says about `lasting`. */
+/* Take over `lasting` of the file. */
 int lasting_apply(const struct reading *reading);
 
-/* Where an entry of `files` has a place, all that is needed was given. */
+/* Check that `lasting` is complete if an entry of `files` has a place. */
 int lasting_check(const struct reading *reading);
 
-/* As limits_value(), below PROFILE_LASTING; NULL: it was not given. */
+/* Print a key of `lasting`, below PROFILE_LASTING, and return it; NULL: it was not given. */
 const char *lasting_value(const struct profile *profile, uint32_t index, char ret[32]);
 
-/* Take over what the file says about `seccomp`. */
+/* Take over `seccomp` of the file. */
 int seccomp_apply(const struct reading *reading);
 
 /* Take over the entries of `files`. */
 int mounts_apply(const struct reading *reading);
 
-/* Add the directories that are implied, and check that each entry has a place to be in. */
+/* Add the implied directories, and check that each entry can be made where it is. */
 int mounts_check(const struct reading *reading);
 
-/* The entry that `path` is in or is itself: the longest target that leads to it, or NULL. */
+/* Find the entry that is or contains `path`: the longest matching target, or NULL. */
 const struct profile_mount *mounts_around(const struct profile *profile, const char *path);
 
-/* Take over the entries of `languages`, and check them all. */
+/* Take over the entries of `languages`, and check all languages. */
 int languages_apply(const struct reading *reading);
 int languages_check(const struct reading *reading);
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `seccomp` of a profile: which groups of system calls it allows, said as a whole or as a change to
- * the parent's, and single calls taken out of them. What would change nothing is a mistake: it
- * says that its writer believes something else to be the case.
+ * `seccomp` of a profile: the groups of system calls that it allows, given as a whole or as a
+ * change to the parent's, and single calls taken out of them. An entry that changes nothing is
+ * refused: its writer is mistaken about the profile.
  */
 #include "policy/profile_parts.h"
 
 #include <string.h>
 
-/* A list of groups, and what it does. */
+/* A list of groups, and its effect. */
 struct group_list {
 	const char *key;
 	char *const *names;
 	uint32_t count;
 	bool is_allowing;
-	const char *futile; /* what to say of a group that it has no effect on */
+	const char *futile; /* the message for a group that it does not change */
 };
 
 static int fail_group(const struct reading *reading, const char *key, const char *name,
@@ -23,7 +23,7 @@ static int fail_group(const struct reading *reading, const char *key, const char
 	return reading_fail(reading, key, "group %s %s", name, problem);
 }
 
-/* Entry `index` of the list; `before` is what was allowed before the whole of it. */
+/* Apply entry `index` of the list; `before`: the allowed groups before the whole list. */
 static int change_group(const struct reading *reading, const struct group_list *list,
 			uint32_t index, const bool *before)
 {
@@ -61,7 +61,7 @@ static int change_groups(const struct reading *reading, const struct group_list 
 	return 0;
 }
 
-/* The whole list: what it does not name is not allowed, and it is the line that says so. */
+/* Set the whole list. Groups that it does not name are not allowed; its line is their origin. */
 static int allow_groups(const struct reading *reading, const struct source_seccomp *said)
 {
 	const struct group_list list = { "seccomp.allow", said->allow, said->allow_count, true,

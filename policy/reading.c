@@ -9,7 +9,7 @@
 
 #define FULL_KEY_MAX (KEY_MAX + 32)
 
-/* The key as the file has it. */
+/* Return the full key in the file. */
 static const char *full_key(const struct reading *reading, const char *key, char *ret)
 {
 	(void)snprintf(ret, FULL_KEY_MAX, "profiles[%u].%s", reading->place.index, key);

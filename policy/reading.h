@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading one profile of a configuration: its keys, their origins and what is wrong with them.
+ * Read one profile of a configuration: its keys, their origins and their errors.
  */
 #ifndef POLICY_READING_H
 #define POLICY_READING_H
@@ -9,7 +9,7 @@
 
 #define KEY_MAX 96
 
-/* What a part works on. */
+/* The context of profile_parts.h's functions. */
 struct reading {
 	struct profile_place place;
 	const struct source_profile *said;
@@ -17,14 +17,14 @@ struct reading {
 	struct policy_error *error;
 };
 
-/* As source_fail(), source_says() and source_origin(), with a key of the profile such as
+/* Do as source_fail(), source_says() and source_origin(), with a key of the profile such as
  * "limits.memory". */
 int reading_fail(const struct reading *reading, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 bool reading_says(const struct reading *reading, const char *key);
 struct origin reading_origin(const struct reading *reading, const char *key);
 
-/* The key of an entry, as in "files[3].size"; `ret` has KEY_MAX bytes. */
+/* Print the key of an entry, such as "files[3].size"; `ret` has KEY_MAX bytes. */
 const char *reading_key(char *ret, const char *list, uint32_t index, const char *key);
 
 /* A path that has one spelling only. */

@@ -2,9 +2,9 @@
  *
  * Calls that are allowed for some arguments only. A filter sees the six argument registers and
  * nothing behind a pointer. Values that the kernel reads as int or shorter are compared in those
- * bits alone: the rest of the register is the caller's to fill.
+ * bits alone: the rest of the register can hold any value.
  *
- * Numbers are written out where the C library's headers may lack the name; the header beside them
+ * Constants are numbers where the C library's headers may lack the name; the header beside them
  * is the kernel's.
  */
 #include "policy/seccomp_groups.h"
@@ -45,7 +45,7 @@
 		}                                                                                  \
 	}
 
-/* linux/sched.h; CLONE_NEWTIME lies in what clone() takes for the exit signal: no signal has it. */
+/* linux/sched.h; CLONE_NEWTIME is in the bits of clone()'s exit signal: no signal has that bit. */
 #define CLONE_NEW_ANY                                                                              \
 	(0x00020000U | 0x02000000U | 0x04000000U | 0x08000000U | 0x10000000U | 0x20000000U |       \
 	 0x40000000U | 0x00000080U)
@@ -106,7 +106,7 @@ static const struct filter_clause renameat2_clauses[] = {
 #define REQUEST_TYPE 0xff00U
 
 /* asm-generic/ioctls.h, linux/fs.h, linux/sockios.h. Requests to a device that a profile shows
- * pass: of the file systems and of the sockets only those that ordinary programs make. */
+ * pass. For file systems and sockets, only the requests of ordinary programs pass. */
 static const struct filter_clause ioctl_clauses[] = {
 	REFUSE_WHEN(INT_IS(1, 0x5412)),           /* TIOCSTI */
 	REFUSE_WHEN(INT_IS(1, 0x541c)),           /* TIOCLINUX */
@@ -127,8 +127,8 @@ static const struct filter_clause ioctl_clauses[] = {
 
 #define FCNTL_BITS(bits) (0xffffffffU & ~(bits))
 
-/* linux/fcntl.h: leases, delegations and notices let one process hold up or watch whoever opens the
- * file, also its host. Commands that no kernel has yet are none that a program needs. */
+/* linux/fcntl.h: leases, delegations and notices let a process delay or watch others that open the
+ * file, the host included. Commands of future kernels are refused: no program needs them. */
 static const struct filter_clause fcntl_clauses[] = {
 	REFUSE_WHEN(IS(1, FCNTL_BITS(3U), 0x400)), /* F_SETLEASE, F_GETLEASE, F_NOTIFY */
 	REFUSE_WHEN(INT_IS(1, 0x40f)),             /* F_GETDELEG; F_SETDELEG is 0x410 */
@@ -147,7 +147,7 @@ static const struct filter_clause shmget_clauses[] = {
 	REFUSE_WHEN(ANY_OF(2, 04000)), /* SHM_HUGETLB */
 };
 
-/* linux/resource.h, linux/ioprio.h: of all processes of the user PID 1 is one. */
+/* linux/resource.h, linux/ioprio.h: PID 1, the init, is one of the user's processes. */
 static const struct filter_clause setpriority_clauses[] = {
 	REFUSE_WHEN(INT_IS(0, 2)), /* PRIO_USER */
 	REFUSE_WHEN(INT_IS(1, 1)),
@@ -158,7 +158,7 @@ static const struct filter_clause ioprio_set_clauses[] = {
 	REFUSE_WHEN(INT_IS(1, 1)),
 };
 
-/* linux/personality.h: 0xffffffff asks, 0 is the ordinary one, 0x40000 ADDR_NO_RANDOMIZE. */
+/* linux/personality.h: 0xffffffff queries, 0 is the ordinary one, 0x40000 ADDR_NO_RANDOMIZE. */
 static const struct filter_clause personality_clauses[] = {
 	ALLOW_WHEN(INT_IS(0, 0xffffffffU)),
 	ALLOW_WHEN(INT_IS(0, 0)),
@@ -167,8 +167,8 @@ static const struct filter_clause personality_clauses[] = {
 
 #define PRCTL_BITS(bits) (0xffffffffU & ~(bits))
 
-/* linux/prctl.h: what programs of x86_64 are known to ask for. Among the others are PR_SET_MM,
- * PR_SCHED_CORE, PR_SET_MEMORY_MERGE, PR_SET_IO_FLUSHER and whatever comes with the next kernel. */
+/* linux/prctl.h: the options that x86_64 programs are known to use. The others are refused, such as
+ * PR_SET_MM, PR_SCHED_CORE, PR_SET_MEMORY_MERGE, PR_SET_IO_FLUSHER and options of newer kernels. */
 static const struct filter_clause prctl_clauses[] = {
 	ALLOW_WHEN(IS(0, PRCTL_BITS(31U), 0)), /* 1 to 31: names, signals, filters, bounds */
 	ALLOW_WHEN(IS(0, PRCTL_BITS(3U), 36)), /* PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS */
@@ -188,7 +188,7 @@ static const struct filter_clause seccomp_clauses[] = {
 
 #define TYPE_BITS 0xfU /* SOCK_TYPE_MASK, linux/net.h */
 
-/* SOCK_STREAM is 1, SOCK_SEQPACKET 5. Datagrams, which SOCK_RAW means here too, are refused: a
+/* SOCK_STREAM is 1, SOCK_SEQPACKET 5. Datagrams (SOCK_RAW is one too for AF_UNIX) are refused: a
  * sender that waits for room at a datagram socket has passed the kernel's check of descriptors in
  * flight and is not counted yet, so that many senders exceed the limit together
  * (unix_dgram_sendmsg(), net/unix/af_unix.c). */
@@ -218,8 +218,8 @@ static const struct filter_clause flags_3_clauses[] = {
 	REFUSE_WHEN(ANY_OF(3, FAST_OPEN)),
 };
 
-/* asm-generic/socket.h, linux/tcp.h, linux/udp.h. One list for three levels: what it names of one
- * of them, the other two do not have or only tell. */
+/* asm-generic/socket.h, linux/tcp.h, linux/udp.h. One list for three levels: an option that it
+ * names for one level is missing or read-only in the other two. */
 static const struct filter_clause setsockopt_clauses[] = {
 	ALLOW_WHEN(INT_NOT(1, 1), INT_NOT(1, 6), INT_NOT(1, 17)), /* SOL_SOCKET, TCP, UDP */
 	REFUSE_WHEN(INT_IS(2, 23)),                               /* TCP_FASTOPEN */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From groups to rules, and from rules to a program.
+ * Turn groups into rules, and rules into a program.
  */
 #include "policy/seccomp_groups.h"
 
@@ -99,14 +99,14 @@ bool seccomp_is_refused(const struct seccomp_policy *policy, uint32_t number)
 	return false;
 }
 
-/* A call of the groups, with what is known of it beside the policy. */
+/* A call of the groups, with its number and condition. */
 struct call {
 	uint32_t number;
 	uint32_t group;
 	const struct seccomp_condition *condition;
 };
 
-/* The same for every policy, and finding the numbers is most of the work: done once. */
+/* All calls, for every policy. Built once: finding the numbers is most of the work. */
 static struct {
 	uint32_t count; /* 0: not built */
 	struct call calls[SECCOMP_CALLS_MAX];
@@ -119,7 +119,7 @@ static int compare_calls(const void *left, const void *right)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* A name that the library does not know would be a fault in the table: never skipped. */
+/* Add a group's calls. A name that the library does not know is a fault in the table. */
 static int add_group(uint32_t group, uint32_t *count)
 {
 	const char *calls = groups[group].calls;
@@ -203,9 +203,8 @@ static bool allows_all(const struct seccomp_policy *policy, const char *const *c
 	return true;
 }
 
-/* Between the filter and the exec nobody answers for the init, which waits for that exec: a call
- * that is needed there must not be one that it would be asked about. `write` names a stage in a
- * build for tests. */
+/* Between the filter and the exec the init waits for the exec and answers no notification, so the
+ * calls needed there must be allowed without one. `write` names a stage in a build for tests. */
 bool seccomp_can_observe(const struct seccomp_policy *policy)
 {
 	static const char *const needed[] = { "sendmsg", "prlimit64", "execve", "exit_group",
@@ -214,8 +213,8 @@ bool seccomp_can_observe(const struct seccomp_policy *policy)
 	return allows_all(policy, needed, sizeof(needed) / sizeof(needed[0]));
 }
 
-/* Taking the request, its streams and its code, and what the exec needs; where there are conditions
- * on these, this fulfils them. */
+/* The calls that take the request, its streams and its code, and that the exec needs. A standby
+ * process fulfils the conditions on them. */
 bool seccomp_can_wait(const struct seccomp_policy *policy)
 {
 	static const char *const needed[] = {
@@ -244,7 +243,7 @@ int seccomp_compile(const struct seccomp_policy *policy, bool observes, struct f
 	return result;
 }
 
-/* The last comparison of the first clause that refuses; where all of them allow, of the first. */
+/* Take the last comparison of the first refusing clause, or of the first clause if none refuses. */
 uint32_t seccomp_condition_argument(const struct seccomp_condition *condition)
 {
 	const struct filter_clause *clause = &condition->clauses[0];

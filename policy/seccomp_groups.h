@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * System calls as policy speaks of them: groups, and the conditions on arguments.
+ * System calls in policies: groups, and the conditions on arguments.
  */
 #ifndef POLICY_SECCOMP_GROUPS_H
 #define POLICY_SECCOMP_GROUPS_H
@@ -29,13 +29,13 @@ struct seccomp_group {
 /* One call that is allowed for some arguments only. */
 struct seccomp_condition {
 	const char *name;
-	const char *reason; /* what is refused, and why */
+	const char *reason; /* the refused arguments, and why */
 	const struct filter_clause *clauses;
 	uint32_t clause_count;
 	uint32_t otherwise;
 };
 
-/* What a profile says. */
+/* The seccomp settings of a profile. */
 struct seccomp_policy {
 	bool is_allowed[SECCOMP_GROUPS_MAX]; /* by index of the group */
 	uint32_t refused_count;              /* calls taken out of allowed groups */
@@ -45,42 +45,43 @@ struct seccomp_policy {
 uint32_t seccomp_group_count(void);
 const struct seccomp_group *seccomp_group_at(uint32_t index);
 
-/* Index of a group by name (without '@'), or -1. */
+/* Return the index of a group by name (without '@'), or -1. */
 int seccomp_group_find(const char *name);
 
-/* The next name of `*calls`, copied to `name`, and *calls moved behind it. False at the end. */
+/* Copy the next name of `*calls` to `name` and move *calls behind it. False at the end. */
 bool seccomp_next_call(const char **calls, char name[32]);
 
-/* Number of a system call of x86_64, or -1. */
+/* Return the number of a system call of x86_64, or -1. */
 int seccomp_number(const char *name);
 
-/* The name of a call that is in some group, or "". */
+/* Set the name of a call that is in a group, or "". */
 void seccomp_call_name(uint32_t number, char ret[32]);
 
-/* Index of the group that a call is in, or -1. */
+/* Return the index of a call's group, or -1. */
 int seccomp_group_of(const char *call);
 
-/* Is it taken out of its group? */
+/* Return whether the call is taken out of its group. */
 bool seccomp_is_refused(const struct seccomp_policy *policy, uint32_t number);
 
-/* The condition on a call, or NULL when its arguments do not matter. */
+/* Return the condition on a call, or NULL if its arguments do not matter. */
 const struct seccomp_condition *seccomp_condition_find(const char *name);
 
-/* Number of calls that a policy allows, with or without conditions. */
+/* Return the number of calls that a policy allows, with or without conditions. */
 uint32_t seccomp_allowed_count(const struct seccomp_policy *policy);
 
-/* Does it leave a new workload what it needs to hand its filter's listener over and to execute? */
+/* Return whether the policy allows the calls with which a new workload hands over its filter's
+ * listener and executes. */
 bool seccomp_can_observe(const struct seccomp_policy *policy);
 
-/* And to a process that waits for its request, has the filter in force already and becomes the
- * workload (child-init/ahead.h), what that takes? */
+/* Return whether the policy allows the calls of a standby process, which waits for its request with
+ * the filter in force and becomes the workload (child-init/ahead.h). */
 bool seccomp_can_wait(const struct seccomp_policy *policy);
 
 /* Build the program of a policy: 0, or -EINVAL or -E2BIG for a fault in our own tables. With
- * `observes`, what is refused is FILTER_NOTIFY instead of FILTER_EPERM. */
+ * `observes`, refused calls get FILTER_NOTIFY instead of FILTER_EPERM. */
 int seccomp_compile(const struct seccomp_policy *policy, bool observes, struct filter_program *ret);
 
-/* Which argument of a conditional call says most about a refusal of it. */
+/* Return the argument of a conditional call that best explains a refusal. */
 uint32_t seccomp_condition_argument(const struct seccomp_condition *condition);
 
 #endif

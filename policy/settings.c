@@ -34,7 +34,7 @@ static int read_account(const struct source *source, struct policy_settings *ret
 	return 0;
 }
 
-/* One of two words; *ret is true for the second one. */
+/* Read one of two words; *ret is true for the second one. */
 static int read_word(const struct source *source, const char *key, const char *said,
 		     const char *const words[2], struct policy_error *error)
 {
@@ -65,7 +65,7 @@ static int read_words(const struct source *source, struct policy_settings *ret,
 	return 0;
 }
 
-/* An empty list would have to mean "none", and the plan has no word for that. */
+/* Read a list of paths. An empty list would mean "none", which the plan cannot express. */
 static int read_paths(const struct source *source, const char *key, const struct strings *said,
 		      struct policy_error *error)
 {
@@ -89,7 +89,7 @@ static int read_paths(const struct source *source, const char *key, const struct
 	return 0;
 }
 
-/* Beyond the sum of what the largest number of them may have there is nothing to limit. */
+/* The most disk that the largest number of sandboxes can use together. */
 #define DISK_MOST (1024 * NUMBER_T)
 
 static const struct number most = { .key = "sandboxes.most",

@@ -7,11 +7,11 @@
 
 #include "policy/policy.h"
 
-/* What holds where no file says anything. */
+/* Return the settings that hold without a file. */
 struct policy_settings settings_default(void);
 
-/* Take over what `source` says beside its profiles. 0, or -1 with *error set. The texts are the
- * source's. */
+/* Take over the settings of `source` beside its profiles. 0, or -1 with *error set. The texts stay
+ * the source's. */
 int settings_read(const struct source *source, struct policy_settings *ret,
 		  struct policy_error *error);
 

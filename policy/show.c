@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A profile for people: its effective values, after inheritance, and where each was said.
+ * Show a profile to people: its effective values, after inheritance, and their origins.
  */
 #include "policy/facts.h"
 #include "policy/policy.h"
@@ -21,7 +21,7 @@ static void show_section(const struct facts *facts, enum fact_section section, c
 	}
 }
 
-/* A section of one line. */
+/* Show a section of one line. */
 static void show_value(const struct facts *facts, enum fact_section section, struct buffer *text)
 {
 	buffer_printf(text, "%s: ", fact_section_name(section));
@@ -33,7 +33,7 @@ static void show_list(const struct facts *facts, enum fact_section section, stru
 	show_section(facts, section, "  ", text);
 }
 
-/* The parent, its parent, and so on; each where the one before says it. */
+/* Show the parent, its parent, and so on; the origin of each is in the profile before it. */
 static void show_names(const struct profile *profile, struct buffer *text)
 {
 	buffer_printf(text, "name: %s", profile->name);
@@ -58,7 +58,7 @@ static void show_seccomp_line(const struct profile *profile, struct buffer *text
 {
 	struct filter_program program = { .count = 0 };
 
-	(void)seccomp_compile(&profile->seccomp, false, &program); /* count stays 0 and shows it */
+	(void)seccomp_compile(&profile->seccomp, false, &program); /* on a failure count stays 0 */
 	buffer_printf(text, "seccomp: %u system calls allowed, %u instructions\n",
 		      seccomp_allowed_count(&profile->seccomp), program.count);
 }
@@ -102,7 +102,7 @@ static const char *answer_of(const struct profile *profile, uint32_t index)
 	return profile->seccomp.is_allowed[index] ? "allowed" : "EPERM";
 }
 
-/* No line of a file says anything about a group that no profile can allow. */
+/* Show the origin of a group. Groups that no profile can allow have none. */
 static void show_group_origin(const struct profile *profile, uint32_t index, struct buffer *text)
 {
 	if (seccomp_group_at(index)->kind == SECCOMP_ALLOWABLE)

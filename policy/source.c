@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The schema for libcyaml, and its complaints turned into "file:line: key: what was expected".
+ * The schema for libcyaml, whose errors are turned into "file:line: key: what was expected".
  */
 #include "policy/source.h"
 
@@ -137,7 +137,7 @@ static const struct cyaml_schema_value config_schema = {
 
 /* clang-format on */
 
-/* What libcyaml logs for one mistake: its text, then the way to it from the inside out. */
+/* The log of libcyaml for one mistake: its text, then the path to it from the inside out. */
 struct complaint {
 	char problem[256];
 	struct buffer path;
@@ -171,7 +171,7 @@ static void take_log(cyaml_log_t level, void *context, const char *format, va_li
 			       line + strlen(field));
 		put_in_front(&complaint->path, part);
 	} else if (strncmp(line, entry, strlen(entry)) == 0) {
-		/* It counts from 1. */
+		/* libcyaml counts from 1. */
 		(void)snprintf(part, sizeof(part), "[%lu]",
 			       strtoul(line + strlen(entry), NULL, 10) - 1);
 		put_in_front(&complaint->path, part);
@@ -181,7 +181,7 @@ static void take_log(cyaml_log_t level, void *context, const char *format, va_li
 	}
 }
 
-/* The keys that may stand at `path`. */
+/* Return the keys that are allowed at `path`. */
 static const struct cyaml_schema_field *fields_at(const char *path)
 {
 	static const struct {
@@ -238,7 +238,7 @@ static const char *shape_name(const char *word)
 	return word;
 }
 
-/* A value has the wrong shape. */
+/* Report that a value has the wrong shape. */
 static int fail_shape(const struct source *source, struct policy_error *error, const char *path,
 		      const char *const words[2])
 {
@@ -252,7 +252,7 @@ static int fail_shape(const struct source *source, struct policy_error *error, c
 			   shape_name(words[1]));
 }
 
-/* A list, of which `path` names the last entry that it may have, is longer. */
+/* Report that a list is too long; `path` names the last entry that it may have. */
 static int fail_excess(const struct source *source, struct policy_error *error, const char *path,
 		       const char *most)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A configuration as its YAML file says it: which keys exist and what shape they have. Every value
- * is still text here, NULL when the file does not say it; settings.c and profile.c give the values
- * their meaning.
+ * A configuration as in its YAML file: the keys and their shapes. Every value is still text here,
+ * NULL if the file does not have it; settings.c and profile.c parse the values.
  */
 #ifndef POLICY_SOURCE_H
 #define POLICY_SOURCE_H
@@ -12,7 +11,7 @@
 
 #include <stdint.h>
 
-/* Some 64 profiles of the size of the largest built-in one would not fit into a plan. */
+/* Room for about 64 profiles of the largest built-in one's size, more than a plan can hold. */
 #define SOURCE_BYTES_MAX 262144U
 
 struct source_mount {
@@ -50,14 +49,14 @@ struct source_requirements {
 	char *landlock, *limits;
 };
 
-/* What lasts of a profile's sandboxes. */
+/* A profile's settings of persistent sandboxes. */
 struct source_lasting {
 	char *disk, *inodes, *idle, *ttl, *ttl_most, *workspace, *apply;
 	char **hold;
 	uint32_t hold_count;
 };
 
-/* What all that last may be together. */
+/* The limits of all persistent sandboxes together. */
 struct source_sandboxes {
 	char *most, *disk;
 };
@@ -102,20 +101,20 @@ struct source {
 struct source *source_load(const char *file, const char *text, size_t size,
 			   struct policy_error *error);
 
-/* Sets *error to "file:line: key: ..." and returns -1. `key` as in
- * "profiles[1].files[3].size", or "" for the file as a whole. */
+/* Set *error to "file:line: key: ..." and return -1. `key` is like "profiles[1].files[3].size", or
+ * "" for the file as a whole. */
 int source_fail(const struct source *source, struct policy_error *error, const char *key,
 		const char *format, ...) __attribute__((format(printf, 4, 5)));
 void source_vfail(const struct source *source, struct policy_error *error, const char *key,
 		  const char *format, va_list arguments) __attribute__((format(printf, 4, 0)));
 
-/* Is `key` there, be it with an empty value? */
+/* Return whether the file has `key`, also with an empty value. */
 bool source_says(const struct source *source, const char *key);
 
-/* Where `key` is said, or what is nearest around it; it belongs to the source. */
+/* Return the origin of `key`, or of the nearest key around it; it belongs to the source. */
 struct origin source_origin(const struct source *source, const char *key);
 
-/* Frees it and returns NULL. */
+/* Free the source and return NULL. */
 struct source *source_free(struct source *source);
 
 #endif

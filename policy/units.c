@@ -23,7 +23,7 @@ static const struct unit durations[] = {
 
 static const struct unit none[] = { { "", 1 } };
 
-/* The digits at the start of `text`; a pointer behind them, or NULL. */
+/* Read the digits at the start of `text`. Return a pointer behind them, or NULL. */
 static const char *read_digits(const char *text, unsigned int base, uint64_t *ret)
 {
 	const char *next = text;
@@ -80,7 +80,7 @@ bool units_mode(const char *text, uint32_t *ret)
 	return true;
 }
 
-/* The largest unit that divides the value. */
+/* Print the value in the largest unit that divides it. */
 static void print_unit(uint64_t value, const struct unit *units, size_t count, char ret[32])
 {
 	size_t best = 0;
@@ -102,6 +102,6 @@ void units_print_duration(uint64_t ms, char ret[32])
 {
 	const size_t count = sizeof(durations) / sizeof(durations[0]);
 
-	/* One day is 24h: as many people write it. */
+	/* One day is printed as 24h, as many people write it. */
 	print_unit(ms, durations, ms >= 2 * DAY_MS ? count : count - 1, ret);
 }

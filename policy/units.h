@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values with units, as a policy file writes them. Each function is exact: no sign, no blanks, no
- * fraction, no overflow, nothing behind the unit.
+ * Values with units, as a policy file writes them. Each function refuses signs, blanks, fractions,
+ * overflow, and text behind the unit.
  */
 #ifndef POLICY_UNITS_H
 #define POLICY_UNITS_H
@@ -9,19 +9,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* "512", "64K", "2G": bytes, powers of 1024. */
+/* Parse bytes with powers of 1024: "512", "64K", "2G". */
 bool units_size(const char *text, uint64_t *ret_bytes);
 
-/* "500ms", "60s", "10m", "1h", "7d": milliseconds. */
+/* Parse a duration into milliseconds: "500ms", "60s", "10m", "1h", "7d". */
 bool units_duration(const char *text, uint64_t *ret_ms);
 
-/* "250". */
+/* Parse a number, such as "250". */
 bool units_number(const char *text, uint64_t *ret);
 
-/* "1777": octal, at most 07777. */
+/* Parse an octal mode, such as "1777", at most 07777. */
 bool units_mode(const char *text, uint32_t *ret);
 
-/* The shortest text that reads back as the same value; 32 bytes are enough. */
+/* Print the shortest text that parses to the same value; 32 bytes are enough. */
 void units_print_size(uint64_t bytes, char ret[32]);
 void units_print_duration(uint64_t ms, char ret[32]);
 
