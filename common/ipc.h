@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/ipc_audit.h"
 #include "common/ipc_factory.h"
 #include "common/ipc_frontend.h"
 #include "common/ipc_init.h"
@@ -34,6 +35,7 @@ enum ipc_role {
 	IPC_FACTORY,
 	IPC_INIT,
 	IPC_LAYERS,
+	IPC_AUDIT,
 	IPC_WORKLOAD, /* its first process, before it executes the workload's program */
 };
 

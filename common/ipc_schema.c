@@ -53,6 +53,24 @@ static const struct ipc_field ipc_supervisor_pin_fields[] = {
 static const struct ipc_field ipc_supervisor_audit_fields[] = {
 	FIELD(STR, ipc_supervisor_audit, path),
 };
+static const struct ipc_field ipc_audit_start_fields[] = {
+	FIELD(RAW, ipc_audit_start, schema),
+	FIELD(U32, ipc_audit_start, pid),
+	FIELD(STR, ipc_audit_start, path),
+};
+static const struct ipc_field ipc_audit_record_fields[] = {
+	FIELD(U64, ipc_audit_record, number),
+	FIELD(U64, ipc_audit_record, lost),
+	FIELD(U32, ipc_audit_record, wait_ms),
+	FIELD(U32, ipc_audit_record, event),
+	FIELD(U32, ipc_audit_record, field_count),
+	FIELD(RAW, ipc_audit_record, fields),
+	BYTES(ipc_audit_record, texts),
+};
+static const struct ipc_field ipc_audit_written_fields[] = {
+	FIELD(U64, ipc_audit_written, number),
+	FIELD(U32, ipc_audit_written, error),
+};
 static const struct ipc_field ipc_supervisor_unaudited_fields[] = {
 	FIELD(STR, ipc_supervisor_unaudited, problem),
 };

@@ -52,9 +52,9 @@ struct ipc_supervisor_pin {
 	uint32_t mount;   /* index in the profile */
 };
 
-/* fd: the audit log's directory, ours alone */
+/* fd: channel to an msp-audit that has the audit log's directory, ours alone */
 struct ipc_supervisor_audit {
-	char path[IPC_PATH_MAX]; /* of it, for messages */
+	char path[IPC_PATH_MAX]; /* of the directory, for messages */
 };
 
 /* There is none. */

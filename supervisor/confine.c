@@ -16,12 +16,6 @@
 	 LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR |                               \
 	 LANDLOCK_ACCESS_FS_REMOVE_DIR)
 
-/* The rights that audit_file_add() needs; to rename is to make a file and to remove one. */
-#define AUDIT_RIGHTS                                                                               \
-	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |                            \
-	 LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_MAKE_REG |                               \
-	 LANDLOCK_ACCESS_FS_REMOVE_FILE)
-
 /* The rights that the store needs to make sandboxes and layers and move them to the trash. */
 #define STATE_RIGHTS                                                                               \
 	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |                            \
@@ -29,9 +23,9 @@
 	 LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |                             \
 	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REFER)
 
-/* Must: allow nothing but these three directories. Must not: scope signals, since the inits that it
+/* Must: allow nothing but these two directories. Must not: scope signals, since the inits that it
  * kills are outside of its domain. */
-static int restrict_files(int cgroup, int audit, int state, int abi)
+static int restrict_files(int cgroup, int state, int abi)
 {
 	const struct kernel_landlock_ruleset all = {
 		.handled_access_fs = LANDLOCK_FS_ALL,
@@ -46,8 +40,6 @@ static int restrict_files(int cgroup, int audit, int state, int abi)
 		return ruleset;
 	if (cgroup >= 0)
 		error = landlock_allow(ruleset, &attr, cgroup, CGROUP_RIGHTS);
-	if (!error && audit >= 0)
-		error = landlock_allow(ruleset, &attr, audit, AUDIT_RIGHTS);
 	if (!error && state >= 0)
 		error = landlock_allow(ruleset, &attr, state, STATE_RIGHTS);
 	if (!error)
@@ -56,7 +48,7 @@ static int restrict_files(int cgroup, int audit, int state, int abi)
 	return error;
 }
 
-int confine_supervisor(int cgroup, int audit, int state, int abi)
+int confine_supervisor(int cgroup, int state, int abi)
 {
 	int error;
 
@@ -64,7 +56,7 @@ int confine_supervisor(int cgroup, int audit, int state, int abi)
 		return -errno;
 	error = capabilities_set(0);
 	if (!error)
-		error = restrict_files(cgroup, audit, state, abi);
+		error = restrict_files(cgroup, state, abi);
 	if (error)
 		return error;
 	return seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));

@@ -6,8 +6,8 @@
 #define SUPERVISOR_CONFINE_H
 
 /* no_new_privs, not dumpable, no capabilities, Landlock of this ABI with nothing but the
- * directories of the cgroups, of the audit log and of the store (-1: there is none), the own
+ * directories of the cgroups and of the store (-1: there is none), the own
  * system call list. 0 or -errno. */
-int confine_supervisor(int cgroup, int audit, int state, int abi);
+int confine_supervisor(int cgroup, int state, int abi);
 
 #endif

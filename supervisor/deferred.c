@@ -16,6 +16,7 @@ static struct deferred {
 	bool is_woken;
 	bool is_kept; /* its handler has deferred it again */
 	struct question question;
+	struct audit_ticket ticket;
 	int fd;
 	size_t size; /* the encoded message's */
 } table[DEFERRED_MAX];
@@ -29,6 +30,7 @@ static uint64_t last_order;
 
 /* The question of a request that is not deferred yet. */
 static struct question fresh = { .fd = -1, .named = -1, .answer = answers[DEFERRED_MAX] };
+static struct audit_ticket fresh_ticket;
 
 #define EACH_ENTRY for (struct deferred *entry = table; entry < table + DEFERRED_MAX; entry++)
 
@@ -62,8 +64,10 @@ int deferred_add(struct frontend *frontend, struct channel_message *message, con
 					    .order = ++last_order,
 					    .owner = key,
 					    .question = fresh,
+					    .ticket = fresh_ticket,
 					    .fd = channel_take_fd(message, 0) };
 		entry->question.answer = answers[entry - table];
+		fresh_ticket.state = AUDIT_TICKET_NONE;
 		(void)ipc_encode(message->type, &message->body, messages[entry - table],
 				 IPC_MESSAGE_MAX, &entry->size); /* it was decoded here */
 	}
@@ -77,6 +81,26 @@ int deferred_add(struct frontend *frontend, struct channel_message *message, con
 struct question *deferred_question(void)
 {
 	return running ? &running->question : &fresh;
+}
+
+struct audit_ticket *deferred_ticket(void)
+{
+	return running ? &running->ticket : &fresh_ticket;
+}
+
+void deferred_audited(uint64_t number, int error)
+{
+	EACH_ENTRY
+	{
+		struct audit_ticket *ticket = &entry->ticket;
+
+		if (!entry->frontend || ticket->state != AUDIT_TICKET_ASKED ||
+		    ticket->number != number)
+			continue;
+		ticket->state = error ? AUDIT_TICKET_REFUSED : AUDIT_TICKET_WRITTEN;
+		ticket->error = error;
+		entry->is_woken = true;
+	}
 }
 
 struct question *deferred_asked(uint32_t number)
@@ -128,6 +152,7 @@ static void finish_entry(struct deferred *entry)
 	fd_close(&entry->fd);
 	fd_close(&entry->question.fd);
 	fd_close(&entry->question.named);
+	audit_drop(&entry->ticket);
 	if (!entry->sandbox)
 		return;
 	deferred_wake(entry->sandbox);
@@ -195,6 +220,7 @@ void deferred_end(const struct channel_message *message)
 void deferred_end_question(void)
 {
 	fresh.state = QUESTION_NONE;
+	audit_drop(&fresh_ticket);
 }
 
 uint64_t deferred_deadline_us(void)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deferred requests: they wait for a sandbox or for the directory of a workspace. The request is
- * kept, and its frontend is heard further. The handler runs again when the sandbox or the answer
- * about the directory has changed, until it answers.
+ * Deferred requests: they wait for a sandbox, for the directory of a workspace, or for their record
+ * in the audit log. The request is kept, and its frontend is heard further. The handler runs again
+ * when what it waits for has changed, until it answers.
  */
 #ifndef SUPERVISOR_DEFERRED_H
 #define SUPERVISOR_DEFERRED_H
 
 #include <stddef.h>
 
+#include "audit.h"
 #include "common/channel.h"
 #include "state.h"
 
@@ -51,6 +52,12 @@ int deferred_add(struct frontend *frontend, struct channel_message *message, con
 /* Return the question of the request that a handler runs for, ours. */
 struct question *deferred_question(void);
 
+/* Return the audit ticket of the request that a handler runs for, ours. */
+struct audit_ticket *deferred_ticket(void);
+
+/* Take the answer to a ticket, and run its request again with the next tick. */
+void deferred_audited(uint64_t number, int error);
+
 /* Return the asked question with this number (0: any), and run its request again with the next
  * tick. NULL: nobody asks it any more. */
 struct question *deferred_asked(uint32_t number);
@@ -76,7 +83,8 @@ void deferred_forget(const struct frontend *frontend);
 struct frontend *deferred_begin(struct channel_message *ret);
 void deferred_end(const struct channel_message *message);
 
-/* End the question of a request that was not deferred: the next one must not get its answer. */
+/* End the question and the ticket of a request that was not deferred: the next one must not get
+ * their answers. */
 void deferred_end_question(void);
 
 /* When a request is to be run again. */

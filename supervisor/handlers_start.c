@@ -50,7 +50,7 @@ static int begin_in(const struct target *target, uint64_t number, enum refusal r
 	struct frontend *frontend = target->frontend;
 	struct ipc_execution_done done = { .verdict = VERDICT_INTERNAL };
 	uint32_t retry_ms = 0;
-	int error;
+	int error = 0;
 
 	request->sandbox = target->sandbox;
 	request->heard_us = clock_now_us();
@@ -61,8 +61,10 @@ static int begin_in(const struct target *target, uint64_t number, enum refusal r
 				       request->sandbox, detail, &retry_ms);
 	if (!refusal)
 		ahead_align(request);
-	if (!refusal && audit_execution_begin(frontend, request, code, detail) != 0)
-		refusal = REFUSAL_AUDIT;
+	if (!refusal)
+		error = audit_execution_begin(frontend, request, code, deferred_ticket(), detail);
+	if (error)
+		refusal = error == -EINPROGRESS ? REFUSAL_DEFERRED : REFUSAL_AUDIT;
 	if (refusal)
 		return put_off(target, number, refusal, detail, retry_ms);
 	error = execution_begin(frontend, request, code);
@@ -249,13 +251,15 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 	};
 	struct ipc_changes_done done = { .request = from->request, .step = CHANGES_STEP_HELPER };
 	enum refusal refusal = REFUSAL_NONE;
-	int error;
+	int error = 0;
 
 	if (from->flags & CHANGES_FROM_CHECKPOINT)
 		refusal = find_checkpoint(target->sandbox->meta, from->number, &ask.since, detail);
-	if (!refusal && changes_host(from->operation) &&
-	    audit_apply_begin(target->frontend, target->sandbox->id, from, detail) != 0)
-		refusal = REFUSAL_AUDIT;
+	if (!refusal && changes_host(from->operation))
+		error = audit_apply_begin(target->frontend, target->sandbox->id, from,
+					  deferred_ticket(), detail);
+	if (error)
+		refusal = error == -EINPROGRESS ? REFUSAL_DEFERRED : REFUSAL_AUDIT;
 	if (refusal)
 		return refusal;
 	error = layers_job_begin(&ask);

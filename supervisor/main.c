@@ -8,14 +8,15 @@
  * It starts with a channel on which a launcher (msp) says what to start from: the sealed plan, the
  * images of our other processes, perhaps a cgroup directory (start.c); and with another one to a
  * child, the factory, which alone clones. It never forks, and confines itself: Landlock with
- * nothing but that cgroup directory and the audit log's, and its own system call list (confine.c).
+ * nothing but that cgroup directory and the store, and its own system call list (confine.c).
  *
  * From then on it is a loop over channels (handlers.c): a frontend, msp-broker or the msp that
  * launched it, asks for executions; each gets an ephemeral sandbox (execution.c, sandbox.c), or
  * runs in one that lasts (lasting.c), whose files are in the store (store.c). What is in these
  * files only msp-layers reads, which is started for each piece of work (layers_job.c). The pipes of
  * a workload go to the frontend by descriptor; the supervisor closes its own copies at once. What
- * is asked and what becomes of it is in the audit log (audit.c) before it happens.
+ * is asked and what becomes of it is in the audit log, which msp-audit writes (audit.c), before it
+ * happens.
  *
  * Started by msp run or msp serve it has one frontend (frontend.c) and ends with it. As the user's
  * service it has as many as connect to its socket (service.c), and the end of one ends the
@@ -303,6 +304,7 @@ int main(void)
 	if (error == -EPIPE) /* a peer has ended: the loop hears of it, and why */
 		error = 0;
 	handlers_prepare();
+	audit_on_answer(deferred_audited);
 	/* The factory makes itself ready meanwhile. */
 	if (!error && audit_policy(&supervisor.plan, 1, detail) != 0)
 		log_fatal(MSP_EXIT_REFUSED, "nothing could be audited: %s", detail);
@@ -312,7 +314,7 @@ int main(void)
 	}
 	frontend_regulate();
 	if (!error)
-		error = confine_supervisor(supervisor.cgroup, audit_directory(), store_directory(),
+		error = confine_supervisor(supervisor.cgroup, store_directory(),
 					   supervisor.landlock_abi);
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", errno_text(-error));

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "audit.h"
-#include "audit_line.h"
 #include "cgroup.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -66,17 +65,17 @@ static void note_posture(const struct execution *execution, const struct ipc_pos
 {
 	const struct plan_profile *profile = sandbox_profile(execution->sandbox);
 	const struct audit_field fields[] = {
-		AUDIT_TEXT("profile", plan_string(sandbox_plan(execution->sandbox), profile->name)),
-		AUDIT_TEXT("limits", posture->limits == LIMITS_CGROUP ? "cgroup" : "fallback"),
-		AUDIT_NUMBER("controllers", posture->controllers),
-		AUDIT_NUMBER("namespaces", posture->measured.namespaces),
-		AUDIT_NUMBER("landlock_abi", posture->measured.landlock_abi),
-		AUDIT_NUMBER("landlock_fs", posture->measured.landlock_fs),
-		AUDIT_NUMBER("landlock_net", posture->measured.landlock_net),
-		AUDIT_NUMBER("landlock_scopes", posture->measured.landlock_scopes),
-		AUDIT_NUMBER("layers_closed", posture->measured.layers_closed),
-		AUDIT_NUMBER("layers_untried", posture->measured.layers_untried),
-		AUDIT_SHA256("filter_sha256", posture->filter_hash),
+		AUDIT_TEXT(profile, plan_string(sandbox_plan(execution->sandbox), profile->name)),
+		AUDIT_TEXT(limits, posture->limits == LIMITS_CGROUP ? "cgroup" : "fallback"),
+		AUDIT_NUMBER(controllers, posture->controllers),
+		AUDIT_NUMBER(namespaces, posture->measured.namespaces),
+		AUDIT_NUMBER(landlock_abi, posture->measured.landlock_abi),
+		AUDIT_NUMBER(landlock_fs, posture->measured.landlock_fs),
+		AUDIT_NUMBER(landlock_net, posture->measured.landlock_net),
+		AUDIT_NUMBER(landlock_scopes, posture->measured.landlock_scopes),
+		AUDIT_NUMBER(layers_closed, posture->measured.layers_closed),
+		AUDIT_NUMBER(layers_untried, posture->measured.layers_untried),
+		AUDIT_SHA256(filter_sha256, posture->filter_hash),
 	};
 
 	audit_posture(fields, sizeof(fields) / sizeof(fields[0]));

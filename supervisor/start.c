@@ -27,7 +27,7 @@ static struct start start = {
 	.cgroup = -1,
 	.state = -1,
 	.keeper = -1,
-	.audit = { .directory = -1, .problem = "the launcher named no place for it" },
+	.audit = { .channel = -1, .problem = "the launcher named no place for it" },
 	.service = { .listener = -1, .notify = -1 },
 };
 
@@ -124,8 +124,8 @@ static int handle_supervisor_pin(void *context, struct channel_message *message)
 
 static int handle_supervisor_audit(void *context, struct channel_message *message)
 {
-	fd_close(&start.audit.directory);
-	start.audit.directory = channel_take_fd(message, 0);
+	fd_close(&start.audit.channel);
+	start.audit.channel = channel_take_fd(message, 0);
 	memcpy(start.audit.path, message->body.supervisor_audit.path, sizeof(start.audit.path));
 	return 0;
 }

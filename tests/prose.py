@@ -18,7 +18,7 @@ NO_SUBJECT = re.compile(r"(?:what|who|whose|whoever|whatever|where|of|those|thes
 COMMENT = re.compile(r"/\*(.*?)\*/", re.S)
 FUNCTION = re.compile(r"^static [^\n;={}]*?\*?\b([a-z0-9_]+)\([^;{]*?\)\n\{", re.M)
 FOLDERS = ("cli", "frontend", "broker", "supervisor", "child-init", "policy", "layers", "commits",
-           "file", "scope", "common")
+           "file", "scope", "common", "audit")
 
 
 def comments(text):

@@ -48,6 +48,7 @@ static const struct {
 	{ "msp-supervisor", offsetof(struct images, supervisor), false },
 	{ "msp-child-init", offsetof(struct images, child_init), false },
 	{ "msp-broker", offsetof(struct images, broker), false },
+	{ "msp-audit", offsetof(struct images, audit), false },
 	{ "builtin.policy", offsetof(struct images, policy), false },
 	{ "msp-scope", offsetof(struct images, scope), true }, /* one of several ways to a cgroup */
 	{ "msp-layers", offsetof(struct images, layers), true }, /* without it nothing lasts */
@@ -148,6 +149,7 @@ void launch_close_images(struct images *images)
 	fd_close(&images->supervisor);
 	fd_close(&images->child_init);
 	fd_close(&images->broker);
+	fd_close(&images->audit);
 	fd_close(&images->policy);
 	fd_close(&images->scope);
 	fd_close(&images->layers);
@@ -299,19 +301,24 @@ static int send_sockets(const struct service_sockets *sockets, const struct chan
 }
 
 /* Whether it must be is not ours to say. */
-static int send_audit(const struct channel *channel)
+static int send_audit(const struct images *images, const struct channel *channel)
 {
 	static struct ipc_supervisor_unaudited missing;
 	static struct ipc_supervisor_audit audit;
-	int fd = -1;
+	int directory = -1;
+	int writer;
 	int error;
 
 	if (state_place_find(STATE_PLACE_AUDIT, audit.path, missing.problem))
-		fd = state_place_open(audit.path, true, missing.problem);
-	if (fd < 0)
+		directory = state_place_open(audit.path, true, missing.problem);
+	if (directory < 0)
 		return channel_send(channel, IPC_TYPE_supervisor_unaudited, &missing, NULL, 0);
-	error = channel_send(channel, IPC_TYPE_supervisor_audit, &audit, &fd, 0);
-	fd_close(&fd);
+	writer = launch_audit(images, directory);
+	fd_close(&directory);
+	if (writer < 0)
+		return writer;
+	error = channel_send(channel, IPC_TYPE_supervisor_audit, &audit, &writer, 0);
+	fd_close(&writer);
 	return error;
 }
 
@@ -356,7 +363,7 @@ int launch_send(const struct launch *launch, int channel_fd)
 	if (launch->expected_profile)
 		format_text(run.profile, sizeof(run.profile), "%s", launch->expected_profile);
 	if (!error)
-		error = send_audit(&channel);
+		error = send_audit(launch->images, &channel);
 	if (!error && !launch->expected_profile) /* what it runs lasts no longer than it */
 		error = send_state(launch->images, &channel);
 	if (!error && launch->home->directory >= 0)

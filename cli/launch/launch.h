@@ -26,6 +26,7 @@ struct images {
 	int supervisor;
 	int child_init;
 	int broker;
+	int audit;
 	int policy;
 	int scope;  /* these may be missing */
 	int layers; /* then nothing lasts */
@@ -34,7 +35,7 @@ struct images {
 
 #define IMAGES_NONE                                                                                \
 	{                                                                                          \
-		-1, -1, -1, -1, -1, -1, -1                                                         \
+		-1, -1, -1, -1, -1, -1, -1, -1                                                     \
 	}
 
 #define LAUNCH_TEXT_MAX CONFIG_TEXT_MAX
@@ -130,6 +131,11 @@ int launch_factory(const struct images *images, int null, struct factory *ret);
 /* Become the supervisor, with `channel` to the launcher. Returns only on failure: -errno. */
 int launch_exec(const struct images *images, int channel, const struct factory *factory);
 
+/* Start msp-audit as a child of this process, with the log's `directory`, which stays the caller's;
+ * `null` becomes its stdin and stdout. It ends after its peer. Returns the supervisor's end of its
+ * channel, the caller's, or -errno. */
+int launch_audit(const struct images *images, int directory);
+
 /*
  * Start the supervisor as a child that has started a factory, with `channel` to us and `null` as
  * its stdin and stdout; `mask` is the signal mask that both get. What they leave becomes ours to
@@ -144,7 +150,8 @@ int launch_spawn(const struct images *images, int channel, int null, const sigse
 #define LAUNCH_WORK_END_MS 65000
 
 /* Wait until the supervisor, whose channel is closed, and what it left have ended; what takes
- * longer than this is killed. The supervisor's status as wait(2) gives it. */
+ * longer than this is killed, other than msp-audit, which goes on until all is written. Returns the
+ * supervisor's status as wait(2) gives it. */
 int launch_await(const struct launched *launched, int wait_ms);
 
 #endif

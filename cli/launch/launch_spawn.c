@@ -6,9 +6,11 @@
  * written, by nobody.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -19,9 +21,11 @@
 #include "common/kernel.h"
 #include "launch/launch.h"
 
-/* Behind the descriptors that a program gets its own is put. */
-#define FACTORY_IMAGE (START_FD_LAUNCHER + 1)
+/* Behind the descriptors that a program gets, its own is put. */
 #define SUPERVISOR_IMAGE START_FD_END
+
+/* Descriptors of a child at most, its image among them. */
+#define BEHIND_LAST 6
 
 /* `image` is executed by descriptor: after a change of account its path may be out of reach. */
 static int execute(int image, char *name)
@@ -33,29 +37,38 @@ static int execute(int image, char *name)
 	return -errno;
 }
 
-/* The process that becomes the factory is in our memory until its exec, and nobody waits for it, so
- * that its parent can execute the supervisor meanwhile. What it uses there is its own and is not
- * written by others any more: that parent may be killed, and we go on. */
-static struct {
-	int image;
-	int channel;
-	int null;
+/* A child that is in our memory until its exec, and that nobody waits for, so that its parent can
+ * go on meanwhile. What it uses there is its own and is not written by others any more: that parent
+ * may be killed, and the child goes on. */
+struct child {
+	char *name;
+	int fds[BEHIND_LAST]; /* by the number that the program gets each under */
+	int fd_count;
 	pid_t pid; /* for the launcher, whose memory it is */
 	char stack[16384] __attribute__((aligned(16)));
-} new_factory;
+};
 
-static int become_factory(void *context)
+static char factory_name[] = "msp-child-init";
+static char audit_name[] = "msp-audit";
+static struct child new_factory = { .name = factory_name };
+static struct child new_audit = { .name = audit_name };
+
+static int become_program(void *context)
 {
-	static char name[] = "msp-child-init";
-	static const int places[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, START_FD_LAUNCHER,
-				      FACTORY_IMAGE };
-	const int fds[] = { new_factory.null, new_factory.null, STDERR_FILENO, new_factory.channel,
-			    new_factory.image };
+	static const int places[BEHIND_LAST] = { 0, 1, 2, 3, 4, 5 };
+	const struct child *child = context;
+	const int image = child->fd_count - 1; /* the program gets all but its own image */
 
-	(void)context;
-	if (fd_place(fds, places, 5, 0xf) == 0)
-		(void)execute(FACTORY_IMAGE, name);
+	if (fd_place(child->fds, places, (size_t)child->fd_count, (1U << image) - 1) == 0)
+		(void)execute(image, child->name);
 	return MSP_EXIT_SOFTWARE; /* whoever talks to it finds out */
+}
+
+static int start_child(struct child *child, int *ret_pidfd)
+{
+	child->pid = clone(become_program, child->stack + sizeof(child->stack),
+			   CLONE_VM | (ret_pidfd ? CLONE_PIDFD : 0) | SIGCHLD, child, ret_pidfd);
+	return child->pid < 0 ? -errno : 0;
 }
 
 int launch_factory(const struct images *images, int null, struct factory *ret)
@@ -67,21 +80,40 @@ int launch_factory(const struct images *images, int null, struct factory *ret)
 
 	if (!error)
 		error = channel_pair(ends);
-	new_factory.image = image;
-	new_factory.channel = ends[1];
-	new_factory.null = null;
-	if (!error)
-		new_factory.pid =
-			clone(become_factory, new_factory.stack + sizeof(new_factory.stack),
-			      CLONE_VM | CLONE_PIDFD | SIGCHLD, NULL, &pidfd);
-	if (!error && new_factory.pid < 0)
-		error = -errno;
+	if (!error) {
+		const int fds[] = { null, null, STDERR_FILENO, ends[1], image };
+
+		memcpy(new_factory.fds, fds, sizeof(fds));
+		new_factory.fd_count = 5;
+		error = start_child(&new_factory, &pidfd);
+	}
 	fd_close(&image);
 	fd_close(&ends[1]);
 	if (error)
 		fd_close(&ends[0]);
 	else
 		*ret = (struct factory){ ends[0], pidfd };
+	return error;
+}
+
+int launch_audit(const struct images *images, int directory)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int ends[2] = { -1, -1 };
+	int error = null < 0 ? -errno : channel_pair(ends);
+
+	if (!error) {
+		const int fds[] = { null, null, STDERR_FILENO, ends[1], directory, images->audit };
+
+		memcpy(new_audit.fds, fds, sizeof(fds));
+		new_audit.fd_count = 6;
+		error = start_child(&new_audit, NULL);
+	}
+	fd_close(&null);
+	fd_close(&ends[1]);
+	if (!error)
+		return ends[0];
+	fd_close(&ends[0]);
 	return error;
 }
 
@@ -151,20 +183,29 @@ static void end_group(pid_t group, int wait_ms)
 	}
 }
 
-int launch_await(const struct launched *launched, int wait_ms)
+/* Wait for the end of a child. False: it runs after `wait_ms`. */
+static bool await_child(pid_t child, int wait_ms)
 {
-	int status = MSP_EXIT_SOFTWARE << 8;
-	struct pollfd entry = { .fd = kernel_pidfd_open(launched->supervisor), .events = POLLIN };
+	struct pollfd entry = { .fd = kernel_pidfd_open(child), .events = POLLIN };
 	int ready;
 
 	do {
 		ready = entry.fd < 0 ? 1 : poll(&entry, 1, wait_ms);
 	} while (ready < 0 && errno == EINTR);
-	if (ready == 0) /* our child, not reaped yet: nobody else's number */
-		(void)kill(launched->supervisor, SIGKILL);
 	fd_close(&entry.fd);
+	return ready != 0;
+}
+
+int launch_await(const struct launched *launched, int wait_ms)
+{
+	int status = MSP_EXIT_SOFTWARE << 8;
+
+	if (!await_child(launched->supervisor, wait_ms)) /* not reaped: nobody else's number */
+		(void)kill(launched->supervisor, SIGKILL);
 	while (waitpid(launched->supervisor, &status, 0) < 0 && errno == EINTR)
 		;
 	end_group(launched->factory, wait_ms);
+	if (new_audit.pid > 0 && await_child(new_audit.pid, wait_ms))
+		(void)waitpid(new_audit.pid, NULL, WNOHANG);
 	return status;
 }

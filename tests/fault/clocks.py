@@ -18,11 +18,12 @@ import leftovers
 import support
 
 INJECT = faults.tool("inject")
-# Of `msp serve`, as they come: the layers are tried in a sandbox of its own. Two parents have one
-# child each at the same time, which come in either order.
-BESIDE = ("factory or broker", "broker or factory")
+# The processes of `msp serve`, as they come: the layers are tried in a sandbox of its own. Three
+# parents have one child each at the same time, which come in any order: the factory, the broker
+# and the writer of the audit log.
+BESIDE = ("first beside", "second beside", "third beside")
 ROLES = ("supervisor", "keeper", *BESIDE, "prover", "probe", "init", "workload")
-RUN_ROLES = ("msp", "supervisor", "factory", "init", "workload")
+RUN_ROLES = ("msp", "supervisor", *BESIDE, "workload")
 GAP_S = 3
 END_S = 1.0
 shared = {}
@@ -103,34 +104,31 @@ class Jumps(Clocked):
         self.assert_right(answers)
         looks = self.looks(report, ROLES)
         self.assertGreater(looks["supervisor", "monotonic"], 5, "the tracer sees clocks")
-        others = {role for role, clock in looks if clock == "real-time"} - {"supervisor"}
+        others = {role for role, clock in looks if clock == "real-time"}
         self.assertLessEqual(others, set(BESIDE),
                              "the broker's library notes it, the audit log's records have it")
-        self.assertLessEqual(len(others), 1, "the factory has no use for it")
+        self.assertLessEqual(len(others), 2, "the factory has no use for it")
         _, report, code = self.traced(0, "access", 0, support.MSP, "run", *support.limits(),
                                       "--timeout", "5", "--", "/bin/true")
-        self.assertEqual((code, {role for role, clock in self.looks(report, RUN_ROLES)
-                                 if clock == "real-time"}), (0, {"supervisor"}))
+        looks = {role for role, clock in self.looks(report, RUN_ROLES) if clock == "real-time"}
+        self.assertEqual((code, len(looks)), (0, 1), "the audit log's writer")
+        self.assertLessEqual(looks, set(BESIDE))
         _, report, _ = self.traced(0, "access", 0, "/bin/date", "-u", "+")
         self.assertIn(("msp", "real-time"), self.looks(report, RUN_ROLES), "it sees this one too")
 
     def test_jumps_of_the_time_of_day(self):
         """Decades back at one look and forth again at the next; the library looks every 5 s."""
-        answers, report, code = self.session(ROLES.index("supervisor") + 1, "real-time", 4)
-        self.assertRegex(report, "^hit")
-        self.assertEqual(code, 0)
-        self.assert_right(answers)
+        hits = 0
         for role in BESIDE:
             answers, report, code = self.session(
                 ROLES.index(role) + 1, "real-time", 2,
                 longer=[faults.call_line(5, command="sleep 6; echo late")])
-            if report.startswith("hit"):
-                break
-        self.assertRegex(report, "^hit")
-        self.assertEqual(code, 0)
-        self.assert_right(answers)
-        self.assertTrue(support.text_of(answers[5][0]).startswith("late\n[exit 0"), answers)
-        self.assertLess(answers[5][1], 8)
+            hits += report.startswith("hit")
+            self.assertEqual(code, 0)
+            self.assert_right(answers)
+            self.assertTrue(support.text_of(answers[5][0]).startswith("late\n[exit 0"), answers)
+            self.assertLess(answers[5][1], 8)
+        self.assertGreater(hits, 0)
 
     def test_the_same_jump_of_the_other_clock(self):
         """The control: were deadlines kept with a clock that jumps, it would be seen. About every

@@ -19,7 +19,7 @@ import leftovers
 import support
 
 NO_SPACE = "No space left on device"
-PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init")
+PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-audit")
 SMALL = """name: small
 extends: default
 files:

@@ -364,10 +364,10 @@ class Launchers(Hostile):
     RUN = ipc.message("supervisor_run")
 
     def audit(self, path):
-        """The message, and its descriptor."""
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        self.addCleanup(os.close, fd)
-        return ipc.message("supervisor_audit", path=path), [fd]
+        """The message, and its descriptor: the channel to a writer of that folder."""
+        writer = ipc.start_audit(path)
+        self.addCleanup(writer.close)
+        return ipc.message("supervisor_audit", path=path), [writer.fileno()]
 
     def test_no_place_for_the_audit_log(self):
         """Or one that is not to be written to, or has something else in the log's place."""

@@ -194,7 +194,8 @@ class Doctor(unittest.TestCase):
             here = os.path.dirname(MSP)
             os.makedirs(folder + "/bin")
             os.makedirs(folder + "/libexec/msp")
-            for name in ("msp-supervisor", "msp-broker", "msp-child-init", "builtin.policy"):
+            for name in ("msp-supervisor", "msp-broker", "msp-child-init", "msp-audit",
+                         "builtin.policy"):
                 shutil.copy(os.path.join(here, name), folder + "/libexec/msp")
             shutil.copy(MSP, folder + "/bin")
             os.symlink("bin/msp", folder + "/link")
@@ -207,7 +208,7 @@ class Doctor(unittest.TestCase):
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
             os.chmod(folder, 0o755)
             here = os.path.dirname(MSP)
-            for name in ("msp", "msp-supervisor", "msp-broker", "msp-child-init"):
+            for name in ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-audit"):
                 shutil.copy(os.path.join(here, name), folder)
             with open(folder + "/builtin.policy", "wb") as file:
                 file.write(b"not a policy")

@@ -64,7 +64,7 @@ class Root(unittest.TestCase):
         """The account can reach neither the programs nor the working directory."""
         account, _ = accounts()
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-            for name in ("msp", "msp-supervisor", "msp-broker", "msp-child-init",
+            for name in ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-audit",
                          "builtin.policy"):
                 shutil.copy(os.path.join(os.path.dirname(MSP), name), folder)
             os.chmod(folder, 0o700)

@@ -109,7 +109,7 @@ class Ends(unittest.TestCase):
         process = start("sh", "-c", "echo ready; read line", stdin=subprocess.PIPE)
         with process:
             self.assertEqual(process.stdout.readline(), b"ready\n")
-            supervisor, = children(process.pid)
+            supervisor = children(process.pid)[0]
             factory, = children(supervisor)
             os.kill(factory, signal.SIGSTOP)
             process.communicate(b"\n", timeout=30)
@@ -120,7 +120,7 @@ class Ends(unittest.TestCase):
         process = start("sh", "-c", "echo ready; sleep 60")
         with process:
             self.assertEqual(process.stdout.readline(), b"ready\n")
-            supervisor, = children(process.pid)
+            supervisor = children(process.pid)[0]
             os.kill(supervisor, signal.SIGKILL)
             process.communicate(timeout=30)
         self.assert_alone()

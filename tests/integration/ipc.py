@@ -81,6 +81,21 @@ def message(name, /, **values):
                                       for kind, field in rows))
 
 
+def start_audit(folder, programs=None):
+    """The supervisor's end of the channel to an msp-audit that has its log in `folder`; it ends
+    with that, and init or the test's own end reaps it."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in (theirs.fileno(), directory)]
+    program = os.path.join(programs or support.BIN, "msp-audit")
+    os.posix_spawn(program, ["msp-audit"], {}, file_actions=[
+        (os.POSIX_SPAWN_DUP2, high[0], 3), (os.POSIX_SPAWN_DUP2, high[1], 4)])
+    for fd in high + [directory]:
+        os.close(fd)
+    theirs.close()
+    return ours
+
+
 def hello(schema=SCHEMA, limits=LIMITS_FALLBACK):
     return message("hello", schema=schema, limits=limits)
 
@@ -212,12 +227,12 @@ class Peer:
             self.send(message("supervisor_run", binds=binds))
 
     def send_audit(self, path=None):
-        """The audit log's directory: that of the tests, or `path`."""
+        """An msp-audit with its log in the directory of the tests, or in `path`."""
         path = path or os.path.join(os.environ["MSP_STATE_DIR"], "audit")
         os.makedirs(path, mode=0o700, exist_ok=True)
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        self.send(message("supervisor_audit", path=path), [fd])
-        os.close(fd)
+        ours = start_audit(path, self.programs)
+        self.send(message("supervisor_audit", path=path), [ours.fileno()])
+        ours.close()
 
     def greet(self):
         """Say hello; the welcome, whose plan is the caller's to close."""

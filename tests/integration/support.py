@@ -239,6 +239,7 @@ def text_of(result):
 
 
 KEEPER = "msp-keeper"
+AUDIT = "msp-audit"
 
 
 def _is_child_init(pid):
@@ -269,7 +270,7 @@ def _children(with_keeper):
                 parent = int(after.split()[1])
             except (OSError, IndexError, ValueError):
                 continue
-            if with_keeper or not before.endswith("(" + KEEPER):
+            if with_keeper or not before.endswith(("(" + KEEPER, "(" + AUDIT)):
                 children.setdefault(parent, []).append(int(entry))
     return children
 
@@ -298,8 +299,8 @@ def ready(pid):
 
 
 def descendants(pid, with_keeper=False, with_ready=False):
-    """Every process below `pid`; without the part of the launcher that stays, and without inits
-    that a factory has ready, with the processes that wait in them: all these have nothing to do
+    """Every process below `pid`; without the part of the launcher that stays and the writer of the
+    audit log, and without inits that a factory has ready, with the processes that wait in them: all these have nothing to do
     with what is asked of the others."""
     children = _children(with_keeper)
     return _below(pid, children, lambda parent, child: not with_ready and _is_child_init(parent)

@@ -3,8 +3,8 @@
 says in a decision what for."""
 
 # Lines of C that are neither blank nor comment, of the .c files whose paths begin so.
-CODE_LINES = {"child-init": 2524, "supervisor": 7929, "supervisor/store": 1238, "common": 2380,
-              "layers": 6576, "commits": 1408}
+CODE_LINES = {"child-init": 2524, "supervisor": 7679, "supervisor/store": 1238, "common": 2458,
+              "layers": 6576, "commits": 1408, "audit": 800}
 
 # Of each file, and of each function.
 FILE_LINES = 600
@@ -21,4 +21,4 @@ LARGER_CIRCLES = {"supervisor": 10, "broker": 13}
 PROSE_FAULTS = {"cli": (210, 137), "frontend": (22, 9), "broker": (227, 134),
                 "supervisor": (0, 0), "child-init": (87, 24), "policy": (64, 42),
                 "layers": (86, 64), "commits": (7, 4), "file": (9, 6), "scope": (2, 1),
-                "common": (96, 14)}
+                "common": (96, 14), "audit": (0, 0)}

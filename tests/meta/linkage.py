@@ -24,6 +24,7 @@ ALLOWED_LIBRARIES = {
     "msp-supervisor": set(),
     "msp-child-init": set(),
     "msp-file": set(),
+    "msp-audit": set(),
 }
 # Functions that nobody calls: no bound, hidden state, or a shell.
 FORBIDDEN = {"strcpy", "strcat", "sprintf", "vsprintf", "gets", "strtok", "system", "popen",
@@ -39,6 +40,7 @@ FORBIDDEN_OF = {
     "msp-broker": FORBIDDEN_BROKER,
     "msp-supervisor": HEAP | {"fork", "vfork", "clone", "execv", "execvp", "execve", "fexecve",
                               "posix_spawn"},
+    "msp-audit": HEAP | {"fork", "vfork", "clone", "execve", "socket", "connect", "getenv"},
     "msp-child-init": HEAP | STDIO | {"snprintf", "sscanf", "getenv"},
     "msp-policy": {"getenv", "fork", "execve", "socket"},
     # It forks its reader of repositories before it is confined; its filters know no clone.
@@ -127,6 +129,8 @@ if child == 0:
     ours.close()
     sys.exit(theirs.recv(1) != b"")
 fds = [int(sys.argv[1]), ours.fileno(), os.pidfd_open(child)]
+if sys.argv[2].endswith("msp-audit"):
+    fds[1] = os.open("/", os.O_RDONLY)
 for place, fd in enumerate([fcntl.fcntl(fd, fcntl.F_DUPFD, 16) for fd in fds], 3):
     os.dup2(fd, place)
 os.execv(sys.argv[2], sys.argv[2:])
@@ -136,7 +140,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 def rights_when_waiting(program):
     """{page's address in the file: rights} of a process that waits at its descriptor 3. It hides
     itself from its user; who made the user namespace that it runs in may look all the same. A
-    supervisor has a child and a channel to it besides, at 5 and 4."""
+    supervisor has a child and a channel to it besides, at 5 and 4; msp-audit a directory at 4."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         child = subprocess.Popen(
@@ -181,7 +185,7 @@ class Hardening(unittest.TestCase):
 
     def test_relro_holds_where_nothing_loads(self):
         """Of a static program: as its process has it, when it waits for its first message."""
-        for name in ("msp-supervisor", "msp-child-init"):
+        for name in ("msp-supervisor", "msp-child-init", "msp-audit"):
             with self.subTest(program=name):
                 found = re.search(r"GNU_RELRO +0x\w+ (0x\w+) 0x\w+ 0x\w+ (0x\w+)",
                                   tree.readelf("-lW", tree.program(name)))

@@ -11,7 +11,8 @@ import tree
 ROW = re.compile(r'^IPC\((\w+),\s*(\w+),\s*(\w+),\s*(\w+),\s*"(\w*)"\)', re.M)
 # Where the receiver of a role reads its messages.
 RECEIVERS = {"SUPERVISOR": ["supervisor"], "FACTORY": ["child-init"], "INIT": ["child-init"],
-             "FRONTEND": ["frontend", "cli", "broker"], "LAUNCHER": ["cli"], "LAYERS": ["layers"]}
+             "FRONTEND": ["frontend", "cli", "broker"], "LAUNCHER": ["cli"], "LAYERS": ["layers"],
+             "AUDIT": ["audit"]}
 
 
 def rows():

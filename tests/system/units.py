@@ -90,7 +90,8 @@ def sleepers():
 
 def ours():
     """Processes of msp, wherever."""
-    return processes("msp", "msp-supervisor", "msp-child-init", "msp-broker", "msp-scope")
+    return processes("msp", "msp-supervisor", "msp-child-init", "msp-broker", "msp-scope",
+                     "msp-audit")
 
 
 def msp(*arguments, program=None, **keywords):

@@ -105,10 +105,17 @@ static void receive(const struct channel *channel, uint32_t type)
 	cr_assert_eq(message.type, type);
 }
 
+static struct images some_images(void)
+{
+	return (struct images){
+		file_with("s"), file_with("c"), file_with("b"), file_with("a"), -1, -1,
+		file_with("l"), file_with("f")
+	};
+}
+
 Test(launch, says_everything_in_order)
 {
-	const struct images images = { file_with("s"), file_with("c"), file_with("b"), -1, -1,
-				       file_with("l"), file_with("f") };
+	const struct images images = some_images();
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .directory = open("/tmp", O_RDONLY | O_DIRECTORY),
 					  .has_io = 1 };
@@ -174,9 +181,7 @@ Test(launch, says_everything_in_order)
 /* Where msp becomes the supervisor itself, everything waits in the socket before anybody reads. */
 Test(launch, as_many_pins_as_there_may_be_fit_into_the_socket)
 {
-	const struct images images = {
-		file_with("s"), file_with("c"), file_with("b"), -1, -1, -1, -1
-	};
+	const struct images images = some_images();
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .directory = open("/tmp", O_RDONLY | O_DIRECTORY) };
 	static struct pins pins = { .count = PINS_MAX };
@@ -231,9 +236,7 @@ Test(launch, one_command_needs_no_cgroup_and_no_state)
 
 Test(launch, a_service_gets_its_sockets)
 {
-	const struct images images = {
-		file_with("s"), file_with("c"), file_with("b"), -1, -1, -1, -1
-	};
+	const struct images images = some_images();
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .parent = -1, .directory = -1 };
 	struct service_sockets sockets = { .listener = socket(AF_UNIX, SOCK_SEQPACKET, 0),

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "audit_peer.h"
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "rig.h"
@@ -114,11 +115,11 @@ static void say_start(const void *plan, size_t size, uint32_t limits)
 static void say_audit(void)
 {
 	struct ipc_supervisor_audit audit = { "" };
-	int fd = open(audit_place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct audit_peer peer = audit_peer_start(audit_place);
 
 	(void)snprintf(audit.path, sizeof(audit.path), "%s", audit_place);
-	say(IPC_TYPE_supervisor_audit, &audit, &fd);
-	fd_close(&fd);
+	say(IPC_TYPE_supervisor_audit, &audit, &peer.channel);
+	fd_close(&peer.channel);
 }
 
 static void say_run_with(uint32_t binds, uint32_t pins)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit_line.h"
+#include "line.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,14 +28,14 @@ static void add_number(struct audit_line *line, uint64_t number)
 	add_bytes(line, text.bytes, text.used);
 }
 
-/* A reader need not know of escapes: what would need one becomes a '?'. */
-static void add_text(struct audit_line *line, const char *text)
+/* A reader need not know of escapes: a byte that would need one becomes a '?'. */
+static void add_text(struct audit_line *line, const uint8_t *text, size_t size)
 {
-	for (size_t i = 0; i < AUDIT_FIELD_TEXT_MAX && text[i] != '\0'; i++) {
-		const char byte = text[i];
+	for (size_t i = 0; i < size; i++) {
+		const char byte = (char)text[i];
 		const bool is_plain = byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
 
-		add_bytes(line, is_plain ? &text[i] : "?", 1);
+		add_bytes(line, is_plain ? &byte : "?", 1);
 	}
 }
 
@@ -54,40 +54,51 @@ static void add_key(struct audit_line *line, const char *key)
 	add_string(line, "\":");
 }
 
-static void add_field(struct audit_line *line, const struct audit_field *field)
+static void add_number_field(struct audit_line *line, const char *key, uint64_t number)
 {
-	add_key(line, field->key);
-	if (!field->text && !field->hash) {
-		add_number(line, field->number);
-		return;
+	add_key(line, key);
+	add_number(line, number);
+}
+
+/* Return the size of the field's text. */
+static size_t add_field(struct audit_line *line, const struct ipc_audit_field *field,
+			const uint8_t *text)
+{
+	const char *key = audit_key_name(field->key);
+
+	if (field->kind == AUDIT_KIND_NUMBER) {
+		add_number_field(line, key, field->value);
+		return 0;
 	}
+	add_key(line, key);
 	add_string(line, "\"");
-	if (field->hash)
-		add_hash(line, field->hash);
+	if (field->kind == AUDIT_KIND_SHA256)
+		add_hash(line, text);
 	else
-		add_text(line, field->text);
+		add_text(line, text, field->value);
 	add_string(line, "\"");
+	return field->value;
 }
 
 void audit_line_write(struct audit_line *line, const struct audit_stamp *stamp,
-		      const struct audit_field *fields, size_t count,
-		      const char previous[AUDIT_HASH_MAX], char ret_hash[AUDIT_HASH_MAX])
+		      const struct ipc_audit_record *record, const char previous[AUDIT_HASH_MAX],
+		      char ret_hash[AUDIT_HASH_MAX])
 {
-	if (count > AUDIT_FIELDS_MAX)
-		abort();
+	const uint8_t *text = record->texts;
+
 	line->used = 0;
 	add_string(line, "{\"seq\":");
 	add_number(line, stamp->seq);
-	add_key(line, "time_us");
-	add_number(line, stamp->time_us);
-	add_key(line, "pid");
-	add_number(line, stamp->pid);
+	add_number_field(line, "time_us", stamp->time_us);
+	add_number_field(line, "pid", stamp->pid);
 	add_key(line, "event");
 	add_string(line, "\"");
-	add_string(line, audit_event_name(stamp->event));
+	add_string(line, audit_event_name(record->event));
 	add_string(line, "\"");
-	for (size_t i = 0; i < count; i++)
-		add_field(line, &fields[i]);
+	for (uint32_t i = 0; i < record->field_count; i++)
+		text += add_field(line, &record->fields[i], text);
+	if (stamp->lost > 0)
+		add_number_field(line, audit_key_name(AUDIT_KEY_lost), stamp->lost);
 	add_string(line, AUDIT_PREVIOUS);
 	add_string(line, previous);
 	add_string(line, "\""); /* the last byte that is hashed */

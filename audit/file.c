@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit_file.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,20 +7,18 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/fd.h"
 #include "common/log.h"
-#include "loop.h"
+#include "line.h"
 
 #define FILE_FLAGS (O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
-/* A holder needs it for microseconds; on a busy machine it may not run for milliseconds. */
-#define LOCK_STEP_US 200
-
-/* Longest wait for a lock that could not be had the last time. */
-#define LOCK_STUCK_US 1000
+/* How long the kernel queues this process for the lock before new records are looked at. */
+#define LOCK_STEP_US 20000
 
 /* How the end of the log was found. */
 enum found {
@@ -47,8 +45,8 @@ static struct {
 	ino_t inode; /* the log's */
 	uint32_t pid;
 	bool is_checked; /* its last record was looked at */
-	bool is_stuck;   /* the lock could not be had */
-} file = { -1, -1, -1, 0, 0, false, false };
+	uint64_t lost;   /* for the next record */
+} file = { -1, -1, -1, 0, 0, false, 0 };
 
 static struct audit_line line;
 static char buffer[AUDIT_LINE_MAX];
@@ -81,28 +79,30 @@ int audit_file_open(int directory, uint32_t pid)
 	return file.head < 0 ? file.head : 0;
 }
 
-int audit_file_directory(void)
+static int try_lock(int flags)
 {
-	return file.directory;
+	if (flock(file.head, LOCK_EX | flags) == 0)
+		return 0;
+	return errno == EWOULDBLOCK || errno == EINTR ? -EAGAIN : -errno;
 }
 
-static int lock_log(uint64_t wait_us)
+/* The timer goes on until it is stopped: a signal may come before flock() waits. */
+int audit_file_lock(void)
 {
-	const struct timespec step = { .tv_nsec = LOCK_STEP_US * 1000L };
-	const uint64_t most_us = file.is_stuck && wait_us > LOCK_STUCK_US ? LOCK_STUCK_US : wait_us;
-	const uint64_t end = clock_now_us() + most_us;
+	const struct itimerval step = { { 0, LOCK_STEP_US }, { 0, LOCK_STEP_US } };
+	const struct itimerval none = { { 0, 0 }, { 0, 0 } };
+	int error = try_lock(LOCK_NB);
 
-	while (flock(file.head, LOCK_EX | LOCK_NB) != 0) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return -errno;
-		if (clock_now_us() >= end) {
-			file.is_stuck = true;
-			return -ETIMEDOUT;
-		}
-		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &step, NULL); /* the time is looked at */
-	}
-	file.is_stuck = false;
-	return 0;
+	if (error != -EAGAIN || setitimer(ITIMER_REAL, &step, NULL) != 0)
+		return error;
+	error = try_lock(0);
+	(void)setitimer(ITIMER_REAL, &none, NULL); /* cannot fail after the call before */
+	return error;
+}
+
+void audit_file_unlock(void)
+{
+	(void)flock(file.head, LOCK_UN); /* cannot fail: the lock is held */
 }
 
 /* The file that is called so now may be another one than before: somebody rotated. */
@@ -251,29 +251,40 @@ static int write_at(int fd, uint64_t at, const char *bytes, size_t size)
 }
 
 /* A record at the end that `head` says; moves it. After an error the log ends where it did. */
-static int put_line(struct audit_head *head, enum audit_event event,
-		    const struct audit_field *fields, size_t count)
+static int put_line(struct audit_head *head, const struct ipc_audit_record *record)
 {
 	struct timespec now;
 	struct audit_head next = { .seq = head->seq + 1 };
-	struct audit_stamp stamp = { .seq = next.seq, .pid = file.pid, .event = event };
+	struct audit_stamp stamp = { .seq = next.seq, .pid = file.pid, .lost = file.lost };
 	char text[AUDIT_HEAD_BYTES];
 	int error;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
 	stamp.time_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-	audit_line_write(&line, &stamp, fields, count, head->hash, next.hash);
+	audit_line_write(&line, &stamp, record, head->hash, next.hash);
 	next.size = head->size + line.used;
 	error = write_at(file.log, head->size, line.bytes, line.used);
 	if (!error) {
 		audit_head_write(&next, text);
 		error = write_at(file.head, 0, text, sizeof(text));
 	}
-	if (error)
+	if (error) {
 		(void)ftruncate(file.log, (off_t)head->size); /* else it is found torn */
-	else
-		*head = next;
-	return error;
+		return error;
+	}
+	*head = next;
+	file.lost = 0;
+	return 0;
+}
+
+/* Put a record about the log itself. */
+static int put_own(struct audit_head *head, enum audit_event event,
+		   const struct audit_field *fields, size_t count)
+{
+	static struct ipc_audit_record record;
+
+	audit_record_make(&record, event, fields, count);
+	return put_line(head, &record);
 }
 
 static int end_line(struct audit_head *head, uint64_t size)
@@ -293,10 +304,10 @@ static int close_off(struct audit_head *head, uint64_t size)
 	sha256(buffer, torn, hash); /* examine_rest() left it there */
 	error = end_line(head, size);
 	return error ? error
-		     : put_line(head, AUDIT_TORN,
-				(struct audit_field[]){ AUDIT_NUMBER("bytes", torn),
-							AUDIT_SHA256("sha256", hash) },
-				2);
+		     : put_own(head, AUDIT_TORN,
+			       (struct audit_field[]){ AUDIT_NUMBER(bytes, torn),
+						       AUDIT_SHA256(sha256, hash) },
+			       2);
 }
 
 /* Go on from what is there. */
@@ -320,12 +331,12 @@ static int tell_broken(struct audit_head *head, enum found found, uint64_t size)
 	if (is_open)
 		error = end_line(head, size);
 	return error ? error
-		     : put_line(head, AUDIT_CHAIN_BROKEN,
-				(struct audit_field[]){ AUDIT_TEXT("reason", found_names[found]),
-							AUDIT_NUMBER("expected_seq", expected.seq),
-							AUDIT_TEXT("expected_hash", expected.hash),
-							AUDIT_NUMBER("found_seq", last.seq) },
-				4);
+		     : put_own(head, AUDIT_CHAIN_BROKEN,
+			       (struct audit_field[]){ AUDIT_TEXT(reason, found_names[found]),
+						       AUDIT_NUMBER(expected_seq, expected.seq),
+						       AUDIT_TEXT(expected_hash, expected.hash),
+						       AUDIT_NUMBER(found_seq, last.seq) },
+			       4);
 }
 
 /* Numbers are given anew from the highest one that is not taken: a supervisor that was killed
@@ -355,7 +366,7 @@ static int rotate_log(struct audit_head *head)
 	return error;
 }
 
-static int add_record(enum audit_event event, const struct audit_field *fields, size_t count)
+int audit_file_add(const struct ipc_audit_record *record)
 {
 	struct audit_head head;
 	enum found found;
@@ -374,19 +385,17 @@ static int add_record(enum audit_event event, const struct audit_field *fields, 
 	if (!error && head.size > AUDIT_FILE_BYTES - AUDIT_LINE_MAX)
 		error = rotate_log(&head);
 	if (!error)
-		error = put_line(&head, event, fields, count);
+		error = put_line(&head, record);
 	file.is_checked = file.is_checked || !error;
 	return error;
 }
 
-int audit_file_add(enum audit_event event, const struct audit_field *fields, size_t count,
-		   uint64_t wait_us)
+void audit_file_lose(uint64_t count)
 {
-	int error = lock_log(wait_us);
+	file.lost += count;
+}
 
-	if (error)
-		return error;
-	error = add_record(event, fields, count);
-	(void)flock(file.head, LOCK_UN); /* cannot fail: the lock is held */
-	return error;
+uint64_t audit_file_lost(void)
+{
+	return file.lost;
 }

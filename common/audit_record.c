@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/audit_record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *audit_key_name(enum audit_key key)
+{
+	static const char *const names[AUDIT_KEY_COUNT] = {
+#define AUDIT_KEY(name) [AUDIT_KEY_##name] = #name,
+#include "common/audit_key.def"
+#undef AUDIT_KEY
+	};
+
+	return names[key];
+}
+
+static void add_bytes(struct ipc_audit_record *record, struct ipc_audit_field *field,
+		      const void *bytes, size_t size)
+{
+	memcpy(record->texts + record->texts_size, bytes, size);
+	record->texts_size += (uint32_t)size;
+	field->value = size;
+}
+
+void audit_record_make(struct ipc_audit_record *ret, enum audit_event event,
+		       const struct audit_field *fields, size_t count)
+{
+	ret->number = ret->lost = 0;
+	ret->wait_ms = ret->field_count = ret->texts_size = 0;
+	ret->event = event;
+	memset(ret->fields, 0, sizeof(ret->fields));
+	for (size_t i = 0; i < count; i++) {
+		const struct audit_field *from = &fields[i];
+		struct ipc_audit_field *field = &ret->fields[ret->field_count];
+
+		if (from->key == AUDIT_KEY_NONE)
+			continue;
+		if (ret->field_count++ == IPC_AUDIT_FIELDS_MAX)
+			abort();
+		*field = (struct ipc_audit_field){ from->key, from->kind, from->number };
+		if (from->kind == AUDIT_KIND_TEXT)
+			add_bytes(ret, field, from->bytes,
+				  strnlen(from->bytes, IPC_AUDIT_TEXT_MAX));
+		else if (from->kind == AUDIT_KIND_SHA256)
+			add_bytes(ret, field, from->bytes, SHA256_BYTES);
+	}
+}
+
+static bool is_field_right(const struct ipc_audit_field *field)
+{
+	return field->key > AUDIT_KEY_NONE && field->key < AUDIT_KEY_COUNT &&
+	       field->kind >= AUDIT_KIND_NUMBER && field->kind < AUDIT_KIND_COUNT &&
+	       (field->kind != AUDIT_KIND_TEXT || field->value <= IPC_AUDIT_TEXT_MAX) &&
+	       (field->kind != AUDIT_KIND_SHA256 || field->value == SHA256_BYTES);
+}
+
+bool audit_record_is_right(const struct ipc_audit_record *record)
+{
+	uint64_t size = 0;
+
+	if (record->event >= AUDIT_EVENT_COUNT || record->field_count > IPC_AUDIT_FIELDS_MAX)
+		return false;
+	for (uint32_t i = 0; i < record->field_count; i++) {
+		if (!is_field_right(&record->fields[i]))
+			return false;
+		size += record->fields[i].kind == AUDIT_KIND_NUMBER ? 0 : record->fields[i].value;
+	}
+	return size == record->texts_size;
+}
