@@ -42,7 +42,8 @@ void confine_descriptors(void)
 			  "descriptors %d and %d are no supervisor's: this program is started by "
 			  "msp",
 			  AUDIT_FD_CHANNEL, AUDIT_FD_DIRECTORY);
-	require_step(step_result(kernel_close_range(AUDIT_FD_END, ~0U)), "closing other descriptors");
+	require_step(step_result(kernel_close_range(AUDIT_FD_END, ~0U)),
+		     "closing other descriptors");
 }
 
 static void enter_landlock(void)
@@ -60,7 +61,7 @@ static void enter_landlock(void)
 	ruleset = landlock_create(&attr);
 	require_step(ruleset < 0 ? ruleset : 0, "creating the Landlock ruleset");
 	require_step(landlock_allow(ruleset, &attr, AUDIT_FD_DIRECTORY, AUDIT_RIGHTS),
-		"allowing the log's directory in Landlock");
+		     "allowing the log's directory in Landlock");
 	require_step(landlock_enter(ruleset), "entering the Landlock domain");
 	fd_close(&ruleset);
 }
@@ -74,6 +75,7 @@ void confine_audit(void)
 	require_step(step_result(setrlimit(RLIMIT_CORE, &none)), "refusing core dumps");
 	require_step(capabilities_set(0), "dropping capabilities");
 	enter_landlock();
-	require_step(seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
+	require_step(
+		seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
 		"installing the system call filter");
 }

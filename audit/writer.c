@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,8 +34,9 @@ static struct {
 	bool is_told;      /* that records cannot be written */
 	bool is_stuck;     /* a required record has met its deadline */
 	bool is_alone;     /* without stderr */
+	uint32_t cpu;      /* that it runs on */
 	uint64_t ended_us; /* when the supervisor had gone; 0: it is there */
-} writer;
+} writer = { .cpu = UINT32_MAX };
 
 static const char *reason_of(int error)
 {
@@ -84,6 +86,20 @@ static void refuse_required(int error, uint64_t now_us)
 		queue_remove();
 }
 
+/* Run on the supervisor's processor: it sleeps until the answer, and waking another processor takes
+ * longer than the record. Where that is not allowed, nothing is lost but time. */
+static void follow_supervisor(uint32_t cpu)
+{
+	cpu_set_t set;
+
+	if (cpu == writer.cpu || cpu >= CPU_SETSIZE)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	(void)sched_setaffinity(0, sizeof(set), &set);
+	writer.cpu = cpu;
+}
+
 static int take_record(const struct channel_message *message)
 {
 	const struct ipc_audit_record *record = &message->body.audit_record;
@@ -92,36 +108,42 @@ static int take_record(const struct channel_message *message)
 	if (message->type != IPC_TYPE_audit_record || !audit_record_is_right(record))
 		return -EPROTO;
 	audit_file_lose(record->lost);
+	follow_supervisor(record->cpu);
 	if (writer.is_stuck && wait_ms > STUCK_MS)
 		wait_ms = STUCK_MS;
 	queue_put(record, clock_now_us() + (uint64_t)wait_ms * 1000);
 	return 0;
 }
 
-/* Wait for a record where nothing else is to do, or a little where the disk is full. */
-static void await_record(void)
+/* Wait a little for a record where the disk is full. */
+static void pause_writing(void)
 {
 	struct pollfd entry = { .fd = writer.channel->fd, .events = POLLIN };
 
-	if (!queue_first() || writer.error)
-		(void)poll(&entry, 1, queue_first() ? RETRY_MS : -1); /* a signal is no harm */
+	(void)poll(&entry, 1, RETRY_MS); /* a signal is no harm */
 }
 
-/* Take every record that has come. Without room they stay in the socket, and the supervisor counts
- * those that do not fit there. */
+/* Take the records that have come, up to a required one, which somebody waits for. Wait for a
+ * record where nothing else is to do. Without room they stay in the socket, and the supervisor
+ * counts those that do not fit there. */
 static int receive_records(void)
 {
 	static struct channel_message message;
 	enum ipc_error wrong = IPC_OK;
-	int status = 1;
+	int flags = queue_first() ? MSG_DONTWAIT : 0;
+	int status = -EAGAIN;
 
 	if (writer.ended_us > 0)
 		return 0;
-	await_record();
-	while (status == 1 && queue_has_room()) {
-		status = channel_receive(writer.channel, &message, MSG_DONTWAIT, &wrong);
+	if (queue_first() && writer.error)
+		pause_writing();
+	while (queue_has_room()) {
+		status = channel_receive(writer.channel, &message, flags, &wrong);
 		if (status == 1 && take_record(&message) != 0)
-			status = -EPROTO;
+			return -EPROTO;
+		if (status != 1 || message.body.audit_record.number != 0)
+			break;
+		flags = MSG_DONTWAIT;
 	}
 	if (status == 0 || status == -ECONNRESET)
 		writer.ended_us = clock_now_us();

@@ -27,7 +27,7 @@ void audit_record_make(struct ipc_audit_record *ret, enum audit_event event,
 		       const struct audit_field *fields, size_t count)
 {
 	ret->number = ret->lost = 0;
-	ret->wait_ms = ret->field_count = ret->texts_size = 0;
+	ret->wait_ms = ret->cpu = ret->field_count = ret->texts_size = ret->reserved = 0;
 	ret->event = event;
 	memset(ret->fields, 0, sizeof(ret->fields));
 	for (size_t i = 0; i < count; i++) {

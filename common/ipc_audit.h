@@ -31,15 +31,19 @@ struct ipc_audit_field {
 	uint64_t value;
 };
 
+#define IPC_AUDIT_ANY_CPU UINT32_MAX
+
 /* Write a record. */
 struct ipc_audit_record {
 	uint64_t number;  /* that audit_written answers with; 0: no answer is wanted, and the record
 			   * is kept until it can be written */
 	uint64_t lost;    /* how many records the supervisor could not send before it */
 	uint32_t wait_ms; /* longest wait for the log's lock, if the record has a number */
+	uint32_t cpu;     /* to run on: where the supervisor waits, waking is fastest */
 	uint32_t event;   /* enum audit_event */
 	uint32_t field_count;
 	uint32_t texts_size;
+	uint32_t reserved;
 	struct ipc_audit_field fields[IPC_AUDIT_FIELDS_MAX];
 	uint8_t texts[IPC_AUDIT_TEXTS_MAX];
 };

@@ -62,8 +62,10 @@ static const struct ipc_field ipc_audit_record_fields[] = {
 	FIELD(U64, ipc_audit_record, number),
 	FIELD(U64, ipc_audit_record, lost),
 	FIELD(U32, ipc_audit_record, wait_ms),
+	FIELD(U32, ipc_audit_record, cpu),
 	FIELD(U32, ipc_audit_record, event),
 	FIELD(U32, ipc_audit_record, field_count),
+	FIELD(U32, ipc_audit_record, reserved),
 	FIELD(RAW, ipc_audit_record, fields),
 	BYTES(ipc_audit_record, texts),
 };

@@ -2,6 +2,7 @@
 #include "audit.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -41,6 +42,7 @@ static struct {
 	const char *path;
 	struct channel channel; /* to msp-audit */
 	struct loop_watch watch;
+	int start_error; /* of the record of the start */
 	void (*on_answer)(uint64_t number, int error);
 } audit = { .channel.fd = -1 };
 
@@ -96,16 +98,23 @@ static bool take_answer(int flags, uint64_t *ret_number, int *ret_error)
 	return false;
 }
 
+/* Hand on an answer that nobody waits for here. Before anybody can take one it is to the start. */
+static void tell_answer(uint64_t number, int error)
+{
+	if (audit.on_answer)
+		audit.on_answer(number, error);
+	else
+		audit.start_error = error;
+}
+
 static void on_ready(void *context)
 {
 	uint64_t number;
 	int error;
 
 	(void)context;
-	while (audit.is_on && take_answer(MSG_DONTWAIT, &number, &error)) {
-		if (audit.on_answer)
-			audit.on_answer(number, error);
-	}
+	while (audit.is_on && take_answer(MSG_DONTWAIT, &number, &error))
+		tell_answer(number, error);
 }
 
 /* Send a record to be written: 0 or -errno. `number`: of the answer, 0: none. */
@@ -120,6 +129,8 @@ static int send_record(enum audit_event event, const struct audit_field *fields,
 	audit_record_make(&record, event, fields, count);
 	record.number = number;
 	record.wait_ms = wait_ms;
+	record.cpu = audit.on_answer && !supervisor.is_for_one ? (uint32_t)sched_getcpu()
+							       : IPC_AUDIT_ANY_CPU;
 	record.lost = audit.lost;
 	error = channel_send(&audit.channel, IPC_TYPE_audit_record, &record, NULL, MSG_DONTWAIT);
 	if (!error) {
@@ -160,8 +171,8 @@ static int await_answer(uint64_t number, uint64_t deadline_us)
 
 	while (audit.is_on && answered != number) {
 		if (take_answer(0, &answered, &error)) {
-			if (answered != number && audit.on_answer)
-				audit.on_answer(answered, error);
+			if (answered != number)
+				tell_answer(answered, error);
 		} else if (clock_now_us() >= deadline_us) {
 			return -EINPROGRESS;
 		}
@@ -253,8 +264,7 @@ static int record_start(uint32_t frontend)
 		AUDIT_NUMBER(memory_max, supervisor.memory_bytes),
 	};
 
-	return require_record(AUDIT_START, fields, COUNT(fields), MUST_WAIT_MS,
-			      (MUST_WAIT_MS + 1000) * 1000, &ticket);
+	return require_record(AUDIT_START, fields, COUNT(fields), MUST_WAIT_MS, 0, &ticket);
 }
 
 static int send_start(void)
@@ -290,7 +300,7 @@ void audit_open(struct audit_place *place, uint32_t frontend)
 			: -errno;
 	if (!error)
 		error = record_start(frontend);
-	if (!error)
+	if (!error || error == -EINPROGRESS) /* audit_policy() has to come, and waits for both */
 		error = loop_add(&audit.watch, audit.channel.fd, on_ready, NULL);
 	if (!error)
 		return;
@@ -321,6 +331,8 @@ int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_
 		return 0;
 	error = require_record(AUDIT_POLICY, fields, COUNT(fields), POLICY_WAIT_MS,
 			       (POLICY_WAIT_MS + 1000) * 1000, &ticket);
+	if (!error)
+		error = audit.start_error;
 	if (error)
 		explain_error(error, detail);
 	return error;
@@ -547,7 +559,11 @@ void audit_stop(void)
 	struct audit_ticket ticket;
 
 	audit.on_answer = NULL;
-	if (audit.is_on) /* msp-audit says what it cannot write */
+	if (supervisor.is_service && audit.is_on) /* msp-audit says what it cannot write */
 		(void)require_record(AUDIT_STOP, fields, COUNT(fields), STOP_WAIT_MS,
 				     STOP_WAIT_MS * 1000, &ticket);
+	else
+		note_event(AUDIT_STOP, fields, COUNT(fields));
+	audit.is_on = false;
+	fd_close(&audit.channel.fd);
 }

@@ -102,7 +102,7 @@ void audit_violation(const char *peer, uint64_t number, const char *problem);
 /* Record that another user connected to the service. */
 void audit_stranger(uid_t uid);
 
-/* Record the end of the supervisor. */
+/* Record the end of the supervisor. It is the last record: nothing after it is recorded. */
 void audit_stop(void);
 
 #endif

@@ -240,6 +240,7 @@ static void end_all(void)
 		execution_report_stop();
 	frontend_let_all_go(); /* brokers end with their channels */
 	if (is_all_told()) {
+		audit_stop(); /* it is written meanwhile */
 		(void)kernel_pidfd_send_signal(supervisor.factory_pidfd, SIGKILL);
 		(void)end_sandboxes();
 		return;
@@ -304,10 +305,6 @@ int main(void)
 	if (error == -EPIPE) /* a peer has ended: the loop hears of it, and why */
 		error = 0;
 	handlers_prepare();
-	audit_on_answer(deferred_audited);
-	/* The factory makes itself ready meanwhile. */
-	if (!error && audit_policy(&supervisor.plan, 1, detail) != 0)
-		log_fatal(MSP_EXIT_REFUSED, "nothing could be audited: %s", detail);
 	if (!error && start.frontend != FRONTEND_LAUNCHER) { /* its one sandbox is probed anyway */
 		error = handlers_start_probe();
 		pool_open();
@@ -318,6 +315,10 @@ int main(void)
 					   supervisor.landlock_abi);
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", errno_text(-error));
+	/* The factory makes itself ready meanwhile, and msp-audit has made itself ready. */
+	if (audit_policy(&supervisor.plan, 1, detail) != 0)
+		log_fatal(MSP_EXIT_REFUSED, "nothing could be audited: %s", detail);
+	audit_on_answer(deferred_audited);
 	STAGE_HOOK(POINT, STAGE_POINT_CONFINED);
 	serve_loop();
 	STAGE_HOOK(POINT, STAGE_POINT_ENDING);

@@ -332,6 +332,7 @@ void start_supervisor(struct start *ret)
 	receive_launcher();
 	supervisor.is_for_one = start.run.is_expected != 0;
 	check_requirements();
+	audit_open(&start.audit, start.frontend);
 	error = tell_factory();
 	if (error && error != -EPIPE) /* it has ended, and why waits in its channel */
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot talk to the factory: %s", errno_text(-error));
@@ -339,7 +340,6 @@ void start_supervisor(struct start *ret)
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot prepare the sandbox: %s", errno_text(-error));
 	open_state();
-	audit_open(&start.audit, start.frontend);
 	start.policy = -1;
 	*ret = start;
 }

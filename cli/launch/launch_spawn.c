@@ -205,7 +205,8 @@ int launch_await(const struct launched *launched, int wait_ms)
 	while (waitpid(launched->supervisor, &status, 0) < 0 && errno == EINTR)
 		;
 	end_group(launched->factory, wait_ms);
-	if (new_audit.pid > 0 && await_child(new_audit.pid, wait_ms))
+	if (new_audit.pid > 0 && waitpid(new_audit.pid, NULL, WNOHANG) == 0 &&
+	    await_child(new_audit.pid, wait_ms))
 		(void)waitpid(new_audit.pid, NULL, WNOHANG);
 	return status;
 }

@@ -129,8 +129,6 @@ if child == 0:
     ours.close()
     sys.exit(theirs.recv(1) != b"")
 fds = [int(sys.argv[1]), ours.fileno(), os.pidfd_open(child)]
-if sys.argv[2].endswith("msp-audit"):
-    fds[1] = os.open("/", os.O_RDONLY)
 for place, fd in enumerate([fcntl.fcntl(fd, fcntl.F_DUPFD, 16) for fd in fds], 3):
     os.dup2(fd, place)
 os.execv(sys.argv[2], sys.argv[2:])
@@ -140,7 +138,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 def rights_when_waiting(program):
     """{page's address in the file: rights} of a process that waits at its descriptor 3. It hides
     itself from its user; who made the user namespace that it runs in may look all the same. A
-    supervisor has a child and a channel to it besides, at 5 and 4; msp-audit a directory at 4."""
+    supervisor has a child and a channel to it besides, at 5 and 4."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         child = subprocess.Popen(
@@ -185,7 +183,7 @@ class Hardening(unittest.TestCase):
 
     def test_relro_holds_where_nothing_loads(self):
         """Of a static program: as its process has it, when it waits for its first message."""
-        for name in ("msp-supervisor", "msp-child-init", "msp-audit"):
+        for name in ("msp-supervisor", "msp-child-init"):
             with self.subTest(program=name):
                 found = re.search(r"GNU_RELRO +0x\w+ (0x\w+) 0x\w+ 0x\w+ (0x\w+)",
                                   tree.readelf("-lW", tree.program(name)))
