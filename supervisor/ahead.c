@@ -6,10 +6,10 @@
 #include <sys/socket.h>
 
 #include "audit.h"
-#include "budget.h"
 #include "cgroup.h"
 #include "common/fd.h"
-#include "execution.h"
+#include "events.h"
+#include "leaf.h"
 #include "sandbox.h"
 
 /* How long an init may take to say that what it was to kill is gone. */
@@ -263,7 +263,7 @@ static bool may_wait(const struct ahead *ahead)
 	       sandbox->leaves == 0 && !sandbox->is_stopping &&
 	       sandbox->generation == supervisor.plan.slot && !supervisor.is_ending &&
 	       (supervisor.memory_bytes == 0 ||
-		budget_memory_used() <= supervisor.memory_bytes / 2) &&
+		sandbox_memory_used() <= supervisor.memory_bytes / 2) &&
 	       has_room(ahead);
 }
 
@@ -288,7 +288,7 @@ static void look_for(struct ahead *ahead, uint64_t now)
 {
 	struct sandbox *sandbox = ahead->sandbox;
 
-	if (ahead->is_gone && sandbox_clear_leaf(sandbox, LEAF)) {
+	if (ahead->is_gone && leaf_clear(sandbox, LEAF)) {
 		ahead->is_dropped = false;
 		ahead->due_us = sandbox->executions == 0 ? now + pause_us(ahead) : UINT64_MAX;
 		sandbox->leaves &= ~(1U << LEAF);
@@ -296,7 +296,7 @@ static void look_for(struct ahead *ahead, uint64_t now)
 		sandbox_stir(sandbox);
 		release_parts(ahead);
 	} else if (ahead->dropped_us + GRACE_US <= now) {
-		execution_lose_all(sandbox, STAGE_CHANNEL, ETIMEDOUT);
+		event_sandbox_lost(sandbox, STAGE_CHANNEL, ETIMEDOUT);
 	} else {
 		ahead->due_us = now + SANDBOX_RETRY_US;
 	}
@@ -376,14 +376,14 @@ bool ahead_gone(struct sandbox *sandbox, const struct ipc_spawn_done *from)
 	return true;
 }
 
-void ahead_lost(struct sandbox *sandbox)
+void event_standby_lost(struct sandbox *sandbox)
 {
 	struct ahead *ahead = find_standby(sandbox);
 
 	if (!ahead)
 		return;
 	if (ahead->is_waiting || ahead->is_dropped) {
-		(void)sandbox_clear_leaf(sandbox, LEAF); /* else its cgroup is removed with it */
+		(void)leaf_clear(sandbox, LEAF); /* else its cgroup is removed with it */
 		sandbox->leaves &= ~(1U << LEAF);
 	}
 	if (ahead->is_waiting)

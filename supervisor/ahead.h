@@ -66,9 +66,6 @@ void ahead_ready(const struct sandbox *sandbox);
  * nothing waited: it had been taken. */
 bool ahead_gone(struct sandbox *sandbox, const struct ipc_spawn_done *from);
 
-/* Forget the standby process of a sandbox whose init ends. */
-void ahead_lost(struct sandbox *sandbox);
-
 /* Return whether the sandbox has no standby process. False: it is being killed, and the deferred
  * requests for the sandbox run again when it has gone. */
 bool ahead_is_clear(const struct sandbox *sandbox);

@@ -42,7 +42,7 @@ static struct {
 	const char *path;
 	struct channel channel; /* to msp-audit */
 	struct loop_watch watch;
-	int start_error; /* of the record of the start */
+	int start_error; /* the start record's */
 	void (*on_answer)(uint64_t number, int error);
 } audit = { .channel.fd = -1 };
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "ahead.h"
-#include "cgroup.h"
 #include "execution.h"
 #include "pool.h"
 #include "sandbox.h"
@@ -13,30 +12,6 @@
 /* Least memory of a new sandbox, for its init and page tables. With less left, starting it would
  * only make the kernel's OOM killer choose which sandbox ends. */
 #define HEADROOM_BYTES ((uint64_t)8 << 20)
-
-static uint64_t reserved_bytes(void)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < supervisor.slots_used; i++) {
-		const struct execution *execution = &supervisor.executions[i];
-
-		if (execution->state != EXECUTION_FREE && !sandbox_lasts(execution->sandbox))
-			sum += sandbox_profile(execution->sandbox)->memory_bytes;
-	}
-	for (uint32_t i = EPHEMERAL_MAX; i < supervisor.sandboxes_used; i++) {
-		const struct sandbox *sandbox = &supervisor.sandboxes[i];
-
-		if (sandbox->state == SANDBOX_LIVE || sandbox->state == SANDBOX_ENDING)
-			sum += sandbox_profile(sandbox)->memory_bytes;
-	}
-	return sum;
-}
-
-uint64_t budget_memory_used(void)
-{
-	return supervisor.cgroup >= 0 ? cgroup_memory_used() : reserved_bytes();
-}
 
 void budget_describe(uint64_t used, uint64_t max, const char *what, char detail[IPC_LIST_MAX])
 {
@@ -47,7 +22,7 @@ void budget_describe(uint64_t used, uint64_t max, const char *what, char detail[
 /* Ready sandboxes and standby processes can be ended at once: they make room for a request. */
 static bool is_memory_short(uint64_t needs)
 {
-	const uint64_t used = supervisor.memory_bytes > 0 ? budget_memory_used() : 0;
+	const uint64_t used = supervisor.memory_bytes > 0 ? sandbox_memory_used() : 0;
 	const uint64_t ready = supervisor.cgroup >= 0 ? pool_bytes() : 0; /* else not counted */
 
 	if (supervisor.memory_bytes == 0 || used + needs <= supervisor.memory_bytes)
@@ -70,7 +45,7 @@ enum refusal budget_check(const struct plan_profile *profile, const struct sandb
 				detail);
 		refusal = REFUSAL_BUSY;
 	} else if (is_memory_short(needs)) {
-		budget_describe(budget_memory_used() >> 20, supervisor.memory_bytes >> 20, "MiB",
+		budget_describe(sandbox_memory_used() >> 20, supervisor.memory_bytes >> 20, "MiB",
 				detail);
 		refusal = REFUSAL_MEMORY;
 	}

@@ -20,8 +20,4 @@ enum refusal budget_check(const struct plan_profile *profile, const struct sandb
 /* "3 of 4 sandboxes" */
 void budget_describe(uint64_t used, uint64_t max, const char *what, char detail[IPC_LIST_MAX]);
 
-/* Return the memory of all sandboxes now, in bytes: measured by the kernel with cgroups; in the
- * fallback, the sum of their profiles' limits. */
-uint64_t budget_memory_used(void);
-
 #endif

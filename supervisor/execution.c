@@ -15,6 +15,8 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "denials.h"
+#include "events.h"
+#include "leaf.h"
 #include "pool.h"
 #include "posture.h"
 #include "reply.h"
@@ -68,9 +70,8 @@ static bool is_gone(const struct execution *execution)
 
 static bool clear_parts(const struct execution *execution)
 {
-	return sandbox_lasts(execution->sandbox)
-		       ? sandbox_clear_leaf(execution->sandbox, execution->leaf)
-		       : sandbox_clear(execution->sandbox);
+	return sandbox_lasts(execution->sandbox) ? leaf_clear(execution->sandbox, execution->leaf)
+						 : sandbox_clear(execution->sandbox);
 }
 
 /* The slot is free once nothing of the sandbox, or of its part of one, is left. */
@@ -83,7 +84,7 @@ static void try_free(struct execution *execution)
 		return;
 	}
 	if (sandbox_lasts(execution->sandbox))
-		sandbox_leave(execution->sandbox, execution->leaf);
+		leaf_leave(execution->sandbox, execution->leaf);
 	execution->state = EXECUTION_FREE;
 	if (execution->slot < supervisor.slots_taken)
 		supervisor.slots_taken = execution->slot;
@@ -324,7 +325,7 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 
 static int handle_init_failed(void *context, struct channel_message *message)
 {
-	execution_lose_all(context, message->body.init_failed.stage,
+	event_sandbox_lost(context, message->body.init_failed.stage,
 			   message->body.init_failed.error);
 	return 0;
 }
@@ -380,7 +381,7 @@ uint32_t execution_count(const struct sandbox *sandbox)
 }
 
 /* An init that says nothing more, or something wrong, is at its end. */
-void execution_on_init(void *context)
+void event_init_message(void *context)
 {
 	static struct channel_message message;
 	struct sandbox *sandbox = context;
@@ -396,7 +397,7 @@ void execution_on_init(void *context)
 	fd_close(&sandbox->init.fd);
 	/* Before the factory's answer there may never have been an init: the answer says why. */
 	if (sandbox->has_answer)
-		execution_lose_all(sandbox, STAGE_CHANNEL, EPIPE);
+		event_sandbox_lost(sandbox, STAGE_CHANNEL, EPIPE);
 }
 
 void execution_kill(struct execution *execution, uint32_t verdict)
@@ -441,7 +442,7 @@ void execution_abandon(const struct frontend *frontend)
 	}
 }
 
-void execution_lose_all(struct sandbox *sandbox, uint32_t stage, uint32_t error)
+void event_sandbox_lost(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 {
 	if (!sandbox_lasts(sandbox)) {
 		if (!sandbox->execution)
@@ -449,7 +450,7 @@ void execution_lose_all(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 		else if (is_live(sandbox->execution))
 			report_internal(sandbox->execution, stage, error);
 		else
-			execution_free(sandbox);
+			event_sandbox_over(sandbox);
 		return;
 	}
 	for (uint32_t slot = 0; slot < supervisor.slots_used; slot++) {
@@ -468,7 +469,7 @@ static bool is_left(const struct execution *execution)
 	       execution->sandbox->state == SANDBOX_LIVE;
 }
 
-void execution_free(const struct sandbox *sandbox)
+void event_sandbox_over(const struct sandbox *sandbox)
 {
 	if (sandbox_lasts(sandbox)) /* they are looked at when all of them are */
 		return;
@@ -536,7 +537,7 @@ void execution_expire(void)
 		if (execution->state == EXECUTION_LIVE)
 			execution_kill(execution, VERDICT_TIMEOUT);
 		else if (execution->state == EXECUTION_ENDING)
-			execution_lose_all(execution->sandbox, STAGE_CHANNEL, ETIMEDOUT);
+			event_sandbox_lost(execution->sandbox, STAGE_CHANNEL, ETIMEDOUT);
 		else if (is_left(execution))
 			kill_rest(execution);
 		else

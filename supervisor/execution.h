@@ -40,16 +40,6 @@ void execution_kill_all(const struct sandbox *sandbox, uint32_t verdict);
 /* Kill the executions of a frontend that has gone. */
 void execution_abandon(const struct frontend *frontend);
 
-/* Handle the messages of an init, or its end; the context is its sandbox. */
-void execution_on_init(void *sandbox);
-
-/* Report what runs in a sandbox as failed at a stage: it has no init, or none that works, and is at
- * its end. */
-void execution_lose_all(struct sandbox *sandbox, uint32_t stage, uint32_t error);
-
-/* An ephemeral sandbox's init is gone: its execution need not wait for that any more. */
-void execution_free(const struct sandbox *sandbox);
-
 /* Set when execution_expire() has to look at it next. */
 void execution_set_deadline(struct execution *execution, uint64_t deadline_us);
 

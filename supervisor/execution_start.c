@@ -10,7 +10,9 @@
 #include "ahead.h"
 #include "cgroup.h"
 #include "common/fd.h"
+#include "events.h"
 #include "execution.h"
+#include "leaf.h"
 #include "pool.h"
 #include "posture.h"
 #include "sandbox.h"
@@ -85,7 +87,7 @@ static int make_parts(struct execution *execution, struct parts *parts)
 	int error = 0;
 
 	if (sandbox_lasts(execution->sandbox)) {
-		error = sandbox_join(execution->sandbox, &execution->leaf);
+		error = leaf_join(execution->sandbox, &execution->leaf);
 		parts->has_joined = !error;
 	}
 	if (!error && !parts->is_taken)
@@ -108,7 +110,7 @@ static void unmake_parts(struct execution *execution, struct parts *parts)
 	else if (parts->sandbox.leaf >= 0 && !parts->is_taken)
 		(void)cgroup_remove_leaf(sandbox->slot, execution->leaf); /* unused */
 	if (parts->has_joined)
-		sandbox_leave(sandbox, execution->leaf);
+		leaf_leave(sandbox, execution->leaf);
 	parts->has_joined = false;
 }
 
@@ -263,7 +265,7 @@ static void launch_init(struct execution *execution, const struct parts *parts)
 		sandbox->execution = execution;
 		sandbox_launch(sandbox, execution->probe, &parts->sandbox);
 	} else if (sandbox->lost_stage != STAGE_NONE) {
-		execution_lose_all(sandbox, sandbox->lost_stage, sandbox->lost_error);
+		event_sandbox_lost(sandbox, sandbox->lost_stage, sandbox->lost_error);
 	}
 }
 

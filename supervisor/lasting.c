@@ -16,6 +16,7 @@
 #include "cgroup.h"
 #include "common/fd.h"
 #include "deferred.h"
+#include "events.h"
 #include "execution.h"
 #include "lasting_note.h"
 #include "lasting_rest.h"
@@ -283,27 +284,14 @@ enum refusal sandbox_prepare(struct sandbox *sandbox, struct frontend *frontend,
 
 /* --- their executions ------------------------------------------------------------------------- */
 
-int sandbox_join(struct sandbox *sandbox, uint32_t *ret_leaf)
+void event_sandbox_joined(struct sandbox *sandbox)
 {
-	*ret_leaf = (uint32_t)__builtin_ctz(~sandbox->leaves); /* they are fewer than its bits */
-	if (*ret_leaf >= SANDBOX_EXECUTIONS_MAX)
-		return -EBUSY;
-	sandbox->leaves |= 1U << *ret_leaf;
-	sandbox->executions++;
 	note_execution_begin(sandbox);
 	sandbox_stir(sandbox);
-	return 0;
 }
 
-bool sandbox_clear_leaf(const struct sandbox *sandbox, uint32_t leaf)
+void event_sandbox_left(struct sandbox *sandbox)
 {
-	return supervisor.cgroup < 0 || cgroup_remove_leaf(sandbox->slot, leaf);
-}
-
-void sandbox_leave(struct sandbox *sandbox, uint32_t leaf)
-{
-	sandbox->leaves &= ~(1U << leaf);
-	sandbox->executions--;
 	sandbox->idle_us = clock_now_us();
 	sandbox->is_changed = true;
 	if (sandbox->idle_us + NOTE_SETTLED_US < sandbox->note_us)

@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "budget.h"
 #include "common/fd.h"
 #include "posture.h"
 #include "sandbox.h"
@@ -220,7 +219,7 @@ static bool has_room(void)
 		return false;
 	return supervisor.memory_bytes == 0 ||
 	       (bytes <= supervisor.memory_bytes / POOL_MEMORY_PART &&
-		budget_memory_used() + bytes <= supervisor.memory_bytes / 2);
+		sandbox_memory_used() + bytes <= supervisor.memory_bytes / 2);
 }
 
 /* Return the pool with the fewest ready of those that lack some; NULL: none does. */

@@ -8,12 +8,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ahead.h"
 #include "cgroup.h"
 #include "common/cgroup.h"
 #include "common/fd.h"
 #include "common/kernel.h"
-#include "execution.h"
+#include "events.h"
 #include "generation.h"
 
 uint64_t sandbox_real_us(void)
@@ -79,7 +78,7 @@ int sandbox_make(struct sandbox *sandbox, struct sandbox_parts *ret)
 
 int sandbox_watch(struct sandbox *sandbox)
 {
-	return loop_add(&sandbox->init_watch, sandbox->init.fd, execution_on_init, sandbox);
+	return loop_add(&sandbox->init_watch, sandbox->init.fd, event_init_message, sandbox);
 }
 
 void sandbox_unmake(struct sandbox *sandbox, const struct sandbox_parts *parts)
@@ -198,7 +197,7 @@ static void on_pid(void *context)
 
 	loop_remove(&sandbox->pid_watch);
 	fd_close(&sandbox->pidfd);
-	execution_free(sandbox);
+	event_sandbox_over(sandbox);
 }
 
 static struct sandbox *find_waiting(uint32_t slot)
@@ -231,7 +230,7 @@ int sandbox_created(uint32_t slot, int *pidfd)
 	if (!error && sandbox->state == SANDBOX_ENDING)
 		sandbox_end(sandbox);
 	else if (!error && sandbox->init.fd < 0)
-		execution_lose_all(sandbox, STAGE_CHANNEL, EPIPE);
+		event_sandbox_lost(sandbox, STAGE_CHANNEL, EPIPE);
 	return error;
 }
 
@@ -243,9 +242,9 @@ int sandbox_failed(uint32_t slot, uint32_t stage, uint32_t error)
 		return -EPROTO;
 	take_answer(sandbox);
 	if (sandbox->state == SANDBOX_LIVE)
-		execution_lose_all(sandbox, stage, error);
+		event_sandbox_lost(sandbox, stage, error);
 	else
-		execution_free(sandbox);
+		event_sandbox_over(sandbox);
 	return 0;
 }
 
@@ -253,7 +252,7 @@ void sandbox_end(struct sandbox *sandbox)
 {
 	sandbox->state = SANDBOX_ENDING;
 	if (sandbox_lasts(sandbox)) {
-		ahead_lost(sandbox);
+		event_standby_lost(sandbox);
 		sandbox_stir(sandbox);
 	}
 	loop_remove(&sandbox->init_watch);
@@ -277,4 +276,28 @@ bool sandbox_clear(struct sandbox *sandbox)
 		supervisor.ephemeral_taken = sandbox->slot;
 	generation_release(sandbox->generation);
 	return true;
+}
+
+static uint64_t reserved_bytes(void)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < supervisor.slots_used; i++) {
+		const struct execution *execution = &supervisor.executions[i];
+
+		if (execution->state != EXECUTION_FREE && !sandbox_lasts(execution->sandbox))
+			sum += sandbox_profile(execution->sandbox)->memory_bytes;
+	}
+	for (uint32_t i = EPHEMERAL_MAX; i < supervisor.sandboxes_used; i++) {
+		const struct sandbox *sandbox = &supervisor.sandboxes[i];
+
+		if (sandbox->state == SANDBOX_LIVE || sandbox->state == SANDBOX_ENDING)
+			sum += sandbox_profile(sandbox)->memory_bytes;
+	}
+	return sum;
+}
+
+uint64_t sandbox_memory_used(void)
+{
+	return supervisor.cgroup >= 0 ? cgroup_memory_used() : reserved_bytes();
 }

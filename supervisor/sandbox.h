@@ -130,15 +130,6 @@ bool sandbox_stop(struct sandbox *sandbox);
 /* Give it back to the store at once: it was destroyed. Only when sandbox_stop() said true. */
 void sandbox_disown(struct sandbox *sandbox);
 
-/* Reserve a cgroup leaf for an execution that begins; -EBUSY when none is free. */
-int sandbox_join(struct sandbox *sandbox, uint32_t *ret_leaf);
-
-/* Return true once the processes that an execution left, and its leaf, are gone. */
-bool sandbox_clear_leaf(const struct sandbox *sandbox, uint32_t leaf);
-
-/* Release the leaf of an execution that is gone. */
-void sandbox_leave(struct sandbox *sandbox, uint32_t leaf);
-
 /* For its start: send the directories that its places are made of. 0 or -errno; *ret_count is how
  * many were sent. */
 int sandbox_send_layers(const struct sandbox *sandbox, uint32_t *ret_count);
@@ -162,5 +153,9 @@ bool sandbox_is_working(void);
 
 /* Microseconds of the real clock. */
 uint64_t sandbox_real_us(void);
+
+/* Return the memory of all sandboxes now, in bytes: measured by the kernel with cgroups; in the
+ * fallback, the sum of their profiles' limits. */
+uint64_t sandbox_memory_used(void);
 
 #endif

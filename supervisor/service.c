@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "audit.h"
-#include "budget.h"
+#include "sandbox.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "posture.h"
@@ -128,7 +128,7 @@ void service_status(struct ipc_status *ret)
 		.executions_max = supervisor.executions_max,
 		.executions_started = supervisor.executions_started,
 		.executions_refused = supervisor.executions_refused,
-		.memory_bytes = budget_memory_used(),
+		.memory_bytes = sandbox_memory_used(),
 		.memory_max_bytes = supervisor.memory_bytes,
 		.generation = supervisor.generation,
 		.reload_failed = supervisor.is_reload_failed,

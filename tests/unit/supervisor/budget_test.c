@@ -83,7 +83,7 @@ Test(budget, the_fallback_reserves)
 
 	supervisor.memory_bytes = 2 * one - 1;
 	sandbox = rig_begin(&rig, 1);
-	cr_assert_eq(budget_memory_used(), one);
+	cr_assert_eq(sandbox_memory_used(), one);
 	cr_assert_eq(check(), REFUSAL_MEMORY);
 	cr_assert_eq(check_joining(&(struct sandbox){ .state = SANDBOX_COLD }), REFUSAL_MEMORY);
 	cr_assert_eq(check_joining(&(struct sandbox){ .state = SANDBOX_LIVE }), REFUSAL_NONE,
@@ -91,7 +91,7 @@ Test(budget, the_fallback_reserves)
 	supervisor.memory_bytes = 2 * one;
 	cr_assert_eq(check(), REFUSAL_NONE);
 	rig_fail(&rig, sandbox.slot, STAGE_BASE, 1);
-	cr_assert_eq(budget_memory_used(), 0);
+	cr_assert_eq(sandbox_memory_used(), 0);
 	rig_end(&sandbox);
 }
 
@@ -111,10 +111,10 @@ Test(budget, with_cgroups_it_is_measured)
 	supervisor.cgroup = fake_cgroup_open();
 	supervisor.memory_bytes = 100 * MIB;
 	measure("41943040", "20971520", "10485760", "0"); /* 40, 20 and 10 MiB */
-	cr_assert_eq(budget_memory_used(), 70 * MIB);
+	cr_assert_eq(sandbox_memory_used(), 70 * MIB);
 	cr_assert_eq(check(), REFUSAL_NONE);
 	measure("41943040", "41943040", "16777216", "1048576");
-	cr_assert_eq(budget_memory_used(), 95 * MIB);
+	cr_assert_eq(sandbox_memory_used(), 95 * MIB);
 	cr_assert_eq(check(), REFUSAL_MEMORY);
 	cr_assert_str_eq(detail, "95 of 100 MiB");
 	fake_cgroup_close();
@@ -126,7 +126,7 @@ Test(budget, what_can_be_given_back_is_not_counted)
 {
 	supervisor.cgroup = fake_cgroup_open();
 	measure("0", "0", "1048576", "1048576");
-	cr_assert_eq(budget_memory_used(), 0);
+	cr_assert_eq(sandbox_memory_used(), 0);
 	fake_cgroup_close();
 	supervisor.cgroup = -1;
 }
