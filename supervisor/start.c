@@ -12,15 +12,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/generation.h"
+#include "base/state.h"
 #include "common/confine/landlock.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/log.h"
-#include "generation.h"
-#include "pool.h"
-#include "state.h"
-#include "store.h"
+#include "persistent/store.h"
+#include "run/pool.h"
 
 static struct start start = {
 	.policy = -1,

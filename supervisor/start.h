@@ -9,8 +9,8 @@
 #include <signal.h>
 #include <stdint.h>
 
-#include "audit.h"
-#include "service.h"
+#include "base/audit.h"
+#include "front/service.h"
 
 /* The launcher's messages and descriptors. Descriptors are owned by this struct, -1 when absent. */
 struct start {

@@ -15,7 +15,7 @@ import support
 
 setUpModule = probes.needs_ordinary_user
 
-# Of one profile that are ready for an execution: as POOL_PROFILE_MAX of supervisor/pool.h.
+# Of one profile that are ready for an execution: as POOL_PROFILE_MAX of supervisor/run/pool.h.
 READY_MOST = 16
 
 

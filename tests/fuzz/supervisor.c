@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "execution.h"
-#include "frontend.h"
-#include "handlers.h"
+#include "run/execution.h"
+#include "front/frontend.h"
+#include "front/handlers.h"
 #include "property.h"
 #include "rig.h"
 

@@ -12,7 +12,7 @@ import support
 from lasting_mcp import Case, HANDLE, setUpModule  # noqa: F401  (the same is needed)
 
 SECONDS = 20
-AGAIN_SECONDS = 2  # the longest pause before another is tried is shorter (supervisor/ahead.h)
+AGAIN_SECONDS = 2  # the longest pause before another is tried is shorter (supervisor/run/ahead.h)
 RESTING_KB = 48  # of which it shares a half with the factory
 LONG = "sleep 314.15"
 

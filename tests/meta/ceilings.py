@@ -3,7 +3,7 @@
 says in a decision what for."""
 
 # Lines of C that are neither blank nor comment, of the .c files whose paths begin so.
-CODE_LINES = {"child-init": 2524, "supervisor": 7679, "supervisor/store": 1238, "common": 2458,
+CODE_LINES = {"child-init": 2524, "supervisor": 7709, "supervisor/persistent/store": 1238, "common": 2460,
               "layers": 6576, "commits": 1408, "audit": 800}
 
 # Of each file, and of each function.
@@ -15,7 +15,7 @@ CHILD_INIT_BYTES = 116 * 1024
 
 # Files that reach one another by calls (graph.py): a circle of more is larger than CIRCLE_MAX.
 CIRCLE_MAX = 4
-LARGER_CIRCLES = {"supervisor": 10, "broker": 13}
+LARGER_CIRCLES = {"broker": 13}
 
 # Comments without a subject, and static functions that are one bare word (tests/prose.py).
 PROSE_FAULTS = {"cli": (210, 137), "frontend": (22, 9), "broker": (227, 134),

@@ -46,13 +46,15 @@ def objects(part, targets):
 
 
 def calls(found):
-    """File to the files whose symbols it uses."""
+    """File to the files whose symbols it uses, other than events (supervisor/base/events.h), which
+    are reported upward."""
     owner, uses = {}, {}
     names = symbols(found.values())
     for name, path in found.items():
         defined, uses[name] = names[path]
         owner.update(dict.fromkeys(defined, name))
-    return {name: {owner[symbol] for symbol in used if owner.get(symbol, name) != name}
+    return {name: {owner[symbol] for symbol in used
+                   if owner.get(symbol, name) != name and not symbol.startswith("event_")}
             for name, used in uses.items()}
 
 

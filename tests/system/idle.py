@@ -16,7 +16,7 @@ import figures
 from units import support
 
 CLIENTS = 8
-READY_MOST = 32  # POOL_MAX in supervisor/state.h
+READY_MOST = 32  # POOL_MAX in supervisor/base/state.h
 
 
 def default_count():

@@ -14,7 +14,7 @@ from units import support
 import own_cgroup  # whose folder is known by now
 
 SECONDS = 60
-EPHEMERAL_MAX = 1024 + 32  # supervisor/state.h: their slots, some of them made ahead, are below
+EPHEMERAL_MAX = 1024 + 32  # supervisor/base/state.h: their slots, some of them made ahead, are below
 
 
 class Lasting(units.ServiceCase):

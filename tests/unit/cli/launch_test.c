@@ -113,6 +113,16 @@ static struct images some_images(void)
 	};
 }
 
+/* Without msp-layers and msp-file. */
+static struct images few_images(void)
+{
+	struct images images = some_images();
+
+	fd_close(&images.layers);
+	fd_close(&images.file);
+	return images;
+}
+
 Test(launch, says_everything_in_order)
 {
 	const struct images images = some_images();
@@ -181,7 +191,7 @@ Test(launch, says_everything_in_order)
 /* Where msp becomes the supervisor itself, everything waits in the socket before anybody reads. */
 Test(launch, as_many_pins_as_there_may_be_fit_into_the_socket)
 {
-	const struct images images = some_images();
+	const struct images images = few_images();
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .directory = open("/tmp", O_RDONLY | O_DIRECTORY) };
 	static struct pins pins = { .count = PINS_MAX };
@@ -236,7 +246,7 @@ Test(launch, one_command_needs_no_cgroup_and_no_state)
 
 Test(launch, a_service_gets_its_sockets)
 {
-	const struct images images = some_images();
+	const struct images images = few_images();
 	struct config config = { .plan_fd = fd_sealed_from_bytes("plan", "policy", 6) };
 	const struct cgroup_home home = { .parent = -1, .directory = -1 };
 	struct service_sockets sockets = { .listener = socket(AF_UNIX, SOCK_SEQPACKET, 0),

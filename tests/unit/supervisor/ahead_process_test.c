@@ -7,12 +7,12 @@
 #include <poll.h>
 #include <string.h>
 
-#include "ahead.h"
+#include "base/loop.h"
 #include "common/fd.h"
-#include "execution.h"
 #include "lasting_rig.h"
-#include "loop.h"
-#include "sandbox.h"
+#include "run/ahead.h"
+#include "run/execution.h"
+#include "run/sandbox.h"
 
 #define AWAIT_MS 5000
 #define MOMENT_MS 20

@@ -3,7 +3,7 @@
  * What waits in a live sandbox that lasts: when it is begun, which request gets it, and what has it
  * killed. The test plays the init that begins it.
  */
-#include "ahead.h"
+#include "run/ahead.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/loop.h"
 #include "common/fd.h"
 #include "lasting_rig.h"
-#include "loop.h"
-#include "sandbox.h"
+#include "run/sandbox.h"
 #include "support.h"
 
 #define AWAIT_MS 5000

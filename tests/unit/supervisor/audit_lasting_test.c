@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "audit.h"
 #include "audit_peer.h"
+#include "base/audit.h"
 #include "common/denial.h"
 #include "common/fd.h"
 #include "lasting_rig.h"

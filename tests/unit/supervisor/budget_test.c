@@ -2,7 +2,8 @@
  *
  * The budget for all sandboxes together: what is beyond it is refused with a reason and a time.
  */
-#include "budget.h"
+#include "run/budget.h"
+#include "run/sandbox.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * Limits that are written and texts that are read, in a directory that stands for a cgroup.
  */
-#include "cgroup.h"
+#include "run/cgroup.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  *
  * Requests that wait for the directory of a workspace, or for a sandbox.
  */
-#include "deferred.h"
+#include "run/deferred.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -2,16 +2,16 @@
  *
  * Executions with a cgroup each, which is a directory of the test's here.
  */
-#include "execution.h"
+#include "run/execution.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/loop.h"
 #include "common/fd.h"
 #include "fake_cgroup.h"
-#include "loop.h"
 #include "rig.h"
 #include "support.h"
 

@@ -2,7 +2,7 @@
  *
  * Executions where something is full, missing, at its end, or never was asked for.
  */
-#include "execution.h"
+#include "run/execution.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

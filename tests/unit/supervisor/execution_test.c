@@ -2,7 +2,7 @@
  *
  * The life of executions: who is asked what in which order, who is told, and when a slot is free.
  */
-#include "execution.h"
+#include "run/execution.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/loop.h"
 #include "common/fd.h"
-#include "loop.h"
 #include "rig.h"
 #include "support.h"
 

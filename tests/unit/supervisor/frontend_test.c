@@ -2,7 +2,7 @@
  *
  * Many frontends: each has its own requests, and the end of one is nothing to the others.
  */
-#include "frontend.h"
+#include "front/frontend.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "execution.h"
-#include "handlers.h"
+#include "front/handlers.h"
+#include "persistent/workspace.h"
 #include "rig.h"
+#include "run/execution.h"
 #include "support.h"
-#include "workspace.h"
 
 static struct rig rig; /* its frontend is the first */
 static struct channel other;

@@ -2,17 +2,17 @@
  *
  * The policy is replaced while executions run; the test plays the launcher that compiles it.
  */
-#include "generation.h"
-#include "reload.h"
+#include "base/generation.h"
+#include "front/reload.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "common/fd.h"
-#include "execution.h"
-#include "handlers.h"
+#include "front/handlers.h"
 #include "rig.h"
-#include "sandbox.h"
+#include "run/execution.h"
+#include "run/sandbox.h"
 
 static struct rig rig;
 static struct channel launcher = { -1, IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP };

@@ -2,7 +2,7 @@
  *
  * What a frontend may ask about sandboxes that last, and what it is told.
  */
-#include "handlers_lasting.h"
+#include "front/handlers_lasting.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -13,12 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/loop.h"
 #include "common/fd.h"
-#include "handlers.h"
-#include "handlers_list.h"
+#include "front/handlers.h"
+#include "front/handlers_list.h"
 #include "lasting_rig.h"
-#include "loop.h"
-#include "store_inner.h"
+#include "persistent/store_inner.h"
 #include "support.h"
 
 static struct rig rig;

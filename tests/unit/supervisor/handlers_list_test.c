@@ -2,7 +2,7 @@
  *
  * Who is told of which sandboxes that last, and how a list is told that is longer than a channel.
  */
-#include "handlers_list.h"
+#include "front/handlers_list.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "handlers.h"
+#include "front/handlers.h"
 #include "lasting_rig.h"
 
 static struct rig rig;

@@ -2,7 +2,7 @@
  *
  * What a frontend and a factory may say, and what their going away means.
  */
-#include "handlers.h"
+#include "front/handlers.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

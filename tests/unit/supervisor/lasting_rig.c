@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/generation.h"
 #include "common/fd.h"
-#include "generation.h"
-#include "reload.h"
+#include "front/reload.h"
 
 void lasting_open(struct rig *rig, struct channel *launcher)
 {

@@ -2,7 +2,7 @@
  *
  * Work of msp-layers: what it is handed, who is told of it, and when there is none.
  */
-#include "layers_job.h"
+#include "persistent/layers_job.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "common/fd.h"
 #include "lasting_rig.h"
-#include "sandbox.h"
+#include "run/sandbox.h"
 #include "support.h"
 
 static struct rig rig;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "loop.h"
+#include "base/loop.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

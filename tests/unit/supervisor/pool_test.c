@@ -2,7 +2,7 @@
  *
  * Sandboxes made ahead: which are made and when, who gets one, and that none is used twice.
  */
-#include "pool.h"
+#include "run/pool.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -12,13 +12,13 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "budget.h"
+#include "base/loop.h"
 #include "common/fd.h"
-#include "execution.h"
 #include "fake_cgroup.h"
-#include "handlers.h"
-#include "loop.h"
+#include "front/handlers.h"
 #include "rig.h"
+#include "run/budget.h"
+#include "run/execution.h"
 
 /* In which all that is due is done. */
 #define MOMENT_MS 20

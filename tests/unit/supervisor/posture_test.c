@@ -2,18 +2,18 @@
  *
  * What is proven before anything runs, and who is told.
  */
-#include "posture.h"
+#include "run/posture.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
+#include "base/loop.h"
 #include "common/fd.h"
 #include "fake_cgroup.h"
-#include "handlers.h"
-#include "handlers_start.h"
-#include "loop.h"
+#include "front/handlers.h"
+#include "front/handlers_start.h"
 #include "rig.h"
 #include "support.h"
 

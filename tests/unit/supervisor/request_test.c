@@ -2,7 +2,7 @@
  *
  * What a request may say: it can narrow its profile, never widen it, and nothing malformed passes.
  */
-#include "request.h"
+#include "run/request.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

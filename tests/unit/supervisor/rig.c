@@ -13,15 +13,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/loop.h"
 #include "common/fd.h"
 #include "common/kernel.h"
-#include "deferred.h"
-#include "execution.h"
-#include "frontend.h"
-#include "handlers.h"
-#include "loop.h"
-#include "pool.h"
-#include "sandbox.h"
+#include "front/frontend.h"
+#include "front/handlers.h"
+#include "run/deferred.h"
+#include "run/execution.h"
+#include "run/pool.h"
+#include "run/sandbox.h"
 
 /* More than any test has messages waiting in one channel. */
 #define TURNS 8

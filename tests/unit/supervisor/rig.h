@@ -8,10 +8,10 @@
 
 #include <sys/types.h>
 
+#include "base/state.h"
 #include "common/channel.h"
 #include "common/names.h"
 #include "small_plan.h"
-#include "state.h"
 
 /* The ends that the test holds. */
 struct rig {

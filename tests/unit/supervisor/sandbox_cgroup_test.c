@@ -3,14 +3,14 @@
  * Sandboxes that last, whose executions have a cgroup each, which is a directory of the test's
  * here.
  */
-#include "sandbox.h"
+#include "run/sandbox.h"
 
 #include <criterion/criterion.h>
 
 #include "common/fd.h"
-#include "execution.h"
 #include "fake_cgroup.h"
 #include "lasting_rig.h"
+#include "run/execution.h"
 
 static struct rig rig;
 static struct channel launcher;

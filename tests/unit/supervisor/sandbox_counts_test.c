@@ -3,7 +3,7 @@
  * Counts of what a persistent sandbox takes: how often they are made, and what one that fails means
  * for what runs and for what is to begin.
  */
-#include "sandbox.h"
+#include "run/sandbox.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

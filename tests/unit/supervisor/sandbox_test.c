@@ -3,7 +3,7 @@
  * The life of sandboxes that last: who makes them live, what runs in them together, when they are
  * cold again and nobody's.
  */
-#include "sandbox.h"
+#include "run/sandbox.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -15,11 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/loop.h"
 #include "common/fd.h"
-#include "execution.h"
-#include "frontend.h"
+#include "front/frontend.h"
 #include "lasting_rig.h"
-#include "loop.h"
+#include "run/execution.h"
 #include "support.h"
 
 static struct rig rig;

@@ -2,7 +2,7 @@
  *
  * Sandboxes that last and work on a directory of the host, which the test opens as the launcher.
  */
-#include "workspace.h"
+#include "persistent/workspace.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "frontend.h"
+#include "front/frontend.h"
 #include "lasting_rig.h"
 #include "support.h"
 

@@ -2,7 +2,7 @@
  *
  * The service's socket and its manager, over real sockets.
  */
-#include "service.h"
+#include "front/service.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "handlers.h"
+#include "front/handlers.h"
 #include "rig.h"
 #include "support.h"
 

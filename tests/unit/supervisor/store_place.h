@@ -7,7 +7,7 @@
 #define UNIT_SUPERVISOR_STORE_PLACE_H
 
 #include "common/limits.h"
-#include "store.h"
+#include "persistent/store.h"
 
 #define PLACE "workspace"
 #define VIEW_MAX 4096

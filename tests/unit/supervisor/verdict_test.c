@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/denial.h"
-#include "execution.h"
 #include "rig.h"
+#include "run/execution.h"
 
 static struct rig rig;
 

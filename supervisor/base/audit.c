@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/audit.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "run/sandbox.h"
+
+/* Longest wait for another holder of the log's lock, by a record without which something does not
+ * happen. A hundred writers on two busy processors come in turn after a second. Nobody else waits
+ * meanwhile. */
+#define MUST_WAIT_MS 5000
+
+/* Longest wait of the record of a new policy, during which the event loop waits too. */
+#define POLICY_WAIT_MS 2000
+
+/* An answer usually takes 50 us. The event loop waits this long for one before it defers the
+ * request; and a start or an end, in which there is nothing else to do, several times. */
+#define ANSWER_WAIT_US 1000
+
+/* The last record: a service manager kills what is left when we have ended. */
+#define STOP_WAIT_MS 2000
+
+#define CODE_STEP 16384
+
+static struct {
+	bool is_on;
+	bool is_optional;
+	bool is_told;        /* that records are lost */
+	uint64_t lost;       /* records that could not be sent to msp-audit */
+	uint64_t asked;      /* number of the last record that wants an answer */
+	uint32_t unanswered; /* how many of those have none yet */
+	uint64_t executions;
+	const char *path;
+	struct channel channel; /* to msp-audit */
+	struct loop_watch watch;
+	int start_error; /* the start record's */
+	void (*on_answer)(uint64_t number, int error);
+} audit = { .channel.fd = -1 };
+
+static const char *const refusal_names[REFUSAL_COUNT] = {
+#define REFUSAL(name, text) [REFUSAL_##name] = (text),
+#include "common/refusal.def"
+#undef REFUSAL
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *why_lost(int error)
+{
+	return error == -ETIMEDOUT ? "another process keeps its lock"
+	       : error == -EAGAIN  ? "msp-audit does not keep up"
+				   : errno_text(-error);
+}
+
+/* Without msp-audit nothing more may happen here; the operator can say otherwise. */
+static void lose_writer(void)
+{
+	if (audit.channel.fd < 0)
+		return;
+	loop_remove(&audit.watch);
+	fd_close(&audit.channel.fd);
+	if (audit.is_optional) {
+		log_line("nothing is audited any more: msp-audit ended");
+		audit.is_on = false;
+		return;
+	}
+	log_line("nothing can be audited any more, and so nothing run: msp-audit ended");
+	if (supervisor.exit_status == 0)
+		supervisor.exit_status = MSP_EXIT_SOFTWARE;
+	supervisor.is_ending = true;
+}
+
+/* Take an answer, within ANSWER_WAIT_US or (MSG_DONTWAIT) at once. False: there is none. */
+static bool take_answer(int flags, uint64_t *ret_number, int *ret_error)
+{
+	static struct channel_message message;
+	const struct ipc_audit_written *from = &message.body.audit_written;
+	enum ipc_error wrong = IPC_OK;
+	const int status = channel_receive(&audit.channel, &message, flags, &wrong);
+
+	if (status == 1 && message.type == IPC_TYPE_audit_written && audit.unanswered > 0) {
+		audit.unanswered--;
+		*ret_number = from->number;
+		*ret_error = -(int)from->error;
+		return true;
+	}
+	if (status != -EAGAIN && status != -EINTR)
+		lose_writer();
+	return false;
+}
+
+/* Hand on an answer that nobody waits for here. Before anybody can take one it is to the start. */
+static void tell_answer(uint64_t number, int error)
+{
+	if (audit.on_answer)
+		audit.on_answer(number, error);
+	else
+		audit.start_error = error;
+}
+
+static void on_ready(void *context)
+{
+	uint64_t number;
+	int error;
+
+	(void)context;
+	while (audit.is_on && take_answer(MSG_DONTWAIT, &number, &error))
+		tell_answer(number, error);
+}
+
+/* Send a record to be written: 0 or -errno. `number`: of the answer, 0: none. */
+static int send_record(enum audit_event event, const struct audit_field *fields, size_t count,
+		       uint64_t number, uint32_t wait_ms)
+{
+	static struct ipc_audit_record record;
+	int error;
+
+	if (audit.channel.fd < 0)
+		return -EPIPE;
+	audit_record_make(&record, event, fields, count);
+	record.number = number;
+	record.wait_ms = wait_ms;
+	record.cpu = audit.on_answer && !supervisor.is_for_one ? (uint32_t)sched_getcpu()
+							       : IPC_AUDIT_ANY_CPU;
+	record.lost = audit.lost;
+	error = channel_send(&audit.channel, IPC_TYPE_audit_record, &record, NULL, MSG_DONTWAIT);
+	if (!error) {
+		audit.unanswered += number != 0;
+		audit.lost = 0;
+		audit.is_told = false;
+	}
+	return error;
+}
+
+/* Record what has happened anyway. */
+static void note_event(enum audit_event event, const struct audit_field *fields, size_t count)
+{
+	const int error = audit.is_on ? send_record(event, fields, count, 0, 0) : 0;
+
+	if (!error)
+		return;
+	audit.lost++;
+	if (!audit.is_told)
+		log_line("the audit log in %s cannot be written: %s", audit.path, why_lost(error));
+	audit.is_told = true;
+	if (error != -EAGAIN)
+		lose_writer();
+}
+
+#define NOTE(event, ...)                                                                           \
+	do {                                                                                       \
+		const struct audit_field fields[] = { __VA_ARGS__ };                               \
+		note_event((event), fields, COUNT(fields));                                        \
+	} while (0)
+
+/* Wait for the answer `number`, the last that was asked for, until `deadline_us`. -EINPROGRESS:
+ * there is none yet. */
+static int await_answer(uint64_t number, uint64_t deadline_us)
+{
+	uint64_t answered = 0;
+	int error = 0;
+
+	while (audit.is_on && answered != number) {
+		if (take_answer(0, &answered, &error)) {
+			if (answered != number)
+				tell_answer(answered, error);
+		} else if (clock_now_us() >= deadline_us) {
+			return -EINPROGRESS;
+		}
+		if (audit.channel.fd < 0)
+			return -EPIPE;
+	}
+	return answered == number ? error : 0;
+}
+
+static void explain_error(int error, char detail[IPC_LIST_MAX])
+{
+	(void)snprintf(detail, IPC_LIST_MAX, "the audit log in %.600s cannot be written: %s",
+		       audit.path, why_lost(error));
+}
+
+/* Record what must not happen without a record; the operator can say otherwise. Ask once, and take
+ * the answer where it comes within `wait_us`. */
+static int require_record(enum audit_event event, const struct audit_field *fields, size_t count,
+			  uint32_t lock_ms, uint64_t wait_us, struct audit_ticket *ticket)
+{
+	int error;
+
+	if (audit.is_optional) {
+		note_event(event, fields, count);
+		return 0;
+	}
+	ticket->number = ++audit.asked;
+	error = send_record(event, fields, count, ticket->number, lock_ms);
+	if (!error)
+		error = await_answer(ticket->number, clock_now_us() + wait_us);
+	return error;
+}
+
+/* Require the record of a request. While other answers are due the log's lock is contended: then
+ * nobody waits here. */
+static int require_begin(enum audit_event event, const struct audit_field *fields, size_t count,
+			 struct audit_ticket *ticket, char detail[IPC_LIST_MAX])
+{
+	const uint64_t wait_us = audit.unanswered > 0 ? 0 : ANSWER_WAIT_US;
+	int error = ticket->error;
+
+	if (!audit.is_on)
+		ticket->state = AUDIT_TICKET_WRITTEN;
+	if (ticket->state == AUDIT_TICKET_NONE) {
+		error = require_record(event, fields, count, MUST_WAIT_MS, wait_us, ticket);
+		ticket->state = error == -EINPROGRESS ? AUDIT_TICKET_ASKED
+				: error               ? AUDIT_TICKET_REFUSED
+						      : AUDIT_TICKET_WRITTEN;
+	}
+	if (ticket->state == AUDIT_TICKET_ASKED)
+		return -EINPROGRESS;
+	if (ticket->state == AUDIT_TICKET_REFUSED)
+		explain_error(error, detail);
+	else
+		error = 0;
+	ticket->state = AUDIT_TICKET_NONE; /* the caller knows */
+	return error;
+}
+
+/* Without the operator's word this is the end. */
+static void go_without(const char *problem)
+{
+	if (!audit.is_optional)
+		log_fatal(MSP_EXIT_REFUSED,
+			  "nothing could be audited: %s. MSP_STATE_DIR=DIR names another place "
+			  "(msp(1)), and 'audit: optional' in the operator's configuration does "
+			  "without",
+			  problem);
+	log_line("nothing is audited: %s", problem);
+	audit.is_on = false;
+}
+
+static int record_start(uint32_t frontend)
+{
+	static const char *const frontends[] = {
+		[FRONTEND_BROKER] = "broker",
+		[FRONTEND_LAUNCHER] = "launcher",
+		[FRONTEND_SERVICE] = "service",
+	};
+	const bool is_known = frontend < COUNT(frontends) && frontends[frontend];
+	struct audit_ticket ticket;
+	const struct audit_field fields[] = {
+		AUDIT_TEXT(version, MSP_VERSION),
+		AUDIT_NUMBER(uid, supervisor.uid),
+		AUDIT_TEXT(frontend, is_known ? frontends[frontend] : "unknown"),
+		AUDIT_TEXT(limits, supervisor.limits == LIMITS_CGROUP ? "cgroup" : "fallback"),
+		AUDIT_NUMBER(landlock_abi, (uint64_t)supervisor.landlock_abi),
+		AUDIT_NUMBER(executions_max, supervisor.executions_max),
+		AUDIT_NUMBER(memory_max, supervisor.memory_bytes),
+	};
+
+	return require_record(AUDIT_START, fields, COUNT(fields), MUST_WAIT_MS, 0, &ticket);
+}
+
+static int send_start(void)
+{
+	static struct ipc_audit_start start;
+	int error;
+
+	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
+	start.pid = supervisor.pid;
+	strncpy(start.path, audit.path, sizeof(start.path) - 1);
+	error = channel_send(&audit.channel, IPC_TYPE_audit_start, &start, NULL, 0);
+	audit.channel.phase = IPC_SERVE;
+	return error;
+}
+
+void audit_open(struct audit_place *place, uint32_t frontend)
+{
+	const struct timeval wait = { .tv_usec = ANSWER_WAIT_US };
+	char problem[IPC_LIST_MAX];
+	int error;
+
+	audit.path = place->path;
+	audit.is_optional = plan_header(&supervisor.plan)->audit_optional != 0;
+	if (place->channel < 0) {
+		go_without(place->problem);
+		return;
+	}
+	audit.is_on = true;
+	audit.channel = (struct channel){ place->channel, IPC_SUPERVISOR, IPC_AUDIT, IPC_SETUP };
+	place->channel = -1;
+	error = setsockopt(audit.channel.fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) == 0
+			? send_start()
+			: -errno;
+	if (!error)
+		error = record_start(frontend);
+	if (!error || error == -EINPROGRESS) /* audit_policy() has to come, and waits for both */
+		error = loop_add(&audit.watch, audit.channel.fd, on_ready, NULL);
+	if (!error)
+		return;
+	explain_error(error, problem);
+	go_without(problem);
+}
+
+void audit_on_answer(void (*on_answer)(uint64_t number, int error))
+{
+	audit.on_answer = on_answer;
+}
+
+int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_MAX])
+{
+	const struct plan_header *header = plan_header(plan);
+	struct audit_ticket ticket;
+	uint8_t hash[SHA256_BYTES];
+	int error;
+	const struct audit_field fields[] = {
+		AUDIT_NUMBER(generation, number),
+		AUDIT_TEXT(file, header->file ? plan_string(plan, header->file) : "builtin"),
+		AUDIT_NUMBER(bytes, plan->size),
+		AUDIT_SHA256(sha256, hash),
+	};
+
+	sha256(plan->bytes, plan->size, hash);
+	if (!audit.is_on)
+		return 0;
+	error = require_record(AUDIT_POLICY, fields, COUNT(fields), POLICY_WAIT_MS,
+			       (POLICY_WAIT_MS + 1000) * 1000, &ticket);
+	if (!error)
+		error = audit.start_error;
+	if (error)
+		explain_error(error, detail);
+	return error;
+}
+
+void audit_posture(const struct audit_field *fields, size_t count)
+{
+	note_event(AUDIT_POSTURE, fields, count);
+}
+
+void audit_client(const struct frontend *frontend)
+{
+	NOTE(AUDIT_CLIENT, AUDIT_NUMBER(frontend, frontend->number),
+	     AUDIT_TEXT(asks, frontend->is_broker ? "through a broker" : "for itself"));
+}
+
+/* Hash a sealed memfd: its code cannot change before it runs, and reading cannot fail. */
+static void hash_code(int code, uint64_t *ret_size, uint8_t ret_hash[SHA256_BYTES])
+{
+	static uint8_t bytes[CODE_STEP];
+	struct sha256 state;
+	ssize_t got;
+
+	*ret_size = 0;
+	sha256_begin(&state);
+	while ((got = pread(code, bytes, sizeof(bytes), (off_t)*ret_size)) > 0) {
+		sha256_add(&state, bytes, (size_t)got);
+		*ret_size += (uint64_t)got;
+	}
+	sha256_end(&state, ret_hash);
+}
+
+/* Return the id of a persistent sandbox; an ephemeral one goes with its execution and has none. */
+static struct audit_field sandbox_field(const struct sandbox *sandbox)
+{
+	return sandbox && sandbox_lasts(sandbox) ? AUDIT_TEXT(sandbox, sandbox->id)
+						 : (struct audit_field){ 0 };
+}
+
+static uint32_t count_strings(const uint8_t *list, uint32_t size)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < size; i++)
+		count += list[i] == '\0';
+	return count;
+}
+
+int audit_execution_begin(const struct frontend *frontend, struct request *request, int code,
+			  struct audit_ticket *ticket, char detail[IPC_LIST_MAX])
+{
+	const struct plan_profile *profile = plan_profile(&supervisor.plan, request->profile);
+	const struct ipc_spawn *spawn = request->spawn;
+	struct audit_field fields[IPC_AUDIT_FIELDS_MAX];
+	uint8_t argv_hash[SHA256_BYTES], code_hash[SHA256_BYTES];
+	uint64_t code_size;
+	size_t count = 0;
+
+	if (ticket->state == AUDIT_TICKET_NONE)
+		ticket->execution = ++audit.executions;
+	request->id = ticket->execution;
+	if (!audit.is_on || ticket->state != AUDIT_TICKET_NONE)
+		return require_begin(AUDIT_EXECUTION_BEGIN, NULL, 0, ticket, detail);
+	sha256(spawn->argv, spawn->argv_size, argv_hash);
+	fields[count++] = AUDIT_NUMBER(execution, request->id);
+	fields[count++] = AUDIT_NUMBER(frontend, frontend->number);
+	fields[count++] = AUDIT_NUMBER(request, request->number);
+	fields[count++] = AUDIT_TEXT(profile, plan_string(&supervisor.plan, profile->name));
+	fields[count++] = AUDIT_NUMBER(argv_count, count_strings(spawn->argv, spawn->argv_size));
+	fields[count++] = AUDIT_NUMBER(argv_bytes, spawn->argv_size);
+	fields[count++] = AUDIT_SHA256(argv_sha256, argv_hash);
+	fields[count++] = AUDIT_NUMBER(environment_count,
+				       count_strings(spawn->environment, spawn->environment_size));
+	fields[count++] = AUDIT_NUMBER(environment_bytes, spawn->environment_size);
+	fields[count++] = AUDIT_NUMBER(timeout_ms, request->timeout_ms);
+	fields[count++] = AUDIT_NUMBER(tty, spawn->use_tty);
+	fields[count++] = sandbox_field(request->sandbox);
+	if (fields[count - 1].key)
+		fields[count++] = AUDIT_NUMBER(file_tool, request->is_file);
+	if (code >= 0) {
+		hash_code(code, &code_size, code_hash);
+		fields[count++] = AUDIT_NUMBER(code_bytes, code_size);
+		fields[count++] = AUDIT_SHA256(code_sha256, code_hash);
+	}
+	return require_begin(AUDIT_EXECUTION_BEGIN, fields, count, ticket, detail);
+}
+
+void audit_execution_end(uint64_t id, const struct sandbox *sandbox,
+			 const struct ipc_execution_done *done)
+{
+	if (id == 0) /* a probe for no frontend: its posture is a record of its own */
+		return;
+	if (done->verdict >= VERDICT_TIMEOUT && done->verdict <= VERDICT_OUTPUT)
+		NOTE(AUDIT_LIMIT, AUDIT_NUMBER(execution, id),
+		     AUDIT_TEXT(limit, verdict_name(done->verdict)), sandbox_field(sandbox));
+	NOTE(AUDIT_EXECUTION_END, AUDIT_NUMBER(execution, id),
+	     AUDIT_TEXT(verdict, verdict_name(done->verdict)),
+	     AUDIT_NUMBER(exit_code, done->exit_code), AUDIT_NUMBER(signal, done->signal),
+	     AUDIT_TEXT(stage, stage_text(done->stage)), AUDIT_NUMBER(error, done->error),
+	     AUDIT_NUMBER(wall_us, done->wall_us), AUDIT_NUMBER(cpu_us, done->cpu_us),
+	     AUDIT_NUMBER(peak_bytes, done->peak_bytes), sandbox_field(sandbox));
+}
+
+void audit_denial(const struct execution *execution, const char *layer, const char *operation,
+		  uint64_t argument, uint32_t count)
+{
+	NOTE(AUDIT_DENIAL, AUDIT_NUMBER(execution, execution->id), AUDIT_TEXT(layer, layer),
+	     AUDIT_TEXT(operation, operation), AUDIT_NUMBER(argument, argument),
+	     AUDIT_NUMBER(count, count), sandbox_field(execution->sandbox));
+}
+
+void audit_sandbox_begin(const struct frontend *frontend, const char *id,
+			 const struct store_meta *meta, const char *origin, uint32_t checkpoint)
+{
+	static const char *const modes[WORKSPACE_MODE_COUNT] = {
+		[WORKSPACE_NONE] = "none",
+		[WORKSPACE_COPY] = "copy-on-write",
+		[WORKSPACE_READ] = "read-only",
+		[WORKSPACE_WRITE] = "read-write",
+	};
+	const struct audit_field fields[] = {
+		AUDIT_TEXT(sandbox, id),
+		AUDIT_NUMBER(frontend, frontend->number),
+		AUDIT_TEXT(profile, meta->profile),
+		AUDIT_TEXT(workspace, modes[meta->workspace_mode]),
+		AUDIT_TEXT(origin, origin),
+		AUDIT_NUMBER(checkpoint, checkpoint),
+	};
+
+	note_event(AUDIT_SANDBOX_BEGIN, fields, origin ? COUNT(fields) : COUNT(fields) - 2);
+}
+
+void audit_sandbox_change(const struct frontend *frontend, const char *id, const char *operation,
+			  uint32_t checkpoint)
+{
+	NOTE(AUDIT_SANDBOX_CHANGE, AUDIT_TEXT(sandbox, id),
+	     AUDIT_NUMBER(frontend, frontend->number), AUDIT_TEXT(operation, operation),
+	     AUDIT_NUMBER(checkpoint, checkpoint));
+}
+
+void audit_sandbox_end(const char *id, const char *why)
+{
+	NOTE(AUDIT_SANDBOX_END, AUDIT_TEXT(sandbox, id), AUDIT_TEXT(reason, why));
+}
+
+void audit_standby_end(const struct sandbox *sandbox, const struct ipc_spawn_done *done)
+{
+	NOTE(AUDIT_STANDBY_END, sandbox_field(sandbox), AUDIT_NUMBER(error, done->error),
+	     AUDIT_NUMBER(cpu_us, done->cpu_us));
+}
+
+int audit_apply_begin(const struct frontend *frontend, const char *id,
+		      const struct ipc_changes_start *from, struct audit_ticket *ticket,
+		      char detail[IPC_LIST_MAX])
+{
+	static const char *const conflicts[CONFLICT_COUNT] = {
+		[CONFLICT_REFUSE] = "refuse",
+		[CONFLICT_OURS] = "ours",
+		[CONFLICT_THEIRS] = "theirs",
+	};
+	const struct audit_field fields[] = {
+		AUDIT_TEXT(sandbox, id),
+		AUDIT_NUMBER(frontend, frontend->number),
+		AUDIT_NUMBER(request, from->request),
+		AUDIT_TEXT(operation, from->operation == CHANGES_UNDO ? "undo" : "apply"),
+		AUDIT_TEXT(conflict, conflicts[from->conflict]),
+		AUDIT_NUMBER(held_too, (from->flags & CHANGES_HELD_TOO) != 0),
+	};
+
+	if (ticket->state == AUDIT_TICKET_NONE) {
+		ticket->execution = 0;
+		ticket->request = from->request;
+		memcpy(ticket->sandbox, id, sizeof(ticket->sandbox));
+	}
+	return require_begin(AUDIT_APPLY_BEGIN, fields, COUNT(fields), ticket, detail);
+}
+
+void audit_apply_end(const char *id, const struct ipc_changes_done *done)
+{
+	NOTE(AUDIT_APPLY_END, AUDIT_TEXT(sandbox, id), AUDIT_NUMBER(request, done->request),
+	     AUDIT_NUMBER(error, done->error), AUDIT_NUMBER(step, done->step),
+	     AUDIT_NUMBER(total, done->total), AUDIT_NUMBER(applied, done->applied),
+	     AUDIT_NUMBER(conflicts, done->conflicts), AUDIT_NUMBER(held, done->held));
+}
+
+void audit_drop(struct audit_ticket *ticket)
+{
+	const struct ipc_execution_done execution = { .verdict = VERDICT_INTERNAL,
+						      .error = ECANCELED };
+	const struct ipc_changes_done changes = { .request = ticket->request, .error = ECANCELED };
+	const bool is_asked =
+		ticket->state == AUDIT_TICKET_ASKED || ticket->state == AUDIT_TICKET_WRITTEN;
+
+	ticket->state = AUDIT_TICKET_NONE;
+	if (is_asked && ticket->execution > 0)
+		audit_execution_end(ticket->execution, NULL, &execution);
+	else if (is_asked)
+		audit_apply_end(ticket->sandbox, &changes);
+}
+
+void audit_refused(const struct frontend *frontend, enum refusal reason)
+{
+	NOTE(AUDIT_REFUSED, AUDIT_NUMBER(frontend, frontend->number),
+	     AUDIT_TEXT(reason, refusal_names[reason]));
+}
+
+void audit_violation(const char *peer, uint64_t number, const char *problem)
+{
+	NOTE(AUDIT_VIOLATION, AUDIT_TEXT(peer, peer), AUDIT_NUMBER(number, number),
+	     AUDIT_TEXT(problem, problem));
+}
+
+void audit_stranger(uid_t uid)
+{
+	note_event(AUDIT_STRANGER, (struct audit_field[]){ AUDIT_NUMBER(uid, uid) }, 1);
+}
+
+void audit_stop(void)
+{
+	const struct audit_field fields[] = {
+		AUDIT_NUMBER(exit_status, (uint64_t)supervisor.exit_status),
+		AUDIT_NUMBER(executions, audit.executions),
+	};
+	struct audit_ticket ticket;
+
+	audit.on_answer = NULL;
+	if (supervisor.is_service && audit.is_on) /* msp-audit says what it cannot write */
+		(void)require_record(AUDIT_STOP, fields, COUNT(fields), STOP_WAIT_MS,
+				     STOP_WAIT_MS * 1000, &ticket);
+	else
+		note_event(AUDIT_STOP, fields, COUNT(fields));
+	audit.is_on = false;
+	fd_close(&audit.channel.fd);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/state.h"
+
+struct supervisor supervisor;
+
+uint32_t state_key(const char *text)
+{
+	uint32_t key = 2166136261U; /* FNV-1a; who makes two alike only makes them slower to find */
+
+	for (; *text; text++)
+		key = (key ^ (uint8_t)*text) * 16777619U;
+	return key;
+}

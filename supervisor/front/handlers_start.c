@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "front/handlers_start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/audit.h"
+#include "base/reply.h"
+#include "front/handlers_list.h"
+#include "persistent/layers_job.h"
+#include "persistent/store.h"
+#include "persistent/workspace.h"
+#include "run/ahead.h"
+#include "run/budget.h"
+#include "run/deferred.h"
+#include "run/execution.h"
+#include "run/posture.h"
+#include "run/request.h"
+#include "run/sandbox.h"
+
+/* The persistent sandbox that a request is for. */
+struct target {
+	struct frontend *frontend;
+	struct channel_message *message;
+	const char *owner, *name;
+	bool execute;
+	struct sandbox *sandbox; /* this and `profile`: when it is ready */
+	uint32_t profile;
+};
+
+/* A sandbox is there in milliseconds; an emulated machine under load needs a hundred times that. */
+#define PROBE_MS 20000
+
+/* Refuse or defer. */
+static int put_off(const struct target *target, uint64_t request, enum refusal refusal,
+		   const char *detail, uint32_t retry_ms)
+{
+	return refusal == REFUSAL_DEFERRED
+		       ? deferred_add(target->frontend, target->message, target->owner,
+				      target->sandbox)
+		       : reply_refuse(target->frontend, request, refusal, detail, retry_ms);
+}
+
+static int begin_in(const struct target *target, uint64_t number, enum refusal refusal,
+		    struct request *request, int code, char detail[IPC_LIST_MAX])
+{
+	struct frontend *frontend = target->frontend;
+	struct ipc_execution_done done = { .verdict = VERDICT_INTERNAL };
+	uint32_t retry_ms = 0;
+	int error = 0;
+
+	request->sandbox = target->sandbox;
+	request->heard_us = clock_now_us();
+	if (execution_find(frontend, number))
+		refusal = REFUSAL_REQUEST_IN_USE;
+	else if (!refusal)
+		refusal = budget_check(plan_profile(&supervisor.plan, request->profile),
+				       request->sandbox, detail, &retry_ms);
+	if (!refusal)
+		ahead_align(request);
+	if (!refusal)
+		error = audit_execution_begin(frontend, request, code, deferred_ticket(), detail);
+	if (error)
+		refusal = error == -EINPROGRESS ? REFUSAL_DEFERRED : REFUSAL_AUDIT;
+	if (refusal)
+		return put_off(target, number, refusal, detail, retry_ms);
+	error = execution_begin(frontend, request, code);
+	if (!error || supervisor.is_ending) /* then it has been said why */
+		return 0;
+	done.error = (uint32_t)-error;
+	audit_execution_end(request->id, request->sandbox, &done);
+	return reply_done(frontend, number, error);
+}
+
+static enum refusal find_target(struct target *target, char detail[IPC_LIST_MAX])
+{
+	const enum refusal refusal =
+		sandbox_own(target->owner, target->name, &target->sandbox, detail);
+
+	return refusal ? refusal
+		       : sandbox_prepare(target->sandbox, target->frontend, target->execute,
+					 &target->profile, detail);
+}
+
+/* The profile of a request for a persistent sandbox is the sandbox's. */
+static enum refusal enter_sandbox(struct target *target, char profile[IPC_NAME_MAX],
+				  char detail[IPC_LIST_MAX])
+{
+	const enum refusal refusal = target->name[0] ? find_target(target, detail) : REFUSAL_NONE;
+
+	if (!target->name[0] || refusal)
+		return refusal;
+	if (profile[0] && strcmp(profile, target->sandbox->meta->profile) != 0)
+		return reply_reason(REFUSAL_SANDBOX_PROFILE, target->sandbox->meta->profile,
+				    detail);
+	memcpy(profile, target->sandbox->meta->profile, IPC_NAME_MAX);
+	return REFUSAL_NONE;
+}
+
+int handle_execution_start(void *context, struct channel_message *message)
+{
+	struct ipc_execution_start *from = &message->body.execution_start;
+	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
+	char detail[IPC_LIST_MAX] = "";
+	enum refusal refusal = enter_sandbox(&target, from->profile, detail);
+	struct request request;
+
+	if (!refusal)
+		refusal = request_command(from, &request, detail);
+	return begin_in(&target, from->request, refusal, &request, -1, detail);
+}
+
+int handle_code_start(void *context, struct channel_message *message)
+{
+	struct ipc_code_start *from = &message->body.code_start;
+	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
+	char detail[IPC_LIST_MAX] = "";
+	enum refusal refusal = enter_sandbox(&target, from->profile, detail);
+	struct request request;
+
+	if (!refusal)
+		refusal = request_code(from, &request, detail);
+	return begin_in(&target, from->request, refusal, &request, message->fds[0], detail);
+}
+
+int handle_file_start(void *context, struct channel_message *message)
+{
+	struct ipc_file_start *from = &message->body.file_start;
+	struct target target = { context, message, from->owner, from->sandbox, true, NULL, 0 };
+	enum refusal refusal = REFUSAL_NONE;
+	char detail[IPC_LIST_MAX] = "";
+	struct request request;
+
+	if (supervisor.file_image < 0)
+		return reply_refuse(
+			context, from->request, REFUSAL_STATE,
+			supervisor.stateless[0] ? supervisor.stateless : "msp-file is missing", 0);
+	refusal = find_target(&target, detail);
+	if (!refusal)
+		refusal = request_file(from, target.sandbox->meta->profile, &request, detail);
+	return begin_in(&target, from->request, refusal, &request, -1, detail);
+}
+
+int handlers_start_probe(void)
+{
+	static struct ipc_spawn spawn; /* too large for the stack */
+	const struct request request = { .profile = supervisor.default_profile,
+					 .timeout_ms = PROBE_MS,
+					 .heard_us = clock_now_us(),
+					 .spawn = &spawn };
+	int error;
+
+	if (posture_probe(NULL, request.profile) == PROBE_NONE)
+		return 0;
+	spawn.use_tty = 1; /* no pipes */
+	spawn.cwd[0] = '/';
+	supervisor.is_probing = true;
+	error = execution_begin(NULL, &request, -1);
+	return supervisor.is_ending ? 0 : error; /* then it has been said why */
+}
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+static bool changes_host(uint32_t operation)
+{
+	return operation == CHANGES_APPLY || operation == CHANGES_UNDO;
+}
+
+static enum refusal find_checkpoint(const struct store_meta *meta, uint32_t number,
+				    uint32_t *ret_layer, char detail[IPC_LIST_MAX])
+{
+	const struct store_checkpoint *at = store_checkpoint_find(meta, number);
+
+	if (!at)
+		return sight_no_checkpoint(meta, detail);
+	*ret_layer = at->layer;
+	return REFUSAL_NONE;
+}
+
+/* An execution in it would change the files that are brought to the host. */
+static enum refusal find_alone(struct target *target, char detail[IPC_LIST_MAX])
+{
+	enum refusal refusal =
+		sandbox_own_idle(target->owner, target->name, &target->sandbox, detail);
+
+	if (!refusal)
+		refusal = find_target(target, detail);
+	/* The last execution's processes are being killed. */
+	return !refusal && target->sandbox->executions > 0 ? REFUSAL_DEFERRED : refusal;
+}
+
+/* A broker speaks for a model. A person's consent passes through it, so two things can be checked
+ * here: that this client may ask at all, and that the consent is to the result of a preview. */
+static bool may_change_host(const struct ipc_changes_start *from, uint32_t apply)
+{
+	static const uint8_t none[IPC_DIGEST_BYTES];
+	const bool needs_word = apply == PLAN_APPLY_ASK || (from->flags & CHANGES_HELD_TOO);
+
+	return apply != PLAN_APPLY_PERSON && from->operation == CHANGES_APPLY &&
+	       (!needs_word || memcmp(from->expected, none, sizeof(none)) != 0);
+}
+
+/* Check that the profile and the sandbox's workspace let this frontend ask for it. */
+static enum refusal check_changes(const struct ipc_changes_start *from, const struct target *target,
+				  char detail[IPC_LIST_MAX])
+{
+	const struct plan_profile *profile = plan_profile(&supervisor.plan, target->profile);
+	const uint32_t mode = target->sandbox->meta->workspace_mode;
+	struct stat done;
+
+	if (mode == WORKSPACE_READ || mode == WORKSPACE_WRITE ||
+	    (mode == WORKSPACE_NONE && from->operation != CHANGES_DIFF))
+		return reply_reason(REFUSAL_WORKSPACE,
+				    "there is no copy-on-write directory of the host in it, whose "
+				    "changes could be shown or applied",
+				    detail);
+	if (changes_host(from->operation) && target->frontend->is_broker &&
+	    !may_change_host(from, profile->apply))
+		return REFUSAL_APPLY;
+	return from->operation == CHANGES_UNDO &&
+			       fstatat(target->sandbox->directory, "journal/done", &done,
+				       AT_SYMLINK_NOFOLLOW) != 0
+		       ? REFUSAL_UNDO
+		       : REFUSAL_NONE;
+}
+
+static const uint32_t operations[CHANGES_OPERATION_COUNT] = {
+	[CHANGES_DIFF] = LAYERS_DIFF,
+	[CHANGES_PREVIEW] = LAYERS_PREVIEW,
+	[CHANGES_APPLY] = LAYERS_APPLY,
+	[CHANGES_UNDO] = LAYERS_UNDO,
+};
+
+/* Begin what passed. */
+static enum refusal begin_changes(const struct ipc_changes_start *from, const struct target *target,
+				  char detail[IPC_LIST_MAX])
+{
+	struct layers_ask ask = {
+		.sandbox = target->sandbox,
+		.operation = operations[from->operation],
+		.frontend = target->frontend,
+		.request = from->request,
+		.changes = from,
+		.profile = plan_profile(&supervisor.plan, target->profile),
+		.since = STORE_NO_LAYER,
+		.chosen = target->message->fds[0],
+		.named = workspace_named(),
+	};
+	struct ipc_changes_done done = { .request = from->request, .step = CHANGES_STEP_HELPER };
+	enum refusal refusal = REFUSAL_NONE;
+	int error = 0;
+
+	if (from->flags & CHANGES_FROM_CHECKPOINT)
+		refusal = find_checkpoint(target->sandbox->meta, from->number, &ask.since, detail);
+	if (!refusal && changes_host(from->operation))
+		error = audit_apply_begin(target->frontend, target->sandbox->id, from,
+					  deferred_ticket(), detail);
+	if (error)
+		refusal = error == -EINPROGRESS ? REFUSAL_DEFERRED : REFUSAL_AUDIT;
+	if (refusal)
+		return refusal;
+	error = layers_job_begin(&ask);
+	if (!error)
+		return REFUSAL_NONE;
+	done.error = (uint32_t)-error;
+	if (changes_host(from->operation))
+		audit_apply_end(target->sandbox->id, &done);
+	return reply_reason(REFUSAL_RESOURCES, errno_text(-error), detail);
+}
+
+int handle_changes_start(void *context, struct channel_message *message)
+{
+	const struct ipc_changes_start *from = &message->body.changes_start;
+	struct target target = { context, message, from->owner, from->sandbox, false, NULL, 0 };
+	enum refusal refusal = REFUSAL_NONE;
+	char detail[IPC_LIST_MAX] = "";
+
+	if (from->operation == 0 || from->operation >= CHANGES_OPERATION_COUNT ||
+	    from->conflict >= CONFLICT_COUNT)
+		return -EPROTO;
+	refusal = (changes_host(from->operation) ? find_alone : find_target)(&target, detail);
+	if (!refusal)
+		refusal = check_changes(from, &target, detail);
+	if (!refusal)
+		refusal = begin_changes(from, &target, detail);
+	return refusal ? put_off(&target, from->request, refusal, detail, 0) : 0;
+}

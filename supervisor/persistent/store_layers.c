@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Layers: what becomes one, what is built on it, and when nobody needs it any more. Each change is
+ * made on a copy of the meta; what is saved becomes the meta.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "persistent/store_inner.h"
+
+#define BASE_NAME "base"    /* layers/base.h */
+#define WORK_PREFIX "work-" /* and the place's name */
+#define MERGE_NAME "merge"
+
+static struct store_meta next; /* the meta to be */
+
+static int open_layer(const uint8_t id[STORE_ID_BYTES], int flags)
+{
+	char text[IPC_ID_MAX];
+	int fd;
+
+	store_id_text(id, text);
+	fd = openat(store_places.layers, text, flags);
+	return fd < 0 ? -errno : fd;
+}
+
+static bool is_place(const char *name)
+{
+	return name[0] != '\0' && name[0] != '.' && strcmp(name, BASE_NAME) != 0 &&
+	       strncmp(name, WORK_PREFIX, strlen(WORK_PREFIX)) != 0 && !strchr(name, '/');
+}
+
+/* Open the directory `name` of `dir` after making it, or when it is there. */
+static int open_made(int dir, const char *name, mode_t mode)
+{
+	int fd;
+
+	if (mode && mkdirat(dir, name, mode) != 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(dir, name, STORE_PATH);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_in_layer(const struct store_meta *meta, uint32_t layer, const char *name,
+			 mode_t mode)
+{
+	int dir = layer < meta->layer_count ? open_layer(meta->layers[layer].id, STORE_PATH)
+					    : -ENOENT;
+	int fd;
+
+	if (dir < 0 || !name)
+		return dir;
+	fd = open_made(dir, name, mode);
+	fd_close(&dir);
+	return fd;
+}
+
+int store_layer(const struct store_meta *meta, uint32_t layer, const char *place, bool is_made)
+{
+	if (place && !is_place(place))
+		return -EINVAL;
+	/* In the sandbox it is the place itself. */
+	return open_in_layer(meta, layer, place,
+			     is_made ? S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH : 0);
+}
+
+int store_work(const struct store_meta *meta, const char *place)
+{
+	char name[sizeof(WORK_PREFIX) + IPC_NAME_MAX] = WORK_PREFIX;
+
+	if (!is_place(place) || strlen(place) >= IPC_NAME_MAX)
+		return -EINVAL;
+	memcpy(name + strlen(WORK_PREFIX), place, strlen(place) + 1);
+	return open_in_layer(meta, meta->upper, name, S_IRWXU);
+}
+
+int store_journal(int sandbox)
+{
+	return open_made(sandbox, "journal", S_IRWXU);
+}
+
+int store_empty(void)
+{
+	return store_places.state < 0 ? -ENOTCONN : open_made(store_places.state, "empty", S_IRWXU);
+}
+
+/* --- what becomes a layer --------------------------------------------------------------------- */
+
+/* An unreadable directory was closed by a workload; a name that is no directory is no place. */
+static int found_in_place(void *context, const char *name)
+{
+	const int *layer = context;
+	const int result = is_place(name) ? store_has_any(*layer, name) : 0;
+
+	return result != 0 && result != -ENOTDIR;
+}
+
+static bool is_upper_empty(const struct store_meta *meta)
+{
+	int layer = open_layer(meta->layers[meta->upper].id, STORE_DIRECTORY);
+	const bool is_empty =
+		layer >= 0 && store_each_name(layer, ".", found_in_place, &layer) == 0;
+
+	fd_close(&layer);
+	return is_empty;
+}
+
+/* Make the upper a read-only layer and put a new upper on top of it; an empty upper stays as it
+ * is. 1: there is a new one, 0: there is not; or -errno. */
+static int freeze_upper(struct store_meta *meta)
+{
+	int error;
+
+	if (is_upper_empty(meta))
+		return 0;
+	error = store_add_layer(meta, meta->upper);
+	if (error)
+		return error;
+	meta->upper = meta->layer_count - 1;
+	return 1;
+}
+
+/* `next` is the meta from now on; else a new layer is not needed. */
+static int commit_meta(int sandbox, struct store_meta *meta, bool has_new_upper)
+{
+	int error;
+
+	store_sum_all(&next);
+	error = store_save(sandbox, &next);
+	if (!error) {
+		*meta = next;
+		store_write_count(sandbox, meta);
+	} else if (has_new_upper) {
+		store_remove_layer(next.layers[next.upper].id);
+	}
+	return error;
+}
+
+const struct store_checkpoint *store_checkpoint_find(const struct store_meta *meta, uint32_t number)
+{
+	for (uint32_t i = 0; i < meta->checkpoint_count; i++) {
+		if (meta->checkpoints[i].number == number)
+			return &meta->checkpoints[i];
+	}
+	return NULL;
+}
+
+/* Under the lock; the time is that of the file that says it. */
+static int checkpoint_upper(int sandbox, struct store_meta *meta, const char *name)
+{
+	struct store_checkpoint *at = &next.checkpoints[meta->checkpoint_count];
+	int made;
+
+	next = *meta;
+	made = freeze_upper(&next);
+	if (made < 0)
+		return made;
+	*at = (struct store_checkpoint){ .number = next.next_checkpoint++,
+					 .layer = next.layers[next.upper].parent,
+					 .created_s = store_now_s() };
+	strncpy(at->name, name, sizeof(at->name) - 1);
+	next.checkpoint_count++;
+	return commit_meta(sandbox, meta, made == 1);
+}
+
+int store_checkpoint(int sandbox, struct store_meta *meta, const char *name,
+		     struct store_checkpoint *ret)
+{
+	int error;
+
+	if (meta->checkpoint_count == CHECKPOINTS_MAX)
+		return -E2BIG;
+	error = store_lock();
+	if (error)
+		return error;
+	error = checkpoint_upper(sandbox, meta, name);
+	store_unlock();
+	if (!error)
+		*ret = meta->checkpoints[meta->checkpoint_count - 1];
+	return error;
+}
+
+/* --- back, and away --------------------------------------------------------------------------- */
+
+static void throw_away(const uint8_t id[STORE_ID_BYTES])
+{
+	char text[IPC_ID_MAX];
+
+	store_id_text(id, text);
+	(void)renameat(store_places.layers, text, store_places.trash, text); /* or left over */
+}
+
+/* An upper belongs to one sandbox: to drop it, no other meta need be read. */
+static int roll_back_to(int sandbox, struct store_meta *meta, uint32_t layer)
+{
+	const struct store_layer old = meta->layers[meta->upper];
+	uint32_t pruned;
+	int error;
+
+	next = *meta;
+	if (old.parent == layer && is_upper_empty(&next))
+		return 0;
+	next.upper = STORE_NO_LAYER;
+	pruned = store_prune(&next);
+	layer = layer == STORE_NO_LAYER ? layer : store_layer_find(&next, meta->layers[layer].id);
+	error = store_add_layer(&next, layer);
+	if (error)
+		return error;
+	next.upper = next.layer_count - 1;
+	error = commit_meta(sandbox, meta, true);
+	if (error)
+		return error;
+	throw_away(old.id);
+	if (pruned > 1)
+		(void)store_collect(); /* or the next one does */
+	return 0;
+}
+
+int store_rollback(int sandbox, struct store_meta *meta, uint32_t number)
+{
+	const struct store_checkpoint *at = store_checkpoint_find(meta, number);
+	int error = at ? store_lock() : -ENOENT;
+
+	if (error)
+		return error;
+	error = roll_back_to(sandbox, meta, at->layer);
+	store_unlock();
+	return error;
+}
+
+int store_forget(int sandbox, struct store_meta *meta, uint32_t number)
+{
+	const struct store_checkpoint *at = store_checkpoint_find(meta, number);
+	struct store_checkpoint *to;
+	size_t rest;
+	uint32_t pruned;
+	int error = at ? store_lock() : -ENOENT;
+
+	if (error)
+		return error;
+	next = *meta;
+	to = &next.checkpoints[at - meta->checkpoints];
+	rest = (size_t)(next.checkpoints + next.checkpoint_count - to - 1);
+	memmove(to, to + 1, rest * sizeof(*to));
+	memset(to + rest, 0, sizeof(*to));
+	next.checkpoint_count--;
+	pruned = store_prune(&next);
+	error = commit_meta(sandbox, meta, false);
+	if (!error && pruned > 0)
+		(void)store_collect(); /* or the next one does */
+	store_unlock();
+	return error;
+}
+
+/* --- forks ------------------------------------------------------------------------------------ */
+
+/* The layers from `layer` down, the lowest first. */
+static void copy_stack(struct store_meta *to, const struct store_meta *from, uint32_t layer)
+{
+	to->layer_count = store_depth(from, layer);
+	for (uint32_t i = to->layer_count; i-- > 0; layer = from->layers[layer].parent) {
+		to->layers[i] = from->layers[layer];
+		to->layers[i].parent = i == 0 ? STORE_NO_LAYER : i - 1;
+	}
+}
+
+static int fork_at(const struct store_meta *meta, uint32_t layer, const char *name,
+		   struct store_meta *ret)
+{
+	const uint32_t depth = store_depth(meta, layer);
+
+	memset(ret, 0, sizeof(*ret));
+	memcpy(ret->owner, meta->owner, sizeof(ret->owner));
+	memcpy(ret->profile, meta->profile, sizeof(ret->profile));
+	memcpy(ret->workspace, meta->workspace, sizeof(ret->workspace));
+	strncpy(ret->name, name, sizeof(ret->name) - 1);
+	ret->workspace_device = meta->workspace_device;
+	ret->workspace_inode = meta->workspace_inode;
+	ret->workspace_mode = meta->workspace_mode;
+	ret->is_persons = meta->is_persons;
+	ret->ttl_s = meta->ttl_s;
+	copy_stack(ret, meta, layer);
+	store_sum_all(ret);
+	return store_plant(ret, depth == 0 ? STORE_NO_LAYER : depth - 1);
+}
+
+/* Make the upper a layer, as a fork of the present needs. Nothing is lost by that if the fork then
+ * fails. */
+static int freeze_present(int sandbox, struct store_meta *meta, uint32_t *ret_layer)
+{
+	int made;
+	int error = 0;
+
+	next = *meta;
+	made = freeze_upper(&next);
+	if (made < 0)
+		return made;
+	if (made == 1)
+		error = commit_meta(sandbox, meta, true);
+	*ret_layer = meta->layers[meta->upper].parent;
+	return error;
+}
+
+int store_fork(int sandbox, struct store_meta *meta, uint32_t number, const char *name,
+	       struct store_census *census, struct store_meta *ret)
+{
+	const struct store_checkpoint *at = store_checkpoint_find(meta, number);
+	uint32_t layer = at ? at->layer : STORE_NO_LAYER;
+	int result = at || number == 0 ? store_lock() : -ENOENT;
+
+	if (result)
+		return result;
+	result = store_survey(census, meta->owner, name);
+	if (!result && number == 0)
+		result = freeze_present(sandbox, meta, &layer);
+	if (!result)
+		result = fork_at(meta, layer, name, ret);
+	store_unlock();
+	return result;
+}
+
+/* --- one of many ------------------------------------------------------------------------------ */
+
+uint32_t store_layer_find(const struct store_meta *meta, const uint8_t id[STORE_ID_BYTES])
+{
+	uint32_t layer = 0;
+
+	while (layer < meta->layer_count && memcmp(meta->layers[layer].id, id, STORE_ID_BYTES) != 0)
+		layer++;
+	return layer < meta->layer_count ? layer : STORE_NO_LAYER;
+}
+
+bool store_merge_plan(const struct store_meta *meta, struct store_merge *ret)
+{
+	uint32_t layer = meta->layers[meta->upper].parent;
+
+	ret->count = 0;
+	for (; layer != STORE_NO_LAYER; layer = meta->layers[layer].parent)
+		memcpy(ret->ids[ret->count++], meta->layers[layer].id, STORE_ID_BYTES);
+	return ret->count > STORE_CHAIN_MAX;
+}
+
+/* Move what is there of the sandbox to trash/, under a new name. */
+static int drop_merge(int sandbox)
+{
+	uint8_t id[STORE_ID_BYTES];
+	char text[IPC_ID_MAX];
+	int error = store_random(id);
+
+	store_id_text(id, text);
+	if (!error && renameat(sandbox, MERGE_NAME, store_places.trash, text) != 0)
+		error = errno == ENOENT ? 0 : -errno;
+	return error;
+}
+
+int store_merge_target(int sandbox)
+{
+	const int error = drop_merge(sandbox);
+
+	return error ? error : open_made(sandbox, MERGE_NAME, S_IRWXU);
+}
+
+/* Index of the highest, or STORE_NO_LAYER when they do not stand below one another any more; and
+ * what the lowest stands on. */
+static uint32_t find_stack(const struct store_meta *meta, const struct store_merge *merge,
+			   uint32_t *ret_below)
+{
+	const uint32_t top = store_layer_find(meta, merge->ids[0]);
+	uint32_t layer = top;
+
+	for (uint32_t i = 0; i < merge->count; i++) {
+		if (layer == STORE_NO_LAYER ||
+		    memcmp(meta->layers[layer].id, merge->ids[i], STORE_ID_BYTES) != 0)
+			return STORE_NO_LAYER;
+		layer = meta->layers[layer].parent;
+	}
+	*ret_below = layer;
+	return top;
+}
+
+/* In place of the highest, so that what was based on that is based on it. */
+static int put_top(int sandbox, struct store_meta *meta, uint32_t top, const struct store_layer *by)
+{
+	char text[IPC_ID_MAX];
+	int error;
+
+	store_id_text(by->id, text);
+	if (renameat(sandbox, MERGE_NAME, store_places.layers, text) != 0)
+		return -errno;
+	next = *meta;
+	next.layers[top] = *by;
+	(void)store_prune(&next); /* the highest is gone in any case */
+	error = fsync(store_places.layers) == 0 ? commit_meta(sandbox, meta, false) : -errno;
+	if (error) {
+		throw_away(by->id);
+		return error;
+	}
+	(void)store_collect(); /* or the next one does */
+	return 0;
+}
+
+int store_merge_done(int sandbox, struct store_meta *meta, const struct store_merge *merge,
+		     uint64_t bytes, uint64_t inodes)
+{
+	struct store_layer merged = { .bytes = bytes, .inodes = inodes };
+	const uint32_t top = find_stack(meta, merge, &merged.parent);
+	int error = store_random(merged.id);
+
+	if (top == STORE_NO_LAYER) {
+		(void)drop_merge(sandbox); /* or the next plan does */
+		return -ESTALE;
+	}
+	if (!error)
+		error = store_lock();
+	if (error)
+		return error;
+	error = put_top(sandbox, meta, top, &merged);
+	store_unlock();
+	return error;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "persistent/workspace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/fd.h"
+#include "run/deferred.h"
+
+static uint32_t last_number;
+
+static int send_workspaces(const struct frontend *frontend)
+{
+	const struct ipc_workspace_within message = { .is_start = frontend->is_workspace_start };
+	int error = 0;
+
+	for (uint32_t i = 0; i < frontend->workspace_count && !error; i++)
+		error = channel_send(&supervisor.launcher, IPC_TYPE_workspace_within, &message,
+				     &frontend->workspaces[i], MSG_DONTWAIT);
+	return error;
+}
+
+int launcher_ask(const struct frontend *frontend, uint32_t type, const void *message)
+{
+	int error = supervisor.launcher.fd < 0 ? -ENOTCONN : 0;
+
+	if (!error && frontend)
+		error = send_workspaces(frontend);
+	return error ? error
+		     : channel_send(&supervisor.launcher, type, message, NULL, MSG_DONTWAIT);
+}
+
+static void refuse_question(struct question *question, const char *why)
+{
+	question->state = QUESTION_REFUSED;
+	(void)snprintf(question->answer, IPC_PATH_MAX, "%s", why);
+}
+
+static void ask_launcher(const struct frontend *frontend, struct question *question,
+			 const char *path, bool is_person)
+{
+	static struct ipc_workspace_ask message;
+
+	fd_close(&question->named);
+	question->state = QUESTION_ASKED;
+	last_number += last_number == UINT32_MAX ? 2 : 1; /* 0 is any */
+	question->number = message.number = last_number;
+	message.generation = supervisor.generation;
+	message.is_person = is_person;
+	(void)snprintf(message.path, sizeof(message.path), "%s", path);
+	if (launcher_ask(is_person ? NULL : frontend, IPC_TYPE_workspace_ask, &message) != 0)
+		refuse_question(question, "nobody is there who could open a directory of the host");
+}
+
+int workspace_find(const struct frontend *frontend, const char *path, bool is_person,
+		   char ret[IPC_PATH_MAX], char detail[IPC_LIST_MAX])
+{
+	struct question *question = deferred_question();
+	int fd = -EACCES;
+
+	if (question->state == QUESTION_NONE)
+		ask_launcher(frontend, question, path, is_person);
+	if (question->state == QUESTION_ASKED)
+		return -EINPROGRESS;
+	if (question->state == QUESTION_REFUSED) {
+		(void)snprintf(detail, IPC_LIST_MAX, "%.1000s", question->answer);
+	} else {
+		memcpy(ret, question->answer, IPC_PATH_MAX);
+		fd = question->fd;
+		question->fd = -1;
+	}
+	question->state = QUESTION_NONE;
+	return fd;
+}
+
+const int *workspace_named(void)
+{
+	return &deferred_question()->named;
+}
+
+int workspace_opened(void *context, struct channel_message *message)
+{
+	const struct ipc_workspace_open *from = &message->body.workspace_open;
+	struct question *question = deferred_asked(from->number);
+
+	if (!question)
+		return 0;
+	question->state = QUESTION_OPENED;
+	question->fd = channel_take_fd(message, 0);
+	question->named = channel_take_fd(message, 1);
+	memcpy(question->answer, from->path, IPC_PATH_MAX);
+	return 0;
+}
+
+int workspace_refused(void *context, struct channel_message *message)
+{
+	const struct ipc_workspace_bad *from = &message->body.workspace_bad;
+	struct question *question = deferred_asked(from->number);
+
+	if (question)
+		refuse_question(question, from->text);
+	return 0;
+}
+
+void workspace_lost(void)
+{
+	struct question *question = deferred_asked(0);
+
+	for (; question; question = deferred_asked(0))
+		refuse_question(question, "who opens directories of the host has ended");
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The beginning of an execution: what it needs is made, what is asked of it waits in its init's
+ * channel, and then the factory is asked for the init.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/events.h"
+#include "common/fd.h"
+#include "run/ahead.h"
+#include "run/cgroup.h"
+#include "run/execution.h"
+#include "run/leaf.h"
+#include "run/pool.h"
+#include "run/posture.h"
+#include "run/sandbox.h"
+
+static struct execution *find_free(void)
+{
+	for (uint32_t i = supervisor.slots_taken; i < EXECUTIONS_MAX; i++) {
+		if (supervisor.executions[i].state == EXECUTION_FREE) {
+			supervisor.slots_taken = supervisor.executions[i].slot = i;
+			return &supervisor.executions[i];
+		}
+	}
+	return NULL;
+}
+
+/* Descriptors of a start; everything left in it is closed at the end of it. */
+struct parts {
+	int stdio_ours[3];     /* stdin write end, stdout and stderr read ends: the frontend's */
+	int stdio_workload[3]; /* the workload's ends */
+	struct sandbox_parts sandbox;
+	struct sandbox *ready; /* a ready sandbox */
+	bool has_joined;       /* a persistent sandbox */
+	bool is_taken;         /* the standby process, with its leaf: */
+	bool is_fed;           /* an interpreter */
+	struct cgroup_usage before;
+};
+
+#define PARTS_NONE                                                                                 \
+	{                                                                                          \
+		.stdio_ours = { -1, -1, -1 }, .stdio_workload = { -1, -1, -1 },                    \
+		.sandbox = SANDBOX_PARTS_NONE                                                      \
+	}
+
+static void close_parts(struct parts *parts)
+{
+	fd_close_all(parts->stdio_ours, 3);
+	fd_close_all(parts->stdio_workload, 3);
+	fd_close(&parts->sandbox.init_end);
+	fd_close(&parts->sandbox.cgroup);
+	fd_close(&parts->sandbox.leaf);
+	parts->ready = NULL;
+	parts->is_taken = parts->is_fed = false;
+}
+
+/* Make the pipes of a request that has streams, if no standby process brought them. */
+static int make_streams(const struct request *request, struct parts *parts)
+{
+	return request->spawn->use_tty || parts->stdio_ours[0] >= 0
+		       ? 0
+		       : sandbox_make_pipes(parts->stdio_ours, parts->stdio_workload);
+}
+
+static bool is_running(const struct sandbox *sandbox)
+{
+	return sandbox->state == SANDBOX_LIVE;
+}
+
+/* In a sandbox that lives there is only its leaf to be made. */
+static int make_leaf(struct execution *execution, struct parts *parts)
+{
+	const uint32_t slot = execution->sandbox->slot;
+
+	if (supervisor.cgroup < 0)
+		return 0;
+	cgroup_read(slot, &execution->before);
+	parts->sandbox.leaf = cgroup_add_leaf(slot, execution->leaf);
+	return parts->sandbox.leaf < 0 ? parts->sandbox.leaf : 0;
+}
+
+static int make_parts(struct execution *execution, struct parts *parts)
+{
+	int error = 0;
+
+	if (sandbox_lasts(execution->sandbox)) {
+		error = leaf_join(execution->sandbox, &execution->leaf);
+		parts->has_joined = !error;
+	}
+	if (!error && !parts->is_taken)
+		error = is_running(execution->sandbox)
+				? make_leaf(execution, parts)
+				: sandbox_make(execution->sandbox, &parts->sandbox);
+	return error ? error : posture_check_limits(execution);
+}
+
+static void unmake_parts(struct execution *execution, struct parts *parts)
+{
+	struct sandbox *sandbox = execution->sandbox;
+
+	if (!sandbox)
+		return;
+	if (!is_running(sandbox))
+		sandbox_unmake(sandbox, &parts->sandbox);
+	else if (!sandbox_lasts(sandbox))
+		pool_drop(sandbox); /* with what may run in it by now */
+	else if (parts->sandbox.leaf >= 0 && !parts->is_taken)
+		(void)cgroup_remove_leaf(sandbox->slot, execution->leaf); /* unused */
+	if (parts->has_joined)
+		leaf_leave(sandbox, execution->leaf);
+	parts->has_joined = false;
+}
+
+/* Or the process that waits in its place, which has its streams and hears of one execution. All of
+ * it waits in the channel before the init exists. */
+static int ask_init(struct execution *execution, const struct request *request, int code,
+		    const struct parts *parts)
+{
+	static struct ipc_spawn_code where;
+	struct sandbox *sandbox = execution->sandbox;
+	const struct channel *init = sandbox->ahead.fd >= 0 ? &sandbox->ahead : &sandbox->init;
+	const uint32_t slot = init == &sandbox->ahead ? AHEAD_SLOT : execution->slot;
+	const struct ipc_spawn_stdio stdio = { .slot = slot };
+	const struct ipc_spawn_image image = { .slot = slot };
+	const struct ipc_spawn_cgroup cgroup = { .slot = slot };
+	int error = 0;
+
+	if (parts->stdio_workload[0] >= 0)
+		error = channel_send(init, IPC_TYPE_spawn_stdio, &stdio, parts->stdio_workload,
+				     MSG_DONTWAIT);
+	if (!error && code >= 0) {
+		where.slot = slot;
+		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
+		error = channel_send(init, IPC_TYPE_spawn_code, &where, &code, MSG_DONTWAIT);
+	}
+	if (!error && request->is_file)
+		error = channel_send(init, IPC_TYPE_spawn_image, &image, &supervisor.file_image,
+				     MSG_DONTWAIT);
+	if (!error && parts->sandbox.leaf >= 0)
+		error = channel_send(init, IPC_TYPE_spawn_cgroup, &cgroup, &parts->sandbox.leaf,
+				     MSG_DONTWAIT);
+	if (error)
+		return error;
+	request->spawn->slot = execution->slot;
+	request->spawn->probe = execution->probe;
+	request->spawn->feed = parts->is_fed ? FEED_TAKE : FEED_NONE;
+	execution->asked_us = clock_now_us();
+	error = channel_send(init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
+	execution->is_given = !error && init == &sandbox->ahead;
+	fd_close(&sandbox->ahead.fd); /* it is for one */
+	return error;
+}
+
+static int tell_started(const struct execution *execution, const struct request *request,
+			const struct parts *parts)
+{
+	const struct sandbox *sandbox = execution->sandbox;
+	struct ipc_execution_started started = {
+		.request = execution->request,
+		.output_bytes = sandbox_profile(execution->sandbox)->output_bytes,
+		.log_bytes = sandbox_profile(execution->sandbox)->log_bytes,
+		.wall_ms = execution_left_ms(execution),
+	};
+
+	if (sandbox_lasts(sandbox)) {
+		memcpy(started.sandbox, sandbox->id, sizeof(started.sandbox));
+		memcpy(started.profile, sandbox->meta->profile, sizeof(started.profile));
+	}
+	if (request->spawn->use_tty) /* execution_tty comes when the terminal is there */
+		return 0;
+	return channel_send(&execution->frontend->channel, IPC_TYPE_execution_started, &started,
+			    parts->stdio_ours, MSG_DONTWAIT);
+}
+
+/* Start it in a ready sandbox. -ENOENT: there is none, or one of several has ended; nothing has run
+ * in that, since the spawn is the last that it is sent. */
+static int enter_ready(struct execution *execution, const struct request *request, int code,
+		       struct parts *parts)
+{
+	struct sandbox *sandbox = parts->ready;
+	int error;
+
+	if (!sandbox)
+		return -ENOENT;
+	execution->sandbox = sandbox;
+	error = posture_check_limits(execution);
+	if (!error)
+		error = sandbox->init.fd < 0 ? -EPIPE : ask_init(execution, request, code, parts);
+	if (!supervisor.is_for_one && error)
+		error = -ENOENT;
+	/* The factory's answer or its channel says why the only sandbox ended, or has said so. */
+	if (error == -EPIPE)
+		error = 0;
+	if (!error) {
+		sandbox->execution = execution;
+		return 0;
+	}
+	execution->sandbox = NULL;
+	pool_drop(sandbox);
+	fd_close(&parts->sandbox.leaf);
+	parts->ready = NULL;
+	fd_close_all(parts->stdio_ours, 3);
+	return error;
+}
+
+/* Everything but asking the factory: nothing runs yet that would have to be undone. -ECONNRESET:
+ * what was to run it has ended. */
+static int enter_own(struct execution *execution, const struct request *request, int code,
+		     struct parts *parts)
+{
+	int error;
+
+	execution->sandbox = request->sandbox ? request->sandbox : sandbox_ephemeral();
+	if (!is_running(execution->sandbox))
+		sandbox_renew(execution->sandbox, request->profile);
+	error = make_streams(request, parts);
+	if (!error)
+		error = make_parts(execution, parts);
+	if (!error && !is_running(execution->sandbox))
+		error = sandbox_watch(execution->sandbox);
+	if (!error)
+		error = ask_init(execution, request, code, parts);
+	return error && parts->is_taken && !parts->is_fed ? -ECONNRESET : error;
+}
+
+static int prepare_parts(struct execution *execution, const struct request *request, int code,
+			 struct parts *parts)
+{
+	const bool is_taken = parts->is_taken;
+	int error = make_streams(request, parts);
+
+	execution->sandbox = NULL;
+	execution->before = parts->before;
+	if (!error)
+		error = enter_ready(execution, request, code, parts);
+	if (error == -ENOENT)
+		error = enter_own(execution, request, code, parts);
+	if (!error)
+		error = tell_started(execution, request, parts);
+	if (error) {
+		unmake_parts(execution, parts);
+		close_parts(parts);
+	}
+	if (is_taken)
+		ahead_taken(request, !error);
+	return error;
+}
+
+static void launch_init(struct execution *execution, const struct parts *parts)
+{
+	struct sandbox *sandbox = execution->sandbox;
+
+	execution->state = EXECUTION_LIVE;
+	execution_set_deadline(execution, execution->deadline_us);
+	supervisor.executions_live++;
+	supervisor.executions_started += execution->frontend != NULL;
+	if (execution->slot >= supervisor.slots_used)
+		supervisor.slots_used = execution->slot + 1;
+	pool_begun();
+	if (!is_running(sandbox)) {
+		execution->asked_us = clock_now_us();
+		sandbox->execution = execution;
+		sandbox_launch(sandbox, execution->probe, &parts->sandbox);
+	} else if (sandbox->lost_stage != STAGE_NONE) {
+		event_sandbox_lost(sandbox, sandbox->lost_stage, sandbox->lost_error);
+	}
+}
+
+/* In its sandbox, with what that was begun with, or a sandbox that was made ahead. */
+static void take_waiting(const struct request *request, uint32_t probe, struct parts *parts)
+{
+	struct ahead_parts waiting;
+
+	if (request->sandbox) {
+		if (!ahead_take(request, probe, &waiting))
+			return;
+		memcpy(parts->stdio_ours, waiting.stdio_ours, sizeof(parts->stdio_ours));
+		memcpy(parts->stdio_workload, waiting.stdio_workload,
+		       sizeof(parts->stdio_workload));
+		parts->sandbox.leaf = waiting.leaf;
+		parts->before = waiting.before;
+		parts->is_taken = true;
+		parts->is_fed = waiting.stdio_workload[0] >= 0;
+	} else if (supervisor.is_for_one || (!request->spawn->use_tty && probe == PROBE_NONE)) {
+		parts->ready = pool_take(request->profile, &parts->sandbox.leaf);
+		if (parts->ready)
+			sandbox_take_streams(parts->ready, parts->stdio_ours);
+	}
+}
+
+int execution_begin(struct frontend *frontend, const struct request *request, int code)
+{
+	struct execution *execution = find_free();
+	struct parts parts = PARTS_NONE;
+	int error;
+
+	if (!execution)
+		return -EAGAIN;
+	*execution = (struct execution){ .state = EXECUTION_FREE,
+					 .slot = execution->slot,
+					 .frontend = frontend,
+					 .request = request->number,
+					 .id = request->id,
+					 .probe = posture_probe(frontend, request->profile),
+					 .verdict = VERDICT_EXITED,
+					 .started_us = request->heard_us };
+	execution->deadline_us = execution->started_us + (uint64_t)request->timeout_ms * 1000;
+	take_waiting(request, execution->probe, &parts);
+	error = prepare_parts(execution, request, code, &parts);
+	if ((error == -EMFILE || error == -ENFILE) && pool_bytes() > 0) {
+		pool_drop_all(); /* ready sandboxes hold some of them */
+		error = prepare_parts(execution, request, code, &parts);
+	}
+	if (error == -ECONNRESET)
+		error = prepare_parts(execution, request, code, &parts);
+	if (error)
+		return error;
+	launch_init(execution, &parts);
+	if (request->sandbox)
+		ahead_note(request);
+	close_parts(&parts);
+	return 0;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/events.h"
+#include "base/generation.h"
+#include "common/cgroup.h"
+#include "common/fd.h"
+#include "common/kernel.h"
+#include "run/cgroup.h"
+
+uint64_t sandbox_real_us(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+const struct plan *sandbox_plan(const struct sandbox *sandbox)
+{
+	return &supervisor.generations[sandbox->generation].plan;
+}
+
+const struct plan_profile *sandbox_profile(const struct sandbox *sandbox)
+{
+	return plan_profile(sandbox_plan(sandbox), sandbox->profile);
+}
+
+struct sandbox *sandbox_reset(uint32_t slot)
+{
+	supervisor.sandboxes[slot] = (struct sandbox){ .slot = slot,
+						       .init.fd = -1,
+						       .ahead.fd = -1,
+						       .ahead_stdio = { -1, -1, -1 },
+						       .pidfd = -1,
+						       .workspace = -1 };
+	return &supervisor.sandboxes[slot];
+}
+
+struct sandbox *sandbox_ephemeral(void)
+{
+	uint32_t slot = supervisor.ephemeral_taken;
+
+	while (slot < EPHEMERAL_MAX - 1 && supervisor.sandboxes[slot].state != SANDBOX_FREE)
+		slot++;
+	supervisor.ephemeral_taken = slot;
+	return sandbox_reset(slot);
+}
+
+void sandbox_renew(struct sandbox *sandbox, uint32_t profile)
+{
+	sandbox->generation = supervisor.plan.slot;
+	sandbox->profile = profile;
+	sandbox->has_answer = false;
+}
+
+int sandbox_make(struct sandbox *sandbox, struct sandbox_parts *ret)
+{
+	const struct plan_profile *profile = plan_profile(&supervisor.plan, sandbox->profile);
+	int ends[2];
+	int error = channel_pair(ends);
+
+	if (error)
+		return error;
+	sandbox->init = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
+	ret->init_end = ends[1];
+	if (supervisor.cgroup >= 0)
+		error = cgroup_create(sandbox->slot, profile, &ret->cgroup, &ret->leaf);
+	return error;
+}
+
+int sandbox_watch(struct sandbox *sandbox)
+{
+	return loop_add(&sandbox->init_watch, sandbox->init.fd, event_init_message, sandbox);
+}
+
+void sandbox_unmake(struct sandbox *sandbox, const struct sandbox_parts *parts)
+{
+	loop_remove(&sandbox->init_watch);
+	fd_close(&sandbox->init.fd);
+	sandbox_forget_ahead(sandbox);
+	if (parts->cgroup >= 0)
+		(void)cgroup_remove(supervisor.cgroup, sandbox->slot); /* unused */
+}
+
+static int ask_factory(const struct sandbox *sandbox, uint32_t probe,
+		       const struct sandbox_parts *parts)
+{
+	const struct ipc_sandbox_cgroup cgroup = { .slot = sandbox->slot };
+	struct ipc_sandbox_create create = { .slot = sandbox->slot,
+					     .profile = sandbox->profile,
+					     .generation = sandbox->generation,
+					     .probe = probe,
+					     .lasts = sandbox_lasts(sandbox),
+					     .is_last = supervisor.is_for_one };
+	int error = create.lasts ? event_sandbox_launched(sandbox, &create.layers) : 0;
+
+	if (!error && parts->cgroup >= 0)
+		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_cgroup, &cgroup,
+				     &parts->cgroup, MSG_DONTWAIT);
+	if (!error)
+		error = channel_send(&supervisor.factory, IPC_TYPE_sandbox_create, &create,
+				     &parts->init_end, MSG_DONTWAIT);
+	return error;
+}
+
+void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbox_parts *parts)
+{
+	int error;
+
+	sandbox->state = SANDBOX_LIVE;
+	generation_hold(sandbox->generation);
+	supervisor.starts_pending++;
+	error = ask_factory(sandbox, probe, parts);
+	/* No answer comes: what it heard of this one it forgets with the next. Where it has ended,
+	 * why waits in its channel, and ends us. */
+	if (error && error != -EPIPE)
+		(void)sandbox_failed(sandbox->slot, STAGE_CLONE, (uint32_t)-error);
+}
+
+void sandbox_take_streams(struct sandbox *sandbox, int ret[3])
+{
+	for (int i = 0; i < 3; i++) {
+		ret[i] = sandbox->ahead_stdio[i];
+		sandbox->ahead_stdio[i] = -1;
+	}
+}
+
+void sandbox_forget_ahead(struct sandbox *sandbox)
+{
+	fd_close(&sandbox->ahead.fd);
+	fd_close_all(sandbox->ahead_stdio, 3);
+}
+
+int sandbox_make_pipes(int ours[3], int workload[3])
+{
+	for (int i = 0; i < 3; i++) {
+		int ends[2];
+
+		if (pipe2(ends, O_CLOEXEC) != 0)
+			return -errno;
+		ours[i] = i == 0 ? ends[1] : ends[0];
+		workload[i] = i == 0 ? ends[0] : ends[1];
+	}
+	return 0;
+}
+
+/* They need not wait for a request, and are there before the process is. */
+static int hand_streams(struct sandbox *sandbox)
+{
+	const struct ipc_spawn_stdio stdio = { .slot = AHEAD_SLOT };
+	int workload[3] = { -1, -1, -1 };
+	int error = sandbox_make_pipes(sandbox->ahead_stdio, workload);
+
+	if (!error)
+		error = channel_send(&sandbox->ahead, IPC_TYPE_spawn_stdio, &stdio, workload,
+				     MSG_DONTWAIT);
+	fd_close_all(workload, 3);
+	return error;
+}
+
+/* It waits in the init's channel, like what comes later. */
+int sandbox_ask_ahead(struct sandbox *sandbox, int leaf)
+{
+	const struct ipc_spawn_ahead ahead = { .sandbox = sandbox->slot };
+	const struct ipc_spawn_ahead_leaf in_leaf = { .sandbox = sandbox->slot };
+	int ends[2];
+	int error = channel_pair(ends);
+
+	if (error)
+		return error;
+	const int fds[] = { ends[1], leaf };
+
+	sandbox->ahead = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
+	error = hand_streams(sandbox);
+	if (!error)
+		error = leaf < 0 ? channel_send(&sandbox->init, IPC_TYPE_spawn_ahead, &ahead, fds,
+						MSG_DONTWAIT)
+				 : channel_send(&sandbox->init, IPC_TYPE_spawn_ahead_leaf, &in_leaf,
+						fds, MSG_DONTWAIT);
+	fd_close(&ends[1]);
+	if (error)
+		sandbox_forget_ahead(sandbox);
+	return error;
+}
+
+static void on_pid(void *context)
+{
+	struct sandbox *sandbox = context;
+
+	loop_remove(&sandbox->pid_watch);
+	fd_close(&sandbox->pidfd);
+	event_sandbox_over(sandbox);
+}
+
+static struct sandbox *find_waiting(uint32_t slot)
+{
+	struct sandbox *sandbox = slot < SANDBOX_SLOTS ? &supervisor.sandboxes[slot] : NULL;
+
+	if (!sandbox || sandbox->state == SANDBOX_FREE || sandbox->state == SANDBOX_COLD ||
+	    sandbox->has_answer)
+		return NULL;
+	return sandbox;
+}
+
+static void take_answer(struct sandbox *sandbox)
+{
+	sandbox->has_answer = true;
+	supervisor.starts_pending--;
+}
+
+int sandbox_created(uint32_t slot, int *pidfd)
+{
+	struct sandbox *sandbox = find_waiting(slot);
+	int error;
+
+	if (!sandbox)
+		return -EPROTO;
+	take_answer(sandbox);
+	sandbox->pidfd = *pidfd;
+	*pidfd = -1;
+	error = loop_add(&sandbox->pid_watch, sandbox->pidfd, on_pid, sandbox);
+	if (!error && sandbox->state == SANDBOX_ENDING)
+		sandbox_end(sandbox);
+	else if (!error && sandbox->init.fd < 0)
+		event_sandbox_lost(sandbox, STAGE_CHANNEL, EPIPE);
+	return error;
+}
+
+int sandbox_failed(uint32_t slot, uint32_t stage, uint32_t error)
+{
+	struct sandbox *sandbox = find_waiting(slot);
+
+	if (!sandbox)
+		return -EPROTO;
+	take_answer(sandbox);
+	if (sandbox->state == SANDBOX_LIVE)
+		event_sandbox_lost(sandbox, stage, error);
+	else
+		event_sandbox_over(sandbox);
+	return 0;
+}
+
+void sandbox_end(struct sandbox *sandbox)
+{
+	sandbox->state = SANDBOX_ENDING;
+	if (sandbox_lasts(sandbox)) {
+		event_standby_lost(sandbox);
+		sandbox_stir(sandbox);
+	}
+	loop_remove(&sandbox->init_watch);
+	fd_close(&sandbox->init.fd);
+	sandbox_forget_ahead(sandbox);
+	if (sandbox->pidfd >= 0) /* ESRCH: it went by itself when its channel ended */
+		(void)kernel_pidfd_send_signal(sandbox->pidfd, SIGKILL);
+}
+
+bool sandbox_is_over(const struct sandbox *sandbox)
+{
+	return sandbox->pidfd < 0 && (sandbox->has_answer || supervisor.factory.fd < 0);
+}
+
+bool sandbox_clear(struct sandbox *sandbox)
+{
+	if (supervisor.cgroup >= 0 && !cgroup_remove(supervisor.cgroup, sandbox->slot))
+		return false;
+	sandbox->state = sandbox_lasts(sandbox) ? SANDBOX_COLD : SANDBOX_FREE;
+	if (!sandbox_lasts(sandbox) && sandbox->slot < supervisor.ephemeral_taken)
+		supervisor.ephemeral_taken = sandbox->slot;
+	generation_release(sandbox->generation);
+	return true;
+}
+
+static uint64_t reserved_bytes(void)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < supervisor.slots_used; i++) {
+		const struct execution *execution = &supervisor.executions[i];
+
+		if (execution->state != EXECUTION_FREE && !sandbox_lasts(execution->sandbox))
+			sum += sandbox_profile(execution->sandbox)->memory_bytes;
+	}
+	for (uint32_t i = EPHEMERAL_MAX; i < supervisor.sandboxes_used; i++) {
+		const struct sandbox *sandbox = &supervisor.sandboxes[i];
+
+		if (sandbox->state == SANDBOX_LIVE || sandbox->state == SANDBOX_ENDING)
+			sum += sandbox_profile(sandbox)->memory_bytes;
+	}
+	return sum;
+}
+
+uint64_t sandbox_memory_used(void)
+{
+	return supervisor.cgroup >= 0 ? cgroup_memory_used() : reserved_bytes();
+}
