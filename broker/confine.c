@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every step is required: a step that fails ends the process with its name on stderr. The order is
- * given by what each step takes away: capabilities before Landlock and Landlock before the filter,
- * which allows neither.
+ * Every step is required: if a step fails, the process ends and stderr names the step. The order
+ * follows from what each step takes away: capabilities before Landlock, Landlock before the
+ * filter, because the filter allows neither.
  */
 #include "confine.h"
 
@@ -29,7 +29,7 @@
 
 #define FILTER_COUNT (sizeof(seccomp_filter) / sizeof(seccomp_filter[0]))
 
-static void require(bool is_done, const char *step)
+static void require_step(bool is_done, const char *step)
 {
 	if (!is_done)
 		log_fatal(MSP_EXIT_REFUSED, "cannot confine itself: %s: %s", step,
@@ -56,7 +56,8 @@ void confine_descriptors(void)
 			  "descriptor %d is not the supervisor's channel: this "
 			  "program is started by msp-supervisor",
 			  CONFINE_CHANNEL);
-	require(kernel_close_range(CONFINE_CHANNEL + 1, ~0U) == 0, "closing other descriptors");
+	require_step(kernel_close_range(CONFINE_CHANNEL + 1, ~0U) == 0,
+		     "closing other descriptors");
 }
 
 bool confine_is_listening(void)
@@ -72,14 +73,14 @@ struct capabilities {
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
 };
 
-/* What the kernel says, not what was asked for. */
+/* Read the capabilities back from the kernel. */
 static struct capabilities read_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct capabilities ret;
 
 	memset(&ret, 0, sizeof(ret));
-	require(syscall(SYS_capget, &header, ret.sets) == 0, "reading capabilities");
+	require_step(syscall(SYS_capget, &header, ret.sets) == 0, "reading capabilities");
 	return ret;
 }
 
@@ -94,8 +95,8 @@ static bool is_empty(const struct capabilities *capabilities)
 	return true;
 }
 
-/* Only CAP_SETPCAP can empty the bounding set. A process that never had it has nothing that the
- * set would bound: no_new_privs keeps every exec from giving any. */
+/* Only CAP_SETPCAP can empty the bounding set. A process without it has nothing to bound:
+ * no_new_privs keeps every exec from granting capabilities. */
 static void drop_capabilities(void)
 {
 	struct capabilities left = read_capabilities();
@@ -104,18 +105,18 @@ static void drop_capabilities(void)
 
 	capng_clear(CAPNG_SELECT_BOTH);
 	if (may_bound)
-		require(capng_apply(CAPNG_SELECT_BOUNDS) == 0, "emptying the bounding set");
-	require(capng_apply(CAPNG_SELECT_CAPS) == 0, "dropping capabilities");
-	require(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0,
-		"clearing ambient capabilities");
+		require_step(capng_apply(CAPNG_SELECT_BOUNDS) == 0, "emptying the bounding set");
+	require_step(capng_apply(CAPNG_SELECT_CAPS) == 0, "dropping capabilities");
+	require_step(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0,
+		     "clearing ambient capabilities");
 	left = read_capabilities();
 	if (!is_empty(&left))
 		log_fatal(MSP_EXIT_REFUSED, "cannot confine itself: capabilities are left");
 }
 
-/* Far above what the kept output of the most executions takes. Brokers share their supervisor's
- * cgroup: one that was taken over shall not use up the others' memory. A core would hold secrets.
- */
+/* Far above the memory that the most executions' output takes. Brokers share their supervisor's
+ * cgroup, so a broker under an attacker's control must not use up the others' memory. A core would
+ * hold secrets. */
 #define ADDRESS_SPACE_BYTES ((rlim_t)1 << 30)
 
 static void limit_resources(void)
@@ -123,11 +124,11 @@ static void limit_resources(void)
 	const struct rlimit memory = { ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES };
 	const struct rlimit none = { 0, 0 };
 
-	require(setrlimit(RLIMIT_AS, &memory) == 0, "limiting its memory");
-	require(setrlimit(RLIMIT_CORE, &none) == 0, "refusing core dumps");
+	require_step(setrlimit(RLIMIT_AS, &memory) == 0, "limiting its memory");
+	require_step(setrlimit(RLIMIT_CORE, &none) == 0, "refusing core dumps");
 }
 
-/* Every right that we know is handled and none is granted: there is no rule. */
+/* Handle every right that we know and grant none: there is no rule. */
 static void enter_landlock(void)
 {
 	const struct kernel_landlock_ruleset everything = {
@@ -145,20 +146,20 @@ static void enter_landlock(void)
 			  "enable it (lsm=landlock,... on the kernel's command line)");
 	ruleset = landlock_create(&attr);
 	errno = ruleset < 0 ? -ruleset : 0;
-	require(ruleset >= 0, "creating the Landlock ruleset");
-	require(landlock_enter(ruleset) == 0, "entering the Landlock domain");
+	require_step(ruleset >= 0, "creating the Landlock ruleset");
+	require_step(landlock_enter(ruleset) == 0, "entering the Landlock domain");
 	(void)close(ruleset);
 }
 
 void confine_process(bool is_http)
 {
-	require(signal(SIGPIPE, SIG_IGN) != SIG_ERR, "ignoring SIGPIPE");
-	require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
-	require(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable");
+	require_step(signal(SIGPIPE, SIG_IGN) != SIG_ERR, "ignoring SIGPIPE");
+	require_step(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
+	require_step(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable");
 	limit_resources();
 	drop_capabilities();
 	enter_landlock();
-	require((is_http ? confine_install_http_filter()
-			 : seccomp_install(seccomp_filter, FILTER_COUNT)) == 0,
-		"installing the system call filter");
+	require_step((is_http ? confine_install_http_filter()
+			      : seccomp_install(seccomp_filter, FILTER_COUNT)) == 0,
+		     "installing the system call filter");
 }

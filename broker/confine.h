@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The broker locks itself in before it reads the first byte of its client.
+ * Confinement of the broker, before it reads the first byte of its client.
  */
 #ifndef BROKER_CONFINE_H
 #define BROKER_CONFINE_H
@@ -18,7 +18,7 @@
  */
 void confine_descriptors(void);
 
-/* Is descriptor 0 a listening socket, and this process an HTTP server? */
+/* Return true if descriptor 0 is a listening socket, so that this process is an HTTP server. */
 bool confine_is_listening(void);
 
 /*

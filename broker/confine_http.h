@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The system call filter of an HTTP server. It is in a file of its own because the headers that
- * the lists become have the same names in them.
+ * The system call filter of an HTTP server, in a file of its own because the headers made from the
+ * two lists define the same names.
  */
 #ifndef BROKER_CONFINE_HTTP_H
 #define BROKER_CONFINE_HTTP_H
 
-/* 0 or -errno. */
+/* Install the filter. 0 or -errno. */
 int confine_install_http_filter(void);
 
 #endif

@@ -2,18 +2,17 @@
  *
  * msp-broker: speaks MCP with its clients and asks the supervisor for executions.
  *
- * Theory of operation. Everything that comes in here is hostile: the client's lines, and what
- * workloads print. So this process can do nothing but read and write the descriptors it was given:
- * 0 and 1 are the client's, 2 is for the operator, 3 is the channel to the supervisor, and the
- * supervisor hands it the pipes of each execution. Where 0 is a listening socket it serves HTTP:
- * clients are those who connect, and 1 is the file of their tokens. It opens no file, no socket and
- * no process, and a broken broker can ask for no more than an honest one: executions under the
- * operator's policy.
+ * Theory of operation. All input is hostile: the client's lines, and the output of workloads. So
+ * this process can only read and write the descriptors it was given: 0 and 1 are the client's, 2
+ * is for the operator, 3 is the channel to the supervisor, and the supervisor hands it the pipes
+ * of each execution. If 0 is a listening socket, it serves HTTP: the connecting processes are its
+ * clients, and 1 is the file of their tokens. It opens no file, no socket and no process, and a
+ * broken broker can ask for no more than an honest one: executions under the operator's policy.
  *
- * One thread, one event loop (server.c). client.c splits the client's bytes into lines, and http/
- * takes requests apart and keeps sessions;
- * json_read.c, the only JSON reader of the project, makes values of them; mcp/ gives them meaning;
- * executions.c keeps the pipes of what runs. Its death ends everything that ran for its clients.
+ * One thread, one event loop (server.c). io/client.c splits the client's bytes into lines, and
+ * http/ takes requests apart and keeps sessions; json/read.c, the only JSON reader of the project,
+ * makes values of them; mcp/ gives them meaning; executions/ keeps the pipes of running
+ * executions. The broker's death ends everything that ran for its clients.
  */
 #include <malloc.h>
 #include <sodium.h>
@@ -27,10 +26,10 @@
 #include "http/http.h"
 #include "server.h"
 
-/* Large blocks go back to the kernel when they are freed. */
+/* Blocks of this size return to the kernel when they are freed. */
 #define LARGE_BLOCK_BYTES (256 << 10)
 
-static struct server *start(struct event_base *base, bool is_http)
+static struct server *start_server(struct event_base *base, bool is_http)
 {
 	struct server *server;
 
@@ -38,7 +37,7 @@ static struct server *start(struct event_base *base, bool is_http)
 		return server_new(base, STDIN_FILENO, STDOUT_FILENO, CONFINE_CHANNEL);
 	server = server_new_http(base, STDIN_FILENO, STDOUT_FILENO, CONFINE_CHANNEL);
 	if (!server)
-		_exit(MSP_EXIT_REFUSED); /* it has said why */
+		_exit(MSP_EXIT_REFUSED); /* the message is on stderr already */
 	return server;
 }
 
@@ -55,10 +54,11 @@ int main(void)
 	base = server_base_new();
 	if (!base)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot make an event loop");
-	if (sodium_init() < 0) /* it may open something the first time */
+	if (sodium_init() < 0) /* it may open a file the first time */
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot draw random numbers");
-	(void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES); /* a refusal costs memory, no more */
+	(void)mallopt(M_MMAP_THRESHOLD,
+		      LARGE_BLOCK_BYTES); /* without it, only more memory is used */
 	confine_process(is_http);
 	STAGE_HOOK(POINT, STAGE_POINT_CONFINED);
-	_exit(server_run(start(base, is_http)));
+	_exit(server_run(start_server(base, is_http)));
 }

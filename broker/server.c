@@ -14,10 +14,10 @@
 #include "mcp/subscriptions.h"
 #include "stdio_server.h"
 
-/* Messages taken from the supervisor before others have their turn. */
+/* Messages taken from the supervisor before other events have their turn. */
 #define MESSAGES_PER_ROUND 64
 
-/* For what HTTP clients are told when the supervisor is gone. */
+/* Time to tell HTTP clients that the supervisor is gone. */
 static const struct timeval last_words_time = { .tv_usec = 200000 };
 
 struct server {
@@ -46,7 +46,7 @@ struct event_base *server_base_new(void)
 	if (!config)
 		return NULL;
 	event_set_log_callback(on_library_log);
-	/* one thread; an inherited environment has no say */
+	/* one thread; environment variables have no effect */
 	if (event_config_avoid_method(config, "select") == 0 &&
 	    event_config_avoid_method(config, "poll") == 0 &&
 	    event_config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV | EVENT_BASE_FLAG_NOLOCK) == 0)
@@ -55,7 +55,7 @@ struct event_base *server_base_new(void)
 	return base;
 }
 
-static void finish(struct server *server, int exit_code)
+static void finish_server(struct server *server, int exit_code)
 {
 	if (server->is_over)
 		return;
@@ -63,14 +63,14 @@ static void finish(struct server *server, int exit_code)
 	server->exit_code = exit_code;
 	(void)event_del(server->supervisor_readable);
 	(void)event_del(server->supervisor_writable);
-	if (server->http) /* its clients hear of what was lost */
+	if (server->http) /* tell its clients about lost executions */
 		(void)event_base_loopexit(server->base, &last_words_time);
 	else
 		(void)event_base_loopbreak(server->base);
 }
 
-/* A supervisor that is gone or confused: whatever ran is dead or soon will be. Its client hears of
- * each, as far as it reads. */
+/* The supervisor is gone or broke the protocol: every execution is dead or soon will be. Its client
+ * is told of each, as far as it reads. */
 static void lose_supervisor(struct server *server, const char *why)
 {
 	if (server->is_over)
@@ -79,16 +79,16 @@ static void lose_supervisor(struct server *server, const char *why)
 	requests_lose(server->host.requests);
 	executions_lose(server->host.executions);
 	subscriptions_end(&server->host);
-	finish(server, MSP_EXIT_SOFTWARE);
+	finish_server(server, MSP_EXIT_SOFTWARE);
 }
 
-/* One client, whose end is ours and that of everything that ran for it. */
+/* The only client has gone: end the broker, and with it everything that ran for the client. */
 static void on_client_end(void *context)
 {
 	struct server *server = context;
 
 	supervisor_goodbye(&server->supervisor);
-	finish(server, 0);
+	finish_server(server, 0);
 }
 
 static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
@@ -236,7 +236,7 @@ static void on_queued(void *context)
 		give_up("watching the supervisor's channel");
 }
 
-static struct event *watch(struct server *server, int fd, short what, event_callback_fn call)
+static struct event *watch_event(struct server *server, int fd, short what, event_callback_fn call)
 {
 	struct event *event = event_new(server->base, fd, (short)(what | EV_PERSIST), call, server);
 
@@ -245,7 +245,7 @@ static struct event *watch(struct server *server, int fd, short what, event_call
 	return event;
 }
 
-static struct server *start(struct event_base *base, int channel)
+static struct server *make_server(struct event_base *base, int channel)
 {
 	struct server *server = memory_get_zeroed(1, sizeof(*server));
 
@@ -257,12 +257,13 @@ static struct server *start(struct event_base *base, int channel)
 	server->host.catalog = &catalog;
 	resource_log_watch(&server->host);
 	resource_diff_watch(&server->host);
-	server->supervisor_readable = watch(server, channel, EV_READ, on_supervisor_readable);
-	server->supervisor_writable = watch(server, channel, EV_WRITE, on_supervisor_writable);
+	server->supervisor_readable = watch_event(server, channel, EV_READ, on_supervisor_readable);
+	server->supervisor_writable =
+		watch_event(server, channel, EV_WRITE, on_supervisor_writable);
 	if (fd_set_nonblocking(channel, true) != 0 ||
 	    event_add(server->supervisor_readable, NULL) != 0)
 		give_up("watching the supervisor's channel");
-	/* Whoever started us has seen to the limits. */
+	/* The parent process has set the limits. */
 	if (supervisor_hello(&server->supervisor, LIMITS_FALLBACK) != 0)
 		lose_supervisor(server, "is gone");
 	return server;
@@ -270,7 +271,7 @@ static struct server *start(struct event_base *base, int channel)
 
 struct server *server_new(struct event_base *base, int in, int out, int channel)
 {
-	struct server *server = start(base, channel);
+	struct server *server = make_server(base, channel);
 
 	server->stdio = stdio_new(&server->host, in, out, on_client_end, server);
 	return server;
@@ -278,7 +279,7 @@ struct server *server_new(struct event_base *base, int in, int out, int channel)
 
 struct server *server_new_http(struct event_base *base, int listener, int tokens, int channel)
 {
-	struct server *server = start(base, channel);
+	struct server *server = make_server(base, channel);
 
 	server->http = http_new(&server->host, listener, tokens);
 	return server->http ? server : server_free(server);
@@ -305,7 +306,7 @@ int server_run(struct server *server)
 	while (!server->is_over) {
 		const int result = event_base_dispatch(server->base);
 
-		if (result < 0) /* the library has said why */
+		if (result < 0) /* the library has reported the error */
 			give_up("waiting for events");
 		if (result > 0)
 			bug("the event loop has nothing to wait for");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The broker as a whole, without its confinement: a client's descriptors or the listener of an HTTP
- * server on one side, the supervisor's channel on the other, sessions between them.
+ * The broker without its confinement: a client's descriptors or the listener of an HTTP server on
+ * one side, the supervisor's channel on the other, sessions between them.
  */
 #ifndef BROKER_SERVER_H
 #define BROKER_SERVER_H
@@ -11,24 +11,24 @@
 
 struct server;
 
-/* An event loop that opens nothing after it was made; NULL when the system has no room. */
+/* Make an event loop that opens no descriptor later; NULL when the system has no room. */
 struct event_base *server_base_new(void);
 
-/* Says hello on `channel`; the client is not listened to before the supervisor's welcome. The
+/* Make a server and send hello on `channel`; the client is read after the supervisor's welcome. The
  * descriptors and the base stay the caller's. */
 struct server *server_new(struct event_base *base, int in, int out, int channel);
 
-/* The same for the clients of a listening socket, whose tokens are in a file: see http/http.h.
+/* Make a server for the clients of a listening socket, whose tokens are in a file: see http/http.h.
  * NULL: these descriptors cannot be served, and stderr says why. */
 struct server *server_new_http(struct event_base *base, int listener, int tokens, int channel);
 
-/* Returns NULL. */
+/* Free it. Returns NULL. */
 struct server *server_free(struct server *server);
 
-/* Serve until the one client or the supervisor is gone; the exit code of the process. */
+/* Serve until the one client or the supervisor is gone; return the exit code of the process. */
 int server_run(struct server *server);
 
-/* For tests that turn the loop themselves: is it over? */
+/* Return true when the server is over, for tests that turn the loop themselves. */
 bool server_is_over(const struct server *server);
 
 #endif

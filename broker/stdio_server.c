@@ -12,7 +12,7 @@ struct stdio {
 	void (*ended)(void *context);
 	void *context;
 	struct client *client;
-	struct exchange exchange; /* every message of the client belongs to it */
+	struct exchange exchange; /* the exchange of every message of the client */
 	struct session session;
 };
 
@@ -48,12 +48,12 @@ static struct stdio *stdio_of(struct exchange *exchange)
 	return (struct stdio *)(void *)((char *)exchange - offsetof(struct stdio, exchange));
 }
 
-static void say(struct exchange *exchange, const struct buffer *line)
+static void say_message(struct exchange *exchange, const struct buffer *line)
 {
 	client_send(stdio_of(exchange)->client, line);
 }
 
-static void answer(struct exchange *exchange, const struct buffer *line, int code)
+static void answer_message(struct exchange *exchange, const struct buffer *line, int code)
 {
 	(void)code;
 	client_send(stdio_of(exchange)->client, line);
@@ -74,7 +74,7 @@ static void never_done(struct exchange *exchange)
 	bug("the client's exchange ends with the server");
 }
 
-static const struct exchange_kind stdio_kind = { say, answer, never_done };
+static const struct exchange_kind stdio_kind = { say_message, answer_message, never_done };
 
 struct stdio *stdio_new(struct host *host, int in, int out, void (*ended)(void *context),
 			void *context)

@@ -9,13 +9,13 @@
 
 struct stdio;
 
-/* `ended` is called once, when the client is gone. The descriptors stay the caller's; nothing is
- * read before stdio_open(). */
+/* Make a server. `ended` is called once, when the client is gone. The descriptors stay the
+ * caller's; reading begins with stdio_open(). */
 struct stdio *stdio_new(struct host *host, int in, int out, void (*ended)(void *context),
 			void *context);
 void stdio_open(struct stdio *stdio);
 
-/* Returns NULL. */
+/* Free it. Returns NULL. */
 struct stdio *stdio_free(struct stdio *stdio);
 
 #endif

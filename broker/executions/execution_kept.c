@@ -18,7 +18,7 @@ static bool has_same_principal(const struct execution *execution, const struct e
 	return execution->info.owner.principal == other->info.owner.principal;
 }
 
-static struct execution *older(struct execution *a, struct execution *b)
+static struct execution *older_execution(struct execution *a, struct execution *b)
 {
 	return !a || b->used_ms < a->used_ms ? b : a;
 }
@@ -40,8 +40,9 @@ static bool has_log_share(const struct executions *executions, const struct exec
 			    0);
 }
 
-/* Of the principal whose log has grown: logs of what is over go as a whole, those that were asked
- * for longest ago first; then what runs and keeps most loses the oldest of it. */
+/* Free memory among the logs of the principal whose log has grown. Logs of ended executions go
+ * whole, least recently asked for first; then the running execution with the largest log loses its
+ * oldest bytes. */
 static bool make_room(struct executions *executions, const struct execution *newest)
 {
 	struct execution *oldest = NULL;
@@ -51,7 +52,7 @@ static bool make_room(struct executions *executions, const struct execution *new
 		if (!has_same_principal(e, newest))
 			continue;
 		if (is_kept(e) && !e->info.is_log_dropped && log_bytes(e) > 0)
-			oldest = older(oldest, e);
+			oldest = older_execution(oldest, e);
 		if (!is_kept(e) &&
 		    (!largest || e->info.log.tail_bytes > largest->info.log.tail_bytes))
 			largest = e;
@@ -81,7 +82,7 @@ static struct execution *find_oldest(struct executions *executions, const struct
 	for (struct execution *e = executions->first; e; e = e->next) {
 		if (!is_kept(e) || !belongs(e, newest))
 			continue;
-		oldest = older(oldest, e);
+		oldest = older_execution(oldest, e);
 		++*ret_count;
 	}
 	return oldest;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of the executions share: executions.c (the table and the supervisor's answers),
- * execution_streams.c (pipes and terminals), execution_kept.c (what is kept, and for how long),
- * execution_room.c (how many there may be).
- * Nobody else includes this.
+ * Declarations that only the files of the executions share: executions.c (the table and the
+ * supervisor's answers), execution_streams.c (pipes and terminals), execution_kept.c (kept logs
+ * and their age), execution_room.c (limits on their number).
  */
 #ifndef BROKER_EXECUTIONS_EXECUTION_PARTS_H
 #define BROKER_EXECUTIONS_EXECUTION_PARTS_H
@@ -28,27 +27,27 @@ struct execution {
 	struct execution *previous, *next; /* in the order of their start */
 	struct execution_watches watches;
 	uint64_t request;
-	bool is_abandoned; /* discarded, but the supervisor has not said yet that it is over */
-	bool is_draining;  /* done; its pipes may still hold output */
-	bool is_end_asked; /* of the supervisor */
-	bool is_lost;      /* it ran without us: no room for its streams */
-	bool is_removed;   /* from the table; freed when nobody is being notified */
+	bool is_abandoned; /* discarded, but the supervisor has not reported its end yet */
+	bool is_draining;  /* ended; its pipes may still hold output */
+	bool is_end_asked; /* the supervisor was asked to end it */
+	bool is_lost;      /* it ran, but the broker had no room for its streams */
+	bool is_removed;   /* out of the table; freed when no notification is in progress */
 	uint32_t notifying;
 	struct stream streams[OUTPUT_STREAMS];
-	int input_fd; /* a terminal's is that of its stream */
+	int input_fd; /* for a terminal, the descriptor of its stream */
 	struct event *input_event;
 	struct buffer input;
 	size_t input_written;
-	bool ends_input; /* when the rest is written */
+	bool ends_input; /* close the input when the rest is written */
 	struct event *drain_timer;
 	struct ipc_execution_done done;
 	struct ipc_execution_refused *refused; /* large, and rarely there */
-	uint64_t output_left;                  /* of the profile's limit */
+	uint64_t output_left;                  /* bytes left of the profile's output limit */
 	uint64_t asked_us;
-	int64_t used_ms; /* when it was last asked for */
+	int64_t used_ms; /* time of the last lookup */
 };
 
-/* A walk along a list of watches, so that any of them can go meanwhile. */
+/* A walk along a list of watches that tolerates the removal of any watch. */
 struct execution_walk {
 	struct execution_watch *next;
 	struct execution_walk *outer;
@@ -59,7 +58,7 @@ struct executions {
 	struct supervisor_client *client;
 	void (*queued)(void *context);
 	void *context;
-	uint32_t last_number; /* of the executions in sandboxes that last, all together */
+	uint32_t last_number; /* last number given to an execution in a persistent sandbox */
 	size_t input_bytes;
 	size_t live_max;
 	size_t live_count;
@@ -71,15 +70,15 @@ struct executions {
 
 /* --- executions.c --- */
 
-/* Out of the table, and freed as soon as nobody is being notified of it. */
+/* Take an execution out of the table; free it once no notification about it is in progress. */
 void execution_remove(struct execution *execution);
 
 void execution_notify(struct execution *execution, enum execution_event event);
 
-/* Have the supervisor end it, once. */
+/* Ask the supervisor to end an execution, once. */
 void execution_ask_end(struct execution *execution, enum end_reason reason);
 
-/* Its streams have changed: is it over now? */
+/* Check, after a change of its streams, whether the execution is over. */
 void execution_streams_changed(struct execution *execution);
 
 /* --- execution_streams.c --- */
@@ -93,18 +92,18 @@ void execution_close_input(struct execution *execution);
 
 /* --- execution_kept.c --- */
 
-/* Make room for what came last, among what its principal has: logs, and executions that are over.
- */
+/* Make room for the newest output among its principal's logs and ended executions. */
 void executions_fit_logs(struct executions *executions, const struct execution *newest);
 void executions_fit_kept(struct executions *executions, const struct execution *newest);
 
 /* --- execution_room.c --- */
 
-/* May the order's principal have one more? DONE, or why not. */
+/* Return EXECUTION_START_DONE if the order's principal may have one more execution, or the reason
+ * against it. */
 enum execution_start execution_room(const struct executions *executions,
 				    const struct execution_order *order);
 
-/* May so much more wait for the inputs of this principal's executions? */
+/* Return true if `size` more bytes may wait for the inputs of this principal's executions. */
 bool execution_room_for_input(const struct executions *executions, uint32_t principal, size_t size);
 
 #endif

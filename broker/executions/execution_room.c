@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How many executions a principal may have alive, and how much may wait for their inputs.
+ * Limits on a principal's live executions and on the bytes that wait for their inputs.
  */
 #include "executions/execution_parts.h"
 #include "executions/share.h"
@@ -41,7 +41,7 @@ enum execution_start execution_room(const struct executions *executions,
 
 	if (executions->live_count >= EXECUTIONS_MAX)
 		return EXECUTION_START_TOO_MANY;
-	/* where there is nobody to share with, the supervisor counts */
+	/* a principal that shares with no other is counted by the supervisor */
 	if (principal != 0 && !share_allows(principal, count_alive(executions, principal),
 					    executions->live_count, executions->live_max, 1))
 		return EXECUTION_START_SHARE;

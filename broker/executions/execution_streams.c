@@ -13,7 +13,7 @@
 
 #define READ_BYTES ((size_t)64 << 10)
 
-/* What a terminal takes for the end of input, at the beginning of a line. */
+/* Control-D: a terminal reads it at the beginning of a line as the end of input. */
 #define END_OF_TRANSMISSION "\004"
 
 static void drop_event(struct event **event)
@@ -87,7 +87,8 @@ void execution_streams_init(struct execution *execution, const struct execution_
 	execution->ends_input = !execution->info.is_input_open;
 }
 
-/* The profile's limit counts both streams; what comes until the workload is dead is kept too. */
+/* The profile's limit counts both streams. Output that arrives until the workload is dead is kept
+ * too. */
 static void count_output(struct execution *execution, uint64_t size)
 {
 	if (size <= execution->output_left) {
@@ -115,14 +116,14 @@ static void on_output(evutil_socket_t fd, short what, void *argument)
 	}
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	/* a terminal that nobody has open any more says EIO */
+	/* EIO: every process has closed the terminal */
 	if (execution->info.is_terminal)
 		execution_close_input(execution);
 	close_stream(stream);
 	execution_streams_changed(execution);
 }
 
-/* What is written is given back when it is half of what is there: each byte moves once. */
+/* Free written bytes when they are half of the buffer, so that each byte moves once. */
 static void drop_written(struct execution *execution)
 {
 	if (execution->input_written < execution->input.size - execution->input_written)
@@ -143,7 +144,7 @@ static void on_input(evutil_socket_t fd, short what, void *argument)
 	(void)what;
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (size < 0) { /* a workload that closed its input does not want the rest */
+	if (size < 0) { /* the workload closed its input, so the rest is dropped */
 		execution_close_input(execution);
 		return;
 	}
@@ -196,7 +197,7 @@ void execution_open_terminal(struct execution *execution, int terminal)
 	open_input(execution, terminal);
 }
 
-/* Has the workload closed its end? */
+/* Return true if the workload has closed its end. */
 static bool is_refused(const struct execution *execution)
 {
 	struct pollfd input = { .fd = execution->input_fd, .events = POLLOUT };

@@ -16,10 +16,10 @@
 #include "io/memory.h"
 #include "io/random_id.h"
 
-/* Pipes close when the sandbox dies, which is before or right after execution_done. */
+/* Pipes close when the sandbox dies, shortly before or after execution_done. */
 static const struct timeval drain_time = { .tv_usec = 500000 };
 
-/* How often those that were kept for long enough are looked for. */
+/* Interval between two looks for expired executions. */
 static const struct timeval expiry_time = { .tv_sec = 60 };
 
 static void on_expiry(evutil_socket_t fd, short what, void *argument)
@@ -94,7 +94,7 @@ struct executions *executions_free(struct executions *executions)
 	return NULL;
 }
 
-static struct execution *find(const struct executions *executions, uint64_t request)
+static struct execution *find_by_request(const struct executions *executions, uint64_t request)
 {
 	struct execution *execution = executions->last;
 
@@ -109,7 +109,8 @@ static void set_handle(struct execution_info *info)
 	(void)snprintf(info->handle, sizeof(info->handle), "%s-%u", info->sandbox, info->number);
 }
 
-/* In a sandbox that lasts no number comes twice, nor in two of them: none need be remembered. */
+/* In persistent sandboxes numbers are unique across all of them, so that none has to be
+ * remembered. */
 static void name_execution(struct executions *executions, const struct execution_order *order,
 			   struct execution_info *info)
 {
@@ -124,13 +125,13 @@ static void name_execution(struct executions *executions, const struct execution
 		(void)snprintf(info->sandbox, sizeof(info->sandbox), "%s", order->sandbox);
 	} else {
 		random_id_make(info->sandbox);
-		info->number = 1; /* it has the sandbox for itself */
+		info->number = 1; /* the only execution of its sandbox */
 	}
 	set_handle(info);
 }
 
-/* It was asked for by a name that another sandbox had when that was looked up. Nobody was given its
- * handle yet. */
+/* The sandbox was asked for by a name that belonged to another sandbox at the lookup. Its handle
+ * was given to no client yet. */
 static void correct_sandbox(struct execution_info *info,
 			    const struct ipc_execution_started *started)
 {
@@ -141,7 +142,8 @@ static void correct_sandbox(struct execution_info *info,
 	set_handle(info);
 }
 
-static struct execution *create(struct executions *executions, const struct execution_order *order)
+static struct execution *create_execution(struct executions *executions,
+					  const struct execution_order *order)
 {
 	struct execution *execution = memory_get_zeroed(1, sizeof(*execution));
 
@@ -163,7 +165,8 @@ static struct execution *create(struct executions *executions, const struct exec
 	return execution;
 }
 
-/* --- who wants to know ------------------------------------------------------------------------ */
+/* --- watches
+ * ----------------------------------------------------------------------------------- */
 
 static void set_watch(struct execution_watches *watches, struct execution_watch *watch)
 {
@@ -182,7 +185,7 @@ void executions_watch(struct executions *executions, struct execution_watch *wat
 	set_watch(&executions->watches, watch);
 }
 
-/* The walks in progress stand on the stack; there are few. */
+/* The walks in progress are on the stack; there are few. */
 static struct execution_walk *walks;
 
 void execution_unwatch(struct execution_watch *watch)
@@ -202,8 +205,8 @@ void execution_unwatch(struct execution_watch *watch)
 	watch->list = NULL;
 }
 
-static void notify(const struct execution_watches *watches, struct execution *execution,
-		   enum execution_event event)
+static void notify_watches(const struct execution_watches *watches, struct execution *execution,
+			   enum execution_event event)
 {
 	struct execution_walk walk = { watches->first, walks };
 
@@ -217,12 +220,12 @@ static void notify(const struct execution_watches *watches, struct execution *ex
 	walks = walk.outer;
 }
 
-/* Whoever is told may remove it; it stays in memory for the caller. */
-static void announce(struct execution *execution, enum execution_event event)
+/* A watcher may remove the execution; it stays in memory for the caller. */
+static void announce_event(struct execution *execution, enum execution_event event)
 {
 	execution->notifying++;
-	notify(&execution->watches, execution, event);
-	notify(&execution->executions->watches, execution, event);
+	notify_watches(&execution->watches, execution, event);
+	notify_watches(&execution->executions->watches, execution, event);
 	execution->notifying--;
 }
 
@@ -234,13 +237,15 @@ static void free_removed(struct execution *execution)
 
 void execution_notify(struct execution *execution, enum execution_event event)
 {
-	announce(execution, event);
+	announce_event(execution, event);
 	free_removed(execution);
 }
 
-/* --- what is asked of the supervisor ---------------------------------------------------------- */
+/* --- requests to the supervisor
+ * ----------------------------------------------------------------- */
 
-static int ask(struct executions *executions, const struct execution_order *order, uint64_t request)
+static int ask_supervisor(struct executions *executions, const struct execution_order *order,
+			  uint64_t request)
 {
 	if (order->code) {
 		order->code->request = request;
@@ -282,8 +287,8 @@ enum execution_start executions_start(struct executions *executions,
 		fd_close(&code_fd);
 		return room;
 	}
-	execution = create(executions, order);
-	error = ask(executions, order, execution->request);
+	execution = create_execution(executions, order);
+	error = ask_supervisor(executions, order, execution->request);
 	if (error) {
 		execution_remove(execution);
 		return start_error(error);
@@ -300,7 +305,7 @@ void execution_ask_end(struct execution *execution, enum end_reason reason)
 	if (execution->is_end_asked || execution->is_draining)
 		return;
 	execution->is_end_asked = true;
-	/* when the supervisor is gone, everything ends anyway */
+	/* if the supervisor is gone, every execution ends with it */
 	(void)supervisor_execution_end(executions->client, execution->request, reason);
 	tell_queued(executions);
 }
@@ -322,7 +327,8 @@ bool execution_signal(struct execution *execution, uint32_t signal)
 	return true;
 }
 
-/* --- looking at them -------------------------------------------------------------------------- */
+/* --- lookups
+ * ------------------------------------------------------------------------------------ */
 
 struct execution *executions_find(struct executions *executions, uint32_t principal,
 				  const char *handle, size_t size)
@@ -338,20 +344,20 @@ struct execution *executions_find(struct executions *executions, uint32_t princi
 	return NULL;
 }
 
-static bool belongs(const struct execution *execution, const struct execution_owner *owner)
+static bool belongs_to_owner(const struct execution *execution, const struct execution_owner *owner)
 {
 	return !execution->is_abandoned && execution->info.owner.principal == owner->principal &&
 	       execution->info.owner.session == owner->session;
 }
 
-/* The next before `newer` of this owner's. */
+/* Return this owner's next execution before `newer`. */
 static struct execution *older_of(const struct executions *executions,
 				  const struct execution_owner *owner,
 				  const struct execution *newer)
 {
 	struct execution *execution = newer ? newer->previous : executions->last;
 
-	while (execution && !belongs(execution, owner))
+	while (execution && !belongs_to_owner(execution, owner))
 		execution = execution->previous;
 	return execution;
 }
@@ -384,7 +390,7 @@ void execution_discard(struct execution *execution)
 	if (execution->is_removed || execution->is_abandoned)
 		return;
 	execution->is_abandoned = true;
-	announce(execution, EXECUTION_GONE);
+	announce_event(execution, EXECUTION_GONE);
 	if (execution->info.state == EXECUTION_OVER || execution->is_draining) {
 		execution_remove(execution);
 		return;
@@ -405,7 +411,7 @@ void executions_end_owner(struct executions *executions, const struct execution_
 		execution_discard(execution);
 }
 
-static void finish(struct execution *execution)
+static void finish_execution(struct execution *execution)
 {
 	struct executions *executions = execution->executions;
 	struct execution_info *info = &execution->info;
@@ -427,7 +433,7 @@ static void finish(struct execution *execution)
 	info->over_ms = execution->used_ms = clock_steady_ms();
 	executions->live_count--;
 	executions->kept_count++;
-	announce(execution, EXECUTION_ENDED);
+	announce_event(execution, EXECUTION_ENDED);
 	if (execution->is_removed)
 		free_removed(execution);
 	else
@@ -437,14 +443,14 @@ static void finish(struct execution *execution)
 void execution_streams_changed(struct execution *execution)
 {
 	if (execution->is_draining && execution_streams_closed(execution))
-		finish(execution);
+		finish_execution(execution);
 }
 
 static void on_drain_time(evutil_socket_t fd, short what, void *argument)
 {
 	(void)fd;
 	(void)what;
-	finish(argument);
+	finish_execution(argument);
 }
 
 /* --- the supervisor's answers ----------------------------------------------------------------- */
@@ -469,7 +475,7 @@ static void set_started(struct execution *execution, uint64_t output_bytes, uint
 		info->ends_ms = clock_steady_ms() + (int64_t)wall_ms;
 }
 
-/* What it does without them is nobody's result: it is ended, and said to have failed. */
+/* Without its streams the result of an execution is lost: end it and report a failure. */
 static void lose_streams(struct execution *execution)
 {
 	log_line("no room for the streams of an execution: it is ended");
@@ -481,7 +487,7 @@ static void lose_streams(struct execution *execution)
 bool executions_on_started(struct executions *executions,
 			   const struct ipc_execution_started *started, const int fds[3])
 {
-	struct execution *execution = find(executions, started->request);
+	struct execution *execution = find_by_request(executions, started->request);
 	int copy[3] = { fds[0], fds[1], fds[2] };
 
 	if (!is_asked(execution, false)) {
@@ -490,7 +496,7 @@ bool executions_on_started(struct executions *executions,
 	}
 	correct_sandbox(&execution->info, started);
 	set_started(execution, started->output_bytes, started->log_bytes, started->wall_ms);
-	if (execution->is_abandoned) { /* nobody reads */
+	if (execution->is_abandoned) { /* no reader is left */
 		fd_close_all(copy, 3);
 		return true;
 	}
@@ -505,7 +511,7 @@ bool executions_on_started(struct executions *executions,
 bool executions_on_tty(struct executions *executions, const struct ipc_execution_tty *tty,
 		       int terminal)
 {
-	struct execution *execution = find(executions, tty->request);
+	struct execution *execution = find_by_request(executions, tty->request);
 
 	if (!is_asked(execution, true)) {
 		fd_close(&terminal);
@@ -527,17 +533,17 @@ bool executions_on_tty(struct executions *executions, const struct ipc_execution
 bool executions_on_refused(struct executions *executions,
 			   const struct ipc_execution_refused *refused)
 {
-	struct execution *execution = find(executions, refused->request);
+	struct execution *execution = find_by_request(executions, refused->request);
 
 	if (!execution || execution->info.state != EXECUTION_ASKED)
 		return false;
 	execution->refused = memory_get(sizeof(*refused));
 	*execution->refused = *refused;
-	finish(execution);
+	finish_execution(execution);
 	return true;
 }
 
-/* With a terminal, the end may come before it: it is made by what failed. */
+/* An execution with a terminal can end before the terminal arrives: the failed step made it end. */
 static bool can_be_done(const struct execution *execution)
 {
 	return execution && !execution->is_draining &&
@@ -546,7 +552,7 @@ static bool can_be_done(const struct execution *execution)
 
 bool executions_on_done(struct executions *executions, const struct ipc_execution_done *done)
 {
-	struct execution *execution = find(executions, done->request);
+	struct execution *execution = find_by_request(executions, done->request);
 
 	if (!can_be_done(execution))
 		return false;
@@ -559,7 +565,7 @@ bool executions_on_done(struct executions *executions, const struct ipc_executio
 							       .wall_us = done->wall_us };
 	execution_close_input(execution);
 	if (execution->is_abandoned || execution_streams_closed(execution)) {
-		finish(execution);
+		finish_execution(execution);
 		return true;
 	}
 	execution->drain_timer = evtimer_new(executions->base, on_drain_time, execution);
@@ -584,6 +590,6 @@ void executions_lose(struct executions *executions)
 	while ((live = find_live(executions))) {
 		if (!live->is_draining)
 			live->done = (struct ipc_execution_done){ .verdict = VERDICT_INTERNAL };
-		finish(live);
+		finish_execution(live);
 	}
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The executions that this broker has asked for, while they run and, for a while, when they are
- * over: their pipes or terminal, what is kept of their output, and how they ended. An execution is
- * over when the supervisor said so and its output pipes are empty and closed, or some time after
- * the first.
+ * The executions of this broker: their pipes or terminal, the kept part of their output, and their
+ * end. An execution is over when the supervisor said so and its output pipes are empty and closed,
+ * or some time after the supervisor said so.
  *
- * An execution outlives the call that started it. Who wants to know what becomes of one watches it;
- * who wants it again names its handle. What is over and was not discarded is kept until others need
- * the room, or for KEPT_MS after it was last asked for.
+ * An execution outlives the call that started it. A caller watches it to learn of its events, and
+ * finds it again by its handle. An execution that is over and was not discarded is kept until
+ * others need the room, or for KEPT_MS after its last lookup.
  *
  * A workload may hold its own ends of the pipes open for the other direction (through /proc), read
- * what it wrote and fill its own input: nothing here blocks on them or trusts them.
+ * its own output and fill its own input: nothing here blocks on the pipes or trusts them.
  */
 #ifndef BROKER_EXECUTIONS_EXECUTIONS_H
 #define BROKER_EXECUTIONS_EXECUTIONS_H
@@ -25,11 +24,11 @@
 #include "io/output.h"
 #include "io/random_id.h"
 
-/* What all executions together may hold for their standard inputs. */
+/* The most bytes that may wait for the standard inputs of all executions. */
 #define INPUT_BYTES_MAX ((size_t)12 << 20)
 
-/* What is kept of executions that are over: so many of each owner, of all owners (which principals
- * share, see share.h), for so long. */
+/* Bounds of the executions that are kept after their end: of one owner, of all owners (shared among
+ * principals, see share.h), and the time. */
 #define KEPT_PER_OWNER 256U
 #define KEPT_MAX 2048U
 #define KEPT_MS ((int64_t)60 * 60 * 1000)
@@ -45,60 +44,62 @@
 struct execution;
 struct executions;
 
-/* Whose an execution is: `session` is 0 where everything of the principal is one. A handle works
- * for the whole principal; lists and ends go by both. */
+/* The owner of an execution; `session` is 0 where a principal has no sessions. A handle works for
+ * the whole principal; lists and ends go by both. */
 struct execution_owner {
 	uint32_t principal;
 	uint64_t session;
 };
 
-/* What the texts say about it, cut to size; all showable (see text.h). */
+/* The texts that describe an execution, cut to size; all showable (see text.h). */
 struct execution_label {
 	char profile[LABEL_TEXT_MAX];
 	char subject[LABEL_TEXT_MAX]; /* the program or the language */
-	char cwd[LABEL_TEXT_MAX];     /* as asked for; empty: not given */
-	char command[LABEL_TEXT_MAX]; /* for people to tell it from others */
-	char sandbox[LABEL_TEXT_MAX]; /* as asked for; empty: one of its own */
+	char cwd[LABEL_TEXT_MAX];     /* as requested; empty: not given */
+	char command[LABEL_TEXT_MAX]; /* shown to people to tell executions apart */
+	char sandbox[LABEL_TEXT_MAX]; /* as requested; empty: an ephemeral sandbox */
 };
 
 enum execution_state {
 	EXECUTION_ASKED,   /* the supervisor has not answered yet */
-	EXECUTION_RUNNING, /* or nearly over */
+	EXECUTION_RUNNING, /* also while it is ending */
 	EXECUTION_OVER,    /* one of `done` and `refused` is set */
 };
 
-/* What is known of an execution. Read only; valid until it is gone. Times are of the monotonic
- * clock, see clock_steady_ms(). */
+/* The state of an execution. Read only; valid until it is gone. Times are of the monotonic clock,
+ * see clock_steady_ms(). */
 struct execution_info {
 	char sandbox[SANDBOX_ID_CHARS + 1];
 	char handle[EXECUTION_HANDLE_MAX + 1];
 	uint32_t number; /* within its sandbox */
-	bool is_lasting; /* which does not go with it */
-	bool is_file;    /* of a file tool: nobody is given its handle, and no list has it */
+	bool is_lasting; /* its sandbox is persistent */
+	bool is_file;    /* it belongs to a file tool: its handle is given to no client, and no list
+			    has it */
 	struct execution_owner owner;
 	struct execution_label label;
 	enum execution_state state;
-	bool is_terminal;    /* everything it prints is in the stream OUT */
-	bool is_input_open;  /* execution_write() may be of use */
-	bool is_log_dropped; /* its output had to make room; `total` of the streams still counts */
+	bool is_terminal;    /* all its output is in the stream OUT */
+	bool is_input_open;  /* execution_write() may succeed */
+	bool is_log_dropped; /* its output was dropped to make room; `total` of the streams still
+				counts */
 	int64_t started_ms;
-	int64_t ends_ms; /* when its time is over; 0: not known */
+	int64_t ends_ms; /* when its time limit expires; 0: not known */
 	int64_t over_ms;
-	struct output_log log; /* its streams */
+	struct output_log log; /* output of its streams */
 	const struct ipc_execution_done *done;
 	const struct ipc_execution_refused *refused;
-	struct timings timings;          /* when it is over */
-	uint64_t cursor[OUTPUT_STREAMS]; /* shown so far, for who reads on without an offset */
+	struct timings timings;          /* set when it is over */
+	uint64_t cursor[OUTPUT_STREAMS]; /* shown so far, for a reader that gives no offset */
 };
 
 enum execution_event {
-	EXECUTION_STARTED, /* the supervisor has it running */
-	EXECUTION_PRINTED, /* there is more in its log */
+	EXECUTION_STARTED, /* the supervisor runs it */
+	EXECUTION_PRINTED, /* its log has grown */
 	EXECUTION_ENDED,   /* it is over */
-	EXECUTION_GONE,    /* it will not be there any more; nothing follows */
+	EXECUTION_GONE,    /* the execution is removed; no further event follows */
 };
 
-/* Part of whoever wants to know. In `notify` every function of this file may be called; a watch
+/* Embedded in the structure of a watcher. `notify` may call every function of this file; a watch
  * that was given GONE is no longer set. */
 struct execution_watch {
 	void (*notify)(struct execution_watch *watch, struct execution *execution,
@@ -107,104 +108,108 @@ struct execution_watch {
 	struct execution_watches *list; /* NULL: not set */
 };
 
-/* What an execution of a file tool may answer: its log keeps so much in any case. */
+/* The most bytes that an execution of a file tool may answer; its log keeps them in any case. */
 #define FILE_OUTPUT_MAX ((size_t)1 << 20)
 
-/* What to start: `command`, `code` with the sealed `code_fd`, or `file`. The request number is
- * filled in. */
+/* The execution to start: `command`, `code` with the sealed `code_fd`, or `file`. The request
+ * number is filled in. */
 struct execution_order {
-	struct ipc_execution_start *command; /* with a terminal, if it says so */
+	struct ipc_execution_start *command; /* sets the terminal, if there is one */
 	struct ipc_code_start *code;
 	int code_fd;
 	struct ipc_file_start *file;
-	const char *input; /* for its standard input, copied */
+	const char *input; /* for its standard input; copied */
 	size_t input_size;
-	bool keeps_input;    /* its input stays open after that; with a terminal it always does */
-	const char *sandbox; /* id of the one that lasts; NULL: a new one, gone with it; copied */
+	bool keeps_input;    /* its input stays open after that; that of a terminal always does */
+	const char *sandbox; /* id of a persistent sandbox; NULL: an ephemeral one; copied */
 	struct execution_owner owner;
-	uint64_t asked_us;                   /* when the client did, by clock_now_us() */
+	uint64_t asked_us;                   /* when the client asked, by clock_now_us() */
 	const struct execution_label *label; /* copied */
 };
 
 enum execution_start {
 	EXECUTION_START_DONE,
 	EXECUTION_START_TOO_MANY,   /* EXECUTIONS_MAX are alive */
-	EXECUTION_START_SHARE,      /* as many of this principal are (share.h) */
-	EXECUTION_START_INPUT_FULL, /* INPUT_BYTES_MAX are waiting, or its share of them */
-	EXECUTION_START_QUEUE_FULL, /* the supervisor is behind */
-	EXECUTION_START_TOO_LONG,   /* arguments beyond the message's room */
+	EXECUTION_START_SHARE,      /* the principal has its share of them (share.h) */
+	EXECUTION_START_INPUT_FULL, /* INPUT_BYTES_MAX bytes are waiting, or the principal's share
+				       of them */
+	EXECUTION_START_QUEUE_FULL, /* the queue to the supervisor is full */
+	EXECUTION_START_TOO_LONG,   /* the arguments exceed the message's size */
 	EXECUTION_START_LOST,       /* the supervisor cannot be reached */
 };
 
 enum execution_write {
-	EXECUTION_WRITE_DONE,   /* written, or it will be */
-	EXECUTION_WRITE_CLOSED, /* it has no input any more */
-	EXECUTION_WRITE_FULL,   /* INPUT_BYTES_MAX are waiting, or its principal's share */
+	EXECUTION_WRITE_DONE,   /* written or queued */
+	EXECUTION_WRITE_CLOSED, /* its input is closed */
+	EXECUTION_WRITE_FULL, /* INPUT_BYTES_MAX bytes are waiting, or the principal's share of them
+			       */
 };
 
-/* `queued` is called when the supervisor's socket was full: wait until it is writable. */
+/* Make a table. `queued` is called when the supervisor's socket was full: wait until it is
+ * writable. */
 struct executions *executions_new(struct event_base *base, struct supervisor_client *client,
 				  void (*queued)(void *context), void *context);
 
-/* Close everything; nobody is notified any more. Returns NULL. */
+/* Close everything without further notifications. Returns NULL. */
 struct executions *executions_free(struct executions *executions);
 
-/* The supervisor runs at most so many at once; EXECUTIONS_MAX until this is called. */
+/* Set how many executions the supervisor runs at once; EXECUTIONS_MAX until this is called. */
 void executions_set_most(struct executions *executions, size_t most);
 
-/* Takes `order->code_fd` whatever it returns. Nothing of the execution happens before the event
- * loop goes on. */
+/* Start an execution. Takes `order->code_fd` whatever it returns. No event of the execution happens
+ * before the event loop goes on. */
 enum execution_start executions_start(struct executions *executions,
 				      const struct execution_order *order,
 				      struct execution **ret_execution);
 
-/* The one with exactly this handle, if it is this principal's; asking makes it stay longer. NULL:
- * there is none, which is all that anybody else learns. */
+/* Find the execution with exactly this handle and renew its time to be kept. NULL: this principal
+ * has none; other principals' handles look the same. */
 struct execution *executions_find(struct executions *executions, uint32_t principal,
 				  const char *handle, size_t size);
 
-/* All of this owner, the newest first: that one with `newer` NULL; NULL at the end. */
+/* Walk through an owner's executions, the newest first: pass NULL to begin; NULL at the end. */
 struct execution *executions_older(const struct executions *executions,
 				   const struct execution_owner *owner,
 				   const struct execution *newer);
 
 const struct execution_info *execution_info(const struct execution *execution);
 
-/* Notify of what happens to this execution, or to all of them. */
+/* Notify of the events of this execution, or of all executions. */
 void execution_watch(struct execution *execution, struct execution_watch *watch);
 void executions_watch(struct executions *executions, struct execution_watch *watch);
 
-/* Notify no longer; may be called for one that is not set. */
+/* Stop notifying; allowed for a watch that is not set. */
 void execution_unwatch(struct execution_watch *watch);
 
-/* Say how much of a stream has been shown. */
+/* Record how much of a stream has been shown. */
 void execution_set_cursor(struct execution *execution, enum output_stream stream, uint64_t offset);
 
-/* Type: for its standard input or terminal, after what is waiting already. `is_last`: and then it
- * ends; a terminal is sent the character for that. */
+/* Write to its standard input or terminal, after the bytes that wait already. `is_last` closes the
+ * input then; a terminal is sent the end-of-transmission character. */
 enum execution_write execution_write(struct execution *execution, const char *bytes, size_t size,
 				     bool is_last);
 
-/* Tell it its terminal's new size; false: it has no terminal (any more). */
+/* Set the size of its terminal. False: it has no terminal, or no longer. */
 bool execution_resize(struct execution *execution, uint32_t rows, uint32_t columns);
 
-/* Send one of IPC_SIGNALS to its process group; false: it is over, or the supervisor is behind. */
+/* Send one of IPC_SIGNALS to its process group. False: it is over, or the queue to the supervisor
+ * is full. */
 bool execution_signal(struct execution *execution, uint32_t signal);
 
-/* Have every process of it killed; its end is notified when it came. */
+/* Have all its processes killed; its end is notified when the supervisor reports it. */
 void execution_kill(struct execution *execution);
 
-/* Nobody wants anything of it any more: kill it if it runs, keep nothing. It is GONE, and the
- * pointer of no further use. */
+/* Kill it if it runs and keep no output. It is GONE, and the pointer is invalid afterwards. */
 void execution_discard(struct execution *execution);
 
-/* The same with all of this owner. */
+/* Discard all executions of an owner. */
 void executions_end_owner(struct executions *executions, const struct execution_owner *owner);
 
-/* Forget those that were kept for long enough by `now_ms`; a timer does it too. */
+/* Remove the executions whose time to be kept ended by `now_ms`; a timer does it too. */
 void executions_expire(struct executions *executions, int64_t now_ms);
 
-/* The supervisor's answers. False: it answered what was not asked, and is not to be trusted. */
+/* Handle the supervisor's answers. False: it answered a request that was not made, and cannot be
+ * trusted. */
 bool executions_on_started(struct executions *executions,
 			   const struct ipc_execution_started *started, const int fds[3]);
 bool executions_on_tty(struct executions *executions, const struct ipc_execution_tty *tty,
@@ -213,7 +218,7 @@ bool executions_on_refused(struct executions *executions,
 			   const struct ipc_execution_refused *refused);
 bool executions_on_done(struct executions *executions, const struct ipc_execution_done *done);
 
-/* The supervisor is gone, and every workload with it: each is over with what is known of it. */
+/* End every execution with its known state: the supervisor and every workload are gone. */
 void executions_lose(struct executions *executions);
 
 #endif

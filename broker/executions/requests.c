@@ -11,10 +11,10 @@
 struct request_pending {
 	struct request_pending *next;
 	uint64_t number;
-	unsigned int answers; /* that may come: a bit for each enum answer_kind */
-	unsigned int last;    /* those of them after which nothing comes */
-	uint32_t principal;   /* who asked, whether or not somebody waits still */
-	struct asked *asked;  /* NULL: nobody waits */
+	unsigned int answers; /* answers that may come: a bit for each enum answer_kind */
+	unsigned int last;    /* last answers, which complete the request */
+	uint32_t principal;   /* the requester, even if its waiter has left */
+	struct asked *asked;  /* NULL: its waiter has left */
 };
 
 struct requests {
@@ -28,7 +28,7 @@ struct requests {
 
 #define BIT(kind) (1U << ANSWER_##kind)
 
-/* A request may be refused at any time, and that is the end of it. */
+/* A refusal or the loss of the supervisor completes any request. */
 #define ENDS (BIT(REFUSED) | BIT(LOST))
 
 struct requests *requests_new(struct supervisor_client *client, void (*queued)(void *context),
@@ -47,8 +47,8 @@ static bool is_about_changes(const struct request_pending *pending)
 	return (pending->last & BIT(CHANGES_DONE)) != 0;
 }
 
-/* Out of the table; whoever waited may ask again. */
-static void drop(struct requests *requests, struct request_pending *pending)
+/* Take a request out of the table; its waiter may ask again. */
+static void drop_request(struct requests *requests, struct request_pending *pending)
 {
 	struct request_pending **link = &requests->first;
 
@@ -67,14 +67,14 @@ struct requests *requests_free(struct requests *requests)
 	if (!requests)
 		return NULL;
 	while (requests->first)
-		drop(requests, requests->first);
+		drop_request(requests, requests->first);
 	free(requests);
 	return NULL;
 }
 
-/* --- what is asked -------------------------------------------------------------------------- */
+/* --- requests -------------------------------------------------------------------------- */
 
-/* Of the principal's; `changes`: only those about changes. */
+/* Count the principal's requests; `changes`: only those about changes. */
 static unsigned int count_own(const struct requests *requests, uint32_t principal, bool changes)
 {
 	unsigned int count = 0;
@@ -100,9 +100,9 @@ static uint64_t next_number(struct requests *requests)
 	return ++requests->client->last_request;
 }
 
-/* It was sent with the newest number, or could not be. */
-static enum asking note(struct requests *requests, struct asked *asked, unsigned int answers,
-			unsigned int last, int error)
+/* Record the request that was sent with the newest number, unless sending failed. */
+static enum asking note_request(struct requests *requests, struct asked *asked,
+				unsigned int answers, unsigned int last, int error)
 {
 	struct request_pending *pending;
 
@@ -130,8 +130,8 @@ enum asking requests_sandbox_new(struct requests *requests, struct ipc_sandbox_n
 	if (!has_room(requests, asked, 0))
 		return ASKING_TOO_MANY;
 	wanted->request = next_number(requests);
-	return note(requests, asked, 0, BIT(SANDBOX),
-		    supervisor_sandbox_new(requests->client, wanted));
+	return note_request(requests, asked, 0, BIT(SANDBOX),
+			    supervisor_sandbox_new(requests->client, wanted));
 }
 
 enum asking requests_sandbox_list(struct requests *requests, struct ipc_sandbox_list *wanted,
@@ -140,8 +140,8 @@ enum asking requests_sandbox_list(struct requests *requests, struct ipc_sandbox_
 	if (!has_room(requests, asked, 0))
 		return ASKING_TOO_MANY;
 	wanted->request = next_number(requests);
-	return note(requests, asked, BIT(SANDBOX), BIT(DONE),
-		    supervisor_sandbox_list(requests->client, wanted));
+	return note_request(requests, asked, BIT(SANDBOX), BIT(DONE),
+			    supervisor_sandbox_list(requests->client, wanted));
 }
 
 enum asking requests_sandbox_end(struct requests *requests, struct ipc_sandbox_end *wanted,
@@ -150,11 +150,11 @@ enum asking requests_sandbox_end(struct requests *requests, struct ipc_sandbox_e
 	if (!has_room(requests, asked, 0))
 		return ASKING_TOO_MANY;
 	wanted->request = next_number(requests);
-	return note(requests, asked, 0, BIT(DONE),
-		    supervisor_sandbox_end(requests->client, wanted));
+	return note_request(requests, asked, 0, BIT(DONE),
+			    supervisor_sandbox_end(requests->client, wanted));
 }
 
-/* By operation: the answers that may come, and the last one. */
+/* By operation: the answers that may come, and the answer that completes it. */
 static const struct {
 	unsigned int answers, last;
 } checkpoint_answers[CHECKPOINT_OPERATION_COUNT] = {
@@ -171,9 +171,9 @@ enum asking requests_checkpoint_do(struct requests *requests, struct ipc_checkpo
 	if (!has_room(requests, asked, 0))
 		return ASKING_TOO_MANY;
 	wanted->request = next_number(requests);
-	return note(requests, asked, checkpoint_answers[wanted->operation].answers,
-		    checkpoint_answers[wanted->operation].last,
-		    supervisor_checkpoint_do(requests->client, wanted));
+	return note_request(requests, asked, checkpoint_answers[wanted->operation].answers,
+			    checkpoint_answers[wanted->operation].last,
+			    supervisor_checkpoint_do(requests->client, wanted));
 }
 
 enum asking requests_changes_start(struct requests *requests, struct ipc_changes_start *wanted,
@@ -184,8 +184,8 @@ enum asking requests_changes_start(struct requests *requests, struct ipc_changes
 		return ASKING_TOO_MANY;
 	}
 	wanted->request = next_number(requests);
-	return note(requests, asked, BIT(CHANGES), BIT(CHANGES_DONE),
-		    supervisor_changes_start(requests->client, wanted, chosen));
+	return note_request(requests, asked, BIT(CHANGES), BIT(CHANGES_DONE),
+			    supervisor_changes_start(requests->client, wanted, chosen));
 }
 
 void asked_forget(struct asked *asked)
@@ -196,9 +196,10 @@ void asked_forget(struct asked *asked)
 	asked->pending = NULL;
 }
 
-/* --- what is answered ----------------------------------------------------------------------- */
+/* --- answers ----------------------------------------------------------------------- */
 
-static bool take(struct requests *requests, uint64_t number, struct supervisor_answer *answer)
+static bool take_answer(struct requests *requests, uint64_t number,
+			struct supervisor_answer *answer)
 {
 	struct request_pending *pending = requests->first;
 	struct asked *asked;
@@ -212,7 +213,7 @@ static bool take(struct requests *requests, uint64_t number, struct supervisor_a
 	asked = pending->asked;
 	answer->is_last = (pending->last & 1U << answer->kind) != 0;
 	if (answer->is_last)
-		drop(requests, pending);
+		drop_request(requests, pending);
 	else if (answer->kind == ANSWER_CHANGES)
 		pending->answers &= ~BIT(CHANGES);
 	if (asked)
@@ -228,7 +229,7 @@ bool requests_on_sandbox(struct requests *requests, const struct ipc_sandbox_inf
 					    .records = -1,
 					    .sandbox = info };
 
-	return take(requests, info->request, &answer);
+	return take_answer(requests, info->request, &answer);
 }
 
 bool requests_on_checkpoint(struct requests *requests, const struct ipc_checkpoint_info *info)
@@ -237,14 +238,14 @@ bool requests_on_checkpoint(struct requests *requests, const struct ipc_checkpoi
 					    .records = -1,
 					    .checkpoint = info };
 
-	return take(requests, info->request, &answer);
+	return take_answer(requests, info->request, &answer);
 }
 
 bool requests_on_done(struct requests *requests, const struct ipc_request_done *done)
 {
 	struct supervisor_answer answer = { .kind = ANSWER_DONE, .records = -1 };
 
-	return take(requests, done->request, &answer);
+	return take_answer(requests, done->request, &answer);
 }
 
 bool requests_on_changes(struct requests *requests, const struct ipc_changes_started *started,
@@ -252,7 +253,7 @@ bool requests_on_changes(struct requests *requests, const struct ipc_changes_sta
 {
 	struct supervisor_answer answer = { .kind = ANSWER_CHANGES, .records = records };
 
-	return take(requests, started->request, &answer);
+	return take_answer(requests, started->request, &answer);
 }
 
 bool requests_on_changes_done(struct requests *requests, const struct ipc_changes_done *done)
@@ -261,7 +262,7 @@ bool requests_on_changes_done(struct requests *requests, const struct ipc_change
 					    .records = -1,
 					    .changes = done };
 
-	return take(requests, done->request, &answer);
+	return take_answer(requests, done->request, &answer);
 }
 
 bool requests_on_refused(struct requests *requests, const struct ipc_execution_refused *refused)
@@ -270,7 +271,7 @@ bool requests_on_refused(struct requests *requests, const struct ipc_execution_r
 					    .records = -1,
 					    .refused = refused };
 
-	return take(requests, refused->request, &answer);
+	return take_answer(requests, refused->request, &answer);
 }
 
 void requests_lose(struct requests *requests)
@@ -278,5 +279,5 @@ void requests_lose(struct requests *requests)
 	struct supervisor_answer answer = { .kind = ANSWER_LOST, .records = -1 };
 
 	while (requests->first)
-		(void)take(requests, requests->first->number, &answer);
+		(void)take_answer(requests, requests->first->number, &answer);
 }

@@ -7,7 +7,7 @@ bool share_allows(uint32_t principal, size_t own, size_t used, size_t total, siz
 {
 	if (wanted > total || used > total - wanted)
 		return false;
-	/* the one that is added is what lets a newcomer have the last */
+	/* the added one lets a newcomer take the last */
 	return principal == 0 || own + wanted <= RATIO * (total - used - wanted + 1);
 }
 

@@ -25,7 +25,8 @@ struct question {
 	struct disagreement *why;
 };
 
-static bool disagree(const struct question *question, const char *header, const char *problem)
+static bool report_disagreement(const struct question *question, const char *header,
+				const char *problem)
 {
 	question->why->code = RPC_HEADER_MISMATCH;
 	question->why->text.size = 0;
@@ -33,7 +34,7 @@ static bool disagree(const struct question *question, const char *header, const 
 	return false;
 }
 
-/* A value of the body as a header has it. */
+/* Return a value of the body in the form of a header. */
 static struct buffer as_header(struct json_value *value)
 {
 	struct buffer text = { 0 };
@@ -47,30 +48,32 @@ static struct buffer as_header(struct json_value *value)
 	return text;
 }
 
-/* Does the header say what `value` does? NULL or null: it must be absent. */
-static bool agrees(const struct question *question, const char *header, struct json_value *value)
+/* Return true if the header equals `value`. NULL or null: the header must be absent. */
+static bool header_agrees(const struct question *question, const char *header,
+			  struct json_value *value)
 {
 	const char *given = inbound_header(question->inbound, header);
 	struct buffer said = { 0 }, meant = { 0 };
 	bool is_same;
 
 	if (!value || value->kind == JSON_NULL)
-		return !given || disagree(question, header, "is there, but not its value");
+		return !given ||
+		       report_disagreement(question, header, "is there, but not its value");
 	if (!given)
-		return disagree(question, header, "is missing");
+		return report_disagreement(question, header, "is missing");
 	if (!header_decode(given, &said)) {
 		buffer_done(&said);
-		return disagree(question, header, "is no valid base64");
+		return report_disagreement(question, header, "is no valid base64");
 	}
 	meant = as_header(value);
 	is_same = said.size == meant.size &&
 		  (said.size == 0 || memcmp(said.bytes, meant.bytes, said.size) == 0);
 	buffer_done(&said);
 	buffer_done(&meant);
-	return is_same || disagree(question, header, "differs from the body");
+	return is_same || report_disagreement(question, header, "differs from the body");
 }
 
-/* Which parameter of a request goes into Mcp-Name. */
+/* The parameter of each request that Mcp-Name repeats. */
 static const struct {
 	const char *method;
 	const char *param;
@@ -86,13 +89,13 @@ static bool name_agrees(const struct question *question)
 			json_member(question->document, question->message->params, names[i].param);
 
 		if (json_equals(question->message->method, names[i].method))
-			return !json_is(value, JSON_STRING) || /* that is for the method to say */
-			       agrees(question, "Mcp-Name", value);
+			return !json_is(value, JSON_STRING) || /* the method reports a wrong type */
+			       header_agrees(question, "Mcp-Name", value);
 	}
 	return true;
 }
 
-/* One property of a tool's schema. */
+/* Check one property of a tool's schema. */
 static bool property_agrees(const struct question *question, const struct json_document *schema,
 			    const struct json_value *property)
 {
@@ -110,10 +113,11 @@ static bool property_agrees(const struct question *question, const struct json_d
 		value = json_next(question->document, value);
 	(void)snprintf(header, sizeof(header), PARAM_HEADER "%.*s", (int)wanted->size,
 		       wanted->text);
-	return agrees(question, header, value);
+	return header_agrees(question, header, value);
 }
 
-/* The arguments that the tool's schema wants repeated. Only one that is written out has any. */
+/* Check the arguments that the tool's schema wants repeated. Only a schema that is written out has
+ * any. */
 static bool params_agree(const struct question *question)
 {
 	const struct tool *tool = NULL;
@@ -146,11 +150,11 @@ static bool version_agrees(const struct question *question)
 	struct json_value *version =
 		era_claimed_version(question->document, question->message->meta);
 
-	return !json_is(version, JSON_STRING) || agrees(question, VERSION_HEADER, version);
+	return !json_is(version, JSON_STRING) || header_agrees(question, VERSION_HEADER, version);
 }
 
-/* What the claim lacks. A version that we do not speak is for the session to refuse, which says
- * what we speak. */
+/* Check that the claim is complete. The session itself refuses an unknown version, and names the
+ * versions it speaks. */
 static enum era_check check_claim(const struct question *question)
 {
 	struct json_value *version;
@@ -176,8 +180,8 @@ static enum agreement check_modern(const struct question *question)
 	if (check == ERA_META_INVALID)
 		return AGREEMENT_NONE;
 	if (check == ERA_FINE && is_request &&
-	    (!agrees(question, "Mcp-Method", question->message->method) || !name_agrees(question) ||
-	     !params_agree(question)))
+	    (!header_agrees(question, "Mcp-Method", question->message->method) ||
+	     !name_agrees(question) || !params_agree(question)))
 		return AGREEMENT_NONE;
 	return AGREEMENT_MODERN;
 }
@@ -193,7 +197,7 @@ enum agreement agreement_find(const struct inbound *inbound, const struct json_d
 	const char *problem;
 
 	if (message->kind == MESSAGE_INVALID && !json_is(json_top(document), JSON_ARRAY))
-		return AGREEMENT_MODERN; /* refused by any session */
+		return AGREEMENT_MODERN; /* every session refuses it */
 	if (is_named && json_is(json_top(document), JSON_ARRAY)) {
 		ret->code = RPC_INVALID_REQUEST;
 		buffer_append_text(&ret->text, "Invalid request: this version has no batches");
@@ -201,7 +205,7 @@ enum agreement agreement_find(const struct inbound *inbound, const struct json_d
 	}
 	if (!is_claimed && !(is_named && message->kind == MESSAGE_REQUEST))
 		return AGREEMENT_LEGACY;
-	/* a handshake may have a _meta of some other kind */
+	/* a handshake may have a _meta of another kind */
 	if (!is_named && json_equals(message->method, "initialize") &&
 	    era_check_claim(document, message->meta, &problem, &requested) != ERA_FINE)
 		return AGREEMENT_LEGACY;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which era a POST is of, and whether its headers say what its body says. The modern era repeats
- * parts of the body in headers, for what is between client and server to go by; a server that let
- * the two differ would do something else than what was let through.
+ * Finds the era of a POST, and compares its headers with its body. The modern era repeats parts of
+ * the body in headers, which proxies between client and server rely on; a server that let the two
+ * differ would do something else than the proxy let through.
  */
 #ifndef BROKER_HTTP_AGREEMENT_H
 #define BROKER_HTTP_AGREEMENT_H
@@ -13,12 +13,12 @@
 enum agreement {
 	AGREEMENT_LEGACY,
 	AGREEMENT_MODERN,
-	AGREEMENT_NONE, /* it is refused: see struct disagreement */
+	AGREEMENT_NONE, /* refused: see struct disagreement */
 };
 
 struct disagreement {
 	enum rpc_code code;
-	struct buffer text; /* for buffer_done() */
+	struct buffer text; /* the caller frees it with buffer_done() */
 };
 
 enum agreement agreement_find(const struct inbound *inbound, const struct json_document *document,

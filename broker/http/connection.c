@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * evhttp of libevent 2.1.12 makes a bufferevent for each connection through a function of ours,
- * and after that it calls us for a whole request only. The bufferevent's input tells us of every
- * byte before evhttp looks at it, which is where the guard stands (connection_intake.c): a
- * connection that breaks a rule is taken over by giving its bufferevent callbacks of our own. Its
- * evhttp_connection, which evhttp keeps to itself until there is a request, is the argument of the
- * callbacks that it sets.
+ * and calls us again only for a whole request. The bufferevent's input reports every byte before
+ * evhttp reads it, which is where the guard stands (connection_intake.c): a connection that breaks
+ * a rule is taken over by setting callbacks of our own on its bufferevent. evhttp exposes its
+ * evhttp_connection only with a request; until then it is the argument of the callbacks that
+ * evhttp set.
  *
- * While a request is in our hands evhttp does not read. We do, with callbacks of our own, to see
- * the client's end. As soon as an answer begins evhttp reads again by itself, and reports an end
- * through the close callback.
+ * While we handle a request evhttp does not read. Callbacks of our own do, to see the client's
+ * end. Once an answer begins evhttp reads again, and reports an end through the close callback.
  */
 #include "http/connection.h"
 
@@ -29,11 +28,11 @@
 #include "io/clock.h"
 #include "io/memory.h"
 
-/* Above this, who can wait with saying something should. */
+/* Above this bound, output that can wait should wait. */
 #define QUEUE_HIGH_BYTES ((size_t)256 << 10)
 
-/* Accepted before those that are there already have their turn: each of them is read from at least
- * once before newer ones can push it out. */
+/* Connections accepted in one round: each of the existing ones is read from at least once before
+ * newer ones can push it out. */
 #define ACCEPT_BATCH (HTTP_UNKNOWN_MAX / 4)
 
 size_t connection_queued(const struct connection *connection)
@@ -60,8 +59,8 @@ void connection_forget_taken(struct connection *connection)
 	connection->taken = 0;
 }
 
-/* Out of the list, and told whoever owes it an answer. evhttp frees the rest. */
-static void drop(struct connection *connection)
+/* Take a connection out of the list and tell the owner of its answer. evhttp frees the rest. */
+static void drop_connection(struct connection *connection)
 {
 	struct connections *connections = connection->connections;
 	struct connection **link = &connections->first;
@@ -74,11 +73,11 @@ static void drop(struct connection *connection)
 		connection->gone(connection->owner);
 	buffer_done(&connection->held);
 	free(connection);
-	connections_look_soon(connections); /* another one may be accepted */
+	connections_look_soon(connections); /* another connection may be accepted */
 }
 
-/* evhttp is about to free the connection. A request of which it does not know whether we still use
- * it has been taken off the connection, and is ours. */
+/* evhttp is about to free the connection. evhttp has detached a request that we may still use;
+ * freeing it is our task. */
 static void on_close(struct evhttp_connection *evcon, void *argument)
 {
 	struct connection *connection = argument;
@@ -87,7 +86,7 @@ static void on_close(struct evhttp_connection *evcon, void *argument)
 	if (connection->request && !evhttp_request_get_connection(connection->request))
 		evhttp_request_free(connection->request);
 	connection->request = NULL;
-	drop(connection);
+	drop_connection(connection);
 }
 
 static void on_refused_input(struct bufferevent *bufferevent, void *argument)
@@ -107,11 +106,12 @@ static void on_end(struct bufferevent *bufferevent, short what, void *argument)
 	evhttp_connection_free(connection->evcon);
 }
 
-/* The refusal is written: nothing follows, but the client may still be sending. */
+/* The refusal is written and ends the connection, but the client may still be sending. */
 static void on_refusal_written(struct bufferevent *bufferevent, void *argument)
 {
 	(void)argument;
-	(void)shutdown(bufferevent_getfd(bufferevent), SHUT_WR); /* else it is closed later */
+	(void)shutdown(bufferevent_getfd(bufferevent),
+		       SHUT_WR); /* if it fails, the connection is closed later */
 }
 
 void connection_refuse(struct connection *connection, const struct fault *fault)
@@ -162,7 +162,7 @@ static struct bufferevent *make_bufferevent(struct event_base *base, void *argum
 	return connection->bufferevent;
 }
 
-/* Who may connect to a socket file is a matter of its mode; this holds whatever that is. */
+/* Check the user of the peer in addition to the mode of the socket file. */
 static bool is_peer_us(int fd)
 {
 	struct ucred peer = { .uid = (uid_t)-1 };
@@ -171,7 +171,7 @@ static bool is_peer_us(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == getuid();
 }
 
-static void greet(struct connection *connection)
+static void greet_connection(struct connection *connection)
 {
 	static const struct fault stranger = { TROUBLE_PEER, "403 Forbidden",
 					       "This socket belongs to another user", NULL };
@@ -185,13 +185,13 @@ static void greet(struct connection *connection)
 	connection->evcon = evcon;
 	connection->phase = PHASE_READING;
 	evhttp_connection_set_closecb(evcon, on_close, connection);
-	if (!connection->connections->is_unix) /* events are small; it may fail */
+	if (!connection->connections->is_unix) /* events are small; failure does no harm */
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	else if (!is_peer_us(fd))
 		connection_refuse(connection, &stranger);
 }
 
-/* Look at one; false: others may have ended with it. */
+/* Look at one connection. False: other connections may have ended with it. */
 static bool look_at(struct connection *connection)
 {
 	if (connection->is_doomed) {
@@ -199,13 +199,13 @@ static bool look_at(struct connection *connection)
 		return false;
 	}
 	if (connection->phase == PHASE_NEW)
-		greet(connection);
+		greet_connection(connection);
 	if (connection->phase == PHASE_READING && connection_continue(connection))
 		bufferevent_trigger(connection->bufferevent, EV_READ, BEV_TRIG_DEFER_CALLBACKS);
 	return true;
 }
 
-/* New connections have their evhttp_connection now, and nobody is in the middle of using one. */
+/* New connections have their evhttp_connection now, and no caller is using a connection. */
 static void on_deferred(evutil_socket_t fd, short what, void *argument)
 {
 	struct connections *connections = argument;
@@ -226,10 +226,10 @@ static void on_deferred(evutil_socket_t fd, short what, void *argument)
 	(void)evconnlistener_enable(connections->listener);
 }
 
-/* The argument of the listener's callbacks is evhttp's. */
+/* libevent sets the argument of the listener's callbacks to evhttp's. */
 static struct connections *accepting;
 
-/* Most likely no descriptor is left: wait for the next look, and make room. */
+/* The process has probably run out of descriptors: wait for the next look, and make room. */
 static void on_accept_error(struct evconnlistener *listener, void *argument)
 {
 	(void)argument;
@@ -278,7 +278,7 @@ void connections_open(struct connections *connections)
 
 void connections_done(struct connections *connections)
 {
-	evhttp_free(connections->evhttp); /* with the listener and the connections */
+	evhttp_free(connections->evhttp); /* frees the listener and the connections too */
 	event_free(connections->deferred);
 }
 
@@ -362,7 +362,7 @@ static void refuse_growth(struct connection *connection)
 	connection_doom(connection);
 }
 
-static struct evbuffer *copy(const char *bytes, size_t size)
+static struct evbuffer *copy_text(const char *bytes, size_t size)
 {
 	struct evbuffer *copied = evbuffer_new();
 
@@ -377,11 +377,11 @@ void connection_reply(struct connection *connection, int status, const char *con
 	struct evbuffer *content = NULL;
 
 	connection_add_header(connection, "Cache-Control", "no-store");
-	if (status == 400 || status == 401) /* nothing that follows is read */
+	if (status == 400 || status == 401) /* the rest of the input is not read */
 		connection_add_header(connection, "Connection", "close");
 	if (body && evhttp_request_get_command(connection->request) != EVHTTP_REQ_HEAD) {
 		connection_add_header(connection, "Content-Type", content_type);
-		content = copy(body->bytes, body->size);
+		content = copy_text(body->bytes, body->size);
 		connection->connections->queued += body->size;
 	}
 	evhttp_send_reply(let_go(connection), status, NULL, content);
@@ -401,7 +401,7 @@ void connection_start_stream(struct connection *connection, const char *content_
 
 void connection_stream(struct connection *connection, const char *bytes, size_t size)
 {
-	struct evbuffer *content = copy(bytes, size);
+	struct evbuffer *content = copy_text(bytes, size);
 
 	evhttp_send_reply_chunk(connection->request, content);
 	evbuffer_free(content);

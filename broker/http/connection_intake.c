@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The guard before evhttp. What arrives is taken out of evhttp's input and held here; evhttp is
- * given a whole head of the strict form, then its body, and nothing of the next request before the
- * answer to this one is sent. So evhttp cannot read as a request what another reader takes for the
- * end of the one before.
+ * The guard before evhttp. Arriving bytes are taken out of evhttp's input and held here. evhttp is
+ * given a whole head of the strict form, then its body; the next request follows after the answer
+ * is sent. So evhttp cannot read as a request the bytes that another reader takes for the end of
+ * the request before.
  */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -14,10 +14,10 @@
 #include "io/clock.h"
 #include "io/memory.h"
 
-/* What a client may send while its last request is being answered. */
+/* Bytes that a client may send while its last request is being answered. */
 #define EARLY_BYTES_MAX ((size_t)64 << 10)
 
-/* The body of a request without a known token: enough for it to be answered like any other. */
+/* The body of a request without a known token: large enough to be answered like any other. */
 #define UNKNOWN_BODY_BYTES_MAX ((size_t)64 << 10)
 
 static const struct fault bad_chunk_end = { TROUBLE_NOT_HTTP, "400 Bad Request",
@@ -27,8 +27,8 @@ static const struct fault unknown_body = { TROUBLE_TOKEN, "401 Unauthorized",
 					   "A token is needed: Authorization: Bearer ...",
 					   "WWW-Authenticate: Bearer realm=\"msp\"\r\n" };
 
-/* Take the last `size` bytes of evhttp's input, which it has not seen, out of it. */
-static void hold(struct connection *connection, struct evbuffer *input, size_t size)
+/* Take the last `size` bytes, which evhttp has not read, out of its input. */
+static void hold_input(struct connection *connection, struct evbuffer *input, size_t size)
 {
 	const size_t passed = evbuffer_get_length(input) - size;
 	struct evbuffer *before = evbuffer_new();
@@ -46,9 +46,9 @@ static void hold(struct connection *connection, struct evbuffer *input, size_t s
 	free(bytes);
 }
 
-/* Give evhttp the first `size` bytes that are held. A bufferevent lets nobody else add to its input
- * unless told to. */
-static void pass(struct connection *connection, size_t size)
+/* Give evhttp the first `size` held bytes. A bufferevent's input is frozen unless the flag allows
+ * adding. */
+static void pass_input(struct connection *connection, size_t size)
 {
 	struct evbuffer *input = bufferevent_get_input(connection->bufferevent);
 
@@ -63,8 +63,8 @@ static void pass(struct connection *connection, size_t size)
 		buffer_done(&connection->held);
 }
 
-/* `size` more bytes of a body are announced. */
-static const struct fault *announce(struct connection *connection, size_t size)
+/* Count `size` more announced bytes of a body. */
+static const struct fault *announce_body(struct connection *connection, size_t size)
 {
 	connection->left = size;
 	if (size > HTTP_BODY_BYTES_MAX - connection->body)
@@ -75,8 +75,8 @@ static const struct fault *announce(struct connection *connection, size_t size)
 	return NULL;
 }
 
-/* Find out whose request it is. */
-static const struct fault *identify(struct connection *connection, const char *authorization)
+/* Find the principal of the request. */
+static const struct fault *identify_client(struct connection *connection, const char *authorization)
 {
 	const struct connections *connections = connection->connections;
 	const bool was_known = connection->is_known;
@@ -110,11 +110,11 @@ static const struct fault *take_head(struct connection *connection, size_t *ret_
 	memcpy(text, held->bytes, size);
 	fault = head_read(text, size, &head);
 	if (!fault)
-		fault = identify(connection, head.authorization);
+		fault = identify_client(connection, head.authorization);
 	free(text);
 	connection->body = 0;
 	if (!fault)
-		fault = announce(connection, head.length);
+		fault = announce_body(connection, head.length);
 	connection->intake = head.is_chunked   ? INTAKE_CHUNK_LINE
 			     : head.length > 0 ? INTAKE_BODY
 					       : INTAKE_WHOLE;
@@ -138,7 +138,7 @@ static const struct fault *take_chunk_line(struct connection *connection, size_t
 		return &bad_chunk_end;
 	*ret_pass = digits + 2;
 	connection->intake = size > 0 ? INTAKE_CHUNK : INTAKE_LAST_END;
-	return announce(connection, size);
+	return announce_body(connection, size);
 }
 
 static const struct fault *take_chunk_end(struct connection *connection, size_t *ret_pass)
@@ -155,7 +155,7 @@ static const struct fault *take_chunk_end(struct connection *connection, size_t 
 	return NULL;
 }
 
-/* `size` bytes that were announced are here. */
+/* Count `size` announced bytes that have arrived. */
 static void take_body(struct connection *connection, size_t size)
 {
 	connection->left -= size;
@@ -164,8 +164,8 @@ static void take_body(struct connection *connection, size_t size)
 			connection->intake == INTAKE_CHUNK ? INTAKE_CHUNK_END : INTAKE_WHOLE;
 }
 
-/* Look at what is held; *ret_pass: so much of it evhttp may have now. */
-static const struct fault *take(struct connection *connection, size_t *ret_pass)
+/* Read the held bytes; *ret_pass: how many of them evhttp may have now. */
+static const struct fault *take_held(struct connection *connection, size_t *ret_pass)
 {
 	switch (connection->intake) {
 	case INTAKE_HEAD:
@@ -195,19 +195,19 @@ bool connection_continue(struct connection *connection)
 
 	while (size > 0 && connection->held.size > 0) {
 		size = 0;
-		fault = take(connection, &size);
+		fault = take_held(connection, &size);
 		if (fault) {
 			connection_refuse(connection, fault);
 			return false;
 		}
 		if (size > 0)
-			pass(connection, size);
+			pass_input(connection, size);
 		has_passed |= size > 0;
 	}
 	return has_passed;
 }
 
-/* A piece of the request that is being read. */
+/* Take a piece of the request that is being read. */
 static void take_piece(struct connection *connection, struct evbuffer *input, size_t size)
 {
 	const struct fault *fault;
@@ -221,9 +221,10 @@ static void take_piece(struct connection *connection, struct evbuffer *input, si
 		connection_refuse(connection, fault);
 	} else if (connection->held.size == 0 && size <= connection->left &&
 		   (connection->intake == INTAKE_BODY || connection->intake == INTAKE_CHUNK)) {
-		take_body(connection, size); /* nothing to be held back: it stays where it is */
+		take_body(connection,
+			  size); /* no need to hold these bytes: they stay in evhttp's input */
 	} else {
-		hold(connection, input, size);
+		hold_input(connection, input, size);
 		(void)connection_continue(connection);
 	}
 }
@@ -239,7 +240,7 @@ void connection_on_input(struct evbuffer *input, const struct evbuffer_cb_info *
 		take_piece(connection, input, info->n_added);
 		return;
 	}
-	hold(connection, input, info->n_added);
+	hold_input(connection, input, info->n_added);
 	if (connection->held.size > EARLY_BYTES_MAX)
 		connection_doom(connection);
 }

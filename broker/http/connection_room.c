@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Room for connections. Whoever can connect can be silent, so connections whose client is not known
- * have little time and a number of their own, and the oldest of them goes first. Those of known
- * clients are shared out among principals; an idle one makes room for the next of its principal.
+ * Limits on connections. Any process that can connect can stay silent, so connections of
+ * unidentified clients have little time and a bound of their own, and the oldest goes first.
+ * Connections of identified clients are shared out among principals; an idle one makes room for
+ * the next of its principal.
  */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -14,19 +15,19 @@
 #define UNKNOWN_MAX HTTP_UNKNOWN_MAX
 #define KNOWN_MAX (HTTP_CONNECTIONS_MAX - HTTP_UNKNOWN_MAX)
 
-/* From the connection to the end of the first request's head with a token that is known. */
+/* From the connection to the end of the first request's head with a known token. */
 #define UNKNOWN_MS 5000
-/* From the first byte of a known client's request to its last. */
+/* From the first byte of an identified client's request to its last. */
 #define REQUEST_MS 30000
-/* Without any request: clients keep a connection for later for less. */
+/* Time without any request. Clients keep unused connections for less. */
 #define IDLE_MS 60000
-/* For a refusal to be read, by a client that goes on sending what nobody takes. */
+/* Time to read a refusal, for a client that goes on sending. */
 #define LINGER_MS 3000
-/* While something waits to be sent and nothing can be. */
+/* Time in which no waiting byte can be sent. */
 #define STUCK_MS 30000
 #define KEEP_ALIVE_MS 15000
 
-/* What may wait: of all requests that are arriving, of one stream, of all answers. */
+/* Bytes that may wait: of all arriving requests, of one stream, of all answers. */
 #define TAKEN_BYTES_MAX ((size_t)64 << 20)
 #define QUEUE_BYTES_MAX ((size_t)4 << 20)
 #define QUEUES_BYTES_MAX ((size_t)128 << 20)
@@ -56,9 +57,9 @@ static bool is_idle(const struct connection *connection)
 	return connection->phase == PHASE_READING && connection->taken == 0;
 }
 
-static struct connection *older(struct connection *a, struct connection *b)
+static struct connection *older_connection(struct connection *a, struct connection *b)
 {
-	return !a || b->since_ms <= a->since_ms ? b : a; /* the list has the newest first */
+	return !a || b->since_ms <= a->since_ms ? b : a; /* the list begins with the newest */
 }
 
 void room_for_unknown(struct connections *connections)
@@ -81,7 +82,7 @@ void room_for_descriptor(struct connections *connections)
 		if (!c->is_known && !c->is_doomed)
 			unknown = c;
 		else if (is_idle(c) && !c->is_doomed)
-			idle = older(idle, c);
+			idle = older_connection(idle, c);
 	}
 	if (unknown || idle)
 		connection_doom(unknown ? unknown : idle);
@@ -100,9 +101,9 @@ const struct fault *room_for_known(const struct connection *connection)
 		all++;
 		own += is_own;
 		if (is_idle(c) && is_own)
-			own_idle = older(own_idle, c);
+			own_idle = older_connection(own_idle, c);
 		if (is_idle(c))
-			any_idle = older(any_idle, c);
+			any_idle = older_connection(any_idle, c);
 	}
 	if (share_allows(connection->principal, own, all, KNOWN_MAX, 1))
 		return NULL;
@@ -113,14 +114,14 @@ const struct fault *room_for_known(const struct connection *connection)
 	return NULL;
 }
 
-/* What counts against a limit in bytes. */
-static size_t taken(const struct connection *connection)
+/* Return the bytes of a connection that count against a limit. */
+static size_t taken_bytes(const struct connection *connection)
 {
 	return connection->is_known ? connection->taken : 0;
 }
 
-/* Has the principal of `connection` more of a total than it may? `used` may be out of date, but a
- * share cannot be exceeded while little is used. */
+/* Return true if the principal of `connection` exceeds its share of a total. `used` may be out of
+ * date, but no share can be exceeded while little is used. */
 static bool is_exceeded(const struct connection *connection, size_t used, size_t total,
 			size_t (*bytes_of)(const struct connection *connection))
 {
@@ -137,14 +138,14 @@ static bool is_exceeded(const struct connection *connection, size_t used, size_t
 
 const struct fault *room_for_bytes(const struct connection *connection)
 {
-	return is_exceeded(connection, connection->connections->taken, TAKEN_BYTES_MAX, taken)
+	return is_exceeded(connection, connection->connections->taken, TAKEN_BYTES_MAX, taken_bytes)
 		       ? &too_many_bytes
 		       : NULL;
 }
 
 bool room_is_exceeded(const struct connection *connection)
 {
-	/* one answer that is complete may be as long as it is; not all answers together */
+	/* a complete answer may have any length; all answers together may not */
 	return (connection->phase == PHASE_STREAMING &&
 		connection_queued(connection) > QUEUE_BYTES_MAX) ||
 	       is_exceeded(connection, connection->connections->queued, QUEUES_BYTES_MAX,
@@ -153,7 +154,7 @@ bool room_is_exceeded(const struct connection *connection)
 
 /* --- time ----------------------------------------------------------------------------------- */
 
-/* What waits must become less in a while. */
+/* Return true if the bytes that wait have not become fewer for too long. */
 static bool is_stuck(struct connection *connection, int64_t now)
 {
 	const size_t waiting = connection_queued(connection);
@@ -164,7 +165,7 @@ static bool is_stuck(struct connection *connection, int64_t now)
 	return now - connection->moved_ms > STUCK_MS;
 }
 
-/* It is between requests or within one, for too long. */
+/* End a connection that has been reading, or idle between requests, for too long. */
 static void end_reading(struct connection *connection, const struct fault *fault)
 {
 	if (connection->taken > 0)
@@ -182,7 +183,7 @@ static bool is_too_slow(const struct connection *connection, int64_t now)
 	return now - connection->since_ms > (connection->taken > 0 ? REQUEST_MS : IDLE_MS);
 }
 
-static void sweep(struct connection *connection, int64_t now)
+static void sweep_connection(struct connection *connection, int64_t now)
 {
 	static const char comment[] = ": keep-alive\n\n";
 
@@ -207,7 +208,7 @@ void connections_sweep(struct connections *connections)
 
 	connections->queued = 0;
 	for (struct connection *c = connections->first; c; c = c->next) {
-		sweep(c, now);
+		sweep_connection(c, now);
 		connections->queued += connection_queued(c);
 	}
 	connections_look_soon(connections);

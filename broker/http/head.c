@@ -38,12 +38,12 @@ const struct fault fault_too_large = { TROUBLE_TOO_LARGE, "413 Content Too Large
 _Static_assert(HTTP_BODY_BYTES_MAX == 4194304 && HTTP_HEADER_BYTES_MAX == 16384,
 	       "the texts above name them");
 
-/* RFC 9110, 9.1: names of methods are compared byte by byte. CONNECT is left out: the form of its
- * target is its own. */
+/* RFC 9110, 9.1: names of methods are compared byte by byte. CONNECT is left out, because its
+ * target has a form of its own. */
 static const char *const methods[] = { "POST ", "GET ",     "DELETE ", "HEAD ",
 				       "PUT ",  "OPTIONS ", "TRACE ",  "PATCH " };
 
-/* Headers of which a second one would make two readers of a request disagree. */
+/* Headers whose repetition would make two readers of a request disagree. */
 static const char *const single_headers[] = {
 	"Content-Length",
 	"Transfer-Encoding",
@@ -77,7 +77,7 @@ static bool is_token_byte(unsigned char byte)
 	       (byte >= 'a' && byte <= 'z') || (byte && strchr("!#$%&'*+-.^_`|~", byte));
 }
 
-/* RFC 9110, 5.5; CR and LF only as the end of a line. */
+/* RFC 9110, 5.5; CR and LF only at the end of a line. */
 static bool is_head_byte(unsigned char byte)
 {
 	return (byte >= ' ' && byte != 0x7f) || byte == '\t' || byte == '\r' || byte == '\n';
@@ -109,7 +109,7 @@ const struct fault *head_check_start(const char *text, size_t size, size_t seen)
 	return NULL;
 }
 
-/* The next line of the head, terminated; its bytes have been checked. */
+/* Take the next line of the head, terminated, and check its bytes. */
 static char *take_line(struct reader *reader)
 {
 	char *line = reader->at;
@@ -120,7 +120,7 @@ static char *take_line(struct reader *reader)
 	return line;
 }
 
-/* Would evhttp take it? It asks the same function. */
+/* Check the target with the function that evhttp uses. */
 static bool is_target(const char *text)
 {
 	struct evhttp_uri *uri;
@@ -159,8 +159,8 @@ static const struct fault *read_first_line(struct reader *reader, struct head *r
 	return reader->is_old || strcmp(version, "HTTP/1.1") == 0 ? NULL : &no_version;
 }
 
-/* Without the spaces around it. A tab stays: evhttp would not see past one before a value. */
-static char *trim(char *value)
+/* Strip spaces around the value. A tab stays: evhttp does not skip tabs before a value. */
+static char *trim_value(char *value)
 {
 	char *end;
 
@@ -189,12 +189,12 @@ static const struct fault *read_field(struct reader *reader)
 			continue;
 		if (reader->values[i])
 			return &bad_double;
-		reader->values[i] = trim(colon + 1);
+		reader->values[i] = trim_value(colon + 1);
 	}
 	return NULL;
 }
 
-/* A number of a framing header; SIZE_MAX: beyond any limit. False: it is none. */
+/* Read a number of a framing header; SIZE_MAX: beyond any limit. False: it is not a number. */
 static bool read_number(const char *text, size_t *ret)
 {
 	const char *number = text + strspn(text, "0");

@@ -20,7 +20,7 @@ static bool is_port(const char *text)
 	return text[0] == ':' && text[1] && strspn(text + 1, DIGITS) == strlen(text + 1);
 }
 
-/* An address of 127.0.0.0/8, in the form that everybody writes; what follows it. NULL: none. */
+/* Skip an address of 127.0.0.0/8 in dotted decimal form. NULL: there is none. */
 static const char *skip_loopback(const char *value)
 {
 	if (strncmp(value, "127", 3) != 0)
@@ -71,7 +71,7 @@ struct part {
 	size_t size;
 };
 
-static struct part trim(const char *text, size_t size)
+static struct part trim_part(const char *text, size_t size)
 {
 	while (size > 0 && strchr(SPACES, *text)) {
 		text++;
@@ -82,14 +82,15 @@ static struct part trim(const char *text, size_t size)
 	return (struct part){ text, size };
 }
 
-/* Take the piece of *rest before the first `end`; *rest: what follows, NULL after the last. */
-static struct part take(const char **rest, char end)
+/* Take the piece of *rest before the first `end`; *rest becomes the text after it, NULL after the
+ * last. */
+static struct part take_part(const char **rest, char end)
 {
 	const char *start = *rest;
 	const size_t size = strcspn(start, (const char[]){ end, '\0' });
 
 	*rest = start[size] ? start + size + 1 : NULL;
-	return trim(start, size);
+	return trim_part(start, size);
 }
 
 static bool is_same(struct part part, const char *text)
@@ -99,7 +100,7 @@ static bool is_same(struct part part, const char *text)
 
 bool header_is_json(const char *value)
 {
-	return is_same(take(&value, ';'), "application/json");
+	return is_same(take_part(&value, ';'), "application/json");
 }
 
 /* The parameter q=0, also written as 0.0 to 0.000. */
@@ -133,7 +134,7 @@ bool header_accepts(const char *value, const char *type, const char *subtype)
 	const char *ranges = value;
 
 	while (ranges) {
-		const struct part one = take(&ranges, ',');
+		const struct part one = take_part(&ranges, ',');
 		const char *parameters = NULL;
 		struct part range = one;
 		bool refused = false;
@@ -141,7 +142,7 @@ bool header_accepts(const char *value, const char *type, const char *subtype)
 		for (size_t i = 0; i < one.size && !parameters; i++) {
 			if (one.text[i] == ';') {
 				parameters = one.text + i + 1;
-				range = trim(one.text, i);
+				range = trim_part(one.text, i);
 			}
 		}
 		while (parameters && parameters < one.text + one.size) {
@@ -149,7 +150,7 @@ bool header_accepts(const char *value, const char *type, const char *subtype)
 			const char *end = memchr(parameters, ';', left);
 			const size_t size = end ? (size_t)(end - parameters) : left;
 
-			refused |= is_refused(trim(parameters, size));
+			refused |= is_refused(trim_part(parameters, size));
 			parameters += size + 1;
 		}
 		if (!refused && range_covers(range, type, subtype))
@@ -158,7 +159,7 @@ bool header_accepts(const char *value, const char *type, const char *subtype)
 	return false;
 }
 
-/* 0..63; 64: not of the alphabet. */
+/* Return 0..63; 64: not of the alphabet. */
 static uint32_t base64_digit(char c)
 {
 	static const char digits[] =
@@ -200,7 +201,7 @@ bool header_decode(const char *value, struct buffer *ret)
 {
 	static const char opening[] = "=?base64?";
 	static const char closing[] = "?=";
-	const struct part part = trim(value, strlen(value));
+	const struct part part = trim_part(value, strlen(value));
 	const size_t frame = sizeof(opening) - 1 + sizeof(closing) - 1;
 
 	if (part.size < frame || memcmp(part.text, opening, sizeof(opening) - 1) != 0 ||

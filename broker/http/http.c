@@ -18,7 +18,7 @@ static const struct timeval sweep_time = { .tv_sec = 1 };
 
 bool http_prepare(void)
 {
-	tzset(); /* the date of an answer: the first look at it reads /etc/localtime */
+	tzset(); /* answers have a date, and its first use reads /etc/localtime */
 	fd_raise_limit();
 	return sodium_init() >= 0;
 }
@@ -44,8 +44,8 @@ static void on_request(struct evhttp_request *request, void *context)
 		legacy_delete(&inbound);
 }
 
-/* Where no token is needed, everybody who can connect is principal 0. */
-static bool identify(void *context, const char *authorization, uint32_t *ret_principal)
+/* Without a token file every client is principal 0. */
+static bool identify_client(void *context, const char *authorization, uint32_t *ret_principal)
 {
 	struct http *http = context;
 	const char *token = authorization ? header_bearer(authorization) : NULL;
@@ -57,9 +57,9 @@ static bool identify(void *context, const char *authorization, uint32_t *ret_pri
 	return token && tokens_find(&http->tokens, token, ret_principal);
 }
 
-static const struct connection_rules rules = { on_request, identify };
+static const struct connection_rules rules = { on_request, identify_client };
 
-/* Whose token was revoked is served no longer, and nothing runs for them. */
+/* Stop serving principals whose token was revoked, and end their executions. */
 static void end_revoked(struct http *http)
 {
 	struct connection *connection = NULL;

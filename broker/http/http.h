@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * MCP over HTTP: the transport "Streamable HTTP" of both eras at the path /mcp. A request goes down
- * a ladder of checks (ladder.h), then it is a POST (post.h), or a legacy session's GET or DELETE
+ * MCP over HTTP: the transport "Streamable HTTP" of both eras at the path /mcp. A request passes a
+ * series of checks (ladder.h), then it is a POST (post.h), or a legacy session's GET or DELETE
  * (legacy.h).
  */
 #ifndef BROKER_HTTP_HTTP_H
@@ -22,12 +22,12 @@ struct http {
 	struct host *host;
 	struct connections connections;
 	struct tokens tokens;
-	struct legacy *sessions; /* of the legacy era */
+	struct legacy *sessions; /* sessions of the legacy era */
 	uint32_t session_count;
 	struct event *sweep;
 };
 
-/* What the ladder has found out about a request. */
+/* The properties of a request that the checks found. */
 struct inbound {
 	struct http *http;
 	struct connection *connection;
@@ -37,19 +37,20 @@ struct inbound {
 	uint32_t principal;
 };
 
-/* A header's value; NULL: it is absent. */
+/* Return a header's value; NULL: it is absent. */
 const char *inbound_header(const struct inbound *inbound, const char *name);
 
-/* Before the process is confined: what libraries want to open, and limits. False: it failed. */
+/* Open the files that libraries need, and set limits, before the process is confined. False: it
+ * failed. */
 bool http_prepare(void);
 
-/* `listener` is a listening nonblocking socket and `tokens` the token file or /dev/null; both stay
- * the caller's. Nobody is served before http_open(). NULL: the descriptors do not fit, and stderr
- * says how. */
+/* Make a server. `listener` is a listening nonblocking socket and `tokens` the token file or
+ * /dev/null; both stay the caller's. Serving begins with http_open(). NULL: the descriptors do not
+ * fit, and stderr says why. */
 struct http *http_new(struct host *host, int listener, int tokens);
 void http_open(struct http *http);
 
-/* Returns NULL. */
+/* Free it. Returns NULL. */
 struct http *http_free(struct http *http);
 
 #endif

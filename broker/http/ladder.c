@@ -14,7 +14,7 @@
 struct rejection {
 	int status; /* 0: none */
 	const char *text;
-	const char *header; /* to be sent with it */
+	const char *header; /* a header for the answer */
 	const char *value;
 };
 
@@ -25,12 +25,12 @@ const char *inbound_header(const struct inbound *inbound, const char *name)
 	return evhttp_find_header(inbound->headers, name);
 }
 
-static struct rejection rejection(int status, const char *text)
+static struct rejection make_rejection(int status, const char *text)
 {
 	return (struct rejection){ .status = status, .text = text };
 }
 
-static void answer(const struct inbound *inbound, const struct rejection *why)
+static void answer_rejection(const struct inbound *inbound, const struct rejection *why)
 {
 	struct buffer text = { 0 }, body = { 0 };
 	struct json_writer writer = { .out = &body };
@@ -46,13 +46,13 @@ static void answer(const struct inbound *inbound, const struct rejection *why)
 
 void inbound_refuse(const struct inbound *inbound, int status, const char *text)
 {
-	const struct rejection one = rejection(status, text);
+	const struct rejection one = make_rejection(status, text);
 
-	answer(inbound, &one);
+	answer_rejection(inbound, &one);
 }
 
-/* A web page can make a browser send requests here, and can have a name of its own resolved to
- * this machine's address; neither can make it hide that. */
+/* A web page can make a browser send requests here, and can have a name of its own resolved to this
+ * machine's address; but the browser then names the page in Host or Origin. */
 static struct rejection check_names(struct inbound *inbound)
 {
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(inbound->request);
@@ -66,7 +66,7 @@ static struct rejection check_names(struct inbound *inbound)
 	    (!origin || header_origin_is_local(origin)))
 		return passed;
 	trouble_note(&inbound->http->connections.troubles, TROUBLE_HOST);
-	return rejection(403, "Host and Origin must be localhost, 127.0.0.1 or [::1]");
+	return make_rejection(403, "Host and Origin must be localhost, 127.0.0.1 or [::1]");
 }
 
 static struct rejection check_token(struct inbound *inbound)
@@ -80,7 +80,8 @@ static struct rejection check_token(struct inbound *inbound)
 	struct http *http = inbound->http;
 	const char *value = inbound_header(inbound, "Authorization");
 
-	tokens_refresh(&http->tokens); /* it may have been revoked while the body was coming */
+	tokens_refresh(
+		&http->tokens); /* the token may have been revoked while the body was arriving */
 	inbound->principal = connection_principal(inbound->connection);
 	if (connection_is_known(inbound->connection) &&
 	    tokens_admit(&http->tokens, inbound->principal))
@@ -96,7 +97,7 @@ static struct rejection check_path(struct inbound *inbound)
 
 	if (path && strcmp(path, HTTP_PATH) == 0)
 		return passed;
-	return rejection(404, "There is nothing here; the endpoint is " HTTP_PATH);
+	return make_rejection(404, "There is nothing here; the endpoint is " HTTP_PATH);
 }
 
 static struct rejection check_method(struct inbound *inbound)
@@ -120,10 +121,10 @@ static struct rejection check_type(struct inbound *inbound)
 
 	if (inbound->method != EVHTTP_REQ_POST || (type && header_is_json(type)))
 		return passed;
-	return rejection(415, "Content-Type must be " HTTP_JSON);
+	return make_rejection(415, "Content-Type must be " HTTP_JSON);
 }
 
-static bool accepts(const struct inbound *inbound, const char *type, const char *subtype)
+static bool accepts_type(const struct inbound *inbound, const char *type, const char *subtype)
 {
 	const struct evkeyval *header;
 
@@ -137,13 +138,13 @@ static bool accepts(const struct inbound *inbound, const char *type, const char 
 
 static struct rejection check_accept(struct inbound *inbound)
 {
-	const bool events = accepts(inbound, "text", "event-stream");
+	const bool events = accepts_type(inbound, "text", "event-stream");
 
 	if (inbound->method == EVHTTP_REQ_POST &&
-	    !(events && accepts(inbound, "application", "json")))
-		return rejection(406, "Accept must name " HTTP_JSON " and " HTTP_EVENTS);
+	    !(events && accepts_type(inbound, "application", "json")))
+		return make_rejection(406, "Accept must name " HTTP_JSON " and " HTTP_EVENTS);
 	if (inbound->method == EVHTTP_REQ_GET && !events)
-		return rejection(406, "Accept must name " HTTP_EVENTS);
+		return make_rejection(406, "Accept must name " HTTP_EVENTS);
 	return passed;
 }
 
@@ -157,7 +158,7 @@ bool ladder_pass(struct inbound *inbound)
 		const struct rejection found = checks[i](inbound);
 
 		if (found.status) {
-			answer(inbound, &found);
+			answer_rejection(inbound, &found);
 			return false;
 		}
 	}

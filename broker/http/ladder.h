@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The checks that a request passes before anybody looks at its content, in order; the first that
- * fails is the answer.
+ * The checks before the content of a request is read, in order; the first failure is the answer.
  */
 #ifndef BROKER_HTTP_LADDER_H
 #define BROKER_HTTP_LADDER_H
 
 #include "http/http.h"
 
-/* Fills in who it is. False: it has been refused. */
+/* Pass the checks and fill in the principal. False: the request was refused. */
 bool ladder_pass(struct inbound *inbound);
 
-/* Refuse with a JSON-RPC error that belongs to no request. */
+/* Refuse with a JSON-RPC error without a request id. */
 void inbound_refuse(const struct inbound *inbound, int status, const char *text);
 
 #endif

@@ -13,7 +13,7 @@
 #include "io/memory.h"
 #include "mcp/era.h"
 
-/* Without a request, a stream or anything that runs. */
+/* Time without a request, a stream or a running execution. */
 #define IDLE_MS ((int64_t)30 * 60 * 1000)
 
 #define SESSION_HEADER "Mcp-Session-Id"
@@ -23,8 +23,8 @@ static struct legacy *legacy_of(struct exchange *channel)
 	return (struct legacy *)(void *)((char *)channel - offsetof(struct legacy, channel));
 }
 
-/* What is kept for streams that are lost, of all sessions: each principal's oldest go first when it
- * has more than its share. */
+/* Bound the events kept for lost streams in all sessions: a principal beyond its share loses its
+ * oldest first. */
 static void fit_replays(const struct legacy *newest)
 {
 	const uint32_t principal = newest->session.principal;
@@ -54,7 +54,7 @@ void legacy_keep(struct legacy *legacy, const struct replay_id *id, const struct
 	fit_replays(legacy);
 }
 
-/* Send what is kept of a stream after `id`; the last one's id. */
+/* Send the kept events of a stream after `id`; return the id of the last one. */
 static struct replay_id send_kept(const struct legacy *legacy, struct connection *connection,
 				  struct replay_id id)
 {
@@ -71,7 +71,7 @@ static struct replay_id send_kept(const struct legacy *legacy, struct connection
 	return id;
 }
 
-/* Events of the channel that its listener has not had yet. */
+/* Send the channel's events that its listener has not had yet. */
 static void flush_channel(struct legacy *legacy)
 {
 	const struct replay_id heard = { .number = legacy->heard };
@@ -130,8 +130,9 @@ static bool is_idle(const struct legacy *legacy)
 	return !legacy->posts && !legacy->listener && !runs_something(legacy);
 }
 
-/* The newest come first: of those used in one millisecond the last. */
-static struct legacy *older(struct legacy *a, struct legacy *b)
+/* Return the session that was used earlier. The list begins with the newest: of sessions used in
+ * the same millisecond take the last. */
+static struct legacy *older_session(struct legacy *a, struct legacy *b)
 {
 	return !a || b->used_ms <= a->used_ms ? b : a;
 }
@@ -145,8 +146,8 @@ static size_t count_own(const struct http *http, uint32_t principal)
 	return own;
 }
 
-/* True: the principal may have one more session; if need be an idle one of its own ended for it.
- * Who has none may end anybody's. */
+/* Make room for one more session of the principal, if need be by ending an idle one of its own. A
+ * principal without a session may end any idle one. False: there is no room. */
 static bool make_room(struct http *http, uint32_t principal)
 {
 	const size_t own = count_own(http, principal);
@@ -156,7 +157,7 @@ static bool make_room(struct http *http, uint32_t principal)
 		return true;
 	for (struct legacy *legacy = http->sessions; legacy; legacy = legacy->next) {
 		if ((own == 0 || legacy->session.principal == principal) && is_idle(legacy))
-			goes = older(goes, legacy);
+			goes = older_session(goes, legacy);
 	}
 	if (goes)
 		legacy_end(goes);
@@ -203,7 +204,7 @@ void legacy_end(struct legacy *legacy)
 	*link = legacy->next;
 	legacy->http->session_count--;
 	session_done(&legacy->session);
-	while (legacy->posts) /* one that is still being made */
+	while (legacy->posts) /* a POST that is still being made */
 		post_leave_session(legacy->posts);
 	close_listener(legacy);
 	replay_done(&legacy->replay);
@@ -245,7 +246,7 @@ static void listener_gone(void *owner)
 	legacy->used_ms = clock_steady_ms();
 }
 
-/* `connection` becomes the channel's stream, from the event after `heard` on. */
+/* Make `connection` the channel's stream, from the event after `heard` on. */
 static void listen_on(struct legacy *legacy, struct connection *connection, uint64_t heard)
 {
 	const struct replay_id id = { .number = heard };
@@ -267,8 +268,8 @@ static void listen_on(struct legacy *legacy, struct connection *connection, uint
 	flush_channel(legacy);
 }
 
-/* The rest of an answer's stream: what is kept of it, and what is still to come. */
-static void resume(struct legacy *legacy, struct connection *connection, struct replay_id id)
+/* Send the rest of an answer's stream: its kept events, then new ones. */
+static void resume_stream(struct legacy *legacy, struct connection *connection, struct replay_id id)
 {
 	struct post *post = legacy->posts;
 
@@ -282,7 +283,7 @@ static void resume(struct legacy *legacy, struct connection *connection, struct 
 		connection_end_stream(connection);
 }
 
-/* Refuse what cannot belong to this session; true: it may go on. */
+/* Refuse a request that cannot belong to this session. True: it may go on. */
 static bool check_version(const struct inbound *inbound)
 {
 	const char *version = inbound_header(inbound, "MCP-Protocol-Version");
@@ -310,7 +311,7 @@ void legacy_get(const struct inbound *inbound)
 		     (id.stream == 0 && id.number > legacy->said)))
 		inbound_refuse(inbound, 400, "Last-Event-ID is none of this session");
 	else if (id.stream > 0)
-		resume(legacy, inbound->connection, id);
+		resume_stream(legacy, inbound->connection, id);
 	else if (!last && legacy->listener)
 		inbound_refuse(inbound, 409, "This session's stream is open already");
 	else

@@ -13,8 +13,8 @@
 #include "mcp/call.h"
 #include "mcp/message.h"
 
-/* An answer that takes longer becomes a stream, so that the client and what is between sees that
- * it is being worked on. */
+/* An answer that takes longer becomes a stream, so that the client and proxies see that the server
+ * works on it. */
 static const struct timeval plain_time = { .tv_sec = 1 };
 
 static struct post *post_of(struct exchange *exchange)
@@ -38,14 +38,14 @@ static void start_stream(struct post *post)
 	buffer_done(&out);
 }
 
-/* Events are numbered, and kept, whether or not there is somebody to send them to. */
+/* Events are numbered and kept, even if no client is there to read them. */
 static void number_stream(struct post *post)
 {
 	if (post->legacy && post->stream == 0)
 		post->stream = ++post->legacy->last_stream;
 }
 
-static void say(struct exchange *exchange, const struct buffer *message)
+static void say_event(struct exchange *exchange, const struct buffer *message)
 {
 	struct post *post = post_of(exchange);
 	struct buffer out = { 0 };
@@ -82,8 +82,8 @@ static int status_of(const struct post *post, int code)
 	}
 }
 
-/* The connection goes on without us. */
-static struct connection *leave(struct post *post)
+/* Detach the connection, which goes on without the POST. */
+static struct connection *leave_connection(struct post *post)
 {
 	struct connection *connection = post->connection;
 
@@ -91,18 +91,18 @@ static struct connection *leave(struct post *post)
 	return connection;
 }
 
-static void answer(struct exchange *exchange, const struct buffer *text, int code)
+static void answer_request(struct exchange *exchange, const struct buffer *text, int code)
 {
 	struct post *post = post_of(exchange);
 
 	post->is_answered = true;
 	if (!post->connection || post->is_streaming) {
-		say(exchange, text);
+		say_event(exchange, text);
 		return;
 	}
 	if (post->makes_session && code == 0)
 		connection_add_header(post->connection, "Mcp-Session-Id", post->legacy->id);
-	connection_reply(leave(post), status_of(post, code), HTTP_JSON, text);
+	connection_reply(leave_connection(post), status_of(post, code), HTTP_JSON, text);
 }
 
 void post_leave_session(struct post *post)
@@ -116,14 +116,14 @@ void post_leave_session(struct post *post)
 	post->legacy = NULL;
 }
 
-static void done(struct exchange *exchange)
+static void post_done(struct exchange *exchange)
 {
 	struct post *post = post_of(exchange);
 
 	if (post->connection && post->is_streaming)
-		connection_end_stream(leave(post));
-	else if (post->connection) /* nothing is to be said to it */
-		connection_reply(leave(post), 202, NULL, NULL);
+		connection_end_stream(leave_connection(post));
+	else if (post->connection) /* send no answer to it */
+		connection_reply(leave_connection(post), 202, NULL, NULL);
 	if (post->timer)
 		event_free(post->timer);
 	if (post->has_own)
@@ -140,7 +140,7 @@ static bool is_behind(const struct exchange *exchange)
 	return post->connection && connection_is_behind(post->connection);
 }
 
-static const struct exchange_kind post_kind = { say, answer, done };
+static const struct exchange_kind post_kind = { say_event, answer_request, post_done };
 
 static void client_gone(void *owner)
 {
@@ -158,7 +158,7 @@ void post_attach(struct post *post, struct connection *connection)
 {
 	if (post->connection) {
 		connection_set_owner(post->connection, NULL, NULL);
-		connection_doom(leave(post)); /* the client has given it up */
+		connection_doom(leave_connection(post)); /* the client has given up the request */
 	}
 	post->connection = connection;
 	post->is_streaming = true;
@@ -198,14 +198,14 @@ static struct post *post_new(const struct inbound *inbound)
 	return post;
 }
 
-static void join(struct post *post, struct legacy *legacy)
+static void join_session(struct post *post, struct legacy *legacy)
 {
 	post->legacy = legacy;
 	post->next = legacy->posts;
 	legacy->posts = post;
 }
 
-static void refuse(struct post *post, const struct rpc_id *id, const struct disagreement *why)
+static void refuse_post(struct post *post, const struct rpc_id *id, const struct disagreement *why)
 {
 	struct buffer line = { 0 };
 	struct json_writer writer = { .out = &line };
@@ -216,7 +216,7 @@ static void refuse(struct post *post, const struct rpc_id *id, const struct disa
 	buffer_done(&line);
 }
 
-/* A document as a message of its own session. */
+/* Take a document as the only message of its own session. */
 static void take_alone(struct post *post, const struct inbound *inbound,
 		       const struct json_document *document)
 {
@@ -236,17 +236,17 @@ static void take_initialize(struct post *post, const struct inbound *inbound,
 			inbound, 503,
 			"This name has its share of the 256 sessions, all in use; end one with "
 			"DELETE, or wait");
-		(void)leave(post);
+		(void)leave_connection(post);
 		return;
 	}
-	join(post, legacy);
+	join_session(post, legacy);
 	post->makes_session = true;
 	session_take_document(&legacy->session, &post->exchange, document, JSON_OK);
 	if (!legacy->session.version)
 		legacy_end(legacy);
 }
 
-/* Of the legacy era: in a session that there is already. */
+/* Take a document of the legacy era into an existing session. */
 static void take_in_session(struct post *post, const struct inbound *inbound,
 			    const struct json_document *document)
 {
@@ -255,21 +255,21 @@ static void take_in_session(struct post *post, const struct inbound *inbound,
 
 	if (version && !era_knows_legacy(version)) {
 		inbound_refuse(inbound, 400, "Unsupported MCP-Protocol-Version");
-		(void)leave(post);
+		(void)leave_connection(post);
 		return;
 	}
 	legacy = legacy_find(inbound);
 	if (!legacy) {
-		(void)leave(post);
+		(void)leave_connection(post);
 		return;
 	}
-	join(post, legacy);
+	join_session(post, legacy);
 	session_take_document(&legacy->session, &post->exchange, document, JSON_OK);
 }
 
-/* By itself, or in which session? */
-static void route(struct post *post, const struct inbound *inbound,
-		  const struct json_document *document)
+/* Decide whether the document has a session of its own or belongs to a legacy one. */
+static void route_post(struct post *post, const struct inbound *inbound,
+		       const struct json_document *document)
 {
 	struct disagreement why = { 0 };
 	struct message message;
@@ -280,7 +280,7 @@ static void route(struct post *post, const struct inbound *inbound,
 		post->refused_status = 400;
 	agreement = agreement_find(inbound, document, &message, &why);
 	if (agreement == AGREEMENT_NONE)
-		refuse(post, &message.id, &why);
+		refuse_post(post, &message.id, &why);
 	else if (agreement == AGREEMENT_MODERN)
 		take_alone(post, inbound, document);
 	else if (message.kind == MESSAGE_REQUEST && json_equals(message.method, "initialize"))
@@ -306,7 +306,7 @@ void post_take(const struct inbound *inbound)
 	if (error)
 		session_take_document(NULL, &post->exchange, &document, error);
 	else
-		route(post, inbound, &document);
+		route_post(post, inbound, &document);
 	json_done(&document);
 	free(text);
 	wait_for_answer(post);

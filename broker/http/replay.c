@@ -57,7 +57,7 @@ const struct replay_event *replay_after(const struct replay *replay, const struc
 	return event;
 }
 
-/* Decimal digits without leading zeros; *text moves behind them. */
+/* Read decimal digits without leading zeros; *text moves behind them. */
 static bool read_number(const char **text, uint64_t *ret)
 {
 	const char *digits = *text;

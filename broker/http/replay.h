@@ -2,7 +2,7 @@
  *
  * Server-sent events of one legacy session, kept for a client that lost its connection. An event's
  * id is "STREAM-NUMBER": the stream is that of one answer, or number 0, the session's own; within
- * it events are numbered from 1. A client that names the last one it saw gets the rest.
+ * it events are numbered from 1. A client that names the last event it saw gets the rest.
  */
 #ifndef BROKER_HTTP_REPLAY_H
 #define BROKER_HTTP_REPLAY_H
@@ -12,7 +12,7 @@
 
 #include "io/buffer.h"
 
-/* The oldest events make room for new ones beyond this. */
+/* Beyond this bound the oldest events make room for new ones. */
 #define REPLAY_BYTES_MAX ((size_t)1 << 20)
 #define REPLAY_EVENTS_MAX 1024U
 
@@ -28,7 +28,7 @@ struct replay_event {
 	char bytes[]; /* the message */
 };
 
-/* An all-zero struct has no events. */
+/* Kept events; an all-zero struct has none. */
 struct replay {
 	struct replay_event *first;
 	struct replay_event *last;
@@ -39,16 +39,16 @@ struct replay {
 void replay_keep(struct replay *replay, const struct replay_id *id, const struct buffer *message);
 void replay_done(struct replay *replay);
 
-/* Forget the oldest event; there is one. */
+/* Forget the oldest event; there must be one. */
 void replay_drop_oldest(struct replay *replay);
 
-/* The first kept event of the stream after this one; NULL: none. */
+/* Return the first kept event of the stream after this one; NULL: none. */
 const struct replay_event *replay_after(const struct replay *replay, const struct replay_id *id);
 
-/* An id as a client sent it; false: we never made it. */
+/* Read an id that a client sent. False: the server never made it. */
 bool replay_read_id(const char *text, struct replay_id *ret);
 
-/* One event as it is sent; `id` NULL: without. No bytes: an event of its id alone. */
+/* Append one event; `id` NULL: without an id. No bytes: an event with only its id. */
 void event_append(struct buffer *out, const struct replay_id *id, const char *bytes, size_t size);
 
 #endif

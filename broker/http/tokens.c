@@ -14,10 +14,10 @@
 
 _Static_assert(TOKEN_HASH_BYTES == crypto_hash_sha256_BYTES, "the hash is SHA-256");
 
-/* Linux, Documentation/admin-guide/devices.txt: the memory devices, and /dev/null of them. */
+/* Linux, Documentation/admin-guide/devices.txt: the memory devices, among them /dev/null. */
 #define NULL_DEVICE makedev(1, 3)
 
-/* The clock of files is no finer than a tick: what changes twice within one looks unchanged. */
+/* Times of files are no finer than a tick: a second change within one goes unnoticed. */
 #define SETTLED_NS 100000000
 
 #define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
@@ -45,7 +45,7 @@ void tokens_close(struct tokens *tokens)
 	tokens->names = NULL;
 }
 
-/* The number of the name, new if need be; it has been checked. */
+/* Return the number of a checked name; a new name gets the next one. */
 static uint32_t number_name(struct tokens *tokens, const char *name, size_t size)
 {
 	for (uint32_t i = 0; i < tokens->name_count; i++) {
@@ -79,7 +79,7 @@ static bool read_hash(const char *text, unsigned char ret[TOKEN_HASH_BYTES])
 	return true;
 }
 
-/* A whole line, terminated. False: it is no row. */
+/* Read a whole line, terminated. False: it is not a valid row. */
 static bool read_row(struct tokens *tokens, const char *line, size_t size)
 {
 	const size_t name = strspn(line, NAME_BYTES);
@@ -107,13 +107,13 @@ static void read_rows(struct tokens *tokens, char *text)
 		text = end + 1;
 		end = strchr(text, '\n');
 	}
-	has_bad |= *text != '\0' && *text != '#'; /* half a line is being written */
+	has_bad |= *text != '\0' && *text != '#'; /* a line that is still being written */
 	if (has_bad && !tokens->was_bad)
 		log_line("the token file has a line that is not \"NAME SHA256\": it admits nobody");
 	tokens->was_bad = has_bad;
 }
 
-/* The whole file; NUL bytes end it. */
+/* Read the whole file; a NUL byte ends it. */
 static void read_file(struct tokens *tokens)
 {
 	static char text[TOKEN_FILE_BYTES_MAX + 1]; /* one thread */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who may use the server: the token file. It holds the names of tokens and the hashes of their
- * texts, one "NAME SHA256" per line; it is read through the descriptor that the process was given,
- * again when it changed. A line that says anything else admits nobody.
+ * The token file: the permission to use the server. It holds one "NAME SHA256" per line, the hash
+ * of a token's text. It is read through a descriptor that the process was given, and read again
+ * when it changed. Any other line admits no client.
  */
 #ifndef BROKER_HTTP_TOKENS_H
 #define BROKER_HTTP_TOKENS_H
@@ -25,36 +25,34 @@ struct token {
 
 struct tokens {
 	int fd;          /* not owned */
-	bool are_needed; /* false: everybody who can reach the socket is let in, as principal 0 */
-	bool is_settled; /* what was read cannot have been followed by an unseen change */
-	bool is_gone;    /* the file was replaced: said once */
-	bool was_bad;    /* a line was ignored: said once per content */
+	bool are_needed; /* false: every client that can connect is served, as principal 0 */
+	bool is_settled; /* no change since the last reading can have gone unnoticed */
+	bool is_gone;    /* the file was replaced, which was reported */
+	bool was_bad;    /* a line was ignored, which is reported once per content */
 	struct timespec changed;
 	off_t size;
 	uint32_t count;
 	struct token rows[TOKENS_MAX];
 	uint32_t name_count;
-	char (*names)[TOKEN_NAME_MAX + 1]; /* of principal n + 1; they stay while we live */
+	char (*names)[TOKEN_NAME_MAX +
+		      1]; /* name of principal n + 1; kept until the process ends */
 };
 
-/*
- * `fd`: a regular file, or /dev/null where no token is needed. 0, or -EINVAL: it is neither. The
- * library of the hashes must have been started.
- */
+/* Open the token file. `fd`: a regular file, or /dev/null if no token is needed. 0, or -EINVAL: it
+ * is neither. The library of the hashes must have been started. */
 int tokens_open(struct tokens *tokens, int fd);
 void tokens_close(struct tokens *tokens);
 
 /* Read the file again if it changed. */
 void tokens_refresh(struct tokens *tokens);
 
-/* Whose token is this text? False: nobody's; of two, the first one's. Takes the same time whoever's
- * it is. */
+/* Find the principal of a token in constant time. The first matching row wins. False: unknown. */
 bool tokens_find(const struct tokens *tokens, const char *text, uint32_t *ret_principal);
 
-/* The name of the token that proved somebody to be `principal`; NULL: there is none. */
+/* Return the name of the token that identified `principal`; NULL: there is none. */
 const char *tokens_name(const struct tokens *tokens, uint32_t principal);
 
-/* May who proved to be `principal` still be served? */
+/* Return true if `principal` may still be served. */
 bool tokens_admit(const struct tokens *tokens, uint32_t principal);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Why the HTTP server refuses connections and requests, said on stderr once in a while: whoever can
- * connect could otherwise write as much there as they like.
+ * Reports on stderr why the HTTP server refuses connections and requests. Reports are bounded,
+ * because any process that can connect could otherwise fill the log.
  */
 #ifndef BROKER_HTTP_TROUBLE_H
 #define BROKER_HTTP_TROUBLE_H
@@ -22,13 +22,13 @@ enum trouble {
 	TROUBLE_COUNT,
 };
 
-/* An all-zero struct has seen none. */
+/* Counts of troubles; an all-zero struct has none. */
 struct troubles {
-	uint32_t counts[TROUBLE_COUNT]; /* since it was said last */
+	uint32_t counts[TROUBLE_COUNT]; /* since the last report */
 	int64_t said_ms[TROUBLE_COUNT];
 };
 
-/* One more; said at once, or with those that follow within a minute. */
+/* Count a trouble; reported at once, or together with the next within a minute. */
 void trouble_note(struct troubles *troubles, enum trouble trouble);
 
 #endif

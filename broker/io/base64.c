@@ -6,24 +6,24 @@
 
 #include "io/memory.h"
 
-static void append(struct buffer *to, const void *bytes, size_t size, int variant)
+static void append_variant(struct buffer *to, const void *bytes, size_t size, int variant)
 {
 	const size_t room = sodium_base64_encoded_len(size, variant);
 	char *text = memory_get(room);
 
 	(void)sodium_bin2base64(text, room, bytes, size, variant);
-	buffer_append(to, text, room - 1); /* without its end */
+	buffer_append(to, text, room - 1); /* without its terminator */
 	free(text);
 }
 
 void base64_append(struct buffer *to, const void *bytes, size_t size)
 {
-	append(to, bytes, size, sodium_base64_VARIANT_ORIGINAL);
+	append_variant(to, bytes, size, sodium_base64_VARIANT_ORIGINAL);
 }
 
 void base64_append_url(struct buffer *to, const void *bytes, size_t size)
 {
-	append(to, bytes, size, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+	append_variant(to, bytes, size, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
 bool base64_decode(struct buffer *to, const char *text, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Base 64 as RFC 4648 has it.
+ * Base 64 of RFC 4648.
  */
 #ifndef BROKER_IO_BASE64_H
 #define BROKER_IO_BASE64_H
@@ -9,14 +9,14 @@
 
 #include "io/buffer.h"
 
-/* With padding. */
+/* Append the encoding, with padding. */
 void base64_append(struct buffer *to, const void *bytes, size_t size);
 
-/* With the alphabet for URLs, without padding. */
+/* Append the encoding in the alphabet for URLs, without padding. */
 void base64_append_url(struct buffer *to, const void *bytes, size_t size);
 
-/* Append what `text` is the encoding of, with padding; line ends and spaces in it are skipped.
- * False, and nothing is appended: it is none. */
+/* Append the bytes that `text` encodes, with padding; line ends and spaces are skipped. False: it
+ * is no base 64, and `to` is unchanged. */
 bool base64_decode(struct buffer *to, const char *text, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bytes that grow. An all-zero struct is an empty buffer.
+ * Growing byte buffer. An all-zero struct is an empty buffer.
  */
 #ifndef BROKER_IO_BUFFER_H
 #define BROKER_IO_BUFFER_H
@@ -16,17 +16,17 @@ struct buffer {
 void buffer_append(struct buffer *buffer, const void *data, size_t size);
 void buffer_append_text(struct buffer *buffer, const char *text);
 
-/* As printf; at most 511 characters come of it. */
+/* Append as printf does; at most 511 characters. */
 void buffer_format(struct buffer *buffer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A newline, unless the buffer is empty or ends with one. */
+/* Append a newline, unless the buffer is empty or ends with one. */
 void buffer_end_line(struct buffer *buffer);
 
 /* Drop the first `size` bytes. */
 void buffer_drop(struct buffer *buffer, size_t size);
 
-/* Free it; it is an empty buffer then. */
+/* Free the bytes; the buffer is empty afterwards. */
 void buffer_done(struct buffer *buffer);
 
 #endif

@@ -15,14 +15,14 @@
 #include "io/lines.h"
 #include "io/memory.h"
 
-/* Answers that wait: above the first reading stops, below the second it goes on. */
+/* Queued bytes: above the first bound reading stops, below the second it goes on. */
 #define QUEUE_HIGH_BYTES ((size_t)1 << 20)
 #define QUEUE_LOW_BYTES ((size_t)256 << 10)
 
 /* How long answers may take to be written after the client's last byte. */
 static const struct timeval flush_time = { .tv_usec = 100000 };
 
-/* While nothing is read, an end of input would go unseen: look for it this often. */
+/* While reading is stopped, an end of input goes unnoticed: check at this interval. */
 static const struct timeval stall_time = { .tv_sec = 1 };
 
 static const struct timeval no_time = { 0 };
@@ -34,7 +34,7 @@ enum client_state {
 	CLIENT_NEW,
 	CLIENT_READING,
 	CLIENT_STALLED,  /* it does not read its answers */
-	CLIENT_FLUSHING, /* it said all it will say */
+	CLIENT_FLUSHING, /* its input has ended */
 	CLIENT_ENDED,
 };
 
@@ -44,23 +44,23 @@ struct client {
 	enum client_state state;
 	int in;
 	int out;
-	bool is_file;    /* `in` is one */
-	bool is_stuck;   /* nothing was written since the stall timer's last tick */
-	bool is_writing; /* waiting for `out` */
+	bool is_file;    /* `in` is a file */
+	bool is_stuck;   /* no byte was written since the stall timer's last tick */
+	bool is_writing; /* waiting for `out` to become writable */
 	struct event *readable;
 	struct event *writable;
 	struct event *timer;
 	struct lines lines;
 	struct buffer queue;
-	size_t written; /* of the queue */
+	size_t written; /* bytes of the queue */
 };
 
 static void on_readable(evutil_socket_t fd, short what, void *argument);
 static void on_writable(evutil_socket_t fd, short what, void *argument);
 static void on_timer(evutil_socket_t fd, short what, void *argument);
 
-/* Descriptors that never block, and that epoll does not take: files, and the memory devices, of
- * which /dev/null is one. */
+/* Return true for descriptors that never block and that epoll refuses: files, and the memory
+ * devices, such as /dev/null. */
 static bool is_file(int fd)
 {
 	struct stat status;
@@ -102,12 +102,12 @@ struct client *client_free(struct client *client)
 	return NULL;
 }
 
-static size_t pending(const struct client *client)
+static size_t pending_bytes(const struct client *client)
 {
 	return client->queue.size - client->written;
 }
 
-static void end(struct client *client)
+static void end_client(struct client *client)
 {
 	if (client->state == CLIENT_ENDED)
 		return;
@@ -118,7 +118,7 @@ static void end(struct client *client)
 	client->handlers->on_end(client->context);
 }
 
-/* A client that is gone is none; anything else, the operator should know. */
+/* Report an error, unless it only means that the client is gone. */
 static void log_failure(const char *what)
 {
 	if (errno != EPIPE && errno != ECONNRESET)
@@ -133,7 +133,7 @@ static void set_timer(struct client *client, const struct timeval *time)
 
 static void wait_readable(struct client *client)
 {
-	if (client->is_file) /* the timer asks for it in every round of the loop */
+	if (client->is_file) /* the timer reads it in every round of the loop */
 		set_timer(client, &no_time);
 	else if (event_add(client->readable, NULL) != 0)
 		give_up("watching the client's input");
@@ -146,7 +146,8 @@ static void wait_writable(struct client *client, bool is_wanted)
 	client->is_writing = is_wanted;
 	if (!is_wanted)
 		(void)event_del(client->writable);
-	else if (event_add(client->writable, NULL) != 0) /* what epoll does not know never waits */
+	else if (event_add(client->writable, NULL) !=
+		 0) /* a descriptor that epoll refuses never blocks */
 		give_up("watching the client's output");
 }
 
@@ -154,7 +155,7 @@ static void wait_writable(struct client *client, bool is_wanted)
 static ssize_t write_some(const struct client *client)
 {
 	struct pollfd out = { .fd = client->out, .events = POLLOUT };
-	const size_t size = pending(client) < PIPE_BUF ? pending(client) : PIPE_BUF;
+	const size_t size = pending_bytes(client) < PIPE_BUF ? pending_bytes(client) : PIPE_BUF;
 	const int ready = poll(&out, 1, 0);
 
 	if (ready <= 0)
@@ -165,28 +166,28 @@ static ssize_t write_some(const struct client *client)
 	return written;
 }
 
-static void flush(struct client *client)
+static void flush_queue(struct client *client)
 {
 	ssize_t written = 1;
 
-	while (pending(client) > 0 && written > 0) {
+	while (pending_bytes(client) > 0 && written > 0) {
 		written = write_some(client);
 		if (written < 0) {
 			log_failure("writing to the client");
-			end(client);
+			end_client(client);
 			return;
 		}
 		client->written += (size_t)written;
 		client->is_stuck &= written == 0;
 	}
-	if (client->written > QUEUE_LOW_BYTES || pending(client) == 0) {
+	if (client->written > QUEUE_LOW_BYTES || pending_bytes(client) == 0) {
 		buffer_drop(&client->queue, client->written);
 		client->written = 0;
 	}
-	wait_writable(client, pending(client) > 0);
+	wait_writable(client, pending_bytes(client) > 0);
 }
 
-static void stall(struct client *client)
+static void stall_reading(struct client *client)
 {
 	client->state = CLIENT_STALLED;
 	client->is_stuck = false;
@@ -206,20 +207,20 @@ static void take_lines(struct client *client)
 			client->handlers->on_line(client->context, line, size);
 		else if (event == LINES_TOO_LONG)
 			client->handlers->on_long_line(client->context);
-		if (client->state == CLIENT_READING && pending(client) > QUEUE_HIGH_BYTES)
-			stall(client);
+		if (client->state == CLIENT_READING && pending_bytes(client) > QUEUE_HIGH_BYTES)
+			stall_reading(client);
 	}
 }
 
-/* What is left of an unfinished line is dropped. */
+/* Drop the rest of an unfinished line. */
 static void end_of_input(struct client *client)
 {
 	(void)event_del(client->readable);
 	client->state = CLIENT_FLUSHING;
-	if (pending(client) > 0)
+	if (pending_bytes(client) > 0)
 		set_timer(client, &flush_time);
 	else
-		end(client);
+		end_client(client);
 }
 
 static void read_some(struct client *client)
@@ -253,10 +254,10 @@ static void on_writable(evutil_socket_t fd, short what, void *argument)
 
 	(void)fd;
 	(void)what;
-	flush(client);
-	if (client->state == CLIENT_FLUSHING && pending(client) == 0)
-		end(client);
-	if (client->state == CLIENT_STALLED && pending(client) < QUEUE_LOW_BYTES) {
+	flush_queue(client);
+	if (client->state == CLIENT_FLUSHING && pending_bytes(client) == 0)
+		end_client(client);
+	if (client->state == CLIENT_STALLED && pending_bytes(client) < QUEUE_LOW_BYTES) {
 		client->state = CLIENT_READING;
 		(void)event_del(client->timer);
 		take_lines(client);
@@ -279,10 +280,10 @@ static void on_timer(evutil_socket_t fd, short what, void *argument)
 	(void)fd;
 	(void)what;
 	if (client->state == CLIENT_FLUSHING) {
-		end(client);
+		end_client(client);
 	} else if (client->state == CLIENT_STALLED) {
 		if (client->is_stuck && has_hung_up(client)) {
-			end(client);
+			end_client(client);
 			return;
 		}
 		client->is_stuck = true;
@@ -308,10 +309,10 @@ void client_send(struct client *client, const struct buffer *line)
 		return;
 	buffer_append(&client->queue, line->bytes, line->size);
 	buffer_append(&client->queue, "\n", 1);
-	flush(client);
+	flush_queue(client);
 }
 
 bool client_is_behind(const struct client *client)
 {
-	return pending(client) > QUEUE_LOW_BYTES;
+	return pending_bytes(client) > QUEUE_LOW_BYTES;
 }

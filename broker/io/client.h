@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The client's two descriptors: lines in, lines out, and the pressure back when it does not read.
+ * The client's two descriptors: lines in, lines out, and no reading while it does not read.
  *
- * The descriptors are inherited and may be shared with other processes, so their flags stay as
- * they are: nothing is read or written before the kernel said that it will not block, and writes
- * are no longer than a pipe always takes at once.
+ * The descriptors are inherited and may be shared with other processes, so their flags stay
+ * unchanged: every read and write waits for readiness, and a write is no longer than a pipe takes
+ * at once.
  */
 #ifndef BROKER_IO_CLIENT_H
 #define BROKER_IO_CLIENT_H
@@ -17,27 +17,27 @@
 struct client;
 
 struct client_handlers {
-	/* A line, which may be written to, valid during the call. */
+	/* A line was read. It may be written to, and is valid during the call. */
 	void (*on_line)(void *context, char *line, size_t size);
 	/* A line beyond LINE_BYTES_MAX was thrown away. */
 	void (*on_long_line)(void *context);
-	/* The client is gone, and what could still be written has been. Called once, last. */
+	/* The client is gone, and its queue was written as far as possible. Called once, last. */
 	void (*on_end)(void *context);
 };
 
-/* Nothing is read before client_open(). */
+/* Make a client. Reading begins with client_open(). */
 struct client *client_new(struct event_base *base, int in, int out,
 			  const struct client_handlers *handlers, void *context);
 
-/* Returns NULL. The descriptors stay open. */
+/* Free it; the descriptors stay open. Returns NULL. */
 struct client *client_free(struct client *client);
 
 void client_open(struct client *client);
 
-/* Queue a line and write what can be written. While much is queued, nothing more is read. */
+/* Queue a line and write as much as the descriptor takes. While much is queued, reading stops. */
 void client_send(struct client *client, const struct buffer *line);
 
-/* Is much queued? */
+/* Return true while much is queued. */
 bool client_is_behind(const struct client *client);
 
 #endif

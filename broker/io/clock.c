@@ -8,7 +8,7 @@
 #include "io/memory.h"
 
 #define DAY_MS INT64_C(86400000)
-/* The Gregorian calendar repeats after so many days, 400 years. */
+/* Days of 400 years, after which the Gregorian calendar repeats. */
 #define ERA_DAYS 146097
 /* From 0000-03-01, where a year ends with its leap day, to 1970-01-01. */
 #define DAYS_TO_1970 719468
@@ -32,7 +32,7 @@ struct date {
 	int month, day;
 };
 
-/* Years are counted from March here: the lengths of the eleven months before February repeat in
+/* Years begin with March here, so that the lengths of the eleven months before February repeat in
  * fives of 153 days. */
 static struct date date_of(int64_t days_since_1970)
 {

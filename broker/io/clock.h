@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two clocks: one that only goes forward, for waiting, and the time of day, for showing.
+ * The two clocks: a monotonic one for waiting, and the time of day for showing.
  */
 #ifndef BROKER_IO_CLOCK_H
 #define BROKER_IO_CLOCK_H
@@ -9,10 +9,10 @@
 
 #include "io/buffer.h"
 
-/* Milliseconds since some time before. */
+/* Return milliseconds since an arbitrary start. */
 int64_t clock_steady_ms(void);
 
-/* Milliseconds since 1970. */
+/* Return milliseconds since 1970. */
 int64_t clock_date_ms(void);
 
 /* Append 2026-07-28T12:00:00.000Z (RFC 3339), for `date_ms` from 1970 to 9999. The C library's own

@@ -10,16 +10,16 @@
 
 #define CHARACTER_BYTES_MAX 4
 
-/* No more than two bytes become one of text: \r\n. */
+/* At most two bytes become one of text: \r\n. */
 #define RAW_PER_TEXT 2
 
-static size_t smaller(uint64_t a, size_t b)
+static size_t smaller_size(uint64_t a, size_t b)
 {
 	return a < b ? (size_t)a : b;
 }
 
-/* How many of the bytes at the end begin something whose rest has not come. */
-static size_t unfinished(const char *bytes, size_t size)
+/* Count the bytes at the end that begin an incomplete character or line end. */
+static size_t unfinished_bytes(const char *bytes, size_t size)
 {
 	if (size > 0 && bytes[size - 1] == '\r')
 		return 1;
@@ -38,17 +38,17 @@ static size_t unfinished(const char *bytes, size_t size)
 uint64_t excerpt_whole(const struct output *output, uint64_t from, uint64_t to)
 {
 	char end[CHARACTER_BYTES_MAX];
-	const size_t size = smaller(to - from, sizeof(end));
+	const size_t size = smaller_size(to - from, sizeof(end));
 
 	if (output_read(output, to - size, end, size) < size)
 		return to;
-	return to - unfinished(end, size);
+	return to - unfinished_bytes(end, size);
 }
 
-/* The bytes from `from` on, at most `most` of them and none behind a hole; to be freed. */
-static char *take(const struct excerpt *excerpt, uint64_t from, size_t most, size_t *ret_size)
+/* Copy the bytes from `from` on, at most `most` and none behind a hole; the caller frees them. */
+static char *take_bytes(const struct excerpt *excerpt, uint64_t from, size_t most, size_t *ret_size)
 {
-	const size_t size = smaller(excerpt->to - from, most);
+	const size_t size = smaller_size(excerpt->to - from, most);
 	char *bytes = memory_get(size + 1);
 
 	*ret_size = output_read(excerpt->output, from, bytes, size);
@@ -60,7 +60,7 @@ size_t excerpt_text_size(const struct excerpt *excerpt, size_t most)
 	struct buffer text = { 0 };
 	size_t size = most;
 	size_t taken;
-	char *bytes = take(excerpt, excerpt->from, RAW_PER_TEXT * most + 1, &taken);
+	char *bytes = take_bytes(excerpt, excerpt->from, RAW_PER_TEXT * most + 1, &taken);
 
 	if (excerpt->from + taken == excerpt->to &&
 	    text_fit_first(bytes, taken, most, TEXT_CONTENTS) == taken) {
@@ -78,20 +78,20 @@ static void end_line(struct buffer *text)
 		buffer_append_text(text, "\n");
 }
 
-/* The last of what is kept, from `from` on, that makes `room` bytes of text; says where it begins.
- */
+/* Append the end of the kept bytes from `from` on, at most `room` bytes of text; return where it
+ * begins. */
 static uint64_t append_last(const struct excerpt *excerpt, uint64_t from, size_t room,
 			    struct buffer *text)
 {
-	const size_t span = smaller(excerpt->to - from, RAW_PER_TEXT * room);
+	const size_t span = smaller_size(excerpt->to - from, RAW_PER_TEXT * room);
 	const uint64_t start = output_kept_from(excerpt->output, excerpt->to - span);
 	size_t size, skipped = 0, last;
 	char *bytes;
 
 	if (start >= excerpt->to)
 		return excerpt->to;
-	bytes = take(excerpt, start, span, &size);
-	/* the rest of a character that the gap cut through is missing too */
+	bytes = take_bytes(excerpt, start, span, &size);
+	/* also skip the rest of a character that the gap cut through */
 	while (start > from && skipped < size && skipped < CHARACTER_BYTES_MAX - 1 &&
 	       ((unsigned char)bytes[skipped] & 0xc0) == 0x80)
 		skipped++;
@@ -107,7 +107,7 @@ bool excerpt_append(const struct excerpt *excerpt, size_t room, struct buffer *t
 	struct buffer end = { 0 };
 	size_t size, first;
 	uint64_t gap, last;
-	char *bytes = take(excerpt, excerpt->from, RAW_PER_TEXT * room + 1, &size);
+	char *bytes = take_bytes(excerpt, excerpt->from, RAW_PER_TEXT * room + 1, &size);
 
 	first = text_fit_first(bytes, size, room, TEXT_CONTENTS);
 	if (excerpt->from + first == excerpt->to) {
@@ -116,7 +116,7 @@ bool excerpt_append(const struct excerpt *excerpt, size_t room, struct buffer *t
 		return false;
 	}
 	first = text_fit_first(bytes, size, room / 2, TEXT_CONTENTS);
-	first -= unfinished(bytes, first);
+	first -= unfinished_bytes(bytes, first);
 	gap = excerpt->from + first;
 	last = append_last(excerpt, gap, room / 2, &end);
 	text_append(text, bytes, first, TEXT_CONTENTS);
@@ -135,11 +135,11 @@ void excerpt_append_first(const struct excerpt *excerpt, size_t room, struct buf
 	const uint64_t kept = output_kept_from(excerpt->output, excerpt->from);
 	const uint64_t from = kept < excerpt->to ? kept : excerpt->to;
 	size_t size, first;
-	char *bytes = take(excerpt, from, RAW_PER_TEXT * room, &size);
+	char *bytes = take_bytes(excerpt, from, RAW_PER_TEXT * room, &size);
 
 	first = text_fit_first(bytes, size, room, TEXT_CONTENTS);
-	if (from + first < excerpt->to && first > unfinished(bytes, first))
-		first -= unfinished(bytes, first);
+	if (from + first < excerpt->to && first > unfinished_bytes(bytes, first))
+		first -= unfinished_bytes(bytes, first);
 	text_append(text, bytes, first, TEXT_CONTENTS);
 	free(bytes);
 	*ret_from = from;

@@ -9,7 +9,7 @@
 #define READ_BYTES ((size_t)64 << 10)
 /* The longest line, its \r\n, and one read behind it. */
 #define ROOM_MAX (LINE_BYTES_MAX + 2 + READ_BYTES)
-/* More than this is given back as soon as it is empty. */
+/* An empty buffer larger than this is freed. */
 #define ROOM_KEPT (4 * READ_BYTES)
 
 static const char byte_order_mark[] = { '\xef', '\xbb', '\xbf' };
@@ -24,7 +24,7 @@ static void move_to_front(struct lines *lines)
 	lines->start = 0;
 }
 
-static void resize(struct lines *lines, size_t room)
+static void resize_room(struct lines *lines, size_t room)
 {
 	lines->bytes = memory_resize(lines->bytes, room);
 	lines->room = room;
@@ -34,14 +34,14 @@ char *lines_space(struct lines *lines, size_t *ret_room)
 {
 	move_to_front(lines);
 	if (lines->end == 0 && lines->room > ROOM_KEPT)
-		resize(lines, ROOM_KEPT);
+		resize_room(lines, ROOM_KEPT);
 	if (lines->room - lines->end < READ_BYTES) {
 		size_t room = lines->room ? 2 * lines->room : ROOM_KEPT;
 
 		if (room > ROOM_MAX)
 			room = ROOM_MAX;
 		if (room > lines->room)
-			resize(lines, room);
+			resize_room(lines, room);
 	}
 	if (lines->end == lines->room)
 		bug("a line fills the buffer");
@@ -56,8 +56,8 @@ void lines_added(struct lines *lines, size_t size)
 	lines->end += size;
 }
 
-/* Without its newline, the line is `size` bytes long; strip what is not part of it. */
-static void strip(char **line, size_t *size)
+/* Strip what is not part of the line of `size` bytes, which has no newline. */
+static void strip_line(char **line, size_t *size)
 {
 	if (*size > 0 && (*line)[*size - 1] == '\r')
 		(*size)--;
@@ -68,7 +68,7 @@ static void strip(char **line, size_t *size)
 	}
 }
 
-/* The unfinished line is too long already, or is being thrown away: forget its bytes. */
+/* Forget the bytes of an unfinished line that is too long already or being thrown away. */
 static void discard_rest(struct lines *lines)
 {
 	lines->is_discarding = true;
@@ -95,7 +95,7 @@ enum lines_event lines_next(struct lines *lines, char **ret_line, size_t *ret_si
 	size = (size_t)(newline - line);
 	lines->start = lines->scanned = lines->start + size + 1;
 	lines->is_discarding = false;
-	strip(&line, &size);
+	strip_line(&line, &size);
 	if (was_discarding || size > LINE_BYTES_MAX)
 		return LINES_TOO_LONG;
 	*ret_line = line;

@@ -20,7 +20,7 @@ void give_up(const char *missing)
 		  missing);
 }
 
-static void *checked(void *memory)
+static void *checked_memory(void *memory)
 {
 	if (!memory)
 		give_up("more memory");
@@ -29,15 +29,15 @@ static void *checked(void *memory)
 
 void *memory_get(size_t size)
 {
-	return checked(malloc(size ? size : 1));
+	return checked_memory(malloc(size ? size : 1));
 }
 
 void *memory_get_zeroed(size_t count, size_t size)
 {
-	return checked(calloc(count ? count : 1, size ? size : 1));
+	return checked_memory(calloc(count ? count : 1, size ? size : 1));
 }
 
 void *memory_resize(void *memory, size_t size)
 {
-	return checked(realloc(memory, size ? size : 1));
+	return checked_memory(realloc(memory, size ? size : 1));
 }

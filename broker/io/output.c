@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A stream is a list of blocks, each of which knows its place in the stream. Up to `head` they
- * follow one another without a hole; behind it the oldest ones go when others need the room.
+ * A stream is a list of blocks, each with its offset in the stream. Blocks up to `head` follow one
+ * another without a hole; behind it the oldest blocks go when others need the room.
  */
 #include "io/output.h"
 
@@ -17,7 +17,7 @@ struct output_block {
 	char bytes[OUTPUT_BLOCK_BYTES];
 };
 
-/* One thread. Beginnings that cannot be dropped yet take no more than half of all. */
+/* One thread. Heads that cannot be dropped yet take at most half of the total. */
 static size_t memory_bytes;
 static size_t pinned_bytes;
 
@@ -26,7 +26,7 @@ static bool has_tail(const struct output *output)
 	return output->last != output->head;
 }
 
-/* A first block is there for any stream. */
+/* Every stream may have a first block. */
 static bool may_be_head(const struct output_log *log, const struct output *output)
 {
 	if (!output->head)
@@ -61,7 +61,7 @@ static struct output_block *add_block(struct output_log *log, struct output *out
 	return block;
 }
 
-/* The block with the newest bytes stays. */
+/* Drop the oldest block behind the head; the block with the newest bytes stays. */
 static bool drop_oldest(struct output_log *log, struct output *output)
 {
 	struct output_block *block = output->head ? output->head->next : NULL;
@@ -75,7 +75,7 @@ static bool drop_oldest(struct output_log *log, struct output *output)
 	return true;
 }
 
-/* The oldest of whichever stream has more. */
+/* Drop from the stream that holds more. */
 bool output_log_shrink(struct output_log *log)
 {
 	struct output *out = &log->streams[OUTPUT_OUT];
@@ -145,7 +145,7 @@ size_t output_memory(void)
 	return memory_bytes;
 }
 
-static const struct output_block *find(const struct output *output, uint64_t offset)
+static const struct output_block *find_block(const struct output *output, uint64_t offset)
 {
 	const struct output_block *block = output->first;
 
@@ -156,7 +156,7 @@ static const struct output_block *find(const struct output *output, uint64_t off
 
 uint64_t output_kept_from(const struct output *output, uint64_t offset)
 {
-	const struct output_block *block = find(output, offset);
+	const struct output_block *block = find_block(output, offset);
 
 	if (!block)
 		return output->total;
@@ -167,7 +167,7 @@ size_t output_read(const struct output *output, uint64_t offset, char *room, siz
 {
 	size_t done = 0;
 
-	for (const struct output_block *block = find(output, offset);
+	for (const struct output_block *block = find_block(output, offset);
 	     block && done < size && block->offset <= offset + done; block = block->next) {
 		const size_t at = (size_t)(offset + done - block->offset);
 		const size_t part = block->size - at < size - done ? block->size - at : size - done;

@@ -11,7 +11,7 @@ void random_id_make(char ret[RANDOM_ID_CHARS + 1])
 {
 	static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
 	uint8_t bytes[ID_BYTES];
-	unsigned int bits = 0; /* not yet written, the newest lowest */
+	unsigned int bits = 0; /* bits not written yet, the newest lowest */
 	int count = RANDOM_ID_CHARS * 5 - ID_BYTES * 8;
 	size_t at = 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names that nobody can guess: whoever knows one was given it.
+ * Names that cannot be guessed: knowing one is the permission to use it.
  */
 #ifndef BROKER_IO_RANDOM_ID_H
 #define BROKER_IO_RANDOM_ID_H
@@ -8,7 +8,7 @@
 /* 128 random bits in Crockford's base 32, lower case. */
 #define RANDOM_ID_CHARS 26
 
-/* A new one, terminated. The library of the random bytes must have been started. */
+/* Make a new id, terminated. The library of the random bytes must have been started. */
 void random_id_make(char ret[RANDOM_ID_CHARS + 1]);
 
 #endif

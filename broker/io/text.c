@@ -9,9 +9,9 @@
 /* "\\U000e0041" */
 #define SHOWN_MAX 12
 
-/* What one character, or one byte that is none, is shown as. */
+/* The text that shows one character, or one byte outside UTF-8. */
 struct shown {
-	size_t taken; /* of the input */
+	size_t taken; /* bytes of the input */
 	size_t size;
 	char text[SHOWN_MAX];
 };
@@ -56,14 +56,14 @@ static void show_hidden(struct shown *shown, const char *bytes, size_t length)
 		shown->text[shown->size++] = hex_digits[code_point >> (4 * i) & 15];
 }
 
-/* C1 controls are obeyed by terminals, so that no text has them. */
+/* Return true for a C1 control, which terminals obey. */
 static bool is_c1(const char *bytes, size_t length)
 {
 	return length == 2 && (uint8_t)bytes[0] == 0xc2 && (uint8_t)bytes[1] < 0xa0;
 }
 
-/* `size` is at least 1. */
-static struct shown show(const char *bytes, size_t size, enum text_use use)
+/* Show the first character. `size` is at least 1. */
+static struct shown show_character(const char *bytes, size_t size, enum text_use use)
 {
 	const uint8_t first = (uint8_t)bytes[0];
 	const size_t length = utf8_length(bytes, size);
@@ -86,7 +86,7 @@ static struct shown show(const char *bytes, size_t size, enum text_use use)
 void text_append(struct buffer *buffer, const char *bytes, size_t size, enum text_use use)
 {
 	for (size_t at = 0; at < size;) {
-		const struct shown shown = show(bytes + at, size - at, use);
+		const struct shown shown = show_character(bytes + at, size - at, use);
 
 		buffer_append(buffer, shown.text, shown.size);
 		at += shown.taken;
@@ -112,7 +112,7 @@ size_t text_fit_first(const char *bytes, size_t size, size_t room, enum text_use
 	size_t at = 0;
 
 	while (at < size) {
-		const struct shown shown = show(bytes + at, size - at, use);
+		const struct shown shown = show_character(bytes + at, size - at, use);
 
 		if (shown.size > room)
 			break;
@@ -128,13 +128,13 @@ size_t text_fit_last(const char *bytes, size_t size, size_t room, enum text_use 
 	size_t at = 0;
 
 	for (size_t i = 0; i < size;) {
-		const struct shown shown = show(bytes + i, size - i, use);
+		const struct shown shown = show_character(bytes + i, size - i, use);
 
 		total += shown.size;
 		i += shown.taken;
 	}
 	while (total > room) {
-		const struct shown shown = show(bytes + at, size - at, use);
+		const struct shown shown = show_character(bytes + at, size - at, use);
 
 		total -= shown.size;
 		at += shown.taken;

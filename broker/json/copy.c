@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A document holds its values in the order of their text: what is in a value follows it directly,
- * and ends before the next value that is in none of its containers.
+ * A document holds its values in the order of their text: the content of a value follows it
+ * directly, and ends before the next value outside all its containers.
  */
 #include "json/copy.h"
 

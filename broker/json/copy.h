@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON values that live on after the text they were read from. Nothing recurses.
+ * JSON values that outlive the text they were read from. No function recurses.
  */
 #ifndef BROKER_JSON_COPY_H
 #define BROKER_JSON_COPY_H
@@ -12,19 +12,19 @@
 struct json_tree {
 	struct json_document document; /* json_top() of it is the value */
 	char *text;
-	size_t bytes; /* of memory, for those who count */
+	size_t bytes; /* memory in use, for callers with a bound */
 };
 
-/* A copy of `value` with all that is in it, in *ret, which the caller gives to json_tree_done(). */
+/* Copy `value` with its whole content into *ret; the caller frees it with json_tree_done(). */
 void json_tree_copy(struct json_tree *ret, const struct json_document *document,
 		    const struct json_value *value);
 
 void json_tree_done(struct json_tree *tree);
 
-/* The value after the last one inside `value`, as a place in the document. */
+/* Return the index in the document of the value after the last one inside `value`. */
 uint32_t json_end(const struct json_document *document, const struct json_value *value);
 
-/* Write `value` with all that is in it; its strings are decoded on the way. */
+/* Write `value` with its whole content; its strings are decoded on the way. */
 void json_put_value(struct json_writer *writer, const char *key,
 		    const struct json_document *document, const struct json_value *value);
 

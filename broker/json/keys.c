@@ -12,7 +12,7 @@
 
 void json_keys_init(struct json_keys *keys)
 {
-	/* 16 random bytes that the kernel gives every process: keys cannot be chosen to collide */
+	/* 16 random bytes from the kernel, so that keys cannot be chosen to collide */
 	const unsigned long place = getauxval(AT_RANDOM);
 	const void *random = (const void *)place;
 
@@ -27,7 +27,7 @@ void json_keys_done(struct json_keys *keys)
 	memset(keys, 0, sizeof(*keys));
 }
 
-static uint64_t mix(uint64_t hash)
+static uint64_t mix_hash(uint64_t hash)
 {
 	hash ^= hash >> 32;
 	hash *= 0xd6e8feb86659fd93ULL;
@@ -35,15 +35,15 @@ static uint64_t mix(uint64_t hash)
 	return hash;
 }
 
-static uint32_t find(const struct json_keys *keys, const struct json_value *values,
-		     const struct json_value *value)
+static uint32_t find_key(const struct json_keys *keys, const struct json_value *values,
+			 const struct json_value *value)
 {
 	uint64_t hash = keys->seed ^ value->parent;
 	uint32_t at;
 
 	for (uint32_t i = 0; i < value->key_size; i++)
-		hash = mix(hash ^ (unsigned char)value->key[i]);
-	for (at = (uint32_t)mix(hash); keys->places[at & (keys->room - 1)]; at++) {
+		hash = mix_hash(hash ^ (unsigned char)value->key[i]);
+	for (at = (uint32_t)mix_hash(hash); keys->places[at & (keys->room - 1)]; at++) {
 		const struct json_value *other = &values[keys->places[at & (keys->room - 1)]];
 
 		if (other->parent == value->parent && other->key_size == value->key_size &&
@@ -53,7 +53,7 @@ static uint32_t find(const struct json_keys *keys, const struct json_value *valu
 	return at & (keys->room - 1);
 }
 
-static void grow(struct json_keys *keys, const struct json_value *values)
+static void grow_table(struct json_keys *keys, const struct json_value *values)
 {
 	struct json_keys larger = { .room = keys->room ? 2 * keys->room : ROOM_FIRST,
 				    .count = keys->count,
@@ -62,7 +62,7 @@ static void grow(struct json_keys *keys, const struct json_value *values)
 	larger.places = memory_get_zeroed(larger.room, sizeof(*larger.places));
 	for (uint32_t i = 0; i < keys->room; i++) {
 		if (keys->places[i])
-			larger.places[find(&larger, values, &values[keys->places[i]])] =
+			larger.places[find_key(&larger, values, &values[keys->places[i]])] =
 				keys->places[i];
 	}
 	free(keys->places);
@@ -74,8 +74,8 @@ bool json_keys_add(struct json_keys *keys, const struct json_value *values, uint
 	uint32_t at;
 
 	if (2 * keys->count >= keys->room)
-		grow(keys, values);
-	at = find(keys, values, &values[place]);
+		grow_table(keys, values);
+	at = find_key(keys, values, &values[place]);
 	if (keys->places[at])
 		return false;
 	keys->places[at] = place;

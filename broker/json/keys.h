@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The keys of every object of a JSON text, to find one that comes twice in the same object.
+ * The keys of every object of a JSON text, to find duplicate keys of an object.
  */
 #ifndef BROKER_JSON_KEYS_H
 #define BROKER_JSON_KEYS_H
@@ -20,7 +20,7 @@ struct json_keys {
 void json_keys_init(struct json_keys *keys);
 void json_keys_done(struct json_keys *keys);
 
-/* Add the key of values[place]; false when its object has that key already. */
+/* Add the key of values[place]. False: its object has that key already. */
 bool json_keys_add(struct json_keys *keys, const struct json_value *values, uint32_t place);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What yajl leaves to us: UTF-8 is only checked for its rough shape, other white space than JSON's
- * is let through, unpaired surrogates decode to '?', duplicate keys pass, and depth is only
- * bounded by memory. So: strict UTF-8 and control characters are checked before, strings are
- * decoded here, and callbacks count and compare.
+ * yajl checks only the rough shape of UTF-8, accepts white space that JSON does not, decodes
+ * unpaired surrogates to '?', accepts duplicate keys, and bounds depth only by memory. This file
+ * therefore checks UTF-8 and control characters first, decodes strings, and counts and compares in
+ * the callbacks.
  *
  * After an error that leaves the text JSON (depth, duplicate key, too many values), reading goes
- * on without keeping anything but the top-level "id", so that the answer can name its request.
+ * on and keeps only the top-level "id", so that the answer can name its request.
  */
 #include "json/read.h"
 
@@ -29,14 +29,14 @@ struct reader {
 	uint32_t depth;
 	bool is_id; /* the pending key is the top object's "id" */
 	bool is_id_twice;
-	char *key; /* of the value that comes next */
+	char *key; /* key of the next value */
 	size_t key_size;
-	uint32_t open[JSON_DEPTH_MAX]; /* the containers we are in */
+	uint32_t open[JSON_DEPTH_MAX]; /* the open containers */
 	uint32_t last[JSON_DEPTH_MAX]; /* the newest value in each */
 };
 
-/* Where the string token that yajl has just passed begins and ends in our text, without quotes.
- * A quote inside it has an odd number of backslashes before it; the opening one has none. */
+/* Find the string token before yajl's position in our text, without quotes. A quote inside it has
+ * an odd number of backslashes before it; the opening quote has none. */
 static void find_token(const struct reader *reader, char **ret_start, size_t *ret_size)
 {
 	const size_t end = yajl_get_bytes_consumed(reader->yajl) - 1;
@@ -57,7 +57,7 @@ static void find_token(const struct reader *reader, char **ret_start, size_t *re
 	*ret_size = end - at - 1;
 }
 
-/* yajl hands out a place in our text, or a copy where it had something to decode. */
+/* Return true if the token lies in our text; yajl copies tokens that it had to decode. */
 static bool is_ours(const struct reader *reader, const void *token)
 {
 	const uintptr_t place = (uintptr_t)token;
@@ -66,13 +66,13 @@ static bool is_ours(const struct reader *reader, const void *token)
 	return place >= start && place <= start + reader->size;
 }
 
-static void refuse(struct reader *reader, enum json_error error)
+static void refuse_text(struct reader *reader, enum json_error error)
 {
 	if (!reader->error)
 		reader->error = error;
 }
 
-/* A place for a value in its container, or NULL when nothing is kept. */
+/* Add a value to its container. NULL: reading keeps no values any more. */
 static struct json_value *add_value(struct reader *reader, enum json_kind kind)
 {
 	struct json_document *document = reader->document;
@@ -80,7 +80,7 @@ static struct json_value *add_value(struct reader *reader, enum json_kind kind)
 	struct json_value *value;
 
 	if (place >= JSON_VALUES_MAX)
-		refuse(reader, JSON_ERROR_VALUES);
+		refuse_text(reader, JSON_ERROR_VALUES);
 	if (reader->error && (!reader->is_id || reader->is_id_twice))
 		return NULL;
 	if (place == document->room) {
@@ -111,7 +111,7 @@ static void note_duplicate(struct reader *reader, uint32_t place)
 
 	if (!value->key || json_keys_add(&reader->keys, reader->document->values, place))
 		return;
-	refuse(reader, JSON_ERROR_DUPLICATE);
+	refuse_text(reader, JSON_ERROR_DUPLICATE);
 	if (reader->is_id)
 		reader->is_id_twice = true;
 }
@@ -147,7 +147,7 @@ static int on_number(void *context, const char *text, size_t size)
 
 	if (!value)
 		return 1;
-	/* a number that ends with the text might go on: yajl keeps a copy until it knows */
+	/* a number at the end of the text might go on, so yajl keeps a copy of it */
 	value->text = is_ours(reader, text) ? reader->text + (text - reader->text)
 					    : reader->text + reader->size - size;
 	value->size = (uint32_t)size;
@@ -195,10 +195,9 @@ static int open_container(struct reader *reader, enum json_kind kind)
 	struct json_value *value;
 
 	if (reader->depth >= JSON_DEPTH_MAX)
-		refuse(reader, JSON_ERROR_DEPTH);
+		refuse_text(reader, JSON_ERROR_DEPTH);
 	value = add_member(reader, kind);
-	/* once something was refused, places of containers are not looked at any more, but for the
-	 * top one's, which is always known */
+	/* after an error only the top container's index is used, which is always known */
 	if (value && reader->depth < JSON_DEPTH_MAX)
 		reader->open[reader->depth] = (uint32_t)(value - reader->document->values);
 	reader->depth++;
@@ -253,8 +252,8 @@ static void yajl_release(void *context, void *memory)
 	free(memory);
 }
 
-/* JSON knows tab, line feed, carriage return and space; no other control character may stand in
- * it, inside a string or out. */
+/* JSON allows the control characters tab, line feed and carriage return; no other may occur, inside
+ * a string or outside. */
 static bool has_control(const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
@@ -266,7 +265,7 @@ static bool has_control(const char *text, size_t size)
 	return false;
 }
 
-static enum json_error parse(struct reader *reader)
+static enum json_error parse_text(struct reader *reader)
 {
 	yajl_alloc_funcs memory = { yajl_get, yajl_resize, yajl_release, NULL };
 	const unsigned char *text = (const unsigned char *)reader->text;
@@ -274,7 +273,7 @@ static enum json_error parse(struct reader *reader)
 
 	reader->yajl = yajl_alloc(&callbacks, &memory, reader);
 	(void)yajl_config(reader->yajl, yajl_dont_validate_strings, 1); /* checked already */
-	/* behind a whole value yajl lets a string pass that never ends; no string has a newline */
+	/* behind a whole value yajl accepts an unterminated string; no string has a newline */
 	is_json = yajl_parse(reader->yajl, text, reader->size) == yajl_status_ok &&
 		  yajl_parse(reader->yajl, (const unsigned char *)"\n", 1) == yajl_status_ok &&
 		  yajl_complete_parse(reader->yajl) == yajl_status_ok;
@@ -282,7 +281,7 @@ static enum json_error parse(struct reader *reader)
 	return is_json ? reader->error : JSON_ERROR_SYNTAX;
 }
 
-/* An "id" that came twice is no id. */
+/* Drop an "id" that occurs twice. */
 static void forget_id(struct json_document *document)
 {
 	struct json_value *id = json_member(document, json_top(document), "id");
@@ -302,7 +301,7 @@ enum json_error json_read(struct json_document *ret, char *text, size_t size)
 	if (has_control(text, size))
 		return JSON_ERROR_SYNTAX;
 	json_keys_init(&reader.keys);
-	error = parse(&reader);
+	error = parse_text(&reader);
 	json_keys_done(&reader.keys);
 	if (error == JSON_ERROR_SYNTAX)
 		ret->count = 0;

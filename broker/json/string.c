@@ -17,7 +17,7 @@ static uint32_t hex_value(char digit)
 	return (uint32_t)((digit | 0x20) - 'a' + 10);
 }
 
-static uint32_t hex4(const char *digits)
+static uint32_t read_hex4(const char *digits)
 {
 	return hex_value(digits[0]) << 12 | hex_value(digits[1]) << 8 | hex_value(digits[2]) << 4 |
 	       hex_value(digits[3]);
@@ -33,15 +33,15 @@ static bool is_low(uint32_t unit)
 	return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/* `text` stands behind "\u". Returns how much was taken of it. */
+/* Read the four digits after "\u" and a second half. Returns how many bytes of `text` were read. */
 static size_t take_unit(const char *text, size_t size, uint32_t *ret, bool *ret_has_unpaired)
 {
-	const uint32_t unit = hex4(text);
+	const uint32_t unit = read_hex4(text);
 
 	*ret = unit;
 	if (is_high(unit) && size >= 10 && text[4] == '\\' && text[5] == 'u' &&
-	    is_low(hex4(text + 6))) {
-		*ret = 0x10000 + ((unit - 0xd800) << 10) + (hex4(text + 6) - 0xdc00);
+	    is_low(read_hex4(text + 6))) {
+		*ret = 0x10000 + ((unit - 0xd800) << 10) + (read_hex4(text + 6) - 0xdc00);
 		return 10;
 	}
 	if (is_high(unit) || is_low(unit))
@@ -90,7 +90,7 @@ size_t json_string_decode(char *text, size_t size, bool *ret_has_unpaired)
 struct decimal {
 	char digits[INTEGER_DIGITS]; /* without leading zeros */
 	size_t count;
-	bool is_too_long; /* has more significant digits than fit */
+	bool is_too_long; /* it has more significant digits than fit */
 	int64_t exponent;
 };
 
@@ -139,7 +139,7 @@ static struct decimal read_decimal(const char *text, size_t size)
 			decimal.exponent -= is_fraction;
 		}
 	}
-	decimal.exponent += (int64_t)zeros; /* those at the end */
+	decimal.exponent += (int64_t)zeros; /* zeros at the end */
 	if (i < size)
 		decimal.exponent += read_exponent(text + i + 1, size - i - 1);
 	return decimal;

@@ -118,7 +118,7 @@ void json_put_text(struct json_writer *writer, const char *key, const char *text
 
 static void append_number(struct buffer *out, uint64_t number)
 {
-	char digits[20]; /* of 2^64 */
+	char digits[20]; /* digits of 2^64 */
 	size_t at = sizeof(digits);
 
 	do {

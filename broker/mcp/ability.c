@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/ability.h"
 
-/* Those that are a member of the capabilities by themselves. */
+/* Abilities that are a member of the capabilities by themselves. */
 static const struct {
 	enum ability ability;
 	const char *member;
@@ -12,7 +12,7 @@ static const struct {
 };
 #define MEMBER_COUNT (sizeof(members) / sizeof(members[0]))
 
-/* An empty object means forms; one that names other modes only does not. */
+/* An empty object means forms; an object that names only other modes does not. */
 static bool has_forms(const struct json_document *document, const struct json_value *elicitation)
 {
 	return json_member(document, elicitation, "form") ||

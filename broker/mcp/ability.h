@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a client can do for us: the capabilities that it declares, once in `initialize` or with each
+ * Abilities of a client: the capabilities that it declares, once in `initialize` or with each
  * request of the modern era.
  */
 #ifndef BROKER_MCP_ABILITY_H
@@ -11,22 +11,22 @@
 
 /* Bits of a set. */
 enum ability {
-	ABILITY_ELICITATION = 1, /* ask the user, with a form */
-	ABILITY_SAMPLING = 2,    /* ask its model */
+	ABILITY_ELICITATION = 1, /* ask the user with a form */
+	ABILITY_SAMPLING = 2,    /* ask the client's model */
 	ABILITY_ROOTS = 4,
 	ABILITY_TASKS = 8, /* the extension: poll for the result of a call */
 };
 
 #define TASKS_EXTENSION "io.modelcontextprotocol/tasks"
 
-/* The set that a capabilities object (NULL: none) declares. */
+/* Return the set that a capabilities object (NULL: none) declares. */
 unsigned int ability_read(const struct json_document *document,
 			  const struct json_value *capabilities);
 
-/* A capabilities object that declares the set. */
+/* Write a capabilities object that declares the set. */
 void ability_put(struct json_writer *writer, const char *key, unsigned int abilities);
 
-/* What they are called, in a sentence, of the lowest one in the set. */
+/* Return the name, for a sentence, of the lowest ability in the set. */
 const char *ability_name(unsigned int abilities);
 
 #endif

@@ -9,11 +9,11 @@
 #include "mcp/sandbox_view.h"
 #include "json/write.h"
 
-/* A user reads it in a dialogue. */
+/* Bounded, because a user reads it in a dialogue. */
 #define QUESTION_LIST_BYTES 2500U
 #define QUESTION_HELD_BYTES 1500U
 
-/* --- what is seen --------------------------------------------------------------------------- */
+/* --- the view ------------------------------------------------------------------------------- */
 
 void apply_view_start(struct apply_view *view, bool is_answer)
 {
@@ -151,7 +151,7 @@ void apply_put_question(const struct apply_view *view, const struct ipc_sandbox_
 	buffer_done(&message);
 }
 
-/* --- what became of it ---------------------------------------------------------------------- */
+/* --- the result --------------------------------------------------------------------------- */
 
 void apply_put_failure(struct buffer *text, const char *problem,
 		       const struct ipc_sandbox_info *info)

@@ -42,7 +42,7 @@ static void say_long(const struct check *check, size_t size)
 			      : "Pass large data in `stdin`, or shorten it");
 }
 
-/* Text that is handed to the kernel ends at a NUL, and half a surrogate pair has no bytes. */
+/* Text for the kernel ends at a NUL, and half a surrogate pair has no bytes. */
 static bool is_passable(const struct check *check, const struct json_value *text, const char *what)
 {
 	const char *flaw = NULL;
@@ -76,7 +76,7 @@ static bool check_string(const struct check *check, struct json_value *value)
 	return true;
 }
 
-/* A name in an environment: what a shell or a program could ask for. */
+/* The name of an environment variable that shells and programs can read. */
 static bool is_variable(const struct check *check, const struct json_value *member)
 {
 	const bool is_fine = member->key_size > 0 && !memchr(member->key, '=', member->key_size) &&
@@ -170,7 +170,7 @@ static bool is_name(const struct check *check, const struct json_value *value)
 	size_t size;
 	const char *name = tool_param_name(check->param, check->posture, 0, &size);
 
-	/* the supervisor knows aliases, and what other profiles have */
+	/* the supervisor also knows aliases, and other profiles' languages */
 	if (!name || check->param->source == NAMES_LANGUAGES)
 		return value->size > 0 && value->size < check->param->bytes_max;
 	for (size_t i = 0; name; name = tool_param_name(check->param, check->posture, ++i, &size)) {
@@ -270,7 +270,7 @@ bool tool_take_arguments(const struct tool *tool, const struct posture *posture,
 			say_unknown(tool, v, ret_problem);
 			return false;
 		}
-		if (v->kind == JSON_NULL) /* how many models say "not given" */
+		if (v->kind == JSON_NULL) /* many models send null for "not given" */
 			continue;
 		check.param = &tool->params[i];
 		if (!checks[check.param->kind](&check, v))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The questions of a call, and how they go out in each era. What comes back is in ask_inputs.c.
+ * The questions of a call, and how they are sent in each era. The answers are read in
+ * ask_inputs.c.
  */
 #include "mcp/ask.h"
 
@@ -22,7 +23,7 @@ bool ask_is_open(const struct call *call)
 	return call->ask->open_count > 0;
 }
 
-/* The process's own: what was sealed before it was started cannot be opened. */
+/* The key of this process; state that an earlier process sealed cannot be opened. */
 static const struct sealed_key *sealed_key(struct host *host)
 {
 	if (!host->sealed_key) {
@@ -41,7 +42,7 @@ void ask_done(struct host *host)
 	host->sealed_key = NULL;
 }
 
-/* Kept by the calls of the principal. */
+/* Return the bytes that the principal's calls keep. */
 static size_t bytes_of(const struct host *host, uint32_t principal)
 {
 	size_t bytes = 0;
@@ -78,7 +79,7 @@ static bool refuse_misfit(const struct request *request, const struct json_value
 	return false;
 }
 
-/* What the modern era's client sends along with a request that it repeats. */
+/* Read the state and answers that a client of the modern era sends with a repeated request. */
 static bool take_earlier(const struct request *request, struct ask *ask)
 {
 	struct json_value *state = request_param(request, "requestState");
@@ -127,8 +128,8 @@ static void free_ask(struct ask *ask)
 	free(ask);
 }
 
-/* The client need not go on with what nobody waits for. */
-static void withdraw(struct call *call, uint64_t number)
+/* Tell the client that the answer to a question is no longer needed. */
+static void withdraw_question(struct call *call, uint64_t number)
 {
 	char id[ASK_ID_ROOM];
 	struct buffer line = { 0 };
@@ -150,15 +151,15 @@ struct ask *ask_free(struct call *call)
 		return NULL;
 	for (struct question *q = ask->questions; q; q = q->next) {
 		if (q->is_open && q->number > 0)
-			withdraw(call, q->number);
+			withdraw_question(call, q->number);
 	}
 	call->session->host->ask_bytes -= ask->bytes;
 	free_ask(ask);
 	return NULL;
 }
 
-/* A tool's result has a place for what went wrong, the others' have none. */
-static void fail(struct call *call, const char *problem)
+/* Fail the call: in the result for a tool, with a protocol error otherwise. */
+static void fail_call(struct call *call, const char *problem)
 {
 	if (!call->ask || call->ask->asker->is_tool)
 		call_fail_text(call, problem);
@@ -196,8 +197,8 @@ void ask_run(const struct request *request, const struct asker *asker, const voi
 	if (ask_count(call, ask->arguments.bytes + ask->inputs.bytes + ask->state.tree.bytes))
 		ask_resume(call);
 	else
-		fail(call, "Too many calls are waiting for answers of the client. Nothing was "
-			   "done. Answer or cancel them, and call again.");
+		fail_call(call, "Too many calls are waiting for answers of the client. Nothing was "
+				"done. Answer or cancel them, and call again.");
 }
 
 const void *ask_row(const struct call *call)
@@ -224,7 +225,7 @@ static struct question *add_question(struct ask *ask, const char *key, enum ask_
 	return question;
 }
 
-/* The answer may have come with the request, or with an earlier round of it. */
+/* Look for an answer in this request and in earlier rounds of it. */
 static bool find_answer(struct ask *ask, struct question *question)
 {
 	struct ask_input *input = &question->input;
@@ -300,7 +301,7 @@ void ask_put_requests(struct json_writer *writer, const char *key, const struct 
 	json_close_object(writer);
 }
 
-/* Legacy: requests of ours, which the client answers while the call is in flight. */
+/* Legacy era: send requests of ours, which the client answers while the call is in flight. */
 static void send_requests(struct call *call)
 {
 	char id[ASK_ID_ROOM];
@@ -330,7 +331,7 @@ static void put_answers(struct json_writer *writer, const struct ask *ask)
 	json_close_object(writer);
 }
 
-/* Modern: they are the answer; what is known so far goes along. */
+/* Modern era: answer the request with the questions and the sealed state. */
 static void answer_requests(struct call *call)
 {
 	struct ask *ask = call->ask;
@@ -340,8 +341,9 @@ static void answer_requests(struct call *call)
 
 	put_answers(&writer, ask);
 	if (inputs.size > ASK_INPUTS_MAX) {
-		fail(call, "The answers so far are too long to be kept. Nothing was done. Call "
-			   "again, and answer more briefly.");
+		fail_call(call,
+			  "The answers so far are too long to be kept. Nothing was done. Call "
+			  "again, and answer more briefly.");
 	} else {
 		ask_state_close(sealed_key(call->session->host), &ask->origin, clock_steady_ms(),
 				&ask->state, &inputs, &state);
@@ -361,7 +363,7 @@ static void refuse_answer(struct call *call, const char *key)
 	buffer_append_text(&text, "Invalid params: inputResponses.");
 	buffer_append_text(&text, key);
 	buffer_append_text(&text, ": ");
-	buffer_append(&text, ASK_MISFIT, sizeof(ASK_MISFIT)); /* with its end */
+	buffer_append(&text, ASK_MISFIT, sizeof(ASK_MISFIT)); /* with its terminator */
 	call_refuse(call, RPC_INVALID_PARAMS, text.bytes, NULL);
 	buffer_done(&text);
 }
@@ -377,8 +379,9 @@ void call_await(struct call *call)
 	else if (ask->open_count == 0)
 		bug("a call that awaits nothing");
 	else if (++ask->state.round > ASK_ROUNDS_MAX)
-		fail(call, "The client was asked eight times, and its answers do not do. Nothing "
-			   "was done.");
+		fail_call(call,
+			  "The client was asked eight times, and its answers do not do. Nothing "
+			  "was done.");
 	else if (call->task)
 		task_touch(call->task);
 	else if (call->era == ERA_LEGACY)
@@ -402,7 +405,7 @@ const struct buffer *call_kept(const struct call *call)
 	return &call->ask->state.kept;
 }
 
-/* What the client would have to declare, as text with its end, and as data of the error. */
+/* Describe the missing capabilities: as text with its terminator, and as data of the error. */
 static void describe_missing(unsigned int missing, struct buffer *text, struct buffer *data)
 {
 	struct json_writer writer = { .out = data };
@@ -435,7 +438,7 @@ void call_refuse_abilities(struct call *call, unsigned int missing)
 	if (call->era == ERA_MODERN)
 		call_refuse(call, RPC_CAPABILITY_MISSING, text.bytes, &data);
 	else
-		fail(call, text.bytes);
+		fail_call(call, text.bytes);
 	buffer_done(&text);
 	buffer_done(&data);
 }

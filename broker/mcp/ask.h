@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Questions to the client in the middle of a call: to its user (elicitation), to its model
- * (sampling), for its roots. One way for both eras: a handler asks for what it needs, and when
- * something is missing it awaits and returns; with the answers it is run again from its beginning,
- * with the same arguments. So what it does before it has all its answers must be harmless.
+ * (sampling), for its roots. Both eras work alike for a handler: it asks its questions; if an
+ * answer is missing, it awaits and returns. With the answers it is run again from its beginning,
+ * with the same arguments. So everything before the last answer must be harmless to repeat.
  *
- * In the legacy era the questions are requests of ours, and the call stays in flight. In the modern
- * era they are the answer, and the client repeats its request with theirs; a task (tasks.h) keeps
- * its questions until they are answered.
+ * In the legacy era the questions are requests of ours, and the call stays in flight. In the
+ * modern era they are the answer, and the client repeats its request with its answers; a task
+ * (tasks.h) keeps its questions until they are answered.
  */
 #ifndef BROKER_MCP_ASK_H
 #define BROKER_MCP_ASK_H
@@ -16,13 +16,13 @@
 #include "mcp/call.h"
 #include "json/copy.h"
 
-/* Per round, and rounds per call. */
+/* Questions per round, and rounds per call. */
 #define ASK_QUESTIONS_MAX 8U
 #define ASK_ROUNDS_MAX 8U
 
-/* All calls that may ask: what is kept of their arguments and answers. Principals share it. */
+/* Arguments and answers that all calls that may ask keep together. Principals share it. */
 #define ASK_BYTES_MAX ((size_t)64 << 20)
-/* One answer that comes by itself. */
+/* One answer that arrives as a message of its own. */
 #define ASK_ANSWER_BYTES_MAX ((size_t)1 << 20)
 
 enum ask_kind {
@@ -31,76 +31,73 @@ enum ask_kind {
 	ASK_ROOTS,       /* roots/list */
 };
 
-/* What the client answered: a result of the form that the question's schema gives it. The user may
- * have declined: see ask_accepted(). */
+/* The client's answer: a result in the form of the question's schema. The user may have declined:
+ * see ask_accepted(). */
 struct ask_input {
 	const struct json_document *document;
 	struct json_value *value; /* NULL: the client answered with an error */
-	const char *problem;      /* then: what it said */
+	const char *problem;      /* set then: the client's error */
 };
 
-/* What may ask: one of the three methods that the protocol lets. */
+/* The handler of a call that may ask: one of the three methods for which the protocol allows it. */
 struct asker {
 	const char *method;
-	/* Runs the call; `arguments` is an object or NULL, and lives as long as the call. */
+	/* Run the call; `arguments` is an object or NULL, and lives as long as the call. */
 	void (*run)(struct call *call, const struct json_document *document,
 		    struct json_value *arguments);
-	bool is_tool; /* its results can say what went wrong */
+	bool is_tool; /* its results can report an error */
 };
 
-/* Make a call of a request for `name` (decoded), let it ask, run it. `row`: for the asker. */
+/* Make a call of a request for `name` (decoded), let it ask, run it. `row`: passed to the asker. */
 void ask_run(const struct request *request, const struct asker *asker, const void *row,
 	     const struct json_value *name, const struct json_value *arguments);
 const void *ask_row(const struct call *call);
 
-/*
- * Ask for `key`, a name of the question within the call; `params` is a JSON object, NULL for none.
- * The answer, which lives as long as the call; NULL: there is none yet, so call_await().
- */
+/* Ask the question `key`, a name within the call; `params` is a JSON object, NULL for none. Returns
+ * the answer, which lives as long as the call; NULL: it is missing, so call_await(). */
 const struct ask_input *call_ask(struct call *call, const char *key, enum ask_kind kind,
 				 const struct buffer *params);
 
-/* The answer alone, if there is one already: nothing is asked. */
+/* Return the answer if it has arrived, without asking. */
 const struct ask_input *call_answer(struct call *call, const char *key, enum ask_kind kind);
 
-/* May the client be asked that? */
+/* Return true if the client can be asked a question of this kind. */
 bool call_can_ask(const struct call *call, enum ask_kind kind);
 
-/* Have the client answer what was asked and has no answer. The call is not the handler's any more:
- * it is run again, or ends. */
+/* Send the questions that have no answer. The call leaves the handler: it is run again, or ends. */
 void call_await(struct call *call);
 
-/* The user's form, if it was filled in and sent; NULL: declined, dismissed or an error. */
+/* Return the user's form, if it was filled in and sent; NULL: declined, dismissed or an error. */
 struct json_value *ask_accepted(const struct ask_input *input);
 
-/* Did the user agree? A form that asks for nothing may come back without its content. */
+/* Return true if the user agreed. A form without fields may come back without its content. */
 bool ask_agreed(const struct ask_input *input);
 
-/* Keep up to ASK_KEPT_MAX bytes until the call is run again, and have them then (empty: none). */
+/* Keep up to ASK_KEPT_MAX bytes until the call is run again, and return them then (empty: none). */
 void call_keep(struct call *call, const void *bytes, size_t size);
 const struct buffer *call_kept(const struct call *call);
 
-/* Refuse what the client lacks abilities for; ends the call. */
+/* Refuse a request for the abilities that the client lacks; ends the call. */
 void request_refuse_abilities(const struct request *request, unsigned int missing);
 void call_refuse_abilities(struct call *call, unsigned int missing);
 
-/* For message handling: a response of the client, to whatever. */
+/* Take a response of the client to any question. */
 void ask_take_response(struct session *session, const struct json_document *document,
 		       struct json_value *value);
 
-/* For tasks: what is open, as an object of requests by key; the answers to it by key. The key that
- * an answer does not fit, and then none was taken; NULL: all do, others are ignored. Once nothing
- * is open, the call is to be run again. */
+/* For tasks: write the open questions as an object of requests by key; take the answers by key.
+ * Returns the key of an answer that does not fit, and takes none then; NULL: all fit, unknown ones
+ * are ignored. With no question left open, the call has to be run again. */
 void ask_put_requests(struct json_writer *writer, const char *key, const struct call *call);
 const char *ask_take_inputs(struct call *call, const struct json_document *document,
 			    const struct json_value *inputs);
 bool ask_is_open(const struct call *call);
 void ask_resume(struct call *call);
 
-/* Free what the host keeps for all calls that ask. */
+/* Free the state that the host keeps for all calls that ask. */
 void ask_done(struct host *host);
 
-/* For calls: withdraw what is open, free the rest. Returns NULL. */
+/* For calls: withdraw the open questions and free the rest. Returns NULL. */
 struct ask *ask_free(struct call *call);
 
 #endif

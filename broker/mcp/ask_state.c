@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is sealed is JSON of our own writing, so reading it back cannot fail unless the answers in
- * it changed their meaning on the way (two keys that differ in unpaired surrogates only).
+ * The sealed text is JSON that this file wrote, so reading it back cannot fail, unless the answers
+ * in it changed their meaning on the way (two keys that differ only in unpaired surrogates).
  */
 #include "mcp/ask_state.h"
 
@@ -24,7 +24,7 @@ static void add_bytes(crypto_generichash_state *hash, const char *bytes, size_t 
 	(void)crypto_generichash_update(hash, (const unsigned char *)bytes, size);
 }
 
-/* Kind, count and sizes go in before what they are about, so no two values are alike. */
+/* Hash kind, count and sizes before the content, so that no two values have the same input. */
 static void add_value(crypto_generichash_state *hash, const struct json_document *document,
 		      const struct json_value *value)
 {
@@ -52,7 +52,7 @@ void ask_origin_make(struct ask_origin *ret, uint32_t principal, const char *met
 	(void)crypto_generichash_init(&hash, NULL, 0, ASK_DIGEST_BYTES);
 	add_bytes(&hash, method, strlen(method));
 	add_bytes(&hash, name->text, name->size);
-	if (arguments && arguments->count > 0) /* none are as good as {} */
+	if (arguments && arguments->count > 0) /* no arguments are the same as {} */
 		add_value(&hash, document, arguments);
 	(void)crypto_generichash_final(&hash, ret->digest, ASK_DIGEST_BYTES);
 }
@@ -85,7 +85,7 @@ void ask_state_close(const struct sealed_key *key, const struct ask_origin *orig
 	buffer_done(&plain);
 }
 
-/* The state's members; `top` is of our own writing. */
+/* Read the state's members; `top` is JSON that this file wrote. */
 static int64_t member_number(const struct json_document *document, const char *key)
 {
 	const struct json_value *value = json_member(document, json_top(document), key);
@@ -109,8 +109,8 @@ static size_t member_bytes(const struct json_document *document, const char *key
 	return size;
 }
 
-static const char *check(const struct json_document *document, const struct ask_origin *origin,
-			 int64_t now_ms)
+static const char *check_state(const struct json_document *document,
+			       const struct ask_origin *origin, int64_t now_ms)
 {
 	uint8_t digest[ASK_DIGEST_BYTES];
 
@@ -125,7 +125,7 @@ static const char *check(const struct json_document *document, const struct ask_
 	return NULL;
 }
 
-static void take(struct ask_state *state)
+static void take_state(struct ask_state *state)
 {
 	const struct json_document *document = &state->tree.document;
 	uint8_t kept[ASK_KEPT_MAX];
@@ -151,11 +151,11 @@ const char *ask_state_open(const struct sealed_key *key, const struct ask_origin
 		problem = "Invalid params: the answers in the requestState cannot be read; begin "
 			  "again without it";
 	else
-		problem = check(&ret->tree.document, origin, now_ms);
+		problem = check_state(&ret->tree.document, origin, now_ms);
 	if (problem)
 		ask_state_done(ret);
 	else
-		take(ret);
+		take_state(ret);
 	return problem;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What we have to know again when a client repeats a request with its answers (`requestState`): the
- * client keeps it, sealed. It may be given back more than once until it expires: it says which
- * answers there were, and gives nobody a right that is not in the request itself.
+ * The state of a call whose client repeats its request with answers (`requestState`): the client
+ * keeps it, sealed. It may come back more than once until it expires: it records earlier answers,
+ * and grants no right beyond those of the request itself.
  */
 #ifndef BROKER_MCP_ASK_STATE_H
 #define BROKER_MCP_ASK_STATE_H
@@ -12,26 +12,27 @@
 
 #define ASK_STATE_MS INT64_C(600000) /* ten minutes */
 
-/* What a handler may keep, and what all answers together may take. */
+/* Bounds of a handler's own state, and of all answers together. */
 #define ASK_KEPT_MAX 4096U
 #define ASK_INPUTS_MAX 65536U
 
 #define ASK_DIGEST_BYTES 32
 
-/* Which request it is about. */
+/* The request that the state belongs to. */
 struct ask_origin {
 	uint32_t principal;
-	uint8_t digest[ASK_DIGEST_BYTES]; /* of its method, name and arguments */
+	uint8_t digest[ASK_DIGEST_BYTES]; /* hash of the method, name and arguments */
 };
 
 struct ask_state {
-	unsigned int round; /* so many times the client was asked */
+	unsigned int round; /* rounds of questions so far */
 	struct buffer kept;
 	struct json_tree tree;
 	struct json_value *inputs; /* in the tree: an object, the answers by key */
 };
 
-/* `name` as it was asked for; `arguments` an object, NULL: none. Its strings become decoded. */
+/* Make an origin. `name` as requested; `arguments` an object, NULL: none. Its strings become
+ * decoded. */
 void ask_origin_make(struct ask_origin *ret, uint32_t principal, const char *method,
 		     const struct json_value *name, const struct json_document *document,
 		     const struct json_value *arguments);
@@ -41,7 +42,8 @@ void ask_state_close(const struct sealed_key *key, const struct ask_origin *orig
 		     const struct ask_state *state, const struct buffer *inputs,
 		     struct buffer *text);
 
-/* NULL, and *ret is for ask_state_done(); or what is wrong with it, and *ret is empty. */
+/* Open a sealed state. NULL: success, and the caller frees *ret with ask_state_done(); otherwise
+ * the problem, and *ret is empty. */
 const char *ask_state_open(const struct sealed_key *key, const struct ask_origin *origin,
 			   int64_t now_ms, const struct json_value *text, struct ask_state *ret);
 

@@ -13,7 +13,7 @@
 
 #define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
 
-/* Between two notifications of progress. */
+/* Interval between two notifications of progress. */
 #define PROGRESS_MS 500
 
 static void keep_token(struct call *call, const struct request *request)
@@ -22,7 +22,7 @@ static void keep_token(struct call *call, const struct request *request)
 		json_member(request->document, request->message->meta, "progressToken");
 	struct rpc_id read = { 0 };
 
-	/* it is what an id is: a string or an integer */
+	/* a token has the form of an id: a string or an integer */
 	if (!token || !rpc_id_read(token, &read))
 		return;
 	call->progress.token = read.raw;
@@ -31,14 +31,14 @@ static void keep_token(struct call *call, const struct request *request)
 	rpc_id_done(&read);
 }
 
-static enum log_level threshold(const struct request *request)
+static enum log_level log_threshold(const struct request *request)
 {
 	enum log_level level = LOG_LEVEL_NONE;
 
 	if (request->era == ERA_LEGACY)
 		return request->session->log_level;
 	(void)log_level_read(json_member(request->document, request->message->meta, META_LOG_LEVEL),
-			     &level); /* without one that we know, nothing is said */
+			     &level); /* without a known level no log message is sent */
 	return level;
 }
 
@@ -75,7 +75,7 @@ struct call *call_new(const struct request *request)
 	request->message->id = (struct rpc_id){ 0 };
 	call->era = request->era;
 	call->begun_us = clock_now_us();
-	call->log_level = threshold(request);
+	call->log_level = log_threshold(request);
 	call->abilities = request_abilities(request);
 	call->progress.last = -1;
 	keep_token(call, request);
@@ -242,7 +242,7 @@ void call_refuse(struct call *call, enum rpc_code code, const char *text, const 
 	call_drop(call);
 }
 
-static void say(struct call *call, const struct buffer *line)
+static void say_notification(struct call *call, const struct buffer *line)
 {
 	exchange_say(call->exchange, line);
 }
@@ -267,7 +267,7 @@ void call_say_progress(struct call *call, double progress, double total, const c
 	if (message)
 		json_put_text(&writer, "message", message);
 	message_close_notification(&writer);
-	say(call, &line);
+	say_notification(call, &line);
 	buffer_done(&line);
 }
 
@@ -284,6 +284,6 @@ void call_say_log(struct call *call, enum log_level level, const char *logger,
 	json_put_text(&writer, "logger", logger);
 	json_put_raw(&writer, "data", data->bytes, data->size);
 	message_close_notification(&writer);
-	say(call, &line);
+	say_notification(call, &line);
 	buffer_done(&line);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A request in flight: what is not answered while it is read, but later or bit by bit. Whoever
- * works on it says in `cancel` how that work is given up, and ends the call with an answer.
+ * A request in flight, which is answered later or in parts. Its handler sets `cancel` to stop the
+ * work, and ends the call with an answer.
  */
 #ifndef BROKER_MCP_CALL_H
 #define BROKER_MCP_CALL_H
@@ -14,12 +14,12 @@
 struct ask;
 struct task;
 
-/* Progress that the client asked for. */
+/* Progress for a client that asked for it. */
 struct call_progress {
-	char *token; /* JSON as it came; NULL: it did not ask */
+	char *token; /* JSON as it came; NULL: not asked for */
 	size_t token_size;
 	double last;
-	int64_t last_ms; /* when that was said, on the monotonic clock */
+	int64_t last_ms; /* when progress was last reported, on the monotonic clock */
 };
 
 struct call {
@@ -28,58 +28,58 @@ struct call {
 	struct exchange *exchange;
 	struct rpc_id id;
 	enum era era;
-	enum log_level log_level; /* nothing below it is said */
-	unsigned int abilities;   /* of the client */
+	enum log_level log_level; /* messages below it are not sent */
+	unsigned int abilities;   /* abilities of the client */
 	uint64_t begun_us;        /* by clock_now_us() */
 	struct call_progress progress;
-	struct ask *ask;                   /* NULL: it may not ask the client anything */
-	struct task *task;                 /* what it became; NULL: none */
-	void (*cancel)(struct call *call); /* give the work up; NULL: nothing to give up */
-	void *work;                        /* of whoever works on it */
-	struct execution *execution;       /* that it waits for; NULL: none */
+	struct ask *ask;                   /* NULL: it may not ask the client questions */
+	struct task *task;                 /* the task it became; NULL: none */
+	void (*cancel)(struct call *call); /* stop the work; NULL: no work to stop */
+	void *work;                        /* state of its handler */
+	struct execution *execution;       /* the execution that it waits for; NULL: none */
 };
 
-/* In flight at once, of all sessions; principals share them (share.h). */
+/* Calls in flight at once in all sessions; principals share them (share.h). */
 #define CALLS_MAX 4096U
 
-/* May this session's principal have one more? */
+/* Return true if this session's principal may have one more call. */
 bool call_has_room(const struct session *session);
 
-/* The request becomes a call; its id goes over to it. */
+/* Make a call of the request; it takes the request's id. */
 struct call *call_new(const struct request *request);
 
-/* End it without an answer. What works on it is not told. */
+/* End it without an answer. Its handler is not told. */
 void call_drop(struct call *call);
 
-/* The call in flight with this id; NULL: none. */
+/* Find the call in flight with this id; NULL: none. */
 struct call *call_find(struct session *session, const struct rpc_id *id);
 
-/* The client wants no answer any more: give the work up and end the call. */
+/* Stop the work and end the call: the client wants no answer. */
 void call_cancel(struct call *call);
 
-/* Cancel what came with this exchange: its way back is gone. */
+/* Cancel the calls of this exchange, which has lost its client. */
 void call_cancel_exchange(struct session *session, const struct exchange *exchange);
 
-/* Close an answer that does not end the call, and carry it on without its client: its next answer
- * goes to `exchange`, in `session`. */
+/* Close an answer that does not end the call, and go on without its client: the next answer goes to
+ * `exchange`, in `session`. */
 void call_put_answer(struct call *call, struct answer *answer);
 void call_move(struct call *call, struct session *session, struct exchange *exchange);
 
-/* An answer, as in request.h; closing it ends the call. Between open and close of the meta go the
- * members of the result's _meta. */
+/* Open and close an answer, as in request.h; closing it ends the call. Members of the result's
+ * _meta are written between open and close of the meta. */
 void call_open_result(struct call *call, struct answer *answer);
 void call_open_typed(struct call *call, struct answer *answer, const char *type);
 void call_open_meta(struct call *call, struct answer *answer);
 void call_close_meta(struct answer *answer);
 void call_close_result(struct call *call, struct answer *answer);
 
-/* The members of a tool's result that is one text block. */
+/* Write the members of a tool's result with one text block. */
 void call_put_text(struct answer *answer, const struct buffer *text, bool is_error);
 
 /* Answer with one text block and end the call. */
 void call_answer_text(struct call *call, const struct buffer *text, bool is_error);
 
-/* Answer that nothing was done, and why, as a model reads it; ends the call. */
+/* Answer that nothing was done, with the reason for the model; ends the call. */
 void call_fail(struct call *call, const struct buffer *problem);
 void call_fail_text(struct call *call, const char *problem);
 
@@ -87,11 +87,11 @@ void call_fail_text(struct call *call, const char *problem);
 void call_refuse(struct call *call, enum rpc_code code, const char *text,
 		 const struct buffer *data);
 
-/* Say how far it is, if the client asked for it: at most twice a second, and only what is more
- * than before. `total` 0: unknown; `message` NULL: none. */
+/* Report progress if the client asked for it: at most twice a second, and only an increase. `total`
+ * 0: unknown; `message` NULL: none. */
 void call_say_progress(struct call *call, double progress, double total, const char *message);
 
-/* Say something for the client's log, if it wants that level; `data` is JSON. Never a secret. */
+/* Send a message for the client's log, if it wants that level; `data` is JSON. Never a secret. */
 void call_say_log(struct call *call, enum log_level level, const char *logger,
 		  const struct buffer *data);
 

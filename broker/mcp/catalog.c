@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the product offers to clients.
+ * The tools, prompts and resources of the product.
  */
 #include "mcp/host.h"
 #include "mcp/prompt_start.h"
@@ -38,5 +38,5 @@ const struct catalog catalog = {
 	.tools = tools,
 	.prompts = prompts,
 	.resources = resources,
-	.changing = LIST_TOOLS | LIST_RESOURCES, /* with the operator's policy */
+	.changing = LIST_TOOLS | LIST_RESOURCES, /* they change with the operator's policy */
 };

@@ -9,7 +9,7 @@
 
 /* --- names ---------------------------------------------------------------------------------- */
 
-/* Would it end the line, the quotation, or be shown as something else than it is? */
+/* Return true for a character that would end the line or the quotation, or look like another. */
 static bool is_odd(const char *text, size_t length)
 {
 	const unsigned char *bytes = (const unsigned char *)text;
@@ -101,7 +101,8 @@ static const struct {
 };
 #define MARK_COUNT (sizeof(marks) / sizeof(marks[0]))
 
-/* Lines that come and go, in a unified diff: what begins with + or - behind the first @@. */
+/* Count added and removed lines of a unified diff: lines behind the first @@ that begin with + or
+ * -. */
 static void count_lines(const struct change *change, uint64_t *ret_more, uint64_t *ret_less)
 {
 	const char *line = (const char *)change->patch;
@@ -134,7 +135,7 @@ static void put_extent(struct buffer *text, const struct change *change)
 	const struct change_record *is = &change->is;
 	uint64_t more, less;
 
-	if (is->link_size > 0) /* where it points to has been said */
+	if (is->link_size > 0) /* the target is in the line already */
 		return;
 	if (is->patch_size > 0) {
 		count_lines(change, &more, &less);
@@ -180,7 +181,7 @@ static void put_line(struct buffer *text, const struct change *change)
 
 /* --- the page ------------------------------------------------------------------------------- */
 
-/* Whole lines of the diff, in about `room` bytes of text. */
+/* Put whole lines of the diff, in about `room` bytes of text. */
 static void put_beginning(struct change_page *page, const struct change *change, size_t room)
 {
 	const char *patch = (const char *)change->patch;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Changes of a sandbox's files as a text: a list as git's --stat, then unified diffs, cut to a
- * size. All of it is the workload's, and is shown as such: names and lines are made showable, and a
- * name stays one line.
+ * Changes of a sandbox's files as a text: a list like git's --stat, then unified diffs, cut to a
+ * size. The workload chose all of it, and it is shown as such: names and lines are made showable,
+ * and a name stays one line.
  */
 #ifndef BROKER_MCP_CHANGE_PAGE_H
 #define BROKER_MCP_CHANGE_PAGE_H
@@ -14,28 +14,28 @@ struct change_page {
 	size_t room;  /* for the list and the diffs together */
 	bool is_list; /* without diffs */
 	struct buffer list, diffs;
-	uint64_t count;   /* changes in it; the first one always is */
-	uint64_t refused; /* changes seen of which this is true, in the page or not */
+	uint64_t count;   /* changes in it, at least one */
+	uint64_t refused; /* changes refused by policy, in the page or not */
 	uint64_t held;
 	uint64_t conflicts;
-	unsigned int flags; /* enum change_flag: what is true of any in the page */
-	bool is_full;       /* what comes next is on another page */
-	bool is_cut;        /* the diff of the first one is */
+	unsigned int flags; /* enum change_flag: true of at least one change in the page */
+	bool is_full;       /* further changes go on another page */
+	bool is_cut;        /* the diff of its first change is cut */
 };
 
-/* The next one, on the page as long as it has room. */
+/* Add the next change, if the page has room. */
 void change_page_add(struct change_page *page, const struct change *change);
 
-/* The list, the meaning of its marks, the diffs. */
+/* Put the list, the meaning of its marks, the diffs. */
 void change_page_put(const struct change_page *page, struct buffer *text);
 
 void change_page_done(struct change_page *page);
 
-/* A path as one line: as it is, or in quotation marks as git prints those with odd bytes. */
+/* Put a path as one line: unchanged, or in quotation marks as git prints paths with odd bytes. */
 void change_put_path(struct buffer *text, const uint8_t *path, size_t size);
 
-/* The path that a change has now: with a slash behind a directory's, and behind a symbolic link's
- * " -> " and where it leads. */
+/* Put the path that a change has now: with a slash behind a directory's, and behind a symbolic
+ * link's " -> " and its target. */
 void change_put_name(struct buffer *text, const struct change *change);
 
 #endif

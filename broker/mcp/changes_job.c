@@ -74,11 +74,11 @@ void changes_job_take(struct changes_job *job, const struct supervisor_answer *a
 	finish_if_over(job);
 }
 
-/* How programs in the sandbox call the workspace. */
+/* The path of the workspace for programs in the sandbox. */
 #define INSIDE "/workspace/"
 
-/* A path as it is beneath the workspace: without what agents put before or behind it. */
-static struct json_value beneath(struct json_value *path)
+/* Return a path relative to the workspace, without prefixes and slashes that agents add. */
+static struct json_value path_beneath(struct json_value *path)
 {
 	struct json_value ret;
 	size_t skipped = 0;
@@ -96,14 +96,14 @@ static struct json_value beneath(struct json_value *path)
 	return ret;
 }
 
-/* Paths with a NUL after each; without any, all are meant. */
+/* Seal paths with a NUL after each; no paths stand for all changes. */
 static int seal_paths(const struct json_document *document, const struct json_value *paths)
 {
 	struct buffer list = { 0 };
 	int fd;
 
 	for (struct json_value *v = json_first(document, paths); v; v = json_next(document, v)) {
-		const struct json_value path = beneath(v);
+		const struct json_value path = path_beneath(v);
 
 		buffer_append(&list, path.text, path.size);
 		buffer_append(&list, "", 1);
@@ -154,7 +154,7 @@ void changes_job_put_problem(const struct changes_job *job, struct buffer *text)
 		buffer_append_text(text, "The list of changes could not be read to its end.");
 }
 
-/* Neither the workspace itself nor anything outside of it. */
+/* Return true for a path inside the workspace, other than the workspace itself. */
 static bool is_beneath(const struct json_value *path)
 {
 	const char *part = path->text;
@@ -180,7 +180,7 @@ const char *changes_check_paths(const struct json_document *document,
 	if (paths && paths->count == 0)
 		return "The argument `paths` is empty. Leave it out to mean all changes.";
 	for (struct json_value *v = json_first(document, paths); v; v = json_next(document, v)) {
-		const struct json_value path = beneath(v);
+		const struct json_value path = path_beneath(v);
 
 		if (!is_beneath(&path))
 			return "Each of `paths` must be beneath the workspace and relative to it, "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call that waits for a sandbox's changes: what the supervisor answers, and the records that come
- * through a pipe meanwhile. Part of what the tool makes of the call.
+ * A call that waits for a sandbox's changes: the supervisor's answers, and the records that arrive
+ * through a pipe meanwhile. Embedded in the tool's state of the call.
  */
 #ifndef BROKER_MCP_CHANGES_JOB_H
 #define BROKER_MCP_CHANGES_JOB_H
@@ -12,44 +12,44 @@
 #include "mcp/errand.h"
 
 struct changes_rules {
-	/* One of them, valid during the call. */
+	/* Take a change, valid during the call. */
 	void (*found)(void *work, const struct change *change);
-	/* All of them were told; `done` says how it went. Ends the call or asks for more. */
+	/* Every change was reported; `done` has the result. Ends the call or asks for more. */
 	void (*ended)(void *work);
 };
 
 struct changes_job {
-	/* These are the tool's to set. The errand has begun, changes_job_take() is for its
-	 * `answered`; both it and `work`, for whatever, hold this job. */
+	/* Set by the tool. The errand must have begun, with changes_job_take() as its `answered`;
+	 * the errand and `work` must contain this job. */
 	const struct changes_rules *rules;
 	struct errand *errand;
 	void *work;
 	struct change_stream stream;
 	struct event *event; /* NULL: nothing is read */
-	bool is_done;        /* the supervisor has said so */
+	bool is_done;        /* the supervisor has reported the end */
 	bool is_broken;      /* the records could not be read to their end */
 	struct ipc_changes_done done;
 };
 
-/* Ask for changes: `wanted` is the request, `paths` those that it is about (NULL: all), each an
- * element of an array of strings. */
+/* Ask for changes: `wanted` is the request, `paths` an array of strings to restrict it (NULL:
+ * all). */
 void changes_job_start(struct changes_job *job, struct ipc_changes_start *wanted,
 		       const struct json_document *document, const struct json_value *paths);
 
 void changes_job_take(struct changes_job *job, const struct supervisor_answer *answer);
 
-/* For the `free` of the tool's errand. */
+/* Stop the job, in the `free` of the tool's errand. */
 void changes_job_stop(struct changes_job *job);
 
-/* What went wrong, as a sentence; empty when nothing did. */
+/* Append the problem as a sentence; append no text after a success. */
 void changes_job_put_problem(const struct changes_job *job, struct buffer *text);
 
-/* A path of an argument `paths`: relative, beneath the workspace. NULL: all of them are fine, or
- * what is wrong. */
+/* Check the paths of an argument `paths`: relative, inside the workspace. NULL: all are valid;
+ * otherwise the problem. */
 const char *changes_check_paths(const struct json_document *document,
 				const struct json_value *paths);
 
-/* Room for all of them in a request. */
+/* Room for all paths of a request. */
 #define CHANGES_PATHS_MAX (256U << 10)
 
 #endif

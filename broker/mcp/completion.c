@@ -19,7 +19,7 @@ void completion_offer(struct completion *completion, const char *value)
 	completion->total++;
 }
 
-/* The names of "python, bash". */
+/* Offer the names in "python, bash". */
 static void offer_names(struct completion *completion, const char *names)
 {
 	char name[IPC_NAME_MAX];
@@ -37,11 +37,11 @@ static void offer_names(struct completion *completion, const char *names)
 	}
 }
 
-/* What a completion is asked for. */
+/* The subject of a completion. */
 struct subject {
-	const struct prompt *prompt; /* or */
+	const struct prompt *prompt; /* or this */
 	const struct resource_provider *provider;
-	size_t place; /* of the argument, or of the variable */
+	size_t place; /* index of the argument or variable */
 	struct resource_values known;
 };
 
@@ -68,8 +68,8 @@ static void offer_values(const struct request *request, const struct subject *su
 	}
 }
 
-static void answer(const struct request *request, const struct subject *subject,
-		   const struct json_value *prefix)
+static void answer_values(const struct request *request, const struct subject *subject,
+			  const struct json_value *prefix)
 {
 	struct answer answer;
 	struct completion completion = { .prefix = prefix->text,
@@ -87,7 +87,7 @@ static void answer(const struct request *request, const struct subject *subject,
 	request_close_result(request, &answer);
 }
 
-/* A string in one of the parameter's objects, decoded. NULL: the request has been refused. */
+/* Read a string of one of the parameter's objects, decoded. NULL: the request has been refused. */
 static struct json_value *string_in(const struct request *request, const struct json_value *object,
 				    const char *name, const char *problem)
 {
@@ -133,7 +133,7 @@ static const struct resource_provider *find_template(const struct request *reque
 	return *row;
 }
 
-/* The variables that the client has values for already; what is no value is none. */
+/* Read the variables that already have values at the client; invalid values are ignored. */
 static void take_known(const struct request *request, const struct json_value *context,
 		       struct subject *subject)
 {
@@ -208,5 +208,5 @@ void completion_complete(const struct request *request)
 		return;
 	}
 	if (is_found)
-		answer(request, &subject, value);
+		answer_values(request, &subject, value);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values that an argument of a prompt or a variable of a resource's URI may have, for people who
- * have begun to type one.
+ * Suggestions for an argument of a prompt or a variable of a resource's URI, for people who have
+ * begun to type.
  */
 #ifndef BROKER_MCP_COMPLETION_H
 #define BROKER_MCP_COMPLETION_H
@@ -10,25 +10,25 @@
 
 #include "mcp/request.h"
 
-/* Where the values of a prompt's argument come from. */
+/* Sources of the values of a prompt's argument. */
 enum completion_source {
 	COMPLETION_NONE,
-	COMPLETION_LANGUAGES, /* those installed */
+	COMPLETION_LANGUAGES, /* installed languages */
 	COMPLETION_PROFILES,
 };
 
 /* The values that are being collected. */
 struct completion {
-	const char *prefix; /* what has been typed */
+	const char *prefix; /* the typed text */
 	size_t prefix_size;
 	struct json_writer *writer;
 	size_t total;
 };
 
-/* One more value; left out when it begins otherwise. Whoever offers does not offer twice. */
+/* Offer a value; it is left out unless it begins with the prefix. Callers offer no value twice. */
 void completion_offer(struct completion *completion, const char *value);
 
-/* The method. */
+/* Answer completion/complete. */
 void completion_complete(const struct request *request);
 
 #endif

@@ -9,7 +9,7 @@
 
 static const char batch_version[] = "2025-03-26";
 
-/* The last is what a client gets that asks for one we do not know. */
+/* A client that asks for an unknown version gets the last one. */
 static const char *const legacy_versions[] = { "2024-11-05", batch_version, "2025-06-18",
 					       "2025-11-25" };
 #define LEGACY_COUNT (sizeof(legacy_versions) / sizeof(legacy_versions[0]))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The protocol's two eras: revisions negotiated by `initialize`, and those that every request
+ * The protocol's two eras: revisions negotiated by `initialize`, and revisions that every request
  * names in its _meta. Each request is classified by itself; both eras may share a connection.
  */
 #ifndef BROKER_MCP_ERA_H
@@ -16,35 +16,35 @@ enum era {
 
 enum era_check {
 	ERA_FINE,
-	ERA_META_INVALID,        /* *ret_problem says what */
-	ERA_VERSION_UNSUPPORTED, /* *ret_version is what was asked for */
+	ERA_META_INVALID,        /* *ret_problem has the reason */
+	ERA_VERSION_UNSUPPORTED, /* *ret_version is the requested version */
 };
 
-/* Does a request with this `_meta` (NULL: none) claim to be of the modern era? */
+/* Return true if a request with this `_meta` (NULL: none) claims to be of the modern era. */
 bool era_is_claimed(const struct json_document *document, const struct json_value *meta);
 
-/* The version that it claims; NULL: none. Anything that JSON has. */
+/* Return the version that it claims, of any JSON type; NULL: none. */
 struct json_value *era_claimed_version(const struct json_document *document,
 				       const struct json_value *meta);
 
-/* Is `version` one that we speak, of this era? */
+/* Return true if the broker speaks `version` of this era. */
 bool era_knows_legacy(const char *version);
 bool era_knows_modern(const char *version);
 
-/* Check the claim: what every modern request must carry. */
+/* Check the members that every modern request must carry. */
 enum era_check era_check_claim(const struct json_document *document, const struct json_value *meta,
 			       const char **ret_problem, struct json_value **ret_version);
 
-/* The revision to answer to an `initialize` that asked for `requested` (NULL: none). */
+/* Return the revision that answers an `initialize` for `requested` (NULL: none). */
 const char *era_negotiate(struct json_value *requested);
 
-/* Is `version` (from era_negotiate) the one whose clients may send batches? */
+/* Return true if clients of `version` (from era_negotiate) may send batches. */
 bool era_has_batches(const char *version);
 
-/* The modern revisions as an array of strings. */
+/* Write the modern revisions as an array of strings. */
 void era_put_versions(struct json_writer *writer, const char *key);
 
-/* Who we are. */
+/* Write the name and version of the server. */
 void era_put_server(struct json_writer *writer, const char *key);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-static void cancel(struct call *call)
+static void cancel_errand(struct call *call)
 {
 	struct errand *errand = call->work;
 
@@ -22,7 +22,7 @@ struct call *errand_release(struct errand *errand)
 	return call;
 }
 
-static void refuse(struct call *call, const struct buffer *problem)
+static void refuse_call(struct call *call, const struct buffer *problem)
 {
 	struct buffer text = { 0 };
 
@@ -38,7 +38,7 @@ void errand_answer(struct errand *errand, const struct buffer *text, bool is_err
 	struct call *call = errand_release(errand);
 
 	if (is_error && is_read)
-		refuse(call, text);
+		refuse_call(call, text);
 	else
 		call_answer_text(call, text, is_error);
 }
@@ -104,6 +104,6 @@ void errand_begin(struct errand *errand, struct call *call, const struct errand_
 		(struct asked){ .answered = on_answer, .principal = call->session->principal };
 	errand->call = call;
 	errand->rules = rules;
-	call->cancel = cancel;
+	call->cancel = cancel_errand;
 	call->work = errand;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call that waits for the supervisor's answer about sandboxes that last, to one request after
- * another. Part of what the tool makes of the call.
+ * A call that waits for the supervisor's answers about persistent sandboxes, to one request after
+ * another. Embedded in the tool's state of the call.
  */
 #ifndef BROKER_MCP_ERRAND_H
 #define BROKER_MCP_ERRAND_H
@@ -13,11 +13,12 @@
 struct errand;
 
 struct errand_rules {
-	/* What was asked for; neither a refusal nor the supervisor's loss. */
+	/* Take an answer that is neither a refusal nor the loss of the supervisor. */
 	void (*answered)(struct errand *errand, const struct supervisor_answer *answer);
-	/* True: the refusal is dealt with. NULL or false: the call fails with its text. */
+	/* Handle a refusal. True: it is handled. NULL or false: the call fails with the refusal's
+	 * text. */
 	bool (*refused)(struct errand *errand, const struct ipc_execution_refused *refused);
-	/* Free what is around the errand; the call is over or goes on without it. */
+	/* Free the structure around the errand; the call is over or goes on without it. */
 	void (*free)(struct errand *errand);
 };
 
@@ -25,25 +26,26 @@ struct errand {
 	struct asked asked;
 	struct call *call;
 	const struct errand_rules *rules;
-	struct refusal_subjects subjects; /* for the texts; what they point to lives as long */
-	bool is_read; /* of a resource: its failures are errors of the protocol */
+	struct refusal_subjects
+		subjects; /* for the texts; its pointers live as long as the errand */
+	bool is_read;     /* for a resource: failures are protocol errors */
 };
 
-/* The call waits for answers from now on: what is done when its client wants none is `free`. */
+/* Begin; the call waits for answers from now on. `free` is called when the client cancels it. */
 void errand_begin(struct errand *errand, struct call *call, const struct errand_rules *rules);
 
-/* Of what a request came to: asked; or the call has failed with what to do, and the errand is gone
- * (false). */
+/* Check the result of sending a request. False: the call has failed with a remedy, and the errand
+ * is freed. */
 bool errand_is_asked(struct errand *errand, enum asking asking);
 
-/* The call is the caller's again, with nothing to give up. Frees the errand. */
+/* Give the call back to the caller, without work to stop. Frees the errand. */
 struct call *errand_release(struct errand *errand);
 
 /* Answer with a text or a failure and end both. */
 void errand_answer(struct errand *errand, const struct buffer *text, bool is_error);
 void errand_fail_text(struct errand *errand, const char *problem);
 
-/* It is refused, by the supervisor or in its words. */
+/* Refuse the call as the supervisor did, or with the text of such a refusal. */
 void errand_refuse(struct errand *errand, const struct ipc_execution_refused *refused);
 
 #endif

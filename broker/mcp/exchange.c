@@ -39,7 +39,7 @@ void exchange_answer(struct exchange *exchange, const struct buffer *answer, int
 }
 
 struct batch {
-	struct exchange exchange; /* first: the two are one address */
+	struct exchange exchange; /* first: struct batch and its exchange have one address */
 	struct exchange *inner;
 	struct buffer answers;
 };
@@ -58,7 +58,7 @@ static void batch_answer(struct exchange *exchange, const struct buffer *answer,
 {
 	struct buffer *answers = &batch_of(exchange)->answers;
 
-	(void)code; /* each answer says it by itself */
+	(void)code; /* each answer in the array carries its own code */
 	buffer_append(answers, answers->size ? "," : "[", 1);
 	buffer_append(answers, answer->bytes, answer->size);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the client's log is told of an execution that a call waits for, at the level debug: that it
- * runs, and how it ended. What everybody should know is in the call's answer. Never what it prints.
+ * Debug messages in the client's log about an execution that a call waits for: its start and its
+ * end, never its output. The call's answer has all that matters.
  */
 #ifndef BROKER_MCP_EXECUTION_NEWS_H
 #define BROKER_MCP_EXECUTION_NEWS_H

@@ -80,7 +80,7 @@ static void fail_refused(struct file_job *job, const struct ipc_execution_refuse
 	buffer_done(&text);
 }
 
-/* It ended before it had said anything that can be believed. */
+/* It ended before it gave a valid answer. */
 static void fail_ended(struct file_job *job, const struct execution_info *info)
 {
 	struct buffer text = { 0 };
@@ -118,7 +118,7 @@ static void fail_problem(struct file_job *job)
 	buffer_done(&text);
 }
 
-/* What it said, as far as it is there without a gap. */
+/* Take its output up to the first gap. */
 static void take_output(struct file_job *job, const struct execution_info *info)
 {
 	const struct output *output = &info->log.streams[OUTPUT_OUT];
@@ -203,7 +203,7 @@ static const char *const start_problems[] = {
 				 "ends; have the client start it again.",
 };
 
-/* In the pieces that msp-file takes. */
+/* Put the input in the pieces that msp-file reads. */
 static void put_pieces(const struct buffer *input, struct buffer *ret)
 {
 	uint32_t size = 0;

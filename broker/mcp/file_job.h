@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call that waits for msp-file, an execution of a sandbox that lasts: what it is asked, and what
- * it answered, as far as that can be believed. Part of what the tool makes of the call.
+ * A call that waits for msp-file, an execution in a persistent sandbox: its input, and its answer,
+ * checked because the workload may have forged it. Embedded in the tool's state of the call.
  */
 #ifndef BROKER_MCP_FILE_JOB_H
 #define BROKER_MCP_FILE_JOB_H
@@ -12,38 +12,38 @@
 struct file_job;
 
 struct file_job_rules {
-	/* It answered without a problem: `answer` is set, and `rest` has what follows it. Answers
-	 * the call. */
+	/* It answered without a problem: `answer` is set, and `rest` has the bytes behind it.
+	 * Answers the call. */
 	void (*answered)(struct file_job *job);
-	/* True: the refusal is dealt with, the call is over. NULL or false: it fails with its text.
-	 */
+	/* Handle a refusal. True: handled, the call is over. NULL or false: the call fails with the
+	 * refusal's text. */
 	bool (*refused)(struct file_job *job, const struct ipc_execution_refused *refused);
-	/* Free what is around the job; the call is over. */
+	/* Free the structure around the job; the call is over. */
 	void (*free)(struct file_job *job);
 };
 
 struct file_job {
 	struct waiting waiting; /* first */
 	const struct file_job_rules *rules;
-	bool is_read; /* of a resource: its failures are errors of the protocol */
+	bool is_read; /* for a resource: failures are protocol errors */
 	struct ipc_file_start wanted;
-	struct buffer path;   /* that it is about, as it was asked for */
-	struct buffer output; /* all of it */
+	struct buffer path;   /* the path as requested */
+	struct buffer output; /* the whole output */
 	struct file_answer answer;
 	const uint8_t *rest;
 	size_t rest_size;
 };
 
-/* Make one for a sandbox, by its id or name. `size` bytes are whatever the tool has, with the job
- * first. */
+/* Make a job for a sandbox, by its id or name. The tool's structure has `size` bytes and begins
+ * with the job. */
 struct file_job *file_job_new(size_t size, const struct file_job_rules *rules, struct call *call,
 			      const char sandbox[IPC_NAME_MAX]);
 
-/* Start it with what it is to read; the job is gone when the call is over. False: the call has
- * failed. */
+/* Start it with its input; the job is freed when the call is over. False: the call has failed. */
 void file_job_start(struct file_job *job, const struct buffer *input);
 
-/* The parameter `path` of every tool that has it, and of what is not a path within it. */
+/* The parameter `path` of the file tools, and the problem of a path that is not inside the
+ * workspace. */
 #define FILE_PATH_PARAM(required, text)                                                            \
 	{                                                                                          \
 		.name = "path", .kind = PARAM_TEXT, .is_required = (required),                     \
@@ -51,20 +51,20 @@ void file_job_start(struct file_job *job, const struct buffer *input);
 	}
 #define FILE_PATH_TEXT "Relative to /workspace, such as src/main.c, or absolute."
 
-/* Name the operation and the path; NULL: the workspace. False: the call has failed, and the job is
- * gone. */
+/* Set the operation and the path; NULL: the workspace. False: the call has failed, and the job is
+ * freed. */
 bool file_job_ask(struct file_job *job, const char *command, const struct json_value *path);
 
-/* Fail the call: a sentence before or after the job began; the job is gone. */
+/* Fail the call with a sentence, before or after the job began; frees the job. */
 void file_job_fail(struct file_job *job, const char *problem);
 
-/* Answer the call; the job is gone. */
+/* Answer the call; frees the job. */
 void file_job_answer(struct file_job *job, const struct buffer *text, bool is_error);
 
-/* The call is over without it. */
+/* Free the job of a call that is over. */
 void file_job_done(struct file_job *job);
 
-/* The path as one line. */
+/* Put the path as one line. */
 void file_job_put_path(const struct file_job *job, struct buffer *text);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The text that a client shows its model about this server as a whole.
+ * The text about this server as a whole that a client shows its model.
  */
 #ifndef BROKER_MCP_GUIDE_H
 #define BROKER_MCP_GUIDE_H

@@ -9,7 +9,8 @@
 #include "mcp/subscriptions.h"
 #include "mcp/tasks.h"
 
-/* It is only shown, so its faults stop nothing else; that it is sealed, the channel checked. */
+/* The plan is only shown, so a fault in it stops no other function. The channel has checked that it
+ * is sealed. */
 static void take_plan(struct host *host, int plan)
 {
 	plan_close(&host->plan);
@@ -27,10 +28,10 @@ void host_take_welcome(struct host *host, const struct ipc_welcome *welcome, int
 
 void host_take_policy(struct host *host, const struct ipc_policy_changed *changed, int plan)
 {
-	resource_policy_changed(host); /* of a profile that goes, too */
+	resource_policy_changed(host); /* also for the resource of a profile that goes */
 	posture_change_policy(&host->posture, changed);
 	take_plan(host, plan);
-	host_list_changed(host, LIST_TOOLS); /* profiles are named in them */
+	host_list_changed(host, LIST_TOOLS); /* their descriptions name profiles */
 	host_list_changed(host, LIST_RESOURCES);
 	resource_policy_changed(host);
 }

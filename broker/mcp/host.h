@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What all sessions of this process share: the executions, what the supervisor said at the
- * beginning, and what there is to offer.
+ * State that all sessions of this process share: the executions, the supervisor's welcome, and the
+ * catalog.
  */
 #ifndef BROKER_MCP_HOST_H
 #define BROKER_MCP_HOST_H
@@ -29,47 +29,47 @@ enum host_list {
 	LIST_RESOURCES = 4,
 };
 
-/* What this server offers; each list ends with NULL. Order is what clients see. */
+/* The offers of this server; each list ends with NULL, and clients see its order. */
 struct catalog {
 	const struct tool *const *tools;
 	const struct prompt *const *prompts;
 	const struct resource_provider *const *resources;
-	/* enum host_list: these may change, and whoever changes one calls host_list_changed() */
+	/* enum host_list: lists that may change; each change calls host_list_changed() */
 	unsigned int changing;
 };
 
-/* The product's. */
+/* The product's catalog. */
 extern const struct catalog catalog;
 
 struct host {
 	struct event_base *base;
 	struct executions *executions;
 	struct requests *requests;
-	/* The name of a principal that is not 0; NULL: there is none. */
+	/* Return the name of a principal other than 0; NULL: there is none. */
 	const char *(*name_principal)(const void *context, uint32_t principal);
 	const void *principals; /* its context */
 	struct posture posture;
-	struct plan plan; /* no bytes: there is none to show */
+	struct plan plan; /* empty: there is no plan to show */
 	const struct catalog *catalog;
-	struct subscriptions *subscriptions; /* NULL: nobody has any */
+	struct subscriptions *subscriptions; /* NULL: no client has subscribed */
 	struct execution_watch log_watch;    /* see resource_log_watch() */
 	struct execution_watch diff_watch;   /* see resource_diff_watch() */
 	struct known_sandbox *sandboxes;     /* see sandboxes.h */
 	struct session *sessions;
-	size_t call_count;             /* in flight, of all sessions */
+	size_t call_count;             /* calls in flight in all sessions */
 	uint64_t last_session;         /* number of the newest */
 	struct sealed_key *sealed_key; /* made when it is first needed */
 	size_t ask_bytes;              /* kept by all calls that may ask the client */
 	struct task *tasks;            /* newest first */
 };
 
-/* The supervisor's welcome and the plan that came with it, which is closed. */
+/* Take the supervisor's welcome and the plan that came with it; closes the plan. */
 void host_take_welcome(struct host *host, const struct ipc_welcome *welcome, int plan);
 
-/* The policy that holds from now on, in the same way. Who wants to know is told. */
+/* Take a changed policy and its plan, and notify subscribers; closes the plan. */
 void host_take_policy(struct host *host, const struct ipc_policy_changed *changed, int plan);
 
-/* Free what the host has of its own, when its sessions are done. */
+/* Free the host's own state, after its sessions are done. */
 void host_done(struct host *host);
 
 #endif

@@ -8,7 +8,7 @@
 #include "io/buffer.h"
 #include "json/string.h"
 
-static void keep(struct buffer *buffer, char **ret, size_t *ret_size)
+static void keep_text(struct buffer *buffer, char **ret, size_t *ret_size)
 {
 	*ret = buffer->bytes;
 	*ret_size = buffer->size;
@@ -52,8 +52,8 @@ bool rpc_id_read(const struct json_value *value, struct rpc_id *ret)
 		is_read = read_number(value, &raw, &meaning);
 	if (!is_read)
 		return false;
-	keep(&raw, &ret->raw, &ret->raw_size);
-	keep(&meaning, &ret->meaning, &ret->meaning_size);
+	keep_text(&raw, &ret->raw, &ret->raw_size);
+	keep_text(&meaning, &ret->meaning, &ret->meaning_size);
 	return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A JSON-RPC request id: echoed exactly as it came, compared by what it means.
+ * A JSON-RPC request id: echoed exactly as it came, compared by its meaning.
  */
 #ifndef BROKER_MCP_ID_H
 #define BROKER_MCP_ID_H
@@ -10,7 +10,7 @@
 
 #include "json/read.h"
 
-/* Echoed, so it is bounded; kept for every request in flight. */
+/* Bounded, because it is echoed and kept for every request in flight. */
 #define RPC_ID_BYTES_MAX 65536U
 
 /* An all-zero struct is "no id". */
@@ -21,9 +21,9 @@ struct rpc_id {
 	size_t meaning_size;
 };
 
-/* A string that nobody has decoded, or an integer that every JSON implementation can hold; the
- * value stays as it is. False, and nothing set, for everything else. On true the id is the
- * caller's, for rpc_id_done(). */
+/* Read an id: a string that is not decoded yet, or an integer in the range of every JSON
+ * implementation. The value stays unchanged. False: another value, and nothing is set. The caller
+ * frees the id with rpc_id_done(). */
 bool rpc_id_read(const struct json_value *value, struct rpc_id *ret);
 
 bool rpc_id_equals(const struct rpc_id *left, const struct rpc_id *right);

@@ -14,7 +14,7 @@ static void put_guide(struct json_writer *writer, const struct request *request)
 	buffer_done(&guide);
 }
 
-/* A list that does not change is not said to: clients then listen for nothing. */
+/* Claim list changes only for lists that change, so that clients do not listen in vain. */
 static void open_list(struct json_writer *writer, const char *name, const struct catalog *offered,
 		      enum host_list list)
 {
@@ -29,9 +29,8 @@ static void put_empty(struct json_writer *writer, const char *name)
 	json_close_object(writer);
 }
 
-/* An object per capability. They are the same in both eras but for
- * extensions: in the modern one, the log is asked for
- * in each request, and resources are subscribed to by subscriptions/listen. */
+/* Write an object per capability. The eras differ only in extensions: modern requests name their
+ * log level, and subscribe to resources with subscriptions/listen. */
 static void put_capabilities(struct json_writer *writer, const struct catalog *offered,
 			     enum era era)
 {
@@ -61,7 +60,7 @@ void lifecycle_initialize(const struct request *request)
 	session->version = era_negotiate(request_param(request, "protocolVersion"));
 	session->abilities =
 		ability_read(request->document, request_param(request, "capabilities")) &
-		~(unsigned int)ABILITY_TASKS; /* of the modern era only */
+		~(unsigned int)ABILITY_TASKS; /* only in the modern era */
 	request_open_result(request, &answer);
 	json_put_text(&answer.writer, "protocolVersion", session->version);
 	put_capabilities(&answer.writer, session->host->catalog, ERA_LEGACY);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a conversation begins, what this server is, and how a request ends early.
+ * The methods that begin a conversation, describe this server, and cancel a request.
  */
 #ifndef BROKER_MCP_LIFECYCLE_H
 #define BROKER_MCP_LIFECYCLE_H

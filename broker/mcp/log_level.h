@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The levels of notifications/message, as RFC 5424 names them, from the least important.
+ * The levels of notifications/message in the terms of RFC 5424, the least important first.
  */
 #ifndef BROKER_MCP_LOG_LEVEL_H
 #define BROKER_MCP_LOG_LEVEL_H
@@ -16,10 +16,10 @@ enum log_level {
 	LOG_LEVEL_CRITICAL,
 	LOG_LEVEL_ALERT,
 	LOG_LEVEL_EMERGENCY,
-	LOG_LEVEL_NONE, /* as a threshold: nothing is said */
+	LOG_LEVEL_NONE, /* as a threshold: no message passes */
 };
 
-/* The level that a string names; false: none. */
+/* Read the level that a string names. False: none. */
 bool log_level_read(struct json_value *value, enum log_level *ret);
 
 const char *log_level_name(enum log_level level);

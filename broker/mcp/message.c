@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-static void invalid(struct message *message, enum rpc_code code, const char *problem)
+static void mark_invalid(struct message *message, enum rpc_code code, const char *problem)
 {
 	message->kind = MESSAGE_INVALID;
 	message->code = code;
 	message->problem = problem;
 }
 
-/* A parameter that must be an object: NULL counts as absent. False: it is something else. */
+/* Take a parameter that must be an object; JSON null counts as absent. False: another type. */
 static bool take_object(struct json_value *value, struct json_value **ret)
 {
 	if (!value || value->kind == JSON_NULL)
@@ -33,7 +33,7 @@ static void read_params(const struct json_document *document, struct json_value 
 	if (message->kind == MESSAGE_NOTIFICATION)
 		message->kind = MESSAGE_IGNORED;
 	else
-		invalid(message, RPC_INVALID_PARAMS, problem);
+		mark_invalid(message, RPC_INVALID_PARAMS, problem);
 }
 
 void message_read(const struct json_document *document, struct json_value *value,
@@ -43,13 +43,13 @@ void message_read(const struct json_document *document, struct json_value *value
 
 	memset(ret, 0, sizeof(*ret));
 	if (!json_is(value, JSON_OBJECT)) {
-		invalid(ret, RPC_INVALID_REQUEST,
-			"Invalid request: a message must be a JSON object");
+		mark_invalid(ret, RPC_INVALID_REQUEST,
+			     "Invalid request: a message must be a JSON object");
 		return;
 	}
 	if (!json_equals(json_member(document, value, "jsonrpc"), "2.0")) {
-		invalid(ret, RPC_INVALID_REQUEST,
-			"Invalid request: the member \"jsonrpc\" must be \"2.0\"");
+		mark_invalid(ret, RPC_INVALID_REQUEST,
+			     "Invalid request: the member \"jsonrpc\" must be \"2.0\"");
 		return;
 	}
 	ret->method = json_member(document, value, "method");
@@ -61,12 +61,13 @@ void message_read(const struct json_document *document, struct json_value *value
 	id = json_member(document, value, "id");
 	ret->kind = id ? MESSAGE_REQUEST : MESSAGE_NOTIFICATION;
 	if (id && !rpc_id_read(id, &ret->id))
-		invalid(ret, RPC_INVALID_REQUEST,
+		mark_invalid(
+			ret, RPC_INVALID_REQUEST,
 			"Invalid request: the member \"id\" must be a string or an integer within "
 			"+-(2^53-1)");
 	else if (!json_is(ret->method, JSON_STRING))
-		invalid(ret, RPC_INVALID_REQUEST,
-			"Invalid request: the member \"method\" must be a string");
+		mark_invalid(ret, RPC_INVALID_REQUEST,
+			     "Invalid request: the member \"method\" must be a string");
 	else
 		read_params(document, value, ret);
 	if (ret->kind != MESSAGE_INVALID)

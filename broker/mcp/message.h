@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON-RPC: what kind of message a JSON value is, and the frames of answers.
+ * JSON-RPC: the kind of message that a JSON value is, and the frames of answers.
  */
 #ifndef BROKER_MCP_MESSAGE_H
 #define BROKER_MCP_MESSAGE_H
@@ -10,13 +10,13 @@
 #include "json/read.h"
 #include "json/write.h"
 
-/* JSON-RPC's codes, and those of MCP 2026-07-28. */
+/* Codes of JSON-RPC, and of MCP 2026-07-28. */
 enum rpc_code {
 	RPC_PARSE_ERROR = -32700,
 	RPC_INVALID_REQUEST = -32600,
 	RPC_METHOD_NOT_FOUND = -32601,
 	RPC_INVALID_PARAMS = -32602,
-	RPC_RESOURCE_NOT_FOUND = -32002, /* of the legacy era only */
+	RPC_RESOURCE_NOT_FOUND = -32002, /* only in the legacy era */
 	RPC_HEADER_MISMATCH = -32020,
 	RPC_CAPABILITY_MISSING = -32021,
 	RPC_UNSUPPORTED_VERSION = -32022,
@@ -25,14 +25,14 @@ enum rpc_code {
 enum message_kind {
 	MESSAGE_REQUEST,
 	MESSAGE_NOTIFICATION,
-	MESSAGE_RESPONSE, /* to a request of ours, or to none */
-	MESSAGE_IGNORED,  /* a notification that makes no sense */
+	MESSAGE_RESPONSE, /* answers a request of ours, or an unknown one */
+	MESSAGE_IGNORED,  /* an invalid notification */
 	MESSAGE_INVALID,  /* answer with `code` and `problem` */
 };
 
 struct message {
 	enum message_kind kind;
-	struct rpc_id id; /* none when `raw` is NULL */
+	struct rpc_id id; /* without `raw` there is no id */
 	struct json_value *method;
 	struct json_value *params; /* an object or NULL */
 	struct json_value *meta;   /* params._meta, an object or NULL */
@@ -40,16 +40,14 @@ struct message {
 	const char *problem;
 };
 
-/* Read `value`; give the message to message_done(). */
+/* Read `value`; the caller frees the message with message_done(). */
 void message_read(const struct json_document *document, struct json_value *value,
 		  struct message *ret);
 void message_done(struct message *message);
 
-/*
- * Frames of answers. The modern era says of each result of what type it is. Between open and close
- * of a result its members are written; its _meta holds what the era asks for, and what is written
- * between open and close of the meta.
- */
+/* Open and close the frame of an answer. The modern era names the type of each result. The result's
+ * members are written between open and close; its _meta holds the era's members and those written
+ * between open and close of the meta. */
 void message_open_result(struct json_writer *writer, const struct rpc_id *id, enum era era);
 void message_open_typed_result(struct json_writer *writer, const struct rpc_id *id, enum era era,
 			       const char *type);
@@ -57,19 +55,19 @@ void message_open_meta(struct json_writer *writer, enum era era);
 void message_close_meta(struct json_writer *writer);
 void message_close_result(struct json_writer *writer);
 
-/* The member of a _meta that says to which subscriptions/listen a message belongs. */
+/* Write the member of a _meta that names the subscriptions/listen of a message. */
 void message_put_subscription(struct json_writer *writer, const struct rpc_id *id);
 
-/* A request of ours, whole; `params` is JSON or NULL. */
+/* Write a whole request of ours; `params` is JSON or NULL. */
 void message_put_request(struct json_writer *writer, const char *id, const char *method,
 			 const struct buffer *params);
 
-/* A notification of ours; between open and close its params are written. */
+/* Open a notification of ours; its params are written before close. */
 void message_open_notification(struct json_writer *writer, const char *method);
 void message_close_notification(struct json_writer *writer);
 
-/* A whole error answer; `data` is JSON or NULL. An id without `raw`, or NULL, is written as null.
- */
+/* Write a whole error answer; `data` is JSON or NULL. An id without `raw`, or NULL, is written as
+ * null. */
 void message_put_error(struct json_writer *writer, const struct rpc_id *id, enum rpc_code code,
 		       const struct buffer *text, const struct buffer *data);
 

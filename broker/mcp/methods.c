@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of methods, and the way of a message to its row. What the methods do is in the file of
- * what they are about.
+ * The table of methods, and the dispatch of a message to its row. Each method is in the file of
+ * its subject.
  */
 #include "mcp/methods.h"
 
@@ -20,8 +20,8 @@
 struct method {
 	const char *name;
 	unsigned int eras;
-	bool is_alone; /* not in a batch */
-	/* Answers, or makes a call of it. */
+	bool is_alone; /* not allowed in a batch */
+	/* Answer the request, or make a call of it. */
 	void (*run)(const struct request *request);
 };
 
@@ -48,7 +48,7 @@ static const struct method methods[] = {
 	{ "tasks/cancel", ERA_MODERN, false, tasks_cancel },
 };
 
-/* Every other notification is ignored; notifications/initialized has nothing to say to us. */
+/* Every other notification is ignored; notifications/initialized needs no action. */
 static const struct {
 	const char *name;
 	void (*take)(const struct request *request);
@@ -83,8 +83,8 @@ static void refuse_version(const struct request *request, const struct json_valu
 	buffer_done(&data);
 }
 
-/* Decide the era; false: the request has been refused. */
-static bool classify(struct request *request)
+/* Find the era. False: the request has been refused. */
+static bool classify_request(struct request *request)
 {
 	const struct message *message = request->message;
 	const bool is_initialize = json_equals(message->method, "initialize");
@@ -96,7 +96,7 @@ static bool classify(struct request *request)
 	if (!era_is_claimed(request->document, message->meta))
 		return true;
 	check = era_check_claim(request->document, message->meta, &problem, &version);
-	if (check != ERA_FINE && is_initialize) /* the handshake, with a _meta of some other kind */
+	if (check != ERA_FINE && is_initialize) /* a handshake may have a _meta of another kind */
 		return true;
 	request->era = ERA_MODERN;
 	if (check == ERA_META_INVALID)
@@ -115,7 +115,7 @@ static void take_request(struct request *request)
 			       "Invalid request: the id belongs to a request in flight", NULL);
 		return;
 	}
-	if (!classify(request))
+	if (!classify_request(request))
 		return;
 	method = find_method(request);
 	if (!method)

@@ -8,7 +8,7 @@
 #include "mcp/session.h"
 #include "json/read.h"
 
-/* Classify one message, carry it out, answer it through `exchange` if it is a request. */
+/* Dispatch one message; if it is a request, answer it through `exchange`. */
 void methods_take(struct session *session, struct exchange *exchange, bool is_batched,
 		  const struct json_document *document, struct json_value *value);
 

@@ -13,8 +13,8 @@ static void print_cursor(size_t place, char ret[CURSOR_ROOM])
 	(void)snprintf(ret, CURSOR_ROOM, CURSOR_PREFIX "%zu", place);
 }
 
-/* Only a page's own beginning is a cursor, so the few that there are can be compared. */
-static bool find(struct json_value *cursor, size_t count, size_t *ret_first)
+/* A cursor is valid only at the beginning of a page, so it is compared with each of those few. */
+static bool find_page(struct json_value *cursor, size_t count, size_t *ret_first)
 {
 	char text[CURSOR_ROOM];
 
@@ -33,7 +33,7 @@ bool page_begin(const struct request *request, size_t count, size_t *ret_first)
 	struct json_value *cursor = request_param(request, "cursor");
 
 	*ret_first = 0;
-	if (!cursor || json_equals(cursor, "") || find(cursor, count, ret_first))
+	if (!cursor || json_equals(cursor, "") || find_page(cursor, count, ret_first))
 		return true;
 	request_refuse(request, RPC_INVALID_PARAMS,
 		       "Invalid params: the cursor is not one that this server gave out; leave it "

@@ -9,8 +9,8 @@
 #include "common/confine/landlock.h"
 #include "common/names.h"
 
-/* The next name of a list of names with a NUL after each; NULL at its end. A name that does not
- * end inside the list is none. */
+/* Return the next name of a list with a NUL after each; NULL at its end. A name without its NUL is
+ * invalid. */
 static const char *next_name(const uint8_t *list, uint32_t size, uint32_t *at)
 {
 	const char *name = (const char *)list + *at;
@@ -22,8 +22,8 @@ static const char *next_name(const uint8_t *list, uint32_t size, uint32_t *at)
 	return name;
 }
 
-/* Join; twice the list's room is always enough. */
-static void join(const uint8_t *list, uint32_t size, char ret[2 * IPC_LIST_MAX])
+/* Join the names of a list; twice its room is always enough. */
+static void join_names(const uint8_t *list, uint32_t size, char ret[2 * IPC_LIST_MAX])
 {
 	uint32_t at = 0;
 	size_t used = 0;
@@ -47,8 +47,8 @@ void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret
 	memset(ret, 0, sizeof(*ret));
 	ret->landlock_abi = welcome->landlock_abi;
 	ret->limits = welcome->limits;
-	join(welcome->profiles, welcome->profiles_size, ret->profiles);
-	join(welcome->languages, welcome->languages_size, ret->languages);
+	join_names(welcome->profiles, welcome->profiles_size, ret->profiles);
+	join_names(welcome->languages, welcome->languages_size, ret->languages);
 	memcpy(ret->profile, welcome->default_profile, sizeof(ret->profile));
 	if (welcome->posture_profile[0])
 		posture_learn(ret, welcome->posture_profile, &welcome->posture);
@@ -56,12 +56,12 @@ void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret
 
 void posture_change_policy(struct posture *posture, const struct ipc_policy_changed *changed)
 {
-	join(changed->profiles, changed->profiles_size, posture->profiles);
-	join(changed->languages, changed->languages_size, posture->languages);
+	join_names(changed->profiles, changed->profiles_size, posture->profiles);
+	join_names(changed->languages, changed->languages_size, posture->languages);
 	memcpy(posture->profile, changed->default_profile, sizeof(posture->profile));
 }
 
-static uint32_t find(const struct posture *posture, const char *profile)
+static uint32_t find_measured(const struct posture *posture, const char *profile)
 {
 	uint32_t index = 0;
 
@@ -73,9 +73,9 @@ static uint32_t find(const struct posture *posture, const char *profile)
 
 void posture_learn(struct posture *posture, const char *profile, const struct ipc_posture_full *is)
 {
-	const uint32_t index = find(posture, profile);
+	const uint32_t index = find_measured(posture, profile);
 
-	if (index == PLAN_PROFILES_MAX) /* there are no more in a plan */
+	if (index == PLAN_PROFILES_MAX) /* a plan has no more */
 		return;
 	if (index == posture->measured_count)
 		posture->measured_count++;
@@ -113,7 +113,7 @@ static void put_sets(struct json_writer *writer, const struct ipc_posture_full *
 
 void posture_put(struct json_writer *writer, const struct posture *posture, const char *profile)
 {
-	const uint32_t index = find(posture, profile);
+	const uint32_t index = find_measured(posture, profile);
 	const struct ipc_posture_full *is = &posture->measured[index].is;
 	char hash[2 * IPC_SCHEMA_BYTES + 1];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the supervisor said at the beginning: how limits are enforced, and what may be asked for.
+ * The supervisor's welcome: how limits are enforced, and which profiles and languages exist.
  */
 #ifndef BROKER_MCP_POSTURE_H
 #define BROKER_MCP_POSTURE_H
@@ -12,7 +12,7 @@
 /* Between the names of a list. */
 #define POSTURE_SEPARATOR ", "
 
-/* Of one profile. */
+/* Measurements of one profile. */
 struct posture_measured {
 	char profile[IPC_NAME_MAX];
 	struct ipc_posture_full is;
@@ -23,21 +23,21 @@ struct posture {
 	uint32_t limits;                  /* enum limits_mode */
 	char profiles[2 * IPC_LIST_MAX];  /* "default, strict" */
 	char languages[2 * IPC_LIST_MAX]; /* "python, bash"; empty: none */
-	char profile[IPC_NAME_MAX];       /* the one used when none is named */
+	char profile[IPC_NAME_MAX];       /* the default profile */
 	uint32_t measured_count;
 	struct posture_measured measured[PLAN_PROFILES_MAX];
 };
 
 void posture_from_welcome(const struct ipc_welcome *welcome, struct posture *ret);
 
-/* What may be asked for from now on. */
+/* Take the profiles and languages of a changed policy. */
 void posture_change_policy(struct posture *posture, const struct ipc_policy_changed *changed);
 
-/* What was measured in a sandbox of this profile. */
+/* Take the measurements of a sandbox of this profile. */
 void posture_learn(struct posture *posture, const char *profile, const struct ipc_posture_full *is);
 
-/* The member "posture" of an open object: what was measured for the profile; nothing before that.
- */
+/* Write the member "posture" of an open object: the measurements of the profile, if there are
+ * any. */
 void posture_put(struct json_writer *writer, const struct posture *posture, const char *profile);
 
 /* "cgroup" or "fallback" */

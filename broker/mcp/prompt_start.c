@@ -26,7 +26,7 @@ static void append_value(struct buffer *text, const struct json_value *value)
 	buffer_append(text, value->text, value->size);
 }
 
-/* The person's own text, set off from ours. */
+/* Append the person's own text, set off from the prompt's. */
 static void append_block(struct buffer *text, const char *heading, const struct json_value *value)
 {
 	buffer_append_text(text, heading);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Prompts that help people to begin: what a sandbox that forgets everything is good for.
+ * Prompts that help people to begin: uses of ephemeral sandboxes.
  */
 #ifndef BROKER_MCP_PROMPT_START_H
 #define BROKER_MCP_PROMPT_START_H

@@ -7,7 +7,7 @@
 #include "mcp/ask.h"
 #include "mcp/page.h"
 
-static const struct prompt *const *rows(const struct session *session)
+static const struct prompt *const *prompt_rows(const struct session *session)
 {
 	return session->host->catalog->prompts;
 }
@@ -38,7 +38,7 @@ static void put_prompt(struct json_writer *writer, const struct prompt *prompt)
 
 void prompts_list(const struct request *request)
 {
-	const struct prompt *const *prompts = rows(request->session);
+	const struct prompt *const *prompts = prompt_rows(request->session);
 	size_t count = 0;
 	size_t first, end;
 	struct answer answer;
@@ -60,7 +60,7 @@ void prompts_list(const struct request *request)
 
 const struct prompt *prompts_find(const struct session *session, struct json_value *name)
 {
-	const struct prompt *const *row = rows(session);
+	const struct prompt *const *row = prompt_rows(session);
 
 	while (*row && !json_equals(name, (*row)->name))
 		row++;
@@ -78,7 +78,7 @@ int prompts_find_argument(const struct prompt *prompt, struct json_value *name)
 
 static void refuse_unknown(const struct request *request, const struct json_value *name)
 {
-	const struct prompt *const *prompts = rows(request->session);
+	const struct prompt *const *prompts = prompt_rows(request->session);
 	struct buffer text = { 0 };
 
 	buffer_append_text(&text, "Unknown prompt: ");
@@ -90,7 +90,7 @@ static void refuse_unknown(const struct request *request, const struct json_valu
 	buffer_done(&text);
 }
 
-/* What is wrong with one argument, and which there are. */
+/* Report the problem of one argument, and list the valid arguments. */
 static void refuse_argument(const struct request *request, const struct prompt *prompt,
 			    const char *problem, const char *name, size_t size)
 {
@@ -118,7 +118,7 @@ static const char *check_value(const struct json_value *value, int place)
 	return NULL;
 }
 
-/* The place of the argument that a member's key names, or -1. */
+/* Return the index of the argument that a member's key names, or -1. */
 static int place_of(const struct prompt *prompt, const struct json_value *member)
 {
 	struct json_value name = { .kind = JSON_STRING,
@@ -128,7 +128,7 @@ static int place_of(const struct prompt *prompt, const struct json_value *member
 	return prompts_find_argument(prompt, &name);
 }
 
-/* Checked arguments (an object, or NULL) in the prompt's order. */
+/* Sort checked arguments (an object, or NULL) into the prompt's order. */
 static void sort_arguments(const struct prompt *prompt, const struct json_document *document,
 			   const struct json_value *arguments,
 			   struct json_value *ret_values[PROMPT_ARGUMENTS_MAX])
@@ -142,7 +142,7 @@ static void sort_arguments(const struct prompt *prompt, const struct json_docume
 	}
 }
 
-/* The same with unchecked ones. False: the request has been refused. */
+/* Check arguments and sort them. False: the request has been refused. */
 static bool take_arguments(const struct request *request, const struct prompt *prompt,
 			   const struct json_value *arguments,
 			   struct json_value *ret_values[PROMPT_ARGUMENTS_MAX])

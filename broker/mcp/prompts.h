@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The prompts: texts that people choose to begin with, one row each, with a table of arguments that
- * is both what clients see and the check that values pass.
+ * The prompts: texts that people choose to begin with, one row each, with a table of arguments
+ * that is both the published schema and the check of values.
  */
 #ifndef BROKER_MCP_PROMPTS_H
 #define BROKER_MCP_PROMPTS_H
@@ -10,7 +10,7 @@
 #include "mcp/completion.h"
 
 #define PROMPT_ARGUMENTS_MAX 4
-/* Of one argument's value. */
+/* Bound of one argument's value. */
 #define PROMPT_VALUE_BYTES_MAX 65536U
 
 struct prompt_argument {
@@ -33,18 +33,18 @@ struct prompt {
 		    const struct json_document *document, struct json_value *const *values);
 };
 
-/* The methods. */
+/* Answer prompts/list and prompts/get. */
 void prompts_list(const struct request *request);
 void prompts_get(const struct request *request);
 
-/* NULL: there is none of that name. */
+/* Find a prompt by name; NULL: there is none. */
 const struct prompt *prompts_find(const struct session *session, struct json_value *name);
 
-/* Place of an argument by its name, or -1. */
+/* Return the index of an argument by its name, or -1. */
 int prompts_find_argument(const struct prompt *prompt, struct json_value *name);
 
-/* An answer of messages; closing it ends the call. Between open and close of a message go the
- * members of its content. `role` is "user" or "assistant". */
+/* Open and close an answer of messages; closing it ends the call. The members of a message's
+ * content are written between its open and close. `role` is "user" or "assistant". */
 void prompts_open_answer(struct call *call, const struct prompt *prompt, struct answer *answer);
 void prompts_open_message(struct answer *answer, const char *role);
 void prompts_close_message(struct answer *answer);

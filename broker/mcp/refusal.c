@@ -11,12 +11,12 @@
  */
 struct refusal_text {
 	const char *before;
-	size_t subject; /* offset in struct refusal_subjects, where there is a `before` */
+	size_t subject; /* offset in struct refusal_subjects, if there is a `before` */
 	const char *middle;
 	const char *after;
 };
 
-/* Of a subject, so much is said back. */
+/* Bound of a quoted subject. */
 #define SUBJECT_BYTES 250U
 
 #define SUBJECT(name) offsetof(struct refusal_subjects, name)
@@ -45,7 +45,7 @@ static const struct refusal_text refusals[REFUSAL_COUNT] = {
 				". Wait a moment and call again." },
 	[REFUSAL_AUDIT] = { NULL, 0, "Nothing runs here unaudited: ",
 			    ". Ask the user to see to it ('msp audit verify' says more)." },
-	/* of another owner's it is the same, word for word */
+	/* another owner's sandbox gets the same text */
 	[REFUSAL_SANDBOX_UNKNOWN] = { "There is no sandbox \"", SUBJECT(sandbox), "\"",
 				      ". list_sandboxes shows those that there are, and "
 				      "create_sandbox makes one; without `sandbox` a run gets a "
@@ -80,7 +80,7 @@ static const struct refusal_text refusals[REFUSAL_COUNT] = {
 			   ". Go back to a checkpoint that has less, or delete others (checkpoint, "
 			   "action: \"rollback\" or \"delete\"), destroy a sandbox that nobody "
 			   "needs any more, or go on in a new one." },
-	/* the detail names it, the rule and the remedy */
+	/* the detail names the value, the rule and the remedy */
 	[REFUSAL_WORKSPACE] = { NULL, 0, "The workspace cannot be used: ", "." },
 	[REFUSAL_CHECKPOINT_UNKNOWN] = { "There is no checkpoint \"", SUBJECT(checkpoint),
 					 "\" of this sandbox. Those that there are: ",
@@ -132,7 +132,7 @@ void refusal_put(struct buffer *text, const struct ipc_execution_refused *refuse
 	text_append(text, refused->detail, strlen(refused->detail), TEXT_JUDGED);
 	if (refused->reason == REFUSAL_CHECKPOINT_UNKNOWN && !refused->detail[0])
 		buffer_append_text(text, "none");
-	/* a detail may be sentences of its own */
+	/* a detail may consist of sentences */
 	buffer_append_text(text, parts->after + (ends_sentence(text) && parts->after[0] == '.'));
 	if (refused->retry_ms > 0) {
 		buffer_append_text(text, " One ends in at most ");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a model reads about a request that the supervisor refused: what is wrong, and what helps.
+ * The text for a model about a request that the supervisor refused: the problem and the remedy.
  */
 #ifndef BROKER_MCP_REFUSAL_H
 #define BROKER_MCP_REFUSAL_H
@@ -8,17 +8,17 @@
 #include "common/ipc.h"
 #include "mcp/request.h"
 
-/* What the request was about, for the sentences: any bytes, NULL where there was none. */
+/* The subject of the request, for the sentences: any bytes, NULL if there was none. */
 struct refusal_subjects {
 	const char *profile;
 	const char *program; /* or language */
 	const char *cwd;
 	const char *sandbox;
-	const char *name; /* that a new one was to have */
+	const char *name; /* name of a new sandbox */
 	const char *checkpoint;
 };
 
-/* Append one or two sentences, without what became of it ("Nothing was run."). */
+/* Append one or two sentences, without the result ("Nothing was run."). */
 void refusal_put(struct buffer *text, const struct ipc_execution_refused *refused,
 		 const struct refusal_subjects *subjects);
 

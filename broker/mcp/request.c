@@ -48,7 +48,7 @@ bool request_object(const struct request *request, const char *name, struct json
 	return true;
 }
 
-/* The modern era declares them with each request, and nothing is inferred from another one. */
+/* A modern client declares its abilities with each request; earlier requests do not count. */
 unsigned int request_abilities(const struct request *request)
 {
 	if (request->era == ERA_LEGACY)

@@ -15,10 +15,10 @@
 
 #define DIFF_URI "sandbox://{id}/diff"
 
-/* Room for the lines around it. */
+/* Room left by the lines around it. */
 #define TEXT_BYTES (RESOURCE_BYTES_MAX - 4096)
 
-/* A reading: the sandbox is looked for, then its changes. */
+/* A reading: it finds the sandbox, then reads its changes. */
 struct reading {
 	struct sandbox_search search; /* first */
 	struct changes_job job;
@@ -31,7 +31,7 @@ struct reading {
 
 /* --- what there is -------------------------------------------------------------------------- */
 
-static size_t count(const struct session *session)
+static size_t count_sandboxes(const struct session *session)
 {
 	const struct known_sandbox *known = NULL;
 	size_t found = 0;
@@ -41,7 +41,7 @@ static size_t count(const struct session *session)
 	return found;
 }
 
-static void describe(const struct session *session, size_t place, struct resource_entry *ret)
+static void describe_diff(const struct session *session, size_t place, struct resource_entry *ret)
 {
 	const struct known_sandbox *known = NULL;
 
@@ -54,13 +54,13 @@ static void describe(const struct session *session, size_t place, struct resourc
 		      known->name[0] ? known->name : known->id);
 }
 
-static bool exists(const struct session *session, const struct resource_values *values)
+static bool diff_exists(const struct session *session, const struct resource_values *values)
 {
 	return sandboxes_known(session->host, session->principal, values->value[0]) != NULL;
 }
 
-static void complete(const struct session *session, size_t place,
-		     const struct resource_values *values, struct completion *completion)
+static void complete_diff(const struct session *session, size_t place,
+			  const struct resource_values *values, struct completion *completion)
 {
 	const struct known_sandbox *known = NULL;
 
@@ -139,7 +139,7 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 		sandbox_search_take(errand, answer);
 }
 
-/* What is not there is said in the words for every resource. */
+/* A missing sandbox gets the text of every missing resource. */
 static bool on_refused(struct errand *errand, const struct ipc_execution_refused *refused)
 {
 	struct reading *work = (struct reading *)errand;
@@ -240,9 +240,9 @@ const struct resource_provider resource_diff = {
 	.priority = 0.4,
 	.is_changing = true,
 	.is_looked_up = true,
-	.count = count,
-	.describe = describe,
-	.exists = exists,
+	.count = count_sandboxes,
+	.describe = describe_diff,
+	.exists = diff_exists,
 	.read = read_diff,
-	.complete = complete,
+	.complete = complete_diff,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox://ID/diff: what a sandbox that lasts has changed, as diff_changes shows it, only more.
+ * sandbox://ID/diff: the changes in a persistent sandbox, as diff_changes shows them, but more of
+ * them.
  */
 #ifndef BROKER_MCP_RESOURCE_DIFF_H
 #define BROKER_MCP_RESOURCE_DIFF_H
@@ -9,11 +10,11 @@
 
 extern const struct resource_provider resource_diff;
 
-/* The files of this sandbox are not what they were. */
+/* Notify subscribers that the files of this sandbox have changed. */
 void resource_diff_changed(struct host *host, const char *id);
 
-/* Tell those who subscribed when an execution in their sandbox has ended, from now on. The watch is
- * the host's. */
+/* Notify subscribers from now on when an execution in their sandbox has ended. The watch is the
+ * host's. */
 void resource_diff_watch(struct host *host);
 
 #endif

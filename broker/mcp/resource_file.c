@@ -20,7 +20,7 @@ struct reading {
 	char *uri;
 };
 
-/* A text that is cut would be taken for the whole. */
+/* Fail instead of cutting: a cut text would be taken for the whole. */
 static void fail_large(struct file_job *job)
 {
 	struct buffer text = { 0 };
@@ -50,7 +50,7 @@ static void on_answered(struct file_job *job)
 	}
 }
 
-/* What is not there is said in the words for every resource. */
+/* A missing sandbox gets the text of every missing resource. */
 static bool on_refused(struct file_job *job, const struct ipc_execution_refused *refused)
 {
 	const struct reading *work = (const struct reading *)job;
@@ -102,16 +102,16 @@ static void read_resource(struct call *call, const struct resource *resource)
 	file_job_start(&work->job, NULL);
 }
 
-/* Which files there are is the sandbox's to say. */
-static bool exists(const struct session *session, const struct resource_values *values)
+/* Only the sandbox knows its files. */
+static bool file_exists(const struct session *session, const struct resource_values *values)
 {
 	(void)session;
 	(void)values;
 	return false;
 }
 
-static void complete(const struct session *session, size_t place,
-		     const struct resource_values *values, struct completion *completion)
+static void complete_file(const struct session *session, size_t place,
+			  const struct resource_values *values, struct completion *completion)
 {
 	const struct known_sandbox *known = NULL;
 
@@ -133,7 +133,7 @@ const struct resource_provider resource_file = {
 	.priority = 0.4,
 	.is_changing = true,
 	.is_looked_up = true,
-	.exists = exists,
+	.exists = file_exists,
 	.read = read_resource,
-	.complete = complete,
+	.complete = complete_file,
 };

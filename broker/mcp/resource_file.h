@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Resources: a file in the /workspace of a sandbox that lasts.
+ * Resources: a file in the /workspace of a persistent sandbox.
  */
 #ifndef BROKER_MCP_RESOURCE_FILE_H
 #define BROKER_MCP_RESOURCE_FILE_H

@@ -13,17 +13,17 @@
 #include "io/text.h"
 #include "mcp/subscriptions.h"
 
-/* A log for reading: what both streams together show, with room for the lines around them. */
+/* A readable log of both streams together, with room left for the lines around them. */
 #define TEXT_BYTES (RESOURCE_BYTES_MAX - 4096)
 
-/* Decimal digits of an offset; more are none. */
+/* Decimal digits of an offset; longer numbers are invalid. */
 #define OFFSET_DIGITS 15
 
 #define LOG_URI "sandbox://{id}/log/{execution}"
 #define STREAM_URI LOG_URI "/{stream}"
 #define PIECE_URI STREAM_URI "/{offset}"
 
-/* Places of the variables in all three. */
+/* Indexes of the variables in all three templates. */
 enum log_variable {
 	LOG_SANDBOX,
 	LOG_EXECUTION,
@@ -33,7 +33,8 @@ enum log_variable {
 
 /* --- what a URI means ----------------------------------------------------------------------- */
 
-static struct execution *find(const struct session *session, const struct resource_values *values)
+static struct execution *find_execution(const struct session *session,
+					const struct resource_values *values)
 {
 	char handle[2 * RESOURCE_VALUE_MAX];
 	const int size = snprintf(handle, sizeof(handle), "%s-%s", values->value[LOG_SANDBOX],
@@ -53,7 +54,7 @@ static bool find_stream(const struct resource_values *values, enum output_stream
 	return false;
 }
 
-/* None is 0. */
+/* Read an offset; an absent one is 0. */
 static bool read_offset(const char *text, uint64_t *ret)
 {
 	const size_t digits = strspn(text, "0123456789");
@@ -64,12 +65,12 @@ static bool read_offset(const char *text, uint64_t *ret)
 
 static bool log_exists(const struct session *session, const struct resource_values *values)
 {
-	return find(session, values) != NULL;
+	return find_execution(session, values) != NULL;
 }
 
 static bool stream_exists(const struct session *session, const struct resource_values *values)
 {
-	const struct execution *execution = find(session, values);
+	const struct execution *execution = find_execution(session, values);
 	enum output_stream stream;
 	uint64_t offset;
 
@@ -78,7 +79,7 @@ static bool stream_exists(const struct session *session, const struct resource_v
 	       offset <= execution_info(execution)->log.streams[stream].total;
 }
 
-/* The URI of a stream of a log from an offset on. */
+/* Put the URI of a stream of a log from an offset on. */
 static void put_piece(const struct execution_info *info, enum output_stream stream, uint64_t offset,
 		      struct buffer *ret)
 {
@@ -88,7 +89,7 @@ static void put_piece(const struct execution_info *info, enum output_stream stre
 
 /* --- lists ---------------------------------------------------------------------------------- */
 
-static size_t count(const struct session *session)
+static size_t count_executions(const struct session *session)
 {
 	const struct executions *executions = session->host->executions;
 	const struct execution_owner owner = session_owner(session);
@@ -100,7 +101,7 @@ static size_t count(const struct session *session)
 	return found;
 }
 
-static void describe(const struct session *session, size_t place, struct resource_entry *ret)
+static void describe_log(const struct session *session, size_t place, struct resource_entry *ret)
 {
 	const struct executions *executions = session->host->executions;
 	const struct execution_owner owner = session_owner(session);
@@ -118,13 +119,13 @@ static void describe(const struct session *session, size_t place, struct resourc
 	buffer_append_text(&ret->title, info->label.command);
 	ret->size = info->log.streams[OUTPUT_OUT].total + info->log.streams[OUTPUT_ERR].total;
 	ret->has_size = true;
-	if (info->state == EXECUTION_OVER) /* while it runs, each moment may be the one */
+	if (info->state == EXECUTION_OVER) /* a running execution may change at any time */
 		ret->modified_ms = clock_date_ms() - (clock_steady_ms() - info->over_ms);
 }
 
-/* --- the log for reading -------------------------------------------------------------------- */
+/* --- the readable log ------------------------------------------------------------------------ */
 
-/* The bytes that are kept from `offset` on without a gap, at most `size`; the caller's. */
+/* Return the bytes kept from `offset` on without a gap, at most `size`; the caller frees them. */
 static struct buffer read_span(const struct output *output, uint64_t offset, size_t size)
 {
 	struct buffer span = { .bytes = memory_get(size), .room = size };
@@ -150,8 +151,8 @@ static void say_rest(const struct execution_info *info, enum output_stream strea
 	buffer_append_text(text, "]\n");
 }
 
-/* What is kept of a stream, in at most `room` bytes of text and the lines that say what is missing:
- * there is one gap at most. */
+/* Put the kept part of a stream in at most `room` bytes of text, and the lines about its gap: there
+ * is one gap at most. */
 static void put_stream(const struct execution_info *info, enum output_stream stream, size_t room,
 		       struct buffer *text)
 {
@@ -181,7 +182,7 @@ static void put_stream(const struct execution_info *info, enum output_stream str
 	}
 }
 
-/* Both streams share the room: what one does not need is the other's. */
+/* Share the room between both streams: one gets the part that the other does not need. */
 static size_t room_of(const struct execution_info *info, enum output_stream stream)
 {
 	const uint64_t other =
@@ -204,7 +205,8 @@ static void put_state(const struct execution_info *info, struct buffer *text)
 
 static void read_log(struct call *call, const struct resource *resource)
 {
-	const struct execution_info *info = execution_info(find(call->session, &resource->values));
+	const struct execution_info *info =
+		execution_info(find_execution(call->session, &resource->values));
 	struct buffer text = { 0 };
 
 	put_stream(info, OUTPUT_OUT, room_of(info, OUTPUT_OUT), &text);
@@ -221,7 +223,7 @@ static void read_log(struct call *call, const struct resource *resource)
 
 /* --- a stream, byte for byte ---------------------------------------------------------------- */
 
-/* A piece that was cut in a character, and is text otherwise, ends before it. */
+/* Drop the half character at the end of a piece that is text otherwise. */
 static void drop_half_character(struct buffer *span)
 {
 	for (size_t cut = 1; cut <= 3 && cut < span->size; cut++) {
@@ -234,7 +236,7 @@ static void drop_half_character(struct buffer *span)
 	}
 }
 
-/* Where it begins and ends in the stream, and where to go on. */
+/* Write where the piece begins and ends in the stream, and where to go on. */
 static void put_meta(const struct execution_info *info, enum output_stream stream, uint64_t offset,
 		     size_t size, struct buffer *ret)
 {
@@ -258,7 +260,7 @@ static void put_meta(const struct execution_info *info, enum output_stream strea
 	buffer_done(&uri);
 }
 
-/* Bytes that were there and are not. */
+/* Refuse bytes that have been dropped. */
 static void refuse_missing(struct call *call, const struct execution_info *info,
 			   enum output_stream stream, uint64_t offset, uint64_t kept)
 {
@@ -279,13 +281,14 @@ static void refuse_missing(struct call *call, const struct execution_info *info,
 
 static void read_stream(struct call *call, const struct resource *resource)
 {
-	const struct execution_info *info = execution_info(find(call->session, &resource->values));
+	const struct execution_info *info =
+		execution_info(find_execution(call->session, &resource->values));
 	enum output_stream stream = OUTPUT_OUT;
 	struct buffer span, meta = { 0 };
 	const struct output *output;
 	uint64_t offset, kept;
 
-	/* both have been found good */
+	/* both have been validated */
 	(void)find_stream(&resource->values, &stream);
 	(void)read_offset(resource->values.value[LOG_OFFSET], &offset);
 	output = &info->log.streams[stream];
@@ -303,9 +306,9 @@ static void read_stream(struct call *call, const struct resource *resource)
 	buffer_done(&meta);
 }
 
-/* --- what is there to type ------------------------------------------------------------------ */
+/* --- completion ------------------------------------------------------------------------------- */
 
-/* Is it the first of its sandbox in the list? */
+/* Return true for the first execution of its sandbox in the list. */
 static bool is_first(const struct executions *executions, const struct execution_owner *owner,
 		     const struct execution *execution)
 {
@@ -318,7 +321,7 @@ static bool is_first(const struct executions *executions, const struct execution
 	return true;
 }
 
-/* The numbers of one sandbox's executions, or the ids of the sandboxes. */
+/* Offer the numbers of one sandbox's executions, or the ids of the sandboxes. */
 static void offer_executions(const struct session *session, const char *sandbox,
 			     struct completion *completion)
 {
@@ -338,8 +341,8 @@ static void offer_executions(const struct session *session, const char *sandbox,
 	}
 }
 
-static void complete(const struct session *session, size_t place,
-		     const struct resource_values *known, struct completion *completion)
+static void complete_log(const struct session *session, size_t place,
+			 const struct resource_values *known, struct completion *completion)
 {
 	if (place == LOG_SANDBOX)
 		offer_executions(session, NULL, completion);
@@ -352,7 +355,7 @@ static void complete(const struct session *session, size_t place,
 
 /* --- what changes --------------------------------------------------------------------------- */
 
-/* It printed, it is over, or it is gone: each of its logs is another thing to read now. */
+/* Its output, end or removal changes every resource of its log. */
 static void on_event(struct execution_watch *watch, struct execution *execution,
 		     enum execution_event event)
 {
@@ -394,11 +397,11 @@ const struct resource_provider resource_log = {
 	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.3,
 	.is_changing = true,
-	.count = count,
-	.describe = describe,
+	.count = count_executions,
+	.describe = describe_log,
 	.exists = log_exists,
 	.read = read_log,
-	.complete = complete,
+	.complete = complete_log,
 };
 
 const struct resource_provider resource_log_stream = {
@@ -413,7 +416,7 @@ const struct resource_provider resource_log_stream = {
 	.is_changing = true,
 	.exists = stream_exists,
 	.read = read_stream,
-	.complete = complete,
+	.complete = complete_log,
 };
 
 const struct resource_provider resource_log_piece = {
@@ -429,5 +432,5 @@ const struct resource_provider resource_log_piece = {
 	.is_piece = true,
 	.exists = stream_exists,
 	.read = read_stream,
-	.complete = complete,
+	.complete = complete_log,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sandbox://ID/log/N: what the execution N of a sandbox printed, as far as it is kept; for reading,
- * and byte for byte of each stream.
+ * sandbox://ID/log/N: the kept output of execution N of a sandbox; readable, and byte for byte of
+ * each stream.
  */
 #ifndef BROKER_MCP_RESOURCE_LOG_H
 #define BROKER_MCP_RESOURCE_LOG_H
@@ -12,8 +12,7 @@ extern const struct resource_provider resource_log;
 extern const struct resource_provider resource_log_stream;
 extern const struct resource_provider resource_log_piece;
 
-/* Tell of what executions print from now on, those who subscribed to it. The watch is the host's.
- */
+/* Notify subscribers of new output from now on. The watch is the host's. */
 void resource_log_watch(struct host *host);
 
 #endif

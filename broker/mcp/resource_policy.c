@@ -7,7 +7,7 @@
 #include "io/text.h"
 #include "mcp/subscriptions.h"
 
-/* The visible profile at `place`; NULL behind the last. */
+/* Return the visible profile at `place`; NULL behind the last. */
 static const struct plan_profile *profile_at(const struct session *session, size_t place)
 {
 	const struct plan *plan = &session->host->plan;
@@ -21,7 +21,7 @@ static const struct plan_profile *profile_at(const struct session *session, size
 	return NULL;
 }
 
-static const struct plan_profile *find(const struct session *session, const char *name)
+static const struct plan_profile *find_profile(const struct session *session, const char *name)
 {
 	const struct plan *plan = &session->host->plan;
 	const struct plan_profile *profile;
@@ -33,7 +33,7 @@ static const struct plan_profile *find(const struct session *session, const char
 	return NULL;
 }
 
-static size_t count(const struct session *session)
+static size_t count_profiles(const struct session *session)
 {
 	size_t profiles = 0;
 
@@ -42,7 +42,8 @@ static size_t count(const struct session *session)
 	return profiles;
 }
 
-static void describe(const struct session *session, size_t place, struct resource_entry *ret)
+static void describe_profile(const struct session *session, size_t place,
+			     struct resource_entry *ret)
 {
 	const struct plan *plan = &session->host->plan;
 	const struct plan_profile *profile = profile_at(session, place);
@@ -59,30 +60,30 @@ static void describe(const struct session *session, size_t place, struct resourc
 	ret->has_size = true;
 }
 
-static bool exists(const struct session *session, const struct resource_values *values)
+static bool profile_exists(const struct session *session, const struct resource_values *values)
 {
-	return find(session, values->value[0]) != NULL;
+	return find_profile(session, values->value[0]) != NULL;
 }
 
 static void read_policy(struct call *call, const struct resource *resource)
 {
 	const struct plan *plan = &call->session->host->plan;
-	const struct plan_profile *profile = find(call->session, resource->values.value[0]);
+	const struct plan_profile *profile = find_profile(call->session, resource->values.value[0]);
 	struct buffer text = { 0 };
 	const char *whole;
 
 	if (!profile)
 		bug("a profile that was there is gone");
 	whole = plan_string(plan, profile->text);
-	/* one that is cut is far beyond what anybody writes */
+	/* no real policy is so long that it is cut */
 	buffer_append(&text, whole,
 		      text_fit_first(whole, strlen(whole), RESOURCE_BYTES_MAX, TEXT_CONTENTS));
 	resources_answer(call, resource, NULL, &text);
 	buffer_done(&text);
 }
 
-static void complete(const struct session *session, size_t place,
-		     const struct resource_values *known, struct completion *completion)
+static void complete_profile(const struct session *session, size_t place,
+			     const struct resource_values *known, struct completion *completion)
 {
 	const struct plan *plan = &session->host->plan;
 	const struct plan_profile *profile;
@@ -118,9 +119,9 @@ const struct resource_provider resource_policy = {
 	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.5,
 	.is_changing = true,
-	.count = count,
-	.describe = describe,
-	.exists = exists,
+	.count = count_profiles,
+	.describe = describe_profile,
+	.exists = profile_exists,
 	.read = read_policy,
-	.complete = complete,
+	.complete = complete_profile,
 };

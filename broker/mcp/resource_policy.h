@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * policy://PROFILE: what `msp-policy show PROFILE` prints, of the plan that is in force.
+ * policy://PROFILE: the output of `msp-policy show PROFILE` for the plan in force.
  */
 #ifndef BROKER_MCP_RESOURCE_POLICY_H
 #define BROKER_MCP_RESOURCE_POLICY_H
 
 #include "mcp/resources.h"
 
-/* Another policy holds: tell who wanted to know. */
+/* Notify subscribers of a changed policy. */
 void resource_policy_changed(struct host *host);
 
 extern const struct resource_provider resource_policy;

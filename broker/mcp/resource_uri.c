@@ -14,7 +14,7 @@ static bool is_unreserved(char c)
 	       c == '-' || c == '.' || c == '_' || c == '~';
 }
 
-static int hex(char c)
+static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -23,32 +23,33 @@ static int hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* May a value of the variable behind this '{' have '/' as it is? */
+/* Return true if a value of the variable behind this '{' may contain '/'. */
 static bool has_slashes(const char *brace)
 {
 	return brace[1] == '+';
 }
 
-/* One byte of a value at `uri`; how many characters it took, 0: there is none. */
-static size_t decode(const char *uri, size_t size, bool slashes, char *ret)
+/* Decode one byte of a value at `uri`; return how many characters it took, 0: none. */
+static size_t decode_byte(const char *uri, size_t size, bool slashes, char *ret)
 {
 	if (size > 0 && (is_unreserved(uri[0]) || (slashes && uri[0] == '/'))) {
 		*ret = uri[0];
 		return 1;
 	}
-	if (size < 3 || uri[0] != '%' || hex(uri[1]) < 0 || hex(uri[2]) < 0)
+	if (size < 3 || uri[0] != '%' || hex_digit(uri[1]) < 0 || hex_digit(uri[2]) < 0)
 		return 0;
-	*ret = (char)(hex(uri[1]) * 16 + hex(uri[2]));
+	*ret = (char)(hex_digit(uri[1]) * 16 + hex_digit(uri[2]));
 	return 3;
 }
 
-/* The value that `uri` begins with; how many characters it took, 0: none that is allowed. */
+/* Decode the value at the beginning of `uri`; return how many characters it took, 0: no valid
+ * one. */
 static size_t take_value(const char *uri, size_t size, bool slashes, char ret[RESOURCE_VALUE_MAX])
 {
 	size_t at = 0, length = 0, step;
 	char byte = '\0';
 
-	while ((step = decode(uri + at, size - at, slashes, &byte)) > 0) {
+	while ((step = decode_byte(uri + at, size - at, slashes, &byte)) > 0) {
 		if (length == RESOURCE_VALUE_MAX - 1 || byte == '\0')
 			return 0;
 		ret[length++] = byte;
@@ -58,8 +59,8 @@ static size_t take_value(const char *uri, size_t size, bool slashes, char ret[RE
 	return utf8_is_valid(ret, length) ? at : 0;
 }
 
-/* Behind the '}' of the variable whose name begins at `name`. */
-static const char *behind(const char *name)
+/* Return the text behind the '}' of the variable whose name begins at `name`. */
+static const char *behind_variable(const char *name)
 {
 	const char *end = strchr(name, '}');
 
@@ -83,7 +84,7 @@ bool resource_uri_match(const char *uri_template, const char *uri, size_t size,
 				return false;
 			at += length;
 			variable++;
-			t = behind(t);
+			t = behind_variable(t);
 		} else {
 			if (at == size || uri[at] != *t)
 				return false;
@@ -115,7 +116,7 @@ void resource_uri_expand(const char *uri_template, const struct resource_values 
 	for (const char *t = uri_template; *t;) {
 		if (*t == '{') {
 			append_value(values->value[variable++], has_slashes(t), ret);
-			t = behind(t);
+			t = behind_variable(t);
 		} else {
 			buffer_append(ret, t++, 1);
 		}
@@ -128,7 +129,7 @@ int resource_uri_find(const char *uri_template, const char *name, size_t size)
 
 	for (const char *t = strchr(uri_template, '{'); t; t = strchr(t, '{')) {
 		const char *first = t + 1 + has_slashes(t);
-		const char *end = behind(t) - 1;
+		const char *end = behind_variable(t) - 1;
 
 		if ((size_t)(end - first) == size && memcmp(first, name, size) == 0)
 			return place;

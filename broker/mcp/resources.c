@@ -10,7 +10,7 @@
 #include "io/text.h"
 #include "mcp/page.h"
 
-static const struct resource_provider *const *rows(const struct session *session)
+static const struct resource_provider *const *resource_rows(const struct session *session)
 {
 	return session->host->catalog->resources;
 }
@@ -38,7 +38,7 @@ static void put_annotations(struct json_writer *writer, const struct resource_pr
 	json_close_object(writer);
 }
 
-/* What the entry says, or what the row says of all of its kind. */
+/* Put the entry's own text, or else its row's text. */
 static void put_either(struct json_writer *writer, const char *key, const struct buffer *text,
 		       const char *otherwise)
 {
@@ -77,13 +77,13 @@ static size_t count_of(const struct session *session, const struct resource_prov
 	return row->count ? row->count(session) : 0;
 }
 
-/* The entries of all rows, one row after the other. */
+/* Put the entries of all rows, one row after the other. */
 static void put_entries(struct json_writer *writer, const struct session *session, size_t first,
 			size_t end)
 {
-	size_t begin = 0; /* of the row's entries among all */
+	size_t begin = 0; /* index of the row's first entry */
 
-	for (const struct resource_provider *const *row = rows(session); *row; row++) {
+	for (const struct resource_provider *const *row = resource_rows(session); *row; row++) {
 		const size_t count = count_of(session, *row);
 
 		for (size_t i = 0; i < count; i++) {
@@ -101,7 +101,7 @@ void resources_list(const struct request *request)
 	size_t first, end;
 	struct answer answer;
 
-	for (const struct resource_provider *const *row = rows(session); *row; row++)
+	for (const struct resource_provider *const *row = resource_rows(session); *row; row++)
 		count += count_of(session, *row);
 	if (!page_begin(request, count, &first))
 		return;
@@ -111,7 +111,7 @@ void resources_list(const struct request *request)
 	put_entries(&answer.writer, session, first, end);
 	json_close_array(&answer.writer);
 	page_put_cursor(&answer.writer, end, count);
-	/* logs come with every execution, and go */
+	/* logs come and go with executions */
 	answer_put_caching(&answer, request->era, 0);
 	request_close_result(request, &answer);
 }
@@ -130,7 +130,7 @@ static void put_template(struct json_writer *writer, const struct resource_provi
 
 void resources_list_templates(const struct request *request)
 {
-	const struct resource_provider *const *all = rows(request->session);
+	const struct resource_provider *const *all = resource_rows(request->session);
 	size_t count = 0, place = 0;
 	size_t first, end;
 	struct answer answer;
@@ -163,7 +163,7 @@ bool resources_find(const struct session *session, const struct json_value *uri,
 	ret->provider = NULL;
 	ret->uri = uri->text;
 	ret->uri_size = uri->size;
-	for (const struct resource_provider *const *row = rows(session); *row; row++) {
+	for (const struct resource_provider *const *row = resource_rows(session); *row; row++) {
 		if (!resource_uri_match((*row)->uri_template, uri->text, uri->size, &ret->values))
 			continue;
 		ret->provider = *row;
@@ -175,7 +175,7 @@ bool resources_find(const struct session *session, const struct json_value *uri,
 static void describe_unknown(const struct session *session, const char *uri, size_t size,
 			     struct buffer *text, struct buffer *data)
 {
-	const struct resource_provider *const *all = rows(session);
+	const struct resource_provider *const *all = resource_rows(session);
 	struct json_writer writer = { .out = data };
 
 	buffer_append_text(text, "Resource not found: ");
@@ -234,7 +234,7 @@ void resources_read(const struct request *request)
 
 /* --- answers ------------------------------------------------------------------------------ */
 
-/* The type of the row, unless that is a text's and this is none. */
+/* Return the row's type, unless it is a text type and the content is not text. */
 static const char *type_of(const struct resource *resource, bool is_text)
 {
 	const char *type = resource->provider->mime_type;

@@ -69,7 +69,7 @@ static void say_memory(struct buffer *text, const struct ipc_execution_done *don
 
 struct verdict_text {
 	void (*say)(struct buffer *text, const struct ipc_execution_done *done);
-	const char *plain; /* when there is nothing to fill in */
+	const char *plain; /* text without a value */
 };
 
 static const struct verdict_text verdicts[VERDICT_COUNT] = {
@@ -96,7 +96,7 @@ static void append_error(struct buffer *text, uint32_t error)
 	buffer_append_text(text, errno_text((int)error));
 }
 
-/* The command itself could not be started, the sandbox could. */
+/* The command could not be started, although the sandbox was. */
 static void say_exec_failed(const struct execution_label *label, uint32_t error,
 			    struct buffer *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The texts about output: what is shown of it, what is not and how to get that, and that an
+ * The texts about output: the shown part, the omitted part and how to get it, and that an
  * execution goes on.
  */
 #include <inttypes.h>
@@ -28,7 +28,7 @@ static const struct output *stream_of(const struct execution_info *info, size_t 
 	return &info->log.streams[stream];
 }
 
-/* Of what runs, half a character at the end waits for its other half. */
+/* In a running execution, half a character at the end waits for its other half. */
 static uint64_t end_of(const struct execution_info *info, size_t stream, uint64_t from)
 {
 	const struct output *output = stream_of(info, stream);
@@ -68,7 +68,7 @@ static void put_counts(const struct execution_info *info, struct buffer *text)
 		      info->log.streams[OUTPUT_OUT].total, info->log.streams[OUTPUT_ERR].total);
 }
 
-/* How to get what was left out. */
+/* Say how to get the omitted output. */
 static void say_cut(const struct execution_info *info, const bool is_cut[OUTPUT_STREAMS],
 		    const uint64_t omitted[OUTPUT_STREAMS], struct buffer *text)
 {
@@ -87,7 +87,7 @@ static void say_cut(const struct execution_info *info, const bool is_cut[OUTPUT_
 	buffer_append_text(text, " shows what was omitted]\n");
 }
 
-/* Both streams share the room: what one does not need is the other's. */
+/* Share the room between both streams: one gets the part that the other does not need. */
 static void put_output(const struct execution_info *info, const struct result_part *part,
 		       size_t room, struct result *ret)
 {
@@ -155,7 +155,7 @@ static bool has_printed(const struct execution_info *info)
 	return info->log.streams[OUTPUT_OUT].total > 0 || info->log.streams[OUTPUT_ERR].total > 0;
 }
 
-/* What was refused, and, of one that failed, what its last errors hint at. */
+/* Describe denials and, for a failed execution, the hints in its last errors. */
 static const struct denial_views *describe_denials(const struct execution_info *info,
 						   const struct plan *plan)
 {
@@ -173,12 +173,12 @@ static const struct denial_views *describe_denials(const struct execution_info *
 	return &views;
 }
 
-/* In at most two lines. */
+/* Put the denials in at most two lines. */
 static void put_denials(const struct execution_info *info, struct result *ret)
 {
 	char lines[DENIALS_TEXT_MAX];
 
-	/* What a command does without and ends well is for programs to know. */
+	/* a successful command did not need the denied operations; _meta has them for programs */
 	if (info->done->verdict == VERDICT_EXITED && info->done->exit_code == 0)
 		return;
 	denials_put_lines(describe_denials(info, ret->plan), lines);
@@ -205,7 +205,7 @@ static void put_last_line(const struct execution_info *info, bool is_silent, str
 	buffer_append_text(text, "]");
 }
 
-/* Nothing ran. */
+/* Put the reason why the command did not run. */
 static bool put_failure(const struct execution_info *info, struct result *ret)
 {
 	if (!info->refused && (!info->done || info->done->stage == STAGE_NONE))

@@ -9,10 +9,10 @@
 #include "io/text.h"
 #include "mcp/sandboxes.h"
 
-/* An order while the supervisor is asked which sandbox is meant. */
+/* An order that waits while the supervisor looks up its sandbox. */
 struct held_order {
 	struct sandbox_search search; /* first */
-	struct execution_order order; /* its pointers lead to what follows */
+	struct execution_order order; /* its pointers lead to the members below */
 	struct execution_label label;
 	struct ipc_execution_start *command;
 	struct ipc_code_start *code;
@@ -20,7 +20,7 @@ struct held_order {
 	uint32_t limit_ms;
 };
 
-/* The places of an order's message that say where it runs. */
+/* Fields of an order's message that say where it runs. */
 struct place {
 	char *profile, *sandbox, *owner;
 };
@@ -54,7 +54,7 @@ static void fail_profile(struct call *call, const char *asked, const char *has)
 	buffer_done(&text);
 }
 
-/* In the one that is called so, by its id or its name, and was when it was looked up last. */
+/* Start it in the sandbox with this id or name, as of the last lookup. */
 static void start_called(struct call *call, struct execution_order *order, const char *called,
 			 const char *id, uint32_t limit_ms)
 {
@@ -67,7 +67,7 @@ static void start_called(struct call *call, struct execution_order *order, const
 	run_start(call, order, limit_ms);
 }
 
-/* Where it is to run is known. */
+/* Start it in the sandbox that was found. */
 static void start_in(struct call *call, struct execution_order *order,
 		     struct execution_label *label, const char *id, const char *profile,
 		     uint32_t limit_ms)
@@ -105,7 +105,7 @@ static void on_found(struct sandbox_search *search)
 	struct execution_order order = held->order;
 	struct call *call = search->errand.call;
 
-	held->order.code_fd = -1; /* taken */
+	held->order.code_fd = -1; /* the execution owns it now */
 	call->cancel = NULL;
 	call->work = NULL;
 	start_in(call, &order, &held->label, search->info.id, search->info.profile, held->limit_ms);
@@ -117,8 +117,8 @@ static void *copy_of(const void *bytes, size_t size)
 	return bytes ? memcpy(memory_get(size + 1), bytes, size) : NULL;
 }
 
-static void hold(struct call *call, const struct execution_order *order,
-		 const struct execution_label *label, const char *wanted, uint32_t limit_ms)
+static void hold_order(struct call *call, const struct execution_order *order,
+		       const struct execution_label *label, const char *wanted, uint32_t limit_ms)
 {
 	struct held_order *held = memory_get_zeroed(1, sizeof(*held));
 
@@ -135,8 +135,8 @@ static void hold(struct call *call, const struct execution_order *order,
 	sandbox_search_begin(&held->search, call, &rules);
 }
 
-/* A name may be another one's by now. The supervisor knows, and says with the start which one it
- * is; where something else hangs on it, it is asked first. */
+/* A name may belong to another sandbox by now. The supervisor reports with the start which sandbox
+ * it is; if more depends on the sandbox, ask the supervisor first. */
 static const struct known_sandbox *find_named(const struct session *session,
 					      const struct execution_order *order, const char *name)
 {
@@ -171,6 +171,6 @@ void run_in_sandbox(struct call *call, struct execution_order *order, struct exe
 		copy_name(label->profile, known->profile);
 		start_called(call, order, wanted, known->id, limit_ms);
 	} else {
-		hold(call, order, label, wanted, limit_ms);
+		hold_order(call, order, label, wanted, limit_ms);
 	}
 }

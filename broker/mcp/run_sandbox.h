@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A run in a sandbox that lasts: which one is meant, and under which profile, is known before
- * anybody is told of the execution, because its handle and its texts say both. Of an id it never
- * changes; of a name that is known the supervisor says with the start which one it means by now.
+ * A run in a persistent sandbox: sandbox and profile are known before the client learns of the
+ * execution, because its handle and its texts name both. For an id they never change; for a known
+ * name the supervisor reports with the start which sandbox it means by now.
  */
 #ifndef BROKER_MCP_RUN_SANDBOX_H
 #define BROKER_MCP_RUN_SANDBOX_H
@@ -15,7 +15,7 @@
 void run_in_sandbox(struct call *call, struct execution_order *order, struct execution_label *label,
 		    const struct json_value *sandbox, uint32_t limit_ms);
 
-/* For tool_run.c to do: start it, and let the call wait for at most so long. Takes the order's
+/* Start the order, and let the call wait for at most `limit_ms`; in tool_run.c. Takes the order's
  * descriptor. */
 void run_start(struct call *call, struct execution_order *order, uint32_t limit_ms);
 

@@ -41,7 +41,7 @@ static void put_date(struct json_writer *writer, const char *key, uint64_t secon
 {
 	struct buffer date = { 0 };
 
-	/* of one whose files are damaged, anything may be said */
+	/* a sandbox with damaged files may have any time */
 	if (seconds == 0 || seconds > UINT64_C(253402300799))
 		return;
 	clock_append_date(&date, (int64_t)seconds * 1000);

@@ -30,8 +30,9 @@ bool sandboxes_is_id(const char *text)
 	return strlen(text) == SANDBOX_ID_CHARS && strspn(text, ID_DIGITS) == SANDBOX_ID_CHARS;
 }
 
-/* The link that holds the principal's one with this id, or the last link. */
-static struct known_sandbox **find(struct known_sandbox **link, uint32_t principal, const char *id)
+/* Return the link that holds the principal's sandbox with this id, or the last link. */
+static struct known_sandbox **find_link(struct known_sandbox **link, uint32_t principal,
+					const char *id)
 {
 	while (*link && ((*link)->principal != principal || strlen(id) != SANDBOX_ID_CHARS ||
 			 sodium_memcmp((*link)->id, id, SANDBOX_ID_CHARS) != 0))
@@ -39,7 +40,7 @@ static struct known_sandbox **find(struct known_sandbox **link, uint32_t princip
 	return link;
 }
 
-static void drop(struct known_sandbox **link)
+static void drop_known(struct known_sandbox **link)
 {
 	struct known_sandbox *known = *link;
 
@@ -61,7 +62,7 @@ static void fit_known(struct host *host, uint32_t principal)
 		oldest = link;
 	}
 	if (oldest && !share_allows(principal, own, all, SANDBOXES_KNOWN_MAX, 0))
-		drop(oldest);
+		drop_known(oldest);
 }
 
 void sandboxes_learn(struct host *host, uint32_t principal, const struct ipc_sandbox_info *info)
@@ -80,16 +81,16 @@ void sandboxes_learn(struct host *host, uint32_t principal, const struct ipc_san
 
 void sandboxes_forget(struct host *host, uint32_t principal, const char *id)
 {
-	struct known_sandbox **link = find(&host->sandboxes, principal, id);
+	struct known_sandbox **link = find_link(&host->sandboxes, principal, id);
 
 	if (*link)
-		drop(link);
+		drop_known(link);
 }
 
 void sandboxes_forget_all(struct host *host)
 {
 	while (host->sandboxes)
-		drop(&host->sandboxes);
+		drop_known(&host->sandboxes);
 }
 
 const struct known_sandbox *sandboxes_known(const struct host *host, uint32_t principal,
@@ -97,7 +98,7 @@ const struct known_sandbox *sandboxes_known(const struct host *host, uint32_t pr
 {
 	struct known_sandbox *first = host->sandboxes;
 
-	return *find(&first, principal, id);
+	return *find_link(&first, principal, id);
 }
 
 const struct known_sandbox *sandboxes_next(const struct host *host, uint32_t principal,
@@ -135,7 +136,7 @@ bool sandboxes_take(struct call *call, const struct json_value *value, char ret[
 	return true;
 }
 
-/* --- looking one up --------------------------------------------------------------------------- */
+/* --- lookup ----------------------------------------------------------------------------------- */
 
 static bool is_meant(const struct sandbox_search *search, const struct ipc_sandbox_info *info)
 {

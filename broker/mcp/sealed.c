@@ -72,8 +72,7 @@ bool sealed_open(const struct sealed_key *key, const char *text, size_t size, st
 	size_t box_size = 0;
 	bool is_open;
 
-	/* all of the text, or none: a decoder that stops early would take an appendix for nothing
-	 */
+	/* decode all of the text: a decoder that stops early would accept appended bytes */
 	is_open = is_ascii(text, size) &&
 		  sodium_base642bin(box, size, text, size, NULL, &box_size, &end, BASE64) == 0 &&
 		  end == text + size && open_box(key, box, box_size, plain);

@@ -9,7 +9,7 @@
 #include "mcp/methods.h"
 #include "mcp/subscriptions.h"
 
-/* What a reference implementation takes too. */
+/* The reference implementation's bound. */
 #define BATCH_MESSAGES_MAX 100U
 
 static const struct {
@@ -97,7 +97,7 @@ static void take_batch(struct session *session, struct exchange *exchange,
 	exchange_release(batch);
 }
 
-/* The text is JSON, but not one that we take. Its id tells the client which request failed. */
+/* Refuse JSON that breaks our rules. Its id tells the client which request failed. */
 static void refuse_document(struct exchange *exchange, const struct json_document *document,
 			    enum json_error error)
 {
@@ -105,7 +105,7 @@ static void refuse_document(struct exchange *exchange, const struct json_documen
 	struct rpc_id read = { 0 };
 
 	if (id)
-		(void)rpc_id_read(id, &read); /* unreadable: null */
+		(void)rpc_id_read(id, &read); /* on failure the id is null */
 	refuse_text(exchange, &read, json_problems[error].code, json_problems[error].text);
 	rpc_id_done(&read);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A topic is a resource that somebody subscribed to, found by its URI; it holds a list of its
- * subscriptions. A subscriber is a listen, or a session of the legacy era. One timer of the process
- * says what could not be said at once.
+ * A topic is a resource with subscriptions, found by its URI; it holds a list of them. A
+ * subscriber is a listen, or a session of the legacy era. One timer of the process sends delayed
+ * notifications.
  */
 #include "mcp/subscribers.h"
 
@@ -12,31 +12,31 @@
 #include "io/clock.h"
 #include "io/memory.h"
 
-/* Between two notifications of one resource, and between two looks at what waits. */
+/* Interval between two notifications of one resource, and between two rounds of the timer. */
 #define UPDATE_MS 500
 static const struct timeval tick_time = { .tv_usec = 100000 };
 
 struct subscription {
-	struct subscription *next;        /* of its topic */
-	struct subscription *next_of_its; /* subscriber */
+	struct subscription *next;        /* next one of its topic */
+	struct subscription *next_of_its; /* next one of its subscriber */
 	struct topic *topic;
 	struct subscriber *subscriber;
-	bool is_due;       /* has not been told of the last change */
+	bool is_due;       /* the last change has not been sent */
 	struct buffer uri; /* as the client wrote it */
 };
 
 struct topic {
 	struct topic *next; /* in its bucket */
 	struct subscription *first;
-	bool is_due;     /* one of them is */
-	int64_t said_ms; /* the last time, on the monotonic clock; 0: never */
+	bool is_due;     /* at least one subscription is due */
+	int64_t said_ms; /* time of the last notification, on the monotonic clock; 0: never */
 	size_t size;
 	char uri[];
 };
 
 /* --- topics --------------------------------------------------------------------------------- */
 
-/* FNV-1a. Who subscribes does not choose the URIs that there are. */
+/* FNV-1a is enough: subscribers do not choose which URIs exist. */
 static struct topic **bucket_of(struct subscriptions *all, const char *uri, size_t size)
 {
 	uint32_t hash = 2166136261U;
@@ -46,7 +46,7 @@ static struct topic **bucket_of(struct subscriptions *all, const char *uri, size
 	return &all->buckets[hash % TOPIC_BUCKETS];
 }
 
-/* The link to the topic of this URI, or to the end of its bucket. */
+/* Return the link to the topic of this URI, or to the end of its bucket. */
 static struct topic **find_topic(struct subscriptions *all, const char *uri, size_t size)
 {
 	struct topic **link = bucket_of(all, uri, size);
@@ -81,7 +81,7 @@ static void drop_topic(struct subscriptions *all, const struct topic *topic)
 	free(gone);
 }
 
-/* --- saying it ------------------------------------------------------------------------------ */
+/* --- notifications --------------------------------------------------------------------------- */
 
 struct exchange *subscriber_way(const struct subscriber *subscriber)
 {
@@ -112,7 +112,7 @@ static void say_updated(const struct subscription *subscription, struct exchange
 	buffer_done(&line);
 }
 
-/* Tell those who have not been told; who is behind is told later. */
+/* Notify the due subscribers; those with much unsent output stay due. */
 static void flush_topic(struct topic *topic, int64_t now)
 {
 	topic->said_ms = now;
@@ -135,7 +135,7 @@ static void start_timer(struct subscriptions *all)
 		give_up("a timer");
 }
 
-/* Flush what may be said again; true: something has to wait. */
+/* Flush topics whose interval is over. True: some notifications still wait. */
 static bool flush_bucket(struct topic *topic, int64_t now)
 {
 	bool is_waiting = false;
@@ -206,7 +206,7 @@ struct subscriptions *subscriptions_free(struct subscriptions *all)
 	return NULL;
 }
 
-/* The topic's key: one resource has one, however a client writes its URI. */
+/* Put the topic's key, which is the same for every spelling of a resource's URI. */
 static void put_key(const struct resource *resource, struct buffer *ret)
 {
 	resource_uri_expand(resource->provider->uri_template, &resource->values, ret);
@@ -254,7 +254,7 @@ bool subscriber_add(struct host *host, struct subscriber *subscriber,
 	return true;
 }
 
-static void drop(struct subscriptions *all, struct subscription *subscription)
+static void drop_subscription(struct subscriptions *all, struct subscription *subscription)
 {
 	struct topic *topic = subscription->topic;
 	struct subscriber *subscriber = subscription->subscriber;
@@ -283,7 +283,7 @@ void subscriber_remove(struct host *host, struct subscriber *subscriber,
 			 memcmp(found->uri.bytes, uri->text, uri->size) != 0))
 		found = found->next_of_its;
 	if (found)
-		drop(host->subscriptions, found);
+		drop_subscription(host->subscriptions, found);
 }
 
 void subscriber_remove_all(struct host *host, struct subscriber *subscriber)
@@ -292,6 +292,6 @@ void subscriber_remove_all(struct host *host, struct subscriber *subscriber)
 
 	for (struct subscription *s = subscriber->first; s; s = next) {
 		next = s->next_of_its;
-		drop(host->subscriptions, s);
+		drop_subscription(host->subscriptions, s);
 	}
 }

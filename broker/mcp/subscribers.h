@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who is told of changes, a listen or a session of the legacy era, and of which resources. The
- * methods are in subscriptions.c.
+ * Subscribers, a listen or a session of the legacy era, and their resources. The methods are in
+ * subscriptions.c.
  */
 #ifndef BROKER_MCP_SUBSCRIBERS_H
 #define BROKER_MCP_SUBSCRIBERS_H
@@ -15,12 +15,12 @@ struct topic;
 
 #define TOPIC_BUCKETS 256U
 
-/* One of `call` (a listen) and `session` is set. */
+/* Either `call` (a listen) or `session` is set. */
 struct subscriber {
 	struct subscriber *next_listen, *previous_listen;
 	struct call *call;
 	struct session *session;
-	unsigned int lists; /* enum host_list: of these it wants to know */
+	unsigned int lists; /* enum host_list: the lists that it subscribed to */
 	char (*task_ids)[TASK_ID_ROOM];
 	size_t task_count;
 	struct subscription *first;
@@ -35,22 +35,22 @@ struct subscriptions {
 	struct event *timer;
 };
 
-/* The host's, made when first needed. */
+/* Return the host's subscriptions, made when first needed. */
 struct subscriptions *subscriptions_get(struct host *host);
 
-/* False: the subscriber has as many as it may. */
+/* Subscribe to a resource. False: the subscriber has as many as it may. */
 bool subscriber_add(struct host *host, struct subscriber *subscriber,
 		    const struct resource *resource);
 
-/* What it is not subscribed to is no mistake. `uri` as the client wrote it before. */
+/* Unsubscribe; a missing subscription is no error. `uri` as the client wrote it before. */
 void subscriber_remove(struct host *host, struct subscriber *subscriber,
 		       const struct json_value *uri);
 void subscriber_remove_all(struct host *host, struct subscriber *subscriber);
 
-/* The way to it; NULL: there is none now. */
+/* Return the exchange to it; NULL: there is none now. */
 struct exchange *subscriber_way(const struct subscriber *subscriber);
 
-/* The beginning of a notification for it: a listen's names the listen. */
+/* Open a notification for it; for a listen it names the listen. */
 void subscriber_open_notification(struct json_writer *writer, const struct subscriber *subscriber,
 				  const char *method);
 

@@ -45,7 +45,7 @@ void host_list_changed(struct host *host, enum host_list list)
 	}
 }
 
-static bool watches(const struct subscriber *listen, const struct task *task)
+static bool watches_task(const struct subscriber *listen, const struct task *task)
 {
 	for (size_t i = 0; i < listen->task_count; i++) {
 		if (task_is(task, listen->call->session->principal, listen->task_ids[i],
@@ -72,7 +72,7 @@ void host_task_updated(struct host *host, const struct task *task)
 	const struct subscriptions *all = host->subscriptions;
 
 	for (struct subscriber *s = all ? all->listens : NULL; s; s = s->next_listen) {
-		if (watches(s, task) && !exchange_is_behind(subscriber_way(s)))
+		if (watches_task(s, task) && !exchange_is_behind(subscriber_way(s)))
 			say_task(s, task);
 	}
 }
@@ -149,7 +149,7 @@ static struct json_value *wanted_uris(const struct request *request,
 	return json_member(request->document, filter, "resourceSubscriptions");
 }
 
-/* Only who declared tasks can mean them. */
+/* Tasks are only for clients that declared the extension. */
 static struct json_value *wanted_tasks(const struct request *request,
 				       const struct json_value *filter)
 {
@@ -158,7 +158,7 @@ static struct json_value *wanted_tasks(const struct request *request,
 	return json_member(request->document, filter, "taskIds");
 }
 
-/* An optional array of strings, which become decoded. */
+/* Check an optional array of strings; decodes them. */
 static bool check_strings(const struct json_document *document, const struct json_value *array)
 {
 	if (!array)
@@ -173,8 +173,7 @@ static bool check_strings(const struct json_document *document, const struct jso
 	return true;
 }
 
-/* What is wrong with the filter; NULL: nothing. Members that we do not know are others' business.
- */
+/* Return the problem of the filter; NULL: none. Unknown members are ignored. */
 static const char *check_filter(const struct request *request, const struct json_value *filter)
 {
 	const struct json_document *document = request->document;
@@ -253,7 +252,7 @@ static struct subscriber *new_listen(const struct request *request)
 	return listen;
 }
 
-/* Subscribe to those of the lists that change, and say which. */
+/* Subscribe to the requested lists that change, and write their names. */
 static void take_lists(const struct request *request, const struct json_value *filter,
 		       struct subscriber *listen, struct json_writer *writer)
 {
@@ -270,7 +269,7 @@ static void take_lists(const struct request *request, const struct json_value *f
 	}
 }
 
-/* Subscribe to those of the resources that there are, and say which. */
+/* Subscribe to the requested resources that exist, and write their URIs. */
 static void take_uris(const struct request *request, const struct json_value *uris,
 		      struct subscriber *listen, struct json_writer *writer)
 {
@@ -288,7 +287,7 @@ static void take_uris(const struct request *request, const struct json_value *ur
 	json_close_array(writer);
 }
 
-/* The same with tasks. */
+/* Subscribe to the requested tasks that exist, and write their ids. */
 static void take_tasks(const struct request *request, const struct json_value *ids,
 		       struct subscriber *listen, struct json_writer *writer)
 {
@@ -306,7 +305,7 @@ static void take_tasks(const struct request *request, const struct json_value *i
 	json_close_array(writer);
 }
 
-/* The first thing that the listen is told: what of its filter is honoured. */
+/* Begin a listen with its acknowledgement: the part of its filter that is honoured. */
 static void start_listen(const struct request *request, const struct json_value *filter)
 {
 	struct subscriber *listen = new_listen(request);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who wants to be told of changes: of resources (resources/subscribe in the legacy era,
- * subscriptions/listen in the modern one) and of the lists that this server offers. That something
- * changed is all that is said, at most twice a second for each resource; what it is now, the client
- * reads.
+ * Notifications of changes: of resources (resources/subscribe in the legacy era,
+ * subscriptions/listen in the modern one) and of this server's lists. A notification says only
+ * that a resource changed, at most twice a second for each; the client then reads it.
  */
 #ifndef BROKER_MCP_SUBSCRIPTIONS_H
 #define BROKER_MCP_SUBSCRIPTIONS_H
 
 #include "mcp/call.h"
 
-/* Resources, and tasks, that one listen, or one session of the legacy era, may be subscribed to. */
+/* Resources, and tasks, that one listen or one session of the legacy era may subscribe to. */
 #define SUBSCRIBED_URIS_MAX 256U
 /* Open listens of a session, and of the process. */
 #define LISTENS_PER_SESSION_MAX 16U
@@ -18,28 +17,28 @@
 
 struct subscriptions;
 
-/* The methods. */
+/* Answer the methods of subscriptions. */
 void subscriptions_listen(const struct request *request);
 void subscriptions_subscribe(const struct request *request);
 void subscriptions_unsubscribe(const struct request *request);
 
-/* The resource at this URI, in the form that its template expands to, is not what it was. */
+/* Notify of a change of the resource at this URI, in the form that its template expands to. */
 void host_resource_updated(struct host *host, const char *uri, size_t size);
 
-/* One of the lists that the catalog calls changing is not what it was. */
+/* Notify of a change of a list that the catalog declares as changing. */
 void host_list_changed(struct host *host, enum host_list list);
 
-/* What tasks/get says of the task is not what it was. Whoever does not read is not told: it may
- * poll. */
+/* Notify of a change of the answer to tasks/get. A subscriber with much unsent output is left out:
+ * it may poll. */
 void host_task_updated(struct host *host, const struct task *task);
 
-/* A legacy session ends: forget what it subscribed to. */
+/* Forget the subscriptions of a legacy session that ends. */
 void subscriptions_drop_session(struct session *session);
 
-/* End every listen with its result: this server goes down while its clients still listen. */
+/* End every listen with its result, when the server ends before its clients. */
 void subscriptions_end(struct host *host);
 
-/* Free what is left; no session is. Returns NULL. */
+/* Free the subscriptions, after all sessions. Returns NULL. */
 struct subscriptions *subscriptions_free(struct subscriptions *subscriptions);
 
 #endif

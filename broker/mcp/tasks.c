@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A task is an exchange of its own, which keeps the answer that the call makes, in a session of its
- * own: the request's may be gone before the call is over.
+ * A task is an exchange of its own, which keeps the call's answer, in a session of its own: the
+ * request's session may end before the call.
  */
 #include "mcp/tasks.h"
 
@@ -32,7 +32,7 @@ static const char *const status_names[] = {
 };
 
 struct task {
-	struct exchange exchange; /* first: the two are one address */
+	struct exchange exchange; /* first: struct task and its exchange have one address */
 	struct session session;
 	struct task *next;
 	char id[TASK_ID_ROOM];
@@ -45,7 +45,7 @@ struct task {
 	int64_t over_ms;
 };
 
-/* Frames of the answer to a request without an id, which a call that became a task is. */
+/* Frames of the answer to a request without an id, as of a call that became a task. */
 static const char result_frame[] = "{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":";
 static const char error_frame[] = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":";
 
@@ -67,14 +67,14 @@ static void keep_answer(struct exchange *exchange, const struct buffer *answer, 
 	buffer_append(&task->outcome, answer->bytes + size, answer->size - size - 1);
 }
 
-static void stay(struct exchange *exchange)
+static void keep_task(struct exchange *exchange)
 {
-	(void)exchange; /* its task is freed by the table */
+	(void)exchange; /* the table frees its task */
 }
 
-static const struct exchange_kind kind = { keep_nothing, keep_answer, stay };
+static const struct exchange_kind kind = { keep_nothing, keep_answer, keep_task };
 
-/* The link that holds the task. */
+/* Return the link that holds the task. */
 static struct task **find_link(struct host *host, const struct task *task)
 {
 	struct task **link = &host->tasks;
@@ -128,7 +128,7 @@ struct task *tasks_find(struct host *host, uint32_t principal, const char *id, s
 	return task;
 }
 
-/* Room for one more of the principal: if need be, what has been over for longest makes it. */
+/* Make room for one more task of the principal, if need be by removing the one that ended first. */
 static bool make_room(struct host *host, uint32_t principal)
 {
 	struct task *oldest = NULL;
@@ -165,8 +165,8 @@ static enum task_status status_of(const struct task *task)
 	return task->call->ask && ask_is_open(task->call) ? TASK_INPUT_REQUIRED : TASK_WORKING;
 }
 
-/* What every form of a task has. It is kept for at least as long as ttlMs says, from its creation:
- * while it runs, that grows. */
+/* Write the members of every form of a task. It is kept at least for ttlMs from its creation; while
+ * it runs, ttlMs grows. */
 static void put_state(struct json_writer *writer, const struct task *task)
 {
 	const int64_t end = task->call ? clock_steady_ms() : task->over_ms;
@@ -254,8 +254,8 @@ void task_lose_call(struct task *task)
 	task_touch(task);
 }
 
-/* The task that the request names; NULL: it has been refused. */
-static struct task *find(const struct request *request)
+/* Find the task that the request names; NULL: the request has been refused. */
+static struct task *find_task(const struct request *request)
 {
 	struct session *session = request->session;
 	struct json_value *id;
@@ -277,7 +277,7 @@ static struct task *find(const struct request *request)
 
 void tasks_get(const struct request *request)
 {
-	const struct task *task = find(request);
+	const struct task *task = find_task(request);
 	struct answer answer;
 
 	if (!task)
@@ -299,10 +299,10 @@ static void refuse_misfit(const struct request *request, const char *key)
 	buffer_done(&text);
 }
 
-/* Answers to what was not asked, or comes too late, are ignored. */
+/* Ignore answers that no question asked for, or that come too late. */
 void tasks_update(const struct request *request)
 {
-	struct task *task = find(request);
+	struct task *task = find_task(request);
 	const char *misfit = NULL;
 	struct json_value *inputs;
 	bool is_waiting;
@@ -325,7 +325,7 @@ void tasks_update(const struct request *request)
 
 void tasks_cancel(const struct request *request)
 {
-	struct task *task = find(request);
+	struct task *task = find_task(request);
 
 	if (!task)
 		return;

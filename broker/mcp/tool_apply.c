@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * apply_changes: bring what changed in a sandbox to the project on the host, as far as the policy
- * and the user let an agent do that.
+ * apply_changes: bring the changes of a sandbox to the project on the host, as far as the policy
+ * and the user allow agents to.
  *
- * What is done is always previewed first, and msp-layers applies that and nothing else: it compares
- * all changes and their contents with the preview's digest before it begins. Where the user has to
- * agree, the question lists what the preview found; with the answer the call applies it, and does
- * not look again.
+ * A preview always precedes the apply, and msp-layers applies exactly the previewed changes: it
+ * compares all changes and their contents with the preview's digest before it begins. If the user
+ * has to agree, the question lists the preview's changes; with the answer the call applies them
+ * without another preview.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -59,9 +59,9 @@ enum apply_phase {
 	PHASE_APPLY,
 };
 
-/* What the user was asked about, kept for the answer. */
+/* The subject of the question, kept for the answer. */
 struct asked_about {
-	uint8_t digest[IPC_DIGEST_BYTES]; /* of the preview */
+	uint8_t digest[IPC_DIGEST_BYTES]; /* digest of the preview */
 	char sandbox[IPC_ID_MAX];
 	uint8_t offers_held;
 };
@@ -72,7 +72,7 @@ struct applying {
 	struct changes_job job;
 	struct ipc_changes_start wanted;
 	struct json_tree paths;
-	bool is_preview; /* and nothing else */
+	bool is_preview; /* preview only */
 	enum plan_apply policy;
 	struct apply_view view;
 	struct asked_about asked;
@@ -88,7 +88,7 @@ static void free_applying(struct errand *errand)
 	free(work);
 }
 
-/* --- what is found -------------------------------------------------------------------------- */
+/* --- preview --------------------------------------------------------------------------------- */
 
 static void on_change(void *context, const struct change *change)
 {
@@ -110,14 +110,14 @@ static void start_job(struct applying *work, uint32_t operation)
 			  json_top(&work->paths.document));
 }
 
-/* --- the user's word ------------------------------------------------------------------------ */
+/* --- consent --------------------------------------------------------------------------------- */
 
 static struct call *call_of(const struct applying *work)
 {
 	return work->search.errand.call;
 }
 
-/* May the held ones be asked for? Only if each of them is shown. */
+/* Return true if the question may offer host-executed files: only if each of them is shown. */
 static bool offers_held(const struct applying *work)
 {
 	return work->view.page.held > 0 && work->view.held_shown == work->view.page.held;
@@ -147,39 +147,39 @@ static bool wants_held(const struct ask_input *input)
 	return content && json_is(json_member(input->document, content, APPLY_HELD_KEY), JSON_TRUE);
 }
 
-static void fail(struct applying *work, const char *problem)
+static void fail_apply(struct applying *work, const char *problem)
 {
 	struct buffer text = { 0 };
 
 	if (work->search.info.workspace_mode == WORKSPACE_COPY)
 		apply_put_failure(&text, problem, &work->search.info);
-	else /* nor could a person */
+	else /* a person could not either */
 		buffer_format(&text, "%s Nothing was applied.", problem);
 	errand_answer(&work->search.errand, &text, true);
 	buffer_done(&text);
 }
 
-/* What the preview found is what is applied; held changes go with the user's word. */
+/* Apply the preview's changes; host-executed files only with the user's consent. */
 static void apply_previewed(struct applying *work, bool is_held_too)
 {
 	work->wanted.flags = is_held_too ? CHANGES_HELD_TOO : 0;
 	start_job(work, CHANGES_APPLY);
 }
 
-/* With AGENT, all but the held ones go without a word. */
+/* With AGENT, all other changes need no consent. */
 static void take_answer(struct applying *work, const struct ask_input *input)
 {
 	const bool is_agreed = ask_agreed(input);
 
 	if (!input->value && work->policy != PLAN_APPLY_AGENT)
-		fail(work, "The client could not ask its user.");
+		fail_apply(work, "The client could not ask its user.");
 	else if (!is_agreed && work->policy != PLAN_APPLY_AGENT)
-		fail(work, "The user did not agree.");
+		fail_apply(work, "The user did not agree.");
 	else
 		apply_previewed(work, is_agreed && work->asked.offers_held && wants_held(input));
 }
 
-/* The preview is over. */
+/* Go on after the preview. */
 static void ask_or_apply(struct applying *work)
 {
 	struct call *call = call_of(work);
@@ -188,18 +188,19 @@ static void ask_or_apply(struct applying *work)
 	memcpy(work->asked.sandbox, work->search.info.id, sizeof(work->asked.sandbox));
 	work->asked.offers_held = offers_held(work);
 	if (!needs_word(work) || !call_can_ask(call, ASK_ELICITATION)) {
-		apply_previewed(work, false); /* without a word only what needs none */
+		apply_previewed(work, false); /* without consent only the changes that need none */
 		return;
 	}
 	if (ask_user(work)) {
-		fail(work, "The answer is to no question that was asked about these changes.");
+		fail_apply(work,
+			   "The answer is to no question that was asked about these changes.");
 		return;
 	}
 	call_keep(call, &work->asked, sizeof(work->asked));
 	call_await(errand_release(&work->search.errand));
 }
 
-/* Is there an answer to what was asked about this sandbox? Then it holds for what was asked. */
+/* Return the answer to the question about this sandbox; it holds for the previewed changes. */
 static const struct ask_input *find_answer(struct applying *work)
 {
 	const struct buffer *kept = call_kept(call_of(work));
@@ -214,10 +215,11 @@ static const struct ask_input *find_answer(struct applying *work)
 
 /* --- the steps ------------------------------------------------------------------------------ */
 
-static void answer(struct applying *work,
-		   void (*put)(const struct apply_view *view, const struct ipc_sandbox_info *info,
-			       const struct ipc_changes_done *done, struct buffer *text),
-		   bool is_error)
+static void answer_apply(struct applying *work,
+			 void (*put)(const struct apply_view *view,
+				     const struct ipc_sandbox_info *info,
+				     const struct ipc_changes_done *done, struct buffer *text),
+			 bool is_error)
 {
 	struct buffer text = { 0 };
 
@@ -231,11 +233,11 @@ static void on_previewed(struct applying *work)
 	const struct change_page *page = &work->view.page;
 
 	if (work->is_preview)
-		answer(work, apply_put_preview, false);
+		answer_apply(work, apply_put_preview, false);
 	else if (work->view.total == 0)
-		answer(work, apply_put_nothing, false);
+		answer_apply(work, apply_put_nothing, false);
 	else if (page->conflicts > 0 && work->wanted.conflict == CONFLICT_REFUSE)
-		answer(work, apply_put_conflicts, true);
+		answer_apply(work, apply_put_conflicts, true);
 	else
 		ask_or_apply(work);
 }
@@ -257,10 +259,10 @@ static void on_ended(void *context)
 		else
 			changes_job_put_problem(&work->job, &problem);
 		buffer_append(&problem, "", 1);
-		fail(work, problem.bytes);
+		fail_apply(work, problem.bytes);
 		buffer_done(&problem);
 	} else if (work->phase == PHASE_APPLY) {
-		answer(work, apply_put_applied, work->job.done.applied == 0);
+		answer_apply(work, apply_put_applied, work->job.done.applied == 0);
 	} else {
 		on_previewed(work);
 	}
@@ -268,7 +270,7 @@ static void on_ended(void *context)
 
 static const struct changes_rules changes_rules = { .found = on_change, .ended = on_ended };
 
-/* Of a profile that is not there any more, nobody said that agents may. */
+/* If the profile is gone, no policy allows agents to apply. */
 static enum plan_apply policy_of(const struct host *host, const char *name)
 {
 	const struct plan *plan = &host->plan;
@@ -279,8 +281,8 @@ static enum plan_apply policy_of(const struct host *host, const char *name)
 	return apply < PLAN_APPLY_COUNT ? (enum plan_apply)apply : PLAN_APPLY_PERSON;
 }
 
-/* What stands against it before anything is looked at; NULL: nothing. */
-static const char *check(const struct applying *work)
+/* Return the reason against it before a preview; NULL: none. */
+static const char *check_request(const struct applying *work)
 {
 	const struct ipc_sandbox_info *info = &work->search.info;
 
@@ -311,9 +313,9 @@ static void on_found(struct sandbox_search *search)
 	const char *problem;
 
 	work->policy = policy_of(session->host, search->info.profile);
-	problem = check(work);
+	problem = check_request(work);
 	if (problem) {
-		fail(work, problem);
+		fail_apply(work, problem);
 		return;
 	}
 	memcpy(work->wanted.sandbox, search->info.id, sizeof(search->info.id));
@@ -336,13 +338,13 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 		changes_job_take(&work->job, answer);
 }
 
-/* The supervisor's policy is the one that counts. */
+/* The supervisor's policy decides. */
 static bool on_refused(struct errand *errand, const struct ipc_execution_refused *refused)
 {
 	if (refused->reason != REFUSAL_APPLY)
 		return false;
-	fail((struct applying *)errand,
-	     "The policy leaves it to a person to bring changes to the host.");
+	fail_apply((struct applying *)errand,
+		   "The policy leaves it to a person to bring changes to the host.");
 	return true;
 }
 

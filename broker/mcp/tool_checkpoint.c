@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * checkpoint: save a sandbox's files, see what was saved, go back to it, go on from it in another
- * sandbox, forget it.
+ * checkpoint: save a sandbox's files, list checkpoints, roll back to one, fork a sandbox from one,
+ * delete one.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static const struct tool_param params[CHECKPOINT_PARAMS] = {
 struct checkpointing {
 	struct errand errand; /* first */
 	struct ipc_checkpoint_do wanted;
-	char which[IPC_NAME_MAX]; /* the checkpoint, as the client said it */
+	char which[IPC_NAME_MAX]; /* the checkpoint as the client named it */
 	struct buffer list;
 	unsigned int listed;
 };
@@ -108,7 +108,8 @@ static const char *check_name(const char *name, uint32_t operation)
 	return NULL;
 }
 
-static const char *check(struct json_value *const *values, const struct ipc_checkpoint_do *wanted)
+static const char *check_arguments(struct json_value *const *values,
+				   const struct ipc_checkpoint_do *wanted)
 {
 	const bool is_given = values[CHECKPOINT_PARAM_WHICH] != NULL;
 
@@ -211,7 +212,7 @@ static void put_done(const struct checkpointing *work, struct buffer *text)
 					   "the sandbox are gone.");
 }
 
-/* Its files are others now. */
+/* Notify subscribers that its files have changed. */
 static void tell_changed(const struct session *session, const char *called)
 {
 	const char *id = sandboxes_id_of(session->host, session->principal, called);
@@ -258,8 +259,8 @@ static const struct errand_rules rules = { .answered = on_answer, .free = free_c
 
 /* --- the request ---------------------------------------------------------------------------- */
 
-static void start(struct call *call, const struct ipc_checkpoint_do *wanted,
-		  const struct json_value *which)
+static void start_operation(struct call *call, const struct ipc_checkpoint_do *wanted,
+			    const struct json_value *which)
 {
 	struct checkpointing *work = memory_get_zeroed(1, sizeof(*work));
 
@@ -275,8 +276,8 @@ static void start(struct call *call, const struct ipc_checkpoint_do *wanted,
 						     &work->errand.asked));
 }
 
-static void checkpoint(struct call *call, const struct json_document *document,
-		       struct json_value *const *values)
+static void run_checkpoint(struct call *call, const struct json_document *document,
+			   struct json_value *const *values)
 {
 	const struct session *session = call->session;
 	const struct json_value *name = values[CHECKPOINT_PARAM_NAME];
@@ -290,17 +291,17 @@ static void checkpoint(struct call *call, const struct json_document *document,
 		return;
 	if (name)
 		memcpy(wanted.name, name->text, name->size);
-	problem = check(values, &wanted);
+	problem = check_arguments(values, &wanted);
 	if (problem) {
 		call_fail_text(call, problem);
 		return;
 	}
 	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
 		      sizeof(wanted.owner) - 1);
-	start(call, &wanted, values[CHECKPOINT_PARAM_WHICH]);
+	start_operation(call, &wanted, values[CHECKPOINT_PARAM_WHICH]);
 }
 
-/* destructiveHint is false as that of run_command is: these are the agent's own files. */
+/* destructiveHint is false as for run_command: these are the agent's own files. */
 const struct tool tool_checkpoint = {
 	.name = "checkpoint",
 	.title = "Save, restore or fork a sandbox's files",
@@ -309,5 +310,5 @@ const struct tool tool_checkpoint = {
 		       "Processes and /tmp are not saved, and nothing may run meanwhile.",
 	.params = params,
 	.param_count = CHECKPOINT_PARAMS,
-	.handler = checkpoint,
+	.handler = run_checkpoint,
 };

@@ -22,7 +22,7 @@ enum create_param {
 	CREATE_PARAMS,
 };
 
-/* Ten years: nobody means more, and the profile's most holds anyway. */
+/* Ten years; the profile's maximum holds anyway. */
 #define TTL_S_MAX 315360000
 
 /* In the order of enum workspace_mode, from COPY on. */
@@ -161,7 +161,7 @@ static uint32_t mode_of(struct json_value *value)
 	return WORKSPACE_COPY + index;
 }
 
-static const char *fill(struct json_value *const *values, struct ipc_sandbox_new *ret)
+static const char *fill_request(struct json_value *const *values, struct ipc_sandbox_new *ret)
 {
 	const char *problem = NULL;
 
@@ -184,7 +184,7 @@ static void create_sandbox(struct call *call, const struct json_document *docume
 	const struct session *session = call->session;
 	struct creation *creation = memory_get_zeroed(1, sizeof(*creation));
 	struct ipc_sandbox_new *wanted = &creation->wanted;
-	const char *problem = fill(values, wanted);
+	const char *problem = fill_request(values, wanted);
 
 	(void)document;
 	if (problem) {

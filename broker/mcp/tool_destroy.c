@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * destroy_sandbox: end what runs in a sandbox that lasts, and remove its files.
+ * destroy_sandbox: end the executions in a persistent sandbox, and remove its files.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@ struct destruction {
 	struct ipc_sandbox_end wanted;
 };
 
-/* The table's own id goes with it. */
-static void forget(const struct session *session, const char *called)
+/* Forget a known sandbox; this frees the table's own id. */
+static void forget_sandbox(const struct session *session, const char *called)
 {
 	const char *id = sandboxes_id_of(session->host, session->principal, called);
 	char copy[IPC_ID_MAX];
@@ -39,7 +39,7 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 	struct buffer text = { 0 };
 
 	(void)answer;
-	forget(errand->call->session, called);
+	forget_sandbox(errand->call->session, called);
 	buffer_append_text(&text, "The sandbox \"");
 	text_quote(&text, called, strlen(called), QUOTE_BYTES);
 	buffer_append_text(&text, "\" is gone, with its files, its checkpoints and everything that "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * diff_changes: what a sandbox's /workspace has that the project, or a checkpoint, has not.
+ * diff_changes: the changes of a sandbox's /workspace compared with the project, or with a
+ * checkpoint.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,9 +65,9 @@ struct diffing {
 	struct changes_job job;
 	struct ipc_changes_start wanted;
 	struct change_page page;
-	char since[IPC_NAME_MAX];  /* the checkpoint, as the client said it */
-	bool has_number;           /* of the checkpoint, or it needs none */
-	struct buffer checkpoints; /* those that there are, while one is looked for */
+	char since[IPC_NAME_MAX];  /* the checkpoint as the client named it */
+	bool has_number;           /* the checkpoint's number is known, or none is needed */
+	struct buffer checkpoints; /* the existing checkpoints, during the lookup */
 	struct json_tree paths;
 };
 
@@ -82,7 +83,7 @@ static void put_compared(const struct diffing *work, struct buffer *text)
 	}
 }
 
-/* What is shown of how many, and how to go on. */
+/* Say how many of the changes are shown, and how to go on. */
 static void put_last_line(const struct diffing *work, struct buffer *text)
 {
 	const uint64_t first = work->wanted.skip;
@@ -154,7 +155,7 @@ static void note_checkpoint(struct diffing *work, const struct ipc_checkpoint_in
 		buffer_format(&work->checkpoints, " %s", info->name);
 }
 
-/* In the words of the supervisor, who goes by numbers. */
+/* Fail with the supervisor's text; the supervisor only knows numbers. */
 static void fail_unknown(struct diffing *work)
 {
 	struct ipc_execution_refused refused = { .reason = REFUSAL_CHECKPOINT_UNKNOWN };
@@ -166,7 +167,7 @@ static void fail_unknown(struct diffing *work)
 	errand_refuse(&work->errand, &refused);
 }
 
-/* A checkpoint's name is looked up first. */
+/* Look up a checkpoint by its name first. */
 static void take_checkpoint(struct diffing *work, const struct supervisor_answer *answer)
 {
 	if (answer->kind == ANSWER_CHECKPOINT)
@@ -211,8 +212,9 @@ static void ask_checkpoints(struct diffing *work)
 							     &wanted, &errand->asked));
 }
 
-static void start(struct call *call, const struct ipc_changes_start *wanted, const char *since,
-		  const struct json_document *document, const struct json_value *paths)
+static void start_search(struct call *call, const struct ipc_changes_start *wanted,
+			 const char *since, const struct json_document *document,
+			 const struct json_value *paths)
 {
 	struct diffing *work = memory_get_zeroed(1, sizeof(*work));
 
@@ -259,7 +261,7 @@ static void diff_changes(struct call *call, const struct json_document *document
 	wanted.most = (uint64_t)tool_integer(values[DIFF_LIMIT], LIMIT_DEFAULT);
 	(void)strncpy(wanted.owner, sandboxes_owner(session->host, session->principal),
 		      sizeof(wanted.owner) - 1);
-	start(call, &wanted, since, document, values[DIFF_PATHS]);
+	start_search(call, &wanted, since, document, values[DIFF_PATHS]);
 }
 
 const struct tool tool_diff_changes = {

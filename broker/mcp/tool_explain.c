@@ -77,7 +77,7 @@ static void answer_decision(struct call *call, const char *profile,
 	buffer_done(&text);
 }
 
-/* A profile that is shown to clients; NULL: none. */
+/* Return a profile that is shown to clients; NULL: none. */
 static const struct plan_profile *find_profile(const struct plan *plan, const char *name)
 {
 	const int index = plan->bytes ? plan_profile_find(plan, name) : -1;
@@ -86,7 +86,7 @@ static const struct plan_profile *find_profile(const struct plan *plan, const ch
 	return profile && !plan_is_internal(plan, profile) ? profile : NULL;
 }
 
-/* A string without NUL of at most `room` - 1 bytes, with one. */
+/* Copy a string without NUL of at most `room` - 1 bytes, and terminate it. */
 static void copy_text(const struct json_value *value, char *to, size_t room)
 {
 	if (value->size >= room)

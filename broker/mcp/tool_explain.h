@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * explain_policy: what a sandbox answers to an operation, from the plan that is in force.
+ * explain_policy: the verdict of the plan in force on an operation in a sandbox.
  */
 #ifndef BROKER_MCP_TOOL_EXPLAIN_H
 #define BROKER_MCP_TOOL_EXPLAIN_H

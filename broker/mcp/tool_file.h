@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tools for the files of a sandbox that lasts.
+ * The tools for the files of a persistent sandbox.
  */
 #ifndef BROKER_MCP_TOOL_FILE_H
 #define BROKER_MCP_TOOL_FILE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * list_files: what is in a directory of a sandbox that lasts, and in those below it.
+ * list_files: the entries of a directory of a persistent sandbox, and of those below it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -61,10 +61,10 @@ struct file_listing {
 	uint64_t offset;
 	uint64_t shown;
 	bool is_more;
-	bool is_whole; /* the list came to its end */
+	bool is_whole; /* the list is complete */
 };
 
-/* As a line of ls -l has it, without what is the same in every sandbox. */
+/* Put a line like one of ls -l, without the columns that every sandbox has alike. */
 static void put_entry(const struct file_found *found, struct buffer *line)
 {
 	const struct file_entry *is = &found->is;
@@ -90,13 +90,13 @@ static void put_entry(const struct file_found *found, struct buffer *line)
 	buffer_append_text(line, "\n");
 }
 
-/* A date that a calendar has. */
+/* Return true if the time is a calendar date. */
 static bool has_date(const struct file_entry *is)
 {
 	return is->modified_s >= 0 && is->modified_s < INT64_C(253402300800); /* year 10000 */
 }
 
-/* False: there are no more to be shown. */
+/* Take the next entry. False: no more are shown. */
 static bool take_entry(struct file_listing *work, struct file_found *found, struct buffer *text)
 {
 	struct buffer line = { 0 };
@@ -151,7 +151,7 @@ static void on_answered(struct file_job *job)
 		at += taken > 0 ? (size_t)taken : 0;
 	} while (taken > 0 && take_entry(work, &found, &text));
 	if (taken <= 0 && !work->is_whole) {
-		/* What msp-file could not finish, or others have written for it. */
+		/* msp-file could not finish it, or the workload forged it */
 		buffer_done(&text);
 		file_job_fail(job,
 			      "The list could not be read to its end: the sandbox's memory, "

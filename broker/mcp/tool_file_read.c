@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * read_file: a part of a file of a sandbox that lasts.
+ * read_file: a part of a file of a persistent sandbox.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,13 +22,13 @@ enum read_param {
 	READ_PARAMS,
 };
 
-/* Offsets that JSON's numbers hold. */
+/* Largest offset that a JSON number holds exactly. */
 #define OFFSET_MAX 9007199254740991
 
-/* What is answered in base64 has a third more characters. */
+/* Base64 has a third more characters. */
 #define BASE64_BYTES ((size_t)RESULT_TEXT_BYTES / 4 * 3)
 
-/* The longest character but its last byte: whether one is cut can be seen. */
+/* The longest character without its last byte, to see whether a character is cut. */
 #define CHARACTER_REST 3
 
 static const char *const encodings[] = { "text", "base64", NULL };
@@ -62,8 +62,8 @@ struct file_reading {
 	bool is_base64;
 };
 
-/* How many of the bytes are shown: a character that the end cuts is left for the next part. */
-static size_t whole(const char *bytes, size_t size, bool is_end)
+/* Return how many of the bytes to show: a character cut by the end is left for the next part. */
+static size_t whole_bytes(const char *bytes, size_t size, bool is_end)
 {
 	size_t cut = size > CHARACTER_REST ? size - CHARACTER_REST : 0;
 
@@ -105,8 +105,8 @@ static void put_text(const struct file_reading *work, struct buffer *text)
 	const char *bytes = (const char *)work->job.rest;
 	const size_t there = work->job.rest_size < work->limit ? work->job.rest_size : work->limit;
 	const bool is_end = work->offset + there >= work->job.answer.is.size;
-	const size_t size = text_fit_first(bytes, whole(bytes, there, is_end), RESULT_TEXT_BYTES,
-					   TEXT_CONTENTS);
+	const size_t size = text_fit_first(bytes, whole_bytes(bytes, there, is_end),
+					   RESULT_TEXT_BYTES, TEXT_CONTENTS);
 
 	text_append(text, bytes, size, TEXT_CONTENTS);
 	buffer_end_line(text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * write_file: write a file of a sandbox that lasts, or replace a text in it.
+ * write_file: write a file of a persistent sandbox, or replace a text in it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ enum write_param {
 	WRITE_PARAMS,
 };
 
-/* As long as a line lets it be. */
+/* Bound by the length of a line. */
 #define CONTENT_MAX (10U << 20)
 
 static const char *const encodings[] = { "text", "base64", NULL };
@@ -86,8 +86,8 @@ static void free_writing(struct file_job *job)
 
 static const struct file_job_rules rules = { .answered = on_answered, .free = free_writing };
 
-/* NULL: the arguments go together. */
-static const char *check(struct json_value *const *values)
+/* Check the combination of arguments. NULL: it is valid. */
+static const char *check_arguments(struct json_value *const *values)
 {
 	const bool is_edit = values[WRITE_OLD] || values[WRITE_NEW];
 
@@ -108,7 +108,7 @@ static const char *check(struct json_value *const *values)
 	return NULL;
 }
 
-/* What the file's content comes from. False: the call has failed. */
+/* Take the source of the file's content. False: the call has failed. */
 static bool take_input(struct file_writing *work, struct json_value *const *values,
 		       struct buffer *ret)
 {
@@ -129,7 +129,7 @@ static bool take_input(struct file_writing *work, struct json_value *const *valu
 	return true;
 }
 
-static void ask(struct file_writing *work, struct json_value *const *values)
+static void ask_file(struct file_writing *work, struct json_value *const *values)
 {
 	const struct json_value *mode = values[WRITE_MODE];
 
@@ -144,7 +144,7 @@ static void ask(struct file_writing *work, struct json_value *const *values)
 static void write_file(struct call *call, const struct json_document *document,
 		       struct json_value *const *values)
 {
-	const char *problem = check(values);
+	const char *problem = check_arguments(values);
 	struct buffer input = { 0 };
 	char sandbox[IPC_NAME_MAX];
 	struct file_writing *work;
@@ -160,7 +160,7 @@ static void write_file(struct call *call, const struct json_document *document,
 	work->is_edit = values[WRITE_OLD] != NULL;
 	if (!file_job_ask(&work->job, work->is_edit ? "edit" : "write", values[WRITE_PATH]))
 		return;
-	ask(work, values);
+	ask_file(work, values);
 	if (take_input(work, values, &input))
 		file_job_start(&work->job, &input);
 	buffer_done(&input);

@@ -15,10 +15,10 @@ enum kill_param {
 	KILL_PARAMS,
 };
 
-/* It is the supervisor that kills; its word usually comes within milliseconds. */
+/* The supervisor kills; its report usually comes within milliseconds. */
 #define WAIT_MS_KILL 1000
 
-/* KILL is of another kind: it ends everything in the sandbox. */
+/* KILL differs from the others: it ends every process in the sandbox. */
 static const char *const signal_names[] = { "KILL", "HUP",  "INT",  "QUIT", "USR1",
 					    "USR2", "TERM", "CONT", "STOP", NULL };
 static const uint32_t signal_numbers[] = { SIGKILL, SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1,

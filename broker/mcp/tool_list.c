@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * list_sandboxes: what there is of the asker's. Its result is data, and complete without the text.
- * Those that last are the supervisor's to tell; executions, and the sandboxes that go with theirs,
- * are this process's own.
+ * list_sandboxes: the client's sandboxes and executions. Its result is data, and complete without
+ * the text. The supervisor reports persistent sandboxes; executions, and ephemeral sandboxes, are
+ * known in this process.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +16,13 @@
 #include "mcp/sandboxes.h"
 #include "mcp/tool_execution.h"
 
-/* What is shown at once, the newest: a result stays of a size that models are given whole. */
+/* Bound of shown sandboxes, the newest first: agents pass on a result of this size whole. */
 #define LISTED_MAX 100U
 
-/* Of one sandbox, the newest. */
+/* Executions shown of one sandbox, the newest first. */
 #define EXECUTIONS_MAX_LISTED 20U
 
-/* Of a command, to know it again by. */
+/* Bytes of a command, enough to recognise it. */
 #define COMMAND_BYTES 100U
 
 static void put_milliseconds(struct json_writer *writer, const char *key, int64_t ms)
@@ -59,12 +59,12 @@ struct listing {
 	struct errand errand; /* first */
 	struct buffer text;
 	struct json_writer writer;
-	struct buffer ids; /* of those that last and are in it, one after the other */
+	struct buffer ids; /* ids of the listed persistent sandboxes, one after the other */
 	size_t count;
 	size_t omitted;
 };
 
-/* Has it to be left out for want of room? */
+/* Return true if no room is left for it. */
 static bool is_omitted(struct listing *listing)
 {
 	if (listing->count < LISTED_MAX) {
@@ -80,7 +80,7 @@ static bool is_in(const struct execution *execution, const char *id)
 	return strcmp(execution_info(execution)->sandbox, id) == 0;
 }
 
-/* The executions of one sandbox. */
+/* Put the executions of one sandbox. */
 static void put_executions(struct listing *listing, const char *id)
 {
 	const struct session *session = listing->errand.call->session;
@@ -121,7 +121,7 @@ static bool has_id(const struct buffer *ids, const char *id)
 	return false;
 }
 
-/* The sandbox of an execution, which the supervisor did not tell of. */
+/* Put the sandbox of an execution that the supervisor did not report. */
 static void put_other(struct listing *listing, const struct execution_info *info)
 {
 	struct json_writer *writer = &listing->writer;
@@ -149,7 +149,7 @@ static void free_listing(struct errand *errand)
 	free(listing);
 }
 
-static void finish(struct listing *listing)
+static void finish_list(struct listing *listing)
 {
 	const struct session *session = listing->errand.call->session;
 	const struct execution_owner owner = session_owner(session);
@@ -181,18 +181,18 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 	const struct session *session = errand->call->session;
 
 	if (answer->kind == ANSWER_DONE) {
-		finish(listing);
+		finish_list(listing);
 		return;
 	}
 	sandboxes_learn(session->host, session->principal, answer->sandbox);
 	put_lasting(listing, answer->sandbox);
 }
 
-/* Where nothing can last, nothing does. */
+/* If the supervisor has no persistent sandboxes, the list has none either. */
 static bool on_refused(struct errand *errand, const struct ipc_execution_refused *refused)
 {
 	if (refused->reason == REFUSAL_STATE)
-		finish((struct listing *)errand);
+		finish_list((struct listing *)errand);
 	return refused->reason == REFUSAL_STATE;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * read_output: what an execution printed, as it comes or from an offset on.
+ * read_output: an execution's output as it arrives, or from an offset on.
  */
 #include <stdlib.h>
 
@@ -18,11 +18,12 @@ enum read_param {
 	READ_PARAMS,
 };
 
-/* What a client may ask to see at once, and the offsets that JSON's numbers hold. */
+/* The most bytes that a client may request at once, and the largest offset that a JSON number holds
+ * exactly. */
 #define READ_BYTES_MAX 100000
 #define OFFSET_MAX 9007199254740991
 
-/* Output comes in pieces: wait this long for more of it. */
+/* Output comes in pieces: wait this many milliseconds for more. */
 #define SETTLE_MS 100
 
 static const char *const stream_names[] = { "stdout", "stderr", NULL };
@@ -55,7 +56,7 @@ static const struct tool_param params[READ_PARAMS] = {
 struct reading {
 	struct waiting waiting; /* first */
 	size_t room;
-	bool is_one; /* stream; else both */
+	bool is_one; /* one stream, `stream`; else both */
 	enum output_stream stream;
 	bool has_offset;
 	uint64_t offset;
@@ -83,7 +84,7 @@ static bool has_news(const struct waiting *waiting)
 	       reading->offset;
 }
 
-static void answer(struct reading *reading)
+static void answer_output(struct reading *reading)
 {
 	struct execution *execution = reading->waiting.execution;
 	const struct result_part part = part_of(reading);
@@ -103,7 +104,7 @@ static void on_ended(struct waiting *waiting, enum waiting_end end)
 	if (end == WAITING_GONE)
 		handle_fail_gone(waiting->call);
 	else
-		answer((struct reading *)waiting);
+		answer_output((struct reading *)waiting);
 	free(waiting);
 }
 

@@ -15,7 +15,7 @@
 #include "mcp/tool_handle.h"
 #include "mcp/waiting.h"
 
-/* Places of the parameters in the tools' tables. */
+/* Indexes of the parameters in the tools' tables. */
 enum run_command_param {
 	RUN_COMMAND_COMMAND,
 	RUN_COMMAND_ARGV,
@@ -48,10 +48,10 @@ enum run_code_param {
 
 _Static_assert(RUN_COMMAND_PARAMS <= TOOL_PARAMS_MAX, "a place for each");
 
-/* Room for a stdin: as long as a line lets it be. */
+/* Bound of a stdin: the length of a line. */
 #define INPUT_MAX (10U << 20)
 
-/* A terminal of this size where the client says none. */
+/* Default size of a terminal. */
 #define TTY_ROWS_DEFAULT 24
 #define TTY_COLUMNS_DEFAULT 80
 
@@ -156,7 +156,7 @@ static const struct tool_param code_params[RUN_CODE_PARAMS] = {
 	[RUN_CODE_SANDBOX] = SANDBOX,
 };
 
-/* What fails to start when a command line does. */
+/* The program named when a command line fails to start. */
 #define SHELL_LABEL "the profile's shell"
 
 /* NUL-terminated strings one after the other, in a message's fixed room. */
@@ -166,8 +166,8 @@ struct packed {
 	uint32_t room;
 };
 
-/* The tables' bounds are the message's bounds, so what was checked fits. */
-static void pack(const struct packed *packed, const char *text, size_t size, char end)
+/* The tables' bounds are the message's bounds, so checked values fit. */
+static void pack_text(const struct packed *packed, const char *text, size_t size, char end)
 {
 	if (size + 1 > packed->room - *packed->size)
 		bug("checked arguments do not fit");
@@ -180,19 +180,19 @@ static void pack_list(const struct packed *packed, const struct json_document *d
 		      const struct json_value *list)
 {
 	for (struct json_value *v = json_first(document, list); v; v = json_next(document, v))
-		pack(packed, v->text, v->size, '\0');
+		pack_text(packed, v->text, v->size, '\0');
 }
 
 static void pack_map(const struct packed *packed, const struct json_document *document,
 		     const struct json_value *map)
 {
 	for (struct json_value *v = json_first(document, map); v; v = json_next(document, v)) {
-		pack(packed, v->key, v->key_size, '=');
-		pack(packed, v->text, v->size, '\0');
+		pack_text(packed, v->key, v->key_size, '=');
+		pack_text(packed, v->text, v->size, '\0');
 	}
 }
 
-/* A checked string into a fixed room; its table's bound is below the room. */
+/* Copy a checked string into a fixed room; its table's bound is below the room. */
 static void copy_text(char *room, size_t room_size, const struct json_value *value)
 {
 	if (value->size >= room_size)
@@ -201,7 +201,7 @@ static void copy_text(char *room, size_t room_size, const struct json_value *val
 	room[value->size] = '\0';
 }
 
-/* Of the call that is being taken; one thread. */
+/* The label of the call that is being taken; one thread. */
 static struct execution_label label;
 
 static void set_label(char room[LABEL_TEXT_MAX], const char *text, size_t size)
@@ -214,7 +214,7 @@ static void set_label(char room[LABEL_TEXT_MAX], const char *text, size_t size)
 	buffer_done(&quoted);
 }
 
-/* Empty, where it is the sandbox's. */
+/* Set the profile; empty if the sandbox has one. */
 static void set_profile(struct call *call, const struct json_value *value, bool has_sandbox,
 			char room[IPC_NAME_MAX])
 {
@@ -235,15 +235,15 @@ static void set_input(struct execution_order *order, const struct json_value *va
 	}
 }
 
-/* Names are checked for length and NUL; an empty one is no name. */
+/* Names are checked for length and NUL; an empty string counts as not given. */
 static bool is_empty(const struct json_value *value)
 {
 	return value && value->size == 0;
 }
 
-/* The call has waited for long enough: the execution goes on without it, and the client is given
- * its handle. */
-static void yield(struct waiting *waiting)
+/* The call has waited long enough: the execution goes on without it, and the client gets its
+ * handle. */
+static void yield_execution(struct waiting *waiting)
 {
 	const struct result_part part = result_part_all(execution_info(waiting->execution));
 
@@ -251,8 +251,8 @@ static void yield(struct waiting *waiting)
 	free(waiting);
 }
 
-/* What was shown whole is of no further use. */
-static void answer(struct waiting *waiting)
+/* Answer; output that was shown whole is dropped. */
+static void answer_result(struct waiting *waiting)
 {
 	struct execution *execution = waiting->execution;
 	const struct result_part part = result_part_all(execution_info(execution));
@@ -262,8 +262,8 @@ static void answer(struct waiting *waiting)
 	free(waiting);
 }
 
-/* A client that polls need not be given a handle to ask again with, unless it wants to type, or to
- * have it run in the background. */
+/* A client that polls a task needs no handle, unless it wants to write to the execution, or to have
+ * it in the background. */
 static bool is_task(const struct waiting *waiting, enum waiting_end end)
 {
 	const struct execution_info *info = execution_info(waiting->execution);
@@ -274,7 +274,7 @@ static bool is_task(const struct waiting *waiting, enum waiting_end end)
 
 static void on_ended(struct waiting *waiting, enum waiting_end end);
 
-/* Nobody has its handle but for a task's, whose client may want to know how far it came. */
+/* Only a task's client has the handle; it may want to read the output so far. */
 static void on_cancelled(struct waiting *waiting)
 {
 	if (waiting->call->task)
@@ -289,14 +289,14 @@ static const struct waiting_rules rules = { .ended = on_ended, .cancelled = on_c
 static void on_ended(struct waiting *waiting, enum waiting_end end)
 {
 	if (end == WAITING_OVER) {
-		answer(waiting);
+		answer_result(waiting);
 	} else if (end == WAITING_GONE) {
 		handle_fail_gone(waiting->call);
 		free(waiting);
-	} else if (is_task(waiting, end)) { /* until its end */
+	} else if (is_task(waiting, end)) { /* wait until its end */
 		waiting_begin(waiting, waiting->call, waiting->execution, &rules, UINT32_MAX);
 	} else {
-		yield(waiting);
+		yield_execution(waiting);
 	}
 }
 
@@ -338,8 +338,8 @@ void run_start(struct call *call, struct execution_order *order, uint32_t limit_
 	waiting_begin(waiting, call, execution, &rules, limit_ms);
 }
 
-static void execute(struct call *call, struct execution_order *order,
-		    const struct json_value *yield_ms, const struct json_value *sandbox)
+static void execute_order(struct call *call, struct execution_order *order,
+			  const struct json_value *yield_ms, const struct json_value *sandbox)
 {
 	const uint32_t limit_ms = (uint32_t)tool_integer(yield_ms, WAIT_MS_DEFAULT);
 
@@ -370,14 +370,15 @@ static const char *check_command(struct json_value *const *values)
 	return NULL;
 }
 
-/* What one talks to, or starts in the background, is meant to be there for a while. */
+/* Interactive and background executions are meant to run for long. */
 static bool is_long(const struct json_value *is_interactive, const struct json_value *yield_ms)
 {
 	return tool_boolean(is_interactive) || tool_integer(yield_ms, WAIT_MS_DEFAULT) == 0;
 }
 
-/* 0: the profile's default; more than its most: that. */
-static uint32_t timeout(const struct json_value *value, bool is_long)
+/* Return the time limit; 0: the profile's default. A value above the profile's maximum stands for
+ * the maximum. */
+static uint32_t timeout_of(const struct json_value *value, bool is_long)
 {
 	return (uint32_t)tool_integer(value, is_long ? UINT32_MAX : 0);
 }
@@ -391,7 +392,7 @@ static void fill_command(struct call *call, const struct json_document *document
 	const struct json_value *command = values[RUN_COMMAND_COMMAND];
 	const struct json_value *program = json_first(document, values[RUN_COMMAND_ARGV]);
 
-	start->timeout_ms = timeout(
+	start->timeout_ms = timeout_of(
 		values[RUN_COMMAND_TIMEOUT],
 		tool_boolean(values[RUN_COMMAND_TTY]) ||
 			is_long(values[RUN_COMMAND_INTERACTIVE], values[RUN_COMMAND_YIELD]));
@@ -403,7 +404,7 @@ static void fill_command(struct call *call, const struct json_document *document
 	}
 	if (command) {
 		start->use_shell = 1;
-		pack(&argv, command->text, command->size, '\0');
+		pack_text(&argv, command->text, command->size, '\0');
 		set_label(label.subject, SHELL_LABEL, strlen(SHELL_LABEL));
 	} else {
 		pack_list(&argv, document, values[RUN_COMMAND_ARGV]);
@@ -432,7 +433,7 @@ static void run_command(struct call *call, const struct json_document *document,
 	memset(&label, 0, sizeof(label));
 	fill_command(call, document, values, &start);
 	set_input(&order, values[RUN_COMMAND_STDIN], values[RUN_COMMAND_INTERACTIVE]);
-	execute(call, &order, values[RUN_COMMAND_YIELD], values[RUN_COMMAND_SANDBOX]);
+	execute_order(call, &order, values[RUN_COMMAND_YIELD], values[RUN_COMMAND_SANDBOX]);
 }
 
 static void run_code(struct call *call, const struct json_document *document,
@@ -446,8 +447,9 @@ static void run_code(struct call *call, const struct json_document *document,
 
 	ipc_clear(IPC_TYPE_code_start, &start);
 	memset(&label, 0, sizeof(label));
-	start.timeout_ms = timeout(values[RUN_CODE_TIMEOUT],
-				   is_long(values[RUN_CODE_INTERACTIVE], values[RUN_CODE_YIELD]));
+	start.timeout_ms =
+		timeout_of(values[RUN_CODE_TIMEOUT],
+			   is_long(values[RUN_CODE_INTERACTIVE], values[RUN_CODE_YIELD]));
 	set_profile(call, values[RUN_CODE_PROFILE], values[RUN_CODE_SANDBOX] != NULL,
 		    start.profile);
 	copy_text(start.language, sizeof(start.language), language);
@@ -461,11 +463,11 @@ static void run_code(struct call *call, const struct json_document *document,
 			call, "There is no memory for the code. Nothing was run. Wait a moment and "
 			      "call again.");
 	else
-		execute(call, &order, values[RUN_CODE_YIELD], values[RUN_CODE_SANDBOX]);
+		execute_order(call, &order, values[RUN_CODE_YIELD], values[RUN_CODE_SANDBOX]);
 }
 
 /* destructiveHint and openWorldHint are false because a sandbox can neither touch the user's files,
- * unless the operator lets it, nor reach the network. */
+ * unless the operator allows it, nor reach the network. */
 const struct tool tool_run_command = {
 	.name = "run_command",
 	.title = "Run a command in a sandbox",

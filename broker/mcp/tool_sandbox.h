@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tools for sandboxes that last, and for what is changed in them.
+ * The tools for persistent sandboxes, and for the changes in them.
  */
 #ifndef BROKER_MCP_TOOL_SANDBOX_H
 #define BROKER_MCP_TOOL_SANDBOX_H

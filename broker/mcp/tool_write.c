@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * write_stdin: type to an execution, and see what it says.
+ * write_stdin: write to an execution's input, and show its answer.
  */
 #include "io/memory.h"
 #include "mcp/tool_execution.h"
@@ -17,12 +17,13 @@ enum write_param {
 	WRITE_PARAMS,
 };
 
-/* As long as a line lets it be. */
+/* Bound by the length of a line. */
 #define DATA_BYTES_MAX (10U << 20)
 
 #define WAIT_MS_WRITE 1000
 
-/* A program that answers does so within this; each further piece makes it wait again. */
+/* A program that answers does so within this many milliseconds; each further piece restarts the
+ * wait. */
 #define SETTLE_MS 200
 
 static const struct tool_param params[WRITE_PARAMS] = {
@@ -34,7 +35,8 @@ static const struct tool_param params[WRITE_PARAMS] = {
 	[WRITE_EOF] = { .name = "eof",
 			.kind = PARAM_BOOLEAN,
 			.standard = "false",
-			.description = "End the input after that (in a terminal: type Ctrl-D)." },
+			.description =
+				"End the input after that (in a terminal: type Ctrl-D)." },
 	[WRITE_WAIT] = { .name = "wait_ms",
 			 .kind = PARAM_INTEGER,
 			 .maximum = WAIT_MS_MAX,
@@ -67,8 +69,9 @@ static const struct waiting_rules rules = {
 	.is_still_settled = true,
 };
 
-/* What stands against it before anything is done. */
-static const char *check(const struct execution_info *info, struct json_value *const *values)
+/* Return the reason against it; NULL: none. */
+static const char *check_arguments(const struct execution_info *info,
+				   struct json_value *const *values)
 {
 	const bool is_sized = values[WRITE_ROWS] || values[WRITE_COLUMNS];
 
@@ -92,8 +95,9 @@ static const char *const write_problems[] = {
 		"until they are read, and call again.",
 };
 
-/* NULL: it was typed. */
-static const char *type(struct execution *execution, const struct json_value *data, bool is_last)
+/* Write the data. NULL: it was written; otherwise the reason. */
+static const char *type_data(struct execution *execution, const struct json_value *data,
+			     bool is_last)
 {
 	enum execution_write done;
 
@@ -112,13 +116,13 @@ static void write_stdin(struct call *call, const struct json_document *document,
 	(void)document;
 	if (!execution)
 		return;
-	problem = check(execution_info(execution), values);
+	problem = check_arguments(execution_info(execution), values);
 	if (!problem && values[WRITE_ROWS] &&
 	    !execution_resize(execution, (uint32_t)tool_integer(values[WRITE_ROWS], 0),
 			      (uint32_t)tool_integer(values[WRITE_COLUMNS], 0)))
 		problem = "The terminal is closed.";
 	if (!problem)
-		problem = type(execution, values[WRITE_DATA], tool_boolean(values[WRITE_EOF]));
+		problem = type_data(execution, values[WRITE_DATA], tool_boolean(values[WRITE_EOF]));
 	if (problem)
 		call_fail_text(call, problem);
 	else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tools/list and tools/call: what clients see of a tool's table, and the way of a call to its
- * handler. Argument checks are in arguments.c; each tool is in a file of its own.
+ * tools/list and tools/call: the published form of a tool's table, and the dispatch of a call to
+ * its handler. Argument checks are in arguments.c; each tool is in a file of its own.
  */
 #include "mcp/tools.h"
 
@@ -79,7 +79,7 @@ static void put_param(struct json_writer *writer, const struct tool_param *param
 	json_close_object(writer);
 }
 
-/* Absent when empty: older JSON Schema does not know an empty list. */
+/* Leave it out when empty: older JSON Schema does not allow an empty list. */
 static void put_required(struct json_writer *writer, const struct tool *tool)
 {
 	bool is_open = false;
@@ -114,7 +114,7 @@ static void put_schema(struct json_writer *writer, const struct tool *tool,
 	json_close_object(writer);
 }
 
-/* Is there a profile whose sandboxes may have a directory of the host to write to? */
+/* Return true if a profile lets its sandboxes write to a directory of the host. */
 static bool may_write_host(const struct plan *plan)
 {
 	for (uint32_t i = 0; plan->bytes && i < plan_profile_count(plan); i++) {
@@ -192,8 +192,8 @@ static void refuse_unknown(const struct request *request, const struct json_valu
 	buffer_done(&text);
 }
 
-static void run(struct call *call, const struct tool *tool, const struct json_document *document,
-		struct json_value *arguments)
+static void run_tool(struct call *call, const struct tool *tool,
+		     const struct json_document *document, struct json_value *arguments)
 {
 	struct json_value *values[TOOL_PARAMS_MAX] = { arguments };
 	const unsigned int missing = tool->needs & ~call->abilities;
@@ -212,7 +212,7 @@ static void run(struct call *call, const struct tool *tool, const struct json_do
 static void run_again(struct call *call, const struct json_document *document,
 		      struct json_value *arguments)
 {
-	run(call, ask_row(call), document, arguments);
+	run_tool(call, ask_row(call), document, arguments);
 }
 
 static const struct asker asker = { .method = "tools/call", .run = run_again, .is_tool = true };
@@ -223,7 +223,7 @@ static void start_call(const struct request *request, const struct tool *tool,
 	if (tool->may_ask)
 		ask_run(request, &asker, tool, name, arguments);
 	else
-		run(call_new(request), tool, request->document, arguments);
+		run_tool(call_new(request), tool, request->document, arguments);
 }
 
 void tools_call(const struct request *request)

@@ -9,11 +9,11 @@
 #include "io/memory.h"
 #include "mcp/execution_news.h"
 
-/* Between two words of progress. */
+/* Milliseconds between two reports of progress. */
 #define PROGRESS_MS 1000U
 
-/* A client that is told of progress right before the answer takes it for one of a call that is
- * unknown to it. */
+/* If progress arrives right before the answer, some clients report an unknown call; so stop
+ * reporting this many milliseconds before it. */
 #define PROGRESS_QUIET_MS 200U
 
 static void drop_event(struct event **event)
@@ -23,7 +23,7 @@ static void drop_event(struct event **event)
 	*event = NULL;
 }
 
-static void stop(struct waiting *waiting)
+static void stop_waiting(struct waiting *waiting)
 {
 	execution_unwatch(&waiting->watch);
 	drop_event(&waiting->limit);
@@ -34,17 +34,17 @@ static void stop(struct waiting *waiting)
 	waiting->call->execution = NULL;
 }
 
-static void end(struct waiting *waiting, enum waiting_end how)
+static void end_waiting(struct waiting *waiting, enum waiting_end how)
 {
-	stop(waiting);
+	stop_waiting(waiting);
 	waiting->rules->ended(waiting, how);
 }
 
-static void cancel(struct call *call)
+static void cancel_waiting(struct call *call)
 {
 	struct waiting *waiting = call->work;
 
-	stop(waiting);
+	stop_waiting(waiting);
 	waiting->rules->cancelled(waiting);
 }
 
@@ -64,14 +64,14 @@ static void on_limit(evutil_socket_t fd, short what, void *argument)
 {
 	(void)fd;
 	(void)what;
-	end(argument, WAITING_TIME);
+	end_waiting(argument, WAITING_TIME);
 }
 
 static void on_settled(evutil_socket_t fd, short what, void *argument)
 {
 	(void)fd;
 	(void)what;
-	end(argument, WAITING_PRINTED);
+	end_waiting(argument, WAITING_PRINTED);
 }
 
 static void on_progress(evutil_socket_t fd, short what, void *argument)
@@ -116,11 +116,11 @@ static void on_event(struct execution_watch *watch, struct execution *execution,
 
 	execution_news_say(waiting->call, execution, event);
 	if (event == EXECUTION_ENDED)
-		end(waiting, WAITING_OVER);
+		end_waiting(waiting, WAITING_OVER);
 	else if (event == EXECUTION_GONE)
-		end(waiting, WAITING_GONE);
+		end_waiting(waiting, WAITING_GONE);
 	else if (event == EXECUTION_STARTED && waiting->ends_at_start)
-		end(waiting, WAITING_STARTED);
+		end_waiting(waiting, WAITING_STARTED);
 	else if (event == EXECUTION_PRINTED)
 		on_output(waiting);
 }
@@ -147,7 +147,7 @@ void waiting_begin(struct waiting *waiting, struct call *call, struct execution 
 		rules->ended(waiting, WAITING_PRINTED);
 		return;
 	}
-	call->cancel = cancel;
+	call->cancel = cancel_waiting;
 	call->work = waiting;
 	call->execution = execution;
 	execution_watch(execution, &waiting->watch);
