@@ -15,6 +15,7 @@
 #include "io/memory.h"
 #include "io/text.h"
 #include "mcp/ask_parts.h"
+#include "mcp/events.h"
 #include "mcp/session.h"
 #include "mcp/tasks.h"
 
@@ -143,7 +144,7 @@ static void withdraw_question(struct call *call, uint64_t number)
 	buffer_done(&line);
 }
 
-struct ask *ask_free(struct call *call)
+struct ask *event_call_freed(struct call *call)
 {
 	struct ask *ask = call->ask;
 
@@ -383,7 +384,7 @@ void call_await(struct call *call)
 			  "The client was asked eight times, and its answers do not do. Nothing "
 			  "was done.");
 	else if (call->task)
-		task_touch(call->task);
+		event_task_changed(call->task);
 	else if (call->era == ERA_LEGACY)
 		send_requests(call);
 	else

@@ -97,7 +97,4 @@ void ask_resume(struct call *call);
 /* Free the state that the host keeps for all calls that ask. */
 void ask_done(struct host *host);
 
-/* For calls: withdraw the open questions and free the rest. Returns NULL. */
-struct ask *ask_free(struct call *call);
-
 #endif

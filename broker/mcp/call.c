@@ -9,6 +9,7 @@
 #include "io/clock.h"
 #include "io/memory.h"
 #include "mcp/ask.h"
+#include "mcp/events.h"
 #include "mcp/tasks.h"
 
 #define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
@@ -104,9 +105,9 @@ static void forget_token(struct call *call)
 void call_drop(struct call *call)
 {
 	unlink_call(call);
-	call->ask = ask_free(call);
+	call->ask = event_call_freed(call);
 	if (call->task)
-		task_lose_call(call->task);
+		event_call_over(call->task);
 	exchange_release(call->exchange);
 	rpc_id_done(&call->id);
 	forget_token(call);

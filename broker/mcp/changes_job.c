@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "io/memory.h"
 #include "io/text.h"
+#include "mcp/events.h"
 
 static void stop_reading(struct changes_job *job)
 {

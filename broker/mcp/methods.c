@@ -3,12 +3,12 @@
  * The table of methods, and the dispatch of a message to its row. Each method is in the file of
  * its subject.
  */
-#include "mcp/methods.h"
 
 #include "io/text.h"
 #include "mcp/ask.h"
 #include "mcp/call.h"
 #include "mcp/completion.h"
+#include "mcp/events.h"
 #include "mcp/lifecycle.h"
 #include "mcp/prompts.h"
 #include "mcp/request.h"
@@ -141,8 +141,8 @@ static void take_notification(const struct request *request)
 	}
 }
 
-void methods_take(struct session *session, struct exchange *exchange, bool is_batched,
-		  const struct json_document *document, struct json_value *value)
+void event_message(struct session *session, struct exchange *exchange, bool is_batched,
+		   const struct json_document *document, struct json_value *value)
 {
 	struct message message;
 	struct request request = { .session = session,

@@ -5,8 +5,8 @@
 
 #include "io/lines.h"
 #include "mcp/call.h"
+#include "mcp/events.h"
 #include "mcp/message.h"
-#include "mcp/methods.h"
 #include "mcp/subscriptions.h"
 
 /* The reference implementation's bound. */
@@ -54,7 +54,7 @@ void session_done(struct session *session)
 
 	while (session->calls)
 		call_cancel(session->calls);
-	subscriptions_drop_session(session);
+	event_session_over(session);
 	if (session->owns_executions)
 		executions_end_owner(session->host->executions, &owner);
 	while (*link != session)
@@ -93,7 +93,7 @@ static void take_batch(struct session *session, struct exchange *exchange,
 	}
 	batch = exchange_new_batch(exchange);
 	for (struct json_value *v = json_first(document, top); v; v = json_next(document, v))
-		methods_take(session, batch, true, document, v);
+		event_message(session, batch, true, document, v);
 	exchange_release(batch);
 }
 
@@ -118,7 +118,7 @@ void session_take_document(struct session *session, struct exchange *exchange,
 	else if (json_is(json_top(document), JSON_ARRAY))
 		take_batch(session, exchange, document);
 	else
-		methods_take(session, exchange, false, document, json_top(document));
+		event_message(session, exchange, false, document, json_top(document));
 }
 
 void session_take_text(struct session *session, struct exchange *exchange, char *text, size_t size)

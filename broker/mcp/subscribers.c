@@ -11,6 +11,7 @@
 
 #include "io/clock.h"
 #include "io/memory.h"
+#include "mcp/events.h"
 
 /* Interval between two notifications of one resource, and between two rounds of the timer. */
 #define UPDATE_MS 500

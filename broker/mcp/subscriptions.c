@@ -6,6 +6,7 @@
 
 #include "executions/share.h"
 #include "io/memory.h"
+#include "mcp/events.h"
 #include "mcp/subscribers.h"
 
 static const char *list_method(enum host_list list)
@@ -122,7 +123,7 @@ void subscriptions_unsubscribe(const struct request *request)
 	request_answer_empty(request);
 }
 
-void subscriptions_drop_session(struct session *session)
+void event_session_over(struct session *session)
 {
 	if (!session->subscriber)
 		return;

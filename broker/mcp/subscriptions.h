@@ -32,9 +32,6 @@ void host_list_changed(struct host *host, enum host_list list);
  * it may poll. */
 void host_task_updated(struct host *host, const struct task *task);
 
-/* Forget the subscriptions of a legacy session that ends. */
-void subscriptions_drop_session(struct session *session);
-
 /* End every listen with its result, when the server ends before its clients. */
 void subscriptions_end(struct host *host);
 

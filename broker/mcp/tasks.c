@@ -14,6 +14,7 @@
 #include "io/random_id.h"
 #include "io/text.h"
 #include "mcp/ask.h"
+#include "mcp/events.h"
 #include "mcp/session.h"
 #include "mcp/subscriptions.h"
 
@@ -236,7 +237,7 @@ bool call_become_task(struct call *call, const char *id)
 	return true;
 }
 
-void task_touch(struct task *task)
+void event_task_changed(struct task *task)
 {
 	const int64_t now = clock_date_ms();
 
@@ -245,13 +246,13 @@ void task_touch(struct task *task)
 	host_task_updated(task->session.host, task);
 }
 
-void task_lose_call(struct task *task)
+void event_call_over(struct task *task)
 {
 	task->call = NULL;
 	task->over_ms = clock_steady_ms();
 	if (task->status == TASK_WORKING)
 		task->status = TASK_CANCELLED;
-	task_touch(task);
+	event_task_changed(task);
 }
 
 /* Find the task that the request names; NULL: the request has been refused. */
@@ -318,7 +319,7 @@ void tasks_update(const struct request *request)
 	}
 	request_answer_empty(request);
 	if (is_waiting && !ask_is_open(task->call)) {
-		task_touch(task);
+		event_task_changed(task);
 		ask_resume(task->call);
 	}
 }

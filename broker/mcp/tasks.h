@@ -24,10 +24,6 @@ void tasks_get(const struct request *request);
 void tasks_update(const struct request *request);
 void tasks_cancel(const struct request *request);
 
-/* For calls: notify that one has questions now, or is over. */
-void task_touch(struct task *task);
-void task_lose_call(struct task *task);
-
 /* For subscriptions: find the principal's task with this id, NULL for none; compare a task with an
  * id; write the answer to tasks/get into an open object. */
 bool task_is(const struct task *task, uint32_t principal, const char *id, size_t size);

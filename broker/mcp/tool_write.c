@@ -35,8 +35,7 @@ static const struct tool_param params[WRITE_PARAMS] = {
 	[WRITE_EOF] = { .name = "eof",
 			.kind = PARAM_BOOLEAN,
 			.standard = "false",
-			.description =
-				"End the input after that (in a terminal: type Ctrl-D)." },
+			.description = "End the input after that (in a terminal: type Ctrl-D)." },
 	[WRITE_WAIT] = { .name = "wait_ms",
 			 .kind = PARAM_INTEGER,
 			 .maximum = WAIT_MS_MAX,

@@ -7,6 +7,7 @@
 
 #include "io/clock.h"
 #include "io/memory.h"
+#include "mcp/events.h"
 #include "mcp/execution_news.h"
 
 /* Milliseconds between two reports of progress. */

@@ -13,12 +13,11 @@ FUNCTION_LINES = 65
 # The installed program.
 CHILD_INIT_BYTES = 116 * 1024
 
-# Files that reach one another by calls (graph.py): a circle of more is larger than CIRCLE_MAX.
+# Files that reach one another by calls (graph.py).
 CIRCLE_MAX = 4
-LARGER_CIRCLES = {"broker": 13}
 
 # Comments without a subject, and static functions that are one bare word (tests/prose.py).
-PROSE_FAULTS = {"cli": (210, 137), "frontend": (22, 9), "broker": (227, 134),
+PROSE_FAULTS = {"cli": (210, 137), "frontend": (22, 9), "broker": (0, 0),
                 "supervisor": (0, 0), "child-init": (87, 24), "policy": (64, 42),
                 "layers": (86, 64), "commits": (7, 4), "file": (9, 6), "scope": (2, 1),
                 "common": (96, 14), "audit": (0, 0)}
