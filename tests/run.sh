@@ -29,9 +29,14 @@ VM_SECONDS=1800
 MACHINES=$(($(nproc) > 1 ? 2 : 1)) # a test machine has one processor
 FAILED=0
 
+# Say how a stage went, and how long it took.
+progress() { # NAME STATUS BEGIN
+	printf '== %s: %s in %d s, %d s since the start\n' "$1" "$2" $((SECONDS - $3)) "$SECONDS"
+}
+
 # Run a step; its outcome is a line in $STEPS, its output goes to the terminal and a log.
 step() { # NAME COMMAND...
-	local name=$1 status=passed
+	local name=$1 status=passed begin=$SECONDS
 	shift
 	printf '\n== %s\n' "$name"
 	if ! "$@" 2>&1 | tee "$RESULTS/$(tr -c 'a-z0-9\n' - <<<"$name").log"; then
@@ -39,6 +44,7 @@ step() { # NAME COMMAND...
 		FAILED=1
 	fi
 	printf '%s\t%s\n' "$status" "$name" >>"$STEPS"
+	progress "$name" "$status" "$begin"
 	[ "$status" = passed ]
 }
 
@@ -58,12 +64,16 @@ build() { # PRESET [TARGET]
 }
 
 run_ctest() { # SUITE PRESET ARGUMENTS...
-	local suite=$1 preset=$2
+	local suite=$1 preset=$2 status=passed begin=$SECONDS
 	shift 2
 	printf '\n== tests: %s\n' "$suite"
 	ctest --test-dir "build/$preset" -j "$SLOTS" --output-on-failure --no-tests=error \
 		--test-output-size-passed 1000000 --test-output-size-failed 1000000 \
-		--output-junit "$RESULTS/$suite.xml" "$@" || FAILED=1
+		--output-junit "$RESULTS/$suite.xml" "$@" || {
+		status=failed
+		FAILED=1
+	}
+	progress "tests: $suite" "$status" "$begin"
 }
 
 run_tests() {
