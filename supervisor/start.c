@@ -326,6 +326,9 @@ void start_supervisor(struct start *ret)
 	int error;
 
 	supervisor.layers = supervisor.file_image = supervisor.null = supervisor.nothing = -1;
+	/* A write beyond the limit for files is an error like others. */
+	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR)
+		log_fatal(MSP_EXIT_SOFTWARE, "signals cannot be set: %s", errno_text(errno));
 	fd_raise_limit(); /* each execution costs up to five for a moment */
 	refuse_root();
 	take_factory();
