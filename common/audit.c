@@ -11,7 +11,7 @@
 static const char seq_key[] = "{\"seq\":";
 static const char size_key[] = ",\"size\":";
 
-/* Of a record's end: what stands before, between and behind the two hashes. */
+/* A record's end: the text before, between and behind the two hashes. */
 #define PREVIOUS_SIZE (sizeof(AUDIT_PREVIOUS) - 1)
 #define MIDDLE_SIZE (sizeof(AUDIT_HASH) - 1)
 #define END_SIZE (sizeof(AUDIT_END) - 1)
@@ -74,7 +74,7 @@ static bool is_hash(const char *text)
 }
 
 /* At `*at`, which is moved behind it. */
-static char *put(char *at, const char *text, size_t size)
+static char *put_str(char *at, const char *text, size_t size)
 {
 	memcpy(at, text, size);
 	return at + size;
@@ -87,19 +87,19 @@ static char *put_number(char *at, uint64_t number)
 
 	text_add_number(&text, number);
 	memset(at, ' ', NUMBER_WIDTH - text.used);
-	return put(at + NUMBER_WIDTH - text.used, text.bytes, text.used);
+	return put_str(at + NUMBER_WIDTH - text.used, text.bytes, text.used);
 }
 
 void audit_head_write(const struct audit_head *head, char ret[AUDIT_HEAD_BYTES])
 {
-	char *at = put(ret, seq_key, sizeof(seq_key) - 1);
+	char *at = put_str(ret, seq_key, sizeof(seq_key) - 1);
 
 	at = put_number(at, head->seq);
-	at = put(at, size_key, sizeof(size_key) - 1);
+	at = put_str(at, size_key, sizeof(size_key) - 1);
 	at = put_number(at, head->size);
-	at = put(at, AUDIT_HASH, MIDDLE_SIZE);
-	at = put(at, head->hash, HASH_TEXT);
-	(void)put(at, AUDIT_END, END_SIZE);
+	at = put_str(at, AUDIT_HASH, MIDDLE_SIZE);
+	at = put_str(at, head->hash, HASH_TEXT);
+	(void)put_str(at, AUDIT_END, END_SIZE);
 }
 
 /* Digits, at least one; *at is moved behind them. */
@@ -114,7 +114,7 @@ static bool take_number(const char **at, const char *end, uint64_t *ret)
 	return *at > start;
 }
 
-static bool take(const char **at, const char *end, const char *text)
+static bool take_str(const char **at, const char *end, const char *text)
 {
 	const size_t size = strlen(text);
 
@@ -136,19 +136,19 @@ bool audit_head_read(const char text[AUDIT_HEAD_BYTES], struct audit_head *ret)
 	const char *end = text + AUDIT_HEAD_BYTES;
 	const char *at = text;
 
-	if (!take(&at, end, seq_key))
+	if (!take_str(&at, end, seq_key))
 		return false;
 	skip_spaces(&at, end);
-	if (!take_number(&at, end, &ret->seq) || !take(&at, end, size_key))
+	if (!take_number(&at, end, &ret->seq) || !take_str(&at, end, size_key))
 		return false;
 	skip_spaces(&at, end);
-	if (!take_number(&at, end, &ret->size) || !take(&at, end, AUDIT_HASH) ||
+	if (!take_number(&at, end, &ret->size) || !take_str(&at, end, AUDIT_HASH) ||
 	    (size_t)(end - at) != HASH_TEXT + END_SIZE)
 		return false;
 	memcpy(ret->hash, at, HASH_TEXT);
 	ret->hash[HASH_TEXT] = '\0';
 	at += HASH_TEXT;
-	return is_hash(ret->hash) && take(&at, end, AUDIT_END);
+	return is_hash(ret->hash) && take_str(&at, end, AUDIT_END);
 }
 
 bool audit_link_read(const char *line, size_t size, struct audit_link *ret)
@@ -157,22 +157,22 @@ bool audit_link_read(const char *line, size_t size, struct audit_link *ret)
 	const char *end = line + size;
 	char hash[AUDIT_HASH_MAX];
 
-	if (size > AUDIT_LINE_MAX || !take(&at, end, seq_key) ||
-	    !take_number(&at, end, &ret->seq) || !take(&at, end, ",") ||
+	if (size > AUDIT_LINE_MAX || !take_str(&at, end, seq_key) ||
+	    !take_number(&at, end, &ret->seq) || !take_str(&at, end, ",") ||
 	    (size_t)(end - at) < TAIL_SIZE)
 		return false;
 	at = end - TAIL_SIZE;
-	if (!take(&at, end, AUDIT_PREVIOUS))
+	if (!take_str(&at, end, AUDIT_PREVIOUS))
 		return false;
 	memcpy(ret->previous, at, HASH_TEXT);
 	ret->previous[HASH_TEXT] = '\0';
 	at += HASH_TEXT;
-	if (!take(&at, end, "\"") || !take(&at, end, AUDIT_HASH))
+	if (!take_str(&at, end, "\"") || !take_str(&at, end, AUDIT_HASH))
 		return false;
 	memcpy(ret->hash, at, HASH_TEXT);
 	ret->hash[HASH_TEXT] = '\0';
 	at += HASH_TEXT;
-	if (!take(&at, end, AUDIT_END) || !is_hash(ret->previous) || !is_hash(ret->hash))
+	if (!take_str(&at, end, AUDIT_END) || !is_hash(ret->previous) || !is_hash(ret->hash))
 		return false;
 	/* The quote in front of `,"hash":` closes `previous` and is hashed. */
 	audit_hash(line, size - END_SIZE - HASH_TEXT - MIDDLE_SIZE, hash);

@@ -70,7 +70,7 @@ void audit_hash(const void *data, size_t size, char ret[AUDIT_HASH_MAX]);
 #define AUDIT_HASH ",\"hash\":\""
 #define AUDIT_END "\"}\n"
 
-/* What the chain is made of. */
+/* A record as a link of the chain. */
 struct audit_link {
 	uint64_t seq;
 	char previous[AUDIT_HASH_MAX];

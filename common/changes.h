@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What msp-layers tells of a sandbox's changes, one record after another over a pipe, and its
- * reader in the frontends. A record is this head and then its texts, without terminators: path, old
- * path, link, patch. Paths are relative to the workspace and any bytes but NUL; whoever shows one
- * escapes it.
+ * Records of a sandbox's changes: msp-layers writes them one after another into a pipe, and a
+ * reader in the frontends takes them. A record is this head and then its texts, without
+ * terminators: path, old path, link, patch. Paths are relative to the workspace and any bytes but
+ * NUL; a program that shows one escapes it.
  */
 #ifndef COMMON_CHANGES_H
 #define COMMON_CHANGES_H
@@ -50,7 +50,7 @@ struct change_record {
 	uint64_t old_size, new_size;
 	uint32_t path_size;     /* 1 to IPC_PATH_MAX - 1 */
 	uint32_t old_path_size; /* RENAMED: where it was; else 0 */
-	uint32_t link_size;     /* of a symbolic link: where it points to now */
+	uint32_t link_size;     /* a symbolic link's target */
 	uint32_t patch_size;    /* unified, as git diff prints it with its head; 0: none */
 };
 

@@ -64,7 +64,7 @@ int channel_send(const struct channel *channel, uint32_t type, const void *messa
 	}
 	STAGE_HOOK(SEND, type);
 	while (sendmsg(channel->fd, &header, flags | MSG_NOSIGNAL) < 0) {
-		if (errno == ECONNRESET) /* the same, said once where messages of ours are unread */
+		if (errno == ECONNRESET) /* a peer ended before it read our messages: told once */
 			return -EPIPE;
 		if (errno != EINTR)
 			return -errno;
@@ -114,8 +114,8 @@ static bool is_out_of_room(const struct channel_message *message, int header_fla
 	       message->fd_count < CONTROL_FDS;
 }
 
-static enum ipc_error check(const struct channel *channel, struct channel_message *message,
-			    size_t size, int header_flags)
+static enum ipc_error check_row(const struct channel *channel, struct channel_message *message,
+				size_t size, int header_flags)
 {
 	const bool is_cut = is_out_of_room(message, header_flags);
 	const struct ipc_message *row;
@@ -163,7 +163,7 @@ int channel_receive(const struct channel *channel, struct channel_message *ret, 
 	if (size == 0 && !error)
 		return 0;
 	if (!error)
-		error = check(channel, ret, (size_t)size, header.msg_flags);
+		error = check_row(channel, ret, (size_t)size, header.msg_flags);
 	if (!error && !is_out_of_room(ret, header.msg_flags)) {
 		STAGE_HOOK(RECEIVED, ret->type);
 		return 1;

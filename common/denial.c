@@ -13,7 +13,7 @@ static uint32_t count_of(const struct denials *denials)
 	return denials->size / (uint32_t)sizeof(denials->records[0]);
 }
 
-static struct denial *find(struct denials *denials, const struct denial *wanted)
+static struct denial *find_denial(struct denials *denials, const struct denial *wanted)
 {
 	for (uint32_t i = 0; i < count_of(denials); i++) {
 		if (is_same_kind(&denials->records[i], wanted))
@@ -33,14 +33,14 @@ static uint32_t kinds_of_calls(const struct denials *denials)
 
 void denials_add(struct denials *denials, struct denial denial)
 {
-	struct denial *record = find(denials, &denial);
+	struct denial *record = find_denial(denials, &denial);
 
 	if (!record && denial.layer == DENIAL_SECCOMP &&
 	    kinds_of_calls(denials) == DENIAL_KINDS_MAX) {
 		denial.layer = DENIAL_OTHER;
 		denial.number = 0;
 		denial.argument = 0;
-		record = find(denials, &denial);
+		record = find_denial(denials, &denial);
 	}
 	if (record) {
 		record->count += denial.count <= UINT32_MAX - record->count

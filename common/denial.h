@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a workload was refused, as it travels: one record for each kind, with how often.
+ * Denials as they travel: a record for each kind of call that a workload was refused, with a count.
  */
 #ifndef COMMON_DENIAL_H
 #define COMMON_DENIAL_H
@@ -23,7 +23,7 @@ enum denial_source {
  * counted together, as OTHER. */
 #define DENIAL_KINDS_MAX 16
 
-/* Those, the OTHER, and one each of MEMORY, PIDS and DISK. */
+/* The kinds, OTHER, and one each of MEMORY, PIDS and DISK. */
 #define DENIALS_MAX (DENIAL_KINDS_MAX + 4)
 
 struct denial {
@@ -35,7 +35,7 @@ struct denial {
 };
 
 struct denials {
-	uint32_t size; /* of the records in bytes, as they travel */
+	uint32_t size; /* the records' bytes, as they travel */
 	struct denial records[DENIALS_MAX];
 };
 

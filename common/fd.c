@@ -39,7 +39,7 @@ static bool is_unix_socket(int fd)
 /* Each waits up to 75 ms. */
 #define SEAL_TRIES 20
 
-/* What cannot be sealed at all has -1 for its seals, which has every bit. */
+/* A file that cannot be sealed has -1 for its seals, which has every bit. */
 static bool is_sealed(int fd)
 {
 	const int seals = fcntl(fd, F_GET_SEALS);
@@ -116,8 +116,8 @@ int fd_seal(int fd)
 	return -error;
 }
 
-/* What was written to a new one, with or without success, is final. */
-static int finish(int fd, int error)
+/* Seal a new memfd, whether writing it succeeded or not. */
+static int finish_sealed(int fd, int error)
 {
 	if (!error)
 		error = fd_seal(fd);
@@ -131,7 +131,7 @@ int fd_sealed_from_bytes(const char *name, const void *data, size_t size)
 {
 	const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	return fd < 0 ? -errno : finish(fd, fd_write_all(fd, data, size));
+	return fd < 0 ? -errno : finish_sealed(fd, fd_write_all(fd, data, size));
 }
 
 int fd_copy(int from, int to)
@@ -158,7 +158,7 @@ int fd_sealed_from_file(const char *name, int file)
 {
 	const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	return fd < 0 ? -errno : finish(fd, fd_copy(file, fd));
+	return fd < 0 ? -errno : finish_sealed(fd, fd_copy(file, fd));
 }
 
 int fd_set_nonblocking(int fd, bool on)

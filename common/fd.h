@@ -36,7 +36,8 @@ int fd_seal(int fd);
  */
 int fd_sealed_from_bytes(const char *name, const void *data, size_t size);
 
-/* The same, with the content of a regular file. The file's offset is not used. */
+/* Copy a regular file into a sealed memfd, as fd_sealed_from_bytes(). The file's offset is not
+ * used. */
 int fd_sealed_from_file(const char *name, int file);
 
 /* Set or clear O_NONBLOCK; 0 or -errno. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What msp-file, which runs inside a sandbox, says on its standard output: a head, its text, and
- * then what was asked for. Its reader in the frontends trusts nothing of it: the workload of that
- * sandbox may have had its hands on everything that msp-file read.
+ * The answer of msp-file, which runs inside a sandbox, on its standard output: a head, its text,
+ * and the content that was asked for. Its reader in the frontends trusts nothing of it: the
+ * workload of that sandbox may have changed everything that msp-file read.
  */
 #ifndef COMMON_FILE_RECORD_H
 #define COMMON_FILE_RECORD_H
@@ -11,7 +11,7 @@
 
 #define FILE_MAGIC 0x454c4946U /* "FILE" */
 
-/* What is wrong; the closed set. */
+/* The problems, a closed set. */
 enum file_problem {
 	FILE_DONE,
 	FILE_ERROR,       /* `error` says */
@@ -21,13 +21,13 @@ enum file_problem {
 	FILE_NO_MATCH,    /* edit: the old text does not occur */
 	FILE_AMBIGUOUS,   /* edit: it occurs more than once; `count` says how often */
 	FILE_TOO_LARGE,   /* edit: beyond FILE_EDIT_MAX; `size` says how large */
-	FILE_CUT_OFF,     /* what was to be written did not come to its end; nothing is changed */
+	FILE_CUT_OFF,     /* the content to be written is incomplete; nothing is changed */
 	FILE_MISUSED,     /* msp-file does not know such arguments */
 	FILE_PROBLEM_COUNT
 };
 
-/* What is to be written comes on the standard input in pieces: a uint32_t with the bytes of each
- * before it, and 0 behind the last. An input that ends without that, because whoever writes is
+/* The content to be written comes on the standard input in pieces: a uint32_t with the bytes of
+ * each before it, and 0 behind the last. An input that ends without the 0, because its writer has
  * gone, changes nothing. */
 #define FILE_PIECE_MAX 65536U
 
@@ -41,16 +41,16 @@ struct file_head {
 	uint32_t magic;
 	uint32_t problem; /* enum file_problem */
 	uint32_t error;   /* errno */
-	uint32_t mode;    /* of the file as it is now, as stat gives it */
-	uint64_t size;    /* the same */
+	uint32_t mode;    /* the file's now, as stat gives it */
+	uint64_t size;    /* the file's now */
 	uint64_t count;   /* read: bytes from the offset to the end; write: bytes written */
 	uint32_t text_size;
 	uint32_t reserved;
 };
 
-/* Of a list, one for each file, in the order of the names' bytes, a directory before what is in it.
- * Behind it its path below the listed directory, and where a symbolic link points to. The last one
- * has no path. */
+/* An entry of a list, one for each file, in the order of the names' bytes, a directory before its
+ * content. Behind it stand its path below the listed directory, and a symbolic link's target. The
+ * last one has no path. */
 struct file_entry {
 	uint32_t mode;
 	uint32_t flags; /* enum file_entry_flag */
@@ -62,7 +62,7 @@ struct file_entry {
 
 enum file_entry_flag {
 	FILE_ENTRY_UNREADABLE = 1, /* a directory that could not be listed */
-	FILE_ENTRY_MORE = 2,       /* of the last: there are more than were asked for */
+	FILE_ENTRY_MORE = 2,       /* the last entry's: there are more than were asked for */
 };
 
 #endif

@@ -52,7 +52,7 @@ enum ipc_type {
 	IPC_TYPE_COUNT
 };
 
-/* What the decoder or the channel found wrong. Closed set; never mixed with errno. */
+/* Errors of the decoder and the channel. Closed set; never mixed with errno. */
 enum ipc_error {
 	IPC_OK,
 	IPC_ERROR_TYPE,      /* unknown type */

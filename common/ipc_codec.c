@@ -12,7 +12,7 @@ struct cursor {
 	size_t used;
 };
 
-static enum ipc_error put(struct cursor *out, const void *data, size_t size)
+static enum ipc_error put_raw(struct cursor *out, const void *data, size_t size)
 {
 	if (size > out->room - out->used)
 		return IPC_ERROR_TOO_LONG;
@@ -24,9 +24,9 @@ static enum ipc_error put(struct cursor *out, const void *data, size_t size)
 static enum ipc_error put_sized(struct cursor *out, const void *data, size_t size)
 {
 	const uint32_t length = (uint32_t)size;
-	const enum ipc_error error = put(out, &length, sizeof(length));
+	const enum ipc_error error = put_raw(out, &length, sizeof(length));
 
-	return error ? error : put(out, data, size);
+	return error ? error : put_raw(out, data, size);
 }
 
 static enum ipc_error encode_field(struct cursor *out, const struct ipc_field *field,
@@ -50,7 +50,7 @@ static enum ipc_error encode_field(struct cursor *out, const struct ipc_field *f
 			return IPC_ERROR_TOO_LONG;
 		return put_sized(out, value, size);
 	default:
-		return put(out, value, field->size);
+		return put_raw(out, value, field->size);
 	}
 }
 
@@ -64,7 +64,7 @@ enum ipc_error ipc_encode(uint32_t type, const void *message, uint8_t *buffer, s
 
 	if (!row)
 		return IPC_ERROR_TYPE;
-	error = put(&out, &type, sizeof(type));
+	error = put_raw(&out, &type, sizeof(type));
 	for (uint32_t i = 0; !error && i < row->field_count; i++)
 		error = encode_field(&out, &row->fields[i], message);
 	if (!error)
@@ -72,12 +72,12 @@ enum ipc_error ipc_encode(uint32_t type, const void *message, uint8_t *buffer, s
 	return error;
 }
 
-static enum ipc_error take(const uint8_t *buffer, size_t size, size_t *used, void *ret, size_t want)
+static enum ipc_error take_raw(const uint8_t *bytes, size_t size, size_t *used, void *ret, size_t n)
 {
-	if (want > size - *used)
+	if (n > size - *used)
 		return IPC_ERROR_SHORT;
-	memcpy(ret, buffer + *used, want);
-	*used += want;
+	memcpy(ret, bytes + *used, n);
+	*used += n;
 	return IPC_OK;
 }
 
@@ -87,7 +87,7 @@ static enum ipc_error decode_sized(const uint8_t *buffer, size_t size, size_t *u
 {
 	const uint32_t most = field->kind == IPC_FIELD_BYTES ? field->size : field->size - 1;
 	uint32_t length = 0;
-	enum ipc_error error = take(buffer, size, used, &length, sizeof(length));
+	enum ipc_error error = take_raw(buffer, size, used, &length, sizeof(length));
 
 	if (error)
 		return error;
@@ -95,7 +95,7 @@ static enum ipc_error decode_sized(const uint8_t *buffer, size_t size, size_t *u
 		return IPC_ERROR_TOO_LONG;
 	if (length == 0 && field->kind == IPC_FIELD_STR)
 		return IPC_ERROR_EMPTY;
-	error = take(buffer, size, used, message + field->offset, length);
+	error = take_raw(buffer, size, used, message + field->offset, length);
 	if (error)
 		return error;
 	if (field->kind == IPC_FIELD_BYTES)
@@ -114,7 +114,7 @@ static enum ipc_error decode_field(const uint8_t *buffer, size_t size, size_t *u
 	case IPC_FIELD_BYTES:
 		return decode_sized(buffer, size, used, field, message);
 	default:
-		return take(buffer, size, used, message + field->offset, field->size);
+		return take_raw(buffer, size, used, message + field->offset, field->size);
 	}
 }
 
@@ -144,7 +144,7 @@ enum ipc_error ipc_decode(const uint8_t *buffer, size_t size, void *message, siz
 	const struct ipc_message *row;
 	uint32_t type = IPC_TYPE_NONE;
 	size_t used = 0;
-	enum ipc_error error = take(buffer, size, &used, &type, sizeof(type));
+	enum ipc_error error = take_raw(buffer, size, &used, &type, sizeof(type));
 
 	if (error)
 		return error;

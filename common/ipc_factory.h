@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the supervisor has the factory clone. Part of ipc.h.
+ * Messages between the supervisor and the factory, which clones for it. Part of ipc.h.
  */
 #ifndef COMMON_IPC_FACTORY_H
 #define COMMON_IPC_FACTORY_H
@@ -63,13 +63,13 @@ enum layer_role {
 	LAYER_UPPER,
 	LAYER_WORK,
 	LAYER_READ,  /* alone: a directory to be bound, read-only */
-	LAYER_WRITE, /* the same, not read-only */
+	LAYER_WRITE, /* as LAYER_READ, not read-only */
 	LAYER_ROLE_COUNT
 };
 
 /* fd: O_PATH of a directory from which a lasting place of the next sandbox_create is made */
 struct ipc_sandbox_layer {
-	uint32_t number; /* of those before it; 0: forget what came for one that never came */
+	uint32_t number; /* how many came before it; 0: forget those of a sandbox that never came */
 	uint32_t mount;  /* index of the profile's record, which has a place */
 	uint32_t role;   /* enum layer_role */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a frontend asks the supervisor for and is answered: as a client of the service, and for
- * executions. Part of ipc.h.
+ * Messages between frontends and the supervisor: of a client of the service, and about executions.
+ * Part of ipc.h.
  */
 #ifndef COMMON_IPC_FRONTEND_H
 #define COMMON_IPC_FRONTEND_H
@@ -60,7 +60,7 @@ struct ipc_status_ask {
 };
 
 struct ipc_status {
-	uint32_t pid; /* of the supervisor */
+	uint32_t pid; /* the supervisor's */
 	uint32_t landlock_abi;
 	uint32_t limits; /* enum limits_mode in force */
 	uint32_t clients;
@@ -71,10 +71,10 @@ struct ipc_status {
 	uint64_t executions_refused; /* for want of room, since the start */
 	uint64_t memory_bytes;       /* used by all sandboxes now; 0 where it cannot be told */
 	uint64_t memory_max_bytes;   /* 0: no limit for all together */
-	uint32_t generation;         /* of the policy, counted from 1 */
+	uint32_t generation;         /* the policy's, counted from 1 */
 	uint32_t reload_failed;      /* 1: the operator's file has changed, and cannot be used */
 	uint64_t uptime_us;
-	struct ipc_posture_full posture; /* of the default profile */
+	struct ipc_posture_full posture; /* the default profile's */
 };
 
 struct ipc_hello {
@@ -94,7 +94,7 @@ struct ipc_welcome {
 	uint8_t profiles[IPC_LIST_MAX];
 	uint32_t languages_size;
 	uint8_t languages[IPC_LIST_MAX];    /* installed ones of the default profile */
-	char posture_profile[IPC_NAME_MAX]; /* of the default profile; empty: not measured yet */
+	char posture_profile[IPC_NAME_MAX]; /* the default profile's; empty: not measured yet */
 	struct ipc_posture_full posture;
 };
 
@@ -108,7 +108,7 @@ struct ipc_execution_start {
 	uint32_t tty_columns;
 	char profile[IPC_NAME_MAX]; /* empty: the default one */
 	char sandbox[IPC_NAME_MAX]; /* id, or name of the owner's; empty: a new one, gone with it */
-	char owner[IPC_NAME_MAX];   /* whose sandboxes are meant; empty: the user's own */
+	char owner[IPC_NAME_MAX];   /* owner of the sandboxes; empty: the user */
 	char cwd[IPC_PATH_MAX];     /* empty: the profile's */
 	uint32_t argv_size;
 	uint8_t argv[IPC_ARGV_MAX]; /* NUL after each argument */
@@ -136,9 +136,10 @@ struct ipc_execution_end {
 	uint32_t reason; /* enum end_reason */
 };
 
-/* What a frontend may send to an execution, SIG##name each. Not KILL: that is execution_end. None
- * of those that the kernel or a limit sends to tell of something (SYS, XCPU, XFSZ, SEGV...): the
- * verdict is read from them. Not WINCH: the kernel sends it when a terminal's size is set. */
+/* Signals that a frontend may send to an execution, SIG##name each. KILL is left out, since
+ * execution_end does it; so are those that the kernel or a limit sends (SYS, XCPU, XFSZ, SEGV...),
+ * since the verdict is read from them, and WINCH, which the kernel sends when a terminal's size is
+ * set. */
 #define IPC_SIGNALS(SIGNAL)                                                                        \
 	SIGNAL(HUP)                                                                                \
 	SIGNAL(INT)                                                                                \
@@ -176,18 +177,18 @@ struct ipc_execution_started {
 	uint64_t log_bytes;    /* how much of its output the frontend keeps for reading later */
 	uint64_t wall_ms;      /* it is killed when it runs that long from now on; 0: not known */
 	char sandbox[IPC_ID_MAX]; /* id of the one that lasts in which it runs; empty: a new one */
-	char profile[IPC_NAME_MAX]; /* of that one */
+	char profile[IPC_NAME_MAX]; /* the sandbox's */
 };
 
 /* fd: the terminal's master side */
 struct ipc_execution_tty {
 	uint64_t request;
-	uint64_t output_bytes; /* these: as in execution_started */
+	uint64_t output_bytes; /* this and the next: as in execution_started */
 	uint64_t log_bytes;
 	uint64_t wall_ms;
 };
 
-/* What was asked for has been done. */
+/* The request has been carried out. */
 struct ipc_request_done {
 	uint64_t request;
 };
@@ -213,7 +214,7 @@ struct ipc_execution_done {
 	uint64_t cpu_us;
 	uint64_t peak_bytes;
 	uint64_t heard_us; /* monotonic clock: the request was heard; wall_us later this was sent */
-	uint64_t prepare_us; /* these: wall_us in parts. Until its sandbox was asked for, */
+	uint64_t prepare_us; /* wall_us in parts: until its sandbox was asked for, */
 	uint64_t sandbox_us; /* until that took it up, */
 	uint64_t start_us;   /* until the workload executed, */
 	uint64_t run_us;     /* until its first process ended, */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the supervisor has the init of a sandbox run, and what it hears of it. Part of ipc.h.
+ * Messages between the supervisor and the init of a sandbox. Part of ipc.h.
  */
 #ifndef COMMON_IPC_INIT_H
 #define COMMON_IPC_INIT_H
@@ -23,7 +23,7 @@ struct ipc_spawn_image {
 /* fd: the code, sealed */
 struct ipc_spawn_code {
 	uint32_t slot;
-	char path[IPC_PATH_MAX]; /* where the workload shall find it */
+	char path[IPC_PATH_MAX]; /* its place for the workload */
 };
 
 /* fd: the execution's leaf */
@@ -40,15 +40,15 @@ enum probe_mode {
 
 /* Whether a workload waits for its code. In a sandbox one at most does, while nothing else runs. */
 enum feed_mode {
-	FEED_NONE = 0, /* one that waits is killed */
+	FEED_NONE = 0, /* a standby process is killed */
 	FEED_WAIT,     /* it shall wait before it looks at what a workload could have left */
 	FEED_TAKE,     /* the one that waits is this one */
 };
 
-/* Of one that waits, for its code or for a request. Its spawn_done says that it is gone, and that
- * nothing of it can be taken or was, with the error: EBUSY: another time it may come to be; ECHILD:
- * it ended, and took cpu_us; a spawn_kill, that it is not needed. By this number a process
- * that waits is handed what comes before its spawn. */
+/* The slot of the standby process, which waits for code or for a request. Its spawn_done says that
+ * it is gone and that nothing was taken from it, with an error: EBUSY: a later one may come to be;
+ * ECHILD: it ended, and took cpu_us. A spawn_kill says that it is not needed. Messages that come
+ * before its spawn have this number too. */
 #define AHEAD_SLOT EXECUTIONS_MAX
 
 struct ipc_spawn {
@@ -73,8 +73,8 @@ struct ipc_spawn_ahead {
 	uint32_t sandbox; /* its slot */
 };
 
-/* The same where there are cgroups. fds: that, and the leaf of the execution to come, which needs
- * no spawn_cgroup then */
+/* As spawn_ahead, where there are cgroups. fds: its socket, and the leaf of the execution to come,
+ * which needs no spawn_cgroup then */
 struct ipc_spawn_ahead_leaf {
 	uint32_t sandbox;
 };
@@ -119,7 +119,7 @@ struct ipc_spawn_done {
 	uint32_t over_disk;   /* 1: it failed, and left a file system without blocks or inodes */
 	uint64_t cpu_us;
 	uint64_t peak_bytes;
-	uint64_t taken_us;    /* these: when, by the monotonic clock. The spawn was taken up, */
+	uint64_t taken_us;    /* by the monotonic clock: the spawn was taken up, */
 	uint64_t executed_us; /* the kernel asked to execute its workload, */
 	uint64_t ended_us;    /* and its first process reaped */
 	uint32_t denials_size;

@@ -82,7 +82,7 @@ enum checkpoint_operation {
 struct ipc_checkpoint_do {
 	uint64_t request;
 	uint32_t operation;      /* enum checkpoint_operation */
-	uint32_t number;         /* of the checkpoint; 0: by name, or with FORK the present */
+	uint32_t number;         /* the checkpoint's; 0: by name, or with FORK the present */
 	char name[IPC_NAME_MAX]; /* SAVE: of the new one; FORK: of the new sandbox; may be empty */
 	char of[IPC_NAME_MAX];   /* name of the checkpoint that is meant; empty: by number */
 	char sandbox[IPC_NAME_MAX];
@@ -91,22 +91,22 @@ struct ipc_checkpoint_do {
 
 enum changes_operation {
 	CHANGES_DIFF = 1,
-	CHANGES_PREVIEW, /* what an apply would do */
+	CHANGES_PREVIEW, /* show the result of an apply */
 	CHANGES_APPLY,
 	CHANGES_UNDO, /* the last apply, where nobody has changed the files since */
 	CHANGES_OPERATION_COUNT
 };
 
 enum changes_conflict {
-	CONFLICT_REFUSE = 0, /* nothing is applied while there is one */
+	CONFLICT_REFUSE = 0, /* apply nothing while there is one */
 	CONFLICT_OURS,       /* the sandbox's wins */
 	CONFLICT_THEIRS,     /* the host's stays, and the rest is applied */
 	CONFLICT_COUNT
 };
 
 enum changes_flag {
-	CHANGES_TEXT = 1,     /* DIFF, PREVIEW: with unified diffs */
-	CHANGES_HELD_TOO = 2, /* what the host may execute by itself is confirmed: apply it too */
+	CHANGES_TEXT = 1,            /* DIFF, PREVIEW: with unified diffs */
+	CHANGES_HELD_TOO = 2,        /* host-executed files are confirmed: apply them too */
 	CHANGES_FROM_CHECKPOINT = 4, /* DIFF: since the checkpoint `number`, not against the host */
 	CHANGES_TEXT_HELD = 8,       /* as TEXT, only of what is held back */
 };
@@ -118,9 +118,9 @@ struct ipc_changes_start {
 	uint32_t operation; /* enum changes_operation */
 	uint32_t conflict;  /* enum changes_conflict */
 	uint32_t flags;     /* enum changes_flag */
-	uint32_t number;    /* of a checkpoint */
+	uint32_t number;    /* a checkpoint's */
 	uint64_t skip;      /* DIFF, PREVIEW: changes to leave out at the beginning */
-	uint64_t most;      /* the same: how many to tell of; 0: all */
+	uint64_t most;      /* how many to list; 0: all */
 	/* APPLY: the digest of a preview with the same chosen paths. If the changes are others now,
 	 * nothing is applied: ESTALE at CHANGES_STEP_CONFIRMED. All zero: whatever they are. */
 	uint8_t expected[IPC_DIGEST_BYTES];
@@ -145,7 +145,7 @@ struct ipc_sandbox_info {
 	uint64_t created_s;
 	uint64_t used_s;
 	uint64_t expires_s;
-	uint64_t disk_bytes; /* of its own layers, when they were last counted */
+	uint64_t disk_bytes; /* its own layers', at the last count */
 };
 
 struct ipc_checkpoint_info {
@@ -166,7 +166,7 @@ struct ipc_changes_done {
 	uint64_t request;
 	uint32_t error;     /* errno of a failure; 0: all of it was done and told */
 	uint32_t step;      /* enum changes_step of it */
-	uint32_t conflicts; /* these: how many changes */
+	uint32_t conflicts; /* how many changes are in conflict */
 	uint32_t held;
 	uint32_t applied;
 	uint32_t told;

@@ -10,7 +10,7 @@
 #include "common/limits.h"
 
 enum layers_operation {
-	LAYERS_NOTE = 1, /* what the uppers' files are based on; counts bytes */
+	LAYERS_NOTE = 1, /* scan: note the bases of the uppers' files, and count bytes */
 	LAYERS_DIFF,
 	LAYERS_PREVIEW,
 	LAYERS_APPLY,
@@ -26,7 +26,7 @@ enum layers_role {
 	LAYERS_LAYER,    /* a layer's directory (its places and its base), the highest first */
 	LAYERS_SINCE,    /* as LAYER: a layer that belongs to what is compared with */
 	LAYERS_JOURNAL,  /* the sandbox's directory for journals */
-	LAYERS_TARGET,   /* what is to be removed, or where merged layers go */
+	LAYERS_TARGET,   /* to be removed, or to take the merged layers */
 	LAYERS_ROLE_COUNT
 };
 
@@ -47,7 +47,7 @@ struct ipc_layers_do {
 	uint64_t since_us; /* real clock; NOTE: a file of the host that changed later has no
 			    * known base */
 	uint8_t expected[IPC_DIGEST_BYTES]; /* as in changes_start */
-	char name[IPC_NAME_MAX];            /* of the sandbox, or its id: part of its refs' names */
+	char name[IPC_NAME_MAX];            /* the sandbox's, or its id: part of its refs' names */
 	char workspace[IPC_PATH_MAX];       /* the kernel's name of HOST; empty: there is none */
 	uint32_t held_size;         /* patterns that the operator adds to what is held back */
 	uint8_t held[IPC_LIST_MAX]; /* NUL after each */
@@ -55,10 +55,9 @@ struct ipc_layers_do {
 
 /* How a NOTE failed, in the place of a step. */
 enum layers_note_step {
-	LAYERS_NOTE_TREE =
-		100,         /* these files cannot be counted, whoever tries; `bytes` is a part */
-	LAYERS_NOTE_MACHINE, /* they could not be counted now, or not all */
-	LAYERS_NOTE_BASES,   /* all is counted; what files were made from is not noted */
+	LAYERS_NOTE_TREE = 100, /* not countable, now or later; `bytes` is a part */
+	LAYERS_NOTE_MACHINE,    /* they could not be counted now, or not all */
+	LAYERS_NOTE_BASES,      /* all is counted; what files were made from is not noted */
 };
 
 struct ipc_layers_done {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is in force around workloads, as several processes tell each other of it. Part of ipc.h.
+ * The posture, what is in force around workloads, as processes tell each other. Part of ipc.h.
  */
 #ifndef COMMON_IPC_POSTURE_H
 #define COMMON_IPC_POSTURE_H
@@ -15,11 +15,11 @@ enum limits_mode {
 	LIMITS_FALLBACK = 1,
 };
 
-/* What is in force around the workloads of a profile, as a probe measured it in its sandbox. */
+/* The part of a profile's posture that a probe measured in a sandbox. */
 struct ipc_posture_measured {
 	uint32_t landlock_abi;
 	uint32_t namespaces;  /* the sandbox's own: a bit for each enum posture_namespace */
-	uint64_t landlock_fs; /* these: the rights and scopes that are handled */
+	uint64_t landlock_fs; /* this and the next two: the rights and scopes that are handled */
 	uint64_t landlock_net;
 	uint64_t landlock_scopes;
 	uint32_t layers_closed;  /* POSTURE_BIT() each: the act against it was tried and refused */
@@ -27,12 +27,12 @@ struct ipc_posture_measured {
 	uint32_t error; /* answer to the act against the first layer in neither set; 0: it worked */
 };
 
-/* The same with what the supervisor knows of it. */
+/* The whole posture, with the supervisor's part. */
 struct ipc_posture_full {
 	uint32_t
 		is_measured; /* 0: none of its sandboxes was probed yet, and nothing below is set */
 	uint32_t limits;     /* enum limits_mode in force */
-	uint32_t controllers;  /* those of the sandbox's cgroup: enum posture_controller as bits */
+	uint32_t controllers;  /* the sandbox cgroup's: enum posture_controller as bits */
 	uint32_t seccomp_mode; /* as prctl(2) has it: 2 with a filter */
 	uint8_t filter_hash[IPC_SCHEMA_BYTES]; /* SHA-256 of the system call filter */
 	struct ipc_posture_measured measured;
@@ -45,7 +45,7 @@ struct ipc_profile_posture {
 	struct ipc_posture_full posture;
 };
 
-/* Of a spawn with a probe, before anything else is said of it. */
+/* The posture that a spawn with a probe has measured, before any other message about it. */
 struct ipc_posture {
 	uint32_t slot;
 	struct ipc_posture_measured measured;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a supervisor is started from, and what the part of the launcher that stays, the keeper,
- * does for it. Part of ipc.h.
+ * Messages from the launcher to a starting supervisor, and between the supervisor and the keeper,
+ * the part of the launcher that stays. Part of ipc.h.
  */
 #ifndef COMMON_IPC_START_H
 #define COMMON_IPC_START_H
@@ -21,7 +21,7 @@ enum frontend_mode {
 enum start_fd {
 	START_FD_LAUNCHER = 3,  /* channel */
 	START_FD_FACTORY,       /* channel, of which this process made both ends */
-	START_FD_FACTORY_PIDFD, /* of its child */
+	START_FD_FACTORY_PIDFD, /* the factory's */
 	START_FD_END,
 };
 
@@ -32,7 +32,7 @@ struct ipc_supervisor_start {
 	uint32_t limits;       /* enum limits_mode that the operator accepts */
 	uint32_t executions;   /* most at once, 1 to EXECUTIONS_MAX */
 	uint64_t memory_bytes; /* most that all sandboxes together may use; 0: no such limit */
-	char default_profile[IPC_NAME_MAX]; /* of requests that name none; empty: the plan's */
+	char default_profile[IPC_NAME_MAX]; /* if a request names none; empty: the plan's */
 };
 
 /* fd: a cgroup v2 directory with cpu, memory and pids enabled for its children, ours to fill */
@@ -54,7 +54,7 @@ struct ipc_supervisor_pin {
 
 /* fd: channel to an msp-audit that has the audit log's directory, ours alone */
 struct ipc_supervisor_audit {
-	char path[IPC_PATH_MAX]; /* of the directory, for messages */
+	char path[IPC_PATH_MAX]; /* the directory's, for messages */
 };
 
 /* There is none. */
@@ -64,7 +64,7 @@ struct ipc_supervisor_unaudited {
 
 /* fds: the directory of what lasts, ours alone; msp-layers */
 struct ipc_supervisor_state {
-	char path[IPC_PATH_MAX]; /* of it, for messages */
+	char path[IPC_PATH_MAX]; /* the directory's, for messages */
 };
 
 /* fd: msp-file, after supervisor_state; without it there are no file tools */
@@ -98,7 +98,7 @@ struct ipc_supervisor_run {
 	uint32_t binds;       /* how many supervisor_bind came before */
 	uint32_t pins;        /* and supervisor_pin */
 	uint32_t is_expected; /* 1: an execution of the launcher's is the next thing, and all */
-	char profile[IPC_NAME_MAX]; /* of it; empty: the default one */
+	char profile[IPC_NAME_MAX]; /* the execution's; empty: the default one */
 };
 
 /* The operator's file may have changed: compile it again. One of the next two answers. */
@@ -108,11 +108,11 @@ struct ipc_policy_ask {
 
 /* fd: sealed policy blob */
 struct ipc_policy_new {
-	uint32_t generation; /* of the question */
+	uint32_t generation; /* the question's */
 	uint32_t pins;       /* how many supervisor_pin for it came before */
 };
 
-/* What is wrong with the file, for the operator. */
+/* The operator's file is wrong: an explanation for the operator. */
 struct ipc_policy_bad {
 	char text[IPC_LIST_MAX];
 };
@@ -126,8 +126,8 @@ struct ipc_workspace_within {
 /* Open a directory of the host that a sandbox shall work on, if the policy lets it: it meets
  * nothing protected, and lies in a workspace. One of the next two answers. */
 struct ipc_workspace_ask {
-	uint32_t number;     /* of the question */
-	uint32_t generation; /* of the policy in force */
+	uint32_t number;     /* the question's */
+	uint32_t generation; /* the policy's in force */
 	uint32_t is_person;  /* 1: a person named it; else a model may have: what is open to it
 			      * without the operator's word is the directory msp was started in */
 	char path[IPC_PATH_MAX];

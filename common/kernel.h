@@ -79,7 +79,7 @@ static inline void kernel_clone_into(struct kernel_clone_args *args, int cgroup)
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
-/* What "sealed" means: content and size can never change again. */
+/* A sealed file: content and size can never change again. */
 #define FD_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 /* The raw calls; each returns what the kernel returns and sets errno. */

@@ -55,7 +55,7 @@
  * descriptors, and a third one for a moment. */
 #define EXECUTIONS_MAX 1024
 
-/* The same where the operator says nothing. */
+/* Executions at once, if the operator says nothing. */
 #define EXECUTIONS_DEFAULT 128
 
 /* Clients of one supervisor at once: each has a broker of its own. */

@@ -10,7 +10,7 @@
 #include "common/kernel.h"
 
 /* An empty value is that of a key that takes none. */
-static int configure(int context, const char *key, const char *value)
+static int set_option(int context, const char *key, const char *value)
 {
 	const bool is_flag = strlen(value) == 0;
 
@@ -21,7 +21,7 @@ static int configure(int context, const char *key, const char *value)
 }
 
 /* Takes the context. */
-static int create(int context, int error, uint64_t attributes)
+static int new_mount(int context, int error, uint64_t attributes)
 {
 	int mount = -1;
 
@@ -44,10 +44,10 @@ int mount_new(const char *type, const char *options, uint32_t size, uint64_t att
 	while (options < end && !error) {
 		const char *value = options + strlen(options) + 1;
 
-		error = configure(context, options, value);
+		error = set_option(context, options, value);
 		options = value + strlen(value) + 1;
 	}
-	return create(context, error, attributes);
+	return new_mount(context, error, attributes);
 }
 
 /* With a descriptor in place of a name (Linux 6.13) the mount would say where each lies on the
@@ -55,11 +55,12 @@ int mount_new(const char *type, const char *options, uint32_t size, uint64_t att
 int mount_layers(const struct mount_layer *layers, uint32_t count, uint64_t attributes)
 {
 	const int context = (int)syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC);
-	int error = context < 0 ? -errno : configure(context, "userxattr", "");
+	int error = context < 0 ? -errno : set_option(context, "userxattr", "");
 
 	for (uint32_t i = 0; i < count && !error; i++)
-		error = fchdir(layers[i].fd) == 0 ? configure(context, layers[i].key, ".") : -errno;
-	return create(context, error, attributes);
+		error = fchdir(layers[i].fd) == 0 ? set_option(context, layers[i].key, ".")
+						  : -errno;
+	return new_mount(context, error, attributes);
 }
 
 int mount_clone(int source, uint64_t attributes)

@@ -29,7 +29,7 @@ int mount_overlay(int lower, int place, const char *options, uint32_t size, uint
 /* A directory of an overlay. */
 struct mount_layer {
 	const char *key; /* "lowerdir+" (the highest first), "upperdir" or "workdir" */
-	int fd;          /* of this mount namespace; O_PATH is enough */
+	int fd;          /* in this mount namespace; O_PATH is enough */
 };
 
 /*

@@ -21,7 +21,7 @@ enum stage {
 	STAGE_COUNT
 };
 
-/* What a posture speaks of; a bit for each in its sets. */
+/* The barriers of a posture; a bit for each in its sets. */
 enum posture_layer {
 #define LAYER(name, text, tried) POSTURE_##name,
 #include "common/layer.def"
@@ -51,7 +51,7 @@ enum posture_controller {
 /* The word for a verdict, "unknown" beyond the set. Static storage. */
 const char *verdict_name(uint32_t verdict);
 
-/* What was being done at a stage, as a phrase ("changing the root"); "unknown" beyond the set. */
+/* Return the act of a stage as a phrase ("changing the root"); "unknown" beyond the set. */
 const char *stage_text(uint32_t stage);
 
 /* The word for a layer, and what a probe tries against it ("binding a TCP port"); "unknown" beyond

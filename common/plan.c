@@ -51,7 +51,7 @@ static bool is_list(const struct plan *plan, uint32_t offset, uint32_t size)
 	       (is_range(plan, offset, size, 1) && plan->bytes[offset + size - 1] == '\0');
 }
 
-/* The same with an even number of strings. */
+/* Return whether it is a list with an even number of strings. */
 static bool is_pairs(const struct plan *plan, uint32_t offset, uint32_t size)
 {
 	uint32_t count = 0;
@@ -74,8 +74,8 @@ static bool is_optional(const struct plan *plan, uint32_t offset)
 	return offset == 0 || is_string(plan, offset);
 }
 
-/* What is of the host brings no set-ID bits and no devices, and can be changed only where the
- * launcher opened and checked it. A helper of ours is shown nothing of the operator's. */
+/* A mount of the host has no set-ID bits and no devices, and can be changed only if the launcher
+ * opened and checked it. Internal profiles show nothing of the operator's. */
 static bool is_harmless(const struct plan_mount *mount, bool is_internal)
 {
 	const uint64_t always = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
@@ -103,8 +103,8 @@ bool plan_is_place(const char *name)
 	       name[0] >= 'a' && strcmp(name, "base") != 0 && strncmp(name, "work-", 5) != 0;
 }
 
-/* What is kept is what a workload writes, not what it changes of the host; and a place is there in
- * every sandbox of the profile. */
+/* A persistent mount keeps files that a workload writes, and changes nothing of the host; every
+ * sandbox of the profile has it. */
 static bool is_place(const struct plan *plan, const struct plan_mount *mount)
 {
 	const bool is_kept =

@@ -40,12 +40,12 @@ struct plan_header {
 	uint32_t call_count;
 	uint32_t calls; /* offset of struct plan_call[], by number */
 
-	/* What the operator's file says about all profiles. */
+	/* Settings of the operator's file for all profiles. */
 	uint32_t file;                        /* its name; 0: there is none */
 	uint32_t default_profile;             /* the one that a request without a name means */
 	uint32_t run_as;                      /* the account that root changes to; 0: not said */
-	uint32_t workspaces, workspaces_size; /* what may be shown of the host; nothing: anything */
-	uint32_t protect, protect_size;       /* what must not be, beyond the usual */
+	uint32_t workspaces, workspaces_size; /* directories that may be shown; none: any */
+	uint32_t protect, protect_size;       /* paths that must not be, beyond the usual */
 	uint32_t unprotect, unprotect_size;   /* hidden files of a home that may be, too */
 	uint32_t limits_fallback;             /* 1: LIMITS_FALLBACK is accepted */
 	uint32_t audit_optional;              /* 1: what cannot be audited may run */
@@ -54,7 +54,7 @@ struct plan_header {
 	uint64_t sandboxes_bytes; /* that all of them may take on disk; of both, 0 is none */
 };
 
-/* Where the operator said it; file 0: nowhere, it follows from the program itself. */
+/* The place in the operator's file; file 0: it follows from the program itself. */
 struct plan_origin {
 	uint32_t file; /* its name */
 	uint32_t line;
@@ -78,11 +78,11 @@ struct plan_call {
 	uint32_t number;
 	uint32_t name;
 	uint32_t group;     /* index */
-	uint32_t condition; /* what is refused of it even where it is allowed; 0: nothing */
-	uint32_t argument;  /* of the condition: the one that tells its refusals apart, 0 to 5 */
+	uint32_t condition; /* refuses a part of an allowed call; 0: nothing */
+	uint32_t argument;  /* the one that tells the condition's refusals apart, 0 to 5 */
 };
 
-/* What a profile answers to a call; numbers that are none of the calls get ENOSYS. */
+/* Answers of a profile to a call; numbers of no call get ENOSYS. */
 enum plan_answer {
 	PLAN_ALLOWED = 0,
 	PLAN_CONDITIONAL, /* for the arguments that the call's condition leaves */
@@ -92,7 +92,7 @@ enum plan_answer {
 	PLAN_ANSWER_COUNT
 };
 
-/* What one mount record makes at `target` (absolute, inside the sandbox). */
+/* Kinds of mounts that a record makes at `target` (absolute, inside the sandbox). */
 enum plan_mount_kind {
 	PLAN_DIRECTORY = 1, /* a directory with `mode` */
 	PLAN_SYMLINK,       /* a symbolic link with the text `source` */
@@ -100,7 +100,7 @@ enum plan_mount_kind {
 	PLAN_COPY,          /* a file with `mode` and what the host's regular file `source` holds */
 	PLAN_BIND,          /* the host's file or directory `source` */
 	PLAN_DEVICE,        /* the host's character device `source`; st_rdev must be `device` */
-	PLAN_TMPFS,         /* these three: a new file system of type `source` with `options` */
+	PLAN_TMPFS, /* this and the next two: a new file system of type `source` with `options` */
 	PLAN_PROC,
 	PLAN_DEVPTS,
 	PLAN_MASK,    /* /dev/null over a file, an empty directory over a directory */
@@ -175,7 +175,7 @@ enum plan_network {
 	PLAN_NETWORK_COUNT,
 };
 
-/* Who may bring a sandbox's changes to the host. */
+/* The right to bring a sandbox's changes to the host. */
 enum plan_apply {
 	PLAN_APPLY_PERSON = 0, /* a person at the command line */
 	PLAN_APPLY_ASK,        /* an agent, when its client's user agrees to it each time */
@@ -203,7 +203,7 @@ struct plan_profile {
 	uint32_t group_origins; /* struct plan_origin[], one for each group of the plan: the line
 				 * that allows it, or that lists what is allowed and does not name
 				 * it */
-	struct plan_origin refuse_origin;     /* of `refuse` */
+	struct plan_origin refuse_origin;     /* `refuse`'s */
 	uint8_t filter_hash[PLAN_HASH_BYTES]; /* SHA-256 of the filter's bytes */
 	uint32_t observes; /* 1: what the filter refuses it asks its listener about, the init */
 	uint32_t filters_ahead; /* 1: it allows what a process needs that waits for a request */
@@ -220,16 +220,16 @@ struct plan_profile {
 	uint64_t log_bytes;    /* how much of them is kept for reading later */
 	uint32_t pids;
 	uint32_t open_files;  /* RLIMIT_NOFILE */
-	uint32_t cpu_percent; /* of one CPU, for cpu.max; 0: no limit */
+	uint32_t cpu_percent; /* percent of one CPU, for cpu.max; 0: no limit */
 	uint32_t cpu_weight;
 	uint32_t cpu_seconds; /* RLIMIT_CPU of each process; 0: no limit */
 	uint32_t wall_default_ms;
 	uint32_t wall_max_ms;
 	uint32_t stack_bytes; /* RLIMIT_STACK */
 
-	/* Of sandboxes that last. */
-	uint64_t disk_bytes;      /* that the layers of one may take */
-	uint64_t disk_inodes;     /* the same in files and directories */
+	/* Limits of persistent sandboxes. */
+	uint64_t disk_bytes;      /* most in one sandbox's layers */
+	uint64_t disk_inodes;     /* files and directories of one sandbox's layers */
 	uint32_t idle_s;          /* without an execution for so long, its processes end */
 	uint32_t ttl_default_s;   /* it is removed so long after its last use */
 	uint32_t ttl_max_s;       /* most that may be asked for */

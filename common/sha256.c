@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define BLOCK_BYTES 64
-#define LENGTH_BYTES 8 /* of the last block: the number of bits */
+#define LENGTH_BYTES 8 /* at the end of the last block: the number of bits */
 #define ROUNDS 64
 
 /* 4.2.2: the first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
@@ -33,19 +33,19 @@ static const uint32_t initial[8] = {
 	0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 };
 
-static uint32_t rotr(uint32_t x, unsigned int n)
+static uint32_t rot_r(uint32_t x, unsigned int n)
 {
 	return x >> n | x << (32 - n);
 }
 
-static void schedule(const uint8_t block[BLOCK_BYTES], uint32_t w[ROUNDS])
+static void make_schedule(const uint8_t block[BLOCK_BYTES], uint32_t w[ROUNDS])
 {
 	for (size_t t = 0; t < 16; t++)
 		w[t] = (uint32_t)block[4 * t] << 24 | (uint32_t)block[4 * t + 1] << 16 |
 		       (uint32_t)block[4 * t + 2] << 8 | block[4 * t + 3];
 	for (size_t t = 16; t < ROUNDS; t++) {
-		const uint32_t s0 = rotr(w[t - 15], 7) ^ rotr(w[t - 15], 18) ^ (w[t - 15] >> 3);
-		const uint32_t s1 = rotr(w[t - 2], 17) ^ rotr(w[t - 2], 19) ^ (w[t - 2] >> 10);
+		const uint32_t s0 = rot_r(w[t - 15], 7) ^ rot_r(w[t - 15], 18) ^ (w[t - 15] >> 3);
+		const uint32_t s1 = rot_r(w[t - 2], 17) ^ rot_r(w[t - 2], 19) ^ (w[t - 2] >> 10);
 
 		w[t] = s1 + w[t - 7] + s0 + w[t - 16];
 	}
@@ -54,9 +54,9 @@ static void schedule(const uint8_t block[BLOCK_BYTES], uint32_t w[ROUNDS])
 /* One round; the caller gives the eight variables in turn, so that none has to be moved. */
 #define ROUND(a, b, c, d, e, f, g, h, t)                                                           \
 	do {                                                                                       \
-		const uint32_t t1 = (h) + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) +               \
+		const uint32_t t1 = (h) + (rot_r(e, 6) ^ rot_r(e, 11) ^ rot_r(e, 25)) +            \
 				    (((e) & (f)) ^ (~(e) & (g))) + k[t] + w[t];                    \
-		const uint32_t t2 = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) +                     \
+		const uint32_t t2 = (rot_r(a, 2) ^ rot_r(a, 13) ^ rot_r(a, 22)) +                  \
 				    (((a) & (b)) ^ ((a) & (c)) ^ ((b) & (c)));                     \
 		(d) += t1;                                                                         \
 		(h) = t1 + t2;                                                                     \
@@ -68,7 +68,7 @@ static void compress_plain(uint32_t state[8], const uint8_t block[BLOCK_BYTES])
 	uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
 	uint32_t w[ROUNDS];
 
-	schedule(block, w);
+	make_schedule(block, w);
 	for (size_t t = 0; t < ROUNDS; t += 8) {
 		ROUND(a, b, c, d, e, f, g, h, t);
 		ROUND(h, a, b, c, d, e, f, g, t + 1);
@@ -90,7 +90,7 @@ static void compress_plain(uint32_t state[8], const uint8_t block[BLOCK_BYTES])
 }
 
 /*
- * The same with the instructions that most processors have for it: they keep the state as A B E F
+ * Compress with the instructions that most processors have for it: they keep the state as A B E F
  * and C D G H, do two rounds at once, and four words of the schedule. Unrolled, these stay in
  * registers.
  */
@@ -152,7 +152,7 @@ static bool has_instructions(void)
 	return (b & bit_SHA) != 0;
 }
 
-static void compress(uint32_t state[8], const uint8_t block[BLOCK_BYTES])
+static void compress_block(uint32_t state[8], const uint8_t block[BLOCK_BYTES])
 {
 	static enum { UNKNOWN, PLAIN, BY_INSTRUCTIONS } way;
 
@@ -184,10 +184,10 @@ void sha256_add(struct sha256 *state, const void *data, size_t size)
 		size -= part;
 		if (used + part < BLOCK_BYTES)
 			return;
-		compress(state->h, state->block);
+		compress_block(state->h, state->block);
 	}
 	for (; size >= BLOCK_BYTES; size -= BLOCK_BYTES, from += BLOCK_BYTES)
-		compress(state->h, from);
+		compress_block(state->h, from);
 	if (size > 0)
 		memcpy(state->block, from, size);
 }

@@ -13,7 +13,7 @@
 /* In pieces: begin, add as often as there is more, end. */
 struct sha256 {
 	uint32_t h[8];
-	uint64_t size; /* of all that was added */
+	uint64_t size; /* bytes that were added */
 	uint8_t block[64];
 };
 

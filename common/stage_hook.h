@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What a number means. tests/fault reads these lines. */
+/* The meaning of a number. tests/fault reads these lines. */
 enum stage_hook {
 	STAGE_HOOK_SEND = 1, /* enum ipc_type: about to be sent */
 	STAGE_HOOK_RECEIVED, /* enum ipc_type: received, not handled yet */
@@ -33,7 +33,7 @@ enum stage_point {
 /* Tells these writes from any other. */
 #define STAGE_HOOK_MARK 0x6d7370
 
-/* What a tracer answers: 0, or the errno that it wants. */
+/* Return a tracer's answer: 0, or the errno that it wants. */
 static inline int stage_hook(enum stage_hook kind, uint32_t number)
 {
 	const int saved = errno;

@@ -9,7 +9,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 
-/* What a pipe holds at once. Records without a patch take some hundred bytes. */
+/* A pipe holds as much at once. Records without a patch take some hundred bytes. */
 #define FIRST_ROOM ((size_t)64 << 10)
 
 void change_stream_init(struct change_stream *stream, int fd)
@@ -48,7 +48,7 @@ static void make_room(struct change_stream *stream)
 }
 
 /* Tell of every record that is complete. 0 or -EBADMSG. */
-static int tell(struct change_stream *stream, change_stream_found *found, void *context)
+static int tell_record(struct change_stream *stream, change_stream_found *found, void *context)
 {
 	struct change change;
 	long size;
@@ -63,7 +63,7 @@ static int tell(struct change_stream *stream, change_stream_found *found, void *
 	}
 }
 
-static int end(struct change_stream *stream, int result)
+static int end_stream(struct change_stream *stream, int result)
 {
 	fd_close(&stream->fd);
 	return result;
@@ -79,10 +79,10 @@ int change_stream_read(struct change_stream *stream, change_stream_found *found,
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return 1;
 	if (got < 0)
-		return end(stream, -errno);
+		return end_stream(stream, -errno);
 	if (got == 0)
-		return end(stream, stream->end > stream->begin ? -EBADMSG : 0);
+		return end_stream(stream, stream->end > stream->begin ? -EBADMSG : 0);
 	stream->end += (size_t)got;
-	error = tell(stream, found, context);
-	return error ? end(stream, error) : 1;
+	error = tell_record(stream, found, context);
+	return error ? end_stream(stream, error) : 1;
 }

@@ -22,7 +22,7 @@ struct change_stream {
 	int fd; /* to wait for; -1: there is nothing more to come */
 	uint8_t *bytes;
 	size_t room;
-	size_t begin, end; /* of what was read and not told yet */
+	size_t begin, end; /* bytes that were read and not told yet */
 };
 
 /* Called for each record. The change and its texts are only valid during the call, in which the

@@ -50,7 +50,7 @@ struct search {
 	const struct plan_profile *profile;
 	const char *cwd;
 	struct denial_views *views;
-	bool is_clear; /* nothing was counted that would explain a failure */
+	bool is_clear; /* no count would explain a failure */
 };
 
 bool denial_hints_apply(const struct ipc_execution_done *done)
@@ -136,8 +136,8 @@ static bool find_relative(const char *line, const char *words, char ret[TARGET_M
 	       copy_plain(begin, (size_t)(words - 2 - begin), ret);
 }
 
-/* Where a relative path begins, the workload may have changed: it is only taken for one that is not
- * there, which a place of the workload's own is assumed to be. */
+/* The workload may have changed its directory: a relative path counts only if it does not exist,
+ * and is assumed to be in a directory of the workload's own. */
 static bool find_path(const struct search *search, const struct phrase *phrase, const char *line,
 		      const char *words, char ret[TARGET_MAX])
 {
@@ -179,8 +179,8 @@ static bool find_host(const char *line, char ret[TARGET_MAX])
 
 /* --- what the policy says of it --------------------------------------------------------------- */
 
-static bool ask(const struct search *search, const char *text, struct operation *operation,
-		struct decision *ret)
+static bool ask_policy(const struct search *search, const char *text, struct operation *operation,
+		       struct decision *ret)
 {
 	char problem[OPERATION_PROBLEM_MAX];
 
@@ -290,7 +290,7 @@ static void judge_file(const struct search *search, const struct phrase *phrase,
 		return;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		(void)snprintf(text, sizeof(text), "%s %s", kinds[i], path);
-		if (!ask(search, text, &operation, &decision))
+		if (!ask_policy(search, text, &operation, &decision))
 			return; /* not a path that the policy could speak of */
 		if (decision.answer > DECISION_CONDITIONAL && decision.error == phrase->error) {
 			add_decision(search, &operation, path, &decision);
@@ -311,7 +311,7 @@ static void judge_network(const struct search *search, const char *line)
 	if (!find_host(line, host))
 		(void)snprintf(host, sizeof(host), "example.org"); /* for all of them */
 	(void)snprintf(text, sizeof(text), "connect %s:443", host);
-	if (ask(search, text, &operation, &decision) && decision.answer == DECISION_REFUSED)
+	if (ask_policy(search, text, &operation, &decision) && decision.answer == DECISION_REFUSED)
 		add_decision(search, &operation, find_host(line, host) ? host : "any host",
 			     &decision);
 }

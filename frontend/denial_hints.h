@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What Landlock, the mounts and the network refuse is asked of nobody, so nobody counts it. A
- * program that failed often says what it was at: the last lines of its error output are searched
- * for known words and the path or host beside them. That text is a workload's and proves nothing;
- * it is only what the policy is asked about, and the answer is the policy's.
+ * Landlock, the mounts and the network refuse without asking anybody, so no denial is counted. A
+ * program that failed often names the path or host: the last lines of its error output are searched
+ * for known words and the name beside them. That text is a workload's and proves nothing; it is
+ * only the question to the policy, and the answer is the policy's.
  */
 #ifndef FRONTEND_DENIAL_HINTS_H
 #define FRONTEND_DENIAL_HINTS_H

@@ -9,29 +9,29 @@
 #define LINES_MAX 2U
 #define NEVER "no profile can allow it"
 
-/* What a description is made from. `profile` is NULL where it is not known. */
+/* The sources of a description. `profile` is NULL if it is not known. */
 struct source {
 	const struct plan *plan;
 	const struct plan_profile *profile;
 };
 
-static void say(char *text, size_t size, const char *format, ...)
+static void add_phrase(char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-static void say(char *text, size_t size, const char *format, ...)
+static void add_phrase(char *text, size_t size, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	/* What does not fit is cut; clang-tidy 14 loses sight of va_start(), where va_list is an
-	 * array. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
+	/* Text that does not fit is cut; clang-tidy 14 loses sight of va_start(), where va_list is
+	 * an array. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
 	(void)vsnprintf(text, size, format, arguments);
 	va_end(arguments);
 }
 
-#define SAY(text, ...) say(text, sizeof(text), __VA_ARGS__)
+#define SAY(text, ...) add_phrase(text, sizeof(text), __VA_ARGS__)
 
 /* " (file:line)", where somebody said it. */
-static const char *place(const struct source *source, const struct plan_origin *origin)
+static const char *place_of(const struct source *source, const struct plan_origin *origin)
 {
 	static char text[96];
 
@@ -59,7 +59,8 @@ static void describe_answer(const struct source *source, const struct plan_call 
 		break;
 	case PLAN_TAKEN_OUT:
 		SAY(ret->reason, "the profile refuses this call of a group that it allows");
-		SAY(ret->rule, "seccomp: refuse%s", place(source, &source->profile->refuse_origin));
+		SAY(ret->rule, "seccomp: refuse%s",
+		    place_of(source, &source->profile->refuse_origin));
 		SAY(ret->remedy, "leave %s out of `refuse` in the operator's profile",
 		    ret->operation);
 		break;
@@ -74,7 +75,8 @@ static void describe_answer(const struct source *source, const struct plan_call 
 			break;
 		ret->weight = DENIAL_PROBED;
 		SAY(ret->rule, "group %s is not allowed%s", name,
-		    place(source, &plan_group_origins(source->plan, source->profile)[call->group]));
+		    place_of(source,
+			     &plan_group_origins(source->plan, source->profile)[call->group]));
 		SAY(ret->remedy, "seccomp: {add: [%s]} in the operator's profile", name);
 		break;
 	}
@@ -184,15 +186,15 @@ static void put_line(const struct denial_view *view, char *text, size_t size)
 
 	if (view->count > 1)
 		SAY(times, " (%" PRIu32 " times)", view->count);
-	say(text, size, "denied%s: %s%s%s%s by %s: %s%s%s%s%s%s",
-	    view->is_inferred ? " (inferred)" : "", view->operation,
-	    !view->target[0]    ? ""
-	    : view->is_inferred ? " "
-				: " with ",
-	    view->target, times, view->layer, view->reason,
-	    view->rule[0] || view->remedy[0] ? " (" : "", view->rule,
-	    view->rule[0] && view->remedy[0] ? "; " : "", view->remedy,
-	    view->rule[0] || view->remedy[0] ? ")" : "");
+	add_phrase(text, size, "denied%s: %s%s%s%s by %s: %s%s%s%s%s%s",
+		   view->is_inferred ? " (inferred)" : "", view->operation,
+		   !view->target[0]    ? ""
+		   : view->is_inferred ? " "
+				       : " with ",
+		   view->target, times, view->layer, view->reason,
+		   view->rule[0] || view->remedy[0] ? " (" : "", view->rule,
+		   view->rule[0] && view->remedy[0] ? "; " : "", view->remedy,
+		   view->rule[0] || view->remedy[0] ? ")" : "");
 }
 
 void denials_put_lines(const struct denial_views *views, char ret[DENIALS_TEXT_MAX])
@@ -201,7 +203,7 @@ void denials_put_lines(const struct denial_views *views, char ret[DENIALS_TEXT_M
 	uint32_t lines = 0;
 	size_t used = 0;
 
-	say(ret, DENIALS_TEXT_MAX, "%s", views->other);
+	add_phrase(ret, DENIALS_TEXT_MAX, "%s", views->other);
 	for (uint32_t weight = 0; weight < DENIAL_WEIGHTS; weight++) {
 		for (uint32_t i = 0; i < views->count && lines < LINES_MAX; i++) {
 			if (views->items[i].weight != weight)
@@ -213,6 +215,6 @@ void denials_put_lines(const struct denial_views *views, char ret[DENIALS_TEXT_M
 		}
 	}
 	if (more > 0)
-		say(ret + used, DENIALS_TEXT_MAX - used, "; and %" PRIu32 " more kind%s", more,
-		    more > 1 ? "s" : "");
+		add_phrase(ret + used, DENIALS_TEXT_MAX - used, "; and %" PRIu32 " more kind%s",
+			   more, more > 1 ? "s" : "");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an execution was refused, in words: which rule of the policy refused it, where the operator
- * said so, and what would allow it. The records are counts; everything that is said of them comes
- * from the plan, nothing from the workload.
+ * The denials of an execution in words: the rule of the policy that refused, its place in the
+ * operator's file, and the change that would allow it. The records are counts; all words come from
+ * the plan, none from the workload.
  */
 #ifndef FRONTEND_DENIALS_H
 #define FRONTEND_DENIALS_H
@@ -31,10 +31,10 @@ struct denial_view {
 	uint32_t count;
 	bool is_inferred;   /* the policy refuses it; that it was tried, only the workload says */
 	char operation[48]; /* "mount", "memory", "read" */
-	char target[208];   /* what it was to be done to, or with; may be empty */
+	char target[208];   /* its object; may be empty */
 	char reason[256];
 	char rule[256];   /* with the line that says it */
-	char remedy[256]; /* what would allow it */
+	char remedy[256]; /* the change that would allow it */
 };
 
 struct denial_views {

@@ -30,7 +30,8 @@ bool file_ask_number(struct ipc_file_start *ask, uint64_t number)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* Of the records the first, which is `fixed` bytes long and says how long its texts are. */
+/* Return the size of the first record, which is `fixed` bytes long and has `texts` bytes of text.
+ */
 static long record_size(size_t fixed, size_t texts, size_t size)
 {
 	return size < fixed + texts ? 0 : (long)(fixed + texts);
@@ -142,7 +143,7 @@ static const char *error_text(uint32_t error, char *room, size_t size)
 	return room;
 }
 
-/* What a terminal or a model would take for something else is shown as \xNN. */
+/* Show a byte that a terminal or a model would take for something else as \xNN. */
 static void append_shown(char *ret, size_t room, const char *bytes, size_t size)
 {
 	size_t used = strlen(ret);

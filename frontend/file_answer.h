@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What msp-file is asked and answers (common/file_record.h), from a frontend's side. The answer
- * comes through a sandbox, whose workload may have shaped every byte of it: what is returned here
- * is within its bounds, and names nothing outside of the directory that was listed.
+ * Answers of msp-file (common/file_record.h), from a frontend's side. An answer comes through a
+ * sandbox, whose workload may have shaped every byte of it: the values returned here are within
+ * their bounds, and name nothing outside of the directory that was listed.
  */
 #ifndef FRONTEND_FILE_ANSWER_H
 #define FRONTEND_FILE_ANSWER_H
@@ -28,17 +28,17 @@ bool file_ask_number(struct ipc_file_start *ask, uint64_t number);
 /* The head, and what it says. Texts point into the bytes that were read, and are not terminated. */
 struct file_answer {
 	struct file_head is;
-	const char *text; /* of `is.text_size` bytes */
+	const char *text; /* `is.text_size` bytes */
 };
 
 /* An entry of a list. The path has neither an empty part nor "." or ".." in it. */
 struct file_found {
 	struct file_entry is;
 	const char *path;
-	const char *link; /* of `is.link_size` bytes */
+	const char *link; /* `is.link_size` bytes */
 };
 
-/* Of the `size` bytes that are there: how many the head (an entry) takes; 0: it is not complete;
+/* Read the head (an entry) from `size` bytes. Return how many it takes; 0: it is not complete;
  * -EBADMSG: this is none. */
 long file_answer_read(const uint8_t *bytes, size_t size, struct file_answer *ret);
 long file_found_read(const uint8_t *bytes, size_t size, struct file_found *ret);
@@ -48,7 +48,7 @@ long file_found_read(const uint8_t *bytes, size_t size, struct file_found *ret);
 
 #define FILE_PROBLEM_TEXT_MAX 512
 
-/* What a problem is and what helps, to be read behind the path, in ASCII without control
+/* Write a problem and its remedy, to be read behind the path, in ASCII without control
  * characters; no period at its end. */
 void file_problem_text(const struct file_answer *answer, char ret[FILE_PROBLEM_TEXT_MAX]);
 

@@ -57,7 +57,8 @@ void supervisor_client_done(struct supervisor_client *client)
 		drop_first(client);
 }
 
-static void enqueue(struct supervisor_client *client, uint32_t type, const void *message, int fd)
+static void enqueue_message(struct supervisor_client *client, uint32_t type, const void *message,
+			    int fd)
 {
 	const size_t size = ipc_message(type)->struct_size;
 	struct supervisor_queued *queued = malloc(sizeof(*queued) + size);
@@ -86,7 +87,7 @@ static int send_or_queue(struct supervisor_client *client, uint32_t type, const 
 	if (!client->queue_first)
 		error = channel_send(&client->sending, type, message, &fd, 0);
 	if (error == -EAGAIN) {
-		enqueue(client, type, message, fd);
+		enqueue_message(client, type, message, fd);
 		return 0;
 	}
 	fd_close(&fd);
@@ -111,7 +112,8 @@ static bool has_room(const struct supervisor_client *client, size_t size)
 }
 
 /* Takes `fd`. */
-static int ask(struct supervisor_client *client, uint32_t type, const void *message, int fd)
+static int send_request(struct supervisor_client *client, uint32_t type, const void *message,
+			int fd)
 {
 	if (!has_room(client, ipc_message(type)->struct_size)) {
 		fd_close(&fd);
@@ -123,45 +125,45 @@ static int ask(struct supervisor_client *client, uint32_t type, const void *mess
 int supervisor_execution_start(struct supervisor_client *client,
 			       const struct ipc_execution_start *start)
 {
-	return ask(client, IPC_TYPE_execution_start, start, -1);
+	return send_request(client, IPC_TYPE_execution_start, start, -1);
 }
 
 int supervisor_code_start(struct supervisor_client *client, const struct ipc_code_start *start,
 			  int code)
 {
-	return ask(client, IPC_TYPE_code_start, start, code);
+	return send_request(client, IPC_TYPE_code_start, start, code);
 }
 
 int supervisor_file_start(struct supervisor_client *client, const struct ipc_file_start *start)
 {
-	return ask(client, IPC_TYPE_file_start, start, -1);
+	return send_request(client, IPC_TYPE_file_start, start, -1);
 }
 
 int supervisor_sandbox_new(struct supervisor_client *client, const struct ipc_sandbox_new *wanted)
 {
-	return ask(client, IPC_TYPE_sandbox_new, wanted, -1);
+	return send_request(client, IPC_TYPE_sandbox_new, wanted, -1);
 }
 
 int supervisor_sandbox_list(struct supervisor_client *client, const struct ipc_sandbox_list *wanted)
 {
-	return ask(client, IPC_TYPE_sandbox_list, wanted, -1);
+	return send_request(client, IPC_TYPE_sandbox_list, wanted, -1);
 }
 
 int supervisor_sandbox_end(struct supervisor_client *client, const struct ipc_sandbox_end *wanted)
 {
-	return ask(client, IPC_TYPE_sandbox_end, wanted, -1);
+	return send_request(client, IPC_TYPE_sandbox_end, wanted, -1);
 }
 
 int supervisor_checkpoint_do(struct supervisor_client *client,
 			     const struct ipc_checkpoint_do *wanted)
 {
-	return ask(client, IPC_TYPE_checkpoint_do, wanted, -1);
+	return send_request(client, IPC_TYPE_checkpoint_do, wanted, -1);
 }
 
 int supervisor_changes_start(struct supervisor_client *client,
 			     const struct ipc_changes_start *wanted, int chosen)
 {
-	return ask(client, IPC_TYPE_changes_start, wanted, chosen);
+	return send_request(client, IPC_TYPE_changes_start, wanted, chosen);
 }
 
 int supervisor_execution_end(struct supervisor_client *client, uint64_t request,
@@ -176,7 +178,7 @@ int supervisor_execution_signal(struct supervisor_client *client, uint64_t reque
 {
 	const struct ipc_execution_signal message = { .request = request, .signal = signal };
 
-	return ask(client, IPC_TYPE_execution_signal, &message, -1);
+	return send_request(client, IPC_TYPE_execution_signal, &message, -1);
 }
 
 void supervisor_goodbye(struct supervisor_client *client)

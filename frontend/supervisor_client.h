@@ -35,10 +35,10 @@ struct supervisor_handlers {
 	/* The terminal's master side: the handler owns it. -1 when there is no room for it. */
 	void (*on_tty)(void *context, const struct ipc_execution_tty *tty, int terminal);
 	void (*on_done)(void *context, const struct ipc_execution_done *done);
-	/* Of a profile whose posture the welcome did not say, before the end of the first execution
-	 * in it. */
+	/* The posture of a profile, if the welcome had none, comes before the end of the first
+	 * execution in it. */
 	void (*on_posture)(void *context, const struct ipc_profile_posture *posture);
-	/* What answers a request about sandboxes that last; on_refused answers too. */
+	/* Answers to requests about persistent sandboxes; on_refused is one too. */
 	void (*on_sandbox)(void *context, const struct ipc_sandbox_info *info);
 	void (*on_checkpoint)(void *context, const struct ipc_checkpoint_info *info);
 	void (*on_request_done)(void *context, const struct ipc_request_done *done);
@@ -82,8 +82,8 @@ int supervisor_hello(struct supervisor_client *client, uint32_t limits);
 int supervisor_execution_start(struct supervisor_client *client,
 			       const struct ipc_execution_start *start);
 
-/* The same for code. `code`, from fd_sealed_from_bytes(), belongs to the client from this call on,
- * whatever it returns. */
+/* Start an execution of code. `code`, from fd_sealed_from_bytes(), belongs to the client from this
+ * call on, whatever it returns. */
 int supervisor_code_start(struct supervisor_client *client, const struct ipc_code_start *start,
 			  int code);
 

@@ -19,7 +19,7 @@ bool timings_have(const struct timings *timings, enum timing timing)
 
 /* A service in another time namespace has another clock: then it is nothing rather than nonsense.
  */
-static uint64_t between(uint64_t from, uint64_t to)
+static uint64_t time_between(uint64_t from, uint64_t to)
 {
 	return to > from ? to - from : 0;
 }
@@ -30,13 +30,13 @@ void timings_set(struct timings *ret, const struct ipc_execution_done *done, uin
 	*ret = (struct timings){
 		.is_known = done->prepare_us + done->sandbox_us + done->start_us + done->run_us > 0,
 		.has_launch = launched_us > 0,
-		.us = { [TIMING_LAUNCH] = between(launched_us, asked_us),
-			[TIMING_QUEUE] = between(asked_us, done->heard_us),
+		.us = { [TIMING_LAUNCH] = time_between(launched_us, asked_us),
+			[TIMING_QUEUE] = time_between(asked_us, done->heard_us),
 			[TIMING_PREPARE] = done->prepare_us,
 			[TIMING_SANDBOX] = done->sandbox_us,
 			[TIMING_START] = done->start_us,
 			[TIMING_RUN] = done->run_us,
 			[TIMING_REPORT] = done->report_us,
-			[TIMING_ANSWER] = between(done->heard_us + done->wall_us, known_us) },
+			[TIMING_ANSWER] = time_between(done->heard_us + done->wall_us, known_us) },
 	};
 }

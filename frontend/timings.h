@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the time of an execution went: from the moment somebody asked for it to the moment its end
- * was known, in parts that follow each other without a gap. Everyone who measures reads the same
- * clock, CLOCK_MONOTONIC.
+ * The time of an execution in parts that follow each other without a gap, from the request to the
+ * moment when its end was known. All processes read the same clock, CLOCK_MONOTONIC.
  */
 #ifndef FRONTEND_TIMINGS_H
 #define FRONTEND_TIMINGS_H
@@ -30,8 +29,8 @@ struct timings {
 	uint64_t us[TIMING_COUNT];
 };
 
-/* Who asked reads its own clock: `launched_us` when msp began, 0 for a broker; when it asked; when
- * the end was known. */
+/* Set the parts. The caller reads its own clock: `launched_us` when msp began, 0 for a broker; then
+ * the time of the request, and the time when the end was known. */
 void timings_set(struct timings *ret, const struct ipc_execution_done *done, uint64_t launched_us,
 		 uint64_t asked_us, uint64_t known_us);
 

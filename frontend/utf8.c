@@ -63,7 +63,7 @@ bool utf8_is_valid(const char *bytes, size_t size)
 	return true;
 }
 
-static char continuation(uint32_t code_point, unsigned int shift)
+static char continuation_byte(uint32_t code_point, unsigned int shift)
 {
 	return (char)(0x80 | ((code_point >> shift) & 0x3f));
 }
@@ -76,19 +76,19 @@ size_t utf8_write(uint32_t code_point, char ret[4])
 	}
 	if (code_point < 0x800) {
 		ret[0] = (char)(0xc0 | (code_point >> 6));
-		ret[1] = continuation(code_point, 0);
+		ret[1] = continuation_byte(code_point, 0);
 		return 2;
 	}
 	if (code_point < 0x10000) {
 		ret[0] = (char)(0xe0 | (code_point >> 12));
-		ret[1] = continuation(code_point, 6);
-		ret[2] = continuation(code_point, 0);
+		ret[1] = continuation_byte(code_point, 6);
+		ret[2] = continuation_byte(code_point, 0);
 		return 3;
 	}
 	ret[0] = (char)(0xf0 | (code_point >> 18));
-	ret[1] = continuation(code_point, 12);
-	ret[2] = continuation(code_point, 6);
-	ret[3] = continuation(code_point, 0);
+	ret[1] = continuation_byte(code_point, 12);
+	ret[2] = continuation_byte(code_point, 6);
+	ret[3] = continuation_byte(code_point, 0);
 	return 4;
 }
 

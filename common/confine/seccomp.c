@@ -10,7 +10,7 @@
 
 #include "common/kernel.h"
 
-static int install(const struct sock_filter *filter, uint32_t count, unsigned int flags)
+static int load_filter(const struct sock_filter *filter, uint32_t count, unsigned int flags)
 {
 	/* The kernel copies the program; its struct has no const. */
 	union {
@@ -27,19 +27,20 @@ static int install(const struct sock_filter *filter, uint32_t count, unsigned in
 
 int seccomp_install(const struct sock_filter *filter, uint32_t count)
 {
-	return install(filter, count, 0);
+	return load_filter(filter, count, 0);
 }
 
 int seccomp_install_observed(const struct sock_filter *filter, uint32_t count)
 {
 	/* A call that is being answered waits for its answer, and not for signals but deadly ones:
 	 * it is refused once, and never EINTR. */
-	return install(filter, count,
-		       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+	return load_filter(filter, count,
+			   SECCOMP_FILTER_FLAG_NEW_LISTENER |
+				   SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
 }
 
 /* The kernel's ioctl numbers do not fit into an int, which musl's ioctl() wants. */
-static bool ask(int listener, unsigned long request, void *message)
+static bool ask_listener(int listener, unsigned long request, void *message)
 {
 	return syscall(SYS_ioctl, listener, request, message) == 0;
 }
@@ -57,8 +58,8 @@ int seccomp_refuse(int listener, struct seccomp_notif *ret)
 	memset(ret, 0, sizeof(*ret));
 	/* There is a count of calls beside the list that poll(2) looks at, and no call leaves it
 	 * but by being received: one of the list can be, or its end is known at once (ENOENT). */
-	if (!ask(listener, SECCOMP_IOCTL_NOTIF_RECV, ret))
+	if (!ask_listener(listener, SECCOMP_IOCTL_NOTIF_RECV, ret))
 		return 0;
 	answer.id = ret->id;
-	return ask(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) ? 1 : 0;
+	return ask_listener(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) ? 1 : 0;
 }

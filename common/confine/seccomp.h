@@ -13,10 +13,10 @@
 int seccomp_install(const struct sock_filter *filter, uint32_t count);
 
 /*
- * The same with a listener that is asked about every call that the filter answers with
- * SECCOMP_RET_USER_NOTIF. Returns its descriptor (close-on-exec, the caller's), or -errno; -EBUSY
- * when a filter that is in force already has one. When nobody holds it any more, such calls get
- * ENOSYS.
+ * Install a filter with a listener, which the kernel asks about each call that the filter answers
+ * with SECCOMP_RET_USER_NOTIF. Return its descriptor (close-on-exec, the caller's), or -errno;
+ * -EBUSY when a filter in force has a listener already. Once no process holds the listener, these
+ * calls get ENOSYS.
  */
 int seccomp_install_observed(const struct sock_filter *filter, uint32_t count);
 

@@ -3,7 +3,7 @@
 says in a decision what for."""
 
 # Lines of C that are neither blank nor comment, of the .c files whose paths begin so.
-CODE_LINES = {"child-init": 2524, "supervisor": 7711, "supervisor/persistent/store": 1238, "common": 2460,
+CODE_LINES = {"child-init": 2524, "supervisor": 7711, "supervisor/persistent/store": 1238, "common": 2462,
               "layers": 6576, "commits": 1408, "audit": 800}
 
 # Of each file, and of each function.
@@ -17,7 +17,7 @@ CHILD_INIT_BYTES = 116 * 1024
 CIRCLE_MAX = 4
 
 # Comments without a subject, and static functions that are one bare word (tests/prose.py).
-PROSE_FAULTS = {"cli": (210, 137), "frontend": (22, 9), "broker": (0, 0),
+PROSE_FAULTS = {"cli": (210, 137), "frontend": (0, 0), "broker": (0, 0),
                 "supervisor": (0, 0), "child-init": (87, 24), "policy": (64, 42),
                 "layers": (86, 64), "commits": (7, 4), "file": (9, 6), "scope": (2, 1),
-                "common": (96, 14), "audit": (0, 0)}
+                "common": (0, 0), "audit": (0, 0)}
