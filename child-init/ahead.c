@@ -14,8 +14,9 @@
 #include "watch.h"
 
 static struct {
-	pid_t pid;               /* 0: none */
-	int from;                /* what it sends, and whether it has executed; in it: where to */
+	pid_t pid; /* 0: none */
+	int from; /* its messages, and whether it has executed; in the process itself: the other end
+		   */
 	int clock;               /* both have it */
 	struct spawn_told *told; /* on a page that both have, until it executes */
 	struct workload workload;
@@ -29,8 +30,8 @@ static long clone_copy(int leaf)
 	return syscall(SYS_clone3, &args, sizeof(args));
 }
 
-/* What both have stays as long as the init does not rest. 0 or -errno */
-static int share(void)
+/* Map the memory that both use; it stays until the init rests. 0 or -errno */
+static int map_shared(void)
 {
 	static const struct itimerspec never;
 	void *page = ahead.told;
@@ -47,8 +48,8 @@ static int share(void)
 	return ahead.clock >= 0 && timerfd_settime(ahead.clock, 0, &never, NULL) == 0 ? 0 : -errno;
 }
 
-/* What it executed is looked at after as long as nothing is watched for anyway; an exec or an end
- * that the init heard of at once would cost a short workload a part of the CPU. */
+/* Look for its exec or end only while nothing is watched for anyway: to wake the init at once would
+ * cost a short workload a part of the CPU. */
 static int set_clock(void)
 {
 	const struct itimerspec in = { .it_value.tv_nsec = WATCH_LEAST_MS * 1000000L };
@@ -59,7 +60,7 @@ static int set_clock(void)
 pid_t ahead_fork(int leaf)
 {
 	int ends[2];
-	int error = share();
+	int error = map_shared();
 	long pid;
 
 	if (!error)
@@ -94,7 +95,7 @@ void ahead_become(struct spawn *spawn, const struct ipc_spawn *request)
 {
 	ahead.told->taken_us = clock_now_us();
 	if (set_clock() != 0)
-		_exit(MSP_EXIT_SANDBOX); /* nobody would watch it */
+		_exit(MSP_EXIT_SANDBOX); /* no process would watch it */
 	ahead.told->slot = request->slot;
 	ahead.told->is_taken = true;
 	spawn_become(spawn, request);
@@ -144,7 +145,7 @@ enum ahead_state ahead_look(struct workload *ret, struct spawn_told *ret_told)
 	*ret = ahead.workload;
 	ret->pid = ahead.pid;
 	ret->executed_us = ret_told->executed_us;
-	if (status < 0) { /* nothing can be told of what it does */
+	if (status < 0) { /* its acts cannot be reported */
 		ahead_signal(SIGKILL);
 		ret_told->stage = STAGE_LISTENER;
 		ret_told->error = status;

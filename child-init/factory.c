@@ -21,8 +21,8 @@
 #include "memory.h"
 #include "probe.h"
 
-/* What a sandbox has for itself from its first moment on; the rest it enters itself, in init.c,
- * beside us. CLONE_NEWCGROUP makes the cgroup it starts in its root. */
+/* The namespaces of a sandbox from its first moment on; init.c enters the rest, beside the factory.
+ * CLONE_NEWCGROUP makes the cgroup it starts in its root. */
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWCGROUP)
 
 /* How long inits and helpers may take to end by themselves: clients give 50 to 450 ms in all. */
@@ -78,7 +78,7 @@ static int handle_factory_policy(void *context, struct channel_message *message)
 	return keep_plan(message->body.factory_policy.slot, message->fds[0]);
 }
 
-/* What runs has mounts of its own. */
+/* Running sandboxes have mounts of their own. */
 static int handle_factory_forget(void *context, struct channel_message *message)
 {
 	const uint32_t slot = message->body.factory_forget.slot;
@@ -130,7 +130,8 @@ static int handle_factory_pin(void *context, struct channel_message *message)
 	return fstat(pin->fd, &pin->meant) == 0 ? 0 : -errno;
 }
 
-/* Nothing of it needs to be told: it is done while the supervisor still learns what to start from.
+/* Prepare while the supervisor still receives the launcher's messages; nothing needs to be
+ * reported.
  */
 static void get_ready(void)
 {
@@ -200,7 +201,7 @@ static int clone_isolated(int *ret_pidfd)
 	return pid < 0 ? -errno : (int)pid;
 }
 
-static int answer(uint32_t type, uint32_t slot, int pidfd)
+static int say_made(uint32_t type, uint32_t slot, int pidfd)
 {
 	const struct ipc_sandbox_created created = { .slot = slot };
 	const int error = channel_send(&factory.channel, type, &created, &pidfd, 0);
@@ -209,10 +210,9 @@ static int answer(uint32_t type, uint32_t slot, int pidfd)
 	return error;
 }
 
-/* Where the child goes on that waits for its base: beside us while we build that, since it would
- * stay with its parent; then in our place, since who is beside us, or was woken there, has
- * something to do as well. Nothing depends on it, so nothing is said when it fails. */
-static void place(pid_t child, bool is_beside)
+/* Pin the new init to another CPU while the factory builds the base tree, then to the factory's
+ * CPU: processes on the other one have work too. Nothing depends on it, so a failure is ignored. */
+static void place_child(pid_t child, bool is_beside)
 {
 	cpu_set_t all;
 	cpu_set_t its;
@@ -229,8 +229,8 @@ static void place(pid_t child, bool is_beside)
 		(void)sched_setaffinity(child, sizeof(all), &all);
 }
 
-/* What was cloned for it has not begun to serve: it waits for its base. */
-static int answer_failed(struct ipc_sandbox_failed *failed, int error, int pidfd)
+/* Answer that a sandbox failed. Its init has not begun to serve: it waits for its base. */
+static int say_failed(struct ipc_sandbox_failed *failed, int error, int pidfd)
 {
 	if (pidfd >= 0) /* ESRCH: it has ended by itself */
 		(void)kernel_pidfd_send_signal(pidfd, SIGKILL);
@@ -241,8 +241,8 @@ static int answer_failed(struct ipc_sandbox_failed *failed, int error, int pidfd
 
 /* Clone a child that goes on in `run`, and tell the supervisor how it went. While the child enters
  * the namespaces that take longest, the base that it needs then is built here. */
-static int start(uint32_t profile, uint32_t slot, uint32_t type, struct channel_message *message,
-		 void (*run)(const struct factory *, uint32_t, const int *))
+static int run_in(uint32_t profile, uint32_t slot, uint32_t type, struct channel_message *message,
+		  void (*run)(const struct factory *, uint32_t, const int *))
 {
 	const bool is_built = factory.is_built[factory.plan.slot][profile];
 	struct ipc_sandbox_failed failed = { .slot = slot, .stage = STAGE_NAMESPACES };
@@ -256,17 +256,17 @@ static int start(uint32_t profile, uint32_t slot, uint32_t type, struct channel_
 	if (pid == 0)
 		run(&factory, profile, message->fds);
 	if (pid > 0 && !is_built)
-		place(pid, true);
+		place_child(pid, true);
 	fd_close(&factory.next_cgroup);
 	places_clear(&factory.places);
 	error = pid < 0 ? pid : need_base(profile, &failed.stage);
 	if (!error && !is_built)
-		place(pid, false);
+		place_child(pid, false);
 	/* Our own end for reading is there: this finds room and a reader. */
 	if (!error && factory.base[1] >= 0)
 		error = fd_write_all(factory.base[1], "", 1);
 	fd_close(&factory.base[0]);
-	const int status = error ? answer_failed(&failed, error, pidfd) : answer(type, slot, pidfd);
+	const int status = error ? say_failed(&failed, error, pidfd) : say_made(type, slot, pidfd);
 
 	fd_close(&factory.base[1]);
 	return status;
@@ -286,7 +286,7 @@ static int handle_sandbox_create(void *context, struct channel_message *message)
 	factory.is_probed = from->probe != PROBE_NONE;
 	factory.lasts = from->lasts != 0;
 	factory.is_last = from->is_last != 0;
-	return start(from->profile, from->slot, IPC_TYPE_sandbox_created, message, init_run);
+	return run_in(from->profile, from->slot, IPC_TYPE_sandbox_created, message, init_run);
 }
 
 static int handle_helper_start(void *context, struct channel_message *message)
@@ -299,8 +299,8 @@ static int handle_helper_start(void *context, struct channel_message *message)
 	if (profile < 0 || from->kind >= HELPER_KIND_COUNT)
 		return -EPROTO;
 	factory.helper = from->kind;
-	fd_close(&factory.next_cgroup); /* of a sandbox that never came */
-	return start((uint32_t)profile, from->slot, IPC_TYPE_helper_started, message, helper_run);
+	fd_close(&factory.next_cgroup); /* a sandbox's that never came */
+	return run_in((uint32_t)profile, from->slot, IPC_TYPE_helper_started, message, helper_run);
 }
 
 static const dispatch_handler handlers[IPC_TYPE_COUNT] = {

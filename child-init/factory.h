@@ -13,7 +13,7 @@
 #include "mounts.h"
 #include "places.h"
 
-/* Where each role has its channel. */
+/* The channel of each role. */
 #define CHANNEL_FD 3
 
 /* The user's uid and gid, as the factory's namespace and every sandbox's know them. */
@@ -24,7 +24,7 @@ struct probe_namespaces {
 	char links[POSTURE_NAMESPACE_COUNT][32];
 };
 
-/* What the factory knows, and every init and helper inherits as its own copy. */
+/* The factory's state, which every init and helper inherits as its own copy. */
 struct factory {
 	struct channel channel;
 	struct plan plan;
@@ -34,7 +34,7 @@ struct factory {
 	int next_cgroup; /* for the next sandbox_create, or -1 */
 	int base[2];     /* pipe that tells a child that its base is there; -1: it was before */
 	uint32_t cgroup_slots;
-	struct ipc_factory_ready ready;     /* what became of the own set-up */
+	struct ipc_factory_ready ready;     /* outcome of the own set-up */
 	struct probe_namespaces namespaces; /* its own: no sandbox may have one of them */
 	bool is_probed;                     /* the next sandbox shall note which it has */
 	bool lasts;                         /* the next sandbox does */

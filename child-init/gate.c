@@ -32,10 +32,10 @@ static const uint8_t calls[] = {
 #undef GATE
 };
 
-static struct rlimit cpu; /* of the process, but for its start */
+static struct rlimit cpu; /* the process's, but for its start */
 
-/* What is missing cannot have been left. Each directory on the way to what is there counts too: a
- * link in one may lead anywhere. */
+/* Return whether a workload cannot have left this path. A missing file cannot have been left. Each
+ * directory on the way to an existing one counts too: a link in it may lead anywhere. */
 static bool is_out_of_reach(char *path)
 {
 	struct stat found;
@@ -72,7 +72,7 @@ static bool may_pass(pid_t pid, const struct __ptrace_syscall_info *call)
 
 	if (got <= 0 || (look >= OPEN && (with[1 + is_at] & (O_ACCMODE | O_CREAT | O_TRUNC))))
 		return false;
-	name[got] = '\0'; /* what the kernel finds no end of it refuses itself */
+	name[got] = '\0'; /* the kernel refuses a name without an end */
 	/* Without a name it is what the process has open, or nothing. */
 	return name[0] == '\0' ? is_at && (int)with[0] >= 0
 			       : name[0] == '/' && is_out_of_reach(name);

@@ -23,12 +23,12 @@
 #include "probe.h"
 #include "serve.h"
 
-/* Those that the factory has not cloned it into. The kernel takes longest for a network. */
+/* The namespaces that the factory has not cloned it into. A network takes the kernel longest. */
 #define NAMESPACES (CLONE_NEWIPC | CLONE_NEWUTS | LAYER_NETWORK_NAMESPACE)
 
 static struct init init = { .ruleset = -1 };
 static uint32_t profile_index;
-static uint32_t stage; /* of what is being done */
+static uint32_t stage; /* the current step's */
 
 #define NONE_KEPT (~0U)
 
@@ -54,7 +54,7 @@ static unsigned int next_kept(unsigned int first)
 static int close_descriptors(void)
 {
 	if (dup3(init.channel.fd, CHANNEL_FD, O_CLOEXEC) < 0)
-		return -errno; /* what lies at CHANNEL_FD is still the factory's channel */
+		return -errno; /* CHANNEL_FD is still the factory's channel */
 	init.channel.fd = CHANNEL_FD;
 	for (unsigned int first = 0, kept = 0; kept != NONE_KEPT; first = kept + 1) {
 		kept = next_kept(first);
@@ -126,7 +126,7 @@ int init_enter(const struct factory *factory, uint32_t profile, int base,
 				    ret_stage);
 }
 
-static int isolate(void)
+static int isolate_self(void)
 {
 	return init_isolate(&stage);
 }
@@ -177,13 +177,13 @@ static int add_rule(const char *path, uint64_t rights)
 	int error;
 
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno; /* nothing there that could be used */
+		return errno == ENOENT ? 0 : -errno; /* no such file to use */
 	error = landlock_allow(init.ruleset, &init.landlock, fd, rights);
 	fd_close(&fd);
 	return error;
 }
 
-/* What Landlock has to handle here: all that the profile asks for and the kernel knows. */
+/* Fit the ruleset: all rights that the profile asks for and the kernel knows. */
 static void fit_ruleset(void)
 {
 	const struct kernel_landlock_ruleset wanted = { init.profile->landlock_fs,
@@ -202,7 +202,7 @@ static int build_ruleset(void)
 	int error = 0;
 
 	if (init.landlock_abi < (int)init.profile->landlock_abi_min)
-		return -EOPNOTSUPP; /* what the supervisor saw, or nothing */
+		return -EOPNOTSUPP; /* the ABI that the supervisor saw, or nothing */
 	init.ruleset = landlock_create(&init.landlock);
 	if (init.ruleset < 0)
 		return init.ruleset;
@@ -232,7 +232,7 @@ static const struct step {
 	int (*run)(void);
 } steps[] = {
 	{ STAGE_DESCRIPTORS, close_descriptors },
-	{ STAGE_IDENTITY, isolate },
+	{ STAGE_IDENTITY, isolate_self },
 	LAYER_NETWORK(STAGE_NETWORK, raise_loopback)
 	{ STAGE_HOSTNAME, set_hostname },
 	{ STAGE_BASE, enter_tree },
@@ -244,7 +244,7 @@ static const struct step {
 };
 /* clang-format on */
 
-static void fail(int error)
+static void fail_step(int error)
 {
 	const struct ipc_init_failed failed = { stage, (uint32_t)-error };
 
@@ -266,7 +266,7 @@ void init_run(const struct factory *factory, uint32_t profile, const int *fds)
 		const int error = steps[i].run();
 
 		if (error)
-			fail(error);
+			fail_step(error);
 	}
 	serve_run(&init);
 }

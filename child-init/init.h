@@ -13,9 +13,9 @@ struct init {
 	const struct factory *factory;
 	const struct plan_profile *profile;
 	struct channel channel;
-	struct kernel_landlock_ruleset landlock; /* what this kernel handles of the plan's rights */
+	struct kernel_landlock_ruleset landlock; /* the plan's rights that this kernel handles */
 	int landlock_abi;
-	uint64_t root_rights;               /* of the rules for the whole tree */
+	uint64_t root_rights;               /* rights in the whole tree */
 	struct probe_namespaces namespaces; /* its own, when it shall be probed */
 	int ruleset;
 };
@@ -27,7 +27,7 @@ void init_run(const struct factory *factory, uint32_t profile, const int *fds)
 /* Die with the parent; not readable by others; no privileges through exec. 0 or -errno. */
 int init_protect(void);
 
-/* What inits and helpers have in common. 0 or -errno, with the stage. */
+/* Set up the part that inits and helpers share. 0 or -errno, with the stage. */
 
 /* Become a new process's own identity, in namespaces of its own but for the mounts, which are the
  * factory's: nothing may be changed there. */

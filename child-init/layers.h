@@ -92,7 +92,7 @@ static inline int layer_keep_capabilities(void)
 #define LAYER_DETACH_OLD_ROOT() umount2(".", MNT_DETACH)
 #endif
 
-/* What is of the host cannot be written through the sandbox's mounts. */
+/* Files of the host cannot be written through the sandbox's mounts. */
 #ifdef MSP_WITHOUT_READONLY
 #define LAYER_READ_ONLY 0
 #else

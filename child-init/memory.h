@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a process of the factory's program keeps resident. Each init is a copy of the factory, and
- * there may be a thousand that do nothing: what it touches lies together, and what holds nothing
- * between two requests is given back while none comes.
+ * The memory that a process of the factory's program keeps resident. Each init is a copy of the
+ * factory, and a thousand of them may be idle: touched objects lie together, and objects that are
+ * empty between two requests are given back while none comes.
  */
 #ifndef CHILD_INIT_MEMORY_H
 #define CHILD_INIT_MEMORY_H
@@ -16,7 +16,7 @@
 #define ARGUMENTS_MAX (IPC_ARGV_MAX / 2 + 2)
 #define ENVIRONMENT_MAX (IPC_ENVIRONMENT_MAX / 2 + 2)
 
-/* Of one execution's processes, those that are found by their parents. */
+/* Most processes of one execution that are found by their parents. */
 #define FAMILY_MAX 1024
 
 #define DIRECTORY_BYTES 8192

@@ -55,7 +55,7 @@ static int open_source(const struct tree *tree, const struct plan_mount *mount, 
 	return fd < 0 ? -errno : fd;
 }
 
-/* What of the host is missing, where that is no error. */
+/* Leave out a file that the host does not have, if that is no error. */
 static int leave_out(const struct plan_mount *mount, int error)
 {
 	return error == -ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : error;
@@ -107,7 +107,7 @@ static int copy_file(struct tree *tree, const struct plan_mount *mount)
 
 /* Attach a detached mount over the target, which is made when it does not exist. It lies below the
  * parent that is kept, so it covers none. */
-static int attach(struct tree *tree, int mount, const char *target)
+static int attach_mount(struct tree *tree, int mount, const char *target)
 {
 	const char *name;
 	struct stat status;
@@ -127,11 +127,11 @@ static int attach(struct tree *tree, int mount, const char *target)
 	return 0;
 }
 
-/* The same with a mount of its own, which is the target's from then on; one that may be written
- * later, when the tree is complete. */
+/* Attach a new mount, which is the target's from then on. Make a writable one writable only when
+ * the tree is complete. */
 static int attach_own(struct tree *tree, int mount, const char *target, bool is_later)
 {
-	const int error = mount < 0 ? mount : attach(tree, mount, target);
+	const int error = mount < 0 ? mount : attach_mount(tree, mount, target);
 
 	if (!error && is_later)
 		tree->writable[tree->writable_count++] = mount;
@@ -168,7 +168,8 @@ static int bind_host(struct tree *tree, const struct plan_mount *mount)
 	return error;
 }
 
-/* What lasts of a place hides what the record itself has made; that of a bind is its lowest layer.
+/* Attach a persistent mount over the mount that the record itself makes; a bind is its lowest
+ * layer.
  */
 static int attach_place(struct tree *tree, const struct plan_mount *mount, uint32_t index)
 {
@@ -187,8 +188,8 @@ static int attach_place(struct tree *tree, const struct plan_mount *mount, uint3
 	return error;
 }
 
-/* What is written goes to a tmpfs that hangs where the host's tree is seen, and is gone with that
- * tree: the sandbox has no name for it. */
+/* Attach an overlay that is written to a tmpfs, which hangs in the host's tree and goes with it:
+ * the sandbox has no name for it. */
 static int attach_overlay(struct tree *tree, const struct plan_mount *mount)
 {
 	int source = open_source(tree, mount, O_PATH | O_DIRECTORY);
@@ -227,9 +228,9 @@ static int new_small_tmpfs(void)
 			 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 }
 
-/* Nothing can be read where a mask lies: the tree's own /dev/null or an empty directory, both
- * read-only in the base. */
-static int mask(struct tree *tree, const struct plan_mount *mount)
+/* Mask a path: cover it with the tree's own /dev/null or an empty directory, both read-only in the
+ * base. */
+static int mask_path(struct tree *tree, const struct plan_mount *mount)
 {
 	struct stat status;
 	int error = 0;
@@ -256,7 +257,7 @@ static int (*const appliers[PLAN_MOUNT_KIND_COUNT])(struct tree *, const struct 
 	[PLAN_FILE] = make_file,           [PLAN_COPY] = copy_file,
 	[PLAN_BIND] = bind_host,           [PLAN_DEVICE] = bind_host,
 	[PLAN_TMPFS] = attach_new,         [PLAN_PROC] = attach_new,
-	[PLAN_DEVPTS] = attach_new,        [PLAN_MASK] = mask,
+	[PLAN_DEVPTS] = attach_new,        [PLAN_MASK] = mask_path,
 	[PLAN_OVERLAY] = attach_overlay,
 };
 
@@ -275,11 +276,11 @@ static int bind_operator(struct tree *tree, const struct bind *bind)
 }
 
 /* Both the records and the binds of a phase, in their order. */
-static int build(struct tree *tree, uint32_t phase, uint32_t *ret_stage)
+static int build_tree(struct tree *tree, uint32_t phase, uint32_t *ret_stage)
 {
 	const struct plan_profile *profile = plan_profile(tree->plan, tree->profile);
 	const struct plan_mount *mounts = plan_mounts(tree->plan, profile);
-	/* What the operator shows is for workloads, not for a helper. */
+	/* The operator's binds are for workloads, not for a helper. */
 	const bool is_helper = plan_is_internal(tree->plan, profile);
 	const uint32_t bind_count = is_helper ? 0 : tree->shown->bind_count;
 	int error = 0;
@@ -360,7 +361,7 @@ int mounts_build_base(const struct plan *plan, uint32_t index, int host, const s
 	    mknodat(tree.root, &PROBE_SEALED_FILE[1], S_IFREG | 0444, 0) != 0)
 		error = -errno;
 	if (!error)
-		error = build(&tree, PLAN_PHASE_BASE, ret_stage);
+		error = build_tree(&tree, PLAN_PHASE_BASE, ret_stage);
 	/* It is shared by every sandbox of the profile, in whose namespaces this is locked. */
 	if (!error)
 		error = mount_set_attributes(tree.root, LAYER_READ_ONLY);
@@ -376,7 +377,7 @@ void mounts_forget_base(const struct plan *plan, uint32_t index)
 	struct text path = { .used = 0 };
 
 	base_path(&path, plan, index);
-	/* Nothing but room is lost if it stays. */
+	/* If it stays, only room is lost. */
 	(void)umount2(path.bytes, MNT_DETACH);
 	(void)rmdir(path.bytes);
 }
@@ -422,7 +423,7 @@ int mounts_enter(const struct plan *plan, uint32_t index, const struct shown *sh
 	tree.host = open("/" STAGING_HOST, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (tree.host < 0)
 		return -errno;
-	error = open_writable(&tree, build(&tree, PLAN_PHASE_SANDBOX, ret_stage));
+	error = open_writable(&tree, build_tree(&tree, PLAN_PHASE_SANDBOX, ret_stage));
 	if (!error) {
 		*ret_stage = STAGE_ROOT;
 		error = change_root(tree.root);

@@ -14,24 +14,24 @@
 #include "common/plan.h"
 #include "places.h"
 
-/* Where the factory's mount namespace keeps the host's root and the base trees. */
+/* Places of the host's root and of the base trees in the factory's mount namespace. */
 #define STAGING_HOST "host"
 #define STAGING_BASE "base"
 
 /* An operator's read-only bind. */
 struct bind {
-	struct stat meant; /* of the file that the launcher opened and checked */
+	struct stat meant; /* the file's that the launcher opened and checked */
 	struct ipc_factory_bind is;
 };
 
-/* The same for a path in the plan. */
+/* A path of the plan that the launcher opened. */
 struct pin {
 	int fd; /* kept open, as a bind's */
 	struct stat meant;
 	struct ipc_factory_pin is;
 };
 
-/* What of the host the operator shows. */
+/* The files of the host that the operator shows. */
 struct shown {
 	uint32_t bind_count;
 	struct bind binds[BINDS_MAX];

@@ -21,8 +21,8 @@ int observe_fd(const struct observed *observed)
 	return observed->is_over ? -1 : observed->listener;
 }
 
-/* Where nobody is left its last process is about to be reaped: the kernel's work with the end of a
- * listener can wait until that is reported. */
+/* If no process is left, the last one is about to be reaped: closing the listener can wait until
+ * that is reported. */
 void observe_answer(struct observed *observed, const struct init *init, short revents)
 {
 	struct seccomp_notif call;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a workload is refused by its filter, counted. The filter decides; what it refuses it asks
- * the init about, which answers EPERM to each, whatever it is. Were there no answer, the call would
- * wait; were there nobody to give one, it would be ENOSYS: in no case does it happen.
+ * Counts of the calls that a workload's filter refuses. The filter decides and asks the init about
+ * each refused call, which answers EPERM to all. Without an answer the call waits; without an init
+ * it gets ENOSYS: in no case is it carried out.
  */
 #ifndef CHILD_INIT_OBSERVE_H
 #define CHILD_INIT_OBSERVE_H
@@ -10,10 +10,10 @@
 #include "common/denial.h"
 #include "init.h"
 
-/* What one workload asks and was refused. */
+/* The listener and the denials of one workload. */
 struct observed {
 	int listener; /* -1: there is none */
-	bool is_over; /* nobody is left to ask */
+	bool is_over; /* no process is left to ask */
 	struct denials refused;
 };
 
@@ -31,7 +31,7 @@ int observe_fd(const struct observed *observed);
 /* After a poll that gave the listener these `revents`: answer one call, if there is one. */
 void observe_answer(struct observed *observed, const struct init *init, short revents);
 
-/* What was refused until now. */
+/* Report the denials until now. */
 void observe_report(const struct observed *observed, struct ipc_spawn_done *done);
 
 #endif

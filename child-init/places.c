@@ -100,7 +100,7 @@ int places_mount(const struct places *places, uint32_t mount, uint64_t attribute
 		layers[count++] = (struct mount_layer){ keys[places->layers[i].role], result };
 	}
 	layers[count] = (struct mount_layer){ "lowerdir+", below };
-	/* Nothing writes to the host through it until the tree is complete. */
+	/* It is read-only until the tree is complete. */
 	if (result >= 0 && is_host)
 		result = mount_clone(layers[0].fd, attributes | LAYER_READ_ONLY);
 	else if (result >= 0)

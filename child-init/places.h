@@ -11,7 +11,7 @@
 #include "common/ipc.h"
 #include "common/plan.h"
 
-/* Of each place its lowers, upper and work directory, and one below all. */
+/* Each persistent mount has its lowers, upper and work directory, and one below all. */
 #define PLACES_LAYERS_MAX (PLACES_MAX * (LAYERS_DEEP_MAX + 3))
 
 /* The directories of one sandbox to come, in the order they came. */
@@ -36,15 +36,15 @@ bool places_fit(struct places *places, uint32_t layers, const struct plan *plan,
 /* Close and forget them. */
 void places_clear(struct places *places);
 
-/* What the record is made from: a PLACE_ROLE() for each role; 0: what it says itself. */
+/* Directories that the record is made from: a PLACE_ROLE() for each role; 0: the record says it. */
 #define PLACE_ROLE(role) (1U << (role))
 uint32_t places_roles(const struct places *places, uint32_t mount);
 
 /*
- * What lies there instead, not attached anywhere: an overlay with `below` (-1: nothing) as its
- * lowest layer, or a directory of the host, read-only for now. `host` is the host's tree in this
- * mount namespace. Changes the working directory. Returns its descriptor, the caller's, or -errno;
- * -ESTALE when a directory is no longer where it was opened, -EINVAL when the roles make neither.
+ * Make the persistent mount, attached nowhere: an overlay with `below` (-1: nothing) as its lowest
+ * layer, or a directory of the host, read-only for now. `host` is the host's tree in this mount
+ * namespace. Changes the working directory. Return its descriptor, the caller's, or -errno; -ESTALE
+ * when a directory is no longer where it was opened, -EINVAL when the roles make neither.
  */
 int places_mount(const struct places *places, uint32_t mount, uint64_t attributes, int host,
 		 int below);

@@ -22,7 +22,7 @@ static const struct init *init;
 static struct ipc_posture_measured found;
 static uint32_t open_layers;
 
-/* What the links say costs a tenth of asking for the inodes behind them. */
+/* Reading the links costs a tenth of asking for the inodes behind them. */
 int probe_note_namespaces(const char *path, struct probe_namespaces *ret)
 {
 	int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -37,7 +37,7 @@ int probe_note_namespaces(const char *path, struct probe_namespaces *ret)
 	return error;
 }
 
-static void find(enum posture_layer layer, bool is_closed, int answer)
+static void set_one(enum posture_layer layer, bool is_closed, int answer)
 {
 	if (!is_closed && open_layers == 0)
 		found.error = (uint32_t)answer;
@@ -45,11 +45,11 @@ static void find(enum posture_layer layer, bool is_closed, int answer)
 }
 
 /* `result` is that of a system call whose one right answer is this error. */
-static void expect(enum posture_layer layer, long result, int error)
+static void err_is(enum posture_layer layer, long result, int error)
 {
 	const int answer = result < 0 ? errno : 0;
 
-	find(layer, answer == error, answer);
+	set_one(layer, answer == error, answer);
 }
 
 void probe_begin(const struct init *own)
@@ -61,11 +61,11 @@ void probe_begin(const struct init *own)
 					       .landlock_net = init->landlock.handled_access_net,
 					       .landlock_scopes = init->landlock.scoped };
 	for (uint32_t i = 0; i < POSTURE_NAMESPACE_COUNT; i++) {
-		const bool is_own =
+		const bool own =
 			strcmp(init->namespaces.links[i], init->factory->namespaces.links[i]) != 0;
 
-		found.namespaces |= is_own ? POSTURE_BIT(i) : 0;
-		find(i == POSTURE_NAMESPACE_NET ? POSTURE_NETWORK : POSTURE_NAMESPACES, is_own, 0);
+		found.namespaces |= own ? POSTURE_BIT(i) : 0;
+		set_one(i == POSTURE_NAMESPACE_NET ? POSTURE_NETWORK : POSTURE_NAMESPACES, own, 0);
 	}
 }
 
@@ -76,14 +76,14 @@ static void try_mounts(void)
 	const struct plan *plan = &init->factory->plan;
 	const struct plan_mount *mounts = plan_mounts(plan, init->profile);
 
-	expect(POSTURE_READ_ONLY, utimensat(AT_FDCWD, "/", NULL, 0), EROFS);
+	err_is(POSTURE_READ_ONLY, utimensat(AT_FDCWD, "/", NULL, 0), EROFS);
 	for (uint32_t i = 0; i < init->profile->mount_count; i++) {
 		const char *path = plan_string(plan, mounts[i].target);
 
 		if (mounts[i].kind == PLAN_BIND && (mounts[i].attributes & MOUNT_ATTR_RDONLY) &&
 		    places_roles(&init->factory->places, i) == 0 &&
 		    access(path, F_OK) == 0) /* else it is optional */
-			expect(POSTURE_READ_ONLY, utimensat(AT_FDCWD, path, NULL, 0), EROFS);
+			err_is(POSTURE_READ_ONLY, utimensat(AT_FDCWD, path, NULL, 0), EROFS);
 	}
 }
 
@@ -95,7 +95,7 @@ int probe_rlimits(void)
 		const struct rlimit more = { limits[i].value, limits[i].value + 1 };
 
 		if (limits[i].value != RLIM_INFINITY)
-			expect(POSTURE_RLIMITS, setrlimit(limits[i].resource, &more), EPERM);
+			err_is(POSTURE_RLIMITS, setrlimit(limits[i].resource, &more), EPERM);
 	}
 	return 0;
 }
@@ -118,17 +118,17 @@ int probe_before_landlock(void)
 	size_t size;
 
 	try_mounts();
-	find(POSTURE_ROOT,
-	     stat("/", &root) == 0 && stat("/..", &above) == 0 && root.st_dev == above.st_dev &&
-		     root.st_ino == above.st_ino,
-	     0);
-	expect(POSTURE_NETWORK, try_socket(SOCK_DGRAM, connect, OUTSIDE), ENETUNREACH);
+	set_one(POSTURE_ROOT,
+		stat("/", &root) == 0 && stat("/..", &above) == 0 && root.st_dev == above.st_dev &&
+			root.st_ino == above.st_ino,
+		0);
+	err_is(POSTURE_NETWORK, try_socket(SOCK_DGRAM, connect, OUTSIDE), ENETUNREACH);
 	/* No map has it: not even every capability would help. */
-	expect(POSTURE_IDENTITY, syscall(SYS_setresuid, 0, 0, 0), EINVAL);
-	expect(POSTURE_IDENTITY, syscall(SYS_setresgid, 0, 0, 0), EINVAL);
-	expect(POSTURE_CAPABILITIES, sethostname("", 0), EPERM);
-	find(POSTURE_NO_NEW_PRIVS, prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, 0);
-	expect(POSTURE_PROTECT, syscall(SYS_get_robust_list, getppid(), &head, &size), EPERM);
+	err_is(POSTURE_IDENTITY, syscall(SYS_setresuid, 0, 0, 0), EINVAL);
+	err_is(POSTURE_IDENTITY, syscall(SYS_setresgid, 0, 0, 0), EINVAL);
+	err_is(POSTURE_CAPABILITIES, sethostname("", 0), EPERM);
+	set_one(POSTURE_NO_NEW_PRIVS, prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, 0);
+	err_is(POSTURE_PROTECT, syscall(SYS_get_robust_list, getppid(), &head, &size), EPERM);
 	return 0;
 }
 
@@ -145,13 +145,13 @@ int probe_landlock(void)
 
 	if (is_tried(POSTURE_LANDLOCK_FILES, handled->handled_access_fs & ~init->root_rights,
 		     LANDLOCK_ACCESS_FS_READ_FILE))
-		expect(POSTURE_LANDLOCK_FILES, open(PROBE_SEALED_FILE, O_RDONLY | O_CLOEXEC),
+		err_is(POSTURE_LANDLOCK_FILES, open(PROBE_SEALED_FILE, O_RDONLY | O_CLOEXEC),
 		       EACCES);
 	if (is_tried(POSTURE_LANDLOCK_TCP, handled->handled_access_net,
 		     LANDLOCK_ACCESS_NET_BIND_TCP))
-		expect(POSTURE_LANDLOCK_TCP, try_socket(SOCK_STREAM, bind, INADDR_ANY), EACCES);
+		err_is(POSTURE_LANDLOCK_TCP, try_socket(SOCK_STREAM, bind, INADDR_ANY), EACCES);
 	if (is_tried(POSTURE_LANDLOCK_SCOPES, handled->scoped, LANDLOCK_SCOPE_SIGNAL))
-		expect(POSTURE_LANDLOCK_SCOPES, kill(getppid(), 0), EPERM);
+		err_is(POSTURE_LANDLOCK_SCOPES, kill(getppid(), 0), EPERM);
 	return 0;
 }
 
@@ -161,7 +161,7 @@ int probe_descriptors(void)
 	for (int fd = 3; fd < DESCRIPTORS; fd++) {
 		const int flags = fcntl(fd, F_GETFD);
 
-		find(POSTURE_DESCRIPTORS, flags < 0 || (flags & FD_CLOEXEC), 0);
+		set_one(POSTURE_DESCRIPTORS, flags < 0 || (flags & FD_CLOEXEC), 0);
 	}
 	return 0;
 }
@@ -170,11 +170,12 @@ int probe_descriptors(void)
  * is refused may be left to the init, which waits for this process. */
 int probe_filter(void)
 {
-	expect(POSTURE_SECCOMP, syscall(SYS_openat2, -1, NULL, NULL, 0), ENOSYS);
+	err_is(POSTURE_SECCOMP, syscall(SYS_openat2, -1, NULL, NULL, 0), ENOSYS);
 	return 0;
 }
 
-/* What was not tried is open: a probe may have been ended halfway. Limits are the supervisor's. */
+/* A barrier that was not tried is open: a probe may have been ended halfway. Limits are the
+ * supervisor's. */
 bool probe_tell(struct ipc_posture_measured *ret)
 {
 	found.layers_closed &= ~open_layers;

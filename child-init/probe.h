@@ -30,7 +30,7 @@ int probe_landlock(void);
 int probe_descriptors(void);
 int probe_filter(void);
 
-/* What was found. Is every layer closed that could be tried? */
+/* Tell the results. Return whether every barrier that could be tried is closed. */
 bool probe_tell(struct ipc_posture_measured *ret);
 
 #endif

@@ -31,7 +31,7 @@
 /* Until nothing seems to come after an execution. */
 #define REST_MS 100
 
-/* Of one that waited and is being killed: no message is about it. */
+/* The slot of a standby process that is being killed: no message is about it. */
 #define DISCARDED_SLOT (AHEAD_SLOT + 1)
 
 /* From the first message that names its slot to its report. */
@@ -50,7 +50,7 @@ static MEMORY_APART struct execution executions[SANDBOX_EXECUTIONS_MAX + 1];
 static uint32_t executions_max;  /* 1, unless the sandbox lasts */
 static uint32_t executions_used; /* none behind these was ever used: their pages are not touched */
 static uint32_t running;         /* how many have a first process, but for one that waits */
-static bool is_waiting;          /* one that waits has one, and none else: nothing is running */
+static bool is_waiting;          /* only the standby process has one: nothing is running */
 static bool is_watched;          /* no cgroup limits it */
 static bool is_ending;           /* its one execution ended, and what that left is being killed */
 static int spent = -1;           /* a listener, to be closed when nothing else is to be done */
@@ -74,7 +74,7 @@ static int send_report(uint32_t type, const void *report, int fd)
 }
 
 /* By its slot, or where `first` is not 0 by its first process; NULL: there is none. */
-static struct execution *find(uint32_t slot, pid_t first)
+static struct execution *find_execution(uint32_t slot, pid_t first)
 {
 	for (uint32_t i = 0; i < executions_used; i++) {
 		struct execution *execution = &executions[i];
@@ -86,7 +86,7 @@ static struct execution *find(uint32_t slot, pid_t first)
 	return NULL;
 }
 
-/* One that waits, or did, is beyond what there may be. */
+/* The standby process is beyond the limit of executions. */
 static bool is_full(void)
 {
 	uint32_t count = 0;
@@ -97,9 +97,9 @@ static bool is_full(void)
 }
 
 /* One whose workload does not run yet; NULL: there cannot be. */
-static struct execution *prepare(uint32_t slot)
+static struct execution *prepare_execution(uint32_t slot)
 {
-	struct execution *execution = find(slot, 0);
+	struct execution *execution = find_execution(slot, 0);
 
 	if (!execution && slot < AHEAD_SLOT && is_full())
 		return NULL;
@@ -117,7 +117,7 @@ static struct execution *prepare(uint32_t slot)
 	return !execution || execution->workload.pid != 0 || is_ending ? NULL : execution;
 }
 
-static void forget(struct execution *execution)
+static void forget_execution(struct execution *execution)
 {
 	spawn_done(&execution->spawn);
 	fd_close(&execution->workload.observed.listener);
@@ -127,9 +127,9 @@ static void forget(struct execution *execution)
 /* --- one that waits --------------------------------------------------------------------------- */
 
 /* There is nothing but it and what it began. */
-static void discard(void)
+static void discard_standby(void)
 {
-	struct execution *waiting = find(AHEAD_SLOT, 0);
+	struct execution *waiting = find_execution(AHEAD_SLOT, 0);
 
 	if (!is_waiting || !waiting)
 		return;
@@ -162,14 +162,14 @@ static int begin_waiting(struct execution *execution, const struct ipc_spawn *re
 		return 0;
 	if (error != -EEXIST)
 		spawn_remove_code(&execution->spawn);
-	forget(execution);
+	forget_execution(execution);
 	return report_gone(error, 0);
 }
 
 /* Is `execution` the one that waited? Else nothing of that is left. */
 static bool take_waiting(struct execution *execution)
 {
-	struct execution *waiting = find(AHEAD_SLOT, 0);
+	struct execution *waiting = find_execution(AHEAD_SLOT, 0);
 
 	if (!is_waiting || !waiting ||
 	    !spawn_feed(&execution->spawn, &waiting->spawn, waiting->workload.pid))
@@ -178,16 +178,16 @@ static bool take_waiting(struct execution *execution)
 	execution->workload = waiting->workload;
 	execution->workload.executed_us = clock_now_us();
 	waiting->workload = (struct workload)WORKLOAD_NONE;
-	forget(waiting);
+	forget_execution(waiting);
 	return true;
 }
 
 /* --- what the supervisor says ----------------------------------------------------------------- */
 
-/* What comes before a spawn: each of these messages begins with the slot. */
+/* Take a message that comes before a spawn; each begins with the slot. */
 static int handle_attachment(void *context, struct channel_message *message)
 {
-	struct execution *execution = prepare(message->body.spawn_stdio.slot);
+	struct execution *execution = prepare_execution(message->body.spawn_stdio.slot);
 	struct spawn *spawn = execution ? &execution->spawn : NULL;
 	int *into;
 
@@ -215,12 +215,12 @@ static int tell_begun(struct execution *execution, uint32_t stage, int error)
 					       .error = (uint32_t)-error };
 
 	if (error) {
-		forget(execution);
+		forget_execution(execution);
 		execution->workload.pid = 0;
 		return send_report(IPC_TYPE_spawn_done, &failed, -1);
 	}
 	execution->done.executed_us = execution->workload.executed_us;
-	if (running++ == 0) /* nothing of it can be beyond the limits before */
+	if (running++ == 0) /* it cannot be beyond the limits before */
 		look_ms = (int64_t)(execution->done.executed_us / 1000) + WATCH_LEAST_MS;
 	if (execution->workload.terminal >= 0)
 		error = send_report(IPC_TYPE_spawned_tty, &spawned, execution->workload.terminal);
@@ -228,11 +228,11 @@ static int tell_begun(struct execution *execution, uint32_t stage, int error)
 	return error;
 }
 
-/* What was found of the layers is told with what comes next: one reason to wake up, not two. */
+/* The posture is sent with the next message: the supervisor wakes up once, not twice. */
 static int handle_spawn(void *context, struct channel_message *message)
 {
 	const struct ipc_spawn *request = &message->body.spawn;
-	struct execution *execution = prepare(request->slot);
+	struct execution *execution = prepare_execution(request->slot);
 	uint32_t stage = STAGE_NONE;
 	struct ipc_posture posture = { .slot = request->slot };
 	const bool is_alone = request->probe == PROBE_ALONE;
@@ -245,7 +245,7 @@ static int handle_spawn(void *context, struct channel_message *message)
 		return begin_waiting(execution, request);
 	execution->done.taken_us = clock_now_us();
 	if (request->feed != FEED_TAKE || !take_waiting(execution)) {
-		discard();
+		discard_standby();
 		error = is_alone ? spawn_probe(init, &execution->spawn, &stage)
 				 : spawn_start(init, &execution->spawn, request,
 					       &execution->workload, &stage);
@@ -256,7 +256,7 @@ static int handle_spawn(void *context, struct channel_message *message)
 		const bool is_proven = probe_tell(&posture.measured);
 
 		if (is_alone || !is_proven) {
-			forget(execution);
+			forget_execution(execution);
 			return send_report(IPC_TYPE_posture, &posture, -1);
 		}
 		(void)send_report(IPC_TYPE_posture, &posture, -1); /* the next one tells */
@@ -267,7 +267,7 @@ static int handle_spawn(void *context, struct channel_message *message)
 /* In the process that waited. */
 static int handle_spawn_in_it(void *context, struct channel_message *message)
 {
-	struct execution *execution = prepare(AHEAD_SLOT);
+	struct execution *execution = prepare_execution(AHEAD_SLOT);
 
 	if (!execution)
 		return -EPROTO;
@@ -319,7 +319,7 @@ static int hear_ahead(void)
 	default:
 		return 0;
 	}
-	execution = prepare(told.slot);
+	execution = prepare_execution(told.slot);
 	if (!execution)
 		return -EPROTO;
 	execution->workload = workload;
@@ -327,12 +327,11 @@ static int hear_ahead(void)
 	return tell_begun(execution, told.stage, told.error);
 }
 
-/* Of one that the init knows nothing of the process that waited has the request, or will. A group
- * that the first process was made the leader of, or made anew: of its own sandbox in any
- * case, since no other process has a number in this pid namespace. */
+/* An execution that the init does not know is the standby process's, now or soon. The process group
+ * is of the own sandbox in any case, since no other process has a number in this pid namespace. */
 static int handle_spawn_signal(void *context, struct channel_message *message)
 {
-	const struct execution *execution = find(message->body.spawn_signal.slot, 0);
+	const struct execution *execution = find_execution(message->body.spawn_signal.slot, 0);
 
 	/* It keeps its number, also of the group, until it is reaped. ESRCH: it left the group. */
 	if (!execution)
@@ -345,13 +344,13 @@ static int handle_spawn_signal(void *context, struct channel_message *message)
 /* With cgroups the supervisor does the same to the leaf. */
 static int handle_spawn_kill(void *context, struct channel_message *message)
 {
-	const struct execution *execution = find(message->body.spawn_kill.slot, 0);
+	const struct execution *execution = find_execution(message->body.spawn_kill.slot, 0);
 	const pid_t first = execution ? execution->workload.pid : 0;
 
 	if (!execution)
 		ahead_signal(SIGKILL);
 	else if (execution->spawn.slot == AHEAD_SLOT)
-		discard();
+		discard_standby();
 	else if (!init->factory->lasts || (first != 0 && running == 1 && ahead_pid() == 0))
 		watch_kill_all();
 	else if (first != 0)
@@ -386,7 +385,7 @@ static int report_done(struct execution *execution, const struct rusage *usage)
 	fd_close(&spent);
 	spent = execution->workload.observed.listener;
 	execution->workload.observed.listener = -1;
-	forget(execution);
+	forget_execution(execution);
 	return error;
 }
 
@@ -397,7 +396,7 @@ static struct watch_store look_at_files(void)
 
 /* The fallback's limits on memory and processes, of which `ended` was reaped just now. They are the
  * sandbox's: whatever runs is beyond them together. */
-static void look(uint32_t ended)
+static void look_around(uint32_t ended)
 {
 	const struct plan_profile *profile = init->profile;
 	/* A page of a file that is mapped as well counts twice rather than not at all. */
@@ -430,19 +429,19 @@ static int left_ms(void)
 static int end_waiting(struct execution *execution, const struct rusage *usage)
 {
 	execution->workload.pid = 0;
-	discard();
-	forget(execution);
+	discard_standby();
+	forget_execution(execution);
 	return report_gone(-ECHILD, used_us(usage));
 }
 
 /* A traced process stopped; the one that waits is traced, until it is found stopped and has its
  * code. */
-static void hold(struct execution *execution, pid_t pid, int status)
+static void hold_report(struct execution *execution, pid_t pid, int status)
 {
 	if (!execution || execution->spawn.slot != AHEAD_SLOT)
 		gate_release(pid, status);
 	else if (!gate_step(pid, status))
-		discard();
+		discard_standby();
 }
 
 /* Its first process ended, which used this; see serve.h for what it left behind. */
@@ -451,7 +450,7 @@ static int end_execution(struct execution *execution, int status, const struct r
 	execution->done.status = (uint32_t)status;
 	execution->done.ended_us = clock_now_us();
 	if (status != 0 && is_watched)
-		look(1);
+		look_around(1);
 	if (status != 0)
 		execution->done.over_disk = look_at_files().is_full;
 	execution->workload.pid = 0;
@@ -464,7 +463,7 @@ static int end_execution(struct execution *execution, int status, const struct r
 
 /* Orphans come to PID 1. The report of a sandbox's one execution waits for all of them, since what
  * they used is its too, but not for one that does not die. */
-static int reap(bool is_late)
+static int reap_children(bool is_late)
 {
 	struct rusage usage;
 	int error = 0;
@@ -476,9 +475,9 @@ static int reap(bool is_late)
 
 		if (!WIFSTOPPED(status) && pid == ahead_pid())
 			error = hear_ahead();
-		execution = find(0, pid);
+		execution = find_execution(0, pid);
 		if (WIFSTOPPED(status))
-			hold(execution, pid, status);
+			hold_report(execution, pid, status);
 		else if (!error && execution && execution->spawn.slot >= AHEAD_SLOT)
 			error = end_waiting(execution, &usage);
 		else if (!error && execution)
@@ -502,7 +501,7 @@ static int block_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static int receive(void)
+static int receive_message(void)
 {
 	enum ipc_error wrong;
 	int status = hear_ahead(); /* the message may be about what runs by now */
@@ -515,7 +514,7 @@ static int receive(void)
 	return status == 1 || status == -EAGAIN ? 0 : -ESHUTDOWN;
 }
 
-/* Nothing runs, waits or comes to be. */
+/* Return whether no process runs, waits or is being made. */
 static bool can_rest(void)
 {
 	bool is_idle = !has_rested && ahead_pid() == 0;
@@ -525,7 +524,7 @@ static bool can_rest(void)
 	return is_idle;
 }
 
-static void rest(void)
+static void rest_now(void)
 {
 	ahead_rest();
 	memory_rest();
@@ -566,12 +565,12 @@ void serve_run(const struct init *own)
 		if (ready < 0 && errno != EINTR)
 			break;
 		if (ready == 0 && spent < 0 && can_rest())
-			rest();
+			rest_now();
 		if (ready == 0)
 			fd_close(&spent);
 		/* Not at each refused call: a flood of them would be a flood of looks. */
 		if (watch_now && left_ms() == 0)
-			look(0);
+			look_around(0);
 		for (uint32_t i = 0; i < executions_used; i++)
 			observe_answer(&executions[i].workload.observed, init,
 				       listeners[i].revents);
@@ -580,9 +579,9 @@ void serve_run(const struct init *own)
 		if (polls[1].revents)
 			(void)!read(children, &ignored, sizeof(ignored)); /* wait4 tells more */
 		if (!error && (polls[1].revents || is_ending))
-			error = reap(ready == 0);
+			error = reap_children(ready == 0);
 		if (!error && polls[0].revents)
-			error = receive();
+			error = receive_message();
 	}
 	_exit(0);
 }

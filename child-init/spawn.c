@@ -30,10 +30,10 @@ static struct attempt {
 	const struct init *init;
 	struct spawn *spawn;
 	const struct ipc_spawn *request;
-	unsigned int part; /* of the steps: enum part */
+	unsigned int part; /* bits of enum part: its steps */
 	int terminal;      /* the workload's side of its terminal, or -1 */
 	bool is_observed;  /* its filter has a listener */
-	int to_init;       /* where that is sent, and what tells of the exec by its end; or -1 */
+	int to_init;       /* takes the listener, and ends with the exec; or -1 */
 	struct text image; /* a name of spawn->image, if there is one */
 	bool is_probed;    /* all acts of the probe are done */
 	struct spawn_told *told;
@@ -41,7 +41,7 @@ static struct attempt {
 
 static bool gives_way; /* the init, which is in SCHED_BATCH */
 
-/* Of a process that shares the init's memory. */
+/* The report of a process that shares the init's memory. */
 static struct spawn_told told_here;
 
 /* It is woken when the workload begins to end, and would hold that up. */
@@ -52,7 +52,7 @@ void spawn_give_way(void)
 }
 
 /* Point `list` at each string of `bytes`, which has a NUL after each. */
-static int split(uint8_t *bytes, uint32_t size, char **list, size_t room)
+static int split_list(uint8_t *bytes, uint32_t size, char **list, size_t room)
 {
 	size_t count = 0;
 
@@ -186,14 +186,14 @@ static int change_directory(void)
 	return chdir(attempt.request->cwd) == 0 ? 0 : -errno;
 }
 
-/* What an init has for itself. */
+/* Reset the attributes of an init. */
 static int reset_own(void)
 {
 	(void)umask(022);
 	return gives_way && kernel_set_scheduler(SCHED_OTHER) != 0 ? -errno : 0;
 }
 
-/* What is for the workload reaches a process that waits once that has its request. */
+/* Take the signals: those for the workload reach a standby process once it has its request. */
 static int take_signals(void)
 {
 	sigset_t none;
@@ -212,8 +212,8 @@ static int install_filter(void)
 	if (!attempt.is_observed)
 		return seccomp_install(filter, profile->filter_count);
 	const int listener = seccomp_install_observed(filter, profile->filter_count);
-	/* Nobody answers for the filter yet, and the init waits for the exec: until then every call
-	 * must be one that it allows (seccomp_can_observe() in policy/). */
+	/* The init waits for the exec and does not answer for the filter yet: until then it must
+	 * allow every call (seccomp_can_observe() in policy/). */
 	return listener < 0
 		       ? listener
 		       : channel_send(&to_init, IPC_TYPE_spawn_listener, &message, &listener, 0);
@@ -222,7 +222,7 @@ static int install_filter(void)
 /* execvpe(3) looks at the caller's own PATH: the caller is the workload from here on. A filter
  * hides execveat(2), so that an image goes by the name that the sandbox's /proc has for it; no rule
  * of Landlock is about a sealed memory file. */
-static int execute(void)
+static int execute_program(void)
 {
 	environ = scratch.environment;
 	attempt.told->executed_us = clock_now_us();
@@ -242,11 +242,11 @@ static int end_probe(void)
 	return probe_tell(&found) ? 0 : -ECANCELED;
 }
 
-/* Whose steps: what confines is everybody's. The first workload under a profile is the probe as
- * well, and passes all of them. */
+/* The owners of steps: every process is confined. The first workload under a profile is the probe
+ * as well, and passes all of them. */
 enum spawn_phase {
 	SPAWN_WHOLE,
-	SPAWN_AHEAD, /* what is marked so */
+	SPAWN_AHEAD, /* the marked steps */
 	SPAWN_REST,
 };
 
@@ -255,8 +255,8 @@ enum part {
 	PROBE = 2,
 	EACH = WORKLOAD | PROBE,
 	AHEAD = 4,  /* needs nothing of a request: a process that waits for one has it behind it */
-	FILTER = 8, /* the same where the filter allows what is left to do */
-	EARLY = 16, /* where nothing is observed; and where something is, by a call that such a */
+	FILTER = 8, /* as above, if the filter allows the steps that are left */
+	EARLY = 16, /* if nothing is observed; and if something is, by a call that such a */
 	LATE = 32,  /* filter allows */
 };
 
@@ -287,7 +287,7 @@ static const struct step {
 	{ STAGE_PROBE, probe_rlimits, PROBE | LATE },
 	{ STAGE_PROBE, probe_filter, PROBE },
 	{ STAGE_PROBE, end_probe, PROBE },
-	{ STAGE_EXEC, execute, WORKLOAD },
+	{ STAGE_EXEC, execute_program, WORKLOAD },
 };
 /* clang-format on */
 
@@ -314,8 +314,8 @@ static int run_steps(enum spawn_phase phase)
 	return 0;
 }
 
-static void child(void) __attribute__((noreturn));
-static void child(void)
+static void child_main(void) __attribute__((noreturn));
+static void child_main(void)
 {
 	(void)run_steps(SPAWN_WHOLE);
 	_exit(MSP_EXIT_SANDBOX); /* a step failed, or it is a probe that is no workload */
@@ -336,7 +336,7 @@ static long clone_child(const struct kernel_clone_args *args)
 			 : "D"(args), "S"(sizeof(*args))
 			 : "rcx", "r11", "memory");
 	if (pid == 0)
-		child();
+		child_main();
 	return pid;
 }
 
@@ -393,20 +393,20 @@ static int open_terminal(const struct ipc_spawn *request, int *ret_master)
 	return slave;
 }
 
-static int prepare(const struct ipc_spawn *request)
+static int prepare_lists(const struct ipc_spawn *request)
 {
 	/* The message is this process's own memory; the strings are used where they lie. */
 	union {
 		const uint8_t *in;
 		uint8_t *out;
 	} argv = { .in = request->argv }, env = { .in = request->environment };
-	int error = split(argv.out, request->argv_size, scratch.arguments, ARGUMENTS_MAX);
+	int error = split_list(argv.out, request->argv_size, scratch.arguments, ARGUMENTS_MAX);
 
 	if (!error && !scratch.arguments[0])
 		error = -EINVAL;
 	if (!error)
-		error = split(env.out, request->environment_size, scratch.environment,
-			      ENVIRONMENT_MAX);
+		error = split_list(env.out, request->environment_size, scratch.environment,
+				   ENVIRONMENT_MAX);
 	if (!error && !request->use_tty && attempt.spawn->stdio[0] < 0)
 		error = -EBADF;
 	return error;
@@ -463,7 +463,7 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 	*ret = (struct workload)WORKLOAD_NONE;
 	*ret_stage = STAGE_STDIO;
 	probe_begin(init);
-	error = prepare(request);
+	error = prepare_lists(request);
 	if (!error && request->use_tty) {
 		*ret_stage = STAGE_TERMINAL;
 		attempt.terminal = open_terminal(request, &ret->terminal);
@@ -503,7 +503,7 @@ void spawn_become(struct spawn *spawn, const struct ipc_spawn *request)
 	attempt.told->stage = STAGE_STDIO;
 	/* A process that waits has no terminal, and was not probed. */
 	attempt.told->error =
-		request->use_tty || request->probe != PROBE_NONE ? -EPROTO : prepare(request);
+		request->use_tty || request->probe != PROBE_NONE ? -EPROTO : prepare_lists(request);
 	if (!attempt.told->error)
 		(void)run_steps(SPAWN_REST);
 	_exit(MSP_EXIT_SANDBOX);
@@ -519,8 +519,8 @@ bool spawn_feed(const struct spawn *spawn, const struct spawn *waiting, pid_t pi
 	return is_there && gate_open(pid);
 }
 
-/* Where a link leads is not looked at: by it a workload, whose rights are narrower than this
- * process's, could have another file removed. */
+/* Do not follow a link: by it a workload, whose rights are narrower than this process's, could have
+ * another file removed. */
 void spawn_remove_code(struct spawn *spawn)
 {
 	char *name = strrchr(spawn->code_path, '/');

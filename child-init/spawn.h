@@ -10,14 +10,14 @@
 #include "init.h"
 #include "observe.h"
 
-/* What came before the spawn message. Descriptors are owned by this struct; -1 when absent. */
+/* The messages before the spawn message. Descriptors are owned by this struct; -1 when absent. */
 struct spawn {
 	uint32_t slot;
 	int stdio[3];
 	int cgroup;
 	int image; /* to be executed in place of what argv[0] names */
 	int code;
-	char *code_path; /* of IPC_PATH_MAX bytes */
+	char *code_path; /* IPC_PATH_MAX bytes */
 };
 
 #define SPAWN_EMPTY                                                                                \
@@ -25,7 +25,7 @@ struct spawn {
 		.stdio = { -1, -1, -1 }, .cgroup = -1, .image = -1, .code = -1                     \
 	}
 
-/* What runs then. Times are by clock_now_us(). */
+/* A workload that runs. Times are by clock_now_us(). */
 struct workload {
 	pid_t pid;    /* its first process; 0: none */
 	int terminal; /* the master of its terminal, or -1 */
@@ -40,8 +40,8 @@ struct spawn_told {
 	uint32_t slot;
 	uint64_t taken_us;    /* since then */
 	uint64_t executed_us; /* the last step began */
-	uint32_t stage;       /* of the last step that began */
-	int error;            /* of that step: it is the last one */
+	uint32_t stage;       /* the last step that began */
+	int error;            /* that step's: it is the last one */
 };
 
 #define WORKLOAD_NONE                                                                              \
@@ -73,10 +73,10 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 int spawn_probe(const struct init *init, struct spawn *spawn, uint32_t *ret_stage);
 
 /*
- * The same in two parts, for a process that the init forked ahead (ahead.h), which calls both.
- * Through the first it becomes what a workload is as far as no request is needed: 0, or -errno of
- * the step in *told. The second is its exec, or its end with that in *told. `to_init` is an end of
- * a socketpair; the other end gets the filter's listener, if it has one, and is over with the exec.
+ * Spawn in two parts, for a standby process that the init forked (ahead.h), which calls both. In
+ * the first it becomes a workload as far as no request is needed: 0, or -errno of the step in
+ * *told. The second executes, or ends with the step in *told. `to_init` is an end of a socketpair;
+ * the other end gets the filter's listener, if it has one, and ends with the exec.
  */
 int spawn_ahead(const struct init *init, int to_init, struct spawn_told *told);
 void spawn_become(struct spawn *spawn, const struct ipc_spawn *request) __attribute__((noreturn));

@@ -23,7 +23,7 @@ int tree_open_meant(int root, const char *path, uint64_t flags, const struct sta
 	struct stat found;
 	int fd = kernel_openat2(root, path, flags | O_CLOEXEC, LAYER_RESOLVE_PINNED);
 
-	if (fd < 0) /* what is gone is not what was meant, and nothing to be left out */
+	if (fd < 0) /* a file that is gone is not the one that was meant, and may not be left out */
 		return errno == ENOENT ? -ESTALE : -errno;
 	if (fstat(fd, &found) == 0 && LAYER_IS_MEANT(&found, meant))
 		return fd;

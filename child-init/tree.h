@@ -14,8 +14,8 @@
 int tree_open(int root, const char *path);
 
 /*
- * What the path names, if it is `meant` and the path goes through no link; else -ESTALE, also where
- * nothing is. A descriptor that another mount namespace opened cannot be mounted from here, so its
+ * Open the path, if its file is `meant` and it goes through no link; else -ESTALE, also if no file
+ * is there. A descriptor that another mount namespace opened cannot be mounted from here, so its
  * path is resolved again.
  */
 int tree_open_meant(int root, const char *path, uint64_t flags, const struct stat *meant);

@@ -21,11 +21,11 @@
 #include "common/text.h"
 #include "memory.h"
 
-#define AVAILABLE "\nMemAvailable:" /* of /proc/meminfo, which is the machine's */
+#define AVAILABLE "\nMemAvailable:" /* in /proc/meminfo, which is the machine's */
 
 static int proc = -1;
-/* Of the machine, in KiB, by the look before this one: with less, the sandbox took the difference,
- * or a neighbour did. */
+/* The machine's memory in KiB at the look before this one: with less, the sandbox took the
+ * difference, or a neighbour did. */
 static int64_t least_available;
 
 int watch_open(void)
@@ -50,7 +50,7 @@ static void add_process(const char *pid, struct watch_usage *usage)
 	usage->tasks += read_number(pid, "/status", "\nThreads:\t");
 }
 
-/* Nothing more is measured once the time is up, or too much memory is gone. */
+/* Stop measuring once the time is up, or too much memory is gone. */
 static void add_share(const char *pid, struct watch_usage *usage)
 {
 	const bool is_late = clock_now_us() >= usage->late_us ||
@@ -96,8 +96,8 @@ struct watch_usage watch_processes(uint64_t files, uint64_t limit)
 	return usage;
 }
 
-/* Who is to be killed. None of them runs, so they do not become more; a parent that is gone would
- * leave nothing to know its children by, so all are found before one is killed. */
+/* Processes to be killed. All are stopped, so they do not become more. Children are found by their
+ * parents, so all are found before one is killed. */
 static uint32_t family_count;
 
 static bool is_of_family(uint64_t pid)
@@ -170,7 +170,7 @@ struct watch_store watch_files(const struct plan *plan, const struct plan_profil
 		if ((mounts[i].kind != PLAN_TMPFS && mounts[i].kind != PLAN_OVERLAY && !lasts) ||
 		    statvfs(plan_string(plan, mounts[i].target), &now) != 0 ||
 		    (now.f_flag & ST_RDONLY))
-			continue; /* one that a workload hid from view is full for nobody */
+			continue; /* the workload hid it from view, so it is full for no process */
 		store.bytes += lasts ? 0 : (now.f_blocks - now.f_bfree) * now.f_frsize;
 		/* Some file systems have no count of inodes. */
 		store.is_full |= now.f_bavail == 0 || (now.f_files > 0 && now.f_ffree == 0);

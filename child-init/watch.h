@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What runs in a sandbox and what it uses, as its init sees it: the limits of the fallback, where
- * there is no cgroup, and whether its files reached theirs.
+ * The processes of a sandbox and their use, as its init sees it: the limits of the fallback,
+ * without a cgroup, and whether its files reached theirs.
  */
 #ifndef CHILD_INIT_WATCH_H
 #define CHILD_INIT_WATCH_H
@@ -23,8 +23,8 @@
 #define WATCH_GLANCE_US 10000
 #define WATCH_LOOK_US 5000000
 
-/* What a few processors touch in a millisecond: what is taken between two looks comes on top of
- * the limit. */
+/* Memory that a few processors touch in a millisecond: as much may be taken between two looks, on
+ * top of the limit. */
 #define WATCH_BYTES_PER_MS (4 << 20)
 
 struct watch_usage {
