@@ -29,14 +29,14 @@ enum fate {
 struct gathering {
 	struct job *job;
 	struct items items; /* all differences, in the order of their paths */
-	struct items olds;  /* where the renamed ones were */
+	struct items olds;  /* old paths of the renamed ones */
 	uint8_t *fates;     /* enum fate of each */
-	uint8_t *ref_fates; /* of each ref, as commits.h numbers them */
+	uint8_t *ref_fates; /* each ref's, as commits.h numbers them */
 	uint32_t *ref_flags;
 	struct journal journal;
 };
 
-static int remember(void *context, const struct difference *difference)
+static int keep_one(void *context, const struct difference *difference)
 {
 	struct gathering *gathering = context;
 	const enum commits_fate fate = commits_judge(difference);
@@ -63,7 +63,7 @@ static int remember(void *context, const struct difference *difference)
 }
 
 /* The item of the first `size` bytes of a path; items.count: there is none. */
-static size_t find(const struct gathering *gathering, const char *path, size_t size)
+static size_t find_item(const struct gathering *gathering, const char *path, size_t size)
 {
 	size_t low = 0;
 
@@ -103,7 +103,7 @@ static uint32_t reason_of(const struct gathering *gathering, const struct item *
 	if (never)
 		return never;
 	if (item->flags & CHANGE_IS_UNREADABLE)
-		return CHANGE_IS_CONFLICT; /* nobody knows */
+		return CHANGE_IS_CONFLICT; /* it is unknown */
 	items_show(item, &difference);
 	if (held_is(job, &difference) && !(job->ask->flags & CHANGES_HELD_TOO))
 		return CHANGE_IS_HELD;
@@ -111,7 +111,7 @@ static uint32_t reason_of(const struct gathering *gathering, const struct item *
 }
 
 /* A conflict that the sandbox's side wins is taken, and called one all the same. */
-static void decide(struct gathering *gathering, size_t number)
+static void decide_fate(struct gathering *gathering, size_t number)
 {
 	struct item *item = gathering->items.all[number];
 	struct job *job = gathering->job;
@@ -127,18 +127,18 @@ static void decide(struct gathering *gathering, size_t number)
 }
 
 /* A chosen difference, after the new directories that it is in. */
-static void choose(struct gathering *gathering, size_t number)
+static void choose_item(struct gathering *gathering, size_t number)
 {
 	struct item *item = gathering->items.all[number];
 
 	for (const char *slash = strchr(item->path, '/'); slash; slash = strchr(slash + 1, '/')) {
-		const size_t above = find(gathering, item->path, (size_t)(slash - item->path));
+		const size_t above = find_item(gathering, item->path, (size_t)(slash - item->path));
 
 		if (above == gathering->items.count ||
 		    !is_new_directory(gathering->items.all[above]))
 			continue;
 		if (gathering->fates[above] == FATE_OUT)
-			decide(gathering, above);
+			decide_fate(gathering, above);
 		if (gathering->fates[above] == FATE_LEFT) {
 			item->flags |= gathering->items.all[above]->flags &
 				       (CHANGE_IS_CONFLICT | CHANGE_IS_HELD);
@@ -147,11 +147,11 @@ static void choose(struct gathering *gathering, size_t number)
 		}
 	}
 	if (gathering->fates[number] == FATE_OUT)
-		decide(gathering, number);
+		decide_fate(gathering, number);
 }
 
-static int enter(struct gathering *gathering, size_t number, const char *path,
-		 const struct stat *from, const struct stat *to)
+static int add_item(struct gathering *gathering, size_t number, const char *path,
+		    const struct stat *from, const struct stat *to)
 {
 	struct journal_entry *entry = journal_add(&gathering->journal, path);
 
@@ -180,10 +180,11 @@ static int enter_taken(struct gathering *gathering)
 		if (gathering->fates[i] != FATE_TAKEN)
 			continue;
 		if (item->from)
-			error = enter(gathering, i, item->from->path, &item->from->old, &nothing);
+			error = add_item(gathering, i, item->from->path, &item->from->old,
+					 &nothing);
 		if (error == 0)
-			error = enter(gathering, i, item->path, item->from ? &nothing : &item->old,
-				      &item->now);
+			error = add_item(gathering, i, item->path,
+					 item->from ? &nothing : &item->old, &item->now);
 	}
 	return error;
 }
@@ -344,9 +345,9 @@ static bool is_expected(const struct gathering *gathering)
 	return memcmp(found, job->ask->expected, sizeof(found)) == 0;
 }
 
-static int gather(struct gathering *gathering)
+static int gather_items(struct gathering *gathering)
 {
-	int error = tree_compare(&gathering->job->directories, remember, gathering);
+	int error = tree_compare(&gathering->job->directories, keep_one, gathering);
 
 	if (error)
 		return error;
@@ -365,7 +366,7 @@ static int gather(struct gathering *gathering)
 	}
 	for (size_t i = 0; i < gathering->items.count; i++) {
 		if (is_chosen(gathering, gathering->items.all[i]))
-			choose(gathering, i);
+			choose_item(gathering, i);
 	}
 	error = choose_refs(gathering);
 	if (!error)
@@ -376,7 +377,7 @@ static int gather(struct gathering *gathering)
 	return error;
 }
 
-static const struct difference *show(const void *context, const struct journal_entry *entry)
+static const struct difference *show_entry(const void *context, const struct journal_entry *entry)
 {
 	static struct difference difference;
 	const struct gathering *gathering = context;
@@ -393,7 +394,7 @@ static int source_open(const void *context, const struct journal_entry *entry)
 		return commits_open_object(entry->change - number_of_object(gathering, 0));
 	if (entry->change >= number_of_ref(gathering, 0))
 		return commits_open_ref(entry->change - number_of_ref(gathering, 0));
-	return tree_open_now(&gathering->job->directories, show(context, entry));
+	return tree_open_now(&gathering->job->directories, show_entry(context, entry));
 }
 
 static int source_link(const void *context, const struct journal_entry *entry,
@@ -401,7 +402,7 @@ static int source_link(const void *context, const struct journal_entry *entry,
 {
 	const struct gathering *gathering = context;
 
-	return tree_link_now(&gathering->job->directories, show(context, entry), ret);
+	return tree_link_now(&gathering->job->directories, show_entry(context, entry), ret);
 }
 
 /* The flags of the item or ref that an entry is of; NULL: of an object or a directory for one. */
@@ -448,7 +449,7 @@ static int tell_refs(struct gathering *gathering)
 	return error;
 }
 
-static int tell(struct gathering *gathering)
+static int tell_items(struct gathering *gathering)
 {
 	int error = 0;
 
@@ -468,7 +469,7 @@ static int tell(struct gathering *gathering)
 	return error ? error : tell_refs(gathering);
 }
 
-static int run(struct gathering *gathering)
+static int run_apply(struct gathering *gathering)
 {
 	struct job *job = gathering->job;
 	const struct apply_source source = { gathering, source_open, source_link };
@@ -488,7 +489,7 @@ static int run(struct gathering *gathering)
 	return error;
 }
 
-/* Nothing is applied in spite of a conflict that nobody decided. */
+/* Return whether to apply: never with a conflict that is not decided. */
 static bool is_to_run(const struct gathering *gathering)
 {
 	const struct job *job = gathering->job;
@@ -497,7 +498,7 @@ static bool is_to_run(const struct gathering *gathering)
 	       (job->done.conflicts == 0 || job->ask->conflict != CONFLICT_REFUSE);
 }
 
-static int apply(struct job *job)
+static int apply_job(struct job *job)
 {
 	struct gathering gathering = { .job = job };
 	uint32_t ignored;
@@ -505,17 +506,16 @@ static int apply(struct job *job)
 	int told;
 
 	job->done.step = CHANGES_STEP_JOURNAL;
-	error = apply_recover(&job->directories,
-			      &ignored); /* those were told of as applied never */
+	error = apply_recover(&job->directories, &ignored); /* never reported as applied */
 	if (error)
 		return error;
 	job->done.step = CHANGES_STEP_READ;
-	error = gather(&gathering);
+	error = gather_items(&gathering);
 	if (error == 0) {
 		job->done.step = CHANGES_STEP_NONE;
 		if (is_to_run(&gathering))
-			error = run(&gathering);
-		told = tell(&gathering);
+			error = run_apply(&gathering);
+		told = tell_items(&gathering);
 		if (told && error == 0) {
 			error = told;
 			job->done.step = CHANGES_STEP_OUTPUT;
@@ -534,7 +534,7 @@ static int apply(struct job *job)
 int job_apply(struct job *job)
 {
 	int lock = apply_lock(&job->directories);
-	int error = lock < 0 ? lock : apply(job);
+	int error = lock < 0 ? lock : apply_job(job);
 
 	if (lock < 0)
 		job->done.step = CHANGES_STEP_JOURNAL;

@@ -11,12 +11,12 @@
 #include "job.h"
 #include "journal.h"
 
-/* Where what an entry shall become is read from. */
+/* The source of an entry's new content. */
 struct apply_source {
 	const void *context;
 	/* The content of a regular file. A descriptor or -errno. */
 	int (*open)(const void *context, const struct journal_entry *entry);
-	/* Where a link points, terminated. Its length or -errno. */
+	/* Read a link's target, terminated. Its length or -errno. */
 	int (*link)(const void *context, const struct journal_entry *entry, char ret[IPC_PATH_MAX]);
 };
 
@@ -27,7 +27,7 @@ struct apply_run {
 	bool keeps_last;        /* UNDO: some of the last apply is still to be taken back */
 	int state;              /* directory of its state, whatever it is called now */
 	int keep;               /* the directory on the host */
-	enum changes_step step; /* what was being done when it failed */
+	enum changes_step step; /* the step that failed */
 	const struct journal_entry *failed;
 	uint32_t conflicts; /* found while going back: left as the host has them */
 };
@@ -38,8 +38,8 @@ struct apply_run {
 int apply_run(struct apply_run *run);
 void apply_run_done(struct apply_run *run);
 
-/* What was interrupted is finished or taken back. 0, also when there was nothing, or -errno with
- * the journal in its place. */
+/* Finish an interrupted apply or take it back. 0, also if there was none, or -errno with the
+ * journal in its place. */
 int apply_recover(const struct job_directories *directories, uint32_t *ret_conflicts);
 
 /* Only one works on a sandbox's journal at a time, until the descriptor is closed. A descriptor;

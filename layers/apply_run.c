@@ -44,7 +44,7 @@ static int keep_remove(struct apply_run *run)
 	return remove_tree(run->directories->host, name);
 }
 
-static int stage(struct apply_run *run)
+static int stage_entries(struct apply_run *run)
 {
 	int error = keep_make(run);
 
@@ -61,14 +61,14 @@ static int stage(struct apply_run *run)
 }
 
 /* The host's files are old, and what lies beside is of no use. */
-static int abandon(struct apply_run *run)
+static int abandon_run(struct apply_run *run)
 {
 	const int error = keep_remove(run);
 
 	return error ? error : journal_drop(run->directories->journal, JOURNAL_STAGING);
 }
 
-/* What the host has by our doing changes what the sandbox's is based on: see base_renew(). */
+/* Renew the bases of the files that this apply has put on the host: see base_renew(). */
 static int renew_bases(const struct apply_run *run)
 {
 	const struct journal *journal = &run->journal;
@@ -97,7 +97,7 @@ static int renew_bases(const struct apply_run *run)
 }
 
 /* All are new. */
-static int finish(struct apply_run *run)
+static int finish_run(struct apply_run *run)
 {
 	const int journal = run->directories->journal;
 	int error = keep_remove(run);
@@ -131,13 +131,13 @@ static int take_back(struct apply_run *run)
 	}
 	if (run->conflicts && run->journal.kind == JOURNAL_APPLY) {
 		error = journal_move(journal, JOURNAL_SWAPPING, JOURNAL_COMMITTED);
-		return error ? error : finish(run);
+		return error ? error : finish_run(run);
 	}
 	error = journal_move(journal, JOURNAL_SWAPPING, JOURNAL_STAGING);
-	return error && error != -ENOENT ? error : abandon(run); /* or it still is */
+	return error && error != -ENOENT ? error : abandon_run(run); /* or it still is */
 }
 
-static int commit(const struct apply_run *run)
+static int commit_run(const struct apply_run *run)
 {
 	const int journal = run->directories->journal;
 
@@ -157,9 +157,9 @@ int apply_run(struct apply_run *run)
 	if (run->state < 0)
 		return run->state;
 	run->step = CHANGES_STEP_WRITE;
-	error = stage(run);
+	error = stage_entries(run);
 	if (error) {
-		(void)abandon(run); /* else it is done before the next one */
+		(void)abandon_run(run); /* else it is done before the next one */
 		return error;
 	}
 	error = journal_move(run->directories->journal, JOURNAL_STAGING, JOURNAL_SWAPPING);
@@ -168,15 +168,15 @@ int apply_run(struct apply_run *run)
 		error = apply_swap(run);
 	}
 	if (error == 0)
-		error = commit(run);
+		error = commit_run(run);
 	if (error) {
 		(void)take_back(run); /* else it is done before the next one */
 		return error;
 	}
 	error = journal_sync(run->directories->journal);
 	if (error)
-		return error; /* it may be old after a loss of power, and is new without one */
-	(void)finish(run);    /* else it is done before the next one */
+		return error;  /* it may be old after a loss of power, and is new without one */
+	(void)finish_run(run); /* else it is done before the next one */
 	return 0;
 }
 
@@ -205,7 +205,7 @@ static int recover_committed(struct apply_run *run)
 {
 	const int error = journal_sync(run->directories->journal);
 
-	return error ? error : finish(run);
+	return error ? error : finish_run(run);
 }
 
 int apply_recover(const struct job_directories *directories, uint32_t *ret_conflicts)
@@ -215,7 +215,7 @@ int apply_recover(const struct job_directories *directories, uint32_t *ret_confl
 		int (*step)(struct apply_run *run);
 	} rows[] = {
 		{ JOURNAL_SWAPPING, take_back },
-		{ JOURNAL_STAGING, abandon },
+		{ JOURNAL_STAGING, abandon_run },
 		{ JOURNAL_COMMITTED, recover_committed },
 	};
 	struct apply_run run = { .directories = directories, .state = -1, .keep = -1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an entry shall become is made in the directory beside, under its number; what it was is
- * copied into the journal. Both are read to their end here, and nothing of the host has changed.
+ * The new file of an entry is made in the directory beside, under its number; the old one is copied
+ * into the journal. Both are read to their end here, and nothing of the host has changed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,8 +42,8 @@ static void wait_for_tick(const struct timespec *changed)
 	}
 }
 
-/* What changes in a directory is another entry's; and each rename of one of several links to a file
- * is a change of that file. */
+/* Return whether the host's file is as it was compared. A change in a directory is another entry's;
+ * and each rename of one of several links to a file is a change of that file. */
 bool apply_is_as_compared(const struct journal_entry *entry, const struct stat *status)
 {
 	return files_is(&entry->from, status) &&
@@ -85,7 +85,7 @@ static int save_link(const struct apply_run *run, struct journal_entry *entry, c
 	return symlinkat(text, run->state, number) == 0 ? 0 : -errno;
 }
 
-static int save(const struct apply_run *run, struct journal_entry *entry, const char *number)
+static int save_old(const struct apply_run *run, struct journal_entry *entry, const char *number)
 {
 	if (run->journal.kind != JOURNAL_APPLY)
 		return 0; /* the apply's own journal has what was before */
@@ -130,7 +130,7 @@ static int make_directory(const struct apply_run *run, const struct journal_entr
 	return files_chmod(run->keep, number, (entry->to.mode & 0777) | 0700);
 }
 
-/* What was saved must still be what it was. */
+/* Compare a hash: a saved file must still be the one that was compared. */
 static int check_hash(const uint8_t wanted[SHA256_BYTES], const uint8_t hash[SHA256_BYTES])
 {
 	static const uint8_t none[SHA256_BYTES];
@@ -140,7 +140,7 @@ static int check_hash(const uint8_t wanted[SHA256_BYTES], const uint8_t hash[SHA
 	return -EBADMSG;
 }
 
-static int make(const struct apply_run *run, struct journal_entry *entry, const char *number)
+static int make_new(const struct apply_run *run, struct journal_entry *entry, const char *number)
 {
 	if (S_ISREG(entry->to.mode))
 		return make_file(run, entry, number);
@@ -162,11 +162,11 @@ int apply_stage(struct apply_run *run, size_t number)
 		return 0;
 	journal_number(number, name);
 	if (entry->from.mode != 0)
-		error = save(run, entry, name);
+		error = save_old(run, entry, name);
 	if (error || mode == 0)
 		return error;
 	memcpy(wanted, entry->to.hash, sizeof(wanted));
-	error = make(run, entry, name);
+	error = make_new(run, entry, name);
 	if (error == 0)
 		error = check_hash(wanted, entry->to.hash);
 	if (error == 0 && fstatat(run->keep, name, &status, AT_SYMLINK_NOFOLLOW) != 0)

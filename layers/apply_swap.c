@@ -14,7 +14,7 @@
 #include "common/fd.h"
 #include "files.h"
 
-/* Where an entry's two files are, or can be. */
+/* The places of an entry's two files. */
 struct place {
 	int parent; /* on the host, O_PATH */
 	const char *name;
@@ -33,8 +33,8 @@ static int place_open(const struct apply_run *run, const struct journal_entry *e
 	return ret->parent < 0 ? ret->parent : 0;
 }
 
-/* Nothing there is a mode of 0. */
-static int look(int directory, const char *name, struct stat *ret)
+/* Look at a name; a mode of 0: there is no file. */
+static int look_at(int directory, const char *name, struct stat *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	if (fstatat(directory, name, ret, AT_SYMLINK_NOFOLLOW) == 0 || errno == ENOENT)
@@ -49,11 +49,11 @@ static int is_filled(int directory, const char *name, uint32_t mode)
 	return is_empty < 0 ? is_empty : is_empty ? 0 : -ENOTEMPTY;
 }
 
-/* What is in `keep` now was taken from the host: was it the one? */
+/* Check that the file in `keep`, which was taken from the host, is the one that was compared. */
 static int check_taken(const struct place *place, const struct journal_side *side)
 {
 	struct stat status;
-	const int error = look(place->keep, place->number, &status);
+	const int error = look_at(place->keep, place->number, &status);
 
 	if (error)
 		return error;
@@ -65,7 +65,7 @@ static int check_taken(const struct place *place, const struct journal_side *sid
 static int check_there(const struct place *place, const struct journal_entry *entry)
 {
 	struct stat status;
-	const int error = look(place->parent, place->name, &status);
+	const int error = look_at(place->parent, place->name, &status);
 
 	if (error)
 		return error;
@@ -90,7 +90,7 @@ static int move_out(const struct place *place, unsigned int flags, const struct 
 	return error;
 }
 
-static int swap(const struct place *place, struct journal_entry *entry)
+static int swap_files(const struct place *place, struct journal_entry *entry)
 {
 	int error;
 
@@ -119,7 +119,7 @@ static int swap_entry(struct apply_run *run, struct journal_entry *entry)
 	int error = place_open(run, entry, &place);
 
 	if (error == 0) {
-		error = swap(&place, entry);
+		error = swap_files(&place, entry);
 		fd_close(&place.parent);
 	}
 	/* A parent that is gone, a link or no directory: the host's doing. */
@@ -136,7 +136,7 @@ static int set_mode(const struct apply_run *run, const struct journal_entry *ent
 
 	if (error)
 		return error;
-	error = look(place.parent, place.name, &status);
+	error = look_at(place.parent, place.name, &status);
 	if (error == 0 && !files_is(side, &status))
 		error = -ESTALE;
 	if (error == 0 && (status.st_mode & 07777) != mode)
@@ -168,7 +168,7 @@ static int open_directories(struct apply_run *run)
 	return 0;
 }
 
-/* What stays closed to us in the end is closed when everything is in it. */
+/* Set the final modes of directories, which may shut us out, when everything is in them. */
 static int close_directories(struct apply_run *run)
 {
 	for (size_t i = run->journal.count; i-- > 0;) {
@@ -215,7 +215,7 @@ static void reopen_directories(const struct apply_run *run)
 	}
 }
 
-/* What came takes its way back. */
+/* Take an added file back. */
 static int back_added(const struct place *place, const struct journal_entry *entry,
 		      const struct stat *kept, const struct stat *there)
 {
@@ -268,13 +268,13 @@ static int back_replaced(const struct place *place, const struct journal_entry *
 
 /* 0; -ESTALE: somebody else's file is there and stays; -ENOTRECOVERABLE: and another one is kept,
  * for a person to look at; another -errno. */
-static int back(const struct place *place, const struct journal_entry *entry)
+static int take_back(const struct place *place, const struct journal_entry *entry)
 {
 	struct stat kept, there;
-	int error = look(place->keep, place->number, &kept);
+	int error = look_at(place->keep, place->number, &kept);
 
 	if (error == 0)
-		error = look(place->parent, place->name, &there);
+		error = look_at(place->parent, place->name, &there);
 	if (error)
 		return error;
 	if (apply_is_in_place(entry)) {
@@ -293,7 +293,7 @@ static int back(const struct place *place, const struct journal_entry *entry)
 static int back_nowhere(const struct place *place, const struct journal_entry *entry)
 {
 	struct stat kept;
-	const int error = look(place->keep, place->number, &kept);
+	const int error = look_at(place->keep, place->number, &kept);
 
 	if (error)
 		return error;
@@ -310,7 +310,7 @@ static int back_entry(const struct apply_run *run, const struct journal_entry *e
 	if (error == -ENOENT || error == -ENOTDIR || error == -ELOOP)
 		return back_nowhere(&place, entry);
 	if (error == 0) {
-		error = back(&place, entry);
+		error = take_back(&place, entry);
 		fd_close(&place.parent);
 	}
 	return error == -ENOENT || error == -EEXIST || error == -ENOTEMPTY ? -ESTALE : error;

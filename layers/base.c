@@ -68,8 +68,8 @@ static int hash_link(int host, const char *path, uint8_t ret[SHA256_BYTES])
 	return 0;
 }
 
-/* What the host has there now; `is_hashed`: with the content. */
-static void look(int host, const char *path, bool is_hashed, struct base_record *ret)
+/* Look at the host's file; `is_hashed`: with its content. */
+static void look_at_host(int host, const char *path, bool is_hashed, struct base_record *ret)
 {
 	struct stat status;
 	int error = beneath_look(host, path, &status);
@@ -142,8 +142,8 @@ static int note_one(void *context, const struct difference *difference)
 		return -ETIME;
 	if (base_table_find(&note->table, difference->path, strlen(difference->path), &known))
 		return 0;
-	look(note->directories->host, difference->path, true, &record);
-	/* What a layer below shows, or hides, should have been noted with it. */
+	look_at_host(note->directories->host, difference->path, true, &record);
+	/* A file that a layer below shows or hides should have been noted with it. */
 	if (record.kind != BASE_ABSENT && difference->old_layer != note->host_layer)
 		record.kind = BASE_UNKNOWN;
 	if ((record.kind == BASE_FILE || record.kind == BASE_LINK) &&
@@ -192,7 +192,7 @@ void base_forget(void)
 	kept.is_read = false;
 }
 
-/* Of two that were looked at with their content. */
+/* Compare two files that were looked at with their content. */
 static bool has_same_content(const struct base_record *one, const struct base_record *other)
 {
 	return one->kind == other->kind && memcmp(one->hash, other->hash, SHA256_BYTES) == 0;
@@ -202,7 +202,7 @@ static bool is_same(int host, const char *path, const struct base_record *base)
 {
 	struct base_record now;
 
-	look(host, path, false, &now);
+	look_at_host(host, path, false, &now);
 	if (base->kind == BASE_UNKNOWN || now.kind != base->kind)
 		return false;
 	if (base->kind == BASE_ABSENT)
@@ -214,7 +214,7 @@ static bool is_same(int host, const char *path, const struct base_record *base)
 	if (now.inode == base->inode && now.device == base->device &&
 	    now.changed_ns == base->changed_ns && base->changed_ns + TICK_NS < base->noted_ns)
 		return true;
-	look(host, path, true, &now);
+	look_at_host(host, path, true, &now);
 	return has_same_content(&now, base);
 }
 
@@ -225,7 +225,7 @@ static enum base_state check_path(int host, const char *path)
 
 	if (!kept.error && base_table_find(&kept.table, path, strlen(path), &base))
 		return is_same(host, path, &base) ? BASE_SAME : BASE_CHANGED;
-	/* Where there is nothing, nothing can be lost. */
+	/* Without a file nothing can be lost. */
 	return beneath_look(host, path, &status) == 0 && status.st_mode == 0 ? BASE_SAME
 									     : BASE_CHANGED;
 }
@@ -264,14 +264,14 @@ static bool is_said(const struct base_record *said, const struct base_record *no
 	       has_same_content(said, now);
 }
 
-/* What the base of a path is now; false: it stays as it is. */
+/* Find the new base of a path; false: it stays as it is. */
 static bool find_new(const struct base_table *table, int host, const struct base_change *change,
 		     struct base_record *ret)
 {
 	struct base_record said, now;
 	const bool is_known = base_table_history(table, change->path, &said, ret);
 
-	look(host, change->path, true, &now);
+	look_at_host(host, change->path, true, &now);
 	if (!change->was) {
 		*ret = now;
 		return !is_known || !is_said(&said, &now);
@@ -283,7 +283,7 @@ static bool find_new(const struct base_table *table, int host, const struct base
 	if (said.mode == now.mode && has_same_content(&said, &now))
 		return false;
 	if (ret->kind == 0) {
-		look(host, change->path, false, ret);
+		look_at_host(host, change->path, false, ret);
 		ret->kind = ret->kind == BASE_ABSENT ? BASE_ABSENT : BASE_UNKNOWN;
 	}
 	return true;

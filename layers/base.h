@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the host's file was when a layer's copy of it, or its deletion, was made: a file of records
- * in each layer, appended to when an execution has ended. A host's file that changed between the
- * beginning of that execution and the note has no known base, and counts as changed.
+ * Bases: the host's file at the time when a layer's copy of it, or its deletion, was made. Each
+ * layer has a file of records, to which a scan adds after an execution. A host's file that changed
+ * between the beginning of that execution and the scan has no known base, and counts as changed.
  *
  * Of several records for a path the first counts, and lower layers' come first: files of merged
  * layers are one after another's records, the lowest layer's first. An apply replaces: BASE_IS_NEW.
@@ -34,9 +34,9 @@ struct base_change {
 	const struct journal_side *was; /* UNDO: what the apply had made of it; else NULL */
 };
 
-/* What an apply has put there is what the sandbox's is based on from now on. What an undo has put
- * there is not: the sandbox's is what it was, and so is what that was made from. In the highest
- * layer. 0 or -errno. */
+/* Renew bases in the highest layer: a file that an apply has put on the host is the base of the
+ * sandbox's from now on. A file that an undo has put there is not: the sandbox's file and its base
+ * are as they were. 0 or -errno. */
 int base_renew(const struct job_directories *directories, const struct base_change *changes,
 	       size_t count);
 
@@ -55,7 +55,7 @@ struct base_head {
 };
 
 enum base_kind {
-	BASE_ABSENT = 1, /* nothing, with what is beneath it */
+	BASE_ABSENT = 1, /* no file, and none beneath it */
 	BASE_FILE,
 	BASE_LINK,
 	BASE_DIRECTORY,
@@ -72,10 +72,10 @@ struct base_record {
 	uint32_t flags;
 	uint32_t mode;
 	uint32_t path_size; /* 1 to IPC_PATH_MAX - 1 */
-	uint32_t check;     /* of all else: the beginning of its SHA-256 */
+	uint32_t check;     /* the beginning of the SHA-256 of all else */
 	uint64_t length, inode, device;
 	uint64_t changed_ns, noted_ns; /* ctime, and the clock when it was noted */
-	uint8_t hash[SHA256_BYTES];    /* of the content, or of where a link points */
+	uint8_t hash[SHA256_BYTES];    /* the content's, or that of a link's target */
 };
 
 /* The record at the beginning of `size` bytes; *ret_path is behind it in there. Returns how many it

@@ -103,7 +103,7 @@ static size_t slot_of(const struct base_table *table, const char *path, size_t s
 	return slot_at(table, hash, path, size);
 }
 
-static int grow(struct base_table *table)
+static int grow_table(struct base_table *table)
 {
 	const struct base_table before = *table;
 	const size_t count = before.slot_count ? 2 * before.slot_count : FIRST_SLOTS;
@@ -127,12 +127,12 @@ static int grow(struct base_table *table)
 	return 0;
 }
 
-static int put(struct base_table *table, const uint8_t *bytes, const struct base_record *record)
+static int put_row(struct base_table *table, const uint8_t *bytes, const struct base_record *record)
 {
 	size_t slot;
 
 	if (2 * (table->used + 1) > table->slot_count) {
-		const int error = grow(table);
+		const int error = grow_table(table);
 
 		if (error)
 			return error;
@@ -151,7 +151,7 @@ static int put_all(struct base_table *table, const uint8_t *bytes, size_t size)
 		struct base_record record;
 		const char *path;
 		const long used = base_parse(bytes, size, &record, &path);
-		const int error = used < 0 ? (int)used : put(table, bytes, &record);
+		const int error = used < 0 ? (int)used : put_row(table, bytes, &record);
 
 		if (error)
 			return error;
@@ -218,7 +218,7 @@ int base_table_read(struct base_table *table, const struct job_directories *dire
 
 	memset(table, 0, sizeof(*table));
 	table->files = calloc(directories->layer_count + 1, sizeof(*table->files));
-	if (!table->files || grow(table) != 0)
+	if (!table->files || grow_table(table) != 0)
 		return -ENOMEM;
 	for (uint32_t i = directories->layer_count; i > 0 && !error; i--) {
 		struct stat status;
@@ -291,7 +291,7 @@ static int keep_block(struct base_table *table, uint8_t *bytes)
 	return 0;
 }
 
-static int append(struct base_table *table, const uint8_t *bytes, size_t size)
+static int append_to(struct base_table *table, const uint8_t *bytes, size_t size)
 {
 	if (table->added_room - table->added_size < size) {
 		const size_t room = 2 * table->added_room + size;
@@ -325,8 +325,8 @@ int base_table_add(struct base_table *table, struct base_record *record, const c
 		free(bytes);
 		return error;
 	}
-	error = put(table, bytes, record);
-	return error ? error : append(table, bytes, record->size);
+	error = put_row(table, bytes, record);
+	return error ? error : append_to(table, bytes, record->size);
 }
 
 static int write_all(int file, const void *bytes, size_t size, off_t at)

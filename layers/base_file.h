@@ -27,12 +27,12 @@ struct base_table {
 int base_table_read(struct base_table *table, const struct job_directories *directories);
 void base_table_free(struct base_table *table);
 
-/* What is said of this path, or that something above it was absent; false: nothing. */
+/* Find the record of this path, or of an absent one above it; false: there is none. */
 bool base_table_find(const struct base_table *table, const char *path, size_t path_size,
 		     struct base_record *ret);
 
-/* What is said of this path itself, and what was before that was renewed, with kind 0 where nothing
- * was; false: nothing is. */
+/* Find the record of this path itself, and the one before it was renewed, with kind 0 if there was
+ * none; false: there is no record. */
 bool base_table_history(const struct base_table *table, const char *path, struct base_record *ret,
 			struct base_record *ret_before);
 

@@ -27,10 +27,10 @@ int beneath_file(int root, const char *path, struct stat *ret);
 /* O_PATH of anything, also of a link. A descriptor or -errno. */
 int beneath_path(int root, const char *path);
 
-/* What is there, links not followed; st_mode 0 and 0: nothing. 0 or -errno. */
+/* Look at a path, links not followed; st_mode 0 and 0: no file. 0 or -errno. */
 int beneath_look(int root, const char *path, struct stat *ret);
 
-/* Where a symbolic link points, terminated. Its length or -errno. */
+/* Read a symbolic link's target, terminated. Its length or -errno. */
 int beneath_link(int root, const char *path, char ret[IPC_PATH_MAX]);
 
 /* Have two files the same content? 1, 0, or -errno. */

@@ -133,7 +133,7 @@ int commits_ask(const struct reader_ask *ask, commits_heard heard, void *context
 		}
 		free(bytes);
 	}
-	if (error) { /* whatever comes next would be an answer to this */
+	if (error) { /* the next message would be the answer to this one */
 		fd_close(&state.requests);
 		return error == -EPIPE ? -EIO : error;
 	}
@@ -209,7 +209,7 @@ static int read_ref(const char *path, uint32_t source, uint8_t ret[OBJECT_ID_BYT
 	return commits_ask(&ask, keep_id, ret, NULL);
 }
 
-/* Where a ref goes: its branch, tag or HEAD. False: the path would be too long. */
+/* Write the name that a ref gets: its branch, tag or HEAD. False: the path would be too long. */
 static bool place_ref(const struct job *job, const char *name, char ret[IPC_PATH_MAX])
 {
 	const char *shown = strncmp(name, "refs/heads/", 11) == 0 ? name + 11

@@ -59,7 +59,7 @@ static const char *refusal_of(int error)
 	}
 }
 
-static void describe(const struct commits_ref *ref, char ret[IPC_PATH_MAX])
+static void describe_ref(const struct commits_ref *ref, char ret[IPC_PATH_MAX])
 {
 	char id[HEX_BYTES + 1];
 	int used;
@@ -95,7 +95,7 @@ void commits_show(size_t number, struct difference *ret, char ret_text[IPC_PATH_
 	ret->now.st_mode = MODE_REF;
 	ret->now.st_size = HEX_BYTES + 1;
 	ret->layer = ret->old_layer = -1;
-	describe(ref, ret_text);
+	describe_ref(ref, ret_text);
 }
 
 void commits_add_to_digest(const struct job_directories *directories, struct digest *digest)
@@ -116,7 +116,7 @@ void commits_add_to_digest(const struct job_directories *directories, struct dig
 
 static const char *const type_names[OBJECT_TYPE_COUNT] = { NULL, "commit", "tree", "blob", "tag" };
 
-static int spool(struct commits *state, const uint8_t *bytes, size_t size)
+static int spool_bytes(struct commits *state, const uint8_t *bytes, size_t size)
 {
 	if (state->spool < 0)
 		state->spool = memfd_create("objects", MFD_CLOEXEC);
@@ -167,7 +167,7 @@ static int store_object(uint32_t type, const uint8_t id[OBJECT_ID_BYTES], const 
 			error = -ENOMEM;
 	}
 	if (!error)
-		error = spool(commits_state(), packed, packed_size);
+		error = spool_bytes(commits_state(), packed, packed_size);
 	if (!error)
 		error = add_object(commits_state(), id, packed_size);
 	free(plain);

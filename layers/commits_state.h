@@ -47,7 +47,7 @@ struct commits_object {
 struct commits {
 	pid_t reader;
 	int requests, answers; /* -1: there is no reader */
-	mode_t mode;           /* of the host's .git */
+	mode_t mode;           /* the host's .git's */
 	bool is_lost;          /* for want of memory */
 	char stays[IPC_PATH_MAX];
 	struct commits_change *changes;

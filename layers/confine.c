@@ -32,7 +32,7 @@
 	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                          \
 	 LANDLOCK_ACCESS_FS_REFER)
 
-/* The same with whiteouts, which to the kernel are devices, and what a workload left. */
+/* WRITE with whiteouts, which are devices to the kernel, and with a workload's special files. */
 #define MERGE                                                                                      \
 	(WRITE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_FIFO |                     \
 	 LANDLOCK_ACCESS_FS_MAKE_SOCK)
@@ -61,14 +61,14 @@ static const struct rights {
 /* A history of 200,000 objects takes a few seconds. */
 #define READER_CPU_S 60
 
-static void require(int error, const char *step)
+static void must_do(int error, const char *step)
 {
 	if (error)
 		log_fatal(MSP_EXIT_REFUSED, "cannot confine itself: %s: %s", step,
 			  errno_text(-error));
 }
 
-static int result(int status)
+static int step_result(int status)
 {
 	return status == 0 ? 0 : -errno;
 }
@@ -84,7 +84,7 @@ void confine_descriptors(void)
 			  "descriptor %d is not the supervisor's channel: this program is started "
 			  "by msp-supervisor",
 			  CONFINE_CHANNEL);
-	require(result(kernel_close_range(CONFINE_CHANNEL + 1, ~0U)), "closing other descriptors");
+	must_do(step_result(kernel_close_range(CONFINE_CHANNEL + 1, ~0U)), "closing descriptors");
 }
 
 /* Memory for a million differences. What a job took over is what it handles: a core would hold it.
@@ -94,15 +94,15 @@ static void limit_resources(void)
 	const struct rlimit memory = { (rlim_t)1 << 30, (rlim_t)1 << 30 };
 	const struct rlimit none = { 0, 0 };
 
-	require(result(setrlimit(RLIMIT_AS, &memory)), "limiting its memory");
-	require(result(setrlimit(RLIMIT_CORE, &none)), "refusing core dumps");
+	must_do(step_result(setrlimit(RLIMIT_AS, &memory)), "limiting its memory");
+	must_do(step_result(setrlimit(RLIMIT_CORE, &none)), "refusing core dumps");
 }
 
-static void allow(int ruleset, const struct kernel_landlock_ruleset *attr, int directory,
-		  uint64_t wanted)
+static void allow_role(int ruleset, const struct kernel_landlock_ruleset *attr, int directory,
+		       uint64_t wanted)
 {
 	if (directory >= 0)
-		require(landlock_allow(ruleset, attr, directory, wanted),
+		must_do(landlock_allow(ruleset, attr, directory, wanted),
 			"allowing a directory in Landlock");
 }
 
@@ -117,30 +117,30 @@ static void enter_landlock(const struct job_directories *directories, const stru
 	const struct kernel_landlock_ruleset attr = landlock_fit(everything, abi);
 	int ruleset;
 
-	require(abi < 1 ? -EOPNOTSUPP : 0, "asking for Landlock");
+	must_do(abi < 1 ? -EOPNOTSUPP : 0, "asking for Landlock");
 	ruleset = landlock_create(&attr);
-	require(ruleset < 0 ? ruleset : 0, "creating the Landlock ruleset");
-	allow(ruleset, &attr, directories->host, wanted->host);
+	must_do(ruleset < 0 ? ruleset : 0, "creating the Landlock ruleset");
+	allow_role(ruleset, &attr, directories->host, wanted->host);
 	for (uint32_t i = 0; i < directories->layer_count; i++)
-		allow(ruleset, &attr, directories->layers[i],
-		      i == 0 ? wanted->highest : wanted->layers);
+		allow_role(ruleset, &attr, directories->layers[i],
+			   i == 0 ? wanted->highest : wanted->layers);
 	for (uint32_t i = 0; i < directories->since_count; i++)
-		allow(ruleset, &attr, directories->since[i], wanted->layers);
-	allow(ruleset, &attr, directories->journal, wanted->journal);
-	allow(ruleset, &attr, directories->target, wanted->target);
-	require(landlock_enter(ruleset), "entering the Landlock domain");
+		allow_role(ruleset, &attr, directories->since[i], wanted->layers);
+	allow_role(ruleset, &attr, directories->journal, wanted->journal);
+	allow_role(ruleset, &attr, directories->target, wanted->target);
+	must_do(landlock_enter(ruleset), "entering the Landlock domain");
 	fd_close(&ruleset);
 }
 
-static void confine(const struct job *job, const struct rights *wanted)
+static void confine_self(const struct job *job, const struct rights *wanted)
 {
-	require(signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -errno : 0, "ignoring SIGPIPE");
-	require(result(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)), "no_new_privs");
-	require(result(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)), "not dumpable");
+	must_do(signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -errno : 0, "ignoring SIGPIPE");
+	must_do(step_result(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)), "no_new_privs");
+	must_do(step_result(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)), "not dumpable");
 	limit_resources();
-	require(capabilities_set(0), "dropping capabilities");
+	must_do(capabilities_set(0), "dropping capabilities");
 	enter_landlock(&job->directories, wanted);
-	require(wanted->is_writing
+	must_do(wanted->is_writing
 			? confine_install_write_filter()
 			: seccomp_install(seccomp_filter,
 					  sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
@@ -149,15 +149,15 @@ static void confine(const struct job *job, const struct rights *wanted)
 
 void confine_job(const struct job *job)
 {
-	confine(job, &rights[job->ask->operation]);
+	confine_self(job, &rights[job->ask->operation]);
 }
 
 void confine_reader(const struct job *job)
 {
 	const struct rlimit time = { READER_CPU_S, READER_CPU_S };
 
-	require(result(kernel_close_range(CONFINE_CHANNEL, CONFINE_CHANNEL)),
+	must_do(step_result(kernel_close_range(CONFINE_CHANNEL, CONFINE_CHANNEL)),
 		"closing the supervisor's channel");
-	require(result(setrlimit(RLIMIT_CPU, &time)), "limiting its processor time");
-	confine(job, &rights[LAYERS_PREVIEW]);
+	must_do(step_result(setrlimit(RLIMIT_CPU, &time)), "limiting its processor time");
+	confine_self(job, &rights[LAYERS_PREVIEW]);
 }

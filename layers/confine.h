@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a job may do, before it reads the first byte that a workload wrote.
+ * The confinement of a job, before it reads the first byte that a workload wrote.
  */
 #ifndef LAYERS_CONFINE_H
 #define LAYERS_CONFINE_H

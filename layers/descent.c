@@ -152,7 +152,7 @@ static int open_above(struct descent *descent)
 	return -ESTALE;
 }
 
-/* What was changed meanwhile stays so. */
+/* Set the mode again, unless it was changed meanwhile. */
 static void shut_again(int directory, mode_t mode)
 {
 	struct stat status;

@@ -22,7 +22,7 @@ struct descent_level {
 };
 
 struct descent {
-	int open[DESCENT_OPEN_MAX]; /* of level L: L % keep; -1: closed */
+	int open[DESCENT_OPEN_MAX]; /* level L at L % keep; -1: closed */
 	size_t keep;
 	dev_t device;
 	struct descent_level *levels; /* the first is the root */

@@ -32,7 +32,7 @@ static bool is_on_page(const struct job *job)
 	return number >= ask->skip && (ask->most == 0 || number - ask->skip < ask->most);
 }
 
-/* What is shown of a change, besides its record. */
+/* Show more of a change than its record. */
 static int look_closer(struct telling *telling, const struct difference *difference,
 		       struct difference *shown, char link[IPC_PATH_MAX])
 {
@@ -120,7 +120,7 @@ static int tell_refs(struct telling *telling)
 	return error;
 }
 
-static int list(struct job *job, struct digest *digest)
+static int list_changes(struct job *job, struct digest *digest)
 {
 	struct telling telling = { .job = job, .step = CHANGES_STEP_READ, .digest = digest };
 	int error = tree_compare(&job->directories, tell_one, &telling);
@@ -135,17 +135,17 @@ static int list(struct job *job, struct digest *digest)
 
 int job_diff(struct job *job)
 {
-	return list(job, NULL);
+	return list_changes(job, NULL);
 }
 
-/* What an apply would take over, and what it would not and why, stands in the same rows. */
+/* List the changes; the rows say which an apply would take over, and why it would not. */
 int job_preview(struct job *job)
 {
 	struct digest digest;
 	int error;
 
 	digest_begin(&digest);
-	error = list(job, &digest);
+	error = list_changes(job, &digest);
 	if (!error)
 		digest_end(&digest, job->done.digest);
 	return error;

@@ -28,7 +28,7 @@ uint32_t digest_flags(const struct job *job, const struct difference *difference
 }
 
 /* With its size before it, so that no two lists are the same bytes. */
-static void add(struct digest *digest, const void *bytes, size_t size)
+static void add_bytes(struct digest *digest, const void *bytes, size_t size)
 {
 	const uint64_t number = size;
 
@@ -38,10 +38,10 @@ static void add(struct digest *digest, const void *bytes, size_t size)
 
 static void add_text(struct digest *digest, const char *text)
 {
-	add(digest, text, strlen(text));
+	add_bytes(digest, text, strlen(text));
 }
 
-/* Of a regular file or a link of one side; -errno where that is all there is to say. */
+/* Hash a regular file or a link of one side; -errno stands for one that cannot be read. */
 static int hash_of(const struct job_directories *directories, const struct difference *difference,
 		   bool is_old, uint8_t ret[SHA256_BYTES])
 {
@@ -74,8 +74,8 @@ static void add_content(struct digest *digest, const struct job_directories *dir
 	if (!S_ISREG(mode) && !S_ISLNK(mode))
 		return;
 	error = shown ? 0 : hash_of(directories, difference, is_old, hash);
-	add(digest, &error, sizeof(error));
-	add(digest, shown ? shown : hash, sizeof(hash));
+	add_bytes(digest, &error, sizeof(error));
+	add_bytes(digest, shown ? shown : hash, sizeof(hash));
 }
 
 static void add_side(struct digest *digest, const struct stat *status)
@@ -83,7 +83,7 @@ static void add_side(struct digest *digest, const struct stat *status)
 	const uint64_t size = S_ISREG(status->st_mode) ? (uint64_t)status->st_size : 0;
 	const uint64_t side[] = { status->st_mode, size };
 
-	add(digest, side, sizeof(side));
+	add_bytes(digest, side, sizeof(side));
 }
 
 void digest_add(struct digest *digest, const struct job_directories *directories,
@@ -91,7 +91,7 @@ void digest_add(struct digest *digest, const struct job_directories *directories
 {
 	const uint32_t head[] = { difference->kind, flags };
 
-	add(digest, head, sizeof(head));
+	add_bytes(digest, head, sizeof(head));
 	add_text(digest, difference->path);
 	add_text(digest, difference->old_path);
 	add_side(digest, &difference->old);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What somebody agreed to, as a number: all that a preview finds among the chosen paths, and the
- * contents that would be brought. A preview says it, and an apply that is told one compares before
- * it begins anything.
+ * The digest of a consent: all that a preview finds among the chosen paths, and the contents that
+ * would be brought. A preview reports it, and an apply that is given one compares before it begins.
  */
 #ifndef LAYERS_DIGEST_H
 #define LAYERS_DIGEST_H
@@ -16,7 +15,7 @@ struct digest {
 
 void digest_begin(struct digest *digest);
 
-/* What held_flags() says, and CHANGE_IS_CONFLICT if the host's side is another one than it was. */
+/* Return held_flags(), and CHANGE_IS_CONFLICT if the host's side is not its base. */
 uint32_t digest_flags(const struct job *job, const struct difference *difference);
 
 /* The next difference, in the order of tree_compare(), with these flags. `shown`: files_hash() of

@@ -41,7 +41,7 @@ int files_is_empty(int directory, const char *name);
  */
 int files_copy(int from, int to, uint8_t ret_hash[SHA256_BYTES]);
 
-/* The same hash of a file of these bytes. */
+/* Hash a file of these bytes in the same way. */
 void files_hash(const uint8_t *bytes, size_t size, uint8_t ret[SHA256_BYTES]);
 
 /* A side as stat tells it, without the hash; and whether a file still is the one of a side. */

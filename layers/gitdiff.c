@@ -21,7 +21,7 @@ static struct {
 } git;
 
 /* A function's address comes as that of data: POSIX says that this is how it is used. */
-static bool find(void *library, const char *name, void *ret)
+static bool find_symbol(void *library, const char *name, void *ret)
 {
 	void *address = dlsym(library, name);
 
@@ -33,12 +33,12 @@ int gitdiff_load(void)
 {
 	void *library = dlopen(GITDIFF_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
-	if (!library || !find(library, "git_libgit2_init", &git.init) ||
-	    !find(library, "git_odb_hash", &git.odb_hash) ||
-	    !find(library, "git_patch_from_buffers", &git.patch_from_buffers) ||
-	    !find(library, "git_patch_print", &git.patch_print) ||
-	    !find(library, "git_patch_free", &git.patch_free) ||
-	    !find(library, "git_diff_options_init", &git.diff_options_init))
+	if (!library || !find_symbol(library, "git_libgit2_init", &git.init) ||
+	    !find_symbol(library, "git_odb_hash", &git.odb_hash) ||
+	    !find_symbol(library, "git_patch_from_buffers", &git.patch_from_buffers) ||
+	    !find_symbol(library, "git_patch_print", &git.patch_print) ||
+	    !find_symbol(library, "git_patch_free", &git.patch_free) ||
+	    !find_symbol(library, "git_diff_options_init", &git.diff_options_init))
 		return -ELIBACC;
 	return git.init() > 0 ? 0 : -ELIBBAD;
 }
@@ -60,8 +60,8 @@ struct hunks {
 };
 
 /* Everything but the head, which names files that libgit2 does not know. */
-static int print(const git_diff_delta *delta, const git_diff_hunk *hunk, const git_diff_line *line,
-		 void *context)
+static int print_line(const git_diff_delta *delta, const git_diff_hunk *hunk,
+		      const git_diff_line *line, void *context)
 {
 	struct hunks *hunks = context;
 	const bool has_origin = line->origin == GIT_DIFF_LINE_CONTEXT ||
@@ -93,7 +93,7 @@ int gitdiff_hunks(const uint8_t *old, size_t old_size, const uint8_t *now, size_
 	options.context_lines = CONTEXT_LINES;
 	if (git.patch_from_buffers(&patch, old, old_size, "a", now, now_size, "a", &options) != 0)
 		return -ENOMEM;
-	status = git.patch_print(patch, print, &hunks);
+	status = git.patch_print(patch, print_line, &hunks);
 	git.patch_free(patch);
 	if (hunks.status != 0)
 		return hunks.status;

@@ -39,7 +39,7 @@ static bool is_ignored(uint32_t character)
 }
 
 /* The character at the beginning of UTF-8; what is none is a byte by itself. Returns its size. */
-static size_t decode(const unsigned char *bytes, uint32_t *ret)
+static size_t decode_char(const unsigned char *bytes, uint32_t *ret)
 {
 	static const struct {
 		unsigned char mask, mark;
@@ -78,7 +78,7 @@ void held_fold(const char *path, char ret[IPC_PATH_MAX])
 
 	while (*bytes) {
 		uint32_t character;
-		const size_t size = decode(bytes, &character);
+		const size_t size = decode_char(bytes, &character);
 
 		if (used + size >= IPC_PATH_MAX)
 			break;
@@ -103,7 +103,7 @@ static bool may_match(const char *pattern, const char *path)
 /* As match_beginning(), for a pattern whose first character may match. */
 static const char *match_part(const char *pattern, const char *path)
 {
-	static char part[IPC_PATH_MAX]; /* one that is not static is cleared each time */
+	static char part[IPC_PATH_MAX]; /* static: others are cleared each time */
 	const char *end = path + strcspn(path, "/");
 	size_t size;
 
@@ -145,7 +145,7 @@ static bool is_above(const char *pattern, const char *path)
 	return false;
 }
 
-static bool matches(const char *pattern, const char *path, bool is_below)
+static bool matches_pattern(const char *pattern, const char *path, bool is_below)
 {
 	return is_below ? is_above(pattern, path) : match_beginning(pattern, path) != NULL;
 }
@@ -183,7 +183,7 @@ static bool is_pattern_of(const char *pattern, const char *path, bool is_below)
 		folded[size - 1] = '\0';
 	for (const char *name = path; name; name = strchr(name, '/')) {
 		name += *name == '/';
-		if (matches(folded, name, is_below))
+		if (matches_pattern(folded, name, is_below))
 			return true;
 		if (!is_anywhere)
 			return false;
@@ -196,7 +196,7 @@ bool held_matches_any(const char *const *any, size_t count, const char *folded, 
 	for (const char *name = folded; name; name = strchr(name, '/')) {
 		name += *name == '/';
 		for (size_t i = 0; i < count; i++) {
-			if (matches(any[i], name, is_below))
+			if (matches_pattern(any[i], name, is_below))
 				return true;
 		}
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the host's programs execute or obey by themselves, without anybody asking for it: a change
- * of it waits for a person's word.
+ * Host-executed files, which the host's programs execute or obey by themselves: a change of one
+ * waits for a person's word.
  */
 #ifndef LAYERS_HELD_H
 #define LAYERS_HELD_H

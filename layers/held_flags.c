@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a change is, in the order of its danger: obeyed by the host by itself, a way out of the
- * project, executed by a tool that somebody starts. What the project ignores is not asked about,
- * with the exceptions of held_ignored.h; what the operator or the host names always is.
+ * The classes of a change in the order of its danger: obeyed by the host by itself, a way out of
+ * the project, executed by a tool that somebody starts. Ignored files are not asked about, with the
+ * exceptions of held_ignored.h; files that the operator or the host names always are.
  */
 #include "held.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the project's rules ignore: files that are made anew from others, by tools whose code the
+ * Files that the project's rules ignore: they are made anew from others, by tools whose code the
  * host executes anyway. The rules are the host's, never those that a sandbox has changed.
  */
 #ifndef LAYERS_HELD_IGNORED_H

@@ -45,7 +45,7 @@ static struct {
 
 struct way {
 	const struct job *job;
-	bool keeps; /* what is passed is a target */
+	bool keeps; /* each passed path is a target */
 	unsigned followed;
 	char at[IPC_PATH_MAX]; /* absolute, no link in it that can be seen; empty: the root */
 	char rest[2 * IPC_PATH_MAX];
@@ -59,7 +59,7 @@ static bool is_lack(int error)
 	return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
-static void append(struct list *list, const char *path)
+static void append_path(struct list *list, const char *path)
 {
 	const size_t size = strlen(path) + 1;
 	char *grown = realloc(list->bytes, list->size + size);
@@ -106,8 +106,8 @@ static void add_target(const char *path)
 	if (links.is_lost)
 		return;
 	held_fold(path, folded);
-	append(&links.targets, folded);
-	append(&links.directories, path);
+	append_path(&links.targets, folded);
+	append_path(&links.directories, path);
 }
 
 /* --- one way ---------------------------------------------------------------------------------- */
@@ -137,7 +137,7 @@ static void leave_name(struct way *way)
 }
 
 /* Replace the last name by where it leads, if it is a link. */
-static int follow(struct way *way)
+static int follow_link(struct way *way)
 {
 	const char *inside = find_inside(way->job, way->at);
 	char target[IPC_PATH_MAX], rest[sizeof(way->rest)];
@@ -166,7 +166,7 @@ static int follow(struct way *way)
 }
 
 /* 0 with the end in `at`; -ELOOP, -ENAMETOOLONG, or what the system lacks. */
-static int walk(struct way *way)
+static int walk_way(struct way *way)
 {
 	int error = 0;
 
@@ -185,7 +185,7 @@ static int walk(struct way *way)
 			leave_name(way);
 		} else if (size > 0 && strcmp(name, ".") != 0) {
 			(void)snprintf(way->at + used, sizeof(way->at) - used, "/%s", name);
-			error = follow(way);
+			error = follow_link(way);
 		}
 	}
 	return error;
@@ -201,7 +201,7 @@ static int walk_link(struct way *way, const char *path, const char *target)
 		return -ENAMETOOLONG;
 	if (target[0] != '/')
 		(void)snprintf(way->at, sizeof(way->at), "%s", workspace_of(way->job));
-	return walk(way);
+	return walk_way(way);
 }
 
 bool held_links_follow(const struct job *job, const char *path, const char *target,
@@ -268,7 +268,7 @@ static void search_name(const struct job *job, const char *directory, const char
 	if (S_ISLNK(status.st_mode))
 		add_link(job, path);
 	else if (S_ISDIR(status.st_mode))
-		append(&links.directories, path);
+		append_path(&links.directories, path);
 }
 
 /* A target that is no directory has no names. */
@@ -288,7 +288,7 @@ static void search_directory(const struct job *job, const char *path)
 	fd_close(&directory);
 }
 
-static void search(const struct job *job)
+static void search_links(const struct job *job)
 {
 	char path[IPC_PATH_MAX];
 
@@ -302,7 +302,7 @@ static void search(const struct job *job)
 	}
 }
 
-/* What the configuration of git names is followed like a link. */
+/* Follow a name in git's configuration like a link. */
 static void add_named(const struct job *job)
 {
 	for (size_t at = 0; at < job->named_size; at += strlen(job->named + at) + 1) {
@@ -320,7 +320,7 @@ static void read_once(const struct job *job)
 {
 	if (!links.is_read && job->directories.host >= 0) {
 		add_named(job);
-		search(job);
+		search_links(job);
 	}
 	links.is_read = true;
 }

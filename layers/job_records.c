@@ -38,7 +38,7 @@ static uint64_t size_of(const struct stat *status)
 }
 
 /* A reader that is waked for each record takes longer than the work. */
-static int put(struct job *job, const uint8_t *bytes, size_t size)
+static int put_bytes(struct job *job, const uint8_t *bytes, size_t size)
 {
 	int error = 0;
 
@@ -81,8 +81,8 @@ int job_tell(struct job *job, const struct difference *difference, const char *l
 		memcpy(bytes + used, texts[i], size);
 		used += size;
 	}
-	error = put(job, bytes, used);
+	error = put_bytes(job, bytes, used);
 	if (!error && patch_size > 0)
-		error = put(job, patch, patch_size);
+		error = put_bytes(job, patch, patch_size);
 	return error;
 }

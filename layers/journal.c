@@ -74,7 +74,7 @@ static int order_of(const struct journal_entry *entry)
 }
 
 /* The bytes of a directory's path are the beginning of those of what is in it. */
-static int compare(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
 	const struct journal_entry *one = a;
 	const struct journal_entry *other = b;
@@ -88,7 +88,7 @@ static int compare(const void *a, const void *b)
 void journal_sort(struct journal *journal)
 {
 	if (journal->count > 1)
-		qsort(journal->entries, journal->count, sizeof(*journal->entries), compare);
+		qsort(journal->entries, journal->count, sizeof(*journal->entries), compare_entries);
 }
 
 void journal_free(struct journal *journal)
@@ -136,7 +136,7 @@ static int parse_entry(const uint8_t *bytes, size_t size, size_t *at, struct jou
 	entry->from = record.from;
 	entry->to = record.to;
 	/* The way back goes through them in this order; another one would leave things behind. */
-	if (journal->count > 1 && compare(entry - 1, entry) >= 0)
+	if (journal->count > 1 && compare_entries(entry - 1, entry) >= 0)
 		return -EBADMSG;
 	return 0;
 }
@@ -172,7 +172,7 @@ int journal_parse(const uint8_t *bytes, size_t size, struct journal *ret)
 	return 0;
 }
 
-static void put(uint8_t *bytes, size_t *at, const void *data, size_t size)
+static void put_field(uint8_t *bytes, size_t *at, const void *data, size_t size)
 {
 	memcpy(bytes + *at, data, size);
 	*at += size;
@@ -193,14 +193,14 @@ int journal_format(const struct journal *journal, uint8_t **ret, size_t *ret_siz
 	if (!bytes)
 		return -ENOMEM;
 	memcpy(head.token, journal->token, sizeof(head.token));
-	put(bytes, &at, &head, sizeof(head));
+	put_field(bytes, &at, &head, sizeof(head));
 	for (size_t i = 0; i < journal->count; i++) {
 		const struct journal_entry *entry = &journal->entries[i];
 		const struct record record = { entry->from, entry->to,
 					       (uint32_t)strlen(entry->path), 0 };
 
-		put(bytes, &at, &record, sizeof(record));
-		put(bytes, &at, entry->path, record.path_size);
+		put_field(bytes, &at, &record, sizeof(record));
+		put_field(bytes, &at, entry->path, record.path_size);
 	}
 	sha256(bytes, at, bytes + at);
 	*ret = bytes;

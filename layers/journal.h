@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an apply is about to do to the host's workspace, written down before it does it, and what
- * state that is in: docs/decisions/0044-journal-and-undo.md. The state is the name of a directory
- * in the sandbox's journal directory, so it changes by one rename. Whoever reads a journal believes
- * nothing of it that its hash and its bounds do not say.
+ * The journal: the acts of an apply on the host's workspace, written down before they are done, and
+ * their state: docs/decisions/0044-journal-and-undo.md. The state is the name of a directory in the
+ * sandbox's journal directory, so it changes by one rename. A reader believes only what the hash
+ * and the bounds of a journal confirm.
  */
 #ifndef LAYERS_JOURNAL_H
 #define LAYERS_JOURNAL_H
@@ -41,9 +41,9 @@ struct journal_side {
 	uint32_t mode; /* type and permissions; 0: nothing is there */
 	uint32_t mtime_ns;
 	uint64_t inode;
-	uint64_t size; /* of a regular file or link, with the time of its content; else 0 */
+	uint64_t size; /* a regular file's or link's, with the time of its content; else 0 */
 	int64_t mtime_s;
-	uint8_t hash[SHA256_BYTES]; /* of a regular file's content or a link's text; else 0 */
+	uint8_t hash[SHA256_BYTES]; /* a regular file's content's or a link's text's; else 0 */
 };
 
 struct journal_entry {
@@ -97,7 +97,7 @@ int journal_begin(int directory, struct journal *journal);
 /* From one state to another, for good. 0 or -errno. */
 int journal_move(int directory, const char *from, const char *to);
 
-/* What is called how in a directory is on disk. 0 or -errno. */
+/* Bring the names in a directory to the disk. 0 or -errno. */
 int journal_sync(int directory);
 
 /* Remove a state with all that is in it. 0 also when there is none, or -errno. */

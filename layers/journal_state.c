@@ -127,7 +127,7 @@ int journal_drop(int directory, const char *name)
 
 	if (error || strcmp(name, JOURNAL_NEW) == 0)
 		return error;
-	/* What is half removed must not be read as what it was. */
+	/* A half removed journal must not be read as a whole one. */
 	error = journal_move(directory, name, JOURNAL_NEW);
 	if (error)
 		return error == -ENOENT ? 0 : error;

@@ -25,7 +25,7 @@
 #include "gitdiff.h"
 #include "job.h"
 
-/* Of a list of paths. */
+/* Most bytes of a list of paths. */
 #define LIST_BYTES_MAX (16 << 20)
 
 static struct ipc_layers_do ask;
@@ -33,7 +33,7 @@ static uint8_t buffer[JOB_BUFFER_BYTES];
 static struct job job = { .ask = &ask, .output = -1, .buffer = buffer };
 static bool is_asked;
 
-static int add(int *list, uint32_t *count, int directory)
+static int add_to(int *list, uint32_t *count, int directory)
 {
 	if (*count == LAYERS_MAX)
 		return -EPROTO;
@@ -41,7 +41,7 @@ static int add(int *list, uint32_t *count, int directory)
 	return 0;
 }
 
-static int set(int *place, int directory)
+static int set_once(int *place, int directory)
 {
 	if (*place >= 0)
 		return -EPROTO;
@@ -57,15 +57,15 @@ static int handle_directory(void *context, struct channel_message *message)
 	(void)context;
 	switch (message->body.layers_directory.role) {
 	case LAYERS_HOST:
-		return set(&directories->host, directory);
+		return set_once(&directories->host, directory);
 	case LAYERS_LAYER:
-		return add(directories->layers, &directories->layer_count, directory);
+		return add_to(directories->layers, &directories->layer_count, directory);
 	case LAYERS_SINCE:
-		return add(directories->since, &directories->since_count, directory);
+		return add_to(directories->since, &directories->since_count, directory);
 	case LAYERS_JOURNAL:
-		return set(&directories->journal, directory);
+		return set_once(&directories->journal, directory);
 	case LAYERS_TARGET:
-		return set(&directories->target, directory);
+		return set_once(&directories->target, directory);
 	default:
 		fd_close(&directory);
 		return -EPROTO;
@@ -111,7 +111,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_layers_do] = handle_do,
 };
 
-static void receive(const struct channel *channel)
+static void receive_job(const struct channel *channel)
 {
 	static struct channel_message message;
 
@@ -130,8 +130,8 @@ static void receive(const struct channel *channel)
 		log_fatal(MSP_EXIT_SOFTWARE, "the supervisor asks for what it cannot have");
 }
 
-/* Whoever reads the answer may be gone: then there is nobody to tell. */
-static void answer(const struct channel *channel)
+/* Answer; the supervisor may have gone. */
+static void send_answer(const struct channel *channel)
 {
 	(void)channel_send(channel, IPC_TYPE_layers_done, &job.done, NULL, 0);
 }
@@ -146,7 +146,7 @@ int main(void)
 
 	log_set_name("msp-layers");
 	confine_descriptors();
-	receive(&channel);
+	receive_job(&channel);
 	if (fd_is_kind(STDOUT_FILENO, 'p'))
 		job.output = STDOUT_FILENO;
 	if (ask.flags & (CHANGES_TEXT | CHANGES_TEXT_HELD))
@@ -162,6 +162,6 @@ int main(void)
 	} else {
 		error = job_run(&job);
 	}
-	answer(&channel);
+	send_answer(&channel);
 	_exit(error ? MSP_EXIT_SOFTWARE : 0);
 }

@@ -23,12 +23,12 @@
 #define OPAQUE "user.overlay.opaque"
 #define ORIGIN "user.overlay.origin"
 #define OVERLAY "user.overlay."
-#define WORK "work-" /* what overlayfs needs beside a place */
+#define WORK "work-" /* overlayfs' directory beside a persistent mount */
 
 #define XATTR_NAMES_MAX 4096
 #define XATTR_VALUE_MAX 65536
 
-/* Of each layer and of the target: nothing is moved in them meanwhile. */
+/* Open directories of each layer and of the target: nothing is moved in them meanwhile. */
 #define KEPT_OPEN 4
 
 /* A directory to be merged, of these layers. */
@@ -39,7 +39,7 @@ struct part {
 	uint32_t first;        /* the highest layer that has it */
 	bool layers[LAYERS_MAX];
 	bool is_opaque;
-	struct stat status; /* of the highest layer's */
+	struct stat status; /* the highest layer's */
 	char name[];
 };
 
@@ -150,7 +150,7 @@ static int bring_file(int from, const char *name, int to, const struct stat *sta
 }
 
 /* A name of a layer's directory, unless a higher layer has said what is there. */
-static int bring(struct merging *merging, struct part *part, uint32_t layer, const char *name)
+static int bring_in(struct merging *merging, struct part *part, uint32_t layer, const char *name)
 {
 	const int from = descent_here(&merging->layers[layer]);
 	const int to = descent_here(&merging->target);
@@ -186,7 +186,7 @@ static int bring_all(struct merging *merging, struct part *part, uint32_t layer)
 		error = beneath_names_sort(&names);
 	for (size_t i = 0; i < names.count && error == 0; i++) {
 		if (!is_own(part, names.names[i]))
-			error = bring(merging, part, layer, names.names[i]);
+			error = bring_in(merging, part, layer, names.names[i]);
 	}
 	beneath_names_free(&names);
 	return error;
@@ -213,8 +213,8 @@ static int copy_xattrs(int from, int to)
 	return 0;
 }
 
-/* What the directory itself is, as the highest layer has it. */
-static int dress(const struct merging *merging, const struct part *part)
+/* Set owner, mode and times of the directory itself, as the highest layer has them. */
+static int dress_directory(const struct merging *merging, const struct part *part)
 {
 	const struct timespec times[2] = { part->status.st_atim, part->status.st_mtim };
 	const int to = descent_here(&merging->target);
@@ -241,7 +241,7 @@ static int merge_part(struct merging *merging, struct part *part)
 		if (part->layers[i])
 			error = bring_all(merging, part, i);
 	}
-	return error || !part->above ? error : dress(merging, part);
+	return error || !part->above ? error : dress_directory(merging, part);
 }
 
 /* All that is in it is merged. Permissions that would have locked us out come last. */
@@ -274,7 +274,7 @@ static int merge_parts(struct merging *merging, struct part *part)
 			part = child;
 			continue;
 		}
-		if (child) { /* nothing more is done with them */
+		if (child) { /* they are not used any more */
 			part->children = child->next;
 			free(child);
 			continue;

@@ -20,9 +20,9 @@
 #include "descent.h"
 #include "job.h"
 
-#define BLOCK_BYTES 512 /* of st_blocks */
+#define BLOCK_BYTES 512 /* st_blocks' unit */
 #define FIRST_SLOTS 256
-#define ALLOCATION_BYTES 32 /* of the C library, for the shortest */
+#define ALLOCATION_BYTES 32 /* the C library's least */
 
 /* 8 bytes each: half as many files with several names can be counted. */
 #define SLOTS_MAX ((size_t)32 << 20)
@@ -34,8 +34,8 @@
 /* Begin again so often when directories are moved while they are counted. */
 #define ATTEMPTS 3
 
-/* Where overlayfs prepares files, beside the place. The kernel makes directories without any
- * permissions in there, for which the workload has no name. */
+/* The directory in which overlayfs prepares files, beside the persistent mount. The kernel makes
+ * directories without any permissions in it, for which the workload has no name. */
 #define WORK_PREFIX "work-"
 
 /* A directory that was entered: what is read of it, and what of that is to be entered. */
@@ -52,7 +52,7 @@ struct counting {
 	size_t waiting_bytes;
 	bool is_work; /* inside what overlayfs prepares */
 	uint64_t bytes, inodes;
-	ino_t *seen; /* of files with several names; 0: free. A layer is on one file system. */
+	ino_t *seen; /* files with several names; 0: free. A layer is on one file system. */
 	size_t seen_count, seen_room;
 	int error; /* the first */
 };
@@ -200,7 +200,7 @@ static int add_level(struct counting *counting)
 	return 0;
 }
 
-static int enter(struct counting *counting, const char *name)
+static int enter_directory(struct counting *counting, const char *name)
 {
 	int error;
 
@@ -217,7 +217,7 @@ static int enter(struct counting *counting, const char *name)
 
 /* One directory after another, in spite of what cannot be counted. 0, or -errno where nothing more
  * can be. */
-static int walk(struct counting *counting)
+static int walk_tree(struct counting *counting)
 {
 	while (counting->descent.depth > 0) {
 		struct level *level = &counting->levels[counting->descent.depth - 1];
@@ -227,7 +227,7 @@ static int walk(struct counting *counting)
 			const char *name = level->names + level->next;
 
 			level->next += (uint32_t)strlen(name) + 1;
-			status = enter(counting, name);
+			status = enter_directory(counting, name);
 			counting->error = counting->error ? counting->error : status;
 			if (status == -ENOMEM || status == -EFBIG)
 				return status;
@@ -249,7 +249,7 @@ static int count_once(int layer, struct counting *counting)
 	if (!error)
 		error = add_level(counting);
 	if (!error)
-		error = walk(counting);
+		error = walk_tree(counting);
 	for (size_t depth = counting->descent.depth; counting->levels && depth-- > 0;)
 		drop_names(counting, &counting->levels[depth]);
 	descent_end(&counting->descent);
@@ -283,7 +283,7 @@ int job_note(struct job *job)
 	const int unnoted = base_note(&job->directories, job->ask->since_us);
 	int error = 0;
 
-	(void)malloc_trim(0); /* what bases take is no reason not to count */
+	(void)malloc_trim(0); /* memory of bases must not stop the count */
 	for (uint32_t i = 0; i < job->directories.layer_count; i++) {
 		const int other = count_layer(job->directories.layers[i], job);
 

@@ -35,7 +35,7 @@ struct blob {
 	uint8_t id[GITDIFF_ID_BYTES];
 };
 
-static int put(void *context, const char *bytes, size_t size)
+static int put_raw(void *context, const char *bytes, size_t size)
 {
 	struct patch *patch = context;
 
@@ -50,7 +50,7 @@ static int put(void *context, const char *bytes, size_t size)
 
 static int put_text(struct patch *patch, const char *text)
 {
-	return put(patch, text, strlen(text));
+	return put_raw(patch, text, strlen(text));
 }
 
 /* A name as git quotes it: a C string where it has bytes that are no plain ASCII. */
@@ -109,7 +109,7 @@ static int put_id(struct patch *patch, const struct blob *blob)
 
 	for (size_t i = 0; i < GITDIFF_ID_BYTES; i++)
 		(void)snprintf(text + 2 * i, 3, "%02x", blob->id[i]);
-	return put(patch, text, ID_DIGITS);
+	return put_raw(patch, text, ID_DIGITS);
 }
 
 static int put_modes(struct patch *patch, const struct blob *old, const struct blob *now)
@@ -150,7 +150,7 @@ static int put_hunks(struct patch *patch, const struct blob *old, const struct b
 		error = now->mode ? put_line(patch, "+++ ", "b/", now->path, true)
 				  : put_text(patch, "+++ /dev/null\n");
 	return error ? error
-		     : gitdiff_hunks(old->bytes, old->size, now->bytes, now->size, put, patch);
+		     : gitdiff_hunks(old->bytes, old->size, now->bytes, now->size, put_raw, patch);
 }
 
 static int put_change(struct patch *patch, const struct blob *old, const struct blob *now)
@@ -256,7 +256,7 @@ static int read_blob(const struct job_directories *directories, const struct dif
 	return error;
 }
 
-static uint32_t judge(const struct blob *blob)
+static uint32_t judge_blob(const struct blob *blob)
 {
 	size_t lines = 0;
 
@@ -285,8 +285,8 @@ static int put_sections(struct patch *patch, const struct blob *old, const struc
 }
 
 /* A renamed file's content is one: it may be of any kind and size. */
-static int make(const struct job_directories *directories, const struct difference *difference,
-		struct patch *patch, struct blob *old, struct blob *now)
+static int put_all(const struct job_directories *directories, const struct difference *difference,
+		   struct patch *patch, struct blob *old, struct blob *now)
 {
 	int error;
 
@@ -299,7 +299,7 @@ static int make(const struct job_directories *directories, const struct differen
 		patch->has_hash = now->mode && now->size <= CHANGE_TEXT_MAX;
 		if (patch->has_hash)
 			files_hash(now->bytes, now->size, patch->hash);
-		patch->flags |= judge(old) | judge(now);
+		patch->flags |= judge_blob(old) | judge_blob(now);
 	}
 	return patch->flags ? 0 : put_sections(patch, old, now);
 }
@@ -319,7 +319,7 @@ int patch_make(const struct job_directories *directories, const struct differenc
 	if (!ret->bytes)
 		return -ENOMEM;
 	old.path = difference->old_path[0] ? difference->old_path : difference->path;
-	error = make(directories, difference, ret, &old, &now);
+	error = put_all(directories, difference, ret, &old, &now);
 	if (error == -EACCES || error == -ESTALE || error == -ENOENT || error == -EIO)
 		ret->flags |= CHANGE_IS_UNREADABLE;
 	else if (error == -ENOMEM)

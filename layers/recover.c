@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a killed or failed one left in the journal directory is finished or taken back.
+ * Recovery: an apply that was killed or failed is finished or taken back by its journal.
  */
 #include "apply.h"
 #include "common/fd.h"

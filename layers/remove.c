@@ -19,7 +19,7 @@
 #include "files.h"
 #include "job.h"
 
-/* What is done with a directory found in another. */
+/* An action on a directory that was found in another. */
 typedef int (*directory_action)(int top, int directory, const char *name);
 
 static bool is_directory(int directory, const char *name)
@@ -32,7 +32,7 @@ static bool is_directory(int directory, const char *name)
 
 /* One look at all names: files go, directories get `action`. 1: something was gained, even if not
  * all went; else 0 when there was nothing, or the first error. */
-static int pass(int top, int directory, directory_action action)
+static int pass_once(int top, int directory, directory_action action)
 {
 	struct beneath_names names = { 0 };
 	bool is_better = false;
@@ -41,7 +41,7 @@ static int pass(int top, int directory, directory_action action)
 
 	if (error == 0)
 		error = beneath_names_sort(&names);
-	/* Where they could not all be read, there is no list. */
+	/* There is no list if not all could be read. */
 	for (size_t i = 0; names.names && i < names.count; i++) {
 		int wrong = unlinkat(directory, names.names[i], 0) == 0 ? 0 : -errno;
 
@@ -56,17 +56,17 @@ static int pass(int top, int directory, directory_action action)
 }
 
 /* Until there is nothing, or nothing goes any more: directories come up from below all the time. */
-static int passes(int top, int directory, directory_action action)
+static int pass_again(int top, int directory, directory_action action)
 {
 	int result;
 
 	do
-		result = pass(top, directory, action);
+		result = pass_once(top, directory, action);
 	while (result > 0);
 	return result;
 }
 
-static int lift(int top, int directory, const char *name)
+static int lift_up(int top, int directory, const char *name)
 {
 	static uint64_t number;
 	char fresh[32];
@@ -95,7 +95,7 @@ static int take_apart(int top, int directory, const char *name)
 	fd = error ? error : beneath_directory(directory, name);
 	if (fd < 0)
 		return fd;
-	error = passes(top, fd, lift);
+	error = pass_again(top, fd, lift_up);
 	fd_close(&fd);
 	if (error == 0 && unlinkat(directory, name, AT_REMOVEDIR) != 0)
 		error = -errno;
@@ -109,7 +109,7 @@ int remove_contents(int directory)
 
 	if (fd < 0)
 		return fd;
-	error = passes(fd, fd, take_apart);
+	error = pass_again(fd, fd, take_apart);
 	fd_close(&fd);
 	return error;
 }

@@ -142,7 +142,7 @@ void stack_leave(struct stack *stack)
 	fd_close_all(stack->entered, stack->count);
 }
 
-/* Those of a set, in the order of a side. Returns how many. */
+/* List a set in the order of a side. Return how many there are. */
 static uint32_t list_set(const struct stack_side *side, const struct stack_set *set,
 			 uint16_t ret[LAYERS_MAX + 1])
 {
@@ -155,7 +155,7 @@ static uint32_t list_set(const struct stack_side *side, const struct stack_set *
 	return count;
 }
 
-/* What both sides have at the bottom they show alike, but for the names that lie above. */
+/* List names. Both sides show a common bottom alike, but for the names that lie above it. */
 int stack_names(const struct stack *stack, const struct stack_set *now, const struct stack_set *old,
 		struct beneath_names *ret)
 {

@@ -29,17 +29,17 @@ struct stack {
 	int roots[STACK_SOURCES_MAX];
 	uint32_t count;
 	struct stack_side now, old;
-	/* Of the directory that was entered: */
+	/* The directory that was entered: */
 	int entered[STACK_SOURCES_MAX];           /* -1: this source has none */
 	bool has_marked_files[STACK_SOURCES_MAX]; /* whiteouts may be files with an xattr */
 };
 
-/* What one side shows under a name. */
+/* An entry that one side shows under a name. */
 struct stack_entry {
 	struct stat status; /* st_mode 0: nothing */
 	int layer;          /* -1: nothing */
 	uint32_t source;
-	struct stack_set below; /* of a directory */
+	struct stack_set below; /* a directory's */
 	bool is_unreadable;     /* whether it hides what lies below cannot be told */
 };
 
@@ -60,7 +60,7 @@ void stack_leave(struct stack *stack);
 int stack_names(const struct stack *stack, const struct stack_set *now, const struct stack_set *old,
 		struct beneath_names *ret);
 
-/* What a side shows under a name in it. 0 or -errno. */
+/* Find the entry that a side shows under a name in it. 0 or -errno. */
 int stack_find(const struct stack *stack, const struct stack_side *side,
 	       const struct stack_set *set, const char *name, struct stack_entry *ret);
 

@@ -28,7 +28,7 @@ struct walk {
 	struct items items;
 	struct pending *pending;
 	bool is_all;
-	char path[IPC_PATH_MAX]; /* of what is looked at */
+	char path[IPC_PATH_MAX]; /* the current entry's */
 };
 
 static int add_pending(struct walk *walk, struct item *item, const struct stack_set *now,
@@ -84,7 +84,7 @@ static int is_same_link(const struct walk *walk, const struct stack_entry *old,
 	return strcmp(left, right) == 0;
 }
 
-/* What became of a thing that both sides have, of the same type. */
+/* Judge an entry that both sides have, of the same type. */
 static uint32_t judge_both(const struct walk *walk, const struct stack_entry *old,
 			   const struct stack_entry *now, uint32_t *flags)
 {
@@ -107,14 +107,14 @@ static uint32_t judge_both(const struct walk *walk, const struct stack_entry *ol
 		return CHANGE_MODIFIED;
 	if (type == S_IFLNK || old->status.st_mode == now->status.st_mode)
 		return CHANGE_NONE;
-	/* What only adds such bits is never applied, and so would always be told of. */
+	/* A change that only adds such bits is never applied, and would always be listed. */
 	return old->status.st_mode == (now->status.st_mode & ~(mode_t)(S_ISUID | S_ISGID | S_ISVTX))
 		       ? CHANGE_NONE
 		       : CHANGE_MODE;
 }
 
-static uint32_t judge(const struct walk *walk, const struct stack_entry *old,
-		      const struct stack_entry *now, uint32_t *flags)
+static uint32_t judge_entry(const struct walk *walk, const struct stack_entry *old,
+			    const struct stack_entry *now, uint32_t *flags)
 {
 	if (now->status.st_mode == 0)
 		return CHANGE_DELETED;
@@ -178,7 +178,7 @@ static int add_item(struct walk *walk, const struct stack_entry *old, const stru
 		    struct item **ret)
 {
 	uint32_t flags = flags_of(walk, old, now);
-	const uint32_t kind = judge(walk, old, now, &flags);
+	const uint32_t kind = judge_entry(walk, old, now, &flags);
 	int error;
 
 	*ret = NULL;
@@ -187,7 +187,7 @@ static int add_item(struct walk *walk, const struct stack_entry *old, const stru
 	error = new_item(walk, old, now, ret);
 	if (error)
 		return error;
-	/* What cannot be looked into may be another: it is told of, and never taken over. */
+	/* A directory that cannot be read may be another: it is listed, and never taken over. */
 	(*ret)->kind = kind == CHANGE_NONE ? CHANGE_MODE : kind;
 	(*ret)->flags = flags;
 	return 0;
@@ -272,7 +272,7 @@ static int compare_directory(struct walk *walk, const struct pending *directory)
 	return error ? mark_unreadable(walk, directory, error) : 0;
 }
 
-static int collect(struct walk *walk, const struct job_directories *directories)
+static int collect_names(struct walk *walk, const struct job_directories *directories)
 {
 	struct stack_set now, old;
 	int error = stack_open(&walk->stack, directories);
@@ -296,7 +296,7 @@ static int collect(struct walk *walk, const struct job_directories *directories)
 	return error;
 }
 
-static int tell(const struct walk *walk, tree_found found, void *context)
+static int tell_difference(const struct walk *walk, tree_found found, void *context)
 {
 	struct difference difference;
 
@@ -313,31 +313,31 @@ static int tell(const struct walk *walk, tree_found found, void *context)
 	return 0;
 }
 
-static int run(const struct job_directories *directories, bool is_all, tree_found found,
-	       void *context)
+static int run_walk(const struct job_directories *directories, bool is_all, tree_found found,
+		    void *context)
 {
 	struct walk walk;
 	int status;
 
 	memset(&walk, 0, sizeof(walk));
 	walk.is_all = is_all;
-	status = collect(&walk, directories);
+	status = collect_names(&walk, directories);
 	if (status == 0 && !is_all)
 		status = items_pair(&walk.items, directories);
 	if (status == 0)
-		status = tell(&walk, found, context);
+		status = tell_difference(&walk, found, context);
 	items_free(&walk.items);
 	return status;
 }
 
 int tree_compare(const struct job_directories *directories, tree_found found, void *context)
 {
-	return run(directories, false, found, context);
+	return run_walk(directories, false, found, context);
 }
 
 int tree_walk(const struct job_directories *directories, tree_found found, void *context)
 {
-	return run(directories, true, found, context);
+	return run_walk(directories, true, found, context);
 }
 
 /* The directory that has the thing, to be closed by the caller where it was opened for this. */

@@ -41,7 +41,7 @@ struct difference {
 	char old_path[IPC_PATH_MAX]; /* RENAMED; else empty */
 	struct stat old, now;        /* st_mode 0: there is none */
 	int layer;     /* index in `layers` of what has it; layer_count: the host; -1: deleted */
-	int old_layer; /* the same in `since`, since_count: the host; -1: there was none */
+	int old_layer; /* index in `since`, since_count: the host; -1: there was none */
 };
 
 typedef int (*tree_found)(void *context, const struct difference *difference);
@@ -55,8 +55,8 @@ typedef int (*tree_found)(void *context, const struct difference *difference);
  */
 int tree_compare(const struct job_directories *directories, tree_found found, void *context);
 
-/* The same for everything that lies in a layer which is not of both sides, and for what it hides:
- * what it is there and there, alike or not. No content is read, the kind is always CHANGE_NONE. */
+/* Walk every entry of a layer that is not of both sides, and every entry that it hides, alike or
+ * not. No content is read, the kind is always CHANGE_NONE. */
 int tree_walk(const struct job_directories *directories, tree_found found, void *context);
 
 /* Open a file of either side for reading: a regular file, which cannot block. A descriptor or
@@ -64,7 +64,7 @@ int tree_walk(const struct job_directories *directories, tree_found found, void 
 int tree_open_now(const struct job_directories *directories, const struct difference *difference);
 int tree_open_old(const struct job_directories *directories, const struct difference *difference);
 
-/* Where a symbolic link of either side points, terminated. Its length or -errno. */
+/* Read the target of a symbolic link of either side, terminated. Its length or -errno. */
 int tree_link_now(const struct job_directories *directories, const struct difference *difference,
 		  char ret[IPC_PATH_MAX]);
 int tree_link_old(const struct job_directories *directories, const struct difference *difference,

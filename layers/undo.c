@@ -70,8 +70,8 @@ static bool is_side(const struct job_directories *directories, const struct jour
 					: has_content(directories, entry->path, side);
 }
 
-static int enter(struct undoing *undoing, const struct journal_entry *was,
-		 const struct stat *status)
+static int enter_entry(struct undoing *undoing, const struct journal_entry *was,
+		       const struct stat *status)
 {
 	struct journal_entry *entry = journal_add(&undoing->journal, was->path);
 
@@ -103,7 +103,7 @@ static int look_at(struct undoing *undoing, size_t number)
 		return error;
 	if (!is_elsewhere && is_side(directories, was, &was->to, &status)) {
 		undoing->flags[number] = CHANGE_IS_UNDONE;
-		return enter(undoing, was, &status);
+		return enter_entry(undoing, was, &status);
 	}
 	if (!is_elsewhere && is_side(directories, was, &was->from, &status))
 		return 0;
@@ -112,10 +112,11 @@ static int look_at(struct undoing *undoing, size_t number)
 	if (undoing->job->ask->conflict != CONFLICT_OURS || apply_is_in_place(was) || is_elsewhere)
 		return 0;
 	undoing->flags[number] |= CHANGE_IS_UNDONE;
-	return enter(undoing, was, &status);
+	return enter_entry(undoing, was, &status);
 }
 
-/* What stays in one keeps all that the apply changed in it: half of them name what is gone. */
+/* Keep all that the apply changed in a repository if anything of it stays: half of the files would
+ * name objects that are gone. */
 static void keep_repository(struct undoing *undoing, const char *path, size_t size)
 {
 	for (size_t i = 0; i < undoing->done.count; i++) {
@@ -185,7 +186,7 @@ static bool has_rest(const struct undoing *undoing)
 	return false;
 }
 
-static int run(struct undoing *undoing)
+static int run_undo(struct undoing *undoing)
 {
 	struct job *job = undoing->job;
 	const struct apply_source source = { undoing, source_open, source_link };
@@ -248,7 +249,7 @@ static bool is_part_of_commits(const struct journal_entry *entry)
 }
 
 /* The apply's changes, with what became of each. */
-static int tell(struct undoing *undoing)
+static int tell_entries(struct undoing *undoing)
 {
 	static struct difference difference;
 	int error = 0;
@@ -272,7 +273,7 @@ static int tell(struct undoing *undoing)
 	return error;
 }
 
-static int undo(struct undoing *undoing)
+static int undo_job(struct undoing *undoing)
 {
 	struct job *job = undoing->job;
 	int error = 0;
@@ -293,9 +294,9 @@ static int undo(struct undoing *undoing)
 		for (size_t i = 0; i < undoing->done.count; i++)
 			undoing->flags[i] &= CHANGE_IS_CONFLICT;
 	} else {
-		error = run(undoing);
+		error = run_undo(undoing);
 	}
-	told = tell(undoing);
+	told = tell_entries(undoing);
 	if (told && error == 0)
 		job->done.step = CHANGES_STEP_OUTPUT;
 	return error ? error : told;
@@ -314,7 +315,7 @@ int job_undo(struct job *job)
 		error = journal_read(directories->journal, JOURNAL_DONE, &undoing.done,
 				     &undoing.saved);
 	if (error == 0)
-		error = undo(&undoing);
+		error = undo_job(&undoing);
 	journal_free(&undoing.done);
 	journal_free(&undoing.journal);
 	free(undoing.flags);

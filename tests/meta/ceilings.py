@@ -18,6 +18,6 @@ CIRCLE_MAX = 4
 
 # Comments without a subject, and static functions that are one bare word (tests/prose.py).
 PROSE_FAULTS = {"cli": (210, 137), "frontend": (0, 0), "broker": (0, 0),
-                "supervisor": (0, 0), "child-init": (0, 0), "policy": (64, 42),
-                "layers": (86, 64), "commits": (7, 4), "file": (9, 6), "scope": (2, 1),
+                "supervisor": (0, 0), "child-init": (0, 0), "policy": (0, 0),
+                "layers": (0, 0), "commits": (0, 0), "file": (0, 0), "scope": (0, 0),
                 "common": (0, 0), "audit": (0, 0)}
