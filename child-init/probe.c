@@ -37,7 +37,7 @@ int probe_note_namespaces(const char *path, struct probe_namespaces *ret)
 	return error;
 }
 
-static void set_one(enum posture_layer layer, bool is_closed, int answer)
+static void set_it(enum posture_layer layer, bool is_closed, int answer)
 {
 	if (!is_closed && open_layers == 0)
 		found.error = (uint32_t)answer;
@@ -49,7 +49,7 @@ static void err_is(enum posture_layer layer, long result, int error)
 {
 	const int answer = result < 0 ? errno : 0;
 
-	set_one(layer, answer == error, answer);
+	set_it(layer, answer == error, answer);
 }
 
 void probe_begin(const struct init *own)
@@ -61,11 +61,11 @@ void probe_begin(const struct init *own)
 					       .landlock_net = init->landlock.handled_access_net,
 					       .landlock_scopes = init->landlock.scoped };
 	for (uint32_t i = 0; i < POSTURE_NAMESPACE_COUNT; i++) {
-		const bool own =
+		const bool ours =
 			strcmp(init->namespaces.links[i], init->factory->namespaces.links[i]) != 0;
 
-		found.namespaces |= own ? POSTURE_BIT(i) : 0;
-		set_one(i == POSTURE_NAMESPACE_NET ? POSTURE_NETWORK : POSTURE_NAMESPACES, own, 0);
+		found.namespaces |= ours ? POSTURE_BIT(i) : 0;
+		set_it(i == POSTURE_NAMESPACE_NET ? POSTURE_NETWORK : POSTURE_NAMESPACES, ours, 0);
 	}
 }
 
@@ -118,16 +118,16 @@ int probe_before_landlock(void)
 	size_t size;
 
 	try_mounts();
-	set_one(POSTURE_ROOT,
-		stat("/", &root) == 0 && stat("/..", &above) == 0 && root.st_dev == above.st_dev &&
-			root.st_ino == above.st_ino,
-		0);
+	set_it(POSTURE_ROOT,
+	       stat("/", &root) == 0 && stat("/..", &above) == 0 && root.st_dev == above.st_dev &&
+		       root.st_ino == above.st_ino,
+	       0);
 	err_is(POSTURE_NETWORK, try_socket(SOCK_DGRAM, connect, OUTSIDE), ENETUNREACH);
 	/* No map has it: not even every capability would help. */
 	err_is(POSTURE_IDENTITY, syscall(SYS_setresuid, 0, 0, 0), EINVAL);
 	err_is(POSTURE_IDENTITY, syscall(SYS_setresgid, 0, 0, 0), EINVAL);
 	err_is(POSTURE_CAPABILITIES, sethostname("", 0), EPERM);
-	set_one(POSTURE_NO_NEW_PRIVS, prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, 0);
+	set_it(POSTURE_NO_NEW_PRIVS, prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, 0);
 	err_is(POSTURE_PROTECT, syscall(SYS_get_robust_list, getppid(), &head, &size), EPERM);
 	return 0;
 }
@@ -161,7 +161,7 @@ int probe_descriptors(void)
 	for (int fd = 3; fd < DESCRIPTORS; fd++) {
 		const int flags = fcntl(fd, F_GETFD);
 
-		set_one(POSTURE_DESCRIPTORS, flags < 0 || (flags & FD_CLOEXEC), 0);
+		set_it(POSTURE_DESCRIPTORS, flags < 0 || (flags & FD_CLOEXEC), 0);
 	}
 	return 0;
 }

@@ -7,7 +7,7 @@
 #include "show/format.h"
 #include "table.h"
 
-static int version(const struct command *command, int argc, char *argv[])
+static int run_version(const struct command *command, int argc, char *argv[])
 {
 	int rest;
 	int code;
@@ -23,7 +23,7 @@ const struct command command_version = {
 	.operands = "",
 	.summary = "print the version",
 	.help = "Print the version of msp.\n",
-	.run = version,
+	.run = run_version,
 };
 
 static int print_overview(void)

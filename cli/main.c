@@ -22,7 +22,7 @@
 #include "show/format.h"
 #include "table.h"
 
-/* What people try first. */
+/* Words that people try first. */
 static const struct {
 	const char *word;
 	const char *command;
@@ -50,8 +50,7 @@ int main(int argc, char *argv[])
 	const char *word;
 
 	log_set_name("msp");
-	/* Whoever started us may ignore it, and then the kernel tells nobody how what we start
-	 * ends. */
+	/* The parent may have set SIGCHLD to SIG_IGN; wait() would lose exit statuses. */
 	(void)signal(SIGCHLD, SIG_DFL);
 	/* The kernel counts the descriptors that wait in sockets for all processes of a user
 	 * together, and lets nobody send more who allows himself fewer: a workload that keeps a

@@ -22,7 +22,7 @@
 struct follow {
 	int directory;
 	int fd;
-	unsigned int number; /* of the file, for messages */
+	unsigned int number; /* the file's, for messages */
 	ino_t inode;
 	const struct audit_taker *taker;
 	bool is_over; /* it wants no more */
@@ -31,7 +31,7 @@ struct follow {
 
 static struct follow follow;
 
-/* What is there and is whole. A line whose newline is not there yet is read again later. */
+/* Print the whole lines. A line whose newline is not there yet is read again later. */
 static int print_new(void)
 {
 	struct audit_reader *reader = &follow.reader;
@@ -68,7 +68,7 @@ static int find_next(const struct audit_log *log)
 	return log->count > 0 ? 0 : -1; /* it is gone: begin with the oldest that is there */
 }
 
-static void take(struct audit_file *file, uint64_t from)
+static void take_file(struct audit_file *file, uint64_t from)
 {
 	fd_close(&follow.fd);
 	follow.fd = file->fd;
@@ -95,8 +95,8 @@ static bool go_on(void)
 		return false;
 	next = find_next(&log);
 	if (next >= 0) {
-		(void)print_new(); /* what came before it was rotated; an error comes again */
-		take(&log.files[next], 0);
+		(void)print_new(); /* lines from before the rotation; an error comes again */
+		take_file(&log.files[next], 0);
 	}
 	audit_log_close(&log);
 	return next >= 0;
@@ -137,7 +137,7 @@ int audit_follow(const struct audit_log *log, const struct audit_taker *taker)
 		if (last.fd < 0 || lseek(last.fd, 0, SEEK_SET) != 0)
 			return -errno;
 		lines = count_lines(last.fd, last.size);
-		take(&last, last.size);
+		take_file(&last, last.size);
 		follow.reader.line = lines;
 	}
 	while (!error && !follow.is_over && !is_reader_gone()) {

@@ -20,7 +20,7 @@
 #define LOCK_STEP_NS 1000000
 #define LOCK_STEPS 500
 
-static bool lock(int head)
+static bool lock_head(int head)
 {
 	const struct timespec step = { .tv_nsec = LOCK_STEP_NS };
 
@@ -66,7 +66,7 @@ int audit_log_open(int directory, struct audit_log *ret)
 	*ret = (struct audit_log){ .directory = directory };
 	if (head < 0 && errno != ENOENT)
 		return -errno;
-	ret->is_locked = head >= 0 && lock(head);
+	ret->is_locked = head >= 0 && lock_head(head);
 	ret->has_head = head >= 0 && pread(head, text, sizeof(text), 0) == sizeof(text) &&
 			audit_head_read(text, &ret->head);
 	error = open_files(ret);
@@ -123,7 +123,7 @@ void audit_reader_init(struct audit_reader *reader, int fd, uint64_t left)
 }
 
 /* More behind what is there; 0 when there is none, else what read(2) said. */
-static int fill(struct audit_reader *reader)
+static int fill_buffer(struct audit_reader *reader)
 {
 	size_t room;
 	ssize_t got;
@@ -159,7 +159,7 @@ int audit_reader_next(struct audit_reader *reader, const char **ret_line, size_t
 		newline = memchr(start, '\n', there);
 		if (newline || there > AUDIT_LINE_MAX || more <= 0)
 			break;
-		more = fill(reader);
+		more = fill_buffer(reader);
 	}
 	if (more < 0)
 		return more;
@@ -259,7 +259,7 @@ bool audit_value_is(const struct audit_value *value, const char *text)
 
 bool audit_is_record(const char *line, size_t size)
 {
-	/* What every record begins with, by position. */
+	/* The first fields of every record, by position. */
 	static const struct {
 		const char *key;
 		bool is_text;

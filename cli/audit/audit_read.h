@@ -26,7 +26,7 @@ struct audit_log {
 	} files[AUDIT_FILES];
 	bool has_head;
 	struct audit_head head;
-	bool is_locked; /* nobody wrote meanwhile */
+	bool is_locked; /* no process wrote meanwhile */
 };
 
 /* Open what is in `directory`, which stays the caller's. 0 or -errno; then nothing is open. */
@@ -42,8 +42,8 @@ void audit_log_done(struct audit_log *log);
 struct audit_reader {
 	int fd;
 	uint64_t left;
-	uint64_t line;  /* of the one that was read last, from 1 */
-	bool is_inside; /* of a line too long to be a record: the next piece is of the same */
+	uint64_t line;  /* number of the line that was read last, from 1 */
+	bool is_inside; /* in a line too long to be a record: the next piece is of the same */
 	size_t begin;
 	size_t end;
 	char buffer[16 * AUDIT_LINE_MAX];
@@ -75,8 +75,7 @@ bool audit_value_is(const struct audit_value *value, const char *text);
 /* Is the line of the form of a record, all of it? */
 bool audit_is_record(const char *line, size_t size);
 
-/* Whoever is given the records of a log, one after the other. `take` returns whether it wants
- * more. */
+/* The taker of a log's records, one after the other. `take` returns whether it wants more. */
 struct audit_taker {
 	bool (*take)(void *context, const char *line, size_t size);
 	void *context;

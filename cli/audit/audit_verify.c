@@ -122,7 +122,7 @@ static void judge_first(struct walk *walk, const struct audit_link *link)
 			(unsigned long long)link->seq);
 }
 
-/* Whoever wrote it found the chain broken, and began it anew. */
+/* Report a record whose writer found the chain broken, and began it anew. */
 static void tell_broken(struct walk *walk, const char *line, size_t size)
 {
 	struct audit_value reason = { 0 };

@@ -10,7 +10,7 @@
 struct audit_verdict {
 	uint64_t records;
 	uint64_t torn;     /* lines that a killed writer left, each closed off by the next one */
-	uint64_t findings; /* what is not as it was written */
+	uint64_t findings; /* lines that are not as they were written */
 };
 
 /* Follow the chain through all files. Each finding is a line on stderr, with its file and line. 0

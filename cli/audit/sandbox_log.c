@@ -9,7 +9,7 @@
 #include "show/figures.h"
 #include "show/format.h"
 
-/* Of a hash for people: enough to find it again in the log. */
+/* Digits of a hash for people: enough to find it again in the log. */
 #define HASH_SHOWN 12
 
 #define DETAIL_MAX 320
@@ -42,7 +42,7 @@ static const char *text_of(const struct record *record, const char *key, char te
 	return text;
 }
 
-static bool has(const struct record *record, const char *key, const char *text)
+static bool has_text(const struct record *record, const char *key, const char *text)
 {
 	struct audit_value value;
 
@@ -58,8 +58,8 @@ static bool is_shown(struct sandbox_log *log)
 	return log->lines++ >= log->skip;
 }
 
-static void print(struct sandbox_log *log, uint64_t time_us, uint64_t seq, const char *event,
-		  const char *detail)
+static void print_row(struct sandbox_log *log, uint64_t time_us, uint64_t seq, const char *event,
+		      const char *detail)
 {
 	char time[AUDIT_TIME_MAX];
 
@@ -72,7 +72,7 @@ static void print(struct sandbox_log *log, uint64_t time_us, uint64_t seq, const
 static void print_record(struct sandbox_log *log, const struct record *record, const char *event,
 			 const char *detail)
 {
-	print(log, record->time_us, record->seq, event, detail);
+	print_row(log, record->time_us, record->seq, event, detail);
 }
 
 static void add_duration(char detail[DETAIL_MAX], uint64_t us)
@@ -106,28 +106,28 @@ static struct sandbox_log_open *find_open(struct sandbox_log *log, const struct 
 	return NULL;
 }
 
-static void lose(struct sandbox_log *log, struct sandbox_log_open *open, const char *why)
+static void lose_open(struct sandbox_log *log, struct sandbox_log_open *open, const char *why)
 {
 	char detail[DETAIL_MAX];
 
 	if (open->pid == 0)
 		return;
 	format_text(detail, sizeof(detail), "%s%s%s", why, open->text[0] ? "; " : "", open->text);
-	print(log, open->time_us, open->seq, open->event, detail);
+	print_row(log, open->time_us, open->seq, open->event, detail);
 	open->pid = 0;
 }
 
-/* Those of a supervisor (`is_other`: of all others) that said nothing more. */
+/* Lose the open ones of a supervisor (`is_other`: of all others) that recorded nothing more. */
 static void lose_of(struct sandbox_log *log, uint64_t pid, bool is_other)
 {
 	for (size_t i = 0; i < SANDBOX_LOG_OPEN; i++) {
 		if ((log->open[i].pid == pid) != is_other)
-			lose(log, &log->open[i], "no end was recorded");
+			lose_open(log, &log->open[i], "no end was recorded");
 	}
 }
 
-static struct sandbox_log_open *begin(struct sandbox_log *log, const struct record *record,
-				      bool is_apply, uint64_t number, const char *event)
+static struct sandbox_log_open *begin_open(struct sandbox_log *log, const struct record *record,
+					   bool is_apply, uint64_t number, const char *event)
 {
 	struct sandbox_log_open *open = &log->open[0];
 
@@ -135,7 +135,7 @@ static struct sandbox_log_open *begin(struct sandbox_log *log, const struct reco
 		if (log->open[i].pid == 0 || log->open[i].seq < open->seq)
 			open = &log->open[i];
 	}
-	lose(log, open, "no end was recorded"); /* more of them than there can be */
+	lose_open(log, open, "no end was recorded"); /* more of them than there can be */
 	*open = (struct sandbox_log_open){ .pid = record->pid,
 					   .number = number,
 					   .seq = record->seq,
@@ -147,12 +147,12 @@ static struct sandbox_log_open *begin(struct sandbox_log *log, const struct reco
 
 /* --- executions ----------------------------------------------------------------------------- */
 
-/* What is known of a command: no word of it is in the log. */
+/* Note the sizes of a command: no word of it is in the log. */
 static void take_execution_begin(struct sandbox_log *log, const struct record *record)
 {
 	const bool is_file = number_of(record, "file_tool") != 0;
-	struct sandbox_log_open *open = begin(log, record, false, number_of(record, "execution"),
-					      is_file ? "file" : "exec");
+	struct sandbox_log_open *open = begin_open(
+		log, record, false, number_of(record, "execution"), is_file ? "file" : "exec");
 	const unsigned long long words = number_of(record, "argv_count");
 	char figure[FIGURES_TEXT_MAX];
 	char hash[DETAIL_MAX];
@@ -173,13 +173,13 @@ static void add_verdict(const struct record *record, char detail[DETAIL_MAX])
 {
 	char text[DETAIL_MAX];
 
-	if (has(record, "verdict", verdict_name(VERDICT_EXITED)))
+	if (has_text(record, "verdict", verdict_name(VERDICT_EXITED)))
 		format_text(detail, DETAIL_MAX, "exit %llu",
 			    (unsigned long long)number_of(record, "exit_code"));
-	else if (has(record, "verdict", verdict_name(VERDICT_SIGNALLED)))
+	else if (has_text(record, "verdict", verdict_name(VERDICT_SIGNALLED)))
 		format_text(detail, DETAIL_MAX, "signal %llu",
 			    (unsigned long long)number_of(record, "signal"));
-	else if (has(record, "verdict", verdict_name(VERDICT_INTERNAL)))
+	else if (has_text(record, "verdict", verdict_name(VERDICT_INTERNAL)))
 		format_text(detail, DETAIL_MAX, "not run: %.100s: %s",
 			    text_of(record, "stage", text),
 			    errno_text((int)number_of(record, "error")));
@@ -204,8 +204,8 @@ static void take_execution_end(struct sandbox_log *log, const struct record *rec
 		format_append(detail, sizeof(detail), ", memory %s", figures_bytes(peak, figure));
 	if (open)
 		format_append(detail, sizeof(detail), "; %s", open->text);
-	print(log, record->time_us, open ? open->seq : record->seq, open ? open->event : "exec",
-	      detail);
+	print_row(log, record->time_us, open ? open->seq : record->seq, open ? open->event : "exec",
+		  detail);
 	if (open)
 		open->pid = 0;
 }
@@ -243,7 +243,7 @@ static void take_sandbox_begin(struct sandbox_log *log, const struct record *rec
 	char text[DETAIL_MAX];
 	const bool is_fork = text_of(record, "origin", text)[0] != '\0';
 
-	if (has(record, "origin", log->id)) {
+	if (has_text(record, "origin", log->id)) {
 		format_text(detail, sizeof(detail), "%.*s, of ", IPC_ID_MAX,
 			    text_of(record, "sandbox", text));
 		add_checkpoint(detail, number_of(record, "checkpoint"));
@@ -274,7 +274,7 @@ static void take_sandbox_change(struct sandbox_log *log, const struct record *re
 	char detail[DETAIL_MAX] = "";
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (has(record, "operation", names[i][0]))
+		if (has_text(record, "operation", names[i][0]))
 			event = names[i][1];
 	}
 	if (number > 0)
@@ -296,8 +296,9 @@ static void take_sandbox_end(struct sandbox_log *log, const struct record *recor
 
 static void take_apply_begin(struct sandbox_log *log, const struct record *record)
 {
-	struct sandbox_log_open *open = begin(log, record, true, number_of(record, "request"),
-					      has(record, "operation", "undo") ? "undo" : "apply");
+	struct sandbox_log_open *open =
+		begin_open(log, record, true, number_of(record, "request"),
+			   has_text(record, "operation", "undo") ? "undo" : "apply");
 
 	if (number_of(record, "held_too") > 0)
 		format_text(open->text, sizeof(open->text), "with what this machine may execute");
@@ -322,8 +323,8 @@ static void take_apply_end(struct sandbox_log *log, const struct record *record)
 		format_text(detail, sizeof(detail), "failed: %s", errno_text((int)error));
 	if (open && open->text[0])
 		format_append(detail, sizeof(detail), "; %s", open->text);
-	print(log, record->time_us, open ? open->seq : record->seq, open ? open->event : "apply",
-	      detail);
+	print_row(log, record->time_us, open ? open->seq : record->seq,
+		  open ? open->event : "apply", detail);
 	if (open)
 		open->pid = 0;
 }
@@ -350,7 +351,7 @@ static void take_record(struct sandbox_log *log, const struct record *record)
 	/* One supervisor at a time has a sandbox: what others began has ended. */
 	lose_of(log, record->pid, true);
 	for (size_t i = 0; i < sizeof(takers) / sizeof(takers[0]); i++) {
-		if (has(record, "event", audit_event_name(takers[i].event)))
+		if (has_text(record, "event", audit_event_name(takers[i].event)))
 			takers[i].take(log, record);
 	}
 }
@@ -364,15 +365,15 @@ bool sandbox_log_take(void *context, const char *line, size_t size)
 	record.seq = number_of(&record, "seq");
 	record.time_us = number_of(&record, "time_us");
 	record.pid = number_of(&record, "pid");
-	is_ours = has(&record, "sandbox", log->id) || has(&record, "origin", log->id);
+	is_ours = has_text(&record, "sandbox", log->id) || has_text(&record, "origin", log->id);
 	log->records += is_ours;
 	if (is_ours && log->is_json && is_shown(log))
 		(void)fwrite(line, 1, size, stdout);
 	if (is_ours && !log->is_json)
 		take_record(log, &record);
 	else if (is_ours)
-		log->is_over = has(&record, "event", audit_event_name(AUDIT_SANDBOX_END));
-	else if (has(&record, "event", audit_event_name(AUDIT_START)))
+		log->is_over = has_text(&record, "event", audit_event_name(AUDIT_SANDBOX_END));
+	else if (has_text(&record, "event", audit_event_name(AUDIT_START)))
 		lose_of(log, record.pid, false); /* another process with the same number */
 	return !log->is_over;
 }
@@ -380,5 +381,5 @@ bool sandbox_log_take(void *context, const char *line, size_t size)
 void sandbox_log_finish(struct sandbox_log *log)
 {
 	for (size_t i = 0; i < SANDBOX_LOG_OPEN; i++)
-		lose(log, &log->open[i], "has not ended");
+		lose_open(log, &log->open[i], "has not ended");
 }

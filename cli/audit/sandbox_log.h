@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What happened in one sandbox that lasts, a line for each thing, from the records of the audit
- * log. What has a begin and an end is one line, when it ends.
+ * The history of one persistent sandbox, a line for each event, from the records of the audit log.
+ * An event with a begin and an end is one line, when it ends.
  */
 #ifndef CLI_AUDIT_SANDBOX_LOG_H
 #define CLI_AUDIT_SANDBOX_LOG_H
@@ -15,20 +15,20 @@
 
 /* Began and has not ended. */
 struct sandbox_log_open {
-	uint64_t pid;    /* of its supervisor; 0: this one is free */
-	uint64_t number; /* of the execution or request there */
-	uint64_t seq;    /* of the record of its begin */
+	uint64_t pid;    /* its supervisor's; 0: this entry is free */
+	uint64_t number; /* the execution's or request's there */
+	uint64_t seq;    /* the begin record's */
 	uint64_t time_us;
 	const char *event; /* "exec", "file", "apply", "undo" */
 	bool is_apply;
-	char text[128]; /* what is known of it already */
+	char text[128]; /* its text until now */
 };
 
 struct sandbox_log {
 	const char *id;
 	bool is_json;  /* the records as they are, in place of lines */
 	uint64_t skip; /* so many lines are only counted; UINT64_MAX: all */
-	/* What came of it. */
+	/* The result. */
 	uint64_t lines;
 	uint64_t records;
 	bool is_over; /* it is gone: nothing more will happen in it */

@@ -139,16 +139,16 @@ struct work {
 	bool is_bound; /* the question says what is expected */
 };
 
-/* What is done with one answer's records. */
+/* The use of one answer's records. */
 struct telling {
 	struct work *work;
 	bool is_json;
 	bool is_shown;                   /* a line for each */
-	bool keeps_held;                 /* those paths are collected */
-	bool says_rest;                  /* what was left out is named on stderr */
+	bool keeps_held;                 /* held paths are collected */
+	bool says_rest;                  /* changes that were left out are named on stderr */
 	const struct patch_style *style; /* contents of what is held back; NULL: none */
 	uint64_t count, done, left_out;
-	uint64_t never; /* of those that are left out: of a kind that is never applied */
+	uint64_t never; /* left out since their kind is never applied */
 };
 
 /* gcc 12's analyzer loses sight of what is reachable through memory that realloc() moved. */
@@ -262,7 +262,7 @@ static int run_json(struct work *work, uint32_t operation)
 	json_array(&work->json, "changes");
 	code = ask_changes(work, operation, held_flag(work), &telling);
 	if (code && work->asking.outcome.is_refused)
-		return code; /* nothing was told */
+		return code; /* no record came */
 	if (!code)
 		chosen_explain_unmet(&work->chosen, work->words.list[0]);
 	json_array_end(&work->json);
@@ -310,7 +310,7 @@ static void print_held(const struct held *held, const char *head)
 		(void)printf("  and %llu more\n", (unsigned long long)(held->count - shown));
 }
 
-/* What is shown now must be what an apply will find: all of it, contents too. */
+/* Expect an apply to find what is shown now: all of it, contents too. */
 static int expect_shown(struct work *work)
 {
 	struct ipc_changes_start *wanted = &work->question.is.changes;
@@ -345,7 +345,7 @@ static int ask_about_held(struct work *work, uint32_t *ret_flags)
 	return code;
 }
 
-static int finish(const struct telling *telling, const char *what)
+static int finish_work(const struct telling *telling, const char *what)
 {
 	(void)printf("%llu %s", (unsigned long long)telling->done, what);
 	if (telling->left_out > 0)
@@ -374,7 +374,7 @@ static int apply_shown(struct work *work)
 		code = ask_about_held(work, &flags);
 	if (!code)
 		code = ask_changes(work, CHANGES_APPLY, flags, &telling);
-	return code ? code : finish(&telling, "applied");
+	return code ? code : finish_work(&telling, "applied");
 }
 
 static int run_apply(struct work *work)
@@ -403,13 +403,13 @@ static int run_undo(struct work *work)
 	struct telling telling = { .is_shown = true };
 	int code;
 
-	work->question.is.changes.conflict = CONFLICT_THEIRS; /* what was changed since stays */
+	work->question.is.changes.conflict = CONFLICT_THEIRS; /* later changes stay */
 	if (work->options.is_json)
 		return run_json(work, CHANGES_UNDO);
 	code = ask_changes(work, CHANGES_UNDO, 0, &telling);
 	if (code)
 		return code;
-	code = finish(&telling, "taken back");
+	code = finish_work(&telling, "taken back");
 	if (telling.left_out > 0)
 		log_line("what was left out was changed since then, or is in one '.git' with "
 			 "what was. Where this machine has again "
@@ -454,12 +454,12 @@ static int run_with(const struct command *command, int argc, char *argv[], int m
 	return ask_end(&work.asking, code);
 }
 
-static int apply(const struct command *command, int argc, char *argv[])
+static int run_apply_command(const struct command *command, int argc, char *argv[])
 {
 	return run_with(command, argc, argv, COMMAND_WORDS_MAX, run_apply);
 }
 
-static int undo(const struct command *command, int argc, char *argv[])
+static int run_undo_command(const struct command *command, int argc, char *argv[])
 {
 	return run_with(command, argc, argv, 1, run_undo);
 }
@@ -472,7 +472,7 @@ const struct command command_apply = {
 	.options = { .rows = apply_rows,
 		     .count = sizeof(apply_rows) / sizeof(apply_rows[0]),
 		     .has_operands = true },
-	.run = apply,
+	.run = run_apply_command,
 };
 
 const struct command command_undo = {
@@ -483,5 +483,5 @@ const struct command command_undo = {
 	.options = { .rows = undo_rows,
 		     .count = sizeof(undo_rows) / sizeof(undo_rows[0]),
 		     .has_operands = true },
-	.run = undo,
+	.run = run_undo_command,
 };

@@ -12,10 +12,10 @@
 #include "launch/launch.h"
 #include "options/command.h"
 
-/* What show prints where nobody says how much. */
+/* Records that show prints, unless --last says how many. */
 #define LAST_DEFAULT 50
 
-/* What follow prints of what is there already. */
+/* Old records that follow prints first. */
 #define FOLLOW_LAST 10
 
 #define EXIT_FOUND 1 /* the log is not as it was written */
@@ -63,7 +63,7 @@ static int give_up(const char *action, const char *text, int code)
 	return code;
 }
 
-static struct audit_taker printer(const struct audit_options *options)
+static struct audit_taker printer_of(const struct audit_options *options)
 {
 	return (struct audit_taker){ .take = options->is_json ? audit_print_json : audit_print };
 }
@@ -73,7 +73,7 @@ static bool print_last(const struct audit_options *options, const struct audit_l
 		       uint64_t last)
 {
 	const uint64_t lines = last == UINT64_MAX ? 0 : audit_log_lines(log);
-	const struct audit_taker taker = printer(options);
+	const struct audit_taker taker = printer_of(options);
 	uint64_t bad;
 
 	return audit_log_each(log, lines > last ? lines - last : 0, &taker, &bad) == 0 && bad == 0;
@@ -90,7 +90,7 @@ static int run_show(const struct audit_options *options, const struct audit_log 
 
 static int run_follow(const struct audit_options *options, const struct audit_log *log)
 {
-	const struct audit_taker taker = printer(options);
+	const struct audit_taker taker = printer_of(options);
 	int error;
 
 	(void)print_last(options, log, FOLLOW_LAST);
@@ -151,7 +151,7 @@ static int run_action(const struct action *action, const struct audit_options *o
 	return code;
 }
 
-static int audit(const struct command *command, int argc, char *argv[])
+static int run_audit(const struct command *command, int argc, char *argv[])
 {
 	struct audit_options options = { .last = LAST_DEFAULT };
 	const struct action *action = actions;
@@ -184,5 +184,5 @@ const struct command command_audit = {
 	.summary = "show and check the audit log",
 	.help = help,
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
-	.run = audit,
+	.run = run_audit,
 };

@@ -47,7 +47,7 @@ static const struct option_row fork_rows[] = {
 	ATTACH_ROWS(struct checkpoint_options, attach),
 };
 
-/* What the five have in common. */
+/* The common part of the five commands. */
 struct work {
 	struct checkpoint_options options;
 	struct command_words words;
@@ -59,7 +59,7 @@ struct work {
 	struct ipc_sandbox_info sandbox;
 };
 
-/* What a command asks for, how many words it takes, and what is missing when there are fewer. */
+/* A command's operation, its number of words, and the one that is missing when there are fewer. */
 struct shape {
 	uint32_t operation; /* enum checkpoint_operation */
 	int least, most;
@@ -67,8 +67,8 @@ struct shape {
 };
 
 /* Up to a question that can be asked. True: go on; false: *ret_exit. */
-static bool prepare(const struct command *command, int argc, char *argv[],
-		    const struct shape *shape, struct work *work, int *ret_exit)
+static bool prepare_work(const struct command *command, int argc, char *argv[],
+			 const struct shape *shape, struct work *work, int *ret_exit)
 {
 	struct ipc_checkpoint_do *wanted = &work->question.is.checkpoint;
 
@@ -110,7 +110,7 @@ static bool choose_checkpoint(const struct command *command, struct work *work, 
 	return true;
 }
 
-static int converse(const struct command *command, struct work *work,
+static int ask_once(const struct command *command, struct work *work,
 		    const struct ask_handlers *handlers)
 {
 	int code;
@@ -171,7 +171,7 @@ static void on_saved(void *context, const struct ipc_checkpoint_info *info)
 	work->written = format_flush();
 }
 
-static int save(const struct command *command, int argc, char *argv[])
+static int run_checkpoint(const struct command *command, int argc, char *argv[])
 {
 	static const struct ask_handlers handlers = { .on_checkpoint = on_saved };
 	static const struct shape shape = { CHECKPOINT_SAVE, 1, 2,
@@ -183,7 +183,7 @@ static int save(const struct command *command, int argc, char *argv[])
 	const char *rule = NULL;
 	int code;
 
-	if (!prepare(command, argc, argv, &shape, &work, &code))
+	if (!prepare_work(command, argc, argv, &shape, &work, &code))
 		return code;
 	name = work.words.list[1];
 	if (name)
@@ -196,7 +196,7 @@ static int save(const struct command *command, int argc, char *argv[])
 	if (name)
 		format_text(wanted->name, sizeof(wanted->name), "%s", name);
 	work.question.words.name = name;
-	code = converse(command, &work, &handlers);
+	code = ask_once(command, &work, &handlers);
 	return code ? code : check_output(work.written);
 }
 
@@ -208,7 +208,7 @@ const struct command command_checkpoint = {
 	.options = { .rows = json_rows,
 		     .count = sizeof(json_rows) / sizeof(json_rows[0]),
 		     .has_operands = true },
-	.run = save,
+	.run = run_checkpoint,
 };
 
 /* --- checkpoints ---------------------------------------------------------------------------- */
@@ -243,7 +243,7 @@ static void on_listed(void *context, const struct ipc_checkpoint_info *info)
 		     info->name[0] ? info->name : "-");
 }
 
-static int list(const struct command *command, int argc, char *argv[])
+static int run_checkpoints(const struct command *command, int argc, char *argv[])
 {
 	static const struct ask_handlers handlers = { .on_checkpoint = on_listed };
 	static const struct shape shape = { CHECKPOINT_LIST, 1, 1,
@@ -251,14 +251,14 @@ static int list(const struct command *command, int argc, char *argv[])
 	static struct work work;
 	int code;
 
-	if (!prepare(command, argc, argv, &shape, &work, &code))
+	if (!prepare_work(command, argc, argv, &shape, &work, &code))
 		return code;
 	if (work.options.is_json) {
 		json_init(&work.json, STDOUT_FILENO);
 		json_object(&work.json, NULL);
 		json_array(&work.json, "checkpoints");
 	}
-	code = converse(command, &work, &handlers);
+	code = ask_once(command, &work, &handlers);
 	if (code)
 		return code;
 	if (!work.options.is_json) {
@@ -280,7 +280,7 @@ const struct command command_checkpoints = {
 	.options = { .rows = json_rows,
 		     .count = sizeof(json_rows) / sizeof(json_rows[0]),
 		     .has_operands = true },
-	.run = list,
+	.run = run_checkpoints,
 };
 
 /* --- rollback, forget ----------------------------------------------------------------------- */
@@ -303,7 +303,7 @@ static const char forget_help[] =
 	"The exit code is 0; 64 where there is no such sandbox or checkpoint; 75 while\n"
 	"something runs in the sandbox or another msp has it.\n";
 
-static int change(const struct command *command, int argc, char *argv[], uint32_t operation)
+static int change_one(const struct command *command, int argc, char *argv[], uint32_t operation)
 {
 	static struct work work;
 	char text[OPTIONS_TEXT_MAX];
@@ -312,20 +312,20 @@ static int change(const struct command *command, int argc, char *argv[], uint32_
 
 	format_text(text, sizeof(text), "a sandbox and a checkpoint must be named: msp %s %s",
 		    command->name, command->operands);
-	if (!prepare(command, argc, argv, &shape, &work, &code) ||
+	if (!prepare_work(command, argc, argv, &shape, &work, &code) ||
 	    !choose_checkpoint(command, &work, &code))
 		return code;
-	return converse(command, &work, NULL);
+	return ask_once(command, &work, NULL);
 }
 
-static int rollback(const struct command *command, int argc, char *argv[])
+static int run_rollback(const struct command *command, int argc, char *argv[])
 {
-	return change(command, argc, argv, CHECKPOINT_ROLLBACK);
+	return change_one(command, argc, argv, CHECKPOINT_ROLLBACK);
 }
 
-static int forget(const struct command *command, int argc, char *argv[])
+static int run_forget(const struct command *command, int argc, char *argv[])
 {
-	return change(command, argc, argv, CHECKPOINT_DELETE);
+	return change_one(command, argc, argv, CHECKPOINT_DELETE);
 }
 
 const struct command command_rollback = {
@@ -336,7 +336,7 @@ const struct command command_rollback = {
 	.options = { .rows = plain_rows,
 		     .count = sizeof(plain_rows) / sizeof(plain_rows[0]),
 		     .has_operands = true },
-	.run = rollback,
+	.run = run_rollback,
 };
 
 const struct command command_forget = {
@@ -347,7 +347,7 @@ const struct command command_forget = {
 	.options = { .rows = plain_rows,
 		     .count = sizeof(plain_rows) / sizeof(plain_rows[0]),
 		     .has_operands = true },
-	.run = forget,
+	.run = run_forget,
 };
 
 /* --- fork ----------------------------------------------------------------------------------- */
@@ -390,13 +390,13 @@ static int fork_sandbox(const struct command *command, int argc, char *argv[])
 	struct ipc_checkpoint_do *wanted = &work.question.is.checkpoint;
 	int code;
 
-	if (!prepare(command, argc, argv, &shape, &work, &code) ||
+	if (!prepare_work(command, argc, argv, &shape, &work, &code) ||
 	    !choose_checkpoint(command, &work, &code))
 		return code;
 	work.question.words.name = work.options.name;
 	if (work.options.name)
 		format_text(wanted->name, sizeof(wanted->name), "%s", work.options.name);
-	code = converse(command, &work, &handlers);
+	code = ask_once(command, &work, &handlers);
 	if (code)
 		return code;
 	code = check_output(show_forked(&work));

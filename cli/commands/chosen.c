@@ -21,7 +21,7 @@ static size_t skip_slashes(const char *path, size_t at)
 }
 
 /* Append the components of `path`, without those that say nothing. False: one leads upwards. */
-static bool append(struct chosen *chosen, const char *path)
+static bool append_path(struct chosen *chosen, const char *path)
 {
 	const size_t begin = chosen->size;
 	size_t at = 0;
@@ -56,7 +56,7 @@ const char *chosen_add(struct chosen *chosen, const char *path)
 		return RULE;
 	if (strlen(path) >= IPC_PATH_MAX || sizeof(chosen->bytes) - chosen->size < IPC_PATH_MAX)
 		return "shorter than 4096 bytes";
-	return append(chosen, path) ? NULL : RULE;
+	return append_path(chosen, path) ? NULL : RULE;
 }
 
 bool chosen_add_words(struct chosen *chosen, const struct command *command,

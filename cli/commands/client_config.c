@@ -95,7 +95,7 @@ struct client {
 	const char *place;
 	const char *http_place; /* NULL: the same */
 	bool has_type;          /* each server says "type": "stdio" */
-	const char *type;       /* of an HTTP server, or NULL */
+	const char *type;       /* an HTTP server's, or NULL */
 	const char *url;        /* the member that holds the URL */
 	/* How a member names a variable of the environment. */
 	const char *before;
@@ -148,7 +148,7 @@ static void write_http(struct json *json, const struct client *client, const cha
 	json_object_end(json);
 }
 
-/* What VS Code asks its user for, without showing it. */
+/* Write the inputs that VS Code asks its user for, without showing them. */
 static void write_inputs(struct json *json)
 {
 	json_array(json, "inputs");
@@ -258,7 +258,7 @@ static const char *find_conflict(const struct client *client, const struct confi
 	return NULL;
 }
 
-/* Where it belongs. */
+/* Name the file that it belongs in. */
 static void say_place(const struct client *client, const struct config_options *options)
 {
 	const char *variable = options->token_env ? options->token_env : TOKEN_ENV;

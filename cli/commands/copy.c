@@ -58,8 +58,8 @@ static char *remote_part(char *word)
 }
 
 /* False: *ret_code, after a usage error was explained. */
-static bool choose(const struct command *command, struct command_words *words, struct copy *copy,
-		   bool *ret_is_in, int *ret_code)
+static bool choose_way(const struct command *command, struct command_words *words,
+		       struct copy *copy, bool *ret_is_in, int *ret_code)
 {
 	char *from = words->count == 2 ? remote_part(words->list[0]) : NULL;
 	char *to = words->count == 2 && !from ? remote_part(words->list[1]) : NULL;
@@ -96,7 +96,7 @@ static bool choose(const struct command *command, struct command_words *words, s
 	return false;
 }
 
-static int cp(const struct command *command, int argc, char *argv[])
+static int run_cp(const struct command *command, int argc, char *argv[])
 {
 	static struct copy_options options = { .attach.limits = LIMITS_UNSAID };
 	static struct command_words words = { .most = 2 };
@@ -107,7 +107,7 @@ static int cp(const struct command *command, int argc, char *argv[])
 	if (!command_parse_words(command, argc, argv, &options, &words, &code))
 		return code;
 	copy.is_recursive = options.is_recursive;
-	if (!choose(command, &words, &copy, &is_in, &code))
+	if (!choose_way(command, &words, &copy, &is_in, &code))
 		return code;
 	command_name_lines(command);
 	code = ask_begin_files(&copy.asking, &options.attach);
@@ -123,5 +123,5 @@ const struct command command_cp = {
 	.summary = "copy files between this machine and a sandbox",
 	.help = help,
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
-	.run = cp,
+	.run = run_cp,
 };

@@ -36,7 +36,7 @@ void copy_number(struct copy *copy, uint64_t number)
 }
 
 /* The head first, then what follows. */
-static int take(void *context, const uint8_t *bytes, size_t size)
+static int take_bytes(void *context, const uint8_t *bytes, size_t size)
 {
 	struct copy *copy = context;
 	size_t used = 0;
@@ -101,7 +101,7 @@ int copy_ask(struct copy *copy, const char *path, int source,
 	copy->has_answer = false;
 	copy->body = body;
 	copy->context = context;
-	copy->question.file = (struct file_stream){ source, take, copy };
+	copy->question.file = (struct file_stream){ source, take_bytes, copy };
 	if (copy->question.is.file.sandbox[0] == '\0')
 		format_text(copy->question.is.file.sandbox, IPC_NAME_MAX, "%s", copy->sandbox);
 	code = ask(&copy->asking, &copy->question, NULL, NULL);
@@ -128,7 +128,7 @@ void copy_leave_out(struct copy *copy, const char *where, const char *path, cons
 	log_line("left out: %s%s: %s", where, copy_shown(path), why);
 }
 
-static void *need(void *memory)
+static void *need_memory(void *memory)
 {
 	if (!memory)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a path");
@@ -140,7 +140,7 @@ char *copy_join(const char *folder, const char *name)
 	const size_t size = strlen(folder);
 	const bool has_slash = size > 0 && folder[size - 1] == '/';
 	const size_t room = size + strlen(name) + 2;
-	char *path = need(malloc(room));
+	char *path = need_memory(malloc(room));
 
 	(void)snprintf(path, room, "%s%s%s", folder, has_slash ? "" : "/", name);
 	return path;
@@ -157,7 +157,7 @@ char *copy_last_part(const char *path)
 	begin = end;
 	while (begin > 0 && path[begin - 1] != '/')
 		begin--;
-	part = need(strndup(path + begin, end - begin));
+	part = need_memory(strndup(path + begin, end - begin));
 	if (part[0] != '\0' && strcmp(part, ".") != 0 && strcmp(part, "..") != 0)
 		return part;
 	free(part);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What `msp cp` asks msp-file in the sandbox, one question after the other.
+ * Questions of `msp cp` to msp-file in the sandbox, one after the other.
  */
 #ifndef CLI_COMMANDS_COPY_ASK_H
 #define CLI_COMMANDS_COPY_ASK_H
@@ -16,7 +16,7 @@ struct copy {
 	uint64_t left_out; /* files that are not copied; each was told */
 	struct asking asking;
 	struct question question;
-	/* What came of the question. */
+	/* The answer. */
 	uint8_t head[sizeof(struct file_head) + IPC_PATH_MAX];
 	size_t head_size;
 	bool has_answer;
@@ -25,7 +25,7 @@ struct copy {
 	void *context;
 };
 
-/* What a command does when a file could not be copied. */
+/* The exit code when a file could not be copied. */
 #define COPY_FAILED 1
 
 /* Begin a question: the operation and the path. */

@@ -18,7 +18,7 @@
 /* Directories that are open at once. */
 #define FOLDERS_OPEN 32
 
-static int put(struct copy *copy, int source, uint32_t mode, const char *path)
+static int put_at(struct copy *copy, int source, uint32_t mode, const char *path)
 {
 	copy_question(copy, "put", path);
 	copy_number(copy, mode & 0777);
@@ -35,10 +35,10 @@ static int put_file(struct copy *copy, int source, uint32_t mode)
 {
 	char *name = source == STDIN_FILENO ? NULL : copy_last_part(copy->local);
 	char *path = name ? copy_join(copy->remote, name) : NULL;
-	int code = put(copy, source, mode, copy->remote);
+	int code = put_at(copy, source, mode, copy->remote);
 
 	if (!code && is_folder(copy) && path && lseek(source, 0, SEEK_SET) == 0) {
-		code = put(copy, source, mode, path);
+		code = put_at(copy, source, mode, path);
 		if (!code && copy->answer.is.problem != FILE_DONE)
 			code = copy_explain(copy, path);
 	} else if (!code && copy->answer.is.problem != FILE_DONE) {
@@ -64,7 +64,7 @@ static int open_source(const char *path, int flags, struct stat *ret)
 /* nftw(3) hands nothing on. */
 static struct {
 	struct copy *copy;
-	size_t prefix; /* of the local paths */
+	size_t prefix; /* the local paths' */
 	const char *to;
 	int code;
 } walk;
@@ -75,7 +75,7 @@ static int walk_folder(const char *path)
 	walk.code = copy_ask(walk.copy, path, -1, NULL, NULL);
 	if (!walk.code && walk.copy->answer.is.problem != FILE_DONE)
 		walk.code = copy_explain(walk.copy, path);
-	return walk.code; /* what is in it could not be copied either */
+	return walk.code; /* its files could not be copied either */
 }
 
 static int walk_file(const char *local, const char *path)
@@ -90,7 +90,7 @@ static int walk_file(const char *local, const char *path)
 		fd_close(&source);
 		return 0;
 	}
-	code = put(walk.copy, source, status.st_mode, path);
+	code = put_at(walk.copy, source, status.st_mode, path);
 	fd_close(&source);
 	if (code && (ask_is_over(&walk.copy->asking) || code != COPY_FAILED)) {
 		walk.code = code;

@@ -36,7 +36,7 @@ struct incoming {
 };
 
 /* Is there room for what the head says? A file of holes can say anything. */
-static bool fits(const struct incoming *incoming)
+static bool fits_name(const struct incoming *incoming)
 {
 	struct statvfs place;
 
@@ -47,7 +47,7 @@ static bool fits(const struct incoming *incoming)
 static int on_bytes(void *context, const uint8_t *bytes, size_t size)
 {
 	struct incoming *incoming = context;
-	const int error = incoming->written == 0 && incoming->beside[0] && !fits(incoming)
+	const int error = incoming->written == 0 && incoming->beside[0] && !fits_name(incoming)
 				  ? -ENOSPC
 				  : fd_write_all(incoming->file, bytes, size);
 
@@ -67,7 +67,7 @@ static int open_beside(struct incoming *incoming)
 	return incoming->file < 0 ? -errno : 0;
 }
 
-static mode_t mask(void)
+static mode_t umask_now(void)
 {
 	const mode_t taken = umask(0);
 
@@ -110,7 +110,7 @@ static int get_file(struct copy *copy, const char *path, int folder, const char 
 		return COPY_FAILED;
 	}
 	code = read_remote(copy, path, &incoming);
-	if (!code && (fchmod(incoming.file, copy->answer.is.mode & 0777 & ~mask()) != 0 ||
+	if (!code && (fchmod(incoming.file, copy->answer.is.mode & 0777 & ~umask_now()) != 0 ||
 		      renameat(folder, incoming.beside, folder, name) != 0)) {
 		log_line("%s: %s", copy_shown(local), errno_text(errno));
 		code = COPY_FAILED;
@@ -148,7 +148,7 @@ static int open_parent(const char *local, char **ret_name)
 	return folder;
 }
 
-/* Where LOCAL is a directory, the remote file comes into it by its own name. */
+/* Choose the place: if LOCAL is a directory, the remote file comes into it by its own name. */
 static int choose_place(const struct copy *copy, char **ret_name)
 {
 	int folder = open_folder(copy->local);
@@ -175,7 +175,7 @@ struct listing {
 	struct entry *entries;
 	size_t count, room, paths_size;
 	uint8_t record[FILE_RECORD_MAX];
-	size_t size; /* of the record that is not complete */
+	size_t size; /* bytes of the incomplete record */
 	bool is_whole;
 };
 
@@ -202,7 +202,7 @@ static int add_entry(struct listing *listing, const struct file_found *found)
 	return 0;
 }
 
-/* What is complete of the record's bytes. */
+/* Take the complete records. */
 static int take_records(struct listing *listing)
 {
 	struct file_found found;

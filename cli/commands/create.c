@@ -88,7 +88,7 @@ static const char help[] =
 	"           operator allows; or the service stopped\n"
 	"  78       the configuration is wrong, or there is no place to keep files in\n";
 
-/* Of what msp was started in: the supervisor and its helpers have another working directory. */
+/* Make a path absolute: the supervisor and its helpers have another working directory. */
 static int make_absolute(const char *given, char ret[IPC_PATH_MAX])
 {
 	size_t used = 0;
@@ -106,7 +106,7 @@ static int make_absolute(const char *given, char ret[IPC_PATH_MAX])
 	return 0;
 }
 
-static int fill(const struct create_options *options, struct question *question)
+static int fill_question(const struct create_options *options, struct question *question)
 {
 	struct ipc_sandbox_new *ask_new = &question->is.new_one;
 	char text[OPTIONS_TEXT_MAX];
@@ -141,8 +141,8 @@ static void on_made(void *context, const struct ipc_sandbox_info *info)
 	*(struct ipc_sandbox_info *)context = *info;
 }
 
-/* One that nobody hears of would stay until its time is over: its id is said in any case. */
-static int show(const struct create_options *options, const struct ipc_sandbox_info *info)
+/* Print the id in any case: an unknown sandbox would stay until its time is over. */
+static int show_id(const struct create_options *options, const struct ipc_sandbox_info *info)
 {
 	static struct json json;
 	int error;
@@ -168,7 +168,7 @@ static int show(const struct create_options *options, const struct ipc_sandbox_i
 	return 0;
 }
 
-static int create(const struct command *command, int argc, char *argv[])
+static int run_create(const struct command *command, int argc, char *argv[])
 {
 	static const struct ask_handlers handlers = { .on_sandbox = on_made };
 	static struct create_options options = { .attach.limits = LIMITS_UNSAID };
@@ -183,14 +183,14 @@ static int create(const struct command *command, int argc, char *argv[])
 	if (options.mode && !options.workspace)
 		return command_usage_error(command, "--mode is for --workspace");
 	command_name_lines(command);
-	code = fill(&options, &question);
+	code = fill_question(&options, &question);
 	if (code)
 		return code;
 	code = ask_begin(&asking, &options.attach);
 	if (!code)
 		code = ask(&asking, &question, &handlers, &info);
 	code = ask_end(&asking, code);
-	return code ? code : show(&options, &info);
+	return code ? code : show_id(&options, &info);
 }
 
 const struct command command_create = {
@@ -199,5 +199,5 @@ const struct command command_create = {
 	.summary = "make a sandbox that keeps its files",
 	.help = help,
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
-	.run = create,
+	.run = run_create,
 };

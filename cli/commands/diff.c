@@ -152,7 +152,7 @@ static unsigned int terminal_columns(void)
 	return size.ws_col;
 }
 
-static void begin(const struct diff_options *options, struct showing *showing)
+static void begin_showing(const struct diff_options *options, struct showing *showing)
 {
 	showing->view = choose_view(options);
 	showing->has_patch = options->is_patch;
@@ -167,7 +167,7 @@ static void begin(const struct diff_options *options, struct showing *showing)
 }
 
 /* The exit code. */
-static int finish(struct showing *showing, const struct ipc_changes_done *done)
+static int finish_showing(struct showing *showing, const struct ipc_changes_done *done)
 {
 	int code = change_explain_error(done);
 	int error = 0;
@@ -182,7 +182,7 @@ static int finish(struct showing *showing, const struct ipc_changes_done *done)
 		error = json_finish(&showing->json);
 	} else
 		error = format_flush();
-	if (error == -EPIPE) /* whoever read it had enough */
+	if (error == -EPIPE) /* its reader had enough */
 		return MSP_EXIT_SIGNAL_BASE + SIGPIPE;
 	if (error) {
 		log_line("standard output: %s", errno_text(-error));
@@ -207,7 +207,7 @@ static int diff_with(const struct diff_options *options, const char *sandbox, st
 	question.paths_size = chosen->size;
 	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", sandbox);
 	wanted->operation = CHANGES_DIFF;
-	begin(options, &showing);
+	begin_showing(options, &showing);
 	showing.chosen = chosen;
 	if (showing.view == VIEW_READ || showing.view == VIEW_PATCH || showing.view == VIEW_STAT ||
 	    showing.has_patch)
@@ -220,13 +220,13 @@ static int diff_with(const struct diff_options *options, const char *sandbox, st
 		code = ask(asking, &question, &handlers, &showing);
 	if (code)
 		return code;
-	code = finish(&showing, &asking->done);
+	code = finish_showing(&showing, &asking->done);
 	if (!code)
 		chosen_explain_unmet(chosen, sandbox);
 	return code;
 }
 
-static int diff(const struct command *command, int argc, char *argv[])
+static int run_diff(const struct command *command, int argc, char *argv[])
 {
 	static struct diff_options options = { .attach.limits = LIMITS_UNSAID };
 	static struct command_words words = { .most = COMMAND_WORDS_MAX };
@@ -258,5 +258,5 @@ const struct command command_diff = {
 	.summary = "show what a sandbox has changed",
 	.help = help,
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
-	.run = diff,
+	.run = run_diff,
 };

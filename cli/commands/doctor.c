@@ -69,7 +69,7 @@ static int leave_root(struct machine *machine, const char *run_as)
 	return account_drop(NOBODY, NOBODY, NULL);
 }
 
-static int examine(const struct doctor_options *options, struct machine *machine)
+static int examine_machine(const struct doctor_options *options, struct machine *machine)
 {
 	static struct config config = CONFIG_UNREAD;
 	char *slash;
@@ -86,7 +86,7 @@ static int examine(const struct doctor_options *options, struct machine *machine
 	config.given = options->config;
 	config.builtin = machine->images.policy;
 	machine->config = &config;
-	(void)config_read(&config, machine->config_text); /* the same */
+	(void)config_read(&config, machine->config_text); /* the text of it */
 	if (geteuid() == 0)
 		error = leave_root(machine, options->run_as);
 	if (!error)
@@ -97,8 +97,8 @@ static int examine(const struct doctor_options *options, struct machine *machine
 	return error;
 }
 
-static void note(struct verdict_of_all *all, const struct probe *probe,
-		 const struct finding *finding)
+static void note_verdict(struct verdict_of_all *all, const struct probe *probe,
+			 const struct finding *finding)
 {
 	if (finding->status != FINDING_MISSING || probe->level == PROBE_INFORMATION)
 		return;
@@ -174,7 +174,7 @@ static int print_report(const struct machine *machine, struct verdict_of_all *al
 		struct finding finding = { .status = FINDING_MISSING };
 
 		probes[i].run(machine, &finding);
-		note(all, &probes[i], &finding);
+		note_verdict(all, &probes[i], &finding);
 		print_finding(&probes[i], &finding, has_color);
 		(void)fflush(stdout); /* before the next probe forks; the last flush tells */
 	}
@@ -217,7 +217,7 @@ static int print_json(const struct machine *machine, struct verdict_of_all *all)
 		struct finding finding = { .status = FINDING_MISSING };
 
 		probes[i].run(machine, &finding);
-		note(all, &probes[i], &finding);
+		note_verdict(all, &probes[i], &finding);
 		write_finding(&json, &probes[i], &finding);
 	}
 	json_array_end(&json);
@@ -227,7 +227,7 @@ static int print_json(const struct machine *machine, struct verdict_of_all *all)
 	return json_finish(&json);
 }
 
-static int doctor(const struct command *command, int argc, char *argv[])
+static int run_doctor(const struct command *command, int argc, char *argv[])
 {
 	static struct machine machine;
 	struct doctor_options options = { 0 };
@@ -240,7 +240,7 @@ static int doctor(const struct command *command, int argc, char *argv[])
 		return code;
 	error = launch_standard_fds();
 	if (error >= 0)
-		error = examine(&options, &machine);
+		error = examine_machine(&options, &machine);
 	if (error) {
 		log_line("doctor: cannot become an ordinary account: %s. msp must not be setuid",
 			 errno_text(-error));
@@ -263,5 +263,5 @@ const struct command command_doctor = {
 		"happened: one line for each, and for what is missing why it is needed and\n"
 		"how to fix it. The exit code is 0 when nothing required is missing, else 78.\n",
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
-	.run = doctor,
+	.run = run_doctor,
 };

@@ -36,7 +36,7 @@ static const char help[] =
 	"  78       this machine does not fulfil the policy, or the configuration is\n"
 	"           wrong; 'msp doctor' says why\n";
 
-static int exec(const struct command *command, int argc, char *argv[])
+static int run_exec(const struct command *command, int argc, char *argv[])
 {
 	static struct exec_options options = { .execute.attach.limits = LIMITS_UNSAID };
 	struct execute what = { .options = &options.execute, .profile = "" };
@@ -68,5 +68,5 @@ const struct command command_exec = {
 	.summary = "run one command in a sandbox that lasts",
 	.help = help,
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
-	.run = exec,
+	.run = run_exec,
 };

@@ -82,7 +82,7 @@ static void found_id(struct search *search, const char *id, size_t size)
 	format_text(search->id, sizeof(search->id), "%.*s", (int)size, id);
 }
 
-/* One that there is, or was. */
+/* Take an id of the log. */
 static bool take_id(void *context, const char *line, size_t size)
 {
 	struct audit_value value;
@@ -118,7 +118,7 @@ static int ask_for_it(const struct logs_options *options, struct search *search)
 	if (!code)
 		code = ask(&asking, &question, &handlers, search);
 	code = ask_end(&asking, code);
-	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* what follows ends by signals again */
+	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* signals end the rest again */
 	search->is_known |= search->found == 1;
 	return code;
 }
@@ -137,8 +137,8 @@ static int refuse_word(const struct search *search)
 	return MSP_EXIT_USAGE;
 }
 
-/* What the log knows by its id needs no supervisor; names only a supervisor knows. 0 with the id in
- * `search`, or the exit code, and a line was said. */
+/* Find the sandbox: ids are in the log, names only a supervisor knows. 0 with the id in `search`,
+ * or the exit code after a line. */
 static int find_sandbox(const struct logs_options *options, const struct audit_log *log,
 			struct search *search)
 {
@@ -150,7 +150,7 @@ static int find_sandbox(const struct logs_options *options, const struct audit_l
 	search->is_beginning = sandbox_search_begin(&id, search->word);
 	if (search->is_beginning && strlen(search->word) == IPC_ID_MAX - 1)
 		(void)audit_log_each(log, 0, &taker,
-				     &bad); /* what fails is said when it is shown */
+				     &bad); /* a failure is reported when it is shown */
 	if (search->found == 1)
 		return 0;
 	code = ask_for_it(options, search);
@@ -167,7 +167,7 @@ static int give_up(int error)
 	return error == -EPIPE ? MSP_EXIT_SIGNAL_BASE + SIGPIPE : MSP_EXIT_SOFTWARE;
 }
 
-static int follow(const struct audit_log *log, struct sandbox_log *history)
+static int follow_log(const struct audit_log *log, struct sandbox_log *history)
 {
 	const struct audit_taker taker = { .take = sandbox_log_take, .context = history };
 	const int error = audit_follow(log, &taker);
@@ -176,8 +176,8 @@ static int follow(const struct audit_log *log, struct sandbox_log *history)
 }
 
 /* Once to count, where only the last lines are wanted, and once to show. */
-static int show(const struct logs_options *options, const struct audit_log *log,
-		const struct search *search)
+static int show_log(const struct logs_options *options, const struct audit_log *log,
+		    const struct search *search)
 {
 	static struct sandbox_log history;
 	struct audit_taker taker = { .take = sandbox_log_take, .context = &history };
@@ -212,7 +212,7 @@ static int show(const struct logs_options *options, const struct audit_log *log,
 		return MSP_EXIT_REFUSED;
 	}
 	if (options->is_follow && !history.is_over)
-		return follow(log, &history);
+		return follow_log(log, &history);
 	sandbox_log_finish(&history);
 	error = format_flush();
 	if (error)
@@ -220,7 +220,7 @@ static int show(const struct logs_options *options, const struct audit_log *log,
 	return bad > 0 ? EXIT_FOUND : 0;
 }
 
-static int run(struct logs_options *options, const char *word)
+static int run_search(struct logs_options *options, const char *word)
 {
 	struct search search = { .word = word };
 	char text[STATE_PLACE_TEXT_MAX];
@@ -236,12 +236,12 @@ static int run(struct logs_options *options, const char *word)
 	}
 	code = find_sandbox(options, &log, &search);
 	if (!code)
-		code = show(options, &log, &search);
+		code = show_log(options, &log, &search);
 	audit_log_done(&log);
 	return code;
 }
 
-static int logs(const struct command *command, int argc, char *argv[])
+static int run_logs(const struct command *command, int argc, char *argv[])
 {
 	static struct logs_options options = { .attach.limits = LIMITS_UNSAID, .last = UINT64_MAX };
 	static struct command_words words = { .most = 1 };
@@ -266,7 +266,7 @@ static int logs(const struct command *command, int argc, char *argv[])
 		return code;
 	}
 	options.attach.run_as = NULL; /* that account it is now */
-	return run(&options, words.list[0]);
+	return run_search(&options, words.list[0]);
 }
 
 const struct command command_logs = {
@@ -275,5 +275,5 @@ const struct command command_logs = {
 	.summary = "show what happened in a sandbox",
 	.help = help,
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
-	.run = logs,
+	.run = run_logs,
 };

@@ -12,7 +12,7 @@
 #include "launch/launch.h"
 #include "options/command.h"
 
-/* Of msp-policy: the operands, its name, --config, its value, and the end. */
+/* Words for msp-policy: the operands, its name, --config, its value, and the end. */
 #define POLICY_WORDS_MAX (COMMAND_WORDS_MAX + 4)
 
 struct profile_options {
@@ -23,7 +23,7 @@ static const struct option_row rows[] = {
 	OPTION_CONFIG(struct profile_options, config),
 };
 
-/* Of one command, at most. */
+/* Most actions of one command. */
 #define ACTIONS_MAX 4
 
 struct action {
@@ -40,7 +40,7 @@ static int give_up(const struct command *command, const char *text, int code)
 }
 
 /* Have msp-policy do it. It has the same names for what it does. */
-static int become(const struct command *command, char *path, char *words[], int count)
+static int become_policy(const struct command *command, char *path, char *words[], int count)
 {
 	static char program[] = "msp-policy";
 	static char option[] = "--config";
@@ -59,8 +59,8 @@ static int become(const struct command *command, char *path, char *words[], int 
 	return give_up(command, text, code);
 }
 
-static int run(const struct command *command, const struct action *action, const char *given,
-	       char *words[], int count)
+static int run_action(const struct command *command, const struct action *action, const char *given,
+		      char *words[], int count)
 {
 	static char path[IPC_PATH_MAX];
 	const bool is_check = strcmp(action->name, "check") == 0;
@@ -73,11 +73,11 @@ static int run(const struct command *command, const struct action *action, const
 	if (strcmp(action->name, "list") == 0 || (is_check && !path[0]))
 		log_line("configuration: %s", path[0] ? path : "built-in");
 	/* The built-in profiles were checked when msp was built. */
-	return is_check && !path[0] ? 0 : become(command, path, words, count);
+	return is_check && !path[0] ? 0 : become_policy(command, path, words, count);
 }
 
-static int choose(const struct command *command, const struct action *actions, size_t action_count,
-		  int argc, char *argv[])
+static int choose_action(const struct command *command, const struct action *actions,
+			 size_t action_count, int argc, char *argv[])
 {
 	struct profile_options options = { 0 };
 	const struct action *action = actions;
@@ -101,12 +101,12 @@ static int choose(const struct command *command, const struct action *actions, s
 		return give_up(command, "/dev/null cannot be opened", MSP_EXIT_SOFTWARE);
 	if (account_is_setuid())
 		return give_up(command, "msp must not be setuid or setgid", MSP_EXIT_REFUSED);
-	return run(command, action, options.config, words.list, words.count);
+	return run_action(command, action, options.config, words.list, words.count);
 }
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-static int profile(const struct command *command, int argc, char *argv[])
+static int run_profile(const struct command *command, int argc, char *argv[])
 {
 	static const struct action actions[] = {
 		{ "list", 0, 0, "list takes no name", false },
@@ -115,10 +115,10 @@ static int profile(const struct command *command, int argc, char *argv[])
 		{ "diff", 2, 2, "diff takes the names of two profiles: diff NAME NAME", false },
 	};
 
-	return choose(command, actions, LENGTH(actions), argc, argv);
+	return choose_action(command, actions, LENGTH(actions), argc, argv);
 }
 
-static int policy(const struct command *command, int argc, char *argv[])
+static int run_policy(const struct command *command, int argc, char *argv[])
 {
 	static const struct action actions[] = {
 		{ "seccomp", 1, 1, "seccomp takes the name of one profile: seccomp NAME", false },
@@ -128,7 +128,7 @@ static int policy(const struct command *command, int argc, char *argv[])
 		  false },
 	};
 
-	return choose(command, actions, LENGTH(actions), argc, argv);
+	return choose_action(command, actions, LENGTH(actions), argc, argv);
 }
 
 const struct command command_profile = {
@@ -147,7 +147,7 @@ const struct command command_profile = {
 		"Root sees the configuration that a start by root reads. The exit code is 0, 64\n"
 		"when the command line is wrong, and 78 when the configuration is.\n",
 	.options = { .rows = rows, .count = LENGTH(rows), .has_operands = true },
-	.run = profile,
+	.run = run_profile,
 };
 
 const struct command command_policy = {
@@ -167,5 +167,5 @@ const struct command command_policy = {
 		"The exit code is 0, 64 when the command line is wrong, and 78 when the\n"
 		"configuration is.\n",
 	.options = { .rows = rows, .count = LENGTH(rows), .has_operands = true },
-	.run = policy,
+	.run = run_policy,
 };

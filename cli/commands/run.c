@@ -52,7 +52,7 @@ static const char help[] =
 	"  78       this machine does not fulfil the policy, or the configuration is\n"
 	"           wrong; 'msp doctor' says why\n";
 
-static int run(const struct command *command, int argc, char *argv[])
+static int run_run(const struct command *command, int argc, char *argv[])
 {
 	static struct run_options options = { .execute.attach.limits = LIMITS_UNSAID };
 	struct execute what = { .options = &options.execute, .binds = &options.binds };
@@ -82,5 +82,5 @@ const struct command command_run = {
 	.summary = "run one command in a sandbox",
 	.help = help,
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
-	.run = run,
+	.run = run_run,
 };

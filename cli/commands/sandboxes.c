@@ -90,7 +90,7 @@ static int show_list(struct listing *listing)
 	return MSP_EXIT_SOFTWARE;
 }
 
-static int list(const struct command *command, int argc, char *argv[])
+static int run_list(const struct command *command, int argc, char *argv[])
 {
 	static const struct ask_handlers handlers = { .on_sandbox = on_listed };
 	static struct list_options options = { .attach.limits = LIMITS_UNSAID };
@@ -123,7 +123,7 @@ const struct command command_list = {
 	.summary = "show the sandboxes that last",
 	.help = list_help,
 	.options = { .rows = list_rows, .count = sizeof(list_rows) / sizeof(list_rows[0]) },
-	.run = list,
+	.run = run_list,
 };
 
 /* --- stop, destroy -------------------------------------------------------------------------- */
@@ -202,12 +202,12 @@ static int end_with(const struct command *command, int argc, char *argv[], uint3
 	return end_each(&words, &options.attach, how);
 }
 
-static int stop(const struct command *command, int argc, char *argv[])
+static int run_stop(const struct command *command, int argc, char *argv[])
 {
 	return end_with(command, argc, argv, SANDBOX_END_STOP);
 }
 
-static int destroy(const struct command *command, int argc, char *argv[])
+static int run_destroy(const struct command *command, int argc, char *argv[])
 {
 	return end_with(command, argc, argv, SANDBOX_END_DESTROY);
 }
@@ -224,7 +224,7 @@ const struct command command_stop = {
 	.summary = "end what runs in a sandbox; its files stay",
 	.help = stop_help,
 	.options = END_OPTIONS,
-	.run = stop,
+	.run = run_stop,
 };
 
 const struct command command_destroy = {
@@ -233,5 +233,5 @@ const struct command command_destroy = {
 	.summary = "remove a sandbox with its files",
 	.help = destroy_help,
 	.options = END_OPTIONS,
-	.run = destroy,
+	.run = run_destroy,
 };

@@ -112,7 +112,7 @@ static const char help[] =
 	"           the configuration or the file of tokens is not as it must be\n";
 
 /* Once, to a person who tries it out, or who has to know the port. */
-static void greet(const struct serve_options *options)
+static void greet_person(const struct serve_options *options)
 {
 	static bool is_done;
 	char where[LISTEN_TEXT_MAX];
@@ -221,7 +221,8 @@ static int open_http(const struct serve_options *options, char text[LAUNCH_TEXT_
 	return MSP_EXIT_SOFTWARE;
 }
 
-/* What was asked for a supervisor cannot be asked of one that runs. */
+/* Return whether the client may be handed over: options for a supervisor cannot be asked of a
+ * running one. */
 static bool may_hand_over(const struct serve_options *options, const struct config *config)
 {
 	return !options->is_service && !options->is_standalone && !options->run_as &&
@@ -237,7 +238,7 @@ static int try_service(const struct serve_options *options, struct config *confi
 	struct service service = service_connect(options->socket);
 
 	if (service.state == SERVICE_HERE) {
-		greet(options);
+		greet_person(options);
 		return hand_over(&service, config, options->limits, workspaces, null);
 	}
 	/* That there is none is the usual case, unless somebody named it. */
@@ -319,7 +320,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	}
 	descriptors_warn(plan, options->default_profile);
 	if (!options->is_service)
-		greet(options);
+		greet_person(options);
 	const struct launch launch = {
 		.images = images,
 		.config = config,
@@ -335,8 +336,8 @@ static int start_supervisor(struct serve_options *options, const struct images *
 	return become_supervisor(&launch, null);
 }
 
-/* What the requests of this client may name. Nobody may name the service's own directory: clients
- * bring theirs. 0, or an exit code with a line in `text`. */
+/* Open the directories that requests of this client may name. No request may name the service's own
+ * directory: clients bring theirs. 0, or an exit code with a line in `text`. */
 static int open_workspaces(const struct serve_options *options, struct config *config,
 			   struct workspaces *ret, char text[LAUNCH_TEXT_MAX])
 {
@@ -356,7 +357,7 @@ static int open_workspaces(const struct serve_options *options, struct config *c
 	return plan && workspaces_check(ret, plan, text) == 0 ? 0 : MSP_EXIT_REFUSED;
 }
 
-static int serve(const struct command *command, int argc, char *argv[])
+static int run_serve(const struct command *command, int argc, char *argv[])
 {
 	static struct config config = CONFIG_UNREAD;
 	struct serve_options options = { .limits = LIMITS_UNSAID,
@@ -404,5 +405,5 @@ const struct command command_serve = {
 	.summary = "serve an MCP client on standard streams, or many by HTTP",
 	.help = help,
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
-	.run = serve,
+	.run = run_serve,
 };

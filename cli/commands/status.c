@@ -34,7 +34,7 @@ static const struct option_row rows[] = {
 	  .help = "ask the service on this socket" },
 };
 
-/* What each state is called in JSON, and what msp exits with. */
+/* The name of each state in JSON, and its exit code. */
 static const struct {
 	const char *name;
 	int code;
@@ -45,7 +45,7 @@ static const struct {
 	[SERVICE_OTHER_VERSION] = { "other_version", MSP_EXIT_AGAIN },
 	[SERVICE_FULL] = { "full", MSP_EXIT_AGAIN },
 	[SERVICE_STOPPING] = { "stopping", MSP_EXIT_AGAIN },
-	[SERVICE_WEAKER] = { "weaker", MSP_EXIT_REFUSED }, /* nothing was asked for here */
+	[SERVICE_WEAKER] = { "weaker", MSP_EXIT_REFUSED }, /* no limits were asked for here */
 	[SERVICE_SILENT] = { "silent", MSP_EXIT_AGAIN },
 	[SERVICE_FAILED] = { "failed", MSP_EXIT_SOFTWARE },
 };
@@ -158,7 +158,7 @@ static int print_json(const struct service *service, const struct ipc_status *st
 	return json_finish(&json);
 }
 
-static int status(const struct command *command, int argc, char *argv[])
+static int run_status(const struct command *command, int argc, char *argv[])
 {
 	struct status_options options = { 0 };
 	struct ipc_status answer = { 0 };
@@ -208,5 +208,5 @@ const struct command command_status = {
 		"enforces. The exit code is 0 when it runs, 3 when it does not, 75 when it is\n"
 		"of another version, hangs, or is full, and 78 when it cannot be trusted.\n",
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]) },
-	.run = status,
+	.run = run_status,
 };

@@ -61,15 +61,15 @@ static int give_up(const char *action, const char *text, int code)
 	return code;
 }
 
-static int fail(const char *action, const struct work *work, int error)
+static int fail_work(const char *action, const struct work *work, int error)
 {
 	log_line("token %s: %s: %s", action, work->path, errno_text(-error));
 	return MSP_EXIT_REFUSED;
 }
 
 /* Find, open, lock and read. 0, -ENOENT, or another -errno with a line said. */
-static int begin(const char *action, const struct token_options *options, enum token_file_use use,
-		 struct work *ret)
+static int begin_work(const char *action, const struct token_options *options,
+		      enum token_file_use use, struct work *ret)
 {
 	static char path[IPC_PATH_MAX];
 	char text[TOKEN_FILE_TEXT_MAX];
@@ -91,13 +91,13 @@ static int begin(const char *action, const struct token_options *options, enum t
 		error = token_file_read(ret->fd, &ret->tokens);
 	if (!error)
 		return 0;
-	(void)fail(action, ret, error);
+	(void)fail_work(action, ret, error);
 	fd_close(&ret->fd);
 	return error;
 }
 
 /* The token, alone. Nobody else knows it: one that cannot be shown is taken back. */
-static int show(const struct work *work, const char *name, const char *token)
+static int show_token(const struct work *work, const char *name, const char *token)
 {
 	static struct tokens now;
 	struct token_line line;
@@ -123,7 +123,7 @@ static int show(const struct work *work, const char *name, const char *token)
 	return MSP_EXIT_SOFTWARE;
 }
 
-static int add(const struct work *work, const char *name, char token[TOKEN_MAX])
+static int add_token(const struct work *work, const char *name, char token[TOKEN_MAX])
 {
 	char digest[TOKEN_DIGEST_MAX];
 	struct token_line line;
@@ -145,7 +145,7 @@ static int add(const struct work *work, const char *name, char token[TOKEN_MAX])
 			 work->path, TOKENS_MAX, TOKENS_BYTES_MAX);
 		return MSP_EXIT_REFUSED;
 	}
-	return error ? fail("create", work, error) : 0;
+	return error ? fail_work("create", work, error) : 0;
 }
 
 static int run_create(const struct token_options *options, const char *name)
@@ -154,11 +154,11 @@ static int run_create(const struct token_options *options, const char *name)
 	char token[TOKEN_MAX];
 	int code;
 
-	if (begin("create", options, TOKEN_FILE_MAKE, &work) != 0)
+	if (begin_work("create", options, TOKEN_FILE_MAKE, &work) != 0)
 		return MSP_EXIT_REFUSED;
-	code = add(&work, name, token);
+	code = add_token(&work, name, token);
 	if (!code)
-		code = show(&work, name, token);
+		code = show_token(&work, name, token);
 	explicit_bzero(token, sizeof(token));
 	fd_close(&work.fd);
 	return code;
@@ -171,7 +171,7 @@ static int run_revoke(const struct token_options *options, const char *name)
 	size_t count = 0;
 	int error;
 
-	if (begin("revoke", options, TOKEN_FILE_CHANGE, &work) != 0)
+	if (begin_work("revoke", options, TOKEN_FILE_CHANGE, &work) != 0)
 		return MSP_EXIT_REFUSED;
 	/* An editor may have made two of one name. */
 	for (error = 0; !error && tokens_find(&work.tokens, name, &line); count++) {
@@ -179,7 +179,7 @@ static int run_revoke(const struct token_options *options, const char *name)
 		token_line_blank(&line, work.tokens.text + line.at);
 	}
 	if (error)
-		(void)fail("revoke", &work, error);
+		(void)fail_work("revoke", &work, error);
 	else if (count == 0)
 		log_line("token revoke: '%s' has no token in %s: 'msp token list' shows who has",
 			 name, work.path);
@@ -246,7 +246,7 @@ static int print_json(const struct work *work)
 static int run_list(const struct token_options *options, const char *name)
 {
 	static struct work work;
-	const int error = begin("list", options, TOKEN_FILE_READ, &work);
+	const int error = begin_work("list", options, TOKEN_FILE_READ, &work);
 	int written;
 
 	if (error && error != -ENOENT)
@@ -288,7 +288,7 @@ static const char *find_fault(const struct action *action, const struct token_op
 	return NULL;
 }
 
-static int token(const struct command *command, int argc, char *argv[])
+static int run_token(const struct command *command, int argc, char *argv[])
 {
 	struct token_options options = { 0 };
 	const struct action *action = actions;
@@ -324,5 +324,5 @@ const struct command command_token = {
 	.summary = "say who may use an HTTP server",
 	.help = help,
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
-	.run = token,
+	.run = run_token,
 };

@@ -152,7 +152,7 @@ static void probe_configuration(const struct machine *machine, struct finding *r
 			    "there is none, so the built-in profiles are in force");
 }
 
-/* What a request without a name means, or NULL; `text` names it. */
+/* Find the profile of a request without a name, or NULL; `text` names it. */
 static const struct plan_profile *find_default_profile(const struct plan *plan,
 						       char text[OPTIONS_TEXT_MAX])
 {

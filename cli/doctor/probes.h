@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a machine must have, as a table of probes. A probe tries the thing itself: a version number
+ * Requirements on a machine, as a table of probes. A probe tries the thing itself: a version number
  * says nothing about what a distribution, a container or an administrator has turned off.
  */
 #ifndef CLI_DOCTOR_PROBES_H
@@ -29,7 +29,7 @@ struct finding {
 	char fix[CGROUP_TEXT_MAX]; /* empty: the probe's own */
 };
 
-/* What was found out before the probes ran. */
+/* Facts that were found before the probes ran. */
 struct machine {
 	struct images images; /* -1: not opened */
 	char images_text[LAUNCH_TEXT_MAX];

@@ -29,8 +29,8 @@
 #include "host/state_place.h"
 #include "show/format.h"
 
-/* What a child reports: NULL when every step worked. The text is a constant of this program, which
- * the child shares. */
+/* A child's report: NULL when every step worked. The text is a constant of this program, which the
+ * child shares. */
 struct step {
 	const char *failed;
 	int error;
@@ -40,7 +40,7 @@ typedef struct step probe_steps(void);
 
 static const struct step all_done = { .failed = NULL };
 
-static struct step failed(const char *text)
+static struct step failed_step(const char *text)
 {
 	return (struct step){ .failed = text, .error = errno };
 }
@@ -52,7 +52,7 @@ static struct step in_child(probe_steps *steps)
 	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
-		return failed("making a pipe");
+		return failed_step("making a pipe");
 	pid = fork();
 	if (pid == 0) {
 		/* After the change from root the child's /proc files would be root's. */
@@ -61,7 +61,7 @@ static struct step in_child(probe_steps *steps)
 		_exit(write(ends[1], &step, sizeof(step)) == (ssize_t)sizeof(step) ? 0 : 1);
 	}
 	if (pid < 0)
-		step = failed("fork");
+		step = failed_step("fork");
 	fd_close(&ends[1]);
 	if (pid > 0) {
 		if (read(ends[0], &step, sizeof(step)) != (ssize_t)sizeof(step))
@@ -72,7 +72,7 @@ static struct step in_child(probe_steps *steps)
 	return step;
 }
 
-static void report(struct finding *ret, const struct step *step, const char *success)
+static void report_step(struct finding *ret, const struct step *step, const char *success)
 {
 	ret->status = step->failed ? FINDING_MISSING : FINDING_OK;
 	if (step->failed)
@@ -90,21 +90,22 @@ static struct step enter_namespaces(int more)
 	int error;
 
 	if (unshare(CLONE_NEWUSER | more) != 0)
-		return failed("unshare of the user namespace");
+		return failed_step("unshare of the user namespace");
 	error = identity_map("/proc", false, 0, uid, gid);
 	errno = -error;
-	return error ? failed("writing the maps and bounds of the user namespace") : all_done;
+	return error ? failed_step("writing the maps and bounds of the user namespace") : all_done;
 }
 
 /* Attach what mount_new() made. */
-static struct step attach(int mount, const char *path, const char *text)
+static struct step attach_mount(int mount, const char *path, const char *text)
 {
 	if (mount < 0) {
 		errno = -mount;
-		return failed(text);
+		return failed_step(text);
 	}
-	return kernel_move_mount(mount, AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0 ? failed(text)
-										      : all_done;
+	return kernel_move_mount(mount, AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0
+		       ? failed_step(text)
+		       : all_done;
 }
 
 /* A mount namespace whose changes stay in it, with an empty tmpfs over /usr: that folder exists on
@@ -118,8 +119,8 @@ static struct step enter_mounts(void)
 	if (step.failed)
 		return step;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
-		return failed("making the mounts private");
-	return attach(
+		return failed_step("making the mounts private");
+	return attach_mount(
 		mount_new("tmpfs", options, sizeof(options), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
 		"/usr", "mounting a tmpfs inside it");
 }
@@ -154,7 +155,7 @@ void probe_user_namespace(const struct machine *machine, struct finding *ret)
 
 	format_text(ret->tried, sizeof(ret->tried),
 		    "a user namespace, and a tmpfs mounted inside it");
-	report(ret, &step, "both work");
+	report_step(ret, &step, "both work");
 	if (step.failed)
 		fix_user_namespace(machine, ret);
 }
@@ -170,7 +171,7 @@ void probe_other_namespaces(const struct machine *machine, struct finding *ret)
 	const struct step step = in_child(enter_others);
 
 	format_text(ret->tried, sizeof(ret->tried), "pid, net, ipc, uts and cgroup namespaces");
-	report(ret, &step, "all work");
+	report_step(ret, &step, "all work");
 }
 
 static struct step mount_proc(void)
@@ -178,9 +179,9 @@ static struct step mount_proc(void)
 	static const char options[] = "hidepid\0"
 				      "invisible";
 
-	return attach(mount_new("proc", options, sizeof(options),
-				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC),
-		      "/proc", "mounting proc");
+	return attach_mount(mount_new("proc", options, sizeof(options),
+				      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC),
+			    "/proc", "mounting proc");
 }
 
 static struct step enter_proc(void)
@@ -197,7 +198,7 @@ void probe_proc(const struct machine *machine, struct finding *ret)
 
 	format_text(ret->tried, sizeof(ret->tried),
 		    "a fresh /proc with hidepid=invisible in a new pid namespace");
-	report(ret, &step, "works");
+	report_step(ret, &step, "works");
 }
 
 static struct step make_overlay(void)
@@ -211,12 +212,12 @@ static struct step make_overlay(void)
 	if (step.failed)
 		return step;
 	if (mkdir("/usr/lower", 0755) != 0 || mkdir("/usr/place", 0755) != 0)
-		return failed("making a folder");
+		return failed_step("making a folder");
 	lower = open("/usr/lower", O_PATH | O_CLOEXEC);
 	place = open("/usr/place", O_PATH | O_CLOEXEC);
-	return attach(mount_overlay(lower, place, options, sizeof(options),
-				    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
-		      "/usr/lower", "mounting an overlay with userxattr");
+	return attach_mount(mount_overlay(lower, place, options, sizeof(options),
+					  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+			    "/usr/lower", "mounting an overlay with userxattr");
 }
 
 void probe_overlay(const struct machine *machine, struct finding *ret)
@@ -224,7 +225,7 @@ void probe_overlay(const struct machine *machine, struct finding *ret)
 	const struct step step = in_child(make_overlay);
 
 	format_text(ret->tried, sizeof(ret->tried), "an overlay with userxattr on a tmpfs");
-	report(ret, &step, "works");
+	report_step(ret, &step, "works");
 }
 
 /* The folder that the next probe works in, which a child has to open in its own mount namespace. */
@@ -246,27 +247,28 @@ static struct step make_lasting_overlay(void)
 	if (step.failed)
 		return step;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
-		return failed("making the mounts private");
+		return failed_step("making the mounts private");
 	if (chdir(trial_path) != 0 || mkdir("lower", 0700) != 0 || mkdir("upper", 0700) != 0 ||
 	    mkdir("work", 0700) != 0)
-		return failed("making folders in it");
+		return failed_step("making folders in it");
 	file = open("lower/gone", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
 	if (file < 0)
-		return failed("making a file in it");
+		return failed_step("making a file in it");
 	fd_close(&file);
-	step = attach(mount_new("overlay", options, sizeof(options),
-				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
-		      "/usr", "mounting an overlay with userxattr on it");
+	step = attach_mount(mount_new("overlay", options, sizeof(options),
+				      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+			    "/usr", "mounting an overlay with userxattr on it");
 	if (step.failed)
 		return step;
 	file = open("/usr/made", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
 	if (file < 0)
-		return failed("making a file through that overlay");
-	return unlink("/usr/gone") == 0 ? all_done : failed("removing a file through that overlay");
+		return failed_step("making a file through that overlay");
+	return unlink("/usr/gone") == 0 ? all_done
+					: failed_step("removing a file through that overlay");
 }
 
-/* What an overlay left in its own folder, which it closed to everybody: whiteouts, for the most,
- * which are files to their owner. */
+/* Empty an overlay's own folder, which it closed to everybody: most of it are whiteouts, which are
+ * files to their owner. */
 static void empty_work(int folder)
 {
 	const struct dirent *entry;
@@ -285,7 +287,7 @@ static void empty_work(int folder)
 	(void)closedir(work);
 }
 
-/* Whatever is there of what that made. */
+/* Remove what the trial made. */
 static void remove_trial(void)
 {
 	static const char *const files[] = { "lower/gone", "upper/gone", "upper/made" };
@@ -308,7 +310,7 @@ static struct step try_lasting(const char *place)
 
 	format_text(trial_path, sizeof(trial_path), "%s/probe.%d", place, (int)getpid());
 	if (mkdir(trial_path, S_IRWXU) != 0)
-		return failed("making a folder in it");
+		return failed_step("making a folder in it");
 	step = in_child(make_lasting_overlay);
 	remove_trial();
 	return step;
@@ -328,7 +330,7 @@ static void report_lasting(int place, const char *path, struct finding *ret)
 	}
 	format_text(text, sizeof(text), "%.400s; %llu MiB are free there", path,
 		    (unsigned long long)system.f_bavail * system.f_frsize >> 20);
-	report(ret, &step, text);
+	report_step(ret, &step, text);
 	if (step.failed)
 		format_append(ret->happened, sizeof(ret->happened), " (%.400s)", path);
 }
@@ -375,13 +377,13 @@ static struct step install_filter(void)
 
 	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
 		if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &actions[i]) != 0)
-			return failed("asking for the actions kill_process, errno and allow");
+			return failed_step("asking for the actions kill_process, errno and allow");
 	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return failed("setting no_new_privs");
+		return failed_step("setting no_new_privs");
 	error = seccomp_install(filter, 1);
 	errno = -error;
-	return error ? failed("installing a filter") : all_done;
+	return error ? failed_step("installing a filter") : all_done;
 }
 
 void probe_seccomp(const struct machine *machine, struct finding *ret)
@@ -396,7 +398,7 @@ void probe_seccomp(const struct machine *machine, struct finding *ret)
 			   sizeof(actions)) < 0)
 		format_text(actions, sizeof(actions), "unknown");
 	format_text(text, sizeof(text), "works; the kernel offers: %s", actions);
-	report(ret, &step, text);
+	report_step(ret, &step, text);
 }
 
 /* Clone into a fresh cgroup below ours; the child's only act is to end. */
@@ -408,23 +410,23 @@ static struct step clone_into(int parent, const char *name)
 	int folder;
 
 	if (mkdirat(parent, name, 0755) != 0)
-		return failed("making a cgroup");
+		return failed_step("making a cgroup");
 	folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0) {
-		step = failed("opening it");
+		step = failed_step("opening it");
 	} else {
 		kernel_clone_into(&arguments, folder);
 		pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
 		if (pid == 0)
 			_exit(0);
 		if (pid < 0)
-			step = failed("clone3 with CLONE_INTO_CGROUP");
+			step = failed_step("clone3 with CLONE_INTO_CGROUP");
 		else
 			(void)waitpid((pid_t)pid, NULL, 0); /* it can only have ended */
 		fd_close(&folder);
 	}
 	if (unlinkat(parent, name, AT_REMOVEDIR) != 0 && !step.failed)
-		step = failed("removing it");
+		step = failed_step("removing it");
 	return step;
 }
 
@@ -442,5 +444,5 @@ void probe_cgroup_clone(const struct machine *machine, struct finding *ret)
 	}
 	format_text(name, sizeof(name), "msp.probe.%d", (int)getpid());
 	step = clone_into(machine->cgroup.directory, name);
-	report(ret, &step, "works");
+	report_step(ret, &step, "works");
 }

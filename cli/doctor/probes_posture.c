@@ -56,7 +56,7 @@ static void on_done(void *context, const struct ipc_execution_done *done)
 }
 
 /* Until it is done or the supervisor, which has a time limit for it, is gone. */
-static void converse(int channel, struct trial *trial)
+static void try_once(int channel, struct trial *trial)
 {
 	static const struct supervisor_handlers handlers = { .on_welcome = on_welcome,
 							     .on_started = on_started,
@@ -95,13 +95,13 @@ static int try_sandbox(const struct images *images, struct launch *launch, struc
 	fd_close(&ends[1]);
 	if (!error) {
 		(void)launch_send(launch, ends[0]); /* if it is gone, its status says why */
-		converse(ends[0], trial);
+		try_once(ends[0], trial);
 	}
 	fd_close(&ends[0]);
 	return error ? error : launch_await(&launched, LAUNCH_END_MS);
 }
 
-static void judge(const struct trial *trial, int status, struct finding *ret)
+static void judge_trial(const struct trial *trial, int status, struct finding *ret)
 {
 	if (status < 0)
 		format_text(ret->happened, sizeof(ret->happened),
@@ -154,7 +154,7 @@ void probe_posture(const struct machine *machine, struct finding *ret)
 		format_text(ret->happened, sizeof(ret->happened), "%s", text);
 		return;
 	}
-	judge(&trial, try_sandbox(&machine->images, &launch, &trial), ret);
+	judge_trial(&trial, try_sandbox(&machine->images, &launch, &trial), ret);
 	pins_close(&pins);
 	if (home.directory >= 0)
 		cgroup_leave(&home);

@@ -103,7 +103,7 @@ static int leave_keyring(void)
 	return keyring >= 0 || errno == ENOSYS || errno == EPERM ? 0 : -errno;
 }
 
-/* Nothing may be left with which the change could be undone. */
+/* Drop all capabilities: none may be left with which the change could be undone. */
 static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -165,7 +165,7 @@ static int explain_missing(const char *name, char *text)
 	return MSP_EXIT_REFUSED;
 }
 
-/* What root could enter, the account perhaps cannot. Only a relative --ro uses the place. */
+/* Leave a folder that root could enter and the account cannot. Only a relative --ro uses it. */
 static int leave_unreachable_folder(void)
 {
 	char folder[4096];

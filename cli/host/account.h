@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who msp works as. Started by root it becomes an ordinary account before it does anything for
- * anybody; setuid it refuses to run.
+ * The account that msp works as. Started by root it becomes an ordinary account before it does
+ * anything else; setuid it refuses to run.
  */
 #ifndef CLI_HOST_ACCOUNT_H
 #define CLI_HOST_ACCOUNT_H

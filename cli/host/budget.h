@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the operator allows all executions of one supervisor together.
+ * The operator's limits for all executions of one supervisor together.
  */
 #ifndef CLI_HOST_BUDGET_H
 #define CLI_HOST_BUDGET_H

@@ -69,8 +69,8 @@ static bool is_cgroup2(const char *path)
 	return statfs(path, &status) == 0 && (uint64_t)status.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-/* Where cgroup `own` of our namespace is, through a mount that shows `root` at `point`. */
-static bool place(const char *point, const char *root, const char *own, char *ret, size_t room)
+/* Find the path of cgroup `own` of our namespace, through a mount that shows `root` at `point`. */
+static bool find_path(const char *point, const char *root, const char *own, char *ret, size_t room)
 {
 	const char *rest = own;
 
@@ -93,7 +93,7 @@ static bool find_directory(const char *own, char *ret, size_t room)
 	bool is_found = false;
 
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
-		if (is_cgroup2(usual[i]) && place(usual[i], "/", own, ret, room) &&
+		if (is_cgroup2(usual[i]) && find_path(usual[i], "/", own, ret, room) &&
 		    access(ret, F_OK) == 0)
 			return true;
 	}
@@ -103,7 +103,7 @@ static bool find_directory(const char *own, char *ret, size_t room)
 		const struct mount *mount = &mounts.list[i];
 
 		if (strcmp(mount->type, "cgroup2") == 0)
-			is_found = place(mount->point, mount->root, own, ret, room);
+			is_found = find_path(mount->point, mount->root, own, ret, room);
 	}
 	mounts_done(&mounts);
 	return is_found;

@@ -27,12 +27,12 @@ enum cgroup_problem {
 	CGROUP_FAILED,       /* a step failed: `error` */
 };
 
-/* What was found; `directory` is the caller's to close, -1 when there is none. */
+/* The state of our cgroup; `directory` is the caller's to close, -1: none. */
 struct cgroup_state {
 	enum cgroup_problem problem;
 	int error; /* errno */
 	int directory;
-	char path[4096];       /* of our cgroup, in the file system; empty when unknown */
+	char path[4096];       /* our cgroup's, in the file system; empty when unknown */
 	char controllers[256]; /* cgroup.controllers there */
 };
 
@@ -68,7 +68,7 @@ bool cgroup_read_controllers(const char *own, char *ret, size_t room);
 /* "cpu, memory": the names of these bits; empty when there are none. */
 void cgroup_list_controllers(uint32_t bits, char *ret, size_t room);
 
-/* What root does to have systemd hand all controllers to users. */
+/* The file that root writes to have systemd hand all controllers to users. */
 #define CGROUP_DROP_IN                                                                             \
 	"put '[Service]' and 'Delegate=cpu cpuset io memory pids' into "                           \
 	"/etc/systemd/system/user@.service.d/delegate.conf, run 'systemctl daemon-reload' and "    \

@@ -28,7 +28,7 @@
 /* Folders below one that is removed: sandboxes/, and sandboxes have two levels. */
 #define REMOVE_DEPTH 4
 
-/* Of cpu time, when there is not enough: a request is answered while sandboxes want all of it. */
+/* Weight of cpu time: a request is answered while sandboxes want all of it. */
 #define WEIGHT_SUPERVISOR "1000"
 #define WEIGHT_SANDBOXES "100"
 
@@ -166,15 +166,15 @@ static int make_home(struct cgroup_home *home)
 	return error;
 }
 
-static int enable(int directory, uint32_t has_io)
+static int enable_controllers(int directory, uint32_t has_io)
 {
 	return text_write_file(directory, "cgroup.subtree_control",
 			       has_io ? "+cpu +memory +pids +io" : "+cpu +memory +pids");
 }
 
-static void disable(int directory)
+static void disable_controllers(int directory)
 {
-	/* One that is not enabled is no error. */
+	/* A controller that is not enabled is no error. */
 	(void)text_write_file(directory, "cgroup.subtree_control", "-cpu -memory -pids -io");
 }
 
@@ -184,7 +184,7 @@ static int move_self(int directory, const char *file)
 	return text_write_file(directory, file, "0");
 }
 
-/* What stands in each file, in the order of writing. */
+/* Write each file's limit, in this order. */
 static int set_limits(const struct cgroup_home *home, uint64_t memory_bytes)
 {
 	static const char *const files[][2] = {
@@ -210,16 +210,16 @@ static int set_limits(const struct cgroup_home *home, uint64_t memory_bytes)
 }
 
 /* The first process to go is ours; only an empty cgroup hands controllers on. */
-static int fill(const struct cgroup_home *home, uint64_t memory_bytes)
+static int fill_home(const struct cgroup_home *home, uint64_t memory_bytes)
 {
 	int error = move_self(home->own, SUPERVISOR "/cgroup.procs");
 
 	if (!error)
-		error = enable(home->parent, home->has_io);
+		error = enable_controllers(home->parent, home->has_io);
 	if (!error)
-		error = enable(home->own, home->has_io);
+		error = enable_controllers(home->own, home->has_io);
 	if (!error)
-		error = enable(home->directory, home->has_io);
+		error = enable_controllers(home->directory, home->has_io);
 	return error ? error : set_limits(home, memory_bytes);
 }
 
@@ -236,7 +236,7 @@ int cgroup_enter(struct cgroup_state *state, uint64_t memory_bytes, struct cgrou
 		fd_close(&home.parent);
 		return error;
 	}
-	error = fill(&home, memory_bytes);
+	error = fill_home(&home, memory_bytes);
 	if (error) {
 		cgroup_leave(&home);
 		return error;
@@ -245,8 +245,8 @@ int cgroup_enter(struct cgroup_state *state, uint64_t memory_bytes, struct cgrou
 	return 0;
 }
 
-/* Nobody can go back to the parent before it hands out no controllers any more, and it must while
- * a sandbox is left that uses them. */
+/* Go back to the parent, which is possible once it hands out no controllers any more; it must hand
+ * them out while a sandbox is left that uses them. */
 static bool go_back(const struct cgroup_home *home)
 {
 	int list = open_folder(home->own, SANDBOXES);
@@ -255,8 +255,8 @@ static bool go_back(const struct cgroup_home *home)
 		empty_folder(list, REMOVE_DEPTH);
 	if (unlinkat(home->own, SANDBOXES, AT_REMOVEDIR) != 0 && errno != ENOENT)
 		return false;
-	disable(home->own);
-	disable(home->parent);
+	disable_controllers(home->own);
+	disable_controllers(home->parent);
 	return move_self(home->parent, "cgroup.procs") == 0;
 }
 

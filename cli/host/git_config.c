@@ -142,7 +142,7 @@ static void read_section(struct reader *reader)
 }
 
 /* The character behind a backslash; 0: the line goes on in the next. */
-static char unescape(char escaped)
+static char unescape_char(char escaped)
 {
 	switch (escaped) {
 	case 'n':
@@ -183,7 +183,7 @@ static void read_value(struct reader *reader)
 			/* A file of another system ends its lines with two characters. */
 			reader->at += is_at(reader, '\r') && reader->at + 1 < reader->end &&
 				      reader->at[1] == '\n';
-			byte = unescape(*reader->at);
+			byte = unescape_char(*reader->at);
 		}
 		if (byte != '\0')
 			reader->value[used++] = byte;

@@ -18,7 +18,7 @@ enum git_key {
 	GIT_KEY_HOOKS,      /* a directory of hooks */
 	GIT_KEY_ATTRIBUTES, /* a file that says which filters run */
 	GIT_KEY_INCLUDE,    /* another configuration file */
-	GIT_KEY_WORKTREE    /* where the files of a submodule are */
+	GIT_KEY_WORKTREE    /* the folder of a submodule's files */
 };
 
 /* `value` is without quotes and escapes. All texts are valid during the call alone. */

@@ -43,17 +43,17 @@ struct list {
 struct named {
 	const char *workspace;
 	struct list paths;  /* the answer */
-	struct list files;  /* of configuration, to be read */
+	struct list files;  /* configuration files to be read */
 	struct list bases;  /* directories that git may be in as it executes something */
 	const char *file;   /* that is being read */
-	char own[PATH_MAX]; /* where the files of its submodule are; empty: it is of none */
-	enum git_key kind;  /* of the value that is looked at */
+	char own[PATH_MAX]; /* the folder of its submodule's files; empty: it is of none */
+	enum git_key kind;  /* the current value's */
 	bool is_lost;       /* too much, or no memory */
 };
 
 /* --- paths ------------------------------------------------------------------------------------ */
 
-static bool has(const struct list *list, const char *path)
+static bool has_path(const struct list *list, const char *path)
 {
 	for (size_t at = 0; at < list->size; at += strlen(list->bytes + at) + 1) {
 		if (strcmp(list->bytes + at, path) == 0)
@@ -62,12 +62,12 @@ static bool has(const struct list *list, const char *path)
 	return false;
 }
 
-static void add(struct named *named, struct list *list, const char *path)
+static void add_to(struct named *named, struct list *list, const char *path)
 {
 	const size_t size = strlen(path) + 1;
 	char *grown;
 
-	if (has(list, path))
+	if (has_path(list, path))
 		return;
 	grown = list->size + size > PATHS_BYTES_MAX ? NULL
 						    : realloc(list->bytes, list->size + size);
@@ -81,7 +81,7 @@ static void add(struct named *named, struct list *list, const char *path)
 }
 
 /* False: too long to be one. */
-static bool join(char ret[PATH_MAX], const char *directory, const char *path)
+static bool join_paths(char ret[PATH_MAX], const char *directory, const char *path)
 {
 	if (path[0] == '/')
 		directory = "";
@@ -92,7 +92,7 @@ static bool join(char ret[PATH_MAX], const char *directory, const char *path)
 }
 
 /* By its text: "a/../b" is "b". */
-static void simplify(const char *path, char ret[PATH_MAX])
+static void simplify_path(const char *path, char ret[PATH_MAX])
 {
 	size_t used = 0;
 
@@ -136,7 +136,7 @@ static bool has_name(const char *directory, const char *name)
 {
 	char path[PATH_MAX];
 
-	return join(path, directory, name) && access(path, F_OK) == 0;
+	return join_paths(path, directory, name) && access(path, F_OK) == 0;
 }
 
 /* The part of a path that is there, without links, and where the rest begins. */
@@ -156,7 +156,7 @@ static const char *find_real(const char *path, char ret[PATH_MAX])
 }
 
 /* As realpath(), but what it leads to need not be there. */
-static bool resolve(const char *path, char ret[PATH_MAX])
+static bool resolve_path(const char *path, char ret[PATH_MAX])
 {
 	char left[PATH_MAX], target[PATH_MAX], whole[PATH_MAX];
 
@@ -170,11 +170,12 @@ static bool resolve(const char *path, char ret[PATH_MAX])
 		length = readlink(whole, target, sizeof(target) - 1);
 		if (length < 0) {
 			format_text(whole, sizeof(whole), "%s%s", ret, rest);
-			simplify(whole, ret);
+			simplify_path(whole, ret);
 			return true;
 		}
 		target[length] = '\0';
-		if (!join(whole, ret, target) || strlen(whole) + strlen(rest + size) >= PATH_MAX)
+		if (!join_paths(whole, ret, target) ||
+		    strlen(whole) + strlen(rest + size) >= PATH_MAX)
 			return false;
 		format_text(left, sizeof(left), "%s%s", whole, rest + size);
 	}
@@ -186,20 +187,20 @@ static bool add_text(struct named *named, const char *path)
 {
 	char simple[PATH_MAX];
 
-	simplify(path, simple);
+	simplify_path(path, simple);
 	if (!is_in(named->workspace, simple))
 		return false;
 	if (named->kind == GIT_KEY_HOOKS || strcmp(simple, named->workspace) != 0)
-		add(named, &named->paths, path);
+		add_to(named, &named->paths, path);
 	return true;
 }
 
-/* The same of where it leads, and of each link at its end on the way there. */
+/* Add its target, and each link on the way there. */
 static void add_links(struct named *named, const char *path)
 {
 	char link[PATH_MAX], target[PATH_MAX], own[PATH_MAX];
 
-	if (resolve(path, link))
+	if (resolve_path(path, link))
 		(void)add_text(named, link);
 	format_text(link, sizeof(link), "%s", path);
 	for (int followed = 0; followed < LINKS_MAX; followed++) {
@@ -209,7 +210,7 @@ static void add_links(struct named *named, const char *path)
 			return;
 		target[size] = '\0';
 		directory_of(link, own);
-		if (!join(link, own, target))
+		if (!join_paths(link, own, target))
 			return;
 		(void)add_text(named, link);
 	}
@@ -234,14 +235,14 @@ static void add_hooks(struct named *named, const char *directory)
 		return;
 	while ((entry = readdir(names)) != NULL) {
 		if (entry->d_name[0] != '.' && entry->d_type != DT_REG &&
-		    join(path, directory, entry->d_name))
+		    join_paths(path, directory, entry->d_name))
 			add_links(named, path);
 	}
 	(void)closedir(names);
 }
 
 /* "~/x" and "~name/x" are a home's; NULL: nobody's. */
-static const char *expand(const char *path, char ret[PATH_MAX])
+static const char *expand_path(const char *path, char ret[PATH_MAX])
 {
 	const size_t size = strcspn(path, "/");
 	const char *home = getenv("HOME");
@@ -256,7 +257,7 @@ static const char *expand(const char *path, char ret[PATH_MAX])
 		entry = getpwnam(name);
 		home = entry ? entry->pw_dir : NULL;
 	}
-	return home && join(ret, home, path + size + (path[size] == '/')) ? ret : NULL;
+	return home && join_paths(ret, home, path + size + (path[size] == '/')) ? ret : NULL;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -265,7 +266,7 @@ static void try_from(struct named *named, const char *base, const char *path)
 {
 	char whole[PATH_MAX];
 
-	if (!join(whole, base, path))
+	if (!join_paths(whole, base, path))
 		return;
 	/* A word that a person's own command has for something to work on. */
 	if (named->kind == GIT_KEY_ALIAS && is_directory(whole))
@@ -279,14 +280,14 @@ static void try_path(void *context, const char *path)
 {
 	struct named *named = context;
 	char home[PATH_MAX], own[PATH_MAX];
-	const char *expanded = expand(path, home);
+	const char *expanded = expand_path(path, home);
 	const char *relative;
 
 	if (!expanded)
 		return;
 	if (expanded[0] == '/')
 		try_from(named, "", expanded);
-	/* What comes behind a variable of the shell begins with a "/", too. */
+	/* Text behind a variable of the shell begins with a "/", too. */
 	relative = expanded + strspn(expanded, "/");
 	if (named->own[0]) {
 		try_from(named, named->workspace, relative);
@@ -300,20 +301,20 @@ static void try_path(void *context, const char *path)
 		try_from(named, own, expanded);
 }
 
-static void include(struct named *named, const char *value)
+static void include_file(struct named *named, const char *value)
 {
 	char home[PATH_MAX], own[PATH_MAX], whole[PATH_MAX];
-	const char *expanded = expand(value, home);
+	const char *expanded = expand_path(value, home);
 
 	directory_of(named->file, own);
-	if (expanded && join(whole, own, expanded))
-		add(named, &named->files, whole);
+	if (expanded && join_paths(whole, own, expanded))
+		add_to(named, &named->files, whole);
 }
 
 static void find_include(void *context, enum git_key kind, const char *value)
 {
 	if (kind == GIT_KEY_INCLUDE)
-		include(context, value);
+		include_file(context, value);
 }
 
 static void find_worktree(void *context, enum git_key kind, const char *value)
@@ -322,10 +323,10 @@ static void find_worktree(void *context, enum git_key kind, const char *value)
 	char own[PATH_MAX], whole[PATH_MAX];
 
 	directory_of(named->file, own);
-	if (kind != GIT_KEY_WORKTREE || !join(whole, own, value))
+	if (kind != GIT_KEY_WORKTREE || !join_paths(whole, own, value))
 		return;
 	if (realpath(whole, named->own))
-		add(named, &named->bases, named->own);
+		add_to(named, &named->bases, named->own);
 	else
 		named->own[0] = '\0';
 }
@@ -393,8 +394,8 @@ static void add_file(struct named *named, const char *directory, const char *nam
 {
 	char path[PATH_MAX];
 
-	if (directory && join(path, directory, name) && path[0] == '/')
-		add(named, &named->files, path);
+	if (directory && join_paths(path, directory, name) && path[0] == '/')
+		add_to(named, &named->files, path);
 }
 
 /* A repository's own, wherever it lies. */
@@ -405,7 +406,7 @@ static void add_repository(struct named *named, const char *directory)
 	add_file(named, directory, "config");
 	add_file(named, directory, "config.worktree");
 	named->kind = GIT_KEY_COMMAND;
-	if (join(hooks, directory, "hooks"))
+	if (join_paths(hooks, directory, "hooks"))
 		add_hooks(named, hooks);
 }
 
@@ -422,7 +423,7 @@ static void add_repositories(struct named *named, const char *directory, int dep
 
 		for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++)
 			is_inner |= strcmp(entry->d_name, inner[i]) == 0;
-		if (is_inner || !join(path, directory, entry->d_name) || !is_directory(path))
+		if (is_inner || !join_paths(path, directory, entry->d_name) || !is_directory(path))
 			continue;
 		if (has_name(path, "HEAD"))
 			add_repository(named, path);
@@ -449,7 +450,7 @@ static bool follow_line(struct named *named, const char *file, const char *prefi
 
 		text[(size_t)(line - text) + strcspn(line, "\r\n")] = '\0';
 		directory_of(file, own);
-		is_found = join(whole, own, line) && realpath(whole, ret) != NULL;
+		is_found = join_paths(whole, own, line) && realpath(whole, ret) != NULL;
 	}
 	free(text);
 	return is_found;
@@ -460,17 +461,17 @@ static void add_all_of(struct named *named, const char *directory, const char *r
 {
 	char path[PATH_MAX], own[PATH_MAX], common[PATH_MAX];
 
-	add(named, &named->bases, directory);
+	add_to(named, &named->bases, directory);
 	format_text(own, sizeof(own), "%s", repository);
 	if (!is_directory(repository) && !follow_line(named, repository, "gitdir:", own))
 		return;
 	add_repository(named, own);
-	if (!join(path, own, "commondir") || !follow_line(named, path, "", common))
+	if (!join_paths(path, own, "commondir") || !follow_line(named, path, "", common))
 		format_text(common, sizeof(common), "%s", own);
 	add_repository(named, common);
-	if (join(path, common, "modules"))
+	if (join_paths(path, common, "modules"))
 		add_repositories(named, path, 0);
-	if (join(path, common, "worktrees"))
+	if (join_paths(path, common, "worktrees"))
 		add_repositories(named, path, 0);
 }
 
@@ -483,7 +484,7 @@ static void find_repository(struct named *named)
 	if (has_name(directory, "objects") && has_name(directory, "HEAD"))
 		add_all_of(named, directory, directory);
 	while (directory[0]) {
-		if (has_name(directory, ".git") && join(path, directory, ".git")) {
+		if (has_name(directory, ".git") && join_paths(path, directory, ".git")) {
 			add_all_of(named, directory, path);
 			return;
 		}
@@ -513,7 +514,7 @@ int git_named_open(const char *workspace)
 	struct named named = { .workspace = workspace };
 	int fd;
 
-	add(&named, &named.bases, workspace);
+	add_to(&named, &named.bases, workspace);
 	find_repository(&named);
 	find_users(&named);
 	read_files(&named, find_include);
@@ -521,7 +522,7 @@ int git_named_open(const char *workspace)
 	if (named.is_lost) {
 		named.paths.size = 0;
 		named.is_lost = false;
-		add(&named, &named.paths, workspace);
+		add_to(&named, &named.paths, workspace);
 	}
 	fd = named.is_lost ? -ENOMEM
 			   : fd_sealed_from_bytes("named", named.paths.bytes, named.paths.size);

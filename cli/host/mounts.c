@@ -21,7 +21,7 @@ bool path_is_within(const char *path, const char *folder)
 }
 
 /* Space, tab, newline and backslash come as octal escapes. In place. */
-static void unescape(char *text)
+static void unescape_text(char *text)
 {
 	char *to = text;
 
@@ -74,8 +74,8 @@ static bool parse_line(char *line, struct mount *ret)
 	ret->device = words[2];
 	ret->root = words[3];
 	ret->point = words[4];
-	unescape(words[3]);
-	unescape(words[4]);
+	unescape_text(words[3]);
+	unescape_text(words[4]);
 	return ret->type != NULL;
 }
 
@@ -91,7 +91,7 @@ static size_t count_lines(const char *text)
 }
 
 /* Takes `text`. A line that cannot be read makes the whole table untrusted: -EBADMSG. */
-static int parse(char *text, struct mounts *ret)
+static int parse_text(char *text, struct mounts *ret)
 {
 	struct mounts mounts = { .text = text };
 
@@ -121,7 +121,7 @@ int mounts_parse(const char *text, struct mounts *ret)
 
 	if (!copy)
 		abort();
-	return parse(copy, ret);
+	return parse_text(copy, ret);
 }
 
 int mounts_read(struct mounts *ret)
@@ -136,7 +136,7 @@ int mounts_read(struct mounts *ret)
 			abort();
 		size = read_text_file(AT_FDCWD, "/proc/self/mountinfo", text, room);
 		if (size >= 0 && (size_t)size < room - 2)
-			return parse(text, ret);
+			return parse_text(text, ret);
 		free(text);
 		if (size < 0)
 			return size;

@@ -11,7 +11,7 @@
 
 struct mount {
 	const char *device; /* "major:minor" */
-	const char *root;   /* what of that file system is mounted here */
+	const char *root;   /* the part of that file system that is mounted here */
 	const char *point;
 	const char *type;
 };
@@ -25,7 +25,7 @@ struct mounts {
 /* Read the whole table; 0 or -errno. Aborts when memory runs out. */
 int mounts_read(struct mounts *ret);
 
-/* The same from a text, which is copied. */
+/* Parse a text, which is copied. */
 int mounts_parse(const char *text, struct mounts *ret);
 
 void mounts_done(struct mounts *mounts);

@@ -15,7 +15,7 @@
 #include "host/shown.h"
 #include "show/format.h"
 
-/* What one walk over the plan needs. */
+/* The state of one walk over the plan. */
 struct opening {
 	const struct plan *plan;
 	bool is_prepared; /* for the first pin: most plans have none */
@@ -34,7 +34,8 @@ struct record {
 };
 
 /* The line: where it was said, and what is wrong. */
-static int refuse(const struct opening *opening, const struct record *record, const char *problem)
+static int refuse_record(const struct opening *opening, const struct record *record,
+			 const char *problem)
 {
 	const struct plan *plan = opening->plan;
 	const struct plan_origin *origin = &record->mount->origin;
@@ -67,7 +68,7 @@ static int refuse_link(const struct opening *opening, const struct record *recor
 			    "nowhere now. Write the path of an existing file or folder",
 			    record->path);
 	fd_close(&fd);
-	return refuse(opening, record, text);
+	return refuse_record(opening, record, text);
 }
 
 static int refuse_error(const struct opening *opening, const struct record *record, int error)
@@ -82,7 +83,7 @@ static int refuse_error(const struct opening *opening, const struct record *reco
 		return refuse_link(opening, record);
 	format_text(text, sizeof(text), "'%.300s' cannot be opened: %s%s", record->path,
 		    errno_text(error), remedy);
-	return refuse(opening, record, text);
+	return refuse_record(opening, record, text);
 }
 
 /* By the kernel's own name for it: what is written may have ".." in it. */
@@ -104,7 +105,7 @@ static bool is_writable(const struct plan_mount *mount)
 	return mount->kind == PLAN_BIND && !(mount->attributes & MOUNT_ATTR_RDONLY);
 }
 
-/* What this record is to do with a file that may be shown. */
+/* Check this record's use of a file that may be shown. */
 static int check_use(const struct opening *opening, const struct record *record, int fd)
 {
 	const struct plan_mount *mount = record->mount;
@@ -127,14 +128,14 @@ static int check_use(const struct opening *opening, const struct record *record,
 		       "copy-on-write, or mount it writable";
 	if (!rule && is_writable(mount) &&
 	    check_path(opening, fd, record->path, PROTECTED_WRITTEN, text) != 0)
-		return refuse(opening, record, text);
+		return refuse_record(opening, record, text);
 	if (!rule)
 		return 0;
 	format_text(text, sizeof(text), "'%.300s' is refused: %s", record->path, rule);
-	return refuse(opening, record, text);
+	return refuse_record(opening, record, text);
 }
 
-static int prepare(struct opening *opening, char problem[SHOWN_TEXT_MAX])
+static int prepare_walk(struct opening *opening, char problem[SHOWN_TEXT_MAX])
 {
 	const int error = opening->is_prepared ? 0 : mounts_read(&opening->mounts);
 
@@ -160,11 +161,11 @@ static int open_path(struct opening *opening, const struct record *record)
 
 	if (fd < 0)
 		return errno == ENOENT ? -ENOENT : refuse_error(opening, record, errno);
-	if (prepare(opening, problem) == 0 &&
+	if (prepare_walk(opening, problem) == 0 &&
 	    check_path(opening, fd, record->path, PROTECTED_READ, problem) == 0)
 		return fd;
 	fd_close(&fd);
-	return refuse(opening, record, problem);
+	return refuse_record(opening, record, problem);
 }
 
 static int find_opened(const struct opening *opening, const char *path)
@@ -200,7 +201,7 @@ static int open_record(struct opening *opening, const struct record *record)
 	if (pins->count == PINS_MAX) {
 		format_text(problem, sizeof(problem), "more than %d of them in all profiles",
 			    PINS_MAX);
-		(void)refuse(opening, record, problem);
+		(void)refuse_record(opening, record, problem);
 	} else if (check_use(opening, record, fd) == 0) {
 		pins->list[pins->count++] = (struct pin){ fd, record->profile, record->index };
 		return 0;

@@ -25,11 +25,11 @@
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* What a rule refuses, beside the protected path itself. */
+/* The paths that a rule refuses, beside the protected one itself. */
 static const struct {
 	bool is_inside_free;
-	bool is_around_free; /* what contains it may be shown */
-	bool is_for_writing; /* nothing that is only read */
+	bool is_around_free; /* a path that contains it may be shown */
+	bool is_for_writing; /* not for paths that are only read */
 	const char *why;
 } rules[] = {
 	[PROTECTED_SECRET] = { .why = "which holds what no sandbox may see (keys, tokens, "
@@ -87,12 +87,12 @@ struct candidate {
 	const struct mounts *mounts;
 	struct identity identity;
 	struct walk above; /* it and every folder above it, by all of its names */
-	size_t own_steps;  /* those of them by the name that it was asked for by */
+	size_t own_steps;  /* the steps of the name in the request */
 	bool is_opened;    /* an exception holds for it: hidden files are as others */
 };
 
-static int compare(const struct candidate *candidate, const char *path, enum protected_rule rule,
-		   enum protected_verdict *ret)
+static int compare_path(const struct candidate *candidate, const char *path,
+			enum protected_rule rule, enum protected_verdict *ret)
 {
 	static struct walk walk; /* too large for the stack; one thread */
 	char nearest[4096];
@@ -136,7 +136,7 @@ static bool compare_into(const struct candidate *candidate, const char *path,
 
 	if (rules[rule].is_for_writing && candidate->use != PROTECTED_WRITTEN)
 		return true;
-	error = compare(candidate, path, rule, &answer->verdict);
+	error = compare_path(candidate, path, rule, &answer->verdict);
 	if (error) {
 		answer->verdict = PROTECTED_ERROR;
 		answer->error = -error;
@@ -351,7 +351,7 @@ static bool compare_fixed(const struct candidate *candidate, const struct protec
 			      answer);
 }
 
-static int begin(struct candidate *candidate, const char *path)
+static int begin_candidate(struct candidate *candidate, const char *path)
 {
 	int error = walk_identify(candidate->fd, &candidate->identity);
 
@@ -375,7 +375,7 @@ struct protected_answer protected_check(int fd, const char *path, enum protected
 	candidate.fd = fd;
 	candidate.use = use;
 	candidate.mounts = mounts;
-	error = begin(&candidate, path);
+	error = begin_candidate(&candidate, path);
 	if (error) {
 		answer.verdict = PROTECTED_ERROR;
 		answer.error = -error;
@@ -416,7 +416,7 @@ bool protected_lies_in(int fd, const int *directories, size_t count)
 }
 
 /* "/a, /b", as much as fits. */
-static void join(const char *list, uint32_t size, char *text, size_t room)
+static void join_list(const char *list, uint32_t size, char *text, size_t room)
 {
 	text[0] = '\0';
 	for (const char *path = list; path < list + size; path = next_path(path))
@@ -439,7 +439,7 @@ void protected_describe(const struct protected_answer *answer, const char *path,
 			    "path %.300s: %s",
 			    path, answer->path, errno_text(answer->error));
 	} else if (answer->verdict == PROTECTED_OUTSIDE) {
-		join(set->workspaces, set->workspaces_size, workspaces, sizeof(workspaces));
+		join_list(set->workspaces, set->workspaces_size, workspaces, sizeof(workspaces));
 		format_text(text, PROTECTED_TEXT_MAX,
 			    "'%.300s' is refused: it lies in none of the workspaces that the "
 			    "operator's file names (%s). Name a folder in one of them, or add "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What of the host a sandbox may be shown or work on. Not the protected set: keys, tokens,
+ * Paths of the host that a sandbox may be shown or work on. Not the protected set: keys, tokens,
  * histories, the kernel's own file systems, the hidden files of a home, and what the operator adds
  * (protected.def). Where the operator names workspaces, nothing outside of them either. What is
  * written to the host is never where the host starts programs from. Compared by (device, inode) of
@@ -26,7 +26,7 @@ enum protected_verdict {
 	PROTECTED_ERROR,    /* could not be compared: to be refused too */
 };
 
-/* What becomes of a path: read only, or written to at once or by a later apply. */
+/* The use of a path: read only, or written to at once or by a later apply. */
 enum protected_use {
 	PROTECTED_READ,
 	PROTECTED_WRITTEN,
@@ -44,7 +44,7 @@ enum protected_rule {
 
 struct protected_answer {
 	enum protected_verdict verdict;
-	enum protected_rule rule; /* of IS, INSIDE and CONTAINS */
+	enum protected_rule rule; /* IS, INSIDE or CONTAINS */
 	int error;                /* errno of PROTECTED_ERROR */
 	char path[4096];          /* the protected path that it meets */
 };
@@ -55,7 +55,7 @@ struct protected_answer {
 /* Directories that count as hidden wherever they are; absolute paths, NULL entries left out. */
 #define PROTECTED_HIDDEN_MAX 5
 
-/* What counts beside the paths that every system has. Lists are paths with a NUL after each. */
+/* Protected paths beside those of every system. Lists are paths with a NUL after each. */
 struct protected_set {
 	const char *homes[PROTECTED_HOMES_MAX];
 	const char *protect;
@@ -65,13 +65,13 @@ struct protected_set {
 	const char *hidden[PROTECTED_HIDDEN_MAX];
 	const char *search;     /* as PATH; NULL: nothing */
 	const char *temporary;  /* as TMPDIR; NULL: nowhere */
-	const char *state;      /* of msp itself: what lasts, the audit log; NULL: nowhere */
+	const char *state;      /* msp's own: persistent sandboxes, the audit log; NULL: none */
 	const char *workspaces; /* none: anything that is not protected may be shown */
 	uint32_t workspaces_size;
 };
 
-/* What the plan says, what the environment says, and the home directories of the environment, of
- * the account that this runs as, and of who used sudo. They are in static storage; the lists are
+/* Return the plan's and the environment's sets, and the home directories of the environment, of the
+ * account that this runs as, and of the user of sudo. They are in static storage; the lists are
  * the plan's. */
 struct protected_set protected_set_of(const struct plan *plan);
 

@@ -131,7 +131,7 @@ int walk_from_others(int fd, const char *path, const struct mounts *mounts, stru
 			continue;
 		other = kernel_openat2(AT_FDCWD, name, O_PATH | O_NOFOLLOW | O_CLOEXEC,
 				       RESOLVE_NO_MAGICLINKS);
-		/* What does not open is covered by another mount, or out of our reach. */
+		/* A path that does not open is covered by another mount, or out of our reach. */
 		if (other >= 0 && walk_identify(other, &found) == 0 &&
 		    walk_is_same(&found, &wanted))
 			error = walk_from(other, name, walk);

@@ -20,7 +20,7 @@
 /* Longest silence of msp-scope. */
 #define WAIT_MS 7000
 
-/* What it exits with before it is itself. */
+/* The exit code of a child before its exec. */
 #define EXIT_NOT_STARTED 127
 
 bool scope_can_help(enum cgroup_problem problem)
@@ -99,7 +99,7 @@ static bool read_line(int output, char text[SCOPE_TEXT_MAX])
 	return size >= 0;
 }
 
-static int await(pid_t pid)
+static int await_child(pid_t pid)
 {
 	int status = -1;
 
@@ -110,7 +110,7 @@ static int await(pid_t pid)
 
 /* Run msp-scope with one argument. 0 when it says so, with its line in `text`; else -1, and the
  * line says why. */
-static int ask(int image, const char *argument, char text[SCOPE_TEXT_MAX])
+static int ask_helper(int image, const char *argument, char text[SCOPE_TEXT_MAX])
 {
 	bool is_over;
 	int ends[2];
@@ -135,9 +135,9 @@ static int ask(int image, const char *argument, char text[SCOPE_TEXT_MAX])
 	fd_close(&ends[1]);
 	is_over = pid > 0 && read_line(ends[0], text);
 	fd_close(&ends[0]);
-	/* One that does not answer is left alone: it keeps the scope, should that still come, from
-	 * being left behind empty, and ends by itself. */
-	code = is_over ? await(pid) : -1;
+	/* A helper that does not answer is left alone: it keeps the scope, should that still come,
+	 * from being left behind empty, and ends by itself. */
+	code = is_over ? await_child(pid) : -1;
 	if (is_over && code == 0)
 		return 0;
 	if (pid > 0 && !is_over)
@@ -152,7 +152,7 @@ int scope_enter(int image, char text[SCOPE_TEXT_MAX])
 	char argument[32];
 
 	format_text(argument, sizeof(argument), "%d", (int)getpid());
-	return ask(image, argument, text);
+	return ask_helper(image, argument, text);
 }
 
 bool scope_parse_manager(char *line, char *version, size_t room, const char **ret_group)
@@ -172,7 +172,7 @@ int scope_examine(int image, struct scope_manager *ret, char text[SCOPE_TEXT_MAX
 	char line[SCOPE_TEXT_MAX];
 	const char *group;
 
-	if (ask(image, "--check", line) != 0) {
+	if (ask_helper(image, "--check", line) != 0) {
 		format_text(text, SCOPE_TEXT_MAX, "%s", line);
 		return -1;
 	}

@@ -215,7 +215,7 @@ void service_ask(struct service *service, struct ipc_status *ret)
 	if (service->state != SERVICE_HERE)
 		return;
 	memcpy(ask.schema, ipc_schema_hash, sizeof(ask.schema));
-	/* One that cannot be written to has said why, or shows it now. */
+	/* A service that cannot be written to has said why, or shows it now. */
 	(void)channel_send(&channel, IPC_TYPE_status_ask, &ask, NULL, 0);
 	if (service_receive(service, &message) != 1)
 		return;

@@ -31,7 +31,7 @@ struct service_place {
 
 enum service_state {
 	SERVICE_HERE,
-	SERVICE_ABSENT,        /* nobody listens, or there is no place where one could */
+	SERVICE_ABSENT,        /* no process listens, or there is no place for a socket */
 	SERVICE_UNTRUSTED,     /* the folder or the listener is not ours alone */
 	SERVICE_OTHER_VERSION, /* it does not understand us, or we do not understand it */
 	SERVICE_FULL,
@@ -41,7 +41,7 @@ enum service_state {
 	SERVICE_FAILED, /* the system refused something */
 };
 
-/* What was found. */
+/* The state of the service. */
 struct service {
 	enum service_state state;
 	int fd;                      /* HERE: connected, the caller's to close; else -1 */
@@ -49,7 +49,7 @@ struct service {
 };
 
 /*
- * Where the socket is: `given` (--socket, checked by its option) or, when that is NULL, our user's:
+ * Find the socket: `given` (--socket, checked by its option) or, when that is NULL, our user's:
  * RUN_FOLDER/UID/msp, or XDG_RUNTIME_DIR/msp where RUN_FOLDER/UID does not exist and the variable
  * names a folder that is ours and closed to others. False, and a line in `text`: there is none.
  */
@@ -78,7 +78,7 @@ void service_check_limits(struct service *service, const struct ipc_status *stat
  * in its state. */
 int service_receive(struct service *service, struct channel_message *ret);
 
-/* What its client_end means before it served us: the service is left. */
+/* Leave the service, whose client_end came before it served us. */
 void service_leave_for(struct service *service, uint32_t reason);
 
 #endif

@@ -79,7 +79,7 @@ static int take_passed(struct service_sockets *sockets, char text[SERVICE_TEXT_M
 	return 1;
 }
 
-/* Who answers at our place. */
+/* Another service at our place. */
 struct other {
 	const char *given;
 	struct service service;

@@ -11,7 +11,7 @@
 
 #include "host/service.h"
 
-/* What a service has beyond what every supervisor has. Descriptors are -1 when absent. */
+/* The sockets of a service. Descriptors are -1 when absent. */
 struct service_sockets {
 	int listener;
 	uint32_t is_activated; /* 1: the manager made the listener */

@@ -17,13 +17,13 @@
 #define IN_HOME "/.local/state/msp"
 #define OTHERS (S_IRWXG | S_IRWXO)
 
-/* What root made for the account. */
+/* Find the directory that root made for the account. */
 static void find_system_place(uid_t uid, char ret[sizeof(SYSTEM_PLACE) + 16])
 {
 	format_text(ret, sizeof(SYSTEM_PLACE) + 16, SYSTEM_PLACE "/%u", uid);
 }
 
-/* What it is in or is itself, or NULL with a phrase in `text`. */
+/* Find the directory that it is in or is itself, or NULL with a phrase in `text`. */
 static const char *find_base(const char **ret_below, char text[STATE_PLACE_TEXT_MAX])
 {
 	static char place[sizeof(SYSTEM_PLACE) + 16];
@@ -66,7 +66,7 @@ bool state_place_find(const char *which, char ret[IPC_PATH_MAX], char text[STATE
 	return true;
 }
 
-/* What is missing on the way, each for us alone. */
+/* Make the missing directories on the way, each for us alone. */
 static int make_all(const char *path)
 {
 	char part[IPC_PATH_MAX];
@@ -80,7 +80,7 @@ static int make_all(const char *path)
 }
 
 /* Somebody else could change what is in it, or knows what we do. */
-static int check(const char *path, int fd, char text[STATE_PLACE_TEXT_MAX])
+static int check_folder(const char *path, int fd, char text[STATE_PLACE_TEXT_MAX])
 {
 	struct stat status;
 
@@ -120,7 +120,7 @@ int state_place_open(const char *path, bool is_made, char text[STATE_PLACE_TEXT_
 		format_text(text, STATE_PLACE_TEXT_MAX, "%.500s cannot be %s: %s", path,
 			    is_made ? "made" : "opened", errno_text(-error));
 	else
-		error = check(path, fd, text);
+		error = check_folder(path, fd, text);
 	if (error)
 		fd_close(&fd);
 	return error ? error : fd;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where what lasts is: in MSP_STATE_DIR, or else in ~/.local/state/msp, or else, for an account
- * without a home of its own, in /var/lib/msp/UID. The audit log is in audit/ there, and beside it
- * the files of sandboxes that last. Both are directories of the user alone.
+ * The state directory: MSP_STATE_DIR, or else ~/.local/state/msp, or else, for an account
+ * without a home of its own, /var/lib/msp/UID. The audit log is in audit/ there, and beside it
+ * the files of persistent sandboxes. Both are directories of the user alone.
  */
 #ifndef CLI_HOST_STATE_PLACE_H
 #define CLI_HOST_STATE_PLACE_H

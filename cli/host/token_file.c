@@ -78,7 +78,7 @@ static void explain_open(const char *path, enum token_file_use use, int error,
 }
 
 /* 0, or -errno with a line in `text`. */
-static int check(const char *path, int fd, char text[TOKEN_FILE_TEXT_MAX])
+static int check_file(const char *path, int fd, char text[TOKEN_FILE_TEXT_MAX])
 {
 	struct stat status;
 
@@ -132,7 +132,7 @@ int token_file_open(const char *path, enum token_file_use use, char text[TOKEN_F
 		explain_open(path, use, error, text);
 		return -error;
 	}
-	error = check(path, fd, text);
+	error = check_file(path, fd, text);
 	if (error)
 		fd_close(&fd);
 	return error ? error : fd;

@@ -21,7 +21,7 @@
 
 option_set token_file_set_path; /* const char * */
 
-/* Where it is when nobody says: msp/tokens in XDG_CONFIG_HOME, where that is a folder of ours, or
+/* Find the default file: msp/tokens in XDG_CONFIG_HOME, where that is a folder of ours, or
  * in ~/.config. `is_made`: make the folders that are missing, for us alone. False, and a line in
  * `text`: there is no such place. */
 bool token_file_find(bool is_made, char ret[IPC_PATH_MAX], char text[TOKEN_FILE_TEXT_MAX]);

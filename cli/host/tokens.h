@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the broker reads at most; far beyond what one user's clients come to. */
+/* Most bytes that the broker reads; far beyond the tokens of one user's clients. */
 #define TOKENS_BYTES_MAX 65536
 #define TOKENS_MAX 256
 
@@ -58,13 +58,13 @@ bool tokens_find(const struct tokens *tokens, const char *name, struct token_lin
 /* How many there are. */
 size_t tokens_count(const struct tokens *tokens);
 
-/* What `line` is overwritten with when its token is revoked: as many bytes. */
+/* Write the bytes that overwrite `line` when its token is revoked: as many. */
 void token_line_blank(const struct token_line *line, char *ret);
 
 /* A new one from the kernel's random numbers. 0 or -errno. */
 int token_generate(char ret[TOKEN_MAX]);
 
-/* What the file says of it. */
+/* Compute the digest of a token, as in the file. */
 void token_digest(const char *token, char ret[TOKEN_DIGEST_MAX]);
 
 #endif

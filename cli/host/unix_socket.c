@@ -55,7 +55,7 @@ static int open_lock(int folder, const char *name)
 	lock = openat(folder, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (lock < 0)
 		return -errno;
-	/* Who holds it does so for a moment: starting takes it, serving does not. */
+	/* A holder has it for a moment: starting takes it, serving does not. */
 	while (flock(lock, LOCK_EX) != 0) {
 		if (errno != EINTR) {
 			const int error = -errno;

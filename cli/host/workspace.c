@@ -31,9 +31,9 @@ struct question {
 	char *text;
 };
 
-static int refuse(const struct question *question, const char *format, ...)
+static int refuse_path(const struct question *question, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-static int refuse(const struct question *question, const char *format, ...)
+static int refuse_path(const struct question *question, const char *format, ...)
 {
 	va_list arguments;
 	char rule[WORKSPACE_TEXT_MAX];
@@ -98,7 +98,7 @@ void workspaces_close(struct workspaces *workspaces)
 }
 
 /* The kernel's name for it, as well as it can be told. */
-static void name(int fd, char ret[IPC_PATH_MAX])
+static void name_of(int fd, char ret[IPC_PATH_MAX])
 {
 	if (shown_real_path(fd, ret) != 0)
 		format_text(ret, IPC_PATH_MAX, "a directory that is gone");
@@ -130,7 +130,7 @@ int workspaces_check(const struct workspaces *workspaces, const struct plan *pla
 	char path[IPC_PATH_MAX];
 
 	for (uint32_t i = 0; i < workspaces->count; i++) {
-		name(workspaces->list[i], path);
+		name_of(workspaces->list[i], path);
 		if (check_shown(workspaces->list[i], path, plan, problem) == 0)
 			continue;
 		format_text(text, WORKSPACE_TEXT_MAX, "--workspace: %.1000s", problem);
@@ -163,7 +163,7 @@ static void list_workspaces(const struct workspaces *workspaces, char *ret, size
 
 	ret[0] = '\0';
 	for (uint32_t i = 0; i < workspaces->count; i++) {
-		name(workspaces->list[i], path);
+		name_of(workspaces->list[i], path);
 		format_append(ret, room, "%s%.200s", i > 0 ? ", " : "", path);
 	}
 }
@@ -179,7 +179,7 @@ static void list_policys(const struct plan *plan, char *ret, size_t room)
 		format_append(ret, room, "%s%.200s", at == path ? "" : ", ", at);
 }
 
-/* Nobody named a directory, and the one that msp was started in is none for this. */
+/* Refuse: no directory was named, and the one that msp was started in is none for this. */
 static int refuse_start(const struct question *question)
 {
 	static const char remedy[] =
@@ -190,14 +190,16 @@ static int refuse_start(const struct question *question)
 	char path[IPC_PATH_MAX];
 
 	if (workspaces->count == 0)
-		return refuse(question, "no directory of the host is open to requests; %s", remedy);
-	name(workspaces->list[0], path);
+		return refuse_path(question, "no directory of the host is open to requests; %s",
+				   remedy);
+	name_of(workspaces->list[0], path);
 	if (check_shown(workspaces->list[0], path, question->plan, problem) == 0)
 		return 0;
-	return refuse(question,
-		      "no directory of the host is open to requests, since none was named and "
-		      "'%.200s', where msp was started, is or holds what no sandbox may see; %s",
-		      path, remedy);
+	return refuse_path(
+		question,
+		"no directory of the host is open to requests, since none was named and "
+		"'%.200s', where msp was started, is or holds what no sandbox may see; %s",
+		path, remedy);
 }
 
 /* `fd` is what the path leads to, or what is nearest above it. */
@@ -222,24 +224,26 @@ static int check_open(const struct question *question, int fd)
 		fd_close_all(policys, count);
 		list_policys(question->plan, list, sizeof(list));
 		if (!is_inside)
-			return refuse(question,
-				      "it lies in none of the workspaces that the operator's file "
-				      "names (%s): name a directory in one of them",
-				      list);
+			return refuse_path(
+				question,
+				"it lies in none of the workspaces that the operator's file "
+				"names (%s): name a directory in one of them",
+				list);
 	}
 	if (!has_own || protected_lies_in(fd, workspaces->list, workspaces->count))
 		return 0;
 	list_workspaces(workspaces, list, sizeof(list));
 	if (workspaces->is_start)
-		return refuse(question,
-			      "it does not lie in %s, where msp was started: name a directory in "
-			      "there; the operator can open another one with 'msp serve "
-			      "--workspace DIR'",
-			      list);
-	return refuse(question,
-		      "it lies in none of the directories that 'msp serve --workspace' opened "
-		      "(%s): name a directory in one of them",
-		      list);
+		return refuse_path(
+			question,
+			"it does not lie in %s, where msp was started: name a directory in "
+			"there; the operator can open another one with 'msp serve "
+			"--workspace DIR'",
+			list);
+	return refuse_path(question,
+			   "it lies in none of the directories that 'msp serve --workspace' opened "
+			   "(%s): name a directory in one of them",
+			   list);
 }
 
 /* --- one path --------------------------------------------------------------------------------- */
@@ -256,15 +260,17 @@ static bool has_dots(const char *path)
 static int check_form(const struct question *question)
 {
 	if (question->path[0] == '\0')
-		return refuse(question, "it is empty: name a directory of the host by its absolute "
-					"path");
+		return refuse_path(question,
+				   "it is empty: name a directory of the host by its absolute "
+				   "path");
 	if (question->path[0] != '/')
-		return refuse(question, "it is no absolute path: name the directory from / on");
+		return refuse_path(question,
+				   "it is no absolute path: name the directory from / on");
 	if (strlen(question->path) >= IPC_PATH_MAX)
-		return refuse(question, "it is longer than %d bytes", IPC_PATH_MAX - 1);
+		return refuse_path(question, "it is longer than %d bytes", IPC_PATH_MAX - 1);
 	if (has_dots(question->path))
-		return refuse(question,
-			      "'..' is a part of it: write the path that it leads to, without");
+		return refuse_path(
+			question, "'..' is a part of it: write the path that it leads to, without");
 	return 0;
 }
 
@@ -279,7 +285,7 @@ static bool is_link(int directory, const char *path)
 	       S_ISLNK(status.st_mode);
 }
 
-/* What of it there is; -1 where a link leads on from there, whose end is not known. */
+/* Open the existing part of a path; -1 where a link leads on from there, whose end is not known. */
 static int open_nearest(const char *path)
 {
 	char part[IPC_PATH_MAX];
@@ -303,20 +309,23 @@ static int explain_error(const struct question *question, int error)
 {
 	switch (error) {
 	case ENOENT:
-		return refuse(question, "there is no such directory: make it, or name another one");
+		return refuse_path(question,
+				   "there is no such directory: make it, or name another one");
 	case ENOTDIR:
-		return refuse(question, "it is no directory: name the directory that holds it");
+		return refuse_path(question,
+				   "it is no directory: name the directory that holds it");
 	case EACCES:
-		return refuse(question,
-			      "the user that msp runs as (%u) cannot reach it: change "
-			      "its mode or that of a directory above it, or name "
-			      "another one",
-			      geteuid());
+		return refuse_path(question,
+				   "the user that msp runs as (%u) cannot reach it: change "
+				   "its mode or that of a directory above it, or name "
+				   "another one",
+				   geteuid());
 	case ELOOP:
-		return refuse(question, "a link of /proc, or one that leads back to itself, is "
-					"part of it: write the path that it leads to");
+		return refuse_path(question,
+				   "a link of /proc, or one that leads back to itself, is "
+				   "part of it: write the path that it leads to");
 	default:
-		return refuse(question, "it cannot be opened: %s", errno_text(error));
+		return refuse_path(question, "it cannot be opened: %s", errno_text(error));
 	}
 }
 
@@ -343,21 +352,21 @@ static int check_asked(const struct question *question, int fd, char ret[IPC_PAT
 	const int error = shown_real_path(fd, ret);
 
 	if (error == -ENAMETOOLONG)
-		return refuse(question, "the path that it leads to is longer than %d bytes",
-			      IPC_PATH_MAX - 1);
+		return refuse_path(question, "the path that it leads to is longer than %d bytes",
+				   IPC_PATH_MAX - 1);
 	if (error)
-		return refuse(question, "it has no path of its own any more: %s",
-			      errno_text(-error));
+		return refuse_path(question, "it has no path of its own any more: %s",
+				   errno_text(-error));
 	if (check_shown(fd, ret, question->plan, problem) != 0) {
 		format_text(question->text, WORKSPACE_TEXT_MAX, "%s", problem);
 		utf8_make_line(question->text);
 		return -1;
 	}
 	if (faccessat(fd, ".", R_OK | X_OK, 0) != 0)
-		return refuse(question,
-			      "the user that msp runs as (%u) cannot read it (%s): change its "
-			      "mode, or name another directory",
-			      geteuid(), errno_text(errno));
+		return refuse_path(question,
+				   "the user that msp runs as (%u) cannot read it (%s): change its "
+				   "mode, or name another directory",
+				   geteuid(), errno_text(errno));
 	return 0;
 }
 

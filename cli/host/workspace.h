@@ -26,7 +26,7 @@ struct workspace_words {
 /* struct workspace_words, appended. */
 const char *workspace_set_word(void *member, const char *value);
 
-/* What the requests of a client may name, as far as the operator's file does not say it. */
+/* Directories that requests of a client may name, beside those of the operator's file. */
 struct workspaces {
 	uint32_t count;
 	bool is_start;                   /* the one is where msp was started; nobody named it */

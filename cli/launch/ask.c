@@ -25,7 +25,7 @@ enum poll_slot {
 
 /* --- what the supervisor says --------------------------------------------------------------- */
 
-static void answer(struct asking *asking, uint64_t request, uint32_t type)
+static void take_answer(struct asking *asking, uint64_t request, uint32_t type)
 {
 	if (request == asking->request && type == asking->ends_with)
 		asking->is_answered = true;
@@ -33,7 +33,7 @@ static void answer(struct asking *asking, uint64_t request, uint32_t type)
 
 static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
 {
-	fd_close(&plan); /* nothing runs here, so that nothing is explained by it */
+	fd_close(&plan); /* no execution runs here that it could explain */
 }
 
 static void on_refused(void *context, const struct ipc_execution_refused *refused)
@@ -55,7 +55,7 @@ static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
 		sandbox_search_add(&asking->search, info);
 	else if (asking->handlers && asking->handlers->on_sandbox)
 		asking->handlers->on_sandbox(asking->context, info);
-	answer(asking, info->request, IPC_TYPE_sandbox_info);
+	take_answer(asking, info->request, IPC_TYPE_sandbox_info);
 }
 
 static void on_checkpoint(void *context, const struct ipc_checkpoint_info *info)
@@ -64,12 +64,12 @@ static void on_checkpoint(void *context, const struct ipc_checkpoint_info *info)
 
 	if (asking->handlers && asking->handlers->on_checkpoint)
 		asking->handlers->on_checkpoint(asking->context, info);
-	answer(asking, info->request, IPC_TYPE_checkpoint_info);
+	take_answer(asking, info->request, IPC_TYPE_checkpoint_info);
 }
 
 static void on_request_done(void *context, const struct ipc_request_done *done)
 {
-	answer(context, done->request, IPC_TYPE_request_done);
+	take_answer(context, done->request, IPC_TYPE_request_done);
 }
 
 static void on_changes(void *context, const struct ipc_changes_started *started, int records)
@@ -87,7 +87,7 @@ static void on_changes_done(void *context, const struct ipc_changes_done *done)
 	struct asking *asking = context;
 
 	asking->done = *done;
-	answer(asking, done->request, IPC_TYPE_changes_done);
+	take_answer(asking, done->request, IPC_TYPE_changes_done);
 }
 
 static void on_started(void *context, const struct ipc_execution_started *started, const int fds[3])
@@ -109,7 +109,7 @@ static void on_done(void *context, const struct ipc_execution_done *done)
 
 	asking->ended = *done;
 	file_pipes_drain(&asking->pipes);
-	answer(asking, done->request, IPC_TYPE_execution_done);
+	take_answer(asking, done->request, IPC_TYPE_execution_done);
 }
 
 static const struct supervisor_handlers handlers = {
@@ -124,7 +124,7 @@ static const struct supervisor_handlers handlers = {
 	.on_done = on_done,
 };
 
-static void receive(struct asking *asking)
+static void receive_one(struct asking *asking)
 {
 	const int result = supervisor_receive(&asking->client);
 
@@ -167,7 +167,7 @@ static bool is_over(const struct asking *asking)
 	       (asking->is_answered && asking->records.fd < 0);
 }
 
-/* Nobody takes what it says: have it ended, once. */
+/* End a file question whose output has no taker, once. */
 static void give_up_file(struct asking *asking)
 {
 	if (asking->pipes.error == 0 || asking->pipes.is_given_up)
@@ -176,7 +176,7 @@ static void give_up_file(struct asking *asking)
 	(void)supervisor_execution_end(&asking->client, asking->request, END_CANCELLED);
 }
 
-static void turn(struct asking *asking)
+static void turn_once(struct asking *asking)
 {
 	struct pollfd entries[SLOT_COUNT] = {
 		[SLOT_CHANNEL] = { .fd = asking->client.sending.fd, .events = POLLIN },
@@ -195,7 +195,7 @@ static void turn(struct asking *asking)
 	file_pipes_turn(&asking->pipes, entries + SLOT_PIPES);
 	give_up_file(asking);
 	if (entries[SLOT_CHANNEL].revents)
-		receive(asking);
+		receive_one(asking);
 }
 
 /* --- questions ------------------------------------------------------------------------------ */
@@ -256,7 +256,7 @@ static int send_question(struct asking *asking, struct question *question)
 }
 
 /* Send it and wait for what ends its answer. */
-static void exchange(struct asking *asking, struct question *question)
+static void exchange_question(struct asking *asking, struct question *question)
 {
 	int error;
 
@@ -275,12 +275,12 @@ static void exchange(struct asking *asking, struct question *question)
 		return;
 	}
 	while (!is_over(asking))
-		turn(asking);
+		turn_once(asking);
 	change_stream_done(&asking->records);
 	file_pipes_done(&asking->pipes);
 }
 
-/* Where the question names its sandbox, and its owner; NULL: it names none. */
+/* Return the places of the sandbox's name and owner in the question; NULL: it names none. */
 static char *sandbox_of(struct question *question, char **ret_owner)
 {
 	switch (question->kind) {
@@ -302,7 +302,7 @@ static char *sandbox_of(struct question *question, char **ret_owner)
 }
 
 /* The word was no id or name: it may be the beginning of an id. True: the question names it now. */
-static bool complete(struct asking *asking, struct question *question)
+static bool complete_question(struct asking *asking, struct question *question)
 {
 	struct question list = { .kind = ASK_LIST, .is.list.is_everybody = 1 };
 	char *owner = NULL;
@@ -315,7 +315,7 @@ static bool complete(struct asking *asking, struct question *question)
 	if (!sandbox_search_begin(&asking->search, word))
 		return false;
 	asking->is_searching = true;
-	exchange(asking, &list);
+	exchange_question(asking, &list);
 	asking->is_searching = false;
 	if (asking->outcome.is_refused || asking->search.found != 1) {
 		if (!asking->outcome.is_refused)
@@ -328,8 +328,8 @@ static bool complete(struct asking *asking, struct question *question)
 	return true;
 }
 
-/* What became of it, in an exit code and, where it is no success, in a line. */
-static int judge(struct asking *asking, const struct question *question)
+/* Return the exit code of the answer, after a line if it is no success. */
+static int judge_answer(struct asking *asking, const struct question *question)
 {
 	static const struct outcome_request nothing = { .command = "", .profile = "" };
 	struct outcome *outcome = &asking->outcome;
@@ -358,10 +358,10 @@ int ask(struct asking *asking, struct question *question, const struct ask_handl
 {
 	asking->handlers = wanted;
 	asking->context = context;
-	exchange(asking, question);
-	if (asking->outcome.is_refused && complete(asking, question))
-		exchange(asking, question);
-	return judge(asking, question);
+	exchange_question(asking, question);
+	if (asking->outcome.is_refused && complete_question(asking, question))
+		exchange_question(asking, question);
+	return judge_answer(asking, question);
 }
 
 /* A line of the terminal, which is in its canonical mode: 0, or -errno; empty at its end. */
@@ -398,7 +398,8 @@ int ask_person(struct asking *asking, const char *text, bool *ret_is_yes)
 	return 0;
 }
 
-static int begin(struct asking *asking, const struct attach_options *options, bool runs_nothing)
+static int begin_asking(struct asking *asking, const struct attach_options *options,
+			bool runs_nothing)
 {
 	const struct attachment none = { .options = options,
 					 .runs_nothing = runs_nothing,
@@ -425,7 +426,7 @@ static int begin(struct asking *asking, const struct attach_options *options, bo
 		return code;
 	supervisor_client_init(&asking->client, asking->attachment.channel, &handlers, asking);
 	error = supervisor_hello(&asking->client, asking->attachment.limits);
-	/* One that has ended already has said why: the first question finds that out. */
+	/* An ended supervisor has said why: the first question finds that out. */
 	asking->outcome.is_supervisor_gone = error == -EPIPE || error == -ECONNRESET;
 	if (!error || asking->outcome.is_supervisor_gone)
 		return 0;
@@ -435,12 +436,12 @@ static int begin(struct asking *asking, const struct attach_options *options, bo
 
 int ask_begin(struct asking *asking, const struct attach_options *options)
 {
-	return begin(asking, options, true);
+	return begin_asking(asking, options, true);
 }
 
 int ask_begin_files(struct asking *asking, const struct attach_options *options)
 {
-	return begin(asking, options, false);
+	return begin_asking(asking, options, false);
 }
 
 int ask_end(struct asking *asking, int code)

@@ -54,7 +54,7 @@ struct asking {
 	struct attachment attachment;
 	struct supervisor_client client;
 	int signals;
-	uint64_t request;   /* of the question that waits */
+	uint64_t request;   /* the open question's */
 	uint32_t ends_with; /* enum ipc_type of what ends its answer, besides a refusal */
 	const struct ask_handlers *handlers;
 	void *context;
@@ -63,17 +63,17 @@ struct asking {
 	struct sandbox_search search;
 	struct change_stream records;
 	int records_error;               /* -errno */
-	struct ipc_changes_done done;    /* of the last question about changes */
-	struct file_pipes pipes;         /* of the last question about a file */
+	struct ipc_changes_done done;    /* the last one's about changes */
+	struct file_pipes pipes;         /* the last one's about a file */
 	struct ipc_execution_done ended; /* how that ended */
-	struct outcome outcome; /* what ended the conversation, or refused the last question */
+	struct outcome outcome;          /* the end of the conversation, or the last refusal */
 };
 
 /* Find a supervisor. 0, or the exit code, and a line was said. Whatever it is, ask_end() follows.
  */
 int ask_begin(struct asking *asking, const struct attach_options *options);
 
-/* The same where questions about files will be asked: something runs for them. */
+/* Begin with questions about files, for which an execution runs. */
 int ask_begin_files(struct asking *asking, const struct attach_options *options);
 
 /*

@@ -16,7 +16,7 @@
 static struct binds binds;
 static struct pins pins;
 
-static int refuse(const char *text, int code)
+static int refuse_start(const char *text, int code)
 {
 	log_line("%s", text);
 	return code;
@@ -27,7 +27,7 @@ static bool has_binds(const struct attachment *attachment)
 	return attachment->binds && attachment->binds->count > 0;
 }
 
-/* Whatever of the host is to be shown: by --ro, and by the operator's profiles. 0, or the exit
+/* Open the files of the host to be shown: by --ro, and by the operator's profiles. 0, or the exit
  * code. */
 static int open_shown(struct attachment *attachment)
 {
@@ -36,18 +36,18 @@ static int open_shown(struct attachment *attachment)
 	struct protected_set set;
 
 	if (!plan)
-		return refuse(text, MSP_EXIT_REFUSED);
+		return refuse_start(text, MSP_EXIT_REFUSED);
 	if (!attachment->runs_nothing)
 		descriptors_warn(plan, attachment->expected_profile);
 	if (has_binds(attachment)) {
 		set = protected_set_of(plan);
 		if (binds_open(attachment->binds, &set, &binds, text) != 0)
-			return refuse(text, MSP_EXIT_USAGE);
+			return refuse_start(text, MSP_EXIT_USAGE);
 	}
-	return pins_open(plan, &pins, text) == 0 ? 0 : refuse(text, MSP_EXIT_REFUSED);
+	return pins_open(plan, &pins, text) == 0 ? 0 : refuse_start(text, MSP_EXIT_REFUSED);
 }
 
-/* What is given to a supervisor at its start cannot be asked of one that runs. */
+/* Return whether the service may be used: options of a start cannot be asked of a running one. */
 static bool may_use_service(const struct attachment *attachment)
 {
 	const struct attach_options *options = attachment->options;
@@ -69,7 +69,7 @@ static int open_images(struct attachment *attachment)
 	if (attachment->images.supervisor >= 0)
 		return 0;
 	if (launch_open_images(&attachment->images, text) != 0)
-		return refuse(text, MSP_EXIT_SANDBOX);
+		return refuse_start(text, MSP_EXIT_SANDBOX);
 	attachment->config.builtin = attachment->images.policy;
 	return 0;
 }
@@ -83,7 +83,7 @@ static int read_config(struct attachment *attachment)
 		return code;
 	code = config_read(&attachment->config, text);
 	if (code)
-		return refuse(text, code);
+		return refuse_start(text, code);
 	attachment->limits = config_limits(&attachment->config, wanted_limits(attachment));
 	return 0;
 }
@@ -94,7 +94,7 @@ static int explain_service(const struct attachment *attachment)
 	const struct service *service = &attachment->service;
 
 	if (service->state == SERVICE_FULL || service->state == SERVICE_STOPPING)
-		return refuse(service->text, MSP_EXIT_AGAIN);
+		return refuse_start(service->text, MSP_EXIT_AGAIN);
 	/* That there is none is the usual case, unless somebody named it. */
 	if (service->state != SERVICE_HERE &&
 	    (service->state != SERVICE_ABSENT || attachment->options->socket))
@@ -110,7 +110,7 @@ static int ask_service(struct attachment *attachment)
 	int code = 0;
 
 	service_ask(&attachment->service, &status);
-	/* What a configuration accepts matters for a service with weaker limits alone. */
+	/* The configuration's limits matter only for a service with weaker ones. */
 	if (status.limits != LIMITS_CGROUP && limits == LIMITS_UNSAID)
 		code = read_config(attachment);
 	if (code)
@@ -162,18 +162,18 @@ int attach_prepare(struct attachment *attachment)
 
 	attachment->null = launch_standard_fds();
 	if (attachment->null < 0)
-		return refuse("/dev/null cannot be opened", MSP_EXIT_SANDBOX);
+		return refuse_start("/dev/null cannot be opened", MSP_EXIT_SANDBOX);
 	attachment->config.given = attachment->options->config;
-	code = geteuid() == 0 ? open_images(attachment) : 0; /* who it becomes may be configured */
+	code = geteuid() == 0 ? open_images(attachment) : 0; /* its account may be configured */
 	if (code)
 		return code;
 	if (launch_drop_root(attachment->options->run_as, &attachment->config, &code, text) != 0)
-		return refuse(text, code);
+		return refuse_start(text, code);
 	code = may_use_service(attachment) ? join_service(attachment) : 0;
 	return code || attach_is_service(attachment) ? code : find_place(attachment);
 }
 
-/* What it starts from, while it already runs. 0, or the exit code. */
+/* Find what the supervisor starts from, while it already runs. 0, or the exit code. */
 static int find_out(struct attachment *attachment)
 {
 	char text[LAUNCH_TEXT_MAX];
@@ -183,7 +183,7 @@ static int find_out(struct attachment *attachment)
 		code = open_shown(attachment);
 	if (!code && attachment->is_unlimited && attachment->limits != LIMITS_FALLBACK) {
 		launch_explain_cgroup(&attachment->unlimited, text);
-		code = refuse(text, MSP_EXIT_REFUSED);
+		code = refuse_start(text, MSP_EXIT_REFUSED);
 	}
 	return code;
 }

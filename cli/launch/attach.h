@@ -61,7 +61,7 @@ struct attach_options {
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 struct attachment {
-	/* What is wanted. */
+	/* The request. */
 	const struct attach_options *options;
 	const struct bind_words *binds; /* NULL: none */
 	bool is_piped;                  /* the first request is sent with the hello; without a
@@ -70,7 +70,7 @@ struct attachment {
 	const char *expected_profile;   /* as in struct launch */
 	bool is_lasting;                /* it is about sandboxes that last, and directories of the
 					 * host that they show */
-	/* What came of it. */
+	/* The result. */
 	struct images images;
 	struct config config;
 	uint32_t limits;            /* that are accepted */

@@ -30,8 +30,8 @@
 
 struct child {
 	int image;
-	int plan;   /* what it writes */
-	int output; /* where it says what is wrong */
+	int plan;   /* its output, the plan */
+	int output; /* its messages */
 	int null;
 };
 
@@ -57,7 +57,7 @@ static int become_child(const struct child *child, char *path)
 	return -errno;
 }
 
-static int spawn(const struct child *child, char *path, pid_t *ret)
+static int spawn_compiler(const struct child *child, char *path, pid_t *ret)
 {
 	volatile int error = 0;
 	const pid_t pid = vfork();
@@ -78,7 +78,7 @@ static int64_t now_ms(void)
 }
 
 /* Is there something before the deadline? */
-static bool await(int fd, int64_t deadline_ms)
+static bool await_input(int fd, int64_t deadline_ms)
 {
 	struct pollfd entry = { .fd = fd, .events = POLLIN };
 	int ready;
@@ -91,14 +91,14 @@ static bool await(int fd, int64_t deadline_ms)
 	return ready > 0;
 }
 
-/* What it says until it says no more; what does not fit is left out. */
+/* Read its messages to their end; text that does not fit is left out. */
 static void listen_to(int output, int64_t deadline_ms, char text[CONFIG_TEXT_MAX])
 {
 	char rest[256] = "";
 	size_t used = 0;
 	ssize_t size = 1;
 
-	while (size != 0 && await(output, deadline_ms)) {
+	while (size != 0 && await_input(output, deadline_ms)) {
 		const size_t room = CONFIG_TEXT_MAX - 1 - used;
 
 		size = read(output, room ? text + used : rest, room ? room : sizeof(rest));
@@ -131,10 +131,10 @@ static void make_line(char text[CONFIG_TEXT_MAX])
 }
 
 /* Its exit status as wait(2) gives it, when it ended by itself before the deadline; else -1. */
-static int collect(pid_t pid, int64_t deadline_ms)
+static int collect_child(pid_t pid, int64_t deadline_ms)
 {
 	int pidfd = kernel_pidfd_open(pid);
-	const bool is_over = pidfd >= 0 && await(pidfd, deadline_ms);
+	const bool is_over = pidfd >= 0 && await_input(pidfd, deadline_ms);
 	int status = -1;
 
 	fd_close(&pidfd);
@@ -167,11 +167,12 @@ static int explain_end(int status, const char *path, char text[CONFIG_TEXT_MAX])
 }
 
 /* Run it to its end. 0 when it says that the plan is complete. */
-static int run(const struct child *child, int output, char *path, char text[CONFIG_TEXT_MAX])
+static int run_compiler(const struct child *child, int output, char *path,
+			char text[CONFIG_TEXT_MAX])
 {
 	const int64_t deadline_ms = now_ms() + WAIT_MS;
 	pid_t pid = -1;
-	const int error = spawn(child, path, &pid);
+	const int error = spawn_compiler(child, path, &pid);
 	int writer = child->output;
 	int status;
 
@@ -180,11 +181,11 @@ static int run(const struct child *child, int output, char *path, char text[CONF
 		format_text(text, CONFIG_TEXT_MAX, PROGRAM " cannot be started: %s",
 			    errno_text(-error));
 		if (pid > 0)
-			(void)collect(pid, deadline_ms);
+			(void)collect_child(pid, deadline_ms);
 		return -1;
 	}
 	listen_to(output, deadline_ms, text);
-	status = collect(pid, deadline_ms);
+	status = collect_child(pid, deadline_ms);
 	return status == 0 ? 0 : explain_end(status, path, text);
 }
 
@@ -201,7 +202,7 @@ int compile_config(char *path, char text[CONFIG_TEXT_MAX])
 	is_ready = !error && child.plan >= 0 && child.null >= 0 && pipe2(ends, O_CLOEXEC) == 0;
 	if (is_ready) {
 		child.output = ends[1];
-		error = run(&child, ends[0], path, text);
+		error = run_compiler(&child, ends[0], path, text);
 		fd_close(&ends[0]);
 	}
 	if (!error) {

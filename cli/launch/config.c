@@ -18,7 +18,7 @@
 
 #define VARIABLE "MSP_CONFIG"
 
-/* What opening a file for reading would give: 0 or -errno. Nothing is waited for. */
+/* Try to open a file for reading, without waiting: 0 or -errno. */
 static int try_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -38,7 +38,7 @@ static const char *explain_open(int error)
 	return error == -EINVAL ? "it is no regular file" : errno_text(-error);
 }
 
-static int explain(const char *path, const char *who, int error, char text[CONFIG_TEXT_MAX])
+static int explain_file(const char *path, const char *who, int error, char text[CONFIG_TEXT_MAX])
 {
 	format_text(text, CONFIG_TEXT_MAX, "the configuration %.900s%s cannot be read: %s", path,
 		    who, explain_open(error));
@@ -52,12 +52,12 @@ static int take_named(const char *path, const char *who, char ret[IPC_PATH_MAX],
 	const int error = strlen(path) >= IPC_PATH_MAX ? -ENAMETOOLONG : try_file(path);
 
 	if (error)
-		return explain(path, who, error, text);
+		return explain_file(path, who, error, text);
 	format_text(ret, IPC_PATH_MAX, "%s", path);
 	return 0;
 }
 
-/* One that was not named may be missing. 1: it is there. */
+/* Take a file that was found; one that was not named may be missing. 1: it is there. */
 static int take_found(const char *folder, const char *name, char ret[IPC_PATH_MAX],
 		      char text[CONFIG_TEXT_MAX])
 {
@@ -65,13 +65,13 @@ static int take_found(const char *folder, const char *name, char ret[IPC_PATH_MA
 	int error;
 
 	if (strlen(folder) + 1 + strlen(name) >= sizeof(path))
-		return explain(folder, "", -ENAMETOOLONG, text);
+		return explain_file(folder, "", -ENAMETOOLONG, text);
 	format_text(path, sizeof(path), "%s%s%s", folder, folder[0] ? "/" : "", name);
 	error = try_file(path);
 	if (error == -ENOENT || error == -ENOTDIR)
 		return 0;
 	if (error)
-		return explain(path, "", error, text);
+		return explain_file(path, "", error, text);
 	format_text(ret, IPC_PATH_MAX, "%s", path);
 	return 1;
 }
@@ -116,8 +116,8 @@ static const char *find_home(void)
 	return home && home[0] == '/' ? home : NULL;
 }
 
-static int find(const char *given, bool is_roots, char ret[IPC_PATH_MAX],
-		char text[CONFIG_TEXT_MAX])
+static int find_file(const char *given, bool is_roots, char ret[IPC_PATH_MAX],
+		     char text[CONFIG_TEXT_MAX])
 {
 	struct config_places places = { .given = given,
 					.variable = getenv(VARIABLE),
@@ -130,7 +130,7 @@ static int find(const char *given, bool is_roots, char ret[IPC_PATH_MAX],
 
 int config_find(const char *given, char ret[IPC_PATH_MAX], char text[CONFIG_TEXT_MAX])
 {
-	return find(given, geteuid() == 0, ret, text);
+	return find_file(given, geteuid() == 0, ret, text);
 }
 
 bool config_is_named(const struct config *config)
@@ -140,7 +140,7 @@ bool config_is_named(const struct config *config)
 	return config->given || (variable && variable[0] != '\0');
 }
 
-/* What was just compiled is checked as the supervisor will. */
+/* Check the new plan as the supervisor will. */
 static int take_compiled(struct config *config, char text[CONFIG_TEXT_MAX])
 {
 	int error;
@@ -179,7 +179,7 @@ int config_read(struct config *config, char text[CONFIG_TEXT_MAX])
 	if (config->is_read)
 		return 0;
 	config->is_roots = config->is_roots || geteuid() == 0;
-	if (find(config->given, config->is_roots, config->path, text) != 0)
+	if (find_file(config->given, config->is_roots, config->path, text) != 0)
 		return MSP_EXIT_REFUSED;
 	if (config->path[0] != '\0')
 		code = take_compiled(config, text);

@@ -17,7 +17,7 @@
 
 #define CONFIG_TEXT_MAX 1536
 
-/* Of all accounts of this machine, and the only one that a start by root looks for. */
+/* The file of all accounts of this machine, the only one that a start by root looks for. */
 #define CONFIG_SYSTEM_FILE "/etc/msp/config.yaml"
 
 /* Below a home directory. */
@@ -28,21 +28,21 @@ struct config {
 	int builtin;             /* builtin.policy, opened for reading; -1: not of interest */
 	bool is_roots;           /* root read it: nothing of a home directory counts */
 	bool is_read;            /* the rest is known */
-	char path[IPC_PATH_MAX]; /* of the file in force; empty: the built-in profiles */
-	int plan_fd;             /* what it amounts to, sealed; -1: nothing, without `builtin` */
-	struct plan plan;        /* the same, for config_plan() */
+	char path[IPC_PATH_MAX]; /* the file in force; empty: the built-in profiles */
+	int plan_fd;             /* its plan, sealed; -1: none, without `builtin` */
+	struct plan plan;        /* its plan, for config_plan() */
 };
 
-/* Nothing is known yet. */
+/* No configuration is known yet. */
 #define CONFIG_UNREAD                                                                              \
 	{                                                                                          \
 		.builtin = -1, .plan_fd = -1                                                       \
 	}
 
-/* Where a file may be, the first one first. NULL: nowhere. */
+/* Places of a file, the first one first. NULL: none. */
 struct config_places {
 	const char *given;    /* must be there */
-	const char *variable; /* the same, when it is not empty: MSP_CONFIG */
+	const char *variable; /* value of MSP_CONFIG, when it is not empty */
 	const char *home;     /* a home directory */
 	const char *system;
 };
@@ -52,7 +52,7 @@ struct config_places {
 int config_search(const struct config_places *places, char ret[IPC_PATH_MAX],
 		  char text[CONFIG_TEXT_MAX]);
 
-/* The same where this process must look; `given` is --config or NULL. As root it takes nothing from
+/* Find the file of this process; `given` is --config or NULL. As root it takes nothing from
  * a home directory. */
 int config_find(const char *given, char ret[IPC_PATH_MAX], char text[CONFIG_TEXT_MAX]);
 

@@ -15,7 +15,7 @@
 
 static struct ipc_execution_start start;
 
-static int refuse(const char *text, int code)
+static int refuse_command(const char *text, int code)
 {
 	log_line("%s", text);
 	return code;
@@ -77,14 +77,14 @@ static int fill_start(const struct execute *what, bool use_tty)
 	return 0;
 }
 
-static int finish(const struct execute *what, const struct outcome *outcome,
-		  const struct outcome_request *request, struct capture *captures)
+static int finish_command(const struct execute *what, const struct outcome *outcome,
+			  const struct outcome_request *request, struct capture *captures)
 {
 	int code = outcome_exit_code(outcome);
 
 	outcome_explain(outcome, request);
 	if (what->options->is_verbose) {
-		if (what->sandbox && outcome->is_done) { /* whose profile is known by now */
+		if (what->sandbox && outcome->is_done) { /* its profile is known by now */
 			outcome_print_posture(outcome, request);
 			outcome_print_measured(outcome);
 		}
@@ -98,7 +98,7 @@ static int finish(const struct execute *what, const struct outcome *outcome,
 		if (error == -EPIPE)
 			code = MSP_EXIT_SIGNAL_BASE + SIGPIPE;
 		else if (error)
-			code = refuse(errno_text(-error), MSP_EXIT_SOFTWARE);
+			code = refuse_command(errno_text(-error), MSP_EXIT_SOFTWARE);
 	}
 	return code;
 }
@@ -126,8 +126,8 @@ static int run_attached(struct attachment *attachment, const sigset_t *mask, int
 	return code;
 }
 
-static int follow(const struct execute *what, struct attachment *attachment, bool use_tty,
-		  uint64_t launched_us)
+static int follow_command(const struct execute *what, struct attachment *attachment, bool use_tty,
+			  uint64_t launched_us)
 {
 	static struct capture captures[2];
 	struct session_options options = { .use_tty = use_tty,
@@ -145,7 +145,7 @@ static int follow(const struct execute *what, struct attachment *attachment, boo
 	int code;
 
 	if (signals < 0)
-		return refuse(errno_text(-signals), MSP_EXIT_SANDBOX);
+		return refuse_command(errno_text(-signals), MSP_EXIT_SANDBOX);
 	if (what->options->is_json) {
 		capture_init(&captures[0]);
 		capture_init(&captures[1]);
@@ -155,7 +155,7 @@ static int follow(const struct execute *what, struct attachment *attachment, boo
 	if (code)
 		return code;
 	outcome.supervisor_status = attach_close(attachment);
-	code = finish(what, &outcome, &request, options.captures);
+	code = finish_command(what, &outcome, &request, options.captures);
 	fd_close(&outcome.plan);
 	return code;
 }
@@ -176,5 +176,5 @@ int execute(const struct execute *what)
 	if (fill_start(what, use_tty) != 0)
 		return MSP_EXIT_USAGE;
 	code = attach_prepare(&attachment);
-	return code ? code : follow(what, &attachment, use_tty, launched_us);
+	return code ? code : follow_command(what, &attachment, use_tty, launched_us);
 }

@@ -61,7 +61,7 @@ struct execute {
 	const struct bind_words *binds; /* NULL: none */
 	const char *profile;            /* empty: the default one, or the sandbox's */
 	bool is_variable;               /* MSP_DEFAULT_PROFILE named it */
-	const char *sandbox;            /* one that lasts; NULL: a new one */
+	const char *sandbox;            /* persistent; NULL: a new one */
 	char *const *words;             /* the command, with NULL behind it */
 };
 

@@ -42,7 +42,7 @@ void file_pipes_done(struct file_pipes *pipes)
 }
 
 /* Without the end of what is to be written: msp-file changes nothing then. */
-static void fail(struct file_pipes *pipes, int error, bool is_source)
+static void fail_pipes(struct file_pipes *pipes, int error, bool is_source)
 {
 	if (pipes->error == 0) {
 		pipes->error = error;
@@ -72,7 +72,7 @@ static void read_source(struct file_pipes *pipes)
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (got < 0) {
-		fail(pipes, -errno, true);
+		fail_pipes(pipes, -errno, true);
 		return;
 	}
 	size = (uint32_t)got;
@@ -115,7 +115,7 @@ static bool read_out(struct file_pipes *pipes)
 	}
 	error = pipes->error ? 0 : pipes->stream->take(pipes->stream->context, bytes, (size_t)got);
 	if (error)
-		fail(pipes, error, false);
+		fail_pipes(pipes, error, false);
 	return true;
 }
 
@@ -141,8 +141,7 @@ void file_pipes_turn(struct file_pipes *pipes, const struct pollfd entries[FILE_
 		read_err(pipes);
 }
 
-/* What a pipe holds at most was there before its writer was gone; whoever writes still is another.
- */
+/* Reads that empty a pipe: more bytes than it holds come from a writer that is still there. */
 #define DRAIN_READS 32
 
 void file_pipes_drain(struct file_pipes *pipes)

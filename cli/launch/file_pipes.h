@@ -13,7 +13,7 @@
 
 #include "common/file_record.h"
 
-/* What one question about a file is told, and who is told what it says. */
+/* The input of one question about a file, and the taker of its output. */
 struct file_stream {
 	int source; /* to be written: read to its end; -1: nothing */
 	/* The next bytes that it says. 0, or -errno: it is not wanted any more. */
@@ -26,7 +26,7 @@ struct file_stream {
 struct file_pipes {
 	const struct file_stream *stream;
 	int in, out, err; /* -1: closed */
-	bool is_at_end;   /* of the source: the end is said, or waits to be */
+	bool is_at_end;   /* the source's end is sent, or waits to be */
 	bool is_given_up; /* for the caller */
 	int error;        /* -errno of `take`, or of reading the source */
 	bool is_source;   /* ... the latter */

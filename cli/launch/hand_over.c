@@ -33,7 +33,7 @@ static void unblock_signals(void)
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* cannot fail with these arguments */
 }
 
-static int standalone(const char *text)
+static int serve_alone(const char *text)
 {
 	log_line("serve: %s; this client gets a supervisor of its own", text);
 	return HAND_OVER_NOT;
@@ -107,8 +107,8 @@ static int leave_silent(struct service *service)
 		return give_up("the service took this client too late: start this server again",
 			       MSP_EXIT_AGAIN);
 	}
-	return standalone("the service does not answer ('systemctl --user restart msp.service' "
-			  "may help)");
+	return serve_alone("the service does not answer ('systemctl --user restart msp.service' "
+			   "may help)");
 }
 
 static bool is_silent(int fd)
@@ -125,14 +125,14 @@ static bool is_silent(int fd)
 /* The client's descriptors go to nobody who has not shown that it lives and is of this version: in
  * the queue of one that hangs they would stay open, and the client would never see its end. 0, or
  * an exit code; whether the service is still here is another question. */
-static int examine(struct service *service, struct config *config, uint32_t *limits)
+static int examine_service(struct service *service, struct config *config, uint32_t *limits)
 {
 	struct ipc_status status = { 0 };
 	char text[CONFIG_TEXT_MAX];
 	int code = 0;
 
 	service_ask(service, &status);
-	/* What a configuration accepts matters for a service with weaker limits alone. */
+	/* The configuration's limits matter only for a service with weaker ones. */
 	if (status.limits != LIMITS_CGROUP && *limits == LIMITS_UNSAID)
 		code = config_read(config, text);
 	if (code)
@@ -146,7 +146,7 @@ static int not_fit(const struct service *service)
 {
 	if (service->state == SERVICE_FULL || service->state == SERVICE_STOPPING)
 		return give_up(service->text, MSP_EXIT_AGAIN);
-	return standalone(service->text);
+	return serve_alone(service->text);
 }
 
 /* Before the client itself. One that cannot be written to has said why, or shows it later. */
@@ -168,7 +168,7 @@ int hand_over(struct service *service, struct config *config, uint32_t limits,
 	int code;
 
 	unblock_signals();
-	code = examine(service, config, &limits);
+	code = examine_service(service, config, &limits);
 	if (code)
 		return code;
 	if (service->state != SERVICE_HERE)
@@ -176,12 +176,12 @@ int hand_over(struct service *service, struct config *config, uint32_t limits,
 	start.limits = limits;
 	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
 	send_workspaces(&channel, workspaces);
-	/* One that cannot be written to has said why, or shows it now. */
+	/* A service that cannot be written to has said why, or shows it now. */
 	(void)channel_send(&channel, IPC_TYPE_client_start, &start, stdio, 0);
 	if (is_silent(service->fd))
 		return leave_silent(service);
 	if (service_receive(service, &message) != 1)
-		return standalone(service->text);
+		return serve_alone(service->text);
 	if (message.type == IPC_TYPE_client_started)
 		return await_end(service, null);
 	if (message.type == IPC_TYPE_client_end) {
@@ -190,5 +190,5 @@ int hand_over(struct service *service, struct config *config, uint32_t limits,
 	}
 	channel_message_done(&message);
 	fd_close(&service->fd);
-	return standalone("the service answers what was not asked");
+	return serve_alone("the service answers what was not asked");
 }

@@ -12,7 +12,7 @@
 #include "host/workspace.h"
 #include "launch/config.h"
 
-/* What to exit with is not decided: serve this client in another way. Nothing of it was used. */
+/* No exit code yet: serve this client in another way. Nothing of it was used. */
 #define HAND_OVER_NOT (-1)
 
 /*

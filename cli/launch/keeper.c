@@ -15,7 +15,7 @@
 #include "host/workspace.h"
 #include "show/format.h"
 
-/* Where its descriptors are put, behind /dev/null three times, so that all others can be closed. */
+/* Numbers of its descriptors, behind /dev/null three times, so that all others can be closed. */
 #define CHANNEL_PLACE 3
 #define BUILTIN_PLACE 4
 #define WORKSPACES_PLACE 5
@@ -27,14 +27,14 @@ struct keeper {
 	struct config *config; /* in force, as far as is known */
 	struct config newer; /* compiled when generation `asked` was; in force if another one is */
 	uint32_t asked;
-	struct workspaces own;    /* of the clients of a supervisor that is no service */
+	struct workspaces own;    /* for clients of a supervisor that is no service */
 	struct workspaces within; /* for the next question */
 };
 
 /* 0 with the new one in `ret` and what it shows of the host in `pins`; or -1 with a line in `text`.
  */
-static int compile(const struct keeper *keeper, struct config *ret, struct pins *pins,
-		   char text[CONFIG_TEXT_MAX])
+static int compile_policy(const struct keeper *keeper, struct config *ret, struct pins *pins,
+			  char text[CONFIG_TEXT_MAX])
 {
 	const struct plan *plan;
 
@@ -76,7 +76,7 @@ static int handle_policy_ask(void *context, struct channel_message *message)
 	config_close(&keeper->newer);
 	keeper->asked = message->body.policy_ask.generation;
 	pins.count = 0;
-	if (compile(keeper, &keeper->newer, &pins, text) == 0) {
+	if (compile_policy(keeper, &keeper->newer, &pins, text) == 0) {
 		error = send_new(&keeper->channel, keeper->asked, &keeper->newer, &pins);
 	} else {
 		format_text(bad.text, sizeof(bad.text), "%s", text);
@@ -157,8 +157,8 @@ static int place_all(const struct launch *launch, int channel, struct keeper *ke
 	return null < 0 ? -errno : fd_place(fds, places, count, 0);
 }
 
-static void keep(const struct launch *launch, int channel) __attribute__((noreturn));
-static void keep(const struct launch *launch, int channel)
+static void keep_going(const struct launch *launch, int channel) __attribute__((noreturn));
+static void keep_going(const struct launch *launch, int channel)
 {
 	static struct channel_message message;
 	static struct keeper keeper = {
@@ -185,6 +185,6 @@ int keeper_start(const struct launch *launch, int channel)
 	const pid_t pid = fork();
 
 	if (pid == 0)
-		keep(launch, channel);
+		keep_going(launch, channel);
 	return pid < 0 ? -errno : pid;
 }

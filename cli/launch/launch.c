@@ -322,7 +322,7 @@ static int send_audit(const struct images *images, const struct channel *channel
 	return error;
 }
 
-/* Where what lasts is. Without such a place sandboxes do not last, and everything else works. */
+/* Send the state directory. Without one no sandbox is persistent, and everything else works. */
 static int send_state(const struct images *images, const struct channel *channel)
 {
 	static struct ipc_supervisor_stateless missing;
@@ -364,7 +364,7 @@ int launch_send(const struct launch *launch, int channel_fd)
 		format_text(run.profile, sizeof(run.profile), "%s", launch->expected_profile);
 	if (!error)
 		error = send_audit(launch->images, &channel);
-	if (!error && !launch->expected_profile) /* what it runs lasts no longer than it */
+	if (!error && !launch->expected_profile) /* its sandbox is ephemeral */
 		error = send_state(launch->images, &channel);
 	if (!error && launch->home->directory >= 0)
 		error = channel_send(&channel, IPC_TYPE_supervisor_cgroup, &cgroup,

@@ -28,7 +28,7 @@ struct images {
 	int broker;
 	int audit;
 	int policy;
-	int scope;  /* these may be missing */
+	int scope;  /* this and the next two may be missing */
 	int layers; /* then nothing lasts */
 	int file;   /* then there are no file tools */
 };
@@ -87,7 +87,7 @@ struct no_cgroup {
 int launch_enter_cgroup(const struct images *images, struct budget *budget,
 			struct cgroup_home *home, struct no_cgroup *ret);
 
-/* What it was, and what helps, for people. */
+/* Explain the failure and its remedy, for people. */
 void launch_explain_cgroup(const struct no_cgroup *why, char text[LAUNCH_TEXT_MAX]);
 
 struct launch {
@@ -103,13 +103,13 @@ struct launch {
 	uint32_t limits;                       /* that the command line accepts, or LIMITS_UNSAID */
 	const char *expected_profile; /* that something runs under at once; "": the default one;
 				       * NULL: nothing does */
-	const struct workspaces *workspaces; /* of the keeper's own clients; NULL: none */
+	const struct workspaces *workspaces; /* for the keeper's own clients; NULL: none */
 };
 
 /* Say everything that a supervisor starts from on `channel`. 0 or -errno. */
 int launch_send(const struct launch *launch, int channel);
 
-/* Of that, what was opened for a plan. 0 or -errno. */
+/* Send the files that were opened for a plan. 0 or -errno. */
 int launch_send_pins(const struct pins *pins, const struct channel *channel);
 
 /* The processes of a start; 0: none. */

@@ -28,7 +28,7 @@
 #define BEHIND_LAST 6
 
 /* `image` is executed by descriptor: after a change of account its path may be out of reach. */
-static int execute(int image, char *name)
+static int execute_image(int image, char *name)
 {
 	char *const arguments[] = { name, NULL };
 	char *const environment[] = { NULL };
@@ -60,8 +60,8 @@ static int become_program(void *context)
 	const int image = child->fd_count - 1; /* the program gets all but its own image */
 
 	if (fd_place(child->fds, places, (size_t)child->fd_count, (1U << image) - 1) == 0)
-		(void)execute(image, child->name);
-	return MSP_EXIT_SOFTWARE; /* whoever talks to it finds out */
+		(void)execute_image(image, child->name);
+	return MSP_EXIT_SOFTWARE; /* its peer sees the end */
 }
 
 static int start_child(struct child *child, int *ret_pidfd)
@@ -125,7 +125,7 @@ int launch_exec(const struct images *images, int channel, const struct factory *
 			       SUPERVISOR_IMAGE };
 	const int error = fd_place(fds, places, 4, 0x7);
 
-	return error ? error : execute(SUPERVISOR_IMAGE, name);
+	return error ? error : execute_image(SUPERVISOR_IMAGE, name);
 }
 
 /* In the child: the same, without the caller's stdin and stdout. */

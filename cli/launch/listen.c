@@ -22,7 +22,7 @@
 #define PAUSE_MS 20
 
 #define UNIX_PREFIX "unix:"
-#define HTTP_PATH "/mcp" /* of the broker's only endpoint */
+#define HTTP_PATH "/mcp" /* the broker's only endpoint */
 
 #define FORM_RULE                                                                                  \
 	"127.0.0.1:PORT, [::1]:PORT or localhost:PORT (0: the kernel chooses the port), or "       \
@@ -138,7 +138,7 @@ struct place {
 	const char *name;
 };
 
-/* Whatever is not clearly dead lives. */
+/* Return whether the place is free: a process that is not clearly dead lives. */
 static bool is_free(void *context)
 {
 	const struct place *place = context;
@@ -189,7 +189,8 @@ static void format_address(const struct listen_address *address, char text[LISTE
 			    ntohs(address->tcp.v6.sin6_port));
 }
 
-static int explain(const struct listen_address *address, int error, char text[LISTEN_TEXT_MAX])
+static int explain_error(const struct listen_address *address, int error,
+			 char text[LISTEN_TEXT_MAX])
 {
 	char where[LISTEN_ADDRESS_MAX];
 
@@ -234,7 +235,7 @@ int listen_open(const struct listen_address *address, int *ret, char text[LISTEN
 	if (fd >= 0)
 		error = fd_set_nonblocking(fd, true);
 	if (fd < 0 || error) {
-		const int code = explain(address, fd < 0 ? -fd : -error, text);
+		const int code = explain_error(address, fd < 0 ? -fd : -error, text);
 
 		fd_close(&fd);
 		return code;

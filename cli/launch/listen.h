@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where `msp serve --http` listens: a TCP port of the loopback, or a unix socket. What comes in
- * there is for the broker alone: nothing is read here.
+ * The listener of `msp serve --http`: a TCP port of the loopback, or a unix socket. Its connections
+ * are for the broker alone: nothing is read here.
  */
 #ifndef CLI_LAUNCH_LISTEN_H
 #define CLI_LAUNCH_LISTEN_H
@@ -16,7 +16,7 @@
 #define LISTEN_ADDRESS_MAX 128 /* a unix socket's path, or an address and a port */
 
 struct listen_address {
-	const char *path; /* of a unix socket; NULL: TCP */
+	const char *path; /* a unix socket's; NULL: TCP */
 	union {
 		struct sockaddr any; /* AF_UNSPEC: no address was given */
 		struct sockaddr_in v4;

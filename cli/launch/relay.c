@@ -81,7 +81,7 @@ void relay_poll(const struct relay *relay, bool watch_sink, struct pollfd entrie
 		entries[1] = (struct pollfd){ .fd = relay->sink };
 }
 
-static enum relay_state fail(struct relay *relay, int error)
+static enum relay_state fail_relay(struct relay *relay, int error)
 {
 	relay->error = error;
 	return RELAY_FAILED;
@@ -100,8 +100,8 @@ static bool is_hangup(enum relay_end end, int error)
 	return error == EIO && end != RELAY_FILE;
 }
 
-/* What is no pipe, or beyond the user's limit, stays as it is; none is made smaller. */
-static void enlarge(int fd, enum relay_end end)
+/* Enlarge a pipe, but never beyond the user's limit; none is made smaller. */
+static void enlarge_pipe(int fd, enum relay_end end)
 {
 	const int bytes = end == RELAY_OWN ? OWN_PIPE_BYTES : CALLERS_PIPE_BYTES;
 	const int now = fcntl(fd, F_GETPIPE_SZ);
@@ -110,14 +110,14 @@ static void enlarge(int fd, enum relay_end end)
 		(void)fcntl(fd, F_SETPIPE_SZ, bytes);
 }
 
-static void count(struct relay *relay, size_t bytes)
+static void count_bytes(struct relay *relay, size_t bytes)
 {
 	const bool was_short = relay->taken < LONG_STREAM_BYTES;
 
 	relay->taken += bytes;
 	if (was_short && relay->taken >= LONG_STREAM_BYTES) {
-		enlarge(relay->source, relay->source_end);
-		enlarge(relay->sink, relay->sink_end);
+		enlarge_pipe(relay->source, relay->source_end);
+		enlarge_pipe(relay->sink, relay->sink_end);
 	}
 }
 
@@ -127,7 +127,7 @@ static enum relay_state splice_once(struct relay *relay, bool *ret_is_moved)
 				     SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 
 	if (moved > 0) {
-		count(relay, (size_t)moved);
+		count_bytes(relay, (size_t)moved);
 		*ret_is_moved = true;
 		return RELAY_SOURCE;
 	}
@@ -142,7 +142,7 @@ static enum relay_state splice_once(struct relay *relay, bool *ret_is_moved)
 	if (is_hangup(relay->source_end, errno))
 		return RELAY_ENDED;
 	if (errno != EINVAL)
-		return fail(relay, errno);
+		return fail_relay(relay, errno);
 	/* This pair cannot be spliced (an O_APPEND file, a device): copy from here on. */
 	relay->uses_splice = false;
 	return relay->state;
@@ -155,7 +155,7 @@ static ssize_t read_some(const struct relay *relay)
 	return read(relay->source, relay->buffer, RELAY_BUFFER_BYTES);
 }
 
-static enum relay_state fill(struct relay *relay, bool *ret_is_moved)
+static enum relay_state fill_buffer(struct relay *relay, bool *ret_is_moved)
 {
 	const ssize_t got = read_some(relay);
 
@@ -166,10 +166,10 @@ static enum relay_state fill(struct relay *relay, bool *ret_is_moved)
 	if (got < 0 && (errno == ECONNRESET || is_hangup(relay->source_end, errno)))
 		return RELAY_ENDED;
 	if (got < 0)
-		return fail(relay, errno);
+		return fail_relay(relay, errno);
 	relay->begin = 0;
 	relay->end = (size_t)got;
-	count(relay, (size_t)got);
+	count_bytes(relay, (size_t)got);
 	*ret_is_moved = true;
 	return RELAY_SINK;
 }
@@ -189,14 +189,14 @@ static ssize_t write_some(const struct relay *relay)
 	return write(relay->sink, from, size);
 }
 
-static enum relay_state drain(struct relay *relay, bool *ret_is_moved)
+static enum relay_state drain_buffer(struct relay *relay, bool *ret_is_moved)
 {
 	const ssize_t put = write_some(relay);
 
 	if (put < 0 && (errno == EPIPE || errno == ECONNRESET || is_hangup(relay->sink_end, errno)))
 		return RELAY_BROKEN;
 	if (put < 0)
-		return errno == EAGAIN || errno == EINTR ? RELAY_SINK : fail(relay, errno);
+		return errno == EAGAIN || errno == EINTR ? RELAY_SINK : fail_relay(relay, errno);
 	relay->begin += (size_t)put;
 	*ret_is_moved = true;
 	return relay->begin == relay->end ? RELAY_SOURCE : RELAY_SINK;
@@ -207,8 +207,8 @@ static enum relay_state move_once(struct relay *relay, bool *ret_is_moved)
 	if (relay->uses_splice)
 		return splice_once(relay, ret_is_moved);
 	if (relay->begin == relay->end)
-		return fill(relay, ret_is_moved);
-	return drain(relay, ret_is_moved);
+		return fill_buffer(relay, ret_is_moved);
+	return drain_buffer(relay, ret_is_moved);
 }
 
 /* May the next move be tried, or would a call that finds nothing wait? */

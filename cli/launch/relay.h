@@ -18,7 +18,7 @@ enum relay_state {
 	RELAY_SOURCE, /* waits for bytes to come */
 	RELAY_SINK,   /* waits for room */
 	RELAY_ENDED,  /* end of file was reached and everything has been passed on */
-	RELAY_BROKEN, /* nobody reads the sink any more */
+	RELAY_BROKEN, /* no process reads the sink any more */
 	RELAY_FAILED, /* `error` says why */
 };
 
@@ -40,11 +40,11 @@ struct relay {
 	int error;
 	bool uses_splice;
 	uint64_t taken;    /* bytes from the source so far */
-	size_t begin, end; /* what the buffer holds */
+	size_t begin, end; /* bytes in the buffer */
 	uint8_t *buffer;   /* RELAY_BUFFER_BYTES, the caller's; not used while splicing */
 };
 
-/* What kind of end one of the caller's descriptors is. */
+/* Return the kind of end that one of the caller's descriptors is. */
 enum relay_end relay_end_of(int fd);
 
 /* Both descriptors stay the caller's. An end that is ours must be O_NONBLOCK. */

@@ -56,7 +56,7 @@ struct session {
 	enum listing listing;
 	bool is_searched;
 	struct sandbox_search search;
-	struct ipc_profile_posture known; /* what the welcome said of a profile; may be none */
+	struct ipc_profile_posture known; /* the welcome's posture of a profile; may be none */
 	struct supervisor_client client;
 	struct outcome outcome;
 	struct terminal terminal;
@@ -67,7 +67,7 @@ struct session {
 	uint64_t captured_bytes;
 	uint64_t output_bytes; /* the profile's limit, 0: none */
 	bool is_ending;
-	uint64_t deadline_ms; /* of the end, or before it of the welcome */
+	uint64_t deadline_ms; /* for the end, or before it for the welcome */
 };
 
 static uint8_t buffers[STREAM_COUNT][RELAY_BUFFER_BYTES];
@@ -88,7 +88,8 @@ int session_block_signals(bool use_tty, sigset_t *ret_before)
 
 	(void)sigemptyset(&handled);
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
-		/* What the caller ignores (nohup, a shell's background job) stays ignored. */
+		/* A signal that the caller ignores (nohup, a shell's background job) stays ignored.
+		 */
 		if (sigaction(always[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
 			(void)sigaddset(&handled, always[i]);
 	}
@@ -116,7 +117,7 @@ static void begin_end(struct session *session)
 
 /* --- what the supervisor says --------------------------------------------------------------- */
 
-/* Of a sandbox that lasts it is not known at first what its profile is. */
+/* Return whether it has a persistent sandbox, whose profile is not known at first. */
 static bool has_sandbox(const struct session *session)
 {
 	return session->start->sandbox[0] != '\0';
@@ -345,7 +346,7 @@ static const struct supervisor_handlers handlers = {
 	.on_request_done = on_listed,
 };
 
-static void receive(struct session *session)
+static void receive_one(struct session *session)
 {
 	const int result = supervisor_receive(&session->client);
 
@@ -520,7 +521,7 @@ static int wait_ms(const struct session *session)
 	return session->deadline_ms > now ? (int)(session->deadline_ms - now) : 0;
 }
 
-static void turn(struct session *session)
+static void turn_once(struct session *session)
 {
 	struct pollfd entries[SLOT_COUNT];
 
@@ -538,10 +539,10 @@ static void turn(struct session *session)
 		step_stream(session, (enum stream)i, &entries[SLOT_STREAMS + 2 * i]);
 	check_output(session);
 	if (entries[SLOT_CHANNEL].revents)
-		receive(session);
+		receive_one(session);
 }
 
-static void ask(struct session *session)
+static void send_request(struct session *session)
 {
 	int error = supervisor_hello(&session->client, session->options->limits);
 
@@ -572,11 +573,11 @@ struct outcome session_run(const struct session_options *options, int channel, i
 	if (options->answer_ms > 0)
 		session.deadline_ms = now_ms() + options->answer_ms;
 	supervisor_client_init(&session.client, channel, &handlers, &session);
-	ask(&session);
+	send_request(&session);
 	if (options->use_tty && !session.is_ending)
 		(void)terminal_make_raw(&session.terminal, STDIN_FILENO); /* else as it is */
 	while (!is_over(&session))
-		turn(&session);
+		turn_once(&session);
 	timings_set(&session.outcome.timings, &session.outcome.done, options->launched_us, asked_us,
 		    clock_now_us());
 	terminal_restore(&session.terminal);

@@ -11,7 +11,7 @@
 
 struct command {
 	const char *name;
-	const char *operands; /* what follows the options, for the usage line */
+	const char *operands; /* words behind the options, for the usage line */
 	const char *summary;  /* one line */
 	const char *help;     /* paragraphs, each line at most 78 columns */
 	struct option_table options;
@@ -35,7 +35,7 @@ struct command_words {
 	char *list[COMMAND_WORDS_MAX + 1]; /* NULL behind the last one */
 };
 
-/* The same with operands, which may stand before, between and behind the options. */
+/* Parse options with operands, which may stand before, between and behind them. */
 bool command_parse_words(const struct command *command, int argc, char *argv[], void *target,
 			 struct command_words *words, int *ret_exit);
 

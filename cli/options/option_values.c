@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What each kind of option value must look like.
+ * The form of each kind of option value.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -22,7 +22,7 @@ struct option_row {
 	const char *name;     /* without the two dashes */
 	const char *argument; /* the value's name in the help; NULL: takes none */
 	option_set *set;
-	size_t offset; /* of the member in the command's own struct */
+	size_t offset; /* the member's in the command's own struct */
 	const char *help;
 	char letter; /* -x for short; 0: none */
 };

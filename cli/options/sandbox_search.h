@@ -28,7 +28,7 @@ bool sandbox_search_begin(struct sandbox_search *search, const char *word);
 /* One of those that there are. */
 void sandbox_search_add(struct sandbox_search *search, const struct ipc_sandbox_info *info);
 
-/* What a search that found none or several amounts to. */
+/* Explain a search that found none or several. */
 void sandbox_search_explain(const struct sandbox_search *search, struct ipc_execution_refused *ret);
 
 #endif

@@ -6,13 +6,13 @@
 
 #define WORD_MAX ((size_t)32)
 
-static size_t least(size_t a, size_t b)
+static size_t least_of(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
 /* Insertions, deletions, replacements and swaps of neighbours that turn one into the other. */
-static size_t distance(const char *from, const char *to)
+static size_t edit_distance(const char *from, const char *to)
 {
 	const size_t from_size = strlen(from);
 	const size_t to_size = strlen(to);
@@ -30,9 +30,10 @@ static size_t distance(const char *from, const char *to)
 		for (size_t j = 1; j <= to_size; j++) {
 			const size_t differs = from[i - 1] != to[j - 1] ? 1 : 0;
 
-			row[j] = least(above[j - 1] + differs, least(above[j], row[j - 1]) + 1);
+			row[j] = least_of(above[j - 1] + differs,
+					  least_of(above[j], row[j - 1]) + 1);
 			if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1])
-				row[j] = least(row[j], rows[(i - 2) % 3][j - 2] + 1);
+				row[j] = least_of(row[j], rows[(i - 2) % 3][j - 2] + 1);
 		}
 	}
 	return rows[from_size % 3][to_size];
@@ -44,7 +45,7 @@ const char *suggest_nearest(const char *word, const char *const words[], size_t 
 	size_t best_distance = SIZE_MAX;
 
 	for (size_t i = 0; i < count; i++) {
-		const size_t here = distance(word, words[i]);
+		const size_t here = edit_distance(word, words[i]);
 
 		if (here < best_distance) {
 			best_distance = here;

@@ -37,7 +37,7 @@ void capture_add(struct capture *capture, const uint8_t *bytes, size_t size)
 		bytes += size - CAPTURE_TAIL_BYTES;
 		size = CAPTURE_TAIL_BYTES;
 	}
-	position = capture->total - size - capture->head_size; /* of `bytes` behind the head */
+	position = capture->total - size - capture->head_size; /* in `bytes` behind the head */
 	while (size > 0) {
 		const size_t at = (size_t)(position % CAPTURE_TAIL_BYTES);
 		size_t part = CAPTURE_TAIL_BYTES - at;
@@ -51,7 +51,7 @@ void capture_add(struct capture *capture, const uint8_t *bytes, size_t size)
 	}
 }
 
-static void reverse(uint8_t *bytes, size_t size)
+static void reverse_bytes(uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size / 2; i++) {
 		const uint8_t kept = bytes[i];
@@ -76,7 +76,7 @@ static size_t cut_at_end(const uint8_t *bytes, size_t size)
 	return 0;
 }
 
-/* The same for the beginning. */
+/* Cut a beginning to whole characters. */
 static size_t cut_at_start(const uint8_t *bytes, size_t size)
 {
 	size_t cut = 0;
@@ -92,11 +92,11 @@ static bool is_utf8(const uint8_t *bytes, size_t size)
 }
 
 /* Turn the full ring so that its oldest byte comes first. */
-static void straighten(uint8_t *ring, size_t oldest)
+static void straighten_ring(uint8_t *ring, size_t oldest)
 {
-	reverse(ring, oldest);
-	reverse(ring + oldest, CAPTURE_TAIL_BYTES - oldest);
-	reverse(ring, CAPTURE_TAIL_BYTES);
+	reverse_bytes(ring, oldest);
+	reverse_bytes(ring + oldest, CAPTURE_TAIL_BYTES - oldest);
+	reverse_bytes(ring, CAPTURE_TAIL_BYTES);
 }
 
 struct capture_parts capture_finish(struct capture *capture)
@@ -112,7 +112,7 @@ struct capture_parts capture_finish(struct capture *capture)
 		ret.is_utf8 = is_utf8(capture->head, ret.sizes[0]);
 		return ret;
 	}
-	straighten(capture->tail, (size_t)(behind % CAPTURE_TAIL_BYTES));
+	straighten_ring(capture->tail, (size_t)(behind % CAPTURE_TAIL_BYTES));
 	ret.sizes[0] = CAPTURE_HEAD_BYTES;
 	ret.sizes[1] = CAPTURE_TAIL_BYTES;
 	ret.omitted = behind - CAPTURE_TAIL_BYTES;

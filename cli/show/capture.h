@@ -19,7 +19,7 @@ struct capture {
 	uint8_t *tail;
 };
 
-/* What is kept, as two pieces with `omitted` bytes between them (the second is empty when nothing
+/* The kept bytes as two pieces with `omitted` bytes between them (the second is empty when no byte
  * was left out); the pieces are the capture's. */
 struct capture_parts {
 	const uint8_t *parts[2];

@@ -165,7 +165,7 @@ int change_explain_others(void)
 	return MSP_EXIT_SOFTWARE;
 }
 
-/* What the system's own words leave out. */
+/* Add to the system's words for an errno. */
 static const char *explain_errno(int error)
 {
 	if (error == ELIBACC || error == ELIBBAD)

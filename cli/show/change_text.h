@@ -14,7 +14,8 @@
 /* The path as git writes it, with a slash behind a directory's. Valid until the next call. */
 const char *change_path(const struct change *change);
 
-/* The same, and behind a symbolic link's " -> " and where it leads. Valid until the next call. */
+/* Return the path, and behind a symbolic link's " -> " and its target. Valid until the next call.
+ */
 const char *change_name(const struct change *change);
 
 /* A line: letter, path, and in brackets what is to be known of it. */
@@ -29,7 +30,7 @@ void change_count_lines(const struct change *change, uint64_t *ret_added, uint64
 /* The changes are others than those that were shown: say so. The exit code. */
 int change_explain_others(void);
 
-/* What went wrong, in a line on stderr. The exit code: 0 when nothing did. */
+/* Explain an error in a line on stderr. Return the exit code, 0 for no error. */
 int change_explain_error(const struct ipc_changes_done *done);
 
 #endif

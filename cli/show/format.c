@@ -11,9 +11,9 @@
 
 #include "common/fd.h"
 
-static void put(char *text, size_t room, const char *format, va_list arguments)
+static void put_text(char *text, size_t room, const char *format, va_list arguments)
 	__attribute__((format(printf, 3, 0)));
-static void put(char *text, size_t room, const char *format, va_list arguments)
+static void put_text(char *text, size_t room, const char *format, va_list arguments)
 {
 	/* clang-tidy 14 loses sight of the callers' va_start() on x86_64, where va_list is an
 	 * array. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
@@ -26,7 +26,7 @@ void format_text(char *text, size_t room, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	put(text, room, format, arguments);
+	put_text(text, room, format, arguments);
 	va_end(arguments);
 }
 
@@ -36,7 +36,7 @@ void format_append(char *text, size_t room, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	put(text + used, room - used, format, arguments);
+	put_text(text + used, room - used, format, arguments);
 	va_end(arguments);
 }
 
@@ -69,7 +69,7 @@ int format_flush(void)
 
 	if (!error && !ferror(stdout))
 		return 0;
-	/* Of what was written before, only that it failed is known. */
+	/* An earlier write has failed: its error is not known. */
 	if (poll(&entry, 1, 0) == 1 && (entry.revents & POLLERR))
 		return -EPIPE;
 	return error ? -error : -EIO;

@@ -11,7 +11,7 @@
 void format_text(char *text, size_t room, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The same behind what `text` already holds. */
+/* Append to `text`, cut at its room. */
 void format_append(char *text, size_t room, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -7,14 +7,14 @@
 #include "frontend/utf8.h"
 #include "show/format.h"
 
-static void flush(struct json *json)
+static void flush_json(struct json *json)
 {
 	if (!json->error)
 		json->error = fd_write_all(json->fd, json->buffer, json->used);
 	json->used = 0;
 }
 
-static void put(struct json *json, const void *bytes, size_t size)
+static void put_bytes(struct json *json, const void *bytes, size_t size)
 {
 	const char *from = bytes;
 
@@ -28,13 +28,13 @@ static void put(struct json *json, const void *bytes, size_t size)
 		from += part;
 		size -= part;
 		if (json->used == sizeof(json->buffer))
-			flush(json);
+			flush_json(json);
 	}
 }
 
 static void put_text(struct json *json, const char *text)
 {
-	put(json, text, strlen(text));
+	put_bytes(json, text, strlen(text));
 }
 
 static void put_character(struct json *json, unsigned char c)
@@ -81,7 +81,7 @@ static void put_escaped(struct json *json, const uint8_t *bytes, size_t size)
 
 		while (at + run < size && is_plain(bytes[at + run]))
 			run++;
-		put(json, bytes + at, run);
+		put_bytes(json, bytes + at, run);
 		at += run;
 		if (at == size)
 			break;
@@ -89,7 +89,7 @@ static void put_escaped(struct json *json, const uint8_t *bytes, size_t size)
 		if (sequence > 1 && utf8_is_hidden((const char *)bytes + at, sequence))
 			put_hidden(json, utf8_read((const char *)bytes + at, sequence));
 		else if (sequence > 1)
-			put(json, bytes + at, sequence);
+			put_bytes(json, bytes + at, sequence);
 		else if (sequence == 1)
 			put_character(json, bytes[at]);
 		else
@@ -120,7 +120,7 @@ static void lead_in(struct json *json, const char *name)
 	json->needs_comma = true;
 }
 
-static void begin(struct json *json, const char *name, const char *bracket)
+static void begin_list(struct json *json, const char *name, const char *bracket)
 {
 	lead_in(json, name);
 	put_text(json, bracket);
@@ -128,7 +128,7 @@ static void begin(struct json *json, const char *name, const char *bracket)
 	json->needs_comma = false;
 }
 
-static void end(struct json *json, const char *bracket)
+static void end_list(struct json *json, const char *bracket)
 {
 	json->depth--;
 	if (json->needs_comma)
@@ -149,28 +149,28 @@ void json_init(struct json *json, int fd)
 int json_finish(struct json *json)
 {
 	put_text(json, "\n");
-	flush(json);
+	flush_json(json);
 	return json->error;
 }
 
 void json_object(struct json *json, const char *name)
 {
-	begin(json, name, "{");
+	begin_list(json, name, "{");
 }
 
 void json_object_end(struct json *json)
 {
-	end(json, "}");
+	end_list(json, "}");
 }
 
 void json_array(struct json *json, const char *name)
 {
-	begin(json, name, "[");
+	begin_list(json, name, "[");
 }
 
 void json_array_end(struct json *json)
 {
-	end(json, "]");
+	end_list(json, "]");
 }
 
 void json_string_sized(struct json *json, const char *name, const void *text, size_t size)
@@ -206,7 +206,7 @@ static void put_base64_group(struct json *json, const uint8_t group[3], size_t c
 			       count > 1 ? digits[bits >> 6 & 63] : '=',
 			       count > 2 ? digits[bits & 63] : '=' };
 
-	put(json, text, sizeof(text));
+	put_bytes(json, text, sizeof(text));
 }
 
 void json_base64(struct json *json, const char *name, const uint8_t *const parts[2],

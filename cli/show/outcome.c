@@ -39,7 +39,7 @@ static int done_code(const struct ipc_execution_done *done)
 	}
 }
 
-/* Nobody here had it cancelled, so the service did, because it stops itself. */
+/* Return whether the service cancelled it, because it stops: nobody here did. */
 static bool is_service_stop(const struct outcome *outcome)
 {
 	return outcome->is_service && outcome->is_done &&
@@ -145,9 +145,9 @@ static const char *profile_name(const struct outcome *outcome,
 
 /* Reading the plan costs a start more than all the rest that is done here: only where there is
  * something to say. `tail`: of what it wrote to stderr, as far as that is known. */
-static const struct denial_views *describe(const struct outcome *outcome,
-					   const struct outcome_request *request, const void *tail,
-					   size_t size)
+static const struct denial_views *describe_denials(const struct outcome *outcome,
+						   const struct outcome_request *request,
+						   const void *tail, size_t size)
 {
 	static struct denial_views views; /* too large to be cleared each time */
 	struct plan plan = { 0 };
@@ -175,7 +175,7 @@ static void explain_denials(const struct outcome *outcome, const struct outcome_
 	char lines[DENIALS_TEXT_MAX];
 	char *second;
 
-	denials_put_lines(describe(outcome, request, NULL, 0), lines);
+	denials_put_lines(describe_denials(outcome, request, NULL, 0), lines);
 	second = strchr(lines, '\n');
 	if (second)
 		*second++ = '\0';
@@ -185,7 +185,7 @@ static void explain_denials(const struct outcome *outcome, const struct outcome_
 		log_line("%s", second);
 }
 
-/* What a command does without and ends well is not worth a word. */
+/* Explain the end, but no denial that a command did well without. */
 static void explain_ended(const struct outcome *outcome, const struct outcome_request *request)
 {
 	explain_done(&outcome->done, request);
@@ -226,7 +226,7 @@ static void explain_refusal(const struct outcome *outcome, const struct outcome_
 void outcome_explain(const struct outcome *outcome, const struct outcome_request *request)
 {
 	if (outcome->signal || outcome->is_reader_gone)
-		return; /* whoever did that knows */
+		return; /* the caller did that */
 	if (outcome->relay_name)
 		log_line("%s: %s", outcome->relay_name, errno_text(outcome->relay_error));
 	else if (is_service_stop(outcome))
@@ -320,8 +320,8 @@ static void write_denials(struct json *json, const struct outcome *outcome,
 {
 	const int last = errors->sizes[1] > 0;
 	const size_t size = errors->sizes[last] < HINT_BYTES ? errors->sizes[last] : HINT_BYTES;
-	const struct denial_views *views =
-		describe(outcome, request, errors->parts[last] + errors->sizes[last] - size, size);
+	const struct denial_views *views = describe_denials(
+		outcome, request, errors->parts[last] + errors->sizes[last] - size, size);
 
 	json_array(json, "denials");
 	for (uint32_t i = 0; i < views->count; i++) {

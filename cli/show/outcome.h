@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What became of one `msp run` or `msp exec`, and how a person, a shell and a program are told.
+ * The outcome of one `msp run` or `msp exec`, and its words for a person, a shell and a program.
  */
 #ifndef CLI_SHOW_OUTCOME_H
 #define CLI_SHOW_OUTCOME_H
@@ -13,14 +13,14 @@
 #include "show/capture.h"
 
 struct outcome {
-	bool is_welcome; /* these three are known */
+	bool is_welcome; /* this and the next two are known */
 	char default_profile[IPC_NAME_MAX];
 	uint32_t landlock_abi;
 	uint32_t limits;                 /* enum limits_mode */
 	int plan;                        /* sealed, the caller's to close; -1 for none */
-	struct ipc_posture_full posture; /* of the profile, once a sandbox of it was probed */
+	struct ipc_posture_full posture; /* the profile's, once a sandbox of it was probed */
 
-	char profile[IPC_NAME_MAX]; /* of the sandbox that lasts it ran in; empty: not known */
+	char profile[IPC_NAME_MAX]; /* the persistent sandbox's; empty: not known */
 
 	uint32_t turned_away; /* instead of the welcome: enum client_end_reason; 0: not */
 
@@ -32,21 +32,21 @@ struct outcome {
 	struct ipc_execution_refused refused;
 
 	int signal;             /* the signal that ended msp itself, 0 for none */
-	bool is_reader_gone;    /* nobody reads our stdout or stderr any more */
+	bool is_reader_gone;    /* no process reads our stdout or stderr any more */
 	const char *relay_name; /* the stream that failed, NULL for none */
 	int relay_error;
 	bool is_supervisor_gone; /* it ended before the rest */
 	bool is_service;         /* it is the user's, not a child of ours */
-	int supervisor_status;   /* of a child that is gone: as wait(2) gives it */
+	int supervisor_status;   /* a gone child's, as wait(2) gives it */
 	enum ipc_error wrong;    /* how the supervisor broke the protocol */
 };
 
-/* What was asked for, as far as the texts need it. */
+/* The request, as far as the texts need it. */
 struct outcome_request {
 	const char *command;
 	const char *profile; /* empty: the default one */
 	bool is_variable;    /* MSP_DEFAULT_PROFILE named it */
-	const char *sandbox; /* one that lasts; NULL: a new one, gone with the command */
+	const char *sandbox; /* persistent; NULL: a new one, gone with the command */
 	const char *cwd;     /* NULL: the profile's */
 	uint32_t timeout_ms; /* 0: the profile's */
 };

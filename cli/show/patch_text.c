@@ -132,7 +132,7 @@ static void put_renamed(const struct patch_style *style, const struct change *ch
 	put_head_line(style, line);
 }
 
-/* What git prints before the content. */
+/* Print git's lines before the content. */
 static void put_head(const struct patch_style *style, const struct change *change)
 {
 	const struct change_record *is = &change->is;

@@ -19,7 +19,7 @@
  */
 size_t quote_path(const char *prefix, const void *path, size_t size, char *ret, size_t room);
 
-/* The same on stdout. Paths are shorter than IPC_PATH_MAX. */
+/* Print a quoted path on stdout. Paths are shorter than IPC_PATH_MAX. */
 void quote_print(const void *path, size_t size);
 
 /* Text on stdout of which a terminal obeys nothing: control characters but tab as ^X or <U+00XX>,

@@ -48,7 +48,7 @@ static const char *or_empty(const char *word)
 	return word ? word : "";
 }
 
-/* Of one that cannot be said in other words. */
+/* Explain a refusal that has no words of its own. */
 static void explain_other(const struct ipc_execution_refused *refused)
 {
 	log_line("the supervisor refused (%u): %s", refused->reason,

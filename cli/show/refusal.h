@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a supervisor refuses, in one line with its remedy, and as an exit code.
+ * Refusals of a supervisor, in one line with the remedy, and as an exit code.
  */
 #ifndef CLI_SHOW_REFUSAL_H
 #define CLI_SHOW_REFUSAL_H
@@ -9,13 +9,13 @@
 
 #include "common/ipc.h"
 
-/* What was asked for, as far as the texts need it; NULL: that is not of this request. */
+/* The request, as far as the texts need it; NULL: the request has no such word. */
 struct refusal_words {
 	const char *profile;
 	bool is_variable; /* MSP_DEFAULT_PROFILE named it */
 	const char *cwd;
 	const char *sandbox;
-	const char *name; /* of a new sandbox */
+	const char *name; /* a new sandbox's */
 	const char *checkpoint;
 	const char *workspace;
 };

@@ -125,7 +125,7 @@ static void fill_line(const struct ipc_sandbox_info *info, uint64_t now_s, struc
 		    info->owner[0] ? info->owner : "-");
 	format_text(ret->texts[COLUMN_STATE], IPC_NAME_MAX, "%s", sandbox_state(info, text));
 	if (info->is_damaged)
-		return; /* what the rest is cannot be known */
+		return; /* the rest is not known */
 	format_text(ret->texts[COLUMN_PROFILE], IPC_NAME_MAX, "%s", info->profile);
 	format_text(ret->texts[COLUMN_DISK], IPC_NAME_MAX, "%s",
 		    figures_bytes(info->disk_bytes, figure));

@@ -24,7 +24,7 @@ struct sandbox_table;
 struct sandbox_table *sandbox_table_new(bool has_owner);
 void sandbox_table_add(struct sandbox_table *table, const struct ipc_sandbox_info *info);
 
-/* Those used last come first. Frees the table. */
+/* Print the table, the last used sandbox first, and free it. */
 void sandbox_table_print(struct sandbox_table *table, uint64_t now_s);
 
 #endif

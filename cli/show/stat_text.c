@@ -24,7 +24,7 @@ struct stat_text {
 	unsigned int columns;
 	size_t count;
 	struct entry entries[STAT_BATCH];
-	uint64_t files, added, removed; /* of all */
+	uint64_t files, added, removed; /* in all */
 };
 
 struct stat_text *stat_text_new(unsigned int columns)
@@ -56,7 +56,7 @@ static char *copy_name(const struct change *change)
 	return copy;
 }
 
-static void note(struct entry *entry, const struct change_record *is)
+static void note_change(struct entry *entry, const struct change_record *is)
 {
 	if (is->flags & CHANGE_IS_REFUSED)
 		format_text(entry->note, sizeof(entry->note), "a device, socket or FIFO");
@@ -75,7 +75,7 @@ static void note(struct entry *entry, const struct change_record *is)
 			    is->new_mode);
 }
 
-static unsigned int digits(uint64_t number)
+static unsigned int digits_of(uint64_t number)
 {
 	unsigned int count = 1;
 
@@ -89,7 +89,7 @@ struct widths {
 	uint64_t most; /* lines of one file */
 };
 
-static struct widths measure(const struct stat_text *stat)
+static struct widths measure_widths(const struct stat_text *stat)
 {
 	struct widths widths = { 0 };
 	unsigned int rest;
@@ -103,7 +103,7 @@ static struct widths measure(const struct stat_text *stat)
 		if (entry->added + entry->removed > widths.most)
 			widths.most = entry->added + entry->removed;
 	}
-	widths.number = digits(widths.most);
+	widths.number = digits_of(widths.most);
 	/* " NAME | NUMBER BAR" */
 	rest = stat->columns > widths.number + 5 ? stat->columns - widths.number - 5 : 0;
 	if (rest < NAME_MIN + BAR_MIN)
@@ -117,14 +117,14 @@ static struct widths measure(const struct stat_text *stat)
 }
 
 /* At least one sign for what is not nothing. */
-static unsigned int scale(uint64_t lines, const struct widths *widths)
+static unsigned int scale_lines(uint64_t lines, const struct widths *widths)
 {
 	if (lines == 0 || widths->most <= widths->bar)
 		return (unsigned int)lines;
 	return 1 + (unsigned int)(lines * (widths->bar - 1) / widths->most);
 }
 
-static void repeat(char sign, unsigned int count)
+static void repeat_sign(char sign, unsigned int count)
 {
 	while (count-- > 0)
 		(void)putchar(sign);
@@ -146,14 +146,14 @@ static void print_entry(const struct entry *entry, const struct widths *widths)
 	(void)printf("%*llu", (int)widths->number, lines);
 	if (lines > 0)
 		(void)putchar(' ');
-	repeat('+', scale(entry->added, widths));
-	repeat('-', scale(entry->removed, widths));
+	repeat_sign('+', scale_lines(entry->added, widths));
+	repeat_sign('-', scale_lines(entry->removed, widths));
 	(void)putchar('\n');
 }
 
-static void flush(struct stat_text *stat)
+static void flush_entries(struct stat_text *stat)
 {
-	const struct widths widths = measure(stat);
+	const struct widths widths = measure_widths(stat);
 
 	for (size_t i = 0; i < stat->count; i++) {
 		print_entry(&stat->entries[i], &widths);
@@ -171,17 +171,17 @@ void stat_text_add(struct stat_text *stat, const struct change *change)
 	memset(entry, 0, sizeof(*entry));
 	entry->name = copy_name(change);
 	change_count_lines(change, &entry->added, &entry->removed);
-	note(entry, &change->is);
+	note_change(entry, &change->is);
 	stat->files++;
 	stat->added += entry->added;
 	stat->removed += entry->removed;
 	if (++stat->count == STAT_BATCH)
-		flush(stat);
+		flush_entries(stat);
 }
 
 void stat_text_finish(struct stat_text *stat)
 {
-	flush(stat);
+	flush_entries(stat);
 	if (stat->files > 0) {
 		(void)printf(" %llu file%s changed", (unsigned long long)stat->files,
 			     stat->files == 1 ? "" : "s");
