@@ -334,7 +334,7 @@ class Changes(Case):
 
     def test_a_diff(self):
         self.assertEqual(self.text("diff_changes", sandbox="build"),
-                         "[nothing differs from the project on the host]")
+                         "[no file differs from the project on the host]")
         self.run_in("build", "sed -i 's/1/2/' main.c; rm README; mkdir sub; echo new > sub/n;"
                              r" printf 'a\0b' > bin; ln -s main.c link; chmod +x main.c")
         text = self.text("diff_changes", sandbox="build")
@@ -442,7 +442,7 @@ class Asked(Case):
                 if expected == ("new\n", False):
                     self.assertIn("held back", support.text_of(result))
         self.assertEqual(self.text("diff_changes", sandbox="build"),
-                         "[nothing differs from the project on the host]")
+                         "[no file differs from the project on the host]")
 
     def test_chosen_paths(self):
         self.run_in("build", "echo more > other")

@@ -129,7 +129,7 @@ Test(mcp_changes, nothing_changed)
 	int records = begin("", &request);
 
 	expect_part(end(records, request, 0),
-		    "\"text\":\"[nothing differs from the project on the host]\"");
+		    "\"text\":\"[no file differs from the project on the host]\"");
 	records = begin(",\"offset\":9", &request);
 	expect_part(end(records, request, 4), "[there are only 4 changes against");
 }
@@ -236,14 +236,15 @@ Test(mcp_changes, since_a_name)
 	records = lasting_changes(&rig, start.request);
 	done.request = start.request;
 	lasting_changes_done(&rig, records, &done);
-	expect_part(rig_hear(&rig), "[nothing differs from checkpoint before]");
+	expect_part(rig_hear(&rig), "[no file differs from checkpoint before]");
 	lasting_say(&rig, "diff_changes", "\"sandbox\":\"build\",\"since\":\"after\"");
 	list = rig_take(&rig, IPC_TYPE_checkpoint_do)->body.checkpoint_do;
 	lasting_checkpoint(&rig, list.request, 1, "");
 	lasting_checkpoint(&rig, list.request, 2, "before");
 	lasting_done(&rig, list.request);
-	expect_part(rig_hear(&rig), "no checkpoint \\\"after\\\" of this sandbox. Those that there "
-				    "are: 1, 2 before.");
+	expect_part(
+		rig_hear(&rig),
+		"no checkpoint \\\"after\\\" of this sandbox. Its checkpoints are: 1, 2 before.");
 	rig_take_nothing(&rig);
 }
 
@@ -261,7 +262,7 @@ Test(mcp_changes, wrong_arguments)
 	expect_problem("\"sandbox\":\"b\",\"paths\":[]", "`paths` is empty");
 	expect_problem("\"sandbox\":\"b\",\"paths\":[\"a\\u0000\"]", "NUL");
 	expect_problem("\"sandbox\":\"b\",\"limit\":1001", "from 1 to 1000");
-	expect_problem("\"sandbox\":\"b\",\"since\":\"\"", "number or the name");
+	expect_problem("\"sandbox\":\"b\",\"since\":\"\"", "number or name");
 	expect_problem("\"sandbox\":\"b\",\"text\":\"no\"", "must be true or false");
 }
 
@@ -281,7 +282,7 @@ Test(mcp_changes, what_fails_is_said)
 	expect_part(rig.line, "\"isError\":true");
 	records = begin("", &request);
 	cr_assert_eq(fd_write_all(records, "no record", 9), 0);
-	expect_part(end(records, request, 1), "could not be read to its end");
+	expect_part(end(records, request, 1), "is incomplete");
 	expect_part(rig.line, "\"isError\":true");
 	/* no pipe at all */
 	lasting_say(&rig, "diff_changes", "\"sandbox\":\"build\"");
@@ -322,7 +323,7 @@ Test(mcp_changes, so_many_at_once)
 	for (size_t i = 0; i < REQUESTS_CHANGES_MAX; i++)
 		records[i] = begin("", &requests[i]);
 	lasting_say(&rig, "diff_changes", "\"sandbox\":\"build\"");
-	expect_part(rig_hear(&rig), "Too many calls about sandboxes");
+	expect_part(rig_hear(&rig), "the limit of waiting calls about sandboxes");
 	for (size_t i = 0; i < REQUESTS_CHANGES_MAX; i++)
 		(void)end(records[i], requests[i], 0);
 }
