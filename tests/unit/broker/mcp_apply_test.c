@@ -236,9 +236,8 @@ Test(mcp_apply, an_agent_may)
 	find_sandbox();
 	apply(held, false);
 	expect_part(rig_hear(&rig),
-		    "[1 change was applied to /home/user/project · 1 host-executed, left out, "
-		    "which the host may execute by itself: the user can bring them over with `msp "
-		    "apply " BOX_ID "`");
+		    "[1 change was applied to /home/user/project · 1 host-executed, left out: the "
+		    "user can apply them with `msp apply " BOX_ID "`");
 }
 
 Test(mcp_apply, an_agent_whose_client_cannot_ask_applies_the_rest)
@@ -292,7 +291,8 @@ Test(mcp_apply, held_changes_go_when_the_user_says_so)
 		find_sandbox();
 		preview(held);
 		expect_part(rig_hear(&rig), "1 of them can be executed by this machine");
-		expect_part(rig.line, "  .git/hooks/pre-commit\\nThey stay out unless you tick");
+		expect_part(rig.line,
+			    "  .git/hooks/pre-commit\\nThey are left out unless you tick");
 		expect_part(rig.line, "\"properties\":{\"include_held\":{\"type\":\"boolean\","
 				      "\"title\":\"Also apply files that this machine can execute "
 				      "automatically\",\"default\":false}}");
@@ -322,7 +322,7 @@ Test(mcp_apply, held_changes_that_are_not_shown_stay)
 	find_sandbox();
 	preview(many);
 	expect_part(rig_hear(&rig), "60 of them can be executed");
-	expect_part(rig.line, "more. They stay out; `msp apply` asks about each.");
+	expect_part(rig.line, "more. They are left out; `msp apply` asks about each.");
 	expect_part(rig.line, "\"properties\":{}}");
 	cr_assert_lt(strlen(rig.line), 6000);
 	respond("\"result\":{\"action\":\"accept\",\"content\":{\"include_held\":true}}");
@@ -495,8 +495,9 @@ Test(mcp_apply, conflicts)
 	say_apply("");
 	find_sandbox();
 	preview(conflict);
-	expect_part(rig_hear(&rig), "[nothing was applied: 1 change in conflict with newer changes "
-				    "in /home/user/project meanwhile · conflict=\\\"theirs\\\"");
+	expect_part(rig_hear(&rig),
+		    "[nothing was applied: 1 change in conflict with newer changes in "
+		    "/home/user/project · ask the user: conflict=\\\"theirs\\\"");
 	expect_part(rig.line, "\"isError\":true");
 	rig_take_nothing(&rig);
 	for (size_t i = 0; i < 2; i++) {
@@ -543,7 +544,7 @@ Test(mcp_apply, sandboxes_without_a_copy_of_the_hosts)
 	info.workspace_mode = WORKSPACE_NONE;
 	say_apply("");
 	(void)lasting_answer_list(&rig, &info);
-	expect_part(rig_hear(&rig), "none of the host's");
+	expect_part(rig_hear(&rig), "no copy of a project");
 	say_apply("");
 	(void)lasting_answer_list(&rig, NULL);
 	expect_part(rig_hear(&rig), "There is no sandbox \\\"build\\\".");
@@ -570,5 +571,5 @@ Test(mcp_apply, what_fails_is_said)
 	done.request = take_start(CHANGES_APPLY, "").request;
 	records = lasting_changes(&rig, done.request);
 	lasting_changes_done(&rig, records, &done);
-	expect_refused("in ReadWritePaths= of msp.service.");
+	expect_refused("msp apply --standalone`.");
 }

@@ -283,7 +283,7 @@ Test(mcp_ask, a_state_works_for_its_request_only)
 		       ",\"arguments\":{\"text\":\"a\"},\"requestState\":\"%s-TAMPERED\"", state);
 	asking_say(&rig, "4", CAPABILITIES_ALL, "ask_steps", more);
 	expect_part(rig_hear(&rig), "\"code\":-32602");
-	expect_part(rig.line, "not one that this server gave out");
+	expect_part(rig.line, "requestState is unknown");
 	/* it may be used again: it gives no right that the request has not */
 	for (int i = 0; i < 2; i++) {
 		(void)snprintf(more, sizeof(more),

@@ -110,12 +110,10 @@ Test(mcp_changes, a_list_then_the_diffs)
 		     ".git/hooks/pre-commit", NULL);
 	rig_hear_nothing(&rig);
 	expect_part(end(records, request, 7),
-		    "\"text\":\" M main.c | +2 -1\\n A logo.png | binary, 20 bytes\\n A src/\\n"
-		    " R old1 => new1 | 10 -> 20 bytes\\n"
-		    " M run.sh (mode 100644 -> 100755) | 10 -> 20 bytes\\n"
-		    " D gone | 10 bytes before\\n"
-		    " M .git/hooks/pre-commit | 10 -> 20 bytes [conflict] [held]\\n"
-		    "[conflict: the host's file");
+		    "\"text\":\" M main.c | +2 -1\\n A logo.png | binary, 20 bytes\\n A src/\\n R "
+		    "old1 => new1 | 10 -> 20 bytes\\n M run.sh (mode 100644 -> 100755) | 10 -> 20 "
+		    "bytes\\n D gone | 10 bytes before\\n M .git/hooks/pre-commit | 10 -> 20 bytes "
+		    "[conflict] [host-executed]\\n[conflict: the host's file");
 	expect_part(rig.line, "\\n\\ndiff --git a/main.c b/main.c\\n--- a/main.c\\n+++ b/main.c\\n"
 			      "@@ -1,2 +1,3 @@\\n-old\\n+new\\n+newer\\n same\\n"
 			      "[7 changes against the project on the host]\"");
@@ -389,7 +387,9 @@ Test(mcp_changes, a_resource_that_is_not_there)
 	say_read(DIFF_URI);
 	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
 		       REFUSAL_RESOURCES, "no memory");
-	expect_part(rig_hear(&rig), "\"code\":-32600,\"message\":\"The machine has no room");
+	expect_part(
+		rig_hear(&rig),
+		"\"code\":-32600,\"message\":\"Nothing was done. The machine is out of resources");
 }
 
 static void expect_update(void)
@@ -422,7 +422,7 @@ Test(mcp_changes, who_subscribed_is_told)
 	lasting_say(&rig, "checkpoint",
 		    "\"sandbox\":\"build\",\"action\":\"rollback\",\"checkpoint\":\"1\"");
 	lasting_done(&rig, rig_take(&rig, IPC_TYPE_checkpoint_do)->body.checkpoint_do.request);
-	expect_part(rig_hear(&rig), "what they were");
+	expect_part(rig_hear(&rig), "restored to checkpoint");
 	expect_update();
 	lasting_say(&rig, "destroy_sandbox", "\"sandbox\":\"" BOX_ID "\"");
 	lasting_done(&rig, rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end.request);

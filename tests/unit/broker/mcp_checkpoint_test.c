@@ -145,7 +145,7 @@ Test(mcp_checkpoint, wrong_arguments)
 	expect_problem("\"sandbox\":\"b\",\"action\":\"save\",\"name\":\"12\"", "the number of a");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"save\",\"name\":\"a/b\"", "letters, digits");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"fork\",\"name\":\"" OTHER_ID "\"",
-		       "form of an id");
+		       "looks like an id");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"rollback\",\"checkpoint\":\"\"",
 		       "number or name");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"rollback\",\"checkpoint\":\"0\"",

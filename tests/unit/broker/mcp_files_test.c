@@ -418,7 +418,7 @@ Test(mcp_files, resources_that_cannot_be_read)
 	workload = begin_read(READ("sandbox://" BOX_ID "/files/x"), "read\0x");
 	put_head(&workload, (struct file_head){ .size = 5, .count = 5 }, "");
 	put(&workload, "one", 3);
-	expect_part(end(&workload), "is incomplete");
+	expect_part(end(&workload), "could not be read completely");
 	rig_say(&rig, READ("sandbox://" BOX_ID "/files/x"));
 	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_file_start)->body.file_start.request,
 		       REFUSAL_SANDBOX_UNKNOWN, "");

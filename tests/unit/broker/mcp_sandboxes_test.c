@@ -103,7 +103,7 @@ Test(mcp_sandboxes, creates_nothing_of_wrong_arguments)
 	expect_problem("create_sandbox", "\"name\":\"a b\"", "letters, digits");
 	expect_problem("create_sandbox", "\"name\":\"-rf\"", "begins with a letter");
 	expect_problem("create_sandbox", "\"name\":\"../x\"", "letters, digits");
-	expect_problem("create_sandbox", "\"name\":\"" BOX_ID "\"", "form of an id");
+	expect_problem("create_sandbox", "\"name\":\"" BOX_ID "\"", "looks like an id");
 	expect_problem("create_sandbox", "\"workspace\":\"src\"", "absolute path");
 	expect_problem("create_sandbox", "\"workspace\":\"\"", "absolute path");
 	expect_problem("create_sandbox", "\"workspace\":\"/p\\u0000\"", "NUL");
@@ -119,7 +119,7 @@ static const struct {
 	const char *detail, *part;
 } refusals[] = {
 	{ REFUSAL_SANDBOX_NAME, BOX_ID,
-	  "There is a sandbox named \\\"build\\\" exists already, with the id " BOX_ID ". Use it" },
+	  "A sandbox named \\\"build\\\" exists already, with the id " BOX_ID ". Use it" },
 	{ REFUSAL_SANDBOXES, "64", "share of them allows: 64. Destroy one" },
 	{ REFUSAL_DISK, "20 GiB", "share allows: 20 GiB." },
 	{ REFUSAL_WORKSPACE, "/home/user is protected. Choose a directory beneath it.",
@@ -230,7 +230,7 @@ Test(mcp_sandboxes, destroys_by_name)
 	cr_assert_str_eq(wanted->owner, "");
 	cr_assert_eq(wanted->how, SANDBOX_END_DESTROY);
 	lasting_done(&rig, wanted->request);
-	expect_part(rig_hear(&rig), "The sandbox \\\"build\\\" is gone");
+	expect_part(rig_hear(&rig), "The sandbox \\\"build\\\" is removed");
 	(void)rig_ask(&rig, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\"}");
 	cr_assert_null(strstr(rig.line, BOX_ID));
 	lasting_say(&rig, "destroy_sandbox", "\"sandbox\":\"build\"");
@@ -384,7 +384,7 @@ Test(mcp_sandboxes, a_profile_is_the_sandboxs)
 	lasting_say(&rig, "run_command",
 		    "\"command\":\"true\",\"profile\":\"strict\",\"sandbox\":\"build\"");
 	(void)lasting_answer_list(&rig, &info);
-	expect_part(rig_hear(&rig), "runs under the profile \\\"default\\\", and the argument "
+	expect_part(rig_hear(&rig), "has the profile \\\"default\\\", and the argument "
 				    "`profile` is \\\"strict\\\". Nothing was run.");
 	rig_take_nothing(&rig);
 	lasting_say(&rig, "run_code",
