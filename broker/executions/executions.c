@@ -478,7 +478,7 @@ static void set_started(struct execution *execution, uint64_t output_bytes, uint
 /* Without its streams the result of an execution is lost: end it and report a failure. */
 static void lose_streams(struct execution *execution)
 {
-	log_line("no room for the streams of an execution: it is ended");
+	log_line("ended an execution: no room for its streams");
 	execution->is_lost = true;
 	execution_close_input(execution);
 	execution_ask_end(execution, END_CANCELLED);

@@ -58,12 +58,12 @@ static bool header_agrees(const struct question *question, const char *header,
 
 	if (!value || value->kind == JSON_NULL)
 		return !given ||
-		       report_disagreement(question, header, "is there, but not its value");
+		       report_disagreement(question, header, "is present, but its value is not");
 	if (!given)
 		return report_disagreement(question, header, "is missing");
 	if (!header_decode(given, &said)) {
 		buffer_done(&said);
-		return report_disagreement(question, header, "is no valid base64");
+		return report_disagreement(question, header, "is not valid base64");
 	}
 	meant = as_header(value);
 	is_same = said.size == meant.size &&

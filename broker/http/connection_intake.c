@@ -21,7 +21,7 @@
 #define UNKNOWN_BODY_BYTES_MAX ((size_t)64 << 10)
 
 static const struct fault bad_chunk_end = { TROUBLE_NOT_HTTP, "400 Bad Request",
-					    "A chunk must end with CR LF, and have no trailer",
+					    "A chunk must end with CR LF, without a trailer",
 					    NULL };
 static const struct fault unknown_body = { TROUBLE_TOKEN, "401 Unauthorized",
 					   "A token is needed: Authorization: Bearer ...",

@@ -12,23 +12,23 @@
 #define BAD(name, sentence)                                                                        \
 	static const struct fault name = { TROUBLE_NOT_HTTP, "400 Bad Request", (sentence), NULL }
 
-BAD(bad_bytes, "Bytes that no head of a request can have; lines end with CR LF");
+BAD(bad_bytes, "The head of the request has invalid bytes; lines end with CR LF");
 BAD(bad_line, "The first line must be METHOD TARGET HTTP/1.1");
 BAD(bad_field, "A line of the head is not NAME: VALUE");
-BAD(bad_double, "Ambiguous headers: one that may be there once is there twice");
+BAD(bad_double, "Ambiguous headers: one that may occur once occurs twice");
 BAD(bad_length, "Content-Length must be a decimal number");
 BAD(bad_coding, "Transfer-Encoding must be chunked, alone, and without Content-Length");
 BAD(bad_body, "Only POST can have a body");
 BAD(bad_chunk, "A chunk's size must be 1 to 8 hexadecimal digits and nothing else");
 
-static const struct fault no_method = { TROUBLE_NOT_HTTP, "501 Not Implemented",
-					"This is no method that is known here", NULL };
+static const struct fault no_method = { TROUBLE_NOT_HTTP, "501 Not Implemented", "Unknown method",
+					NULL };
 static const struct fault no_version = { TROUBLE_NOT_HTTP, "505 HTTP Version Not Supported",
-					 "Only HTTP/1.1 and HTTP/1.0 are spoken here", NULL };
+					 "Only HTTP/1.1 and HTTP/1.0 are supported", NULL };
 static const struct fault no_length = { TROUBLE_NOT_HTTP, "411 Length Required",
 					"A POST needs Content-Length", NULL };
 static const struct fault no_expectation = { TROUBLE_NOT_HTTP, "417 Expectation Failed",
-					     "Only 100-continue can be expected", NULL };
+					     "Expect may only be 100-continue", NULL };
 static const struct fault head_too_large = { TROUBLE_TOO_LARGE,
 					     "431 Request Header Fields Too Large",
 					     "The head is longer than 16384 bytes", NULL };

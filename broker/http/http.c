@@ -105,7 +105,7 @@ struct http *http_new(struct host *host, int listener, int tokens)
 	if (tokens_open(&http->tokens, tokens) != 0)
 		log_line("descriptor 1 is neither a token file nor /dev/null");
 	else if (!http->tokens.are_needed && !http->connections.is_unix)
-		log_line("a server that others on this machine can reach needs a token file");
+		log_line("a server that other users of this machine can reach needs a token file");
 	else
 		http->sweep = event_new(host->base, -1, EV_PERSIST, on_sweep, http);
 	return http->sweep ? http : http_free(http);

@@ -74,7 +74,7 @@ static struct rejection check_token(struct inbound *inbound)
 	static const struct rejection missing = { 401,
 						  "A token is needed: Authorization: Bearer ...",
 						  "WWW-Authenticate", REALM };
-	static const struct rejection wrong = { 401, "This token is not, or no longer, known here",
+	static const struct rejection wrong = { 401, "The token is unknown or was revoked",
 						"WWW-Authenticate",
 						REALM ", error=\"invalid_token\"" };
 	struct http *http = inbound->http;
@@ -97,7 +97,7 @@ static struct rejection check_path(struct inbound *inbound)
 
 	if (path && strcmp(path, HTTP_PATH) == 0)
 		return passed;
-	return make_rejection(404, "There is nothing here; the endpoint is " HTTP_PATH);
+	return make_rejection(404, "Not found; the endpoint is " HTTP_PATH);
 }
 
 static struct rejection check_method(struct inbound *inbound)

@@ -225,8 +225,7 @@ struct legacy *legacy_find(const struct inbound *inbound)
 			  sodium_memcmp(id, legacy->id, LEGACY_ID_CHARS) != 0))
 		legacy = legacy->next;
 	if (!legacy || legacy->session.principal != inbound->principal) {
-		inbound_refuse(inbound, 404,
-			       "There is no such session (any more): initialize again");
+		inbound_refuse(inbound, 404, "Unknown or expired session: initialize again");
 		return NULL;
 	}
 	legacy->used_ms = clock_steady_ms();
@@ -292,7 +291,7 @@ static bool check_version(const struct inbound *inbound)
 		return true;
 	if (era_knows_modern(version)) {
 		connection_add_header(inbound->connection, "Allow", "POST");
-		inbound_refuse(inbound, 405, "This protocol version has POST only");
+		inbound_refuse(inbound, 405, "This protocol version allows only POST");
 	} else {
 		inbound_refuse(inbound, 400, "Unsupported MCP-Protocol-Version");
 	}
@@ -309,7 +308,7 @@ void legacy_get(const struct inbound *inbound)
 		return;
 	if (last && (!replay_read_id(last, &id) || id.stream > legacy->last_stream ||
 		     (id.stream == 0 && id.number > legacy->said)))
-		inbound_refuse(inbound, 400, "Last-Event-ID is none of this session");
+		inbound_refuse(inbound, 400, "Last-Event-ID is not from this session");
 	else if (id.stream > 0)
 		resume_stream(legacy, inbound->connection, id);
 	else if (!last && legacy->listener)

@@ -232,10 +232,9 @@ static void take_initialize(struct post *post, const struct inbound *inbound,
 
 	if (!legacy) {
 		trouble_note(&inbound->http->connections.troubles, TROUBLE_SESSIONS);
-		inbound_refuse(
-			inbound, 503,
-			"This name has its share of the 256 sessions, all in use; end one with "
-			"DELETE, or wait");
+		inbound_refuse(inbound, 503,
+			       "This client's share of the 256 sessions is in use; end one with "
+			       "DELETE, or wait");
 		(void)leave_connection(post);
 		return;
 	}

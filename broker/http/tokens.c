@@ -109,7 +109,8 @@ static void read_rows(struct tokens *tokens, char *text)
 	}
 	has_bad |= *text != '\0' && *text != '#'; /* a line that is still being written */
 	if (has_bad && !tokens->was_bad)
-		log_line("the token file has a line that is not \"NAME SHA256\": it admits nobody");
+		log_line("the token file has a line that is not \"NAME SHA256\": the line is "
+			 "ignored");
 	tokens->was_bad = has_bad;
 }
 
@@ -127,7 +128,8 @@ static void read_file(struct tokens *tokens)
 	}
 	if (got < 0) {
 		tokens->count = 0;
-		log_line("reading the token file: %s; nobody is admitted", errno_text(errno));
+		log_line("all clients are refused: cannot read the token file: %s",
+			 errno_text(errno));
 		return;
 	}
 	text[size] = '\0';
@@ -150,7 +152,7 @@ static void lose_file(struct tokens *tokens, const char *what)
 	tokens->count = 0;
 	tokens->is_settled = false;
 	if (!tokens->is_gone)
-		log_line("the token file %s: nobody is admitted", what);
+		log_line("all clients are refused: the token file %s", what);
 	tokens->is_gone = true;
 }
 

@@ -9,16 +9,16 @@
 void trouble_note(struct troubles *troubles, enum trouble trouble)
 {
 	static const char *const texts[TROUBLE_COUNT] = {
-		[TROUBLE_HOST] = "from a web page or under a name that is not this machine's",
-		[TROUBLE_TOKEN] = "without a token that is in the token file",
+		[TROUBLE_HOST] = "from a web page or with a Host that is not this machine",
+		[TROUBLE_TOKEN] = "without a token of the token file",
 		[TROUBLE_PEER] = "from another user of this machine",
-		[TROUBLE_NOT_HTTP] = "in something else than HTTP",
+		[TROUBLE_NOT_HTTP] = "that were not valid HTTP",
 		[TROUBLE_SLOW] = "that took too long to arrive",
-		[TROUBLE_TOO_LARGE] = "beyond the limit of a request's size",
-		[TROUBLE_FULL] = "while too much waited to be taken",
+		[TROUBLE_TOO_LARGE] = "beyond the size limit of requests",
+		[TROUBLE_FULL] = "beyond the memory limit of arriving requests",
 		[TROUBLE_NOT_READING] = "whose client did not read the answer",
-		[TROUBLE_SESSIONS] = "for a session more than there can be",
-		[TROUBLE_CONNECTIONS] = "for a connection more than there can be",
+		[TROUBLE_SESSIONS] = "beyond the limit of sessions",
+		[TROUBLE_CONNECTIONS] = "beyond the limit of connections",
 	};
 	const int64_t now = clock_steady_ms();
 

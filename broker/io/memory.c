@@ -14,9 +14,7 @@ void bug(const char *what)
 
 void give_up(const char *missing)
 {
-	log_fatal(MSP_EXIT_SOFTWARE,
-		  "cannot go on without %s: everything that runs for this client "
-		  "ends",
+	log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without %s: all executions of this client end",
 		  missing);
 }
 

@@ -74,20 +74,19 @@ static void put_held(const struct apply_view *view, bool offers_held, struct buf
 	if (held == 0)
 		return;
 	buffer_format(text,
-		      "\n%" PRIu64 " of them may be executed by this machine without anybody "
-		      "starting them (hooks, start-up files, configuration of editors, agents or "
-		      "CI):\n",
+		      "\n%" PRIu64 " of them can be executed by this machine automatically (hooks, "
+				   "start-up files, configuration of editors, agents or CI):\n",
 		      held);
 	buffer_append(text, view->held.bytes, view->held.size);
 	if (view->tools.size > 0)
-		buffer_append_text(text, "and, when somebody starts their tools:\n");
+		buffer_append_text(text, "and, when their tools are started:\n");
 	buffer_append(text, view->tools.bytes, view->tools.size);
 	if (offers_held)
-		buffer_append_text(text, "They stay out unless you tick them below.\n");
+		buffer_append_text(text, "They are left out unless you tick the box below.\n");
 	else
 		buffer_format(text,
 			      "  and %" PRIu64
-			      " more. They stay out; `msp apply` asks about each.\n",
+			      " more. They are left out; `msp apply` asks about each.\n",
 			      held - view->held_shown);
 }
 
@@ -96,7 +95,7 @@ static void put_message(const struct apply_view *view, const struct ipc_sandbox_
 {
 	const char *called = sandbox_handle(info);
 
-	buffer_append_text(text, "The agent wants to bring ");
+	buffer_append_text(text, "The agent wants to apply ");
 	put_count(text, view->total);
 	buffer_append_text(text, " from the sandbox \"");
 	text_quote(text, called, strlen(called), QUOTE_BYTES);
@@ -105,17 +104,17 @@ static void put_message(const struct apply_view *view, const struct ipc_sandbox_
 	buffer_append_text(text, ":\n");
 	put_list(view, text);
 	if (view->page.conflicts > 0)
-		buffer_format(text,
-			      conflict == CONFLICT_OURS
-				      ? "\n%" PRIu64 " changed on the host meanwhile and will be "
-					"REPLACED by the sandbox's.\n"
-				      : "\n%" PRIu64 " changed on the host meanwhile and will be "
-					"left as they are there.\n",
-			      view->page.conflicts);
+		buffer_format(
+			text,
+			conflict == CONFLICT_OURS
+				? "\n%" PRIu64 " also changed on the host and will be REPLACED by "
+					       "the sandbox's version.\n"
+				: "\n%" PRIu64
+				  " also changed on the host and will keep the host's version.\n",
+			view->page.conflicts);
 	put_held(view, offers_held, text);
 	if (is_held_only)
-		buffer_append_text(text, "\nThe others need no answer of yours and are applied in "
-					 "any case.\n");
+		buffer_append_text(text, "\nThe other changes are applied in any case.\n");
 	buffer_format(text, "\n`msp diff %s` shows every line.", info->id);
 }
 
@@ -128,7 +127,7 @@ static void put_form(struct json_writer *writer, bool offers_held)
 		json_open_object(writer, APPLY_HELD_KEY);
 		json_put_text(writer, "type", "boolean");
 		json_put_text(writer, "title",
-			      "Also apply what this machine may execute by itself");
+			      "Also apply files that this machine can execute automatically");
 		json_put_bool(writer, "default", false);
 		json_close_object(writer);
 	}
@@ -156,10 +155,11 @@ void apply_put_question(const struct apply_view *view, const struct ipc_sandbox_
 void apply_put_failure(struct buffer *text, const char *problem,
 		       const struct ipc_sandbox_info *info)
 {
+	buffer_append_text(text, "Nothing was applied. ");
 	buffer_append_text(text, problem);
 	buffer_format(text,
-		      " Nothing was applied. The changes stay in the sandbox; the user can look at "
-		      "them with `msp diff %s` and bring them over with `msp apply %s`.",
+		      " The changes stay in the sandbox; the user can review them with `msp diff "
+		      "%s` and apply them with `msp apply %s`.",
 		      info->id, info->id);
 }
 
@@ -168,7 +168,7 @@ void apply_put_nothing(const struct apply_view *view, const struct ipc_sandbox_i
 {
 	(void)view;
 	(void)done;
-	buffer_append_text(text, "[nothing to apply: nothing that was chosen differs from ");
+	buffer_append_text(text, "[nothing to apply: no chosen file differs from ");
 	put_project(text, info);
 	buffer_append_text(text, "]");
 }
@@ -189,9 +189,10 @@ void apply_put_preview(const struct apply_view *view, const struct ipc_sandbox_i
 		buffer_format(text, " · %" PRIu64 " in conflict: see `conflict`",
 			      view->page.conflicts);
 	if (view->page.held > 0)
-		buffer_format(text, " · %" PRIu64 " held for the user's word", view->page.held);
+		buffer_format(text, " · %" PRIu64 " host-executed: the user has to agree",
+			      view->page.held);
 	if (view->page.refused > 0)
-		buffer_format(text, " · %" PRIu64 " are never applied", view->page.refused);
+		buffer_format(text, " · %" PRIu64 " never applied", view->page.refused);
 	buffer_append_text(text, " · nothing was applied]");
 }
 
@@ -202,11 +203,10 @@ void apply_put_conflicts(const struct apply_view *view, const struct ipc_sandbox
 	put_list(view, text);
 	buffer_append_text(text, "[nothing was applied: ");
 	put_count(text, view->page.conflicts);
-	buffer_append_text(text, " in conflict with what changed in ");
+	buffer_append_text(text, " in conflict with newer changes in ");
 	put_project(text, info);
-	buffer_append_text(text, " meanwhile · conflict=\"theirs\" leaves those files as they are "
-				 "there and applies the rest, conflict=\"ours\" replaces them; ask "
-				 "the user which, or leave them out with `paths`]");
+	buffer_append_text(text, " · ask the user: conflict=\"theirs\" keeps the host's files and "
+				 "applies the rest, conflict=\"ours\" replaces them]");
 }
 
 void apply_put_applied(const struct apply_view *view, const struct ipc_sandbox_info *info,
@@ -225,10 +225,9 @@ void apply_put_applied(const struct apply_view *view, const struct ipc_sandbox_i
 		buffer_format(
 			text,
 			" · %" PRIu64
-			" held back, which the host may execute by itself: the user can bring "
-			"them over with `msp apply %s`",
+			" host-executed, left out: the user can apply them with `msp apply %s`",
 			held, info->id);
 	if (done->applied > 0)
-		buffer_format(text, " · `msp undo %s` takes it back", info->id);
+		buffer_format(text, " · `msp undo %s` undoes it", info->id);
 	buffer_append_text(text, "]");
 }

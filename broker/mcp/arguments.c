@@ -152,7 +152,7 @@ static bool check_integer(const struct check *check, struct json_value *value)
 	text_quote(check->problem, value->text, value->size, QUOTE_BYTES);
 	buffer_format(check->problem,
 		      ", but must be an integer from %" PRId64 " to %" PRId64
-		      ". Leave it out for what is usual.",
+		      ". Leave it out for the default.",
 		      param->minimum, param->maximum);
 	return false;
 }

@@ -198,8 +198,8 @@ void ask_run(const struct request *request, const struct asker *asker, const voi
 	if (ask_count(call, ask->arguments.bytes + ask->inputs.bytes + ask->state.tree.bytes))
 		ask_resume(call);
 	else
-		fail_call(call, "Too many calls are waiting for answers of the client. Nothing was "
-				"done. Answer or cancel them, and call again.");
+		fail_call(call, "Nothing was done: too many calls wait for the client's answers. "
+				"Answer or cancel them, and call again.");
 }
 
 const void *ask_row(const struct call *call)
@@ -342,9 +342,8 @@ static void answer_requests(struct call *call)
 
 	put_answers(&writer, ask);
 	if (inputs.size > ASK_INPUTS_MAX) {
-		fail_call(call,
-			  "The answers so far are too long to be kept. Nothing was done. Call "
-			  "again, and answer more briefly.");
+		fail_call(call, "Nothing was done: the answers are too long. Call again, and "
+				"answer more briefly.");
 	} else {
 		ask_state_close(sealed_key(call->session->host), &ask->origin, clock_steady_ms(),
 				&ask->state, &inputs, &state);
@@ -380,9 +379,8 @@ void call_await(struct call *call)
 	else if (ask->open_count == 0)
 		bug("a call that awaits nothing");
 	else if (++ask->state.round > ASK_ROUNDS_MAX)
-		fail_call(call,
-			  "The client was asked eight times, and its answers do not do. Nothing "
-			  "was done.");
+		fail_call(call, "Nothing was done: eight rounds of answers from the client were "
+				"insufficient.");
 	else if (call->task)
 		event_task_changed(call->task);
 	else if (call->era == ERA_LEGACY)
@@ -411,9 +409,7 @@ static void describe_missing(unsigned int missing, struct buffer *text, struct b
 {
 	struct json_writer writer = { .out = data };
 
-	buffer_format(text,
-		      "This needs a client that supports %s, and this one has not declared it. "
-		      "Nothing was done.",
+	buffer_format(text, "Nothing was done: the client has not declared %s.",
 		      ability_name(missing));
 	json_open_object(&writer, NULL);
 	ability_put(&writer, "requiredCapabilities", missing);

@@ -13,7 +13,7 @@
 #define ASK_ID_FORMAT "msp-%" PRIu64
 #define ASK_ID_ROOM 32
 
-#define ASK_MISFIT "the answer does not have the form that its question asks for"
+#define ASK_MISFIT "the answer does not match the form of its question"
 
 struct question {
 	struct question *next;

@@ -143,8 +143,8 @@ const char *ask_state_open(const struct sealed_key *key, const struct ask_origin
 
 	memset(ret, 0, sizeof(*ret));
 	if (!sealed_open(key, text->text, text->size, &plain))
-		return "Invalid params: the requestState is not one that this server gave out, or "
-		       "the server was started anew since; begin again without it";
+		return "Invalid params: the requestState is unknown, perhaps from before a restart "
+		       "of the server; begin again without it";
 	ret->tree.text = plain.bytes;
 	ret->tree.bytes = plain.size;
 	if (json_read(&ret->tree.document, plain.bytes, plain.size) != JSON_OK)

@@ -87,15 +87,14 @@ static const struct {
 	const char *meaning;
 } marks[] = {
 	{ CHANGE_IS_CONFLICT, "conflict",
-	  "the host's file is not what the sandbox's was made from" },
-	{ CHANGE_IS_HELD, "held",
-	  "the host may execute it by itself, or as marked, and it is applied only when the user "
-	  "says so" },
+	  "the host's file has changed since the sandbox copied it" },
+	{ CHANGE_IS_HELD, "host-executed",
+	  "the host can execute it automatically, or as marked; applied only if the user agrees" },
 	{ CHANGE_LEADS_OUT, "leads out", "a link out of the project" },
-	{ CHANGE_IS_TOOL, "tool", "executed when somebody starts its tool" },
-	{ CHANGE_IS_STRIPPED, "stripped", "set-ID bits and capabilities do not go along" },
-	{ CHANGE_IS_REFUSED, "refused", "a device, socket or FIFO, which is never applied" },
-	{ CHANGE_IS_GITS, "repository", "stays in the sandbox's repository, and is never applied" },
+	{ CHANGE_IS_TOOL, "tool", "executed when its tool is started" },
+	{ CHANGE_IS_STRIPPED, "stripped", "set-ID bits and capabilities are not applied" },
+	{ CHANGE_IS_REFUSED, "refused", "a device, socket or FIFO; never applied" },
+	{ CHANGE_IS_GITS, "repository", "part of the sandbox's repository; never applied" },
 	{ CHANGE_IS_APPLIED, "applied", NULL },
 	{ CHANGE_IS_UNDONE, "undone", NULL },
 };

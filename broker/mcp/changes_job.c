@@ -122,8 +122,8 @@ void changes_job_start(struct changes_job *job, struct ipc_changes_start *wanted
 
 	job->is_done = job->is_broken = false;
 	if (chosen < 0)
-		errand_fail_text(job->errand, "There is no memory for the paths. Nothing was "
-					      "done. Wait a moment and call again.");
+		errand_fail_text(job->errand, "Nothing was done: there is no memory for the paths. "
+					      "Call again in a moment.");
 	else
 		(void)errand_is_asked(job->errand, requests_changes_start(requests, wanted, chosen,
 									  &job->errand->asked));
@@ -132,11 +132,11 @@ void changes_job_start(struct changes_job *job, struct ipc_changes_start *wanted
 static const char *const step_texts[CHANGES_STEP_COUNT] = {
 	[CHANGES_STEP_NONE] = "working on the files",
 	[CHANGES_STEP_READ] = "reading the sandbox's or the host's files",
-	[CHANGES_STEP_OUTPUT] = "telling of the changes",
+	[CHANGES_STEP_OUTPUT] = "reporting the changes",
 	[CHANGES_STEP_JOURNAL] = "preparing to change the host's files, which are as they were",
-	[CHANGES_STEP_WRITE] = "changing the host's files; what was begun was taken back",
-	[CHANGES_STEP_CONFIRMED] = "comparing the changes with those that were looked at before",
-	[CHANGES_STEP_HELPER] = "msp-layers, which ended before it said so",
+	[CHANGES_STEP_WRITE] = "changing the host's files, which were restored",
+	[CHANGES_STEP_CONFIRMED] = "comparing the changes with the preview",
+	[CHANGES_STEP_HELPER] = "msp-layers, which ended early",
 };
 
 void changes_job_put_problem(const struct changes_job *job, struct buffer *text)
@@ -147,12 +147,10 @@ void changes_job_put_problem(const struct changes_job *job, struct buffer *text)
 		buffer_format(text, "It failed with \"%s\" in %s.",
 			      errno_text((int)job->done.error), step_texts[step]);
 	if (job->done.error == EROFS)
-		buffer_append_text(text, " The service that sandboxes run in may not write there. "
-					 "Ask the user to run `msp stop` and `msp apply "
-					 "--standalone`, or to name the project in ReadWritePaths= "
-					 "of msp.service.");
+		buffer_append_text(text, " The msp service may not write there. Ask the user to "
+					 "run `msp stop` and `msp apply --standalone`.");
 	if (job->done.error == 0 && job->is_broken)
-		buffer_append_text(text, "The list of changes could not be read to its end.");
+		buffer_append_text(text, "The list of changes is incomplete.");
 }
 
 /* Return true for a path inside the workspace, other than the workspace itself. */
@@ -184,8 +182,8 @@ const char *changes_check_paths(const struct json_document *document,
 		const struct json_value path = path_beneath(v);
 
 		if (!is_beneath(&path))
-			return "Each of `paths` must be beneath the workspace and relative to it, "
-			       "such as \"src/main.c\", without \"..\" in it.";
+			return "Each of `paths` must be inside the workspace and relative to it, "
+			       "such as \"src/main.c\", without \"..\".";
 	}
 	return NULL;
 }

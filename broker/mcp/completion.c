@@ -116,7 +116,7 @@ static bool find_argument(const struct request *request, struct json_value *ref,
 	subject->place = (size_t)place;
 	if (!subject->prompt)
 		request_refuse(request, RPC_INVALID_PARAMS,
-			       "Unknown prompt; prompts/list says which there are", name);
+			       "Unknown prompt; prompts/list shows them", name);
 	else if (place < 0)
 		request_refuse(request, RPC_INVALID_PARAMS,
 			       "The prompt has no argument of this name", argument);
@@ -168,9 +168,8 @@ static bool find_variable(const struct request *request, struct json_value *ref,
 					  argument->size);
 	subject->place = (size_t)place;
 	if (!subject->provider)
-		request_refuse(
-			request, RPC_INVALID_PARAMS,
-			"Unknown URI template; resources/templates/list says which there are", uri);
+		request_refuse(request, RPC_INVALID_PARAMS,
+			       "Unknown URI template; resources/templates/list shows them", uri);
 	else if (place < 0)
 		request_refuse(request, RPC_INVALID_PARAMS,
 			       "The URI template has no variable of this name", argument);

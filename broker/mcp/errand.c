@@ -58,21 +58,19 @@ void errand_refuse(struct errand *errand, const struct ipc_execution_refused *re
 
 	if (errand->rules->refused && errand->rules->refused(errand, refused))
 		return;
+	buffer_append_text(&text, "Nothing was done. ");
 	refusal_put(&text, refused, &errand->subjects);
-	buffer_append_text(&text, " Nothing was done.");
 	errand_answer(errand, &text, true);
 	buffer_done(&text);
 }
 
 static const char *const problems[] = {
 	[ASKING_TOO_MANY] =
-		"Too many calls about sandboxes are waiting: 64 of all clients, 8 of them about "
-		"changes, or this client's share of these. Nothing was done. Wait until one of "
-		"them is answered, and call again.",
-	[ASKING_QUEUE_FULL] = "Too many requests are waiting for the supervisor. Nothing was done. "
-			      "Wait a moment and call again.",
-	[ASKING_LOST] = "The supervisor cannot be reached. Nothing was done. The server ends; have "
-			"the client start it again.",
+		"Nothing was done: the limit of waiting calls about sandboxes (64, 8 of them about "
+		"changes), or this client's share, is reached. Call again when one is answered.",
+	[ASKING_QUEUE_FULL] =
+		"Nothing was done: too many requests are waiting. Call again in a moment.",
+	[ASKING_LOST] = "Nothing was done: this server is ending. Have the client start it again.",
 };
 
 bool errand_is_asked(struct errand *errand, enum asking asking)
@@ -88,10 +86,9 @@ static void on_answer(struct asked *asked, const struct supervisor_answer *answe
 		(struct errand *)(void *)((char *)asked - offsetof(struct errand, asked));
 
 	if (answer->kind == ANSWER_LOST)
-		errand_fail_text(errand, "The supervisor is gone before it answered, and what was "
-					 "asked for may or may not have been done. The server "
-					 "ends; have the client start it again, and look with "
-					 "list_sandboxes.");
+		errand_fail_text(errand,
+				 "It is unknown whether this was done: the server is ending. Have "
+				 "the client start it again, and check with list_sandboxes.");
 	else if (answer->kind == ANSWER_REFUSED)
 		errand_refuse(errand, answer->refused);
 	else

@@ -74,8 +74,8 @@ static void fail_refused(struct file_job *job, const struct ipc_execution_refuse
 
 	if (job->rules->refused && job->rules->refused(job, refused))
 		return;
+	buffer_append_text(&text, "Nothing was done. ");
 	refusal_put(&text, refused, &subjects);
-	buffer_append_text(&text, " Nothing was done.");
 	file_job_answer(job, &text, true);
 	buffer_done(&text);
 }
@@ -85,8 +85,7 @@ static void fail_ended(struct file_job *job, const struct execution_info *info)
 {
 	struct buffer text = { 0 };
 
-	buffer_append_text(&text, "msp-file, which works on the sandbox's files, ended without an "
-				  "answer that can be used");
+	buffer_append_text(&text, "The file operation did not finish");
 	if (info->done && info->done->stage != STAGE_NONE) {
 		buffer_append_text(&text, ". ");
 		result_put_failure(info, &text);
@@ -95,11 +94,12 @@ static void fail_ended(struct file_job *job, const struct execution_info *info)
 		result_put_verdict(info, &text);
 		buffer_append_text(&text, ".");
 	} else {
-		buffer_append_text(&text, ": what runs in the sandbox has interfered, or the file "
-					  "changed meanwhile.");
+		buffer_append_text(
+			&text,
+			": a program in the sandbox interfered, or the file changed meanwhile.");
 	}
 	buffer_append_text(&text,
-			   " A file is as it was, or as it was to be. Look, and call again.");
+			   " The file is either unchanged or complete. Check it, and call again.");
 	file_job_answer(job, &text, true);
 	buffer_done(&text);
 }
@@ -141,8 +141,8 @@ static void on_ended(struct waiting *waiting, enum waiting_end end)
 	long head;
 
 	if (!info) {
-		file_job_fail(job, "The work on the file was given up. It is as it was, or as it "
-				   "was to be. Look, and call again.");
+		file_job_fail(job, "The file operation was cancelled. The file is either unchanged "
+				   "or complete. Check it, and call again.");
 		return;
 	}
 	take_output(job, info);
@@ -186,21 +186,17 @@ bool file_job_ask(struct file_job *job, const char *command, const struct json_v
 }
 
 static const char *const start_problems[] = {
-	[EXECUTION_START_TOO_MANY] =
-		"Too many executions are running: 1024 at once is the most. Nothing was done. Wait "
-		"until one ends, or end one with kill_execution, and call again.",
-	[EXECUTION_START_SHARE] =
-		"This client's name has its share of the executions that may run at once; the "
-		"rest is for other names. Nothing was done. Wait until one ends, or end one with "
-		"kill_execution, and call again.",
-	[EXECUTION_START_INPUT_FULL] =
-		"The input of all running calls together is limited to 12 MiB. Nothing was done. "
-		"Wait until one ends, or write less, and call again.",
-	[EXECUTION_START_QUEUE_FULL] = "Too many requests are waiting to be started. Nothing was "
-				       "done. Wait a moment and call again.",
-	[EXECUTION_START_TOO_LONG] = "The arguments are too long. Nothing was done. Shorten them.",
-	[EXECUTION_START_LOST] = "The supervisor cannot be reached. Nothing was done. The server "
-				 "ends; have the client start it again.",
+	[EXECUTION_START_TOO_MANY] = "Nothing was done: 1024 executions are running, which is the "
+				     "limit. Call again when one has ended.",
+	[EXECUTION_START_SHARE] = "Nothing was done: this client's share of executions is running. "
+				  "Call again when one of them has ended.",
+	[EXECUTION_START_INPUT_FULL] = "Nothing was done: the input of all running calls exceeds "
+				       "12 MiB. Call again when one has ended, or write less.",
+	[EXECUTION_START_QUEUE_FULL] =
+		"Nothing was done: too many requests are waiting. Call again in a moment.",
+	[EXECUTION_START_TOO_LONG] = "Nothing was done: the arguments are too long. Shorten them.",
+	[EXECUTION_START_LOST] =
+		"Nothing was done: this server is ending. Have the client start it again.",
 };
 
 /* Put the input in the pieces that msp-file reads. */

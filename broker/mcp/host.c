@@ -15,7 +15,7 @@ static void take_plan(struct host *host, int plan)
 {
 	plan_close(&host->plan);
 	if (plan_open_fd(plan, &host->plan) != 0)
-		log_line("the plan that the supervisor sent cannot be read: clients see no policy");
+		log_line("cannot read the policy's plan: clients see no policy");
 	fd_close(&plan);
 }
 

@@ -126,8 +126,8 @@ static void take_request(struct request *request)
 			       "Invalid request: not allowed in a batch", request->message->method);
 	else if (!call_has_room(request->session))
 		request_refuse(request, RPC_INVALID_REQUEST,
-			       "This client's name has its share of the 4096 requests that may be "
-			       "in flight; wait for an answer or cancel one, and ask again",
+			       "This client's share of the 4096 requests in flight is reached; ask "
+			       "again when one is answered",
 			       NULL);
 	else
 		method->run(request);

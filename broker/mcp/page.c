@@ -36,8 +36,7 @@ bool page_begin(const struct request *request, size_t count, size_t *ret_first)
 	if (!cursor || json_equals(cursor, "") || find_page(cursor, count, ret_first))
 		return true;
 	request_refuse(request, RPC_INVALID_PARAMS,
-		       "Invalid params: the cursor is not one that this server gave out; leave it "
-		       "out to begin at the first page",
+		       "Invalid params: unknown cursor; leave it out to begin at the first page",
 		       NULL);
 	return false;
 }

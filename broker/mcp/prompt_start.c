@@ -48,19 +48,15 @@ static void try_code(struct call *call, const struct prompt *prompt,
 	buffer_append_text(
 		&text,
 		"Run it with the tool `run_code`. Every run has a fresh sandbox with only the "
-		"language's standard library and what is installed on this machine, no network "
-		"and none of my files, so put the input into the program or into `stdin`.\n"
-		"\n"
-		"1. Write the program together with a few checks whose results you know "
-		"beforehand: the plain case, an empty or smallest input, an input that is "
-		"wrong.\n"
-		"2. Run it. If a check fails or the program does not run, find the cause in the "
-		"output, mend the program, not the check, and run it again.\n"
-		"3. When all checks pass, show me the program without the checks, what you ran "
-		"and what it printed, and say what you have not tried.\n"
-		"\n"
-		"If it still fails after five runs, stop, and tell me what you know about the "
-		"cause.");
+		"language's standard library and this machine's packages, without network or my "
+		"files, so put the input into the program or into `stdin`.\n\n1. Write the program "
+		"together with a few checks whose results you know beforehand: the plain case, an "
+		"empty or smallest input, an input that is wrong.\n2. Run it. If a check fails or "
+		"the program does not run, find the cause in the output, fix the program, not the "
+		"check, and run it again.\n3. When all checks pass, show me the program without "
+		"the checks, the commands you ran and their output, and the cases you have not "
+		"tried.\n\nIf it still fails after five runs, stop, and tell me your findings "
+		"about the cause.");
 	prompts_answer_text(call, prompt, &text);
 	buffer_done(&text);
 }
@@ -80,20 +76,17 @@ static void compare_commands(struct call *call, const struct prompt *prompt,
 	buffer_append_text(
 		&text,
 		"Use the tool `run_command`. Every call has a fresh sandbox whose files vanish "
-		"with it, so make the input and run both commands in one call, on the same "
-		"input; without network, generate it (seq, awk, /dev/urandom) and make it large "
-		"enough that a run takes at least a tenth of a second.\n"
-		"\n"
-		"1. Check that both programs are there. If one is missing, say so and stop: "
-		"nothing can be installed.\n"
-		"2. Compare what they print (cmp, diff). If it differs, show the first "
-		"difference and explain it before anything about speed.\n"
-		"3. Run each once without counting it, then at least five times in turn "
-		"(first, second, first, ...), with the output sent to /dev/null, and take the "
-		"time of each run.\n"
-		"4. Give me a table with the lowest, the middle and the highest time of each, "
-		"and say whether the difference is larger than the spread of the runs. The "
-		"sandbox limits CPU and memory, so trust the ratio more than the seconds.");
+		"with it, so make the input and run both commands in one call, on the same input; "
+		"without network, generate it (seq, awk, /dev/urandom) and make it large enough "
+		"that a run takes at least a tenth of a second.\n\n1. Check that both programs "
+		"exist. If one is missing, say so and stop: programs cannot be installed.\n2. "
+		"Compare their output (cmp, diff). If it differs, show the first difference and "
+		"explain it before anything about speed.\n3. Run each once without counting it, "
+		"then at least five times in turn (first, second, first, ...), with the output "
+		"sent to /dev/null, and take the time of each run.\n4. Give me a table with the "
+		"lowest, the middle and the highest time of each, and say whether the difference "
+		"is larger than the spread of the runs. The sandbox limits CPU and memory, so "
+		"trust the ratio more than the seconds.");
 	prompts_answer_text(call, prompt, &text);
 	buffer_done(&text);
 }
@@ -114,25 +107,18 @@ static void explore_sandbox(struct call *call, const struct prompt *prompt,
 	}
 	buffer_append_text(
 		&text,
-		"Only look: try what an ordinary program would, do not try to break out.\n"
-		"\n"
-		"With the tool `run_command`, in a few calls, find out:\n"
-		"- who you are (id), which system it is, and what of it you see (ls /, df -h, "
-		"mount);\n"
-		"- which directories can be written to, and what is left of a file in the next "
-		"call;\n"
-		"- which languages, compilers and usual programs are there, with their "
-		"versions;\n"
-		"- the limits: CPUs, memory, processes, file size, time (nproc, ulimit -a);\n"
-		"- whether the network can be reached, by name and by address, and whether a "
-		"server on the loopback can;\n"
-		"- whether my files, my processes or credentials can be seen (/home, /root, ps, "
-		"env).\n"
-		"\n"
-		"Then write a page for me: what this sandbox is good for, what will not work and "
-		"what to do instead, and everything that surprised you. Say for each point "
-		"whether you tried it or only read it. If you can read resources of this server, "
-		"compare with the policy at policy://");
+		"Only look: do what an ordinary program does, do not try to break out.\n\nWith the "
+		"tool `run_command`, in a few calls, find out:\n- who you are (id), which system "
+		"it is, and what of it you see (ls /, df -h, mount);\n- which directories can be "
+		"written to, and whether a file still exists in the next call;\n- which languages, "
+		"compilers and usual programs are there, with their versions;\n- the limits: CPUs, "
+		"memory, processes, file size, time (nproc, ulimit -a);\n- whether the network can "
+		"be reached, by name and by address, and whether a server on the loopback can;\n- "
+		"whether my files, my processes or credentials can be seen (/home, /root, ps, "
+		"env).\n\nThen write a page for me: uses of this sandbox, tasks that will not work "
+		"and alternatives, and every surprise. Say for each point whether you tried it or "
+		"only read it. If you can read resources of this server, compare with the policy "
+		"at policy://");
 	if (profile)
 		append_value(&text, profile);
 	else
@@ -145,26 +131,26 @@ static void explore_sandbox(struct call *call, const struct prompt *prompt,
 static const struct prompt_argument try_code_arguments[TRY_CODE_ARGUMENTS] = {
 	[TRY_CODE_LANGUAGE] = { "language", "The language to write the program in", true,
 				COMPLETION_LANGUAGES },
-	[TRY_CODE_TASK] = { "task", "What the program shall do", true, COMPLETION_NONE },
+	[TRY_CODE_TASK] = { "task", "Task of the program", true, COMPLETION_NONE },
 };
 
 static const struct prompt_argument compare_commands_arguments[COMPARE_ARGUMENTS] = {
 	[COMPARE_FIRST] = { "first", "A shell command", true, COMPLETION_NONE },
 	[COMPARE_SECOND] = { "second", "Another shell command that should do the same", true,
 			     COMPLETION_NONE },
-	[COMPARE_INPUT] = { "input", "What they work on: data, or how to make it", false,
+	[COMPARE_INPUT] = { "input", "Input of both: data, or how to make it", false,
 			    COMPLETION_NONE },
 };
 
 static const struct prompt_argument explore_sandbox_arguments[EXPLORE_ARGUMENTS] = {
-	[EXPLORE_PROFILE] = { "profile", "The policy to look at; the default one if left out",
-			      false, COMPLETION_PROFILES },
+	[EXPLORE_PROFILE] = { "profile", "The policy to examine; the default if left out", false,
+			      COMPLETION_PROFILES },
 };
 
 const struct prompt prompt_try_code = {
 	.name = "try_code",
 	.title = "Write a program and run it until it works",
-	.description = "Writes a program for a task, runs it with checks in a sandbox, and mends "
+	.description = "Writes a program for a task, runs it with checks in a sandbox, and fixes "
 		       "it until the checks pass.",
 	.arguments = try_code_arguments,
 	.argument_count = TRY_CODE_ARGUMENTS,
@@ -174,8 +160,8 @@ const struct prompt prompt_try_code = {
 const struct prompt prompt_compare_commands = {
 	.name = "compare_commands",
 	.title = "Compare two commands",
-	.description = "Runs two shell commands on the same input in a sandbox, compares what "
-		       "they print, and measures which is faster.",
+	.description = "Runs two shell commands on the same input in a sandbox, compares their "
+		       "output, and measures which is faster.",
 	.arguments = compare_commands_arguments,
 	.argument_count = COMPARE_ARGUMENTS,
 	.get = compare_commands,
@@ -184,8 +170,8 @@ const struct prompt prompt_compare_commands = {
 const struct prompt prompt_explore_sandbox = {
 	.name = "explore_sandbox",
 	.title = "Find out what the sandbox can do",
-	.description = "Looks around in a sandbox and reports what works in it, what does not, "
-		       "and what is kept from it.",
+	.description =
+		"Explores a sandbox and reports which operations work and which are blocked.",
 	.arguments = explore_sandbox_arguments,
 	.argument_count = EXPLORE_ARGUMENTS,
 	.get = explore_sandbox,

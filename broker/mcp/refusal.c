@@ -30,72 +30,61 @@ static const struct refusal_text refusals[REFUSAL_COUNT] = {
 	[REFUSAL_LANGUAGE_MISSING] = { "The language \"", SUBJECT(program),
 				       "\" is not installed on this machine. Installed are: ",
 				       ". Use one of these, or ask the user to install it." },
-	[REFUSAL_REQUEST_IN_USE] = { NULL, 0, "The supervisor knows this request already. ",
-				     "Call again." },
+	[REFUSAL_REQUEST_IN_USE] = { NULL, 0, "This request was sent before. ", "Call again." },
 	[REFUSAL_BUSY] = { NULL, 0, "Too many executions are running: ",
-			   ". Wait until one ends, or cancel one, and call again." },
-	[REFUSAL_MEMORY] = { NULL, 0, "The sandboxes use all the memory that the operator allows: ",
-			     ". Wait until one ends, or cancel one, and call again." },
+			   ". Call again when one has ended." },
+	[REFUSAL_MEMORY] = { NULL, 0, "The operator's memory limit for all sandboxes is reached: ",
+			     ". Call again when one has ended." },
 	[REFUSAL_ARGV] = { NULL, 0, "The arguments or the environment are malformed. ",
 			   "Check them and call again." },
 	[REFUSAL_CWD] = { "The working directory \"", SUBJECT(cwd),
 			  "\" is not an absolute path inside the sandbox. ",
 			  "Use one such as /workspace." },
-	[REFUSAL_RESOURCES] = { NULL, 0, "The machine has no room for it: ",
+	[REFUSAL_RESOURCES] = { NULL, 0, "The machine is out of resources: ",
 				". Wait a moment and call again." },
-	[REFUSAL_AUDIT] = { NULL, 0, "Nothing runs here unaudited: ",
-			    ". Ask the user to see to it ('msp audit verify' says more)." },
+	[REFUSAL_AUDIT] = { NULL, 0, "The audit log cannot be written: ",
+			    ". Ask the user to run `msp audit verify`." },
 	/* another owner's sandbox gets the same text */
 	[REFUSAL_SANDBOX_UNKNOWN] = { "There is no sandbox \"", SUBJECT(sandbox), "\"",
-				      ". list_sandboxes shows those that there are, and "
-				      "create_sandbox makes one; without `sandbox` a run gets a "
-				      "fresh one." },
-	[REFUSAL_SANDBOX_BUSY] = { "The sandbox \"", SUBJECT(sandbox),
-				   "\" is in use; what runs in it: ",
-				   ". Wait for its end with read_output or end it with "
-				   "kill_execution (list_sandboxes shows the handles), and call "
-				   "again." },
+				      ". list_sandboxes shows yours; create_sandbox makes one." },
+	[REFUSAL_SANDBOX_BUSY] = { "The sandbox \"", SUBJECT(sandbox), "\" is in use: ",
+				   ". Wait with read_output or end it with kill_execution "
+				   "(list_sandboxes shows handles), and call again." },
 	[REFUSAL_SANDBOX_ELSEWHERE] = { "The sandbox \"", SUBJECT(sandbox),
 					"\" is in use by another msp of this user. ",
-					"Call again when that is done with it, or create another "
-					"sandbox." },
+					"Call again later, or create another sandbox." },
 	[REFUSAL_SANDBOX_DAMAGED] = { "The files of the sandbox \"", SUBJECT(sandbox),
 				      "\" are damaged: ",
-				      ". Tell the user; destroy_sandbox removes it, and the others "
-				      "work on." },
-	[REFUSAL_SANDBOX_NAME] = { "There is a sandbox named \"", SUBJECT(name),
-				   "\" already, with the id ",
-				   ". Use that one, or choose another name." },
-	[REFUSAL_SANDBOX_PROFILE] = { NULL, 0, "No sandbox can last under the profile ",
-				      ": it keeps no files, or is not there any more. Create one "
-				      "under another profile, or run without `sandbox`." },
+				      ". Tell the user; destroy_sandbox removes it." },
+	[REFUSAL_SANDBOX_NAME] = { "A sandbox named \"", SUBJECT(name),
+				   "\" exists already, with the id ",
+				   ". Use it, or choose another name." },
+	[REFUSAL_SANDBOX_PROFILE] = { NULL, 0, "The profile allows no persistent sandbox: ",
+				      ". Use another profile." },
 	[REFUSAL_SANDBOXES] = { NULL, 0,
-				"There are as many sandboxes as the operator allows, or as "
-				"this client's share of them allows: ",
-				". Destroy one that nobody needs any more (list_sandboxes, "
-				"destroy_sandbox), and call again." },
+				"The limit of sandboxes, or this client's share of it, is "
+				"reached: ",
+				". Remove one with destroy_sandbox, and call again." },
 	[REFUSAL_DISK] = { NULL, 0,
-			   "The files of sandboxes take all the disk that they may, or that "
-			   "this client's share allows: ",
-			   ". Go back to a checkpoint that has less, or delete others (checkpoint, "
-			   "action: \"rollback\" or \"delete\"), destroy a sandbox that nobody "
-			   "needs any more, or go on in a new one." },
+			   "The disk limit of sandboxes, or this client's share of it, is "
+			   "reached: ",
+			   ". Delete or roll back to checkpoints, or destroy a sandbox, and call "
+			   "again." },
 	/* the detail names the value, the rule and the remedy */
 	[REFUSAL_WORKSPACE] = { NULL, 0, "The workspace cannot be used: ", "." },
 	[REFUSAL_CHECKPOINT_UNKNOWN] = { "There is no checkpoint \"", SUBJECT(checkpoint),
-					 "\" of this sandbox. Those that there are: ",
+					 "\" of this sandbox. Its checkpoints are: ",
 					 ". checkpoint(sandbox, action: \"save\") makes one." },
 	[REFUSAL_CHECKPOINT_LIMIT] = { NULL, 0, "No further checkpoint can be kept: ",
-				       ". Delete one that is not needed, and call again." },
-	[REFUSAL_APPLY] = { "The policy leaves it to a person to bring the changes of \"",
+				       ". Delete one, and call again." },
+	[REFUSAL_APPLY] = { "The policy lets only the user apply the changes of \"",
 			    SUBJECT(sandbox), "\" to the host. ",
-			    "Ask the user to look at them with `msp diff` and to run `msp "
-			    "apply`." },
-	[REFUSAL_UNDO] = { NULL, 0, "There is nothing to take back.", "" },
+			    "Ask the user to review them with `msp diff` and to run `msp apply`." },
+	[REFUSAL_UNDO] = { NULL, 0, "There is no apply to undo.", "" },
 	[REFUSAL_WAITING] = { NULL, 0, "Too many requests are waiting. ",
-			      "Wait until earlier calls are answered, and call again." },
-	[REFUSAL_CANCELLED] = { NULL, 0, "It was cancelled before it began.", "" },
-	[REFUSAL_STATE] = { NULL, 0, "There is no place for files that last: ",
+			      "Call again when earlier ones are answered." },
+	[REFUSAL_CANCELLED] = { NULL, 0, "The call was cancelled before it began.", "" },
+	[REFUSAL_STATE] = { NULL, 0, "Persistent sandboxes are not available: ",
 			    ". Tell the user; runs without `sandbox` work." },
 };
 
@@ -120,7 +109,7 @@ void refusal_put(struct buffer *text, const struct ipc_execution_refused *refuse
 	if (refused->reason < REFUSAL_COUNT && refusals[refused->reason].middle)
 		parts = &refusals[refused->reason];
 	if (!parts) {
-		buffer_append_text(text, "The supervisor refused it.");
+		buffer_append_text(text, "The request was refused.");
 		return;
 	}
 	if (parts->before) {

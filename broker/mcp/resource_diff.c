@@ -78,7 +78,7 @@ static void put_last_line(const struct reading *work, struct buffer *text)
 
 	buffer_end_line(text);
 	if (total == 0)
-		buffer_append_text(text, "[nothing differs from the project on the host]\n");
+		buffer_append_text(text, "[no file differs from the project on the host]\n");
 	else if (work->page.count < total)
 		buffer_format(text,
 			      "[%" PRIu64 " of %" PRIu64
@@ -232,9 +232,8 @@ const struct resource_provider resource_diff = {
 	.name = "diff",
 	.title = "Changes of a sandbox",
 	.description =
-		"What the /workspace of a sandbox that lasts has that the user's project has "
-		"not: a list of the files, then unified diffs. It changes with each run in "
-		"the sandbox.",
+		"The changes in /workspace of a persistent sandbox against the user's project: a "
+		"list of files, then unified diffs. It changes with each run in the sandbox.",
 	.mime_type = "text/plain",
 	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.4,

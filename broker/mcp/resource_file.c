@@ -43,7 +43,7 @@ static void on_answered(struct file_job *job)
 	if (job->answer.is.size > RESOURCE_BYTES_MAX || job->rest_size > RESOURCE_BYTES_MAX) {
 		fail_large(job);
 	} else if (job->rest_size < job->answer.is.count) {
-		file_job_fail(job, "The file could not be read to its end. Read it again.");
+		file_job_fail(job, "The file could not be read completely. Read it again.");
 	} else {
 		resources_answer(job->waiting.call, &work->resource, NULL, &content);
 		file_job_done(job);
@@ -125,9 +125,9 @@ const struct resource_provider resource_file = {
 	.uri_template = "sandbox://{id}/files/{+path}",
 	.name = "file",
 	.title = "File of a sandbox",
-	.description = "A regular file of a sandbox that lasts, by its path relative to "
-		       "/workspace. The tool list_files says what there is, and read_file reads "
-		       "those that are too large for a resource, in parts.",
+	.description =
+		"A regular file of a persistent sandbox, by its path relative to /workspace. The "
+		"tool list_files lists files, and read_file reads large ones in parts.",
 	.mime_type = "text/plain",
 	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.4,

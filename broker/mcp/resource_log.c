@@ -389,10 +389,10 @@ const struct resource_provider resource_log = {
 	.uri_template = LOG_URI,
 	.name = "log",
 	.title = "Log of an execution",
-	.description = "What an execution printed, as far as it is kept: its standard output, its "
-		       "standard error under [stderr], and how it ended. The handle ID-N of a "
-		       "result names it; lines in brackets say what is missing and where to read "
-		       "on. Logs are kept for a while after the execution ends.",
+	.description = "The kept output of an execution: its standard output, its standard error "
+		       "under [stderr], and how it ended. The handle ID-N of a result names it; "
+		       "lines in brackets say which bytes are missing and where to read on. Logs "
+		       "are kept for an hour after the execution ends.",
 	.mime_type = "text/plain",
 	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.3,
@@ -408,8 +408,8 @@ const struct resource_provider resource_log_stream = {
 	.uri_template = STREAM_URI,
 	.name = "log_stream",
 	.title = "One stream of an execution",
-	.description = "What an execution wrote to its stdout or its stderr, byte for byte from "
-		       "the beginning; at most 128 KiB, and _meta says where to go on.",
+	.description = "The bytes of an execution's stdout or stderr from the beginning, at most "
+		       "128 KiB; _meta says where to go on.",
 	.mime_type = "text/plain",
 	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.2,
@@ -423,8 +423,8 @@ const struct resource_provider resource_log_piece = {
 	.uri_template = PIECE_URI,
 	.name = "log_piece",
 	.title = "A piece of one stream of an execution",
-	.description = "The same from a byte's offset on, for logs that do not fit in one answer "
-		       "and for those that grow.",
+	.description = "The bytes of a stream from an offset on, for logs that exceed one answer "
+		       "or still grow.",
 	.mime_type = "text/plain",
 	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.1,

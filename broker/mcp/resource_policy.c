@@ -114,7 +114,7 @@ const struct resource_provider resource_policy = {
 	.title = "Policy of a profile",
 	.description = "What a sandbox of this profile can see, do and use: files, system calls, "
 		       "network, limits, languages. It is in force for every execution under the "
-		       "profile, and nothing inside a sandbox can change it.",
+		       "profile, and cannot be changed from inside a sandbox.",
 	.mime_type = "text/plain",
 	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.5,

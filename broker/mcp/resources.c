@@ -180,8 +180,7 @@ static void describe_unknown(const struct session *session, const char *uri, siz
 
 	buffer_append_text(text, "Resource not found: ");
 	text_quote(text, uri, size, QUOTE_BYTES);
-	buffer_append_text(text, ". resources/list says what there is now; logs are kept for a "
-				 "while. URIs look like: ");
+	buffer_append_text(text, ". resources/list shows the resources; their URIs look like: ");
 	for (size_t i = 0; all[i]; i++) {
 		buffer_append_text(text, i > 0 ? ", " : "");
 		buffer_append_text(text, all[i]->uri_template);

@@ -55,8 +55,8 @@ static void say_timeout(struct buffer *text, const struct ipc_execution_done *do
 {
 	buffer_append_text(text, "timeout after ");
 	result_put_duration(text, done->wall_us);
-	buffer_append_text(text, ": every process was killed; do less at once, or raise timeout_ms "
-				 "if the profile's limit allows it");
+	buffer_append_text(text,
+			   ": every process was killed; do less at once, or raise timeout_ms");
 }
 
 static void say_memory(struct buffer *text, const struct ipc_execution_done *done)
@@ -88,7 +88,7 @@ static const struct verdict_text verdicts[VERDICT_COUNT] = {
 	[VERDICT_STOPPED] = { NULL,
 			      "the sandbox was stopped or destroyed: every process was killed" },
 	[VERDICT_CLIENT_GONE] = { NULL, "cancelled: every process was killed" },
-	[VERDICT_INTERNAL] = { NULL, "the sandbox failed: its result is not to be relied on" },
+	[VERDICT_INTERNAL] = { NULL, "the sandbox failed: do not rely on the result" },
 };
 
 static void append_error(struct buffer *text, uint32_t error)
@@ -108,12 +108,11 @@ static void say_exec_failed(const struct execution_label *label, uint32_t error,
 				   "that are installed on this machine under /usr, and nothing "
 				   "can be installed from inside.");
 	else if (error == EACCES)
-		buffer_append_text(text,
-				   ". It must be an executable file in a place where execution "
-				   "is allowed.");
+		buffer_append_text(text, ". It must be an executable file in a directory where "
+					 "execution is allowed.");
 	else if (error == ENOEXEC)
 		buffer_append_text(text, ". It is neither a program for this machine nor a script "
-					 "with a #! line; run it through its interpreter.");
+					 "with a #! line. Run it with its interpreter.");
 	else if (error == E2BIG)
 		buffer_append_text(text, ". Pass large data in `stdin` instead of arguments.");
 	else
@@ -125,13 +124,15 @@ static void say_cwd_failed(const struct execution_label *label, uint32_t error, 
 	buffer_format(text,
 		      "The directory \"%s\" (argument cwd) could not be entered: ", label->cwd);
 	append_error(text, error);
-	buffer_append_text(text, ". Use a directory that exists in a fresh sandbox, such as "
-				 "/workspace, or create it in the command.");
+	buffer_append_text(
+		text,
+		". Use an existing directory such as /workspace, or create it in the command.");
 }
 
 static void say_start_failed(const struct execution_label *label,
 			     const struct ipc_execution_done *done, struct buffer *text)
 {
+	buffer_append_text(text, "Nothing was run. ");
 	if (done->stage == STAGE_EXEC) {
 		say_exec_failed(label, done->error, text);
 	} else if (done->stage == STAGE_CWD && label->cwd[0]) {
@@ -140,10 +141,10 @@ static void say_start_failed(const struct execution_label *label,
 		buffer_format(text, "The sandbox could not be set up: %s failed: ",
 			      stage_text(done->stage));
 		append_error(text, done->error);
-		buffer_append_text(text, ". The fault is not in the command; `msp doctor` on this "
-					 "machine helps to find it.");
+		buffer_append_text(
+			text,
+			". This is no fault of the command. Ask the user to run `msp doctor`.");
 	}
-	buffer_append_text(text, " Nothing was run.");
 }
 
 void result_put_verdict(const struct execution_info *info, struct buffer *text)
@@ -165,8 +166,8 @@ static void say_refused(const struct execution_label *label,
 						   .cwd = label->cwd,
 						   .sandbox = label->sandbox };
 
+	buffer_append_text(text, "Nothing was run. ");
 	refusal_put(text, refused, &subjects);
-	buffer_append_text(text, " Nothing was run.");
 }
 
 void result_put_failure(const struct execution_info *info, struct buffer *text)

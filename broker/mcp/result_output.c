@@ -117,8 +117,7 @@ static void put_output(const struct execution_info *info, const struct result_pa
 
 static void say_dropped(const struct execution_info *info, struct result *ret)
 {
-	buffer_append_text(&ret->text, "[the log was dropped, because the logs of other executions "
-				       "needed the room: ");
+	buffer_append_text(&ret->text, "[the log was dropped to make room for other executions': ");
 	put_counts(info, &ret->text);
 	buffer_append_text(&ret->text, "]\n");
 	ret->is_truncated = true;
@@ -255,7 +254,7 @@ void result_of_stream(const struct execution_info *info, enum output_stream stre
 	else if (from > excerpt.from)
 		buffer_format(&ret->text,
 			      "[bytes %" PRIu64 " to %" PRIu64
-			      " of %s are gone: the log keeps the beginning and the end]\n",
+			      " of %s are not kept: the log has the beginning and the end]\n",
 			      excerpt.from, from - 1, name);
 	buffer_append(&ret->text, shown.bytes, shown.size);
 	buffer_done(&shown);
@@ -269,7 +268,7 @@ void result_of_stream(const struct execution_info *info, enum output_stream stre
 	if (offset <= total && to > from)
 		buffer_format(&ret->text,
 			      to < total ? "more: offset=%" PRIu64 "]\n"
-					 : "that is all so far: offset=%" PRIu64 "]\n",
+					 : "all so far: offset=%" PRIu64 "]\n",
 			      to);
 	ret->is_truncated = to < total;
 	put_last_line(info, to == from, ret);

@@ -44,12 +44,12 @@ static void fail_profile(struct call *call, const char *asked, const char *has)
 {
 	struct buffer text = { 0 };
 
-	buffer_append_text(&text, "The sandbox runs under the profile \"");
+	buffer_append_text(&text, "Nothing was run: the sandbox has the profile \"");
 	text_quote(&text, has, strlen(has), QUOTE_BYTES);
 	buffer_append_text(&text, "\", and the argument `profile` is \"");
 	text_quote(&text, asked, strlen(asked), QUOTE_BYTES);
-	buffer_append_text(&text, "\". Nothing was run. Leave `profile` out, or create a sandbox "
-				  "under that profile.");
+	buffer_append_text(&text,
+			   "\". Leave `profile` out, or create a sandbox under that profile.");
 	call_fail(call, &text);
 	buffer_done(&text);
 }

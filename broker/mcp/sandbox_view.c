@@ -86,11 +86,11 @@ void sandbox_put_workspace(struct buffer *text, const struct ipc_sandbox_info *i
 	buffer_append_text(text, "/workspace is ");
 	text_quote(text, info->workspace, strlen(info->workspace), IPC_PATH_MAX);
 	if (info->workspace_mode == WORKSPACE_COPY)
-		buffer_append_text(text, ", copy-on-write: what you change stays in the sandbox "
-					 "until it is applied");
+		buffer_append_text(
+			text,
+			", copy-on-write: changes stay in the sandbox until they are applied");
 	else if (info->workspace_mode == WORKSPACE_READ)
 		buffer_append_text(text, ", read-only");
 	else
-		buffer_append_text(text, " itself: what you change there is changed on the host at "
-					 "once");
+		buffer_append_text(text, " itself: changes reach the host at once");
 }

@@ -125,8 +125,8 @@ const char *sandboxes_id_of(const struct host *host, uint32_t principal, const c
 bool sandboxes_take(struct call *call, const struct json_value *value, char ret[IPC_NAME_MAX])
 {
 	if (value->size == 0) {
-		call_fail_text(call, "The argument `sandbox` is empty, but must be the id or name "
-				     "of a sandbox. list_sandboxes shows those that there are.");
+		call_fail_text(call, "The argument `sandbox` is empty, but must be a sandbox's id "
+				     "or name. list_sandboxes shows them.");
 		return false;
 	}
 	if (value->size >= IPC_NAME_MAX)

@@ -94,7 +94,8 @@ void subscriptions_subscribe(const struct request *request)
 	}
 	if (resource.provider->is_piece) {
 		request_refuse(request, RPC_INVALID_PARAMS,
-			       "This is a piece of a resource; subscribe to the whole of it", uri);
+			       "This is a part of a resource; subscribe to the whole resource",
+			       uri);
 		return;
 	}
 	if (!session->subscriber) {
@@ -106,7 +107,7 @@ void subscriptions_subscribe(const struct request *request)
 		request_answer_empty(request);
 	else
 		request_refuse(request, RPC_INVALID_PARAMS,
-			       "This session is subscribed to 256 resources, which is the most; "
+			       "This session is subscribed to 256 resources, which is the limit; "
 			       "unsubscribe from one",
 			       NULL);
 }
@@ -208,11 +209,10 @@ static const char *check_room(const struct session *session)
 		principals += s->call->session->principal == session->principal;
 	}
 	if (own >= LISTENS_PER_SESSION_MAX)
-		return "16 subscriptions/listen are open, which is the most for one client; cancel "
-		       "one, or ask for more in one of them";
+		return "This client has 16 open subscriptions/listen, which is the limit; cancel "
+		       "one";
 	if (all && !share_allows(session->principal, principals, all->listen_count, LISTENS_MAX, 1))
-		return "1024 subscriptions/listen are the most for this server, and this client's "
-		       "name has its share of them; cancel one, or ask for more in one of them";
+		return "This client's share of the 1024 subscriptions/listen is open; cancel one";
 	return NULL;
 }
 

@@ -293,8 +293,7 @@ static void refuse_misfit(const struct request *request, const char *key)
 	struct buffer text = { 0 };
 
 	buffer_format(&text,
-		      "Invalid params: the answer to %s does not have the form that its question "
-		      "asks for",
+		      "Invalid params: the answer to %s does not match the form of its question",
 		      key);
 	request_refuse_with(request, RPC_INVALID_PARAMS, &text, NULL);
 	buffer_done(&text);

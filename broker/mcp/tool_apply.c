@@ -40,7 +40,7 @@ static const struct tool_param params[APPLY_PARAMS] = {
 			    .kind = PARAM_BOOLEAN,
 			    .standard = "false",
 			    .description =
-				    "Say what would be done, with conflicts; change nothing." },
+				    "List the changes and conflicts without applying them." },
 	[APPLY_CONFLICT] = { .name = "conflict",
 			     .kind = PARAM_NAME,
 			     .names = conflict_names,
@@ -154,7 +154,7 @@ static void fail_apply(struct applying *work, const char *problem)
 	if (work->search.info.workspace_mode == WORKSPACE_COPY)
 		apply_put_failure(&text, problem, &work->search.info);
 	else /* a person could not either */
-		buffer_format(&text, "%s Nothing was applied.", problem);
+		buffer_format(&text, "Nothing was applied. %s", problem);
 	errand_answer(&work->search.errand, &text, true);
 	buffer_done(&text);
 }
@@ -192,8 +192,7 @@ static void ask_or_apply(struct applying *work)
 		return;
 	}
 	if (ask_user(work)) {
-		fail_apply(work,
-			   "The answer is to no question that was asked about these changes.");
+		fail_apply(work, "The answer belongs to other changes than these.");
 		return;
 	}
 	call_keep(call, &work->asked, sizeof(work->asked));
@@ -253,9 +252,8 @@ static void on_ended(void *context)
 	if (work->job.done.error != 0 || (work->job.is_broken && work->phase != PHASE_APPLY)) {
 		if (work->job.done.step == CHANGES_STEP_CONFIRMED)
 			buffer_append_text(&problem,
-					   "The changes are not those any more that were looked at "
-					   "before. Call again, and let nothing run in the "
-					   "sandbox meanwhile.");
+					   "The changes differ from the preview. Let no execution "
+					   "run in the sandbox, and call again.");
 		else
 			changes_job_put_problem(&work->job, &problem);
 		buffer_append(&problem, "", 1);
@@ -287,21 +285,20 @@ static const char *check_request(const struct applying *work)
 	const struct ipc_sandbox_info *info = &work->search.info;
 
 	if (info->workspace_mode == WORKSPACE_WRITE)
-		return "The sandbox works on the project itself: its changes are there already.";
+		return "The sandbox works on the project itself, which has its changes already.";
 	if (info->workspace_mode != WORKSPACE_COPY)
-		return "The sandbox has no changes of a project: its /workspace is none of the "
-		       "host's, copy-on-write. Its files can be read with read_file, and copied by "
-		       "the user with `msp cp`.";
+		return "The sandbox has no copy of a project. The user can copy its files with "
+		       "`msp cp`.";
 	if (work->is_preview)
 		return NULL;
 	if (work->policy == PLAN_APPLY_PERSON)
-		return "The policy leaves it to a person to bring changes to the host.";
+		return "The policy lets only the user apply changes.";
 	if (work->policy == PLAN_APPLY_ASK && !call_can_ask(call_of(work), ASK_ELICITATION))
-		return "The policy has the user asked each time, and this client cannot ask "
-		       "(it does not support elicitation).";
+		return "The policy requires the user's consent, and this client cannot ask (it "
+		       "lacks elicitation).";
 	if (info->executions > 0)
-		return "Something runs in the sandbox and could change what is applied. Wait for "
-		       "its end with read_output, or end it with kill_execution, and call again.";
+		return "An execution in the sandbox could change the files meanwhile. Wait with "
+		       "read_output or end it with kill_execution, and call again.";
 	return NULL;
 }
 
@@ -343,8 +340,7 @@ static bool on_refused(struct errand *errand, const struct ipc_execution_refused
 {
 	if (refused->reason != REFUSAL_APPLY)
 		return false;
-	fail_apply((struct applying *)errand,
-		   "The policy leaves it to a person to bring changes to the host.");
+	fail_apply((struct applying *)errand, "The policy lets only the user apply changes.");
 	return true;
 }
 
@@ -391,11 +387,11 @@ static void apply_changes(struct call *call, const struct json_document *documen
 const struct tool tool_apply_changes = {
 	.name = "apply_changes",
 	.title = "Apply a sandbox's changes to the project",
-	.description = "Bring changes in /workspace of a persistent sandbox to the user's project: "
-		       "all, or chosen `paths`. Look with diff_changes first. The policy says "
-		       "whether the user is asked or has to run `msp apply`. Files that the host "
-		       "executes by itself, such as editor and CI configuration, wait until the "
-		       "user agrees. An apply is done as a whole or not at all.",
+	.description = "Apply changes in /workspace of a persistent sandbox to the user's project: "
+		       "all, or chosen `paths`. Review with diff_changes first. The policy may "
+		       "require the user's consent, or that the user runs `msp apply`. "
+		       "Host-executed files, such as editor and CI configuration, need the user's "
+		       "consent. An apply is complete or not done at all.",
 	.params = params,
 	.param_count = APPLY_PARAMS,
 	.is_destructive = true,

@@ -38,7 +38,7 @@ static const struct tool_param params[CHECKPOINT_PARAMS] = {
 						     "checkpoints. rollback: restore the files of "
 						     "`checkpoint`; unsaved changes are lost. "
 						     "fork: make a new sandbox from `checkpoint` "
-						     "or from now. delete: forget `checkpoint`." },
+						     "or from now. delete: remove `checkpoint`." },
 	[CHECKPOINT_PARAM_WHICH] = { .name = "checkpoint",
 				     .kind = PARAM_TEXT,
 				     .bytes_max = IPC_NAME_MAX - 1,
@@ -86,8 +86,8 @@ bool checkpoints_take(struct call *call, const struct json_value *value, uint32_
 	}
 	if (value->size > 0 && number > 0 && number <= UINT32_MAX)
 		return true;
-	call_fail_text(call, "The checkpoint must be the number or the name of one. "
-			     "checkpoint(sandbox, action: \"list\") shows those that there are.");
+	call_fail_text(call, "The argument `checkpoint` must be the number or name of a "
+			     "checkpoint. checkpoint(sandbox, action: \"list\") shows them.");
 	return false;
 }
 
@@ -97,14 +97,13 @@ static const char *check_name(const char *name, uint32_t operation)
 		return "The argument `name` is for save and fork. To mean a checkpoint, pass its "
 		       "number or name as `checkpoint`.";
 	if (!name[0] || name[strspn(name, SANDBOX_NAME_BYTES)] || name[0] == '.' || name[0] == '-')
-		return "The argument `name` must be of letters, digits, '.', '_' and '-', and "
-		       "begin with a letter, a digit or '_'. Choose another, or leave it out.";
+		return "The argument `name` may have letters, digits, '.', '_' and '-', and begins "
+		       "with a letter, a digit or '_'. Choose another.";
 	if (operation == CHECKPOINT_SAVE && is_number(name))
-		return "The argument `name` would be taken for the number of a checkpoint. Choose "
-		       "another, or leave it out.";
+		return "The argument `name` looks like the number of a checkpoint. Choose another "
+		       "name.";
 	if (operation == CHECKPOINT_FORK && sandboxes_is_id(name))
-		return "The argument `name` has the form of an id, which no name may have. Choose "
-		       "another.";
+		return "The argument `name` looks like an id. Choose another name.";
 	return NULL;
 }
 
@@ -115,12 +114,12 @@ static const char *check_arguments(struct json_value *const *values,
 
 	if (!is_given &&
 	    (wanted->operation == CHECKPOINT_ROLLBACK || wanted->operation == CHECKPOINT_DELETE))
-		return "This action needs `checkpoint`, the number or name of one. "
-		       "checkpoint(sandbox, action: \"list\") shows those that there are.";
+		return "This action needs the argument `checkpoint`, a number or name. "
+		       "checkpoint(sandbox, action: \"list\") shows them.";
 	if (is_given &&
 	    (wanted->operation == CHECKPOINT_SAVE || wanted->operation == CHECKPOINT_LIST))
-		return "The argument `checkpoint` is for rollback, fork and delete. With save, "
-		       "`name` is the name of the new one.";
+		return "The argument `checkpoint` is for rollback, fork and delete. With save, use "
+		       "`name` to name the new one.";
 	return values[CHECKPOINT_PARAM_NAME] ? check_name(wanted->name, wanted->operation) : NULL;
 }
 
@@ -153,7 +152,7 @@ static void put_line(struct checkpointing *work, const struct ipc_checkpoint_inf
 	if (info->parent > 0)
 		buffer_format(&work->list, " · made on %" PRIu32, info->parent);
 	if (info->is_current)
-		buffer_append_text(&work->list, " · the files of now are built on it");
+		buffer_append_text(&work->list, " · the present files are based on it");
 	buffer_append_text(&work->list, "\n");
 	work->listed++;
 }
@@ -178,8 +177,8 @@ static void put_saved(const struct ipc_checkpoint_info *info, struct buffer *tex
 	buffer_append_text(text, "; processes and /tmp are not.\n[checkpoint(sandbox, action: "
 				 "\"rollback\", checkpoint: \"");
 	buffer_format(text,
-		      "%" PRIu32 "\") brings them back · diff_changes(sandbox, since: \"%" PRIu32
-		      "\") shows what changes from now on]",
+		      "%" PRIu32 "\") restores them · diff_changes(sandbox, since: \"%" PRIu32
+		      "\") shows later changes]",
 		      info->number, info->number);
 }
 
@@ -196,20 +195,22 @@ static void put_forked(const struct checkpointing *work, const struct ipc_sandbo
 	}
 	buffer_append_text(text, "\"");
 	text_quote(text, work->wanted.sandbox, strlen(work->wanted.sandbox), QUOTE_BYTES);
-	buffer_append_text(text, "\", and goes its own way from here. Pass its name or id as "
-				 "`sandbox` to run in it.");
+	buffer_append_text(
+		text,
+		"\" and is independent of it. Pass its name or id as `sandbox` to run in it.");
 }
 
 static void put_done(const struct checkpointing *work, struct buffer *text)
 {
 	buffer_append_text(text, work->wanted.operation == CHECKPOINT_DELETE
 					 ? "Checkpoint "
-					 : "The files are what they were at checkpoint ");
+					 : "The files are restored to checkpoint ");
 	text_quote(text, work->which, strlen(work->which), QUOTE_BYTES);
-	buffer_append_text(text, work->wanted.operation == CHECKPOINT_DELETE
-					 ? " is forgotten; the files of now are as they were."
-					 : ". The checkpoint is still there; processes that ran in "
-					   "the sandbox are gone.");
+	buffer_append_text(
+		text,
+		work->wanted.operation == CHECKPOINT_DELETE
+			? " is deleted; the present files are unchanged."
+			: ". The checkpoint still exists; the sandbox's processes have ended.");
 }
 
 /* Notify subscribers that its files have changed. */
@@ -307,7 +308,7 @@ const struct tool tool_checkpoint = {
 	.title = "Save, restore or fork a sandbox's files",
 	.description = "Save the files of a persistent sandbox and return to them: \"save\" before "
 		       "a risky step, \"rollback\" if it went wrong, \"fork\" to try two ways. "
-		       "Processes and /tmp are not saved, and nothing may run meanwhile.",
+		       "Processes and /tmp are not saved, and no execution may run meanwhile.",
 	.params = params,
 	.param_count = CHECKPOINT_PARAMS,
 	.handler = run_checkpoint,

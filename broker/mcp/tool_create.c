@@ -78,7 +78,7 @@ static void put_text(struct buffer *text, const struct ipc_sandbox_info *info)
 
 	buffer_append_text(text, "The sandbox \"");
 	text_quote(text, sandbox_handle(info), strlen(sandbox_handle(info)), QUOTE_BYTES);
-	buffer_format(text, "\" (id %s, profile %s) is there. ", info->id, info->profile);
+	buffer_format(text, "\" (id %s, profile %s) is created. ", info->id, info->profile);
 	sandbox_put_workspace(text, info);
 	buffer_append_text(text, ".");
 	if (info->expires_s > now_s) {
@@ -125,11 +125,10 @@ static const char *check_name(const char *name)
 	if (!name[0])
 		return "The argument `name` is empty. Leave it out for a sandbox without a name.";
 	if (sandboxes_is_id(name))
-		return "The argument `name` has the form of an id, which no name may have. Choose "
-		       "another.";
+		return "The argument `name` looks like an id. Choose another name.";
 	if (name[0] == '.' || name[0] == '-' || name[strspn(name, SANDBOX_NAME_BYTES)])
-		return "The argument `name` must be of letters, digits, '.', '_' and '-', and "
-		       "begin with a letter, a digit or '_'. Choose another.";
+		return "The argument `name` may have letters, digits, '.', '_' and '-', and begins "
+		       "with a letter, a digit or '_'. Choose another.";
 	return NULL;
 }
 
@@ -139,8 +138,8 @@ static const char *check_workspace(const char *workspace, bool is_given, bool ha
 		return "The argument `workspace` must be an absolute path of a directory on the "
 		       "user's machine. Leave it out to begin with an empty /workspace.";
 	if (!is_given && has_mode)
-		return "The argument `workspace_mode` is about a `workspace`, and none was given. "
-		       "Name the directory, or leave both out to begin with an empty /workspace.";
+		return "The argument `workspace_mode` needs a `workspace`, which is missing. Give "
+		       "the directory, or leave both out.";
 	return NULL;
 }
 

@@ -42,8 +42,8 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 	forget_sandbox(errand->call->session, called);
 	buffer_append_text(&text, "The sandbox \"");
 	text_quote(&text, called, strlen(called), QUOTE_BYTES);
-	buffer_append_text(&text, "\" is gone, with its files, its checkpoints and everything that "
-				  "ran in it. Forks of it are not touched.");
+	buffer_append_text(&text, "\" is removed with its files and checkpoints, and its "
+				  "executions were ended. Its forks remain.");
 	errand_answer(errand, &text, false);
 	buffer_done(&text);
 }
@@ -79,9 +79,9 @@ static void destroy_sandbox(struct call *call, const struct json_document *docum
 const struct tool tool_destroy_sandbox = {
 	.name = "destroy_sandbox",
 	.title = "Destroy a persistent sandbox",
-	.description =
-		"Remove a persistent sandbox with its files and checkpoints, and end what runs in "
-		"it. Changes that were not applied are lost; look with diff_changes first.",
+	.description = "Remove a persistent sandbox with its files and checkpoints, and end its "
+		       "executions. Changes that were not applied are lost; check with "
+		       "diff_changes first.",
 	.params = params,
 	.param_count = 1,
 	.is_destructive = true,

@@ -46,7 +46,7 @@ static const struct tool_param params[DIFF_PARAMS] = {
 	[DIFF_TEXT] = { .name = "text",
 			.kind = PARAM_BOOLEAN,
 			.standard = "true",
-			.description = "false: list names only, many more at once." },
+			.description = "false: list names only, more at once." },
 	[DIFF_OFFSET] = { .name = "offset",
 			  .kind = PARAM_INTEGER,
 			  .maximum = OFFSET_MAX,
@@ -94,8 +94,8 @@ static void put_last_line(const struct diffing *work, struct buffer *text)
 
 	buffer_append_text(text, "[");
 	if (total == 0)
-		buffer_append_text(text, work->paths.bytes ? "nothing there differs from "
-							   : "nothing differs from ");
+		buffer_append_text(text, work->paths.bytes ? "no chosen file differs from "
+							   : "no file differs from ");
 	else if (work->page.count == 0)
 		buffer_format(text, "there are only %" PRIu64 " changes against ", total);
 	else if (first == 0 && end >= total)
@@ -267,10 +267,10 @@ static void diff_changes(struct call *call, const struct json_document *document
 const struct tool tool_diff_changes = {
 	.name = "diff_changes",
 	.title = "Show what changed in a sandbox",
-	.description = "Show how /workspace of a persistent sandbox differs from the user's "
-		       "project: added (A), modified (M), deleted (D) and renamed (R) files, then "
-		       "unified diffs. Use it before apply_changes. The last line says with which "
-		       "offset to see the rest.",
+	.description =
+		"Show how /workspace of a persistent sandbox differs from the user's project: "
+		"added (A), modified (M), deleted (D) and renamed (R) files, then unified diffs. "
+		"Use it before apply_changes. The last line has the offset of the rest.",
 	.params = params,
 	.param_count = DIFF_PARAMS,
 	.is_read_only = true,

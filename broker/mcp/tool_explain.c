@@ -30,7 +30,7 @@ static const struct tool_param params[EXPLAIN_PARAMS] = {
 			      .kind = PARAM_NAME,
 			      .source = NAMES_PROFILES,
 			      .bytes_max = IPC_NAME_MAX,
-			      .description = "The policy to ask about. Omitted: the usual one." },
+			      .description = "The policy to ask about. Omitted: the default." },
 };
 
 static void put_if(struct json_writer *writer, const char *key, const char *text)
@@ -112,7 +112,7 @@ static void explain_policy(struct call *call, const struct json_document *docume
 		(void)snprintf(name, sizeof(name), "%s", host->posture.profile);
 	profile = find_profile(&host->plan, name);
 	if (!profile)
-		call_fail_text(call, "There is no policy of that profile to explain.");
+		call_fail_text(call, "This profile has no policy to explain.");
 	else if (operation_parse(text, &operation, problem) != 0)
 		call_fail_text(call, problem);
 	else if (decide(&host->plan, profile, &operation, &decision) != 0)

@@ -125,9 +125,9 @@ static void put_last_line(const struct file_listing *work, struct buffer *text)
 	const uint64_t end = work->offset + work->shown;
 
 	if (work->shown == 0 && work->offset == 0)
-		buffer_append_text(text, "[nothing there");
+		buffer_append_text(text, "[no entries");
 	else if (work->shown == 0)
-		buffer_append_text(text, "[there are no more");
+		buffer_append_text(text, "[no more entries");
 	else if (work->offset == 0 && !work->is_more)
 		buffer_format(text, "[%" PRIu64 " entr%s, all of them", end,
 			      end == 1 ? "y" : "ies");
@@ -154,9 +154,8 @@ static void on_answered(struct file_job *job)
 		/* msp-file could not finish it, or the workload forged it */
 		buffer_done(&text);
 		file_job_fail(job,
-			      "The list could not be read to its end: the sandbox's memory, "
-			      "time or a program in it stood against it. Ask for fewer entries "
-			      "with limit, or for one directory.");
+			      "The list is incomplete: it exceeded the sandbox's memory or time, "
+			      "or a program interfered. Ask for fewer entries with `limit`.");
 		return;
 	}
 	put_last_line(work, &text);

@@ -51,7 +51,7 @@ static const struct tool_param params[READ_PARAMS] = {
 			    .kind = PARAM_NAME,
 			    .names = encodings,
 			    .standard = "\"text\"",
-			    .description = "text: bytes that are no text appear as \\xNN. base64: "
+			    .description = "text: bytes outside UTF-8 appear as \\xNN. base64: "
 					   "every byte exactly." },
 };
 
@@ -175,7 +175,7 @@ const struct tool tool_read_file = {
 	.name = "read_file",
 	.title = "Read a file of a sandbox",
 	.description = "Return a file of a persistent sandbox, or a part of it, as text; the last "
-		       "line says its size and the offset to read on. To search many files, use "
+		       "line has its size and the offset to read on. To search many files, use "
 		       "run_command with grep.",
 	.params = params,
 	.param_count = READ_PARAMS,

@@ -44,8 +44,8 @@ static const struct tool_param params[WRITE_PARAMS] = {
 			 .kind = PARAM_NAME,
 			 .names = modes,
 			 .standard = "\"overwrite\"",
-			 .description = "overwrite: replace the file or make it. create: only make "
-					"a new one. append: add to its end." },
+			 .description = "overwrite: replace the file or make it. create: fail if "
+					"it exists. append: add to its end." },
 	[WRITE_OLD] = { .name = "old_text",
 			.kind = PARAM_BYTES,
 			.bytes_max = CONTENT_MAX,
@@ -120,10 +120,8 @@ static bool take_input(struct file_writing *work, struct json_value *const *valu
 	} else if (!values[WRITE_ENCODING] || !json_equals(values[WRITE_ENCODING], "base64")) {
 		buffer_append(ret, content->text, content->size);
 	} else if (!base64_decode(ret, content->text, content->size)) {
-		file_job_fail(&work->job,
-			      "The argument `content` is not base64 with padding, as "
-			      "`encoding` says. Nothing was written. Encode it anew, or "
-			      "leave `encoding` out.");
+		file_job_fail(&work->job, "Nothing was written: `content` is not base64 with "
+					  "padding. Encode it again, or leave `encoding` out.");
 		return false;
 	}
 	return true;
@@ -170,7 +168,7 @@ const struct tool tool_write_file = {
 	.name = "write_file",
 	.title = "Write a file of a sandbox",
 	.description = "Write a file in a persistent sandbox: its whole `content`, or one exact "
-		       "replacement of `old_text` by `new_text`. It is written as a whole or not "
+		       "replacement of `old_text` by `new_text`. It is written completely or not "
 		       "at all, and keeps its mode.",
 	.params = params,
 	.param_count = WRITE_PARAMS,

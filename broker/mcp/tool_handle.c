@@ -16,9 +16,8 @@ struct execution *handle_find(struct call *call, const struct json_value *handle
 		return execution;
 	buffer_append_text(&text, "There is no execution with the handle \"");
 	text_quote(&text, handle->text, handle->size, QUOTE_BYTES);
-	buffer_append_text(&text, "\". Handles are exact, and work for an hour after the end of "
-				  "the execution and as long as this server runs. list_sandboxes "
-				  "shows what there is; else run the command again.");
+	buffer_append_text(&text, "\". Handles work until an hour after the execution ended. "
+				  "list_sandboxes shows the valid ones.");
 	call_fail(call, &text);
 	buffer_done(&text);
 	return NULL;
@@ -26,7 +25,7 @@ struct execution *handle_find(struct call *call, const struct json_value *handle
 
 void handle_fail_gone(struct call *call)
 {
-	call_fail_text(call, "The execution was ended with the session that it belonged to.");
+	call_fail_text(call, "The execution was ended with its session.");
 }
 
 void handle_answer_result(struct call *call, const struct execution *execution,

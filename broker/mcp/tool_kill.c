@@ -42,12 +42,11 @@ static void send_signal(struct call *call, struct execution *execution, size_t i
 	struct result result = { .plan = &call->session->host->plan };
 
 	if (!execution_signal(execution, signal_numbers[index])) {
-		call_fail_text(call, "The execution has not started yet or is just ending, and the "
-				     "signal was not sent. Wait a moment and call again.");
+		call_fail_text(call, "The signal was not sent: the execution is starting or "
+				     "ending. Call again in a moment.");
 		return;
 	}
-	buffer_format(&result.text,
-		      "[SIG%s was sent to %s · read_output(handle) shows what comes of it]",
+	buffer_format(&result.text, "[SIG%s was sent to %s · read_output(handle) shows the effect]",
 		      signal_names[index], execution_info(execution)->handle);
 	handle_answer_result(call, execution, &result, true);
 }

@@ -223,10 +223,9 @@ static void list_sandboxes(struct call *call, const struct json_document *docume
 const struct tool tool_list_sandboxes = {
 	.name = "list_sandboxes",
 	.title = "List sandboxes and executions",
-	.description =
-		"List your persistent sandboxes (state, workspace, time of removal) and your "
-		"executions: those that run, and those that are over but whose output is kept. Use "
-		"it to find a sandbox or a handle again. Other clients' are not shown.",
+	.description = "List your persistent sandboxes (state, workspace, time of removal) and "
+		       "your executions: running ones, and ended ones whose output is kept. Use it "
+		       "to find a sandbox or a handle again. Other clients' are not shown.",
 	.is_read_only = true,
 	.is_idempotent = true,
 	.handler = list_sandboxes,

@@ -34,12 +34,12 @@ static const struct tool_param params[READ_PARAMS] = {
 			  .kind = PARAM_INTEGER,
 			  .maximum = OFFSET_MAX,
 			  .description = "Read one stream from this byte on, 0 being the first. "
-					 "Omitted: what is new." },
+					 "Omitted: new output." },
 	[READ_WAIT] = { .name = "wait_ms",
 			.kind = PARAM_INTEGER,
 			.maximum = WAIT_MS_MAX,
 			.standard = TEXT_OF(WAIT_MS_DEFAULT),
-			.description = "Milliseconds to wait for something new or the end." },
+			.description = "Milliseconds to wait for new output or the end." },
 	[READ_STREAM] = { .name = "stream",
 			  .kind = PARAM_NAME,
 			  .names = stream_names,
@@ -138,11 +138,11 @@ static void read_output(struct call *call, const struct json_document *document,
 const struct tool tool_read_output = {
 	.name = "read_output",
 	.title = "Read an execution's output",
-	.description = "Return what an execution has printed since the last look, waiting up to "
-		       "`wait_ms` for something new or the end. Call it again until the last line "
-		       "is a verdict such as [exit 0 · 31.2 s]. With `offset` it reads one stream "
-		       "from that byte on, for example the middle of a cut output. Output is kept "
-		       "while the execution runs and for an hour after its last use.",
+	.description = "Return an execution's output since the last call, waiting up to `wait_ms` "
+		       "for new output or the end. Call it again until the last line is a verdict "
+		       "such as [exit 0 · 31.2 s]. With `offset` it reads one stream from that "
+		       "byte on, for example the middle of a cut output. Output is kept while the "
+		       "execution runs and for an hour after its last use.",
 	.params = params,
 	.param_count = READ_PARAMS,
 	.is_read_only = true,

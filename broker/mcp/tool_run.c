@@ -61,8 +61,8 @@ _Static_assert(RUN_COMMAND_PARAMS <= TOOL_PARAMS_MAX, "a place for each");
 		.bytes_max = IPC_NAME_MAX, .description = "Policy; omit unless the user asks."     \
 	}
 #define SANDBOX                                                                                    \
-	SANDBOX_PARAM(false, "Persistent sandbox to run in (id or name). Omitted: a "              \
-			     "fresh one.")
+	SANDBOX_PARAM(false,                                                                       \
+		      "Persistent sandbox to run in (id or name). Omitted: an ephemeral one.")
 #define STDIN                                                                                      \
 	{                                                                                          \
 		.name = "stdin", .kind = PARAM_BYTES, .bytes_max = INPUT_MAX,                      \
@@ -143,7 +143,7 @@ static const struct tool_param code_params[RUN_CODE_PARAMS] = {
 			    .kind = PARAM_TEXT,
 			    .is_required = true,
 			    .bytes_max = CODE_BYTES_MAX,
-			    .description = "The whole source text. Print what you want to see." },
+			    .description = "The whole source text. Print the results." },
 	[RUN_CODE_STDIN] = STDIN,
 	[RUN_CODE_ARGS] = { .name = "args",
 			    .kind = PARAM_LIST,
@@ -301,23 +301,18 @@ static void on_ended(struct waiting *waiting, enum waiting_end end)
 }
 
 static const char *const start_problems[] = {
-	[EXECUTION_START_TOO_MANY] =
-		"Too many executions are running: 1024 at once is the most. Nothing was run. Wait "
-		"until one ends, or end one with kill_execution, and call again.",
-	[EXECUTION_START_SHARE] =
-		"This client's name has its share of the executions that may run at once; the "
-		"rest is for other names. Nothing was run. Wait until one ends, or end one with "
-		"kill_execution, and call again.",
-	[EXECUTION_START_INPUT_FULL] =
-		"The `stdin` of all running calls together is limited to 12 MiB. Nothing was "
-		"run. Wait until one ends, or pass less, and call again.",
-	[EXECUTION_START_QUEUE_FULL] = "Too many requests are waiting to be started. Nothing was "
-				       "run. Wait a moment and call again.",
-	[EXECUTION_START_TOO_LONG] =
-		"The arguments and environment are too long for one execution. Nothing was run. "
-		"Pass large data in `stdin`, or shorten it.",
-	[EXECUTION_START_LOST] = "The supervisor cannot be reached. Nothing was run. The server "
-				 "ends; have the client start it again.",
+	[EXECUTION_START_TOO_MANY] = "Nothing was run: 1024 executions are running, which is the "
+				     "limit. Call again when one has ended.",
+	[EXECUTION_START_SHARE] = "Nothing was run: this client's share of executions is running. "
+				  "Call again when one of them has ended.",
+	[EXECUTION_START_INPUT_FULL] = "Nothing was run: the `stdin` of all running calls exceeds "
+				       "12 MiB. Call again when one has ended, or pass less.",
+	[EXECUTION_START_QUEUE_FULL] =
+		"Nothing was run: too many requests are waiting. Call again in a moment.",
+	[EXECUTION_START_TOO_LONG] = "Nothing was run: the arguments and environment are too long. "
+				     "Pass large data in `stdin`.",
+	[EXECUTION_START_LOST] =
+		"Nothing was run: this server is ending. Have the client start it again.",
 };
 
 void run_start(struct call *call, struct execution_order *order, uint32_t limit_ms)
@@ -459,9 +454,8 @@ static void run_code(struct call *call, const struct json_document *document,
 	set_input(&order, values[RUN_CODE_STDIN], values[RUN_CODE_INTERACTIVE]);
 	order.code_fd = fd_sealed_from_bytes("code", code->text, code->size);
 	if (order.code_fd < 0)
-		call_fail_text(
-			call, "There is no memory for the code. Nothing was run. Wait a moment and "
-			      "call again.");
+		call_fail_text(call, "Nothing was run: there is no memory for the code. Call again "
+				     "in a moment.");
 	else
 		execute_order(call, &order, values[RUN_CODE_YIELD], values[RUN_CODE_SANDBOX]);
 }
@@ -474,11 +468,11 @@ const struct tool tool_run_command = {
 	.description = "Run a shell command (`command`) or a program without a shell (`argv`) in a "
 		       "sandbox on the user's Linux machine and return its output. It starts in a "
 		       "writable /workspace with the machine's programs, without network or the "
-		       "user's files. With `sandbox`, files persist; without it everything "
-		       "vanishes at the end, so put dependent steps in one call. The result is "
-		       "stdout, stderr under [stderr], then a line such as [exit 0 · 0.02 s]; a "
-		       "non-zero exit code is no tool error. A command that outlasts `yield_ms` "
-		       "goes on; its handle is for read_output, write_stdin and kill_execution.",
+		       "user's files. With `sandbox`, files persist; without it they are removed "
+		       "at the end, so put dependent steps in one call. The result is stdout, "
+		       "stderr under [stderr], then a line such as [exit 0 · 0.02 s]; a non-zero "
+		       "exit code is no tool error. A command that outlasts `yield_ms` goes on; "
+		       "its handle is for read_output, write_stdin and kill_execution.",
 	.params = command_params,
 	.param_count = RUN_COMMAND_PARAMS,
 	.is_destructive_here = true,

@@ -31,7 +31,7 @@ static const struct tool_param params[WRITE_PARAMS] = {
 	[WRITE_DATA] = { .name = "data",
 			 .kind = PARAM_BYTES,
 			 .bytes_max = DATA_BYTES_MAX,
-			 .description = "What to type." },
+			 .description = "Text to type." },
 	[WRITE_EOF] = { .name = "eof",
 			.kind = PARAM_BOOLEAN,
 			.standard = "false",
@@ -75,23 +75,20 @@ static const char *check_arguments(const struct execution_info *info,
 	const bool is_sized = values[WRITE_ROWS] || values[WRITE_COLUMNS];
 
 	if (info->state == EXECUTION_OVER)
-		return "The execution is over, and reads nothing any more. read_output with its "
-		       "handle shows what it printed last and how it ended.";
+		return "Nothing was typed: the execution has ended. read_output shows its last "
+		       "output and how it ended.";
 	if (is_sized && !(values[WRITE_ROWS] && values[WRITE_COLUMNS]))
 		return "Give both `tty_rows` and `tty_columns`, or none of them.";
 	if (is_sized && !info->is_terminal)
-		return "The execution has no terminal whose size could be set. Start it with "
-		       "`tty` set to true.";
+		return "The execution has no terminal to resize. Start it with `tty` set to true.";
 	return NULL;
 }
 
 static const char *const write_problems[] = {
-	[EXECUTION_WRITE_CLOSED] =
-		"The execution's standard input is closed, and nothing was typed. Start it with "
-		"`interactive` or `tty` set to true to type to it.",
-	[EXECUTION_WRITE_FULL] =
-		"12 MiB of input are waiting to be read by executions. Nothing was typed. Wait "
-		"until they are read, and call again.",
+	[EXECUTION_WRITE_CLOSED] = "Nothing was typed: the execution's standard input is closed. "
+				   "Start it with `interactive` or `tty` to type to it.",
+	[EXECUTION_WRITE_FULL] = "Nothing was typed: 12 MiB of input wait to be read by "
+				 "executions. Call again when they are read.",
 };
 
 /* Write the data. NULL: it was written; otherwise the reason. */
@@ -134,7 +131,7 @@ const struct tool tool_write_stdin = {
 	.title = "Type to an execution",
 	.description =
 		"Type to an execution that was started with `interactive` or `tty`, wait up to "
-		"`wait_ms` and return what is new; read_output shows what comes later. End a line "
+		"`wait_ms` and return the new output; read_output shows later output. End a line "
 		"with \\n; in a terminal \\u0003 is Ctrl-C; `eof` ends the input.",
 	.params = params,
 	.param_count = WRITE_PARAMS,

@@ -122,7 +122,7 @@ class Locked(audit_log.Place):
                 self.assertLess(time.monotonic() - start, limit)
                 self.assertTrue(result["isError"])
                 text = support.text_of(result)
-                self.assertIn("Nothing runs here unaudited: " + PREFIX + self.log.folder, text)
+                self.assertIn("The audit log cannot be written: " + PREFIX + self.log.folder, text)
                 self.assertIn("another process keeps its lock", text)
                 self.assertIn("Nothing was run.", text)
             holder.kill()

@@ -87,7 +87,7 @@ class Silent(Crowd):
         self.connect(SILENT)
         self.expect_quick_answer()
         self.expect_quick_answer("bob")
-        self.assertTrue(wait_for_text(self.server, b"for a connection more than there can be"))
+        self.assertTrue(wait_for_text(self.server, b"beyond the limit of connections"))
 
     def test_so_it_does_while_they_keep_coming(self):
         self.client().say(self.client().message("server/discover"))

@@ -302,7 +302,7 @@ class Checkpoints(Case):
         handle = HANDLE.search(self.run_in("build", "sleep 600", yield_ms=0)).group()
         for action, more in (("save", {}), ("fork", {})):
             text = self.problem("checkpoint", sandbox="build", action=action, **more)
-            self.assertIn("is in use; what runs in it: 1", text)
+            self.assertIn("is in use: 1", text)
         self.assertIn("[no checkpoints", self.checkpoint("list"))
         self.text("kill_execution", handle=handle)
         self.assertIn("saved", self.checkpoint("save"))
@@ -334,7 +334,7 @@ class Changes(Case):
 
     def test_a_diff(self):
         self.assertEqual(self.text("diff_changes", sandbox="build"),
-                         "[nothing differs from the project on the host]")
+                         "[no file differs from the project on the host]")
         self.run_in("build", "sed -i 's/1/2/' main.c; rm README; mkdir sub; echo new > sub/n;"
                              r" printf 'a\0b' > bin; ln -s main.c link; chmod +x main.c")
         text = self.text("diff_changes", sandbox="build")
@@ -440,9 +440,9 @@ class Asked(Case):
                 self.assertEqual(result["isError"], reply["action"] != "accept", result["content"])
                 self.assertEqual(self.on_host(), expected)
                 if expected == ("new\n", False):
-                    self.assertIn("held back", support.text_of(result))
+                    self.assertIn("host-executed, left out", support.text_of(result))
         self.assertEqual(self.text("diff_changes", sandbox="build"),
-                         "[nothing differs from the project on the host]")
+                         "[no file differs from the project on the host]")
 
     def test_chosen_paths(self):
         self.run_in("build", "echo more > other")
@@ -453,7 +453,7 @@ class Asked(Case):
     def test_a_preview_asks_nobody(self):
         result = self.asked(DECLINE, preview=True)
         self.assertIn("[preview: ", support.text_of(result))
-        self.assertIn("[held]", support.text_of(result))
+        self.assertIn("[host-executed]", support.text_of(result))
         self.assertEqual(self.server.asked, [])
         self.assertEqual(self.on_host(), ("old\n", False))
 
@@ -523,7 +523,7 @@ class Agent(Case):
         box = self.create(name="build")
         self.run_in("build", "echo new > README; mkdir -p .husky; echo evil > " + HOOK)
         text = self.text("apply_changes", sandbox="build")
-        self.assertIn("1 held back", text)
+        self.assertIn("1 host-executed, left out", text)
         self.assertIn(f"`msp undo {box}`", text)
         self.assertEqual(self.read("README"), "new\n")
         self.assertFalse(os.path.exists(os.path.join(self.project, HOOK)))

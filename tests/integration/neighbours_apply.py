@@ -216,7 +216,7 @@ class OverStdio(Case):
         _, result = self.call("run_command", sandbox="box", command="touch ran", yield_ms=50)
         handle = result["_meta"]["msp/execution"]["handle"]
         took, result = self.call("kill_execution", handle=handle)
-        self.assertIn("cancelled before it began. Nothing was run.", support.text_of(result))
+        self.assertIn("cancelled before it began.", support.text_of(result))
         self.assertNotIn(apply, self.answers, "the apply was over too soon to tell")
         applied = self.take(apply)[0] - begun
         self.assertLess(took, applied * PART)

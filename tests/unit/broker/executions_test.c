@@ -230,7 +230,7 @@ Test(executions, one_without_room_for_its_streams_fails_alone)
 	rig_hear_nothing(&rig);
 	done.request = started.request;
 	rig_done(&rig, &done);
-	expect_part(rig_hear(&rig), "not to be relied on");
+	expect_part(rig_hear(&rig), "do not rely on the result");
 	print(other.out, "fine");
 	finish(&other);
 	expect_part(rig_hear(&rig), "fine\\n[exit 0");
@@ -335,7 +335,7 @@ Test(executions, only_so_many_at_once)
 		(void)rig_take(&rig, IPC_TYPE_execution_start);
 	}
 	(void)snprintf(line, sizeof(line), START_LINE, 9999);
-	expect_part(rig_ask(&rig, line), "1024 at once is the most");
+	expect_part(rig_ask(&rig, line), "1024 executions are running");
 	expect_part(rig.line, "\"isError\":true");
 	rig_take_nothing(&rig);
 	first = rig_start(&rig, 1);
@@ -359,7 +359,7 @@ Test(executions, only_so_much_input_at_once)
 	rig_say_bytes(&rig, head, strlen(head));
 	rig_say_bytes(&rig, input, 8000000);
 	rig_say_bytes(&rig, "\"}}}\n", 5);
-	expect_part(rig_hear(&rig), "limited to 12 MiB");
+	expect_part(rig_hear(&rig), "exceeds 12 MiB");
 	finish(&first);
 	expect_part(rig_hear(&rig), "[exit 0");
 	rig_say_bytes(&rig, head, strlen(head));

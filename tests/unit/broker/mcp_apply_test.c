@@ -156,15 +156,15 @@ Test(mcp_apply, a_person_has_to)
 	open_rig(PLAN_APPLY_PERSON, CAN_ASK);
 	say_apply("");
 	find_sandbox();
-	expect_refused("The policy leaves it to a person");
+	expect_refused("The policy lets only the user apply");
 	/* to look is everybody's */
 	say_apply(",\"preview\":true");
 	find_sandbox();
 	preview(held);
 	expect_part(rig_hear(&rig), "\"text\":\" M main.c | +1 -1\\n M .git/hooks/pre-commit | 10 "
 				    "-> 20 bytes [held]\\n[held: ");
-	expect_part(rig.line, "[preview: 2 changes for /home/user/project · 1 held for the user's "
-			      "word · nothing was applied]\"");
+	expect_part(rig.line, "[preview: 2 changes for /home/user/project · 1 host-executed: the "
+			      "user has to agree · nothing was applied]\"");
 	expect_part(rig.line, "\"isError\":false");
 	rig_take_nothing(&rig);
 }
@@ -175,20 +175,19 @@ Test(mcp_apply, the_user_is_asked)
 	say_apply("");
 	find_sandbox();
 	preview(plain);
-	expect_part(
-		rig_hear(&rig),
-		"\"method\":\"elicitation/create\",\"params\":{\"message\":\"The agent wants to "
-		"bring 2 changes from the sandbox \\\"build\\\" to /home/user/project:\\n"
-		" M main.c | +1 -1\\n M notes | binary, 10 -> 20 bytes\\n\\n`msp diff " BOX_ID
-		"` shows every line.\",\"requestedSchema\":{\"type\":\"object\","
-		"\"properties\":{}}}");
+	expect_part(rig_hear(&rig),
+		    "\"method\":\"elicitation/create\",\"params\":{\"message\":\"The agent wants "
+		    "to apply 2 changes from the sandbox \\\"build\\\" to /home/user/project:\\n M "
+		    "main.c | +1 -1\\n M notes | binary, 10 -> 20 bytes\\n\\n`msp diff " BOX_ID
+		    "` shows every line.\",\"requestedSchema\":{\"type\":\"object\","
+		    "\"properties\":{}}}");
 	rig_take_nothing(&rig);
 	respond("\"result\":{\"action\":\"accept\"}"); /* a form that asks for nothing */
 	find_sandbox();
 	apply(plain, false);
 	expect_part(rig_hear(&rig),
 		    "[2 changes were applied to /home/user/project · `msp undo " BOX_ID
-		    "` takes it back]\"");
+		    "` undoes it]\"");
 	expect_part(rig.line, "\"isError\":false");
 }
 
@@ -232,14 +231,13 @@ Test(mcp_apply, an_agent_may)
 	find_sandbox();
 	preview(held);
 	expect_part(rig_hear(&rig), "elicitation/create");
-	expect_part(rig.line, "The others need no answer of yours");
+	expect_part(rig.line, "The other changes are applied in any case");
 	respond("\"result\":{\"action\":\"decline\"}");
 	find_sandbox();
 	apply(held, false);
 	expect_part(rig_hear(&rig),
-		    "[1 change was applied to /home/user/project · 1 held back, which "
-		    "the host may execute by itself: the user can bring them over with "
-		    "`msp apply " BOX_ID "`");
+		    "[1 change was applied to /home/user/project · 1 host-executed, left out: the "
+		    "user can apply them with `msp apply " BOX_ID "`");
 }
 
 Test(mcp_apply, an_agent_whose_client_cannot_ask_applies_the_rest)
@@ -249,7 +247,7 @@ Test(mcp_apply, an_agent_whose_client_cannot_ask_applies_the_rest)
 	find_sandbox();
 	preview(held);
 	apply(held, false);
-	expect_part(rig_hear(&rig), "1 held back");
+	expect_part(rig_hear(&rig), "1 host-executed, left out");
 }
 
 /* The supervisor's word counts, whatever we read in the plan. */
@@ -260,7 +258,7 @@ Test(mcp_apply, the_supervisor_refuses)
 	find_sandbox();
 	preview(plain);
 	lasting_refuse(&rig, take_start(CHANGES_APPLY, "").request, REFUSAL_APPLY, "");
-	expect_refused("The policy leaves it to a person");
+	expect_refused("The policy lets only the user apply");
 }
 
 Test(mcp_apply, a_profile_that_is_gone)
@@ -271,7 +269,7 @@ Test(mcp_apply, a_profile_that_is_gone)
 	memcpy(info.profile, "gone", 5);
 	say_apply("");
 	(void)lasting_answer_list(&rig, &info);
-	expect_refused("The policy leaves it to a person");
+	expect_refused("The policy lets only the user apply");
 }
 
 /* --- what is held --------------------------------------------------------------------------- */
@@ -292,18 +290,20 @@ Test(mcp_apply, held_changes_go_when_the_user_says_so)
 		say_apply("");
 		find_sandbox();
 		preview(held);
-		expect_part(rig_hear(&rig), "1 of them may be executed by this machine");
-		expect_part(rig.line, "  .git/hooks/pre-commit\\nThey stay out unless you tick");
+		expect_part(rig_hear(&rig), "1 of them can be executed by this machine");
+		expect_part(rig.line,
+			    "  .git/hooks/pre-commit\\nThey are left out unless you tick");
 		expect_part(rig.line, "\"properties\":{\"include_held\":{\"type\":\"boolean\","
-				      "\"title\":\"Also apply what this machine may execute by "
-				      "itself\",\"default\":false}}");
+				      "\"title\":\"Also apply files that this machine can execute "
+				      "automatically\",\"default\":false}}");
 		(void)snprintf(answer, sizeof(answer),
 			       "\"result\":{\"action\":\"accept\",\"content\":%s}",
 			       forms[i].content);
 		respond(answer);
 		find_sandbox();
 		apply(held, forms[i].goes);
-		expect_part(rig_hear(&rig), forms[i].goes ? "[2 changes were" : "1 held back");
+		expect_part(rig_hear(&rig),
+			    forms[i].goes ? "[2 changes were" : "1 host-executed, left out");
 	}
 }
 
@@ -321,8 +321,8 @@ Test(mcp_apply, held_changes_that_are_not_shown_stay)
 	say_apply("");
 	find_sandbox();
 	preview(many);
-	expect_part(rig_hear(&rig), "60 of them may be executed");
-	expect_part(rig.line, "more. They stay out; `msp apply` asks about each.");
+	expect_part(rig_hear(&rig), "60 of them can be executed");
+	expect_part(rig.line, "more. They are left out; `msp apply` asks about each.");
 	expect_part(rig.line, "\"properties\":{}}");
 	cr_assert_lt(strlen(rig.line), 6000);
 	respond("\"result\":{\"action\":\"accept\",\"content\":{\"include_held\":true}}");
@@ -355,7 +355,7 @@ Test(mcp_apply, other_changes_than_those_asked_about_are_not_applied)
 	respond(AGREED);
 	find_sandbox();
 	find_others();
-	expect_refused("The changes are not those any more");
+	expect_refused("The changes differ from the preview");
 }
 
 /* A name can be another sandbox's when the answer comes. */
@@ -381,7 +381,7 @@ Test(mcp_apply, an_answer_is_of_its_sandbox)
 	records = lasting_changes(&rig, done.request);
 	lasting_tell(&rig, records, CHANGE_MODIFIED, 0, "main.c", NULL);
 	lasting_changes_done(&rig, records, &done);
-	expect_part(rig_hear(&rig), "The answer is to no question");
+	expect_part(rig_hear(&rig), "The answer belongs to other changes");
 	rig_take_nothing(&rig);
 }
 
@@ -393,14 +393,14 @@ Test(mcp_apply, nothing_runs_meanwhile)
 	info.executions = 1;
 	say_apply("");
 	(void)lasting_answer_list(&rig, &info);
-	expect_refused("Something runs in the sandbox");
+	expect_refused("An execution in the sandbox could");
 	say_apply("");
 	find_sandbox();
 	preview(plain);
 	(void)rig_hear(&rig);
 	respond(AGREED);
 	(void)lasting_answer_list(&rig, &info);
-	expect_refused("Something runs in the sandbox");
+	expect_refused("An execution in the sandbox could");
 }
 
 /* --- the modern era ------------------------------------------------------------------------- */
@@ -447,9 +447,9 @@ Test(mcp_apply, the_modern_era_asks_by_its_result)
 	find_sandbox();
 	preview(held);
 	expect_part(rig_hear(&rig),
-		    "\"resultType\":\"input_required\",\"inputRequests\":{\"apply\":"
-		    "{\"method\":\"elicitation/create\",\"params\":{\"message\":\"The "
-		    "agent wants to bring 2 changes");
+		    "\"resultType\":\"input_required\",\"inputRequests\":{\"apply\":{\"method\":"
+		    "\"elicitation/create\",\"params\":{\"message\":\"The agent wants to apply 2 "
+		    "changes");
 	(void)strcpy(kept, state());
 	say_again("2", kept, "{\"action\":\"accept\",\"content\":{\"include_held\":true}}");
 	find_sandbox();
@@ -460,7 +460,7 @@ Test(mcp_apply, the_modern_era_asks_by_its_result)
 	say_again("3", kept, "{\"action\":\"accept\",\"content\":{\"include_held\":true}}");
 	find_sandbox();
 	find_others();
-	expect_refused("not those any more");
+	expect_refused("differ from the preview");
 	say_again("4", kept, "{\"action\":\"decline\"}");
 	find_sandbox();
 	expect_refused("The user did not agree.");
@@ -468,7 +468,7 @@ Test(mcp_apply, the_modern_era_asks_by_its_result)
 	say_modern("5", ",\"inputResponses\":{\"apply\":{\"action\":\"accept\",\"content\":{}}}");
 	find_sandbox();
 	preview(plain);
-	expect_refused("The answer is to no question");
+	expect_refused("The answer belongs to other changes");
 }
 
 Test(mcp_apply, a_modern_client_that_cannot_ask)
@@ -496,8 +496,8 @@ Test(mcp_apply, conflicts)
 	find_sandbox();
 	preview(conflict);
 	expect_part(rig_hear(&rig),
-		    "[nothing was applied: 1 change in conflict with what changed in "
-		    "/home/user/project meanwhile · conflict=\\\"theirs\\\"");
+		    "[nothing was applied: 1 change in conflict with newer changes in "
+		    "/home/user/project · ask the user: conflict=\\\"theirs\\\"");
 	expect_part(rig.line, "\"isError\":true");
 	rig_take_nothing(&rig);
 	for (size_t i = 0; i < 2; i++) {
@@ -525,8 +525,8 @@ Test(mcp_apply, paths_and_nothing)
 	records = lasting_changes(&rig, start.request);
 	done.request = start.request;
 	lasting_changes_done(&rig, records, &done);
-	expect_part(rig_hear(&rig), "[nothing to apply: nothing that was chosen differs from "
-				    "/home/user/project]");
+	expect_part(rig_hear(&rig),
+		    "[nothing to apply: no chosen file differs from /home/user/project]");
 	expect_part(rig.line, "\"isError\":false");
 	say_apply(",\"paths\":[\"../x\"]");
 	expect_part(rig_hear(&rig), "Each of `paths`");
@@ -540,11 +540,11 @@ Test(mcp_apply, sandboxes_without_a_copy_of_the_hosts)
 	info.workspace_mode = WORKSPACE_WRITE;
 	say_apply("");
 	(void)lasting_answer_list(&rig, &info);
-	expect_part(rig_hear(&rig), "its changes are there already");
+	expect_part(rig_hear(&rig), "which has its changes already");
 	info.workspace_mode = WORKSPACE_NONE;
 	say_apply("");
 	(void)lasting_answer_list(&rig, &info);
-	expect_part(rig_hear(&rig), "none of the host's");
+	expect_part(rig_hear(&rig), "no copy of a project");
 	say_apply("");
 	(void)lasting_answer_list(&rig, NULL);
 	expect_part(rig_hear(&rig), "There is no sandbox \\\"build\\\".");
@@ -563,8 +563,7 @@ Test(mcp_apply, what_fails_is_said)
 	records = lasting_changes(&rig, done.request);
 	lasting_changes_done(&rig, records, &done);
 	expect_refused("It failed with \\\"No space left on device (ENOSPC)\\\" in changing the "
-		       "host's files; "
-		       "what was begun was taken back.");
+		       "host's files, which were restored.");
 	done.error = EROFS;
 	say_apply("");
 	find_sandbox();
@@ -572,5 +571,5 @@ Test(mcp_apply, what_fails_is_said)
 	done.request = take_start(CHANGES_APPLY, "").request;
 	records = lasting_changes(&rig, done.request);
 	lasting_changes_done(&rig, records, &done);
-	expect_refused("in ReadWritePaths= of msp.service.");
+	expect_refused("msp apply --standalone`.");
 }

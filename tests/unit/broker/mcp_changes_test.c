@@ -110,12 +110,10 @@ Test(mcp_changes, a_list_then_the_diffs)
 		     ".git/hooks/pre-commit", NULL);
 	rig_hear_nothing(&rig);
 	expect_part(end(records, request, 7),
-		    "\"text\":\" M main.c | +2 -1\\n A logo.png | binary, 20 bytes\\n A src/\\n"
-		    " R old1 => new1 | 10 -> 20 bytes\\n"
-		    " M run.sh (mode 100644 -> 100755) | 10 -> 20 bytes\\n"
-		    " D gone | 10 bytes before\\n"
-		    " M .git/hooks/pre-commit | 10 -> 20 bytes [conflict] [held]\\n"
-		    "[conflict: the host's file");
+		    "\"text\":\" M main.c | +2 -1\\n A logo.png | binary, 20 bytes\\n A src/\\n R "
+		    "old1 => new1 | 10 -> 20 bytes\\n M run.sh (mode 100644 -> 100755) | 10 -> 20 "
+		    "bytes\\n D gone | 10 bytes before\\n M .git/hooks/pre-commit | 10 -> 20 bytes "
+		    "[conflict] [host-executed]\\n[conflict: the host's file");
 	expect_part(rig.line, "\\n\\ndiff --git a/main.c b/main.c\\n--- a/main.c\\n+++ b/main.c\\n"
 			      "@@ -1,2 +1,3 @@\\n-old\\n+new\\n+newer\\n same\\n"
 			      "[7 changes against the project on the host]\"");
@@ -129,7 +127,7 @@ Test(mcp_changes, nothing_changed)
 	int records = begin("", &request);
 
 	expect_part(end(records, request, 0),
-		    "\"text\":\"[nothing differs from the project on the host]\"");
+		    "\"text\":\"[no file differs from the project on the host]\"");
 	records = begin(",\"offset\":9", &request);
 	expect_part(end(records, request, 4), "[there are only 4 changes against");
 }
@@ -236,14 +234,15 @@ Test(mcp_changes, since_a_name)
 	records = lasting_changes(&rig, start.request);
 	done.request = start.request;
 	lasting_changes_done(&rig, records, &done);
-	expect_part(rig_hear(&rig), "[nothing differs from checkpoint before]");
+	expect_part(rig_hear(&rig), "[no file differs from checkpoint before]");
 	lasting_say(&rig, "diff_changes", "\"sandbox\":\"build\",\"since\":\"after\"");
 	list = rig_take(&rig, IPC_TYPE_checkpoint_do)->body.checkpoint_do;
 	lasting_checkpoint(&rig, list.request, 1, "");
 	lasting_checkpoint(&rig, list.request, 2, "before");
 	lasting_done(&rig, list.request);
-	expect_part(rig_hear(&rig), "no checkpoint \\\"after\\\" of this sandbox. Those that there "
-				    "are: 1, 2 before.");
+	expect_part(
+		rig_hear(&rig),
+		"no checkpoint \\\"after\\\" of this sandbox. Its checkpoints are: 1, 2 before.");
 	rig_take_nothing(&rig);
 }
 
@@ -261,7 +260,7 @@ Test(mcp_changes, wrong_arguments)
 	expect_problem("\"sandbox\":\"b\",\"paths\":[]", "`paths` is empty");
 	expect_problem("\"sandbox\":\"b\",\"paths\":[\"a\\u0000\"]", "NUL");
 	expect_problem("\"sandbox\":\"b\",\"limit\":1001", "from 1 to 1000");
-	expect_problem("\"sandbox\":\"b\",\"since\":\"\"", "number or the name");
+	expect_problem("\"sandbox\":\"b\",\"since\":\"\"", "number or name");
 	expect_problem("\"sandbox\":\"b\",\"text\":\"no\"", "must be true or false");
 }
 
@@ -281,7 +280,7 @@ Test(mcp_changes, what_fails_is_said)
 	expect_part(rig.line, "\"isError\":true");
 	records = begin("", &request);
 	cr_assert_eq(fd_write_all(records, "no record", 9), 0);
-	expect_part(end(records, request, 1), "could not be read to its end");
+	expect_part(end(records, request, 1), "is incomplete");
 	expect_part(rig.line, "\"isError\":true");
 	/* no pipe at all */
 	lasting_say(&rig, "diff_changes", "\"sandbox\":\"build\"");
@@ -322,7 +321,7 @@ Test(mcp_changes, so_many_at_once)
 	for (size_t i = 0; i < REQUESTS_CHANGES_MAX; i++)
 		records[i] = begin("", &requests[i]);
 	lasting_say(&rig, "diff_changes", "\"sandbox\":\"build\"");
-	expect_part(rig_hear(&rig), "Too many calls about sandboxes");
+	expect_part(rig_hear(&rig), "the limit of waiting calls about sandboxes");
 	for (size_t i = 0; i < REQUESTS_CHANGES_MAX; i++)
 		(void)end(records[i], requests[i], 0);
 }
@@ -388,7 +387,9 @@ Test(mcp_changes, a_resource_that_is_not_there)
 	say_read(DIFF_URI);
 	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
 		       REFUSAL_RESOURCES, "no memory");
-	expect_part(rig_hear(&rig), "\"code\":-32600,\"message\":\"The machine has no room");
+	expect_part(
+		rig_hear(&rig),
+		"\"code\":-32600,\"message\":\"Nothing was done. The machine is out of resources");
 }
 
 static void expect_update(void)
@@ -421,7 +422,7 @@ Test(mcp_changes, who_subscribed_is_told)
 	lasting_say(&rig, "checkpoint",
 		    "\"sandbox\":\"build\",\"action\":\"rollback\",\"checkpoint\":\"1\"");
 	lasting_done(&rig, rig_take(&rig, IPC_TYPE_checkpoint_do)->body.checkpoint_do.request);
-	expect_part(rig_hear(&rig), "what they were");
+	expect_part(rig_hear(&rig), "restored to checkpoint");
 	expect_update();
 	lasting_say(&rig, "destroy_sandbox", "\"sandbox\":\"" BOX_ID "\"");
 	lasting_done(&rig, rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end.request);

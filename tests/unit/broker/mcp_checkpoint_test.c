@@ -49,7 +49,7 @@ Test(mcp_checkpoint, saves)
 	lasting_checkpoint(&rig, wanted->request, 3, "before");
 	expect_part(rig_hear(&rig), "saved as checkpoint 3 \\\"before\\\"; processes and /tmp are "
 				    "not.");
-	expect_part(rig.line, "checkpoint: \\\"3\\\") brings them back");
+	expect_part(rig.line, "checkpoint: \\\"3\\\") restores them");
 	wanted = ask("\"sandbox\":\"build\",\"action\":\"save\"");
 	lasting_checkpoint(&rig, wanted->request, 4, "");
 	expect_part(rig_hear(&rig), "saved as checkpoint 4; ");
@@ -65,10 +65,9 @@ Test(mcp_checkpoint, lists)
 	lasting_checkpoint(&rig, request, 2, "before\n");
 	rig_hear_nothing(&rig);
 	lasting_done(&rig, request);
-	expect_part(rig_hear(&rig),
-		    "\"text\":\"1 · 2026-09-21T14:13:21.000Z\\n2 \\\"before \\\" · "
-		    "2026-09-21T14:13:22.000Z · made on 1 · the files of now are built on it\\n"
-		    "[2 checkpoints · rollback or fork");
+	expect_part(rig_hear(&rig), "\"text\":\"1 · 2026-09-21T14:13:21.000Z\\n2 \\\"before \\\" · "
+				    "2026-09-21T14:13:22.000Z · made on 1 · the present files are "
+				    "based on it\\n[2 checkpoints · rollback or fork");
 	lasting_done(&rig, ask("\"sandbox\":\"build\",\"action\":\"list\"")->request);
 	expect_part(rig_hear(&rig), "\"text\":\"[no checkpoints");
 }
@@ -82,13 +81,13 @@ Test(mcp_checkpoint, goes_back)
 	cr_assert_eq(wanted->number, 2);
 	cr_assert_str_eq(wanted->of, "");
 	lasting_done(&rig, wanted->request);
-	expect_part(rig_hear(&rig), "The files are what they were at checkpoint 2.");
+	expect_part(rig_hear(&rig), "The files are restored to checkpoint 2.");
 	wanted = ask("\"sandbox\":\"build\",\"action\":\"rollback\",\"checkpoint\":\"before\"");
 	cr_assert_eq(wanted->number, 0);
 	cr_assert_str_eq(wanted->of, "before");
 	lasting_refuse(&rig, wanted->request, REFUSAL_SANDBOX_BUSY, "2 executions");
-	expect_part(rig_hear(&rig), "The sandbox \\\"build\\\" is in use; what runs in it: 2 "
-				    "executions. Wait for its end with read_output");
+	expect_part(rig_hear(&rig),
+		    "The sandbox \\\"build\\\" is in use: 2 executions. Wait with read_output");
 }
 
 Test(mcp_checkpoint, forks)
@@ -119,11 +118,11 @@ Test(mcp_checkpoint, forgets)
 
 	cr_assert_eq(wanted->operation, CHECKPOINT_DELETE);
 	lasting_done(&rig, wanted->request);
-	expect_part(rig_hear(&rig), "Checkpoint 2 is forgotten");
+	expect_part(rig_hear(&rig), "Checkpoint 2 is deleted");
 	wanted = ask("\"sandbox\":\"build\",\"action\":\"delete\",\"checkpoint\":\"9\"");
 	lasting_refuse(&rig, wanted->request, REFUSAL_CHECKPOINT_UNKNOWN, "");
-	expect_part(rig_hear(&rig), "There is no checkpoint \\\"9\\\" of this sandbox. Those that "
-				    "there are: none.");
+	expect_part(rig_hear(&rig),
+		    "There is no checkpoint \\\"9\\\" of this sandbox. Its checkpoints are: none.");
 	wanted = ask("\"sandbox\":\"build\",\"action\":\"save\"");
 	lasting_refuse(&rig, wanted->request, REFUSAL_CHECKPOINT_LIMIT, "64 checkpoints");
 	expect_part(rig_hear(&rig),
@@ -136,24 +135,26 @@ Test(mcp_checkpoint, wrong_arguments)
 	expect_problem("\"action\":\"list\"", "needs the argument `sandbox`");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"undo\"",
 		       "must be one of: save, list, rollback, fork, delete.");
-	expect_problem("\"sandbox\":\"b\",\"action\":\"rollback\"", "needs `checkpoint`");
-	expect_problem("\"sandbox\":\"b\",\"action\":\"delete\"", "needs `checkpoint`");
+	expect_problem("\"sandbox\":\"b\",\"action\":\"rollback\"",
+		       "needs the argument `checkpoint`");
+	expect_problem("\"sandbox\":\"b\",\"action\":\"delete\"",
+		       "needs the argument `checkpoint`");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"save\",\"checkpoint\":\"1\"",
 		       "is for rollback, fork and delete");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"list\",\"name\":\"x\"", "for save and fork");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"save\",\"name\":\"12\"", "the number of a");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"save\",\"name\":\"a/b\"", "letters, digits");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"fork\",\"name\":\"" OTHER_ID "\"",
-		       "form of an id");
+		       "looks like an id");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"rollback\",\"checkpoint\":\"\"",
-		       "number or the name");
+		       "number or name");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"rollback\",\"checkpoint\":\"0\"",
-		       "number or the name");
+		       "number or name");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"rollback\",\"checkpoint\":\"4294967296\"",
-		       "number or the name");
+		       "number or name");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"rollback\",\"checkpoint\":"
 		       "\"99999999999999999999\"",
-		       "number or the name");
+		       "number or name");
 	expect_problem("\"sandbox\":\"b\",\"action\":\"rollback\",\"checkpoint\":3",
 		       "is a number, but must be a string");
 }

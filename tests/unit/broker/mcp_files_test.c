@@ -183,7 +183,7 @@ Test(mcp_files, answers_that_are_none)
 			begin("read_file", ",\"path\":\"a\"", "read|a|0|9500|");
 
 		put(&workload, junk, size);
-		expect_part(end(&workload), "without an answer that can be used");
+		expect_part(end(&workload), "The file operation did not finish");
 		expect_part(rig.line, "\"isError\":true");
 	}
 }
@@ -210,7 +210,7 @@ Test(mcp_files, it_is_ended)
 
 	rig_workload_end(&workload);
 	rig_done(&rig, &done);
-	expect_part(rig_hear(&rig), "without an answer that can be used: ");
+	expect_part(rig_hear(&rig), "The file operation did not finish: ");
 }
 
 Test(mcp_files, it_is_refused)
@@ -361,7 +361,7 @@ Test(mcp_files, a_list_that_others_wrote)
 		put_head(&workload, (struct file_head){ .mode = S_IFDIR }, "");
 		put_entry(&workload, (struct file_entry){ .mode = S_IFREG }, paths[i],
 			  paths[i][0] ? "" : "x");
-		expect_part(end(&workload), "could not be read to its end");
+		expect_part(end(&workload), "is incomplete");
 		expect_part(rig.line, "\"isError\":true");
 	}
 }
@@ -372,7 +372,7 @@ Test(mcp_files, a_list_without_its_end)
 
 	put_head(&workload, (struct file_head){ .mode = S_IFDIR }, "");
 	put_entry(&workload, (struct file_entry){ .mode = S_IFREG }, "a", "");
-	expect_part(end(&workload), "could not be read to its end");
+	expect_part(end(&workload), "is incomplete");
 }
 
 /* --- the resource --------------------------------------------------------------------------- */
@@ -418,7 +418,7 @@ Test(mcp_files, resources_that_cannot_be_read)
 	workload = begin_read(READ("sandbox://" BOX_ID "/files/x"), "read\0x");
 	put_head(&workload, (struct file_head){ .size = 5, .count = 5 }, "");
 	put(&workload, "one", 3);
-	expect_part(end(&workload), "could not be read to its end");
+	expect_part(end(&workload), "could not be read completely");
 	rig_say(&rig, READ("sandbox://" BOX_ID "/files/x"));
 	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_file_start)->body.file_start.request,
 		       REFUSAL_SANDBOX_UNKNOWN, "");

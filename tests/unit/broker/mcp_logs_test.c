@@ -253,7 +253,7 @@ Test(mcp_logs, who_subscribed_is_told)
 	finish();
 	rig_hear_nothing(&rig);
 	(void)snprintf(params, sizeof(params), "\"uri\":\"%s/stdout/1\"", base);
-	expect_part(ask("resources/subscribe", params), "subscribe to the whole of it");
+	expect_part(ask("resources/subscribe", params), "subscribe to the whole resource");
 }
 
 /* What the client's log says of an execution, for the level that was set. */

@@ -196,9 +196,8 @@ Test(mcp_long, one_stream_in_order)
 		    "\"text\":\"234\\n[stdout from 2 to before 5 of 10 bytes · more: "
 		    "offset=5]\\n[still running");
 	say_about("read_output", ",\"offset\":5");
-	expect_part(rig_hear(&rig),
-		    "\"text\":\"56789\\n[stdout from 5 to before 10 of 10 bytes · that is "
-		    "all so far: offset=10]\\n[still running");
+	expect_part(rig_hear(&rig), "\"text\":\"56789\\n[stdout from 5 to before 10 of 10 bytes · "
+				    "all so far: offset=10]\\n[still running");
 	say_about("read_output", ",\"offset\":1,\"stream\":\"stderr\"");
 	expect_part(rig_hear(&rig), "\"text\":\"bc\\n[stderr from 1 to before 3 of 3 bytes");
 	say_about("read_output", ",\"offset\":11,\"wait_ms\":0");
@@ -230,7 +229,7 @@ Test(mcp_long, types)
 	expect_part(rig.line, "\"isError\":true");
 	finish(&workload);
 	say_about("write_stdin", ",\"data\":\"more\"");
-	expect_part(rig_hear(&rig), "The execution is over");
+	expect_part(rig_hear(&rig), "the execution has ended");
 }
 
 Test(mcp_long, the_end_alone_is_told_at_once)

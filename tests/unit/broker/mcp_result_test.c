@@ -196,9 +196,10 @@ Test(mcp_result, refusals_name_value_rule_and_remedy)
 		    "Installed are: a. Use one of these, or ask");
 	refused.retry_ms = 61500;
 	expect_part(text_of_refusal(REFUSAL_BUSY, "2 of 2 executions"),
-		    "running: 2 of 2 executions. Wait until one ends, or cancel one, and call "
-		    "again. One ends in at most 61.5 s. Nothing was run.");
-	expect_part(text_of_refusal(REFUSAL_MEMORY, "9 of 10 MiB"), "allows: 9 of 10 MiB. Wait");
+		    "running: 2 of 2 executions. Call again when one has ended. One ends in at "
+		    "most 61.5 s.");
+	expect_part(text_of_refusal(REFUSAL_MEMORY, "9 of 10 MiB"),
+		    "is reached: 9 of 10 MiB. Call again");
 	expect_part(text_of_refusal(REFUSAL_AUDIT, "no space"), "unaudited: no space. Ask");
 	refused.retry_ms = 0;
 	for (uint32_t reason = 0; reason < REFUSAL_COUNT + 2; reason++) {

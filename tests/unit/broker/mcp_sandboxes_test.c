@@ -70,8 +70,10 @@ Test(mcp_sandboxes, creates_what_was_asked_for)
 	cr_assert_eq(wanted->workspace_mode, WORKSPACE_READ);
 	cr_assert_eq(wanted->ttl_s, 3600);
 	lasting_answer(&rig, wanted->request, &info);
-	expect_part(rig_hear(&rig), "The sandbox \\\"build\\\" (id " BOX_ID ", profile default) is "
-				    "there. /workspace is /home/user/project, copy-on-write");
+	expect_part(
+		rig_hear(&rig),
+		"The sandbox \\\"build\\\" (id " BOX_ID
+		", profile default) is created. /workspace is /home/user/project, copy-on-write");
 	expect_part(rig.line,
 		    "\"structuredContent\":{\"id\":\"" BOX_ID "\",\"name\":\"build\","
 		    "\"profile\":\"default\",\"state\":\"cold\",\"workspace\":"
@@ -99,9 +101,9 @@ Test(mcp_sandboxes, creates_nothing_of_wrong_arguments)
 {
 	expect_problem("create_sandbox", "\"name\":\"\"", "`name` is empty");
 	expect_problem("create_sandbox", "\"name\":\"a b\"", "letters, digits");
-	expect_problem("create_sandbox", "\"name\":\"-rf\"", "begin with a letter");
+	expect_problem("create_sandbox", "\"name\":\"-rf\"", "begins with a letter");
 	expect_problem("create_sandbox", "\"name\":\"../x\"", "letters, digits");
-	expect_problem("create_sandbox", "\"name\":\"" BOX_ID "\"", "form of an id");
+	expect_problem("create_sandbox", "\"name\":\"" BOX_ID "\"", "looks like an id");
 	expect_problem("create_sandbox", "\"workspace\":\"src\"", "absolute path");
 	expect_problem("create_sandbox", "\"workspace\":\"\"", "absolute path");
 	expect_problem("create_sandbox", "\"workspace\":\"/p\\u0000\"", "NUL");
@@ -117,7 +119,7 @@ static const struct {
 	const char *detail, *part;
 } refusals[] = {
 	{ REFUSAL_SANDBOX_NAME, BOX_ID,
-	  "There is a sandbox named \\\"build\\\" already, with the id " BOX_ID ". Use that one" },
+	  "A sandbox named \\\"build\\\" exists already, with the id " BOX_ID ". Use it" },
 	{ REFUSAL_SANDBOXES, "64", "share of them allows: 64. Destroy one" },
 	{ REFUSAL_DISK, "20 GiB", "share allows: 20 GiB." },
 	{ REFUSAL_WORKSPACE, "/home/user is protected. Choose a directory beneath it.",
@@ -127,7 +129,7 @@ static const struct {
 	{ REFUSAL_STATE, "no space", "no place for files that last: no space. Tell the user" },
 	{ REFUSAL_SANDBOX_PROFILE, "strict", "under the profile strict: it keeps no files" },
 	{ REFUSAL_AUDIT, "full\033", "unaudited: full\\\\x1b." },
-	{ REFUSAL_COUNT, "", "The supervisor refused it. Nothing was done." },
+	{ REFUSAL_COUNT, "", "The request was refused. Nothing was done." },
 };
 
 Test(mcp_sandboxes, refusals_say_what_helps)
@@ -213,7 +215,7 @@ Test(mcp_sandboxes, lists_what_runs_where_nothing_can_last)
 	lasting_say(&rig, "list_sandboxes", "");
 	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
 		       REFUSAL_RESOURCES, "no memory");
-	expect_part(rig_hear(&rig), "no room for it: no memory.");
+	expect_part(rig_hear(&rig), "out of resources: no memory.");
 	expect_part(rig.line, "\"isError\":true");
 }
 
@@ -228,7 +230,7 @@ Test(mcp_sandboxes, destroys_by_name)
 	cr_assert_str_eq(wanted->owner, "");
 	cr_assert_eq(wanted->how, SANDBOX_END_DESTROY);
 	lasting_done(&rig, wanted->request);
-	expect_part(rig_hear(&rig), "The sandbox \\\"build\\\" is gone");
+	expect_part(rig_hear(&rig), "The sandbox \\\"build\\\" is removed");
 	(void)rig_ask(&rig, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\"}");
 	cr_assert_null(strstr(rig.line, BOX_ID));
 	lasting_say(&rig, "destroy_sandbox", "\"sandbox\":\"build\"");
@@ -353,10 +355,8 @@ Test(mcp_sandboxes, asks_for_a_name_with_a_profile_or_a_terminal)
 Test(mcp_sandboxes, runs_in_none_that_is_not_there)
 {
 	const struct ipc_sandbox_info info = named();
-	static const char words[] =
-		"There is no sandbox \\\"" OTHER_ID "\\\". list_sandboxes shows "
-		"those that there are, and create_sandbox makes one; without "
-		"`sandbox` a run gets a fresh one.";
+	static const char words[] = "There is no sandbox \\\"" OTHER_ID
+				    "\\\". list_sandboxes shows yours; create_sandbox makes one.";
 
 	lasting_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"" OTHER_ID "\"");
 	(void)lasting_answer_list(&rig, &info);
@@ -384,7 +384,7 @@ Test(mcp_sandboxes, a_profile_is_the_sandboxs)
 	lasting_say(&rig, "run_command",
 		    "\"command\":\"true\",\"profile\":\"strict\",\"sandbox\":\"build\"");
 	(void)lasting_answer_list(&rig, &info);
-	expect_part(rig_hear(&rig), "runs under the profile \\\"default\\\", and the argument "
+	expect_part(rig_hear(&rig), "has the profile \\\"default\\\", and the argument "
 				    "`profile` is \\\"strict\\\". Nothing was run.");
 	rig_take_nothing(&rig);
 	lasting_say(&rig, "run_code",
@@ -459,7 +459,7 @@ Test(mcp_sandboxes, too_many_at_once)
 		lasting_say(&rig, "list_sandboxes", "");
 	rig_hear_nothing(&rig);
 	lasting_say(&rig, "list_sandboxes", "");
-	expect_part(rig_hear(&rig), "Too many calls about sandboxes are waiting");
+	expect_part(rig_hear(&rig), "the limit of waiting calls about sandboxes");
 	for (unsigned int i = 0; i < REQUESTS_MAX; i++)
 		(void)lasting_answer_list(&rig, NULL);
 	for (unsigned int i = 0; i < REQUESTS_MAX; i++)
@@ -472,7 +472,7 @@ Test(mcp_sandboxes, a_supervisor_that_goes_is_told_of)
 	(void)rig_take(&rig, IPC_TYPE_sandbox_new);
 	fd_close(&rig.supervisor.fd);
 	rig_turn(&rig);
-	expect_part(rig_hear(&rig), "The supervisor is gone before it answered");
+	expect_part(rig_hear(&rig), "It is unknown whether this was done");
 	cr_assert(server_is_over(rig.server));
 }
 

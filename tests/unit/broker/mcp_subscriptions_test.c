@@ -219,7 +219,7 @@ Test(mcp_subscriptions, a_session_has_a_bound)
 		(void)snprintf(params, sizeof(params), "\"uri\":\"t://%03x\"", i);
 		ask("1", "resources/subscribe", params);
 		expect_part(heard(&way, 1),
-			    i < SUBSCRIBED_URIS_MAX ? "\"result\":{}" : "is the most");
+			    i < SUBSCRIBED_URIS_MAX ? "\"result\":{}" : "is the limit");
 		forget(&way);
 	}
 	ask("1", "resources/unsubscribe", "\"uri\":\"t://000\"");
@@ -373,7 +373,7 @@ Test(mcp_subscriptions, listens_have_a_bound)
 			say_to(&others[i], &quiet, line);
 			expect_part(heard(&quiet, 1), k < LISTENS_PER_SESSION_MAX
 							      ? "acknowledged"
-							      : "the most for one client");
+							      : "the limit; cancel one");
 		}
 	}
 	open_listen("1", "{}");

@@ -188,7 +188,7 @@ Test(mcp_tasks, questions_wait_in_the_task)
 	expect_part(ask("tasks/update", CAPABILITIES_TASKS, id,
 			",\"inputResponses\":{\"second\":{\"roots\":[]}}"),
 		    "\"code\":-32602");
-	expect_part(rig.line, "the answer to second does not have the form");
+	expect_part(rig.line, "the answer to second does not match the form");
 	expect_part(ask("tasks/update", CAPABILITIES_TASKS, id, ",\"inputResponses\":7"),
 		    "\"code\":-32602");
 	(void)ask("tasks/update", CAPABILITIES_TASKS, id,

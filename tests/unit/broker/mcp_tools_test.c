@@ -393,7 +393,7 @@ Test(mcp_tools, what_cannot_be_explained)
 	expect_problem("explain_policy", "{}", "operation");
 	/* in the list that the supervisor sent, but not in the plan */
 	expect_problem("explain_policy", "{\"operation\":\"read /x\",\"profile\":\"strict\"}",
-		       "There is no policy of that profile");
+		       "This profile has no policy");
 	expect_problem("explain_policy", "{\"operation\":\"chmod /x\",\"profile\":\"default\"}",
 		       "an operation is one of: read PATH");
 	expect_problem("explain_policy",
@@ -415,5 +415,5 @@ Test(mcp_tools, a_profile_of_our_own_is_not_explained)
 	rig.profile_name = "_mine";
 	rig_welcome(&rig);
 	expect_problem("explain_policy", "{\"operation\":\"read /\",\"profile\":\"default\"}",
-		       "There is no policy of that profile");
+		       "This profile has no policy");
 }
