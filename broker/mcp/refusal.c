@@ -42,7 +42,7 @@ static const struct refusal_text refusals[REFUSAL_COUNT] = {
 			  "Use one such as /workspace." },
 	[REFUSAL_RESOURCES] = { NULL, 0, "The machine is out of resources: ",
 				". Wait a moment and call again." },
-	[REFUSAL_AUDIT] = { NULL, 0, "The audit log cannot be written: ",
+	[REFUSAL_AUDIT] = { NULL, 0, "No audit record can be made: ",
 			    ". Ask the user to run `msp audit verify`." },
 	/* another owner's sandbox gets the same text */
 	[REFUSAL_SANDBOX_UNKNOWN] = { "There is no sandbox \"", SUBJECT(sandbox), "\"",

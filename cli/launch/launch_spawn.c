@@ -64,10 +64,13 @@ static int become_program(void *context)
 	return MSP_EXIT_SOFTWARE; /* its peer sees the end */
 }
 
+/* Without `ret_pidfd` the child's end is not signalled, and waiting for it needs __WALL. */
 static int start_child(struct child *child, int *ret_pidfd)
 {
-	child->pid = clone(become_program, child->stack + sizeof(child->stack),
-			   CLONE_VM | (ret_pidfd ? CLONE_PIDFD : 0) | SIGCHLD, child, ret_pidfd);
+	const int flags = CLONE_VM | (ret_pidfd ? CLONE_PIDFD | SIGCHLD : 0);
+
+	child->pid =
+		clone(become_program, child->stack + sizeof(child->stack), flags, child, ret_pidfd);
 	return child->pid < 0 ? -errno : 0;
 }
 
@@ -205,8 +208,8 @@ int launch_await(const struct launched *launched, int wait_ms)
 	while (waitpid(launched->supervisor, &status, 0) < 0 && errno == EINTR)
 		;
 	end_group(launched->factory, wait_ms);
-	if (new_audit.pid > 0 && waitpid(new_audit.pid, NULL, WNOHANG) == 0 &&
+	if (new_audit.pid > 0 && waitpid(new_audit.pid, NULL, __WALL | WNOHANG) == 0 &&
 	    await_child(new_audit.pid, wait_ms))
-		(void)waitpid(new_audit.pid, NULL, WNOHANG);
+		(void)waitpid(new_audit.pid, NULL, __WALL | WNOHANG);
 	return status;
 }

@@ -201,7 +201,7 @@ static void explain_execution(const struct ipc_execution_refused *refused,
 			 refused->detail);
 		break;
 	default:
-		log_line("nothing runs unaudited: %s. Make room there, or see 'msp audit verify'",
+		log_line("nothing was run: %s. Make room there, or see 'msp audit verify'",
 			 refused->detail);
 		break;
 	}

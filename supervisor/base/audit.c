@@ -26,6 +26,10 @@
  * request; and a start or an end, in which there is nothing else to do, several times. */
 #define ANSWER_WAIT_US 1000
 
+/* msp-audit takes records at once as long as it has room for them: a burst fills the socket for a
+ * few milliseconds. Beyond this it is full, or stopped. */
+#define SEND_WAIT_US 20000
+
 /* The last record: a service manager kills what is left when we have ended. */
 #define STOP_WAIT_MS 2000
 
@@ -34,7 +38,7 @@
 static struct {
 	bool is_on;
 	bool is_optional;
-	bool is_told;        /* that records are lost */
+	bool is_told;        /* that records are lost, and no more are waited for */
 	uint64_t lost;       /* records that could not be sent to msp-audit */
 	uint64_t asked;      /* number of the last record that wants an answer */
 	uint32_t unanswered; /* how many of those have none yet */
@@ -58,6 +62,7 @@ static const char *why_lost(int error)
 {
 	return error == -ETIMEDOUT ? "another process keeps its lock"
 	       : error == -EAGAIN  ? "msp-audit does not keep up"
+	       : error == -EPIPE   ? "msp-audit ended"
 				   : errno_text(-error);
 }
 
@@ -132,7 +137,8 @@ static int send_record(enum audit_event event, const struct audit_field *fields,
 	record.cpu = audit.on_answer && !supervisor.is_for_one ? (uint32_t)sched_getcpu()
 							       : IPC_AUDIT_ANY_CPU;
 	record.lost = audit.lost;
-	error = channel_send(&audit.channel, IPC_TYPE_audit_record, &record, NULL, MSG_DONTWAIT);
+	error = channel_send(&audit.channel, IPC_TYPE_audit_record, &record, NULL,
+			     audit.is_told ? MSG_DONTWAIT : 0);
 	if (!error) {
 		audit.unanswered += number != 0;
 		audit.lost = 0;
@@ -282,7 +288,8 @@ static int send_start(void)
 
 void audit_open(struct audit_place *place, uint32_t frontend)
 {
-	const struct timeval wait = { .tv_usec = ANSWER_WAIT_US };
+	const struct timeval answer = { .tv_usec = ANSWER_WAIT_US };
+	const struct timeval send = { .tv_usec = SEND_WAIT_US };
 	char problem[IPC_LIST_MAX];
 	int error;
 
@@ -295,9 +302,11 @@ void audit_open(struct audit_place *place, uint32_t frontend)
 	audit.is_on = true;
 	audit.channel = (struct channel){ place->channel, IPC_SUPERVISOR, IPC_AUDIT, IPC_SETUP };
 	place->channel = -1;
-	error = setsockopt(audit.channel.fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) == 0
-			? send_start()
-			: -errno;
+	if (setsockopt(audit.channel.fd, SOL_SOCKET, SO_RCVTIMEO, &answer, sizeof(answer)) != 0 ||
+	    setsockopt(audit.channel.fd, SOL_SOCKET, SO_SNDTIMEO, &send, sizeof(send)) != 0)
+		error = -errno;
+	else
+		error = send_start();
 	if (!error)
 		error = record_start(frontend);
 	if (!error || error == -EINPROGRESS) /* audit_policy() has to come, and waits for both */

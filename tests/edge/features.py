@@ -293,7 +293,7 @@ def add_handles(book):
         "typed, then its end": [step(handled("write_stdin", ',"data":"a\\n","eof":true'),
                                      done('"h"', "a\\nend\\n[exit 0"))],
         "only its end": [step(handled("write_stdin", ',"eof":true'), done('"h"', "end\\n[exit 0")),
-                         step(handled("write_stdin", ',"data":"x"'), failed('"h"', "is over"))],
+                         step(handled("write_stdin", ',"data":"x"'), failed('"h"', "has ended"))],
         "nothing new": [step(handled("read_output", ',"wait_ms":0'), done('"h"', "no new output"))],
         "from an offset": [step(handled("write_stdin", ',"data":"0123456789"'), done('"h"',
                                                                                      "0123")),

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #define OPTIONS                                                                                    \
-	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |  \
-	 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)
+	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC |   \
+	 PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)
 
 pid_t tracer_parent(pid_t pid)
 {

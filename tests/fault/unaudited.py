@@ -122,7 +122,7 @@ class Locked(audit_log.Place):
                 self.assertLess(time.monotonic() - start, limit)
                 self.assertTrue(result["isError"])
                 text = support.text_of(result)
-                self.assertIn("The audit log cannot be written: " + PREFIX + self.log.folder, text)
+                self.assertIn("No audit record can be made: " + PREFIX + self.log.folder, text)
                 self.assertIn("another process keeps its lock", text)
                 self.assertIn("Nothing was run.", text)
             holder.kill()
@@ -194,7 +194,7 @@ class Full(audit_log.Place):
     def test_an_execution(self):
         result = self.run_limited(2)
         self.assertEqual((result.returncode, result.stdout), (125, ""), result.stderr)
-        self.assertRegex(result.stderr, f"nothing runs unaudited: {PREFIX}.*: File too large")
+        self.assertRegex(result.stderr, f"nothing was run: {PREFIX}.*: File too large")
         self.assertEqual(self.log.records("execution_begin"), [])
         self.assert_whole()
 

@@ -426,7 +426,7 @@ Test(mcp_changes, who_subscribed_is_told)
 	expect_update();
 	lasting_say(&rig, "destroy_sandbox", "\"sandbox\":\"" BOX_ID "\"");
 	lasting_done(&rig, rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end.request);
-	expect_part(rig_hear(&rig), "is gone");
+	expect_part(rig_hear(&rig), "is removed");
 	expect_update();
 }
 

@@ -377,7 +377,7 @@ Test(mcp_subscriptions, listens_have_a_bound)
 		}
 	}
 	open_listen("1", "{}");
-	expect_part(heard(&way, 1), "the most for this server");
+	expect_part(heard(&way, 1), "subscriptions/listen is open");
 	session_done(&others[0]);
 	(void)snprintf(id, sizeof(id), "2");
 	open_listen(id, "{}");
