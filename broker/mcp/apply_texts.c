@@ -75,7 +75,7 @@ static void put_held(const struct apply_view *view, bool offers_held, struct buf
 		return;
 	buffer_format(text,
 		      "\n%" PRIu64 " of them can be executed by this machine automatically (hooks, "
-				   "start-up files, configuration of editors, agents or CI):\n",
+		      "start-up files, configuration of editors, agents or CI):\n",
 		      held);
 	buffer_append(text, view->held.bytes, view->held.size);
 	if (view->tools.size > 0)
@@ -108,7 +108,7 @@ static void put_message(const struct apply_view *view, const struct ipc_sandbox_
 			text,
 			conflict == CONFLICT_OURS
 				? "\n%" PRIu64 " also changed on the host and will be REPLACED by "
-					       "the sandbox's version.\n"
+				  "the sandbox's version.\n"
 				: "\n%" PRIu64
 				  " also changed on the host and will keep the host's version.\n",
 			view->page.conflicts);

@@ -21,11 +21,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "run/execution.h"
 #include "front/frontend.h"
 #include "front/handlers.h"
 #include "property.h"
 #include "rig.h"
+#include "run/execution.h"
 
 /* Request numbers are below it, so that they meet. */
 #define NUMBERS 8
