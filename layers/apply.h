@@ -3,7 +3,7 @@
  * The way of a journal's entries onto the host's workspace, for an apply as for an undo: new files
  * are made beside (staging), then each changes places with an old one (swapping), then what is
  * beside goes. Whatever happens in between, apply_back() makes all of it old, or apply_finish() all
- * of it new. docs/decisions/0044-journal-and-undo.md has the states and why that holds.
+ * of it new. docs/decisions/0043-changes-and-apply.md has the states and why that holds.
  */
 #ifndef LAYERS_APPLY_H
 #define LAYERS_APPLY_H

@@ -3,7 +3,7 @@
  * Commits of the sandbox's repository, on their way to the host's. A ref of the sandbox becomes
  * `.git/refs/msp/SANDBOX/NAME`, and every object that it needs and the host lacks becomes a loose
  * object there. The host's own refs, its index and its configuration stay as they are.
- * docs/decisions/0067-commits-cross-as-objects.md
+ * docs/decisions/0046-consent.md
  */
 #ifndef LAYERS_COMMITS_H
 #define LAYERS_COMMITS_H

@@ -2,7 +2,7 @@
  *
  * libgit2, for one thing: the hunks that git would print for two texts. It is loaded by the jobs
  * that print them and by no other: one that writes never has it, nor what it brings along, in its
- * memory (docs/decisions/0043-changes-bases-and-conflicts.md).
+ * memory (docs/decisions/0043-changes-and-apply.md).
  */
 #ifndef LAYERS_GITDIFF_H
 #define LAYERS_GITDIFF_H

@@ -4,7 +4,7 @@
  * the strict form of a request, limits on connections by principal, on the time a request takes to
  * arrive and on the bytes it holds, the check of the peer, notice of a client's end while its
  * answer is awaited, and a limit on bytes that wait to be sent. See
- * docs/decisions/0027-evhttp-behind-a-guard.md and 0062-one-request-at-a-time.md.
+ * docs/decisions/0027-http.md and 0027-http.md.
  */
 #ifndef BROKER_HTTP_CONNECTION_H
 #define BROKER_HTTP_CONNECTION_H

@@ -2,7 +2,7 @@
  *
  * The strict form of a request: its head, and the lines between the chunks of its body. The rules
  * are those of RFC 9112 where two readers could end a request in different places, and narrower
- * where evhttp accepts more than the RFC allows. See docs/decisions/0062-one-request-at-a-time.md.
+ * where evhttp accepts more than the RFC allows. See docs/decisions/0027-http.md.
  */
 #ifndef BROKER_HTTP_HEAD_H
 #define BROKER_HTTP_HEAD_H
