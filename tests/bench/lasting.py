@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sandboxes that last: checkpoints and forks through one session, with the state directory in
+"""Persistent sandboxes: checkpoints and forks through one session, with the state directory in
 memory (our time) and on a disk (with its syncs); a fork's first execution beside a fresh sandbox's;
 an execution in a live one, and a cold `msp exec`, beside what they are like."""
 import contextlib
@@ -83,7 +83,7 @@ def lasting(context):
             forks = measure_forks(store, sandbox)
             commands = measure_commands(context, store, sandbox, rounds)
         found += [
-            groups.Group(f"lasting-{name}", f"Sandboxes that last, {where}, {FILES} files", "us",
+            groups.Group(f"lasting-{name}", f"Persistent sandboxes, {where}, {FILES} files", "us",
                          steps, base=CREATED, ours=[FORKED]),
             groups.Group(f"forks-{name}", f"{FORKS} forks, one after another, {where}", "us",
                          {"all": [forks]}),
