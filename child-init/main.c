@@ -14,7 +14,7 @@
  * into, loopback, mounts, new root, no capabilities. A step that fails is reported as {stage,
  * errno} and ends the process; nothing is retried, nothing goes on. Then it serves: each spawn
  * message becomes a workload through the one table of steps in spawn.c (serve.c reaps and reports).
- * A sandbox that lasts has several at once, and what it keeps is mounted from directories that came
+ * A persistent sandbox has several at once, and what it keeps is mounted from directories that came
  * before (places.c).
  *
  * A request for a helper (msp-broker, msp-layers) passes the same namespaces and mounts and ends in

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sandboxes that last: what a frontend asks of them, and what it is told. Part of ipc.h.
+ * Persistent sandboxes: what a frontend asks of them, and what it is told. Part of ipc.h.
  */
 #ifndef COMMON_IPC_LASTING_H
 #define COMMON_IPC_LASTING_H
@@ -9,7 +9,7 @@
 
 #include "common/limits.h"
 
-/* Work on a file of a sandbox that lasts: an execution of msp-file in it, by the way of all others.
+/* Work on a file of a persistent sandbox: an execution of msp-file in it, by the way of all others.
  * Its stdin takes what is to be written, its stdout gives what was read (common/file_record.h). */
 struct ipc_file_start {
 	uint64_t request;
@@ -128,7 +128,7 @@ struct ipc_changes_start {
 	char owner[IPC_NAME_MAX];
 };
 
-/* A sandbox that lasts, as it is now. Times are of the real clock, in seconds. */
+/* A persistent sandbox, as it is now. Times are of the real clock, in seconds. */
 struct ipc_sandbox_info {
 	uint64_t request;
 	char id[IPC_ID_MAX];

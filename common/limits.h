@@ -64,7 +64,7 @@
 /* Directories that a client's requests may name, where the operator's file names none. */
 #define CLIENT_WORKSPACES_MAX 8
 
-/* Sandboxes that last, of one user, at most: the size of the table of those in use. */
+/* Persistent sandboxes, of one user, at most: the size of the table of those in use. */
 #define SANDBOXES_MAX 1024
 
 /* Executions of one sandbox at once. */

@@ -153,7 +153,7 @@ static bool is_place_again(const struct plan *plan, const struct plan_mount *mou
 	return false;
 }
 
-/* Each place has a name of its own; with one, the profile says all that a sandbox that lasts needs.
+/* Each place has a name of its own; with one, the profile says all that a persistent sandbox needs.
  */
 static bool is_lasting(const struct plan *plan, const struct plan_profile *profile)
 {

@@ -130,7 +130,7 @@ struct plan_mount {
 	uint64_t attributes;            /* MOUNT_ATTR_*, for the kinds that mount */
 	uint64_t device;                /* as makedev(3) gives it */
 	struct plan_origin origin;
-	uint32_t place; /* name under which a sandbox that lasts keeps what is written here, for
+	uint32_t place; /* name under which a persistent sandbox keeps what is written here, for
 			 * TMPFS and BIND; 0: it keeps nothing of it */
 	uint32_t reserved;
 };
@@ -159,7 +159,7 @@ struct plan_language {
 	uint32_t program;               /* absolute path that must exist in the sandbox */
 	uint32_t file;                  /* absolute path where the code is put */
 	uint32_t argv, argv_size;       /* arguments with a NUL after each; the caller's follow */
-	uint32_t ahead;                 /* 1: in a sandbox that lasts, one may wait for its code */
+	uint32_t ahead;                 /* 1: in a persistent sandbox, one may wait for its code */
 };
 
 /* A resource limit of every workload process, soft and hard. */

@@ -90,7 +90,7 @@ int supervisor_code_start(struct supervisor_client *client, const struct ipc_cod
 /* Work on a file of a sandbox. It is an execution from then on. */
 int supervisor_file_start(struct supervisor_client *client, const struct ipc_file_start *start);
 
-/* Ask about sandboxes that last: see the messages in ipc.h, whose numbers are from the same range
+/* Ask about persistent sandboxes: see the messages in ipc.h, whose numbers are from the same range
  * as those of executions. Errors as in supervisor_execution_start(). `chosen`, a sealed memfd,
  * belongs to the client from this call on. */
 int supervisor_sandbox_new(struct supervisor_client *client, const struct ipc_sandbox_new *ask);

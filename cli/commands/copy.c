@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `msp cp`: files between this machine and a sandbox that lasts.
+ * `msp cp`: files between this machine and a persistent sandbox.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `msp exec`: one command in a sandbox that lasts, otherwise as `msp run`.
+ * `msp exec`: one command in a persistent sandbox, otherwise as `msp run`.
  */
 #include "launch/execute.h"
 #include "options/command.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `msp logs`: what happened in a sandbox that lasts, also in one that is gone, from the audit log.
+ * `msp logs`: what happened in a persistent sandbox, also in one that is gone, from the audit log.
  */
 #include <errno.h>
 #include <signal.h>

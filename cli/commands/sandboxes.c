@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `msp list`, `msp stop` and `msp destroy`: the sandboxes that last.
+ * `msp list`, `msp stop` and `msp destroy`: the persistent sandboxes.
  */
 #include <errno.h>
 #include <stdio.h>

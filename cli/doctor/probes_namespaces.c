@@ -231,7 +231,7 @@ void probe_overlay(const struct machine *machine, struct finding *ret)
 /* The folder that the next probe works in, which a child has to open in its own mount namespace. */
 static char trial_path[IPC_PATH_MAX];
 
-/* As for a sandbox that lasts: layers in the state directory, a file made and one removed. */
+/* As for a persistent sandbox: layers in the state directory, a file made and one removed. */
 static struct step make_lasting_overlay(void)
 {
 	static const char options[] = "lowerdir\0"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Questions of a command about sandboxes that last, one after the other, and their answers.
+ * Questions of a command about persistent sandboxes, one after the other, and their answers.
  */
 #ifndef CLI_LAUNCH_ASK_H
 #define CLI_LAUNCH_ASK_H

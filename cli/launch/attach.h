@@ -68,7 +68,7 @@ struct attachment {
 					 * welcome attach_fall_back() is called */
 	bool runs_nothing;              /* no workload will run, so that limits are of no use */
 	const char *expected_profile;   /* as in struct launch */
-	bool is_lasting;                /* it is about sandboxes that last, and directories of the
+	bool is_lasting;                /* it is about persistent sandboxes, and directories of the
 					 * host that they show */
 	/* The result. */
 	struct images images;

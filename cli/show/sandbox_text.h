@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A sandbox that lasts as text: a line of a table, or JSON.
+ * A persistent sandbox as text: a line of a table, or JSON.
  */
 #ifndef CLI_SHOW_SANDBOX_TEXT_H
 #define CLI_SHOW_SANDBOX_TEXT_H

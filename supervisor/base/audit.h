@@ -73,7 +73,7 @@ void audit_execution_end(uint64_t id, const struct sandbox *sandbox,
 void audit_denial(const struct execution *execution, const char *layer, const char *operation,
 		  uint64_t argument, uint32_t count);
 
-/* A sandbox that lasts was made: a fork of `origin`, or (NULL) a new one. It was changed:
+/* A persistent sandbox was made: a fork of `origin`, or (NULL) a new one. It was changed:
  * `operation` is "save", "rollback", "delete" or "stop". And it is gone: `why` is "destroyed",
  * "expired" or "damaged". `checkpoint` is its number in the sandbox that it is of, 0: none. */
 void audit_sandbox_begin(const struct frontend *frontend, const char *id,

@@ -142,7 +142,7 @@ struct execution {
 	uint64_t asked_us;   /* its sandbox was asked for, or to run it */
 	uint64_t deadline_us;
 
-	/* In a sandbox that lasts: its leaf, and what was counted before it. */
+	/* In a persistent sandbox: its leaf, and what was counted before it. */
 	uint32_t leaf;
 	bool is_given; /* to a process that waited there */
 	struct cgroup_usage before;
@@ -199,7 +199,7 @@ struct supervisor {
 	uint32_t frontends_started;
 	uint64_t executions_refused;
 	struct execution executions[EXECUTIONS_MAX];
-	uint32_t sandboxes_used; /* no sandbox that lasts has a higher slot */
+	uint32_t sandboxes_used; /* no persistent sandbox has a higher slot */
 	struct sandbox sandboxes[SANDBOX_SLOTS];
 	struct frontend frontends[FRONTENDS_MAX];
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sandboxes that last: who has them, when they live, and when what was done in them is noted.
+ * Persistent sandboxes: who has them, when they live, and when what was done in them is noted.
  *
  * What an execution changed msp-layers notes later. Until then a mark in the sandbox's directory
  * says since when: what the host changed after that may not be what a copy was made from.

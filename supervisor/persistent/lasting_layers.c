@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The directories that the places of a sandbox that lasts are made of, as its start needs them.
+ * The directories that the places of a persistent sandbox are made of, as its start needs them.
  */
 #include <errno.h>
 #include <string.h>

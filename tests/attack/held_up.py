@@ -69,7 +69,7 @@ time.sleep(100)
 
 
 class Held(unittest.TestCase):
-    """A server with a sandbox that lasts."""
+    """A server with a persistent sandbox."""
 
     def serve(self, without=None):
         server = support.Server(program=os.path.join(probes.programs(without), "msp"))

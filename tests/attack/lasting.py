@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A hostile workload in a sandbox that lasts: what it leaves in its layers is looked at, shown and
+"""A hostile workload in a persistent sandbox: what it leaves in its layers is looked at, shown and
 brought to the host by others. Each attack has its control beside it: the same way with what is
 harmless works, so that a refusal is known to be about the attack."""
 import os

@@ -367,7 +367,7 @@ def add_handles(book):
         step(handled("write_stdin", ',"data":"x\\n"'), done('"h"', "7 99\\nx"), free=True), end])
 
 
-# --- sandboxes that last ------------------------------------------------------------------------
+# --- persistent sandboxes ------------------------------------------------------------------------
 
 NOBODYS = (NO_SANDBOX, "x", "../x", "/", "%s", "-", ".", "\\n", "\\u001b[2J", "\u00e9", "n" * 63,
            NO_SANDBOX.upper(), NO_SANDBOX + "0")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""kill -9 of each process at each stage boundary of what is done with a sandbox that lasts:
+"""kill -9 of each process at each stage boundary of what is done with a persistent sandbox:
 afterwards it is as before or as it was to be, the next msp works with it, and nothing is left of the
 killed one: no process, mount, cgroup, lock, layer, and no file beside the host's."""
 import concurrent.futures

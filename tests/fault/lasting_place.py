@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A state directory, a project and a sandbox that lasts, of one test's own. Nothing here is a
+"""A state directory, a project and a persistent sandbox, of one test's own. Nothing here is a
 test."""
 import contextlib
 import json

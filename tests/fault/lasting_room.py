@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sandboxes that last where there is no room, no right, too much or nothing at all: one request gets
+"""Persistent sandboxes where there is no room, no right, too much or nothing at all: one request gets
 an error that says why, none hangs, and when things are right again all is as before."""
 import concurrent.futures
 import contextlib

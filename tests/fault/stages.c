@@ -107,7 +107,7 @@ static bool has_been(enum role role)
 /* The first child of a server is its factory, the second what stays of its launcher, which may have
  * become the supervisor before that is seen. A helper is the first child of a serving supervisor's
  * factory, the init of a sandbox for a probe the second; everything after it is an init. What works
- * with a sandbox that lasts has a keeper after its supervisor. */
+ * with a persistent sandbox has a keeper after its supervisor. */
 static enum role role_below(const struct process *parent)
 {
 	if (!parent)

@@ -85,7 +85,7 @@ static void take_signal(const struct fake *fake, const struct ipc_execution_sign
 	must(is_known(fake, sent->request) && sent->signal > 0 && sent->signal != SIGKILL);
 }
 
-/* A request about sandboxes that last: its struct begins with the number. */
+/* A request about persistent sandboxes: its struct begins with the number. */
 static void take_request(struct fake *fake, const struct channel_message *message)
 {
 	uint64_t request;
@@ -269,7 +269,7 @@ static void send_changes_done(struct fake *fake, uint64_t request, const char *r
 	tell(fake, IPC_TYPE_changes_done, &message, NULL);
 }
 
-/* Answers about sandboxes that last. */
+/* Answers about persistent sandboxes. */
 static void act_on_request(struct fake *fake, const char *text, size_t size, uint64_t request)
 {
 	const struct ipc_request_done done = { .request = request };

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The commands about sandboxes that last, before and behind what a supervisor answers: wrong words,
+"""The commands about persistent sandboxes, before and behind what a supervisor answers: wrong words,
 what they ask and print, and what they make of refusals. lasting_cli.py has the real thing."""
 import errno
 import json

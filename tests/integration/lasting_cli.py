@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sandboxes that last, by the command line, with supervisors of their own and through a service:
+"""Persistent sandboxes, by the command line, with supervisors of their own and through a service:
 files that stay, checkpoints, changes shown, taken over and taken back."""
 import json
 import os

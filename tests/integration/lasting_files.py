@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a sandbox that lasts: through the tools and the resource, and by `msp cp`."""
+"""Files of a persistent sandbox: through the tools and the resource, and by `msp cp`."""
 import base64
 import os
 import re

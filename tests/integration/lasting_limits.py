@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the operator lets sandboxes that last take, with a configuration of the test's own: how many
+"""What the operator lets persistent sandboxes take, with a configuration of the test's own: how many
 there are, and how much of the disk one has, with everything that its checkpoints keep."""
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sandboxes that last, through the real server: what an agent makes of them, whom it is shown, and
+"""Persistent sandboxes, through the real server: what an agent makes of them, whom it is shown, and
 what reaches the host, and with whose word."""
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service that says what a test wants about sandboxes that last, in place of a supervisor: the
+"""A service that says what a test wants about persistent sandboxes, in place of a supervisor: the
 commands can be tried with answers that no supervisor gives at will. Nothing here is a test."""
 import array
 import os

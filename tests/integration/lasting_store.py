@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sandboxes that last, asked for from the real supervisor, in its confinement: what it keeps on disk
+"""Persistent sandboxes, asked for from the real supervisor, in its confinement: what it keeps on disk
 is there for the next one, also when it is killed."""
 import os
 import signal

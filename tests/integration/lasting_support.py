@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sandboxes that last, through the command line and MCP. Nothing here is a test."""
+"""Persistent sandboxes, through the command line and MCP. Nothing here is a test."""
 import json
 import os
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One execution of a sandbox that lasts takes whatever it can get: it is ended with the verdict that
+"""One execution of a persistent sandbox takes whatever it can get: it is ended with the verdict that
 says what. Limits are the sandbox's as a whole: those beside it in the same one end with it, and the
 next one there finds its files. Neighbours in another sandbox go on."""
 import contextlib

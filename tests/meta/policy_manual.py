@@ -23,7 +23,7 @@ PLACES = {
     "profiles: [{seccomp: {%s: 1}}]": ("System calls", 0),
     "profiles: [{limits: {%s: 1}}]": ("Limits", 0),
     "profiles: [{requirements: {%s: 1}}]": ("Requirements", 0),
-    "profiles: [{lasting: {%s: 1}}]": ("Sandboxes that last", 0),
+    "profiles: [{lasting: {%s: 1}}]": ("Persistent sandboxes", 0),
     "profiles: [{languages: [{%s: 1}]}]": ("Languages", 0),
 }
 # Keys whose values are words of a list, with one that is not among them.
@@ -36,14 +36,14 @@ WORDS = {
     "profiles: [{name: a, extends: default, requirements: {limits: x}}]":
         ("Requirements", 0, "limits"),
     "profiles: [{name: a, extends: default, lasting: {workspace: x}}]":
-        ("Sandboxes that last", 0, "workspace"),
+        ("Persistent sandboxes", 0, "workspace"),
     "profiles: [{name: a, extends: default, lasting: {apply: x}}]":
-        ("Sandboxes that last", 0, "apply"),
+        ("Persistent sandboxes", 0, "apply"),
 }
 # Where numbers are said, and what the page calls the place.
 NUMBERS = {
     "profiles: [{name: a, extends: default, limits: {%s: %s}}]": ("Limits", 0),
-    "profiles: [{name: a, extends: default, lasting: {%s: %s}}]": ("Sandboxes that last", 0),
+    "profiles: [{name: a, extends: default, lasting: {%s: %s}}]": ("Persistent sandboxes", 0),
     "sandboxes: {%s: %s}": ("Top-level keys", 1),
 }
 UNITS = {"a size": "Size", "a time": "Time", "whole seconds": "Whole seconds",
@@ -139,7 +139,7 @@ class Manual(unittest.TestCase):
                                                 told).groups()
                         self.assertEqual(body[0], f"{unit} from {least} to {most}.")
                     else:
-                        self.assertIn((title, name), {("Sandboxes that last", key) for key in
+                        self.assertIn((title, name), {("Persistent sandboxes", key) for key in
                                                       ("workspace", "apply", "hold")})
 
     def test_smallest_sizes_and_largest_abi(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A sandbox that lasts under the service, with cgroups: a leaf for each execution, whose leftovers
+"""A persistent sandbox under the service, with cgroups: a leaf for each execution, whose leftovers
 die with it and leave the others alone."""
 import os
 import shutil

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The supervisor's side of sandboxes that last, for tests with a rig: the test takes what the
+ * The supervisor's side of persistent sandboxes, for tests with a rig: the test takes what the
  * broker asks, and answers with these.
  */
 #ifndef TESTS_UNIT_BROKER_LASTING_H

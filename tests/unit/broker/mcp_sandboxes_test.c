@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sandboxes that last: making, listing and removing them, and runs in them.
+ * Persistent sandboxes: making, listing and removing them, and runs in them.
  */
 #include "mcp/sandboxes.h"
 

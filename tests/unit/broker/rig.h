@@ -85,7 +85,7 @@ void rig_take_nothing(struct rig *rig);
 void rig_send(struct rig *rig, uint32_t type, const void *message, const int *fds);
 struct rig_workload rig_start(struct rig *rig, uint64_t request);
 
-/* The same, and it says in which sandbox that lasts, and its profile. */
+/* The same, and it says in which persistent sandbox, and its profile. */
 struct rig_workload rig_start_in(struct rig *rig, uint64_t request, const char *sandbox,
 				 const char *profile);
 void rig_workload_end(struct rig_workload *workload);

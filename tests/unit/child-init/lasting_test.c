@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A factory and its inits as the supervisor sees them: sandboxes that last, with several executions
- * at once, and for comparison one that ends with its execution. There are no cgroups; where the
- * init is told that there are, it leaves to the supervisor what would be the supervisor's to kill.
+ * A factory and its inits as the supervisor sees them: persistent sandboxes, with several
+ * executions at once, and for comparison one that ends with its execution. There are no cgroups;
+ * where the init is told that there are, it leaves to the supervisor what would be the supervisor's
+ * to kill.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the commands about sandboxes that last read and print, without a supervisor.
+ * What the commands about persistent sandboxes read and print, without a supervisor.
  */
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a configuration says of sandboxes that last, and what the plan makes of it.
+ * What a configuration says of persistent sandboxes, and what the plan makes of it.
  */
 #include "common/ipc.h"
 #include "support.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The process that waits in a live sandbox that lasts: when it is asked for, which request goes to
+ * The process that waits in a live persistent sandbox: when it is asked for, which request goes to
  * it, and what becomes of one that is lost with it. The test plays the init, and the process.
  */
 #include <criterion/criterion.h>

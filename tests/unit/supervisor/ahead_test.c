@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What waits in a live sandbox that lasts: when it is begun, which request gets it, and what has it
+ * What waits in a live persistent sandbox: when it is begun, which request gets it, and what has it
  * killed. The test plays the init that begins it.
  */
 #include "run/ahead.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the audit log says of sandboxes that last: each record of what happens in one names it.
+ * What the audit log says of persistent sandboxes: each record of what happens in one names it.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a frontend may ask about sandboxes that last, and what it is told.
+ * What a frontend may ask about persistent sandboxes, and what it is told.
  */
 #include "front/handlers_lasting.h"
 

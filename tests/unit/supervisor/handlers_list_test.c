@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who is told of which sandboxes that last, and how a list is told that is longer than a channel.
+ * Who is told of which persistent sandboxes, and how a list is told that is longer than a channel.
  */
 #include "front/handlers_list.h"
 

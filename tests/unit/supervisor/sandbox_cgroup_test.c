@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sandboxes that last, whose executions have a cgroup each, which is a directory of the test's
+ * Persistent sandboxes, whose executions have a cgroup each, which is a directory of the test's
  * here.
  */
 #include "run/sandbox.h"

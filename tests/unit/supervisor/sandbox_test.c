@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The life of sandboxes that last: who makes them live, what runs in them together, when they are
+ * The life of persistent sandboxes: who makes them live, what runs in them together, when they are
  * cold again and nobody's.
  */
 #include "run/sandbox.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sandboxes that last and work on a directory of the host, which the test opens as the launcher.
+ * Persistent sandboxes and work on a directory of the host, which the test opens as the launcher.
  */
 #include "persistent/workspace.h"
 

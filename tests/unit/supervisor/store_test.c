@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sandboxes that last, on a disk: what one is after each step, who may have it, and what becomes of
- * a meta that says what cannot be.
+ * Persistent sandboxes, on a disk: what one is after each step, who may have it, and what becomes
+ * of a meta that says what cannot be.
  */
 #include "persistent/store.h"
 
