@@ -200,7 +200,7 @@ class ToAnAgent(lasting_mcp.Case):
         self.problem("apply_changes", sandbox=self.box)
         message = self.server.asked[0]["message"]
         self.assert_visible(message)
-        self.assertRegex(message, r'(?s)by this machine without.*\n  \.bashrc -> "/home/user/\.ssh/'
+        self.assertRegex(message, r'(?s)by this machine automatically.*\n  \.bashrc -> "/home/user/\.ssh/'
                                   r'\\342\\200\\256id\\342\\200\\213"\n')
 
     def test_the_resource(self):

@@ -65,7 +65,7 @@ class Long(Case):
             except OSError:  # it has been refused
                 pass
         self.assertLess(self.memory() - before, 200 << 20)
-        self.assertTrue(wait_for_text(self.server, b"while too much waited"))
+        self.assertTrue(wait_for_text(self.server, b"beyond the memory limit of arriving requests"))
         for sock in self.socks:
             sock.close()
         self.socks.clear()

@@ -68,7 +68,7 @@ class Long(unittest.TestCase):
         self.assertTrue(support.wait_until(lambda: not self.server.is_running("mark-1")))
         answer = waiting.message()["result"]
         self.assertTrue(answer["isError"])
-        self.assertIn("ended with the session", support.text_of(answer))
+        self.assertIn("ended with its session", support.text_of(answer))
         self.assertIn("no execution", self.text(other, "read_output", handle=ones))
         self.assertTrue(support.wait_until(lambda: self.server.is_running("mark-m")))
 

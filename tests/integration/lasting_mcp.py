@@ -160,7 +160,7 @@ class Life(Case):
         box = self.create(name="build")
         text = self.problem("create_sandbox", name="build")
         self.assertIn(box, text)
-        self.assertIn("Use that one", text)
+        self.assertIn("Use it", text)
         text = self.problem("create_sandbox", name="x" * 64)
         self.assertIn("at most 63 are possible. Use a shorter one", text)
 
@@ -391,7 +391,7 @@ class Changes(Case):
         self.assertIn("old\n", self.run_in("look", "cat README; ! touch x"))
         self.assertFalse(os.path.exists(os.path.join(self.project, "x")))
         text = self.problem("apply_changes", sandbox="look")
-        self.assertIn("none of the host's", text)
+        self.assertIn("no copy of a project", text)
         self.assertNotIn("`msp apply", text)  # a person cannot either
         self.assertIn("no copy-on-write directory", self.problem("diff_changes", sandbox="look"))
 
@@ -474,7 +474,7 @@ class Asked(Case):
         self.server.close()
         self.server = self.start(ACCEPT)
         handle = HANDLE.search(self.run_in("build", "sleep 600", yield_ms=0)).group()
-        self.assertIn("Something runs", self.problem("apply_changes", sandbox="build"))
+        self.assertIn("An execution in the sandbox", self.problem("apply_changes", sandbox="build"))
         self.text("kill_execution", handle=handle)
         self.assertFalse(self.call("apply_changes", sandbox="build")["isError"])
 

@@ -324,7 +324,7 @@ class Talking(Case):
         handle = self.start("wc -c", interactive=True)
         self.assertIn("no new output", self.write(handle, "12345", wait_ms=300))
         self.assertRegex(self.write(handle, "678", eof=True, wait_ms=10000), r"^8\n\[exit 0")
-        self.assertIn("is over", self.problem("write_stdin", handle=handle, data="x"))
+        self.assertIn("has ended", self.problem("write_stdin", handle=handle, data="x"))
 
     def test_input_after_its_end(self):
         handle = self.start("cat; sleep 20", interactive=True)
@@ -413,7 +413,7 @@ class Logs(Case):
         whole = self.original(3000000)
         self.assertEqual(total, len(whole))
         text = self.text("read_output", handle=handle, offset=total // 2, wait_ms=0)
-        match = re.match(r"\[bytes (\d+) to (\d+) of stdout are gone: [^\]]*\]\n", text)
+        match = re.match(r"\[bytes (\d+) to (\d+) of stdout are not kept: [^\]]*\]\n", text)
         self.assertEqual(int(match.group(1)), total // 2)
         after = int(match.group(2)) + 1
         self.assertTrue(text[match.end():].startswith(whole[after:after + 9000]))
