@@ -167,7 +167,7 @@ class Life(Case):
     def test_the_end(self):
         box = self.create(name="build")
         handle = HANDLE.search(self.run_in("build", "sleep 600", yield_ms=0)).group()
-        self.assertIn("is gone", self.text("destroy_sandbox", sandbox="build"))
+        self.assertIn("is removed", self.text("destroy_sandbox", sandbox="build"))
         self.assertIn("stopped or destroyed",
                       self.text("read_output", handle=handle, wait_ms=10000))
         gone, never = (self.problem("run_command", sandbox=name, command="true")
@@ -217,11 +217,11 @@ class Life(Case):
 
     def test_profiles(self):
         self.create(name="build")
-        self.assertIn('runs under the profile "mine", and the argument `profile` is "default"',
+        self.assertIn('has the profile "mine", and the argument `profile` is "default"',
                       self.problem("run_command", sandbox="build", profile="default",
                                    command="true"))
         self.run_in("build", "true", profile="mine")
-        self.assertIn("keeps no files", self.problem("create_sandbox", profile="strict"))
+        self.assertIn("allows no persistent sandbox", self.problem("create_sandbox", profile="strict"))
 
     def test_workspaces_that_may_not_be(self):
         for path in ("/", "/etc", "/root", os.path.expanduser("~"), self.folder,
@@ -313,7 +313,7 @@ class Checkpoints(Case):
             for which in ("2", "second"):
                 text = self.problem("checkpoint", sandbox="build", action=action, checkpoint=which)
                 self.assertIn(f'There is no checkpoint "{which}" of this sandbox.', text)
-        self.assertIn("forgotten", self.checkpoint("delete", checkpoint="1"))
+        self.assertIn("is deleted", self.checkpoint("delete", checkpoint="1"))
         self.assertIn("[no checkpoints", self.checkpoint("list"))
 
     def test_the_difference_to_one(self):
@@ -488,7 +488,7 @@ class Asked(Case):
         self.run_in("build", "echo other > README")  # not what was shown
         result = self.server.request("tools/call", again)
         self.assertTrue(result["isError"])
-        self.assertIn("not those any more", support.text_of(result))
+        self.assertIn("differ from the preview", support.text_of(result))
         self.assertEqual(self.on_host(), ("old\n", False))
         first = self.server.request("tools/call", params)
         again["requestState"] = first["requestState"]
