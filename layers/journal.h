@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The journal: the acts of an apply on the host's workspace, written down before they are done, and
- * their state: docs/decisions/0043-changes-and-apply.md. The state is the name of a directory in the
- * sandbox's journal directory, so it changes by one rename. A reader believes only what the hash
- * and the bounds of a journal confirm.
+ * their state: docs/decisions/0043-changes-and-apply.md. The state is the name of a directory in
+ * the sandbox's journal directory, so it changes by one rename. A reader believes only what the
+ * hash and the bounds of a journal confirm.
  */
 #ifndef LAYERS_JOURNAL_H
 #define LAYERS_JOURNAL_H
