@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "common/confine/capabilities.h"
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/limits.h"
@@ -22,14 +21,11 @@ void helper_run(const struct factory *factory, uint32_t profile, const int *fds)
 	char *const environment[] = { NULL };
 	const int all[] = { fds[0], fds[1], fds[2], fds[3], fds[4], factory->base[0] };
 	const bool awaits_base = all[5] >= 0;
-	uint32_t stage;
 
 	/* The supervisor sees the helper's channel end: a failure here needs no words. */
 	if (signal(SIGCHLD, SIG_DFL) == SIG_ERR ||
 	    fd_place(all, places, awaits_base ? 6 : 5, OPEN_AFTER_EXEC) != 0 ||
-	    init_isolate(&stage) != 0 ||
-	    init_enter(factory, profile, awaits_base ? places[5] : -1, NULL, &stage) != 0 ||
-	    capabilities_drop(0) != 0 || init_protect() != 0)
+	    init_become_helper(factory, profile, awaits_base ? places[5] : -1) != 0)
 		_exit(MSP_EXIT_SANDBOX);
 	(void)kernel_execute(places[0], arguments, environment);
 	_exit(MSP_EXIT_SANDBOX);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a sandbox comes to be, in order. Each step returns 0 or -errno; the first that fails is
- * reported with its stage and ends the process.
+ * The steps of INIT and HELPER, whose order is in steps.def.
  */
 #include "init.h"
 
@@ -29,6 +28,7 @@
 static struct init init = { .ruleset = -1 };
 static uint32_t profile_index;
 static uint32_t stage; /* the current step's */
+static int base_told;  /* one byte, when the base tree is complete; -1: it is */
 
 #define NONE_KEPT (~0U)
 
@@ -65,8 +65,8 @@ static int close_descriptors(void)
 	return signal(SIGCHLD, SIG_DFL) == SIG_ERR ? -errno : 0;
 }
 
-/* /proc/self of a process that is not dumpable belongs to root, and it could not write its own
- * maps. No workload is there yet that could look. */
+/* Must: map one user and one group, and deny setgroups, while no workload could look: /proc/self of
+ * a process that is not dumpable belongs to root. Must not: map an id of another user. */
 static int map_identity(void)
 {
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0)
@@ -74,7 +74,8 @@ static int map_identity(void)
 	return identity_map("/" STAGING_HOST "/proc", true, WORKLOAD_ID, WORKLOAD_ID, WORKLOAD_ID);
 }
 
-int init_protect(void)
+/* Must: die with the parent, be unreadable for other processes, gain nothing by an exec. */
+static int protect_process(void)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_DUMPABLE, LAYER_DUMPABLE, 0, 0, 0) != 0 ||
@@ -83,61 +84,49 @@ int init_protect(void)
 	return 0;
 }
 
-int init_isolate(uint32_t *ret_stage)
+/* Must: leave every namespace of the factory that the clone shares, but the mounts. */
+static int leave_namespaces(void)
 {
-	int error;
-
-	*ret_stage = STAGE_IDENTITY;
-	error = map_identity();
-	if (error)
-		return error;
-	*ret_stage = STAGE_PROTECT;
-	error = init_protect();
-	if (error)
-		return error;
-	STAGE_HOOK(STEP, STAGE_NAMESPACES);
-	*ret_stage = STAGE_NAMESPACES;
 	return unshare(NAMESPACES) == 0 ? 0 : -errno;
 }
 
-int init_enter(const struct factory *factory, uint32_t profile, int base,
-	       struct probe_namespaces *ret_namespaces, uint32_t *ret_stage)
+/* Must: fail if the factory has ended. Must not: change a mount, which would be the factory's. */
+static int await_base(void)
 {
 	char told;
 	ssize_t got = 1;
-	int error = 0;
 
-	*ret_stage = STAGE_BASE;
 	do {
-		if (base >= 0)
-			got = read(base, &told, 1);
+		if (base_told >= 0)
+			got = read(base_told, &told, 1);
 	} while (got < 0 && errno == EINTR);
-	if (got != 1)
-		return -EPIPE; /* the factory ended; one that cannot build it ends us */
-	*ret_stage = STAGE_NAMESPACES;
-	if (unshare(CLONE_NEWNS) != 0)
-		return -errno;
-	*ret_stage = STAGE_PROBE; /* while the host's /proc is there */
-	if (ret_namespaces)
-		error = probe_note_namespaces("/" STAGING_HOST "/proc/self/ns", ret_namespaces);
-	STAGE_HOOK(STEP, STAGE_MOUNTS);
-	return error ? error
-		     : mounts_enter(&factory->plan, profile, factory->shown, &factory->places,
-				    ret_stage);
+	return got == 1 ? 0 : -EPIPE;
 }
 
-static int isolate_self(void)
+/* Must: come after await_base(), since the copy of the mounts has the base only from then on. */
+static int leave_mounts(void)
 {
-	return init_isolate(&stage);
+	return unshare(CLONE_NEWNS) == 0 ? 0 : -errno;
 }
 
+/* Must: come before enter_tree(), which detaches the host's /proc. */
+static int note_namespaces(void)
+{
+	return init.factory->is_probed
+		       ? probe_note_namespaces("/" STAGING_HOST "/proc/self/ns", &init.namespaces)
+		       : 0;
+}
+
+/* Must: detach the host's tree, after which no name leads there. Must not: change the base, which
+ * other sandboxes share. */
 static int enter_tree(void)
 {
-	return init_enter(init.factory, profile_index, init.factory->base[0],
-			  init.factory->is_probed ? &init.namespaces : NULL, &stage);
+	return mounts_enter(&init.factory->plan, profile_index, init.factory->shown,
+			    &init.factory->places, &stage);
 }
 
-/* The tree is complete. Descriptors 0 to 2 exist, so that no other can take their numbers. */
+/* Must: come after enter_tree(), the last user of the kept descriptors; and have descriptors 0 to 2
+ * open, so that no other can take their numbers. Must not: keep any but the channel. */
 static int settle_descriptors(void)
 {
 	if (kernel_close_range(CHANNEL_FD + 1, ~0U) != 0)
@@ -149,6 +138,7 @@ static int settle_descriptors(void)
 	return 0;
 }
 
+/* Must: come after leave_namespaces(), or it would be the factory's. */
 static int set_hostname(void)
 {
 	const char *name = plan_string(&init.factory->plan, init.profile->hostname);
@@ -156,6 +146,7 @@ static int set_hostname(void)
 	return sethostname(name, strlen(name)) == 0 ? 0 : -errno;
 }
 
+/* Must: come after leave_namespaces(), and while the capability for it is there. */
 static int raise_loopback(void)
 {
 	struct ifreq request = { .ifr_name = "lo" };
@@ -194,7 +185,8 @@ static void fit_ruleset(void)
 	init.landlock = landlock_fit(wanted, init.landlock_abi);
 }
 
-/* The sandbox's tree is final: its rules are built once and each execution enters them. */
+/* Must: come after enter_tree(), since rules hold for inodes of the final tree; and refuse an ABI
+ * below the profile's. Must not: restrict the init itself: each workload enters the ruleset. */
 static int build_ruleset(void)
 {
 	const struct plan *plan = &init.factory->plan;
@@ -202,7 +194,7 @@ static int build_ruleset(void)
 	int error = 0;
 
 	if (init.landlock_abi < (int)init.profile->landlock_abi_min)
-		return -EOPNOTSUPP; /* the ABI that the supervisor saw, or nothing */
+		return -EOPNOTSUPP; /* the supervisor has seen a higher one */
 	init.ruleset = landlock_create(&init.landlock);
 	if (init.ruleset < 0)
 		return init.ruleset;
@@ -219,30 +211,47 @@ static int build_ruleset(void)
 	return error;
 }
 
-/* The fallback's memory watch reads the memory of processes that made themselves unreadable; it
- * is a right over this sandbox's user namespace alone. */
+/* Must: empty every set and lock the securebits. Must not: keep more than CAP_SYS_PTRACE over the
+ * own user namespace, and that in the fallback alone: its memory watch reads processes that made
+ * themselves unreadable. */
 static int drop_capabilities(void)
 {
 	return capabilities_drop(LAYER_KEPT_CAPABILITIES(init.factory->limits == LIMITS_FALLBACK));
 }
 
-/* clang-format off */
-static const struct step {
+static int drop_every_capability(void)
+{
+	return capabilities_drop(0);
+}
+
+struct step {
 	uint32_t stage;
 	int (*run)(void);
-} steps[] = {
-	{ STAGE_DESCRIPTORS, close_descriptors },
-	{ STAGE_IDENTITY, isolate_self },
-	LAYER_NETWORK(STAGE_NETWORK, raise_loopback)
-	{ STAGE_HOSTNAME, set_hostname },
-	{ STAGE_BASE, enter_tree },
-	{ STAGE_DESCRIPTORS, settle_descriptors },
-	LAYER_LANDLOCK(STAGE_LANDLOCK, build_ruleset)
-	{ STAGE_CAPABILITIES, LAYER_CAPABILITIES(drop_capabilities) },
-	/* Giving up capabilities is a change of credentials, after which these count anew. */
-	{ STAGE_PROTECT, init_protect },
+};
+
+/* clang-format off */
+static const struct step init_steps[] = {
+#define INIT(stage, run) { stage, run },
+#include "steps.def"
+};
+
+static const struct step helper_steps[] = {
+#define HELPER(stage, run) { stage, run },
+#include "steps.def"
 };
 /* clang-format on */
+
+static int run_steps(const struct step *steps, size_t count)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < count && !error; i++) {
+		STAGE_HOOK(STEP, steps[i].stage);
+		stage = steps[i].stage;
+		error = steps[i].run();
+	}
+	return error;
+}
 
 static void fail_step(int error)
 {
@@ -253,20 +262,28 @@ static void fail_step(int error)
 	_exit(1);
 }
 
-void init_run(const struct factory *factory, uint32_t profile, const int *fds)
+static void begin_role(const struct factory *factory, uint32_t profile, int base)
 {
 	init.factory = factory;
-	profile_index = profile;
 	init.profile = plan_profile(&factory->plan, profile);
+	profile_index = profile;
+	base_told = base;
+}
+
+void init_run(const struct factory *factory, uint32_t profile, const int *fds)
+{
+	begin_role(factory, profile, factory->base[0]);
 	init.channel = (struct channel){ fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	fit_ruleset();
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		STAGE_HOOK(STEP, steps[i].stage);
-		stage = steps[i].stage;
-		const int error = steps[i].run();
+	const int error = run_steps(init_steps, sizeof(init_steps) / sizeof(init_steps[0]));
 
-		if (error)
-			fail_step(error);
-	}
+	if (error)
+		fail_step(error);
 	serve_run(&init);
+}
+
+int init_become_helper(const struct factory *factory, uint32_t profile, int base)
+{
+	begin_role(factory, profile, base);
+	return run_steps(helper_steps, sizeof(helper_steps) / sizeof(helper_steps[0]));
 }

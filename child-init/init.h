@@ -24,18 +24,9 @@ struct init {
 void init_run(const struct factory *factory, uint32_t profile, const int *fds)
 	__attribute__((noreturn));
 
-/* Die with the parent; not readable by others; no privileges through exec. 0 or -errno. */
-int init_protect(void);
-
-/* Set up the part that inits and helpers share. 0 or -errno, with the stage. */
-
-/* Become a new process's own identity, in namespaces of its own but for the mounts, which are the
- * factory's: nothing may be changed there. */
-int init_isolate(uint32_t *ret_stage);
-
-/* Once the base is there, of which `base` tells (-1: it is), enter a tree made from it. `base` is
- * closed when that is no longer needed. *ret_namespaces says which ones it has got; or NULL. */
-int init_enter(const struct factory *factory, uint32_t profile, int base,
-	       struct probe_namespaces *ret_namespaces, uint32_t *ret_stage);
+/* Confine the caller, a clone of the factory, as the list HELPER of steps.def says. `base` is a
+ * pipe that has one byte when the base tree is complete, or -1 if it is; it stays open. Return 0 or
+ * the -errno of the step that failed; the caller must not go on then. */
+int init_become_helper(const struct factory *factory, uint32_t profile, int base);
 
 #endif

@@ -7,10 +7,13 @@
 #ifndef CHILD_INIT_LAYERS_H
 #define CHILD_INIT_LAYERS_H
 
+#include <errno.h>
+
+#include "common/kernel.h"
 #include "common/stage_hook.h"
 
-/* A row of a table of steps. */
-#define LAYER_PRESENT(...) { __VA_ARGS__ },
+/* A row of steps.def. */
+#define LAYER_PRESENT(...) __VA_ARGS__
 #define LAYER_ABSENT(...)
 
 #ifdef MSP_WITHOUT_LANDLOCK
@@ -29,7 +32,6 @@
 
 /* Without, the workload has every capability over the sandbox's own namespaces. */
 #ifdef MSP_WITHOUT_CAPABILITIES
-#include <errno.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>

@@ -10,15 +10,16 @@
  * profile's read-only base tree once, and then waits for requests (factory.c).
  *
  * A request for a sandbox makes it clone a copy of itself that goes on in the role *init*: PID 1 of
- * that sandbox. It walks the table of steps in init.c: maps, the namespaces that it was not cloned
+ * that sandbox. It walks the list INIT of steps.def: maps, the namespaces that it was not cloned
  * into, loopback, mounts, new root, no capabilities. A step that fails is reported as {stage,
  * errno} and ends the process; nothing is retried, nothing goes on. Then it serves: each spawn
- * message becomes a workload through the one table of steps in spawn.c (serve.c reaps and reports).
+ * message becomes a workload through the list WHOLE, or STANDBY and RESUME (serve.c reaps and
+ * reports).
  * A persistent sandbox has several at once, and what it keeps is mounted from directories that came
  * before (places.c).
  *
- * A request for a helper (msp-broker, msp-layers) passes the same namespaces and mounts and ends in
- * an exec of the helper's image (helper.c).
+ * A request for a helper (msp-broker, msp-layers) passes the list HELPER and ends in an exec of the
+ * helper's image (helper.c).
  *
  * What comes in: messages of the supervisor over the channels, and the sealed plan. No byte of a
  * workload, no path that a workload could change, no text of anybody but the kernel.

@@ -30,7 +30,8 @@ static struct attempt {
 	const struct init *init;
 	struct spawn *spawn;
 	const struct ipc_spawn *request;
-	unsigned int part; /* bits of enum part: its steps */
+	bool is_workload;  /* it executes a program; else it is a probe alone */
+	bool is_probe;     /* it tries the layers on its way */
 	int terminal;      /* the workload's side of its terminal, or -1 */
 	bool is_observed;  /* its filter has a listener */
 	int to_init;       /* takes the listener, and ends with the exec; or -1 */
@@ -67,8 +68,9 @@ static int split_list(uint8_t *bytes, uint32_t size, char **list, size_t room)
 	return 0;
 }
 
-/* A session of its own with the terminal; else only a process group: a new session would cost the
- * launch its share of the CPU under load. */
+/* Must: leave the init's process group, so that keys and signals for it reach no init; with a
+ * terminal begin a session. Without one a new session would only cost the launch its share of the
+ * CPU under load. */
 static int become_leader(void)
 {
 	if (attempt.terminal < 0)
@@ -78,6 +80,8 @@ static int become_leader(void)
 	return 0;
 }
 
+/* Must: come before close_descriptors(), which keeps 0 to 2. Must not: leave there a descriptor of
+ * the init. */
 static int attach_stdio(void)
 {
 	for (int fd = 0; fd < 3; fd++) {
@@ -90,9 +94,9 @@ static int attach_stdio(void)
 	return 0;
 }
 
-/* All but the one on descriptors, or that one. Of descriptors a workload gets half of what this
- * process has, at most: the kernel compares all that a user's processes have in flight with the
- * sender's own limit, so that msp can still send when a workload cannot. */
+/* Set all limits but the one on descriptors, or that one. A workload gets at most half of the
+ * descriptors that this process may have: the kernel compares all that a user's processes have in
+ * flight with the sender's own limit, so that msp can still send when a workload cannot. */
 static int set_limits(bool on_descriptors)
 {
 	const struct plan_profile *profile = attempt.init->profile;
@@ -114,29 +118,35 @@ static int set_limits(bool on_descriptors)
 	return 0;
 }
 
-/* Against it the kernel counts what all processes of the user have on its way in messages, those of
- * other sandboxes too: while a message is still to be sent, it waits. */
+/* Must: lower the hard limit too. Must not: come before the last message of this process: the
+ * kernel counts against it the descriptors that all processes of the user have in flight, those of
+ * other sandboxes too. */
 static int set_descriptor_limit(void)
 {
 	return set_limits(true);
 }
 
+/* Must: lower the hard limits too, which the workload could raise itself to. */
 static int set_rlimits(void)
 {
 	return set_limits(false);
 }
 
+/* Must: leave no capability in any set, over no namespace. */
 static int drop_capabilities(void)
 {
 	return capabilities_set(0);
 }
 
+/* Must: come before every step that opens a path. Needs no_new_privs, which the init has set. */
 static int enter_landlock(void)
 {
 	return landlock_enter(attempt.init->ruleset);
 }
 
-/* With the workload's own rights: it could do the same, and nothing more. */
+/* Must: come after enter_landlock() and drop_capabilities(), so that the file is made with the
+ * workload's own rights: what can go wrong here, the workload could do itself. Must not: follow a
+ * link at the last name, or take a file that exists. */
 static int write_code(void)
 {
 	char *path = attempt.spawn->code_path;
@@ -162,8 +172,8 @@ static int write_code(void)
 	return error;
 }
 
-/* Beside the standard streams may be left a socket, which leads nowhere, and the program. Nothing
- * of the others is needed any more. */
+/* Must: close all but the standard streams, a socket that leads to the init and ends with the exec,
+ * and the program. Must not: run before write_code(), which reads a descriptor. */
 static int close_descriptors(void)
 {
 	const int kept[] = { attempt.to_init, attempt.spawn->image };
@@ -181,19 +191,22 @@ static int close_descriptors(void)
 	return layer_close_descriptors((unsigned int)next);
 }
 
+/* Must: come after enter_landlock(), for the workload's own rights, and after close_descriptors(),
+ * when /proc/self/fd leads nowhere, to a cgroup of the host least of all. */
 static int change_directory(void)
 {
 	return chdir(attempt.request->cwd) == 0 ? 0 : -errno;
 }
 
-/* Reset the attributes of an init. */
+/* Must: give back the init's own umask and scheduling. */
 static int reset_own(void)
 {
 	(void)umask(022);
 	return gives_way && kernel_set_scheduler(SCHED_OTHER) != 0 ? -errno : 0;
 }
 
-/* Take the signals: those for the workload reach a standby process once it has its request. */
+/* Must: unblock every signal. Must not: do so in a standby process before its request: a signal for
+ * the workload would end it with no report. */
 static int take_signals(void)
 {
 	sigset_t none;
@@ -201,6 +214,9 @@ static int take_signals(void)
 	return sigemptyset(&none) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0 ? 0 : -errno;
 }
 
+/* Must: come last but for calls that the filter itself allows: those of the exec; of
+ * set_descriptor_limit() where the filter has a listener to send; and of all of RESUME where the
+ * profile says filters_ahead, which msp-policy computes from the filter. */
 static int install_filter(void)
 {
 	const struct plan_profile *profile = attempt.init->profile;
@@ -219,9 +235,9 @@ static int install_filter(void)
 		       : channel_send(&to_init, IPC_TYPE_spawn_listener, &message, &listener, 0);
 }
 
-/* execvpe(3) looks at the caller's own PATH: the caller is the workload from here on. A filter
- * hides execveat(2), so that an image goes by the name that the sandbox's /proc has for it; no rule
- * of Landlock is about a sealed memory file. */
+/* Must: come last, with every barrier in force. execvpe(3) looks at the caller's own PATH: the
+ * caller is the workload from here on. A filter hides execveat(2), so that an image goes by the
+ * name that the sandbox's /proc has for it; no rule of Landlock is about a sealed memory file. */
 static int execute_program(void)
 {
 	environ = scratch.environment;
@@ -233,7 +249,7 @@ static int execute_program(void)
 	return -errno;
 }
 
-/* Behind an open layer nothing is executed. */
+/* Must: fail if a layer was found open, so that nothing is executed behind it. */
 static int end_probe(void)
 {
 	struct ipc_posture_measured found;
@@ -242,68 +258,58 @@ static int end_probe(void)
 	return probe_tell(&found) ? 0 : -ECANCELED;
 }
 
-/* The owners of steps: every process is confined. The first workload under a profile is the probe
- * as well, and passes all of them. */
-enum spawn_phase {
-	SPAWN_WHOLE,
-	SPAWN_AHEAD, /* the marked steps */
-	SPAWN_REST,
+enum who { EACH, WORKLOAD, PROBE };
+
+enum when {
+	ALWAYS,
+	IF_OBSERVED, /* the filter has a listener */
+	IF_UNOBSERVED,
+	IF_FILTERED_AHEAD, /* the filter allows every step that a request is needed for */
+	IF_FILTERED_LAST,
 };
 
-enum part {
-	WORKLOAD = 1,
-	PROBE = 2,
-	EACH = WORKLOAD | PROBE,
-	AHEAD = 4,  /* needs nothing of a request: a process that waits for one has it behind it */
-	FILTER = 8, /* as above, if the filter allows the steps that are left */
-	EARLY = 16, /* if nothing is observed; and if something is, by a call that such a */
-	LATE = 32,  /* filter allows */
+struct step {
+	int (*run)(void);
+	uint32_t stage;
+	uint16_t who, when; /* the enums: a step takes sixteen bytes */
 };
 
 /* clang-format off */
-static const struct step {
-	uint32_t stage;
-	int (*run)(void);
-	unsigned int part;
-} steps[] = {
-	{ STAGE_TERMINAL, become_leader, WORKLOAD | AHEAD },
-	{ STAGE_STDIO, attach_stdio, WORKLOAD },
-	LAYER_RLIMITS(STAGE_RLIMITS, set_rlimits, EACH | AHEAD)
-	LAYER_RLIMITS(STAGE_RLIMITS, set_descriptor_limit, EACH | EARLY)
-	{ STAGE_CAPABILITIES, LAYER_CAPABILITIES(drop_capabilities), EACH | AHEAD },
-	{ STAGE_PROBE, probe_rlimits, PROBE | EARLY },
-	{ STAGE_PROBE, probe_before_landlock, PROBE },
-	LAYER_LANDLOCK(STAGE_RESTRICT, enter_landlock, EACH | AHEAD)
-	{ STAGE_PROBE, probe_landlock, PROBE },
-	{ STAGE_CODE, write_code, WORKLOAD },
-	{ STAGE_DESCRIPTORS, close_descriptors, EACH },
-	{ STAGE_PROBE, probe_descriptors, PROBE },
-	/* With nothing left that /proc/self/fd could lead to, a cgroup of the host's least of all. */
-	{ STAGE_CWD, change_directory, WORKLOAD },
-	{ STAGE_SIGNALS, reset_own, EACH | AHEAD },
-	{ STAGE_SIGNALS, take_signals, EACH },
-	LAYER_SECCOMP(STAGE_SECCOMP, install_filter, EACH | FILTER)
-	LAYER_RLIMITS(STAGE_RLIMITS, set_descriptor_limit, WORKLOAD | LATE)
-	{ STAGE_PROBE, probe_rlimits, PROBE | LATE },
-	{ STAGE_PROBE, probe_filter, PROBE },
-	{ STAGE_PROBE, end_probe, PROBE },
-	{ STAGE_EXEC, execute_program, WORKLOAD },
+static const struct step whole[] = {
+#define WHOLE(stage, run, who, when) { run, stage, who, when },
+#include "steps.def"
+};
+
+static const struct step standby[] = {
+#define STANDBY(stage, run, when) { run, stage, WORKLOAD, when },
+#include "steps.def"
+};
+
+static const struct step resume[] = {
+#define RESUME(stage, run, when) { run, stage, WORKLOAD, when },
+#include "steps.def"
 };
 /* clang-format on */
 
-static bool is_in_phase(const struct step *step, enum spawn_phase phase)
+static bool is_due(const struct step *step)
 {
-	const unsigned int ahead =
-		attempt.init->profile->filters_ahead ? AHEAD | FILTER : (unsigned int)AHEAD;
+	const bool is_ahead = attempt.init->profile->filters_ahead != 0;
+	const bool of[] = {
+		[EACH] = true, [WORKLOAD] = attempt.is_workload, [PROBE] = attempt.is_probe
+	};
+	const bool in[] = { [ALWAYS] = true,
+			    [IF_OBSERVED] = attempt.is_observed,
+			    [IF_UNOBSERVED] = !attempt.is_observed,
+			    [IF_FILTERED_AHEAD] = is_ahead,
+			    [IF_FILTERED_LAST] = !is_ahead };
 
-	return !(step->part & (attempt.is_observed ? EARLY : LATE)) &&
-	       (phase == SPAWN_WHOLE || (phase == SPAWN_AHEAD) == ((step->part & ahead) != 0));
+	return of[step->who] && in[step->when];
 }
 
-static int run_steps(enum spawn_phase phase)
+static int run_steps(const struct step *steps, size_t count)
 {
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		if (!(steps[i].part & attempt.part) || !is_in_phase(&steps[i], phase))
+	for (size_t i = 0; i < count; i++) {
+		if (!is_due(&steps[i]))
 			continue;
 		STAGE_HOOK(STEP, steps[i].stage);
 		attempt.told->error = steps[i].run();
@@ -317,7 +323,7 @@ static int run_steps(enum spawn_phase phase)
 static void child_main(void) __attribute__((noreturn));
 static void child_main(void)
 {
-	(void)run_steps(SPAWN_WHOLE);
+	(void)run_steps(whole, sizeof(whole) / sizeof(whole[0]));
 	_exit(MSP_EXIT_SANDBOX); /* a step failed, or it is a probe that is no workload */
 }
 
@@ -359,7 +365,7 @@ int spawn_probe(const struct init *init, struct spawn *spawn, uint32_t *ret_stag
 
 	attempt = (struct attempt){ .init = init,
 				    .spawn = spawn,
-				    .part = PROBE,
+				    .is_probe = true,
 				    .terminal = -1,
 				    .to_init = -1,
 				    .told = &told_here };
@@ -454,7 +460,8 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 	attempt = (struct attempt){ .init = init,
 				    .spawn = spawn,
 				    .request = request,
-				    .part = request->probe == PROBE_NONE ? WORKLOAD : EACH,
+				    .is_workload = true,
+				    .is_probe = request->probe != PROBE_NONE,
 				    .terminal = -1,
 				    .is_observed = LAYER_OBSERVES(init->profile),
 				    .to_init = -1,
@@ -486,13 +493,13 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 int spawn_ahead(const struct init *init, int to_init, struct spawn_told *told)
 {
 	attempt = (struct attempt){ .init = init,
-				    .part = WORKLOAD,
+				    .is_workload = true,
 				    .terminal = -1,
 				    .is_observed = LAYER_OBSERVES(init->profile),
 				    .to_init = to_init,
 				    .told = told };
 	scratch.arguments[0] = scratch.environment[0] = NULL;
-	return run_steps(SPAWN_AHEAD);
+	return run_steps(standby, sizeof(standby) / sizeof(standby[0]));
 }
 
 void spawn_become(struct spawn *spawn, const struct ipc_spawn *request)
@@ -505,7 +512,7 @@ void spawn_become(struct spawn *spawn, const struct ipc_spawn *request)
 	attempt.told->error =
 		request->use_tty || request->probe != PROBE_NONE ? -EPROTO : prepare_lists(request);
 	if (!attempt.told->error)
-		(void)run_steps(SPAWN_REST);
+		(void)run_steps(resume, sizeof(resume) / sizeof(resume[0]));
 	_exit(MSP_EXIT_SANDBOX);
 }
 

@@ -12,8 +12,10 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/confine/identity.h"
 #include "common/fd.h"
 #include "hand_plan.h"
 #include "init.h"
@@ -81,26 +83,50 @@ static int told(const char *bytes, size_t size)
 	return ends[0];
 }
 
-static int enter_without_a_factory(void *unused)
+/* What a helper comes to, and whether it has mounts of its own then. */
+static int become_helper(const char *bytes, size_t size, int expected, bool leaves_mounts)
 {
 	static struct factory factory;
 	struct stat before;
 	struct stat after;
-	uint32_t stage = STAGE_NONE;
 
 	hand_plan_open(&factory.plan);
-	CHECK(stat("/proc/self/ns/mnt", &before) == 0);
-	CHECK(init_enter(&factory, 0, told("", 0), NULL, &stage) == -EPIPE);
-	CHECK(stage == STAGE_BASE);
-	CHECK(stat("/proc/self/ns/mnt", &after) == 0 && after.st_ino == before.st_ino);
-	/* Control: it is that byte. */
-	CHECK(init_enter(&factory, 0, told("", 1), NULL, &stage) == -ENOENT);
-	CHECK(stage == STAGE_MOUNTS);
-	CHECK(stat("/proc/self/ns/mnt", &after) == 0 && after.st_ino != before.st_ino);
+	CHECK(stat("/" STAGING_HOST "/proc/self/ns/mnt", &before) == 0);
+	CHECK(unshare(CLONE_NEWUSER) == 0);
+	CHECK(init_become_helper(&factory, 0, told(bytes, size)) == expected);
+	CHECK(stat("/" STAGING_HOST "/proc/self/ns/mnt", &after) == 0);
+	CHECK((before.st_ino != after.st_ino) == leaves_mounts);
 	return ACT_PASSED;
 }
 
+static int become_helper_as(const char *bytes, size_t size, int expected, bool leaves_mounts)
+{
+	int status = -1;
+	const pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(become_helper(bytes, size, expected, leaves_mounts));
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* In namespaces as the factory has them, where no base was built. */
+static int become_helpers(void *unused)
+{
+	const uid_t uid = geteuid();
+	const gid_t gid = getegid();
+	int host;
+
+	CHECK(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0);
+	CHECK(identity_map("/proc", true, WORKLOAD_ID, uid, gid) == 0);
+	host = mounts_stage();
+	CHECK(host >= 0);
+	CHECK(become_helper_as("", 0, -EPIPE, false) == ACT_PASSED);
+	/* Control: it is that byte. */
+	CHECK(become_helper_as("", 1, -ENOENT, true) == ACT_PASSED);
+	return ACT_PASSED;
+}
 Test(factory, who_waits_ends_with_the_factory)
 {
-	isolated_test(CLONE_NEWNS, enter_without_a_factory, NULL);
+	isolated_test(CLONE_NEWNS, become_helpers, NULL);
 }
