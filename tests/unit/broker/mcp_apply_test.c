@@ -162,7 +162,7 @@ Test(mcp_apply, a_person_has_to)
 	find_sandbox();
 	preview(held);
 	expect_part(rig_hear(&rig), "\"text\":\" M main.c | +1 -1\\n M .git/hooks/pre-commit | 10 "
-				    "-> 20 bytes [held]\\n[held: ");
+				    "-> 20 bytes [host-executed]\\n[host-executed: ");
 	expect_part(rig.line, "[preview: 2 changes for /home/user/project · 1 host-executed: the "
 			      "user has to agree · nothing was applied]\"");
 	expect_part(rig.line, "\"isError\":false");
@@ -328,7 +328,7 @@ Test(mcp_apply, held_changes_that_are_not_shown_stay)
 	respond("\"result\":{\"action\":\"accept\",\"content\":{\"include_held\":true}}");
 	find_sandbox();
 	apply(many, false);
-	expect_part(rig_hear(&rig), "60 held back");
+	expect_part(rig_hear(&rig), "60 host-executed, left out");
 }
 
 /* --- what a word holds for ------------------------------------------------------------------ */
@@ -486,7 +486,7 @@ Test(mcp_apply, a_modern_client_that_cannot_ask)
 
 Test(mcp_apply, conflicts)
 {
-	static const char *const words[] = { "will be left as they are there", "will be REPLACED" };
+	static const char *const words[] = { "will keep the host's version", "will be REPLACED" };
 	static const char *const choices[] = { ",\"conflict\":\"theirs\"",
 					       ",\"conflict\":\"ours\"" };
 	static const uint32_t conflicts[] = { CONFLICT_THEIRS, CONFLICT_OURS };

@@ -255,7 +255,7 @@ Test(mcp_long, input_waits_within_its_bound)
 		say_about("write_stdin", data);
 		(void)rig_hear(&rig);
 		count++;
-	} while (!strstr(rig.line, "12 MiB of input are waiting"));
+	} while (!strstr(rig.line, "12 MiB of input wait to be read"));
 	cr_assert_gt(count, (int)(INPUT_BYTES_MAX / 80000) - 1);
 	cr_assert_lt(count, (int)(INPUT_BYTES_MAX / 80000) + 4);
 	cr_assert_eq(fd_set_nonblocking(workload.in, true), 0);

@@ -107,7 +107,7 @@ Test(mcp_sandboxes, creates_nothing_of_wrong_arguments)
 	expect_problem("create_sandbox", "\"workspace\":\"src\"", "absolute path");
 	expect_problem("create_sandbox", "\"workspace\":\"\"", "absolute path");
 	expect_problem("create_sandbox", "\"workspace\":\"/p\\u0000\"", "NUL");
-	expect_problem("create_sandbox", "\"workspace_mode\":\"read-only\"", "none was given");
+	expect_problem("create_sandbox", "\"workspace_mode\":\"read-only\"", "needs a `workspace`, which is missing");
 	expect_problem("create_sandbox", "\"workspace\":\"/p\",\"workspace_mode\":\"rw\"",
 		       "must be one of: copy-on-write, read-only, read-write.");
 	expect_problem("create_sandbox", "\"ttl_s\":0", "from 1 to");
@@ -120,16 +120,16 @@ static const struct {
 } refusals[] = {
 	{ REFUSAL_SANDBOX_NAME, BOX_ID,
 	  "A sandbox named \\\"build\\\" exists already, with the id " BOX_ID ". Use it" },
-	{ REFUSAL_SANDBOXES, "64", "share of them allows: 64. Destroy one" },
-	{ REFUSAL_DISK, "20 GiB", "share allows: 20 GiB." },
+	{ REFUSAL_SANDBOXES, "64", "of it, is reached: 64. Remove one" },
+	{ REFUSAL_DISK, "20 GiB", "of it, is reached: 20 GiB. Delete" },
 	{ REFUSAL_WORKSPACE, "/home/user is protected. Choose a directory beneath it.",
-	  "The workspace cannot be used: /home/user is protected. Choose a directory beneath it. "
-	  "Nothing was done." },
-	{ REFUSAL_WORKSPACE, "/p is gone", "cannot be used: /p is gone. Nothing was done." },
-	{ REFUSAL_STATE, "no space", "no place for files that last: no space. Tell the user" },
-	{ REFUSAL_SANDBOX_PROFILE, "strict", "under the profile strict: it keeps no files" },
-	{ REFUSAL_AUDIT, "full\033", "unaudited: full\\\\x1b." },
-	{ REFUSAL_COUNT, "", "The request was refused. Nothing was done." },
+	  "Nothing was done. The workspace cannot be used: /home/user is protected. Choose a "
+	  "directory beneath it." },
+	{ REFUSAL_WORKSPACE, "/p is gone", "Nothing was done. The workspace cannot be used: /p is gone." },
+	{ REFUSAL_STATE, "no space", "Persistent sandboxes are not available: no space" },
+	{ REFUSAL_SANDBOX_PROFILE, "strict", "The profile allows no persistent sandbox: strict." },
+	{ REFUSAL_AUDIT, "full\033", "No audit record can be made: full\\\\x1b." },
+	{ REFUSAL_COUNT, "", "Nothing was done. The request was refused." },
 };
 
 Test(mcp_sandboxes, refusals_say_what_helps)
@@ -237,7 +237,7 @@ Test(mcp_sandboxes, destroys_by_name)
 	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end.request,
 		       REFUSAL_SANDBOX_UNKNOWN, "");
 	expect_part(rig_hear(&rig),
-		    "There is no sandbox \\\"build\\\". list_sandboxes shows those");
+		    "There is no sandbox \\\"build\\\". list_sandboxes shows yours");
 	expect_problem("destroy_sandbox", "", "needs the argument `sandbox`");
 	expect_problem("destroy_sandbox", "\"sandbox\":\"\"", "`sandbox` is empty");
 }
@@ -384,13 +384,14 @@ Test(mcp_sandboxes, a_profile_is_the_sandboxs)
 	lasting_say(&rig, "run_command",
 		    "\"command\":\"true\",\"profile\":\"strict\",\"sandbox\":\"build\"");
 	(void)lasting_answer_list(&rig, &info);
-	expect_part(rig_hear(&rig), "has the profile \\\"default\\\", and the argument "
-				    "`profile` is \\\"strict\\\". Nothing was run.");
+	expect_part(rig_hear(&rig), "Nothing was run: the sandbox has the profile "
+				    "\\\"default\\\", and the argument `profile` is "
+				    "\\\"strict\\\".");
 	rig_take_nothing(&rig);
 	lasting_say(&rig, "run_code",
 		    "\"language\":\"python\",\"code\":\"1\",\"profile\":\"strict\",\"sandbox\":"
 		    "\"" BOX_ID "\"");
-	expect_part(rig_hear(&rig), "Nothing was run.");
+	expect_part(rig_hear(&rig), "Nothing was run:");
 	rig_take_nothing(&rig);
 	lasting_say(&rig, "run_command",
 		    "\"command\":\"true\",\"profile\":\"default\",\"sandbox\":\"" BOX_ID "\"");
