@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What msp-layers says of layers that a real overlayfs wrote is what a comparison of the mounted
 tree with the host's says. Random changes, from a seed that is printed; MSP_SEED repeats one."""
+import errno
 import os
 import random
 import shutil
@@ -27,6 +28,14 @@ def mounted(lowers, upper, work, at):
     subprocess.run(["mount", "-t", "overlay", "overlay", "-o",
                     f"userxattr,lowerdir={escaped},upperdir={upper},workdir={work}", at],
                    check=True)
+
+
+def leads_to_itself(path):
+    try:
+        os.stat(path)
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 class Tree:
@@ -239,7 +248,12 @@ class Overlay(unittest.TestCase):
         self.assertEqual(paths, sorted(paths))
 
     def check_patches(self, old_root, new, changes):
-        """git makes of the old tree the new one, but for what is binary."""
+        """git makes of the old tree the new one, but for what is binary. Where a directory takes the
+        place of a link that leads to itself, git follows the link and gives up."""
+        if any(leads_to_itself(path)
+               and new.get(os.path.relpath(path, os.fsencode(old_root)), "")[:1] == ("directory",)
+               for path in Tree(old_root, None).paths("f")):
+            return
         copy = self.path("copy")
         shutil.copytree(old_root, copy, symlinks=True)
         patch = b"".join(change.patch for change in changes)
