@@ -154,8 +154,8 @@ static int check_place(const struct reading *reading, const struct profile_langu
 	if (language->ahead && around->place != NULL)
 		return reading_fail(
 			reading, "languages",
-			"%s: %s lasts, and what waits for its code leaves a file there; "
-			"expected a file in another tmpfs, or ahead: false",
+			"%s: %s is kept in persistent sandboxes, where an interpreter that "
+			"waits must not leave a file; expected a file in another tmpfs, or ahead: false",
 			language->name, language->file);
 	return 0;
 }

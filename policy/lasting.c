@@ -208,7 +208,7 @@ int lasting_check(const struct reading *reading)
 		return reading->said->lasting == NULL
 			       ? 0
 			       : reading_fail(reading, "lasting",
-					      "nothing of this profile lasts; expected an entry of "
+					      "this profile keeps no files; expected an entry of "
 					      "files with a place, or no such key");
 	if (numbers_check(reading, numbers, NUMBER_COUNT, profile->said_lasting) != 0)
 		return -1;

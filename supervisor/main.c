@@ -12,7 +12,7 @@
  *
  * From then on it is a loop over channels (handlers.c): a frontend, msp-broker or the msp that
  * launched it, asks for executions; each gets an ephemeral sandbox (execution.c, sandbox.c), or
- * runs in one that lasts (lasting.c), whose files are in the store (store.c). What is in these
+ * runs in a persistent one (lasting.c), whose files are in the store (store.c). What is in these
  * files only msp-layers reads, which is started for each piece of work (layers_job.c). The pipes of
  * a workload go to the frontend by descriptor; the supervisor closes its own copies at once. What
  * is asked and what becomes of it is in the audit log, which msp-audit writes (audit.c), before it

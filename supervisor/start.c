@@ -316,8 +316,8 @@ static void open_state(void)
 	}
 	if (error && !supervisor.stateless[0])
 		(void)snprintf(supervisor.stateless, sizeof(supervisor.stateless),
-			       start.state < 0 ? "the launcher named no place for what lasts"
-					       : "the place for what lasts cannot be used: %s",
+			       start.state < 0 ? "no state directory could be opened"
+					       : "the state directory cannot be used: %s",
 			       errno_text(-error));
 }
 

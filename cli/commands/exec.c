@@ -65,7 +65,7 @@ static int run_exec(const struct command *command, int argc, char *argv[])
 const struct command command_exec = {
 	.name = "exec",
 	.operands = "SANDBOX [--] CMD [ARG]...",
-	.summary = "run one command in a sandbox that lasts",
+	.summary = "run one command in a persistent sandbox",
 	.help = help,
 	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
 	.run = run_exec,

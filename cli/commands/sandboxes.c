@@ -36,18 +36,18 @@ static const struct option_row list_rows[] = {
 };
 
 static const char list_help[] =
-	"Show the sandboxes that last: those of yours and of clients that you start,\n"
-	"those used last first. STATE is\n"
+	"Show the persistent sandboxes, yours and those of clients that you start,\n"
+	"the most recently used first. STATE is\n"
 	"  cold       files only\n"
 	"  live       its processes are ready, and none of its commands runs\n"
 	"  running N  so many commands run in it\n"
 	"  elsewhere  another msp has it\n"
 	"  damaged    its files cannot be used; the others are not touched by that\n"
 	"\n"
-	"DISK is what its own layers take, as last counted; EXPIRES is when it is\n"
-	"removed, if it is not used before. WORKSPACE is the directory that it shows,\n"
-	"copy-on-write where nothing else is said. --json has times in seconds of the\n"
-	"real clock.\n";
+	"DISK is the size of its own files, as last counted. EXPIRES is the time of\n"
+	"its removal, unless it is used before. WORKSPACE is the directory that it\n"
+	"shows, copy-on-write unless another mode stands there. --json has times in\n"
+	"seconds since 1970.\n";
 
 struct listing {
 	struct json json;
@@ -120,7 +120,7 @@ static int run_list(const struct command *command, int argc, char *argv[])
 const struct command command_list = {
 	.name = "list",
 	.operands = "",
-	.summary = "show the sandboxes that last",
+	.summary = "show the persistent sandboxes",
 	.help = list_help,
 	.options = { .rows = list_rows, .count = sizeof(list_rows) / sizeof(list_rows[0]) },
 	.run = run_list,

@@ -298,7 +298,7 @@ const struct probe probes[] = {
 	  "optional'",
 	  "name another place with MSP_STATE_DIR=DIR, an absolute path" },
 	{ "lasting", PROBE_INFORMATION, probe_lasting,
-	  "not required: sandboxes that last have their files there",
+	  "not required: persistent sandboxes have their files there",
 	  "name another place with MSP_STATE_DIR=DIR, an absolute path, on ext4, xfs, btrfs or "
 	  "tmpfs" },
 	{ "files", PROBE_REQUIRED, probe_files, "msp is six programs and a compiled policy",

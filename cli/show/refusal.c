@@ -82,7 +82,7 @@ static void explain_checkpoint(const struct ipc_execution_refused *refused,
 	}
 }
 
-/* `detail` says of one that lasts why nothing can be done with it, else why none is made. */
+/* `detail` says why a persistent sandbox cannot be used, or why none is made. */
 static void explain_workspace(const struct ipc_execution_refused *refused,
 			      const struct refusal_words *words)
 {
@@ -104,8 +104,8 @@ static void explain_making(const struct ipc_execution_refused *refused,
 			 or_empty(words->name), refused->detail[0] ? ", " : "", refused->detail);
 		break;
 	case REFUSAL_SANDBOX_PROFILE:
-		log_line("the profile '%s' is gone, or keeps no files: a sandbox that lasts needs "
-			 "one with a place, such as 'default'; 'msp profile show' has them",
+		log_line("the profile '%s' is gone, or keeps no files: a persistent sandbox needs "
+			 "one that does, such as 'default'; 'msp profile show' has them",
 			 refused->detail[0] ? refused->detail : or_empty(words->profile));
 		break;
 	case REFUSAL_SANDBOXES:
@@ -124,7 +124,7 @@ static void explain_making(const struct ipc_execution_refused *refused,
 		explain_workspace(refused, words);
 		break;
 	default:
-		log_line("there is no place for sandboxes that last: %s",
+		log_line("persistent sandboxes cannot be had here: %s",
 			 refused->detail[0] ? refused->detail : "no state directory");
 		break;
 	}

@@ -86,7 +86,7 @@ BEGUN = ACTS + ("if sys.orig_argv[-1].endswith('/main.py') and os.fork() == 0:\n
 
 def setUpModule():
     if not os.path.exists(os.path.join(support.BIN, "msp-layers")):
-        raise unittest.SkipTest("this build has no msp-layers, and nothing lasts without it")
+        raise unittest.SkipTest("this build has no msp-layers, and no sandbox is persistent without it")
 
 
 class Waiting(ahead_support.Case):

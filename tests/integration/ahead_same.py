@@ -21,7 +21,7 @@ WHERE = 'import os; print(__file__, os.getpid(), end="")\n'
 
 def setUpModule():
     if not os.path.exists(os.path.join(support.BIN, "msp-layers")):
-        raise unittest.SkipTest("this build has no msp-layers, and nothing lasts without it")
+        raise unittest.SkipTest("this build has no msp-layers, and no sandbox is persistent without it")
 
 
 def outcome(result):

@@ -34,7 +34,7 @@ MISTAKES = (
      r":4: .*network"),
     ("syntax", "profiles: [\n", r":\d: .*"),
     ("lasting without a place", "profiles:\n  - name: a\n    extends: strict\n    lasting:\n"
-                                "      ttl: 1d\n", r":4: .*lasting: nothing of this profile lasts"),
+                                "      ttl: 1d\n", r":4: .*lasting: this profile keeps no files"),
     ("span", "profiles:\n  - name: a\n    extends: default\n    lasting:\n      ttl: 40d\n",
      r":5: .*lasting.ttl: greater than"),
     ("place", "profiles:\n  - name: a\n    extends: default\n    files:\n"

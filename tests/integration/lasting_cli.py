@@ -24,7 +24,7 @@ def setUpModule():
     if not os.path.exists(os.path.join(BIN, "msp-layers")):
         raise unittest.SkipTest("msp-layers is not built")
     result = msp("create", "--json")
-    if result.returncode == 78 and "no place for sandboxes" in result.stderr:
+    if result.returncode == 78 and "persistent sandboxes cannot be had here" in result.stderr:
         raise unittest.SkipTest(result.stderr.strip())
     if result.returncode == 0:
         msp("destroy", json.loads(result.stdout)["id"])

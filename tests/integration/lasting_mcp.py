@@ -18,7 +18,7 @@ HOOK = ".husky/pre-commit"
 
 def setUpModule():
     if not os.path.exists(os.path.join(support.BIN, "msp-layers")):
-        raise unittest.SkipTest("this build has no msp-layers, and nothing lasts without it")
+        raise unittest.SkipTest("this build has no msp-layers, and no sandbox is persistent without it")
 
 
 class Client(support.Server):

@@ -203,7 +203,7 @@ static const struct {
 	{ PROFILE "lasting: {hold: [a, ../b]}}]", "profiles[0].lasting.hold[1]: \"../b\" is not a pattern" },
 	{ PROFILE "lasting: {hold: [a//b]}}]", "profiles[0].lasting.hold[0]: \"a//b\" is not a pattern" },
 	{ PROFILE "lasting: {hold: [\"a\\nb\"]}}]", "profiles[0].lasting.hold[0]: " },
-	{ PROFILE_OF("strict") "lasting: {ttl: 1d}}]", "profiles[0].lasting: nothing of this profile lasts; expected an entry of files with a place" },
+	{ PROFILE_OF("strict") "lasting: {ttl: 1d}}]", "profiles[0].lasting: this profile keeps no files; expected an entry of files with a place" },
 	{ PROFILE_OF("minimal") PLACE "}]", "profiles[0].lasting.disk: missing; expected a size" },
 	{ PROFILE_OF("minimal") PLACE ", lasting: {disk: 1G, inodes: 1K, idle: 1m, ttl: 1d}}]", "profiles[0].lasting.ttl_most: missing; expected a span" },
 	{ PROFILE_OF("minimal") PLACE ", lasting: {disk: 1G, inodes: 1K, idle: 1m, ttl: 1d, ttl_most: 1d}}]", "profiles[0].lasting.workspace: missing; expected copy-on-write" },
