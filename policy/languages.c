@@ -155,7 +155,8 @@ static int check_place(const struct reading *reading, const struct profile_langu
 		return reading_fail(
 			reading, "languages",
 			"%s: %s is kept in persistent sandboxes, where an interpreter that "
-			"waits must not leave a file; expected a file in another tmpfs, or ahead: false",
+			"waits must not leave a file; expected one in another tmpfs, or ahead: "
+			"false",
 			language->name, language->file);
 	return 0;
 }

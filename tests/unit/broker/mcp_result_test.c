@@ -200,7 +200,8 @@ Test(mcp_result, refusals_name_value_rule_and_remedy)
 		    "most 61.5 s.");
 	expect_part(text_of_refusal(REFUSAL_MEMORY, "9 of 10 MiB"),
 		    "is reached: 9 of 10 MiB. Call again");
-	expect_part(text_of_refusal(REFUSAL_AUDIT, "no space"), "No audit record can be made: no space. Ask");
+	expect_part(text_of_refusal(REFUSAL_AUDIT, "no space"),
+		    "No audit record can be made: no space. Ask");
 	refused.retry_ms = 0;
 	for (uint32_t reason = 0; reason < REFUSAL_COUNT + 2; reason++) {
 		expect_part(text_of_refusal(reason, "d\x1b"

@@ -107,7 +107,8 @@ Test(mcp_sandboxes, creates_nothing_of_wrong_arguments)
 	expect_problem("create_sandbox", "\"workspace\":\"src\"", "absolute path");
 	expect_problem("create_sandbox", "\"workspace\":\"\"", "absolute path");
 	expect_problem("create_sandbox", "\"workspace\":\"/p\\u0000\"", "NUL");
-	expect_problem("create_sandbox", "\"workspace_mode\":\"read-only\"", "needs a `workspace`, which is missing");
+	expect_problem("create_sandbox", "\"workspace_mode\":\"read-only\"",
+		       "needs a `workspace`, which is missing");
 	expect_problem("create_sandbox", "\"workspace\":\"/p\",\"workspace_mode\":\"rw\"",
 		       "must be one of: copy-on-write, read-only, read-write.");
 	expect_problem("create_sandbox", "\"ttl_s\":0", "from 1 to");
@@ -125,7 +126,8 @@ static const struct {
 	{ REFUSAL_WORKSPACE, "/home/user is protected. Choose a directory beneath it.",
 	  "Nothing was done. The workspace cannot be used: /home/user is protected. Choose a "
 	  "directory beneath it." },
-	{ REFUSAL_WORKSPACE, "/p is gone", "Nothing was done. The workspace cannot be used: /p is gone." },
+	{ REFUSAL_WORKSPACE, "/p is gone",
+	  "Nothing was done. The workspace cannot be used: /p is gone." },
 	{ REFUSAL_STATE, "no space", "Persistent sandboxes are not available: no space" },
 	{ REFUSAL_SANDBOX_PROFILE, "strict", "The profile allows no persistent sandbox: strict." },
 	{ REFUSAL_AUDIT, "full\033", "No audit record can be made: full\\\\x1b." },
