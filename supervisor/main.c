@@ -51,13 +51,13 @@
 #include "front/reload.h"
 #include "front/service.h"
 #include "persistent/layers_job.h"
-#include "persistent/store.h"
 #include "run/ahead.h"
 #include "run/deferred.h"
 #include "run/execution.h"
 #include "run/pool.h"
 #include "run/sandbox.h"
 #include "start.h"
+#include "store/store.h"
 
 /* Longest wait for killed sandboxes at the end: clients give 50 to 450 ms in all. A service manager
  * gives seconds, and there may be a thousand sandboxes to clear away. */

@@ -19,8 +19,8 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/log.h"
-#include "persistent/store.h"
 #include "run/pool.h"
+#include "store/store.h"
 
 static struct start start = {
 	.policy = -1,

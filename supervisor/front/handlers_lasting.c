@@ -10,12 +10,12 @@
 #include "base/reply.h"
 #include "common/fd.h"
 #include "front/handlers_list.h"
-#include "persistent/store.h"
 #include "persistent/workspace.h"
 #include "run/budget.h"
 #include "run/deferred.h"
 #include "run/request.h"
 #include "run/sandbox.h"
+#include "store/store.h"
 
 static struct store_meta meta; /* the new sandbox's */
 

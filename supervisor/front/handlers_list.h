@@ -6,8 +6,8 @@
 #define SUPERVISOR_FRONT_HANDLERS_LIST_H
 
 #include "common/dispatch.h"
-#include "persistent/store.h"
 #include "run/sandbox.h"
+#include "store/store.h"
 
 struct sight {
 	const char *id;

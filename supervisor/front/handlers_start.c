@@ -11,7 +11,6 @@
 #include "base/reply.h"
 #include "front/handlers_list.h"
 #include "persistent/layers_job.h"
-#include "persistent/store.h"
 #include "persistent/workspace.h"
 #include "run/ahead.h"
 #include "run/budget.h"
@@ -20,6 +19,7 @@
 #include "run/posture.h"
 #include "run/request.h"
 #include "run/sandbox.h"
+#include "store/store.h"
 
 /* The persistent sandbox that a request is for. */
 struct target {

@@ -17,7 +17,6 @@
 #include "common/fd.h"
 #include "persistent/lasting_note.h"
 #include "persistent/layers_job.h"
-#include "persistent/store.h"
 #include "persistent/workspace.h"
 #include "run/ahead.h"
 #include "run/cgroup.h"
@@ -25,6 +24,7 @@
 #include "run/execution.h"
 #include "run/lasting_rest.h"
 #include "run/sandbox.h"
+#include "store/store.h"
 
 static struct store_meta metas[SANDBOXES_MAX];
 

@@ -7,8 +7,8 @@
 
 #include "base/events.h"
 #include "common/fd.h"
-#include "persistent/store.h"
 #include "run/sandbox.h"
+#include "store/store.h"
 
 /* As the next one; *number counts them. */
 static int send_layer(uint32_t *number, uint32_t mount, uint32_t role, int fd)

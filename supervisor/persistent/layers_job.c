@@ -13,8 +13,8 @@
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/kernel.h"
-#include "persistent/store.h"
 #include "run/sandbox.h"
+#include "store/store.h"
 
 enum job_state {
 	JOB_FREE,

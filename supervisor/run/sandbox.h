@@ -11,7 +11,7 @@
 
 #include "base/state.h"
 #include "common/log.h" /* errno_text(), for what a refusal says */
-#include "persistent/store.h"
+#include "store/store.h"
 
 /* Until a cgroup that is still occupied by dying processes is removed again. */
 #define SANDBOX_RETRY_US 2000

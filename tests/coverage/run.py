@@ -23,7 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.path.join(ROOT, "build", "coverage")
 COUNTERS = os.path.join(BUILD, "counters")
 RESULT = os.path.join(ROOT, "build", "results", "coverage.json")
-WANTED = ("common", "supervisor", "child-init", "policy", "audit")
+WANTED = ("common", "supervisor", "child-init", "policy", "audit", "store")
 SHOWN = WANTED + ("broker", "cli", "frontend", "layers", "commits")
 LEAST = 85.0
 # What has to have counted, or the figures are those of the unit tests alone.

@@ -416,7 +416,7 @@ class Slow(Case):
 
 
 def text_of(number):
-    """An id as it is written, supervisor/persistent/store_meta.c."""
+    """An id as it is written, store/meta.c."""
     return "".join(DIGITS[number >> 5 * place & 31] for place in range(25, -1, -1))
 
 

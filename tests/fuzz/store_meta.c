@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "persistent/store_inner.h"
 #include "property.h"
+#include "store/inner.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 says in a decision what for."""
 
 # Lines of C that are neither blank nor comment, of the .c files whose paths begin so.
-CODE_LINES = {"child-init": 2512, "supervisor": 7717, "supervisor/persistent/store": 1238,
+CODE_LINES = {"child-init": 2512, "supervisor": 6479, "store": 1240,
               "common": 2462, "layers": 6576, "commits": 1408, "audit": 800}
 
 # Of each file, and of each function.

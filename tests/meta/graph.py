@@ -15,7 +15,8 @@ TARGETS = {"cli": ("msp",), "broker": ("broker_core", "msp-broker"), "frontend":
            "supervisor": ("msp-supervisor",), "child-init": ("msp-child-init",),
            "policy": ("msp_policy_lib", "msp-policy"), "decide": ("msp_decide",),
            "layers": ("layers_core", "msp-layers"), "commits": ("commits_core",),
-           "file": ("msp-file",), "audit": ("msp-audit",), "scope": ("msp-scope",), "common": ("msp_common",)}
+           "file": ("msp-file",), "audit": ("msp-audit",), "store": ("msp_store",),
+           "scope": ("msp-scope",), "common": ("msp_common",)}
 
 
 def symbols(paths):

@@ -9,7 +9,7 @@ BIN = os.environ.get("MSP_BIN") or os.path.join(BUILD, "bin")
 
 # Each process's sources and the program they become.
 PROCESS_FOLDERS = ("cli", "broker", "supervisor", "child-init", "policy", "scope", "layers",
-                   "file", "audit")
+                   "file", "audit", "store")
 # Its library is of those that ask a supervisor for something.
 FRONTENDS = ("cli", "broker")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope",

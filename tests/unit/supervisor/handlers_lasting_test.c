@@ -18,7 +18,7 @@
 #include "front/handlers.h"
 #include "front/handlers_list.h"
 #include "lasting_rig.h"
-#include "persistent/store_inner.h"
+#include "store/inner.h"
 #include "support.h"
 
 static struct rig rig;

@@ -9,7 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "persistent/store_inner.h"
+#include "inner.h"
 
 /* The beginnings of the layers' ids that some meta names: random bits, which stand for the whole.
  * An open hash, never full. */

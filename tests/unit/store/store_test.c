@@ -3,7 +3,7 @@
  * Persistent sandboxes, on a disk: what one is after each step, who may have it, and what becomes
  * of a meta that says what cannot be.
  */
-#include "persistent/store.h"
+#include "store/store.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #include "common/fd.h"
 #include "common/sha256.h"
-#include "persistent/store_inner.h"
+#include "store/inner.h"
 #include "store_place.h"
 #include "support.h"
 

@@ -3,11 +3,11 @@
  * A state directory of a test's own, and what a sandbox of it shows: the files of its place, of
  * all layers, as an overlay would.
  */
-#ifndef UNIT_SUPERVISOR_STORE_PLACE_H
-#define UNIT_SUPERVISOR_STORE_PLACE_H
+#ifndef UNIT_STORE_PLACE_H
+#define UNIT_STORE_PLACE_H
 
 #include "common/limits.h"
-#include "persistent/store.h"
+#include "store/store.h"
 
 #define PLACE "workspace"
 #define VIEW_MAX 4096

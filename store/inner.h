@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inner interface of the store's parts: store_meta.c checks metas, store.c has the directories
- * and their locks, store_survey.c the sums over all sandboxes, store_layers.c the changes of
- * layers.
+ * The inner interface of the store's parts: meta.c has what a meta says, meta_file.c its file,
+ * store.c the directories and their locks, survey.c the sums over all sandboxes, layers.c the
+ * changes of layers.
  */
-#ifndef SUPERVISOR_PERSISTENT_STORE_INNER_H
-#define SUPERVISOR_PERSISTENT_STORE_INNER_H
+#ifndef STORE_INNER_H
+#define STORE_INNER_H
 
-#include "persistent/store.h"
+#include "store/store.h"
 
 /* Directories of the state directory, open for reading; -1 before store_open(). */
 struct store_places {

@@ -21,8 +21,8 @@
  * stay. Who makes or drops layers holds the lock of the state directory, so that between 1 and 2
  * nobody takes a layer for one that is left over.
  */
-#ifndef SUPERVISOR_PERSISTENT_STORE_H
-#define SUPERVISOR_PERSISTENT_STORE_H
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
 
 #include <stdbool.h>
 #include <stdint.h>

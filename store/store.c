@@ -2,7 +2,7 @@
  *
  * The state directory: who has which sandbox, how one comes to be and goes.
  */
-#include "persistent/store.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "persistent/store_inner.h"
+#include "inner.h"
 
 /* A look at a sandbox holds its lock for microseconds; a change of layers holds the lock of the
  * state directory for a few syncs of the disk. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "persistent/store.h"
+#include "store/store.h"
 #include "store_place.h"
 
 TestSuite(store_share, .init = place_make, .fini = place_remove, .timeout = 120);

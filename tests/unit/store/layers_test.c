@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "persistent/store_inner.h"
+#include "store/inner.h"
 #include "store_place.h"
 #include "support.h"
 

@@ -3,8 +3,8 @@
  * Between the store and the system: each call is counted, one of them can be made to fail or to be
  * the last one of the process, and what the disk's syncs take is measured.
  */
-#ifndef UNIT_SUPERVISOR_STORE_FAULTS_H
-#define UNIT_SUPERVISOR_STORE_FAULTS_H
+#ifndef UNIT_STORE_FAULTS_H
+#define UNIT_STORE_FAULTS_H
 
 #include <stdint.h>
 

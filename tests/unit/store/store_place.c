@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "persistent/store_inner.h"
+#include "store/inner.h"
 
 #define FILES "0123456789"
 

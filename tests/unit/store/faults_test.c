@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "persistent/store_inner.h"
+#include "store/inner.h"
 #include "store_place.h"
 #include "support.h"
 

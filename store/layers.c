@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "persistent/store_inner.h"
+#include "inner.h"
 
 #define BASE_NAME "base"    /* layers/base.h */
 #define WORK_PREFIX "work-" /* and the place's name */
@@ -139,15 +139,6 @@ static int commit_meta(int sandbox, struct store_meta *meta, bool has_new_upper)
 		store_remove_layer(next.layers[next.upper].id);
 	}
 	return error;
-}
-
-const struct store_checkpoint *store_checkpoint_find(const struct store_meta *meta, uint32_t number)
-{
-	for (uint32_t i = 0; i < meta->checkpoint_count; i++) {
-		if (meta->checkpoints[i].number == number)
-			return &meta->checkpoints[i];
-	}
-	return NULL;
 }
 
 /* Under the lock; the time is that of the file that says it. */
@@ -325,25 +316,6 @@ int store_fork(int sandbox, struct store_meta *meta, uint32_t number, const char
 }
 
 /* --- one of many ------------------------------------------------------------------------------ */
-
-uint32_t store_layer_find(const struct store_meta *meta, const uint8_t id[STORE_ID_BYTES])
-{
-	uint32_t layer = 0;
-
-	while (layer < meta->layer_count && memcmp(meta->layers[layer].id, id, STORE_ID_BYTES) != 0)
-		layer++;
-	return layer < meta->layer_count ? layer : STORE_NO_LAYER;
-}
-
-bool store_merge_plan(const struct store_meta *meta, struct store_merge *ret)
-{
-	uint32_t layer = meta->layers[meta->upper].parent;
-
-	ret->count = 0;
-	for (; layer != STORE_NO_LAYER; layer = meta->layers[layer].parent)
-		memcpy(ret->ids[ret->count++], meta->layers[layer].id, STORE_ID_BYTES);
-	return ret->count > STORE_CHAIN_MAX;
-}
 
 /* Move what is there of the sandbox to trash/, under a new name. */
 static int drop_merge(int sandbox)
