@@ -58,7 +58,7 @@ struct queued *queue_next(struct queued *entry)
 
 void queue_remove(void)
 {
-	begin += queue_first()->size;
+	begin += ((const struct queued *)(const void *)(bytes + begin))->size;
 	if (begin == end)
 		begin = end = 0;
 }

@@ -26,6 +26,7 @@
 #include "common/ipc_layers.h"
 #include "common/ipc_posture.h"
 #include "common/ipc_start.h"
+#include "common/ipc_store.h"
 #include "common/limits.h"
 
 enum ipc_role {
@@ -36,6 +37,7 @@ enum ipc_role {
 	IPC_INIT,
 	IPC_LAYERS,
 	IPC_AUDIT,
+	IPC_STORE,
 	IPC_WORKLOAD, /* its first process, before it executes the workload's program */
 };
 
@@ -84,7 +86,6 @@ enum ipc_field_kind {
 };
 
 struct ipc_field {
-	const char *name;
 	uint32_t kind;
 	uint32_t offset;
 	uint32_t size;        /* room in the struct */

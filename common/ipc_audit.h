@@ -9,13 +9,6 @@
 
 #include "common/limits.h"
 
-/* The descriptors that msp-audit is executed with, beside its standard ones. */
-enum audit_fd {
-	AUDIT_FD_CHANNEL = 3,
-	AUDIT_FD_DIRECTORY, /* the log's */
-	AUDIT_FD_END,
-};
-
 /* The first message, before the supervisor has heard anybody but its launcher. */
 struct ipc_audit_start {
 	uint8_t schema[IPC_SCHEMA_BYTES];

@@ -6,16 +6,19 @@
 
 #define FIELD(kind_, type, member)                                                                 \
 	{                                                                                          \
-		.name = #member, .kind = IPC_FIELD_##kind_,                                        \
-		.offset = offsetof(struct type, member),                                           \
+		.kind = IPC_FIELD_##kind_, .offset = offsetof(struct type, member),                \
 		.size = sizeof(((struct type *)0)->member)                                         \
 	}
 #define BYTES(type, member)                                                                        \
 	{                                                                                          \
-		.name = #member, .kind = IPC_FIELD_BYTES, .offset = offsetof(struct type, member), \
+		.kind = IPC_FIELD_BYTES, .offset = offsetof(struct type, member),                  \
 		.size = sizeof(((struct type *)0)->member),                                        \
 		.size_offset = offsetof(struct type, member##_size)                                \
 	}
+
+/* The list of a message with one field. */
+#define ONE_FIELD(kind, type, member)                                                              \
+	static const struct ipc_field type##_fields[] = { FIELD(kind, type, member) };
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): where it lies is a part of a name. */
 /* A struct ipc_posture_measured and a struct ipc_posture_full that lie in another struct. */
@@ -39,9 +42,7 @@ static const struct ipc_field ipc_supervisor_start_fields[] = {
 	FIELD(U64, ipc_supervisor_start, memory_bytes),
 	FIELD(OPT, ipc_supervisor_start, default_profile),
 };
-static const struct ipc_field ipc_supervisor_cgroup_fields[] = {
-	FIELD(U32, ipc_supervisor_cgroup, has_io),
-};
+ONE_FIELD(U32, ipc_supervisor_cgroup, has_io)
 static const struct ipc_field ipc_supervisor_bind_fields[] = {
 	FIELD(STR, ipc_supervisor_bind, host_path),
 	FIELD(STR, ipc_supervisor_bind, inside_path),
@@ -50,9 +51,7 @@ static const struct ipc_field ipc_supervisor_pin_fields[] = {
 	FIELD(U32, ipc_supervisor_pin, profile),
 	FIELD(U32, ipc_supervisor_pin, mount),
 };
-static const struct ipc_field ipc_supervisor_audit_fields[] = {
-	FIELD(STR, ipc_supervisor_audit, path),
-};
+ONE_FIELD(STR, ipc_supervisor_audit, path)
 static const struct ipc_field ipc_audit_start_fields[] = {
 	FIELD(RAW, ipc_audit_start, schema),
 	FIELD(U32, ipc_audit_start, pid),
@@ -73,28 +72,41 @@ static const struct ipc_field ipc_audit_written_fields[] = {
 	FIELD(U64, ipc_audit_written, number),
 	FIELD(U32, ipc_audit_written, error),
 };
-static const struct ipc_field ipc_supervisor_unaudited_fields[] = {
-	FIELD(STR, ipc_supervisor_unaudited, problem),
+ONE_FIELD(RAW, ipc_store_start, schema)
+ONE_FIELD(U32, ipc_store_sandbox, reserved)
+static const struct ipc_field ipc_store_ask_fields[] = {
+	FIELD(U32, ipc_store_ask, operation),
+	FIELD(U32, ipc_store_ask, number),
+	FIELD(U64, ipc_store_ask, bytes),
+	FIELD(U64, ipc_store_ask, inodes),
+	FIELD(RAW, ipc_store_ask, census),
+	FIELD(OPT, ipc_store_ask, name),
+	FIELD(OPT, ipc_store_ask, owner),
+	BYTES(ipc_store_ask, ids),
+	BYTES(ipc_store_ask, meta),
 };
-static const struct ipc_field ipc_supervisor_listen_fields[] = {
-	FIELD(U32, ipc_supervisor_listen, is_activated),
+static const struct ipc_field ipc_store_answer_fields[] = {
+	FIELD(U32, ipc_store_answer, error),
+	FIELD(U32, ipc_store_answer, value),
+	FIELD(U32, ipc_store_answer, is_taken),
+	FIELD(U64, ipc_store_answer, used_s),
+	FIELD(RAW, ipc_store_answer, census),
+	BYTES(ipc_store_answer, meta),
+	BYTES(ipc_store_answer, made),
+	BYTES(ipc_store_answer, ids),
 };
-static const struct ipc_field ipc_supervisor_notify_fields[] = {
-	FIELD(U64, ipc_supervisor_notify, watchdog_us),
-};
+ONE_FIELD(U32, ipc_store_directory, reserved)
+ONE_FIELD(U32, ipc_store_path, reserved)
+ONE_FIELD(STR, ipc_supervisor_unaudited, problem)
+ONE_FIELD(U32, ipc_supervisor_listen, is_activated)
+ONE_FIELD(U64, ipc_supervisor_notify, watchdog_us)
 static const struct ipc_field ipc_client_start_fields[] = {
 	FIELD(RAW, ipc_client_start, schema),
 	FIELD(U32, ipc_client_start, limits),
 };
-static const struct ipc_field ipc_client_started_fields[] = {
-	FIELD(U32, ipc_client_started, limits),
-};
-static const struct ipc_field ipc_client_end_fields[] = {
-	FIELD(U32, ipc_client_end, reason),
-};
-static const struct ipc_field ipc_status_ask_fields[] = {
-	FIELD(RAW, ipc_status_ask, schema),
-};
+ONE_FIELD(U32, ipc_client_started, limits)
+ONE_FIELD(U32, ipc_client_end, reason)
+ONE_FIELD(RAW, ipc_status_ask, schema)
 static const struct ipc_field ipc_status_fields[] = {
 	FIELD(U32, ipc_status, pid),
 	FIELD(U32, ipc_status, landlock_abi),
@@ -118,16 +130,12 @@ static const struct ipc_field ipc_supervisor_run_fields[] = {
 	FIELD(U32, ipc_supervisor_run, is_expected),
 	FIELD(OPT, ipc_supervisor_run, profile),
 };
-static const struct ipc_field ipc_policy_ask_fields[] = {
-	FIELD(U32, ipc_policy_ask, generation),
-};
+ONE_FIELD(U32, ipc_policy_ask, generation)
 static const struct ipc_field ipc_policy_new_fields[] = {
 	FIELD(U32, ipc_policy_new, generation),
 	FIELD(U32, ipc_policy_new, pins),
 };
-static const struct ipc_field ipc_policy_bad_fields[] = {
-	FIELD(STR, ipc_policy_bad, text),
-};
+ONE_FIELD(STR, ipc_policy_bad, text)
 static const struct ipc_field ipc_hello_fields[] = {
 	FIELD(RAW, ipc_hello, schema),
 	FIELD(U32, ipc_hello, limits),
@@ -180,9 +188,7 @@ static const struct ipc_field ipc_execution_signal_fields[] = {
 	FIELD(U64, ipc_execution_signal, request),
 	FIELD(U32, ipc_execution_signal, signal),
 };
-static const struct ipc_field ipc_goodbye_fields[] = {
-	FIELD(U32, ipc_goodbye, exit_code),
-};
+ONE_FIELD(U32, ipc_goodbye, exit_code)
 static const struct ipc_field ipc_execution_refused_fields[] = {
 	FIELD(U64, ipc_execution_refused, request),
 	FIELD(U32, ipc_execution_refused, reason),
@@ -231,9 +237,7 @@ static const struct ipc_field ipc_factory_start_fields[] = {
 	FIELD(RAW, ipc_factory_start, schema),
 	FIELD(U32, ipc_factory_start, limits),
 };
-static const struct ipc_field ipc_factory_cgroup_fields[] = {
-	FIELD(U32, ipc_factory_cgroup, slots),
-};
+ONE_FIELD(U32, ipc_factory_cgroup, slots)
 static const struct ipc_field ipc_factory_bind_fields[] = {
 	FIELD(U32, ipc_factory_bind, phase),
 	FIELD(STR, ipc_factory_bind, host_path),
@@ -244,22 +248,14 @@ static const struct ipc_field ipc_factory_pin_fields[] = {
 	FIELD(U32, ipc_factory_pin, profile),
 	FIELD(U32, ipc_factory_pin, mount),
 };
-static const struct ipc_field ipc_factory_serve_fields[] = {
-	FIELD(U32, ipc_factory_serve, binds),
-};
-static const struct ipc_field ipc_factory_policy_fields[] = {
-	FIELD(U32, ipc_factory_policy, slot),
-};
-static const struct ipc_field ipc_factory_forget_fields[] = {
-	FIELD(U32, ipc_factory_forget, slot),
-};
+ONE_FIELD(U32, ipc_factory_serve, binds)
+ONE_FIELD(U32, ipc_factory_policy, slot)
+ONE_FIELD(U32, ipc_factory_forget, slot)
 static const struct ipc_field ipc_factory_ready_fields[] = {
 	FIELD(U32, ipc_factory_ready, stage),
 	FIELD(U32, ipc_factory_ready, error),
 };
-static const struct ipc_field ipc_sandbox_cgroup_fields[] = {
-	FIELD(U32, ipc_sandbox_cgroup, slot),
-};
+ONE_FIELD(U32, ipc_sandbox_cgroup, slot)
 static const struct ipc_field ipc_sandbox_create_fields[] = {
 	FIELD(U32, ipc_sandbox_create, slot),
 	FIELD(U32, ipc_sandbox_create, profile),
@@ -269,9 +265,7 @@ static const struct ipc_field ipc_sandbox_create_fields[] = {
 	FIELD(U32, ipc_sandbox_create, lasts),
 	FIELD(U32, ipc_sandbox_create, is_last),
 };
-static const struct ipc_field ipc_sandbox_created_fields[] = {
-	FIELD(U32, ipc_sandbox_created, slot),
-};
+ONE_FIELD(U32, ipc_sandbox_created, slot)
 static const struct ipc_field ipc_sandbox_failed_fields[] = {
 	FIELD(U32, ipc_sandbox_failed, slot),
 	FIELD(U32, ipc_sandbox_failed, stage),
@@ -281,19 +275,13 @@ static const struct ipc_field ipc_helper_start_fields[] = {
 	FIELD(U32, ipc_helper_start, slot),
 	FIELD(U32, ipc_helper_start, kind),
 };
-static const struct ipc_field ipc_helper_started_fields[] = {
-	FIELD(U32, ipc_helper_started, slot),
-};
-static const struct ipc_field ipc_spawn_stdio_fields[] = {
-	FIELD(U32, ipc_spawn_stdio, slot),
-};
+ONE_FIELD(U32, ipc_helper_started, slot)
+ONE_FIELD(U32, ipc_spawn_stdio, slot)
 static const struct ipc_field ipc_spawn_code_fields[] = {
 	FIELD(U32, ipc_spawn_code, slot),
 	FIELD(STR, ipc_spawn_code, path),
 };
-static const struct ipc_field ipc_spawn_cgroup_fields[] = {
-	FIELD(U32, ipc_spawn_cgroup, slot),
-};
+ONE_FIELD(U32, ipc_spawn_cgroup, slot)
 static const struct ipc_field ipc_spawn_fields[] = {
 	FIELD(U32, ipc_spawn, slot),
 	FIELD(U32, ipc_spawn, probe),
@@ -305,36 +293,24 @@ static const struct ipc_field ipc_spawn_fields[] = {
 	BYTES(ipc_spawn, argv),
 	BYTES(ipc_spawn, environment),
 };
-static const struct ipc_field ipc_spawn_ahead_fields[] = {
-	FIELD(U32, ipc_spawn_ahead, sandbox),
-};
-static const struct ipc_field ipc_spawn_ahead_leaf_fields[] = {
-	FIELD(U32, ipc_spawn_ahead_leaf, sandbox),
-};
+ONE_FIELD(U32, ipc_spawn_ahead, sandbox)
+ONE_FIELD(U32, ipc_spawn_ahead_leaf, sandbox)
 static const struct ipc_field ipc_spawn_signal_fields[] = {
 	FIELD(U32, ipc_spawn_signal, slot),
 	FIELD(U32, ipc_spawn_signal, signal),
 };
-static const struct ipc_field ipc_spawn_kill_fields[] = {
-	FIELD(U32, ipc_spawn_kill, slot),
-};
+ONE_FIELD(U32, ipc_spawn_kill, slot)
 static const struct ipc_field ipc_init_failed_fields[] = {
 	FIELD(U32, ipc_init_failed, stage),
 	FIELD(U32, ipc_init_failed, error),
 };
-static const struct ipc_field ipc_spawn_listener_fields[] = {
-	FIELD(U32, ipc_spawn_listener, slot),
-};
+ONE_FIELD(U32, ipc_spawn_listener, slot)
 static const struct ipc_field ipc_posture_fields[] = {
 	FIELD(U32, ipc_posture, slot),
 	MEASURED(ipc_posture, measured),
 };
-static const struct ipc_field ipc_spawned_tty_fields[] = {
-	FIELD(U32, ipc_spawned_tty, slot),
-};
-static const struct ipc_field ipc_spawn_waits_fields[] = {
-	FIELD(U32, ipc_spawn_waits, sandbox),
-};
+ONE_FIELD(U32, ipc_spawned_tty, slot)
+ONE_FIELD(U32, ipc_spawn_waits, sandbox)
 static const struct ipc_field ipc_spawn_done_fields[] = {
 	FIELD(U32, ipc_spawn_done, slot),
 	FIELD(U32, ipc_spawn_done, stage),
@@ -350,24 +326,12 @@ static const struct ipc_field ipc_spawn_done_fields[] = {
 	FIELD(U64, ipc_spawn_done, ended_us),
 	BYTES(ipc_spawn_done, denials),
 };
-static const struct ipc_field ipc_supervisor_state_fields[] = {
-	FIELD(STR, ipc_supervisor_state, path),
-};
-static const struct ipc_field ipc_supervisor_file_fields[] = {
-	FIELD(U32, ipc_supervisor_file, reserved),
-};
-static const struct ipc_field ipc_supervisor_stateless_fields[] = {
-	FIELD(STR, ipc_supervisor_stateless, problem),
-};
-static const struct ipc_field ipc_client_workspace_fields[] = {
-	FIELD(U32, ipc_client_workspace, is_start),
-};
-static const struct ipc_field ipc_workspace_within_fields[] = {
-	FIELD(U32, ipc_workspace_within, is_start),
-};
-static const struct ipc_field ipc_supervisor_keeper_fields[] = {
-	FIELD(U32, ipc_supervisor_keeper, reserved),
-};
+ONE_FIELD(STR, ipc_supervisor_state, path)
+ONE_FIELD(U32, ipc_supervisor_file, reserved)
+ONE_FIELD(STR, ipc_supervisor_stateless, problem)
+ONE_FIELD(U32, ipc_client_workspace, is_start)
+ONE_FIELD(U32, ipc_workspace_within, is_start)
+ONE_FIELD(U32, ipc_supervisor_keeper, reserved)
 static const struct ipc_field ipc_workspace_ask_fields[] = {
 	FIELD(U32, ipc_workspace_ask, number),
 	FIELD(U32, ipc_workspace_ask, generation),
@@ -463,9 +427,7 @@ static const struct ipc_field ipc_checkpoint_info_fields[] = {
 	FIELD(U64, ipc_checkpoint_info, created_s),
 	FIELD(OPT, ipc_checkpoint_info, name),
 };
-static const struct ipc_field ipc_changes_started_fields[] = {
-	FIELD(U64, ipc_changes_started, request),
-};
+ONE_FIELD(U64, ipc_changes_started, request)
 static const struct ipc_field ipc_changes_done_fields[] = {
 	FIELD(U64, ipc_changes_done, request),
 	FIELD(U32, ipc_changes_done, error),
@@ -477,20 +439,14 @@ static const struct ipc_field ipc_changes_done_fields[] = {
 	FIELD(U64, ipc_changes_done, total),
 	FIELD(RAW, ipc_changes_done, digest),
 };
-static const struct ipc_field ipc_request_done_fields[] = {
-	FIELD(U64, ipc_request_done, request),
-};
+ONE_FIELD(U64, ipc_request_done, request)
 static const struct ipc_field ipc_sandbox_layer_fields[] = {
 	FIELD(U32, ipc_sandbox_layer, number),
 	FIELD(U32, ipc_sandbox_layer, mount),
 	FIELD(U32, ipc_sandbox_layer, role),
 };
-static const struct ipc_field ipc_spawn_image_fields[] = {
-	FIELD(U32, ipc_spawn_image, slot),
-};
-static const struct ipc_field ipc_layers_directory_fields[] = {
-	FIELD(U32, ipc_layers_directory, role),
-};
+ONE_FIELD(U32, ipc_spawn_image, slot)
+ONE_FIELD(U32, ipc_layers_directory, role)
 static const struct ipc_field ipc_layers_do_fields[] = {
 	FIELD(RAW, ipc_layers_do, schema),
 	FIELD(U32, ipc_layers_do, operation),

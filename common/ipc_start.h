@@ -62,7 +62,7 @@ struct ipc_supervisor_unaudited {
 	char problem[IPC_LIST_MAX]; /* why, as a phrase */
 };
 
-/* fds: the directory of what lasts, ours alone; msp-layers */
+/* fds: a channel to msp-store, which has the state directory; msp-layers */
 struct ipc_supervisor_state {
 	char path[IPC_PATH_MAX]; /* the directory's, for messages */
 };

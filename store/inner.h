@@ -21,8 +21,17 @@ struct store_places {
 
 extern struct store_places store_places;
 
+/* An id as text: 128 bits in Crockford's base 32. */
+#define STORE_ID_CHARS (IPC_ID_MAX - 1)
+#define STORE_ID_DIGITS "0123456789abcdefghjkmnpqrstvwxyz"
+
 #define STORE_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define STORE_PATH (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+/* Take over the state directory: everything else needs it. 0 or -errno. store_directory() is -1
+ * before. */
+int store_open(int directory);
+int store_directory(void);
 
 /* The lock of the state directory: 0, or -EAGAIN when it could not be had. */
 int store_lock(void);

@@ -9,49 +9,30 @@
 
 #include "inner.h"
 
-#define ID_CHARS (IPC_ID_MAX - 1)
-#define ID_DIGITS "0123456789abcdefghjkmnpqrstvwxyz"
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 /* 128 bits in Crockford's base 32: the first digit has three of them. */
 void store_id_text(const uint8_t id[STORE_ID_BYTES], char ret[IPC_ID_MAX])
 {
 	unsigned int bits = 0; /* not yet written, the newest lowest */
-	int count = ID_CHARS * 5 - STORE_ID_BYTES * 8;
+	int count = STORE_ID_CHARS * 5 - STORE_ID_BYTES * 8;
 	size_t at = 0;
 
-	for (size_t i = 0; i < ID_CHARS; i++) {
+	for (size_t i = 0; i < STORE_ID_CHARS; i++) {
 		if (count < 5) {
 			bits = bits << 8 | id[at++];
 			count += 8;
 		}
 		count -= 5;
-		ret[i] = ID_DIGITS[bits >> count & 31];
+		ret[i] = STORE_ID_DIGITS[bits >> count & 31];
 	}
-	ret[ID_CHARS] = '\0';
-}
-
-bool store_id_bytes(const char *text, uint8_t ret[STORE_ID_BYTES])
-{
-	unsigned int bits = 0;
-	int count = STORE_ID_BYTES * 8 - ID_CHARS * 5;
-
-	if (!store_is_id(text))
-		return false;
-	for (; *text; text++) {
-		bits = bits << 5 | (unsigned int)(strchr(ID_DIGITS, *text) - ID_DIGITS);
-		count += 5;
-		if (count >= 8) {
-			count -= 8;
-			*ret++ = (uint8_t)(bits >> count);
-		}
-	}
-	return true;
+	ret[STORE_ID_CHARS] = '\0';
 }
 
 bool store_is_id(const char *text)
 {
-	return strlen(text) == ID_CHARS && strspn(text, ID_DIGITS) == ID_CHARS && text[0] <= '7';
+	return strlen(text) == STORE_ID_CHARS && strspn(text, STORE_ID_DIGITS) == STORE_ID_CHARS &&
+	       text[0] <= '7';
 }
 
 bool store_is_name(const char *text)
@@ -155,15 +136,6 @@ uint32_t store_checkpoint_of(const struct store_meta *meta, uint32_t layer, uint
 		if (layer == STORE_NO_LAYER)
 			return 0;
 	}
-}
-
-uint32_t store_layer_find(const struct store_meta *meta, const uint8_t id[STORE_ID_BYTES])
-{
-	uint32_t layer = 0;
-
-	while (layer < meta->layer_count && memcmp(meta->layers[layer].id, id, STORE_ID_BYTES) != 0)
-		layer++;
-	return layer < meta->layer_count ? layer : STORE_NO_LAYER;
 }
 
 bool store_merge_plan(const struct store_meta *meta, struct store_merge *ret)

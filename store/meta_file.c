@@ -33,6 +33,33 @@ void store_sum_all(struct store_meta *meta)
 	}
 }
 
+bool store_id_bytes(const char *text, uint8_t ret[STORE_ID_BYTES])
+{
+	unsigned int bits = 0;
+	int count = STORE_ID_BYTES * 8 - STORE_ID_CHARS * 5;
+
+	if (!store_is_id(text))
+		return false;
+	for (; *text; text++) {
+		bits = bits << 5 | (unsigned int)(strchr(STORE_ID_DIGITS, *text) - STORE_ID_DIGITS);
+		count += 5;
+		if (count >= 8) {
+			count -= 8;
+			*ret++ = (uint8_t)(bits >> count);
+		}
+	}
+	return true;
+}
+
+uint32_t store_layer_find(const struct store_meta *meta, const uint8_t id[STORE_ID_BYTES])
+{
+	uint32_t layer = 0;
+
+	while (layer < meta->layer_count && memcmp(meta->layers[layer].id, id, STORE_ID_BYTES) != 0)
+		layer++;
+	return layer < meta->layer_count ? layer : STORE_NO_LAYER;
+}
+
 static void hash_meta(const struct store_meta *meta, uint8_t ret[SHA256_BYTES])
 {
 	sha256(meta, offsetof(struct store_meta, hash), ret);

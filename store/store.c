@@ -30,9 +30,6 @@
 /* Longest that a system keeps what was written to itself; some seconds are usual. */
 #define UNSETTLED_S 120
 
-/* A part of a meta that is compared, and copied, as one. */
-#define SPARSE_BYTES 512
-
 /* getdents64(2); the C library's readdir would need a heap */
 struct entry {
 	uint64_t inode;
@@ -242,30 +239,17 @@ static bool has_layers(const struct store_meta *meta)
 	return true;
 }
 
-/* Most of a meta is nothing, and a page of a table that was never written to takes no memory. */
-static void copy_sparsely(struct store_meta *to, const struct store_meta *from)
-{
-	for (size_t at = 0, size; at < sizeof(*to); at += size) {
-		size = sizeof(*to) - at < SPARSE_BYTES ? sizeof(*to) - at : SPARSE_BYTES;
-		if (memcmp((char *)to + at, (const char *)from + at, size) != 0)
-			memcpy((char *)to + at, (const char *)from + at, size);
-	}
-}
-
 int store_take(const char *id, struct store_meta *ret)
 {
-	static struct store_meta taken;
 	int fd = own_directory(id);
-	int error = fd < 0 ? fd : store_read(fd, id, true, &taken);
+	int error = fd < 0 ? fd : store_read(fd, id, true, ret);
 
-	if (!error && !has_layers(&taken))
+	if (!error && !has_layers(ret))
 		error = -EBADMSG;
-	if (!error && store_now_s() < taken.created_s + UNSETTLED_S)
+	if (!error && store_now_s() < ret->created_s + UNSETTLED_S)
 		error = store_settle(fd);
 	if (error && fd >= 0)
 		fd_close(&fd);
-	if (!error)
-		copy_sparsely(ret, &taken);
 	return error ? error : fd;
 }
 
@@ -281,18 +265,6 @@ int store_look(const char *id, struct store_meta *ret, uint64_t *ret_used_s, boo
 	*ret_is_taken = lock_dir(fd, LOCK_SH, 0) != 0;
 	fd_close(&fd);
 	return error;
-}
-
-void store_touch(int sandbox)
-{
-	(void)futimens(sandbox, NULL); /* cannot fail: the directory is ours */
-}
-
-uint64_t store_used_s(int sandbox)
-{
-	struct stat status;
-
-	return fstat(sandbox, &status) == 0 && status.st_mtime > 0 ? (uint64_t)status.st_mtime : 0;
 }
 
 struct wanted {
@@ -451,7 +423,8 @@ int store_discard(const char *id)
 }
 
 struct sweep {
-	void (*destroyed)(const char id[IPC_ID_MAX]);
+	int (*destroyed)(void *context, const char id[IPC_ID_MAX]);
+	void *context;
 	uint64_t now_s;
 	int count;
 	bool is_left_over;
@@ -489,22 +462,23 @@ static int sweep_one(void *context, const char id[IPC_ID_MAX])
 	struct sweep *sweep = context;
 	bool is_finished;
 	int fd = store_open_sandbox(id);
+	int result = 0;
 
 	if (fd >= 0 && lock_dir(fd, LOCK_EX, 0) == 0 &&
 	    is_over(fd, id, sweep->now_s, &is_finished) && throw_away(id) == 0) {
 		sweep->is_left_over = true;
 		sweep->count += is_finished;
 		if (is_finished && sweep->destroyed)
-			sweep->destroyed(id);
+			result = sweep->destroyed(sweep->context, id);
 	}
 	fd_close(&fd);
-	return 0;
+	return result;
 }
 
-int store_sweep(void (*destroyed)(const char id[IPC_ID_MAX]))
+int store_sweep(int (*destroyed)(void *context, const char id[IPC_ID_MAX]), void *context)
 {
 	static bool is_swept; /* since the start: a crash may have been before it */
-	struct sweep sweep = { .destroyed = destroyed, .now_s = store_now_s() };
+	struct sweep sweep = { .destroyed = destroyed, .context = context, .now_s = store_now_s() };
 	int error = store_lock();
 
 	if (error)
@@ -525,4 +499,18 @@ int store_trash(void)
 	if (result != 1)
 		return result ? result : -ENOENT;
 	return fd < 0 ? -errno : fd;
+}
+
+/* --- marks ------------------------------------------------------------------------------------ */
+
+void store_mark(int sandbox)
+{
+	int fd = openat(sandbox, STORE_MARK, O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+
+	fd_close(&fd); /* without it a crash would let too much count as known */
+}
+
+void store_unmark(int sandbox)
+{
+	(void)unlinkat(sandbox, STORE_MARK, 0); /* a mark more is no fault */
 }

@@ -75,11 +75,10 @@ struct store_meta {
 };
 
 /*
- * The state directory, taken over: everything below needs it. 0 or -errno. store_directory() is -1
- * before.
+ * msp-store does all of this, in a process of its own that has the state directory. The
+ * supervisor's functions of these names ask it (supervisor/persistent/store_client.c); those of
+ * meta.c and held.c are the same in both.
  */
-int store_open(int directory);
-int store_directory(void);
 
 /* Write an id as text; return whether a text is an id, or may name a sandbox or checkpoint. */
 void store_id_text(const uint8_t id[STORE_ID_BYTES], char ret[IPC_ID_MAX]);
@@ -105,18 +104,6 @@ int store_look(const char *id, struct store_meta *ret, uint64_t *ret_used_s, boo
  * does not say whose it is, is the user's own. */
 bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX]);
 
-/* The limits that one more sandbox has to fit into, where 0 is room for none, and the sums over all
- * sandboxes. An owner with a name has a share: three times what is left. */
-struct store_census {
-	uint32_t sandboxes_max;
-	uint64_t bytes_max;
-	uint32_t sandboxes;
-	uint64_t bytes; /* each layer once */
-	uint32_t owned; /* sandboxes of the owner; counted if it has a name */
-	uint64_t owned_bytes;
-	char id[IPC_ID_MAX]; /* the owner's sandbox that has the name already */
-};
-
 /*
  * Make one: `meta` says all but id, times and layers. Its directory, locked, or -EUSERS, -EDQUOT
  * (the census' limits), -EEXIST (the name), another -errno.
@@ -129,6 +116,12 @@ int store_save(int sandbox, struct store_meta *meta);
 /* Note what the upper and all below it take, in the meta and on disk, where a crash of the machine
  * may lose this alone. What else the sandbox has is known from when it was written to. */
 void store_count(int sandbox, struct store_meta *meta, uint64_t bytes, uint64_t inodes);
+
+/* Note in the sandbox's directory, by a file, that something has run whose files are not counted
+ * yet, for a next owner after a crash; and that all are counted. */
+#define STORE_MARK "unnoted"
+void store_mark(int sandbox);
+void store_unmark(int sandbox);
 
 /* Note that the sandbox was used now. */
 void store_touch(int sandbox);
@@ -205,8 +198,9 @@ int store_each(int (*each)(void *context, const char id[IPC_ID_MAX]), void *cont
 bool store_is_interrupted(int sandbox);
 
 /* Destroy sandboxes that nobody has taken or used for their time to live, and a crash's leftovers.
- * Return the number of sandboxes, or -errno; `destroyed`, if not NULL, is called for each. */
-int store_sweep(void (*destroyed)(const char id[IPC_ID_MAX]));
+ * Return the number of sandboxes, or -errno; `destroyed`, if not NULL, is called for each until it
+ * returns other than 0. */
+int store_sweep(int (*destroyed)(void *context, const char id[IPC_ID_MAX]), void *context);
 
 /* O_PATH of the directory whose contents shall be removed, or -ENOENT: there is nothing in it. */
 int store_trash(void);

@@ -16,16 +16,9 @@
 	 LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR |                               \
 	 LANDLOCK_ACCESS_FS_REMOVE_DIR)
 
-/* The rights that the store needs to make sandboxes and layers and move them to the trash. */
-#define STATE_RIGHTS                                                                               \
-	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |                            \
-	 LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR | \
-	 LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |                             \
-	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REFER)
-
-/* Must: allow nothing but these two directories. Must not: scope signals, since the inits that it
+/* Must: allow nothing but the cgroup directory. Must not: scope signals, since the inits that it
  * kills are outside of its domain. */
-static int restrict_files(int cgroup, int state, int abi)
+static int restrict_files(int cgroup, int abi)
 {
 	const struct kernel_landlock_ruleset all = {
 		.handled_access_fs = LANDLOCK_FS_ALL,
@@ -40,15 +33,13 @@ static int restrict_files(int cgroup, int state, int abi)
 		return ruleset;
 	if (cgroup >= 0)
 		error = landlock_allow(ruleset, &attr, cgroup, CGROUP_RIGHTS);
-	if (!error && state >= 0)
-		error = landlock_allow(ruleset, &attr, state, STATE_RIGHTS);
 	if (!error)
 		error = landlock_enter(ruleset);
 	fd_close(&ruleset);
 	return error;
 }
 
-int confine_supervisor(int cgroup, int state, int abi)
+int confine_supervisor(int cgroup, int abi)
 {
 	int error;
 
@@ -56,7 +47,7 @@ int confine_supervisor(int cgroup, int state, int abi)
 		return -errno;
 	error = capabilities_set(0);
 	if (!error)
-		error = restrict_files(cgroup, state, abi);
+		error = restrict_files(cgroup, abi);
 	if (error)
 		return error;
 	return seccomp_install(seccomp_filter, sizeof(seccomp_filter) / sizeof(seccomp_filter[0]));

@@ -57,7 +57,6 @@
 #include "run/pool.h"
 #include "run/sandbox.h"
 #include "start.h"
-#include "store/store.h"
 
 /* Longest wait for killed sandboxes at the end: clients give 50 to 450 ms in all. A service manager
  * gives seconds, and there may be a thousand sandboxes to clear away. */
@@ -261,8 +260,7 @@ static void end_all(void)
 	if (factory.si_status == 0 || was_forced)
 		return;
 	log_line("the factory ended");
-	if (supervisor.exit_status == 0)
-		supervisor.exit_status = MSP_EXIT_SOFTWARE;
+	state_note_fault();
 }
 
 /* The linker's symbols for the begin and the end of the tables. */
@@ -311,8 +309,7 @@ int main(void)
 	}
 	frontend_regulate();
 	if (!error)
-		error = confine_supervisor(supervisor.cgroup, store_directory(),
-					   supervisor.landlock_abi);
+		error = confine_supervisor(supervisor.cgroup, supervisor.landlock_abi);
 	if (error)
 		log_fatal(MSP_EXIT_SOFTWARE, "cannot start: %s", errno_text(-error));
 	/* The factory makes itself ready meanwhile, and msp-audit has made itself ready. */

@@ -19,8 +19,8 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "persistent/store_client.h"
 #include "run/pool.h"
-#include "store/store.h"
 
 static struct start start = {
 	.policy = -1,
@@ -307,7 +307,7 @@ static int tell_factory(void)
  * sandbox is persistent, and everything else goes on. */
 static void open_state(void)
 {
-	int error = start.state < 0 ? -ENOENT : store_open(start.state);
+	int error = start.state < 0 ? -ENOENT : store_connect(start.state);
 
 	if (!error) {
 		supervisor.null = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -51,8 +51,10 @@ static const struct {
 	{ "msp-audit", offsetof(struct images, audit), false },
 	{ "builtin.policy", offsetof(struct images, policy), false },
 	{ "msp-scope", offsetof(struct images, scope), true }, /* one of several ways to a cgroup */
-	{ "msp-layers", offsetof(struct images, layers), true }, /* without it nothing lasts */
-	{ "msp-file", offsetof(struct images, file), true },     /* without it no file tools */
+	/* Without these two no sandbox is persistent. */
+	{ "msp-store", offsetof(struct images, store), true },
+	{ "msp-layers", offsetof(struct images, layers), true },
+	{ "msp-file", offsetof(struct images, file), true }, /* without it no file tools */
 };
 
 /* The folder that the first of them is in. */
@@ -153,6 +155,7 @@ void launch_close_images(struct images *images)
 	fd_close(&images->policy);
 	fd_close(&images->scope);
 	fd_close(&images->layers);
+	fd_close(&images->store);
 	fd_close(&images->file);
 }
 
@@ -313,7 +316,7 @@ static int send_audit(const struct images *images, const struct channel *channel
 		directory = state_place_open(audit.path, true, missing.problem);
 	if (directory < 0)
 		return channel_send(channel, IPC_TYPE_supervisor_unaudited, &missing, NULL, 0);
-	writer = launch_audit(images, directory);
+	writer = launch_steward(LAUNCH_AUDIT, images->audit, directory);
 	fd_close(&directory);
 	if (writer < 0)
 		return writer;
@@ -322,23 +325,29 @@ static int send_audit(const struct images *images, const struct channel *channel
 	return error;
 }
 
-/* Send the state directory. Without one no sandbox is persistent, and everything else works. */
+/* Send a channel to msp-store, which has the state directory. Without one no sandbox is persistent,
+ * and everything else works. */
 static int send_state(const struct images *images, const struct channel *channel)
 {
 	static struct ipc_supervisor_stateless missing;
 	static struct ipc_supervisor_state state;
 	static const struct ipc_supervisor_file file;
 	int fds[] = { -1, images->layers };
+	int directory = -1;
 	int error;
 
-	if (images->layers < 0)
+	if (images->layers < 0 || images->store < 0)
 		format_text(missing.problem, sizeof(missing.problem),
-			    "the program msp-layers is missing: install all of msp's programs "
-			    "together");
+			    "the program %s is missing: install all of msp's programs together",
+			    images->layers < 0 ? "msp-layers" : "msp-store");
 	else if (state_place_find(STATE_PLACE_ALL, state.path, missing.problem))
-		fds[0] = state_place_open(state.path, true, missing.problem);
-	if (fds[0] < 0)
+		directory = state_place_open(state.path, true, missing.problem);
+	if (directory < 0)
 		return channel_send(channel, IPC_TYPE_supervisor_stateless, &missing, NULL, 0);
+	fds[0] = launch_steward(LAUNCH_STORE, images->store, directory);
+	fd_close(&directory);
+	if (fds[0] < 0)
+		return fds[0];
 	error = channel_send(channel, IPC_TYPE_supervisor_state, &state, fds, 0);
 	fd_close(&fds[0]);
 	if (!error && images->file >= 0)

@@ -28,14 +28,15 @@ struct images {
 	int broker;
 	int audit;
 	int policy;
-	int scope;  /* this and the next two may be missing */
-	int layers; /* then nothing lasts */
-	int file;   /* then there are no file tools */
+	int scope;  /* this and those below may be missing */
+	int layers; /* without either of these no sandbox is persistent */
+	int store;
+	int file; /* without it there are no file tools */
 };
 
 #define IMAGES_NONE                                                                                \
 	{                                                                                          \
-		-1, -1, -1, -1, -1, -1, -1, -1                                                     \
+		-1, -1, -1, -1, -1, -1, -1, -1, -1                                                 \
 	}
 
 #define LAUNCH_TEXT_MAX CONFIG_TEXT_MAX
@@ -131,10 +132,11 @@ int launch_factory(const struct images *images, int null, struct factory *ret);
 /* Become the supervisor, with `channel` to the launcher. Returns only on failure: -errno. */
 int launch_exec(const struct images *images, int channel, const struct factory *factory);
 
-/* Start msp-audit as a child of this process, with the log's `directory`, which stays the caller's;
- * `null` becomes its stdin and stdout. It ends after its peer. Returns the supervisor's end of its
- * channel, the caller's, or -errno. */
-int launch_audit(const struct images *images, int directory);
+/* Start a steward from its image as a child of this process, with its `directory`, which stays the
+ * caller's; its stdin and stdout are /dev/null. It ends after its peer. Returns the supervisor's
+ * end of its channel, the caller's, or -errno. */
+enum launch_steward { LAUNCH_AUDIT, LAUNCH_STORE, LAUNCH_STEWARDS };
+int launch_steward(enum launch_steward which, int image, int directory);
 
 /*
  * Start the supervisor as a child that has started a factory, with `channel` to us and `null` as
@@ -150,7 +152,7 @@ int launch_spawn(const struct images *images, int channel, int null, const sigse
 #define LAUNCH_WORK_END_MS 65000
 
 /* Wait until the supervisor, whose channel is closed, and what it left have ended; what takes
- * longer than this is killed, other than msp-audit, which goes on until all is written. Returns the
+ * longer than this is killed, other than a steward, which goes on until all is written. Returns the
  * supervisor's status as wait(2) gives it. */
 int launch_await(const struct launched *launched, int wait_ms);
 

@@ -49,9 +49,9 @@ struct child {
 };
 
 static char factory_name[] = "msp-child-init";
-static char audit_name[] = "msp-audit";
 static struct child new_factory = { .name = factory_name };
-static struct child new_audit = { .name = audit_name };
+static char steward_names[LAUNCH_STEWARDS][sizeof("msp-audit")] = { "msp-audit", "msp-store" };
+static struct child stewards[LAUNCH_STEWARDS];
 
 static int become_program(void *context)
 {
@@ -99,18 +99,20 @@ int launch_factory(const struct images *images, int null, struct factory *ret)
 	return error;
 }
 
-int launch_audit(const struct images *images, int directory)
+int launch_steward(enum launch_steward which, int image, int directory)
 {
+	struct child *child = &stewards[which];
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int ends[2] = { -1, -1 };
 	int error = null < 0 ? -errno : channel_pair(ends);
 
 	if (!error) {
-		const int fds[] = { null, null, STDERR_FILENO, ends[1], directory, images->audit };
+		const int fds[] = { null, null, STDERR_FILENO, ends[1], directory, image };
 
-		memcpy(new_audit.fds, fds, sizeof(fds));
-		new_audit.fd_count = 6;
-		error = start_child(&new_audit, NULL);
+		memcpy(child->fds, fds, sizeof(fds));
+		child->fd_count = 6;
+		child->name = steward_names[which];
+		error = start_child(child, NULL);
 	}
 	fd_close(&null);
 	fd_close(&ends[1]);
@@ -208,8 +210,12 @@ int launch_await(const struct launched *launched, int wait_ms)
 	while (waitpid(launched->supervisor, &status, 0) < 0 && errno == EINTR)
 		;
 	end_group(launched->factory, wait_ms);
-	if (new_audit.pid > 0 && waitpid(new_audit.pid, NULL, __WALL | WNOHANG) == 0 &&
-	    await_child(new_audit.pid, wait_ms))
-		(void)waitpid(new_audit.pid, NULL, __WALL | WNOHANG);
+	for (int i = 0; i < LAUNCH_STEWARDS; i++) {
+		const pid_t pid = stewards[i].pid;
+
+		if (pid > 0 && waitpid(pid, NULL, __WALL | WNOHANG) == 0 &&
+		    await_child(pid, wait_ms))
+			(void)waitpid(pid, NULL, __WALL | WNOHANG);
+	}
 	return status;
 }

@@ -79,8 +79,7 @@ static void lose_writer(void)
 		return;
 	}
 	log_line("nothing can be audited any more, and so nothing run: msp-audit ended");
-	if (supervisor.exit_status == 0)
-		supervisor.exit_status = MSP_EXIT_SOFTWARE;
+	state_note_fault();
 	supervisor.is_ending = true;
 }
 

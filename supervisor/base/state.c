@@ -11,3 +11,9 @@ uint32_t state_key(const char *text)
 		key = (key ^ (uint8_t)*text) * 16777619U;
 	return key;
 }
+
+void state_note_fault(void)
+{
+	if (supervisor.exit_status == 0)
+		supervisor.exit_status = MSP_EXIT_SOFTWARE;
+}

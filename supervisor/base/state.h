@@ -206,6 +206,10 @@ struct supervisor {
 
 extern struct supervisor supervisor;
 
+/* Note that a fault of ours ends the supervisor, or will: its exit status says so, unless it says
+ * something else already. */
+void state_note_fault(void);
+
 /* Return a number for a name or id: different ones for most different texts. */
 uint32_t state_key(const char *text);
 

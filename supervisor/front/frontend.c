@@ -214,8 +214,8 @@ static void hear_frontend(struct frontend *frontend)
 	if (!error)
 		return;
 	log_line("a frontend cannot be heard: %s", errno_text(-error));
-	if (!supervisor.is_service && supervisor.exit_status == 0)
-		supervisor.exit_status = MSP_EXIT_SOFTWARE;
+	if (!supervisor.is_service)
+		state_note_fault();
 	frontend_end(frontend, CLIENT_END_FAILED);
 }
 

@@ -285,12 +285,6 @@ static void note_breach(const char *peer, uint64_t number, int status, enum ipc_
 				wrong ? ipc_error_text(wrong) : "says what it must not");
 }
 
-static void set_exit_status(int status)
-{
-	if (supervisor.exit_status == 0)
-		supervisor.exit_status = status;
-}
-
 static struct channel_message received;
 
 /* A frontend that has gone hears no answers: of its messages only the last word counts. */
@@ -324,7 +318,7 @@ static void lose_frontend(struct frontend *frontend, int status, enum ipc_error 
 		is_fault = true;
 	}
 	if (is_fault && !supervisor.is_service)
-		set_exit_status(MSP_EXIT_SOFTWARE);
+		state_note_fault();
 	frontend_end(frontend, is_fault ? CLIENT_END_FAILED : CLIENT_END_DONE);
 }
 
@@ -397,7 +391,7 @@ static void on_factory(void *context)
 		return;
 	note_breach("factory", 0, status, wrong);
 	(void)explain_loss("the factory", status, wrong);
-	set_exit_status(MSP_EXIT_SOFTWARE);
+	state_note_fault();
 	loop_remove(&factory_watch);
 	fd_close(&supervisor.factory.fd);
 	supervisor.is_ending = true;

@@ -86,14 +86,15 @@ enum refusal sight_no_checkpoint(const struct store_meta *of, char detail[IPC_LI
 	return REFUSAL_CHECKPOINT_UNKNOWN;
 }
 
-static void note_expired(const char id[IPC_ID_MAX])
+static int note_expired(void *context, const char id[IPC_ID_MAX])
 {
 	audit_sandbox_end(id, "expired");
+	return 0;
 }
 
 int sweep_noted(void)
 {
-	return store_sweep(note_expired);
+	return store_sweep(note_expired, NULL);
 }
 
 struct piece {

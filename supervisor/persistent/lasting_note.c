@@ -33,8 +33,6 @@
 #define LOW_PART 32
 #define LOW_BYTES ((uint64_t)1 << 30)
 
-#define MARK "unnoted"
-
 /* End executions if their files cannot be counted, or the file system is nearly full. Return
  * whether the sandbox may have passed its limit since the last count: whatever the file system lost
  * may be in it. */
@@ -60,7 +58,7 @@ void note_recall(struct sandbox *sandbox)
 {
 	struct stat is;
 
-	if (fstatat(sandbox->directory, MARK, &is, AT_SYMLINK_NOFOLLOW) != 0)
+	if (fstatat(sandbox->directory, STORE_MARK, &is, AT_SYMLINK_NOFOLLOW) != 0)
 		return;
 	sandbox->is_dirty = sandbox->has_mark = true;
 	sandbox->failed_us = clock_now_us(); /* the files of what ran are not counted */
@@ -70,8 +68,6 @@ void note_recall(struct sandbox *sandbox)
 
 void note_execution_begin(struct sandbox *sandbox)
 {
-	int fd;
-
 	if (!sandbox->is_dirty)
 		sandbox->dirty_us = clock_now_us();
 	sandbox->is_dirty = true;
@@ -80,9 +76,7 @@ void note_execution_begin(struct sandbox *sandbox)
 	if (sandbox->has_mark)
 		return;
 	sandbox->has_mark = true;
-	/* Without it a crash would let too much count as known; nothing else needs it. */
-	fd = openat(sandbox->directory, MARK, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	fd_close(&fd);
+	store_mark(sandbox->directory);
 	store_touch(sandbox->directory);
 }
 
@@ -93,9 +87,9 @@ static void clear_mark(struct sandbox *sandbox)
 	sandbox->since_us = 0;
 	sandbox->has_mark = sandbox->state == SANDBOX_LIVE;
 	if (sandbox->has_mark)
-		(void)utimensat(sandbox->directory, MARK, NULL, 0);
+		(void)utimensat(sandbox->directory, STORE_MARK, NULL, 0);
 	else
-		(void)unlinkat(sandbox->directory, MARK, 0); /* a mark more is no fault */
+		store_unmark(sandbox->directory);
 }
 
 bool note_is_needed(struct sandbox *sandbox)

@@ -23,11 +23,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.path.join(ROOT, "build", "coverage")
 COUNTERS = os.path.join(BUILD, "counters")
 RESULT = os.path.join(ROOT, "build", "results", "coverage.json")
-WANTED = ("common", "supervisor", "child-init", "policy", "audit", "store")
+WANTED = ("common", "supervisor", "child-init", "policy", "audit", "store", "steward")
 SHOWN = WANTED + ("broker", "cli", "frontend", "layers", "commits")
 LEAST = 85.0
 # What has to have counted, or the figures are those of the unit tests alone.
-REAL = ("msp", "msp-supervisor", "msp-child-init", "msp-policy", "msp-audit")
+REAL = ("msp", "msp-supervisor", "msp-child-init", "msp-policy", "msp-audit", "msp-store")
 # Built without a layer, to show that the layer's attack then succeeds: not what is installed.
 CONTROLS = re.compile(r"^(child-init|supervisor)-without-")
 # Programs that run while building and never again.

@@ -365,7 +365,7 @@ class Launchers(Hostile):
 
     def audit(self, path):
         """The message, and its descriptor: the channel to a writer of that folder."""
-        writer = ipc.start_audit(path)
+        writer = ipc.start_steward("msp-audit", path)
         self.addCleanup(writer.close)
         return ipc.message("supervisor_audit", path=path), [writer.fileno()]
 

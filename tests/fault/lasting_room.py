@@ -184,8 +184,8 @@ class Room(unittest.TestCase):
 
 
 class Refused(Case):
-    """Calls of the supervisor that a quota, a disk or too few descriptors make fail."""
-    SUPERVISOR = 2  # by the order in which the processes come
+    """Calls of msp-store that a quota or a disk makes fail, and too few descriptors for all."""
+    STORE = 6  # by the order in which the processes come
 
     def setUp(self):
         super().setUp()
@@ -195,15 +195,16 @@ class Refused(Case):
     def injected(self, call, number, error, *words):
         with tempfile.NamedTemporaryFile("r", prefix="msp-test-") as report:
             result = subprocess.run(
-                [faults.tool("inject"), report.name, str(self.SUPERVISOR), call, str(number),
-                 str(error), support.MSP, *words], env=self.place.environment,
+                [faults.tool("inject"), report.name, str(self.STORE), call, str(number),
+                 str(error), support.MSP, *words],
+                env=dict(self.place.environment, MSP_TRACE_STEWARDS="1"),
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
             return result, report.read()
 
     def test_quota_and_disk_errors(self):
         EIO, EDQUOT, EROFS = 5, 122, 30
         cases = [(call, number, error, words)
-                 for call in ("mkdirat", "renameat", "fsync", "writev", "write", "openat")
+                 for call in ("mkdirat", "renameat", "fsync", "pwrite64", "write", "openat")
                  for number in (1, 2, 3, 4, 6, 9) for error in (EIO, EDQUOT, EROFS)
                  for words in (["checkpoint", "box"], ["fork", "box"], ["create"],
                                ["exec", *support.limits(), "box", "--", "true"])]
@@ -214,7 +215,7 @@ class Refused(Case):
                 hits += report.startswith("hit")
                 self.assertIn(result.returncode, (0, *ERRORS), (result, report))
                 if result.returncode:
-                    self.assertRegex(result.stderr, r"(?m)^msp(-supervisor)?: .")
+                    self.assertRegex(result.stderr, r"(?m)^msp(-supervisor|-store)?: .")
                 self.place.make_old()
                 found = json.loads(self.place.good("list", "--json"))["sandboxes"]
                 self.assertEqual([entry["id"] for entry in found if entry["damaged"]], [])

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ptrace.h>
@@ -14,6 +15,12 @@
 #define OPTIONS                                                                                    \
 	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC |   \
 	 PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)
+
+/* The stewards, which are clones without a signal, are followed for who wants that. */
+static long options(void)
+{
+	return getenv("MSP_TRACE_STEWARDS") ? OPTIONS | PTRACE_O_TRACECLONE : OPTIONS;
+}
 
 pid_t tracer_parent(pid_t pid)
 {
@@ -115,7 +122,7 @@ int tracer_run(char **command, tracer_handler *handler)
 	pid_t pid;
 
 	if (first < 0 || waitpid(first, &status, 0) != first || !WIFSTOPPED(status) ||
-	    ptrace(PTRACE_SETOPTIONS, first, NULL, OPTIONS) != 0) {
+	    ptrace(PTRACE_SETOPTIONS, first, NULL, options()) != 0) {
 		(void)fprintf(stderr, "cannot trace: %s\n", strerror(errno));
 		return 70;
 	}

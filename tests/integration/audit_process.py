@@ -28,15 +28,7 @@ def setUpModule():
 
 def writers():
     """The pids of all msp-audit below this test."""
-    return [pid for pid in support.descendants(os.getpid(), with_keeper=True, with_ready=True)
-            if name_of(pid) == "msp-audit"]
-
-
-def name_of(pid):
-    with contextlib.suppress(OSError):
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return file.read().split(b"\0")[0].decode()
-    return ""
+    return support.named(os.getpid(), "msp-audit")
 
 
 class Served(audit_log.Place):
@@ -74,19 +66,19 @@ class Confined(Served):
             self.fail(os.readlink(f"/proc/{self.writer}/cwd"))
 
     def test_a_supervisor_of_this_version_is_served(self):
-        with ipc.start_audit(self.make_folder()) as channel:
+        with ipc.start_steward("msp-audit", self.make_folder()) as channel:
             channel.send(ipc.message("audit_start", schema=ipc.SCHEMA, pid=1, path="/x"))
             channel.send(self.record(number=1))
             self.assertEqual(self.answer(channel), (1, 0))
 
     def test_another_version_is_refused(self):
-        with ipc.start_audit(self.make_folder()) as channel:
+        with ipc.start_steward("msp-audit", self.make_folder()) as channel:
             channel.send(ipc.message("audit_start", schema=bytes(32), pid=1, path="/x"))
             self.assertEqual(channel.recv(100), b"")
 
     def test_a_wrong_record_ends_it(self):
         for fields in ({"event": 99}, {"field_count": 17}, {"event": 99, "number": 1}):
-            with self.subTest(fields=fields), ipc.start_audit(self.make_folder()) as channel:
+            with self.subTest(fields=fields), ipc.start_steward("msp-audit", self.make_folder()) as channel:
                 channel.send(ipc.message("audit_start", schema=ipc.SCHEMA, pid=1, path="/x"))
                 channel.send(self.record(**fields))
                 self.assertEqual(channel.recv(100), b"")

@@ -88,7 +88,7 @@ class Root(unittest.TestCase):
             os.chmod(folder, 0o755)
             copy = shutil.copy(MSP, folder)
             shutil.copy(os.path.join(os.path.dirname(MSP), "msp-supervisor"), folder)
-            for name in ("msp-broker", "msp-child-init", "builtin.policy"):
+            for name in ("msp-broker", "msp-child-init", "msp-audit", "builtin.policy"):
                 shutil.copy(os.path.join(os.path.dirname(MSP), name), folder)
             os.chmod(copy, 0o4755)
             result = msp("run", "--limits=fallback", "--", "true", executable=copy,

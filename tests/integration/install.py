@@ -10,7 +10,7 @@ import support
 
 BUILD = os.environ.get("MSP_BUILD") or os.path.join(support.ROOT, "build", "release")
 LIBEXEC = {"msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope",
-           "msp-layers", "msp-file", "msp-audit", "builtin.policy"}
+           "msp-layers", "msp-file", "msp-audit", "msp-store", "builtin.policy"}
 
 
 class Install(unittest.TestCase):

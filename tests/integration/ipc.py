@@ -47,9 +47,17 @@ def expand(text):
     return text
 
 
-FIELDS = {name: re.findall(r"(?:FIELD\((\w+), |(BYTES)\()\w+, ([\w.]+)\)", rows) for name, rows in
-          re.findall(r"ipc_(\w+)_fields\[\] = \{(.*?)\n\};", expand(read_common("ipc_schema.c")),
-                     re.S)}
+def fields():
+    """Message to its (kind, "BYTES" or "", member), from both forms of a list."""
+    text = expand(read_common("ipc_schema.c"))
+    found = re.findall(r"ipc_(\w+)_fields\[\] = \{(.*?)\n\};", text, re.S)
+    found += [(name, row) for row, name in re.findall(r"^(ONE_FIELD\(\w+, ipc_(\w+), .*)$", text,
+                                                      re.M)]
+    return {name: re.findall(r"(?:FIELD\((\w+), |(BYTES)\()\w+, ([\w.]+)\)", rows)
+            for name, rows in found}
+
+
+FIELDS = fields()
 HASH_BYTES = 32
 
 
@@ -64,7 +72,8 @@ def encode_field(kind, value):
     if kind == "RAW":
         return value or bytes(HASH_BYTES)
     if kind == "BYTES":  # a list: a NUL after each
-        return string(b"".join(item.encode() + b"\0" for item in value or ()))
+        return string(value if isinstance(value, bytes) else
+                      b"".join(item.encode() + b"\0" for item in value or ()))
     return string(value or "")
 
 
@@ -81,14 +90,14 @@ def message(name, /, **values):
                                       for kind, field in rows))
 
 
-def start_audit(folder, programs=None):
-    """The supervisor's end of the channel to an msp-audit that has its log in `folder`; it ends
-    with that, and init or the test's own end reaps it."""
+def start_steward(name, folder, programs=None):
+    """The supervisor's end of the channel to a steward, msp-audit or msp-store, that has `folder`; it
+    ends with that, and init or the test's own end reaps it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in (theirs.fileno(), directory)]
-    program = os.path.join(programs or support.BIN, "msp-audit")
-    os.posix_spawn(program, ["msp-audit"], {}, file_actions=[
+    program = os.path.join(programs or support.BIN, name)
+    os.posix_spawn(program, [name], {}, file_actions=[
         (os.POSIX_SPAWN_DUP2, high[0], 3), (os.POSIX_SPAWN_DUP2, high[1], 4)])
     for fd in high + [directory]:
         os.close(fd)
@@ -230,7 +239,7 @@ class Peer:
         """An msp-audit with its log in the directory of the tests, or in `path`."""
         path = path or os.path.join(os.environ["MSP_STATE_DIR"], "audit")
         os.makedirs(path, mode=0o700, exist_ok=True)
-        ours = start_audit(path, self.programs)
+        ours = start_steward("msp-audit", path, self.programs)
         self.send(message("supervisor_audit", path=path), [ours.fileno()])
         ours.close()
 

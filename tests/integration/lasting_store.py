@@ -11,6 +11,7 @@ import types
 import unittest
 
 import ipc  # which sets MSP_STATE_DIR
+import support
 
 SAVE, LIST, ROLLBACK, FORK = range(1, 5)
 DESTROY = 2
@@ -41,10 +42,11 @@ class Supervisor(ipc.Peer):
     def send_audit(self, path=None):
         super().send_audit(path)
         layers = os.path.join(self.programs, "msp-supervisor")  # no job is asked for
-        fds = [os.open(self.state, os.O_RDONLY | os.O_DIRECTORY), os.open(layers, os.O_RDONLY)]
-        self.send(ipc.message("supervisor_state", path=self.state), fds)
-        for fd in fds:
-            os.close(fd)
+        store = ipc.start_steward("msp-store", self.state, self.programs)
+        image = os.open(layers, os.O_RDONLY)
+        self.send(ipc.message("supervisor_state", path=self.state), [store.fileno(), image])
+        store.close()
+        os.close(image)
 
     def ask(self, kind, **values):
         """Everything that is answered to one request."""
@@ -142,8 +144,8 @@ class Lasting(unittest.TestCase):
         with Supervisor(self.state) as supervisor:
             supervisor.create(name="one")
             limit = 4096  # bytes of a file: a meta is longer, a record of the audit log is not
-            subprocess.run(["prlimit", f"--fsize={limit}", "--pid", str(supervisor.process.pid)],
-                           check=True)
+            store, = support.named(os.getpid(), "msp-store")
+            subprocess.run(["prlimit", f"--fsize={limit}", "--pid", str(store)], check=True)
             self.assertEqual(supervisor.checkpoint("one", SAVE)[0].name_of, "execution_refused")
             self.assertEqual(supervisor.create(name="two").name_of, "execution_refused")
             self.assertEqual(supervisor.list(), ["one"])

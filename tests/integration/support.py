@@ -2,6 +2,7 @@
 """Real processes for the tests: an MCP session with `msp serve`, commands through `msp run`, and
 what is left of them afterwards. Nothing here is a test."""
 import atexit
+import contextlib
 import ctypes
 import functools
 import itertools
@@ -239,7 +240,7 @@ def text_of(result):
 
 
 KEEPER = "msp-keeper"
-AUDIT = "msp-audit"
+STEWARDS = ("msp-audit", "msp-store")
 
 
 def _is_child_init(pid):
@@ -270,7 +271,7 @@ def _children(with_keeper):
                 parent = int(after.split()[1])
             except (OSError, IndexError, ValueError):
                 continue
-            if with_keeper or not before.endswith(("(" + KEEPER, "(" + AUDIT)):
+            if with_keeper or not before.endswith(tuple("(" + name for name in (KEEPER, *STEWARDS))):
                 children.setdefault(parent, []).append(int(entry))
     return children
 
@@ -289,6 +290,17 @@ def _is_ready(pid, children):
     """Is it an init in whose sandbox nothing runs? Factories have them made ahead."""
     return (_is_child_init(pid) and _is_first(pid)
             and all(map(_is_child_init, children.get(pid, []))))
+
+
+def named(pid, name):
+    """The processes below `pid` that were started under this name."""
+    found = []
+    for child in descendants(pid, with_keeper=True, with_ready=True):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{child}/cmdline", "rb") as file:
+                if file.read().split(b"\0")[0] == name.encode():
+                    found.append(child)
+    return found
 
 
 def ready(pid):

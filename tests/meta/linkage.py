@@ -25,6 +25,7 @@ ALLOWED_LIBRARIES = {
     "msp-child-init": set(),
     "msp-file": set(),
     "msp-audit": set(),
+    "msp-store": set(),
 }
 # Functions that nobody calls: no bound, hidden state, or a shell.
 FORBIDDEN = {"strcpy", "strcat", "sprintf", "vsprintf", "gets", "strtok", "system", "popen",
@@ -41,6 +42,7 @@ FORBIDDEN_OF = {
     "msp-supervisor": HEAP | {"fork", "vfork", "clone", "execv", "execvp", "execve", "fexecve",
                               "posix_spawn"},
     "msp-audit": HEAP | {"fork", "vfork", "clone", "execve", "socket", "connect", "getenv"},
+    "msp-store": HEAP | {"fork", "vfork", "clone", "execve", "socket", "connect", "getenv"},
     "msp-child-init": HEAP | STDIO | {"snprintf", "sscanf", "getenv"},
     "msp-policy": {"getenv", "fork", "execve", "socket"},
     # It forks its reader of repositories before it is confined; its filters know no clone.

@@ -12,7 +12,7 @@ ROW = re.compile(r'^IPC\((\w+),\s*(\w+),\s*(\w+),\s*(\w+),\s*"(\w*)"\)', re.M)
 # Where the receiver of a role reads its messages.
 RECEIVERS = {"SUPERVISOR": ["supervisor"], "FACTORY": ["child-init"], "INIT": ["child-init"],
              "FRONTEND": ["frontend", "cli", "broker"], "LAUNCHER": ["cli"], "LAYERS": ["layers"],
-             "AUDIT": ["audit"]}
+             "AUDIT": ["audit"], "STORE": ["store"]}
 
 
 def rows():

@@ -9,12 +9,13 @@ BIN = os.environ.get("MSP_BIN") or os.path.join(BUILD, "bin")
 
 # Each process's sources and the program they become.
 PROCESS_FOLDERS = ("cli", "broker", "supervisor", "child-init", "policy", "scope", "layers",
-                   "file", "audit", "store")
+                   "file", "audit", "store", "steward")
 # Its library is of those that ask a supervisor for something.
 FRONTENDS = ("cli", "broker")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-policy", "msp-scope",
-            "msp-layers", "msp-file", "msp-audit")
-STATIC_PROGRAMS = ("msp", "msp-supervisor", "msp-child-init", "msp-file", "msp-audit")
+            "msp-layers", "msp-file", "msp-audit", "msp-store")
+STATIC_PROGRAMS = ("msp", "msp-supervisor", "msp-child-init", "msp-file", "msp-audit",
+                   "msp-store")
 DYNAMIC_PROGRAMS = tuple(name for name in PROGRAMS if name not in STATIC_PROGRAMS)
 
 

@@ -109,7 +109,7 @@ static struct images some_images(void)
 {
 	return (struct images){
 		file_with("s"), file_with("c"), file_with("b"), file_with("a"), -1, -1,
-		file_with("l"), file_with("f")
+		file_with("l"), file_with("t"), file_with("f")
 	};
 }
 

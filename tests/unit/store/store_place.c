@@ -225,7 +225,7 @@ static int age_one(void *context, const char id[IPC_ID_MAX])
 void place_sweep(void)
 {
 	cr_assert_eq(store_each(age_one, NULL), 0);
-	cr_assert_eq(store_sweep(NULL), 0, "nobody's time is over");
+	cr_assert_eq(store_sweep(NULL, NULL), 0, "nobody's time is over");
 	cr_assert_eq(store_lock(), 0);
 	cr_assert_eq(store_collect(), 0);
 	store_unlock();

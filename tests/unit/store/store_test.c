@@ -174,7 +174,7 @@ Test(store, the_lock_of_all_is_not_waited_for_for_ever)
 	second.name[0] = '\0';
 	cr_expect_eq(store_create(&second, &census), -EAGAIN);
 	cr_expect_eq(store_destroy(&meta), -EAGAIN);
-	cr_expect_eq(store_sweep(NULL), -EAGAIN);
+	cr_expect_eq(store_sweep(NULL, NULL), -EAGAIN);
 	cr_expect_eq(place_count("sandboxes"), 1);
 	fd_close(&lock);
 	cr_expect_eq(store_destroy(&meta), 0);
@@ -532,17 +532,17 @@ Test(store, what_nobody_used_for_its_time_goes)
 	int fd = place_create("one", &meta);
 
 	age(3700);
-	cr_expect_eq(store_sweep(NULL), 0, "somebody has it");
+	cr_expect_eq(store_sweep(NULL, NULL), 0, "somebody has it");
 	fd_close(&fd);
 	age(3500);
-	cr_expect_eq(store_sweep(NULL), 0);
+	cr_expect_eq(store_sweep(NULL, NULL), 0);
 	fd = place_take("one", &meta);
 	age(3700);
 	store_touch(fd);
 	fd_close(&fd);
-	cr_expect_eq(store_sweep(NULL), 0, "it was used");
+	cr_expect_eq(store_sweep(NULL, NULL), 0, "it was used");
 	age(3700);
-	cr_expect_eq(store_sweep(NULL), 1);
+	cr_expect_eq(store_sweep(NULL, NULL), 1);
 	cr_expect_eq(place_count("sandboxes"), 0);
 	cr_expect_eq(place_count("layers"), 0);
 }
@@ -554,7 +554,7 @@ Test(store, damage_is_left_for_people)
 	damage(fd, offsetof(struct store_meta, created_s));
 	fd_close(&fd);
 	age(1000000);
-	cr_expect_eq(store_sweep(NULL), 0);
+	cr_expect_eq(store_sweep(NULL, NULL), 0);
 	cr_expect_eq(place_count("sandboxes"), 1);
 }
 
@@ -563,11 +563,11 @@ Test(store, what_a_crash_left_goes)
 	cr_assert_eq(mkdirat(store_directory(), "sandboxes/00000000000000000000000001", 0700), 0);
 	cr_assert_eq(mkdirat(store_directory(), "layers/00000000000000000000000002", 0700), 0);
 	cr_assert_eq(mkdirat(store_directory(), "layers/of-somebody", 0700), 0);
-	cr_expect_eq(store_sweep(NULL), 0);
+	cr_expect_eq(store_sweep(NULL, NULL), 0);
 	cr_expect_eq(place_count("sandboxes"), 1, "it may be being made");
 	cr_expect(place_has("trash", "00000000000000000000000002"));
 	place_age("sandboxes/00000000000000000000000001", 61);
-	cr_expect_eq(store_sweep(NULL), 0);
+	cr_expect_eq(store_sweep(NULL, NULL), 0);
 	cr_expect_eq(place_count("sandboxes"), 0);
 	cr_expect(place_has("layers", "of-somebody"));
 }

@@ -16,6 +16,7 @@
 #include "common/fd.h"
 #include "lasting_rig.h"
 #include "run/sandbox.h"
+#include "store/inner.h"
 #include "support.h"
 
 static struct rig rig;

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Questions of the supervisor. Nothing is kept between two of them but what is on disk: a question
+ * brings the meta that it is about, and the answer brings what became of it.
+ */
+#include "serve.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "common/fd.h"
+#include "inner.h"
+
+_Static_assert(sizeof(struct store_meta) == IPC_STORE_META_BYTES &&
+		       STORE_ID_BYTES == IPC_STORE_ID_BYTES,
+	       "the messages have room for it");
+
+/* Parts that an operation needs of its question and gives to its answer. */
+enum part {
+	PART_NOTHING,
+	PART_META = 1,
+	PART_SANDBOX = 2,   /* its directory */
+	PART_DIRECTORY = 4, /* the result, which locks a sandbox */
+	PART_PATH = 8,      /* the result, which is O_PATH */
+};
+
+static struct store_meta meta; /* the question's, then the answer's */
+static struct store_meta made;
+static struct ipc_store_answer answer;
+static int sandbox = -1; /* the question's directory */
+
+static int put_id(void *context, const char id[IPC_ID_MAX])
+{
+	if (answer.ids_size + IPC_ID_MAX > sizeof(answer.ids))
+		return -EOVERFLOW;
+	memcpy(answer.ids + answer.ids_size, id, IPC_ID_MAX);
+	answer.ids_size += IPC_ID_MAX;
+	return 0;
+}
+
+static int do_each(const struct ipc_store_ask *ask)
+{
+	return store_each(put_id, NULL);
+}
+
+static int do_find(const struct ipc_store_ask *ask)
+{
+	return store_find(ask->owner, ask->name, answer.census.id);
+}
+
+static int do_look(const struct ipc_store_ask *ask)
+{
+	bool is_taken = false;
+	const int error = store_look(ask->name, &meta, &answer.used_s, &is_taken);
+
+	answer.is_taken = is_taken;
+	return error;
+}
+
+static int do_take(const struct ipc_store_ask *ask)
+{
+	return store_take(ask->name, &meta);
+}
+
+static int do_create(const struct ipc_store_ask *ask)
+{
+	return store_create(&meta, &answer.census);
+}
+
+static int do_count(const struct ipc_store_ask *ask)
+{
+	store_count(sandbox, &meta, ask->bytes, ask->inodes);
+	return 0;
+}
+
+static int do_mark(const struct ipc_store_ask *ask)
+{
+	store_mark(sandbox);
+	return 0;
+}
+
+static int do_unmark(const struct ipc_store_ask *ask)
+{
+	store_unmark(sandbox);
+	return 0;
+}
+
+static int do_destroy(const struct ipc_store_ask *ask)
+{
+	return store_id_bytes(ask->name, meta.id) ? store_destroy(&meta) : -EINVAL;
+}
+
+static int do_discard(const struct ipc_store_ask *ask)
+{
+	return store_discard(ask->name);
+}
+
+static int do_checkpoint(const struct ipc_store_ask *ask)
+{
+	struct store_checkpoint unused;
+
+	return store_checkpoint(sandbox, &meta, ask->name, &unused);
+}
+
+static int do_rollback(const struct ipc_store_ask *ask)
+{
+	return store_rollback(sandbox, &meta, ask->number);
+}
+
+static int do_forget(const struct ipc_store_ask *ask)
+{
+	return store_forget(sandbox, &meta, ask->number);
+}
+
+static int do_fork(const struct ipc_store_ask *ask)
+{
+	const int fd = store_fork(sandbox, &meta, ask->number, ask->name, &answer.census, &made);
+
+	if (fd >= 0) {
+		answer.made_size = sizeof(made);
+		memcpy(answer.made, &made, sizeof(made));
+	}
+	return fd;
+}
+
+static int do_merge_target(const struct ipc_store_ask *ask)
+{
+	return store_merge_target(sandbox);
+}
+
+static int do_merge_done(const struct ipc_store_ask *ask)
+{
+	struct store_merge merge = { .count = ask->ids_size / STORE_ID_BYTES };
+
+	if (merge.count == 0)
+		return -EINVAL;
+	memcpy(merge.ids, ask->ids, ask->ids_size);
+	return store_merge_done(sandbox, &meta, &merge, ask->bytes, ask->inodes);
+}
+
+/* A question about one layer has its id in place of the meta. */
+static int take_layer(const struct ipc_store_ask *ask)
+{
+	if (ask->ids_size != STORE_ID_BYTES)
+		return -EINVAL;
+	meta.layer_count = 1;
+	meta.upper = 0;
+	memcpy(meta.layers[0].id, ask->ids, STORE_ID_BYTES);
+	return 0;
+}
+
+static int do_layer(const struct ipc_store_ask *ask)
+{
+	const int error = take_layer(ask);
+
+	return error ? error
+		     : store_layer(&meta, 0, ask->name[0] ? ask->name : NULL, ask->number != 0);
+}
+
+static int do_work(const struct ipc_store_ask *ask)
+{
+	const int error = take_layer(ask);
+
+	return error ? error : store_work(&meta, ask->name);
+}
+
+static int do_journal(const struct ipc_store_ask *ask)
+{
+	return store_journal(sandbox);
+}
+
+static int do_empty(const struct ipc_store_ask *ask)
+{
+	return store_empty();
+}
+
+static int do_interrupted(const struct ipc_store_ask *ask)
+{
+	return store_is_interrupted(sandbox);
+}
+
+static int do_sweep(const struct ipc_store_ask *ask)
+{
+	return store_sweep(put_id, NULL);
+}
+
+static int do_trash(const struct ipc_store_ask *ask)
+{
+	return store_trash();
+}
+
+static const struct operation {
+	int (*run)(const struct ipc_store_ask *ask);
+	unsigned int needs; /* PART_META, PART_SANDBOX */
+	unsigned int gives; /* on success; PART_META also of a failure that changed it */
+} operations[STORE_DO_COUNT_OF] = {
+	[STORE_DO_EACH] = { do_each, PART_NOTHING, PART_NOTHING },
+	[STORE_DO_FIND] = { do_find, PART_NOTHING, PART_NOTHING },
+	[STORE_DO_LOOK] = { do_look, PART_NOTHING, PART_META },
+	[STORE_DO_TAKE] = { do_take, PART_NOTHING, PART_META | PART_DIRECTORY },
+	[STORE_DO_CREATE] = { do_create, PART_META, PART_META | PART_DIRECTORY },
+	[STORE_DO_COUNT] = { do_count, PART_META | PART_SANDBOX, PART_META },
+	[STORE_DO_MARK] = { do_mark, PART_SANDBOX, PART_NOTHING },
+	[STORE_DO_UNMARK] = { do_unmark, PART_SANDBOX, PART_NOTHING },
+	[STORE_DO_DESTROY] = { do_destroy, PART_NOTHING, PART_NOTHING },
+	[STORE_DO_DISCARD] = { do_discard, PART_NOTHING, PART_NOTHING },
+	[STORE_DO_CHECKPOINT] = { do_checkpoint, PART_META | PART_SANDBOX, PART_META },
+	[STORE_DO_ROLLBACK] = { do_rollback, PART_META | PART_SANDBOX, PART_META },
+	[STORE_DO_FORGET] = { do_forget, PART_META | PART_SANDBOX, PART_META },
+	[STORE_DO_FORK] = { do_fork, PART_META | PART_SANDBOX, PART_META | PART_DIRECTORY },
+	[STORE_DO_MERGE_TARGET] = { do_merge_target, PART_SANDBOX, PART_PATH },
+	[STORE_DO_MERGE_DONE] = { do_merge_done, PART_META | PART_SANDBOX, PART_META },
+	[STORE_DO_LAYER] = { do_layer, PART_NOTHING, PART_PATH },
+	[STORE_DO_WORK] = { do_work, PART_NOTHING, PART_PATH },
+	[STORE_DO_JOURNAL] = { do_journal, PART_SANDBOX, PART_PATH },
+	[STORE_DO_EMPTY] = { do_empty, PART_NOTHING, PART_PATH },
+	[STORE_DO_INTERRUPTED] = { do_interrupted, PART_SANDBOX, PART_NOTHING },
+	[STORE_DO_SWEEP] = { do_sweep, PART_NOTHING, PART_NOTHING },
+	[STORE_DO_TRASH] = { do_trash, PART_NOTHING, PART_PATH },
+};
+
+/* Take over what the question brings. A meta that is new has neither layers nor magic yet. */
+static int take_question(const struct ipc_store_ask *ask, const struct operation *operation)
+{
+	memset(&answer, 0, offsetof(struct ipc_store_answer, meta));
+	answer.census.sandboxes_max = ask->census.sandboxes_max;
+	answer.census.bytes_max = ask->census.bytes_max;
+	if ((operation->needs & PART_SANDBOX) != (sandbox >= 0 ? PART_SANDBOX : PART_NOTHING) ||
+	    (operation->needs & PART_META) !=
+		    (ask->meta_size == sizeof(meta) ? PART_META : PART_NOTHING))
+		return -EPROTO;
+	if (!(operation->needs & PART_META))
+		return 0;
+	memcpy(&meta, ask->meta, sizeof(meta));
+	if (ask->operation != STORE_DO_CREATE)
+		return store_is_sound(&meta) ? 0 : -EPROTO;
+	meta.name[sizeof(meta.name) - 1] = meta.owner[sizeof(meta.owner) - 1] = '\0';
+	return 0; /* store_write() checks the rest */
+}
+
+static void put_result(const struct operation *operation, int result)
+{
+	const bool has_fd = result >= 0 && (operation->gives & (PART_DIRECTORY | PART_PATH));
+
+	answer.error = result < 0 ? (uint32_t)-result : 0;
+	answer.value = has_fd ? 1 : result > 0 ? (uint32_t)result : 0;
+	if (operation->gives & PART_META && (result >= 0 || operation->needs & PART_META) &&
+	    store_is_sound(&meta)) {
+		answer.meta_size = sizeof(meta);
+		memcpy(answer.meta, &meta, sizeof(meta));
+	}
+}
+
+/* A descriptor goes before its answer. */
+static int send_answer(const struct channel *channel, const struct operation *operation, int result)
+{
+	static const struct ipc_store_directory directory;
+	static const struct ipc_store_path path;
+	int error = 0;
+
+	put_result(operation, result);
+	if (result >= 0 && operation->gives & PART_DIRECTORY)
+		error = channel_send(channel, IPC_TYPE_store_directory, &directory, &result, 0);
+	else if (result >= 0 && operation->gives & PART_PATH)
+		error = channel_send(channel, IPC_TYPE_store_path, &path, &result, 0);
+	if (operation->gives & (PART_DIRECTORY | PART_PATH))
+		fd_close(&result);
+	return error ? error : channel_send(channel, IPC_TYPE_store_answer, &answer, NULL, 0);
+}
+
+static int answer_question(const struct channel *channel, const struct ipc_store_ask *ask)
+{
+	const struct operation *operation =
+		ask->operation < STORE_DO_COUNT_OF ? &operations[ask->operation] : NULL;
+	int error = operation ? take_question(ask, operation) : -EPROTO;
+
+	if (!error)
+		error = send_answer(channel, operation, operation->run(ask));
+	fd_close(&sandbox);
+	return error;
+}
+
+int store_serve(const struct channel *channel)
+{
+	static struct channel_message message;
+	enum ipc_error wrong;
+	int status;
+
+	while ((status = channel_receive(channel, &message, 0, &wrong)) == 1) {
+		if (message.type == IPC_TYPE_store_sandbox && sandbox < 0)
+			sandbox = channel_take_fd(&message, 0);
+		else if (message.type == IPC_TYPE_store_ask)
+			status = answer_question(channel, &message.body.store_ask);
+		else
+			status = -EPROTO;
+		if (status < 0)
+			break;
+	}
+	return status == -EPIPE || status == -ECONNRESET ? 0 : status;
+}

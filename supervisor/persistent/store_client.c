@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Each question has its answer before anything else is done: what the disk takes, requests wait for
+ * in any case.
+ */
+#include "persistent/store_client.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/loop.h"
+#include "base/state.h"
+#include "common/channel.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "store/store.h"
+
+/* A part of a meta that is compared, and copied, as one. */
+#define SPARSE_BYTES 512
+
+static struct channel channel = { -1, IPC_SUPERVISOR, IPC_STORE, IPC_SETUP };
+static struct loop_watch watch;
+static struct ipc_store_ask ask;
+static struct channel_message message;
+static const struct ipc_store_answer *const answer = &message.body.store_answer;
+
+static int lose_store(const char *why)
+{
+	if (channel.fd < 0)
+		return -EPIPE;
+	loop_remove(&watch);
+	fd_close(&channel.fd);
+	log_line("the files of persistent sandboxes are out of reach: %s", why);
+	state_note_fault();
+	supervisor.is_ending = true;
+	return -EPIPE;
+}
+
+/* msp-store sends nothing without a question. */
+static void on_ready(void *context)
+{
+	(void)context;
+	(void)lose_store("msp-store ended");
+}
+
+/* A descriptor comes before the answer that it belongs to; *ret_fd is -EMFILE where there was no
+ * room for it. */
+static int receive_answer(int *ret_fd)
+{
+	enum ipc_error wrong = IPC_OK;
+	int status;
+
+	do {
+		status = channel_receive(&channel, &message, 0, &wrong);
+		if (status == -EMFILE)
+			*ret_fd = -EMFILE;
+		else if (status == 1 && *ret_fd == -1 &&
+			 (message.type == IPC_TYPE_store_directory ||
+			  message.type == IPC_TYPE_store_path))
+			*ret_fd = channel_take_fd(&message, 0);
+		else if (status == 1 && message.type == IPC_TYPE_store_answer)
+			return 0;
+		else if (status != -EINTR)
+			return lose_store(wrong ? ipc_error_text(wrong) : "msp-store ended");
+	} while (true);
+}
+
+/* Most of a meta is nothing, and a page of a table that was never written to takes no memory. */
+static void copy_sparsely(struct store_meta *to, const void *from)
+{
+	for (size_t at = 0, size; at < sizeof(*to); at += size) {
+		size = sizeof(*to) - at < SPARSE_BYTES ? sizeof(*to) - at : SPARSE_BYTES;
+		if (memcmp((char *)to + at, (const char *)from + at, size) != 0)
+			memcpy((char *)to + at, (const char *)from + at, size);
+	}
+}
+
+/* Check here too that a walk along the layers ends. */
+static int take_meta(const uint8_t *bytes, uint32_t size, struct store_meta *ret)
+{
+	static struct store_meta found;
+
+	if (!ret || size == 0)
+		return 0;
+	memcpy(&found, bytes, sizeof(found));
+	if (size != sizeof(found) || !store_is_sound(&found))
+		return lose_store("msp-store sent a meta that cannot be");
+	copy_sparsely(ret, &found);
+	return 0;
+}
+
+static void begin_question(uint32_t operation, const struct store_meta *meta)
+{
+	memset(&ask, 0, offsetof(struct ipc_store_ask, ids));
+	ask.operation = operation;
+	ask.meta_size = meta ? sizeof(*meta) : 0;
+	if (meta)
+		memcpy(ask.meta, meta, sizeof(*meta));
+}
+
+/* A name that is too long is nobody's; the end of the field is 0 already. */
+static void put_name(const char *text)
+{
+	(void)strncpy(ask.name, text, sizeof(ask.name) - 1);
+}
+
+/* Send the question, which is about the sandbox of this directory (-1: of none), and copy the metas
+ * of the answer. The result: -errno, a number, or a descriptor. */
+static int ask_store(int sandbox, struct store_meta *meta, struct store_meta *made)
+{
+	static const struct ipc_store_sandbox about;
+	int error = channel.fd < 0 ? -EPIPE : 0;
+	int fd = -1;
+
+	if (!error && sandbox >= 0)
+		error = channel_send(&channel, IPC_TYPE_store_sandbox, &about, &sandbox, 0);
+	if (!error)
+		error = channel_send(&channel, IPC_TYPE_store_ask, &ask, NULL, 0);
+	if (error)
+		return lose_store(errno_text(-error));
+	error = receive_answer(&fd);
+	if (!error)
+		error = take_meta(answer->meta, answer->meta_size, meta);
+	if (!error)
+		error = take_meta(answer->made, answer->made_size, made);
+	if (!error && answer->error)
+		error = -(int)answer->error;
+	if (!error)
+		return fd != -1 ? fd : (int)answer->value;
+	fd_close(&fd);
+	return error;
+}
+
+int store_connect(int socket)
+{
+	struct ipc_store_start start;
+	int error;
+	int fd = -1;
+
+	channel.fd = socket;
+	memcpy(start.schema, ipc_schema_hash, sizeof(start.schema));
+	error = channel_send(&channel, IPC_TYPE_store_start, &start, NULL, 0);
+	channel.phase = IPC_SERVE;
+	if (!error)
+		error = receive_answer(&fd);
+	if (!error && answer->error)
+		error = -(int)answer->error;
+	if (!error)
+		error = loop_add(&watch, channel.fd, on_ready, NULL);
+	if (error)
+		fd_close(&channel.fd);
+	return error;
+}
+
+/* --- questions, as store/store.h has them ----------------------------------------------------- */
+
+/* The ids of the answer are copied, since `each` asks questions too. */
+static int ask_ids(uint32_t operation, int (*each)(void *context, const char id[IPC_ID_MAX]),
+		   void *context)
+{
+	static char ids[IPC_STORE_IDS_MAX];
+	uint32_t size;
+	int result;
+
+	begin_question(operation, NULL);
+	result = ask_store(-1, NULL, NULL);
+	size = result < 0 ? 0 : answer->ids_size;
+	memcpy(ids, answer->ids, size);
+	for (uint32_t at = 0; at + IPC_ID_MAX <= size; at += IPC_ID_MAX) {
+		ids[at + IPC_ID_MAX - 1] = '\0';
+		const int told = store_is_id(ids + at) ? each(context, ids + at) : 0;
+
+		if (told)
+			return told;
+	}
+	return result;
+}
+
+int store_each(int (*each)(void *context, const char id[IPC_ID_MAX]), void *context)
+{
+	return ask_ids(STORE_DO_EACH, each, context);
+}
+
+int store_sweep(int (*destroyed)(void *context, const char id[IPC_ID_MAX]), void *context)
+{
+	return ask_ids(STORE_DO_SWEEP, destroyed, context);
+}
+
+bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX])
+{
+	begin_question(STORE_DO_FIND, NULL);
+	put_name(name);
+	(void)strncpy(ask.owner, owner, sizeof(ask.owner) - 1);
+	if (ask_store(-1, NULL, NULL) != 1)
+		return false;
+	memcpy(ret, answer->census.id, IPC_ID_MAX);
+	ret[IPC_ID_MAX - 1] = '\0';
+	return store_is_id(ret);
+}
+
+static int ask_named(uint32_t operation, const char *id, struct store_meta *ret)
+{
+	begin_question(operation, NULL);
+	put_name(id);
+	return ask_store(-1, ret, NULL);
+}
+
+int store_look(const char *id, struct store_meta *ret, uint64_t *ret_used_s, bool *ret_is_taken)
+{
+	const int error = ask_named(STORE_DO_LOOK, id, ret);
+
+	*ret_used_s = answer->used_s;
+	*ret_is_taken = answer->is_taken != 0;
+	return error;
+}
+
+int store_take(const char *id, struct store_meta *ret)
+{
+	return ask_named(STORE_DO_TAKE, id, ret);
+}
+
+static int ask_census(int sandbox, struct store_meta *meta, struct store_meta *made,
+		      struct store_census *census)
+{
+	int result;
+
+	ask.census = *census;
+	result = ask_store(sandbox, meta, made);
+	*census = answer->census;
+	census->id[IPC_ID_MAX - 1] = '\0';
+	return result;
+}
+
+int store_create(struct store_meta *meta, struct store_census *census)
+{
+	begin_question(STORE_DO_CREATE, meta);
+	return ask_census(-1, meta, NULL, census);
+}
+
+int store_fork(int sandbox, struct store_meta *meta, uint32_t number, const char *name,
+	       struct store_census *census, struct store_meta *ret)
+{
+	begin_question(STORE_DO_FORK, meta);
+	ask.number = number;
+	put_name(name);
+	return ask_census(sandbox, meta, ret, census);
+}
+
+void store_count(int sandbox, struct store_meta *meta, uint64_t bytes, uint64_t inodes)
+{
+	begin_question(STORE_DO_COUNT, meta);
+	ask.bytes = bytes;
+	ask.inodes = inodes;
+	(void)ask_store(sandbox, meta, NULL); /* it fails with msp-store alone */
+}
+
+static int ask_about(uint32_t operation, int sandbox)
+{
+	begin_question(operation, NULL);
+	return ask_store(sandbox, NULL, NULL);
+}
+
+void store_mark(int sandbox)
+{
+	(void)ask_about(STORE_DO_MARK, sandbox);
+}
+
+void store_unmark(int sandbox)
+{
+	(void)ask_about(STORE_DO_UNMARK, sandbox);
+}
+
+int store_destroy(const struct store_meta *meta)
+{
+	char id[IPC_ID_MAX];
+
+	store_id_text(meta->id, id);
+	return ask_named(STORE_DO_DESTROY, id, NULL);
+}
+
+int store_discard(const char *id)
+{
+	return ask_named(STORE_DO_DISCARD, id, NULL);
+}
+
+static int change_meta(uint32_t operation, int sandbox, struct store_meta *meta, uint32_t number,
+		       const char *name)
+{
+	begin_question(operation, meta);
+	ask.number = number;
+	put_name(name);
+	return ask_store(sandbox, meta, NULL);
+}
+
+int store_checkpoint(int sandbox, struct store_meta *meta, const char *name,
+		     struct store_checkpoint *ret)
+{
+	const int error = change_meta(STORE_DO_CHECKPOINT, sandbox, meta, 0, name);
+
+	if (!error)
+		*ret = meta->checkpoints[meta->checkpoint_count - 1];
+	return error;
+}
+
+int store_rollback(int sandbox, struct store_meta *meta, uint32_t number)
+{
+	return change_meta(STORE_DO_ROLLBACK, sandbox, meta, number, "");
+}
+
+int store_forget(int sandbox, struct store_meta *meta, uint32_t number)
+{
+	return change_meta(STORE_DO_FORGET, sandbox, meta, number, "");
+}
+
+int store_merge_target(int sandbox)
+{
+	return ask_about(STORE_DO_MERGE_TARGET, sandbox);
+}
+
+int store_merge_done(int sandbox, struct store_meta *meta, const struct store_merge *merge,
+		     uint64_t bytes, uint64_t inodes)
+{
+	begin_question(STORE_DO_MERGE_DONE, meta);
+	ask.ids_size = merge->count * STORE_ID_BYTES;
+	memcpy(ask.ids, merge->ids, ask.ids_size);
+	ask.bytes = bytes;
+	ask.inodes = inodes;
+	return ask_store(sandbox, meta, NULL);
+}
+
+static int open_layer(uint32_t operation, const struct store_meta *meta, uint32_t layer,
+		      const char *place, bool is_made)
+{
+	if (layer >= meta->layer_count)
+		return -ENOENT;
+	begin_question(operation, NULL);
+	ask.number = is_made;
+	ask.ids_size = STORE_ID_BYTES;
+	memcpy(ask.ids, meta->layers[layer].id, STORE_ID_BYTES);
+	put_name(place ? place : "");
+	return ask_store(-1, NULL, NULL);
+}
+
+int store_layer(const struct store_meta *meta, uint32_t layer, const char *place, bool is_made)
+{
+	return open_layer(STORE_DO_LAYER, meta, layer, place, is_made);
+}
+
+int store_work(const struct store_meta *meta, const char *place)
+{
+	return open_layer(STORE_DO_WORK, meta, meta->upper, place, true);
+}
+
+int store_journal(int sandbox)
+{
+	return ask_about(STORE_DO_JOURNAL, sandbox);
+}
+
+int store_empty(void)
+{
+	return ask_about(STORE_DO_EMPTY, -1);
+}
+
+/* If it cannot be found out, an apply may have been. */
+bool store_is_interrupted(int sandbox)
+{
+	return ask_about(STORE_DO_INTERRUPTED, sandbox) != 0;
+}
+
+int store_trash(void)
+{
+	return ask_about(STORE_DO_TRASH, -1);
+}
