@@ -81,7 +81,7 @@ static void enter_landlock(uint64_t rights)
 	fd_close(&ruleset);
 }
 
-void steward_confine(uint64_t rights, const struct sock_filter *filter, size_t count)
+void steward_confine(uint64_t rights, const struct sock_filter *filter, uint32_t count)
 {
 	const struct rlimit none = { 0, 0 };
 

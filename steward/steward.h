@@ -8,7 +8,6 @@
 #define STEWARD_STEWARD_H
 
 #include <linux/filter.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "common/channel.h"
@@ -22,7 +21,7 @@ void steward_begin(const char *name);
 
 /* Must: allow `rights` in the directory and nothing else. Must not: leave a capability, a way to a
  * new one, or a system call that `filter` does not allow. */
-void steward_confine(uint64_t rights, const struct sock_filter *filter, size_t count);
+void steward_confine(uint64_t rights, const struct sock_filter *filter, uint32_t count);
 
 /* Receive the first message, of `type`, whose struct begins with the schema's hash, and go on in
  * the phase SERVE. Ends the process without a word where the supervisor has ended before. */
