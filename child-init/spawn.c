@@ -293,17 +293,13 @@ static const struct step resume[] = {
 
 static bool is_due(const struct step *step)
 {
-	const bool is_ahead = attempt.init->profile->filters_ahead != 0;
-	const bool of[] = {
-		[EACH] = true, [WORKLOAD] = attempt.is_workload, [PROBE] = attempt.is_probe
-	};
-	const bool in[] = { [ALWAYS] = true,
-			    [IF_OBSERVED] = attempt.is_observed,
-			    [IF_UNOBSERVED] = !attempt.is_observed,
-			    [IF_FILTERED_AHEAD] = is_ahead,
-			    [IF_FILTERED_LAST] = !is_ahead };
+	const uint16_t filter =
+		attempt.init->profile->filters_ahead ? IF_FILTERED_AHEAD : IF_FILTERED_LAST;
+	const uint16_t listener = attempt.is_observed ? IF_OBSERVED : IF_UNOBSERVED;
 
-	return of[step->who] && in[step->when];
+	return (step->when == ALWAYS || step->when == filter || step->when == listener) &&
+	       (step->who != WORKLOAD || attempt.is_workload) &&
+	       (step->who != PROBE || attempt.is_probe);
 }
 
 static int run_steps(const struct step *steps, size_t count)
