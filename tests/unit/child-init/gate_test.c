@@ -25,6 +25,7 @@
 
 #define FILE_HERE "/usr/bin/env"
 #define MISSING "/mnt/missing"
+#define FACT "/proc/sys/vm/overcommit_memory"
 #define LEFT "/mnt/left"
 #define LINK "/mnt/link" /* to a folder of the host's, which a workload chose */
 
@@ -114,6 +115,11 @@ static int act_opens(void *unused)
 	CHECK(CALL(SYS_openat, AT_FDCWD, MISSING, O_RDONLY, 0) == PASSES);
 	CHECK(CALL(SYS_openat, AT_FDCWD, LEFT, O_RDONLY, 0) == STAYS);
 	CHECK(CALL(SYS_openat, AT_FDCWD, "/proc/self/exe", O_RDONLY, 0) == STAYS);
+	CHECK(CALL(SYS_open, FACT, O_RDONLY, 0, 0) == PASSES);
+	CHECK(CALL(SYS_open, FACT, O_WRONLY, 0, 0) == STAYS);
+	CHECK(CALL(SYS_open, "/proc/sys/vm/swappiness", O_RDONLY, 0, 0) == STAYS);
+	CHECK(mount(LEFT, FACT, NULL, MS_BIND, NULL) == 0);
+	CHECK(CALL(SYS_open, FACT, O_RDONLY, 0, 0) == STAYS);
 	CHECK(CALL(SYS_openat, AT_FDCWD, MISSING, O_WRONLY, 0) == STAYS);
 	CHECK(CALL(SYS_openat, AT_FDCWD, MISSING, O_RDONLY | O_CREAT, 0600) == STAYS);
 	CHECK(CALL(SYS_openat, AT_FDCWD, "/usr", O_TMPFILE | O_RDWR, 0600) == STAYS);
