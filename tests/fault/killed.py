@@ -27,8 +27,10 @@ SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # It leaves its session, forks twice, ignores every signal, and writes a line when all of it runs.
 WORKLOAD = ("trap '' TERM INT HUP PIPE; setsid sleep 3600 & "
             "(setsid sh -c 'sleep 3600 & sleep 3600' &); sleep 3600 & echo up; wait")
+# A signal between python's last look for one and its read would wait for the read.
 CLIENT = """
-import subprocess, sys
+import signal, subprocess, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 server.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n'); server.stdin.flush()
 server.stdout.readline()
