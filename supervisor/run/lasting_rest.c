@@ -16,7 +16,7 @@ void sandbox_stir(const struct sandbox *sandbox)
 void rest_begin(const struct sandbox *sandbox)
 {
 	restless[sandbox->slot - EPHEMERAL_MAX] = false;
-	if (supervisor.sandboxes_used == EPHEMERAL_MAX)
+	if (supervisor.sandboxes_used <= EPHEMERAL_MAX)
 		rested_us = UINT64_MAX;
 	else if (sandbox->state != SANDBOX_FREE && sandbox->due_us < rested_us)
 		rested_us = sandbox->due_us;
