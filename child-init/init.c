@@ -219,6 +219,7 @@ static int drop_capabilities(void)
 	return capabilities_drop(LAYER_KEPT_CAPABILITIES(init.factory->limits == LIMITS_FALLBACK));
 }
 
+/* Must: empty every set and lock the securebits, and keep nothing. */
 static int drop_every_capability(void)
 {
 	return capabilities_drop(0);

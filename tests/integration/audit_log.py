@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The audit log as docs/audit.md describes it, read and written without any code of msp. Nothing
 here is a test."""
+import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 import unittest
@@ -130,6 +132,17 @@ class Place(unittest.TestCase):
         folder = tempfile.mkdtemp(prefix="msp-test-")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         return folder
+
+    def assert_confined(self, pid):
+        """A steward, as the kernel sees it."""
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            status = dict(re.findall(r"(?m)^(\w+):\t(.*)$", file.read()))
+        self.assertEqual((status["NoNewPrivs"], status["Seccomp"], status["Threads"]),
+                         ("1", "2", "1"))
+        self.assertEqual([int(status[name], 16) for name in ("CapEff", "CapPrm", "CapInh")],
+                         [0, 0, 0])
+        with contextlib.suppress(PermissionError):  # it is not dumpable
+            self.fail(os.readlink(f"/proc/{pid}/cwd"))
 
     def assert_whole(self, log=None):
         result = (log or self.log).audit("verify")

@@ -56,14 +56,7 @@ class Served(audit_log.Place):
 class Confined(Served):
     def test_its_status(self):
         self.serve()
-        with open(f"/proc/{self.writer}/status", encoding="ascii") as file:
-            status = dict(re.findall(r"(?m)^(\w+):\t(.*)$", file.read()))
-        self.assertEqual((status["NoNewPrivs"], status["Seccomp"], status["Threads"]),
-                         ("1", "2", "1"))
-        self.assertEqual([int(status[name], 16) for name in ("CapEff", "CapPrm", "CapInh")],
-                         [0, 0, 0])
-        with contextlib.suppress(PermissionError):  # it is not dumpable
-            self.fail(os.readlink(f"/proc/{self.writer}/cwd"))
+        self.assert_confined(self.writer)
 
     def test_a_supervisor_of_this_version_is_served(self):
         with ipc.start_steward("msp-audit", self.make_folder()) as channel:

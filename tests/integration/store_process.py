@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """msp-store as a process: what it may do, which questions it answers, and that its end is that of its
 supervisor, whose sandboxes keep their files."""
-import contextlib
 import os
-import re
 import signal
 import struct
 import subprocess
@@ -118,14 +116,7 @@ class Served(audit_log.Place):
         self.store, = set(support.named(os.getpid(), "msp-store")) - before
 
     def test_its_status(self):
-        with open(f"/proc/{self.store}/status", encoding="ascii") as file:
-            status = dict(re.findall(r"(?m)^(\w+):\t(.*)$", file.read()))
-        self.assertEqual((status["NoNewPrivs"], status["Seccomp"], status["Threads"]),
-                         ("1", "2", "1"))
-        self.assertEqual([int(status[name], 16) for name in ("CapEff", "CapPrm", "CapInh")],
-                         [0, 0, 0])
-        with contextlib.suppress(PermissionError):  # it is not dumpable
-            self.fail(os.readlink(f"/proc/{self.store}/cwd"))
+        self.assert_confined(self.store)
 
     def test_killed(self):
         """Without it no limit of files holds: everything ends; the files stay."""

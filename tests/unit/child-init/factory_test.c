@@ -83,7 +83,7 @@ static int told(const char *bytes, size_t size)
 	return ends[0];
 }
 
-/* What a helper comes to, and whether it has mounts of its own then. */
+/* Become a helper: expect this result, and mounts of its own only with `leaves_mounts`. */
 static int become_helper(const char *bytes, size_t size, int expected, bool leaves_mounts)
 {
 	static struct factory factory;
