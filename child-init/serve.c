@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "ahead.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/names.h"
@@ -19,6 +18,7 @@
 #include "observe.h"
 #include "probe.h"
 #include "spawn.h"
+#include "standby.h"
 #include "watch.h"
 
 /* How long nothing may die before the report is sent without it: half of what the supervisor waits
@@ -32,7 +32,7 @@
 #define REST_MS 100
 
 /* The slot of a standby process that is being killed: no message is about it. */
-#define DISCARDED_SLOT (AHEAD_SLOT + 1)
+#define DISCARDED_SLOT (STANDBY_SLOT + 1)
 
 /* From the first message that names its slot to its report. */
 struct execution {
@@ -92,7 +92,7 @@ static bool is_full(void)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < executions_used; i++)
-		count += executions[i].is_used && executions[i].spawn.slot < AHEAD_SLOT;
+		count += executions[i].is_used && executions[i].spawn.slot < STANDBY_SLOT;
 	return count >= executions_max;
 }
 
@@ -101,7 +101,7 @@ static struct execution *prepare_execution(uint32_t slot)
 {
 	struct execution *execution = find_execution(slot, 0);
 
-	if (!execution && slot < AHEAD_SLOT && is_full())
+	if (!execution && slot < STANDBY_SLOT && is_full())
 		return NULL;
 	for (uint32_t i = 0; i < SANDBOX_EXECUTIONS_MAX + 1 && !execution; i++) {
 		if (!executions[i].is_used) {
@@ -129,7 +129,7 @@ static void forget_execution(struct execution *execution)
 /* There is nothing but it and what it began. */
 static void discard_standby(void)
 {
-	struct execution *waiting = find_execution(AHEAD_SLOT, 0);
+	struct execution *waiting = find_execution(STANDBY_SLOT, 0);
 
 	if (!is_waiting || !waiting)
 		return;
@@ -141,7 +141,7 @@ static void discard_standby(void)
 
 static int report_gone(int error, uint64_t cpu_us)
 {
-	const struct ipc_spawn_done gone = { .slot = AHEAD_SLOT,
+	const struct ipc_spawn_done gone = { .slot = STANDBY_SLOT,
 					     .error = (uint32_t)-error,
 					     .cpu_us = cpu_us };
 
@@ -169,7 +169,7 @@ static int begin_waiting(struct execution *execution, const struct ipc_spawn *re
 /* Is `execution` the one that waited? Else nothing of that is left. */
 static bool take_waiting(struct execution *execution)
 {
-	struct execution *waiting = find_execution(AHEAD_SLOT, 0);
+	struct execution *waiting = find_execution(STANDBY_SLOT, 0);
 
 	if (!is_waiting || !waiting ||
 	    !spawn_feed(&execution->spawn, &waiting->spawn, waiting->workload.pid))
@@ -267,37 +267,37 @@ static int handle_spawn(void *context, struct channel_message *message)
 /* In the process that waited. */
 static int handle_spawn_in_it(void *context, struct channel_message *message)
 {
-	struct execution *execution = prepare_execution(AHEAD_SLOT);
+	struct execution *execution = prepare_execution(STANDBY_SLOT);
 
 	if (!execution)
 		return -EPROTO;
-	ahead_become(&execution->spawn, &message->body.spawn);
+	standby_become(&execution->spawn, &message->body.spawn);
 }
 
-static const dispatch_handler handlers_ahead[IPC_TYPE_COUNT] = {
+static const dispatch_handler handlers_standby[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_spawn_stdio] = handle_attachment,
 	[IPC_TYPE_spawn_image] = handle_attachment,
 	[IPC_TYPE_spawn_code] = handle_attachment,
 	[IPC_TYPE_spawn] = handle_spawn_in_it,
 };
 
-static int handle_spawn_ahead(void *context, struct channel_message *message)
+static int handle_spawn_standby(void *context, struct channel_message *message)
 {
-	const struct ipc_spawn_waits waits = { message->body.spawn_ahead.sandbox };
+	const struct ipc_spawn_waits waits = { message->body.spawn_standby.sandbox };
 	const bool lasts = init->factory->lasts;
 	pid_t pid;
 
-	if (ahead_pid() != 0 || (!lasts && executions_used > 0))
+	if (standby_pid() != 0 || (!lasts && executions_used > 0))
 		return -EPROTO;
 	pid = watch_has_children() ? -EBUSY
-				   : ahead_fork(message->fd_count > 1 ? message->fds[1] : -1);
+				   : standby_fork(message->fd_count > 1 ? message->fds[1] : -1);
 	/* After a fork each has to get its pages anew, the clock's too, which no request need wait
 	 * for. */
 	(void)now_ms();
 	if (!executions[0].is_used)
 		executions[0] = nothing;
 	if (pid == 0)
-		ahead_wait(init, message->fds[0], handlers_ahead);
+		standby_wait(init, message->fds[0], handlers_standby);
 	if (!lasts)
 		return pid < 0 ? pid : 0;
 	return pid < 0 ? report_gone(pid, 0) : send_report(IPC_TYPE_spawn_waits, &waits, -1);
@@ -305,16 +305,16 @@ static int handle_spawn_ahead(void *context, struct channel_message *message)
 
 /* How the process that waited is: it is the workload now, or gone. A request that it had read and
  * that nobody answers would wait for its deadline. */
-static int hear_ahead(void)
+static int hear_standby(void)
 {
 	struct execution *execution;
 	struct workload workload;
 	struct spawn_told told;
 
-	switch (ahead_look(&workload, &told)) {
-	case AHEAD_GONE:
+	switch (standby_look(&workload, &told)) {
+	case STANDBY_GONE:
 		return init->factory->lasts ? report_gone(-ECHILD, 0) : -ECANCELED;
-	case AHEAD_RUNS:
+	case STANDBY_RUNS:
 		break;
 	default:
 		return 0;
@@ -335,7 +335,7 @@ static int handle_spawn_signal(void *context, struct channel_message *message)
 
 	/* It keeps its number, also of the group, until it is reaped. ESRCH: it left the group. */
 	if (!execution)
-		ahead_signal((int)message->body.spawn_signal.signal);
+		standby_signal((int)message->body.spawn_signal.signal);
 	else if (execution->workload.pid != 0)
 		(void)kill(-execution->workload.pid, (int)message->body.spawn_signal.signal);
 	return 0;
@@ -348,10 +348,10 @@ static int handle_spawn_kill(void *context, struct channel_message *message)
 	const pid_t first = execution ? execution->workload.pid : 0;
 
 	if (!execution)
-		ahead_signal(SIGKILL);
-	else if (execution->spawn.slot == AHEAD_SLOT)
+		standby_signal(SIGKILL);
+	else if (execution->spawn.slot == STANDBY_SLOT)
 		discard_standby();
-	else if (!init->factory->lasts || (first != 0 && running == 1 && ahead_pid() == 0))
+	else if (!init->factory->lasts || (first != 0 && running == 1 && standby_pid() == 0))
 		watch_kill_all();
 	else if (first != 0)
 		watch_kill_family(first);
@@ -364,8 +364,8 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_spawn_code] = handle_attachment,
 	[IPC_TYPE_spawn_cgroup] = handle_attachment,
 	[IPC_TYPE_spawn] = handle_spawn,
-	[IPC_TYPE_spawn_ahead] = handle_spawn_ahead,
-	[IPC_TYPE_spawn_ahead_leaf] = handle_spawn_ahead,
+	[IPC_TYPE_spawn_standby] = handle_spawn_standby,
+	[IPC_TYPE_spawn_standby_leaf] = handle_spawn_standby,
 	[IPC_TYPE_spawn_signal] = handle_spawn_signal,
 	[IPC_TYPE_spawn_kill] = handle_spawn_kill,
 };
@@ -438,7 +438,7 @@ static int end_waiting(struct execution *execution, const struct rusage *usage)
  * code. */
 static void hold_report(struct execution *execution, pid_t pid, int status)
 {
-	if (!execution || execution->spawn.slot != AHEAD_SLOT)
+	if (!execution || execution->spawn.slot != STANDBY_SLOT)
 		gate_release(pid, status);
 	else if (!gate_step(pid, status))
 		discard_standby();
@@ -456,7 +456,7 @@ static int end_execution(struct execution *execution, int status, const struct r
 	execution->workload.pid = 0;
 	running--;
 	is_ending = !init->factory->lasts;
-	if (is_ending || (is_watched && running == 0 && ahead_pid() == 0))
+	if (is_ending || (is_watched && running == 0 && standby_pid() == 0))
 		watch_kill_all();
 	return is_ending ? 0 : report_done(execution, usage);
 }
@@ -473,12 +473,12 @@ static int reap_children(bool is_late)
 	while (!error && (pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
 		struct execution *execution;
 
-		if (!WIFSTOPPED(status) && pid == ahead_pid())
-			error = hear_ahead();
+		if (!WIFSTOPPED(status) && pid == standby_pid())
+			error = hear_standby();
 		execution = find_execution(0, pid);
 		if (WIFSTOPPED(status))
 			hold_report(execution, pid, status);
-		else if (!error && execution && execution->spawn.slot >= AHEAD_SLOT)
+		else if (!error && execution && execution->spawn.slot >= STANDBY_SLOT)
 			error = end_waiting(execution, &usage);
 		else if (!error && execution)
 			error = end_execution(execution, status, &usage);
@@ -504,7 +504,7 @@ static int block_signals(void)
 static int receive_message(void)
 {
 	enum ipc_error wrong;
-	int status = hear_ahead(); /* the message may be about what runs by now */
+	int status = hear_standby(); /* the message may be about what runs by now */
 
 	has_rested = false;
 	if (status)
@@ -517,7 +517,7 @@ static int receive_message(void)
 /* Return whether no process runs, waits or is being made. */
 static bool can_rest(void)
 {
-	bool is_idle = !has_rested && ahead_pid() == 0;
+	bool is_idle = !has_rested && standby_pid() == 0;
 
 	for (uint32_t i = 0; i < executions_used && is_idle; i++)
 		is_idle = !executions[i].is_used;
@@ -526,7 +526,7 @@ static bool can_rest(void)
 
 static void rest_now(void)
 {
-	ahead_rest();
+	standby_rest();
 	memory_rest();
 	has_rested = true;
 }
@@ -550,8 +550,8 @@ void serve_run(const struct init *own)
 		const bool watch_now = is_watched && running > 0;
 		struct signalfd_siginfo ignored;
 
-		polls[2] = (struct pollfd){ .fd = ahead_fd(), .events = POLLIN };
-		polls[3] = (struct pollfd){ .fd = ahead_clock(), .events = POLLIN };
+		polls[2] = (struct pollfd){ .fd = standby_fd(), .events = POLLIN };
+		polls[3] = (struct pollfd){ .fd = standby_clock(), .events = POLLIN };
 		for (uint32_t i = 0; i < executions_used; i++)
 			listeners[i] =
 				(struct pollfd){ .fd = observe_fd(&executions[i].workload.observed),
@@ -575,7 +575,7 @@ void serve_run(const struct init *own)
 			observe_answer(&executions[i].workload.observed, init,
 				       listeners[i].revents);
 		if (polls[2].revents || polls[3].revents)
-			error = hear_ahead();
+			error = hear_standby();
 		if (polls[1].revents)
 			(void)!read(children, &ignored, sizeof(ignored)); /* wait4 tells more */
 		if (!error && (polls[1].revents || is_ending))

@@ -216,7 +216,7 @@ static int take_signals(void)
 
 /* Must: come last but for calls that the filter itself allows: those of the exec; of
  * set_descriptor_limit() where the filter has a listener to send; and of all of RESUME where the
- * profile says filters_ahead, which msp-policy computes from the filter. */
+ * profile says filters_standby, which msp-policy computes from the filter. */
 static int install_filter(void)
 {
 	const struct plan_profile *profile = attempt.init->profile;
@@ -264,7 +264,7 @@ enum when {
 	ALWAYS,
 	IF_OBSERVED, /* the filter has a listener */
 	IF_UNOBSERVED,
-	IF_FILTERED_AHEAD, /* the filter allows every step that a request is needed for */
+	IF_FILTERED_STANDBY, /* the filter allows every step that a request is needed for */
 	IF_FILTERED_LAST,
 };
 
@@ -294,7 +294,7 @@ static const struct step resume[] = {
 static bool is_due(const struct step *step)
 {
 	const uint16_t filter =
-		attempt.init->profile->filters_ahead ? IF_FILTERED_AHEAD : IF_FILTERED_LAST;
+		attempt.init->profile->filters_standby ? IF_FILTERED_STANDBY : IF_FILTERED_LAST;
 	const uint16_t listener = attempt.is_observed ? IF_OBSERVED : IF_UNOBSERVED;
 
 	return (step->when == ALWAYS || step->when == filter || step->when == listener) &&
@@ -486,7 +486,7 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 	return error;
 }
 
-int spawn_ahead(const struct init *init, int to_init, struct spawn_told *told)
+int spawn_standby(const struct init *init, int to_init, struct spawn_told *told)
 {
 	attempt = (struct attempt){ .init = init,
 				    .is_workload = true,

@@ -73,12 +73,12 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 int spawn_probe(const struct init *init, struct spawn *spawn, uint32_t *ret_stage);
 
 /*
- * Spawn in two parts, for a standby process that the init forked (ahead.h), which calls both. In
+ * Spawn in two parts, for a standby process that the init forked (standby.h), which calls both. In
  * the first it becomes a workload as far as no request is needed: 0, or -errno of the step in
  * *told. The second executes, or ends with the step in *told. `to_init` is an end of a socketpair;
  * the other end gets the filter's listener, if it has one, and ends with the exec.
  */
-int spawn_ahead(const struct init *init, int to_init, struct spawn_told *told);
+int spawn_standby(const struct init *init, int to_init, struct spawn_told *told);
 void spawn_become(struct spawn *spawn, const struct ipc_spawn *request) __attribute__((noreturn));
 
 /* Take what such a process sends on the other end: 1: a listener, which is observed from now on; 0:

@@ -67,7 +67,7 @@ enum layer_role {
 	LAYER_ROLE_COUNT
 };
 
-/* fd: O_PATH of a directory from which a lasting place of the next sandbox_create is made */
+/* fd: O_PATH of a directory from which a persistent mount of the next sandbox_create is made */
 struct ipc_sandbox_layer {
 	uint32_t number; /* how many came before it; 0: forget those of a sandbox that never came */
 	uint32_t mount;  /* index of the profile's record, which has a place */

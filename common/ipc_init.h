@@ -49,7 +49,7 @@ enum feed_mode {
  * it is gone and that nothing was taken from it, with an error: EBUSY: a later one may come to be;
  * ECHILD: it ended, and took cpu_us. A spawn_kill says that it is not needed. Messages that come
  * before its spawn have this number too. */
-#define AHEAD_SLOT EXECUTIONS_MAX
+#define STANDBY_SLOT EXECUTIONS_MAX
 
 struct ipc_spawn {
 	uint32_t slot;
@@ -69,13 +69,13 @@ struct ipc_spawn {
  * of its own. Only while nothing else runs in the sandbox; a request for a terminal or a probe is
  * not for it. One that lasts answers with spawn_waits, or says that it is gone; another ends with
  * it. fd: its end of that channel */
-struct ipc_spawn_ahead {
+struct ipc_spawn_standby {
 	uint32_t sandbox; /* its slot */
 };
 
-/* As spawn_ahead, where there are cgroups. fds: its socket, and the leaf of the execution to come,
- * which needs no spawn_cgroup then */
-struct ipc_spawn_ahead_leaf {
+/* As spawn_standby, where there are cgroups. fds: its socket, and the leaf of the execution to
+ * come, which needs no spawn_cgroup then */
+struct ipc_spawn_standby_leaf {
 	uint32_t sandbox;
 };
 

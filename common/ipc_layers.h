@@ -10,7 +10,7 @@
 #include "common/limits.h"
 
 enum layers_operation {
-	LAYERS_NOTE = 1, /* scan: note the bases of the uppers' files, and count bytes */
+	LAYERS_SCAN = 1, /* scan: note the bases of the uppers' files, and count bytes */
 	LAYERS_DIFF,
 	LAYERS_PREVIEW,
 	LAYERS_APPLY,
@@ -55,9 +55,9 @@ struct ipc_layers_do {
 
 /* How a NOTE failed, in the place of a step. */
 enum layers_note_step {
-	LAYERS_NOTE_TREE = 100, /* not countable, now or later; `bytes` is a part */
-	LAYERS_NOTE_MACHINE,    /* they could not be counted now, or not all */
-	LAYERS_NOTE_BASES,      /* all is counted; what files were made from is not noted */
+	LAYERS_SCAN_TREE = 100, /* not countable, now or later; `bytes` is a part */
+	LAYERS_SCAN_MACHINE,    /* they could not be counted now, or not all */
+	LAYERS_SCAN_BASES,      /* all is counted; what files were made from is not noted */
 };
 
 struct ipc_layers_done {

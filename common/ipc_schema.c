@@ -293,8 +293,8 @@ static const struct ipc_field ipc_spawn_fields[] = {
 	BYTES(ipc_spawn, argv),
 	BYTES(ipc_spawn, environment),
 };
-ONE_FIELD(U32, ipc_spawn_ahead, sandbox)
-ONE_FIELD(U32, ipc_spawn_ahead_leaf, sandbox)
+ONE_FIELD(U32, ipc_spawn_standby, sandbox)
+ONE_FIELD(U32, ipc_spawn_standby_leaf, sandbox)
 static const struct ipc_field ipc_spawn_signal_fields[] = {
 	FIELD(U32, ipc_spawn_signal, slot),
 	FIELD(U32, ipc_spawn_signal, signal),
@@ -331,7 +331,7 @@ ONE_FIELD(U32, ipc_supervisor_file, reserved)
 ONE_FIELD(STR, ipc_supervisor_stateless, problem)
 ONE_FIELD(U32, ipc_client_workspace, is_start)
 ONE_FIELD(U32, ipc_workspace_within, is_start)
-ONE_FIELD(U32, ipc_supervisor_keeper, reserved)
+ONE_FIELD(U32, ipc_supervisor_opener, reserved)
 static const struct ipc_field ipc_workspace_ask_fields[] = {
 	FIELD(U32, ipc_workspace_ask, number),
 	FIELD(U32, ipc_workspace_ask, generation),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages from the launcher to a starting supervisor, and between the supervisor and the keeper,
- * the part of the launcher that stays. Part of ipc.h.
+ * Messages from the launcher to a starting supervisor, and between the supervisor and the path
+ * opener, the part of the launcher that stays. Part of ipc.h.
  */
 #ifndef COMMON_IPC_START_H
 #define COMMON_IPC_START_H
@@ -79,7 +79,7 @@ struct ipc_supervisor_stateless {
 
 /* fd: a channel of its own to the part of the launcher that stays, where the launcher itself goes
  * on as the frontend */
-struct ipc_supervisor_keeper {
+struct ipc_supervisor_opener {
 	uint32_t reserved;
 };
 

@@ -139,7 +139,7 @@ static bool is_language(const struct plan *plan, const struct plan_language *lan
 {
 	return is_string(plan, language->name) && is_path(plan, language->program) &&
 	       is_path(plan, language->file) && language->argv_size > 0 &&
-	       is_list(plan, language->argv, language->argv_size) && language->ahead <= 1 &&
+	       is_list(plan, language->argv, language->argv_size) && language->standby <= 1 &&
 	       is_list(plan, language->aliases, language->aliases_size);
 }
 
@@ -155,7 +155,7 @@ static bool is_place_again(const struct plan *plan, const struct plan_mount *mou
 
 /* Each place has a name of its own; with one, the profile says all that a persistent sandbox needs.
  */
-static bool is_lasting(const struct plan *plan, const struct plan_profile *profile)
+static bool is_persistent(const struct plan *plan, const struct plan_profile *profile)
 {
 	const struct plan_mount *mounts = plan_mounts(plan, profile);
 	uint32_t places = 0;
@@ -227,7 +227,7 @@ static bool is_profile(const struct plan *plan, const struct plan_profile *profi
 	    !is_list(plan, profile->environment, profile->environment_size))
 		return false;
 	/* An empty filter would allow everything. */
-	if (profile->observes > 1 || profile->filters_ahead > 1 || profile->filter_count == 0 ||
+	if (profile->observes > 1 || profile->filters_standby > 1 || profile->filter_count == 0 ||
 	    !is_array(plan, profile->filter, profile->filter_count, BPF_MAXINSNS,
 		      sizeof(struct sock_filter)))
 		return false;
@@ -240,7 +240,7 @@ static bool is_profile(const struct plan *plan, const struct plan_profile *profi
 	       is_array(plan, profile->rlimits, profile->rlimit_count, PLAN_RLIMITS_MAX,
 			sizeof(struct plan_rlimit)) &&
 	       are_records(plan, profile) && are_answers(plan, profile) &&
-	       is_lasting(plan, profile);
+	       is_persistent(plan, profile);
 }
 
 static bool are_calls(const struct plan *plan)

@@ -159,7 +159,7 @@ struct plan_language {
 	uint32_t program;               /* absolute path that must exist in the sandbox */
 	uint32_t file;                  /* absolute path where the code is put */
 	uint32_t argv, argv_size;       /* arguments with a NUL after each; the caller's follow */
-	uint32_t ahead;                 /* 1: in a persistent sandbox, one may wait for its code */
+	uint32_t standby;               /* 1: in a persistent sandbox, one may wait for its code */
 };
 
 /* A resource limit of every workload process, soft and hard. */
@@ -206,7 +206,7 @@ struct plan_profile {
 	struct plan_origin refuse_origin;     /* `refuse`'s */
 	uint8_t filter_hash[PLAN_HASH_BYTES]; /* SHA-256 of the filter's bytes */
 	uint32_t observes; /* 1: what the filter refuses it asks its listener about, the init */
-	uint32_t filters_ahead; /* 1: it allows what a process needs that waits for a request */
+	uint32_t filters_standby; /* 1: it allows what a process needs that waits for a request */
 
 	uint32_t landlock_abi_min; /* requirement */
 	uint32_t limits_fallback;  /* 1: the operator's file accepts LIMITS_FALLBACK */
@@ -237,7 +237,7 @@ struct plan_profile {
 				   * plan_may_work() */
 	uint32_t apply;           /* enum plan_apply */
 	uint32_t held, held_size; /* patterns of what the host executes, beyond the usual */
-	uint32_t reserved_lasting;
+	uint32_t reserved_persistent;
 };
 
 struct plan {

@@ -22,13 +22,13 @@
 #define READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 
 /* Adding to the base file of a layer. */
-#define NOTE                                                                                       \
+#define SCAN_RIGHTS                                                                                \
 	(READ | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |                      \
 	 LANDLOCK_ACCESS_FS_MAKE_REG)
 
 /* Everything that a tree of files, directories and links is made of. */
 #define WRITE                                                                                      \
-	(NOTE | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_SYM |                        \
+	(SCAN_RIGHTS | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_SYM |                 \
 	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                          \
 	 LANDLOCK_ACCESS_FS_REFER)
 
@@ -48,12 +48,12 @@ static const struct rights {
 	uint64_t host, highest, layers, journal, target;
 	bool is_writing; /* with the system calls for that */
 } rights[LAYERS_OPERATION_COUNT] = {
-	[LAYERS_NOTE] = { READ, NOTE, READ, 0, 0, true },
+	[LAYERS_SCAN] = { READ, SCAN_RIGHTS, READ, 0, 0, true },
 	[LAYERS_DIFF] = { READ, READ, READ, 0, 0, false },
 	[LAYERS_PREVIEW] = { READ, READ, READ, 0, 0, false },
-	[LAYERS_APPLY] = { WRITE, NOTE, READ, WRITE, 0, true },
-	[LAYERS_UNDO] = { WRITE, NOTE, READ, WRITE, 0, true },
-	[LAYERS_RECOVER] = { WRITE, NOTE, READ, WRITE, 0, true },
+	[LAYERS_APPLY] = { WRITE, SCAN_RIGHTS, READ, WRITE, 0, true },
+	[LAYERS_UNDO] = { WRITE, SCAN_RIGHTS, READ, WRITE, 0, true },
+	[LAYERS_RECOVER] = { WRITE, SCAN_RIGHTS, READ, WRITE, 0, true },
 	[LAYERS_MERGE] = { 0, LINK, LINK, 0, MERGE, true },
 	[LAYERS_REMOVE] = { 0, 0, 0, 0, WRITE, true },
 };

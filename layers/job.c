@@ -14,7 +14,7 @@ static const struct {
 	int (*run)(struct job *job);
 	uint32_t needs;
 } operations[LAYERS_OPERATION_COUNT] = {
-	[LAYERS_NOTE] = { job_note, NEED_LAYER },
+	[LAYERS_SCAN] = { job_scan, NEED_LAYER },
 	[LAYERS_DIFF] = { job_diff, NEED_LAYER },
 	[LAYERS_PREVIEW] = { job_preview, NEED_HOST | NEED_LAYER },
 	[LAYERS_APPLY] = { job_apply, NEED_HOST | NEED_LAYER | NEED_JOURNAL },

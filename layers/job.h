@@ -28,7 +28,7 @@ struct job {
 };
 
 /* Each sets `job->done`; 0 or -errno, which is set there too. */
-int job_note(struct job *job);
+int job_scan(struct job *job);
 int job_diff(struct job *job);
 int job_preview(struct job *job);
 int job_apply(struct job *job);

@@ -8,7 +8,7 @@
  *
  * tree.c compares layers with the host's workspace or another state, by overlayfs' rules (stack.c),
  * beneath directories that it never leaves (beneath.c); base.c knows what the host's files were;
- * diff.c tells of it, note.c counts, apply.c and what belongs to it changes the host's files.
+ * diff.c tells of it, scan.c counts, apply.c and what belongs to it changes the host's files.
  */
 #include <errno.h>
 #include <stdlib.h>

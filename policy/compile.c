@@ -236,7 +236,7 @@ static void put_languages(struct writer *writer, const struct profile *profile,
 		record->name = put_text(writer, language->name);
 		record->program = put_text(writer, language->program);
 		record->file = put_text(writer, language->file);
-		record->ahead = language->ahead;
+		record->standby = language->ahead;
 		record->aliases = put_list(writer, &language->aliases, NULL, &record->aliases_size);
 		record->argv = put_list(writer, &language->run, language->file, &record->argv_size);
 	}
@@ -279,7 +279,7 @@ static int put_filter(struct writer *writer, const struct profile *profile,
 
 	/* An internal helper has no init to answer for its filter. */
 	out->observes = profile->name[0] != '_' && seccomp_can_observe(&profile->seccomp);
-	out->filters_ahead = seccomp_can_wait(&profile->seccomp);
+	out->filters_standby = seccomp_can_wait(&profile->seccomp);
 	if (seccomp_compile(&profile->seccomp, out->observes != 0, &program) != 0)
 		return -1;
 	sha256(program.instructions, program.count * size, out->filter_hash);

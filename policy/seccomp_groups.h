@@ -74,7 +74,7 @@ uint32_t seccomp_allowed_count(const struct seccomp_policy *policy);
 bool seccomp_can_observe(const struct seccomp_policy *policy);
 
 /* Return whether the policy allows the calls of a standby process, which waits for its request with
- * the filter in force and becomes the workload (child-init/ahead.h). */
+ * the filter in force and becomes the workload (child-init/standby.h). */
 bool seccomp_can_wait(const struct seccomp_policy *policy);
 
 /* Build the program of a policy: 0, or -EINVAL or -E2BIG for a fault in our own tables. With

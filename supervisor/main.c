@@ -12,7 +12,7 @@
  *
  * From then on it is a loop over channels (handlers.c): a frontend, msp-broker or the msp that
  * launched it, asks for executions; each gets an ephemeral sandbox (execution.c, sandbox.c), or
- * runs in a persistent one (lasting.c), whose files are in the store (store.c). What is in these
+ * runs in a persistent one (persistent.c), whose files are in the store (store.c). What is in these
  * files only msp-layers reads, which is started for each piece of work (layers_job.c). The pipes of
  * a workload go to the frontend by descriptor; the supervisor closes its own copies at once. What
  * is asked and what becomes of it is in the audit log, which msp-audit writes (audit.c), before it
@@ -51,11 +51,11 @@
 #include "front/reload.h"
 #include "front/service.h"
 #include "persistent/layers_job.h"
-#include "run/ahead.h"
 #include "run/deferred.h"
 #include "run/execution.h"
 #include "run/pool.h"
 #include "run/sandbox.h"
+#include "run/standby.h"
 #include "start.h"
 
 /* Longest wait for killed sandboxes at the end: clients give 50 to 450 ms in all. A service manager
@@ -124,7 +124,7 @@ static int attach_frontends(const struct start *start)
 	supervisor.is_persons = start->frontend == FRONTEND_LAUNCHER;
 	if (supervisor.is_persons) {
 		fd_close(&supervisor.broker);
-		error = start->keeper < 0 ? 0 : reload_keep_launcher(start->keeper);
+		error = start->opener < 0 ? 0 : reload_keep_launcher(start->opener);
 		if (!error && !frontend_add(launcher, false, handlers_on_frontend))
 			error = -ENFILE;
 		return error;
@@ -141,7 +141,7 @@ static const struct {
 	void (*tick)(void);
 } parts[] = {
 	{ execution_deadline_us, execution_expire },
-	{ ahead_deadline_us, ahead_tick },
+	{ standby_deadline_us, standby_tick },
 	{ deferred_deadline_us, handlers_tick },
 	{ sandbox_deadline_us, sandbox_tick },
 	{ handlers_list_deadline_us, handlers_list_tick },

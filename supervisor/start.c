@@ -26,7 +26,7 @@ static struct start start = {
 	.policy = -1,
 	.cgroup = -1,
 	.state = -1,
-	.keeper = -1,
+	.opener = -1,
 	.audit = { .channel = -1, .problem = "the launcher named no place for it" },
 	.service = { .listener = -1, .notify = -1 },
 };
@@ -158,10 +158,10 @@ static int handle_supervisor_file(void *context, struct channel_message *message
 	return sealed < 0 ? sealed : 0;
 }
 
-static int handle_supervisor_keeper(void *context, struct channel_message *message)
+static int handle_supervisor_opener(void *context, struct channel_message *message)
 {
-	fd_close(&start.keeper);
-	start.keeper = channel_take_fd(message, 0);
+	fd_close(&start.opener);
+	start.opener = channel_take_fd(message, 0);
 	return 0;
 }
 
@@ -207,7 +207,7 @@ static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
 	[IPC_TYPE_supervisor_unaudited] = handle_supervisor_unaudited,
 	[IPC_TYPE_supervisor_state] = handle_supervisor_state,
 	[IPC_TYPE_supervisor_file] = handle_supervisor_file,
-	[IPC_TYPE_supervisor_keeper] = handle_supervisor_keeper,
+	[IPC_TYPE_supervisor_opener] = handle_supervisor_opener,
 	[IPC_TYPE_supervisor_stateless] = handle_supervisor_stateless,
 	[IPC_TYPE_supervisor_listen] = handle_supervisor_listen,
 	[IPC_TYPE_supervisor_notify] = handle_supervisor_notify,

@@ -17,7 +17,7 @@ struct start {
 	int policy;
 	int cgroup;
 	int state;
-	int keeper;        /* channel to the part of the launcher that stays */
+	int opener;        /* channel to the part of the launcher that stays */
 	uint32_t frontend; /* enum frontend_mode */
 	uint32_t limits;   /* the operator's choice */
 	struct audit_place audit;

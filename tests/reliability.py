@@ -24,7 +24,7 @@ machine, an emulator ten times slower, whose times say little. The attacks, laye
 
 # The test classes, for people.
 WORDS = {"Run": "`msp run`", "Serve": "`msp serve`"}
-WORDS |= {"lasting " + verb: f"`msp {verb}`" for verb in (
+WORDS |= {"persistent " + verb: f"`msp {verb}`" for verb in (
     "create", "exec", "checkpoint", "rollback", "fork", "destroy", "apply", "undo")}
 
 

@@ -115,7 +115,7 @@ static void name_execution(struct executions *executions, const struct execution
 			   struct execution_info *info)
 {
 	info->is_file = order->file != NULL;
-	info->is_lasting = order->sandbox != NULL;
+	info->is_persistent = order->sandbox != NULL;
 	if (info->is_file) { /* has no name of its own */
 		(void)snprintf(info->sandbox, sizeof(info->sandbox), "%s", order->sandbox);
 		return;

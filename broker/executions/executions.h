@@ -71,10 +71,10 @@ enum execution_state {
 struct execution_info {
 	char sandbox[SANDBOX_ID_CHARS + 1];
 	char handle[EXECUTION_HANDLE_MAX + 1];
-	uint32_t number; /* within its sandbox */
-	bool is_lasting; /* its sandbox is persistent */
-	bool is_file;    /* it belongs to a file tool: its handle is given to no client, and no list
-			    has it */
+	uint32_t number;    /* within its sandbox */
+	bool is_persistent; /* its sandbox is persistent */
+	bool is_file; /* it belongs to a file tool: its handle is given to no client, and no list
+			 has it */
 	struct execution_owner owner;
 	struct execution_label label;
 	enum execution_state state;

@@ -214,7 +214,7 @@ static void on_event(struct execution_watch *watch, struct execution *execution,
 		(struct host *)(void *)((char *)watch - offsetof(struct host, diff_watch));
 	const struct execution_info *info = execution_info(execution);
 
-	if (event != EXECUTION_ENDED || !info->is_lasting)
+	if (event != EXECUTION_ENDED || !info->is_persistent)
 		return;
 	if (info->refused && info->refused->reason == REFUSAL_SANDBOX_UNKNOWN)
 		sandboxes_forget(host, info->owner.principal, info->sandbox);

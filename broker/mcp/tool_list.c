@@ -100,7 +100,7 @@ static void put_executions(struct listing *listing, const char *id)
 		listing->omitted += count - EXECUTIONS_MAX_LISTED;
 }
 
-static void put_lasting(struct listing *listing, const struct ipc_sandbox_info *info)
+static void put_persistent(struct listing *listing, const struct ipc_sandbox_info *info)
 {
 	buffer_append(&listing->ids, info->id, SANDBOX_ID_CHARS);
 	if (is_omitted(listing))
@@ -126,15 +126,15 @@ static void put_other(struct listing *listing, const struct execution_info *info
 {
 	struct json_writer *writer = &listing->writer;
 
-	if (info->is_lasting)
+	if (info->is_persistent)
 		buffer_append(&listing->ids, info->sandbox, SANDBOX_ID_CHARS);
 	if (is_omitted(listing))
 		return;
 	json_open_object(writer, NULL);
 	json_put_text(writer, "id", info->sandbox);
-	json_put_text(writer, "kind", info->is_lasting ? "persistent" : "ephemeral");
+	json_put_text(writer, "kind", info->is_persistent ? "persistent" : "ephemeral");
 	json_put_text(writer, "profile", info->label.profile);
-	if (info->is_lasting)
+	if (info->is_persistent)
 		json_put_text(writer, "state", "gone");
 	put_executions(listing, info->sandbox);
 	json_close_object(writer);
@@ -185,7 +185,7 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 		return;
 	}
 	sandboxes_learn(session->host, session->principal, answer->sandbox);
-	put_lasting(listing, answer->sandbox);
+	put_persistent(listing, answer->sandbox);
 }
 
 /* If the supervisor has no persistent sandboxes, the list has none either. */

@@ -25,9 +25,9 @@
 #include "host/token_file.h"
 #include "host/workspace.h"
 #include "launch/hand_over.h"
-#include "launch/keeper.h"
 #include "launch/launch.h"
 #include "launch/listen.h"
+#include "launch/opener.h"
 #include "options/command.h"
 #include "show/format.h"
 
@@ -248,8 +248,8 @@ static int try_service(const struct serve_options *options, struct config *confi
 }
 
 /* A service that ends is followed by the next one, which takes a listener that anybody still holds
- * for a service: the factory and the keeper have closed what is not their own when this returns.
- * Both hold `ends[1]` for as long as they hold that. */
+ * for a service: the factory and the path opener have closed what is not their own when this
+ * returns. Both hold `ends[1]` for as long as they hold that. */
 static void await_closed(int ends[2])
 {
 	char none;
@@ -264,7 +264,7 @@ static int start_beside(const struct launch *launch, int channel, int null, stru
 {
 	int ends[2];
 	int error = pipe2(ends, O_CLOEXEC) == 0 ? 0 : -errno;
-	int keeper = 0;
+	int opener = 0;
 
 	if (error)
 		return error;
@@ -273,9 +273,9 @@ static int start_beside(const struct launch *launch, int channel, int null, stru
 	if (!error)
 		error = launch_send(launch, channel);
 	if (!error)
-		keeper = keeper_start(launch, channel);
+		opener = opener_start(launch, channel);
 	await_closed(ends);
-	return keeper < 0 ? keeper : error;
+	return opener < 0 ? opener : error;
 }
 
 /* Become the supervisor; returns only when that fails. */

@@ -297,7 +297,7 @@ const struct probe probes[] = {
 	  "what runs is recorded before it does, unless the operator's configuration says 'audit: "
 	  "optional'",
 	  "name another place with MSP_STATE_DIR=DIR, an absolute path" },
-	{ "lasting", PROBE_INFORMATION, probe_lasting,
+	{ "persistent", PROBE_INFORMATION, probe_persistent,
 	  "not required: persistent sandboxes have their files there",
 	  "name another place with MSP_STATE_DIR=DIR, an absolute path, on ext4, xfs, btrfs or "
 	  "tmpfs" },

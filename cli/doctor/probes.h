@@ -67,7 +67,7 @@ void probe_user_namespace(const struct machine *machine, struct finding *ret);
 void probe_other_namespaces(const struct machine *machine, struct finding *ret);
 void probe_proc(const struct machine *machine, struct finding *ret);
 void probe_overlay(const struct machine *machine, struct finding *ret);
-void probe_lasting(const struct machine *machine, struct finding *ret);
+void probe_persistent(const struct machine *machine, struct finding *ret);
 void probe_seccomp(const struct machine *machine, struct finding *ret);
 void probe_cgroup_clone(const struct machine *machine, struct finding *ret);
 

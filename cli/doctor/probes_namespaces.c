@@ -232,7 +232,7 @@ void probe_overlay(const struct machine *machine, struct finding *ret)
 static char trial_path[IPC_PATH_MAX];
 
 /* As for a persistent sandbox: layers in the state directory, a file made and one removed. */
-static struct step make_lasting_overlay(void)
+static struct step make_persistent_overlay(void)
 {
 	static const char options[] = "lowerdir\0"
 				      "lower\0"
@@ -304,21 +304,21 @@ static void remove_trial(void)
 	(void)rmdir(trial_path); /* else it is empty, and ours alone */
 }
 
-static struct step try_lasting(const char *place)
+static struct step try_persistent(const char *place)
 {
 	struct step step;
 
 	format_text(trial_path, sizeof(trial_path), "%s/probe.%d", place, (int)getpid());
 	if (mkdir(trial_path, S_IRWXU) != 0)
 		return failed_step("making a folder in it");
-	step = in_child(make_lasting_overlay);
+	step = in_child(make_persistent_overlay);
 	remove_trial();
 	return step;
 }
 
-static void report_lasting(int place, const char *path, struct finding *ret)
+static void report_persistent(int place, const char *path, struct finding *ret)
 {
-	const struct step step = try_lasting(path);
+	const struct step step = try_persistent(path);
 	struct statvfs system;
 	char text[IPC_PATH_MAX + 128];
 
@@ -335,7 +335,7 @@ static void report_lasting(int place, const char *path, struct finding *ret)
 		format_append(ret->happened, sizeof(ret->happened), " (%.400s)", path);
 }
 
-void probe_lasting(const struct machine *machine, struct finding *ret)
+void probe_persistent(const struct machine *machine, struct finding *ret)
 {
 	char path[IPC_PATH_MAX];
 	char text[STATE_PLACE_TEXT_MAX];
@@ -356,7 +356,7 @@ void probe_lasting(const struct machine *machine, struct finding *ret)
 			    (int)sizeof(ret->happened) - 1, text);
 		return;
 	}
-	report_lasting(place, path, ret);
+	report_persistent(place, path, ret);
 	fd_close(&place);
 	if (ret->status == FINDING_OK && machine->images.layers < 0) {
 		ret->status = FINDING_MISSING;

@@ -403,7 +403,7 @@ static int begin_asking(struct asking *asking, const struct attach_options *opti
 {
 	const struct attachment none = { .options = options,
 					 .runs_nothing = runs_nothing,
-					 .is_lasting = true,
+					 .is_persistent = true,
 					 ATTACHMENT_NONE };
 	sigset_t before;
 	int code;

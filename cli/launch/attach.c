@@ -11,7 +11,7 @@
 #include "host/descriptors.h"
 #include "host/pins.h"
 #include "host/protected.h"
-#include "launch/keeper.h"
+#include "launch/opener.h"
 
 static struct binds binds;
 static struct pins pins;
@@ -190,20 +190,20 @@ static int find_out(struct attachment *attachment)
 
 /* The part of the launcher that stays opens directories for the supervisor: beside us, over a
  * channel of its own, since we go on as the frontend. 0 or -errno. */
-static int send_keeper(const struct launch *launch, struct attachment *attachment)
+static int send_opener(const struct launch *launch, struct attachment *attachment)
 {
 	const struct channel channel = { attachment->channel, IPC_LAUNCHER, IPC_SUPERVISOR,
 					 IPC_SETUP };
-	const struct ipc_supervisor_keeper message = { .reserved = 0 };
+	const struct ipc_supervisor_opener message = { .reserved = 0 };
 	int ends[2];
 	int error = channel_pair(ends);
 
 	if (error)
 		return error;
-	attachment->keeper = keeper_start(launch, ends[0]);
-	error = attachment->keeper < 0 ? attachment->keeper : 0;
+	attachment->opener = opener_start(launch, ends[0]);
+	error = attachment->opener < 0 ? attachment->opener : 0;
 	if (!error)
-		error = channel_send(&channel, IPC_TYPE_supervisor_keeper, &message, &ends[1], 0);
+		error = channel_send(&channel, IPC_TYPE_supervisor_opener, &message, &ends[1], 0);
 	fd_close_all(ends, 2);
 	return error;
 }
@@ -220,7 +220,7 @@ static int tell_supervisor(struct attachment *attachment)
 				       .frontend = FRONTEND_LAUNCHER,
 				       .limits = wanted_limits(attachment),
 				       .expected_profile = attachment->expected_profile };
-	int error = attachment->is_lasting ? send_keeper(&launch, attachment) : 0;
+	int error = attachment->is_persistent ? send_opener(&launch, attachment) : 0;
 
 	return error ? error : launch_send(&launch, attachment->channel);
 }
@@ -307,10 +307,11 @@ int attach_close(struct attachment *attachment)
 	fd_close(&attachment->channel);
 	/* The supervisor empties the cgroups that are given back here. */
 	if (!attach_is_service(attachment) && attachment->launched.supervisor > 0)
-		status = launch_await(&attachment->launched,
-				      attachment->is_lasting ? LAUNCH_WORK_END_MS : LAUNCH_END_MS);
+		status = launch_await(&attachment->launched, attachment->is_persistent
+								     ? LAUNCH_WORK_END_MS
+								     : LAUNCH_END_MS);
 	/* It ends with the supervisor. */
-	while (attachment->keeper > 0 && waitpid(attachment->keeper, NULL, 0) < 0 && errno == EINTR)
+	while (attachment->opener > 0 && waitpid(attachment->opener, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (attachment->home.directory >= 0)
 		cgroup_leave(&attachment->home);

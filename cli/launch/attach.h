@@ -68,7 +68,7 @@ struct attachment {
 					 * welcome attach_fall_back() is called */
 	bool runs_nothing;              /* no workload will run, so that limits are of no use */
 	const char *expected_profile;   /* as in struct launch */
-	bool is_lasting;                /* it is about persistent sandboxes, and directories of the
+	bool is_persistent;             /* it is about persistent sandboxes, and directories of the
 					 * host that they show */
 	/* The result. */
 	struct images images;
@@ -81,7 +81,7 @@ struct attachment {
 	int null;
 	struct service service; /* HERE: it is the service; else a supervisor of our own */
 	struct launched launched;
-	pid_t keeper; /* 0: none */
+	pid_t opener; /* 0: none */
 	int channel;  /* to it; -1 for none */
 };
 

@@ -165,7 +165,7 @@ int execute(const struct execute *what)
 	struct attachment attachment = { .options = &what->options->attach,
 					 .binds = what->binds,
 					 .is_piped = true,
-					 .is_lasting = what->sandbox != NULL,
+					 .is_persistent = what->sandbox != NULL,
 					 .expected_profile = what->sandbox ? NULL : what->profile,
 					 ATTACHMENT_NONE };
 	const bool use_tty =

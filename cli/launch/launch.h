@@ -104,7 +104,7 @@ struct launch {
 	uint32_t limits;                       /* that the command line accepts, or LIMITS_UNSAID */
 	const char *expected_profile; /* that something runs under at once; "": the default one;
 				       * NULL: nothing does */
-	const struct workspaces *workspaces; /* for the keeper's own clients; NULL: none */
+	const struct workspaces *workspaces; /* for the path opener's own clients; NULL: none */
 };
 
 /* Say everything that a supervisor starts from on `channel`. 0 or -errno. */

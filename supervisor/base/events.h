@@ -19,15 +19,15 @@ void event_sandbox_lost(struct sandbox *sandbox, uint32_t stage, uint32_t error)
  * (execution.c). */
 void event_sandbox_over(const struct sandbox *sandbox);
 
-/* The init of a sandbox ends, and its standby process with it (ahead.c). */
+/* The init of a sandbox ends, and its standby process with it (standby.c). */
 void event_standby_lost(struct sandbox *sandbox);
 
 /* The factory is asked for the init of a persistent sandbox: send it the directories that its
  * persistent mounts are made of. 0 or -errno; *ret_count is how many were sent
- * (lasting_layers.c). */
+ * (persistent_layers.c). */
 int event_sandbox_launched(const struct sandbox *sandbox, uint32_t *ret_count);
 
-/* An execution begins in a persistent sandbox, or is gone from it (lasting.c). */
+/* An execution begins in a persistent sandbox, or is gone from it (persistent.c). */
 void event_sandbox_joined(struct sandbox *sandbox);
 void event_sandbox_left(struct sandbox *sandbox);
 

@@ -26,7 +26,7 @@
 
 /* Pieces of work of msp-layers at once, each a process. */
 #define LAYERS_JOBS_MAX 16
-#define LAYERS_JOBS_FOR_NOTES 4 /* reserved, included above */
+#define LAYERS_JOBS_FOR_SCANS 4 /* reserved, included above */
 
 /* Ready sandboxes, and sandboxes that are ending without having been used. A ready one, with the
  * process that waits in it, takes about 500 kB of kernel and user memory, so all of them 16 MB. */
@@ -79,11 +79,11 @@ struct sandbox {
 	uint32_t slot;
 	uint32_t generation; /* slot of the policy that it began under */
 	uint32_t profile;
-	struct channel init;  /* fd -1 when ended */
-	struct channel ahead; /* to the process that waits in it for an execution; fd -1: none */
-	int ahead_stdio[3];   /* the frontend's ends of that one's streams */
-	int pidfd;            /* the init's; -1 until the factory answered */
-	bool has_answer;      /* the factory answered */
+	struct channel init;    /* fd -1 when ended */
+	struct channel standby; /* to the process that waits in it for an execution; fd -1: none */
+	int standby_stdio[3];   /* the frontend's ends of that one's streams */
+	int pidfd;              /* the init's; -1 until the factory answered */
+	bool has_answer;        /* the factory answered */
 	struct loop_watch init_watch;
 	struct loop_watch pid_watch;
 
@@ -107,16 +107,16 @@ struct sandbox {
 	bool is_interrupted;       /* an apply was, and is not taken care of yet */
 	bool has_mark;             /* the file that says so is there */
 	bool is_dirty;             /* something ran since the last note began */
-	bool is_unnoted;           /* and that cannot be noted now */
+	bool is_unscanned;         /* and that cannot be noted now */
 	bool is_merged;            /* so far as it can be */
 	bool is_changed;           /* its deferred requests shall run again */
 	uint64_t since_us;         /* real clock: what ran since may not be noted; 0: all is */
 	uint64_t dirty_us;         /* when `is_dirty` became so */
-	uint64_t noted_us;         /* when the last note began */
+	uint64_t scanned_us;       /* when the last note began */
 	uint64_t pause_us;         /* no note need begin before */
 	uint64_t failed_us;        /* since when counts fail for this machine's sake; 0: none did */
 	struct statvfs room;       /* on its file system, when the last note began */
-	uint64_t note_us; /* all three: when the next note, the end for idleness, or the next */
+	uint64_t scan_us; /* all three: when the next note, the end for idleness, or the next */
 	uint64_t idle_us; /* look at it is due */
 	uint64_t due_us;
 };

@@ -92,7 +92,7 @@ static int note_expired(void *context, const char id[IPC_ID_MAX])
 	return 0;
 }
 
-int sweep_noted(void)
+int sweep_scanned(void)
 {
 	return store_sweep(note_expired, NULL);
 }
@@ -174,7 +174,7 @@ int handle_sandbox_list(void *context, struct channel_message *message)
 	if (from->called[0])
 		return tell_called(frontend, from);
 	if (!from->after[0])
-		(void)sweep_noted(); /* on an error an expired sandbox stays and is listed */
+		(void)sweep_scanned(); /* on an error an expired sandbox stays and is listed */
 	error = store_each(add_id, &piece);
 	told = tell_piece(frontend, from, &piece, &error);
 	if (told)
@@ -194,7 +194,7 @@ void handlers_list_tick(void)
 		sweep_us = now + SWEEP_FIRST_US;
 	if (sweep_us > now || supervisor.stateless[0])
 		return;
-	(void)sweep_noted(); /* or the next one does */
+	(void)sweep_scanned(); /* or the next one does */
 	sweep_us = now + SWEEP_US;
 }
 

@@ -27,7 +27,7 @@ int sight_tell(const struct frontend *frontend, uint64_t request, const struct s
 enum refusal sight_no_checkpoint(const struct store_meta *of, char detail[IPC_LIST_MAX]);
 
 /* Call store_sweep(), with an audit record of each sandbox that goes. */
-int sweep_noted(void);
+int sweep_scanned(void);
 
 /* The context is the frontend. */
 int handle_sandbox_list(void *context, struct channel_message *message);

@@ -12,13 +12,13 @@
 #include "front/handlers_list.h"
 #include "persistent/layers_job.h"
 #include "persistent/workspace.h"
-#include "run/ahead.h"
 #include "run/budget.h"
 #include "run/deferred.h"
 #include "run/execution.h"
 #include "run/posture.h"
 #include "run/request.h"
 #include "run/sandbox.h"
+#include "run/standby.h"
 #include "store/store.h"
 
 /* The persistent sandbox that a request is for. */
@@ -60,7 +60,7 @@ static int begin_in(const struct target *target, uint64_t number, enum refusal r
 		refusal = budget_check(plan_profile(&supervisor.plan, request->profile),
 				       request->sandbox, detail, &retry_ms);
 	if (!refusal)
-		ahead_align(request);
+		standby_align(request);
 	if (!refusal)
 		error = audit_execution_begin(frontend, request, code, deferred_ticket(), detail);
 	if (error)

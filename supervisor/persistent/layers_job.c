@@ -64,7 +64,7 @@ bool layers_job_is_writing_host(void)
 
 bool layers_job_is_long(const struct layers_job *job)
 {
-	return job && job->operation != LAYERS_NOTE && job->operation != LAYERS_RECOVER;
+	return job && job->operation != LAYERS_SCAN && job->operation != LAYERS_RECOVER;
 }
 
 /* --- what it is handed ------------------------------------------------------------------------ */
@@ -119,7 +119,7 @@ static int hand_all(struct layers_job *job, const struct layers_ask *ask)
 		error = hand_chain(job, LAYERS_LAYER, sandbox->meta->upper);
 	if (!error && ask->changes && ask->changes->flags & CHANGES_FROM_CHECKPOINT)
 		error = hand_chain(job, LAYERS_SINCE, ask->since);
-	if (!error && job->operation != LAYERS_NOTE && job->operation != LAYERS_DIFF)
+	if (!error && job->operation != LAYERS_SCAN && job->operation != LAYERS_DIFF)
 		error = hand_fd(job, LAYERS_JOURNAL, store_journal(sandbox->directory));
 	return error;
 }
@@ -201,8 +201,8 @@ static void end_work(struct layers_job *job, const struct ipc_layers_done *done)
 		sandbox->writer = NULL;
 	if (job->operation == LAYERS_APPLY || job->operation == LAYERS_UNDO)
 		sandbox->is_interrupted = store_is_interrupted(sandbox->directory); /* killed */
-	if (job->operation == LAYERS_NOTE)
-		sandbox_noted(sandbox, job->began_us, done);
+	if (job->operation == LAYERS_SCAN)
+		sandbox_scanned(sandbox, job->began_us, done);
 	/* A sandbox that was used meanwhile is merged another time. */
 	if (job->operation == LAYERS_MERGE && !done->error && sandbox->state == SANDBOX_COLD)
 		(void)store_merge_done(sandbox->directory, sandbox->meta, &job->merge, done->bytes,
@@ -325,9 +325,9 @@ bool layers_job_is_removing(void)
 /* Some are kept for notes: without a count there is no disk limit. */
 static struct layers_job *find_free(const struct layers_ask *ask)
 {
-	const bool is_note = ask->operation == LAYERS_NOTE;
+	const bool is_note = ask->operation == LAYERS_SCAN;
 
-	for (uint32_t i = is_note ? 0 : LAYERS_JOBS_FOR_NOTES; i < LAYERS_JOBS_MAX; i++) {
+	for (uint32_t i = is_note ? 0 : LAYERS_JOBS_FOR_SCANS; i < LAYERS_JOBS_MAX; i++) {
 		if (jobs[i].state != JOB_FREE)
 			continue;
 		jobs[i] = (struct layers_job){ .slot = LAYERS_SLOT + i,

@@ -4,10 +4,10 @@
 #include <stdio.h>
 
 #include "base/state.h"
-#include "run/ahead.h"
 #include "run/execution.h"
 #include "run/pool.h"
 #include "run/sandbox.h"
+#include "run/standby.h"
 
 /* Least memory of a new sandbox, for its init and page tables. With less left, starting it would
  * only make the kernel's OOM killer choose which sandbox ends. */
@@ -28,7 +28,7 @@ static bool is_memory_short(uint64_t needs)
 	if (supervisor.memory_bytes == 0 || used + needs <= supervisor.memory_bytes)
 		return false;
 	pool_drop_all();
-	ahead_drop_all();
+	standby_drop_all();
 	return used + needs > supervisor.memory_bytes + ready;
 }
 

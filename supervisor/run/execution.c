@@ -14,13 +14,13 @@
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "run/ahead.h"
 #include "run/cgroup.h"
 #include "run/denials.h"
 #include "run/leaf.h"
 #include "run/pool.h"
 #include "run/posture.h"
 #include "run/sandbox.h"
+#include "run/standby.h"
 
 /* How long an init may take to report after it was told to kill. */
 #define GRACE_US 200000
@@ -282,7 +282,7 @@ static void lose_given(const struct sandbox *sandbox)
 
 static int handle_spawn_waits(void *context, struct channel_message *message)
 {
-	ahead_ready(context);
+	standby_ready(context);
 	return 0;
 }
 
@@ -294,8 +294,8 @@ static int handle_spawn_done(void *context, struct channel_message *message)
 	struct ipc_execution_done done = { .cpu_us = from->cpu_us, .peak_bytes = from->peak_bytes };
 	struct cgroup_usage usage = { .cpu_us = 0 };
 
-	if (from->slot == AHEAD_SLOT) {
-		if (!ahead_gone(context, from))
+	if (from->slot == STANDBY_SLOT) {
+		if (!standby_gone(context, from))
 			lose_given(context);
 		return 0;
 	}

@@ -9,13 +9,13 @@
 
 #include "base/events.h"
 #include "common/fd.h"
-#include "run/ahead.h"
 #include "run/cgroup.h"
 #include "run/execution.h"
 #include "run/leaf.h"
 #include "run/pool.h"
 #include "run/posture.h"
 #include "run/sandbox.h"
+#include "run/standby.h"
 
 static struct execution *find_free(void)
 {
@@ -121,8 +121,8 @@ static int ask_init(struct execution *execution, const struct request *request, 
 {
 	static struct ipc_spawn_code where;
 	struct sandbox *sandbox = execution->sandbox;
-	const struct channel *init = sandbox->ahead.fd >= 0 ? &sandbox->ahead : &sandbox->init;
-	const uint32_t slot = init == &sandbox->ahead ? AHEAD_SLOT : execution->slot;
+	const struct channel *init = sandbox->standby.fd >= 0 ? &sandbox->standby : &sandbox->init;
+	const uint32_t slot = init == &sandbox->standby ? STANDBY_SLOT : execution->slot;
 	const struct ipc_spawn_stdio stdio = { .slot = slot };
 	const struct ipc_spawn_image image = { .slot = slot };
 	const struct ipc_spawn_cgroup cgroup = { .slot = slot };
@@ -149,8 +149,8 @@ static int ask_init(struct execution *execution, const struct request *request, 
 	request->spawn->feed = parts->is_fed ? FEED_TAKE : FEED_NONE;
 	execution->asked_us = clock_now_us();
 	error = channel_send(init, IPC_TYPE_spawn, request->spawn, NULL, MSG_DONTWAIT);
-	execution->is_given = !error && init == &sandbox->ahead;
-	fd_close(&sandbox->ahead.fd); /* it is for one */
+	execution->is_given = !error && init == &sandbox->standby;
+	fd_close(&sandbox->standby.fd); /* it is for one */
 	return error;
 }
 
@@ -245,7 +245,7 @@ static int prepare_parts(struct execution *execution, const struct request *requ
 		close_parts(parts);
 	}
 	if (is_taken)
-		ahead_taken(request, !error);
+		standby_taken(request, !error);
 	return error;
 }
 
@@ -272,10 +272,10 @@ static void launch_init(struct execution *execution, const struct parts *parts)
 /* In its sandbox, with what that was begun with, or a sandbox that was made ahead. */
 static void take_waiting(const struct request *request, uint32_t probe, struct parts *parts)
 {
-	struct ahead_parts waiting;
+	struct standby_parts waiting;
 
 	if (request->sandbox) {
-		if (!ahead_take(request, probe, &waiting))
+		if (!standby_take(request, probe, &waiting))
 			return;
 		memcpy(parts->stdio_ours, waiting.stdio_ours, sizeof(parts->stdio_ours));
 		memcpy(parts->stdio_workload, waiting.stdio_workload,
@@ -320,7 +320,7 @@ int execution_begin(struct frontend *frontend, const struct request *request, in
 		return error;
 	launch_init(execution, &parts);
 	if (request->sandbox)
-		ahead_note(request);
+		standby_note(request);
 	close_parts(&parts);
 	return 0;
 }

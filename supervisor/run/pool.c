@@ -244,10 +244,11 @@ bool pool_may_hold(int fd)
 
 static int highest_fd(const struct sandbox *sandbox)
 {
-	int highest = sandbox->init.fd > sandbox->ahead.fd ? sandbox->init.fd : sandbox->ahead.fd;
+	const int init = sandbox->init.fd, standby = sandbox->standby.fd;
+	int highest = init > standby ? init : standby;
 
 	for (int i = 0; i < 3; i++)
-		highest = sandbox->ahead_stdio[i] > highest ? sandbox->ahead_stdio[i] : highest;
+		highest = sandbox->standby_stdio[i] > highest ? sandbox->standby_stdio[i] : highest;
 	return highest;
 }
 
@@ -266,7 +267,7 @@ static int make_ready(struct pool *pool)
 	if (!error)
 		error = sandbox_watch(sandbox);
 	if (!error && !is_only)
-		error = sandbox_ask_ahead(sandbox, parts.leaf);
+		error = sandbox_ask_standby(sandbox, parts.leaf);
 	/* The lowest that is free is given. */
 	if (!error && !is_only && !pool_may_hold(highest_fd(sandbox)))
 		error = -EMFILE;

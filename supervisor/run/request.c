@@ -305,8 +305,8 @@ enum refusal request_code(const struct ipc_code_start *from, struct request *ret
 		return refusal;
 	ret->code_path = request_place_code(plan_string(&supervisor.plan, language->file),
 					    from->sandbox[0] != '\0');
-	if (language->ahead)
-		ret->ahead_file = plan_string(&supervisor.plan, language->file);
+	if (language->standby)
+		ret->standby_file = plan_string(&supervisor.plan, language->file);
 	return ret->code_path && compose_code(language, ret->code_path, from) &&
 			       compose_environment(profile, from->environment,
 						   from->environment_size)

@@ -19,10 +19,10 @@ struct request {
 	uint32_t profile;
 	uint32_t timeout_ms;
 	struct ipc_spawn *spawn;
-	const char *code_path;   /* NULL without code */
-	const char *ahead_file;  /* file of a language with a standby interpreter, or NULL */
-	struct sandbox *sandbox; /* that lasts, in which it shall run; NULL: a new one */
-	bool is_file;            /* msp-file is executed */
+	const char *code_path;    /* NULL without code */
+	const char *standby_file; /* file of a language with a standby interpreter, or NULL */
+	struct sandbox *sandbox;  /* that lasts, in which it shall run; NULL: a new one */
+	bool is_file;             /* msp-file is executed */
 };
 
 /* Check a request: REFUSAL_NONE and *ret filled, or the reason, with its detail in `detail`. */

@@ -37,8 +37,8 @@ struct sandbox *sandbox_reset(uint32_t slot)
 {
 	supervisor.sandboxes[slot] = (struct sandbox){ .slot = slot,
 						       .init.fd = -1,
-						       .ahead.fd = -1,
-						       .ahead_stdio = { -1, -1, -1 },
+						       .standby.fd = -1,
+						       .standby_stdio = { -1, -1, -1 },
 						       .pidfd = -1,
 						       .workspace = -1 };
 	return &supervisor.sandboxes[slot];
@@ -85,7 +85,7 @@ void sandbox_unmake(struct sandbox *sandbox, const struct sandbox_parts *parts)
 {
 	loop_remove(&sandbox->init_watch);
 	fd_close(&sandbox->init.fd);
-	sandbox_forget_ahead(sandbox);
+	sandbox_forget_standby(sandbox);
 	if (parts->cgroup >= 0)
 		(void)cgroup_remove(supervisor.cgroup, sandbox->slot); /* unused */
 }
@@ -128,15 +128,15 @@ void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbo
 void sandbox_take_streams(struct sandbox *sandbox, int ret[3])
 {
 	for (int i = 0; i < 3; i++) {
-		ret[i] = sandbox->ahead_stdio[i];
-		sandbox->ahead_stdio[i] = -1;
+		ret[i] = sandbox->standby_stdio[i];
+		sandbox->standby_stdio[i] = -1;
 	}
 }
 
-void sandbox_forget_ahead(struct sandbox *sandbox)
+void sandbox_forget_standby(struct sandbox *sandbox)
 {
-	fd_close(&sandbox->ahead.fd);
-	fd_close_all(sandbox->ahead_stdio, 3);
+	fd_close(&sandbox->standby.fd);
+	fd_close_all(sandbox->standby_stdio, 3);
 }
 
 int sandbox_make_pipes(int ours[3], int workload[3])
@@ -155,22 +155,22 @@ int sandbox_make_pipes(int ours[3], int workload[3])
 /* They need not wait for a request, and are there before the process is. */
 static int hand_streams(struct sandbox *sandbox)
 {
-	const struct ipc_spawn_stdio stdio = { .slot = AHEAD_SLOT };
+	const struct ipc_spawn_stdio stdio = { .slot = STANDBY_SLOT };
 	int workload[3] = { -1, -1, -1 };
-	int error = sandbox_make_pipes(sandbox->ahead_stdio, workload);
+	int error = sandbox_make_pipes(sandbox->standby_stdio, workload);
 
 	if (!error)
-		error = channel_send(&sandbox->ahead, IPC_TYPE_spawn_stdio, &stdio, workload,
+		error = channel_send(&sandbox->standby, IPC_TYPE_spawn_stdio, &stdio, workload,
 				     MSG_DONTWAIT);
 	fd_close_all(workload, 3);
 	return error;
 }
 
 /* It waits in the init's channel, like what comes later. */
-int sandbox_ask_ahead(struct sandbox *sandbox, int leaf)
+int sandbox_ask_standby(struct sandbox *sandbox, int leaf)
 {
-	const struct ipc_spawn_ahead ahead = { .sandbox = sandbox->slot };
-	const struct ipc_spawn_ahead_leaf in_leaf = { .sandbox = sandbox->slot };
+	const struct ipc_spawn_standby standby = { .sandbox = sandbox->slot };
+	const struct ipc_spawn_standby_leaf in_leaf = { .sandbox = sandbox->slot };
 	int ends[2];
 	int error = channel_pair(ends);
 
@@ -178,16 +178,16 @@ int sandbox_ask_ahead(struct sandbox *sandbox, int leaf)
 		return error;
 	const int fds[] = { ends[1], leaf };
 
-	sandbox->ahead = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
+	sandbox->standby = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_INIT, IPC_SERVE };
 	error = hand_streams(sandbox);
 	if (!error)
-		error = leaf < 0 ? channel_send(&sandbox->init, IPC_TYPE_spawn_ahead, &ahead, fds,
-						MSG_DONTWAIT)
-				 : channel_send(&sandbox->init, IPC_TYPE_spawn_ahead_leaf, &in_leaf,
-						fds, MSG_DONTWAIT);
+		error = leaf < 0 ? channel_send(&sandbox->init, IPC_TYPE_spawn_standby, &standby,
+						fds, MSG_DONTWAIT)
+				 : channel_send(&sandbox->init, IPC_TYPE_spawn_standby_leaf,
+						&in_leaf, fds, MSG_DONTWAIT);
 	fd_close(&ends[1]);
 	if (error)
-		sandbox_forget_ahead(sandbox);
+		sandbox_forget_standby(sandbox);
 	return error;
 }
 
@@ -257,7 +257,7 @@ void sandbox_end(struct sandbox *sandbox)
 	}
 	loop_remove(&sandbox->init_watch);
 	fd_close(&sandbox->init.fd);
-	sandbox_forget_ahead(sandbox);
+	sandbox_forget_standby(sandbox);
 	if (sandbox->pidfd >= 0) /* ESRCH: it went by itself when its channel ended */
 		(void)kernel_pidfd_send_signal(sandbox->pidfd, SIGKILL);
 }

@@ -59,13 +59,13 @@ int sandbox_make_pipes(int ours[3], int workload[3]);
 
 /* Have a process wait in it for the next execution, in that leaf of its cgroup (-1: there are
  * none), with pipes as its streams. It is asked in the place of the init then. 0 or -errno. */
-int sandbox_ask_ahead(struct sandbox *sandbox, int leaf);
+int sandbox_ask_standby(struct sandbox *sandbox, int leaf);
 
 /* The frontend's ends of these pipes are the caller's now. */
 void sandbox_take_streams(struct sandbox *sandbox, int ret[3]);
 
 /* Close the channel to it, which it does not outlive before its request, and what was not taken. */
-void sandbox_forget_ahead(struct sandbox *sandbox);
+void sandbox_forget_standby(struct sandbox *sandbox);
 
 /* Take the factory's answer; a pidfd becomes the sandbox's. 0, or -EPROTO for a slot that did not
  * ask. */
@@ -88,7 +88,7 @@ static inline bool sandbox_lasts(const struct sandbox *sandbox)
 }
 
 /*
- * Persistent sandboxes (lasting.c).
+ * Persistent sandboxes (persistent.c).
  *
  * A sandbox in use is ours: its directory is locked. It is disowned without a call when nothing of
  * it runs, nothing has to be noted of it, and nobody waits for it; so a handler that has done what
@@ -131,7 +131,8 @@ bool sandbox_stop(struct sandbox *sandbox);
 void sandbox_disown(struct sandbox *sandbox);
 
 /* Take what a NOTE found that began then, by the real clock. */
-void sandbox_noted(struct sandbox *sandbox, uint64_t began_us, const struct ipc_layers_done *done);
+void sandbox_scanned(struct sandbox *sandbox, uint64_t began_us,
+		     const struct ipc_layers_done *done);
 
 /* Make sandbox_tick() look again at a persistent sandbox that has changed. A caller that owns it by
  * sandbox_own() need not. */

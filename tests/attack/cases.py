@@ -14,7 +14,7 @@ def case(title, *elsewhere, absent=None):
 
 
 FAULT, INTEGRATION, UNIT = "tests/fault/", "tests/integration/", "tests/unit/"
-LASTING, TOOLS = "tests/attack/lasting.py: ", "tests/attack/file_tools.py: "
+LASTING, TOOLS = "tests/attack/persistent.py: ", "tests/attack/file_tools.py: "
 COMMITS = "tests/attack/commits.py: "
 STANDBY, HELD = "tests/attack/standby.py: ", "tests/attack/held_paths.py: "
 CONSENT = "tests/attack/consent.py: "
@@ -79,7 +79,7 @@ CASES = {
                 LAYERS + "held_test.c: what_the_host_executes_by_itself",
                 LAYERS + "held_test.c: as_a_second_name_of_a_file",
                 LAYERS + "held_test.c: what_links_of_the_host_at_such_names_lead_to",
-                INTEGRATION + "lasting_mcp.py: test_all_but_what_the_host_executes"),
+                INTEGRATION + "persistent_mcp.py: test_all_but_what_the_host_executes"),
     "T19": case("what a request says becoming policy", "tests/attack/files.py: test_escapes",
                 LASTING + "test_what_is_protected", LASTING + "test_through_mcp",
                 LASTING + "test_moved_afterwards",
@@ -104,8 +104,8 @@ CASES = {
                 LAYERS + "apply_faults_test.c: what_the_host_writes_meanwhile_is_not_lost",
                 LAYERS + "apply_faults_test.c: what_others_rely_on_is_synced_before",
                 INTEGRATION + "layers_apply.py: test_an_apply_is_killed_at_any_time",
-                FAULT + "lasting.py: Apply", FAULT + "lasting.py: Undo",
-                FAULT + "lasting_room.py: test_project"),
+                FAULT + "persistent.py: Apply", FAULT + "persistent.py: Undo",
+                FAULT + "persistent_room.py: test_project"),
     "T22": case("a notified supervisor that cannot read a workload's memory",
                 LIMITS + "test_in_a_process_that_hides_its_memory",
                 "tests/attack/denials.py: test_own_filters",
@@ -138,8 +138,8 @@ CASES = {
     "T28": case("a tree that cannot be counted has no limit",
                 COUNTS + "test_path_beyond_a_page", COUNTS + "test_path_beyond_64_kib",
                 COUNTS + "test_chains_put_together_by_renaming", COUNTS + "test_never_named",
-                LAYERS + "note_test.c: no_depth_is_too_deep",
-                LAYERS + "note_test.c: more_is_shut_than_descriptors_can_hold"),
+                LAYERS + "scan_test.c: no_depth_is_too_deep",
+                LAYERS + "scan_test.c: more_is_shut_than_descriptors_can_hold"),
     "T29": case("files of the project that the host's links and git's configuration lead to",
                 HELD + "test_chains_and_ways_back", HELD + "test_filters_and_drivers",
                 LAYERS + "held_test.c: links_of_the_host_are_followed_as_the_kernel_does"),
@@ -186,10 +186,10 @@ CASES = {
                UNIT + "store/store_test.c: with_damage_no_layer_goes",
                UNIT + "store/store_test.c: damage_is_left_for_people",
                UNIT + "store/faults_test.c: killed_after_each_call",
-               INTEGRATION + "lasting_store.py: test_two_supervisors_share_the_place",
-               INTEGRATION + "lasting_cli.py: test_its_time_is_extended_by_use",
-               FAULT + "lasting_room.py: test_one_owner_at_a_time",
-               FAULT + "lasting.py: Destroy"),
+               INTEGRATION + "persistent_store.py: test_two_supervisors_share_the_place",
+               INTEGRATION + "persistent_cli.py: test_its_time_is_extended_by_use",
+               FAULT + "persistent_room.py: test_one_owner_at_a_time",
+               FAULT + "persistent.py: Destroy"),
     "F9": case("a timeout that ends the shell alone",
                LIMITS + "test_a_timeout_ends_all_of_it_and_keeps_the_output",
                LIMITS + "test_children_that_keep_the_output_open"),

@@ -15,7 +15,7 @@ import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                 "integration"))
-from lasting_support import LastingCase, git, msp  # noqa: E402
+from persistent_support import PersistentCase, git, msp  # noqa: E402
 
 HOOK = ".git/hooks/post-checkout"
 SETUP = """
@@ -92,7 +92,7 @@ print(tree.decode())
 
 
 @unittest.skipUnless(shutil.which("git"), "git is not installed")
-class Case(LastingCase):
+class Case(PersistentCase):
     def setUp(self):
         super().setUp()
         self.put("file", "one\n")

@@ -13,9 +13,9 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                 "integration"))
-import lasting_mcp  # noqa: E402  (a folder of its own)
+import persistent_mcp  # noqa: E402  (a folder of its own)
 import support  # noqa: E402
-from lasting_support import LastingCase, git, msp  # noqa: E402
+from persistent_support import PersistentCase, git, msp  # noqa: E402
 
 SECONDS = 60
 # Controls of direction, zero-width characters, separators, variation selectors, tags, C1.
@@ -28,7 +28,7 @@ TARGET = "/home/user/.ssh/\u202eid\u200b"
 
 
 def setUpModule():
-    lasting_mcp.setUpModule()
+    persistent_mcp.setUpModule()
 
 
 def found_hidden(text):
@@ -58,7 +58,7 @@ def in_terminal(*words, answer=None):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text.decode("utf-8", "replace")
 
 
-class Case(LastingCase):
+class Case(PersistentCase):
     def setUp(self):
         super().setUp()
         self.put("main.c", "int a;\n")
@@ -168,7 +168,7 @@ class Links(Case):
         self.assertIn("other -> /etc/passwd", text)
 
 
-class ToAnAgent(lasting_mcp.Case):
+class ToAnAgent(persistent_mcp.Case):
     """What a model is told, and what its client shows to a user."""
 
     def setUp(self):
@@ -196,7 +196,7 @@ class ToAnAgent(lasting_mcp.Case):
 
     def test_the_question(self):
         self.server.close()  # the sandbox is used by one at a time
-        self.server = self.start(reply=lasting_mcp.DECLINE)
+        self.server = self.start(reply=persistent_mcp.DECLINE)
         self.problem("apply_changes", sandbox=self.box)
         message = self.server.asked[0]["message"]
         self.assert_visible(message)

@@ -12,7 +12,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                 "integration"))
 import support  # noqa: E402  (a folder of its own)
-from lasting_support import LastingCase, msp  # noqa: E402
+from persistent_support import PersistentCase, msp  # noqa: E402
 
 HANDLE = re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}-\d+\b")
 SECRET = "a secret of the host"
@@ -50,7 +50,7 @@ print(f"found {found} stopped {stopped} controls {controls}", flush=True)
 """
 
 
-class Case(LastingCase):
+class Case(PersistentCase):
     """A sandbox that msp's commands and a server of MCP share, one after the other."""
 
     def setUp(self):

@@ -11,12 +11,12 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                 "integration"))
-from lasting_support import LastingCase, git, msp  # noqa: E402  (a folder of its own)
+from persistent_support import PersistentCase, git, msp  # noqa: E402  (a folder of its own)
 
 EVIL = "#!/bin/sh\necho evil > ran\n"
 
 
-class Case(LastingCase):
+class Case(PersistentCase):
     profile = ()
 
     def setUp(self):

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
                                 "integration"))
 import probes  # noqa: E402  (a folder of its own)
 import support  # noqa: E402
-from lasting_support import LastingCase, msp  # noqa: E402
+from persistent_support import PersistentCase, msp  # noqa: E402
 
 # Directories that programs keep credentials, sessions or what they start in.
 CONFIG = ("1Password Bitwarden BraveSoftware Code/User Cursor/User Element Exodus JetBrains Keybase "
@@ -36,7 +36,7 @@ HIDDEN = ([f".config/{name}" for name in CONFIG] + [f".local/share/{name}" for n
 setUpModule = probes.needs_ordinary_user
 
 
-class Case(LastingCase):
+class Case(PersistentCase):
     def setUp(self):
         super().setUp()
         place = tempfile.TemporaryDirectory(prefix="msp-home-", dir="/var/tmp")

@@ -12,7 +12,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                 "integration"))
-import ahead_support  # noqa: E402  (a folder of its own)
+import standby_support  # noqa: E402  (a folder of its own)
 import probes  # noqa: E402
 import support  # noqa: E402
 
@@ -91,7 +91,7 @@ def setUpModule():
 def cpu_seconds(process):
     """Of all that lives below a process."""
     ticks = 0
-    for pid in ahead_support.below(process):
+    for pid in standby_support.below(process):
         try:
             with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
                 ticks += sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13]))
@@ -100,8 +100,8 @@ def cpu_seconds(process):
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-class Case(ahead_support.Case):
-    config = ahead_support.CONFIG + LED + "".join(
+class Case(standby_support.Case):
+    config = standby_support.CONFIG + LED + "".join(
         STARTS.format(name=name, run=run) for name, run in ODD.items())
 
     def kept(self):
@@ -112,7 +112,7 @@ class Case(ahead_support.Case):
 
     def processes(self):
         """How many live below the supervisor."""
-        return len(ahead_support.below(self.server.process.pid))
+        return len(standby_support.below(self.server.process.pid))
 
     def open_box(self, **arguments):
         """Where a process waits that has executed nothing."""
@@ -224,7 +224,7 @@ class Ungated(Case):
 
     def test_without_the_gate_it_runs(self):
         self.run_code(self.box, PLANT.format(files=json.dumps(FILES)))
-        ahead_support.wait_for(lambda: "ran" in self.kept())
+        standby_support.wait_for(lambda: "ran" in self.kept())
 
 
 class Limits(Case):
@@ -240,8 +240,8 @@ class Limits(Case):
 
     def test_a_start_has_a_limit_of_its_own(self):
         self.assertEqual(self.run_odd("burning")["_meta"]["msp/execution"]["verdict"], "timeout")
-        ahead_support.wait_for(self.ended, 240 if os.environ.get("MSP_VM") else 60)
-        ahead_support.wait_for(lambda: not self.burning())
+        standby_support.wait_for(self.ended, 240 if os.environ.get("MSP_VM") else 60)
+        standby_support.wait_for(lambda: not self.burning())
         time.sleep(QUIET)
         self.assertFalse(self.burning(), "it was not begun again")
         ended = self.ended()
@@ -257,7 +257,7 @@ class Limits(Case):
 
     def burning(self):
         found = []
-        for pid in ahead_support.below(self.server.process.pid):
+        for pid in standby_support.below(self.server.process.pid):
             try:
                 with open(f"/proc/{pid}/cmdline", "rb") as file:
                     found += [pid] if b"while True" in file.read() else []

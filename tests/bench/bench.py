@@ -18,7 +18,7 @@ import facts
 import filters
 import gate
 import groups
-import lasting
+import persistent
 import launch
 import plot
 import programs
@@ -35,9 +35,9 @@ sys.path.insert(0, os.path.join(context.ROOT, "tests", "integration"))
 JOBS = {"launch": launch.true, "burst": launch.burst, "python": launch.python,
         "node": launch.node, "stages": stages.stages, "protocol": protocol.protocol,
         "stream": streams.streams, "rates": rates.rates, "scale": scale.scale,
-        "lasting": lasting.lasting, "filters": filters.filters}
+        "persistent": persistent.persistent, "filters": filters.filters}
 # What the gate looks at: launches, calls and streams, and what explains them.
-GATED = ("launch", "burst", "python", "stages", "protocol", "stream", "rates", "scale", "lasting")
+GATED = ("launch", "burst", "python", "stages", "protocol", "stream", "rates", "scale", "persistent")
 REFERENCE = os.path.join(context.HERE, "reference.json")
 RUNS = 5
 JOB_SECONDS = 300  # longest that one may take; all that ends well takes far less

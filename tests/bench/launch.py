@@ -23,7 +23,7 @@ SLOW_EVERY = 8
 UNOBSERVED = "msp run, not observed"
 READY = 0.04  # from the end of code until the next interpreter waits for some
 WAITING = "MCP run_code, waiting interpreter"
-NEVER_AHEAD = """profiles:
+NEVER_STANDBY = """profiles:
   - name: never-ahead
     description: no interpreter waits
     extends: default
@@ -126,7 +126,7 @@ def python(context):
 def never_ahead(context, stack, code):
     """In a live sandbox, where each interpreter starts when it is asked for."""
     store = stack.enter_context(contextlib.closing(
-        programs.Store(context.support, context.memory, NEVER_AHEAD)))
+        programs.Store(context.support, context.memory, NEVER_STANDBY)))
     sandbox = store.create()[0]
     return lambda: store.server.run(sandbox=sandbox, **code)
 

@@ -46,9 +46,9 @@ TARGETS = (
     Target("output through MCP, read and cut, MB/s", "stream-mcp", MCP, "", 150, least=True),
     Target("observing what is refused, where nothing is", "true", ALONE, launch.UNOBSERVED, 1.02),
     Target("a call that starts nothing, us", "protocol-list_sandboxes", "stdio", "", 300),
-    Target("a checkpoint, in memory, us", "lasting-memory", "save", "", 1000),
-    Target("a rollback, in memory, us", "lasting-memory", "rollback", "", 1000),
-    Target("a fork to its first execution, by a fresh sandbox's", "lasting-memory",
+    Target("a checkpoint, in memory, us", "persistent-memory", "save", "", 1000),
+    Target("a rollback, in memory, us", "persistent-memory", "rollback", "", 1000),
+    Target("a fork to its first execution, by a fresh sandbox's", "persistent-memory",
            "fork and its first execution", "create and its first execution", 2.0),
     Target("100 forks, in memory, us", "forks-memory", "all", "", 500000),
 )

@@ -22,7 +22,7 @@ INJECT = faults.tool("inject")
 # parents have one child each at the same time, which come in either order. The writer of the audit
 # log is none of them: the tracer does not follow it.
 BESIDE = ("factory or broker", "broker or factory")
-ROLES = ("supervisor", "keeper", *BESIDE, "prover", "probe", "init", "workload")
+ROLES = ("supervisor", "opener", *BESIDE, "prover", "probe", "init", "workload")
 RUN_ROLES = ("msp", "supervisor", "factory", "init", "workload")
 GAP_S = 3
 END_S = 1.0

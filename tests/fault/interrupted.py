@@ -165,7 +165,7 @@ class Run(Kind, unittest.TestCase):
 
 
 class Serve(Kind, unittest.TestCase):
-    ROLES = ("supervisor", "keeper", "factory", "broker", "prover", "probe", "init", WORKLOAD)
+    ROLES = ("supervisor", "opener", "factory", "broker", "prover", "probe", "init", WORKLOAD)
 
     def command(self):
         return ["serve", *support.limits()]

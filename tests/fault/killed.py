@@ -64,7 +64,7 @@ def children(pid):
     try:
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
             return [int(child) for child in file.read().split()
-                    if name_of(int(child)) != support.KEEPER]
+                    if name_of(int(child)) != support.OPENER]
     except OSError:
         return []
 

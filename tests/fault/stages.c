@@ -49,7 +49,7 @@ enum role {
 	ROLE_COUNT,
 };
 
-static const char *const role_names[ROLE_COUNT] = { "launcher", "keeper",   "supervisor", "factory",
+static const char *const role_names[ROLE_COUNT] = { "launcher", "opener",   "supervisor", "factory",
 						    "broker",   "prover",   "init",       "layers",
 						    "probe",    "workload", "other" };
 
@@ -73,7 +73,7 @@ static size_t seen_count;
 static struct boundary wanted = { .role = ROLE_COUNT }; /* ROLE_COUNT: none */
 static enum role victim;
 static bool is_serve;
-static bool is_lasting; /* neither a server nor `msp run` */
+static bool is_persistent; /* neither a server nor `msp run` */
 static bool was_reached;
 static FILE *report;
 
@@ -107,7 +107,7 @@ static bool has_been(enum role role)
 /* The first child of a server is its factory, the second what stays of its launcher, which may have
  * become the supervisor before that is seen. A helper is the first child of a serving supervisor's
  * factory, the init of a sandbox for a probe the second; everything after it is an init. What works
- * with a persistent sandbox has a keeper after its supervisor. */
+ * with a persistent sandbox has a path opener after its supervisor. */
 static enum role role_below(const struct process *parent)
 {
 	if (!parent)
@@ -116,7 +116,7 @@ static enum role role_below(const struct process *parent)
 		return has_been(ROLE_FACTORY) ? ROLE_KEEPER : ROLE_FACTORY;
 	switch (parent->role) {
 	case ROLE_LAUNCHER:
-		return is_lasting && has_been(ROLE_SUPERVISOR) ? ROLE_KEEPER : ROLE_SUPERVISOR;
+		return is_persistent && has_been(ROLE_SUPERVISOR) ? ROLE_KEEPER : ROLE_SUPERVISOR;
 	case ROLE_SUPERVISOR:
 		return ROLE_FACTORY;
 	case ROLE_FACTORY:
@@ -250,7 +250,7 @@ int main(int argc, char **argv)
 				    (unsigned int)strtoul(argv[4], NULL, 10) };
 	victim = read_role(argv[5]);
 	is_serve = strcmp(argv[7], "serve") == 0;
-	is_lasting = !is_serve && strcmp(argv[7], "run") != 0;
+	is_persistent = !is_serve && strcmp(argv[7], "run") != 0;
 	code = tracer_run(argv + 6, handle);
 	(void)fclose(report);
 	return code;

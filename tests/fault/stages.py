@@ -25,9 +25,9 @@ HANG_S = 10
 STAGES = faults.tool("stages")
 MSP = os.path.join(faults.HOOKED, "msp")
 LIFE = ("new", "executed", "ends")
-ROLES = ("launcher", "keeper", "supervisor", "factory", "broker", "prover", "init", "layers",
+ROLES = ("launcher", "opener", "supervisor", "factory", "broker", "prover", "init", "layers",
          "probe", "workload")
-SESSION_ROLES = [role for role in ROLES if role != "keeper"]  # idle here; lasting.py has it work
+SESSION_ROLES = [role for role in ROLES if role != "opener"]  # idle here; persistent.py has it work
 KILLED = 128 + 9
 REFUSED_START = 125
 

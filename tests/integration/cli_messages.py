@@ -16,7 +16,7 @@ COMMANDS = ("run", "create", "exec", "list", "logs", "stop", "destroy", "checkpo
             "client-config", "version", "help")
 CONTROLLERS = ("cpu", "memory", "pids")
 # What is missing there keeps nothing from running.
-INFORMATION = ("delegation", "descriptors", "service", "lasting")
+INFORMATION = ("delegation", "descriptors", "service", "persistent")
 
 
 class Wrong(unittest.TestCase):
@@ -110,7 +110,7 @@ class Doctor(unittest.TestCase):
 
     def test_the_probes(self):
         for name in ("architecture", "kernel", "landlock", "user-namespace", "namespaces", "proc",
-                     "overlay", "seccomp", "cgroup", "cgroup-clone", "audit", "lasting", "files",
+                     "overlay", "seccomp", "cgroup", "cgroup-clone", "audit", "persistent", "files",
                      "account", "descriptors", "posture", "languages"):
             with self.subTest(probe=name):
                 probe = self.probes[name]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The commands about persistent sandboxes, before and behind what a supervisor answers: wrong words,
-what they ask and print, and what they make of refusals. lasting_cli.py has the real thing."""
+what they ask and print, and what they make of refusals. persistent_cli.py has the real thing."""
 import errno
 import json
 import os
@@ -14,7 +14,7 @@ import time
 import unittest
 
 from cli_support import MSP, msp
-from lasting_scripted import IDS, Scripted, changes, record, refuse, sandbox
+from persistent_scripted import IDS, Scripted, changes, record, refuse, sandbox
 
 DONE = ("request_done", {})
 

@@ -103,7 +103,7 @@ def cgroups():
 
 # Folders and files of the tests themselves, which may run beside each other.
 TEMPORARY = re.compile(
-    r"(msp-(apply|attack|clocks|lasting|layers|limits|overlay|owners|secret|socket|stages|test|vm)[.-]|tmp|criterion_|bxfi_)[\w.]+$")
+    r"(msp-(apply|attack|clocks|persistent|layers|limits|overlay|owners|secret|socket|stages|test|vm)[.-]|tmp|criterion_|bxfi_)[\w.]+$")
 
 # Where programs leave files that outlive them.
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", f"/run/user/{os.getuid()}")

@@ -15,7 +15,7 @@ import unittest
 
 import support
 from http_support import HttpServer, ModernClient
-from lasting_mcp import Client, setUpModule  # noqa: F401  (unittest calls it)
+from persistent_mcp import Client, setUpModule  # noqa: F401  (unittest calls it)
 
 FILES = 2000 if os.environ.get("MSP_VM") else 3000  # of a round
 ROUNDS = 3

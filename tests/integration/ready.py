@@ -10,7 +10,7 @@ import unittest
 import leftovers
 import support
 from cli_support import SECONDS
-from lasting_mcp import HANDLE
+from persistent_mcp import HANDLE
 from service import Folder
 
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")

@@ -72,10 +72,10 @@ class Reload(Folder):
     def test_without_the_launcher_it_stays_as_it_is(self):
         service = self.service()
         client = self.client()
-        keepers = [pid for pid in support.descendants(service.process.pid, with_keeper=True)
-                   if read(f"/proc/{pid}/comm") == "msp-keeper\n"]
-        self.assertEqual(len(keepers), 1)
-        os.kill(keepers[0], signal.SIGKILL)
+        openers = [pid for pid in support.descendants(service.process.pid, with_opener=True)
+                   if read(f"/proc/{pid}/comm") == "msp-opener\n"]
+        self.assertEqual(len(openers), 1)
+        os.kill(openers[0], signal.SIGKILL)
         os.kill(service.process.pid, signal.SIGHUP)
         self.assertTrue(support.wait_until(
             lambda: service.status()["policy"]["reload_failed"], SECONDS))
@@ -84,12 +84,12 @@ class Reload(Folder):
 
     def test_the_launcher_ends_with_it(self):
         service = self.service()
-        keepers = [pid for pid in support.descendants(service.process.pid, with_keeper=True)
-                   if read(f"/proc/{pid}/comm") == "msp-keeper\n"]
+        openers = [pid for pid in support.descendants(service.process.pid, with_opener=True)
+                   if read(f"/proc/{pid}/comm") == "msp-opener\n"]
         service.process.kill()
         service.process.wait(SECONDS)
         self.assertTrue(support.wait_until(
-            lambda: not any(os.path.exists(f"/proc/{pid}/fd/3") for pid in keepers), SECONDS))
+            lambda: not any(os.path.exists(f"/proc/{pid}/fd/3") for pid in openers), SECONDS))
 
 
 if __name__ == "__main__":

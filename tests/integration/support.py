@@ -239,7 +239,7 @@ def text_of(result):
     return "\n".join(part["text"] for part in result["content"] if part["type"] == "text")
 
 
-KEEPER = "msp-keeper"
+OPENER = "msp-opener"
 STEWARDS = ("msp-audit", "msp-store")
 
 
@@ -260,7 +260,7 @@ def _is_first(pid):
         return False
 
 
-def _children(with_keeper):
+def _children(with_opener):
     """Every process's, by the parents that /proc tells."""
     children = {}
     for entry in os.listdir("/proc"):
@@ -271,7 +271,7 @@ def _children(with_keeper):
                 parent = int(after.split()[1])
             except (OSError, IndexError, ValueError):
                 continue
-            if with_keeper or not before.endswith(tuple("(" + name for name in (KEEPER, *STEWARDS))):
+            if with_opener or not before.endswith(tuple("(" + name for name in (OPENER, *STEWARDS))):
                 children.setdefault(parent, []).append(int(entry))
     return children
 
@@ -295,7 +295,7 @@ def _is_ready(pid, children):
 def named(pid, name):
     """The processes below `pid` that were started under this name."""
     found = []
-    for child in descendants(pid, with_keeper=True, with_ready=True):
+    for child in descendants(pid, with_opener=True, with_ready=True):
         with contextlib.suppress(OSError):
             with open(f"/proc/{child}/cmdline", "rb") as file:
                 if file.read().split(b"\0")[0] == name.encode():
@@ -310,11 +310,11 @@ def ready(pid):
             if _is_ready(child, children)]
 
 
-def descendants(pid, with_keeper=False, with_ready=False):
+def descendants(pid, with_opener=False, with_ready=False):
     """Every process below `pid`; without the part of the launcher that stays and the writer of the
     audit log, and without inits that a factory has ready, with the processes that wait in them: all these have nothing to do
     with what is asked of the others."""
-    children = _children(with_keeper)
+    children = _children(with_opener)
     return _below(pid, children, lambda parent, child: not with_ready and _is_child_init(parent)
                   and _is_ready(child, children))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Directories that requests name (T19): the keeper that a real `msp serve` leaves behind, asked as
+"""Directories that requests name (T19): the path opener that a real `msp serve` leaves behind, asked as
 its supervisor asks it. In the supervisor's place is a program that only waits; its descriptor 3 is
 taken from it. Every refusal has its control: the path is opened for a person, or where it is open."""
 import ctypes
@@ -48,8 +48,8 @@ def descriptor_of(process, number):
         os.close(pidfd)
 
 
-class Keeper:
-    """A process of msp with its keeper, and the supervisor's end of their channel."""
+class Opener:
+    """A process of msp with its opener, and the supervisor's end of their channel."""
 
     def __init__(self, msp_path, words, **options):
         self.process = subprocess.Popen([msp_path, "serve", "--standalone", "--limits=fallback",
@@ -64,7 +64,7 @@ class Keeper:
     def receive(self):
         data, rights, flags, _ = socket.recv_fds(self.channel, 1 << 18, 8)
         if not data or flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
-            raise AssertionError("the keeper is gone")
+            raise AssertionError("the path opener is gone")
         message = ipc.Message(ipc.NAMES[struct.unpack_from("I", data)[0]], data[4:], rights)
         if message.name.startswith("supervisor"):
             for fd in rights:
@@ -129,17 +129,17 @@ class Asked(WithFolder):
         return path
 
     def serve(self, *words, cwd=None, **variables):
-        keeper = Keeper(os.path.join(self.programs, "msp"), words, cwd=cwd or self.project,
+        opener = Opener(os.path.join(self.programs, "msp"), words, cwd=cwd or self.project,
                         env=self.environment(MSP_STATE_DIR=self.state, **variables))
-        self.addCleanup(keeper.close)
-        return keeper
+        self.addCleanup(opener.close)
+        return opener
 
-    def assert_opened(self, keeper, path, canonical, **keywords):
+    def assert_opened(self, opener, path, canonical, **keywords):
         found = os.stat(canonical)
-        self.assertEqual(keeper.ask(path, **keywords), (canonical, (found.st_dev, found.st_ino)))
+        self.assertEqual(opener.ask(path, **keywords), (canonical, (found.st_dev, found.st_ino)))
 
-    def assert_refused(self, keeper, path, rule, **keywords):
-        opened, text = keeper.ask(path, **keywords)
+    def assert_refused(self, opener, path, rule, **keywords):
+        opened, text = opener.ask(path, **keywords)
         self.assertIsNone(opened, f"{path} was opened")
         self.assertTrue(text.startswith("'"), text)
         self.assertIn("' is refused: ", text)
@@ -151,117 +151,117 @@ class Asked(WithFolder):
 class Requests(Asked):
     def test_what_a_model_asks_for(self):
         """The whole of T19: /, the directories above by name, by .. and by links, links of /proc."""
-        keeper = self.serve()
+        opener = self.serve()
         for name, text in (("up", ".."), ("root", "/"), ("keys", "../.ssh"), ("out", "../other"),
                            ("self", "/proc/self/cwd"), ("loop", "loop"), ("in", "src")):
             os.symlink(text, os.path.join(self.project, name))
         for path in ("/", self.folder, self.home, self.other, self.project + "-evil",
                      os.path.join(self.home, ".ssh"), "/etc", "/proc/self/cwd", "/proc/self/root",
-                     "/proc/self/fd/3", f"/proc/{keeper.process.pid}/cwd", "/dev/shm", "/root",
+                     "/proc/self/fd/3", f"/proc/{opener.process.pid}/cwd", "/dev/shm", "/root",
                      self.state, *(os.path.join(self.project, name) for name in
                                    ("up", "root", "keys", "out", "self", "loop", "up/other",
                                     "root/etc"))):
             with self.subTest(path=path):
-                self.assert_refused(keeper, path, rf"does not lie in {self.project}, where msp was "
+                self.assert_refused(opener, path, rf"does not lie in {self.project}, where msp was "
                                                   "started")
         for path in ("..", "/..", self.project + "/..", self.project + "/src/../../other",
                      self.project + "/../project"):
             with self.subTest(path=path):
-                self.assert_refused(keeper, path, r"'\.\.' is a part of it|no absolute path")
-        self.assert_opened(keeper, self.project, self.project)
-        self.assert_opened(keeper, self.project + "//./src/", self.project + "/src")
-        self.assert_opened(keeper, self.project + "/in", self.project + "/src")
+                self.assert_refused(opener, path, r"'\.\.' is a part of it|no absolute path")
+        self.assert_opened(opener, self.project, self.project)
+        self.assert_opened(opener, self.project + "//./src/", self.project + "/src")
+        self.assert_opened(opener, self.project + "/in", self.project + "/src")
 
     def test_what_a_person_asks_for(self):
         """The control of the test above: what is protected stays so, the rest is opened."""
-        keeper = self.serve()
+        opener = self.serve()
         os.symlink("../other", os.path.join(self.project, "out"))
-        self.assert_opened(keeper, self.other, self.other, is_person=1)
-        self.assert_opened(keeper, self.project + "/out", self.other, is_person=1)
+        self.assert_opened(opener, self.other, self.other, is_person=1)
+        self.assert_opened(opener, self.project + "/out", self.other, is_person=1)
         for path in ("/", "/etc", "/root", "/dev/shm", self.folder, self.home, self.state,
                      os.path.join(self.home, ".ssh")):
             with self.subTest(path=path):
-                self.assert_refused(keeper, path, "holds what no sandbox may see", is_person=1)
-        self.assert_refused(keeper, "/proc/self/cwd", "a link of /proc", is_person=1)
-        self.assert_refused(keeper, self.home + "/missing", "no such directory", is_person=1)
-        self.assert_refused(keeper, os.path.join(self.programs, "msp"), "no directory", is_person=1)
+                self.assert_refused(opener, path, "holds what no sandbox may see", is_person=1)
+        self.assert_refused(opener, "/proc/self/cwd", "a link of /proc", is_person=1)
+        self.assert_refused(opener, self.home + "/missing", "no such directory", is_person=1)
+        self.assert_refused(opener, os.path.join(self.programs, "msp"), "no directory", is_person=1)
 
     def test_names_of_any_bytes(self):
-        keeper = self.serve()
+        opener = self.serve()
         for name in (b"new\nline", b"\xff\xfe", b"\x1b[31m", "äöü".encode(), b"a" * 255):
             path = os.path.join(os.fsencode(self.project), name)
             os.mkdir(path)
-            self.assert_opened(keeper, os.fsdecode(path), os.fsdecode(path))
-        self.assert_refused(keeper, self.project + "/no\nsuch\x1b", r"no\?such\?' is refused")
+            self.assert_opened(opener, os.fsdecode(path), os.fsdecode(path))
+        self.assert_refused(opener, self.project + "/no\nsuch\x1b", r"no\?such\?' is refused")
 
     def test_what_others_may_not_reach(self):
         if os.geteuid() == 0:
             self.skipTest("root reads everything")
-        keeper = self.serve()
+        opener = self.serve()
         closed = self.make("home", "project", "closed")
         self.make("home", "project", "closed", "inner")
         os.chmod(closed, 0)
         self.addCleanup(os.chmod, closed, 0o700)
-        self.assert_refused(keeper, closed, "cannot read it")
-        self.assert_refused(keeper, closed + "/inner", "cannot reach it")
+        self.assert_refused(opener, closed, "cannot read it")
+        self.assert_refused(opener, closed + "/inner", "cannot reach it")
 
     def test_a_directory_that_was_exchanged(self):
         """What is open is what was opened at the start, whatever its name is now."""
-        keeper = self.serve()
+        opener = self.serve()
         moved = self.project + "-moved"
         os.rename(self.project, moved)
         os.symlink(self.other, self.project)
-        self.assert_refused(keeper, self.project, f"does not lie in {moved}")
-        self.assert_opened(keeper, moved + "/src", moved + "/src")
+        self.assert_refused(opener, self.project, f"does not lie in {moved}")
+        self.assert_opened(opener, moved + "/src", moved + "/src")
 
     def test_nothing_is_open_where_something_is_protected(self):
         for cwd in ("/", self.home, self.folder, os.path.join(self.home, ".ssh")):
             with self.subTest(cwd=cwd):
-                keeper = self.serve(cwd=cwd)
-                self.assert_refused(keeper, self.project, "where msp was started, is or holds what")
-                self.assert_refused(keeper, cwd, r"msp serve --workspace DIR")
-                self.assert_opened(keeper, self.project, self.project, is_person=1)
+                opener = self.serve(cwd=cwd)
+                self.assert_refused(opener, self.project, "where msp was started, is or holds what")
+                self.assert_refused(opener, cwd, r"msp serve --workspace DIR")
+                self.assert_opened(opener, self.project, self.project, is_person=1)
 
 
 class Options(Asked):
     def test_directories_that_the_command_line_opens(self):
-        keeper = self.serve("--workspace", self.other, "--workspace=src")
-        self.assert_opened(keeper, self.other, self.other)
-        self.assert_opened(keeper, self.project + "/src", self.project + "/src")
-        text = self.assert_refused(keeper, self.project, "'msp serve --workspace' opened")
+        opener = self.serve("--workspace", self.other, "--workspace=src")
+        self.assert_opened(opener, self.other, self.other)
+        self.assert_opened(opener, self.project + "/src", self.project + "/src")
+        text = self.assert_refused(opener, self.project, "'msp serve --workspace' opened")
         self.assertIn(f"({self.other}, {self.project}/src)", text)
 
     def test_directories_that_the_file_opens(self):
         path = self.write(f"workspaces: [{self.project}, {self.folder}/later]\n")
-        keeper = self.serve("--config", path, cwd=self.other)
-        self.assert_opened(keeper, self.project + "/src", self.project + "/src")
+        opener = self.serve("--config", path, cwd=self.other)
+        self.assert_opened(opener, self.project + "/src", self.project + "/src")
         for is_person in (0, 1):
-            self.assert_refused(keeper, self.other, "none of the workspaces that the operator's "
+            self.assert_refused(opener, self.other, "none of the workspaces that the operator's "
                                                     f"file names .{self.project}",
                                 is_person=is_person)
         later = self.make("later")
-        self.assert_opened(keeper, later, later)
-        keeper = self.serve("--config", path, "--workspace", self.project + "/src")
-        self.assert_opened(keeper, self.project + "/src", self.project + "/src")
-        self.assert_refused(keeper, self.project, "'msp serve --workspace' opened")
-        self.assert_opened(keeper, self.project, self.project, is_person=1)
+        self.assert_opened(opener, later, later)
+        opener = self.serve("--config", path, "--workspace", self.project + "/src")
+        self.assert_opened(opener, self.project + "/src", self.project + "/src")
+        self.assert_refused(opener, self.project, "'msp serve --workspace' opened")
+        self.assert_opened(opener, self.project, self.project, is_person=1)
 
     def test_another_policy(self):
-        """A keeper goes by the policy that its supervisor took."""
+        """A path opener goes by the policy that its supervisor took."""
         path = self.write(f"protect: [{self.other}]\n")
-        keeper = self.serve("--config", path)
+        opener = self.serve("--config", path)
         protected = "which holds what no sandbox may see"
-        self.assert_refused(keeper, self.other, protected, is_person=1)
-        self.assert_opened(keeper, self.project, self.project)
+        self.assert_refused(opener, self.other, protected, is_person=1)
+        self.assert_opened(opener, self.project, self.project)
         self.write(f"workspaces: [{self.other}]\n")
-        keeper.channel.send(ipc.message("policy_ask", generation=1))
-        answer = keeper.receive()
+        opener.channel.send(ipc.message("policy_ask", generation=1))
+        answer = opener.receive()
         self.assertEqual(answer.name, "policy_new")
         os.close(answer.fds[0])
-        self.assert_refused(keeper, self.other, protected, is_person=1)
-        self.assert_opened(keeper, self.project, self.project)
-        self.assert_opened(keeper, self.other, self.other, generation=2)
-        self.assert_refused(keeper, self.project, "none of the workspaces", generation=2)
+        self.assert_refused(opener, self.other, protected, is_person=1)
+        self.assert_opened(opener, self.project, self.project)
+        self.assert_opened(opener, self.other, self.other, generation=2)
+        self.assert_refused(opener, self.project, "none of the workspaces", generation=2)
 
     def test_wrong_ones_end_the_start(self):
         file = self.write("")
@@ -288,29 +288,29 @@ class Process(Asked):
     """What stays of the launcher."""
 
     def test_what_it_holds_and_when_it_ends(self):
-        keeper = self.serve("--workspace", self.other)
-        self.assertIn("supervisor_audit", keeper.heard)
-        self.assertEqual(("supervisor_state" in keeper.heard) +
-                         ("supervisor_stateless" in keeper.heard), 1)
-        pid, = [pid for pid in children(keeper.process.pid) if name_of(pid) == "msp-keeper"]
+        opener = self.serve("--workspace", self.other)
+        self.assertIn("supervisor_audit", opener.heard)
+        self.assertEqual(("supervisor_state" in opener.heard) +
+                         ("supervisor_stateless" in opener.heard), 1)
+        pid, = [pid for pid in children(opener.process.pid) if name_of(pid) == "msp-opener"]
         held = {name: os.readlink(f"/proc/{pid}/fd/{name}")
                 for name in os.listdir(f"/proc/{pid}/fd")}
         self.assertEqual(set(held), set("012345"), held)
         self.assertEqual((held["0"], held["1"], held["2"], held["5"]),
                          ("/dev/null", "/dev/null", "/dev/null", self.other))
-        keeper.close()
+        opener.close()
         self.assertTrue(support.wait_until(lambda: not os.path.exists(f"/proc/{pid}/exe") or
-                                           name_of(pid) != "msp-keeper", SECONDS))
+                                           name_of(pid) != "msp-opener", SECONDS))
 
     def test_other_clients_directories(self):
         """As a service's supervisor says them before the question, for that one alone."""
-        keeper = self.serve()
-        self.assert_opened(keeper, self.other, self.other, within=[(self.other, 0)])
-        self.assert_refused(keeper, self.project, "--workspace", within=[(self.other, 0)])
-        self.assert_opened(keeper, self.other, self.other, within=[(self.other, 1)])
-        self.assert_refused(keeper, self.other, "is or holds what no", within=[(self.home, 1)])
-        self.assert_refused(keeper, self.other, "where msp was started")
-        self.assert_opened(keeper, self.other, self.other,
+        opener = self.serve()
+        self.assert_opened(opener, self.other, self.other, within=[(self.other, 0)])
+        self.assert_refused(opener, self.project, "--workspace", within=[(self.other, 0)])
+        self.assert_opened(opener, self.other, self.other, within=[(self.other, 1)])
+        self.assert_refused(opener, self.other, "is or holds what no", within=[(self.home, 1)])
+        self.assert_refused(opener, self.other, "where msp was started")
+        self.assert_opened(opener, self.other, self.other,
                            within=[(self.project, 0)] * (MOST - 1) + [(self.other, 0)])
 
 

@@ -29,7 +29,7 @@ limits:
   wall_default: 100s
   file_size: 1T
 """
-FEW = PROFILE.format(name="lasting", inodes=20000)
+FEW = PROFILE.format(name="persistent", inodes=20000)
 MANY = PROFILE.format(name="many", inodes=200000).replace(f"{DISK_MIB}M", "64M")
 
 # In the sandbox. `hide` leaves the process in the hiding place; `mib` are written then, slowly.
@@ -107,7 +107,7 @@ def setUpModule():
 
 
 class Case(unittest.TestCase):
-    profile = "lasting"
+    profile = "persistent"
     disk_mib = DISK_MIB
 
     def setUp(self):

@@ -29,7 +29,7 @@ WHOLE_FOLDERS = ("attack", "system", "limits")
 # Of the other folders' tests, what a real system can change.
 SINGLE = ("integration/cli_cgroup", "integration/cli_run", "integration/mcp_tools",
           "integration/mcp_confined", "integration/sandbox_limits", "integration/stress_many",
-          "integration/lasting_cli", "fault/killed", "fault/lasting")
+          "integration/persistent_cli", "fault/killed", "fault/persistent")
 # Unit tests that do more where cgroups are real, and what is asked of the kernel.
 PROGRAMS = ("kernel-*", "*cgroup*")
 # Of the above, what tells nothing in the test machine, and why.

@@ -12,7 +12,7 @@
 
 #include "asking.h"
 #include "common/plan.h"
-#include "lasting.h"
+#include "persistent.h"
 
 static struct rig rig;
 
@@ -45,14 +45,14 @@ static void say_apply(const char *arguments)
 	char all[1024];
 
 	(void)snprintf(all, sizeof(all), "\"sandbox\":\"build\"%s", arguments);
-	lasting_say(&rig, "apply_changes", all);
+	persistent_say(&rig, "apply_changes", all);
 }
 
 static void find_sandbox(void)
 {
-	const struct ipc_sandbox_info info = lasting_info(BOX_ID, "build");
+	const struct ipc_sandbox_info info = persistent_info(BOX_ID, "build");
 
-	(void)lasting_answer_list(&rig, &info);
+	(void)persistent_answer_list(&rig, &info);
 }
 
 static struct ipc_changes_start take_start(uint32_t operation, const char *chosen)
@@ -62,7 +62,7 @@ static struct ipc_changes_start take_start(uint32_t operation, const char *chose
 
 	cr_assert_eq(start.operation, operation);
 	cr_assert_str_eq(start.sandbox, BOX_ID);
-	cr_assert_str_eq(lasting_chosen(message), chosen);
+	cr_assert_str_eq(persistent_chosen(message), chosen);
 	channel_message_done(message);
 	return start;
 }
@@ -92,15 +92,15 @@ static void preview(const struct found *found)
 {
 	const struct ipc_changes_start start = take_start(CHANGES_PREVIEW, "");
 	struct ipc_changes_done done = { .request = start.request };
-	const int records = lasting_changes(&rig, start.request);
+	const int records = persistent_changes(&rig, start.request);
 
 	cr_assert_eq(start.flags, CHANGES_TEXT);
 	cr_assert_arr_eq(start.expected, no_digest, sizeof(no_digest));
 	memset(done.digest, DIGEST, sizeof(done.digest));
 	for (; found->path; found++, done.total++)
-		lasting_tell(&rig, records, CHANGE_MODIFIED, found->flags, found->path,
-			     found->patch);
-	lasting_changes_done(&rig, records, &done);
+		persistent_tell(&rig, records, CHANGE_MODIFIED, found->flags, found->path,
+				found->patch);
+	persistent_changes_done(&rig, records, &done);
 }
 
 /* The apply that must be asked for now. */
@@ -108,7 +108,7 @@ static struct ipc_changes_start apply(const struct found *found, bool is_held_to
 {
 	const struct ipc_changes_start start = take_start(CHANGES_APPLY, "");
 	struct ipc_changes_done done = { .request = start.request };
-	const int records = lasting_changes(&rig, start.request);
+	const int records = persistent_changes(&rig, start.request);
 	uint8_t digest[IPC_DIGEST_BYTES];
 
 	cr_assert_eq(start.flags, is_held_too ? CHANGES_HELD_TOO : 0);
@@ -117,12 +117,12 @@ static struct ipc_changes_start apply(const struct found *found, bool is_held_to
 	for (; found->path; found++, done.total++) {
 		const bool stays = (found->flags & CHANGE_IS_HELD) != 0 && !is_held_too;
 
-		lasting_tell(&rig, records, CHANGE_MODIFIED,
-			     found->flags | (stays ? 0U : CHANGE_IS_APPLIED), found->path, NULL);
+		persistent_tell(&rig, records, CHANGE_MODIFIED,
+				found->flags | (stays ? 0U : CHANGE_IS_APPLIED), found->path, NULL);
 		done.held += stays;
 		done.applied += !stays;
 	}
-	lasting_changes_done(&rig, records, &done);
+	persistent_changes_done(&rig, records, &done);
 	return start;
 }
 
@@ -257,18 +257,18 @@ Test(mcp_apply, the_supervisor_refuses)
 	say_apply("");
 	find_sandbox();
 	preview(plain);
-	lasting_refuse(&rig, take_start(CHANGES_APPLY, "").request, REFUSAL_APPLY, "");
+	persistent_refuse(&rig, take_start(CHANGES_APPLY, "").request, REFUSAL_APPLY, "");
 	expect_refused("The policy lets only the user apply");
 }
 
 Test(mcp_apply, a_profile_that_is_gone)
 {
-	struct ipc_sandbox_info info = lasting_info(BOX_ID, "build");
+	struct ipc_sandbox_info info = persistent_info(BOX_ID, "build");
 
 	open_rig(PLAN_APPLY_AGENT, CAN_ASK);
 	memcpy(info.profile, "gone", 5);
 	say_apply("");
-	(void)lasting_answer_list(&rig, &info);
+	(void)persistent_answer_list(&rig, &info);
 	expect_refused("The policy lets only the user apply");
 }
 
@@ -342,7 +342,7 @@ static void find_others(void)
 					       .step = CHANGES_STEP_CONFIRMED };
 
 	cr_assert_eq(start.expected[0], DIGEST);
-	lasting_changes_done(&rig, lasting_changes(&rig, start.request), &done);
+	persistent_changes_done(&rig, persistent_changes(&rig, start.request), &done);
 }
 
 Test(mcp_apply, other_changes_than_those_asked_about_are_not_applied)
@@ -361,7 +361,7 @@ Test(mcp_apply, other_changes_than_those_asked_about_are_not_applied)
 /* A name can be another sandbox's when the answer comes. */
 Test(mcp_apply, an_answer_is_of_its_sandbox)
 {
-	const struct ipc_sandbox_info other = lasting_info(OTHER_ID, "build");
+	const struct ipc_sandbox_info other = persistent_info(OTHER_ID, "build");
 	struct ipc_changes_done done = { .total = 1 };
 	struct channel_message *message;
 	int records;
@@ -372,34 +372,34 @@ Test(mcp_apply, an_answer_is_of_its_sandbox)
 	preview(plain);
 	(void)rig_hear(&rig);
 	respond(AGREED);
-	(void)lasting_answer_list(&rig, &other);
+	(void)persistent_answer_list(&rig, &other);
 	message = rig_take(&rig, IPC_TYPE_changes_start); /* it is looked at, and no more */
 	done.request = message->body.changes_start.request;
 	cr_assert_eq(message->body.changes_start.operation, CHANGES_PREVIEW);
 	cr_assert_str_eq(message->body.changes_start.sandbox, OTHER_ID);
 	channel_message_done(message);
-	records = lasting_changes(&rig, done.request);
-	lasting_tell(&rig, records, CHANGE_MODIFIED, 0, "main.c", NULL);
-	lasting_changes_done(&rig, records, &done);
+	records = persistent_changes(&rig, done.request);
+	persistent_tell(&rig, records, CHANGE_MODIFIED, 0, "main.c", NULL);
+	persistent_changes_done(&rig, records, &done);
 	expect_part(rig_hear(&rig), "The answer belongs to other changes");
 	rig_take_nothing(&rig);
 }
 
 Test(mcp_apply, nothing_runs_meanwhile)
 {
-	struct ipc_sandbox_info info = lasting_info(BOX_ID, "build");
+	struct ipc_sandbox_info info = persistent_info(BOX_ID, "build");
 
 	open_rig(PLAN_APPLY_ASK, CAN_ASK);
 	info.executions = 1;
 	say_apply("");
-	(void)lasting_answer_list(&rig, &info);
+	(void)persistent_answer_list(&rig, &info);
 	expect_refused("An execution in the sandbox could");
 	say_apply("");
 	find_sandbox();
 	preview(plain);
 	(void)rig_hear(&rig);
 	respond(AGREED);
-	(void)lasting_answer_list(&rig, &info);
+	(void)persistent_answer_list(&rig, &info);
 	expect_refused("An execution in the sandbox could");
 }
 
@@ -522,9 +522,9 @@ Test(mcp_apply, paths_and_nothing)
 	say_apply(",\"paths\":[\"src/\",\"b\"]");
 	find_sandbox();
 	start = take_start(CHANGES_PREVIEW, "src|b|");
-	records = lasting_changes(&rig, start.request);
+	records = persistent_changes(&rig, start.request);
 	done.request = start.request;
-	lasting_changes_done(&rig, records, &done);
+	persistent_changes_done(&rig, records, &done);
 	expect_part(rig_hear(&rig),
 		    "[nothing to apply: no chosen file differs from /home/user/project]");
 	expect_part(rig.line, "\"isError\":false");
@@ -534,19 +534,19 @@ Test(mcp_apply, paths_and_nothing)
 
 Test(mcp_apply, sandboxes_without_a_copy_of_the_hosts)
 {
-	struct ipc_sandbox_info info = lasting_info(BOX_ID, "build");
+	struct ipc_sandbox_info info = persistent_info(BOX_ID, "build");
 
 	open_rig(PLAN_APPLY_AGENT, "");
 	info.workspace_mode = WORKSPACE_WRITE;
 	say_apply("");
-	(void)lasting_answer_list(&rig, &info);
+	(void)persistent_answer_list(&rig, &info);
 	expect_part(rig_hear(&rig), "which has its changes already");
 	info.workspace_mode = WORKSPACE_NONE;
 	say_apply("");
-	(void)lasting_answer_list(&rig, &info);
+	(void)persistent_answer_list(&rig, &info);
 	expect_part(rig_hear(&rig), "no copy of a project");
 	say_apply("");
-	(void)lasting_answer_list(&rig, NULL);
+	(void)persistent_answer_list(&rig, NULL);
 	expect_part(rig_hear(&rig), "There is no sandbox \\\"build\\\".");
 }
 
@@ -560,8 +560,8 @@ Test(mcp_apply, what_fails_is_said)
 	find_sandbox();
 	preview(plain);
 	done.request = take_start(CHANGES_APPLY, "").request;
-	records = lasting_changes(&rig, done.request);
-	lasting_changes_done(&rig, records, &done);
+	records = persistent_changes(&rig, done.request);
+	persistent_changes_done(&rig, records, &done);
 	expect_refused("It failed with \\\"No space left on device (ENOSPC)\\\" in changing the "
 		       "host's files, which were restored.");
 	done.error = EROFS;
@@ -569,7 +569,7 @@ Test(mcp_apply, what_fails_is_said)
 	find_sandbox();
 	preview(plain);
 	done.request = take_start(CHANGES_APPLY, "").request;
-	records = lasting_changes(&rig, done.request);
-	lasting_changes_done(&rig, records, &done);
+	records = persistent_changes(&rig, done.request);
+	persistent_changes_done(&rig, records, &done);
 	expect_refused("msp apply --standalone`.");
 }

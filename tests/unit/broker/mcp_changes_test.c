@@ -14,7 +14,7 @@
 #include "common/fd.h"
 #include "common/names.h"
 #include "executions/requests.h"
-#include "lasting.h"
+#include "persistent.h"
 
 static struct rig rig;
 
@@ -36,7 +36,7 @@ static struct ipc_changes_start take_start(const char *chosen)
 	struct channel_message *message = rig_take(&rig, IPC_TYPE_changes_start);
 	const struct ipc_changes_start start = message->body.changes_start;
 
-	cr_assert_str_eq(lasting_chosen(message), chosen);
+	cr_assert_str_eq(persistent_chosen(message), chosen);
 	channel_message_done(message);
 	return start;
 }
@@ -47,22 +47,22 @@ static int begin(const char *arguments, uint64_t *ret_request)
 	char all[4096];
 
 	(void)snprintf(all, sizeof(all), "\"sandbox\":\"build\"%s", arguments);
-	lasting_say(&rig, "diff_changes", all);
+	persistent_say(&rig, "diff_changes", all);
 	*ret_request = take_start("").request;
-	return lasting_changes(&rig, *ret_request);
+	return persistent_changes(&rig, *ret_request);
 }
 
 static const char *end(int records, uint64_t request, uint64_t total)
 {
 	const struct ipc_changes_done done = { .request = request, .total = total };
 
-	lasting_changes_done(&rig, records, &done);
+	persistent_changes_done(&rig, records, &done);
 	return rig_hear(&rig);
 }
 
 static void expect_problem(const char *arguments, const char *part)
 {
-	lasting_say(&rig, "diff_changes", arguments);
+	persistent_say(&rig, "diff_changes", arguments);
 	expect_part(rig_hear(&rig), "\"isError\":true");
 	expect_part(rig.line, part);
 	rig_take_nothing(&rig);
@@ -76,7 +76,7 @@ Test(mcp_changes, what_is_asked_for)
 {
 	struct ipc_changes_start start;
 
-	lasting_say(&rig, "diff_changes", "\"sandbox\":\"build\"");
+	persistent_say(&rig, "diff_changes", "\"sandbox\":\"build\"");
 	start = take_start("");
 	cr_assert_eq(start.operation, CHANGES_DIFF);
 	cr_assert_eq(start.flags, CHANGES_TEXT);
@@ -84,10 +84,10 @@ Test(mcp_changes, what_is_asked_for)
 	cr_assert_eq(start.most, 100);
 	cr_assert_str_eq(start.sandbox, "build");
 	cr_assert_str_eq(start.owner, "");
-	lasting_say(&rig, "diff_changes",
-		    "\"sandbox\":\"build\",\"paths\":[\"src\",\"./a "
-		    "b/\",\"/workspace/x/y\",\"\\u00e9\"],"
-		    "\"since\":\"7\",\"text\":false,\"offset\":20,\"limit\":5");
+	persistent_say(&rig, "diff_changes",
+		       "\"sandbox\":\"build\",\"paths\":[\"src\",\"./a "
+		       "b/\",\"/workspace/x/y\",\"\\u00e9\"],"
+		       "\"since\":\"7\",\"text\":false,\"offset\":20,\"limit\":5");
 	start = take_start("src|a b|x/y|\u00e9|");
 	cr_assert_eq(start.flags, CHANGES_FROM_CHECKPOINT);
 	cr_assert_eq(start.number, 7);
@@ -100,14 +100,14 @@ Test(mcp_changes, a_list_then_the_diffs)
 	uint64_t request;
 	int records = begin("", &request);
 
-	lasting_tell(&rig, records, CHANGE_MODIFIED, 0, "main.c", PATCH);
-	lasting_tell(&rig, records, CHANGE_ADDED, CHANGE_IS_BINARY, "logo.png", NULL);
-	lasting_tell(&rig, records, CHANGE_ADDED, CHANGE_IS_DIRECTORY, "src", NULL);
-	lasting_tell(&rig, records, CHANGE_RENAMED, 0, "new1", NULL);
-	lasting_tell(&rig, records, CHANGE_MODE, 0, "run.sh", NULL);
-	lasting_tell(&rig, records, CHANGE_DELETED, 0, "gone", NULL);
-	lasting_tell(&rig, records, CHANGE_MODIFIED, CHANGE_IS_HELD | CHANGE_IS_CONFLICT,
-		     ".git/hooks/pre-commit", NULL);
+	persistent_tell(&rig, records, CHANGE_MODIFIED, 0, "main.c", PATCH);
+	persistent_tell(&rig, records, CHANGE_ADDED, CHANGE_IS_BINARY, "logo.png", NULL);
+	persistent_tell(&rig, records, CHANGE_ADDED, CHANGE_IS_DIRECTORY, "src", NULL);
+	persistent_tell(&rig, records, CHANGE_RENAMED, 0, "new1", NULL);
+	persistent_tell(&rig, records, CHANGE_MODE, 0, "run.sh", NULL);
+	persistent_tell(&rig, records, CHANGE_DELETED, 0, "gone", NULL);
+	persistent_tell(&rig, records, CHANGE_MODIFIED, CHANGE_IS_HELD | CHANGE_IS_CONFLICT,
+			".git/hooks/pre-commit", NULL);
 	rig_hear_nothing(&rig);
 	expect_part(end(records, request, 7),
 		    "\"text\":\" M main.c | +2 -1\\n A logo.png | binary, 20 bytes\\n A src/\\n R "
@@ -141,7 +141,7 @@ Test(mcp_changes, the_word_comes_before_the_records)
 
 	rig_send(&rig, IPC_TYPE_changes_done, &done, NULL);
 	rig_hear_nothing(&rig);
-	lasting_tell(&rig, records, CHANGE_MODIFIED, 0, "late", NULL);
+	persistent_tell(&rig, records, CHANGE_MODIFIED, 0, "late", NULL);
 	rig_hear_nothing(&rig);
 	fd_close(&records);
 	expect_part(rig_hear(&rig), " M late");
@@ -159,7 +159,7 @@ Test(mcp_changes, pages)
 	patch[sizeof(patch) - 1] = '\0';
 	for (int i = 0; i < 4; i++) {
 		(void)snprintf(name, sizeof(name), "file%d", i);
-		lasting_tell(&rig, records, CHANGE_ADDED, 0, name, patch);
+		persistent_tell(&rig, records, CHANGE_ADDED, 0, name, patch);
 	}
 	expect_part(end(records, request, 340), "[changes 1 to 2 of 340 against the project on the "
 						"host · more: offset=2 · text=false lists more");
@@ -167,8 +167,8 @@ Test(mcp_changes, pages)
 	cr_assert_null(strstr(rig.line, "file2"));
 	cr_assert_lt(strlen(rig.line), 10000);
 	records = begin(",\"offset\":338,\"text\":false", &request);
-	lasting_tell(&rig, records, CHANGE_ADDED, 0, "a", NULL);
-	lasting_tell(&rig, records, CHANGE_ADDED, 0, "b", NULL);
+	persistent_tell(&rig, records, CHANGE_ADDED, 0, "a", NULL);
+	persistent_tell(&rig, records, CHANGE_ADDED, 0, "b", NULL);
 	expect_part(end(records, request, 340), "[changes 339 to 340 of 340 against the project on "
 						"the host]");
 }
@@ -183,8 +183,8 @@ Test(mcp_changes, a_diff_that_is_too_long_is_cut)
 	for (size_t i = 0; i < 40000; i += 10)
 		memcpy(patch + i, "+23456789\n", 10);
 	memcpy(patch, "@@ -0 +1@\n", 10);
-	lasting_tell(&rig, records, CHANGE_ADDED, 0, "long", patch);
-	lasting_tell(&rig, records, CHANGE_ADDED, 0, "next", NULL);
+	persistent_tell(&rig, records, CHANGE_ADDED, 0, "long", patch);
+	persistent_tell(&rig, records, CHANGE_ADDED, 0, "next", NULL);
 	expect_part(end(records, request, 2), " A long | +3999 -0\\n\\n@@ -0");
 	expect_part(rig.line, "+23456789\\n[30");
 	expect_part(rig.line, "bytes more of this diff]\\n[changes 1 to 1 of 2");
@@ -197,14 +197,14 @@ Test(mcp_changes, what_a_workload_wrote_is_only_shown)
 	uint64_t request;
 	int records = begin("", &request);
 
-	lasting_tell(&rig, records, CHANGE_ADDED, 0, "a\nM fake | +0 -0", NULL);
-	lasting_tell(&rig, records, CHANGE_ADDED, 0, "\xff\033[2J\"\\\t", NULL);
-	lasting_tell(&rig, records, CHANGE_ADDED, 0,
-		     "cod\xe2\x80\xae"
-		     "txt.exe",
-		     NULL);
-	lasting_tell(&rig, records, CHANGE_ADDED, 0, "\xc3\xa9t\xc3\xa9",
-		     "@@\n+\033]0;x\007\xfe\n");
+	persistent_tell(&rig, records, CHANGE_ADDED, 0, "a\nM fake | +0 -0", NULL);
+	persistent_tell(&rig, records, CHANGE_ADDED, 0, "\xff\033[2J\"\\\t", NULL);
+	persistent_tell(&rig, records, CHANGE_ADDED, 0,
+			"cod\xe2\x80\xae"
+			"txt.exe",
+			NULL);
+	persistent_tell(&rig, records, CHANGE_ADDED, 0, "\xc3\xa9t\xc3\xa9",
+			"@@\n+\033]0;x\007\xfe\n");
 	expect_part(
 		end(records, request, 4),
 		" A \\\"a\\\\nM fake | +0 -0\\\" | 20 bytes\\n"
@@ -222,24 +222,24 @@ Test(mcp_changes, since_a_name)
 	struct ipc_changes_done done = none;
 	int records;
 
-	lasting_say(&rig, "diff_changes", "\"sandbox\":\"build\",\"since\":\"before\"");
+	persistent_say(&rig, "diff_changes", "\"sandbox\":\"build\",\"since\":\"before\"");
 	list = rig_take(&rig, IPC_TYPE_checkpoint_do)->body.checkpoint_do;
 	cr_assert_eq(list.operation, CHECKPOINT_LIST);
 	cr_assert_str_eq(list.sandbox, "build");
-	lasting_checkpoint(&rig, list.request, 1, "");
-	lasting_checkpoint(&rig, list.request, 2, "before");
-	lasting_done(&rig, list.request);
+	persistent_checkpoint(&rig, list.request, 1, "");
+	persistent_checkpoint(&rig, list.request, 2, "before");
+	persistent_done(&rig, list.request);
 	start = take_start("");
 	cr_assert_eq(start.number, 2);
-	records = lasting_changes(&rig, start.request);
+	records = persistent_changes(&rig, start.request);
 	done.request = start.request;
-	lasting_changes_done(&rig, records, &done);
+	persistent_changes_done(&rig, records, &done);
 	expect_part(rig_hear(&rig), "[no file differs from checkpoint before]");
-	lasting_say(&rig, "diff_changes", "\"sandbox\":\"build\",\"since\":\"after\"");
+	persistent_say(&rig, "diff_changes", "\"sandbox\":\"build\",\"since\":\"after\"");
 	list = rig_take(&rig, IPC_TYPE_checkpoint_do)->body.checkpoint_do;
-	lasting_checkpoint(&rig, list.request, 1, "");
-	lasting_checkpoint(&rig, list.request, 2, "before");
-	lasting_done(&rig, list.request);
+	persistent_checkpoint(&rig, list.request, 1, "");
+	persistent_checkpoint(&rig, list.request, 2, "before");
+	persistent_done(&rig, list.request);
 	expect_part(
 		rig_hear(&rig),
 		"no checkpoint \\\"after\\\" of this sandbox. Its checkpoints are: 1, 2 before.");
@@ -272,8 +272,8 @@ Test(mcp_changes, what_fails_is_said)
 					 .error = EIO,
 					 .step = CHANGES_STEP_READ };
 
-	lasting_tell(&rig, records, CHANGE_ADDED, 0, "seen", NULL);
-	lasting_changes_done(&rig, records, &done);
+	persistent_tell(&rig, records, CHANGE_ADDED, 0, "seen", NULL);
+	persistent_changes_done(&rig, records, &done);
 	expect_part(rig_hear(&rig),
 		    " A seen | 20 bytes\\nIt failed with \\\"Input/output error (EIO)\\\" "
 		    "in reading the sandbox's or the host's files.");
@@ -283,12 +283,12 @@ Test(mcp_changes, what_fails_is_said)
 	expect_part(end(records, request, 1), "is incomplete");
 	expect_part(rig.line, "\"isError\":true");
 	/* no pipe at all */
-	lasting_say(&rig, "diff_changes", "\"sandbox\":\"build\"");
+	persistent_say(&rig, "diff_changes", "\"sandbox\":\"build\"");
 	done = (struct ipc_changes_done){ .request = take_start("").request, .error = ENOENT };
 	rig_send(&rig, IPC_TYPE_changes_done, &done, NULL);
 	expect_part(rig_hear(&rig), "No such file or directory");
-	lasting_say(&rig, "diff_changes", "\"sandbox\":\"build\"");
-	lasting_refuse(&rig, take_start("").request, REFUSAL_SANDBOX_ELSEWHERE, "");
+	persistent_say(&rig, "diff_changes", "\"sandbox\":\"build\"");
+	persistent_refuse(&rig, take_start("").request, REFUSAL_SANDBOX_ELSEWHERE, "");
 	expect_part(rig_hear(&rig), "\\\"build\\\" is in use by another msp of this user.");
 }
 
@@ -302,13 +302,13 @@ Test(mcp_changes, a_cancelled_diff_closes_its_pipe)
 	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"id\":\"c\",\"method\":\"tools/call\",\"params\":"
 		      "{\"name\":\"diff_changes\",\"arguments\":{\"sandbox\":\"build\"}}}");
 	request = take_start("").request;
-	records = lasting_changes(&rig, request);
+	records = persistent_changes(&rig, request);
 	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
 		      "{\"requestId\":\"c\"}}");
 	cr_assert_eq(write(records, "x", 1), -1);
 	cr_assert_eq(errno, EPIPE);
 	done = (struct ipc_changes_done){ .request = request, .error = EPIPE };
-	lasting_changes_done(&rig, records, &done);
+	persistent_changes_done(&rig, records, &done);
 	rig_hear_nothing(&rig);
 	cr_assert(!server_is_over(rig.server));
 }
@@ -320,7 +320,7 @@ Test(mcp_changes, so_many_at_once)
 
 	for (size_t i = 0; i < REQUESTS_CHANGES_MAX; i++)
 		records[i] = begin("", &requests[i]);
-	lasting_say(&rig, "diff_changes", "\"sandbox\":\"build\"");
+	persistent_say(&rig, "diff_changes", "\"sandbox\":\"build\"");
 	expect_part(rig_hear(&rig), "the limit of waiting calls about sandboxes");
 	for (size_t i = 0; i < REQUESTS_CHANGES_MAX; i++)
 		(void)end(records[i], requests[i], 0);
@@ -343,30 +343,30 @@ static void say_read(const char *uri)
 
 static void learn(void)
 {
-	const struct ipc_sandbox_info info = lasting_info(BOX_ID, "build");
+	const struct ipc_sandbox_info info = persistent_info(BOX_ID, "build");
 
-	lasting_say(&rig, "list_sandboxes", "");
-	(void)lasting_answer_list(&rig, &info);
+	persistent_say(&rig, "list_sandboxes", "");
+	(void)persistent_answer_list(&rig, &info);
 	(void)rig_hear(&rig);
 }
 
 Test(mcp_changes, the_resource)
 {
-	const struct ipc_sandbox_info info = lasting_info(BOX_ID, "build");
+	const struct ipc_sandbox_info info = persistent_info(BOX_ID, "build");
 	struct ipc_changes_start start;
 	struct ipc_changes_done done = { .total = 1 };
 	int records;
 
 	say_read(DIFF_URI); /* not heard of yet */
-	(void)lasting_answer_list(&rig, &info);
+	(void)persistent_answer_list(&rig, &info);
 	start = take_start("");
 	cr_assert_eq(start.operation, CHANGES_DIFF);
 	cr_assert_eq(start.flags, CHANGES_TEXT);
 	cr_assert_str_eq(start.sandbox, BOX_ID);
-	records = lasting_changes(&rig, start.request);
-	lasting_tell(&rig, records, CHANGE_MODIFIED, 0, "main.c", PATCH);
+	records = persistent_changes(&rig, start.request);
+	persistent_tell(&rig, records, CHANGE_MODIFIED, 0, "main.c", PATCH);
 	done.request = start.request;
-	lasting_changes_done(&rig, records, &done);
+	persistent_changes_done(&rig, records, &done);
 	expect_part(rig_hear(&rig),
 		    "{\"uri\":\"" DIFF_URI "\",\"mimeType\":\"text/plain\",\"text\":"
 		    "\" M main.c | +2 -1\\n\\ndiff --git");
@@ -379,14 +379,14 @@ Test(mcp_changes, the_resource)
 Test(mcp_changes, a_resource_that_is_not_there)
 {
 	say_read(DIFF_URI);
-	(void)lasting_answer_list(&rig, NULL);
+	(void)persistent_answer_list(&rig, NULL);
 	expect_part(rig_hear(&rig), "\"code\":-32002,\"message\":\"Resource not found: " DIFF_URI);
 	say_read("sandbox://build/diff"); /* by the id only */
 	expect_part(rig_hear(&rig), "\"code\":-32002,\"message\":\"Resource not found: ");
 	rig_take_nothing(&rig);
 	say_read(DIFF_URI);
-	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
-		       REFUSAL_RESOURCES, "no memory");
+	persistent_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
+			  REFUSAL_RESOURCES, "no memory");
 	expect_part(
 		rig_hear(&rig),
 		"\"code\":-32600,\"message\":\"Nothing was done. The machine is out of resources");
@@ -410,8 +410,8 @@ Test(mcp_changes, who_subscribed_is_told)
 	expect_part(rig_ask(&rig, subscribe), "\"code\":-32002"); /* not known to be the asker's */
 	learn();
 	expect_part(rig_ask(&rig, subscribe), "\"result\":{}");
-	lasting_say(&rig, "run_command",
-		    "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID "\"");
+	persistent_say(&rig, "run_command",
+		       "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID "\"");
 	workload = rig_start(
 		&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
 	expect_part(rig_hear(&rig), "handle");
@@ -419,13 +419,13 @@ Test(mcp_changes, who_subscribed_is_told)
 	rig_workload_end(&workload);
 	rig_done(&rig, &done);
 	expect_update();
-	lasting_say(&rig, "checkpoint",
-		    "\"sandbox\":\"build\",\"action\":\"rollback\",\"checkpoint\":\"1\"");
-	lasting_done(&rig, rig_take(&rig, IPC_TYPE_checkpoint_do)->body.checkpoint_do.request);
+	persistent_say(&rig, "checkpoint",
+		       "\"sandbox\":\"build\",\"action\":\"rollback\",\"checkpoint\":\"1\"");
+	persistent_done(&rig, rig_take(&rig, IPC_TYPE_checkpoint_do)->body.checkpoint_do.request);
 	expect_part(rig_hear(&rig), "restored to checkpoint");
 	expect_update();
-	lasting_say(&rig, "destroy_sandbox", "\"sandbox\":\"" BOX_ID "\"");
-	lasting_done(&rig, rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end.request);
+	persistent_say(&rig, "destroy_sandbox", "\"sandbox\":\"" BOX_ID "\"");
+	persistent_done(&rig, rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end.request);
 	expect_part(rig_hear(&rig), "is removed");
 	expect_update();
 }

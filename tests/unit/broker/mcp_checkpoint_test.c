@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "lasting.h"
+#include "persistent.h"
 
 static struct rig rig;
 
@@ -23,14 +23,14 @@ TestSuite(mcp_checkpoint, .init = open_rig, .fini = close_rig);
 
 static const struct ipc_checkpoint_do *ask(const char *arguments)
 {
-	lasting_say(&rig, "checkpoint", arguments);
+	persistent_say(&rig, "checkpoint", arguments);
 	rig_hear_nothing(&rig);
 	return &rig_take(&rig, IPC_TYPE_checkpoint_do)->body.checkpoint_do;
 }
 
 static void expect_problem(const char *arguments, const char *part)
 {
-	lasting_say(&rig, "checkpoint", arguments);
+	persistent_say(&rig, "checkpoint", arguments);
 	expect_part(rig_hear(&rig), "\"isError\":true");
 	expect_part(rig.line, part);
 	rig_take_nothing(&rig);
@@ -46,12 +46,12 @@ Test(mcp_checkpoint, saves)
 	cr_assert_str_eq(wanted->name, "before");
 	cr_assert_str_eq(wanted->owner, "");
 	cr_assert_eq(wanted->number, 0);
-	lasting_checkpoint(&rig, wanted->request, 3, "before");
+	persistent_checkpoint(&rig, wanted->request, 3, "before");
 	expect_part(rig_hear(&rig), "saved as checkpoint 3 \\\"before\\\"; processes and /tmp are "
 				    "not.");
 	expect_part(rig.line, "checkpoint: \\\"3\\\") restores them");
 	wanted = ask("\"sandbox\":\"build\",\"action\":\"save\"");
-	lasting_checkpoint(&rig, wanted->request, 4, "");
+	persistent_checkpoint(&rig, wanted->request, 4, "");
 	expect_part(rig_hear(&rig), "saved as checkpoint 4; ");
 }
 
@@ -61,14 +61,14 @@ Test(mcp_checkpoint, lists)
 	const uint64_t request = wanted->request;
 
 	cr_assert_eq(wanted->operation, CHECKPOINT_LIST);
-	lasting_checkpoint(&rig, request, 1, "");
-	lasting_checkpoint(&rig, request, 2, "before\n");
+	persistent_checkpoint(&rig, request, 1, "");
+	persistent_checkpoint(&rig, request, 2, "before\n");
 	rig_hear_nothing(&rig);
-	lasting_done(&rig, request);
+	persistent_done(&rig, request);
 	expect_part(rig_hear(&rig), "\"text\":\"1 · 2026-09-21T14:13:21.000Z\\n2 \\\"before \\\" · "
 				    "2026-09-21T14:13:22.000Z · made on 1 · the present files are "
 				    "based on it\\n[2 checkpoints · rollback or fork");
-	lasting_done(&rig, ask("\"sandbox\":\"build\",\"action\":\"list\"")->request);
+	persistent_done(&rig, ask("\"sandbox\":\"build\",\"action\":\"list\"")->request);
 	expect_part(rig_hear(&rig), "\"text\":\"[no checkpoints");
 }
 
@@ -80,34 +80,34 @@ Test(mcp_checkpoint, goes_back)
 	cr_assert_eq(wanted->operation, CHECKPOINT_ROLLBACK);
 	cr_assert_eq(wanted->number, 2);
 	cr_assert_str_eq(wanted->of, "");
-	lasting_done(&rig, wanted->request);
+	persistent_done(&rig, wanted->request);
 	expect_part(rig_hear(&rig), "The files are restored to checkpoint 2.");
 	wanted = ask("\"sandbox\":\"build\",\"action\":\"rollback\",\"checkpoint\":\"before\"");
 	cr_assert_eq(wanted->number, 0);
 	cr_assert_str_eq(wanted->of, "before");
-	lasting_refuse(&rig, wanted->request, REFUSAL_SANDBOX_BUSY, "2 executions");
+	persistent_refuse(&rig, wanted->request, REFUSAL_SANDBOX_BUSY, "2 executions");
 	expect_part(rig_hear(&rig),
 		    "The sandbox \\\"build\\\" is in use: 2 executions. Wait with read_output");
 }
 
 Test(mcp_checkpoint, forks)
 {
-	const struct ipc_sandbox_info info = lasting_info(OTHER_ID, "try");
+	const struct ipc_sandbox_info info = persistent_info(OTHER_ID, "try");
 	const struct ipc_checkpoint_do *wanted =
 		ask("\"sandbox\":\"build\",\"action\":\"fork\",\"name\":\"try\"");
 
 	cr_assert_eq(wanted->operation, CHECKPOINT_FORK);
 	cr_assert(wanted->number == 0 && !wanted->of[0]);
 	cr_assert_str_eq(wanted->name, "try");
-	lasting_answer(&rig, wanted->request, &info);
+	persistent_answer(&rig, wanted->request, &info);
 	expect_part(rig_hear(&rig), "The sandbox \\\"try\\\" (id " OTHER_ID ") has the files of "
 				    "\\\"build\\\"");
 	wanted = ask("\"sandbox\":\"build\",\"action\":\"fork\",\"checkpoint\":\"before\"");
 	cr_assert_str_eq(wanted->of, "before");
-	lasting_answer(&rig, wanted->request, &info);
+	persistent_answer(&rig, wanted->request, &info);
 	expect_part(rig_hear(&rig), "has the files of checkpoint before of \\\"build\\\"");
 	/* it can be run in, by its id, at once */
-	lasting_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"" OTHER_ID "\"");
+	persistent_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"" OTHER_ID "\"");
 	(void)rig_take(&rig, IPC_TYPE_execution_start);
 }
 
@@ -117,14 +117,14 @@ Test(mcp_checkpoint, forgets)
 		ask("\"sandbox\":\"build\",\"action\":\"delete\",\"checkpoint\":\"2\"");
 
 	cr_assert_eq(wanted->operation, CHECKPOINT_DELETE);
-	lasting_done(&rig, wanted->request);
+	persistent_done(&rig, wanted->request);
 	expect_part(rig_hear(&rig), "Checkpoint 2 is deleted");
 	wanted = ask("\"sandbox\":\"build\",\"action\":\"delete\",\"checkpoint\":\"9\"");
-	lasting_refuse(&rig, wanted->request, REFUSAL_CHECKPOINT_UNKNOWN, "");
+	persistent_refuse(&rig, wanted->request, REFUSAL_CHECKPOINT_UNKNOWN, "");
 	expect_part(rig_hear(&rig),
 		    "There is no checkpoint \\\"9\\\" of this sandbox. Its checkpoints are: none.");
 	wanted = ask("\"sandbox\":\"build\",\"action\":\"save\"");
-	lasting_refuse(&rig, wanted->request, REFUSAL_CHECKPOINT_LIMIT, "64 checkpoints");
+	persistent_refuse(&rig, wanted->request, REFUSAL_CHECKPOINT_LIMIT, "64 checkpoints");
 	expect_part(rig_hear(&rig),
 		    "No further checkpoint can be kept: 64 checkpoints. Delete one");
 }

@@ -14,7 +14,7 @@
 #include "common/fd.h"
 #include "common/file_record.h"
 #include "common/names.h"
-#include "lasting.h"
+#include "persistent.h"
 
 static struct rig rig;
 
@@ -51,7 +51,7 @@ static struct rig_workload begin(const char *tool, const char *arguments, const 
 	uint64_t request;
 
 	(void)snprintf(all, sizeof(all), "\"sandbox\":\"build\"%s", arguments);
-	lasting_say(&rig, tool, all);
+	persistent_say(&rig, tool, all);
 	cr_assert_str_eq(take_words(&request), words);
 	return rig_start(&rig, request);
 }
@@ -217,9 +217,9 @@ Test(mcp_files, it_is_refused)
 {
 	uint64_t request;
 
-	lasting_say(&rig, "read_file", "\"sandbox\":\"build\",\"path\":\"a\"");
+	persistent_say(&rig, "read_file", "\"sandbox\":\"build\",\"path\":\"a\"");
 	(void)take_words(&request);
-	lasting_refuse(&rig, request, REFUSAL_SANDBOX_UNKNOWN, "");
+	persistent_refuse(&rig, request, REFUSAL_SANDBOX_UNKNOWN, "");
 	expect_part(rig_hear(&rig), "There is no sandbox \\\"build\\\"");
 	expect_part(rig.line, "Nothing was done.");
 	expect_part(rig.line, "\"isError\":true");
@@ -275,7 +275,7 @@ static void expect_wrong(const char *tool, const char *arguments, const char *pa
 	char all[4096];
 
 	(void)snprintf(all, sizeof(all), "\"sandbox\":\"build\",%s", arguments);
-	lasting_say(&rig, tool, all);
+	persistent_say(&rig, tool, all);
 	expect_part(rig_hear(&rig), part);
 	expect_part(rig.line, "\"isError\":true");
 	rig_take_nothing(&rig);
@@ -420,8 +420,8 @@ Test(mcp_files, resources_that_cannot_be_read)
 	put(&workload, "one", 3);
 	expect_part(end(&workload), "could not be read completely");
 	rig_say(&rig, READ("sandbox://" BOX_ID "/files/x"));
-	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_file_start)->body.file_start.request,
-		       REFUSAL_SANDBOX_UNKNOWN, "");
+	persistent_refuse(&rig, rig_take(&rig, IPC_TYPE_file_start)->body.file_start.request,
+			  REFUSAL_SANDBOX_UNKNOWN, "");
 	expect_part(rig_hear(&rig), "Resource not found: ");
 	rig_say(&rig, READ("sandbox://nobody/files/x"));
 	expect_part(rig_hear(&rig), "Resource not found: ");

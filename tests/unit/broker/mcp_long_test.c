@@ -17,7 +17,7 @@
 #include "common/fd.h"
 #include "common/names.h"
 #include "executions/executions.h"
-#include "lasting.h"
+#include "persistent.h"
 #include "rig.h"
 
 static struct rig rig;
@@ -102,7 +102,7 @@ static struct rig_workload start(const char *arguments)
 static void expect_listed(const char *part)
 {
 	say_call("list_sandboxes", "");
-	(void)lasting_answer_list(&rig, NULL);
+	(void)persistent_answer_list(&rig, NULL);
 	expect_part(rig_hear(&rig), part);
 }
 

@@ -11,7 +11,7 @@
 
 #include "common/fd.h"
 #include "common/names.h"
-#include "lasting.h"
+#include "persistent.h"
 
 static struct rig rig;
 
@@ -29,13 +29,13 @@ TestSuite(mcp_sandboxes, .init = open_rig, .fini = close_rig);
 
 static struct ipc_sandbox_info named(void)
 {
-	return lasting_info(BOX_ID, "build");
+	return persistent_info(BOX_ID, "build");
 }
 
 /* Refused before the supervisor hears of it, with these words. */
 static void expect_problem(const char *tool, const char *arguments, const char *part)
 {
-	lasting_say(&rig, tool, arguments);
+	persistent_say(&rig, tool, arguments);
 	expect_part(rig_hear(&rig), "\"isError\":true");
 	expect_part(rig.line, part);
 	rig_take_nothing(&rig);
@@ -45,9 +45,10 @@ static void create_named(void)
 {
 	const struct ipc_sandbox_info info = named();
 
-	lasting_say(&rig, "create_sandbox",
-		    "\"name\":\"build\",\"workspace\":\"/home/user/project\"");
-	lasting_answer(&rig, rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request, &info);
+	persistent_say(&rig, "create_sandbox",
+		       "\"name\":\"build\",\"workspace\":\"/home/user/project\"");
+	persistent_answer(&rig, rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request,
+			  &info);
 	expect_part(rig_hear(&rig), "\"isError\":false");
 }
 
@@ -58,9 +59,9 @@ Test(mcp_sandboxes, creates_what_was_asked_for)
 	const struct ipc_sandbox_info info = named();
 	const struct ipc_sandbox_new *wanted;
 
-	lasting_say(&rig, "create_sandbox",
-		    "\"profile\":\"strict\",\"workspace\":\"/home/user/project\","
-		    "\"workspace_mode\":\"read-only\",\"name\":\"build\",\"ttl_s\":3600");
+	persistent_say(&rig, "create_sandbox",
+		       "\"profile\":\"strict\",\"workspace\":\"/home/user/project\","
+		       "\"workspace_mode\":\"read-only\",\"name\":\"build\",\"ttl_s\":3600");
 	rig_hear_nothing(&rig);
 	wanted = &rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new;
 	cr_assert_str_eq(wanted->profile, "strict");
@@ -69,7 +70,7 @@ Test(mcp_sandboxes, creates_what_was_asked_for)
 	cr_assert_str_eq(wanted->owner, "");
 	cr_assert_eq(wanted->workspace_mode, WORKSPACE_READ);
 	cr_assert_eq(wanted->ttl_s, 3600);
-	lasting_answer(&rig, wanted->request, &info);
+	persistent_answer(&rig, wanted->request, &info);
 	expect_part(
 		rig_hear(&rig),
 		"The sandbox \\\"build\\\" (id " BOX_ID
@@ -87,12 +88,12 @@ Test(mcp_sandboxes, creates_an_empty_one_where_nothing_is_said)
 {
 	const struct ipc_sandbox_new *wanted;
 
-	lasting_say(&rig, "create_sandbox", "");
+	persistent_say(&rig, "create_sandbox", "");
 	wanted = &rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new;
 	cr_assert_eq(wanted->workspace_mode, WORKSPACE_NONE);
 	cr_assert_eq(wanted->ttl_s, 0);
 	cr_assert(!wanted->profile[0] && !wanted->workspace[0] && !wanted->name[0]);
-	lasting_say(&rig, "create_sandbox", "\"workspace\":\"/p\"");
+	persistent_say(&rig, "create_sandbox", "\"workspace\":\"/p\"");
 	cr_assert_eq(rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.workspace_mode,
 		     WORKSPACE_COPY);
 }
@@ -137,9 +138,10 @@ static const struct {
 Test(mcp_sandboxes, refusals_say_what_helps)
 {
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-		lasting_say(&rig, "create_sandbox", "\"name\":\"build\"");
-		lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request,
-			       refusals[i].reason, refusals[i].detail);
+		persistent_say(&rig, "create_sandbox", "\"name\":\"build\"");
+		persistent_refuse(&rig,
+				  rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request,
+				  refusals[i].reason, refusals[i].detail);
 		expect_part(rig_hear(&rig), "\"isError\":true");
 		expect_part(rig.line, refusals[i].part);
 	}
@@ -153,14 +155,14 @@ Test(mcp_sandboxes, lists_those_that_last_before_the_others)
 	struct rig_workload workload;
 	struct ipc_sandbox_list list;
 
-	lasting_say(&rig, "run_command", "\"command\":\"true\",\"yield_ms\":0");
+	persistent_say(&rig, "run_command", "\"command\":\"true\",\"yield_ms\":0");
 	workload = rig_start(
 		&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
 	(void)rig_hear(&rig);
 	info.is_live = 1;
-	lasting_say(&rig, "list_sandboxes", "");
+	persistent_say(&rig, "list_sandboxes", "");
 	rig_hear_nothing(&rig);
-	list = lasting_answer_list(&rig, &info);
+	list = persistent_answer_list(&rig, &info);
 	cr_assert_str_eq(list.owner, "");
 	expect_part(rig_hear(&rig),
 		    "\"structuredContent\":{\"sandboxes\":[{\"kind\":\"persistent\","
@@ -177,13 +179,13 @@ Test(mcp_sandboxes, says_which_cannot_be_used)
 	struct ipc_sandbox_info info = named();
 
 	info.is_elsewhere = 1;
-	lasting_say(&rig, "list_sandboxes", "");
-	(void)lasting_answer_list(&rig, &info);
+	persistent_say(&rig, "list_sandboxes", "");
+	(void)persistent_answer_list(&rig, &info);
 	expect_part(rig_hear(&rig), "\"state\":\"elsewhere\"");
 	info.is_damaged = 1;
 	info.created_s = UINT64_MAX;
-	lasting_say(&rig, "list_sandboxes", "");
-	(void)lasting_answer_list(&rig, &info);
+	persistent_say(&rig, "list_sandboxes", "");
+	(void)persistent_answer_list(&rig, &info);
 	expect_part(rig_hear(&rig), "\"state\":\"damaged\"");
 	cr_assert_null(strstr(rig.line, "\"created\""));
 }
@@ -193,7 +195,7 @@ Test(mcp_sandboxes, lists_a_hundred)
 	uint64_t request;
 	char id[] = BOX_ID;
 
-	lasting_say(&rig, "list_sandboxes", "");
+	persistent_say(&rig, "list_sandboxes", "");
 	request = rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request;
 	for (int i = 0; i < 103; i++) {
 		struct ipc_sandbox_info info;
@@ -201,22 +203,22 @@ Test(mcp_sandboxes, lists_a_hundred)
 		id[24] = (char)('0' + i / 10 % 10);
 		id[25] = (char)('0' + i % 10);
 		id[23] = (char)('0' + i / 100);
-		info = lasting_info(id, "");
-		lasting_answer(&rig, request, &info);
+		info = persistent_info(id, "");
+		persistent_answer(&rig, request, &info);
 	}
-	lasting_done(&rig, request);
+	persistent_done(&rig, request);
 	expect_part(rig_hear(&rig), "\"omitted\":3}");
 }
 
 Test(mcp_sandboxes, lists_what_runs_where_nothing_can_last)
 {
-	lasting_say(&rig, "list_sandboxes", "");
-	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
-		       REFUSAL_STATE, "no home");
+	persistent_say(&rig, "list_sandboxes", "");
+	persistent_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
+			  REFUSAL_STATE, "no home");
 	expect_part(rig_hear(&rig), "\"structuredContent\":{\"sandboxes\":[],\"omitted\":0}");
-	lasting_say(&rig, "list_sandboxes", "");
-	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
-		       REFUSAL_RESOURCES, "no memory");
+	persistent_say(&rig, "list_sandboxes", "");
+	persistent_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
+			  REFUSAL_RESOURCES, "no memory");
 	expect_part(rig_hear(&rig), "out of resources: no memory.");
 	expect_part(rig.line, "\"isError\":true");
 }
@@ -226,18 +228,18 @@ Test(mcp_sandboxes, destroys_by_name)
 	const struct ipc_sandbox_end *wanted;
 
 	create_named();
-	lasting_say(&rig, "destroy_sandbox", "\"sandbox\":\"build\"");
+	persistent_say(&rig, "destroy_sandbox", "\"sandbox\":\"build\"");
 	wanted = &rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end;
 	cr_assert_str_eq(wanted->sandbox, "build");
 	cr_assert_str_eq(wanted->owner, "");
 	cr_assert_eq(wanted->how, SANDBOX_END_DESTROY);
-	lasting_done(&rig, wanted->request);
+	persistent_done(&rig, wanted->request);
 	expect_part(rig_hear(&rig), "The sandbox \\\"build\\\" is removed");
 	(void)rig_ask(&rig, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\"}");
 	cr_assert_null(strstr(rig.line, BOX_ID));
-	lasting_say(&rig, "destroy_sandbox", "\"sandbox\":\"build\"");
-	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end.request,
-		       REFUSAL_SANDBOX_UNKNOWN, "");
+	persistent_say(&rig, "destroy_sandbox", "\"sandbox\":\"build\"");
+	persistent_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_end)->body.sandbox_end.request,
+			  REFUSAL_SANDBOX_UNKNOWN, "");
 	expect_part(rig_hear(&rig),
 		    "There is no sandbox \\\"build\\\". list_sandboxes shows yours");
 	expect_problem("destroy_sandbox", "", "needs the argument `sandbox`");
@@ -253,8 +255,8 @@ Test(mcp_sandboxes, runs_in_one_that_is_known)
 	struct rig_workload workload;
 
 	create_named();
-	lasting_say(&rig, "run_command",
-		    "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID "\"");
+	persistent_say(&rig, "run_command",
+		       "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID "\"");
 	start = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start;
 	cr_assert_str_eq(start.sandbox, BOX_ID);
 	cr_assert_str_eq(start.owner, "");
@@ -262,9 +264,9 @@ Test(mcp_sandboxes, runs_in_one_that_is_known)
 	workload = rig_start(&rig, start.request);
 	expect_part(rig_hear(&rig), "handle " BOX_ID "-1 ");
 	rig_workload_end(&workload);
-	lasting_say(&rig, "run_code",
-		    "\"language\":\"python\",\"code\":\"1\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID
-		    "\"");
+	persistent_say(&rig, "run_code",
+		       "\"language\":\"python\",\"code\":\"1\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID
+		       "\"");
 	workload = rig_start(&rig, rig_take(&rig, IPC_TYPE_code_start)->body.code_start.request);
 	expect_part(rig_hear(&rig), "handle " BOX_ID "-2 ");
 	expect_part(rig.line, "\"profile\":\"default\"");
@@ -277,9 +279,10 @@ Test(mcp_sandboxes, runs_in_one_by_its_name)
 	const struct ipc_sandbox_info info = named();
 	struct ipc_execution_start start;
 
-	lasting_say(&rig, "run_command",
-		    "\"command\":\"cat\",\"stdin\":\"words\",\"yield_ms\":0,\"sandbox\":\"build\"");
-	(void)lasting_answer_list(&rig, &info);
+	persistent_say(
+		&rig, "run_command",
+		"\"command\":\"cat\",\"stdin\":\"words\",\"yield_ms\":0,\"sandbox\":\"build\"");
+	(void)persistent_answer_list(&rig, &info);
 	start = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start;
 	cr_assert_str_eq(start.sandbox, BOX_ID);
 	cr_assert_str_eq((const char *)start.argv, "cat");
@@ -291,10 +294,10 @@ Test(mcp_sandboxes, runs_in_one_by_its_name)
 	cr_assert_eq(read(workload.in, bytes, sizeof(bytes) - 1), 5);
 	cr_assert_str_eq(bytes, "words");
 	rig_workload_end(&workload);
-	lasting_say(&rig, "run_code",
-		    "\"language\":\"python\",\"code\":\"print(1)\",\"sandbox\":\"build\","
-		    "\"profile\":\"default\"");
-	(void)lasting_answer_list(&rig, &info);
+	persistent_say(&rig, "run_code",
+		       "\"language\":\"python\",\"code\":\"print(1)\",\"sandbox\":\"build\","
+		       "\"profile\":\"default\"");
+	(void)persistent_answer_list(&rig, &info);
 	struct channel_message *message = rig_take(&rig, IPC_TYPE_code_start);
 
 	cr_assert_str_eq(message->body.code_start.sandbox, BOX_ID);
@@ -314,8 +317,8 @@ Test(mcp_sandboxes, runs_in_one_by_a_name_that_is_known)
 		struct ipc_execution_start start;
 		char part[128];
 
-		lasting_say(&rig, "run_command",
-			    "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"build\"");
+		persistent_say(&rig, "run_command",
+			       "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"build\"");
 		start = rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start;
 		cr_assert_str_eq(start.sandbox, "build");
 		cr_assert_str_eq(start.profile, "");
@@ -326,11 +329,12 @@ Test(mcp_sandboxes, runs_in_one_by_a_name_that_is_known)
 		expect_part(rig.line, part);
 		rig_workload_end(&workload);
 	}
-	lasting_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"build\"");
-	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request,
-		       REFUSAL_SANDBOX_UNKNOWN, "");
+	persistent_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"build\"");
+	persistent_refuse(&rig,
+			  rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request,
+			  REFUSAL_SANDBOX_UNKNOWN, "");
 	expect_part(rig_hear(&rig), "There is no sandbox \\\"build\\\".");
-	lasting_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"build\"");
+	persistent_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"build\"");
 	(void)rig_take(&rig, IPC_TYPE_sandbox_list); /* it is known no longer */
 }
 
@@ -346,8 +350,8 @@ Test(mcp_sandboxes, asks_for_a_name_with_a_profile_or_a_terminal)
 
 		(void)snprintf(arguments, sizeof(arguments),
 			       "\"command\":\"true\",\"sandbox\":\"build\",%s", with[i]);
-		lasting_say(&rig, "run_command", arguments);
-		(void)lasting_answer_list(&rig, &info);
+		persistent_say(&rig, "run_command", arguments);
+		(void)persistent_answer_list(&rig, &info);
 		cr_assert_str_eq(
 			rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.sandbox,
 			BOX_ID);
@@ -360,22 +364,23 @@ Test(mcp_sandboxes, runs_in_none_that_is_not_there)
 	static const char words[] = "There is no sandbox \\\"" OTHER_ID
 				    "\\\". list_sandboxes shows yours; create_sandbox makes one.";
 
-	lasting_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"" OTHER_ID "\"");
-	(void)lasting_answer_list(&rig, &info);
+	persistent_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"" OTHER_ID "\"");
+	(void)persistent_answer_list(&rig, &info);
 	expect_part(rig_hear(&rig), words);
 	expect_part(rig.line, "\"isError\":true");
 	rig_take_nothing(&rig);
-	lasting_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"nope\\u001b[31m\"");
-	(void)lasting_answer_list(&rig, NULL);
+	persistent_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"nope\\u001b[31m\"");
+	(void)persistent_answer_list(&rig, NULL);
 	expect_part(rig_hear(&rig), "no sandbox \\\"nope\\\\x1b[31m\\\"");
 	/* the same words from the supervisor, who knows of a change before we do */
 	create_named();
-	lasting_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"" BOX_ID "\"");
-	lasting_refuse(&rig, rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request,
-		       REFUSAL_SANDBOX_UNKNOWN, "");
+	persistent_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"" BOX_ID "\"");
+	persistent_refuse(&rig,
+			  rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request,
+			  REFUSAL_SANDBOX_UNKNOWN, "");
 	expect_part(rig_hear(&rig), "There is no sandbox \\\"" BOX_ID "\\\". list_sandboxes shows");
 	expect_part(rig.line, "Nothing was run.");
-	lasting_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"" BOX_ID "\"");
+	persistent_say(&rig, "run_command", "\"command\":\"true\",\"sandbox\":\"" BOX_ID "\"");
 	(void)rig_take(&rig, IPC_TYPE_sandbox_list); /* it is known no longer */
 }
 
@@ -383,20 +388,20 @@ Test(mcp_sandboxes, a_profile_is_the_sandboxs)
 {
 	const struct ipc_sandbox_info info = named();
 
-	lasting_say(&rig, "run_command",
-		    "\"command\":\"true\",\"profile\":\"strict\",\"sandbox\":\"build\"");
-	(void)lasting_answer_list(&rig, &info);
+	persistent_say(&rig, "run_command",
+		       "\"command\":\"true\",\"profile\":\"strict\",\"sandbox\":\"build\"");
+	(void)persistent_answer_list(&rig, &info);
 	expect_part(rig_hear(&rig), "Nothing was run: the sandbox has the profile "
 				    "\\\"default\\\", and the argument `profile` is "
 				    "\\\"strict\\\".");
 	rig_take_nothing(&rig);
-	lasting_say(&rig, "run_code",
-		    "\"language\":\"python\",\"code\":\"1\",\"profile\":\"strict\",\"sandbox\":"
-		    "\"" BOX_ID "\"");
+	persistent_say(&rig, "run_code",
+		       "\"language\":\"python\",\"code\":\"1\",\"profile\":\"strict\",\"sandbox\":"
+		       "\"" BOX_ID "\"");
 	expect_part(rig_hear(&rig), "Nothing was run:");
 	rig_take_nothing(&rig);
-	lasting_say(&rig, "run_command",
-		    "\"command\":\"true\",\"profile\":\"default\",\"sandbox\":\"" BOX_ID "\"");
+	persistent_say(&rig, "run_command",
+		       "\"command\":\"true\",\"profile\":\"default\",\"sandbox\":\"" BOX_ID "\"");
 	(void)rig_take(&rig, IPC_TYPE_execution_start);
 }
 
@@ -409,7 +414,7 @@ Test(mcp_sandboxes, a_run_that_is_cancelled_before_it_is_asked_for)
 		      "\"1\",\"sandbox\":\"build\"}}}");
 	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
 		      "{\"requestId\":\"c\"}}");
-	(void)lasting_answer_list(&rig, &info);
+	(void)persistent_answer_list(&rig, &info);
 	rig_hear_nothing(&rig);
 	rig_take_nothing(&rig);
 }
@@ -430,21 +435,21 @@ Test(mcp_sandboxes, executions_are_listed_with_their_sandbox)
 
 	create_named();
 	for (int i = 0; i < 2; i++) {
-		lasting_say(&rig, "run_command",
-			    "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID "\"");
+		persistent_say(&rig, "run_command",
+			       "\"command\":\"true\",\"yield_ms\":0,\"sandbox\":\"" BOX_ID "\"");
 		workload = rig_start(
 			&rig,
 			rig_take(&rig, IPC_TYPE_execution_start)->body.execution_start.request);
 		(void)rig_hear(&rig);
 		finish(&workload);
 	}
-	lasting_say(&rig, "list_sandboxes", "");
-	(void)lasting_answer_list(&rig, &info);
+	persistent_say(&rig, "list_sandboxes", "");
+	(void)persistent_answer_list(&rig, &info);
 	expect_part(rig_hear(&rig), "\"executions\":[{\"handle\":\"" BOX_ID "-2\"");
 	expect_part(rig.line, "{\"handle\":\"" BOX_ID "-1\"");
 	/* destroyed by another: its logs are still there */
-	lasting_say(&rig, "list_sandboxes", "");
-	(void)lasting_answer_list(&rig, NULL);
+	persistent_say(&rig, "list_sandboxes", "");
+	(void)persistent_answer_list(&rig, NULL);
 	expect_part(rig_hear(&rig), "{\"sandboxes\":[{\"id\":\"" BOX_ID
 				    "\",\"kind\":\"persistent\",\"profile\":\"default\",\"state\":"
 				    "\"gone\",\"executions\":"
@@ -459,19 +464,19 @@ Test(mcp_sandboxes, executions_are_listed_with_their_sandbox)
 Test(mcp_sandboxes, too_many_at_once)
 {
 	for (unsigned int i = 0; i < REQUESTS_MAX; i++)
-		lasting_say(&rig, "list_sandboxes", "");
+		persistent_say(&rig, "list_sandboxes", "");
 	rig_hear_nothing(&rig);
-	lasting_say(&rig, "list_sandboxes", "");
+	persistent_say(&rig, "list_sandboxes", "");
 	expect_part(rig_hear(&rig), "the limit of waiting calls about sandboxes");
 	for (unsigned int i = 0; i < REQUESTS_MAX; i++)
-		(void)lasting_answer_list(&rig, NULL);
+		(void)persistent_answer_list(&rig, NULL);
 	for (unsigned int i = 0; i < REQUESTS_MAX; i++)
 		expect_part(rig_hear(&rig), "\"sandboxes\":[]");
 }
 
 Test(mcp_sandboxes, a_supervisor_that_goes_is_told_of)
 {
-	lasting_say(&rig, "create_sandbox", "");
+	persistent_say(&rig, "create_sandbox", "");
 	(void)rig_take(&rig, IPC_TYPE_sandbox_new);
 	fd_close(&rig.supervisor.fd);
 	rig_turn(&rig);
@@ -488,14 +493,14 @@ static void expect_end(void)
 
 Test(mcp_sandboxes, an_answer_to_nothing)
 {
-	lasting_done(&rig, 1);
+	persistent_done(&rig, 1);
 	expect_end();
 }
 
 Test(mcp_sandboxes, an_answer_to_another_question)
 {
-	lasting_say(&rig, "create_sandbox", "");
-	lasting_done(&rig, rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request);
+	persistent_say(&rig, "create_sandbox", "");
+	persistent_done(&rig, rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request);
 	expect_end();
 }
 
@@ -504,18 +509,18 @@ Test(mcp_sandboxes, an_answer_twice)
 	const struct ipc_sandbox_info info = named();
 	uint64_t request;
 
-	lasting_say(&rig, "create_sandbox", "");
+	persistent_say(&rig, "create_sandbox", "");
 	request = rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request;
-	lasting_answer(&rig, request, &info);
+	persistent_answer(&rig, request, &info);
 	cr_assert(!server_is_over(rig.server));
-	lasting_answer(&rig, request, &info);
+	persistent_answer(&rig, request, &info);
 	expect_end();
 }
 
 Test(mcp_sandboxes, changes_for_who_wants_none)
 {
-	lasting_say(&rig, "list_sandboxes", "");
-	int records = lasting_changes(
+	persistent_say(&rig, "list_sandboxes", "");
+	int records = persistent_changes(
 		&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request);
 
 	expect_end();
@@ -533,7 +538,7 @@ Test(mcp_sandboxes, a_cancelled_call_hears_nothing)
 	request = rig_take(&rig, IPC_TYPE_sandbox_new)->body.sandbox_new.request;
 	rig_say(&rig, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
 		      "{\"requestId\":7}}");
-	lasting_answer(&rig, request, &info);
+	persistent_answer(&rig, request, &info);
 	rig_hear_nothing(&rig);
 	cr_assert(!server_is_over(rig.server));
 }

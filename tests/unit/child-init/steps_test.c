@@ -11,7 +11,7 @@
 #include "layers.h"
 
 enum who { EACH, WORKLOAD, PROBE };
-enum when { ALWAYS, IF_OBSERVED, IF_UNOBSERVED, IF_FILTERED_AHEAD, IF_FILTERED_LAST };
+enum when { ALWAYS, IF_OBSERVED, IF_UNOBSERVED, IF_FILTERED_STANDBY, IF_FILTERED_LAST };
 
 struct row {
 	const char *run, *stage;
@@ -54,7 +54,7 @@ struct passed {
 
 /* A kind of process: does its filter have a listener, and does it allow what RESUME has? */
 struct kind {
-	bool is_observed, is_filtered_ahead;
+	bool is_observed, is_filtered_standby;
 };
 
 static const struct kind kinds[] = {
@@ -69,10 +69,10 @@ static bool is_in(const struct kind *kind, const struct row *row)
 		return kind->is_observed;
 	case IF_UNOBSERVED:
 		return !kind->is_observed;
-	case IF_FILTERED_AHEAD:
-		return kind->is_filtered_ahead;
+	case IF_FILTERED_STANDBY:
+		return kind->is_filtered_standby;
 	case IF_FILTERED_LAST:
-		return !kind->is_filtered_ahead;
+		return !kind->is_filtered_standby;
 	case ALWAYS:
 		break;
 	}
@@ -184,7 +184,7 @@ Test(steps, a_filter_comes_last)
 		const size_t after = kinds[k].is_observed ? 3 : 2;
 
 		cr_expect_eq(place_of(&one, "install_filter", 0), one.count - after);
-		if (!kinds[k].is_filtered_ahead)
+		if (!kinds[k].is_filtered_standby)
 			cr_expect_eq(place_of(&two, "install_filter", 0), two.count - after);
 	}
 }

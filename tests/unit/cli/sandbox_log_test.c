@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which records make a line of a sandbox's log, also where begins or ends are missing. What the
- * lines say is tried on real logs (tests/integration/lasting_logs.py).
+ * lines say is tried on real logs (tests/integration/persistent_logs.py).
  */
 #include "audit/sandbox_log.h"
 

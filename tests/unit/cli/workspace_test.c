@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which directory of the host a request may name, and what it hears when it may not. A home
- * directory with two projects lies in a temporary folder; plans are made by hand. The keeper is
- * asked over its channel, as the supervisor asks it.
+ * directory with two projects lies in a temporary folder; plans are made by hand. The path opener
+ * is asked over its channel, as the supervisor asks it.
  */
 #include "host/workspace.h"
 
@@ -18,7 +18,7 @@
 #include "common/channel.h"
 #include "common/fd.h"
 #include "hand_plan.h"
-#include "launch/keeper.h"
+#include "launch/opener.h"
 
 static char top[64];
 static struct plan plan;
@@ -323,7 +323,8 @@ Test(workspace, what_may_be_given)
 	cr_expect_not_null(workspace_set_word(&words, "/tmp"));
 }
 
-/* --- the keeper ------------------------------------------------------------------------------- */
+/* --- the path opener
+ * ------------------------------------------------------------------------------- */
 
 static struct channel supervisor = { -1, IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
 static struct channel_message message;
@@ -340,7 +341,7 @@ static int sealed_plan(void)
 }
 
 /* `newer` is what it finds when it is asked to read the policy again. */
-static void start_keeper(int plan_fd, int newer)
+static void start_opener(int plan_fd, int newer)
 {
 	struct images images = IMAGES_NONE;
 	static struct config config = CONFIG_UNREAD;
@@ -354,7 +355,7 @@ static void start_keeper(int plan_fd, int newer)
 	cr_assert_not_null(config_plan(&config));
 	cr_assert_eq(setenv("MSP_CONFIG", "", 1), 0);
 	cr_assert_eq(channel_pair(ends), 0);
-	cr_assert_gt(keeper_start(&launch, ends[0]), 0);
+	cr_assert_gt(opener_start(&launch, ends[0]), 0);
 	(void)close(ends[0]);
 	supervisor.fd = ends[1];
 }
@@ -401,10 +402,10 @@ static void expect_answer_bad(const char *rule)
 			   message.body.workspace_bad.text);
 }
 
-Test(workspace, the_keeper_answers)
+Test(workspace, the_opener_answers)
 {
 	serve_in(in("home/project"), NULL);
-	start_keeper(sealed_plan(), open("/dev/null", O_RDONLY | O_CLOEXEC));
+	start_opener(sealed_plan(), open("/dev/null", O_RDONLY | O_CLOEXEC));
 	send_ask(in("home/short"), 1, 0);
 	expect_answer_open(in("home/project/sub"));
 	send_ask(in("home/other"), 1, 0);
@@ -422,7 +423,7 @@ Test(workspace, the_keeper_answers)
 	expect_answer_bad("where msp was started");
 }
 
-Test(workspace, the_keeper_goes_by_the_policy_in_force)
+Test(workspace, the_opener_goes_by_the_policy_in_force)
 {
 	const struct ipc_policy_ask reload = { 1 };
 	int first;
@@ -430,7 +431,7 @@ Test(workspace, the_keeper_goes_by_the_policy_in_force)
 	serve_in(in("home/project"), NULL);
 	first = sealed_plan();
 	allow(in("home/other"));
-	start_keeper(first, sealed_plan());
+	start_opener(first, sealed_plan());
 	cr_assert_eq(channel_send(&supervisor, IPC_TYPE_policy_ask, &reload, NULL, 0), 0);
 	cr_assert_eq(answer(), IPC_TYPE_policy_new);
 	channel_message_done(&message);
@@ -442,17 +443,17 @@ Test(workspace, the_keeper_goes_by_the_policy_in_force)
 	expect_answer_bad("it lies in none of the workspaces");
 }
 
-Test(workspace, the_keeper_ends_with_its_channel)
+Test(workspace, the_opener_ends_with_its_channel)
 {
 	int status;
 
 	serve_in(in("home/project"), NULL);
-	start_keeper(sealed_plan(), open("/dev/null", O_RDONLY | O_CLOEXEC));
+	start_opener(sealed_plan(), open("/dev/null", O_RDONLY | O_CLOEXEC));
 	for (int i = 0; i <= CLIENT_WORKSPACES_MAX; i++)
 		send_within("/tmp", 0);
 	cr_expect_geq(wait(&status), 0, "more than there may be end it");
 	cr_expect_eq(status, 0);
-	start_keeper(sealed_plan(), open("/dev/null", O_RDONLY | O_CLOEXEC));
+	start_opener(sealed_plan(), open("/dev/null", O_RDONLY | O_CLOEXEC));
 	(void)close(supervisor.fd);
 	cr_expect_geq(wait(&status), 0);
 	cr_expect_eq(status, 0);

@@ -98,7 +98,7 @@ Test(confine, each_operation_has_what_it_needs_and_no_more)
 	begin();
 	does(LAYERS_DIFF, READ_HOST | READ_LAYER);
 	does(LAYERS_PREVIEW, READ_HOST | READ_LAYER);
-	does(LAYERS_NOTE, READ_HOST | READ_LAYER | WRITE_HIGHEST);
+	does(LAYERS_SCAN, READ_HOST | READ_LAYER | WRITE_HIGHEST);
 	does(LAYERS_APPLY, READ_HOST | READ_LAYER | WRITE_HOST | WRITE_HIGHEST);
 	/* The file is there already: it can be linked into the target, where files are written. */
 	does(LAYERS_MERGE, READ_LAYER | WRITE_HIGHEST);

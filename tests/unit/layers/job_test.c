@@ -55,7 +55,7 @@ Test(job, what_an_operation_needs_must_be_there)
 	for (uint32_t operation = 0; operation < LAYERS_OPERATION_COUNT + 2; operation++)
 		cr_assert_not(is_right(operation), "%u", operation);
 	job.directories.layer_count = 1;
-	cr_assert(is_right(LAYERS_NOTE));
+	cr_assert(is_right(LAYERS_SCAN));
 	cr_assert(is_right(LAYERS_DIFF));
 	cr_assert_not(is_right(LAYERS_PREVIEW));
 	cr_assert_not(is_right(LAYERS_APPLY));

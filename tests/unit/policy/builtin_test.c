@@ -449,7 +449,7 @@ Test(builtin, a_workload_that_waits_has_what_it_needs)
 			can = can && builtin_answer(&builtin.plan, name,
 						    (uint32_t)seccomp_number(calls[j]),
 						    zeros) == SECCOMP_RET_ALLOW;
-		cr_expect_eq(profile->filters_ahead, can, "%s", name);
+		cr_expect_eq(profile->filters_standby, can, "%s", name);
 		can_default |= can && strcmp(name, "default") == 0;
 	}
 	cr_expect(can_default);

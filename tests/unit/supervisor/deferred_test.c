@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "lasting_rig.h"
+#include "persistent_rig.h"
 #include "support.h"
 
 /* That one owner of one frontend may have deferred: 2 n < 3 (DEFERRED_MAX - n) for the one before.
@@ -25,12 +25,12 @@ static struct store_meta meta;
 
 static void open_rig(void)
 {
-	lasting_open(&rig, &launcher);
+	persistent_open(&rig, &launcher);
 }
 
 static void close_rig(void)
 {
-	lasting_close(&rig, &launcher);
+	persistent_close(&rig, &launcher);
 }
 
 TestSuite(deferred, .init = open_rig, .fini = close_rig, .timeout = 60);
@@ -61,7 +61,7 @@ static void answer(uint32_t number)
 	struct ipc_workspace_open open_ = { .number = number, .path = "/project" };
 	int fd = fd_of_kind('o');
 
-	lasting_open_workspace(&launcher, &open_, fd);
+	persistent_open_workspace(&launcher, &open_, fd);
 	fd_close(&fd);
 	rig_release();
 }
@@ -172,7 +172,7 @@ Test(deferred, a_question_ends_with_its_request)
 	memcpy(meta.workspace, "/usr", sizeof("/usr"));
 	cr_assert_eq(store_save(fd, &meta), 0);
 	fd_close(&fd);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "one"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "one"), NULL);
 	rig_take_refused(&rig, 1, REFUSAL_REQUEST_IN_USE);
 	first = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
 	cr_expect_neq(defer(2, ""), first);
@@ -218,10 +218,10 @@ Test(deferred, requests_for_a_sandbox_keep_their_order)
 	struct rig_sandbox live;
 	struct ipc_spawn_done done;
 
-	lasting_make("one", &meta);
-	live = lasting_begin(&rig, 1, "one");
+	persistent_make("one", &meta);
+	live = persistent_begin(&rig, 1, "one");
 	send_end(2);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(3, "one"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(3, "one"), NULL);
 	send_end(4);
 	(void)rig_take(&live.init, IPC_TYPE_spawn_kill);
 	done = (struct ipc_spawn_done){ .slot = live.slot, .status = 9 };
@@ -230,7 +230,7 @@ Test(deferred, requests_for_a_sandbox_keep_their_order)
 	cr_assert(rig_is_killed(&live));
 	rig_take_nothing(&rig.frontend);
 	rig_turn();
-	lasting_note(&rig);
+	scan(&rig);
 	rig_turn();
 	take_done(2);
 	cr_expect_eq(

@@ -260,10 +260,10 @@ static void bring_workspaces(uint32_t count)
 	fd_close(&fd);
 }
 
-Test(frontend, what_a_client_brings_is_said_to_the_keeper_until_it_ends)
+Test(frontend, what_a_client_brings_is_said_to_the_opener_until_it_ends)
 {
 	struct frontend *frontend = connect_other();
-	struct channel keeper = { -1, IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP };
+	struct channel opener = { -1, IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP };
 	static struct ipc_workspace_ask ask = { .path = "/project" };
 	struct rig_sandbox process = { .stdio = { -1, -1, -1 }, .init.fd = -1 };
 	const size_t before = fd_count_open();
@@ -275,18 +275,18 @@ Test(frontend, what_a_client_brings_is_said_to_the_keeper_until_it_ends)
 	broker = open_broker(&process);
 	cr_assert_eq(channel_pair(ends), 0);
 	supervisor.launcher = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_LAUNCHER, IPC_SETUP };
-	keeper.fd = ends[1];
+	opener.fd = ends[1];
 	cr_assert_eq(launcher_ask(frontend, IPC_TYPE_workspace_ask, &ask), 0);
 	for (uint32_t i = 0; i < CLIENT_WORKSPACES_MAX; i++)
-		cr_expect_eq(rig_take(&keeper, IPC_TYPE_workspace_within)
+		cr_expect_eq(rig_take(&opener, IPC_TYPE_workspace_within)
 				     ->body.workspace_within.is_start,
 			     0);
-	(void)rig_take(&keeper, IPC_TYPE_workspace_ask);
+	(void)rig_take(&opener, IPC_TYPE_workspace_ask);
 	cr_assert_eq(launcher_ask(&supervisor.frontends[0], IPC_TYPE_workspace_ask, &ask), 0);
-	(void)rig_take(&keeper, IPC_TYPE_workspace_ask);
+	(void)rig_take(&opener, IPC_TYPE_workspace_ask);
 	fd_close(&supervisor.launcher.fd);
-	rig_take_end(&keeper);
-	fd_close(&keeper.fd);
+	rig_take_end(&opener);
+	fd_close(&opener.fd);
 	fd_close(&broker.channel.fd);
 	rig_turn();
 	take_client_end(CLIENT_END_FAILED);

@@ -14,7 +14,7 @@
 
 #include "common/fd.h"
 #include "front/handlers.h"
-#include "lasting_rig.h"
+#include "persistent_rig.h"
 
 static struct rig rig;
 static struct channel launcher;
@@ -22,12 +22,12 @@ static struct store_meta meta;
 
 static void open_rig(void)
 {
-	lasting_open(&rig, &launcher);
+	persistent_open(&rig, &launcher);
 }
 
 static void close_rig(void)
 {
-	lasting_close(&rig, &launcher);
+	persistent_close(&rig, &launcher);
 }
 
 TestSuite(handlers_list, .init = open_rig, .fini = close_rig, .timeout = 60);
@@ -92,7 +92,7 @@ static void make_owned(const char *owner)
 
 Test(handlers_list, a_list_is_of_ones_own)
 {
-	lasting_make("one", &meta);
+	persistent_make("one", &meta);
 	make_owned("token");
 	send_list("", 0);
 	cr_expect_str_eq(take_info(5)->name, "one");
@@ -122,8 +122,8 @@ Test(handlers_list, one_is_asked_for_by_what_it_is_called)
 {
 	char id[IPC_ID_MAX];
 
-	lasting_make("one", &meta);
-	lasting_make("two", &meta);
+	persistent_make("one", &meta);
+	persistent_make("two", &meta);
 	store_id_text(meta.id, id);
 	send_called("", "two", 0);
 	cr_expect_str_eq(take_info(5)->id, id);
@@ -154,7 +154,7 @@ Test(handlers_list, who_is_gone_before_the_answer_has_said_goodbye)
 {
 	const struct ipc_sandbox_list list = { .request = 5 };
 
-	lasting_make("one", &meta);
+	persistent_make("one", &meta);
 	RIG_FRONTEND->is_broker = true;
 	supervisor.is_service = false;
 	cr_assert_eq(channel_send(&rig.frontend, IPC_TYPE_sandbox_list, &list, NULL, MSG_DONTWAIT),
@@ -186,8 +186,8 @@ Test(handlers_list, a_list_says_what_lives)
 	struct rig_sandbox live;
 	const struct ipc_sandbox_info *info;
 
-	lasting_make("one", &meta);
-	live = lasting_begin(&rig, 1, "one");
+	persistent_make("one", &meta);
+	live = persistent_begin(&rig, 1, "one");
 	send_list("", 0);
 	info = take_info(5);
 	cr_expect_eq(info->is_live, 1);
@@ -212,8 +212,8 @@ Test(handlers_list, damage_is_shown_and_can_be_got_rid_of)
 	const struct ipc_sandbox_info *info;
 	char id[IPC_ID_MAX];
 
-	lasting_make("one", &meta);
-	lasting_make("two", &meta);
+	persistent_make("one", &meta);
+	persistent_make("two", &meta);
 	damage();
 	send_list("token", 0);
 	take_done(5);
@@ -278,7 +278,7 @@ Test(handlers_list, what_is_over_is_not_in_a_list)
 	char path[64];
 	char id[IPC_ID_MAX];
 
-	lasting_make("one", &meta);
+	persistent_make("one", &meta);
 	store_id_text(meta.id, id);
 	(void)snprintf(path, sizeof(path), "sandboxes/%s", id);
 	place_age(path, 4000);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "lasting_rig.h"
+#include "persistent_rig.h"
 #include "run/sandbox.h"
 #include "store/inner.h"
 #include "support.h"
@@ -28,7 +28,7 @@ static void open_rig(void)
 	struct stat is;
 	int fd;
 
-	lasting_open(&rig, &launcher);
+	persistent_open(&rig, &launcher);
 	fd = place_create("box", &meta);
 	cr_assert_eq(stat("/usr", &is), 0);
 	meta.workspace_mode = WORKSPACE_COPY;
@@ -41,7 +41,7 @@ static void open_rig(void)
 
 static void close_rig(void)
 {
-	lasting_close(&rig, &launcher);
+	persistent_close(&rig, &launcher);
 }
 
 TestSuite(layers_job, .init = open_rig, .fini = close_rig, .timeout = 60);
@@ -52,7 +52,7 @@ static void answer_workspace(void)
 	int fd = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	answer.number = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
-	lasting_open_workspace(&launcher, &answer, fd);
+	persistent_open_workspace(&launcher, &answer, fd);
 	fd_close(&fd);
 }
 
@@ -108,7 +108,7 @@ Test(layers_job, a_diff_is_handed_the_host_and_the_layers)
 	rig_take_nothing(&rig.frontend);
 	answer_workspace();
 	records = take_records(7);
-	helper = lasting_take_helper(&rig, LAYERS_DIFF);
+	helper = persistent_take_helper(&rig, LAYERS_DIFF);
 	cr_assert_eq(helper.roles[LAYERS_HOST], 1);
 	cr_assert_eq(helper.roles[LAYERS_LAYER], 1);
 	cr_assert_eq(helper.roles[LAYERS_JOURNAL], 0);
@@ -116,10 +116,10 @@ Test(layers_job, a_diff_is_handed_the_host_and_the_layers)
 	cr_assert_eq(helper.ask.flags, CHANGES_TEXT);
 	cr_assert_eq(helper.ask.skip, 3);
 	cr_assert_eq(helper.ask.most, 4);
-	lasting_start_helper(&rig, &helper);
+	persistent_start_helper(&rig, &helper);
 	cr_assert_eq(write(helper.output, "x", 1), 1);
 	cr_assert_eq(read(records, &byte, 1), 1);
-	lasting_finish(&helper, &result);
+	persistent_finish(&helper, &result);
 	cr_assert_eq(read(records, &byte, 1), 0, "nobody else holds it open");
 	done = take_done(7);
 	cr_assert_eq(done->error, 0);
@@ -128,7 +128,7 @@ Test(layers_job, a_diff_is_handed_the_host_and_the_layers)
 	cr_assert_eq(done->applied, 3);
 	cr_assert_eq(done->told, 4);
 	cr_assert_eq(done->total, 5);
-	cr_assert(lasting_is_free("box"));
+	cr_assert(persistent_is_free("box"));
 	fd_close(&records);
 }
 
@@ -148,10 +148,10 @@ Test(layers_job, since_a_checkpoint_it_is_handed_both_stacks)
 	ask(7, CHANGES_DIFF, CHANGES_FROM_CHECKPOINT, one.number);
 	answer_workspace();
 	records = take_records(7);
-	helper = lasting_take_helper(&rig, LAYERS_DIFF);
+	helper = persistent_take_helper(&rig, LAYERS_DIFF);
 	cr_assert_eq(helper.roles[LAYERS_LAYER], 2);
 	cr_assert_eq(helper.roles[LAYERS_SINCE], 1);
-	lasting_end_helper(&helper);
+	persistent_end_helper(&helper);
 	fd_close(&records);
 }
 
@@ -171,11 +171,11 @@ Test(layers_job, one_that_dies_without_a_word_is_told)
 	ask(7, CHANGES_DIFF, 0, 0);
 	answer_workspace();
 	records = take_records(7);
-	helper = lasting_take_helper(&rig, LAYERS_DIFF);
-	lasting_start_helper(&rig, &helper);
-	lasting_end_helper(&helper);
+	helper = persistent_take_helper(&rig, LAYERS_DIFF);
+	persistent_start_helper(&rig, &helper);
+	persistent_end_helper(&helper);
 	expect_helper_failed(7, EPIPE);
-	cr_assert(lasting_is_free("box"));
+	cr_assert(persistent_is_free("box"));
 	fd_close(&records);
 }
 
@@ -187,13 +187,13 @@ Test(layers_job, one_that_talks_nonsense_is_killed)
 	ask(7, CHANGES_DIFF, 0, 0);
 	answer_workspace();
 	records = take_records(7);
-	helper = lasting_take_helper(&rig, LAYERS_DIFF);
-	lasting_start_helper(&rig, &helper);
+	helper = persistent_take_helper(&rig, LAYERS_DIFF);
+	persistent_start_helper(&rig, &helper);
 	cr_assert_eq(write(helper.channel.fd, "nonsense", 8), 8);
 	rig_turn();
 	expect_helper_failed(7, EPIPE);
 	cr_assert_not(supervisor.is_ending);
-	lasting_end_helper(&helper);
+	persistent_end_helper(&helper);
 	fd_close(&records);
 }
 
@@ -205,10 +205,10 @@ Test(layers_job, one_that_cannot_be_started_is_told)
 	ask(7, CHANGES_DIFF, 0, 0);
 	answer_workspace();
 	records = take_records(7);
-	helper = lasting_take_helper(&rig, LAYERS_DIFF);
+	helper = persistent_take_helper(&rig, LAYERS_DIFF);
 	rig_fail(&rig, helper.slot, STAGE_CLONE, EAGAIN);
 	expect_helper_failed(7, EAGAIN);
-	lasting_end_helper(&helper);
+	persistent_end_helper(&helper);
 	fd_close(&records);
 }
 
@@ -227,7 +227,7 @@ Test(layers_job, an_apply_has_the_journal_and_is_alone)
 	ask(7, CHANGES_APPLY, 0, 0);
 	answer_workspace();
 	records = take_records(7);
-	helper = lasting_take_helper(&rig, LAYERS_APPLY);
+	helper = persistent_take_helper(&rig, LAYERS_APPLY);
 	cr_assert_eq(helper.roles[LAYERS_JOURNAL], 1);
 	cr_assert_eq(helper.roles[LAYERS_HOST], 1);
 	cr_assert_eq(helper.roles[LAYERS_LAYER], 1);
@@ -236,8 +236,8 @@ Test(layers_job, an_apply_has_the_journal_and_is_alone)
 	ask(8, CHANGES_UNDO, 0, 0);
 	answer_workspace();
 	rig_take_refused(&rig, 8, REFUSAL_SANDBOX_BUSY);
-	lasting_start_helper(&rig, &helper);
-	lasting_finish(&helper, &(struct ipc_layers_done){ .applied = 1 });
+	persistent_start_helper(&rig, &helper);
+	persistent_finish(&helper, &(struct ipc_layers_done){ .applied = 1 });
 	cr_assert_eq(take_done(7)->applied, 1);
 	fd_close(&records);
 }
@@ -252,22 +252,22 @@ Test(layers_job, an_apply_outlives_its_frontend_and_a_diff_does_not)
 	answer_workspace();
 	records = take_records(7);
 	fd_close(&records);
-	diff = lasting_take_helper(&rig, LAYERS_DIFF);
-	lasting_start_helper(&rig, &diff);
+	diff = persistent_take_helper(&rig, LAYERS_DIFF);
+	persistent_start_helper(&rig, &diff);
 	ask(8, CHANGES_APPLY, 0, 0);
 	answer_workspace(); /* what git names may be other by now */
 	records = take_records(8);
 	fd_close(&records);
-	apply = lasting_take_helper(&rig, LAYERS_APPLY);
-	lasting_start_helper(&rig, &apply);
+	apply = persistent_take_helper(&rig, LAYERS_APPLY);
+	persistent_start_helper(&rig, &apply);
 	fd_close(&rig.frontend.fd);
 	rig_turn();
 	rig_take_end(&diff.channel);
 	rig_take_nothing(&apply.channel);
-	cr_assert_not(lasting_is_free("box"));
-	lasting_finish(&apply, &(struct ipc_layers_done){ .applied = 1 });
-	cr_assert(lasting_is_free("box"));
-	lasting_end_helper(&diff);
+	cr_assert_not(persistent_is_free("box"));
+	persistent_finish(&apply, &(struct ipc_layers_done){ .applied = 1 });
+	cr_assert(persistent_is_free("box"));
+	persistent_end_helper(&diff);
 }
 
 Test(layers_job, only_a_person_applies_where_the_profile_says_so)
@@ -287,8 +287,8 @@ Test(layers_job, only_a_person_applies_where_the_profile_says_so)
 	answer_workspace();
 	records = take_records(7);
 	fd_close(&records);
-	helper = lasting_take_helper(&rig, LAYERS_PREVIEW);
-	lasting_end_helper(&helper);
+	helper = persistent_take_helper(&rig, LAYERS_PREVIEW);
+	persistent_end_helper(&helper);
 	RIG_FRONTEND->is_broker = false;
 	ask(8, CHANGES_APPLY, 0, 0);
 }
@@ -298,9 +298,9 @@ static void expect_begun(uint64_t request, uint32_t operation)
 	struct rig_helper helper;
 	int records = take_records(request);
 
-	helper = lasting_take_helper(&rig, operation);
-	lasting_start_helper(&rig, &helper);
-	lasting_finish(&helper, &(struct ipc_layers_done){ .digest = { 7 } });
+	helper = persistent_take_helper(&rig, operation);
+	persistent_start_helper(&rig, &helper);
+	persistent_finish(&helper, &(struct ipc_layers_done){ .digest = { 7 } });
 	cr_assert_eq(take_done(request)->digest[0], 7);
 	fd_close(&records);
 }
@@ -342,8 +342,8 @@ Test(layers_job, nothing_is_applied_while_something_runs)
 	struct ipc_changes_start start = { .sandbox = "plain" };
 	struct rig_sandbox only;
 
-	lasting_make("plain", &meta);
-	only = lasting_begin(&rig, 1, "plain");
+	persistent_make("plain", &meta);
+	only = persistent_begin(&rig, 1, "plain");
 	for (uint64_t i = 0; i < 2; i++) {
 		start.request = 7 + i;
 		start.operation = operations[i];
@@ -363,12 +363,12 @@ Test(layers_job, what_is_started_during_an_apply_waits_for_its_end)
 	ask(7, CHANGES_APPLY, 0, 0);
 	answer_workspace();
 	records = take_records(7);
-	helper = lasting_take_helper(&rig, LAYERS_APPLY);
-	lasting_start_helper(&rig, &helper);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(8, "box"), NULL);
+	helper = persistent_take_helper(&rig, LAYERS_APPLY);
+	persistent_start_helper(&rig, &helper);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(8, "box"), NULL);
 	rig_take_nothing(&rig.frontend);
 	rig_take_nothing(&rig.factory);
-	lasting_finish(&helper, &(struct ipc_layers_done){ .applied = 1 });
+	persistent_finish(&helper, &(struct ipc_layers_done){ .applied = 1 });
 	(void)take_done(7);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	(void)rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
@@ -415,14 +415,14 @@ Test(layers_job, an_interrupted_apply_is_taken_care_of_first)
 	ask(7, CHANGES_DIFF, 0, 0);
 	answer_workspace();
 	rig_take_nothing(&rig.frontend);
-	helper = lasting_take_helper(&rig, LAYERS_RECOVER);
+	helper = persistent_take_helper(&rig, LAYERS_RECOVER);
 	cr_assert_eq(helper.roles[LAYERS_JOURNAL], 1);
-	lasting_start_helper(&rig, &helper);
-	lasting_finish(&helper, &(struct ipc_layers_done){ .error = 0 });
+	persistent_start_helper(&rig, &helper);
+	persistent_finish(&helper, &(struct ipc_layers_done){ .error = 0 });
 	answer_workspace();
 	records = take_records(7);
-	helper = lasting_take_helper(&rig, LAYERS_DIFF);
-	lasting_end_helper(&helper);
+	helper = persistent_take_helper(&rig, LAYERS_DIFF);
+	persistent_end_helper(&helper);
 	fd_close(&records);
 }
 
@@ -438,18 +438,18 @@ Test(layers_job, an_apply_that_was_killed_is_taken_care_of)
 	ask(7, CHANGES_APPLY, 0, 0);
 	answer_workspace();
 	records = take_records(7);
-	apply = lasting_take_helper(&rig, LAYERS_APPLY);
-	lasting_start_helper(&rig, &apply);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(8, "box"), NULL);
+	apply = persistent_take_helper(&rig, LAYERS_APPLY);
+	persistent_start_helper(&rig, &apply);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(8, "box"), NULL);
 	journal = store_journal(sandbox_find(id)->directory);
 	cr_assert_eq(mkdirat(journal, "swapping", 0700), 0);
 	fd_close(&journal);
-	lasting_end_helper(&apply);
+	persistent_end_helper(&apply);
 	cr_assert_eq(take_done(7)->error, EPIPE);
 	rig_take_nothing(&rig.frontend);
-	recovery = lasting_take_helper(&rig, LAYERS_RECOVER);
-	lasting_start_helper(&rig, &recovery);
-	lasting_finish(&recovery, &(struct ipc_layers_done){ .error = EBADMSG });
+	recovery = persistent_take_helper(&rig, LAYERS_RECOVER);
+	persistent_start_helper(&rig, &recovery);
+	persistent_finish(&recovery, &(struct ipc_layers_done){ .error = EBADMSG });
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	fd_close(&records);
 }
@@ -471,17 +471,17 @@ Test(layers_job, a_long_chain_is_made_short)
 	ask(7, CHANGES_DIFF, 0, 0);
 	answer_workspace();
 	records = take_records(7);
-	helper = lasting_take_helper(&rig, LAYERS_DIFF);
-	lasting_start_helper(&rig, &helper);
-	lasting_finish(&helper, &(struct ipc_layers_done){ .error = 0 });
+	helper = persistent_take_helper(&rig, LAYERS_DIFF);
+	persistent_start_helper(&rig, &helper);
+	persistent_finish(&helper, &(struct ipc_layers_done){ .error = 0 });
 	(void)take_done(7);
 	fd_close(&records);
-	helper = lasting_take_helper(&rig, LAYERS_MERGE);
+	helper = persistent_take_helper(&rig, LAYERS_MERGE);
 	cr_assert_eq(helper.roles[LAYERS_LAYER], STORE_CHAIN_MAX + 1);
 	cr_assert_eq(helper.roles[LAYERS_TARGET], 1);
-	lasting_start_helper(&rig, &helper);
-	lasting_finish(&helper, &(struct ipc_layers_done){ .bytes = 5, .inodes = 6 });
-	cr_assert(lasting_is_free("box"));
+	persistent_start_helper(&rig, &helper);
+	persistent_finish(&helper, &(struct ipc_layers_done){ .bytes = 5, .inodes = 6 });
+	cr_assert(persistent_is_free("box"));
 	fd = place_take("box", &meta);
 	cr_assert_eq(meta.layers[meta.layers[meta.upper].parent].parent, STORE_NO_LAYER);
 	fd_close(&fd);
@@ -502,21 +502,21 @@ Test(layers_job, what_is_in_the_trash_is_removed)
 	ask(7, CHANGES_DIFF, 0, 0);
 	answer_workspace();
 	records = take_records(7);
-	helper = lasting_take_helper(&rig, LAYERS_DIFF);
-	lasting_end_helper(&helper);
+	helper = persistent_take_helper(&rig, LAYERS_DIFF);
+	persistent_end_helper(&helper);
 	rig_fail(&rig, helper.slot, STAGE_CLONE, EAGAIN);
 	fd_close(&records);
-	helper = lasting_take_helper(&rig, LAYERS_REMOVE);
+	helper = persistent_take_helper(&rig, LAYERS_REMOVE);
 	remove_trash(&helper, "trash/one");
 	cr_assert_eq(mkdirat(store_directory(), "trash/two", 0700), 0);
 	layers_job_empty_trash(); /* while it is being done */
 	rig_take_nothing(&rig.factory);
-	lasting_start_helper(&rig, &helper);
-	lasting_finish(&helper, &(struct ipc_layers_done){ .error = 0 });
-	helper = lasting_take_helper(&rig, LAYERS_REMOVE);
-	lasting_start_helper(&rig, &helper);
+	persistent_start_helper(&rig, &helper);
+	persistent_finish(&helper, &(struct ipc_layers_done){ .error = 0 });
+	helper = persistent_take_helper(&rig, LAYERS_REMOVE);
+	persistent_start_helper(&rig, &helper);
 	cr_assert(layers_job_is_removing());
-	lasting_finish(&helper, &(struct ipc_layers_done){ .error = 0 }); /* which it is not */
+	persistent_finish(&helper, &(struct ipc_layers_done){ .error = 0 }); /* which it is not */
 	cr_assert_not(layers_job_is_removing(), "what does not go is not tried for ever");
 	rig_take_nothing(&rig.factory);
 }
@@ -532,9 +532,9 @@ Test(layers_job, everything_is_closed_in_the_end)
 		ask(i, CHANGES_DIFF, 0, 0);
 		answer_workspace();
 		records = take_records(i);
-		helper = lasting_take_helper(&rig, LAYERS_DIFF);
-		lasting_start_helper(&rig, &helper);
-		lasting_finish(&helper, &(struct ipc_layers_done){ .error = 0 });
+		helper = persistent_take_helper(&rig, LAYERS_DIFF);
+		persistent_start_helper(&rig, &helper);
+		persistent_finish(&helper, &(struct ipc_layers_done){ .error = 0 });
 		(void)take_done(i);
 		fd_close(&records);
 	}

@@ -72,7 +72,7 @@ static struct rig_sandbox take_asked(void)
 
 	await_asking();
 	sandbox = take_created(PROBE_NONE, 0);
-	rig_take_ahead(&sandbox);
+	rig_take_standby(&sandbox);
 	return sandbox;
 }
 
@@ -98,7 +98,7 @@ static uint32_t begin_in(struct rig_sandbox *sandbox, uint64_t number)
 
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(number), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	slot = rig_take(&sandbox->ahead, IPC_TYPE_spawn)->body.spawn.slot;
+	slot = rig_take(&sandbox->standby, IPC_TYPE_spawn)->body.spawn.slot;
 	rig_release();
 	return slot;
 }
@@ -223,7 +223,7 @@ static void end_init(struct rig_sandbox *sandbox)
 	cr_assert_eq(waitpid(sandbox->pid, NULL, 0), sandbox->pid);
 	sandbox->pid = 0;
 	fd_close(&sandbox->init.fd);
-	fd_close(&sandbox->ahead.fd);
+	fd_close(&sandbox->standby.fd);
 }
 
 Test(pool, one_that_ended_unseen_is_not_noticed_by_who_takes_it)
@@ -356,7 +356,7 @@ Test(pool, its_leaf_is_the_executions)
 	cr_assert(fake_cgroup_has("s0/e0"));
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, rig_request(7), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	(void)rig_take(&ready.ahead, IPC_TYPE_spawn);
+	(void)rig_take(&ready.standby, IPC_TYPE_spawn);
 	rig_end(&ready);
 	fake_cgroup_close();
 }

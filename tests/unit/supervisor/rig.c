@@ -313,20 +313,20 @@ void rig_end(struct rig_sandbox *sandbox)
 	}
 	fd_close_all(sandbox->stdio, 3);
 	fd_close(&sandbox->init.fd);
-	if (sandbox->ahead.fd > 0)
-		fd_close(&sandbox->ahead.fd);
+	if (sandbox->standby.fd > 0)
+		fd_close(&sandbox->standby.fd);
 	rig_turn();
 }
 
-void rig_take_ahead(struct rig_sandbox *sandbox)
+void rig_take_standby(struct rig_sandbox *sandbox)
 {
 	struct channel_message *message =
-		rig_take(&sandbox->init,
-			 supervisor.cgroup >= 0 ? IPC_TYPE_spawn_ahead_leaf : IPC_TYPE_spawn_ahead);
+		rig_take(&sandbox->init, supervisor.cgroup >= 0 ? IPC_TYPE_spawn_standby_leaf
+								: IPC_TYPE_spawn_standby);
 
-	sandbox->ahead = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	sandbox->standby = (struct channel){ message->fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	message->fds[0] = -1;
 	/* It has its streams before it has a request. */
-	message = rig_take(&sandbox->ahead, IPC_TYPE_spawn_stdio);
-	cr_assert_eq(message->body.spawn_stdio.slot, AHEAD_SLOT);
+	message = rig_take(&sandbox->standby, IPC_TYPE_spawn_stdio);
+	cr_assert_eq(message->body.spawn_stdio.slot, STANDBY_SLOT);
 }

@@ -27,10 +27,10 @@ struct rig_sandbox {
 	uint64_t request;
 	uint32_t slot;
 	uint32_t generation;
-	int stdio[3];         /* the frontend's */
-	struct channel init;  /* the init's end */
-	struct channel ahead; /* the end of a process that waits in it; fd 0: none does */
-	pid_t pid;            /* of the process that stands for the init; 0: none yet */
+	int stdio[3];           /* the frontend's */
+	struct channel init;    /* the init's end */
+	struct channel standby; /* the end of a process that waits in it; fd 0: none does */
+	pid_t pid;              /* of the process that stands for the init; 0: none yet */
 };
 
 /* The supervisor as it is before hello. */
@@ -98,7 +98,7 @@ bool rig_is_killed(struct rig_sandbox *sandbox);
 void rig_end(struct rig_sandbox *sandbox);
 
 /* Its init hears that a process shall wait in it. */
-void rig_take_ahead(struct rig_sandbox *sandbox);
+void rig_take_standby(struct rig_sandbox *sandbox);
 
 /* A new process that holds no descriptor and does nothing. */
 pid_t rig_process(void);

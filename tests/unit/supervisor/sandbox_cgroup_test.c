@@ -9,7 +9,7 @@
 
 #include "common/fd.h"
 #include "fake_cgroup.h"
-#include "lasting_rig.h"
+#include "persistent_rig.h"
 #include "run/execution.h"
 
 static struct rig rig;
@@ -18,13 +18,13 @@ static struct store_meta meta;
 
 static void open_rig(void)
 {
-	lasting_open(&rig, &launcher);
+	persistent_open(&rig, &launcher);
 	supervisor.cgroup = fake_cgroup_open();
 }
 
 static void close_rig(void)
 {
-	lasting_close(&rig, &launcher);
+	persistent_close(&rig, &launcher);
 	fake_cgroup_close();
 }
 
@@ -37,7 +37,7 @@ static struct rig_sandbox begin_in_cgroup(void)
 	struct rig_sandbox sandbox = { .request = 1, .stdio = { -1, -1, -1 } };
 	struct channel_message *message;
 
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "box"), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	for (int i = 0; i < 6; i++)
 		(void)rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
@@ -60,11 +60,11 @@ Test(sandbox_cgroup, each_execution_has_a_leaf_of_its_own)
 	const struct ipc_execution_done *done;
 	struct rig_sandbox first;
 
-	lasting_make("box", &meta);
+	persistent_make("box", &meta);
 	first = begin_in_cgroup();
 	fake_cgroup_say(CGROUP "/memory.events", "oom_kill 1\n");
 	fake_cgroup_say(CGROUP "/memory.peak", "888\n");
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(2, "box"), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	(void)rig_take(&first.init, IPC_TYPE_spawn_stdio);
 	(void)rig_take(&first.init, IPC_TYPE_spawn_cgroup);
@@ -94,7 +94,7 @@ Test(sandbox_cgroup, one_out_of_memory_ends_as_a_whole)
 {
 	struct rig_sandbox first;
 
-	lasting_make("box", &meta);
+	persistent_make("box", &meta);
 	first = begin_in_cgroup();
 	fake_cgroup_say(CGROUP "/memory.events", "oom_kill 2\n");
 	fd_close(&first.init.fd);

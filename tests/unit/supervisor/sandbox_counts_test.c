@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lasting_rig.h"
+#include "persistent_rig.h"
 #include "support.h"
 
 static struct rig rig;
@@ -19,12 +19,12 @@ static struct store_meta meta;
 
 static void open_rig(void)
 {
-	lasting_open(&rig, &launcher);
+	persistent_open(&rig, &launcher);
 }
 
 static void close_rig(void)
 {
-	lasting_close(&rig, &launcher);
+	persistent_close(&rig, &launcher);
 }
 
 TestSuite(sandbox_counts, .init = open_rig, .fini = close_rig, .timeout = 60);
@@ -40,24 +40,24 @@ static struct sandbox *the_one(void)
 /* Take the note that is due, and let it fail. */
 static void note_fails(uint32_t step)
 {
-	struct rig_helper helper = lasting_take_helper(&rig, LAYERS_NOTE);
+	struct rig_helper helper = persistent_take_helper(&rig, LAYERS_SCAN);
 
-	lasting_start_helper(&rig, &helper);
-	lasting_finish(&helper, &(struct ipc_layers_done){ .error = ENOMEM, .step = step });
+	persistent_start_helper(&rig, &helper);
+	persistent_finish(&helper, &(struct ipc_layers_done){ .error = ENOMEM, .step = step });
 }
 
 Test(sandbox_counts, files_that_cannot_be_counted_are_too_many)
 {
 	struct rig_sandbox only;
 
-	lasting_make("box", &meta);
-	only = lasting_begin(&rig, 1, "box");
+	persistent_make("box", &meta);
+	only = persistent_begin(&rig, 1, "box");
 	rig_run_ms(2100);
-	note_fails(LAYERS_NOTE_TREE);
+	note_fails(LAYERS_SCAN_TREE);
 	rig_run_ms(150);
 	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
 	(void)rig_take(&rig.factory, IPC_TYPE_helper_start);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(2, "box"), NULL);
 	rig_take_refused(&rig, 2, REFUSAL_DISK);
 	rig_end(&only);
 }
@@ -68,25 +68,25 @@ Test(sandbox_counts, a_count_that_failed_is_made_again_before_anything_begins)
 	struct rig_sandbox only;
 	struct rig_helper helper;
 
-	lasting_make("box", &meta);
-	only = lasting_begin(&rig, 1, "box");
+	persistent_make("box", &meta);
+	only = persistent_begin(&rig, 1, "box");
 	rig_send(&only.init, IPC_TYPE_spawn_done, &(struct ipc_spawn_done){ .slot = only.slot },
 		 NULL);
 	(void)rig_take_done(&rig, 1);
 	rig_run_ms(320);
-	note_fails(LAYERS_NOTE_MACHINE);
+	note_fails(LAYERS_SCAN_MACHINE);
 	rig_run_ms(150);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(2, "box"), NULL);
 	rig_turn();
-	helper = lasting_take_helper(&rig, LAYERS_NOTE);
-	lasting_start_helper(&rig, &helper);
-	lasting_finish(&helper,
-		       &(struct ipc_layers_done){ .error = EMFILE, .step = LAYERS_NOTE_MACHINE });
+	helper = persistent_take_helper(&rig, LAYERS_SCAN);
+	persistent_start_helper(&rig, &helper);
+	persistent_finish(
+		&helper, &(struct ipc_layers_done){ .error = EMFILE, .step = LAYERS_SCAN_MACHINE });
 	rig_take_refused(&rig, 2, REFUSAL_DISK);
 	rig_run_ms(150);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(3, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(3, "box"), NULL);
 	rig_turn();
-	lasting_note(&rig);
+	scan(&rig);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	rig_end(&only);
 }
@@ -95,12 +95,12 @@ Test(sandbox_counts, what_runs_uncounted_ends_after_a_while)
 {
 	struct rig_sandbox only;
 
-	lasting_make("box", &meta);
-	only = lasting_begin(&rig, 1, "box");
+	persistent_make("box", &meta);
+	only = persistent_begin(&rig, 1, "box");
 	rig_run_ms(2100);
-	note_fails(LAYERS_NOTE_MACHINE);
+	note_fails(LAYERS_SCAN_MACHINE);
 	rig_run_ms(150);
-	note_fails(LAYERS_NOTE_MACHINE);
+	note_fails(LAYERS_SCAN_MACHINE);
 	rig_take_nothing(&only.init);
 	the_one()->failed_us -= 11000000; /* it has been so for a while */
 	rig_run_ms(150);
@@ -114,15 +114,15 @@ Test(sandbox_counts, what_is_counted_though_not_noted_counts)
 	struct rig_helper helper;
 
 	small_plan.profiles[0].disk_bytes = 1 << 20;
-	lasting_make("box", &meta);
-	only = lasting_begin(&rig, 1, "box");
+	persistent_make("box", &meta);
+	only = persistent_begin(&rig, 1, "box");
 	rig_run_ms(2100);
-	helper = lasting_take_helper(&rig, LAYERS_NOTE);
-	lasting_start_helper(&rig, &helper);
-	lasting_finish(&helper, &(struct ipc_layers_done){ .bytes = 2 << 20,
-							   .inodes = 1,
-							   .error = EFBIG,
-							   .step = LAYERS_NOTE_BASES });
+	helper = persistent_take_helper(&rig, LAYERS_SCAN);
+	persistent_start_helper(&rig, &helper);
+	persistent_finish(&helper, &(struct ipc_layers_done){ .bytes = 2 << 20,
+							      .inodes = 1,
+							      .error = EFBIG,
+							      .step = LAYERS_SCAN_BASES });
 	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
 	cr_assert_gt(the_one()->since_us, 0, "it is still to be noted");
 	rig_end(&only);
@@ -135,19 +135,19 @@ Test(sandbox_counts, counts_cost_a_part_of_the_time)
 	struct rig_helper helper;
 
 	small_plan.profiles[0].disk_bytes = 1 << 20;
-	lasting_make("box", &meta);
-	only = lasting_begin(&rig, 1, "box");
+	persistent_make("box", &meta);
+	only = persistent_begin(&rig, 1, "box");
 	rig_run_ms(2100);
-	helper = lasting_take_helper(&rig, LAYERS_NOTE);
-	lasting_start_helper(&rig, &helper);
-	the_one()->noted_us -= 1000000; /* it took a second */
+	helper = persistent_take_helper(&rig, LAYERS_SCAN);
+	persistent_start_helper(&rig, &helper);
+	the_one()->scanned_us -= 1000000; /* it took a second */
 	the_one()->room.f_bavail = the_one()->room.f_favail = 0;
-	lasting_finish(&helper, &(struct ipc_layers_done){ .bytes = 4096, .inodes = 1 });
+	persistent_finish(&helper, &(struct ipc_layers_done){ .bytes = 4096, .inodes = 1 });
 	cr_assert_gt(the_one()->pause_us, clock_now_us() + 19000000);
 	rig_run_ms(2200);
 	rig_take_nothing(&rig.factory);
 	the_one()->room.f_bavail = the_one()->room.f_blocks; /* as if it had been empty */
 	rig_run_ms(2200);
-	lasting_note(&rig);
+	scan(&rig);
 	rig_end(&only);
 }

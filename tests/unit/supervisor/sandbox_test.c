@@ -18,7 +18,7 @@
 #include "base/loop.h"
 #include "common/fd.h"
 #include "front/frontend.h"
-#include "lasting_rig.h"
+#include "persistent_rig.h"
 #include "run/execution.h"
 #include "support.h"
 
@@ -28,12 +28,12 @@ static struct store_meta meta;
 
 static void open_rig(void)
 {
-	lasting_open(&rig, &launcher);
+	persistent_open(&rig, &launcher);
 }
 
 static void close_rig(void)
 {
-	lasting_close(&rig, &launcher);
+	persistent_close(&rig, &launcher);
 }
 
 TestSuite(sandbox, .init = open_rig, .fini = close_rig, .timeout = 60);
@@ -51,7 +51,7 @@ static void finish(const struct rig_sandbox *live, const struct rig_sandbox *exe
 
 static void expect_refused(const char *name, enum refusal reason)
 {
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(99, name), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(99, name), NULL);
 	rig_take_refused(&rig, 99, reason);
 }
 
@@ -71,8 +71,8 @@ Test(sandbox, the_first_execution_has_its_places_made)
 	static const uint32_t roles[] = { LAYER_LOWER, LAYER_UPPER, LAYER_WORK };
 	struct channel_message *message;
 
-	lasting_make("box", &meta);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	persistent_make("box", &meta);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "box"), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	for (uint32_t i = 0; i < 6; i++) {
 		message = rig_take(&rig.factory, IPC_TYPE_sandbox_layer);
@@ -84,7 +84,7 @@ Test(sandbox, the_first_execution_has_its_places_made)
 	cr_assert_eq(message->body.sandbox_create.slot, EPHEMERAL_MAX);
 	cr_assert_eq(message->body.sandbox_create.profile, 0);
 	cr_assert_eq(message->body.sandbox_create.layers, 6);
-	cr_assert_not(lasting_is_free("box"));
+	cr_assert_not(persistent_is_free("box"));
 }
 
 Test(sandbox, what_lies_below_comes_the_highest_first)
@@ -99,7 +99,7 @@ Test(sandbox, what_lies_below_comes_the_highest_first)
 	place_write(&meta, "2");
 	cr_assert_eq(store_checkpoint(fd, &meta, "two", &checkpoint), 0);
 	fd_close(&fd);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "box"), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	for (uint32_t layer = meta.layers[meta.upper].parent; layer != STORE_NO_LAYER;
 	     layer = meta.layers[layer].parent) {
@@ -119,9 +119,9 @@ Test(sandbox, executions_run_side_by_side)
 {
 	struct rig_sandbox first, second;
 
-	lasting_make("box", &meta);
-	first = lasting_begin(&rig, 1, "box");
-	second = lasting_join(&rig, 2, "box", &first);
+	persistent_make("box", &meta);
+	first = persistent_begin(&rig, 1, "box");
+	second = persistent_join(&rig, 2, "box", &first);
 	cr_assert_neq(first.slot, second.slot);
 	rig_take_nothing(&rig.factory);
 	cr_assert_eq(execution_count(the_one()), 2);
@@ -129,10 +129,10 @@ Test(sandbox, executions_run_side_by_side)
 	cr_assert_eq(execution_count(the_one()), 1);
 	rig_take_nothing(&rig.factory);
 	rig_run_ms(SETTLED_MS);
-	lasting_note(&rig);
+	scan(&rig);
 	finish(&first, &second);
 	rig_run_ms(SETTLED_MS);
-	lasting_note(&rig);
+	scan(&rig);
 	rig_take_nothing(&rig.factory);
 	cr_assert_eq(the_one()->state, SANDBOX_LIVE, "it waits for the next");
 	rig_end(&second);
@@ -144,9 +144,9 @@ Test(sandbox, an_end_is_for_one_execution)
 	const struct ipc_execution_end end = { .request = 2, .reason = END_CANCELLED };
 	struct rig_sandbox first, second;
 
-	lasting_make("box", &meta);
-	first = lasting_begin(&rig, 1, "box");
-	second = lasting_join(&rig, 2, "box", &first);
+	persistent_make("box", &meta);
+	first = persistent_begin(&rig, 1, "box");
+	second = persistent_join(&rig, 2, "box", &first);
 	rig_send(&rig.frontend, IPC_TYPE_execution_end, &end, NULL);
 	cr_assert_eq(rig_take(&first.init, IPC_TYPE_spawn_kill)->body.spawn_kill.slot, second.slot);
 	rig_take_nothing(&first.init);
@@ -162,15 +162,15 @@ Test(sandbox, there_is_a_most)
 {
 	static struct rig_sandbox all[SANDBOX_EXECUTIONS_MAX];
 
-	lasting_make("box", &meta);
-	all[0] = lasting_begin(&rig, 0, "box");
+	persistent_make("box", &meta);
+	all[0] = persistent_begin(&rig, 0, "box");
 	for (uint32_t i = 1; i < SANDBOX_EXECUTIONS_MAX; i++) {
-		all[i] = lasting_join(&rig, i, "box", &all[0]);
+		all[i] = persistent_join(&rig, i, "box", &all[0]);
 		fd_close_all(all[i].stdio, 3);
 	}
 	expect_refused("box", REFUSAL_SANDBOX_BUSY);
 	finish(&all[0], &all[3]);
-	all[3] = lasting_join(&rig, 50, "box", &all[0]);
+	all[3] = persistent_join(&rig, 50, "box", &all[0]);
 	rig_end(&all[3]);
 	rig_end(&all[0]);
 }
@@ -180,17 +180,17 @@ Test(sandbox, idle_it_ends_and_is_nobodys)
 	struct rig_sandbox only, again;
 
 	small_plan.profiles[0].idle_s = 0;
-	lasting_make("box", &meta);
-	only = lasting_begin(&rig, 1, "box");
+	persistent_make("box", &meta);
+	only = persistent_begin(&rig, 1, "box");
 	rig_run_ms(10);
 	cr_assert_eq(the_one()->state, SANDBOX_LIVE, "an execution is in it");
 	finish(&only, &only);
 	cr_assert(rig_is_killed(&only));
-	lasting_note(&rig);
-	cr_assert(lasting_is_free("box"));
+	scan(&rig);
+	cr_assert(persistent_is_free("box"));
 	cr_assert_eq(sandbox_deadline_us(), UINT64_MAX);
 	rig_end(&only);
-	again = lasting_begin(&rig, 2, "box");
+	again = persistent_begin(&rig, 2, "box");
 	rig_end(&again);
 }
 
@@ -199,9 +199,9 @@ Test(sandbox, a_dead_init_ends_all_of_it)
 	struct rig_sandbox first, second, again;
 	const struct ipc_execution_done *done;
 
-	lasting_make("box", &meta);
-	first = lasting_begin(&rig, 1, "box");
-	second = lasting_join(&rig, 2, "box", &first);
+	persistent_make("box", &meta);
+	first = persistent_begin(&rig, 1, "box");
+	second = persistent_join(&rig, 2, "box", &first);
 	fd_close(&first.init.fd);
 	rig_turn();
 	for (uint64_t i = 1; i <= 2; i++) {
@@ -211,11 +211,11 @@ Test(sandbox, a_dead_init_ends_all_of_it)
 	}
 	cr_assert(rig_is_killed(&first));
 	rig_turn();
-	lasting_note(&rig);
-	cr_assert(lasting_is_free("box"));
+	scan(&rig);
+	cr_assert(persistent_is_free("box"));
 	rig_end(&second);
 	rig_end(&first);
-	again = lasting_begin(&rig, 3, "box");
+	again = persistent_begin(&rig, 3, "box");
 	rig_end(&again);
 }
 
@@ -223,8 +223,8 @@ Test(sandbox, one_that_cannot_be_made_is_reported)
 {
 	const struct ipc_execution_done *done;
 
-	lasting_make("box", &meta);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	persistent_make("box", &meta);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "box"), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	rig_fail(&rig, EPHEMERAL_MAX, STAGE_BASE, EINVAL);
 	done = rig_take_done(&rig, 1);
@@ -238,9 +238,9 @@ Test(sandbox, an_execution_that_does_not_die_ends_the_sandbox)
 	const struct ipc_execution_end end = { .request = 2, .reason = END_CANCELLED };
 	struct rig_sandbox first, second;
 
-	lasting_make("box", &meta);
-	first = lasting_begin(&rig, 1, "box");
-	second = lasting_join(&rig, 2, "box", &first);
+	persistent_make("box", &meta);
+	first = persistent_begin(&rig, 1, "box");
+	second = persistent_join(&rig, 2, "box", &first);
 	rig_send(&rig.frontend, IPC_TYPE_execution_end, &end, NULL);
 	execution_set_deadline(&supervisor.executions[second.slot], clock_now_us());
 	rig_turn();
@@ -256,8 +256,8 @@ Test(sandbox, an_init_may_not_speak_of_anothers)
 	struct ipc_spawn_done report = { .status = 0 };
 	struct rig_sandbox first, other;
 
-	lasting_make("box", &meta);
-	first = lasting_begin(&rig, 1, "box");
+	persistent_make("box", &meta);
+	first = persistent_begin(&rig, 1, "box");
 	other = rig_begin(&rig, 2);
 	report.slot = execution_find(RIG_FRONTEND, 2)->slot;
 	rig_send(&first.init, IPC_TYPE_spawn_done, &report, NULL);
@@ -272,16 +272,16 @@ Test(sandbox, it_has_its_own_profile)
 	struct ipc_execution_start *request;
 	struct rig_sandbox only;
 
-	lasting_make("box", &meta);
-	request = lasting_request(1, "box");
+	persistent_make("box", &meta);
+	request = persistent_request(1, "box");
 	memcpy(request->profile, "strict", sizeof("strict"));
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
 	rig_take_refused(&rig, 1, REFUSAL_SANDBOX_PROFILE);
-	cr_assert(lasting_is_free("box"));
+	cr_assert(persistent_is_free("box"));
 	small_plan.profiles[0].mount_count = 0;
 	expect_refused("box", REFUSAL_SANDBOX_PROFILE);
 	small_plan.profiles[0].mount_count = SMALL_MOUNTS;
-	only = lasting_begin(&rig, 2, "box");
+	only = persistent_begin(&rig, 2, "box");
 	rig_end(&only);
 }
 
@@ -303,9 +303,9 @@ Test(sandbox, another_owner_has_none_of_that_name)
 	struct rig_sandbox only;
 	struct ipc_execution_start *request;
 
-	lasting_make("box", &meta);
-	only = lasting_begin(&rig, 1, "box");
-	request = lasting_request(2, "box");
+	persistent_make("box", &meta);
+	only = persistent_begin(&rig, 1, "box");
+	request = persistent_request(2, "box");
 	memcpy(request->owner, "laptop", sizeof("laptop"));
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, request, NULL);
 	rig_take_refused(&rig, 2, REFUSAL_SANDBOX_UNKNOWN);
@@ -321,12 +321,12 @@ Test(sandbox, what_takes_too_much_is_ended_and_nothing_more_begins)
 	struct rig_helper helper;
 
 	small_plan.profiles[0].disk_bytes = 1 << 20;
-	lasting_make("box", &meta);
-	only = lasting_begin(&rig, 1, "box");
+	persistent_make("box", &meta);
+	only = persistent_begin(&rig, 1, "box");
 	rig_run_ms(2100);
-	helper = lasting_take_helper(&rig, LAYERS_NOTE);
-	lasting_start_helper(&rig, &helper);
-	lasting_finish(&helper, &(struct ipc_layers_done){ .bytes = 2 << 20, .inodes = 1 });
+	helper = persistent_take_helper(&rig, LAYERS_SCAN);
+	persistent_start_helper(&rig, &helper);
+	persistent_finish(&helper, &(struct ipc_layers_done){ .bytes = 2 << 20, .inodes = 1 });
 	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
 	rig_send(&only.init, IPC_TYPE_spawn_done,
 		 &(struct ipc_spawn_done){ .slot = only.slot, .status = SIGKILL }, NULL);
@@ -350,11 +350,11 @@ Test(sandbox, what_its_checkpoints_keep_counts_too)
 	cr_assert_eq(store_checkpoint(fd, &meta, "", &made), 0);
 	cr_assert_eq(store_rollback(fd, &meta, 1), 0);
 	fd_close(&fd);
-	only = lasting_begin(&rig, 1, "box");
+	only = persistent_begin(&rig, 1, "box");
 	rig_run_ms(2100);
-	helper = lasting_take_helper(&rig, LAYERS_NOTE);
-	lasting_start_helper(&rig, &helper);
-	lasting_finish(&helper, &(struct ipc_layers_done){ .bytes = 2 << 20, .inodes = 1 });
+	helper = persistent_take_helper(&rig, LAYERS_SCAN);
+	persistent_start_helper(&rig, &helper);
+	persistent_finish(&helper, &(struct ipc_layers_done){ .bytes = 2 << 20, .inodes = 1 });
 	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
 	rig_send(&only.init, IPC_TYPE_spawn_done,
 		 &(struct ipc_spawn_done){ .slot = only.slot, .status = SIGKILL }, NULL);
@@ -368,8 +368,8 @@ Test(sandbox, its_frontend_ends_its_executions_and_not_it)
 	struct rig_sandbox only;
 
 	supervisor.is_service = true;
-	lasting_make("box", &meta);
-	only = lasting_begin(&rig, 1, "box");
+	persistent_make("box", &meta);
+	only = persistent_begin(&rig, 1, "box");
 	fd_close(&rig.frontend.fd);
 	rig_turn();
 	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
@@ -388,21 +388,21 @@ Test(sandbox, a_mark_is_there_until_all_is_noted)
 	char path[512];
 	char id[IPC_ID_MAX];
 
-	lasting_make("box", &meta);
+	persistent_make("box", &meta);
 	store_id_text(meta.id, id);
 	(void)snprintf(path, sizeof(path), "%s/sandboxes/%s/unnoted", place_path, id);
-	only = lasting_begin(&rig, 1, "box");
+	only = persistent_begin(&rig, 1, "box");
 	cr_assert_eq(access(path, F_OK), 0);
 	finish(&only, &only);
 	rig_run_ms(SETTLED_MS);
-	helper = lasting_take_helper(&rig, LAYERS_NOTE);
+	helper = persistent_take_helper(&rig, LAYERS_SCAN);
 	cr_assert_gt(helper.ask.since_us, 0);
 	cr_assert_leq(helper.ask.since_us, sandbox_real_us());
 	cr_assert_eq(helper.roles[LAYERS_LAYER], 1);
 	cr_assert_eq(helper.roles[LAYERS_HOST], 0);
 	cr_assert_eq(access(path, F_OK), 0);
-	lasting_start_helper(&rig, &helper);
-	lasting_finish(&helper, &(struct ipc_layers_done){ .bytes = 1, .inodes = 1 });
+	persistent_start_helper(&rig, &helper);
+	persistent_finish(&helper, &(struct ipc_layers_done){ .bytes = 1, .inodes = 1 });
 	cr_assert_eq(the_one()->since_us, 0);
 	cr_assert_eq(access(path, F_OK), 0, "it is kept for the next execution");
 	cr_assert_not(sandbox_stop(sandbox_find(id)));
@@ -424,12 +424,12 @@ Test(sandbox, what_was_killed_is_noted_later)
 	cr_assert_eq(futimens(mark, then), 0);
 	fd_close(&mark);
 	fd_close(&fd);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "box"), NULL);
 	rig_turn();
-	helper = lasting_take_helper(&rig, LAYERS_NOTE);
+	helper = persistent_take_helper(&rig, LAYERS_SCAN);
 	cr_assert_eq(helper.ask.since_us, 1000 * 1000000ULL);
-	lasting_start_helper(&rig, &helper);
-	lasting_finish(&helper, &(struct ipc_layers_done){ .bytes = 1, .inodes = 1 });
+	persistent_start_helper(&rig, &helper);
+	persistent_finish(&helper, &(struct ipc_layers_done){ .bytes = 1, .inodes = 1 });
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 }
 
@@ -440,8 +440,8 @@ Test(sandbox, stopping_ends_what_runs_and_is_waited_for)
 	struct sandbox *sandbox;
 	struct rig_sandbox only;
 
-	lasting_make("box", &meta);
-	only = lasting_begin(&rig, 1, "box");
+	persistent_make("box", &meta);
+	only = persistent_begin(&rig, 1, "box");
 	sandbox = sandbox_find(the_one()->id);
 	cr_assert_not(sandbox_stop(sandbox));
 	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
@@ -452,8 +452,8 @@ Test(sandbox, stopping_ends_what_runs_and_is_waited_for)
 	rig_turn();
 	cr_assert_eq(sandbox->state, SANDBOX_COLD);
 	cr_assert_not(sandbox_stop(sandbox), "what it did is not noted yet");
-	lasting_note(&rig);
-	cr_assert(lasting_is_free("box"));
+	scan(&rig);
+	cr_assert(persistent_is_free("box"));
 	rig_end(&only);
 }
 
@@ -462,10 +462,10 @@ Test(sandbox, who_asks_while_it_stops_waits)
 	struct rig_sandbox only, next = { .request = 2 };
 	struct channel_message *message;
 
-	lasting_make("box", &meta);
-	only = lasting_begin(&rig, 1, "box");
+	persistent_make("box", &meta);
+	only = persistent_begin(&rig, 1, "box");
 	cr_assert_not(sandbox_stop(sandbox_find(the_one()->id)));
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(2, "box"), NULL);
 	rig_take_nothing(&rig.frontend);
 	rig_send(&only.init, IPC_TYPE_spawn_done, &(struct ipc_spawn_done){ .slot = only.slot },
 		 NULL);
@@ -482,8 +482,8 @@ Test(sandbox, our_end_ends_all_and_notes_it)
 {
 	struct rig_sandbox only;
 
-	lasting_make("box", &meta);
-	only = lasting_begin(&rig, 1, "box");
+	persistent_make("box", &meta);
+	only = persistent_begin(&rig, 1, "box");
 	supervisor.is_ending = true;
 	(void)execution_end_all();
 	cr_assert_not(sandbox_end_all());
@@ -491,9 +491,9 @@ Test(sandbox, our_end_ends_all_and_notes_it)
 	rig_turn();
 	cr_assert_not(sandbox_end_all());
 	cr_assert(sandbox_is_working());
-	lasting_note(&rig);
+	scan(&rig);
 	cr_assert(sandbox_end_all());
-	cr_assert(lasting_is_free("box"));
+	cr_assert(persistent_is_free("box"));
 	rig_end(&only);
 }
 
@@ -512,16 +512,16 @@ Test(sandbox, another_policy_holds_for_the_next_execution)
 {
 	struct rig_sandbox only;
 
-	lasting_make("box", &meta);
-	only = lasting_begin(&rig, 1, "box");
+	persistent_make("box", &meta);
+	only = persistent_begin(&rig, 1, "box");
 	cr_assert_eq(only.generation, 0);
 	change_policy();
 	expect_refused("box", REFUSAL_SANDBOX_BUSY);
 	finish(&only, &only);
 	rig_run_ms(SETTLED_MS);
-	lasting_note(&rig);
+	scan(&rig);
 	supervisor.generations[0].users++; /* its plan is the test's */
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(2, "box"), NULL);
 	cr_assert(rig_is_killed(&only));
 	rig_turn();
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
@@ -538,7 +538,7 @@ Test(sandbox, files_are_worked_on_by_the_image)
 	struct channel_message *message;
 	struct channel init;
 
-	lasting_make("box", &meta);
+	persistent_make("box", &meta);
 	memcpy(request.argv, "read\0/workspace/x", sizeof("read\0/workspace/x"));
 	request.argv_size = sizeof("read\0/workspace/x");
 	rig_send(&rig.frontend, IPC_TYPE_file_start, &request, NULL);

@@ -13,7 +13,7 @@
 
 #include "common/fd.h"
 #include "front/frontend.h"
-#include "lasting_rig.h"
+#include "persistent_rig.h"
 #include "support.h"
 
 static struct rig rig;
@@ -22,12 +22,12 @@ static struct store_meta meta;
 
 static void open_rig(void)
 {
-	lasting_open(&rig, &launcher);
+	persistent_open(&rig, &launcher);
 }
 
 static void close_rig(void)
 {
-	lasting_close(&rig, &launcher);
+	persistent_close(&rig, &launcher);
 }
 
 TestSuite(sandbox_workspace, .init = open_rig, .fini = close_rig, .timeout = 60);
@@ -64,7 +64,7 @@ static void answer_workspace(const char *path)
 	cr_assert_eq(ask->is_person, 1);
 	answer.number = ask->number;
 	(void)snprintf(answer.path, sizeof(answer.path), "%s", path);
-	lasting_open_workspace(&launcher, &answer, fd);
+	persistent_open_workspace(&launcher, &answer, fd);
 	fd_close(&fd);
 }
 
@@ -74,7 +74,7 @@ Test(sandbox_workspace, its_workspace_is_opened_by_the_launcher)
 	struct stat found, meant;
 
 	make_working(WORKSPACE_COPY, "/usr");
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "box"), NULL);
 	rig_take_nothing(&rig.frontend);
 	rig_take_nothing(&rig.factory);
 	answer_workspace("/usr");
@@ -104,7 +104,8 @@ Test(sandbox_workspace, a_model_is_asked_about_as_one)
 		name[3] = (char)('0' + i);
 		make_named(name, WORKSPACE_READ, "/usr", rows[i].is_persons);
 		RIG_FRONTEND->is_broker = rows[i].is_broker;
-		rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(i, name), NULL);
+		rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(i, name),
+			 NULL);
 		ask = &rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask;
 		cr_expect_eq(ask->is_person, rows[i].expected, "%u", i);
 		bad.number = ask->number;
@@ -122,7 +123,7 @@ static uint32_t asked_as(void)
 	int fd = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	answer.number = ask->number;
-	lasting_open_workspace(&launcher, &answer, fd);
+	persistent_open_workspace(&launcher, &answer, fd);
 	fd_close(&fd);
 	return is_person;
 }
@@ -133,19 +134,19 @@ Test(sandbox_workspace, a_model_that_joins_is_asked_about_too)
 	static struct ipc_workspace_bad bad = { .text = "not in your directory" };
 
 	make_named("box", WORKSPACE_READ, "/usr", 0);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "box"), NULL);
 	cr_expect_eq(asked_as(), 1);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	memset(RIG_FRONTEND->opened, 0, sizeof(RIG_FRONTEND->opened));
 	RIG_FRONTEND->is_broker = true;
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(2, "box"), NULL);
 	bad.number = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
 	rig_send(&launcher, IPC_TYPE_workspace_bad, &bad, NULL);
 	rig_take_refused(&rig, 2, REFUSAL_WORKSPACE);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(3, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(3, "box"), NULL);
 	cr_expect_eq(asked_as(), 0);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(4, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(4, "box"), NULL);
 	(void)rig_take(&rig.frontend, IPC_TYPE_execution_started);
 	rig_take_nothing(&launcher);
 }
@@ -153,12 +154,12 @@ Test(sandbox_workspace, a_model_that_joins_is_asked_about_too)
 Test(sandbox_workspace, a_workspace_that_is_another_is_refused)
 {
 	make_working(WORKSPACE_READ, "/usr");
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "box"), NULL);
 	answer_workspace("/etc");
 	rig_take_refused(&rig, 1, REFUSAL_WORKSPACE);
-	cr_assert(lasting_is_free("box"));
+	cr_assert(persistent_is_free("box"));
 	meta.workspace_inode++;
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(2, "box"), NULL);
 	answer_workspace("/usr");
 	rig_take(&rig.frontend, IPC_TYPE_execution_started);
 }
@@ -169,7 +170,7 @@ Test(sandbox_workspace, a_workspace_that_may_not_be_is_refused_in_the_launchers_
 	const struct channel_message *message;
 
 	make_working(WORKSPACE_READ, "/usr");
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "box"), NULL);
 	bad.number = rig_take(&launcher, IPC_TYPE_workspace_ask)->body.workspace_ask.number;
 	rig_send(&launcher, IPC_TYPE_workspace_bad, &bad, NULL);
 	message = rig_take(&rig.frontend, IPC_TYPE_execution_refused);
@@ -180,11 +181,11 @@ Test(sandbox_workspace, a_workspace_that_may_not_be_is_refused_in_the_launchers_
 Test(sandbox_workspace, without_a_launcher_no_workspace_is_opened)
 {
 	make_working(WORKSPACE_READ, "/usr");
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "box"), NULL);
 	fd_close(&launcher.fd);
 	rig_turn();
 	rig_take_refused(&rig, 1, REFUSAL_WORKSPACE);
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(2, "box"), NULL);
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(2, "box"), NULL);
 	rig_take_refused(&rig, 2, REFUSAL_WORKSPACE);
 }
 
@@ -194,13 +195,13 @@ Test(sandbox_workspace, what_waits_goes_with_its_frontend)
 
 	supervisor.is_service = true;
 	make_working(WORKSPACE_READ, "/usr");
-	rig_send(&rig.frontend, IPC_TYPE_execution_start, lasting_request(1, "box"), NULL);
-	cr_assert_not(lasting_is_free("box"));
+	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(1, "box"), NULL);
+	cr_assert_not(persistent_is_free("box"));
 	rig_take_nothing(&rig.factory);
 	frontend_end(RIG_FRONTEND, CLIENT_END_DONE);
 	rig_turn();
 	answer_workspace("/usr");
-	cr_assert(lasting_is_free("box"));
+	cr_assert(persistent_is_free("box"));
 	rig_release();
 	cr_assert_eq(fd_count_open(), before - 1, "but the frontend's channel");
 }

@@ -75,7 +75,7 @@ static struct plan_mount place(uint32_t target, uint32_t name)
 }
 
 /* Sandboxes of it may last. */
-static void make_lasting(struct plan_profile *profile)
+static void make_persistent(struct plan_profile *profile)
 {
 	small_plan.mounts[0] = place(PUT("/workspace"), PUT("workspace"));
 	small_plan.mounts[1] = place(PUT("/home/agent"), PUT("home"));
@@ -117,7 +117,7 @@ void small_plan_open(struct plan *plan)
 	make_profile(&small_plan.profiles[0], "default");
 	make_profile(&small_plan.profiles[1], "strict");
 	make_profile(&small_plan.profiles[2], "_helper");
-	make_lasting(&small_plan.profiles[0]);
+	make_persistent(&small_plan.profiles[0]);
 	make_languages();
 	small_plan.filter[0] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	cr_assert_eq(plan_open(&small_plan, sizeof(small_plan), plan), 0);

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "standby.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+
+#include "common/channel.h"
+#include "common/fd.h"
+#include "common/names.h"
+#include "memory.h"
+#include "watch.h"
+
+static struct {
+	pid_t pid; /* 0: none */
+	int from; /* its messages, and whether it has executed; in the process itself: the other end
+		   */
+	int clock;               /* both have it */
+	struct spawn_told *told; /* on a page that both have, until it executes */
+	struct workload workload;
+} standby = { .from = -1, .clock = -1, .workload = WORKLOAD_NONE };
+
+static long clone_copy(int leaf)
+{
+	struct kernel_clone_args args = { .exit_signal = SIGCHLD };
+
+	kernel_clone_into(&args, leaf);
+	return syscall(SYS_clone3, &args, sizeof(args));
+}
+
+/* Map the memory that both use; it stays until the init rests. 0 or -errno */
+static int map_shared(void)
+{
+	static const struct itimerspec never;
+	void *page = standby.told;
+
+	if (!page)
+		page = mmap(NULL, sizeof(*standby.told), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	standby.told = page;
+	*standby.told = (struct spawn_told){ 0 };
+	if (standby.clock < 0)
+		standby.clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return standby.clock < 0 || timerfd_settime(standby.clock, 0, &never, NULL) ? -errno : 0;
+}
+
+/* Look for its exec or end only while nothing is watched for anyway: to wake the init at once would
+ * cost a short workload a part of the CPU. */
+static int set_clock(void)
+{
+	const struct itimerspec in = { .it_value.tv_nsec = WATCH_LEAST_MS * 1000000L };
+
+	return timerfd_settime(standby.clock, 0, &in, NULL) == 0 ? 0 : -errno;
+}
+
+pid_t standby_fork(int leaf)
+{
+	int ends[2];
+	int error = map_shared();
+	long pid;
+
+	if (!error)
+		error = channel_pair(ends);
+	if (error)
+		return error;
+	pid = clone_copy(leaf);
+	error = -errno;
+	standby.workload = (struct workload)WORKLOAD_NONE;
+	standby.from = pid == 0 ? ends[1] : ends[0];
+	fd_close(pid == 0 ? &ends[0] : &ends[1]);
+	if (pid < 0)
+		fd_close(&standby.from);
+	standby.pid = pid > 0 ? (pid_t)pid : 0;
+	return pid < 0 ? error : (pid_t)pid;
+}
+
+void standby_wait(const struct init *init, int from, const dispatch_handler *handlers)
+{
+	const struct channel channel = { from, IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
+	enum ipc_error wrong;
+	int status = spawn_standby(init, standby.from, standby.told) == 0 ? 1 : -ECANCELED;
+
+	/* The pages in which a request's words will be are its own before one comes. */
+	scratch.request.body.spawn.argv[0] = scratch.request.body.spawn.environment[0] = '\0';
+	while (status == 1)
+		status = dispatch_one(&channel, &scratch.request, 0, handlers, NULL, &wrong);
+	_exit(MSP_EXIT_SANDBOX);
+}
+
+void standby_become(struct spawn *spawn, const struct ipc_spawn *request)
+{
+	standby.told->taken_us = clock_now_us();
+	if (set_clock() != 0)
+		_exit(MSP_EXIT_SANDBOX); /* no process would watch it */
+	standby.told->slot = request->slot;
+	standby.told->is_taken = true;
+	spawn_become(spawn, request);
+}
+
+void standby_rest(void)
+{
+	if (standby.told && munmap(standby.told, sizeof(*standby.told)) == 0)
+		standby.told = NULL;
+}
+
+int standby_fd(void)
+{
+	const int listener = standby.workload.observed.listener;
+
+	return standby.pid != 0 && listener >= 0 ? listener : standby.from;
+}
+
+int standby_clock(void)
+{
+	return standby.pid != 0 ? standby.clock : -1;
+}
+
+pid_t standby_pid(void)
+{
+	return standby.pid;
+}
+
+void standby_signal(int signal)
+{
+	if (standby.pid != 0)
+		(void)kill(standby.pid, signal); /* not reaped yet, so it is that process */
+}
+
+enum standby_state standby_look(struct workload *ret, struct spawn_told *ret_told)
+{
+	int status;
+
+	if (standby.from < 0)
+		return STANDBY_NONE;
+	do
+		status = spawn_hear(standby.from, MSG_DONTWAIT, &standby.workload.observed);
+	while (status == 1);
+	if (status == -EAGAIN && (!standby.told->is_taken || set_clock() == 0))
+		return STANDBY_WAITING;
+	*ret_told = *standby.told;
+	*ret = standby.workload;
+	ret->pid = standby.pid;
+	ret->executed_us = ret_told->executed_us;
+	if (status < 0) { /* its acts cannot be reported */
+		standby_signal(SIGKILL);
+		ret_told->stage = STAGE_LISTENER;
+		ret_told->error = status;
+	}
+	standby.pid = 0;
+	fd_close(&standby.from);
+	if (!ret_told->is_taken)
+		fd_close(&standby.workload.observed.listener);
+	return ret_told->is_taken ? STANDBY_RUNS : STANDBY_GONE;
+}

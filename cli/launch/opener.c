@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/opener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "common/dispatch.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "host/git_named.h"
+#include "host/workspace.h"
+#include "show/format.h"
+
+/* Numbers of its descriptors, behind /dev/null three times, so that all others can be closed. */
+#define CHANNEL_PLACE 3
+#define BUILTIN_PLACE 4
+#define WORKSPACES_PLACE 5
+
+_Static_assert(WORKSPACES_PLACE + CLIENT_WORKSPACES_MAX <= FD_PLACES_MAX, "room for all");
+
+struct opener {
+	struct channel channel;
+	struct config *config; /* in force, as far as is known */
+	struct config newer; /* compiled when generation `asked` was; in force if another one is */
+	uint32_t asked;
+	struct workspaces own;    /* for clients of a supervisor that is no service */
+	struct workspaces within; /* for the next question */
+};
+
+/* 0 with the new one in `ret` and what it shows of the host in `pins`; or -1 with a line in `text`.
+ */
+static int compile_policy(const struct opener *opener, struct config *ret, struct pins *pins,
+			  char text[CONFIG_TEXT_MAX])
+{
+	const struct plan *plan;
+
+	if (config_read_again(opener->config, ret, text) != 0)
+		return -1;
+	plan = launch_open_plan(ret, text);
+	return plan && pins_open(plan, pins, text) == 0 ? 0 : -1;
+}
+
+static int send_new(const struct channel *channel, uint32_t generation, const struct config *config,
+		    const struct pins *pins)
+{
+	const struct ipc_policy_new answer = { generation, pins->count };
+	const int error = launch_send_pins(pins, channel);
+
+	return error ? error
+		     : channel_send(channel, IPC_TYPE_policy_new, &answer, &config->plan_fd, 0);
+}
+
+/* Whether the supervisor takes a new policy it does not say, but it counts them. */
+static void note_generation(struct opener *opener, uint32_t generation)
+{
+	if (opener->newer.plan_fd < 0 || generation <= opener->asked)
+		return;
+	config_close(opener->config);
+	*opener->config = opener->newer;
+	opener->newer = (struct config)CONFIG_UNREAD;
+}
+
+static int handle_policy_ask(void *context, struct channel_message *message)
+{
+	static struct pins pins;
+	struct opener *opener = context;
+	struct ipc_policy_bad bad;
+	char text[CONFIG_TEXT_MAX];
+	int error;
+
+	note_generation(opener, message->body.policy_ask.generation);
+	config_close(&opener->newer);
+	opener->asked = message->body.policy_ask.generation;
+	pins.count = 0;
+	if (compile_policy(opener, &opener->newer, &pins, text) == 0) {
+		error = send_new(&opener->channel, opener->asked, &opener->newer, &pins);
+	} else {
+		format_text(bad.text, sizeof(bad.text), "%s", text);
+		error = channel_send(&opener->channel, IPC_TYPE_policy_bad, &bad, NULL, 0);
+		config_close(&opener->newer);
+	}
+	pins_close(&pins);
+	return error;
+}
+
+static int handle_workspace_within(void *context, struct channel_message *message)
+{
+	struct opener *opener = context;
+	struct workspaces *within = &opener->within;
+
+	if (within->count == CLIENT_WORKSPACES_MAX)
+		return -EPROTO;
+	within->is_start = message->body.workspace_within.is_start != 0;
+	within->list[within->count++] = channel_take_fd(message, 0);
+	return 0;
+}
+
+static int handle_workspace_ask(void *context, struct channel_message *message)
+{
+	static struct ipc_workspace_open opened;
+	static struct ipc_workspace_bad bad;
+	const struct ipc_workspace_ask *ask = &message->body.workspace_ask;
+	struct opener *opener = context;
+	const struct plan *plan;
+	int fds[2] = { -1, -1 };
+	int error;
+
+	note_generation(opener, ask->generation);
+	plan = config_plan(opener->config);
+	if (!plan)
+		return -EBADMSG;
+	opened.number = bad.number = ask->number;
+	fds[0] = workspace_open(ask->path, ask->is_person != 0, plan,
+				opener->within.count > 0 ? &opener->within : &opener->own,
+				opened.path, bad.text);
+	if (fds[0] >= 0)
+		fds[1] = git_named_open(opened.path);
+	if (fds[0] >= 0 && fds[1] < 0)
+		format_text(bad.text, sizeof(bad.text),
+			    "'%.300s' is refused: what git executes in it cannot be told: %s",
+			    opened.path, errno_text(-fds[1]));
+	error = fds[1] < 0
+			? channel_send(&opener->channel, IPC_TYPE_workspace_bad, &bad, NULL, 0)
+			: channel_send(&opener->channel, IPC_TYPE_workspace_open, &opened, fds, 0);
+	fd_close_all(fds, 2);
+	workspaces_close(&opener->within);
+	return error;
+}
+
+static const dispatch_handler handlers[IPC_TYPE_COUNT] = {
+	[IPC_TYPE_policy_ask] = handle_policy_ask,
+	[IPC_TYPE_workspace_within] = handle_workspace_within,
+	[IPC_TYPE_workspace_ask] = handle_workspace_ask,
+};
+
+/* The locks and sockets of the service are not ours to keep, nor a client's streams, nor what tells
+ * that all of them are closed: while we held one, nobody at its other end would see its end. */
+static int place_all(const struct launch *launch, int channel, struct opener *opener)
+{
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int fds[WORKSPACES_PLACE + CLIENT_WORKSPACES_MAX] = { null, null, null, channel,
+							      launch->images->policy };
+	int places[sizeof(fds) / sizeof(fds[0])];
+	size_t count = WORKSPACES_PLACE;
+
+	for (uint32_t i = 0; launch->workspaces && i < launch->workspaces->count; i++) {
+		fds[count++] = launch->workspaces->list[i];
+		opener->own.list[opener->own.count++] = WORKSPACES_PLACE + (int)i;
+	}
+	opener->own.is_start = launch->workspaces && launch->workspaces->is_start;
+	for (size_t i = 0; i < count; i++)
+		places[i] = (int)i;
+	return null < 0 ? -errno : fd_place(fds, places, count, 0);
+}
+
+static void keep_going(const struct launch *launch, int channel) __attribute__((noreturn));
+static void keep_going(const struct launch *launch, int channel)
+{
+	static struct channel_message message;
+	static struct opener opener = {
+		.channel = { CHANNEL_PLACE, IPC_LAUNCHER, IPC_SUPERVISOR, IPC_SETUP },
+		.newer = CONFIG_UNREAD,
+	};
+	enum ipc_error wrong;
+	int status = 1;
+
+	if (place_all(launch, channel, &opener) != 0)
+		_exit(MSP_EXIT_SOFTWARE);
+	opener.config = launch->config;
+	opener.config->builtin = BUILTIN_PLACE;
+	opener.config->plan_fd = -1;   /* it is mapped */
+	(void)signal(SIGHUP, SIG_IGN); /* it means the supervisor, also where both are told */
+	(void)prctl(PR_SET_NAME, "msp-opener"); /* for ps(1) only */
+	while (status == 1)
+		status = dispatch_one(&opener.channel, &message, 0, handlers, &opener, &wrong);
+	_exit(0);
+}
+
+int opener_start(const struct launch *launch, int channel)
+{
+	const pid_t pid = fork();
+
+	if (pid == 0)
+		keep_going(launch, channel);
+	return pid < 0 ? -errno : pid;
+}

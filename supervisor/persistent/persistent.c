@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Persistent sandboxes: who has them, when they live, and when what was done in them is noted.
+ *
+ * What an execution changed msp-layers notes later. Until then a mark in the sandbox's directory
+ * says since when: what the host changed after that may not be what a copy was made from.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/events.h"
+#include "base/reply.h"
+#include "common/fd.h"
+#include "persistent/layers_job.h"
+#include "persistent/scan.h"
+#include "persistent/workspace.h"
+#include "run/cgroup.h"
+#include "run/deferred.h"
+#include "run/execution.h"
+#include "run/persistent_rest.h"
+#include "run/sandbox.h"
+#include "run/standby.h"
+#include "store/store.h"
+
+static struct store_meta metas[SANDBOXES_MAX];
+
+/* By these one is found without a look at the metas, which are far from one another. */
+static struct {
+	uint32_t id, name;
+} keys[SANDBOXES_MAX];
+
+/* --- whose they are --------------------------------------------------------------------------- */
+
+/* Find the sandbox with this id, or, of this owner (NULL: of anybody), with this id or name. */
+static struct sandbox *find_called(const char *owner, const char *name)
+{
+	const uint32_t key = state_key(name);
+
+	for (uint32_t slot = EPHEMERAL_MAX; slot < supervisor.sandboxes_used; slot++) {
+		struct sandbox *sandbox = &supervisor.sandboxes[slot];
+		const uint32_t at = slot - EPHEMERAL_MAX;
+
+		if ((keys[at].id != key && keys[at].name != key) || sandbox->state == SANDBOX_FREE)
+			continue;
+		if (owner ? strcmp(sandbox->meta->owner, owner) == 0 &&
+				    (strcmp(sandbox->id, name) == 0 ||
+				     strcmp(sandbox->meta->name, name) == 0)
+			  : strcmp(sandbox->id, name) == 0)
+			return sandbox;
+	}
+	return NULL;
+}
+
+struct sandbox *sandbox_find(const char *id)
+{
+	return find_called(NULL, id);
+}
+
+bool sandbox_look_up(const char *owner, const char *name, char ret[IPC_ID_MAX])
+{
+	const struct sandbox *sandbox = find_called(owner, name);
+
+	if (sandbox)
+		memcpy(ret, sandbox->id, IPC_ID_MAX);
+	return sandbox || store_find(owner, name, ret);
+}
+
+static int take_sandbox(const char *id, struct sandbox **ret)
+{
+	uint32_t slot = EPHEMERAL_MAX;
+	struct sandbox *sandbox;
+	int directory;
+
+	while (slot < SANDBOX_SLOTS && supervisor.sandboxes[slot].state != SANDBOX_FREE)
+		slot++;
+	if (slot == SANDBOX_SLOTS)
+		return -EMFILE;
+	directory = store_take(id, &metas[slot - EPHEMERAL_MAX]);
+	if (directory < 0)
+		return directory;
+	sandbox = sandbox_reset(slot);
+	sandbox->state = SANDBOX_COLD;
+	sandbox->meta = &metas[slot - EPHEMERAL_MAX];
+	sandbox->directory = directory;
+	memcpy(sandbox->id, id, sizeof(sandbox->id));
+	keys[slot - EPHEMERAL_MAX].id = state_key(id);
+	keys[slot - EPHEMERAL_MAX].name = state_key(sandbox->meta->name);
+	if (slot >= supervisor.sandboxes_used)
+		supervisor.sandboxes_used = slot + 1;
+	note_recall(sandbox);
+	sandbox->is_interrupted = store_is_interrupted(directory);
+	*ret = sandbox;
+	return 0;
+}
+
+enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **ret,
+			 char detail[IPC_LIST_MAX])
+{
+	struct sandbox *sandbox = find_called(owner, name);
+	char id[IPC_ID_MAX];
+	int error = 0;
+
+	if (!sandbox && supervisor.stateless[0])
+		return reply_reason(REFUSAL_STATE, supervisor.stateless, detail);
+	if (!sandbox)
+		error = store_find(owner, name, id) ? take_sandbox(id, &sandbox) : -ENOENT;
+	if (error == -ENOENT)
+		return REFUSAL_SANDBOX_UNKNOWN;
+	if (error == -EBUSY)
+		return REFUSAL_SANDBOX_ELSEWHERE;
+	if (error == -EBADMSG)
+		return reply_reason(REFUSAL_SANDBOX_DAMAGED,
+				    "its meta is not as it was written, or a layer is missing",
+				    detail);
+	if (error)
+		return reply_reason(REFUSAL_RESOURCES, errno_text(-error), detail);
+	sandbox_stir(sandbox);
+	*ret = sandbox;
+	return REFUSAL_NONE;
+}
+
+void sandbox_disown(struct sandbox *sandbox)
+{
+	fd_close(&sandbox->workspace);
+	fd_close(&sandbox->directory);
+	sandbox->state = SANDBOX_FREE;
+	while (supervisor.sandboxes_used > EPHEMERAL_MAX &&
+	       supervisor.sandboxes[supervisor.sandboxes_used - 1].state == SANDBOX_FREE)
+		supervisor.sandboxes_used--;
+	layers_job_empty_trash();
+	deferred_wake(sandbox);
+}
+
+/* --- what may be asked of them ---------------------------------------------------------------- */
+
+enum refusal sandbox_own_idle(const char *owner, const char *name, struct sandbox **ret,
+			      char detail[IPC_LIST_MAX])
+{
+	const enum refusal refusal = sandbox_own(owner, name, ret, detail);
+	const uint32_t running = refusal ? 0 : execution_count(*ret);
+
+	if (running > 0)
+		(void)snprintf(detail, IPC_LIST_MAX, "%u execution(s)", running);
+	return running > 0 ? REFUSAL_SANDBOX_BUSY : refusal;
+}
+
+bool sandbox_stop(struct sandbox *sandbox)
+{
+	if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 && !scan_is_needed(sandbox))
+		return true;
+	sandbox->is_stopping = true;
+	sandbox_stir(sandbox);
+	execution_kill_all(sandbox, VERDICT_STOPPED);
+	return false;
+}
+
+static enum refusal find_profile(const struct sandbox *sandbox, uint32_t *ret,
+				 char detail[IPC_LIST_MAX])
+{
+	const int index = plan_profile_find(&supervisor.plan, sandbox->meta->profile);
+	const struct plan_profile *profile =
+		index < 0 ? NULL : plan_profile(&supervisor.plan, (uint32_t)index);
+
+	if (!profile || plan_is_internal(&supervisor.plan, profile) ||
+	    !plan_lasts(&supervisor.plan, profile))
+		return reply_reason(REFUSAL_SANDBOX_PROFILE, sandbox->meta->profile, detail);
+	*ret = (uint32_t)index;
+	if (plan_may_work(profile, sandbox->meta->workspace_mode))
+		return REFUSAL_NONE;
+	return reply_reason(
+		REFUSAL_WORKSPACE,
+		"its profile no longer allows to work on a directory of the host in this way",
+		detail);
+}
+
+/* Can it have one more execution? */
+static enum refusal make_room(struct sandbox *sandbox, const struct plan_profile *profile,
+			      char detail[IPC_LIST_MAX])
+{
+	const uint32_t running = execution_count(sandbox);
+	const bool is_older = sandbox->generation != supervisor.plan.slot;
+
+	if (running == SANDBOX_EXECUTIONS_MAX ||
+	    (sandbox->state == SANDBOX_LIVE && is_older && running > 0)) {
+		(void)snprintf(detail, IPC_LIST_MAX, "%u executions%s", running,
+			       is_older ? " that began under an older policy" : "");
+		return REFUSAL_SANDBOX_BUSY;
+	}
+	if (scan_is_over(sandbox, profile)) {
+		(void)snprintf(detail, IPC_LIST_MAX, "%llu of %llu MiB, %llu of %llu files",
+			       (unsigned long long)sandbox->meta->disk_bytes >> 20,
+			       (unsigned long long)profile->disk_bytes >> 20,
+			       (unsigned long long)sandbox->meta->disk_inodes,
+			       (unsigned long long)profile->disk_inodes);
+		return REFUSAL_DISK;
+	}
+	if (sandbox->executions == SANDBOX_EXECUTIONS_MAX ||
+	    (sandbox->leaves == (1U << SANDBOX_EXECUTIONS_MAX) - 1 && !standby_is_clear(sandbox)))
+		return REFUSAL_DEFERRED;
+	if (sandbox->state != SANDBOX_LIVE || (!is_older && sandbox->init.fd >= 0))
+		return REFUSAL_NONE;
+	sandbox->is_stopping = true;
+	return REFUSAL_DEFERRED;
+}
+
+/* Open the workspace, which must be the directory that the sandbox was made on; is_persons says who
+ * asks. If a broker made the sandbox, each other one has to have it open, too, also while it is
+ * live. A request that is no execution asks for it anew: git may name other paths in it by now. */
+static enum refusal open_workspace(struct sandbox *sandbox, struct frontend *frontend, bool execute,
+				   char detail[IPC_LIST_MAX])
+{
+	const struct store_meta *meta = sandbox->meta;
+	static char path[IPC_PATH_MAX];
+	struct stat is;
+	int fd;
+
+	if (meta->workspace_mode == WORKSPACE_NONE ||
+	    (execute && sandbox->workspace >= 0 &&
+	     (meta->is_persons || !frontend->is_broker ||
+	      strcmp(frontend->opened, sandbox->id) == 0)))
+		return REFUSAL_NONE;
+	fd = workspace_find(frontend, meta->workspace, meta->is_persons || !frontend->is_broker,
+			    path, detail);
+	if (fd == -EINPROGRESS)
+		return REFUSAL_DEFERRED;
+	if (fd >= 0 && strcmp(path, meta->workspace) == 0 && fstat(fd, &is) == 0 &&
+	    is.st_dev == meta->workspace_device && is.st_ino == meta->workspace_inode) {
+		fd_close(&sandbox->workspace);
+		sandbox->workspace = fd;
+		memcpy(frontend->opened, sandbox->id, IPC_ID_MAX);
+		sandbox->is_unscanned = false;
+		return REFUSAL_NONE;
+	}
+	if (fd >= 0)
+		(void)snprintf(detail, IPC_LIST_MAX,
+			       "%.400s is another directory (%.400s) than the sandbox was made on: "
+			       "put that back in its place",
+			       meta->workspace, path);
+	fd_close(&fd);
+	return REFUSAL_WORKSPACE;
+}
+
+/* Half an apply is made a whole one or none. What that fails for, the next apply will say. */
+static enum refusal recover_apply(struct sandbox *sandbox)
+{
+	if (!sandbox->is_interrupted || sandbox->meta->workspace_mode != WORKSPACE_COPY)
+		return REFUSAL_NONE;
+	if (sandbox->writer)
+		return REFUSAL_DEFERRED;
+	sandbox->is_interrupted = false;
+	return layers_job_begin_own(sandbox, LAYERS_RECOVER) == 0 ? REFUSAL_DEFERRED : REFUSAL_NONE;
+}
+
+enum refusal sandbox_prepare(struct sandbox *sandbox, struct frontend *frontend, bool execute,
+			     uint32_t *ret_profile, char detail[IPC_LIST_MAX])
+{
+	enum refusal refusal = find_profile(sandbox, ret_profile, detail);
+
+	if (refusal)
+		return refusal;
+	if (sandbox->is_stopping || sandbox->state == SANDBOX_ENDING ||
+	    deferred_is_behind(frontend, sandbox) ||
+	    (execute ? layers_job_writes_host(sandbox->writer) : !standby_is_clear(sandbox)))
+		return REFUSAL_DEFERRED;
+	if (execute)
+		refusal = make_room(sandbox, plan_profile(&supervisor.plan, *ret_profile), detail);
+	if (!refusal)
+		refusal = open_workspace(sandbox, frontend, execute, detail);
+	if (!refusal)
+		refusal = recover_apply(sandbox);
+	if (!refusal && execute)
+		refusal = note_await_count(sandbox, detail);
+	if (refusal || execute)
+		return refusal;
+	if (layers_job_is_long(sandbox->writer))
+		return reply_reason(REFUSAL_SANDBOX_BUSY, "its changes are being applied or merged",
+				    detail);
+	return sandbox->writer || scan_is_needed(sandbox) ? REFUSAL_DEFERRED : REFUSAL_NONE;
+}
+
+/* --- their executions ------------------------------------------------------------------------- */
+
+void event_sandbox_joined(struct sandbox *sandbox)
+{
+	note_execution_begin(sandbox);
+	sandbox_stir(sandbox);
+}
+
+void event_sandbox_left(struct sandbox *sandbox)
+{
+	sandbox->idle_us = clock_now_us();
+	sandbox->is_changed = true;
+	if (sandbox->idle_us + SCAN_SETTLED_US < sandbox->scan_us)
+		sandbox->scan_us = sandbox->idle_us + SCAN_SETTLED_US;
+	sandbox_stir(sandbox);
+	standby_rest(sandbox);
+}
+
+/* --- what is due ------------------------------------------------------------------------------ */
+
+static bool merge_layers(struct sandbox *sandbox)
+{
+	if ((supervisor.is_ending && !supervisor.is_persons) || sandbox->is_merged)
+		return false;
+	sandbox->is_merged = true; /* or will be, when it is owned the next time */
+	return layers_job_begin_own(sandbox, LAYERS_MERGE) == 0;
+}
+
+static void settle_sandbox(struct sandbox *sandbox, uint64_t now)
+{
+	sandbox->due_us = UINT64_MAX;
+	if (sandbox->state == SANDBOX_LIVE && sandbox->executions == 0) {
+		sandbox->due_us =
+			sandbox->idle_us + (uint64_t)sandbox_profile(sandbox)->idle_s * 1000000;
+		if (sandbox->due_us <= now || sandbox->is_stopping || supervisor.is_ending)
+			sandbox_end(sandbox);
+	}
+	if (sandbox->state == SANDBOX_ENDING && sandbox->executions == 0 &&
+	    sandbox_is_over(sandbox)) {
+		sandbox->is_changed |= sandbox_clear(sandbox);
+		sandbox->due_us = now + SANDBOX_RETRY_US;
+	}
+	note_settle(sandbox, now);
+	if (sandbox->is_changed) {
+		sandbox->is_changed = false;
+		sandbox->due_us = now; /* a woken request may change anything */
+		sandbox->is_stopping &= sandbox->state != SANDBOX_COLD;
+		deferred_wake(sandbox);
+	} else if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 &&
+		   !deferred_is_awaited(sandbox) &&
+		   !(sandbox->is_dirty && !sandbox->is_unscanned) && !merge_layers(sandbox)) {
+		sandbox_disown(sandbox);
+	}
+}
+
+void sandbox_tick(void)
+{
+	const uint64_t now = clock_now_us();
+	struct sandbox *sandbox;
+
+	rest_end_due(now);
+	for (sandbox = rest_next(NULL); sandbox; sandbox = rest_next(sandbox)) {
+		if (sandbox->state != SANDBOX_FREE)
+			settle_sandbox(sandbox, now);
+		/* Only the time or sandbox_stir() changes anything about a sandbox that rests. */
+		if (sandbox->state == SANDBOX_FREE ||
+		    (sandbox->state == SANDBOX_LIVE && sandbox->jobs == 0 && !sandbox->is_changed &&
+		     !sandbox->is_stopping && sandbox->due_us > now))
+			rest_begin(sandbox);
+	}
+}
+
+bool sandbox_end_all(void)
+{
+	rest_end_due(UINT64_MAX);
+	sandbox_tick();
+	/* The last that is used is no free one; 0: none ever was. */
+	return supervisor.sandboxes_used <= EPHEMERAL_MAX;
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/standby.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/audit.h"
+#include "base/events.h"
+#include "common/fd.h"
+#include "run/cgroup.h"
+#include "run/leaf.h"
+#include "run/sandbox.h"
+
+/* How long an init may take to say that what it was to kill is gone. */
+#define GRACE_US 2000000
+
+/* One standby process per sandbox. It uses leaf 0, because it starts only when nothing else runs.
+ */
+#define LEAF 0
+
+struct words;
+
+static struct standby {
+	struct sandbox *sandbox; /* NULL: the place is free */
+	bool is_noted;           /* the next standby process is known: */
+	bool is_bare;            /* a process for any execution; else `words`, with another path */
+	bool is_waiting;         /* it does */
+	bool is_ready;           /* that process is there, as the init said */
+	bool is_dropped;         /* it did, and its leaf is not gone */
+	bool is_gone;            /* but it is, as the init said */
+	uint32_t left;           /* how often it may still begin */
+	uint64_t due_us;         /* it begins, is dropped, or is looked for */
+	uint64_t dropped_us;
+	struct standby_parts parts;
+	struct words *words;
+} all[STANDBY_MAX];
+
+/* They are large, and all of those are looked at in each turn of the loop. */
+static struct words {
+	struct ipc_spawn_code code;
+	struct ipc_spawn spawn;
+} words[STANDBY_MAX];
+
+static const struct standby_parts no_parts = { { -1, -1, -1 }, { -1, -1, -1 }, -1, { 0 } };
+
+static struct standby *find_standby(const struct sandbox *sandbox)
+{
+	for (uint32_t i = 0; i < STANDBY_MAX; i++) {
+		if (all[i].sandbox == sandbox)
+			return &all[i];
+	}
+	return NULL;
+}
+
+static void close_parts(struct standby_parts *parts)
+{
+	fd_close_all(parts->stdio_ours, 3);
+	fd_close_all(parts->stdio_workload, 3);
+	fd_close(&parts->leaf);
+}
+
+static void release_parts(struct standby *standby)
+{
+	if (!standby->is_noted && !standby->is_waiting && !standby->is_dropped)
+		standby->sandbox = NULL;
+}
+
+static void drop_standby(struct standby *standby)
+{
+	const struct ipc_spawn_kill kill = { .slot = STANDBY_SLOT };
+
+	if (!standby->is_waiting)
+		return;
+	standby->is_waiting = standby->is_gone = false;
+	standby->is_dropped = true;
+	standby->dropped_us = standby->due_us = clock_now_us();
+	close_parts(&standby->parts);
+	sandbox_forget_standby(standby->sandbox);
+	if (supervisor.cgroup >= 0)
+		cgroup_kill(standby->sandbox->slot, LEAF);
+	/* An init that cannot take it is ended when the grace is over. */
+	(void)channel_send(&standby->sandbox->init, IPC_TYPE_spawn_kill, &kill, NULL, MSG_DONTWAIT);
+}
+
+static void forget_standby(struct standby *standby)
+{
+	standby->is_noted = false;
+	drop_standby(standby);
+	release_parts(standby);
+}
+
+/* --- what it is ------------------------------------------------------------------------------- */
+
+/* The processes that an execution left are killed after its report. If a standby process was
+ * refused for them, or ended by itself, the next is tried later. */
+static uint64_t pause_us(const struct standby *standby)
+{
+	return (uint64_t)STANDBY_PAUSE_US << (STANDBY_AGAIN - standby->left);
+}
+
+static const char *next_word(const uint8_t *list, uint32_t size, uint32_t *at)
+{
+	const char *word = (const char *)list + *at;
+
+	if (*at >= size)
+		return NULL;
+	*at += (uint32_t)strlen(word) + 1;
+	return word;
+}
+
+/* Compare the arguments without the path, which is in both once and at the same place. */
+static bool are_same_words(const struct standby *standby, const struct request *request)
+{
+	const struct ipc_spawn *one = &standby->words->spawn;
+	const struct ipc_spawn *other = request->spawn;
+	uint32_t one_at = 0;
+	uint32_t other_at = 0;
+	uint32_t paths = 0;
+
+	for (;;) {
+		const char *a = next_word(one->argv, one->argv_size, &one_at);
+		const char *b = next_word(other->argv, other->argv_size, &other_at);
+
+		if (!a || !b)
+			return !a && !b && paths == 1;
+		const bool is_path = strcmp(a, standby->words->code.path) == 0;
+
+		if (is_path != (strcmp(b, request->code_path) == 0) ||
+		    (!is_path && strcmp(a, b) != 0))
+			return false;
+		paths += is_path;
+	}
+}
+
+static bool fits_interpreter(const struct standby *standby, const struct request *request)
+{
+	const struct ipc_spawn *one = &standby->words->spawn;
+	const struct ipc_spawn *other = request->spawn;
+
+	return request->standby_file && strcmp(one->cwd, other->cwd) == 0 &&
+	       one->environment_size == other->environment_size &&
+	       memcmp(one->environment, other->environment, one->environment_size) == 0 &&
+	       are_same_words(standby, request);
+}
+
+static bool fits_request(const struct standby *standby, const struct request *request)
+{
+	return !request->spawn->use_tty &&
+	       (standby->is_bare ? standby->is_ready : fits_interpreter(standby, request));
+}
+
+/* Its own words but for the path, which is one of a new file; false: there is no room. */
+static bool note_code(struct standby *standby, const struct request *request)
+{
+	struct ipc_spawn *spawn = &words[standby - all].spawn;
+	struct ipc_spawn_code *code = &words[standby - all].code;
+	const struct ipc_spawn *from = request->spawn;
+	const char *path;
+	const char *word;
+	uint32_t at = 0;
+
+	standby->words = &words[standby - all];
+	spawn->slot = code->slot = STANDBY_SLOT;
+	spawn->feed = FEED_WAIT;
+	memcpy(spawn->cwd, from->cwd, sizeof(from->cwd));
+	spawn->environment_size = from->environment_size;
+	memcpy(spawn->environment, from->environment, from->environment_size);
+	strncpy(code->path, request->code_path, sizeof(code->path) - 1);
+	path = request_place_code(request->standby_file, true); /* which the request's may lie at */
+	spawn->argv_size = 0;
+	while (path && (word = next_word(from->argv, from->argv_size, &at))) {
+		const char *put = strcmp(word, code->path) == 0 ? path : word;
+		const size_t length = strlen(put) + 1;
+
+		if (length > sizeof(spawn->argv) - spawn->argv_size)
+			return false;
+		memcpy(spawn->argv + spawn->argv_size, put, length);
+		spawn->argv_size += (uint32_t)length;
+	}
+	if (path)
+		strncpy(code->path, path, sizeof(code->path) - 1);
+	return path;
+}
+
+void standby_note(const struct request *request)
+{
+	struct standby *standby = find_standby(request->sandbox);
+
+	if (!standby)
+		standby = find_standby(NULL);
+	if (!standby)
+		return;
+	standby->sandbox = request->sandbox;
+	standby->is_bare = !request->standby_file || request->spawn->use_tty;
+	standby->is_noted = standby->is_bare || note_code(standby, request);
+	standby->left = STANDBY_AGAIN;
+	standby->due_us = standby->is_dropped ? standby->due_us : UINT64_MAX;
+}
+
+/* --- its life --------------------------------------------------------------------------------- */
+
+static int ask_init(struct standby *standby)
+{
+	const struct channel *init = &standby->sandbox->init;
+	const struct ipc_spawn_stdio stdio = { .slot = STANDBY_SLOT };
+	const struct ipc_spawn_cgroup cgroup = { .slot = STANDBY_SLOT };
+	int error = channel_send(init, IPC_TYPE_spawn_stdio, &stdio, standby->parts.stdio_workload,
+				 MSG_DONTWAIT);
+
+	if (!error)
+		error = channel_send(init, IPC_TYPE_spawn_code, &standby->words->code,
+				     &supervisor.nothing, MSG_DONTWAIT);
+	if (!error && standby->parts.leaf >= 0)
+		error = channel_send(init, IPC_TYPE_spawn_cgroup, &cgroup, &standby->parts.leaf,
+				     MSG_DONTWAIT);
+	if (!error)
+		error = channel_send(init, IPC_TYPE_spawn, &standby->words->spawn, NULL,
+				     MSG_DONTWAIT);
+	return error;
+}
+
+static int make_standby(struct standby *new)
+{
+	struct sandbox *sandbox = new->sandbox;
+	struct standby_parts *parts = &new->parts;
+	int error = new->is_bare ? 0 : sandbox_make_pipes(parts->stdio_ours, parts->stdio_workload);
+
+	if (!error && supervisor.cgroup >= 0) {
+		cgroup_read(sandbox->slot, &parts->before);
+		parts->leaf = cgroup_add_leaf(sandbox->slot, LEAF);
+		error = parts->leaf < 0 ? parts->leaf : 0;
+	}
+	if (!error)
+		error = new->is_bare ? sandbox_ask_standby(sandbox, parts->leaf) : ask_init(new);
+	if (new->is_bare)
+		fd_close(&parts->leaf);
+	if (error && supervisor.cgroup >= 0)
+		(void)cgroup_remove_leaf(sandbox->slot, LEAF); /* unused */
+	return error;
+}
+
+static bool is_interpreter(const struct standby *standby)
+{
+	return standby->is_waiting && !standby->is_bare;
+}
+
+static bool has_room(const struct standby *standby)
+{
+	uint32_t interpreters = 0;
+
+	for (uint32_t i = 0; i < STANDBY_MAX; i++)
+		interpreters += is_interpreter(&all[i]);
+	return standby->is_bare || interpreters < STANDBY_INTERPRETERS_MAX;
+}
+
+/* A sandbox of an older policy is not asked anything more. */
+static bool may_wait(const struct standby *standby)
+{
+	const struct sandbox *sandbox = standby->sandbox;
+
+	return sandbox->state == SANDBOX_LIVE && sandbox->has_answer && sandbox->init.fd >= 0 &&
+	       sandbox->leaves == 0 && !sandbox->is_stopping &&
+	       sandbox->generation == supervisor.plan.slot && !supervisor.is_ending &&
+	       (supervisor.memory_bytes == 0 ||
+		sandbox_memory_used() <= supervisor.memory_bytes / 2) &&
+	       has_room(standby);
+}
+
+static void begin_standby(struct standby *standby)
+{
+	standby->parts = no_parts;
+	standby->due_us = UINT64_MAX;
+	if (standby->left-- > 0 && may_wait(standby) && make_standby(standby) == 0) {
+		standby->is_waiting = true;
+		standby->is_ready = false;
+		standby->sandbox->leaves |= 1U << LEAF;
+		standby->due_us = clock_now_us() +
+				  (standby->is_bare ? STANDBY_BARE_WAIT_US : STANDBY_WAIT_US);
+		return;
+	}
+	close_parts(&standby->parts);
+	standby->is_noted = false;
+	release_parts(standby);
+}
+
+static void look_for(struct standby *standby, uint64_t now)
+{
+	struct sandbox *sandbox = standby->sandbox;
+
+	if (standby->is_gone && leaf_clear(sandbox, LEAF)) {
+		standby->is_dropped = false;
+		standby->due_us = sandbox->executions == 0 ? now + pause_us(standby) : UINT64_MAX;
+		sandbox->leaves &= ~(1U << LEAF);
+		sandbox->is_changed = true;
+		sandbox_stir(sandbox);
+		release_parts(standby);
+	} else if (standby->dropped_us + GRACE_US <= now) {
+		event_sandbox_lost(sandbox, STAGE_CHANNEL, ETIMEDOUT);
+	} else {
+		standby->due_us = now + SANDBOX_RETRY_US;
+	}
+}
+
+void standby_align(struct request *request)
+{
+	static char path[IPC_PATH_MAX];
+	const struct standby *standby = request->sandbox ? find_standby(request->sandbox) : NULL;
+
+	if (!standby || !is_interpreter(standby) || !fits_request(standby, request))
+		return;
+	memcpy(path, standby->words->code.path, sizeof(path));
+	request->code_path = path;
+	request->spawn->argv_size = standby->words->spawn.argv_size;
+	memcpy(request->spawn->argv, standby->words->spawn.argv, standby->words->spawn.argv_size);
+}
+
+bool standby_take(const struct request *request, uint32_t probe, struct standby_parts *ret)
+{
+	struct standby *standby = find_standby(request->sandbox);
+
+	if (!standby)
+		return false;
+	if (!standby->is_waiting || probe != PROBE_NONE || !fits_request(standby, request)) {
+		forget_standby(standby);
+		return false;
+	}
+	*ret = standby->parts;
+	standby->parts = no_parts;
+	if (standby->is_bare)
+		sandbox_take_streams(request->sandbox, ret->stdio_ours);
+	request->sandbox->leaves &= ~(1U << LEAF); /* which it gets next */
+	return true;
+}
+
+void standby_taken(const struct request *request, bool is_asked)
+{
+	struct standby *standby = find_standby(request->sandbox);
+
+	if (!standby || !standby->is_waiting)
+		return;
+	if (!is_asked)
+		request->sandbox->leaves |= 1U << LEAF;
+	standby->is_waiting = !is_asked;
+	forget_standby(standby);
+}
+
+void standby_rest(const struct sandbox *sandbox)
+{
+	struct standby *standby = find_standby(sandbox);
+
+	if (standby && sandbox->executions == 0 && standby->is_noted && !standby->is_dropped)
+		standby->due_us = clock_now_us() + pause_us(standby);
+}
+
+void standby_ready(const struct sandbox *sandbox)
+{
+	struct standby *standby = find_standby(sandbox);
+
+	if (standby)
+		standby->is_ready = true;
+}
+
+bool standby_gone(struct sandbox *sandbox, const struct ipc_spawn_done *from)
+{
+	struct standby *standby = find_standby(sandbox);
+
+	if (!standby || !(standby->is_waiting || standby->is_dropped))
+		return false;
+	if (is_interpreter(standby) && from->error != EBUSY) {
+		audit_standby_end(sandbox, from);
+		standby->is_noted = false;
+	}
+	drop_standby(standby); /* and then it begins again if it is noted, later each time */
+	standby->is_gone = true;
+	return true;
+}
+
+void event_standby_lost(struct sandbox *sandbox)
+{
+	struct standby *standby = find_standby(sandbox);
+
+	if (!standby)
+		return;
+	if (standby->is_waiting || standby->is_dropped) {
+		(void)leaf_clear(sandbox, LEAF); /* else its cgroup is removed with it */
+		sandbox->leaves &= ~(1U << LEAF);
+	}
+	if (standby->is_waiting)
+		close_parts(&standby->parts);
+	standby->is_noted = standby->is_waiting = standby->is_dropped = false;
+	release_parts(standby);
+}
+
+bool standby_is_clear(const struct sandbox *sandbox)
+{
+	struct standby *standby = find_standby(sandbox);
+
+	if (standby)
+		forget_standby(standby);
+	return !standby || !standby->is_dropped;
+}
+
+void standby_drop_all(void)
+{
+	for (uint32_t i = 0; i < STANDBY_MAX; i++) {
+		if (all[i].sandbox)
+			forget_standby(&all[i]);
+	}
+}
+
+void standby_tick(void)
+{
+	const uint64_t now = clock_now_us();
+
+	for (uint32_t i = 0; i < STANDBY_MAX; i++) {
+		struct standby *standby = &all[i];
+
+		if (!standby->sandbox || standby->due_us > now)
+			continue;
+		if (standby->is_waiting)
+			forget_standby(standby);
+		else if (standby->is_dropped)
+			look_for(standby, now);
+		else
+			begin_standby(standby);
+	}
+}
+
+uint64_t standby_deadline_us(void)
+{
+	uint64_t earliest = UINT64_MAX;
+
+	for (uint32_t i = 0; i < STANDBY_MAX; i++) {
+		if (all[i].sandbox && all[i].due_us < earliest)
+			earliest = all[i].due_us;
+	}
+	return earliest;
+}

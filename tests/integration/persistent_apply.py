@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`msp apply` and `msp undo` that are interrupted, with supervisors of their own: by what a terminal
+or a service manager sends, they end what they began; killed, they are finished or taken back by the
+next command. And what is changed in the sandbox after either is nobody's conflict."""
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+import unittest
+
+import leftovers
+import support
+from persistent_support import PersistentCase, msp
+
+FILES = 60
+ROUNDS = 12
+MINE = "for i in $(seq {}); do echo {} > f$i; done; rm -f gone; echo {} > new"
+
+
+def setUpModule():
+    leftovers.become_reaper()
+
+
+def nothing_lives():
+    leftovers.reap_orphans()
+    return not leftovers.living()
+
+
+class ApplyCase(PersistentCase):
+    def setUp(self):
+        super().setUp()
+        for number in range(FILES):
+            self.put(f"f{number + 1}", "old\n")
+        self.put("gone", "old\n")
+        self.box = self.create()
+
+    def change(self, text):
+        self.sh(self.box, MINE.format(FILES, text, text))
+
+    def on_host(self):
+        """The texts that the host's files have; gone files count, and what lies beside."""
+        found = {}
+        for name in sorted(os.listdir(self.project)):
+            with open(os.path.join(self.project, name), encoding="utf-8") as file:
+                found[name] = file.read()
+        return found
+
+    def all(self, text, **others):
+        return {**{f"f{number + 1}": text + "\n" for number in range(FILES)}, **others}
+
+    def conflicts(self):
+        return json.loads(msp("apply", self.box, "--preview", "--json", code=None).stdout)[
+            "conflicts"]
+
+
+class AfterAnUndo(ApplyCase):
+    def test_what_is_changed_again_is_no_conflict(self):
+        self.change("one")
+        msp("apply", self.box)
+        self.assertEqual(self.on_host(), self.all("one", new="one\n"))
+        msp("undo", self.box)
+        self.assertEqual(self.on_host(), self.all("old", gone="old\n"))
+        self.change("two")
+        self.assertEqual(self.conflicts(), 0)
+        msp("apply", self.box)
+        self.assertEqual(self.on_host(), self.all("two", new="two\n"))
+        msp("undo", self.box)
+        self.sh(self.box, "echo three > f1")
+        msp("apply", self.box, "f1")
+        self.assertEqual(self.on_host(), {**self.all("old", gone="old\n"), "f1": "three\n"})
+
+    def test_what_the_host_changed_is_one(self):
+        self.change("one")
+        msp("apply", self.box)
+        msp("undo", self.box)
+        self.put("f1", "theirs\n")
+        self.change("two")
+        self.assertEqual(self.conflicts(), 1)
+
+
+    def test_a_conflict_that_ours_won_is_one_again(self):
+        """What came back is this machine's edit, and not what the sandbox's was made from."""
+        self.change("one")
+        self.put("f1", "theirs\n")
+        msp("apply", self.box, "--conflict=ours")
+        msp("undo", self.box)
+        self.assertEqual(self.get("f1"), b"theirs\n")
+        self.assertEqual(self.conflicts(), 1)
+        msp("apply", self.box, code=1)
+        self.assertEqual(self.get("f1"), b"theirs\n")
+
+
+class Output(ApplyCase):
+    def test_a_list_comes_before_what_is_said_of_it(self):
+        """Where both go to one place that is no terminal."""
+        self.change("one")
+        result = subprocess.run([support.MSP, "apply", "--preview", self.box, "f1", "typo"],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+        self.assertRegex(result.stdout, r"\AM  f1\nmsp: apply: typo: nothing has changed there")
+
+    def test_the_exit_codes_are_told(self):
+        for verb in ("diff", "apply", "undo"):
+            text = msp(verb, "--help").stdout
+            self.assertIn("not the one it was", " ".join(text.split()))
+            self.assertRegex(text, r"\n  78  the configuration is wrong\n  125 the sandbox is damaged")
+            self.assertNotIn("the policy does not let it", text)
+
+
+class Interrupted(ApplyCase):
+    """At moments spread over what it takes."""
+
+    def start(self, verb):
+        return subprocess.Popen([support.MSP, verb, self.box], start_new_session=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+
+    def took(self):
+        begun = time.monotonic()
+        msp("apply", self.box)
+        taken = time.monotonic() - begun
+        msp("undo", self.box)
+        return taken
+
+    def interrupt(self, verb, interrupt, taken, seed):
+        """Its exit code, when nothing of it lives any more."""
+        process = self.start(verb)
+        time.sleep(random.Random(seed).uniform(0, 1.1) * taken)
+        interrupt(process)
+        code = process.wait(70)
+        self.assertTrue(support.wait_until(nothing_lives), leftovers.living())
+        return code
+
+    def check(self, interrupt, is_finished):
+        old, new = self.all("old", gone="old\n"), self.all("new", new="new\n")
+        self.change("new")
+        taken, seen = self.took(), set()
+        for number in range(ROUNDS):
+            with self.subTest(number=number):
+                code = self.interrupt("apply", interrupt, taken, f"apply {number}")
+                if not is_finished:
+                    msp("diff", self.box, code=None)  # the next use
+                self.assertIn(self.on_host(), (old, new), code)
+                seen.add(self.on_host() == new)
+                self.assertEqual(self.conflicts(), 0)
+                msp("apply", self.box)
+                self.assertEqual(self.on_host(), new)
+                code = self.interrupt("undo", interrupt, taken, f"undo {number}")
+                if not is_finished:
+                    msp("diff", self.box, code=None)
+                self.assertIn(self.on_host(), (old, new), code)
+                if self.on_host() == new:
+                    msp("undo", self.box)
+                self.assertEqual(self.on_host(), old)
+        return seen
+
+    def test_by_a_terminal(self):
+        """All processes in the foreground get it."""
+        self.check(lambda process: os.killpg(process.pid, signal.SIGINT), True)
+
+    def test_by_a_service_manager(self):
+        self.check(lambda process: process.send_signal(signal.SIGTERM), True)
+
+    def test_an_apply_that_takes_long_is_waited_for(self):
+        """msp-layers is stopped in the middle, for longer than anything else is waited for."""
+        self.change("new")
+        with self.stopped_apply() as (process, layers):
+            process.send_signal(signal.SIGTERM)
+            time.sleep(8)
+            self.assertIsNone(process.poll())
+            self.assertIn(layers, leftovers.living())
+        self.assertEqual(process.wait(30), 128 + signal.SIGTERM)
+        self.assertEqual(self.on_host(), self.all("new", new="new\n"))
+        self.assertEqual(os.listdir(self.journal()), ["done"])
+
+    def journal(self):
+        return os.path.join(self.state, "sandboxes", self.box, "journal")
+
+    @contextlib.contextmanager
+    def stopped_apply(self):
+        """An apply with its msp-layers stopped while its journal says that it is at work."""
+        process = self.start("apply")
+        self.addCleanup(process.wait)
+        found = None
+        while not found and process.poll() is None:
+            if set(self.at_work()):
+                found = next((pid for pid, name, _ in leftovers.describe(leftovers.living())
+                              if name == "msp-layers"), None)
+        self.assertIsNotNone(found, "it was over before it could be stopped")
+        os.kill(found, signal.SIGSTOP)
+        try:
+            yield process, found
+        finally:
+            os.kill(found, signal.SIGCONT)
+
+    def at_work(self):
+        try:
+            return {"staging", "swapping"} & set(os.listdir(self.journal()))
+        except FileNotFoundError:
+            return ()
+
+    def test_killed_with_all_that_belongs_to_it(self):
+        def kill(process):
+            for pid in [process.pid, *leftovers.living()]:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        self.check(kill, False)
+
+
+if __name__ == "__main__":
+    unittest.main()
