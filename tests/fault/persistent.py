@@ -18,7 +18,7 @@ import figures
 import leftovers
 import stages
 import support
-from persistent_place import Place
+from persistent_mount import Place
 
 LIMIT_S = 2.0 * float(os.environ.get("MSP_SLOWNESS", "1"))
 SAMPLE = 24

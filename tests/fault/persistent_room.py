@@ -19,7 +19,7 @@ import unittest
 import faults
 import leftovers
 import support
-from persistent_place import Place
+from persistent_mount import Place
 from service import Service
 
 DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
