@@ -21,6 +21,7 @@
 
 #include "common/confine/landlock.h"
 #include "common/confine/seccomp.h"
+#include "common/fd.h"
 #include "common/kernel.h"
 #include "common/limits.h"
 #include "common/log.h"
@@ -45,28 +46,33 @@ static bool is_channel(int fd)
 	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
-void confine_descriptors(void)
+static bool is_listening(int fd)
 {
+	int answer = 0;
+	socklen_t size = sizeof(answer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &answer, &size) == 0 && answer;
+}
+
+enum confine_kind confine_descriptors(void)
+{
+	bool is_refused;
+
 	for (int fd = 0; fd < CONFINE_CHANNEL; fd++) {
 		if (fcntl(fd, F_GETFD) < 0)
 			log_fatal(MSP_EXIT_SOFTWARE, "descriptor %d is not open", fd);
 	}
-	if (!is_channel(CONFINE_CHANNEL))
+	is_refused = fd_is_kind(CONFINE_CHANNEL, 'm');
+	if (!is_refused && !is_channel(CONFINE_CHANNEL))
 		log_fatal(MSP_EXIT_SOFTWARE,
 			  "descriptor %d is not the supervisor's channel: this "
 			  "program is started by msp-supervisor",
 			  CONFINE_CHANNEL);
 	require_step(kernel_close_range(CONFINE_CHANNEL + 1, ~0U) == 0,
 		     "closing other descriptors");
-}
-
-bool confine_is_listening(void)
-{
-	int is_listening = 0;
-	socklen_t size = sizeof(is_listening);
-
-	return getsockopt(STDIN_FILENO, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &size) == 0 &&
-	       is_listening;
+	if (is_refused)
+		return CONFINE_REFUSED;
+	return is_listening(STDIN_FILENO) ? CONFINE_HTTP : CONFINE_STDIO;
 }
 
 struct capabilities {
@@ -129,7 +135,7 @@ static void limit_resources(void)
 }
 
 /* Handle every right that we know and grant none: there is no rule. */
-static void enter_landlock(void)
+static void enter_landlock(enum confine_kind kind)
 {
 	const struct kernel_landlock_ruleset everything = {
 		.handled_access_fs = LANDLOCK_FS_ALL,
@@ -140,6 +146,8 @@ static void enter_landlock(void)
 	const struct kernel_landlock_ruleset attr = landlock_fit(everything, abi);
 	int ruleset;
 
+	if (abi < 1 && kind == CONFINE_REFUSED)
+		return;
 	if (abi < 1)
 		log_fatal(MSP_EXIT_REFUSED,
 			  "cannot confine itself: the kernel has no Landlock; "
@@ -151,15 +159,15 @@ static void enter_landlock(void)
 	(void)close(ruleset);
 }
 
-void confine_process(bool is_http)
+void confine_process(enum confine_kind kind)
 {
 	require_step(signal(SIGPIPE, SIG_IGN) != SIG_ERR, "ignoring SIGPIPE");
 	require_step(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
 	require_step(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable");
 	limit_resources();
 	drop_capabilities();
-	enter_landlock();
-	require_step((is_http ? confine_install_http_filter()
-			      : seccomp_install(seccomp_filter, FILTER_COUNT)) == 0,
+	enter_landlock(kind);
+	require_step((kind == CONFINE_HTTP ? confine_install_http_filter()
+					   : seccomp_install(seccomp_filter, FILTER_COUNT)) == 0,
 		     "installing the system call filter");
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/guide.h"
 
+#include "mcp/host.h"
+
 static const char workflow[] =
 	"Runs commands and code in sandboxes on the user's Linux machine: ephemeral ones, and "
 	"persistent ones that keep their files and show the user's project "
@@ -37,8 +39,20 @@ static const char fallback_limits[] =
 	" The operator has accepted fallback limits: they are enforced per process and by watching "
 	"memory, because this machine has no delegated cgroup v2.";
 
-void guide_append(struct buffer *text, const struct posture *posture)
+static const char refused[] =
+	"msp is installed to run commands and code in sandboxes, but it refuses to run anything on "
+	"this machine. Tell the user so, with the reason and the fix below; when it is fixed, the "
+	"user restarts this server. Tool: `msp_status` returns the same text.\n\n";
+
+void guide_append(struct buffer *text, const struct host *host)
 {
+	const struct posture *posture = &host->posture;
+
+	if (host->refusal) {
+		buffer_append_text(text, refused);
+		buffer_append_text(text, host->refusal);
+		return;
+	}
 	buffer_append_text(text, workflow);
 	buffer_append_text(text,
 			   posture->limits == LIMITS_CGROUP ? cgroup_limits : fallback_limits);

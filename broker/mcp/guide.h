@@ -6,8 +6,11 @@
 #define BROKER_MCP_GUIDE_H
 
 #include "io/buffer.h"
-#include "mcp/posture.h"
 
-void guide_append(struct buffer *text, const struct posture *posture);
+struct host;
+
+/* Append the instructions: the tools, how to work with them, and the posture; or, where nothing may
+ * be run, the reason. */
+void guide_append(struct buffer *text, const struct host *host);
 
 #endif

@@ -51,6 +51,7 @@ struct host {
 	struct posture posture;
 	struct plan plan; /* empty: there is no plan to show */
 	const struct catalog *catalog;
+	const char *refusal;                 /* why nothing may be run; NULL: it may */
 	struct subscriptions *subscriptions; /* NULL: no client has subscribed */
 	struct execution_watch log_watch;    /* see resource_log_watch() */
 	struct execution_watch diff_watch;   /* see resource_diff_watch() */

@@ -9,7 +9,7 @@ static void put_guide(struct json_writer *writer, const struct request *request)
 {
 	struct buffer guide = { 0 };
 
-	guide_append(&guide, &request->session->host->posture);
+	guide_append(&guide, request->session->host);
 	json_put_string(writer, "instructions", guide.bytes, guide.size);
 	buffer_done(&guide);
 }
@@ -29,20 +29,25 @@ static void put_empty(struct json_writer *writer, const char *name)
 	json_close_object(writer);
 }
 
-/* Write an object per capability. The eras differ only in extensions: modern requests name their
- * log level, and subscribe to resources with subscriptions/listen. */
+/* Write an object per capability; a list that is empty and stays so is no capability. The eras
+ * differ only in extensions: modern requests name their log level, and subscribe to resources with
+ * subscriptions/listen. */
 static void put_capabilities(struct json_writer *writer, const struct catalog *offered,
 			     enum era era)
 {
 	json_open_object(writer, "capabilities");
 	open_list(writer, "tools", offered, LIST_TOOLS);
 	json_close_object(writer);
-	open_list(writer, "prompts", offered, LIST_PROMPTS);
-	json_close_object(writer);
-	open_list(writer, "resources", offered, LIST_RESOURCES);
-	json_put_bool(writer, "subscribe", true);
-	json_close_object(writer);
-	put_empty(writer, "completions");
+	if (offered->prompts[0] || (offered->changing & LIST_PROMPTS) != 0) {
+		open_list(writer, "prompts", offered, LIST_PROMPTS);
+		json_close_object(writer);
+	}
+	if (offered->resources[0] || (offered->changing & LIST_RESOURCES) != 0) {
+		open_list(writer, "resources", offered, LIST_RESOURCES);
+		json_put_bool(writer, "subscribe", true);
+		json_close_object(writer);
+		put_empty(writer, "completions");
+	}
 	put_empty(writer, "logging");
 	if (era == ERA_MODERN) {
 		json_open_object(writer, "extensions");

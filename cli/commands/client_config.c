@@ -4,13 +4,18 @@
  * configuration goes to standard output; where it belongs is said on standard error.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/fd.h"
 #include "common/ipc.h"
 #include "common/log.h"
+#include "doctor/examine.h"
+#include "host/workspace.h"
 #include "launch/launch.h"
 #include "options/command.h"
 #include "options/suggest.h"
@@ -21,6 +26,7 @@ struct config_options {
 	uint32_t limits;
 	const char *url;
 	const char *token_env;
+	struct workspace_words workspaces;
 };
 
 #define URL_MAX 1024
@@ -68,6 +74,22 @@ static const char *set_variable(void *member, const char *value)
 	return NULL;
 }
 
+/* The client starts msp anywhere, so that the path has to be absolute; it stands between quotes. */
+static const char *set_workspace(void *member, const char *value)
+{
+	static char paths[CLIENT_WORKSPACES_MAX][PATH_MAX];
+	const struct workspace_words *words = member;
+	const int fd = open(value, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char *path = paths[words->count < CLIENT_WORKSPACES_MAX ? words->count : 0];
+
+	if (fd < 0)
+		return "a directory that exists";
+	(void)close(fd);
+	if (!realpath(value, path) || strpbrk(path, "\"\\\n\r\t"))
+		return "a directory whose path has no quote, no backslash and no line end";
+	return workspace_set_word(member, path);
+}
+
 static const struct option_row rows[] = {
 	{ .name = "limits",
 	  .argument = "required|fallback",
@@ -75,6 +97,13 @@ static const struct option_row rows[] = {
 	  .offset = offsetof(struct config_options, limits),
 	  .help = "put this --limits into the configuration; 'fallback' where 'msp doctor' misses "
 		  "nothing but cgroup v2" },
+	{ .name = "workspace",
+	  .argument = "DIR",
+	  .set = set_workspace,
+	  .offset = offsetof(struct config_options, workspaces),
+	  .help = "let the client's requests have sandboxes work on DIR; may be given up to 8 "
+		  "times. "
+		  "Needed for desktop clients, which start msp in the home directory or in /" },
 	{ .name = "http",
 	  .argument = "URL",
 	  .set = set_url,
@@ -120,15 +149,21 @@ static const struct client clients[] = {
 #define CLIENT_COUNT (sizeof(clients) / sizeof(clients[0]))
 
 static void write_stdio(struct json *json, const struct client *client, const char *path,
-			uint32_t limits)
+			const struct config_options *options)
 {
+	char word[PATH_MAX + 16];
+
 	if (client->has_type)
 		json_string(json, "type", "stdio");
 	json_string(json, "command", path);
 	json_array(json, "args");
 	json_string(json, NULL, "serve");
-	if (limits == LIMITS_FALLBACK)
+	if (options->limits == LIMITS_FALLBACK)
 		json_string(json, NULL, "--limits=fallback");
+	for (uint32_t i = 0; i < options->workspaces.count; i++) {
+		format_text(word, sizeof(word), "--workspace=%s", options->workspaces.words[i]);
+		json_string(json, NULL, word);
+	}
 	json_array_end(json);
 }
 
@@ -179,7 +214,7 @@ static int print_json(const struct client *client, const char *path,
 	if (options->url)
 		write_http(&json, client, options->url, token);
 	else
-		write_stdio(&json, client, path, options->limits);
+		write_stdio(&json, client, path, options);
 	json_object_end(&json);
 	json_object_end(&json);
 	if (options->url && is_asked && token)
@@ -188,14 +223,21 @@ static int print_json(const struct client *client, const char *path,
 	return json_finish(&json);
 }
 
+static void format_arguments(const struct config_options *options, char *text, size_t room)
+{
+	format_text(text, room, "args = [\"serve\"%s",
+		    options->limits == LIMITS_FALLBACK ? ", \"--limits=fallback\"" : "");
+	for (uint32_t i = 0; i < options->workspaces.count; i++)
+		format_append(text, room, ", \"--workspace=%s\"", options->workspaces.words[i]);
+	format_append(text, room, "]\n");
+}
+
 /* A TOML basic string has JSON's escapes, so the JSON writer's strings serve. */
 static int print_toml(const char *path, const struct config_options *options)
 {
-	static const char fallback[] = "args = [\"serve\", \"--limits=fallback\"]\n";
-	static const char plain[] = "args = [\"serve\"]\n";
+	static char rest[HEADER_MAX + CLIENT_WORKSPACES_MAX * (PATH_MAX + 20)];
 	static struct json json;
 	char heading[64];
-	char rest[HEADER_MAX];
 	int error;
 
 	format_text(heading, sizeof(heading),
@@ -204,8 +246,7 @@ static int print_toml(const char *path, const struct config_options *options)
 		format_text(rest, sizeof(rest), "bearer_token_env_var = \"%s\"\n",
 			    options->token_env ? options->token_env : TOKEN_ENV);
 	else
-		format_text(rest, sizeof(rest), "%s",
-			    options->limits == LIMITS_FALLBACK ? fallback : plain);
+		format_arguments(options, rest, sizeof(rest));
 	error = fd_write_all(STDOUT_FILENO, heading, strlen(heading));
 	json_init(&json, STDOUT_FILENO);
 	json_string(&json, NULL, options->url ? options->url : path);
@@ -250,6 +291,8 @@ static const char *find_conflict(const struct client *client, const struct confi
 {
 	if (options->url && options->limits == LIMITS_FALLBACK)
 		return "--limits belongs to 'msp serve --http', which starts the sandboxes";
+	if (options->url && options->workspaces.count > 0)
+		return "--workspace belongs to 'msp serve --http', which starts the sandboxes";
 	if (options->token_env && !options->url)
 		return "--token-env is for --http";
 	if (options->url && begins_with(options->url, UNIX_SCHEME) &&
@@ -276,9 +319,24 @@ static void say_place(const struct client *client, const struct config_options *
 			 options->url, variable);
 }
 
+/* Warn of a machine on which the client would only get the tool msp_status. */
+static void warn_refusal(const struct config_options *options)
+{
+	static struct machine machine;
+	static char missing[DOCTOR_TEXT_MAX];
+	char *rest = missing;
+
+	if (doctor_examine(NULL, NULL, &machine) != 0 ||
+	    doctor_explain(&machine, options->limits, missing, sizeof(missing)))
+		return;
+	log_line("client-config: warning: msp will refuse to run anything on this machine");
+	while (rest && *rest)
+		log_line("client-config: %s", strsep(&rest, "\n"));
+}
+
 static int client_config(const struct command *command, int argc, char *argv[])
 {
-	struct config_options options = { 0 };
+	struct config_options options = { .limits = LIMITS_UNSAID };
 	char path[IPC_PATH_MAX];
 	const struct client *client;
 	const char *conflict;
@@ -309,6 +367,8 @@ static int client_config(const struct command *command, int argc, char *argv[])
 		return MSP_EXIT_SOFTWARE;
 	}
 	say_place(client, &options);
+	if (!options.url)
+		warn_refusal(&options);
 	return 0;
 }
 

@@ -10,14 +10,10 @@
 
 #include "common/fd.h"
 #include "common/log.h"
-#include "doctor/probes.h"
-#include "host/state_place.h"
+#include "doctor/examine.h"
 #include "options/command.h"
 #include "show/format.h"
 #include "show/json.h"
-
-/* The kernel's overflow id: nobody's, and never root's. */
-#define NOBODY 65534
 
 #define TEXT_COLUMN 27
 #define COLUMNS 100
@@ -41,78 +37,6 @@ static const struct option_row rows[] = {
 	  .help = "when root starts msp: the account to become (the default: MSP_RUN_AS, else "
 		  "what the configuration says, else 'msp')" },
 };
-
-struct verdict_of_all {
-	bool accepts_fallback; /* the configuration says so */
-	bool is_fit;           /* everything required holds */
-	bool is_fit_fallback;  /* with --limits=fallback it would */
-	bool is_weaker;        /* limits would be weaker */
-};
-
-/* Without an account the probes must still not run as root: it would pass all of them. */
-static int leave_root(struct machine *machine, const char *run_as)
-{
-	const char *name = launch_choose_account(run_as, machine->config);
-
-	machine->was_root = true;
-	machine->has_account = account_find(name, &machine->account) == 0 &&
-			       machine->account.uid != 0 && machine->account.gid != 0;
-	if (machine->has_account) {
-		state_place_prepare(machine->account.uid, machine->account.gid,
-				    machine->account.home);
-		return account_drop(machine->account.uid, machine->account.gid,
-				    machine->account.name);
-	}
-	format_text(machine->account.name, sizeof(machine->account.name), "%s", name);
-	machine->account.uid = NOBODY;
-	machine->account.gid = NOBODY;
-	return account_drop(NOBODY, NOBODY, NULL);
-}
-
-static int examine_machine(const struct doctor_options *options, struct machine *machine)
-{
-	static struct config config = CONFIG_UNREAD;
-	char *slash;
-	int error = 0;
-
-	machine->images = (struct images)IMAGES_NONE;
-	if (launch_own_path(machine->own_folder)) {
-		slash = strrchr(machine->own_folder, '/');
-		*slash = '\0';
-	}
-	(void)launch_open_images(&machine->images, machine->images_text); /* a probe reports it */
-	if (account_is_setuid())
-		return -EPERM;
-	config.given = options->config;
-	config.builtin = machine->images.policy;
-	machine->config = &config;
-	(void)config_read(&config, machine->config_text); /* the text of it */
-	if (geteuid() == 0)
-		error = leave_root(machine, options->run_as);
-	if (!error)
-		machine->cgroup = cgroup_examine();
-	machine->has_scope =
-		!error && scope_can_help(machine->cgroup.problem) &&
-		scope_examine(machine->images.scope, &machine->scope, machine->scope_text) == 0;
-	return error;
-}
-
-static void note_verdict(struct verdict_of_all *all, const struct probe *probe,
-			 const struct finding *finding)
-{
-	if (finding->status != FINDING_MISSING || probe->level == PROBE_INFORMATION)
-		return;
-	if (probe->level == PROBE_REQUIRED)
-		all->is_fit_fallback = false;
-	if (probe->level == PROBE_REQUIRED || !all->accepts_fallback)
-		all->is_fit = false;
-	all->is_weaker = all->is_weaker || probe->level == PROBE_LIMITS;
-}
-
-static const char *fix_of(const struct probe *probe, const struct finding *finding)
-{
-	return finding->fix[0] ? finding->fix : probe->fix;
-}
 
 /* --- for a person --------------------------------------------------------------------------- */
 
@@ -147,10 +71,10 @@ static void print_finding(const struct probe *probe, const struct finding *findi
 	(void)printf("%*swhy: ", TEXT_COLUMN, "");
 	format_print(probe->why, TEXT_COLUMN + 5, COLUMNS);
 	(void)printf("%*sfix: ", TEXT_COLUMN, "");
-	format_print(fix_of(probe, finding), TEXT_COLUMN + 5, COLUMNS);
+	format_print(doctor_fix(probe, finding), TEXT_COLUMN + 5, COLUMNS);
 }
 
-static void print_conclusion(const struct verdict_of_all *all)
+static void print_conclusion(const struct doctor_verdict *all)
 {
 	if (all->is_fit && all->is_weaker)
 		(void)puts("\nmsp can run here, with weaker limits of memory, processes and CPU "
@@ -165,7 +89,7 @@ static void print_conclusion(const struct verdict_of_all *all)
 		(void)puts("\nmsp cannot run here until what is missing has been fixed.");
 }
 
-static int print_report(const struct machine *machine, struct verdict_of_all *all)
+static int print_report(const struct machine *machine, struct doctor_verdict *all)
 {
 	const bool has_color = use_color();
 
@@ -174,7 +98,7 @@ static int print_report(const struct machine *machine, struct verdict_of_all *al
 		struct finding finding = { .status = FINDING_MISSING };
 
 		probes[i].run(machine, &finding);
-		note_verdict(all, &probes[i], &finding);
+		doctor_note(all, &probes[i], &finding);
 		print_finding(&probes[i], &finding, has_color);
 		(void)fflush(stdout); /* before the next probe forks; the last flush tells */
 	}
@@ -201,11 +125,11 @@ static void write_finding(struct json *json, const struct probe *probe,
 	json_string(json, "happened", finding->happened);
 	json_string(json, "why", probe->why);
 	if (finding->status == FINDING_MISSING)
-		json_string(json, "fix", fix_of(probe, finding));
+		json_string(json, "fix", doctor_fix(probe, finding));
 	json_object_end(json);
 }
 
-static int print_json(const struct machine *machine, struct verdict_of_all *all)
+static int print_json(const struct machine *machine, struct doctor_verdict *all)
 {
 	static struct json json;
 
@@ -217,7 +141,7 @@ static int print_json(const struct machine *machine, struct verdict_of_all *all)
 		struct finding finding = { .status = FINDING_MISSING };
 
 		probes[i].run(machine, &finding);
-		note_verdict(all, &probes[i], &finding);
+		doctor_note(all, &probes[i], &finding);
 		write_finding(&json, &probes[i], &finding);
 	}
 	json_array_end(&json);
@@ -231,7 +155,7 @@ static int run_doctor(const struct command *command, int argc, char *argv[])
 {
 	static struct machine machine;
 	struct doctor_options options = { 0 };
-	struct verdict_of_all all = { .is_fit = true, .is_fit_fallback = true };
+	struct doctor_verdict all;
 	int error;
 	int rest;
 	int code;
@@ -240,13 +164,13 @@ static int run_doctor(const struct command *command, int argc, char *argv[])
 		return code;
 	error = launch_standard_fds();
 	if (error >= 0)
-		error = examine_machine(&options, &machine);
+		error = doctor_examine(options.config, options.run_as, &machine);
 	if (error) {
 		log_line("doctor: cannot become an ordinary account: %s. msp must not be setuid",
 			 errno_text(-error));
 		return MSP_EXIT_REFUSED;
 	}
-	all.accepts_fallback = config_limits(machine.config, LIMITS_UNSAID) == LIMITS_FALLBACK;
+	doctor_begin_verdict(&machine, LIMITS_UNSAID, &all);
 	error = options.is_json ? print_json(&machine, &all) : print_report(&machine, &all);
 	if (error) {
 		log_line("doctor: standard output: %s", errno_text(-error));

@@ -15,10 +15,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "commands/serve_refused.h"
 #include "common/channel.h"
 #include "common/fd.h"
 #include "common/ipc.h"
 #include "common/log.h"
+#include "doctor/examine.h"
 #include "host/descriptors.h"
 #include "host/pins.h"
 #include "host/service.h"
@@ -41,6 +43,7 @@ struct serve_options {
 	uint32_t limits;
 	bool is_service;
 	bool is_standalone;
+	bool is_strict_start;
 	struct budget budget;
 	struct workspace_words workspaces;
 };
@@ -75,6 +78,10 @@ static const struct option_row rows[] = {
 	    "home"),
 	ROW("standalone", NULL, option_set_flag, is_standalone,
 	    "start a supervisor for this client alone, also where the service answers"),
+	ROW("strict-start", NULL, option_set_flag, is_strict_start,
+	    "end with exit code 78 where this machine does not fulfil the policy, instead of "
+	    "telling the "
+	    "client by the tool msp_status"),
 	ROW("service", NULL, option_set_flag, is_service,
 	    "become the user's service, which serves many clients; msp.service starts this"),
 	ROW("socket", "PATH", option_set_socket, socket,
@@ -109,7 +116,8 @@ static const char help[] =
 	"  75       the service stopped or is full, or the address is in use: starting\n"
 	"           again may help\n"
 	"  78       this machine does not fulfil the policy ('msp doctor' says why), or\n"
-	"           the configuration or the file of tokens is not as it must be\n";
+	"           the configuration or the file of tokens is wrong. A client on\n"
+	"           standard input is first told so, by the tool msp_status\n";
 
 /* Once, to a person who tries it out, or who has to know the port. */
 static void greet_person(const struct serve_options *options)
@@ -132,6 +140,23 @@ static void greet_person(const struct serve_options *options)
 static int give_up(const char *text, int code)
 {
 	log_line("serve: %s", text);
+	return code;
+}
+
+/* Return whether a client, and nobody who reads standard error, waits for an answer. */
+static bool tells_client(const struct serve_options *options)
+{
+	return !options->is_service && !options->is_strict_start &&
+	       !listen_is_wanted(&options->http) && !isatty(STDIN_FILENO);
+}
+
+/* Say why nothing starts: on standard error, and to a client that would only see an end. */
+static int refuse_start(const struct serve_options *options, const struct images *images,
+			const char *text, int code)
+{
+	(void)give_up(text, code);
+	if (code == MSP_EXIT_REFUSED && tells_client(options))
+		serve_refused(images, options->config, options->limits, text);
 	return code;
 }
 
@@ -279,7 +304,7 @@ static int start_beside(const struct launch *launch, int channel, int null, stru
 }
 
 /* Become the supervisor; returns only when that fails. */
-static int become_supervisor(const struct launch *launch, int null)
+static int become_supervisor(const struct launch *launch, int null, char text[LAUNCH_TEXT_MAX])
 {
 	struct factory factory = { -1, -1 };
 	int ends[2];
@@ -289,35 +314,38 @@ static int become_supervisor(const struct launch *launch, int null)
 		error = start_beside(launch, ends[0], null, &factory);
 	if (!error)
 		error = launch_exec(launch->images, ends[1], &factory);
-	log_line("serve: the supervisor cannot be started: %s", errno_text(-error));
+	format_text(text, LAUNCH_TEXT_MAX, "the supervisor cannot be started: %s",
+		    errno_text(-error));
 	return MSP_EXIT_SANDBOX;
 }
 
 static int start_supervisor(struct serve_options *options, const struct images *images,
-			    struct config *config, const struct workspaces *workspaces, int null)
+			    struct config *config, const struct workspaces *workspaces, int null,
+			    char text[LAUNCH_TEXT_MAX])
 {
 	static struct pins pins;
 	const struct plan *plan;
 	struct cgroup_home home;
 	struct no_cgroup unlimited;
 	struct service_sockets sockets;
-	char text[LAUNCH_TEXT_MAX];
 	int code = config_read(config, text);
 
 	if (code)
-		return give_up(text, code);
+		return code;
 	if (options->is_service)
 		code = service_sockets_open(options->socket, &sockets, text);
 	if (code)
-		return give_up(text, code);
+		return code;
 	plan = launch_open_plan(config, text);
 	if (!plan || pins_open(plan, &pins, text) != 0)
-		return give_up(text, MSP_EXIT_REFUSED);
+		return MSP_EXIT_REFUSED;
 	if (launch_enter_cgroup(images, &options->budget, &home, &unlimited) != 0 &&
 	    config_limits(config, options->limits) != LIMITS_FALLBACK) {
 		launch_explain_cgroup(&unlimited, text);
-		return give_up(text, MSP_EXIT_REFUSED);
+		return MSP_EXIT_REFUSED;
 	}
+	if (tells_client(options) && !doctor_explain_kernel(text, LAUNCH_TEXT_MAX))
+		return MSP_EXIT_REFUSED;
 	descriptors_warn(plan, options->default_profile);
 	if (!options->is_service)
 		greet_person(options);
@@ -333,7 +361,7 @@ static int start_supervisor(struct serve_options *options, const struct images *
 		.limits = options->limits,
 		.workspaces = workspaces,
 	};
-	return become_supervisor(&launch, null);
+	return become_supervisor(&launch, null, text);
 }
 
 /* Open the directories that requests of this client may name. No request may name the service's own
@@ -391,12 +419,13 @@ static int run_serve(const struct command *command, int argc, char *argv[])
 	if (!code && listen_is_wanted(&options.http))
 		code = open_http(&options, text);
 	if (code)
-		return give_up(text, code);
+		return refuse_start(&options, &images, text, code);
 	code = may_hand_over(&options, &config) ? try_service(&options, &config, &workspaces, null)
 						: HAND_OVER_NOT;
-	return code == HAND_OVER_NOT
-		       ? start_supervisor(&options, &images, &config, &workspaces, null)
-		       : code;
+	if (code != HAND_OVER_NOT)
+		return code;
+	code = start_supervisor(&options, &images, &config, &workspaces, null, text);
+	return refuse_start(&options, &images, text, code);
 }
 
 const struct command command_serve = {

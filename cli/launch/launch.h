@@ -132,6 +132,10 @@ int launch_factory(const struct images *images, int null, struct factory *ret);
 /* Become the supervisor, with `channel` to the launcher. Returns only on failure: -errno. */
 int launch_exec(const struct images *images, int channel, const struct factory *factory);
 
+/* Become a broker without a supervisor, which tells its client the sealed text of `reason`. Returns
+ * only on failure: -errno. */
+int launch_exec_refused(const struct images *images, int reason);
+
 /* Start a steward from its image as a child of this process, with its `directory`, which stays the
  * caller's; its stdin and stdout are /dev/null. It ends after its peer. Returns the supervisor's
  * end of its channel, the caller's, or -errno. */

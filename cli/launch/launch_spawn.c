@@ -133,6 +133,16 @@ int launch_exec(const struct images *images, int channel, const struct factory *
 	return error ? error : execute_image(SUPERVISOR_IMAGE, name);
 }
 
+int launch_exec_refused(const struct images *images, int reason)
+{
+	static char name[] = "msp-broker";
+	const int fds[] = { reason, images->broker };
+	const int places[] = { START_FD_LAUNCHER, SUPERVISOR_IMAGE };
+	const int error = fd_place(fds, places, 2, 0x1);
+
+	return error ? error : execute_image(SUPERVISOR_IMAGE, name);
+}
+
 /* In the child: the same, without the caller's stdin and stdout. */
 static int become_child(const struct images *images, int channel, int null, const sigset_t *mask)
 {
