@@ -18,7 +18,7 @@ BUILD = os.environ.get("MSP_BUILD") or os.path.dirname(support.BIN)
 PROBE_FOLDER = os.path.join(BUILD, "probe")
 CONTROLS = os.path.join(BUILD, "controls")
 PROGRAMS = ("msp", "msp-supervisor", "msp-broker", "msp-child-init", "msp-scope", "msp-layers",
-            "msp-audit", "msp-store", "builtin.policy")
+            "msp-audit", "msp-policy", "msp-store", "builtin.policy")
 
 # How an act went. word: "succeeded", "refused", "unprepared", "killed"; error: the errno's name or
 # the signal's number; text: what it printed; verdict: the sandbox's, None on the host.

@@ -316,7 +316,8 @@ static const struct call_case cases[] = {
 	{ "setsockopt", { 0, 1, 51 }, NO }, { "setsockopt", { 0, 1, 52 }, NO },
 	{ "setsockopt", { 0, 17, 100 }, NO },
 	/* Refused and hidden whatever the arguments are. */
-	{ "unshare", { 0 }, NO }, { "setns", { 0 }, NO }, { "ptrace", { 0 }, NO },
+	{ "unshare", { 0 }, NO }, { "setns", { 0 }, NO }, { "pidfd_getfd", { 0 }, NO },
+	{ "ptrace", { 0 }, OK }, { "process_vm_readv", { 0 }, OK }, { "kcmp", { 0 }, OK },
 	{ "mount", { 0 }, NO }, { "bpf", { 0 }, NO }, { "io_uring_setup", { 0 }, NO },
 	{ "keyctl", { 0 }, NO }, { "userfaultfd", { 0 }, NO }, { "perf_event_open", { 0 }, NO },
 	{ "clone3", { 0 }, FILTER_ENOSYS }, { "openat2", { 0 }, FILTER_ENOSYS },

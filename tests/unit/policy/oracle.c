@@ -26,17 +26,19 @@ static const struct group groups[] = {
 	" basic files attributes watch process threads memory signals time sockets network "       \
 	"terminal confine "
 
+#define DEVELOPMENT_GROUPS DEFAULT_GROUPS "identity trace "
+
 const struct oracle_profile oracle_profiles[] = {
 	{ "_helper", " basic files process threads memory signals time sockets terminal " },
 	{ "default", DEFAULT_GROUPS },
 	{ "strict", " basic files attributes process threads memory signals time sockets "
 		    "terminal " },
 	{ "minimal", " basic files attributes process threads memory signals time terminal " },
-	{ "python-dev", DEFAULT_GROUPS },
-	{ "node-dev", DEFAULT_GROUPS },
-	{ "go-dev", DEFAULT_GROUPS },
-	{ "rust-dev", DEFAULT_GROUPS },
-	{ "java-dev", DEFAULT_GROUPS },
+	{ "python-dev", DEVELOPMENT_GROUPS },
+	{ "node-dev", DEVELOPMENT_GROUPS },
+	{ "go-dev", DEVELOPMENT_GROUPS },
+	{ "rust-dev", DEVELOPMENT_GROUPS },
+	{ "java-dev", DEVELOPMENT_GROUPS },
 };
 const size_t oracle_profile_count = COUNT(oracle_profiles);
 
