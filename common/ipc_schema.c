@@ -326,7 +326,7 @@ static const struct ipc_field ipc_spawn_done_fields[] = {
 	FIELD(U64, ipc_spawn_done, ended_us),
 	BYTES(ipc_spawn_done, denials),
 };
-ONE_FIELD(STR, ipc_supervisor_state, path)
+ONE_FIELD(U32, ipc_supervisor_state, reserved)
 ONE_FIELD(U32, ipc_supervisor_file, reserved)
 ONE_FIELD(STR, ipc_supervisor_stateless, problem)
 ONE_FIELD(U32, ipc_client_workspace, is_start)

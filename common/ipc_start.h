@@ -64,7 +64,7 @@ struct ipc_supervisor_unaudited {
 
 /* fds: a channel to msp-store, which has the state directory; msp-layers */
 struct ipc_supervisor_state {
-	char path[IPC_PATH_MAX]; /* the directory's, for messages */
+	uint32_t reserved;
 };
 
 /* fd: msp-file, after supervisor_state; without it there are no file tools */

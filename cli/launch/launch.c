@@ -330,8 +330,9 @@ static int send_audit(const struct images *images, const struct channel *channel
 static int send_state(const struct images *images, const struct channel *channel)
 {
 	static struct ipc_supervisor_stateless missing;
-	static struct ipc_supervisor_state state;
+	static const struct ipc_supervisor_state state;
 	static const struct ipc_supervisor_file file;
+	static char path[IPC_PATH_MAX];
 	int fds[] = { -1, images->layers };
 	int directory = -1;
 	int error;
@@ -340,8 +341,8 @@ static int send_state(const struct images *images, const struct channel *channel
 		format_text(missing.problem, sizeof(missing.problem),
 			    "the program %s is missing: install all of msp's programs together",
 			    images->layers < 0 ? "msp-layers" : "msp-store");
-	else if (state_place_find(STATE_PLACE_ALL, state.path, missing.problem))
-		directory = state_place_open(state.path, true, missing.problem);
+	else if (state_place_find(STATE_PLACE_ALL, path, missing.problem))
+		directory = state_place_open(path, true, missing.problem);
 	if (directory < 0)
 		return channel_send(channel, IPC_TYPE_supervisor_stateless, &missing, NULL, 0);
 	fds[0] = launch_steward(LAUNCH_STORE, images->store, directory);

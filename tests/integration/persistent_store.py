@@ -44,7 +44,7 @@ class Supervisor(ipc.Peer):
         layers = os.path.join(self.programs, "msp-supervisor")  # no job is asked for
         store = ipc.start_steward("msp-store", self.state, self.programs)
         image = os.open(layers, os.O_RDONLY)
-        self.send(ipc.message("supervisor_state", path=self.state), [store.fileno(), image])
+        self.send(ipc.message("supervisor_state"), [store.fileno(), image])
         store.close()
         os.close(image)
 
