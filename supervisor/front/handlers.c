@@ -45,7 +45,7 @@ void handlers_prepare(void)
 	memcpy(welcome.schema, ipc_schema_hash, sizeof(welcome.schema));
 	welcome.profiles_size = request_list_profiles(welcome.profiles);
 	if (!supervisor.is_for_one) /* else the frontend has its command */
-		welcome.languages_size = request_list_languages(profile, welcome.languages);
+		welcome.languages_size = request_list_languages(profile, true, welcome.languages);
 	/* The start saw to it that the name fits. */
 	strncpy(welcome.default_profile, plan_string(&supervisor.plan, profile->name),
 		sizeof(welcome.default_profile) - 1);

@@ -25,10 +25,11 @@ static bool is_list(const uint8_t *list, uint32_t size)
 	return size == 0 || list[size - 1] == '\0';
 }
 
-static bool has_name(const uint8_t *list, uint32_t size, const char *name)
+/* Return whether an item of `list` begins with these `length` bytes of `text`. */
+static bool has_item(const uint8_t *list, uint32_t size, const char *text, size_t length)
 {
 	for (uint32_t at = 0; at < size; at += (uint32_t)strlen((const char *)list + at) + 1) {
-		if (strcmp((const char *)list + at, name) == 0)
+		if (strncmp((const char *)list + at, text, length) == 0)
 			return true;
 	}
 	return false;
@@ -71,8 +72,8 @@ static bool is_installed(const struct plan_language *language)
 	return access(plan_string(&supervisor.plan, language->program), X_OK) == 0;
 }
 
-static uint32_t list_languages(const struct plan_profile *profile, bool installed_only,
-			       uint8_t list[IPC_LIST_MAX])
+uint32_t request_list_languages(const struct plan_profile *profile, bool installed_only,
+				uint8_t list[IPC_LIST_MAX])
 {
 	const struct plan_language *languages = plan_languages(&supervisor.plan, profile);
 	uint32_t used = 0;
@@ -80,23 +81,22 @@ static uint32_t list_languages(const struct plan_profile *profile, bool installe
 	for (uint32_t i = 0; i < profile->language_count; i++) {
 		const char *name = plan_string(&supervisor.plan, languages[i].name);
 
-		if (has_name(list, used, name) || (installed_only && !is_installed(&languages[i])))
+		const size_t size = strlen(name) + 1;
+
+		if (has_item(list, used, name, size) ||
+		    (installed_only && !is_installed(&languages[i])))
 			continue;
-		if (!put_item(list, IPC_LIST_MAX, &used, name, strlen(name) + 1))
+		if (!put_item(list, IPC_LIST_MAX, &used, name, size))
 			break;
 	}
 	return used;
 }
 
-uint32_t request_list_languages(const struct plan_profile *profile, uint8_t list[IPC_LIST_MAX])
-{
-	return list_languages(profile, true, list);
-}
-
-static enum refusal find_profile(const char *name, uint32_t *ret, char detail[IPC_LIST_MAX])
+enum refusal request_profile(const char *name, uint32_t *ret, char detail[IPC_LIST_MAX])
 {
 	uint8_t list[IPC_LIST_MAX] = { 0 };
-	const int index = plan_profile_find(&supervisor.plan, name);
+	const int index = name[0] ? plan_profile_find(&supervisor.plan, name)
+				  : (int)supervisor.default_profile;
 
 	if (index < 0 ||
 	    plan_is_internal(&supervisor.plan, plan_profile(&supervisor.plan, (uint32_t)index))) {
@@ -105,24 +105,6 @@ static enum refusal find_profile(const char *name, uint32_t *ret, char detail[IP
 	}
 	*ret = (uint32_t)index;
 	return REFUSAL_NONE;
-}
-
-enum refusal request_profile(const char *name, uint32_t *ret, char detail[IPC_LIST_MAX])
-{
-	*ret = supervisor.default_profile;
-	return name[0] ? find_profile(name, ret, detail) : REFUSAL_NONE;
-}
-
-/* Does `list` hold an entry with the same name before '=' as `entry`? */
-static bool has_variable(const uint8_t *list, uint32_t size, const char *entry)
-{
-	const size_t name = strcspn(entry, "=") + 1;
-
-	for (uint32_t at = 0; at < size; at += (uint32_t)strlen((const char *)list + at) + 1) {
-		if (strncmp((const char *)list + at, entry, name) == 0)
-			return true;
-	}
-	return false;
 }
 
 static bool are_variables(const uint8_t *list, uint32_t size)
@@ -151,7 +133,7 @@ static bool compose_environment(const struct plan_profile *profile, const uint8_
 		const size_t length = strlen(entry) + 1;
 
 		at += (uint32_t)length;
-		if (has_variable(extra, size, entry))
+		if (has_item(extra, size, entry, strcspn(entry, "=") + 1)) /* a repeated name */
 			continue;
 		if (!put_item(spawn.environment, IPC_ENVIRONMENT_MAX, &spawn.environment_size,
 			      entry, length))
@@ -173,11 +155,9 @@ static enum refusal compose_cwd(const struct plan_profile *profile, const char *
 {
 	if (cwd[0] == '\0')
 		cwd = plan_string(&supervisor.plan, profile->cwd);
-	if (cwd[0] != '/')
-		return REFUSAL_CWD;
 	/* The plan's strings are shorter than its largest size; a path beyond the field cannot be.
 	 */
-	if (strlen(cwd) >= sizeof(spawn.cwd))
+	if (cwd[0] != '/' || strlen(cwd) >= sizeof(spawn.cwd))
 		return REFUSAL_CWD;
 	memcpy(spawn.cwd, cwd, strlen(cwd) + 1);
 	return REFUSAL_NONE;
@@ -185,9 +165,9 @@ static enum refusal compose_cwd(const struct plan_profile *profile, const char *
 
 static uint32_t narrow_timeout(const struct plan_profile *profile, uint32_t wanted)
 {
-	if (wanted == 0)
-		return profile->wall_default_ms;
-	return wanted < profile->wall_max_ms ? wanted : profile->wall_max_ms;
+	return wanted == 0                     ? profile->wall_default_ms
+	       : wanted < profile->wall_max_ms ? wanted
+					       : profile->wall_max_ms;
 }
 
 /* Fill in the fields that all requests have. */
@@ -242,8 +222,8 @@ static enum refusal find_language(const struct plan_profile *profile, const char
 		const struct plan_language *language = &languages[i];
 
 		if (strcmp(plan_string(&supervisor.plan, language->name), name) != 0 &&
-		    !has_name(plan_bytes(&supervisor.plan, language->aliases),
-			      language->aliases_size, name))
+		    !has_item(plan_bytes(&supervisor.plan, language->aliases),
+			      language->aliases_size, name, strlen(name) + 1))
 			continue;
 		is_known = true;
 		if (is_installed(language)) {
@@ -251,7 +231,7 @@ static enum refusal find_language(const struct plan_profile *profile, const char
 			return REFUSAL_NONE;
 		}
 	}
-	describe_list(list, list_languages(profile, is_known, list), detail);
+	describe_list(list, request_list_languages(profile, is_known, list), detail);
 	return is_known ? REFUSAL_LANGUAGE_MISSING : REFUSAL_LANGUAGE_UNKNOWN;
 }
 
