@@ -165,14 +165,9 @@ static int handle_execution_end(void *context, struct channel_message *message)
 
 static bool is_sendable(uint32_t signal)
 {
-#define SIGNAL(name) SIG##name,
-	static const uint32_t all[] = { IPC_SIGNALS(SIGNAL) };
-#undef SIGNAL
-	bool is_known = false;
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		is_known = is_known || signal == all[i];
-	return is_known;
+#define OR_SIGNAL(name) || signal == SIG##name
+	return false IPC_SIGNALS(OR_SIGNAL);
+#undef OR_SIGNAL
 }
 
 static int handle_execution_signal(void *context, struct channel_message *message)
