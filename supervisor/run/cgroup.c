@@ -154,14 +154,10 @@ uint64_t cgroup_memory_used(void)
 static uint32_t has_file(uint32_t slot, const char *file, uint32_t controller)
 {
 	struct text path;
-	int fd;
+	struct stat is;
 
 	cgroup_path(&path, slot, file);
-	fd = openat(supervisor.cgroup, path.bytes, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	fd_close(&fd);
-	return controller;
+	return fstatat(supervisor.cgroup, path.bytes, &is, 0) == 0 ? controller : 0;
 }
 
 bool cgroup_check(uint32_t slot, const struct plan_profile *profile, uint32_t *ret_controllers)
