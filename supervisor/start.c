@@ -98,10 +98,16 @@ static int handle_supervisor_start(void *context, struct channel_message *messag
 	return 0;
 }
 
+/* Keep the message's descriptor `index` in the place of an earlier one. */
+static void keep_fd(int *at, struct channel_message *message, unsigned int index)
+{
+	fd_close(at);
+	*at = channel_take_fd(message, index);
+}
+
 static int handle_supervisor_cgroup(void *context, struct channel_message *message)
 {
-	fd_close(&start.cgroup);
-	start.cgroup = channel_take_fd(message, 0);
+	keep_fd(&start.cgroup, message, 0);
 	return 0;
 }
 
@@ -124,8 +130,7 @@ static int handle_supervisor_pin(void *context, struct channel_message *message)
 
 static int handle_supervisor_audit(void *context, struct channel_message *message)
 {
-	fd_close(&start.audit.channel);
-	start.audit.channel = channel_take_fd(message, 0);
+	keep_fd(&start.audit.channel, message, 0);
 	memcpy(start.audit.path, message->body.supervisor_audit.path, sizeof(start.audit.path));
 	return 0;
 }
@@ -139,10 +144,8 @@ static int handle_supervisor_unaudited(void *context, struct channel_message *me
 
 static int handle_supervisor_state(void *context, struct channel_message *message)
 {
-	fd_close(&start.state);
-	fd_close(&supervisor.layers);
-	start.state = channel_take_fd(message, 0);
-	supervisor.layers = channel_take_fd(message, 1);
+	keep_fd(&start.state, message, 0);
+	keep_fd(&supervisor.layers, message, 1);
 	return 0;
 }
 
@@ -160,8 +163,7 @@ static int handle_supervisor_file(void *context, struct channel_message *message
 
 static int handle_supervisor_opener(void *context, struct channel_message *message)
 {
-	fd_close(&start.opener);
-	start.opener = channel_take_fd(message, 0);
+	keep_fd(&start.opener, message, 0);
 	return 0;
 }
 
@@ -174,15 +176,13 @@ static int handle_supervisor_stateless(void *context, struct channel_message *me
 
 static int handle_supervisor_listen(void *context, struct channel_message *message)
 {
-	fd_close(&start.service.listener);
-	start.service.listener = channel_take_fd(message, 0);
+	keep_fd(&start.service.listener, message, 0);
 	return 0;
 }
 
 static int handle_supervisor_notify(void *context, struct channel_message *message)
 {
-	fd_close(&start.service.notify);
-	start.service.notify = channel_take_fd(message, 0);
+	keep_fd(&start.service.notify, message, 0);
 	start.service.watchdog_us = message->body.supervisor_notify.watchdog_us;
 	return 0;
 }
