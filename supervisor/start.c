@@ -273,7 +273,7 @@ static int make_only(void)
 	const int found = name[0] ? plan_profile_find(&supervisor.plan, name)
 				  : (int)supervisor.default_profile;
 
-	return found >= 0 && supervisor.is_for_one ? pool_make_only((uint32_t)found) : 0;
+	return found >= 0 && supervisor.is_for_one ? pool_make((uint32_t)found) : 0;
 }
 
 static int tell_factory(void)

@@ -252,11 +252,10 @@ static int highest_fd(const struct sandbox *sandbox)
 	return highest;
 }
 
-/* As an execution's own is made. 0 or -errno. Where it is not the only one there is nothing to be
- * probed, and a process waits in it for the request. */
-static int make_ready(struct pool *pool)
+/* As an execution's own is made. Where it is not the only one there is nothing to be probed, and a
+ * process waits in it for the request. */
+int pool_make(uint32_t profile)
 {
-	const uint32_t profile = (uint32_t)(pool - pools);
 	const bool is_only = supervisor.is_for_one;
 	struct sandbox *sandbox = sandbox_ephemeral();
 	struct sandbox_parts parts = SANDBOX_PARTS_NONE;
@@ -275,23 +274,17 @@ static int make_ready(struct pool *pool)
 		sandbox_unmake(sandbox, &parts);
 	} else {
 		sandbox->made_us = clock_now_us();
-		add_sandbox(pool, sandbox);
+		add_sandbox(&pools[profile], sandbox);
 		sandbox_launch(sandbox, posture_is_known(profile) ? PROBE_NONE : PROBE_FIRST,
 			       &parts);
 	}
-	if (!error && is_only) {
+	if (!error && is_only)
 		only_leaf = parts.leaf;
-		parts.leaf = -1;
-	}
+	else
+		fd_close(&parts.leaf);
 	fd_close(&parts.init_end);
 	fd_close(&parts.cgroup);
-	fd_close(&parts.leaf);
 	return error;
-}
-
-int pool_make_only(uint32_t profile)
-{
-	return make_ready(&pools[profile]);
 }
 
 /* One at a time while some are left; where the last one was taken half of them at once, so that
@@ -303,7 +296,7 @@ static void fill_pools(uint64_t now)
 
 	is_empty = false;
 	for (; pool && most > 0 && again_us <= now && has_room(); most--) {
-		if (make_ready(pool) != 0)
+		if (pool_make((uint32_t)(pool - pools)) != 0)
 			delay_next();
 	}
 	/* If there is no room, the next report may make some. */

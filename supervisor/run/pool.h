@@ -54,10 +54,10 @@
 /* Keep sandboxes ready from now on. */
 void pool_open(void);
 
-/* A supervisor for one command has its sandbox made as soon as the factory can, before the request
- * has come; nothing waits in it but its init. It is taken like any other. What becomes of it until
- * then its execution is told. 0 or -errno: it could not be asked for. */
-int pool_make_only(uint32_t profile);
+/* Have a ready sandbox made. 0 or -errno: it could not be asked for. A supervisor for one command
+ * calls this as soon as the factory can, before the request has come; nothing waits in its sandbox
+ * but the init. It is taken like any other. What becomes of it until then its execution is told. */
+int pool_make(uint32_t profile);
 
 /* A ready one of this profile of the policy in force, which is the caller's now: to be given an
  * execution, or to pool_drop(). NULL: there is none. *ret_leaf is of its cgroup, for its execution,

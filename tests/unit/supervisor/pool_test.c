@@ -383,7 +383,7 @@ static struct rig_sandbox make_only(void)
 	supervisor.generations[supervisor.plan.slot]
 		.postures[supervisor.default_profile]
 		.is_measured = 0;
-	cr_assert_eq(pool_make_only(supervisor.default_profile), 0);
+	cr_assert_eq(pool_make(supervisor.default_profile), 0);
 	return take_created(PROBE_FIRST, 1);
 }
 
@@ -499,7 +499,7 @@ Test(pool, the_leaf_of_the_only_one_is_its_executions)
 	supervisor.cgroup = fake_cgroup_open();
 	(void)pool_end_all();
 	supervisor.is_for_one = true;
-	cr_assert_eq(pool_make_only(supervisor.default_profile), 0);
+	cr_assert_eq(pool_make(supervisor.default_profile), 0);
 	(void)rig_take(&rig.factory, IPC_TYPE_sandbox_cgroup);
 	only = take_created(PROBE_NONE, 1);
 	rig_answer(&rig, &only);
