@@ -30,26 +30,23 @@ static struct execution *find_free(void)
 
 /* Descriptors of a start; everything left in it is closed at the end of it. */
 struct parts {
-	int stdio_ours[3];     /* stdin write end, stdout and stderr read ends: the frontend's */
-	int stdio_workload[3]; /* the workload's ends */
+	struct standby_parts given; /* by a standby process, or made in its place */
 	struct sandbox_parts sandbox;
 	struct sandbox *ready; /* a ready sandbox */
 	bool has_joined;       /* a persistent sandbox */
 	bool is_taken;         /* the standby process, with its leaf: */
 	bool is_fed;           /* an interpreter */
-	struct cgroup_usage before;
 };
 
 #define PARTS_NONE                                                                                 \
 	{                                                                                          \
-		.stdio_ours = { -1, -1, -1 }, .stdio_workload = { -1, -1, -1 },                    \
-		.sandbox = SANDBOX_PARTS_NONE                                                      \
+		.given = STANDBY_PARTS_NONE, .sandbox = SANDBOX_PARTS_NONE                         \
 	}
 
 static void close_parts(struct parts *parts)
 {
-	fd_close_all(parts->stdio_ours, 3);
-	fd_close_all(parts->stdio_workload, 3);
+	fd_close_all(parts->given.stdio_ours, 3);
+	fd_close_all(parts->given.stdio_workload, 3);
 	fd_close(&parts->sandbox.init_end);
 	fd_close(&parts->sandbox.cgroup);
 	fd_close(&parts->sandbox.leaf);
@@ -60,9 +57,9 @@ static void close_parts(struct parts *parts)
 /* Make the pipes of a request that has streams, if no standby process brought them. */
 static int make_streams(const struct request *request, struct parts *parts)
 {
-	return request->spawn->use_tty || parts->stdio_ours[0] >= 0
+	return request->spawn->use_tty || parts->given.stdio_ours[0] >= 0
 		       ? 0
-		       : sandbox_make_pipes(parts->stdio_ours, parts->stdio_workload);
+		       : sandbox_make_pipes(parts->given.stdio_ours, parts->given.stdio_workload);
 }
 
 static bool is_running(const struct sandbox *sandbox)
@@ -128,9 +125,9 @@ static int ask_init(struct execution *execution, const struct request *request, 
 	const struct ipc_spawn_cgroup cgroup = { .slot = slot };
 	int error = 0;
 
-	if (parts->stdio_workload[0] >= 0)
-		error = channel_send(init, IPC_TYPE_spawn_stdio, &stdio, parts->stdio_workload,
-				     MSG_DONTWAIT);
+	if (parts->given.stdio_workload[0] >= 0)
+		error = channel_send(init, IPC_TYPE_spawn_stdio, &stdio,
+				     parts->given.stdio_workload, MSG_DONTWAIT);
 	if (!error && code >= 0) {
 		where.slot = slot;
 		strncpy(where.path, request->code_path, sizeof(where.path) - 1);
@@ -172,7 +169,7 @@ static int tell_started(const struct execution *execution, const struct request 
 	if (request->spawn->use_tty) /* execution_tty comes when the terminal is there */
 		return 0;
 	return channel_send(&execution->frontend->channel, IPC_TYPE_execution_started, &started,
-			    parts->stdio_ours, MSG_DONTWAIT);
+			    parts->given.stdio_ours, MSG_DONTWAIT);
 }
 
 /* Start it in a ready sandbox. -ENOENT: there is none, or one of several has ended; nothing has run
@@ -194,15 +191,13 @@ static int enter_ready(struct execution *execution, const struct request *reques
 	/* The factory's answer or its channel says why the only sandbox ended, or has said so. */
 	if (error == -EPIPE)
 		error = 0;
-	if (!error) {
-		sandbox->execution = execution;
+	if (!error)
 		return 0;
-	}
 	execution->sandbox = NULL;
 	pool_drop(sandbox);
 	fd_close(&parts->sandbox.leaf);
 	parts->ready = NULL;
-	fd_close_all(parts->stdio_ours, 3);
+	fd_close_all(parts->given.stdio_ours, 3);
 	return error;
 }
 
@@ -233,7 +228,7 @@ static int prepare_parts(struct execution *execution, const struct request *requ
 	int error = make_streams(request, parts);
 
 	execution->sandbox = NULL;
-	execution->before = parts->before;
+	execution->before = parts->given.before;
 	if (!error)
 		error = enter_ready(execution, request, code, parts);
 	if (error == -ENOENT)
@@ -260,9 +255,10 @@ static void launch_init(struct execution *execution, const struct parts *parts)
 	if (execution->slot >= supervisor.slots_used)
 		supervisor.slots_used = execution->slot + 1;
 	pool_begun();
+	if (!sandbox_lasts(sandbox))
+		sandbox->execution = execution;
 	if (!is_running(sandbox)) {
 		execution->asked_us = clock_now_us();
-		sandbox->execution = execution;
 		sandbox_launch(sandbox, execution->probe, &parts->sandbox);
 	} else if (sandbox->lost_stage != STAGE_NONE) {
 		event_sandbox_lost(sandbox, sandbox->lost_stage, sandbox->lost_error);
@@ -272,22 +268,14 @@ static void launch_init(struct execution *execution, const struct parts *parts)
 /* In its sandbox, with what that was begun with, or a sandbox that was made ahead. */
 static void take_waiting(const struct request *request, uint32_t probe, struct parts *parts)
 {
-	struct standby_parts waiting;
-
 	if (request->sandbox) {
-		if (!standby_take(request, probe, &waiting))
-			return;
-		memcpy(parts->stdio_ours, waiting.stdio_ours, sizeof(parts->stdio_ours));
-		memcpy(parts->stdio_workload, waiting.stdio_workload,
-		       sizeof(parts->stdio_workload));
-		parts->sandbox.leaf = waiting.leaf;
-		parts->before = waiting.before;
-		parts->is_taken = true;
-		parts->is_fed = waiting.stdio_workload[0] >= 0;
+		parts->is_taken = standby_take(request, probe, &parts->given);
+		parts->is_fed = parts->given.stdio_workload[0] >= 0;
+		parts->sandbox.leaf = parts->given.leaf;
 	} else if (supervisor.is_for_one || (!request->spawn->use_tty && probe == PROBE_NONE)) {
 		parts->ready = pool_take(request->profile, &parts->sandbox.leaf);
 		if (parts->ready)
-			sandbox_take_streams(parts->ready, parts->stdio_ours);
+			sandbox_take_streams(parts->ready, parts->given.stdio_ours);
 	}
 }
 

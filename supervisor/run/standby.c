@@ -42,7 +42,7 @@ static struct words {
 	struct ipc_spawn spawn;
 } words[STANDBY_MAX];
 
-static const struct standby_parts no_parts = { { -1, -1, -1 }, { -1, -1, -1 }, -1, { 0 } };
+static const struct standby_parts no_parts = STANDBY_PARTS_NONE;
 
 static struct standby *find_standby(const struct sandbox *sandbox)
 {

@@ -43,6 +43,14 @@ struct standby_parts {
 	struct cgroup_usage before;
 };
 
+#define STANDBY_PARTS_NONE                                                                         \
+	{                                                                                          \
+		{ -1, -1, -1 }, { -1, -1, -1 }, -1,                                                \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
+	}
+
 /* If the standby interpreter fits this request, set the request's code path to the file that the
  * interpreter waits for, so that the audit log names the file that runs. */
 void standby_align(struct request *request);
