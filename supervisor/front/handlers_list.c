@@ -27,7 +27,7 @@ static uint64_t sweep_us;
 
 int sight_look(const char *id, struct sight *ret)
 {
-	const struct sandbox *sandbox = sandbox_find(id);
+	const struct sandbox *sandbox = sandbox_find(NULL, id);
 	int error = 0;
 
 	*ret = (struct sight){ .id = id, .meta = &meta, .sandbox = sandbox };

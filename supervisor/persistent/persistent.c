@@ -35,8 +35,7 @@ static struct {
 
 /* --- whose they are --------------------------------------------------------------------------- */
 
-/* Find the sandbox with this id, or, of this owner (NULL: of anybody), with this id or name. */
-static struct sandbox *find_called(const char *owner, const char *name)
+struct sandbox *sandbox_find(const char *owner, const char *name)
 {
 	const uint32_t key = state_key(name);
 
@@ -46,23 +45,17 @@ static struct sandbox *find_called(const char *owner, const char *name)
 
 		if ((keys[at].id != key && keys[at].name != key) || sandbox->state == SANDBOX_FREE)
 			continue;
-		if (owner ? strcmp(sandbox->meta->owner, owner) == 0 &&
-				    (strcmp(sandbox->id, name) == 0 ||
-				     strcmp(sandbox->meta->name, name) == 0)
-			  : strcmp(sandbox->id, name) == 0)
+		if ((!owner || strcmp(sandbox->meta->owner, owner) == 0) &&
+		    (strcmp(sandbox->id, name) == 0 ||
+		     (owner && strcmp(sandbox->meta->name, name) == 0)))
 			return sandbox;
 	}
 	return NULL;
 }
 
-struct sandbox *sandbox_find(const char *id)
-{
-	return find_called(NULL, id);
-}
-
 bool sandbox_look_up(const char *owner, const char *name, char ret[IPC_ID_MAX])
 {
-	const struct sandbox *sandbox = find_called(owner, name);
+	const struct sandbox *sandbox = sandbox_find(owner, name);
 
 	if (sandbox)
 		memcpy(ret, sandbox->id, IPC_ID_MAX);
@@ -100,7 +93,7 @@ static int take_sandbox(const char *id, struct sandbox **ret)
 enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **ret,
 			 char detail[IPC_LIST_MAX])
 {
-	struct sandbox *sandbox = find_called(owner, name);
+	struct sandbox *sandbox = sandbox_find(owner, name);
 	char id[IPC_ID_MAX];
 	int error = 0;
 

@@ -96,8 +96,9 @@ static inline bool sandbox_lasts(const struct sandbox *sandbox)
  * runs again with the same message.
  */
 
-/* The owned one with this id; NULL: this supervisor does not have it. */
-struct sandbox *sandbox_find(const char *id);
+/* Find the sandbox with this id, or, of this owner (NULL: of anybody), with this id or name. NULL:
+ * this supervisor does not have it. */
+struct sandbox *sandbox_find(const char *owner, const char *name);
 
 /* The id of the owner's sandbox with this id or name, ours or not; false: there is none. */
 bool sandbox_look_up(const char *owner, const char *name, char ret[IPC_ID_MAX]);

@@ -34,7 +34,7 @@ static struct sandbox *the_one(void)
 	char id[IPC_ID_MAX];
 
 	store_id_text(meta.id, id);
-	return sandbox_find(id);
+	return sandbox_find(NULL, id);
 }
 
 /* Take the note that is due, and let it fail. */

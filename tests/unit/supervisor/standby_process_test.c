@@ -169,10 +169,10 @@ Test(standby_process, it_is_gone_before_files_are_worked_on)
 
 	say_ready(&box);
 	store_id_text(meta.id, id);
-	cr_assert_not(standby_is_clear(sandbox_find(id)));
+	cr_assert_not(standby_is_clear(sandbox_find(NULL, id)));
 	take_kill(&box);
 	say_gone(&box);
 	standby_tick();
-	cr_assert(standby_is_clear(sandbox_find(id)));
+	cr_assert(standby_is_clear(sandbox_find(NULL, id)));
 	rig_end(&box);
 }

@@ -195,7 +195,7 @@ static struct sandbox *the_one(void)
 	char id[IPC_ID_MAX];
 
 	store_id_text(meta.id, id);
-	return sandbox_find(id);
+	return sandbox_find(NULL, id);
 }
 
 Test(standby, the_next_code_gets_it)
