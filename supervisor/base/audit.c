@@ -376,7 +376,7 @@ static void hash_code(int code, uint64_t *ret_size, uint8_t ret_hash[SHA256_BYTE
 /* Return the id of a persistent sandbox; an ephemeral one goes with its execution and has none. */
 static struct audit_field sandbox_field(const struct sandbox *sandbox)
 {
-	return sandbox && sandbox_lasts(sandbox) ? AUDIT_TEXT(sandbox, sandbox->id)
+	return sandbox && sandbox_lasts(sandbox) ? AUDIT_TEXT(sandbox, sandbox->persistent.id)
 						 : (struct audit_field){ 0 };
 }
 

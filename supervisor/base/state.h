@@ -72,30 +72,18 @@ struct store_meta;
 struct layers_job;
 struct execution;
 
-/* An init and its cgroup. The table index is the slot in the factory's messages. The ephemeral ones
- * are below EPHEMERAL_MAX; those that last come behind, with what of them is in the store. */
-struct sandbox {
-	enum sandbox_state state;
-	uint32_t slot;
-	uint32_t generation; /* slot of the policy that it began under */
-	uint32_t profile;
-	struct channel init;    /* fd -1 when ended */
-	struct channel standby; /* to the process that waits in it for an execution; fd -1: none */
-	int standby_stdio[3];   /* the frontend's ends of that one's streams */
-	int pidfd;              /* the init's; -1 until the factory answered */
-	bool has_answer;        /* the factory answered */
-	struct loop_watch init_watch;
-	struct loop_watch pid_watch;
-
-	/* Fields of an ephemeral sandbox. */
+/* The part of an ephemeral sandbox. */
+struct ephemeral {
 	struct execution *execution; /* its one; NULL: it has none yet, or ends without */
 	struct sandbox *next;        /* in the pool's list */
 	uint64_t made_us;            /* when the pool asked for it */
 	uint32_t lost_stage;         /* both: reported to its execution when that comes; */
 	uint32_t lost_error;         /* STAGE_NONE: nothing */
+};
 
-	/* Fields of a persistent sandbox. */
-	struct store_meta *meta; /* NULL: it is ephemeral */
+/* The part of a persistent sandbox: what of it is in the store, and the work on that. */
+struct persistent {
+	struct store_meta *meta; /* NULL: the sandbox is ephemeral */
 	char id[IPC_ID_MAX];
 	int directory;             /* in the store: the lock on it */
 	int workspace;             /* O_PATH of the host's; -1: none, or not asked for yet */
@@ -116,9 +104,27 @@ struct sandbox {
 	uint64_t pause_us;         /* no note need begin before */
 	uint64_t failed_us;        /* since when counts fail for this machine's sake; 0: none did */
 	struct statvfs room;       /* on its file system, when the last note began */
-	uint64_t scan_us; /* all three: when the next note, the end for idleness, or the next */
-	uint64_t idle_us; /* look at it is due */
-	uint64_t due_us;
+	uint64_t scan_us;          /* when the next note is due */
+	uint64_t idle_us;          /* when its last execution left */
+	uint64_t due_us;           /* when it is to be looked at next */
+};
+
+/* An init and its cgroup. The table index is the slot in the factory's messages: below
+ * EPHEMERAL_MAX those of ephemeral sandboxes, behind them those of persistent ones. */
+struct sandbox {
+	enum sandbox_state state;
+	uint32_t slot;
+	uint32_t generation; /* slot of the policy that it began under */
+	uint32_t profile;
+	struct channel init;    /* fd -1 when ended */
+	struct channel standby; /* to the process that waits in it for an execution; fd -1: none */
+	int standby_stdio[3];   /* the frontend's ends of that one's streams */
+	int pidfd;              /* the init's; -1 until the factory answered */
+	bool has_answer;        /* the factory answered */
+	struct loop_watch init_watch;
+	struct loop_watch pid_watch;
+	struct ephemeral ephemeral; /* one of these two counts: sandbox_lasts() */
+	struct persistent persistent;
 };
 
 enum execution_state {

@@ -32,8 +32,8 @@ int sight_look(const char *id, struct sight *ret)
 
 	*ret = (struct sight){ .id = id, .meta = &meta, .sandbox = sandbox };
 	if (sandbox) {
-		ret->meta = sandbox->meta;
-		ret->used_s = store_used_s(sandbox->directory);
+		ret->meta = sandbox->persistent.meta;
+		ret->used_s = store_used_s(sandbox->persistent.directory);
 	} else {
 		error = store_look(id, &meta, &ret->used_s, &ret->is_taken);
 	}

@@ -199,11 +199,11 @@ int handle_sandbox_new(void *context, struct channel_message *message)
 
 static int destroy_sandbox(struct sandbox *sandbox)
 {
-	const int error = store_destroy(sandbox->meta);
+	const int error = store_destroy(sandbox->persistent.meta);
 
 	if (error)
 		return error;
-	audit_sandbox_end(sandbox->id, "destroyed");
+	audit_sandbox_end(sandbox->persistent.id, "destroyed");
 	sandbox_disown(sandbox);
 	return 0;
 }
@@ -229,9 +229,9 @@ static enum refusal let_change(struct sandbox *sandbox, struct frontend *fronten
 	enum refusal refusal = REFUSAL_NONE;
 	uint32_t profile;
 
-	if (sandbox->is_interrupted || (is_kept && sandbox->is_unscanned))
+	if (sandbox->persistent.is_interrupted || (is_kept && sandbox->persistent.is_unscanned))
 		refusal = sandbox_prepare(sandbox, frontend, false, &profile, detail);
-	if (refusal && (refusal == REFUSAL_DEFERRED || sandbox->is_interrupted))
+	if (refusal && (refusal == REFUSAL_DEFERRED || sandbox->persistent.is_interrupted))
 		return refusal;
 	/* Files that were not noted count as changed. */
 	return deferred_is_behind(frontend, sandbox) || !sandbox_stop(sandbox) ? REFUSAL_DEFERRED
@@ -262,7 +262,7 @@ int handle_sandbox_end(void *context, struct channel_message *message)
 		return reply_refuse(frontend, from->request, refusal, detail, 0);
 	if (is_destroyed)
 		return reply_done(frontend, from->request, destroy_sandbox(sandbox));
-	audit_sandbox_change(frontend, sandbox->id, "stop", 0);
+	audit_sandbox_change(frontend, sandbox->persistent.id, "stop", 0);
 	return reply_done(frontend, from->request, 0);
 }
 
@@ -319,7 +319,7 @@ static uint32_t find_number(const struct store_meta *of, const struct ipc_checkp
 	return number;
 }
 
-static int fork_at(const struct ipc_checkpoint_do *from, struct sandbox *sandbox, uint32_t number,
+static int fork_at(const struct ipc_checkpoint_do *from, struct persistent *own, uint32_t number,
 		   struct store_census *census)
 {
 	int fd;
@@ -327,20 +327,19 @@ static int fork_at(const struct ipc_checkpoint_do *from, struct sandbox *sandbox
 	if (number == 0 && (from->of[0] || from->number > 0))
 		return -ENOENT;
 	do
-		fd = store_fork(sandbox->directory, sandbox->meta, number, from->name, census,
-				&meta);
+		fd = store_fork(own->directory, own->meta, number, from->name, census, &meta);
 	while ((fd == -EUSERS || fd == -EDQUOT) && sweep_scanned() > 0);
 	return fd;
 }
 
 /* Change checkpoints: no execution runs in the sandbox, and none of its layers is mounted. */
 static int act_on(const struct frontend *frontend, const struct ipc_checkpoint_do *from,
-		  struct sandbox *sandbox)
+		  struct persistent *own)
 {
 	static const char *const words[] = { [CHECKPOINT_SAVE] = "save",
 					     [CHECKPOINT_ROLLBACK] = "rollback",
 					     [CHECKPOINT_DELETE] = "delete" };
-	uint32_t number = find_number(sandbox->meta, from);
+	uint32_t number = find_number(own->meta, from);
 	struct store_census census = census_limits();
 	struct store_checkpoint made;
 	char detail[IPC_LIST_MAX] = "";
@@ -348,24 +347,24 @@ static int act_on(const struct frontend *frontend, const struct ipc_checkpoint_d
 	int result;
 
 	if (from->operation == CHECKPOINT_SAVE)
-		result = store_checkpoint(sandbox->directory, sandbox->meta, from->name, &made);
+		result = store_checkpoint(own->directory, own->meta, from->name, &made);
 	else if (from->operation == CHECKPOINT_FORK)
-		result = fork_at(from, sandbox, number, &census);
+		result = fork_at(from, own, number, &census);
 	else if (from->operation == CHECKPOINT_ROLLBACK)
-		result = store_rollback(sandbox->directory, sandbox->meta, number);
+		result = store_rollback(own->directory, own->meta, number);
 	else
-		result = store_forget(sandbox->directory, sandbox->meta, number);
+		result = store_forget(own->directory, own->meta, number);
 	if (result < 0) {
-		refusal = explain_error(result, &census, sandbox->meta, detail);
+		refusal = explain_error(result, &census, own->meta, detail);
 		return reply_refuse(frontend, from->request, refusal, detail, 0);
 	}
 	if (from->operation == CHECKPOINT_FORK)
-		return tell_made(frontend, from->request, result, sandbox->id, number);
+		return tell_made(frontend, from->request, result, own->id, number);
 	if (from->operation == CHECKPOINT_SAVE)
 		number = made.number;
-	audit_sandbox_change(frontend, sandbox->id, words[from->operation], number);
+	audit_sandbox_change(frontend, own->id, words[from->operation], number);
 	return from->operation == CHECKPOINT_SAVE
-		       ? tell_checkpoint(frontend, from->request, sandbox->meta, &made)
+		       ? tell_checkpoint(frontend, from->request, own->meta, &made)
 		       : reply_done(frontend, from->request, 0);
 }
 
@@ -391,5 +390,5 @@ int handle_checkpoint_do(void *context, struct channel_message *message)
 	if (refusal == REFUSAL_DEFERRED)
 		return deferred_add(frontend, message, from->owner, sandbox);
 	return refusal ? reply_refuse(frontend, from->request, refusal, detail, 0)
-		       : act_on(frontend, from, sandbox);
+		       : act_on(frontend, from, &sandbox->persistent);
 }

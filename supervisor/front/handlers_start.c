@@ -93,10 +93,10 @@ static enum refusal enter_sandbox(struct target *target, char profile[IPC_NAME_M
 
 	if (!target->name[0] || refusal)
 		return refusal;
-	if (profile[0] && strcmp(profile, target->sandbox->meta->profile) != 0)
-		return reply_reason(REFUSAL_SANDBOX_PROFILE, target->sandbox->meta->profile,
-				    detail);
-	memcpy(profile, target->sandbox->meta->profile, IPC_NAME_MAX);
+	if (profile[0] && strcmp(profile, target->sandbox->persistent.meta->profile) != 0)
+		return reply_reason(REFUSAL_SANDBOX_PROFILE,
+				    target->sandbox->persistent.meta->profile, detail);
+	memcpy(profile, target->sandbox->persistent.meta->profile, IPC_NAME_MAX);
 	return REFUSAL_NONE;
 }
 
@@ -140,7 +140,8 @@ int handle_file_start(void *context, struct channel_message *message)
 			supervisor.stateless[0] ? supervisor.stateless : "msp-file is missing", 0);
 	refusal = find_target(&target, detail);
 	if (!refusal)
-		refusal = request_file(from, target.sandbox->meta->profile, &request, detail);
+		refusal = request_file(from, target.sandbox->persistent.meta->profile, &request,
+				       detail);
 	return begin_in(&target, from->request, refusal, &request, -1, detail);
 }
 
@@ -189,7 +190,7 @@ static enum refusal find_alone(struct target *target, char detail[IPC_LIST_MAX])
 	if (!refusal)
 		refusal = find_target(target, detail);
 	/* The last execution's processes are being killed. */
-	return !refusal && target->sandbox->executions > 0 ? REFUSAL_DEFERRED : refusal;
+	return !refusal && target->sandbox->persistent.executions > 0 ? REFUSAL_DEFERRED : refusal;
 }
 
 /* A broker speaks for a model. A person's consent passes through it, so two things can be checked
@@ -208,7 +209,7 @@ static enum refusal check_changes(const struct ipc_changes_start *from, const st
 				  char detail[IPC_LIST_MAX])
 {
 	const struct plan_profile *profile = plan_profile(&supervisor.plan, target->profile);
-	const uint32_t mode = target->sandbox->meta->workspace_mode;
+	const uint32_t mode = target->sandbox->persistent.meta->workspace_mode;
 	struct stat done;
 
 	if (mode == WORKSPACE_READ || mode == WORKSPACE_WRITE ||
@@ -221,7 +222,7 @@ static enum refusal check_changes(const struct ipc_changes_start *from, const st
 	    !may_change_host(from, profile->apply))
 		return REFUSAL_APPLY;
 	return from->operation == CHANGES_UNDO &&
-			       fstatat(target->sandbox->directory, "journal/done", &done,
+			       fstatat(target->sandbox->persistent.directory, "journal/done", &done,
 				       AT_SYMLINK_NOFOLLOW) != 0
 		       ? REFUSAL_UNDO
 		       : REFUSAL_NONE;
@@ -254,9 +255,10 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 	int error = 0;
 
 	if (from->flags & CHANGES_FROM_CHECKPOINT)
-		refusal = find_checkpoint(target->sandbox->meta, from->number, &ask.since, detail);
+		refusal = find_checkpoint(target->sandbox->persistent.meta, from->number,
+					  &ask.since, detail);
 	if (!refusal && changes_host(from->operation))
-		error = audit_apply_begin(target->frontend, target->sandbox->id, from,
+		error = audit_apply_begin(target->frontend, target->sandbox->persistent.id, from,
 					  deferred_ticket(), detail);
 	if (error)
 		refusal = error == -EINPROGRESS ? REFUSAL_DEFERRED : REFUSAL_AUDIT;
@@ -267,7 +269,7 @@ static enum refusal begin_changes(const struct ipc_changes_start *from, const st
 		return REFUSAL_NONE;
 	done.error = (uint32_t)-error;
 	if (changes_host(from->operation))
-		audit_apply_end(target->sandbox->id, &done);
+		audit_apply_end(target->sandbox->persistent.id, &done);
 	return reply_reason(REFUSAL_RESOURCES, errno_text(-error), detail);
 }
 

@@ -83,7 +83,7 @@ static int hand_fd(const struct layers_job *job, uint32_t role, int fd)
 
 static int hand_chain(const struct layers_job *job, uint32_t role, uint32_t highest)
 {
-	const struct store_meta *meta = job->sandbox->meta;
+	const struct store_meta *meta = job->sandbox->persistent.meta;
 	int error = 0;
 
 	for (uint32_t layer = highest; layer != STORE_NO_LAYER && !error;
@@ -95,32 +95,30 @@ static int hand_chain(const struct layers_job *job, uint32_t role, uint32_t high
 /* Hand over the layers that the merge plan names: all below the upper. */
 static int hand_merged(struct layers_job *job)
 {
-	const struct store_meta *meta = job->sandbox->meta;
+	const struct persistent *own = &job->sandbox->persistent;
+	const struct store_meta *meta = own->meta;
 	const int error = store_merge_plan(meta, &job->merge)
 				  ? hand_chain(job, LAYERS_LAYER, meta->layers[meta->upper].parent)
 				  : -ENOENT;
 
-	return error ? error
-		     : hand_fd(job, LAYERS_TARGET, store_merge_target(job->sandbox->directory));
+	return error ? error : hand_fd(job, LAYERS_TARGET, store_merge_target(own->directory));
 }
 
 static int hand_all(struct layers_job *job, const struct layers_ask *ask)
 {
-	const struct sandbox *sandbox = job->sandbox;
+	const struct persistent *own = &job->sandbox->persistent;
 	int error = 0;
 
-	if (job->operation == LAYERS_REMOVE)
-		return hand_fd(job, LAYERS_TARGET, store_trash());
 	if (job->operation == LAYERS_MERGE)
 		return hand_merged(job);
-	if (sandbox->workspace >= 0 && sandbox->meta->workspace_mode == WORKSPACE_COPY)
-		error = hand_fd(job, LAYERS_HOST, fcntl(sandbox->workspace, F_DUPFD_CLOEXEC, 0));
+	if (own->workspace >= 0 && own->meta->workspace_mode == WORKSPACE_COPY)
+		error = hand_fd(job, LAYERS_HOST, fcntl(own->workspace, F_DUPFD_CLOEXEC, 0));
 	if (!error)
-		error = hand_chain(job, LAYERS_LAYER, sandbox->meta->upper);
+		error = hand_chain(job, LAYERS_LAYER, own->meta->upper);
 	if (!error && ask->changes && ask->changes->flags & CHANGES_FROM_CHECKPOINT)
 		error = hand_chain(job, LAYERS_SINCE, ask->since);
 	if (!error && job->operation != LAYERS_SCAN && job->operation != LAYERS_DIFF)
-		error = hand_fd(job, LAYERS_JOURNAL, store_journal(sandbox->directory));
+		error = hand_fd(job, LAYERS_JOURNAL, store_journal(own->directory));
 	return error;
 }
 
@@ -134,13 +132,14 @@ static int ask_for(const struct layers_job *job, const struct layers_ask *ask)
 	memset(&message, 0, sizeof(message));
 	memcpy(message.schema, ipc_schema_hash, sizeof(message.schema));
 	message.operation = job->operation;
-	if (job->sandbox)
-		strncpy(message.name,
-			job->sandbox->meta->name[0] ? job->sandbox->meta->name : job->sandbox->id,
-			sizeof(message.name) - 1);
 	message.since_us = ask->since_us;
-	if (job->sandbox)
-		memcpy(message.workspace, job->sandbox->meta->workspace, sizeof(message.workspace));
+	if (job->sandbox) {
+		const struct persistent *own = &job->sandbox->persistent;
+
+		strncpy(message.name, own->meta->name[0] ? own->meta->name : own->id,
+			sizeof(message.name) - 1);
+		memcpy(message.workspace, own->meta->workspace, sizeof(message.workspace));
+	}
 	if (changes) {
 		message.conflict = changes->conflict;
 		message.flags = changes->flags;
@@ -184,7 +183,7 @@ static void tell_frontend(const struct layers_job *job, const struct ipc_layers_
 
 	memcpy(done.digest, from->digest, sizeof(done.digest));
 	if (job->operation == LAYERS_APPLY || job->operation == LAYERS_UNDO)
-		audit_apply_end(job->sandbox->id, &done);
+		audit_apply_end(job->sandbox->persistent.id, &done);
 	/* A frontend that does not read until its channel is full is no longer served. */
 	if (job->frontend && channel_send(&job->frontend->channel, IPC_TYPE_changes_done, &done,
 					  NULL, MSG_DONTWAIT) == -EAGAIN)
@@ -194,18 +193,19 @@ static void tell_frontend(const struct layers_job *job, const struct ipc_layers_
 static void end_work(struct layers_job *job, const struct ipc_layers_done *done)
 {
 	struct sandbox *sandbox = job->sandbox;
+	struct persistent *own = &sandbox->persistent;
 
-	sandbox->jobs--;
-	sandbox->is_changed = true;
-	if (sandbox->writer == job)
-		sandbox->writer = NULL;
+	own->jobs--;
+	own->is_changed = true;
+	if (own->writer == job)
+		own->writer = NULL;
 	if (job->operation == LAYERS_APPLY || job->operation == LAYERS_UNDO)
-		sandbox->is_interrupted = store_is_interrupted(sandbox->directory); /* killed */
+		own->is_interrupted = store_is_interrupted(own->directory); /* killed */
 	if (job->operation == LAYERS_SCAN)
 		sandbox_scanned(sandbox, job->began_us, done);
 	/* A sandbox that was used meanwhile is merged another time. */
 	if (job->operation == LAYERS_MERGE && !done->error && sandbox->state == SANDBOX_COLD)
-		(void)store_merge_done(sandbox->directory, sandbox->meta, &job->merge, done->bytes,
+		(void)store_merge_done(own->directory, own->meta, &job->merge, done->bytes,
 				       done->inodes);
 }
 
@@ -381,7 +381,7 @@ static int begin_job(const struct layers_ask *ask, struct layers_job **ret)
 	if (error)
 		return error;
 	job->channel = (struct channel){ ends[0], IPC_SUPERVISOR, IPC_LAYERS, IPC_SERVE };
-	error = hand_all(job, ask);
+	error = job->sandbox ? hand_all(job, ask) : hand_fd(job, LAYERS_TARGET, store_trash());
 	if (!error)
 		error = ask_for(job, ask);
 	if (!error)
@@ -406,9 +406,9 @@ int layers_job_begin(const struct layers_ask *ask)
 
 	if (error)
 		return error;
-	ask->sandbox->jobs++;
+	ask->sandbox->persistent.jobs++;
 	if (!is_reader(ask->operation))
-		ask->sandbox->writer = job;
+		ask->sandbox->persistent.writer = job;
 	return 0;
 }
 
@@ -416,7 +416,7 @@ int layers_job_begin_own(struct sandbox *sandbox, uint32_t operation)
 {
 	const struct layers_ask ask = { .sandbox = sandbox,
 					.operation = operation,
-					.since_us = sandbox->since_us,
+					.since_us = sandbox->persistent.since_us,
 					.chosen = -1 };
 
 	return layers_job_begin(&ask);

@@ -41,13 +41,13 @@ struct sandbox *sandbox_find(const char *owner, const char *name)
 
 	for (uint32_t slot = EPHEMERAL_MAX; slot < supervisor.sandboxes_used; slot++) {
 		struct sandbox *sandbox = &supervisor.sandboxes[slot];
+		const struct persistent *own = &sandbox->persistent;
 		const uint32_t at = slot - EPHEMERAL_MAX;
 
 		if ((keys[at].id != key && keys[at].name != key) || sandbox->state == SANDBOX_FREE)
 			continue;
-		if ((!owner || strcmp(sandbox->meta->owner, owner) == 0) &&
-		    (strcmp(sandbox->id, name) == 0 ||
-		     (owner && strcmp(sandbox->meta->name, name) == 0)))
+		if ((!owner || strcmp(own->meta->owner, owner) == 0) &&
+		    (strcmp(own->id, name) == 0 || (owner && strcmp(own->meta->name, name) == 0)))
 			return sandbox;
 	}
 	return NULL;
@@ -58,14 +58,14 @@ bool sandbox_look_up(const char *owner, const char *name, char ret[IPC_ID_MAX])
 	const struct sandbox *sandbox = sandbox_find(owner, name);
 
 	if (sandbox)
-		memcpy(ret, sandbox->id, IPC_ID_MAX);
+		memcpy(ret, sandbox->persistent.id, IPC_ID_MAX);
 	return sandbox || store_find(owner, name, ret);
 }
 
 static int take_sandbox(const char *id, struct sandbox **ret)
 {
 	uint32_t slot = EPHEMERAL_MAX;
-	struct sandbox *sandbox;
+	struct persistent *own;
 	int directory;
 
 	while (slot < SANDBOX_SLOTS && supervisor.sandboxes[slot].state != SANDBOX_FREE)
@@ -75,18 +75,18 @@ static int take_sandbox(const char *id, struct sandbox **ret)
 	directory = store_take(id, &metas[slot - EPHEMERAL_MAX]);
 	if (directory < 0)
 		return directory;
-	sandbox = sandbox_reset(slot);
-	sandbox->state = SANDBOX_COLD;
-	sandbox->meta = &metas[slot - EPHEMERAL_MAX];
-	sandbox->directory = directory;
-	memcpy(sandbox->id, id, sizeof(sandbox->id));
+	*ret = sandbox_reset(slot);
+	(*ret)->state = SANDBOX_COLD;
+	own = &(*ret)->persistent;
+	own->meta = &metas[slot - EPHEMERAL_MAX];
+	own->directory = directory;
+	memcpy(own->id, id, sizeof(own->id));
 	keys[slot - EPHEMERAL_MAX].id = state_key(id);
-	keys[slot - EPHEMERAL_MAX].name = state_key(sandbox->meta->name);
+	keys[slot - EPHEMERAL_MAX].name = state_key(own->meta->name);
 	if (slot >= supervisor.sandboxes_used)
 		supervisor.sandboxes_used = slot + 1;
-	note_recall(sandbox);
-	sandbox->is_interrupted = store_is_interrupted(directory);
-	*ret = sandbox;
+	note_recall(*ret);
+	own->is_interrupted = store_is_interrupted(directory);
 	return 0;
 }
 
@@ -118,8 +118,8 @@ enum refusal sandbox_own(const char *owner, const char *name, struct sandbox **r
 
 void sandbox_disown(struct sandbox *sandbox)
 {
-	fd_close(&sandbox->workspace);
-	fd_close(&sandbox->directory);
+	fd_close(&sandbox->persistent.workspace);
+	fd_close(&sandbox->persistent.directory);
 	sandbox->state = SANDBOX_FREE;
 	while (supervisor.sandboxes_used > EPHEMERAL_MAX &&
 	       supervisor.sandboxes[supervisor.sandboxes_used - 1].state == SANDBOX_FREE)
@@ -143,26 +143,27 @@ enum refusal sandbox_own_idle(const char *owner, const char *name, struct sandbo
 
 bool sandbox_stop(struct sandbox *sandbox)
 {
-	if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 && !scan_is_needed(sandbox))
+	if (sandbox->state == SANDBOX_COLD && sandbox->persistent.jobs == 0 &&
+	    !scan_is_needed(sandbox))
 		return true;
-	sandbox->is_stopping = true;
+	sandbox->persistent.is_stopping = true;
 	sandbox_stir(sandbox);
 	execution_kill_all(sandbox, VERDICT_STOPPED);
 	return false;
 }
 
-static enum refusal find_profile(const struct sandbox *sandbox, uint32_t *ret,
+static enum refusal find_profile(const struct store_meta *meta, uint32_t *ret,
 				 char detail[IPC_LIST_MAX])
 {
-	const int index = plan_profile_find(&supervisor.plan, sandbox->meta->profile);
+	const int index = plan_profile_find(&supervisor.plan, meta->profile);
 	const struct plan_profile *profile =
 		index < 0 ? NULL : plan_profile(&supervisor.plan, (uint32_t)index);
 
 	if (!profile || plan_is_internal(&supervisor.plan, profile) ||
 	    !plan_lasts(&supervisor.plan, profile))
-		return reply_reason(REFUSAL_SANDBOX_PROFILE, sandbox->meta->profile, detail);
+		return reply_reason(REFUSAL_SANDBOX_PROFILE, meta->profile, detail);
 	*ret = (uint32_t)index;
-	if (plan_may_work(profile, sandbox->meta->workspace_mode))
+	if (plan_may_work(profile, meta->workspace_mode))
 		return REFUSAL_NONE;
 	return reply_reason(
 		REFUSAL_WORKSPACE,
@@ -176,6 +177,7 @@ static enum refusal make_room(struct sandbox *sandbox, const struct plan_profile
 {
 	const uint32_t running = execution_count(sandbox);
 	const bool is_older = sandbox->generation != supervisor.plan.slot;
+	struct persistent *own = &sandbox->persistent;
 
 	if (running == SANDBOX_EXECUTIONS_MAX ||
 	    (sandbox->state == SANDBOX_LIVE && is_older && running > 0)) {
@@ -185,36 +187,35 @@ static enum refusal make_room(struct sandbox *sandbox, const struct plan_profile
 	}
 	if (scan_is_over(sandbox, profile)) {
 		(void)snprintf(detail, IPC_LIST_MAX, "%llu of %llu MiB, %llu of %llu files",
-			       (unsigned long long)sandbox->meta->disk_bytes >> 20,
+			       (unsigned long long)own->meta->disk_bytes >> 20,
 			       (unsigned long long)profile->disk_bytes >> 20,
-			       (unsigned long long)sandbox->meta->disk_inodes,
+			       (unsigned long long)own->meta->disk_inodes,
 			       (unsigned long long)profile->disk_inodes);
 		return REFUSAL_DISK;
 	}
-	if (sandbox->executions == SANDBOX_EXECUTIONS_MAX ||
-	    (sandbox->leaves == (1U << SANDBOX_EXECUTIONS_MAX) - 1 && !standby_is_clear(sandbox)))
+	if (own->executions == SANDBOX_EXECUTIONS_MAX ||
+	    (own->leaves == (1U << SANDBOX_EXECUTIONS_MAX) - 1 && !standby_is_clear(sandbox)))
 		return REFUSAL_DEFERRED;
 	if (sandbox->state != SANDBOX_LIVE || (!is_older && sandbox->init.fd >= 0))
 		return REFUSAL_NONE;
-	sandbox->is_stopping = true;
+	own->is_stopping = true;
 	return REFUSAL_DEFERRED;
 }
 
 /* Open the workspace, which must be the directory that the sandbox was made on; is_persons says who
  * asks. If a broker made the sandbox, each other one has to have it open, too, also while it is
  * live. A request that is no execution asks for it anew: git may name other paths in it by now. */
-static enum refusal open_workspace(struct sandbox *sandbox, struct frontend *frontend, bool execute,
+static enum refusal open_workspace(struct persistent *own, struct frontend *frontend, bool execute,
 				   char detail[IPC_LIST_MAX])
 {
-	const struct store_meta *meta = sandbox->meta;
+	const struct store_meta *meta = own->meta;
 	static char path[IPC_PATH_MAX];
 	struct stat is;
 	int fd;
 
 	if (meta->workspace_mode == WORKSPACE_NONE ||
-	    (execute && sandbox->workspace >= 0 &&
-	     (meta->is_persons || !frontend->is_broker ||
-	      strcmp(frontend->opened, sandbox->id) == 0)))
+	    (execute && own->workspace >= 0 &&
+	     (meta->is_persons || !frontend->is_broker || strcmp(frontend->opened, own->id) == 0)))
 		return REFUSAL_NONE;
 	fd = workspace_find(frontend, meta->workspace, meta->is_persons || !frontend->is_broker,
 			    path, detail);
@@ -222,10 +223,10 @@ static enum refusal open_workspace(struct sandbox *sandbox, struct frontend *fro
 		return REFUSAL_DEFERRED;
 	if (fd >= 0 && strcmp(path, meta->workspace) == 0 && fstat(fd, &is) == 0 &&
 	    is.st_dev == meta->workspace_device && is.st_ino == meta->workspace_inode) {
-		fd_close(&sandbox->workspace);
-		sandbox->workspace = fd;
-		memcpy(frontend->opened, sandbox->id, IPC_ID_MAX);
-		sandbox->is_unscanned = false;
+		fd_close(&own->workspace);
+		own->workspace = fd;
+		memcpy(frontend->opened, own->id, IPC_ID_MAX);
+		own->is_unscanned = false;
 		return REFUSAL_NONE;
 	}
 	if (fd >= 0)
@@ -240,39 +241,42 @@ static enum refusal open_workspace(struct sandbox *sandbox, struct frontend *fro
 /* Half an apply is made a whole one or none. What that fails for, the next apply will say. */
 static enum refusal recover_apply(struct sandbox *sandbox)
 {
-	if (!sandbox->is_interrupted || sandbox->meta->workspace_mode != WORKSPACE_COPY)
+	struct persistent *own = &sandbox->persistent;
+
+	if (!own->is_interrupted || own->meta->workspace_mode != WORKSPACE_COPY)
 		return REFUSAL_NONE;
-	if (sandbox->writer)
+	if (own->writer)
 		return REFUSAL_DEFERRED;
-	sandbox->is_interrupted = false;
+	own->is_interrupted = false;
 	return layers_job_begin_own(sandbox, LAYERS_RECOVER) == 0 ? REFUSAL_DEFERRED : REFUSAL_NONE;
 }
 
 enum refusal sandbox_prepare(struct sandbox *sandbox, struct frontend *frontend, bool execute,
 			     uint32_t *ret_profile, char detail[IPC_LIST_MAX])
 {
-	enum refusal refusal = find_profile(sandbox, ret_profile, detail);
+	struct persistent *own = &sandbox->persistent;
+	enum refusal refusal = find_profile(own->meta, ret_profile, detail);
 
 	if (refusal)
 		return refusal;
-	if (sandbox->is_stopping || sandbox->state == SANDBOX_ENDING ||
+	if (own->is_stopping || sandbox->state == SANDBOX_ENDING ||
 	    deferred_is_behind(frontend, sandbox) ||
-	    (execute ? layers_job_writes_host(sandbox->writer) : !standby_is_clear(sandbox)))
+	    (execute ? layers_job_writes_host(own->writer) : !standby_is_clear(sandbox)))
 		return REFUSAL_DEFERRED;
 	if (execute)
 		refusal = make_room(sandbox, plan_profile(&supervisor.plan, *ret_profile), detail);
 	if (!refusal)
-		refusal = open_workspace(sandbox, frontend, execute, detail);
+		refusal = open_workspace(own, frontend, execute, detail);
 	if (!refusal)
 		refusal = recover_apply(sandbox);
 	if (!refusal && execute)
 		refusal = note_await_count(sandbox, detail);
 	if (refusal || execute)
 		return refusal;
-	if (layers_job_is_long(sandbox->writer))
+	if (layers_job_is_long(own->writer))
 		return reply_reason(REFUSAL_SANDBOX_BUSY, "its changes are being applied or merged",
 				    detail);
-	return sandbox->writer || scan_is_needed(sandbox) ? REFUSAL_DEFERRED : REFUSAL_NONE;
+	return own->writer || scan_is_needed(sandbox) ? REFUSAL_DEFERRED : REFUSAL_NONE;
 }
 
 /* --- their executions ------------------------------------------------------------------------- */
@@ -285,10 +289,12 @@ void event_sandbox_joined(struct sandbox *sandbox)
 
 void event_sandbox_left(struct sandbox *sandbox)
 {
-	sandbox->idle_us = clock_now_us();
-	sandbox->is_changed = true;
-	if (sandbox->idle_us + SCAN_SETTLED_US < sandbox->scan_us)
-		sandbox->scan_us = sandbox->idle_us + SCAN_SETTLED_US;
+	struct persistent *own = &sandbox->persistent;
+
+	own->idle_us = clock_now_us();
+	own->is_changed = true;
+	if (own->idle_us + SCAN_SETTLED_US < own->scan_us)
+		own->scan_us = own->idle_us + SCAN_SETTLED_US;
 	sandbox_stir(sandbox);
 	standby_rest(sandbox);
 }
@@ -297,35 +303,35 @@ void event_sandbox_left(struct sandbox *sandbox)
 
 static bool merge_layers(struct sandbox *sandbox)
 {
-	if ((supervisor.is_ending && !supervisor.is_persons) || sandbox->is_merged)
+	if ((supervisor.is_ending && !supervisor.is_persons) || sandbox->persistent.is_merged)
 		return false;
-	sandbox->is_merged = true; /* or will be, when it is owned the next time */
+	sandbox->persistent.is_merged = true; /* or will be, when it is owned the next time */
 	return layers_job_begin_own(sandbox, LAYERS_MERGE) == 0;
 }
 
 static void settle_sandbox(struct sandbox *sandbox, uint64_t now)
 {
-	sandbox->due_us = UINT64_MAX;
-	if (sandbox->state == SANDBOX_LIVE && sandbox->executions == 0) {
-		sandbox->due_us =
-			sandbox->idle_us + (uint64_t)sandbox_profile(sandbox)->idle_s * 1000000;
-		if (sandbox->due_us <= now || sandbox->is_stopping || supervisor.is_ending)
+	struct persistent *own = &sandbox->persistent;
+
+	own->due_us = UINT64_MAX;
+	if (sandbox->state == SANDBOX_LIVE && own->executions == 0) {
+		own->due_us = own->idle_us + (uint64_t)sandbox_profile(sandbox)->idle_s * 1000000;
+		if (own->due_us <= now || own->is_stopping || supervisor.is_ending)
 			sandbox_end(sandbox);
 	}
-	if (sandbox->state == SANDBOX_ENDING && sandbox->executions == 0 &&
-	    sandbox_is_over(sandbox)) {
-		sandbox->is_changed |= sandbox_clear(sandbox);
-		sandbox->due_us = now + SANDBOX_RETRY_US;
+	if (sandbox->state == SANDBOX_ENDING && own->executions == 0 && sandbox_is_over(sandbox)) {
+		own->is_changed |= sandbox_clear(sandbox);
+		own->due_us = now + SANDBOX_RETRY_US;
 	}
 	note_settle(sandbox, now);
-	if (sandbox->is_changed) {
-		sandbox->is_changed = false;
-		sandbox->due_us = now; /* a woken request may change anything */
-		sandbox->is_stopping &= sandbox->state != SANDBOX_COLD;
+	if (own->is_changed) {
+		own->is_changed = false;
+		own->due_us = now; /* a woken request may change anything */
+		own->is_stopping &= sandbox->state != SANDBOX_COLD;
 		deferred_wake(sandbox);
-	} else if (sandbox->state == SANDBOX_COLD && sandbox->jobs == 0 &&
-		   !deferred_is_awaited(sandbox) &&
-		   !(sandbox->is_dirty && !sandbox->is_unscanned) && !merge_layers(sandbox)) {
+	} else if (sandbox->state == SANDBOX_COLD && own->jobs == 0 &&
+		   !deferred_is_awaited(sandbox) && !(own->is_dirty && !own->is_unscanned) &&
+		   !merge_layers(sandbox)) {
 		sandbox_disown(sandbox);
 	}
 }
@@ -341,8 +347,9 @@ void sandbox_tick(void)
 			settle_sandbox(sandbox, now);
 		/* Only the time or sandbox_stir() changes anything about a sandbox that rests. */
 		if (sandbox->state == SANDBOX_FREE ||
-		    (sandbox->state == SANDBOX_LIVE && sandbox->jobs == 0 && !sandbox->is_changed &&
-		     !sandbox->is_stopping && sandbox->due_us > now))
+		    (sandbox->state == SANDBOX_LIVE && sandbox->persistent.jobs == 0 &&
+		     !sandbox->persistent.is_changed && !sandbox->persistent.is_stopping &&
+		     sandbox->persistent.due_us > now))
 			rest_begin(sandbox);
 	}
 }

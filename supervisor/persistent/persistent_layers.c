@@ -44,10 +44,10 @@ static int send_lowers(const struct store_meta *meta, uint32_t *number, uint32_t
 	return error;
 }
 
-static int send_place(const struct sandbox *sandbox, uint32_t *number, uint32_t mount,
+static int send_place(const struct persistent *own, uint32_t *number, uint32_t mount,
 		      bool has_source, const char *place)
 {
-	const struct store_meta *meta = sandbox->meta;
+	const struct store_meta *meta = own->meta;
 	const uint32_t mode = strcmp(place, PLAN_PLACE_WORKSPACE) == 0 ? meta->workspace_mode
 								       : (uint32_t)WORKSPACE_NONE;
 	const uint32_t before = *number;
@@ -55,10 +55,10 @@ static int send_place(const struct sandbox *sandbox, uint32_t *number, uint32_t 
 
 	if (mode == WORKSPACE_READ || mode == WORKSPACE_WRITE)
 		return send_layer(number, mount, mode == WORKSPACE_READ ? LAYER_READ : LAYER_WRITE,
-				  sandbox->workspace);
+				  own->workspace);
 	error = send_lowers(meta, number, mount, place);
 	if (!error && mode == WORKSPACE_COPY)
-		error = send_layer(number, mount, LAYER_LOWER, sandbox->workspace);
+		error = send_layer(number, mount, LAYER_LOWER, own->workspace);
 	else if (!error && *number == before && !has_source)
 		error = pass_layer(number, mount, LAYER_LOWER, store_empty());
 	if (!error)
@@ -77,7 +77,8 @@ int event_sandbox_launched(const struct sandbox *sandbox, uint32_t *ret_count)
 	*ret_count = 0;
 	for (uint32_t i = 0; i < profile->mount_count && !error; i++) {
 		if (mounts[i].place)
-			error = send_place(sandbox, ret_count, i, mounts[i].kind == PLAN_BIND,
+			error = send_place(&sandbox->persistent, ret_count, i,
+					   mounts[i].kind == PLAN_BIND,
 					   plan_string(plan, mounts[i].place));
 	}
 	return error;

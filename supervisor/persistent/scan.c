@@ -39,81 +39,85 @@
 static bool look_at_room(struct sandbox *sandbox, uint64_t now)
 {
 	const struct plan_profile *profile = sandbox_profile(sandbox);
-	const struct statvfs *then = &sandbox->room;
+	const struct statvfs *then = &sandbox->persistent.room;
 	struct statvfs room = { .f_bavail = 0 }; /* a look that fails finds no room */
 	uint64_t low, before, left;
 
-	(void)fstatvfs(sandbox->directory, &room);
+	(void)fstatvfs(sandbox->persistent.directory, &room);
 	low = room.f_blocks * room.f_frsize / LOW_PART;
 	left = room.f_bavail * room.f_frsize;
 	before = then->f_bavail * then->f_frsize;
 	if (left == 0 || left < (low < LOW_BYTES ? low : LOW_BYTES) ||
-	    (sandbox->failed_us && sandbox->failed_us + UNCOUNTED_US < now))
+	    (sandbox->persistent.failed_us && sandbox->persistent.failed_us + UNCOUNTED_US < now))
 		execution_kill_all(sandbox, VERDICT_DISK);
-	return before > left + profile->disk_bytes - sandbox->meta->disk_bytes ||
-	       then->f_favail > room.f_favail + profile->disk_inodes - sandbox->meta->disk_inodes;
+	return before > left + profile->disk_bytes - sandbox->persistent.meta->disk_bytes ||
+	       then->f_favail >
+		       room.f_favail + profile->disk_inodes - sandbox->persistent.meta->disk_inodes;
 }
 
 void note_recall(struct sandbox *sandbox)
 {
 	struct stat is;
 
-	if (fstatat(sandbox->directory, STORE_MARK, &is, AT_SYMLINK_NOFOLLOW) != 0)
+	if (fstatat(sandbox->persistent.directory, STORE_MARK, &is, AT_SYMLINK_NOFOLLOW) != 0)
 		return;
-	sandbox->is_dirty = sandbox->has_mark = true;
-	sandbox->failed_us = clock_now_us(); /* the files of what ran are not counted */
-	sandbox->since_us =
+	sandbox->persistent.is_dirty = sandbox->persistent.has_mark = true;
+	sandbox->persistent.failed_us = clock_now_us(); /* the files of what ran are not counted */
+	sandbox->persistent.since_us =
 		(uint64_t)is.st_mtim.tv_sec * 1000000 + (uint64_t)is.st_mtim.tv_nsec / 1000;
 }
 
 void note_execution_begin(struct sandbox *sandbox)
 {
-	if (!sandbox->is_dirty)
-		sandbox->dirty_us = clock_now_us();
-	sandbox->is_dirty = true;
-	sandbox->scan_us = sandbox->dirty_us + LOOK_US;
-	sandbox->since_us = sandbox->since_us ? sandbox->since_us : sandbox_real_us();
-	if (sandbox->has_mark)
+	if (!sandbox->persistent.is_dirty)
+		sandbox->persistent.dirty_us = clock_now_us();
+	sandbox->persistent.is_dirty = true;
+	sandbox->persistent.scan_us = sandbox->persistent.dirty_us + LOOK_US;
+	sandbox->persistent.since_us =
+		sandbox->persistent.since_us ? sandbox->persistent.since_us : sandbox_real_us();
+	if (sandbox->persistent.has_mark)
 		return;
-	sandbox->has_mark = true;
-	store_mark(sandbox->directory);
-	store_touch(sandbox->directory);
+	sandbox->persistent.has_mark = true;
+	store_mark(sandbox->persistent.directory);
+	store_touch(sandbox->persistent.directory);
 }
 
 /* All is noted. A live sandbox keeps the file for its next execution: that it says an earlier time
  * than it could only makes a crash let less count as known. */
 static void clear_mark(struct sandbox *sandbox)
 {
-	sandbox->since_us = 0;
-	sandbox->has_mark = sandbox->state == SANDBOX_LIVE;
-	if (sandbox->has_mark)
-		(void)utimensat(sandbox->directory, STORE_MARK, NULL, 0);
+	sandbox->persistent.since_us = 0;
+	sandbox->persistent.has_mark = sandbox->state == SANDBOX_LIVE;
+	if (sandbox->persistent.has_mark)
+		(void)utimensat(sandbox->persistent.directory, STORE_MARK, NULL, 0);
 	else
-		store_unmark(sandbox->directory);
+		store_unmark(sandbox->persistent.directory);
 }
 
 bool scan_is_needed(struct sandbox *sandbox)
 {
 	const uint64_t now = clock_now_us();
 
-	if (!sandbox->is_dirty || sandbox->is_unscanned)
+	if (!sandbox->persistent.is_dirty || sandbox->persistent.is_unscanned)
 		return false;
-	if (sandbox->executions == 0)
-		sandbox->scan_us = sandbox->due_us = sandbox->pause_us = now;
-	return sandbox->scan_us <= now && sandbox->pause_us <= now;
+	if (sandbox->persistent.executions == 0)
+		sandbox->persistent.scan_us = sandbox->persistent.due_us =
+			sandbox->persistent.pause_us = now;
+	return sandbox->persistent.scan_us <= now && sandbox->persistent.pause_us <= now;
 }
 
 bool scan_is_over(const struct sandbox *sandbox, const struct plan_profile *profile)
 {
-	return sandbox->meta->disk_bytes > profile->disk_bytes ||
-	       sandbox->meta->disk_inodes > profile->disk_inodes;
+	return sandbox->persistent.meta->disk_bytes > profile->disk_bytes ||
+	       sandbox->persistent.meta->disk_inodes > profile->disk_inodes;
 }
 
 enum refusal note_await_count(struct sandbox *sandbox, char detail[IPC_LIST_MAX])
 {
-	if (!sandbox->failed_us)
+	if (!sandbox->persistent.failed_us)
 		return REFUSAL_NONE;
-	sandbox->is_unscanned &= sandbox->scan_us > clock_now_us(); /* else it is tried again */
+	sandbox->persistent.is_unscanned &=
+		sandbox->persistent.scan_us > clock_now_us(); /* else it is tried again */
 	if (scan_is_needed(sandbox))
 		return REFUSAL_DEFERRED;
 	return reply_reason(REFUSAL_DISK, "its files cannot be counted now", detail);
@@ -123,34 +127,38 @@ enum refusal note_await_count(struct sandbox *sandbox, char detail[IPC_LIST_MAX]
  * are used. */
 static void fail_note(struct sandbox *sandbox, uint64_t now)
 {
-	sandbox->is_dirty = sandbox->is_unscanned = sandbox->is_changed = true;
-	sandbox->scan_us = now + LATER_US;
+	sandbox->persistent.is_dirty = sandbox->persistent.is_unscanned =
+		sandbox->persistent.is_changed = true;
+	sandbox->persistent.scan_us = now + LATER_US;
 }
 
 void sandbox_scanned(struct sandbox *sandbox, uint64_t began_us, const struct ipc_layers_done *done)
 {
 	const uint64_t now = clock_now_us();
-	const uint64_t pause = (now - sandbox->scanned_us) * PAUSE_TIMES;
+	const uint64_t pause = (now - sandbox->persistent.scanned_us) * PAUSE_TIMES;
 
-	sandbox->scan_us = now + LOOK_US;
+	sandbox->persistent.scan_us = now + LOOK_US;
 	if (pause > LOOK_US)
-		sandbox->pause_us = now + (pause < PAUSE_MOST_US ? pause : PAUSE_MOST_US);
+		sandbox->persistent.pause_us =
+			now + (pause < PAUSE_MOST_US ? pause : PAUSE_MOST_US);
 	if (done->error)
 		fail_note(sandbox, now);
 	if (done->error && done->step != LAYERS_SCAN_BASES) {
-		sandbox->pause_us = now;
-		sandbox->failed_us = done->step == LAYERS_SCAN_TREE ? FAILED_TREE
-				     : sandbox->failed_us           ? sandbox->failed_us
-								    : now;
+		sandbox->persistent.pause_us = now;
+		sandbox->persistent.failed_us = done->step == LAYERS_SCAN_TREE ? FAILED_TREE
+						: sandbox->persistent.failed_us
+							? sandbox->persistent.failed_us
+							: now;
 		return;
 	}
-	sandbox->failed_us = 0;
+	sandbox->persistent.failed_us = 0;
 	if (!done->error)
-		sandbox->since_us = began_us;
-	store_count(sandbox->directory, sandbox->meta, done->bytes, done->inodes);
-	if (!sandbox->is_dirty)
+		sandbox->persistent.since_us = began_us;
+	store_count(sandbox->persistent.directory, sandbox->persistent.meta, done->bytes,
+		    done->inodes);
+	if (!sandbox->persistent.is_dirty)
 		clear_mark(sandbox);
-	store_touch(sandbox->directory);
+	store_touch(sandbox->persistent.directory);
 	if (sandbox->state == SANDBOX_LIVE && scan_is_over(sandbox, sandbox_profile(sandbox)))
 		execution_kill_all(sandbox, VERDICT_DISK);
 }
@@ -158,47 +166,54 @@ void sandbox_scanned(struct sandbox *sandbox, uint64_t began_us, const struct ip
 /* Return whether no next call is expected, or no caller may wait. */
 static bool is_at_rest(const struct sandbox *sandbox)
 {
-	return sandbox->executions == 0 &&
-	       (sandbox->state != SANDBOX_LIVE || sandbox->is_stopping || supervisor.is_ending);
+	return sandbox->persistent.executions == 0 &&
+	       (sandbox->state != SANDBOX_LIVE || sandbox->persistent.is_stopping ||
+		supervisor.is_ending);
 }
 
 static void begin_note(struct sandbox *sandbox, uint64_t now)
 {
 	const int error = layers_job_begin_own(sandbox, LAYERS_SCAN);
 
-	sandbox->scan_us = now + (error ? LATER_US : LOOK_US);
-	if (error == -EAGAIN && now < sandbox->dirty_us + UNCOUNTED_US)
+	sandbox->persistent.scan_us = now + (error ? LATER_US : LOOK_US);
+	if (error == -EAGAIN && now < sandbox->persistent.dirty_us + UNCOUNTED_US)
 		return; /* others' end */
 	if (error) {
 		fail_note(sandbox, now);
-		sandbox->failed_us = sandbox->failed_us ? sandbox->failed_us : now;
+		sandbox->persistent.failed_us =
+			sandbox->persistent.failed_us ? sandbox->persistent.failed_us : now;
 		return;
 	}
-	sandbox->is_dirty = sandbox->executions > 0;
-	sandbox->is_unscanned = false;
-	sandbox->dirty_us = sandbox->scanned_us = now;
-	(void)fstatvfs(sandbox->directory, &sandbox->room); /* or it is what it was */
+	sandbox->persistent.is_dirty = sandbox->persistent.executions > 0;
+	sandbox->persistent.is_unscanned = false;
+	sandbox->persistent.dirty_us = sandbox->persistent.scanned_us = now;
+	(void)fstatvfs(sandbox->persistent.directory,
+		       &sandbox->persistent.room); /* or it is what it was */
 }
 
 void note_settle(struct sandbox *sandbox, uint64_t now)
 {
-	const bool runs = sandbox->state == SANDBOX_LIVE && sandbox->executions > 0;
-	const bool is_due = sandbox->scan_us <= now || is_at_rest(sandbox);
+	const bool runs = sandbox->state == SANDBOX_LIVE && sandbox->persistent.executions > 0;
+	const bool is_due = sandbox->persistent.scan_us <= now || is_at_rest(sandbox);
 
-	if (sandbox->state == SANDBOX_COLD && sandbox->has_mark && !sandbox->since_us)
+	if (sandbox->state == SANDBOX_COLD && sandbox->persistent.has_mark &&
+	    !sandbox->persistent.since_us)
 		clear_mark(sandbox);
 	/* Only the workspace tells what the host's files were. */
-	if (sandbox->is_dirty && !sandbox->is_unscanned && sandbox->workspace < 0 &&
-	    sandbox->meta->workspace_mode == WORKSPACE_COPY)
-		sandbox->is_unscanned = sandbox->is_changed = true;
-	if (!sandbox->is_dirty || (sandbox->is_unscanned && !runs))
+	if (sandbox->persistent.is_dirty && !sandbox->persistent.is_unscanned &&
+	    sandbox->persistent.workspace < 0 &&
+	    sandbox->persistent.meta->workspace_mode == WORKSPACE_COPY)
+		sandbox->persistent.is_unscanned = sandbox->persistent.is_changed = true;
+	if (!sandbox->persistent.is_dirty || (sandbox->persistent.is_unscanned && !runs))
 		return;
 	if (is_due && runs && look_at_room(sandbox, now))
-		sandbox->pause_us = now;
-	if (is_due && !sandbox->writer && (sandbox->pause_us <= now || is_at_rest(sandbox)))
+		sandbox->persistent.pause_us = now;
+	if (is_due && !sandbox->persistent.writer &&
+	    (sandbox->persistent.pause_us <= now || is_at_rest(sandbox)))
 		begin_note(sandbox, now);
 	else if (is_due && !is_at_rest(sandbox))
-		sandbox->scan_us = runs ? now + LOOK_US : sandbox->pause_us;
-	if (sandbox->is_dirty && (runs || !sandbox->writer) && sandbox->scan_us < sandbox->due_us)
-		sandbox->due_us = sandbox->scan_us;
+		sandbox->persistent.scan_us = runs ? now + LOOK_US : sandbox->persistent.pause_us;
+	if (sandbox->persistent.is_dirty && (runs || !sandbox->persistent.writer) &&
+	    sandbox->persistent.scan_us < sandbox->persistent.due_us)
+		sandbox->persistent.due_us = sandbox->persistent.scan_us;
 }

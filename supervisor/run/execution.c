@@ -445,10 +445,10 @@ void execution_abandon(const struct frontend *frontend)
 void event_sandbox_lost(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 {
 	if (!sandbox_lasts(sandbox)) {
-		if (!sandbox->execution)
+		if (!sandbox->ephemeral.execution)
 			pool_lost(sandbox, stage, error);
-		else if (is_live(sandbox->execution))
-			report_internal(sandbox->execution, stage, error);
+		else if (is_live(sandbox->ephemeral.execution))
+			report_internal(sandbox->ephemeral.execution, stage, error);
 		else
 			event_sandbox_over(sandbox);
 		return;
@@ -473,10 +473,10 @@ void event_sandbox_over(const struct sandbox *sandbox)
 {
 	if (sandbox_lasts(sandbox)) /* they are looked at when all of them are */
 		return;
-	if (sandbox->execution && is_left(sandbox->execution))
-		kill_rest(sandbox->execution); /* it ended by itself */
-	if (sandbox->execution)
-		try_free(sandbox->execution);
+	if (sandbox->ephemeral.execution && is_left(sandbox->ephemeral.execution))
+		kill_rest(sandbox->ephemeral.execution); /* it ended by itself */
+	if (sandbox->ephemeral.execution)
+		try_free(sandbox->ephemeral.execution);
 	else
 		pool_clear();
 }

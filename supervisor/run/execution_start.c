@@ -163,8 +163,8 @@ static int tell_started(const struct execution *execution, const struct request 
 	};
 
 	if (sandbox_lasts(sandbox)) {
-		memcpy(started.sandbox, sandbox->id, sizeof(started.sandbox));
-		memcpy(started.profile, sandbox->meta->profile, sizeof(started.profile));
+		memcpy(started.sandbox, sandbox->persistent.id, sizeof(started.sandbox));
+		memcpy(started.profile, sandbox->persistent.meta->profile, sizeof(started.profile));
 	}
 	if (request->spawn->use_tty) /* execution_tty comes when the terminal is there */
 		return 0;
@@ -256,12 +256,13 @@ static void launch_init(struct execution *execution, const struct parts *parts)
 		supervisor.slots_used = execution->slot + 1;
 	pool_begun();
 	if (!sandbox_lasts(sandbox))
-		sandbox->execution = execution;
+		sandbox->ephemeral.execution = execution;
 	if (!is_running(sandbox)) {
 		execution->asked_us = clock_now_us();
 		sandbox_launch(sandbox, execution->probe, &parts->sandbox);
-	} else if (sandbox->lost_stage != STAGE_NONE) {
-		event_sandbox_lost(sandbox, sandbox->lost_stage, sandbox->lost_error);
+	} else if (sandbox->ephemeral.lost_stage != STAGE_NONE) {
+		event_sandbox_lost(sandbox, sandbox->ephemeral.lost_stage,
+				   sandbox->ephemeral.lost_error);
 	}
 }
 

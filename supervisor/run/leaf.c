@@ -9,11 +9,13 @@
 
 int leaf_join(struct sandbox *sandbox, uint32_t *ret_leaf)
 {
-	*ret_leaf = (uint32_t)__builtin_ctz(~sandbox->leaves); /* they are fewer than its bits */
+	struct persistent *own = &sandbox->persistent;
+
+	*ret_leaf = (uint32_t)__builtin_ctz(~own->leaves); /* they are fewer than its bits */
 	if (*ret_leaf >= SANDBOX_EXECUTIONS_MAX)
 		return -EBUSY;
-	sandbox->leaves |= 1U << *ret_leaf;
-	sandbox->executions++;
+	own->leaves |= 1U << *ret_leaf;
+	own->executions++;
 	event_sandbox_joined(sandbox);
 	return 0;
 }
@@ -25,7 +27,7 @@ bool leaf_clear(const struct sandbox *sandbox, uint32_t leaf)
 
 void leaf_leave(struct sandbox *sandbox, uint32_t leaf)
 {
-	sandbox->leaves &= ~(1U << leaf);
-	sandbox->executions--;
+	sandbox->persistent.leaves &= ~(1U << leaf);
+	sandbox->persistent.executions--;
 	event_sandbox_left(sandbox);
 }

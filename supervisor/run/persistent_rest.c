@@ -18,8 +18,8 @@ void rest_begin(const struct sandbox *sandbox)
 	restless[sandbox->slot - EPHEMERAL_MAX] = false;
 	if (supervisor.sandboxes_used <= EPHEMERAL_MAX)
 		rested_us = UINT64_MAX;
-	else if (sandbox->state != SANDBOX_FREE && sandbox->due_us < rested_us)
-		rested_us = sandbox->due_us;
+	else if (sandbox->state != SANDBOX_FREE && sandbox->persistent.due_us < rested_us)
+		rested_us = sandbox->persistent.due_us;
 }
 
 void rest_end_due(uint64_t now)
@@ -47,8 +47,8 @@ uint64_t sandbox_deadline_us(void)
 	uint64_t earliest = rested_us;
 
 	for (; sandbox; sandbox = rest_next(sandbox)) {
-		if (sandbox->state != SANDBOX_FREE && sandbox->due_us < earliest)
-			earliest = sandbox->due_us;
+		if (sandbox->state != SANDBOX_FREE && sandbox->persistent.due_us < earliest)
+			earliest = sandbox->persistent.due_us;
 	}
 	return earliest;
 }
@@ -58,7 +58,7 @@ bool sandbox_is_working(void)
 {
 	const struct sandbox *sandbox = rest_next(NULL);
 
-	while (sandbox && (sandbox->state == SANDBOX_FREE || sandbox->jobs == 0))
+	while (sandbox && (sandbox->state == SANDBOX_FREE || sandbox->persistent.jobs == 0))
 		sandbox = rest_next(sandbox);
 	return sandbox != NULL;
 }

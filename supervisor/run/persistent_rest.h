@@ -8,7 +8,7 @@
 
 #include "base/state.h"
 
-/* Let the sandbox rest, until sandbox->due_us at the latest. */
+/* Let the sandbox rest, until sandbox->persistent.due_us at the latest. */
 void rest_begin(const struct sandbox *sandbox);
 
 /* End the rest of all sandboxes if one of them is due. UINT64_MAX: in any case. */

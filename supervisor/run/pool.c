@@ -42,8 +42,8 @@ static uint64_t earlier_us(uint64_t one, uint64_t other)
 
 static void add_ending(struct sandbox *sandbox)
 {
-	sandbox->execution = NULL;
-	sandbox->next = ending;
+	sandbox->ephemeral.execution = NULL;
+	sandbox->ephemeral.next = ending;
 	ending = sandbox;
 	sandbox_end(sandbox);
 	if (sandbox_is_over(sandbox))
@@ -60,13 +60,13 @@ void pool_clear(void)
 		struct sandbox *sandbox = *at;
 
 		if (sandbox_is_over(sandbox) && sandbox_clear(sandbox)) {
-			*at = sandbox->next;
+			*at = sandbox->ephemeral.next;
 			total--;
 			continue;
 		}
 		if (sandbox_is_over(sandbox))
 			clear_us = clock_now_us() + SANDBOX_RETRY_US;
-		at = &sandbox->next;
+		at = &sandbox->ephemeral.next;
 	}
 }
 
@@ -80,7 +80,7 @@ void pool_drop(struct sandbox *sandbox)
 
 static void add_sandbox(struct pool *pool, struct sandbox *sandbox)
 {
-	*(pool->last ? &pool->last->next : &pool->first) = sandbox;
+	*(pool->last ? &pool->last->ephemeral.next : &pool->first) = sandbox;
 	pool->last = sandbox;
 	pool->count++;
 	ready++;
@@ -94,12 +94,12 @@ static void take_out(struct pool *pool, struct sandbox *sandbox)
 
 	while (*at != sandbox) {
 		before = *at;
-		at = &before->next;
+		at = &before->ephemeral.next;
 	}
-	*at = sandbox->next;
+	*at = sandbox->ephemeral.next;
 	if (pool->last == sandbox)
 		pool->last = before;
-	sandbox->next = NULL;
+	sandbox->ephemeral.next = NULL;
 	pool->count--;
 	ready--;
 }
@@ -166,7 +166,7 @@ struct sandbox *pool_take(uint32_t profile, int *ret_leaf)
 	struct sandbox *sandbox = pool->first;
 
 	pool->used_us = clock_now_us();
-	if (is_open && (!sandbox || sandbox->made_us + POOL_MAKING_US > pool->used_us))
+	if (is_open && (!sandbox || sandbox->ephemeral.made_us + POOL_MAKING_US > pool->used_us))
 		grow_pool(pool);
 	if (sandbox) {
 		take_out(pool, sandbox);
@@ -199,9 +199,9 @@ static void delay_next(void)
 void pool_lost(struct sandbox *sandbox, uint32_t stage, uint32_t error)
 {
 	if (supervisor.is_for_one) {
-		if (sandbox->lost_stage == STAGE_NONE) {
-			sandbox->lost_stage = stage;
-			sandbox->lost_error = error;
+		if (sandbox->ephemeral.lost_stage == STAGE_NONE) {
+			sandbox->ephemeral.lost_stage = stage;
+			sandbox->ephemeral.lost_error = error;
 		}
 		return;
 	}
@@ -273,7 +273,7 @@ int pool_make(uint32_t profile)
 	if (error) {
 		sandbox_unmake(sandbox, &parts);
 	} else {
-		sandbox->made_us = clock_now_us();
+		sandbox->ephemeral.made_us = clock_now_us();
 		add_sandbox(&pools[profile], sandbox);
 		sandbox_launch(sandbox, posture_is_known(profile) ? PROBE_NONE : PROBE_FIRST,
 			       &parts);

@@ -40,7 +40,7 @@ struct sandbox *sandbox_reset(uint32_t slot)
 						       .standby.fd = -1,
 						       .standby_stdio = { -1, -1, -1 },
 						       .pidfd = -1,
-						       .workspace = -1 };
+						       .persistent.workspace = -1 };
 	return &supervisor.sandboxes[slot];
 }
 

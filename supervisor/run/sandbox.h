@@ -84,7 +84,7 @@ bool sandbox_clear(struct sandbox *sandbox);
 /* Does it outlive its executions? */
 static inline bool sandbox_lasts(const struct sandbox *sandbox)
 {
-	return sandbox->meta != NULL;
+	return sandbox->persistent.meta != NULL;
 }
 
 /*

@@ -260,7 +260,7 @@ static bool may_wait(const struct standby *standby)
 	const struct sandbox *sandbox = standby->sandbox;
 
 	return sandbox->state == SANDBOX_LIVE && sandbox->has_answer && sandbox->init.fd >= 0 &&
-	       sandbox->leaves == 0 && !sandbox->is_stopping &&
+	       sandbox->persistent.leaves == 0 && !sandbox->persistent.is_stopping &&
 	       sandbox->generation == supervisor.plan.slot && !supervisor.is_ending &&
 	       (supervisor.memory_bytes == 0 ||
 		sandbox_memory_used() <= supervisor.memory_bytes / 2) &&
@@ -274,7 +274,7 @@ static void begin_standby(struct standby *standby)
 	if (standby->left-- > 0 && may_wait(standby) && make_standby(standby) == 0) {
 		standby->is_waiting = true;
 		standby->is_ready = false;
-		standby->sandbox->leaves |= 1U << LEAF;
+		standby->sandbox->persistent.leaves |= 1U << LEAF;
 		standby->due_us = clock_now_us() +
 				  (standby->is_bare ? STANDBY_BARE_WAIT_US : STANDBY_WAIT_US);
 		return;
@@ -287,12 +287,13 @@ static void begin_standby(struct standby *standby)
 static void look_for(struct standby *standby, uint64_t now)
 {
 	struct sandbox *sandbox = standby->sandbox;
+	struct persistent *own = &sandbox->persistent;
 
 	if (standby->is_gone && leaf_clear(sandbox, LEAF)) {
 		standby->is_dropped = false;
-		standby->due_us = sandbox->executions == 0 ? now + pause_us(standby) : UINT64_MAX;
-		sandbox->leaves &= ~(1U << LEAF);
-		sandbox->is_changed = true;
+		standby->due_us = own->executions == 0 ? now + pause_us(standby) : UINT64_MAX;
+		own->leaves &= ~(1U << LEAF);
+		own->is_changed = true;
 		sandbox_stir(sandbox);
 		release_parts(standby);
 	} else if (standby->dropped_us + GRACE_US <= now) {
@@ -329,7 +330,7 @@ bool standby_take(const struct request *request, uint32_t probe, struct standby_
 	standby->parts = no_parts;
 	if (standby->is_bare)
 		sandbox_take_streams(request->sandbox, ret->stdio_ours);
-	request->sandbox->leaves &= ~(1U << LEAF); /* which it gets next */
+	request->sandbox->persistent.leaves &= ~(1U << LEAF); /* which it gets next */
 	return true;
 }
 
@@ -340,7 +341,7 @@ void standby_taken(const struct request *request, bool is_asked)
 	if (!standby || !standby->is_waiting)
 		return;
 	if (!is_asked)
-		request->sandbox->leaves |= 1U << LEAF;
+		request->sandbox->persistent.leaves |= 1U << LEAF;
 	standby->is_waiting = !is_asked;
 	forget_standby(standby);
 }
@@ -349,7 +350,8 @@ void standby_rest(const struct sandbox *sandbox)
 {
 	struct standby *standby = find_standby(sandbox);
 
-	if (standby && sandbox->executions == 0 && standby->is_noted && !standby->is_dropped)
+	if (standby && sandbox->persistent.executions == 0 && standby->is_noted &&
+	    !standby->is_dropped)
 		standby->due_us = clock_now_us() + pause_us(standby);
 }
 
@@ -384,7 +386,7 @@ void event_standby_lost(struct sandbox *sandbox)
 		return;
 	if (standby->is_waiting || standby->is_dropped) {
 		(void)leaf_clear(sandbox, LEAF); /* else its cgroup is removed with it */
-		sandbox->leaves &= ~(1U << LEAF);
+		sandbox->persistent.leaves &= ~(1U << LEAF);
 	}
 	if (standby->is_waiting)
 		close_parts(&standby->parts);

@@ -441,7 +441,7 @@ Test(layers_job, an_apply_that_was_killed_is_taken_care_of)
 	apply = persistent_take_helper(&rig, LAYERS_APPLY);
 	persistent_start_helper(&rig, &apply);
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(8, "box"), NULL);
-	journal = store_journal(sandbox_find(NULL, id)->directory);
+	journal = store_journal(sandbox_find(NULL, id)->persistent.directory);
 	cr_assert_eq(mkdirat(journal, "swapping", 0700), 0);
 	fd_close(&journal);
 	persistent_end_helper(&apply);

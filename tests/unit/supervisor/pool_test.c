@@ -116,7 +116,7 @@ Test(pool, the_default_profile_has_some_before_anybody_asks)
 	make_ready(ready);
 	for (int i = 0; i < POOL_START; i++) {
 		rig_take_nothing(&ready[i].init);
-		cr_assert_null(supervisor.sandboxes[ready[i].slot].execution);
+		cr_assert_null(supervisor.sandboxes[ready[i].slot].ephemeral.execution);
 	}
 	cr_assert_eq(supervisor.executions_live, 0);
 	cr_assert_eq(supervisor.executions_started, 0);
@@ -405,7 +405,7 @@ Test(pool, the_only_one_is_made_before_the_request_and_runs_it)
 	(void)rig_take(&only.init, IPC_TYPE_spawn_stdio);
 	spawn = &rig_take(&only.init, IPC_TYPE_spawn)->body.spawn;
 	cr_expect_eq(spawn->probe, PROBE_FIRST, "it is proven by what runs in it");
-	cr_expect_eq(supervisor.sandboxes[only.slot].execution,
+	cr_expect_eq(supervisor.sandboxes[only.slot].ephemeral.execution,
 		     &supervisor.executions[spawn->slot]);
 	rig_end(&only);
 }

@@ -403,7 +403,7 @@ Test(sandbox, a_mark_is_there_until_all_is_noted)
 	cr_assert_eq(access(path, F_OK), 0);
 	persistent_start_helper(&rig, &helper);
 	persistent_finish(&helper, &(struct ipc_layers_done){ .bytes = 1, .inodes = 1 });
-	cr_assert_eq(the_one()->since_us, 0);
+	cr_assert_eq(the_one()->persistent.since_us, 0);
 	cr_assert_eq(access(path, F_OK), 0, "it is kept for the next execution");
 	cr_assert_not(sandbox_stop(sandbox_find(NULL, id)));
 	sandbox_tick();
@@ -442,7 +442,7 @@ Test(sandbox, stopping_ends_what_runs_and_is_waited_for)
 
 	persistent_make("box", &meta);
 	only = persistent_begin(&rig, 1, "box");
-	sandbox = sandbox_find(NULL, the_one()->id);
+	sandbox = sandbox_find(NULL, the_one()->persistent.id);
 	cr_assert_not(sandbox_stop(sandbox));
 	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
 	rig_send(&only.init, IPC_TYPE_spawn_done, &(struct ipc_spawn_done){ .slot = only.slot },
@@ -464,7 +464,7 @@ Test(sandbox, who_asks_while_it_stops_waits)
 
 	persistent_make("box", &meta);
 	only = persistent_begin(&rig, 1, "box");
-	cr_assert_not(sandbox_stop(sandbox_find(NULL, the_one()->id)));
+	cr_assert_not(sandbox_stop(sandbox_find(NULL, the_one()->persistent.id)));
 	rig_send(&rig.frontend, IPC_TYPE_execution_start, persistent_request(2, "box"), NULL);
 	rig_take_nothing(&rig.frontend);
 	rig_send(&only.init, IPC_TYPE_spawn_done, &(struct ipc_spawn_done){ .slot = only.slot },
