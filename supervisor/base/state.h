@@ -81,6 +81,29 @@ struct ephemeral {
 	uint32_t lost_error;         /* STAGE_NONE: nothing */
 };
 
+/* States of the scan of a persistent sandbox's files. scan.h has their picture. */
+enum scan_state {
+	SCAN_NONE,    /* an ephemeral sandbox has no scan */
+	SCAN_CLEAN,   /* all is scanned, and there is no mark */
+	SCAN_KEPT,    /* all is scanned; the mark stays for the next execution */
+	SCAN_DUE,     /* something ran, or runs, since the last scan began */
+	SCAN_RUNNING, /* msp-layers scans */
+	SCAN_BEHIND,  /* msp-layers scans, and something ran, or runs, since it began */
+	SCAN_BLOCKED, /* something ran, and cannot be scanned now */
+	SCAN_STATES
+};
+
+struct scan {
+	enum scan_state state;
+	uint64_t since_us;     /* real clock: bases of what ran since may be missing; 0: none is */
+	uint64_t dirty_us;     /* when the first execution began that is not in the last scan */
+	uint64_t began_us;     /* when the last scan began */
+	uint64_t due_us;       /* when the next one is due */
+	uint64_t pause_us;     /* it need not begin before */
+	uint64_t uncounted_us; /* since when counts fail; 0: the last one did not */
+	struct statvfs room;   /* on its file system, when the last scan began */
+};
+
 /* The part of a persistent sandbox: what of it is in the store, and the work on that. */
 struct persistent {
 	struct store_meta *meta; /* NULL: the sandbox is ephemeral */
@@ -93,20 +116,11 @@ struct persistent {
 	struct layers_job *writer; /* the one of them that changes something; NULL: none */
 	bool is_stopping;          /* it shall be cold */
 	bool is_interrupted;       /* an apply was, and is not taken care of yet */
-	bool has_mark;             /* the file that says so is there */
-	bool is_dirty;             /* something ran since the last note began */
-	bool is_unscanned;         /* and that cannot be noted now */
 	bool is_merged;            /* so far as it can be */
 	bool is_changed;           /* its deferred requests shall run again */
-	uint64_t since_us;         /* real clock: what ran since may not be noted; 0: all is */
-	uint64_t dirty_us;         /* when `is_dirty` became so */
-	uint64_t scanned_us;       /* when the last note began */
-	uint64_t pause_us;         /* no note need begin before */
-	uint64_t failed_us;        /* since when counts fail for this machine's sake; 0: none did */
-	struct statvfs room;       /* on its file system, when the last note began */
-	uint64_t scan_us;          /* when the next note is due */
 	uint64_t idle_us;          /* when its last execution left */
 	uint64_t due_us;           /* when it is to be looked at next */
+	struct scan scan;
 };
 
 /* An init and its cgroup. The table index is the slot in the factory's messages: below

@@ -229,7 +229,8 @@ static enum refusal let_change(struct sandbox *sandbox, struct frontend *fronten
 	enum refusal refusal = REFUSAL_NONE;
 	uint32_t profile;
 
-	if (sandbox->persistent.is_interrupted || (is_kept && sandbox->persistent.is_unscanned))
+	if (sandbox->persistent.is_interrupted ||
+	    (is_kept && sandbox->persistent.scan.state == SCAN_BLOCKED))
 		refusal = sandbox_prepare(sandbox, frontend, false, &profile, detail);
 	if (refusal && (refusal == REFUSAL_DEFERRED || sandbox->persistent.is_interrupted))
 		return refusal;

@@ -416,7 +416,7 @@ int layers_job_begin_own(struct sandbox *sandbox, uint32_t operation)
 {
 	const struct layers_ask ask = { .sandbox = sandbox,
 					.operation = operation,
-					.since_us = sandbox->persistent.since_us,
+					.since_us = sandbox->persistent.scan.since_us,
 					.chosen = -1 };
 
 	return layers_job_begin(&ask);

@@ -85,7 +85,7 @@ static int take_sandbox(const char *id, struct sandbox **ret)
 	keys[slot - EPHEMERAL_MAX].name = state_key(own->meta->name);
 	if (slot >= supervisor.sandboxes_used)
 		supervisor.sandboxes_used = slot + 1;
-	note_recall(*ret);
+	scan_recall(own);
 	own->is_interrupted = store_is_interrupted(directory);
 	return 0;
 }
@@ -144,7 +144,7 @@ enum refusal sandbox_own_idle(const char *owner, const char *name, struct sandbo
 bool sandbox_stop(struct sandbox *sandbox)
 {
 	if (sandbox->state == SANDBOX_COLD && sandbox->persistent.jobs == 0 &&
-	    !scan_is_needed(sandbox))
+	    !scan_is_needed(&sandbox->persistent))
 		return true;
 	sandbox->persistent.is_stopping = true;
 	sandbox_stir(sandbox);
@@ -185,7 +185,7 @@ static enum refusal make_room(struct sandbox *sandbox, const struct plan_profile
 			       is_older ? " that began under an older policy" : "");
 		return REFUSAL_SANDBOX_BUSY;
 	}
-	if (scan_is_over(sandbox, profile)) {
+	if (scan_is_over(own, profile)) {
 		(void)snprintf(detail, IPC_LIST_MAX, "%llu of %llu MiB, %llu of %llu files",
 			       (unsigned long long)own->meta->disk_bytes >> 20,
 			       (unsigned long long)profile->disk_bytes >> 20,
@@ -226,7 +226,7 @@ static enum refusal open_workspace(struct persistent *own, struct frontend *fron
 		fd_close(&own->workspace);
 		own->workspace = fd;
 		memcpy(frontend->opened, own->id, IPC_ID_MAX);
-		own->is_unscanned = false;
+		scan_step(own, SCAN_ON_RETRY);
 		return REFUSAL_NONE;
 	}
 	if (fd >= 0)
@@ -270,20 +270,20 @@ enum refusal sandbox_prepare(struct sandbox *sandbox, struct frontend *frontend,
 	if (!refusal)
 		refusal = recover_apply(sandbox);
 	if (!refusal && execute)
-		refusal = note_await_count(sandbox, detail);
+		refusal = scan_await_count(own, detail);
 	if (refusal || execute)
 		return refusal;
 	if (layers_job_is_long(own->writer))
 		return reply_reason(REFUSAL_SANDBOX_BUSY, "its changes are being applied or merged",
 				    detail);
-	return own->writer || scan_is_needed(sandbox) ? REFUSAL_DEFERRED : REFUSAL_NONE;
+	return own->writer || scan_is_needed(own) ? REFUSAL_DEFERRED : REFUSAL_NONE;
 }
 
 /* --- their executions ------------------------------------------------------------------------- */
 
 void event_sandbox_joined(struct sandbox *sandbox)
 {
-	note_execution_begin(sandbox);
+	scan_execution_begin(&sandbox->persistent);
 	sandbox_stir(sandbox);
 }
 
@@ -293,8 +293,8 @@ void event_sandbox_left(struct sandbox *sandbox)
 
 	own->idle_us = clock_now_us();
 	own->is_changed = true;
-	if (own->idle_us + SCAN_SETTLED_US < own->scan_us)
-		own->scan_us = own->idle_us + SCAN_SETTLED_US;
+	if (own->idle_us + SCAN_SETTLED_US < own->scan.due_us)
+		own->scan.due_us = own->idle_us + SCAN_SETTLED_US;
 	sandbox_stir(sandbox);
 	standby_rest(sandbox);
 }
@@ -323,14 +323,14 @@ static void settle_sandbox(struct sandbox *sandbox, uint64_t now)
 		own->is_changed |= sandbox_clear(sandbox);
 		own->due_us = now + SANDBOX_RETRY_US;
 	}
-	note_settle(sandbox, now);
+	scan_settle(sandbox, now);
 	if (own->is_changed) {
 		own->is_changed = false;
 		own->due_us = now; /* a woken request may change anything */
 		own->is_stopping &= sandbox->state != SANDBOX_COLD;
 		deferred_wake(sandbox);
 	} else if (sandbox->state == SANDBOX_COLD && own->jobs == 0 &&
-		   !deferred_is_awaited(sandbox) && !(own->is_dirty && !own->is_unscanned) &&
+		   !deferred_is_awaited(sandbox) && own->scan.state != SCAN_DUE &&
 		   !merge_layers(sandbox)) {
 		sandbox_disown(sandbox);
 	}

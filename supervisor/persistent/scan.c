@@ -9,6 +9,7 @@
 
 #include "base/reply.h"
 #include "common/fd.h"
+#include "common/log.h"
 #include "persistent/layers_job.h"
 #include "run/execution.h"
 
@@ -33,133 +34,162 @@
 #define LOW_PART 32
 #define LOW_BYTES ((uint64_t)1 << 30)
 
+/* --- states ----------------------------------------------------------------------------------- */
+
+static void make_mark(struct persistent *own)
+{
+	store_mark(own->directory);
+	store_touch(own->directory);
+}
+
+/* A mark that says an earlier time than it could only makes a crash let less count as known. */
+static void keep_mark(struct persistent *own)
+{
+	own->scan.since_us = 0;
+	(void)utimensat(own->directory, STORE_MARK, NULL, 0);
+}
+
+static void remove_mark(struct persistent *own)
+{
+	store_unmark(own->directory);
+}
+
+/* Let waiting requests go on without the scan. */
+static void put_off(struct persistent *own)
+{
+	own->scan.due_us = clock_now_us() + LATER_US;
+	own->is_changed = true;
+}
+
+void scan_step(struct persistent *own, enum scan_event event)
+{
+	static const struct {
+		enum scan_state next;
+		void (*act)(struct persistent *own);
+	} steps[SCAN_STATES][SCAN_EVENTS] = {
+#define SCAN(state, event, next, action) [SCAN_##state][SCAN_ON_##event] = { SCAN_##next, action },
+#include "persistent/scan.def"
+#undef SCAN
+	};
+	const enum scan_state state = own->scan.state;
+
+	if (steps[state][event].next == SCAN_NONE)
+		log_fatal(MSP_EXIT_SOFTWARE, "the scan of sandbox %s: event %u in state %u",
+			  own->id, event, state);
+	own->scan.state = steps[state][event].next;
+	if (steps[state][event].act)
+		steps[state][event].act(own);
+}
+
+/* --- when it is due --------------------------------------------------------------------------- */
+
 /* End executions if their files cannot be counted, or the file system is nearly full. Return
  * whether the sandbox may have passed its limit since the last count: whatever the file system lost
  * may be in it. */
 static bool look_at_room(struct sandbox *sandbox, uint64_t now)
 {
 	const struct plan_profile *profile = sandbox_profile(sandbox);
-	const struct statvfs *then = &sandbox->persistent.room;
+	const struct persistent *own = &sandbox->persistent;
+	const struct statvfs *then = &own->scan.room;
 	struct statvfs room = { .f_bavail = 0 }; /* a look that fails finds no room */
 	uint64_t low, before, left;
 
-	(void)fstatvfs(sandbox->persistent.directory, &room);
+	(void)fstatvfs(own->directory, &room);
 	low = room.f_blocks * room.f_frsize / LOW_PART;
 	left = room.f_bavail * room.f_frsize;
 	before = then->f_bavail * then->f_frsize;
 	if (left == 0 || left < (low < LOW_BYTES ? low : LOW_BYTES) ||
-	    (sandbox->persistent.failed_us && sandbox->persistent.failed_us + UNCOUNTED_US < now))
+	    (own->scan.uncounted_us && own->scan.uncounted_us + UNCOUNTED_US < now))
 		execution_kill_all(sandbox, VERDICT_DISK);
-	return before > left + profile->disk_bytes - sandbox->persistent.meta->disk_bytes ||
-	       then->f_favail >
-		       room.f_favail + profile->disk_inodes - sandbox->persistent.meta->disk_inodes;
+	return before > left + profile->disk_bytes - own->meta->disk_bytes ||
+	       then->f_favail > room.f_favail + profile->disk_inodes - own->meta->disk_inodes;
 }
 
-void note_recall(struct sandbox *sandbox)
+void scan_recall(struct persistent *own)
 {
 	struct stat is;
 
-	if (fstatat(sandbox->persistent.directory, STORE_MARK, &is, AT_SYMLINK_NOFOLLOW) != 0)
+	own->scan.state = SCAN_CLEAN;
+	if (fstatat(own->directory, STORE_MARK, &is, AT_SYMLINK_NOFOLLOW) != 0)
 		return;
-	sandbox->persistent.is_dirty = sandbox->persistent.has_mark = true;
-	sandbox->persistent.failed_us = clock_now_us(); /* the files of what ran are not counted */
-	sandbox->persistent.since_us =
+	scan_step(own, SCAN_ON_FOUND);
+	own->scan.uncounted_us = clock_now_us(); /* the files of what ran are not counted */
+	own->scan.since_us =
 		(uint64_t)is.st_mtim.tv_sec * 1000000 + (uint64_t)is.st_mtim.tv_nsec / 1000;
 }
 
-void note_execution_begin(struct sandbox *sandbox)
+static bool is_wanted(const struct scan *scan)
 {
-	if (!sandbox->persistent.is_dirty)
-		sandbox->persistent.dirty_us = clock_now_us();
-	sandbox->persistent.is_dirty = true;
-	sandbox->persistent.scan_us = sandbox->persistent.dirty_us + LOOK_US;
-	sandbox->persistent.since_us =
-		sandbox->persistent.since_us ? sandbox->persistent.since_us : sandbox_real_us();
-	if (sandbox->persistent.has_mark)
-		return;
-	sandbox->persistent.has_mark = true;
-	store_mark(sandbox->persistent.directory);
-	store_touch(sandbox->persistent.directory);
+	return scan->state == SCAN_DUE || scan->state == SCAN_BEHIND;
 }
 
-/* All is noted. A live sandbox keeps the file for its next execution: that it says an earlier time
- * than it could only makes a crash let less count as known. */
-static void clear_mark(struct sandbox *sandbox)
+void scan_execution_begin(struct persistent *own)
 {
-	sandbox->persistent.since_us = 0;
-	sandbox->persistent.has_mark = sandbox->state == SANDBOX_LIVE;
-	if (sandbox->persistent.has_mark)
-		(void)utimensat(sandbox->persistent.directory, STORE_MARK, NULL, 0);
-	else
-		store_unmark(sandbox->persistent.directory);
+	if (!is_wanted(&own->scan))
+		own->scan.dirty_us = clock_now_us();
+	if (own->scan.since_us == 0)
+		own->scan.since_us = sandbox_real_us();
+	scan_step(own, SCAN_ON_EXECUTION);
+	own->scan.due_us = own->scan.dirty_us + LOOK_US;
 }
 
-bool scan_is_needed(struct sandbox *sandbox)
+bool scan_is_needed(struct persistent *own)
 {
 	const uint64_t now = clock_now_us();
 
-	if (!sandbox->persistent.is_dirty || sandbox->persistent.is_unscanned)
+	if (!is_wanted(&own->scan))
 		return false;
-	if (sandbox->persistent.executions == 0)
-		sandbox->persistent.scan_us = sandbox->persistent.due_us =
-			sandbox->persistent.pause_us = now;
-	return sandbox->persistent.scan_us <= now && sandbox->persistent.pause_us <= now;
+	if (own->executions == 0)
+		own->scan.due_us = own->due_us = own->scan.pause_us = now;
+	return own->scan.due_us <= now && own->scan.pause_us <= now;
 }
 
-bool scan_is_over(const struct sandbox *sandbox, const struct plan_profile *profile)
+bool scan_is_over(const struct persistent *own, const struct plan_profile *profile)
 {
-	return sandbox->persistent.meta->disk_bytes > profile->disk_bytes ||
-	       sandbox->persistent.meta->disk_inodes > profile->disk_inodes;
+	return own->meta->disk_bytes > profile->disk_bytes ||
+	       own->meta->disk_inodes > profile->disk_inodes;
 }
 
-enum refusal note_await_count(struct sandbox *sandbox, char detail[IPC_LIST_MAX])
+enum refusal scan_await_count(struct persistent *own, char detail[IPC_LIST_MAX])
 {
-	if (!sandbox->persistent.failed_us)
+	if (!own->scan.uncounted_us)
 		return REFUSAL_NONE;
-	sandbox->persistent.is_unscanned &=
-		sandbox->persistent.scan_us > clock_now_us(); /* else it is tried again */
-	if (scan_is_needed(sandbox))
+	if (own->scan.due_us <= clock_now_us())
+		scan_step(own, SCAN_ON_RETRY);
+	if (scan_is_needed(own))
 		return REFUSAL_DEFERRED;
 	return reply_reason(REFUSAL_DISK, "its files cannot be counted now", detail);
 }
 
-/* Let waiting requests go on without the note. A sandbox that runs is noted later, others when they
- * are used. */
-static void fail_note(struct sandbox *sandbox, uint64_t now)
+/* FAILED_TREE stands for a time long ago. */
+static void fail_count(struct scan *scan, uint64_t since_us)
 {
-	sandbox->persistent.is_dirty = sandbox->persistent.is_unscanned =
-		sandbox->persistent.is_changed = true;
-	sandbox->persistent.scan_us = now + LATER_US;
+	if (!scan->uncounted_us || since_us < scan->uncounted_us)
+		scan->uncounted_us = since_us;
 }
 
 void sandbox_scanned(struct sandbox *sandbox, uint64_t began_us, const struct ipc_layers_done *done)
 {
+	struct persistent *own = &sandbox->persistent;
+	struct scan *scan = &own->scan;
 	const uint64_t now = clock_now_us();
-	const uint64_t pause = (now - sandbox->persistent.scanned_us) * PAUSE_TIMES;
+	const uint64_t pause = (now - scan->began_us) * PAUSE_TIMES;
 
-	sandbox->persistent.scan_us = now + LOOK_US;
+	scan->due_us = now + LOOK_US;
 	if (pause > LOOK_US)
-		sandbox->persistent.pause_us =
-			now + (pause < PAUSE_MOST_US ? pause : PAUSE_MOST_US);
-	if (done->error)
-		fail_note(sandbox, now);
+		scan->pause_us = now + (pause < PAUSE_MOST_US ? pause : PAUSE_MOST_US);
+	if (!done->error)
+		scan->since_us = began_us;
+	scan_step(own, done->error ? SCAN_ON_FAILED : SCAN_ON_DONE);
 	if (done->error && done->step != LAYERS_SCAN_BASES) {
-		sandbox->persistent.pause_us = now;
-		sandbox->persistent.failed_us = done->step == LAYERS_SCAN_TREE ? FAILED_TREE
-						: sandbox->persistent.failed_us
-							? sandbox->persistent.failed_us
-							: now;
+		scan->pause_us = now;
+		fail_count(scan, done->step == LAYERS_SCAN_TREE ? FAILED_TREE : now);
 		return;
 	}
-	sandbox->persistent.failed_us = 0;
-	if (!done->error)
-		sandbox->persistent.since_us = began_us;
-	store_count(sandbox->persistent.directory, sandbox->persistent.meta, done->bytes,
-		    done->inodes);
-	if (!sandbox->persistent.is_dirty)
-		clear_mark(sandbox);
-	store_touch(sandbox->persistent.directory);
-	if (sandbox->state == SANDBOX_LIVE && scan_is_over(sandbox, sandbox_profile(sandbox)))
+	scan->uncounted_us = 0;
+	store_count(own->directory, own->meta, done->bytes, done->inodes);
+	store_touch(own->directory);
+	if (sandbox->state == SANDBOX_LIVE && scan_is_over(own, sandbox_profile(sandbox)))
 		execution_kill_all(sandbox, VERDICT_DISK);
 }
 
@@ -171,49 +201,49 @@ static bool is_at_rest(const struct sandbox *sandbox)
 		supervisor.is_ending);
 }
 
-static void begin_note(struct sandbox *sandbox, uint64_t now)
+static void begin_scan(struct sandbox *sandbox, uint64_t now)
 {
+	struct persistent *own = &sandbox->persistent;
+	struct scan *scan = &own->scan;
 	const int error = layers_job_begin_own(sandbox, LAYERS_SCAN);
 
-	sandbox->persistent.scan_us = now + (error ? LATER_US : LOOK_US);
-	if (error == -EAGAIN && now < sandbox->persistent.dirty_us + UNCOUNTED_US)
+	scan->due_us = now + (error ? LATER_US : LOOK_US);
+	if (error == -EAGAIN && now < scan->dirty_us + UNCOUNTED_US)
 		return; /* others' end */
+	scan_step(own, error ? SCAN_ON_FAILED : SCAN_ON_BEGUN);
 	if (error) {
-		fail_note(sandbox, now);
-		sandbox->persistent.failed_us =
-			sandbox->persistent.failed_us ? sandbox->persistent.failed_us : now;
+		fail_count(scan, now);
 		return;
 	}
-	sandbox->persistent.is_dirty = sandbox->persistent.executions > 0;
-	sandbox->persistent.is_unscanned = false;
-	sandbox->persistent.dirty_us = sandbox->persistent.scanned_us = now;
-	(void)fstatvfs(sandbox->persistent.directory,
-		       &sandbox->persistent.room); /* or it is what it was */
+	scan->began_us = scan->dirty_us = now;
+	(void)fstatvfs(own->directory, &scan->room); /* or it is what it was */
+	if (own->executions > 0)
+		scan_execution_begin(own);
 }
 
-void note_settle(struct sandbox *sandbox, uint64_t now)
+void scan_settle(struct sandbox *sandbox, uint64_t now)
 {
-	const bool runs = sandbox->state == SANDBOX_LIVE && sandbox->persistent.executions > 0;
-	const bool is_due = sandbox->persistent.scan_us <= now || is_at_rest(sandbox);
+	struct persistent *own = &sandbox->persistent;
+	struct scan *scan = &own->scan;
+	const bool runs = sandbox->state == SANDBOX_LIVE && own->executions > 0;
+	const bool rests = is_at_rest(sandbox);
+	const bool is_due = scan->due_us <= now || rests;
 
-	if (sandbox->state == SANDBOX_COLD && sandbox->persistent.has_mark &&
-	    !sandbox->persistent.since_us)
-		clear_mark(sandbox);
+	if (sandbox->state == SANDBOX_COLD)
+		scan_step(own, SCAN_ON_COLD);
 	/* Only the workspace tells what the host's files were. */
-	if (sandbox->persistent.is_dirty && !sandbox->persistent.is_unscanned &&
-	    sandbox->persistent.workspace < 0 &&
-	    sandbox->persistent.meta->workspace_mode == WORKSPACE_COPY)
-		sandbox->persistent.is_unscanned = sandbox->persistent.is_changed = true;
-	if (!sandbox->persistent.is_dirty || (sandbox->persistent.is_unscanned && !runs))
-		return;
-	if (is_due && runs && look_at_room(sandbox, now))
-		sandbox->persistent.pause_us = now;
-	if (is_due && !sandbox->persistent.writer &&
-	    (sandbox->persistent.pause_us <= now || is_at_rest(sandbox)))
-		begin_note(sandbox, now);
-	else if (is_due && !is_at_rest(sandbox))
-		sandbox->persistent.scan_us = runs ? now + LOOK_US : sandbox->persistent.pause_us;
-	if (sandbox->persistent.is_dirty && (runs || !sandbox->persistent.writer) &&
-	    sandbox->persistent.scan_us < sandbox->persistent.due_us)
-		sandbox->persistent.due_us = sandbox->persistent.scan_us;
+	if (scan->state == SCAN_DUE && own->workspace < 0 &&
+	    own->meta->workspace_mode == WORKSPACE_COPY)
+		scan_step(own, SCAN_ON_FAILED);
+	if (is_due && runs) {
+		scan_step(own, SCAN_ON_RETRY);
+		if (look_at_room(sandbox, now))
+			scan->pause_us = now;
+	}
+	if (scan->state == SCAN_DUE && is_due && !own->writer && (scan->pause_us <= now || rests))
+		begin_scan(sandbox, now);
+	else if (is_wanted(scan) && is_due && !rests)
+		scan->due_us = runs ? now + LOOK_US : scan->pause_us;
+	if ((is_wanted(scan) || runs) && (runs || !own->writer) && scan->due_us < own->due_us)
+		own->due_us = scan->due_us;
 }

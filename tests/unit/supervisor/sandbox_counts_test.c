@@ -102,7 +102,7 @@ Test(sandbox_counts, what_runs_uncounted_ends_after_a_while)
 	rig_run_ms(150);
 	note_fails(LAYERS_SCAN_MACHINE);
 	rig_take_nothing(&only.init);
-	the_one()->persistent.failed_us -= 11000000; /* it has been so for a while */
+	the_one()->persistent.scan.uncounted_us -= 11000000; /* it has been so for a while */
 	rig_run_ms(150);
 	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
 	rig_end(&only);
@@ -124,7 +124,7 @@ Test(sandbox_counts, what_is_counted_though_not_noted_counts)
 							      .error = EFBIG,
 							      .step = LAYERS_SCAN_BASES });
 	(void)rig_take(&only.init, IPC_TYPE_spawn_kill);
-	cr_assert_gt(the_one()->persistent.since_us, 0, "it is still to be noted");
+	cr_assert_gt(the_one()->persistent.scan.since_us, 0, "it is still to be noted");
 	rig_end(&only);
 }
 
@@ -140,14 +140,14 @@ Test(sandbox_counts, counts_cost_a_part_of_the_time)
 	rig_run_ms(2100);
 	helper = persistent_take_helper(&rig, LAYERS_SCAN);
 	persistent_start_helper(&rig, &helper);
-	the_one()->persistent.scanned_us -= 1000000; /* it took a second */
-	the_one()->persistent.room.f_bavail = the_one()->persistent.room.f_favail = 0;
+	the_one()->persistent.scan.began_us -= 1000000; /* it took a second */
+	the_one()->persistent.scan.room.f_bavail = the_one()->persistent.scan.room.f_favail = 0;
 	persistent_finish(&helper, &(struct ipc_layers_done){ .bytes = 4096, .inodes = 1 });
-	cr_assert_gt(the_one()->persistent.pause_us, clock_now_us() + 19000000);
+	cr_assert_gt(the_one()->persistent.scan.pause_us, clock_now_us() + 19000000);
 	rig_run_ms(2200);
 	rig_take_nothing(&rig.factory);
-	the_one()->persistent.room.f_bavail =
-		the_one()->persistent.room.f_blocks; /* as if it had been empty */
+	the_one()->persistent.scan.room.f_bavail =
+		the_one()->persistent.scan.room.f_blocks; /* as if it had been empty */
 	rig_run_ms(2200);
 	scan(&rig);
 	rig_end(&only);

@@ -403,7 +403,7 @@ Test(sandbox, a_mark_is_there_until_all_is_noted)
 	cr_assert_eq(access(path, F_OK), 0);
 	persistent_start_helper(&rig, &helper);
 	persistent_finish(&helper, &(struct ipc_layers_done){ .bytes = 1, .inodes = 1 });
-	cr_assert_eq(the_one()->persistent.since_us, 0);
+	cr_assert_eq(the_one()->persistent.scan.since_us, 0);
 	cr_assert_eq(access(path, F_OK), 0, "it is kept for the next execution");
 	cr_assert_not(sandbox_stop(sandbox_find(NULL, id)));
 	sandbox_tick();
