@@ -60,7 +60,7 @@ class Confined(Scene):
         self.put("0/workspace/mode", "x")
         os.chmod(self.at("0/workspace/mode"), 0o4755)
         os.symlink("anywhere", self.at("0/workspace/link"))
-        self.run_job("NOTE", since_us=LATER_US)
+        self.run_job("SCAN", since_us=LATER_US)
         done, changes = self.run_job("APPLY")
         self.assertEqual((done.conflicts, done.held), (0, 0))
         self.assertEqual(done.applied, len(changes))
@@ -119,7 +119,7 @@ class Killed(Scene):
             else:
                 self.whiteout(f"0/workspace/{number % 7}/{number}")
             self.put(f"0/workspace/new-{number % 5}/{number}", "new")
-        self.run_job("NOTE", since_us=LATER_US)
+        self.run_job("SCAN", since_us=LATER_US)
         self.old = self.host()
         began = time.monotonic()
         self.run_job("APPLY")

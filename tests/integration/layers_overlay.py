@@ -313,7 +313,7 @@ class Overlay(unittest.TestCase):
             self.check(host, states[-1], changes)
             self.assertEqual((done.told, done.total), (len(changes), len(changes)))
             self.check_patches(self.path("host"), states[-1], changes)
-            layers.run("NOTE", self.path("host"), self.layers, since_us=since)
+            layers.run("SCAN", self.path("host"), self.layers, since_us=since)
             done, changes = layers.run("PREVIEW", self.path("host"), self.layers)
             self.assertEqual([c.path for c in changes if "conflict" in c.flags], [])
             self.assertEqual(done.conflicts, 0)
@@ -352,7 +352,7 @@ class Overlay(unittest.TestCase):
             file.write(" and sandbox")
         subprocess.run(["umount", self.path("merged")], check=True)
         os.unlink(self.path("host", "file"))
-        layers.run("NOTE", self.path("host"), [layer], since_us=since)
+        layers.run("SCAN", self.path("host"), [layer], since_us=since)
         done, changes = layers.run("PREVIEW", self.path("host"), [layer])
         self.assertEqual([(c.kind, c.path, c.flags) for c in changes],
                          [("added", b"file", {"conflict"})])

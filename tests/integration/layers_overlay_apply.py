@@ -21,7 +21,7 @@ class Changed(layers_overlay.Overlay):
             time.sleep(0.03)  # the host's files are older than that
             since = layers.now_us()
             states.append(self.add_layer(dice))
-            layers.run("NOTE", self.path("host"), self.layers, since_us=since)
+            layers.run("SCAN", self.path("host"), self.layers, since_us=since)
         return states
 
     def shown(self, lowers):

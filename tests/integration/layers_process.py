@@ -182,7 +182,7 @@ class Process(unittest.TestCase):
         thread.start()
         try:
             for _ in range(60):
-                for operation, flags in (("DIFF", layers.TEXT), ("NOTE", 0)):
+                for operation, flags in (("DIFF", layers.TEXT), ("SCAN", 0)):
                     done, changes = layers.run(operation, self.path("host"), [self.path("layer")],
                                                flags=flags, since_us=layers.now_us())
                     self.assertEqual(done.told, len(changes))
