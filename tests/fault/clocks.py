@@ -77,7 +77,8 @@ class Jumps(Clocked):
             return answers, report.read(), code
 
     def session(self, role=0, clock="access", number=0, longer=()):
-        return self.traced(role, clock, number, support.MSP, "serve", *support.limits(), lines=[
+        return self.traced(role, clock, number, support.MSP, "serve", "--strict-start",
+                           *support.limits(), lines=[
             *longer,
             faults.call_line(1, command="echo quick"),
             faults.call_line(2, command="sleep 30", timeout_ms=700),

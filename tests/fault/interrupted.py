@@ -168,7 +168,7 @@ class Serve(Kind, unittest.TestCase):
     ROLES = ("supervisor", "opener", "factory", "broker", "prover", "probe", "init", WORKLOAD)
 
     def command(self):
-        return ["serve", *support.limits()]
+        return ["serve", "--strict-start", *support.limits()]
 
     def converse(self, process):
         answers = {}

@@ -71,7 +71,7 @@ def session(data, occurrence):
     words = [str(BROKER), "allocation", str(occurrence)] if occurrence else ["0", "allocation", "0"]
     process = subprocess.Popen(
         [INJECT, report, *words, str(errno.ENOMEM), os.path.join(faults.HOOKED, "msp"), "serve",
-         *support.limits()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+         "--strict-start", *support.limits()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     timer = threading.Timer(HANG_S, process.kill)
     timer.start()
     with contextlib.suppress(BrokenPipeError):

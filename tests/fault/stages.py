@@ -213,7 +213,7 @@ class Serve(Walk):
     replaced = {"launcher"}  # it becomes the supervisor
 
     def command(self):
-        return ["serve", *support.limits()]
+        return ["serve", "--strict-start", *support.limits()]
 
     def converse(self, process):
         answers = {}
