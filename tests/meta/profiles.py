@@ -51,7 +51,7 @@ class Page(unittest.TestCase):
 
     def test_every_variable_that_it_names_is_set(self):
         text = tree.read(PAGE)
-        table = text[text.index("| profile | set |"):text.index("Facts that")]
+        table = text[text.index("| profile | set |"):text.index("Facts about")]
         profile, count = None, 0
         for line in table.splitlines()[2:]:
             cells = line.strip("| ").split(" | ") if line.startswith("| `") else \
