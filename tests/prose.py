@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Show comments, function names and CHANGELOG lines that break the rules of HACKING.md ("Language").
+"""Show comments, function names and sentences of pages that break the rules of HACKING.md
+("Language").
 
 prose.py [PATH...]   the offending lines beneath the paths (none: all of the project); fails if any
 tests/meta/prose.py holds the number in each folder under a ceiling that only falls.
@@ -17,6 +18,11 @@ NO_SUBJECT = re.compile(r"(?:what|who|whose|whoever|whatever|where|of|those|thes
                         r"ones that|nothing|nobody|the other|as [a-z_]+\(\))\b", re.I)
 COMMENT = re.compile(r"/\*(.*?)\*/", re.S)
 FUNCTION = re.compile(r"^static [^\n;={}]*?\*?\b([a-z0-9_]+)\([^;{]*?\)\n\{", re.M)
+# A sentence of a page: at most so many words, and none of these words where a user reads it.
+SENTENCE_WORDS_MAX = 40
+INTERNAL = re.compile(r"\b(?:leaf|frontends?|keeper|lasting|noted|the note)\b", re.I)
+USER_PAGES = ("README.md", "SECURITY.md", "docs/sandboxes.md", "docs/clients.md", "docs/http.md",
+              "docs/profiles.md", "docs/policy-files.md", "docs/policy.md", "docs/policy-denials.md")
 FOLDERS = ("cli", "frontend", "broker", "supervisor", "child-init", "policy", "layers", "commits",
            "file", "scope", "common", "audit")
 
@@ -49,6 +55,55 @@ def changelog_faults():
             if line.startswith("- ") and NO_SUBJECT.match(line[2:])]
 
 
+def paragraphs(text):
+    """(line, words) of each paragraph and list item of a page; no code, table, heading or comment."""
+    text = re.sub(r"^```.*?^```|<!--.*?-->", lambda match: "\n" * match.group().count("\n"), text,
+                  flags=re.M | re.S)
+    start, words = 0, []
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        line = line.strip()
+        is_prose = line != "" and not line.startswith(("|", "#", "[", "!["))
+        if words and (not is_prose or re.match(r"(?:[-*]|\d+\.) ", line)):
+            yield start, " ".join(words)
+            words = []
+        if is_prose:
+            start = start if words else number
+            words.append(re.sub(r"^(?:[-*]|\d+\.|>) ", "", line))
+    if words:
+        yield start, " ".join(words)
+
+
+def sentences(paragraph):
+    """A code span is one word, and a link its text."""
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "`x`", paragraph))
+    return re.split(r"(?<=[.!?:;])[)*\"]* +(?=[\w`(*\"])", text.replace("**", ""))
+
+
+def sentence_fault(sentence, is_for_users=False):
+    """What is wrong with it, or None."""
+    if len(sentence.split()) > SENTENCE_WORDS_MAX:
+        return f"{len(sentence.split())} words"
+    if NO_SUBJECT.match(sentence) and not sentence.endswith("?"):
+        return "no subject"
+    found = INTERNAL.search(sentence) if is_for_users else None
+    return f"internal word: {found.group()}" if found else None
+
+
+def page_faults(path):
+    return [(line, f"{fault}: {sentence}") for line, paragraph in paragraphs(tree.read(path))
+            for sentence in sentences(paragraph)
+            for fault in [sentence_fault(sentence, path in USER_PAGES)] if fault]
+
+
+# Their text is that of tables in C: policy/seccomp_groups.def, seccomp_conditions.c.
+GENERATED = ("docs/seccomp.md",)
+
+
+def pages():
+    return [path for path in tree.files() if path.endswith(".md") and path != "CHANGELOG.md"
+            and path not in GENERATED and not path.startswith("tests/")]
+
+
 def sources(folder):
     return [path for path in tree.sources(folder) if path.endswith((".c", ".h", ".def"))]
 
@@ -61,13 +116,15 @@ def count(folder):
 
 
 def main():
-    wanted = [os.path.normpath(path) for path in sys.argv[1:]] or list(FOLDERS) + ["CHANGELOG.md"]
+    wanted = [os.path.normpath(path) for path in sys.argv[1:]] or [*FOLDERS, "CHANGELOG.md", *pages()]
     found = 0
     for path in tree.files():
         if not any(path == one or path.startswith(one + "/") for one in wanted):
             continue
         if path == "CHANGELOG.md":
             faults = changelog_faults()
+        elif path.endswith(".md"):
+            faults = page_faults(path)
         elif path.endswith((".c", ".h", ".def")):
             faults = comment_faults(path) + (name_faults(path) if path.endswith(".c") else [])
         else:

@@ -3,6 +3,7 @@
 """The mechanical rules of HACKING.md ("Language"). tests/prose.py shows the lines."""
 import importlib.util
 import os
+import re
 import unittest
 
 import tree
@@ -25,6 +26,44 @@ class Prose(unittest.TestCase):
         for folder in prose.FOLDERS:
             with self.subTest(folder=folder):
                 self.assertEqual(prose.count(folder), (0, 0), "see ./dev lint --prose")
+
+    def test_faults_of_pages_are_found(self):
+        page = ("# Of a heading\n\nA good line\nof two. What it is.\n\n- Who asks.\n- What is it?\n"
+                "\n```\nOf code.\n```\n<!-- Of\na comment -->\n| Of a table |\n")
+        found = [(line, sentence) for line, paragraph in prose.paragraphs(page)
+                 for sentence in prose.sentences(paragraph)]
+        self.assertEqual(found, [(3, "A good line of two."), (3, "What it is."), (6, "Who asks."),
+                                 (7, "What is it?")])
+        self.assertEqual([prose.sentence_fault(sentence) for _, sentence in found],
+                         [None, "no subject", "no subject", None])
+        self.assertIsNone(prose.sentence_fault("a " * 40))
+        self.assertEqual(prose.sentence_fault("a " * 41), "41 words")
+        self.assertIsNone(prose.sentence_fault("Each frontend."))
+        self.assertEqual(prose.sentence_fault("Each frontend.", True), "internal word: frontend")
+
+    def test_links_and_code_are_counted_once(self):
+        self.assertEqual(prose.sentences("See [one word](a b c) `d e f`. msp ends"),
+                         ["See one word `x`.", "msp ends"])
+
+    def test_every_sentence_of_a_page_is_short_and_has_a_subject(self):
+        self.assertIn("README.md", prose.pages())
+        for page in prose.pages():
+            with self.subTest(page=page):
+                self.assertEqual(prose.page_faults(page), [], "see ./dev lint --prose")
+
+    def test_the_index_of_decisions_has_their_conclusions(self):
+        rows = []
+        for path in prose.pages():
+            if path.startswith("docs/decisions/0"):
+                head = re.match(r"# (\d+)\. (.+)\n\nStatus: (\w+)\nConclusion: (.+)\n\n",
+                                tree.read(path))
+                self.assertIsNotNone(head, path)
+                number, subject, status, conclusion = head.groups()
+                rows.append(f"| [{number}]({os.path.basename(path)}) | {subject} | {status} | "
+                            f"{conclusion} |")
+        self.assertGreater(len(rows), 15)
+        index = tree.read("docs/decisions/README.md")
+        self.assertEqual(re.findall(r"^\| \[.*$", index, re.M), rows)
 
     def test_the_changelog_says_what_changed(self):
         self.assertEqual(prose.changelog_faults(), [])
