@@ -21,7 +21,7 @@ FUNCTION = re.compile(r"^static [^\n;={}]*?\*?\b([a-z0-9_]+)\([^;{]*?\)\n\{", re
 # A sentence of a page: at most so many words, and none of these words where a user reads it.
 SENTENCE_WORDS_MAX = 40
 INTERNAL = re.compile(r"\b(?:leaf|frontends?|keeper|lasting|noted|the note)\b", re.I)
-USER_PAGES = ("README.md", "SECURITY.md", "docs/sandboxes.md", "docs/clients.md", "docs/http.md",
+USER_PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "docs/sandboxes.md", "docs/clients.md", "docs/http.md",
               "docs/profiles.md", "docs/policy-files.md", "docs/policy.md", "docs/policy-denials.md")
 FOLDERS = ("cli", "frontend", "broker", "supervisor", "child-init", "policy", "layers", "commits",
            "file", "scope", "common", "audit")
@@ -47,12 +47,6 @@ def name_faults(path):
     text = tree.read(path)
     return [(text.count("\n", 0, match.start()) + 1, match.group(1))
             for match in FUNCTION.finditer(text) if "_" not in match.group(1)]
-
-
-def changelog_faults():
-    """Entries that begin with no noun or verb."""
-    return [(number, line) for number, line in enumerate(tree.read("CHANGELOG.md").splitlines(), 1)
-            if line.startswith("- ") and NO_SUBJECT.match(line[2:])]
 
 
 def paragraphs(text):
@@ -100,7 +94,7 @@ GENERATED = ("docs/seccomp.md",)
 
 
 def pages():
-    return [path for path in tree.files() if path.endswith(".md") and path != "CHANGELOG.md"
+    return [path for path in tree.files() if path.endswith(".md")
             and path not in GENERATED and not path.startswith("tests/")]
 
 
@@ -116,14 +110,12 @@ def count(folder):
 
 
 def main():
-    wanted = [os.path.normpath(path) for path in sys.argv[1:]] or [*FOLDERS, "CHANGELOG.md", *pages()]
+    wanted = [os.path.normpath(path) for path in sys.argv[1:]] or [*FOLDERS, *pages()]
     found = 0
     for path in tree.files():
         if not any(path == one or path.startswith(one + "/") for one in wanted):
             continue
-        if path == "CHANGELOG.md":
-            faults = changelog_faults()
-        elif path.endswith(".md"):
+        if path.endswith(".md"):
             faults = page_faults(path)
         elif path.endswith((".c", ".h", ".def")):
             faults = comment_faults(path) + (name_faults(path) if path.endswith(".c") else [])

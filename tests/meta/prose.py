@@ -65,9 +65,6 @@ class Prose(unittest.TestCase):
         index = tree.read("docs/decisions/README.md")
         self.assertEqual(re.findall(r"^\| \[.*$", index, re.M), rows)
 
-    def test_the_changelog_says_what_changed(self):
-        self.assertEqual(prose.changelog_faults(), [])
-
 
 if __name__ == "__main__":
     unittest.main()
