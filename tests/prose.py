@@ -21,10 +21,11 @@ FUNCTION = re.compile(r"^static [^\n;={}]*?\*?\b([a-z0-9_]+)\([^;{]*?\)\n\{", re
 # A sentence of a page: at most so many words, and none of these words where a user reads it.
 SENTENCE_WORDS_MAX = 40
 INTERNAL = re.compile(r"\b(?:leaf|frontends?|keeper|lasting|noted|the note)\b", re.I)
-USER_PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "docs/sandboxes.md", "docs/clients.md", "docs/http.md",
-              "docs/profiles.md", "docs/policy-files.md", "docs/policy.md", "docs/policy-denials.md")
+USER_PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "docs/sandboxes.md", "docs/clients.md",
+              "docs/http.md", "docs/profiles.md", "docs/policy-files.md", "docs/policy.md",
+              "docs/policy-denials.md")
 FOLDERS = ("cli", "frontend", "broker", "supervisor", "child-init", "policy", "layers", "commits",
-           "file", "scope", "common", "audit")
+           "file", "scope", "common", "audit", "store", "steward")
 
 
 def comments(text):
@@ -56,7 +57,7 @@ def paragraphs(text):
     start, words = 0, []
     for number, line in enumerate([*text.splitlines(), ""], 1):
         line = line.strip()
-        is_prose = line != "" and not line.startswith(("|", "#", "[", "!["))
+        is_prose = line != "" and not re.match(r"\||#|!\[|\[[^]]+\]: ", line)
         if words and (not is_prose or re.match(r"(?:[-*]|\d+\.) ", line)):
             yield start, " ".join(words)
             words = []
