@@ -51,7 +51,7 @@ def name_faults(path):
 
 
 def paragraphs(text):
-    """(line, words) of each paragraph and list item of a page; no code, table, heading or comment."""
+    """(line, words) of each paragraph and list item of a page: no code, table or heading."""
     text = re.sub(r"^```.*?^```|<!--.*?-->", lambda match: "\n" * match.group().count("\n"), text,
                   flags=re.M | re.S)
     start, words = 0, []

@@ -34,7 +34,7 @@ def ways(page):
 
 
 def defines(text, name):
-    return re.search(rf"^(?:[a-z][\w \*]*[ \*])?{name}\((?:[^;{{]|\n)*?\)\n\{{", text, re.M) is not None
+    return re.search(rf"^(?:[a-z][\w \*]*[ \*])?{name}\((?:[^;{{]|\n)*?\)\n\{{", text, re.M)
 
 
 def broken_hops(hops, read=tree.read):
@@ -128,6 +128,17 @@ class Names(unittest.TestCase):
                 with self.subTest(page=path, file=name):
                     self.assertTrue(("/" + name) in ends or os.path.basename(name) == name and
                                     name in names, "there is no such file")
+
+    def test_every_named_function_is_there(self):
+        known = set()
+        for path in tree.files():
+            if path.endswith((".c", ".h", ".py")):
+                known.update(re.findall(r"\b(\w+)\(", tree.read(path)))
+        for path in tree.files():
+            if path.endswith(".md") and path != "HACKING.md":  # its names are examples
+                for name in re.findall(r"`(\w+)\(\)`", tree.read(path)):
+                    with self.subTest(page=path, function=name):
+                        self.assertTrue(name in known, "there is no such function")
 
 
 if __name__ == "__main__":
