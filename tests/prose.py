@@ -68,6 +68,14 @@ def paragraphs(text):
         yield start, " ".join(words)
 
 
+def cells(text):
+    """(line, words) of each cell of a page's tables."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("|"):
+            for cell in line.strip().strip("|").split(" | "):
+                yield number, cell.strip()
+
+
 def sentences(paragraph):
     """A code span is one word, and a link its text."""
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "`x`", paragraph))
@@ -85,7 +93,8 @@ def sentence_fault(sentence, is_for_users=False):
 
 
 def page_faults(path):
-    return [(line, f"{fault}: {sentence}") for line, paragraph in paragraphs(tree.read(path))
+    text = tree.read(path)
+    return [(line, f"{fault}: {sentence}") for line, paragraph in (*paragraphs(text), *cells(text))
             for sentence in sentences(paragraph)
             for fault in [sentence_fault(sentence, path in USER_PAGES)] if fault]
 

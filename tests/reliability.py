@@ -74,7 +74,7 @@ def calls(host, _):
     return ("Tests make system calls and allocations of msp's processes fail, one per start or "
             "session (a sample;\n`MSP_FAULTS=all` takes all). Each start ended with its defined error "
             "or did its work; none hung or ran\nwith less confinement.\n\n" +
-            table(("what", "cases", "ended with the error", "went on rightly"), rows)
+            table(("program", "cases", "ended with the error", "went on rightly"), rows)
             if rows else None)
 
 

@@ -189,7 +189,7 @@ class Secrets(probes.Attack):
                 self.prove_by(lambda _, tool=tool, arguments=arguments: self.during(
                     secret, arguments, tool), ("ENOENT",), bare)
 
-    @evidence.attack("M6", "what is left of an execution in the next one", "root")
+    @evidence.attack("M6", "leftovers of an execution in the next one", "root")
     def test_nothing_is_left(self):
         secret = "secret-" + uuid.uuid4().hex
         places = ("/tmp/x", "/workspace/x", "/home/agent/x", "/dev/shm/x", "/var/tmp/x")

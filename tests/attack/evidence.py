@@ -24,7 +24,7 @@ import support  # noqa: E402  (its folder is known from here on)
 # Name to meaning, in the order of the page's columns.
 LAYERS = {
     "root": "a root of its own: the host's tree is detached, what is there is made for the profile",
-    "readonly": "what is shown of the host is mounted read-only",
+    "readonly": "shown host files are mounted read-only",
     "resolve": "names are resolved beneath a tree's root and through no magic link",
     "pins": "a path of the operator's must lead, through no link, to what was checked at the start",
     "namespaces": "user, PID, IPC, UTS and cgroup namespaces of its own",
@@ -38,8 +38,8 @@ LAYERS = {
     "rlimits": "resource limits of each process",
     "cgroup": "cgroup v2",
     "sealed": "our own images and plans are sealed copies in memory",
-    "checks": "what our own processes check: the launcher paths, the supervisor requests and "
-              "plans, the broker output",
+    "checks": "checks in msp's processes: the launcher's of paths, the supervisor's of requests and "
+              "plans, the broker's of output",
 }
 # What child-init can be built without (child-init/layers.h); "cgroup" is left out by asking for
 # --limits=fallback.

@@ -138,7 +138,7 @@ class Seeing(probes.Attack):
         self.assertEqual(support.run("id").stdout,
                          "uid=1000(agent) gid=1000(agent) groups=1000(agent)\n")
 
-    @evidence.attack("T6", "what /proc tells about the machine", "root")
+    @evidence.attack("T6", "facts about the machine in /proc", "root")
     def test_proc_is_masked(self):
         shown = 0
         for name in MASKED:

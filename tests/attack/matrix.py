@@ -170,7 +170,7 @@ def attacks_part(declared, rows):
 
 def layers_part():
     return "\n## Layers\n\n" + table(
-        ["layer", "what it is"], [[name, text] for name, text in evidence.LAYERS.items()])
+        ["layer", "meaning"], [[name, text] for name, text in evidence.LAYERS.items()])
 
 
 def cases_part(declared):
@@ -181,7 +181,7 @@ def cases_part(declared):
         lines.append([name, case.title, str(count) if count else "-", other or "-",
                       "no such feature yet: " + case.absent if case.absent else "-"])
     return "\n## Cases\n\n" + table(
-        ["case", "what has gone wrong elsewhere", "attacks", "other tests", "not there"], lines)
+        ["case", "fault elsewhere", "attacks", "other tests", "not there"], lines)
 
 
 def impossible_part(declared, rows):

@@ -87,7 +87,7 @@ class Mounts(probes.Attack):
             with self.subTest(call=name):
                 self.prove("call", number, reached=True)
 
-    @evidence.attack("T11", "the other calls that change mounts", "seccomp", "capabilities")
+    @evidence.attack("T11", "further calls that change mounts", "seccomp", "capabilities")
     def test_privileged_mount_calls(self):
         for name, number in PRIVILEGED_MOUNT_CALLS.items():
             with self.subTest(call=name):
@@ -204,7 +204,7 @@ class Requests(probes.Attack):
             self.not_here("this kernel cannot merge pages")
         self.prove("merge-pages")
 
-    @evidence.attack("K1", "leases and notices: whoever opens the file is held up", "seccomp")
+    @evidence.attack("K1", "leases and notices: opening the file waits", "seccomp")
     def test_leases(self):
         for name, numbers in {"F_SETLEASE, F_RDLCK": (1024, 1), "F_SETLEASE, F_WRLCK": (1024, 1),
                               "F_NOTIFY": (1026, 1)}.items():

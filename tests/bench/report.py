@@ -88,7 +88,7 @@ def page(result, groups, plot=""):
     """`plot`: the path of an image for the page."""
     lines = [HEAD]
     if result["targets"]:
-        lines += ["## Targets", "", *table(["what", "target", "measured", "floor", ""],
+        lines += ["## Targets", "", *table(["measurement", "target", "measured", "floor", ""],
                                            target_rows(result["targets"])), "", FLOOR, ""]
     if plot:
         lines += [f"![Distributions of the launch times]({plot})", ""]

@@ -36,6 +36,8 @@ class Prose(unittest.TestCase):
                                  (7, "What is it?")])
         self.assertEqual([prose.sentence_fault(sentence) for _, sentence in found],
                          [None, "no subject", "no subject", None])
+        self.assertEqual(list(prose.cells(page + "| a | who asks |\n")),
+                         [(14, "Of a table"), (15, "a"), (15, "who asks")])
         self.assertIsNone(prose.sentence_fault("a " * 40))
         self.assertEqual(prose.sentence_fault("a " * 41), "41 words")
         self.assertIsNone(prose.sentence_fault("Each frontend."))
