@@ -169,7 +169,8 @@ class Seeing(probes.Attack):
         self.assertEqual(result.stdout, "0\n")
         names = {line.partition("=")[0] for line in support.run("env", "-0").stdout.split("\0")}
         self.assertEqual(names - {""}, {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM",
-                                        "TMPDIR", "PYTHONDONTWRITEBYTECODE"})
+                                        "TMPDIR", "PYTHONDONTWRITEBYTECODE", "ASAN_OPTIONS",
+                                        "LSAN_OPTIONS"})
 
     @evidence.attack("F7", "a command of the caller's PATH", "root")
     def test_commands_are_not_the_hosts(self):
