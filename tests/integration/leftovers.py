@@ -101,9 +101,14 @@ def cgroups():
     return found
 
 
-# Folders and files of the tests themselves, which may run beside each other.
+# Folders and files of the tests themselves, which run beside each other. tests/meta/temporary.py
+# looks whether each name that a test makes is one of these.
 TEMPORARY = re.compile(
-    r"(msp-(apply|attack|clocks|persistent|layers|limits|overlay|owners|secret|socket|stages|test|vm)[.-]|tmp|criterion_|bxfi_)[\w.]+$")
+    r"(msp ro:|msp-(ahead|apply|attack|bench|bind|budget|cgroup|clients|clocks|commits|config|"
+    r"conformance-out|counts|coverage|demo|etc|fd|fuzz-[a-z]+|home|http|install|kernel|landlock|layers|limits|link|"
+    r"measured|mounts|neighbours|outside|overlay|owners|persistent|pins|policy|protected|secret|"
+    r"server|service|shares|shown|socket|spawn|stages|standby|state|test|text|tokens|tree|vm|"
+    r"workspace)(-test)?[.-]|tmp|criterion_|bxfi_)[\w.-]+$")
 
 # Where programs leave files that outlive them.
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", f"/run/user/{os.getuid()}")
