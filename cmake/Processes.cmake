@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# msp_static_program(NAME SOURCES...): a process of the trusted side, static musl. Sees the
-# sources' folder, common/ and nothing else.
-function(msp_static_program name)
-	add_executable(${name} ${ARGN})
+# msp_link_static_program(NAME): what the program NAME, or a part of one, is built with: static musl.
+# It sees the sources' folder, common/ and nothing else.
+function(msp_link_static_program name)
 	target_compile_options(${name} PRIVATE -ffunction-sections -fdata-sections)
 	if(MSP_STATIC)
 		target_link_libraries(${name} PRIVATE msp_flags msp_musl msp_common_static)
 	else()
 		target_link_libraries(${name} PRIVATE msp_flags msp_common)
 	endif()
+endfunction()
+
+# msp_static_program(NAME SOURCES...): a process of the trusted side.
+function(msp_static_program name)
+	add_executable(${name} ${ARGN})
+	msp_link_static_program(${name})
 endfunction()
 
 # msp_seccomp_filter(TARGET LIST [NAME]): build LIST (a .def of SYSCALL lines) into a header that
