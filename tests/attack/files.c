@@ -20,6 +20,7 @@
 #define SYS_FCHMODAT2 452
 #define RENAME_AS_WHITEOUT 4
 #define WALK_FDS 32
+#define WALK_TRIES 20
 
 static int open_and_close(const char *path, int flags)
 {
@@ -273,8 +274,15 @@ static int visit_write(const char *path, const struct stat *status, int type, st
 static int walk(const char *from,
 		int (*visit)(const char *, const struct stat *, int, struct FTW *))
 {
-	found = 0;
-	if (nftw(from, visit, WALK_FDS, FTW_PHYS | FTW_ACTIONRETVAL) < 0)
+	int result;
+	int tries = WALK_TRIES;
+
+	/* A folder that goes before it is opened ends a walk: on the host others work. */
+	do {
+		found = 0;
+		result = nftw(from, visit, WALK_FDS, FTW_PHYS | FTW_ACTIONRETVAL);
+	} while (result < 0 && errno == ENOENT && --tries > 0);
+	if (result < 0)
 		return UNPREPARED;
 	return found > 0 ? SUCCEEDED : ENOENT;
 }
