@@ -16,6 +16,7 @@ import standby_support  # noqa: E402  (a folder of its own)
 import probes  # noqa: E402
 import support  # noqa: E402
 
+LIMIT_MS = 10000 if os.environ.get("MSP_VM") else 1000  # of an execution; an emulator is slow
 QUIET = 1.0  # seconds in which nothing may happen
 CPU_MOST = 0.2  # of a processor, of all that the sandbox runs meanwhile
 START_MOST = 2.0  # seconds of a processor for one start (child-init/gate.c)
@@ -236,7 +237,7 @@ class Limits(Case):
         if not self.box:
             self.open_box(profile=profile)
         return self.server.call("run_code", 60, sandbox=self.box, language="odd",
-                                code="print('ran')", timeout_ms=1000)
+                                code="print('ran')", timeout_ms=LIMIT_MS)
 
     def test_a_start_has_a_limit_of_its_own(self):
         self.assertEqual(self.run_odd("burning")["_meta"]["msp/execution"]["verdict"], "timeout")

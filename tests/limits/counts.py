@@ -164,10 +164,7 @@ class Case(unittest.TestCase):
 
     def assert_works(self, name):
         """What it took is told, and what it has is shown."""
-        for _ in range(50):
-            if self.bytes_of(name) >= LITTLE_MIB * MIB:
-                break
-            time.sleep(0.1)
+        support.wait_until(lambda: self.bytes_of(name) >= LITTLE_MIB * MIB, 30, 0.1)
         self.assertGreaterEqual(self.bytes_of(name), LITTLE_MIB * MIB)
         self.assertLess(self.bytes_of(name), self.disk_mib * MIB)
         verdict, text = self.run_in(name, ["true"])
