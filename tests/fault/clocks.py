@@ -18,12 +18,13 @@ import leftovers
 import support
 
 INJECT = faults.tool("inject")
-# The processes of `msp serve`, as they come: the layers are tried in a sandbox of its own. Two
-# parents have one child each at the same time, which come in either order. The writer of the audit
-# log is none of them: the tracer does not follow it.
-BESIDE = ("factory or broker", "broker or factory")
-ROLES = ("supervisor", "opener", *BESIDE, "prover", "probe", "init", "workload")
+# The processes of `msp serve`, as they come: the layers are tried in a sandbox of its own. Factory,
+# broker and prover begin at the same time, in any order. The writer of the audit log is none of
+# them: the tracer does not follow it.
+BESIDE = ("first beside others", "second beside others", "third beside others")
+ROLES = ("supervisor", "opener", *BESIDE, "probe", "init", "workload")
 RUN_ROLES = ("msp", "supervisor", "factory", "init", "workload")
+TURNS_MAX = 4
 GAP_S = 3
 END_S = 1.0
 shared = {}
@@ -108,7 +109,7 @@ class Jumps(Clocked):
         others = {role for role, clock in looks if clock == "real-time"}
         self.assertLessEqual(others, set(BESIDE),
                              "the broker's library notes it")
-        self.assertLessEqual(len(others), 1, "the factory has no use for it")
+        self.assertLessEqual(len(others), 1, "the factory and the prover have no use for it")
         _, report, code = self.traced(0, "access", 0, support.MSP, "run", *support.limits(),
                                       "--timeout", "5", "--", "/bin/true")
         looks = {role for role, clock in self.looks(report, RUN_ROLES) if clock == "real-time"}
@@ -117,9 +118,10 @@ class Jumps(Clocked):
         self.assertIn(("msp", "real-time"), self.looks(report, RUN_ROLES), "it sees this one too")
 
     def test_jumps_of_the_time_of_day(self):
-        """Decades back at one look and forth again at the next; the library looks every 5 s."""
+        """Decades back at one look and forth again at the next; the library looks every 5 s. Which
+        process is the broker differs from session to session."""
         hits = 0
-        for role in BESIDE:
+        for role in BESIDE * TURNS_MAX:
             answers, report, code = self.session(
                 ROLES.index(role) + 1, "real-time", 2,
                 longer=[faults.call_line(5, command="sleep 6; echo late")])
@@ -128,6 +130,8 @@ class Jumps(Clocked):
             self.assert_right(answers)
             self.assertTrue(support.text_of(answers[5][0]).startswith("late\n[exit 0"), answers)
             self.assertLess(answers[5][1], 8)
+            if hits:
+                break
         self.assertGreater(hits, 0)
 
     def test_the_same_jump_of_the_other_clock(self):
