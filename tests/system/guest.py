@@ -48,6 +48,14 @@ LEFT_OUT_OF_VM = {
 IN_VM = {"MSP_VM": "1", "MSP_STARTS": "40", "MSP_KILLS": "24", "MSP_FAULTS": "24",
          "MSP_SLOWNESS": "20"}
 TEST_SECONDS = 480
+# The seconds of the long tests there, by which machines share them.
+LONG = {"system-idle": 175, "limits-counts": 173, "system-service": 163, "limits-neighbours": 155,
+        "attack-system_calls": 147, "attack-files": 128, "attack-processes": 105,
+        "fault-killed": 103, "attack-pinned": 80, "limits-verdicts": 76, "attack-denials": 74,
+        "attack-network": 66, "attack-standby": 58, "integration-persistent_cli": 41,
+        "system-upgrade": 36, "attack-policies": 31, "attack-executions": 30,
+        "attack-persistent": 30, "attack-file_tools": 28}
+OTHER = 10
 KILLED = -signal.SIGKILL
 
 NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd]")
@@ -133,6 +141,17 @@ def chosen(name, wanted):
     return not wanted or any(name == one.replace("/", "-").removesuffix(".py") for one in wanted)
 
 
+def part(tests, number, count):
+    """The share of machine `number`: of the tests, the longest first, each goes to the machine that
+    has least to do so far. They stay in their order."""
+    loads, names = [0] * count, [set() for _ in range(count)]
+    for name, _ in sorted(tests, key=lambda test: -LONG.get(test[0], OTHER)):
+        least = loads.index(min(loads))
+        loads[least] += 0 if name in LEFT_OUT_OF_VM else LONG.get(name, OTHER)
+        names[least].add(name)
+    return [test for test in tests if test[0] in names[number - 1]]
+
+
 def share(text):
     """(K, N) of `K/N`."""
     number, _, count = text.partition("/")
@@ -149,7 +168,7 @@ def parse():
     parser.add_argument("--list", action="store_true", help="only name what would run")
     parser.add_argument("--vm", action="store_true", help="this is the test machine")
     parser.add_argument("--share", type=share, default=(1, 1), metavar="K/N",
-                        help="of the tests the K-th and every N-th after it")
+                        help="the K-th machine's of N")
     parser.add_argument("--seconds", type=float, default=1200, help="for all tests (1200)")
     parser.add_argument("tests", nargs="*", metavar="TEST")
     return parser.parse_args()
@@ -169,8 +188,7 @@ def main():
     environment["MSP_RESULTS"] = os.path.abspath(os.path.join(options.out, FIGURES))
     results = []
     tests = [test for test in find_tests(build) if chosen(test[0], options.tests)]
-    first, step = options.share
-    for name, command in tests[first - 1::step]:
+    for name, command in part(tests, *options.share):
         left = deadline - time.monotonic()
         if options.vm and name in LEFT_OUT_OF_VM:
             result = Result(name, "notrun", LEFT_OUT_OF_VM[name])
