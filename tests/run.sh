@@ -5,8 +5,10 @@
 # leaves what happened in build/results/ for tests/summary.py. `./dev test` starts it, some parts
 # beside others: each has a file of steps of its own.
 #
-#   tests/run.sh --tests         everything that is to have the machine to itself
-#   tests/run.sh --checks        what may run beside other things: sanitizers, fuzz targets, lint
+#   tests/run.sh --build         the dev build
+#   tests/run.sh --tests         its tests
+#   tests/run.sh --idle          fuzz targets, other builds, lint: it may have the rest of the time
+#   tests/run.sh --checks        the unit tests with sanitizers
 #   tests/run.sh --only REGEX    the tests of the dev build whose name matches
 #   tests/run.sh --root-start    what can be shown as root alone
 #   tests/run.sh --conformance   the conformance suite of MCP; arguments go to it
@@ -16,22 +18,26 @@
 #                                what needs cgroup v2 and a user's systemd; PLACE: host, vm,
 #                                nowhere (a failure) or left-out (as somebody asked)
 #
+# MSP_TEST_ALL=ON: every case, long sweeps, and clang-tidy. MSP_TEST_BEGAN: when it all began.
+#
 # shellcheck disable=SC2317 # steps are called by name
 set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 RESULTS=$PWD/build/results
 export MSP_RESULTS=$RESULTS # where tests leave figures for docs/reliability.md
-SLOTS=$((2 * $(nproc))) # tests/CMakeLists.txt says how many a test takes
+SLOTS=$((3 * $(nproc))) # tests/CMakeLists.txt says how many a test takes
 STEPS=$RESULTS/steps-$(tr -c 'a-z0-9\n' - <<<"${1:-}" | sed 's/^-*//').tsv
 FUZZ_SECONDS=${FUZZ_SECONDS:-10}
 VM_SECONDS=1800
 MACHINES=$(($(nproc) > 1 ? 2 : 1)) # a test machine has one processor
+BEGAN=${MSP_TEST_BEGAN:-$EPOCHSECONDS}
 FAILED=0
 
 # Say how a stage went, and how long it took.
 progress() { # NAME STATUS BEGIN
-	printf '== %s: %s in %d s, %d s since the start\n' "$1" "$2" $((SECONDS - $3)) "$SECONDS"
+	printf '== %s: %s in %d s, %d s since the start\n' "$1" "$2" $((SECONDS - $3)) \
+		$((EPOCHSECONDS - BEGAN))
 }
 
 # Run a step; its outcome is a line in $STEPS, its output goes to the terminal and a log.
@@ -56,7 +62,7 @@ skip() { # NAME COMMAND THAT SAYS WHAT...
 }
 
 build() { # PRESET [TARGET]
-	cmake --preset "$1" >"build/$1.log" 2>&1 || {
+	cmake --preset "$1" -DMSP_TEST_ALL="${MSP_TEST_ALL:-OFF}" >"build/$1.log" 2>&1 || {
 		cat "build/$1.log"
 		return 1
 	}
@@ -76,20 +82,23 @@ run_ctest() { # SUITE PRESET ARGUMENTS...
 	progress "tests: $suite" "$status" "$begin"
 }
 
-run_tests() {
-	step 'build: release' build release
-	step 'build: dev' build dev && run_ctest dev dev
-}
-
-run_checks() {
-	step 'build: asan' build asan && run_ctest asan asan -L unit
-	step 'build: fuzz' build fuzz fuzz-all && tests/fuzz/run.sh --built --seconds "$FUZZ_SECONDS" \
-		--steps "$STEPS" || FAILED=1
+run_idle() {
+	step 'build: fuzz' build fuzz fuzz-all && {
+		tests/fuzz/run.sh --built --seconds "$FUZZ_SECONDS" --steps "$STEPS" || FAILED=1
+	}
+	step 'build: asan' build asan unit-tests
+	step 'lint: analyze' tests/lint.sh analyze
 	step 'lint: shell' tests/lint.sh shell
 	step 'lint: man pages' tests/lint.sh man
 	step 'lint: format' tests/lint.sh format
 	step 'lint: cppcheck' tests/lint.sh cppcheck
-	step 'lint: analyze' tests/lint.sh analyze
+	[ "${MSP_TEST_ALL:-OFF}" = OFF ] || step 'lint: tidy' tests/lint.sh tidy
+	step 'build: release' build release
+}
+
+# A build that failed was a failed step.
+run_checks() {
+	build asan unit-tests >/dev/null && run_ctest asan asan -L unit
 }
 
 run_root_start() {
@@ -194,7 +203,9 @@ case ${1:-} in
 --soak) step 'build: release' build release &&
 	step 'soak' env MSP_BIN="$PWD/build/release/bin" python3 -B tests/soak/soak.py --executions "${2:?a number}" ;;
 --system) run_system "${@:2}" ;;
---tests) run_tests ;;
+--build) step 'build: dev' build dev ;;
+--tests) run_ctest dev dev ;;
+--idle) run_idle ;;
 --checks) run_checks ;;
 *)
 	echo "run.sh: unknown option '${1:-}'" >&2
