@@ -95,6 +95,7 @@ class Session:
             raise TimeoutError(self.errors.decode(errors="replace")) from None
         if message is None:
             self.lines.put(None)
+            self.readers[1].join(5)  # the end of the errors may come after the end of the lines
             raise EOFError(self.errors.decode(errors="replace"))
         if "id" in message:
             self.outcomes[message["id"]] = message
