@@ -82,10 +82,20 @@ run_ctest() { # SUITE PRESET ARGUMENTS...
 	progress "tests: $suite" "$status" "$begin"
 }
 
-run_idle() {
-	step 'build: fuzz' build fuzz fuzz-all && {
-		tests/fuzz/run.sh --built --seconds "$FUZZ_SECONDS" --steps "$STEPS" || FAILED=1
+# Each target is a step.
+run_fuzz() {
+	local status=passed begin=$SECONDS
+
+	printf '\n== fuzz targets\n'
+	tests/fuzz/run.sh --built --seconds "$FUZZ_SECONDS" --steps "$STEPS" || {
+		status=failed
+		FAILED=1
 	}
+	progress 'fuzz targets' "$status" "$begin"
+}
+
+run_idle() {
+	step 'build: fuzz' build fuzz fuzz-all && run_fuzz
 	step 'build: asan' build asan unit-tests
 	step 'lint: analyze' tests/lint.sh analyze
 	step 'lint: shell' tests/lint.sh shell
