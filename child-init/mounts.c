@@ -35,7 +35,7 @@ struct tree {
 	uint32_t writable_count;
 };
 
-/* The host's file that a record names; -ENOENT: there is none. */
+/* The host's file that a record names, or the tree's that it masks; -ENOENT: there is none. */
 static int open_source(const struct tree *tree, const struct plan_mount *mount, uint64_t flags)
 {
 	const struct plan_mount *first =
@@ -43,6 +43,8 @@ static int open_source(const struct tree *tree, const struct plan_mount *mount, 
 	const char *path = plan_string(tree->plan, mount->source);
 	int fd;
 
+	if (mount->kind == PLAN_MASK)
+		return tree_open(tree->root, plan_string(tree->plan, mount->target));
 	for (uint32_t i = 0; i < tree->shown->pin_counts[tree->plan->slot]; i++) {
 		const struct pin *pin = &tree->shown->pins[tree->plan->slot][i];
 
@@ -55,53 +57,29 @@ static int open_source(const struct tree *tree, const struct plan_mount *mount, 
 	return fd < 0 ? -errno : fd;
 }
 
-/* Leave out a file that the host does not have, if that is no error. */
-static int leave_out(const struct plan_mount *mount, int error)
+/* Make what lies in the tree itself. A small file of the host costs less as a copy than as one more
+ * mount in every sandbox. A directory that exists keeps its mode; nothing else may exist. */
+static int make_entry(struct tree *tree, const struct plan_mount *mount, int source)
 {
-	return error == -ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : error;
-}
-
-static int make_symlink(struct tree *tree, const struct plan_mount *mount)
-{
+	const char *text = plan_string(tree->plan, mount->source);
 	const char *name;
 	const int parent =
 		tree_parent(&tree->parent, plan_string(tree->plan, mount->target), &name);
+	int error;
+	int fd;
 
 	if (parent < 0)
 		return parent;
-	return symlinkat(plan_string(tree->plan, mount->source), parent, name) == 0 ? 0 : -errno;
-}
-
-static int make_directory(struct tree *tree, const struct plan_mount *mount)
-{
-	return tree_make_directory(&tree->parent, plan_string(tree->plan, mount->target),
-				   mount->mode);
-}
-
-static int make_file(struct tree *tree, const struct plan_mount *mount)
-{
-	const char *text = plan_string(tree->plan, mount->source);
-	int fd = tree_create_file(&tree->parent, plan_string(tree->plan, mount->target),
-				  mount->mode);
-	const int error = fd < 0 ? fd : fd_write_all(fd, text, strlen(text));
-
+	if (mount->kind == PLAN_DIRECTORY)
+		return mkdirat(parent, name, mount->mode) == 0 || errno == EEXIST ? 0 : -errno;
+	if (mount->kind == PLAN_SYMLINK)
+		return symlinkat(text, parent, name) == 0 ? 0 : -errno;
+	fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    mount->mode);
+	if (fd < 0)
+		return -errno;
+	error = source < 0 ? fd_write_all(fd, text, strlen(text)) : fd_copy(source, fd);
 	fd_close(&fd);
-	return error;
-}
-
-/* A small file of the host costs less as a copy than as one mount more in every sandbox. */
-static int copy_file(struct tree *tree, const struct plan_mount *mount)
-{
-	int from = open_source(tree, mount, O_RDONLY | O_NONBLOCK);
-	int to;
-	int error;
-
-	if (from < 0)
-		return leave_out(mount, from);
-	to = tree_create_file(&tree->parent, plan_string(tree->plan, mount->target), mount->mode);
-	error = to < 0 ? to : fd_copy(from, to);
-	fd_close(&to);
-	fd_close(&from);
 	return error;
 }
 
@@ -140,78 +118,51 @@ static int attach_own(struct tree *tree, int mount, const char *target, bool is_
 	return error;
 }
 
-/* A name of the host must still mean what the plan or the operator meant. */
-static int check_device(int source, const struct plan_mount *mount)
+/* A device's name must still mean what the plan meant. */
+static int bind_host(struct tree *tree, const struct plan_mount *mount, int source)
 {
+	const bool is_device = mount->kind == PLAN_DEVICE;
+	const bool may_write = !is_device && !(mount->attributes & MOUNT_ATTR_RDONLY);
 	struct stat status;
 
-	if (mount->kind != PLAN_DEVICE)
-		return 0;
-	if (fstat(source, &status) != 0)
-		return -errno;
-	return S_ISCHR(status.st_mode) && status.st_rdev == mount->device ? 0 : -ENODEV;
-}
-
-static int bind_host(struct tree *tree, const struct plan_mount *mount)
-{
-	const bool may_write = mount->kind == PLAN_BIND && !(mount->attributes & MOUNT_ATTR_RDONLY);
-	int source = open_source(tree, mount, O_PATH);
-	int error;
-
-	if (source < 0)
-		return leave_out(mount, source);
-	error = check_device(source, mount);
-	if (!error)
-		error = attach_own(tree, mount_clone(source, mount->attributes | LAYER_READ_ONLY),
-				   plan_string(tree->plan, mount->target), may_write);
-	fd_close(&source);
-	return error;
+	if (is_device && (fstat(source, &status) != 0 || !S_ISCHR(status.st_mode) ||
+			  status.st_rdev != mount->device))
+		return -ENODEV;
+	return attach_own(tree, mount_clone(source, mount->attributes | LAYER_READ_ONLY),
+			  plan_string(tree->plan, mount->target), may_write);
 }
 
 /* Attach a persistent mount over the mount that the record itself makes; a bind is its lowest
- * layer.
- */
+ * layer. */
 static int attach_place(struct tree *tree, const struct plan_mount *mount, uint32_t index)
 {
 	const uint64_t attributes = (mount->attributes & ~(uint64_t)MOUNT_ATTR_RDONLY) |
 				    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	const char *target = plan_string(tree->plan, mount->target);
 	const bool is_bind = mount->kind == PLAN_BIND;
-	int below = is_bind ? tree_open(tree->root, plan_string(tree->plan, mount->target)) : -1;
+	int below = is_bind ? tree_open(tree->root, target) : -1;
 	int error;
 
 	if (is_bind && below < 0)
-		return leave_out(mount, below);
+		return below;
 	error = attach_own(tree, places_mount(tree->places, index, attributes, tree->host, below),
-			   plan_string(tree->plan, mount->target),
-			   places_roles(tree->places, index) == PLACE_ROLE(LAYER_WRITE));
+			   target, places_roles(tree->places, index) == PLACE_ROLE(LAYER_WRITE));
 	fd_close(&below);
 	return error;
 }
 
-/* Attach an overlay that is written to a tmpfs, which hangs in the host's tree and goes with it:
- * the sandbox has no name for it. */
-static int attach_overlay(struct tree *tree, const struct plan_mount *mount)
+/* Attach a new file system. An overlay is written to a tmpfs, which hangs in the host's tree and
+ * goes with it: the sandbox has no name for it. */
+static int attach_new(struct tree *tree, const struct plan_mount *mount, int source)
 {
-	int source = open_source(tree, mount, O_PATH | O_DIRECTORY);
-	const int error =
-		source < 0 ? leave_out(mount, source)
-			   : attach_own(tree,
-					mount_overlay(source, tree->host,
-						      plan_string(tree->plan, mount->options),
-						      mount->options_size, mount->attributes),
-					plan_string(tree->plan, mount->target), false);
+	const char *options = plan_string(tree->plan, mount->options);
+	const int made = mount->kind == PLAN_OVERLAY
+				 ? mount_overlay(source, tree->host, options, mount->options_size,
+						 mount->attributes)
+				 : mount_new(plan_string(tree->plan, mount->source), options,
+					     mount->options_size, mount->attributes);
 
-	fd_close(&source);
-	return error;
-}
-
-static int attach_new(struct tree *tree, const struct plan_mount *mount)
-{
-	return attach_own(tree,
-			  mount_new(plan_string(tree->plan, mount->source),
-				    plan_string(tree->plan, mount->options), mount->options_size,
-				    mount->attributes),
-			  plan_string(tree->plan, mount->target), false);
+	return attach_own(tree, made, plan_string(tree->plan, mount->target), false);
 }
 
 /* A small tmpfs that only the set-up writes to. */
@@ -230,47 +181,64 @@ static int new_small_tmpfs(void)
 
 /* Mask a path: cover it with the tree's own /dev/null or an empty directory, both read-only in the
  * base. */
-static int mask_path(struct tree *tree, const struct plan_mount *mount)
+static int mask_path(struct tree *tree, const struct plan_mount *mount, int masked)
 {
 	struct stat status;
 	int error = 0;
 	int copy = -1;
-	int at = tree_open(tree->root, plan_string(tree->plan, mount->target));
 
-	if (at < 0)
-		return leave_out(mount, at);
 	tree_leave_parent(&tree->parent);
-	if (fstat(at, &status) == 0)
+	if (fstat(masked, &status) == 0)
 		copy = kernel_open_tree(tree->root,
 					S_ISDIR(status.st_mode) ? EMPTY_DIRECTORY : NULL_DEVICE,
 					OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (copy < 0 ||
-	    kernel_move_mount(copy, at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
+	if (copy < 0 || kernel_move_mount(copy, masked, "",
+					  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
 		error = -errno;
 	fd_close(&copy);
-	fd_close(&at);
 	return error;
 }
 
-static int (*const appliers[PLAN_MOUNT_KIND_COUNT])(struct tree *, const struct plan_mount *) = {
-	[PLAN_DIRECTORY] = make_directory, [PLAN_SYMLINK] = make_symlink,
-	[PLAN_FILE] = make_file,           [PLAN_COPY] = copy_file,
-	[PLAN_BIND] = bind_host,           [PLAN_DEVICE] = bind_host,
-	[PLAN_TMPFS] = attach_new,         [PLAN_PROC] = attach_new,
-	[PLAN_DEVPTS] = attach_new,        [PLAN_MASK] = mask_path,
-	[PLAN_OVERLAY] = attach_overlay,
+/* How each kind of record is applied, and how the file is opened that it is about; 0: none. */
+static const struct {
+	int (*apply)(struct tree *, const struct plan_mount *, int source);
+	uint64_t source;
+} kinds[PLAN_MOUNT_KIND_COUNT] = {
+	[PLAN_DIRECTORY] = { make_entry, 0 },
+	[PLAN_SYMLINK] = { make_entry, 0 },
+	[PLAN_FILE] = { make_entry, 0 },
+	[PLAN_COPY] = { make_entry, O_RDONLY | O_NONBLOCK },
+	[PLAN_BIND] = { bind_host, O_PATH },
+	[PLAN_DEVICE] = { bind_host, O_PATH },
+	[PLAN_TMPFS] = { attach_new, 0 },
+	[PLAN_PROC] = { attach_new, 0 },
+	[PLAN_DEVPTS] = { attach_new, 0 },
+	[PLAN_MASK] = { mask_path, O_PATH },
+	[PLAN_OVERLAY] = { attach_new, O_PATH | O_DIRECTORY },
 };
+
+/* Leave out a file that is not there, if that is no error. */
+static int apply_record(struct tree *tree, const struct plan_mount *mount)
+{
+	const uint64_t flags = kinds[mount->kind].source;
+	int source = flags ? open_source(tree, mount, flags) : -1;
+	int error;
+
+	if (flags && source < 0)
+		return source == -ENOENT && (mount->flags & PLAN_OPTIONAL) ? 0 : source;
+	error = kinds[mount->kind].apply(tree, mount, source);
+	fd_close(&source);
+	return error;
+}
 
 static int bind_operator(struct tree *tree, const struct bind *bind)
 {
+	const uint64_t attributes = LAYER_READ_ONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	int source = tree_open_meant(tree->host, bind->is.host_path, O_PATH, &bind->meant);
-	int error;
+	const int error = source < 0 ? source
+				     : attach_own(tree, mount_clone(source, attributes),
+						  bind->is.inside_path, false);
 
-	if (source < 0)
-		return source;
-	error = attach_own(
-		tree, mount_clone(source, LAYER_READ_ONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
-		bind->is.inside_path, false);
 	fd_close(&source);
 	return error;
 }
@@ -289,7 +257,7 @@ static int build_tree(struct tree *tree, uint32_t phase, uint32_t *ret_stage)
 		if (phase == PLAN_PHASE_SANDBOX && places_roles(tree->places, i) != 0)
 			error = attach_place(tree, &mounts[i], i);
 		else if (mounts[i].phase == phase)
-			error = appliers[mounts[i].kind](tree, &mounts[i]);
+			error = apply_record(tree, &mounts[i]);
 		if (error && (mounts[i].flags & PLAN_PINNED))
 			*ret_stage = STAGE_BIND;
 	}

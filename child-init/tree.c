@@ -35,6 +35,7 @@ static int open_parent(int root, const char *path, size_t size)
 {
 	struct tree_parent above = TREE_PARENT(root);
 	char prefix[IPC_PATH_MAX] = "/";
+	const char *name;
 	int parent;
 	int error;
 
@@ -42,7 +43,10 @@ static int open_parent(int root, const char *path, size_t size)
 	parent = tree_open(root, prefix);
 	if (parent != -ENOENT)
 		return parent;
-	error = tree_make_directory(&above, prefix, 0755); /* as deep as what is missing */
+	parent = tree_parent(&above, prefix, &name); /* as deep as what is missing */
+	error = parent < 0                                            ? parent
+		: mkdirat(parent, name, 0755) == 0 || errno == EEXIST ? 0
+								      : -errno;
 	tree_leave_parent(&above);
 	return error ? error : tree_open(root, prefix);
 }
@@ -70,26 +74,4 @@ int tree_parent(struct tree_parent *parent, const char *path, const char **ret_n
 void tree_leave_parent(struct tree_parent *parent)
 {
 	fd_close(&parent->fd);
-}
-
-int tree_make_directory(struct tree_parent *parent, const char *path, uint32_t mode)
-{
-	const char *name;
-	const int at = tree_parent(parent, path, &name);
-
-	if (at < 0)
-		return at;
-	return mkdirat(at, name, mode) == 0 || errno == EEXIST ? 0 : -errno;
-}
-
-int tree_create_file(struct tree_parent *parent, const char *path, uint32_t mode)
-{
-	const char *name;
-	const int at = tree_parent(parent, path, &name);
-	int fd;
-
-	if (at < 0)
-		return at;
-	fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-	return fd < 0 ? -errno : fd;
 }

@@ -39,10 +39,4 @@ int tree_parent(struct tree_parent *parent, const char *path, const char **ret_n
 
 void tree_leave_parent(struct tree_parent *parent);
 
-/* Make a directory; one that exists keeps its mode. 0 or -errno. */
-int tree_make_directory(struct tree_parent *parent, const char *path, uint32_t mode);
-
-/* A new file with this mode, open for writing; -EEXIST when there is one. */
-int tree_create_file(struct tree_parent *parent, const char *path, uint32_t mode);
-
 #endif

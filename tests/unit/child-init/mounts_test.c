@@ -251,6 +251,43 @@ Test(mounts, optional_is_not_careless)
 	expect(-ENODEV);
 }
 
+static int look_at_modes(void)
+{
+	CHECK(look_mode(BASE_TREE "/a") == (S_IFDIR | 0700));
+	CHECK(look_mode(BASE_TREE "/b") == (S_IFDIR | 0755));
+	CHECK(look_mode(BASE_TREE "/b/c") == (S_IFDIR | 0500));
+	return ACT_PASSED;
+}
+
+Test(mounts, a_directory_keeps_its_mode)
+{
+	add(PLAN_DIRECTORY, "/a", NULL)->mode = 0700;
+	add(PLAN_DIRECTORY, "/a", NULL)->mode = 0755;
+	add(PLAN_DIRECTORY, "/b/c", NULL)->mode = 0500;
+	expect_tree(look_at_modes);
+}
+
+Test(mounts, a_file_is_not_made_where_a_link_points)
+{
+	add(PLAN_SYMLINK, "/link", "dangling");
+	add(PLAN_FILE, "/link", "text");
+	expect(-EEXIST);
+}
+
+Test(mounts, a_file_is_not_made_over_a_directory)
+{
+	add(PLAN_DIRECTORY, "/etc", NULL);
+	add(PLAN_FILE, "/etc", "text");
+	expect(-EEXIST);
+}
+
+Test(mounts, a_file_is_not_made_through_a_link_that_leads_out)
+{
+	add(PLAN_SYMLINK, "/link", "../../nonexistent");
+	add(PLAN_FILE, "/link/file", "text");
+	expect(-ENOENT);
+}
+
 Test(mounts, two_records_for_one_file_are_refused)
 {
 	add(PLAN_FILE, "/file", "first");

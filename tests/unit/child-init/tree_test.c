@@ -61,6 +61,16 @@ static void expect_error(int result, int error, const char *path)
 	cr_assert_eq(result, error, "%s: %d", path, result);
 }
 
+static int make_directory(const char *path)
+{
+	const char *name;
+	const int at = tree_parent(&parent, path, &name);
+
+	if (at < 0)
+		return at;
+	return mkdirat(at, name, 0755) == 0 ? 0 : -errno;
+}
+
 /* Does the path lead to this directory? */
 static void expect_leads_to(const char *path, int dir, const char *name)
 {
@@ -128,7 +138,7 @@ Test(tree, what_is_not_there_is_an_error)
 	expect_error(tree_open(root, "/a"), -ENOENT, "/a");
 	expect_error(tree_open(root, "/file/a"), -ENOTDIR, "/file/a");
 	expect_error(tree_open(-1, "/a"), -EBADF, "no root");
-	expect_error(tree_make_directory(&parent, "/file/a/b", 0755), -ENOTDIR, "/file/a/b");
+	expect_error(make_directory("/file/a/b"), -ENOTDIR, "/file/a/b");
 }
 
 Test(tree, missing_parents_are_made)
@@ -157,15 +167,15 @@ Test(tree, a_parent_is_kept_for_its_neighbours_alone)
 
 	cr_assert_geq(first, 0);
 	cr_assert_eq(renameat(root, "a", root, "moved"), 0);
-	cr_assert_eq(tree_make_directory(&parent, "/a/two", 0755), 0);
+	cr_assert_eq(make_directory("/a/two"), 0);
 	cr_assert_eq(mode_of(root, "moved/two"), S_IFDIR | 0755, "it was not looked for again");
-	cr_assert_eq(tree_make_directory(&parent, "/ab/one", 0755), 0);
+	cr_assert_eq(make_directory("/ab/one"), 0);
 	cr_assert_eq(mode_of(root, "ab/one"), S_IFDIR | 0755, "another name that begins alike");
-	cr_assert_eq(tree_make_directory(&parent, "/a/three", 0755), 0);
+	cr_assert_eq(make_directory("/a/three"), 0);
 	cr_assert_eq(mode_of(root, "a/three"), S_IFDIR | 0755, "after another it is");
 	cr_assert_eq(renameat(root, "a", root, "gone"), 0);
 	tree_leave_parent(&parent);
-	cr_assert_eq(tree_make_directory(&parent, "/a/four", 0755), 0);
+	cr_assert_eq(make_directory("/a/four"), 0);
 	cr_assert_eq(mode_of(root, "a/four"), S_IFDIR | 0755, "and when it was left");
 }
 
@@ -178,17 +188,15 @@ Test(tree, a_path_without_a_name_is_refused)
 		const char *name;
 
 		expect_error(tree_parent(&parent, bad[i], &name), -EINVAL, bad[i]);
-		expect_error(tree_make_directory(&parent, bad[i], 0755), -EINVAL, bad[i]);
-		expect_error(tree_create_file(&parent, bad[i], 0644), -EINVAL, bad[i]);
 	}
 	cr_assert_eq(mode_of(root, "a"), 0, "nothing was made");
 }
 
 Test(tree, names_that_only_look_special_are_names)
 {
-	cr_assert_eq(tree_make_directory(&parent, "/...", 0755), 0);
-	cr_assert_eq(tree_make_directory(&parent, "/..a", 0755), 0);
-	cr_assert_eq(tree_make_directory(&parent, "/a..", 0755), 0);
+	cr_assert_eq(make_directory("/..."), 0);
+	cr_assert_eq(make_directory("/..a"), 0);
+	cr_assert_eq(make_directory("/a.."), 0);
 	cr_assert_eq(mode_of(root, "..."), S_IFDIR | 0755);
 	cr_assert_eq(mode_of(root, "a.."), S_IFDIR | 0755);
 }
@@ -205,52 +213,15 @@ Test(tree, a_path_that_is_too_long_is_refused)
 	cr_assert_geq(tree_parent(&parent, path + 2, &name), 0, "4095");
 }
 
-Test(tree, a_directory_has_its_mode)
-{
-	cr_assert_eq(tree_make_directory(&parent, "/a", 0700), 0);
-	cr_assert_eq(mode_of(root, "a"), S_IFDIR | 0700);
-	cr_assert_eq(tree_make_directory(&parent, "/a", 0755), 0, "there already");
-	cr_assert_eq(mode_of(root, "a"), S_IFDIR | 0700, "which it keeps");
-	cr_assert_eq(tree_make_directory(&parent, "/b/c", 0500), 0);
-	cr_assert_eq(mode_of(root, "b"), S_IFDIR | 0755);
-	cr_assert_eq(mode_of(root, "b/c"), S_IFDIR | 0500);
-}
-
 Test(tree, nothing_is_made_through_a_link_that_leads_out)
 {
 	cr_assert_eq(symlinkat("../secret", root, "link"), 0);
-	expect_error(tree_make_directory(&parent, "/link/made", 0755), -ENOENT, "directory");
-	expect_error(tree_create_file(&parent, "/link/made", 0644), -ENOENT, "file");
+	expect_error(make_directory("/link/made"), -ENOENT, "directory");
 	cr_assert_eq(mode_of(outside, "secret/made"), 0);
 	cr_assert_eq(mkdirat(root, "secret", 0755), 0);
-	cr_assert_eq(tree_make_directory(&parent, "/link/made", 0755), 0);
+	cr_assert_eq(make_directory("/link/made"), 0);
 	cr_assert_eq(mode_of(root, "secret/made"), S_IFDIR | 0755);
 	cr_assert_eq(mode_of(outside, "secret/made"), 0);
-}
-
-Test(tree, a_file_is_new)
-{
-	int fd = tree_create_file(&parent, "/etc/file", 0440);
-
-	cr_assert_geq(fd, 0);
-	cr_assert_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
-	cr_assert_eq(fd_write_all(fd, "text", 4), 0);
-	fd_close(&fd);
-	cr_assert_eq(mode_of(root, "etc/file"), S_IFREG | 0440);
-	expect_error(tree_create_file(&parent, "/etc/file", 0644), -EEXIST, "a file");
-	expect_error(tree_create_file(&parent, "/etc", 0644), -EEXIST, "a directory");
-	cr_assert_eq(mode_of(root, "etc/file"), S_IFREG | 0440);
-}
-
-Test(tree, a_file_is_not_made_where_a_link_points)
-{
-	cr_assert_eq(mknodat(root, "there", S_IFREG | 0600, 0), 0);
-	cr_assert_eq(symlinkat("there", root, "link"), 0);
-	cr_assert_eq(symlinkat("missing", root, "dangling"), 0);
-	expect_error(tree_create_file(&parent, "/link", 0644), -EEXIST, "/link");
-	expect_error(tree_create_file(&parent, "/dangling", 0644), -EEXIST, "/dangling");
-	cr_assert_eq(mode_of(root, "missing"), 0);
-	cr_assert_eq(mode_of(root, "there"), S_IFREG | 0600);
 }
 
 Test(tree, nothing_is_left_open)
@@ -258,8 +229,7 @@ Test(tree, nothing_is_left_open)
 	const size_t before = fd_count_open();
 	const char *name;
 
-	cr_assert_eq(tree_make_directory(&parent, "/a/b/c/d", 0755), 0);
-	(void)tree_create_file(&parent, "/a", 0644);
+	cr_assert_eq(make_directory("/a/b/c/d"), 0);
 	(void)tree_parent(&parent, "/a/", &name);
 	(void)tree_open(root, "/missing");
 	tree_leave_parent(&parent);
