@@ -236,7 +236,6 @@ static int handle_spawn(void *context, struct channel_message *message)
 	uint32_t stage = STAGE_NONE;
 	struct ipc_posture posture = { .slot = request->slot };
 	const bool is_alone = request->probe == PROBE_ALONE;
-	bool is_probed;
 	int error = 0;
 
 	if (!execution)
@@ -246,13 +245,10 @@ static int handle_spawn(void *context, struct channel_message *message)
 	execution->done.taken_us = clock_now_us();
 	if (request->feed != FEED_TAKE || !take_waiting(execution)) {
 		discard_standby();
-		error = is_alone ? spawn_probe(init, &execution->spawn, &stage)
-				 : spawn_start(init, &execution->spawn, request,
-					       &execution->workload, &stage);
+		error = spawn_start(init, &execution->spawn, request, &execution->workload, &stage);
 	}
-	is_probed = is_alone ? !error : execution->workload.is_probed;
 	spawn_done(&execution->spawn);
-	if (is_probed) {
+	if (execution->workload.is_probed) {
 		const bool is_proven = probe_tell(&posture.measured);
 
 		if (is_alone || !is_proven) {

@@ -342,39 +342,6 @@ static long clone_child(const struct kernel_clone_args *args)
 	return pid;
 }
 
-/* The new process's pid, or -errno of the clone or of the step in which it ended. */
-static long start_child(const struct spawn *spawn, uint32_t *ret_stage)
-{
-	struct kernel_clone_args args = { .flags = CLONE_VM | CLONE_VFORK, .exit_signal = SIGCHLD };
-	long pid;
-
-	kernel_clone_into(&args, spawn->cgroup);
-	pid = clone_child(&args);
-	*ret_stage = pid < 0 ? STAGE_CLONE : told_here.stage;
-	return pid < 0 || !told_here.error ? pid : told_here.error;
-}
-
-/* Like any other child it is reaped when it is gone: it has said everything by now. */
-int spawn_probe(const struct init *init, struct spawn *spawn, uint32_t *ret_stage)
-{
-	long pid;
-
-	attempt = (struct attempt){ .init = init,
-				    .spawn = spawn,
-				    .is_probe = true,
-				    .terminal = -1,
-				    .to_init = -1,
-				    .told = &told_here };
-	told_here = (struct spawn_told){ 0 };
-	probe_begin(init);
-	pid = start_child(spawn, ret_stage);
-	if (attempt.is_probed)
-		return 0;
-	if (pid >= 0)
-		*ret_stage = STAGE_PROBE;
-	return pid < 0 ? (int)pid : -ECANCELED;
-}
-
 /* A terminal of the sandbox's own devpts, with its size from the first moment on: the workload may
  * ask for it before the frontend has the master. */
 static int open_terminal(const struct ipc_spawn *request, int *ret_master)
@@ -425,16 +392,26 @@ int spawn_hear(int from, int flags, struct observed *observed)
 	return status;
 }
 
+/* A probe alone is reaped like any other child when it is gone: it has said everything by then. */
 static int run_child(int ends[2], struct workload *ret, uint32_t *ret_stage)
 {
-	int error = 0;
+	struct kernel_clone_args args = { .flags = CLONE_VM | CLONE_VFORK, .exit_signal = SIGCHLD };
+	int error;
 	long pid;
 
 	attempt.to_init = ends[1];
-	pid = start_child(attempt.spawn, ret_stage);
+	kernel_clone_into(&args, attempt.spawn->cgroup);
+	pid = clone_child(&args);
 	fd_close(&ends[1]);
-	if (pid < 0)
-		return (int)pid;
+	*ret_stage = pid < 0 ? STAGE_CLONE : told_here.stage;
+	error = pid < 0 ? (int)pid : told_here.error;
+	ret->is_probed = attempt.is_probed;
+	if (!error && !attempt.is_workload && !attempt.is_probed) {
+		*ret_stage = STAGE_PROBE;
+		error = -ECANCELED;
+	}
+	if (error || !attempt.is_workload)
+		return error;
 	*ret_stage = STAGE_LISTENER;
 	if (ends[0] >= 0)
 		error = spawn_hear(ends[0], 0, &ret->observed);
@@ -449,6 +426,7 @@ static int run_child(int ends[2], struct workload *ret, uint32_t *ret_stage)
 int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_spawn *request,
 		struct workload *ret, uint32_t *ret_stage)
 {
+	const bool is_workload = request->probe != PROBE_ALONE;
 	int ends[2] = { -1, -1 };
 	int error;
 
@@ -456,17 +434,17 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 	attempt = (struct attempt){ .init = init,
 				    .spawn = spawn,
 				    .request = request,
-				    .is_workload = true,
+				    .is_workload = is_workload,
 				    .is_probe = request->probe != PROBE_NONE,
 				    .terminal = -1,
-				    .is_observed = LAYER_OBSERVES(init->profile),
+				    .is_observed = is_workload && LAYER_OBSERVES(init->profile),
 				    .to_init = -1,
 				    .told = &told_here };
 	told_here = (struct spawn_told){ 0 };
 	*ret = (struct workload)WORKLOAD_NONE;
 	*ret_stage = STAGE_STDIO;
 	probe_begin(init);
-	error = prepare_lists(request);
+	error = is_workload ? prepare_lists(request) : 0;
 	if (!error && request->use_tty) {
 		*ret_stage = STAGE_TERMINAL;
 		attempt.terminal = open_terminal(request, &ret->terminal);
@@ -478,7 +456,6 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
 	}
 	if (!error)
 		error = run_child(ends, ret, ret_stage);
-	ret->is_probed = attempt.is_probed;
 	fd_close_all(ends, 2);
 	fd_close(&attempt.terminal);
 	if (error)

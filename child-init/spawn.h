@@ -60,17 +60,11 @@ void spawn_give_way(void);
  *
  * Where the request wants a probe, the workload's process tries the layers before it executes
  * anything (probe.h): with is_probed probe_tell() says what was found, and that none is open is a
- * condition of the start (PROBE).
+ * condition of the start (PROBE). Where it wants nothing else, its process executes nothing and
+ * *ret has no pid.
  */
 int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_spawn *request,
 		struct workload *ret, uint32_t *ret_stage);
-
-/*
- * Try the layers in a process that is confined as a workload is, and executes nothing. 0 and
- * probe_tell() says what was found; else -errno with the stage that failed. The process is the
- * caller's to reap.
- */
-int spawn_probe(const struct init *init, struct spawn *spawn, uint32_t *ret_stage);
 
 /*
  * Spawn in two parts, for a standby process that the init forked (standby.h), which calls both. In

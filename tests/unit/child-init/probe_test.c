@@ -65,10 +65,21 @@ static void share(enum posture_namespace kind)
 	       sizeof(init.namespaces.links[kind]));
 }
 
+/* By a probe alone. */
+static int probe(uint32_t *ret_stage)
+{
+	static const struct ipc_spawn request = { .probe = PROBE_ALONE };
+	struct workload workload;
+	const int error = spawn_start(&init, &spawn, &request, &workload, ret_stage);
+
+	cr_assert_eq(workload.pid, 0);
+	return workload.is_probed ? 0 : error;
+}
+
 static void look(void)
 {
 	uint32_t stage = STAGE_NONE;
-	const int error = spawn_probe(&init, &spawn, &stage);
+	const int error = probe(&stage);
 
 	cr_assert_eq(error, 0, "%s: %s", stage_text(stage), strerror(-error));
 	is_closed = probe_tell(&found);
@@ -218,7 +229,7 @@ Test(probe, a_probe_that_was_ended_halfway_proves_nothing)
 	uint32_t stage = STAGE_NONE;
 
 	hide_openat2(SECCOMP_RET_KILL_PROCESS);
-	cr_assert_eq(spawn_probe(&init, &spawn, &stage), -ECANCELED);
+	cr_assert_eq(probe(&stage), -ECANCELED);
 	cr_assert_eq(stage, STAGE_PROBE);
 	cr_assert_not(probe_tell(&found), "what it did not try is not closed");
 }
@@ -284,7 +295,7 @@ Test(probe, a_step_that_fails_is_told)
 	uint32_t stage = STAGE_NONE;
 
 	fd_close(&init.ruleset);
-	cr_assert_eq(spawn_probe(&init, &spawn, &stage), -EBADF);
+	cr_assert_eq(probe(&stage), -EBADF);
 	cr_assert_eq(stage, STAGE_RESTRICT);
 }
 
