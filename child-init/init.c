@@ -30,37 +30,17 @@ static uint32_t profile_index;
 static uint32_t stage; /* the current step's */
 static int base_told;  /* one byte, when the base tree is complete; -1: it is */
 
-#define NONE_KEPT (~0U)
-
-/* The lowest from `first` on that is kept. */
-static unsigned int next_kept(unsigned int first)
+/* Must: let go of the factory's channel, and of the own end of the pipe that only the factory may
+ * write to. Must not: let anything run that is not this program before settle_descriptors(), which
+ * closes what else is the factory's. */
+static int take_channel(void)
 {
-	const struct places *places = &init.factory->places;
-	/* -1 is never the lowest. */
-	const unsigned int base = (unsigned int)init.factory->base[0];
-	unsigned int lowest = first <= CHANNEL_FD ? CHANNEL_FD : NONE_KEPT;
+	int factorys = init.factory->base[1];
 
-	lowest = base >= first && base < lowest ? base : lowest;
-	for (uint32_t i = 0; i < places->count; i++) {
-		const unsigned int fd = (unsigned int)places->layers[i].fd;
-
-		lowest = fd >= first && fd < lowest ? fd : lowest;
-	}
-	return lowest;
-}
-
-/* Must: leave open the channel, and until the tree is complete what that is made from. Must not:
- * keep any other descriptor of the factory. */
-static int close_descriptors(void)
-{
+	fd_close(&factorys);
 	if (dup3(init.channel.fd, CHANNEL_FD, O_CLOEXEC) < 0)
 		return -errno; /* CHANNEL_FD is still the factory's channel */
 	init.channel.fd = CHANNEL_FD;
-	for (unsigned int first = 0, kept = 0; kept != NONE_KEPT; first = kept + 1) {
-		kept = next_kept(first);
-		if (kept > first && kernel_close_range(first, kept - 1) != 0)
-			return -errno;
-	}
 	/* PID 1 of a pid namespace: signals without a handler do nothing to it from inside. */
 	return signal(SIGCHLD, SIG_DFL) == SIG_ERR ? -errno : 0;
 }
@@ -94,12 +74,11 @@ static int leave_namespaces(void)
 static int await_base(void)
 {
 	char told;
-	ssize_t got = 1;
+	ssize_t got;
 
-	do {
-		if (base_told >= 0)
-			got = read(base_told, &told, 1);
-	} while (got < 0 && errno == EINTR);
+	do
+		got = base_told < 0 ? 1 : read(base_told, &told, 1);
+	while (got < 0 && errno == EINTR);
 	return got == 1 ? 0 : -EPIPE;
 }
 
@@ -125,11 +104,12 @@ static int enter_tree(void)
 			    &init.factory->places, &stage);
 }
 
-/* Must: come after enter_tree(), the last user of the kept descriptors; and have descriptors 0 to 2
- * open, so that no other can take their numbers. Must not: keep any but the channel. */
+/* Must: come after enter_tree(), the last user of the factory's descriptors; and have descriptors 0
+ * to 2 open, so that no other can take their numbers. Must not: keep any but the channel. */
 static int settle_descriptors(void)
 {
-	if (kernel_close_range(CHANNEL_FD + 1, ~0U) != 0)
+	if (kernel_close_range(0, CHANNEL_FD - 1) != 0 ||
+	    kernel_close_range(CHANNEL_FD + 1, ~0U) != 0)
 		return -errno;
 	for (int fd = 0; fd < CHANNEL_FD; fd++) {
 		if ((fd == 0 ? open("/dev/null", O_RDWR) : dup(0)) != fd)

@@ -142,12 +142,8 @@ void watch_kill_family(pid_t first)
 bool watch_has_children(void)
 {
 	siginfo_t child;
-	int status;
 
-	do
-		status = waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT);
-	while (status != 0 && errno == EINTR);
-	return status == 0 || errno != ECHILD;
+	return waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
 /* The kernel looks at all that the machine runs for it. */
