@@ -500,13 +500,10 @@ static int block_signals(void)
 static int receive_message(void)
 {
 	enum ipc_error wrong;
-	int status = hear_standby(); /* the message may be about what runs by now */
+	const int status = dispatch_one(&init->channel, &scratch.request, MSG_DONTWAIT, handlers,
+					NULL, &wrong);
 
 	has_rested = false;
-	if (status)
-		return status;
-	status = dispatch_one(&init->channel, &scratch.request, MSG_DONTWAIT, handlers, NULL,
-			      &wrong);
 	return status == 1 || status == -EAGAIN ? 0 : -ESHUTDOWN;
 }
 
@@ -518,13 +515,6 @@ static bool can_rest(void)
 	for (uint32_t i = 0; i < executions_used && is_idle; i++)
 		is_idle = !executions[i].is_used;
 	return is_idle;
-}
-
-static void rest_now(void)
-{
-	standby_rest();
-	memory_rest();
-	has_rested = true;
 }
 
 void serve_run(const struct init *own)
@@ -546,8 +536,7 @@ void serve_run(const struct init *own)
 		const bool watch_now = is_watched && running > 0;
 		struct signalfd_siginfo ignored;
 
-		polls[2] = (struct pollfd){ .fd = standby_fd(), .events = POLLIN };
-		polls[3] = (struct pollfd){ .fd = standby_clock(), .events = POLLIN };
+		standby_poll(polls + 2);
 		for (uint32_t i = 0; i < executions_used; i++)
 			listeners[i] =
 				(struct pollfd){ .fd = observe_fd(&executions[i].workload.observed),
@@ -560,8 +549,10 @@ void serve_run(const struct init *own)
 						    : -1);
 		if (ready < 0 && errno != EINTR)
 			break;
-		if (ready == 0 && spent < 0 && can_rest())
-			rest_now();
+		if (ready == 0 && spent < 0 && can_rest()) {
+			memory_rest();
+			has_rested = true;
+		}
 		if (ready == 0)
 			fd_close(&spent);
 		/* Not at each refused call: a flood of them would be a flood of looks. */
@@ -570,8 +561,7 @@ void serve_run(const struct init *own)
 		for (uint32_t i = 0; i < executions_used; i++)
 			observe_answer(&executions[i].workload.observed, init,
 				       listeners[i].revents);
-		if (polls[2].revents || polls[3].revents)
-			error = hear_standby();
+		error = hear_standby(); /* a message may be about what runs by now */
 		if (polls[1].revents)
 			(void)!read(children, &ignored, sizeof(ignored)); /* wait4 tells more */
 		if (!error && (polls[1].revents || is_ending))

@@ -22,32 +22,6 @@ static struct {
 	struct workload workload;
 } standby = { .from = -1, .clock = -1, .workload = WORKLOAD_NONE };
 
-static long clone_copy(int leaf)
-{
-	struct kernel_clone_args args = { .exit_signal = SIGCHLD };
-
-	kernel_clone_into(&args, leaf);
-	return syscall(SYS_clone3, &args, sizeof(args));
-}
-
-/* Map the memory that both use; it stays until the init rests. 0 or -errno */
-static int map_shared(void)
-{
-	static const struct itimerspec never;
-	void *page = standby.told;
-
-	if (!page)
-		page = mmap(NULL, sizeof(*standby.told), PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED)
-		return -errno;
-	standby.told = page;
-	*standby.told = (struct spawn_told){ 0 };
-	if (standby.clock < 0)
-		standby.clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	return standby.clock < 0 || timerfd_settime(standby.clock, 0, &never, NULL) ? -errno : 0;
-}
-
 /* Look for its exec or end only while nothing is watched for anyway: to wake the init at once would
  * cost a short workload a part of the CPU. */
 static int set_clock(void)
@@ -57,24 +31,36 @@ static int set_clock(void)
 	return timerfd_settime(standby.clock, 0, &in, NULL) == 0 ? 0 : -errno;
 }
 
+/* Close all that the init has of it but the listener. */
+static void let_go(void)
+{
+	standby.pid = 0;
+	standby.workload.observed.listener = -1;
+	fd_close(&standby.from);
+	fd_close(&standby.clock);
+	(void)munmap(standby.told, sizeof(*standby.told)); /* EINVAL: there was none */
+}
+
 pid_t standby_fork(int leaf)
 {
-	int ends[2];
-	int error = map_shared();
-	long pid;
+	struct kernel_clone_args args = { .exit_signal = SIGCHLD };
+	int ends[2] = { -1, -1 };
+	long pid = -1;
 
-	if (!error)
-		error = channel_pair(ends);
-	if (error)
-		return error;
-	pid = clone_copy(leaf);
-	error = -errno;
-	standby.workload = (struct workload)WORKLOAD_NONE;
+	kernel_clone_into(&args, leaf);
+	standby.told = mmap(NULL, sizeof(*standby.told), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	standby.clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (standby.told != MAP_FAILED && standby.clock >= 0 && channel_pair(ends) == 0)
+		pid = syscall(SYS_clone3, &args, sizeof(args));
+	const int error = -errno;
+
 	standby.from = pid == 0 ? ends[1] : ends[0];
 	fd_close(pid == 0 ? &ends[0] : &ends[1]);
 	if (pid < 0)
-		fd_close(&standby.from);
-	standby.pid = pid > 0 ? (pid_t)pid : 0;
+		let_go();
+	if (pid > 0)
+		standby.pid = (pid_t)pid;
 	return pid < 0 ? error : (pid_t)pid;
 }
 
@@ -101,22 +87,12 @@ void standby_become(struct spawn *spawn, const struct ipc_spawn *request)
 	spawn_become(spawn, request);
 }
 
-void standby_rest(void)
-{
-	if (standby.told && munmap(standby.told, sizeof(*standby.told)) == 0)
-		standby.told = NULL;
-}
-
-int standby_fd(void)
+void standby_poll(struct pollfd ret[2])
 {
 	const int listener = standby.workload.observed.listener;
 
-	return standby.pid != 0 && listener >= 0 ? listener : standby.from;
-}
-
-int standby_clock(void)
-{
-	return standby.pid != 0 ? standby.clock : -1;
+	ret[0] = (struct pollfd){ .fd = listener >= 0 ? listener : standby.from, .events = POLLIN };
+	ret[1] = (struct pollfd){ .fd = standby.clock, .events = POLLIN };
 }
 
 pid_t standby_pid(void)
@@ -150,9 +126,8 @@ enum standby_state standby_look(struct workload *ret, struct spawn_told *ret_tol
 		ret_told->stage = STAGE_LISTENER;
 		ret_told->error = status;
 	}
-	standby.pid = 0;
-	fd_close(&standby.from);
+	let_go();
 	if (!ret_told->is_taken)
-		fd_close(&standby.workload.observed.listener);
+		fd_close(&ret->observed.listener);
 	return ret_told->is_taken ? STANDBY_RUNS : STANDBY_GONE;
 }

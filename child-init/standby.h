@@ -7,6 +7,8 @@
 #ifndef CHILD_INIT_STANDBY_H
 #define CHILD_INIT_STANDBY_H
 
+#include <poll.h>
+
 #include "common/dispatch.h"
 #include "spawn.h"
 
@@ -27,13 +29,9 @@ void standby_wait(const struct init *init, int from, const dispatch_handler *han
 	__attribute__((noreturn));
 void standby_become(struct spawn *spawn, const struct ipc_spawn *request) __attribute__((noreturn));
 
-/* In the init, when none waits: give back what one would be told by. */
-void standby_rest(void);
-
-/* In the init. To be polled for POLLIN while they are not -1: what it has to be asked, or answered,
- * at once, and when it shall be looked at else. */
-int standby_fd(void);
-int standby_clock(void);
+/* In the init. To be polled: what it has to be asked, or answered, at once, and when it shall be
+ * looked at else. */
+void standby_poll(struct pollfd ret[2]);
 
 /* Its pid while it waits or is on its way to the exec; 0: there is none. */
 pid_t standby_pid(void);
@@ -41,7 +39,7 @@ pid_t standby_pid(void);
 /* Send it this, if there is one: it has no handler for any, as a program has none at its start. */
 void standby_signal(int signal);
 
-/* After a poll, or its end: how is it? With STANDBY_RUNS *ret_told says how far it came. */
+/* After each poll, and at its end: how is it? With STANDBY_RUNS *ret_told says how far it came. */
 enum standby_state standby_look(struct workload *ret, struct spawn_told *ret_told);
 
 #endif
