@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "memory.h"
 
-#include <stdint.h>
 #include <sys/mman.h>
 
 /* The frames of memory_rest() and of its callees, with room to spare. */

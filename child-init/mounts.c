@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 
 #include "common/fd.h"
 #include "common/kernel.h"

@@ -13,7 +13,6 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <termios.h>
 
 #include "common/confine/capabilities.h"
 #include "common/confine/seccomp.h"
