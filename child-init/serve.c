@@ -49,6 +49,7 @@ static const struct init *init;
 static MEMORY_APART struct execution executions[SANDBOX_EXECUTIONS_MAX + 1];
 static uint32_t executions_max;  /* 1, unless the sandbox lasts */
 static uint32_t executions_used; /* none behind these was ever used: their pages are not touched */
+static uint32_t known;           /* how many are used, but for one that waits: up to that limit */
 static uint32_t running;         /* how many have a first process, but for one that waits */
 static bool is_waiting;          /* only the standby process has one: nothing is running */
 static bool is_watched;          /* no cgroup limits it */
@@ -86,22 +87,12 @@ static struct execution *find_execution(uint32_t slot, pid_t first)
 	return NULL;
 }
 
-/* The standby process is beyond the limit of executions. */
-static bool is_full(void)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < executions_used; i++)
-		count += executions[i].is_used && executions[i].spawn.slot < STANDBY_SLOT;
-	return count >= executions_max;
-}
-
 /* One whose workload does not run yet; NULL: there cannot be. */
 static struct execution *prepare_execution(uint32_t slot)
 {
 	struct execution *execution = find_execution(slot, 0);
 
-	if (!execution && slot < STANDBY_SLOT && is_full())
+	if (!execution && slot < STANDBY_SLOT && known == executions_max)
 		return NULL;
 	for (uint32_t i = 0; i < SANDBOX_EXECUTIONS_MAX + 1 && !execution; i++) {
 		if (!executions[i].is_used) {
@@ -112,6 +103,7 @@ static struct execution *prepare_execution(uint32_t slot)
 			executions[i].spawn.code_path = scratch.code_paths[i];
 			scratch.code_paths[i][0] = '\0';
 			executions_used = i < executions_used ? executions_used : i + 1;
+			known += slot < STANDBY_SLOT;
 		}
 	}
 	return !execution || execution->workload.pid != 0 || is_ending ? NULL : execution;
@@ -121,6 +113,7 @@ static void forget_execution(struct execution *execution)
 {
 	spawn_done(&execution->spawn);
 	fd_close(&execution->workload.observed.listener);
+	known -= execution->spawn.slot < STANDBY_SLOT;
 	execution->is_used = false;
 }
 
@@ -307,14 +300,12 @@ static int hear_standby(void)
 	struct workload workload;
 	struct spawn_told told;
 
-	switch (standby_look(&workload, &told)) {
-	case STANDBY_GONE:
+	const enum standby_state state = standby_look(&workload, &told);
+
+	if (state == STANDBY_GONE)
 		return init->factory->lasts ? report_gone(-ECHILD, 0) : -ECANCELED;
-	case STANDBY_RUNS:
-		break;
-	default:
+	if (state != STANDBY_RUNS)
 		return 0;
-	}
 	execution = prepare_execution(told.slot);
 	if (!execution)
 		return -EPROTO;
@@ -507,16 +498,6 @@ static int receive_message(void)
 	return status == 1 || status == -EAGAIN ? 0 : -ESHUTDOWN;
 }
 
-/* Return whether no process runs, waits or is being made. */
-static bool can_rest(void)
-{
-	bool is_idle = !has_rested && standby_pid() == 0;
-
-	for (uint32_t i = 0; i < executions_used && is_idle; i++)
-		is_idle = !executions[i].is_used;
-	return is_idle;
-}
-
 void serve_run(const struct init *own)
 {
 	const int children = block_signals();
@@ -534,6 +515,9 @@ void serve_run(const struct init *own)
 	error = children < 0 || (is_watched && watch_open() != 0) ? -1 : 0;
 	while (!error) {
 		const bool watch_now = is_watched && running > 0;
+		/* No process runs, waits or is being made. */
+		const bool can_rest = !has_rested && known == 0 && standby_pid() == 0 &&
+				      !find_execution(STANDBY_SLOT, 0);
 		struct signalfd_siginfo ignored;
 
 		standby_poll(polls + 2);
@@ -545,11 +529,11 @@ void serve_run(const struct init *own)
 				       is_ending    ? ENDING_MS
 				       : spent >= 0 ? SPENT_MS
 				       : watch_now  ? left_ms()
-				       : can_rest() ? REST_MS
+				       : can_rest   ? REST_MS
 						    : -1);
 		if (ready < 0 && errno != EINTR)
 			break;
-		if (ready == 0 && spent < 0 && can_rest()) {
+		if (ready == 0 && spent < 0 && can_rest) {
 			memory_rest();
 			has_rested = true;
 		}
