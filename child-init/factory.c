@@ -14,7 +14,6 @@
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/kernel.h"
-#include "common/names.h"
 #include "helper.h"
 #include "init.h"
 #include "layers.h"
@@ -172,19 +171,6 @@ static int handle_sandbox_layer(void *context, struct channel_message *message)
 	return places_add(&factory.places, &message->body.sandbox_layer, &message->fds[0]);
 }
 
-/* The base tree of a profile is built when it is first needed. */
-static int need_base(uint32_t profile, uint32_t *ret_stage)
-{
-	int error;
-
-	if (factory.is_built[factory.plan.slot][profile])
-		return 0;
-	STAGE_HOOK(STEP, STAGE_BASE);
-	error = mounts_build_base(&factory.plan, profile, factory.host, &shown, ret_stage);
-	factory.is_built[factory.plan.slot][profile] = error == 0;
-	return error;
-}
-
 /* Returns 0 in the child, the child's pid here, or -errno. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): the kernel writes it, by its address */
 static int clone_isolated(int *ret_pidfd)
@@ -199,15 +185,6 @@ static int clone_isolated(int *ret_pidfd)
 	kernel_clone_into(&args, factory.next_cgroup);
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	return pid < 0 ? -errno : (int)pid;
-}
-
-static int say_made(uint32_t type, uint32_t slot, int pidfd)
-{
-	const struct ipc_sandbox_created created = { .slot = slot };
-	const int error = channel_send(&factory.channel, type, &created, &pidfd, 0);
-
-	fd_close(&pidfd);
-	return error;
 }
 
 /* Pin the new init to another CPU while the factory builds the base tree, then to the factory's
@@ -229,14 +206,20 @@ static void place_child(pid_t child, bool is_beside)
 		(void)sched_setaffinity(child, sizeof(all), &all);
 }
 
-/* Answer that a sandbox failed. Its init has not begun to serve: it waits for its base. */
-static int say_failed(struct ipc_sandbox_failed *failed, int error, int pidfd)
+/* Build the base tree of a profile, which its first child waits for. */
+static int build_base(uint32_t profile, pid_t child, uint32_t *ret_stage)
 {
-	if (pidfd >= 0) /* ESRCH: it has ended by itself */
-		(void)kernel_pidfd_send_signal(pidfd, SIGKILL);
-	fd_close(&pidfd);
-	failed->error = (uint32_t)-error;
-	return channel_send(&factory.channel, IPC_TYPE_sandbox_failed, failed, NULL, 0);
+	int error;
+
+	place_child(child, true);
+	STAGE_HOOK(STEP, STAGE_BASE);
+	error = mounts_build_base(&factory.plan, profile, factory.host, &shown, ret_stage);
+	if (error)
+		return error;
+	factory.is_built[factory.plan.slot][profile] = true;
+	place_child(child, false);
+	/* Our own end for reading is there: this finds room and a reader. */
+	return fd_write_all(factory.base[1], "", 1);
 }
 
 /* Clone a child that goes on in `run`, and tell the supervisor how it went. While the child enters
@@ -245,31 +228,26 @@ static int run_in(uint32_t profile, uint32_t slot, uint32_t type, struct channel
 		  void (*run)(const struct factory *, uint32_t, const int *))
 {
 	const bool is_built = factory.is_built[factory.plan.slot][profile];
+	const struct ipc_sandbox_created created = { .slot = slot };
 	struct ipc_sandbox_failed failed = { .slot = slot, .stage = STAGE_NAMESPACES };
 	int pidfd = -1;
-	int error = 0;
-
-	if (!is_built && pipe2(factory.base, O_CLOEXEC) != 0)
-		error = -errno;
+	int error = is_built || pipe2(factory.base, O_CLOEXEC) == 0 ? 0 : -errno;
 	const int pid = error ? error : clone_isolated(&pidfd);
 
 	if (pid == 0)
 		run(&factory, profile, message->fds);
-	if (pid > 0 && !is_built)
-		place_child(pid, true);
 	fd_close(&factory.next_cgroup);
 	places_clear(&factory.places);
-	error = pid < 0 ? pid : need_base(profile, &failed.stage);
-	if (!error && !is_built)
-		place_child(pid, false);
-	/* Our own end for reading is there: this finds room and a reader. */
-	if (!error && factory.base[1] >= 0)
-		error = fd_write_all(factory.base[1], "", 1);
-	fd_close(&factory.base[0]);
-	const int status = error ? say_failed(&failed, error, pidfd) : say_made(type, slot, pidfd);
-
-	fd_close(&factory.base[1]);
-	return status;
+	error = pid < 0 ? pid : is_built ? 0 : build_base(profile, pid, &failed.stage);
+	failed.error = (uint32_t)-error;
+	/* Its init has not begun to serve: it waits for its base. ESRCH: it has ended by itself. */
+	if (error && pidfd >= 0)
+		(void)kernel_pidfd_send_signal(pidfd, SIGKILL);
+	error = error ? channel_send(&factory.channel, IPC_TYPE_sandbox_failed, &failed, NULL, 0)
+		      : channel_send(&factory.channel, type, &created, &pidfd, 0);
+	fd_close(&pidfd);
+	fd_close_all(factory.base, 2);
+	return error;
 }
 
 static int handle_sandbox_create(void *context, struct channel_message *message)

@@ -234,15 +234,6 @@ static int run_steps(const struct step *steps, size_t count)
 	return error;
 }
 
-static void fail_step(int error)
-{
-	const struct ipc_init_failed failed = { stage, (uint32_t)-error };
-
-	/* The supervisor is told or gone; either way this sandbox ends. */
-	(void)channel_send(&init.channel, IPC_TYPE_init_failed, &failed, NULL, MSG_DONTWAIT);
-	_exit(1);
-}
-
 static void begin_role(const struct factory *factory, uint32_t profile, int base)
 {
 	init.factory = factory;
@@ -257,10 +248,13 @@ void init_run(const struct factory *factory, uint32_t profile, const int *fds)
 	init.channel = (struct channel){ fds[0], IPC_INIT, IPC_SUPERVISOR, IPC_SERVE };
 	fit_ruleset();
 	const int error = run_steps(init_steps, sizeof(init_steps) / sizeof(init_steps[0]));
+	const struct ipc_init_failed failed = { stage, (uint32_t)-error };
 
-	if (error)
-		fail_step(error);
-	serve_run(&init);
+	if (!error)
+		serve_run(&init);
+	/* The supervisor is told or gone; either way this sandbox ends. */
+	(void)channel_send(&init.channel, IPC_TYPE_init_failed, &failed, NULL, MSG_DONTWAIT);
+	_exit(1);
 }
 
 int init_become_helper(const struct factory *factory, uint32_t profile, int base)
