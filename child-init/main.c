@@ -13,8 +13,7 @@
  * that sandbox. It walks the list INIT of steps.def: maps, the namespaces that it was not cloned
  * into, loopback, mounts, new root, no capabilities. A step that fails is reported as {stage,
  * errno} and ends the process; nothing is retried, nothing goes on. Then it serves: each spawn
- * message becomes a workload through the list WHOLE, or STANDBY and RESUME (serve.c reaps and
- * reports).
+ * message becomes a workload through the lists STANDBY and RESUME (serve.c reaps and reports).
  * A persistent sandbox has several at once, and what it keeps is mounted from directories that came
  * before (places.c).
  *

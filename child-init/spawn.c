@@ -33,6 +33,7 @@ static struct attempt {
 	bool is_probe;     /* it tries the layers on its way */
 	int terminal;      /* the workload's side of its terminal, or -1 */
 	bool is_observed;  /* its filter has a listener */
+	bool is_filtered;  /* it has its filter before it has a request */
 	int to_init;       /* takes the listener, and ends with the exec; or -1 */
 	struct text image; /* a name of spawn->image, if there is one */
 	bool is_probed;    /* all acts of the probe are done */
@@ -263,7 +264,7 @@ enum when {
 	ALWAYS,
 	IF_OBSERVED, /* the filter has a listener */
 	IF_UNOBSERVED,
-	IF_FILTERED_STANDBY, /* the filter allows every step that a request is needed for */
+	IF_FILTERED_STANDBY, /* in a standby process: the filter allows every step of RESUME */
 	IF_FILTERED_LAST,
 };
 
@@ -274,26 +275,20 @@ struct step {
 };
 
 /* clang-format off */
-static const struct step whole[] = {
-#define WHOLE(stage, run, who, when) { run, stage, who, when },
-#include "steps.def"
-};
-
 static const struct step standby[] = {
-#define STANDBY(stage, run, when) { run, stage, WORKLOAD, when },
+#define STANDBY(stage, run, who, when) { run, stage, who, when },
 #include "steps.def"
 };
 
 static const struct step resume[] = {
-#define RESUME(stage, run, when) { run, stage, WORKLOAD, when },
+#define RESUME(stage, run, who, when) { run, stage, who, when },
 #include "steps.def"
 };
 /* clang-format on */
 
 static bool is_due(const struct step *step)
 {
-	const uint16_t filter =
-		attempt.init->profile->filters_standby ? IF_FILTERED_STANDBY : IF_FILTERED_LAST;
+	const uint16_t filter = attempt.is_filtered ? IF_FILTERED_STANDBY : IF_FILTERED_LAST;
 	const uint16_t listener = attempt.is_observed ? IF_OBSERVED : IF_UNOBSERVED;
 
 	return (step->when == ALWAYS || step->when == filter || step->when == listener) &&
@@ -318,7 +313,8 @@ static int run_steps(const struct step *steps, size_t count)
 static void child_main(void) __attribute__((noreturn));
 static void child_main(void)
 {
-	(void)run_steps(whole, sizeof(whole) / sizeof(whole[0]));
+	if (run_steps(standby, sizeof(standby) / sizeof(standby[0])) == 0)
+		(void)run_steps(resume, sizeof(resume) / sizeof(resume[0]));
 	_exit(MSP_EXIT_SANDBOX); /* a step failed, or it is a probe that is no workload */
 }
 
@@ -468,6 +464,7 @@ int spawn_standby(const struct init *init, int to_init, struct spawn_told *told)
 				    .is_workload = true,
 				    .terminal = -1,
 				    .is_observed = LAYER_OBSERVES(init->profile),
+				    .is_filtered = init->profile->filters_standby,
 				    .to_init = to_init,
 				    .told = told };
 	scratch.arguments[0] = scratch.environment[0] = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The one way in which a workload comes to run: every execution, first or hundredth, passes the
- * list WHOLE of steps.def, or the same steps as STANDBY and RESUME.
+ * lists STANDBY and RESUME of steps.def.
  */
 #ifndef CHILD_INIT_SPAWN_H
 #define CHILD_INIT_SPAWN_H
