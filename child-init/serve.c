@@ -142,7 +142,7 @@ static int report_gone(int error, uint64_t cpu_us)
 }
 
 /* Beside anything that an execution left, one could be spoken to. */
-static int begin_waiting(struct execution *execution, const struct ipc_spawn *request)
+static int begin_waiting(struct execution *execution, struct ipc_spawn *request)
 {
 	uint32_t stage;
 	const int error = watch_has_children() ? -EBUSY
@@ -224,7 +224,7 @@ static int tell_begun(struct execution *execution, uint32_t stage, int error)
 /* The posture is sent with the next message: the supervisor wakes up once, not twice. */
 static int handle_spawn(void *context, struct channel_message *message)
 {
-	const struct ipc_spawn *request = &message->body.spawn;
+	struct ipc_spawn *request = &message->body.spawn;
 	struct execution *execution = prepare_execution(request->slot);
 	uint32_t stage = STAGE_NONE;
 	struct ipc_posture posture = { .slot = request->slot };

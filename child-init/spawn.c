@@ -357,20 +357,16 @@ static int open_terminal(const struct ipc_spawn *request, int *ret_master)
 	return slave;
 }
 
-static int prepare_lists(const struct ipc_spawn *request)
+/* The strings are used where they lie. */
+static int prepare_lists(struct ipc_spawn *request)
 {
-	/* The message is this process's own memory; the strings are used where they lie. */
-	union {
-		const uint8_t *in;
-		uint8_t *out;
-	} argv = { .in = request->argv }, env = { .in = request->environment };
-	int error = split_list(argv.out, request->argv_size, scratch.arguments, ARGUMENTS_MAX);
+	int error = split_list(request->argv, request->argv_size, scratch.arguments, ARGUMENTS_MAX);
 
 	if (!error && !scratch.arguments[0])
 		error = -EINVAL;
 	if (!error)
-		error = split_list(env.out, request->environment_size, scratch.environment,
-				   ENVIRONMENT_MAX);
+		error = split_list(request->environment, request->environment_size,
+				   scratch.environment, ENVIRONMENT_MAX);
 	if (!error && !request->use_tty && attempt.spawn->stdio[0] < 0)
 		error = -EBADF;
 	return error;
@@ -418,7 +414,7 @@ static int run_child(int ends[2], struct workload *ret, uint32_t *ret_stage)
 	return error;
 }
 
-int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_spawn *request,
+int spawn_start(const struct init *init, struct spawn *spawn, struct ipc_spawn *request,
 		struct workload *ret, uint32_t *ret_stage)
 {
 	const bool is_workload = request->probe != PROBE_ALONE;
@@ -471,7 +467,7 @@ int spawn_standby(const struct init *init, int to_init, struct spawn_told *told)
 	return run_steps(standby, sizeof(standby) / sizeof(standby[0]));
 }
 
-void spawn_become(struct spawn *spawn, const struct ipc_spawn *request)
+void spawn_become(struct spawn *spawn, struct ipc_spawn *request)
 {
 	spawn->slot = request->slot;
 	attempt.spawn = spawn;

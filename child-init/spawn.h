@@ -63,7 +63,7 @@ void spawn_give_way(void);
  * condition of the start (PROBE). Where it wants nothing else, its process executes nothing and
  * *ret has no pid.
  */
-int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_spawn *request,
+int spawn_start(const struct init *init, struct spawn *spawn, struct ipc_spawn *request,
 		struct workload *ret, uint32_t *ret_stage);
 
 /*
@@ -73,7 +73,7 @@ int spawn_start(const struct init *init, struct spawn *spawn, const struct ipc_s
  * the other end gets the filter's listener, if it has one, and ends with the exec.
  */
 int spawn_standby(const struct init *init, int to_init, struct spawn_told *told);
-void spawn_become(struct spawn *spawn, const struct ipc_spawn *request) __attribute__((noreturn));
+void spawn_become(struct spawn *spawn, struct ipc_spawn *request) __attribute__((noreturn));
 
 /* Take what such a process sends on the other end: 1: a listener, which is observed from now on; 0:
  * nothing more comes. Else -errno. */

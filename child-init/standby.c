@@ -77,7 +77,7 @@ void standby_wait(const struct init *init, int from, const dispatch_handler *han
 	_exit(MSP_EXIT_SANDBOX);
 }
 
-void standby_become(struct spawn *spawn, const struct ipc_spawn *request)
+void standby_become(struct spawn *spawn, struct ipc_spawn *request)
 {
 	standby.told->taken_us = clock_now_us();
 	if (set_clock() != 0)

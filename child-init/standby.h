@@ -27,7 +27,7 @@ pid_t standby_fork(int leaf);
  * ends in standby_become(). */
 void standby_wait(const struct init *init, int from, const dispatch_handler *handlers)
 	__attribute__((noreturn));
-void standby_become(struct spawn *spawn, const struct ipc_spawn *request) __attribute__((noreturn));
+void standby_become(struct spawn *spawn, struct ipc_spawn *request) __attribute__((noreturn));
 
 /* In the init. To be polled: what it has to be asked, or answered, at once, and when it shall be
  * looked at else. */

@@ -68,7 +68,7 @@ static void share(enum posture_namespace kind)
 /* By a probe alone. */
 static int probe(uint32_t *ret_stage)
 {
-	static const struct ipc_spawn request = { .probe = PROBE_ALONE };
+	static struct ipc_spawn request = { .probe = PROBE_ALONE };
 	struct workload workload;
 	const int error = spawn_start(&init, &spawn, &request, &workload, ret_stage);
 
