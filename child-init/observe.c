@@ -10,9 +10,7 @@
 void observe_begin(struct observed *observed, int listener)
 {
 	fd_close(&observed->listener);
-	observed->listener = listener;
-	observed->is_over = false;
-	observed->refused.size = 0;
+	*observed = (struct observed){ .listener = listener };
 	seccomp_hasten(listener); /* -1: there is nothing to hasten */
 }
 

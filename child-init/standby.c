@@ -19,8 +19,8 @@ static struct {
 		   */
 	int clock;               /* both have it */
 	struct spawn_told *told; /* on a page that both have, until it executes */
-	struct workload workload;
-} standby = { .from = -1, .clock = -1, .workload = WORKLOAD_NONE };
+	struct observed observed;
+} standby = { .from = -1, .clock = -1, .observed = OBSERVED_NOTHING };
 
 /* Look for its exec or end only while nothing is watched for anyway: to wake the init at once would
  * cost a short workload a part of the CPU. */
@@ -35,7 +35,7 @@ static int set_clock(void)
 static void let_go(void)
 {
 	standby.pid = 0;
-	standby.workload.observed.listener = -1;
+	standby.observed.listener = -1;
 	fd_close(&standby.from);
 	fd_close(&standby.clock);
 	(void)munmap(standby.told, sizeof(*standby.told)); /* EINVAL: there was none */
@@ -89,7 +89,7 @@ void standby_become(struct spawn *spawn, struct ipc_spawn *request)
 
 void standby_poll(struct pollfd ret[2])
 {
-	const int listener = standby.workload.observed.listener;
+	const int listener = standby.observed.listener;
 
 	ret[0] = (struct pollfd){ .fd = listener >= 0 ? listener : standby.from, .events = POLLIN };
 	ret[1] = (struct pollfd){ .fd = standby.clock, .events = POLLIN };
@@ -113,14 +113,15 @@ enum standby_state standby_look(struct workload *ret, struct spawn_told *ret_tol
 	if (standby.from < 0)
 		return STANDBY_NONE;
 	do
-		status = spawn_hear(standby.from, MSG_DONTWAIT, &standby.workload.observed);
+		status = spawn_hear(standby.from, MSG_DONTWAIT, &standby.observed);
 	while (status == 1);
 	if (status == -EAGAIN && (!standby.told->is_taken || set_clock() == 0))
 		return STANDBY_WAITING;
 	*ret_told = *standby.told;
-	*ret = standby.workload;
-	ret->pid = standby.pid;
-	ret->executed_us = ret_told->executed_us;
+	*ret = (struct workload){ .pid = standby.pid,
+				  .terminal = -1,
+				  .executed_us = ret_told->executed_us,
+				  .observed = standby.observed };
 	if (status < 0) { /* its acts cannot be reported */
 		standby_signal(SIGKILL);
 		ret_told->stage = STAGE_LISTENER;
