@@ -104,16 +104,14 @@ static int handle_factory_cgroup(void *context, struct channel_message *message)
 
 static int handle_factory_bind(void *context, struct channel_message *message)
 {
-	struct bind *bind = &shown.binds[shown.bind_count];
+	struct bind *bind;
 
 	if (shown.bind_count == BINDS_MAX)
 		return -EPROTO;
-	/* Kept open, so that the inode's number is not given to another. */
-	if (fstat(channel_take_fd(message, 0), &bind->meant) != 0)
-		return -errno;
+	bind = &shown.binds[shown.bind_count++];
 	bind->is = message->body.factory_bind;
-	shown.bind_count++;
-	return 0;
+	/* Kept open, so that the inode's number is not given to another. */
+	return fstat(channel_take_fd(message, 0), &bind->meant) == 0 ? 0 : -errno;
 }
 
 static int handle_factory_pin(void *context, struct channel_message *message)

@@ -129,15 +129,10 @@ static int set_hostname(void)
 /* Must: come after leave_namespaces(), and while the capability for it is there. */
 static int raise_loopback(void)
 {
-	struct ifreq request = { .ifr_name = "lo" };
-	int error = 0;
+	const struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	const int error = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &request) == 0 ? 0 : -errno;
 
-	if (fd < 0)
-		return -errno;
-	request.ifr_flags = IFF_UP | IFF_RUNNING;
-	if (ioctl(fd, SIOCSIFFLAGS, &request) != 0)
-		error = -errno;
 	fd_close(&fd);
 	return error;
 }
