@@ -32,6 +32,7 @@ static struct factory factory;
 /* Apart from what changes with each sandbox: all of them share its pages. */
 static MEMORY_APART struct shown shown;
 
+/* The kernel's names of the own ones are noted: no sandbox may have one of them. */
 static int enter_namespaces(void)
 {
 	const uid_t uid = geteuid();
@@ -45,7 +46,7 @@ static int enter_namespaces(void)
 	error = identity_map("/proc", false, WORKLOAD_ID, uid, gid);
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		error = -errno;
-	return error;
+	return error ? error : probe_note_namespaces("/proc/self/ns", &factory.namespaces);
 }
 
 static int keep_plan(uint32_t slot, int fd)
@@ -135,8 +136,6 @@ static void get_ready(void)
 	int error = enter_namespaces();
 
 	factory.ready.stage = STAGE_NAMESPACES;
-	if (!error)
-		error = probe_note_namespaces("/proc/self/ns", &factory.namespaces);
 	if (!error) {
 		STAGE_HOOK(STEP, STAGE_STAGING);
 		factory.host = mounts_stage();

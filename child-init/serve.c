@@ -228,7 +228,6 @@ static int handle_spawn(void *context, struct channel_message *message)
 	struct execution *execution = prepare_execution(request->slot);
 	uint32_t stage = STAGE_NONE;
 	struct ipc_posture posture = { .slot = request->slot };
-	const bool is_alone = request->probe == PROBE_ALONE;
 	int error = 0;
 
 	if (!execution)
@@ -243,12 +242,12 @@ static int handle_spawn(void *context, struct channel_message *message)
 	spawn_done(&execution->spawn);
 	if (execution->workload.is_probed) {
 		const bool is_proven = probe_tell(&posture.measured);
+		const int sent = send_report(IPC_TYPE_posture, &posture, -1);
 
-		if (is_alone || !is_proven) {
+		if (!is_proven || request->probe == PROBE_ALONE) {
 			forget_execution(execution);
-			return send_report(IPC_TYPE_posture, &posture, -1);
-		}
-		(void)send_report(IPC_TYPE_posture, &posture, -1); /* the next one tells */
+			return sent;
+		} /* else the next one tells */
 	}
 	return tell_begun(execution, stage, error);
 }
