@@ -8,6 +8,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "heap/memory.h"
 
 /* A pipe holds as much at once. Records without a patch take some hundred bytes. */
 #define FIRST_ROOM ((size_t)64 << 10)
@@ -42,9 +43,7 @@ static void make_room(struct change_stream *stream)
 	stream->room = stream->room ? stream->room * 2 : FIRST_ROOM;
 	if (stream->room > CHANGE_STREAM_MAX)
 		stream->room = CHANGE_STREAM_MAX;
-	stream->bytes = realloc(stream->bytes, stream->room);
-	if (!stream->bytes)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a change");
+	stream->bytes = memory_resize(stream->bytes, stream->room);
 }
 
 /* Tell of every record that is complete. 0 or -EBADMSG. */

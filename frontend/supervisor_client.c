@@ -8,6 +8,7 @@
 #include "common/fd.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "heap/memory.h"
 
 /* A queued start is up to 128 KiB; what does not fit in here waits at the client. */
 #define QUEUE_BYTES_MAX ((size_t)4 << 20)
@@ -61,10 +62,8 @@ static void enqueue_message(struct supervisor_client *client, uint32_t type, con
 			    int fd)
 {
 	const size_t size = ipc_message(type)->struct_size;
-	struct supervisor_queued *queued = malloc(sizeof(*queued) + size);
+	struct supervisor_queued *queued = memory_get(sizeof(*queued) + size);
 
-	if (!queued)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a message");
 	queued->next = NULL;
 	queued->type = type;
 	queued->fd = fd;

@@ -56,9 +56,9 @@ static uint32_t put_records(struct buffer *blob, const void *data, size_t size)
 	static const char zeros[ALIGNMENT];
 	uint32_t offset;
 
-	buffer_add(blob, zeros, (ALIGNMENT - blob->size % ALIGNMENT) % ALIGNMENT);
+	buffer_append(blob, zeros, (ALIGNMENT - blob->size % ALIGNMENT) % ALIGNMENT);
 	offset = (uint32_t)blob->size;
-	buffer_add(blob, data, size);
+	buffer_append(blob, data, size);
 	return offset;
 }
 
@@ -71,7 +71,7 @@ static uint32_t put_text(struct writer *writer, const char *text)
 {
 	const uint32_t offset = (uint32_t)writer->blob->size;
 
-	buffer_add(writer->blob, text, strlen(text) + 1);
+	buffer_append(writer->blob, text, strlen(text) + 1);
 	return share_part(writer, offset, 1);
 }
 
@@ -98,7 +98,7 @@ static uint32_t put_list(struct writer *writer, const struct strings *list, cons
 		const bool is_mark = file != NULL && strcmp(list->items[i], FILE_MARK) == 0;
 		const char *text = is_mark ? file : list->items[i];
 
-		buffer_add(writer->blob, text, strlen(text) + 1);
+		buffer_append(writer->blob, text, strlen(text) + 1);
 	}
 	return end_list(writer, offset, ret_size);
 }
@@ -109,8 +109,8 @@ static void put_environment(struct writer *writer, const struct profile *profile
 	const uint32_t offset = (uint32_t)writer->blob->size;
 
 	for (uint32_t i = 0; i < profile->environment_count; i++)
-		buffer_add(writer->blob, profile->environment[i],
-			   strlen(profile->environment[i]) + 1);
+		buffer_append(writer->blob, profile->environment[i],
+			      strlen(profile->environment[i]) + 1);
 	out->environment = end_list(writer, offset, &out->environment_size);
 }
 
@@ -119,8 +119,8 @@ static void put_option(struct writer *writer, const char *key, uint64_t value, b
 	char text[32];
 
 	(void)snprintf(text, sizeof(text), is_octal ? "%04" PRIo64 : "%" PRIu64, value);
-	buffer_add(writer->blob, key, strlen(key) + 1);
-	buffer_add(writer->blob, text, strlen(text) + 1);
+	buffer_append(writer->blob, key, strlen(key) + 1);
+	buffer_append(writer->blob, text, strlen(text) + 1);
 }
 
 /* Terminals of one sandbox: four for each of 16 executions. All sandboxes of all users share about
@@ -139,7 +139,7 @@ static void put_options(struct writer *writer, const struct profile_mount *mount
 		put_option(writer, "mode", mount->mode, true);
 	} else if (mount->kind == PLAN_PROC) {
 		/* Other users' processes, and PID 1, are invisible. */
-		buffer_add(writer->blob, "hidepid\0invisible", sizeof("hidepid\0invisible"));
+		buffer_append(writer->blob, "hidepid\0invisible", sizeof("hidepid\0invisible"));
 	} else if (mount->kind == PLAN_DEVPTS) {
 		put_option(writer, "mode", 0600, true);
 		put_option(writer, "ptmxmode", 0666, true);
@@ -370,7 +370,7 @@ static void put_held(struct writer *writer, const struct profile *profile, struc
 	const uint32_t offset = (uint32_t)writer->blob->size;
 
 	for (uint32_t i = 0; i < profile->held_count; i++)
-		buffer_add(writer->blob, profile->held[i], strlen(profile->held[i]) + 1);
+		buffer_append(writer->blob, profile->held[i], strlen(profile->held[i]) + 1);
 	out->held = end_list(writer, offset, &out->held_size);
 }
 
@@ -452,7 +452,7 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 				      .profile_count = policy_count(policy) };
 	const size_t size = header.profile_count * sizeof(profiles[0]);
 
-	buffer_add(blob, &header, sizeof(header));
+	buffer_append(blob, &header, sizeof(header));
 	header.profiles = put_records(blob, profiles, size); /* filled in at the end */
 	put_settings(&writer, policy_settings(policy), &header);
 	put_groups(&writer, &header);
@@ -463,7 +463,7 @@ int policy_compile(const struct policy *policy, struct buffer *blob, struct poli
 		if (put_profile(&writer, profile, &profiles[i]) != 0)
 			return fail_filter(profile, error);
 	}
-	buffer_add(blob, "", 1);
+	buffer_append(blob, "", 1);
 	if (blob->size > PLAN_SIZE_MAX)
 		return fail_size(policy, blob->size, error);
 	header.size = (uint32_t)blob->size;

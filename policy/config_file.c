@@ -54,7 +54,7 @@ static int read_all(int fd, const char *path, struct buffer *ret, struct policy_
 {
 	char bytes[4096];
 
-	buffer_add(ret, "", 0);
+	buffer_append(ret, "", 0);
 	while (ret->size <= SOURCE_BYTES_MAX) {
 		const ssize_t size = read(fd, bytes, sizeof(bytes));
 
@@ -63,7 +63,7 @@ static int read_all(int fd, const char *path, struct buffer *ret, struct policy_
 		if (size == 0)
 			break;
 		if (size > 0)
-			buffer_add(ret, bytes, (size_t)size);
+			buffer_append(ret, bytes, (size_t)size);
 	}
 	return 0;
 }

@@ -5,7 +5,8 @@
 #ifndef POLICY_CONFIG_FILE_H
 #define POLICY_CONFIG_FILE_H
 
-#include "policy/buffer.h"
+#include "heap/buffer.h"
+#include "policy/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -26,10 +26,10 @@ static bool is_same(const struct fact *a, const struct fact *b)
 
 static void print_fact(char sign, const struct fact *fact, struct buffer *text)
 {
-	buffer_printf(text, "%c %s: %s%s", sign, fact_section_name(fact->section), fact->text,
+	buffer_format(text, "%c %s: %s%s", sign, fact_section_name(fact->section), fact->text,
 		      fact->detail);
 	fact_print_origin(&fact->origin, text);
-	buffer_printf(text, "\n");
+	buffer_format(text, "\n");
 }
 
 /* Print the values that differ in `b`, each old value followed by the new value. */

@@ -2,6 +2,7 @@
 #include "policy/facts.h"
 
 #include "common/sha256.h"
+#include "heap/memory.h"
 #include "policy/profile_parts.h"
 #include "policy/units.h"
 
@@ -42,7 +43,7 @@ const char *fact_section_name(enum fact_section section)
 void fact_print_origin(const struct origin *origin, struct buffer *text)
 {
 	if (origin->file != NULL)
-		buffer_printf(text, " (%s:%u)", origin->file, origin->line);
+		buffer_format(text, " (%s:%u)", origin->file, origin->line);
 }
 
 /* Return a text as one line that a terminal can show. */
@@ -54,11 +55,11 @@ static char *line_of(const struct buffer *text)
 		const unsigned char byte = (unsigned char)text->bytes[i];
 
 		if (byte < ' ' || byte == 0x7f)
-			buffer_printf(&line, "\\x%02x", byte);
+			buffer_format(&line, "\\x%02x", byte);
 		else
-			buffer_add(&line, &text->bytes[i], 1);
+			buffer_append(&line, &text->bytes[i], 1);
 	}
-	buffer_add(&line, "", 0);
+	buffer_append(&line, "", 0);
 	return line.bytes;
 }
 
@@ -67,7 +68,7 @@ static void add_fact(struct facts *facts, struct draft *draft)
 	if (facts->count == facts->room) {
 		const uint32_t room = facts->room == 0 ? 256 : 2 * facts->room;
 
-		facts->items = memory_resized(facts->items, room, sizeof(facts->items[0]));
+		facts->items = memory_resize_array(facts->items, room, sizeof(facts->items[0]));
 		facts->room = room;
 	}
 	draft->fact.key = line_of(&draft->key);
@@ -85,7 +86,7 @@ static void add_text(struct facts *facts, enum fact_section section, const char 
 {
 	struct draft draft = { .fact = { .section = section, .origin = *origin } };
 
-	buffer_printf(&draft.text, "%s", text);
+	buffer_format(&draft.text, "%s", text);
 	add_fact(facts, &draft);
 }
 
@@ -96,7 +97,7 @@ static void put_words(struct buffer *text, const struct strings *list)
 		const char *word = list->items[i];
 		const char *quote = *word == '\0' || strpbrk(word, " '") != NULL ? "'" : "";
 
-		buffer_printf(text, "%s%s%s%s", i > 0 ? " " : "", quote, word, quote);
+		buffer_format(text, "%s%s%s%s", i > 0 ? " " : "", quote, word, quote);
 	}
 }
 
@@ -105,7 +106,7 @@ static void put_size(struct buffer *text, const char *format, uint64_t value)
 	char size[32];
 
 	units_print_size(value, size);
-	buffer_printf(text, "%s%s", format, size);
+	buffer_format(text, "%s%s", format, size);
 }
 
 static void put_file_system(const struct profile_mount *mount, struct buffer *text)
@@ -120,9 +121,9 @@ static void put_hash(struct buffer *text, const char *content)
 	uint8_t hash[SHA256_BYTES];
 
 	sha256(content, strlen(content), hash);
-	buffer_printf(text, ", SHA-256 ");
+	buffer_format(text, ", SHA-256 ");
 	for (uint32_t i = 0; i < HASH_DIGITS_BYTES; i++)
-		buffer_printf(text, "%02x", hash[i]);
+		buffer_format(text, "%02x", hash[i]);
 }
 
 static void put_mount(const struct profile_mount *mount, struct draft *draft)
@@ -132,30 +133,30 @@ static void put_mount(const struct profile_mount *mount, struct draft *draft)
 		mount->kind == PLAN_BIND || mount->kind == PLAN_COPY || mount->kind == PLAN_OVERLAY;
 
 	if (is_host && strcmp(mount->source, mount->target) != 0)
-		buffer_printf(text, " from %s", mount->source);
+		buffer_format(text, " from %s", mount->source);
 	if (mount->kind == PLAN_TMPFS) {
 		put_file_system(mount, text);
-		buffer_printf(text, ", mode %04o", mount->mode);
+		buffer_format(text, ", mode %04o", mount->mode);
 	} else if (mount->kind == PLAN_OVERLAY) {
-		buffer_printf(text, " copy-on-write,");
+		buffer_format(text, " copy-on-write,");
 		put_file_system(mount, text);
 	} else if (mount->kind == PLAN_SYMLINK) {
-		buffer_printf(text, " to %s", mount->source);
+		buffer_format(text, " to %s", mount->source);
 	} else if (mount->kind == PLAN_DEVICE) {
-		buffer_printf(text, " %u:%u", major(mount->device), minor(mount->device));
+		buffer_format(text, " %u:%u", major(mount->device), minor(mount->device));
 		if (strcmp(mount->source, mount->target) != 0)
-			buffer_printf(text, " from %s", mount->source);
+			buffer_format(text, " from %s", mount->source);
 	} else if (mount->kind == PLAN_FILE) {
-		buffer_printf(text, " %zu bytes, mode %04o", strlen(mount->source), mount->mode);
+		buffer_format(text, " %zu bytes, mode %04o", strlen(mount->source), mount->mode);
 		put_hash(&draft->detail, mount->source);
 	} else if (mount->kind == PLAN_DIRECTORY || mount->kind == PLAN_COPY) {
-		buffer_printf(text, " mode %04o", mount->mode);
+		buffer_format(text, " mode %04o", mount->mode);
 	}
-	buffer_printf(text, "%s%s%s", mount->is_writable ? " writable" : "",
+	buffer_format(text, "%s%s%s", mount->is_writable ? " writable" : "",
 		      mount->is_noexec ? ", noexec" : "",
 		      (mount->flags & PLAN_OPTIONAL) != 0 ? " (if the host has it)" : "");
 	if (mount->place != NULL)
-		buffer_printf(text, ", place %s", mount->place);
+		buffer_format(text, ", place %s", mount->place);
 }
 
 static void add_files(struct facts *facts, const struct profile *profile)
@@ -166,8 +167,8 @@ static void add_files(struct facts *facts, const struct profile *profile)
 						 .is_implied = mount->is_implied,
 						 .origin = mount->origin } };
 
-		buffer_printf(&draft.key, "%s", mount->target);
-		buffer_printf(&draft.text, "%-9s %s", profile_mount_kind_name(mount->kind),
+		buffer_format(&draft.key, "%s", mount->target);
+		buffer_format(&draft.text, "%-9s %s", profile_mount_kind_name(mount->kind),
 			      mount->target);
 		put_mount(mount, &draft);
 		add_fact(facts, &draft);
@@ -191,11 +192,11 @@ static void add_landlock(struct facts *facts, const struct profile *profile)
 						 .origin = rule->origin } };
 		const char *word;
 
-		buffer_printf(&draft.key, "%s", rule->path);
-		buffer_printf(&draft.text, "%-13s", rule->path);
+		buffer_format(&draft.key, "%s", rule->path);
+		buffer_format(&draft.text, "%-13s", rule->path);
 		for (uint32_t j = 0; (word = profile_right_name(j)) != NULL; j++) {
 			if (is_among(&rule->words, word))
-				buffer_printf(&draft.text, " %s", word);
+				buffer_format(&draft.text, " %s", word);
 		}
 		add_fact(facts, &draft);
 	}
@@ -213,8 +214,8 @@ static void add_seccomp(struct facts *facts, const struct profile *profile)
 
 		if (seccomp_group_at(i)->kind != SECCOMP_ALLOWABLE)
 			continue;
-		buffer_printf(&draft.key, "group %s", seccomp_group_at(i)->name);
-		buffer_printf(&draft.text, "%-7s %s", policy->is_allowed[i] ? "allowed" : "refused",
+		buffer_format(&draft.key, "group %s", seccomp_group_at(i)->name);
+		buffer_format(&draft.text, "%-7s %s", policy->is_allowed[i] ? "allowed" : "refused",
 			      seccomp_group_at(i)->name);
 		add_fact(facts, &draft);
 	}
@@ -223,8 +224,8 @@ static void add_seccomp(struct facts *facts, const struct profile *profile)
 						 .origin = profile->origins.refused[i] } };
 
 		seccomp_call_name(policy->refused[i], call);
-		buffer_printf(&draft.key, "call %s", call);
-		buffer_printf(&draft.text, "refused call %s", call);
+		buffer_format(&draft.key, "call %s", call);
+		buffer_format(&draft.text, "refused call %s", call);
 		add_fact(facts, &draft);
 	}
 }
@@ -238,8 +239,8 @@ static void add_limits(struct facts *facts, const struct profile *profile)
 		struct draft draft = { .fact = { .section = FACT_LIMITS,
 						 .origin = profile->origins.limits[i] } };
 
-		buffer_printf(&draft.key, "%s", key);
-		buffer_printf(&draft.text, "%-13s %s", key, value);
+		buffer_format(&draft.key, "%s", key);
+		buffer_format(&draft.text, "%-13s %s", key, value);
 		add_fact(facts, &draft);
 	}
 }
@@ -251,11 +252,11 @@ static void add_requirements(struct facts *facts, const struct profile *profile)
 	struct draft mode = { .fact = { .section = FACT_REQUIREMENTS,
 					.origin = profile->origins.limits_mode } };
 
-	buffer_printf(&abi.key, "landlock");
-	buffer_printf(&abi.text, "%-13s %u", "landlock", profile->numbers.landlock_abi_min);
+	buffer_format(&abi.key, "landlock");
+	buffer_format(&abi.text, "%-13s %u", "landlock", profile->numbers.landlock_abi_min);
 	add_fact(facts, &abi);
-	buffer_printf(&mode.key, "limits");
-	buffer_printf(&mode.text, "%-13s %s", "limits",
+	buffer_format(&mode.key, "limits");
+	buffer_format(&mode.text, "%-13s %s", "limits",
 		      profile->numbers.limits_fallback != 0 ? "fallback" : "required");
 	add_fact(facts, &mode);
 }
@@ -273,16 +274,16 @@ static void add_lasting(struct facts *facts, const struct profile *profile)
 
 		if (key == NULL)
 			continue;
-		buffer_printf(&draft.key, "%s", key);
-		buffer_printf(&draft.text, "%-13s %s", key, value);
+		buffer_format(&draft.key, "%s", key);
+		buffer_format(&draft.text, "%-13s %s", key, value);
 		add_fact(facts, &draft);
 	}
 	for (uint32_t i = 0; i < profile->held_count; i++) {
 		struct draft draft = { .fact = { .section = FACT_LASTING,
 						 .origin = profile->origins.held[i] } };
 
-		buffer_printf(&draft.key, "hold %s", profile->held[i]);
-		buffer_printf(&draft.text, "%-13s %s", "hold", profile->held[i]);
+		buffer_format(&draft.key, "hold %s", profile->held[i]);
+		buffer_format(&draft.text, "%-13s %s", "hold", profile->held[i]);
 		add_fact(facts, &draft);
 	}
 }
@@ -294,8 +295,8 @@ static void add_environment(struct facts *facts, const struct profile *profile)
 		struct draft draft = { .fact = { .section = FACT_ENVIRONMENT,
 						 .origin = profile->origins.environment[i] } };
 
-		buffer_add(&draft.key, variable, strcspn(variable, "="));
-		buffer_printf(&draft.text, "%s", variable);
+		buffer_append(&draft.key, variable, strcspn(variable, "="));
+		buffer_format(&draft.text, "%s", variable);
 		add_fact(facts, &draft);
 	}
 }
@@ -307,17 +308,17 @@ static void add_languages(struct facts *facts, const struct profile *profile)
 		struct draft draft = { .fact = { .section = FACT_LANGUAGES,
 						 .origin = language->origin } };
 
-		buffer_printf(&draft.key, "%s %s", language->name, language->program);
-		buffer_printf(&draft.text, "%-11s", language->name);
+		buffer_format(&draft.key, "%s %s", language->name, language->program);
+		buffer_format(&draft.text, "%-11s", language->name);
 		if (language->aliases.count > 0) {
-			buffer_printf(&draft.text, " (");
+			buffer_format(&draft.text, " (");
 			put_words(&draft.text, &language->aliases);
-			buffer_printf(&draft.text, ")");
+			buffer_format(&draft.text, ")");
 		}
-		buffer_printf(&draft.text, " %s", language->program);
-		buffer_printf(&draft.detail, ", code in %s: ", language->file);
+		buffer_format(&draft.text, " %s", language->program);
+		buffer_format(&draft.detail, ", code in %s: ", language->file);
 		put_words(&draft.detail, &language->run);
-		buffer_printf(&draft.detail, "%s", language->ahead ? ", ahead" : "");
+		buffer_format(&draft.detail, "%s", language->ahead ? ", ahead" : "");
 		add_fact(facts, &draft);
 	}
 }

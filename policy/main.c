@@ -112,7 +112,7 @@ static int write_file(const char *path, const struct buffer *blob)
 	FILE *file;
 	bool is_written;
 
-	buffer_printf(&neighbour, "%s.%ld", path, (long)getpid());
+	buffer_format(&neighbour, "%s.%ld", path, (long)getpid());
 	file = fopen(neighbour.bytes, "wex");
 	is_written = file != NULL && fwrite(blob->bytes, 1, blob->size, file) == blob->size;
 	is_written = file != NULL && fclose(file) == 0 && is_written;
@@ -225,7 +225,7 @@ static int run_check(const struct request *request)
 		return MSP_EXIT_REFUSED;
 	result = compile_policy(policy, &blob);
 	own = count_own(policy);
-	buffer_printf(&text, "%s: ok, %u profile%s\n", request->config, own, own == 1 ? "" : "s");
+	buffer_format(&text, "%s: ok, %u profile%s\n", request->config, own, own == 1 ? "" : "s");
 	if (result == 0)
 		result = write_stdout(&text);
 	buffer_done(&blob);
@@ -340,7 +340,7 @@ static int explain_all(const struct plan *plan, const struct request *request)
 	if (strchr(request->arguments[1], ' ') ==
 	    NULL) { /* a single word: the next arguments belong to it */
 		for (int i = 1; i < request->count; i++)
-			buffer_printf(&words, "%s%s", i > 1 ? " " : "", request->arguments[i]);
+			buffer_format(&words, "%s%s", i > 1 ? " " : "", request->arguments[i]);
 		result = explain_text(plan, plan_profile(plan, (uint32_t)index), words.bytes);
 		buffer_done(&words);
 		return result;
@@ -382,7 +382,7 @@ static int run_list(const struct request *request)
 		const struct profile *profile = policy_at(policy, i);
 
 		if (profile->name[0] != '_')
-			buffer_printf(&text, "%-12s %s\n", profile->name, profile->description);
+			buffer_format(&text, "%-12s %s\n", profile->name, profile->description);
 	}
 	result = write_stdout(&text);
 	buffer_done(&text);

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "heap/buffer.h"
+#include "heap/memory.h"
+
 struct reader {
 	yaml_parser_t parser;
 	yaml_event_t event;
@@ -73,11 +76,11 @@ static void grow_places(struct places *places)
 {
 	const uint32_t room = places->room == 0 ? 64 : 2 * places->room;
 
-	places->items = memory_resized(places->items, room, sizeof(places->items[0]));
+	places->items = memory_resize_array(places->items, room, sizeof(places->items[0]));
 	free(places->slots);
 	places->room = room;
 	places->slot_count = 4 * room;
-	places->slots = memory_zeroed(places->slot_count, sizeof(places->slots[0]));
+	places->slots = memory_get_zeroed(places->slot_count, sizeof(places->slots[0]));
 	for (uint32_t i = 0; i < places->count; i++)
 		*slot_of(places, places->items[i].path) = i + 1;
 }
@@ -115,7 +118,7 @@ static int read_pair(struct reader *reader, const char *path, uint32_t depth)
 		return fail_at(reader, path, "a key is no single value; expected a word");
 	if (check_scalar(reader, path) != 0)
 		return -1;
-	buffer_printf(&inner, "%s%s%s", path, *path != '\0' ? "." : "",
+	buffer_format(&inner, "%s%s%s", path, *path != '\0' ? "." : "",
 		      (const char *)reader->event.data.scalar.value);
 	if (find_place(reader->places, inner.bytes) != NULL) {
 		result = fail_at(reader, inner.bytes, "given twice; expected once");
@@ -146,7 +149,7 @@ static int read_sequence(struct reader *reader, const char *path, uint32_t depth
 
 		if (reader->event.type == YAML_SEQUENCE_END_EVENT)
 			return 0;
-		buffer_printf(&inner, "%s[%u]", path, i);
+		buffer_format(&inner, "%s[%u]", path, i);
 		add_place(reader->places, inner.bytes, line_of_event(reader));
 		result = read_node(reader, inner.bytes, depth);
 		buffer_done(&inner);

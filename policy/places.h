@@ -7,7 +7,7 @@
 #ifndef POLICY_PLACES_H
 #define POLICY_PLACES_H
 
-#include "policy/buffer.h"
+#include "policy/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/policy.h"
 
+#include "heap/memory.h"
 #include "policy/builtin.h"
 #include "policy/profile_parts.h"
 #include "policy/settings.h"
@@ -22,7 +23,7 @@ struct policy {
 
 struct policy *policy_new(void)
 {
-	struct policy *policy = memory_zeroed(1, sizeof(*policy));
+	struct policy *policy = memory_get_zeroed(1, sizeof(*policy));
 
 	policy->settings = settings_default();
 	return policy;
@@ -199,7 +200,7 @@ static int fail_cycle(const struct adding *adding)
 		at = (uint32_t)find_in_file(adding, said_at(adding, at)->extends, count);
 	start = at;
 	do {
-		buffer_printf(&chain, "%s -> ", said_at(adding, at)->name);
+		buffer_format(&chain, "%s -> ", said_at(adding, at)->name);
 		at = (uint32_t)find_in_file(adding, said_at(adding, at)->extends, count);
 	} while (at != start);
 	(void)fail_profile(adding, start, "extends",

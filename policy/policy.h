@@ -6,8 +6,9 @@
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
 
-#include "policy/buffer.h"
+#include "heap/buffer.h"
 #include "policy/profile.h"
+#include "policy/text.h"
 
 struct policy;
 

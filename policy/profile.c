@@ -3,6 +3,7 @@
 
 #include "common/confine/landlock.h"
 #include "common/limits.h"
+#include "heap/memory.h"
 #include "policy/profile_parts.h"
 
 #include <stdio.h>
@@ -343,7 +344,7 @@ static int read_all(const struct reading *reading)
 struct profile *profile_new(const struct profile_place *place, const struct profile *parent,
 			    struct policy_error *error)
 {
-	struct profile *profile = memory_zeroed(1, sizeof(*profile));
+	struct profile *profile = memory_get_zeroed(1, sizeof(*profile));
 	const struct reading reading = { *place, &place->source->config->profiles[place->index],
 					 profile, error };
 

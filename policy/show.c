@@ -15,16 +15,16 @@ static void show_section(const struct facts *facts, enum fact_section section, c
 
 		if (fact->section != section || fact->is_quiet)
 			continue;
-		buffer_printf(text, "%s%s", before, fact->text);
+		buffer_format(text, "%s%s", before, fact->text);
 		fact_print_origin(&fact->origin, text);
-		buffer_printf(text, "\n");
+		buffer_format(text, "\n");
 	}
 }
 
 /* Show a section of one line. */
 static void show_value(const struct facts *facts, enum fact_section section, struct buffer *text)
 {
-	buffer_printf(text, "%s: ", fact_section_name(section));
+	buffer_format(text, "%s: ", fact_section_name(section));
 	show_section(facts, section, "", text);
 }
 
@@ -36,18 +36,18 @@ static void show_list(const struct facts *facts, enum fact_section section, stru
 /* Show the parent, its parent, and so on; the origin of each is in the profile before it. */
 static void show_names(const struct profile *profile, struct buffer *text)
 {
-	buffer_printf(text, "name: %s", profile->name);
+	buffer_format(text, "name: %s", profile->name);
 	fact_print_origin(&profile->origins.name, text);
 	for (const struct profile *at = profile; at->parent != NULL; at = at->parent) {
-		buffer_printf(text, "%s%s", at == profile ? "\nextends: " : ", ", at->parent->name);
+		buffer_format(text, "%s%s", at == profile ? "\nextends: " : ", ", at->parent->name);
 		fact_print_origin(&at->origins.extends, text);
 	}
-	buffer_printf(text, "\n");
+	buffer_format(text, "\n");
 }
 
 static void show_landlock_line(const struct profile *profile, struct buffer *text)
 {
-	buffer_printf(text,
+	buffer_format(text,
 		      "landlock: ABI %u or newer, files, %sscopes of abstract sockets and "
 		      "signals; all refused but\n",
 		      profile->numbers.landlock_abi_min,
@@ -59,7 +59,7 @@ static void show_seccomp_line(const struct profile *profile, struct buffer *text
 	struct filter_program program = { .count = 0 };
 
 	(void)seccomp_compile(&profile->seccomp, false, &program); /* on a failure count stays 0 */
-	buffer_printf(text, "seccomp: %u system calls allowed, %u instructions\n",
+	buffer_format(text, "seccomp: %u system calls allowed, %u instructions\n",
 		      seccomp_allowed_count(&profile->seccomp), program.count);
 }
 
@@ -73,24 +73,24 @@ void policy_show(const struct profile *profile, struct buffer *text)
 	show_value(&facts, FACT_CWD, text);
 	show_value(&facts, FACT_SHELL, text);
 	show_value(&facts, FACT_NETWORK, text);
-	buffer_printf(text, "environment:\n");
+	buffer_format(text, "environment:\n");
 	show_list(&facts, FACT_ENVIRONMENT, text);
-	buffer_printf(text, "files: %u entries\n", profile->mount_count);
+	buffer_format(text, "files: %u entries\n", profile->mount_count);
 	show_list(&facts, FACT_FILES, text);
 	show_landlock_line(profile, text);
 	show_list(&facts, FACT_LANDLOCK, text);
 	show_seccomp_line(profile, text);
 	show_list(&facts, FACT_SECCOMP, text);
-	buffer_printf(text, "limits:\n");
+	buffer_format(text, "limits:\n");
 	show_list(&facts, FACT_LIMITS, text);
-	buffer_printf(text, "requirements:\n");
+	buffer_format(text, "requirements:\n");
 	show_list(&facts, FACT_REQUIREMENTS, text);
 	if (profile_lasts(profile)) {
-		buffer_printf(text, "lasting:\n");
+		buffer_format(text, "lasting:\n");
 		show_list(&facts, FACT_LASTING, text);
 	}
 	if (profile->language_count > 0)
-		buffer_printf(text, "languages: the first entry of a name whose program exists\n");
+		buffer_format(text, "languages: the first entry of a name whose program exists\n");
 	show_list(&facts, FACT_LANGUAGES, text);
 	facts_done(&facts);
 }
@@ -116,15 +116,15 @@ static void show_call(const struct profile *profile, const char *call, struct bu
 
 	if (!seccomp_is_refused(&profile->seccomp, number)) {
 		if (condition != NULL)
-			buffer_printf(text, "    %s: %s\n", call, condition->reason);
+			buffer_format(text, "    %s: %s\n", call, condition->reason);
 		return;
 	}
 	for (uint32_t i = 0; i < profile->seccomp.refused_count; i++) {
 		if (profile->seccomp.refused[i] != number)
 			continue;
-		buffer_printf(text, "    %s: EPERM", call);
+		buffer_format(text, "    %s: EPERM", call);
 		fact_print_origin(&profile->origins.refused[i], text);
-		buffer_printf(text, "\n");
+		buffer_format(text, "\n");
 	}
 }
 
@@ -136,13 +136,13 @@ void policy_show_seccomp(const struct profile *profile, struct buffer *text)
 		const struct seccomp_group *group = seccomp_group_at(i);
 		const char *calls = group->calls;
 
-		buffer_printf(text, "%s: %s", group->name, answer_of(profile, i));
+		buffer_format(text, "%s: %s", group->name, answer_of(profile, i));
 		show_group_origin(profile, i, text);
-		buffer_printf(text, "\n  %s\n  %s\n", group->reason, group->calls);
+		buffer_format(text, "\n  %s\n  %s\n", group->reason, group->calls);
 		while (profile->seccomp.is_allowed[i] && seccomp_next_call(&calls, call))
 			show_call(profile, call, text);
 	}
-	buffer_printf(text, "every other number: ENOSYS\ni386 and x32: killed\n");
+	buffer_format(text, "every other number: ENOSYS\ni386 and x32: killed\n");
 }
 
 void policy_show_groups(struct buffer *text)
@@ -152,6 +152,6 @@ void policy_show_groups(struct buffer *text)
 	for (uint32_t i = 0; i < seccomp_group_count(); i++) {
 		const struct seccomp_group *group = seccomp_group_at(i);
 
-		buffer_printf(text, "%s%s: %s\n", group->name, kinds[group->kind], group->reason);
+		buffer_format(text, "%s%s: %s\n", group->name, kinds[group->kind], group->reason);
 	}
 }

@@ -5,6 +5,8 @@
 #include "policy/source.h"
 
 #include "common/plan.h"
+#include "heap/buffer.h"
+#include "heap/memory.h"
 
 #include <cyaml/cyaml.h>
 #include <stdio.h>
@@ -148,7 +150,7 @@ static void put_in_front(struct buffer *path, const char *part)
 	struct buffer longer = { .bytes = NULL };
 	const char *rest = path->size > 0 ? path->bytes : "";
 
-	buffer_printf(&longer, "%s%s%s", part, *rest != '\0' && *rest != '[' ? "." : "", rest);
+	buffer_format(&longer, "%s%s%s", part, *rest != '\0' && *rest != '[' ? "." : "", rest);
 	buffer_done(path);
 	*path = longer;
 }
@@ -211,8 +213,8 @@ static int fail_unknown_key(const struct source *source, struct policy_error *er
 	struct buffer known = { .bytes = NULL }, full = { .bytes = NULL };
 
 	for (const struct cyaml_schema_field *field = fields_at(path); field->key != NULL; field++)
-		buffer_printf(&known, "%s%s", known.size > 0 ? ", " : "", field->key);
-	buffer_printf(&full, "%s%s%s", path, *path != '\0' ? "." : "", key);
+		buffer_format(&known, "%s%s", known.size > 0 ? ", " : "", field->key);
+	buffer_format(&full, "%s%s%s", path, *path != '\0' ? "." : "", key);
 	(void)source_fail(source, error, full.bytes, "unknown key; expected one of: %s",
 			  known.bytes);
 	buffer_done(&known);
@@ -312,7 +314,7 @@ static int load_config(struct source *source, const char *text, size_t size,
 struct source *source_load(const char *file, const char *text, size_t size,
 			   struct policy_error *error)
 {
-	struct source *source = memory_zeroed(1, sizeof(*source));
+	struct source *source = memory_get_zeroed(1, sizeof(*source));
 
 	source->file = memory_text(file, strlen(file));
 	if (size > SOURCE_BYTES_MAX) {

@@ -6,9 +6,10 @@
 #ifndef POLICY_SOURCE_H
 #define POLICY_SOURCE_H
 
-#include "policy/buffer.h"
 #include "policy/places.h"
+#include "policy/text.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 
 /* Room for about 64 profiles of the largest built-in one's size, more than a plan can hold. */

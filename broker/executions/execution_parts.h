@@ -8,7 +8,7 @@
 #define BROKER_EXECUTIONS_EXECUTION_PARTS_H
 
 #include "executions/executions.h"
-#include "io/buffer.h"
+#include "heap/buffer.h"
 
 struct execution_watches {
 	struct execution_watch *first;

@@ -12,8 +12,8 @@
 #include "common/log.h"
 #include "common/names.h"
 #include "executions/execution_parts.h"
+#include "heap/memory.h"
 #include "io/clock.h"
-#include "io/memory.h"
 #include "io/random_id.h"
 
 /* Pipes close when the sandbox dies, shortly before or after execution_done. */

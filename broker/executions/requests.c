@@ -6,7 +6,7 @@
 
 #include "common/fd.h"
 #include "executions/share.h"
-#include "io/memory.h"
+#include "heap/memory.h"
 
 struct request_pending {
 	struct request_pending *next;

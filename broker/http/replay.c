@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/memory.h"
+#include "heap/memory.h"
 
 void replay_drop_oldest(struct replay *replay)
 {

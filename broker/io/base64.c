@@ -4,7 +4,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "io/memory.h"
+#include "heap/memory.h"
 
 static void append_variant(struct buffer *to, const void *bytes, size_t size, int variant)
 {

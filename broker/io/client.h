@@ -12,7 +12,7 @@
 #include <event2/event.h>
 #include <stdbool.h>
 
-#include "io/buffer.h"
+#include "heap/buffer.h"
 
 struct client;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "io/text.h"
 
 #define CHARACTER_BYTES_MAX 4

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "io/buffer.h"
+#include "heap/buffer.h"
 
 #define OUTPUT_BLOCK_BYTES ((size_t)8 << 10)
 

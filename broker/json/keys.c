@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "json/read.h"
 
 #define ROOM_FIRST 64U

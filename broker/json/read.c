@@ -15,7 +15,7 @@
 #include <yajl/yajl_parse.h>
 
 #include "frontend/utf8.h"
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "json/keys.h"
 #include "json/string.h"
 

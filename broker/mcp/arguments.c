@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "frontend/utf8.h"
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "io/text.h"
 #include "mcp/tools.h"
 

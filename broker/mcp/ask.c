@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "executions/share.h"
+#include "heap/memory.h"
 #include "io/clock.h"
-#include "io/memory.h"
 #include "io/text.h"
 #include "mcp/ask_parts.h"
 #include "mcp/events.h"

@@ -8,8 +8,8 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "heap/memory.h"
 #include "io/base64.h"
-#include "io/memory.h"
 
 #define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
 

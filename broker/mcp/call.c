@@ -6,8 +6,8 @@
 
 #include "common/clock.h"
 #include "executions/share.h"
+#include "heap/memory.h"
 #include "io/clock.h"
-#include "io/memory.h"
 #include "mcp/ask.h"
 #include "mcp/events.h"
 #include "mcp/tasks.h"

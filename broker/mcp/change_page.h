@@ -8,7 +8,7 @@
 #define BROKER_MCP_CHANGE_PAGE_H
 
 #include "common/changes.h"
-#include "io/buffer.h"
+#include "heap/buffer.h"
 
 struct change_page {
 	size_t room;  /* for the list and the diffs together */

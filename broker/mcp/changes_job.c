@@ -6,7 +6,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "io/text.h"
 #include "mcp/events.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "io/memory.h"
+#include "heap/memory.h"
 
 void exchange_init(struct exchange *exchange, const struct exchange_kind *kind)
 {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "io/buffer.h"
+#include "heap/buffer.h"
 
 struct exchange;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/names.h"
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "mcp/change_page.h"
 #include "mcp/refusal.h"
 #include "mcp/result.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/buffer.h"
+#include "heap/buffer.h"
 #include "json/string.h"
 
 static void keep_text(struct buffer *buffer, char **ret, size_t *ret_size)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "mcp/change_page.h"
 #include "mcp/changes_job.h"
 #include "mcp/sandboxes.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "mcp/file_job.h"
 #include "mcp/sandboxes.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "frontend/utf8.h"
+#include "heap/memory.h"
 #include "io/clock.h"
-#include "io/memory.h"
 #include "io/text.h"
 #include "mcp/subscriptions.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "io/text.h"
 #include "mcp/subscriptions.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "frontend/utf8.h"
-#include "io/memory.h"
+#include "heap/memory.h"
 
 static const char hex_digits[] = "0123456789ABCDEF";
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "frontend/utf8.h"
+#include "heap/memory.h"
 #include "io/base64.h"
 #include "io/clock.h"
-#include "io/memory.h"
 #include "io/text.h"
 #include "mcp/page.h"
 

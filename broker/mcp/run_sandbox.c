@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "io/text.h"
 #include "mcp/sandboxes.h"
 

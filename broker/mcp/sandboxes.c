@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "executions/share.h"
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "io/text.h"
 
 /* Digits of an id: random_id.h. */

@@ -7,8 +7,8 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+#include "heap/memory.h"
 #include "io/base64.h"
-#include "io/memory.h"
 
 #define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG_BYTES crypto_aead_xchacha20poly1305_ietf_ABYTES

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "executions/share.h"
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "mcp/events.h"
 #include "mcp/subscribers.h"
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/memory.h"
 #include "io/clock.h"
-#include "io/memory.h"
 #include "io/random_id.h"
 #include "io/text.h"
 #include "mcp/ask.h"

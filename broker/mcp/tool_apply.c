@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "mcp/apply_texts.h"
 #include "mcp/ask.h"
 #include "mcp/changes_job.h"

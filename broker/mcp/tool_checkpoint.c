@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/memory.h"
 #include "io/clock.h"
-#include "io/memory.h"
 #include "io/text.h"
 #include "mcp/checkpoints.h"
 #include "mcp/errand.h"

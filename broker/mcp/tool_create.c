@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/memory.h"
 #include "io/clock.h"
-#include "io/memory.h"
 #include "io/text.h"
 #include "mcp/errand.h"
 #include "mcp/sandbox_view.h"

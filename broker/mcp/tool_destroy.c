@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "io/text.h"
 #include "mcp/errand.h"
 #include "mcp/resource_diff.h"

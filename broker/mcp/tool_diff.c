@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "io/text.h"
 #include "mcp/change_page.h"
 #include "mcp/changes_job.h"

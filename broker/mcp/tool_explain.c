@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "mcp/call.h"
 #include "policy/decide.h"
 

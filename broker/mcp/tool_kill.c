@@ -4,7 +4,7 @@
  */
 #include <signal.h>
 
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "mcp/tool_execution.h"
 #include "mcp/tool_handle.h"
 #include "mcp/waiting.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/names.h"
+#include "heap/memory.h"
 #include "io/clock.h"
-#include "io/memory.h"
 #include "io/text.h"
 #include "mcp/errand.h"
 #include "mcp/sandbox_view.h"

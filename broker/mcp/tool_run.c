@@ -6,7 +6,7 @@
 
 #include "common/fd.h"
 #include "common/limits.h"
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "io/text.h"
 #include "mcp/call.h"
 #include "mcp/run_sandbox.h"

@@ -2,7 +2,7 @@
  *
  * write_stdin: write to an execution's input, and show its answer.
  */
-#include "io/memory.h"
+#include "heap/memory.h"
 #include "mcp/tool_execution.h"
 #include "mcp/tool_handle.h"
 #include "mcp/waiting.h"

@@ -10,6 +10,7 @@
 
 #include "commands/chosen.h"
 #include "common/log.h"
+#include "heap/buffer.h"
 #include "launch/ask.h"
 #include "options/command.h"
 #include "show/change_text.h"
@@ -113,8 +114,7 @@ static const char undo_help[] =
 
 /* The names of what is held back, to be shown, with a NUL behind each. */
 struct held {
-	char *bytes;
-	size_t size, room;
+	struct buffer names;
 	uint64_t count;
 };
 
@@ -151,25 +151,12 @@ struct telling {
 	uint64_t never; /* left out since their kind is never applied */
 };
 
-/* gcc 12's analyzer loses sight of what is reachable through memory that realloc() moved. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
-#endif
-
 static void keep_held(struct held *held, const struct change *change)
 {
 	const char *name = change_name(change);
-	const size_t size = strlen(name);
 
 	held->count++;
-	if (held->size + size + 1 > held->room) {
-		held->room = 2 * (held->size + size + 1);
-		held->bytes = realloc(held->bytes, held->room);
-		if (!held->bytes)
-			log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a path");
-	}
-	memcpy(held->bytes + held->size, name, size + 1);
-	held->size += size + 1;
+	buffer_append(&held->names, name, strlen(name) + 1);
 }
 
 static enum held_kind held_kind(const struct change *change)
@@ -302,9 +289,9 @@ static void print_held(const struct held *held, const char *head)
 	if (held->count == 0)
 		return;
 	(void)printf("\n%s\n", head);
-	for (size_t at = 0; at < held->size && shown < HELD_SHOWN; shown++) {
-		(void)printf("  %s\n", held->bytes + at);
-		at += strlen(held->bytes + at) + 1;
+	for (size_t at = 0; at < held->names.size && shown < HELD_SHOWN; shown++) {
+		(void)printf("  %s\n", held->names.bytes + at);
+		at += strlen(held->names.bytes + at) + 1;
 	}
 	if (held->count > shown)
 		(void)printf("  and %llu more\n", (unsigned long long)(held->count - shown));
@@ -450,7 +437,7 @@ static int run_with(const struct command *command, int argc, char *argv[], int m
 	if (!code)
 		code = run(&work);
 	for (int kind = 0; kind < HELD_KIND_COUNT; kind++)
-		free(work.held[kind].bytes);
+		buffer_done(&work.held[kind].names);
 	return ask_end(&work.asking, code);
 }
 

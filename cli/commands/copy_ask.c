@@ -8,6 +8,7 @@
 
 #include "common/log.h"
 #include "common/names.h"
+#include "heap/memory.h"
 #include "show/format.h"
 #include "show/quote.h"
 
@@ -128,19 +129,12 @@ void copy_leave_out(struct copy *copy, const char *where, const char *path, cons
 	log_line("left out: %s%s: %s", where, copy_shown(path), why);
 }
 
-static void *need_memory(void *memory)
-{
-	if (!memory)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a path");
-	return memory;
-}
-
 char *copy_join(const char *folder, const char *name)
 {
 	const size_t size = strlen(folder);
 	const bool has_slash = size > 0 && folder[size - 1] == '/';
 	const size_t room = size + strlen(name) + 2;
-	char *path = need_memory(malloc(room));
+	char *path = memory_get(room);
 
 	(void)snprintf(path, room, "%s%s%s", folder, has_slash ? "" : "/", name);
 	return path;
@@ -157,7 +151,7 @@ char *copy_last_part(const char *path)
 	begin = end;
 	while (begin > 0 && path[begin - 1] != '/')
 		begin--;
-	part = need_memory(strndup(path + begin, end - begin));
+	part = memory_text(path + begin, end - begin);
 	if (part[0] != '\0' && strcmp(part, ".") != 0 && strcmp(part, "..") != 0)
 		return part;
 	free(part);

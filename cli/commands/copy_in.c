@@ -14,6 +14,7 @@
 #include "commands/copy_ask.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "heap/memory.h"
 
 /* Directories that are open at once. */
 #define FOLDERS_OPEN 32
@@ -111,9 +112,7 @@ static int on_found(const char *local, const struct stat *status, int kind, stru
 	(void)place;
 	while (*below == '/')
 		below++;
-	path = *below ? copy_join(walk.to, below) : strdup(walk.to);
-	if (!path)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a path");
+	path = *below ? copy_join(walk.to, below) : memory_text(walk.to, strlen(walk.to));
 	if (kind == FTW_D)
 		code = walk_folder(path);
 	else if (kind == FTW_DNR || kind == FTW_NS)
@@ -140,8 +139,9 @@ static char *choose_folder(struct copy *copy, int *ret_code)
 	copy_number(copy, 0);
 	copy_word(copy, "");
 	*ret_code = copy_ask(copy, copy->remote, -1, NULL, NULL);
-	path = copy->answer.is.problem == FILE_DONE && name ? copy_join(copy->remote, name)
-							    : strdup(copy->remote);
+	path = copy->answer.is.problem == FILE_DONE && name
+		       ? copy_join(copy->remote, name)
+		       : memory_text(copy->remote, strlen(copy->remote));
 	free(name);
 	return path;
 }
@@ -151,8 +151,6 @@ static int put_folder(struct copy *copy)
 	int code;
 	char *to = choose_folder(copy, &code);
 
-	if (!to)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a path");
 	walk.copy = copy;
 	walk.prefix = strlen(copy->local);
 	walk.to = to;

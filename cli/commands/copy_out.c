@@ -18,6 +18,7 @@
 #include "common/fd.h"
 #include "common/kernel.h"
 #include "common/log.h"
+#include "heap/memory.h"
 #include "show/format.h"
 
 /* A list that is longer is no list of files that somebody wants. */
@@ -187,16 +188,12 @@ static int add_entry(struct listing *listing, const struct file_found *found)
 		return -E2BIG;
 	if (listing->count == listing->room) {
 		listing->room = listing->room ? 2 * listing->room : 1024;
-		listing->entries =
-			realloc(listing->entries, listing->room * sizeof(*listing->entries));
-		if (!listing->entries)
-			log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a list");
+		listing->entries = memory_resize_array(listing->entries, listing->room,
+						       sizeof(*listing->entries));
 	}
 	entry = &listing->entries[listing->count];
 	entry->mode = found->is.mode;
-	entry->path = strndup(found->path, found->is.path_size);
-	if (!entry->path)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a list");
+	entry->path = memory_text(found->path, found->is.path_size);
 	listing->paths_size += found->is.path_size;
 	listing->count++;
 	return 0;

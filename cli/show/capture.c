@@ -5,13 +5,12 @@
 #include <string.h>
 
 #include "frontend/utf8.h"
+#include "heap/memory.h"
 
 void capture_init(struct capture *capture)
 {
 	memset(capture, 0, sizeof(*capture));
-	capture->head = malloc(CAPTURE_HEAD_BYTES + CAPTURE_TAIL_BYTES);
-	if (!capture->head)
-		abort();
+	capture->head = memory_get(CAPTURE_HEAD_BYTES + CAPTURE_TAIL_BYTES);
 	capture->tail = capture->head + CAPTURE_HEAD_BYTES;
 }
 

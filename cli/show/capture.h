@@ -28,7 +28,7 @@ struct capture_parts {
 	bool is_utf8;
 };
 
-void capture_init(struct capture *capture); /* aborts when memory runs out */
+void capture_init(struct capture *capture);
 void capture_done(struct capture *capture);
 
 void capture_add(struct capture *capture, const uint8_t *bytes, size_t size);

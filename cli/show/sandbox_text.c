@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "heap/memory.h"
 #include "show/figures.h"
 #include "show/format.h"
 #include "show/quote.h"
@@ -64,10 +65,8 @@ void sandbox_write(struct json *json, const struct ipc_sandbox_info *info)
 
 struct sandbox_table *sandbox_table_new(bool has_owner)
 {
-	struct sandbox_table *table = calloc(1, sizeof(*table));
+	struct sandbox_table *table = memory_get_zeroed(1, sizeof(*table));
 
-	if (!table)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a list");
 	table->has_owner = has_owner;
 	return table;
 }
@@ -76,9 +75,7 @@ void sandbox_table_add(struct sandbox_table *table, const struct ipc_sandbox_inf
 {
 	if (table->count == table->room) {
 		table->room = table->room ? 2 * table->room : 16;
-		table->list = realloc(table->list, table->room * sizeof(table->list[0]));
-		if (!table->list)
-			log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a list");
+		table->list = memory_resize_array(table->list, table->room, sizeof(table->list[0]));
 	}
 	table->list[table->count++] = *info;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "heap/memory.h"
 #include "show/change_text.h"
 #include "show/format.h"
 #include "show/quote.h"
@@ -29,10 +30,8 @@ struct stat_text {
 
 struct stat_text *stat_text_new(unsigned int columns)
 {
-	struct stat_text *stat = calloc(1, sizeof(*stat));
+	struct stat_text *stat = memory_get_zeroed(1, sizeof(*stat));
 
-	if (!stat)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a list");
 	stat->columns = columns;
 	return stat;
 }
@@ -41,7 +40,6 @@ static char *copy_name(const struct change *change)
 {
 	static char text[3 * QUOTE_MAX(IPC_PATH_MAX) + 8];
 	size_t used = 0;
-	char *copy;
 
 	if (change->is.kind == CHANGE_RENAMED) {
 		used = quote_path("", change->old_path, change->is.old_path_size, text,
@@ -50,10 +48,7 @@ static char *copy_name(const struct change *change)
 		used += 4;
 	}
 	format_text(text + used, sizeof(text) - used, "%s", change_name(change));
-	copy = strdup(text);
-	if (!copy)
-		log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without memory for a path");
-	return copy;
+	return memory_text(text, strlen(text));
 }
 
 static void note_change(struct entry *entry, const struct change_record *is)

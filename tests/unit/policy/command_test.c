@@ -2,6 +2,7 @@
  *
  * msp-policy as a command: exit codes, streams, files.
  */
+#include "heap/memory.h"
 #include "support.h"
 
 #include <criterion/criterion.h>
@@ -52,8 +53,8 @@ static struct buffer read_text(const char *path)
 
 	cr_assert_not_null(file, "%s", path);
 	while ((size = fread(bytes, 1, sizeof(bytes), file)) > 0)
-		buffer_add(&text, bytes, size);
-	buffer_add(&text, "", 0);
+		buffer_append(&text, bytes, size);
+	buffer_append(&text, "", 0);
 	cr_assert_eq(fclose(file), 0);
 	return text;
 }

@@ -161,9 +161,9 @@ Test(config, profiles_that_make_more_than_a_plan_holds_are_refused)
 	struct policy *policy = policy_new();
 	struct policy_error error = { .text = "" };
 
-	buffer_printf(&text, "audit: required\nprofiles:\n");
+	buffer_format(&text, "audit: required\nprofiles:\n");
 	for (int i = 0; i < 54; i++)
-		buffer_printf(&text,
+		buffer_format(&text,
 			      "  - {name: number%d, extends: default, environment: [A=%04700d]}\n",
 			      i, i);
 	cr_assert_eq(policy_add_builtin(policy, &error), 0, "%s", error.text);

@@ -246,10 +246,10 @@ Test(lasting, places_are_counted)
 	struct policy_error error = { .text = "" };
 	struct buffer text = { .bytes = NULL };
 
-	buffer_printf(&text, PROFILE "files: [");
+	buffer_format(&text, PROFILE "files: [");
 	for (int i = 0; i < PLACES_MAX - 1; i++)
-		buffer_printf(&text, "{at: /p%d, kind: bind, from: /usr, place: p%d}, ", i, i);
-	buffer_printf(&text, "]}]");
+		buffer_format(&text, "{at: /p%d, kind: bind, from: /usr, place: p%d}, ", i, i);
+	buffer_format(&text, "]}]");
 	policy = policy_new();
 	cr_assert_eq(policy_add_builtin(policy, &error), 0, "%s", error.text);
 	cr_expect_eq(policy_add(policy, "mine.yaml", text.bytes, text.size, &error), -1);

@@ -143,7 +143,7 @@ static void check_profile(const struct oracle_profile *expected)
 	struct buffer text = { .bytes = NULL };
 
 	policy_show_seccomp(policy_find(builtin.policy, expected->name), &text);
-	buffer_add(&text, "", 1);
+	buffer_append(&text, "", 1);
 	read_listing(&listing, text.bytes);
 	buffer_done(&text);
 	cr_expect_eq(listing.groups, seccomp_group_count());

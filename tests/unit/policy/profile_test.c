@@ -17,8 +17,8 @@ static char *edit(const char *text, const char *from, const char *to)
 	struct buffer edited = { .bytes = NULL };
 
 	cr_assert_not_null(at, "%s", from);
-	buffer_add(&edited, text, (size_t)(at - text));
-	buffer_printf(&edited, "%s%s", to, at + strlen(from));
+	buffer_append(&edited, text, (size_t)(at - text));
+	buffer_format(&edited, "%s%s", to, at + strlen(from));
 	return edited.bytes;
 }
 
@@ -266,35 +266,35 @@ Test(profile, too_much_is_refused)
 {
 	struct buffer text = { .bytes = NULL };
 
-	buffer_printf(&text, "audit: required\n");
+	buffer_format(&text, "audit: required\n");
 	while (text.size <= SOURCE_BYTES_MAX)
-		buffer_printf(&text, "# %060d\n", 0);
+		buffer_format(&text, "# %060d\n", 0);
 	expect_mistake(text.bytes, text.size,
 		       (const char *const[3]){ "mine.yaml:1: too long; expected at most 262144",
 					       NULL, NULL });
 	buffer_done(&text);
 
-	buffer_printf(&text, "name: mine\nextends: default\nfiles:\n");
+	buffer_format(&text, "name: mine\nextends: default\nfiles:\n");
 	for (int i = 0; i < 100; i++)
-		buffer_printf(&text, "  - {at: /many/number%d, kind: directory}\n", i);
+		buffer_format(&text, "  - {at: /many/number%d, kind: directory}\n", i);
 	expect_mistaken_keys(text.bytes, (const char *const[3]){ "entr", NULL, NULL });
 	buffer_done(&text);
 
-	buffer_printf(&text, "name: mine\nextends: default\nenvironment:\n");
+	buffer_format(&text, "name: mine\nextends: default\nenvironment:\n");
 	for (int i = 0; i < 60; i++)
-		buffer_printf(&text, "  - A%d=x\n", i);
+		buffer_format(&text, "  - A%d=x\n", i);
 	expect_mistaken_keys(text.bytes,
 			     (const char *const[3]){ "environment[", "expected at most 64", NULL });
 	buffer_done(&text);
 
-	buffer_printf(&text, "name: mine\nextends: default\nenvironment:\n  - A=%013000d\n", 1);
+	buffer_format(&text, "name: mine\nextends: default\nenvironment:\n  - A=%013000d\n", 1);
 	expect_mistaken_keys(text.bytes,
 			     (const char *const[3]){ "expected at most 12288", NULL, NULL });
 	buffer_done(&text);
 
-	buffer_printf(&text, "profiles:\n");
+	buffer_format(&text, "profiles:\n");
 	for (int i = 0; i < 65; i++)
-		buffer_printf(&text, "  - {name: number%d, extends: default}\n", i);
+		buffer_format(&text, "  - {name: number%d, extends: default}\n", i);
 	expect_mistake(text.bytes, text.size,
 		       (const char *const[3]){ "mine.yaml:1: profiles: too many entries",
 					       "expected at most 64", NULL });

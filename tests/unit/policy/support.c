@@ -44,11 +44,11 @@ char *config_of(const char *keys)
 	struct buffer text = { .bytes = NULL };
 	const char *before = "  - ";
 
-	buffer_printf(&text, "profiles:\n");
+	buffer_format(&text, "profiles:\n");
 	while (*keys != '\0') {
 		const size_t length = strcspn(keys, "\n");
 
-		buffer_printf(&text, "%s%.*s\n", before, (int)length, keys);
+		buffer_format(&text, "%s%.*s\n", before, (int)length, keys);
 		keys += length + (keys[length] == '\n' ? 1 : 0);
 		before = "    ";
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "io/memory.h"
+#include "heap/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/limits.h"
 #include "common/log.h"
@@ -14,7 +15,7 @@ void bug(const char *what)
 
 void give_up(const char *missing)
 {
-	log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without %s: all executions of this client end",
+	log_fatal(MSP_EXIT_SOFTWARE, "cannot go on without %s: whatever this process runs ends",
 		  missing);
 }
 
@@ -38,4 +39,19 @@ void *memory_get_zeroed(size_t count, size_t size)
 void *memory_resize(void *memory, size_t size)
 {
 	return checked_memory(realloc(memory, size ? size : 1));
+}
+
+void *memory_resize_array(void *memory, size_t count, size_t size)
+{
+	return checked_memory(reallocarray(memory, count ? count : 1, size ? size : 1));
+}
+
+char *memory_text(const char *bytes, size_t size)
+{
+	char *copy = memory_get(size + 1);
+
+	if (size > 0)
+		memcpy(copy, bytes, size);
+	copy[size] = '\0';
+	return copy;
 }

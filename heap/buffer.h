@@ -2,13 +2,14 @@
  *
  * Growing byte buffer. An all-zero struct is an empty buffer.
  */
-#ifndef BROKER_IO_BUFFER_H
-#define BROKER_IO_BUFFER_H
+#ifndef HEAP_BUFFER_H
+#define HEAP_BUFFER_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 struct buffer {
-	char *bytes; /* not terminated */
+	char *bytes; /* a NUL stands behind them; NULL before anything was appended */
 	size_t size;
 	size_t room;
 };
@@ -16,9 +17,11 @@ struct buffer {
 void buffer_append(struct buffer *buffer, const void *data, size_t size);
 void buffer_append_text(struct buffer *buffer, const char *text);
 
-/* Append as printf does; at most 511 characters. */
+/* Append as printf does. */
 void buffer_format(struct buffer *buffer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+void buffer_vformat(struct buffer *buffer, const char *format, va_list arguments)
+	__attribute__((format(printf, 2, 0)));
 
 /* Append a newline, unless the buffer is empty or ends with one. */
 void buffer_end_line(struct buffer *buffer);
