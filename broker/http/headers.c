@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "frontend/base64.h"
+
 #define DIGITS "0123456789"
 #define SPACES " \t"
 
@@ -159,57 +161,22 @@ bool header_accepts(const char *value, const char *type, const char *subtype)
 	return false;
 }
 
-/* Return 0..63; 64: not of the alphabet. */
-static uint32_t base64_digit(char c)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *found = c ? strchr(digits, c) : NULL;
-
-	return found ? (uint32_t)(found - digits) : 64;
-}
-
-static bool decode_base64(const char *text, size_t size, struct buffer *ret)
-{
-	size_t padding = 0;
-
-	if (size % 4 != 0)
-		return false;
-	while (padding < 2 && padding < size && text[size - 1 - padding] == '=')
-		padding++;
-	for (size_t i = 0; i < size; i += 4) {
-		const size_t digits = i + 4 == size ? 4 - padding : 4;
-		uint32_t bits = 0;
-		char bytes[3];
-
-		for (size_t j = 0; j < 4; j++) {
-			const uint32_t digit = j < digits ? base64_digit(text[i + j]) : 0;
-
-			if (digit == 64)
-				return false;
-			bits = bits << 6 | digit;
-		}
-		bytes[0] = (char)(bits >> 16);
-		bytes[1] = (char)(bits >> 8 & 0xff);
-		bytes[2] = (char)(bits & 0xff);
-		buffer_append(ret, bytes, digits - 1);
-	}
-	return true;
-}
-
 bool header_decode(const char *value, struct buffer *ret)
 {
 	static const char opening[] = "=?base64?";
 	static const char closing[] = "?=";
 	const struct part part = trim_part(value, strlen(value));
 	const size_t frame = sizeof(opening) - 1 + sizeof(closing) - 1;
+	const char *encoded = part.text + sizeof(opening) - 1;
 
 	if (part.size < frame || memcmp(part.text, opening, sizeof(opening) - 1) != 0 ||
 	    memcmp(part.text + part.size - 2, closing, 2) != 0) {
 		buffer_append(ret, part.text, part.size);
 		return true;
 	}
-	return decode_base64(part.text + sizeof(opening) - 1, part.size - frame, ret);
+	if (memchr(encoded, ' ', part.size - frame) || memchr(encoded, '\t', part.size - frame))
+		return false;
+	return base64_decode(ret, encoded, part.size - frame);
 }
 
 const char *header_bearer(const char *value)

@@ -5,8 +5,8 @@
 #ifndef BROKER_JSON_COPY_H
 #define BROKER_JSON_COPY_H
 
+#include "frontend/json_write.h"
 #include "json/read.h"
-#include "json/write.h"
 
 /* A document with a text of its own. An all-zero struct is an empty one. */
 struct json_tree {

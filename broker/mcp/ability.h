@@ -6,8 +6,8 @@
 #ifndef BROKER_MCP_ABILITY_H
 #define BROKER_MCP_ABILITY_H
 
+#include "frontend/json_write.h"
 #include "json/read.h"
-#include "json/write.h"
 
 /* Bits of a set. */
 enum ability {

@@ -4,10 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "frontend/json_write.h"
 #include "io/text.h"
 #include "mcp/result.h"
 #include "mcp/sandbox_view.h"
-#include "json/write.h"
 
 /* Bounded, because a user reads it in a dialogue. */
 #define QUESTION_LIST_BYTES 2500U

@@ -8,10 +8,8 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "frontend/base64.h"
 #include "heap/memory.h"
-#include "io/base64.h"
-
-#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
 static void add_number(crypto_generichash_state *hash, uint32_t number)
 {
@@ -96,28 +94,32 @@ static int64_t member_number(const struct json_document *document, const char *k
 	return number;
 }
 
-static size_t member_bytes(const struct json_document *document, const char *key, void *room,
-			   size_t room_size)
+static void member_bytes(const struct json_document *document, const char *key, struct buffer *ret)
 {
 	const struct json_value *value = json_member(document, json_top(document), key);
-	size_t size = 0;
 
-	if (!json_is(value, JSON_STRING) ||
-	    sodium_base642bin(room, room_size, value->text, value->size, NULL, &size, NULL,
-			      BASE64) != 0)
+	if (!json_is(value, JSON_STRING) || !base64_decode_url(ret, value->text, value->size))
 		bug("a sealed state without its bytes");
-	return size;
+}
+
+static bool is_of_request(const struct json_document *document, const struct ask_origin *origin)
+{
+	struct buffer digest = { 0 };
+	bool is_same;
+
+	member_bytes(document, "request", &digest);
+	is_same = digest.size == sizeof(origin->digest) &&
+		  memcmp(digest.bytes, origin->digest, sizeof(origin->digest)) == 0;
+	buffer_done(&digest);
+	return is_same;
 }
 
 static const char *check_state(const struct json_document *document,
 			       const struct ask_origin *origin, int64_t now_ms)
 {
-	uint8_t digest[ASK_DIGEST_BYTES];
-
 	if (member_number(document, "principal") != origin->principal)
 		return "Invalid params: the requestState was given to another client";
-	if (member_bytes(document, "request", digest, sizeof(digest)) != sizeof(digest) ||
-	    memcmp(digest, origin->digest, sizeof(digest)) != 0)
+	if (!is_of_request(document, origin))
 		return "Invalid params: the requestState belongs to another request; repeat the "
 		       "request with the same name and arguments";
 	if (now_ms > member_number(document, "expires"))
@@ -128,10 +130,9 @@ static const char *check_state(const struct json_document *document,
 static void take_state(struct ask_state *state)
 {
 	const struct json_document *document = &state->tree.document;
-	uint8_t kept[ASK_KEPT_MAX];
 
 	state->round = (unsigned int)member_number(document, "round");
-	buffer_append(&state->kept, kept, member_bytes(document, "kept", kept, sizeof(kept)));
+	member_bytes(document, "kept", &state->kept);
 	state->inputs = json_member(document, json_top(document), "inputs");
 }
 

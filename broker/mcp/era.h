@@ -6,8 +6,8 @@
 #ifndef BROKER_MCP_ERA_H
 #define BROKER_MCP_ERA_H
 
+#include "frontend/json_write.h"
 #include "json/read.h"
-#include "json/write.h"
 
 enum era {
 	ERA_LEGACY = 1,

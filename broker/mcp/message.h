@@ -5,10 +5,10 @@
 #ifndef BROKER_MCP_MESSAGE_H
 #define BROKER_MCP_MESSAGE_H
 
+#include "frontend/json_write.h"
 #include "mcp/era.h"
 #include "mcp/id.h"
 #include "json/read.h"
-#include "json/write.h"
 
 /* Codes of JSON-RPC, and of MCP 2026-07-28. */
 enum rpc_code {

@@ -7,7 +7,7 @@
 
 #include "common/ipc.h"
 #include "common/plan.h"
-#include "json/write.h"
+#include "frontend/json_write.h"
 
 /* Between the names of a list. */
 #define POSTURE_SEPARATOR ", "

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "frontend/base64.h"
 #include "frontend/utf8.h"
 #include "heap/memory.h"
-#include "io/base64.h"
 #include "io/clock.h"
 #include "io/text.h"
 #include "mcp/page.h"

@@ -8,8 +8,8 @@
 
 #include "common/plan.h"
 #include "executions/executions.h"
+#include "frontend/json_write.h"
 #include "mcp/posture.h"
-#include "json/write.h"
 
 /* Bound of both streams together, unless the client chooses another. With the lines around them a
  * result stays below the 10,000 characters at which agents cut it. */

@@ -6,7 +6,7 @@
 #define BROKER_MCP_SANDBOX_VIEW_H
 
 #include "common/ipc.h"
-#include "json/write.h"
+#include "frontend/json_write.h"
 
 /* Return the name of an enum workspace_mode in arguments and results; for NONE, "none". */
 const char *sandbox_mode_name(uint32_t mode);

@@ -7,12 +7,11 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+#include "frontend/base64.h"
 #include "heap/memory.h"
-#include "io/base64.h"
 
 #define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG_BYTES crypto_aead_xchacha20poly1305_ietf_ABYTES
-#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
 _Static_assert(SEALED_KEY_BYTES == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "a key of its own");
 
@@ -55,27 +54,13 @@ static bool open_box(const struct sealed_key *key, const unsigned char *box, siz
 	return is_open;
 }
 
-/* The library's decoder takes some bytes outside ASCII for characters of its alphabet. */
-static bool is_ascii(const char *text, size_t size)
-{
-	size_t i = 0;
-
-	while (i < size && ((unsigned char)text[i] & 0x80) == 0)
-		i++;
-	return i == size;
-}
-
 bool sealed_open(const struct sealed_key *key, const char *text, size_t size, struct buffer *plain)
 {
-	unsigned char *box = memory_get(size + 1);
-	const char *end = NULL;
-	size_t box_size = 0;
+	struct buffer box = { 0 };
 	bool is_open;
 
-	/* decode all of the text: a decoder that stops early would accept appended bytes */
-	is_open = is_ascii(text, size) &&
-		  sodium_base642bin(box, size, text, size, NULL, &box_size, &end, BASE64) == 0 &&
-		  end == text + size && open_box(key, box, box_size, plain);
-	free(box);
+	is_open = base64_decode_url(&box, text, size) &&
+		  open_box(key, (const unsigned char *)box.bytes, box.size, plain);
+	buffer_done(&box);
 	return is_open;
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/base64.h"
 #include "frontend/utf8.h"
-#include "io/base64.h"
 #include "io/text.h"
 #include "mcp/file_job.h"
 #include "mcp/sandboxes.h"

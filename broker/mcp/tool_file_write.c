@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/base64.h"
+#include "frontend/base64.h"
 #include "mcp/file_job.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_file.h"

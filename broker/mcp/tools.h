@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
+#include "frontend/json_write.h"
 #include "mcp/host.h"
 #include "mcp/request.h"
 #include "json/read.h"
-#include "json/write.h"
 
 #define TOOL_PARAMS_MAX 13
 

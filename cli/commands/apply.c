@@ -135,7 +135,7 @@ struct work {
 	struct asking asking;
 	struct question question;
 	struct held held[HELD_KIND_COUNT];
-	struct json json;
+	struct json_output json;
 	bool is_bound; /* the question says what is expected */
 };
 
@@ -190,7 +190,7 @@ static void on_change(void *context, const struct change *change)
 	if (telling->keeps_held && (flags & CHANGE_IS_HELD))
 		keep_held(&telling->work->held[held_kind(change)], change);
 	if (telling->is_json)
-		change_write(&telling->work->json, change, false);
+		change_write(&telling->work->json.writer, change, false);
 	else if (telling->style && (flags & CHANGE_IS_HELD))
 		(void)patch_print(telling->style, change);
 	else if (telling->is_shown)
@@ -244,21 +244,21 @@ static int run_json(struct work *work, uint32_t operation)
 	int error;
 	int code;
 
-	json_init(&work->json, STDOUT_FILENO);
-	json_object(&work->json, NULL);
-	json_array(&work->json, "changes");
+	json_begin(&work->json, STDOUT_FILENO);
+	json_open_object(&work->json.writer, NULL);
+	json_open_array(&work->json.writer, "changes");
 	code = ask_changes(work, operation, held_flag(work), &telling);
 	if (code && work->asking.outcome.is_refused)
 		return code; /* no record came */
 	if (!code)
 		chosen_explain_unmet(&work->chosen, work->words.list[0]);
-	json_array_end(&work->json);
-	json_number(&work->json, "total", done->total);
-	json_number(&work->json, "held", done->held);
-	json_number(&work->json, "conflicts", done->conflicts);
-	json_number(&work->json, "done", telling.done);
-	json_bool(&work->json, "complete", code == 0);
-	json_object_end(&work->json);
+	json_close_array(&work->json.writer);
+	json_put_number(&work->json.writer, "total", done->total);
+	json_put_number(&work->json.writer, "held", done->held);
+	json_put_number(&work->json.writer, "conflicts", done->conflicts);
+	json_put_number(&work->json.writer, "done", telling.done);
+	json_put_bool(&work->json.writer, "complete", code == 0);
+	json_close_object(&work->json.writer);
 	error = json_finish(&work->json);
 	if (error) {
 		log_line("standard output: %s", errno_text(-error));

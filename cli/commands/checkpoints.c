@@ -53,7 +53,7 @@ struct work {
 	struct command_words words;
 	struct asking asking;
 	struct question question;
-	struct json json;
+	struct json_output json;
 	size_t count;
 	int written; /* -errno of standard output */
 	struct ipc_sandbox_info sandbox;
@@ -130,16 +130,16 @@ static int check_output(int error)
 	return MSP_EXIT_SOFTWARE;
 }
 
-static void write_checkpoint(struct json *json, const struct ipc_checkpoint_info *info)
+static void write_checkpoint(struct json_writer *json, const struct ipc_checkpoint_info *info)
 {
-	json_number(json, "number", info->number);
-	json_string(json, "name", info->name);
+	json_put_number(json, "number", info->number);
+	json_put_text(json, "name", info->name);
 	if (info->parent)
-		json_number(json, "parent", info->parent);
+		json_put_number(json, "parent", info->parent);
 	else
-		json_null(json, "parent");
-	json_bool(json, "current", info->is_current != 0);
-	json_number(json, "created_s", info->created_s);
+		json_put_null(json, "parent");
+	json_put_bool(json, "current", info->is_current != 0);
+	json_put_number(json, "created_s", info->created_s);
 }
 
 /* --- checkpoint ----------------------------------------------------------------------------- */
@@ -160,10 +160,10 @@ static void on_saved(void *context, const struct ipc_checkpoint_info *info)
 	struct work *work = context;
 
 	if (work->options.is_json) {
-		json_init(&work->json, STDOUT_FILENO);
-		json_object(&work->json, NULL);
-		write_checkpoint(&work->json, info);
-		json_object_end(&work->json);
+		json_begin(&work->json, STDOUT_FILENO);
+		json_open_object(&work->json.writer, NULL);
+		write_checkpoint(&work->json.writer, info);
+		json_close_object(&work->json.writer);
 		work->written = json_finish(&work->json);
 		return;
 	}
@@ -229,9 +229,9 @@ static void on_listed(void *context, const struct ipc_checkpoint_info *info)
 
 	work->count++;
 	if (work->options.is_json) {
-		json_object(&work->json, NULL);
-		write_checkpoint(&work->json, info);
-		json_object_end(&work->json);
+		json_open_object(&work->json.writer, NULL);
+		write_checkpoint(&work->json.writer, info);
+		json_close_object(&work->json.writer);
 		return;
 	}
 	if (work->count == 1)
@@ -254,9 +254,9 @@ static int run_checkpoints(const struct command *command, int argc, char *argv[]
 	if (!prepare_work(command, argc, argv, &shape, &work, &code))
 		return code;
 	if (work.options.is_json) {
-		json_init(&work.json, STDOUT_FILENO);
-		json_object(&work.json, NULL);
-		json_array(&work.json, "checkpoints");
+		json_begin(&work.json, STDOUT_FILENO);
+		json_open_object(&work.json.writer, NULL);
+		json_open_array(&work.json.writer, "checkpoints");
 	}
 	code = ask_once(command, &work, &handlers);
 	if (code)
@@ -267,8 +267,8 @@ static int run_checkpoints(const struct command *command, int argc, char *argv[]
 				 work.words.list[0]);
 		return check_output(format_flush());
 	}
-	json_array_end(&work.json);
-	json_object_end(&work.json);
+	json_close_array(&work.json.writer);
+	json_close_object(&work.json.writer);
 	return check_output(json_finish(&work.json));
 }
 
@@ -374,10 +374,10 @@ static int show_forked(struct work *work)
 		(void)puts(work->sandbox.id);
 		return format_flush();
 	}
-	json_init(&work->json, STDOUT_FILENO);
-	json_object(&work->json, NULL);
-	sandbox_write(&work->json, &work->sandbox);
-	json_object_end(&work->json);
+	json_begin(&work->json, STDOUT_FILENO);
+	json_open_object(&work->json.writer, NULL);
+	sandbox_write(&work->json.writer, &work->sandbox);
+	json_close_object(&work->json.writer);
 	return json_finish(&work->json);
 }
 

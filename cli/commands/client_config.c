@@ -148,52 +148,52 @@ static const struct client clients[] = {
 
 #define CLIENT_COUNT (sizeof(clients) / sizeof(clients[0]))
 
-static void write_stdio(struct json *json, const struct client *client, const char *path,
+static void write_stdio(struct json_writer *json, const struct client *client, const char *path,
 			const struct config_options *options)
 {
 	char word[PATH_MAX + 16];
 
 	if (client->has_type)
-		json_string(json, "type", "stdio");
-	json_string(json, "command", path);
-	json_array(json, "args");
-	json_string(json, NULL, "serve");
+		json_put_text(json, "type", "stdio");
+	json_put_text(json, "command", path);
+	json_open_array(json, "args");
+	json_put_text(json, NULL, "serve");
 	if (options->limits == LIMITS_FALLBACK)
-		json_string(json, NULL, "--limits=fallback");
+		json_put_text(json, NULL, "--limits=fallback");
 	for (uint32_t i = 0; i < options->workspaces.count; i++) {
 		format_text(word, sizeof(word), "--workspace=%s", options->workspaces.words[i]);
-		json_string(json, NULL, word);
+		json_put_text(json, NULL, word);
 	}
-	json_array_end(json);
+	json_close_array(json);
 }
 
-static void write_http(struct json *json, const struct client *client, const char *url,
+static void write_http(struct json_writer *json, const struct client *client, const char *url,
 		       const char *token)
 {
 	char header[HEADER_MAX];
 
 	if (client->type)
-		json_string(json, "type", client->type);
-	json_string(json, client->url, url);
+		json_put_text(json, "type", client->type);
+	json_put_text(json, client->url, url);
 	if (!token)
 		return;
 	format_text(header, sizeof(header), "Bearer %s%s%s", client->before, token, client->after);
-	json_object(json, "headers");
-	json_string(json, "Authorization", header);
-	json_object_end(json);
+	json_open_object(json, "headers");
+	json_put_text(json, "Authorization", header);
+	json_close_object(json);
 }
 
 /* Write the inputs that VS Code asks its user for, without showing them. */
-static void write_inputs(struct json *json)
+static void write_inputs(struct json_writer *json)
 {
-	json_array(json, "inputs");
-	json_object(json, NULL);
-	json_string(json, "type", "promptString");
-	json_string(json, "id", TOKEN_INPUT);
-	json_string(json, "description", "The token that 'msp token create' showed");
-	json_bool(json, "password", true);
-	json_object_end(json);
-	json_array_end(json);
+	json_open_array(json, "inputs");
+	json_open_object(json, NULL);
+	json_put_text(json, "type", "promptString");
+	json_put_text(json, "id", TOKEN_INPUT);
+	json_put_text(json, "description", "The token that 'msp token create' showed");
+	json_put_bool(json, "password", true);
+	json_close_object(json);
+	json_close_array(json);
 }
 
 static int print_json(const struct client *client, const char *path,
@@ -201,25 +201,25 @@ static int print_json(const struct client *client, const char *path,
 {
 	const bool is_asked = client->type && client->has_type; /* VS Code */
 	const char *token = is_asked ? TOKEN_INPUT : options->token_env;
-	static struct json json;
+	static struct json_output json;
 
 	if (options->url && begins_with(options->url, UNIX_SCHEME) && !options->token_env)
 		token = NULL;
 	else if (!token)
 		token = TOKEN_ENV;
-	json_init(&json, STDOUT_FILENO);
-	json_object(&json, NULL);
-	json_object(&json, client->servers);
-	json_object(&json, "msp");
+	json_begin(&json, STDOUT_FILENO);
+	json_open_object(&json.writer, NULL);
+	json_open_object(&json.writer, client->servers);
+	json_open_object(&json.writer, "msp");
 	if (options->url)
-		write_http(&json, client, options->url, token);
+		write_http(&json.writer, client, options->url, token);
 	else
-		write_stdio(&json, client, path, options);
-	json_object_end(&json);
-	json_object_end(&json);
+		write_stdio(&json.writer, client, path, options);
+	json_close_object(&json.writer);
+	json_close_object(&json.writer);
 	if (options->url && is_asked && token)
-		write_inputs(&json);
-	json_object_end(&json);
+		write_inputs(&json.writer);
+	json_close_object(&json.writer);
 	return json_finish(&json);
 }
 
@@ -236,7 +236,7 @@ static void format_arguments(const struct config_options *options, char *text, s
 static int print_toml(const char *path, const struct config_options *options)
 {
 	static char rest[HEADER_MAX + CLIENT_WORKSPACES_MAX * (PATH_MAX + 20)];
-	static struct json json;
+	static struct json_output json;
 	char heading[64];
 	int error;
 
@@ -248,8 +248,8 @@ static int print_toml(const char *path, const struct config_options *options)
 	else
 		format_arguments(options, rest, sizeof(rest));
 	error = fd_write_all(STDOUT_FILENO, heading, strlen(heading));
-	json_init(&json, STDOUT_FILENO);
-	json_string(&json, NULL, options->url ? options->url : path);
+	json_begin(&json, STDOUT_FILENO);
+	json_put_text(&json.writer, NULL, options->url ? options->url : path);
 	if (!error)
 		error = json_finish(&json);
 	return error ? error : fd_write_all(STDOUT_FILENO, rest, strlen(rest));

@@ -144,14 +144,14 @@ static void on_made(void *context, const struct ipc_sandbox_info *info)
 /* Print the id in any case: an unknown sandbox would stay until its time is over. */
 static int show_id(const struct create_options *options, const struct ipc_sandbox_info *info)
 {
-	static struct json json;
+	static struct json_output json;
 	int error;
 
 	if (options->is_json) {
-		json_init(&json, STDOUT_FILENO);
-		json_object(&json, NULL);
-		sandbox_write(&json, info);
-		json_object_end(&json);
+		json_begin(&json, STDOUT_FILENO);
+		json_open_object(&json.writer, NULL);
+		sandbox_write(&json.writer, info);
+		json_close_object(&json.writer);
 		error = json_finish(&json);
 	} else {
 		(void)puts(info->id);

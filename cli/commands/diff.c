@@ -89,7 +89,7 @@ struct showing {
 	bool has_patch; /* JSON: with patches */
 	struct patch_style style;
 	struct stat_text *stat;
-	struct json json;
+	struct json_output json;
 	struct chosen *chosen;
 	uint64_t omitted;
 };
@@ -138,7 +138,7 @@ static void on_change(void *context, const struct change *change)
 		(void)puts(change_path(change));
 		break;
 	case VIEW_JSON:
-		change_write(&showing->json, change, showing->has_patch);
+		change_write(&showing->json.writer, change, showing->has_patch);
 		break;
 	}
 }
@@ -161,9 +161,9 @@ static void begin_showing(const struct diff_options *options, struct showing *sh
 		showing->stat = stat_text_new(terminal_columns());
 	if (showing->view != VIEW_JSON)
 		return;
-	json_init(&showing->json, STDOUT_FILENO);
-	json_object(&showing->json, NULL);
-	json_array(&showing->json, "changes");
+	json_begin(&showing->json, STDOUT_FILENO);
+	json_open_object(&showing->json.writer, NULL);
+	json_open_array(&showing->json.writer, "changes");
 }
 
 /* The exit code. */
@@ -175,10 +175,10 @@ static int finish_showing(struct showing *showing, const struct ipc_changes_done
 	if (showing->stat)
 		stat_text_finish(showing->stat);
 	if (showing->view == VIEW_JSON) {
-		json_array_end(&showing->json);
-		json_number(&showing->json, "total", done->total);
-		json_bool(&showing->json, "complete", code == 0);
-		json_object_end(&showing->json);
+		json_close_array(&showing->json.writer);
+		json_put_number(&showing->json.writer, "total", done->total);
+		json_put_bool(&showing->json.writer, "complete", code == 0);
+		json_close_object(&showing->json.writer);
 		error = json_finish(&showing->json);
 	} else
 		error = format_flush();

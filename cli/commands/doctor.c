@@ -108,7 +108,7 @@ static int print_report(const struct machine *machine, struct doctor_verdict *al
 
 /* --- for a program -------------------------------------------------------------------------- */
 
-static void write_finding(struct json *json, const struct probe *probe,
+static void write_finding(struct json_writer *json, const struct probe *probe,
 			  const struct finding *finding)
 {
 	static const char *const levels[] = {
@@ -117,37 +117,37 @@ static void write_finding(struct json *json, const struct probe *probe,
 		[PROBE_INFORMATION] = "information",
 	};
 
-	json_object(json, NULL);
-	json_string(json, "name", probe->name);
-	json_string(json, "status", status_words[finding->status].word);
-	json_string(json, "level", levels[probe->level]);
-	json_string(json, "tried", finding->tried);
-	json_string(json, "happened", finding->happened);
-	json_string(json, "why", probe->why);
+	json_open_object(json, NULL);
+	json_put_text(json, "name", probe->name);
+	json_put_text(json, "status", status_words[finding->status].word);
+	json_put_text(json, "level", levels[probe->level]);
+	json_put_text(json, "tried", finding->tried);
+	json_put_text(json, "happened", finding->happened);
+	json_put_text(json, "why", probe->why);
 	if (finding->status == FINDING_MISSING)
-		json_string(json, "fix", doctor_fix(probe, finding));
-	json_object_end(json);
+		json_put_text(json, "fix", doctor_fix(probe, finding));
+	json_close_object(json);
 }
 
 static int print_json(const struct machine *machine, struct doctor_verdict *all)
 {
-	static struct json json;
+	static struct json_output json;
 
-	json_init(&json, STDOUT_FILENO);
-	json_object(&json, NULL);
-	json_string(&json, "version", MSP_VERSION);
-	json_array(&json, "probes");
+	json_begin(&json, STDOUT_FILENO);
+	json_open_object(&json.writer, NULL);
+	json_put_text(&json.writer, "version", MSP_VERSION);
+	json_open_array(&json.writer, "probes");
 	for (size_t i = 0; i < probe_count; i++) {
 		struct finding finding = { .status = FINDING_MISSING };
 
 		probes[i].run(machine, &finding);
 		doctor_note(all, &probes[i], &finding);
-		write_finding(&json, &probes[i], &finding);
+		write_finding(&json.writer, &probes[i], &finding);
 	}
-	json_array_end(&json);
-	json_bool(&json, "ok", all->is_fit);
-	json_bool(&json, "ok_with_limits_fallback", all->is_fit_fallback);
-	json_object_end(&json);
+	json_close_array(&json.writer);
+	json_put_bool(&json.writer, "ok", all->is_fit);
+	json_put_bool(&json.writer, "ok_with_limits_fallback", all->is_fit_fallback);
+	json_close_object(&json.writer);
 	return json_finish(&json);
 }
 

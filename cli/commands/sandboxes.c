@@ -50,7 +50,7 @@ static const char list_help[] =
 	"seconds since 1970.\n";
 
 struct listing {
-	struct json json;
+	struct json_output json;
 	struct sandbox_table *table; /* NULL: JSON */
 	size_t count;
 };
@@ -64,9 +64,9 @@ static void on_listed(void *context, const struct ipc_sandbox_info *info)
 		sandbox_table_add(listing->table, info);
 		return;
 	}
-	json_object(&listing->json, NULL);
-	sandbox_write(&listing->json, info);
-	json_object_end(&listing->json);
+	json_open_object(&listing->json.writer, NULL);
+	sandbox_write(&listing->json.writer, info);
+	json_close_object(&listing->json.writer);
 }
 
 static int show_list(struct listing *listing)
@@ -74,8 +74,8 @@ static int show_list(struct listing *listing)
 	int error;
 
 	if (!listing->table) {
-		json_array_end(&listing->json);
-		json_object_end(&listing->json);
+		json_close_array(&listing->json.writer);
+		json_close_object(&listing->json.writer);
 		error = json_finish(&listing->json);
 	} else if (listing->count == 0) {
 		log_line("there is none: 'msp create' makes one");
@@ -105,9 +105,9 @@ static int run_list(const struct command *command, int argc, char *argv[])
 	command_name_lines(command);
 	question.is.list.is_everybody = options.is_all;
 	if (options.is_json) {
-		json_init(&listing.json, STDOUT_FILENO);
-		json_object(&listing.json, NULL);
-		json_array(&listing.json, "sandboxes");
+		json_begin(&listing.json, STDOUT_FILENO);
+		json_open_object(&listing.json.writer, NULL);
+		json_open_array(&listing.json.writer, "sandboxes");
 	} else
 		listing.table = sandbox_table_new(options.is_all);
 	code = ask_begin(&asking, &options.attach);

@@ -112,49 +112,49 @@ static void print_status(const struct ipc_status *status)
 	format_print(text, COLUMN, COLUMNS);
 }
 
-static void write_status(struct json *json, const struct ipc_status *status)
+static void write_status(struct json_writer *json, const struct ipc_status *status)
 {
-	json_number(json, "pid", status->pid);
-	json_number(json, "uptime_ms", status->uptime_us / 1000);
-	json_number(json, "clients", status->clients);
-	json_number(json, "clients_max", status->clients_max);
-	json_object(json, "executions");
-	json_number(json, "now", status->executions);
-	json_number(json, "max", status->executions_max);
-	json_number(json, "started", status->executions_started);
-	json_number(json, "refused", status->executions_refused);
-	json_object_end(json);
-	json_object(json, "memory");
-	json_number(json, "bytes", status->memory_bytes);
+	json_put_number(json, "pid", status->pid);
+	json_put_number(json, "uptime_ms", status->uptime_us / 1000);
+	json_put_number(json, "clients", status->clients);
+	json_put_number(json, "clients_max", status->clients_max);
+	json_open_object(json, "executions");
+	json_put_number(json, "now", status->executions);
+	json_put_number(json, "max", status->executions_max);
+	json_put_number(json, "started", status->executions_started);
+	json_put_number(json, "refused", status->executions_refused);
+	json_close_object(json);
+	json_open_object(json, "memory");
+	json_put_number(json, "bytes", status->memory_bytes);
 	if (status->memory_max_bytes > 0)
-		json_number(json, "max_bytes", status->memory_max_bytes);
+		json_put_number(json, "max_bytes", status->memory_max_bytes);
 	else
-		json_null(json, "max_bytes");
-	json_object_end(json);
-	json_object(json, "policy");
-	json_number(json, "generation", status->generation);
-	json_bool(json, "reload_failed", status->reload_failed != 0);
-	json_object_end(json);
-	json_object(json, "posture");
-	json_string(json, "limits", limits_name(status->limits));
-	json_number(json, "landlock_abi", status->landlock_abi);
+		json_put_null(json, "max_bytes");
+	json_close_object(json);
+	json_open_object(json, "policy");
+	json_put_number(json, "generation", status->generation);
+	json_put_bool(json, "reload_failed", status->reload_failed != 0);
+	json_close_object(json);
+	json_open_object(json, "posture");
+	json_put_text(json, "limits", limits_name(status->limits));
+	json_put_number(json, "landlock_abi", status->landlock_abi);
 	measured_write(json, &status->posture);
-	json_object_end(json);
+	json_close_object(json);
 }
 
 static int print_json(const struct service *service, const struct ipc_status *status)
 {
-	static struct json json;
+	static struct json_output json;
 
-	json_init(&json, STDOUT_FILENO);
-	json_object(&json, NULL);
-	json_string(&json, "version", MSP_VERSION);
-	json_string(&json, "state", states[service->state].name);
+	json_begin(&json, STDOUT_FILENO);
+	json_open_object(&json.writer, NULL);
+	json_put_text(&json.writer, "version", MSP_VERSION);
+	json_put_text(&json.writer, "state", states[service->state].name);
 	if (service->state == SERVICE_HERE)
-		write_status(&json, status);
+		write_status(&json.writer, status);
 	else
-		json_string(&json, "message", service->text);
-	json_object_end(&json);
+		json_put_text(&json.writer, "message", service->text);
+	json_close_object(&json.writer);
 	return json_finish(&json);
 }
 

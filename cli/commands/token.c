@@ -226,20 +226,20 @@ static int print_names(const struct tokens *tokens)
 
 static int print_json(const struct work *work)
 {
-	static struct json json;
+	static struct json_output json;
 	struct token_line line;
 
-	json_init(&json, STDOUT_FILENO);
-	json_object(&json, NULL);
-	json_string(&json, "file", work->path);
-	json_array(&json, "tokens");
+	json_begin(&json, STDOUT_FILENO);
+	json_open_object(&json.writer, NULL);
+	json_put_text(&json.writer, "file", work->path);
+	json_open_array(&json.writer, "tokens");
 	for (size_t at = 0; next_token(&work->tokens, &at, &line);) {
-		json_object(&json, NULL);
-		json_string_sized(&json, "name", work->tokens.text + line.at, line.name_size);
-		json_object_end(&json);
+		json_open_object(&json.writer, NULL);
+		json_put_string(&json.writer, "name", work->tokens.text + line.at, line.name_size);
+		json_close_object(&json.writer);
 	}
-	json_array_end(&json);
-	json_object_end(&json);
+	json_close_array(&json.writer);
+	json_close_object(&json.writer);
 	return json_finish(&json);
 }
 

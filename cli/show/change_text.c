@@ -86,36 +86,35 @@ void change_print_line(const struct change *change)
 }
 
 /* Bytes of any kind: as text where they are text, else with all of them beside it. */
-static void write_bytes(struct json *json, const char *name, const uint8_t *bytes, size_t size)
+static void write_bytes(struct json_writer *json, const char *name, const uint8_t *bytes,
+			size_t size)
 {
-	const uint8_t *const parts[2] = { bytes, bytes + size };
-	const size_t sizes[2] = { size, 0 };
 	char member[32];
 
-	json_string_sized(json, name, bytes, size);
+	json_put_string(json, name, bytes, size);
 	if (utf8_is_valid((const char *)bytes, size))
 		return;
 	format_text(member, sizeof(member), "%s_base64", name);
-	json_base64(json, member, parts, sizes);
+	json_put_base64(json, member, bytes, size);
 }
 
-static void write_mode(struct json *json, const char *name, uint32_t mode)
+static void write_mode(struct json_writer *json, const char *name, uint32_t mode)
 {
 	char text[16];
 
 	format_text(text, sizeof(text), "%06o", mode);
 	if (mode)
-		json_string(json, name, text);
+		json_put_text(json, name, text);
 	else
-		json_null(json, name);
+		json_put_null(json, name);
 }
 
-void change_write(struct json *json, const struct change *change, bool has_patch)
+void change_write(struct json_writer *json, const struct change *change, bool has_patch)
 {
 	const struct change_record *is = &change->is;
 
-	json_object(json, NULL);
-	json_string(json, "kind", change_kind_name(is->kind));
+	json_open_object(json, NULL);
+	json_put_text(json, "kind", change_kind_name(is->kind));
 	write_bytes(json, "path", change->path, is->path_size);
 	if (is->old_path_size > 0)
 		write_bytes(json, "old_path", change->old_path, is->old_path_size);
@@ -123,15 +122,15 @@ void change_write(struct json *json, const struct change *change, bool has_patch
 		write_bytes(json, "link", change->link, is->link_size);
 	write_mode(json, "old_mode", is->old_mode);
 	write_mode(json, "new_mode", is->new_mode);
-	json_number(json, "old_bytes", is->old_size);
-	json_number(json, "new_bytes", is->new_size);
+	json_put_number(json, "old_bytes", is->old_size);
+	json_put_number(json, "new_bytes", is->new_size);
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		if (is->flags & flags[i].flag)
-			json_bool(json, flags[i].name, true);
+			json_put_bool(json, flags[i].name, true);
 	}
 	if (has_patch && is->patch_size > 0)
 		write_bytes(json, "patch", change->patch, is->patch_size);
-	json_object_end(json);
+	json_close_object(json);
 }
 
 /* Heads come before the first "@@" of a file, and one patch may be of two: a deletion and an

@@ -22,7 +22,7 @@ const char *change_name(const struct change *change);
 void change_print_line(const struct change *change);
 
 /* An object with all that is known; the patch only with `has_patch`. */
-void change_write(struct json *json, const struct change *change, bool has_patch);
+void change_write(struct json_writer *json, const struct change *change, bool has_patch);
 
 /* The lines that a patch adds and removes. */
 void change_count_lines(const struct change *change, uint64_t *ret_added, uint64_t *ret_removed);

@@ -70,34 +70,34 @@ void measured_describe(const struct ipc_posture_full *posture, char *text, size_
 	append_hash(posture->filter_hash, SHORT_BYTES, text, room);
 }
 
-static void write_list(struct json *json, const struct ipc_posture_full *posture,
+static void write_list(struct json_writer *json, const struct ipc_posture_full *posture,
 		       const char *member, name_at *at)
 {
 	const char *name;
 
-	json_array(json, member);
+	json_open_array(json, member);
 	for (size_t i = 0; (name = at(posture, i)) != NULL; i++)
-		json_string(json, NULL, name);
-	json_array_end(json);
+		json_put_text(json, NULL, name);
+	json_close_array(json);
 }
 
-void measured_write(struct json *json, const struct ipc_posture_full *posture)
+void measured_write(struct json_writer *json, const struct ipc_posture_full *posture)
 {
 	char hash[2 * IPC_SCHEMA_BYTES + 1] = "";
 
 	if (!posture->is_measured)
 		return;
 	append_hash(posture->filter_hash, sizeof(posture->filter_hash), hash, sizeof(hash));
-	json_array(json, "layers");
+	json_open_array(json, "layers");
 	for (uint32_t layer = 0; layer < POSTURE_COUNT; layer++) {
 		if (posture->measured.layers_closed & POSTURE_BIT(layer))
-			json_string(json, NULL, posture_layer_name(layer));
+			json_put_text(json, NULL, posture_layer_name(layer));
 	}
-	json_array_end(json);
+	json_close_array(json);
 	write_list(json, posture, "not_tried", untried_at);
 	write_list(json, posture, "namespaces", namespace_at);
 	write_list(json, posture, "controllers", controller_at);
 	write_list(json, posture, "landlock_lost", lost_at);
-	json_number(json, "seccomp_mode", posture->seccomp_mode);
-	json_string(json, "filter_sha256", hash);
+	json_put_number(json, "seccomp_mode", posture->seccomp_mode);
+	json_put_text(json, "filter_sha256", hash);
 }

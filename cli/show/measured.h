@@ -14,6 +14,6 @@
 void measured_describe(const struct ipc_posture_full *posture, char *text, size_t room);
 
 /* Members of the object that is open; nothing when nothing was measured. */
-void measured_write(struct json *json, const struct ipc_posture_full *posture);
+void measured_write(struct json_writer *json, const struct ipc_posture_full *posture);
 
 #endif

@@ -292,30 +292,34 @@ void outcome_print_timings(const struct outcome *outcome)
 	log_line("microseconds:%s together %llu", text, (unsigned long long)sum);
 }
 
-static struct capture_parts write_stream(struct json *json, const char *name,
+static struct capture_parts write_stream(struct json_writer *json, const char *name,
 					 struct capture *capture)
 {
 	const struct capture_parts parts = capture_finish(capture);
+	struct buffer kept = { 0 };
 	char member[32];
 
+	buffer_append(&kept, parts.parts[0], parts.sizes[0]);
+	buffer_append(&kept, parts.parts[1], parts.sizes[1]);
 	if (parts.is_utf8)
-		json_string_parts(json, name, parts.parts, parts.sizes);
+		json_put_string(json, name, kept.bytes, kept.size);
 	else
-		json_base64(json, name, parts.parts, parts.sizes);
+		json_put_base64(json, name, kept.bytes, kept.size);
+	buffer_done(&kept);
 	format_text(member, sizeof(member), "%s_encoding", name);
-	json_string(json, member, parts.is_utf8 ? "utf-8" : "base64");
+	json_put_text(json, member, parts.is_utf8 ? "utf-8" : "base64");
 	format_text(member, sizeof(member), "%s_bytes", name);
-	json_number(json, member, capture->total);
+	json_put_number(json, member, capture->total);
 	format_text(member, sizeof(member), "%s_omitted_bytes", name);
-	json_number(json, member, parts.omitted);
+	json_put_number(json, member, parts.omitted);
 	if (parts.omitted > 0) {
 		format_text(member, sizeof(member), "%s_omitted_at", name);
-		json_number(json, member, parts.sizes[0]);
+		json_put_number(json, member, parts.sizes[0]);
 	}
 	return parts;
 }
 
-static void write_denials(struct json *json, const struct outcome *outcome,
+static void write_denials(struct json_writer *json, const struct outcome *outcome,
 			  const struct outcome_request *request, const struct capture_parts *errors)
 {
 	const int last = errors->sizes[1] > 0;
@@ -323,79 +327,79 @@ static void write_denials(struct json *json, const struct outcome *outcome,
 	const struct denial_views *views = describe_denials(
 		outcome, request, errors->parts[last] + errors->sizes[last] - size, size);
 
-	json_array(json, "denials");
+	json_open_array(json, "denials");
 	for (uint32_t i = 0; i < views->count; i++) {
 		const struct denial_view *view = &views->items[i];
 
-		json_object(json, NULL);
-		json_string(json, "layer", view->layer);
-		json_string(json, "operation", view->operation);
-		json_string(json, "target", view->target);
-		json_string(json, "reason", view->reason);
-		json_string(json, "rule", view->rule);
-		json_string(json, "remedy", view->remedy);
-		json_number(json, "count", view->count);
-		json_bool(json, "inferred", view->is_inferred);
-		json_object_end(json);
+		json_open_object(json, NULL);
+		json_put_text(json, "layer", view->layer);
+		json_put_text(json, "operation", view->operation);
+		json_put_text(json, "target", view->target);
+		json_put_text(json, "reason", view->reason);
+		json_put_text(json, "rule", view->rule);
+		json_put_text(json, "remedy", view->remedy);
+		json_put_number(json, "count", view->count);
+		json_put_bool(json, "inferred", view->is_inferred);
+		json_close_object(json);
 	}
-	json_array_end(json);
+	json_close_array(json);
 	if (views->other[0])
-		json_string(json, "not_the_sandbox", views->other);
+		json_put_text(json, "not_the_sandbox", views->other);
 }
 
-static void write_done(struct json *json, const struct ipc_execution_done *done)
+static void write_done(struct json_writer *json, const struct ipc_execution_done *done)
 {
 	if (done->verdict == VERDICT_INTERNAL) {
-		json_object(json, "error");
-		json_string(json, "stage", stage_text(done->stage));
-		json_string(json, "message", errno_text((int)done->error));
-		json_object_end(json);
+		json_open_object(json, "error");
+		json_put_text(json, "stage", stage_text(done->stage));
+		json_put_text(json, "message", errno_text((int)done->error));
+		json_close_object(json);
 	}
 	if (done->signal)
-		json_number(json, "signal", done->signal);
+		json_put_number(json, "signal", done->signal);
 	else
-		json_null(json, "signal");
-	json_number(json, "wall_ms", done->wall_us / 1000);
-	json_number(json, "cpu_ms", done->cpu_us / 1000);
-	json_number(json, "peak_bytes", done->peak_bytes);
+		json_put_null(json, "signal");
+	json_put_number(json, "wall_ms", done->wall_us / 1000);
+	json_put_number(json, "cpu_ms", done->cpu_us / 1000);
+	json_put_number(json, "peak_bytes", done->peak_bytes);
 }
 
-static void write_timings(struct json *json, const struct timings *timings)
+static void write_timings(struct json_writer *json, const struct timings *timings)
 {
 	if (!timings->is_known)
 		return;
-	json_object(json, "timings_us");
+	json_open_object(json, "timings_us");
 	for (enum timing timing = 0; timing < TIMING_COUNT; timing++) {
 		if (timings_have(timings, timing))
-			json_number(json, timing_name(timing), timings->us[timing]);
+			json_put_number(json, timing_name(timing), timings->us[timing]);
 	}
-	json_object_end(json);
+	json_close_object(json);
 }
 
 int outcome_print_json(const struct outcome *outcome, const struct outcome_request *request,
 		       struct capture captures[2])
 {
-	static struct json json;
+	static struct json_output json;
 	struct capture_parts errors;
 
-	json_init(&json, STDOUT_FILENO);
-	json_object(&json, NULL);
-	json_string(&json, "verdict",
-		    outcome->is_done ? verdict_name(outcome->done.verdict) : "internal");
-	json_number(&json, "exit_code", (uint64_t)outcome_exit_code(outcome));
+	json_begin(&json, STDOUT_FILENO);
+	json_open_object(&json.writer, NULL);
+	json_put_text(&json.writer, "verdict",
+		      outcome->is_done ? verdict_name(outcome->done.verdict) : "internal");
+	json_put_number(&json.writer, "exit_code", (uint64_t)outcome_exit_code(outcome));
 	if (outcome->is_done)
-		write_done(&json, &outcome->done);
-	write_timings(&json, &outcome->timings);
-	(void)write_stream(&json, "stdout", &captures[0]);
-	errors = write_stream(&json, "stderr", &captures[1]);
+		write_done(&json.writer, &outcome->done);
+	write_timings(&json.writer, &outcome->timings);
+	(void)write_stream(&json.writer, "stdout", &captures[0]);
+	errors = write_stream(&json.writer, "stderr", &captures[1]);
 	if (outcome->is_done)
-		write_denials(&json, outcome, request, &errors);
-	json_object(&json, "posture");
-	json_string(&json, "limits", limits_name(outcome->limits));
-	json_number(&json, "landlock_abi", outcome->landlock_abi);
-	measured_write(&json, &outcome->posture);
-	json_object_end(&json);
-	json_string(&json, "profile", profile_name(outcome, request));
-	json_object_end(&json);
+		write_denials(&json.writer, outcome, request, &errors);
+	json_open_object(&json.writer, "posture");
+	json_put_text(&json.writer, "limits", limits_name(outcome->limits));
+	json_put_number(&json.writer, "landlock_abi", outcome->landlock_abi);
+	measured_write(&json.writer, &outcome->posture);
+	json_close_object(&json.writer);
+	json_put_text(&json.writer, "profile", profile_name(outcome, request));
+	json_close_object(&json.writer);
 	return json_finish(&json);
 }

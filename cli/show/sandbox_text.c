@@ -41,26 +41,26 @@ const char *sandbox_state(const struct ipc_sandbox_info *info, char text[IPC_NAM
 	return text;
 }
 
-void sandbox_write(struct json *json, const struct ipc_sandbox_info *info)
+void sandbox_write(struct json_writer *json, const struct ipc_sandbox_info *info)
 {
-	json_string(json, "id", info->id);
-	json_string(json, "name", info->name);
-	json_string(json, "owner", info->owner);
-	json_string(json, "profile", info->profile);
+	json_put_text(json, "id", info->id);
+	json_put_text(json, "name", info->name);
+	json_put_text(json, "owner", info->owner);
+	json_put_text(json, "profile", info->profile);
 	if (info->workspace[0])
-		json_string(json, "workspace", info->workspace);
+		json_put_text(json, "workspace", info->workspace);
 	else
-		json_null(json, "workspace");
-	json_string(json, "mode", sandbox_mode_name(info->workspace_mode));
-	json_bool(json, "live", info->is_live != 0);
-	json_bool(json, "elsewhere", info->is_elsewhere != 0);
-	json_bool(json, "damaged", info->is_damaged != 0);
-	json_number(json, "executions", info->executions);
-	json_number(json, "checkpoints", info->checkpoints);
-	json_number(json, "created_s", info->created_s);
-	json_number(json, "used_s", info->used_s);
-	json_number(json, "expires_s", info->expires_s);
-	json_number(json, "disk_bytes", info->disk_bytes);
+		json_put_null(json, "workspace");
+	json_put_text(json, "mode", sandbox_mode_name(info->workspace_mode));
+	json_put_bool(json, "live", info->is_live != 0);
+	json_put_bool(json, "elsewhere", info->is_elsewhere != 0);
+	json_put_bool(json, "damaged", info->is_damaged != 0);
+	json_put_number(json, "executions", info->executions);
+	json_put_number(json, "checkpoints", info->checkpoints);
+	json_put_number(json, "created_s", info->created_s);
+	json_put_number(json, "used_s", info->used_s);
+	json_put_number(json, "expires_s", info->expires_s);
+	json_put_number(json, "disk_bytes", info->disk_bytes);
 }
 
 struct sandbox_table *sandbox_table_new(bool has_owner)

@@ -16,7 +16,7 @@ const char *sandbox_state(const struct ipc_sandbox_info *info, char text[IPC_NAM
 /* "copy-on-write", ... as --mode takes it. */
 const char *sandbox_mode_name(uint32_t mode);
 
-void sandbox_write(struct json *json, const struct ipc_sandbox_info *info);
+void sandbox_write(struct json_writer *json, const struct ipc_sandbox_info *info);
 
 /* Lines of a table, which is printed when all of them are known. */
 struct sandbox_table;

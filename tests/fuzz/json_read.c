@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/json_write.h"
 #include "frontend/utf8.h"
 #include "io/lines.h"
 #include "mcp/era.h"
 #include "mcp/message.h"
 #include "property.h"
-#include "json/write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

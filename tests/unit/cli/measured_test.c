@@ -68,15 +68,15 @@ static const char *written(void)
 	static char text[4096];
 	char path[] = "/tmp/msp-measured-test-XXXXXX";
 	const int file = mkstemp(path);
-	static struct json json;
+	static struct json_output json;
 	ssize_t size;
 
 	cr_assert_geq(file, 0);
 	cr_assert_eq(unlink(path), 0);
-	json_init(&json, file);
-	json_object(&json, NULL);
-	measured_write(&json, &posture);
-	json_object_end(&json);
+	json_begin(&json, file);
+	json_open_object(&json.writer, NULL);
+	measured_write(&json.writer, &posture);
+	json_close_object(&json.writer);
 	cr_assert_eq(json_finish(&json), 0);
 	size = pread(file, text, sizeof(text) - 1, 0);
 	cr_assert_gt(size, 0);

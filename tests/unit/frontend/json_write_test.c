@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "json/write.h"
+#include "frontend/json_write.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -78,4 +78,52 @@ Test(json_write, any_bytes_make_valid_json)
 		json_done(&document);
 		buffer_done(&out);
 	}
+}
+
+/* --- a value on each line --------------------------------------------------------------------- */
+
+static struct json_writer lines = { .out = &out, .form = JSON_LINES };
+
+Test(json_write, nests_in_lines)
+{
+	json_open_object(&lines, NULL);
+	json_put_text(&lines, "a", "x");
+	json_open_array(&lines, "b");
+	json_put_number(&lines, NULL, 1);
+	json_put_bool(&lines, NULL, false);
+	json_put_null(&lines, NULL);
+	json_open_object(&lines, NULL);
+	json_close_object(&lines);
+	json_close_array(&lines);
+	json_open_array(&lines, "empty");
+	json_close_array(&lines);
+	json_put_key(&lines, "key", 3);
+	json_put_signed(&lines, NULL, -1);
+	json_close_object(&lines);
+	expect("{\n  \"a\": \"x\",\n  \"b\": [\n    1,\n    false,\n    null,\n"
+	       "    {}\n  ],\n  \"empty\": [],\n  \"key\": -1\n}");
+}
+
+Test(json_write, hidden_characters_are_escapes_in_lines)
+{
+	static const char text[] = "a\xe2\x80\xae\xc2\x9b\xf3\xa0\x81\x81\xd7\xa9";
+
+	json_put_text(&lines, NULL, text);
+	expect("\"a\\u202e\\u009b\\udb40\\udc41\xd7\xa9\"");
+	put(text, strlen(text));
+	expect("\"a\xe2\x80\xae\xc2\x9b\xf3\xa0\x81\x81\xd7\xa9\"");
+}
+
+Test(json_write, bytes_outside_utf8_are_replaced_in_lines)
+{
+	json_put_text(&lines, NULL,
+		      "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80|\xff|\xc3|\xed\xa0\x80\x1b");
+	expect("\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80|\xef\xbf\xbd|\xef\xbf\xbd|"
+	       "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\\u001b\"");
+}
+
+Test(json_write, base64)
+{
+	json_put_base64(&lines, NULL, "\0\xff\xfe", 3);
+	expect("\"AP/+\"");
 }
