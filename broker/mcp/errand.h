@@ -26,9 +26,8 @@ struct errand {
 	struct asked asked;
 	struct call *call;
 	const struct errand_rules *rules;
-	struct refusal_subjects
-		subjects; /* for the texts; its pointers live as long as the errand */
-	bool is_read;     /* for a resource: failures are protocol errors */
+	struct refusal_words subjects; /* for the texts; its pointers live as long as the errand */
+	bool is_read;                  /* for a resource: failures are protocol errors */
 };
 
 /* Begin; the call waits for answers from now on. `free` is called when the client cancels it. */

@@ -68,8 +68,8 @@ void file_job_fail(struct file_job *job, const char *problem)
 
 static void fail_refused(struct file_job *job, const struct ipc_execution_refused *refused)
 {
-	const struct refusal_subjects subjects = { .program = "msp-file",
-						   .sandbox = job->wanted.sandbox };
+	const struct refusal_words subjects = { .program = "msp-file",
+						.sandbox = job->wanted.sandbox };
 	struct buffer text = { 0 };
 
 	if (job->rules->refused && job->rules->refused(job, refused))

@@ -161,10 +161,10 @@ void result_put_verdict(const struct execution_info *info, struct buffer *text)
 static void say_refused(const struct execution_label *label,
 			const struct ipc_execution_refused *refused, struct buffer *text)
 {
-	const struct refusal_subjects subjects = { .profile = label->profile,
-						   .program = label->subject,
-						   .cwd = label->cwd,
-						   .sandbox = label->sandbox };
+	const struct refusal_words subjects = { .profile = label->profile,
+						.program = label->subject,
+						.cwd = label->cwd,
+						.sandbox = label->sandbox };
 
 	buffer_append_text(text, "Nothing was run. ");
 	refusal_put(text, refused, &subjects);

@@ -268,9 +268,9 @@ static void start_operation(struct call *call, const struct ipc_checkpoint_do *w
 	work->wanted = *wanted;
 	if (which)
 		memcpy(work->which, which->text, which->size);
-	work->errand.subjects = (struct refusal_subjects){ .sandbox = work->wanted.sandbox,
-							   .name = work->wanted.name,
-							   .checkpoint = work->which };
+	work->errand.subjects = (struct refusal_words){ .sandbox = work->wanted.sandbox,
+							.name = work->wanted.name,
+							.checkpoint = work->which };
 	errand_begin(&work->errand, call, &rules);
 	(void)errand_is_asked(&work->errand,
 			      requests_checkpoint_do(call->session->host->requests, &work->wanted,

@@ -194,7 +194,7 @@ static void create_sandbox(struct call *call, const struct json_document *docume
 	(void)strncpy(wanted->owner, sandboxes_owner(session->host, session->principal),
 		      sizeof(wanted->owner) - 1);
 	creation->errand.subjects =
-		(struct refusal_subjects){ .profile = wanted->profile, .name = wanted->name };
+		(struct refusal_words){ .profile = wanted->profile, .name = wanted->name };
 	errand_begin(&creation->errand, call, &rules);
 	(void)errand_is_asked(
 		&creation->errand,

@@ -226,8 +226,8 @@ static void start_search(struct call *call, const struct ipc_changes_start *want
 	work->job.rules = &changes_rules;
 	work->job.errand = &work->errand;
 	work->job.work = work;
-	work->errand.subjects = (struct refusal_subjects){ .sandbox = work->wanted.sandbox,
-							   .checkpoint = work->since };
+	work->errand.subjects = (struct refusal_words){ .sandbox = work->wanted.sandbox,
+							.checkpoint = work->since };
 	errand_begin(&work->errand, call, &rules);
 	if (since[0] && wanted->number == 0)
 		ask_checkpoints(work);

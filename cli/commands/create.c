@@ -12,6 +12,7 @@
 #include "options/command.h"
 #include "show/format.h"
 #include "show/json.h"
+#include "show/refusal.h"
 #include "show/sandbox_text.h"
 
 struct create_options {
@@ -115,12 +116,13 @@ static int fill_question(const struct create_options *options, struct question *
 	question->words =
 		(struct refusal_words){ .name = options->name,
 					.workspace = options->workspace,
-					.profile = options->profile ? options->profile : "",
-					.is_variable = !options->profile };
+					.profile = options->profile ? options->profile : "" };
 	if (!options->profile && !option_read_default_profile(&question->words.profile, text)) {
 		log_line("%s", text);
 		return MSP_EXIT_USAGE;
 	}
+	if (!options->profile && question->words.profile[0])
+		question->words.variable = PROFILE_VARIABLE;
 	if (options->workspace)
 		error = make_absolute(options->workspace, ask_new->workspace);
 	if (error) {

@@ -9,8 +9,7 @@
 #include "options/options.h"
 #include "options/sandbox_search.h"
 #include "show/format.h"
-
-#define DEFAULT_PROFILE "MSP_DEFAULT_PROFILE"
+#include "show/refusal.h"
 
 const char *option_set_flag(void *member, const char *value)
 {
@@ -154,12 +153,12 @@ const char *option_set_profile(void *member, const char *value)
 
 bool option_read_default_profile(const char **profile, char text[OPTIONS_TEXT_MAX])
 {
-	const char *value = getenv(DEFAULT_PROFILE);
+	const char *value = getenv(PROFILE_VARIABLE);
 	const char *rule = value && value[0] != '\0' ? option_set_profile(profile, value) : NULL;
 
 	if (!rule)
 		return true;
-	format_text(text, OPTIONS_TEXT_MAX, DEFAULT_PROFILE "=%.100s is refused: it must be %s",
+	format_text(text, OPTIONS_TEXT_MAX, PROFILE_VARIABLE "=%.100s is refused: it must be %s",
 		    value, rule);
 	return false;
 }

@@ -216,7 +216,8 @@ static void explain_gone(const struct outcome *outcome)
 static void explain_refusal(const struct outcome *outcome, const struct outcome_request *request)
 {
 	const struct refusal_words words = { .profile = request->profile,
-					     .is_variable = request->is_variable,
+					     .variable =
+						     request->is_variable ? PROFILE_VARIABLE : NULL,
 					     .cwd = request->cwd,
 					     .sandbox = request->sandbox };
 

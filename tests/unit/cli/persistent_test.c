@@ -413,16 +413,3 @@ Test(refusal, those_of_sandboxes_name_what_was_meant_and_what_helps)
 		cr_expect(strstr(line, cases[i].remedy), "'%s' in '%s'", cases[i].remedy, line);
 	}
 }
-
-Test(refusal, codes)
-{
-	cr_expect_eq(refusal_exit_code(REFUSAL_SANDBOX_UNKNOWN), 64);
-	cr_expect_eq(refusal_exit_code(REFUSAL_SANDBOX_NAME), 64);
-	cr_expect_eq(refusal_exit_code(REFUSAL_SANDBOX_BUSY), 75);
-	cr_expect_eq(refusal_exit_code(REFUSAL_SANDBOX_ELSEWHERE), 75);
-	cr_expect_eq(refusal_exit_code(REFUSAL_SANDBOX_DAMAGED), 125);
-	cr_expect_eq(refusal_exit_code(REFUSAL_DISK), 75);
-	cr_expect_eq(refusal_exit_code(REFUSAL_CHECKPOINT_UNKNOWN), 64);
-	cr_expect_eq(refusal_exit_code(REFUSAL_APPLY), 78);
-	cr_expect_eq(refusal_exit_code(REFUSAL_STATE), 78);
-}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Texts for refusals of a supervisor, for people and for models (refusal_text.def).
+ */
+#ifndef FRONTEND_REFUSAL_TEXT_H
+#define FRONTEND_REFUSAL_TEXT_H
+
+#include "common/ipc.h"
+#include "heap/buffer.h"
+
+/* Words of the request, any bytes; NULL: it has no such word. */
+struct refusal_words {
+	const char *profile;
+	const char *variable; /* environment variable that named the profile */
+	const char *program;  /* or language */
+	const char *cwd;
+	const char *sandbox;
+	const char *name; /* name of a new sandbox */
+	const char *checkpoint;
+	const char *workspace;
+};
+
+enum refusal_audience { REFUSAL_FOR_PEOPLE, REFUSAL_FOR_MODELS, REFUSAL_AUDIENCES };
+
+/* The way in which an audience is shown words of others; each function appends. */
+struct refusal_style {
+	enum refusal_audience audience;
+	void (*put_word)(struct buffer *text, const char *word);
+	void (*put_detail)(struct buffer *text, const char *detail);
+	void (*put_retry)(struct buffer *text, uint32_t ms);
+};
+
+/* Append the text for `refused`. */
+void refusal_text_put(struct buffer *text, const struct refusal_style *style,
+		      const struct ipc_execution_refused *refused,
+		      const struct refusal_words *words);
+
+/* Return the exit code of msp for a reason (enum refusal). */
+int refusal_exit_code(uint32_t reason);
+
+#endif
