@@ -24,8 +24,8 @@ INTERNAL = re.compile(r"\b(?:leaf|frontends?|keeper|lasting|noted|the note)\b", 
 USER_PAGES = ("README.md", "CHANGELOG.md", "SECURITY.md", "docs/sandboxes.md", "docs/clients.md",
               "docs/http.md", "docs/profiles.md", "docs/policy-files.md", "docs/policy.md",
               "docs/policy-denials.md")
-FOLDERS = ("cli", "frontend", "broker", "supervisor", "child-init", "policy", "layers", "commits",
-           "file", "scope", "common", "audit", "store", "steward")
+FOLDERS = ("cli", "frontend", "heap", "broker", "supervisor", "child-init", "policy", "layers",
+           "commits", "file", "scope", "common", "audit", "store", "steward")
 
 
 def comments(text):

@@ -9,7 +9,9 @@
 #include "frontend/utf8.h"
 #include "heap/memory.h"
 #include "io/text.h"
-#include "mcp/tools.h"
+#include "mcp/params.h"
+
+const char *const param_encodings[] = { "text", "base64", NULL };
 
 static const char *const kind_names[] = {
 	[JSON_NULL] = "null",        [JSON_TRUE] = "true",       [JSON_FALSE] = "false",
@@ -60,14 +62,19 @@ static bool is_passable(const struct check *check, const struct json_value *text
 	return false;
 }
 
-static bool check_string(const struct check *check, struct json_value *value)
+static bool take_text(const struct check *check, struct json_value *value)
 {
 	if (value->kind != JSON_STRING) {
 		say_kind(check, value, "is", "a string");
 		return false;
 	}
 	json_decode(value);
-	if (!is_passable(check, value, "The argument"))
+	return is_passable(check, value, "The argument");
+}
+
+static bool check_string(const struct check *check, struct json_value *value)
+{
+	if (!take_text(check, value))
 		return false;
 	if (value->size > check->param->bytes_max) {
 		say_long(check, value->size);
@@ -193,12 +200,7 @@ static void list_names(const struct check *check)
 
 static bool check_name(const struct check *check, struct json_value *value)
 {
-	if (value->kind != JSON_STRING) {
-		say_kind(check, value, "is", "a string");
-		return false;
-	}
-	json_decode(value);
-	if (!is_passable(check, value, "The argument"))
+	if (!take_text(check, value))
 		return false;
 	if (is_name(check, value))
 		return true;

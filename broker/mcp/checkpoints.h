@@ -13,6 +13,4 @@
 bool checkpoints_take(struct call *call, const struct json_value *value, uint32_t *ret_number,
 		      char ret_name[IPC_NAME_MAX]);
 
-#define CHECKPOINT_TEXT "Number or name of a checkpoint, as \"list\" shows it."
-
 #endif

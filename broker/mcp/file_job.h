@@ -42,15 +42,6 @@ struct file_job *file_job_new(size_t size, const struct file_job_rules *rules, s
 /* Start it with its input; the job is freed when the call is over. False: the call has failed. */
 void file_job_start(struct file_job *job, const struct buffer *input);
 
-/* The parameter `path` of the file tools, and the problem of a path that is not inside the
- * workspace. */
-#define FILE_PATH_PARAM(required, text)                                                            \
-	{                                                                                          \
-		.name = "path", .kind = PARAM_TEXT, .is_required = (required),                     \
-		.bytes_max = IPC_PATH_MAX - 1, .description = (text)                               \
-	}
-#define FILE_PATH_TEXT "Relative to /workspace, such as src/main.c, or absolute."
-
 /* Set the operation and the path; NULL: the workspace. False: the call has failed, and the job is
  * freed. */
 bool file_job_ask(struct file_job *job, const char *command, const struct json_value *path);

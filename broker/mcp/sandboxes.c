@@ -9,6 +9,9 @@
 #include "heap/memory.h"
 #include "io/text.h"
 
+/* Bytes of a name. */
+#define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+
 /* Digits of an id: random_id.h. */
 #define ID_DIGITS "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -28,6 +31,16 @@ const char *sandboxes_owner(const struct host *host, uint32_t principal)
 bool sandboxes_is_id(const char *text)
 {
 	return strlen(text) == SANDBOX_ID_CHARS && strspn(text, ID_DIGITS) == SANDBOX_ID_CHARS;
+}
+
+const char *sandboxes_check_name(const char *name, bool is_sandbox)
+{
+	if (!name[0] || name[strspn(name, NAME_BYTES)] || name[0] == '.' || name[0] == '-')
+		return "The argument `name` may have letters, digits, '.', '_' and '-', and begins "
+		       "with a letter, a digit or '_'. Choose another.";
+	if (is_sandbox && sandboxes_is_id(name))
+		return "The argument `name` looks like an id. Choose another name.";
+	return NULL;
 }
 
 /* Return the link that holds the principal's sandbox with this id, or the last link. */

@@ -30,11 +30,12 @@ struct known_sandbox {
  * call. */
 const char *sandboxes_owner(const struct host *host, uint32_t principal);
 
-/* Bytes of a name, whose first byte is none of "-.". */
-#define SANDBOX_NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
-
 /* Return true if this text has the form of an id, so that it cannot be a name. */
 bool sandboxes_is_id(const char *text);
+
+/* Check the argument `name`, of a new sandbox or of a checkpoint, which may look like an id. NULL:
+ * it is a name; otherwise the problem. */
+const char *sandboxes_check_name(const char *name, bool is_sandbox);
 
 /* Record the supervisor's description of a principal's sandbox; or forget a sandbox that it no
  * longer has. */
@@ -53,15 +54,7 @@ const char *sandboxes_id_of(const struct host *host, uint32_t principal, const c
 const struct known_sandbox *sandboxes_next(const struct host *host, uint32_t principal,
 					   const struct known_sandbox *before);
 
-/* The parameter `sandbox` of the tools; its value fits IPC_NAME_MAX. */
-#define SANDBOX_PARAM(required, text)                                                              \
-	{                                                                                          \
-		.name = "sandbox", .kind = PARAM_TEXT, .is_required = (required),                  \
-		.bytes_max = IPC_NAME_MAX - 1, .description = (text)                               \
-	}
-#define SANDBOX_TEXT "Id or name of a persistent sandbox."
-
-/* Take its checked value, which is never empty. False: the call has failed. */
+/* Take the checked value of `sandbox`, which is never empty. False: the call has failed. */
 bool sandboxes_take(struct call *call, const struct json_value *value, char ret[IPC_NAME_MAX]);
 
 /* --- lookup ----------------------------------------------------------------------------------- */

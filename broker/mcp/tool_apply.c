@@ -15,6 +15,7 @@
 #include "mcp/apply_texts.h"
 #include "mcp/ask.h"
 #include "mcp/changes_job.h"
+#include "mcp/params.h"
 #include "mcp/resource_diff.h"
 #include "mcp/tool_sandbox.h"
 
@@ -30,17 +31,10 @@ enum apply_param {
 static const char *const conflict_names[] = { "refuse", "ours", "theirs", NULL };
 
 static const struct tool_param params[APPLY_PARAMS] = {
-	[APPLY_SANDBOX] = SANDBOX_PARAM(true, SANDBOX_TEXT),
-	[APPLY_PATHS] = { .name = "paths",
-			  .kind = PARAM_LIST,
-			  .bytes_max = CHANGES_PATHS_MAX,
-			  .description = "Files and directories, relative to /workspace. Omitted: "
-					 "all changes." },
-	[APPLY_PREVIEW] = { .name = "preview",
-			    .kind = PARAM_BOOLEAN,
-			    .standard = "false",
-			    .description =
-				    "List the changes and conflicts without applying them." },
+	[APPLY_SANDBOX] = ROW_SANDBOX,
+	[APPLY_PATHS] = ROW_PATHS("all changes."),
+	[APPLY_PREVIEW] = ROW_FLAG("preview", "false",
+				   "List the changes and conflicts without applying them."),
 	[APPLY_CONFLICT] = { .name = "conflict",
 			     .kind = PARAM_NAME,
 			     .names = conflict_names,

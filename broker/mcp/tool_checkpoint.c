@@ -12,6 +12,7 @@
 #include "io/text.h"
 #include "mcp/checkpoints.h"
 #include "mcp/errand.h"
+#include "mcp/params.h"
 #include "mcp/resource_diff.h"
 #include "mcp/sandbox_view.h"
 #include "mcp/sandboxes.h"
@@ -29,7 +30,7 @@ enum checkpoint_param {
 static const char *const action_names[] = { "save", "list", "rollback", "fork", "delete", NULL };
 
 static const struct tool_param params[CHECKPOINT_PARAMS] = {
-	[CHECKPOINT_PARAM_SANDBOX] = SANDBOX_PARAM(true, SANDBOX_TEXT),
+	[CHECKPOINT_PARAM_SANDBOX] = ROW_SANDBOX,
 	[CHECKPOINT_PARAM_ACTION] = { .name = "action",
 				      .kind = PARAM_NAME,
 				      .is_required = true,
@@ -39,15 +40,10 @@ static const struct tool_param params[CHECKPOINT_PARAMS] = {
 						     "`checkpoint`; unsaved changes are lost. "
 						     "fork: make a new sandbox from `checkpoint` "
 						     "or from now. delete: remove `checkpoint`." },
-	[CHECKPOINT_PARAM_WHICH] = { .name = "checkpoint",
-				     .kind = PARAM_TEXT,
-				     .bytes_max = IPC_NAME_MAX - 1,
-				     .description = CHECKPOINT_TEXT },
-	[CHECKPOINT_PARAM_NAME] = { .name = "name",
-				    .kind = PARAM_TEXT,
-				    .bytes_max = IPC_NAME_MAX - 1,
-				    .description = "Name for the checkpoint (save) or the new "
-						   "sandbox (fork)." },
+	[CHECKPOINT_PARAM_WHICH] = ROW_CHECKPOINT(
+		"checkpoint", "Number or name of a checkpoint, as \"list\" shows it."),
+	[CHECKPOINT_PARAM_NAME] =
+		ROW_NAME("Name for the checkpoint (save) or the new sandbox (fork)."),
 };
 
 struct checkpointing {
@@ -96,15 +92,10 @@ static const char *check_name(const char *name, uint32_t operation)
 	if (operation != CHECKPOINT_SAVE && operation != CHECKPOINT_FORK)
 		return "The argument `name` is for save and fork. To mean a checkpoint, pass its "
 		       "number or name as `checkpoint`.";
-	if (!name[0] || name[strspn(name, SANDBOX_NAME_BYTES)] || name[0] == '.' || name[0] == '-')
-		return "The argument `name` may have letters, digits, '.', '_' and '-', and begins "
-		       "with a letter, a digit or '_'. Choose another.";
 	if (operation == CHECKPOINT_SAVE && is_number(name))
 		return "The argument `name` looks like the number of a checkpoint. Choose another "
 		       "name.";
-	if (operation == CHECKPOINT_FORK && sandboxes_is_id(name))
-		return "The argument `name` looks like an id. Choose another name.";
-	return NULL;
+	return sandboxes_check_name(name, operation == CHECKPOINT_FORK);
 }
 
 static const char *check_arguments(struct json_value *const *values,

@@ -9,6 +9,7 @@
 #include "io/clock.h"
 #include "io/text.h"
 #include "mcp/errand.h"
+#include "mcp/params.h"
 #include "mcp/sandbox_view.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_sandbox.h"
@@ -29,12 +30,7 @@ enum create_param {
 static const char *const mode_names[] = { "copy-on-write", "read-only", "read-write", NULL };
 
 static const struct tool_param params[CREATE_PARAMS] = {
-	[CREATE_PROFILE] = { .name = "profile",
-			     .kind = PARAM_NAME,
-			     .source = NAMES_PROFILES,
-			     .bytes_max = IPC_NAME_MAX,
-			     .description =
-				     "Policy for everything in it; omit unless the user asks." },
+	[CREATE_PROFILE] = ROW_PROFILE("Policy for everything in it; omit unless the user asks."),
 	[CREATE_WORKSPACE] = { .name = "workspace",
 			       .kind = PARAM_TEXT,
 			       .bytes_max = IPC_PATH_MAX - 1,
@@ -48,11 +44,8 @@ static const struct tool_param params[CREATE_PARAMS] = {
 			  .description = "copy-on-write: changes stay in the sandbox until "
 					 "apply_changes. read-write: they reach the project at "
 					 "once, if the operator allows it." },
-	[CREATE_NAME] = { .name = "name",
-			  .kind = PARAM_TEXT,
-			  .bytes_max = IPC_NAME_MAX - 1,
-			  .description = "A short name: letters, digits, '.', '_', '-'. Omitted: "
-					 "use its id." },
+	[CREATE_NAME] =
+		ROW_NAME("A short name: letters, digits, '.', '_', '-'. Omitted: use its id."),
 	[CREATE_TTL] = { .name = "ttl_s",
 			 .kind = PARAM_INTEGER,
 			 .minimum = 1,
@@ -124,12 +117,7 @@ static const char *check_name(const char *name)
 {
 	if (!name[0])
 		return "The argument `name` is empty. Leave it out for a sandbox without a name.";
-	if (sandboxes_is_id(name))
-		return "The argument `name` looks like an id. Choose another name.";
-	if (name[0] == '.' || name[0] == '-' || name[strspn(name, SANDBOX_NAME_BYTES)])
-		return "The argument `name` may have letters, digits, '.', '_' and '-', and begins "
-		       "with a letter, a digit or '_'. Choose another.";
-	return NULL;
+	return sandboxes_check_name(name, true);
 }
 
 static const char *check_workspace(const char *workspace, bool is_given, bool has_mode)

@@ -8,11 +8,12 @@
 #include "heap/memory.h"
 #include "io/text.h"
 #include "mcp/errand.h"
+#include "mcp/params.h"
 #include "mcp/resource_diff.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_sandbox.h"
 
-static const struct tool_param params[] = { SANDBOX_PARAM(true, SANDBOX_TEXT) };
+static const struct tool_param params[] = { ROW_SANDBOX };
 
 struct destruction {
 	struct errand errand; /* first */

@@ -13,6 +13,7 @@
 #include "mcp/change_page.h"
 #include "mcp/changes_job.h"
 #include "mcp/checkpoints.h"
+#include "mcp/params.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_sandbox.h"
 #include "json/copy.h"
@@ -29,35 +30,16 @@ enum diff_param {
 
 #define LIMIT_DEFAULT 100
 #define LIMIT_MAX 1000
-#define OFFSET_MAX 1000000000
 
 static const struct tool_param params[DIFF_PARAMS] = {
-	[DIFF_SANDBOX] = SANDBOX_PARAM(true, SANDBOX_TEXT),
-	[DIFF_PATHS] = { .name = "paths",
-			 .kind = PARAM_LIST,
-			 .bytes_max = CHANGES_PATHS_MAX,
-			 .description =
-				 "Files and directories, relative to /workspace. Omitted: all." },
-	[DIFF_SINCE] = { .name = "since",
-			 .kind = PARAM_TEXT,
-			 .bytes_max = IPC_NAME_MAX - 1,
-			 .description = "Number or name of a checkpoint to compare with. Omitted: "
-					"the user's project." },
-	[DIFF_TEXT] = { .name = "text",
-			.kind = PARAM_BOOLEAN,
-			.standard = "true",
-			.description = "false: list names only, more at once." },
-	[DIFF_OFFSET] = { .name = "offset",
-			  .kind = PARAM_INTEGER,
-			  .maximum = OFFSET_MAX,
-			  .standard = "0",
-			  .description = "Changes to skip." },
-	[DIFF_LIMIT] = { .name = "limit",
-			 .kind = PARAM_INTEGER,
-			 .minimum = 1,
-			 .maximum = LIMIT_MAX,
-			 .standard = TEXT_OF(LIMIT_DEFAULT),
-			 .description = "Most changes in one result." },
+	[DIFF_SANDBOX] = ROW_SANDBOX,
+	[DIFF_PATHS] = ROW_PATHS("all."),
+	[DIFF_SINCE] = ROW_CHECKPOINT(
+		"since",
+		"Number or name of a checkpoint to compare with. Omitted: the user's project."),
+	[DIFF_TEXT] = ROW_FLAG("text", "true", "false: list names only, more at once."),
+	[DIFF_OFFSET] = ROW_OFFSET(OFFSET_OF_ENTRIES_MAX, "0", "Changes to skip."),
+	[DIFF_LIMIT] = ROW_LIMIT("limit", LIMIT_MAX, LIMIT_DEFAULT, "Most changes in one result."),
 };
 
 struct diffing {

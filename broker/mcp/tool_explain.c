@@ -6,6 +6,7 @@
 
 #include "heap/memory.h"
 #include "mcp/call.h"
+#include "mcp/params.h"
 #include "policy/decide.h"
 
 enum explain_param {
@@ -26,11 +27,7 @@ static const struct tool_param params[EXPLAIN_PARAMS] = {
 					       "PATH, list PATH, exec PATH, connect HOST:PORT, "
 					       "connect unix:PATH, connect unix:@NAME, bind PORT, "
 					       "syscall NAME. Paths are absolute." },
-	[EXPLAIN_PROFILE] = { .name = "profile",
-			      .kind = PARAM_NAME,
-			      .source = NAMES_PROFILES,
-			      .bytes_max = IPC_NAME_MAX,
-			      .description = "The policy to ask about. Omitted: the default." },
+	[EXPLAIN_PROFILE] = ROW_PROFILE("The policy to ask about. Omitted: the default."),
 };
 
 static void put_if(struct json_writer *writer, const char *key, const char *text)

@@ -10,6 +10,7 @@
 #include "io/clock.h"
 #include "mcp/change_page.h"
 #include "mcp/file_job.h"
+#include "mcp/params.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_file.h"
 
@@ -25,13 +26,12 @@ enum list_param {
 
 #define DEPTH_PATTERN 16
 #define PATTERN_MAX 1024
-#define OFFSET_MAX 1000000000
 #define LIMIT_DEFAULT 200
 #define LIMIT_MAX 1000
 
 static const struct tool_param params[LIST_PARAMS] = {
-	[LIST_SANDBOX] = SANDBOX_PARAM(true, SANDBOX_TEXT),
-	[LIST_PATH] = FILE_PATH_PARAM(
+	[LIST_SANDBOX] = ROW_SANDBOX,
+	[LIST_PATH] = ROW_PATH(
 		false, "Directory, relative to /workspace or absolute. Omitted: /workspace."),
 	[LIST_DEPTH] = { .name = "depth",
 			 .kind = PARAM_INTEGER,
@@ -43,17 +43,8 @@ static const struct tool_param params[LIST_PARAMS] = {
 			   .bytes_max = PATTERN_MAX,
 			   .description = "Only names that match, such as *.c; with a slash whole "
 					  "paths, such as src/**/*.c." },
-	[LIST_OFFSET] = { .name = "offset",
-			  .kind = PARAM_INTEGER,
-			  .maximum = OFFSET_MAX,
-			  .standard = "0",
-			  .description = "Entries to skip." },
-	[LIST_LIMIT] = { .name = "limit",
-			 .kind = PARAM_INTEGER,
-			 .minimum = 1,
-			 .maximum = LIMIT_MAX,
-			 .standard = TEXT_OF(LIMIT_DEFAULT),
-			 .description = "Most entries in one result." },
+	[LIST_OFFSET] = ROW_OFFSET(OFFSET_OF_ENTRIES_MAX, "0", "Entries to skip."),
+	[LIST_LIMIT] = ROW_LIMIT("limit", LIMIT_MAX, LIMIT_DEFAULT, "Most entries in one result."),
 };
 
 struct file_listing {

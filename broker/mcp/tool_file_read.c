@@ -10,6 +10,7 @@
 #include "frontend/utf8.h"
 #include "io/text.h"
 #include "mcp/file_job.h"
+#include "mcp/params.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_file.h"
 
@@ -23,7 +24,6 @@ enum read_param {
 };
 
 /* Largest offset that a JSON number holds exactly. */
-#define OFFSET_MAX 9007199254740991
 
 /* Base64 has a third more characters. */
 #define BASE64_BYTES ((size_t)RESULT_TEXT_BYTES / 4 * 3)
@@ -31,28 +31,14 @@ enum read_param {
 /* The longest character without its last byte, to see whether a character is cut. */
 #define CHARACTER_REST 3
 
-static const char *const encodings[] = { "text", "base64", NULL };
-
 static const struct tool_param params[READ_PARAMS] = {
-	[READ_SANDBOX] = SANDBOX_PARAM(true, SANDBOX_TEXT),
-	[READ_PATH] = FILE_PATH_PARAM(true, FILE_PATH_TEXT),
-	[READ_OFFSET] = { .name = "offset",
-			  .kind = PARAM_INTEGER,
-			  .maximum = OFFSET_MAX,
-			  .standard = "0",
-			  .description = "First byte to return." },
-	[READ_LIMIT] = { .name = "limit",
-			 .kind = PARAM_INTEGER,
-			 .minimum = 1,
-			 .maximum = RESULT_TEXT_BYTES,
-			 .standard = TEXT_OF(RESULT_TEXT_BYTES),
-			 .description = "Most bytes to return." },
-	[READ_ENCODING] = { .name = "encoding",
-			    .kind = PARAM_NAME,
-			    .names = encodings,
-			    .standard = "\"text\"",
-			    .description = "text: bytes outside UTF-8 appear as \\xNN. base64: "
-					   "every byte exactly." },
+	[READ_SANDBOX] = ROW_SANDBOX,
+	[READ_PATH] = ROW_PATH(true, PATH_TEXT),
+	[READ_OFFSET] = ROW_OFFSET(OFFSET_OF_BYTES_MAX, "0", "First byte to return."),
+	[READ_LIMIT] =
+		ROW_LIMIT("limit", RESULT_TEXT_BYTES, RESULT_TEXT_BYTES, "Most bytes to return."),
+	[READ_ENCODING] = ROW_ENCODING(
+		"text: bytes outside UTF-8 appear as \\xNN. base64: every byte exactly."),
 };
 
 struct file_reading {

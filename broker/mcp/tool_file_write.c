@@ -8,6 +8,7 @@
 
 #include "frontend/base64.h"
 #include "mcp/file_job.h"
+#include "mcp/params.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_file.h"
 
@@ -25,21 +26,16 @@ enum write_param {
 /* Bound by the length of a line. */
 #define CONTENT_MAX (10U << 20)
 
-static const char *const encodings[] = { "text", "base64", NULL };
 static const char *const modes[] = { "overwrite", "create", "append", NULL };
 
 static const struct tool_param params[WRITE_PARAMS] = {
-	[WRITE_SANDBOX] = SANDBOX_PARAM(true, SANDBOX_TEXT),
-	[WRITE_PATH] = FILE_PATH_PARAM(true, FILE_PATH_TEXT " Missing directories are made."),
+	[WRITE_SANDBOX] = ROW_SANDBOX,
+	[WRITE_PATH] = ROW_PATH(true, PATH_TEXT " Missing directories are made."),
 	[WRITE_CONTENT] = { .name = "content",
 			    .kind = PARAM_BYTES,
 			    .bytes_max = CONTENT_MAX,
 			    .description = "The content. Give this, or old_text and new_text." },
-	[WRITE_ENCODING] = { .name = "encoding",
-			     .kind = PARAM_NAME,
-			     .names = encodings,
-			     .standard = "\"text\"",
-			     .description = "How `content` is given." },
+	[WRITE_ENCODING] = ROW_ENCODING("How `content` is given."),
 	[WRITE_MODE] = { .name = "mode",
 			 .kind = PARAM_NAME,
 			 .names = modes,

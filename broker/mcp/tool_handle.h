@@ -11,14 +11,6 @@
 #include "mcp/tools.h"
 #include "mcp/waiting.h"
 
-/* The parameter of every such tool. Its bound is above a handle's length, so that longer values are
- * reported as unknown handles. */
-#define HANDLE_PARAM                                                                               \
-	{                                                                                          \
-		.name = "handle", .kind = PARAM_TEXT, .is_required = true, .bytes_max = 64,        \
-		.description = "The handle that run_command or run_code returned."                 \
-	}
-
 /* Find the execution that the call names; NULL: the call has failed with a remedy. */
 struct execution *handle_find(struct call *call, const struct json_value *handle);
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "heap/memory.h"
+#include "mcp/params.h"
 #include "mcp/tool_execution.h"
 #include "mcp/tool_handle.h"
 #include "mcp/waiting.h"
@@ -25,7 +26,7 @@ static const uint32_t signal_numbers[] = { SIGKILL, SIGHUP,  SIGINT,  SIGQUIT, S
 					   SIGUSR2, SIGTERM, SIGCONT, SIGSTOP };
 
 static const struct tool_param params[KILL_PARAMS] = {
-	[KILL_HANDLE] = HANDLE_PARAM,
+	[KILL_HANDLE] = ROW_HANDLE,
 	[KILL_SIGNAL] = { .name = "signal",
 			  .kind = PARAM_NAME,
 			  .names = signal_names,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "heap/memory.h"
+#include "mcp/params.h"
 #include "mcp/tool_execution.h"
 #include "mcp/tool_handle.h"
 #include "mcp/waiting.h"
@@ -21,7 +22,6 @@ enum read_param {
 /* The most bytes that a client may request at once, and the largest offset that a JSON number holds
  * exactly. */
 #define READ_BYTES_MAX 100000
-#define OFFSET_MAX 9007199254740991
 
 /* Output comes in pieces: wait this many milliseconds for more. */
 #define SETTLE_MS 100
@@ -29,28 +29,19 @@ enum read_param {
 static const char *const stream_names[] = { "stdout", "stderr", NULL };
 
 static const struct tool_param params[READ_PARAMS] = {
-	[READ_HANDLE] = HANDLE_PARAM,
-	[READ_OFFSET] = { .name = "offset",
-			  .kind = PARAM_INTEGER,
-			  .maximum = OFFSET_MAX,
-			  .description = "Read one stream from this byte on, 0 being the first. "
-					 "Omitted: new output." },
-	[READ_WAIT] = { .name = "wait_ms",
-			.kind = PARAM_INTEGER,
-			.maximum = WAIT_MS_MAX,
-			.standard = TEXT_OF(WAIT_MS_DEFAULT),
-			.description = "Milliseconds to wait for new output or the end." },
+	[READ_HANDLE] = ROW_HANDLE,
+	[READ_OFFSET] = ROW_OFFSET(
+		OFFSET_OF_BYTES_MAX, NULL,
+		"Read one stream from this byte on, 0 being the first. Omitted: new output."),
+	[READ_WAIT] = ROW_WAIT("wait_ms", WAIT_MS_DEFAULT,
+			       "Milliseconds to wait for new output or the end."),
 	[READ_STREAM] = { .name = "stream",
 			  .kind = PARAM_NAME,
 			  .names = stream_names,
 			  .description =
 				  "The stream to read. Omitted: both, or stdout with an offset." },
-	[READ_BYTES] = { .name = "max_bytes",
-			 .kind = PARAM_INTEGER,
-			 .minimum = 1,
-			 .maximum = READ_BYTES_MAX,
-			 .standard = TEXT_OF(RESULT_TEXT_BYTES),
-			 .description = "About how much text to return at most." },
+	[READ_BYTES] = ROW_LIMIT("max_bytes", READ_BYTES_MAX, RESULT_TEXT_BYTES,
+				 "About how much text to return at most."),
 };
 
 struct reading {

@@ -9,6 +9,7 @@
 #include "heap/memory.h"
 #include "io/text.h"
 #include "mcp/call.h"
+#include "mcp/params.h"
 #include "mcp/run_sandbox.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tasks.h"
@@ -48,44 +49,9 @@ enum run_code_param {
 
 _Static_assert(RUN_COMMAND_PARAMS <= TOOL_PARAMS_MAX, "a place for each");
 
-/* Bound of a stdin: the length of a line. */
-#define INPUT_MAX (10U << 20)
-
 /* Default size of a terminal. */
 #define TTY_ROWS_DEFAULT 24
 #define TTY_COLUMNS_DEFAULT 80
-
-#define PROFILE                                                                                    \
-	{                                                                                          \
-		.name = "profile", .kind = PARAM_NAME, .source = NAMES_PROFILES,                   \
-		.bytes_max = IPC_NAME_MAX, .description = "Policy; omit unless the user asks."     \
-	}
-#define SANDBOX                                                                                    \
-	SANDBOX_PARAM(false,                                                                       \
-		      "Persistent sandbox to run in (id or name). Omitted: an ephemeral one.")
-#define STDIN                                                                                      \
-	{                                                                                          \
-		.name = "stdin", .kind = PARAM_BYTES, .bytes_max = INPUT_MAX,                      \
-		.description = "Text for standard input, which then ends."                         \
-	}
-#define INTERACTIVE                                                                                \
-	{                                                                                          \
-		.name = "interactive", .kind = PARAM_BOOLEAN, .standard = "false",                 \
-		.description = "Keep standard input open for write_stdin."                         \
-	}
-#define YIELD                                                                                      \
-	{                                                                                          \
-		.name = "yield_ms", .kind = PARAM_INTEGER, .maximum = WAIT_MS_MAX,                 \
-		.standard = TEXT_OF(WAIT_MS_DEFAULT),                                              \
-		.description = "Milliseconds to wait for the end before the call returns a "       \
-			       "handle; 0: at once, for servers and background work."              \
-	}
-#define TIMEOUT                                                                                    \
-	{                                                                                          \
-		.name = "timeout_ms", .kind = PARAM_INTEGER, .minimum = 1, .maximum = UINT32_MAX,  \
-		.description = "Milliseconds until the execution is killed. The profile "          \
-			       "has the default and the maximum."                                  \
-	}
 
 static const struct tool_param command_params[RUN_COMMAND_PARAMS] = {
 	[RUN_COMMAND_COMMAND] = { .name = "command",
@@ -107,29 +73,19 @@ static const struct tool_param command_params[RUN_COMMAND_PARAMS] = {
 			      .kind = PARAM_MAP,
 			      .bytes_max = IPC_ENVIRONMENT_MAX,
 			      .description = "Environment variables to add." },
-	[RUN_COMMAND_STDIN] = STDIN,
-	[RUN_COMMAND_INTERACTIVE] = INTERACTIVE,
-	[RUN_COMMAND_TTY] = { .name = "tty",
-			      .kind = PARAM_BOOLEAN,
-			      .standard = "false",
-			      .description = "Run in a terminal (prompts, job control, Ctrl-C); "
-					     "stderr is part of the output." },
-	[RUN_COMMAND_ROWS] = { .name = "tty_rows",
-			       .kind = PARAM_INTEGER,
-			       .minimum = 1,
-			       .maximum = UINT16_MAX,
-			       .standard = TEXT_OF(TTY_ROWS_DEFAULT),
-			       .description = "Height of the terminal." },
-	[RUN_COMMAND_COLUMNS] = { .name = "tty_columns",
-				  .kind = PARAM_INTEGER,
-				  .minimum = 1,
-				  .maximum = UINT16_MAX,
-				  .standard = TEXT_OF(TTY_COLUMNS_DEFAULT),
-				  .description = "Width of the terminal." },
-	[RUN_COMMAND_YIELD] = YIELD,
-	[RUN_COMMAND_TIMEOUT] = TIMEOUT,
-	[RUN_COMMAND_PROFILE] = PROFILE,
-	[RUN_COMMAND_SANDBOX] = SANDBOX,
+	[RUN_COMMAND_STDIN] = ROW_STDIN,
+	[RUN_COMMAND_INTERACTIVE] = ROW_INTERACTIVE,
+	[RUN_COMMAND_TTY] = ROW_FLAG(
+		"tty", "false",
+		"Run in a terminal (prompts, job control, Ctrl-C); stderr is part of the output."),
+	[RUN_COMMAND_ROWS] =
+		ROW_TTY_SIDE("tty_rows", TEXT_OF(TTY_ROWS_DEFAULT), "Height of the terminal."),
+	[RUN_COMMAND_COLUMNS] =
+		ROW_TTY_SIDE("tty_columns", TEXT_OF(TTY_COLUMNS_DEFAULT), "Width of the terminal."),
+	[RUN_COMMAND_YIELD] = ROW_YIELD,
+	[RUN_COMMAND_TIMEOUT] = ROW_TIMEOUT,
+	[RUN_COMMAND_PROFILE] = ROW_RUN_PROFILE,
+	[RUN_COMMAND_SANDBOX] = ROW_RUN_SANDBOX,
 };
 
 static const struct tool_param code_params[RUN_CODE_PARAMS] = {
@@ -144,16 +100,16 @@ static const struct tool_param code_params[RUN_CODE_PARAMS] = {
 			    .is_required = true,
 			    .bytes_max = CODE_BYTES_MAX,
 			    .description = "The whole source text. Print the results." },
-	[RUN_CODE_STDIN] = STDIN,
+	[RUN_CODE_STDIN] = ROW_STDIN,
 	[RUN_CODE_ARGS] = { .name = "args",
 			    .kind = PARAM_LIST,
 			    .bytes_max = IPC_ARGV_MAX,
 			    .description = "Arguments for the program." },
-	[RUN_CODE_INTERACTIVE] = INTERACTIVE,
-	[RUN_CODE_YIELD] = YIELD,
-	[RUN_CODE_TIMEOUT] = TIMEOUT,
-	[RUN_CODE_PROFILE] = PROFILE,
-	[RUN_CODE_SANDBOX] = SANDBOX,
+	[RUN_CODE_INTERACTIVE] = ROW_INTERACTIVE,
+	[RUN_CODE_YIELD] = ROW_YIELD,
+	[RUN_CODE_TIMEOUT] = ROW_TIMEOUT,
+	[RUN_CODE_PROFILE] = ROW_RUN_PROFILE,
+	[RUN_CODE_SANDBOX] = ROW_RUN_SANDBOX,
 };
 
 /* The program named when a command line fails to start. */

@@ -3,6 +3,7 @@
  * write_stdin: write to an execution's input, and show its answer.
  */
 #include "heap/memory.h"
+#include "mcp/params.h"
 #include "mcp/tool_execution.h"
 #include "mcp/tool_handle.h"
 #include "mcp/waiting.h"
@@ -27,30 +28,18 @@ enum write_param {
 #define SETTLE_MS 200
 
 static const struct tool_param params[WRITE_PARAMS] = {
-	[WRITE_HANDLE] = HANDLE_PARAM,
+	[WRITE_HANDLE] = ROW_HANDLE,
 	[WRITE_DATA] = { .name = "data",
 			 .kind = PARAM_BYTES,
 			 .bytes_max = DATA_BYTES_MAX,
 			 .description = "Text to type." },
-	[WRITE_EOF] = { .name = "eof",
-			.kind = PARAM_BOOLEAN,
-			.standard = "false",
-			.description = "End the input after that (in a terminal: type Ctrl-D)." },
-	[WRITE_WAIT] = { .name = "wait_ms",
-			 .kind = PARAM_INTEGER,
-			 .maximum = WAIT_MS_MAX,
-			 .standard = TEXT_OF(WAIT_MS_WRITE),
-			 .description = "Milliseconds to wait for the answer." },
-	[WRITE_ROWS] = { .name = "tty_rows",
-			 .kind = PARAM_INTEGER,
-			 .minimum = 1,
-			 .maximum = UINT16_MAX,
-			 .description = "New height of the terminal, with tty_columns." },
-	[WRITE_COLUMNS] = { .name = "tty_columns",
-			    .kind = PARAM_INTEGER,
-			    .minimum = 1,
-			    .maximum = UINT16_MAX,
-			    .description = "New width of the terminal, with tty_rows." },
+	[WRITE_EOF] =
+		ROW_FLAG("eof", "false", "End the input after that (in a terminal: type Ctrl-D)."),
+	[WRITE_WAIT] = ROW_WAIT("wait_ms", WAIT_MS_WRITE, "Milliseconds to wait for the answer."),
+	[WRITE_ROWS] =
+		ROW_TTY_SIDE("tty_rows", NULL, "New height of the terminal, with tty_columns."),
+	[WRITE_COLUMNS] =
+		ROW_TTY_SIDE("tty_columns", NULL, "New width of the terminal, with tty_rows."),
 };
 
 static bool has_news(const struct waiting *waiting)
