@@ -25,6 +25,7 @@
 #include "common/log.h"
 #include "common/stage_hook.h"
 #include "confine.h"
+#include "frontend/nonblocking.h"
 #include "http/http.h"
 #include "refused_server.h"
 #include "server.h"

@@ -7,6 +7,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "executions/executions.h"
+#include "frontend/nonblocking.h"
 #include "heap/memory.h"
 #include "http/http.h"
 #include "mcp/resource_diff.h"

@@ -8,8 +8,6 @@
 #ifndef COMMON_CHANGES_H
 #define COMMON_CHANGES_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "common/limits.h"
@@ -53,21 +51,5 @@ struct change_record {
 	uint32_t link_size;     /* a symbolic link's target */
 	uint32_t patch_size;    /* unified, as git diff prints it with its head; 0: none */
 };
-
-/* A record with its texts, in the reader's memory. */
-struct change {
-	struct change_record is;
-	const uint8_t *path, *old_path, *link, *patch;
-};
-
-/*
- * The record at the beginning of `size` bytes. Returns how many it takes; 0: more bytes are needed;
- * -EBADMSG: it is none, and nothing behind it can be read.
- */
-long changes_read(const uint8_t *bytes, size_t size, struct change *ret);
-
-/* The name of a kind, and its letter. Static storage. */
-const char *change_kind_name(uint32_t kind);
-char change_kind_letter(uint32_t kind);
 
 #endif

@@ -161,17 +161,6 @@ int fd_sealed_from_file(const char *name, int file)
 	return fd < 0 ? -errno : finish_sealed(fd, fd_copy(file, fd));
 }
 
-int fd_set_nonblocking(int fd, bool on)
-{
-	const int flags = fcntl(fd, F_GETFL);
-
-	if (flags < 0)
-		return -errno;
-	if (fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK) != 0)
-		return -errno;
-	return 0;
-}
-
 int fd_place(const int *fds, const int *places, size_t count, unsigned int keep_mask)
 {
 	int moved[FD_PLACES_MAX];

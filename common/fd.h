@@ -40,9 +40,6 @@ int fd_sealed_from_bytes(const char *name, const void *data, size_t size);
  * used. */
 int fd_sealed_from_file(const char *name, int file);
 
-/* Set or clear O_NONBLOCK; 0 or -errno. */
-int fd_set_nonblocking(int fd, bool on);
-
 /* Allow this process as many descriptors as the system lets it; else it is as it was. */
 void fd_raise_limit(void);
 

@@ -54,14 +54,3 @@ const char *posture_namespace_name(uint32_t kind)
 {
 	return kind < POSTURE_NAMESPACE_COUNT ? namespace_names[kind] : "unknown";
 }
-
-const char *posture_controller_name(uint32_t bit)
-{
-	static const char *const names[] = { "cpu", "memory", "pids", "io" };
-
-	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (bit == 1U << i)
-			return names[i];
-	}
-	return NULL;
-}

@@ -59,9 +59,6 @@ const char *stage_text(uint32_t stage);
 const char *posture_layer_name(uint32_t layer);
 const char *posture_layer_act(uint32_t layer);
 
-/* The name of a controller, of the bits from 1 on in turn; NULL beyond the last. */
-const char *posture_controller_name(uint32_t bit);
-
 /* The name of a kind of namespace, as in /proc/self/ns. */
 const char *posture_namespace_name(uint32_t kind);
 

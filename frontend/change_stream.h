@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/changes.h"
+#include "frontend/changes.h"
 
 /* Bytes of one record with all that its texts may hold: the most that is ever kept. */
 #define CHANGE_STREAM_MAX                                                                          \

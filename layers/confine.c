@@ -5,17 +5,14 @@
 #include "confine.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "common/confine/capabilities.h"
 #include "common/confine/landlock.h"
 #include "common/confine/seccomp.h"
-#include "common/fd.h"
-#include "common/log.h"
+#include "common/confine/steps.h"
+#include "common/kernel.h"
 #include "confine_write.h"
 #include "seccomp_filter.h"
 
@@ -61,65 +58,27 @@ static const struct rights {
 /* A history of 200,000 objects takes a few seconds. */
 #define READER_CPU_S 60
 
-static void must_do(int error, const char *step)
-{
-	if (error)
-		log_fatal(MSP_EXIT_REFUSED, "cannot confine itself: %s: %s", step,
-			  errno_text(-error));
-}
-
-static int step_result(int status)
-{
-	return status == 0 ? 0 : -errno;
-}
-
 void confine_descriptors(void)
 {
-	for (int fd = 0; fd < CONFINE_CHANNEL; fd++) {
-		if (fcntl(fd, F_GETFD) < 0)
-			log_fatal(MSP_EXIT_SOFTWARE, "descriptor %d is not open", fd);
-	}
-	if (!fd_is_kind(CONFINE_CHANNEL, 's'))
-		log_fatal(MSP_EXIT_SOFTWARE,
-			  "descriptor %d is not the supervisor's channel: this program is started "
-			  "by msp-supervisor",
-			  CONFINE_CHANNEL);
-	must_do(step_result(kernel_close_range(CONFINE_CHANNEL + 1, ~0U)), "closing descriptors");
+	confine_keep_channel(CONFINE_CHANNEL, false);
 }
 
-/* Memory for a million differences. What a job took over is what it handles: a core would hold it.
- */
-static void limit_resources(void)
-{
-	const struct rlimit memory = { (rlim_t)1 << 30, (rlim_t)1 << 30 };
-	const struct rlimit none = { 0, 0 };
-
-	must_do(step_result(setrlimit(RLIMIT_AS, &memory)), "limiting its memory");
-	must_do(step_result(setrlimit(RLIMIT_CORE, &none)), "refusing core dumps");
-}
+/* Memory for a million differences. */
+#define MEMORY_BYTES ((uint64_t)1 << 30)
 
 static void allow_role(int ruleset, const struct kernel_landlock_ruleset *attr, int directory,
 		       uint64_t wanted)
 {
 	if (directory >= 0)
-		must_do(landlock_allow(ruleset, attr, directory, wanted),
-			"allowing a directory in Landlock");
+		confine_require(landlock_allow(ruleset, attr, directory, wanted),
+				"allowing a directory in Landlock");
 }
 
 static void enter_landlock(const struct job_directories *directories, const struct rights *wanted)
 {
-	const struct kernel_landlock_ruleset everything = {
-		.handled_access_fs = LANDLOCK_FS_ALL,
-		.handled_access_net = LANDLOCK_NET_ALL,
-		.scoped = LANDLOCK_SCOPE_ALL,
-	};
-	const int abi = landlock_abi();
-	const struct kernel_landlock_ruleset attr = landlock_fit(everything, abi);
-	int ruleset;
+	struct kernel_landlock_ruleset attr;
+	const int ruleset = confine_ruleset(&attr);
 
-	must_do(abi < 1 ? -EOPNOTSUPP : 0, "asking for Landlock");
-	ruleset = landlock_create(&attr);
-	must_do(ruleset < 0 ? ruleset : 0, "creating the Landlock ruleset");
 	allow_role(ruleset, &attr, directories->host, wanted->host);
 	for (uint32_t i = 0; i < directories->layer_count; i++)
 		allow_role(ruleset, &attr, directories->layers[i],
@@ -128,23 +87,21 @@ static void enter_landlock(const struct job_directories *directories, const stru
 		allow_role(ruleset, &attr, directories->since[i], wanted->layers);
 	allow_role(ruleset, &attr, directories->journal, wanted->journal);
 	allow_role(ruleset, &attr, directories->target, wanted->target);
-	must_do(landlock_enter(ruleset), "entering the Landlock domain");
-	fd_close(&ruleset);
+	confine_enter(ruleset);
 }
 
 static void confine_self(const struct job *job, const struct rights *wanted)
 {
-	must_do(signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -errno : 0, "ignoring SIGPIPE");
-	must_do(step_result(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)), "no_new_privs");
-	must_do(step_result(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)), "not dumpable");
-	limit_resources();
-	must_do(capabilities_set(0), "dropping capabilities");
+	confine_require(signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -errno : 0, "ignoring SIGPIPE");
+	confine_privileges(); /* a core would hold what a job took over */
+	confine_limit(RLIMIT_AS, MEMORY_BYTES, "limiting its memory");
+	confine_require(capabilities_set(0), "dropping capabilities");
 	enter_landlock(&job->directories, wanted);
-	must_do(wanted->is_writing
-			? confine_install_write_filter()
-			: seccomp_install(seccomp_filter,
-					  sizeof(seccomp_filter) / sizeof(seccomp_filter[0])),
-		"installing the system call filter");
+	confine_require(wanted->is_writing ? confine_install_write_filter()
+					   : seccomp_install(seccomp_filter,
+							     sizeof(seccomp_filter) /
+								     sizeof(seccomp_filter[0])),
+			"installing the system call filter");
 }
 
 void confine_job(const struct job *job)
@@ -154,10 +111,8 @@ void confine_job(const struct job *job)
 
 void confine_reader(const struct job *job)
 {
-	const struct rlimit time = { READER_CPU_S, READER_CPU_S };
-
-	must_do(step_result(kernel_close_range(CONFINE_CHANNEL, CONFINE_CHANNEL)),
-		"closing the supervisor's channel");
-	must_do(step_result(setrlimit(RLIMIT_CPU, &time)), "limiting its processor time");
+	confine_require(confine_result(kernel_close_range(CONFINE_CHANNEL, CONFINE_CHANNEL)),
+			"closing the supervisor's channel");
+	confine_limit(RLIMIT_CPU, READER_CPU_S, "limiting its processor time");
 	confine_self(job, &rights[LAYERS_PREVIEW]);
 }

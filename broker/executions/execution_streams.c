@@ -9,6 +9,7 @@
 
 #include "common/fd.h"
 #include "executions/execution_parts.h"
+#include "frontend/nonblocking.h"
 #include "heap/memory.h"
 
 #define READ_BYTES ((size_t)64 << 10)

@@ -7,7 +7,9 @@
 #ifndef BROKER_MCP_CHANGE_PAGE_H
 #define BROKER_MCP_CHANGE_PAGE_H
 
-#include "common/changes.h"
+#include <stdbool.h>
+
+#include "frontend/changes.h"
 #include "heap/buffer.h"
 
 struct change_page {

@@ -8,6 +8,7 @@
 
 #include "common/confine/landlock.h"
 #include "common/names.h"
+#include "frontend/posture_text.h"
 
 /* Return the next name of a list with a NUL after each; NULL at its end. A name without its NUL is
  * invalid. */

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/changes.h"
 #include "common/limits.h"
+#include "frontend/changes.h"
 #include "options/command.h"
 
 struct chosen {

@@ -12,6 +12,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "frontend/nonblocking.h"
 #include "host/unix_socket.h"
 #include "show/format.h"
 

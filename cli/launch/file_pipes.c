@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "frontend/nonblocking.h"
 
 enum slot {
 	SLOT_SOURCE,

@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "frontend/nonblocking.h"
 #include "frontend/supervisor_client.h"
 #include "launch/relay.h"
 #include "launch/terminal.h"

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "common/changes.h"
 #include "common/ipc.h"
+#include "frontend/changes.h"
 #include "show/json.h"
 
 /* The path as git writes it, with a slash behind a directory's. Valid until the next call. */

@@ -3,6 +3,7 @@
 
 #include "common/confine/landlock.h"
 #include "common/names.h"
+#include "frontend/posture_text.h"
 #include "show/format.h"
 
 /* Enough of a SHA-256 to tell filters apart by eye. */

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "common/changes.h"
+#include "frontend/changes.h"
 
 struct patch_style {
 	bool has_color;

@@ -5,7 +5,7 @@
 #ifndef CLI_SHOW_STAT_TEXT_H
 #define CLI_SHOW_STAT_TEXT_H
 
-#include "common/changes.h"
+#include "frontend/changes.h"
 
 /* Lines that are aligned with one another: what is kept in memory, however many there are. */
 #define STAT_BATCH 1000

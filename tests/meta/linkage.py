@@ -16,8 +16,7 @@ import tree
 # The shared libraries that each program may need; none for the static ones.
 ALLOWED_LIBRARIES = {
     "msp": set(),
-    "msp-broker": {"libc", "libevent_core-2.1", "libevent_extra-2.1", "libsodium", "libyajl",
-                   "libcap-ng"},
+    "msp-broker": {"libc", "libevent_core-2.1", "libevent_extra-2.1", "libsodium", "libyajl"},
     "msp-scope": {"libc", "libsystemd"},
     "msp-layers": {"libc"},  # and libgit2 and zlib in some jobs: gitdiff.c, commits/library.c
     "msp-policy": {"libc", "libcyaml", "libyaml-0", "libseccomp"},

@@ -12,6 +12,7 @@
 #include "common/fd.h"
 #include "common/names.h"
 #include "executions/executions.h"
+#include "frontend/nonblocking.h"
 #include "io/clock.h"
 #include "server.h"
 

@@ -17,6 +17,7 @@
 #include "common/fd.h"
 #include "common/names.h"
 #include "executions/executions.h"
+#include "frontend/nonblocking.h"
 #include "persistent.h"
 #include "rig.h"
 

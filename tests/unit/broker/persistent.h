@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_BROKER_PERSISTENT_H
 #define TESTS_UNIT_BROKER_PERSISTENT_H
 
-#include "common/changes.h"
+#include "frontend/changes.h"
 #include "rig.h"
 
 #define BOX_ID "0123456789abcdefghjkmnpqrs"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rig.h"
+#include "frontend/nonblocking.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

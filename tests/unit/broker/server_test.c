@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "frontend/nonblocking.h"
 #include "rig.h"
 
 #define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"

@@ -3,6 +3,7 @@
  * The relay between pipes, sockets, files and terminals. Each test is the loop that a session is:
  * poll, step; a test that would wait for ever ends with its alarm.
  */
+#include "frontend/nonblocking.h"
 #include "launch/relay.h"
 
 #include <criterion/criterion.h>

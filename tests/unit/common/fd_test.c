@@ -228,18 +228,6 @@ Test(fd, write_all_reports_errors)
 	fd_close(&file);
 }
 
-Test(fd, nonblocking_is_set_and_cleared)
-{
-	int fd = fd_of_kind('s');
-
-	cr_assert_eq(fd_set_nonblocking(fd, true), 0);
-	cr_assert(fcntl(fd, F_GETFL) & O_NONBLOCK);
-	cr_assert_eq(fd_set_nonblocking(fd, false), 0);
-	cr_assert_not(fcntl(fd, F_GETFL) & O_NONBLOCK);
-	fd_close(&fd);
-	cr_assert_eq(fd_set_nonblocking(-1, true), -EBADF);
-}
-
 /* Four descriptors whose numbers are the others' places: each must arrive all the same. */
 static int place_crosswise(void *unused)
 {

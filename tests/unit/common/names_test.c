@@ -42,15 +42,6 @@ Test(names, every_layer_has_its_own_word_and_act)
 	cr_assert_leq((uint32_t)POSTURE_COUNT, 31U, "a bit for each");
 }
 
-Test(names, controllers_have_words)
-{
-	static const char *const expected[] = { "cpu", "memory", "pids", "io" };
-
-	for (uint32_t i = 0; i < 4; i++)
-		cr_assert_str_eq(posture_controller_name(1U << i), expected[i]);
-	cr_assert_null(posture_controller_name(1U << 4));
-}
-
 Test(names, beyond_the_sets_is_unknown)
 {
 	cr_assert_str_eq(posture_layer_name(POSTURE_COUNT), "unknown");

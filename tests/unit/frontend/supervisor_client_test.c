@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/nonblocking.h"
 #include "frontend/supervisor_client.h"
 
 #include <criterion/criterion.h>

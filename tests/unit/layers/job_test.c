@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
+#include "frontend/changes.h"
 #include "scene.h"
 
 static struct ipc_layers_do ask;

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
+#include "frontend/changes.h"
 #include "layers/base.h"
 
 static int open_folder(const char *root, const char *name)

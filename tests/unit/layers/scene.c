@@ -10,8 +10,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "common/changes.h"
 #include "common/fd.h"
+#include "frontend/changes.h"
 #include "layers/beneath.h"
 
 static int open_folder(int directory, const char *path)

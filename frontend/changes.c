@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/changes.h"
+#include "frontend/changes.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 static const struct {

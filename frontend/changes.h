@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The reader of change records (common/changes.h). A workload may have shaped their texts.
+ */
+#ifndef FRONTEND_CHANGES_H
+#define FRONTEND_CHANGES_H
+
+#include <stddef.h>
+
+#include "common/changes.h"
+
+/* A record with its texts, in the reader's memory. */
+struct change {
+	struct change_record is;
+	const uint8_t *path, *old_path, *link, *patch;
+};
+
+/*
+ * The record at the beginning of `size` bytes. Returns how many it takes; 0: more bytes are needed;
+ * -EBADMSG: it is none, and nothing behind it can be read.
+ */
+long changes_read(const uint8_t *bytes, size_t size, struct change *ret);
+
+/* The name of a kind, and its letter. Static storage. */
+const char *change_kind_name(uint32_t kind);
+char change_kind_letter(uint32_t kind);
+
+#endif
