@@ -248,7 +248,7 @@ static int run_json(struct work *work, uint32_t operation)
 	json_open_object(&work->json.writer, NULL);
 	json_open_array(&work->json.writer, "changes");
 	code = ask_changes(work, operation, held_flag(work), &telling);
-	if (code && work->asking.outcome.is_refused)
+	if (code && work->asking.talk.outcome.is_refused)
 		return code; /* no record came */
 	if (!code)
 		chosen_explain_unmet(&work->chosen, work->words.list[0]);

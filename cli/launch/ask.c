@@ -2,26 +2,16 @@
 #include "launch/ask.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "common/fd.h"
 #include "common/log.h"
-#include "launch/session.h"
 #include "show/format.h"
 
-enum poll_slot {
-	SLOT_CHANNEL,
-	SLOT_SIGNALS,
-	SLOT_RECORDS,
-	SLOT_PIPES,
-	SLOT_COUNT = SLOT_PIPES + FILE_PIPES_SLOTS,
-};
+enum slot { SLOT_RECORDS, SLOT_PIPES, SLOT_COUNT = SLOT_PIPES + FILE_PIPES_SLOTS };
 
 /* --- what the supervisor says --------------------------------------------------------------- */
 
@@ -42,8 +32,8 @@ static void on_refused(void *context, const struct ipc_execution_refused *refuse
 
 	if (refused->request != asking->request)
 		return;
-	asking->outcome.is_refused = true;
-	asking->outcome.refused = *refused;
+	asking->talk.outcome.is_refused = true;
+	asking->talk.outcome.refused = *refused;
 	asking->is_answered = true;
 }
 
@@ -98,8 +88,8 @@ static void on_started(void *context, const struct ipc_execution_started *starte
 		file_pipes_open(&asking->pipes, fds);
 		return;
 	}
-	asking->outcome.relay_name = "taking the streams of msp-file";
-	asking->outcome.relay_error = EMFILE;
+	asking->talk.outcome.relay_name = "taking the streams of msp-file";
+	asking->talk.outcome.relay_error = EMFILE;
 	asking->is_answered = true;
 }
 
@@ -124,17 +114,6 @@ static const struct supervisor_handlers handlers = {
 	.on_done = on_done,
 };
 
-static void receive_one(struct asking *asking)
-{
-	const int result = supervisor_receive(&asking->client);
-
-	if (result == 1 || result == -EAGAIN)
-		return;
-	asking->outcome.is_supervisor_gone = true;
-	if (result == -EPROTO)
-		asking->outcome.wrong = asking->client.error;
-}
-
 /* --- the loop ------------------------------------------------------------------------------- */
 
 static void on_record(void *context, const struct change *change)
@@ -153,50 +132,52 @@ static void read_records(struct asking *asking)
 		asking->records_error = result;
 }
 
-static void read_signal(struct asking *asking)
-{
-	struct signalfd_siginfo info;
-
-	if (read(asking->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		asking->outcome.signal = (int)info.ssi_signo;
-}
-
-static bool is_over(const struct asking *asking)
-{
-	return asking->outcome.signal != 0 || asking->outcome.is_supervisor_gone ||
-	       (asking->is_answered && asking->records.fd < 0);
-}
-
 /* End a file question whose output has no taker, once. */
 static void give_up_file(struct asking *asking)
 {
 	if (asking->pipes.error == 0 || asking->pipes.is_given_up)
 		return;
 	asking->pipes.is_given_up = true;
-	(void)supervisor_execution_end(&asking->client, asking->request, END_CANCELLED);
+	(void)supervisor_execution_end(&asking->talk.client, asking->request, END_CANCELLED);
 }
 
-static void turn_once(struct asking *asking)
+static void fill_sources(struct conversation *talk, struct pollfd *entries)
 {
-	struct pollfd entries[SLOT_COUNT] = {
-		[SLOT_CHANNEL] = { .fd = asking->client.sending.fd, .events = POLLIN },
-		[SLOT_SIGNALS] = { .fd = asking->signals, .events = POLLIN },
-		[SLOT_RECORDS] = { .fd = asking->records.fd, .events = POLLIN },
-	};
+	const struct asking *asking = (const struct asking *)talk;
 
+	entries[SLOT_RECORDS] = (struct pollfd){ .fd = asking->records.fd, .events = POLLIN };
 	file_pipes_poll(&asking->pipes, entries + SLOT_PIPES);
-	if (poll(entries, SLOT_COUNT, -1) < 0)
-		return; /* EINTR; the next turn sees the same */
-	if (entries[SLOT_SIGNALS].revents)
-		read_signal(asking);
-	/* Before the channel: what it hands over was not polled. */
+}
+
+static void step_sources(struct conversation *talk, const struct pollfd *entries)
+{
+	struct asking *asking = (struct asking *)talk;
+
 	if (entries[SLOT_RECORDS].revents)
 		read_records(asking);
 	file_pipes_turn(&asking->pipes, entries + SLOT_PIPES);
 	give_up_file(asking);
-	if (entries[SLOT_CHANNEL].revents)
-		receive_one(asking);
 }
+
+static void take_signal(struct conversation *talk, int signal)
+{
+	talk->outcome.signal = signal;
+}
+
+static bool is_over(const struct conversation *talk)
+{
+	const struct asking *asking = (const struct asking *)talk;
+
+	return talk->outcome.signal != 0 || (asking->is_answered && asking->records.fd < 0);
+}
+
+static const struct conversation_rules question_rules = {
+	.slots = SLOT_COUNT,
+	.fill = fill_sources,
+	.step = step_sources,
+	.take_signal = take_signal,
+	.is_over = is_over,
+};
 
 /* --- questions ------------------------------------------------------------------------------ */
 
@@ -204,9 +185,9 @@ static int send_changes(struct asking *asking, const struct question *question)
 {
 	const int chosen = fd_sealed_from_bytes("chosen", question->paths, question->paths_size);
 
-	return chosen < 0
-		       ? chosen
-		       : supervisor_changes_start(&asking->client, &question->is.changes, chosen);
+	return chosen < 0 ? chosen
+			  : supervisor_changes_start(&asking->talk.client, &question->is.changes,
+						     chosen);
 }
 
 static uint32_t end_of_checkpoint(uint32_t operation)
@@ -229,19 +210,19 @@ static int send_question(struct asking *asking, struct question *question)
 	case ASK_NEW:
 		asking->ends_with = IPC_TYPE_sandbox_info;
 		question->is.new_one.request = request;
-		return supervisor_sandbox_new(&asking->client, &question->is.new_one);
+		return supervisor_sandbox_new(&asking->talk.client, &question->is.new_one);
 	case ASK_LIST:
 		asking->ends_with = IPC_TYPE_request_done;
 		question->is.list.request = request;
-		return supervisor_sandbox_list(&asking->client, &question->is.list);
+		return supervisor_sandbox_list(&asking->talk.client, &question->is.list);
 	case ASK_END:
 		asking->ends_with = IPC_TYPE_request_done;
 		question->is.end.request = request;
-		return supervisor_sandbox_end(&asking->client, &question->is.end);
+		return supervisor_sandbox_end(&asking->talk.client, &question->is.end);
 	case ASK_CHECKPOINT:
 		asking->ends_with = end_of_checkpoint(question->is.checkpoint.operation);
 		question->is.checkpoint.request = request;
-		return supervisor_checkpoint_do(&asking->client, &question->is.checkpoint);
+		return supervisor_checkpoint_do(&asking->talk.client, &question->is.checkpoint);
 	case ASK_CHANGES:
 		asking->ends_with = IPC_TYPE_changes_done;
 		question->is.changes.request = request;
@@ -250,7 +231,7 @@ static int send_question(struct asking *asking, struct question *question)
 		asking->ends_with = IPC_TYPE_execution_done;
 		question->is.file.request = request;
 		file_pipes_init(&asking->pipes, &question->file);
-		return supervisor_file_start(&asking->client, &question->is.file);
+		return supervisor_file_start(&asking->talk.client, &question->is.file);
 	}
 	return -EINVAL;
 }
@@ -258,24 +239,15 @@ static int send_question(struct asking *asking, struct question *question)
 /* Send it and wait for what ends its answer. */
 static void exchange_question(struct asking *asking, struct question *question)
 {
-	int error;
-
 	asking->is_answered = false;
 	asking->records_error = 0;
-	asking->outcome.is_refused = false;
+	asking->talk.outcome.is_refused = false;
 	memset(&asking->done, 0, sizeof(asking->done));
 	memset(&asking->ended, 0, sizeof(asking->ended));
-	if (is_over(asking))
+	if (asking->talk.outcome.signal || asking->talk.outcome.is_supervisor_gone ||
+	    !conversation_is_sent(&asking->talk, send_question(asking, question)))
 		return;
-	error = send_question(asking, question);
-	/* A supervisor that has ended is seen when the channel is read. */
-	if (error && error != -EPIPE && error != -ECONNRESET) {
-		asking->outcome.relay_name = "asking the supervisor";
-		asking->outcome.relay_error = -error;
-		return;
-	}
-	while (!is_over(asking))
-		turn_once(asking);
+	conversation_run(&asking->talk, &question_rules);
 	change_stream_done(&asking->records);
 	file_pipes_done(&asking->pipes);
 }
@@ -309,7 +281,7 @@ static bool complete_question(struct asking *asking, struct question *question)
 	char *sandbox = sandbox_of(question, &owner);
 	char word[IPC_NAME_MAX];
 
-	if (!sandbox || asking->outcome.refused.reason != REFUSAL_SANDBOX_UNKNOWN)
+	if (!sandbox || asking->talk.outcome.refused.reason != REFUSAL_SANDBOX_UNKNOWN)
 		return false;
 	format_text(word, sizeof(word), "%s", sandbox);
 	if (!sandbox_search_begin(&asking->search, word))
@@ -317,10 +289,10 @@ static bool complete_question(struct asking *asking, struct question *question)
 	asking->is_searching = true;
 	exchange_question(asking, &list);
 	asking->is_searching = false;
-	if (asking->outcome.is_refused || asking->search.found != 1) {
-		if (!asking->outcome.is_refused)
-			sandbox_search_explain(&asking->search, &asking->outcome.refused);
-		asking->outcome.is_refused = true;
+	if (asking->talk.outcome.is_refused || asking->search.found != 1) {
+		if (!asking->talk.outcome.is_refused)
+			sandbox_search_explain(&asking->search, &asking->talk.outcome.refused);
+		asking->talk.outcome.is_refused = true;
 		return false;
 	}
 	format_text(sandbox, IPC_NAME_MAX, "%s", asking->search.id);
@@ -328,19 +300,29 @@ static bool complete_question(struct asking *asking, struct question *question)
 	return true;
 }
 
+/* Return the exit code of a conversation that is over, after a line; 0: it is not. */
+static int judge_conversation(struct asking *asking)
+{
+	static const struct outcome_request nothing = { .command = "", .profile = "" };
+	struct outcome *outcome = &asking->talk.outcome;
+
+	if (!outcome->signal && !outcome->relay_name && !outcome->is_supervisor_gone)
+		return 0;
+	outcome->is_refused = false;
+	outcome->is_service = attach_is_service(&asking->attachment);
+	outcome->supervisor_status = attach_close(&asking->attachment);
+	outcome_explain(outcome, &nothing);
+	return outcome_exit_code(outcome);
+}
+
 /* Return the exit code of the answer, after a line if it is no success. */
 static int judge_answer(struct asking *asking, const struct question *question)
 {
-	static const struct outcome_request nothing = { .command = "", .profile = "" };
-	struct outcome *outcome = &asking->outcome;
+	const struct outcome *outcome = &asking->talk.outcome;
+	const int code = judge_conversation(asking);
 
-	if (outcome->signal || outcome->relay_name || outcome->is_supervisor_gone) {
-		outcome->is_refused = false;
-		outcome->is_service = attach_is_service(&asking->attachment);
-		outcome->supervisor_status = attach_close(&asking->attachment);
-		outcome_explain(outcome, &nothing);
-		return outcome_exit_code(outcome);
-	}
+	if (code)
+		return code;
 	if (outcome->is_refused) {
 		refusal_explain(&outcome->refused, &question->words);
 		return refusal_exit_code(outcome->refused.reason);
@@ -359,44 +341,57 @@ int ask(struct asking *asking, struct question *question, const struct ask_handl
 	asking->handlers = wanted;
 	asking->context = context;
 	exchange_question(asking, question);
-	if (asking->outcome.is_refused && complete_question(asking, question))
+	if (asking->talk.outcome.is_refused && complete_question(asking, question))
 		exchange_question(asking, question);
 	return judge_answer(asking, question);
 }
 
-/* A line of the terminal, which is in its canonical mode: 0, or -errno; empty at its end. */
-static int read_answer(struct asking *asking, char *text, size_t room)
+/* --- questions to the person ------------------------------------------------------------------ */
+
+static void fill_terminal(struct conversation *talk, struct pollfd *entries)
 {
-	struct pollfd entries[] = { { .fd = STDIN_FILENO, .events = POLLIN },
-				    { .fd = asking->signals, .events = POLLIN } };
+	entries[0] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN };
+}
+
+/* Read a line of the terminal, which is in its canonical mode; empty at its end. */
+static void step_terminal(struct conversation *talk, const struct pollfd *entries)
+{
+	struct asking *asking = (struct asking *)talk;
 	ssize_t got;
 
-	do {
-		if (poll(entries, 2, -1) < 0 && errno != EINTR)
-			return -errno;
-		if (entries[1].revents)
-			read_signal(asking);
-	} while (!asking->outcome.signal && !entries[0].revents);
-	got = asking->outcome.signal ? 0 : read(STDIN_FILENO, text, room - 1);
-	text[got > 0 ? got : 0] = '\0';
-	return 0;
+	if (!entries[0].revents || talk->outcome.signal)
+		return;
+	got = read(STDIN_FILENO, asking->line, sizeof(asking->line) - 1);
+	asking->line[got > 0 ? got : 0] = '\0';
+	asking->is_answered = true;
 }
+
+static const struct conversation_rules person_rules = {
+	.slots = 1,
+	.fill = fill_terminal,
+	.step = step_terminal,
+	.take_signal = take_signal,
+	.is_over = is_over,
+};
 
 int ask_person(struct asking *asking, const char *text, bool *ret_is_yes)
 {
-	char line[64] = "";
-
 	*ret_is_yes = false;
 	(void)fflush(stdout);
 	(void)fprintf(stderr, "%s [y/N] ", text);
-	if (read_answer(asking, line, sizeof(line)) != 0 || asking->outcome.signal) {
+	asking->is_answered = false;
+	asking->line[0] = '\0'; /* no earlier answer may count */
+	conversation_run(&asking->talk, &person_rules);
+	if (!asking->is_answered) {
 		(void)fputc('\n', stderr);
-		return MSP_EXIT_SIGNAL_BASE + asking->outcome.signal;
+		return judge_conversation(asking);
 	}
-	line[strcspn(line, "\r\n")] = '\0';
-	*ret_is_yes = strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
+	asking->line[strcspn(asking->line, "\r\n")] = '\0';
+	*ret_is_yes = strcasecmp(asking->line, "y") == 0 || strcasecmp(asking->line, "yes") == 0;
 	return 0;
 }
+
+/* --- beginning and end ------------------------------------------------------------------------ */
 
 static int begin_asking(struct asking *asking, const struct attach_options *options,
 			bool runs_nothing)
@@ -413,10 +408,10 @@ static int begin_asking(struct asking *asking, const struct attach_options *opti
 	asking->attachment = none;
 	asking->records.fd = -1;
 	file_pipes_init(&asking->pipes, NULL);
-	asking->outcome.plan = -1;
-	asking->signals = session_block_signals(false, &before);
-	if (asking->signals < 0) {
-		log_line("%s", errno_text(-asking->signals));
+	asking->talk.outcome.plan = -1;
+	asking->talk.signals = conversation_block_signals(false, &before);
+	if (asking->talk.signals < 0) {
+		log_line("%s", errno_text(-asking->talk.signals));
 		return MSP_EXIT_SOFTWARE;
 	}
 	code = attach_prepare(&asking->attachment);
@@ -424,11 +419,11 @@ static int begin_asking(struct asking *asking, const struct attach_options *opti
 		code = attach_open(&asking->attachment, &before);
 	if (code)
 		return code;
-	supervisor_client_init(&asking->client, asking->attachment.channel, &handlers, asking);
-	error = supervisor_hello(&asking->client, asking->attachment.limits);
+	supervisor_client_init(&asking->talk.client, asking->attachment.channel, &handlers, asking);
+	error = supervisor_hello(&asking->talk.client, asking->attachment.limits);
 	/* An ended supervisor has said why: the first question finds that out. */
-	asking->outcome.is_supervisor_gone = error == -EPIPE || error == -ECONNRESET;
-	if (!error || asking->outcome.is_supervisor_gone)
+	asking->talk.outcome.is_supervisor_gone = error == -EPIPE || error == -ECONNRESET;
+	if (!error || asking->talk.outcome.is_supervisor_gone)
 		return 0;
 	log_line("asking the supervisor: %s", errno_text(-error));
 	return MSP_EXIT_SOFTWARE;
@@ -446,11 +441,11 @@ int ask_begin_files(struct asking *asking, const struct attach_options *options)
 
 int ask_end(struct asking *asking, int code)
 {
-	supervisor_client_done(&asking->client);
+	supervisor_client_done(&asking->talk.client);
 	change_stream_done(&asking->records);
 	if (asking->attachment.channel >= 0)
 		(void)attach_close(&asking->attachment);
-	fd_close(&asking->signals);
+	fd_close(&asking->talk.signals);
 	return code;
 }
 

@@ -9,11 +9,10 @@
 #include <stdint.h>
 
 #include "frontend/change_stream.h"
-#include "frontend/supervisor_client.h"
 #include "launch/attach.h"
+#include "launch/conversation.h"
 #include "launch/file_pipes.h"
 #include "options/sandbox_search.h"
-#include "show/outcome.h"
 #include "show/refusal.h"
 
 /* Called for each part of an answer, which is only valid during the call. NULL: of no interest. */
@@ -51,9 +50,8 @@ struct question {
 };
 
 struct asking {
+	struct conversation talk; /* first; its outcome is the end, or the last refusal */
 	struct attachment attachment;
-	struct supervisor_client client;
-	int signals;
 	uint64_t request;   /* the open question's */
 	uint32_t ends_with; /* enum ipc_type of what ends its answer, besides a refusal */
 	const struct ask_handlers *handlers;
@@ -66,7 +64,7 @@ struct asking {
 	struct ipc_changes_done done;    /* the last one's about changes */
 	struct file_pipes pipes;         /* the last one's about a file */
 	struct ipc_execution_done ended; /* how that ended */
-	struct outcome outcome;          /* the end of the conversation, or the last refusal */
+	char line[64];                   /* a person's */
 };
 
 /* Find a supervisor. 0, or the exit code, and a line was said. Whatever it is, ask_end() follows.
@@ -84,7 +82,7 @@ int ask(struct asking *asking, struct question *question, const struct ask_handl
 	void *context);
 
 /* Ask the person at the terminal of standard input, who answers with y or yes, or does not. 0, or
- * the exit code of a signal. */
+ * the exit code of a signal or of a supervisor that has gone. */
 int ask_person(struct asking *asking, const char *text, bool *ret_is_yes);
 
 /* Be done with it. Returns `code`, or what is worse. */

@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "launch/conversation.h"
 #include "launch/session.h"
 #include "show/format.h"
 
@@ -141,7 +142,7 @@ static int follow_command(const struct execute *what, struct attachment *attachm
 						 .timeout_ms = what->options->timeout_ms };
 	struct outcome outcome;
 	sigset_t before;
-	const int signals = session_block_signals(use_tty, &before);
+	const int signals = conversation_block_signals(use_tty, &before);
 	int code;
 
 	if (signals < 0)

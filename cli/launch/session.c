@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A poll loop over the supervisor's channel, a signalfd and three streams. It ends when the
+ * A conversation with three streams. It ends when the
  * supervisor has reported the end and both output streams are drained; or when the supervisor is
  * gone; or, after a signal or the loss of our reader, when the execution is reported ended or
  * END_MS have passed: our own end then ends everything anyway.
@@ -9,16 +9,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "frontend/nonblocking.h"
-#include "frontend/supervisor_client.h"
+#include "launch/conversation.h"
 #include "launch/relay.h"
 #include "launch/terminal.h"
 #include "options/sandbox_search.h"
@@ -36,13 +34,6 @@ enum stream {
 	STREAM_COUNT,
 };
 
-enum poll_slot {
-	SLOT_CHANNEL,
-	SLOT_SIGNALS,
-	SLOT_STREAMS, /* two for each stream */
-	SLOT_COUNT = SLOT_STREAMS + 2 * STREAM_COUNT,
-};
-
 /* Why the sandboxes that there are were asked for. */
 enum listing {
 	LISTING_NONE,
@@ -51,6 +42,7 @@ enum listing {
 };
 
 struct session {
+	struct conversation talk; /* first */
 	const struct session_options *options;
 	const struct outcome_request *request;
 	struct ipc_execution_start *start;
@@ -58,10 +50,7 @@ struct session {
 	bool is_searched;
 	struct sandbox_search search;
 	struct ipc_profile_posture known; /* the welcome's posture of a profile; may be none */
-	struct supervisor_client client;
-	struct outcome outcome;
 	struct terminal terminal;
-	int signals;
 	int fds[STREAM_COUNT]; /* the workload's ends that we hold, or -1 */
 	int own[STREAM_COUNT]; /* own openings of the caller's terminal, or -1 */
 	struct relay relays[STREAM_COUNT];
@@ -78,33 +67,6 @@ static uint64_t now_ms(void)
 	return clock_now_us() / 1000;
 }
 
-int session_block_signals(bool use_tty, sigset_t *ret_before)
-{
-	static const int always[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	static const int terminal[] = { SIGWINCH, SIGTSTP, SIGCONT };
-	struct sigaction action;
-	sigset_t handled;
-	sigset_t blocked;
-	int fd;
-
-	(void)sigemptyset(&handled);
-	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
-		/* A signal that the caller ignores (nohup, a shell's background job) stays ignored.
-		 */
-		if (sigaction(always[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-			(void)sigaddset(&handled, always[i]);
-	}
-	for (size_t i = 0; use_tty && i < sizeof(terminal) / sizeof(terminal[0]); i++)
-		(void)sigaddset(&handled, terminal[i]);
-	blocked = handled;
-	/* Blocked and never taken: a write without a reader is an error like others. */
-	(void)sigaddset(&blocked, SIGPIPE);
-	if (sigprocmask(SIG_BLOCK, &blocked, ret_before) != 0)
-		return -errno;
-	fd = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? -errno : fd;
-}
-
 /* Have the execution killed and wait a little for the report. */
 static void begin_end(struct session *session)
 {
@@ -113,7 +75,7 @@ static void begin_end(struct session *session)
 	session->is_ending = true;
 	session->deadline_ms = now_ms() + END_MS;
 	/* If the channel is broken, the supervisor ends everything by itself. */
-	(void)supervisor_execution_end(&session->client, REQUEST, END_CANCELLED);
+	(void)supervisor_execution_end(&session->talk.client, REQUEST, END_CANCELLED);
 }
 
 /* --- what the supervisor says --------------------------------------------------------------- */
@@ -126,14 +88,15 @@ static bool has_sandbox(const struct session *session)
 
 static void take_posture(struct session *session, const struct ipc_profile_posture *posture)
 {
-	session->outcome.posture = posture->posture;
+	session->talk.outcome.posture = posture->posture;
 	if (session->options->is_verbose && !has_sandbox(session))
-		outcome_print_measured(&session->outcome);
+		outcome_print_measured(&session->talk.outcome);
 }
 
 static void take_profile(struct session *session, const char *profile)
 {
-	format_text(session->outcome.profile, sizeof(session->outcome.profile), "%s", profile);
+	format_text(session->talk.outcome.profile, sizeof(session->talk.outcome.profile), "%s",
+		    profile);
 	if (strcmp(session->known.profile, profile) == 0)
 		take_posture(session, &session->known);
 }
@@ -142,20 +105,20 @@ static void on_welcome(void *context, const struct ipc_welcome *welcome, int pla
 {
 	struct session *session = context;
 
-	session->outcome.plan = plan;
-	session->outcome.is_welcome = true;
+	session->talk.outcome.plan = plan;
+	session->talk.outcome.is_welcome = true;
 	if (!session->is_ending)
 		session->deadline_ms = NO_DEADLINE;
-	session->outcome.landlock_abi = welcome->landlock_abi;
-	session->outcome.limits = welcome->limits;
-	memcpy(session->outcome.default_profile, welcome->default_profile,
-	       sizeof(session->outcome.default_profile));
+	session->talk.outcome.landlock_abi = welcome->landlock_abi;
+	session->talk.outcome.limits = welcome->limits;
+	memcpy(session->talk.outcome.default_profile, welcome->default_profile,
+	       sizeof(session->talk.outcome.default_profile));
 	memcpy(session->known.profile, welcome->posture_profile, sizeof(session->known.profile));
 	session->known.posture = welcome->posture;
 	if (has_sandbox(session))
 		return;
 	if (session->options->is_verbose)
-		outcome_print_posture(&session->outcome, session->request);
+		outcome_print_posture(&session->talk.outcome, session->request);
 	if (strcmp(session->known.profile, session->request->profile[0]
 						   ? session->request->profile
 						   : welcome->default_profile) == 0)
@@ -166,7 +129,7 @@ static void on_turned_away(void *context, uint32_t reason)
 {
 	struct session *session = context;
 
-	session->outcome.turned_away = reason;
+	session->talk.outcome.turned_away = reason;
 }
 
 static void on_posture(void *context, const struct ipc_profile_posture *posture)
@@ -183,7 +146,7 @@ static bool ask_for_sandboxes(struct session *session, enum listing listing, boo
 	struct ipc_sandbox_list list = { .request = LIST_REQUEST, .is_everybody = is_everybody };
 
 	memcpy(list.owner, session->start->owner, sizeof(list.owner));
-	if (supervisor_sandbox_list(&session->client, &list) != 0)
+	if (supervisor_sandbox_list(&session->talk.client, &list) != 0)
 		return false;
 	session->listing = listing;
 	return true;
@@ -208,11 +171,11 @@ static void end_search(struct session *session)
 			    search->id);
 		memcpy(session->start->owner, search->owner, sizeof(session->start->owner));
 		/* Else the end of the channel says it. */
-		(void)supervisor_execution_start(&session->client, session->start);
+		(void)supervisor_execution_start(&session->talk.client, session->start);
 		return;
 	}
-	session->outcome.is_refused = true;
-	sandbox_search_explain(search, &session->outcome.refused);
+	session->talk.outcome.is_refused = true;
+	sandbox_search_explain(search, &session->talk.outcome.refused);
 }
 
 static void on_sandbox(void *context, const struct ipc_sandbox_info *info)
@@ -246,8 +209,8 @@ static void on_refused(void *context, const struct ipc_execution_refused *refuse
 	}
 	if (refused->reason == REFUSAL_SANDBOX_UNKNOWN && begin_search(session))
 		return;
-	session->outcome.is_refused = true;
-	session->outcome.refused = *refused;
+	session->talk.outcome.is_refused = true;
+	session->talk.outcome.refused = *refused;
 }
 
 static void attach_input(struct session *session, int own)
@@ -281,8 +244,8 @@ static void attach_output(struct session *session, enum stream stream, int own, 
 
 static void lose_streams(struct session *session)
 {
-	session->outcome.relay_name = "taking the command's streams";
-	session->outcome.relay_error = EMFILE;
+	session->talk.outcome.relay_name = "taking the command's streams";
+	session->talk.outcome.relay_error = EMFILE;
 	begin_end(session);
 }
 
@@ -328,9 +291,9 @@ static void on_done(void *context, const struct ipc_execution_done *done)
 {
 	struct session *session = context;
 
-	session->outcome.is_done = true;
-	session->outcome.done = *done;
-	if (has_sandbox(session) && !session->outcome.profile[0] &&
+	session->talk.outcome.is_done = true;
+	session->talk.outcome.done = *done;
+	if (has_sandbox(session) && !session->talk.outcome.profile[0] &&
 	    (done->denials_size > 0 || session->options->is_verbose || session->options->captures))
 		(void)ask_for_sandboxes(session, LISTING_PROFILE, false);
 }
@@ -347,17 +310,6 @@ static const struct supervisor_handlers handlers = {
 	.on_request_done = on_listed,
 };
 
-static void receive_one(struct session *session)
-{
-	const int result = supervisor_receive(&session->client);
-
-	if (result == 1 || result == -EAGAIN)
-		return;
-	session->outcome.is_supervisor_gone = true;
-	if (result == -EPROTO)
-		session->outcome.wrong = session->client.error;
-}
-
 /* --- what the caller says ------------------------------------------------------------------- */
 
 /* Stopped from outside (the keys go to the workload): give the terminal back for that time. */
@@ -367,8 +319,10 @@ static void stop_ourselves(struct session *session)
 	(void)kill(getpid(), SIGSTOP);
 }
 
-static void take_signal(struct session *session, int signal)
+static void take_signal(struct conversation *talk, int signal)
 {
+	struct session *session = (struct session *)talk;
+
 	switch (signal) {
 	case SIGWINCH:
 		if (session->fds[STREAM_STDOUT] >= 0)
@@ -382,20 +336,12 @@ static void take_signal(struct session *session, int signal)
 			(void)terminal_make_raw(&session->terminal, STDIN_FILENO);
 		break;
 	default:
-		if (session->outcome.signal) /* a second one: do not wait any longer */
+		if (session->talk.outcome.signal) /* a second one: do not wait any longer */
 			session->deadline_ms = 0;
-		session->outcome.signal = signal;
+		session->talk.outcome.signal = signal;
 		begin_end(session);
 		break;
 	}
-}
-
-static void read_signal(struct session *session)
-{
-	struct signalfd_siginfo info;
-
-	if (read(session->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		take_signal(session, (int)info.ssi_signo);
 }
 
 /* --- the streams ---------------------------------------------------------------------------- */
@@ -419,7 +365,7 @@ static void step_stdin(struct session *session, const struct pollfd entries[2])
 	if (relay->state == RELAY_FAILED && relay->error != EBADF) /* EBADF: nohup's way */
 		log_line("reading standard input: %s", errno_text(relay->error));
 	if (relay->state == RELAY_ENDED && session->options->use_tty && !session->is_ending) {
-		session->outcome.signal = SIGHUP;
+		session->talk.outcome.signal = SIGHUP;
 		begin_end(session);
 	}
 }
@@ -435,12 +381,13 @@ static void step_output(struct session *session, enum stream stream, const struc
 	if (session->is_ending)
 		return;
 	if (relay->state == RELAY_BROKEN) {
-		session->outcome.is_reader_gone = true;
+		session->talk.outcome.is_reader_gone = true;
 		begin_end(session);
 	} else if (relay->state == RELAY_FAILED) {
-		session->outcome.relay_name = stream == STREAM_STDOUT ? "writing standard output"
-								      : "writing standard error";
-		session->outcome.relay_error = relay->error;
+		session->talk.outcome.relay_name = stream == STREAM_STDOUT
+							   ? "writing standard output"
+							   : "writing standard error";
+		session->talk.outcome.relay_error = relay->error;
 		begin_end(session);
 	}
 }
@@ -494,16 +441,32 @@ static void check_output(struct session *session)
 		return;
 	session->output_bytes = 0; /* asked for once */
 	/* If the channel is broken, the supervisor ends everything by itself. */
-	(void)supervisor_execution_end(&session->client, REQUEST, END_OUTPUT);
+	(void)supervisor_execution_end(&session->talk.client, REQUEST, END_OUTPUT);
 }
 
 /* --- the loop ------------------------------------------------------------------------------- */
 
-static bool is_over(const struct session *session)
+static void fill_streams(struct conversation *talk, struct pollfd *entries)
 {
-	const struct outcome *outcome = &session->outcome;
+	for (int i = 0; i < STREAM_COUNT; i++)
+		fill_stream((struct session *)talk, (enum stream)i, &entries[2 * i]);
+}
 
-	if (outcome->is_supervisor_gone || outcome->is_refused || outcome->turned_away)
+static void step_streams(struct conversation *talk, const struct pollfd *entries)
+{
+	struct session *session = (struct session *)talk;
+
+	for (int i = 0; i < STREAM_COUNT; i++)
+		step_stream(session, (enum stream)i, &entries[2 * i]);
+	check_output(session);
+}
+
+static bool is_over(const struct conversation *talk)
+{
+	const struct session *session = (const struct session *)talk;
+	const struct outcome *outcome = &talk->outcome;
+
+	if (outcome->is_refused || outcome->turned_away)
 		return true;
 	if (session->is_ending && outcome->is_done)
 		return true;
@@ -513,8 +476,9 @@ static bool is_over(const struct session *session)
 	       session->fds[STREAM_STDOUT] < 0 && session->fds[STREAM_STDERR] < 0;
 }
 
-static int wait_ms(const struct session *session)
+static int wait_ms(const struct conversation *talk)
 {
+	const struct session *session = (const struct session *)talk;
 	const uint64_t now = now_ms();
 
 	if (session->deadline_ms == NO_DEADLINE)
@@ -522,37 +486,22 @@ static int wait_ms(const struct session *session)
 	return session->deadline_ms > now ? (int)(session->deadline_ms - now) : 0;
 }
 
-static void turn_once(struct session *session)
-{
-	struct pollfd entries[SLOT_COUNT];
-
-	entries[SLOT_CHANNEL] =
-		(struct pollfd){ .fd = session->client.sending.fd, .events = POLLIN };
-	entries[SLOT_SIGNALS] = (struct pollfd){ .fd = session->signals, .events = POLLIN };
-	for (int i = 0; i < STREAM_COUNT; i++)
-		fill_stream(session, (enum stream)i, &entries[SLOT_STREAMS + 2 * i]);
-	if (poll(entries, SLOT_COUNT, wait_ms(session)) < 0)
-		return; /* EINTR; the next turn sees the same */
-	if (entries[SLOT_SIGNALS].revents)
-		read_signal(session);
-	/* Before the channel: what it attaches was not polled. */
-	for (int i = 0; i < STREAM_COUNT; i++)
-		step_stream(session, (enum stream)i, &entries[SLOT_STREAMS + 2 * i]);
-	check_output(session);
-	if (entries[SLOT_CHANNEL].revents)
-		receive_one(session);
-}
+static const struct conversation_rules rules = {
+	.slots = 2 * (size_t)STREAM_COUNT,
+	.fill = fill_streams,
+	.step = step_streams,
+	.take_signal = take_signal,
+	.is_over = is_over,
+	.wait_ms = wait_ms,
+};
 
 static void send_request(struct session *session)
 {
-	int error = supervisor_hello(&session->client, session->options->limits);
+	int error = supervisor_hello(&session->talk.client, session->options->limits);
 
 	if (!error)
-		error = supervisor_execution_start(&session->client, session->start);
-	/* Anything else is seen when the channel is read: the supervisor has ended. */
-	if (error && error != -EPIPE && error != -ECONNRESET) {
-		session->outcome.relay_name = "asking the supervisor";
-		session->outcome.relay_error = -error;
+		error = supervisor_execution_start(&session->talk.client, session->start);
+	if (!conversation_is_sent(&session->talk, error)) {
 		session->is_ending = true;
 		session->deadline_ms = 0;
 	}
@@ -564,26 +513,24 @@ struct outcome session_run(const struct session_options *options, int channel, i
 	struct session session = { .options = options,
 				   .request = request,
 				   .start = start,
-				   .signals = signals,
 				   .fds = { -1, -1, -1 },
 				   .own = { -1, -1, -1 },
-				   .outcome = { .plan = -1 },
+				   .talk = { .signals = signals, .outcome = { .plan = -1 } },
 				   .deadline_ms = NO_DEADLINE };
 	const uint64_t asked_us = clock_now_us();
 
 	if (options->answer_ms > 0)
 		session.deadline_ms = now_ms() + options->answer_ms;
-	supervisor_client_init(&session.client, channel, &handlers, &session);
+	supervisor_client_init(&session.talk.client, channel, &handlers, &session);
 	send_request(&session);
 	if (options->use_tty && !session.is_ending)
 		(void)terminal_make_raw(&session.terminal, STDIN_FILENO); /* else as it is */
-	while (!is_over(&session))
-		turn_once(&session);
-	timings_set(&session.outcome.timings, &session.outcome.done, options->launched_us, asked_us,
-		    clock_now_us());
+	conversation_run(&session.talk, &rules);
+	timings_set(&session.talk.outcome.timings, &session.talk.outcome.done, options->launched_us,
+		    asked_us, clock_now_us());
 	terminal_restore(&session.terminal);
 	fd_close_all(session.fds, STREAM_COUNT);
 	fd_close_all(session.own, STREAM_COUNT);
-	supervisor_client_done(&session.client);
-	return session.outcome;
+	supervisor_client_done(&session.talk.client);
+	return session.talk.outcome;
 }

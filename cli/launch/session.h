@@ -6,7 +6,6 @@
 #ifndef CLI_LAUNCH_SESSION_H
 #define CLI_LAUNCH_SESSION_H
 
-#include <signal.h>
 #include <stdbool.h>
 
 #include "common/ipc.h"
@@ -21,13 +20,6 @@ struct session_options {
 	uint64_t launched_us;     /* when msp began with it, by clock_now_us() */
 	struct capture *captures; /* two, stdout and stderr; NULL: they go to the caller */
 };
-
-/*
- * Block the signals that a session handles and open the descriptor they come through, which is the
- * caller's; or -errno. *ret_before is the mask as it was, for children. Call it before anything
- * that must be undone exists.
- */
-int session_block_signals(bool use_tty, sigset_t *ret_before);
 
 /*
  * Ask the supervisor on `channel` for the execution and see it through. The outcome is complete

@@ -3,6 +3,7 @@
  * A session in a child, with pipes for the caller's streams; this process plays the supervisor and
  * the caller. The child's exit code is what `msp run` would exit with.
  */
+#include "launch/conversation.h"
 #include "launch/session.h"
 
 #include <criterion/criterion.h>
@@ -43,7 +44,7 @@ static void run_session(int channel, int inside[3])
 		(void)dup2(inside[i], i);
 	(void)syscall(SYS_close_range, 3, channel - 1, 0);
 	(void)syscall(SYS_close_range, channel + 1, ~0U, 0);
-	signals = session_block_signals(false, &before);
+	signals = conversation_block_signals(false, &before);
 	outcome = session_run(&options, channel, signals, &request, &what);
 	_exit(outcome_exit_code(&outcome));
 }
