@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reader.h"
+#include "heap/grow.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -110,15 +111,11 @@ static int read_packed(int git, struct packed *ret)
 		return error == -ENOENT ? 0 : error;
 	at = ret->text;
 	while (refs_next(&at, ret->text + size, &next.name, next.id)) {
-		if (ret->count == room) {
-			struct named *grown;
+		struct named *grown = grow_list(ret->all, &room, ret->count + 1, sizeof(*grown));
 
-			room = room ? 2 * room : 64;
-			grown = reallocarray(ret->all, room, sizeof(*grown));
-			if (!grown)
-				return -ENOMEM;
-			ret->all = grown;
-		}
+		if (!grown)
+			return -ENOMEM;
+		ret->all = grown;
 		ret->all[ret->count++] = next;
 	}
 	if (ret->count > 0)

@@ -5,6 +5,7 @@
  * is as dangerous as a new blob.
  */
 #include "walk.h"
+#include "heap/grow.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -86,16 +87,12 @@ static int mark_seen(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 
 static int add_waiting(struct walk *walk, const uint8_t id[OBJECT_ID_BYTES])
 {
-	if (walk->waiting_count == walk->waiting_room) {
-		const size_t room = walk->waiting_room ? 2 * walk->waiting_room : 64;
-		uint8_t(*grown)[OBJECT_ID_BYTES] =
-			reallocarray(walk->waiting, room, OBJECT_ID_BYTES);
+	uint8_t(*grown)[OBJECT_ID_BYTES] = grow_list(walk->waiting, &walk->waiting_room,
+						     walk->waiting_count + 1, OBJECT_ID_BYTES);
 
-		if (!grown)
-			return -ENOMEM;
-		walk->waiting = grown;
-		walk->waiting_room = room;
-	}
+	if (!grown)
+		return -ENOMEM;
+	walk->waiting = grown;
 	memcpy(walk->waiting[walk->waiting_count++], id, OBJECT_ID_BYTES);
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "beneath.h"
 #include "common/fd.h"
+#include "heap/grow.h"
 
 #define FIRST_SLOTS 1024
 #define ALIGNMENT 8
@@ -293,15 +294,11 @@ static int keep_block(struct base_table *table, uint8_t *bytes)
 
 static int append_to(struct base_table *table, const uint8_t *bytes, size_t size)
 {
-	if (table->added_room - table->added_size < size) {
-		const size_t room = 2 * table->added_room + size;
-		uint8_t *added = realloc(table->added, room);
+	uint8_t *added = grow_list(table->added, &table->added_room, table->added_size + size, 1);
 
-		if (!added)
-			return -ENOMEM;
-		table->added = added;
-		table->added_room = room;
-	}
+	if (!added)
+		return -ENOMEM;
+	table->added = added;
 	memcpy(table->added + table->added_size, bytes, size);
 	table->added_size += size;
 	return 0;

@@ -9,6 +9,7 @@
 
 #include "common/fd.h"
 #include "common/kernel.h"
+#include "heap/grow.h"
 
 #define RESOLVE_ALL                                                                                \
 	(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
@@ -146,15 +147,11 @@ static int add_name(struct beneath_names *names, const char *name)
 {
 	const size_t size = strlen(name) + 1;
 
-	if (names->room - names->used < size) {
-		const size_t room = names->room ? 2 * names->room : 4096;
-		char *bytes = realloc(names->bytes, room); /* a name has 255 bytes at most */
+	char *bytes = grow_list(names->bytes, &names->room, names->used + size, 1);
 
-		if (!bytes)
-			return -ENOMEM;
-		names->bytes = bytes;
-		names->room = room;
-	}
+	if (!bytes)
+		return -ENOMEM;
+	names->bytes = bytes;
 	memcpy(names->bytes + names->used, name, size);
 	names->used += size;
 	names->count++;

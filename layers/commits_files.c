@@ -15,6 +15,7 @@
 #include "commits_state.h"
 #include "common/changes.h"
 #include "common/fd.h"
+#include "heap/grow.h"
 
 #define MODE_REF (S_IFREG | 0644U)
 #define HEX_BYTES ((size_t)2 * OBJECT_ID_BYTES)
@@ -129,18 +130,13 @@ static int spool_bytes(struct commits *state, const uint8_t *bytes, size_t size)
 
 static int add_object(struct commits *state, const uint8_t id[OBJECT_ID_BYTES], size_t size)
 {
-	struct commits_object *object;
+	struct commits_object *object = grow_list(state->objects, &state->object_room,
+						  state->object_count + 1, sizeof(*object));
 
-	if (state->object_count == state->object_room) {
-		const size_t room = state->object_room ? 2 * state->object_room : 64;
-		struct commits_object *grown = reallocarray(state->objects, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		state->objects = grown;
-		state->object_room = room;
-	}
-	object = &state->objects[state->object_count++];
+	if (!object)
+		return -ENOMEM;
+	state->objects = object;
+	object += state->object_count++;
 	memcpy(object->id, id, sizeof(object->id));
 	object->at = state->spooled;
 	object->size = size;

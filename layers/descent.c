@@ -8,8 +8,7 @@
 
 #include "beneath.h"
 #include "common/fd.h"
-
-#define FIRST_LEVELS 64
+#include "heap/grow.h"
 
 static int *open_slot(struct descent *descent, size_t level)
 {
@@ -25,17 +24,12 @@ int descent_here(const struct descent *descent)
 static int push_level(struct descent *descent, int directory, ino_t inode, mode_t mode)
 {
 	int *slot = open_slot(descent, descent->depth);
+	struct descent_level *levels =
+		grow_list(descent->levels, &descent->room, descent->depth + 1, sizeof(*levels));
 
-	if (descent->depth == descent->room) {
-		const size_t room = descent->room ? 2 * descent->room : FIRST_LEVELS;
-		struct descent_level *levels =
-			reallocarray(descent->levels, room, sizeof(*descent->levels));
-
-		if (!levels)
-			return -ENOMEM;
-		descent->levels = levels;
-		descent->room = room;
-	}
+	if (!levels)
+		return -ENOMEM;
+	descent->levels = levels;
 	descent->levels[descent->depth++] = (struct descent_level){ inode, mode };
 	fd_close(slot);
 	*slot = directory;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "items.h"
+#include "heap/grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,17 +17,13 @@
 struct item *items_add(struct items *items, const char *path)
 {
 	const size_t size = strlen(path) + 1;
+	struct item **all =
+		grow_list(items->all, &items->room, items->count + 1, sizeof(struct item *));
 	struct item *item;
 
-	if (items->count == items->room) {
-		const size_t room = items->room ? 2 * items->room : 256;
-		struct item **all = reallocarray(items->all, room, sizeof(struct item *));
-
-		if (!all)
-			return NULL;
-		items->all = all;
-		items->room = room;
-	}
+	if (!all)
+		return NULL;
+	items->all = all;
 	item = calloc(1, sizeof(*item) + size);
 	if (!item)
 		return NULL;

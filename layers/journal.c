@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "journal.h"
+#include "heap/grow.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -47,17 +48,12 @@ int journal_check_path(const char *path)
 
 struct journal_entry *journal_add(struct journal *journal, const char *path)
 {
-	struct journal_entry *entries = journal->entries;
+	struct journal_entry *entries =
+		grow_list(journal->entries, &journal->room, journal->count + 1, sizeof(*entries));
 
-	if (journal->count == journal->room) {
-		const size_t room = journal->room ? 2 * journal->room : 64;
-
-		entries = reallocarray(entries, room, sizeof(*entries));
-		if (!entries)
-			return NULL;
-		journal->entries = entries;
-		journal->room = room;
-	}
+	if (!entries)
+		return NULL;
+	journal->entries = entries;
 	entries = &entries[journal->count];
 	*entries = (struct journal_entry){ .path = strdup(path) };
 	if (!entries->path)

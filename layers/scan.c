@@ -18,6 +18,7 @@
 #include "beneath.h"
 #include "common/fd.h"
 #include "descent.h"
+#include "heap/grow.h"
 #include "job.h"
 
 #define BLOCK_BYTES 512 /* st_blocks' unit */
@@ -186,16 +187,11 @@ static int add_level(struct counting *counting)
 {
 	const size_t depth = counting->descent.depth;
 
-	if (depth > counting->room) {
-		const size_t room = counting->room ? 2 * counting->room : 64;
-		struct level *levels;
+	struct level *levels = grow_list(counting->levels, &counting->room, depth, sizeof(*levels));
 
-		levels = reallocarray(counting->levels, room, sizeof(*levels));
-		if (!levels)
-			return -ENOMEM;
-		counting->levels = levels;
-		counting->room = room;
-	}
+	if (!levels)
+		return -ENOMEM;
+	counting->levels = levels;
 	counting->levels[depth - 1] = (struct level){ .position = 0 };
 	return 0;
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "heap/grow.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#define FIRST_ROOM 64
+
+void *grow_list(void *list, size_t *room, size_t count, size_t size)
+{
+	size_t wanted = *room ? *room : FIRST_ROOM;
+	void *grown;
+
+	if (list && count <= *room)
+		return list;
+	while (wanted < count) {
+		if (wanted > SIZE_MAX / 2)
+			return NULL;
+		wanted *= 2;
+	}
+	grown = reallocarray(list, wanted, size);
+	if (grown)
+		*room = wanted;
+	return grown;
+}

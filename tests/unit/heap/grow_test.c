@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "heap/grow.h"
+
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+Test(grow, items_stay_and_are_moved_seldom)
+{
+	uint32_t *list = NULL;
+	size_t room = 0;
+	int moves = 0;
+
+	for (uint32_t i = 0; i < 100000; i++) {
+		const size_t before = room;
+		uint32_t *grown = grow_list(list, &room, i + 1, sizeof(*list));
+
+		cr_assert_not_null(grown);
+		cr_assert_gt(room, i);
+		moves += room != before;
+		list = grown;
+		list[i] = i;
+	}
+	cr_expect_lt(moves, 20);
+	for (uint32_t i = 0; i < 100000; i++)
+		cr_assert_eq(list[i], i);
+	free(list);
+}
+
+Test(grow, many_at_once)
+{
+	size_t room = 0;
+	char *bytes = grow_list(NULL, &room, 100001, 1);
+
+	cr_assert_not_null(bytes);
+	cr_expect_geq(room, 100001U);
+	bytes[100000] = 'x';
+	free(bytes);
+}
+
+Test(grow, without_memory_nothing_changes)
+{
+	size_t room = 0;
+	char *bytes = grow_list(NULL, &room, 1, 1);
+	const size_t before = room;
+
+	cr_assert_not_null(bytes);
+	cr_expect_null(grow_list(bytes, &room, SIZE_MAX, 1));
+	cr_expect_null(grow_list(bytes, &room, SIZE_MAX / 4, 16));
+	cr_expect_eq(room, before);
+	bytes[0] = 'x';
+	free(bytes);
+}
