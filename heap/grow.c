@@ -14,7 +14,7 @@ void *grow_list(void *list, size_t *room, size_t count, size_t size)
 	if (list && count <= *room)
 		return list;
 	while (wanted < count) {
-		if (wanted > SIZE_MAX / 2)
+		if (wanted > SIZE_MAX / 2 / size) /* more than an address space */
 			return NULL;
 		wanted *= 2;
 	}
