@@ -2,50 +2,91 @@
 #include "mcp/apply_texts.h"
 
 #include <inttypes.h>
+#include <sodium.h>
 #include <string.h>
 
 #include "frontend/json_write.h"
 #include "io/text.h"
 #include "mcp/result.h"
-#include "mcp/sandbox_view.h"
 
-/* Bounded, because a user reads it in a dialogue. */
-#define QUESTION_LIST_BYTES 2500U
-#define QUESTION_HELD_BYTES 1500U
+/* Room for names of one kind; a question has less. */
+#define HELD_NAMES_BYTES 200U
 
 /* --- the view ------------------------------------------------------------------------------- */
 
-void apply_view_start(struct apply_view *view, bool is_answer)
+void apply_view_start(struct apply_view *view)
 {
 	apply_view_done(view);
-	*view = (struct apply_view){ .page = { .room = is_answer ? RESULT_TEXT_BYTES
-								 : QUESTION_LIST_BYTES,
-					       .is_list = true } };
+	*view = (struct apply_view){ .page = { .room = RESULT_TEXT_BYTES, .is_list = true } };
 }
 
 void apply_view_done(struct apply_view *view)
 {
 	change_page_done(&view->page);
-	buffer_done(&view->held);
-	buffer_done(&view->tools);
+	for (size_t i = 0; i < HELD_KINDS; i++) {
+		buffer_done(&view->held[i].names);
+		buffer_done(&view->held[i].directory);
+	}
+}
+
+/* Return true if the last change is the directory that this one is in. */
+static bool is_in_last(const struct held_changes *held, const struct change *change)
+{
+	const size_t size = held->directory.size;
+
+	return size > 0 && change->is.path_size > size && change->path[size] == '/' &&
+	       memcmp(change->path, held->directory.bytes, size) == 0;
+}
+
+static void add_name(struct held_changes *held, const struct change *change)
+{
+	if (held->is_cut)
+		return;
+	held->before = held->names.size;
+	if (held->names.size > 0)
+		buffer_append_text(&held->names, ", ");
+	change_put_listed_name(&held->names, change);
+	if (held->names.size <= HELD_NAMES_BYTES)
+		return;
+	held->names.size = held->before;
+	held->is_cut = true;
+}
+
+static void add_held(struct held_changes *held, const struct change *change)
+{
+	held->count++;
+	if (is_in_last(held, change))
+		held->names.size = held->before;
+	else
+		held->named++;
+	add_name(held, change);
+	held->directory.size = 0;
+	if ((change->is.flags & CHANGE_IS_DIRECTORY) != 0)
+		buffer_append(&held->directory, change->path, change->is.path_size);
 }
 
 void apply_view_add(struct apply_view *view, const struct change *change)
 {
-	struct buffer *held = change->is.flags & CHANGE_IS_TOOL ? &view->tools : &view->held;
-	const size_t before = held->size;
+	const unsigned int flags = change->is.flags;
 
 	view->total++;
 	change_page_add(&view->page, change);
-	if ((change->is.flags & CHANGE_IS_HELD) == 0 || (change->is.flags & CHANGE_IS_APPLIED) != 0)
+	if ((flags & CHANGE_IS_HELD) == 0 || (flags & CHANGE_IS_APPLIED) != 0 ||
+	    change_is_refused(change))
 		return;
-	buffer_append_text(held, "  ");
-	change_put_name(held, change);
-	buffer_append_text(held, "\n");
-	if (view->held.size + view->tools.size <= QUESTION_HELD_BYTES)
-		view->held_shown++;
-	else
-		held->size = before;
+	add_held(&view->held[(flags & CHANGE_LEADS_OUT) != 0 ? HELD_LEADS_OUT
+			     : (flags & CHANGE_IS_TOOL) != 0 ? HELD_TOOL
+							     : HELD_RUNS],
+		 change);
+}
+
+uint64_t apply_view_held(const struct apply_view *view)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < HELD_KINDS; i++)
+		count += view->held[i].count;
+	return count;
 }
 
 static void put_count(struct buffer *text, uint64_t count)
@@ -65,92 +106,32 @@ static void put_project(struct buffer *text, const struct ipc_sandbox_info *info
 	change_put_path(text, (const uint8_t *)info->workspace, strlen(info->workspace));
 }
 
-/* --- the question --------------------------------------------------------------------------- */
-
-static void put_held(const struct apply_view *view, bool offers_held, struct buffer *text)
-{
-	const uint64_t held = view->page.held;
-
-	if (held == 0)
-		return;
-	buffer_format(text,
-		      "\n%" PRIu64 " of them can be executed by this machine automatically (hooks, "
-		      "start-up files, configuration of editors, agents or CI):\n",
-		      held);
-	buffer_append(text, view->held.bytes, view->held.size);
-	if (view->tools.size > 0)
-		buffer_append_text(text, "and, when their tools are started:\n");
-	buffer_append(text, view->tools.bytes, view->tools.size);
-	if (offers_held)
-		buffer_append_text(text, "They are left out unless you tick the box below.\n");
-	else
-		buffer_format(text,
-			      "  and %" PRIu64
-			      " more. They are left out; `msp apply` asks about each.\n",
-			      held - view->held_shown);
-}
-
-static void put_message(const struct apply_view *view, const struct ipc_sandbox_info *info,
-			uint32_t conflict, bool is_held_only, bool offers_held, struct buffer *text)
-{
-	const char *called = sandbox_handle(info);
-
-	buffer_append_text(text, "The agent wants to apply ");
-	put_count(text, view->total);
-	buffer_append_text(text, " from the sandbox \"");
-	text_quote(text, called, strlen(called), QUOTE_BYTES);
-	buffer_append_text(text, "\" to ");
-	put_project(text, info);
-	buffer_append_text(text, ":\n");
-	put_list(view, text);
-	if (view->page.conflicts > 0)
-		buffer_format(
-			text,
-			conflict == CONFLICT_OURS
-				? "\n%" PRIu64 " also changed on the host and will be REPLACED by "
-				  "the sandbox's version.\n"
-				: "\n%" PRIu64
-				  " also changed on the host and will keep the host's version.\n",
-			view->page.conflicts);
-	put_held(view, offers_held, text);
-	if (is_held_only)
-		buffer_append_text(text, "\nThe other changes are applied in any case.\n");
-	buffer_format(text, "\n`msp diff %s` shows every line.", info->id);
-}
-
-static void put_form(struct json_writer *writer, bool offers_held)
-{
-	json_open_object(writer, "requestedSchema");
-	json_put_text(writer, "type", "object");
-	json_open_object(writer, "properties");
-	if (offers_held) {
-		json_open_object(writer, APPLY_HELD_KEY);
-		json_put_text(writer, "type", "boolean");
-		json_put_text(writer, "title",
-			      "Also apply files that this machine can execute automatically");
-		json_put_bool(writer, "default", false);
-		json_close_object(writer);
-	}
-	json_close_object(writer);
-	json_close_object(writer);
-}
-
-void apply_put_question(const struct apply_view *view, const struct ipc_sandbox_info *info,
-			uint32_t conflict, bool is_held_only, bool offers_held,
-			struct buffer *params)
-{
-	struct json_writer writer = { .out = params };
-	struct buffer message = { 0 };
-
-	put_message(view, info, conflict, is_held_only, offers_held, &message);
-	json_open_object(&writer, NULL);
-	json_put_string(&writer, "message", message.bytes, message.size);
-	put_form(&writer, offers_held);
-	json_close_object(&writer);
-	buffer_done(&message);
-}
-
 /* --- the result --------------------------------------------------------------------------- */
+
+void apply_digest_text(const uint8_t digest[IPC_DIGEST_BYTES], char ret[APPLY_DIGEST_ROOM])
+{
+	(void)sodium_bin2hex(ret, APPLY_DIGEST_ROOM, digest, APPLY_DIGEST_SHOWN);
+}
+
+enum plan_apply apply_policy(const struct host *host, const char *profile)
+{
+	const struct plan *plan = &host->plan;
+	const int index = plan->bytes ? plan_profile_find(plan, profile) : -1;
+	const uint32_t apply = index < 0 ? (uint32_t)PLAN_APPLY_PERSON
+					 : plan_profile(plan, (uint32_t)index)->apply;
+
+	return apply < PLAN_APPLY_COUNT ? (enum plan_apply)apply : PLAN_APPLY_PERSON;
+}
+
+const char *apply_check_workspace(const struct ipc_sandbox_info *info)
+{
+	if (info->workspace_mode == WORKSPACE_WRITE)
+		return "The sandbox works on the project itself, which has its changes already.";
+	if (info->workspace_mode != WORKSPACE_COPY)
+		return "The sandbox has no copy of a project. The user can copy its files with "
+		       "`msp cp`.";
+	return NULL;
+}
 
 void apply_put_failure(struct buffer *text, const char *problem,
 		       const struct ipc_sandbox_info *info)
@@ -166,34 +147,52 @@ void apply_put_failure(struct buffer *text, const char *problem,
 void apply_put_nothing(const struct apply_view *view, const struct ipc_sandbox_info *info,
 		       const struct ipc_changes_done *done, struct buffer *text)
 {
-	(void)view;
 	(void)done;
-	buffer_append_text(text, "[nothing to apply: no chosen file differs from ");
+	put_list(view, text);
+	buffer_append_text(text, "[nothing to apply: no file differs from ");
 	put_project(text, info);
+	if (view->total > 0)
+		buffer_append_text(text, " but for changes that are never applied");
 	buffer_append_text(text, "]");
 }
 
-void apply_put_preview(const struct apply_view *view, const struct ipc_sandbox_info *info,
-		       const struct ipc_changes_done *done, struct buffer *text)
+/* Say what an apply would do with the changes that are listed. */
+static void put_fates(const struct apply_view *view, struct buffer *text)
 {
+	const struct change_page *page = &view->page;
+
+	if (page->conflicts > 0)
+		buffer_format(text, " · %" PRIu64 " in conflict: see `conflict`", page->conflicts);
+	if (apply_view_held(view) > 0)
+		buffer_format(text, " · %" PRIu64 " held: need the user's consent",
+			      apply_view_held(view));
+	if (page->refused > 0)
+		buffer_format(text, " · %" PRIu64 " never applied", page->refused);
+}
+
+void apply_put_preview(const struct apply_view *view, const struct ipc_sandbox_info *info,
+		       const struct ipc_changes_done *done, enum plan_apply policy,
+		       struct buffer *text)
+{
+	char digest[APPLY_DIGEST_ROOM];
+
 	if (view->total == 0) {
 		apply_put_nothing(view, info, done, text);
 		return;
 	}
+	apply_digest_text(done->digest, digest);
 	put_list(view, text);
 	buffer_append_text(text, "[preview: ");
 	put_count(text, view->total);
 	buffer_append_text(text, " for ");
 	put_project(text, info);
-	if (view->page.conflicts > 0)
-		buffer_format(text, " · %" PRIu64 " in conflict: see `conflict`",
-			      view->page.conflicts);
-	if (view->page.held > 0)
-		buffer_format(text, " · %" PRIu64 " host-executed: the user has to agree",
-			      view->page.held);
-	if (view->page.refused > 0)
-		buffer_format(text, " · %" PRIu64 " never applied", view->page.refused);
-	buffer_append_text(text, " · nothing was applied]");
+	put_fates(view, text);
+	buffer_format(text, " · digest %s · nothing was applied", digest);
+	if (policy == PLAN_APPLY_PERSON)
+		buffer_format(text, " · only the user can apply: `msp apply %s`", info->id);
+	else if (policy == PLAN_APPLY_ASK)
+		buffer_append_text(text, " · apply_changes asks the user");
+	buffer_append_text(text, "]");
 }
 
 void apply_put_conflicts(const struct apply_view *view, const struct ipc_sandbox_info *info,
@@ -221,7 +220,7 @@ void apply_put_applied(const struct apply_view *view, const struct ipc_sandbox_i
 	put_project(text, info);
 	if (done->conflicts > 0)
 		buffer_format(text, " · %u in conflict", done->conflicts);
-	if (view->held.size + view->tools.size > 0)
+	if (apply_view_held(view) > 0)
 		buffer_format(
 			text,
 			" · %" PRIu64

@@ -1,40 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The texts of apply_changes, for the agent and for the user whom it asks.
+ * The changes of a preview or an apply, as far as they are shown, and the results of
+ * preview_changes and apply_changes.
  */
 #ifndef BROKER_MCP_APPLY_TEXTS_H
 #define BROKER_MCP_APPLY_TEXTS_H
 
+#include "common/plan.h"
 #include "mcp/change_page.h"
 #include "mcp/sandboxes.h"
 
-/* The member of the user's form that includes host-executed files. */
-#define APPLY_HELD_KEY "include_held"
+/* Reasons for which a change waits for a person, the most dangerous first. */
+enum held_kind {
+	HELD_RUNS,      /* the host executes or obeys it by itself */
+	HELD_LEADS_OUT, /* a link out of the project */
+	HELD_TOOL,      /* executed when its tool is started */
+	HELD_KINDS,
+};
 
-/* The changes of a preview or an apply, as far as they are shown. */
+struct held_changes {
+	uint64_t count;
+	/* For a question: a new directory counts as the changes in it, if there are some. */
+	uint64_t named;
+	struct buffer names;     /* in a line, separated by ", " */
+	bool is_cut;             /* further names have no room in a question */
+	struct buffer directory; /* path of the last change, if it is a directory */
+	size_t before;           /* bytes of the names before it */
+};
+
 struct apply_view {
 	struct change_page page; /* a list */
 	uint64_t total;
-	struct buffer held; /* names of the host-executed files, a line each */
-	struct buffer
-		tools; /* names of the files that take effect when their tool runs, listed last */
-	uint64_t held_shown;
+	struct held_changes held[HELD_KINDS]; /* without changes that are applied, or never are */
 };
 
-/* Begin anew; `is_answer`: for a result, which has more room than a question. */
-void apply_view_start(struct apply_view *view, bool is_answer);
+/* Begin anew. */
+void apply_view_start(struct apply_view *view);
 void apply_view_add(struct apply_view *view, const struct change *change);
 void apply_view_done(struct apply_view *view);
 
-/* Append the parameters of the question (elicitation/create) as JSON. `is_held_only`: the other
- * changes need no consent. */
-void apply_put_question(const struct apply_view *view, const struct ipc_sandbox_info *info,
-			uint32_t conflict, bool is_held_only, bool offers_held,
-			struct buffer *params);
+/* Return the number of changes that wait for a person. */
+uint64_t apply_view_held(const struct apply_view *view);
+
+/* Bytes of a digest that are shown, as twice as many digits; enough that a workload finds no two
+ * sets of changes with the same. */
+#define APPLY_DIGEST_SHOWN 16
+#define APPLY_DIGEST_ROOM (2 * APPLY_DIGEST_SHOWN + 1)
+void apply_digest_text(const uint8_t digest[IPC_DIGEST_BYTES], char ret[APPLY_DIGEST_ROOM]);
 
 /* Append the result: of a preview, of an apply. */
 void apply_put_preview(const struct apply_view *view, const struct ipc_sandbox_info *info,
-		       const struct ipc_changes_done *done, struct buffer *text);
+		       const struct ipc_changes_done *done, enum plan_apply policy,
+		       struct buffer *text);
 void apply_put_nothing(const struct apply_view *view, const struct ipc_sandbox_info *info,
 		       const struct ipc_changes_done *done, struct buffer *text);
 void apply_put_conflicts(const struct apply_view *view, const struct ipc_sandbox_info *info,
@@ -45,5 +62,11 @@ void apply_put_applied(const struct apply_view *view, const struct ipc_sandbox_i
 /* Append the problem, that nothing was applied, and how the user can apply the changes. */
 void apply_put_failure(struct buffer *text, const char *problem,
 		       const struct ipc_sandbox_info *info);
+
+/* Return who may apply under this profile. If it is gone, no policy allows agents to. */
+enum plan_apply apply_policy(const struct host *host, const char *profile);
+
+/* Return the reason why no changes of this sandbox can be applied; NULL: there is none. */
+const char *apply_check_workspace(const struct ipc_sandbox_info *info);
 
 #endif

@@ -32,7 +32,7 @@ enum ask_kind {
 };
 
 /* The client's answer: a result in the form of the question's schema. The user may have declined:
- * see ask_accepted(). */
+ * see ask_reply(). */
 struct ask_input {
 	const struct json_document *document;
 	struct json_value *value; /* NULL: the client answered with an error */
@@ -70,8 +70,15 @@ void call_await(struct call *call);
 /* Return the user's form, if it was filled in and sent; NULL: declined, dismissed or an error. */
 struct json_value *ask_accepted(const struct ask_input *input);
 
-/* Return true if the user agreed. A form without fields may come back without its content. */
-bool ask_agreed(const struct ask_input *input);
+/* Return the client's word about a question to its user. Some clients answer with a refusal or
+ * a dismissal without showing the question. */
+enum ask_reply {
+	ASK_ACCEPTED,  /* the form may be missing: see ask_accepted() */
+	ASK_DECLINED,  /* the user refused */
+	ASK_DISMISSED, /* no user answered */
+	ASK_FAILED,    /* an error, or no answer of this form: `problem` is set */
+};
+enum ask_reply ask_reply(const struct ask_input *input);
 
 /* Keep up to ASK_KEPT_MAX bytes until the call is run again, and return them then (empty: none). */
 void call_keep(struct call *call, const void *bytes, size_t size);

@@ -175,17 +175,23 @@ const char *ask_take_inputs(struct call *call, const struct json_document *docum
 	return NULL;
 }
 
-bool ask_agreed(const struct ask_input *input)
+enum ask_reply ask_reply(const struct ask_input *input)
 {
-	return input->value &&
-	       json_equals(json_member(input->document, input->value, "action"), "accept");
+	struct json_value *action;
+
+	if (!input->value)
+		return ASK_FAILED;
+	action = json_member(input->document, input->value, "action");
+	if (json_equals(action, "accept"))
+		return ASK_ACCEPTED;
+	return json_equals(action, "decline") ? ASK_DECLINED : ASK_DISMISSED;
 }
 
 struct json_value *ask_accepted(const struct ask_input *input)
 {
 	struct json_value *content;
 
-	if (!ask_agreed(input))
+	if (ask_reply(input) != ASK_ACCEPTED)
 		return NULL;
 	content = json_member(input->document, input->value, "content");
 	return json_is(content, JSON_OBJECT) ? content : NULL;

@@ -42,15 +42,10 @@ static void put_byte(struct buffer *text, unsigned char byte)
 		buffer_format(text, "\\%03o", byte);
 }
 
-void change_put_path(struct buffer *text, const uint8_t *path, size_t size)
+static void put_quoted(struct buffer *text, const char *bytes, size_t size)
 {
-	const char *bytes = (const char *)path;
 	size_t length;
 
-	if (!has_odd(bytes, size)) {
-		buffer_append(text, bytes, size);
-		return;
-	}
 	buffer_append_text(text, "\"");
 	for (size_t at = 0; at < size;) {
 		length = utf8_length(bytes + at, size - at);
@@ -59,24 +54,61 @@ void change_put_path(struct buffer *text, const uint8_t *path, size_t size)
 			at += length;
 		} else {
 			for (size_t i = 0; i < (length ? length : 1); i++)
-				put_byte(text, path[at + i]);
+				put_byte(text, (unsigned char)bytes[at + i]);
 			at += length ? length : 1;
 		}
 	}
 	buffer_append_text(text, "\"");
 }
 
-void change_put_name(struct buffer *text, const struct change *change)
+void change_put_path(struct buffer *text, const uint8_t *path, size_t size)
+{
+	if (has_odd((const char *)path, size))
+		put_quoted(text, (const char *)path, size);
+	else
+		buffer_append(text, path, size);
+}
+
+/* Return true for a path that could be read as more than one name. */
+static bool has_separator(const uint8_t *path, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (strchr(" ,;:?", path[i]))
+			return true;
+	}
+	return false;
+}
+
+static void put_listed_path(struct buffer *text, const uint8_t *path, size_t size)
+{
+	if (has_separator(path, size))
+		put_quoted(text, (const char *)path, size);
+	else
+		change_put_path(text, path, size);
+}
+
+static void put_name(struct buffer *text, const struct change *change,
+		     void (*put)(struct buffer *text, const uint8_t *path, size_t size))
 {
 	const struct change_record *is = &change->is;
 
-	change_put_path(text, change->path, is->path_size);
+	put(text, change->path, is->path_size);
 	if ((is->flags & CHANGE_IS_DIRECTORY) != 0)
 		buffer_append_text(text, "/");
 	if (is->link_size > 0) {
 		buffer_append_text(text, " -> ");
-		change_put_path(text, change->link, is->link_size);
+		put(text, change->link, is->link_size);
 	}
+}
+
+void change_put_name(struct buffer *text, const struct change *change)
+{
+	put_name(text, change, change_put_path);
+}
+
+void change_put_listed_name(struct buffer *text, const struct change *change)
+{
+	put_name(text, change, put_listed_path);
 }
 
 /* --- a line of the list --------------------------------------------------------------------- */
@@ -201,6 +233,25 @@ static void put_beginning(struct change_page *page, const struct change *change,
 			      change->is.patch_size - fits);
 }
 
+bool change_is_refused(const struct change *change)
+{
+	return (change->is.flags & (CHANGE_IS_REFUSED | CHANGE_IS_GITS | CHANGE_IS_UNREADABLE)) !=
+	       0;
+}
+
+static void add_sums(struct change_page *page, const struct change *change)
+{
+	uint64_t added, removed;
+
+	count_lines(change, &added, &removed);
+	page->added += added;
+	page->removed += removed;
+	page->opaque += (change->is.flags & (CHANGE_IS_BINARY | CHANGE_IS_LARGE)) != 0;
+	page->held += (change->is.flags & CHANGE_IS_HELD) != 0;
+	page->conflicts += (change->is.flags & CHANGE_IS_CONFLICT) != 0;
+	page->refused += change_is_refused(change);
+}
+
 void change_page_add(struct change_page *page, const struct change *change)
 {
 	const size_t used = page->list.size + page->diffs.size;
@@ -209,9 +260,7 @@ void change_page_add(struct change_page *page, const struct change *change)
 	const size_t patch_size = page->is_list ? 0 : change->is.patch_size;
 	struct buffer line = { 0 };
 
-	page->held += (change->is.flags & CHANGE_IS_HELD) != 0;
-	page->conflicts += (change->is.flags & CHANGE_IS_CONFLICT) != 0;
-	page->refused += (change->is.flags & (CHANGE_IS_REFUSED | CHANGE_IS_GITS)) != 0;
+	add_sums(page, change);
 	if (page->is_full)
 		return;
 	put_line(&line, change);

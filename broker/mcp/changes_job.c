@@ -75,50 +75,11 @@ void changes_job_take(struct changes_job *job, const struct supervisor_answer *a
 	finish_if_over(job);
 }
 
-/* The path of the workspace for programs in the sandbox. */
-#define INSIDE "/workspace/"
-
-/* Return a path relative to the workspace, without prefixes and slashes that agents add. */
-static struct json_value path_beneath(struct json_value *path)
-{
-	struct json_value ret;
-	size_t skipped = 0;
-
-	json_decode(path);
-	ret = *path;
-	if (ret.size > strlen(INSIDE) && memcmp(ret.text, INSIDE, strlen(INSIDE)) == 0)
-		skipped = strlen(INSIDE);
-	else if (ret.size > 2 && memcmp(ret.text, "./", 2) == 0)
-		skipped = 2;
-	ret.text += skipped;
-	ret.size -= (uint32_t)skipped;
-	while (ret.size > 1 && ret.text[ret.size - 1] == '/')
-		ret.size--;
-	return ret;
-}
-
-/* Seal paths with a NUL after each; no paths stand for all changes. */
-static int seal_paths(const struct json_document *document, const struct json_value *paths)
-{
-	struct buffer list = { 0 };
-	int fd;
-
-	for (struct json_value *v = json_first(document, paths); v; v = json_next(document, v)) {
-		const struct json_value path = path_beneath(v);
-
-		buffer_append(&list, path.text, path.size);
-		buffer_append(&list, "", 1);
-	}
-	fd = fd_sealed_from_bytes("paths", list.bytes ? list.bytes : "", list.size);
-	buffer_done(&list);
-	return fd;
-}
-
 void changes_job_start(struct changes_job *job, struct ipc_changes_start *wanted,
-		       const struct json_document *document, const struct json_value *paths)
+		       const struct chosen_paths *paths)
 {
 	struct requests *requests = job->errand->call->session->host->requests;
-	const int chosen = seal_paths(document, paths);
+	const int chosen = chosen_paths_seal(paths);
 
 	job->is_done = job->is_broken = false;
 	if (chosen < 0)
@@ -151,39 +112,4 @@ void changes_job_put_problem(const struct changes_job *job, struct buffer *text)
 					 "run `msp stop` and `msp apply --standalone`.");
 	if (job->done.error == 0 && job->is_broken)
 		buffer_append_text(text, "The list of changes is incomplete.");
-}
-
-/* Return true for a path inside the workspace, other than the workspace itself. */
-static bool is_beneath(const struct json_value *path)
-{
-	const char *part = path->text;
-	const char *end = path->text + path->size;
-
-	if (path->size == 0 || path->size >= IPC_PATH_MAX)
-		return false;
-	while (part < end) {
-		const char *slash = memchr(part, '/', (size_t)(end - part));
-		const size_t size = (size_t)((slash ? slash : end) - part);
-
-		if (size == 0 || (size == 1 && part[0] == '.') ||
-		    (size == 2 && memcmp(part, "..", 2) == 0))
-			return false;
-		part = slash ? slash + 1 : end;
-	}
-	return true;
-}
-
-const char *changes_check_paths(const struct json_document *document,
-				const struct json_value *paths)
-{
-	if (paths && paths->count == 0)
-		return "The argument `paths` is empty. Leave it out to mean all changes.";
-	for (struct json_value *v = json_first(document, paths); v; v = json_next(document, v)) {
-		const struct json_value path = path_beneath(v);
-
-		if (!is_beneath(&path))
-			return "Each of `paths` must be inside the workspace and relative to it, "
-			       "such as \"src/main.c\", without \"..\".";
-	}
-	return NULL;
 }

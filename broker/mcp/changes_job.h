@@ -9,6 +9,7 @@
 #include <event2/event.h>
 
 #include "frontend/change_stream.h"
+#include "mcp/chosen_paths.h"
 #include "mcp/errand.h"
 
 struct changes_rules {
@@ -31,10 +32,9 @@ struct changes_job {
 	struct ipc_changes_done done;
 };
 
-/* Ask for changes: `wanted` is the request, `paths` an array of strings to restrict it (NULL:
- * all). */
+/* Ask for the changes that `paths` chooses; `wanted` is the request. */
 void changes_job_start(struct changes_job *job, struct ipc_changes_start *wanted,
-		       const struct json_document *document, const struct json_value *paths);
+		       const struct chosen_paths *paths);
 
 void changes_job_take(struct changes_job *job, const struct supervisor_answer *answer);
 
@@ -43,13 +43,5 @@ void changes_job_stop(struct changes_job *job);
 
 /* Append the problem as a sentence; append no text after a success. */
 void changes_job_put_problem(const struct changes_job *job, struct buffer *text);
-
-/* Check the paths of an argument `paths`: relative, inside the workspace. NULL: all are valid;
- * otherwise the problem. */
-const char *changes_check_paths(const struct json_document *document,
-				const struct json_value *paths);
-
-/* Room for all paths of a request. */
-#define CHANGES_PATHS_MAX (256U << 10)
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef BROKER_MCP_PARAMS_H
 #define BROKER_MCP_PARAMS_H
 
-#include "mcp/changes_job.h"
+#include "mcp/chosen_paths.h"
 #include "mcp/tools.h"
 
 /* A persistent sandbox that the tool is about; its value fits IPC_NAME_MAX. */
@@ -54,10 +54,10 @@
 #define PATH_TEXT "Relative to /workspace, such as src/main.c, or absolute."
 
 /* Paths of the workspace to which the tool is limited. */
-#define ROW_PATHS(omitted)                                                                         \
+#define ROW_PATHS                                                                                  \
 	{                                                                                          \
-		.name = "paths", .kind = PARAM_LIST, .bytes_max = CHANGES_PATHS_MAX,               \
-		.description = "Files and directories, relative to /workspace. Omitted: " omitted  \
+		.name = "paths", .kind = PARAM_LIST, .bytes_max = CHOSEN_PATHS_BYTES,              \
+		.description = "Files and directories, relative to /workspace. Omitted: all."      \
 	}
 
 /* How the content of a file is given. */

@@ -126,7 +126,7 @@ static void on_found(struct sandbox_search *search)
 	memcpy(work->wanted.sandbox, search->info.id, sizeof(search->info.id));
 	(void)strncpy(work->wanted.owner, sandboxes_owner(session->host, session->principal),
 		      sizeof(work->wanted.owner) - 1);
-	changes_job_start(&work->job, &work->wanted, NULL, NULL);
+	changes_job_start(&work->job, &work->wanted, &(struct chosen_paths){ 0 });
 }
 
 static void on_answer(struct errand *errand, const struct supervisor_answer *answer)

@@ -5,15 +5,14 @@
  *
  * A preview always precedes the apply, and msp-layers applies exactly the previewed changes: it
  * compares all changes and their contents with the preview's digest before it begins. If the user
- * has to agree, the question lists the preview's changes; with the answer the call applies them
+ * has to agree, the question is about the preview's changes; with the answer the call applies them
  * without another preview.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "heap/memory.h"
-#include "mcp/apply_texts.h"
-#include "mcp/ask.h"
+#include "mcp/apply_question.h"
 #include "mcp/changes_job.h"
 #include "mcp/params.h"
 #include "mcp/resource_diff.h"
@@ -22,7 +21,7 @@
 enum apply_param {
 	APPLY_SANDBOX,
 	APPLY_PATHS,
-	APPLY_PREVIEW,
+	APPLY_DIGEST,
 	APPLY_CONFLICT,
 	APPLY_PARAMS,
 };
@@ -32,16 +31,19 @@ static const char *const conflict_names[] = { "refuse", "ours", "theirs", NULL }
 
 static const struct tool_param params[APPLY_PARAMS] = {
 	[APPLY_SANDBOX] = ROW_SANDBOX,
-	[APPLY_PATHS] = ROW_PATHS("all changes."),
-	[APPLY_PREVIEW] = ROW_FLAG("preview", "false",
-				   "List the changes and conflicts without applying them."),
+	[APPLY_PATHS] = ROW_PATHS,
+	[APPLY_DIGEST] = { .name = "digest",
+			   .kind = PARAM_TEXT,
+			   .bytes_max = APPLY_DIGEST_ROOM - 1,
+			   .description = "A preview's digest: apply only if these paths have "
+					  "the same changes still." },
 	[APPLY_CONFLICT] = { .name = "conflict",
 			     .kind = PARAM_NAME,
 			     .names = conflict_names,
 			     .standard = "\"refuse\"",
 			     .description = "For files that the host changed meanwhile. refuse: "
 					    "apply nothing. ours: the sandbox's version wins. "
-					    "theirs: the host's stays, and the rest is applied." },
+					    "theirs: the host's stays." },
 };
 
 /* The question's name. */
@@ -57,7 +59,8 @@ enum apply_phase {
 struct asked_about {
 	uint8_t digest[IPC_DIGEST_BYTES]; /* digest of the preview */
 	char sandbox[IPC_ID_MAX];
-	uint8_t offers_held;
+	uint8_t offered; /* answers, as bits */
+	uint8_t has_held;
 };
 
 struct applying {
@@ -65,8 +68,8 @@ struct applying {
 	enum apply_phase phase;
 	struct changes_job job;
 	struct ipc_changes_start wanted;
-	struct json_tree paths;
-	bool is_preview; /* preview only */
+	struct chosen_paths paths;
+	char digest[APPLY_DIGEST_ROOM]; /* the agent's preview; "": none is named */
 	enum plan_apply policy;
 	struct apply_view view;
 	struct asked_about asked;
@@ -78,7 +81,7 @@ static void free_applying(struct errand *errand)
 
 	changes_job_stop(&work->job);
 	apply_view_done(&work->view);
-	json_tree_done(&work->paths);
+	chosen_paths_done(&work->paths);
 	free(work);
 }
 
@@ -89,19 +92,20 @@ static void on_change(void *context, const struct change *change)
 	struct applying *work = context;
 
 	apply_view_add(&work->view, change);
+	chosen_paths_meet(&work->paths, change);
 }
 
 static void start_job(struct applying *work, uint32_t operation)
 {
-	apply_view_start(&work->view, work->is_preview || operation == CHANGES_APPLY);
+	apply_view_start(&work->view);
+	chosen_paths_watch(&work->paths);
 	work->phase = operation == CHANGES_APPLY ? PHASE_APPLY : PHASE_PREVIEW;
 	work->wanted.operation = operation;
 	if (operation == CHANGES_PREVIEW)
 		work->wanted.flags = CHANGES_TEXT;
 	else
 		memcpy(work->wanted.expected, work->asked.digest, sizeof(work->asked.digest));
-	changes_job_start(&work->job, &work->wanted, &work->paths.document,
-			  json_top(&work->paths.document));
+	changes_job_start(&work->job, &work->wanted, &work->paths);
 }
 
 /* --- consent --------------------------------------------------------------------------------- */
@@ -109,36 +113,6 @@ static void start_job(struct applying *work, uint32_t operation)
 static struct call *call_of(const struct applying *work)
 {
 	return work->search.errand.call;
-}
-
-/* Return true if the question may offer host-executed files: only if each of them is shown. */
-static bool offers_held(const struct applying *work)
-{
-	return work->view.page.held > 0 && work->view.held_shown == work->view.page.held;
-}
-
-static bool needs_word(const struct applying *work)
-{
-	return work->policy != PLAN_APPLY_AGENT || offers_held(work);
-}
-
-static const struct ask_input *ask_user(struct applying *work)
-{
-	struct buffer question = { 0 };
-	const struct ask_input *input;
-
-	apply_put_question(&work->view, &work->search.info, work->wanted.conflict,
-			   work->policy == PLAN_APPLY_AGENT, offers_held(work), &question);
-	input = call_ask(call_of(work), ASK_KEY, ASK_ELICITATION, &question);
-	buffer_done(&question);
-	return input;
-}
-
-static bool wants_held(const struct ask_input *input)
-{
-	struct json_value *content = ask_accepted(input);
-
-	return content && json_is(json_member(input->document, content, APPLY_HELD_KEY), JSON_TRUE);
 }
 
 static void fail_apply(struct applying *work, const char *problem)
@@ -160,32 +134,30 @@ static void apply_previewed(struct applying *work, bool is_held_too)
 	start_job(work, CHANGES_APPLY);
 }
 
-/* With AGENT, all other changes need no consent. */
 static void take_answer(struct applying *work, const struct ask_input *input)
 {
-	const bool is_agreed = ask_agreed(input);
+	struct buffer problem = { 0 };
+	const enum apply_answer answer = apply_read_answer(input, work->asked.offered, &problem);
 
-	if (!input->value && work->policy != PLAN_APPLY_AGENT)
-		fail_apply(work, "The client could not ask its user.");
-	else if (!is_agreed && work->policy != PLAN_APPLY_AGENT)
-		fail_apply(work, "The user did not agree.");
-	else
-		apply_previewed(work, is_agreed && work->asked.offers_held && wants_held(input));
+	if (answer != APPLY_NOTHING) {
+		apply_previewed(work, answer == APPLY_EVERYTHING && work->asked.has_held);
+	} else {
+		if (work->policy == PLAN_APPLY_AGENT)
+			buffer_append_text(&problem, " Changes that are not held need no consent: "
+						     "choose them with `paths`.");
+		buffer_append(&problem, "", 1);
+		fail_apply(work, problem.bytes);
+	}
+	buffer_done(&problem);
 }
 
-/* Go on after the preview. */
-static void ask_or_apply(struct applying *work)
+/* Ask the question, and keep its subject for the answer. */
+static void ask_user(struct applying *work, const struct buffer *question)
 {
 	struct call *call = call_of(work);
 
-	memcpy(work->asked.digest, work->job.done.digest, sizeof(work->asked.digest));
 	memcpy(work->asked.sandbox, work->search.info.id, sizeof(work->asked.sandbox));
-	work->asked.offers_held = offers_held(work);
-	if (!needs_word(work) || !call_can_ask(call, ASK_ELICITATION)) {
-		apply_previewed(work, false); /* without consent only the changes that need none */
-		return;
-	}
-	if (ask_user(work)) {
+	if (call_ask(call, ASK_KEY, ASK_ELICITATION, question)) {
 		fail_apply(work, "The answer belongs to other changes than these.");
 		return;
 	}
@@ -193,12 +165,36 @@ static void ask_or_apply(struct applying *work)
 	call_await(errand_release(&work->search.errand));
 }
 
+/* Go on after the preview. With AGENT, changes that are not held need no consent. */
+static void ask_or_apply(struct applying *work)
+{
+	const bool is_agents = work->policy == PLAN_APPLY_AGENT;
+	struct buffer question = { 0 };
+	unsigned int offered;
+
+	offered = apply_put_question(&work->view, &work->search.info, work->wanted.conflict,
+				     &question);
+	work->asked.offered = (uint8_t)offered;
+	work->asked.has_held = apply_view_held(&work->view) > 0;
+	memcpy(work->asked.digest, work->job.done.digest, sizeof(work->asked.digest));
+	if (is_agents &&
+	    (!work->asked.has_held || (offered & APPLY_OFFERS(APPLY_EVERYTHING)) == 0 ||
+	     !call_can_ask(call_of(work), ASK_ELICITATION)))
+		apply_previewed(work, false);
+	else if (offered == APPLY_OFFERS(APPLY_NOTHING))
+		fail_apply(work, "Its changes can run by themselves, and their names are too long "
+				 "for a question to the user.");
+	else
+		ask_user(work, &question);
+	buffer_done(&question);
+}
+
 /* Return the answer to the question about this sandbox; it holds for the previewed changes. */
 static const struct ask_input *find_answer(struct applying *work)
 {
 	const struct buffer *kept = call_kept(call_of(work));
 
-	if (work->is_preview || kept->size != sizeof(work->asked))
+	if (kept->size != sizeof(work->asked))
 		return NULL;
 	memcpy(&work->asked, kept->bytes, sizeof(work->asked));
 	if (memcmp(work->asked.sandbox, work->search.info.id, sizeof(work->asked.sandbox)) != 0)
@@ -221,18 +217,34 @@ static void answer_apply(struct applying *work,
 	buffer_done(&text);
 }
 
+/* Return true if the changes are those of the agent's preview, or it names none. */
+static bool is_expected(const struct applying *work)
+{
+	char digest[APPLY_DIGEST_ROOM];
+
+	apply_digest_text(work->job.done.digest, digest);
+	return !work->digest[0] || strcmp(work->digest, digest) == 0;
+}
+
 static void on_previewed(struct applying *work)
 {
 	const struct change_page *page = &work->view.page;
+	struct buffer problem = { 0 };
 
-	if (work->is_preview)
-		answer_apply(work, apply_put_preview, false);
-	else if (work->view.total == 0)
+	if (chosen_paths_put_unmet(&work->paths, &problem)) {
+		buffer_append(&problem, "", 1);
+		fail_apply(work, problem.bytes);
+	} else if (!is_expected(work)) {
+		fail_apply(work, "The changes are not those of this `digest`. Call "
+				 "preview_changes again.");
+	} else if (work->view.total == page->refused) {
 		answer_apply(work, apply_put_nothing, false);
-	else if (page->conflicts > 0 && work->wanted.conflict == CONFLICT_REFUSE)
+	} else if (page->conflicts > 0 && work->wanted.conflict == CONFLICT_REFUSE) {
 		answer_apply(work, apply_put_conflicts, true);
-	else
+	} else {
 		ask_or_apply(work);
+	}
+	buffer_done(&problem);
 }
 
 static void on_ended(void *context)
@@ -262,29 +274,14 @@ static void on_ended(void *context)
 
 static const struct changes_rules changes_rules = { .found = on_change, .ended = on_ended };
 
-/* If the profile is gone, no policy allows agents to apply. */
-static enum plan_apply policy_of(const struct host *host, const char *name)
-{
-	const struct plan *plan = &host->plan;
-	const int index = plan->bytes ? plan_profile_find(plan, name) : -1;
-	const uint32_t apply = index < 0 ? (uint32_t)PLAN_APPLY_PERSON
-					 : plan_profile(plan, (uint32_t)index)->apply;
-
-	return apply < PLAN_APPLY_COUNT ? (enum plan_apply)apply : PLAN_APPLY_PERSON;
-}
-
 /* Return the reason against it before a preview; NULL: none. */
 static const char *check_request(const struct applying *work)
 {
 	const struct ipc_sandbox_info *info = &work->search.info;
+	const char *problem = apply_check_workspace(info);
 
-	if (info->workspace_mode == WORKSPACE_WRITE)
-		return "The sandbox works on the project itself, which has its changes already.";
-	if (info->workspace_mode != WORKSPACE_COPY)
-		return "The sandbox has no copy of a project. The user can copy its files with "
-		       "`msp cp`.";
-	if (work->is_preview)
-		return NULL;
+	if (problem)
+		return problem;
 	if (work->policy == PLAN_APPLY_PERSON)
 		return "The policy lets only the user apply changes.";
 	if (work->policy == PLAN_APPLY_ASK && !call_can_ask(call_of(work), ASK_ELICITATION))
@@ -303,7 +300,7 @@ static void on_found(struct sandbox_search *search)
 	const struct ask_input *answered;
 	const char *problem;
 
-	work->policy = policy_of(session->host, search->info.profile);
+	work->policy = apply_policy(session->host, search->info.profile);
 	problem = check_request(work);
 	if (problem) {
 		fail_apply(work, problem);
@@ -354,7 +351,7 @@ static uint32_t conflict_of(struct json_value *value)
 static void apply_changes(struct call *call, const struct json_document *document,
 			  struct json_value *const *values)
 {
-	const char *problem = changes_check_paths(document, values[APPLY_PATHS]);
+	const char *problem = chosen_paths_check(document, values[APPLY_PATHS]);
 	char wanted[IPC_NAME_MAX];
 	struct applying *work;
 
@@ -365,9 +362,9 @@ static void apply_changes(struct call *call, const struct json_document *documen
 	if (!sandboxes_take(call, values[APPLY_SANDBOX], wanted))
 		return;
 	work = memory_get_zeroed(1, sizeof(*work));
-	if (values[APPLY_PATHS])
-		json_tree_copy(&work->paths, document, values[APPLY_PATHS]);
-	work->is_preview = tool_boolean(values[APPLY_PREVIEW]);
+	chosen_paths_take(&work->paths, document, values[APPLY_PATHS]);
+	if (values[APPLY_DIGEST])
+		memcpy(work->digest, values[APPLY_DIGEST]->text, values[APPLY_DIGEST]->size);
 	work->wanted.conflict = conflict_of(values[APPLY_CONFLICT]);
 	work->job.rules = &changes_rules;
 	work->job.errand = &work->search.errand;
@@ -380,12 +377,11 @@ static void apply_changes(struct call *call, const struct json_document *documen
 
 const struct tool tool_apply_changes = {
 	.name = "apply_changes",
-	.title = "Apply a sandbox's changes to the project",
+	.title = "Apply changes to the project",
 	.description = "Apply changes in /workspace of a persistent sandbox to the user's project: "
-		       "all, or chosen `paths`. Review with diff_changes first. The policy may "
-		       "require the user's consent, or that the user runs `msp apply`. "
-		       "Host-executed files, such as editor and CI configuration, need the user's "
-		       "consent. An apply is complete or not done at all.",
+		       "all, or chosen `paths`, completely or not at all. Look with "
+		       "preview_changes first. The policy may require the user's consent, always "
+		       "for host-executed files, or that the user runs `msp apply`.",
 	.params = params,
 	.param_count = APPLY_PARAMS,
 	.is_destructive = true,

@@ -35,11 +35,10 @@ static const struct tool_param params[CHECKPOINT_PARAMS] = {
 				      .kind = PARAM_NAME,
 				      .is_required = true,
 				      .names = action_names,
-				      .description = "save: keep the present files. list: show "
-						     "checkpoints. rollback: restore the files of "
-						     "`checkpoint`; unsaved changes are lost. "
-						     "fork: make a new sandbox from `checkpoint` "
-						     "or from now. delete: remove `checkpoint`." },
+				      .description = "save: keep the present files. rollback: "
+						     "restore those of `checkpoint`; unsaved "
+						     "changes are lost. fork: make a new sandbox "
+						     "from `checkpoint` or from now." },
 	[CHECKPOINT_PARAM_WHICH] = ROW_CHECKPOINT(
 		"checkpoint", "Number or name of a checkpoint, as \"list\" shows it."),
 	[CHECKPOINT_PARAM_NAME] =

@@ -43,15 +43,14 @@ static const struct tool_param params[CREATE_PARAMS] = {
 			  .standard = "\"copy-on-write\"",
 			  .description = "copy-on-write: changes stay in the sandbox until "
 					 "apply_changes. read-write: they reach the project at "
-					 "once, if the operator allows it." },
+					 "once, if allowed." },
 	[CREATE_NAME] =
 		ROW_NAME("A short name: letters, digits, '.', '_', '-'. Omitted: use its id."),
 	[CREATE_TTL] = { .name = "ttl_s",
 			 .kind = PARAM_INTEGER,
 			 .minimum = 1,
 			 .maximum = TTL_S_MAX,
-			 .description = "Seconds after its last use until it is removed. The "
-					"profile has the default and the maximum." },
+			 .description = "Seconds after its last use until it is removed." },
 };
 
 /* --- the answer ----------------------------------------------------------------------------- */
@@ -195,8 +194,7 @@ const struct tool tool_create_sandbox = {
 	.description = "Create a persistent sandbox for work of several steps: its files in "
 		       "/workspace and /home/agent stay between runs. Give its id or name as "
 		       "`sandbox` to other tools. With `workspace`, /workspace shows the user's "
-		       "project copy-on-write: the host changes only through apply_changes or the "
-		       "user. It is removed some time after its last use, as the result says.",
+		       "project copy-on-write. It is removed some time after its last use.",
 	.params = params,
 	.param_count = CREATE_PARAMS,
 	.handler = create_sandbox,

@@ -81,8 +81,7 @@ const struct tool tool_destroy_sandbox = {
 	.name = "destroy_sandbox",
 	.title = "Destroy a persistent sandbox",
 	.description = "Remove a persistent sandbox with its files and checkpoints, and end its "
-		       "executions. Changes that were not applied are lost; check with "
-		       "diff_changes first.",
+		       "executions. Changes that were not applied are lost: check first.",
 	.params = params,
 	.param_count = 1,
 	.is_destructive = true,

@@ -16,7 +16,6 @@
 #include "mcp/params.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_sandbox.h"
-#include "json/copy.h"
 
 enum diff_param {
 	DIFF_SANDBOX,
@@ -33,10 +32,9 @@ enum diff_param {
 
 static const struct tool_param params[DIFF_PARAMS] = {
 	[DIFF_SANDBOX] = ROW_SANDBOX,
-	[DIFF_PATHS] = ROW_PATHS("all."),
-	[DIFF_SINCE] = ROW_CHECKPOINT(
-		"since",
-		"Number or name of a checkpoint to compare with. Omitted: the user's project."),
+	[DIFF_PATHS] = ROW_PATHS,
+	[DIFF_SINCE] =
+		ROW_CHECKPOINT("since", "Number or name of a checkpoint. Omitted: the project."),
 	[DIFF_TEXT] = ROW_FLAG("text", "true", "false: list names only, more at once."),
 	[DIFF_OFFSET] = ROW_OFFSET(OFFSET_OF_ENTRIES_MAX, "0", "Changes to skip."),
 	[DIFF_LIMIT] = ROW_LIMIT("limit", LIMIT_MAX, LIMIT_DEFAULT, "Most changes in one result."),
@@ -50,7 +48,7 @@ struct diffing {
 	char since[IPC_NAME_MAX];  /* the checkpoint as the client named it */
 	bool has_number;           /* the checkpoint's number is known, or none is needed */
 	struct buffer checkpoints; /* the existing checkpoints, during the lookup */
-	struct json_tree paths;
+	struct chosen_paths paths;
 };
 
 /* --- the answer ----------------------------------------------------------------------------- */
@@ -76,8 +74,8 @@ static void put_last_line(const struct diffing *work, struct buffer *text)
 
 	buffer_append_text(text, "[");
 	if (total == 0)
-		buffer_append_text(text, work->paths.bytes ? "no chosen file differs from "
-							   : "no file differs from ");
+		buffer_append_text(text, work->paths.tree.bytes ? "no chosen file differs from "
+								: "no file differs from ");
 	else if (work->page.count == 0)
 		buffer_format(text, "there are only %" PRIu64 " changes against ", total);
 	else if (first == 0 && end >= total)
@@ -123,8 +121,7 @@ static const struct changes_rules changes_rules = { .found = on_found, .ended = 
 static void start_diff(struct diffing *work)
 {
 	work->has_number = true;
-	changes_job_start(&work->job, &work->wanted, &work->paths.document,
-			  json_top(&work->paths.document));
+	changes_job_start(&work->job, &work->wanted, &work->paths);
 }
 
 static void note_checkpoint(struct diffing *work, const struct ipc_checkpoint_info *info)
@@ -177,7 +174,7 @@ static void free_diffing(struct errand *errand)
 	changes_job_stop(&work->job);
 	change_page_done(&work->page);
 	buffer_done(&work->checkpoints);
-	json_tree_done(&work->paths);
+	chosen_paths_done(&work->paths);
 	free(work);
 }
 
@@ -203,8 +200,7 @@ static void start_search(struct call *call, const struct ipc_changes_start *want
 	work->wanted = *wanted;
 	work->page.room = RESULT_TEXT_BYTES;
 	(void)snprintf(work->since, sizeof(work->since), "%s", since);
-	if (paths)
-		json_tree_copy(&work->paths, document, paths);
+	chosen_paths_take(&work->paths, document, paths);
 	work->job.rules = &changes_rules;
 	work->job.errand = &work->errand;
 	work->job.work = work;
@@ -221,7 +217,7 @@ static void diff_changes(struct call *call, const struct json_document *document
 			 struct json_value *const *values)
 {
 	const struct session *session = call->session;
-	const char *problem = changes_check_paths(document, values[DIFF_PATHS]);
+	const char *problem = chosen_paths_check(document, values[DIFF_PATHS]);
 	const bool has_text = !values[DIFF_TEXT] || tool_boolean(values[DIFF_TEXT]);
 	struct ipc_changes_start wanted = { .operation = CHANGES_DIFF };
 	char since[IPC_NAME_MAX] = "";
@@ -250,9 +246,9 @@ const struct tool tool_diff_changes = {
 	.name = "diff_changes",
 	.title = "Show what changed in a sandbox",
 	.description =
-		"Show how /workspace of a persistent sandbox differs from the user's project: "
-		"added (A), modified (M), deleted (D) and renamed (R) files, then unified diffs. "
-		"Use it before apply_changes. The last line has the offset of the rest.",
+		"Show how /workspace of a persistent sandbox differs from the user's project, or "
+		"from a checkpoint: a list of files, then unified diffs. The last line has the "
+		"offset of the rest.",
 	.params = params,
 	.param_count = DIFF_PARAMS,
 	.is_read_only = true,

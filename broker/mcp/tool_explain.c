@@ -122,8 +122,8 @@ const struct tool tool_explain_policy = {
 	.name = "explain_policy",
 	.title = "Explain what a sandbox allows",
 	.description = "Say whether a program in a sandbox may do something, without doing it: "
-		       "allowed, refused or absent, with the program's error, the policy's rule "
-		       "with file and line, and what the operator could change. Use it when "
+		       "allowed, refused or absent, with the policy's rule and what the operator "
+		       "could change. Use it when "
 		       "something was refused. No argument of a tool changes the policy.",
 	.params = params,
 	.param_count = EXPLAIN_PARAMS,

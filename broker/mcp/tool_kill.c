@@ -77,7 +77,7 @@ const struct tool tool_kill_execution = {
 	.title = "End an execution, or send it a signal",
 	.description = "End an execution with all its processes and return the last of its output "
 		       "and how it ended. With `signal`, send a gentler signal to the program "
-		       "instead, such as INT (Ctrl-C) or TERM; read_output then shows the effect.",
+		       "instead, such as INT or TERM; read_output then shows the effect.",
 	.params = params,
 	.param_count = KILL_PARAMS,
 	.handler = kill_execution,

@@ -11,6 +11,7 @@ extern const struct tool tool_create_sandbox;
 extern const struct tool tool_destroy_sandbox;
 extern const struct tool tool_checkpoint;
 extern const struct tool tool_diff_changes;
+extern const struct tool tool_preview_changes;
 extern const struct tool tool_apply_changes;
 
 #endif

@@ -79,7 +79,7 @@ CASES = {
                 LAYERS + "held_test.c: what_the_host_executes_by_itself",
                 LAYERS + "held_test.c: as_a_second_name_of_a_file",
                 LAYERS + "held_test.c: what_links_of_the_host_at_such_names_lead_to",
-                INTEGRATION + "persistent_mcp.py: test_all_but_what_the_host_executes"),
+                INTEGRATION + "persistent_consent.py: test_all_but_what_the_host_executes"),
     "T19": case("words of a request becoming policy", "tests/attack/files.py: test_escapes",
                 LASTING + "test_what_is_protected", LASTING + "test_through_mcp",
                 LASTING + "test_moved_afterwards",

@@ -192,16 +192,16 @@ class ToAnAgent(persistent_mcp.Case):
     def test_lists(self):
         self.assert_visible(self.text("list_files", sandbox=self.box))
         self.assert_visible(self.text("diff_changes", sandbox=self.box, text=False))
-        self.assert_visible(self.text("apply_changes", sandbox=self.box, preview=True))
+        self.assert_visible(self.text("preview_changes", sandbox=self.box))
 
     def test_the_question(self):
         self.server.close()  # the sandbox is used by one at a time
-        self.server = self.start(reply=persistent_mcp.DECLINE)
+        self.server = self.start(reply={"action": "decline"})
         self.problem("apply_changes", sandbox=self.box)
         message = self.server.asked[0]["message"]
-        self.assert_visible(message)
-        self.assertRegex(message, r'(?s)by this machine automatically.*\n  \.bashrc -> "/home/user/\.ssh/'
-                                  r'\\342\\200\\256id\\342\\200\\213"\n')
+        self.assertEqual(found_hidden(message), [])
+        self.assertIn(r'.bashrc -> "/home/user/.ssh/\342\200\256id\342\200\213"', message)
+        self.assertRegex(message, r"^[^\n]{1,100}\n[^\n]{1,110}$")
 
     def test_the_resource(self):
         content = self.server.request("resources/read", {"uri": f"sandbox://{self.box}/diff"})

@@ -22,7 +22,8 @@ from workload import Workload, is_running  # noqa: E402
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
 TOOLS = {"run_command", "run_code", "read_output", "write_stdin", "kill_execution",
          "list_sandboxes", "create_sandbox", "destroy_sandbox", "checkpoint", "diff_changes",
-         "apply_changes", "read_file", "write_file", "list_files", "explain_policy"}
+         "preview_changes", "apply_changes", "read_file", "write_file", "list_files",
+         "explain_policy"}
 HINTS = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 HANDLE = re.compile(r"\b([0-9abcdefghjkmnpqrstvwxyz]{26})-(\d+)\b")
 # The last line of a text says how an execution ended, or that it runs.

@@ -376,7 +376,7 @@ NOBODYS = (NO_SANDBOX, "x", "../x", "/", "%s", "-", ".", "\\n", "\\u001b[2J", "\
 def add_sandboxes(book):
     """Of those that nobody has, every tool says the same."""
     about = {"destroy_sandbox": "", "checkpoint": ',"action":"list"', "diff_changes": "",
-             "apply_changes": "", "run_command": ',"command":"true"',
+             "preview_changes": "", "apply_changes": "", "run_command": ',"command":"true"',
              "run_code": ',"language":"bash","code":"true"', "read_file": ',"path":"a"',
              "write_file": ',"path":"a","content":"x"', "list_files": ""}
     for tool, rest in about.items():

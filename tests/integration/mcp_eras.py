@@ -20,7 +20,8 @@ TOOLS = {"run_command": (False, False), "run_code": (False, False), "read_output
          "write_stdin": (False, False), "kill_execution": (False, False),
          "list_sandboxes": (True, True), "create_sandbox": (False, False),
          "destroy_sandbox": (False, False), "checkpoint": (False, False),
-         "diff_changes": (True, True), "apply_changes": (False, False),
+         "diff_changes": (True, True), "preview_changes": (True, True),
+         "apply_changes": (False, False),
          "read_file": (True, True), "write_file": (False, False), "list_files": (True, True),
          "explain_policy": (True, True)}
 DESTRUCTIVE = ("destroy_sandbox", "apply_changes")

@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Persistent sandboxes, through the real server: what an agent makes of them, whom it is shown, and
-what reaches the host, and with whose word."""
+"""Persistent sandboxes, through the real server: what an agent makes of them, and whom they are
+shown. What reaches the host is in persistent_consent.py."""
 import os
 import re
 import tempfile
 import unittest
 
 import support
-from http_support import HttpServer, ModernClient, META, MODERN
+from http_support import HttpServer, ModernClient
 
 ID = re.compile(r"^[0-9a-hjkmnp-tv-z]{26}$")
 HANDLE = re.compile(r"\b([0-9a-hjkmnp-tv-z]{26})-(\d+)\b")
 NOBODYS = "0" * 26
-HOOK = ".husky/pre-commit"
 
 
 def setUpModule():
@@ -42,11 +41,6 @@ class Client(support.Server):
             self.asked.append(message["params"])
             self.send({"jsonrpc": "2.0", "id": message["id"], "result": self.reply})
         return message
-
-
-ACCEPT = {"action": "accept", "content": {}}
-ACCEPT_HELD = {"action": "accept", "content": {"include_held": True}}
-DECLINE = {"action": "decline"}
 
 
 class Case(unittest.TestCase):
@@ -178,7 +172,8 @@ class Life(Case):
         self.assertEqual(self.read("README"), "old\n")
 
     def test_nobodys_is_unknown_to_every_tool(self):
-        for tool, more in (("destroy_sandbox", {}), ("diff_changes", {}), ("apply_changes", {}),
+        for tool, more in (("destroy_sandbox", {}), ("diff_changes", {}),
+                               ("preview_changes", {}), ("apply_changes", {}),
                            ("checkpoint", {"action": "list"}), ("run_command", {"command": "true"}),
                            ("run_code", {"language": "bash", "code": "true"})):
             for name in (NOBODYS, "nope", "../" + NOBODYS, "/etc"):
@@ -400,135 +395,6 @@ class Changes(Case):
             "create_sandbox", workspace=self.project, workspace_mode="read-write"))
 
 
-class Asked(Case):
-    """The policy `ask`."""
-
-    def setUp(self):
-        super().setUp()
-        self.box = self.create(name="build")
-        self.run_in("build", "echo new > README; mkdir -p .husky; echo evil > " + HOOK)
-
-    def asked(self, reply, **arguments):
-        """apply_changes by a client whose user replies so."""
-        self.server.close()
-        self.server = self.start(reply)
-        return self.call("apply_changes", sandbox="build", **arguments)
-
-    def on_host(self):
-        return self.read("README"), os.path.exists(os.path.join(self.project, HOOK))
-
-    def test_a_client_that_cannot_ask(self):
-        text = self.problem("apply_changes", sandbox="build")
-        self.assertIn(f"`msp apply {self.box}`", text)
-        self.assertEqual(self.on_host(), ("old\n", False))
-
-    def test_the_question_says_what_will_be_done(self):
-        self.asked(DECLINE)
-        (question,) = self.server.asked
-        for part in ("to " + self.project, " M README | +1 -1", "  " + HOOK,
-                     f"`msp diff {self.box}`"):
-            self.assertIn(part, question["message"])
-        self.assertEqual(question["requestedSchema"]["properties"]["include_held"]["default"],
-                         False)
-
-    def test_answers(self):
-        for reply, expected in ((DECLINE, ("old\n", False)),
-                                ({"action": "cancel"}, ("old\n", False)),
-                                (ACCEPT, ("new\n", False)), (ACCEPT_HELD, ("new\n", True))):
-            with self.subTest(reply=reply):
-                result = self.asked(reply)
-                self.assertEqual(result["isError"], reply["action"] != "accept", result["content"])
-                self.assertEqual(self.on_host(), expected)
-                if expected == ("new\n", False):
-                    self.assertIn("host-executed, left out", support.text_of(result))
-        self.assertEqual(self.text("diff_changes", sandbox="build"),
-                         "[no file differs from the project on the host]")
-
-    def test_chosen_paths(self):
-        self.run_in("build", "echo more > other")
-        self.assertFalse(self.asked(ACCEPT, paths=["other"])["isError"])
-        self.assertEqual(self.read("other"), "more\n")
-        self.assertEqual(self.on_host(), ("old\n", False))
-
-    def test_a_preview_asks_nobody(self):
-        result = self.asked(DECLINE, preview=True)
-        self.assertIn("[preview: ", support.text_of(result))
-        self.assertIn("[host-executed]", support.text_of(result))
-        self.assertEqual(self.server.asked, [])
-        self.assertEqual(self.on_host(), ("old\n", False))
-
-    def test_conflicts(self):
-        self.write("README", "theirs\n")
-        result = self.asked(ACCEPT, paths=["README"])
-        self.assertIn("1 change in conflict", support.text_of(result))
-        self.assertEqual((result["isError"], self.server.asked), (True, []))
-        self.assertEqual(self.read("README"), "theirs\n")
-        self.asked(ACCEPT, paths=["README"], conflict="theirs")
-        self.assertEqual(self.read("README"), "theirs\n")
-        result = self.asked(ACCEPT, paths=["README"], conflict="ours")
-        self.assertFalse(result["isError"], result["content"])
-        self.assertIn("REPLACED", self.server.asked[0]["message"])
-        self.assertEqual(self.read("README"), "new\n")
-
-    def test_what_runs_is_in_the_way(self):
-        self.server.close()
-        self.server = self.start(ACCEPT)
-        handle = HANDLE.search(self.run_in("build", "sleep 600", yield_ms=0)).group()
-        self.assertIn("An execution in the sandbox", self.problem("apply_changes", sandbox="build"))
-        self.text("kill_execution", handle=handle)
-        self.assertFalse(self.call("apply_changes", sandbox="build")["isError"])
-
-    def test_the_modern_era(self):
-        able = {META + "protocolVersion": MODERN, META + "clientCapabilities": {"elicitation": {}}}
-        params = {"name": "apply_changes", "arguments": {"sandbox": "build"}, "_meta": able}
-        first = self.server.request("tools/call", params)
-        self.assertEqual(first["resultType"], "input_required")
-        self.assertIn("README", first["inputRequests"]["apply"]["params"]["message"])
-        again = dict(params, inputResponses={"apply": ACCEPT}, requestState=first["requestState"])
-        self.run_in("build", "echo other > README")  # not what was shown
-        result = self.server.request("tools/call", again)
-        self.assertTrue(result["isError"])
-        self.assertIn("differ from the preview", support.text_of(result))
-        self.assertEqual(self.on_host(), ("old\n", False))
-        first = self.server.request("tools/call", params)
-        again["requestState"] = first["requestState"]
-        result = self.server.request("tools/call", again)
-        self.assertFalse(result["isError"], result["content"])
-        self.assertEqual(self.on_host(), ("other\n", False))
-
-
-class Person(Case):
-    """The policy `person`."""
-    APPLY = "person"
-
-    def test_no_agent_applies(self):
-        box = self.create(name="build")
-        self.run_in("build", "echo new > README")
-        for reply in (None, ACCEPT):
-            self.server.close()
-            self.server = self.start(reply)
-            text = self.problem("apply_changes", sandbox="build")
-            self.assertIn(f"`msp apply {box}`", text)
-            self.assertEqual(self.server.asked, [])
-        self.assertIn("[preview: 1 change", self.text("apply_changes", sandbox="build",
-                                                      preview=True))
-        self.assertEqual(self.read("README"), "old\n")
-
-
-class Agent(Case):
-    """The policy `agent`."""
-    APPLY = "agent"
-
-    def test_all_but_what_the_host_executes(self):
-        box = self.create(name="build")
-        self.run_in("build", "echo new > README; mkdir -p .husky; echo evil > " + HOOK)
-        text = self.text("apply_changes", sandbox="build")
-        self.assertIn("1 host-executed, left out", text)
-        self.assertIn(f"`msp undo {box}`", text)
-        self.assertEqual(self.read("README"), "new\n")
-        self.assertFalse(os.path.exists(os.path.join(self.project, HOOK)))
-
-
 class Owners(unittest.TestCase):
     """Over HTTP, a sandbox is its token's."""
 
@@ -554,7 +420,8 @@ class Owners(unittest.TestCase):
         box = self.result(alice, "create_sandbox", name="build")["structuredContent"]["id"]
         self.result(alice, "run_command", sandbox="build", command="echo hers > ~/a")
         for name in (box, "build"):
-            for tool, more in (("destroy_sandbox", {}), ("diff_changes", {}), ("apply_changes", {}),
+            for tool, more in (("destroy_sandbox", {}), ("diff_changes", {}),
+                               ("preview_changes", {}), ("apply_changes", {}),
                                ("checkpoint", {"action": "list"}),
                                ("run_command", {"command": "cat ~/a"})):
                 with self.subTest(name=name, tool=tool):

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/apply_question.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "frontend/json_write.h"
+#include "io/text.h"
+
+/* A line of the question, and of a project's path the end. */
+#define LINE_BYTES 100U
+#define PATH_BYTES 48U
+
+/* The member of the user's form. */
+#define ANSWER_KEY "answer"
+
+static const char *const answers[APPLY_ANSWERS] = {
+	[APPLY_NOTHING] = "apply nothing",
+	[APPLY_ALL_BUT_HELD] = "apply all but held",
+	[APPLY_EVERYTHING] = "apply everything",
+};
+
+/* --- the message ---------------------------------------------------------------------------- */
+
+static void put_project(struct buffer *text, const char *path)
+{
+	const size_t size = strlen(path);
+	const size_t shown = text_fit_last(path, size, PATH_BYTES, TEXT_JUDGED);
+
+	if (shown < size)
+		buffer_append_text(text, "...");
+	change_put_path(text, (const uint8_t *)path + size - shown, shown);
+}
+
+static void put_head(struct buffer *text, const struct apply_view *view,
+		     const struct ipc_sandbox_info *info)
+{
+	const struct change_page *page = &view->page;
+	const uint64_t count = view->total - page->refused;
+
+	buffer_format(text, "Apply %" PRIu64 " change%s (+%" PRIu64 " -%" PRIu64, count,
+		      count == 1 ? "" : "s", page->added, page->removed);
+	if (page->opaque > 0)
+		buffer_format(text, ", %" PRIu64 " binary or large", page->opaque);
+	buffer_append_text(text, ") to ");
+	put_project(text, info->workspace);
+	buffer_append_text(text, "?");
+}
+
+/* The lines of a message while it is made. */
+struct lines {
+	struct buffer *text;
+	size_t start;   /* byte at which the current line begins */
+	bool is_second; /* there is no third */
+	bool is_begun;  /* the current line has a part */
+	bool is_long;   /* a part had no room */
+};
+
+static void begin_second(struct lines *lines)
+{
+	buffer_append_text(lines->text, "\n");
+	lines->start = lines->text->size;
+	lines->is_second = true;
+	lines->is_begun = false;
+}
+
+/* Put a part in the line that has room for it. */
+static void put_part(struct lines *lines, const struct buffer *part)
+{
+	const char *between = lines->is_begun ? "; " : lines->is_second ? "" : " ";
+	const size_t size = lines->text->size - lines->start + strlen(between) + part->size;
+
+	if (size > LINE_BYTES && !lines->is_second) {
+		begin_second(lines);
+		between = "";
+		lines->is_long |= part->size > LINE_BYTES;
+	} else {
+		lines->is_long |= size > LINE_BYTES;
+	}
+	buffer_append_text(lines->text, between);
+	buffer_append(lines->text, part->bytes, part->size);
+	lines->is_begun = true;
+}
+
+static void put_risk(struct lines *lines, uint64_t count, const char *words,
+		     const struct buffer *names)
+{
+	struct buffer part = { 0 };
+
+	if (count == 0)
+		return;
+	buffer_format(&part, "%" PRIu64 " %s", count, words);
+	if (names) {
+		buffer_append_text(&part, ": ");
+		buffer_append(&part, names->bytes, names->size);
+	}
+	put_part(lines, &part);
+	buffer_done(&part);
+}
+
+static const char *conflict_words(uint32_t conflict, bool is_one)
+{
+	if (conflict == CONFLICT_OURS)
+		return is_one ? "REPLACES a newer file of the host"
+			      : "REPLACE newer files of the host";
+	return is_one ? "keeps the host's newer version" : "keep the host's newer versions";
+}
+
+/* Put the held changes, with their names or only counted, and the conflicts. */
+static void put_risks(struct lines *lines, const struct apply_view *view, uint32_t conflict,
+		      bool is_named)
+{
+	static const char *const words[HELD_KINDS][2] = {
+		[HELD_RUNS] = { "can run by themselves", "can run by itself" },
+		[HELD_LEADS_OUT] = { "lead outside", "leads outside" },
+		[HELD_TOOL] = { "run with their tools", "runs with its tool" },
+	};
+	const uint64_t conflicts = view->page.conflicts;
+
+	for (size_t i = 0; i < HELD_KINDS; i++)
+		put_risk(lines, view->held[i].named, words[i][view->held[i].named == 1],
+			 is_named ? &view->held[i].names : NULL);
+	put_risk(lines, conflicts, conflict_words(conflict, conflicts == 1), NULL);
+}
+
+/* Return true if every held change can be named. */
+static bool has_all_names(const struct apply_view *view)
+{
+	for (size_t i = 0; i < HELD_KINDS; i++) {
+		if (view->held[i].is_cut)
+			return false;
+	}
+	return true;
+}
+
+/* Put in the last line what it has room for: the meaning of "held", and how to look. */
+static void put_help(struct lines *lines, const struct ipc_sandbox_info *info, bool has_held)
+{
+	static const char meaning[] = "Held: what can run or leads outside. ";
+	static const char command[] = "Review: msp diff ";
+	size_t size;
+
+	if (!lines->is_second)
+		begin_second(lines);
+	size = lines->text->size - lines->start + strlen(". ") + strlen(command) + strlen(info->id);
+	if (size > LINE_BYTES)
+		return;
+	if (lines->is_begun)
+		buffer_append_text(lines->text, ". ");
+	if (has_held && size + strlen(meaning) <= LINE_BYTES)
+		buffer_append_text(lines->text, meaning);
+	buffer_append_text(lines->text, command);
+	buffer_append_text(lines->text, info->id);
+}
+
+/* Return true if the message names each held change. */
+static bool put_message(struct buffer *text, const struct apply_view *view,
+			const struct ipc_sandbox_info *info, uint32_t conflict)
+{
+	struct lines lines = { .text = text };
+	bool is_named = has_all_names(view);
+	size_t head;
+
+	put_head(text, view, info);
+	head = text->size;
+	put_risks(&lines, view, conflict, is_named);
+	if (is_named && lines.is_long) {
+		is_named = false;
+		text->size = head;
+		lines = (struct lines){ .text = text };
+		put_risks(&lines, view, conflict, false);
+	}
+	put_help(&lines, info, apply_view_held(view) > 0);
+	return is_named;
+}
+
+/* --- the form ------------------------------------------------------------------------------- */
+
+static unsigned int offers_of(const struct apply_view *view, bool is_named)
+{
+	const uint64_t held = apply_view_held(view);
+	const uint64_t all = view->total - view->page.refused;
+	unsigned int offered = APPLY_OFFERS(APPLY_NOTHING);
+
+	if (held > 0 && all > held)
+		offered |= APPLY_OFFERS(APPLY_ALL_BUT_HELD);
+	if (is_named && all > 0)
+		offered |= APPLY_OFFERS(APPLY_EVERYTHING);
+	return offered;
+}
+
+static void put_form(struct json_writer *writer, unsigned int offered)
+{
+	json_open_object(writer, "requestedSchema");
+	json_put_text(writer, "type", "object");
+	json_open_object(writer, "properties");
+	json_open_object(writer, ANSWER_KEY);
+	json_put_text(writer, "type", "string");
+	json_put_text(writer, "title", "Answer");
+	json_open_array(writer, "enum");
+	for (unsigned int i = 0; i < APPLY_ANSWERS; i++) {
+		if (offered & APPLY_OFFERS(i))
+			json_put_text(writer, NULL, answers[i]);
+	}
+	json_close_array(writer);
+	json_put_text(writer, "default", answers[APPLY_NOTHING]);
+	json_close_object(writer);
+	json_close_object(writer);
+	json_open_array(writer, "required");
+	json_put_text(writer, NULL, ANSWER_KEY);
+	json_close_array(writer);
+	json_close_object(writer);
+}
+
+unsigned int apply_put_question(const struct apply_view *view, const struct ipc_sandbox_info *info,
+				uint32_t conflict, struct buffer *params)
+{
+	struct json_writer writer = { .out = params };
+	struct buffer message = { 0 };
+	const bool is_named = put_message(&message, view, info, conflict);
+	const unsigned int offered = offers_of(view, is_named);
+
+	json_open_object(&writer, NULL);
+	json_put_string(&writer, "message", message.bytes, message.size);
+	put_form(&writer, offered);
+	json_close_object(&writer);
+	buffer_done(&message);
+	return offered;
+}
+
+/* --- the answer ----------------------------------------------------------------------------- */
+
+static enum apply_answer read_form(const struct ask_input *input, unsigned int offered,
+				   struct buffer *ret_problem)
+{
+	struct json_value *content = ask_accepted(input);
+	struct json_value *value =
+		content ? json_member(input->document, content, ANSWER_KEY) : NULL;
+
+	for (unsigned int i = 0; i < APPLY_ANSWERS; i++) {
+		if ((offered & APPLY_OFFERS(i)) == 0 || !json_equals(value, answers[i]))
+			continue;
+		if (i == APPLY_NOTHING)
+			buffer_append_text(ret_problem, "The user chose \"apply nothing\".");
+		return (enum apply_answer)i;
+	}
+	buffer_append_text(ret_problem,
+			   "The client accepted without one of the offered answers, which applies "
+			   "nothing: perhaps it cannot show a choice.");
+	return APPLY_NOTHING;
+}
+
+enum apply_answer apply_read_answer(const struct ask_input *input, unsigned int offered,
+				    struct buffer *ret_problem)
+{
+	switch (ask_reply(input)) {
+	case ASK_ACCEPTED:
+		return read_form(input, offered, ret_problem);
+	case ASK_DECLINED:
+		buffer_append_text(ret_problem, "The user refused (\"decline\").");
+		break;
+	case ASK_DISMISSED:
+		buffer_append_text(ret_problem, "Nobody answered (\"cancel\"); ask the user.");
+		break;
+	case ASK_FAILED:
+		buffer_append_text(ret_problem, "The client could not ask its user: ");
+		buffer_append_text(ret_problem, input->problem);
+		buffer_append_text(ret_problem, ".");
+		break;
+	}
+	return APPLY_NOTHING;
+}
