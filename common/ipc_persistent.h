@@ -59,6 +59,7 @@ struct ipc_sandbox_more {
 enum sandbox_end {
 	SANDBOX_END_STOP = 1, /* end what runs in it; its files stay */
 	SANDBOX_END_DESTROY,
+	SANDBOX_END_EMPTY, /* destroy it if nothing runs in it and it has no files; else refuse */
 };
 
 /* request_done answers, or execution_refused. */

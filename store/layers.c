@@ -110,6 +110,11 @@ static bool is_upper_empty(const struct store_meta *meta)
 	return is_empty;
 }
 
+bool store_is_empty(const struct store_meta *meta)
+{
+	return meta->layer_count == 1 && meta->checkpoint_count == 0 && is_upper_empty(meta);
+}
+
 /* Make the upper a read-only layer and put a new upper on top of it; an empty upper stays as it
  * is. 1: there is a new one, 0: there is not; or -errno. */
 static int freeze_upper(struct store_meta *meta)

@@ -185,6 +185,11 @@ static int do_sweep(const struct ipc_store_ask *ask)
 	return store_sweep(put_id, NULL);
 }
 
+static int do_is_empty(const struct ipc_store_ask *ask)
+{
+	return store_is_empty(&meta);
+}
+
 static int do_trash(const struct ipc_store_ask *ask)
 {
 	return store_trash();
@@ -217,6 +222,7 @@ static const struct operation {
 	[STORE_DO_EMPTY] = { do_empty, PART_NOTHING, PART_PATH },
 	[STORE_DO_INTERRUPTED] = { do_interrupted, PART_SANDBOX, PART_NOTHING },
 	[STORE_DO_SWEEP] = { do_sweep, PART_NOTHING, PART_NOTHING },
+	[STORE_DO_IS_EMPTY] = { do_is_empty, PART_META, PART_NOTHING },
 	[STORE_DO_TRASH] = { do_trash, PART_NOTHING, PART_PATH },
 };
 

@@ -110,6 +110,9 @@ bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX]);
  */
 int store_create(struct store_meta *meta, struct store_census *census);
 
+/* Return true if the sandbox has no file of its own, and shares none. */
+bool store_is_empty(const struct store_meta *meta);
+
 /* Replace the meta. 0 or -errno, with the old one in place. Costs three syncs of the disk. */
 int store_save(int sandbox, struct store_meta *meta);
 

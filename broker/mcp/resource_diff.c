@@ -207,6 +207,20 @@ void resource_diff_changed(struct host *host, const char *id)
 	buffer_done(&uri);
 }
 
+void resource_diff_forget(const struct session *session, const char *called)
+{
+	const char *id = NULL;
+	char copy[IPC_ID_MAX];
+
+	if (called[0])
+		id = sandboxes_id_of(session->host, session->principal, called);
+	if (!id)
+		return;
+	memcpy(copy, id, sizeof(copy)); /* the table's own is freed */
+	resource_diff_changed(session->host, copy);
+	sandboxes_forget(session->host, session->principal, copy);
+}
+
 static void on_event(struct execution_watch *watch, struct execution *execution,
 		     enum execution_event event)
 {

@@ -13,6 +13,10 @@ extern const struct resource_provider resource_diff;
 /* Notify subscribers that the files of this sandbox have changed. */
 void resource_diff_changed(struct host *host, const char *id);
 
+/* Forget a sandbox that is gone, by the id or name that this client uses, and notify its
+ * subscribers. */
+void resource_diff_forget(const struct session *session, const char *called);
+
 /* Notify subscribers from now on when an execution in their sandbox has ended. The watch is the
  * host's. */
 void resource_diff_watch(struct host *host);

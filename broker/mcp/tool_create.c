@@ -10,6 +10,7 @@
 #include "io/text.h"
 #include "mcp/errand.h"
 #include "mcp/params.h"
+#include "mcp/sandbox_room.h"
 #include "mcp/sandbox_view.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_sandbox.h"
@@ -58,13 +59,17 @@ static const struct tool_param params[CREATE_PARAMS] = {
 struct creation {
 	struct errand errand; /* first */
 	struct ipc_sandbox_new wanted;
+	bool makes_room;
+	struct sandbox_room room;
+	struct ipc_execution_refused refused; /* set while room is made */
 };
 
 static const char next_step[] =
 	"Pass `sandbox` to run_command and run_code to run in it; checkpoint saves and rolls back "
 	"its files; diff_changes shows what changed in /workspace; destroy_sandbox removes it.";
 
-static void put_text(struct buffer *text, const struct ipc_sandbox_info *info)
+static void put_text(struct buffer *text, const struct ipc_sandbox_info *info,
+		     const struct sandbox_room *room)
 {
 	const uint64_t now_s = (uint64_t)clock_date_ms() / 1000;
 
@@ -78,25 +83,28 @@ static void put_text(struct buffer *text, const struct ipc_sandbox_info *info)
 		sandbox_put_span(text, info->expires_s - now_s);
 		buffer_append_text(text, " after its last use.");
 	}
+	sandbox_room_put_removed(room, text);
 	buffer_append_text(text, "\n[");
 	buffer_append_text(text, next_step);
 	buffer_append_text(text, "]");
 }
 
-static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
+static void answer_created(struct errand *errand, const struct ipc_sandbox_info *info)
 {
-	const struct ipc_sandbox_info *info = answer->sandbox;
+	const struct sandbox_room room = ((struct creation *)errand)->room;
 	struct call *call = errand->call;
 	struct buffer text = { 0 };
 	struct answer result;
 
 	sandboxes_learn(call->session->host, call->session->principal, info);
-	put_text(&text, info);
+	put_text(&text, info, &room);
 	call = errand_release(errand);
 	call_open_result(call, &result);
 	call_put_text(&result, &text, false);
 	json_open_object(&result.writer, "structuredContent");
 	sandbox_put(&result.writer, info);
+	if (room.removed.id[0])
+		json_put_text(&result.writer, "removed", room.removed.id);
 	json_put_text(&result.writer, "next", next_step);
 	json_close_object(&result.writer);
 	call_close_result(call, &result);
@@ -108,7 +116,73 @@ static void free_creation(struct errand *errand)
 	free(errand);
 }
 
-static const struct errand_rules rules = { .answered = on_answer, .free = free_creation };
+/* --- room at the limit ---------------------------------------------------------------------- */
+
+static void ask_new(struct creation *creation)
+{
+	struct requests *requests = creation->errand.call->session->host->requests;
+
+	(void)errand_is_asked(&creation->errand, requests_sandbox_new(requests, &creation->wanted,
+								      &creation->errand.asked));
+}
+
+/* Fail as the supervisor refused, and name the sandbox to remove. */
+static void fail_full(struct creation *creation)
+{
+	struct buffer text = { 0 };
+
+	buffer_append_text(&text, "Nothing was created. ");
+	refusal_put(&text, &creation->refused, &creation->errand.subjects);
+	sandbox_room_put_oldest(&creation->room, &text);
+	sandbox_room_put_removed(&creation->room, &text);
+	errand_answer(&creation->errand, &text, true);
+	buffer_done(&text);
+}
+
+static void go_on(struct creation *creation, enum room_step step)
+{
+	if (step == ROOM_WAITS)
+		return;
+	creation->makes_room = false;
+	if (step == ROOM_MADE)
+		ask_new(creation);
+	else
+		fail_full(creation);
+}
+
+static bool on_refused(struct errand *errand, const struct ipc_execution_refused *refused)
+{
+	struct creation *creation = (struct creation *)errand;
+
+	if (creation->makes_room) {
+		go_on(creation, sandbox_room_take(&creation->room, errand, NULL));
+		return true;
+	}
+	if (refused->reason != REFUSAL_SANDBOXES)
+		return false;
+	creation->refused = *refused;
+	if (creation->room.removed.id[0]) { /* another client has the room */
+		fail_full(creation);
+	} else {
+		creation->makes_room = true;
+		go_on(creation, sandbox_room_begin(&creation->room, errand));
+	}
+	return true;
+}
+
+static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
+{
+	struct creation *creation = (struct creation *)errand;
+
+	if (creation->makes_room)
+		go_on(creation, sandbox_room_take(&creation->room, errand, answer));
+	else
+		answer_created(errand, answer->sandbox);
+}
+
+static const struct errand_rules rules = { .answered = on_answer,
+					   .refused = on_refused,
+					   .free = free_creation };
 
 /* --- the request ---------------------------------------------------------------------------- */
 
@@ -183,9 +257,7 @@ static void create_sandbox(struct call *call, const struct json_document *docume
 	creation->errand.subjects =
 		(struct refusal_words){ .profile = wanted->profile, .name = wanted->name };
 	errand_begin(&creation->errand, call, &rules);
-	(void)errand_is_asked(
-		&creation->errand,
-		requests_sandbox_new(session->host->requests, wanted, &creation->errand.asked));
+	ask_new(creation);
 }
 
 const struct tool tool_create_sandbox = {

@@ -20,19 +20,6 @@ struct destruction {
 	struct ipc_sandbox_end wanted;
 };
 
-/* Forget a known sandbox; this frees the table's own id. */
-static void forget_sandbox(const struct session *session, const char *called)
-{
-	const char *id = sandboxes_id_of(session->host, session->principal, called);
-	char copy[IPC_ID_MAX];
-
-	if (!id)
-		return;
-	memcpy(copy, id, sizeof(copy));
-	resource_diff_changed(session->host, copy);
-	sandboxes_forget(session->host, session->principal, copy);
-}
-
 static void on_answer(struct errand *errand, const struct supervisor_answer *answer)
 {
 	const struct destruction *destruction = (struct destruction *)errand;
@@ -40,7 +27,7 @@ static void on_answer(struct errand *errand, const struct supervisor_answer *ans
 	struct buffer text = { 0 };
 
 	(void)answer;
-	forget_sandbox(errand->call->session, called);
+	resource_diff_forget(errand->call->session, called);
 	buffer_append_text(&text, "The sandbox \"");
 	text_quote(&text, called, strlen(called), QUOTE_BYTES);
 	buffer_append_text(&text, "\" is removed with its files and checkpoints, and its "

@@ -242,17 +242,21 @@ static enum refusal let_change(struct sandbox *sandbox, struct frontend *fronten
 int handle_sandbox_end(void *context, struct channel_message *message)
 {
 	const struct ipc_sandbox_end *from = &message->body.sandbox_end;
-	const bool is_destroyed = from->how == SANDBOX_END_DESTROY;
+	const bool is_destroyed = from->how != SANDBOX_END_STOP;
+	const bool is_spared = from->how == SANDBOX_END_EMPTY; /* if it is in use */
 	struct frontend *frontend = context;
 	char detail[IPC_LIST_MAX] = "";
 	struct sandbox *sandbox;
 	enum refusal refusal;
 
-	if (from->how != SANDBOX_END_STOP && !is_destroyed)
+	if (from->how < SANDBOX_END_STOP || from->how > SANDBOX_END_EMPTY)
 		return -EPROTO;
-	refusal = sandbox_own(from->owner, from->sandbox, &sandbox, detail);
-	if (refusal == REFUSAL_SANDBOX_DAMAGED && is_destroyed)
+	refusal = is_spared ? sandbox_own_idle(from->owner, from->sandbox, &sandbox, detail)
+			    : sandbox_own(from->owner, from->sandbox, &sandbox, detail);
+	if (refusal == REFUSAL_SANDBOX_DAMAGED && from->how == SANDBOX_END_DESTROY)
 		return discard_damaged(frontend, from, detail);
+	if (!refusal && is_spared && !store_is_empty(sandbox->persistent.meta))
+		refusal = reply_reason(REFUSAL_SANDBOX_BUSY, "it has files", detail);
 	if (!refusal && is_destroyed)
 		refusal = let_change(sandbox, frontend, false, detail);
 	else if (!refusal && (!sandbox_stop(sandbox) || deferred_is_behind(frontend, sandbox)))

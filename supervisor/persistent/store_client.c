@@ -186,6 +186,12 @@ int store_sweep(int (*destroyed)(void *context, const char id[IPC_ID_MAX]), void
 	return ask_ids(STORE_DO_SWEEP, destroyed, context);
 }
 
+bool store_is_empty(const struct store_meta *meta)
+{
+	begin_question(STORE_DO_IS_EMPTY, meta);
+	return ask_store(-1, NULL, NULL) == 1;
+}
+
 bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX])
 {
 	begin_question(STORE_DO_FIND, NULL);

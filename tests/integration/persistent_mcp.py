@@ -5,6 +5,7 @@ shown. What reaches the host is in persistent_consent.py."""
 import os
 import re
 import tempfile
+import time
 import unittest
 
 import support
@@ -393,6 +394,52 @@ class Changes(Case):
     def test_read_write_is_the_operators_to_allow(self):
         self.assertIn("The workspace cannot be used:", self.problem(
             "create_sandbox", workspace=self.project, workspace_mode="read-write"))
+
+
+class Limit(Case):
+    """As many sandboxes as the operator allows; the agent cannot destroy any."""
+
+    def setUp(self):
+        super().setUp()
+        self.server.close()
+        with open(self.environment["MSP_CONFIG"], "a", encoding="utf-8") as file:
+            file.write("sandboxes: {most: 3}\n")
+        self.server = self.start()
+        self.boxes = [self.create(name=name) for name in ("files", "home", "empty")]
+
+    def leave(self, *unused):
+        """End the session, as if these were not used for an hour, the first ones longest."""
+        self.server.close()
+        for name, age in zip(unused, range(4000, 3000, -100)):
+            path = os.path.join(self.state, "sandboxes", self.boxes[
+                ("files", "home", "empty").index(name)])
+            then = time.time() - age
+            os.utime(path, (then, then))
+        self.server = self.start()
+
+    def test_an_empty_one_makes_room(self):
+        self.run_in("files", "touch file")
+        self.run_in("home", "touch ~/file")
+        self.run_in("empty", "touch file; rm file; echo x > /tmp/x")
+        self.leave("files", "home", "empty")
+        result = self.call("create_sandbox", name="fourth")
+        self.assertFalse(result["isError"], result["content"])
+        self.assertIn('To make room, your sandbox "empty" was removed: it had no files and was '
+                      'unused for', support.text_of(result))
+        self.assertEqual(result["structuredContent"]["removed"], self.boxes[2])
+        self.assertEqual({one["name"] for one in self.listed()}, {"files", "home", "fourth"})
+        self.run_in("files", "test -e file")
+        self.run_in("home", "test -e ~/file")
+
+    def test_the_error_names_one(self):
+        self.run_in("files", "rm README")
+        self.run_in("home", "touch ~/file")
+        self.leave("home", "files")  # the third was used just now
+        text = self.problem("create_sandbox", name="fourth")
+        self.assertIn("3 of 3 sandboxes", text)
+        self.assertIn(f'Unused for longest is "home"; the user can remove it with `msp destroy '
+                      f'{self.boxes[1]}`.', text)
+        self.assertEqual(len(self.listed()), 3)
 
 
 class Owners(unittest.TestCase):

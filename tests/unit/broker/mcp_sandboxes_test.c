@@ -122,7 +122,6 @@ static const struct {
 } refusals[] = {
 	{ REFUSAL_SANDBOX_NAME, BOX_ID,
 	  "A sandbox named \\\"build\\\" exists already, with the id " BOX_ID ". Use it" },
-	{ REFUSAL_SANDBOXES, "64", "of it, is reached: 64. Remove one" },
 	{ REFUSAL_DISK, "20 GiB", "of it, is reached: 20 GiB. Delete" },
 	{ REFUSAL_WORKSPACE, "/home/user is protected. Choose a directory beneath it.",
 	  "Nothing was done. The workspace cannot be used: /home/user is protected. Choose a "

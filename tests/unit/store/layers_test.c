@@ -38,6 +38,30 @@ static uint32_t save(int fd)
 	return made.number;
 }
 
+Test(store_layers, empty_is_without_any_file)
+{
+	struct store_census census = PLACE_NO_LIMITS;
+	int fd = place_create("one", &meta);
+	int other;
+
+	cr_expect(store_is_empty(&meta));
+	other = store_fork(fd, &meta, 0, "two", &census, &second);
+	cr_assert_geq(other, 0);
+	cr_expect(store_is_empty(&second));
+	fd_close(&other);
+	place_write(&meta, "1");
+	cr_expect_not(store_is_empty(&meta));
+	other = store_fork(fd, &meta, 0, "three", &census, &second);
+	cr_assert_geq(other, 0);
+	cr_expect_not(store_is_empty(&second), "its files are in the layer below");
+	fd_close(&other);
+	fd_close(&fd);
+	fd = place_create("four", &meta);
+	cr_expect_eq(save(fd), 1);
+	cr_expect_not(store_is_empty(&meta), "it has a checkpoint");
+	fd_close(&fd);
+}
+
 Test(store_layers, back_and_forth)
 {
 	struct store_checkpoint made;

@@ -370,8 +370,35 @@ Test(handlers_persistent, what_another_has_stays)
 Test(handlers_persistent, an_end_that_there_is_not_ends_the_frontend)
 {
 	persistent_make("one", &meta);
-	send_end(3, "one", SANDBOX_END_DESTROY + 1);
+	send_end(3, "one", SANDBOX_END_EMPTY + 1);
 	rig_take_end(&rig.frontend);
+}
+
+Test(handlers_persistent, an_empty_one_goes_and_others_stay)
+{
+	struct store_checkpoint made;
+	int fd = place_create("files", &meta);
+
+	place_write(&meta, "a");
+	fd_close(&fd);
+	fd = place_create("saved", &meta);
+	cr_assert_eq(store_checkpoint(fd, &meta, "", &made), 0);
+	fd_close(&fd);
+	persistent_make("none", &meta);
+	persistent_make("runs", &meta);
+	send_end(3, "files", SANDBOX_END_EMPTY);
+	cr_expect_str_eq(take_refused(3, REFUSAL_SANDBOX_BUSY), "it has files");
+	send_end(3, "saved", SANDBOX_END_EMPTY);
+	cr_expect_str_eq(take_refused(3, REFUSAL_SANDBOX_BUSY), "it has files");
+	(void)persistent_begin(&rig, 1, "runs");
+	send_end(3, "runs", SANDBOX_END_EMPTY);
+	cr_expect_str_eq(take_refused(3, REFUSAL_SANDBOX_BUSY), "1 execution(s)");
+	cr_expect_eq(place_count("sandboxes"), 4);
+	send_end(3, "none", SANDBOX_END_EMPTY);
+	take_done(3);
+	cr_expect_eq(place_count("sandboxes"), 3);
+	send_end(3, "none", SANDBOX_END_EMPTY);
+	(void)take_refused(3, REFUSAL_SANDBOX_UNKNOWN);
 }
 
 Test(handlers_persistent, what_runs_in_it_ends_first)
