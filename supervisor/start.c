@@ -98,17 +98,17 @@ static int handle_supervisor_start(void *context, struct channel_message *messag
 	return 0;
 }
 
-/* Keep the message's descriptor `index` in the place of an earlier one. */
-static void keep_fd(int *at, struct channel_message *message, unsigned int index)
+/* Keep the message's descriptor `index` in the place of an earlier one. Returns 0, for handlers. */
+static int keep_fd(int *at, struct channel_message *message, unsigned int index)
 {
 	fd_close(at);
 	*at = channel_take_fd(message, index);
+	return 0;
 }
 
 static int handle_supervisor_cgroup(void *context, struct channel_message *message)
 {
-	keep_fd(&start.cgroup, message, 0);
-	return 0;
+	return keep_fd(&start.cgroup, message, 0);
 }
 
 static int handle_supervisor_bind(void *context, struct channel_message *message)
@@ -130,9 +130,8 @@ static int handle_supervisor_pin(void *context, struct channel_message *message)
 
 static int handle_supervisor_audit(void *context, struct channel_message *message)
 {
-	keep_fd(&start.audit.channel, message, 0);
 	memcpy(start.audit.path, message->body.supervisor_audit.path, sizeof(start.audit.path));
-	return 0;
+	return keep_fd(&start.audit.channel, message, 0);
 }
 
 static int handle_supervisor_unaudited(void *context, struct channel_message *message)
@@ -144,9 +143,8 @@ static int handle_supervisor_unaudited(void *context, struct channel_message *me
 
 static int handle_supervisor_state(void *context, struct channel_message *message)
 {
-	keep_fd(&start.state, message, 0);
-	keep_fd(&supervisor.layers, message, 1);
-	return 0;
+	(void)keep_fd(&start.state, message, 0);
+	return keep_fd(&supervisor.layers, message, 1);
 }
 
 /* A sandbox is handed a sealed copy, as with child-init. */
@@ -163,8 +161,7 @@ static int handle_supervisor_file(void *context, struct channel_message *message
 
 static int handle_supervisor_opener(void *context, struct channel_message *message)
 {
-	keep_fd(&start.opener, message, 0);
-	return 0;
+	return keep_fd(&start.opener, message, 0);
 }
 
 static int handle_supervisor_stateless(void *context, struct channel_message *message)
@@ -176,15 +173,13 @@ static int handle_supervisor_stateless(void *context, struct channel_message *me
 
 static int handle_supervisor_listen(void *context, struct channel_message *message)
 {
-	keep_fd(&start.service.listener, message, 0);
-	return 0;
+	return keep_fd(&start.service.listener, message, 0);
 }
 
 static int handle_supervisor_notify(void *context, struct channel_message *message)
 {
-	keep_fd(&start.service.notify, message, 0);
 	start.service.watchdog_us = message->body.supervisor_notify.watchdog_us;
-	return 0;
+	return keep_fd(&start.service.notify, message, 0);
 }
 
 static int handle_supervisor_run(void *context, struct channel_message *message)

@@ -13,11 +13,6 @@
 #include "run/execution.h"
 #include "run/posture.h"
 
-static uint32_t slot_of(const struct frontend *frontend)
-{
-	return BROKER_SLOT + (uint32_t)(frontend - supervisor.frontends);
-}
-
 static struct channel channel_to_frontend(int fd)
 {
 	return (struct channel){ fd, IPC_SUPERVISOR, IPC_FRONTEND, IPC_SETUP };
@@ -52,7 +47,8 @@ struct frontend *frontend_add(int fd, bool is_connection, frontend_callback *on_
  * `broker_end`. */
 static int ask_for_broker(struct frontend *frontend, const int stdio[3], int broker_end)
 {
-	const struct ipc_helper_start request = { .slot = slot_of(frontend) };
+	const uint32_t slot = BROKER_SLOT + (uint32_t)(frontend - supervisor.frontends);
+	const struct ipc_helper_start request = { .slot = slot };
 	const int fds[] = { supervisor.broker, stdio[0], stdio[1], stdio[2], broker_end };
 	const int error = channel_send(&supervisor.factory, IPC_TYPE_helper_start, &request, fds,
 				       MSG_DONTWAIT);

@@ -186,12 +186,6 @@ int store_sweep(int (*destroyed)(void *context, const char id[IPC_ID_MAX]), void
 	return ask_ids(STORE_DO_SWEEP, destroyed, context);
 }
 
-bool store_is_empty(const struct store_meta *meta)
-{
-	begin_question(STORE_DO_IS_EMPTY, meta);
-	return ask_store(-1, NULL, NULL) == 1;
-}
-
 bool store_find(const char *owner, const char *name, char ret[IPC_ID_MAX])
 {
 	begin_question(STORE_DO_FIND, NULL);
@@ -260,20 +254,20 @@ void store_count(int sandbox, struct store_meta *meta, uint64_t bytes, uint64_t 
 	(void)ask_store(sandbox, meta, NULL); /* it fails with msp-store alone */
 }
 
-static int ask_about(uint32_t operation, int sandbox)
+static int ask_about(uint32_t operation, const struct store_meta *meta, int sandbox)
 {
-	begin_question(operation, NULL);
+	begin_question(operation, meta);
 	return ask_store(sandbox, NULL, NULL);
 }
 
 void store_mark(int sandbox)
 {
-	(void)ask_about(STORE_DO_MARK, sandbox);
+	(void)ask_about(STORE_DO_MARK, NULL, sandbox);
 }
 
 void store_unmark(int sandbox)
 {
-	(void)ask_about(STORE_DO_UNMARK, sandbox);
+	(void)ask_about(STORE_DO_UNMARK, NULL, sandbox);
 }
 
 int store_destroy(const struct store_meta *meta)
@@ -320,7 +314,7 @@ int store_forget(int sandbox, struct store_meta *meta, uint32_t number)
 
 int store_merge_target(int sandbox)
 {
-	return ask_about(STORE_DO_MERGE_TARGET, sandbox);
+	return ask_about(STORE_DO_MERGE_TARGET, NULL, sandbox);
 }
 
 int store_merge_done(int sandbox, struct store_meta *meta, const struct store_merge *merge,
@@ -359,21 +353,26 @@ int store_work(const struct store_meta *meta, const char *place)
 
 int store_journal(int sandbox)
 {
-	return ask_about(STORE_DO_JOURNAL, sandbox);
+	return ask_about(STORE_DO_JOURNAL, NULL, sandbox);
+}
+
+bool store_is_empty(const struct store_meta *meta)
+{
+	return ask_about(STORE_DO_IS_EMPTY, meta, -1) == 1;
 }
 
 int store_empty(void)
 {
-	return ask_about(STORE_DO_EMPTY, -1);
+	return ask_about(STORE_DO_EMPTY, NULL, -1);
 }
 
 /* If it cannot be found out, an apply may have been. */
 bool store_is_interrupted(int sandbox)
 {
-	return ask_about(STORE_DO_INTERRUPTED, sandbox) != 0;
+	return ask_about(STORE_DO_INTERRUPTED, NULL, sandbox) != 0;
 }
 
 int store_trash(void)
 {
-	return ask_about(STORE_DO_TRASH, -1);
+	return ask_about(STORE_DO_TRASH, NULL, -1);
 }
