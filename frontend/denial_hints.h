@@ -2,8 +2,8 @@
  *
  * Landlock, the mounts and the network refuse without asking anybody, so no denial is counted. A
  * program that failed often names the path or host: the last lines of its error output are searched
- * for known words and the name beside them. That text is a workload's and proves nothing; it is
- * only the question to the policy, and the answer is the policy's.
+ * for known words (hint_phrases.def) and the name beside them. That text is a workload's and proves
+ * nothing; it is only the question to the policy, and the answer is the policy's.
  */
 #ifndef FRONTEND_DENIAL_HINTS_H
 #define FRONTEND_DENIAL_HINTS_H
@@ -12,18 +12,32 @@
 
 #include "frontend/denials.h"
 
-/* So much of the end of an output is looked at. */
+/* The bytes of the end of an output that are searched. */
 #define HINT_BYTES 4096U
 
-/* Is it one that a refusal may be the reason of, and not a limit or somebody's wish? */
+/* A failed execution, as its frontend knows it. */
+struct hint_source {
+	const struct plan *plan;
+	const char *profile;
+	const char *cwd;     /* the origin of relative paths; NULL: the profile's */
+	const char *command; /* the text for the shell, or the arguments; NULL: not known */
+	uint32_t exit_code;  /* 0: it was killed */
+	bool is_timeout;     /* its time was over */
+	bool is_tool;        /* a model asked, by a tool */
+	bool is_persistent;  /* it ran in a persistent sandbox */
+	const char *tail;    /* the end of its error output */
+	size_t size;         /* at most HINT_BYTES */
+};
+
+/* Return whether a refusal may be the reason of this end, and not a limit or a wish. For want of a
+ * network, programs run out of time. */
 bool denial_hints_apply(const struct ipc_execution_done *done);
 
 /*
- * Add what the policy refuses of what these last `size` bytes speak of; `cwd` is where their
- * relative paths begin, NULL for the profile's. Where nothing was refused at all, but an error is
- * told that the policy is not the reason of, views->other says so.
+ * Add the operations that the output speaks of and the policy refuses, and choose the views that
+ * are shown. If none is, and the output tells of an error that the policy is not the reason of,
+ * views->other says so; views->note is set where a name is missing that the host may have.
  */
-void denial_hints_add(const struct plan *plan, const char *profile, const char *cwd,
-		      const char *tail, size_t size, struct denial_views *views);
+void denial_hints_add(const struct hint_source *source, struct denial_views *views);
 
 #endif

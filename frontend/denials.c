@@ -30,6 +30,71 @@ static void add_phrase(char *text, size_t size, const char *format, ...)
 
 #define SAY(text, ...) add_phrase(text, sizeof(text), __VA_ARGS__)
 
+/* The groups and calls that programs probe: libraries call them at their start, or fall back. */
+static const char *const probed_groups[] = { "attributes", "identity", "scheduling", "locking",
+					     "ipc",        "landlock", "rare",       "numa",
+					     "kernel",     "keys",     "handles",    "watch" };
+static const char *const probed_calls[] = { "sync",     "syncfs",   "process_madvise", "kcmp",
+					    "setfsuid", "setfsgid", "clock_adjtime" };
+
+/* The groups that need a capability: allowing their calls would not help. */
+static const char *const root_groups[] = { "identity", "privileged" };
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+#define IS_ONE_OF(name, names) is_one_of(name, names, sizeof(names) / sizeof((names)[0]))
+
+void hint_put(char ret[HINT_TEXT_MAX], const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(ret, HINT_TEXT_MAX, format, arguments);
+	va_end(arguments);
+}
+
+void hint_path(const char *path, char ret[HINT_PATH_MAX])
+{
+	const size_t size = strlen(path);
+
+	(void)snprintf(ret, HINT_PATH_MAX, "%s%s", size < HINT_PATH_MAX ? "" : "...",
+		       size < HINT_PATH_MAX ? path : path + size - (HINT_PATH_MAX - 4));
+}
+
+void denial_limit(struct denial_view *view, const char *key, uint64_t value, const char *unit)
+{
+	static const struct limit_text {
+		const char *key, *hint;
+	} texts[] = {
+		{ "memory", "the memory limit is %s; use less at once" },
+		{ "pids", "the limit of processes and threads is %s; start fewer" },
+		{ "open_files", "the limit of open files is %s; close some" },
+	};
+	char number[48];
+
+	if (value == 0) {
+		SAY(view->rule, "files: size and inodes of a tmpfs");
+		hint_put(view->hint, "a file system of the sandbox is full; write less");
+		return;
+	}
+	SAY(number, "%" PRIu64 "%s", value, unit);
+	SAY(view->rule, "limits: %s: %s", key, number);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		const char *mark = strstr(texts[i].hint, "%s");
+
+		if (strcmp(texts[i].key, key) == 0)
+			hint_put(view->hint, "%.*s%s%s", (int)(mark - texts[i].hint), texts[i].hint,
+				 number, mark + 2);
+	}
+}
+
 /* " (file:line)", where somebody said it. */
 static const char *place_of(const struct source *source, const struct plan_origin *origin)
 {
@@ -40,6 +105,50 @@ static const char *place_of(const struct source *source, const struct plan_origi
 		SAY(text, " (%s:%" PRIu32 ")", plan_string(source->plan, origin->file),
 		    origin->line);
 	return text;
+}
+
+/* Return the first profile that allows the call; NULL: there is none. */
+static const char *find_allowing(const struct source *source, const struct plan_call *call)
+{
+	for (uint32_t i = 0; i < plan_profile_count(source->plan); i++) {
+		const struct plan_profile *profile = plan_profile(source->plan, i);
+		const char *name = plan_string(source->plan, profile->name);
+
+		if (name[0] != '_' && plan_answer_to(source->plan, profile, call) == PLAN_ALLOWED)
+			return name;
+	}
+	return NULL;
+}
+
+/* Set the hint of a refused call: the profile that allows it, if one does. */
+static void hint_call(const struct source *source, const struct plan_call *call,
+		      const struct plan_group *group, struct denial_view *ret)
+{
+	const char *name = plan_string(source->plan, group->name);
+	const char *other = find_allowing(source, call);
+
+	ret->is_network = strcmp(name, "network") == 0;
+	if (ret->target[0])
+		hint_put(ret->hint, "this use of %s is refused in every profile", ret->operation);
+	else if (IS_ONE_OF(name, root_groups))
+		hint_put(ret->hint, "no root rights here, and none can be had");
+	else if (ret->is_network)
+		hint_put(ret->hint, "no network; this profile refuses sockets");
+	else if (group->kind != PLAN_GROUP_ALLOWABLE)
+		hint_put(ret->hint, "%s is refused in every profile", ret->operation);
+	else if (other)
+		hint_put(ret->hint, "%s is refused by this profile; %.30s allows it",
+			 ret->operation, other);
+	else
+		hint_put(ret->hint, "%s is refused by the operator's profile", ret->operation);
+}
+
+static enum denial_weight weigh_call(const char *group, const struct denial_view *view)
+{
+	return view->target[0] || IS_ONE_OF(group, probed_groups) ||
+			       IS_ONE_OF(view->operation, probed_calls)
+		       ? DENIAL_PROBED
+		       : DENIAL_CALLED;
 }
 
 static void describe_answer(const struct source *source, const struct plan_call *call,
@@ -73,13 +182,18 @@ static void describe_answer(const struct source *source, const struct plan_call 
 		SAY(ret->remedy, NEVER);
 		if (group->kind != PLAN_GROUP_ALLOWABLE)
 			break;
-		ret->weight = DENIAL_PROBED;
 		SAY(ret->rule, "group %s is not allowed%s", name,
 		    place_of(source,
 			     &plan_group_origins(source->plan, source->profile)[call->group]));
-		SAY(ret->remedy, "seccomp: {add: [%s]} in the operator's profile", name);
+		if (IS_ONE_OF(name, root_groups))
+			SAY(ret->remedy, "none: a workload has no capability");
+		else
+			SAY(ret->remedy, "seccomp: {add: [%s]} in the operator's profile", name);
 		break;
 	}
+	ret->weight = weigh_call(name, ret);
+	ret->is_silent = strcmp(name, "numa") == 0;
+	hint_call(source, call, group, ret);
 }
 
 static void describe_call(const struct source *source, const struct denial *denial,
@@ -94,6 +208,8 @@ static void describe_call(const struct source *source, const struct denial *deni
 	} else {
 		SAY(ret->operation, "system call %" PRIu32, denial->number);
 		SAY(ret->reason, "the profile does not allow it");
+		ret->weight = DENIAL_CALLED;
+		hint_put(ret->hint, "%s is refused", ret->operation);
 	}
 }
 
@@ -102,9 +218,9 @@ static void describe_memory(const struct source *source, const struct denial *de
 {
 	(void)denial;
 	SAY(ret->reason, "more than the sandbox may use: processes were killed");
+	hint_put(ret->hint, "the memory limit was reached; use less at once");
 	if (source->profile)
-		SAY(ret->rule, "limits: memory: %" PRIu64 " MiB",
-		    source->profile->memory_bytes >> 20);
+		denial_limit(ret, "memory", source->profile->memory_bytes >> 20, " MiB");
 	SAY(ret->remedy, "use less memory, or raise `memory` in the operator's profile");
 }
 
@@ -113,8 +229,9 @@ static void describe_pids(const struct source *source, const struct denial *deni
 {
 	(void)denial;
 	SAY(ret->reason, "more processes and threads than the sandbox may have");
+	hint_put(ret->hint, "the limit of processes and threads was reached; start fewer");
 	if (source->profile)
-		SAY(ret->rule, "limits: pids: %" PRIu32, source->profile->pids);
+		denial_limit(ret, "pids", source->profile->pids, "");
 	SAY(ret->remedy, "start fewer, or raise `pids` in the operator's profile");
 }
 
@@ -124,7 +241,7 @@ static void describe_disk(const struct source *source, const struct denial *deni
 	(void)source;
 	(void)denial;
 	SAY(ret->reason, "a file system of the sandbox has no room left");
-	SAY(ret->rule, "files: size and inodes of a tmpfs");
+	denial_limit(ret, "size", 0, "");
 	SAY(ret->remedy, "write less, or raise them in the operator's profile");
 }
 
@@ -164,7 +281,7 @@ void denials_describe(const struct plan *plan, const char *profile,
 	struct denials denials;
 
 	ret->count = 0;
-	ret->other[0] = '\0';
+	ret->other[0] = ret->note[0] = '\0';
 	if (!denials_take(&denials, done->denials, done->denials_size))
 		return;
 	for (uint32_t i = 0; i < denials.size / sizeof(denials.records[0]); i++) {
@@ -172,6 +289,7 @@ void denials_describe(const struct plan *plan, const char *profile,
 		struct denial_view *view = &ret->items[ret->count++];
 
 		*view = (struct denial_view){ .layer = kinds[denial->layer].layer,
+					      .weight = DENIAL_FIRST,
 					      .count = denial->count };
 		SAY(view->operation, "%s", kinds[denial->layer].operation);
 		if (describers[denial->layer])
@@ -197,14 +315,36 @@ static void put_line(const struct denial_view *view, char *text, size_t size)
 		   view->rule[0] || view->remedy[0] ? ")" : "");
 }
 
+/* Return the smallest weight among the views, or DENIAL_LAST. */
+static enum denial_weight find_weight(const struct denial_views *views)
+{
+	enum denial_weight ret = DENIAL_LAST;
+
+	for (uint32_t i = 0; i < views->count; i++) {
+		if (views->items[i].weight < ret)
+			ret = views->items[i].weight;
+	}
+	return ret;
+}
+
+static uint32_t count_shown(const struct denial_views *views, enum denial_weight last)
+{
+	uint32_t ret = 0;
+
+	for (uint32_t i = 0; i < views->count; i++)
+		ret += views->items[i].weight <= last;
+	return ret;
+}
+
 void denials_put_lines(const struct denial_views *views, char ret[DENIALS_TEXT_MAX])
 {
-	const uint32_t more = views->count > LINES_MAX ? views->count - LINES_MAX : 0;
+	const uint32_t shown = count_shown(views, DENIAL_CALLED);
+	const uint32_t more = shown > LINES_MAX ? shown - LINES_MAX : 0;
 	uint32_t lines = 0;
 	size_t used = 0;
 
-	add_phrase(ret, DENIALS_TEXT_MAX, "%s", views->other);
-	for (uint32_t weight = 0; weight < DENIAL_WEIGHTS; weight++) {
+	ret[0] = '\0';
+	for (uint32_t weight = 0; weight <= DENIAL_CALLED; weight++) {
 		for (uint32_t i = 0; i < views->count && lines < LINES_MAX; i++) {
 			if (views->items[i].weight != weight)
 				continue;
@@ -217,4 +357,40 @@ void denials_put_lines(const struct denial_views *views, char ret[DENIALS_TEXT_M
 	if (more > 0)
 		add_phrase(ret + used, DENIALS_TEXT_MAX - used, "; and %" PRIu32 " more kind%s",
 			   more, more > 1 ? "s" : "");
+}
+
+/* Return whether an earlier view says the same, of another target. */
+static bool is_repeated(const struct denial_views *views, uint32_t index)
+{
+	const struct denial_view *view = &views->items[index];
+
+	for (uint32_t i = 0; i < index; i++) {
+		const struct denial_view *other = &views->items[i];
+
+		if (other->weight == view->weight &&
+		    (strcmp(other->hint, view->hint) == 0 ||
+		     (view->is_inferred && strcmp(other->operation, view->operation) == 0)))
+			return true;
+	}
+	return false;
+}
+
+void denials_put_hints(const struct denial_views *views, char ret[DENIALS_TEXT_MAX])
+{
+	const enum denial_weight weight = find_weight(views);
+	const char *other = views->note[0] ? views->note : views->other;
+	uint32_t lines = 0;
+	size_t used = 0;
+
+	ret[0] = '\0';
+	for (uint32_t i = 0; i < views->count && weight < DENIAL_LAST && lines < LINES_MAX; i++) {
+		if (views->items[i].weight != weight || is_repeated(views, i))
+			continue;
+		add_phrase(ret + used, DENIALS_TEXT_MAX - used, "[sandbox: %s]\n",
+			   views->items[i].hint);
+		used += strlen(ret + used);
+		lines++;
+	}
+	if (lines == 0 && other[0])
+		add_phrase(ret, DENIALS_TEXT_MAX, "[%s]\n", other);
 }

@@ -166,26 +166,32 @@ static const struct denial_views *describe_denials(const struct execution_info *
 
 	denials_describe(plan, info->label.profile, info->done, &views);
 	if (denial_hints_apply(info->done))
-		denial_hints_add(plan, info->label.profile,
-				 info->label.cwd[0] ? info->label.cwd : NULL, tail,
-				 output_read(output, from, tail, sizeof(tail)), &views);
+		denial_hints_add(
+			&(const struct hint_source){
+				.plan = plan,
+				.profile = info->label.profile,
+				.cwd = info->label.cwd[0] ? info->label.cwd : NULL,
+				.command = info->label.command,
+				.exit_code = info->done->exit_code,
+				.is_timeout = info->done->verdict == VERDICT_TIMEOUT,
+				.is_tool = true,
+				.is_persistent = info->label.sandbox[0] != '\0',
+				.tail = tail,
+				.size = output_read(output, from, tail, sizeof(tail)) },
+			&views);
 	return &views;
 }
 
-/* Put the denials in at most two lines. */
-static void put_denials(const struct execution_info *info, struct result *ret)
+/* Put the hints in at most two lines. */
+static void put_hints(const struct execution_info *info, struct result *ret)
 {
 	char lines[DENIALS_TEXT_MAX];
 
 	/* a successful command did not need the denied operations; _meta has them for programs */
 	if (info->done->verdict == VERDICT_EXITED && info->done->exit_code == 0)
 		return;
-	denials_put_lines(describe_denials(info, ret->plan), lines);
-	if (!lines[0])
-		return;
-	buffer_append_text(&ret->text, "[");
+	denials_put_hints(describe_denials(info, ret->plan), lines);
 	buffer_append_text(&ret->text, lines);
-	buffer_append_text(&ret->text, "]\n");
 }
 
 static void put_last_line(const struct execution_info *info, bool is_silent, struct result *ret)
@@ -196,7 +202,7 @@ static void put_last_line(const struct execution_info *info, bool is_silent, str
 		say_running(info, is_silent, text);
 		return;
 	}
-	put_denials(info, ret);
+	put_hints(info, ret);
 	buffer_append_text(text, "[");
 	result_put_verdict(info, text);
 	if (is_silent)
@@ -281,6 +287,8 @@ static void put_denials_meta(struct json_writer *writer, const struct result *re
 
 	if (views->other[0])
 		json_put_text(writer, "not_the_sandbox", views->other);
+	if (views->note[0])
+		json_put_text(writer, "note", views->note);
 	if (views->count == 0)
 		return;
 	json_open_array(writer, "denials");
@@ -294,6 +302,7 @@ static void put_denials_meta(struct json_writer *writer, const struct result *re
 		json_put_text(writer, "reason", view->reason);
 		json_put_text(writer, "rule", view->rule);
 		json_put_text(writer, "remedy", view->remedy);
+		json_put_text(writer, "hint", view->hint);
 		json_put_number(writer, "count", view->count);
 		if (view->is_inferred)
 			json_put_bool(writer, "inferred", true);

@@ -153,7 +153,7 @@ static const struct denial_views *describe_denials(const struct outcome *outcome
 	struct plan plan = { 0 };
 
 	views.count = 0;
-	views.other[0] = '\0';
+	views.other[0] = views.note[0] = '\0';
 	if (!denial_hints_apply(&outcome->done))
 		size = 0;
 	if (outcome->done.denials_size == 0 && size == 0)
@@ -163,8 +163,18 @@ static const struct denial_views *describe_denials(const struct outcome *outcome
 		plan = (struct plan){ 0 };
 	denials_describe(&plan, profile_name(outcome, request), &outcome->done, &views);
 	if (size > 0)
-		denial_hints_add(&plan, profile_name(outcome, request), request->cwd, tail, size,
-				 &views);
+		denial_hints_add(
+			&(const struct hint_source){ .plan = &plan,
+						     .profile = profile_name(outcome, request),
+						     .cwd = request->cwd,
+						     .command = request->command,
+						     .exit_code = outcome->done.exit_code,
+						     .is_timeout = outcome->done.verdict ==
+								   VERDICT_TIMEOUT,
+						     .is_persistent = request->sandbox != NULL,
+						     .tail = tail,
+						     .size = size },
+			&views);
 	plan_close(&plan);
 	return &views;
 }
@@ -339,6 +349,7 @@ static void write_denials(struct json_writer *json, const struct outcome *outcom
 		json_put_text(json, "reason", view->reason);
 		json_put_text(json, "rule", view->rule);
 		json_put_text(json, "remedy", view->remedy);
+		json_put_text(json, "hint", view->hint);
 		json_put_number(json, "count", view->count);
 		json_put_bool(json, "inferred", view->is_inferred);
 		json_close_object(json);
@@ -346,6 +357,8 @@ static void write_denials(struct json_writer *json, const struct outcome *outcom
 	json_close_array(json);
 	if (views->other[0])
 		json_put_text(json, "not_the_sandbox", views->other);
+	if (views->note[0])
+		json_put_text(json, "note", views->note);
 }
 
 static void write_done(struct json_writer *json, const struct ipc_execution_done *done)

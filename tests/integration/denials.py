@@ -9,7 +9,7 @@ import unittest
 import leftovers
 import support
 
-MOUNT, SWAPON, PTRACE, KEYCTL, CLONE3 = 165, 167, 101, 250, 435
+MOUNT, SWAPON, PTRACE, KEXEC, KEYCTL, CLONE3 = 165, 167, 101, 246, 250, 435
 NEVER = range(425, 428)  # io_uring_*
 
 CALLS = """
@@ -126,7 +126,7 @@ descend(3)
         with support.Server(stderr=subprocess.DEVNULL) as server:
             server.initialize()
             result = server.call("run_command", command="unshare -U true; exit 4", tty=True)
-            self.assertIn("denied: unshare by seccomp", support.text_of(result))
+            self.assertIn("[sandbox: unshare is refused in every profile]", support.text_of(result))
 
     def test_processes_beyond_the_limit(self):
         told = run_json("python3", "-c", "import os, time\n"
@@ -150,7 +150,7 @@ class Words(unittest.TestCase):
         self.assertEqual(item, {
             "layer": "seccomp", "operation": "mount", "target": "", "count": 2, "inferred": False,
             "reason": "the file tree is fixed before a workload starts", "rule": "group mount",
-            "remedy": "no profile can allow it"})
+            "remedy": "no profile can allow it", "hint": "mount is refused in every profile"})
 
     def test_what_a_profile_may_allow_names_the_line(self):
         item, = denials_of("assert call(41, 2, 1) == 1", ["--profile", "strict"]).values()
@@ -166,28 +166,32 @@ class Words(unittest.TestCase):
         with support.Server(stderr=subprocess.DEVNULL) as server:
             server.initialize()
             result = server.call("run_code", language="python", code=CALLS +
-                                 f"calls({MOUNT}, 3)\n"
+                                 f"calls({MOUNT}, 3); calls({KEXEC}, 1); calls({SWAPON}, 1)\n"
                                  f"for number in {list(NEVER)}: calls(number, 1)\nexit(5)")
             lines = support.text_of(result).splitlines()
             self.assertRegex(lines[-1], r"^\[exit 5 · [0-9.]+ s · no output\]$")
-            self.assertEqual(lines[:-1], [
-                "[denied: mount (3 times) by seccomp: the file tree is fixed before a workload "
-                "starts (group mount; no profile can allow it)",
-                "denied: io_uring_setup by seccomp: kernel interfaces with a record of faults that "
-                "no ordinary program needs (group kernel; no profile can allow it); and 2 more "
-                "kinds]"])
+            self.assertEqual(lines[:-1], ["[sandbox: mount is refused in every profile]",
+                                          "[sandbox: kexec_load is refused in every profile]"])
             self.assertNotIn("structuredContent", result)
-            self.assertEqual(len(result["_meta"]["msp/execution"]["denials"]), 4)
+            self.assertEqual(len(result["_meta"]["msp/execution"]["denials"]), 6)
+
+    def test_calls_that_programs_probe_are_no_reason(self):
+        with support.Server(stderr=subprocess.DEVNULL) as server:
+            server.initialize()
+            result = server.call("run_code", language="python", code=CALLS +
+                                 f"for number in {list(NEVER)}: calls(number, 1)\nexit(5)")
+            self.assertRegex(support.text_of(result), r"^\[exit 5 · [0-9.]+ s · no output\]$")
+            self.assertEqual(len(result["_meta"]["msp/execution"]["denials"]), 3)
 
     def test_a_handle_tells_it_again(self):
         with support.Server(stderr=subprocess.DEVNULL) as server:
             server.initialize()
             result = server.call("run_command", command="sleep 0.3; unshare -U true", yield_ms=1)
             handle = result["_meta"]["msp/execution"]["handle"]
-            self.assertNotIn("denied:", support.text_of(result))
+            self.assertNotIn("[sandbox:", support.text_of(result))
             for _ in range(2):
                 result = server.call("read_output", handle=handle, wait_ms=20000)
-                self.assertIn("denied: unshare by seccomp", support.text_of(result))
+                self.assertIn("[sandbox: unshare is refused", support.text_of(result))
 
     def test_a_person_is_told_when_it_failed(self):
         failed = support.run("unshare", "-U", "true")
@@ -219,13 +223,22 @@ class Hints(unittest.TestCase):
                 self.assertEqual((found, other), ([expected], ""))
 
     def test_not_the_sandbox(self):
-        for command, path in (("cat missing", "/workspace/missing"), ("cat /tmp/no", "/tmp/no"),
-                              ("echo >/tmp/a; chmod 0 /tmp/a; cat /tmp/a", "/tmp/a"),
+        for command, path in (("echo >/tmp/a; chmod 0 /tmp/a; cat /tmp/a", "/tmp/a"),
                               ("cd /tmp; echo >a; /tmp/a", "/tmp/a")):
             with self.subTest(command=command):
                 found, other = self.denials_after(command)
                 self.assertEqual(found, [])
-                self.assertRegex(other, f"^not the sandbox: its policy does not refuse {path} ")
+                self.assertRegex(other, f"^not the sandbox: its policy allows {path}; ")
+
+    def test_a_missing_name(self):
+        for command, note in (
+                ("cat missing", "/workspace/missing does not exist; /workspace is the sandbox's"),
+                ("cat /tmp/no", "/tmp/no does not exist; /tmp is the sandbox's own"),
+                ("cat /usr/no", "/usr/no is missing, or a link")):
+            with self.subTest(command=command):
+                told = run_json("sh", "-c", command)
+                self.assertEqual((told["denials"], told.get("not_the_sandbox")), ([], None))
+                self.assertTrue(told["note"].startswith(note), told["note"])
 
     def test_nothing_to_say(self):
         for command in ("false", "exit 7", "grep x /etc/passwd /dev/null | false",
@@ -244,9 +257,13 @@ class Hints(unittest.TestCase):
         with support.Server(stderr=subprocess.DEVNULL) as server:
             server.initialize()
             refused = support.text_of(server.call("run_command", command="touch /usr/x"))
-            self.assertRegex(refused, r"\n\[denied \(inferred\): create /usr/x by mounts: "
-                                      r"Read-only file system \(EROFS\) \(files: /usr, .*\)\]\n\[exit 1 ")
-            other = server.call("run_command", command="cat missing")
+            self.assertRegex(refused, r"\n\[sandbox: /usr/x cannot be written \(read-only\); "
+                                      r"use /workspace or /tmp\]\n\[exit 1 ")
+            missing = server.call("run_command", command="cat missing")
+            self.assertRegex(support.text_of(missing), r"\n\[/workspace/missing does not exist; this "
+                             r"run had no sandbox argument, so /workspace was empty\]\n\[exit 1 ")
+            self.assertIn("note", missing["_meta"]["msp/execution"])
+            other = server.call("run_command", command="echo >/tmp/a; chmod 0 /tmp/a; cat /tmp/a")
             self.assertRegex(support.text_of(other), r"\n\[not the sandbox: .*\]\n\[exit 1 ")
             self.assertIn("not_the_sandbox", other["_meta"]["msp/execution"])
             plain = support.text_of(server.call("run_command", command="exit 3"))

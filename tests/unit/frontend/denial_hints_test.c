@@ -5,7 +5,9 @@
 #include "frontend/denial_hints.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "common/names.h"
 #include "support.h"
@@ -14,10 +16,14 @@ static struct builtin builtin;
 static struct ipc_execution_done done;
 static struct denial_views views;
 
+/* The run whose output is judged; a test may change it. */
+static struct hint_source source;
+
 static void open_plan(void)
 {
 	builtin = builtin_open();
 	memset(&done, 0, sizeof(done));
+	memset(&source, 0, sizeof(source));
 	done.exit_code = 1;
 }
 
@@ -30,8 +36,13 @@ TestSuite(denial_hints, .init = open_plan, .fini = close_plan);
 
 static void judge(const char *text)
 {
-	denials_describe(&builtin.plan, "default", &done, &views);
-	denial_hints_add(&builtin.plan, "default", NULL, text, strlen(text), &views);
+	source.plan = &builtin.plan;
+	source.profile = source.profile ? source.profile : "default";
+	source.exit_code = source.exit_code ? source.exit_code : 1;
+	source.tail = text;
+	source.size = strlen(text);
+	denials_describe(&builtin.plan, source.profile, &done, &views);
+	denial_hints_add(&source, &views);
 }
 
 static void expect_one(const char *text, const char *layer, const char *operation,
@@ -62,6 +73,15 @@ static void expect_other(const char *text, const char *path)
 	cr_expect_not_null(strstr(views.other, path), "%s: %s", text, views.other);
 }
 
+/* A name that is missing in a directory of the sandbox's own; the host may have it. */
+static void expect_note(const char *text, const char *path)
+{
+	judge(text);
+	cr_expect_eq(views.count, 0, "%s", text);
+	cr_expect_str_empty(views.other, "%s", text);
+	cr_expect(strncmp(views.note, path, strlen(path)) == 0, "%s: %s", text, views.note);
+}
+
 Test(denial_hints, of_many_programs)
 {
 	expect_one("touch: cannot touch '/usr/x': Read-only file system\n", "mounts", "create",
@@ -70,9 +90,13 @@ Test(denial_hints, of_many_programs)
 		   "/etc/passwd");
 	expect_one("/bin/sh: 1: cannot create /etc/x: Read-only file system", "mounts", "create",
 		   "/etc/x");
-	expect_one("Error: EROFS: read-only file system, open '/usr/a b'\n"
-		   "rm: cannot remove '/etc/passwd': Read-only file system\n",
-		   "mounts", "delete", "/etc/passwd");
+	expect_one("rm: cannot remove '/etc/passwd': Read-only file system\n", "mounts", "delete",
+		   "/etc/passwd");
+	expect_one("mkdir: cannot create directory \342\200\230/usr/x\342\200\231: Read-only file "
+		   "system",
+		   "mounts", "create", "/usr/x");
+	expect_one("error:  cannot create f\n        Read-only file system\n", "mounts", "write",
+		   "");
 	expect_one("cat: /etc/shadow: No such file or directory", "mounts", "read", "/etc/shadow");
 	expect_one("open /root/x: no such file or directory", "mounts", "read", "/root/x");
 	expect_one(
@@ -91,6 +115,204 @@ Test(denial_hints, of_the_network)
 		   "connect", "any host");
 	expect_one("connect to 192.0.2.1: Network is unreachable", "network", "connect",
 		   "192.0.2.1");
+	expect_one("curl: (7) Failed to connect to 2001:db8::1 port 80: Couldn't connect to server",
+		   "network", "connect", "2001:db8::1");
+	expect_one("dial tcp: lookup proxy.golang.org on [::1]:53: no such host", "network",
+		   "connect", "proxy.golang.org");
+	expect_one("curl: (6) Could not resolve host: sh.rustup.rs", "network", "connect",
+		   "sh.rustup.rs");
+}
+
+Test(denial_hints, hosts_are_no_classes_and_no_files)
+{
+	expect_one("NewConnectionError('<pip._vendor.urllib3.connection.HTTPSConnection object>: "
+		   "[Errno -2] Name or service not known')",
+		   "network", "connect", "any host");
+	expect_one("java.net.SocketException: Network is unreachable", "network", "connect",
+		   "any host");
+	expect_one("../crypto/bio/bio_addr.c:746:Name or service not known", "network", "connect",
+		   "any host");
+	expect_one("main.rs:3: Network is unreachable", "network", "connect", "any host");
+	source.command = "python3 -c 'urlopen(\"https://example.org/\")'";
+	expect_one("urlopen error [Errno -2] Name or service not known", "network", "connect",
+		   "example.org");
+}
+
+Test(denial_hints, of_package_managers)
+{
+	static const char pip[] = "ERROR: No matching distribution found for requests";
+
+	expect_one(pip, "network", "connect", "packages");
+	expect_one("npm error request to https://registry.npmjs.org/x failed: cache mode is "
+		   "'only-if-cached'",
+		   "network", "connect", "registry.npmjs.org");
+	source.command = "pip install --no-index requests";
+	expect_nothing(pip);
+}
+
+Test(denial_hints, one_view_stands_for_the_network)
+{
+	judge("[Errno -2] Name or service not known\nENOTFOUND example.org\n"
+	      "getaddrinfo EAI_AGAIN example.com\nfatal: Network is unreachable\n");
+	cr_assert_eq(views.count, 1);
+	cr_expect_eq(views.items[0].count, 4);
+	cr_expect_str_eq(views.items[0].target, "example.org");
+	cr_expect_str_eq(views.items[0].operation, "connect");
+}
+
+/* Return the lines that a model reads. */
+static const char *hints_of(const char *text)
+{
+	static char lines[DENIALS_TEXT_MAX];
+
+	judge(text);
+	denials_put_hints(&views, lines);
+	return lines;
+}
+
+Test(denial_hints, silence_is_judged_by_program_and_exit_code)
+{
+	source.command = "wget -q https://example.org/x";
+	source.exit_code = 4;
+	cr_expect_str_eq(hints_of(""), "[sandbox: no network; example.org cannot be reached]\n");
+	cr_expect_str_eq(hints_of(" \n"), "[sandbox: no network; example.org cannot be reached]\n");
+	cr_expect_str_eq(hints_of("wget: out of ideas"), "");
+	source.exit_code = 5;
+	cr_expect_str_eq(hints_of(""), "");
+	source.exit_code = 4;
+	source.command = "wget -q http://localhost:81/";
+	cr_expect_str_eq(hints_of(""), "[nothing in this sandbox listens on localhost:81; services "
+				       "of the host cannot be reached]\n");
+	source.command = "echo wget; exit 4";
+	cr_expect_str_eq(hints_of(""), "");
+	source.command = "./wget https://example.org/x";
+	cr_expect_str_eq(hints_of(""), "");
+}
+
+Test(denial_hints, of_what_ran_out_of_time_only_the_network_is_said)
+{
+	source.is_timeout = true;
+	cr_expect_str_eq(hints_of("WARNING: Retrying: [Errno -2] Name or service not known\n"),
+			 "[sandbox: no network; only the sandbox's own loopback can be reached]\n");
+	cr_expect_str_eq(hints_of("cat: /etc/shadow: No such file or directory\n"), "");
+	cr_expect_str_eq(hints_of(""), "");
+	source.command = "npx --yes cowsay hi";
+	cr_expect_str_eq(hints_of(""),
+			 "[sandbox: no network; packages cannot be downloaded here]\n");
+}
+
+Test(denial_hints, of_services_and_ports)
+{
+	static const char bind[] = "PermissionError: [Errno 13] Permission denied";
+
+	cr_expect_str_eq(hints_of("Cannot connect to the Docker daemon at "
+				  "unix:///var/run/docker.sock. Is the docker daemon running?"),
+			 "[sandbox: /var/run/docker.sock is not visible here; services of the host "
+			 "cannot be reached]\n");
+	cr_expect_str_eq(hints_of("Failed to connect to bus: Host is down"),
+			 "[sandbox: no system services here (systemd, D-Bus)]\n");
+	cr_expect_str_eq(hints_of(bind), "");
+	source.command = "python3 -c 's.bind((\"\", 80))'";
+	cr_expect_str_eq(hints_of(bind),
+			 "[sandbox: ports below 1024 cannot be bound; take one from 1024]\n");
+	cr_expect_str_eq(hints_of("PermissionError: [Errno 13] Permission denied: '/tmp/x'"), "");
+	source.profile = "strict";
+	cr_expect_str_eq(hints_of("listen EACCES: permission denied 0.0.0.0:8080"), "");
+}
+
+Test(denial_hints, facts_of_every_sandbox)
+{
+	static const struct {
+		const char *text, *hint;
+	} cases[] = {
+		{ "sysctl: permission denied on key \"vm.swappiness\"", "kernel settings" },
+		{ "chown: changing ownership of '/tmp/x': Operation not permitted", "one user" },
+		{ "chown: changing ownership of 'x': Invalid argument", "one user only" },
+		{ "mount: /mnt: must be superuser to use mount.", "no root rights" },
+		{ "E: Could not open lock file /var/lib/dpkg/lock-frontend - open (2: No such file "
+		  "or directory)\nE: Unable to read /etc/apt/x (2: No such file or directory)",
+		  "system packages" },
+		{ "Could not access KVM kernel module: No such file or directory", "/dev/kvm is" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *hints = hints_of(cases[i].text);
+
+		cr_expect_not_null(strstr(hints, cases[i].hint), "%s", hints);
+		cr_expect_eq(strchr(hints, '\n'), hints + strlen(hints) - 1, "one line: %s", hints);
+	}
+}
+
+Test(denial_hints, a_probed_call_is_no_reason)
+{
+	const struct denial numa = { .layer = DENIAL_SECCOMP,
+				     .number = SYS_get_mempolicy,
+				     .count = 1 };
+	const struct denial lock = { .layer = DENIAL_SECCOMP, .number = SYS_mlock, .count = 1 };
+	const struct denial mount = { .layer = DENIAL_SECCOMP, .number = SYS_mount, .count = 1 };
+
+	done.denials_size = sizeof(numa);
+	memcpy(done.denials, &numa, sizeof(numa));
+	cr_expect_str_eq(hints_of(""), "");
+	cr_expect_str_eq(hints_of("x: Operation not permitted"), "");
+	cr_expect_str_eq(hints_of("get_mempolicy: Operation not permitted"),
+			 "[sandbox: get_mempolicy is refused in every profile]\n");
+	memcpy(done.denials, &lock, sizeof(lock));
+	cr_expect_str_eq(hints_of("gpg: can't open 'a': Permission denied"), "");
+	cr_expect_str_eq(hints_of("x: Operation not permitted"),
+			 "[sandbox: mlock is refused by the operator's profile]\n");
+	memcpy(done.denials, &mount, sizeof(mount));
+	cr_expect_str_eq(hints_of(""), "[sandbox: mount is refused in every profile]\n");
+	cr_expect_str_eq(hints_of("1 test failed: expected 2, got 3"), "");
+}
+
+Test(denial_hints, of_the_users_files_and_the_workspace)
+{
+	static const char home[] = "cat: /home/user/x: No such file or directory";
+	static const char name[] = "cat: nope: No such file or directory";
+
+	cr_expect_str_eq(hints_of(home), "[sandbox: /home/user/x is not visible here]\n");
+	source.is_tool = true;
+	cr_expect_str_eq(hints_of(home), "[sandbox: the user's files are not here; for a project: "
+					 "create_sandbox with workspace, then pass sandbox]\n");
+	cr_expect_str_eq(hints_of(name), "[/workspace/nope does not exist; this run had no sandbox "
+					 "argument, so /workspace was empty]\n");
+	cr_expect_str_eq(hints_of("fatal: not a git repository"),
+			 "[this run had no sandbox argument, so /workspace was empty]\n");
+	cr_expect_str_eq(hints_of("a.c:1:10: fatal error: x.h: No such file or directory"), "");
+	source.is_persistent = true;
+	cr_expect_str_eq(hints_of(home), "[sandbox: /home/user/x is not visible here; a workspace "
+					 "is at /workspace]\n");
+	cr_expect_str_eq(hints_of(name), "");
+	cr_expect_str_eq(hints_of("fatal: not a git repository"), "");
+	source.profile = "strict"; /* it keeps no files */
+	source.is_persistent = false;
+	cr_expect_str_eq(hints_of(home), "[sandbox: /home/user/x is not visible here]\n");
+}
+
+Test(denial_hints, none_is_long)
+{
+	char path[200], text[2000];
+
+	source.is_tool = true;
+	for (size_t size = 1; size < 190; size += 7) {
+		memset(path, 'x', size);
+		path[size] = '\0';
+		(void)snprintf(text, sizeof(text),
+			       "cat: /var/%s: No such file or directory\n"
+			       "touch: cannot touch '/usr/%s': Read-only file system\n"
+			       "psql: socket \"/run/%s\" failed: No such file or directory\n"
+			       "cat: %s: No such file or directory\n"
+			       "curl: (6) Could not resolve host: %s.org\n",
+			       path, path, path, path, path);
+		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+			const char *hints = hints_of(line);
+
+			cr_expect_leq(strlen(hints), 131, "%s", hints);
+			cr_expect_neq(strlen(hints), 0, "%s", line);
+			cr_expect_not_null(strstr(hints, "]\n"), "%s", hints);
+		}
+	}
 }
 
 Test(denial_hints, of_limits)
@@ -100,13 +322,18 @@ Test(denial_hints, of_limits)
 		   "");
 	expect_one("OSError: [Errno 24] Too many open files: '/x'", "limits", "open files", "");
 	expect_one("Cannot allocate memory", "limits", "memory", "");
+	expect_nothing("BlockingIOError: [Errno 11] Resource temporarily unavailable");
+	source.command = "ulimit -n 5; x";
+	expect_nothing("x: Too many open files");
 }
 
 Test(denial_hints, what_the_policy_allows_is_not_the_sandbox)
 {
-	expect_other("cat: /workspace/missing: No such file or directory", "/workspace/missing");
-	expect_other("cat: missing: No such file or directory", "/workspace/missing");
-	expect_other("touch: cannot touch './a/b': No such file or directory", "/workspace/a/b");
+	expect_note("cat: /workspace/missing: No such file or directory", "/workspace/missing");
+	expect_note("cat: missing: No such file or directory", "/workspace/missing");
+	expect_note("touch: cannot touch './a/b': No such file or directory", "/workspace/a/b");
+	expect_note("ls: cannot access '/usr/x': No such file or directory",
+		    "/usr/x is missing, or");
 	expect_other("sh: 1: /workspace/script: Permission denied", "/workspace/script");
 }
 
@@ -116,9 +343,10 @@ Test(denial_hints, what_it_cannot_know_it_does_not_say)
 	expect_nothing("exit status 1\nsomething else went wrong in /etc/passwd\n");
 	expect_nothing("Permission denied");
 	expect_nothing("cat: secret: Permission denied");
-	expect_nothing("chown: changing ownership of '/tmp/x': Operation not permitted");
 	expect_nothing("bind /tmp/x: Permission denied");
 	expect_nothing("No such file or directory");
+	expect_nothing("RuntimeError: could not resolve import of module.name");
+	expect_nothing("FileNotFoundError: nothing here");
 	expect_nothing("cat: ../x: No such file or directory");
 }
 
@@ -155,12 +383,12 @@ Test(denial_hints, what_was_counted_stays_and_weighs_more_than_what_was_tried)
 	cr_expect(strncmp(lines, "denied (inferred): create /usr/x by mounts: ", 44) == 0, "%s",
 		  lines);
 	judge("cat: /workspace/missing: No such file or directory");
-	cr_expect_str_not_empty(views.other);
+	cr_expect_str_not_empty(views.note);
 	memcpy(done.denials, &memory, sizeof(memory));
 	judge("Cannot allocate memory\ncat: /workspace/missing: No such file or directory");
 	cr_expect_eq(views.count, 1, "it is one and the same limit");
 	cr_expect_not(views.items[0].is_inferred);
-	cr_expect_str_empty(views.other, "a limit was met");
+	cr_expect_str_empty(views.note, "a limit was met");
 }
 
 Test(denial_hints, when)
@@ -171,6 +399,8 @@ Test(denial_hints, when)
 	done.verdict = VERDICT_SIGNALLED;
 	cr_expect(denial_hints_apply(&done));
 	done.verdict = VERDICT_TIMEOUT;
+	cr_expect(denial_hints_apply(&done));
+	done.verdict = VERDICT_MEMORY;
 	cr_expect_not(denial_hints_apply(&done));
 	done = (struct ipc_execution_done){ .exit_code = 1, .stage = STAGE_EXEC };
 	cr_expect_not(denial_hints_apply(&done));
@@ -206,7 +436,12 @@ Test(denial_hints, any_bytes)
 			used += size - (state >> 20) % 2;
 		}
 		denials_describe(&builtin.plan, "default", &done, &views);
-		denial_hints_add(&builtin.plan, "default", "/", text, used, &views);
+		source = (struct hint_source){ .plan = &builtin.plan,
+					       .profile = "default",
+					       .cwd = "/",
+					       .tail = text,
+					       .size = used };
+		denial_hints_add(&source, &views);
 		cr_assert_leq(views.count, DENIAL_HINTS_MAX);
 	}
 }

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Messages about hosts, packages and ports.
+ */
+#include "frontend/hint_search.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ANY_HOST "any host"
+#define PACKAGES "packages"
+
+/* Find the host in the line, or else in the command. */
+static bool find_host(const struct search *search, const char *line, char ret[HINT_TARGET_MAX],
+		      uint16_t *port)
+{
+	return hint_text_host(line, ret, port) ||
+	       hint_text_command_host(search->command, ret, port);
+}
+
+static bool ask_connect(const struct search *search, const char *host, uint16_t port,
+			struct decision *ret)
+{
+	char text[HINT_TARGET_MAX + 32];
+	struct operation operation;
+	const bool is_ipv6 = strchr(host, ':') != NULL;
+
+	(void)snprintf(text, sizeof(text), "connect %s%s%s:%u", is_ipv6 ? "[" : "", host,
+		       is_ipv6 ? "]" : "", port ? port : 443U);
+	return hint_ask_policy(search, text, &operation, ret);
+}
+
+/* One view stands for the network: the one whose target says most. */
+static struct denial_view *find_network_view(const struct search *search)
+{
+	for (uint32_t i = 0; i < search->views->count; i++) {
+		struct denial_view *view = &search->views->items[i];
+
+		if (view->is_network)
+			return view;
+	}
+	return NULL;
+}
+
+static uint32_t rank_target(const char *target)
+{
+	return strcmp(target, ANY_HOST) == 0 ? 0 : strcmp(target, PACKAGES) == 0 ? 1 : 2;
+}
+
+static void add_network(const struct search *search, const char *target,
+			const struct decision *decision)
+{
+	struct denial_view *view = find_network_view(search);
+
+	if (view && view->is_inferred) {
+		view->count++;
+		if (rank_target(view->target) >= rank_target(target))
+			return;
+	} else if (!view) {
+		view = hint_add_view(search, decision->layer, "connect", target);
+		if (!view)
+			return;
+	}
+	if (view->is_inferred) {
+		(void)snprintf(view->target, sizeof(view->target), "%s", target);
+		hint_describe(search, decision, view);
+	}
+	view->is_network = true;
+	view->weight = DENIAL_FIRST;
+	if (rank_target(target) == 0)
+		hint_put(view->hint, "no network; only the sandbox's own loopback can be reached");
+	else if (rank_target(target) == 1)
+		hint_put(view->hint, "no network; packages cannot be downloaded here");
+	else
+		hint_put(view->hint, "no network; %.80s cannot be reached", target);
+}
+
+void hint_judge_network(const struct search *search, const struct finding *finding)
+{
+	const bool is_package = finding->phrase && finding->phrase->topic == TOPIC_PACKAGE;
+	char host[HINT_TARGET_MAX] = "";
+	struct decision decision;
+	uint16_t port = 0;
+	bool is_found = is_package ? hint_text_host(finding->line, host, &port)
+				   : find_host(search, finding->line, host, &port);
+
+	is_found = is_found && ask_connect(search, host, port, &decision) &&
+		   decision.answer == DECISION_REFUSED;
+	if (is_found)
+		add_network(search, host, &decision);
+	else if (ask_connect(search, "example.org", 443, &decision) &&
+		 decision.answer == DECISION_REFUSED)
+		add_network(search, is_package ? PACKAGES : ANY_HOST, &decision);
+}
+
+/* Only the sandbox's own loopback answers with a refusal. */
+void hint_judge_refused(const struct search *search, const struct finding *finding)
+{
+	char host[HINT_TARGET_MAX] = "127.0.0.1", number[16] = "";
+	struct denial_views *views = search->views;
+	struct decision decision;
+	uint16_t port = 0;
+	const bool is_found = find_host(search, finding->line, host, &port);
+
+	if (!ask_connect(search, host, port, &decision))
+		return;
+	if (decision.answer == DECISION_REFUSED) {
+		add_network(search, is_found ? host : ANY_HOST, &decision);
+		return;
+	}
+	if (port)
+		(void)snprintf(number, sizeof(number), ":%u", port);
+	if (!views->note[0] && search->is_clear)
+		hint_put(views->note,
+			 "nothing in this sandbox listens%s%.60s%s; services of the host cannot be "
+			 "reached",
+			 is_found ? " on " : " there", is_found ? host : "", number);
+}
+
+void hint_judge_bind(const struct search *search, const struct finding *finding)
+{
+	char path[HINT_TARGET_MAX];
+	struct operation operation;
+	struct decision decision;
+	struct denial_view *view;
+
+	if (hint_text_path(finding->line, path)) /* the line names the file that was refused */
+		return;
+	if (!hint_ask_policy(search, "bind 80", &operation, &decision) ||
+	    decision.answer != DECISION_REFUSED || decision.error != EACCES)
+		return;
+	view = hint_add_view(search, decision.layer, "bind", "ports below 1024");
+	if (!view)
+		return;
+	hint_describe(search, &decision, view);
+	if (hint_ask_policy(search, "bind 8080", &operation, &decision) &&
+	    decision.answer == DECISION_REFUSED)
+		hint_put(view->hint, "no network; this profile lets no port be bound");
+	else
+		hint_put(view->hint, "ports below 1024 cannot be bound; take one from 1024");
+}
