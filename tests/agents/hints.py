@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The hint of every program in programs.txt, as a model reads it.
+
+hints.py            compare the hints with the table
+hints.py --record   write the table with the hints that there are
+"""
+import fnmatch
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+import hints_table  # noqa: E402  pylint: disable=wrong-import-position
+import leftovers  # noqa: E402  pylint: disable=wrong-import-position
+import support  # noqa: E402  pylint: disable=wrong-import-position
+
+PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+SHELL_WORDS = ("bash", "exec", "test", "kill", "false")  # in every shell
+AT_ONCE = 4
+HINT_MAX = 130  # characters, some 35 tokens
+LEAST = {"sandbox": 60, "note": 12, "program": 40}  # that run on any machine of ours
+VERDICT = re.compile(r"\[(?:exit \d+|killed by|(?:disk|memory|process|output) limit|timeout)")
+
+
+def is_installed(program):
+    return program in SHELL_WORDS or shutil.which(program, path=PATH) is not None
+
+
+def hints_of(text):
+    """The lines in brackets before the verdict: hints, but neither output nor its marks."""
+    lines = text.splitlines()
+    while lines and not VERDICT.match(lines[-1]):
+        lines.pop()
+    found = []
+    for line in reversed(lines[:-1]):
+        if not re.fullmatch(r"\[(sandbox: |not the sandbox: |/|nothing in |this run ).*\]", line):
+            break
+        found.insert(0, line)
+    return found
+
+
+def is_expected(row, found):
+    """Are these the hints of the row? `*` stands for any text."""
+    pattern = row[4].replace("[", "(")
+    return (not found if row[4] == "-" else
+            len(found) == 1 and fnmatch.fnmatchcase(found[0].replace("[", "("), pattern))
+
+
+class Runs:
+    """The rows' commands in one server, some at a time; each has an ephemeral sandbox of its own, or
+    the one persistent sandbox."""
+
+    def __init__(self):
+        self.server = support.Server(stderr=subprocess.DEVNULL)
+        self.server.initialize()
+        made = self.server.call("create_sandbox", name="hints")
+        if made["isError"]:
+            raise AssertionError(support.text_of(made))
+
+    def close(self):
+        self.server.call("destroy_sandbox", sandbox="hints")
+        self.server.close(20)
+
+    def post(self, row):
+        arguments = {"command": row[5], "yield_ms": support.YIELD_MS,
+                     "timeout_ms": 40000}
+        if row[2] == "persistent":
+            arguments["sandbox"] = "hints"
+        elif row[2]:
+            arguments["profile"] = row[2]
+        return self.server.post("tools/call", {"name": "run_command", "arguments": arguments})
+
+    def texts(self, rows):
+        """(row, text) of each."""
+        waiting = []
+        for row in rows:
+            waiting.append((row, self.post(row)))
+            if len(waiting) == AT_ONCE:
+                first, number = waiting.pop(0)
+                yield first, support.text_of(self.server.answer(number, 60))
+        for row, number in waiting:
+            yield row, support.text_of(self.server.answer(number, 60))
+
+
+def run_all():
+    runs = Runs()
+    try:
+        return list(runs.texts([row for row in hints_table.read_table() if is_installed(row[3])]))
+    finally:
+        runs.close()
+
+
+class Hints(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if os.geteuid() == 0:
+            raise unittest.SkipTest("needs an ordinary user")
+        leftovers.become_reaper()
+        support.limits()
+        begun = time.monotonic()
+        cls.results = run_all()
+        counts = {fault: sum(row[1] == fault for row, _ in cls.results) for fault in LEAST}
+        named = sum(row[1] != "program" and hints_of(text) != [] for row, text in cls.results)
+        cls.counts = counts
+        print(f"programs that ran: {counts}; named: {named}; "
+              f"{time.monotonic() - begun:.1f} s", file=sys.stderr)
+
+    def test_enough_programs_ran(self):
+        for fault, least in LEAST.items():
+            self.assertGreaterEqual(self.counts[fault], least, fault)
+
+    def test_each_has_the_hint_of_the_table(self):
+        for row, text in self.results:
+            found = hints_of(text)
+            with self.subTest(line=row[6], command=row[5]):
+                self.assertTrue(is_expected(row, found), f"{found}, not {row[4]}, in:\n{text}")
+
+    def test_none_is_long_and_none_has_yaml(self):
+        for row, text in self.results:
+            for hint in hints_of(text):
+                with self.subTest(line=row[6]):
+                    self.assertLessEqual(len(hint), HINT_MAX, hint)
+                    self.assertNotRegex(hint, r"[{}]|kind:|seccomp:|landlock:")
+
+    def test_no_failure_of_a_program_is_the_sandboxs(self):
+        for row, text in self.results:
+            if row[1] == "program":
+                with self.subTest(line=row[6], command=row[5]):
+                    self.assertNotIn("[sandbox: ", text)
+
+
+class Remedies(unittest.TestCase):
+    """What a hint tells a model to do works."""
+
+    @classmethod
+    def setUpClass(cls):
+        if os.geteuid() == 0:
+            raise unittest.SkipTest("needs an ordinary user")
+        cls.project = tempfile.mkdtemp()
+        with open(os.path.join(cls.project, "main.py"), "w", encoding="utf-8") as file:
+            file.write("print('here')\n")
+        cls.server = support.Server("--workspace", cls.project, stderr=subprocess.DEVNULL)
+        cls.server.initialize()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close(20)
+        support.remove_folder(cls.project)
+
+    def assert_ends_well(self, command, **arguments):
+        result = self.server.call("run_command", command=command, **arguments)
+        self.assertIn("\n[exit 0 ", "\n" + support.text_of(result), support.text_of(result))
+
+    def test_places_to_write_to_and_to_execute_in(self):
+        self.assert_ends_well("touch /workspace/x /tmp/x && cp /bin/true /tmp/t && /tmp/t && "
+                              "cp /bin/true /workspace/t && /workspace/t")
+
+    def test_a_port_from_1024(self):
+        self.assert_ends_well("python3 -c 'import socket; socket.socket().bind((\"\", 1024))'")
+
+    @unittest.skipUnless(shutil.which("strace", path=PATH), "needs strace")
+    def test_the_profile_that_allows_a_call(self):
+        self.assert_ends_well("strace -o /tmp/log true", profile="python-dev")
+
+    def test_a_sandbox_with_the_project(self):
+        made = self.server.call("create_sandbox", workspace=self.project, name="project")
+        self.assertFalse(made["isError"], support.text_of(made))
+        self.assert_ends_well("cd /workspace && python3 main.py", sandbox="project")
+        self.server.call("destroy_sandbox", sandbox="project")
+
+
+def record():
+    """Write the table with the hints that there are."""
+    with open(hints_table.TABLE, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    for row, text in run_all():
+        if not is_expected(row, hints_of(text)):
+            fault, program, _, command = lines[row[6] - 1].split(" ;; ", 3)
+            hint = "; ".join(hints_of(text)) or "-"
+            lines[row[6] - 1] = f"{fault} ;; {program} ;; {hint} ;; {command}"
+    with open(hints_table.TABLE, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--record"]:
+        record()
+    else:
+        unittest.main()
