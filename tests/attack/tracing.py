@@ -146,6 +146,9 @@ class Tracing(standby_support.Case, probes.Attack):
         self.assertEqual(self.run_in(self.box, "echo alive"), "alive\n")
 
 
+NEEDS_COMPILER = unittest.skipUnless(os.access("/usr/bin/cc", os.X_OK), "there is no compiler here")
+
+
 class Debuggers(unittest.TestCase):
     """What people start works in the development profiles, and in the others says what it lacks."""
 
@@ -158,6 +161,7 @@ class Debuggers(unittest.TestCase):
             return support.run("sh", "-c", "cd /tmp && " + command,
                                options=("--profile=" + profile, "--ro", folder + ":/probe"))
 
+    @NEEDS_COMPILER
     def test_leaks_are_found(self):
         build = "cc -g -fsanitize=address -o main /probe/main.c && "
         for profile, code in ((PROFILE, 1), ("default", 0)):
@@ -167,6 +171,7 @@ class Debuggers(unittest.TestCase):
                 self.assertEqual(leak.returncode, code, leak.stderr)
                 self.assertEqual("10 byte(s) leaked" in leak.stderr, code == 1)
 
+    @NEEDS_COMPILER
     @unittest.skipUnless(os.access("/usr/bin/gdb", os.X_OK), "there is no gdb here")
     def test_gdb(self):
         result = self.run_in(PROFILE, "cc -g -o main /probe/main.c && gdb -q -batch -ex "
