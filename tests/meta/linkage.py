@@ -127,6 +127,9 @@ import os, socket, sys, fcntl
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 child = os.fork()
 if child == 0:
+    # Its parent's end orphans its process group. If that were the group of all tests, and one of
+    # them had a stopped process in it, the kernel would hang up on all.
+    os.setpgid(0, 0)
     ours.close()
     sys.exit(theirs.recv(1) != b"")
 fds = [int(sys.argv[1]), ours.fileno(), os.pidfd_open(child)]
