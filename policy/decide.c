@@ -77,6 +77,15 @@ void decision_refuse(struct decision *ret, const char *layer, int error)
 	ret->condition[0] = '\0';
 }
 
+/* Replace a remedy that was cut: a part of an entry would be refused. */
+static void replace_cut(struct decision *ret)
+{
+	const size_t size = strlen(ret->remedy);
+
+	if (size >= 3 && strcmp(ret->remedy + size - 3, "...") == 0)
+		DECISION_SAY(ret->remedy, OPERATORS "an entry for this path");
+}
+
 int decide(const struct plan *plan, const struct plan_profile *profile,
 	   const struct operation *operation, struct decision *ret)
 {
@@ -84,6 +93,7 @@ int decide(const struct plan *plan, const struct plan_profile *profile,
 		return -EINVAL;
 	*ret = (struct decision){ .layer = "mounts" };
 	parts[operation->kind](&(const struct question){ plan, profile, operation, ret });
+	replace_cut(ret);
 	return 0;
 }
 

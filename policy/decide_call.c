@@ -54,7 +54,12 @@ static void refuse_group(const struct question *question, const struct plan_grou
 	if (group->kind == PLAN_GROUP_ALLOWABLE) {
 		ret->origin = *origin;
 		DECISION_SAY(ret->rule, "seccomp: group %s is not allowed", name);
-		DECISION_SAY(ret->remedy, "in a profile, seccomp: {add: [%s]} (%s)", name, reason);
+		if (strcmp(name, "identity") == 0)
+			DECISION_SAY(ret->remedy,
+				     "none: the kernel lets no workload have other ids");
+		else
+			DECISION_SAY(ret->remedy, OPERATORS "seccomp: {add: [%s]} (%s)", name,
+				     reason);
 	} else {
 		DECISION_SAY(ret->rule, "seccomp: group %s: %s", name, reason);
 		DECISION_SAY(ret->remedy, "none: no profile can allow it");
@@ -78,7 +83,7 @@ static void answer_call(const struct question *question, const struct plan_call 
 		ret->origin = question->profile->refuse_origin;
 		DECISION_SAY(ret->rule, "seccomp: `refuse` takes it out of group %s",
 			     plan_string(plan, group->name));
-		DECISION_SAY(ret->remedy, "in a profile, seccomp: {refuse: [...]} without %s",
+		DECISION_SAY(ret->remedy, OPERATORS "`refuse` without %s",
 			     plan_string(plan, call->name));
 		decision_refuse(ret, "seccomp", EPERM);
 		return;

@@ -143,21 +143,35 @@ static bool has_entries(const struct act *act, const char *directory)
 	return strcmp(directory, "/") == 0;
 }
 
+/* Advise a file with a text of the operator's, and the right to read it. */
+static void advise_text(const struct act *act)
+{
+	const struct question *question = act->question;
+	const struct plan_rule *nearest;
+	const char *path = act->place.path;
+	const bool is_readable = (place_rights(question->plan, question->profile, path, &nearest) &
+				  RIGHTS_READ) != 0;
+
+	DECISION_SAY(question->ret->remedy,
+		     OPERATORS "files: [{at: %s, kind: file, text: ...}]%s%s%s", path,
+		     is_readable ? "" : " and landlock: [{path: ", is_readable ? "" : path,
+		     is_readable ? "" : ", rights: [read]}]");
+}
+
 static void advise_base(const struct act *act)
 {
 	struct decision *ret = act->question->ret;
-	const char *path = act->place.path;
 	char parent[PLACE_PATH_MAX];
 
 	parent_path(act, parent);
 	if (act->question->operation->kind == OPERATION_DELETE)
 		DECISION_SAY(ret->remedy, "none: a profile's entries stay");
 	else if (is_known_file(&act->place) || has_entries(act, parent))
-		DECISION_SAY(ret->remedy, "in a profile, files: [{at: %s, kind: file, text: ...}]",
-			     path);
+		advise_text(act);
 	else
 		DECISION_SAY(ret->remedy,
-			     "in a profile, files: [{at: %s, kind: tmpfs, size: 16M, inodes: 1K, "
+			     OPERATORS
+			     "files: [{at: %s, kind: tmpfs, size: 16M, inodes: 1K, "
 			     "mode: 0755}] and landlock: [{path: %s, rights: [read, write, "
 			     "create]}]",
 			     parent, parent);
@@ -171,14 +185,30 @@ static bool refuse_read_only(const struct act *act)
 	cite_around(act, "read-only");
 	if (mount == NULL)
 		advise_base(act);
-	else if (mount->kind == PLAN_BIND)
+	else if (mount->kind == PLAN_BIND && decide_can_be_written(text_of(act, mount->source)))
 		DECISION_SAY(ret->remedy,
-			     "in a profile, files: [{at: %s, kind: bind, access: writable}], or "
-			     "copy-on-write with size and inodes",
-			     text_of(act, mount->target));
+			     OPERATORS
+			     "files: [{at: %s, kind: bind, access: writable}] and landlock: "
+			     "[{path: %s, rights: [read, write, create]}]",
+			     text_of(act, mount->target), text_of(act, mount->target));
 	else
 		DECISION_SAY(ret->remedy, "none: no profile can allow it");
 	return refuse_mount(act, EROFS);
+}
+
+static void advise_absent(const struct act *act)
+{
+	struct decision *ret = act->question->ret;
+	const char *path = act->question->operation->target;
+
+	if (act->kind->is_of_parent || !decide_can_be_shown(path, act->place.path))
+		DECISION_SAY(ret->remedy, "none: no profile can show it");
+	else
+		DECISION_SAY(ret->remedy,
+			     OPERATORS
+			     "files: [{at: %s, kind: bind, optional: true}] and landlock: "
+			     "[{path: %s, rights: [%s]}]",
+			     path, path, act->kind->word);
 }
 
 static bool refuse_absent(const struct act *act)
@@ -190,10 +220,7 @@ static bool refuse_absent(const struct act *act)
 		DECISION_SAY(ret->remedy, "none: no profile can take a mask away that it inherits");
 	} else {
 		DECISION_SAY(ret->rule, "files: no entry makes %s", act->place.path);
-		DECISION_SAY(ret->remedy,
-			     "in a profile, files: [{at: %s, kind: bind}] shows the host's, if it "
-			     "is not protected; landlock: [{path: %s, rights: [read]}] opens it",
-			     act->question->operation->target, act->question->operation->target);
+		advise_absent(act);
 	}
 	return refuse_mount(act, ENOENT);
 }
@@ -213,8 +240,7 @@ static bool refuse_way(const struct act *act)
 		return refuse_mount(act, ENOTDIR);
 	case PLACE_CLOSED:
 		cite_record(act, act->place.record, "its mode lets nobody through");
-		DECISION_SAY(ret->remedy, "in a profile, files: [{at: %s, mode: 0755, ...}]",
-			     act->place.path);
+		DECISION_SAY(ret->remedy, OPERATORS "the mode 0755 for its entry");
 		return refuse_mount(act, EACCES);
 	case PLACE_LOOP:
 		DECISION_SAY(ret->rule,
@@ -244,8 +270,7 @@ static bool refuse_mode(const struct act *act, const struct plan_mount *record, 
 	     record->kind != PLAN_DIRECTORY && record->kind != PLAN_TMPFS))
 		return false;
 	cite_record(act, record, "its mode does not let it");
-	DECISION_SAY(ret->remedy, "in a profile, files: [{at: %s, mode: ..., ...}]",
-		     text_of(act, record->target));
+	DECISION_SAY(ret->remedy, OPERATORS "another mode for its entry");
 	return refuse_mount(act, EACCES);
 }
 
@@ -321,9 +346,8 @@ static bool check_exec(const struct act *act)
 	cite_around(act, "noexec");
 	if (cover != NULL && (cover->kind == PLAN_TMPFS || mount_is_host(cover)))
 		DECISION_SAY(ret->remedy,
-			     "in a profile, the entry without noexec, and landlock: [{path: %s, "
-			     "rights: [read, execute]}]",
-			     text_of(act, cover->target));
+			     OPERATORS "its entry without noexec, and execute in its Landlock "
+				       "rule");
 	else
 		DECISION_SAY(ret->remedy, "none: no profile can allow it");
 	return refuse_mount(act, EACCES);
@@ -368,8 +392,7 @@ static void advise_landlock(const struct act *act, const struct plan_rule *neare
 	if (nearest != NULL && strcmp(text_of(act, nearest->path), path) == 0)
 		bits |= nearest->rights;
 	rights_print(bits, words);
-	DECISION_SAY(ret->remedy, "in a profile, landlock: [{path: %s, rights: [%s]}]", path,
-		     words);
+	DECISION_SAY(ret->remedy, OPERATORS "landlock: [{path: %s, rights: [%s]}]", path, words);
 }
 
 static bool refuse_landlock_at(const struct act *act, const char *path, uint64_t bits,

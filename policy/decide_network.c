@@ -127,7 +127,7 @@ static bool refuse_landlock(const struct question *question, uint64_t right)
 		return false;
 	ret->origin = question->profile->network_origin;
 	DECISION_SAY(ret->rule, "network: none: Landlock allows no TCP port");
-	DECISION_SAY(ret->remedy, "in a profile, network: loopback");
+	DECISION_SAY(ret->remedy, OPERATORS "network: loopback");
 	decision_refuse(ret, "landlock", EACCES);
 	return true;
 }
@@ -138,6 +138,7 @@ static void allow_if(const struct question *question, const char *condition)
 	decision_allow(question->ret, "network");
 }
 
+static const char low_port[] = "none: no workload has a capability; take a port from 1024";
 static const char outside[] = "none: this version has no way out of a sandbox; bring what is "
 			      "needed in before";
 
@@ -202,8 +203,10 @@ static void decide_socket_file(const struct question *question)
 	}
 	if (place.state > PLACE_INSIDE) {
 		DECISION_SAY(ret->rule, "files: no entry makes %s", place.path);
-		DECISION_SAY(ret->remedy, "in a profile, files: [{at: ..., kind: bind}] of the "
-					  "socket's directory, if it is not protected");
+		DECISION_SAY(ret->remedy, "%s",
+			     decide_can_be_shown(question->operation->target, place.path)
+				     ? OPERATORS "an entry for the socket's directory"
+				     : "none: no profile can show it");
 		decision_refuse(ret, "mounts",
 				place.state == PLACE_NOT_DIRECTORY ? ENOTDIR
 				: place.state == PLACE_CLOSED      ? EACCES
@@ -231,21 +234,36 @@ static void decide_abstract(const struct question *question)
 	ret->layer = "landlock";
 }
 
+static bool is_low_port(const struct operation *operation)
+{
+	return operation->kind == OPERATION_BIND && operation->port > 0 &&
+	       operation->port < PORT_UNPRIVILEGED;
+}
+
 static void decide_bind(const struct question *question)
 {
 	const uint16_t port = question->operation->port;
 
 	if (refuse_landlock(question, LANDLOCK_ACCESS_NET_BIND_TCP))
 		return;
-	if (port > 0 && port < PORT_UNPRIVILEGED) {
-		refuse_network(question, EACCES,
-			       "none: no workload has a capability; take a port from 1024");
+	if (is_low_port(question->operation)) {
+		refuse_network(question, EACCES, low_port);
 		DECISION_SAY(question->ret->rule, "network: ports below 1024 need the capability "
 						  "CAP_NET_BIND_SERVICE");
 		return;
 	}
 	cite_network(question);
 	allow_if(question, port == 0 ? "" : "if nothing of this sandbox has the port");
+}
+
+/* Return whether the sandbox has the socket's file, or an entry of the profile could show it. */
+static bool is_within_reach(const struct question *question)
+{
+	struct place place;
+
+	place_find(question->plan, question->profile, question->operation->target, true, &place);
+	return place.state <= PLACE_INSIDE ||
+	       decide_can_be_shown(question->operation->target, place.path);
 }
 
 /* Replace the advice if allowing the group is not enough. */
@@ -259,9 +277,13 @@ static void advise_group(const struct question *question)
 		reach = find_host(question);
 	if (reach == REACH_OUTSIDE || reach == REACH_NO_NAME)
 		DECISION_SAY(ret->remedy, "%s", outside);
+	else if (is_low_port(operation))
+		DECISION_SAY(ret->remedy, "%s", low_port);
+	else if (operation->transport == OPERATION_UNIX && !is_within_reach(question))
+		DECISION_SAY(ret->remedy, "none: no profile can show it");
 	else if (operation->transport == OPERATION_TCP && question->profile->landlock_net != 0)
 		DECISION_SAY(ret->remedy,
-			     "in a profile, network: loopback and seccomp: {add: [network]}");
+			     OPERATORS "network: loopback and seccomp: {add: [network]}");
 }
 
 void decide_network(const struct question *question)

@@ -65,6 +65,16 @@ void decide_call(const struct question *question);
 /* Refuse the question if the call is refused for any arguments. Return whether it is. */
 bool decide_refused_call(const struct question *question, const char *name);
 
+/* Return whether an entry of a profile can show the path of the host; `found`: the canonical path,
+ * as far as the plan knows, which differs if a link is on the way. */
+bool decide_can_be_shown(const char *path, const char *found);
+
+/* Return whether an entry of a profile can make the path of the host writable. */
+bool decide_can_be_written(const char *path);
+
+/* The beginning of a remedy that is a change of the operator's. */
+#define OPERATORS "in the operator's profile, "
+
 /* Set the answer, and the layer that decides it. */
 void decision_allow(struct decision *ret, const char *layer);
 void decision_refuse(struct decision *ret, const char *layer, int error);

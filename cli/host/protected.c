@@ -62,17 +62,17 @@ struct place {
 
 static const struct place system_places[] = {
 #define SYSTEM(path, rule) { path, PROTECTED_##rule },
-#include "host/protected.def"
+#include "common/protected.def"
 };
 
 static const struct place home_places[] = {
 #define HOME(path, rule) { path, PROTECTED_##rule },
-#include "host/protected.def"
+#include "common/protected.def"
 };
 
 static const char *const readable[] = {
 #define READABLE(path) path,
-#include "host/protected.def"
+#include "common/protected.def"
 };
 
 /* Directories of settings and data that need not be in a home, as the XDG base directory

@@ -2,9 +2,9 @@
  *
  * Paths of the host that a sandbox may be shown or work on. Not the protected set: keys, tokens,
  * histories, the kernel's own file systems, the hidden files of a home, and what the operator adds
- * (protected.def). Where the operator names workspaces, nothing outside of them either. What is
- * written to the host is never where the host starts programs from. Compared by (device, inode) of
- * opened files, never by the text of a path.
+ * (common/protected.def). Where the operator names workspaces, nothing outside of them either. What
+ * is written to the host is never where the host starts programs from. Compared by (device, inode)
+ * of opened files, never by the text of a path.
  */
 #ifndef CLI_HOST_PROTECTED_H
 #define CLI_HOST_PROTECTED_H

@@ -134,7 +134,8 @@ Test(decide, the_text)
 	ask("default", "write /etc/passwd");
 	expect_lines("refused: write /etc/passwd: read-only file system (EROFS)",
 		     "files: /etc/passwd, file, read-only");
-	expect_text("; remedy: in a profile, files: [{at: /etc/passwd, kind: file, text: ...}]");
+	expect_text("; remedy: in the operator's profile, files: [{at: /etc/passwd, kind: file, "
+		    "text: ...}]");
 	ask("default", "create /tmp/x");
 	expect_lines("allowed: create /tmp/x", "files: /tmp, tmpfs");
 	cr_expect_null(strstr(lines, "remedy"));
@@ -142,10 +143,14 @@ Test(decide, the_text)
 	expect_lines("allowed: read /usr/bin/env, if the host has it and its mode lets this user",
 		     "files: /usr, bind");
 	ask("default", "read /root/x");
-	cr_expect_str_eq(lines, "absent: read /root/x: no such file or directory (ENOENT)\n"
-				"rule: files: no entry makes /root; remedy: in a profile, files: "
-				"[{at: /root/x, kind: bind}] shows the host's, if it is not "
-				"protected; landlock: [{path: /root/x, rights: [read]}] opens it");
+	cr_expect_str_eq(lines,
+			 "absent: read /root/x: no such file or directory (ENOENT)\n"
+			 "rule: files: no entry makes /root; remedy: none: no profile can show "
+			 "it");
+	ask("default", "read /var/log/syslog");
+	expect_text(
+		"; remedy: in the operator's profile, files: [{at: /var/log/syslog, kind: bind, "
+		"optional: true}] and landlock: [{path: /var/log/syslog, rights: [read]}]");
 }
 
 /* The entry of the profile that says it, not of the one that it extends. */
@@ -172,7 +177,8 @@ Test(decide, landlock_knows_directories_of_the_host_wherever_they_are)
 	expect_landlock("read /part/x");
 	expect_landlock("read /secret/x");
 	expect_text("landlock: at / there is list, but not read (od2.yaml:27)");
-	expect_text("remedy: in a profile, landlock: [{path: /secret, rights: [read]}]");
+	expect_text(
+		"remedy: in the operator's profile, landlock: [{path: /secret, rights: [read]}]");
 	expect_conditional("list /secret");
 	expect_conditional("list /secret/below");
 	expect_landlock("exec /secret/x");
@@ -258,13 +264,13 @@ Test(decide, seccomp_is_first)
 {
 	expect_answer("odd", "read /nothing", DECISION_REFUSED, "seccomp", EPERM);
 	expect_text("seccomp: `refuse` takes it out of group files (odd.yaml:30)");
-	expect_text("seccomp: {refuse: [...]} without openat");
+	expect_text("`refuse` without openat");
 	expect_answer("odd", "delete /tmp/x", DECISION_ALLOWED, "mounts", 0);
 	expect_answer("odd", "syscall openat", DECISION_REFUSED, "seccomp", EPERM);
 	expect_answer("odd", "syscall 257", DECISION_REFUSED, "seccomp", EPERM);
 	expect_answer("odd", "syscall 0257", DECISION_REFUSED, "seccomp", EPERM);
 	expect_answer("odd", "syscall setsockopt", DECISION_REFUSED, "seccomp", EPERM);
-	expect_text("in a profile, seccomp: {add: [sockets]}");
+	expect_text("in the operator's profile, seccomp: {add: [sockets]}");
 	expect_answer("odd", "syscall mount", DECISION_REFUSED, "seccomp", EPERM);
 	expect_text("remedy: none: no profile can allow it");
 	expect_answer("odd", "syscall nothing_of_the_kind", DECISION_REFUSED, "seccomp", ENOSYS);
@@ -277,14 +283,14 @@ Test(decide, seccomp_is_first)
 Test(decide, landlock_refuses_tcp_before_the_address_is_looked_at)
 {
 	expect_answer("od2", "connect 127.0.0.1:80", DECISION_REFUSED, "landlock", EACCES);
-	expect_text("remedy: in a profile, network: loopback");
+	expect_text("remedy: in the operator's profile, network: loopback");
 	expect_answer("od2", "connect 192.0.2.1:80", DECISION_REFUSED, "landlock", EACCES);
 	expect_answer("od2", "bind 80", DECISION_REFUSED, "landlock", EACCES);
 	expect_answer("od2", "connect udp:192.0.2.1:80", DECISION_REFUSED, "network", ENETUNREACH);
 	expect_answer("od2", "connect udp:127.0.0.1:80", DECISION_ALLOWED, "network", 0);
 	expect_answer("od2", "connect nobody:80", DECISION_REFUSED, "network", 0);
 	expect_answer("strict", "connect 127.0.0.1:80", DECISION_REFUSED, "seccomp", EPERM);
-	expect_text("in a profile, network: loopback and seccomp: {add: [network]}");
+	expect_text("in the operator's profile, network: loopback and seccomp: {add: [network]}");
 	expect_answer("strict", "connect 192.0.2.1:80", DECISION_REFUSED, "seccomp", EPERM);
 	expect_text("no way out of a sandbox");
 }
@@ -353,12 +359,58 @@ Test(decide, no_such_operation)
 
 Test(decide, what_is_long_is_cut_between_characters)
 {
-	char text[OPERATION_TEXT_MAX] = "read /a/";
+	char text[OPERATION_TEXT_MAX] = "read /";
 
-	for (size_t i = 8; i + 2 < sizeof(text) - 16; i += 2)
-		memcpy(text + i, i % 200 == 0 ? "//" : "\xc3\xbc", 3);
+	for (size_t i = 6; i < 6 + 254; i += 2)
+		memcpy(text + i, "\xc3\xbc", 3);
 	ask("default", text);
 	cr_expect_eq(decision.answer, DECISION_ABSENT);
-	cr_expect_str_eq(decision.remedy + strlen(decision.remedy) - 3, "...");
-	cr_expect_eq((unsigned char)decision.remedy[strlen(decision.remedy) - 4], 0xbc);
+	cr_expect_str_eq(decision.rule + strlen(decision.rule) - 3, "...");
+	cr_expect_eq((unsigned char)decision.rule[strlen(decision.rule) - 4], 0xbc);
+}
+
+Test(decide, no_remedy_is_cut)
+{
+	char text[OPERATION_TEXT_MAX] = "read /";
+
+	memset(text + 6, 'x', 200);
+	ask("default", text);
+	cr_expect_str_eq(decision.remedy, "in the operator's profile, an entry for this path");
+	text[6 + 50] = '\0';
+	ask("default", text);
+	expect_text("optional: true}] and landlock: [{path: /xxx");
+}
+
+Test(decide, no_remedy_shows_what_the_launcher_refuses)
+{
+	static const char *const paths[] = { "/etc/shadow",      "/etc",     "/root",
+					     "/root/x",          "/dev/kvm", "/sys/class",
+					     "/boot/x",          "/run",     "/var/run/x",
+					     "/home/user",       "/home",    "/var/lib/docker/x",
+					     "/tmp/../x",        "/var",     "/etc/ssh/x/y",
+					     "/home/user/.ssh/x" };
+	static const char *const shown[] = { "/srv/x", "/home/user/project", "/var/log/syslog" };
+	char text[OPERATION_TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		(void)snprintf(text, sizeof(text), "read %s", paths[i]);
+		ask("default", text);
+		cr_expect_null(strstr(decision.remedy, "kind: bind"), "%s", lines);
+	}
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		(void)snprintf(text, sizeof(text), "read %s", shown[i]);
+		ask("default", text);
+		expect_text("kind: bind");
+	}
+	ask("default", "write /usr/bin/env");
+	expect_text("none: no profile can allow it");
+	ask("default", "write /opt/x");
+	expect_text("files: [{at: /opt, kind: bind, access: writable}] and landlock: [{path: /opt, "
+		    "rights: [read, write, create]}]");
+	ask("strict", "bind 80");
+	expect_text("none: no workload has a capability");
+	ask("strict", "connect unix:/run/x");
+	expect_text("none: no profile can show it");
+	ask("default", "syscall setuid");
+	expect_text("none: the kernel lets no workload have other ids");
 }
