@@ -91,7 +91,7 @@ static void fail_ended(struct file_job *job, const struct execution_info *info)
 		result_put_failure(info, &text);
 	} else if (info->done && info->done->verdict != VERDICT_EXITED) {
 		buffer_append_text(&text, ": ");
-		result_put_verdict(info, &text);
+		result_put_verdict(info, NULL, &text);
 		buffer_append_text(&text, ".");
 	} else {
 		buffer_append_text(

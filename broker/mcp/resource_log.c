@@ -197,7 +197,7 @@ static void put_state(const struct execution_info *info, struct buffer *text)
 {
 	buffer_append_text(text, "[");
 	if (info->state == EXECUTION_OVER)
-		result_put_verdict(info, text);
+		result_put_verdict(info, NULL, text);
 	else
 		buffer_append_text(text, "still running");
 	buffer_append_text(text, "]\n");

@@ -53,10 +53,38 @@ static void say_signalled(struct buffer *text, const struct ipc_execution_done *
 
 static void say_timeout(struct buffer *text, const struct ipc_execution_done *done)
 {
-	buffer_append_text(text, "timeout after ");
+	buffer_append_text(text, "stopped after ");
 	result_put_duration(text, done->wall_us);
-	buffer_append_text(text,
-			   ": every process was killed; do less at once, or raise timeout_ms");
+}
+
+/* A limit of a profile is a whole number of one of these. */
+static void put_limit(struct buffer *text, uint32_t ms)
+{
+	if (ms % 3600000 == 0)
+		buffer_format(text, "%" PRIu32 " h", ms / 3600000);
+	else if (ms % 60000 == 0)
+		buffer_format(text, "%" PRIu32 " min", ms / 60000);
+	else
+		result_put_duration(text, (uint64_t)ms * 1000);
+}
+
+/* Say how to have more time, or that there is no more. */
+static void say_longer(const struct execution_info *info, const struct plan *plan,
+		       struct buffer *text)
+{
+	const int index = plan && plan->bytes ? plan_profile_find(plan, info->label.profile) : -1;
+	const uint32_t most = index < 0 ? 0 : plan_profile(plan, (uint32_t)index)->wall_max_ms;
+
+	if (most > 0 && info->done->wall_us / 1000 >= most) {
+		buffer_append_text(text, ", the most of this profile; do less at once");
+		return;
+	}
+	if (most > 0) {
+		buffer_append_text(text, " (most: ");
+		put_limit(text, most);
+		buffer_append_text(text, ")");
+	}
+	buffer_append_text(text, "; for longer, pass timeout_ms at the start");
 }
 
 static void say_memory(struct buffer *text, const struct ipc_execution_done *done)
@@ -147,7 +175,8 @@ static void say_start_failed(const struct execution_label *label,
 	}
 }
 
-void result_put_verdict(const struct execution_info *info, struct buffer *text)
+void result_put_verdict(const struct execution_info *info, const struct plan *plan,
+			struct buffer *text)
 {
 	const struct ipc_execution_done *done = info->done;
 	const uint32_t verdict = done->verdict < VERDICT_COUNT ? done->verdict : VERDICT_INTERNAL;
@@ -156,6 +185,8 @@ void result_put_verdict(const struct execution_info *info, struct buffer *text)
 		verdicts[verdict].say(text, done);
 	else
 		buffer_append_text(text, verdicts[verdict].plain);
+	if (verdict == VERDICT_TIMEOUT)
+		say_longer(info, plan, text);
 }
 
 static void say_refused(const struct execution_label *label,

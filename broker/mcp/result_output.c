@@ -204,7 +204,7 @@ static void put_last_line(const struct execution_info *info, bool is_silent, str
 	}
 	put_hints(info, ret);
 	buffer_append_text(text, "[");
-	result_put_verdict(info, text);
+	result_put_verdict(info, ret->plan, text);
 	if (is_silent)
 		buffer_append_text(text, has_printed(info) ? " · no new output" : " · no output");
 	buffer_append_text(text, "]");

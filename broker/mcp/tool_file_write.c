@@ -58,6 +58,16 @@ struct file_writing {
 	bool is_edit;
 };
 
+/* Return whether the path looks like one of the host: absolute, and not in the project. */
+static bool is_like_hosts(const struct buffer *path)
+{
+	static const char project[] = "/workspace/";
+	const size_t size = sizeof(project) - 1;
+
+	return path->size > 0 && path->bytes[0] == '/' &&
+	       (path->size < size || memcmp(path->bytes, project, size) != 0);
+}
+
 static void on_answered(struct file_job *job)
 {
 	const struct file_writing *work = (const struct file_writing *)job;
@@ -71,6 +81,8 @@ static void on_answered(struct file_job *job)
 			      job->answer.is.count == 1 ? "" : "s");
 	buffer_format(&text, " · %" PRIu64 " byte%s now", job->answer.is.size,
 		      job->answer.is.size == 1 ? "" : "s");
+	if (is_like_hosts(&job->path))
+		buffer_append_text(&text, " · in the sandbox, not on the host");
 	file_job_answer(job, &text, false);
 	buffer_done(&text);
 }

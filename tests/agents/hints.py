@@ -25,7 +25,7 @@ SHELL_WORDS = ("bash", "exec", "test", "kill", "false")  # in every shell
 AT_ONCE = 4
 HINT_MAX = 130  # characters, some 35 tokens
 LEAST = {"sandbox": 60, "note": 12, "program": 40}  # that run on any machine of ours
-VERDICT = re.compile(r"\[(?:exit \d+|killed by|(?:disk|memory|process|output) limit|timeout)")
+VERDICT = re.compile(r"\[(?:exit \d+|killed by|(?:disk|memory|process|output) limit|stopped after)")
 
 
 def is_installed(program):

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the tools do and how they say it, through the real server."""
+import os
 import re
+import tempfile
 import time
 import unittest
 
@@ -116,13 +118,26 @@ class Tools(unittest.TestCase):
         facts = self.facts(command="kill -KILL $$")
         self.assertEqual((facts["verdict"], facts["signal"]), ("signalled", 9))
 
+    def test_the_most_time_of_a_profile(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "config.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(support.config_of("name: brief\nextends: default\n"
+                                             "limits: {wall_default: 1s, wall_max: 1s}"))
+            with support.Server("--config", path, "--standalone") as server:
+                server.initialize()
+                text = support.text_of(server.call("run_command", command="sleep 9",
+                                                   profile="brief"))
+        self.assertRegex(text, r"^\[stopped after 1\.\d+ s, the most of this profile; do less at once ")
+
     def test_timeout(self):
         result = self.server.call("run_command", command="echo before; sleep 60 & sleep 60",
                                   timeout_ms=300)
         text = support.text_of(result)
-        self.assertRegex(text, r"\Abefore\n\[timeout after \d+\.\d")
+        self.assertRegex(text, r"\Abefore\n\[stopped after \d+\.\d")
         self.assertFalse(result["isError"])
         self.assertEqual(result["_meta"]["msp/execution"]["verdict"], "timeout")
+        self.assertRegex(text, r" s \(most: 1 h\); for longer, pass timeout_ms at the start\]$")
 
     def test_what_cannot_start(self):
         self.assertIn("ENOENT", self.problem("run_command", argv=["no-such-program"]))

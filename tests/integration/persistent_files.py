@@ -57,6 +57,15 @@ class Tools(PersistentCase):
         self.assertFalse(os.path.exists(os.path.join(self.project, "src")))
         self.assertIn("src/deep/new.c", self.text("diff_changes"))
 
+    def test_a_path_of_the_host_is_the_sandboxs(self):
+        where = " · in the sandbox, not on the host"
+        self.assertEqual(self.text("write_file", path="/tmp/note", content="x"),
+                         "/tmp/note: 1 byte written · 1 byte now" + where)
+        self.assertEqual(self.text("write_file", path="/tmp/note", old_text="x", new_text="yy"),
+                         "/tmp/note: edited · 2 bytes now" + where)
+        self.assertNotIn(where, self.text("write_file", path="/workspace/note", content="x"))
+        self.assertTrue(self.run_in("cat /tmp/note").startswith("yy"))
+
     def test_modes_stay(self):
         self.text("write_file", path="run.sh", content="#!/bin/sh\necho new\n")
         self.text("write_file", path="run.sh", old_text="new", new_text="newer")
