@@ -48,18 +48,18 @@ int journal_check_path(const char *path)
 
 struct journal_entry *journal_add(struct journal *journal, const char *path)
 {
-	struct journal_entry *entries =
-		grow_list(journal->entries, &journal->room, journal->count + 1, sizeof(*entries));
+	char *copy = strdup(path);
+	struct journal_entry *entries = !copy ? NULL
+					      : grow_list(journal->entries, &journal->room,
+							  journal->count + 1, sizeof(*entries));
 
-	if (!entries)
+	if (!entries) {
+		free(copy);
 		return NULL;
+	}
 	journal->entries = entries;
-	entries = &entries[journal->count];
-	*entries = (struct journal_entry){ .path = strdup(path) };
-	if (!entries->path)
-		return NULL;
-	journal->count++;
-	return entries;
+	entries[journal->count] = (struct journal_entry){ .path = copy };
+	return &entries[journal->count++];
 }
 
 static int order_of(const struct journal_entry *entry)
