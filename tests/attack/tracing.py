@@ -129,7 +129,6 @@ class Tracing(standby_support.Case, probes.Attack):
                               capture_output=True, text=True, check=True)
         self.assertEqual(host.stdout, "0\n")
 
-
     def test_an_init_that_is_made_a_tracer(self):
         """PTRACE_TRACEME names the parent, which of a first process is the init: it lets go."""
         self.begin(None)
@@ -137,7 +136,8 @@ class Tracing(standby_support.Case, probes.Attack):
         for act, told in (("os.execv('/bin/echo', ['echo', 'begun'])", "begun"),
                           ("signal.signal(15, lambda *_: print('heard'))\n"
                            "os.kill(os.getpid(), 15)", "heard"),
-                          ("os.fork() or print('forked')", "forked")):
+                          ("os.waitpid(os.fork() or print('forked', flush=True) or os._exit(0), 0)",
+                           "forked")):
             with self.subTest(told=told):
                 self.assertIn(told, support.text_of(self.run_code(self.box, me + act)))
         stop = me + "os.kill(os.getpid(), signal.SIGSTOP)"
