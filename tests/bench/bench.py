@@ -79,6 +79,7 @@ def measure_here(names, place, arguments, meter):
     state = os.path.join(place, "state")
     os.mkdir(state, 0o700)
     os.environ.update(MSP_BIN=os.path.join(place, "bin"), MSP_STATE_DIR=state)
+    programs.ENVIRONMENT["MSP_STATE_DIR"] = state  # the account of ./dev has no home directory
     import support  # after MSP_BIN is known
 
     with contextlib.closing(context.Context(support, place, arguments.quick, arguments.peers,
