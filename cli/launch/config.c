@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "host/account.h"
 #include "launch/compile.h"
+#include "launch/plan_cache.h"
 #include "options/options.h"
 #include "show/format.h"
 
@@ -140,17 +141,31 @@ bool config_is_named(const struct config *config)
 	return config->given || (variable && variable[0] != '\0');
 }
 
-/* Check the new plan as the supervisor will. */
+/* Take the plan of an earlier start; false: there is none that passes the supervisor's check. */
+static bool take_cached(struct config *config, struct plan_cache_key *ret)
+{
+	config->plan_fd = plan_cache_find(config->path, ret);
+	if (config->plan_fd >= 0 && plan_open_fd(config->plan_fd, &config->plan) != 0)
+		fd_close(&config->plan_fd);
+	return config->plan_fd >= 0;
+}
+
+/* Check a new plan as the supervisor will. */
 static int take_compiled(struct config *config, char text[CONFIG_TEXT_MAX])
 {
+	struct plan_cache_key key;
 	int error;
 
+	if (take_cached(config, &key))
+		return 0;
 	config->plan_fd = compile_config(config->path, text);
 	if (config->plan_fd < 0)
 		return MSP_EXIT_REFUSED;
 	error = plan_open_fd(config->plan_fd, &config->plan);
-	if (!error)
+	if (!error) {
+		plan_cache_keep(config->path, &key, config->plan_fd);
 		return 0;
+	}
 	fd_close(&config->plan_fd);
 	format_text(text, CONFIG_TEXT_MAX,
 		    "msp-policy is not of this version (%s): install all of msp's programs "
