@@ -19,6 +19,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "options/everywhere.h"
 #include "show/format.h"
 #include "table.h"
 
@@ -44,10 +45,45 @@ static int refuse_unknown(const char *word)
 	return command_usage_error(NULL, text);
 }
 
+/* Return the command that a word is another name of, or the word itself. */
+static const char *resolve_alias(const char *word)
+{
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+		if (strcmp(word, aliases[i].word) == 0)
+			return aliases[i].command;
+	}
+	return word;
+}
+
+/* Take the options before the command: *ret_at is the index of its word. 0, or the exit code. */
+static int take_options(int argc, char *argv[], int *ret_at)
+{
+	char text[OPTIONS_TEXT_MAX];
+
+	*ret_at = 1;
+	if (argc > 1 && strcmp(resolve_alias(argv[1]), argv[1]) != 0)
+		return 0;
+	switch (options_parse(&everywhere_options, argc, argv, &everywhere, ret_at, text)) {
+	case OPTIONS_OK:
+		if (*ret_at < argc)
+			return 0;
+		format_text(text, sizeof(text), "a command is missing");
+		break;
+	case OPTIONS_HELP:
+		*ret_at = 0;
+		return 0;
+	case OPTIONS_WRONG:
+		break;
+	}
+	return command_usage_error(NULL, text);
+}
+
 int main(int argc, char *argv[])
 {
 	const struct command *command;
 	const char *word;
+	int at;
+	int code;
 
 	log_set_name("msp");
 	/* The parent may have set SIGCHLD to SIG_IGN; wait() would lose exit statuses. */
@@ -56,15 +92,13 @@ int main(int argc, char *argv[])
 	 * together, and lets nobody send more who allows himself fewer: a workload that keeps a
 	 * thousand of them there would stop every later start. */
 	fd_raise_limit();
-	if (argc < 2)
-		return command_usage_error(NULL, "a command is missing");
-	word = argv[1];
-	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
-		if (strcmp(word, aliases[i].word) == 0)
-			word = aliases[i].command;
-	}
+	code = take_options(argc, argv, &at);
+	if (code)
+		return code;
+	word = at > 0 ? resolve_alias(argv[at]) : "help";
 	command = command_find(word);
 	if (!command)
 		return refuse_unknown(word);
-	return command->run(command, argc - 1, argv + 1);
+	return at > 0 ? command->run(command, argc - at, argv + at)
+		      : command->run(command, 1, argv);
 }

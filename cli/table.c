@@ -6,15 +6,33 @@
 #include "options/suggest.h"
 
 const struct command *const commands[] = {
-	&command_run,        &command_create,      &command_exec,     &command_cp,
-	&command_list,       &command_logs,        &command_stop,     &command_destroy,
-	&command_checkpoint, &command_checkpoints, &command_rollback, &command_fork,
-	&command_forget,     &command_diff,        &command_apply,    &command_undo,
-	&command_serve,      &command_token,       &command_profile,  &command_policy,
-	&command_status,     &command_audit,       &command_doctor,   &command_client_config,
-	&command_version,    &command_help,
+	&command_run,        &command_exec,          &command_cp,       &command_create,
+	&command_list,       &command_logs,          &command_stop,     &command_destroy,
+	&command_checkpoint, &command_checkpoints,   &command_rollback, &command_fork,
+	&command_forget,     &command_diff,          &command_apply,    &command_undo,
+	&command_serve,      &command_client_config, &command_token,    &command_status,
+	&command_profile,    &command_policy,        &command_audit,    &command_doctor,
+	&command_completion, &command_help,          &command_version,
 };
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);
+
+static const struct {
+	const struct command *first;
+	const char *title;
+} groups[] = {
+	{ &command_run, "run commands" },  { &command_create, "keep files" },
+	{ &command_diff, "take changes" }, { &command_serve, "serve agents" },
+	{ &command_profile, "set rules" }, { &command_doctor, "this program" },
+};
+
+const char *command_group(const struct command *command)
+{
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		if (groups[i].first == command)
+			return groups[i].title;
+	}
+	return NULL;
+}
 
 const struct command *command_find(const char *name)
 {

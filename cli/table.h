@@ -31,12 +31,16 @@ extern const struct command command_status;
 extern const struct command command_audit;
 extern const struct command command_doctor;
 extern const struct command command_client_config;
+extern const struct command command_completion;
 extern const struct command command_version;
 extern const struct command command_help;
 
 /* All of them, in the order of the help. */
 extern const struct command *const commands[];
 extern const size_t command_count;
+
+/* The title of the group that begins with this command; NULL: it continues the one before. */
+const char *command_group(const struct command *command);
 
 /* By name, or NULL. */
 const struct command *command_find(const char *name);

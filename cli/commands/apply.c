@@ -13,6 +13,7 @@
 #include "heap/buffer.h"
 #include "launch/ask.h"
 #include "options/command.h"
+#include "options/everywhere.h"
 #include "show/change_text.h"
 #include "show/format.h"
 #include "show/json.h"
@@ -377,7 +378,7 @@ static int run_apply(struct work *work)
 	(void)fflush(stdout); /* the list comes before what is said of it */
 	chosen_explain_unmet(&work->chosen, work->words.list[0]);
 	if (preview.count == 0) {
-		log_line("there is nothing to apply");
+		everywhere_note("there is nothing to apply");
 		return 0;
 	}
 	if (!work->options.is_preview)

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "launch/ask.h"
 #include "options/command.h"
+#include "options/everywhere.h"
 #include "show/figures.h"
 #include "show/format.h"
 #include "show/json.h"
@@ -263,8 +264,8 @@ static int run_checkpoints(const struct command *command, int argc, char *argv[]
 		return code;
 	if (!work.options.is_json) {
 		if (work.count == 0)
-			log_line("there is none: 'msp checkpoint %s' makes one",
-				 work.words.list[0]);
+			everywhere_note("there is none: 'msp checkpoint %s' makes one",
+					work.words.list[0]);
 		return check_output(format_flush());
 	}
 	json_close_array(&work.json.writer);

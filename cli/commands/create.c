@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "launch/ask.h"
 #include "options/command.h"
+#include "options/everywhere.h"
 #include "show/format.h"
 #include "show/json.h"
 #include "show/refusal.h"
@@ -165,8 +166,9 @@ static int show_id(const struct create_options *options, const struct ipc_sandbo
 		return MSP_EXIT_SOFTWARE;
 	}
 	if (!options->workspace && isatty(STDERR_FILENO))
-		log_line("its /workspace is empty; --workspace=. would show this directory there, "
-			 "copy-on-write");
+		everywhere_note(
+			"its /workspace is empty; --workspace=. would show this directory there, "
+			"copy-on-write");
 	return 0;
 }
 

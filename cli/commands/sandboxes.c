@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "launch/ask.h"
 #include "options/command.h"
+#include "options/everywhere.h"
 #include "show/format.h"
 #include "show/json.h"
 #include "show/sandbox_text.h"
@@ -47,12 +48,14 @@ static const char list_help[] =
 	"DISK is the size of its own files, as last counted. EXPIRES is the time of\n"
 	"its removal, unless it is used before. WORKSPACE is the directory that it\n"
 	"shows, copy-on-write unless another mode stands there. --json has times in\n"
-	"seconds since 1970.\n";
+	"seconds since 1970. 'msp list -q' prints one word for each sandbox: its name,\n"
+	"or its id where it has none.\n";
 
 struct listing {
 	struct json_output json;
 	struct sandbox_table *table; /* NULL: JSON */
 	size_t count;
+	bool is_words; /* one word for each */
 };
 
 static void on_listed(void *context, const struct ipc_sandbox_info *info)
@@ -60,6 +63,10 @@ static void on_listed(void *context, const struct ipc_sandbox_info *info)
 	struct listing *listing = context;
 
 	listing->count++;
+	if (listing->is_words) {
+		(void)puts(info->name[0] ? info->name : info->id);
+		return;
+	}
 	if (listing->table) {
 		sandbox_table_add(listing->table, info);
 		return;
@@ -73,12 +80,14 @@ static int show_list(struct listing *listing)
 {
 	int error;
 
-	if (!listing->table) {
+	if (listing->is_words)
+		error = format_flush();
+	else if (!listing->table) {
 		json_close_array(&listing->json.writer);
 		json_close_object(&listing->json.writer);
 		error = json_finish(&listing->json);
 	} else if (listing->count == 0) {
-		log_line("there is none: 'msp create' makes one");
+		everywhere_note("there is none: 'msp create' makes one");
 		return 0;
 	} else {
 		sandbox_table_print(listing->table, (uint64_t)time(NULL));
@@ -108,7 +117,9 @@ static int run_list(const struct command *command, int argc, char *argv[])
 		json_begin(&listing.json, STDOUT_FILENO);
 		json_open_object(&listing.json.writer, NULL);
 		json_open_array(&listing.json.writer, "sandboxes");
-	} else
+	} else if (everywhere.is_quiet)
+		listing.is_words = true;
+	else
 		listing.table = sandbox_table_new(options.is_all);
 	code = ask_begin(&asking, &options.attach);
 	if (!code)

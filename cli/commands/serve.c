@@ -55,7 +55,7 @@ struct serve_options {
 	}
 
 static const struct option_row rows[] = {
-	OPTION_CONFIG_ALSO(struct serve_options, config,
+	OPTION_CONFIG_ALSO(struct serve_options, config, false,
 			   ". Implies --standalone but for --service, as MSP_CONFIG does"),
 	ROW("default-profile", "NAME", option_set_profile, default_profile,
 	    "what a client without a profile of its own gets; 'msp profile list' shows them (the "

@@ -12,6 +12,7 @@
 #include "host/pins.h"
 #include "host/protected.h"
 #include "launch/opener.h"
+#include "options/everywhere.h"
 
 static struct binds binds;
 static struct pins pins;
@@ -98,7 +99,7 @@ static int explain_service(const struct attachment *attachment)
 	/* That there is none is the usual case, unless somebody named it. */
 	if (service->state != SERVICE_HERE &&
 	    (service->state != SERVICE_ABSENT || attachment->options->socket))
-		log_line("%s; this command gets a supervisor of its own", service->text);
+		everywhere_note("%s; this command gets a supervisor of its own", service->text);
 	return 0;
 }
 

@@ -34,17 +34,19 @@ struct attach_options {
 		{ .name = "standalone",                                                            \
 		  .set = option_set_flag,                                                          \
 		  .offset = offsetof(type, member.is_standalone),                                  \
+		  .is_common = true,                                                               \
 		  .help = "start a supervisor for this command alone, also where the service "     \
 			  "answers" },                                                             \
 		{ .name = "socket",                                                                \
 		  .argument = "PATH",                                                              \
 		  .set = option_set_socket,                                                        \
 		  .offset = offsetof(type, member.socket),                                         \
+		  .is_common = true,                                                               \
 		  .help = "the service's socket (the default: "                                    \
 			  "/run/user/UID/msp/supervisor.sock)" },                                  \
 	{                                                                                          \
 		.name = "run-as", .argument = "USER", .set = option_set_account,                   \
-		.offset = offsetof(type, member.run_as),                                           \
+		.offset = offsetof(type, member.run_as), .is_common = true,                        \
 		.help = "when root starts msp: the account to become (the default: MSP_RUN_AS, "   \
 			"else what the configuration says, else 'msp')"                            \
 	}
@@ -53,7 +55,7 @@ struct attach_options {
 #define ATTACH_ROW_LIMITS(type, member)                                                            \
 	{                                                                                          \
 		.name = "limits", .argument = "required|fallback", .set = option_set_limits,       \
-		.offset = offsetof(type, member.limits),                                           \
+		.offset = offsetof(type, member.limits), .is_common = true,                        \
 		.help = "'required' (the default, unless the configuration says otherwise): "      \
 			"refuse to start without cgroup v2. 'fallback': use cgroup v2 where it "   \
 			"can be used, and weaker resource limits where it cannot"                  \

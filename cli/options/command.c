@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "options/everywhere.h"
 #include "options/suggest.h"
 #include "show/format.h"
 
@@ -103,9 +104,16 @@ int command_refuse_action(const struct command *command, const char *word,
 
 static void print_option(const struct option_row *row)
 {
-	const int used = row->argument ? printf("  --%s=%s", row->name, row->argument)
-				       : printf("  --%s", row->name);
+	char text[OPTIONS_TEXT_MAX] = "";
+	int used;
 
+	if (row->letter)
+		format_text(text, sizeof(text), "-%c, ", row->letter);
+	format_append(text, sizeof(text), "--%s", row->name);
+	if (row->argument)
+		format_append(text, sizeof(text), row->is_optional ? "[=%s]" : "=%s",
+			      row->argument);
+	used = printf("  %s", text);
 	if (used + 2 > HELP_COLUMN)
 		(void)printf("\n%*s", HELP_COLUMN, "");
 	else
@@ -113,14 +121,47 @@ static void print_option(const struct option_row *row)
 	format_print(row->help, HELP_COLUMN, COLUMNS);
 }
 
+void command_print_options(const struct option_table *table, bool is_common)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		if (table->rows[i].is_common == is_common)
+			print_option(&table->rows[i]);
+	}
+}
+
+static size_t count_common(const struct option_table *table)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < table->count; i++)
+		count += table->rows[i].is_common;
+	return count;
+}
+
+/* Name the common options of a command in one sentence. */
+static void print_common(const struct option_table *table)
+{
+	char text[OPTIONS_TEXT_MAX] = "'msp help options' explains -C, -q";
+
+	for (size_t i = 0; i < table->count; i++) {
+		if (table->rows[i].is_common)
+			format_append(text, sizeof(text), ", --%s", table->rows[i].name);
+	}
+	format_append(text, sizeof(text), ".");
+	(void)putchar('\n');
+	format_print(text, 0, COLUMNS);
+}
+
 int command_print_help(const struct command *command)
 {
+	const struct option_table *table = &command->options;
+
 	(void)printf("usage: msp %s%s%s%s\n\n%s", command->name,
 		     command->options.count > 0 ? " [OPTIONS]" : "",
 		     command->operands[0] ? " " : "", command->operands, command->help);
-	if (command->options.count > 0)
+	if (count_common(table) < table->count)
 		(void)fputs("\noptions:\n", stdout);
-	for (size_t i = 0; i < command->options.count; i++)
-		print_option(&command->options.rows[i]);
+	command_print_options(table, false);
+	print_common(table);
 	return fflush(stdout) == 0 ? 0 : MSP_EXIT_SOFTWARE;
 }

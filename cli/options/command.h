@@ -53,6 +53,9 @@ void command_name_lines(const struct command *command);
 /* A usage error of `command` (NULL: of msp itself) on stderr. Returns its exit code. */
 int command_usage_error(const struct command *command, const char *text);
 
+/* Print what the help says about the options of a table: the common ones, or the others. */
+void command_print_options(const struct option_table *table, bool is_common);
+
 /* Print the help of a command on stdout. Returns the exit code of msp. */
 int command_print_help(const struct command *command);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "options/everywhere.h"
 #include "options/suggest.h"
 #include "show/format.h"
 
@@ -26,20 +27,37 @@ static const struct option_row *find_letter(const struct option_table *table, ch
 	return NULL;
 }
 
+#define NAMES_MAX 32
+
+static size_t add_names(const struct option_table *table, const char *names[NAMES_MAX],
+			size_t count)
+{
+	for (size_t i = 0; i < table->count && count < NAMES_MAX; i++)
+		names[count++] = table->rows[i].name;
+	return count;
+}
+
 static void describe_unknown(const struct option_table *table, const char *word, char *text)
 {
-	const char *names[32];
-	size_t count = 0;
+	const char *names[NAMES_MAX];
+	const size_t count = add_names(&everywhere_options, names, add_names(table, names, 0));
 	const char *near;
 
-	for (; count < table->count && count < sizeof(names) / sizeof(names[0]); count++)
-		names[count] = table->rows[count].name;
 	near = suggest_nearest(word + strspn(word, "-"), names, count);
 	if (near)
 		format_text(text, OPTIONS_TEXT_MAX,
 			    "there is no option '%s' (did you mean '--%s'?)", word, near);
 	else
 		format_text(text, OPTIONS_TEXT_MAX, "there is no option '%s'", word);
+}
+
+/* Find the row of the first `size` bytes of a word: "--name" or "-x". */
+static const struct option_row *find_option(const struct option_table *table, const char *word,
+					    size_t size)
+{
+	if (strncmp(word, "--", 2) == 0 && size > 2)
+		return find_row(table, word + 2, size - 2);
+	return size == 2 && word[1] != '-' ? find_letter(table, word[1]) : NULL;
 }
 
 /* One option at argv[*index], which is moved behind it. */
@@ -49,13 +67,13 @@ static enum options_result parse_one(const struct option_table *table, char *con
 	const char *word = argv[*index];
 	const char *value = strchr(word, '=');
 	const size_t size = value ? (size_t)(value - word) : strlen(word);
-	const struct option_row *row = NULL;
+	const struct option_row *row = find_option(table, word, size);
 	const char *rule;
 
-	if (strncmp(word, "--", 2) == 0 && size > 2)
-		row = find_row(table, word + 2, size - 2);
-	else if (word[1] != '-' && word[2] == '\0')
-		row = find_letter(table, word[1]);
+	if (!row) {
+		row = find_option(&everywhere_options, word, size);
+		target = &everywhere;
+	}
 	if (!row) {
 		describe_unknown(table, word, text);
 		return OPTIONS_WRONG;
@@ -68,7 +86,7 @@ static enum options_result parse_one(const struct option_table *table, char *con
 			    row->name, value);
 		return OPTIONS_WRONG;
 	}
-	if (row->argument && !value) {
+	if (row->argument && !value && !row->is_optional) {
 		value = argv[*index];
 		if (!value) {
 			format_text(text, OPTIONS_TEXT_MAX, "--%s needs a value: --%s=%s",

@@ -24,7 +24,9 @@ struct option_row {
 	option_set *set;
 	size_t offset; /* the member's in the command's own struct */
 	const char *help;
-	char letter; /* -x for short; 0: none */
+	char letter;      /* -x for short; 0: none */
+	bool is_optional; /* the value may be left out, and is only taken behind '=' */
+	bool is_common;   /* 'msp help options' explains it, not each command's help */
 };
 
 struct option_table {
@@ -42,9 +44,10 @@ enum options_result {
 #define OPTIONS_TEXT_MAX 512
 
 /*
- * Read argv[1] and on into `target`, up to "--" or the first word that is no option. *ret_rest is
- * the index of the first operand (argc when there is none). With OPTIONS_WRONG, `text` holds one
- * line for the person: value, rule, remedy.
+ * Read argv[1] and on into `target`, up to "--" or the first word that is no option. Each command
+ * also takes the options of options/everywhere.h. *ret_rest is the index of the first operand (argc
+ * when there is none). With OPTIONS_WRONG, `text` holds one line for the person: value, rule,
+ * remedy.
  */
 enum options_result options_parse(const struct option_table *table, int argc, char *const argv[],
 				  void *target, int *ret_rest, char text[OPTIONS_TEXT_MAX]);
@@ -76,11 +79,11 @@ option_set option_set_config;  /* const char *, the path of a file */
 
 /* The row of every command that reads the operator's configuration, and the same with what else
  * that means there. */
-#define OPTION_CONFIG(type, member) OPTION_CONFIG_ALSO(type, member, "")
-#define OPTION_CONFIG_ALSO(type, member, also)                                                     \
+#define OPTION_CONFIG(type, member) OPTION_CONFIG_ALSO(type, member, true, "")
+#define OPTION_CONFIG_ALSO(type, member, common, also)                                             \
 	{                                                                                          \
 		.name = "config", .argument = "FILE", .set = option_set_config,                    \
-		.offset = offsetof(type, member),                                                  \
+		.offset = offsetof(type, member), .is_common = (common),                           \
 		.help = "the operator's configuration (the default: MSP_CONFIG, else "             \
 			"~/.config/msp/config.yaml, else /etc/msp/config.yaml, else the built-in " \
 			"profiles)" also                                                           \

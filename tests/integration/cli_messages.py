@@ -9,9 +9,9 @@ import subprocess
 import tempfile
 import unittest
 
-from cli_support import MSP, SECONDS, msp
+from cli_support import LIMITS, MSP, SECONDS, msp
 
-COMMANDS = ("run", "create", "exec", "list", "logs", "stop", "destroy", "checkpoint", "checkpoints",
+COMMANDS = ("completion", "cp", "token", "profile", "policy", "audit", "run", "create", "exec", "list", "logs", "stop", "destroy", "checkpoint", "checkpoints",
             "rollback", "fork", "forget", "diff", "apply", "undo", "serve", "status", "doctor",
             "client-config", "version", "help")
 CONTROLLERS = ("cpu", "memory", "pids")
@@ -43,6 +43,22 @@ class Wrong(unittest.TestCase):
         self.wrong("serve", "now", says=r"'now' is one word too many")
         self.wrong("version", "1", says=r"'1' is one word too many")
 
+    def test_options_of_every_command(self):
+        self.wrong("-C", "/no/such", "version", says=r"--directory: '/no/such' is refused.*ENOENT")
+        self.wrong("version", "-C", says=r"--directory needs a value")
+        self.wrong("-q", says=r"a command is missing")
+        self.wrong("-x", "run", says=r"no option '-x'")
+        self.wrong("--quite", "run", says=r"did you mean '--quiet'")
+        for words in (("-q", "-C", "/", "version"), ("version", "--quiet", "--directory=/")):
+            self.assertEqual(msp(*words).returncode, 0)
+        self.assertEqual(msp("-q", "--help").stdout, msp("help").stdout)
+
+    def test_a_directory_is_entered_before_other_options(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "shown"))
+            result = msp("-C", folder, "run", *LIMITS, "--ro=shown:/shown", "--", "ls", "/")
+            self.assertIn("shown\n", result.stdout, result.stderr)
+
     def test_values(self):
         self.wrong("run", "--timeout=0", "true", says=r"--timeout: '0' is refused.*above 0")
         self.wrong("run", "--timeout=soon", "true", says=r"'soon' is refused.*such as 10s, 500ms")
@@ -67,8 +83,26 @@ class Help(unittest.TestCase):
         for arguments in (["help"], ["--help"], ["-h"]):
             result = msp(*arguments)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
+            lines = result.stdout.splitlines()
+            self.assertLessEqual(len(lines), 24)
+            self.assertLessEqual(max(map(len, lines)), 80)
+            self.assertEqual(sum(line.startswith("  msp ") for line in lines), 3)
             for command in COMMANDS:
-                self.assertRegex(result.stdout, rf"(?m)^  {command} ")
+                self.assertRegex(result.stdout, rf"(?m)^  .* {command}( |$)")
+
+    def test_a_line_for_each_command(self):
+        text = msp("help", "commands").stdout
+        for command in COMMANDS:
+            self.assertRegex(text, rf"(?m)^  {command} +[a-z]")
+
+    def test_common_options_are_explained_once(self):
+        text = msp("help", "options").stdout
+        for option in ("-C, --directory", "-q, --quiet", "--config", "--standalone", "--socket",
+                       "--run-as", "--limits"):
+            self.assertRegex(text, rf"(?m)^  {option}\b")
+        shown = msp("help", "exec").stdout
+        self.assertNotRegex(shown, r"(?m)^  --(config|socket|run-as|standalone)\b")
+        self.assertRegex(re.sub(r"\s+", " ", shown), r"explains -C, -q, --limits, --config, ")
 
     def test_each_command(self):
         for command in COMMANDS:

@@ -29,6 +29,14 @@ class Install(unittest.TestCase):
         for page in ("man1/msp.1", "man1/msp-profile.1", "man5/msp-policy.5"):
             self.assertTrue(os.path.exists(os.path.join(self.prefix.name, "share/man", page)), page)
 
+        for shell, place in (("bash", "bash-completion/completions/msp"),
+                             ("zsh", "zsh/vendor-completions/_msp"),
+                             ("fish", "fish/vendor_completions.d/msp.fish")):
+            with open(os.path.join(self.prefix.name, "share", place), encoding="utf-8") as file:
+                self.assertEqual(file.read(), subprocess.run(
+                    [support.MSP, "completion", shell], capture_output=True, text=True,
+                    check=True).stdout)
+
     def test_the_service_starts_what_was_installed(self):
         units = os.path.join(self.prefix.name, "lib", "systemd", "user")
         self.assertEqual(set(os.listdir(units)), {"msp.service", "msp.socket", "msp-http.service"})

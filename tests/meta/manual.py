@@ -57,11 +57,14 @@ class Pages(unittest.TestCase):
 
 class Options(unittest.TestCase):
     def test_every_option_of_the_help_is_in_the_manual(self):
-        text = help_text("help")
+        text = help_text("help", "commands")
         commands = re.findall(r"^\s+(?:msp )?([a-z][a-z-]+)\b", text, re.M)
         self.assertIn("run", commands)
         known = page_options("msp.1")
         everywhere = known.union(*(page_options(name) for name in OWN_PAGES))
+        for option in sorted(set(OPTION.findall(help_text("help", "options")))):
+            with self.subTest(option=option):
+                self.assertIn(option, known)
         for command in ("help", *(name for name in commands if name != "help" and
                                   name not in OWN)):
             shown = help_text(command) if command == "help" else help_text(command, "--help")

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/ipc.h"
+#include "options/everywhere.h"
 #include "table.h"
 
 struct target {
@@ -17,13 +18,43 @@ struct target {
 	struct bind_words binds;
 };
 
+static const char *set_place(void *member, const char *value)
+{
+	*(const char **)member = value ? value : "here";
+	return NULL;
+}
+
 static const struct option_row rows[] = {
-	{ "loud", NULL, option_set_flag, offsetof(struct target, is_loud), "", 0 },
-	{ "timeout", "SECONDS", option_set_time, offsetof(struct target, timeout_ms), "", 0 },
-	{ "limits", "MODE", option_set_limits, offsetof(struct target, limits), "", 0 },
-	{ "profile", "NAME", option_set_profile, offsetof(struct target, profile), "", 0 },
-	{ "env", "K=V", option_set_environment, offsetof(struct target, environment), "", 0 },
-	{ "ro", "HOST", option_set_bind, offsetof(struct target, binds), "", 0 },
+	{ .name = "place",
+	  .argument = "DIR",
+	  .set = set_place,
+	  .offset = offsetof(struct target, profile),
+	  .letter = 'p',
+	  .is_optional = true },
+	{ .name = "loud",
+	  .argument = NULL,
+	  .set = option_set_flag,
+	  .offset = offsetof(struct target, is_loud) },
+	{ .name = "timeout",
+	  .argument = "SECONDS",
+	  .set = option_set_time,
+	  .offset = offsetof(struct target, timeout_ms) },
+	{ .name = "limits",
+	  .argument = "MODE",
+	  .set = option_set_limits,
+	  .offset = offsetof(struct target, limits) },
+	{ .name = "profile",
+	  .argument = "NAME",
+	  .set = option_set_profile,
+	  .offset = offsetof(struct target, profile) },
+	{ .name = "env",
+	  .argument = "K=V",
+	  .set = option_set_environment,
+	  .offset = offsetof(struct target, environment) },
+	{ .name = "ro",
+	  .argument = "HOST",
+	  .set = option_set_bind,
+	  .offset = offsetof(struct target, binds) },
 };
 static const struct option_table with_operands = { rows, sizeof(rows) / sizeof(rows[0]), true };
 static const struct option_table without_operands = { rows, sizeof(rows) / sizeof(rows[0]), false };
@@ -103,6 +134,34 @@ Test(options, help_wins)
 	cr_expect_eq(parse(&with_operands, words), OPTIONS_HELP);
 	cr_expect_eq(parse(&with_operands, brief), OPTIONS_HELP);
 	cr_expect_eq(parse(&with_operands, behind), OPTIONS_OK);
+}
+
+Test(options, a_value_that_may_be_left_out)
+{
+	char *bare[] = { W("run"), W("-p"), W("ls"), NULL };
+	char *brief[] = { W("run"), W("-p=dir"), NULL };
+	char *named[] = { W("run"), W("--place=dir"), NULL };
+
+	cr_expect_eq(parse(&with_operands, bare), OPTIONS_OK);
+	cr_expect_str_eq(target.profile, "here");
+	cr_expect_eq(rest, 2);
+	cr_expect_eq(parse(&with_operands, brief), OPTIONS_OK);
+	cr_expect_str_eq(target.profile, "dir");
+	cr_expect_eq(parse(&with_operands, named), OPTIONS_OK);
+	cr_expect_str_eq(target.profile, "dir");
+}
+
+Test(options, options_of_every_command)
+{
+	char *words[] = { W("run"), W("-q"), W("-C"), W("/"), W("ls"), NULL };
+	char *wrong[] = { W("run"), W("-C"), W("/no/such"), NULL };
+
+	cr_expect_eq(parse(&with_operands, words), OPTIONS_OK);
+	cr_expect_eq(rest, 4);
+	cr_expect(everywhere.is_quiet);
+	cr_expect_str_eq(everywhere.directory, "/");
+	cr_expect_eq(parse(&without_operands, wrong), OPTIONS_WRONG);
+	cr_expect(strstr(text, "'/no/such'"));
 }
 
 static void expect_wrong(char *words[], const char *part)
@@ -325,7 +384,7 @@ Test(option_values, account)
 
 Test(command, every_one_is_complete)
 {
-	cr_expect_eq(command_count, 26U);
+	cr_expect_eq(command_count, 27U);
 	for (size_t i = 0; i < command_count; i++) {
 		const struct command *command = commands[i];
 
