@@ -112,8 +112,7 @@ extern const char *const param_encodings[];
 		.name = "stdin", .kind = PARAM_BYTES, .bytes_max = STDIN_BYTES_MAX,                \
 		.description = "Text for standard input, which then ends."                         \
 	}
-#define ROW_INTERACTIVE                                                                            \
-	ROW_FLAG("interactive", "false", "Keep standard input open for write_stdin.")
+#define ROW_INTERACTIVE ROW_FLAG("interactive", "false", "Keep standard input open for send_input.")
 #define ROW_YIELD                                                                                  \
 	ROW_WAIT("yield_ms", WAIT_MS_DEFAULT,                                                      \
 		 "Milliseconds to wait for the end before the call returns a handle; 0: at once, " \

@@ -27,8 +27,8 @@ static void fail_large(struct file_job *job)
 
 	file_job_put_path(job, &text);
 	buffer_format(&text,
-		      " has %" PRIu64 " bytes, and a resource at most %zu: read_file reads it in "
-		      "parts.",
+		      " has %" PRIu64 " bytes, and a resource at most %zu: "
+		      "read_sandbox_file reads it in parts.",
 		      job->answer.is.size, RESOURCE_BYTES_MAX);
 	file_job_answer(job, &text, true);
 	buffer_done(&text);
@@ -127,7 +127,8 @@ const struct resource_provider resource_file = {
 	.title = "File of a sandbox",
 	.description =
 		"A regular file of a persistent sandbox, by its path relative to /workspace. The "
-		"tool list_files lists files, and read_file reads large ones in parts.",
+		"tool list_sandbox_files lists files, and read_sandbox_file reads large ones in "
+		"parts.",
 	.mime_type = "text/plain",
 	.audience = AUDIENCE_USER | AUDIENCE_ASSISTANT,
 	.priority = 0.4,

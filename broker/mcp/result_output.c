@@ -145,7 +145,7 @@ static void say_running(const struct execution_info *info, bool is_silent, struc
 	}
 	buffer_append_text(text, " · read_output(handle, wait_ms) to go on, ");
 	if (info->is_input_open)
-		buffer_append_text(text, "write_stdin to type, ");
+		buffer_append_text(text, "send_input to type, ");
 	buffer_append_text(text, "kill_execution to end]");
 }
 

@@ -8,7 +8,7 @@
 #include "mcp/tools.h"
 
 extern const struct tool tool_read_output;
-extern const struct tool tool_write_stdin;
+extern const struct tool tool_send_input;
 extern const struct tool tool_kill_execution;
 extern const struct tool tool_list_sandboxes;
 

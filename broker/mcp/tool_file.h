@@ -7,8 +7,8 @@
 
 #include "mcp/tools.h"
 
-extern const struct tool tool_read_file;
-extern const struct tool tool_write_file;
-extern const struct tool tool_list_files;
+extern const struct tool tool_read_sandbox_file;
+extern const struct tool tool_write_sandbox_file;
+extern const struct tool tool_list_sandbox_files;
 
 #endif

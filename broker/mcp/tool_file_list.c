@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * list_files: the entries of a directory of a persistent sandbox, and of those below it.
+ * list_sandbox_files: the entries of a directory of a persistent sandbox, and of those below it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -161,8 +161,8 @@ static void free_listing(struct file_job *job)
 
 static const struct file_job_rules rules = { .answered = on_answered, .free = free_listing };
 
-static void list_files(struct call *call, const struct json_document *document,
-		       struct json_value *const *values)
+static void list_sandbox_files(struct call *call, const struct json_document *document,
+			       struct json_value *const *values)
 {
 	const struct json_value *pattern = values[LIST_PATTERN];
 	char sandbox[IPC_NAME_MAX];
@@ -186,8 +186,8 @@ static void list_files(struct call *call, const struct json_document *document,
 	file_job_start(&work->job, NULL);
 }
 
-const struct tool tool_list_files = {
-	.name = "list_files",
+const struct tool tool_list_sandbox_files = {
+	.name = "list_sandbox_files",
 	.title = "List files of a sandbox",
 	.description = "List a directory of a persistent sandbox: mode, size, time and path of "
 		       "each entry, directories with a slash, links with their target. `depth` and "
@@ -196,5 +196,5 @@ const struct tool tool_list_files = {
 	.param_count = LIST_PARAMS,
 	.is_read_only = true,
 	.is_idempotent = true,
-	.handler = list_files,
+	.handler = list_sandbox_files,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * read_file: a part of a file of a persistent sandbox.
+ * read_sandbox_file: a part of a file of a persistent sandbox.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -134,8 +134,8 @@ static void free_reading(struct file_job *job)
 
 static const struct file_job_rules rules = { .answered = on_answered, .free = free_reading };
 
-static void read_file(struct call *call, const struct json_document *document,
-		      struct json_value *const *values)
+static void read_sandbox_file(struct call *call, const struct json_document *document,
+			      struct json_value *const *values)
 {
 	struct json_value *encoding = values[READ_ENCODING];
 	char sandbox[IPC_NAME_MAX];
@@ -157,8 +157,8 @@ static void read_file(struct call *call, const struct json_document *document,
 	file_job_start(&work->job, NULL);
 }
 
-const struct tool tool_read_file = {
-	.name = "read_file",
+const struct tool tool_read_sandbox_file = {
+	.name = "read_sandbox_file",
 	.title = "Read a file of a sandbox",
 	.description = "Return a file of a persistent sandbox, or a part of it, as text; the last "
 		       "line has its size and the offset to read on. To search many files, use "
@@ -167,5 +167,5 @@ const struct tool tool_read_file = {
 	.param_count = READ_PARAMS,
 	.is_read_only = true,
 	.is_idempotent = true,
-	.handler = read_file,
+	.handler = read_sandbox_file,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * write_file: write a file of a persistent sandbox, or replace a text in it.
+ * write_sandbox_file: write a file of a persistent sandbox, or replace a text in it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -100,11 +100,11 @@ static const char *check_arguments(struct json_value *const *values)
 	const bool is_edit = values[WRITE_OLD] || values[WRITE_NEW];
 
 	if (values[WRITE_CONTENT] && is_edit)
-		return "write_file takes `content`, or `old_text` and `new_text`, not both. Give "
-		       "one of them.";
+		return "write_sandbox_file takes `content`, or `old_text` and `new_text`, not "
+		       "both. Give one of them.";
 	if (!values[WRITE_CONTENT] && !is_edit)
-		return "write_file needs `content`, or `old_text` and `new_text` to edit; neither "
-		       "was given.";
+		return "write_sandbox_file needs `content`, or `old_text` and `new_text` to edit; "
+		       "neither was given.";
 	if (is_edit && !(values[WRITE_OLD] && values[WRITE_NEW]))
 		return "An edit needs both `old_text` and `new_text`. An empty `new_text` removes "
 		       "the old one.";
@@ -147,8 +147,8 @@ static void ask_file(struct file_writing *work, struct json_value *const *values
 		(void)file_ask_word(&work->job.wanted, modes[0], strlen(modes[0]));
 }
 
-static void write_file(struct call *call, const struct json_document *document,
-		       struct json_value *const *values)
+static void write_sandbox_file(struct call *call, const struct json_document *document,
+			       struct json_value *const *values)
 {
 	const char *problem = check_arguments(values);
 	struct buffer input = { 0 };
@@ -172,8 +172,8 @@ static void write_file(struct call *call, const struct json_document *document,
 	buffer_done(&input);
 }
 
-const struct tool tool_write_file = {
-	.name = "write_file",
+const struct tool tool_write_sandbox_file = {
+	.name = "write_sandbox_file",
 	.title = "Write a file of a sandbox",
 	.description = "Write a file in a persistent sandbox: its whole `content`, or one exact "
 		       "replacement of `old_text` by `new_text`. It is written completely or not "
@@ -181,5 +181,5 @@ const struct tool tool_write_file = {
 	.params = params,
 	.param_count = WRITE_PARAMS,
 	.is_destructive_here = true,
-	.handler = write_file,
+	.handler = write_sandbox_file,
 };

@@ -428,7 +428,7 @@ const struct tool tool_run_command = {
 		       "at the end, so put dependent steps in one call. The result is stdout, "
 		       "stderr under [stderr], then a line such as [exit 0 · 0.02 s]; a non-zero "
 		       "exit code is no tool error. A command that outlasts `yield_ms` goes on; "
-		       "its handle is for read_output, write_stdin and kill_execution.",
+		       "its handle is for read_output, send_input and kill_execution.",
 	.params = command_params,
 	.param_count = RUN_COMMAND_PARAMS,
 	.is_destructive_here = true,

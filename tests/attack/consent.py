@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """T33: a workload that makes unreadable what a person or a model is to judge: characters that nobody
 sees or that turn the text around, in contents, names and link targets; links whose target a list
-does not show. The controls: the same bytes are really there, reach `git apply` and `read_file`
+does not show. The controls: the same bytes are really there, reach `git apply` and
+`read_sandbox_file`
 unchanged, and letters of scripts from right to left stay as they are."""
 import os
 import pty
@@ -175,8 +176,8 @@ class ToAnAgent(persistent_mcp.Case):
         super().setUp()
         self.box = self.create()
         for path, text in (("main.c", LINE), (".envrc", LINE)):
-            self.text("write_file", sandbox=self.box, path=path, content=text + "\n")
-        self.text("write_file", sandbox=self.box, path=NAME, content="x\n")
+            self.text("write_sandbox_file", sandbox=self.box, path=path, content=text + "\n")
+        self.text("write_sandbox_file", sandbox=self.box, path=NAME, content="x\n")
         self.run_in(self.box, f"ln -s '{TARGET}' .bashrc; ln -s /etc/shadow logo.png")
 
     def assert_visible(self, text):
@@ -190,7 +191,7 @@ class ToAnAgent(persistent_mcp.Case):
             self.assertIn(escape, text)
 
     def test_lists(self):
-        self.assert_visible(self.text("list_files", sandbox=self.box))
+        self.assert_visible(self.text("list_sandbox_files", sandbox=self.box))
         self.assert_visible(self.text("diff_changes", sandbox=self.box, text=False))
         self.assert_visible(self.text("preview_changes", sandbox=self.box))
 
@@ -209,11 +210,12 @@ class ToAnAgent(persistent_mcp.Case):
 
     def test_a_file_is_read_as_it_is(self):
         """The control, and what editing needs; C1 controls alone are never passed on."""
-        text = self.text("read_file", sandbox=self.box, path="main.c")
+        text = self.text("read_sandbox_file", sandbox=self.box, path="main.c")
         self.assertIn(LINE.replace("\x85", r"\u0085").replace("\x9b", r"\u009b"), text)
 
     def test_an_argument_in_a_sentence(self):
-        for tool, arguments in (("read_file", {"sandbox": self.box, "path": f"/none{NAME}"}),
+        for tool, arguments in (("read_sandbox_file",
+                                 {"sandbox": self.box, "path": f"/none{NAME}"}),
                                 ("diff_changes", {"sandbox": NAME}),
                                 ("create_sandbox", {"workspace": f"/tmp/{NAME}"})):
             with self.subTest(tool=tool):

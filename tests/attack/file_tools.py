@@ -84,11 +84,11 @@ class Case(PersistentCase):
                 return message
 
     def assert_reads(self, path, content):
-        failed, text = self.call("read_file", path=path)
+        failed, text = self.call("read_sandbox_file", path=path)
         self.assertFalse(failed, text)
         self.assertIn(content, text)
 
-    def assert_fails(self, says, tool="read_file", **arguments):
+    def assert_fails(self, says, tool="read_sandbox_file", **arguments):
         failed, text = self.call(tool, **arguments)
         self.assertTrue(failed, text)
         self.assertRegex(text, says)
@@ -106,8 +106,8 @@ class Views(Case):
         for path in ("../" * 20 + self.secret[1:], self.secret, "/workspace/../.." + self.secret,
                      self.state, os.path.join(self.state, "sandboxes", self.id, "meta"),
                      "/proc/self/root" + self.secret, "/proc/self/cwd/../.." + self.secret):
-            for tool, more in (("read_file", {}), ("list_files", {}),
-                               ("write_file", {"old_text": "a", "new_text": "b"})):
+            for tool, more in (("read_sandbox_file", {}), ("list_sandbox_files", {}),
+                               ("write_sandbox_file", {"old_text": "a", "new_text": "b"})):
                 with self.subTest(path=path, tool=tool):
                     self.assert_fails("does not exist|refused|needs a directory", tool, path=path,
                                       **more)
@@ -118,9 +118,10 @@ class Views(Case):
         for path in ("/etc/passwd", "/usr/bin/evil", "/proc/sys/kernel/core_pattern",
                      "/sys/kernel/evil", "/evil", "/dev/evil", "../evil"):
             with self.subTest(path=path):
-                self.assert_fails("refused|read-only|does not exist|cannot be used", "write_file",
+                self.assert_fails("refused|read-only|does not exist|cannot be used",
+                                  "write_sandbox_file",
                                   path=path, content="evil")
-        self.assertFalse(self.call("write_file", path="fine", content="fine")[0])
+        self.assertFalse(self.call("write_sandbox_file", path="fine", content="fine")[0])
         self.assertEqual(self.get("plain"), b"plain\n")
         self.assertFalse(os.path.lexists(os.path.join(self.project, "fine")), "it was not applied")
 
@@ -134,14 +135,14 @@ class Views(Case):
                 self.assert_fails("does not exist|circle|refused", path=path)
         for path in ("s", "loop", "shadow"):
             with self.subTest(path=path):
-                self.assert_fails("does not exist|circle|refused", "write_file", path=path,
+                self.assert_fails("does not exist|circle|refused", "write_sandbox_file", path=path,
                                   content="x")
         # where the sandbox has such a folder of its own, it is written there
-        self.call("write_file", path="root" + self.secret, content="x")
+        self.call("write_sandbox_file", path="root" + self.secret, content="x")
         with open(self.secret, encoding="ascii") as file:
             self.assertEqual(file.read(), SECRET)
         self.assert_reads("good", "plain\n")
-        failed, text = self.call("list_files", depth=3)
+        failed, text = self.call("list_sandbox_files", depth=3)
         self.assertFalse(failed)
         self.assertRegex(text, r" s -> " + self.secret)
         self.assertNotIn("root/", text, "links are not followed")
@@ -177,9 +178,9 @@ class Results(Case):
         for path, kind in (("fifo", "FIFO"), ("link", "FIFO"), ("folder", "directory"),
                            ("sock", "socket"), ("/dev/zero", "device"), ("/dev/null", "device"),
                            ("/dev/tty", "device"), (".", "directory")):
-            for tool, more in (("read_file", {}), ("write_file", {"content": "x"}),
-                               ("write_file", {"content": "x", "mode": "append"}),
-                               ("write_file", {"old_text": "x", "new_text": "y"})):
+            for tool, more in (("read_sandbox_file", {}), ("write_sandbox_file", {"content": "x"}),
+                               ("write_sandbox_file", {"content": "x", "mode": "append"}),
+                               ("write_sandbox_file", {"old_text": "x", "new_text": "y"})):
                 with self.subTest(path=path, tool=tool):
                     self.assert_fails(f"is a {kind}|does not exist", tool, path=path, **more)
         self.assert_reads("plain", "plain\n")
@@ -201,16 +202,18 @@ class Results(Case):
                 "stat -c %s big > size; true")
         size = int(self.cp(f"{self.id}:size", "-").stdout)
         self.assert_reads("plain", "plain\n")
-        failed, text = self.call("read_file", path="big", offset=size - 3, encoding="base64")
+        failed, text = self.call("read_sandbox_file", path="big", offset=size - 3,
+                                 encoding="base64")
         self.assertFalse(failed)
         self.assertEqual(text, f"AAAA\n[bytes {size - 3} to {size} of {size} · base64]")
         start = time.monotonic()
-        failed, text = self.call("read_file", path="big")
+        failed, text = self.call("read_sandbox_file", path="big")
         self.assertFalse(failed)
         self.assertIn("truncated, more: offset=", text)
         self.assertLess(len(text), 12000)
         self.assertLess(time.monotonic() - start, 30)
-        self.assert_fails("has .* bytes", "write_file", path="big", old_text="a", new_text="b")
+        self.assert_fails("has .* bytes", "write_sandbox_file", path="big", old_text="a",
+                          new_text="b")
 
     def test_modes_are_stripped(self):
         self.sh(self.id, "cd /workspace; mkdir d; echo x > d/f; chmod 777 d/f; ! chmod 4777 d/f")
@@ -248,10 +251,10 @@ class Results(Case):
         self.assertFalse(failed)
         read = 0
         for _ in range(60):
-            failed, text = self.call("read_file", path="a/f")
+            failed, text = self.call("read_sandbox_file", path="a/f")
             self.assertNotIn(SECRET, text)
             read += not failed
-            failed, text = self.call("list_files", depth=4, path="a")
+            failed, text = self.call("list_sandbox_files", depth=4, path="a")
             self.assertNotIn(SECRET, text)
         self.assertGreater(read, 0, "the control: sometimes it is the file")
 
@@ -262,15 +265,15 @@ class Meddlers(Case):
     def test_records_that_others_write(self):
         """No other execution of the sandbox sees msp-file, its streams, or can stop it."""
         self.serve()
-        self.assertFalse(self.call("write_file", path="m.py", content=MEDDLER)[0])
+        self.assertFalse(self.call("write_sandbox_file", path="m.py", content=MEDDLER)[0])
         failed, text = self.call("run_command", command="exec python3 m.py 4", yield_ms=500)
         self.assertFalse(failed, text)
         handle = HANDLE.search(text).group()
         end = time.monotonic() + 3
         while time.monotonic() < end:
             self.assert_reads("plain", "plain\n")
-            self.assertFalse(self.call("write_file", path="new", content="x" * 200000)[0])
-            self.assertFalse(self.call("list_files", limit=1000)[0])
+            self.assertFalse(self.call("write_sandbox_file", path="new", content="x" * 200000)[0])
+            self.assertFalse(self.call("list_sandbox_files", limit=1000)[0])
         text = support.text_of(self.server.call("read_output", 60, handle=handle, wait_ms=20000))
         found, stopped, controls = map(int, re.search(
             r"found (\d+) stopped (\d+) controls (\d+)", text).groups())
@@ -281,13 +284,13 @@ class Meddlers(Case):
         """The content of a file is content."""
         head = b"FILE" + b"\0" * 44
         self.put("record", head * 20)
-        failed, text = self.call("read_file", path="record", encoding="base64")
+        failed, text = self.call("read_sandbox_file", path="record", encoding="base64")
         self.assertFalse(failed, text)
         self.assertIn(f"[{20 * len(head)} bytes, all of it", text)
         names = ("[exit 0]", "a [there is more: offset=0]", "x\n644 1 2026 y", "\x1b[2J")
         for name in names:
             self.put(name, "x")
-        failed, text = self.call("list_files")
+        failed, text = self.call("list_sandbox_files")
         self.assertFalse(failed)
         self.assertNotIn("\x1b", text)
         self.assertEqual(len(text.splitlines()), len(os.listdir(self.project)) + 1, text)

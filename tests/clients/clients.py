@@ -20,10 +20,10 @@ from sdk import ClientError, text_of  # noqa: E402
 from workload import Workload, is_running  # noqa: E402
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
-TOOLS = {"run_command", "run_code", "read_output", "write_stdin", "kill_execution",
+TOOLS = {"run_command", "run_code", "read_output", "send_input", "kill_execution",
          "list_sandboxes", "create_sandbox", "destroy_sandbox", "checkpoint", "diff_changes",
-         "preview_changes", "apply_changes", "read_file", "write_file", "list_files",
-         "explain_policy"}
+         "preview_changes", "apply_changes", "read_sandbox_file", "write_sandbox_file",
+         "list_sandbox_files", "explain_policy"}
 HINTS = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 HANDLE = re.compile(r"\b([0-9abcdefghjkmnpqrstvwxyz]{26})-(\d+)\b")
 # The last line of a text says how an execution ended, or that it runs.
@@ -195,9 +195,9 @@ class Sdk:
         handle, _ = self.start_long("while read line; do echo got $line; done; echo over",
                                     interactive=True)
         for word in ("one", "two"):
-            self.assertIn("got " + word, self.run_text("write_stdin", handle=handle,
+            self.assertIn("got " + word, self.run_text("send_input", handle=handle,
                                                        data=word + "\n", wait_ms=10000))
-        text = self.run_text("write_stdin", handle=handle, data="", eof=True, wait_ms=10000)
+        text = self.run_text("send_input", handle=handle, data="", eof=True, wait_ms=10000)
         self.assertIn("over", text + self.read_to_end(handle))
 
     def test_what_runs_can_be_killed(self):
@@ -221,7 +221,7 @@ class Sdk:
     def test_a_terminal_is_one(self):
         handle, first = self.start_long("tty; stty size; read line; echo got $line", tty=True,
                                         tty_rows=33, tty_columns=111)
-        text = first + self.run_text("write_stdin", handle=handle, data="it\n", wait_ms=10000)
+        text = first + self.run_text("send_input", handle=handle, data="it\n", wait_ms=10000)
         text += self.read_to_end(handle)
         for part in ("/dev/pts/", "33 111", "got it"):
             self.assertIn(part, text)
@@ -287,14 +287,14 @@ class Sdk:
             self.session.do("listen", {"resourceSubscriptions": [uri]})
         else:
             self.session.do("subscribeResource", {"uri": uri})
-        self.run_text("write_stdin", handle=handle, data="go\n", wait_ms=0)
+        self.run_text("send_input", handle=handle, data="go\n", wait_ms=0)
         event = self.session.event("notification", method="notifications/resources/updated")
         self.assertEqual(event["params"]["uri"], uri)
         if self.is_modern():
             self.session.do("unlisten")
         else:
             self.session.do("unsubscribeResource", {"uri": uri})
-        self.run_text("write_stdin", handle=handle, data="", eof=True, wait_ms=1000)
+        self.run_text("send_input", handle=handle, data="", eof=True, wait_ms=1000)
 
 
 class Sdk1Stdio(Sdk, unittest.TestCase):
@@ -328,7 +328,7 @@ class OverHttp(Sdk):
         work = Workload()
         handle, _ = self.start_long(work.command)
         with self.connect(token=http_server().make_token("other-" + work.word)) as other:
-            for tool, more in (("read_output", {}), ("write_stdin", {"data": "x"}),
+            for tool, more in (("read_output", {}), ("send_input", {"data": "x"}),
                                ("kill_execution", {})):
                 with self.subTest(tool=tool):
                     self.assertTrue(other.call(tool, {"handle": handle, **more})["isError"])

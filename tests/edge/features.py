@@ -283,19 +283,19 @@ def add_handles(book):
                                                 "yield_ms": 0}), done("1", "still running"),
                  keep={"H": HANDLE})
     end = step(handled("kill_execution"), done('"h"', "was killed"))
-    for tool in ("read_output", "write_stdin", "kill_execution"):
+    for tool in ("read_output", "send_input", "kill_execution"):
         for handle in wrong:
             text = call_text("1.0", tool, '{"handle":"' + handle + '"}')
             book.add_steps(f"handle/{tool}/{handle[:40]}",
                            [start, step(text, failed("1.0", "")), end])
     talks = {
-        "typed": [step(handled("write_stdin", ',"data":"hi\\n"'), done('"h"', "hi\\n"))],
-        "typed, then its end": [step(handled("write_stdin", ',"data":"a\\n","eof":true'),
+        "typed": [step(handled("send_input", ',"data":"hi\\n"'), done('"h"', "hi\\n"))],
+        "typed, then its end": [step(handled("send_input", ',"data":"a\\n","eof":true'),
                                      done('"h"', "a\\nend\\n[exit 0"))],
-        "only its end": [step(handled("write_stdin", ',"eof":true'), done('"h"', "end\\n[exit 0")),
-                         step(handled("write_stdin", ',"data":"x"'), failed('"h"', "has ended"))],
+        "only its end": [step(handled("send_input", ',"eof":true'), done('"h"', "end\\n[exit 0")),
+                         step(handled("send_input", ',"data":"x"'), failed('"h"', "has ended"))],
         "nothing new": [step(handled("read_output", ',"wait_ms":0'), done('"h"', "no new output"))],
-        "from an offset": [step(handled("write_stdin", ',"data":"0123456789"'), done('"h"',
+        "from an offset": [step(handled("send_input", ',"data":"0123456789"'), done('"h"',
                                                                                      "0123")),
                            step(handled("read_output", ',"offset":5'), done('"h"',
                                                                             "56789\\n[stdout")),
@@ -303,22 +303,22 @@ def add_handles(book):
                                                                                          "")),
                            step(handled("read_output", ',"offset":9007199254740991,"wait_ms":0'),
                                 done('"h"', "only 10 bytes"))],
-        "little of it": [step(handled("write_stdin", ',"data":"0123456789\\n"'), done('"h"',
+        "little of it": [step(handled("send_input", ',"data":"0123456789\\n"'), done('"h"',
                                                                                       "0123")),
                          step(handled("read_output", ',"offset":0,"max_bytes":1,"wait_ms":0'),
                               done('"h"', "stdout"))],
         "the other stream": [step(handled("read_output", ',"stream":"stderr","wait_ms":0'),
                                   done('"h"', "still running"))],
-        "a size without a terminal": [step(handled("write_stdin", ',"tty_rows":5,"tty_columns":5'),
+        "a size without a terminal": [step(handled("send_input", ',"tty_rows":5,"tty_columns":5'),
                                            failed('"h"', "no terminal"))],
-        "half a size": [step(handled("write_stdin", ',"tty_rows":5'), failed('"h"', "both"))],
+        "half a size": [step(handled("send_input", ',"tty_rows":5'), failed('"h"', "both"))],
         "a signal": [step(handled("kill_execution", ',"signal":"CONT"'), done('"h"', "SIGCONT"))],
         "ended by a signal": [step(handled("kill_execution", ',"signal":"TERM"'),
                                    done('"h"', "SIGTERM")),
                               step(handled("read_output"), done('"h"', "killed by signal 15"))],
-        "NUL and others": [step(handled("write_stdin", ',"data":"\\u0000\\u001b\\n"'),
+        "NUL and others": [step(handled("send_input", ',"data":"\\u0000\\u001b\\n"'),
                                 done('"h"', "\\\\x00\\\\x1b"))],
-        "a lone surrogate": [step(handled("write_stdin", ',"data":"\\ud800"'),
+        "a lone surrogate": [step(handled("send_input", ',"data":"\\ud800"'),
                                   failed('"h"', "surrogate"))],
         "killed twice": [step(handled("kill_execution"), done('"h"', "was killed")),
                          step(handled("kill_execution"), done('"h"', "was killed")),
@@ -330,7 +330,7 @@ def add_handles(book):
         "two reads at once, one is cancelled": [
             step(handled("read_output", ',"wait_ms":50000', "98") +
                  handled("read_output", ',"wait_ms":50000', "99") + cancel('{"requestId":98}') +
-                 handled("write_stdin", ',"data":"x\\n"'), done("99", ""), done('"h"', ""),
+                 handled("send_input", ',"data":"x\\n"'), done("99", ""), done('"h"', ""),
                  free=True)],
         "killed while it is read": [
             step(handled("read_output", ',"wait_ms":50000', "98") + handled("kill_execution"),
@@ -364,7 +364,7 @@ def add_handles(book):
         step(call_text("1", "run_command", {"command": "stty size; cat", "tty": True, "yield_ms": 0,
                                             "tty_rows": 7, "tty_columns": 99}),
              done("1", "still running"), keep={"H": HANDLE}),
-        step(handled("write_stdin", ',"data":"x\\n"'), done('"h"', "7 99\\nx"), free=True), end])
+        step(handled("send_input", ',"data":"x\\n"'), done('"h"', "7 99\\nx"), free=True), end])
 
 
 # --- persistent sandboxes ------------------------------------------------------------------------
@@ -377,8 +377,8 @@ def add_sandboxes(book):
     """Of those that nobody has, every tool says the same."""
     about = {"destroy_sandbox": "", "checkpoint": ',"action":"list"', "diff_changes": "",
              "preview_changes": "", "apply_changes": "", "run_command": ',"command":"true"',
-             "run_code": ',"language":"bash","code":"true"', "read_file": ',"path":"a"',
-             "write_file": ',"path":"a","content":"x"', "list_files": ""}
+             "run_code": ',"language":"bash","code":"true"', "read_sandbox_file": ',"path":"a"',
+             "write_sandbox_file": ',"path":"a","content":"x"', "list_sandbox_files": ""}
     for tool, rest in about.items():
         if "sandbox" not in book.surface.tools.get(tool, {}).get("properties", {}):
             continue

@@ -39,14 +39,14 @@ class Long(unittest.TestCase):
                             interactive=True)
         other = self.client(ModernClient)
         self.assertEqual(self.listed(other), [handle])
-        text = self.text(other, "write_stdin", handle=handle, data="it\n", wait_ms=10000)
+        text = self.text(other, "send_input", handle=handle, data="it\n", wait_ms=10000)
         self.assertRegex(text, r"^got it\n\[exit 0")
 
     def test_a_handle_is_its_principals(self):
         alice, bob = self.client(ModernClient), self.client(ModernClient, "bob")
         handle = self.start(alice, "sleep 60; echo mark-a")
         unknown = self.text(bob, "read_output", handle=handle[:-1] + "7")
-        for tool in ("read_output", "write_stdin", "kill_execution"):
+        for tool in ("read_output", "send_input", "kill_execution"):
             result = self.result(bob, tool, handle=handle)
             self.assertTrue(result["isError"])
             self.assertEqual(support.text_of(result), unknown.replace(handle[:-1] + "7", handle))

@@ -38,7 +38,7 @@ class Resources(unittest.TestCase):
         return handle, f"sandbox://{sandbox}/log/{number}"
 
     def type_to(self, client, handle, text):
-        self.ask(client, "tools/call", {"name": "write_stdin", "arguments": {
+        self.ask(client, "tools/call", {"name": "send_input", "arguments": {
             "handle": handle, "data": text, "wait_ms": 0}})
 
     def logs(self, client):

@@ -17,13 +17,13 @@ CAPABILITIES = {"tools": {"listChanged": True}, "prompts": {},
 # Each tool with what its annotations say: does it only read, is twice the same as once; may it
 # destroy what is not its own to.
 TOOLS = {"run_command": (False, False), "run_code": (False, False), "read_output": (True, False),
-         "write_stdin": (False, False), "kill_execution": (False, False),
+         "send_input": (False, False), "kill_execution": (False, False),
          "list_sandboxes": (True, True), "create_sandbox": (False, False),
          "destroy_sandbox": (False, False), "checkpoint": (False, False),
          "diff_changes": (True, True), "preview_changes": (True, True),
          "apply_changes": (False, False),
-         "read_file": (True, True), "write_file": (False, False), "list_files": (True, True),
-         "explain_policy": (True, True)}
+         "read_sandbox_file": (True, True), "write_sandbox_file": (False, False),
+         "list_sandbox_files": (True, True), "explain_policy": (True, True)}
 DESTRUCTIVE = ("destroy_sandbox", "apply_changes")
 # Whose results are data.
 

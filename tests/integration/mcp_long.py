@@ -66,7 +66,7 @@ class Case(unittest.TestCase):
         return text
 
     def write(self, handle, data, **arguments):
-        return self.text("write_stdin", handle=handle, data=data, **arguments)
+        return self.text("send_input", handle=handle, data=data, **arguments)
 
     def write_until(self, handle, data, part):
         """Type, and read on until the answer has this part."""
@@ -116,7 +116,7 @@ class Yields(Case):
         result = self.call("run_code", language="python", yield_ms=300, interactive=True,
                            code="print('name?', flush=True)\nprint('hello', input())")
         handle = HANDLE.search(support.text_of(result)).group()
-        self.assertIn("write_stdin to type", support.text_of(result))
+        self.assertIn("send_input to type", support.text_of(result))
         self.assertIn("hello you\n", self.write_until(handle, "you\n", "[exit 0"))
 
     def test_a_start_that_fails_says_so_at_once(self):
@@ -136,7 +136,7 @@ class Yields(Case):
     def test_input_ends_unless_asked_for(self):
         self.assertIn("[exit 0", self.text("run_command", command="cat"))
         handle = self.start("cat; sleep 5")
-        self.assertIn("`interactive` or `tty`", self.problem("write_stdin", handle=handle,
+        self.assertIn("`interactive` or `tty`", self.problem("send_input", handle=handle,
                                                              data="x"))
 
     def test_cancelling_a_first_call_kills(self):
@@ -149,7 +149,7 @@ class Yields(Case):
 
     def test_cancelling_a_wait_kills_nothing(self):
         handle = self.start("read line; echo got $line", interactive=True)
-        for tool in ("read_output", "write_stdin"):
+        for tool in ("read_output", "send_input"):
             number = self.server.post("tools/call", {"name": tool, "arguments": {
                 "handle": handle, "wait_ms": 50000}})
             time.sleep(0.1)
@@ -184,7 +184,7 @@ class Handles(Case):
         handle = self.start("sleep 20")
         for wrong in ("", "x", handle.upper(), handle[:-1], handle + "1", " " + handle,
                       handle[:26], handle[:-1] + "2"):
-            for tool in ("read_output", "write_stdin", "kill_execution"):
+            for tool in ("read_output", "send_input", "kill_execution"):
                 with self.subTest(tool=tool, handle=wrong):
                     text = self.problem(tool, handle=wrong)
                     self.assertIn("no execution with the handle", text)
@@ -281,7 +281,7 @@ class Talking(Case):
         self.read_until(handle, ">>> ")
         text = self.write_until(handle, "import os; print(os.isatty(0), 6 * 7)\n", "True 42")
         self.assertNotIn("[stderr]", text)
-        self.assertIn("[exit 0", self.text("write_stdin", handle=handle, eof=True, wait_ms=10000))
+        self.assertIn("[exit 0", self.text("send_input", handle=handle, eof=True, wait_ms=10000))
 
     def test_bash_without_a_terminal(self):
         handle = self.start("exec bash", interactive=True)
@@ -294,7 +294,7 @@ class Talking(Case):
         handle = self.start("exec bash --norc -i", tty=True)
         self.read_until(handle, "bash-")
         self.assertIn("\n24 80\n", self.write_until(handle, "stty size\n", "24 80"))
-        self.text("write_stdin", handle=handle, tty_rows=50, tty_columns=132)
+        self.text("send_input", handle=handle, tty_rows=50, tty_columns=132)
         self.assertIn("\n50 132\n", self.write_until(handle, "stty size\n", "50 132"))
         self.write(handle, "sleep 4716.5\n")
         self.assertTrue(support.wait_until(lambda: find(self.server.process.pid, "sleep")))
@@ -311,48 +311,48 @@ class Talking(Case):
         handle = self.start("trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done",
                             tty=True)
         self.read_until(handle, "ready")
-        text = self.text("write_stdin", handle=handle, tty_rows=11, tty_columns=22, wait_ms=5000)
+        text = self.text("send_input", handle=handle, tty_rows=11, tty_columns=22, wait_ms=5000)
         self.assertIn("11 22", text)
-        self.assertIn("both `tty_rows` and", self.problem("write_stdin", handle=handle,
+        self.assertIn("both `tty_rows` and", self.problem("send_input", handle=handle,
                                                           tty_rows=3))
 
     def test_what_has_no_terminal_has_no_size(self):
         handle = self.start("cat", interactive=True)
-        self.assertIn("no terminal", self.problem("write_stdin", handle=handle, tty_rows=3,
+        self.assertIn("no terminal", self.problem("send_input", handle=handle, tty_rows=3,
                                                   tty_columns=3))
 
     def test_the_end_of_input(self):
         handle = self.start("wc -c", interactive=True)
         self.assertIn("no new output", self.write(handle, "12345", wait_ms=300))
         self.assertRegex(self.write(handle, "678", eof=True, wait_ms=10000), r"^8\n\[exit 0")
-        self.assertIn("has ended", self.problem("write_stdin", handle=handle, data="x"))
+        self.assertIn("has ended", self.problem("send_input", handle=handle, data="x"))
 
     def test_input_after_its_end(self):
         handle = self.start("cat; sleep 20", interactive=True)
         self.assertIn("x\n", self.write_until(handle, "x\n", "x\n"))
-        self.text("write_stdin", handle=handle, eof=True, wait_ms=0)
-        self.assertIn("is closed", self.problem("write_stdin", handle=handle, data="x"))
+        self.text("send_input", handle=handle, eof=True, wait_ms=0)
+        self.assertIn("is closed", self.problem("send_input", handle=handle, data="x"))
 
     def test_input_that_nobody_wants(self):
         handle = self.start("exec <&-; echo closed; sleep 20", interactive=True)
         self.read_until(handle, "closed")
-        self.assertIn("is closed", self.problem("write_stdin", handle=handle, data="x"))
+        self.assertIn("is closed", self.problem("send_input", handle=handle, data="x"))
 
     def test_much_input_in_pieces(self):
         handle = self.start("sleep 1; wc -c", interactive=True)
         for _ in range(8):
             self.write(handle, "x" * 1000000, wait_ms=0)
-        self.assertRegex(self.text("write_stdin", handle=handle, data="y", eof=True,
+        self.assertRegex(self.text("send_input", handle=handle, data="y", eof=True,
                                    wait_ms=30000), r"^8000001\n\[exit 0")
 
     def test_input_is_bounded(self):
         handle = self.start("sleep 60", interactive=True)
         self.write(handle, "x" * 8000000, wait_ms=0)
-        self.assertIn("12 MiB", self.problem("write_stdin", handle=handle, data="x" * 5000000))
+        self.assertIn("12 MiB", self.problem("send_input", handle=handle, data="x" * 5000000))
         self.text("kill_execution", handle=handle)
         handle = self.start("wc -c", interactive=True)
         self.assertIn("5000000", self.write_until(handle, "x" * 5000000, "still"
-                                                  ) + self.text("write_stdin", handle=handle,
+                                                  ) + self.text("send_input", handle=handle,
                                                                 eof=True, wait_ms=20000))
 
 

@@ -140,10 +140,10 @@ class Logs(WithServer):
     def test_a_subscriber_is_told_when_it_prints_and_ends(self):
         handle, uri = self.start()
         self.assertEqual(self.server.request("resources/subscribe", {"uri": uri}), {})
-        self.server.call("write_stdin", handle=handle, data="hello\n", wait_ms=0)
+        self.server.call("send_input", handle=handle, data="hello\n", wait_ms=0)
         self.assertEqual(self.updates(1), [{"uri": uri}])
         self.assertIn("hello\n[still running]\n", self.read(uri)["text"])
-        self.server.call("write_stdin", handle=handle, data="", eof=True)
+        self.server.call("send_input", handle=handle, data="", eof=True)
         self.assertEqual(self.updates(1), [{"uri": uri}])
         self.assertRegex(self.read(uri)["text"], r"^hello\n\[exit 0 · ")
         self.assertEqual(self.server.request("resources/unsubscribe", {"uri": uri}), {})
@@ -158,7 +158,7 @@ class Logs(WithServer):
             "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
             "params": {"_meta": tag, "notifications": {
                 "toolsListChanged": True, "resourceSubscriptions": [uri]}}})
-        self.server.call("write_stdin", handle=handle, data="hello\n", wait_ms=0)
+        self.server.call("send_input", handle=handle, data="hello\n", wait_ms=0)
         self.assertEqual(self.updates(1), [{"_meta": tag, "uri": uri}])
         self.server.notify("notifications/cancelled", {"requestId": number})
         self.server.call("kill_execution", handle=handle)

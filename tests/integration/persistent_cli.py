@@ -481,7 +481,7 @@ class ThroughTheService(Persistent):
         self.assertIn("does not lie in", other("run_command", command="cat file"))
         self.assertIn("one\n[exit 0", one("run_command", command="cat file; echo"))
         for tool, arguments in (("run_command", {"command": "cat file"}),
-                                ("read_file", {"path": "file"}), ("diff_changes", {})):
+                                ("read_sandbox_file", {"path": "file"}), ("diff_changes", {})):
             self.assertIn("does not lie in", other(tool, **arguments))
         self.assertIn("one\n[exit 0", one("run_command", command="cat file; echo"))
         self.assertEqual(self.good("exec", *self.socket, *LIMITS, "shared", "--", "cat", "file"),

@@ -38,19 +38,20 @@ class Tools(PersistentCase):
         return self.text("run_command", command=command)
 
     def test_a_days_work(self):
-        self.assertEqual(self.text("read_file", path="a.txt"),
+        self.assertEqual(self.text("read_sandbox_file", path="a.txt"),
                          "one\ntwo\n[8 bytes, all of it]")
-        self.assertEqual(self.text("write_file", path="src/deep/new.c", content="int x;\n"),
+        self.assertEqual(self.text("write_sandbox_file", path="src/deep/new.c", content="int x;\n"),
                          "src/deep/new.c: 7 bytes written · 7 bytes now")
-        self.text("write_file", path="src/deep/new.c", content="int y;\n", mode="append")
-        self.text("write_file", path="src/deep/new.c", old_text="int x;", new_text="long x;")
+        self.text("write_sandbox_file", path="src/deep/new.c", content="int y;\n", mode="append")
+        self.text("write_sandbox_file", path="src/deep/new.c", old_text="int x;",
+                  new_text="long x;")
         self.assertIn("long x;\nint y;\n", self.run_in("cat src/deep/new.c"))
         for old, says in ((";", "holds the old text 2 times"), ("none", "does not hold the old")):
-            self.assertIn(says, self.problem("write_file", path="src/deep/new.c", old_text=old,
-                                             new_text="x"))
-        self.assertIn("exists already", self.problem("write_file", path="a.txt", content="x",
-                                                     mode="create"))
-        listed = self.text("list_files", depth=9)
+            self.assertIn(says, self.problem("write_sandbox_file", path="src/deep/new.c",
+                                             old_text=old, new_text="x"))
+        self.assertIn("exists already", self.problem("write_sandbox_file", path="a.txt",
+                                                     content="x", mode="create"))
+        listed = self.text("list_sandbox_files", depth=9)
         self.assertEqual([line.split()[-1] for line in listed.splitlines()[:-1]],
                          ["a.txt", "run.sh", "src/", "src/deep/", "src/deep/new.c"])
         self.assertEqual(self.get("a.txt"), b"one\ntwo\n")
@@ -59,25 +60,27 @@ class Tools(PersistentCase):
 
     def test_a_path_of_the_host_is_the_sandboxs(self):
         where = " · in the sandbox, not on the host"
-        self.assertEqual(self.text("write_file", path="/tmp/note", content="x"),
+        self.assertEqual(self.text("write_sandbox_file", path="/tmp/note", content="x"),
                          "/tmp/note: 1 byte written · 1 byte now" + where)
-        self.assertEqual(self.text("write_file", path="/tmp/note", old_text="x", new_text="yy"),
+        self.assertEqual(self.text("write_sandbox_file", path="/tmp/note", old_text="x",
+                                   new_text="yy"),
                          "/tmp/note: edited · 2 bytes now" + where)
-        self.assertNotIn(where, self.text("write_file", path="/workspace/note", content="x"))
+        self.assertNotIn(where, self.text("write_sandbox_file", path="/workspace/note",
+                                          content="x"))
         self.assertTrue(self.run_in("cat /tmp/note").startswith("yy"))
 
     def test_modes_stay(self):
-        self.text("write_file", path="run.sh", content="#!/bin/sh\necho new\n")
-        self.text("write_file", path="run.sh", old_text="new", new_text="newer")
+        self.text("write_sandbox_file", path="run.sh", content="#!/bin/sh\necho new\n")
+        self.text("write_sandbox_file", path="run.sh", old_text="new", new_text="newer")
         self.assertIn("newer\n[exit 0", self.run_in("./run.sh"))
 
     def test_every_byte(self):
         data = bytes(range(256)) * 100
-        self.text("write_file", path="b", encoding="base64",
+        self.text("write_sandbox_file", path="b", encoding="base64",
                   content=base64.b64encode(data).decode())
         got, offset = b"", 0
         while True:
-            text = self.text("read_file", path="b", encoding="base64", offset=offset)
+            text = self.text("read_sandbox_file", path="b", encoding="base64", offset=offset)
             lines = text.splitlines()
             got += base64.b64decode(lines[0])
             more = re.search(r"more: offset=(\d+)", lines[-1])
@@ -88,10 +91,11 @@ class Tools(PersistentCase):
 
     def test_a_text_in_parts(self):
         text = "".join(f"line {number} äöü€\n" for number in range(3000))
-        self.text("write_file", path="t", content=text)
+        self.text("write_sandbox_file", path="t", content=text)
         got, offset = "", 0
         while True:
-            part, _, last = self.text("read_file", path="t", offset=offset).rpartition("[bytes")
+            answer = self.text("read_sandbox_file", path="t", offset=offset)
+            part, _, last = answer.rpartition("[bytes")
             more = re.search(r"more: offset=(\d+)", last)
             offset = int(more.group(1)) if more else 0
             # a part that does not end with a line has one added
@@ -104,7 +108,7 @@ class Tools(PersistentCase):
         self.run_in("mkdir many; cd many; for i in $(seq -w 700); do : > file-$i; done")
         names, offset = [], 0
         while True:
-            lines = self.text("list_files", path="many", offset=offset).splitlines()
+            lines = self.text("list_sandbox_files", path="many", offset=offset).splitlines()
             names += [line.split()[-1] for line in lines[:-1]]
             more = re.search(r"more: offset=(\d+)", lines[-1])
             if not more:
@@ -114,21 +118,23 @@ class Tools(PersistentCase):
 
     def test_ten_megabytes(self):
         content = "0123456789abcdef" * (9 << 16)
-        self.text("write_file", path="big", content=content)
+        self.text("write_sandbox_file", path="big", content=content)
         self.assertIn(f"{len(content)} big", self.run_in("stat -c '%s %n' big"))
-        self.assertTrue(self.text("read_file", path="big", offset=len(content) - 3)
+        self.assertTrue(self.text("read_sandbox_file", path="big", offset=len(content) - 3)
                         .startswith("def\n"))
 
     def test_no_room_changes_nothing(self):
         """/tmp is a file system with a limit."""
-        self.text("write_file", path="/tmp/old", content="old")
+        self.text("write_sandbox_file", path="/tmp/old", content="old")
         self.run_in("head -c 100G /dev/zero > /tmp/full; true")
         for more in ({"content": "x" * 1000000}, {"content": "x" * 1000000, "mode": "append"},
                      {"old_text": "old", "new_text": "x" * 1000000}):
-            self.assertIn("does not fit", self.problem("write_file", path="/tmp/old", **more))
-        self.assertIn("does not fit", self.problem("write_file", path="/tmp/new",
+            self.assertIn("does not fit", self.problem("write_sandbox_file", path="/tmp/old",
+                                                       **more))
+        self.assertIn("does not fit", self.problem("write_sandbox_file", path="/tmp/new",
                                                    content="x" * 1000000))
-        self.assertEqual(self.text("read_file", path="/tmp/old"), "old\n[3 bytes, all of it]")
+        self.assertEqual(self.text("read_sandbox_file", path="/tmp/old"),
+                         "old\n[3 bytes, all of it]")
         self.assertIn("\nfull\nold\n[exit 0", "\n" + self.run_in("ls -A /tmp"))
 
     def test_the_resource(self):
@@ -147,7 +153,7 @@ class Tools(PersistentCase):
         self.assertEqual([entry for entry in listed if "/files/" in entry["uri"]], [])
 
     def test_no_list_has_the_executions(self):
-        self.text("read_file", path="a.txt")
+        self.text("read_sandbox_file", path="a.txt")
         entry, = self.server.call("list_sandboxes")["structuredContent"]["sandboxes"]
         self.assertEqual(entry["executions"], [])
         self.assertIn("-1", self.text("run_command", command="sleep 60", yield_ms=0))
@@ -155,10 +161,10 @@ class Tools(PersistentCase):
     def test_cancelled_writes(self):
         """The file is the old one or the new one, whenever the client loses interest."""
         contents = {"x" * 2000000, "y" * 3000000}
-        self.text("write_file", path="w", content="x" * 2000000)
+        self.text("write_sandbox_file", path="w", content="x" * 2000000)
         for turn in range(20):
             number = self.server.post("tools/call", {
-                "name": "write_file", "arguments": {
+                "name": "write_sandbox_file", "arguments": {
                     "sandbox": "box", "path": "w",
                     "content": ("x" * 2000000, "y" * 3000000)[turn % 2]}})
             time.sleep(turn * 0.002)
@@ -168,8 +174,8 @@ class Tools(PersistentCase):
 
     def test_while_others_run(self):
         self.text("run_command", command="sleep 600", yield_ms=0)
-        self.assertIn("two\n", self.text("read_file", path="a.txt"))
-        self.text("write_file", path="b", content="beside")
+        self.assertIn("two\n", self.text("read_sandbox_file", path="a.txt"))
+        self.text("write_sandbox_file", path="b", content="beside")
         self.assertIn("beside", self.run_in("cat b"))
 
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * read_file, write_file, list_files and the resource sandbox://ID/files/PATH: what is asked of
- * msp-file, what is made of its answer, and that nobody else sees the executions.
+ * read_sandbox_file, write_sandbox_file, list_sandbox_files and the resource
+ * sandbox://ID/files/PATH: what is asked of msp-file, what is made of its answer, and that nobody
+ * else sees the executions.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -95,7 +96,7 @@ static const char *end(struct rig_workload *workload)
 static const char *read_text(const char *content, uint64_t size, const char *arguments,
 			     const char *words)
 {
-	struct rig_workload workload = begin("read_file", arguments, words);
+	struct rig_workload workload = begin("read_sandbox_file", arguments, words);
 
 	put_head(&workload,
 		 (struct file_head){ .mode = S_IFREG | 0644, .size = size, .count = size }, "");
@@ -164,7 +165,7 @@ Test(mcp_files, problems)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct rig_workload workload =
-			begin("read_file", ",\"path\":\"a\"", "read|a|0|9500|");
+			begin("read_sandbox_file", ",\"path\":\"a\"", "read|a|0|9500|");
 
 		put_head(&workload, rows[i].head, rows[i].text);
 		expect_part(end(&workload), rows[i].part);
@@ -180,7 +181,7 @@ Test(mcp_files, answers_that_are_none)
 
 	for (size_t size = 0; size < sizeof(junk); size++) {
 		struct rig_workload workload =
-			begin("read_file", ",\"path\":\"a\"", "read|a|0|9500|");
+			begin("read_sandbox_file", ",\"path\":\"a\"", "read|a|0|9500|");
 
 		put(&workload, junk, size);
 		expect_part(end(&workload), "The file operation did not finish");
@@ -190,7 +191,8 @@ Test(mcp_files, answers_that_are_none)
 
 Test(mcp_files, a_flood_is_bounded)
 {
-	struct rig_workload workload = begin("read_file", ",\"path\":\"a\"", "read|a|0|9500|");
+	struct rig_workload workload =
+		begin("read_sandbox_file", ",\"path\":\"a\"", "read|a|0|9500|");
 	static char much[65536];
 
 	put_head(&workload, (struct file_head){ .size = INT64_MAX, .count = INT64_MAX }, "");
@@ -203,7 +205,8 @@ Test(mcp_files, a_flood_is_bounded)
 
 Test(mcp_files, it_is_ended)
 {
-	struct rig_workload workload = begin("read_file", ",\"path\":\"a\"", "read|a|0|9500|");
+	struct rig_workload workload =
+		begin("read_sandbox_file", ",\"path\":\"a\"", "read|a|0|9500|");
 	const struct ipc_execution_done done = { .request = workload.request,
 						 .verdict = VERDICT_TIMEOUT,
 						 .signal = 9 };
@@ -217,7 +220,7 @@ Test(mcp_files, it_is_refused)
 {
 	uint64_t request;
 
-	persistent_say(&rig, "read_file", "\"sandbox\":\"build\",\"path\":\"a\"");
+	persistent_say(&rig, "read_sandbox_file", "\"sandbox\":\"build\",\"path\":\"a\"");
 	(void)take_words(&request);
 	persistent_refuse(&rig, request, REFUSAL_SANDBOX_UNKNOWN, "");
 	expect_part(rig_hear(&rig), "There is no sandbox \\\"build\\\"");
@@ -249,7 +252,7 @@ static void expect_pieces(const struct rig_workload *workload, const char *conte
 
 static const char *write_text(const char *arguments, const char *words, const char *content)
 {
-	struct rig_workload workload = begin("write_file", arguments, words);
+	struct rig_workload workload = begin("write_sandbox_file", arguments, words);
 
 	expect_pieces(&workload, content);
 	put_head(&workload, (struct file_head){ .size = 12, .count = 3 }, "");
@@ -283,33 +286,33 @@ static void expect_wrong(const char *tool, const char *arguments, const char *pa
 
 Test(mcp_files, arguments_that_do_not_go_together)
 {
-	expect_wrong("write_file", "\"path\":\"a\"", "neither was given");
-	expect_wrong("write_file", "\"path\":\"a\",\"content\":\"x\",\"old_text\":\"y\"",
+	expect_wrong("write_sandbox_file", "\"path\":\"a\"", "neither was given");
+	expect_wrong("write_sandbox_file", "\"path\":\"a\",\"content\":\"x\",\"old_text\":\"y\"",
 		     "not both");
-	expect_wrong("write_file", "\"path\":\"a\",\"old_text\":\"y\"", "needs both");
-	expect_wrong("write_file", "\"path\":\"a\",\"old_text\":\"\",\"new_text\":\"y\"",
+	expect_wrong("write_sandbox_file", "\"path\":\"a\",\"old_text\":\"y\"", "needs both");
+	expect_wrong("write_sandbox_file", "\"path\":\"a\",\"old_text\":\"\",\"new_text\":\"y\"",
 		     "`old_text` is empty");
-	expect_wrong("write_file",
+	expect_wrong("write_sandbox_file",
 		     "\"path\":\"a\",\"old_text\":\"x\",\"new_text\":\"y\",\"mode\":\"append\"",
 		     "neither `mode` nor");
-	expect_wrong("write_file", "\"path\":\"a\",\"content\":\"b25\",\"encoding\":\"base64\"",
-		     "is not base64");
-	expect_wrong("write_file", "\"path\":\"\",\"content\":\"x\"", "`path` is empty");
-	expect_wrong("read_file", "\"path\":\"\"", "`path` is empty");
-	expect_wrong("read_file", "\"path\":\"a\\u0000b\"", "NUL");
-	expect_wrong("list_files", "\"depth\":65", "64");
+	expect_wrong("write_sandbox_file",
+		     "\"path\":\"a\",\"content\":\"b25\",\"encoding\":\"base64\"", "is not base64");
+	expect_wrong("write_sandbox_file", "\"path\":\"\",\"content\":\"x\"", "`path` is empty");
+	expect_wrong("read_sandbox_file", "\"path\":\"\"", "`path` is empty");
+	expect_wrong("read_sandbox_file", "\"path\":\"a\\u0000b\"", "NUL");
+	expect_wrong("list_sandbox_files", "\"depth\":65", "64");
 }
 
 Test(mcp_files, problems_of_writing)
 {
-	struct rig_workload workload =
-		begin("write_file", ",\"path\":\"a\",\"content\":\"x\"", "write|a|overwrite|");
+	struct rig_workload workload = begin(
+		"write_sandbox_file", ",\"path\":\"a\",\"content\":\"x\"", "write|a|overwrite|");
 
 	put_head(&workload, (struct file_head){ .problem = FILE_ERROR, .error = ENOSPC }, "");
 	expect_part(end(&workload), "a does not fit: the sandbox's disk space is used up, and "
 				    "nothing was changed");
-	workload = begin("write_file", ",\"path\":\"a\",\"old_text\":\"x\",\"new_text\":\"\"",
-			 "edit|a|1|");
+	workload = begin("write_sandbox_file",
+			 ",\"path\":\"a\",\"old_text\":\"x\",\"new_text\":\"\"", "edit|a|1|");
 	put_head(&workload, (struct file_head){ .problem = FILE_AMBIGUOUS, .count = 3 }, "");
 	expect_part(end(&workload), "a holds the old text 3 times");
 }
@@ -320,7 +323,7 @@ static const struct file_entry last, more = { .flags = FILE_ENTRY_MORE };
 
 Test(mcp_files, list_a_directory)
 {
-	struct rig_workload workload = begin("list_files", "", "list|.|1|0|200||");
+	struct rig_workload workload = begin("list_sandbox_files", "", "list|.|1|0|200||");
 
 	put_head(&workload, (struct file_head){ .mode = S_IFDIR }, "");
 	put_entry(
@@ -342,7 +345,8 @@ Test(mcp_files, list_a_directory)
 Test(mcp_files, list_more)
 {
 	struct rig_workload workload =
-		begin("list_files", ",\"path\":\"/x\",\"pattern\":\"*.c\",\"offset\":5,\"limit\":1",
+		begin("list_sandbox_files",
+		      ",\"path\":\"/x\",\"pattern\":\"*.c\",\"offset\":5,\"limit\":1",
 		      "list|/x|16|5|1|*.c|");
 
 	put_head(&workload, (struct file_head){ .mode = S_IFDIR }, "");
@@ -356,7 +360,7 @@ Test(mcp_files, a_list_that_others_wrote)
 	static const char *const paths[] = { "../up", "/etc/passwd", "a/../../b", "" };
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		struct rig_workload workload = begin("list_files", "", "list|.|1|0|200||");
+		struct rig_workload workload = begin("list_sandbox_files", "", "list|.|1|0|200||");
 
 		put_head(&workload, (struct file_head){ .mode = S_IFDIR }, "");
 		put_entry(&workload, (struct file_entry){ .mode = S_IFREG }, paths[i],
@@ -368,7 +372,7 @@ Test(mcp_files, a_list_that_others_wrote)
 
 Test(mcp_files, a_list_without_its_end)
 {
-	struct rig_workload workload = begin("list_files", "", "list|.|1|0|200||");
+	struct rig_workload workload = begin("list_sandbox_files", "", "list|.|1|0|200||");
 
 	put_head(&workload, (struct file_head){ .mode = S_IFDIR }, "");
 	put_entry(&workload, (struct file_entry){ .mode = S_IFREG }, "a", "");
@@ -413,7 +417,7 @@ Test(mcp_files, resources_that_cannot_be_read)
 	struct rig_workload workload = begin_read(READ("sandbox://" BOX_ID "/files/x"), "read\0x");
 
 	put_head(&workload, (struct file_head){ .size = 1 << 20, .count = 1 << 20 }, "");
-	expect_part(end(&workload), "read_file reads it in parts");
+	expect_part(end(&workload), "read_sandbox_file reads it in parts");
 	expect_part(rig.line, "\"error\":{");
 	workload = begin_read(READ("sandbox://" BOX_ID "/files/x"), "read\0x");
 	put_head(&workload, (struct file_head){ .size = 5, .count = 5 }, "");
@@ -434,7 +438,8 @@ Test(mcp_files, resources_that_cannot_be_read)
 
 Test(mcp_files, no_list_has_it)
 {
-	struct rig_workload workload = begin("read_file", ",\"path\":\"a\"", "read|a|0|9500|");
+	struct rig_workload workload =
+		begin("read_sandbox_file", ",\"path\":\"a\"", "read|a|0|9500|");
 
 	expect_part(rig_ask(&rig, "{\"jsonrpc\":\"2.0\",\"id\":50,\"method\":\"resources/list\"}"),
 		    "\"result\"");
@@ -448,8 +453,8 @@ Test(mcp_files, no_list_has_it)
 
 Test(mcp_files, a_client_that_wants_it_no_more)
 {
-	struct rig_workload workload =
-		begin("write_file", ",\"path\":\"a\",\"content\":\"x\"", "write|a|overwrite|");
+	struct rig_workload workload = begin(
+		"write_sandbox_file", ",\"path\":\"a\",\"content\":\"x\"", "write|a|overwrite|");
 	const struct ipc_execution_done done = { .request = workload.request,
 						 .verdict = VERDICT_CANCELLED };
 	char line[200];

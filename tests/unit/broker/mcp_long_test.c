@@ -118,7 +118,7 @@ Test(mcp_long, yields_with_what_there_is)
 	expect_part(rig_hear_late(&rig), "\"text\":\"so far\\n[still running after ");
 	expect_part(rig.line, "will be killed in ");
 	expect_part(rig.line, "\"state\":\"running\"");
-	cr_assert_null(strstr(rig.line, "write_stdin"), "its input is closed");
+	cr_assert_null(strstr(rig.line, "send_input"), "its input is closed");
 	note_handle();
 	print(workload.out, "more");
 	finish(&workload);
@@ -214,22 +214,22 @@ Test(mcp_long, types)
 	struct rig_workload workload = start(",\"interactive\":true,\"stdin\":\"first\\n\"");
 	char bytes[64];
 
-	expect_part(rig.line, "write_stdin to type");
+	expect_part(rig.line, "send_input to type");
 	cr_assert_eq(read(workload.in, bytes, sizeof(bytes)), 6);
-	say_about("write_stdin", ",\"data\":\"second\\n\"");
+	say_about("send_input", ",\"data\":\"second\\n\"");
 	rig_turn(&rig);
 	cr_assert_eq(read(workload.in, bytes, sizeof(bytes)), 7);
 	print(workload.out, "answer\n");
 	expect_part(rig_hear_late(&rig), "\"text\":\"answer\\n[still running");
-	say_about("write_stdin", ",\"data\":\"last\",\"eof\":true,\"wait_ms\":0");
+	say_about("send_input", ",\"data\":\"last\",\"eof\":true,\"wait_ms\":0");
 	expect_part(rig_hear(&rig), "no new output");
 	cr_assert_eq(read(workload.in, bytes, sizeof(bytes)), 4);
 	cr_assert_eq(read(workload.in, bytes, sizeof(bytes)), 0);
-	say_about("write_stdin", ",\"data\":\"more\"");
+	say_about("send_input", ",\"data\":\"more\"");
 	expect_part(rig_hear(&rig), "standard input is closed");
 	expect_part(rig.line, "\"isError\":true");
 	finish(&workload);
-	say_about("write_stdin", ",\"data\":\"more\"");
+	say_about("send_input", ",\"data\":\"more\"");
 	expect_part(rig_hear(&rig), "the execution has ended");
 }
 
@@ -238,7 +238,7 @@ Test(mcp_long, the_end_alone_is_told_at_once)
 	struct rig_workload workload = start(",\"interactive\":true");
 	char byte;
 
-	say_about("write_stdin", ",\"eof\":true,\"wait_ms\":0");
+	say_about("send_input", ",\"eof\":true,\"wait_ms\":0");
 	(void)rig_hear(&rig);
 	cr_assert_eq(read(workload.in, &byte, 1), 0);
 	rig_workload_end(&workload);
@@ -253,7 +253,7 @@ Test(mcp_long, input_waits_within_its_bound)
 
 	(void)snprintf(data, sizeof(data), ",\"wait_ms\":0,\"data\":\"%080000d\"", 0);
 	do {
-		say_about("write_stdin", data);
+		say_about("send_input", data);
 		(void)rig_hear(&rig);
 		count++;
 	} while (!strstr(rig.line, "12 MiB of input wait to be read"));
@@ -265,7 +265,7 @@ Test(mcp_long, input_waits_within_its_bound)
 		taken += size > 0 ? (size_t)size : 0;
 	}
 	cr_assert_eq(taken, (size_t)(count - 1) * 80000);
-	say_about("write_stdin", ",\"wait_ms\":0,\"data\":\"fits again\"");
+	say_about("send_input", ",\"wait_ms\":0,\"data\":\"fits again\"");
 	expect_part(rig_hear(&rig), "no new output");
 	rig_workload_end(&workload);
 }
@@ -337,7 +337,7 @@ Test(mcp_long, unknown_handles)
 {
 	memcpy(handle, "0000000000000000000000000-1", 28);
 	for (int i = 0; i < 3; i++) {
-		static const char *const tools[] = { "read_output", "write_stdin",
+		static const char *const tools[] = { "read_output", "send_input",
 						     "kill_execution" };
 
 		say_about(tools[i], "");
@@ -401,7 +401,7 @@ static uint64_t start_terminal(int *ret_slave)
 	cr_assert_eq(tcsetattr(*ret_slave, TCSANOW, &raw), 0);
 	rig_send(&rig, IPC_TYPE_execution_tty, &tty, &master);
 	fd_close(&master);
-	expect_part(rig_hear(&rig), "write_stdin to type");
+	expect_part(rig_hear(&rig), "send_input to type");
 	note_handle();
 	return tty.request;
 }
@@ -416,8 +416,8 @@ Test(mcp_long, a_terminal_goes_both_ways)
 	done.request = start_terminal(&slave);
 	cr_assert_eq(read(slave, bytes, sizeof(bytes)), 6);
 	print(slave, "prompt> ");
-	say_about("write_stdin", ",\"wait_ms\":55000,\"data\":\"\\u0003\",\"eof\":true,\"tty_"
-				 "rows\":3,\"tty_columns\":44");
+	say_about("send_input", ",\"wait_ms\":55000,\"data\":\"\\u0003\",\"eof\":true,\"tty_"
+				"rows\":3,\"tty_columns\":44");
 	expect_part(rig_hear_late(&rig), "\"text\":\"prompt> \\n[still running");
 	cr_assert_eq(read(slave, bytes, sizeof(bytes)), 2);
 	cr_assert_eq(memcmp(bytes, "\3\4", 2), 0);

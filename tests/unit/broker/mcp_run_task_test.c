@@ -107,7 +107,7 @@ Test(mcp_run_task, who_wants_a_handle_is_given_it)
 	struct rig_workload workload = start(",\"yield_ms\":1,\"interactive\":true");
 
 	expect_part(rig_hear(&rig), "\"resultType\":\"complete\"");
-	expect_part(rig.line, "write_stdin");
+	expect_part(rig.line, "send_input");
 	finish(&workload);
 	workload = start(",\"yield_ms\":0");
 	expect_part(rig_hear(&rig), "\"resultType\":\"complete\"");

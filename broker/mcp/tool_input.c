@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * write_stdin: write to an execution's input, and show its answer.
+ * send_input: write to an execution's input, and show its answer.
  */
 #include "heap/memory.h"
 #include "mcp/params.h"
@@ -92,8 +92,8 @@ static const char *type_data(struct execution *execution, const struct json_valu
 	return done == EXECUTION_WRITE_DONE ? NULL : write_problems[done];
 }
 
-static void write_stdin(struct call *call, const struct json_document *document,
-			struct json_value *const *values)
+static void send_input(struct call *call, const struct json_document *document,
+		       struct json_value *const *values)
 {
 	struct execution *execution = handle_find(call, values[WRITE_HANDLE]);
 	const char *problem;
@@ -115,8 +115,8 @@ static void write_stdin(struct call *call, const struct json_document *document,
 			      (uint32_t)tool_integer(values[WRITE_WAIT], WAIT_MS_WRITE));
 }
 
-const struct tool tool_write_stdin = {
-	.name = "write_stdin",
+const struct tool tool_send_input = {
+	.name = "send_input",
 	.title = "Type to an execution",
 	.description =
 		"Type to an execution that was started with `interactive` or `tty`, wait up to "
@@ -124,5 +124,5 @@ const struct tool tool_write_stdin = {
 		"with \\n; in a terminal \\u0003 is Ctrl-C; `eof` ends the input.",
 	.params = params,
 	.param_count = WRITE_PARAMS,
-	.handler = write_stdin,
+	.handler = send_input,
 };
