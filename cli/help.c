@@ -64,7 +64,7 @@ static int print_overview(void)
 	(void)fputs("\n"
 		    "examples:\n"
 		    "  msp run -- python3 -c 'print(6 * 7)'\n"
-		    "  msp create --name=try --workspace=. && msp exec try make && msp diff try\n"
+		    "  msp run -w -- make test && msp diff -1 && msp apply -1\n"
 		    "  msp client-config claude > .mcp.json\n"
 		    "\n"
 		    "'msp help COMMAND' explains one, 'msp help commands' has a line for each.\n"

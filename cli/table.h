@@ -8,6 +8,7 @@
 #include "options/command.h"
 
 extern const struct command command_run;
+extern const struct command command_shell;
 extern const struct command command_create;
 extern const struct command command_exec;
 extern const struct command command_cp;

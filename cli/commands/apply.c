@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "commands/chosen.h"
+#include "commands/review.h"
 #include "common/log.h"
 #include "heap/buffer.h"
 #include "launch/ask.h"
@@ -133,7 +134,7 @@ struct work {
 	struct apply_options options;
 	struct command_words words;
 	struct chosen chosen;
-	struct asking asking;
+	struct asking *asking;
 	struct question question;
 	struct held held[HELD_KIND_COUNT];
 	struct json_output json;
@@ -217,8 +218,8 @@ static int ask_changes(struct work *work, uint32_t operation, uint32_t flags,
 	work->question.is.changes.operation = operation;
 	work->question.is.changes.flags = flags;
 	telling->work = work;
-	code = ask(&work->asking, &work->question, &handlers, telling);
-	return code ? code : change_explain_error(&work->asking.done);
+	code = ask(work->asking, &work->question, &handlers, telling);
+	return code ? code : change_explain_error(&work->asking->done);
 }
 
 static uint32_t held_flag(const struct work *work)
@@ -229,7 +230,7 @@ static uint32_t held_flag(const struct work *work)
 /* Does a preview say that nothing is left out? */
 static bool is_whole(const struct work *work, const struct telling *preview)
 {
-	const struct ipc_changes_done *done = &work->asking.done;
+	const struct ipc_changes_done *done = &work->asking->done;
 
 	return (done->held == 0 || work->options.is_held) && preview->never == 0 &&
 	       (done->conflicts == 0 || work->options.conflict == CONFLICT_OURS);
@@ -241,7 +242,7 @@ static int run_json(struct work *work, uint32_t operation)
 {
 	const bool is_preview = operation == CHANGES_PREVIEW;
 	struct telling telling = { .is_json = true };
-	const struct ipc_changes_done *done = &work->asking.done;
+	const struct ipc_changes_done *done = &work->asking->done;
 	int error;
 	int code;
 
@@ -249,10 +250,10 @@ static int run_json(struct work *work, uint32_t operation)
 	json_open_object(&work->json.writer, NULL);
 	json_open_array(&work->json.writer, "changes");
 	code = ask_changes(work, operation, held_flag(work), &telling);
-	if (code && work->asking.talk.outcome.is_refused)
+	if (code && work->asking->talk.outcome.is_refused)
 		return code; /* no record came */
 	if (!code)
-		chosen_explain_unmet(&work->chosen, work->words.list[0]);
+		chosen_explain_unmet(&work->chosen, work->question.words.sandbox);
 	json_close_array(&work->json.writer);
 	json_put_number(&work->json.writer, "total", done->total);
 	json_put_number(&work->json.writer, "held", done->held);
@@ -302,7 +303,7 @@ static void print_held(const struct held *held, const char *head)
 static int expect_shown(struct work *work)
 {
 	struct ipc_changes_start *wanted = &work->question.is.changes;
-	const uint8_t *digest = work->asking.done.digest;
+	const uint8_t *digest = work->asking->done.digest;
 
 	if (work->is_bound && memcmp(wanted->expected, digest, sizeof(wanted->expected)) != 0)
 		return change_explain_others();
@@ -327,7 +328,7 @@ static int ask_about_held(struct work *work, uint32_t *ret_flags)
 	if (!code)
 		code = expect_shown(work);
 	if (!code)
-		code = ask_person(&work->asking, "Apply these too?", &is_yes);
+		code = ask_person(work->asking, "Apply these too?", &is_yes);
 	if (is_yes)
 		*ret_flags |= CHANGES_HELD_TOO;
 	return code;
@@ -345,7 +346,7 @@ static int finish_work(const struct telling *telling, const char *what)
 static int apply_shown(struct work *work)
 {
 	const bool can_ask = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-	const uint32_t conflicts = work->asking.done.conflicts;
+	const uint32_t conflicts = work->asking->done.conflicts;
 	struct telling telling = { .says_rest = true };
 	uint32_t flags = held_flag(work);
 	int code = expect_shown(work);
@@ -358,7 +359,7 @@ static int apply_shown(struct work *work)
 			 conflicts, conflicts == 1 ? "" : "s");
 		return EXIT_PARTLY;
 	}
-	if (work->asking.done.held > 0 && can_ask && !work->options.is_held)
+	if (work->asking->done.held > 0 && can_ask && !work->options.is_held)
 		code = ask_about_held(work, &flags);
 	if (!code)
 		code = ask_changes(work, CHANGES_APPLY, flags, &telling);
@@ -376,7 +377,7 @@ static int run_apply(struct work *work)
 	if (code)
 		return code;
 	(void)fflush(stdout); /* the list comes before what is said of it */
-	chosen_explain_unmet(&work->chosen, work->words.list[0]);
+	chosen_explain_unmet(&work->chosen, work->question.words.sandbox);
 	if (preview.count == 0) {
 		everywhere_note("there is nothing to apply");
 		return 0;
@@ -407,11 +408,30 @@ static int run_undo(struct work *work)
 
 /* --- the commands --------------------------------------------------------------------------- */
 
+/* Fill in what each question about the changes says. */
+static void fill_work(struct work *work, const char *sandbox)
+{
+	struct ipc_changes_start *wanted = &work->question.is.changes;
+
+	work->question.kind = ASK_CHANGES;
+	work->question.words.sandbox = sandbox;
+	work->question.paths = work->chosen.bytes;
+	work->question.paths_size = work->chosen.size;
+	wanted->conflict = work->options.conflict;
+	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", sandbox);
+}
+
+static void forget_held(struct work *work)
+{
+	for (int kind = 0; kind < HELD_KIND_COUNT; kind++)
+		buffer_done(&work->held[kind].names);
+}
+
 static int run_with(const struct command *command, int argc, char *argv[], int most,
 		    int (*run)(struct work *work))
 {
 	static struct work work;
-	struct ipc_changes_start *wanted = &work.question.is.changes;
+	static struct asking asking;
 	char text[OPTIONS_TEXT_MAX];
 	int code;
 
@@ -428,18 +448,25 @@ static int run_with(const struct command *command, int argc, char *argv[], int m
 	    !chosen_add_words(&work.chosen, command, &work.words, &code))
 		return code;
 	command_name_lines(command);
-	work.question.kind = ASK_CHANGES;
-	work.question.words.sandbox = work.words.list[0];
-	work.question.paths = work.chosen.bytes;
-	work.question.paths_size = work.chosen.size;
-	wanted->conflict = work.options.conflict;
-	format_text(wanted->sandbox, sizeof(wanted->sandbox), "%s", work.words.list[0]);
-	code = ask_begin(&work.asking, &work.options.attach);
+	work.asking = &asking;
+	fill_work(&work, work.words.list[0]);
+	code = ask_begin(&asking, &work.options.attach);
 	if (!code)
 		code = run(&work);
-	for (int kind = 0; kind < HELD_KIND_COUNT; kind++)
-		buffer_done(&work.held[kind].names);
-	return ask_end(&work.asking, code);
+	forget_held(&work);
+	return ask_end(&asking, code);
+}
+
+int review_apply(struct asking *asking, const char *sandbox)
+{
+	static struct work work;
+	int code;
+
+	work.asking = asking;
+	fill_work(&work, sandbox);
+	code = run_apply(&work);
+	forget_held(&work);
+	return code;
 }
 
 static int run_apply_command(const struct command *command, int argc, char *argv[])
@@ -459,7 +486,8 @@ const struct command command_apply = {
 	.help = apply_help,
 	.options = { .rows = apply_rows,
 		     .count = sizeof(apply_rows) / sizeof(apply_rows[0]),
-		     .has_operands = true },
+		     .has_operands = true,
+		     .has_recent = true },
 	.run = run_apply_command,
 };
 
@@ -470,6 +498,7 @@ const struct command command_undo = {
 	.help = undo_help,
 	.options = { .rows = undo_rows,
 		     .count = sizeof(undo_rows) / sizeof(undo_rows[0]),
-		     .has_operands = true },
+		     .has_operands = true,
+		     .has_recent = true },
 	.run = run_undo_command,
 };

@@ -2,37 +2,23 @@
  *
  * `msp create`: a sandbox that keeps its files.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "commands/new_sandbox.h"
 #include "common/log.h"
-#include "launch/ask.h"
 #include "options/command.h"
 #include "options/everywhere.h"
 #include "show/format.h"
 #include "show/json.h"
-#include "show/refusal.h"
 #include "show/sandbox_text.h"
 
 struct create_options {
 	struct attach_options attach;
-	const char *name;
-	const char *profile;
-	const char *workspace;
-	uint32_t mode; /* enum workspace_mode; NONE: not said */
-	uint32_t ttl_s;
+	struct new_sandbox wanted;
 	bool is_json;
 };
-
-static const char *set_workspace(void *member, const char *value)
-{
-	if (value[0] == '\0' || strlen(value) >= IPC_PATH_MAX)
-		return "the path of a directory, such as '.', shorter than 4096 bytes";
-	*(const char **)member = value;
-	return NULL;
-}
 
 static const char *set_mode(void *member, const char *value)
 {
@@ -52,19 +38,19 @@ static const char *set_mode(void *member, const char *value)
 	}
 
 static const struct option_row rows[] = {
-	ROW("name", "NAME", option_set_sandbox_name, name,
+	ROW("name", "NAME", option_set_sandbox_name, wanted.name,
 	    "what to call it: letters, digits, '-', '_' and '.'; no other sandbox of yours may "
 	    "have that name"),
-	ROW("profile", "NAME", option_set_profile, profile,
+	ROW("profile", "NAME", option_set_profile, wanted.profile,
 	    "the policy to run under (the default: MSP_DEFAULT_PROFILE, else what the "
 	    "configuration says, else 'default')"),
-	ROW("workspace", "DIR", set_workspace, workspace,
+	ROW("workspace", "DIR", new_sandbox_set_workspace, wanted.workspace,
 	    "show this directory at /workspace, such as '.'; without it /workspace is empty"),
-	ROW("mode", "MODE", set_mode, mode,
+	ROW("mode", "MODE", set_mode, wanted.mode,
 	    "how --workspace is shown: 'copy-on-write' (the default): what is written stays in "
 	    "the sandbox until 'msp apply'; 'read-only'; 'read-write': the directory itself, where "
 	    "the profile allows it"),
-	ROW("ttl", "TIME", option_set_long_time, ttl_s,
+	ROW("ttl", "TIME", option_set_long_time, wanted.ttl_s,
 	    "remove it so long after its last use, such as 12h or 7d; never more than the profile "
 	    "allows (the default: the profile's)"),
 	ROW("json", NULL, option_set_flag, is_json, "print one JSON object in place of the id"),
@@ -90,60 +76,6 @@ static const char help[] =
 	"           operator allows; or the service stopped\n"
 	"  78       the configuration is wrong, or there is no place to keep files in\n";
 
-/* Make a path absolute: the supervisor and its helpers have another working directory. */
-static int make_absolute(const char *given, char ret[IPC_PATH_MAX])
-{
-	size_t used = 0;
-
-	ret[0] = '\0';
-	if (given[0] != '/') {
-		if (!getcwd(ret, IPC_PATH_MAX))
-			return -errno;
-		used = strlen(ret);
-		format_append(ret, IPC_PATH_MAX, "/");
-	}
-	if (used + 1 + strlen(given) >= IPC_PATH_MAX)
-		return -ENAMETOOLONG;
-	format_append(ret, IPC_PATH_MAX, "%s", given);
-	return 0;
-}
-
-static int fill_question(const struct create_options *options, struct question *question)
-{
-	struct ipc_sandbox_new *ask_new = &question->is.new_one;
-	char text[OPTIONS_TEXT_MAX];
-	int error = 0;
-
-	question->words =
-		(struct refusal_words){ .name = options->name,
-					.workspace = options->workspace,
-					.profile = options->profile ? options->profile : "" };
-	if (!options->profile && !option_read_default_profile(&question->words.profile, text)) {
-		log_line("%s", text);
-		return MSP_EXIT_USAGE;
-	}
-	if (!options->profile && question->words.profile[0])
-		question->words.variable = PROFILE_VARIABLE;
-	if (options->workspace)
-		error = make_absolute(options->workspace, ask_new->workspace);
-	if (error) {
-		log_line("--workspace=%s: %s", options->workspace, errno_text(-error));
-		return MSP_EXIT_USAGE;
-	}
-	ask_new->workspace_mode = options->mode        ? options->mode
-				  : options->workspace ? WORKSPACE_COPY
-						       : WORKSPACE_NONE;
-	ask_new->ttl_s = options->ttl_s;
-	format_text(ask_new->profile, sizeof(ask_new->profile), "%s", question->words.profile);
-	format_text(ask_new->name, sizeof(ask_new->name), "%s", options->name ? options->name : "");
-	return 0;
-}
-
-static void on_made(void *context, const struct ipc_sandbox_info *info)
-{
-	*(struct ipc_sandbox_info *)context = *info;
-}
-
 /* Print the id in any case: an unknown sandbox would stay until its time is over. */
 static int show_id(const struct create_options *options, const struct ipc_sandbox_info *info)
 {
@@ -165,7 +97,7 @@ static int show_id(const struct create_options *options, const struct ipc_sandbo
 			 errno_text(-error));
 		return MSP_EXIT_SOFTWARE;
 	}
-	if (!options->workspace && isatty(STDERR_FILENO))
+	if (!options->wanted.workspace && isatty(STDERR_FILENO))
 		everywhere_note(
 			"its /workspace is empty; --workspace=. would show this directory there, "
 			"copy-on-write");
@@ -174,9 +106,8 @@ static int show_id(const struct create_options *options, const struct ipc_sandbo
 
 static int run_create(const struct command *command, int argc, char *argv[])
 {
-	static const struct ask_handlers handlers = { .on_sandbox = on_made };
 	static struct create_options options = { .attach.limits = LIMITS_UNSAID };
-	static struct question question = { .kind = ASK_NEW };
+	static struct question question;
 	static struct ipc_sandbox_info info;
 	static struct asking asking;
 	int rest;
@@ -184,15 +115,15 @@ static int run_create(const struct command *command, int argc, char *argv[])
 
 	if (!command_parse(command, argc, argv, &options, &rest, &code))
 		return code;
-	if (options.mode && !options.workspace)
+	if (options.wanted.mode && !options.wanted.workspace)
 		return command_usage_error(command, "--mode is for --workspace");
 	command_name_lines(command);
-	code = fill_question(&options, &question);
+	code = new_sandbox_fill(&options.wanted, &question);
 	if (code)
 		return code;
 	code = ask_begin(&asking, &options.attach);
 	if (!code)
-		code = ask(&asking, &question, &handlers, &info);
+		code = new_sandbox_ask(&asking, &question, &info);
 	code = ask_end(&asking, code);
 	return code ? code : show_id(&options, &info);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "commands/chosen.h"
+#include "commands/review.h"
 #include "common/log.h"
 #include "launch/ask.h"
 #include "options/command.h"
@@ -226,6 +227,14 @@ static int diff_with(const struct diff_options *options, const char *sandbox, st
 	return code;
 }
 
+int review_diff(struct asking *asking, const char *sandbox)
+{
+	static const struct diff_options options = { .color = PATCH_COLOR_ALWAYS };
+	static struct chosen chosen;
+
+	return diff_with(&options, sandbox, &chosen, asking);
+}
+
 static int run_diff(const struct command *command, int argc, char *argv[])
 {
 	static struct diff_options options = { .attach.limits = LIMITS_UNSAID };
@@ -257,6 +266,9 @@ const struct command command_diff = {
 	.operands = "SANDBOX [PATH]...",
 	.summary = "show what a sandbox has changed",
 	.help = help,
-	.options = { .rows = rows, .count = sizeof(rows) / sizeof(rows[0]), .has_operands = true },
+	.options = { .rows = rows,
+		     .count = sizeof(rows) / sizeof(rows[0]),
+		     .has_operands = true,
+		     .has_recent = true },
 	.run = run_diff,
 };

@@ -2,24 +2,19 @@
  *
  * `msp run`: one command in a sandbox of its own, its streams live.
  */
+#include "commands/trial.h"
 #include "common/log.h"
 #include "launch/execute.h"
 #include "options/command.h"
 
 struct run_options {
 	struct execute_options execute;
-	const char *profile;
+	struct trial_options trial;
 	struct bind_words binds;
 };
 
 static const struct option_row rows[] = {
-	{ .name = "profile",
-	  .argument = "NAME",
-	  .set = option_set_profile,
-	  .offset = offsetof(struct run_options, profile),
-	  .help = "the policy to run under: 'strict', ...; 'msp profile list' shows them (the "
-		  "default: MSP_DEFAULT_PROFILE, else what the configuration says, else "
-		  "'default')" },
+	TRIAL_ROWS(struct run_options, trial),
 	{ .name = "ro",
 	  .argument = "HOST[:INSIDE]",
 	  .set = option_set_bind,
@@ -35,7 +30,11 @@ static const char help[] =
 	"/usr read-only, an empty writable /workspace, and nothing else of this machine:\n"
 	"no home, no network, no other processes. Standard input, output and error are\n"
 	"passed on live; when input and output are a terminal, CMD gets one of its own.\n"
-	"For a sandbox that keeps its files, see 'msp help create'.\n"
+	"\n"
+	"With --workspace (-w), /workspace shows a project, and nothing of it changes:\n"
+	"what CMD writes there is kept for an hour, unless --discard is given. -1 names\n"
+	"the last such run for 'msp diff', 'apply', 'undo', 'exec' and 'destroy', -2 the\n"
+	"one before. For a sandbox that stays longer, see 'msp help create'.\n"
 	"\n"
 	"Where the user's service answers, it runs CMD, by its own configuration, unless\n"
 	"--standalone, --ro, --run-as, --config or MSP_CONFIG is given; else msp starts\n"
@@ -52,11 +51,20 @@ static const char help[] =
 	"  78       this machine does not fulfil the policy, or the configuration is\n"
 	"           wrong; 'msp doctor' says why\n";
 
+static const char *find_conflict(const struct run_options *options)
+{
+	if (options->trial.workspace && options->binds.count > 0)
+		return "--ro and --workspace exclude each other: copy what is needed with 'msp cp' "
+		       "into a sandbox of 'msp create'";
+	return trial_find_conflict(&options->trial, options->execute.is_json);
+}
+
 static int run_run(const struct command *command, int argc, char *argv[])
 {
 	static struct run_options options = { .execute.attach.limits = LIMITS_UNSAID };
 	struct execute what = { .options = &options.execute, .binds = &options.binds };
 	char text[OPTIONS_TEXT_MAX];
+	const char *conflict;
 	int rest;
 	int code;
 
@@ -65,15 +73,18 @@ static int run_run(const struct command *command, int argc, char *argv[])
 	if (rest == argc)
 		return command_usage_error(command,
 					   "a command is missing: msp run -- CMD [ARG]...");
+	conflict = find_conflict(&options);
+	if (conflict)
+		return command_usage_error(command, conflict);
 	command_name_lines(command);
 	what.words = argv + rest;
-	what.profile = options.profile ? options.profile : "";
-	what.is_variable = !options.profile;
+	what.profile = options.trial.profile ? options.trial.profile : "";
+	what.is_variable = !options.trial.profile;
 	if (what.is_variable && !option_read_default_profile(&what.profile, text)) {
 		log_line("%s", text);
 		return MSP_EXIT_USAGE;
 	}
-	return execute(&what);
+	return options.trial.workspace ? trial_run(&options.trial, &what) : execute(&what);
 }
 
 const struct command command_run = {

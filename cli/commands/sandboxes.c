@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "host/recent.h"
 #include "launch/ask.h"
 #include "options/command.h"
 #include "options/everywhere.h"
@@ -167,24 +168,49 @@ static const char destroy_help[] =
 	"it. With several, each is tried, and the exit code is that of the first\n"
 	"failure.\n";
 
+static int end_one(struct asking *asking, const char *word, const char *sandbox, uint32_t how)
+{
+	static struct question question;
+	int code;
+
+	memset(&question, 0, sizeof(question));
+	question.kind = ASK_END;
+	question.words.sandbox = word;
+	question.is.end.how = how;
+	format_text(question.is.end.sandbox, sizeof(question.is.end.sandbox), "%s", sandbox);
+	code = ask(asking, &question, NULL, NULL);
+	/* A line that stays names a sandbox that is gone, and says so when it is used. */
+	if (!code && how == SANDBOX_END_DESTROY)
+		(void)recent_drop(question.is.end.sandbox);
+	return code;
+}
+
+/* Replace each -N at once: the first end would shift the others. 0, or the exit code. */
+static int name_each(const struct command_words *words, char names[][IPC_NAME_MAX])
+{
+	int code = 0;
+
+	for (int i = 0; i < words->count && !code; i++) {
+		format_text(names[i], IPC_NAME_MAX, "%s", words->list[i]);
+		code = recent_resolve(names[i]);
+	}
+	return code;
+}
+
 static int end_each(const struct command_words *words, const struct attach_options *attach,
 		    uint32_t how)
 {
-	static struct question question;
+	static char names[COMMAND_WORDS_MAX][IPC_NAME_MAX];
 	static struct asking asking;
 	int first = 0;
 	int code = ask_begin(&asking, attach);
 
+	if (!code)
+		code = name_each(words, names);
 	if (code)
 		return ask_end(&asking, code);
 	for (int i = 0; i < words->count && !ask_is_over(&asking); i++) {
-		memset(&question, 0, sizeof(question));
-		question.kind = ASK_END;
-		question.words.sandbox = words->list[i];
-		question.is.end.how = how;
-		format_text(question.is.end.sandbox, sizeof(question.is.end.sandbox), "%s",
-			    words->list[i]);
-		code = ask(&asking, &question, NULL, NULL);
+		code = end_one(&asking, words->list[i], names[i], how);
 		if (!first)
 			first = code;
 	}
@@ -226,7 +252,7 @@ static int run_destroy(const struct command *command, int argc, char *argv[])
 #define END_OPTIONS                                                                                \
 	{                                                                                          \
 		.rows = end_rows, .count = sizeof(end_rows) / sizeof(end_rows[0]),                 \
-		.has_operands = true                                                               \
+		.has_operands = true, .has_recent = true                                           \
 	}
 
 const struct command command_stop = {

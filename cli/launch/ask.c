@@ -9,6 +9,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "host/recent.h"
 #include "show/format.h"
 
 enum slot { SLOT_RECORDS, SLOT_PIPES, SLOT_COUNT = SLOT_PIPES + FILE_PIPES_SLOTS };
@@ -23,7 +24,13 @@ static void take_answer(struct asking *asking, uint64_t request, uint32_t type)
 
 static void on_welcome(void *context, const struct ipc_welcome *welcome, int plan)
 {
-	fd_close(&plan); /* no execution runs here that it could explain */
+	struct asking *asking = context;
+
+	if (asking->keeps_welcome) {
+		asking->welcome = *welcome;
+		asking->plan = plan;
+	} else
+		fd_close(&plan); /* no execution runs here that it could explain */
 }
 
 static void on_refused(void *context, const struct ipc_execution_refused *refused)
@@ -161,7 +168,10 @@ static void step_sources(struct conversation *talk, const struct pollfd *entries
 
 static void take_signal(struct conversation *talk, int signal)
 {
-	talk->outcome.signal = signal;
+	if (signal == SIGTSTP)
+		(void)kill(getpid(), SIGSTOP);
+	else if (signal != SIGWINCH && signal != SIGCONT)
+		talk->outcome.signal = signal;
 }
 
 static bool is_over(const struct conversation *talk)
@@ -338,6 +348,12 @@ static int judge_answer(struct asking *asking, const struct question *question)
 int ask(struct asking *asking, struct question *question, const struct ask_handlers *wanted,
 	void *context)
 {
+	char *owner;
+	char *sandbox = sandbox_of(question, &owner);
+	const int code = sandbox ? recent_resolve(sandbox) : 0;
+
+	if (code)
+		return code;
 	asking->handlers = wanted;
 	asking->context = context;
 	exchange_question(asking, question);
@@ -394,7 +410,7 @@ int ask_person(struct asking *asking, const char *text, bool *ret_is_yes)
 /* --- beginning and end ------------------------------------------------------------------------ */
 
 static int begin_asking(struct asking *asking, const struct attach_options *options,
-			bool runs_nothing)
+			bool runs_nothing, bool use_tty)
 {
 	const struct attachment none = { .options = options,
 					 .runs_nothing = runs_nothing,
@@ -406,10 +422,11 @@ static int begin_asking(struct asking *asking, const struct attach_options *opti
 
 	memset(asking, 0, sizeof(*asking));
 	asking->attachment = none;
+	asking->plan = -1;
 	asking->records.fd = -1;
 	file_pipes_init(&asking->pipes, NULL);
 	asking->talk.outcome.plan = -1;
-	asking->talk.signals = conversation_block_signals(false, &before);
+	asking->talk.signals = conversation_block_signals(use_tty, &before);
 	if (asking->talk.signals < 0) {
 		log_line("%s", errno_text(-asking->talk.signals));
 		return MSP_EXIT_SOFTWARE;
@@ -431,12 +448,20 @@ static int begin_asking(struct asking *asking, const struct attach_options *opti
 
 int ask_begin(struct asking *asking, const struct attach_options *options)
 {
-	return begin_asking(asking, options, true);
+	return begin_asking(asking, options, true, false);
 }
 
 int ask_begin_files(struct asking *asking, const struct attach_options *options)
 {
-	return begin_asking(asking, options, false);
+	return begin_asking(asking, options, false, false);
+}
+
+int ask_begin_execution(struct asking *asking, const struct attach_options *options, bool use_tty)
+{
+	const int code = begin_asking(asking, options, false, use_tty);
+
+	asking->keeps_welcome = true; /* the welcome is not read yet */
+	return code;
 }
 
 int ask_end(struct asking *asking, int code)
@@ -446,6 +471,7 @@ int ask_end(struct asking *asking, int code)
 	if (asking->attachment.channel >= 0)
 		(void)attach_close(&asking->attachment);
 	fd_close(&asking->talk.signals);
+	fd_close(&asking->plan);
 	return code;
 }
 

@@ -56,6 +56,9 @@ struct asking {
 	uint32_t ends_with; /* enum ipc_type of what ends its answer, besides a refusal */
 	const struct ask_handlers *handlers;
 	void *context;
+	bool keeps_welcome; /* for an execution in this conversation */
+	struct ipc_welcome welcome;
+	int plan; /* the welcome's; -1: none */
 	bool is_answered;
 	bool is_searching;
 	struct sandbox_search search;
@@ -73,6 +76,10 @@ int ask_begin(struct asking *asking, const struct attach_options *options);
 
 /* Begin with questions about files, for which an execution runs. */
 int ask_begin_files(struct asking *asking, const struct attach_options *options);
+
+/* Begin with questions around an execution (execute_within()); `use_tty`: it has the caller's
+ * terminal. */
+int ask_begin_execution(struct asking *asking, const struct attach_options *options, bool use_tty);
 
 /*
  * Ask and wait for the whole answer. 0; or the exit code, and a line was said. After a refusal

@@ -10,11 +10,23 @@
 #include "common/clock.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "host/recent.h"
 #include "launch/conversation.h"
 #include "launch/session.h"
 #include "show/format.h"
 
 static struct ipc_execution_start start;
+static struct capture captures[2]; /* stdout and stderr, with --json */
+
+static struct outcome_request describe_request(const struct execute *what)
+{
+	return (struct outcome_request){ .command = what->words[0],
+					 .profile = what->profile,
+					 .is_variable = what->is_variable,
+					 .sandbox = what->sandbox,
+					 .cwd = what->options->cwd,
+					 .timeout_ms = what->options->timeout_ms };
+}
 
 static int refuse_command(const char *text, int code)
 {
@@ -47,15 +59,15 @@ static void add_size(void)
 }
 
 /* The request; -1 with a message when the command line is too long. */
-static int fill_start(const struct execute *what, bool use_tty)
+static int fill_start(const struct execute *what)
 {
 	struct execute_options *options = what->options;
+	const bool use_tty = execute_uses_tty(what);
 
 	if (use_tty) {
 		add_term(&options->environment);
 		add_size();
 	}
-	start.request = 1;
 	start.timeout_ms = options->timeout_ms;
 	start.use_tty = use_tty ? 1 : 0;
 	format_text(start.profile, sizeof(start.profile), "%s", what->profile);
@@ -78,23 +90,23 @@ static int fill_start(const struct execute *what, bool use_tty)
 	return 0;
 }
 
-static int finish_command(const struct execute *what, const struct outcome *outcome,
-			  const struct outcome_request *request, struct capture *captures)
+int execute_finish(const struct execute *what, const struct outcome *outcome)
 {
+	const struct outcome_request request = describe_request(what);
 	int code = outcome_exit_code(outcome);
 
-	outcome_explain(outcome, request);
+	outcome_explain(outcome, &request);
 	if (what->options->is_verbose) {
 		if (what->sandbox && outcome->is_done) { /* its profile is known by now */
-			outcome_print_posture(outcome, request);
+			outcome_print_posture(outcome, &request);
 			outcome_print_measured(outcome);
 		}
 		outcome_print_end(outcome);
 	}
 	if (what->options->has_timings)
 		outcome_print_timings(outcome);
-	if (captures && outcome->is_done && !outcome->signal) {
-		const int error = outcome_print_json(outcome, request, captures);
+	if (what->options->is_json && outcome->is_done && !outcome->signal) {
+		const int error = outcome_print_json(outcome, &request, captures);
 
 		if (error == -EPIPE)
 			code = MSP_EXIT_SIGNAL_BASE + SIGPIPE;
@@ -127,38 +139,70 @@ static int run_attached(struct attachment *attachment, const sigset_t *mask, int
 	return code;
 }
 
-static int follow_command(const struct execute *what, struct attachment *attachment, bool use_tty,
-			  uint64_t launched_us)
+static struct session_options session_options(const struct execute *what, uint64_t launched_us)
 {
-	static struct capture captures[2];
-	struct session_options options = { .use_tty = use_tty,
+	struct session_options options = { .use_tty = execute_uses_tty(what),
 					   .launched_us = launched_us,
 					   .is_verbose = what->options->is_verbose };
-	const struct outcome_request request = { .command = what->words[0],
-						 .profile = what->profile,
-						 .is_variable = what->is_variable,
-						 .sandbox = what->sandbox,
-						 .cwd = what->options->cwd,
-						 .timeout_ms = what->options->timeout_ms };
-	struct outcome outcome;
-	sigset_t before;
-	const int signals = conversation_block_signals(use_tty, &before);
-	int code;
 
-	if (signals < 0)
-		return refuse_command(errno_text(-signals), MSP_EXIT_SANDBOX);
 	if (what->options->is_json) {
 		capture_init(&captures[0]);
 		capture_init(&captures[1]);
 		options.captures = captures;
 	}
+	return options;
+}
+
+static int follow_command(const struct execute *what, struct attachment *attachment,
+			  uint64_t launched_us)
+{
+	struct session_options options = session_options(what, launched_us);
+	const struct outcome_request request = describe_request(what);
+	struct outcome outcome;
+	sigset_t before;
+	const int signals = conversation_block_signals(options.use_tty, &before);
+	int code;
+
+	if (signals < 0)
+		return refuse_command(errno_text(-signals), MSP_EXIT_SANDBOX);
 	code = run_attached(attachment, &before, signals, &options, &request, &outcome);
 	if (code)
 		return code;
 	outcome.supervisor_status = attach_close(attachment);
-	code = finish_command(what, &outcome, &request, options.captures);
+	code = execute_finish(what, &outcome);
 	fd_close(&outcome.plan);
 	return code;
+}
+
+bool execute_uses_tty(const struct execute *what)
+{
+	return !what->options->is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+int execute_prepare(const struct execute *what)
+{
+	return fill_start(what) == 0 ? 0 : MSP_EXIT_USAGE;
+}
+
+void execute_within(const struct execute *what, struct asking *asking, uint64_t launched_us,
+		    struct outcome *ret)
+{
+	const struct session_joined joined = { .client = &asking->talk.client,
+					       .welcome = &asking->welcome,
+					       .plan = asking->plan };
+	struct session_options options = session_options(what, launched_us);
+	const struct outcome_request request = describe_request(what);
+
+	asking->plan = -1;
+	format_text(start.sandbox, sizeof(start.sandbox), "%s", what->sandbox);
+	options.joined = &joined;
+	start.request = ++asking->request;
+	*ret = session_run(&options, asking->attachment.channel, asking->talk.signals, &start,
+			   &request);
+	asking->request++; /* the session's second number */
+	ret->is_service = attach_is_service(&asking->attachment);
+	if (ret->is_supervisor_gone)
+		ret->supervisor_status = attach_close(&asking->attachment);
 }
 
 int execute(const struct execute *what)
@@ -169,13 +213,14 @@ int execute(const struct execute *what)
 					 .is_persistent = what->sandbox != NULL,
 					 .expected_profile = what->sandbox ? NULL : what->profile,
 					 ATTACHMENT_NONE };
-	const bool use_tty =
-		!what->options->is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	const uint64_t launched_us = clock_now_us();
 	int code;
 
-	if (fill_start(what, use_tty) != 0)
+	if (fill_start(what) != 0)
 		return MSP_EXIT_USAGE;
+	start.request = 1;
 	code = attach_prepare(&attachment);
-	return code ? code : follow_command(what, &attachment, use_tty, launched_us);
+	if (!code)
+		code = recent_resolve(start.sandbox);
+	return code ? code : follow_command(what, &attachment, launched_us);
 }

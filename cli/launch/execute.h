@@ -6,6 +6,7 @@
 #ifndef CLI_LAUNCH_EXECUTE_H
 #define CLI_LAUNCH_EXECUTE_H
 
+#include "launch/ask.h"
 #include "launch/attach.h"
 #include "options/options.h"
 
@@ -20,8 +21,9 @@ struct execute_options {
 };
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): `member` is a part of a name. */
-/* Rows of the options of both, for a struct whose `member` is a struct execute_options. */
-#define EXECUTE_ROWS(type, member)                                                                 \
+/* Rows of their options, for a struct whose `member` is a struct execute_options: of a shell, and
+ * of a command, which can also be captured. */
+#define SHELL_ROWS(type, member)                                                                   \
 	ATTACH_ROW_LIMITS(type, member.attach),                                                    \
 		{ .name = "timeout",                                                               \
 		  .argument = "TIME",                                                              \
@@ -40,11 +42,6 @@ struct execute_options {
 		  .set = option_set_inside_path,                                                   \
 		  .offset = offsetof(type, member.cwd),                                            \
 		  .help = "where to start, inside the sandbox (the default: /workspace)" },        \
-		{ .name = "json",                                                                  \
-		  .set = option_set_flag,                                                          \
-		  .offset = offsetof(type, member.is_json),                                        \
-		  .help = "print one JSON object at the end, with what the command wrote, "        \
-			  "instead of its streams" },                                              \
 		{ .name = "timings",                                                               \
 		  .set = option_set_flag,                                                          \
 		  .offset = offsetof(type, member.has_timings),                                    \
@@ -54,6 +51,13 @@ struct execute_options {
 		  .offset = offsetof(type, member.is_verbose),                                     \
 		  .help = "say on stderr what is enforced and how the command ended" },            \
 		ATTACH_ROWS(type, member.attach)
+#define EXECUTE_ROWS(type, member)                                                                 \
+	SHELL_ROWS(type, member),                                                                  \
+	{                                                                                          \
+		.name = "json", .set = option_set_flag, .offset = offsetof(type, member.is_json),  \
+		.help = "print one JSON object at the end, with what the command wrote, "          \
+			"instead of its streams"                                                   \
+	}
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 struct execute {
@@ -67,5 +71,19 @@ struct execute {
 
 /* Do it, with the caller's streams; the exit code of msp. */
 int execute(const struct execute *what);
+
+/* Return whether the command gets a terminal of its own, since the caller's streams are one. */
+bool execute_uses_tty(const struct execute *what);
+
+/* Check its words before anything exists for it. 0, or the exit code after a line. */
+int execute_prepare(const struct execute *what);
+
+/* Do it, prepared, as a part of a conversation of ask_begin_execution(), which stays open unless
+ * the supervisor is gone. The outcome's plan is the caller's to close. */
+void execute_within(const struct execute *what, struct asking *asking, uint64_t launched_us,
+		    struct outcome *ret);
+
+/* Say on stderr, and with --json on stdout, how it ended. The exit code of msp. */
+int execute_finish(const struct execute *what, const struct outcome *outcome);
 
 #endif

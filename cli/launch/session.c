@@ -22,8 +22,6 @@
 #include "options/sandbox_search.h"
 #include "show/format.h"
 
-#define REQUEST 1
-#define LIST_REQUEST 2
 #define END_MS 200
 #define NO_DEADLINE UINT64_MAX
 
@@ -75,7 +73,8 @@ static void begin_end(struct session *session)
 	session->is_ending = true;
 	session->deadline_ms = now_ms() + END_MS;
 	/* If the channel is broken, the supervisor ends everything by itself. */
-	(void)supervisor_execution_end(&session->talk.client, REQUEST, END_CANCELLED);
+	(void)supervisor_execution_end(&session->talk.client, session->start->request,
+				       END_CANCELLED);
 }
 
 /* --- what the supervisor says --------------------------------------------------------------- */
@@ -143,7 +142,8 @@ static void on_posture(void *context, const struct ipc_profile_posture *posture)
 
 static bool ask_for_sandboxes(struct session *session, enum listing listing, bool is_everybody)
 {
-	struct ipc_sandbox_list list = { .request = LIST_REQUEST, .is_everybody = is_everybody };
+	struct ipc_sandbox_list list = { .request = session->start->request + 1,
+					 .is_everybody = is_everybody };
 
 	memcpy(list.owner, session->start->owner, sizeof(list.owner));
 	if (supervisor_sandbox_list(&session->talk.client, &list) != 0)
@@ -203,7 +203,8 @@ static void on_refused(void *context, const struct ipc_execution_refused *refuse
 {
 	struct session *session = context;
 
-	if (refused->request == LIST_REQUEST && session->listing == LISTING_PROFILE) {
+	if (refused->request == session->start->request + 1 &&
+	    session->listing == LISTING_PROFILE) {
 		session->listing = LISTING_NONE;
 		return; /* texts do without it */
 	}
@@ -441,7 +442,7 @@ static void check_output(struct session *session)
 		return;
 	session->output_bytes = 0; /* asked for once */
 	/* If the channel is broken, the supervisor ends everything by itself. */
-	(void)supervisor_execution_end(&session->talk.client, REQUEST, END_OUTPUT);
+	(void)supervisor_execution_end(&session->talk.client, session->start->request, END_OUTPUT);
 }
 
 /* --- the loop ------------------------------------------------------------------------------- */
@@ -495,9 +496,34 @@ static const struct conversation_rules rules = {
 	.wait_ms = wait_ms,
 };
 
+/* Take part in a conversation that was welcomed before. */
+static void join_conversation(struct session *session)
+{
+	const struct session_joined *joined = session->options->joined;
+
+	session->talk.client = *joined->client;
+	session->talk.client.handlers = &handlers;
+	session->talk.client.context = session;
+	on_welcome(session, joined->welcome, joined->plan);
+}
+
+/* Give it back as it was. */
+static void leave_conversation(const struct session *session)
+{
+	const struct session_joined *joined = session->options->joined;
+	const struct supervisor_handlers *theirs = joined->client->handlers;
+	void *context = joined->client->context;
+
+	*joined->client = session->talk.client;
+	joined->client->handlers = theirs;
+	joined->client->context = context;
+}
+
 static void send_request(struct session *session)
 {
-	int error = supervisor_hello(&session->talk.client, session->options->limits);
+	int error = session->options->joined
+			    ? 0
+			    : supervisor_hello(&session->talk.client, session->options->limits);
 
 	if (!error)
 		error = supervisor_execution_start(&session->talk.client, session->start);
@@ -521,7 +547,10 @@ struct outcome session_run(const struct session_options *options, int channel, i
 
 	if (options->answer_ms > 0)
 		session.deadline_ms = now_ms() + options->answer_ms;
-	supervisor_client_init(&session.talk.client, channel, &handlers, &session);
+	if (options->joined)
+		join_conversation(&session);
+	else
+		supervisor_client_init(&session.talk.client, channel, &handlers, &session);
 	send_request(&session);
 	if (options->use_tty && !session.is_ending)
 		(void)terminal_make_raw(&session.terminal, STDIN_FILENO); /* else as it is */
@@ -531,6 +560,9 @@ struct outcome session_run(const struct session_options *options, int channel, i
 	terminal_restore(&session.terminal);
 	fd_close_all(session.fds, STREAM_COUNT);
 	fd_close_all(session.own, STREAM_COUNT);
-	supervisor_client_done(&session.talk.client);
+	if (options->joined)
+		leave_conversation(&session);
+	else
+		supervisor_client_done(&session.talk.client);
 	return session.talk.outcome;
 }

@@ -6,6 +6,7 @@
 
 #include "common/log.h"
 #include "options/everywhere.h"
+#include "options/sandbox_search.h"
 #include "options/suggest.h"
 #include "show/format.h"
 
@@ -26,8 +27,9 @@ bool command_check_sandbox(const struct command *command, const char *word, int 
 	const char *taken;
 	const char *rule = option_set_sandbox(&taken, word);
 	char text[OPTIONS_TEXT_MAX];
+	uint32_t number;
 
-	if (!rule)
+	if (!rule || (command->options.has_recent && sandbox_is_recent(word, &number)))
 		return true;
 	format_text(text, sizeof(text), "'%.100s' is no sandbox: it must be %s", word, rule);
 	*ret_exit = command_usage_error(command, text);

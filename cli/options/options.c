@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "options/everywhere.h"
+#include "options/sandbox_search.h"
 #include "options/suggest.h"
 #include "show/format.h"
 
@@ -110,7 +111,10 @@ enum options_result options_parse(const struct option_table *table, int argc, ch
 
 	while (index < argc && argv[index][0] == '-' && argv[index][1] != '\0') {
 		enum options_result result;
+		uint32_t number;
 
+		if (table->has_recent && sandbox_is_recent(argv[index], &number))
+			break;
 		if (strcmp(argv[index], "--") == 0) {
 			index++;
 			break;

@@ -33,6 +33,7 @@ struct option_table {
 	const struct option_row *rows;
 	size_t count;
 	bool has_operands; /* words after the options belong to the command */
+	bool has_recent;   /* one of them may be "-1": a kept run */
 };
 
 enum options_result {

@@ -5,6 +5,19 @@
 
 #include "show/format.h"
 
+bool sandbox_is_recent(const char *word, uint32_t *ret_number)
+{
+	const size_t size = strlen(word);
+
+	if (word[0] != '-' || size < 2 || size > 3 || word[1] == '0' ||
+	    strspn(word + 1, "0123456789") != size - 1)
+		return false;
+	*ret_number = 0;
+	for (word++; *word != '\0'; word++)
+		*ret_number = *ret_number * 10 + (uint32_t)(*word - '0');
+	return true;
+}
+
 bool sandbox_search_begin(struct sandbox_search *search, const char *word)
 {
 	static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz"; /* Crockford's */

@@ -11,6 +11,9 @@
 
 #include "common/ipc.h"
 
+/* Is this word "-1", "-2", ... "-99": a kept run, counted from the newest one? */
+bool sandbox_is_recent(const char *word, uint32_t *ret_number);
+
 /* Less of an id is rather a name with a slip in it. */
 #define SANDBOX_SEARCH_MIN 4
 

@@ -390,6 +390,17 @@ static void write_timings(struct json_writer *json, const struct timings *timing
 	json_close_object(json);
 }
 
+static void write_workspace(struct json_writer *json, const struct outcome *outcome)
+{
+	json_open_object(json, "workspace");
+	if (outcome->workspace[0])
+		json_put_text(json, "sandbox", outcome->workspace);
+	else
+		json_put_null(json, "sandbox");
+	json_put_number(json, "changes", outcome->changes);
+	json_close_object(json);
+}
+
 int outcome_print_json(const struct outcome *outcome, const struct outcome_request *request,
 		       struct capture captures[2])
 {
@@ -414,6 +425,8 @@ int outcome_print_json(const struct outcome *outcome, const struct outcome_reque
 	measured_write(&json.writer, &outcome->posture);
 	json_close_object(&json.writer);
 	json_put_text(&json.writer, "profile", profile_name(outcome, request));
+	if (outcome->workspace)
+		write_workspace(&json.writer, outcome);
 	json_close_object(&json.writer);
 	return json_finish(&json);
 }

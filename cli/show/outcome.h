@@ -31,6 +31,10 @@ struct outcome {
 	bool is_refused;
 	struct ipc_execution_refused refused;
 
+	const char *workspace; /* id of the sandbox with the changes of a run over a project, "" for
+				* one that was removed; NULL: it is no such run */
+	uint64_t changes;      /* changed files of that sandbox */
+
 	int signal;             /* the signal that ended msp itself, 0 for none */
 	bool is_reader_gone;    /* no process reads our stdout or stderr any more */
 	const char *relay_name; /* the stream that failed, NULL for none */

@@ -20,14 +20,16 @@ ECHO_AND_LINES = termios.ECHO | termios.ICANON | termios.ISIG
 class Terminal:
     """A terminal with msp on it, as a shell would start it: own session, controlling terminal."""
 
-    def __init__(self, *arguments, size=(37, 121), term="vt100", stdin=None):
+    def __init__(self, *arguments, size=(37, 121), term="vt100", stdin=None,
+                 words=None, **options):
         self.master, slave = pty.openpty()
         self.resize(*size)
         self.before = termios.tcgetattr(slave)
         self.slave = slave
         self.process = subprocess.Popen(
-            [MSP, *command(*arguments)], stdin=slave if stdin is None else stdin, stdout=slave,
-            stderr=slave, env={**os.environ, "TERM": term}, preexec_fn=self.take_terminal)
+            [MSP, *(words or command(*arguments))], stdin=slave if stdin is None else stdin,
+            stdout=slave, stderr=slave, preexec_fn=self.take_terminal,
+            env={**os.environ, "TERM": term, **options.pop("environment", {})}, **options)
         self.seen = b""
 
     @staticmethod

@@ -7,6 +7,7 @@
 
 #include "common/ipc.h"
 #include "options/everywhere.h"
+#include "options/sandbox_search.h"
 #include "table.h"
 
 struct target {
@@ -56,8 +57,15 @@ static const struct option_row rows[] = {
 	  .set = option_set_bind,
 	  .offset = offsetof(struct target, binds) },
 };
-static const struct option_table with_operands = { rows, sizeof(rows) / sizeof(rows[0]), true };
-static const struct option_table without_operands = { rows, sizeof(rows) / sizeof(rows[0]), false };
+static const struct option_table with_operands = { .rows = rows,
+						   .count = sizeof(rows) / sizeof(rows[0]),
+						   .has_operands = true };
+static const struct option_table with_recent = { .rows = rows,
+						 .count = sizeof(rows) / sizeof(rows[0]),
+						 .has_operands = true,
+						 .has_recent = true };
+static const struct option_table without_operands = { .rows = rows,
+						      .count = sizeof(rows) / sizeof(rows[0]) };
 
 static struct target target;
 static char text[OPTIONS_TEXT_MAX];
@@ -149,6 +157,21 @@ Test(options, a_value_that_may_be_left_out)
 	cr_expect_str_eq(target.profile, "dir");
 	cr_expect_eq(parse(&with_operands, named), OPTIONS_OK);
 	cr_expect_str_eq(target.profile, "dir");
+}
+
+Test(options, kept_runs_are_operands)
+{
+	static const char *const others[] = { "-0", "-01", "-100", "-1x", "-" };
+	char *run[] = { W("diff"), W("--loud"), W("-12"), W("--loud"), NULL };
+	uint32_t number = 0;
+
+	cr_expect_eq(parse(&with_recent, run), OPTIONS_OK);
+	cr_expect_eq(rest, 2);
+	cr_expect_eq(parse(&with_operands, run), OPTIONS_WRONG);
+	cr_expect(sandbox_is_recent("-12", &number));
+	cr_expect_eq(number, 12U);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		cr_expect_not(sandbox_is_recent(others[i], &number), "%s", others[i]);
 }
 
 Test(options, options_of_every_command)
@@ -384,7 +407,7 @@ Test(option_values, account)
 
 Test(command, every_one_is_complete)
 {
-	cr_expect_eq(command_count, 27U);
+	cr_expect_eq(command_count, 28U);
 	for (size_t i = 0; i < command_count; i++) {
 		const struct command *command = commands[i];
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A sandbox to be made, from the words of a command line: for `msp create`, and for runs and shells
+ * over a project.
+ */
+#ifndef CLI_COMMANDS_NEW_SANDBOX_H
+#define CLI_COMMANDS_NEW_SANDBOX_H
+
+#include "launch/ask.h"
+
+struct new_sandbox {
+	const char *name;      /* NULL: none */
+	const char *profile;   /* NULL: the default one */
+	const char *workspace; /* NULL: an empty one */
+	uint32_t mode;         /* enum workspace_mode; NONE: not said */
+	uint32_t ttl_s;        /* 0: the profile's */
+};
+
+option_set new_sandbox_set_workspace; /* const char *; "." without a value */
+
+/* Make the question of it; the words must outlive the question. 0, or the exit code after a line.
+ */
+int new_sandbox_fill(const struct new_sandbox *wanted, struct question *question);
+
+/* Ask for it. 0, or the exit code after a line. */
+int new_sandbox_ask(struct asking *asking, struct question *question, struct ipc_sandbox_info *ret);
+
+#endif

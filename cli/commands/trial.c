@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "commands/trial.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "commands/pager.h"
+#include "commands/review.h"
+#include "common/clock.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "host/recent.h"
+#include "options/everywhere.h"
+#include "show/format.h"
+
+#define KEPT_S 3600
+
+/* One trial from its sandbox to its end. */
+struct trial {
+	const struct trial_options *options;
+	struct execute what;
+	struct asking asking;
+	struct ipc_sandbox_info sandbox;
+	struct outcome outcome;
+	uint64_t changes;
+	bool is_counted; /* `changes` is known */
+	bool is_kept;
+};
+
+const char *trial_find_conflict(const struct trial_options *options, bool is_json)
+{
+	if (!options->workspace && options->is_discarded)
+		return "--discard is for --workspace";
+	if (!options->workspace && options->is_reviewed)
+		return "--review is for --workspace";
+	if (options->is_discarded && options->is_reviewed)
+		return "--discard and --review exclude each other";
+	if (options->is_reviewed && is_json)
+		return "--review asks a person, and --json prints for a program: leave one out";
+	if (options->is_reviewed && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
+		return "--review needs a terminal: without it, 'msp diff -1' shows the changes";
+	return NULL;
+}
+
+/* Make its sandbox. 0, or the exit code after a line. */
+static int make_sandbox(struct trial *trial)
+{
+	const struct new_sandbox wanted = { .profile = trial->options->profile,
+					    .workspace = trial->options->workspace,
+					    .ttl_s = KEPT_S };
+	static struct question question;
+	int code = new_sandbox_fill(&wanted, &question);
+	int error;
+
+	if (!code)
+		code = ask_begin_execution(&trial->asking, &trial->what.options->attach,
+					   execute_uses_tty(&trial->what));
+	if (!code)
+		code = new_sandbox_ask(&trial->asking, &question, &trial->sandbox);
+	if (code)
+		return code;
+	trial->is_kept = true;
+	trial->what.sandbox = trial->sandbox.id;
+	/* At once: whoever ends msp by force finds the changes of the command. */
+	error = recent_add(trial->sandbox.id);
+	if (error)
+		log_line("the changes will be in sandbox %s, and -1 does not name it: %s",
+			 trial->sandbox.id, errno_text(-error));
+	return 0;
+}
+
+static void count_change(void *context, const struct change *change)
+{
+	struct trial *trial = context;
+
+	if (!(change->is.flags & CHANGE_IS_DIRECTORY))
+		trial->changes++;
+}
+
+static void count_changes(struct trial *trial)
+{
+	static const struct ask_handlers handlers = { .on_change = count_change };
+	static struct question question = { .kind = ASK_CHANGES };
+
+	question.words.sandbox = trial->sandbox.id;
+	question.is.changes.operation = CHANGES_DIFF;
+	format_text(question.is.changes.sandbox, sizeof(question.is.changes.sandbox), "%s",
+		    trial->sandbox.id);
+	question.paths = "";
+	trial->is_counted = ask(&trial->asking, &question, &handlers, trial) == 0 &&
+			    trial->asking.done.error == 0;
+}
+
+static void remove_sandbox(struct trial *trial)
+{
+	static struct question question = { .kind = ASK_END, .is.end.how = SANDBOX_END_DESTROY };
+
+	question.words.sandbox = trial->sandbox.id;
+	format_text(question.is.end.sandbox, sizeof(question.is.end.sandbox), "%s",
+		    trial->sandbox.id);
+	if (ask(&trial->asking, &question, NULL, NULL) != 0)
+		return;
+	trial->is_kept = false;
+	(void)recent_drop(trial->sandbox.id); /* else -1 says that it is gone */
+}
+
+/* Find out what the command changed; remove what nobody will ask for. */
+static void settle_changes(struct trial *trial)
+{
+	if (trial->outcome.is_supervisor_gone)
+		return;
+	/* After a signal the caller waits for the end, so that nothing is counted. */
+	if (!trial->options->is_discarded && !trial->outcome.signal)
+		count_changes(trial);
+	if (ask_is_over(&trial->asking))
+		return;
+	if (trial->options->is_discarded || (trial->is_counted && trial->changes == 0))
+		remove_sandbox(trial);
+}
+
+static void say_kept(const struct trial *trial)
+{
+	char count[64] = "the changes are kept for an hour";
+
+	if (trial->is_counted)
+		format_text(count, sizeof(count), "%llu file%s changed, kept for an hour",
+			    (unsigned long long)trial->changes, trial->changes == 1 ? "" : "s");
+	everywhere_note("%s: 'msp diff -1' shows them, 'msp apply -1' takes them over", count);
+}
+
+/* Show the changes and ask. True: they were applied, or it was tried. */
+static bool review_changes(struct trial *trial)
+{
+	struct pager pager;
+	char text[IPC_PATH_MAX + 64];
+	bool is_yes = false;
+
+	if (pager_open(&pager)) {
+		(void)review_diff(&trial->asking, trial->sandbox.id);
+		pager_close(&pager);
+	}
+	format_text(text, sizeof(text), "Apply the changes of %llu file%s to %s?",
+		    (unsigned long long)trial->changes, trial->changes == 1 ? "" : "s",
+		    trial->sandbox.workspace);
+	if (ask_is_over(&trial->asking) || ask_person(&trial->asking, text, &is_yes) != 0 ||
+	    !is_yes)
+		return false;
+	(void)review_apply(&trial->asking, trial->sandbox.id); /* it has said what it did */
+	return true;
+}
+
+static int finish_trial(struct trial *trial)
+{
+	int code;
+
+	trial->outcome.workspace = trial->is_kept ? trial->sandbox.id : "";
+	trial->outcome.changes = trial->changes;
+	code = execute_finish(&trial->what, &trial->outcome);
+	if (trial->is_kept &&
+	    !(trial->options->is_reviewed && trial->is_counted && review_changes(trial)))
+		say_kept(trial);
+	return code;
+}
+
+int trial_run(const struct trial_options *options, const struct execute *what)
+{
+	static struct trial trial;
+	const uint64_t launched_us = clock_now_us();
+	int code;
+
+	trial.options = options;
+	trial.what = *what;
+	code = execute_prepare(what);
+	if (code)
+		return code;
+	code = make_sandbox(&trial);
+	if (!code) {
+		execute_within(&trial.what, &trial.asking, launched_us, &trial.outcome);
+		settle_changes(&trial);
+		code = finish_trial(&trial);
+		fd_close(&trial.outcome.plan);
+	}
+	return ask_end(&trial.asking, code);
+}
