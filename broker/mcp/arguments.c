@@ -11,8 +11,6 @@
 #include "io/text.h"
 #include "mcp/params.h"
 
-const char *const param_encodings[] = { "text", "base64", NULL };
-
 static const char *const kind_names[] = {
 	[JSON_NULL] = "null",        [JSON_TRUE] = "true",       [JSON_FALSE] = "false",
 	[JSON_NUMBER] = "a number",  [JSON_STRING] = "a string", [JSON_ARRAY] = "an array",

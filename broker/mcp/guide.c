@@ -3,42 +3,42 @@
 
 #include "mcp/host.h"
 
-static const char workflow[] =
-	"Runs commands and code in sandboxes on the user's Linux machine: ephemeral ones, and "
-	"persistent ones that keep their files and show the user's project "
-	"copy-on-write.\n\nTools: `run_command` runs a shell command or a program; `run_code` runs "
-	"source text in a given language. Use `run_code` when you have a program to run: it needs "
-	"no shell quoting. `read_output`, `send_input` and `kill_execution` are for executions "
-	"that still run; `list_sandboxes` lists sandboxes and executions. `create_sandbox` makes a "
-	"persistent sandbox, `destroy_sandbox` removes it; `checkpoint` saves, restores and forks "
-	"its files, `diff_changes` shows the changes in its workspace, `preview_changes` what an "
-	"apply would do, `apply_changes` applies them to the project. `explain_policy` says "
-	"whether a sandbox allows an operation, and why "
-	"not.\n\nWorkflow: a run without `sandbox` gets an ephemeral sandbox with an empty, "
-	"writable /workspace, which is removed when its program ends. Do steps that belong "
-	"together in one call, put the input into `stdin` or into the code, and print the results "
-	"you want to keep. A failing command is a normal result with its exit code; a tool error "
-	"means that nothing ran, and names the cause and the remedy.\n\nA project: call "
-	"`create_sandbox` with its directory as `workspace`, and pass the sandbox's name to each "
-	"run; save a checkpoint before risky steps. Nothing on the host changes until "
-	"`apply_changes`; look with `preview_changes` first. The operator's policy may require the "
-	"user's consent, or leave it to the user with `msp apply`.\n\nLong work: a run that "
-	"outlasts `yield_ms` (10 s by default) goes on, and its result ends with a handle. Call "
-	"`read_output` with it until the last line is a verdict such as [exit 0 · 31.2 s], or "
-	"`kill_execution`. With `yield_ms` 0 it starts in the background. For an interpreter, a "
-	"shell or a program that asks questions, use `tty` (or `interactive`, without a terminal) "
-	"and type with `send_input`. Output that a result had to cut is kept; `read_output` with "
-	"an `offset` shows it.\n\nEnforced by the kernel for every program: no network (only the "
-	"sandbox's own loopback); no access to the user's files, processes or credentials; the "
-	"system's programs in /usr are read-only; no new privileges; limits on memory, processes, "
-	"file sizes, and time. Nothing can be installed from the network.";
+static const char workflow[] = "Runs commands and code in sandboxes on the user's Linux machine. "
+			       "The kernel confines every "
+			       "program: no network but the sandbox's own loopback, so nothing can "
+			       "be installed from it; none "
+			       "of the user's files, processes or credentials; /usr is read-only; "
+			       "limits on memory, processes, "
+			       "file sizes and time, ";
 
-static const char cgroup_limits[] =
-	" Limits are enforced by cgroup v2 for all processes of a run together.";
+static const char cgroup_limits[] = "by cgroup v2 for all processes of a run together.";
 
-static const char fallback_limits[] =
-	" The operator has accepted fallback limits: they are enforced per process and by watching "
-	"memory, because this machine has no delegated cgroup v2.";
+static const char fallback_limits[] = "for each process, because the operator has accepted "
+				      "fallback limits (no delegated cgroup v2).";
+
+static const char work[] =
+	"\n\nOne step: `run_command`, or `run_code` for source text, which needs no shell quoting. "
+	"Without "
+	"`sandbox` /workspace begins empty and is removed at the end: do dependent steps in one "
+	"call and "
+	"print what you want to keep. A failing command is a normal result with its exit code; a "
+	"tool "
+	"error means that nothing ran, and names the cause and the remedy.\n\nA project: "
+	"`create_sandbox` with its directory as `workspace`, then pass the sandbox to each run. "
+	"`read_sandbox_file`, `write_sandbox_file` and `list_sandbox_files` work on its files; "
+	"`checkpoint` saves, restores and forks them; `list_sandboxes` finds a sandbox again, "
+	"`destroy_sandbox` removes it. The project changes only by `apply_changes`; look with "
+	"`diff_changes` and `preview_changes` first. The policy may require the user's consent, or "
+	"that "
+	"the user runs `msp apply`. `explain_policy` tells why something is refused.\n\nLong work: "
+	"a "
+	"run that outlasts `yield_ms` goes on and returns a handle. Call `read_output` with it "
+	"until the "
+	"last line is a verdict such as [exit 0 · 31.2 s], or `kill_execution`. A server is a run "
+	"of its "
+	"own with `yield_ms` 0. Programs that ask questions need `tty` (or `interactive`, without "
+	"a "
+	"terminal); type with `send_input`.";
 
 static const char refused[] =
 	"msp is installed to run commands and code in sandboxes, but it refuses to run anything on "
@@ -57,10 +57,5 @@ void guide_append(struct buffer *text, const struct host *host)
 	buffer_append_text(text, workflow);
 	buffer_append_text(text,
 			   posture->limits == LIMITS_CGROUP ? cgroup_limits : fallback_limits);
-	buffer_format(text, " Landlock ABI %u.", posture->landlock_abi);
-	buffer_append_text(text, "\n\nLanguages of run_code here: ");
-	buffer_append_text(text, posture->languages[0] ? posture->languages : "none");
-	buffer_append_text(text, ". Profiles: ");
-	buffer_append_text(text, posture->profiles[0] ? posture->profiles : posture->profile);
-	buffer_append_text(text, ".");
+	buffer_append_text(text, work);
 }

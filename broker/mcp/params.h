@@ -13,23 +13,25 @@
 #define ROW_SANDBOX                                                                                \
 	{                                                                                          \
 		.name = "sandbox", .kind = PARAM_TEXT, .is_required = true,                        \
-		.bytes_max = IPC_NAME_MAX - 1,                                                     \
-		.description = "Id or name of a persistent sandbox."                               \
+		.bytes_max = IPC_NAME_MAX - 1, .description = "Its id or name."                    \
 	}
 
 /* An execution. The bound is above a handle's length, so that longer values are reported as unknown
  * handles. */
 #define ROW_HANDLE                                                                                 \
 	{                                                                                          \
-		.name = "handle", .kind = PARAM_TEXT, .is_required = true, .bytes_max = 64,        \
-		.description = "The handle that run_command or run_code returned."                 \
+		.name = "handle", .kind = PARAM_TEXT, .is_required = true, .bytes_max = 64         \
 	}
 
+/* A profile; create_sandbox lists them with their descriptions. */
 #define ROW_PROFILE(text)                                                                          \
 	{                                                                                          \
 		.name = "profile", .kind = PARAM_NAME, .source = NAMES_PROFILES,                   \
-		.bytes_max = IPC_NAME_MAX, .description = (text)                                   \
+		.is_unlisted = true, .bytes_max = IPC_NAME_MAX, .description = (text)              \
 	}
+
+/* Append each profile with its description. */
+void params_describe_profiles(struct buffer *text, const struct host *host);
 
 /* A name that the client gives. */
 #define ROW_NAME(text)                                                                             \
@@ -51,13 +53,13 @@
 		.name = "path", .kind = PARAM_TEXT, .is_required = (required),                     \
 		.bytes_max = IPC_PATH_MAX - 1, .description = (text)                               \
 	}
-#define PATH_TEXT "Relative to /workspace, such as src/main.c, or absolute."
+#define PATH_TEXT "Relative to /workspace, or absolute."
 
 /* Paths of the workspace to which the tool is limited. */
 #define ROW_PATHS                                                                                  \
 	{                                                                                          \
 		.name = "paths", .kind = PARAM_LIST, .bytes_max = CHOSEN_PATHS_BYTES,              \
-		.description = "Files and directories, relative to /workspace. Omitted: all."      \
+		.description = "Relative to /workspace; all if omitted."                           \
 	}
 
 /* How the content of a file is given. */
@@ -107,28 +109,26 @@ extern const char *const param_encodings[];
 /* Bound of a stdin: the length of a line. */
 #define STDIN_BYTES_MAX (10U << 20)
 
-#define ROW_STDIN                                                                                  \
+#define ROW_STDIN(text)                                                                            \
 	{                                                                                          \
 		.name = "stdin", .kind = PARAM_BYTES, .bytes_max = STDIN_BYTES_MAX,                \
-		.description = "Text for standard input, which then ends."                         \
+		.description = (text)                                                              \
 	}
-#define ROW_INTERACTIVE ROW_FLAG("interactive", "false", "Keep standard input open for send_input.")
-#define ROW_YIELD                                                                                  \
-	ROW_WAIT("yield_ms", WAIT_MS_DEFAULT,                                                      \
-		 "Milliseconds to wait for the end before the call returns a handle; 0: at once, " \
-		 "for servers and background work.")
-#define ROW_TIMEOUT                                                                                \
+#define ROW_INTERACTIVE(text) ROW_FLAG("interactive", NULL, text)
+#define ROW_YIELD(text) ROW_WAIT("yield_ms", WAIT_MS_DEFAULT, text)
+#define ROW_TIMEOUT(text, more)                                                                    \
 	{                                                                                          \
 		.name = "timeout_ms", .kind = PARAM_INTEGER, .minimum = 1, .maximum = UINT32_MAX,  \
-		.description = "Milliseconds until the execution is killed. The profile has the "  \
-			       "default and the maximum."                                          \
+		.description = (text), .describe = (more)                                          \
 	}
-#define ROW_RUN_PROFILE ROW_PROFILE("Policy; omit unless the user asks.")
-#define ROW_RUN_SANDBOX                                                                            \
+#define ROW_RUN_SANDBOX(text)                                                                      \
 	{                                                                                          \
 		.name = "sandbox", .kind = PARAM_TEXT, .bytes_max = IPC_NAME_MAX - 1,              \
-		.description =                                                                     \
-			"Persistent sandbox to run in (id or name). Omitted: an ephemeral one."    \
+		.description = (text)                                                              \
 	}
+
+/* Append the default profile's times. They are no "default" of the schema: some clients fill that
+ * in, and a server would get a command's time. */
+void params_describe_timeout(struct buffer *text, const struct host *host);
 
 #endif

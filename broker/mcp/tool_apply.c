@@ -35,15 +35,13 @@ static const struct tool_param params[APPLY_PARAMS] = {
 	[APPLY_DIGEST] = { .name = "digest",
 			   .kind = PARAM_TEXT,
 			   .bytes_max = APPLY_DIGEST_ROOM - 1,
-			   .description = "A preview's digest: apply only if these paths have "
-					  "the same changes still." },
+			   .description = "A preview's: refuse if the changes are others now." },
 	[APPLY_CONFLICT] = { .name = "conflict",
 			     .kind = PARAM_NAME,
 			     .names = conflict_names,
 			     .standard = "\"refuse\"",
-			     .description = "For files that the host changed meanwhile. refuse: "
-					    "apply nothing. ours: the sandbox's version wins. "
-					    "theirs: the host's stays." },
+			     .description = "If the host changed a file too: apply nothing, take "
+					    "the sandbox's (ours), keep the host's (theirs)." },
 };
 
 /* The question's name. */
@@ -378,10 +376,10 @@ static void apply_changes(struct call *call, const struct json_document *documen
 const struct tool tool_apply_changes = {
 	.name = "apply_changes",
 	.title = "Apply changes to the project",
-	.description = "Apply changes in /workspace of a persistent sandbox to the user's project: "
-		       "all, or chosen `paths`, completely or not at all. Look with "
-		       "preview_changes first. The policy may require the user's consent, always "
-		       "for host-executed files, or that the user runs `msp apply`.",
+	.description = "Apply changes in a sandbox's /workspace to the user's project: all, or "
+		       "chosen `paths`, completely or not at all. Look with preview_changes first. "
+		       "The policy may require the user's consent, always for host-executed files, "
+		       "or that the user runs `msp apply`.",
 	.params = params,
 	.param_count = APPLY_PARAMS,
 	.is_destructive = true,

@@ -35,14 +35,11 @@ static const struct tool_param params[CHECKPOINT_PARAMS] = {
 				      .kind = PARAM_NAME,
 				      .is_required = true,
 				      .names = action_names,
-				      .description = "save: keep the present files. rollback: "
-						     "restore those of `checkpoint`; unsaved "
-						     "changes are lost. fork: make a new sandbox "
+				      .description = "rollback: unsaved changes are lost. fork: a "
+						     "new sandbox "
 						     "from `checkpoint` or from now." },
-	[CHECKPOINT_PARAM_WHICH] = ROW_CHECKPOINT(
-		"checkpoint", "Number or name of a checkpoint, as \"list\" shows it."),
-	[CHECKPOINT_PARAM_NAME] =
-		ROW_NAME("Name for the checkpoint (save) or the new sandbox (fork)."),
+	[CHECKPOINT_PARAM_WHICH] = ROW_CHECKPOINT("checkpoint", "Its number or name, from list."),
+	[CHECKPOINT_PARAM_NAME] = ROW_NAME("For the checkpoint (save) or the new sandbox (fork)."),
 };
 
 struct checkpointing {
@@ -296,9 +293,9 @@ static void run_checkpoint(struct call *call, const struct json_document *docume
 const struct tool tool_checkpoint = {
 	.name = "checkpoint",
 	.title = "Save, restore or fork a sandbox's files",
-	.description = "Save the files of a persistent sandbox and return to them: \"save\" before "
-		       "a risky step, \"rollback\" if it went wrong, \"fork\" to try two ways. "
-		       "Processes and /tmp are not saved, and no execution may run meanwhile.",
+	.description = "Save the files of a persistent sandbox and return to them: save before a "
+		       "risky step, rollback if it went wrong, fork to try two ways. Processes and "
+		       "/tmp are not saved; no execution may run meanwhile.",
 	.params = params,
 	.param_count = CHECKPOINT_PARAMS,
 	.handler = run_checkpoint,

@@ -31,27 +31,29 @@ enum create_param {
 static const char *const mode_names[] = { "copy-on-write", "read-only", "read-write", NULL };
 
 static const struct tool_param params[CREATE_PARAMS] = {
-	[CREATE_PROFILE] = ROW_PROFILE("Policy for everything in it; omit unless the user asks."),
+	[CREATE_PROFILE] = { .name = "profile",
+			     .kind = PARAM_NAME,
+			     .source = NAMES_PROFILES,
+			     .bytes_max = IPC_NAME_MAX,
+			     .describe = params_describe_profiles },
 	[CREATE_WORKSPACE] = { .name = "workspace",
 			       .kind = PARAM_TEXT,
 			       .bytes_max = IPC_PATH_MAX - 1,
-			       .description = "Absolute path of the user's project, shown at "
-					      "/workspace; usually the directory that the client "
-					      "was started in. Omitted: /workspace begins empty." },
+			       .description = "The user's project, an absolute path; usually "
+					      "the directory that the client was started in. "
+					      "Omitted: empty." },
 	[CREATE_MODE] = { .name = "workspace_mode",
 			  .kind = PARAM_NAME,
 			  .names = mode_names,
 			  .standard = "\"copy-on-write\"",
-			  .description = "copy-on-write: changes stay in the sandbox until "
-					 "apply_changes. read-write: they reach the project at "
-					 "once, if allowed." },
-	[CREATE_NAME] =
-		ROW_NAME("A short name: letters, digits, '.', '_', '-'. Omitted: use its id."),
+			  .description = "read-write: changes reach the project at once, if the "
+					 "policy allows it." },
+	[CREATE_NAME] = ROW_NAME("Letters, digits, '.', '_', '-'."),
 	[CREATE_TTL] = { .name = "ttl_s",
 			 .kind = PARAM_INTEGER,
 			 .minimum = 1,
 			 .maximum = TTL_S_MAX,
-			 .description = "Seconds after its last use until it is removed." },
+			 .description = "Seconds from its last use to its removal." },
 };
 
 /* --- the answer ----------------------------------------------------------------------------- */
@@ -264,9 +266,9 @@ const struct tool tool_create_sandbox = {
 	.name = "create_sandbox",
 	.title = "Create a persistent sandbox",
 	.description = "Create a persistent sandbox for work of several steps: its files in "
-		       "/workspace and /home/agent stay between runs. Give its id or name as "
+		       "/workspace and /home/agent stay between runs. Pass its name or id as "
 		       "`sandbox` to other tools. With `workspace`, /workspace shows the user's "
-		       "project copy-on-write. It is removed some time after its last use.",
+		       "project; changes stay in the sandbox until apply_changes.",
 	.params = params,
 	.param_count = CREATE_PARAMS,
 	.handler = create_sandbox,

@@ -34,10 +34,10 @@ static const struct tool_param params[DIFF_PARAMS] = {
 	[DIFF_SANDBOX] = ROW_SANDBOX,
 	[DIFF_PATHS] = ROW_PATHS,
 	[DIFF_SINCE] =
-		ROW_CHECKPOINT("since", "Number or name of a checkpoint. Omitted: the project."),
-	[DIFF_TEXT] = ROW_FLAG("text", "true", "false: list names only, more at once."),
-	[DIFF_OFFSET] = ROW_OFFSET(OFFSET_OF_ENTRIES_MAX, "0", "Changes to skip."),
-	[DIFF_LIMIT] = ROW_LIMIT("limit", LIMIT_MAX, LIMIT_DEFAULT, "Most changes in one result."),
+		ROW_CHECKPOINT("since", "A checkpoint's number or name. Omitted: the project."),
+	[DIFF_TEXT] = ROW_FLAG("text", "true", "false: names only."),
+	[DIFF_OFFSET] = ROW_OFFSET(OFFSET_OF_ENTRIES_MAX, NULL, "Changes to skip."),
+	[DIFF_LIMIT] = ROW_LIMIT("limit", LIMIT_MAX, LIMIT_DEFAULT, NULL),
 };
 
 struct diffing {
@@ -245,10 +245,9 @@ static void diff_changes(struct call *call, const struct json_document *document
 const struct tool tool_diff_changes = {
 	.name = "diff_changes",
 	.title = "Show what changed in a sandbox",
-	.description =
-		"Show how /workspace of a persistent sandbox differs from the user's project, or "
-		"from a checkpoint: a list of files, then unified diffs. The last line has the "
-		"offset of the rest.",
+	.description = "Show how /workspace of a persistent sandbox differs from the user's "
+		       "project, or from a checkpoint: a list of files, then unified diffs. The "
+		       "last line has the offset of the rest.",
 	.params = params,
 	.param_count = DIFF_PARAMS,
 	.is_read_only = true,

@@ -23,11 +23,11 @@ static const struct tool_param params[EXPLAIN_PARAMS] = {
 				.kind = PARAM_TEXT,
 				.is_required = true,
 				.bytes_max = TEXT_MAX,
-				.description = "One of: read PATH, write PATH, create PATH, delete "
-					       "PATH, list PATH, exec PATH, connect HOST:PORT, "
-					       "connect unix:PATH, connect unix:@NAME, bind PORT, "
-					       "syscall NAME. Paths are absolute." },
-	[EXPLAIN_PROFILE] = ROW_PROFILE("The policy to ask about. Omitted: the default."),
+				.description =
+					"One of read, write, create, delete, list, exec with "
+					"an absolute PATH; connect HOST:PORT, unix:PATH or "
+					"unix:@NAME; bind PORT; syscall NAME." },
+	[EXPLAIN_PROFILE] = ROW_PROFILE("As in create_sandbox; else the default."),
 };
 
 static void put_if(struct json_writer *writer, const char *key, const char *text)
@@ -121,10 +121,9 @@ static void explain_policy(struct call *call, const struct json_document *docume
 const struct tool tool_explain_policy = {
 	.name = "explain_policy",
 	.title = "Explain what a sandbox allows",
-	.description = "Say whether a program in a sandbox may do something, without doing it: "
-		       "allowed, refused or absent, with the policy's rule and what the operator "
-		       "could change. Use it when "
-		       "something was refused. No argument of a tool changes the policy.",
+	.description =
+		"Say whether a program in a sandbox may do something, without doing it, by which "
+		"rule, and what the operator could change. Use it when something was refused.",
 	.params = params,
 	.param_count = EXPLAIN_PARAMS,
 	.is_read_only = true,

@@ -29,17 +29,11 @@ enum write_param {
 
 static const struct tool_param params[WRITE_PARAMS] = {
 	[WRITE_HANDLE] = ROW_HANDLE,
-	[WRITE_DATA] = { .name = "data",
-			 .kind = PARAM_BYTES,
-			 .bytes_max = DATA_BYTES_MAX,
-			 .description = "Text to type." },
-	[WRITE_EOF] =
-		ROW_FLAG("eof", "false", "End the input after that (in a terminal: type Ctrl-D)."),
-	[WRITE_WAIT] = ROW_WAIT("wait_ms", WAIT_MS_WRITE, "Milliseconds to wait for the answer."),
-	[WRITE_ROWS] =
-		ROW_TTY_SIDE("tty_rows", NULL, "New height of the terminal, with tty_columns."),
-	[WRITE_COLUMNS] =
-		ROW_TTY_SIDE("tty_columns", NULL, "New width of the terminal, with tty_rows."),
+	[WRITE_DATA] = { .name = "data", .kind = PARAM_BYTES, .bytes_max = DATA_BYTES_MAX },
+	[WRITE_EOF] = ROW_FLAG("eof", NULL, "End the input after `data`."),
+	[WRITE_WAIT] = ROW_WAIT("wait_ms", WAIT_MS_WRITE, NULL),
+	[WRITE_ROWS] = ROW_TTY_SIDE("tty_rows", NULL, "New size of the terminal."),
+	[WRITE_COLUMNS] = ROW_TTY_SIDE("tty_columns", NULL, NULL),
 };
 
 static bool has_news(const struct waiting *waiting)
@@ -119,9 +113,9 @@ const struct tool tool_send_input = {
 	.name = "send_input",
 	.title = "Type to an execution",
 	.description =
-		"Type to an execution that was started with `interactive` or `tty`, wait up to "
-		"`wait_ms` and return the new output; read_output shows later output. End a line "
-		"with \\n; in a terminal \\u0003 is Ctrl-C; `eof` ends the input.",
+		"Type to an execution that was started with `tty` or `interactive`, and return "
+		"the new output after up to `wait_ms`. End a line with \\n; in a terminal "
+		"\\u0003 is Ctrl-C.",
 	.params = params,
 	.param_count = WRITE_PARAMS,
 	.handler = send_input,

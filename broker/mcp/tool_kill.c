@@ -31,8 +31,7 @@ static const struct tool_param params[KILL_PARAMS] = {
 			  .kind = PARAM_NAME,
 			  .names = signal_names,
 			  .standard = "\"KILL\"",
-			  .description = "KILL ends every process; the others go to the program "
-					 "and its process group." },
+			  .description = "Others than KILL go to the program's process group." },
 };
 
 static const struct waiting_rules rules = { .ended = handle_waiting_ended,
@@ -75,9 +74,8 @@ static void kill_execution(struct call *call, const struct json_document *docume
 const struct tool tool_kill_execution = {
 	.name = "kill_execution",
 	.title = "End an execution, or send it a signal",
-	.description = "End an execution with all its processes and return the last of its output "
-		       "and how it ended. With `signal`, send a gentler signal to the program "
-		       "instead, such as INT or TERM; read_output then shows the effect.",
+	.description = "End an execution with all its processes and return the rest of its output. "
+		       "With `signal`, signal its program instead; read_output shows the effect.",
 	.params = params,
 	.param_count = KILL_PARAMS,
 	.handler = kill_execution,

@@ -223,9 +223,9 @@ static void list_sandboxes(struct call *call, const struct json_document *docume
 const struct tool tool_list_sandboxes = {
 	.name = "list_sandboxes",
 	.title = "List sandboxes and executions",
-	.description = "List your persistent sandboxes (state, workspace, time of removal) and "
-		       "your executions: running ones, and ended ones whose output is kept. Use it "
-		       "to find a sandbox or a handle again. Other clients' are not shown.",
+	.description = "List persistent sandboxes (state, workspace, time of removal), which all "
+		       "clients of one user share, and your executions, running ones and ended "
+		       "ones whose output is kept. Use it to find a sandbox or a handle again.",
 	.is_read_only = true,
 	.is_idempotent = true,
 	.handler = list_sandboxes,

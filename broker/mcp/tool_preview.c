@@ -134,8 +134,7 @@ const struct tool tool_preview_changes = {
 	.name = "preview_changes",
 	.title = "Preview an apply",
 	.description = "List what apply_changes would do with each change: apply it, hold it for "
-		       "the user's consent, or leave it out. Changes nothing. diff_changes shows "
-		       "contents.",
+		       "the user's consent, or leave it out. Changes nothing.",
 	.params = params,
 	.param_count = PREVIEW_PARAMS,
 	.is_read_only = true,

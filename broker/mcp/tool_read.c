@@ -30,18 +30,14 @@ static const char *const stream_names[] = { "stdout", "stderr", NULL };
 
 static const struct tool_param params[READ_PARAMS] = {
 	[READ_HANDLE] = ROW_HANDLE,
-	[READ_OFFSET] = ROW_OFFSET(
-		OFFSET_OF_BYTES_MAX, NULL,
-		"Read one stream from this byte on, 0 being the first. Omitted: new output."),
-	[READ_WAIT] = ROW_WAIT("wait_ms", WAIT_MS_DEFAULT,
-			       "Milliseconds to wait for new output or the end."),
+	[READ_OFFSET] = ROW_OFFSET(OFFSET_OF_BYTES_MAX, NULL,
+				   "Read one stream from this byte on. Omitted: new output."),
+	[READ_WAIT] = ROW_WAIT("wait_ms", WAIT_MS_DEFAULT, NULL),
 	[READ_STREAM] = { .name = "stream",
 			  .kind = PARAM_NAME,
 			  .names = stream_names,
-			  .description =
-				  "The stream to read. Omitted: both, or stdout with an offset." },
-	[READ_BYTES] = ROW_LIMIT("max_bytes", READ_BYTES_MAX, RESULT_TEXT_BYTES,
-				 "About how much text to return at most."),
+			  .description = "Omitted: both, or stdout with an offset." },
+	[READ_BYTES] = ROW_LIMIT("max_bytes", READ_BYTES_MAX, RESULT_TEXT_BYTES, NULL),
 };
 
 struct reading {
@@ -129,11 +125,11 @@ static void read_output(struct call *call, const struct json_document *document,
 const struct tool tool_read_output = {
 	.name = "read_output",
 	.title = "Read an execution's output",
-	.description = "Return an execution's output since the last call, waiting up to `wait_ms` "
-		       "for new output or the end. Call it again until the last line is a verdict "
-		       "such as [exit 0 · 31.2 s]. With `offset` it reads one stream from that "
-		       "byte on, for example the middle of a cut output. Output is kept while the "
-		       "execution runs and for an hour after its last use.",
+	.description =
+		"Return an execution's output since the last call, waiting up to `wait_ms` for new "
+		"output or the end. Call it again until the last line is a verdict such as [exit 0 "
+		"· 31.2 s]. With `offset` it reads one stream from that byte on, such as the "
+		"middle of a cut output. Output is kept for an hour after its last use.",
 	.params = params,
 	.param_count = READ_PARAMS,
 	.is_read_only = true,

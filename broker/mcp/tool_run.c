@@ -57,35 +57,27 @@ static const struct tool_param command_params[RUN_COMMAND_PARAMS] = {
 	[RUN_COMMAND_COMMAND] = { .name = "command",
 				  .kind = PARAM_TEXT,
 				  .bytes_max = IPC_ARGV_MAX - 1,
-				  .description =
-					  "Command line for the shell (bash). Give this or argv." },
+				  .description = "Shell command line (bash), or:" },
 	[RUN_COMMAND_ARGV] = { .name = "argv",
 			       .kind = PARAM_LIST,
 			       .bytes_max = IPC_ARGV_MAX,
-			       .description =
-				       "A program and its arguments; no shell, no quoting." },
+			       .description = "A program and its arguments, without a shell." },
 	[RUN_COMMAND_CWD] = { .name = "cwd",
 			      .kind = PARAM_TEXT,
 			      .bytes_max = IPC_PATH_MAX - 1,
-			      .description =
-				      "Absolute directory in the sandbox; default /workspace." },
-	[RUN_COMMAND_ENV] = { .name = "env",
-			      .kind = PARAM_MAP,
-			      .bytes_max = IPC_ENVIRONMENT_MAX,
-			      .description = "Environment variables to add." },
-	[RUN_COMMAND_STDIN] = ROW_STDIN,
-	[RUN_COMMAND_INTERACTIVE] = ROW_INTERACTIVE,
-	[RUN_COMMAND_TTY] = ROW_FLAG(
-		"tty", "false",
-		"Run in a terminal (prompts, job control, Ctrl-C); stderr is part of the output."),
-	[RUN_COMMAND_ROWS] =
-		ROW_TTY_SIDE("tty_rows", TEXT_OF(TTY_ROWS_DEFAULT), "Height of the terminal."),
-	[RUN_COMMAND_COLUMNS] =
-		ROW_TTY_SIDE("tty_columns", TEXT_OF(TTY_COLUMNS_DEFAULT), "Width of the terminal."),
-	[RUN_COMMAND_YIELD] = ROW_YIELD,
-	[RUN_COMMAND_TIMEOUT] = ROW_TIMEOUT,
-	[RUN_COMMAND_PROFILE] = ROW_RUN_PROFILE,
-	[RUN_COMMAND_SANDBOX] = ROW_RUN_SANDBOX,
+			      .description = "Absolute path; default /workspace." },
+	[RUN_COMMAND_ENV] = { .name = "env", .kind = PARAM_MAP, .bytes_max = IPC_ENVIRONMENT_MAX },
+	[RUN_COMMAND_STDIN] = ROW_STDIN("Standard input, which then ends."),
+	[RUN_COMMAND_INTERACTIVE] = ROW_INTERACTIVE("Keep the input open for send_input."),
+	[RUN_COMMAND_TTY] = ROW_FLAG("tty", NULL, "Run in a terminal."),
+	[RUN_COMMAND_ROWS] = ROW_TTY_SIDE("tty_rows", TEXT_OF(TTY_ROWS_DEFAULT), NULL),
+	[RUN_COMMAND_COLUMNS] = ROW_TTY_SIDE("tty_columns", TEXT_OF(TTY_COLUMNS_DEFAULT), NULL),
+	[RUN_COMMAND_YIELD] =
+		ROW_YIELD("Wait so long for the end, then return a handle; 0 for servers."),
+	[RUN_COMMAND_TIMEOUT] = ROW_TIMEOUT("Kill it after so long", params_describe_timeout),
+	[RUN_COMMAND_PROFILE] = ROW_PROFILE("As in create_sandbox; a `sandbox` has its own."),
+	[RUN_COMMAND_SANDBOX] =
+		ROW_RUN_SANDBOX("A persistent one's id or name; else an ephemeral one."),
 };
 
 static const struct tool_param code_params[RUN_CODE_PARAMS] = {
@@ -93,23 +85,19 @@ static const struct tool_param code_params[RUN_CODE_PARAMS] = {
 				.kind = PARAM_NAME,
 				.is_required = true,
 				.source = NAMES_LANGUAGES,
-				.bytes_max = IPC_NAME_MAX,
-				.description = "Language of `code`; these are installed." },
+				.bytes_max = IPC_NAME_MAX },
 	[RUN_CODE_CODE] = { .name = "code",
 			    .kind = PARAM_TEXT,
 			    .is_required = true,
 			    .bytes_max = CODE_BYTES_MAX,
-			    .description = "The whole source text. Print the results." },
-	[RUN_CODE_STDIN] = ROW_STDIN,
-	[RUN_CODE_ARGS] = { .name = "args",
-			    .kind = PARAM_LIST,
-			    .bytes_max = IPC_ARGV_MAX,
-			    .description = "Arguments for the program." },
-	[RUN_CODE_INTERACTIVE] = ROW_INTERACTIVE,
-	[RUN_CODE_YIELD] = ROW_YIELD,
-	[RUN_CODE_TIMEOUT] = ROW_TIMEOUT,
-	[RUN_CODE_PROFILE] = ROW_RUN_PROFILE,
-	[RUN_CODE_SANDBOX] = ROW_RUN_SANDBOX,
+			    .description = "Whole source text; print the results." },
+	[RUN_CODE_STDIN] = ROW_STDIN(NULL),
+	[RUN_CODE_ARGS] = { .name = "args", .kind = PARAM_LIST, .bytes_max = IPC_ARGV_MAX },
+	[RUN_CODE_INTERACTIVE] = ROW_INTERACTIVE(NULL),
+	[RUN_CODE_YIELD] = ROW_YIELD(NULL),
+	[RUN_CODE_TIMEOUT] = ROW_TIMEOUT(NULL, NULL),
+	[RUN_CODE_PROFILE] = ROW_PROFILE(NULL),
+	[RUN_CODE_SANDBOX] = ROW_RUN_SANDBOX(NULL),
 };
 
 /* The program named when a command line fails to start. */
@@ -421,14 +409,14 @@ static void run_code(struct call *call, const struct json_document *document,
 const struct tool tool_run_command = {
 	.name = "run_command",
 	.title = "Run a command in a sandbox",
-	.description = "Run a shell command (`command`) or a program without a shell (`argv`) in a "
-		       "sandbox on the user's Linux machine and return its output. It starts in a "
-		       "writable /workspace with the machine's programs, without network or the "
-		       "user's files. With `sandbox`, files persist; without it they are removed "
-		       "at the end, so put dependent steps in one call. The result is stdout, "
-		       "stderr under [stderr], then a line such as [exit 0 · 0.02 s]; a non-zero "
-		       "exit code is no tool error. A command that outlasts `yield_ms` goes on; "
-		       "its handle is for read_output, send_input and kill_execution.",
+	.description = "Run a command in a sandbox on the user's Linux machine: the machine's "
+		       "programs and a writable /workspace, no network, none of the user's files. "
+		       "With `sandbox` files persist; without it they are removed at the end, so "
+		       "put dependent steps in one call. Returns stdout, stderr under [stderr], "
+		       "and a line such as [exit 0 · 0.02 s]. A command that outlasts `yield_ms` "
+		       "goes on; its handle is for read_output, send_input and kill_execution. "
+		       "Background processes (&) end with their command: run a server as a "
+		       "command of its own, with `yield_ms` 0.",
 	.params = command_params,
 	.param_count = RUN_COMMAND_PARAMS,
 	.is_destructive_here = true,
@@ -438,10 +426,9 @@ const struct tool tool_run_command = {
 const struct tool tool_run_code = {
 	.name = "run_code",
 	.title = "Run code in a sandbox",
-	.description = "Run a program given as source text in a sandbox like run_command's and "
-		       "return what it prints: to compute, to transform data, to check code, "
-		       "without shell quoting. It sees the language's standard library and the "
-		       "machine's packages. An exception in the program is no tool error.",
+	.description = "Run source text in a sandbox like run_command's and return what it "
+		       "prints, without shell quoting. Use it to compute, to transform data, to "
+		       "check code. The other arguments are run_command's.",
 	.params = code_params,
 	.param_count = RUN_CODE_PARAMS,
 	.is_destructive_here = true,

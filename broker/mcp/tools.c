@@ -42,7 +42,7 @@ static void put_names(struct json_writer *writer, const struct tool_param *param
 	size_t size;
 	const char *name = tool_param_name(param, posture, 0, &size);
 
-	if (!name)
+	if (!name || param->is_unlisted)
 		return;
 	json_open_array(writer, "enum");
 	for (size_t i = 0; name; name = tool_param_name(param, posture, ++i, &size))
@@ -50,8 +50,22 @@ static void put_names(struct json_writer *writer, const struct tool_param *param
 	json_close_array(writer);
 }
 
+static void put_description(struct json_writer *writer, const struct tool_param *param,
+			    const struct host *host)
+{
+	struct buffer text = { 0 };
+
+	if (param->description)
+		buffer_append_text(&text, param->description);
+	if (param->describe)
+		param->describe(&text, host);
+	if (text.size > 0)
+		json_put_string(writer, "description", text.bytes, text.size);
+	buffer_done(&text);
+}
+
 static void put_param(struct json_writer *writer, const struct tool_param *param,
-		      const struct posture *posture)
+		      const struct host *host)
 {
 	static const char *const types[] = {
 		[PARAM_TEXT] = "string", [PARAM_BYTES] = "string",    [PARAM_LIST] = "array",
@@ -67,15 +81,13 @@ static void put_param(struct json_writer *writer, const struct tool_param *param
 		json_put_text(writer, "type", "string");
 		json_close_object(writer);
 	}
-	if (param->kind == PARAM_INTEGER) {
-		json_put_signed(writer, "minimum", param->minimum);
+	if (param->kind == PARAM_INTEGER && param->maximum <= PUBLISHED_MAX)
 		json_put_signed(writer, "maximum", param->maximum);
-	}
 	if (param->kind == PARAM_NAME)
-		put_names(writer, param, posture);
+		put_names(writer, param, &host->posture);
 	if (param->standard)
 		json_put_raw(writer, "default", param->standard, strlen(param->standard));
-	json_put_text(writer, "description", param->description);
+	put_description(writer, param, host);
 	json_close_object(writer);
 }
 
@@ -96,8 +108,7 @@ static void put_required(struct json_writer *writer, const struct tool *tool)
 		json_close_array(writer);
 }
 
-static void put_schema(struct json_writer *writer, const struct tool *tool,
-		       const struct posture *posture)
+static void put_schema(struct json_writer *writer, const struct tool *tool, const struct host *host)
 {
 	if (tool->schema) {
 		json_put_raw(writer, "inputSchema", tool->schema, strlen(tool->schema));
@@ -107,7 +118,7 @@ static void put_schema(struct json_writer *writer, const struct tool *tool,
 	json_put_text(writer, "type", "object");
 	json_open_object(writer, "properties");
 	for (size_t i = 0; i < tool->param_count; i++)
-		put_param(writer, &tool->params[i], posture);
+		put_param(writer, &tool->params[i], host);
 	json_close_object(writer);
 	put_required(writer, tool);
 	json_put_bool(writer, "additionalProperties", false);
@@ -128,7 +139,6 @@ static bool may_write_host(const struct plan *plan)
 
 static void put_tool(struct json_writer *writer, const struct tool *tool, const struct host *host)
 {
-	const struct posture *posture = &host->posture;
 	const bool is_destructive =
 		tool->is_destructive || (tool->is_destructive_here && may_write_host(&host->plan));
 
@@ -136,7 +146,7 @@ static void put_tool(struct json_writer *writer, const struct tool *tool, const 
 	json_put_text(writer, "name", tool->name);
 	json_put_text(writer, "title", tool->title);
 	json_put_text(writer, "description", tool->description);
-	put_schema(writer, tool, posture);
+	put_schema(writer, tool, host);
 	json_open_object(writer, "annotations");
 	json_put_bool(writer, "readOnlyHint", tool->is_read_only);
 	json_put_bool(writer, "destructiveHint", is_destructive);

@@ -41,19 +41,26 @@ enum param_names {
 	NAMES_LANGUAGES,
 };
 
+/* A larger maximum is checked but not published: no client reaches it by mistake, and each session
+ * of a model pays for the schemas. So are minimums, which are 0 or 1. */
+#define PUBLISHED_MAX 60000
+
 /* One parameter: the schema is the check. */
 struct tool_param {
 	const char *name;
 	enum param_kind kind;
 	bool is_required;
 	enum param_names source;
+	bool is_unlisted;         /* another tool's schema lists the names */
 	const char *const *names; /* ends with NULL */
 	uint32_t bytes_max; /* bound of a TEXT or BYTES; of all strings of a LIST or MAP with a NUL
 			       after each */
 	int64_t minimum;
 	int64_t maximum;
-	const char *standard; /* default value, as JSON; NULL: none is published */
-	const char *description;
+	const char *standard;    /* default value, as JSON; NULL: none is published */
+	const char *description; /* NULL: the name, and the tool's description, say it */
+	/* Append what the policy adds to the description; NULL: nothing. */
+	void (*describe)(struct buffer *text, const struct host *host);
 };
 
 struct call;

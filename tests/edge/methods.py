@@ -214,16 +214,22 @@ TYPED = {"string": ("7", "1.5", "true", "[]", "{}", '["a"]'),
          "boolean": ("7", "0", '"true"', '"false"', '""', "[]", "{}")}
 
 
-def bad_values(schema):
-    """Values that this parameter's published schema forbids, or that nothing could take."""
+# Bounds of integers that the schemas do not publish: they are checked all the same.
+FROM_ONE = {"tty_rows", "tty_columns", "timeout_ms", "ttl_s", "limit", "max_bytes", "depth"}
+UNPUBLISHED = {"tty_rows": 65535, "tty_columns": 65535, "timeout_ms": 4294967295,
+               "ttl_s": 315360000, "max_bytes": 100000}
+ENTRIES_MAX, BYTES_MAX = 1000000000, 9007199254740991
+OFFSETS = {"diff_changes": ENTRIES_MAX, "list_sandbox_files": ENTRIES_MAX}
+
+
+def bad_values(tool, name, schema):
+    """Values that this parameter's check forbids, or that nothing could take."""
     values = list(TYPED[schema["type"]])
     if schema["type"] == "integer":
-        if schema.get("minimum", 0) > 0:
-            values.append(str(schema["minimum"] - 1))
-        if "maximum" in schema:
-            values.append(str(schema["maximum"] + 1))
-        else:
-            values.append("4294967296")
+        most = UNPUBLISHED.get(name, OFFSETS.get(tool, BYTES_MAX))
+        if name in FROM_ONE:
+            values.append("0")
+        values.append(str(schema.get("maximum", most) + 1))
     if "enum" in schema:
         values += ['""', '"no such"', dump(schema["enum"][0] + " "),
                    dump(schema["enum"][0].upper() + "x")]
@@ -249,10 +255,11 @@ def sample(book, tool):
 
 
 def add_arguments(book):
+    listed = book.surface.tools["create_sandbox"]["properties"]["profile"]
     for tool, schema in book.surface.tools.items():
         base = sample(book, tool)
         for name, entry in schema.get("properties", {}).items():
-            for raw in bad_values(entry):
+            for raw in bad_values(tool, name, listed if name == "profile" else entry):
                 line = call_text("1", tool, with_raw(base, name, raw))
                 is_asked = name == "language" and raw[0] == '"' and raw != '""'
                 says = "" if is_asked else f"`{name}`"  # the supervisor knows more of them

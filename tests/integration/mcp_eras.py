@@ -25,6 +25,22 @@ TOOLS = {"run_command": (False, False), "run_code": (False, False), "read_output
          "read_sandbox_file": (True, True), "write_sandbox_file": (False, False),
          "list_sandbox_files": (True, True), "explain_policy": (True, True)}
 DESTRUCTIVE = ("destroy_sandbox", "apply_changes")
+# Parameters that no text explains where the name, or run_command's row, says it.
+PLAIN = {"handle", "env", "args", "language", "stdin", "interactive", "yield_ms", "timeout_ms",
+         "profile", "sandbox", "wait_ms", "max_bytes", "limit", "data", "tty_rows", "tty_columns"}
+# Tools that agents bring themselves: a model that has two of one name takes the wrong one.
+CLIENTS_OWN = {
+    "Codex": {"exec_command", "write_stdin", "apply_patch", "update_plan", "view_image", "shell",
+              "web_search", "request_user_input", "read_file", "list_dir", "grep_files"},
+    "Claude Code": {"Bash", "Read", "Write", "Edit", "Glob", "Grep", "Task", "WebFetch"},
+    "Gemini CLI, Qwen Code": {"read_file", "write_file", "read_many_files", "replace", "edit", "glob",
+                              "list_directory", "grep_search", "search_file_content",
+                              "run_shell_command", "read_background_output", "save_memory"},
+    "opencode": {"bash", "read", "write", "edit", "patch", "list", "glob", "grep", "todowrite"},
+    "others": {"list_files", "execute_command", "write_to_file", "replace_in_file",
+               "search_files"}}
+# What a session of a model pays for: 4,000 tokens (o200k) have about 16,800 bytes of this text.
+MODEL_BYTES = 16800
 # Whose results are data.
 
 
@@ -45,9 +61,6 @@ class Eras(unittest.TestCase):
 
     def check_tools(self, tools):
         self.assertEqual([tool["name"] for tool in tools], list(TOOLS))
-        # What each session of a model pays for.
-        self.assertLessEqual(sum(len(json.dumps(tool, separators=(",", ":"), ensure_ascii=False)
-                                     .encode()) for tool in tools), 18000)
         for tool in tools:
             self.assertRegex(tool["name"], r"^[A-Za-z0-9_-]{1,64}$")
             self.assertGreaterEqual(tool["description"].count(". "), 1)
@@ -56,13 +69,28 @@ class Eras(unittest.TestCase):
             for name, entry in schema["properties"].items():
                 self.assertIn(entry["type"], ("string", "array", "object", "integer", "boolean"),
                               name)
-                self.assertTrue(entry["description"])
+                self.assertTrue(entry.get("description", name in PLAIN), name)
             self.assertLessEqual(set(schema.get("required", [])), set(schema["properties"]))
             is_read_only, is_idempotent = TOOLS[tool["name"]]
             self.assertEqual(tool["annotations"],
                              {"readOnlyHint": is_read_only,
                               "destructiveHint": tool["name"] in DESTRUCTIVE,
                               "idempotentHint": is_idempotent, "openWorldHint": False})
+
+    def test_the_price_of_the_tools(self):
+        """The name, description and schema of each tool, and the instructions."""
+        told = self.server.initialize("2025-11-25")["instructions"]
+        tools = self.server.request("tools/list")["tools"]
+        parts = [{key: tool[key] for key in ("name", "description", "inputSchema")}
+                 for tool in tools]
+        text = json.dumps(parts, separators=(",", ":"), ensure_ascii=False) + told
+        self.assertLessEqual(len(text.encode()), MODEL_BYTES)
+        self.assertGreater(len(text.encode()), MODEL_BYTES / 2, "the bound says something")
+
+    def test_no_tool_has_the_name_of_a_clients_own(self):
+        names = {tool["name"] for tool in self.server.request("tools/list")["tools"]}
+        for client, own in CLIENTS_OWN.items():
+            self.assertFalse(names & own, client)
 
     def check_modern(self, result):
         self.assertEqual(result["resultType"], "complete")

@@ -96,7 +96,7 @@ Test(mcp_era, initialize_says_who_and_what)
 	expect_part(line, "run_code");
 	expect_part(line, "no network");
 	expect_part(line, "fallback limits");
-	expect_part(line, "Languages of run_code here: python, bash.");
+	expect_part(line, "`send_input`");
 	cr_assert_null(strstr(line, "resultType"));
 }
 

@@ -81,15 +81,14 @@ Test(mcp_tools, the_list)
 		"\"inputSchema\":{\"type\":\"object\",\"properties\":{\"command\":{\"type\":"
 		"\"string\",",
 		"\"argv\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},",
-		"\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"},",
-		"\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":4294967295,",
-		"\"yield_ms\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":55000,\"default\":"
-		"10000,",
-		"\"tty\":{\"type\":\"boolean\",\"default\":false,",
+		"\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},",
+		"\"timeout_ms\":{\"type\":\"integer\",\"description\":\"",
+		"\"yield_ms\":{\"type\":\"integer\",\"maximum\":55000,\"default\":10000,",
+		"\"tty\":{\"type\":\"boolean\",\"description\":\"",
 		"\"signal\":{\"type\":\"string\",\"enum\":[\"KILL\",\"HUP\",\"INT\",\"QUIT\","
 		"\"USR1\","
 		"\"USR2\",\"TERM\",\"CONT\",\"STOP\"],\"default\":\"KILL\",",
-		"\"language\":{\"type\":\"string\",\"enum\":[\"python\",\"bash\"],",
+		"\"language\":{\"type\":\"string\",\"enum\":[\"python\",\"bash\"]},",
 		"\"profile\":{\"type\":\"string\",\"enum\":[\"strict\",\"default\"],",
 		"{\"name\":\"list_sandboxes\",",
 		"\"inputSchema\":{\"type\":\"object\",\"properties\":{},"

@@ -447,8 +447,7 @@ Test(config, diff_names_each_change_once_in_order)
 		"+ cwd: /tmp (mine.yaml:6)\n"
 		"- shell: /bin/bash -c (default.yaml:10)\n"
 		"+ shell: /bin/sh -c (mine.yaml:7)\n"
-		"- description: run code and tools without a network; files vanish with the "
-		"sandbox (default.yaml:7)\n"
+		"- description: code and tools without a network (default.yaml:7)\n"
 		"+ description: changed (mine.yaml:4)\n";
 	struct loaded loaded = load(changed);
 	struct buffer text = { .bytes = NULL }, back = { .bytes = NULL }, none = { .bytes = NULL };
