@@ -309,10 +309,12 @@ static const char *check_command(struct json_value *const *values)
 	return NULL;
 }
 
-/* Interactive and background executions are meant to run for long. */
+/* An interactive execution is meant to run for long, and so is one whose call returns before it
+ * must: a server with a moment to fail in. */
 static bool is_long(const struct json_value *is_interactive, const struct json_value *yield_ms)
 {
-	return tool_boolean(is_interactive) || tool_integer(yield_ms, WAIT_MS_DEFAULT) == 0;
+	return tool_boolean(is_interactive) ||
+	       tool_integer(yield_ms, WAIT_MS_DEFAULT) < WAIT_MS_DEFAULT;
 }
 
 /* Return the time limit; 0: the profile's default. A value above the profile's maximum stands for

@@ -87,7 +87,7 @@ class Case(unittest.TestCase):
 class Yields(Case):
     def test_what_takes_longer_is_given_a_handle(self):
         result = self.call("run_command", command="echo first; sleep 2; echo second",
-                           yield_ms=500)
+                           yield_ms=500, timeout_ms=58000)
         text = support.text_of(result)
         self.assertRegex(text, r"^first\n\[still running after [01]\.\d+ s · handle [a-z0-9]{26}-1 "
                                r"· will be killed in 5\d(\.\d)? s · read_output\(handle, wait_ms\) to go "
@@ -111,6 +111,32 @@ class Yields(Case):
         meta = self.call("read_output", handle=handle)["_meta"]["msp/execution"]
         self.assertEqual((meta["state"], meta["verdict"], meta["exit_code"]),
                          ("ended", "exited", 3))
+
+    def test_a_server_lives_as_long_whatever_it_yields(self):
+        """With a moment to fail in it has the profile's most, as without; a plain command has not."""
+        def time_of(**arguments):
+            result = self.call("run_command", command="sleep 60", **arguments)
+            text = support.text_of(result)
+            self.text("kill_execution", handle=HANDLE.search(text).group())
+            return re.search(r"will be killed in (.*?) · ", text).group(1)
+        for yield_ms in (0, 1, 300):
+            self.assertRegex(time_of(yield_ms=yield_ms), r"^(3600|3599(\.\d)?) s$")
+        self.assertRegex(time_of(yield_ms=10000), r"^(49|50)(\.\d)? s$")
+        self.assertRegex(time_of(yield_ms=300, timeout_ms=30000), r"^(29(\.\d)?|30) s$")
+
+    def test_background_processes_end_with_their_command(self):
+        """The control: a command of its own goes on after its call."""
+        box = self.call("create_sandbox")["structuredContent"]["id"]
+        self.addCleanup(self.call, "destroy_sandbox", sandbox=box)
+        beat = "while :; do date +%s%N > /workspace/beat; sleep 0.05; done"
+        look = "cat beat; sleep 0.5; cat beat"
+        self.text("run_command", sandbox=box, command=f"({beat}) & sleep 0.3")
+        before, after = self.text("run_command", sandbox=box, command=look).split()[:2]
+        self.assertEqual(before, after)
+        handle = self.start(beat, sandbox=box)
+        before, after = self.text("run_command", sandbox=box, command=look).split()[:2]
+        self.assertNotEqual(before, after)
+        self.text("kill_execution", handle=handle)
 
     def test_code_yields_too(self):
         result = self.call("run_code", language="python", yield_ms=300, interactive=True,

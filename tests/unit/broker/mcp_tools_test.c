@@ -242,6 +242,28 @@ Test(mcp_tools, timeouts_that_are_none)
 	cr_assert_eq(command("{\"command\":\"a\",\"timeout_ms\":1e3}")->timeout_ms, 1000);
 }
 
+/* UINT32_MAX stands for the profile's maximum. */
+Test(mcp_tools, a_call_that_returns_early_has_the_most_time)
+{
+	static const struct {
+		const char *arguments;
+		uint32_t timeout_ms;
+	} cases[] = {
+		{ "{\"command\":\"a\",\"yield_ms\":0}", UINT32_MAX },
+		{ "{\"command\":\"a\",\"yield_ms\":300}", UINT32_MAX },
+		{ "{\"command\":\"a\",\"yield_ms\":9999}", UINT32_MAX },
+		{ "{\"command\":\"a\",\"yield_ms\":10000}", 0 },
+		{ "{\"command\":\"a\",\"yield_ms\":55000}", 0 },
+		{ "{\"command\":\"a\",\"interactive\":true}", UINT32_MAX },
+		{ "{\"command\":\"a\",\"tty\":true}", UINT32_MAX },
+		{ "{\"command\":\"a\",\"yield_ms\":300,\"timeout_ms\":7}", 7 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		cr_expect_eq(command(cases[i].arguments)->timeout_ms, cases[i].timeout_ms, "%s",
+			     cases[i].arguments);
+}
+
 Test(mcp_tools, text_that_the_kernel_cannot_take)
 {
 	static const char *const names[] = { "command", "cwd", "profile" };
