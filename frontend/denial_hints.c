@@ -22,8 +22,10 @@ static const struct phrase phrases[] = {
 static const struct silent {
 	const char *program;
 	uint32_t exit_code; /* 0: they try until their time is over */
-} silents[] = { { "curl", 6 },   { "curl", 7 },      { "wget", 4 },   { "npm install", 0 },
-		{ "npm ci", 0 }, { "npx --yes", 0 }, { "npx -y", 0 }, { "npm create", 0 } };
+} silents[] = { { "curl", 6 },        { "curl", 7 },     { "wget", 4 },       { "nc", 1 },
+		{ "npm install", 0 }, { "npm ci", 0 },   { "npm i ", 0 },     { "npm audit", 0 },
+		{ "npm update", 0 },  { "npm view", 0 }, { "npm search", 0 }, { "npm outdated", 0 },
+		{ "npx --yes", 0 },   { "npx -y", 0 },   { "npm create", 0 } };
 
 bool denial_hints_apply(const struct ipc_execution_done *done)
 {
@@ -35,14 +37,14 @@ bool denial_hints_apply(const struct ipc_execution_done *done)
 /* --- limits and facts ------------------------------------------------------------------------- */
 
 /* Whether the limit was met, the workload alone says: that there is one, the profile does. */
-static void judge_limit(const struct search *search, const struct finding *finding)
+static bool judge_limit(const struct search *search, const struct finding *finding)
 {
 	const struct plan_profile *profile = search->profile;
 	const int error = finding->phrase->error;
 	struct denial_view *view = hint_add_view(search, "limits", finding->phrase->says, "");
 
 	if (!view)
-		return;
+		return true;
 	(void)snprintf(view->reason, sizeof(view->reason), "%s", errno_text(error));
 	(void)snprintf(view->remedy, sizeof(view->remedy),
 		       "use less, or raise it in the operator's profile");
@@ -54,35 +56,100 @@ static void judge_limit(const struct search *search, const struct finding *findi
 		denial_limit(view, "open_files", profile->open_files, "");
 	else
 		denial_limit(view, "size", 0, "");
+	return true;
 }
 
-static void judge_fact(const struct search *search, const struct finding *finding)
+static bool judge_fact(const struct search *search, const struct finding *finding)
 {
 	struct denial_view *view = NULL;
 
 	for (uint32_t i = 0; i < search->views->count; i++) {
 		if (search->views->items[i].weight == DENIAL_CALLED)
-			return; /* the kernel's own count says more */
+			return true; /* the kernel's own count says more */
 	}
 	view = hint_add_view(search, "sandbox", "privilege", "");
 	if (!view)
-		return;
+		return true;
 	view->weight = DENIAL_FACT;
 	(void)snprintf(view->reason, sizeof(view->reason), "%s", finding->phrase->says);
 	(void)snprintf(view->remedy, sizeof(view->remedy), "none: no profile can allow it");
 	hint_put(view->hint, "%s", finding->phrase->says);
+	return true;
 }
 
-static void (*const judges[TOPIC_COUNT])(const struct search *, const struct finding *) = {
+/* Return whether the line shows a line of a source: with its place, its number, or far to the
+ * right. */
+static bool is_of_source(const char *line)
+{
+	const size_t indent = strspn(line, " ");
+	const size_t number = strspn(line + indent, "0123456789");
+	const char *rest = line + indent + number;
+
+	return indent >= 4 || (number > 0 && strncmp(rest, " |", 2) == 0) ||
+	       hint_text_has_place(line);
+}
+
+/* Other things have a root as well: a tree, a project. */
+static bool judge_root(const struct search *search, const struct finding *finding)
+{
+	static const char certain[] =
+		"are you root|superuser|super-user|modify password information|"
+		"elevated privilege|elevated permission";
+	static const char user[] =
+		"be root|as root|only root|not root|non-root|root user|root priv|"
+		"root perm|root access|root right|by root|need root|needs root|"
+		"require root|requires root|requiring root|uid 0|with sudo|use sudo|"
+		"using sudo|via sudo";
+	static const char things[] =
+		"root element|root node|root dir|root folder|root path|"
+		"root object|root module|root package|root certificate|root of|"
+		"root comp|root level|root'|root\"|root key|root cause|root url|root project";
+	static const char demands[] =
+		"must|need|requir|only|have to|has to|please|try|should|cannot|"
+		"can't|denied|not permitted|without";
+
+	if (is_of_source(finding->line))
+		return false;
+	if (!hint_text_has(finding->line, certain) &&
+	    (!hint_text_has(finding->line, user) || !hint_text_has(finding->line, demands) ||
+	     hint_text_has(finding->line, things) || hint_text_has(finding->line, "not be ")))
+		return false;
+	return judge_fact(search, finding);
+}
+
+/* Return whether the error's text ends here, or a language's own mark of it follows. */
+static bool is_end(const char *rest)
+{
+	return *rest == '\0' || strchr(".,)'\"", *rest) || strncmp(rest, " (", 2) == 0 ||
+	       strncmp(rest, " at ", 4) == 0;
+}
+
+/* The kernel's refusal in its own words: a workload owns all that it can reach, so that it lacks a
+ * capability. A refused call that was counted would have the same words. */
+static bool judge_refusal(const struct search *search, const struct finding *finding)
+{
+	const char *rest = hint_text_find(finding->words, "permitted");
+
+	if (search->views->count > 0 || !rest || !is_end(rest + strlen("permitted")) ||
+	    hint_text_has(search->text, "setsid|setpgid|hard link"))
+		return false;
+	return judge_fact(search, finding);
+}
+
+static bool (*const judges[TOPIC_COUNT])(const struct search *, const struct finding *) = {
 	[TOPIC_FACT] = judge_fact,
+	[TOPIC_ROOT] = judge_root,
+	[TOPIC_REFUSAL] = judge_refusal,
 	[TOPIC_PACKAGE] = hint_judge_network,
 	[TOPIC_BIND] = hint_judge_bind,
 	[TOPIC_SOCKET] = hint_judge_socket,
 	[TOPIC_REFUSED] = hint_judge_refused,
+	[TOPIC_CONNECT] = hint_judge_connect,
 	[TOPIC_NETWORK] = hint_judge_network,
 	[TOPIC_LIMIT] = judge_limit,
 	[TOPIC_PROJECT] = hint_judge_project,
 	[TOPIC_FILE] = hint_judge_file,
+	[TOPIC_OPEN] = hint_judge_open,
 };
 
 /* A program that was stopped did not end by its errors: it may have waited for the network. */
@@ -93,11 +160,24 @@ static bool is_ending(const struct search *search, enum topic topic)
 
 static bool is_beside(const struct search *search, const char *line, const struct phrase *phrase)
 {
-	if (phrase->unless && strstr(search->command, phrase->unless))
+	if (phrase->unless && hint_text_has(search->command, phrase->unless))
 		return false;
-	return !phrase->beside || hint_text_find(line, phrase->beside) ||
-	       hint_text_find(search->command, phrase->beside) ||
-	       (phrase->topic == TOPIC_BIND && hint_text_find(search->text, phrase->beside));
+	return !phrase->beside || hint_text_has(line, phrase->beside) ||
+	       hint_text_has(search->command, phrase->beside) ||
+	       (phrase->topic == TOPIC_BIND && hint_text_has(search->text, phrase->beside));
+}
+
+/* Return whether the words are quoted in a sentence, as a test shows what it compares. The quotes
+ * of a field ("message": "...") are of the message itself. */
+static bool is_quoted(enum topic topic, const char *line, const char *words)
+{
+	const char *at = words - 1;
+
+	if (topic == TOPIC_PACKAGE || topic == TOPIC_FILE || words == line || !strchr("'\"", *at))
+		return false;
+	while (at > line && at[-1] == ' ')
+		at--;
+	return at > line && at[-1] != ':';
 }
 
 static void judge_line(const struct search *search, const char *line)
@@ -106,11 +186,11 @@ static void judge_line(const struct search *search, const char *line)
 		const struct finding finding = { &phrases[i], line,
 						 hint_text_find_word(line, phrases[i].words) };
 
-		if (finding.words && is_beside(search, line, &phrases[i])) {
-			if (is_ending(search, phrases[i].topic))
-				judges[phrases[i].topic](search, &finding);
+		if (finding.words && !is_quoted(phrases[i].topic, line, finding.words) &&
+		    is_beside(search, line, &phrases[i]) &&
+		    (!is_ending(search, phrases[i].topic) ||
+		     judges[phrases[i].topic](search, &finding)))
 			return;
-		}
 	}
 }
 
@@ -140,10 +220,10 @@ static void judge_silence(const struct search *search)
 			continue;
 		if (search->source->is_timeout) {
 			if (silents[i].exit_code == 0)
-				hint_judge_network(search, &finding);
+				(void)hint_judge_network(search, &finding);
 		} else if (silents[i].exit_code == search->source->exit_code &&
 			   hint_text_command_host(at, host, &port)) {
-			hint_judge_refused(search, &quiet);
+			(void)hint_judge_refused(search, &quiet);
 		}
 	}
 }
@@ -162,7 +242,7 @@ static bool has_any(const char *text, const char *const *words)
 /* Programs try calls that they can do without: a refused call is the reason of a failure only if
  * the output tells of a refusal or of that call, or if there is no output. For a call that programs
  * probe, the output must tell of EPERM, the filter's answer, or of the call. */
-static bool is_reason(const struct denial_view *view, const char *text)
+static bool is_reason(const struct denial_view *view, const char *text, bool is_silent)
 {
 	static const char *const eperm[] = { "not permitted", "eperm", "errno 1]", NULL };
 	static const char *const refusals[] = { "permission", "superuser",   "root",
@@ -171,56 +251,99 @@ static bool is_reason(const struct denial_view *view, const char *text)
 	if (hint_text_find(text, view->operation))
 		return true;
 	if (view->weight == DENIAL_CALLED)
-		return hint_text_is_blank(text) || has_any(text, eperm) || has_any(text, refusals);
+		return is_silent || has_any(text, eperm) || has_any(text, refusals);
 	return !view->is_silent && has_any(text, eperm);
 }
 
-static void choose_calls(const struct search *search, const char *text)
+static void choose_calls(const struct search *search, const char *text, bool is_silent)
 {
 	for (uint32_t i = 0; i < search->views->count; i++) {
 		struct denial_view *view = &search->views->items[i];
 
-		if (view->weight > DENIAL_FIRST && !is_reason(view, text))
+		if (view->weight > DENIAL_FIRST && !is_reason(view, text, is_silent))
 			view->weight = DENIAL_LAST;
 	}
 }
 
-static void judge_text(const struct search *search, char *text)
+/* Return whether the line is one of a comparison: it shows files. */
+static bool is_of_diff(const char *line)
 {
-	char *rest = text;
+	return line[0] && strchr("+-<>", line[0]);
+}
 
-	if (hint_text_is_blank(text))
-		judge_silence(search);
-	while (rest)
-		judge_line(search, strsep(&rest, "\r\n"));
+/* Judge each whole line of a text, the end of which was taken. */
+static void judge_text(struct search *search, const char *bytes, size_t size, bool is_output)
+{
+	static char whole[HINT_BYTES + 1];
+	char text[HINT_BYTES + 1], *rest = text;
+
+	if (size > HINT_BYTES)
+		return;
+	memcpy(text, bytes, size);
+	hint_text_clean(text, size);
+	memcpy(whole, text, sizeof(text));
+	search->text = whole;
+	if (size == HINT_BYTES && strpbrk(text, "\r\n"))
+		rest = strpbrk(text, "\r\n");
+	while (rest) {
+		const char *line = strsep(&rest, "\r\n");
+
+		if (!is_output || !is_of_diff(line))
+			judge_line(search, line);
+	}
+}
+
+static bool has_found(const struct denial_views *views)
+{
+	for (uint32_t i = 0; i < views->count; i++) {
+		if (views->items[i].weight < DENIAL_LAST)
+			return true;
+	}
+	return views->note[0] || views->other[0];
+}
+
+/* Copy the text in which a program tells why it failed: its errors, or else its output. Return
+ * whether it had no errors. */
+static bool copy_reason(const struct hint_source *source, char ret[HINT_BYTES + 1])
+{
+	memcpy(ret, source->tail, source->size);
+	hint_text_clean(ret, source->size);
+	if (!hint_text_is_blank(ret))
+		return false;
+	if (source->output) {
+		memcpy(ret, source->output, source->output_size);
+		hint_text_clean(ret, source->output_size);
+	}
+	return true;
 }
 
 void denial_hints_add(const struct hint_source *source, struct denial_views *views)
 {
 	const struct plan *plan = source->plan;
 	const int index = plan && plan->bytes ? plan_profile_find(plan, source->profile) : -1;
-	static char whole[HINT_BYTES + 1];
 	struct search search = { .source = source,
 				 .views = views,
-				 .text = whole,
 				 .command = source->command ? source->command : "",
 				 .is_clear = true };
-	char text[HINT_BYTES + 1];
-	char *begin;
+	char reason[HINT_BYTES + 1];
+	bool is_silent;
 
-	if (index < 0 || source->size > HINT_BYTES)
+	if (index < 0 || source->size > HINT_BYTES || source->output_size > HINT_BYTES)
 		return;
-	memcpy(text, source->tail, source->size);
-	hint_text_clean(text, source->size);
-	memcpy(whole, text, sizeof(text));
-	begin = source->size == HINT_BYTES ? strpbrk(text, "\r\n") : text; /* a whole line */
 	search.profile = plan_profile(plan, (uint32_t)index);
 	search.cwd = source->cwd && source->cwd[0] == '/' ? source->cwd
 							  : plan_string(plan, search.profile->cwd);
-	choose_calls(&search, text);
+	is_silent = copy_reason(source, reason);
+	choose_calls(&search, reason, is_silent);
 	for (uint32_t i = 0; i < views->count; i++)
 		search.is_clear = search.is_clear && views->items[i].weight >= DENIAL_PROBED;
-	judge_text(&search, begin ? begin : text);
+	judge_text(&search, source->tail, source->size, false);
+	if (!has_found(views) && source->output)
+		judge_text(&search, source->output, source->output_size, true);
+	if (!has_found(views) && is_silent)
+		judge_silence(&search);
+	if (!has_found(views))
+		hint_judge_command_path(&search, hint_text_is_blank(reason));
 	for (uint32_t i = 0; i < views->count; i++) {
 		if (views->items[i].is_inferred)
 			views->other[0] = views->note[0] = '\0';

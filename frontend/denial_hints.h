@@ -27,6 +27,8 @@ struct hint_source {
 	bool is_persistent;  /* it ran in a persistent sandbox */
 	const char *tail;    /* the end of its error output */
 	size_t size;         /* at most HINT_BYTES */
+	const char *output;  /* likewise of its output, for programs that print errors there */
+	size_t output_size;
 };
 
 /* Return whether a refusal may be the reason of this end, and not a limit or a wish. For want of a

@@ -26,6 +26,19 @@ static bool is_users(const char *path)
 	return false;
 }
 
+bool hint_is_of_host(const char *path)
+{
+	static const char *const places[] = { "/bin",  "/boot", "/dev",  "/etc", "/lib", "/opt",
+					      "/proc", "/run",  "/sbin", "/sys", "/usr", "/var" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (strncmp(path, places[i], strlen(places[i])) == 0 &&
+		    (path[strlen(places[i])] == '/' || !path[strlen(places[i])]))
+			return true;
+	}
+	return is_users(path);
+}
+
 static void hint_absent(const struct search *search, const char *path, struct denial_view *view)
 {
 	const char *workspace = hint_workspace(search);
@@ -45,7 +58,7 @@ static void hint_absent(const struct search *search, const char *path, struct de
 }
 
 static void hint_file(const struct search *search, const struct operation *operation,
-		      const struct decision *decision, struct denial_view *view)
+		      const struct decision *decision, const char *wish, struct denial_view *view)
 {
 	char shown[HINT_PATH_MAX], places[HINT_TARGET_MAX];
 
@@ -53,7 +66,8 @@ static void hint_file(const struct search *search, const struct operation *opera
 	if (decision->error == ENOENT) {
 		hint_absent(search, operation->target, view);
 	} else if (decision->error == EROFS && operation->kind == OPERATION_DELETE) {
-		hint_put(view->hint, "%s cannot be removed (read-only)", shown);
+		hint_put(view->hint, "%s cannot be %s (read-only)", shown,
+			 strcmp(wish, "delete") == 0 ? "removed" : "changed");
 	} else if (decision->error == EROFS) {
 		hint_places(search, "create", places);
 		hint_put(view->hint, "%s cannot be written (read-only)%s%s", shown,
@@ -93,12 +107,14 @@ static void note_missing(const struct search *search, const char *path)
 			 plan_string(search->source->plan, mount->target));
 }
 
-static void say_other(const struct search *search, const struct phrase *phrase, const char *path)
+static void say_other(const struct search *search, const struct phrase *phrase, const char *line,
+		      const char *path)
 {
 	char shown[HINT_PATH_MAX];
 
 	if (phrase->error == ENOENT) {
-		note_missing(search, path);
+		if (!hint_text_has(line, "renam|->|=>")) /* either name may be missing */
+			note_missing(search, path);
 		return;
 	}
 	hint_path(path, shown);
@@ -136,8 +152,10 @@ static const char *first_kind(const char *line)
 	static const struct {
 		const char *word, *kind;
 	} words[] = {
-		{ "creat", "create" },  { "mkdir", "create" },  { "touch", "create" },
-		{ "remove", "delete" }, { "unlink", "delete" }, { "exec", "exec" },
+		{ "creat", "create" },    { "mkdir", "create" }, { "touch", "create" },
+		{ "writ", "create" },     { "save", "create" },  { "output", "create" },
+		{ "database", "create" }, { "lock", "create" },  { "remove", "delete" },
+		{ "unlink", "delete" },   { "exec", "exec" },
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -162,12 +180,114 @@ static bool is_plain(const struct phrase *phrase, const char *line)
 	return phrase->error == ENOENT || phrase->error == EACCES;
 }
 
+/* Ask about the path; add the view if the policy refuses one of the kinds with the error. `error`
+ * 0: with any. */
+static bool ask_path(const struct search *search, const char *const *kinds, const char *path,
+		     int error, bool *ret_is_known)
+{
+	char text[HINT_TARGET_MAX + 16];
+	struct operation operation;
+	struct decision decision;
+	const char *first = kinds[0];
+	struct denial_view *view;
+
+	for (; *kinds; kinds++) {
+		(void)snprintf(text, sizeof(text), "%s %s", *kinds, path);
+		*ret_is_known = hint_ask_policy(search, text, &operation, &decision);
+		if (!*ret_is_known)
+			return false; /* not a path that the policy could speak of */
+		if (decision.answer <= DECISION_CONDITIONAL || (error && decision.error != error))
+			continue;
+		view = hint_add_view(search, decision.layer, *kinds, path);
+		if (view) {
+			hint_describe(search, &decision, view);
+			hint_file(search, &operation, &decision, first, view);
+		}
+		return true;
+	}
+	return false;
+}
+
+/* A path that another line or the command has. */
+struct elsewhere {
+	const char *const *kinds; /* the questions about it */
+	int error;                /* of the refusal; 0: any */
+	const char *mark;         /* words of which the path has one; NULL: any path */
+	bool is_plain;            /* only a word of the shell without quotes is one */
+	char path[HINT_TARGET_MAX];
+	bool is_ambiguous;
+};
+
+/* Return whether the policy refuses one of the kinds on the path with the error. */
+static bool is_refused(const struct search *search, const struct elsewhere *place, const char *path)
+{
+	char text[HINT_TARGET_MAX + 16];
+	struct operation operation;
+	struct decision decision;
+
+	for (const char *const *kind = place->kinds; *kind; kind++) {
+		(void)snprintf(text, sizeof(text), "%s %s", *kind, path);
+		if (hint_ask_policy(search, text, &operation, &decision) &&
+		    decision.answer > DECISION_CONDITIONAL &&
+		    (!place->error || decision.error == place->error))
+			return true;
+	}
+	return false;
+}
+
+static bool is_in_quotes(const char *text, const char *at)
+{
+	size_t count = 0;
+
+	for (; text < at; text++)
+		count += strchr("'\"", *text) != NULL;
+	return count % 2 == 1;
+}
+
+/* Find the refused path of a text; two different ones are ambiguous. */
+static void find_refused(const struct search *search, const char *text, struct elsewhere *place)
+{
+	char path[HINT_TARGET_MAX];
+
+	for (const char *at = strchr(text, '/'); at; at = strchr(at + 1, '/')) {
+		if ((at > text && !strchr(" \t\n(=>:'\"`", at[-1])) || !hint_text_word(at, path))
+			continue;
+		path[strcspn(path, "\\")] = '\0';
+		if (!hint_is_of_host(path) || strstr(path, "bin/") ||
+		    strncmp(at + strlen(path), "\", line", 7) == 0 || /* a frame of Python */
+		    (place->mark && !hint_text_has(path, place->mark)) ||
+		    (place->is_plain && is_in_quotes(text, at)) || !is_refused(search, place, path))
+			continue;
+		place->is_ambiguous = place->path[0] && strcmp(place->path, path) != 0;
+		if (place->is_ambiguous)
+			return;
+		(void)snprintf(place->path, sizeof(place->path), "%s", path);
+	}
+}
+
+/* The message has no path: programs that spread it over lines have it in another, and else the
+ * command may have it. */
+static bool ask_elsewhere(const struct search *search, struct elsewhere *place)
+{
+	bool is_known;
+
+	find_refused(search, search->text, place);
+	if (!place->path[0])
+		find_refused(search, search->command, place);
+	return place->path[0] && !place->is_ambiguous &&
+	       ask_path(search, place->kinds, place->path, place->error, &is_known);
+}
+
 /* A read-only error is the sandbox's in any directory but its own. */
 static void add_read_only(const struct search *search)
 {
+	static const char *const kinds[] = { "create", "write", "delete", NULL };
+	struct elsewhere place = { .kinds = kinds, .error = EROFS };
 	char places[HINT_TARGET_MAX];
 	struct denial_view *view;
 
+	if (ask_elsewhere(search, &place))
+		return;
 	hint_places(search, "create", places);
 	view = places[0] ? hint_add_view(search, "mounts", "write", "") : NULL;
 	if (!view)
@@ -176,81 +296,129 @@ static void add_read_only(const struct search *search)
 	hint_put(view->hint, "this directory is read-only; use %s", places);
 }
 
-void hint_judge_file(const struct search *search, const struct finding *finding)
+bool hint_judge_file(const struct search *search, const struct finding *finding)
 {
 	const char *const kinds[] = {
-		first_kind(finding->line), "read", "write", "create", "exec", "list", "delete"
+		first_kind(finding->line), "read", "write", "create", "exec", "list", "delete", NULL
 	};
 	const int error = finding->phrase->error;
+	struct elsewhere place = { .kinds = kinds, .error = ENOENT };
 	char path[HINT_TARGET_MAX];
-	char text[HINT_TARGET_MAX + 16];
-	struct operation operation;
-	struct decision decision;
-	struct denial_view *view;
+	bool is_known;
 
 	if (!find_path(search, finding, path)) {
 		if (error == EROFS)
 			add_read_only(search);
-		return;
+		else if (error == ENOENT)
+			(void)ask_elsewhere(search, &place);
+		return error != EPERM;
 	}
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		(void)snprintf(text, sizeof(text), "%s %s", kinds[i], path);
-		if (!hint_ask_policy(search, text, &operation, &decision))
-			return; /* not a path that the policy could speak of */
-		if (decision.answer <= DECISION_CONDITIONAL || decision.error != error)
-			continue;
-		view = hint_add_view(search, decision.layer, kinds[i], path);
-		if (view) {
-			hint_describe(search, &decision, view);
-			hint_file(search, &operation, &decision, view);
-		}
-		return;
-	}
-	if (is_plain(finding->phrase, finding->line))
-		say_other(search, finding->phrase, path);
+	if (ask_path(search, kinds, path, error, &is_known))
+		return true;
+	if (is_known && is_plain(finding->phrase, finding->line))
+		say_other(search, finding->phrase, finding->line, path);
+	return error != EPERM;
 }
 
-/* A socket in the file system, of a service of the host. */
-void hint_judge_socket(const struct search *search, const struct finding *finding)
+/* A message without the kernel's error, about a path that only a host has. */
+bool hint_judge_open(const struct search *search, const struct finding *finding)
 {
-	const char *url = hint_text_find(finding->line, "unix:///");
-	char path[HINT_TARGET_MAX], shown[HINT_PATH_MAX];
-	char text[HINT_TARGET_MAX + 16];
+	static const char acts[] =
+		"open|read|access|creat|writ|find|load|stat |save|directory|file|"
+		"exist|found|enter|change to|chdir";
+	const char *const kinds[] = { first_kind(finding->line), "read", NULL };
+	struct elsewhere place = { .kinds = kinds,
+				   .mark = strcmp(kinds[0], "read") == 0 ? NULL : "db|sql" };
+	char path[HINT_TARGET_MAX];
+	bool is_known;
+
+	if (!hint_text_has(finding->line, acts))
+		return false;
+	if (!hint_text_path(finding->line, path))
+		return hint_text_has(finding->line, "file|director|path") &&
+		       ask_elsewhere(search, &place);
+	while (strlen(path) > 1 && path[strlen(path) - 1] == '/')
+		path[strlen(path) - 1] = '\0';
+	if (hint_is_of_host(path))
+		(void)ask_path(search, kinds, path, 0, &is_known);
+	return hint_is_of_host(path);
+}
+
+void hint_judge_command_path(const struct search *search, bool is_quiet)
+{
+	static const char *const kinds[] = { "read", NULL };
+	struct elsewhere place = { .kinds = kinds,
+				   .error = ENOENT,
+				   .mark = "/home/|/root|/Users/|/mnt/|/media/",
+				   .is_plain = !is_quiet };
+	bool is_known;
+
+	find_refused(search, search->command, &place);
+	if (place.path[0] && !place.is_ambiguous)
+		(void)ask_path(search, kinds, place.path, ENOENT, &is_known);
+}
+
+/* Ask about a socket in the file system, of a service of the host. */
+static bool ask_socket(const struct search *search, const char *path)
+{
+	char text[HINT_TARGET_MAX + 16], shown[HINT_PATH_MAX];
 	struct operation operation;
 	struct decision decision;
 	struct denial_view *view;
 
-	if (!(url ? hint_text_word(url + strlen("unix://"), path)
-		  : hint_text_path(finding->line, path)))
-		return;
-	path[strcspn(path, ":")] = '\0';
-	if (path[strlen(path) - 1] == '.')
-		path[strlen(path) - 1] = '\0';
 	(void)snprintf(text, sizeof(text), "connect unix:%s", path);
-	if (!hint_ask_policy(search, text, &operation, &decision)) { /* too long for a socket */
-		hint_judge_file(search, finding);
-		return;
-	}
+	if (!hint_ask_policy(search, text, &operation, &decision)) /* too long for a socket */
+		return false;
 	view = decision.answer < DECISION_REFUSED
 		       ? NULL
 		       : hint_add_view(search, decision.layer, "connect", path);
 	if (!view)
-		return;
+		return true;
 	hint_describe(search, &decision, view);
 	hint_path(path, shown);
 	hint_put(view->hint, "%s is not visible here; services of the host cannot be reached",
 		 shown);
+	return true;
+}
+
+bool hint_judge_socket(const struct search *search, const struct finding *finding)
+{
+	const char *url = hint_text_find(finding->line, "unix:///");
+	char path[HINT_TARGET_MAX];
+
+	if (!(url ? hint_text_word(url + strlen("unix://"), path)
+		  : hint_text_path(finding->line, path)) ||
+	    (!url && !hint_text_has(finding->line, "sock|.s.")))
+		return false;
+	path[strcspn(path, ":")] = '\0';
+	if (path[strlen(path) - 1] == '.')
+		path[strlen(path) - 1] = '\0';
+	return ask_socket(search, path) || hint_judge_file(search, finding);
+}
+
+bool hint_judge_command_socket(const struct search *search)
+{
+	const char *sign = strstr(search->command, ".sock");
+	const char *at = sign;
+	char path[HINT_TARGET_MAX];
+
+	while (at && at > search->command && !strchr(" =:'\"", at[-1]))
+		at--;
+	return at && *at == '/' && hint_text_word(at, path) && ask_socket(search, path);
 }
 
 /* A project's parts were not found where no project is. */
-void hint_judge_project(const struct search *search, const struct finding *finding)
+bool hint_judge_project(const struct search *search, const struct finding *finding)
 {
 	const struct plan_mount *mount = hint_own_mount(search, search->cwd);
 	struct denial_views *views = search->views;
+	char path[HINT_TARGET_MAX];
 
-	(void)finding;
+	if (hint_text_path(finding->line, path) && hint_is_of_host(path))
+		return false; /* it looked there */
 	if (hint_is_workspace(search, mount) && search->source->is_tool &&
 	    !search->source->is_persistent && !views->note[0] && search->is_clear)
 		hint_put(views->note, "this run had no sandbox argument, so %.60s was empty",
 			 plan_string(search->source->plan, mount->target));
+	return true;
 }

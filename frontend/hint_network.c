@@ -4,8 +4,10 @@
  */
 #include "frontend/hint_search.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ANY_HOST "any host"
@@ -76,7 +78,7 @@ static void add_network(const struct search *search, const char *target,
 		hint_put(view->hint, "no network; %.80s cannot be reached", target);
 }
 
-void hint_judge_network(const struct search *search, const struct finding *finding)
+bool hint_judge_network(const struct search *search, const struct finding *finding)
 {
 	const bool is_package = finding->phrase && finding->phrase->topic == TOPIC_PACKAGE;
 	char host[HINT_TARGET_MAX] = "";
@@ -92,10 +94,11 @@ void hint_judge_network(const struct search *search, const struct finding *findi
 	else if (ask_connect(search, "example.org", 443, &decision) &&
 		 decision.answer == DECISION_REFUSED)
 		add_network(search, is_package ? PACKAGES : ANY_HOST, &decision);
+	return true;
 }
 
 /* Only the sandbox's own loopback answers with a refusal. */
-void hint_judge_refused(const struct search *search, const struct finding *finding)
+bool hint_judge_refused(const struct search *search, const struct finding *finding)
 {
 	char host[HINT_TARGET_MAX] = "127.0.0.1", number[16] = "";
 	struct denial_views *views = search->views;
@@ -104,11 +107,13 @@ void hint_judge_refused(const struct search *search, const struct finding *findi
 	const bool is_found = find_host(search, finding->line, host, &port);
 
 	if (!ask_connect(search, host, port, &decision))
-		return;
+		return true;
 	if (decision.answer == DECISION_REFUSED) {
 		add_network(search, is_found ? host : ANY_HOST, &decision);
-		return;
+		return true;
 	}
+	if (hint_judge_command_socket(search))
+		return true;
 	if (port)
 		(void)snprintf(number, sizeof(number), ":%u", port);
 	if (!views->note[0] && search->is_clear)
@@ -116,27 +121,73 @@ void hint_judge_refused(const struct search *search, const struct finding *findi
 			 "nothing in this sandbox listens%s%.60s%s; services of the host cannot be "
 			 "reached",
 			 is_found ? " on " : " there", is_found ? host : "", number);
+	return true;
 }
 
-void hint_judge_bind(const struct search *search, const struct finding *finding)
+/* A failed connection without its reason. A server that answered is there. */
+bool hint_judge_connect(const struct search *search, const struct finding *finding)
+{
+	static const char answers[] = "authenticat|password|certificate|handshake|ssl|tls|protocol|"
+				      "closed|reset|denied|too many|version|status";
+	char host[HINT_TARGET_MAX];
+	uint16_t port = 0;
+
+	return hint_text_host(finding->words, host, &port) &&
+	       !hint_text_has(finding->line, answers) && hint_judge_refused(search, finding);
+}
+
+/* Return whether a number below 1024 stands by itself, as a port does. */
+static bool has_low_port(const char *text)
+{
+	for (const char *at = text; *at; at++) {
+		char *end = NULL;
+		unsigned long number;
+
+		if (*at < '1' || *at > '9' ||
+		    (at > text && (isalnum((unsigned char)at[-1]) || strchr("._-", at[-1]))))
+			continue;
+		number = strtoul(at, &end, 10);
+		if (number < 1024 &&
+		    (*end == '\0' || (!isalnum((unsigned char)*end) && !strchr("._-]", *end))))
+			return true;
+		at = end - 1;
+	}
+	return false;
+}
+
+/* Return whether the line can be about a port: it has the words for it, or names nothing. */
+static bool is_of_port(const struct search *search, const struct finding *finding)
+{
+	const char *colon = strchr(finding->line, ':');
+
+	if (!has_low_port(finding->line) && !has_low_port(search->command))
+		return false;
+	return hint_text_has(finding->line, "bind|listen|port ") ||
+	       (colon && colon + 2 == finding->words &&
+		strcspn(finding->line, "'\" ") >= (size_t)(colon - finding->line));
+}
+
+bool hint_judge_bind(const struct search *search, const struct finding *finding)
 {
 	char path[HINT_TARGET_MAX];
 	struct operation operation;
 	struct decision decision;
 	struct denial_view *view;
 
-	if (hint_text_path(finding->line, path)) /* the line names the file that was refused */
-		return;
+	if (hint_text_path(finding->line, path) || /* the line names the file that was refused */
+	    (finding->phrase->error == 0 && !is_of_port(search, finding)))
+		return false;
 	if (!hint_ask_policy(search, "bind 80", &operation, &decision) ||
 	    decision.answer != DECISION_REFUSED || decision.error != EACCES)
-		return;
+		return false;
 	view = hint_add_view(search, decision.layer, "bind", "ports below 1024");
 	if (!view)
-		return;
+		return true;
 	hint_describe(search, &decision, view);
 	if (hint_ask_policy(search, "bind 8080", &operation, &decision) &&
 	    decision.answer == DECISION_REFUSED)
 		hint_put(view->hint, "no network; this profile lets no port be bound");
 	else
 		hint_put(view->hint, "ports below 1024 cannot be bound; take one from 1024");
+	return true;
 }

@@ -12,14 +12,18 @@
 /* The question that a phrase puts to the policy. */
 enum topic {
 	TOPIC_FACT,
+	TOPIC_ROOT,
+	TOPIC_REFUSAL,
 	TOPIC_PACKAGE,
 	TOPIC_BIND,
 	TOPIC_SOCKET,
 	TOPIC_REFUSED,
+	TOPIC_CONNECT,
 	TOPIC_NETWORK,
 	TOPIC_LIMIT,
 	TOPIC_PROJECT,
 	TOPIC_FILE,
+	TOPIC_OPEN,
 	TOPIC_COUNT
 };
 
@@ -61,6 +65,9 @@ bool hint_is_workspace(const struct search *search, const struct plan_mount *mou
 /* Return the directory where a persistent sandbox of the profile shows a project; NULL: none. */
 const char *hint_workspace(const struct search *search);
 
+/* Return whether the path begins with a directory that hosts have: it is no route of a URL. */
+bool hint_is_of_host(const char *path);
+
 /* Print the places that the policy lets a workload use for `kind`: "/workspace or /tmp". */
 void hint_places(const struct search *search, const char *kind, char ret[HINT_TARGET_MAX]);
 
@@ -72,12 +79,22 @@ struct denial_view *hint_add_view(const struct search *search, const char *layer
 void hint_describe(const struct search *search, const struct decision *decision,
 		   struct denial_view *view);
 
-/* Ask the policy about the line of a finding, and add the view or note for it. */
-void hint_judge_file(const struct search *search, const struct finding *finding);
-void hint_judge_socket(const struct search *search, const struct finding *finding);
-void hint_judge_project(const struct search *search, const struct finding *finding);
-void hint_judge_network(const struct search *search, const struct finding *finding);
-void hint_judge_refused(const struct search *search, const struct finding *finding);
-void hint_judge_bind(const struct search *search, const struct finding *finding);
+/* Ask the policy about the line of a finding, and add the view or note for it. False: a later
+ * phrase may explain the line. */
+bool hint_judge_file(const struct search *search, const struct finding *finding);
+bool hint_judge_socket(const struct search *search, const struct finding *finding);
+bool hint_judge_project(const struct search *search, const struct finding *finding);
+bool hint_judge_open(const struct search *search, const struct finding *finding);
+bool hint_judge_connect(const struct search *search, const struct finding *finding);
+bool hint_judge_network(const struct search *search, const struct finding *finding);
+bool hint_judge_refused(const struct search *search, const struct finding *finding);
+bool hint_judge_bind(const struct search *search, const struct finding *finding);
+
+/* Ask the policy about a socket that the command names. False: it names none. */
+bool hint_judge_command_socket(const struct search *search);
+
+/* Ask the policy about a path of the user's in a command whose output tells no reason. `is_quiet`:
+ * it has none; then a path in quotes counts as well. */
+void hint_judge_command_path(const struct search *search, bool is_quiet);
 
 #endif

@@ -40,13 +40,47 @@ const char *hint_text_find(const char *line, const char *words)
 	return NULL;
 }
 
-const char *hint_text_find_word(const char *line, const char *words)
+/* Copy the next of the words that `|` separates. False: there is none. */
+static bool next_words(const char **words, char ret[HINT_TARGET_MAX])
+{
+	const size_t size = strcspn(*words, "|");
+
+	if (size == 0 || size >= HINT_TARGET_MAX)
+		return false;
+	memcpy(ret, *words, size);
+	ret[size] = '\0';
+	*words += size + ((*words)[size] == '|');
+	return true;
+}
+
+static const char *find_begin(const char *line, const char *words)
 {
 	const char *at = hint_text_find(line, words);
 
 	while (at && at > line && isalnum((unsigned char)at[-1]) && isalnum((unsigned char)*words))
 		at = hint_text_find(at + 1, words);
 	return at;
+}
+
+const char *hint_text_find_word(const char *line, const char *words)
+{
+	char part[HINT_TARGET_MAX];
+	const char *ret = NULL;
+
+	while (!ret && next_words(&words, part))
+		ret = find_begin(line, part);
+	return ret;
+}
+
+bool hint_text_has(const char *text, const char *words)
+{
+	char part[HINT_TARGET_MAX];
+
+	while (next_words(&words, part)) {
+		if (hint_text_find(text, part))
+			return true;
+	}
+	return false;
 }
 
 void hint_text_clean(char *text, size_t size)
@@ -115,8 +149,7 @@ bool hint_text_path(const char *line, char ret[HINT_TARGET_MAX])
 	return is_found;
 }
 
-/* Return whether the line begins with a place in a source, "a.c:1:10: ": a compiler's. */
-static bool has_position(const char *line)
+bool hint_text_has_place(const char *line)
 {
 	const size_t size = strcspn(line, " ");
 
@@ -124,26 +157,68 @@ static bool has_position(const char *line)
 	       memchr(line, ':', size - 1);
 }
 
-bool hint_text_name(const char *line, const char *words, char ret[HINT_TARGET_MAX])
+static bool is_behind(const char *line, const char *at, const char *word)
 {
-	const char *begin = words;
+	const ptrdiff_t size = (ptrdiff_t)strlen(word);
 
-	if (has_position(line))
-		return false;
+	return at - line >= size && strncmp(at - size, word, (size_t)size) == 0;
+}
+
+/* Find a name in quotes close to the words: what is further away is no file. */
+static bool find_quoted(const char *line, const char *words, char ret[HINT_TARGET_MAX])
+{
+	const ptrdiff_t before = 12, after = 48;
 
 	for (const char *at = line; *at; at++) {
 		const size_t size = strchr(QUOTES, *at) ? measure_word(at + 1, *at) : 0;
+		const char *end = at + 1 + size;
 
-		if (size > 0 && at[1 + size] == *at)
-			return copy_plain(at + 1, size, ret);
+		if (size == 0 || *end != *at)
+			continue;
+		if (is_behind(line, at, "in ")) { /* a function's name */
+			at = end;
+			continue;
+		}
+		if ((end < words && words - end <= before) || (at > words && at - words <= after))
+			return copy_plain(at + 1, size, ret) && !strpbrk(ret, "(){}");
+		at = end;
 	}
+	return false;
+}
+
+/* Find a name between a space and ": WORDS", or ": Cannot open: WORDS". Without ": " before it, it
+ * must look like a file's. */
+static bool find_before(const char *line, const char *words, char ret[HINT_TARGET_MAX])
+{
+	static const char cannot[] = ": Cannot open: ";
+	const char *begin;
+
+	if (words - line > (ptrdiff_t)strlen(cannot) &&
+	    strncmp(words - strlen(cannot), cannot, strlen(cannot)) == 0)
+		words -= strlen(cannot) - 2;
 	if (words - line < 3 || words[-1] != ' ' || words[-2] != ':')
 		return false;
 	begin = words - 2;
-	while (begin > line && !(begin[-1] == ' '))
+	while (begin > line && begin[-1] != ' ')
 		begin--;
-	return begin - line >= 2 && begin[-2] == ':' &&
-	       copy_plain(begin, (size_t)(words - 2 - begin), ret);
+	return begin - line >= 2 && copy_plain(begin, (size_t)(words - 2 - begin), ret) &&
+	       !strpbrk(ret, "(){}") &&
+	       (begin[-2] == ':' || is_behind(line, begin, "read ") ||
+		is_behind(line, begin, "file "));
+}
+
+bool hint_text_name(const char *line, const char *words, char ret[HINT_TARGET_MAX])
+{
+	const char *begin;
+
+	if (hint_text_has_place(line))
+		return false;
+	if (find_quoted(line, words, ret))
+		return true;
+	begin = strstr(words, " -- ");
+	if (begin)
+		return hint_text_word(begin + 4, ret);
+	return find_before(line, words, ret);
 }
 
 /* --- hosts ------------------------------------------------------------------------------------ */

@@ -16,8 +16,15 @@
 /* Find `words` in any case. NULL: the line does not have them. */
 const char *hint_text_find(const char *line, const char *words);
 
-/* Find `words` where a word of the line begins: "ENOTFOUND", but not "FileNotFoundError". */
+/* Find the first of `words`, "one|or another", where a word of the line begins: "ENOTFOUND", but
+ * not "FileNotFoundError". */
 const char *hint_text_find_word(const char *line, const char *words);
+
+/* Return whether the text has one of `words`, "one|or another", in any case. */
+bool hint_text_has(const char *text, const char *words);
+
+/* Return whether the line begins with a place in a source, "a.c:1:10: ": a compiler's. */
+bool hint_text_has_place(const char *line);
 
 /* Copy the word that begins at `from`. False: it has characters that cannot be shown. */
 bool hint_text_word(const char *from, char ret[HINT_TARGET_MAX]);
@@ -28,7 +35,7 @@ void hint_text_clean(char *text, size_t size);
 /* Find the last absolute path of the line that is not its first word: that is the program. */
 bool hint_text_path(const char *line, char ret[HINT_TARGET_MAX]);
 
-/* Find a relative name: in quotes, or between ": " and `words`. */
+/* Find a relative name: in quotes beside `words`, behind " -- ", or between ": " and `words`. */
 bool hint_text_name(const char *line, const char *words, char ret[HINT_TARGET_MAX]);
 
 /* Find a host: an address, localhost, or a name with a domain that no file's ending is.

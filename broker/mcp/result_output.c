@@ -154,15 +154,22 @@ static bool has_printed(const struct execution_info *info)
 	return info->log.streams[OUTPUT_OUT].total > 0 || info->log.streams[OUTPUT_ERR].total > 0;
 }
 
+/* Copy the end of a stream, for hints. */
+static size_t read_tail(const struct execution_info *info, enum output_stream stream,
+			char ret[HINT_BYTES])
+{
+	const struct output *output = stream_of(info, stream);
+
+	return output_read(output, output->total > HINT_BYTES ? output->total - HINT_BYTES : 0, ret,
+			   HINT_BYTES);
+}
+
 /* Describe denials and, for a failed execution, the hints in its last errors. */
 static const struct denial_views *describe_denials(const struct execution_info *info,
 						   const struct plan *plan)
 {
 	static struct denial_views views; /* too large to be cleared each time */
-	const enum output_stream stream = info->is_terminal ? OUTPUT_OUT : OUTPUT_ERR;
-	const struct output *output = stream_of(info, stream);
-	const uint64_t from = output->total > HINT_BYTES ? output->total - HINT_BYTES : 0;
-	static char tail[HINT_BYTES];
+	static char errors[HINT_BYTES], output[HINT_BYTES];
 
 	denials_describe(plan, info->label.profile, info->done, &views);
 	if (denial_hints_apply(info->done))
@@ -176,8 +183,10 @@ static const struct denial_views *describe_denials(const struct execution_info *
 				.is_timeout = info->done->verdict == VERDICT_TIMEOUT,
 				.is_tool = true,
 				.is_persistent = info->label.sandbox[0] != '\0',
-				.tail = tail,
-				.size = output_read(output, from, tail, sizeof(tail)) },
+				.tail = errors,
+				.size = read_tail(info, OUTPUT_ERR, errors),
+				.output = output,
+				.output_size = read_tail(info, OUTPUT_OUT, output) },
 			&views);
 	return &views;
 }

@@ -215,7 +215,8 @@ Test(denial_hints, of_services_and_ports)
 	source.command = "python3 -c 's.bind((\"\", 80))'";
 	cr_expect_str_eq(hints_of(bind),
 			 "[sandbox: ports below 1024 cannot be bound; take one from 1024]\n");
-	cr_expect_str_eq(hints_of("PermissionError: [Errno 13] Permission denied: '/tmp/x'"), "");
+	cr_expect_str_eq(hints_of("PermissionError: [Errno 13] Permission denied: '/tmp/x'"),
+			 "[not the sandbox: its policy allows /tmp/x; look at the file's mode]\n");
 	source.profile = "strict";
 	cr_expect_str_eq(hints_of("listen EACCES: permission denied 0.0.0.0:8080"), "");
 }
@@ -406,6 +407,78 @@ Test(denial_hints, when)
 	cr_expect_not(denial_hints_apply(&done));
 }
 
+/* Programs word one refusal in many ways; the policy is the judge of each. */
+Test(denial_hints, of_other_words_for_the_same)
+{
+	static const struct {
+		const char *command, *text, *hint;
+	} cases[] = {
+		{ "sqlite3 x", "Error: unable to open database \"/usr/share/a.db\": unable to open",
+		  "/usr/share/a.db cannot be written" },
+		{ "zip",
+		  "zip I/O error: Read-only file system\nCould not create (/usr/local/a.zip)",
+		  "/usr/local/a.zip cannot be written" },
+		{ "mkdir '/srv/app'", "Could not create directory: No such file or directory",
+		  "the user's files are not here" },
+		{ "f", "Can't connect to local server through socket '/run/mysqld/mysqld.sock' (2)",
+		  "/run/mysqld/mysqld.sock is not visible" },
+		{ "f", "Unknown server host 'db.example.org' (-2)", "db.example.org cannot" },
+		{ "nc -l 443", "nc: Permission denied", "ports below 1024" },
+		{ "f", "RTNETLINK answers: Operation not permitted", "no root rights" },
+		{ "f", "this must be run as root", "no root rights" },
+		{ "f", "-e:1:in `kill': Operation not permitted (Errno::EPERM)", "only processes" },
+		{ "grep -q x /home/user/f", "", "the user's files are not here" },
+	};
+
+	source.is_tool = true;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *hints;
+
+		source.command = cases[i].command;
+		hints = hints_of(cases[i].text);
+		cr_expect_not_null(strstr(hints, cases[i].hint), "%s: %s", cases[i].text, hints);
+	}
+}
+
+Test(denial_hints, words_of_a_programs_own)
+{
+	static const char *const texts[] = {
+		"Operation not permitted by the test double",
+		"the tree has no root node; it must be root",
+		"the root user must not be null",
+		"a.c:1:2: error: #error must be root",
+		"    assert open(\"cfg\").read() == \"must be root\"",
+		"got \"connection refused\", want \"x\"",
+		"cannot open display case 7",
+		"payment.service: invoice not found",
+		"namespace a: permission b is missing",
+		"could not find file descriptor for /api/users",
+		"cannot connect to the past",
+		"raise Errno::EACCES: Permission denied - upload 443",
+	};
+
+	source.command = "prog --times 20";
+	source.is_tool = true;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		expect_nothing(texts[i]);
+}
+
+/* Many programs print their errors on their output. A comparison shows files there. */
+Test(denial_hints, of_an_output)
+{
+	static const char failed[] = "Unable to connect to 192.0.2.1:80 (Network is unreachable)";
+	static const char diff[] = "-open /etc/passwd: Read-only file system\n+must be run as root";
+
+	source.output = failed;
+	source.output_size = strlen(failed);
+	expect_one("", "network", "connect", "192.0.2.1");
+	expect_one("touch: cannot touch '/usr/x': Read-only file system", "mounts", "create",
+		   "/usr/x");
+	source.output = diff;
+	source.output_size = strlen(diff);
+	expect_nothing("");
+}
+
 Test(denial_hints, any_bytes)
 {
 	char text[HINT_BYTES];
@@ -439,8 +512,11 @@ Test(denial_hints, any_bytes)
 		source = (struct hint_source){ .plan = &builtin.plan,
 					       .profile = "default",
 					       .cwd = "/",
-					       .tail = text,
-					       .size = used };
+					       .command = "grep x /etc/hosts /home/user/x",
+					       .tail = round % 2 ? text : "",
+					       .size = round % 2 ? used : 0,
+					       .output = text,
+					       .output_size = used };
 		denial_hints_add(&source, &views);
 		cr_assert_leq(views.count, DENIAL_HINTS_MAX);
 	}
