@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The hint of every program in programs.txt, as a model reads it.
+"""The hint of the programs in programs.txt, as a model reads it.
 
-hints.py            compare the hints with the table
+hints.py            compare the hints with the table, for a third of its rows; MSP_HINTS=all: for all,
+                    and run each program outside of a sandbox as well
 hints.py --record   write the table with the hints that there are
 """
 import fnmatch
@@ -23,6 +24,8 @@ import support  # noqa: E402  pylint: disable=wrong-import-position
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 SHELL_WORDS = ("bash", "exec", "test", "kill", "false")  # in every shell
 AT_ONCE = 4
+ALL = os.environ.get("MSP_HINTS") == "all"
+SAMPLE = 3  # of so many rows one runs
 HINT_MAX = 130  # characters, some 35 tokens
 LEAST = {"sandbox": 60, "note": 12, "program": 40}  # that run on any machine of ours
 VERDICT = re.compile(r"\[(?:exit \d+|killed by|(?:disk|memory|process|output) limit|stopped after)")
@@ -88,10 +91,16 @@ class Runs:
             yield row, support.text_of(self.server.answer(number, 60))
 
 
-def run_all():
+def rows_here(every):
+    """The rows whose programs are installed: all, or a sample."""
+    rows = [row for row in hints_table.read_table() if is_installed(row[3])]
+    return rows if every else rows[::SAMPLE]
+
+
+def run_all(every):
     runs = Runs()
     try:
-        return list(runs.texts([row for row in hints_table.read_table() if is_installed(row[3])]))
+        return list(runs.texts(rows_here(every)))
     finally:
         runs.close()
 
@@ -104,7 +113,7 @@ class Hints(unittest.TestCase):
         leftovers.become_reaper()
         support.limits()
         begun = time.monotonic()
-        cls.results = run_all()
+        cls.results = run_all(ALL)
         counts = {fault: sum(row[1] == fault for row, _ in cls.results) for fault in LEAST}
         named = sum(row[1] != "program" and hints_of(text) != [] for row, text in cls.results)
         cls.counts = counts
@@ -133,6 +142,41 @@ class Hints(unittest.TestCase):
             if row[1] == "program":
                 with self.subTest(line=row[6], command=row[5]):
                     self.assertNotIn("[sandbox: ", text)
+
+
+# What such a run does to the account or machine that it runs on, or waits for, is not tried outside.
+UNSAFE = re.compile(r"kill|reboot|shutdown|systemctl|service |docker|npm |npx|git config --(system|global)"
+                    r"|/proc/sys|sysctl|swap|go env -w|cargo|gpg|ssh|mvn|pip|terraform|kubectl|apt|tmux"
+                    r"|ulimit|/etc/|/usr/|bytearray|os.open|dd |exec |server|listen|fork|nice|chrt")
+
+
+@unittest.skipUnless(ALL, "a long sweep")
+class Outside(unittest.TestCase):
+    """The control: a program that fails for reasons of its own fails outside of a sandbox too."""
+
+    def test_programs_fail_outside_too(self):
+        tried = 0
+        for row in rows_here(True):
+            if row[1] != "program" or UNSAFE.search(row[5]) or row[2]:
+                continue
+            with tempfile.TemporaryDirectory() as folder, self.subTest(line=row[6], command=row[5]):
+                result = subprocess.run(
+                    ["/bin/bash", "-c", row[5]], cwd=folder, stdin=subprocess.DEVNULL,
+                    capture_output=True, timeout=60, check=False,
+                    env={"PATH": PATH, "HOME": folder, "LANG": "C.UTF-8", "TMPDIR": folder})
+                self.assertNotEqual(result.returncode, 0, result.stdout)
+                tried += 1
+        self.assertGreater(tried, 60)
+
+    def test_refused_files_can_be_seen_or_do_not_exist_outside(self):
+        """A hint "is not visible here" names what this host has, or has not either; a path that the
+        sandbox shows would make it a lie."""
+        for row in rows_here(True):
+            named = re.search(r"sandbox: (/\S+) is not visible here\]", row[4])
+            if named and row[1] == "sandbox":
+                with self.subTest(line=row[6]):
+                    inside = support.run("/bin/sh", "-c", 'test -e "$1"', "sh", named.group(1))
+                    self.assertNotEqual(inside.returncode, 0, named.group(1))
 
 
 class Remedies(unittest.TestCase):
@@ -179,7 +223,7 @@ def record():
     """Write the table with the hints that there are."""
     with open(hints_table.TABLE, encoding="utf-8") as file:
         lines = file.read().splitlines()
-    for row, text in run_all():
+    for row, text in run_all(True):
         if not is_expected(row, hints_of(text)):
             fault, program, _, command = lines[row[6] - 1].split(" ;; ", 3)
             hint = "; ".join(hints_of(text)) or "-"

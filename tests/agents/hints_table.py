@@ -29,9 +29,10 @@ most 130 characters:
   the sandbox has not.
 - `[not the sandbox: ...]`: the policy allows it.
 
+Hints are looked for in the error output; in the output, if the errors tell nothing; and in the command.
 No line means that nothing is known. The tables list {count} commands, with their hints, of which
-{own} fail for reasons of their own; `tests/agents/hints.py` runs those that are installed and
-compares each line. This page is made by `tests/agents/hints_table.py --page`.
+{own} fail for reasons of their own; `tests/agents/hints.py` runs a third of those that are installed, or
+all with `MSP_HINTS=all`, and compares each line. This page is made by `tests/agents/hints_table.py --page`.
 """
 
 
