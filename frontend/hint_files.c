@@ -211,7 +211,7 @@ static bool ask_path(const struct search *search, const char *const *kinds, cons
 /* A path that another line or the command has. */
 struct elsewhere {
 	const char *const *kinds; /* the questions about it */
-	int error;                /* of the refusal; 0: any */
+	int error;                /* the refusal's; 0: any */
 	const char *mark;         /* words of which the path has one; NULL: any path */
 	bool is_plain;            /* only a word of the shell without quotes is one */
 	char path[HINT_TARGET_MAX];
