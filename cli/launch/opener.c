@@ -172,8 +172,11 @@ static void keep_going(const struct launch *launch, int channel)
 		_exit(MSP_EXIT_SOFTWARE);
 	opener.config = launch->config;
 	opener.config->builtin = BUILTIN_PLACE;
-	opener.config->plan_fd = -1;   /* it is mapped */
-	(void)signal(SIGHUP, SIG_IGN); /* it means the supervisor, also where both are told */
+	opener.config->plan_fd = -1; /* it is mapped */
+	/* The signals mean the supervisor, also where both are told; its end closes the channel. */
+	(void)signal(SIGHUP, SIG_IGN);
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGTERM, SIG_IGN);
 	(void)prctl(PR_SET_NAME, "msp-opener"); /* for ps(1) only */
 	while (status == 1)
 		status = dispatch_one(&opener.channel, &message, 0, handlers, &opener, &wrong);

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/generation.h"
+#include "base/state.h"
 #include "common/dispatch.h"
 #include "common/fd.h"
 #include "common/log.h"
@@ -70,16 +71,17 @@ static void on_launcher(void *context)
 
 	if (status == 1 || status == -EAGAIN)
 		return;
-	if (status < 0)
-		log_line("the launcher cannot be heard: %s",
-			 wrong ? ipc_error_text(wrong) : errno_text(-status));
-	generation_drop_pins();
-	if (is_asked)
-		generation_stay("the launcher that compiles it has ended");
-	is_asked = false;
 	loop_remove(&launcher_watch);
 	fd_close(&supervisor.launcher.fd);
 	workspace_lost();
+	if (supervisor.is_persons || supervisor.is_ending)
+		return;
+	/* Confined as it is, the supervisor can start no other. */
+	log_line("the path opener (msp-opener) has ended%s%s: no directory can be opened and no "
+		 "policy reloaded, so msp ends; start it again",
+		 wrong ? ", " : "", wrong ? ipc_error_text(wrong) : "");
+	state_note_fault();
+	supervisor.is_ending = true;
 }
 
 int reload_keep_launcher(int fd)
