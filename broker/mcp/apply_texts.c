@@ -127,6 +127,8 @@ const char *apply_check_workspace(const struct ipc_sandbox_info *info)
 {
 	if (info->workspace_mode == WORKSPACE_WRITE)
 		return "The sandbox works on the project itself, which has its changes already.";
+	if (info->workspace_mode == WORKSPACE_NONE)
+		return "This sandbox has no project to apply to; it was created without workspace.";
 	if (info->workspace_mode != WORKSPACE_COPY)
 		return "The sandbox has no copy of a project. The user can copy its files with "
 		       "`msp cp`.";

@@ -347,7 +347,8 @@ Test(mcp_apply, sandboxes_without_a_copy_of_the_hosts)
 	info.workspace_mode = WORKSPACE_NONE;
 	applying_say("");
 	(void)persistent_answer_list(&applying_rig, &info);
-	expect_part(rig_hear(&applying_rig), "no copy of a project");
+	expect_part(rig_hear(&applying_rig),
+		    "no project to apply to; it was created without workspace");
 	applying_say("");
 	(void)persistent_answer_list(&applying_rig, NULL);
 	expect_part(rig_hear(&applying_rig), "There is no sandbox \\\"build\\\".");

@@ -238,16 +238,17 @@ Test(generation, an_answer_to_nothing_ends_the_launchers_channel)
 	answer();
 	rig_take_end(&launcher);
 	cr_assert_eq(supervisor.generation, 1);
-	cr_assert_not(supervisor.is_ending);
+	cr_assert(supervisor.is_ending);
 }
 
-Test(generation, a_launcher_that_is_gone_changes_nothing)
+Test(generation, a_launcher_that_is_gone_ends_the_server)
 {
 	reload_policy();
 	fd_close(&launcher.fd);
 	rig_turn();
-	expect_unchanged();
-	supervisor.is_reload_failed = false;
+	cr_assert_eq(supervisor.generation, 1);
+	cr_assert(supervisor.is_ending);
+	cr_assert_neq(supervisor.exit_status, 0);
 	reload_policy();
 	expect_unchanged();
 }
