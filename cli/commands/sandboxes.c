@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "heap/buffer.h"
 #include "host/recent.h"
 #include "launch/ask.h"
 #include "options/command.h"
@@ -142,9 +143,24 @@ const struct command command_list = {
 
 struct end_options {
 	struct attach_options attach;
+	bool is_all;
+	bool is_agreed;
 };
 
-static const struct option_row end_rows[] = {
+static const struct option_row stop_rows[] = {
+	ATTACH_ROWS(struct end_options, attach),
+};
+
+static const struct option_row destroy_rows[] = {
+	{ .name = "all",
+	  .set = option_set_flag,
+	  .offset = offsetof(struct end_options, is_all),
+	  .help = "remove all of your sandboxes, those of clients that you start included; in a "
+		  "terminal after a question" },
+	{ .name = "yes",
+	  .set = option_set_flag,
+	  .offset = offsetof(struct end_options, is_agreed),
+	  .help = "with --all: do not ask" },
 	ATTACH_ROWS(struct end_options, attach),
 };
 
@@ -159,7 +175,7 @@ static const char stop_help[] =
 
 static const char destroy_help[] =
 	"End what runs in each SANDBOX and remove it with its files and checkpoints.\n"
-	"What was not taken over with 'msp apply' is gone; nothing asks again. The\n"
+	"What was not taken over with 'msp apply' is gone; only --all asks before. The\n"
 	"directory that it showed is not touched, and sandboxes that were forked from it\n"
 	"stay.\n"
 	"\n"
@@ -217,16 +233,74 @@ static int end_each(const struct command_words *words, const struct attach_optio
 	return ask_end(&asking, first);
 }
 
+/* Keep the id of each sandbox, with a NUL behind it. */
+static void keep_id(void *context, const struct ipc_sandbox_info *info)
+{
+	buffer_append(context, info->id, strlen(info->id) + 1);
+}
+
+/* Ask, unless that was agreed to. 0 with the answer, or the exit code. */
+static int ask_about_all(struct asking *asking, const struct end_options *options, size_t count,
+			 bool *ret_is_yes)
+{
+	char text[OPTIONS_TEXT_MAX];
+
+	*ret_is_yes = options->is_agreed;
+	if (*ret_is_yes)
+		return 0;
+	format_text(text, sizeof(text), "Remove %zu sandbox%s with all files and checkpoints?",
+		    count, count == 1 ? "" : "es");
+	return ask_person(asking, text, ret_is_yes);
+}
+
+static int destroy_all(const struct end_options *options)
+{
+	static const struct ask_handlers handlers = { .on_sandbox = keep_id };
+	static struct question list = { .kind = ASK_LIST };
+	static struct asking asking;
+	struct buffer ids = { 0 };
+	bool is_yes = false;
+	int first = 0;
+	int code = ask_begin(&asking, &options->attach);
+
+	if (!code)
+		code = ask(&asking, &list, &handlers, &ids);
+	if (!code && ids.size > 0)
+		code = ask_about_all(&asking, options, ids.size / IPC_ID_MAX, &is_yes);
+	for (size_t at = 0; is_yes && at < ids.size && !ask_is_over(&asking); at += IPC_ID_MAX) {
+		code = end_one(&asking, ids.bytes + at, ids.bytes + at, SANDBOX_END_DESTROY);
+		if (!first)
+			first = code;
+	}
+	buffer_done(&ids);
+	return ask_end(&asking, first ? first : code);
+}
+
+static const char *find_conflict(const struct end_options *options, int count)
+{
+	if (options->is_all && count > 0)
+		return "--all names each sandbox: leave it or the names out";
+	if (options->is_agreed && !options->is_all)
+		return "--yes is for --all";
+	if (options->is_all && !options->is_agreed && !isatty(STDIN_FILENO))
+		return "--all asks in a terminal: without one, --yes is needed too";
+	return NULL;
+}
+
 static int end_with(const struct command *command, int argc, char *argv[], uint32_t how)
 {
 	static struct end_options options = { .attach.limits = LIMITS_UNSAID };
 	static struct command_words words = { .most = COMMAND_WORDS_MAX };
 	char text[OPTIONS_TEXT_MAX];
+	const char *conflict;
 	int code;
 
 	if (!command_parse_words(command, argc, argv, &options, &words, &code))
 		return code;
-	if (words.count == 0) {
+	conflict = find_conflict(&options, words.count);
+	if (conflict)
+		return command_usage_error(command, conflict);
+	if (words.count == 0 && !options.is_all) {
 		format_text(text, sizeof(text), "a sandbox is missing: msp %s SANDBOX...",
 			    command->name);
 		return command_usage_error(command, text);
@@ -236,7 +310,7 @@ static int end_with(const struct command *command, int argc, char *argv[], uint3
 			return code;
 	}
 	command_name_lines(command);
-	return end_each(&words, &options.attach, how);
+	return options.is_all ? destroy_all(&options) : end_each(&words, &options.attach, how);
 }
 
 static int run_stop(const struct command *command, int argc, char *argv[])
@@ -249,26 +323,26 @@ static int run_destroy(const struct command *command, int argc, char *argv[])
 	return end_with(command, argc, argv, SANDBOX_END_DESTROY);
 }
 
-#define END_OPTIONS                                                                                \
-	{                                                                                          \
-		.rows = end_rows, .count = sizeof(end_rows) / sizeof(end_rows[0]),                 \
-		.has_operands = true, .has_recent = true                                           \
-	}
-
 const struct command command_stop = {
 	.name = "stop",
 	.operands = "SANDBOX...",
 	.summary = "end what runs in a sandbox; its files stay",
 	.help = stop_help,
-	.options = END_OPTIONS,
+	.options = { .rows = stop_rows,
+		     .count = sizeof(stop_rows) / sizeof(stop_rows[0]),
+		     .has_operands = true,
+		     .has_recent = true },
 	.run = run_stop,
 };
 
 const struct command command_destroy = {
 	.name = "destroy",
-	.operands = "SANDBOX...",
+	.operands = "SANDBOX... | --all",
 	.summary = "remove a sandbox with its files",
 	.help = destroy_help,
-	.options = END_OPTIONS,
+	.options = { .rows = destroy_rows,
+		     .count = sizeof(destroy_rows) / sizeof(destroy_rows[0]),
+		     .has_operands = true,
+		     .has_recent = true },
 	.run = run_destroy,
 };

@@ -180,6 +180,23 @@ class Runs(Project):
         self.assertEqual(self.sandboxes(), [])
 
 
+    def test_all_are_removed(self):
+        self.refused("destroy", "--all", says="in a terminal: without one, --yes")
+        self.refused("destroy", "--all", "--yes", "-1", says="leave it or the names out")
+        self.refused("destroy", "--yes", "box", says="--yes is for --all")
+        self.assertEqual(self.good("destroy", "--all", "--yes").stderr, "")
+        for answer, left in ((b"n\n", 2), (b"\x04", 2), (b"y\n", 0)):
+            while len(self.sandboxes()) < 2:
+                self.trial("echo x > x")
+            terminal = Terminal(words=["destroy", *self.OPTIONS, "--all"],
+                                environment=self.environment)
+            terminal.read_until(b"Remove 2 sandboxes with all files and checkpoints? [y/N] ")
+            terminal.type(answer)
+            self.assertEqual(terminal.end()[0], 0)
+            self.assertEqual(len(self.sandboxes()), left)
+        self.refused("diff", "-1", says="0 are kept")
+
+
 class RunsOfTheService(Runs):
     def setUp(self):
         folder = os.path.realpath(tempfile.mkdtemp())
