@@ -12,15 +12,26 @@
 #include "io/clock.h"
 #include "io/text.h"
 #include "mcp/errand.h"
+#include "mcp/params.h"
 #include "mcp/sandbox_view.h"
 #include "mcp/sandboxes.h"
 #include "mcp/tool_execution.h"
 
-/* Bound of shown sandboxes, the newest first: agents pass on a result of this size whole. */
-#define LISTED_MAX 100U
+enum list_param {
+	LIST_OFFSET,
+	LIST_PARAMS,
+};
+
+static const struct tool_param params[LIST_PARAMS] = {
+	[LIST_OFFSET] = ROW_OFFSET(OFFSET_OF_ENTRIES_MAX, NULL, "Sandboxes to skip."),
+};
+
+/* Bytes of the sandboxes in one result: clients cut a text of 10,000 characters, and cut JSON is
+ * none. A page has at least one sandbox. */
+#define PAGE_BYTES 9400U
 
 /* Executions shown of one sandbox, the newest first. */
-#define EXECUTIONS_MAX_LISTED 20U
+#define EXECUTIONS_MAX_LISTED 10U
 
 /* Bytes of a command, enough to recognise it. */
 #define COMMAND_BYTES 100U
@@ -60,19 +71,38 @@ struct listing {
 	struct buffer text;
 	struct json_writer writer;
 	struct buffer ids; /* ids of the listed persistent sandboxes, one after the other */
-	size_t count;
-	size_t omitted;
+	size_t offset;     /* the first on this page */
+	size_t end;        /* the first on the next page */
+	size_t count;      /* sandboxes so far, on any page */
+	bool is_full;
+	struct json_writer before; /* the writer, and the size of the text, before the last one */
+	size_t before_size;
 };
 
-/* Return true if no room is left for it. */
-static bool is_omitted(struct listing *listing)
+/* Begin the next sandbox. False: it is not on this page. */
+static bool begin_sandbox(struct listing *listing)
 {
-	if (listing->count < LISTED_MAX) {
-		listing->count++;
+	const size_t number = listing->count++;
+
+	if (number < listing->offset || listing->is_full)
 		return false;
-	}
-	listing->omitted++;
+	listing->before = listing->writer;
+	listing->before_size = listing->text.size;
+	json_open_object(&listing->writer, NULL);
 	return true;
+}
+
+/* End the sandbox; move it to the next page if it is too much for this one. */
+static void end_sandbox(struct listing *listing)
+{
+	json_close_object(&listing->writer);
+	if (listing->text.size > PAGE_BYTES && listing->end > listing->offset) {
+		listing->writer = listing->before;
+		listing->text.size = listing->before_size;
+		listing->is_full = true;
+	} else {
+		listing->end++;
+	}
 }
 
 static bool is_in(const struct execution *execution, const char *id)
@@ -97,19 +127,19 @@ static void put_executions(struct listing *listing, const char *id)
 	}
 	json_close_array(&listing->writer);
 	if (count > EXECUTIONS_MAX_LISTED)
-		listing->omitted += count - EXECUTIONS_MAX_LISTED;
+		json_put_number(&listing->writer, "executions_omitted",
+				count - EXECUTIONS_MAX_LISTED);
 }
 
 static void put_persistent(struct listing *listing, const struct ipc_sandbox_info *info)
 {
 	buffer_append(&listing->ids, info->id, SANDBOX_ID_CHARS);
-	if (is_omitted(listing))
+	if (!begin_sandbox(listing))
 		return;
-	json_open_object(&listing->writer, NULL);
 	json_put_text(&listing->writer, "kind", "persistent");
 	sandbox_put(&listing->writer, info);
 	put_executions(listing, info->id);
-	json_close_object(&listing->writer);
+	end_sandbox(listing);
 }
 
 static bool has_id(const struct buffer *ids, const char *id)
@@ -128,16 +158,31 @@ static void put_other(struct listing *listing, const struct execution_info *info
 
 	if (info->is_persistent)
 		buffer_append(&listing->ids, info->sandbox, SANDBOX_ID_CHARS);
-	if (is_omitted(listing))
+	if (!begin_sandbox(listing))
 		return;
-	json_open_object(writer, NULL);
 	json_put_text(writer, "id", info->sandbox);
 	json_put_text(writer, "kind", info->is_persistent ? "persistent" : "ephemeral");
 	json_put_text(writer, "profile", info->label.profile);
 	if (info->is_persistent)
 		json_put_text(writer, "state", "gone");
 	put_executions(listing, info->sandbox);
-	json_close_object(writer);
+	end_sandbox(listing);
+}
+
+/* Say whose the sandboxes are, and where the list goes on. */
+static void put_rest(struct listing *listing)
+{
+	const struct session *session = listing->errand.call->session;
+	const char *owner = sandboxes_owner(session->host, session->principal);
+	const size_t omitted = listing->count > listing->end ? listing->count - listing->end : 0;
+
+	json_put_text(&listing->writer, "owner", owner[0] ? owner : "the user");
+	json_put_text(&listing->writer, "shared_with",
+		      owner[0] ? "every client with this name's token"
+			       : "every local (stdio) client of this user, and their terminal");
+	json_put_number(&listing->writer, "omitted", omitted);
+	if (omitted > 0)
+		json_put_number(&listing->writer, "next_offset", listing->end);
 }
 
 static void free_listing(struct errand *errand)
@@ -163,7 +208,7 @@ static void finish_list(struct listing *listing)
 			put_other(listing, execution_info(execution));
 	}
 	json_close_array(&listing->writer);
-	json_put_number(&listing->writer, "omitted", listing->omitted);
+	put_rest(listing);
 	json_close_object(&listing->writer);
 	text = listing->text;
 	listing->text = (struct buffer){ 0 };
@@ -208,7 +253,7 @@ static void list_sandboxes(struct call *call, const struct json_document *docume
 	struct ipc_sandbox_list wanted = { .request = 0 };
 
 	(void)document;
-	(void)values;
+	listing->offset = listing->end = (size_t)tool_integer(values[LIST_OFFSET], 0);
 	listing->writer.out = &listing->text;
 	json_open_object(&listing->writer, NULL);
 	json_open_array(&listing->writer, "sandboxes");
@@ -226,6 +271,8 @@ const struct tool tool_list_sandboxes = {
 	.description = "List persistent sandboxes (state, workspace, time of removal), which all "
 		       "clients of one user share, and your executions, running ones and ended "
 		       "ones whose output is kept. Use it to find a sandbox or a handle again.",
+	.params = params,
+	.param_count = LIST_PARAMS,
 	.is_read_only = true,
 	.is_idempotent = true,
 	.handler = list_sandboxes,

@@ -137,7 +137,7 @@ Test(mcp_long, what_was_shown_whole_is_not_kept)
 	finish(&workload);
 	expect_part(rig_hear(&rig), "all\\n[exit 0");
 	cr_assert_null(strstr(rig.line, "handle"));
-	expect_listed("\"structuredContent\":{\"sandboxes\":[],\"omitted\":0}");
+	expect_listed("\"structuredContent\":{\"sandboxes\":[],\"owner\":");
 }
 
 Test(mcp_long, waits_until_there_is_something)

@@ -189,24 +189,82 @@ Test(mcp_sandboxes, says_which_cannot_be_used)
 	cr_assert_null(strstr(rig.line, "\"created\""));
 }
 
-Test(mcp_sandboxes, lists_a_hundred)
-{
-	uint64_t request;
-	char id[] = BOX_ID;
+#define LISTED 103
 
-	persistent_say(&rig, "list_sandboxes", "");
+/* Answer list_sandboxes, from this sandbox on, with LISTED sandboxes; count those in the result,
+ * and mark them. */
+static int list_page(int offset, bool ret_seen[LISTED])
+{
+	char arguments[40], id[] = BOX_ID;
+	uint64_t request;
+	int count = 0;
+
+	(void)snprintf(arguments, sizeof(arguments), "\"offset\":%d", offset);
+	persistent_say(&rig, "list_sandboxes", arguments);
 	request = rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request;
-	for (int i = 0; i < 103; i++) {
+	for (int i = 0; i < LISTED; i++) {
 		struct ipc_sandbox_info info;
 
-		id[24] = (char)('0' + i / 10 % 10);
-		id[25] = (char)('0' + i % 10);
-		id[23] = (char)('0' + i / 100);
+		(void)snprintf(id + 23, 4, "%03d", i);
 		info = persistent_info(id, "");
 		persistent_answer(&rig, request, &info);
 	}
 	persistent_done(&rig, request);
-	expect_part(rig_hear(&rig), "\"omitted\":3}");
+	(void)rig_hear(&rig);
+	for (int i = 0; i < LISTED; i++) {
+		char part[64];
+
+		(void)snprintf(id + 23, 4, "%03d", i);
+		(void)snprintf(part, sizeof(part), "{\"kind\":\"persistent\",\"id\":\"%s\"", id);
+		if (!strstr(rig.line, part))
+			continue;
+		cr_expect(!ret_seen[i], "%d is on one page", i);
+		ret_seen[i] = true;
+		count++;
+	}
+	return count;
+}
+
+/* Clients cut a text of 10,000 characters. */
+Test(mcp_sandboxes, lists_many_in_pages)
+{
+	bool seen[LISTED] = { false };
+	char next[48];
+	int pages = 0;
+
+	for (int offset = 0; offset < LISTED; pages++) {
+		const int count = list_page(offset, seen);
+		const char *data = strstr(rig.line, "\"structuredContent\":");
+
+		cr_assert_gt(count, 0, "page %d at %d: %s", pages, offset, rig.line);
+		cr_expect_lt(strlen(data), 10000);
+		offset += count;
+		(void)snprintf(next, sizeof(next), "\"omitted\":%d,\"next_offset\":%d}",
+			       LISTED - offset, offset);
+		expect_part(rig.line, offset < LISTED ? next : "\"omitted\":0}");
+	}
+	cr_assert_gt(pages, 1);
+	cr_assert_eq(list_page(LISTED, seen), 0);
+	expect_part(rig.line, "\"sandboxes\":[],");
+}
+
+/* A page has at least one, however large it is. */
+Test(mcp_sandboxes, lists_a_large_one)
+{
+	struct ipc_sandbox_info info = named();
+
+	memset(info.workspace, '"', sizeof(info.workspace) - 1);
+	persistent_say(&rig, "list_sandboxes", "");
+	(void)persistent_answer_list(&rig, &info);
+	expect_part(rig_hear(&rig), "\"name\":\"build\"");
+	expect_part(rig.line, "\"omitted\":0}");
+}
+
+Test(mcp_sandboxes, says_whose_they_are)
+{
+	persistent_say(&rig, "list_sandboxes", "");
+	(void)persistent_answer_list(&rig, NULL);
+	expect_part(rig_hear(&rig), "\"owner\":\"the user\",\"shared_with\":\"every local (stdio)");
 }
 
 Test(mcp_sandboxes, lists_what_runs_where_nothing_can_last)
@@ -214,7 +272,7 @@ Test(mcp_sandboxes, lists_what_runs_where_nothing_can_last)
 	persistent_say(&rig, "list_sandboxes", "");
 	persistent_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
 			  REFUSAL_STATE, "no home");
-	expect_part(rig_hear(&rig), "\"structuredContent\":{\"sandboxes\":[],\"omitted\":0}");
+	expect_part(rig_hear(&rig), "\"structuredContent\":{\"sandboxes\":[],\"owner\":");
 	persistent_say(&rig, "list_sandboxes", "");
 	persistent_refuse(&rig, rig_take(&rig, IPC_TYPE_sandbox_list)->body.sandbox_list.request,
 			  REFUSAL_RESOURCES, "no memory");

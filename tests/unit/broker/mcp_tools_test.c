@@ -91,7 +91,8 @@ Test(mcp_tools, the_list)
 		"\"language\":{\"type\":\"string\",\"enum\":[\"python\",\"bash\"]},",
 		"\"profile\":{\"type\":\"string\",\"enum\":[\"strict\",\"default\"],",
 		"{\"name\":\"list_sandboxes\",",
-		"\"inputSchema\":{\"type\":\"object\",\"properties\":{},"
+		"\"inputSchema\":{\"type\":\"object\",\"properties\":{\"offset\":{\"type\":"
+		"\"integer\",\"description\":\"Sandboxes to skip.\"}},"
 		"\"additionalProperties\":false},\"annotations\":{",
 		"\"annotations\":{\"readOnlyHint\":true,\"destructiveHint\":false,"
 		"\"idempotentHint\":true,\"openWorldHint\":false}",
@@ -201,7 +202,7 @@ Test(mcp_tools, booleans_and_names)
 	expect_problem("kill_execution", "{\"handle\":\"x\",\"signal\":9}",
 		       "is a number, but must be a string");
 	expect_problem("list_sandboxes", "{\"all\":true}",
-		       "list_sandboxes has no argument `all`; it takes none.");
+		       "list_sandboxes has no argument `all`. Its arguments are: offset.");
 	expect_problem("run_command", "{\"command\":\"a\",\"tty_rows\":5}", "Set `tty` to true");
 }
 
