@@ -177,10 +177,7 @@ int channel_receive(const struct channel *channel, struct channel_message *ret, 
 
 int channel_take_fd(struct channel_message *message, unsigned int index)
 {
-	const int fd = message->fds[index];
-
-	message->fds[index] = -1;
-	return fd;
+	return fd_take(&message->fds[index]);
 }
 
 void channel_rest(void)

@@ -14,6 +14,15 @@ void fd_close(int *fd);
 /* Close `count` descriptors and set them to -1. */
 void fd_close_all(int *fds, size_t count);
 
+/* Return *fd, which becomes -1: the descriptor has a new owner. */
+static inline int fd_take(int *fd)
+{
+	const int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
 /* For `int fd __attribute__((cleanup(fd_cleanup))) = -1;` */
 #define fd_cleanup fd_close
 

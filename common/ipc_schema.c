@@ -20,6 +20,11 @@
 #define ONE_FIELD(kind, type, member)                                                              \
 	static const struct ipc_field type##_fields[] = { FIELD(kind, type, member) };
 
+/* The list of a message with two fields. */
+#define TWO_FIELDS(type, kind, member, other_kind, other)                                          \
+	static const struct ipc_field type##_fields[] = { FIELD(kind, type, member),               \
+							  FIELD(other_kind, type, other) };
+
 /* NOLINTBEGIN(bugprone-macro-parentheses): where it lies is a part of a name. */
 /* A struct ipc_posture_measured and a struct ipc_posture_full that lie in another struct. */
 #define MEASURED(type, at)                                                                         \
@@ -43,14 +48,8 @@ static const struct ipc_field ipc_supervisor_start_fields[] = {
 	FIELD(OPT, ipc_supervisor_start, default_profile),
 };
 ONE_FIELD(U32, ipc_supervisor_cgroup, has_io)
-static const struct ipc_field ipc_supervisor_bind_fields[] = {
-	FIELD(STR, ipc_supervisor_bind, host_path),
-	FIELD(STR, ipc_supervisor_bind, inside_path),
-};
-static const struct ipc_field ipc_supervisor_pin_fields[] = {
-	FIELD(U32, ipc_supervisor_pin, profile),
-	FIELD(U32, ipc_supervisor_pin, mount),
-};
+TWO_FIELDS(ipc_supervisor_bind, STR, host_path, STR, inside_path)
+TWO_FIELDS(ipc_supervisor_pin, U32, profile, U32, mount)
 ONE_FIELD(STR, ipc_supervisor_audit, path)
 static const struct ipc_field ipc_audit_start_fields[] = {
 	FIELD(RAW, ipc_audit_start, schema),
@@ -68,10 +67,7 @@ static const struct ipc_field ipc_audit_record_fields[] = {
 	FIELD(RAW, ipc_audit_record, fields),
 	BYTES(ipc_audit_record, texts),
 };
-static const struct ipc_field ipc_audit_written_fields[] = {
-	FIELD(U64, ipc_audit_written, number),
-	FIELD(U32, ipc_audit_written, error),
-};
+TWO_FIELDS(ipc_audit_written, U64, number, U32, error)
 ONE_FIELD(RAW, ipc_store_start, schema)
 ONE_FIELD(U32, ipc_store_sandbox, reserved)
 static const struct ipc_field ipc_store_ask_fields[] = {
@@ -100,10 +96,7 @@ ONE_FIELD(U32, ipc_store_path, reserved)
 ONE_FIELD(STR, ipc_supervisor_unaudited, problem)
 ONE_FIELD(U32, ipc_supervisor_listen, is_activated)
 ONE_FIELD(U64, ipc_supervisor_notify, watchdog_us)
-static const struct ipc_field ipc_client_start_fields[] = {
-	FIELD(RAW, ipc_client_start, schema),
-	FIELD(U32, ipc_client_start, limits),
-};
+TWO_FIELDS(ipc_client_start, RAW, schema, U32, limits)
 ONE_FIELD(U32, ipc_client_started, limits)
 ONE_FIELD(U32, ipc_client_end, reason)
 ONE_FIELD(RAW, ipc_status_ask, schema)
@@ -131,15 +124,9 @@ static const struct ipc_field ipc_supervisor_run_fields[] = {
 	FIELD(OPT, ipc_supervisor_run, profile),
 };
 ONE_FIELD(U32, ipc_policy_ask, generation)
-static const struct ipc_field ipc_policy_new_fields[] = {
-	FIELD(U32, ipc_policy_new, generation),
-	FIELD(U32, ipc_policy_new, pins),
-};
+TWO_FIELDS(ipc_policy_new, U32, generation, U32, pins)
 ONE_FIELD(STR, ipc_policy_bad, text)
-static const struct ipc_field ipc_hello_fields[] = {
-	FIELD(RAW, ipc_hello, schema),
-	FIELD(U32, ipc_hello, limits),
-};
+TWO_FIELDS(ipc_hello, RAW, schema, U32, limits)
 static const struct ipc_field ipc_welcome_fields[] = {
 	FIELD(RAW, ipc_welcome, schema),
 	FIELD(U32, ipc_welcome, landlock_abi),
@@ -180,14 +167,8 @@ static const struct ipc_field ipc_code_start_fields[] = {
 	BYTES(ipc_code_start, argv),
 	BYTES(ipc_code_start, environment),
 };
-static const struct ipc_field ipc_execution_end_fields[] = {
-	FIELD(U64, ipc_execution_end, request),
-	FIELD(U32, ipc_execution_end, reason),
-};
-static const struct ipc_field ipc_execution_signal_fields[] = {
-	FIELD(U64, ipc_execution_signal, request),
-	FIELD(U32, ipc_execution_signal, signal),
-};
+TWO_FIELDS(ipc_execution_end, U64, request, U32, reason)
+TWO_FIELDS(ipc_execution_signal, U64, request, U32, signal)
 ONE_FIELD(U32, ipc_goodbye, exit_code)
 static const struct ipc_field ipc_execution_refused_fields[] = {
 	FIELD(U64, ipc_execution_refused, request),
@@ -233,10 +214,7 @@ static const struct ipc_field ipc_execution_done_fields[] = {
 	FIELD(U64, ipc_execution_done, report_us),
 	BYTES(ipc_execution_done, denials),
 };
-static const struct ipc_field ipc_factory_start_fields[] = {
-	FIELD(RAW, ipc_factory_start, schema),
-	FIELD(U32, ipc_factory_start, limits),
-};
+TWO_FIELDS(ipc_factory_start, RAW, schema, U32, limits)
 ONE_FIELD(U32, ipc_factory_cgroup, slots)
 static const struct ipc_field ipc_factory_bind_fields[] = {
 	FIELD(U32, ipc_factory_bind, phase),
@@ -251,10 +229,7 @@ static const struct ipc_field ipc_factory_pin_fields[] = {
 ONE_FIELD(U32, ipc_factory_serve, binds)
 ONE_FIELD(U32, ipc_factory_policy, slot)
 ONE_FIELD(U32, ipc_factory_forget, slot)
-static const struct ipc_field ipc_factory_ready_fields[] = {
-	FIELD(U32, ipc_factory_ready, stage),
-	FIELD(U32, ipc_factory_ready, error),
-};
+TWO_FIELDS(ipc_factory_ready, U32, stage, U32, error)
 ONE_FIELD(U32, ipc_sandbox_cgroup, slot)
 static const struct ipc_field ipc_sandbox_create_fields[] = {
 	FIELD(U32, ipc_sandbox_create, slot),
@@ -271,16 +246,10 @@ static const struct ipc_field ipc_sandbox_failed_fields[] = {
 	FIELD(U32, ipc_sandbox_failed, stage),
 	FIELD(U32, ipc_sandbox_failed, error),
 };
-static const struct ipc_field ipc_helper_start_fields[] = {
-	FIELD(U32, ipc_helper_start, slot),
-	FIELD(U32, ipc_helper_start, kind),
-};
+TWO_FIELDS(ipc_helper_start, U32, slot, U32, kind)
 ONE_FIELD(U32, ipc_helper_started, slot)
 ONE_FIELD(U32, ipc_spawn_stdio, slot)
-static const struct ipc_field ipc_spawn_code_fields[] = {
-	FIELD(U32, ipc_spawn_code, slot),
-	FIELD(STR, ipc_spawn_code, path),
-};
+TWO_FIELDS(ipc_spawn_code, U32, slot, STR, path)
 ONE_FIELD(U32, ipc_spawn_cgroup, slot)
 static const struct ipc_field ipc_spawn_fields[] = {
 	FIELD(U32, ipc_spawn, slot),
@@ -295,15 +264,9 @@ static const struct ipc_field ipc_spawn_fields[] = {
 };
 ONE_FIELD(U32, ipc_spawn_standby, sandbox)
 ONE_FIELD(U32, ipc_spawn_standby_leaf, sandbox)
-static const struct ipc_field ipc_spawn_signal_fields[] = {
-	FIELD(U32, ipc_spawn_signal, slot),
-	FIELD(U32, ipc_spawn_signal, signal),
-};
+TWO_FIELDS(ipc_spawn_signal, U32, slot, U32, signal)
 ONE_FIELD(U32, ipc_spawn_kill, slot)
-static const struct ipc_field ipc_init_failed_fields[] = {
-	FIELD(U32, ipc_init_failed, stage),
-	FIELD(U32, ipc_init_failed, error),
-};
+TWO_FIELDS(ipc_init_failed, U32, stage, U32, error)
 ONE_FIELD(U32, ipc_spawn_listener, slot)
 static const struct ipc_field ipc_posture_fields[] = {
 	FIELD(U32, ipc_posture, slot),
@@ -338,14 +301,8 @@ static const struct ipc_field ipc_workspace_ask_fields[] = {
 	FIELD(U32, ipc_workspace_ask, is_person),
 	FIELD(STR, ipc_workspace_ask, path),
 };
-static const struct ipc_field ipc_workspace_open_fields[] = {
-	FIELD(U32, ipc_workspace_open, number),
-	FIELD(STR, ipc_workspace_open, path),
-};
-static const struct ipc_field ipc_workspace_bad_fields[] = {
-	FIELD(U32, ipc_workspace_bad, number),
-	FIELD(STR, ipc_workspace_bad, text),
-};
+TWO_FIELDS(ipc_workspace_open, U32, number, STR, path)
+TWO_FIELDS(ipc_workspace_bad, U32, number, STR, text)
 static const struct ipc_field ipc_file_start_fields[] = {
 	FIELD(U64, ipc_file_start, request),
 	FIELD(STR, ipc_file_start, sandbox),

@@ -146,8 +146,7 @@ static int send_record(enum audit_event event, const struct audit_field *fields,
 	return error;
 }
 
-/* Record what has happened anyway. */
-static void note_event(enum audit_event event, const struct audit_field *fields, size_t count)
+void audit_note(enum audit_event event, const struct audit_field *fields, size_t count)
 {
 	const int error = audit.is_on ? send_record(event, fields, count, 0, 0) : 0;
 
@@ -160,12 +159,6 @@ static void note_event(enum audit_event event, const struct audit_field *fields,
 	if (error != -EAGAIN)
 		lose_writer();
 }
-
-#define NOTE(event, ...)                                                                           \
-	do {                                                                                       \
-		const struct audit_field fields[] = { __VA_ARGS__ };                               \
-		note_event((event), fields, COUNT(fields));                                        \
-	} while (0)
 
 /* Wait for the answer `number`, the last that was asked for, until `deadline_us`. -EINPROGRESS:
  * there is none yet. */
@@ -201,7 +194,7 @@ static int require_record(enum audit_event event, const struct audit_field *fiel
 	int error;
 
 	if (audit.is_optional) {
-		note_event(event, fields, count);
+		audit_note(event, fields, count);
 		return 0;
 	}
 	ticket->number = ++audit.asked;
@@ -299,8 +292,8 @@ void audit_open(struct audit_place *place, uint32_t frontend)
 		return;
 	}
 	audit.is_on = true;
-	audit.channel = (struct channel){ place->channel, IPC_SUPERVISOR, IPC_AUDIT, IPC_SETUP };
-	place->channel = -1;
+	audit.channel =
+		(struct channel){ fd_take(&place->channel), IPC_SUPERVISOR, IPC_AUDIT, IPC_SETUP };
 	if (setsockopt(audit.channel.fd, SOL_SOCKET, SO_RCVTIMEO, &answer, sizeof(answer)) != 0 ||
 	    setsockopt(audit.channel.fd, SOL_SOCKET, SO_SNDTIMEO, &send, sizeof(send)) != 0)
 		error = -errno;
@@ -346,15 +339,10 @@ int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_
 	return error;
 }
 
-void audit_posture(const struct audit_field *fields, size_t count)
-{
-	note_event(AUDIT_POSTURE, fields, count);
-}
-
 void audit_client(const struct frontend *frontend)
 {
-	NOTE(AUDIT_CLIENT, AUDIT_NUMBER(frontend, frontend->number),
-	     AUDIT_TEXT(asks, frontend->is_broker ? "through a broker" : "for itself"));
+	AUDIT_NOTE(AUDIT_CLIENT, AUDIT_NUMBER(frontend, frontend->number),
+		   AUDIT_TEXT(asks, frontend->is_broker ? "through a broker" : "for itself"));
 }
 
 /* Hash a sealed memfd: its code cannot change before it runs, and reading cannot fail. */
@@ -434,22 +422,22 @@ void audit_execution_end(uint64_t id, const struct sandbox *sandbox,
 	if (id == 0) /* a probe for no frontend: its posture is a record of its own */
 		return;
 	if (done->verdict >= VERDICT_TIMEOUT && done->verdict <= VERDICT_OUTPUT)
-		NOTE(AUDIT_LIMIT, AUDIT_NUMBER(execution, id),
-		     AUDIT_TEXT(limit, verdict_name(done->verdict)), sandbox_field(sandbox));
-	NOTE(AUDIT_EXECUTION_END, AUDIT_NUMBER(execution, id),
-	     AUDIT_TEXT(verdict, verdict_name(done->verdict)),
-	     AUDIT_NUMBER(exit_code, done->exit_code), AUDIT_NUMBER(signal, done->signal),
-	     AUDIT_TEXT(stage, stage_text(done->stage)), AUDIT_NUMBER(error, done->error),
-	     AUDIT_NUMBER(wall_us, done->wall_us), AUDIT_NUMBER(cpu_us, done->cpu_us),
-	     AUDIT_NUMBER(peak_bytes, done->peak_bytes), sandbox_field(sandbox));
+		AUDIT_NOTE(AUDIT_LIMIT, AUDIT_NUMBER(execution, id),
+			   AUDIT_TEXT(limit, verdict_name(done->verdict)), sandbox_field(sandbox));
+	AUDIT_NOTE(AUDIT_EXECUTION_END, AUDIT_NUMBER(execution, id),
+		   AUDIT_TEXT(verdict, verdict_name(done->verdict)),
+		   AUDIT_NUMBER(exit_code, done->exit_code), AUDIT_NUMBER(signal, done->signal),
+		   AUDIT_TEXT(stage, stage_text(done->stage)), AUDIT_NUMBER(error, done->error),
+		   AUDIT_NUMBER(wall_us, done->wall_us), AUDIT_NUMBER(cpu_us, done->cpu_us),
+		   AUDIT_NUMBER(peak_bytes, done->peak_bytes), sandbox_field(sandbox));
 }
 
 void audit_denial(const struct execution *execution, const char *layer, const char *operation,
 		  uint64_t argument, uint32_t count)
 {
-	NOTE(AUDIT_DENIAL, AUDIT_NUMBER(execution, execution->id), AUDIT_TEXT(layer, layer),
-	     AUDIT_TEXT(operation, operation), AUDIT_NUMBER(argument, argument),
-	     AUDIT_NUMBER(count, count), sandbox_field(execution->sandbox));
+	AUDIT_NOTE(AUDIT_DENIAL, AUDIT_NUMBER(execution, execution->id), AUDIT_TEXT(layer, layer),
+		   AUDIT_TEXT(operation, operation), AUDIT_NUMBER(argument, argument),
+		   AUDIT_NUMBER(count, count), sandbox_field(execution->sandbox));
 }
 
 void audit_sandbox_begin(const struct frontend *frontend, const char *id,
@@ -461,35 +449,32 @@ void audit_sandbox_begin(const struct frontend *frontend, const char *id,
 		[WORKSPACE_READ] = "read-only",
 		[WORKSPACE_WRITE] = "read-write",
 	};
-	const struct audit_field fields[] = {
-		AUDIT_TEXT(sandbox, id),
-		AUDIT_NUMBER(frontend, frontend->number),
-		AUDIT_TEXT(profile, meta->profile),
-		AUDIT_TEXT(workspace, modes[meta->workspace_mode]),
-		AUDIT_TEXT(origin, origin),
-		AUDIT_NUMBER(checkpoint, checkpoint),
-	};
+	static const struct audit_field none;
 
-	note_event(AUDIT_SANDBOX_BEGIN, fields, origin ? COUNT(fields) : COUNT(fields) - 2);
+	AUDIT_NOTE(AUDIT_SANDBOX_BEGIN, AUDIT_TEXT(sandbox, id),
+		   AUDIT_NUMBER(frontend, frontend->number), AUDIT_TEXT(profile, meta->profile),
+		   AUDIT_TEXT(workspace, modes[meta->workspace_mode]),
+		   origin ? AUDIT_TEXT(origin, origin) : none,
+		   origin ? AUDIT_NUMBER(checkpoint, checkpoint) : none);
 }
 
 void audit_sandbox_change(const struct frontend *frontend, const char *id, const char *operation,
 			  uint32_t checkpoint)
 {
-	NOTE(AUDIT_SANDBOX_CHANGE, AUDIT_TEXT(sandbox, id),
-	     AUDIT_NUMBER(frontend, frontend->number), AUDIT_TEXT(operation, operation),
-	     AUDIT_NUMBER(checkpoint, checkpoint));
+	AUDIT_NOTE(AUDIT_SANDBOX_CHANGE, AUDIT_TEXT(sandbox, id),
+		   AUDIT_NUMBER(frontend, frontend->number), AUDIT_TEXT(operation, operation),
+		   AUDIT_NUMBER(checkpoint, checkpoint));
 }
 
 void audit_sandbox_end(const char *id, const char *why)
 {
-	NOTE(AUDIT_SANDBOX_END, AUDIT_TEXT(sandbox, id), AUDIT_TEXT(reason, why));
+	AUDIT_NOTE(AUDIT_SANDBOX_END, AUDIT_TEXT(sandbox, id), AUDIT_TEXT(reason, why));
 }
 
 void audit_standby_end(const struct sandbox *sandbox, const struct ipc_spawn_done *done)
 {
-	NOTE(AUDIT_STANDBY_END, sandbox_field(sandbox), AUDIT_NUMBER(error, done->error),
-	     AUDIT_NUMBER(cpu_us, done->cpu_us));
+	AUDIT_NOTE(AUDIT_STANDBY_END, sandbox_field(sandbox), AUDIT_NUMBER(error, done->error),
+		   AUDIT_NUMBER(cpu_us, done->cpu_us));
 }
 
 int audit_apply_begin(const struct frontend *frontend, const char *id,
@@ -520,10 +505,10 @@ int audit_apply_begin(const struct frontend *frontend, const char *id,
 
 void audit_apply_end(const char *id, const struct ipc_changes_done *done)
 {
-	NOTE(AUDIT_APPLY_END, AUDIT_TEXT(sandbox, id), AUDIT_NUMBER(request, done->request),
-	     AUDIT_NUMBER(error, done->error), AUDIT_NUMBER(step, done->step),
-	     AUDIT_NUMBER(total, done->total), AUDIT_NUMBER(applied, done->applied),
-	     AUDIT_NUMBER(conflicts, done->conflicts), AUDIT_NUMBER(held, done->held));
+	AUDIT_NOTE(AUDIT_APPLY_END, AUDIT_TEXT(sandbox, id), AUDIT_NUMBER(request, done->request),
+		   AUDIT_NUMBER(error, done->error), AUDIT_NUMBER(step, done->step),
+		   AUDIT_NUMBER(total, done->total), AUDIT_NUMBER(applied, done->applied),
+		   AUDIT_NUMBER(conflicts, done->conflicts), AUDIT_NUMBER(held, done->held));
 }
 
 void audit_drop(struct audit_ticket *ticket)
@@ -543,19 +528,19 @@ void audit_drop(struct audit_ticket *ticket)
 
 void audit_refused(const struct frontend *frontend, enum refusal reason)
 {
-	NOTE(AUDIT_REFUSED, AUDIT_NUMBER(frontend, frontend->number),
-	     AUDIT_TEXT(reason, refusal_names[reason]));
+	AUDIT_NOTE(AUDIT_REFUSED, AUDIT_NUMBER(frontend, frontend->number),
+		   AUDIT_TEXT(reason, refusal_names[reason]));
 }
 
 void audit_violation(const char *peer, uint64_t number, const char *problem)
 {
-	NOTE(AUDIT_VIOLATION, AUDIT_TEXT(peer, peer), AUDIT_NUMBER(number, number),
-	     AUDIT_TEXT(problem, problem));
+	AUDIT_NOTE(AUDIT_VIOLATION, AUDIT_TEXT(peer, peer), AUDIT_NUMBER(number, number),
+		   AUDIT_TEXT(problem, problem));
 }
 
 void audit_stranger(uid_t uid)
 {
-	note_event(AUDIT_STRANGER, (struct audit_field[]){ AUDIT_NUMBER(uid, uid) }, 1);
+	AUDIT_NOTE(AUDIT_STRANGER, AUDIT_NUMBER(uid, uid));
 }
 
 void audit_stop(void)
@@ -571,7 +556,7 @@ void audit_stop(void)
 		(void)require_record(AUDIT_STOP, fields, COUNT(fields), STOP_WAIT_MS,
 				     STOP_WAIT_MS * 1000, &ticket);
 	else
-		note_event(AUDIT_STOP, fields, COUNT(fields));
+		audit_note(AUDIT_STOP, fields, COUNT(fields));
 	audit.is_on = false;
 	fd_close(&audit.channel.fd);
 }

@@ -52,8 +52,14 @@ void audit_drop(struct audit_ticket *ticket);
  * or -errno: it could not be recorded, and must be; `detail` says why. */
 int audit_policy(const struct plan *plan, uint32_t number, char detail[IPC_LIST_MAX]);
 
-/* Record the measured posture of a profile's sandboxes. At most IPC_AUDIT_FIELDS_MAX fields. */
-void audit_posture(const struct audit_field *fields, size_t count);
+/* Record what has happened anyway. At most IPC_AUDIT_FIELDS_MAX fields. */
+void audit_note(enum audit_event event, const struct audit_field *fields, size_t count);
+
+#define AUDIT_NOTE(event, ...)                                                                     \
+	do {                                                                                       \
+		const struct audit_field fields[] = { __VA_ARGS__ };                               \
+		audit_note((event), fields, sizeof(fields) / sizeof(fields[0]));                   \
+	} while (0)
 
 /* Record a client of the service: it asks for itself, or was handed over to a broker. */
 void audit_client(const struct frontend *frontend);

@@ -229,8 +229,7 @@ bool generation_replace(int *fd)
 				     MSG_DONTWAIT);
 	if (error)
 		return give_up(&plan, errno_text(-error));
-	enforce_plan(message.slot, &plan, *fd);
-	*fd = -1;
+	enforce_plan(message.slot, &plan, fd_take(fd));
 	forget_unused(old);
 	supervisor.is_reload_failed = false;
 	log_line("policy generation %u is in force", supervisor.generation);

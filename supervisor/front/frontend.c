@@ -138,8 +138,7 @@ int frontend_broker_started(uint32_t slot, int *pidfd)
 	if (!frontend)
 		return -EPROTO;
 	frontend->awaits_broker = false;
-	frontend->broker = *pidfd;
-	*pidfd = -1;
+	frontend->broker = fd_take(pidfd);
 	if (frontend->state == FRONTEND_CLOSED)
 		kill_broker(frontend);
 	return loop_add(&frontend->broker_watch, frontend->broker, on_broker, frontend);

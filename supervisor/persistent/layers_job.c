@@ -283,8 +283,7 @@ int layers_job_started(uint32_t slot, int *pidfd)
 	if (!job)
 		return -EPROTO;
 	job->has_answer = true;
-	job->pidfd = *pidfd;
-	*pidfd = -1;
+	job->pidfd = fd_take(pidfd);
 	if (job->state == JOB_OVER)
 		kill_process(job);
 	return loop_add(&job->pid_watch, job->pidfd, on_pid, job);

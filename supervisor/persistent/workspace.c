@@ -68,8 +68,7 @@ int workspace_find(const struct frontend *frontend, const char *path, bool is_pe
 		(void)snprintf(detail, IPC_LIST_MAX, "%.1000s", question->answer);
 	} else {
 		memcpy(ret, question->answer, IPC_PATH_MAX);
-		fd = question->fd;
-		question->fd = -1;
+		fd = fd_take(&question->fd);
 	}
 	question->state = QUESTION_NONE;
 	return fd;

@@ -201,8 +201,7 @@ struct frontend *deferred_begin(struct channel_message *ret)
 	(void)ipc_decode(messages[running - table], running->size, &ret->body, sizeof(ret->body),
 			 &ret->type); /* it was encoded here */
 	memset(ret->fds, -1, sizeof(ret->fds));
-	ret->fds[0] = running->fd;
-	running->fd = -1;
+	ret->fds[0] = fd_take(&running->fd);
 	running->is_woken = running->is_kept = false;
 	return running->frontend;
 }

@@ -64,7 +64,9 @@ int posture_check_limits(const struct execution *execution)
 static void note_posture(const struct execution *execution, const struct ipc_posture_full *posture)
 {
 	const struct plan_profile *profile = sandbox_profile(execution->sandbox);
-	const struct audit_field fields[] = {
+
+	AUDIT_NOTE(
+		AUDIT_POSTURE,
 		AUDIT_TEXT(profile, plan_string(sandbox_plan(execution->sandbox), profile->name)),
 		AUDIT_TEXT(limits, posture->limits == LIMITS_CGROUP ? "cgroup" : "fallback"),
 		AUDIT_NUMBER(controllers, posture->controllers),
@@ -75,10 +77,7 @@ static void note_posture(const struct execution *execution, const struct ipc_pos
 		AUDIT_NUMBER(landlock_scopes, posture->measured.landlock_scopes),
 		AUDIT_NUMBER(layers_closed, posture->measured.layers_closed),
 		AUDIT_NUMBER(layers_untried, posture->measured.layers_untried),
-		AUDIT_SHA256(filter_sha256, posture->filter_hash),
-	};
-
-	audit_posture(fields, sizeof(fields) / sizeof(fields[0]));
+		AUDIT_SHA256(filter_sha256, posture->filter_hash));
 }
 
 bool posture_take(struct execution *execution, const struct ipc_posture_measured *measured)

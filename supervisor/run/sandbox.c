@@ -128,8 +128,7 @@ void sandbox_launch(struct sandbox *sandbox, uint32_t probe, const struct sandbo
 void sandbox_take_streams(struct sandbox *sandbox, int ret[3])
 {
 	for (int i = 0; i < 3; i++) {
-		ret[i] = sandbox->standby_stdio[i];
-		sandbox->standby_stdio[i] = -1;
+		ret[i] = fd_take(&sandbox->standby_stdio[i]);
 	}
 }
 
@@ -224,8 +223,7 @@ int sandbox_created(uint32_t slot, int *pidfd)
 	if (!sandbox)
 		return -EPROTO;
 	take_answer(sandbox);
-	sandbox->pidfd = *pidfd;
-	*pidfd = -1;
+	sandbox->pidfd = fd_take(pidfd);
 	error = loop_add(&sandbox->pid_watch, sandbox->pidfd, on_pid, sandbox);
 	if (!error && sandbox->state == SANDBOX_ENDING)
 		sandbox_end(sandbox);
